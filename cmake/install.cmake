@@ -1,0 +1,30 @@
+include(CMakePackageConfigHelpers)
+include(GNUInstallDirs)
+
+set(xgrad_package_directory "${CMAKE_INSTALL_DATADIR}/cmake/xgrad")
+install(DIRECTORY include/xgrad DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" FILES_MATCHING PATTERN "*.hpp")
+install(FILES LICENSE DESTINATION "${CMAKE_INSTALL_DATADIR}/doc/xgrad")
+install(TARGETS xgrad EXPORT xgradTargets INCLUDES DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
+install(EXPORT xgradTargets NAMESPACE xgrad:: DESTINATION "${xgrad_package_directory}")
+
+# What was fetched goes along, for the program that finds xgrad on this machine finds no xtensor either.
+set(xgrad_bundled "")
+foreach(name xtl xtensor xsimd)
+    if(xgrad_fetched_${name})
+        list(APPEND xgrad_bundled ${name})
+        install(DIRECTORY "${xgrad_fetched_${name}}/include/" DESTINATION "${CMAKE_INSTALL_DATADIR}/xgrad/${name}"
+            FILES_MATCHING PATTERN "*.hpp")
+        install(FILES "${xgrad_fetched_${name}}/LICENSE" DESTINATION "${CMAKE_INSTALL_DATADIR}/xgrad/${name}")
+    endif()
+endforeach()
+
+# Below 1.0 a minor version may break programs. Headers have no word size, hence ARCH_INDEPENDENT.
+write_basic_package_version_file("${CMAKE_CURRENT_BINARY_DIR}/xgradConfigVersion.cmake"
+    COMPATIBILITY SameMinorVersion ARCH_INDEPENDENT)
+configure_package_config_file(cmake/xgradConfig.cmake.in "${CMAKE_CURRENT_BINARY_DIR}/xgradConfig.cmake"
+    INSTALL_DESTINATION "${xgrad_package_directory}" PATH_VARS CMAKE_INSTALL_DATADIR)
+install(FILES
+    "${CMAKE_CURRENT_BINARY_DIR}/xgradConfig.cmake"
+    "${CMAKE_CURRENT_BINARY_DIR}/xgradConfigVersion.cmake"
+    cmake/xtensor_flags.cmake
+    DESTINATION "${xgrad_package_directory}")

@@ -1,0 +1,38 @@
+# What tests, examples and benchmarks share, and what never reaches a program that uses xgrad: xgrad_own_program, with the
+# warnings under which the headers must stay silent, and xgrad_own_native, the same for the processor of this machine
+# where that is wanted.
+
+include(CheckCXXCompilerFlag)
+
+add_library(xgrad_own_program INTERFACE)
+target_link_libraries(xgrad_own_program INTERFACE xgrad::xgrad)
+target_compile_options(xgrad_own_program INTERFACE -Wall -Wextra -Wpedantic -Wconversion)
+if(XGRAD_WARNINGS_AS_ERRORS)
+    target_compile_options(xgrad_own_program INTERFACE -Werror)
+endif()
+add_library(xgrad_own_native INTERFACE)
+target_link_libraries(xgrad_own_native INTERFACE xgrad_own_program)
+if(XGRAD_NATIVE)
+    check_cxx_compiler_flag(-march=native XGRAD_HAS_MARCH_NATIVE)
+    if(XGRAD_HAS_MARCH_NATIVE)
+        target_compile_options(xgrad_own_native INTERFACE -march=native)
+    else()      # some compilers for ARM only know this one
+        target_compile_options(xgrad_own_native INTERFACE -mcpu=native)
+    endif()
+    # clang 19 complains of what it itself makes of -march=native on processors newer than it.
+    check_cxx_compiler_flag(-Winvalid-feature-combination XGRAD_HAS_INVALID_FEATURE_COMBINATION)
+    if(XGRAD_HAS_INVALID_FEATURE_COMBINATION)
+        target_compile_options(xgrad_own_native INTERFACE -Wno-invalid-feature-combination)
+    endif()
+endif()
+
+# A precompiled header carries times and paths that make ccache miss for no reason, unless it is told.
+find_program(XGRAD_CCACHE ccache)
+mark_as_advanced(XGRAD_CCACHE)
+if(XGRAD_CCACHE AND PROJECT_IS_TOP_LEVEL AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+    set(CMAKE_CXX_COMPILER_LAUNCHER "${CMAKE_COMMAND}" -E env
+        "CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime" "${XGRAD_CCACHE}")
+    if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+        target_compile_options(xgrad_own_program INTERFACE "SHELL:-Xclang -fno-pch-timestamp")
+    endif()
+endif()

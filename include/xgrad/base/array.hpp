@@ -1,0 +1,165 @@
+// Storage and Array: memory with a version counter, and a strided window on it. No gradients here.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+
+#include <xgrad/base/memory.hpp>
+#include <xgrad/base/ref.hpp>
+#include <xgrad/base/scalar.hpp>
+#include <xgrad/base/shape.hpp>
+
+namespace xgrad::detail {
+
+/// A block of memory and how often it was changed in place. Header and data are one allocation.
+class Storage {
+public:
+    static constexpr std::size_t header = 32;
+
+    static Ref<Storage> make(std::size_t bytes) { return Ref<Storage>(::new (allocate(header_for(bytes) + bytes)) Storage(bytes)); }
+    static void destroy(Storage* s) noexcept
+    {
+        auto const total = header_for(s->bytes_) + s->bytes_;
+        s->~Storage();
+        deallocate(s, total);
+    }
+
+    std::byte* data() noexcept { return reinterpret_cast<std::byte*>(this) + header_for(bytes_); }
+    std::size_t bytes() const noexcept { return bytes_; }
+    std::uint32_t version() const noexcept { return version_.load(std::memory_order_relaxed); }
+    void bump() noexcept { version_.fetch_add(1, std::memory_order_relaxed); }
+
+    RefCount refs;
+
+private:
+    explicit Storage(std::size_t bytes) noexcept : bytes_(bytes) {}
+    /// Large data starts on a cache line; small data follows the header closely.
+    static constexpr std::size_t header_for(std::size_t bytes) noexcept { return bytes < 256 ? header : block_alignment; }
+
+    std::atomic<std::uint32_t> version_{0};
+    std::size_t bytes_;
+};
+static_assert(sizeof(Storage) <= Storage::header);
+
+/// A strided window on a Storage; what type its elements have is known to the owner.
+struct AnyArray {
+    Ref<Storage> storage;
+    std::byte* data = nullptr;
+    std::size_t numel = 0;
+    Shape shape;
+    Strides strides;         // in elements
+    bool contiguous = true;  // row-major without gaps
+
+    bool defined() const noexcept { return static_cast<bool>(storage); }
+};
+
+/// Fresh memory for elements of this many bytes, not initialised.
+inline AnyArray raw_array(Shape shape, std::size_t element)
+{
+    AnyArray a;
+    a.numel = xgrad::numel(shape);
+    a.strides = row_major(shape);
+    a.shape = std::move(shape);
+    a.storage = Storage::make(a.numel * element);
+    a.data = a.storage->data();
+    return a;
+}
+
+/// An array of T: what operations compute on.
+template <Scalar T> struct Array : AnyArray {
+    using value_type = T;
+
+    Array() = default;
+    /// Fresh memory of this shape, not initialised.
+    explicit Array(Shape s) : AnyArray(raw_array(std::move(s), sizeof(T))) {}
+    Array(Shape s, T value) : Array(std::move(s)) { std::uninitialized_fill_n(begin(), numel, value); }
+
+    T* begin() const noexcept { return reinterpret_cast<T*>(data); }
+    T* end() const noexcept { return begin() + numel; }
+
+    /// Another window on the same memory; `offset` in elements from this one's start.
+    Array window(Shape s, Strides st, std::ptrdiff_t offset = 0) const
+    {
+        Array out;
+        out.storage = storage;
+        out.data = reinterpret_cast<std::byte*>(begin() + offset);
+        out.numel = xgrad::numel(s);
+        out.contiguous = is_row_major(s, st);
+        out.shape = std::move(s);
+        out.strides = std::move(st);
+        return out;
+    }
+};
+
+template <class T> Array<T> const& as(AnyArray const& a) noexcept { return static_cast<Array<T> const&>(a); }
+template <class T> Array<T>& as(AnyArray& a) noexcept { return static_cast<Array<T>&>(a); }
+
+/// Visits an index space in row-major order: f(count, offsets) for each run along the last axis, where offsets[k] is
+/// the start of the run in operand k.
+template <std::size_t K, class F> void for_each_run(Shape const& shape, Strides const* const (&strides)[K], F f)
+{
+    std::ptrdiff_t offset[K] = {};
+    if (numel(shape) == 0) return;
+    std::size_t const rank = shape.size();
+    if (rank == 0) return f(std::size_t{1}, offset);
+    Shape index(rank, 0);
+    for (;;) {
+        f(shape[rank - 1], offset);
+        std::size_t d = rank - 1;
+        for (;;) {
+            if (d-- == 0) return;
+            for (std::size_t k = 0; k < K; ++k) offset[k] += (*strides[k])[d];
+            if (++index[d] < shape[d]) break;
+            for (std::size_t k = 0; k < K; ++k) offset[k] -= (*strides[k])[d] * static_cast<std::ptrdiff_t>(shape[d]);
+            index[d] = 0;
+        }
+    }
+}
+
+template <class To, class From> To converted(From v)
+{
+    if constexpr (is_complex<To> && is_complex<From>) return To(static_cast<precision_of<To>>(v.real()), static_cast<precision_of<To>>(v.imag()));
+    else return static_cast<To>(v);
+}
+
+template <class T> void scale_elements(Array<T> const& a, double factor)
+{
+    for (T* p = a.begin(); p != a.end(); ++p) *p = converted<T>(*p * static_cast<precision_of<T>>(factor));
+}
+
+/// Copies elements between two windows of one shape, converting as needed.
+template <class To, class From> void copy_elements(Array<To> const& to, Array<From> const& from)
+{
+    if (std::same_as<To, From> && to.contiguous && from.contiguous) {
+        if (to.numel) std::memmove(to.data, from.data, to.numel * sizeof(To));
+        return;
+    }
+    Strides const* const strides[] = {&to.strides, &from.strides};
+    std::size_t const last = to.shape.size();
+    std::ptrdiff_t const step_to = last ? to.strides[last - 1] : 0, step_from = last ? from.strides[last - 1] : 0;
+    for_each_run(to.shape, strides, [&](std::size_t n, std::ptrdiff_t const* at) {
+        auto* t = to.begin() + at[0];
+        auto const* f = from.begin() + at[1];
+        for (std::size_t i = 0; i < n; ++i, t += step_to, f += step_from) *t = converted<To>(*f);
+    });
+}
+
+/// The same elements in row-major order: the array itself where it is so already.
+template <class T> Array<T> contiguous(Array<T> const& a)
+{
+    if (a.contiguous) return a;
+    Array<T> out(a.shape);
+    copy_elements(out, a);
+    return out;
+}
+
+/// A window of shape `to` that repeats `a` along stretched axes.
+template <class T> Array<T> broadcast_window(Array<T> const& a, Shape const& to)
+{
+    return a.window(to, broadcast_strides(a.shape, a.strides, to));
+}
+
+}  // namespace xgrad::detail

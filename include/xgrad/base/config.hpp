@@ -1,0 +1,30 @@
+// The version of xgrad, and the switches a build can set. Everything else is found out from the compiler.
+#pragma once
+
+#define XGRAD_VERSION_MAJOR 0
+#define XGRAD_VERSION_MINOR 1
+#define XGRAD_VERSION_PATCH 0
+
+// XGRAD_USE_XSIMD: SIMD through xsimd. Below AVX2 (or NEON) plain loops are as fast, so it is ignored there.
+#ifndef XGRAD_USE_XSIMD
+#    if __has_include(<xsimd/xsimd.hpp>)
+#        define XGRAD_USE_XSIMD 1
+#    else
+#        define XGRAD_USE_XSIMD 0
+#    endif
+#endif
+#if XGRAD_USE_XSIMD && (defined(__AVX2__) || defined(__ARM_NEON))
+#    define XGRAD_SIMD 1
+#else
+#    define XGRAD_SIMD 0
+#endif
+
+// XGRAD_USE_BLAS: matrix products through the Fortran symbols of a BLAS that the program links.
+#ifndef XGRAD_USE_BLAS
+#    define XGRAD_USE_BLAS 0
+#endif
+
+// A kernel is one chain of tiny functions per element: it is only fast if all of them are inlined.
+#define XGRAD_INLINE [[gnu::always_inline]] inline
+#define XGRAD_LAMBDA_INLINE __attribute__((always_inline))
+#define XGRAD_NOINLINE [[gnu::noinline]]

@@ -1,0 +1,231 @@
+// The matrix product without a BLAS: the kernel under gemm.hpp.
+//
+// As in BLIS: blocks of A and B are copied ("packed") into panels, in the order in which the inner loop reads them and
+// sized for the caches, and the inner loop keeps a small tile of C in registers. Packing also swallows what else the
+// operands bring: any strides, conjugation, and complex numbers, whose real and imaginary parts are packed apart, so that
+// the tile needs real arithmetic only and no shuffles. The inner loop exists once for each width of the registers, and
+// the processor is asked which one it can run. Read blocked_product first.
+#pragma once
+
+#include <algorithm>
+#include <complex>
+#include <cstddef>
+#include <cstdlib>
+
+#include <xgrad/base/scratch.hpp>
+#include <xgrad/base/vec.hpp>
+
+namespace xgrad::detail::kernel {
+
+template <class T> struct Parts {
+    using Real = T;
+    static constexpr std::size_t count = 1;
+};
+template <class R> struct Parts<std::complex<R>> {
+    using Real = R;
+    static constexpr std::size_t count = 2;
+};
+template <class T> using real_of = typename Parts<T>::Real;
+/// How many real numbers a T is.
+template <class T> inline constexpr std::size_t parts = Parts<T>::count;
+
+/// A matrix operand: element (i, j) is data[i * rs + j * cs], or its conjugate.
+template <class T> struct Operand {
+    T const* data;
+    std::ptrdiff_t rs, cs;
+    bool conj;
+
+    T const* at(std::size_t i, std::size_t j) const
+    {
+        return data + static_cast<std::ptrdiff_t>(i) * rs + static_cast<std::ptrdiff_t>(j) * cs;
+    }
+    Operand from(std::size_t i, std::size_t j) const { return {at(i, j), rs, cs, conj}; }
+    Operand transposed() const { return {data, cs, rs, conj}; }
+};
+
+// ───────── the inner loop
+
+/// How much of C one run of the inner loop computes: as many rows of as many words as (twice, if complex) fill the
+/// registers but for those that hold a row of B and an element of A.
+template <class T, std::size_t Bytes> struct TileShape {
+    static constexpr bool complex = parts<T> == 2;
+    static constexpr std::size_t lanes = Bytes > sizeof(real_of<T>) ? Bytes / sizeof(real_of<T>) : 1;
+    static constexpr std::size_t words = complex && Bytes == 32 ? 1 : 2;
+    static constexpr std::size_t rows = Bytes == 64 ? (complex ? 6 : 12) : Bytes == 32 ? (complex ? 5 : 6) : (complex ? 2 : 4);
+    static constexpr std::size_t columns = words * lanes;
+};
+
+/// tile = A B for a packed panel of A and one of B. Imaginary parts follow the real ones of a column of A, of a row of B,
+/// and of the tile. Plain loops, because GCC would compile lambdas for the narrow registers of its command line.
+template <class T, std::size_t Bytes>
+[[gnu::always_inline]] inline void multiply_body(std::size_t depth, real_of<T> const* a, real_of<T> const* b, real_of<T>* tile)
+{
+    using Shape = TileShape<T, Bytes>;
+    using Word = Vec<real_of<T>, Bytes>;
+    constexpr std::size_t rows = Shape::rows, words = Shape::words, lanes = Shape::lanes;
+    Word sum[parts<T>][rows][words] = {}, right[parts<T>][words];
+    for (std::size_t p = 0; p < depth; ++p, a += parts<T> * rows) {
+#pragma GCC unroll 2
+        for (auto& part : right)
+#pragma GCC unroll 2
+            for (auto& word : part) {
+                word = at<Word>(b)->word;
+                b += lanes;
+            }
+#pragma GCC unroll 16
+        for (std::size_t r = 0; r < rows; ++r)
+#pragma GCC unroll 2
+            for (std::size_t w = 0; w < words; ++w) {
+                sum[0][r][w] += a[r] * right[0][w];
+                if constexpr (parts<T> == 2) {
+                    sum[1][r][w] += a[r] * right[1][w];
+                    sum[0][r][w] -= a[rows + r] * right[1][w];
+                    sum[1][r][w] += a[rows + r] * right[0][w];
+                }
+            }
+    }
+#pragma GCC unroll 2
+    for (auto const& part : sum)
+#pragma GCC unroll 16
+        for (auto const& row : part)
+#pragma GCC unroll 2
+            for (auto const& word : row) {
+                at<Word>(tile)->word = word;
+                tile += lanes;
+            }
+}
+
+template <class T> struct InnerLoop {
+    std::size_t rows, columns;                          // of its tile
+    void (*multiply)(std::size_t depth, real_of<T> const* a, real_of<T> const* b, real_of<T>* tile);
+};
+
+template <class T, std::size_t Bytes>
+#if defined(__clang__)
+[[clang::min_vector_width(8 * register_bytes)]]         // or Clang halves 64-byte words on some processors
+#endif
+void multiply_plain(std::size_t depth, real_of<T> const* a, real_of<T> const* b, real_of<T>* tile)
+{
+    multiply_body<T, Bytes>(depth, a, b, tile);
+}
+
+template <class T, std::size_t Bytes> constexpr InnerLoop<T> inner_loop_of(decltype(InnerLoop<T>::multiply) multiply)
+{
+    return {TileShape<T, Bytes>::rows, TileShape<T, Bytes>::columns, multiply};
+}
+
+#if defined(__GNUC__) && defined(__x86_64__) && !defined(__AVX512F__)
+template <class T> [[gnu::target("avx2,fma")]] void multiply_avx2(std::size_t depth, real_of<T> const* a, real_of<T> const* b, real_of<T>* tile)
+{
+    multiply_body<T, 32>(depth, a, b, tile);
+}
+template <class T> [[gnu::target("avx512f")]] void multiply_avx512(std::size_t depth, real_of<T> const* a, real_of<T> const* b, real_of<T>* tile)
+{
+    multiply_body<T, 64>(depth, a, b, tile);
+}
+
+/// The fastest that this processor can run.
+template <class T> InnerLoop<T> inner_loop()
+{
+    if (__builtin_cpu_supports("avx512f")) return inner_loop_of<T, 64>(multiply_avx512<T>);
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return inner_loop_of<T, 32>(multiply_avx2<T>);
+    return inner_loop_of<T, register_bytes>(multiply_plain<T, register_bytes>);
+}
+#else
+template <class T> InnerLoop<T> inner_loop() { return inner_loop_of<T, register_bytes>(multiply_plain<T, register_bytes>); }
+#endif
+
+// ───────── from and to the operands
+
+/// Packs `count` <= step rows of x: of each column the elements one after another, those of missing rows zero.
+template <class T> void pack_panel(std::size_t count, std::size_t step, std::size_t depth, Operand<T> x, real_of<T>* to)
+{
+    if (count < step) std::fill(to, to + depth * step * parts<T>, real_of<T>(0));
+    if constexpr (parts<T> == 1)
+        if (x.cs == 1 && x.rs > 0) {
+            transpose(count, depth, x.data, static_cast<std::size_t>(x.rs), to, step);
+            return;
+        }
+    auto const copy = [&](std::size_t i, std::size_t p) {
+        auto const z = *x.at(i, p);
+        if constexpr (parts<T> == 1) {
+            to[p * step + i] = z;
+        } else {
+            to[2 * p * step + i] = z.real();
+            to[(2 * p + 1) * step + i] = x.conj ? -z.imag() : z.imag();
+        }
+    };
+    if (std::abs(x.rs) < std::abs(x.cs)) {
+        for (std::size_t p = 0; p < depth; ++p)
+            for (std::size_t i = 0; i < count; ++i) copy(i, p);
+    } else {
+        for (std::size_t i = 0; i < count; ++i)
+            for (std::size_t p = 0; p < depth; ++p) copy(i, p);
+    }
+}
+
+template <class T> void pack(std::size_t count, std::size_t step, std::size_t depth, Operand<T> x, real_of<T>* to)
+{
+    for (std::size_t i = 0; i < count; i += step, to += step * depth * parts<T>)
+        pack_panel(std::min(step, count - i), step, depth, x.from(i, 0), to);
+}
+
+/// to = from, or += : count numbers.
+template <class Real> void put(std::size_t count, Real const* from, Real* to, bool add)
+{
+    cover_once<Real>(count, [=]<class V>(std::size_t i) XGRAD_INLINE_LAMBDA {
+        store(to + i, add ? load<V>(to + i) + load<V>(from + i) : load<V>(from + i));
+    });
+}
+
+/// Copies the rows x columns corner of a tile to C.
+template <class T>
+void put_tile(real_of<T> const* tile, InnerLoop<T> const& loop, std::size_t rows, std::size_t columns, T* c, std::ptrdiff_t ldc, bool add)
+{
+    for (std::size_t i = 0; i < rows; ++i, c += ldc, tile += loop.columns) {
+        if constexpr (parts<T> == 1) {
+            put(columns, tile, c, add);
+        } else {
+            real_of<T> row[4 * 64 / sizeof(real_of<T>)];
+            interleave(columns, tile, tile + loop.rows * loop.columns, row);
+            put(2 * columns, row, reinterpret_cast<real_of<T>*>(c), add);
+        }
+    }
+}
+
+/// C = A B, or += : sizes as in gemm.
+template <class T>
+void blocked_product(std::size_t m, std::size_t n, std::size_t k, Operand<T> a, Operand<T> b, T* c, std::ptrdiff_t ldc, bool accumulate)
+{
+    using Real = real_of<T>;
+    static InnerLoop<T> const loop = inner_loop<T>();
+    auto const rounded = [](std::size_t x, std::size_t step) { return (x + step - 1) / step * step; };
+    // A block of A stays in the L2 cache while it meets every panel of B, and such a panel in the L1 cache meanwhile.
+    std::size_t const row_block = 96 / loop.rows * loop.rows, column_block = 1024 / parts<T>, depth_block = 256;
+    auto const depths = std::min(k, depth_block) * parts<T>;
+    auto const a_size = rounded(rounded(std::min(m, row_block), loop.rows) * depths, 16);
+    Scratch<Real> const scratch(a_size + rounded(std::min(n, column_block), loop.columns) * depths);
+    Real* const packed_a = scratch.data();
+    Real* const packed_b = packed_a + a_size;
+
+    auto const multiply_block = [&](std::size_t rows, std::size_t columns, std::size_t depth, T* to, bool add) {
+        alignas(64) Real tile[24 * 64 / sizeof(Real)];
+        for (std::size_t j = 0; j < columns; j += loop.columns)
+            for (std::size_t i = 0; i < rows; i += loop.rows) {
+                loop.multiply(depth, packed_a + i * depth * parts<T>, packed_b + j * depth * parts<T>, tile);
+                put_tile(tile, loop, std::min(loop.rows, rows - i), std::min(loop.columns, columns - j),
+                         to + static_cast<std::ptrdiff_t>(i) * ldc + j, ldc, add);
+            }
+    };
+    for (std::size_t j = 0; j < n; j += column_block)
+        for (std::size_t p = 0; p < k; p += depth_block) {
+            auto const columns = std::min(column_block, n - j), depth = std::min(depth_block, k - p);
+            pack(columns, loop.columns, depth, b.from(p, j).transposed(), packed_b);
+            for (std::size_t i = 0; i < m; i += row_block) {
+                auto const rows = std::min(row_block, m - i);
+                pack(rows, loop.rows, depth, a.from(i, p), packed_a);
+                multiply_block(rows, columns, depth, c + static_cast<std::ptrdiff_t>(i) * ldc + j, accumulate || p > 0);
+            }
+        }
+}
+}  // namespace xgrad::detail::kernel

@@ -1,0 +1,165 @@
+// The product of a matrix and a vector without a BLAS: the matrix is read once, where it is.
+//
+// Complex numbers cost no shuffles here either: a line of the matrix is taken as twice as many real ones and meets two real
+// vectors, made of x once, so that the sums are the real and the imaginary part of the result. Read matrix_vector last.
+#pragma once
+
+#include <algorithm>
+#include <complex>
+#include <cstddef>
+
+#include <xgrad/base/gemm_kernel.hpp>
+#include <xgrad/base/scratch.hpp>
+#include <xgrad/base/vec.hpp>
+
+namespace xgrad::detail::kernel {
+
+/// A vector operand: element i is data[i * stride], or its conjugate.
+template <class T> struct VectorOperand {
+    T const* data;
+    std::ptrdiff_t stride;
+    bool conj;
+
+    T operator[](std::size_t i) const
+    {
+        auto const x = data[static_cast<std::ptrdiff_t>(i) * stride];
+        if constexpr (parts<T> == 1) return x;
+        else return conj ? std::conj(x) : x;
+    }
+};
+
+/// sum_i a[i] b[i] for any strides, without preparations.
+template <class T> T dot(std::size_t count, VectorOperand<T> a, VectorOperand<T> b)
+{
+    if constexpr (parts<T> == 1) {
+        T sum = 0;
+        for (std::size_t i = 0; i < count; ++i) sum += a[i] * b[i];
+        return sum;
+    } else {
+        // The four products are summed apart and the signs of conjugation come last.
+        real_of<T> rr = 0, ri = 0, ir = 0, ii = 0;
+        for (std::size_t i = 0; i < count; ++i, a.data += a.stride, b.data += b.stride) {
+            auto const x = *a.data, y = *b.data;
+            rr += x.real() * y.real(), ri += x.real() * y.imag();
+            ir += x.imag() * y.real(), ii += x.imag() * y.imag();
+        }
+        return {a.conj == b.conj ? rr - ii : rr + ii, (b.conj ? -ri : ri) + (a.conj ? -ir : ir)};
+    }
+}
+
+/// to[part] = sum_i line[i] x[part][i] for the vectors x that follow one another.
+template <std::size_t Vectors, class Real> void dots(std::size_t count, Real const* line, Real const* x, Real (&to)[Vectors])
+{
+    using Word = Vec<Real>;
+    constexpr std::size_t lanes = width<Word, Real>, chains = 4;             // sums that do not wait for one another
+    Word sum[Vectors][chains] = {};
+    std::size_t i = 0;
+    auto const add_word = [&](std::size_t at, auto chain) XGRAD_INLINE_LAMBDA {
+        auto const word = load<Word>(line + at);
+        unroll<Vectors>([&](auto v) XGRAD_INLINE_LAMBDA { sum[v][chain] += word * load<Word>(x + v * count + at); });
+    };
+    for (; i + chains * lanes <= count; i += chains * lanes)
+        unroll<chains>([&](auto c) XGRAD_INLINE_LAMBDA { add_word(i + c * lanes, c); });
+    for (; i + lanes <= count; i += lanes) add_word(i, std::integral_constant<std::size_t, 0>{});
+    for (std::size_t v = 0; v < Vectors; ++v) {
+        auto word = sum[v][0];
+        for (std::size_t c = 1; c < chains; ++c) word += sum[v][c];
+        Real all[lanes];
+        store(all, word);
+        to[v] = 0;
+        for (auto const lane : all) to[v] += lane;
+        for (std::size_t j = i; j < count; ++j) to[v] += line[j] * x[v * count + j];
+    }
+}
+
+template <class T> void put_number(T value, T& to, bool add) { to = add ? to + value : value; }
+
+/// For a matrix whose rows are contiguous.
+template <class T>
+void rows_times_vector(std::size_t rows, std::size_t columns, Operand<T> m, VectorOperand<T> x, T* y, std::ptrdiff_t ys, bool add)
+{
+    using Real = real_of<T>;
+    Scratch<Real> const scratch(parts<T> * parts<T> * columns);
+    Real* const re = scratch.data();
+    for (std::size_t j = 0; j < columns; ++j) {
+        if constexpr (parts<T> == 1) {
+            re[j] = x[j];
+        } else {
+            Real const sign = m.conj ? -1 : 1, p = x[j].real(), q = x[j].imag();
+            Real* const im = re + 2 * columns;
+            re[2 * j] = p, re[2 * j + 1] = -sign * q;
+            im[2 * j] = q, im[2 * j + 1] = sign * p;
+        }
+    }
+    for (std::size_t i = 0; i < rows; ++i, y += ys) {
+        Real sums[parts<T>];
+        dots(parts<T> * columns, reinterpret_cast<Real const*>(m.at(i, 0)), re, sums);
+        if constexpr (parts<T> == 1) put_number(sums[0], *y, add);
+        else put_number(T(sums[0], sums[1]), *y, add);
+    }
+}
+
+/// sum[part] += columns[c] * x[c][part] for N columns and all parts of x.
+template <std::size_t N, class T, class Real = real_of<T>>
+void add_columns(std::size_t rows, T const* column, std::ptrdiff_t gap, T const* x, Real* sum)
+{
+    auto const count = parts<T> * rows;
+    Real factor[N * parts<T>];                          // in registers: nothing written below can change it
+    std::copy_n(reinterpret_cast<Real const*>(x), N * parts<T>, factor);
+    Real const* line[N];
+    for (std::size_t c = 0; c < N; ++c) line[c] = reinterpret_cast<Real const*>(column + static_cast<std::ptrdiff_t>(c) * gap);
+    cover_once<Real>(count, [&]<class V>(std::size_t i) XGRAD_INLINE_LAMBDA {
+        V total[parts<T>];
+        unroll<parts<T>>([&](auto part) XGRAD_INLINE_LAMBDA { total[part] = load<V>(sum + part * count + i); });
+        unroll<N>([&](auto c) XGRAD_INLINE_LAMBDA {
+            auto const word = load<V>(line[c] + i);
+            unroll<parts<T>>([&](auto part) XGRAD_INLINE_LAMBDA { total[part] += factor[parts<T> * c + part] * word; });
+        });
+        unroll<parts<T>>([&](auto part) XGRAD_INLINE_LAMBDA { store(sum + part * count + i, total[part]); });
+    });
+}
+
+/// For a matrix whose columns are contiguous.
+template <class T>
+void columns_times_vector(std::size_t rows, std::size_t columns, Operand<T> m, VectorOperand<T> x, T* y, std::ptrdiff_t ys, bool add)
+{
+    using Real = real_of<T>;
+    auto const count = parts<T> * rows;
+    Scratch<Real> const scratch(parts<T> * count);
+    Real* const sum = scratch.data();
+    std::fill(sum, sum + parts<T> * count, Real(0));
+    for (std::size_t j = 0; j < columns; j += 4) {
+        if (columns - j >= 4) {
+            T const four[] = {x[j], x[j + 1], x[j + 2], x[j + 3]};
+            add_columns<4>(rows, m.at(0, j), m.cs, four, sum);
+        } else {
+            for (std::size_t c = j; c < columns; ++c) {
+                T const one = x[c];
+                add_columns<1>(rows, m.at(0, c), m.cs, &one, sum);
+            }
+        }
+    }
+    for (std::size_t i = 0; i < rows; ++i, y += ys) {
+        if constexpr (parts<T> == 1) {
+            put_number(sum[i], *y, add);
+        } else {
+            Real const sign = m.conj ? -1 : 1;
+            put_number(T(sum[2 * i] - sign * sum[count + 2 * i + 1], sum[count + 2 * i] + sign * sum[2 * i + 1]), *y, add);
+        }
+    }
+}
+
+/// y = M x, or += : M is rows x columns, element i of y is at y + i * ys.
+template <class T>
+void matrix_vector(std::size_t rows, std::size_t columns, Operand<T> m, VectorOperand<T> x, T* y, std::ptrdiff_t ys, bool add)
+{
+    if (m.cs == 1) {
+        rows_times_vector(rows, columns, m, x, y, ys, add);
+    } else if (m.rs == 1) {
+        columns_times_vector(rows, columns, m, x, y, ys, add);
+    } else {
+        for (std::size_t i = 0; i < rows; ++i, y += ys)
+            put_number(dot(columns, VectorOperand<T>{m.at(i, 0), m.cs, m.conj}, x), *y, add);
+    }
+}
+}  // namespace xgrad::detail::kernel

@@ -1,0 +1,162 @@
+// The buffer cache: freed blocks wait in per-thread lists by size class, so that a loop allocates only in its first
+// round and touches no fresh page afterwards. Nodes and tensors live here too. Under AddressSanitizer every block
+// goes straight to the system, so that a use after free is seen.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <new>
+
+namespace xgrad {
+
+namespace detail {
+
+#if defined(__SANITIZE_ADDRESS__)
+inline constexpr bool cache_blocks = false;
+#elif defined(__has_feature)
+#    if __has_feature(address_sanitizer)
+inline constexpr bool cache_blocks = false;
+#    else
+inline constexpr bool cache_blocks = true;
+#    endif
+#else
+inline constexpr bool cache_blocks = true;
+#endif
+
+inline constexpr std::size_t block_alignment = 64;
+
+/// Size classes: multiples of 32 bytes up to 256, then four steps in each doubling.
+struct SizeClass {
+    std::size_t index;
+    std::size_t bytes;
+
+    static constexpr SizeClass of(std::size_t bytes) noexcept
+    {
+        if (bytes <= 256) {
+            std::size_t const i = bytes == 0 ? 0 : (bytes - 1) / 32;
+            return {i, (i + 1) * 32};
+        }
+        auto const exponent = static_cast<std::size_t>(std::bit_width(bytes - 1)) - 1;  // 2^exponent < bytes <= 2^(exponent + 1)
+        std::size_t const step = std::size_t{1} << (exponent - 2);
+        std::size_t const quarter = (bytes - (std::size_t{1} << exponent) + step - 1) / step;
+        return {8 + (exponent - 8) * 4 + quarter - 1, (std::size_t{1} << exponent) + quarter * step};
+    }
+};
+
+/// One thread's lists of free blocks.
+class BlockCache {
+public:
+    static constexpr std::size_t classes = 8 + 56 * 4;
+
+    void* take(SizeClass c) noexcept
+    {
+        Link* const block = free_[c.index];
+        if (!block) return nullptr;
+        free_[c.index] = block->next;
+        held_ -= c.bytes;
+        return block;
+    }
+    bool give(void* p, SizeClass c) noexcept
+    {
+        if (held_ + c.bytes > limit) return false;
+        free_[c.index] = ::new (p) Link{free_[c.index]};
+        held_ += c.bytes;
+        return true;
+    }
+    void clear() noexcept
+    {
+        for (auto& list : free_)
+            while (Link* const block = list) {
+                list = block->next;
+                ::operator delete(block, std::align_val_t{block_alignment});
+            }
+        held_ = 0;
+    }
+    std::size_t held() const noexcept { return held_; }
+
+    std::size_t limit = std::size_t{512} << 20;
+
+private:
+    struct Link {
+        Link* next;
+    };
+    std::array<Link*, classes> free_{};
+    std::size_t held_ = 0;
+};
+
+/// Objects of static storage duration may be freed after this thread's cache is gone: they bypass it.
+inline thread_local BlockCache* block_cache = nullptr;
+inline thread_local bool block_cache_ended = false;
+
+struct BlockCacheOwner {
+    BlockCache cache;
+    BlockCacheOwner() noexcept { block_cache = &cache; }
+    ~BlockCacheOwner()
+    {
+        block_cache = nullptr;
+        block_cache_ended = true;
+        cache.clear();
+    }
+};
+
+[[gnu::noinline]] inline BlockCache* make_block_cache() noexcept
+{
+    if (block_cache_ended) return nullptr;
+    static thread_local BlockCacheOwner owner;
+    return block_cache;
+}
+
+inline BlockCache* this_thread_cache() noexcept { return block_cache ? block_cache : make_block_cache(); }
+
+/// A block of at least `bytes` bytes, aligned to 64; throws std::bad_alloc.
+inline void* allocate(std::size_t bytes)
+{
+    auto const c = SizeClass::of(bytes);
+    if constexpr (cache_blocks)
+        if (BlockCache* const cache = this_thread_cache())
+            if (void* const p = cache->take(c)) return p;
+    return ::operator new(cache_blocks ? c.bytes : bytes, std::align_val_t{block_alignment});
+}
+
+/// Returns a block of allocate(bytes), to the cache of the thread that calls.
+inline void deallocate(void* p, std::size_t bytes) noexcept
+{
+    if constexpr (cache_blocks)
+        if (BlockCache* const cache = this_thread_cache())
+            if (cache->give(p, SizeClass::of(bytes))) return;
+    ::operator delete(p, std::align_val_t{block_alignment});
+}
+
+/// Gives a class the cache as its allocator.
+struct Cached {
+    static void* operator new(std::size_t bytes) { return allocate(bytes); }
+    static void operator delete(void* p, std::size_t bytes) noexcept { deallocate(p, bytes); }
+};
+
+}  // namespace detail
+
+/// Gives the calling thread's cached free blocks back to the system.
+inline void empty_cache() noexcept
+{
+    if (auto* const cache = detail::this_thread_cache()) cache->clear();
+}
+
+/// Sets how many bytes of free blocks the calling thread keeps (512 MiB to begin with); 0 keeps none.
+inline void set_cache_limit(std::size_t bytes) noexcept
+{
+    if (auto* const cache = detail::this_thread_cache()) {
+        cache->limit = bytes;
+        if (cache->held() > bytes) cache->clear();
+    }
+}
+
+/// Bytes of free blocks that the calling thread keeps now.
+inline std::size_t cached_bytes() noexcept
+{
+    auto const* const cache = detail::this_thread_cache();
+    return cache ? cache->held() : 0;
+}
+
+}  // namespace xgrad

@@ -1,0 +1,100 @@
+// Ref<T>: shared ownership with the count inside the object, so that a handle is one pointer.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <utility>
+#if __has_include(<sys/single_threaded.h>)
+#    include <sys/single_threaded.h>
+#endif
+
+namespace xgrad::detail {
+
+/// True while no second thread was ever started: counts need no atomic read-modify-write then.
+inline bool single_threaded() noexcept
+{
+#if __has_include(<sys/single_threaded.h>) && !defined(__SANITIZE_THREAD__)
+    return __libc_single_threaded;
+#else
+    return false;
+#endif
+}
+
+/// A count of owners, safe to change from several threads.
+class RefCount {
+public:
+    RefCount() noexcept = default;
+    RefCount(RefCount const&) = delete;
+    RefCount& operator=(RefCount const&) = delete;
+
+    /// Returns the count before.
+    std::uint32_t increment() noexcept
+    {
+        if (!single_threaded()) return count_.fetch_add(1, std::memory_order_acq_rel);
+        auto const before = count_.load(std::memory_order_relaxed);
+        count_.store(before + 1, std::memory_order_relaxed);
+        return before;
+    }
+    /// True for the last owner, which must then destroy the object.
+    bool decrement() noexcept
+    {
+        if (single_threaded()) {
+            auto const left = count_.load(std::memory_order_relaxed) - 1;
+            count_.store(left, std::memory_order_relaxed);
+            return left == 0;
+        }
+        return count_.fetch_sub(1, std::memory_order_acq_rel) == 1;
+    }
+    std::uint32_t load() const noexcept { return count_.load(std::memory_order_acquire); }
+
+private:
+    std::atomic<std::uint32_t> count_{0};
+};
+
+/// A share in a T, which has a member `RefCount refs` and is ended by `T::destroy(T*)`.
+template <class T> class Ref {
+public:
+    Ref() noexcept = default;
+    Ref(std::nullptr_t) noexcept {}
+    explicit Ref(T* p) noexcept : p_(p)
+    {
+        if (p_) p_->refs.increment();
+    }
+    /// Takes over a share that was counted already.
+    static Ref adopt(T* p) noexcept
+    {
+        Ref r;
+        r.p_ = p;
+        return r;
+    }
+    Ref(Ref const& o) noexcept : Ref(o.p_) {}
+    Ref(Ref&& o) noexcept : p_(std::exchange(o.p_, nullptr)) {}
+    template <class U>
+        requires std::is_convertible_v<U*, T*>
+    Ref(Ref<U> o) noexcept : p_(o.release())
+    {
+    }
+    ~Ref()
+    {
+        if (p_ && p_->refs.decrement()) T::destroy(p_);
+    }
+    Ref& operator=(Ref o) noexcept
+    {
+        std::swap(p_, o.p_);
+        return *this;
+    }
+
+    T* get() const noexcept { return p_; }
+    T* operator->() const noexcept { return p_; }
+    T& operator*() const noexcept { return *p_; }
+    explicit operator bool() const noexcept { return p_ != nullptr; }
+    friend bool operator==(Ref const& a, Ref const& b) noexcept { return a.p_ == b.p_; }
+
+    /// Gives the share away without ending it.
+    T* release() noexcept { return std::exchange(p_, nullptr); }
+
+private:
+    T* p_ = nullptr;
+};
+
+}  // namespace xgrad::detail

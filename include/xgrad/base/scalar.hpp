@@ -1,0 +1,111 @@
+// The scalar types that a Tensor may have, the letters that stand for them in an operation's domain, and promotion.
+#pragma once
+
+#include <complex>
+#include <concepts>
+#include <cstdint>
+#include <string_view>
+#include <type_traits>
+
+namespace xgrad {
+
+namespace detail {
+template <class T> inline constexpr bool is_complex = false;
+template <class T> inline constexpr bool is_complex<std::complex<T>> = true;
+}  // namespace detail
+
+template <class T> concept RealScalar = std::same_as<T, float> || std::same_as<T, double>;
+template <class T> concept ComplexScalar = std::same_as<T, std::complex<float>> || std::same_as<T, std::complex<double>>;
+/// A scalar type that can have gradients.
+template <class T> concept Differentiable = RealScalar<T> || ComplexScalar<T>;
+/// Any scalar type of a Tensor; bool and int64 serve as masks and indices.
+template <class T> concept Scalar = Differentiable<T> || std::same_as<T, bool> || std::same_as<T, std::int64_t>;
+/// A C++ number that may stand beside a tensor in an expression.
+template <class T> concept Number = std::is_arithmetic_v<T> || detail::is_complex<T>;
+
+/// The scalar type of a tensor as a value.
+enum class DType : std::uint8_t { boolean, int64, float32, float64, complex64, complex128 };
+
+template <Scalar T> inline constexpr DType dtype_of = std::same_as<T, bool>           ? DType::boolean
+                                                      : std::same_as<T, std::int64_t> ? DType::int64
+                                                      : std::same_as<T, float>        ? DType::float32
+                                                      : std::same_as<T, double>       ? DType::float64
+                                                      : std::same_as<T, std::complex<float>> ? DType::complex64
+                                                                                             : DType::complex128;
+
+/// NumPy's name of a scalar type.
+constexpr std::string_view name(DType t) noexcept
+{
+    constexpr std::string_view names[] = {"bool", "int64", "float32", "float64", "complex64", "complex128"};
+    return names[static_cast<int>(t)];
+}
+constexpr bool is_complex(DType t) noexcept { return t >= DType::complex64; }
+constexpr bool is_differentiable(DType t) noexcept { return t >= DType::float32; }
+
+namespace detail {
+
+template <class T> struct Precision {
+    using type = T;
+};
+template <class T> struct Precision<std::complex<T>> {
+    using type = T;
+};
+
+}  // namespace detail
+
+/// The real type under a scalar: double for std::complex<double>.
+template <class T> using precision_of = typename detail::Precision<T>::type;
+
+namespace detail {
+
+template <class A, class B> struct PromotePrecision {
+    using type = double;  // int64 or float64 beside a floating type
+};
+template <class A> struct PromotePrecision<A, A> {
+    using type = A;
+};
+template <class A> struct PromotePrecision<A, bool> {
+    using type = A;
+};
+template <class A> struct PromotePrecision<bool, A> {
+    using type = A;
+};
+template <> struct PromotePrecision<bool, bool> {
+    using type = bool;
+};
+
+}  // namespace detail
+
+/// NumPy's promotion of two real types: int64 with float32 is float64, bool gives way to anything.
+template <class A, class B> using promote_precision = typename detail::PromotePrecision<A, B>::type;
+
+namespace detail {
+
+template <class P, class... More> struct Widest {
+    using type = P;
+};
+template <class P, class Q, class... More> struct Widest<P, Q, More...> : Widest<promote_precision<P, Q>, More...> {};
+
+}  // namespace detail
+
+/// The precision to which all of P... promote.
+template <class... P> using widest_precision = typename detail::Widest<P...>::type;
+
+// The letters in which an operation states its domain: mask, integer, real, complex.
+struct B {
+    template <class> using over = bool;
+};
+struct Z {
+    template <class> using over = std::int64_t;
+};
+struct R {
+    template <class P> using over = P;
+};
+struct C {
+    template <class P> using over = std::complex<P>;
+};
+
+template <class T>
+using letter_of = std::conditional_t<std::same_as<T, bool>, B, std::conditional_t<std::integral<T>, Z, std::conditional_t<detail::is_complex<T>, C, R>>>;
+
+}  // namespace xgrad

@@ -1,0 +1,62 @@
+// Scratch<T>: working memory for one call of a kernel, without an allocation for most calls.
+//
+// The thread keeps the memory of the last call, up to a limit, and lends it to the next one. A kernel that runs inside
+// another gets memory of its own, so nesting is safe. Nothing is initialised.
+#pragma once
+
+#include <cstddef>
+#include <limits>
+#include <memory>
+#include <new>
+#include <utility>
+
+namespace xgrad::detail::kernel {
+
+/// Memory that starts at a cache line, and so at the alignment of every SIMD word.
+class AlignedBytes {
+public:
+    static constexpr std::align_val_t alignment{64};
+
+    AlignedBytes() = default;
+    explicit AlignedBytes(std::size_t size) : begin_(::operator new(size, alignment)), size_(size) {}
+
+    void* begin() const { return begin_.get(); }
+    std::size_t size() const { return begin_ ? size_ : 0; }
+
+private:
+    struct Free {
+        void operator()(void* p) const { ::operator delete(p, alignment); }
+    };
+    std::unique_ptr<void, Free> begin_;
+    std::size_t size_ = 0;
+};
+
+inline AlignedBytes& kept_scratch()
+{
+    thread_local AlignedBytes bytes;
+    return bytes;
+}
+
+/// Room for count numbers T while this object lives.
+template <class T> class Scratch {
+public:
+    explicit Scratch(std::size_t count) : bytes_(std::exchange(kept_scratch(), {}))
+    {
+        if (count > std::numeric_limits<std::size_t>::max() / sizeof(T)) throw std::bad_alloc();
+        if (bytes_.size() < count * sizeof(T)) bytes_ = AlignedBytes(count * sizeof(T));
+    }
+    ~Scratch()
+    {
+        if (bytes_.size() <= limit && bytes_.size() > kept_scratch().size()) kept_scratch() = std::move(bytes_);
+    }
+    Scratch(Scratch const&) = delete;
+    Scratch& operator=(Scratch const&) = delete;
+
+    T* data() const { return static_cast<T*>(bytes_.begin()); }
+
+private:
+    static constexpr std::size_t limit = std::size_t{32} << 20;
+
+    AlignedBytes bytes_;
+};
+}  // namespace xgrad::detail::kernel

@@ -1,0 +1,239 @@
+// Shapes, strides and axes: short vectors that need no heap up to four dimensions, and broadcasting.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <iterator>
+#include <ranges>
+#include <span>
+#include <string>
+
+#include <xgrad/base/error.hpp>
+
+namespace xgrad {
+
+/// A vector of extents or steps, one for each dimension.
+template <class T> class Dims {
+public:
+    using value_type = T;
+    using size_type = std::size_t;
+    using difference_type = std::ptrdiff_t;
+    using reference = T&;
+    using const_reference = T const&;
+    using iterator = T*;
+    using const_iterator = T const*;
+    using reverse_iterator = std::reverse_iterator<T*>;
+    using const_reverse_iterator = std::reverse_iterator<T const*>;
+
+    Dims() noexcept {}
+    explicit Dims(std::size_t n, T value = T{}) : Dims() { assign(n, value); }
+    Dims(std::initializer_list<T> l) : Dims(l.begin(), l.end()) {}
+    template <std::forward_iterator I> Dims(I first, I last) : Dims()
+    {
+        reserve_exactly(static_cast<std::size_t>(std::distance(first, last)));
+        std::transform(first, last, begin(), [](auto v) { return static_cast<T>(v); });
+    }
+    template <std::ranges::forward_range V>
+        requires(!std::same_as<std::remove_cvref_t<V>, Dims> && std::integral<std::ranges::range_value_t<V>>)
+    Dims(V const& v) : Dims(std::ranges::begin(v), std::ranges::end(v))
+    {
+    }
+    Dims(Dims const& o) : Dims()
+    {
+        reserve_exactly(o.size_);
+        std::copy_n(o.data(), o.size_, data());
+    }
+    Dims(Dims&& o) noexcept : Dims() { swap(o); }
+    Dims& operator=(Dims o) noexcept
+    {
+        swap(o);
+        return *this;
+    }
+    ~Dims()
+    {
+        if (size_ > inline_size) delete[] heap_;
+    }
+
+    T* data() noexcept { return size_ <= inline_size ? local_ : heap_; }
+    T const* data() const noexcept { return size_ <= inline_size ? local_ : heap_; }
+    std::size_t size() const noexcept { return size_; }
+    bool empty() const noexcept { return size_ == 0; }
+    T* begin() noexcept { return data(); }
+    T* end() noexcept { return data() + size_; }
+    T const* begin() const noexcept { return data(); }
+    T const* end() const noexcept { return data() + size_; }
+    auto rbegin() const noexcept { return const_reverse_iterator(end()); }
+    auto rend() const noexcept { return const_reverse_iterator(begin()); }
+    T& operator[](std::size_t i) noexcept { return data()[i]; }
+    T const& operator[](std::size_t i) const noexcept { return data()[i]; }
+    T const& back() const noexcept { return data()[size_ - 1]; }
+    T& back() noexcept { return data()[size_ - 1]; }
+
+    void assign(std::size_t n, T value)
+    {
+        Dims fresh;
+        fresh.reserve_exactly(n);
+        std::fill_n(fresh.data(), n, value);
+        swap(fresh);
+    }
+    void push_back(T value) { insert(size_, value); }
+    void insert(std::size_t at, T value)
+    {
+        Dims fresh;
+        fresh.reserve_exactly(size_ + std::size_t{1});
+        std::copy_n(data(), at, fresh.data());
+        fresh[at] = value;
+        std::copy(begin() + at, end(), fresh.begin() + at + 1);
+        swap(fresh);
+    }
+    void erase(std::size_t at)
+    {
+        Dims fresh;
+        fresh.reserve_exactly(size_ - std::size_t{1});
+        std::copy_n(data(), at, fresh.data());
+        std::copy(begin() + at + 1, end(), fresh.begin() + at);
+        swap(fresh);
+    }
+
+    friend bool operator==(Dims const& a, Dims const& b) noexcept
+    {
+        if (a.size_ != b.size_) return false;
+        auto const *p = a.data(), *q = b.data();
+        for (std::size_t i = 0; i < a.size_; ++i)
+            if (p[i] != q[i]) return false;
+        return true;
+    }
+
+private:
+    static constexpr std::uint32_t inline_size = 4;
+
+    /// Only for an empty vector.
+    void reserve_exactly(std::size_t n)
+    {
+        if (n > inline_size) heap_ = new T[n];
+        size_ = static_cast<std::uint32_t>(n);
+    }
+    void swap(Dims& o) noexcept
+    {
+        std::swap(size_, o.size_);
+        std::swap(local_, o.local_);  // the union's larger member: carries the pointer too
+    }
+
+    std::uint32_t size_ = 0;
+    union {
+        T local_[inline_size] = {};
+        T* heap_;
+    };
+};
+
+using Shape = Dims<std::size_t>;
+using Strides = Dims<std::ptrdiff_t>;
+
+/// Axes as a caller gives them: negative ones count from the end.
+using Axes = Dims<std::ptrdiff_t>;
+
+/// The number of elements of an array of this shape.
+inline std::size_t numel(Shape const& shape) noexcept
+{
+    std::size_t n = 1;
+    for (auto const d : shape) n *= d;
+    return n;
+}
+
+namespace detail {
+
+/// Row-major strides in elements.
+inline Strides row_major(Shape const& shape)
+{
+    Strides strides(shape.size());
+    std::ptrdiff_t step = 1;
+    for (std::size_t i = shape.size(); i-- > 0;) {
+        strides[i] = step;
+        step *= static_cast<std::ptrdiff_t>(shape[i]);
+    }
+    return strides;
+}
+
+/// True where the elements lie in row-major order without gaps; axes of extent 1 may have any stride.
+inline bool is_row_major(Shape const& shape, Strides const& strides) noexcept
+{
+    std::ptrdiff_t step = 1;
+    for (std::size_t i = shape.size(); i-- > 0;) {
+        if (shape[i] == 0) return true;
+        if (shape[i] != 1 && strides[i] != step) return false;
+        step *= static_cast<std::ptrdiff_t>(shape[i]);
+    }
+    return true;
+}
+
+/// True where `from` can be stretched to `to` by NumPy's rules.
+inline bool broadcasts_to(Shape const& from, Shape const& to) noexcept
+{
+    if (from.size() > to.size()) return false;
+    for (std::size_t i = 0, lead = to.size() - from.size(); i < from.size(); ++i)
+        if (from[i] != to[lead + i] && from[i] != 1) return false;
+    return true;
+}
+
+/// The common shape of two operands by NumPy's rules; the message names the operation and both shapes.
+inline Shape broadcast(std::string_view operation, Shape const& a, Shape const& b)
+{
+    Shape const& longer = a.size() >= b.size() ? a : b;
+    Shape const& shorter = a.size() >= b.size() ? b : a;
+    Shape out = longer;
+    for (std::size_t i = 0, lead = longer.size() - shorter.size(); i < shorter.size(); ++i) {
+        auto& d = out[lead + i];
+        if (d == 1) d = shorter[i];
+        else if (shorter[i] != 1 && shorter[i] != d) fail<ShapeError>(operation, ": shapes ", a, " and ", b, " do not broadcast");
+    }
+    return out;
+}
+
+/// Strides with which an array of `shape` is read as one of `to`: 0 along each stretched axis.
+inline Strides broadcast_strides(Shape const& shape, Strides const& strides, Shape const& to)
+{
+    Strides out(to.size(), 0);
+    for (std::size_t i = 0, lead = to.size() - shape.size(); i < shape.size(); ++i) out[lead + i] = shape[i] == 1 ? 0 : strides[i];
+    return out;
+}
+
+/// One axis of an array of `rank` dimensions, as 0 ... rank - 1.
+inline std::size_t normalize_axis(std::string_view operation, std::ptrdiff_t axis, std::size_t rank)
+{
+    auto const r = static_cast<std::ptrdiff_t>(rank);
+    if (axis < -r || axis >= r) fail<IndexError>(operation, ": axis ", axis, " is out of range for an array with ", rank, " dimensions");
+    return static_cast<std::size_t>(axis < 0 ? axis + r : axis);
+}
+
+/// Axes as 0 ... rank - 1, sorted, each at most once.
+inline Axes normalize_axes(std::string_view operation, Axes axes, std::size_t rank)
+{
+    for (auto& axis : axes) axis = static_cast<std::ptrdiff_t>(normalize_axis(operation, axis, rank));
+    std::sort(axes.begin(), axes.end());
+    if (std::adjacent_find(axes.begin(), axes.end()) != axes.end()) fail<IndexError>(operation, ": an axis is given twice in ", axes);
+    return axes;
+}
+
+inline Axes all_axes(std::size_t rank)
+{
+    Axes axes(rank);
+    for (std::size_t i = 0; i < rank; ++i) axes[i] = static_cast<std::ptrdiff_t>(i);
+    return axes;
+}
+
+/// The shape after reducing normalised `axes`.
+inline Shape reduced_shape(Shape const& shape, Axes const& axes, bool keepdims)
+{
+    Shape out = shape;
+    for (std::size_t i = axes.size(); i-- > 0;) {
+        auto const axis = static_cast<std::size_t>(axes[i]);
+        if (keepdims) out[axis] = 1;
+        else out.erase(axis);
+    }
+    return out;
+}
+
+}  // namespace detail
+}  // namespace xgrad

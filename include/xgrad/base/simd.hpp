@@ -1,0 +1,252 @@
+// Packs: a few numbers of one precision side by side, real, complex or true/false. A kernel runs on packs, and so do the
+// rules of operations, which is why the operators here take plain numbers too. Without SIMD a pack holds one number.
+// Read words.hpp next for the functions on packs.
+#pragma once
+
+#include <cmath>
+#include <complex>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+#include <xgrad/base/config.hpp>
+#include <xgrad/base/scalar.hpp>
+#if XGRAD_SIMD
+#    include <xsimd/xsimd.hpp>
+#endif
+
+namespace xgrad {
+
+namespace detail {
+
+template <class P> struct Lanes {
+    using vector = P;
+    using mask = bool;
+    static constexpr std::size_t width = 1;
+    XGRAD_INLINE static P select(bool m, P a, P b) { return m ? a : b; }
+    XGRAD_INLINE static P load(P const* p) { return *p; }
+    XGRAD_INLINE static void store(P* p, P v) { *p = v; }
+};
+#if XGRAD_SIMD
+template <class P>
+    requires RealScalar<P>
+struct Lanes<P> {
+    using vector = xsimd::batch<P>;
+    using mask = xsimd::batch_bool<P>;
+    static constexpr std::size_t width = vector::size;
+    XGRAD_INLINE static vector select(mask m, vector a, vector b) { return xsimd::select(m, a, b); }
+    XGRAD_INLINE static vector load(P const* p) { return vector::load_unaligned(p); }
+    XGRAD_INLINE static void store(P* p, vector v) { v.store_unaligned(p); }
+};
+#endif
+
+}  // namespace detail
+
+/// Answers to a comparison of packs.
+template <class P> struct MaskPack {
+    using lanes = detail::Lanes<P>;
+    static constexpr std::size_t width = lanes::width;
+    typename lanes::mask m;
+
+    XGRAD_INLINE void store(bool* p) const
+    {
+        if constexpr (width == 1) *p = m;
+        else {
+            alignas(64) bool all[width];
+            m.store_aligned(all);
+            for (std::size_t i = 0; i < width; ++i) p[i] = all[i];
+        }
+    }
+    XGRAD_INLINE friend MaskPack operator&&(MaskPack a, MaskPack b)
+    {
+        if constexpr (width == 1) return {a.m && b.m};
+        else return {a.m & b.m};
+    }
+    XGRAD_INLINE friend MaskPack operator||(MaskPack a, MaskPack b)
+    {
+        if constexpr (width == 1) return {a.m || b.m};
+        else return {a.m | b.m};
+    }
+    XGRAD_INLINE friend MaskPack operator!(MaskPack a) { return {!a.m}; }
+};
+
+/// Real numbers (or int64, one at a time).
+template <class P> struct RealPack {
+    using lanes = detail::Lanes<P>;
+    using precision = P;
+    static constexpr std::size_t width = lanes::width;
+    typename lanes::vector v;
+
+    RealPack() = default;
+    template <class A>
+        requires(std::is_arithmetic_v<A>)
+    XGRAD_INLINE RealPack(A a) : v(static_cast<P>(a))
+    {
+    }
+    XGRAD_INLINE RealPack(MaskPack<P> m) : RealPack(where(m, RealPack(1), RealPack(0))) {}
+    XGRAD_INLINE static RealPack from(typename lanes::vector v)
+    {
+        RealPack r;
+        r.v = v;
+        return r;
+    }
+
+    XGRAD_INLINE static RealPack load(P const* p) { return from(lanes::load(p)); }
+    XGRAD_INLINE void store(P* p) const { lanes::store(p, v); }
+
+    XGRAD_INLINE friend RealPack operator+(RealPack a, RealPack b) { return from(a.v + b.v); }
+    XGRAD_INLINE friend RealPack operator-(RealPack a, RealPack b) { return from(a.v - b.v); }
+    XGRAD_INLINE friend RealPack operator*(RealPack a, RealPack b) { return from(a.v * b.v); }
+    XGRAD_INLINE friend RealPack operator/(RealPack a, RealPack b) { return from(a.v / b.v); }
+    XGRAD_INLINE friend RealPack operator-(RealPack a) { return from(-a.v); }
+    XGRAD_INLINE friend MaskPack<P> operator<(RealPack a, RealPack b) { return {a.v < b.v}; }
+    XGRAD_INLINE friend MaskPack<P> operator<=(RealPack a, RealPack b) { return {a.v <= b.v}; }
+    XGRAD_INLINE friend MaskPack<P> operator>(RealPack a, RealPack b) { return {a.v > b.v}; }
+    XGRAD_INLINE friend MaskPack<P> operator>=(RealPack a, RealPack b) { return {a.v >= b.v}; }
+    XGRAD_INLINE friend MaskPack<P> operator==(RealPack a, RealPack b) { return {a.v == b.v}; }
+    XGRAD_INLINE friend MaskPack<P> operator!=(RealPack a, RealPack b) { return {a.v != b.v}; }
+    XGRAD_INLINE friend RealPack where(MaskPack<P> m, RealPack a, RealPack b) { return from(lanes::select(m.m, a.v, b.v)); }
+};
+
+/// Complex numbers, real and imaginary parts in packs of their own.
+template <class P> struct ComplexPack {
+    using precision = P;
+    using real_pack = RealPack<P>;
+    static constexpr std::size_t width = real_pack::width;
+    real_pack re, im;
+
+    ComplexPack() = default;
+    XGRAD_INLINE ComplexPack(real_pack r, real_pack i = real_pack(0)) : re(r), im(i) {}
+    XGRAD_INLINE ComplexPack(MaskPack<P> m) : ComplexPack(real_pack(m)) {}
+    template <class A>
+        requires(std::is_arithmetic_v<A>)
+    XGRAD_INLINE ComplexPack(A a) : re(a), im(0)
+    {
+    }
+    template <class A> XGRAD_INLINE ComplexPack(std::complex<A> a) : re(a.real()), im(a.imag()) {}
+
+    XGRAD_INLINE static ComplexPack load(std::complex<P> const* z)
+    {
+        auto const* const p = reinterpret_cast<P const*>(z);
+        if constexpr (width == 1) return {real_pack(p[0]), real_pack(p[1])};
+#if XGRAD_SIMD
+        else return deinterleave(real_pack::load(p), real_pack::load(p + width), std::make_index_sequence<width>{});
+#endif
+    }
+    XGRAD_INLINE void store(std::complex<P>* z) const
+    {
+        auto* const p = reinterpret_cast<P*>(z);
+        if constexpr (width == 1) p[0] = re.v, p[1] = im.v;
+#if XGRAD_SIMD
+        else interleave(p, std::make_index_sequence<width>{});
+#endif
+    }
+
+    XGRAD_INLINE friend ComplexPack operator+(ComplexPack a, ComplexPack b) { return {a.re + b.re, a.im + b.im}; }
+    XGRAD_INLINE friend ComplexPack operator+(ComplexPack a, real_pack b) { return {a.re + b, a.im}; }
+    XGRAD_INLINE friend ComplexPack operator+(real_pack a, ComplexPack b) { return {a + b.re, b.im}; }
+    XGRAD_INLINE friend ComplexPack operator-(ComplexPack a, ComplexPack b) { return {a.re - b.re, a.im - b.im}; }
+    XGRAD_INLINE friend ComplexPack operator-(ComplexPack a, real_pack b) { return {a.re - b, a.im}; }
+    XGRAD_INLINE friend ComplexPack operator-(real_pack a, ComplexPack b) { return {a - b.re, -b.im}; }
+    XGRAD_INLINE friend ComplexPack operator-(ComplexPack a) { return {-a.re, -a.im}; }
+    XGRAD_INLINE friend ComplexPack operator*(ComplexPack a, ComplexPack b) { return {a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re}; }
+    XGRAD_INLINE friend ComplexPack operator*(ComplexPack a, real_pack b) { return {a.re * b, a.im * b}; }
+    XGRAD_INLINE friend ComplexPack operator*(real_pack a, ComplexPack b) { return {a * b.re, a * b.im}; }
+    XGRAD_INLINE friend ComplexPack operator/(ComplexPack a, real_pack b) { return {a.re / b, a.im / b}; }
+    /// Smith's quotient: no overflow where the result has none.
+    XGRAD_INLINE friend ComplexPack operator/(ComplexPack a, ComplexPack b)
+    {
+        auto const wide = abs(b.re) >= abs(b.im);
+        auto const big = where(wide, b.re, b.im), small = where(wide, b.im, b.re);
+        auto const ratio = where(big == 0, real_pack(0), small / big);
+        auto const scale = real_pack(1) / (big + small * ratio);
+        auto const p = where(wide, a.re, a.im), q = where(wide, a.im, a.re);
+        auto const imaginary = (q - p * ratio) * scale;
+        return {(p + q * ratio) * scale, where(wide, imaginary, -imaginary)};
+    }
+    XGRAD_INLINE friend ComplexPack operator/(real_pack a, ComplexPack b) { return ComplexPack(a) / b; }
+    XGRAD_INLINE friend MaskPack<P> operator==(ComplexPack a, ComplexPack b) { return a.re == b.re && a.im == b.im; }
+    XGRAD_INLINE friend MaskPack<P> operator!=(ComplexPack a, ComplexPack b) { return a.re != b.re || a.im != b.im; }
+    XGRAD_INLINE friend ComplexPack where(MaskPack<P> m, ComplexPack a, ComplexPack b) { return {where(m, a.re, b.re), where(m, a.im, b.im)}; }
+
+private:
+#if XGRAD_SIMD
+    template <std::size_t... I> XGRAD_INLINE static ComplexPack deinterleave(real_pack lo, real_pack hi, std::index_sequence<I...>)
+    {
+        return {real_pack::from(__builtin_shufflevector(lo.v.data, hi.v.data, static_cast<int>(2 * I)...)),
+                real_pack::from(__builtin_shufflevector(lo.v.data, hi.v.data, static_cast<int>(2 * I + 1)...))};
+    }
+    template <std::size_t... I> XGRAD_INLINE void interleave(P* p, std::index_sequence<I...>) const
+    {
+        real_pack::from(__builtin_shufflevector(re.v.data, im.v.data, static_cast<int>(I / 2 + (I % 2) * width)...)).store(p);
+        real_pack::from(__builtin_shufflevector(re.v.data, im.v.data, static_cast<int>((I + width) / 2 + (I % 2) * width)...)).store(p + width);
+    }
+#endif
+};
+
+/// A choice between plain numbers.
+template <class P, class A, class B>
+    requires(std::is_arithmetic_v<A> && std::is_arithmetic_v<B>)
+XGRAD_INLINE RealPack<P> where(MaskPack<P> m, A a, B b)
+{
+    return where(m, RealPack<P>(a), RealPack<P>(b));
+}
+
+// Plain numbers beside complex packs: real, so that no multiplication by zero is spent on them.
+template <class A, class P>
+    requires(std::is_arithmetic_v<A>)
+XGRAD_INLINE ComplexPack<P> operator*(A a, ComplexPack<P> b)
+{
+    return RealPack<P>(a) * b;
+}
+template <class A, class P>
+    requires(std::is_arithmetic_v<A>)
+XGRAD_INLINE ComplexPack<P> operator*(ComplexPack<P> a, A b)
+{
+    return a * RealPack<P>(b);
+}
+template <class A, class P>
+    requires(std::is_arithmetic_v<A>)
+XGRAD_INLINE ComplexPack<P> operator+(A a, ComplexPack<P> b)
+{
+    return RealPack<P>(a) + b;
+}
+template <class A, class P>
+    requires(std::is_arithmetic_v<A>)
+XGRAD_INLINE ComplexPack<P> operator+(ComplexPack<P> a, A b)
+{
+    return a + RealPack<P>(b);
+}
+template <class A, class P>
+    requires(std::is_arithmetic_v<A>)
+XGRAD_INLINE ComplexPack<P> operator-(A a, ComplexPack<P> b)
+{
+    return RealPack<P>(a) - b;
+}
+template <class A, class P>
+    requires(std::is_arithmetic_v<A>)
+XGRAD_INLINE ComplexPack<P> operator-(ComplexPack<P> a, A b)
+{
+    return a - RealPack<P>(b);
+}
+template <class A, class P>
+    requires(std::is_arithmetic_v<A>)
+XGRAD_INLINE ComplexPack<P> operator/(A a, ComplexPack<P> b)
+{
+    return RealPack<P>(a) / b;
+}
+template <class A, class P>
+    requires(std::is_arithmetic_v<A>)
+XGRAD_INLINE ComplexPack<P> operator/(ComplexPack<P> a, A b)
+{
+    return a / RealPack<P>(b);
+}
+
+namespace detail {
+
+/// The pack in which a value of this scalar type travels through a kernel of precision P.
+template <class T, class P>
+using pack_of = std::conditional_t<is_complex<T>, ComplexPack<P>, std::conditional_t<std::same_as<T, bool>, MaskPack<P>, RealPack<P>>>;
+
+}  // namespace detail
+}  // namespace xgrad

@@ -1,0 +1,184 @@
+// Vec<T>: as many T as one register of this build holds, and the few motions of data that the hand-written kernels
+// (fft.hpp, gemm.hpp) need on it.
+//
+// These are the vector types of GCC and Clang, so + - * and multiplication by a number are written as for numbers, and a
+// kernel is vectorised at -O2 too, with nothing left to the mood of the optimiser. Elsewhere Vec<T> is T and the same code
+// runs on numbers. The width follows the compiler's flags; whatever has a memory layout that depends on it must name it
+// among its template parameters, so that translation units with different flags can be linked together.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <type_traits>
+#include <utility>
+
+/// After the parameters of a lambda that is the body of a loop over registers.
+#if defined(__GNUC__)
+#    define XGRAD_INLINE_LAMBDA __attribute__((always_inline))
+#else
+#    define XGRAD_INLINE_LAMBDA
+#endif
+
+namespace xgrad::detail::kernel {
+
+#if !defined(__GNUC__)
+inline constexpr std::size_t register_bytes = 0;
+#elif defined(__AVX512F__)
+inline constexpr std::size_t register_bytes = 64;
+#elif defined(__AVX__)
+inline constexpr std::size_t register_bytes = 32;
+#else
+inline constexpr std::size_t register_bytes = 16;
+#endif
+
+template <class T, std::size_t Bytes> struct VecOf {
+    using type = T;
+};
+#if defined(__GNUC__)
+template <class T, std::size_t Bytes> requires(Bytes > sizeof(T)) struct VecOf<T, Bytes> {
+    typedef T type __attribute__((vector_size(Bytes)));
+};
+#endif
+
+template <class T, std::size_t Bytes = register_bytes> using Vec = typename VecOf<T, Bytes>::type;
+
+/// How many T a word V holds.
+template <class V, class T> inline constexpr std::size_t width = sizeof(V) / sizeof(T);
+
+/// A word in an array of numbers, wherever it begins. (A struct, because templates drop the attributes of a typedef.)
+template <class V>
+#if defined(__GNUC__)
+struct __attribute__((packed, may_alias)) Loose {
+#else
+struct Loose {
+#endif
+    V word;
+};
+template <class V, class T> [[gnu::always_inline]] inline Loose<V>* at(T* p) { return reinterpret_cast<Loose<V>*>(p); }
+template <class V, class T> [[gnu::always_inline]] inline Loose<V> const* at(T const* p) { return reinterpret_cast<Loose<V> const*>(p); }
+
+template <class V, class T> [[gnu::always_inline]] inline V load(T const* from) { return at<V>(from)->word; }
+template <class V, class T> [[gnu::always_inline]] inline void store(T* to, V const& v) { at<V>(to)->word = v; }
+
+template <class F, std::size_t... I> [[gnu::always_inline]] inline void unroll(F const& f, std::index_sequence<I...>)
+{
+    (f(std::integral_constant<std::size_t, I>{}), ...);
+}
+
+/// f(0), ..., f(N-1) with constants for arguments: GCC unrolls a loop over registers only from -O3 on.
+template <std::size_t N, class F> [[gnu::always_inline]] inline void unroll(F const& f)
+{
+    unroll(f, std::make_index_sequence<N>{});
+}
+
+/// Calls f.operator()<V>(i) until every index below count has been inside a word V that starts at i. The last word may
+/// overlap the one before instead of leaving a scalar tail, so doing an index twice must do no harm.
+template <class T, std::size_t Bytes = register_bytes, class F>
+[[gnu::always_inline]] inline void cover(std::size_t count, F const& f)
+{
+    using V = Vec<T, Bytes>;
+    constexpr std::size_t n = width<V, T>;
+    if (count >= n)
+        for (std::size_t i = 0; i < count; i += n) f.template operator()<V>(std::min(i, count - n));
+    else if constexpr (n > 1)
+        cover<T, (Bytes > 16 ? Bytes / 2 : 0)>(count, f);
+}
+
+/// The same, with every index inside one word only.
+template <class T, class F> [[gnu::always_inline]] inline void cover_once(std::size_t count, F const& f)
+{
+    constexpr std::size_t n = width<Vec<T>, T>;
+    std::size_t i = 0;
+    if constexpr (n > 1)
+        for (; i + n <= count; i += n) f.template operator()<Vec<T>>(i);
+    for (; i < count; ++i) f.template operator()<T>(i);
+}
+
+/// The word whose lane i is lane index(i) of the double word (a, b); index is a lambda without captures.
+template <class V, class F, int... I>
+[[gnu::always_inline]] inline V shuffle(V const& a, V const& b, F, std::integer_sequence<int, I...>)
+{
+#if defined(__clang__) || __GNUC__ >= 12
+    return __builtin_shufflevector(a, b, F{}(I)...);
+#else
+    constexpr int n = sizeof...(I);
+    return V{(F{}(I) < n ? a[F{}(I) % n] : b[F{}(I) % n])...};
+#endif
+}
+
+/// (a0, b0, a1, b1, ...) in two words.
+template <class T, class V> [[gnu::always_inline]] inline void zip(V const& a, V const& b, V& low, V& high)
+{
+    static constexpr int n = width<V, T>;
+    constexpr std::make_integer_sequence<int, n> all;
+    V const first = shuffle(a, b, [](int i) { return i % 2 * n + i / 2; }, all);
+    high = shuffle(a, b, [](int i) { return i % 2 * n + (n + i) / 2; }, all);
+    low = first;
+}
+
+/// Undoes zip.
+template <class T, class V> [[gnu::always_inline]] inline void unzip(V const& low, V const& high, V& a, V& b)
+{
+    constexpr std::make_integer_sequence<int, width<V, T>> all;
+    V const even = shuffle(low, high, [](int i) { return 2 * i; }, all);
+    b = shuffle(low, high, [](int i) { return 2 * i + 1; }, all);
+    a = even;
+}
+
+/// Copies count pairs (even, odd) from one array to two.
+template <class T> void deinterleave(std::size_t count, T const* pairs, T* even, T* odd)
+{
+    cover<T>(count, [=]<class V>(std::size_t i) XGRAD_INLINE_LAMBDA {
+        if constexpr (constexpr auto n = width<V, T>; n == 1) {
+            even[i] = pairs[2 * i];
+            odd[i] = pairs[2 * i + 1];
+        } else {
+            V a, b;
+            unzip<T>(load<V>(pairs + 2 * i), load<V>(pairs + 2 * i + n), a, b);
+            store(even + i, a);
+            store(odd + i, b);
+        }
+    });
+}
+
+/// Copies two arrays of count numbers to one of pairs (even, odd).
+template <class T> void interleave(std::size_t count, T const* even, T const* odd, T* pairs)
+{
+    cover<T>(count, [=]<class V>(std::size_t i) XGRAD_INLINE_LAMBDA {
+        if constexpr (constexpr auto n = width<V, T>; n == 1) {
+            pairs[2 * i] = even[i];
+            pairs[2 * i + 1] = odd[i];
+        } else {
+            V a, b;
+            zip<T>(load<V>(even + i), load<V>(odd + i), a, b);
+            store(pairs + 2 * i, a);
+            store(pairs + 2 * i + n, b);
+        }
+    });
+}
+
+/// to[j * to_gap + i] = from[i * from_gap + j] for a matrix of rows x columns that does not overlap its image.
+template <class T>
+void transpose(std::size_t rows, std::size_t columns, T const* from, std::size_t from_gap, T* to, std::size_t to_gap)
+{
+    constexpr auto n = width<Vec<T>, T>;
+    if (n == 1 || rows < n || columns < n) {
+        for (std::size_t i = 0; i < rows; ++i)
+            for (std::size_t j = 0; j < columns; ++j) to[j * to_gap + i] = from[i * from_gap + j];
+        return;
+    }
+    auto const block = [=](std::size_t i, std::size_t j) XGRAD_INLINE_LAMBDA {
+        Vec<T> row[n], zipped[n];
+        unroll<n>([&](auto r) XGRAD_INLINE_LAMBDA { row[r] = load<Vec<T>>(from + (i + r) * from_gap + j); });
+        // Row r zipped with row r + n/2, log2(n) times, is the transpose.
+        unroll<std::bit_width(n) - 1>([&](auto) XGRAD_INLINE_LAMBDA {
+            unroll<n / 2>([&](auto r) XGRAD_INLINE_LAMBDA { zip<T>(row[r], row[r + n / 2], zipped[2 * r], zipped[2 * r + 1]); });
+            unroll<n>([&](auto r) XGRAD_INLINE_LAMBDA { row[r] = zipped[r]; });
+        });
+        unroll<n>([&](auto r) XGRAD_INLINE_LAMBDA { store(to + (j + r) * to_gap + i, row[r]); });
+    };
+    for (std::size_t i = 0; i < rows; i += n)            // the last block of a line may overlap the one before
+        for (std::size_t j = 0; j < columns; j += n) block(std::min(i, rows - n), std::min(j, columns - n));
+}
+}  // namespace xgrad::detail::kernel

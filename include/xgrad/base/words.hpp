@@ -1,0 +1,169 @@
+// The words in which rules are written, for packs: sin, exp, conj, ... They are found through their argument's type, and
+// mean the same for a tensor that records. Real functions are xsimd's or std's; complex ones with delicate branch cuts
+// are std's, number by number.
+#pragma once
+
+#include <cmath>
+#include <numbers>
+
+#include <xgrad/base/simd.hpp>
+
+namespace xgrad {
+
+namespace detail {
+
+/// Applies a function of plain numbers to each number of a pack.
+template <class P, class F, class... More> XGRAD_INLINE RealPack<P> each(F f, RealPack<P> x, More... more)
+{
+    constexpr std::size_t w = RealPack<P>::width;
+    P in[1 + sizeof...(More)][w], out[w];
+    std::size_t k = 0;
+    (x.store(in[k++]), ..., more.store(in[k++]));
+    for (std::size_t i = 0; i < w; ++i) {
+        if constexpr (sizeof...(More) == 0) out[i] = f(in[0][i]);
+        else out[i] = f(in[0][i], in[1][i]);
+    }
+    return RealPack<P>::load(out);
+}
+template <class P, class F, class... More> XGRAD_INLINE ComplexPack<P> each(F f, ComplexPack<P> x, More... more)
+{
+    constexpr std::size_t w = RealPack<P>::width;
+    std::complex<P> in[1 + sizeof...(More)][w], out[w];
+    std::size_t k = 0;
+    (x.store(in[k++]), ..., more.store(in[k++]));
+    for (std::size_t i = 0; i < w; ++i) {
+        if constexpr (sizeof...(More) == 0) out[i] = f(in[0][i]);
+        else out[i] = f(in[0][i], in[1][i]);
+    }
+    return ComplexPack<P>::load(out);
+}
+
+}  // namespace detail
+
+// Real packs.
+template <class P> XGRAD_INLINE RealPack<P> exp(RealPack<P> x) { using std::exp; return RealPack<P>::from(exp(x.v)); }
+template <class P> XGRAD_INLINE RealPack<P> expm1(RealPack<P> x) { using std::expm1; return RealPack<P>::from(expm1(x.v)); }
+template <class P> XGRAD_INLINE RealPack<P> log(RealPack<P> x) { using std::log; return RealPack<P>::from(log(x.v)); }
+template <class P> XGRAD_INLINE RealPack<P> log1p(RealPack<P> x) { using std::log1p; return RealPack<P>::from(log1p(x.v)); }
+template <class P> XGRAD_INLINE RealPack<P> log2(RealPack<P> x) { using std::log2; return RealPack<P>::from(log2(x.v)); }
+template <class P> XGRAD_INLINE RealPack<P> log10(RealPack<P> x) { using std::log10; return RealPack<P>::from(log10(x.v)); }
+template <class P> XGRAD_INLINE RealPack<P> sqrt(RealPack<P> x) { using std::sqrt; return RealPack<P>::from(sqrt(x.v)); }
+template <class P> XGRAD_INLINE RealPack<P> sin(RealPack<P> x) { using std::sin; return RealPack<P>::from(sin(x.v)); }
+template <class P> XGRAD_INLINE RealPack<P> cos(RealPack<P> x) { using std::cos; return RealPack<P>::from(cos(x.v)); }
+template <class P> XGRAD_INLINE RealPack<P> tan(RealPack<P> x) { using std::tan; return RealPack<P>::from(tan(x.v)); }
+template <class P> XGRAD_INLINE RealPack<P> asin(RealPack<P> x) { using std::asin; return RealPack<P>::from(asin(x.v)); }
+template <class P> XGRAD_INLINE RealPack<P> acos(RealPack<P> x) { using std::acos; return RealPack<P>::from(acos(x.v)); }
+template <class P> XGRAD_INLINE RealPack<P> atan(RealPack<P> x) { using std::atan; return RealPack<P>::from(atan(x.v)); }
+template <class P> XGRAD_INLINE RealPack<P> sinh(RealPack<P> x) { using std::sinh; return RealPack<P>::from(sinh(x.v)); }
+template <class P> XGRAD_INLINE RealPack<P> cosh(RealPack<P> x) { using std::cosh; return RealPack<P>::from(cosh(x.v)); }
+template <class P> XGRAD_INLINE RealPack<P> tanh(RealPack<P> x) { using std::tanh; return RealPack<P>::from(tanh(x.v)); }
+template <class P> XGRAD_INLINE RealPack<P> asinh(RealPack<P> x) { using std::asinh; return RealPack<P>::from(asinh(x.v)); }
+template <class P> XGRAD_INLINE RealPack<P> acosh(RealPack<P> x) { using std::acosh; return RealPack<P>::from(acosh(x.v)); }
+template <class P> XGRAD_INLINE RealPack<P> atanh(RealPack<P> x) { using std::atanh; return RealPack<P>::from(atanh(x.v)); }
+template <class P> XGRAD_INLINE RealPack<P> abs(RealPack<P> x) { using std::abs; return RealPack<P>::from(abs(x.v)); }
+template <class P> XGRAD_INLINE RealPack<P> floor(RealPack<P> x) { using std::floor; return RealPack<P>::from(floor(x.v)); }
+template <class P> XGRAD_INLINE RealPack<P> atan2(RealPack<P> y, RealPack<P> x) { using std::atan2; return RealPack<P>::from(atan2(y.v, x.v)); }
+/// Number by number: xsimd's is off by tens of units in the last place and wrong at 0 and infinity.
+template <class P> XGRAD_INLINE RealPack<P> pow(RealPack<P> x, RealPack<P> p) { return detail::each([](P a, P b) { return std::pow(a, b); }, x, p); }
+
+template <class P> XGRAD_INLINE MaskPack<P> isnan(RealPack<P> x) { return x != x; }
+template <class P> XGRAD_INLINE RealPack<P> sgn(RealPack<P> x)
+{
+    return where(x > 0, RealPack<P>(1), where(x < 0, RealPack<P>(-1), where(x == 0, RealPack<P>(0), x)));
+}
+template <class P> XGRAD_INLINE RealPack<P> conj(RealPack<P> x) { return x; }
+template <class P> XGRAD_INLINE RealPack<P> real(RealPack<P> x) { return x; }
+template <class P> XGRAD_INLINE RealPack<P> imag(RealPack<P>) { return 0; }
+template <class P> XGRAD_INLINE RealPack<P> abs2(RealPack<P> x) { return x * x; }
+template <class P> XGRAD_INLINE RealPack<P> angle(RealPack<P> x) { return where(isnan(x), x, where(x < 0, RealPack<P>(std::numbers::pi), RealPack<P>(0))); }
+template <class P> XGRAD_INLINE ComplexPack<P> complex(RealPack<P> re, RealPack<P> im) { return {re, im}; }
+
+// Complex packs.
+template <class P> XGRAD_INLINE RealPack<P> real(ComplexPack<P> z) { return z.re; }
+template <class P> XGRAD_INLINE RealPack<P> imag(ComplexPack<P> z) { return z.im; }
+template <class P> XGRAD_INLINE ComplexPack<P> conj(ComplexPack<P> z) { return {z.re, -z.im}; }
+template <class P> XGRAD_INLINE RealPack<P> abs2(ComplexPack<P> z) { return z.re * z.re + z.im * z.im; }
+/// Scaled, so that squares neither overflow nor vanish.
+template <class P> XGRAD_INLINE RealPack<P> abs(ComplexPack<P> z)
+{
+    auto const a = abs(z.re), b = abs(z.im);
+    auto const big = where(a > b, a, b), small = where(a > b, b, a);
+    auto const ratio = small / big;
+    auto const length = where(big == 0, big, big * sqrt(ratio * ratio + 1));
+    auto const infinite = a == HUGE_VAL || b == HUGE_VAL;
+    return where(infinite, RealPack<P>(HUGE_VAL), where(isnan(a), a, length));
+}
+template <class P> XGRAD_INLINE RealPack<P> angle(ComplexPack<P> z) { return atan2(z.im, z.re); }
+/// z/|z|, and 0 at 0.
+template <class P> XGRAD_INLINE ComplexPack<P> sgn(ComplexPack<P> z)
+{
+    auto const r = abs(z);
+    return where(r == 0, ComplexPack<P>(0), z / r);
+}
+template <class P> XGRAD_INLINE ComplexPack<P> polar(RealPack<P> r, RealPack<P> phi) { return {r * cos(phi), r * sin(phi)}; }
+template <class P> XGRAD_INLINE ComplexPack<P> exp(ComplexPack<P> z)
+{
+    auto const r = exp(z.re);
+    auto const real_argument = z.im == 0;  // infinity times sin(0) would be NaN
+    return {where(real_argument, r, r * cos(z.im)), where(real_argument, z.im, r * sin(z.im))};
+}
+template <class P> XGRAD_INLINE ComplexPack<P> expm1(ComplexPack<P> z)
+{
+    // exp(x)cos(y) - 1 = expm1(x)cos(y) - 2 sin(y/2)^2 keeps its digits near 0
+    auto const s = sin(0.5 * z.im);
+    return {expm1(z.re) * cos(z.im) - 2 * s * s, exp(z.re) * sin(z.im)};
+}
+template <class P> ComplexPack<P> log(ComplexPack<P> z) { return detail::each([](auto v) { return std::log(v); }, z); }
+template <class P> ComplexPack<P> log2(ComplexPack<P> z) { return log(z) * (1 / std::numbers::ln2); }
+template <class P> ComplexPack<P> log10(ComplexPack<P> z) { return log(z) * (1 / std::numbers::ln10); }
+/// log(1 + z): half the log1p of |1 + z|^2 - 1 = x(2 + x) + y^2 for small z, where log(1 + z) would lose digits.
+template <class P> ComplexPack<P> log1p(ComplexPack<P> z)
+{
+    return detail::each(
+        [](std::complex<P> v) -> std::complex<P> {
+            auto const whole = std::log(P(1) + v);
+            if (std::norm(v) > P(0.25)) return whole;
+            return {std::log1p(v.real() * (2 + v.real()) + v.imag() * v.imag()) / 2, whole.imag()};
+        },
+        z);
+}
+template <class P> ComplexPack<P> sqrt(ComplexPack<P> z) { return detail::each([](auto v) { return std::sqrt(v); }, z); }
+template <class P> ComplexPack<P> sin(ComplexPack<P> z) { return detail::each([](auto v) { return std::sin(v); }, z); }
+template <class P> ComplexPack<P> cos(ComplexPack<P> z) { return detail::each([](auto v) { return std::cos(v); }, z); }
+template <class P> ComplexPack<P> tan(ComplexPack<P> z) { return detail::each([](auto v) { return std::tan(v); }, z); }
+template <class P> ComplexPack<P> asin(ComplexPack<P> z) { return detail::each([](auto v) { return std::asin(v); }, z); }
+template <class P> ComplexPack<P> acos(ComplexPack<P> z) { return detail::each([](auto v) { return std::acos(v); }, z); }
+template <class P> ComplexPack<P> atan(ComplexPack<P> z) { return detail::each([](auto v) { return std::atan(v); }, z); }
+template <class P> ComplexPack<P> sinh(ComplexPack<P> z) { return detail::each([](auto v) { return std::sinh(v); }, z); }
+template <class P> ComplexPack<P> cosh(ComplexPack<P> z) { return detail::each([](auto v) { return std::cosh(v); }, z); }
+template <class P> ComplexPack<P> tanh(ComplexPack<P> z) { return detail::each([](auto v) { return std::tanh(v); }, z); }
+template <class P> ComplexPack<P> asinh(ComplexPack<P> z) { return detail::each([](auto v) { return std::asinh(v); }, z); }
+template <class P> ComplexPack<P> acosh(ComplexPack<P> z) { return detail::each([](auto v) { return std::acosh(v); }, z); }
+template <class P> ComplexPack<P> atanh(ComplexPack<P> z) { return detail::each([](auto v) { return std::atanh(v); }, z); }
+template <class P> ComplexPack<P> pow(ComplexPack<P> x, ComplexPack<P> p)
+{
+    return detail::each([](auto a, auto b) { return a == decltype(a)(0) ? (b == decltype(b)(0) ? decltype(a)(1) : decltype(a)(0)) : std::pow(a, b); }, x, p);
+}
+template <class P> ComplexPack<P> pow(ComplexPack<P> x, RealPack<P> p) { return pow(x, ComplexPack<P>(p)); }
+template <class P> ComplexPack<P> pow(RealPack<P> x, ComplexPack<P> p) { return pow(ComplexPack<P>(x), p); }
+
+/// x^p for one real exponent: small whole ones, and 1/2, without a call.
+template <class Pack>
+    requires requires(Pack x) { x.store(nullptr); sqrt(x); }
+Pack pow(Pack x, double p)
+{
+    if (p == 2) return x * x;
+    if (p == 1) return x;
+    if (p == 3) return x * x * x;
+    if (p == 4) return (x * x) * (x * x);
+    if (p == 0) return 1;
+    if (p == -1) return 1 / x;
+    if (p == 0.5) return sqrt(x);
+    return pow(x, RealPack<typename Pack::precision>(p));
+}
+
+/// 1/x.
+template <class P> XGRAD_INLINE RealPack<P> reciprocal(RealPack<P> x) { return 1 / x; }
+template <class P> XGRAD_INLINE ComplexPack<P> reciprocal(ComplexPack<P> z) { return 1 / z; }
+
+}  // namespace xgrad

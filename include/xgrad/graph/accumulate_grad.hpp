@@ -1,0 +1,84 @@
+// AccumulateGrad: the Node at a leaf, which adds what arrives into .grad. It lives inside its leaf: while an edge leads to
+// it, it keeps the leaf alive, and it is freed with the leaf.
+#pragma once
+
+#include <mutex>
+
+#include <xgrad/graph/any_tensor.hpp>
+#include <xgrad/graph/mode.hpp>
+
+namespace xgrad::detail {
+
+/// Adds a gradient into `grad`. Without grad mode the sum is made in place; a first gradient that nobody else holds is
+/// taken over, any other is copied.
+inline void accumulate(AnyTensor& grad, AnyTensor gradient)
+{
+    if (grad.defined()) {
+        if (grad_mode) grad = grad.impl().type->add(grad, gradient);
+        else grad.impl().type->add_in_place(grad, gradient);
+    } else if (grad_mode || (is_exclusive(gradient) && gradient.is_contiguous())) grad = std::move(gradient);
+    else grad = gradient.impl().type->copy(gradient);
+}
+
+class AccumulateGrad final : public Node {
+public:
+    explicit AccumulateGrad(TensorImpl& leaf) noexcept : Node(leaf_sequence), leaf_(&leaf) {}
+
+    void apply(std::span<AnyTensor> gradients, std::span<AnyTensor>) override
+    {
+        if (!gradients[0].defined() || !leaf_->requires_grad) return;
+        std::lock_guard const lock(mutex_);
+        AnyTensor grad(leaf_->grad);
+        leaf_->grad = nullptr;  // so that the sum may be made in place
+        try {
+            accumulate(grad, std::move(gradients[0]));
+        } catch (...) {
+            leaf_->grad = grad.handle();
+            throw;
+        }
+        leaf_->grad = grad.handle();
+    }
+    std::string name() const override { return "AccumulateGrad"; }
+
+    /// The leaf whose .grad this Node fills.
+    AnyTensor variable() const { return AnyTensor(Ref<TensorImpl>(leaf_)); }
+
+    /// The edge to a leaf's AccumulateGrad.
+    static Edge edge(TensorImpl& leaf)
+    {
+        auto* node = leaf.accumulator.load(std::memory_order_acquire);
+        if (!node) {
+            auto* const fresh = new AccumulateGrad(leaf);
+            if (leaf.accumulator.compare_exchange_strong(node, fresh, std::memory_order_acq_rel)) node = fresh;
+            else delete fresh;
+        }
+        if (node->refs.increment() == 0) leaf.refs.increment();
+        return {Ref<Node>::adopt(node), 0};
+    }
+
+private:
+    void end() noexcept override
+    {
+        if (leaf_->refs.decrement()) TensorImpl::destroy(leaf_);
+    }
+
+    TensorImpl* leaf_;
+    std::mutex mutex_;
+};
+
+inline TensorImpl::~TensorImpl()
+{
+    if (retains_grad && grad_fn) NodeHooks::at(*grad_fn, output_nr).retain_grad = nullptr;
+    delete accumulator.load(std::memory_order_relaxed);
+}
+
+/// Where the gradient of a tensor goes: to the Node that made it, to the leaf's AccumulateGrad, or nowhere.
+inline Edge gradient_edge(AnyTensor const& t)
+{
+    auto& impl = t.impl();
+    if (impl.grad_fn) return {impl.grad_fn, impl.output_nr};
+    if (impl.requires_grad) return AccumulateGrad::edge(impl);
+    return {};
+}
+
+}  // namespace xgrad::detail

@@ -1,0 +1,231 @@
+// GraphTask: the notes of one backward pass: for each Node how many gradients it still waits for, and those that came. A
+// Node points to its notes; where two passes meet in one Node (threads, or backward inside backward), the second keeps
+// its notes in a table of its own.
+#pragma once
+
+#include <algorithm>
+#include <unordered_map>
+#include <vector>
+
+#include <xgrad/graph/accumulate_grad.hpp>
+
+namespace xgrad::detail {
+
+/// Where a pass starts: the gradient of one output.
+struct Root {
+    Edge edge;
+    AnyTensor gradient;
+};
+
+/// A gradient to be handed back: that of output `input_nr` of `function`. With `also_run` the Node runs as well.
+struct Capture {
+    Edge edge;
+    bool also_run = false;
+    AnyTensor gradient = {};
+    bool reached = false;
+};
+
+class GraphTask {
+public:
+    GraphTask(std::span<Root const> roots, std::span<Capture> captures, bool keep_graph) : captures_(captures), keep_graph_(keep_graph)
+    {
+        discover(roots);
+        if (!captures.empty()) mark_needed();
+    }
+    GraphTask(GraphTask const&) = delete;
+    GraphTask& operator=(GraphTask const&) = delete;
+    ~GraphTask()
+    {
+        for (auto const& note : notes_)
+            if (note.claimed) note.node->task_.store(nullptr, std::memory_order_release);
+    }
+
+    void run(std::span<Root> roots)
+    {
+        for (auto& root : roots) add_gradient(lookup(*root.edge.function), root.edge.input_nr, std::move(root.gradient));
+        for (auto const& root : roots)
+            if (auto& note = notes_[lookup(*root.edge.function)]; note.pending == 0 && !std::exchange(note.queued, true)) push(lookup(*root.edge.function));
+        while (!ready_.empty()) evaluate(pop());
+    }
+
+private:
+    struct Note {
+        Node* node;
+        std::uint32_t pending = 0;
+        bool claimed = false;
+        bool needed = true;
+        bool queued = false;
+        AnyTensor gradient = {};                            // of the one output, or
+        std::unique_ptr<AnyTensor[]> gradients = nullptr;  // of each of several
+
+        std::span<AnyTensor> arrived() { return gradients ? std::span(gradients.get(), node->num_outputs()) : std::span(&gradient, 1); }
+    };
+    using Index = std::uint32_t;
+    static constexpr Index none = ~Index{0};
+
+    Index lookup(Node& node) const
+    {
+        if (node.task_.load(std::memory_order_relaxed) == this) return node.slot_;
+        if (elsewhere_.empty()) return none;
+        auto const it = elsewhere_.find(&node);
+        return it == elsewhere_.end() ? none : it->second;
+    }
+
+    /// The notes of a Node, and whether they are new.
+    std::pair<Index, bool> enter(Node& node)
+    {
+        if (auto const known = lookup(node); known != none) return {known, false};
+        auto const index = static_cast<Index>(notes_.size());
+        auto& note = notes_.emplace_back(Note{&node});
+        if (node.num_outputs() > 1) note.gradients = std::make_unique<AnyTensor[]>(node.num_outputs());
+        GraphTask* free = nullptr;
+        if (node.task_.compare_exchange_strong(free, this, std::memory_order_acq_rel)) {
+            note.claimed = true;
+            node.slot_ = index;
+        } else elsewhere_.emplace(&node, index);
+        return {index, true};
+    }
+
+    void discover(std::span<Root const> roots)
+    {
+        std::vector<Node*> todo;
+        for (auto const& root : roots)
+            if (enter(*root.edge.function).second) todo.push_back(root.edge.function.get());
+        while (!todo.empty()) {
+            Node* const node = todo.back();
+            todo.pop_back();
+            for (auto const& edge : node->next_edges()) {
+                if (!edge) continue;
+                auto const [index, fresh] = enter(*edge.function);
+                ++notes_[index].pending;
+                if (fresh) todo.push_back(edge.function.get());
+            }
+        }
+    }
+
+    /// Only Nodes from which a captured gradient can be reached run: found from the inputs upwards, in topological order.
+    void mark_needed()
+    {
+        struct Visit {
+            Index index;
+            std::size_t next = 0;
+        };
+        std::vector<bool> seen(notes_.size());
+        for (auto& note : notes_) note.needed = false;
+        for (auto& capture : captures_)
+            if (auto const index = lookup(*capture.edge.function); index != none) {
+                capture.reached = true;
+                if (capture.also_run) notes_[index].needed = true;
+            }
+        std::vector<Visit> path;
+        for (Index start = 0; start < notes_.size(); ++start) {
+            if (seen[start]) continue;
+            seen[start] = true;
+            path.push_back({start});
+            while (!path.empty()) {
+                auto& visit = path.back();
+                auto const edges = notes_[visit.index].node->next_edges();
+                if (visit.next == edges.size()) {
+                    for (auto const& edge : edges)
+                        if (edge && leads_to_capture(lookup(*edge.function))) notes_[visit.index].needed = true;
+                    path.pop_back();
+                } else if (auto const& edge = edges[visit.next++]; edge)
+                    if (auto const index = lookup(*edge.function); !seen[index]) {
+                        seen[index] = true;
+                        path.push_back({index});
+                    }
+            }
+        }
+    }
+    bool leads_to_capture(Index index) const
+    {
+        return notes_[index].needed || std::ranges::any_of(captures_, [&](Capture const& c) { return c.edge.function.get() == notes_[index].node; });
+    }
+
+    void add_gradient(Index index, std::uint32_t output, AnyTensor gradient)
+    {
+        if (!gradient.defined()) return;
+        auto& sum = notes_[index].arrived()[output];
+        if (!sum.defined()) sum = std::move(gradient);
+        else if (!grad_mode && is_exclusive(sum) && sum.is_contiguous()) sum.impl().type->add_in_place(sum, gradient);
+        else sum = sum.impl().type->add(sum, gradient);
+    }
+
+    void evaluate(Index index)
+    {
+        Node& node = *notes_[index].node;
+        auto gradients = notes_[index].arrived();
+        run_tensor_hooks(node, gradients);
+        for (auto& capture : captures_)
+            if (capture.edge.function.get() == &node) capture.gradient = gradients[capture.edge.input_nr];
+        if (!notes_[index].needed) return;
+
+        auto const edges = node.next_edges();
+        constexpr std::size_t few = 8;
+        AnyTensor on_stack[few];
+        std::vector<AnyTensor> on_heap(edges.size() > few ? edges.size() : 0);
+        std::span<AnyTensor> const results = edges.size() > few ? std::span(on_heap) : std::span(on_stack, edges.size());
+        bool const any = std::ranges::any_of(gradients, [](AnyTensor const& g) { return g.defined(); });
+        if (any) node.apply(gradients, results);
+        if (!keep_graph_) node.release_saved();
+        for (auto& g : gradients) g = {};
+
+        for (std::size_t i = 0; i < edges.size(); ++i) {
+            if (!edges[i]) continue;
+            auto const next = lookup(*edges[i].function);
+            auto& note = notes_[next];
+            if (note.needed || is_captured(*note.node)) add_gradient(next, edges[i].input_nr, std::move(results[i]));
+            if (--note.pending == 0) push(next);
+        }
+    }
+    bool is_captured(Node const& node) const
+    {
+        return std::ranges::any_of(captures_, [&](Capture const& c) { return c.edge.function.get() == &node; });
+    }
+
+    static void run_tensor_hooks(Node& node, std::span<AnyTensor> gradients)
+    {
+        auto* const hooks = NodeHooks::of(node);
+        if (!hooks) return;
+        for (std::size_t i = 0; i < hooks->outputs.size(); ++i) {
+            auto& gradient = gradients[hooks->outputs[i].output_nr];
+            auto const tensor_hooks = hooks->outputs[i].tensor_hooks;
+            tensor_hooks.for_each([&](auto const& hook) { gradient = checked(gradient, hook(gradient)); });
+            if (auto const& retain = hooks->outputs[i].retain_grad; retain && gradient.defined()) retain(gradient);
+        }
+    }
+
+    /// A hook may replace a gradient only by one of the same shape and scalar type.
+    static AnyTensor checked(AnyTensor const& before, AnyTensor after)
+    {
+        if (!after.defined()) return before;
+        if (!before.defined()) fail<GraphError>("a hook can't replace a empty gradient with a non-empty value");
+        if (after.dtype() != before.dtype())
+            fail<TypeError>("a hook has changed the type of value (was ", name(before.dtype()), " got ", name(after.dtype()), ")");
+        if (after.shape() != before.shape()) fail<ShapeError>("a hook has changed the size of value (was ", before.shape(), " got ", after.shape(), ")");
+        return after;
+    }
+
+    /// The newest Node runs first.
+    void push(Index index)
+    {
+        notes_[index].queued = true;
+        ready_.emplace_back(notes_[index].node->sequence_nr(), index);
+        std::ranges::push_heap(ready_);
+    }
+    Index pop()
+    {
+        std::ranges::pop_heap(ready_);
+        auto const index = ready_.back().second;
+        ready_.pop_back();
+        return index;
+    }
+
+    std::vector<Note> notes_;
+    std::unordered_map<Node*, Index> elsewhere_;
+    std::vector<std::pair<std::uint64_t, Index>> ready_;
+    std::span<Capture> captures_;
+    bool keep_graph_;
+};
+
+}  // namespace xgrad::detail

@@ -1,0 +1,140 @@
+// Node and Edge: the recorded graph. A Node is one step, type-erased; its edges lead to the Nodes of its inputs, which all
+// have smaller sequence numbers. Nodes are shared; the last owner's release frees a chain of any length without recursion.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <xgrad/base/memory.hpp>
+#include <xgrad/base/ref.hpp>
+#include <xgrad/graph/hook.hpp>
+
+namespace xgrad {
+
+class AnyTensor;
+class Node;
+
+namespace detail {
+class GraphTask;
+struct NodeHooks;
+
+inline constexpr std::uint64_t leaf_sequence = ~std::uint64_t{0};  // leaves run as soon as they are ready
+inline constinit thread_local std::uint64_t next_sequence = 0;
+}  // namespace detail
+
+/// Where a gradient goes next: a Node, and which of that Node's outputs it is the gradient of.
+struct Edge {
+    detail::Ref<Node> function;
+    std::uint32_t input_nr = 0;
+
+    explicit operator bool() const noexcept { return static_cast<bool>(function); }
+};
+
+class Node {
+public:
+    Node(Node const&) = delete;
+    Node& operator=(Node const&) = delete;
+    virtual ~Node();
+
+    /// Gradients of the inputs (one for each edge) from the gradients of the outputs. An undefined tensor stands for zero.
+    virtual void apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) = 0;
+    /// "MulBackward": the outermost operation and what this Node is for.
+    virtual std::string name() const = 0;
+    /// The whole recorded formula, for instance "Add(Mul(Sin(a), b), Exp(a))" .
+    virtual std::string formula() const { return name(); }
+    /// Lets go of what was saved for backward.
+    virtual void release_saved() noexcept {}
+
+    /// Edges to the Nodes of the inputs; an empty one where an input needs no gradient.
+    std::span<Edge const> next_edges() const noexcept { return {edges_, edge_count_}; }
+    std::uint32_t num_outputs() const noexcept { return outputs_; }
+    /// Grows with each Node that a thread records; an AccumulateGrad Node has the largest possible.
+    std::uint64_t sequence_nr() const noexcept { return sequence_; }
+
+    detail::RefCount refs;
+    static void destroy(Node* node) noexcept { node->end(); }
+
+    static void* operator new(std::size_t bytes) { return detail::allocate(bytes); }
+    static void* operator new(std::size_t, void* p) noexcept { return p; }
+    static void operator delete(void* p, std::size_t bytes) noexcept { detail::deallocate(p, bytes); }
+    static void operator delete(void*, void*) noexcept {}
+
+protected:
+    explicit Node(std::uint64_t sequence) noexcept : sequence_(sequence) {}
+    Node() noexcept : Node(++detail::next_sequence) {}
+    /// Called when nobody owns the Node any more.
+    virtual void end() noexcept { destroy_later(this); }
+    /// The derived Node holds its edges; this tells where.
+    void set_edges(Edge* edges, std::size_t count) noexcept
+    {
+        edges_ = edges;
+        edge_count_ = static_cast<std::uint32_t>(count);
+    }
+    void set_num_outputs(std::uint32_t n) noexcept { outputs_ = n; }
+
+private:
+    friend class detail::GraphTask;
+    friend struct detail::NodeHooks;
+
+    static void destroy_later(Node* node) noexcept;
+
+    std::uint32_t edge_count_ = 0;
+    Edge* edges_ = nullptr;
+    std::uint64_t sequence_;
+    std::unique_ptr<detail::NodeHooks> hooks_;
+    std::atomic<detail::GraphTask*> task_{nullptr};  // the backward pass that keeps its notes for this Node in slot_
+    std::uint32_t slot_ = 0;
+    std::uint32_t outputs_ = 1;
+};
+
+namespace detail {
+
+/// Hooks on the gradients of a Node's outputs. A tensor's hooks stay with the Node that made the value they were set on.
+struct NodeHooks {
+    struct OutputHooks {
+        std::uint32_t output_nr;
+        HookList<AnyTensor(AnyTensor const&)> tensor_hooks;
+        std::function<void(AnyTensor const&)> retain_grad;
+    };
+    std::vector<OutputHooks> outputs;
+
+    static NodeHooks* of(Node const& node) noexcept { return node.hooks_.get(); }
+    static OutputHooks& at(Node& node, std::uint32_t output_nr)
+    {
+        if (!node.hooks_) node.hooks_ = std::make_unique<NodeHooks>();
+        for (auto& o : node.hooks_->outputs)
+            if (o.output_nr == output_nr) return o;
+        return node.hooks_->outputs.emplace_back(OutputHooks{output_nr, {}, {}});
+    }
+};
+
+}  // namespace detail
+
+inline Node::~Node() = default;
+
+/// A Node's end ends the Nodes that only it kept; they queue here instead of nesting.
+inline void Node::destroy_later(Node* node) noexcept
+{
+    struct Queue {
+        Node* first = nullptr;
+        bool running = false;
+    };
+    static constinit thread_local Queue queue;
+    // the Node's own members are free for reuse: nobody else can see it
+    node->edge_count_ = 0;
+    node->edges_ = reinterpret_cast<Edge*>(queue.first);
+    queue.first = node;
+    if (queue.running) return;
+    queue.running = true;
+    while (Node* const next = queue.first) {
+        queue.first = reinterpret_cast<Node*>(next->edges_);
+        delete next;
+    }
+    queue.running = false;
+}
+
+}  // namespace xgrad

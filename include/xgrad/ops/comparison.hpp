@@ -1,0 +1,192 @@
+// Comparisons (to bool tensors), choices between operands, and bounds.
+#pragma once
+
+#include <xgrad/ops/arithmetic.hpp>
+
+namespace xgrad {
+
+/// a < b.
+struct Less : Elementwise<B(Z, Z), B(R, R)> {
+    auto value(auto a, auto b) const { return a < b; }
+};
+template <class A, class B>
+    requires AnyOperand<A, B>
+auto operator<(A&& a, B&& b)
+{
+    return express(Less{}, a, b);
+}
+
+/// a <= b.
+struct LessEqual : Elementwise<B(Z, Z), B(R, R)> {
+    auto value(auto a, auto b) const { return a <= b; }
+};
+template <class A, class B>
+    requires AnyOperand<A, B>
+auto operator<=(A&& a, B&& b)
+{
+    return express(LessEqual{}, a, b);
+}
+
+/// a > b.
+struct Greater : Elementwise<B(Z, Z), B(R, R)> {
+    auto value(auto a, auto b) const { return a > b; }
+};
+template <class A, class B>
+    requires AnyOperand<A, B>
+auto operator>(A&& a, B&& b)
+{
+    return express(Greater{}, a, b);
+}
+
+/// a >= b.
+struct GreaterEqual : Elementwise<B(Z, Z), B(R, R)> {
+    auto value(auto a, auto b) const { return a >= b; }
+};
+template <class A, class B>
+    requires AnyOperand<A, B>
+auto operator>=(A&& a, B&& b)
+{
+    return express(GreaterEqual{}, a, b);
+}
+
+/// a == b, elementwise.
+struct Equal : Elementwise<B(Z, Z), B(R, R), B(C, C)> {
+    auto value(auto a, auto b) const { return a == b; }
+};
+template <class A, class B>
+    requires AnyOperand<A, B>
+auto operator==(A&& a, B&& b)
+{
+    return express(Equal{}, a, b);
+}
+
+/// a != b, elementwise.
+struct NotEqual : Elementwise<B(Z, Z), B(R, R), B(C, C)> {
+    auto value(auto a, auto b) const { return a != b; }
+};
+template <class A, class B>
+    requires AnyOperand<A, B>
+auto operator!=(A&& a, B&& b)
+{
+    return express(NotEqual{}, a, b);
+}
+
+/// Both of two masks.
+struct And : Elementwise<B(B, B)> {
+    auto value(auto a, auto b) const { return a && b; }
+};
+template <class A, class B>
+    requires AnyOperand<A, B>
+auto operator&&(A&& a, B&& b)
+{
+    return express(And{}, a, b);
+}
+
+/// Either of two masks.
+struct Or : Elementwise<B(B, B)> {
+    auto value(auto a, auto b) const { return a || b; }
+};
+template <class A, class B>
+    requires AnyOperand<A, B>
+auto operator||(A&& a, B&& b)
+{
+    return express(Or{}, a, b);
+}
+
+/// The opposite of a mask.
+struct Not : Elementwise<B(B)> {
+    auto value(auto a) const { return !a; }
+};
+template <Operand A> auto operator!(A&& a) { return express(Not{}, a); }
+
+/// True where x is not a number.
+struct IsNan : Elementwise<B(R)> {
+    auto value(auto x) const { return isnan(x); }
+};
+template <Operand X> auto isnan(X const& x) { return express(IsNan{}, x); }
+
+/// a where the mask is true, else b.
+struct Where : Elementwise<Z(B, Z, Z), R(B, R, R), C(B, C, C)> {
+    auto value(auto mask, auto a, auto b) const { return where(mask, a, b); }
+    auto partial(wrt<1>, auto, auto mask, auto, auto) const { return where(mask, 1., 0.); }
+    auto partial(wrt<2>, auto, auto mask, auto, auto) const { return where(mask, 0., 1.); }
+};
+template <class M, class A, class B>
+    requires AnyOperand<M, A, B>
+auto where(M&& mask, A&& a, B&& b)
+{
+    return express(Where{}, mask, a, b);
+}
+
+/// The larger of two; where they are equal each gets half the gradient. NaN is passed on, with its gradient to both.
+struct Maximum : Elementwise<Z(Z, Z), R(R, R)> {
+    auto value(auto a, auto b) const { return where(a > b || isnan(a), a, b); }
+    auto partial(wrt<0>, auto, auto a, auto b) const { return where(a < b, 0., 1.) - where(a == b, 0.5, 0.); }
+    auto partial(wrt<1>, auto, auto a, auto b) const { return where(a > b, 0., 1.) - where(a == b, 0.5, 0.); }
+};
+template <class A, class B>
+    requires AnyOperand<A, B>
+auto maximum(A&& a, B&& b)
+{
+    return express(Maximum{}, a, b);
+}
+
+/// The smaller of two; ties and NaN as for maximum.
+struct Minimum : Elementwise<Z(Z, Z), R(R, R)> {
+    auto value(auto a, auto b) const { return where(a < b || isnan(a), a, b); }
+    auto partial(wrt<0>, auto, auto a, auto b) const { return where(a > b, 0., 1.) - where(a == b, 0.5, 0.); }
+    auto partial(wrt<1>, auto, auto a, auto b) const { return where(a < b, 0., 1.) - where(a == b, 0.5, 0.); }
+};
+template <class A, class B>
+    requires AnyOperand<A, B>
+auto minimum(A&& a, B&& b)
+{
+    return express(Minimum{}, a, b);
+}
+
+/// x kept within [lower, upper]. The gradient is 1 at both bounds; a bound that was taken gets it instead of x, and where
+/// lower > upper all goes to upper.
+struct Clamp : Elementwise<R(R, R, R)> {
+    auto value(auto x, auto lower, auto upper) const
+    {
+        auto const raised = where(x < lower, lower, x);
+        return where(raised > upper, upper, raised);
+    }
+    auto partial(wrt<0>, auto, auto x, auto lower, auto upper) const { return where(x >= lower && x <= upper, 1., 0.); }
+    auto partial(wrt<1>, auto, auto x, auto lower, auto upper) const { return where(x < lower && lower < upper, 1., 0.); }
+    auto partial(wrt<2>, auto, auto x, auto lower, auto upper) const { return where(x > upper || upper < lower, 1., 0.); }
+};
+template <class X, class L, class U>
+    requires AnyOperand<X, L, U>
+auto clamp(X&& x, L&& lower, U&& upper)
+{
+    return express(Clamp{}, x, lower, upper);
+}
+
+/// x kept above a lower bound; gradient 1 for x at the bound.
+struct ClampMin : Elementwise<R(R, R)> {
+    auto value(auto x, auto lower) const { return where(x < lower, lower, x); }
+    auto partial(wrt<0>, auto, auto x, auto lower) const { return where(x >= lower, 1., 0.); }
+    auto partial(wrt<1>, auto, auto x, auto lower) const { return where(x < lower, 1., 0.); }
+};
+template <class X, class L>
+    requires AnyOperand<X, L>
+auto clamp_min(X&& x, L&& lower)
+{
+    return express(ClampMin{}, x, lower);
+}
+
+/// x kept below an upper bound; gradient 1 for x at the bound.
+struct ClampMax : Elementwise<R(R, R)> {
+    auto value(auto x, auto upper) const { return where(x > upper, upper, x); }
+    auto partial(wrt<0>, auto, auto x, auto upper) const { return where(x <= upper, 1., 0.); }
+    auto partial(wrt<1>, auto, auto x, auto upper) const { return where(x > upper, 1., 0.); }
+};
+template <class X, class U>
+    requires AnyOperand<X, U>
+auto clamp_max(X&& x, U&& upper)
+{
+    return express(ClampMax{}, x, upper);
+}
+
+}  // namespace xgrad

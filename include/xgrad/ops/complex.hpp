@@ -1,0 +1,108 @@
+// Operations of complex numbers: parts, modulus, direction, conjugate. On real operands they mean what they say there.
+#pragma once
+
+#include <xgrad/ops/comparison.hpp>
+
+namespace xgrad {
+
+/// Modulus |x|; gradient 0 at 0.
+struct Abs : Elementwise<Z(Z), R(R), R(C)> {
+    auto value(auto x) const { return abs(x); }
+    auto partial(wrt<0>, auto, auto x) const { return gradient{sgn(x)}; }
+};
+template <Operand X> auto abs(X const& x) { return express(Abs{}, x); }
+
+/// |x|^2, without a root.
+struct Abs2 : Elementwise<Z(Z), R(R), R(C)> {
+    auto value(auto x) const { return abs2(x); }
+    auto partial(wrt<0>, auto, auto x) const { return gradient{2 * x}; }
+};
+template <Operand X> auto abs2(X const& x) { return express(Abs2{}, x); }
+
+/// Direction x/|x|, 0 at 0; flat on the real line, and neither holomorphic nor real on the complex plane.
+struct Sgn : Elementwise<Z(Z), R(R), C(C)> {
+    auto value(auto x) const { return sgn(x); }
+    auto partial(wrt<0>, auto y, auto x) const
+    {
+        auto const r = abs(x);
+        auto const h = where(r == 0, 0, 0.5 * reciprocal(r));
+        return wirtinger{h, -(h * y * y)};
+    }
+};
+template <Operand X> auto sgn(X const& x) { return express(Sgn{}, x); }
+
+/// Sign of a real number: -1, 0 or 1.
+struct Sign : Elementwise<Z(Z), R(R)> {
+    auto value(auto x) const { return sgn(x); }
+    auto partial(wrt<0>, auto, auto) const { return nothing; }
+};
+template <Operand X> auto sign(X const& x) { return express(Sign{}, x); }
+
+/// Argument, in (-pi, pi]; gradient 0 at 0 and on the real line.
+struct Angle : Elementwise<R(R), R(C)> {
+    auto value(auto x) const { return angle(x); }
+    auto partial(wrt<0>, auto, auto x) const
+    {
+        auto const r2 = abs2(x);
+        auto const w = where(r2 == 0, 0, reciprocal(r2));
+        return gradient{complex(-imag(x) * w, real(x) * w)};
+    }
+};
+template <Operand X> auto angle(X const& x) { return express(Angle{}, x); }
+
+/// Real part; a real operand is its own.
+struct RealPart : Elementwise<R(C)> {
+    auto value(auto x) const { return real(x); }
+    auto partial(wrt<0>, auto, auto) const { return gradient{one}; }
+};
+template <Operand X> auto real(X const& x)
+{
+    if constexpr (std::same_as<typename X::letter, C>) return express(RealPart{}, x);
+    else return x;
+}
+
+/// Imaginary part; that of a real operand is 0.
+struct ImagPart : Elementwise<R(R), R(C)> {
+    auto value(auto x) const { return imag(x); }
+    auto partial(wrt<0>, auto, auto) const { return gradient{imaginary_unit}; }
+};
+template <Operand X> auto imag(X const& x) { return express(ImagPart{}, x); }
+
+/// Conjugate; a real operand is its own.
+struct Conj : Elementwise<C(C)> {
+    auto value(auto x) const { return conj(x); }
+    auto partial(wrt<0>, auto, auto) const { return conjugate{one}; }
+};
+template <Operand X> auto conj(X const& x)
+{
+    if constexpr (std::same_as<typename X::letter, C>) return express(Conj{}, x);
+    else return x;
+}
+
+/// re + i im.
+struct Complex : Elementwise<C(R, R)> {
+    auto value(auto re, auto im) const { return complex(re, im); }
+    auto partial(wrt<0>, auto, auto, auto) const { return one; }
+    auto partial(wrt<1>, auto, auto, auto) const { return imaginary_unit; }
+};
+template <class Re, class Im>
+    requires AnyOperand<Re, Im>
+auto complex(Re&& re, Im&& im)
+{
+    return express(Complex{}, re, im);
+}
+
+/// r e^(i phi).
+struct Polar : Elementwise<C(R, R)> {
+    auto value(auto r, auto phi) const { return polar(r, phi); }
+    auto partial(wrt<0>, auto, auto, auto phi) const { return complex(cos(phi), sin(phi)); }
+    auto partial(wrt<1>, auto y, auto, auto) const { return complex(-imag(y), real(y)); }
+};
+template <class R_, class Phi>
+    requires AnyOperand<R_, Phi>
+auto polar(R_&& r, Phi&& phi)
+{
+    return express(Polar{}, r, phi);
+}
+
+}  // namespace xgrad

@@ -1,0 +1,132 @@
+// Expressions: an operation applied to operands and not yet computed. A type, a tree, no memory of its own; operands are
+// held by value, so that nothing dangles. An elementwise tree becomes one Node when a Tensor is made from it
+// (tensor/record.hpp); formula.hpp shows how it is evaluated.
+#pragma once
+
+#include <cstdint>
+#include <tuple>
+
+#include <xgrad/base/shape.hpp>
+#include <xgrad/ops/verdict.hpp>
+
+namespace xgrad {
+
+/// Tensors, Expressions, and what rules are replayed on.
+template <class X> concept Operand = requires { typename std::remove_cvref_t<X>::operand_tag; };
+
+namespace detail {
+
+/// A number in an expression. It has no precision of its own: the tensors beside it decide, as in NumPy.
+template <Number T> struct Constant {
+    using operand_tag = void;
+    using letter = letter_of<T>;
+    using precision = bool;  // promotes to anything
+    static constexpr std::size_t leaves = 0;
+    T value;
+};
+
+/// How something that a user writes beside a tensor enters an expression; specialised for xtensor's expressions too.
+template <class X> struct OperandTraits {};
+template <Operand X> struct OperandTraits<X> {
+    using type = X;
+    static X const& make(X const& x) { return x; }
+};
+template <Number X> struct OperandTraits<X> {
+    using type = Constant<X>;
+    static Constant<X> make(X const& x) { return {x}; }
+};
+
+template <class X> using operand_type = typename OperandTraits<std::remove_cvref_t<X>>::type;
+template <class X> concept OperandLike = requires { typename operand_type<X>; };
+template <class X> using letter_in = typename operand_type<X>::letter;
+
+/// Operands that an Expression holds: a tuple that costs the compiler little.
+template <std::size_t I, class X> struct OperandAt {
+    [[no_unique_address]] X operand;
+};
+template <class Indices, class... X> struct OperandPack;
+template <std::size_t... I, class... X> struct OperandPack<std::index_sequence<I...>, X...> : OperandAt<I, X>... {
+    OperandPack(X... x) : OperandAt<I, X>{std::move(x)}... {}
+};
+template <class... X> using Operands = OperandPack<std::index_sequence_for<X...>, X...>;
+template <std::size_t I, class X> XGRAD_INLINE X const& get(OperandAt<I, X> const& o) { return o.operand; }
+template <std::size_t I, class X> XGRAD_INLINE X& get(OperandAt<I, X>& o) { return o.operand; }
+
+/// The precision of a result with letter Y from operands whose widest precision is P; int64 and bool operands of a real
+/// function are computed in double.
+template <class Y, class P>
+using result_precision = std::conditional_t<std::same_as<Y, B>, bool, std::conditional_t<std::same_as<Y, Z>, std::int64_t, std::conditional_t<RealScalar<P>, P, double>>>;
+
+}  // namespace detail
+
+template <class... X> concept AnyOperand = (Operand<X> || ...) && (detail::OperandLike<X> && ...);
+
+/// Op applied to operands (Tensors, Expressions, constants), lazily.
+template <class Op, class... X> struct Expression {
+    using operand_tag = void;
+    using operation = Op;
+    using signature = detail::signature_for<Op, typename X::letter...>;
+    using letter = typename detail::ResultOf<signature>::type;
+    using precision = detail::result_precision<letter, widest_precision<typename X::precision...>>;
+    using scalar = typename letter::template over<precision>;
+    using value_type = scalar;
+    using indices = std::index_sequence_for<X...>;
+    static constexpr std::size_t leaves = (X::leaves + ... + 0);
+
+    [[no_unique_address]] Op op;
+    detail::Operands<X...> x;
+
+    Expression(Op o, X... operands) : op(std::move(o)), x(std::move(operands)...) {}
+
+    /// The shape it will have; throws ShapeError where the operands do not broadcast.
+    Shape shape() const
+    {
+        return [&]<std::size_t... I>(std::index_sequence<I...>) { return common_shape(detail::get<I>(x)...); }(indices{});
+    }
+    std::size_t dim() const { return shape().size(); }
+
+private:
+    template <class First, class... Rest> static Shape common_shape(First const& first, Rest const&... rest)
+    {
+        Shape shape = shape_of(first);
+        ((shape = detail::broadcast(detail::type_name<Op>(), shape, shape_of(rest))), ...);
+        return shape;
+    }
+    template <class T> static Shape shape_of(detail::Constant<T> const&) { return {}; }
+    template <class T> static decltype(auto) shape_of(T const& t) { return t.shape(); }
+};
+
+namespace detail {
+template <class X> inline constexpr bool is_expression = false;
+template <class Op, class... X> inline constexpr bool is_expression<Expression<Op, X...>> = true;
+
+/// Operands that record every operation at once: what rules see when their gradient will be differentiated again.
+template <class X> concept RecordsAtOnce = requires { typename std::remove_cvref_t<X>::records_at_once; };
+}  // namespace detail
+
+/// Applies an elementwise operation: lazily, or at once where an operand records.
+template <Operation Op, class... X>
+    requires IsElementwise<Op> && AnyOperand<X...> && DefinedOn<Op, detail::letter_in<X>...>
+auto express(Op op, X const&... x)
+{
+    if constexpr ((detail::RecordsAtOnce<X> || ...)) return record_traced(std::move(op), x...);
+    else return Expression<Op, detail::operand_type<X>...>(std::move(op), detail::OperandTraits<X>::make(x)...);
+}
+
+/// Applies an operation on whole arrays, at once.
+template <Operation Op, class... X>
+    requires IsArraywise<Op>
+auto express(Op op, X const&... x)
+{
+    return record_arraywise(std::move(op), x...);
+}
+
+/// Applies your own elementwise operation: `apply<MyOp>(x, y)`.
+template <Operation Op, class... X>
+    requires IsElementwise<Op> && AnyOperand<X...>
+auto apply(X const&... x)
+{
+    return express(Op{}, x...);
+}
+
+}  // namespace xgrad

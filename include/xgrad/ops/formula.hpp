@@ -1,0 +1,243 @@
+// Formulas: an elementwise Expression with its tensors taken out. One pass over a formula's tree computes the value at one
+// pack of elements; a second pass through the tree of values, which never leaves the registers, gives the gradients of all
+// leaves. kernel.hpp puts the loop around both.
+#pragma once
+
+#include <array>
+
+#include <xgrad/ops/expression.hpp>
+
+namespace xgrad::detail {
+
+/// The place of a tensor in a formula. Leaves are numbered from left to right.
+template <Scalar T> struct Slot {
+    using letter = letter_of<T>;
+    using precision = precision_of<T>;
+    using scalar = T;
+    static constexpr std::size_t leaves = 1;
+};
+
+template <class X> struct FormulaOf;
+template <class X> using formula_of = typename FormulaOf<X>::type;
+template <Number T> struct FormulaOf<Constant<T>> {
+    using type = Constant<T>;
+    static type make(Constant<T> const& c) { return c; }
+};
+template <class X>
+    requires requires { typename X::leaf_tag; }
+struct FormulaOf<X> {
+    using type = Slot<typename X::scalar>;
+    static type make(X const&) { return {}; }
+};
+template <class Op, class... X> struct FormulaOf<Expression<Op, X...>> {
+    using type = Expression<Op, formula_of<X>...>;
+    static type make(Expression<Op, X...> const& e)
+    {
+        return [&]<std::size_t... I>(std::index_sequence<I...>) { return type(e.op, FormulaOf<X>::make(get<I>(e.x))...); }(std::index_sequence_for<X...>{});
+    }
+};
+
+/// The precision in which a whole formula is computed: the widest of its parts.
+template <class X> struct ComputePrecision {
+    using type = typename X::precision;
+};
+template <class Op, class... X> struct ComputePrecision<Expression<Op, X...>> {
+    using type = widest_precision<typename Expression<Op, X...>::precision, typename ComputePrecision<X>::type...>;
+};
+/// A formula of masks alone is computed on integers.
+template <class F>
+using compute_precision = std::conditional_t<std::same_as<typename ComputePrecision<F>::type, bool>, std::int64_t, typename ComputePrecision<F>::type>;
+
+/// The first leaf of each operand, counted from the first leaf of the whole; one past the end last.
+template <class... X> consteval auto first_leaves()
+{
+    std::array<std::size_t, sizeof...(X) + 1> first{};
+    std::size_t i = 0, n = 0;
+    ((first[i++] = n, n += X::leaves), ...);
+    first[i] = n;
+    return first;
+}
+
+/// Visits the scalar types of the leaves from left to right: f.template operator()<T, index>().
+template <std::size_t At, class X, class F> constexpr void each_leaf(F&& f)
+{
+    if constexpr (requires { typename X::operation; })
+        []<class Op, class... Y>(std::type_identity<Expression<Op, Y...>>, F& g) {
+            constexpr auto first = first_leaves<Y...>();
+            [&]<std::size_t... I>(std::index_sequence<I...>) { (each_leaf<At + first[I], Y>(g), ...); }(std::index_sequence_for<Y...>{});
+        }(std::type_identity<X>{}, f);
+    else if constexpr (X::leaves == 1) f.template operator()<typename X::scalar, At>();
+}
+
+/// The scalar type of leaf K.
+template <class X, std::size_t K> struct LeafScalar {
+    using type = typename X::scalar;
+};
+template <class Op, class... X, std::size_t K> struct LeafScalar<Expression<Op, X...>, K> {
+    template <std::size_t I> static auto find()
+    {
+        constexpr auto first = first_leaves<X...>();
+        if constexpr (K < first[I + 1]) return std::type_identity<typename LeafScalar<std::tuple_element_t<I, std::tuple<X...>>, K - first[I]>::type>{};
+        else return find<I + 1>();
+    }
+    using type = typename decltype(find<0>())::type;
+};
+template <class F, std::size_t K> using leaf_scalar = typename LeafScalar<F, K>::type;
+
+template <class L, class P> using pack_for = pack_of<typename L::template over<P>, P>;
+
+/// The values at every vertex of a formula, for one pack of elements.
+template <class X, class P> struct Values {
+    pack_for<typename X::letter, P> y;
+};
+template <class Op, class... X, class P> struct Values<Expression<Op, X...>, P> {
+    pack_for<typename Expression<Op, X...>::letter, P> y;
+    Operands<Values<X, P>...> x;
+};
+
+template <std::size_t At, class P, class T, class Load> XGRAD_INLINE Values<Slot<T>, P> evaluate(Slot<T> const&, Load const& load)
+{
+    return {load.template operator()<T, At>()};
+}
+template <std::size_t At, class P, class T, class Load> XGRAD_INLINE Values<Constant<T>, P> evaluate(Constant<T> const& c, Load const&)
+{
+    using pack = pack_for<letter_of<T>, P>;
+    if constexpr (std::same_as<T, bool>) return {RealPack<P>(c.value) != 0};
+    else return {pack(c.value)};
+}
+template <std::size_t At, class P, class Op, class... X, class Load>
+XGRAD_INLINE Values<Expression<Op, X...>, P> evaluate(Expression<Op, X...> const& e, Load const& load)
+{
+    using E = Expression<Op, X...>;
+    return [&]<std::size_t... I>(std::index_sequence<I...>) XGRAD_LAMBDA_INLINE {
+        constexpr auto first = first_leaves<X...>();
+        Operands<Values<X, P>...> x(evaluate<At + first[I], P>(get<I>(e.x), load)...);
+        using pack = pack_for<typename E::letter, P>;
+        return Values<E, P>{pack(e.op.value(pack_for<typename ArgumentOf<I, typename E::signature>::type, P>(get<I>(x).y)...)), x};
+    }(std::index_sequence_for<X...>{});
+}
+
+/// The same with the outermost value read instead of computed, where `saved` says so.
+template <class P, class T, class Load, class LoadResult> XGRAD_INLINE auto evaluate_for_backward(Slot<T> const& f, Load const& load, bool, LoadResult const&)
+{
+    return evaluate<0, P>(f, load);
+}
+template <class P, class Op, class... X, class Load, class LoadResult>
+XGRAD_INLINE auto evaluate_for_backward(Expression<Op, X...> const& e, Load const& load, bool saved, LoadResult const& result)
+{
+    using E = Expression<Op, X...>;
+    return [&]<std::size_t... I>(std::index_sequence<I...>) XGRAD_LAMBDA_INLINE {
+        constexpr auto first = first_leaves<X...>();
+        Operands<Values<X, P>...> x(evaluate<first[I], P>(get<I>(e.x), load)...);
+        using pack = pack_for<typename E::letter, P>;
+        pack y;
+        if (saved) y = result();
+        else y = pack(e.op.value(pack_for<typename ArgumentOf<I, typename E::signature>::type, P>(get<I>(x).y)...));
+        return Values<E, P>{y, x};
+    }(std::index_sequence_for<X...>{});
+}
+
+/// What an operand can take of a gradient: the real part if it is real.
+template <class L, class P> XGRAD_INLINE auto project(RealPack<P> g)
+{
+    if constexpr (std::same_as<L, C>) return ComplexPack<P>(g);
+    else return g;
+}
+template <class L, class P> XGRAD_INLINE auto project(ComplexPack<P> g)
+{
+    if constexpr (std::same_as<L, C>) return g;
+    else return g.re;
+}
+
+template <class X> inline constexpr bool wants_gradient = X::leaves > 0 && takes_gradients<typename X::letter>;
+
+/// Which leaves want a gradient, one bit each.
+using LeafMask = std::uint64_t;
+template <std::size_t From, std::size_t Count> inline constexpr LeafMask leaf_range = (Count >= 64 ? ~LeafMask{0} : (LeafMask{1} << Count) - 1) << From;
+
+/// Sends the gradient g of a formula's value down to its leaves: sink.template operator()<T, leaf>(gradient).
+template <std::size_t At, class P, class T, class G, class Sink>
+XGRAD_INLINE void send(Slot<T> const&, Values<Slot<T>, P> const&, G g, LeafMask, Sink const& sink)
+{
+    sink.template operator()<T, At>(g);
+}
+template <std::size_t At, class P, class Op, class... X, class G, class Sink>
+XGRAD_INLINE void send(Expression<Op, X...> const& e, Values<Expression<Op, X...>, P> const& v, G g, LeafMask wanted, Sink const& sink)
+{
+    using E = Expression<Op, X...>;
+    constexpr auto first = first_leaves<X...>();
+    auto const to_operand = [&]<std::size_t I>(wrt<I> argument) XGRAD_LAMBDA_INLINE {
+        using Xi = std::tuple_element_t<I, std::tuple<X...>>;
+        if constexpr (wants_gradient<Xi>) {
+            if (!(wanted & leaf_range<At + first[I], Xi::leaves>)) return;
+            auto const gi = [&]<std::size_t... J>(std::index_sequence<J...>) XGRAD_LAMBDA_INLINE {
+                return pull(g, e.op.partial(argument, v.y, pack_for<typename ArgumentOf<J, typename E::signature>::type, P>(get<J>(v.x).y)...));
+            }(std::index_sequence_for<X...>{});
+            send<At + first[I], P>(get<I>(e.x), get<I>(v.x), project<typename Xi::letter>(gi), wanted, sink);
+        }
+    };
+    [&]<std::size_t... I>(std::index_sequence<I...>) XGRAD_LAMBDA_INLINE { (to_operand(wrt<I>{}), ...); }(std::index_sequence_for<X...>{});
+}
+
+/// What the gradient of each leaf looks at: values of leaves, one bit each, and whether the result is worth saving.
+template <std::size_t N> struct Needs {
+    std::array<LeafMask, N> of{};
+    bool result = false;
+};
+
+template <std::size_t At, class T, std::size_t N> void add_needs(Slot<T> const&, LeafMask above, Needs<N>& needs, bool) { needs.of[At] = above; }
+template <std::size_t At, class Op, class... X, std::size_t N>
+void add_needs(Expression<Op, X...> const& e, LeafMask above, Needs<N>& needs, bool has_saved_result)
+{
+    constexpr auto first = first_leaves<X...>();
+    auto const operand = [&]<std::size_t I>(wrt<I>) {
+        using Xi = std::tuple_element_t<I, std::tuple<X...>>;
+        if constexpr (wants_gradient<Xi>) {
+            auto const uses = partial_uses<I>(e.op, std::type_identity<typename Expression<Op, X...>::signature>{});
+            LeafMask mask = above;
+            [&]<std::size_t... J>(std::index_sequence<J...>) {
+                ((mask |= uses & uses_argument(J) ? leaf_range<At + first[J], std::tuple_element_t<J, std::tuple<X...>>::leaves> : 0), ...);
+            }(std::index_sequence_for<X...>{});
+            if (uses & uses_result && !has_saved_result) mask |= leaf_range<At, Expression<Op, X...>::leaves>;
+            add_needs<At + first[I]>(get<I>(e.x), mask, needs, false);
+        }
+    };
+    [&]<std::size_t... I>(std::index_sequence<I...>) { (operand(wrt<I>{}), ...); }(std::index_sequence_for<X...>{});
+}
+
+template <std::size_t I, class Op, class X, class Signature> Uses uses_if_wanted(Op const& op)
+{
+    if constexpr (wants_gradient<X>) return partial_uses<I>(op, std::type_identity<Signature>{});
+    else return 0;
+}
+
+/// True where the rules of the outermost operation are written in terms of its result alone, as exp's is: saving that
+/// result then spares its operands or a second evaluation.
+template <class Op, class... X> bool wants_saved_result(Expression<Op, X...> const& e)
+{
+    Uses all = 0;
+    [&]<std::size_t... I>(std::index_sequence<I...>) {
+        ((all |= uses_if_wanted<I, Op, X, typename Expression<Op, X...>::signature>(e.op)), ...);
+    }(std::index_sequence_for<X...>{});
+    return all == uses_result;
+}
+
+/// The needs of formula F, found once. `result_exists` is false under a fused reduction.
+template <class F> Needs<F::leaves> const& needs_of(F const& f, bool result_exists)
+{
+    auto const find = [&f](bool with_result) {
+        Needs<F::leaves> needs;
+        needs.result = with_result && wants_saved_result(f);
+        add_needs<0>(f, 0, needs, needs.result);
+        return needs;
+    };
+    static Needs<F::leaves> const with = find(true), without = find(false);
+    return result_exists ? with : without;
+}
+template <class T> Needs<1> const& needs_of(Slot<T> const&, bool)
+{
+    static constexpr Needs<1> none{};
+    return none;
+}
+
+}  // namespace xgrad::detail

@@ -1,0 +1,146 @@
+// Indexing: windows on a part of an array, and the writing back of a gradient into such a window.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include <xgrad/base/xtensor.hpp>
+#include <xgrad/ops/shaping.hpp>
+
+namespace xgrad {
+
+/// start:stop:step as in Python: start counts, stop does not, negative ones count from the end. The step is positive.
+struct Slice {
+    std::optional<std::ptrdiff_t> start = {}, stop = {};
+    std::ptrdiff_t step = 1;
+};
+inline Slice slice(std::optional<std::ptrdiff_t> start = {}, std::optional<std::ptrdiff_t> stop = {}, std::ptrdiff_t step = 1) { return {start, stop, step}; }
+
+namespace detail {
+
+/// What an index takes of one axis; or a new axis, which takes nothing.
+struct AxisPart {
+    std::size_t start = 0, count = 1, step = 1;
+    bool keeps_axis = true;
+    bool is_new = false;
+};
+
+}  // namespace detail
+
+/// A window on an array: some indices, slices and new axes. A view.
+struct Window : Arraywise {
+    std::vector<detail::AxisPart> parts;
+
+    template <Scalar T> auto value(detail::Array<T> const& x) const
+    {
+        Shape shape;
+        Strides strides;
+        std::ptrdiff_t offset = 0;
+        std::size_t axis = 0;
+        for (auto const& part : parts) {
+            auto const stride = part.is_new ? 0 : x.strides[axis++];
+            offset += static_cast<std::ptrdiff_t>(part.start) * stride;
+            if (!part.keeps_axis) continue;
+            shape.push_back(part.count);
+            strides.push_back(stride * static_cast<std::ptrdiff_t>(part.step));
+        }
+        return x.window(std::move(shape), std::move(strides), offset);
+    }
+    auto pullback(wrt<0>, auto const& g, auto const&, auto const& x) const;
+};
+
+/// Zeros of a given shape with x in a window: the adjoint of Window.
+struct Embed : Arraywise {
+    Shape shape;
+    Window window;
+
+    template <Scalar T> auto value(detail::Array<T> const& x) const
+    {
+        detail::Array<T> out(shape, T(0));
+        detail::copy_elements(window.value(out), x);
+        return out;
+    }
+    auto pullback(wrt<0>, auto const& g, auto const&, auto const&) const { return express(window, g); }
+};
+
+auto Window::pullback(wrt<0>, auto const& g, auto const&, auto const& x) const { return express(Embed{{}, x.shape(), *this}, g); }
+
+namespace detail {
+
+template <class I> concept IntegerIndex = std::integral<I> && !std::same_as<I, bool>;
+
+template <class I>
+concept AxisIndex = IntegerIndex<I> || std::same_as<I, Slice> || std::same_as<I, xt::xall_tag> || requires(I const& i) { i.get(std::size_t{}); };
+
+inline AxisPart part_of_axis(std::ptrdiff_t i, std::size_t n, std::size_t axis)
+{
+    auto const extent = static_cast<std::ptrdiff_t>(n);
+    if (i < -extent || i >= extent) fail<IndexError>("index ", i, " is out of range for axis ", axis, " with extent ", n);
+    return {static_cast<std::size_t>(i < 0 ? i + extent : i), 1, 1, false, false};
+}
+inline AxisPart part_of_axis(Slice const& s, std::size_t n, std::size_t axis)
+{
+    if (s.step < 1) fail<IndexError>("a slice of axis ", axis, " has step ", s.step, "; it must be positive");
+    auto const extent = static_cast<std::ptrdiff_t>(n);
+    auto const bounded = [extent](std::ptrdiff_t i) { return std::clamp<std::ptrdiff_t>(i < 0 ? i + extent : i, 0, extent); };
+    auto const start = bounded(s.start.value_or(0)), stop = std::max(start, bounded(s.stop.value_or(extent)));
+    return {static_cast<std::size_t>(start), static_cast<std::size_t>((stop - start + s.step - 1) / s.step), static_cast<std::size_t>(s.step), true, false};
+}
+inline AxisPart part_of_axis(xt::xall_tag, std::size_t n, std::size_t) { return {0, n, 1, true, false}; }
+/// xt::range and its kin.
+template <class I>
+    requires requires(I const& i) { i.get(std::size_t{}); }
+AxisPart part_of_axis(I const& range, std::size_t n, std::size_t axis)
+{
+    auto const s = range.get(n);
+    auto const count = static_cast<std::size_t>(s.size());
+    if (count == 0) return {0, 0, 1, true, false};
+    auto const first = static_cast<std::ptrdiff_t>(s(0)), step = count > 1 ? static_cast<std::ptrdiff_t>(s(1)) - first : 1;
+    return part_of_axis(Slice{first, first + (static_cast<std::ptrdiff_t>(count) - 1) * step + 1, step}, n, axis);
+}
+
+/// Turns indices into a Window, axis by axis; axes not named are taken whole.
+class WindowBuilder {
+public:
+    WindowBuilder(Shape const& shape, std::size_t named) : shape_(shape), named_(named) {}
+
+    template <class I> void add(I const& index)
+    {
+        if constexpr (std::same_as<I, xt::xnewaxis_tag>) window_.parts.push_back({.is_new = true});
+        else if constexpr (std::same_as<I, xt::xellipsis_tag>)
+            for (auto rest = shape_.size() - std::min(named_, shape_.size()); rest > 0; --rest) whole();
+        else {
+            static_assert(!std::floating_point<I>, "an index is a whole number, a range or a slice: this one is of floating point type");
+            static_assert(std::floating_point<I> || AxisIndex<I>, "an index is a whole number, xg::slice(...), xt::range(...), xt::all(), xt::newaxis() or xt::ellipsis()");
+            if (axis_ == shape_.size()) fail<IndexError>("too many indices for an array with ", shape_.size(), " dimensions");
+            if constexpr (IntegerIndex<I>) window_.parts.push_back(part_of_axis(static_cast<std::ptrdiff_t>(index), shape_[axis_], axis_));
+            else if constexpr (AxisIndex<I>) window_.parts.push_back(part_of_axis(index, shape_[axis_], axis_));
+            ++axis_;
+        }
+    }
+    Window finish()
+    {
+        while (axis_ < shape_.size()) whole();
+        return std::move(window_);
+    }
+
+private:
+    void whole() { window_.parts.push_back({.count = shape_[axis_++]}); }
+
+    Shape const& shape_;
+    std::size_t named_, axis_ = 0;
+    Window window_;
+};
+
+/// How many axes of the indexed array an index names.
+template <class I> inline constexpr std::size_t names_axes = !std::same_as<I, xt::xnewaxis_tag> && !std::same_as<I, xt::xellipsis_tag>;
+
+template <class... Index> Window window(Shape const& shape, Index const&... index)
+{
+    WindowBuilder builder(shape, (names_axes<Index> + ... + 0));
+    (builder.add(index), ...);
+    return builder.finish();
+}
+
+}  // namespace detail
+}  // namespace xgrad

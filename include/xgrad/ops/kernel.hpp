@@ -1,0 +1,129 @@
+// Kernels: the loop that runs a formula over a tile, forward and backward. All that is compiled for each expression is here
+// and in formula.hpp; finding the tiles is tile_loop.hpp's, compiled once.
+#pragma once
+
+#include <cstring>
+
+#include <xgrad/ops/formula.hpp>
+
+namespace xgrad::detail {
+
+/// What a tile of precision P holds for elements of type T: complex<P> for complex ones, else P (masks as 0 and 1).
+template <class T, class P> using tile_type = std::conditional_t<is_complex<T>, std::complex<P>, P>;
+
+template <class T, class P> XGRAD_INLINE auto load_pack(void const* tile, std::size_t i)
+{
+    auto const* const p = static_cast<tile_type<T, P> const*>(tile) + i;
+    if constexpr (std::same_as<T, bool>) return RealPack<P>::load(p) != 0;
+    else return pack_of<T, P>::load(p);
+}
+
+/// Writes a result; a result narrower than the kernel's precision is rounded number by number.
+template <class T, class Pack> XGRAD_INLINE void store_pack(T* out, Pack const& y)
+{
+    if constexpr (requires { y.store(out); }) y.store(out);
+    else if constexpr (is_complex<T>) {
+        std::complex<typename Pack::precision> all[Pack::width];
+        y.store(all);
+        for (std::size_t i = 0; i < Pack::width; ++i) out[i] = static_cast<T>(all[i]);
+    } else {
+        typename Pack::precision all[Pack::width];
+        y.store(all);
+        for (std::size_t i = 0; i < Pack::width; ++i) out[i] = static_cast<T>(all[i]);
+    }
+}
+
+/// The last, incomplete pack of a tile is computed on a copy, so that nothing outside the tile is touched.
+template <class P, std::size_t Count> struct Remainder {
+    static constexpr std::size_t width = RealPack<P>::width;
+    alignas(64) std::byte buffer[Count][width * sizeof(std::complex<P>)];
+
+    template <class E> void const* copy(std::size_t k, void const* tile, std::size_t at, std::size_t n)
+    {
+        std::memset(buffer[k], 0, width * sizeof(E));
+        std::memcpy(buffer[k], static_cast<E const*>(tile) + at, n * sizeof(E));
+        return buffer[k];
+    }
+};
+
+/// out[i] = f(in[0][i], in[1][i], ...) for i < n.
+template <class F> XGRAD_NOINLINE void forward_kernel(F const& f, void* const* operands, typename F::scalar* out, std::size_t n)
+{
+    using P = compute_precision<F>;
+    constexpr std::size_t leaves = F::leaves, width = RealPack<P>::width;
+    void const* in[leaves + 1];
+    for (std::size_t k = 0; k < leaves; ++k) in[k] = operands[k];
+    std::size_t i = 0;
+    auto const compute = [&] XGRAD_LAMBDA_INLINE {
+        return evaluate<0, P>(f, [&]<class T, std::size_t K>() XGRAD_LAMBDA_INLINE { return load_pack<T, P>(in[K], i); }).y;
+    };
+    for (; i + width <= n; i += width) store_pack(out + i, compute());
+    if (i == n) return;
+    Remainder<P, leaves + 1> rest;
+    typename F::scalar last[width] = {};
+    std::size_t const left = n - i;
+    each_leaf<0, F>([&]<class T, std::size_t K>() { in[K] = rest.template copy<tile_type<T, P>>(K, in[K], i, left); });
+    out += std::exchange(i, std::size_t{0});
+    store_pack(last, compute());
+    std::copy_n(last, left, out);
+}
+
+/// Where a backward tile finds its operands, in this order: the leaves, the gradient of the result, the saved result, and
+/// then one place for the gradient of each leaf.
+template <class F> struct BackwardLayout {
+    static constexpr std::size_t leaves = F::leaves, seed = leaves, result = leaves + 1, gradients = leaves + 2, total = 2 * leaves + 2;
+};
+
+/// Which gradients a backward tile writes: `wanted` at all; leaf k to the place of leaf target[k] (an earlier one where both
+/// stand for one tensor), and then `add` says that something lies there already.
+struct BackwardPlan {
+    LeafMask wanted = 0, add = 0;
+    bool saved_result = false;
+    std::uint8_t target[64];
+};
+
+/// Gradients of all leaves of f for a tile, from the gradient of its value.
+template <class F> XGRAD_NOINLINE void backward_kernel(F const& f, BackwardPlan const& plan, void* const* operands, std::size_t n)
+{
+    using P = compute_precision<F>;
+    using L = BackwardLayout<F>;
+    using Y = typename F::scalar;
+    constexpr std::size_t width = RealPack<P>::width;
+    void const* in[L::gradients];
+    void* out[L::leaves];
+    for (std::size_t k = 0; k < L::gradients; ++k) in[k] = operands[k];
+    for (std::size_t k = 0; k < L::leaves; ++k) out[k] = operands[L::gradients + plan.target[k]];
+    std::size_t i = 0;
+    LeafMask const wanted = plan.wanted, add = plan.add;
+    bool const saved = plan.saved_result;
+
+    auto const step = [&] XGRAD_LAMBDA_INLINE {
+        auto const values = evaluate_for_backward<P>(
+            f, [&]<class T, std::size_t K>() XGRAD_LAMBDA_INLINE { return load_pack<T, P>(in[K], i); }, saved,
+            [&] XGRAD_LAMBDA_INLINE { return load_pack<Y, P>(in[L::result], i); });
+        send<0, P>(f, values, load_pack<Y, P>(in[L::seed], i), wanted, [&]<class T, std::size_t K>(auto g) XGRAD_LAMBDA_INLINE {
+            auto* const p = static_cast<tile_type<T, P>*>(out[K]) + i;
+            if (add >> K & 1) (decltype(g)::load(p) + g).store(p);
+            else g.store(p);
+        });
+    };
+    for (; i + width <= n; i += width) step();
+    if (i == n) return;
+
+    Remainder<P, L::gradients> rest;
+    Remainder<P, L::leaves> last{};
+    std::size_t const left = n - i, at = std::exchange(i, std::size_t{0});
+    each_leaf<0, F>([&]<class T, std::size_t K>() {
+        in[K] = rest.template copy<tile_type<T, P>>(K, in[K], at, left);
+        out[K] = last.buffer[plan.target[K]];
+    });
+    in[L::seed] = rest.template copy<tile_type<Y, P>>(L::seed, in[L::seed], at, left);
+    if (saved) in[L::result] = rest.template copy<tile_type<Y, P>>(L::result, in[L::result], at, left);
+    step();
+    each_leaf<0, F>([&]<class T, std::size_t K>() {
+        using E = tile_type<T, P>;
+        if ((wanted & ~add) >> K & 1) std::copy_n(static_cast<E const*>(out[K]), left, static_cast<E*>(operands[L::gradients + K]) + at);
+    });
+}
+
+}  // namespace xgrad::detail

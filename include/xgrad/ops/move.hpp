@@ -1,0 +1,175 @@
+// Moving runs of elements between tiles and arrays: staging an input, collecting an output, summing what broadcasting had
+// spread out. Sums of float are kept in double, and long sums are made tile by tile, so that rounding does not pile up.
+#pragma once
+
+#include <xgrad/ops/kernel.hpp>
+#include <xgrad/ops/tile_loop.hpp>
+
+namespace xgrad::detail {
+
+/// The type in which sums over elements of type T are kept.
+template <class T>
+using wide = std::conditional_t<std::same_as<T, float>, double, std::conditional_t<std::same_as<T, std::complex<float>>, std::complex<double>, T>>;
+
+/// array of T -> tile of E.
+template <class T, class E> void stage_run(void* tile, void* array, std::ptrdiff_t stride, std::size_t n)
+{
+    auto* const t = static_cast<E*>(tile);
+    auto const* const a = static_cast<T const*>(array);
+    if (stride == 0) std::fill_n(t, n, converted<E>(*a));
+    else if (stride == 1)
+        for (std::size_t i = 0; i < n; ++i) t[i] = converted<E>(a[i]);
+    else
+        for (std::size_t i = 0; i < n; ++i) t[i] = converted<E>(a[static_cast<std::ptrdiff_t>(i) * stride]);
+}
+
+/// tile of E -> array of T.
+template <class T, class E> void collect_run(void* tile, void* array, std::ptrdiff_t stride, std::size_t n)
+{
+    auto const* const t = static_cast<E const*>(tile);
+    auto* const a = static_cast<T*>(array);
+    for (std::size_t i = 0; i < n; ++i) a[static_cast<std::ptrdiff_t>(i) * stride] = converted<T>(t[i]);
+}
+
+/// The sum of n numbers, in eight interleaved parts.
+template <class W, class E> W sum_of(E const* t, std::size_t n)
+{
+    W part[8] = {};
+    std::size_t i = 0;
+    for (; i + 8 <= n; i += 8)
+        for (std::size_t j = 0; j < 8; ++j) part[j] += converted<W>(t[i + j]);
+    for (; i < n; ++i) part[i % 8] += converted<W>(t[i]);
+    return ((part[0] + part[1]) + (part[2] + part[3])) + ((part[4] + part[5]) + (part[6] + part[7]));
+}
+
+/// tile -> array of W, added to what is there; a step of 0 sums the whole run.
+template <class W, class E> void add_run(void* tile, void* array, std::ptrdiff_t stride, std::size_t n)
+{
+    auto const* const t = static_cast<E const*>(tile);
+    auto* const a = static_cast<W*>(array);
+    if (stride == 0) *a += sum_of<W>(t, n);
+    else if (stride == 1)
+        for (std::size_t i = 0; i < n; ++i) a[i] += converted<W>(t[i]);
+    else
+        for (std::size_t i = 0; i < n; ++i) a[static_cast<std::ptrdiff_t>(i) * stride] += converted<W>(t[i]);
+}
+
+/// How elements of type T go into tiles of E, and how tiles (of their gradients, for instance) come back.
+struct LeafInfo {
+    std::size_t element, tile_element, wide_element;
+    bool in_place;  // elements are what a tile holds
+    bool differentiable;
+    MoveRun stage, collect, add;
+    void (*narrow)(AnyArray& sums);  // elements of a wide sum become elements of T
+};
+
+template <class W, class T> void narrow(AnyArray& sums)
+{
+    if constexpr (!std::same_as<T, W>) {
+        Array<T> out(sums.shape);
+        auto const* const w = as<W>(sums).begin();
+        std::transform(w, w + out.numel, out.begin(), [](W v) { return converted<T>(v); });
+        sums = std::move(out);
+    }
+}
+
+template <class T, class E = T>
+inline constexpr LeafInfo leaf_info{sizeof(T), sizeof(E), sizeof(wide<E>), std::same_as<T, E>, Differentiable<T>, &stage_run<T, E>, &collect_run<T, E>, &add_run<wide<E>, E>, &narrow<wide<E>, T>};
+
+inline TileOperand input_operand(AnyArray const& a, LeafInfo const& info, Shape const& space)
+{
+    TileOperand o;
+    o.array = &a;
+    o.element = info.element;
+    o.tile_element = info.tile_element;
+    o.move = info.stage;
+    o.in_place = info.in_place;
+    o.whole = a.contiguous && a.shape == space;
+    o.uniform = a.numel == 1;
+    return o;
+}
+
+/// An output that covers the index space.
+inline TileOperand output_operand(AnyArray const& a, LeafInfo const& info)
+{
+    TileOperand o;
+    o.array = &a;
+    o.element = info.element;
+    o.tile_element = info.tile_element;
+    o.move = info.collect;
+    o.in_place = info.in_place;
+    o.whole = o.output = true;
+    return o;
+}
+
+/// An output summed into a wide array that is smaller than the index space, and zero to begin with.
+inline TileOperand sum_operand(AnyArray const& a, LeafInfo const& info)
+{
+    TileOperand o;
+    o.array = &a;
+    o.element = info.wide_element;
+    o.tile_element = info.tile_element;
+    o.move = info.add;
+    o.output = true;
+    return o;
+}
+
+/// An array of zeros with elements of this many bytes.
+inline AnyArray zeroed(Shape shape, std::size_t element)
+{
+    AnyArray a = raw_array(std::move(shape), element);
+    std::memset(a.data, 0, a.numel * element);
+    return a;
+}
+
+inline TileOperand absent_input(std::size_t tile_element)
+{
+    TileOperand o;
+    o.absent = true;
+    o.tile_element = tile_element;
+    return o;
+}
+inline TileOperand absent_output()
+{
+    TileOperand o;
+    o.absent = o.output = true;
+    return o;
+}
+
+/// All that is compiled for one formula, behind function pointers; what drives it is compiled once.
+struct FormulaTable {
+    std::size_t leaves;
+    LeafInfo const* const* leaf;  // of each leaf
+    LeafInfo const* result;       // of the gradient and the saved result, which a backward pass reads
+    void (*forward)(void const* formula, void* const* operands, std::size_t n);
+    void (*backward)(void const* formula, BackwardPlan const& plan, void* const* operands, std::size_t n);
+};
+
+template <class F> struct FormulaTableOf {
+    using P = compute_precision<F>;
+    using Y = typename F::scalar;
+
+    template <std::size_t... K> static constexpr auto leaf_infos(std::index_sequence<K...>) { return std::array<LeafInfo const*, F::leaves>{&leaf_info<leaf_scalar<F, K>, tile_type<leaf_scalar<F, K>, P>>...}; }
+    static constexpr auto leaf = leaf_infos(std::make_index_sequence<F::leaves>{});
+    static void forward(void const* formula, void* const* operands, std::size_t n)
+    {
+        forward_kernel(*static_cast<F const*>(formula), operands, static_cast<Y*>(operands[F::leaves]), n);
+    }
+    static void backward(void const* formula, BackwardPlan const& plan, void* const* operands, std::size_t n)
+    {
+        if constexpr (Differentiable<Y>) backward_kernel(*static_cast<F const*>(formula), plan, operands, n);
+    }
+    static constexpr FormulaTable table{F::leaves, leaf.data(), &leaf_info<Y, tile_type<Y, P>>, &forward, &backward};
+};
+
+/// Runs a formula forward over an index space into `out`.
+inline void run_forward(FormulaTable const& table, void const* formula, AnyArray const* const* leaves, Shape const& space, TileOperand const& out)
+{
+    TileOperand operands[64];
+    for (std::size_t k = 0; k < table.leaves; ++k) operands[k] = input_operand(*leaves[k], *table.leaf[k], space);
+    operands[table.leaves] = out;
+    auto body = [&](void* const* at, std::size_t n) { table.forward(formula, at, n); };
+    TileLoop(space, operands, table.leaves + 1).run(tile_body(body));
+}
+
+}  // namespace xgrad::detail

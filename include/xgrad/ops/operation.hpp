@@ -1,0 +1,154 @@
+// What an operation is. An Elementwise one states its domain, its value and one partial derivative per argument, for one
+// element at a time; the words and packs of base/ give the rule its meaning. The general gradient rule for y = f(z) is
+// g conj(df/dz) + conj(g) df/dconj(z) (conjugate Wirtinger calculus, PyTorch's convention: dL/dRe + i dL/dIm); what a
+// partial returns says which special case it is. Read expression.hpp next.
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+#include <xgrad/base/words.hpp>
+
+namespace xgrad {
+
+/// Names the argument that a partial or a pullback is for.
+template <std::size_t I> struct wrt {};
+
+// What a partial may return beside a plain value d (f holomorphic: pullback g conj(d)).
+/// f is real-valued: the direction of steepest ascent; pullback Re(g) v.
+template <class V> struct gradient {
+    V value;
+};
+/// f is a function of conj(x): its derivative with respect to that; pullback conj(g conj(d)).
+template <class V> struct conjugate {
+    V value;
+};
+/// Anything else: the derivatives with respect to x and to conj(x).
+template <class V, class W> struct wirtinger {
+    V dz;
+    W dz_bar;
+};
+template <class V> gradient(V) -> gradient<V>;
+template <class V> conjugate(V) -> conjugate<V>;
+template <class V, class W> wirtinger(V, W) -> wirtinger<V, W>;
+
+/// Derivatives that cost no multiplication.
+struct One {};
+struct MinusOne {};
+struct Nothing {};
+struct ImaginaryUnit {};
+inline constexpr One one{};
+inline constexpr MinusOne minus_one{};
+inline constexpr ImaginaryUnit imaginary_unit{};
+/// The derivative of a function that is flat wherever it has one.
+inline constexpr Nothing nothing{};
+
+namespace detail {
+
+XGRAD_INLINE auto scaled(auto g, auto d) { return g * d; }
+XGRAD_INLINE auto scaled(auto g, One) { return g; }
+XGRAD_INLINE auto scaled(auto g, MinusOne) { return -g; }
+XGRAD_INLINE auto scaled(auto g, ImaginaryUnit) { return complex(zero_like(g), g); }
+
+template <class A>
+    requires(std::is_arithmetic_v<A>)
+constexpr A conj(A a)
+{
+    return a;
+}
+
+/// The gradient of an argument from the gradient g of the result and what `partial` returned.
+XGRAD_INLINE auto pull(auto g, auto d) { return g * conj(d); }
+XGRAD_INLINE auto pull(auto g, One) { return g; }
+XGRAD_INLINE auto pull(auto g, MinusOne) { return -g; }
+XGRAD_INLINE auto pull(auto g, ImaginaryUnit) { return complex(imag(g), -real(g)); }
+XGRAD_INLINE auto pull(auto g, Nothing) { return zero_like(g); }
+template <class V> XGRAD_INLINE auto pull(auto g, gradient<V> d) { return scaled(real(g), d.value); }
+template <class V> XGRAD_INLINE auto pull(auto g, conjugate<V> d) { return conj(pull(g, d.value)); }
+template <class V, class W> XGRAD_INLINE auto pull(auto g, wirtinger<V, W> d) { return g * conj(d.dz) + conj(g) * d.dz_bar; }
+
+}  // namespace detail
+
+template <class P> XGRAD_INLINE RealPack<P> zero_like(RealPack<P>) { return 0; }
+template <class P> XGRAD_INLINE ComplexPack<P> zero_like(ComplexPack<P>) { return 0; }
+
+template <class... Signatures> struct Maps {};
+
+/// Base of an operation on single elements, with its domain as function types over the letters B, Z, R, C: the first
+/// signature that fits the arguments, after promotion, is used.
+template <class... Signatures> struct Elementwise {
+    using domain = Maps<Signatures...>;
+};
+
+/// Base of an operation on whole arrays.
+struct Arraywise {
+    static constexpr bool whole_arrays = true;
+};
+
+template <class Op> concept IsElementwise = requires { typename Op::domain; };
+template <class Op> concept IsArraywise = requires { Op::whole_arrays; };
+
+namespace detail {
+
+/// The order of promotion: mask, integer, real, complex.
+template <class L> inline constexpr int letter_rank = std::is_same_v<L, B> ? 0 : std::is_same_v<L, Z> ? 1 : std::is_same_v<L, R> ? 2 : 3;
+
+template <class Signature, class... L> struct Fit {
+    static constexpr bool exact = false, promoted = false;
+};
+template <class Y, class... X, class... L>
+    requires(sizeof...(X) == sizeof...(L))
+struct Fit<Y(X...), L...> {
+    static constexpr bool exact = (std::is_same_v<L, X> && ...);
+    static constexpr bool promoted = ((letter_rank<L> <= letter_rank<X>) && ...);
+};
+
+/// No signature of the operation takes these letters.
+struct NoSignature {};
+
+template <class Domain, class... L> struct Match;
+template <class... S, class... L> struct Match<Maps<S...>, L...> {
+    static constexpr bool any_exact = (Fit<S, L...>::exact || ...);
+
+    template <class Next, class... Rest> static auto first_fitting(std::type_identity<Next> next, std::type_identity<Rest>... rest)
+    {
+        if constexpr (any_exact ? Fit<Next, L...>::exact : Fit<Next, L...>::promoted) return next;
+        else if constexpr (sizeof...(Rest) == 0) return std::type_identity<NoSignature>{};
+        else return first_fitting(rest...);
+    }
+    using type = typename decltype(first_fitting(std::type_identity<S>{}...))::type;
+};
+
+/// The signature of Op that arguments with these letters use, or NoSignature.
+template <class Op, class... L> using signature_for = typename Match<typename Op::domain, L...>::type;
+
+template <class Signature> struct ResultOf;
+template <class Y, class... X> struct ResultOf<Y(X...)> {
+    using type = Y;
+};
+template <std::size_t I, class Signature> struct ArgumentOf;
+template <std::size_t I, class Y, class First, class... Rest> struct ArgumentOf<I, Y(First, Rest...)> : ArgumentOf<I - 1, Y(Rest...)> {};
+template <class Y, class First, class... Rest> struct ArgumentOf<0, Y(First, Rest...)> {
+    using type = First;
+};
+
+template <class T> constexpr std::string_view qualified_name()
+{
+    std::string_view const f = __PRETTY_FUNCTION__;
+    auto const first = f.find("T = ") + 4;
+    return f.substr(first, f.find_first_of(";]", first) - first);
+}
+
+/// "Sin" for xgrad::Sin: how messages and Node names call an operation.
+template <class T> constexpr std::string_view type_name()
+{
+    auto const full = qualified_name<T>();
+    auto const plain = full.substr(0, full.find('<'));
+    auto const colon = plain.rfind(':');
+    return colon == std::string_view::npos ? plain : plain.substr(colon + 1);
+}
+
+}  // namespace detail
+}  // namespace xgrad

@@ -1,0 +1,166 @@
+// Operations that move elements and compute nothing: views of the same memory where possible, and their adjoints.
+#pragma once
+
+#include <optional>
+
+#include <xgrad/base/array.hpp>
+#include <xgrad/ops/expression.hpp>
+
+namespace xgrad {
+
+/// The elements as another scalar type; the gradient is converted back.
+template <Scalar To> struct Cast : Arraywise {
+    template <Scalar T> auto value(detail::Array<T> const& x) const
+    {
+        static_assert(!detail::is_complex<T> || detail::is_complex<To>, "cast: take real(), imag() or abs() of a complex tensor to make a real one");
+        detail::Array<To> out(x.shape);
+        detail::copy_elements(out, x);
+        return out;
+    }
+    auto pullback(wrt<0>, auto const& g, auto const&, auto const& x) const
+    {
+        using T = typename std::remove_cvref_t<decltype(x)>::value_type;
+        if constexpr (detail::is_complex<To> && !detail::is_complex<T>) return cast<T>(real(g));
+        else return cast<T>(g);
+    }
+};
+template <Scalar To, Operand X> auto cast(X const& x)
+{
+    if constexpr (std::same_as<typename X::value_type, To> && !detail::is_expression<X>) return x;
+    else return express(Cast<To>{}, x);
+}
+
+/// The same elements in row-major order under another shape; one extent may be -1, to be found. A view where the elements
+/// lie in that order, else a copy.
+struct Reshape : Arraywise {
+    Axes to;
+
+    template <Scalar T> auto value(detail::Array<T> const& x) const
+    {
+        Shape shape = resolve(x.shape);
+        auto strides = detail::row_major(shape);
+        return detail::contiguous(x).window(std::move(shape), std::move(strides));
+    }
+    auto pullback(wrt<0>, auto const& g, auto const&, auto const& x) const { return reshape(g, Axes(x.shape())); }
+
+private:
+    Shape resolve(Shape const& from) const
+    {
+        auto const n = numel(from);
+        Shape shape(to.size());
+        std::size_t known = 1;
+        std::optional<std::size_t> open;
+        for (std::size_t i = 0; i < to.size(); ++i) {
+            if (to[i] < -1 || (to[i] == -1 && open)) detail::fail<ShapeError>("reshape: ", to, " is no shape; one extent may be -1");
+            if (to[i] == -1) open = i;
+            else known *= shape[i] = static_cast<std::size_t>(to[i]);
+        }
+        if (open && known != 0 && n % known == 0) known *= shape[*open] = n / known;
+        if (known != n || (open && known == 0)) detail::fail<ShapeError>("reshape: shape ", to, " does not hold the ", n, " elements of shape ", from);
+        return shape;
+    }
+};
+template <Operand X> auto reshape(X const& x, Axes const& shape) { return express(Reshape{{}, shape}, x); }
+/// All elements in one row.
+template <Operand X> auto flatten(X const& x) { return reshape(x, Axes{-1}); }
+
+/// Axes in another order: axis i of the result is axis axes[i] of x. A view.
+struct Permute : Arraywise {
+    Axes axes;
+
+    template <Scalar T> auto value(detail::Array<T> const& x) const
+    {
+        auto const order = normalized(x.shape.size());
+        Shape shape(order.size());
+        Strides strides(order.size());
+        for (std::size_t i = 0; i < order.size(); ++i) {
+            shape[i] = x.shape[static_cast<std::size_t>(order[i])];
+            strides[i] = x.strides[static_cast<std::size_t>(order[i])];
+        }
+        return x.window(std::move(shape), std::move(strides));
+    }
+    auto pullback(wrt<0>, auto const& g, auto const&, auto const& x) const
+    {
+        auto const order = normalized(x.dim());
+        Axes inverse(order.size());
+        for (std::size_t i = 0; i < order.size(); ++i) inverse[static_cast<std::size_t>(order[i])] = static_cast<std::ptrdiff_t>(i);
+        return permute(g, inverse);
+    }
+
+private:
+    Axes normalized(std::size_t rank) const
+    {
+        Axes order = axes;
+        for (auto& a : order) a = static_cast<std::ptrdiff_t>(detail::normalize_axis("permute", a, rank));
+        if (order.size() != rank || detail::normalize_axes("permute", order, rank).size() != rank)
+            detail::fail<ShapeError>("permute: ", axes, " does not name each of ", rank, " axes once");
+        return order;
+    }
+};
+template <Operand X> auto permute(X const& x, Axes const& axes) { return express(Permute{{}, axes}, x); }
+/// Axes in reverse order, as in NumPy.
+template <Operand X> auto transpose(X const& x)
+{
+    auto axes = detail::all_axes(x.dim());
+    std::reverse(axes.begin(), axes.end());
+    return permute(x, axes);
+}
+/// Two axes exchanged.
+template <Operand X> auto transpose(X const& x, std::ptrdiff_t axis0, std::ptrdiff_t axis1)
+{
+    auto axes = detail::all_axes(x.dim());
+    std::swap(axes[detail::normalize_axis("transpose", axis0, axes.size())], axes[detail::normalize_axis("transpose", axis1, axes.size())]);
+    return permute(x, axes);
+}
+/// Each matrix transposed: the last two axes exchanged.
+template <Operand X> auto mT(X const& x) { return transpose(x, -2, -1); }
+
+/// Repeated along axes of extent 1 and new leading axes, by NumPy's rules. A view.
+struct BroadcastTo : Arraywise {
+    Shape shape;
+
+    template <Scalar T> auto value(detail::Array<T> const& x) const
+    {
+        if (!detail::broadcasts_to(x.shape, shape)) detail::fail<ShapeError>("broadcast_to: shape ", x.shape, " does not broadcast to ", shape);
+        return detail::broadcast_window(x, shape);
+    }
+    auto pullback(wrt<0>, auto const& g, auto const&, auto const& x) const { return sum_to(g, x.shape()); }
+};
+template <Operand X> auto broadcast_to(X const& x, Shape const& shape) { return express(BroadcastTo{{}, shape}, x); }
+
+/// Without an axis of extent 1, or without all of them.
+template <Operand X> auto squeeze(X const& x, std::ptrdiff_t axis)
+{
+    Shape shape(x.shape());
+    auto const at = detail::normalize_axis("squeeze", axis, shape.size());
+    if (shape[at] != 1) detail::fail<ShapeError>("squeeze: axis ", axis, " of shape ", shape, " has not extent 1");
+    shape.erase(at);
+    return reshape(x, Axes(shape));
+}
+template <Operand X> auto squeeze(X const& x)
+{
+    Axes shape;
+    for (auto const n : x.shape())
+        if (n != 1) shape.push_back(static_cast<std::ptrdiff_t>(n));
+    return reshape(x, shape);
+}
+/// With a new axis of extent 1 before `axis`.
+template <Operand X> auto unsqueeze(X const& x, std::ptrdiff_t axis)
+{
+    Shape shape(x.shape());
+    shape.insert(detail::normalize_axis("unsqueeze", axis, shape.size() + 1), 1);
+    return reshape(x, Axes(shape));
+}
+
+/// Summed over the axes along which `shape` was broadcast to that of x.
+template <Operand X> auto sum_to(X const& x, Shape const& shape)
+{
+    Axes axes;
+    auto const& from = x.shape();
+    for (std::size_t i = 0, lead = from.size() - shape.size(); i < from.size(); ++i)
+        if (i < lead || (shape[i - lead] == 1 && from[i] != 1)) axes.push_back(static_cast<std::ptrdiff_t>(i));
+    if (from.size() == shape.size() && axes.empty()) return x;
+    return reshape(sum(x, axes), Axes(shape));
+}
+
+}  // namespace xgrad

@@ -1,0 +1,223 @@
+// The tile loop: cuts a broadcast index space into tiles of at most 256 elements that stay in the nearest cache. An operand
+// whose elements lie in order is used in place; any other (broadcast, strided, of another type) passes through a tile of
+// its own: an input is staged into it before the kernel runs, an output is collected from it afterwards. So one kernel
+// serves every mix of shapes, and the gradient of a broadcast operand is summed in the same pass.
+#pragma once
+
+#include <algorithm>
+#include <array>
+
+#include <xgrad/base/array.hpp>
+
+namespace xgrad::detail {
+
+inline constexpr std::size_t tile_size = 256;
+
+/// Moves a run of n elements between a tile and an array whose elements are `stride` apart.
+using MoveRun = void (*)(void* tile, void* array, std::ptrdiff_t stride, std::size_t n);
+
+/// An input or an output of a kernel over an index space.
+struct TileOperand {
+    AnyArray const* array = nullptr;
+    std::size_t element = 0;       // bytes of an element of the array
+    std::size_t tile_element = 0;  // bytes of an element of a tile
+    MoveRun move = nullptr;
+    bool in_place = false;         // the array's elements are what a tile would hold
+    bool whole = false;            // it covers the index space in row-major order
+    bool output = false;
+    bool absent = false;           // an input that nothing looks at is a tile of zeros; an output has no place at all
+    bool uniform = false;          // one element for the whole index space
+
+    bool needs_tile() const noexcept { return !(whole && in_place); }
+};
+
+/// A kernel over one tile: the operands' places and the number of elements.
+struct TileBody {
+    void (*call)(void* context, void* const* operands, std::size_t n);
+    void* context;
+};
+
+template <class F> TileBody tile_body(F& f)
+{
+    return {[](void* context, void* const* operands, std::size_t n) { (*static_cast<F*>(context))(operands, n); }, &f};
+}
+
+class TileLoop {
+public:
+    static constexpr std::size_t max_operands = 2 * 64 + 2;
+
+    TileLoop(Shape const& shape, TileOperand* operands, std::size_t count) : shape_(shape), operands_(operands), count_(count) {}
+    TileLoop(TileLoop const&) = delete;
+    TileLoop& operator=(TileLoop const&) = delete;
+    ~TileLoop()
+    {
+        if (tiles_) deallocate(tiles_, tile_bytes_);
+    }
+
+    void run(TileBody body)
+    {
+        std::size_t const n = numel(shape_);
+        if (n == 0) return;
+        bool simple = true, tiled = false;
+        for (std::size_t k = 0; k < count_; ++k) {
+            auto const& o = operands_[k];
+            if (o.absent && o.output) continue;
+            bool const direct = !o.absent && !o.needs_tile();
+            tiled |= !direct;
+            simple &= direct || o.absent || (o.uniform && !o.output);
+        }
+        if (tiled) make_tiles(std::min(n, tile_size));
+        if (simple) run_simple(n, tiled ? tile_size : n, body);
+        else run_general(n, body);
+    }
+
+private:
+    void* tile(std::size_t k) const { return operands_[k].absent && operands_[k].output ? nullptr : tiles_ + tile_at_[k]; }
+
+    void make_tiles(std::size_t elements)
+    {
+        std::size_t total = 0, zeros = 0;
+        for (std::size_t k = 0; k < count_; ++k) {
+            auto const& o = operands_[k];
+            if (o.absent) zeros = std::max(zeros, o.tile_element * elements);
+            else if (o.needs_tile()) tile_at_[k] = total, total += (o.tile_element * elements + 63) / 64 * 64;
+        }
+        for (std::size_t k = 0; k < count_; ++k)
+            if (operands_[k].absent) tile_at_[k] = total;
+        tile_bytes_ = total + zeros;
+        tiles_ = static_cast<std::byte*>(allocate(tile_bytes_));
+        std::memset(tiles_ + total, 0, zeros);
+    }
+
+    /// Operands in order, absent, or one number for all.
+    void run_simple(std::size_t n, std::size_t chunk, TileBody body)
+    {
+        std::array<void*, max_operands> at;
+        for (std::size_t k = 0; k < count_; ++k) {
+            auto const& o = operands_[k];
+            if (!o.absent && !o.needs_tile()) {
+                at[k] = o.array->data;
+                continue;
+            }
+            at[k] = tile(k);
+            if (!o.absent) o.move(at[k], o.array->data, 0, std::min(n, chunk));
+        }
+        for (std::size_t i = 0; i < n; i += chunk) {
+            body.call(body.context, at.data(), std::min(chunk, n - i));
+            for (std::size_t k = 0; k < count_; ++k)
+                if (auto const& o = operands_[k]; !o.absent && !o.needs_tile()) at[k] = static_cast<std::byte*>(at[k]) + chunk * o.element;
+        }
+    }
+
+    /// Joins neighbouring axes along which every operand steps evenly.
+    void coalesce()
+    {
+        std::size_t const rank = shape_.size();
+        auto const strides = std::make_unique<Strides[]>(count_);
+        for (std::size_t k = 0; k < count_; ++k)
+            if (auto const& o = operands_[k]; !o.absent) strides[k] = broadcast_strides(o.array->shape, o.array->strides, shape_);
+        for (std::size_t d = 0; d < rank; ++d) {
+            if (shape_[d] == 1) continue;
+            bool joins = !extent_.empty();
+            for (std::size_t k = 0; joins && k < count_; ++k)
+                if (!operands_[k].absent) joins = step_[k].back() == strides[k][d] * static_cast<std::ptrdiff_t>(shape_[d]);
+            if (joins) extent_.back() *= shape_[d];
+            else extent_.push_back(shape_[d]);
+            for (std::size_t k = 0; k < count_; ++k)
+                if (!operands_[k].absent) {
+                    if (joins) step_[k].back() = strides[k][d];
+                    else step_[k].push_back(strides[k][d]);
+                }
+        }
+        if (!extent_.empty()) return;
+        extent_.push_back(1);
+        for (std::size_t k = 0; k < count_; ++k) step_[k].push_back(0);
+    }
+
+    std::ptrdiff_t offset(std::size_t k, Shape const& index) const
+    {
+        std::ptrdiff_t at = 0;
+        for (std::size_t d = 0; d < index.size(); ++d) at += static_cast<std::ptrdiff_t>(index[d]) * step_[k][d];
+        return at;
+    }
+
+    /// Moves `count` elements from linear index `start` (at multi-index `from`) on, run by run.
+    void move_runs(std::size_t k, Shape index, std::size_t count) const
+    {
+        auto const& o = operands_[k];
+        std::size_t const last = extent_.size() - 1;
+        auto const step = step_[k][last];
+        auto* t = static_cast<std::byte*>(tile(k));
+        while (count) {
+            std::size_t const run = std::min(count, extent_[last] - index[last]);
+            o.move(t, o.array->data + offset(k, index) * static_cast<std::ptrdiff_t>(o.element), step, run);
+            t += run * o.tile_element;
+            count -= run;
+            advance(index, run);
+        }
+    }
+
+    void advance(Shape& index, std::size_t run) const
+    {
+        std::size_t d = extent_.size() - 1;
+        for (index[d] += run; index[d] == extent_[d] && d > 0; ++index[d]) index[d--] = 0;
+    }
+
+    void run_general(std::size_t n, TileBody body)
+    {
+        step_ = std::make_unique<Strides[]>(count_);
+        coalesce();
+        std::size_t const row = extent_.back(), last = extent_.size() - 1;
+        bool const by_rows = row >= 32;  // a tile is then part of one row, and unit steps are read in place
+        bool staged = false;
+        auto const direct = [&](std::size_t k) {
+            auto const& o = operands_[k];
+            return o.in_place && (o.whole || (by_rows && !o.output && step_[k][last] == 1));
+        };
+        for (std::size_t k = 0; k < count_; ++k)
+            if (auto const& o = operands_[k]; !(o.absent && o.output)) staged |= o.absent || !direct(k);
+        std::size_t const longest = by_rows ? (staged ? std::min(row, tile_size) : row) : tile_size;
+
+        std::array<void*, max_operands> at;
+        auto const filled = std::make_unique<void*[]>(count_);  // where a repeated element was staged from
+        Shape index(extent_.size(), 0);
+        for (std::size_t i = 0; i < n;) {
+            std::size_t const count = std::min(longest, by_rows ? row - index[last] : n - i);
+            for (std::size_t k = 0; k < count_; ++k) {
+                auto const& o = operands_[k];
+                if (o.absent) at[k] = tile(k);
+                else if (direct(k)) at[k] = o.array->data + (o.whole ? static_cast<std::ptrdiff_t>(i) : offset(k, index)) * static_cast<std::ptrdiff_t>(o.element);
+                else {
+                    at[k] = tile(k);
+                    if (o.output) continue;
+                    if (by_rows && step_[k][last] == 0) {
+                        void* const source = o.array->data + offset(k, index) * static_cast<std::ptrdiff_t>(o.element);
+                        if (std::exchange(filled[k], source) != source) o.move(at[k], source, 0, longest);
+                    } else move_runs(k, index, count);
+                }
+            }
+            body.call(body.context, at.data(), count);
+            for (std::size_t k = 0; k < count_; ++k)
+                if (auto const& o = operands_[k]; o.output && !o.absent && !direct(k)) move_runs(k, index, count);
+            i += count;
+            if (by_rows) advance(index, count);
+            else
+                for (std::size_t left = count; left;) {
+                    std::size_t const run = std::min(left, row - index[last]);
+                    advance(index, run);
+                    left -= run;
+                }
+        }
+    }
+
+    Shape const& shape_;
+    TileOperand* operands_;
+    std::size_t count_;
+    std::array<std::size_t, max_operands> tile_at_;
+    std::byte* tiles_ = nullptr;
+    std::size_t tile_bytes_ = 0;
+    Shape extent_;
+    std::unique_ptr<Strides[]> step_;
+};
+
+}  // namespace xgrad::detail

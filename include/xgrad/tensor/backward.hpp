@@ -1,0 +1,149 @@
+// backward() and grad(): from a tensor back to the leaves, or to the tensors that are asked for.
+#pragma once
+
+#include <optional>
+
+#include <xgrad/graph/engine.hpp>
+#include <xgrad/tensor/gradient_arithmetic.hpp>
+
+namespace xgrad {
+
+struct BackwardOptions {
+    std::optional<bool> retain_graph = {};  // keep what the Nodes saved, for another pass; by default as create_graph
+    bool create_graph = false;              // record the pass, so that gradients can be differentiated
+    std::vector<AnyTensor> inputs = {};     // collect gradients into these only; by default into all leaves
+};
+
+struct GradOptions {
+    std::vector<AnyTensor> gradients = {};  // of the outputs; by default 1 for a real scalar
+    std::optional<bool> retain_graph = {};
+    bool create_graph = false;
+    bool allow_unused = false;              // an input that the outputs do not depend on gets an undefined gradient
+};
+
+namespace detail {
+
+inline AnyTensor checked_gradient(AnyTensor const& output, AnyTensor gradient, std::size_t index)
+{
+    if (!gradient.defined()) {
+        if (output.numel() != 1) fail<GraphError>("grad can be implicitly created only for scalar outputs, but output ", index, " has shape ", output.shape());
+        if (xgrad::is_complex(output.dtype()))
+            fail<GraphError>("grad can be implicitly created only for real scalar outputs but got ", name(output.dtype()), "; pass a gradient, or take real() or abs2() first");
+        return output.impl().type->filled(output.shape(), 1);
+    }
+    if (gradient.shape() != output.shape())
+        fail<ShapeError>("Mismatch in shape: grad_output[", index, "] has a shape of ", gradient.shape(), " and output[", index, "] has a shape of ", output.shape(), ".");
+    if (gradient.dtype() != output.dtype())
+        fail<TypeError>("Mismatch in dtype: grad_output[", index, "] has a dtype of ", name(gradient.dtype()), " and output[", index, "] has a dtype of ", name(output.dtype()), ".");
+    return gradient;
+}
+
+inline std::vector<Root> roots_of(std::vector<AnyTensor> const& outputs, std::vector<AnyTensor> gradients)
+{
+    if (!gradients.empty() && gradients.size() != outputs.size()) fail<GraphError>("got ", outputs.size(), " tensors and ", gradients.size(), " gradients");
+    gradients.resize(outputs.size());
+    std::vector<Root> roots;
+    for (std::size_t i = 0; i < outputs.size(); ++i) {
+        if (!outputs[i].requires_grad()) fail<GraphError>("element ", i, " of tensors does not require grad and does not have a grad_fn");
+        auto gradient = checked_gradient(outputs[i], std::move(gradients[i]), i);
+        roots.push_back({gradient_edge(outputs[i]), std::move(gradient)});
+    }
+    return roots;
+}
+
+/// A gradient of a tensor that is no leaf goes to its .grad by hand.
+inline void keep_gradient(AnyTensor const& t, AnyTensor gradient)
+{
+    AnyTensor grad(t.impl().grad);
+    accumulate(grad, std::move(gradient));
+    t.impl().grad = grad.handle();
+}
+
+}  // namespace detail
+
+/// Gradients of the outputs for all leaves (or options.inputs), added into their .grad.
+inline void backward(std::vector<AnyTensor> const& outputs, std::vector<AnyTensor> gradients = {}, BackwardOptions const& options = {})
+{
+    auto roots = detail::roots_of(outputs, std::move(gradients));
+    std::vector<detail::Capture> captures;
+    for (auto const& input : options.inputs) {
+        if (!input.requires_grad()) detail::fail<GraphError>("One of the differentiated Tensors does not require grad");
+        captures.push_back({detail::gradient_edge(input), true});
+    }
+    detail::run_backward(roots, captures, options.retain_graph.value_or(options.create_graph), options.create_graph);
+    AutoGradMode const mode(options.create_graph);
+    for (std::size_t i = 0; i < captures.size(); ++i)
+        if (!options.inputs[i].is_leaf() && captures[i].gradient.defined()) detail::keep_gradient(options.inputs[i], std::move(captures[i].gradient));
+}
+
+/// Gradients of the outputs for the given inputs, undefined for an unused one if that is allowed. No .grad is touched.
+inline std::vector<AnyTensor> grad(std::vector<AnyTensor> const& outputs, std::vector<AnyTensor> const& inputs, GradOptions const& options = {})
+{
+    if (inputs.empty()) detail::fail<GraphError>("grad requires non-empty inputs.");
+    for (auto const& input : inputs)
+        if (!input.requires_grad()) detail::fail<GraphError>("One of the differentiated Tensors does not require grad");
+    auto roots = detail::roots_of(outputs, options.gradients);
+    std::vector<detail::Capture> captures;
+    for (auto const& input : inputs) captures.push_back({detail::gradient_edge(input)});
+    detail::run_backward(roots, captures, options.retain_graph.value_or(options.create_graph), options.create_graph);
+    std::vector<AnyTensor> gradients;
+    for (auto& capture : captures) {
+        if (!capture.gradient.defined() && !options.allow_unused)
+            detail::fail<GraphError>("One of the differentiated Tensors appears to not have been used in the graph. Set .allow_unused = true if this is the desired behavior.");
+        gradients.push_back(std::move(capture.gradient));
+    }
+    return gradients;
+}
+
+/// The inputs of grad(), each with its type.
+template <Scalar... T> std::tuple<Tensor<T>...> inputs(Tensor<T> const&... x) { return {x...}; }
+
+/// Gradients of an output for some inputs, as a tuple: `auto [gx, gz] = grad(loss, inputs(x, z));`
+template <Scalar Y, Scalar... T> std::tuple<Tensor<T>...> grad(Tensor<Y> const& output, std::tuple<Tensor<T>...> const& inputs, GradOptions const& options = {})
+{
+    auto const gradients = std::apply([&](auto const&... x) { return grad(std::vector<AnyTensor>{output}, std::vector<AnyTensor>{x...}, options); }, inputs);
+    return [&]<std::size_t... I>(std::index_sequence<I...>) {
+        return std::tuple<Tensor<T>...>{(gradients[I].defined() ? gradients[I].template as<T>() : Tensor<T>())...};
+    }(std::index_sequence_for<T...>{});
+}
+/// The gradient of an output for one input.
+template <Scalar Y, Scalar T> Tensor<T> grad(Tensor<Y> const& output, Tensor<T> const& input, GradOptions const& options = {})
+{
+    return std::get<0>(grad(output, inputs(input), options));
+}
+
+template <Scalar T> void Tensor<T>::backward() const { xgrad::backward({*this}); }
+template <Scalar T> void Tensor<T>::backward(BackwardOptions const& options) const { xgrad::backward({*this}, {}, options); }
+template <Scalar T> void Tensor<T>::backward(Tensor const& gradient) const { xgrad::backward({*this}, {gradient}); }
+template <Scalar T> void Tensor<T>::backward(Tensor const& gradient, BackwardOptions const& options) const { xgrad::backward({*this}, {gradient}, options); }
+
+template <Scalar T> template <class F> HookHandle Tensor<T>::register_hook(F f)
+{
+    static_assert(std::invocable<F&, Tensor const&>, "register_hook: a hook takes the gradient as a Tensor const& of this tensor's scalar type");
+    using Result = std::invoke_result_t<F&, Tensor const&>;
+    static_assert(std::is_void_v<Result> || std::is_convertible_v<Result, AnyTensor> || std::is_constructible_v<Tensor, Result>,
+                  "register_hook: a hook returns nothing, or the gradient to go on with");
+    if (!requires_grad()) detail::fail<GraphError>("cannot register a hook on a variable that doesn't require gradient");
+    auto const edge = detail::gradient_edge(*this);
+    return detail::NodeHooks::at(*edge.function, edge.input_nr).tensor_hooks.add([f = std::move(f)](AnyTensor const& g) mutable -> AnyTensor {
+        Tensor const typed = g.defined() ? g.as<T>() : Tensor();
+        if constexpr (std::is_void_v<Result>) {
+            f(typed);
+            return {};
+        } else if constexpr (std::is_convertible_v<Result, AnyTensor>) return f(typed);
+        else return Tensor(f(typed));
+    });
+}
+
+template <Scalar T> void Tensor<T>::retain_grad()
+{
+    if (!requires_grad()) detail::fail<GraphError>("can't retain_grad on Tensor that has requires_grad=False");
+    if (is_leaf() || impl().retains_grad) return;
+    impl().retains_grad = true;
+    // not an owning pointer, for the Node must not keep its own result alive; the tensor takes it back when it goes
+    detail::NodeHooks::at(*grad_fn(), output_nr()).retain_grad = [self = impl_.get()](AnyTensor const& gradient) {
+        detail::keep_gradient(AnyTensor(detail::Ref<detail::TensorImpl>(self)), gradient);
+    };
+}
+
+}  // namespace xgrad

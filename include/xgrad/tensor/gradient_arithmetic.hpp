@@ -1,0 +1,41 @@
+// What the graph asks of gradients, in terms of operations; the definitions that type_info.hpp promises.
+#pragma once
+
+#include <xgrad/ops/arithmetic.hpp>
+#include <xgrad/tensor/traced.hpp>
+
+namespace xgrad::detail {
+
+template <Scalar T> AnyTensor GradientArithmetic<T>::add(AnyTensor const& a, AnyTensor const& b)
+{
+    if constexpr (Differentiable<T>) return Tensor<T>(a.as<T>() + b.as<T>());
+    else return a;
+}
+
+template <Scalar T> void GradientArithmetic<T>::add_in_place(AnyTensor const& to, AnyTensor const& more)
+{
+    auto const a = to.as<T>(), b = more.as<T>();
+    if constexpr (Differentiable<T>) {
+        auto const& out = a.array_of();
+        if (out.contiguous) add_run<T, T>(contiguous(b.array_of()).begin(), out.begin(), 1, out.numel);
+        else copy_elements(out, Tensor<T>(a + b).array_of());
+        to.impl().array.storage->bump();
+    }
+}
+
+template <Scalar T> AnyTensor GradientArithmetic<T>::copy(AnyTensor const& t)
+{
+    Array<T> out(t.shape());
+    copy_elements(out, t.as<T>().array_of());
+    return Tensor<T>(std::move(out));
+}
+
+template <Scalar T> AnyTensor GradientArithmetic<T>::filled(Shape const& shape, double value) { return Tensor<T>(Array<T>(shape, static_cast<T>(value))); }
+
+template <Scalar T> AnyTensor GradientArithmetic<T>::scaled(AnyTensor const& t, double factor)
+{
+    if constexpr (Differentiable<T>) return Tensor<T>(t.as<T>() * static_cast<precision_of<T>>(factor));
+    else return t;
+}
+
+}  // namespace xgrad::detail

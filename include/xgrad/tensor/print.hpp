@@ -1,0 +1,64 @@
+// Printing: values, shape, dtype and place in the graph, as NumPy lays them out.
+#pragma once
+
+#include <charconv>
+#include <cstdio>
+#include <ostream>
+
+#include <xgrad/tensor/tensor.hpp>
+
+namespace xgrad {
+
+namespace detail {
+
+inline std::string number_text(bool v) { return v ? "true" : "false"; }
+inline std::string number_text(std::int64_t v) { return std::to_string(v); }
+template <RealScalar T> std::string number_text(T v)
+{
+    char buffer[32];
+    auto const n = std::snprintf(buffer, sizeof buffer, "%.6g", static_cast<double>(v));
+    return {buffer, static_cast<std::size_t>(n)};
+}
+template <RealScalar T> std::string number_text(std::complex<T> v)
+{
+    auto const im = number_text(v.imag());
+    return number_text(v.real()) + (im[0] == '-' ? "" : "+") + im + "i";
+}
+
+/// Rows longer than six, of an array of more than a thousand elements, are cut in the middle.
+template <class T> void array_text(Array<T> const& a, std::size_t axis, std::ptrdiff_t at, std::string& out)
+{
+    if (axis == a.shape.size()) {
+        out += number_text(a.begin()[at]);
+        return;
+    }
+    std::size_t const n = a.shape[axis];
+    bool const cut = a.numel > 1000 && n > 6, innermost = axis + 1 == a.shape.size();
+    out += '[';
+    for (std::size_t i = 0; i < n; ++i) {
+        if (i) out += innermost ? ", " : ",\n" + std::string(axis + 8, ' ');
+        if (cut && i == 3) {
+            out += "...";
+            i = n - 4;
+        } else array_text(a, axis + 1, at + static_cast<std::ptrdiff_t>(i) * a.strides[axis], out);
+    }
+    out += ']';
+}
+
+}  // namespace detail
+
+/// "Tensor([1, 2], shape=[2], dtype=float64, grad_fn=<MulBackward>)".
+template <Scalar T> std::string to_string(Tensor<T> const& t)
+{
+    if (!t.defined()) return "Tensor(undefined)";
+    std::string s = "Tensor(";
+    detail::array_text(t.array_of(), 0, 0, s);
+    s += ", shape=" + detail::text(t.shape()) + ", dtype=" + std::string(name(t.dtype()));
+    if (t.grad_fn()) s += ", grad_fn=<" + t.grad_fn()->name() + ">";
+    else if (t.requires_grad()) s += ", requires_grad=true";
+    return s + ")";
+}
+template <Scalar T> std::ostream& operator<<(std::ostream& out, Tensor<T> const& t) { return out << to_string(t); }
+template <class Op, class... X> std::ostream& operator<<(std::ostream& out, Expression<Op, X...> const& e) { return out << to_string(detail::materialize(e)); }
+
+}  // namespace xgrad

@@ -1,0 +1,246 @@
+// Tensor<T>: a handle to an array of one scalar type and its place in the graph. Copies share. Made from nested lists, from
+// xtensor expressions, or from an xgrad expression, which is then evaluated in one pass and recorded as one Node
+// (record.hpp).
+#pragma once
+
+#include <initializer_list>
+
+#include <xgrad/base/xtensor.hpp>
+#include <xgrad/graph/any_tensor.hpp>
+#include <xgrad/ops/expression.hpp>
+#include <xgrad/tensor/type_info.hpp>
+
+namespace xgrad {
+
+/// Asks for a leaf that collects a gradient: `Tensor<double> x({1., 2.}, xg::requires_grad)`.
+struct RequiresGrad {
+    bool value = false;
+};
+inline constexpr RequiresGrad requires_grad{true};
+
+/// The last argument of what makes a Tensor<T>: nothing, or requires_grad.
+template <Scalar T> struct GradFlag {
+    bool value = false;
+    GradFlag() = default;
+    GradFlag(RequiresGrad g) : value(g.value) { static_assert(Differentiable<T>, "only Tensors of floating point and complex dtype can require gradients"); }
+};
+
+/// What backward() and grad() may be told; see backward.hpp.
+struct BackwardOptions;
+
+namespace detail {
+
+template <class T, std::size_t Depth> struct NestedList {
+    using type = std::initializer_list<typename NestedList<T, Depth - 1>::type>;
+};
+template <class T> struct NestedList<T, 0> {
+    using type = T;
+};
+template <class T, std::size_t Depth> using nested_list = typename NestedList<T, Depth>::type;
+
+}  // namespace detail
+
+template <Scalar T> class Tensor : public AnyTensor {
+public:
+    using operand_tag = void;
+    using leaf_tag = void;
+    using scalar = T;
+    using value_type = T;
+    using letter = letter_of<T>;
+    using precision = precision_of<T>;
+    static constexpr std::size_t leaves = 1;
+
+    /// Undefined: a place for a tensor to come.
+    Tensor() noexcept = default;
+    /// A number, as an array without dimensions.
+    explicit Tensor(T value, GradFlag<T> g = {}) : Tensor(detail::Array<T>(Shape{}, value), g) {}
+    Tensor(detail::nested_list<T, 1> values, GradFlag<T> g = {}) : Tensor(from_list<1>(values), g) {}
+    Tensor(detail::nested_list<T, 2> values, GradFlag<T> g = {}) : Tensor(from_list<2>(values), g) {}
+    Tensor(detail::nested_list<T, 3> values, GradFlag<T> g = {}) : Tensor(from_list<3>(values), g) {}
+    Tensor(detail::nested_list<T, 4> values, GradFlag<T> g = {}) : Tensor(from_list<4>(values), g) {}
+    /// Copies the values of an xtensor expression.
+    template <detail::XtensorExpression E>
+        requires std::convertible_to<typename std::remove_cvref_t<E>::value_type, T>
+    explicit Tensor(E const& e, GradFlag<T> g = {}) : Tensor(from_xtensor(e), g)
+    {
+    }
+    /// Evaluates an expression in one pass, and records one Node where a gradient will be wanted.
+    template <class Op, class... X>
+        requires std::same_as<typename Expression<Op, X...>::scalar, T>
+    Tensor(Expression<Op, X...> const& e);
+    /// An array of the library's own.
+    explicit Tensor(detail::Array<T> a, GradFlag<T> g = {}) : AnyTensor(detail::Ref<detail::TensorImpl>(new detail::TensorImpl(detail::type_info<T>, std::move(a))))
+    {
+        impl().requires_grad = g.value;
+    }
+    explicit Tensor(detail::Ref<detail::TensorImpl> impl) noexcept : AnyTensor(std::move(impl)) {}
+
+    /// The value of a tensor with one element.
+    T item() const
+    {
+        if (numel() != 1) detail::fail<ShapeError>("item: a tensor with one element is needed, this one has shape ", shape());
+        return *array_of().begin();
+    }
+    /// The first element's address; the others follow by strides().
+    T const* data() const { return array_of().begin(); }
+    T* mutable_data()
+    {
+        impl().array.storage->bump();
+        return array_of().begin();
+    }
+    /// The elements as an xtensor expression over this tensor's memory, which must outlive it.
+    auto array() const&
+    {
+        auto const& a = array_of();
+        return xt::adapt(static_cast<T const*>(a.begin()), extent(a), xt::no_ownership(), xt_dims(a.shape), xt_dims(a.strides));
+    }
+    /// Of a temporary: a copy of the elements.
+    xt::xarray<T> array() && { return xt::xarray<T>(static_cast<Tensor const&>(*this).array()); }
+    /// The same for writing; counts as a change in place.
+    auto mutable_array() &
+    {
+        impl().array.storage->bump();
+        auto const& a = array_of();
+        return xt::adapt(a.begin(), extent(a), xt::no_ownership(), xt_dims(a.shape), xt_dims(a.strides));
+    }
+
+    /// Turns the collection of a gradient on or off; only for leaves. Returns the tensor itself.
+    Tensor& requires_grad_(bool on = true)
+    {
+        static_assert(Differentiable<T>, "only Tensors of floating point and complex dtype can require gradients");
+        if (!on && !is_leaf())
+            detail::fail<GraphError>("you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a subgraph that "
+                                     "doesn't require differentiation use detach()");
+        if (is_leaf()) impl().requires_grad = on;
+        return *this;
+    }
+    using AnyTensor::requires_grad;
+
+    /// The gradient collected so far; undefined where there is none.
+    Tensor grad() const { return Tensor(impl().grad); }
+    /// Replaces the collected gradient; it must have this tensor's shape, or be undefined.
+    void set_grad(Tensor const& g)
+    {
+        if (g.defined() && g.shape() != shape())
+            detail::fail<ShapeError>("attempting to assign a gradient of size '", g.shape(), "' to a tensor of size '", shape(), "'. Please ensure that the gradient and the tensor are the same size");
+        impl().grad = g.handle();
+    }
+    /// Drops the collected gradient.
+    void zero_grad() { impl().grad = nullptr; }
+
+    /// The same values without history; shares memory and version.
+    Tensor detach() const { return Tensor(detail::alias(*this).handle()); }
+    /// A recorded copy with memory of its own.
+    Tensor clone() const;
+
+    /// Gradients of this scalar for all leaves, added into their .grad. Throws GraphError for a non-scalar, a complex
+    /// scalar, or a tensor without history.
+    void backward() const;
+    void backward(BackwardOptions const& options) const;
+    /// The same from a given gradient of this tensor, which has its shape and type.
+    void backward(Tensor const& gradient) const;
+    void backward(Tensor const& gradient, BackwardOptions const& options) const;
+
+    /// Calls f with this tensor's gradient whenever it has been computed. f takes a Tensor const& and returns the gradient
+    /// to go on with, or nothing; its argument is undefined where no gradient came. Hooks run in the order of registration.
+    template <class F> HookHandle register_hook(F f);
+    /// Makes backward() keep .grad of a tensor that is not a leaf.
+    void retain_grad();
+
+    // Views share memory with this tensor, and gradients flow through them; see views.hpp.
+    template <class... Index> Tensor operator()(Index const&... index) const;
+    Tensor operator[](std::ptrdiff_t index) const { return (*this)(index); }
+    Tensor reshape(Axes const& shape) const;
+    Tensor view(Axes const& shape) const;
+    Tensor transpose() const;
+    Tensor transpose(std::ptrdiff_t axis0, std::ptrdiff_t axis1) const;
+    Tensor permute(Axes const& axes) const;
+    Tensor t() const { return transpose(); }
+
+    // In place, without a place in the graph: on tensors that need no gradient, or under NoGradGuard; see inplace.hpp.
+    template <detail::OperandLike X> Tensor& copy_(X const& x);
+    template <detail::OperandLike X> Tensor& operator+=(X const& x);
+    template <detail::OperandLike X> Tensor& operator-=(X const& x);
+    template <detail::OperandLike X> Tensor& operator*=(X const& x);
+    template <detail::OperandLike X> Tensor& operator/=(X const& x);
+    Tensor& fill_(T value);
+    Tensor& zero_() { return fill_(T(0)); }
+
+    detail::Array<T> const& array_of() const { return detail::as<T>(impl().array); }
+
+private:
+    template <class D> static auto xt_dims(D const& d) { return xt::dynamic_shape<typename D::value_type>(d.begin(), d.end()); }
+    /// Elements from the first to the last, gaps included.
+    static std::size_t extent(detail::Array<T> const& a)
+    {
+        std::size_t n = 1;
+        for (std::size_t i = 0; i < a.shape.size(); ++i) {
+            if (a.shape[i] == 0) return 0;
+            n += (a.shape[i] - 1) * static_cast<std::size_t>(a.strides[i] < 0 ? -a.strides[i] : a.strides[i]);
+        }
+        return n;
+    }
+
+    template <std::size_t Depth> static void list_shape(detail::nested_list<T, Depth> const& list, Shape& shape, std::size_t at)
+    {
+        if constexpr (Depth > 0) {
+            shape[at] = list.size();
+            if (list.size()) list_shape<Depth - 1>(*list.begin(), shape, at + 1);
+        }
+    }
+    template <std::size_t Depth> static void list_values(detail::nested_list<T, Depth> const& list, Shape const& shape, T*& out)
+    {
+        if constexpr (Depth == 0) *out++ = list;
+        else {
+            if (auto const wanted = shape[shape.size() - Depth]; list.size() != wanted)
+                detail::fail<ShapeError>("Tensor: a nested list has rows of ", wanted, " and of ", list.size(), " elements");
+            for (auto const& inner : list) list_values<Depth - 1>(inner, shape, out);
+        }
+    }
+    template <std::size_t Depth> static detail::Array<T> from_list(detail::nested_list<T, Depth> const& list)
+    {
+        Shape shape(Depth, 0);
+        list_shape<Depth>(list, shape, 0);
+        detail::Array<T> a(shape);
+        T* out = a.begin();
+        list_values<Depth>(list, shape, out);
+        return a;
+    }
+    template <class E> static detail::Array<T> from_xtensor(E const& e)
+    {
+        detail::Array<T> a(Shape(e.shape().begin(), e.shape().end()));
+        auto out = xt::adapt(a.begin(), a.numel, xt::no_ownership(), xt_dims(a.shape));
+        xt::noalias(out) = e;
+        return a;
+    }
+};
+
+template <class Op, class... X> Tensor(Expression<Op, X...>) -> Tensor<typename Expression<Op, X...>::scalar>;
+template <detail::XtensorExpression E> Tensor(E const&, GradFlag<std::remove_cvref_t<typename E::value_type>> = {}) -> Tensor<std::remove_cvref_t<typename E::value_type>>;
+
+template <Scalar T> Tensor<T> AnyTensor::as() const
+{
+    if (dtype() != dtype_of<T>) detail::fail<TypeError>("a tensor of type ", name(dtype()), " was taken for one of type ", name(dtype_of<T>));
+    return Tensor<T>(impl_);
+}
+
+namespace detail {
+
+/// An xtensor expression beside a tensor is copied into one.
+template <XtensorExpression X>
+    requires Scalar<std::remove_cvref_t<typename X::value_type>>
+struct OperandTraits<X> {
+    using type = Tensor<std::remove_cvref_t<typename X::value_type>>;
+    static type make(X const& x) { return type(x); }
+};
+
+/// An operand that will be stored: an Expression becomes a Tensor, a Tensor stays itself.
+template <Scalar T> Tensor<T> const& materialize(Tensor<T> const& t) { return t; }
+template <class Op, class... X> auto materialize(Expression<Op, X...> const& e) { return Tensor<typename Expression<Op, X...>::scalar>(e); }
+template <XtensorExpression X> auto materialize(X const& x) { return OperandTraits<X>::make(x); }
+
+template <class X> concept TensorLike = requires(X const& x) { materialize(x); };
+template <class X> using tensor_type = std::remove_cvref_t<decltype(materialize(std::declval<X const&>()))>;
+
+}  // namespace detail
+}  // namespace xgrad

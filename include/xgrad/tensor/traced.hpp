@@ -1,0 +1,142 @@
+// Gradients of gradients. Where the backward pass itself is recorded, a fused Node replays its formula operation by operation
+// on Traced operands, each of which records a Node of one operation, and applies the same rules to them. So second and
+// higher derivatives need no rule of their own, and the set of Node types that the compiler meets stays finite.
+#pragma once
+
+#include <optional>
+
+#include <xgrad/ops/shaping.hpp>
+#include <xgrad/tensor/arraywise.hpp>
+
+namespace xgrad {
+
+/// A tensor to which operations are applied at once, not lazily.
+template <Scalar T> struct Traced {
+    using operand_tag = void;
+    using records_at_once = void;
+    using scalar = T;
+    using letter = letter_of<T>;
+    using precision = precision_of<T>;
+    static constexpr std::size_t leaves = 1;
+    Tensor<T> tensor;
+};
+
+template <class T> auto zero_like(Traced<T> const& x) { return Traced<T>{Tensor<T>(detail::Array<T>(x.tensor.shape(), T(0)))}; }
+
+namespace detail {
+
+/// A number among Traced operands: a tensor of their precision, so that few Node types arise.
+template <class P, class T> Tensor<T> const& traced_operand(Traced<T> const& t) { return t.tensor; }
+template <class P, Number N> auto traced_operand(N n)
+{
+    using L = std::conditional_t<RealScalar<P> && std::same_as<letter_of<N>, Z>, R, letter_of<N>>;
+    using S = typename L::template over<result_precision<L, P>>;
+    return Tensor<S>(converted<S>(n));
+}
+
+template <class T> Traced<T> traced(Tensor<T> t) { return {std::move(t)}; }
+
+}  // namespace detail
+
+/// Called by express() where an operand is Traced.
+template <class Op, class... X> auto record_traced(Op op, X const&... x)
+{
+    using P = widest_precision<typename detail::operand_type<X>::precision...>;
+    auto const record_one = [&]<class... O>(O const&... operands) { return detail::record(Expression<Op, O...>(std::move(op), operands...)); };
+    return detail::traced(record_one(detail::traced_operand<P>(x)...));
+}
+
+namespace detail {
+
+/// The values at the vertices of a formula as Traced tensors, each computed when a rule first asks for it.
+template <class X, class P> struct Replay;
+template <class T, class P> struct Replay<Slot<T>, P> {
+    AnyTensor leaf;
+    Traced<T> value() { return {leaf.as<T>()}; }
+};
+template <class N, class P> struct Replay<Constant<N>, P> {
+    N number;
+    auto value() { return traced(traced_operand<P>(number)); }
+};
+template <class Op, class... X, class P> struct Replay<Expression<Op, X...>, P> {
+    using E = Expression<Op, X...>;
+    E const& e;
+    std::tuple<Replay<X, P>...> x;
+    std::optional<Traced<typename E::scalar>> y;
+
+    auto value()
+    {
+        if (!y) y = std::apply([&](auto&... child) { return express(e.op, child.value()...); }, x);
+        return *y;
+    }
+};
+
+template <std::size_t At, class P, class T> auto replay(Slot<T> const&, AnyTensor const* leaves) { return Replay<Slot<T>, P>{leaves[At]}; }
+template <std::size_t At, class P, class N> auto replay(Constant<N> const& c, AnyTensor const*) { return Replay<Constant<N>, P>{c.value}; }
+template <std::size_t At, class P, class Op, class... X> auto replay(Expression<Op, X...> const& e, AnyTensor const* leaves)
+{
+    return [&]<std::size_t... I>(std::index_sequence<I...>) {
+        constexpr auto first = first_leaves<X...>();
+        return Replay<Expression<Op, X...>, P>{e, {replay<At + first[I], P>(get<I>(e.x), leaves)...}, {}};
+    }(std::index_sequence_for<X...>{});
+}
+
+/// The gradient as an operand of type T takes it.
+template <class To, class From> Tensor<To> projected(Traced<From> const& g)
+{
+    if constexpr (std::same_as<To, From>) return g.tensor;
+    else if constexpr (is_complex<From> && !is_complex<To>) return projected<To>(Traced<precision_of<From>>(real(g)));
+    else return cast<To>(g.tensor);
+}
+
+template <std::size_t At, class P, class T, class G, class Sink> void send_traced(Slot<T> const&, Replay<Slot<T>, P>&, G const& g, LeafMask, Sink const& sink)
+{
+    sink(At, projected<T>(g));
+}
+template <std::size_t At, class P, class Op, class... X, class G, class Sink>
+void send_traced(Expression<Op, X...> const& e, Replay<Expression<Op, X...>, P>& replayed, G const& g, LeafMask wanted, Sink const& sink)
+{
+    using E = Expression<Op, X...>;
+    constexpr auto first = first_leaves<X...>();
+    auto const to_operand = [&]<std::size_t I>(wrt<I> argument) {
+        using Xi = std::tuple_element_t<I, std::tuple<X...>>;
+        if constexpr (wants_gradient<Xi>) {
+            if (!(wanted & leaf_range<At + first[I], Xi::leaves>)) return;
+            auto const uses = partial_uses<I>(e.op, std::type_identity<typename E::signature>{});
+            auto const only_if = [&](Uses bit, auto& vertex) { return uses & bit ? vertex.value() : decltype(vertex.value()){}; };
+            auto const d = [&]<std::size_t... J>(std::index_sequence<J...>) {
+                return pull(g, e.op.partial(argument, only_if(uses_result, replayed), only_if(uses_argument(J), std::get<J>(replayed.x))...));
+            }(std::index_sequence_for<X...>{});
+            if constexpr (is_complex<typename decltype(d)::scalar> && !std::same_as<typename Xi::letter, C>)
+                send_traced<At + first[I], P>(get<I>(e.x), std::get<I>(replayed.x), real(d), wanted, sink);
+            else send_traced<At + first[I], P>(get<I>(e.x), std::get<I>(replayed.x), d, wanted, sink);
+        }
+    };
+    [&]<std::size_t... I>(std::index_sequence<I...>) { (to_operand(wrt<I>{}), ...); }(std::index_sequence_for<X...>{});
+}
+
+template <class F> void FormulaNode<F>::apply_traced(AnyTensor const& gradient, std::span<AnyTensor> results)
+{
+    using P = compute_precision<F>;
+    Shape const& space = this->space(gradient);
+    AnyTensor leaf[leaves];
+    each_leaf<0, F>([&]<class T, std::size_t K>() {
+        leaf[K] = is_needed(K) ? leaves_[leaves_[K].target].saved.unpack(*this) : AnyTensor(shape_only<T>(leaf_shape(K, space)));
+    });
+    Tensor<Y> g = gradient.as<Y>();
+    if (sum_) {
+        if (sum_->scale != 1) g = gradient.impl().type->scaled(g, sum_->scale).template as<Y>();
+        g = broadcast_to(reshape(g, Axes(reduced_shape(space, sum_->axes, true))), space);
+    }
+    auto replayed = replay<0, P>(formula_, leaf);
+    if constexpr (requires { replayed.y; })
+        if (saves_result_) replayed.y = Traced<Y>{result_.unpack(*this).template as<Y>()};
+    send_traced<0, P>(formula_, replayed, Traced<Y>{g}, wanted_, [&]<class T>(std::size_t k, Tensor<T> const& part) {
+        auto& sum = results[leaves_[leaves_[k].target].edge];
+        auto const reduced = sum_to(part, leaf_shape(k, space));
+        sum = sum.defined() ? sum.impl().type->add(sum, reduced) : AnyTensor(reduced);
+    });
+}
+
+}  // namespace detail
+}  // namespace xgrad

@@ -1,0 +1,21 @@
+// The one TypeInfo of each scalar type: how the graph adds, copies and makes gradients. gradient_arithmetic.hpp defines the
+// functions, in terms of operations.
+#pragma once
+
+#include <xgrad/graph/any_tensor.hpp>
+
+namespace xgrad::detail {
+
+template <Scalar T> struct GradientArithmetic {
+    static AnyTensor add(AnyTensor const& a, AnyTensor const& b);
+    static void add_in_place(AnyTensor const& to, AnyTensor const& more);
+    static AnyTensor copy(AnyTensor const& t);
+    static AnyTensor filled(Shape const& shape, double value);
+    static AnyTensor scaled(AnyTensor const& t, double factor);
+};
+
+template <Scalar T> inline constexpr TypeInfo type_info{
+    dtype_of<T>, sizeof(T), &GradientArithmetic<T>::add, &GradientArithmetic<T>::add_in_place, &GradientArithmetic<T>::copy, &GradientArithmetic<T>::filled,
+    &GradientArithmetic<T>::scaled};
+
+}  // namespace xgrad::detail

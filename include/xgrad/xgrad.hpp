@@ -1,0 +1,11 @@
+// xgrad: reverse-mode automatic differentiation for xtensor arrays. This header is everything.
+#pragma once
+
+#include <xgrad/ops/fourier.hpp>
+#include <xgrad/ops/linalg.hpp>
+#include <xgrad/ops/trigonometric.hpp>
+#include <xgrad/tensor/backward.hpp>
+#include <xgrad/tensor/create.hpp>
+#include <xgrad/tensor/inplace.hpp>
+#include <xgrad/tensor/join.hpp>
+#include <xgrad/tensor/print.hpp>

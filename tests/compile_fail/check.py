@@ -1,0 +1,42 @@
+#!/usr/bin/env python3
+"""Judges one program of this folder; CMakeLists.txt here says how they are written.
+
+usage: check.py COMPILE_COMMANDS PROGRAM.cpp"""
+
+import pathlib
+import re
+import sys
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "headers"))
+import compiler
+
+MOST_LINES = 25
+
+
+def main():
+    words = compiler.command(sys.argv[1])
+    program = pathlib.Path(sys.argv[2])
+    with program.open(encoding="utf-8") as file:
+        first = file.readline()
+    expected = re.match(r"//\s*expect:\s*(\S.*)$", first)
+    if not expected:
+        return f'{program.name}: the first line must be "// expect: regular expression", and is: {first.strip()}'
+
+    code, messages = compiler.compile_file(words, program)
+    if code:
+        return f"{program.name} must compile without MISTAKE, and does not:\n{messages}"
+    code, messages = compiler.compile_file(words, program, "-DMISTAKE")
+    lines = messages.count("\n")
+    if not code:
+        return f"{program.name} compiles with MISTAKE, and must not"
+    if not re.search(expected[1].strip(), messages):
+        return f"{program.name}: no message matches /{expected[1].strip()}/ in\n{messages}"
+    if lines >= MOST_LINES:
+        return f"{program.name}: {lines} lines of messages, {MOST_LINES} are too many:\n{messages}"
+    print(f"{lines} lines:\n{messages}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,55 @@
+# Tests of the sources themselves. Python is there.
+
+xgrad_add_test(layers LABEL source COMMAND Python3::Interpreter "${PROJECT_SOURCE_DIR}/tools/check_layers")
+xgrad_add_test(amalgamation LABEL source COMMAND Python3::Interpreter "${PROJECT_SOURCE_DIR}/tools/amalgamate" --check)
+xgrad_add_test(tools LABEL source COMMAND Python3::Interpreter "${CMAKE_CURRENT_SOURCE_DIR}/tools/tools_test.py")
+set_property(TEST tools APPEND PROPERTY ENVIRONMENT "CXX=${CMAKE_CXX_COMPILER}")
+
+# The compiler's whole command line, as our tests get it, is needed by tests that call the compiler themselves. A probe
+# that nobody builds has it in compile_commands.json; asking there keeps us from repeating what CMake knows.
+add_library(xgrad_probe OBJECT EXCLUDE_FROM_ALL headers/probe.cpp)
+target_link_libraries(xgrad_probe PRIVATE xgrad_own_program)
+if(TARGET MPI::MPI_CXX)
+    target_link_libraries(xgrad_probe PRIVATE MPI::MPI_CXX)
+endif()
+set_target_properties(xgrad_probe PROPERTIES EXPORT_COMPILE_COMMANDS ON CXX_COMPILER_LAUNCHER "")
+set(xgrad_compile_commands "${CMAKE_BINARY_DIR}/compile_commands.json")
+
+xgrad_add_test(header_self_containment LABEL source TIMEOUT 1800 PROCESSORS 2 COMMAND
+    Python3::Interpreter "${CMAKE_CURRENT_SOURCE_DIR}/headers/self_contained.py"
+    "${xgrad_compile_commands}" "${PROJECT_SOURCE_DIR}/include")
+
+# The single header, as tools/amalgamate makes it now, must behave as the many do. (That the one in the repository is up to
+# date is the business of the test "amalgamation"; an old one should not break the build.) Tests name headers that exist
+# beside xgrad.hpp only in the tree, hence the forwarding ones.
+set(single "${CMAKE_CURRENT_BINARY_DIR}/single_include")
+set(forward "${CMAKE_CURRENT_BINARY_DIR}/forward_include")
+file(GLOB_RECURSE headers CONFIGURE_DEPENDS RELATIVE "${PROJECT_SOURCE_DIR}/include" "${PROJECT_SOURCE_DIR}/include/*.hpp")
+set(header_files "")
+foreach(header IN LISTS headers)
+    list(APPEND header_files "${PROJECT_SOURCE_DIR}/include/${header}")
+    if(NOT header STREQUAL "xgrad/xgrad.hpp")
+        file(CONFIGURE OUTPUT "${forward}/${header}" CONTENT "#include <xgrad/xgrad.hpp>\n")
+    endif()
+endforeach()
+add_custom_command(OUTPUT "${single}/xgrad/xgrad.hpp"
+    COMMAND Python3::Interpreter "${PROJECT_SOURCE_DIR}/tools/amalgamate" --output "${single}/xgrad/xgrad.hpp"
+    DEPENDS "${PROJECT_SOURCE_DIR}/tools/amalgamate" "${PROJECT_SOURCE_DIR}/tools/cpp_source.py" ${header_files}
+    COMMENT "Generating the single header")
+add_custom_target(xgrad_single_header DEPENDS "${single}/xgrad/xgrad.hpp")
+
+set(single_sources ${xgrad_test_sources_graph} ${xgrad_test_sources_tensor})
+if(single_sources)
+    # Unlike the rest at -O0 and for a plain processor: it is the same code once more, so every run of the tests has seen
+    # both the SIMD loops, optimised, and the plain ones, not.
+    xgrad_add_test_main(xgrad_single_main xgrad_own_program)
+    target_include_directories(xgrad_single_main BEFORE PUBLIC "${single}" "${forward}")
+    target_compile_options(xgrad_single_main PUBLIC -O0)
+    add_dependencies(xgrad_single_main xgrad_single_header)
+
+    add_executable(test_single_header ${single_sources})
+    target_include_directories(test_single_header PRIVATE "${CMAKE_CURRENT_SOURCE_DIR}")
+    target_link_libraries(test_single_header PRIVATE xgrad_single_main)
+    target_precompile_headers(test_single_header REUSE_FROM xgrad_single_main)
+    xgrad_add_test(single_header LABEL unit COMMAND test_single_header)
+endif()
