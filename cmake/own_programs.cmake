@@ -19,6 +19,10 @@ if(XGRAD_NATIVE)
     else()      # some compilers for ARM only know this one
         target_compile_options(xgrad_own_native INTERFACE -mcpu=native)
     endif()
+    # The AVX-512 intrinsics of g++ 12 and older leave a register uninitialised on purpose, and it warns wherever they are inlined.
+    if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+        target_compile_options(xgrad_own_native INTERFACE -Wno-uninitialized -Wno-maybe-uninitialized)
+    endif()
     # clang 19 complains of what it itself makes of -march=native on processors newer than it.
     check_cxx_compiler_flag(-Winvalid-feature-combination XGRAD_HAS_INVALID_FEATURE_COMBINATION)
     if(XGRAD_HAS_INVALID_FEATURE_COMBINATION)

@@ -8,7 +8,7 @@ set_property(TEST tools APPEND PROPERTY ENVIRONMENT "CXX=${CMAKE_CXX_COMPILER}")
 # The compiler's whole command line, as our tests get it, is needed by tests that call the compiler themselves. A probe
 # that nobody builds has it in compile_commands.json; asking there keeps us from repeating what CMake knows.
 add_library(xgrad_probe OBJECT EXCLUDE_FROM_ALL headers/probe.cpp)
-target_link_libraries(xgrad_probe PRIVATE xgrad_own_program)
+target_link_libraries(xgrad_probe PRIVATE xgrad_own_native)
 if(TARGET MPI::MPI_CXX)
     target_link_libraries(xgrad_probe PRIVATE MPI::MPI_CXX)
 endif()

@@ -11,6 +11,7 @@
 #include <complex>
 #include <cstddef>
 #include <cstdlib>
+#include <vector>
 
 #include <xgrad/base/scratch.hpp>
 #include <xgrad/base/vec.hpp>
@@ -115,25 +116,37 @@ template <class T, std::size_t Bytes> constexpr InnerLoop<T> inner_loop_of(declt
 }
 
 #if defined(__GNUC__) && defined(__x86_64__) && !defined(__AVX512F__)
-template <class T> [[gnu::target("avx2,fma")]] void multiply_avx2(std::size_t depth, real_of<T> const* a, real_of<T> const* b, real_of<T>* tile)
+template <class T>
+[[gnu::target("avx2,fma")]] void multiply_avx2(std::size_t depth, real_of<T> const* a, real_of<T> const* b, real_of<T>* tile)
 {
     multiply_body<T, 32>(depth, a, b, tile);
 }
-template <class T> [[gnu::target("avx512f")]] void multiply_avx512(std::size_t depth, real_of<T> const* a, real_of<T> const* b, real_of<T>* tile)
+template <class T>
+[[gnu::target("avx512f")]] void multiply_avx512(std::size_t depth, real_of<T> const* a, real_of<T> const* b, real_of<T>* tile)
 {
     multiply_body<T, 64>(depth, a, b, tile);
 }
 
-/// The fastest that this processor can run.
-template <class T> InnerLoop<T> inner_loop()
+/// Those that this processor can run, the fastest last.
+template <class T> std::vector<InnerLoop<T>> inner_loops()
 {
-    if (__builtin_cpu_supports("avx512f")) return inner_loop_of<T, 64>(multiply_avx512<T>);
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return inner_loop_of<T, 32>(multiply_avx2<T>);
-    return inner_loop_of<T, register_bytes>(multiply_plain<T, register_bytes>);
+    std::vector<InnerLoop<T>> loops{inner_loop_of<T, register_bytes>(multiply_plain<T, register_bytes>)};
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) loops.push_back(inner_loop_of<T, 32>(multiply_avx2<T>));
+    if (__builtin_cpu_supports("avx512f")) loops.push_back(inner_loop_of<T, 64>(multiply_avx512<T>));
+    return loops;
 }
 #else
-template <class T> InnerLoop<T> inner_loop() { return inner_loop_of<T, register_bytes>(multiply_plain<T, register_bytes>); }
+template <class T> std::vector<InnerLoop<T>> inner_loops()
+{
+    return {inner_loop_of<T, register_bytes>(multiply_plain<T, register_bytes>)};
+}
 #endif
+
+template <class T> InnerLoop<T> const& best_inner_loop()
+{
+    static InnerLoop<T> const loop = inner_loops<T>().back();
+    return loop;
+}
 
 // ───────── from and to the operands
 
@@ -195,10 +208,10 @@ void put_tile(real_of<T> const* tile, InnerLoop<T> const& loop, std::size_t rows
 
 /// C = A B, or += : sizes as in gemm.
 template <class T>
-void blocked_product(std::size_t m, std::size_t n, std::size_t k, Operand<T> a, Operand<T> b, T* c, std::ptrdiff_t ldc, bool accumulate)
+void blocked_product(std::size_t m, std::size_t n, std::size_t k, Operand<T> a, Operand<T> b, T* c, std::ptrdiff_t ldc,
+                     bool accumulate, InnerLoop<T> const& loop = best_inner_loop<T>())
 {
     using Real = real_of<T>;
-    static InnerLoop<T> const loop = inner_loop<T>();
     auto const rounded = [](std::size_t x, std::size_t step) { return (x + step - 1) / step * step; };
     // A block of A stays in the L2 cache while it meets every panel of B, and such a panel in the L1 cache meanwhile.
     std::size_t const row_block = 96 / loop.rows * loop.rows, column_block = 1024 / parts<T>, depth_block = 256;

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <complex>
 #include <cstddef>
+#include <type_traits>
 
 #include <xgrad/base/gemm_kernel.hpp>
 #include <xgrad/base/scratch.hpp>
@@ -153,7 +154,8 @@ void columns_times_vector(std::size_t rows, std::size_t columns, Operand<T> m, V
 template <class T>
 void matrix_vector(std::size_t rows, std::size_t columns, Operand<T> m, VectorOperand<T> x, T* y, std::ptrdiff_t ys, bool add)
 {
-    if (m.cs == 1) {
+    constexpr std::size_t shortest_row = 24;            // below, adding up the lanes costs more than they save
+    if (m.cs == 1 && columns >= shortest_row) {
         rows_times_vector(rows, columns, m, x, y, ys, add);
     } else if (m.rs == 1) {
         columns_times_vector(rows, columns, m, x, y, ys, add);

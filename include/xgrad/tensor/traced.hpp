@@ -89,6 +89,13 @@ template <class To, class From> Tensor<To> projected(Traced<From> const& g)
     else return cast<To>(g.tensor);
 }
 
+/// An operand as the signature takes it: complex where that says so.
+template <class L, class T> auto promoted(Traced<T> const& x)
+{
+    if constexpr (std::same_as<L, C> && !is_complex<T>) return traced(cast<std::complex<T>>(x.tensor));
+    else return x;
+}
+
 template <std::size_t At, class P, class T, class G, class Sink> void send_traced(Slot<T> const&, Replay<Slot<T>, P>&, G const& g, LeafMask, Sink const& sink)
 {
     sink(At, projected<T>(g));
@@ -103,9 +110,13 @@ void send_traced(Expression<Op, X...> const& e, Replay<Expression<Op, X...>, P>&
         if constexpr (wants_gradient<Xi>) {
             if (!(wanted & leaf_range<At + first[I], Xi::leaves>)) return;
             auto const uses = partial_uses<I>(e.op, std::type_identity<typename E::signature>{});
-            auto const only_if = [&](Uses bit, auto& vertex) { return uses & bit ? vertex.value() : decltype(vertex.value()){}; };
+            auto const only_if = [&]<class L>(std::type_identity<L>, Uses bit, auto& vertex) {
+                using V = decltype(promoted<L>(vertex.value()));
+                return uses & bit ? promoted<L>(vertex.value()) : V{};
+            };
             auto const d = [&]<std::size_t... J>(std::index_sequence<J...>) {
-                return pull(g, e.op.partial(argument, only_if(uses_result, replayed), only_if(uses_argument(J), std::get<J>(replayed.x))...));
+                return pull(g, e.op.partial(argument, only_if(std::type_identity<typename E::letter>{}, uses_result, replayed),
+                                                      only_if(std::type_identity<typename ArgumentOf<J, typename E::signature>::type>{}, uses_argument(J), std::get<J>(replayed.x))...));
             }(std::index_sequence_for<X...>{});
             if constexpr (is_complex<typename decltype(d)::scalar> && !std::same_as<typename Xi::letter, C>)
                 send_traced<At + first[I], P>(get<I>(e.x), std::get<I>(replayed.x), real(d), wanted, sink);
