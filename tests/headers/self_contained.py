@@ -33,8 +33,8 @@ def main():
         with concurrent.futures.ThreadPoolExecutor(2) as pool:
             verdicts = list(pool.map(compile_alone, headers))
     for name, code, messages in verdicts:
-        if messages.strip():
-            print(f"---- {name} alone:\n{messages}")
+        if messages.strip():       # the first lines tell enough: a missing include makes pages
+            print(f"---- {name} alone:", *messages.splitlines()[:12], sep="\n")
     good = sum(code == 0 for name, code, messages in verdicts)
     print(f"{good} of {len(verdicts)} headers compile alone")
     return good < len(verdicts) or not verdicts

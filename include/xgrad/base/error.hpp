@@ -2,10 +2,12 @@
 #pragma once
 
 #include <concepts>
+#include <initializer_list>
 #include <ranges>
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace xgrad {
 
@@ -36,25 +38,31 @@ struct VersionError : GraphError {
 
 namespace detail {
 
-inline std::string text(std::string_view s) { return std::string(s); }
-inline std::string text(char c) { return std::string(1, c); }
-inline std::string text(std::integral auto n) { return std::to_string(n); }
+/// A piece of a message: text, a number, or a range of numbers in PyTorch's form "[2, 3]".
+struct Piece {
+    std::string text;
 
-/// "[2, 3]", as PyTorch prints a size.
-template <std::ranges::input_range Range>
-    requires std::integral<std::ranges::range_value_t<Range>> && (!std::convertible_to<Range, std::string_view>)
-std::string text(Range const& range)
-{
-    std::string s = "[";
-    for (auto const n : range) s += (s.size() > 1 ? ", " : "") + std::to_string(n);
-    return s + "]";
-}
+    Piece(std::string s) : text(std::move(s)) {}
+    Piece(std::string_view s) : text(s) {}
+    Piece(char const* s) : text(s) {}
+    Piece(std::integral auto n) : text(std::to_string(n)) {}
+    template <std::ranges::input_range Range>
+        requires std::integral<std::ranges::range_value_t<Range>> && (!std::convertible_to<Range const&, std::string_view>)
+    Piece(Range const& range) : text("[")
+    {
+        for (auto const n : range) text += (text.size() > 1 ? ", " : "") + std::to_string(n);
+        text += "]";
+    }
+};
 
-/// Throws E with its parts joined; kept out of line so that a check costs its caller one branch.
-template <class E = Error, class... Parts> [[noreturn, gnu::cold, gnu::noinline]] void fail(Parts const&... parts)
+/// Throws E with the pieces joined. Cold, so that a check costs its caller one branch.
+template <class E = Error> [[noreturn, gnu::cold, gnu::noinline]] void fail_with(std::initializer_list<Piece> pieces)
 {
-    throw E((text(parts) + ...));
+    std::string message;
+    for (auto const& piece : pieces) message += piece.text;
+    throw E(message);
 }
+template <class E = Error, class... Parts> [[noreturn, gnu::cold, gnu::noinline]] void fail(Parts const&... parts) { fail_with<E>({Piece(parts)...}); }
 
 }  // namespace detail
 }  // namespace xgrad

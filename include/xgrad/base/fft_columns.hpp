@@ -1,21 +1,22 @@
 // The kernel under fft.hpp: the discrete Fourier transform of all columns of a tile at once, for lengths without large
 // prime factors.
 //
-// Real and imaginary parts are kept apart (Split) and the columns of the tile lie side by side, so every pass runs along
-// contiguous lanes, its twiddle factors are scalars, and no data moves within a register. A pass takes one factor r of
-// the length (decimation in frequency) and writes its results where the next one wants them (Stockham), so nothing is
-// ever put into bit-reversed order. Only exp(-2 pi i / n) occurs: who exchanges real and imaginary parts on the way in
-// and out gets the other sign.
+// Real and imaginary parts are kept apart (Split) and the columns of the tile lie side by side, so every pass runs
+// along contiguous lanes, its twiddle factors are scalars, and no data moves within a register. A pass takes one factor
+// of the length (decimation in frequency) and writes its results where the next one wants them (Stockham), so nothing
+// is ever put into bit-reversed order. Only exp(-2 pi i / n) occurs: who exchanges real and imaginary parts on the way
+// in and out gets the other sign. Read Columns, at the end, first.
 #pragma once
 
-#include <xgrad/base/vec.hpp>
-
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <numbers>
 #include <type_traits>
 #include <utility>
 #include <vector>
+
+#include <xgrad/base/vec.hpp>
 
 namespace xgrad::detail::kernel {
 
@@ -24,9 +25,18 @@ template <class V> struct Cx {
     V re, im;
 };
 
-template <class V> [[gnu::always_inline]] inline Cx<V> operator+(Cx<V> const& a, Cx<V> const& b) { return {a.re + b.re, a.im + b.im}; }
-template <class V> [[gnu::always_inline]] inline Cx<V> operator-(Cx<V> const& a, Cx<V> const& b) { return {a.re - b.re, a.im - b.im}; }
-template <class V, class T> [[gnu::always_inline]] inline Cx<V> scaled(Cx<V> const& a, T s) { return {a.re * s, a.im * s}; }
+template <class V> [[gnu::always_inline]] inline Cx<V> operator+(Cx<V> const& a, Cx<V> const& b)
+{
+    return {a.re + b.re, a.im + b.im};
+}
+template <class V> [[gnu::always_inline]] inline Cx<V> operator-(Cx<V> const& a, Cx<V> const& b)
+{
+    return {a.re - b.re, a.im - b.im};
+}
+template <class V, class T> [[gnu::always_inline]] inline Cx<V> scaled(Cx<V> const& a, T s)
+{
+    return {a.re * s, a.im * s};
+}
 template <class V> [[gnu::always_inline]] inline Cx<V> times_minus_i(Cx<V> const& a) { return {a.im, -a.re}; }
 template <class V, class W> [[gnu::always_inline]] inline Cx<V> times(Cx<V> const& a, Cx<W> const& w)
 {
@@ -39,8 +49,12 @@ template <class T> struct Split {
     T* im;
 
     Split operator+(std::size_t i) const { return {re + i, im + i}; }
-    Split swapped() const { return {im, re}; }
-    template <class V> [[gnu::always_inline]] inline Cx<V> get(std::size_t i) const { return {load<V>(re + i), load<V>(im + i)}; }
+    /// With real and imaginary parts exchanged, or as it is: on both sides of a transform this turns the sign around.
+    Split turned(bool yes) const { return yes ? Split{im, re} : *this; }
+    template <class V> [[gnu::always_inline]] inline Cx<V> get(std::size_t i) const
+    {
+        return {load<V>(re + i), load<V>(im + i)};
+    }
     template <class V> [[gnu::always_inline]] inline void set(std::size_t i, Cx<V> const& x) const
     {
         store(re + i, x.re);
@@ -69,7 +83,7 @@ public:
 private:
     Cx<Wide> root(std::size_t k) const
     {
-        std::size_t x = 8 * k;                          // the angle; 8 n is the full circle
+        std::size_t x = 8 * k;  // the angle; 8 n is the full circle
         bool const below = x > 4 * n_;
         if (below) x = 8 * n_ - x;
         bool const left = x > 2 * n_;
@@ -147,8 +161,8 @@ template <class T, class V> [[gnu::always_inline]] inline void butterfly(Cx<V> (
 
 /// One factor of the length. Seen by the pass, its input is x[radix][rows][lanes], its output y[rows][radix][lanes].
 struct Pass {
-    std::size_t radix, rows, repeat;                    // lanes = repeat * columns of the tile
-    std::size_t twiddles;                               // where its roots begin
+    std::size_t radix, rows, repeat;  // lanes = repeat * columns of the tile
+    std::size_t twiddles;             // where its roots begin
 };
 
 template <std::size_t R, bool Twiddled, class T>
@@ -227,7 +241,10 @@ public:
 
     std::size_t table_size() const { return twiddles_.size(); }
 
-    static bool can(std::size_t n) { return radices(n).back() <= largest_radix; }
+    static bool can(std::size_t n)
+    {
+        return std::ranges::all_of(radices(n), [](std::size_t radix) { return radix <= largest_radix; });
+    }
 
     /// Transforms the columns of x, whose rows begin `gap` apart. Answers where the result is: in a or in b, its rows
     /// close together. x may be a, and is not written otherwise.

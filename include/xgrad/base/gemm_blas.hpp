@@ -1,8 +1,8 @@
-// Matrix products through a BLAS that the program links: the Fortran symbols with 32-bit integers, and of those only some
-// that return nothing, since there are two conventions for functions that return a complex number.
+// Matrix products through a BLAS that the program links: the Fortran symbols with 32-bit integers, and of those only
+// some that return nothing, since there are two conventions for functions that return a complex number.
 //
-// BLAS thinks in columns, so it is asked for the transpose of our row-major C, which is B' A'. It takes an operand one of
-// whose strides is 1, and conjugates only what it transposes; any other operand is copied first.
+// BLAS thinks in columns, so it is asked for the transpose of our row-major C, which is B' A'. It takes an operand one
+// of whose strides is 1, and conjugates only what it transposes; any other operand is copied first.
 #pragma once
 
 #include <complex>
@@ -18,11 +18,11 @@
 namespace xgrad::detail::kernel {
 
 template <class T>
-using BlasGemm = void(char const* op_a, char const* op_b, int const* m, int const* n, int const* k, T const* alpha, T const* a,
-                      int const* lda, T const* b, int const* ldb, T const* beta, T* c, int const* ldc);
+using BlasGemm = void(char const* op_a, char const* op_b, int const* m, int const* n, int const* k, T const* alpha,
+    T const* a, int const* lda, T const* b, int const* ldb, T const* beta, T* c, int const* ldc);
 template <class T>
-using BlasGemv = void(char const* op, int const* m, int const* n, T const* alpha, T const* a, int const* lda, T const* x,
-                      int const* incx, T const* beta, T* y, int const* incy);
+using BlasGemv = void(char const* op, int const* m, int const* n, T const* alpha, T const* a, int const* lda,
+    T const* x, int const* incx, T const* beta, T* y, int const* incy);
 
 extern "C" {
 BlasGemm<float> sgemm_;
@@ -64,13 +64,14 @@ struct BlasForm {
 
 template <class T> std::optional<BlasForm> blas_form(Operand<T> x, std::size_t rows, std::size_t columns)
 {
-    auto const form = [](char op, std::size_t lines, std::size_t length, std::ptrdiff_t gap) -> std::optional<BlasForm> {
+    using Form = std::optional<BlasForm>;
+    auto const form = [](char op, std::size_t lines, std::size_t length, std::ptrdiff_t gap) -> Form {
         auto const least = static_cast<std::ptrdiff_t>(length);
-        if (lines == 1) gap = least;                    // then its stride may be anything
+        if (lines == 1) gap = least;  // then its stride may be anything
         if (gap < least || !blas_can_count(gap)) return {};
         return BlasForm{op, static_cast<int>(gap)};
     };
-    std::optional<BlasForm> found;
+    Form found;
     if (!x.conj && (x.cs == 1 || columns == 1)) found = form('N', rows, columns, x.rs);
     if (!found && (x.rs == 1 || rows == 1)) found = form(x.conj ? 'C' : 'T', columns, rows, x.cs);
     return found;
@@ -86,33 +87,42 @@ template <class T> Operand<T> copied(Operand<T> x, std::size_t rows, std::size_t
     return {to, static_cast<std::ptrdiff_t>(columns), 1, false};
 }
 
-/// C = A B, or += : sizes as in gemm, none of them 0. False if they do not fit the integers of BLAS.
-template <class T>
-bool blas_product(std::size_t m, std::size_t n, std::size_t k, Operand<T> a, Operand<T> b, T* c, std::ptrdiff_t ldc, bool add)
+/// C = A B, or += : no size is 0. False if one does not fit the integers of BLAS.
+template <class T> bool blas_multiply(Product<T> const& product)
 {
+    auto [m, n, k, a, b, c, ldc, add] = product;
     if (!blas_can_count(m) || !blas_can_count(n) || !blas_can_count(k) || !blas_can_count(ldc)) return false;
     auto a_form = blas_form(a, m, k), b_form = blas_form(b, k, n);
-    Scratch<T> const scratch((a_form ? 0 : m * k) + (b_form ? 0 : k * n));
-    if (!b_form) {
-        b = copied(b, k, n, scratch.data());
-        b_form = blas_form(b, k, n);
-    }
+    auto const a_size = a_form ? 0 : m * k, b_size = b_form ? 0 : k * n;
+    Scratch<T> const scratch(a_size + b_size);
     if (!a_form) {
-        a = copied(a, m, k, scratch.data() + (b.data == scratch.data() ? k * n : 0));
+        a = copied(a, m, k, scratch.data());
         a_form = blas_form(a, m, k);
     }
-    int const rows = static_cast<int>(m), columns = static_cast<int>(n), depth = static_cast<int>(k), gap = static_cast<int>(ldc);
+    if (!b_form) {
+        b = copied(b, k, n, scratch.data() + a_size);
+        b_form = blas_form(b, k, n);
+    }
+    int const rows = static_cast<int>(m), columns = static_cast<int>(n), depth = static_cast<int>(k);
+    int const gap = static_cast<int>(ldc);
     T const one(1), beta(add ? 1 : 0);
-    Blas<T>::gemm(&b_form->op, &a_form->op, &columns, &rows, &depth, &one, b.data, &b_form->ld, a.data, &a_form->ld, &beta, c, &gap);
+    Blas<T>::gemm(&b_form->op, &a_form->op, &columns, &rows, &depth, &one, b.data, &b_form->ld, a.data, &a_form->ld,
+        &beta, c, &gap);
     return true;
 }
 
-/// y = M x, or += : sizes as in matrix_vector, none of them 0. False if BLAS would need a copy of M.
-template <class T>
-bool blas_matrix_vector(std::size_t rows, std::size_t columns, Operand<T> m, VectorOperand<T> x, T* y, std::ptrdiff_t ys, bool add)
+template <class T> void conjugate_y(VectorProduct<T> const& product)
 {
+    if constexpr (parts<T> == 2)
+        for (std::size_t i = 0; i < product.rows; ++i) product.y_at(i) = std::conj(product.y_at(i));
+}
+
+/// y = M x, or += : no size is 0. False if BLAS would need a copy of M, or larger integers.
+template <class T> bool blas_multiply_vector(VectorProduct<T> const& product)
+{
+    auto [rows, columns, m, x, y, ys, add] = product;
     auto form = blas_form(m.transposed(), columns, rows);
-    bool const conjugate_all = !form && m.conj;         // conj(M) x is the conjugate of M conj(x)
+    bool const conjugate_all = !form && m.conj;  // conj(M) x is the conjugate of M conj(x)
     if (conjugate_all) {
         m.conj = false;
         x.conj = !x.conj;
@@ -126,18 +136,16 @@ bool blas_matrix_vector(std::size_t rows, std::size_t columns, Operand<T> m, Vec
         for (std::size_t j = 0; j < columns; ++j) scratch.data()[j] = x[j];
         x = {scratch.data(), 1, false};
     }
-    auto const conjugate_y = [=] {
-        if constexpr (parts<T> == 2)
-            for (std::size_t i = 0; i < rows; ++i) y[static_cast<std::ptrdiff_t>(i) * ys] = std::conj(y[static_cast<std::ptrdiff_t>(i) * ys]);
-    };
     // BLAS walks a vector with a negative stride from its far end, and wants the lowest address.
-    auto const* const lowest = x.stride < 0 ? x.data + static_cast<std::ptrdiff_t>(columns - 1) * x.stride : x.data;
-    int const stored_rows = static_cast<int>(form->op == 'N' ? rows : columns), stored_columns = static_cast<int>(form->op == 'N' ? columns : rows);
+    if (x.stride < 0) x.data += static_cast<std::ptrdiff_t>(columns - 1) * x.stride;
+    bool const as_stored = form->op == 'N';
+    int const stored_rows = static_cast<int>(as_stored ? rows : columns);
+    int const stored_columns = static_cast<int>(as_stored ? columns : rows);
     int const incx = static_cast<int>(x.stride), incy = static_cast<int>(ys);
     T const one(1), beta(add ? 1 : 0);
-    if (conjugate_all && add) conjugate_y();
-    Blas<T>::gemv(&form->op, &stored_rows, &stored_columns, &one, m.data, &form->ld, lowest, &incx, &beta, y, &incy);
-    if (conjugate_all) conjugate_y();
+    if (conjugate_all && add) conjugate_y(product);
+    Blas<T>::gemv(&form->op, &stored_rows, &stored_columns, &one, m.data, &form->ld, x.data, &incx, &beta, y, &incy);
+    if (conjugate_all) conjugate_y(product);
     return true;
 }
 }  // namespace xgrad::detail::kernel

@@ -2,9 +2,9 @@
 //
 // As in BLIS: blocks of A and B are copied ("packed") into panels, in the order in which the inner loop reads them and
 // sized for the caches, and the inner loop keeps a small tile of C in registers. Packing also swallows what else the
-// operands bring: any strides, conjugation, and complex numbers, whose real and imaginary parts are packed apart, so that
-// the tile needs real arithmetic only and no shuffles. The inner loop exists once for each width of the registers, and
-// the processor is asked which one it can run. Read blocked_product first.
+// operands bring: any strides, conjugation, and complex numbers, whose real and imaginary parts are packed apart, so
+// that the tile needs real arithmetic only and no shuffles. The inner loop exists once for each width of the registers,
+// and the processor is asked which one it can run. Read BlockedProduct first.
 #pragma once
 
 #include <algorithm>
@@ -44,6 +44,17 @@ template <class T> struct Operand {
     Operand transposed() const { return {data, cs, rs, conj}; }
 };
 
+/// What is to be computed: C = A B, or C += A B if `add`; sizes and strides as in gemm.
+template <class T> struct Product {
+    std::size_t m, n, k;
+    Operand<T> a, b;
+    T* c;
+    std::ptrdiff_t ldc;
+    bool add;
+
+    T* c_at(std::size_t i, std::size_t j) const { return c + static_cast<std::ptrdiff_t>(i) * ldc + j; }
+};
+
 // ───────── the inner loop
 
 /// How much of C one run of the inner loop computes: as many rows of as many words as (twice, if complex) fill the
@@ -52,14 +63,19 @@ template <class T, std::size_t Bytes> struct TileShape {
     static constexpr bool complex = parts<T> == 2;
     static constexpr std::size_t lanes = Bytes > sizeof(real_of<T>) ? Bytes / sizeof(real_of<T>) : 1;
     static constexpr std::size_t words = complex && Bytes == 32 ? 1 : 2;
-    static constexpr std::size_t rows = Bytes == 64 ? (complex ? 6 : 12) : Bytes == 32 ? (complex ? 5 : 6) : (complex ? 2 : 4);
+    static constexpr std::size_t rows = Bytes == 64   ? (complex ? 6 : 12)
+                                        : Bytes == 32 ? (complex ? 5 : 6)
+                                                      : (complex ? 2 : 4);
     static constexpr std::size_t columns = words * lanes;
 };
+/// Of the largest of these shapes.
+inline constexpr std::size_t most_bytes_in_tile = 24 * 64, most_bytes_in_row = 4 * 64;
 
-/// tile = A B for a packed panel of A and one of B. Imaginary parts follow the real ones of a column of A, of a row of B,
-/// and of the tile. Plain loops, because GCC would compile lambdas for the narrow registers of its command line.
+/// tile = A B for a packed panel of A and one of B. Imaginary parts follow the real ones of a column of A, of a row of
+/// B, and of the tile. Plain loops, because GCC would compile lambdas for the narrow registers of its command line.
 template <class T, std::size_t Bytes>
-[[gnu::always_inline]] inline void multiply_body(std::size_t depth, real_of<T> const* a, real_of<T> const* b, real_of<T>* tile)
+[[gnu::always_inline]] inline void multiply_body(
+    std::size_t depth, real_of<T> const* a, real_of<T> const* b, real_of<T>* tile)
 {
     using Shape = TileShape<T, Bytes>;
     using Word = Vec<real_of<T>, Bytes>;
@@ -70,7 +86,7 @@ template <class T, std::size_t Bytes>
         for (auto& part : right)
 #pragma GCC unroll 2
             for (auto& word : part) {
-                word = at<Word>(b)->word;
+                word = loose<Word>(b)->word;
                 b += lanes;
             }
 #pragma GCC unroll 16
@@ -91,13 +107,13 @@ template <class T, std::size_t Bytes>
         for (auto const& row : part)
 #pragma GCC unroll 2
             for (auto const& word : row) {
-                at<Word>(tile)->word = word;
+                loose<Word>(tile)->word = word;
                 tile += lanes;
             }
 }
 
 template <class T> struct InnerLoop {
-    std::size_t rows, columns;                          // of its tile
+    std::size_t rows, columns;  // of its tile
     void (*multiply)(std::size_t depth, real_of<T> const* a, real_of<T> const* b, real_of<T>* tile);
 };
 
@@ -117,12 +133,14 @@ template <class T, std::size_t Bytes> constexpr InnerLoop<T> inner_loop_of(declt
 
 #if defined(__GNUC__) && defined(__x86_64__) && !defined(__AVX512F__)
 template <class T>
-[[gnu::target("avx2,fma")]] void multiply_avx2(std::size_t depth, real_of<T> const* a, real_of<T> const* b, real_of<T>* tile)
+[[gnu::target("avx2,fma")]] void multiply_avx2(
+    std::size_t depth, real_of<T> const* a, real_of<T> const* b, real_of<T>* tile)
 {
     multiply_body<T, 32>(depth, a, b, tile);
 }
 template <class T>
-[[gnu::target("avx512f")]] void multiply_avx512(std::size_t depth, real_of<T> const* a, real_of<T> const* b, real_of<T>* tile)
+[[gnu::target("avx512f")]] void multiply_avx512(
+    std::size_t depth, real_of<T> const* a, real_of<T> const* b, real_of<T>* tile)
 {
     multiply_body<T, 64>(depth, a, b, tile);
 }
@@ -131,7 +149,8 @@ template <class T>
 template <class T> std::vector<InnerLoop<T>> inner_loops()
 {
     std::vector<InnerLoop<T>> loops{inner_loop_of<T, register_bytes>(multiply_plain<T, register_bytes>)};
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) loops.push_back(inner_loop_of<T, 32>(multiply_avx2<T>));
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+        loops.push_back(inner_loop_of<T, 32>(multiply_avx2<T>));
     if (__builtin_cpu_supports("avx512f")) loops.push_back(inner_loop_of<T, 64>(multiply_avx512<T>));
     return loops;
 }
@@ -193,52 +212,75 @@ template <class Real> void put(std::size_t count, Real const* from, Real* to, bo
 
 /// Copies the rows x columns corner of a tile to C.
 template <class T>
-void put_tile(real_of<T> const* tile, InnerLoop<T> const& loop, std::size_t rows, std::size_t columns, T* c, std::ptrdiff_t ldc, bool add)
+void put_tile(real_of<T> const* tile, InnerLoop<T> const& loop, std::size_t rows, std::size_t columns, T* c,
+    std::ptrdiff_t ldc, bool add)
 {
     for (std::size_t i = 0; i < rows; ++i, c += ldc, tile += loop.columns) {
         if constexpr (parts<T> == 1) {
             put(columns, tile, c, add);
         } else {
-            real_of<T> row[4 * 64 / sizeof(real_of<T>)];
+            real_of<T> row[most_bytes_in_row / sizeof(real_of<T>)];
             interleave(columns, tile, tile + loop.rows * loop.columns, row);
             put(2 * columns, row, reinterpret_cast<real_of<T>*>(c), add);
         }
     }
 }
 
-/// C = A B, or += : sizes as in gemm.
-template <class T>
-void blocked_product(std::size_t m, std::size_t n, std::size_t k, Operand<T> a, Operand<T> b, T* c, std::ptrdiff_t ldc,
-                     bool accumulate, InnerLoop<T> const& loop = best_inner_loop<T>())
-{
+/// The product by blocks: one of A stays in the L2 cache while it meets every panel of one of B, and such a panel of B
+/// in the L1 cache meanwhile.
+template <class T> class BlockedProduct {
     using Real = real_of<T>;
-    auto const rounded = [](std::size_t x, std::size_t step) { return (x + step - 1) / step * step; };
-    // A block of A stays in the L2 cache while it meets every panel of B, and such a panel in the L1 cache meanwhile.
-    std::size_t const row_block = 96 / loop.rows * loop.rows, column_block = 1024 / parts<T>, depth_block = 256;
-    auto const depths = std::min(k, depth_block) * parts<T>;
-    auto const a_size = rounded(rounded(std::min(m, row_block), loop.rows) * depths, 16);
-    Scratch<Real> const scratch(a_size + rounded(std::min(n, column_block), loop.columns) * depths);
-    Real* const packed_a = scratch.data();
-    Real* const packed_b = packed_a + a_size;
 
-    auto const multiply_block = [&](std::size_t rows, std::size_t columns, std::size_t depth, T* to, bool add) {
-        alignas(64) Real tile[24 * 64 / sizeof(Real)];
-        for (std::size_t j = 0; j < columns; j += loop.columns)
-            for (std::size_t i = 0; i < rows; i += loop.rows) {
-                loop.multiply(depth, packed_a + i * depth * parts<T>, packed_b + j * depth * parts<T>, tile);
-                put_tile(tile, loop, std::min(loop.rows, rows - i), std::min(loop.columns, columns - j),
-                         to + static_cast<std::ptrdiff_t>(i) * ldc + j, ldc, add);
-            }
-    };
-    for (std::size_t j = 0; j < n; j += column_block)
-        for (std::size_t p = 0; p < k; p += depth_block) {
-            auto const columns = std::min(column_block, n - j), depth = std::min(depth_block, k - p);
-            pack(columns, loop.columns, depth, b.from(p, j).transposed(), packed_b);
-            for (std::size_t i = 0; i < m; i += row_block) {
-                auto const rows = std::min(row_block, m - i);
-                pack(rows, loop.rows, depth, a.from(i, p), packed_a);
-                multiply_block(rows, columns, depth, c + static_cast<std::ptrdiff_t>(i) * ldc + j, accumulate || p > 0);
-            }
+public:
+    explicit BlockedProduct(Product<T> const& product, InnerLoop<T> const& loop = best_inner_loop<T>())
+        : product_(product), loop_(loop), row_block_(96 / loop.rows * loop.rows)
+    {
+    }
+
+    void run() const
+    {
+        auto const depths = std::min(product_.k, depth_block) * parts<T>;
+        auto const a_size = rounded(rounded(std::min(product_.m, row_block_), loop_.rows) * depths, 16);
+        auto const b_size = rounded(std::min(product_.n, column_block), loop_.columns) * depths;
+        Scratch<Real> const scratch(a_size + b_size);
+        Real* const a = scratch.data();
+        Real* const b = a + a_size;
+        for (std::size_t j = 0; j < product_.n; j += column_block)
+            for (std::size_t p = 0; p < product_.k; p += depth_block) run_block_of_b(p, j, a, b);
+    }
+
+private:
+    static constexpr std::size_t depth_block = 256, column_block = 1024 / parts<T>;
+
+    static std::size_t rounded(std::size_t x, std::size_t step) { return (x + step - 1) / step * step; }
+
+    /// The block of B from row p and column j on, with all of A that it meets.
+    void run_block_of_b(std::size_t p, std::size_t j, Real* packed_a, Real* packed_b) const
+    {
+        auto const columns = std::min(column_block, product_.n - j), depth = std::min(depth_block, product_.k - p);
+        pack(columns, loop_.columns, depth, product_.b.from(p, j).transposed(), packed_b);
+        for (std::size_t i = 0; i < product_.m; i += row_block_) {
+            auto const rows = std::min(row_block_, product_.m - i);
+            pack(rows, loop_.rows, depth, product_.a.from(i, p), packed_a);
+            multiply(rows, columns, depth, packed_a, packed_b, product_.c_at(i, j), product_.add || p > 0);
         }
-}
+    }
+
+    void multiply(
+        std::size_t rows, std::size_t columns, std::size_t depth, Real const* a, Real const* b, T* c, bool add) const
+    {
+        alignas(64) Real tile[most_bytes_in_tile / sizeof(Real)];
+        auto const length = depth * parts<T>;
+        for (std::size_t j = 0; j < columns; j += loop_.columns)
+            for (std::size_t i = 0; i < rows; i += loop_.rows) {
+                loop_.multiply(depth, a + i * length, b + j * length, tile);
+                put_tile(tile, loop_, std::min(loop_.rows, rows - i), std::min(loop_.columns, columns - j),
+                    c + static_cast<std::ptrdiff_t>(i) * product_.ldc + j, product_.ldc, add);
+            }
+    }
+
+    Product<T> const& product_;
+    InnerLoop<T> const& loop_;
+    std::size_t row_block_;
+};
 }  // namespace xgrad::detail::kernel

@@ -1,7 +1,8 @@
 // The product of a matrix and a vector without a BLAS: the matrix is read once, where it is.
 //
-// Complex numbers cost no shuffles here either: a line of the matrix is taken as twice as many real ones and meets two real
-// vectors, made of x once, so that the sums are the real and the imaginary part of the result. Read matrix_vector last.
+// Complex numbers cost no shuffles here either: a line of the matrix is taken as twice as many real ones and meets two
+// real vectors, made of x once, so that the sums are the real and the imaginary part of the result. Read
+// multiply_vector, at the end, first.
 #pragma once
 
 #include <algorithm>
@@ -29,6 +30,19 @@ template <class T> struct VectorOperand {
     }
 };
 
+/// What is to be computed: y = M x, or y += M x if `add`, for a matrix M of rows x columns; y has a stride as well.
+template <class T> struct VectorProduct {
+    std::size_t rows, columns;
+    Operand<T> m;
+    VectorOperand<T> x;
+    T* y;
+    std::ptrdiff_t ys;
+    bool add;
+
+    T& y_at(std::size_t i) const { return y[static_cast<std::ptrdiff_t>(i) * ys]; }
+    void put(std::size_t i, T value) const { y_at(i) = add ? y_at(i) + value : value; }
+};
+
 /// sum_i a[i] b[i] for any strides, without preparations.
 template <class T> T dot(std::size_t count, VectorOperand<T> a, VectorOperand<T> b)
 {
@@ -49,10 +63,11 @@ template <class T> T dot(std::size_t count, VectorOperand<T> a, VectorOperand<T>
 }
 
 /// to[part] = sum_i line[i] x[part][i] for the vectors x that follow one another.
-template <std::size_t Vectors, class Real> void dots(std::size_t count, Real const* line, Real const* x, Real (&to)[Vectors])
+template <std::size_t Vectors, class Real>
+void dots(std::size_t count, Real const* line, Real const* x, Real (&to)[Vectors])
 {
     using Word = Vec<Real>;
-    constexpr std::size_t lanes = width<Word, Real>, chains = 4;             // sums that do not wait for one another
+    constexpr std::size_t lanes = width<Word, Real>, chains = 4;  // sums that do not wait for one another
     Word sum[Vectors][chains] = {};
     std::size_t i = 0;
     auto const add_word = [&](std::size_t at, auto chain) XGRAD_INLINE_LAMBDA {
@@ -73,13 +88,11 @@ template <std::size_t Vectors, class Real> void dots(std::size_t count, Real con
     }
 }
 
-template <class T> void put_number(T value, T& to, bool add) { to = add ? to + value : value; }
-
 /// For a matrix whose rows are contiguous.
-template <class T>
-void rows_times_vector(std::size_t rows, std::size_t columns, Operand<T> m, VectorOperand<T> x, T* y, std::ptrdiff_t ys, bool add)
+template <class T> void multiply_rows(VectorProduct<T> const& product)
 {
     using Real = real_of<T>;
+    auto const& [rows, columns, m, x, y, ys, add] = product;
     Scratch<Real> const scratch(parts<T> * parts<T> * columns);
     Real* const re = scratch.data();
     for (std::size_t j = 0; j < columns; ++j) {
@@ -92,76 +105,69 @@ void rows_times_vector(std::size_t rows, std::size_t columns, Operand<T> m, Vect
             im[2 * j] = q, im[2 * j + 1] = sign * p;
         }
     }
-    for (std::size_t i = 0; i < rows; ++i, y += ys) {
+    for (std::size_t i = 0; i < rows; ++i) {
         Real sums[parts<T>];
         dots(parts<T> * columns, reinterpret_cast<Real const*>(m.at(i, 0)), re, sums);
-        if constexpr (parts<T> == 1) put_number(sums[0], *y, add);
-        else put_number(T(sums[0], sums[1]), *y, add);
+        if constexpr (parts<T> == 1) product.put(i, sums[0]);
+        else product.put(i, T(sums[0], sums[1]));
     }
 }
 
-/// sum[part] += columns[c] * x[c][part] for N columns and all parts of x.
-template <std::size_t N, class T, class Real = real_of<T>>
-void add_columns(std::size_t rows, T const* column, std::ptrdiff_t gap, T const* x, Real* sum)
+/// sum[part] += column[c] * x[c][part] for N columns and all parts of x.
+template <std::size_t N, class T>
+void add_columns(std::size_t rows, Operand<T> m, VectorOperand<T> x, std::size_t first, real_of<T>* sum)
 {
+    using Real = real_of<T>;
     auto const count = parts<T> * rows;
-    Real factor[N * parts<T>];                          // in registers: nothing written below can change it
-    std::copy_n(reinterpret_cast<Real const*>(x), N * parts<T>, factor);
-    Real const* line[N];
-    for (std::size_t c = 0; c < N; ++c) line[c] = reinterpret_cast<Real const*>(column + static_cast<std::ptrdiff_t>(c) * gap);
+    Real const* column[N];
+    Real factor[N][parts<T>];
+    for (std::size_t c = 0; c < N; ++c) {
+        T const value = x[first + c];
+        std::copy_n(reinterpret_cast<Real const*>(&value), parts<T>, factor[c]);
+        column[c] = reinterpret_cast<Real const*>(m.at(0, first + c));
+    }
     cover_once<Real>(count, [&]<class V>(std::size_t i) XGRAD_INLINE_LAMBDA {
         V total[parts<T>];
         unroll<parts<T>>([&](auto part) XGRAD_INLINE_LAMBDA { total[part] = load<V>(sum + part * count + i); });
         unroll<N>([&](auto c) XGRAD_INLINE_LAMBDA {
-            auto const word = load<V>(line[c] + i);
-            unroll<parts<T>>([&](auto part) XGRAD_INLINE_LAMBDA { total[part] += factor[parts<T> * c + part] * word; });
+            auto const word = load<V>(column[c] + i);
+            unroll<parts<T>>([&](auto part) XGRAD_INLINE_LAMBDA { total[part] += factor[c][part] * word; });
         });
         unroll<parts<T>>([&](auto part) XGRAD_INLINE_LAMBDA { store(sum + part * count + i, total[part]); });
     });
 }
 
 /// For a matrix whose columns are contiguous.
-template <class T>
-void columns_times_vector(std::size_t rows, std::size_t columns, Operand<T> m, VectorOperand<T> x, T* y, std::ptrdiff_t ys, bool add)
+template <class T> void multiply_columns(VectorProduct<T> const& product)
 {
     using Real = real_of<T>;
+    auto const& [rows, columns, m, x, y, ys, add] = product;
     auto const count = parts<T> * rows;
     Scratch<Real> const scratch(parts<T> * count);
     Real* const sum = scratch.data();
     std::fill(sum, sum + parts<T> * count, Real(0));
-    for (std::size_t j = 0; j < columns; j += 4) {
-        if (columns - j >= 4) {
-            T const four[] = {x[j], x[j + 1], x[j + 2], x[j + 3]};
-            add_columns<4>(rows, m.at(0, j), m.cs, four, sum);
-        } else {
-            for (std::size_t c = j; c < columns; ++c) {
-                T const one = x[c];
-                add_columns<1>(rows, m.at(0, c), m.cs, &one, sum);
-            }
-        }
-    }
-    for (std::size_t i = 0; i < rows; ++i, y += ys) {
+    std::size_t j = 0;
+    for (; j + 4 <= columns; j += 4) add_columns<4>(rows, m, x, j, sum);
+    for (; j < columns; ++j) add_columns<1>(rows, m, x, j, sum);
+    for (std::size_t i = 0; i < rows; ++i) {
         if constexpr (parts<T> == 1) {
-            put_number(sum[i], *y, add);
+            product.put(i, sum[i]);
         } else {
             Real const sign = m.conj ? -1 : 1;
-            put_number(T(sum[2 * i] - sign * sum[count + 2 * i + 1], sum[count + 2 * i] + sign * sum[2 * i + 1]), *y, add);
+            Real const* const by_re = sum + 2 * i;
+            Real const* const by_im = by_re + count;
+            product.put(i, T(by_re[0] - sign * by_im[1], by_im[0] + sign * by_re[1]));
         }
     }
 }
 
-/// y = M x, or += : M is rows x columns, element i of y is at y + i * ys.
-template <class T>
-void matrix_vector(std::size_t rows, std::size_t columns, Operand<T> m, VectorOperand<T> x, T* y, std::ptrdiff_t ys, bool add)
+template <class T> void multiply_vector(VectorProduct<T> const& product)
 {
-    constexpr std::size_t shortest_row = 24;            // below, adding up the lanes costs more than they save
-    if (m.cs == 1 && columns >= shortest_row) {
-        rows_times_vector(rows, columns, m, x, y, ys, add);
-    } else if (m.rs == 1) {
-        columns_times_vector(rows, columns, m, x, y, ys, add);
-    } else {
-        for (std::size_t i = 0; i < rows; ++i, y += ys)
-            put_number(dot(columns, VectorOperand<T>{m.at(i, 0), m.cs, m.conj}, x), *y, add);
-    }
+    constexpr std::size_t shortest_row = 24;  // below, adding up the lanes costs more than they save
+    auto const& m = product.m;
+    if (m.cs == 1 && product.columns >= shortest_row) return multiply_rows(product);
+    if (m.rs == 1) return multiply_columns(product);
+    for (std::size_t i = 0; i < product.rows; ++i)
+        product.put(i, dot(product.columns, VectorOperand<T>{m.at(i, 0), m.cs, m.conj}, product.x));
 }
 }  // namespace xgrad::detail::kernel

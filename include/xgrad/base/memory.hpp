@@ -7,7 +7,10 @@
 #include <array>
 #include <bit>
 #include <cstddef>
+#include <memory>
 #include <new>
+#include <span>
+#include <vector>
 
 namespace xgrad {
 
@@ -133,6 +136,41 @@ inline void deallocate(void* p, std::size_t bytes) noexcept
 struct Cached {
     static void* operator new(std::size_t bytes) { return allocate(bytes); }
     static void operator delete(void* p, std::size_t bytes) noexcept { deallocate(p, bytes); }
+};
+
+/// The same for standard containers.
+template <class T> struct CachedAllocator {
+    using value_type = T;
+    CachedAllocator() = default;
+    template <class U> CachedAllocator(CachedAllocator<U> const&) noexcept {}
+    T* allocate(std::size_t n) { return static_cast<T*>(detail::allocate(n * sizeof(T))); }
+    void deallocate(T* p, std::size_t n) noexcept { detail::deallocate(p, n * sizeof(T)); }
+    friend bool operator==(CachedAllocator, CachedAllocator) noexcept { return true; }
+};
+template <class T> using CachedVector = std::vector<T, CachedAllocator<T>>;
+
+/// An array for the length of a scope: on the stack up to N elements.
+template <class T, std::size_t N> class LocalArray {
+public:
+    explicit LocalArray(std::size_t n) : size_(n)
+    {
+        if (n > N) heap_ = std::make_unique<T[]>(n);
+        else std::uninitialized_value_construct_n(data(), n);
+    }
+    LocalArray(LocalArray const&) = delete;
+    LocalArray& operator=(LocalArray const&) = delete;
+    ~LocalArray()
+    {
+        if (!heap_) std::destroy_n(data(), size_);
+    }
+    T* data() noexcept { return heap_ ? heap_.get() : reinterpret_cast<T*>(stack_); }
+    T& operator[](std::size_t i) noexcept { return data()[i]; }
+    std::span<T> span() noexcept { return {data(), size_}; }
+
+private:
+    std::size_t size_;
+    std::unique_ptr<T[]> heap_;
+    alignas(T) std::byte stack_[N * sizeof(T)];
 };
 
 }  // namespace detail

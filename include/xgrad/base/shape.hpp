@@ -9,6 +9,7 @@
 #include <ranges>
 #include <span>
 #include <string>
+#include <utility>
 
 #include <xgrad/base/error.hpp>
 
@@ -40,15 +41,22 @@ public:
     Dims(V const& v) : Dims(std::ranges::begin(v), std::ranges::end(v))
     {
     }
-    Dims(Dims const& o) : Dims()
+    Dims(Dims const& o) : size_(o.size_)
     {
-        reserve_exactly(o.size_);
-        std::copy_n(o.data(), o.size_, data());
+        std::copy_n(o.local_, inline_size, local_);
+        if (size_ > inline_size) heap_ = std::copy_n(o.heap_, size_, new T[size_]) - size_;
     }
-    Dims(Dims&& o) noexcept : Dims() { swap(o); }
-    Dims& operator=(Dims o) noexcept
+    Dims(Dims&& o) noexcept : size_(std::exchange(o.size_, 0u)) { std::copy_n(o.local_, inline_size, local_); }
+    Dims& operator=(Dims const& o)
     {
-        swap(o);
+        if (this != &o) *this = Dims(o);
+        return *this;
+    }
+    Dims& operator=(Dims&& o) noexcept
+    {
+        if (size_ > inline_size) delete[] heap_;
+        size_ = std::exchange(o.size_, 0u);
+        std::copy_n(o.local_, inline_size, local_);
         return *this;
     }
     ~Dims()
@@ -76,7 +84,7 @@ public:
         Dims fresh;
         fresh.reserve_exactly(n);
         std::fill_n(fresh.data(), n, value);
-        swap(fresh);
+        *this = std::move(fresh);
     }
     void push_back(T value) { insert(size_, value); }
     void insert(std::size_t at, T value)
@@ -86,7 +94,7 @@ public:
         std::copy_n(data(), at, fresh.data());
         fresh[at] = value;
         std::copy(begin() + at, end(), fresh.begin() + at + 1);
-        swap(fresh);
+        *this = std::move(fresh);
     }
     void erase(std::size_t at)
     {
@@ -94,7 +102,7 @@ public:
         fresh.reserve_exactly(size_ - std::size_t{1});
         std::copy_n(data(), at, fresh.data());
         std::copy(begin() + at + 1, end(), fresh.begin() + at);
-        swap(fresh);
+        *this = std::move(fresh);
     }
 
     friend bool operator==(Dims const& a, Dims const& b) noexcept
@@ -115,15 +123,9 @@ private:
         if (n > inline_size) heap_ = new T[n];
         size_ = static_cast<std::uint32_t>(n);
     }
-    void swap(Dims& o) noexcept
-    {
-        std::swap(size_, o.size_);
-        std::swap(local_, o.local_);  // the union's larger member: carries the pointer too
-    }
-
     std::uint32_t size_ = 0;
     union {
-        T local_[inline_size] = {};
+        T local_[inline_size] = {};  // copied whole, so that it is one or two moves; it is larger than the pointer
         T* heap_;
     };
 };

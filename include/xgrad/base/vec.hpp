@@ -1,10 +1,10 @@
 // Vec<T>: as many T as one register of this build holds, and the few motions of data that the hand-written kernels
 // (fft.hpp, gemm.hpp) need on it.
 //
-// These are the vector types of GCC and Clang, so + - * and multiplication by a number are written as for numbers, and a
-// kernel is vectorised at -O2 too, with nothing left to the mood of the optimiser. Elsewhere Vec<T> is T and the same code
-// runs on numbers. The width follows the compiler's flags; whatever has a memory layout that depends on it must name it
-// among its template parameters, so that translation units with different flags can be linked together.
+// These are the vector types of GCC and Clang, so + - * and multiplication by a number are written as for numbers, and
+// a kernel is vectorised at -O2 too, with nothing left to the mood of the optimiser. Elsewhere Vec<T> is T and the same
+// code runs on numbers. The width follows the compiler's flags; whatever has a memory layout that depends on it must
+// name it among its template parameters, so that translation units with different flags can be linked together.
 #pragma once
 
 #include <algorithm>
@@ -36,7 +36,9 @@ template <class T, std::size_t Bytes> struct VecOf {
     using type = T;
 };
 #if defined(__GNUC__)
-template <class T, std::size_t Bytes> requires(Bytes > sizeof(T)) struct VecOf<T, Bytes> {
+template <class T, std::size_t Bytes>
+    requires(Bytes > sizeof(T))
+struct VecOf<T, Bytes> {
     typedef T type __attribute__((vector_size(Bytes)));
 };
 #endif
@@ -55,11 +57,17 @@ struct Loose {
 #endif
     V word;
 };
-template <class V, class T> [[gnu::always_inline]] inline Loose<V>* at(T* p) { return reinterpret_cast<Loose<V>*>(p); }
-template <class V, class T> [[gnu::always_inline]] inline Loose<V> const* at(T const* p) { return reinterpret_cast<Loose<V> const*>(p); }
+template <class V, class T> [[gnu::always_inline]] inline Loose<V>* loose(T* p)
+{
+    return reinterpret_cast<Loose<V>*>(p);
+}
+template <class V, class T> [[gnu::always_inline]] inline Loose<V> const* loose(T const* p)
+{
+    return reinterpret_cast<Loose<V> const*>(p);
+}
 
-template <class V, class T> [[gnu::always_inline]] inline V load(T const* from) { return at<V>(from)->word; }
-template <class V, class T> [[gnu::always_inline]] inline void store(T* to, V const& v) { at<V>(to)->word = v; }
+template <class V, class T> [[gnu::always_inline]] inline V load(T const* from) { return loose<V>(from)->word; }
+template <class V, class T> [[gnu::always_inline]] inline void store(T* to, V const& v) { loose<V>(to)->word = v; }
 
 template <class F, std::size_t... I> [[gnu::always_inline]] inline void unroll(F const& f, std::index_sequence<I...>)
 {
@@ -81,8 +89,7 @@ template <class T, std::size_t Bytes = register_bytes, class F>
     constexpr std::size_t n = width<V, T>;
     if (count >= n)
         for (std::size_t i = 0; i < count; i += n) f.template operator()<V>(std::min(i, count - n));
-    else if constexpr (n > 1)
-        cover<T, (Bytes > 16 ? Bytes / 2 : 0)>(count, f);
+    else if constexpr (n > 1) cover<T, (Bytes > 16 ? Bytes / 2 : 0)>(count, f);
 }
 
 /// The same, with every index inside one word only.
@@ -112,18 +119,20 @@ template <class T, class V> [[gnu::always_inline]] inline void zip(V const& a, V
 {
     static constexpr int n = width<V, T>;
     constexpr std::make_integer_sequence<int, n> all;
-    V const first = shuffle(a, b, [](int i) { return i % 2 * n + i / 2; }, all);
-    high = shuffle(a, b, [](int i) { return i % 2 * n + (n + i) / 2; }, all);
-    low = first;
+    constexpr auto in_low = [](int i) { return i % 2 * n + i / 2; };
+    constexpr auto in_high = [](int i) { return i % 2 * n + (n + i) / 2; };
+    low = shuffle(a, b, in_low, all);
+    high = shuffle(a, b, in_high, all);
 }
 
 /// Undoes zip.
 template <class T, class V> [[gnu::always_inline]] inline void unzip(V const& low, V const& high, V& a, V& b)
 {
     constexpr std::make_integer_sequence<int, width<V, T>> all;
-    V const even = shuffle(low, high, [](int i) { return 2 * i; }, all);
-    b = shuffle(low, high, [](int i) { return 2 * i + 1; }, all);
-    a = even;
+    constexpr auto even = [](int i) { return 2 * i; };
+    constexpr auto odd = [](int i) { return 2 * i + 1; };
+    a = shuffle(low, high, even, all);
+    b = shuffle(low, high, odd, all);
 }
 
 /// Copies count pairs (even, odd) from one array to two.
@@ -172,13 +181,14 @@ void transpose(std::size_t rows, std::size_t columns, T const* from, std::size_t
         Vec<T> row[n], zipped[n];
         unroll<n>([&](auto r) XGRAD_INLINE_LAMBDA { row[r] = load<Vec<T>>(from + (i + r) * from_gap + j); });
         // Row r zipped with row r + n/2, log2(n) times, is the transpose.
-        unroll<std::bit_width(n) - 1>([&](auto) XGRAD_INLINE_LAMBDA {
-            unroll<n / 2>([&](auto r) XGRAD_INLINE_LAMBDA { zip<T>(row[r], row[r + n / 2], zipped[2 * r], zipped[2 * r + 1]); });
+        unroll<static_cast<std::size_t>(std::bit_width(n)) - 1>([&](auto) XGRAD_INLINE_LAMBDA {
+            unroll<n / 2>(
+                [&](auto r) XGRAD_INLINE_LAMBDA { zip<T>(row[r], row[r + n / 2], zipped[2 * r], zipped[2 * r + 1]); });
             unroll<n>([&](auto r) XGRAD_INLINE_LAMBDA { row[r] = zipped[r]; });
         });
         unroll<n>([&](auto r) XGRAD_INLINE_LAMBDA { store(to + (j + r) * to_gap + i, row[r]); });
     };
-    for (std::size_t i = 0; i < rows; i += n)            // the last block of a line may overlap the one before
+    for (std::size_t i = 0; i < rows; i += n)  // the last block of a line may overlap the one before
         for (std::size_t j = 0; j < columns; j += n) block(std::min(i, rows - n), std::min(j, columns - n));
 }
 }  // namespace xgrad::detail::kernel

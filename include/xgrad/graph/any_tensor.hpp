@@ -101,7 +101,7 @@ inline bool is_exclusive(AnyTensor const& t) { return t.handle()->refs.load() ==
 /// "[float64 [2, 3]]", for messages.
 inline std::string describe(AnyTensor const& t)
 {
-    return t.defined() ? "[" + std::string(name(t.dtype())) + " " + text(t.shape()) + "]" : "[undefined]";
+    return t.defined() ? "[" + std::string(name(t.dtype())) + " " + Piece(t.shape()).text + "]" : "[undefined]";
 }
 
 /// A second tensor on the same memory, without history.

@@ -25,6 +25,30 @@ struct Capture {
     bool reached = false;
 };
 
+/// A hook may replace a gradient only by one of the same shape and scalar type.
+inline AnyTensor checked_hook_result(AnyTensor const& before, AnyTensor after)
+{
+    if (!after.defined()) return before;
+    if (!before.defined()) fail<GraphError>("a hook can't replace a empty gradient with a non-empty value");
+    if (after.dtype() != before.dtype())
+        fail<TypeError>("a hook has changed the type of value (was ", name(before.dtype()), " got ", name(after.dtype()), ")");
+    if (after.shape() != before.shape()) fail<ShapeError>("a hook has changed the size of value (was ", before.shape(), " got ", after.shape(), ")");
+    return after;
+}
+
+/// Tensor hooks in order, and then what retain_grad() asked for.
+inline void run_tensor_hooks(Node& node, std::span<AnyTensor> gradients)
+{
+    auto* const hooks = NodeHooks::of(node);
+    if (!hooks) return;
+    for (std::size_t i = 0; i < hooks->outputs.size(); ++i) {
+        auto& gradient = gradients[hooks->outputs[i].output_nr];
+        auto const tensor_hooks = hooks->outputs[i].tensor_hooks;
+        tensor_hooks.for_each([&](auto const& hook) { gradient = checked_hook_result(gradient, hook(gradient)); });
+        if (auto const& retain = hooks->outputs[i].retain_grad; retain && gradient.defined()) retain(gradient);
+    }
+}
+
 class GraphTask {
 public:
     GraphTask(std::span<Root const> roots, std::span<Capture> captures, bool keep_graph) : captures_(captures), keep_graph_(keep_graph)
@@ -88,7 +112,7 @@ private:
 
     void discover(std::span<Root const> roots)
     {
-        std::vector<Node*> todo;
+        CachedVector<Node*> todo;
         for (auto const& root : roots)
             if (enter(*root.edge.function).second) todo.push_back(root.edge.function.get());
         while (!todo.empty()) {
@@ -161,12 +185,9 @@ private:
         if (!notes_[index].needed) return;
 
         auto const edges = node.next_edges();
-        constexpr std::size_t few = 8;
-        AnyTensor on_stack[few];
-        std::vector<AnyTensor> on_heap(edges.size() > few ? edges.size() : 0);
-        std::span<AnyTensor> const results = edges.size() > few ? std::span(on_heap) : std::span(on_stack, edges.size());
+        LocalArray<AnyTensor, 8> results(edges.size());
         bool const any = std::ranges::any_of(gradients, [](AnyTensor const& g) { return g.defined(); });
-        if (any) node.apply(gradients, results);
+        if (any) node.apply(gradients, results.span());
         if (!keep_graph_) node.release_saved();
         for (auto& g : gradients) g = {};
 
@@ -181,29 +202,6 @@ private:
     bool is_captured(Node const& node) const
     {
         return std::ranges::any_of(captures_, [&](Capture const& c) { return c.edge.function.get() == &node; });
-    }
-
-    static void run_tensor_hooks(Node& node, std::span<AnyTensor> gradients)
-    {
-        auto* const hooks = NodeHooks::of(node);
-        if (!hooks) return;
-        for (std::size_t i = 0; i < hooks->outputs.size(); ++i) {
-            auto& gradient = gradients[hooks->outputs[i].output_nr];
-            auto const tensor_hooks = hooks->outputs[i].tensor_hooks;
-            tensor_hooks.for_each([&](auto const& hook) { gradient = checked(gradient, hook(gradient)); });
-            if (auto const& retain = hooks->outputs[i].retain_grad; retain && gradient.defined()) retain(gradient);
-        }
-    }
-
-    /// A hook may replace a gradient only by one of the same shape and scalar type.
-    static AnyTensor checked(AnyTensor const& before, AnyTensor after)
-    {
-        if (!after.defined()) return before;
-        if (!before.defined()) fail<GraphError>("a hook can't replace a empty gradient with a non-empty value");
-        if (after.dtype() != before.dtype())
-            fail<TypeError>("a hook has changed the type of value (was ", name(before.dtype()), " got ", name(after.dtype()), ")");
-        if (after.shape() != before.shape()) fail<ShapeError>("a hook has changed the size of value (was ", before.shape(), " got ", after.shape(), ")");
-        return after;
     }
 
     /// The newest Node runs first.
@@ -221,9 +219,9 @@ private:
         return index;
     }
 
-    std::vector<Note> notes_;
+    CachedVector<Note> notes_;
     std::unordered_map<Node*, Index> elsewhere_;
-    std::vector<std::pair<std::uint64_t, Index>> ready_;
+    CachedVector<std::pair<std::uint64_t, Index>> ready_;
     std::span<Capture> captures_;
     bool keep_graph_;
 };

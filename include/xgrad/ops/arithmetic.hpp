@@ -54,6 +54,7 @@ auto operator*(A&& a, B&& b)
 /// Quotient of two operands, each real or complex; of integers too it is a real number.
 struct Div : Elementwise<R(R, R), C(C, C), C(R, C), C(C, R)> {
     auto value(auto a, auto b) const { return a / b; }
+    auto value_again(auto a, auto b) const { return a * reciprocal(b); }
     auto partial(wrt<0>, auto, auto, auto b) const { return reciprocal(b); }
     auto partial(wrt<1>, auto y, auto, auto b) const { return -(y * reciprocal(b)); }
 };

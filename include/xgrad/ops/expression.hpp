@@ -89,7 +89,7 @@ private:
     template <class First, class... Rest> static Shape common_shape(First const& first, Rest const&... rest)
     {
         Shape shape = shape_of(first);
-        ((shape = detail::broadcast(detail::type_name<Op>(), shape, shape_of(rest))), ...);
+        ((shape = detail::broadcast(detail::type_name<Op>, shape, shape_of(rest))), ...);
         return shape;
     }
     template <class T> static Shape shape_of(detail::Constant<T> const&) { return {}; }

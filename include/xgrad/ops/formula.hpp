@@ -84,57 +84,114 @@ template <class Op, class... X, std::size_t K> struct LeafScalar<Expression<Op, 
 };
 template <class F, std::size_t K> using leaf_scalar = typename LeafScalar<F, K>::type;
 
+/// One vertex of a formula, for printing: vertices in the order in which they are written, each before its operands.
+struct Vertex {
+    std::string_view name;  // of an operation; of a tensor or a number empty
+    std::uint8_t operands;
+    bool is_tensor;
+};
+template <class X> inline constexpr std::size_t vertices = 1;
+template <class Op, class... X> inline constexpr std::size_t vertices<Expression<Op, X...>> = (vertices<X> + ... + 1);
+
+template <class X> constexpr void write_vertices(Vertex*& out) { *out++ = {{}, 0, X::leaves == 1}; }
+template <class X>
+    requires requires { typename X::operation; }
+constexpr void write_vertices(Vertex*& out)
+{
+    []<class Op, class... Y>(std::type_identity<Expression<Op, Y...>>, Vertex*& to) {
+        *to++ = {type_name<Op>, sizeof...(Y), false};
+        (write_vertices<Y>(to), ...);
+    }(std::type_identity<X>{}, out);
+}
+template <class F> constexpr auto make_vertices()
+{
+    std::array<Vertex, vertices<F>> all{};
+    Vertex* out = all.data();
+    write_vertices<F>(out);
+    return all;
+}
+template <class F> inline constexpr auto vertices_of = make_vertices<F>();
+
+/// "Add(Mul(Sin(a), b), number)": a formula in words, its tensors as letters.
+[[gnu::cold]] inline std::string formula_text(Vertex const*& v, std::size_t& tensors)
+{
+    Vertex const here = *v++;
+    if (here.is_tensor) {
+        auto const i = tensors++;
+        return i < 26 ? std::string(1, static_cast<char>('a' + i)) : "x" + std::to_string(i);
+    }
+    if (here.name.empty()) return "number";
+    std::string s(here.name);
+    for (std::size_t i = 0; i < here.operands; ++i) s += (i ? ", " : "(") + formula_text(v, tensors);
+    return s + ")";
+}
+
 template <class L, class P> using pack_for = pack_of<typename L::template over<P>, P>;
 
-/// The values at every vertex of a formula, for one pack of elements.
+/// The values at every vertex of a formula, for one pack of elements. Filled in place: the compiler keeps the parts of a
+/// structure in registers only if it is never copied whole.
 template <class X, class P> struct Values {
     pack_for<typename X::letter, P> y;
 };
+template <class Indices, class P, class... X> struct ValuesPack;
+template <std::size_t... I, class P, class... X> struct ValuesPack<std::index_sequence<I...>, P, X...> : OperandAt<I, Values<X, P>>... {};
 template <class Op, class... X, class P> struct Values<Expression<Op, X...>, P> {
     pack_for<typename Expression<Op, X...>::letter, P> y;
-    Operands<Values<X, P>...> x;
+    ValuesPack<std::index_sequence_for<X...>, P, X...> x;
 };
 
-template <std::size_t At, class P, class T, class Load> XGRAD_INLINE Values<Slot<T>, P> evaluate(Slot<T> const&, Load const& load)
+/// The value of operand I as the signature of the operation E takes it.
+template <class E, std::size_t I, class P, class V> XGRAD_INLINE auto argument(V const& v)
 {
-    return {load.template operator()<T, At>()};
-}
-template <std::size_t At, class P, class T, class Load> XGRAD_INLINE Values<Constant<T>, P> evaluate(Constant<T> const& c, Load const&)
-{
-    using pack = pack_for<letter_of<T>, P>;
-    if constexpr (std::same_as<T, bool>) return {RealPack<P>(c.value) != 0};
-    else return {pack(c.value)};
-}
-template <std::size_t At, class P, class Op, class... X, class Load>
-XGRAD_INLINE Values<Expression<Op, X...>, P> evaluate(Expression<Op, X...> const& e, Load const& load)
-{
-    using E = Expression<Op, X...>;
-    return [&]<std::size_t... I>(std::index_sequence<I...>) XGRAD_LAMBDA_INLINE {
-        constexpr auto first = first_leaves<X...>();
-        Operands<Values<X, P>...> x(evaluate<At + first[I], P>(get<I>(e.x), load)...);
-        using pack = pack_for<typename E::letter, P>;
-        return Values<E, P>{pack(e.op.value(pack_for<typename ArgumentOf<I, typename E::signature>::type, P>(get<I>(x).y)...)), x};
-    }(std::index_sequence_for<X...>{});
+    return pack_for<typename ArgumentOf<I, typename E::signature>::type, P>(get<I>(v.x).y);
 }
 
-/// The same with the outermost value read instead of computed, where `saved` says so.
-template <class P, class T, class Load, class LoadResult> XGRAD_INLINE auto evaluate_for_backward(Slot<T> const& f, Load const& load, bool, LoadResult const&)
+/// Whether values are computed for their own sake, or once more because gradients need them: then an operation may offer
+/// `value_again`, which shares work with its partials and may be off by a rounding.
+enum class Pass { forward, backward };
+
+template <std::size_t At, class P, Pass pass, class T, class Load> XGRAD_INLINE void evaluate(Slot<T> const&, Load const& load, Values<Slot<T>, P>& v)
 {
-    return evaluate<0, P>(f, load);
+    v.y = load.template operator()<T, At>();
 }
-template <class P, class Op, class... X, class Load, class LoadResult>
-XGRAD_INLINE auto evaluate_for_backward(Expression<Op, X...> const& e, Load const& load, bool saved, LoadResult const& result)
+template <std::size_t At, class P, Pass pass, class T, class Load> XGRAD_INLINE void evaluate(Constant<T> const& c, Load const&, Values<Constant<T>, P>& v)
+{
+    if constexpr (std::same_as<T, bool>) v.y = RealPack<P>(c.value) != 0;
+    else v.y = pack_for<letter_of<T>, P>(c.value);
+}
+template <std::size_t At, class P, Pass pass, class Op, class... X, class Load, std::size_t... I>
+XGRAD_INLINE void evaluate_operands(Expression<Op, X...> const& e, Load const& load, Values<Expression<Op, X...>, P>& v, std::index_sequence<I...>)
+{
+    constexpr auto first = first_leaves<X...>();
+    (evaluate<At + first[I], P, pass>(get<I>(e.x), load, get<I>(v.x)), ...);
+}
+template <class P, Pass pass, class Op, class... X, std::size_t... I>
+XGRAD_INLINE void apply_operation(Expression<Op, X...> const& e, Values<Expression<Op, X...>, P>& v, std::index_sequence<I...>)
 {
     using E = Expression<Op, X...>;
-    return [&]<std::size_t... I>(std::index_sequence<I...>) XGRAD_LAMBDA_INLINE {
-        constexpr auto first = first_leaves<X...>();
-        Operands<Values<X, P>...> x(evaluate<first[I], P>(get<I>(e.x), load)...);
-        using pack = pack_for<typename E::letter, P>;
-        pack y;
-        if (saved) y = result();
-        else y = pack(e.op.value(pack_for<typename ArgumentOf<I, typename E::signature>::type, P>(get<I>(x).y)...));
-        return Values<E, P>{y, x};
-    }(std::index_sequence_for<X...>{});
+    using pack = pack_for<typename E::letter, P>;
+    if constexpr (pass == Pass::backward && requires { e.op.value_again(argument<E, I, P>(v)...); }) v.y = pack(e.op.value_again(argument<E, I, P>(v)...));
+    else v.y = pack(e.op.value(argument<E, I, P>(v)...));
+}
+template <std::size_t At, class P, Pass pass, class Op, class... X, class Load>
+XGRAD_INLINE void evaluate(Expression<Op, X...> const& e, Load const& load, Values<Expression<Op, X...>, P>& v)
+{
+    evaluate_operands<At, P, pass>(e, load, v, std::index_sequence_for<X...>{});
+    apply_operation<P, pass>(e, v, std::index_sequence_for<X...>{});
+}
+
+/// Once more for backward, with the outermost value read instead of computed where `saved` says so.
+template <class P, class T, class Load, class LoadResult>
+XGRAD_INLINE void evaluate_again(Slot<T> const& f, Load const& load, bool, LoadResult const&, Values<Slot<T>, P>& v)
+{
+    evaluate<0, P, Pass::backward>(f, load, v);
+}
+template <class P, class Op, class... X, class Load, class LoadResult>
+XGRAD_INLINE void evaluate_again(Expression<Op, X...> const& e, Load const& load, bool saved, LoadResult const& result, Values<Expression<Op, X...>, P>& v)
+{
+    evaluate_operands<0, P, Pass::backward>(e, load, v, std::index_sequence_for<X...>{});
+    if (saved) v.y = result();
+    else apply_operation<P, Pass::backward>(e, v, std::index_sequence_for<X...>{});
 }
 
 /// What an operand can take of a gradient: the real part if it is real.
@@ -166,12 +223,12 @@ XGRAD_INLINE void send(Expression<Op, X...> const& e, Values<Expression<Op, X...
 {
     using E = Expression<Op, X...>;
     constexpr auto first = first_leaves<X...>();
-    auto const to_operand = [&]<std::size_t I>(wrt<I> argument) XGRAD_LAMBDA_INLINE {
+    auto const to_operand = [&]<std::size_t I>(wrt<I> which) XGRAD_LAMBDA_INLINE {
         using Xi = std::tuple_element_t<I, std::tuple<X...>>;
         if constexpr (wants_gradient<Xi>) {
             if (!(wanted & leaf_range<At + first[I], Xi::leaves>)) return;
             auto const gi = [&]<std::size_t... J>(std::index_sequence<J...>) XGRAD_LAMBDA_INLINE {
-                return pull(g, e.op.partial(argument, v.y, pack_for<typename ArgumentOf<J, typename E::signature>::type, P>(get<J>(v.x).y)...));
+                return pull(g, e.op.partial(which, v.y, argument<E, J, P>(v)...));
             }(std::index_sequence_for<X...>{});
             send<At + first[I], P>(get<I>(e.x), get<I>(v.x), project<typename Xi::letter>(gi), wanted, sink);
         }

@@ -31,15 +31,45 @@ template <class T, class E> void collect_run(void* tile, void* array, std::ptrdi
     for (std::size_t i = 0; i < n; ++i) a[static_cast<std::ptrdiff_t>(i) * stride] = converted<T>(t[i]);
 }
 
-/// The sum of n numbers, in eight interleaved parts.
+/// Sums whole packs lane by lane; returns how many numbers that took.
+template <class P> std::size_t sum_packs(P const* p, std::size_t n, P* lanes)
+{
+    constexpr std::size_t w = RealPack<P>::width;
+    RealPack<P> sum[4] = {0, 0, 0, 0};
+    std::size_t i = 0;
+    for (; i + 4 * w <= n; i += 4 * w)
+        for (std::size_t j = 0; j < 4; ++j) sum[j] = sum[j] + RealPack<P>::load(p + i + j * w);
+    for (; i + w <= n; i += w) sum[0] = sum[0] + RealPack<P>::load(p + i);
+    ((sum[0] + sum[1]) + (sum[2] + sum[3])).store(lanes);
+    return i;
+}
+
+/// The sum of n numbers, in interleaved parts.
 template <class W, class E> W sum_of(E const* t, std::size_t n)
 {
-    W part[8] = {};
-    std::size_t i = 0;
-    for (; i + 8 <= n; i += 8)
-        for (std::size_t j = 0; j < 8; ++j) part[j] += converted<W>(t[i + j]);
-    for (; i < n; ++i) part[i % 8] += converted<W>(t[i]);
-    return ((part[0] + part[1]) + (part[2] + part[3])) + ((part[4] + part[5]) + (part[6] + part[7]));
+    if constexpr (std::same_as<W, std::complex<precision_of<E>>> && RealPack<precision_of<E>>::width % 2 == 0) {
+        using P = precision_of<E>;
+        P part[RealPack<P>::width];
+        auto const* const p = reinterpret_cast<P const*>(t);
+        std::size_t const done = sum_packs(p, 2 * n, part);
+        W sum(0);
+        for (std::size_t i = 0; i < RealPack<P>::width; i += 2) sum += W(part[i], part[i + 1]);
+        for (std::size_t i = done; i < 2 * n; i += 2) sum += W(p[i], p[i + 1]);
+        return sum;
+    } else if constexpr (std::same_as<W, E> && RealScalar<E>) {
+        E part[RealPack<E>::width];
+        E sum(0);
+        for (std::size_t i = sum_packs(t, n, part); i < n; ++i) sum += t[i];
+        for (auto const p : part) sum += p;
+        return sum;
+    } else {
+        W part[4] = {};
+        std::size_t i = 0;
+        for (; i + 4 <= n; i += 4)
+            for (std::size_t j = 0; j < 4; ++j) part[j] += converted<W>(t[i + j]);
+        for (; i < n; ++i) part[0] += converted<W>(t[i]);
+        return (part[0] + part[1]) + (part[2] + part[3]);
+    }
 }
 
 /// tile -> array of W, added to what is there; a step of 0 sums the whole run.
@@ -110,6 +140,7 @@ inline TileOperand sum_operand(AnyArray const& a, LeafInfo const& info)
     o.element = info.wide_element;
     o.tile_element = info.tile_element;
     o.move = info.add;
+    o.uniform = a.numel == 1;
     o.output = true;
     return o;
 }
@@ -139,6 +170,7 @@ inline TileOperand absent_output()
 /// All that is compiled for one formula, behind function pointers; what drives it is compiled once.
 struct FormulaTable {
     std::size_t leaves;
+    Vertex const* vertices;
     LeafInfo const* const* leaf;  // of each leaf
     LeafInfo const* result;       // of the gradient and the saved result, which a backward pass reads
     void (*forward)(void const* formula, void* const* operands, std::size_t n);
@@ -159,17 +191,40 @@ template <class F> struct FormulaTableOf {
     {
         if constexpr (Differentiable<Y>) backward_kernel(*static_cast<F const*>(formula), plan, operands, n);
     }
-    static constexpr FormulaTable table{F::leaves, leaf.data(), &leaf_info<Y, tile_type<Y, P>>, &forward, &backward};
+    static constexpr FormulaTable table{F::leaves, vertices_of<F>.data(), leaf.data(), &leaf_info<Y, tile_type<Y, P>>, &forward, &backward};
 };
 
-/// Runs a formula forward over an index space into `out`.
+/// True where a kernel can read or write the elements of an array where they are.
+inline bool is_direct(AnyArray const& a, LeafInfo const& info, Shape const& space) { return info.in_place && a.contiguous && a.shape == space; }
+
+/// Runs a formula forward over an index space into `out`. The common case, every tensor in order, needs no tile loop.
 inline void run_forward(FormulaTable const& table, void const* formula, AnyArray const* const* leaves, Shape const& space, TileOperand const& out)
 {
-    TileOperand operands[64];
-    for (std::size_t k = 0; k < table.leaves; ++k) operands[k] = input_operand(*leaves[k], *table.leaf[k], space);
-    operands[table.leaves] = out;
-    auto body = [&](void* const* at, std::size_t n) { table.forward(formula, at, n); };
-    TileLoop(space, operands, table.leaves + 1).run(tile_body(body));
+    std::size_t const n = table.leaves, count = numel(space);
+    if (count == 0) return;
+    bool direct = out.needs_tile() ? out.uniform : true;
+    for (std::size_t k = 0; k < n; ++k) direct &= is_direct(*leaves[k], *table.leaf[k], space);
+    if (!direct) {
+        LocalArray<TileOperand, 8> operands(n + 1);
+        for (std::size_t k = 0; k < n; ++k) operands[k] = input_operand(*leaves[k], *table.leaf[k], space);
+        operands[n] = out;
+        auto body = [&](void* const* at, std::size_t elements) { table.forward(formula, at, elements); };
+        return TileLoop(space, operands.data(), n + 1).run(tile_body(body));
+    }
+    void* at[64];
+    for (std::size_t k = 0; k < n; ++k) at[k] = leaves[k]->data;
+    if (!out.needs_tile()) {
+        at[n] = out.array->data;
+        return table.forward(formula, at, count);
+    }
+    TileRoom tile;
+    at[n] = tile.elements;
+    for (std::size_t i = 0; i < count; i += tile_size) {
+        std::size_t const elements = std::min(tile_size, count - i);
+        table.forward(formula, at, elements);
+        out.move(tile.elements, out.array->data, 0, elements);
+        for (std::size_t k = 0; k < n; ++k) at[k] = static_cast<std::byte*>(at[k]) + elements * table.leaf[k]->element;
+    }
 }
 
 }  // namespace xgrad::detail

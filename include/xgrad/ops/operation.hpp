@@ -134,21 +134,16 @@ template <class Y, class First, class... Rest> struct ArgumentOf<0, Y(First, Res
     using type = First;
 };
 
-template <class T> constexpr std::string_view qualified_name()
+template <class T> consteval std::string_view find_type_name()
 {
-    std::string_view const f = __PRETTY_FUNCTION__;
-    auto const first = f.find("T = ") + 4;
-    return f.substr(first, f.find_first_of(";]", first) - first);
+    std::string_view full = __PRETTY_FUNCTION__;
+    full.remove_prefix(full.find("T = ") + 4);
+    full = full.substr(0, full.find_first_of(";]<"));
+    return full.substr(full.rfind(':') + 1);
 }
 
 /// "Sin" for xgrad::Sin: how messages and Node names call an operation.
-template <class T> constexpr std::string_view type_name()
-{
-    auto const full = qualified_name<T>();
-    auto const plain = full.substr(0, full.find('<'));
-    auto const colon = plain.rfind(':');
-    return colon == std::string_view::npos ? plain : plain.substr(colon + 1);
-}
+template <class T> inline constexpr std::string_view type_name = find_type_name<T>();
 
 }  // namespace detail
 }  // namespace xgrad

@@ -27,17 +27,20 @@ template <Operand X> std::size_t count_over(X const& x, Axes const& axes)
 
 }  // namespace detail
 
-/// Sum over axes. Of integers and masks: a sum of int64.
-template <Operand X> auto sum(X const& x, Axes const& axes, bool keep = false) { return record_sum(x, detail::checked_axes("sum", x, axes), 1., keep); }
-template <Operand X> auto sum(X const& x) { return record_sum(x, detail::all_axes(x.dim()), 1., false); }
-
-/// Arithmetic mean over axes; NaN of nothing.
-template <Operand X> auto mean(X const& x, Axes const& axes, bool keep = false)
+/// Integers and masks as double; anything else as it is.
+template <Operand X> auto real_valued(X const& x)
 {
-    auto const over = detail::checked_axes("mean", x, axes);
-    return record_sum(x, over, 1. / static_cast<double>(detail::count_over(x, over)), keep);
+    if constexpr (std::same_as<typename X::letter, B> || std::same_as<typename X::letter, Z>) return cast<double>(x);
+    else return x;
 }
-template <Operand X> auto mean(X const& x) { return mean(x, detail::all_axes(x.dim())); }
+
+/// Sum over axes. Of integers and masks: a sum of int64.
+template <Operand X> auto sum(X const& x, Axes const& axes, bool keep = false) { return record_sum("sum", x, &axes, keep, false); }
+template <Operand X> auto sum(X const& x) { return record_sum("sum", x, nullptr, false, false); }
+
+/// Arithmetic mean over axes; NaN of nothing. Of integers and masks: a mean of double.
+template <Operand X> auto mean(X const& x, Axes const& axes, bool keep = false) { return record_sum("mean", real_valued(x), &axes, keep, true); }
+template <Operand X> auto mean(X const& x) { return record_sum("mean", real_valued(x), nullptr, false, true); }
 
 /// Largest element over axes; elements that share it share the gradient equally. NaN is passed on.
 template <Operand X> auto amax(X const& x, Axes const& axes, bool keep = false)
@@ -89,7 +92,7 @@ struct AbsPower : Elementwise<R(R), R(C)> {
 template <Operand X> auto norm(X const& x, double p, Axes const& axes, bool keep = false)
 {
     if (!(p > 0)) detail::fail<Error>("norm: p must be positive, and may be infinity");
-    if constexpr (std::same_as<typename X::letter, B> || std::same_as<typename X::letter, Z>) return norm(cast<double>(x), p, axes, keep);
+    if constexpr (std::same_as<typename X::letter, B> || std::same_as<typename X::letter, Z>) return norm(real_valued(x), p, axes, keep);
     else {
         using T = decltype(materialize_expression(abs(x)));
         if (p == std::numeric_limits<double>::infinity()) return T(amax(abs(x), axes, keep));

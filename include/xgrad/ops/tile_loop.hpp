@@ -31,6 +31,12 @@ struct TileOperand {
     bool needs_tile() const noexcept { return !(whole && in_place); }
 };
 
+/// Room for a tile of any scalar type; and one of zeros, for inputs that nothing looks at.
+struct TileRoom {
+    alignas(64) std::byte elements[tile_size * 16];
+};
+inline constinit TileRoom zero_tile{};
+
 /// A kernel over one tile: the operands' places and the number of elements.
 struct TileBody {
     void (*call)(void* context, void* const* operands, std::size_t n);
@@ -64,7 +70,7 @@ public:
             if (o.absent && o.output) continue;
             bool const direct = !o.absent && !o.needs_tile();
             tiled |= !direct;
-            simple &= direct || o.absent || (o.uniform && !o.output);
+            simple &= direct || o.absent || o.uniform;
         }
         if (tiled) make_tiles(std::min(n, tile_size));
         if (simple) run_simple(n, tiled ? tile_size : n, body);
@@ -89,7 +95,7 @@ private:
         std::memset(tiles_ + total, 0, zeros);
     }
 
-    /// Operands in order, absent, or one number for all.
+    /// Operands in order, absent, or one number for all: read once, or summed into.
     void run_simple(std::size_t n, std::size_t chunk, TileBody body)
     {
         std::array<void*, max_operands> at;
@@ -100,12 +106,17 @@ private:
                 continue;
             }
             at[k] = tile(k);
-            if (!o.absent) o.move(at[k], o.array->data, 0, std::min(n, chunk));
+            if (!o.absent && !o.output) o.move(at[k], o.array->data, 0, std::min(n, chunk));
         }
         for (std::size_t i = 0; i < n; i += chunk) {
-            body.call(body.context, at.data(), std::min(chunk, n - i));
-            for (std::size_t k = 0; k < count_; ++k)
-                if (auto const& o = operands_[k]; !o.absent && !o.needs_tile()) at[k] = static_cast<std::byte*>(at[k]) + chunk * o.element;
+            std::size_t const count = std::min(chunk, n - i);
+            body.call(body.context, at.data(), count);
+            for (std::size_t k = 0; k < count_; ++k) {
+                auto const& o = operands_[k];
+                if (o.absent) continue;
+                if (!o.needs_tile()) at[k] = static_cast<std::byte*>(at[k]) + chunk * o.element;
+                else if (o.output) o.move(at[k], o.array->data, 0, count);
+            }
         }
     }
 

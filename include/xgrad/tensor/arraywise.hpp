@@ -65,10 +65,10 @@ public:
             (one(wrt<I>{}), ...);
         }(std::index_sequence_for<T...>{});
     }
-    std::string name() const override { return std::string(type_name<Op>()) + "Backward"; }
+    std::string name() const override { return std::string(type_name<Op>) + "Backward"; }
     std::string formula() const override
     {
-        std::string s(type_name<Op>());
+        std::string s(type_name<Op>);
         for (std::size_t i = 0; i < count; ++i) s += (i ? ", " : "(") + std::string(1, static_cast<char>('a' + i));
         return s + ")";
     }

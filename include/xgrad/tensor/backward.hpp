@@ -38,16 +38,18 @@ inline AnyTensor checked_gradient(AnyTensor const& output, AnyTensor gradient, s
     return gradient;
 }
 
+inline Root root_of(AnyTensor const& output, AnyTensor gradient, std::size_t index)
+{
+    if (!output.requires_grad()) fail<GraphError>("element ", index, " of tensors does not require grad and does not have a grad_fn");
+    return {gradient_edge(output), checked_gradient(output, std::move(gradient), index)};
+}
+
 inline std::vector<Root> roots_of(std::vector<AnyTensor> const& outputs, std::vector<AnyTensor> gradients)
 {
     if (!gradients.empty() && gradients.size() != outputs.size()) fail<GraphError>("got ", outputs.size(), " tensors and ", gradients.size(), " gradients");
     gradients.resize(outputs.size());
     std::vector<Root> roots;
-    for (std::size_t i = 0; i < outputs.size(); ++i) {
-        if (!outputs[i].requires_grad()) fail<GraphError>("element ", i, " of tensors does not require grad and does not have a grad_fn");
-        auto gradient = checked_gradient(outputs[i], std::move(gradients[i]), i);
-        roots.push_back({gradient_edge(outputs[i]), std::move(gradient)});
-    }
+    for (std::size_t i = 0; i < outputs.size(); ++i) roots.push_back(root_of(outputs[i], std::move(gradients[i]), i));
     return roots;
 }
 
@@ -112,7 +114,11 @@ template <Scalar Y, Scalar T> Tensor<T> grad(Tensor<Y> const& output, Tensor<T> 
     return std::get<0>(grad(output, inputs(input), options));
 }
 
-template <Scalar T> void Tensor<T>::backward() const { xgrad::backward({*this}); }
+template <Scalar T> void Tensor<T>::backward() const
+{
+    auto root = detail::root_of(*this, {}, 0);
+    detail::run_backward({&root, 1}, {}, false, false);
+}
 template <Scalar T> void Tensor<T>::backward(BackwardOptions const& options) const { xgrad::backward({*this}, {}, options); }
 template <Scalar T> void Tensor<T>::backward(Tensor const& gradient) const { xgrad::backward({*this}, {gradient}); }
 template <Scalar T> void Tensor<T>::backward(Tensor const& gradient, BackwardOptions const& options) const { xgrad::backward({*this}, {gradient}, options); }

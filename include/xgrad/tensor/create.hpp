@@ -8,14 +8,14 @@
 namespace xgrad {
 
 /// All elements `value`.
-template <Scalar T = double> Tensor<T> full(Shape const& shape, T value, GradFlag<T> g = {}) { return Tensor<T>(detail::Array<T>(shape, value), g); }
-template <Scalar T = double> Tensor<T> zeros(Shape const& shape, GradFlag<T> g = {}) { return full<T>(shape, T(0), g); }
-template <Scalar T = double> Tensor<T> ones(Shape const& shape, GradFlag<T> g = {}) { return full<T>(shape, T(1), g); }
-template <Scalar T> Tensor<T> zeros_like(Tensor<T> const& t, GradFlag<T> g = {}) { return zeros<T>(t.shape(), g); }
-template <Scalar T> Tensor<T> ones_like(Tensor<T> const& t, GradFlag<T> g = {}) { return ones<T>(t.shape(), g); }
+template <Scalar T = double> Tensor<T> full(Shape const& shape, T value, std::type_identity_t<GradFlag<T>> g = {}) { return Tensor<T>(detail::Array<T>(shape, value), g); }
+template <Scalar T = double> Tensor<T> zeros(Shape const& shape, std::type_identity_t<GradFlag<T>> g = {}) { return full<T>(shape, T(0), g); }
+template <Scalar T = double> Tensor<T> ones(Shape const& shape, std::type_identity_t<GradFlag<T>> g = {}) { return full<T>(shape, T(1), g); }
+template <Scalar T> Tensor<T> zeros_like(Tensor<T> const& t, std::type_identity_t<GradFlag<T>> g = {}) { return zeros<T>(t.shape(), g); }
+template <Scalar T> Tensor<T> ones_like(Tensor<T> const& t, std::type_identity_t<GradFlag<T>> g = {}) { return ones<T>(t.shape(), g); }
 
 /// The identity matrix.
-template <Scalar T = double> Tensor<T> eye(std::size_t n, GradFlag<T> g = {})
+template <Scalar T = double> Tensor<T> eye(std::size_t n, std::type_identity_t<GradFlag<T>> g = {})
 {
     detail::Array<T> a(Shape{n, n}, T(0));
     for (std::size_t i = 0; i < n; ++i) a.begin()[i * (n + 1)] = T(1);
@@ -23,7 +23,7 @@ template <Scalar T = double> Tensor<T> eye(std::size_t n, GradFlag<T> g = {})
 }
 
 /// start, start + step, ... below stop (above it for a negative step).
-template <Scalar T = double> Tensor<T> arange(T start, T stop, T step = T(1), GradFlag<T> g = {})
+template <Scalar T = double> Tensor<T> arange(T start, T stop, T step = T(1), std::type_identity_t<GradFlag<T>> g = {})
     requires(!detail::is_complex<T>)
 {
     if (step == T(0)) detail::fail<Error>("arange: the step is 0");
@@ -33,7 +33,7 @@ template <Scalar T = double> Tensor<T> arange(T start, T stop, T step = T(1), Gr
     return Tensor<T>(std::move(a), g);
 }
 /// n numbers from start to stop, both included.
-template <RealScalar T = double> Tensor<T> linspace(T start, T stop, std::size_t n, GradFlag<T> g = {})
+template <RealScalar T = double> Tensor<T> linspace(T start, T stop, std::size_t n, std::type_identity_t<GradFlag<T>> g = {})
 {
     detail::Array<T> a(Shape{n});
     for (std::size_t i = 0; i < n; ++i) a.begin()[i] = i + 1 == n && n > 1 ? stop : start + (stop - start) * (n > 1 ? static_cast<T>(i) / static_cast<T>(n - 1) : T(0));
@@ -60,12 +60,12 @@ template <class T, class Distribution> Tensor<T> random(Shape const& shape, Grad
 inline void manual_seed(std::uint64_t seed) { detail::generator.seed(seed); }
 
 /// Uniform on [0, 1), for complex types in both parts.
-template <Differentiable T = double> Tensor<T> rand(Shape const& shape, GradFlag<T> g = {})
+template <Differentiable T = double> Tensor<T> rand(Shape const& shape, std::type_identity_t<GradFlag<T>> g = {})
 {
     return detail::random<T>(shape, g, std::uniform_real_distribution<precision_of<T>>());
 }
 /// Normal with mean 0 and variance 1; of a complex number each part has variance 1/2.
-template <Differentiable T = double> Tensor<T> randn(Shape const& shape, GradFlag<T> g = {})
+template <Differentiable T = double> Tensor<T> randn(Shape const& shape, std::type_identity_t<GradFlag<T>> g = {})
 {
     using P = precision_of<T>;
     return detail::random<T>(shape, g, std::normal_distribution<P>(0, detail::is_complex<T> ? std::sqrt(P(0.5)) : P(1)));

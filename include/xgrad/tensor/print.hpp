@@ -53,7 +53,7 @@ template <Scalar T> std::string to_string(Tensor<T> const& t)
     if (!t.defined()) return "Tensor(undefined)";
     std::string s = "Tensor(";
     detail::array_text(t.array_of(), 0, 0, s);
-    s += ", shape=" + detail::text(t.shape()) + ", dtype=" + std::string(name(t.dtype()));
+    s += ", shape=" + detail::Piece(t.shape()).text + ", dtype=" + std::string(name(t.dtype()));
     if (t.grad_fn()) s += ", grad_fn=<" + t.grad_fn()->name() + ">";
     else if (t.requires_grad()) s += ", requires_grad=true";
     return s + ")";

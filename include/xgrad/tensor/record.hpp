@@ -20,24 +20,13 @@ template <std::size_t At, class X, class F> void each_tensor(X const& x, F&& f)
     else if constexpr (X::leaves == 1) f(At, x);
 }
 
-/// "Add(Mul(Sin(a), b), 2)": a formula in words, its tensors as letters.
-template <std::size_t At, class X> std::string formula_text(X const& x)
-{
-    if constexpr (requires { typename X::operation; })
-        return []<class Op, class... Y>(Expression<Op, Y...> const& e) {
-            constexpr auto first = first_leaves<Y...>();
-            std::string s(type_name<Op>());
-            [&]<std::size_t... I>(std::index_sequence<I...>) { ((s += (I ? ", " : "(") + formula_text<At + first[I]>(get<I>(e.x))), ...); }(std::index_sequence_for<Y...>{});
-            return s + ")";
-        }(x);
-    else if constexpr (X::leaves == 1) return At < 26 ? std::string(1, static_cast<char>('a' + At)) : "x" + std::to_string(At);
-    else return "number";
-}
-
 /// A sum over axes, times a factor, of a formula's values.
-struct SumOver {
+struct SumOver : Cached {
     Axes axes;
     double scale = 1;
+    Shape space;  // the formula's index space
+
+    SumOver(Axes a, double s, Shape of) : axes(std::move(a)), scale(s), space(std::move(of)) {}
 };
 
 /// One recorded pass over an elementwise formula: all of it that does not depend on the formula's type.
@@ -55,8 +44,18 @@ public:
         if (grad_mode && would_record(gradients[0])) apply_traced(gradients[0], results);
         else apply_fused(gradients[0], results);
     }
-    std::string name() const override { return std::string(sum_ ? sum_name() : root_name()) + "Backward"; }
-    std::string formula() const override { return sum_ ? std::string(sum_name()) + "(" + formula_text() + ")" : formula_text(); }
+    std::string name() const override
+    {
+        auto const root = table_.vertices->name;
+        return std::string(sum_ ? sum_name() : root.empty() ? "Alias" : root) + "Backward";
+    }
+    std::string formula() const override
+    {
+        auto const* first = table_.vertices;
+        std::size_t tensors = 0;
+        auto const inner = formula_text(first, tensors);
+        return sum_ ? std::string(sum_name()) + "(" + inner + ")" : inner;
+    }
     void release_saved() noexcept override
     {
         for (std::size_t k = 0; k < table_.leaves; ++k) leaves_[k].saved.release();
@@ -87,7 +86,8 @@ protected:
                 }
             }
             if (t.shape() != space) {
-                shape_of(k, space) = t.shape();
+                if (!shapes_) shapes_ = std::make_unique<Shape[]>(table_.leaves);
+                shapes_[k] = t.shape();
                 broadcast_ |= bit;
             }
         }
@@ -98,19 +98,11 @@ protected:
         saves_result_ = save_result;
         set_edges(edges_, edges);
     }
-    void sum_over(SumOver sum, Shape const& space)
-    {
-        sum_ = std::make_unique<SumOver>(std::move(sum));
-        shape_of(table_.leaves, space) = space;
-    }
-
-    Shape const& space(AnyTensor const& gradient) const { return sum_ ? shapes_[table_.leaves] : gradient.shape(); }
+    Shape const& space(AnyTensor const& gradient) const { return sum_ ? sum_->space : gradient.shape(); }
     Shape const& leaf_shape(std::size_t k, Shape const& space) const { return broadcast_ >> k & 1 ? shapes_[k] : space; }
     bool is_needed(std::size_t k) const { return needed_ >> k & 1; }
 
     virtual void const* formula_object() const noexcept = 0;
-    virtual std::string_view root_name() const = 0;
-    virtual std::string formula_text() const = 0;
     /// The same gradients out of recorded operations, so that they can be differentiated; see traced.hpp.
     virtual void apply_traced(AnyTensor const& gradient, std::span<AnyTensor> results) = 0;
 
@@ -125,15 +117,6 @@ protected:
 
 private:
     std::string_view sum_name() const { return sum_->scale == 1 ? "Sum" : "Mean"; }
-    Shape& shape_of(std::size_t k, Shape const& space)
-    {
-        if (!shapes_) {
-            shapes_ = std::make_unique<Shape[]>(table_.leaves + 1);
-            shapes_[table_.leaves] = space;
-        }
-        return shapes_[k];
-    }
-
     bool would_record(AnyTensor const& gradient) const
     {
         bool any = gradient.requires_grad() || saves_result_;
@@ -141,34 +124,92 @@ private:
         return any;
     }
 
+    bool makes_gradient(std::size_t k) const { return (wanted_ & ~add_) >> k & 1; }
+    AnyTensor made(std::size_t k, AnyArray a) const { return AnyTensor(Ref<TensorImpl>(new TensorImpl(*types_[k], std::move(a)))); }
+
     void apply_fused(AnyTensor const& gradient, std::span<AnyTensor> results)
     {
         Shape const& space = this->space(gradient);
-        std::size_t const n = table_.leaves, seed = n, result = n + 1, first_gradient = n + 2;
-        TileOperand operands[TileLoop::max_operands];
-        AnyArray made[64];
-        AnyArray const seeds = sum_ ? spread(gradient, space) : gradient.impl().array;
+        AnyArray spread_seeds;
+        if (sum_) spread_seeds = spread(gradient, space);
+        AnyArray const& seeds = sum_ ? spread_seeds : gradient.impl().array;
         BackwardPlan plan{wanted_, add_, saves_result_, {}};
+        for (std::size_t k = 0; k < table_.leaves; ++k) plan.target[k] = leaves_[k].target;
+        if (broadcast_ == 0 && is_simple(seeds, space)) apply_direct(plan, seeds, space, results);
+        else apply_tiled(plan, seeds, space, results);
+    }
+
+    /// True where all that is read lies in order; the gradient of a sum may be one number.
+    bool is_simple(AnyArray const& seeds, Shape const& space) const
+    {
+        bool simple = is_direct(seeds, *table_.result, space) || (seeds.numel == 1 && sum_);
+        if (saves_result_) simple &= is_direct(result_.array(*this), *table_.result, space);
+        for (std::size_t k = 0; k < table_.leaves; ++k) {
+            if (is_needed(k)) simple &= is_direct(leaves_[leaves_[k].target].saved.array(*this), *table_.leaf[k], space);
+            simple &= table_.leaf[k]->in_place;
+        }
+        return simple;
+    }
+
+    void apply_direct(BackwardPlan const& plan, AnyArray const& seeds, Shape const& space, std::span<AnyTensor> results)
+    {
+        std::size_t const n = table_.leaves, count = numel(space), seed = n, result = n + 1, first_gradient = n + 2;
+        LocalArray<std::byte*, 14> at(first_gradient + n);
+        std::size_t const repeats_seed = !is_direct(seeds, *table_.result, space);
+        bool tiled = repeats_seed;
+        TileRoom splat;
         for (std::size_t k = 0; k < n; ++k) {
             auto const& info = *table_.leaf[k];
-            auto const& leaf = leaves_[k];
-            plan.target[k] = leaf.target;
-            operands[k] = is_needed(k) ? input_operand(leaves_[leaf.target].saved.array(*this), info, space) : absent_input(info.tile_element);
+            if (is_needed(k)) at[k] = leaves_[leaves_[k].target].saved.array(*this).data;
+            else at[k] = zero_tile.elements, tiled = true;
+            if (!makes_gradient(k)) continue;
+            AnyArray a = raw_array(space, info.element);
+            at[first_gradient + k] = a.data;
+            results[leaves_[k].edge] = made(k, std::move(a));
+        }
+        at[seed] = seeds.data;
+        if (repeats_seed) {
+            at[seed] = splat.elements;
+            table_.result->stage(splat.elements, seeds.data, 0, std::min(count, tile_size));
+        }
+        if (saves_result_) at[result] = result_.array(*this).data;
+        std::size_t const chunk = tiled ? tile_size : count;
+        for (std::size_t i = 0; i < count; i += chunk) {
+            std::size_t const elements = std::min(chunk, count - i);
+            table_.backward(formula_object(), plan, reinterpret_cast<void* const*>(at.data()), elements);
+            for (std::size_t k = 0; k < n; ++k) {
+                auto const bytes = elements * table_.leaf[k]->element;
+                if (is_needed(k)) at[k] += bytes;
+                if (makes_gradient(k)) at[first_gradient + k] += bytes;
+            }
+            if (!repeats_seed) at[seed] += elements * table_.result->element;
+            if (saves_result_) at[result] += elements * table_.result->element;
+        }
+    }
+
+    void apply_tiled(BackwardPlan const& plan, AnyArray const& seeds, Shape const& space, std::span<AnyTensor> results)
+    {
+        std::size_t const n = table_.leaves, seed = n, result = n + 1, first_gradient = n + 2;
+        LocalArray<TileOperand, 14> operands(first_gradient + n);
+        LocalArray<AnyArray, 6> gradients(n);
+        for (std::size_t k = 0; k < n; ++k) {
+            auto const& info = *table_.leaf[k];
+            operands[k] = is_needed(k) ? input_operand(leaves_[leaves_[k].target].saved.array(*this), info, space) : absent_input(info.tile_element);
             operands[first_gradient + k] = absent_output();
-            if (!((wanted_ & ~add_) >> k & 1)) continue;
+            if (!makes_gradient(k)) continue;
             bool const sums = broadcast_ >> k & 1;
-            made[k] = sums ? zeroed(shapes_[k], info.wide_element) : raw_array(space, info.element);
-            operands[first_gradient + k] = sums ? sum_operand(made[k], info) : output_operand(made[k], info);
+            gradients[k] = sums ? zeroed(shapes_[k], info.wide_element) : raw_array(space, info.element);
+            operands[first_gradient + k] = sums ? sum_operand(gradients[k], info) : output_operand(gradients[k], info);
         }
         operands[seed] = input_operand(seeds, *table_.result, space);
         operands[result] = saves_result_ ? input_operand(result_.array(*this), *table_.result, space) : absent_output();
 
         auto body = [&](void* const* at, std::size_t count) { table_.backward(formula_object(), plan, at, count); };
-        TileLoop(space, operands, first_gradient + n).run(tile_body(body));
+        TileLoop(space, operands.data(), first_gradient + n).run(tile_body(body));
         for (std::size_t k = 0; k < n; ++k) {
-            if (!((wanted_ & ~add_) >> k & 1)) continue;
-            if (broadcast_ >> k & 1) table_.leaf[k]->narrow(made[k]);
-            results[leaves_[k].edge] = AnyTensor(Ref<TensorImpl>(new TensorImpl(*types_[k], std::move(made[k]))));
+            if (!makes_gradient(k)) continue;
+            if (broadcast_ >> k & 1) table_.leaf[k]->narrow(gradients[k]);
+            results[leaves_[k].edge] = made(k, std::move(gradients[k]));
         }
     }
 
@@ -176,6 +217,11 @@ private:
     AnyArray spread(AnyTensor const& gradient, Shape const& space) const
     {
         AnyArray g = sum_->scale == 1 ? gradient.impl().array : gradient.impl().type->scaled(gradient, sum_->scale).impl().array;
+        if (g.numel == 1) {
+            g.shape = {};
+            g.strides = {};
+            return g;
+        }
         auto const kept = reduced_shape(space, sum_->axes, true);
         Strides strides(space.size(), 0);
         bool const keepdims = g.shape.size() == space.size();
@@ -192,7 +238,7 @@ private:
         return g;
     }
 
-    std::unique_ptr<Shape[]> shapes_;  // of the leaves that were broadcast, and of the index space
+    std::unique_ptr<Shape[]> shapes_;  // of the leaves that were broadcast
 };
 
 template <class F> class FormulaNode final : public FusedNode {
@@ -200,12 +246,12 @@ public:
     using Y = typename F::scalar;
     static constexpr std::size_t leaves = F::leaves;
 
-    FormulaNode(F f, AnyTensor const* const* operands, Shape const& space, SumOver const* sum, AnyTensor const& result)
+    FormulaNode(F f, AnyTensor const* const* operands, Shape const& space, std::unique_ptr<SumOver> sum, AnyTensor const& result)
         : FusedNode(FormulaTableOf<F>::table, types.data(), leaf_.data(), edge_.data()), formula_(std::move(f))
     {
         auto const& needs = needs_of(formula_, !sum);
         connect(operands, needs.of.data(), needs.result, space, result);
-        if (sum) sum_over(*sum, space);
+        sum_ = std::move(sum);
     }
 
 private:
@@ -213,13 +259,7 @@ private:
     static constexpr auto types = leaf_types(std::make_index_sequence<leaves>{});
 
     void const* formula_object() const noexcept override { return &formula_; }
-    std::string_view root_name() const override
-    {
-        if constexpr (requires { typename F::operation; }) return type_name<typename F::operation>();
-        else return "Alias";
-    }
-    std::string formula_text() const override { return detail::formula_text<0>(formula_); }
-    void apply_traced(AnyTensor const& gradient, std::span<AnyTensor> results) override;
+    [[gnu::cold]] void apply_traced(AnyTensor const& gradient, std::span<AnyTensor> results) override;
 
     [[no_unique_address]] F formula_;
     std::array<Leaf, leaves> leaf_;
@@ -245,11 +285,11 @@ template <class E, std::size_t N> bool collect(E const& e, AnyArray const* (&lea
     return wanted && grad_mode;
 }
 
-template <class E> void attach(AnyTensor const& result, E const& e, Shape const& space, SumOver const* sum = nullptr)
+template <class E> void attach(AnyTensor const& result, E const& e, Shape const& space, std::unique_ptr<SumOver> sum = nullptr)
 {
     AnyTensor const* operands[E::leaves];
     each_tensor<0>(e, [&](std::size_t k, AnyTensor const& t) { operands[k] = &t; });
-    result.impl().grad_fn = Ref<Node>(new FormulaNode<formula_of<E>>(FormulaOf<E>::make(e), operands, space, sum, result));
+    result.impl().grad_fn = Ref<Node>(new FormulaNode<formula_of<E>>(FormulaOf<E>::make(e), operands, space, std::move(sum), result));
 }
 
 /// Evaluates an expression into `out`, which covers its index space or is summed over.
@@ -274,23 +314,29 @@ template <class E> Tensor<typename E::scalar> record(E const& e)
     return result;
 }
 
-/// Sums an expression over normalised axes, times `scale`, without storing its values, and records it.
-template <class E> Tensor<typename E::scalar> record_sum(E const& e, SumOver const& sum, bool keepdims)
+/// Sums an expression over axes (all of them without a list), times a factor, without storing its values, and records it.
+/// A mean is a sum times 1 over the number of summands.
+template <class E> Tensor<typename E::scalar> record_sum(std::string_view operation, E const& e, Axes const* over, bool keepdims, bool mean = false)
 {
     using Y = typename E::scalar;
     using W = wide<Y>;
     AnyArray const* leaves[E::leaves];
     bool const wanted = collect(e, leaves);
     Shape const space = space_of(e, leaves);
+    Axes axes = over ? normalize_axes(operation, *over, space.size()) : all_axes(space.size());
     auto const& info = leaf_info<Y>;
-    AnyArray sums = zeroed(reduced_shape(space, sum.axes, true), info.wide_element);
+    AnyArray sums = zeroed(reduced_shape(space, axes, true), info.wide_element);
+    double const scale = mean ? static_cast<double>(sums.numel) / static_cast<double>(numel(space)) : 1;
     if (sums.numel) evaluate_into(sum_operand(sums, info), e, leaves, space);
-    if (sum.scale != 1) scale_elements(as<W>(sums), sum.scale);
+    if (mean) scale_elements(as<W>(sums), scale);
     info.narrow(sums);
-    auto const shape = reduced_shape(space, sum.axes, keepdims);
-    Tensor<Y> result(as<Y>(sums).window(shape, row_major(shape)));
+    if (!keepdims) {
+        sums.shape = reduced_shape(space, axes, false);
+        sums.strides = row_major(sums.shape);
+    }
+    Tensor<Y> result(std::move(as<Y>(sums)));
     if constexpr (Differentiable<Y>)
-        if (wanted) attach(result, e, space, &sum);
+        if (wanted) attach(result, e, space, std::make_unique<SumOver>(std::move(axes), scale, space));
     return result;
 }
 

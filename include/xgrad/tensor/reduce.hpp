@@ -10,13 +10,12 @@ namespace xgrad {
 template <Operand X> auto materialize_expression(X const& x) { return detail::materialize(x); }
 template <Scalar T> Traced<T> materialize_expression(Traced<T> const& x) { return x; }
 
-/// The sum of an expression over normalised axes, times `scale`; called by sum() and mean().
-template <Operand X> auto record_sum(X const& x, Axes const& axes, double scale, bool keep)
+/// Called by sum() and mean(); masks are summed as int64, and the mean of integers is one of double.
+template <Operand X> auto record_sum(std::string_view operation, X const& x, Axes const* axes, bool keep, bool mean)
 {
-    if constexpr (std::same_as<typename X::letter, B> || (std::same_as<typename X::letter, Z>)) {
-        if constexpr (std::same_as<typename X::letter, B>) return record_sum(cast<std::int64_t>(x), axes, scale, keep);
-        else return detail::record_sum(x, detail::SumOver{axes, scale}, keep);
-    } else return detail::record_sum(x, detail::SumOver{axes, scale}, keep);
+    using L = typename X::letter;
+    if constexpr (std::same_as<L, B>) return record_sum(operation, cast<std::int64_t>(x), axes, keep, mean);
+    else return detail::record_sum(operation, x, axes, keep, mean);
 }
 
 namespace detail {

@@ -39,7 +39,7 @@ template <class T> Traced<T> traced(Tensor<T> t) { return {std::move(t)}; }
 }  // namespace detail
 
 /// Called by express() where an operand is Traced.
-template <class Op, class... X> auto record_traced(Op op, X const&... x)
+template <class Op, class... X> [[gnu::cold]] auto record_traced(Op op, X const&... x)
 {
     using P = widest_precision<typename detail::operand_type<X>::precision...>;
     auto const record_one = [&]<class... O>(O const&... operands) { return detail::record(Expression<Op, O...>(std::move(op), operands...)); };
@@ -64,7 +64,7 @@ template <class Op, class... X, class P> struct Replay<Expression<Op, X...>, P> 
     std::tuple<Replay<X, P>...> x;
     std::optional<Traced<typename E::scalar>> y;
 
-    auto value()
+    [[gnu::cold]] auto value()
     {
         if (!y) y = std::apply([&](auto&... child) { return express(e.op, child.value()...); }, x);
         return *y;
@@ -101,7 +101,7 @@ template <std::size_t At, class P, class T, class G, class Sink> void send_trace
     sink(At, projected<T>(g));
 }
 template <std::size_t At, class P, class Op, class... X, class G, class Sink>
-void send_traced(Expression<Op, X...> const& e, Replay<Expression<Op, X...>, P>& replayed, G const& g, LeafMask wanted, Sink const& sink)
+[[gnu::cold]] void send_traced(Expression<Op, X...> const& e, Replay<Expression<Op, X...>, P>& replayed, G const& g, LeafMask wanted, Sink const& sink)
 {
     using E = Expression<Op, X...>;
     constexpr auto first = first_leaves<X...>();
@@ -126,7 +126,7 @@ void send_traced(Expression<Op, X...> const& e, Replay<Expression<Op, X...>, P>&
     [&]<std::size_t... I>(std::index_sequence<I...>) { (to_operand(wrt<I>{}), ...); }(std::index_sequence_for<X...>{});
 }
 
-template <class F> void FormulaNode<F>::apply_traced(AnyTensor const& gradient, std::span<AnyTensor> results)
+template <class F> [[gnu::cold]] void FormulaNode<F>::apply_traced(AnyTensor const& gradient, std::span<AnyTensor> results)
 {
     using P = compute_precision<F>;
     Shape const& space = this->space(gradient);

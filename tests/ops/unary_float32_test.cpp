@@ -1,0 +1,21 @@
+#include <doctest/doctest.h>
+
+#include <support/unary_operations.hpp>
+
+namespace support {
+template std::vector<Unary> unary_operations<float>();
+}
+
+using namespace support;
+
+TEST_CASE("every operation of one float32 argument agrees with that of float64, in value and both derivatives")
+{
+    auto const narrow = unary_operations<float>();
+    auto const wide = unary_operations<double>();
+    REQUIRE(narrow.size() == wide.size());
+    for (std::size_t k = 0; k < narrow.size(); ++k) {
+        INFO(narrow[k].name);
+        CHECK(agrees_with_double(narrow[k].f, wide[k].f, {narrow[k].at}));
+        CHECK(matches_closed_forms(narrow[k], 1e-4));
+    }
+}

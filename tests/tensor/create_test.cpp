@@ -1,0 +1,91 @@
+// Tensors made of constants, ranges and random numbers.
+#include "compare.hpp"
+
+TEST_CASE("zeros, ones and full fill a shape with one value, of the type asked for")
+{
+    CHECK(difference(xg::zeros({2, 2}), {{0., 0.}, {0., 0.}}) == "");
+    CHECK(difference(xg::ones<float>({2}), {1.f, 1.f}) == "");
+    CHECK(difference(xg::full({2}, 2.5), {2.5, 2.5}) == "");
+    CHECK(xg::full({}, 3.).item() == 3);
+    CHECK(xg::ones<complex<double>>({}).item() == complex<double>(1, 0));
+    CHECK(xg::zeros<std::int64_t>({3}).numel() == 3);
+    CHECK(xg::ones<bool>({1}).item());
+    CHECK(xg::zeros({2}, xg::requires_grad).requires_grad());
+}
+
+TEST_CASE("zeros_like and ones_like take shape and type, not memory or history")
+{
+    D const x({{1., 2.}}, xg::requires_grad);
+    D const z = xg::zeros_like(x), o = xg::ones_like(x);
+    CHECK(difference(z, {{0., 0.}}) == "");
+    CHECK(difference(o, {{1., 1.}}) == "");
+    CHECK_FALSE(z.requires_grad());
+    CHECK_FALSE(share_memory(z, x));
+}
+
+TEST_CASE("eye is the identity")
+{
+    CHECK(difference(xg::eye(2), {{1., 0.}, {0., 1.}}) == "");
+    CHECK(xg::eye(0).shape() == xg::Shape{0, 0});
+}
+
+TEST_CASE("arange stops before its end, in either direction, and refuses a step of 0")
+{
+    CHECK(difference(xg::arange(0., 1., 0.25), {0., 0.25, 0.5, 0.75}) == "");
+    CHECK(difference(xg::arange(0., 1.1, 0.25), {0., 0.25, 0.5, 0.75, 1.}) == "");
+    CHECK(difference(xg::arange(3., 0., -1.), {3., 2., 1.}) == "");
+    CHECK(xg::arange(3., 0.).numel() == 0);
+    CHECK(values(xg::arange<std::int64_t>(-1, 3, 2)) == std::vector<std::int64_t>{-1, 1});
+    CHECK_THROWS_AS(xg::arange(0., 1., 0.), xg::Error);
+}
+
+TEST_CASE("linspace includes both ends exactly")
+{
+    CHECK(difference(xg::linspace(-1., 1., 5), {-1., -0.5, 0., 0.5, 1.}) == "");
+    CHECK(values(xg::linspace(0., 0.3, 4)).back() == 0.3);
+    CHECK(values(xg::linspace(2., 5., 1)) == std::vector<double>{2});
+    CHECK(xg::linspace(0., 1., 0).numel() == 0);
+}
+
+TEST_CASE("one seed gives one sequence, another seed another")
+{
+    xg::manual_seed(7);
+    auto const a = values(xg::rand({4})), next = values(xg::rand({4}));
+    auto const n = values(xg::randn({4}));
+    xg::manual_seed(7);
+    CHECK(values(xg::rand({4})) == a);
+    CHECK(values(xg::rand({4})) == next);
+    CHECK(values(xg::randn({4})) == n);
+    CHECK(a != next);
+    xg::manual_seed(8);
+    CHECK(values(xg::rand({4})) != a);
+}
+
+TEST_CASE("rand is uniform on [0, 1)")
+{
+    xg::manual_seed(1);
+    auto const v = values(xg::rand({20000}));
+    double sum = 0, squares = 0;
+    for (double const u : v) {
+        REQUIRE(u >= 0);
+        REQUIRE(u < 1);
+        sum += u;
+        squares += u * u;
+    }
+    CHECK(sum / 20000 == doctest::Approx(0.5).epsilon(0.02));
+    CHECK(squares / 20000 == doctest::Approx(1. / 3).epsilon(0.02));
+    for (float const u : values(xg::rand<float>({20000}))) REQUIRE(u < 1);
+}
+
+TEST_CASE("randn has mean 0 and variance 1, shared by the parts of a complex number")
+{
+    xg::manual_seed(2);
+    double sum = 0, squares = 0;
+    for (double const u : values(xg::randn({20000}))) sum += u, squares += u * u;
+    CHECK(std::abs(sum / 20000) < 0.03);
+    CHECK(squares / 20000 == doctest::Approx(1).epsilon(0.04));
+    double re = 0, im = 0;
+    for (auto const z : values(xg::randn<complex<double>>({20000}))) re += z.real() * z.real(), im += z.imag() * z.imag();
+    CHECK(re / 20000 == doctest::Approx(0.5).epsilon(0.04));
+    CHECK(im / 20000 == doctest::Approx(0.5).epsilon(0.04));
+}

@@ -1,0 +1,61 @@
+// How tensors are printed.
+#include <sstream>
+
+#include "compare.hpp"
+
+namespace {
+std::size_t count(std::string const& s, std::string const& part)
+{
+    std::size_t n = 0;
+    for (auto at = s.find(part); at != std::string::npos; at = s.find(part, at + 1)) ++n;
+    return n;
+}
+}  // namespace
+
+TEST_CASE("a printed tensor shows values, shape and type")
+{
+    CHECK(to_string(D({1., 2.5})) == "Tensor([1, 2.5], shape=[2], dtype=float64)");
+    CHECK(to_string(D(3.)) == "Tensor(3, shape=[], dtype=float64)");
+    CHECK(to_string(xg::zeros({0})) == "Tensor([], shape=[0], dtype=float64)");
+    CHECK(to_string(D({{1., 2.}, {3., 4.}})) == "Tensor([[1, 2],\n        [3, 4]], shape=[2, 2], dtype=float64)");
+    CHECK(to_string(xg::Tensor<bool>({true, false})) == "Tensor([true, false], shape=[2], dtype=bool)");
+    CHECK(to_string(xg::Tensor<std::int64_t>({-1, 2})) == "Tensor([-1, 2], shape=[2], dtype=int64)");
+    CHECK(to_string(D()) == "Tensor(undefined)");
+}
+
+TEST_CASE("a printed complex number shows both parts with their signs")
+{
+    CHECK(to_string(xg::full({1}, complex<double>(1, -2))) == "Tensor([1-2i], shape=[1], dtype=complex128)");
+    CHECK(to_string(xg::full({1}, complex<double>(-0.5, 2))) == "Tensor([-0.5+2i], shape=[1], dtype=complex128)");
+}
+
+TEST_CASE("a printed leaf says that it requires grad, a result what made it")
+{
+    D const x({1.}, xg::requires_grad);
+    CHECK(to_string(x) == "Tensor([1], shape=[1], dtype=float64, requires_grad=true)");
+    CHECK(to_string(D(exp(x))).find("grad_fn=<ExpBackward>") != std::string::npos);
+}
+
+TEST_CASE("a view prints its own elements")
+{
+    D const m({{1., 2., 3.}, {4., 5., 6.}});
+    CHECK(to_string(m.t()) == "Tensor([[1, 4],\n        [2, 5],\n        [3, 6]], shape=[3, 2], dtype=float64)");
+}
+
+TEST_CASE("a large array is cut in the middle of each axis, a small one is not")
+{
+    auto const large = to_string(xg::arange(0., 2000.));
+    CHECK(large == "Tensor([0, 1, 2, ..., 1997, 1998, 1999], shape=[2000], dtype=float64)");
+    auto const square = to_string(xg::zeros({100, 100}));
+    CHECK(count(square, "...") == 7);
+    CHECK(square.size() < 400);
+    CHECK(count(to_string(xg::zeros({1000})), "0") > 999);
+}
+
+TEST_CASE("tensors and expressions go to streams")
+{
+    D const x({1., 2.});
+    std::ostringstream out;
+    out << x << '\n' << x + x;
+    CHECK(out.str() == "Tensor([1, 2], shape=[2], dtype=float64)\nTensor([2, 4], shape=[2], dtype=float64)");
+}
