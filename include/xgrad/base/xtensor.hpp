@@ -15,11 +15,14 @@
 #elif __has_include(<xtensor/xtensor_config.hpp>)  // 0.24 and 0.25
 #    include <xtensor/xtensor_config.hpp>
 // Under GCC in C++20 these versions take a run-time rank for a fixed rank of 4 and write through an uninitialised shape;
-// under clang 19 the same two templates are ambiguous. The specialisations must come before anything uses them.
-#    include <xtensor/xtensor_forward.hpp>
+// under clang 19 the same two templates are ambiguous. The specialisations must come before anything uses them; where xtensor
+// was included before, they come too late, and the check at the end judges whether that matters (it does not under
+// -fno-new-ttp-matching, which our CMake target sets).
+#    ifndef XTENSOR_EXPRESSION_TRAITS_HPP
+#        include <xtensor/xtensor_forward.hpp>
 namespace xt {
 template <class X, class C> struct rebind_container;
-#    if defined(__clang__) && __clang_major__ >= 19
+#        if defined(__clang__) && __clang_major__ >= 19
 template <> struct rebind_container<long, svector<unsigned long, 4, std::allocator<unsigned long>, true>> {
     using type = svector<long, 4, std::allocator<long>, true>;
 };
@@ -35,7 +38,7 @@ template <> struct rebind_container<unsigned long, svector<long, 4, std::allocat
 template <> struct rebind_container<long, svector<long, 4, std::allocator<long>, true>> {
     using type = svector<long, 4, std::allocator<long>, true>;
 };
-#    endif
+#        endif
 namespace detail {
 template <class S> struct xtype_for_shape;
 template <> struct xtype_for_shape<svector<std::size_t, 4, std::allocator<std::size_t>, true>> {
@@ -46,6 +49,7 @@ template <> struct xtype_for_shape<svector<std::ptrdiff_t, 4, std::allocator<std
 };
 }  // namespace detail
 }  // namespace xt
+#    endif
 #    include <xtensor/xadapt.hpp>
 #    include <xtensor/xarray.hpp>
 #    include <xtensor/xnoalias.hpp>
@@ -59,7 +63,7 @@ namespace xgrad::detail {
 template <class E> concept XtensorExpression = xt::is_xexpression<std::remove_cvref_t<E>>::value;
 
 static_assert(std::is_same_v<xt::temporary_type_t<decltype(std::declval<xt::xarray<double>>() + std::declval<xt::xarray<double>>())>, xt::xarray<double>>,
-              "xtensor was included before xgrad and has bound temporaries of run-time rank to a fixed rank, which corrupts memory: include "
-              "<xgrad/xgrad.hpp> before any xtensor header");
+              "xtensor was included before xgrad, and with this compiler it binds temporaries of run-time rank to a fixed rank, which corrupts memory: "
+              "include <xgrad/xgrad.hpp> before any xtensor header, or compile with -fno-new-ttp-matching");
 
 }  // namespace xgrad::detail

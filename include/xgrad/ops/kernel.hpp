@@ -54,7 +54,7 @@ template <class F> XGRAD_NOINLINE void forward_kernel(F const& f, void* const* o
     void const* in[leaves + 1];
     for (std::size_t k = 0; k < leaves; ++k) in[k] = operands[k];
     std::size_t i = 0;
-    auto const compute = [&] XGRAD_LAMBDA_INLINE {
+    auto const compute = [&]() XGRAD_LAMBDA_INLINE {
         Values<F, P> v;
         evaluate<0, P, Pass::forward>(f, [&]<class T, std::size_t K>() XGRAD_LAMBDA_INLINE { return load_pack<T, P>(in[K], i); }, v);
         return v.y;
@@ -99,11 +99,11 @@ template <class F> XGRAD_NOINLINE void backward_kernel(F const& f, BackwardPlan 
     LeafMask const wanted = plan.wanted, add = plan.add;
     bool const saved = plan.saved_result;
 
-    auto const step = [&] XGRAD_LAMBDA_INLINE {
+    auto const step = [&]() XGRAD_LAMBDA_INLINE {
         Values<F, P> v;
         evaluate_again<P>(
             f, [&]<class T, std::size_t K>() XGRAD_LAMBDA_INLINE { return load_pack<T, P>(in[K], i); }, saved,
-            [&] XGRAD_LAMBDA_INLINE { return load_pack<Y, P>(in[L::result], i); }, v);
+            [&]() XGRAD_LAMBDA_INLINE { return load_pack<Y, P>(in[L::result], i); }, v);
         send<0, P>(f, v, load_pack<Y, P>(in[L::seed], i), wanted, [&]<class T, std::size_t K>(auto g) XGRAD_LAMBDA_INLINE {
             auto* const p = static_cast<tile_type<T, P>*>(out[K]) + i;
             if (add >> K & 1) (decltype(g)::load(p) + g).store(p);

@@ -60,8 +60,8 @@ template <Scalar T> Tensor<T>& Tensor<T>::fill_(T value)
 {
     detail::check_may_change(*this, "fill_", false);
     auto const& a = array_of();
-    detail::Array<T> const one(Shape{}, value);
-    detail::copy_elements(a, detail::broadcast_window(one, a.shape));
+    detail::Array<T> const number(Shape{}, value);
+    detail::copy_elements(a, detail::broadcast_window(number, a.shape));
     a.storage->bump();
     return *this;
 }

@@ -63,11 +63,13 @@ public:
     }
 
 protected:
-    FusedNode(FormulaTable const& table, TypeInfo const* const* types, Leaf* leaves, Edge* edges) : table_(table), types_(types), leaves_(leaves), edges_(edges) {}
+    FusedNode(FormulaTable const& table, TypeInfo const* const* types) : table_(table), types_(types) {}
 
     /// Connects the Node to its operands, and saves what the gradients of those that want one will look at.
-    void connect(AnyTensor const* const* operands, LeafMask const* needs, bool save_result, Shape const& space, AnyTensor const& result)
+    /// The derived Node holds `leaves` and `edges`, one for each leaf.
+    void connect(Leaf* leaves, Edge* edge, AnyTensor const* const* operands, LeafMask const* needs, bool save_result, Shape const& space, AnyTensor const& result)
     {
+        leaves_ = leaves;
         LeafMask needed = 0;
         std::size_t edges = 0;
         for (std::size_t k = 0; k < table_.leaves; ++k) {
@@ -82,7 +84,7 @@ protected:
                 if (same != k) add_ |= bit;
                 else {
                     leaves_[k].edge = static_cast<std::uint8_t>(edges);
-                    edges_[edges++] = gradient_edge(t);
+                    edge[edges++] = gradient_edge(t);
                 }
             }
             if (t.shape() != space) {
@@ -96,7 +98,7 @@ protected:
             if (needed >> k & 1) leaves_[leaves_[k].target].saved = SavedTensor::operand(*operands[k]);
         if (save_result) result_ = SavedTensor::result(result);
         saves_result_ = save_result;
-        set_edges(edges_, edges);
+        set_edges(edge, edges);
     }
     Shape const& space(AnyTensor const& gradient) const { return sum_ ? sum_->space : gradient.shape(); }
     Shape const& leaf_shape(std::size_t k, Shape const& space) const { return broadcast_ >> k & 1 ? shapes_[k] : space; }
@@ -108,8 +110,7 @@ protected:
 
     FormulaTable const& table_;
     TypeInfo const* const* types_;  // of the leaves
-    Leaf* leaves_;
-    Edge* edges_;
+    Leaf* leaves_ = nullptr;
     LeafMask needed_ = 0, broadcast_ = 0, wanted_ = 0, add_ = 0;
     bool saves_result_ = false;
     SavedTensor result_;
@@ -247,10 +248,10 @@ public:
     static constexpr std::size_t leaves = F::leaves;
 
     FormulaNode(F f, AnyTensor const* const* operands, Shape const& space, std::unique_ptr<SumOver> sum, AnyTensor const& result)
-        : FusedNode(FormulaTableOf<F>::table, types.data(), leaf_.data(), edge_.data()), formula_(std::move(f))
+        : FusedNode(FormulaTableOf<F>::table, types.data()), formula_(std::move(f))
     {
         auto const& needs = needs_of(formula_, !sum);
-        connect(operands, needs.of.data(), needs.result, space, result);
+        connect(leaf_.data(), edge_.data(), operands, needs.of.data(), needs.result, space, result);
         sum_ = std::move(sum);
     }
 
