@@ -69,8 +69,8 @@ private:
     /// The next length of at least n that is a power of two, or one times 9/8, 5/4, 3/2 or 15/8.
     static std::size_t smooth_length(std::size_t n)
     {
-        std::size_t const power = std::bit_floor(n);
-        for (std::size_t const eighths : {8, 9, 10, 12, 15})
+        std::size_t const power = std::bit_floor(n), some_eighths[] = {8, 9, 10, 12, 15};
+        for (auto const eighths : some_eighths)
             if (power % 8 == 0 && power / 8 * eighths >= n) return power / 8 * eighths;
         return 2 * power;
     }

@@ -279,9 +279,10 @@ private:
         auto const take = [&](std::size_t radix) { found.push_back(radix), n /= radix; };
         while (n % 32 == 0 || n % 16 == 8) take(8);
         while (n % 4 == 0) take(4);
-        for (std::size_t p = 2; n > 1; ++p) {
-            if (p * p > n) p = n;
-            while (n % p == 0) take(p);
+        std::size_t p = 2;
+        while (n > 1) {
+            if (n % p == 0) take(p);
+            else p = p * p > n ? n : p + 1;
         }
         return found;
     }

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstddef>
+#include <cstdint>
 #include <type_traits>
 #include <utility>
 
@@ -109,8 +110,8 @@ template <class V, class F, int... I>
 #if defined(__clang__) || __GNUC__ >= 12
     return __builtin_shufflevector(a, b, F{}(I)...);
 #else
-    constexpr int n = sizeof...(I);
-    return V{(F{}(I) < n ? a[F{}(I) % n] : b[F{}(I) % n])...};
+    using Index = std::conditional_t<sizeof(a[0]) == 4, std::int32_t, std::int64_t>;
+    return __builtin_shuffle(a, b, Vec<Index, sizeof(V)>{F{}(I)...});
 #endif
 }
 

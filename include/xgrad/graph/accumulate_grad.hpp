@@ -29,13 +29,7 @@ public:
         if (!gradients[0].defined() || !leaf_->requires_grad) return;
         std::lock_guard const lock(mutex_);
         AnyTensor grad(leaf_->grad);
-        leaf_->grad = nullptr;  // so that the sum may be made in place
-        try {
-            accumulate(grad, std::move(gradients[0]));
-        } catch (...) {
-            leaf_->grad = grad.handle();
-            throw;
-        }
+        accumulate(grad, std::move(gradients[0]));
         leaf_->grad = grad.handle();
     }
     std::string name() const override { return "AccumulateGrad"; }

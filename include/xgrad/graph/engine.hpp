@@ -46,7 +46,7 @@ inline void run_backward(std::span<Root> roots, std::span<Capture> captures, boo
     AutoGradMode const mode(create_graph);
     if (roots.size() == 1 && captures.empty() && roots[0].edge.function->num_outputs() == 1 && leads_to_distinct_leaves(*roots[0].edge.function))
         return run_single_node(roots[0], keep_graph);
-    GraphTask(roots, captures, keep_graph).run(roots);
+    GraphTask(captures, keep_graph).run(roots);
 }
 
 }  // namespace xgrad::detail

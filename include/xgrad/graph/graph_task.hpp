@@ -51,11 +51,7 @@ inline void run_tensor_hooks(Node& node, std::span<AnyTensor> gradients)
 
 class GraphTask {
 public:
-    GraphTask(std::span<Root const> roots, std::span<Capture> captures, bool keep_graph) : captures_(captures), keep_graph_(keep_graph)
-    {
-        discover(roots);
-        if (!captures.empty()) mark_needed();
-    }
+    GraphTask(std::span<Capture> captures, bool keep_graph) noexcept : captures_(captures), keep_graph_(keep_graph) {}
     GraphTask(GraphTask const&) = delete;
     GraphTask& operator=(GraphTask const&) = delete;
     ~GraphTask()
@@ -66,6 +62,8 @@ public:
 
     void run(std::span<Root> roots)
     {
+        discover(roots);
+        if (!captures_.empty()) mark_needed();
         for (auto& root : roots) add_gradient(lookup(*root.edge.function), root.edge.input_nr, std::move(root.gradient));
         for (auto const& root : roots)
             if (auto& note = notes_[lookup(*root.edge.function)]; note.pending == 0 && !std::exchange(note.queued, true)) push(lookup(*root.edge.function));

@@ -35,6 +35,9 @@ public:
         return value_.impl().array;
     }
 
+    /// The same where it was checked already.
+    detail::AnyArray const& checked_array() const { return value_.impl().array; }
+
     [[noreturn]] static void fail_released()
     {
         detail::fail<GraphError>(

@@ -36,7 +36,7 @@ template <Scalar T, class E> void assign(Tensor<T> const& t, E const& e, std::st
     for (auto const* leaf : leaves) aside |= leaf->storage == out.storage && (leaf->data != out.data || !(leaf->shape == out.shape) || !leaf->contiguous);
     if constexpr (std::same_as<typename E::scalar, T>) {
         if (aside) copy_elements(out, broadcast_window(record(e).array_of(), out.shape));
-        else run_forward(FormulaOf<E>::make(e), leaves, space, output_operand<T, T>(out));
+        else evaluate_into(output_operand(out, leaf_info<T>), e, leaves, space);
     } else {
         static_assert(letter_rank<letter_of<typename E::scalar>> <= letter_rank<letter_of<T>>, "in-place: the result type can't be cast to the type of the tensor that is changed");
         copy_elements(out, broadcast_window(record(e).array_of(), out.shape));

@@ -87,7 +87,9 @@ protected:
                     edge[edges++] = gradient_edge(t);
                 }
             }
-            if (t.shape() != space) {
+            if (same != k) {
+                broadcast_ |= (broadcast_ >> same & 1) << k;
+            } else if (t.shape() != space) {
                 if (!shapes_) shapes_ = std::make_unique<Shape[]>(table_.leaves);
                 shapes_[k] = t.shape();
                 broadcast_ |= bit;
@@ -95,13 +97,16 @@ protected:
         }
         needed_ = needed;
         for (std::size_t k = 0; k < table_.leaves; ++k)
-            if (needed >> k & 1) leaves_[leaves_[k].target].saved = SavedTensor::operand(*operands[k]);
+            if (needed >> k & 1 && !(kept_ >> leaves_[k].target & 1)) {
+                leaves_[leaves_[k].target].saved = SavedTensor::operand(*operands[k]);
+                kept_ |= LeafMask{1} << leaves_[k].target;
+            }
         if (save_result) result_ = SavedTensor::result(result);
         saves_result_ = save_result;
         set_edges(edge, edges);
     }
     Shape const& space(AnyTensor const& gradient) const { return sum_ ? sum_->space : gradient.shape(); }
-    Shape const& leaf_shape(std::size_t k, Shape const& space) const { return broadcast_ >> k & 1 ? shapes_[k] : space; }
+    Shape const& leaf_shape(std::size_t k, Shape const& space) const { return broadcast_ >> k & 1 ? shapes_[leaves_[k].target] : space; }
     bool is_needed(std::size_t k) const { return needed_ >> k & 1; }
 
     virtual void const* formula_object() const noexcept = 0;
@@ -111,7 +116,7 @@ protected:
     FormulaTable const& table_;
     TypeInfo const* const* types_;  // of the leaves
     Leaf* leaves_ = nullptr;
-    LeafMask needed_ = 0, broadcast_ = 0, wanted_ = 0, add_ = 0;
+    LeafMask needed_ = 0, kept_ = 0, broadcast_ = 0, wanted_ = 0, add_ = 0;
     bool saves_result_ = false;
     SavedTensor result_;
     std::unique_ptr<SumOver> sum_;
@@ -146,8 +151,8 @@ private:
         bool simple = is_direct(seeds, *table_.result, space) || (seeds.numel == 1 && sum_);
         if (saves_result_) simple &= is_direct(result_.array(*this), *table_.result, space);
         for (std::size_t k = 0; k < table_.leaves; ++k) {
-            if (is_needed(k)) simple &= is_direct(leaves_[leaves_[k].target].saved.array(*this), *table_.leaf[k], space);
             simple &= table_.leaf[k]->in_place;
+            if (kept_ >> k & 1) simple &= is_direct(leaves_[k].saved.array(*this), *table_.leaf[k], space);
         }
         return simple;
     }
@@ -161,7 +166,7 @@ private:
         TileRoom splat;
         for (std::size_t k = 0; k < n; ++k) {
             auto const& info = *table_.leaf[k];
-            if (is_needed(k)) at[k] = leaves_[leaves_[k].target].saved.array(*this).data;
+            if (auto const& saved = leaves_[leaves_[k].target].saved; is_needed(k)) at[k] = saved.checked_array().data;
             else at[k] = zero_tile.elements, tiled = true;
             if (!makes_gradient(k)) continue;
             AnyArray a = raw_array(space, info.element);
