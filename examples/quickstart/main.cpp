@@ -1,3 +1,6 @@
+// The first program of the README: a tensor, an expression, its gradient.
+// ctest:
+
 #include <iostream>
 
 #include <xgrad/xgrad.hpp>

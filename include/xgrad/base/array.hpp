@@ -53,20 +53,15 @@ struct AnyArray {
     Strides strides;         // in elements
     bool contiguous = true;  // row-major without gaps
 
+    AnyArray() = default;
+    /// Fresh memory for elements of this many bytes, not initialised.
+    AnyArray(Shape const& s, std::size_t element)
+        : storage(Storage::make(xgrad::numel(s) * element)), data(storage->data()), numel(xgrad::numel(s)), shape(s), strides(row_major(s))
+    {
+    }
+
     bool defined() const noexcept { return static_cast<bool>(storage); }
 };
-
-/// Fresh memory for elements of this many bytes, not initialised.
-inline AnyArray raw_array(Shape shape, std::size_t element)
-{
-    AnyArray a;
-    a.numel = xgrad::numel(shape);
-    a.strides = row_major(shape);
-    a.shape = std::move(shape);
-    a.storage = Storage::make(a.numel * element);
-    a.data = a.storage->data();
-    return a;
-}
 
 /// An array of T: what operations compute on.
 template <Scalar T> struct Array : AnyArray {
@@ -74,8 +69,8 @@ template <Scalar T> struct Array : AnyArray {
 
     Array() = default;
     /// Fresh memory of this shape, not initialised.
-    explicit Array(Shape s) : AnyArray(raw_array(std::move(s), sizeof(T))) {}
-    Array(Shape s, T value) : Array(std::move(s)) { std::uninitialized_fill_n(begin(), numel, value); }
+    explicit Array(Shape const& s) : AnyArray(s, sizeof(T)) {}
+    Array(Shape const& s, T value) : Array(s) { std::uninitialized_fill_n(begin(), numel, value); }
 
     T* begin() const noexcept { return reinterpret_cast<T*>(data); }
     T* end() const noexcept { return begin() + numel; }

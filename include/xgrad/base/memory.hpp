@@ -30,11 +30,27 @@ inline constexpr bool cache_blocks = true;
 
 inline constexpr std::size_t block_alignment = 64;
 
+/// Small blocks come from the system at its own alignment, which costs a Node eight bytes and not up to eighty.
+inline constexpr std::size_t small_block = 1024;
+
+inline void* system_allocate(std::size_t bytes) { return bytes <= small_block ? ::operator new(bytes) : ::operator new(bytes, std::align_val_t{block_alignment}); }
+inline void system_deallocate(void* p, std::size_t bytes) noexcept
+{
+    if (bytes <= small_block) ::operator delete(p);
+    else ::operator delete(p, std::align_val_t{block_alignment});
+}
+
 /// Size classes: multiples of 32 bytes up to 256, then four steps in each doubling.
 struct SizeClass {
     std::size_t index;
     std::size_t bytes;
 
+    static constexpr std::size_t bytes_of(std::size_t index) noexcept
+    {
+        if (index < 8) return (index + 1) * 32;
+        std::size_t const exponent = 8 + (index - 8) / 4;
+        return (std::size_t{1} << exponent) + ((index - 8) % 4 + 1) * (std::size_t{1} << (exponent - 2));
+    }
     static constexpr SizeClass of(std::size_t bytes) noexcept
     {
         if (bytes <= 256) {
@@ -47,6 +63,12 @@ struct SizeClass {
         return {8 + (exponent - 8) * 4 + quarter - 1, (std::size_t{1} << exponent) + quarter * step};
     }
 };
+
+static_assert([] {
+    for (std::size_t n : {1, 32, 33, 256, 257, 320, 321, 1000, 1024, 1025, 5000})
+        if (SizeClass::of(n).bytes < n || SizeClass::bytes_of(SizeClass::of(n).index) != SizeClass::of(n).bytes) return false;
+    return true;
+}());
 
 /// One thread's lists of free blocks.
 class BlockCache {
@@ -70,10 +92,10 @@ public:
     }
     void clear() noexcept
     {
-        for (auto& list : free_)
-            while (Link* const block = list) {
-                list = block->next;
-                ::operator delete(block, std::align_val_t{block_alignment});
+        for (std::size_t i = 0; i < classes; ++i)
+            while (Link* const block = free_[i]) {
+                free_[i] = block->next;
+                system_deallocate(block, SizeClass::bytes_of(i));
             }
         held_ = 0;
     }
@@ -113,14 +135,14 @@ struct BlockCacheOwner {
 
 inline BlockCache* this_thread_cache() noexcept { return block_cache ? block_cache : make_block_cache(); }
 
-/// A block of at least `bytes` bytes, aligned to 64; throws std::bad_alloc.
+/// A block of at least `bytes` bytes, aligned to a cache line if it is larger than one kilobyte; throws std::bad_alloc.
 inline void* allocate(std::size_t bytes)
 {
     auto const c = SizeClass::of(bytes);
     if constexpr (cache_blocks)
         if (BlockCache* const cache = this_thread_cache())
             if (void* const p = cache->take(c)) return p;
-    return ::operator new(cache_blocks ? c.bytes : bytes, std::align_val_t{block_alignment});
+    return system_allocate(cache_blocks ? c.bytes : bytes);
 }
 
 /// Returns a block of allocate(bytes), to the cache of the thread that calls.
@@ -129,7 +151,7 @@ inline void deallocate(void* p, std::size_t bytes) noexcept
     if constexpr (cache_blocks)
         if (BlockCache* const cache = this_thread_cache())
             if (cache->give(p, SizeClass::of(bytes))) return;
-    ::operator delete(p, std::align_val_t{block_alignment});
+    system_deallocate(p, cache_blocks ? SizeClass::of(bytes).bytes : bytes);
 }
 
 /// Gives a class the cache as its allocator.

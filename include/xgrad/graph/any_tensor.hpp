@@ -38,7 +38,10 @@ struct TensorImpl : Cached {
     Ref<TensorImpl> grad;
     std::atomic<AccumulateGrad*> accumulator{nullptr};
 
-    TensorImpl(TypeInfo const& t, AnyArray a) : type(&t), array(std::move(a)) {}
+    TensorImpl(TypeInfo const& t, AnyArray&& a) : type(&t), array(std::move(a)) {}
+    TensorImpl(TypeInfo const& t, AnyArray const& a) : type(&t), array(a) {}
+    /// Fresh memory, not initialised.
+    TensorImpl(TypeInfo const& t, Shape const& shape) : type(&t), array(shape, t.size) {}
     TensorImpl(TensorImpl const&) = delete;
     TensorImpl& operator=(TensorImpl const&) = delete;
     ~TensorImpl();

@@ -146,9 +146,9 @@ inline TileOperand sum_operand(AnyArray const& a, LeafInfo const& info)
 }
 
 /// An array of zeros with elements of this many bytes.
-inline AnyArray zeroed(Shape shape, std::size_t element)
+inline AnyArray zeroed(Shape const& shape, std::size_t element)
 {
-    AnyArray a = raw_array(std::move(shape), element);
+    AnyArray a(shape, element);
     std::memset(a.data, 0, a.numel * element);
     return a;
 }

@@ -131,7 +131,6 @@ private:
     }
 
     bool makes_gradient(std::size_t k) const { return (wanted_ & ~add_) >> k & 1; }
-    AnyTensor made(std::size_t k, AnyArray a) const { return AnyTensor(Ref<TensorImpl>(new TensorImpl(*types_[k], std::move(a)))); }
 
     void apply_fused(AnyTensor const& gradient, std::span<AnyTensor> results)
     {
@@ -165,13 +164,11 @@ private:
         bool tiled = repeats_seed;
         TileRoom splat;
         for (std::size_t k = 0; k < n; ++k) {
-            auto const& info = *table_.leaf[k];
             if (auto const& saved = leaves_[leaves_[k].target].saved; is_needed(k)) at[k] = saved.checked_array().data;
             else at[k] = zero_tile.elements, tiled = true;
             if (!makes_gradient(k)) continue;
-            AnyArray a = raw_array(space, info.element);
-            at[first_gradient + k] = a.data;
-            results[leaves_[k].edge] = made(k, std::move(a));
+            AnyTensor& gradient = results[leaves_[k].edge] = AnyTensor(Ref<TensorImpl>(new TensorImpl(*types_[k], space)));
+            at[first_gradient + k] = gradient.impl().array.data;
         }
         at[seed] = seeds.data;
         if (repeats_seed) {
@@ -204,7 +201,7 @@ private:
             operands[first_gradient + k] = absent_output();
             if (!makes_gradient(k)) continue;
             bool const sums = broadcast_ >> k & 1;
-            gradients[k] = sums ? zeroed(shapes_[k], info.wide_element) : raw_array(space, info.element);
+            gradients[k] = sums ? zeroed(shapes_[k], info.wide_element) : AnyArray(space, info.element);
             operands[first_gradient + k] = sums ? sum_operand(gradients[k], info) : output_operand(gradients[k], info);
         }
         operands[seed] = input_operand(seeds, *table_.result, space);
@@ -215,7 +212,7 @@ private:
         for (std::size_t k = 0; k < n; ++k) {
             if (!makes_gradient(k)) continue;
             if (broadcast_ >> k & 1) table_.leaf[k]->narrow(gradients[k]);
-            results[leaves_[k].edge] = made(k, std::move(gradients[k]));
+            results[leaves_[k].edge] = AnyTensor(Ref<TensorImpl>(new TensorImpl(*types_[k], std::move(gradients[k]))));
         }
     }
 
@@ -312,9 +309,8 @@ template <class E> Tensor<typename E::scalar> record(E const& e)
     AnyArray const* leaves[E::leaves];
     bool const wanted = collect(e, leaves);
     Shape const space = space_of(e, leaves);
-    Array<Y> out(space);
-    evaluate_into(output_operand(out, leaf_info<Y>), e, leaves, space);
-    Tensor<Y> result(std::move(out));
+    auto result = Tensor<Y>::empty(space);
+    evaluate_into(output_operand(result.impl().array, leaf_info<Y>), e, leaves, space);
     if constexpr (Differentiable<Y>)
         if (wanted) attach(result, e, space);
     return result;

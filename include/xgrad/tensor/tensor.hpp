@@ -69,10 +69,10 @@ public:
         requires std::same_as<typename Expression<Op, X...>::scalar, T>
     Tensor(Expression<Op, X...> const& e);
     /// An array of the library's own.
-    explicit Tensor(detail::Array<T> a, GradFlag<T> g = {}) : AnyTensor(detail::Ref<detail::TensorImpl>(new detail::TensorImpl(detail::type_info<T>, std::move(a))))
-    {
-        impl().requires_grad = g.value;
-    }
+    explicit Tensor(detail::Array<T>&& a, GradFlag<T> g = {}) : Tensor(new detail::TensorImpl(detail::type_info<T>, std::move(a)), g) {}
+    explicit Tensor(detail::Array<T> const& a, GradFlag<T> g = {}) : Tensor(new detail::TensorImpl(detail::type_info<T>, a), g) {}
+    /// Fresh memory, not initialised.
+    static Tensor empty(Shape const& shape) { return Tensor(new detail::TensorImpl(detail::type_info<T>, shape), {}); }
     explicit Tensor(detail::Ref<detail::TensorImpl> impl) noexcept : AnyTensor(std::move(impl)) {}
 
     /// The value of a tensor with one element.
@@ -169,6 +169,8 @@ public:
     detail::Array<T> const& array_of() const { return detail::as<T>(impl().array); }
 
 private:
+    Tensor(detail::TensorImpl* impl, GradFlag<T> g) : AnyTensor(detail::Ref<detail::TensorImpl>(impl)) { impl->requires_grad = g.value; }
+
     template <class D> static auto xt_dims(D const& d) { return xt::dynamic_shape<typename D::value_type>(d.begin(), d.end()); }
     /// Elements from the first to the last, gaps included.
     static std::size_t extent(detail::Array<T> const& a)
