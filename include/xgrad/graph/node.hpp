@@ -68,6 +68,8 @@ protected:
     Node() noexcept : Node(++detail::next_sequence) {}
     /// Called when nobody owns the Node any more.
     virtual void end() noexcept { destroy_later(this); }
+    /// Destroys the Node and frees its memory.
+    virtual void dispose() noexcept { delete this; }
     /// The derived Node holds its edges; this tells where.
     void set_edges(Edge* edges, std::size_t count) noexcept
     {
@@ -132,7 +134,7 @@ inline void Node::destroy_later(Node* node) noexcept
     queue.running = true;
     while (Node* const next = queue.first) {
         queue.first = reinterpret_cast<Node*>(next->edges_);
-        delete next;
+        next->dispose();
     }
     queue.running = false;
 }

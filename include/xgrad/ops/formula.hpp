@@ -279,22 +279,29 @@ template <class Op, class... X> bool wants_saved_result(Expression<Op, X...> con
     return all == uses_result;
 }
 
+/// The same without the number of leaves.
+struct NeedsView {
+    LeafMask const* of;
+    bool result;
+};
+
 /// The needs of formula F, found once. `result_exists` is false under a fused reduction.
-template <class F> Needs<F::leaves> const& needs_of(F const& f, bool result_exists)
+template <class F> NeedsView needs_of(F const& f, bool result_exists)
 {
-    auto const find = [&f](bool with_result) {
-        Needs<F::leaves> needs;
-        needs.result = with_result && wants_saved_result(f);
-        add_needs<0>(f, 0, needs, needs.result);
-        return needs;
-    };
-    static Needs<F::leaves> const with = find(true), without = find(false);
-    return result_exists ? with : without;
-}
-template <class T> Needs<1> const& needs_of(Slot<T> const&, bool)
-{
-    static constexpr Needs<1> none{};
-    return none;
+    if constexpr (requires { typename F::operation; }) {
+        auto const find = [&f](bool with_result) {
+            Needs<F::leaves> needs;
+            needs.result = with_result && wants_saved_result(f);
+            add_needs<0>(f, 0, needs, needs.result);
+            return needs;
+        };
+        static Needs<F::leaves> const with = find(true), without = find(false);
+        auto const& needs = result_exists ? with : without;
+        return {needs.of.data(), needs.result};
+    } else {
+        static constexpr LeafMask none[1] = {};
+        return {none, false};
+    }
 }
 
 }  // namespace xgrad::detail

@@ -90,7 +90,8 @@ struct LeafInfo {
     bool in_place;  // elements are what a tile holds
     bool differentiable;
     MoveRun stage, collect, add;
-    void (*narrow)(AnyArray& sums);  // elements of a wide sum become elements of T
+    void (*narrow)(AnyArray& sums);                       // elements of a wide sum become elements of T
+    void (*scale)(AnyArray const& sums, double factor);  // of a wide sum
 };
 
 template <class W, class T> void narrow(AnyArray& sums)
@@ -103,8 +104,10 @@ template <class W, class T> void narrow(AnyArray& sums)
     }
 }
 
+template <class W> void scale(AnyArray const& sums, double factor) { scale_elements(as<W>(sums), factor); }
+
 template <class T, class E = T>
-inline constexpr LeafInfo leaf_info{sizeof(T), sizeof(E), sizeof(wide<E>), std::same_as<T, E>, Differentiable<T>, &stage_run<T, E>, &collect_run<T, E>, &add_run<wide<E>, E>, &narrow<wide<E>, T>};
+inline constexpr LeafInfo leaf_info{sizeof(T), sizeof(E), sizeof(wide<E>), std::same_as<T, E>, Differentiable<T>, &stage_run<T, E>, &collect_run<T, E>, &add_run<wide<E>, E>, &narrow<wide<E>, T>, &scale<wide<E>>};
 
 inline TileOperand input_operand(AnyArray const& a, LeafInfo const& info, Shape const& space)
 {

@@ -28,15 +28,17 @@ template <Scalar T, class E> void assign(Tensor<T> const& t, E const& e, std::st
 {
     Array<T> const& out = t.array_of();
     NoGradGuard const off;
-    AnyArray const* leaves[E::leaves];
-    collect(e, leaves);
-    Shape const space = space_of(e, leaves);
-    if (!broadcasts_to(space, out.shape)) fail<ShapeError>(operation, ": output with shape ", out.shape, " doesn't match the broadcast shape ", space);
-    bool aside = !(space == out.shape) || !out.contiguous;
-    for (auto const* leaf : leaves) aside |= leaf->storage == out.storage && (leaf->data != out.data || !(leaf->shape == out.shape) || !leaf->contiguous);
+    TakenApart<E> const apart(e);
+    Gathered const in(apart.table, apart.operands);
+    if (!broadcasts_to(in.space, out.shape)) fail<ShapeError>(operation, ": output with shape ", out.shape, " doesn't match the broadcast shape ", in.space);
+    bool aside = !(in.space == out.shape) || !out.contiguous;
+    for (std::size_t k = 0; k < E::leaves; ++k) {
+        AnyArray const& leaf = *in.arrays[k];
+        aside |= leaf.storage == out.storage && (leaf.data != out.data || !(leaf.shape == out.shape) || !leaf.contiguous);
+    }
     if constexpr (std::same_as<typename E::scalar, T>) {
         if (aside) copy_elements(out, broadcast_window(record(e).array_of(), out.shape));
-        else evaluate_into(output_operand(out, leaf_info<T>), e, leaves, space);
+        else run_forward(apart.table.kernels, &apart.formula, in.arrays, in.space, output_operand(out, leaf_info<T>));
     } else {
         static_assert(letter_rank<letter_of<typename E::scalar>> <= letter_rank<letter_of<T>>, "in-place: the result type can't be cast to the type of the tensor that is changed");
         copy_elements(out, broadcast_window(record(e).array_of(), out.shape));

@@ -3,8 +3,6 @@
 // higher derivatives need no rule of their own, and the set of Node types that the compiler meets stays finite.
 #pragma once
 
-#include <optional>
-
 #include <xgrad/ops/shaping.hpp>
 #include <xgrad/tensor/arraywise.hpp>
 
@@ -51,33 +49,39 @@ namespace detail {
 /// The values at the vertices of a formula as Traced tensors, each computed when a rule first asks for it.
 template <class X, class P> struct Replay;
 template <class T, class P> struct Replay<Slot<T>, P> {
-    AnyTensor leaf;
-    Traced<T> value() { return {leaf.as<T>()}; }
+    AnyTensor const* leaf = nullptr;
+    Traced<T> value() { return {leaf->as<T>()}; }
 };
 template <class N, class P> struct Replay<Constant<N>, P> {
-    N number;
+    N number{};
     auto value() { return traced(traced_operand<P>(number)); }
 };
+template <class Indices, class P, class... X> struct ReplayPack;
+template <std::size_t... I, class P, class... X> struct ReplayPack<std::index_sequence<I...>, P, X...> : OperandAt<I, Replay<X, P>>... {};
 template <class Op, class... X, class P> struct Replay<Expression<Op, X...>, P> {
-    using E = Expression<Op, X...>;
-    E const& e;
-    std::tuple<Replay<X, P>...> x;
-    std::optional<Traced<typename E::scalar>> y;
+    using Y = typename Expression<Op, X...>::scalar;
+    Expression<Op, X...> const* e = nullptr;
+    ReplayPack<std::index_sequence_for<X...>, P, X...> x;
+    AnyTensor y = {};
 
-    [[gnu::cold]] auto value()
+    [[gnu::cold]] Traced<Y> value()
     {
-        if (!y) y = std::apply([&](auto&... child) { return express(e.op, child.value()...); }, x);
-        return *y;
+        if (!y.defined()) compute(std::index_sequence_for<X...>{});
+        return {y.as<Y>()};
     }
+
+private:
+    template <std::size_t... I> void compute(std::index_sequence<I...>) { y = express(e->op, get<I>(x).value()...).tensor; }
 };
 
-template <std::size_t At, class P, class T> auto replay(Slot<T> const&, AnyTensor const* leaves) { return Replay<Slot<T>, P>{leaves[At]}; }
-template <std::size_t At, class P, class N> auto replay(Constant<N> const& c, AnyTensor const*) { return Replay<Constant<N>, P>{c.value}; }
-template <std::size_t At, class P, class Op, class... X> auto replay(Expression<Op, X...> const& e, AnyTensor const* leaves)
+template <std::size_t At, class P, class T> void prepare(Slot<T> const&, AnyTensor const* leaves, Replay<Slot<T>, P>& r) { r.leaf = leaves + At; }
+template <std::size_t At, class P, class N> void prepare(Constant<N> const& c, AnyTensor const*, Replay<Constant<N>, P>& r) { r.number = c.value; }
+template <std::size_t At, class P, class Op, class... X> void prepare(Expression<Op, X...> const& e, AnyTensor const* leaves, Replay<Expression<Op, X...>, P>& r)
 {
-    return [&]<std::size_t... I>(std::index_sequence<I...>) {
+    r.e = &e;
+    [&]<std::size_t... I>(std::index_sequence<I...>) {
         constexpr auto first = first_leaves<X...>();
-        return Replay<Expression<Op, X...>, P>{e, {replay<At + first[I], P>(get<I>(e.x), leaves)...}, {}};
+        (prepare<At + first[I], P>(get<I>(e.x), leaves, get<I>(r.x)), ...);
     }(std::index_sequence_for<X...>{});
 }
 
@@ -116,35 +120,37 @@ template <std::size_t At, class P, class Op, class... X, class G, class Sink>
             };
             auto const d = [&]<std::size_t... J>(std::index_sequence<J...>) {
                 return pull(g, e.op.partial(argument, only_if(std::type_identity<typename E::letter>{}, uses_result, replayed),
-                                                      only_if(std::type_identity<typename ArgumentOf<J, typename E::signature>::type>{}, uses_argument(J), std::get<J>(replayed.x))...));
+                                                      only_if(std::type_identity<typename ArgumentOf<J, typename E::signature>::type>{}, uses_argument(J), get<J>(replayed.x))...));
             }(std::index_sequence_for<X...>{});
             if constexpr (is_complex<typename decltype(d)::scalar> && !std::same_as<typename Xi::letter, C>)
-                send_traced<At + first[I], P>(get<I>(e.x), std::get<I>(replayed.x), real(d), wanted, sink);
-            else send_traced<At + first[I], P>(get<I>(e.x), std::get<I>(replayed.x), d, wanted, sink);
+                send_traced<At + first[I], P>(get<I>(e.x), get<I>(replayed.x), real(d), wanted, sink);
+            else send_traced<At + first[I], P>(get<I>(e.x), get<I>(replayed.x), d, wanted, sink);
         }
     };
     [&]<std::size_t... I>(std::index_sequence<I...>) { (to_operand(wrt<I>{}), ...); }(std::index_sequence_for<X...>{});
 }
 
-template <class F> [[gnu::cold]] void FormulaNode<F>::apply_traced(AnyTensor const& gradient, std::span<AnyTensor> results)
+/// The backward pass of a FusedNode, recorded.
+template <class F> [[gnu::cold]] void traced_pass(FusedNode& node, AnyTensor const& gradient, std::span<AnyTensor> results)
 {
     using P = compute_precision<F>;
-    Shape const& space = this->space(gradient);
-    AnyTensor leaf[leaves];
-    each_leaf<0, F>([&]<class T, std::size_t K>() {
-        leaf[K] = is_needed(K) ? leaves_[leaves_[K].target].saved.unpack(*this) : AnyTensor(shape_only<T>(leaf_shape(K, space)));
-    });
+    using Y = typename F::scalar;
+    F const& formula = *static_cast<F const*>(node.formula_object());
+    Shape const& space = node.space(gradient);
+    AnyTensor leaf[F::leaves];
+    each_leaf<0, F>([&]<class T, std::size_t K>() { leaf[K] = node.is_needed(K) ? node.unpack_leaf(K) : AnyTensor(shape_only<T>(node.leaf_shape(K, space))); });
     Tensor<Y> g = gradient.as<Y>();
-    if (sum_) {
-        if (sum_->scale != 1) g = gradient.impl().type->scaled(g, sum_->scale).template as<Y>();
-        g = broadcast_to(reshape(g, Axes(reduced_shape(space, sum_->axes, true))), space);
+    if (auto const* const sum = node.sum()) {
+        if (sum->scale != 1) g = gradient.impl().type->scaled(g, sum->scale).template as<Y>();
+        g = broadcast_to(reshape(g, Axes(reduced_shape(space, sum->axes, true))), space);
     }
-    auto replayed = replay<0, P>(formula_, leaf);
+    Replay<F, P> replayed;
+    prepare<0, P>(formula, leaf, replayed);
     if constexpr (requires { replayed.y; })
-        if (saves_result_) replayed.y = Traced<Y>{result_.unpack(*this).template as<Y>()};
-    send_traced<0, P>(formula_, replayed, Traced<Y>{g}, wanted_, [&]<class T>(std::size_t k, Tensor<T> const& part) {
-        auto& sum = results[leaves_[leaves_[k].target].edge];
-        auto const reduced = sum_to(part, leaf_shape(k, space));
+        if (node.saves_result()) replayed.y = node.unpack_result();
+    send_traced<0, P>(formula, replayed, Traced<Y>{g}, node.wanted(), [&]<class T>(std::size_t k, Tensor<T> const& part) {
+        auto& sum = results[node.edge_of(k)];
+        auto const reduced = sum_to(part, node.leaf_shape(k, space));
         sum = sum.defined() ? sum.impl().type->add(sum, reduced) : AnyTensor(reduced);
     });
 }

@@ -1,0 +1,296 @@
+// FusedNode: one recorded pass over an elementwise formula. It is compiled once for all formulas; what differs stands in a
+// table of function pointers, and the formula, its operands and its edges lie behind the Node in the same block.
+#pragma once
+
+#include <xgrad/graph/accumulate_grad.hpp>
+#include <xgrad/graph/saved_tensor.hpp>
+#include <xgrad/ops/move.hpp>
+
+namespace xgrad::detail {
+
+class FusedNode;
+
+/// What recording needs to know of a formula beside its kernels.
+struct RecordTable {
+    FormulaTable const& kernels;
+    LeafInfo const& result;  // as the forward kernel writes it
+    TypeInfo const& result_type;
+    TypeInfo const* const* leaf_types;
+    std::size_t formula_bytes;
+    // The rest only for formulas that can have gradients.
+    void (*copy)(void* to, void const* from) = nullptr;
+    void (*destroy)(void* formula) noexcept = nullptr;
+    NeedsView (*needs)(void const* formula, bool result_exists) = nullptr;
+    /// The gradients out of recorded operations, so that they can be differentiated; see traced.hpp.
+    void (*traced)(FusedNode& node, AnyTensor const& gradient, std::span<AnyTensor> results) = nullptr;
+};
+
+/// A sum over axes, times a factor, of a formula's values.
+struct SumOver : Cached {
+    Axes axes;
+    double scale = 1;
+    Shape space;  // the formula's index space
+
+    SumOver(Axes a, double s, Shape of) : axes(std::move(a)), scale(s), space(std::move(of)) {}
+};
+
+class FusedNode final : public Node {
+public:
+    static Ref<Node> make(RecordTable const& table, void const* formula, AnyTensor const* const* operands, Shape const& space, std::unique_ptr<SumOver> sum,
+                          AnyTensor const& result)
+    {
+        auto const bytes = block_bytes(table);
+        void* const block = allocate(bytes);
+        try {
+            return Ref<Node>(::new (block) FusedNode(table, formula, operands, space, std::move(sum), result));
+        } catch (...) {
+            deallocate(block, bytes);
+            throw;
+        }
+    }
+
+    void apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) override
+    {
+        if (grad_mode && would_record(gradients[0])) table_.traced(*this, gradients[0], results);
+        else apply_fused(gradients[0], results);
+    }
+    std::string name() const override
+    {
+        auto const root = table_.kernels.vertices->name;
+        return std::string(sum_ ? sum_name() : root.empty() ? "Alias" : root) + "Backward";
+    }
+    std::string formula() const override
+    {
+        auto const* first = table_.kernels.vertices;
+        std::size_t tensors = 0;
+        auto const inner = formula_text(first, tensors);
+        return sum_ ? std::string(sum_name()) + "(" + inner + ")" : inner;
+    }
+    void release_saved() noexcept override
+    {
+        for (auto& leaf : leaves()) leaf.saved.release();
+        result_.release();
+    }
+
+    // What the traced pass asks.
+    void const* formula_object() const noexcept { return block() + formula_at(table_.kernels.leaves); }
+    SumOver const* sum() const noexcept { return sum_.get(); }
+    Shape const& space(AnyTensor const& gradient) const { return sum_ ? sum_->space : gradient.shape(); }
+    Shape const& leaf_shape(std::size_t k, Shape const& space) const { return broadcast_ >> k & 1 ? shapes_[leaf(k).target] : space; }
+    bool is_needed(std::size_t k) const { return needed_ >> k & 1; }
+    AnyTensor unpack_leaf(std::size_t k) { return leaf(leaf(k).target).saved.unpack(*this); }
+    bool saves_result() const noexcept { return saves_result_; }
+    AnyTensor unpack_result() { return result_.unpack(*this); }
+    LeafMask wanted() const noexcept { return wanted_; }
+    std::size_t edge_of(std::size_t k) const { return leaf(leaf(k).target).edge; }
+
+private:
+    /// Operands as the Node keeps them; one tensor at several places of the formula is kept, and gets its gradient, once.
+    struct Leaf {
+        SavedTensor saved;
+        std::uint8_t target = 0;  // the first leaf that is the same tensor
+        std::uint8_t edge = 0;
+    };
+
+    // The block: the Node, its leaves, its edges, its formula.
+    static constexpr std::size_t leaves_at() { return (sizeof(FusedNode) + alignof(Leaf) - 1) / alignof(Leaf) * alignof(Leaf); }
+    static constexpr std::size_t edges_at(std::size_t n) { return leaves_at() + n * sizeof(Leaf); }
+    static constexpr std::size_t formula_at(std::size_t n) { return (edges_at(n) + n * sizeof(Edge) + 15) / 16 * 16; }
+    static std::size_t block_bytes(RecordTable const& table) { return formula_at(table.kernels.leaves) + table.formula_bytes; }
+    std::byte* block() noexcept { return reinterpret_cast<std::byte*>(this); }
+    std::byte const* block() const noexcept { return reinterpret_cast<std::byte const*>(this); }
+    std::span<Leaf> leaves() noexcept { return {reinterpret_cast<Leaf*>(block() + leaves_at()), table_.kernels.leaves}; }
+    Leaf& leaf(std::size_t k) noexcept { return leaves()[k]; }
+    Leaf const& leaf(std::size_t k) const noexcept { return reinterpret_cast<Leaf const*>(block() + leaves_at())[k]; }
+    Edge* edges() noexcept { return reinterpret_cast<Edge*>(block() + edges_at(table_.kernels.leaves)); }
+
+    FusedNode(RecordTable const& table, void const* formula, AnyTensor const* const* operands, Shape const& space, std::unique_ptr<SumOver> sum, AnyTensor const& result)
+        : table_(table), sum_(std::move(sum))
+    {
+        std::size_t const n = table.kernels.leaves;
+        table.copy(block() + formula_at(n), formula);
+        std::uninitialized_value_construct_n(leaves().data(), n);
+        std::uninitialized_value_construct_n(edges(), n);
+        connect(operands, table.needs(formula, !sum_), space, result);
+    }
+    ~FusedNode() override
+    {
+        std::size_t const n = table_.kernels.leaves;
+        std::destroy_n(edges(), n);
+        std::destroy_n(leaves().data(), n);
+        table_.destroy(block() + formula_at(n));
+    }
+    void dispose() noexcept override
+    {
+        auto const bytes = block_bytes(table_);
+        this->~FusedNode();
+        deallocate(this, bytes);
+    }
+
+    /// Connects the Node to its operands, and saves what the gradients of those that want one will look at.
+    void connect(AnyTensor const* const* operands, NeedsView needs, Shape const& space, AnyTensor const& result)
+    {
+        std::size_t const n = table_.kernels.leaves;
+        std::size_t edge_count = 0;
+        for (std::size_t k = 0; k < n; ++k) {
+            AnyTensor const& t = *operands[k];
+            std::size_t same = 0;
+            while (!operands[same]->is_same(t)) ++same;
+            leaf(k).target = static_cast<std::uint8_t>(same);
+            LeafMask const bit = LeafMask{1} << k;
+            if (table_.kernels.leaf[k]->differentiable && t.requires_grad()) {
+                wanted_ |= bit;
+                needed_ |= needs.of[k];
+                if (same != k) add_ |= bit;
+                else {
+                    leaf(k).edge = static_cast<std::uint8_t>(edge_count);
+                    edges()[edge_count++] = gradient_edge(t);
+                }
+            }
+            if (same != k) broadcast_ |= (broadcast_ >> same & 1) << k;
+            else if (t.shape() != space) {
+                if (!shapes_) shapes_ = std::make_unique<Shape[]>(n);
+                shapes_[k] = t.shape();
+                broadcast_ |= bit;
+            }
+        }
+        for (std::size_t k = 0; k < n; ++k) {
+            auto const target = leaf(k).target;
+            if (!(needed_ >> k & 1) || kept_ >> target & 1) continue;
+            leaf(target).saved = SavedTensor::operand(*operands[k]);
+            kept_ |= LeafMask{1} << target;
+        }
+        saves_result_ = needs.result;
+        if (saves_result_) result_ = SavedTensor::result(result);
+        set_edges(edges(), edge_count);
+    }
+
+    std::string_view sum_name() const { return sum_->scale == 1 ? "Sum" : "Mean"; }
+
+    bool would_record(AnyTensor const& gradient)
+    {
+        bool any = gradient.requires_grad() || saves_result_;
+        for (auto const& leaf : leaves()) any |= leaf.saved.requires_grad();
+        return any;
+    }
+
+    bool makes_gradient(std::size_t k) const { return (wanted_ & ~add_) >> k & 1; }
+
+    void apply_fused(AnyTensor const& gradient, std::span<AnyTensor> results)
+    {
+        Shape const& space = this->space(gradient);
+        AnyArray spread_seeds;
+        if (sum_) spread_seeds = spread(gradient, space);
+        AnyArray const& seeds = sum_ ? spread_seeds : gradient.impl().array;
+        BackwardPlan plan{wanted_, add_, saves_result_, {}};
+        for (std::size_t k = 0; k < table_.kernels.leaves; ++k) plan.target[k] = leaf(k).target;
+        if (broadcast_ == 0 && is_simple(seeds, space)) apply_direct(plan, seeds, space, results);
+        else apply_tiled(plan, seeds, space, results);
+    }
+
+    /// True where all that is read lies in order; the gradient of a sum may be one number.
+    bool is_simple(AnyArray const& seeds, Shape const& space) const
+    {
+        bool simple = is_direct(seeds, *table_.kernels.result, space) || (seeds.numel == 1 && sum_);
+        if (saves_result_) simple &= is_direct(result_.array(*this), *table_.kernels.result, space);
+        for (std::size_t k = 0; k < table_.kernels.leaves; ++k) {
+            simple &= table_.kernels.leaf[k]->in_place;
+            if (kept_ >> k & 1) simple &= is_direct(leaf(k).saved.array(*this), *table_.kernels.leaf[k], space);
+        }
+        return simple;
+    }
+
+    void apply_direct(BackwardPlan const& plan, AnyArray const& seeds, Shape const& space, std::span<AnyTensor> results)
+    {
+        std::size_t const n = table_.kernels.leaves, count = numel(space), seed = n, result = n + 1, first_gradient = n + 2;
+        LocalArray<std::byte*, 14> at(first_gradient + n);
+        std::size_t const repeats_seed = !is_direct(seeds, *table_.kernels.result, space);
+        bool tiled = repeats_seed;
+        TileRoom splat;
+        for (std::size_t k = 0; k < n; ++k) {
+            if (auto const& saved = leaf(leaf(k).target).saved; is_needed(k)) at[k] = saved.checked_array().data;
+            else at[k] = zero_tile.elements, tiled = true;
+            if (!makes_gradient(k)) continue;
+            AnyTensor& gradient = results[leaf(k).edge] = AnyTensor(Ref<TensorImpl>(new TensorImpl(*table_.leaf_types[k], space)));
+            at[first_gradient + k] = gradient.impl().array.data;
+        }
+        at[seed] = seeds.data;
+        if (repeats_seed) {
+            at[seed] = splat.elements;
+            table_.kernels.result->stage(splat.elements, seeds.data, 0, std::min(count, tile_size));
+        }
+        if (saves_result_) at[result] = result_.array(*this).data;
+        std::size_t const chunk = tiled ? tile_size : count;
+        for (std::size_t i = 0; i < count; i += chunk) {
+            std::size_t const elements = std::min(chunk, count - i);
+            table_.kernels.backward(formula_object(), plan, reinterpret_cast<void* const*>(at.data()), elements);
+            for (std::size_t k = 0; k < n; ++k) {
+                auto const bytes = elements * table_.kernels.leaf[k]->element;
+                if (is_needed(k)) at[k] += bytes;
+                if (makes_gradient(k)) at[first_gradient + k] += bytes;
+            }
+            if (!repeats_seed) at[seed] += elements * table_.kernels.result->element;
+            if (saves_result_) at[result] += elements * table_.kernels.result->element;
+        }
+    }
+
+    void apply_tiled(BackwardPlan const& plan, AnyArray const& seeds, Shape const& space, std::span<AnyTensor> results)
+    {
+        std::size_t const n = table_.kernels.leaves, seed = n, result = n + 1, first_gradient = n + 2;
+        LocalArray<TileOperand, 14> operands(first_gradient + n);
+        LocalArray<AnyArray, 6> gradients(n);
+        for (std::size_t k = 0; k < n; ++k) {
+            auto const& info = *table_.kernels.leaf[k];
+            operands[k] = is_needed(k) ? input_operand(leaf(leaf(k).target).saved.array(*this), info, space) : absent_input(info.tile_element);
+            operands[first_gradient + k] = absent_output();
+            if (!makes_gradient(k)) continue;
+            bool const sums = broadcast_ >> k & 1;
+            gradients[k] = sums ? zeroed(shapes_[k], info.wide_element) : AnyArray(space, info.element);
+            operands[first_gradient + k] = sums ? sum_operand(gradients[k], info) : output_operand(gradients[k], info);
+        }
+        operands[seed] = input_operand(seeds, *table_.kernels.result, space);
+        operands[result] = saves_result_ ? input_operand(result_.array(*this), *table_.kernels.result, space) : absent_output();
+
+        auto body = [&](void* const* at, std::size_t count) { table_.kernels.backward(formula_object(), plan, at, count); };
+        TileLoop(space, operands.data(), first_gradient + n).run(tile_body(body));
+        for (std::size_t k = 0; k < n; ++k) {
+            if (!makes_gradient(k)) continue;
+            if (broadcast_ >> k & 1) table_.kernels.leaf[k]->narrow(gradients[k]);
+            results[leaf(k).edge] = AnyTensor(Ref<TensorImpl>(new TensorImpl(*table_.leaf_types[k], std::move(gradients[k]))));
+        }
+    }
+
+    /// The gradient of a sum as that of each summand: a window that repeats it.
+    AnyArray spread(AnyTensor const& gradient, Shape const& space) const
+    {
+        AnyArray g = sum_->scale == 1 ? gradient.impl().array : gradient.impl().type->scaled(gradient, sum_->scale).impl().array;
+        if (g.numel == 1) {
+            g.shape = {};
+            g.strides = {};
+            return g;
+        }
+        auto const kept = reduced_shape(space, sum_->axes, true);
+        Strides strides(space.size(), 0);
+        bool const keepdims = g.shape.size() == space.size();
+        for (std::size_t d = 0, at = 0, axis = 0; d < space.size(); ++d) {
+            bool const summed = axis < sum_->axes.size() && static_cast<std::size_t>(sum_->axes[axis]) == d;
+            axis += summed;
+            if (!summed && space[d] != 1) strides[d] = g.strides[at];
+            at += !summed || keepdims;
+        }
+        g.shape = space;
+        g.strides = std::move(strides);
+        g.numel = numel(space);
+        g.contiguous = is_row_major(g.shape, g.strides);
+        return g;
+    }
+
+    RecordTable const& table_;
+    LeafMask needed_ = 0, kept_ = 0, broadcast_ = 0, wanted_ = 0, add_ = 0;
+    bool saves_result_ = false;
+    SavedTensor result_;
+    std::unique_ptr<SumOver> sum_;
+    std::unique_ptr<Shape[]> shapes_;  // of the leaves that were broadcast
+};
+
+}  // namespace xgrad::detail
