@@ -24,6 +24,25 @@
 #    define XGRAD_USE_BLAS 0
 #endif
 
+// Sanitizers see through neither the buffer cache nor plain reference counts, so both step aside for them.
+#if defined(__SANITIZE_ADDRESS__)
+#    define XGRAD_ADDRESS_SANITIZER 1
+#elif defined(__SANITIZE_THREAD__)
+#    define XGRAD_THREAD_SANITIZER 1
+#elif defined(__has_feature)
+#    if __has_feature(address_sanitizer)
+#        define XGRAD_ADDRESS_SANITIZER 1
+#    elif __has_feature(thread_sanitizer)
+#        define XGRAD_THREAD_SANITIZER 1
+#    endif
+#endif
+#ifndef XGRAD_ADDRESS_SANITIZER
+#    define XGRAD_ADDRESS_SANITIZER 0
+#endif
+#ifndef XGRAD_THREAD_SANITIZER
+#    define XGRAD_THREAD_SANITIZER 0
+#endif
+
 // A kernel is one chain of tiny functions per element: it is only fast if all of them are inlined.
 #define XGRAD_INLINE [[gnu::always_inline]] inline
 #define XGRAD_LAMBDA_INLINE __attribute__((always_inline))

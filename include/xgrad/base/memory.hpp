@@ -12,21 +12,13 @@
 #include <span>
 #include <vector>
 
+#include <xgrad/base/config.hpp>
+
 namespace xgrad {
 
 namespace detail {
 
-#if defined(__SANITIZE_ADDRESS__)
-inline constexpr bool cache_blocks = false;
-#elif defined(__has_feature)
-#    if __has_feature(address_sanitizer)
-inline constexpr bool cache_blocks = false;
-#    else
-inline constexpr bool cache_blocks = true;
-#    endif
-#else
-inline constexpr bool cache_blocks = true;
-#endif
+inline constexpr bool cache_blocks = !XGRAD_ADDRESS_SANITIZER;
 
 inline constexpr std::size_t block_alignment = 64;
 

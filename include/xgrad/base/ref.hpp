@@ -8,12 +8,14 @@
 #    include <sys/single_threaded.h>
 #endif
 
+#include <xgrad/base/config.hpp>
+
 namespace xgrad::detail {
 
 /// True while no second thread was ever started: counts need no atomic read-modify-write then.
 inline bool single_threaded() noexcept
 {
-#if __has_include(<sys/single_threaded.h>) && !defined(__SANITIZE_THREAD__)
+#if __has_include(<sys/single_threaded.h>) && !XGRAD_THREAD_SANITIZER
     return __libc_single_threaded;
 #else
     return false;

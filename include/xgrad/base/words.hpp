@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cmath>
+#include <limits>
 #include <numbers>
 
 #include <xgrad/base/simd.hpp>
@@ -58,15 +59,29 @@ template <class P> XGRAD_INLINE RealPack<P> sinh(RealPack<P> x) { using std::sin
 template <class P> XGRAD_INLINE RealPack<P> cosh(RealPack<P> x) { using std::cosh; return RealPack<P>::from(cosh(x.v)); }
 template <class P> XGRAD_INLINE RealPack<P> tanh(RealPack<P> x) { using std::tanh; return RealPack<P>::from(tanh(x.v)); }
 template <class P> XGRAD_INLINE RealPack<P> asinh(RealPack<P> x) { using std::asinh; return RealPack<P>::from(asinh(x.v)); }
-template <class P> XGRAD_INLINE RealPack<P> acosh(RealPack<P> x) { using std::acosh; return RealPack<P>::from(acosh(x.v)); }
+template <class P> XGRAD_INLINE RealPack<P> acosh(RealPack<P> x)
+{
+    using std::acosh;  // xsimd's is -infinity far below 1
+    return where(x < 1, RealPack<P>(std::numeric_limits<P>::quiet_NaN()), RealPack<P>::from(acosh(x.v)));
+}
 template <class P> XGRAD_INLINE RealPack<P> atanh(RealPack<P> x) { using std::atanh; return RealPack<P>::from(atanh(x.v)); }
 template <class P> XGRAD_INLINE RealPack<P> abs(RealPack<P> x) { using std::abs; return RealPack<P>::from(abs(x.v)); }
 template <class P> XGRAD_INLINE RealPack<P> floor(RealPack<P> x) { using std::floor; return RealPack<P>::from(floor(x.v)); }
-template <class P> XGRAD_INLINE RealPack<P> atan2(RealPack<P> y, RealPack<P> x) { using std::atan2; return RealPack<P>::from(atan2(y.v, x.v)); }
+template <class P> XGRAD_INLINE RealPack<P> atan2(RealPack<P> y, RealPack<P> x)
+{
+    using std::atan2, std::copysign;
+    if constexpr (RealPack<P>::width > 1) {  // xsimd divides 0 by 0 and infinity by infinity
+        auto const sign = [](RealPack<P> v) XGRAD_LAMBDA_INLINE { return RealPack<P>::from(copysign(RealPack<P>(1).v, v.v)); };
+        auto const infinite = abs(y) == HUGE_VAL && abs(x) == HUGE_VAL;
+        x = where(infinite || (y == 0 && x == 0), sign(x), x);
+        y = where(infinite, sign(y), y);
+    }
+    return RealPack<P>::from(atan2(y.v, x.v));
+}
 /// Number by number: xsimd's is off by tens of units in the last place and wrong at 0 and infinity.
 template <class P> XGRAD_INLINE RealPack<P> pow(RealPack<P> x, RealPack<P> p) { return detail::each([](P a, P b) { return std::pow(a, b); }, x, p); }
 
-template <class P> XGRAD_INLINE MaskPack<P> isnan(RealPack<P> x) { return x != x; }
+template <class P> XGRAD_INLINE MaskPack<P> isnan(RealPack<P> x) { return !(x == x); }
 template <class P> XGRAD_INLINE RealPack<P> sgn(RealPack<P> x)
 {
     return where(x > 0, RealPack<P>(1), where(x < 0, RealPack<P>(-1), where(x == 0, RealPack<P>(0), x)));

@@ -19,8 +19,15 @@ struct Abs2 : Elementwise<Z(Z), R(R), R(C)> {
 };
 template <Operand X> auto abs2(X const& x) { return express(Abs2{}, x); }
 
-/// Direction x/|x|, 0 at 0; flat on the real line, and neither holomorphic nor real on the complex plane.
-struct Sgn : Elementwise<Z(Z), R(R), C(C)> {
+/// Sign of a real number: -1, 0 or 1.
+struct Sign : Elementwise<Z(Z), R(R)> {
+    auto value(auto x) const { return sgn(x); }
+    auto partial(wrt<0>, auto, auto) const { return nothing; }
+};
+template <Operand X> auto sign(X const& x) { return express(Sign{}, x); }
+
+/// Direction z/|z|, 0 at 0; neither holomorphic nor real. That of a real number is its sign.
+struct Sgn : Elementwise<C(C)> {
     auto value(auto x) const { return sgn(x); }
     auto partial(wrt<0>, auto y, auto x) const
     {
@@ -29,23 +36,19 @@ struct Sgn : Elementwise<Z(Z), R(R), C(C)> {
         return wirtinger{h, -(h * y * y)};
     }
 };
-template <Operand X> auto sgn(X const& x) { return express(Sgn{}, x); }
-
-/// Sign of a real number: -1, 0 or 1.
-struct Sign : Elementwise<Z(Z), R(R)> {
-    auto value(auto x) const { return sgn(x); }
-    auto partial(wrt<0>, auto, auto) const { return nothing; }
-};
-template <Operand X> auto sign(X const& x) { return express(Sign{}, x); }
+template <Operand X> auto sgn(X const& x)
+{
+    if constexpr (std::same_as<typename X::letter, C>) return express(Sgn{}, x);
+    else return express(Sign{}, x);
+}
 
 /// Argument, in (-pi, pi]; gradient 0 at 0 and on the real line.
 struct Angle : Elementwise<R(R), R(C)> {
     auto value(auto x) const { return angle(x); }
     auto partial(wrt<0>, auto, auto x) const
     {
-        auto const r2 = abs2(x);
-        auto const w = where(r2 == 0, 0, reciprocal(r2));
-        return gradient{complex(-imag(x) * w, real(x) * w)};
+        auto const w = where(x == 0, 0, reciprocal(conj(x)));
+        return gradient{complex(-imag(w), real(w))};
     }
 };
 template <Operand X> auto angle(X const& x) { return express(Angle{}, x); }

@@ -269,7 +269,6 @@ private:
             g.strides = {};
             return g;
         }
-        auto const kept = reduced_shape(space, sum_->axes, true);
         Strides strides(space.size(), 0);
         bool const keepdims = g.shape.size() == space.size();
         for (std::size_t d = 0, at = 0, axis = 0; d < space.size(); ++d) {
