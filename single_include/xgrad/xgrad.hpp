@@ -776,14 +776,15 @@ inline AlignedBytes& kept_scratch()
 /// Room for count numbers T while this object lives.
 template <class T> class Scratch {
 public:
-    explicit Scratch(std::size_t count) : bytes_(std::exchange(kept_scratch(), {}))
+    explicit Scratch(std::size_t count) : bytes_(count == 0 ? AlignedBytes() : std::exchange(kept_scratch(), {}))
     {
         if (count > std::numeric_limits<std::size_t>::max() / sizeof(T)) throw std::bad_alloc();
         if (bytes_.size() < count * sizeof(T)) bytes_ = AlignedBytes(count * sizeof(T));
     }
     ~Scratch()
     {
-        if (bytes_.size() <= limit && bytes_.size() > kept_scratch().size()) kept_scratch() = std::move(bytes_);
+        if (bytes_.size() == 0 || bytes_.size() > limit) return;
+        if (bytes_.size() > kept_scratch().size()) kept_scratch() = std::move(bytes_);
     }
     Scratch(Scratch const&) = delete;
     Scratch& operator=(Scratch const&) = delete;
@@ -1078,21 +1079,62 @@ static_assert(std::is_same_v<xt::temporary_type_t<decltype(std::declval<xt::xarr
 #include <array>
 #include <span>
 
+
+// ======== xgrad/base/config.hpp
+// The version of xgrad, and the switches a build can set. Everything else is found out from the compiler.
+
+#define XGRAD_VERSION_MAJOR 0
+#define XGRAD_VERSION_MINOR 1
+#define XGRAD_VERSION_PATCH 0
+
+// XGRAD_USE_XSIMD: SIMD through xsimd. Below AVX2 (or NEON) plain loops are as fast, so it is ignored there.
+#ifndef XGRAD_USE_XSIMD
+#    if __has_include(<xsimd/xsimd.hpp>)
+#        define XGRAD_USE_XSIMD 1
+#    else
+#        define XGRAD_USE_XSIMD 0
+#    endif
+#endif
+#if XGRAD_USE_XSIMD && (defined(__AVX2__) || defined(__ARM_NEON))
+#    define XGRAD_SIMD 1
+#else
+#    define XGRAD_SIMD 0
+#endif
+
+// XGRAD_USE_BLAS: matrix products through the Fortran symbols of a BLAS that the program links.
+#ifndef XGRAD_USE_BLAS
+#    define XGRAD_USE_BLAS 0
+#endif
+
+// Sanitizers see through neither the buffer cache nor plain reference counts, so both step aside for them.
+#if defined(__SANITIZE_ADDRESS__)
+#    define XGRAD_ADDRESS_SANITIZER 1
+#elif defined(__SANITIZE_THREAD__)
+#    define XGRAD_THREAD_SANITIZER 1
+#elif defined(__has_feature)
+#    if __has_feature(address_sanitizer)
+#        define XGRAD_ADDRESS_SANITIZER 1
+#    elif __has_feature(thread_sanitizer)
+#        define XGRAD_THREAD_SANITIZER 1
+#    endif
+#endif
+#ifndef XGRAD_ADDRESS_SANITIZER
+#    define XGRAD_ADDRESS_SANITIZER 0
+#endif
+#ifndef XGRAD_THREAD_SANITIZER
+#    define XGRAD_THREAD_SANITIZER 0
+#endif
+
+// A kernel is one chain of tiny functions per element: it is only fast if all of them are inlined.
+#define XGRAD_INLINE [[gnu::always_inline]] inline
+#define XGRAD_LAMBDA_INLINE __attribute__((always_inline))
+#define XGRAD_NOINLINE [[gnu::noinline]]
+
 namespace xgrad {
 
 namespace detail {
 
-#if defined(__SANITIZE_ADDRESS__)
-inline constexpr bool cache_blocks = false;
-#elif defined(__has_feature)
-#    if __has_feature(address_sanitizer)
-inline constexpr bool cache_blocks = false;
-#    else
-inline constexpr bool cache_blocks = true;
-#    endif
-#else
-inline constexpr bool cache_blocks = true;
-#endif
+inline constexpr bool cache_blocks = !XGRAD_ADDRESS_SANITIZER;
 
 inline constexpr std::size_t block_alignment = 64;
 
@@ -1299,7 +1341,7 @@ namespace xgrad::detail {
 /// True while no second thread was ever started: counts need no atomic read-modify-write then.
 inline bool single_threaded() noexcept
 {
-#if __has_include(<sys/single_threaded.h>) && !defined(__SANITIZE_THREAD__)
+#if __has_include(<sys/single_threaded.h>) && !XGRAD_THREAD_SANITIZER
     return __libc_single_threaded;
 #else
     return false;
@@ -1976,37 +2018,6 @@ template <class T> Array<T> broadcast_window(Array<T> const& a, Shape const& to)
 // rules of operations, which is why the operators here take plain numbers too. Without SIMD a pack holds one number.
 // Read words.hpp next for the functions on packs.
 
-
-// ======== xgrad/base/config.hpp
-// The version of xgrad, and the switches a build can set. Everything else is found out from the compiler.
-
-#define XGRAD_VERSION_MAJOR 0
-#define XGRAD_VERSION_MINOR 1
-#define XGRAD_VERSION_PATCH 0
-
-// XGRAD_USE_XSIMD: SIMD through xsimd. Below AVX2 (or NEON) plain loops are as fast, so it is ignored there.
-#ifndef XGRAD_USE_XSIMD
-#    if __has_include(<xsimd/xsimd.hpp>)
-#        define XGRAD_USE_XSIMD 1
-#    else
-#        define XGRAD_USE_XSIMD 0
-#    endif
-#endif
-#if XGRAD_USE_XSIMD && (defined(__AVX2__) || defined(__ARM_NEON))
-#    define XGRAD_SIMD 1
-#else
-#    define XGRAD_SIMD 0
-#endif
-
-// XGRAD_USE_BLAS: matrix products through the Fortran symbols of a BLAS that the program links.
-#ifndef XGRAD_USE_BLAS
-#    define XGRAD_USE_BLAS 0
-#endif
-
-// A kernel is one chain of tiny functions per element: it is only fast if all of them are inlined.
-#define XGRAD_INLINE [[gnu::always_inline]] inline
-#define XGRAD_LAMBDA_INLINE __attribute__((always_inline))
-#define XGRAD_NOINLINE [[gnu::noinline]]
 #if XGRAD_SIMD
 #    include <xsimd/xsimd.hpp>
 #endif
@@ -2297,15 +2308,29 @@ template <class P> XGRAD_INLINE RealPack<P> sinh(RealPack<P> x) { using std::sin
 template <class P> XGRAD_INLINE RealPack<P> cosh(RealPack<P> x) { using std::cosh; return RealPack<P>::from(cosh(x.v)); }
 template <class P> XGRAD_INLINE RealPack<P> tanh(RealPack<P> x) { using std::tanh; return RealPack<P>::from(tanh(x.v)); }
 template <class P> XGRAD_INLINE RealPack<P> asinh(RealPack<P> x) { using std::asinh; return RealPack<P>::from(asinh(x.v)); }
-template <class P> XGRAD_INLINE RealPack<P> acosh(RealPack<P> x) { using std::acosh; return RealPack<P>::from(acosh(x.v)); }
+template <class P> XGRAD_INLINE RealPack<P> acosh(RealPack<P> x)
+{
+    using std::acosh;  // xsimd's is -infinity far below 1
+    return where(x < 1, RealPack<P>(std::numeric_limits<P>::quiet_NaN()), RealPack<P>::from(acosh(x.v)));
+}
 template <class P> XGRAD_INLINE RealPack<P> atanh(RealPack<P> x) { using std::atanh; return RealPack<P>::from(atanh(x.v)); }
 template <class P> XGRAD_INLINE RealPack<P> abs(RealPack<P> x) { using std::abs; return RealPack<P>::from(abs(x.v)); }
 template <class P> XGRAD_INLINE RealPack<P> floor(RealPack<P> x) { using std::floor; return RealPack<P>::from(floor(x.v)); }
-template <class P> XGRAD_INLINE RealPack<P> atan2(RealPack<P> y, RealPack<P> x) { using std::atan2; return RealPack<P>::from(atan2(y.v, x.v)); }
+template <class P> XGRAD_INLINE RealPack<P> atan2(RealPack<P> y, RealPack<P> x)
+{
+    using std::atan2, std::copysign;
+    if constexpr (RealPack<P>::width > 1) {  // xsimd divides 0 by 0 and infinity by infinity
+        auto const sign = [](RealPack<P> v) XGRAD_LAMBDA_INLINE { return RealPack<P>::from(copysign(RealPack<P>(1).v, v.v)); };
+        auto const infinite = abs(y) == HUGE_VAL && abs(x) == HUGE_VAL;
+        x = where(infinite || (y == 0 && x == 0), sign(x), x);
+        y = where(infinite, sign(y), y);
+    }
+    return RealPack<P>::from(atan2(y.v, x.v));
+}
 /// Number by number: xsimd's is off by tens of units in the last place and wrong at 0 and infinity.
 template <class P> XGRAD_INLINE RealPack<P> pow(RealPack<P> x, RealPack<P> p) { return detail::each([](P a, P b) { return std::pow(a, b); }, x, p); }
 
-template <class P> XGRAD_INLINE MaskPack<P> isnan(RealPack<P> x) { return x != x; }
+template <class P> XGRAD_INLINE MaskPack<P> isnan(RealPack<P> x) { return !(x == x); }
 template <class P> XGRAD_INLINE RealPack<P> sgn(RealPack<P> x)
 {
     return where(x > 0, RealPack<P>(1), where(x < 0, RealPack<P>(-1), where(x == 0, RealPack<P>(0), x)));
@@ -3532,8 +3557,15 @@ struct Abs2 : Elementwise<Z(Z), R(R), R(C)> {
 };
 template <Operand X> auto abs2(X const& x) { return express(Abs2{}, x); }
 
-/// Direction x/|x|, 0 at 0; flat on the real line, and neither holomorphic nor real on the complex plane.
-struct Sgn : Elementwise<Z(Z), R(R), C(C)> {
+/// Sign of a real number: -1, 0 or 1.
+struct Sign : Elementwise<Z(Z), R(R)> {
+    auto value(auto x) const { return sgn(x); }
+    auto partial(wrt<0>, auto, auto) const { return nothing; }
+};
+template <Operand X> auto sign(X const& x) { return express(Sign{}, x); }
+
+/// Direction z/|z|, 0 at 0; neither holomorphic nor real. That of a real number is its sign.
+struct Sgn : Elementwise<C(C)> {
     auto value(auto x) const { return sgn(x); }
     auto partial(wrt<0>, auto y, auto x) const
     {
@@ -3542,23 +3574,19 @@ struct Sgn : Elementwise<Z(Z), R(R), C(C)> {
         return wirtinger{h, -(h * y * y)};
     }
 };
-template <Operand X> auto sgn(X const& x) { return express(Sgn{}, x); }
-
-/// Sign of a real number: -1, 0 or 1.
-struct Sign : Elementwise<Z(Z), R(R)> {
-    auto value(auto x) const { return sgn(x); }
-    auto partial(wrt<0>, auto, auto) const { return nothing; }
-};
-template <Operand X> auto sign(X const& x) { return express(Sign{}, x); }
+template <Operand X> auto sgn(X const& x)
+{
+    if constexpr (std::same_as<typename X::letter, C>) return express(Sgn{}, x);
+    else return express(Sign{}, x);
+}
 
 /// Argument, in (-pi, pi]; gradient 0 at 0 and on the real line.
 struct Angle : Elementwise<R(R), R(C)> {
     auto value(auto x) const { return angle(x); }
     auto partial(wrt<0>, auto, auto x) const
     {
-        auto const r2 = abs2(x);
-        auto const w = where(r2 == 0, 0, reciprocal(r2));
-        return gradient{complex(-imag(x) * w, real(x) * w)};
+        auto const w = where(x == 0, 0, reciprocal(conj(x)));
+        return gradient{complex(-imag(w), real(w))};
     }
 };
 template <Operand X> auto angle(X const& x) { return express(Angle{}, x); }
@@ -4201,9 +4229,10 @@ template <class T> T dot(std::size_t count, VectorOperand<T> a, VectorOperand<T>
         // The four products are summed apart and the signs of conjugation come last.
         real_of<T> rr = 0, ri = 0, ir = 0, ii = 0;
         for (std::size_t i = 0; i < count; ++i, a.data += a.stride, b.data += b.stride) {
-            auto const x = *a.data, y = *b.data;
-            rr += x.real() * y.real(), ri += x.real() * y.imag();
-            ir += x.imag() * y.real(), ii += x.imag() * y.imag();
+            auto const* const x = reinterpret_cast<real_of<T> const*>(a.data);
+            auto const* const y = reinterpret_cast<real_of<T> const*>(b.data);
+            rr += x[0] * y[0], ri += x[0] * y[1];
+            ir += x[1] * y[0], ii += x[1] * y[1];
         }
         return {a.conj == b.conj ? rr - ii : rr + ii, (b.conj ? -ri : ri) + (a.conj ? -ir : ir)};
     }
@@ -6966,7 +6995,6 @@ private:
             g.strides = {};
             return g;
         }
-        auto const kept = reduced_shape(space, sum_->axes, true);
         Strides strides(space.size(), 0);
         bool const keepdims = g.shape.size() == space.size();
         for (std::size_t d = 0, at = 0, axis = 0; d < space.size(); ++d) {

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <complex>
 #include <cstddef>
+#include <initializer_list>
 #include <limits>
 #include <numbers>
 #include <random>
@@ -17,6 +18,7 @@ using xgrad::detail::fft_many;
 
 namespace {
 
+using Sizes = std::initializer_list<std::size_t>;
 template <class T> using Line = std::vector<std::complex<T>>;
 using Exact = std::complex<long double>;
 
@@ -103,7 +105,7 @@ TEST_CASE_TEMPLATE("the transform is what its definition says", T, float, double
 
 TEST_CASE_TEMPLATE("long lines", T, float, double)
 {
-    for (std::size_t const n : {4096, 10007, 32768, 44100, 65536, 98304, 131072}) {
+    for (auto const n : Sizes{4096, 10007, 32768, 44100, 65536, 98304, 131072}) {
         CAPTURE(n);
         auto const in = random_line<T>(n);
         CHECK(error(in, transform(in, -1), -1, n / 5) < tolerance<T>(n));
@@ -112,8 +114,8 @@ TEST_CASE_TEMPLATE("long lines", T, float, double)
 
 TEST_CASE_TEMPLATE("an impulse anywhere becomes a wave", T, float, double)
 {
-    for (std::size_t const n : {12, 143, 193, 1000, 4096})
-        for (std::size_t const at : {std::size_t{1}, n / 3, n - 1}) {
+    for (auto const n : Sizes{12, 143, 193, 1000, 4096})
+        for (auto const at : Sizes{std::size_t{1}, n / 3, n - 1}) {
             Line<T> in(n), wave(n);
             in[at] = 1;
             auto const w = roots(n, -1);
@@ -124,7 +126,7 @@ TEST_CASE_TEMPLATE("an impulse anywhere becomes a wave", T, float, double)
 
 TEST_CASE("forward and backward make n times the line")
 {
-    for (std::size_t const n : {1, 2, 7, 30, 64, 97, 127, 128, 1009, 1024, 6000, 40000}) {
+    for (auto const n : Sizes{1, 2, 7, 30, 64, 97, 127, 128, 1009, 1024, 6000, 40000}) {
         auto const in = random_line<double>(n);
         auto out = transform(transform(in, -1), 1);
         for (auto& z : out) z /= static_cast<double>(n);
@@ -135,7 +137,7 @@ TEST_CASE("forward and backward make n times the line")
 TEST_CASE("the transform is linear, and a shift becomes a phase")
 {
     std::complex<double> const factor(0.3, -1.7);
-    for (std::size_t const n : {5, 48, 101, 360, 2048}) {
+    for (auto const n : Sizes{5, 48, 101, 360, 2048}) {
         auto const a = random_line<double>(n, 1), b = random_line<double>(n, 2);
         Line<double> mixed(n), shifted(n), expected(n), phased(n);
         for (std::size_t j = 0; j < n; ++j) mixed[j] = a[j] + factor * b[j], shifted[j] = a[(j + 3) % n];
@@ -152,7 +154,7 @@ TEST_CASE("the transform is linear, and a shift becomes a phase")
 
 TEST_CASE("any strides, and in place")
 {
-    for (std::size_t const n : {1, 6, 16, 67, 150, 256, 1013})
+    for (auto const n : Sizes{1, 6, 16, 67, 150, 256, 1013})
         for (std::ptrdiff_t const is : {1, 3, -2})
             for (std::ptrdiff_t const os : {1, 2, -1}) {
                 auto const line = random_line<double>(n);
@@ -178,8 +180,8 @@ TEST_CASE("any strides, and in place")
 
 TEST_CASE_TEMPLATE("many lines at once are the lines one by one", T, float, double)
 {
-    for (std::size_t const n : {1, 2, 5, 24, 64, 89, 131, 300, 512})
-        for (std::size_t const count : {0, 1, 3, 17, 40}) {
+    for (auto const n : Sizes{1, 2, 5, 24, 64, 89, 131, 300, 512})
+        for (auto const count : Sizes{0, 1, 3, 17, 40}) {
             CAPTURE(n);
             CAPTURE(count);
             auto const lines = random_line<T>(n * count);  // line i is row i
@@ -209,6 +211,20 @@ TEST_CASE("plans are kept, but not without limit, and each thread has its own")
     auto const large = xgrad::detail::fft_plan<float>(std::size_t{1} << 20);
     for (std::size_t n = 0; n < 8; ++n) xgrad::detail::fft_plan<float>(100003 + n);
     CHECK(large->size() == 1 << 20);
+}
+
+TEST_CASE_TEMPLATE("a transpose writes the image and nothing else", T, float, double)
+{
+    for (std::size_t rows = 1; rows < 40; ++rows)
+        for (std::size_t columns = 1; columns < 40; ++columns) {
+            auto const from_gap = columns + 1, to_gap = rows + 2;
+            std::vector<T> from(rows * from_gap), to((columns + 1) * to_gap, -1), expected = to;
+            for (std::size_t i = 0; i < from.size(); ++i) from[i] = static_cast<T>(i);
+            for (std::size_t i = 0; i < rows; ++i)
+                for (std::size_t j = 0; j < columns; ++j) expected[j * to_gap + i] = from[i * from_gap + j];
+            xgrad::detail::kernel::transpose(rows, columns, from.data(), from_gap, to.data(), to_gap);
+            REQUIRE(to == expected);
+        }
 }
 
 TEST_CASE("no points and no lines are no work")

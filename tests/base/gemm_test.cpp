@@ -3,6 +3,7 @@
 #include <cmath>
 #include <complex>
 #include <cstddef>
+#include <initializer_list>
 #include <limits>
 #include <random>
 #include <vector>
@@ -155,8 +156,12 @@ template <class T> double error_of_rows(Matrix<T> const& a, Matrix<T> const& x, 
     return y.error(a, x);
 }
 
+struct Size {
+    std::size_t m, n, k;
+};
+
 /// Calls f(a, b, add) with every mixture of layouts, conjugations and accumulation.
-template <class T, class F> double worst_of_all(std::size_t m, std::size_t n, std::size_t k, F f)
+template <class T, class F> double worst_of_all(Size size, F f)
 {
     double worst = 0;
     bool const may_conjugate = kernel::parts<T> == 2;
@@ -165,7 +170,7 @@ template <class T, class F> double worst_of_all(std::size_t m, std::size_t n, st
             for (int flags = 0; flags < 8; ++flags) {
                 bool const conj_a = flags & 1, conj_b = flags & 2, add = flags & 4;
                 if ((conj_a || conj_b) && !may_conjugate) continue;
-                worst = std::max(worst, f(Matrix<T>(m, k, la, conj_a), Matrix<T>(k, n, lb, conj_b), add));
+                worst = std::max(worst, f(Matrix<T>(size.m, size.k, la, conj_a), Matrix<T>(size.k, size.n, lb, conj_b), add));
             }
     return worst;
 }
@@ -176,35 +181,35 @@ template <class T, class F> double worst_of_all(std::size_t m, std::size_t n, st
 
 TEST_CASE_TEMPLATE("gemm, for all layouts and small sizes", T, ALL_TYPES)
 {
-    std::size_t const sizes[][3] = {{1, 1, 1}, {1, 1, 7}, {2, 3, 4}, {5, 5, 5}, {9, 1, 9}, {1, 9, 9}, {40, 1, 33}, {1, 40, 33}, {6, 7, 1}, {2, 30, 3}, {13, 9, 5}};
-    for (auto const& [m, n, k] : sizes) {
-        CAPTURE(m);
-        CAPTURE(n);
-        CAPTURE(k);
-        CHECK(worst_of_all<T>(m, n, k, error_of_gemm<T>) < 1);
+    Size const sizes[] = {{1, 1, 1}, {1, 1, 7}, {2, 3, 4}, {5, 5, 5}, {9, 1, 9}, {1, 9, 9}, {40, 1, 33}, {1, 40, 33}, {6, 7, 1}, {2, 30, 3}, {13, 9, 5}};
+    for (auto const size : sizes) {
+        CAPTURE(size.m);
+        CAPTURE(size.n);
+        CAPTURE(size.k);
+        CHECK(worst_of_all<T>(size, error_of_gemm<T>) < 1);
     }
 }
 
 TEST_CASE_TEMPLATE("our own kernels, for all layouts", T, ALL_TYPES)
 {
     for (auto const& loop : kernel::inner_loops<T>())
-        CHECK(worst_of_all<T>(13, 35, 3, [&](auto const& a, auto const& b, bool add) {
+        CHECK(worst_of_all<T>({13, 35, 3}, [&](auto const& a, auto const& b, bool add) {
             return error_of_blocks(a, b, add, loop);
         }) < 1);
-    for (std::size_t const length : {3, 8, 29, 70})
-        CHECK(worst_of_all<T>(11, 1, length, error_of_rows<T>) < 1);
+    for (auto const length : std::initializer_list<std::size_t>{3, 8, 29, 70})
+        CHECK(worst_of_all<T>({11, 1, length}, error_of_rows<T>) < 1);
 }
 
 TEST_CASE_TEMPLATE("sizes around the edges of tiles and blocks", T, ALL_TYPES)
 {
-    std::size_t const sizes[][3] = {{11, 31, 4}, {12, 32, 4}, {25, 33, 4}, {95, 8, 8}, {97, 8, 8}, {193, 5, 3},
+    Size const sizes[] = {{11, 31, 4}, {12, 32, 4}, {25, 33, 4}, {95, 8, 8}, {97, 8, 8}, {193, 5, 3},
         {5, 9, 255}, {5, 9, 256}, {5, 9, 257}, {6, 4, 513}, {3, 511, 5}, {3, 513, 5}, {2, 1025, 3}, {98, 70, 260}};
-    for (auto const& [m, n, k] : sizes)
+    for (auto const size : sizes)
         for (bool const add : {false, true}) {
-            CAPTURE(m);
-            CAPTURE(n);
-            CAPTURE(k);
-            Matrix<T> const a(m, k, Layout::rows, true), b(k, n, Layout::columns, false);
+            CAPTURE(size.m);
+            CAPTURE(size.n);
+            CAPTURE(size.k);
+            Matrix<T> const a(size.m, size.k, Layout::rows, true), b(size.k, size.n, Layout::columns, false);
             CHECK(error_of_gemm(a, b, add) < 1);
             for (auto const& loop : kernel::inner_loops<T>()) CHECK(error_of_blocks(a, b, add, loop) < 1);
         }
@@ -212,7 +217,7 @@ TEST_CASE_TEMPLATE("sizes around the edges of tiles and blocks", T, ALL_TYPES)
 
 TEST_CASE_TEMPLATE("without a sum, C is zero or as it was; an empty C is left alone", T, ALL_TYPES)
 {
-    for (std::size_t const n : {1, 3, 20}) {
+    for (auto const n : std::initializer_list<std::size_t>{1, 3, 20}) {
         Matrix<T> const a(4, 0, Layout::rows, false), b(0, n, Layout::rows, false);
         CHECK(error_of_gemm(a, b, false) == 0);
         CHECK(error_of_gemm(a, b, true) == 0);
@@ -224,7 +229,7 @@ TEST_CASE_TEMPLATE("without a sum, C is zero or as it was; an empty C is left al
 TEST_CASE("infinities stay where they are")
 {
     double const infinity = std::numeric_limits<double>::infinity();
-    for (std::size_t const n : {3, 20, 70}) {
+    for (auto const n : std::initializer_list<std::size_t>{3, 20, 70}) {
         std::vector<double> a(n * n), b(n * n), c(n * n);
         for (std::size_t i = 0; i < n; ++i) a[i * n + i] = b[i * n + i] = 1;
         b[1] = infinity;                                // 0 * infinity spoils column 1, and nothing else

@@ -46,7 +46,7 @@ Values value_of(Function const& f, Point const& at);
 /// Judges both orders: against central differences, the recorded pass against the fused one, and strided operands against
 /// contiguous ones.
 Verdict differentiates(Function const& f, Point const& at, double tolerance = 1e-8);
-/// Judges value and both orders of a function of float by the same function of double.
+/// Judges value and both orders of a function of float, or of float and double, by the same function of double.
 Verdict agrees_with_double(Function const& f, Function const& f_of_double, Point const& at, double tolerance = 1e-5);
 /// Judges value and both orders of a function by another one.
 Verdict agrees_with(Function const& f, Function const& other, Point const& at, double tolerance = 1e-12);

@@ -132,7 +132,7 @@ inline Verdict matches_closed_forms(Unary const& u, double tolerance = 1e-12)
         if (u.second) h.push_back(projected(real_x, std::conj(vk) * wk * std::conj(u.second(z))));
     }
     auto const second = second_order(u.f, {u.at}, w, v);
-    if (auto const wrong = holds(u.f(leaves({u.at})), y, tolerance); !wrong) return {"value: " + wrong.wrong};
+    if (auto const wrong = holds(value_of(u.f, {u.at}).numbers, y, tolerance); !wrong) return {"value: " + wrong.wrong};
     if (auto const wrong = holds(first_order(u.f, {u.at}, w)[0].numbers, g, tolerance); !wrong) return {"gradient: " + wrong.wrong};
     if (auto const wrong = holds(second[1].numbers, h_w, tolerance); !wrong) return {"gradient of the gradient for the upstream one: " + wrong.wrong};
     if (!u.second) return {};

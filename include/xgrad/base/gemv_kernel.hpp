@@ -54,9 +54,10 @@ template <class T> T dot(std::size_t count, VectorOperand<T> a, VectorOperand<T>
         // The four products are summed apart and the signs of conjugation come last.
         real_of<T> rr = 0, ri = 0, ir = 0, ii = 0;
         for (std::size_t i = 0; i < count; ++i, a.data += a.stride, b.data += b.stride) {
-            auto const x = *a.data, y = *b.data;
-            rr += x.real() * y.real(), ri += x.real() * y.imag();
-            ir += x.imag() * y.real(), ii += x.imag() * y.imag();
+            auto const* const x = reinterpret_cast<real_of<T> const*>(a.data);
+            auto const* const y = reinterpret_cast<real_of<T> const*>(b.data);
+            rr += x[0] * y[0], ri += x[0] * y[1];
+            ir += x[1] * y[0], ii += x[1] * y[1];
         }
         return {a.conj == b.conj ? rr - ii : rr + ii, (b.conj ? -ri : ri) + (a.conj ? -ir : ir)};
     }

@@ -40,14 +40,15 @@ inline AlignedBytes& kept_scratch()
 /// Room for count numbers T while this object lives.
 template <class T> class Scratch {
 public:
-    explicit Scratch(std::size_t count) : bytes_(std::exchange(kept_scratch(), {}))
+    explicit Scratch(std::size_t count) : bytes_(count == 0 ? AlignedBytes() : std::exchange(kept_scratch(), {}))
     {
         if (count > std::numeric_limits<std::size_t>::max() / sizeof(T)) throw std::bad_alloc();
         if (bytes_.size() < count * sizeof(T)) bytes_ = AlignedBytes(count * sizeof(T));
     }
     ~Scratch()
     {
-        if (bytes_.size() <= limit && bytes_.size() > kept_scratch().size()) kept_scratch() = std::move(bytes_);
+        if (bytes_.size() == 0 || bytes_.size() > limit) return;
+        if (bytes_.size() > kept_scratch().size()) kept_scratch() = std::move(bytes_);
     }
     Scratch(Scratch const&) = delete;
     Scratch& operator=(Scratch const&) = delete;

@@ -1,0 +1,13 @@
+// expect: (float.*double|double.*float)
+#include <xgrad/xgrad.hpp>
+
+int main()
+{
+    xgrad::Tensor<double> const x({1., 2.});
+#ifdef MISTAKE
+    xgrad::Tensor<float> const y = x * x;
+#else
+    xgrad::Tensor<float> const y = xgrad::cast<float>(x * x);
+#endif
+    return y.dim() != 1;
+}

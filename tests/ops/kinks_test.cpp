@@ -1,0 +1,144 @@
+// Values and gradients at the points where a function has a corner, a pole or no value: as PyTorch has them, to the last bit.
+#include <doctest/doctest.h>
+
+#include <support/derivatives.hpp>
+
+using namespace support;
+
+namespace {
+
+Values reals(std::vector<cd> numbers) { return {xg::DType::float64, {numbers.size()}, numbers}; }
+
+/// Value and gradients for all arguments with seed 1, fused and recorded.
+Verdict has_gradients(Function const& f, Point const& at, Wanted const& value, std::vector<Wanted> const& gradients, double tolerance = 0)
+{
+    auto const y = value_of(f, at);
+    if (auto const wrong = holds(y.numbers, value, tolerance); !wrong) return {"value: " + wrong.wrong};
+    Values const ones{y.dtype, y.shape, std::vector<cd>(y.numbers.size(), 1)};
+    for (bool const recorded : {false, true}) {
+        auto const g = first_order(f, at, ones, recorded);
+        for (std::size_t k = 0; k < gradients.size(); ++k)
+            if (auto const wrong = holds(g[k].numbers, gradients[k], tolerance); !wrong)
+                return {std::string(recorded ? "recorded " : "") + "gradient of argument " + std::to_string(k) + ": " + wrong.wrong};
+    }
+    return {};
+}
+template <class F> Verdict at(F f, std::vector<cd> x, Wanted const& value, Wanted const& gradient) { return has_gradients(function_of<double>(f), {reals(std::move(x))}, value, {gradient}); }
+template <class F> Verdict at2(F f, std::vector<cd> a, std::vector<cd> b, Wanted const& value, Wanted const& ga, Wanted const& gb)
+{
+    return has_gradients(function_of<double, double>(f), {reals(std::move(a)), reals(std::move(b))}, value, {ga, gb});
+}
+
+}  // namespace
+
+TEST_CASE("abs, relu, sign and sgn have gradient 0 at 0")
+{
+    CHECK(at([](auto x) { return abs(x); }, {0, -0.0, 1e-300, -1e-300}, {0, 0, 1e-300, 1e-300}, {0, 0, 1, -1}));
+    CHECK(at([](auto x) { return relu(x); }, {0, -0.0, 1e-300, -1e-300}, {0, 0, 1e-300, 0}, {0, 0, 1, 0}));
+    CHECK(at([](auto x) { return sign(x); }, {0, -0.0, 3, -3, inf, -inf}, {0, 0, 1, -1, 1, -1}, {0, 0, 0, 0, 0, 0}));
+    CHECK(at([](auto x) { return sgn(x); }, {0, -0.0, 3, -3, 1e-310, inf, -inf}, {0, 0, 1, -1, 1, 1, -1}, {0, 0, 0, 0, 0, 0, 0}));
+}
+
+TEST_CASE("NaN goes through abs, relu, sign and sgn, and relu passes its gradient on")
+{
+    CHECK(at([](auto x) { return relu(x); }, {NaN, inf, -inf}, {NaN, inf, 0}, {1, 1, 0}));
+    CHECK(holds(value_of(function_of<double>([](auto x) { return abs(x); }), {reals({NaN, inf, -inf})}).numbers, {NaN, inf, inf}));
+    CHECK(holds(value_of(function_of<double>([](auto x) { return sgn(x); }), {reals({NaN})}).numbers, {NaN}));
+    CHECK(holds(value_of(function_of<double>([](auto x) { return sign(x); }), {reals({NaN})}).numbers, {NaN}));
+}
+
+TEST_CASE("the angle of a real number is 0 or pi, and flat everywhere")
+{
+    double const pi = std::numbers::pi;
+    CHECK(at([](auto x) { return angle(x); }, {0, 2, -2, 1e-160, -1e-160, 1e200, inf, -inf}, {0, 0, pi, 0, pi, 0, 0, pi}, {0, 0, 0, 0, 0, 0, 0, 0}));
+    CHECK(holds(value_of(function_of<double>([](auto x) { return angle(x); }), {reals({NaN})}).numbers, {NaN}));
+}
+
+TEST_CASE("roots, logarithms and inverses have the poles of their derivatives")
+{
+    CHECK(at([](auto x) { return sqrt(x); }, {0, -1}, {0, NaN}, {inf, NaN}));
+    CHECK(at([](auto x) { return rsqrt(x); }, {0, -1}, {inf, NaN}, {-inf, NaN}));
+    CHECK(at([](auto x) { return log(x); }, {0, -1, inf}, {-inf, NaN, inf}, {inf, -1, 0}));
+    CHECK(at([](auto x) { return log1p(x); }, {-1, -2}, {-inf, NaN}, {inf, -1}));
+    CHECK(at([](auto x) { return reciprocal(x); }, {0, inf}, {inf, 0}, {-inf, 0}));
+    CHECK(at([](auto x) { return 1 / x; }, {0, inf}, {inf, 0}, {-inf, 0}));
+    CHECK(at([](auto x) { return asin(x); }, {1, -1, 2}, {std::asin(1.0), std::asin(-1.0), NaN}, {inf, inf, NaN}));
+    CHECK(at([](auto x) { return acos(x); }, {1, -1}, {0, std::acos(-1.0)}, {-inf, -inf}));
+    CHECK(at([](auto x) { return acosh(x); }, {1, 0.5}, {0, NaN}, {inf, NaN}));
+    CHECK(at([](auto x) { return atanh(x); }, {1, -1}, {inf, -inf}, {inf, inf}));
+}
+
+TEST_CASE("the sigmoid family neither overflows nor loses its gradient")
+{
+    CHECK(at([](auto x) { return sigmoid(x); }, {1000, -1000, inf, -inf, NaN}, {1, 0, 1, 0, NaN}, {0, 0, 0, 0, NaN}));
+    CHECK(at([](auto x) { return softplus(x); }, {1000, -1000, inf, -inf, NaN}, {1000, 0, inf, 0, NaN}, {1, 0, 1, 0, NaN}));
+    CHECK(at([](auto x) { return tanh(x); }, {1000, -1000, inf, -inf, NaN}, {1, -1, 1, -1, NaN}, {0, 0, 0, 0, NaN}));
+    CHECK(at([](auto x) { return exp(x); }, {1000, -1000, inf, -inf, NaN}, {inf, 0, inf, 0, NaN}, {inf, 0, inf, 0, NaN}));
+}
+
+TEST_CASE("clamp has gradient 1 at both bounds, 0 outside and for NaN")
+{
+    CHECK(at([](auto x) { return clamp(x, -1, 2); }, {-1, 2, -1.5, 2.5, 0, NaN, inf, -inf}, {-1, 2, -1, 2, 0, NaN, 2, -1}, {1, 1, 0, 0, 1, 0, 0, 0}));
+    CHECK(at([](auto x) { return clamp(x, 2, -1); }, {0, 3, -3, 2, -1}, {-1, -1, -1, -1, -1}, {0, 0, 0, 0, 0}));
+    CHECK(at([](auto x) { return clamp_min(x, 1); }, {1, 0, 2, NaN}, {1, 1, 2, NaN}, {1, 0, 1, 0}));
+    CHECK(at([](auto x) { return clamp_max(x, 1); }, {1, 0, 2, NaN}, {1, 0, 1, NaN}, {1, 1, 0, 0}));
+}
+
+TEST_CASE("clamp between tensors gives a tie to x, a bound that is taken its gradient, and crossed bounds all to the upper one")
+{
+    auto const f = function_of<double, double, double>([](auto x, auto lower, auto upper) { return clamp(x, lower, upper); });
+    Point const at{reals({1, 3, 0, 4, 2, 0}), reals({1, 1, 1, 1, 1, 5}), reals({3, 3, 3, 3, 3, 2})};
+    CHECK(has_gradients(f, at, {1, 3, 1, 3, 2, 2}, {{1, 1, 0, 0, 1, 0}, {0, 0, 1, 0, 0, 0}, {0, 0, 0, 1, 0, 1}}));
+    CHECK(at2([](auto x, auto bound) { return clamp_min(x, bound); }, {1, 0, 2}, {1, 1, 1}, {1, 1, 2}, {1, 0, 1}, {0, 1, 0}));
+    CHECK(at2([](auto x, auto bound) { return clamp_max(x, bound); }, {1, 0, 2}, {1, 1, 1}, {1, 0, 1}, {1, 1, 0}, {0, 0, 1}));
+}
+
+TEST_CASE("maximum and minimum share the gradient of a tie, and pass NaN on with its gradient to both")
+{
+    CHECK(at2([](auto a, auto b) { return maximum(a, b); }, {1, 2, 3, inf, -inf}, {2, 2, 2, inf, -inf}, {2, 2, 3, inf, -inf}, {0, 0.5, 1, 0.5, 0.5}, {1, 0.5, 0, 0.5, 0.5}));
+    CHECK(at2([](auto a, auto b) { return minimum(a, b); }, {1, 2, 3, inf, -inf}, {2, 2, 2, inf, -inf}, {1, 2, 2, inf, -inf}, {1, 0.5, 0, 0.5, 0.5}, {0, 0.5, 1, 0.5, 0.5}));
+    CHECK(at2([](auto a, auto b) { return maximum(a, b); }, {NaN, 1, NaN}, {1, NaN, NaN}, {NaN, NaN, NaN}, {1, 1, 1}, {1, 1, 1}));
+    CHECK(at2([](auto a, auto b) { return minimum(a, b); }, {NaN, 1, NaN}, {1, NaN, NaN}, {NaN, NaN, NaN}, {1, 1, 1}, {1, 1, 1}));
+}
+
+TEST_CASE("powers of 0 and of negative numbers have the gradients of their limits")
+{
+    auto const power = [](auto a, auto b) { return pow(a, b); };
+    CHECK(at2(power, {0, 0, 0, 0}, {0, 1, 2, 0.5}, {1, 0, 0, 0}, {0, 1, 0, inf}, {0, 0, 0, 0}));
+    CHECK(at2(power, {0}, {-1}, {inf}, {-inf}, {-inf}));
+    CHECK(at2(power, {-2, -2}, {2, 3}, {4, -8}, {-4, 12}, {NaN, NaN}));
+    CHECK(at2(power, {-2}, {0.5}, {NaN}, {NaN}, {NaN}));
+    CHECK(has_gradients(function_of<double, double>(power), {reals({NaN, inf, -2}), reals({0, 0, 0})}, {1, 1, 1}, {{0, 0, 0}}));
+    CHECK(at([](auto x) { return pow(x, 0); }, {0, -2, NaN, inf}, {1, 1, 1, 1}, {0, 0, 0, 0}));
+    CHECK(at([](auto x) { return pow(x, 1); }, {0}, {0}, {1}));
+    CHECK(at([](auto x) { return pow(x, 2); }, {0, -3}, {0, 9}, {0, -6}));
+    CHECK(at([](auto x) { return pow(x, 0.5); }, {0}, {0}, {inf}));
+    CHECK(at([](auto x) { return pow(x, -1); }, {0}, {inf}, {-inf}));
+    CHECK(at([](auto x) { return pow(0, x); }, {0, 2}, {1, 0}, {0, 0}));
+}
+
+TEST_CASE("atan2 at the origin is 0 and has no gradient")
+{
+    CHECK(at2([](auto y, auto x) { return atan2(y, x); }, {0}, {0}, {0}, {NaN}, {NaN}));
+    CHECK(at2([](auto y, auto x) { return atan2(y, x); }, {0, 0}, {2, -2}, {0, std::numbers::pi}, {0.5, -0.5}, {0, 0}));
+}
+
+TEST_CASE("a choice does not hide a branch without a gradient")
+{
+    CHECK(at([](auto x) { return where(x > 0, sqrt(x), 0); }, {4, 0, -1}, {2, 0, 0}, {0.25, NaN, NaN}));
+}
+
+TEST_CASE("the second derivative is flat at corners and right beside them")
+{
+    auto const second = [](Function const& f, std::vector<cd> x) {
+        Values const v = reals(std::move(x)), ones = reals(std::vector<cd>(v.numbers.size(), 1));
+        return second_order(f, {v}, ones, {ones})[0].numbers;
+    };
+    CHECK(holds(second(function_of<double>([](auto x) { return relu(x); }), {-1, 0, 1}), {0, 0, 0}, 0));
+    CHECK(holds(second(function_of<double>([](auto x) { return abs(x); }), {-1, 0, 1}), {0, 0, 0}, 0));
+    CHECK(holds(second(function_of<double>([](auto x) { return relu(x) * relu(x); }), {-1, 0, 1}), {0, 0, 2}, 0));
+    CHECK(holds(second(function_of<double>([](auto x) { return clamp(x * x, 1, 4); }), {0.5, 1, 1.5, 2, 2.5}), {0, 2, 2, 2, 0}, 0));
+    CHECK(holds(second(function_of<double>([](auto x) { return maximum(x * x, x); }), {2, 1, 0.5}), {2, 1, 0}, 0));
+    CHECK(holds(second(function_of<double>([](auto x) { return pow(x, 2); }), {0, 1}), {2, 2}, 0));
+    CHECK(holds(second(function_of<double>([](auto x) { return pow(x, 1); }), {0, 1}), {0, 0}, 0));
+}

@@ -1,0 +1,78 @@
+// Lengths around the width of a register and around the size of a tile, where the last, incomplete part of a loop begins:
+// values and gradients against plain loops, element by element, so that a missed or repeated one shows.
+#include <doctest/doctest.h>
+
+#include <support/derivatives.hpp>
+
+using namespace support;
+
+namespace {
+
+std::vector<std::size_t> lengths()
+{
+    std::vector<std::size_t> n;
+    for (std::size_t i = 0; i <= 40; ++i) n.push_back(i);
+    for (std::size_t const i : {63, 64, 65, 127, 128, 129, 255, 256, 257, 511, 512, 513, 768, 1000, 1025}) n.push_back(i);
+    return n;
+}
+
+auto const real = [](cd z) { return z.real(); };
+
+/// y = a^2 b + a: all of value, gradients and sum in closed form.
+template <class A, class B> void check_lengths(double tolerance)
+{
+    auto const f = function_of<A, B>([](auto a, auto b) { return a * a * b + a; });
+    auto const total = function_of<A, B>([](auto a, auto b) { return sum(a * a * b + a); });
+    bool const real_a = xg::RealScalar<A>, real_b = xg::RealScalar<B>;
+    for (auto const n : lengths()) {
+        Point const at{sample(xg::dtype_of<A>, {n}, 1), sample(xg::dtype_of<B>, {n}, 2)};
+        auto const w = sample(value_of(f, at).dtype, {n}, 3), one = sample(w.dtype, {}, 4);
+        std::vector<cd> y, ga, gb, ga_total, gb_total;
+        cd sum = 0;
+        for (std::size_t i = 0; i < n; ++i) {
+            cd const p = at[0].numbers[i], q = at[1].numbers[i], da = std::conj(2. * p * q + 1.), db = std::conj(p * p);
+            sum += p * p * q + p;
+            y.push_back(p * p * q + p);
+            ga.push_back(real_a ? real(w.numbers[i] * da) : w.numbers[i] * da);
+            gb.push_back(real_b ? real(w.numbers[i] * db) : w.numbers[i] * db);
+            ga_total.push_back(real_a ? real(one.numbers[0] * da) : one.numbers[0] * da);
+            gb_total.push_back(real_b ? real(one.numbers[0] * db) : one.numbers[0] * db);
+        }
+        INFO("length " << n);
+        CHECK(holds(value_of(f, at).numbers, y, tolerance));
+        CHECK(holds(value_of(total, at).numbers, {sum}, tolerance));
+        for (bool const strided : {false, true}) {
+            auto const g = first_order(f, at, w, false, strided), g_total = first_order(total, at, one, false, strided);
+            CHECK(holds(g[0].numbers, ga, tolerance));
+            CHECK(holds(g[1].numbers, gb, tolerance));
+            CHECK(holds(g_total[0].numbers, ga_total, tolerance));
+            CHECK(holds(g_total[1].numbers, gb_total, tolerance));
+        }
+    }
+}
+
+}  // namespace
+
+TEST_CASE("formulas of double are right at every length") { check_lengths<double, double>(1e-13); }
+TEST_CASE("formulas of float are right at every length") { check_lengths<float, float>(1e-5); }
+TEST_CASE("formulas of complex<double> are right at every length") { check_lengths<cd, cd>(1e-13); }
+TEST_CASE("formulas of complex<float> are right at every length") { check_lengths<cf, cf>(1e-5); }
+TEST_CASE("formulas of two types are right at every length") { check_lengths<float, cd>(2e-6); }
+
+TEST_CASE("whole numbers and masks are right at every length")
+{
+    for (auto const n : lengths()) {
+        auto const i = xg::arange<std::int64_t>(0, static_cast<std::int64_t>(n));
+        std::vector<double> squares, mask;
+        double count = 0;
+        for (std::size_t k = 0; k < n; ++k) {
+            squares.push_back(static_cast<double>(k * k) - 3);
+            mask.push_back(k * k > 100 || k == 2);
+            count += mask.back();
+        }
+        INFO("length " << n);
+        CHECK(holds(i * i - 3, squares));
+        CHECK(holds(i * i > 100 || i == 2, mask));
+        CHECK(holds(sum(i * i > 100 || i == 2), {count}));
+    }
+}
