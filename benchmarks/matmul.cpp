@@ -52,7 +52,7 @@ void square(std::size_t size)
 int main(int argc, char** argv)
 {
     if (openblas_set_num_threads) openblas_set_num_threads(1);      // budgets are for one core
-    for (std::size_t const n : {64, 256, 512}) square(n);
+    for (std::size_t const n : {64u, 256u, 512u}) square(n);
     return bench::run(argc, argv);
 }
 #else

@@ -949,7 +949,7 @@ private:
 template <class T> std::shared_ptr<FftPlan<T> const> fft_plan(std::size_t n)
 {
     using Plan = std::shared_ptr<FftPlan<T> const>;
-    constexpr std::size_t most_plans = 16, most_numbers = std::size_t{1} << 21;
+    constexpr std::size_t most_plans = 16, most_numbers = std::size_t{1} << 22;
     thread_local std::vector<Plan> plans;  // the one used last comes first
 
     auto const found = std::find_if(plans.begin(), plans.end(), [n](Plan const& p) { return p->size() == n; });
@@ -7074,6 +7074,12 @@ template <class T> struct NestedList<T, 0> {
 };
 template <class T, std::size_t Depth> using nested_list = typename NestedList<T, Depth>::type;
 
+/// An element of a flat list. It is not made from a list of its own, so that {{5.}, {6.}} can only be a matrix.
+template <class T> struct Element {
+    T value;
+    template <std::convertible_to<T> U> Element(U const& v) : value(static_cast<T>(v)) {}
+};
+
 }  // namespace detail
 
 template <Scalar T> class Tensor : public AnyTensor {
@@ -7090,7 +7096,7 @@ public:
     Tensor() noexcept = default;
     /// A number, as an array without dimensions.
     explicit Tensor(T value, GradFlag<T> g = {}) : Tensor(detail::Array<T>(Shape{}, value), g) {}
-    Tensor(detail::nested_list<T, 1> values, GradFlag<T> g = {}) : Tensor(from_list<1>(values), g) {}
+    Tensor(std::initializer_list<detail::Element<T>> values, GradFlag<T> g = {}) : Tensor(from_list(values), g) {}
     Tensor(detail::nested_list<T, 2> values, GradFlag<T> g = {}) : Tensor(from_list<2>(values), g) {}
     Tensor(detail::nested_list<T, 3> values, GradFlag<T> g = {}) : Tensor(from_list<3>(values), g) {}
     Tensor(detail::nested_list<T, 4> values, GradFlag<T> g = {}) : Tensor(from_list<4>(values), g) {}
@@ -7174,8 +7180,8 @@ public:
     void backward() const;
     void backward(BackwardOptions const& options) const;
     /// The same from a given gradient of this tensor, which has its shape and type.
-    void backward(Tensor const& gradient) const;
-    void backward(Tensor const& gradient, BackwardOptions const& options) const;
+    template <detail::OperandLike G> void backward(G const& gradient) const;
+    template <detail::OperandLike G> void backward(G const& gradient, BackwardOptions const& options) const;
 
     /// Calls f with this tensor's gradient whenever it has been computed. f takes a Tensor const& and returns the gradient
     /// to go on with, or nothing; its argument is undefined where no gradient came. Hooks run in the order of registration.
@@ -7234,6 +7240,12 @@ private:
                 detail::fail<ShapeError>("Tensor: a nested list has rows of ", wanted, " and of ", list.size(), " elements");
             for (auto const& inner : list) list_values<Depth - 1>(inner, shape, out);
         }
+    }
+    static detail::Array<T> from_list(std::initializer_list<detail::Element<T>> list)
+    {
+        detail::Array<T> a(Shape{list.size()});
+        std::transform(list.begin(), list.end(), a.begin(), [](auto const& e) { return e.value; });
+        return a;
     }
     template <std::size_t Depth> static detail::Array<T> from_list(detail::nested_list<T, Depth> const& list)
     {
@@ -7833,8 +7845,15 @@ template <Scalar T> void Tensor<T>::backward() const
     detail::run_backward({&root, 1}, {}, false, false);
 }
 template <Scalar T> void Tensor<T>::backward(BackwardOptions const& options) const { xgrad::backward({*this}, {}, options); }
-template <Scalar T> void Tensor<T>::backward(Tensor const& gradient) const { xgrad::backward({*this}, {gradient}); }
-template <Scalar T> void Tensor<T>::backward(Tensor const& gradient, BackwardOptions const& options) const { xgrad::backward({*this}, {gradient}, options); }
+template <Scalar T> template <detail::OperandLike G> void Tensor<T>::backward(G const& gradient) const { backward(gradient, {}); }
+template <Scalar T> template <detail::OperandLike G> void Tensor<T>::backward(G const& gradient, BackwardOptions const& options) const
+{
+    if constexpr (Number<G>) xgrad::backward({*this}, {Tensor(static_cast<T>(gradient))}, options);
+    else {
+        static_assert(std::same_as<typename detail::operand_type<G>::scalar, T>, "backward: the gradient must have the scalar type of the tensor it belongs to");
+        xgrad::backward({*this}, {detail::materialize(gradient)}, options);
+    }
+}
 
 template <Scalar T> template <class F> HookHandle Tensor<T>::register_hook(F f)
 {

@@ -20,8 +20,12 @@ namespace {
 template <class T> using Real = kernel::real_of<T>;
 
 /// Where sums are exact as far as we are concerned.
-template <class T> struct Widened { using type = long double; };
-template <class R> struct Widened<std::complex<R>> { using type = std::complex<long double>; };
+template <class T> struct Widened {
+    using type = long double;
+};
+template <class R> struct Widened<std::complex<R>> {
+    using type = std::complex<long double>;
+};
 template <class T> using Exact = typename Widened<T>::type;
 
 long double times(long double a, long double b) { return a * b; }
@@ -64,8 +68,8 @@ template <class T> struct Matrix {
         case Layout::one_row: rs = 0; break;
         case Layout::one_number: rs = cs = 0; break;
         }
-        auto const size = std::max(height - 1, std::ptrdiff_t{0}) * std::abs(rs)
-                        + std::max(length - 1, std::ptrdiff_t{0}) * std::abs(cs) + 1;
+        auto const size = std::max(height - 1, std::ptrdiff_t{0}) * std::abs(rs) +
+                          std::max(length - 1, std::ptrdiff_t{0}) * std::abs(cs) + 1;
         memory.assign(static_cast<std::size_t>(size), std::numeric_limits<Real<T>>::quiet_NaN());
         for (std::size_t i = 0; i < m; ++i)
             for (std::size_t j = 0; j < n; ++j) memory[index(i, j)] = random_number<T>();
@@ -73,7 +77,8 @@ template <class T> struct Matrix {
 
     std::size_t index(std::size_t i, std::size_t j) const
     {
-        return static_cast<std::size_t>(start + static_cast<std::ptrdiff_t>(i) * rs + static_cast<std::ptrdiff_t>(j) * cs);
+        return static_cast<std::size_t>(
+            start + static_cast<std::ptrdiff_t>(i) * rs + static_cast<std::ptrdiff_t>(j) * cs);
     }
     T const* data() const { return memory.data() + start; }
     /// What is meant, row by row.
@@ -101,7 +106,8 @@ template <class T> struct Result {
         : rows(m), columns(n), ldc(n + gap), add(accumulate), before(m * ldc)
     {
         for (auto& x : before) x = add ? random_number<T>() : T(std::numeric_limits<Real<T>>::quiet_NaN());
-        for (std::size_t i = 0; i < m; ++i) std::fill_n(before.begin() + static_cast<std::ptrdiff_t>(i * ldc + n), gap, T(5));
+        for (std::size_t i = 0; i < m; ++i)
+            std::fill_n(before.begin() + static_cast<std::ptrdiff_t>(i * ldc + n), gap, T(5));
         after = before;
     }
 
@@ -139,7 +145,8 @@ template <class T> double error_of_gemm(Matrix<T> const& a, Matrix<T> const& b, 
 }
 
 /// The same by our own blocks, which gemm leaves to a BLAS if there is one.
-template <class T> double error_of_blocks(Matrix<T> const& a, Matrix<T> const& b, bool add, kernel::InnerLoop<T> const& loop)
+template <class T>
+double error_of_blocks(Matrix<T> const& a, Matrix<T> const& b, bool add, kernel::InnerLoop<T> const& loop)
 {
     Result<T> c(a.rows, b.columns, add);
     kernel::Product<T> const product{a.rows, b.columns, a.columns, a.operand(), b.operand(), c.after.data(),
@@ -170,7 +177,8 @@ template <class T, class F> double worst_of_all(Size size, F f)
             for (int flags = 0; flags < 8; ++flags) {
                 bool const conj_a = flags & 1, conj_b = flags & 2, add = flags & 4;
                 if ((conj_a || conj_b) && !may_conjugate) continue;
-                worst = std::max(worst, f(Matrix<T>(size.m, size.k, la, conj_a), Matrix<T>(size.k, size.n, lb, conj_b), add));
+                worst = std::max(
+                    worst, f(Matrix<T>(size.m, size.k, la, conj_a), Matrix<T>(size.k, size.n, lb, conj_b), add));
             }
     return worst;
 }
@@ -181,7 +189,8 @@ template <class T, class F> double worst_of_all(Size size, F f)
 
 TEST_CASE_TEMPLATE("gemm, for all layouts and small sizes", T, ALL_TYPES)
 {
-    Size const sizes[] = {{1, 1, 1}, {1, 1, 7}, {2, 3, 4}, {5, 5, 5}, {9, 1, 9}, {1, 9, 9}, {40, 1, 33}, {1, 40, 33}, {6, 7, 1}, {2, 30, 3}, {13, 9, 5}};
+    Size const sizes[] = {{1, 1, 1}, {1, 1, 7}, {2, 3, 4}, {5, 5, 5}, {9, 1, 9}, {1, 9, 9}, {40, 1, 33}, {1, 40, 33},
+        {6, 7, 1}, {2, 30, 3}, {13, 9, 5}};
     for (auto const size : sizes) {
         CAPTURE(size.m);
         CAPTURE(size.n);
@@ -193,17 +202,16 @@ TEST_CASE_TEMPLATE("gemm, for all layouts and small sizes", T, ALL_TYPES)
 TEST_CASE_TEMPLATE("our own kernels, for all layouts", T, ALL_TYPES)
 {
     for (auto const& loop : kernel::inner_loops<T>())
-        CHECK(worst_of_all<T>({13, 35, 3}, [&](auto const& a, auto const& b, bool add) {
-            return error_of_blocks(a, b, add, loop);
-        }) < 1);
+        CHECK(worst_of_all<T>({13, 35, 3},
+                  [&](auto const& a, auto const& b, bool add) { return error_of_blocks(a, b, add, loop); }) < 1);
     for (auto const length : std::initializer_list<std::size_t>{3, 8, 29, 70})
         CHECK(worst_of_all<T>({11, 1, length}, error_of_rows<T>) < 1);
 }
 
 TEST_CASE_TEMPLATE("sizes around the edges of tiles and blocks", T, ALL_TYPES)
 {
-    Size const sizes[] = {{11, 31, 4}, {12, 32, 4}, {25, 33, 4}, {95, 8, 8}, {97, 8, 8}, {193, 5, 3},
-        {5, 9, 255}, {5, 9, 256}, {5, 9, 257}, {6, 4, 513}, {3, 511, 5}, {3, 513, 5}, {2, 1025, 3}, {98, 70, 260}};
+    Size const sizes[] = {{11, 31, 4}, {12, 32, 4}, {25, 33, 4}, {95, 8, 8}, {97, 8, 8}, {193, 5, 3}, {5, 9, 255},
+        {5, 9, 256}, {5, 9, 257}, {6, 4, 513}, {3, 511, 5}, {3, 513, 5}, {2, 1025, 3}, {98, 70, 260}};
     for (auto const size : sizes)
         for (bool const add : {false, true}) {
             CAPTURE(size.m);
@@ -232,7 +240,7 @@ TEST_CASE("infinities stay where they are")
     for (auto const n : std::initializer_list<std::size_t>{3, 20, 70}) {
         std::vector<double> a(n * n), b(n * n), c(n * n);
         for (std::size_t i = 0; i < n; ++i) a[i * n + i] = b[i * n + i] = 1;
-        b[1] = infinity;                                // 0 * infinity spoils column 1, and nothing else
+        b[1] = infinity;  // 0 * infinity spoils column 1, and nothing else
         auto const gap = static_cast<std::ptrdiff_t>(n);
         gemm(n, n, n, a.data(), gap, 1, false, b.data(), gap, 1, false, c.data(), gap, false);
         CHECK(c[1] == infinity);

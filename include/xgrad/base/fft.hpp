@@ -170,7 +170,7 @@ private:
 template <class T> std::shared_ptr<FftPlan<T> const> fft_plan(std::size_t n)
 {
     using Plan = std::shared_ptr<FftPlan<T> const>;
-    constexpr std::size_t most_plans = 16, most_numbers = std::size_t{1} << 21;
+    constexpr std::size_t most_plans = 16, most_numbers = std::size_t{1} << 22;
     thread_local std::vector<Plan> plans;  // the one used last comes first
 
     auto const found = std::find_if(plans.begin(), plans.end(), [n](Plan const& p) { return p->size() == n; });

@@ -120,8 +120,15 @@ template <Scalar T> void Tensor<T>::backward() const
     detail::run_backward({&root, 1}, {}, false, false);
 }
 template <Scalar T> void Tensor<T>::backward(BackwardOptions const& options) const { xgrad::backward({*this}, {}, options); }
-template <Scalar T> void Tensor<T>::backward(Tensor const& gradient) const { xgrad::backward({*this}, {gradient}); }
-template <Scalar T> void Tensor<T>::backward(Tensor const& gradient, BackwardOptions const& options) const { xgrad::backward({*this}, {gradient}, options); }
+template <Scalar T> template <detail::OperandLike G> void Tensor<T>::backward(G const& gradient) const { backward(gradient, {}); }
+template <Scalar T> template <detail::OperandLike G> void Tensor<T>::backward(G const& gradient, BackwardOptions const& options) const
+{
+    if constexpr (Number<G>) xgrad::backward({*this}, {Tensor(static_cast<T>(gradient))}, options);
+    else {
+        static_assert(std::same_as<typename detail::operand_type<G>::scalar, T>, "backward: the gradient must have the scalar type of the tensor it belongs to");
+        xgrad::backward({*this}, {detail::materialize(gradient)}, options);
+    }
+}
 
 template <Scalar T> template <class F> HookHandle Tensor<T>::register_hook(F f)
 {
