@@ -218,6 +218,7 @@ inline void print(std::vector<Figures> const& figures)
         auto const& f = figures[i];
         auto const& row = rows()[i];
         auto const number = Figures::number;
+        if (f.xgrad != f.xgrad && f.peer_ns != f.peer_ns) continue;      // filtered out
         auto const value = number(f.xgrad) + (row.value ? with_space(row.unit) : std::string());
         std::printf("%-44s %7zu  %-14s %10s %10s %7s  %-26s %-4s", row.name.c_str(), row.n, f.peer.c_str(), number(f.peer_ns).c_str(), value.c_str(),
             number(f.ratio).c_str(), f.budget.c_str(), !f.judged ? "" : f.met ? "yes" : "NO");

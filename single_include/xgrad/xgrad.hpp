@@ -2019,7 +2019,16 @@ template <class T> Array<T> broadcast_window(Array<T> const& a, Shape const& to)
 // Read words.hpp next for the functions on packs.
 
 #if XGRAD_SIMD
+// g++ 12 takes the undefined lanes that its own AVX-512 intrinsics start from for a mistake of whoever inlines them.
+#    if defined(__GNUC__) && !defined(__clang__)
+#        pragma GCC diagnostic push
+#        pragma GCC diagnostic ignored "-Wuninitialized"
+#        pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#    endif
 #    include <xsimd/xsimd.hpp>
+#    if defined(__GNUC__) && !defined(__clang__)
+#        pragma GCC diagnostic pop
+#    endif
 #endif
 
 namespace xgrad {

@@ -14,6 +14,10 @@ import compiler
 MOST_LINES = 25
 
 
+def beginning(messages):
+    return "\n".join(messages.splitlines()[:2 * MOST_LINES])
+
+
 def main():
     words = compiler.command(sys.argv[1])
     program = pathlib.Path(sys.argv[2])
@@ -25,15 +29,15 @@ def main():
 
     code, messages = compiler.compile_file(words, program)
     if code:
-        return f"{program.name} must compile without MISTAKE, and does not:\n{messages}"
+        return f"{program.name} must compile without MISTAKE, and does not:\n{beginning(messages)}"
     code, messages = compiler.compile_file(words, program, "-DMISTAKE")
     lines = messages.count("\n")
     if not code:
         return f"{program.name} compiles with MISTAKE, and must not"
     if not re.search(expected[1].strip(), messages):
-        return f"{program.name}: no message matches /{expected[1].strip()}/ in\n{messages}"
+        return f"{program.name}: no message matches /{expected[1].strip()}/ in\n{beginning(messages)}"
     if lines >= MOST_LINES:
-        return f"{program.name}: {lines} lines of messages, {MOST_LINES} are too many:\n{messages}"
+        return f"{program.name}: {lines} lines of messages, {MOST_LINES} are too many:\n{beginning(messages)}"
     print(f"{lines} lines:\n{messages}")
     return 0
 

@@ -12,7 +12,16 @@
 #include <xgrad/base/config.hpp>
 #include <xgrad/base/scalar.hpp>
 #if XGRAD_SIMD
+// g++ 12 takes the undefined lanes that its own AVX-512 intrinsics start from for a mistake of whoever inlines them.
+#    if defined(__GNUC__) && !defined(__clang__)
+#        pragma GCC diagnostic push
+#        pragma GCC diagnostic ignored "-Wuninitialized"
+#        pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#    endif
 #    include <xsimd/xsimd.hpp>
+#    if defined(__GNUC__) && !defined(__clang__)
+#        pragma GCC diagnostic pop
+#    endif
 #endif
 
 namespace xgrad {
