@@ -1139,7 +1139,7 @@ inline constexpr bool cache_blocks = !XGRAD_ADDRESS_SANITIZER;
 inline constexpr std::size_t block_alignment = 64;
 
 /// Small blocks come from the system at its own alignment, which costs a Node eight bytes and not up to eighty.
-inline constexpr std::size_t small_block = 1024;
+inline constexpr std::size_t small_block = 512;
 
 inline void* system_allocate(std::size_t bytes) { return bytes <= small_block ? ::operator new(bytes) : ::operator new(bytes, std::align_val_t{block_alignment}); }
 inline void system_deallocate(void* p, std::size_t bytes) noexcept
@@ -1243,7 +1243,7 @@ struct BlockCacheOwner {
 
 inline BlockCache* this_thread_cache() noexcept { return block_cache ? block_cache : make_block_cache(); }
 
-/// A block of at least `bytes` bytes, aligned to a cache line if it is larger than one kilobyte; throws std::bad_alloc.
+/// A block of at least `bytes` bytes, aligned to a cache line if it is larger than half a kilobyte; throws std::bad_alloc.
 inline void* allocate(std::size_t bytes)
 {
     auto const c = SizeClass::of(bytes);
@@ -1339,7 +1339,7 @@ inline std::size_t cached_bytes() noexcept
 namespace xgrad::detail {
 
 /// True while no second thread was ever started: counts need no atomic read-modify-write then.
-inline bool single_threaded() noexcept
+[[gnu::always_inline]] inline bool single_threaded() noexcept
 {
 #if __has_include(<sys/single_threaded.h>) && !XGRAD_THREAD_SANITIZER
     return __libc_single_threaded;
@@ -1356,7 +1356,7 @@ public:
     RefCount& operator=(RefCount const&) = delete;
 
     /// Returns the count before.
-    std::uint32_t increment() noexcept
+    [[gnu::always_inline]] std::uint32_t increment() noexcept
     {
         if (!single_threaded()) return count_.fetch_add(1, std::memory_order_acq_rel);
         auto const before = count_.load(std::memory_order_relaxed);
@@ -1364,7 +1364,7 @@ public:
         return before;
     }
     /// True for the last owner, which must then destroy the object.
-    bool decrement() noexcept
+    [[gnu::always_inline]] bool decrement() noexcept
     {
         if (single_threaded()) {
             auto const left = count_.load(std::memory_order_relaxed) - 1;
@@ -1940,6 +1940,7 @@ template <std::size_t K, class F> void for_each_run(Shape const& shape, Strides 
 template <class To, class From> To converted(From v)
 {
     if constexpr (is_complex<To> && is_complex<From>) return To(static_cast<precision_of<To>>(v.real()), static_cast<precision_of<To>>(v.imag()));
+    else if constexpr (is_complex<From> && !is_complex<To>) return static_cast<To>(v.real());
     else return static_cast<To>(v);
 }
 
@@ -2040,6 +2041,8 @@ template <class P> struct Lanes {
     using mask = bool;
     static constexpr std::size_t width = 1;
     XGRAD_INLINE static P select(bool m, P a, P b) { return m ? a : b; }
+    XGRAD_INLINE static bool all(bool m) { return m; }
+    XGRAD_INLINE static std::pair<P, P> sincos(P x) { return {std::sin(x), std::cos(x)}; }
     XGRAD_INLINE static P load(P const* p) { return *p; }
     XGRAD_INLINE static void store(P* p, P v) { *p = v; }
 };
@@ -2051,6 +2054,8 @@ struct Lanes<P> {
     using mask = xsimd::batch_bool<P>;
     static constexpr std::size_t width = vector::size;
     XGRAD_INLINE static vector select(mask m, vector a, vector b) { return xsimd::select(m, a, b); }
+    XGRAD_INLINE static bool all(mask m) { return xsimd::all(m); }
+    XGRAD_INLINE static std::pair<vector, vector> sincos(vector x) { return xsimd::sincos(x); }
     XGRAD_INLINE static vector load(P const* p) { return vector::load_unaligned(p); }
     XGRAD_INLINE static void store(P* p, vector v) { v.store_unaligned(p); }
 };
@@ -2120,7 +2125,7 @@ template <class P> struct RealPack {
     XGRAD_INLINE friend MaskPack<P> operator>(RealPack a, RealPack b) { return {a.v > b.v}; }
     XGRAD_INLINE friend MaskPack<P> operator>=(RealPack a, RealPack b) { return {a.v >= b.v}; }
     XGRAD_INLINE friend MaskPack<P> operator==(RealPack a, RealPack b) { return {a.v == b.v}; }
-    XGRAD_INLINE friend MaskPack<P> operator!=(RealPack a, RealPack b) { return {a.v != b.v}; }
+    XGRAD_INLINE friend MaskPack<P> operator!=(RealPack a, RealPack b) { return !(a == b); }  // not xsimd's, which is false for NaN on AVX-512
     XGRAD_INLINE friend RealPack where(MaskPack<P> m, RealPack a, RealPack b) { return from(lanes::select(m.m, a.v, b.v)); }
 };
 
@@ -2373,12 +2378,20 @@ template <class P> XGRAD_INLINE ComplexPack<P> sgn(ComplexPack<P> z)
     auto const r = abs(z);
     return where(r == 0, ComplexPack<P>(0), z / r);
 }
-template <class P> XGRAD_INLINE ComplexPack<P> polar(RealPack<P> r, RealPack<P> phi) { return {r * cos(phi), r * sin(phi)}; }
+/// e^(i phi).
+template <class P> XGRAD_INLINE ComplexPack<P> unit_at(RealPack<P> phi)
+{
+    auto const [s, c] = RealPack<P>::lanes::sincos(phi.v);
+    return {RealPack<P>::from(c), RealPack<P>::from(s)};
+}
+template <class P> XGRAD_INLINE ComplexPack<P> polar(RealPack<P> r, RealPack<P> phi) { return r * unit_at(phi); }
 template <class P> XGRAD_INLINE ComplexPack<P> exp(ComplexPack<P> z)
 {
+    auto const unit = unit_at(z.im);
+    if (RealPack<P>::lanes::all((z.re == 0).m)) return unit;  // phases, the most common of complex exponentials
     auto const r = exp(z.re);
     auto const real_argument = z.im == 0;  // infinity times sin(0) would be NaN
-    return {where(real_argument, r, r * cos(z.im)), where(real_argument, z.im, r * sin(z.im))};
+    return {where(real_argument, r, r * unit.re), where(real_argument, z.im, r * unit.im)};
 }
 template <class P> XGRAD_INLINE ComplexPack<P> expm1(ComplexPack<P> z)
 {
@@ -2914,10 +2927,12 @@ template <class X> concept RecordsAtOnce = requires { typename std::remove_cvref
 
 /// Applies an elementwise operation: lazily, or at once where an operand records.
 template <Operation Op, class... X>
-    requires IsElementwise<Op> && AnyOperand<X...> && DefinedOn<Op, detail::letter_in<X>...>
+    requires IsElementwise<Op> && AnyOperand<X...>
 auto express(Op op, X const&... x)
 {
-    if constexpr ((detail::RecordsAtOnce<X> || ...)) return record_traced(std::move(op), x...);
+    static_assert(DefinedOn<Op, detail::letter_in<X>...>, "this operation is not defined on operands of these kinds (B mask, Z integer, R real, C complex)");
+    if constexpr (!DefinedOn<Op, detail::letter_in<X>...>) return;
+    else if constexpr ((detail::RecordsAtOnce<X> || ...)) return record_traced(std::move(op), x...);
     else return Expression<Op, detail::operand_type<X>...>(std::move(op), detail::OperandTraits<X>::make(x)...);
 }
 
@@ -4641,6 +4656,14 @@ namespace detail {
 
 template <Operand X> Axes checked_axes(std::string_view operation, X const& x, Axes const& axes) { return normalize_axes(operation, axes, x.dim()); }
 
+/// Which of two elements an extremum prefers; NaN always.
+struct Larger {
+    bool operator()(auto best, auto v) const { return v > best || v != v; }
+};
+struct Smaller {
+    bool operator()(auto best, auto v) const { return v < best || v != v; }
+};
+
 template <Operand X> std::size_t count_over(X const& x, Axes const& axes)
 {
     auto const shape = x.shape();
@@ -4669,14 +4692,14 @@ template <Operand X> auto mean(X const& x) { return record_sum("mean", real_valu
 /// Largest element over axes; elements that share it share the gradient equally. NaN is passed on.
 template <Operand X> auto amax(X const& x, Axes const& axes, bool keep = false)
 {
-    return record_extremum(x, detail::checked_axes("amax", x, axes), keep, "amax", [](auto best, auto v) { return v > best || v != v; });
+    return record_extremum(x, detail::checked_axes("amax", x, axes), keep, "amax", detail::Larger{});
 }
 template <Operand X> auto amax(X const& x) { return amax(x, detail::all_axes(x.dim())); }
 
 /// Smallest element over axes; ties and NaN as for amax.
 template <Operand X> auto amin(X const& x, Axes const& axes, bool keep = false)
 {
-    return record_extremum(x, detail::checked_axes("amin", x, axes), keep, "amin", [](auto best, auto v) { return v < best || v != v; });
+    return record_extremum(x, detail::checked_axes("amin", x, axes), keep, "amin", detail::Smaller{});
 }
 template <Operand X> auto amin(X const& x) { return amin(x, detail::all_axes(x.dim())); }
 
@@ -5113,13 +5136,13 @@ public:
 
     HookHandle add(Function f)
     {
-        slots_->push_back(std::make_shared<Function>(std::move(f)));
-        return HookHandle([weak = std::weak_ptr(slots_), slot = std::weak_ptr(slots_->back())] {
+        slots_->push_back(std::make_shared<Slot>(Slot{std::move(f)}));
+        return HookHandle([weak = std::weak_ptr(slots_), weak_slot = std::weak_ptr(slots_->back())] {
             auto const slots = weak.lock();
-            auto const hook = slot.lock();
-            if (!slots || !hook) return;
-            *hook = nullptr;
-            std::erase(*slots, hook);
+            auto const slot = weak_slot.lock();
+            if (!slots || !slot) return;
+            slot->removed = true;
+            std::erase(*slots, slot);
         });
     }
     bool empty() const noexcept { return slots_->empty(); }
@@ -5128,15 +5151,16 @@ public:
     template <class F> void for_each(F visit) const
     {
         auto const now = *slots_;
-        for (auto const& hook : now)
-            if (*hook) {
-                auto const keep = *hook;  // it may remove itself
-                visit(keep);
-            }
+        for (auto const& slot : now)
+            if (!slot->removed) visit(slot->hook);
     }
 
 private:
-    std::shared_ptr<std::vector<std::shared_ptr<Function>>> slots_ = std::make_shared<std::vector<std::shared_ptr<Function>>>();
+    struct Slot {
+        Function hook;
+        bool removed = false;
+    };
+    std::shared_ptr<std::vector<std::shared_ptr<Slot>>> slots_ = std::make_shared<std::vector<std::shared_ptr<Slot>>>();
 };
 
 }  // namespace detail
@@ -5284,7 +5308,7 @@ struct TypeInfo {
     std::size_t size;
     AnyTensor (*add)(AnyTensor const&, AnyTensor const&);            // recorded where grad mode is on
     void (*add_in_place)(AnyTensor const& to, AnyTensor const& more);
-    AnyTensor (*copy)(AnyTensor const&);                             // row-major, without history
+    AnyTensor (*copy)(AnyTensor const&);                             // row-major; recorded where grad mode is on
     AnyTensor (*filled)(Shape const&, double value);
     AnyTensor (*scaled)(AnyTensor const&, double factor);            // recorded where grad mode is on
 };
@@ -5422,7 +5446,7 @@ inline void accumulate(AnyTensor& grad, AnyTensor gradient)
     if (grad.defined()) {
         if (grad_mode) grad = grad.impl().type->add(grad, gradient);
         else grad.impl().type->add_in_place(grad, gradient);
-    } else if (grad_mode || (is_exclusive(gradient) && gradient.is_contiguous())) grad = std::move(gradient);
+    } else if (is_exclusive(gradient) && gradient.is_contiguous()) grad = std::move(gradient);
     else grad = gradient.impl().type->copy(gradient);
 }
 
@@ -5650,6 +5674,7 @@ private:
     void evaluate(Index index)
     {
         Node& node = *notes_[index].node;
+        if (!notes_[index].needed && !is_captured(node)) return;
         auto gradients = notes_[index].arrived();
         run_tensor_hooks(node, gradients);
         for (auto& capture : captures_)
@@ -6092,10 +6117,11 @@ XGRAD_INLINE void send(Expression<Op, X...> const& e, Values<Expression<Op, X...
 /// What the gradient of each leaf looks at: values of leaves, one bit each, and whether the result is worth saving.
 template <std::size_t N> struct Needs {
     std::array<LeafMask, N> of{};
+    LeafMask reached = 0;  // leaves to which a gradient leads at all; through a mask none does
     bool result = false;
 };
 
-template <std::size_t At, class T, std::size_t N> void add_needs(Slot<T> const&, LeafMask above, Needs<N>& needs, bool) { needs.of[At] = above; }
+template <std::size_t At, class T, std::size_t N> void add_needs(Slot<T> const&, LeafMask above, Needs<N>& needs, bool) { needs.of[At] = above, needs.reached |= LeafMask{1} << At; }
 template <std::size_t At, class Op, class... X, std::size_t N>
 void add_needs(Expression<Op, X...> const& e, LeafMask above, Needs<N>& needs, bool has_saved_result)
 {
@@ -6135,6 +6161,7 @@ template <class Op, class... X> bool wants_saved_result(Expression<Op, X...> con
 /// The same without the number of leaves.
 struct NeedsView {
     LeafMask const* of;
+    LeafMask reached;
     bool result;
 };
 
@@ -6150,10 +6177,10 @@ template <class F> NeedsView needs_of(F const& f, bool result_exists)
         };
         static Needs<F::leaves> const with = find(true), without = find(false);
         auto const& needs = result_exists ? with : without;
-        return {needs.of.data(), needs.result};
+        return {needs.of.data(), needs.reached, needs.result};
     } else {
         static constexpr LeafMask none[1] = {};
-        return {none, false};
+        return {none, 1, false};
     }
 }
 
@@ -6200,8 +6227,9 @@ template <class P, std::size_t Count> struct Remainder {
 };
 
 /// out[i] = f(in[0][i], in[1][i], ...) for i < n.
-template <class F> XGRAD_NOINLINE void forward_kernel(F const& f, void* const* operands, typename F::scalar* out, std::size_t n)
+template <class F> XGRAD_NOINLINE void forward_kernel(F const& formula, void* const* operands, typename F::scalar* out, std::size_t n)
 {
+    F const f = formula;  // a copy that no output can alias
     using P = compute_precision<F>;
     constexpr std::size_t leaves = F::leaves, width = RealPack<P>::width;
     void const* in[leaves + 1];
@@ -6238,8 +6266,9 @@ struct BackwardPlan {
 };
 
 /// Gradients of all leaves of f for a tile, from the gradient of its value.
-template <class F> XGRAD_NOINLINE void backward_kernel(F const& f, BackwardPlan const& plan, void* const* operands, std::size_t n)
+template <class F> XGRAD_NOINLINE void backward_kernel(F const& formula, BackwardPlan const& plan, void* const* operands, std::size_t n)
 {
+    F const f = formula;
     using P = compute_precision<F>;
     using L = BackwardLayout<F>;
     using Y = typename F::scalar;
@@ -6811,9 +6840,9 @@ public:
     void const* formula_object() const noexcept { return block() + formula_at(table_.kernels.leaves); }
     SumOver const* sum() const noexcept { return sum_.get(); }
     Shape const& space(AnyTensor const& gradient) const { return sum_ ? sum_->space : gradient.shape(); }
-    Shape const& leaf_shape(std::size_t k, Shape const& space) const { return broadcast_ >> k & 1 ? shapes_[leaf(k).target] : space; }
+    Shape const& leaf_shape(std::size_t k, Shape const& space) const { return broadcast_ >> k & 1 ? shapes_[leaf(k).first] : space; }
     bool is_needed(std::size_t k) const { return needed_ >> k & 1; }
-    AnyTensor unpack_leaf(std::size_t k) { return leaf(leaf(k).target).saved.unpack(*this); }
+    AnyTensor unpack_leaf(std::size_t k) { return leaf(leaf(k).first).saved.unpack(*this); }
     bool saves_result() const noexcept { return saves_result_; }
     AnyTensor unpack_result() { return result_.unpack(*this); }
     LeafMask wanted() const noexcept { return wanted_; }
@@ -6823,7 +6852,8 @@ private:
     /// Operands as the Node keeps them; one tensor at several places of the formula is kept, and gets its gradient, once.
     struct Leaf {
         SavedTensor saved;
-        std::uint8_t target = 0;  // the first leaf that is the same tensor
+        std::uint8_t first = 0;   // the first leaf that is the same tensor
+        std::uint8_t target = 0;  // the first of those that gets a gradient
         std::uint8_t edge = 0;
     };
 
@@ -6871,12 +6901,15 @@ private:
             AnyTensor const& t = *operands[k];
             std::size_t same = 0;
             while (!operands[same]->is_same(t)) ++same;
-            leaf(k).target = static_cast<std::uint8_t>(same);
+            leaf(k).first = leaf(k).target = static_cast<std::uint8_t>(same);
             LeafMask const bit = LeafMask{1} << k;
-            if (table_.kernels.leaf[k]->differentiable && t.requires_grad()) {
+            if (table_.kernels.leaf[k]->differentiable && needs.reached & bit && t.requires_grad()) {
+                std::size_t target = same;
+                while (target < k && !(wanted_ >> target & 1 && operands[target]->is_same(t))) ++target;
+                leaf(k).target = static_cast<std::uint8_t>(target);
                 wanted_ |= bit;
                 needed_ |= needs.of[k];
-                if (same != k) add_ |= bit;
+                if (target != k) add_ |= bit;
                 else {
                     leaf(k).edge = static_cast<std::uint8_t>(edge_count);
                     edges()[edge_count++] = gradient_edge(t);
@@ -6890,10 +6923,10 @@ private:
             }
         }
         for (std::size_t k = 0; k < n; ++k) {
-            auto const target = leaf(k).target;
-            if (!(needed_ >> k & 1) || kept_ >> target & 1) continue;
-            leaf(target).saved = SavedTensor::operand(*operands[k]);
-            kept_ |= LeafMask{1} << target;
+            auto const first = leaf(k).first;
+            if (!(needed_ >> k & 1) || kept_ >> first & 1) continue;
+            leaf(first).saved = SavedTensor::operand(*operands[k]);
+            kept_ |= LeafMask{1} << first;
         }
         saves_result_ = needs.result;
         if (saves_result_) result_ = SavedTensor::result(result);
@@ -6943,7 +6976,7 @@ private:
         bool tiled = repeats_seed;
         TileRoom splat;
         for (std::size_t k = 0; k < n; ++k) {
-            if (auto const& saved = leaf(leaf(k).target).saved; is_needed(k)) at[k] = saved.checked_array().data;
+            if (auto const& saved = leaf(leaf(k).first).saved; is_needed(k)) at[k] = saved.checked_array().data;
             else at[k] = zero_tile.elements, tiled = true;
             if (!makes_gradient(k)) continue;
             AnyTensor& gradient = results[leaf(k).edge] = AnyTensor(Ref<TensorImpl>(new TensorImpl(*table_.leaf_types[k], space)));
@@ -6976,11 +7009,11 @@ private:
         LocalArray<AnyArray, 6> gradients(n);
         for (std::size_t k = 0; k < n; ++k) {
             auto const& info = *table_.kernels.leaf[k];
-            operands[k] = is_needed(k) ? input_operand(leaf(leaf(k).target).saved.array(*this), info, space) : absent_input(info.tile_element);
+            operands[k] = is_needed(k) ? input_operand(leaf(leaf(k).first).saved.array(*this), info, space) : absent_input(info.tile_element);
             operands[first_gradient + k] = absent_output();
             if (!makes_gradient(k)) continue;
             bool const sums = broadcast_ >> k & 1;
-            gradients[k] = sums ? zeroed(shapes_[k], info.wide_element) : AnyArray(space, info.element);
+            gradients[k] = sums ? zeroed(leaf_shape(k, space), info.wide_element) : AnyArray(space, info.element);
             operands[first_gradient + k] = sums ? sum_operand(gradients[k], info) : output_operand(gradients[k], info);
         }
         operands[seed] = input_operand(seeds, *table_.kernels.result, space);
@@ -7143,7 +7176,7 @@ public:
     auto array() const&
     {
         auto const& a = array_of();
-        return xt::adapt(static_cast<T const*>(a.begin()), extent(a), xt::no_ownership(), xt_dims(a.shape), xt_dims(a.strides));
+        return xt::adapt(static_cast<T const*>(a.begin()), a.numel, xt::no_ownership(), xt_dims(a.shape), xt_dims(a.strides));
     }
     /// Of a temporary: a copy of the elements.
     xt::xarray<T> array() && { return xt::xarray<T>(static_cast<Tensor const&>(*this).array()); }
@@ -7152,7 +7185,7 @@ public:
     {
         impl().array.storage->bump();
         auto const& a = array_of();
-        return xt::adapt(a.begin(), extent(a), xt::no_ownership(), xt_dims(a.shape), xt_dims(a.strides));
+        return xt::adapt(a.begin(), a.numel, xt::no_ownership(), xt_dims(a.shape), xt_dims(a.strides));
     }
 
     /// Turns the collection of a gradient on or off; only for leaves. Returns the tensor itself.
@@ -7174,6 +7207,7 @@ public:
     {
         if (g.defined() && g.shape() != shape())
             detail::fail<ShapeError>("attempting to assign a gradient of size '", g.shape(), "' to a tensor of size '", shape(), "'. Please ensure that the gradient and the tensor are the same size");
+        if (g.is_same(*this)) detail::fail<GraphError>("a tensor cannot be its own gradient: pass a clone()");
         impl().grad = g.handle();
     }
     /// Drops the collected gradient.
@@ -7223,17 +7257,6 @@ private:
     Tensor(detail::TensorImpl* impl, GradFlag<T> g) : AnyTensor(detail::Ref<detail::TensorImpl>(impl)) { impl->requires_grad = g.value; }
 
     template <class D> static auto xt_dims(D const& d) { return xt::dynamic_shape<typename D::value_type>(d.begin(), d.end()); }
-    /// Elements from the first to the last, gaps included.
-    static std::size_t extent(detail::Array<T> const& a)
-    {
-        std::size_t n = 1;
-        for (std::size_t i = 0; i < a.shape.size(); ++i) {
-            if (a.shape[i] == 0) return 0;
-            n += (a.shape[i] - 1) * static_cast<std::size_t>(a.strides[i] < 0 ? -a.strides[i] : a.strides[i]);
-        }
-        return n;
-    }
-
     template <std::size_t Depth> static void list_shape(detail::nested_list<T, Depth> const& list, Shape& shape, std::size_t at)
     {
         if constexpr (Depth > 0) {
@@ -7357,20 +7380,21 @@ inline Shape vertex_shape(Vertex const*& v, AnyTensor const* const*& operand)
 /// The operands of a formula, ready for a kernel.
 struct Gathered {
     AnyArray const* arrays[64];
-    bool wanted = false;  // some operand requires a gradient, and grad mode is on
+    bool wanted = false;  // a gradient leads to an operand that requires one, and grad mode is on
     Shape space;
 
-    Gathered(RecordTable const& table, AnyTensor const* const* operands)
+    Gathered(RecordTable const& table, void const* formula, AnyTensor const* const* operands)
     {
+        LeafMask requires_grad = 0;
         std::size_t const n = table.kernels.leaves;
         bool same = true;
         for (std::size_t k = 0; k < n; ++k) {
             auto const& impl = operands[k]->impl();
             arrays[k] = &impl.array;
-            wanted |= table.kernels.leaf[k]->differentiable && operands[k]->requires_grad();
+            if (table.kernels.leaf[k]->differentiable && operands[k]->requires_grad()) requires_grad |= LeafMask{1} << k;
             same &= impl.array.shape == arrays[0]->shape;
         }
-        wanted &= grad_mode && table.result.differentiable;
+        if (requires_grad && grad_mode && table.result.differentiable) wanted = requires_grad & table.needs(formula, true).reached;
         if (same) space = arrays[0]->shape;
         else {
             auto const* root = table.kernels.vertices;
@@ -7381,7 +7405,7 @@ struct Gathered {
 
 inline AnyTensor record_formula(RecordTable const& table, void const* formula, AnyTensor const* const* operands)
 {
-    Gathered const in(table, operands);
+    Gathered const in(table, formula, operands);
     AnyTensor result(Ref<TensorImpl>(new TensorImpl(table.result_type, in.space)));
     run_forward(table.kernels, formula, in.arrays, in.space, output_operand(result.impl().array, table.result));
     if (in.wanted) result.impl().grad_fn = FusedNode::make(table, formula, operands, in.space, nullptr, result);
@@ -7391,7 +7415,7 @@ inline AnyTensor record_formula(RecordTable const& table, void const* formula, A
 inline AnyTensor record_formula_sum(std::string_view operation, RecordTable const& table, void const* formula, AnyTensor const* const* operands, Axes const* over,
                                     bool keepdims, bool mean)
 {
-    Gathered const in(table, operands);
+    Gathered const in(table, formula, operands);
     Axes axes = over ? normalize_axes(operation, *over, in.space.size()) : all_axes(in.space.size());
     AnyArray sums = zeroed(reduced_shape(in.space, axes, true), table.result.wide_element);
     double const scale = mean ? static_cast<double>(sums.numel) / static_cast<double>(numel(in.space)) : 1;
@@ -7617,7 +7641,7 @@ template <class Op, class... X, class P> struct Replay<Expression<Op, X...>, P> 
     }
 
 private:
-    template <std::size_t... I> void compute(std::index_sequence<I...>) { y = express(e->op, get<I>(x).value()...).tensor; }
+    template <std::size_t... I> void compute(std::index_sequence<I...>) { y = cast<Y>(express(e->op, get<I>(x).value()...).tensor); }
 };
 
 template <std::size_t At, class P, class T> void prepare(Slot<T> const&, AnyTensor const* leaves, Replay<Slot<T>, P>& r) { r.leaf = leaves + At; }
@@ -7725,9 +7749,7 @@ template <Scalar T> void GradientArithmetic<T>::add_in_place(AnyTensor const& to
 
 template <Scalar T> AnyTensor GradientArithmetic<T>::copy(AnyTensor const& t)
 {
-    Array<T> out(t.shape());
-    copy_elements(out, t.as<T>().array_of());
-    return Tensor<T>(std::move(out));
+    return t.as<T>().clone();
 }
 
 template <Scalar T> AnyTensor GradientArithmetic<T>::filled(Shape const& shape, double value) { return Tensor<T>(Array<T>(shape, static_cast<T>(value))); }
@@ -7808,8 +7830,11 @@ inline void backward(std::vector<AnyTensor> const& outputs, std::vector<AnyTenso
     }
     detail::run_backward(roots, captures, options.retain_graph.value_or(options.create_graph), options.create_graph);
     AutoGradMode const mode(options.create_graph);
-    for (std::size_t i = 0; i < captures.size(); ++i)
-        if (!options.inputs[i].is_leaf() && captures[i].gradient.defined()) detail::keep_gradient(options.inputs[i], std::move(captures[i].gradient));
+    for (std::size_t i = 0; i < captures.size(); ++i) {
+        AnyTensor const& input = options.inputs[i];
+        bool const done = input.is_leaf() || input.retains_grad() || std::any_of(options.inputs.begin(), options.inputs.begin() + static_cast<std::ptrdiff_t>(i), [&](auto const& t) { return t.is_same(input); });
+        if (!done && captures[i].gradient.defined()) detail::keep_gradient(input, std::move(captures[i].gradient));
+    }
 }
 
 /// Gradients of the outputs for the given inputs, undefined for an unused one if that is allowed. No .grad is touched.
@@ -7864,22 +7889,35 @@ template <Scalar T> template <detail::OperandLike G> void Tensor<T>::backward(G 
     }
 }
 
-template <Scalar T> template <class F> HookHandle Tensor<T>::register_hook(F f)
+namespace detail {
+
+template <Scalar T, class Result, class F> HookHandle add_tensor_hook(Tensor<T> const& t, F f)
 {
-    static_assert(std::invocable<F&, Tensor const&>, "register_hook: a hook takes the gradient as a Tensor const& of this tensor's scalar type");
-    using Result = std::invoke_result_t<F&, Tensor const&>;
-    static_assert(std::is_void_v<Result> || std::is_convertible_v<Result, AnyTensor> || std::is_constructible_v<Tensor, Result>,
-                  "register_hook: a hook returns nothing, or the gradient to go on with");
-    if (!requires_grad()) detail::fail<GraphError>("cannot register a hook on a variable that doesn't require gradient");
-    auto const edge = detail::gradient_edge(*this);
-    return detail::NodeHooks::at(*edge.function, edge.input_nr).tensor_hooks.add([f = std::move(f)](AnyTensor const& g) mutable -> AnyTensor {
-        Tensor const typed = g.defined() ? g.as<T>() : Tensor();
+    if (!t.requires_grad()) fail<GraphError>("cannot register a hook on a variable that doesn't require gradient");
+    auto const edge = gradient_edge(t);
+    return NodeHooks::at(*edge.function, edge.input_nr).tensor_hooks.add([f = std::move(f)](AnyTensor const& g) mutable -> AnyTensor {
+        Tensor<T> const typed = g.defined() ? g.as<T>() : Tensor<T>();
         if constexpr (std::is_void_v<Result>) {
             f(typed);
             return {};
         } else if constexpr (std::is_convertible_v<Result, AnyTensor>) return f(typed);
-        else return Tensor(f(typed));
+        else return Tensor<T>(f(typed));
     });
+}
+
+}  // namespace detail
+
+template <Scalar T> template <class F> HookHandle Tensor<T>::register_hook(F f)
+{
+    constexpr bool takes_gradient = std::is_invocable_v<F&, Tensor const&>;
+    static_assert(takes_gradient, "register_hook: a hook takes the gradient as a Tensor const& of this tensor's scalar type");
+    if constexpr (takes_gradient) {
+        using Result = std::invoke_result_t<F&, Tensor const&>;
+        constexpr bool returns_gradient = std::is_void_v<Result> || std::is_convertible_v<Result, AnyTensor> || std::is_constructible_v<Tensor, Result>;
+        static_assert(returns_gradient, "register_hook: a hook returns nothing, or the gradient to go on with");
+        if constexpr (returns_gradient) return detail::add_tensor_hook<T, Result>(*this, std::move(f));
+    }
+    return {};
 }
 
 template <Scalar T> void Tensor<T>::retain_grad()
@@ -8023,11 +8061,9 @@ template <class T, class Better> Array<T> extremum(Array<T> const& x, Axes const
 
 }  // namespace detail
 
-/// Called by amax() and amin(): the gradient is that of the mean of the elements that share the extremum.
-template <Operand X, class Better> auto record_extremum(X const& x, Axes const& axes, bool keep, std::string_view operation, Better better)
+/// amax() and amin() of real tensors: the gradient is that of the mean of the elements that share the extremum.
+template <class T, Operand X, class Better> auto record_extremum_of_real(X const& x, Axes const& axes, bool keep, std::string_view operation, Better better)
 {
-    using T = typename X::scalar;
-    static_assert(!detail::is_complex<T>, "amax and amin: complex numbers have no order");
     auto const values = detail::materialize(x);
     Tensor<T> const best(detail::extremum(values.array_of(), axes, operation, better));
     auto const shape = detail::reduced_shape(values.shape(), axes, keep);
@@ -8043,6 +8079,14 @@ template <Operand X, class Better> auto record_extremum(X const& x, Axes const& 
             return y;
         }
     return reshape(best, Axes(shape));
+}
+
+/// Called by amax() and amin().
+template <Operand X, class Better> auto record_extremum(X const& x, Axes const& axes, bool keep, std::string_view operation, Better better)
+{
+    using T = typename X::scalar;
+    static_assert(!detail::is_complex<T>, "amax and amin: complex numbers have no order");
+    if constexpr (!detail::is_complex<T>) return record_extremum_of_real<T>(x, axes, keep, operation, better);
 }
 
 /// The largest elements over axes where they are finite, else 0: what logsumexp takes out of its exponents.
@@ -8127,7 +8171,7 @@ template <Scalar T, class E> void assign(Tensor<T> const& t, E const& e, std::st
     Array<T> const& out = t.array_of();
     NoGradGuard const off;
     TakenApart<E> const apart(e);
-    Gathered const in(apart.table, apart.operands);
+    Gathered const in(apart.table, &apart.formula, apart.operands);
     if (!broadcasts_to(in.space, out.shape)) fail<ShapeError>(operation, ": output with shape ", out.shape, " doesn't match the broadcast shape ", in.space);
     bool aside = !(in.space == out.shape) || !out.contiguous;
     for (std::size_t k = 0; k < E::leaves; ++k) {

@@ -34,7 +34,7 @@ template <class F> void check_views(F f)
 {
     for (auto const& a : views)
         for (auto const& b : views) {
-            INFO(a.name << ", and " << b.name);
+            INFO(std::string(a.name) << ", and " << std::string(b.name));
             auto const seen = function_of<double, double>([=](auto x, auto y) { return f(a.of(x), b.of(y)); });
             auto const copied = function_of<double, double>([=](auto x, auto y) { return f(a.of(x).clone(), b.of(y).clone()); });
             CHECK(agrees_with(seen, copied, {sample(xg::DType::float64, a.from, 1, 0.25, 2), sample(xg::DType::float64, b.from, 2)}));

@@ -96,7 +96,7 @@ TEST_CASE("complex functions keep the branches of the C++ library on both sides 
                                   Name{"acos(x)", [](cd z) { return std::acos(z); }}, Name{"atan(x)", [](cd z) { return std::atan(z); }}, Name{"asinh(x)", [](cd z) { return std::asinh(z); }},
                                   Name{"acosh(x)", [](cd z) { return std::acosh(z); }}, Name{"atanh(x)", [](cd z) { return std::atanh(z); }}, Name{"angle(x)", [](cd z) { return cd(std::arg(z)); }}})
         for (cd const z : {cd(-2, 0.0), cd(-2, -0.0), cd(2, 0.0), cd(2, -0.0), cd(0.0, 2), cd(-0.0, 2), cd(0.0, -2), cd(-0.0, -2), cd(0.5, 0.0), cd(0.0, -0.5)}) {
-            INFO(name << " at " << text(z));
+            INFO(std::string(name) << " at " << text(z));
             CHECK(holds(value_of(operation<cd>(name).f, {{xg::DType::complex128, {}, {z}}}).numbers, {f(z)}, 1e-14));
         }
 }

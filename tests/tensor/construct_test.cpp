@@ -27,6 +27,24 @@ TEST_CASE("a matrix with one column or one row is a matrix")
     CHECK(Z({{1., 2.}, {3., 4.}}).shape() == xg::Shape{2, 2});
 }
 
+namespace {
+template <class T> concept MadeOfColumns = requires { T({{{1.}, {2.}}, {{3.}, {4.}}}); };
+template <class T> concept MadeOfEmptyRows = requires { T({{}, {}}); };
+template <class T> concept MadeOfNothing = requires { T({}); };
+}  // namespace
+
+TEST_CASE("the depth of a nested list is the number of dimensions, whatever the extents")
+{
+    CHECK(MadeOfColumns<D>);
+    CHECK(MadeOfEmptyRows<D>);
+    CHECK(MadeOfNothing<D>);
+    []<class T>(std::type_identity<T>) {
+        if constexpr (MadeOfColumns<T>) CHECK(T({{{1.}, {2.}}, {{3.}, {4.}}}).shape() == xg::Shape{2, 2, 1});
+        if constexpr (MadeOfEmptyRows<T>) CHECK(T({{}, {}}).shape() == xg::Shape{2, 0});
+        if constexpr (MadeOfNothing<T>) CHECK(T({}).shape() == xg::Shape{0});
+    }(std::type_identity<D>{});
+}
+
 TEST_CASE("a ragged nested list is an error that names both lengths")
 {
     CHECK_THROWS_WITH_AS((D({{1., 2.}, {3.}})), doctest::Contains("rows of 2 and of 1"), xg::ShapeError);

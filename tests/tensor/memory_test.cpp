@@ -117,5 +117,5 @@ TEST_CASE("a tensor outlives the thread that made it")
 
 TEST_CASE("buffers begin on a cache line where they are large")
 {
-    for (std::size_t n : {64u, 100u, 1000u, 100000u}) CHECK(reinterpret_cast<std::uintptr_t>(xg::zeros({n}).data()) % 64 == 0);
+    for (std::size_t n : {1000u, 1001u, 100000u}) CHECK(reinterpret_cast<std::uintptr_t>(xg::zeros({n}).data()) % 64 == 0);
 }

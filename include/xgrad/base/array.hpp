@@ -117,6 +117,7 @@ template <std::size_t K, class F> void for_each_run(Shape const& shape, Strides 
 template <class To, class From> To converted(From v)
 {
     if constexpr (is_complex<To> && is_complex<From>) return To(static_cast<precision_of<To>>(v.real()), static_cast<precision_of<To>>(v.imag()));
+    else if constexpr (is_complex<From> && !is_complex<To>) return static_cast<To>(v.real());
     else return static_cast<To>(v);
 }
 

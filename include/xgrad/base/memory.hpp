@@ -23,7 +23,7 @@ inline constexpr bool cache_blocks = !XGRAD_ADDRESS_SANITIZER;
 inline constexpr std::size_t block_alignment = 64;
 
 /// Small blocks come from the system at its own alignment, which costs a Node eight bytes and not up to eighty.
-inline constexpr std::size_t small_block = 1024;
+inline constexpr std::size_t small_block = 512;
 
 inline void* system_allocate(std::size_t bytes) { return bytes <= small_block ? ::operator new(bytes) : ::operator new(bytes, std::align_val_t{block_alignment}); }
 inline void system_deallocate(void* p, std::size_t bytes) noexcept
@@ -127,7 +127,7 @@ struct BlockCacheOwner {
 
 inline BlockCache* this_thread_cache() noexcept { return block_cache ? block_cache : make_block_cache(); }
 
-/// A block of at least `bytes` bytes, aligned to a cache line if it is larger than one kilobyte; throws std::bad_alloc.
+/// A block of at least `bytes` bytes, aligned to a cache line if it is larger than half a kilobyte; throws std::bad_alloc.
 inline void* allocate(std::size_t bytes)
 {
     auto const c = SizeClass::of(bytes);

@@ -13,7 +13,7 @@
 namespace xgrad::detail {
 
 /// True while no second thread was ever started: counts need no atomic read-modify-write then.
-inline bool single_threaded() noexcept
+[[gnu::always_inline]] inline bool single_threaded() noexcept
 {
 #if __has_include(<sys/single_threaded.h>) && !XGRAD_THREAD_SANITIZER
     return __libc_single_threaded;
@@ -30,7 +30,7 @@ public:
     RefCount& operator=(RefCount const&) = delete;
 
     /// Returns the count before.
-    std::uint32_t increment() noexcept
+    [[gnu::always_inline]] std::uint32_t increment() noexcept
     {
         if (!single_threaded()) return count_.fetch_add(1, std::memory_order_acq_rel);
         auto const before = count_.load(std::memory_order_relaxed);
@@ -38,7 +38,7 @@ public:
         return before;
     }
     /// True for the last owner, which must then destroy the object.
-    bool decrement() noexcept
+    [[gnu::always_inline]] bool decrement() noexcept
     {
         if (single_threaded()) {
             auto const left = count_.load(std::memory_order_relaxed) - 1;

@@ -33,6 +33,8 @@ template <class P> struct Lanes {
     using mask = bool;
     static constexpr std::size_t width = 1;
     XGRAD_INLINE static P select(bool m, P a, P b) { return m ? a : b; }
+    XGRAD_INLINE static bool all(bool m) { return m; }
+    XGRAD_INLINE static std::pair<P, P> sincos(P x) { return {std::sin(x), std::cos(x)}; }
     XGRAD_INLINE static P load(P const* p) { return *p; }
     XGRAD_INLINE static void store(P* p, P v) { *p = v; }
 };
@@ -44,6 +46,8 @@ struct Lanes<P> {
     using mask = xsimd::batch_bool<P>;
     static constexpr std::size_t width = vector::size;
     XGRAD_INLINE static vector select(mask m, vector a, vector b) { return xsimd::select(m, a, b); }
+    XGRAD_INLINE static bool all(mask m) { return xsimd::all(m); }
+    XGRAD_INLINE static std::pair<vector, vector> sincos(vector x) { return xsimd::sincos(x); }
     XGRAD_INLINE static vector load(P const* p) { return vector::load_unaligned(p); }
     XGRAD_INLINE static void store(P* p, vector v) { v.store_unaligned(p); }
 };
@@ -113,7 +117,7 @@ template <class P> struct RealPack {
     XGRAD_INLINE friend MaskPack<P> operator>(RealPack a, RealPack b) { return {a.v > b.v}; }
     XGRAD_INLINE friend MaskPack<P> operator>=(RealPack a, RealPack b) { return {a.v >= b.v}; }
     XGRAD_INLINE friend MaskPack<P> operator==(RealPack a, RealPack b) { return {a.v == b.v}; }
-    XGRAD_INLINE friend MaskPack<P> operator!=(RealPack a, RealPack b) { return {a.v != b.v}; }
+    XGRAD_INLINE friend MaskPack<P> operator!=(RealPack a, RealPack b) { return !(a == b); }  // not xsimd's, which is false for NaN on AVX-512
     XGRAD_INLINE friend RealPack where(MaskPack<P> m, RealPack a, RealPack b) { return from(lanes::select(m.m, a.v, b.v)); }
 };
 

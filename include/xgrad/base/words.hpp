@@ -115,12 +115,20 @@ template <class P> XGRAD_INLINE ComplexPack<P> sgn(ComplexPack<P> z)
     auto const r = abs(z);
     return where(r == 0, ComplexPack<P>(0), z / r);
 }
-template <class P> XGRAD_INLINE ComplexPack<P> polar(RealPack<P> r, RealPack<P> phi) { return {r * cos(phi), r * sin(phi)}; }
+/// e^(i phi).
+template <class P> XGRAD_INLINE ComplexPack<P> unit_at(RealPack<P> phi)
+{
+    auto const [s, c] = RealPack<P>::lanes::sincos(phi.v);
+    return {RealPack<P>::from(c), RealPack<P>::from(s)};
+}
+template <class P> XGRAD_INLINE ComplexPack<P> polar(RealPack<P> r, RealPack<P> phi) { return r * unit_at(phi); }
 template <class P> XGRAD_INLINE ComplexPack<P> exp(ComplexPack<P> z)
 {
+    auto const unit = unit_at(z.im);
+    if (RealPack<P>::lanes::all((z.re == 0).m)) return unit;  // phases, the most common of complex exponentials
     auto const r = exp(z.re);
     auto const real_argument = z.im == 0;  // infinity times sin(0) would be NaN
-    return {where(real_argument, r, r * cos(z.im)), where(real_argument, z.im, r * sin(z.im))};
+    return {where(real_argument, r, r * unit.re), where(real_argument, z.im, r * unit.im)};
 }
 template <class P> XGRAD_INLINE ComplexPack<P> expm1(ComplexPack<P> z)
 {

@@ -16,7 +16,7 @@ inline void accumulate(AnyTensor& grad, AnyTensor gradient)
     if (grad.defined()) {
         if (grad_mode) grad = grad.impl().type->add(grad, gradient);
         else grad.impl().type->add_in_place(grad, gradient);
-    } else if (grad_mode || (is_exclusive(gradient) && gradient.is_contiguous())) grad = std::move(gradient);
+    } else if (is_exclusive(gradient) && gradient.is_contiguous()) grad = std::move(gradient);
     else grad = gradient.impl().type->copy(gradient);
 }
 

@@ -22,7 +22,7 @@ struct TypeInfo {
     std::size_t size;
     AnyTensor (*add)(AnyTensor const&, AnyTensor const&);            // recorded where grad mode is on
     void (*add_in_place)(AnyTensor const& to, AnyTensor const& more);
-    AnyTensor (*copy)(AnyTensor const&);                             // row-major, without history
+    AnyTensor (*copy)(AnyTensor const&);                             // row-major; recorded where grad mode is on
     AnyTensor (*filled)(Shape const&, double value);
     AnyTensor (*scaled)(AnyTensor const&, double factor);            // recorded where grad mode is on
 };

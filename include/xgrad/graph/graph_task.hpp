@@ -176,6 +176,7 @@ private:
     void evaluate(Index index)
     {
         Node& node = *notes_[index].node;
+        if (!notes_[index].needed && !is_captured(node)) return;
         auto gradients = notes_[index].arrived();
         run_tensor_hooks(node, gradients);
         for (auto& capture : captures_)

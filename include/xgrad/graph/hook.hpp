@@ -33,13 +33,13 @@ public:
 
     HookHandle add(Function f)
     {
-        slots_->push_back(std::make_shared<Function>(std::move(f)));
-        return HookHandle([weak = std::weak_ptr(slots_), slot = std::weak_ptr(slots_->back())] {
+        slots_->push_back(std::make_shared<Slot>(Slot{std::move(f)}));
+        return HookHandle([weak = std::weak_ptr(slots_), weak_slot = std::weak_ptr(slots_->back())] {
             auto const slots = weak.lock();
-            auto const hook = slot.lock();
-            if (!slots || !hook) return;
-            *hook = nullptr;
-            std::erase(*slots, hook);
+            auto const slot = weak_slot.lock();
+            if (!slots || !slot) return;
+            slot->removed = true;
+            std::erase(*slots, slot);
         });
     }
     bool empty() const noexcept { return slots_->empty(); }
@@ -48,15 +48,16 @@ public:
     template <class F> void for_each(F visit) const
     {
         auto const now = *slots_;
-        for (auto const& hook : now)
-            if (*hook) {
-                auto const keep = *hook;  // it may remove itself
-                visit(keep);
-            }
+        for (auto const& slot : now)
+            if (!slot->removed) visit(slot->hook);
     }
 
 private:
-    std::shared_ptr<std::vector<std::shared_ptr<Function>>> slots_ = std::make_shared<std::vector<std::shared_ptr<Function>>>();
+    struct Slot {
+        Function hook;
+        bool removed = false;
+    };
+    std::shared_ptr<std::vector<std::shared_ptr<Slot>>> slots_ = std::make_shared<std::vector<std::shared_ptr<Slot>>>();
 };
 
 }  // namespace detail

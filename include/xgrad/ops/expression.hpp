@@ -106,10 +106,12 @@ template <class X> concept RecordsAtOnce = requires { typename std::remove_cvref
 
 /// Applies an elementwise operation: lazily, or at once where an operand records.
 template <Operation Op, class... X>
-    requires IsElementwise<Op> && AnyOperand<X...> && DefinedOn<Op, detail::letter_in<X>...>
+    requires IsElementwise<Op> && AnyOperand<X...>
 auto express(Op op, X const&... x)
 {
-    if constexpr ((detail::RecordsAtOnce<X> || ...)) return record_traced(std::move(op), x...);
+    static_assert(DefinedOn<Op, detail::letter_in<X>...>, "this operation is not defined on operands of these kinds (B mask, Z integer, R real, C complex)");
+    if constexpr (!DefinedOn<Op, detail::letter_in<X>...>) return;
+    else if constexpr ((detail::RecordsAtOnce<X> || ...)) return record_traced(std::move(op), x...);
     else return Expression<Op, detail::operand_type<X>...>(std::move(op), detail::OperandTraits<X>::make(x)...);
 }
 

@@ -239,10 +239,11 @@ XGRAD_INLINE void send(Expression<Op, X...> const& e, Values<Expression<Op, X...
 /// What the gradient of each leaf looks at: values of leaves, one bit each, and whether the result is worth saving.
 template <std::size_t N> struct Needs {
     std::array<LeafMask, N> of{};
+    LeafMask reached = 0;  // leaves to which a gradient leads at all; through a mask none does
     bool result = false;
 };
 
-template <std::size_t At, class T, std::size_t N> void add_needs(Slot<T> const&, LeafMask above, Needs<N>& needs, bool) { needs.of[At] = above; }
+template <std::size_t At, class T, std::size_t N> void add_needs(Slot<T> const&, LeafMask above, Needs<N>& needs, bool) { needs.of[At] = above, needs.reached |= LeafMask{1} << At; }
 template <std::size_t At, class Op, class... X, std::size_t N>
 void add_needs(Expression<Op, X...> const& e, LeafMask above, Needs<N>& needs, bool has_saved_result)
 {
@@ -282,6 +283,7 @@ template <class Op, class... X> bool wants_saved_result(Expression<Op, X...> con
 /// The same without the number of leaves.
 struct NeedsView {
     LeafMask const* of;
+    LeafMask reached;
     bool result;
 };
 
@@ -297,10 +299,10 @@ template <class F> NeedsView needs_of(F const& f, bool result_exists)
         };
         static Needs<F::leaves> const with = find(true), without = find(false);
         auto const& needs = result_exists ? with : without;
-        return {needs.of.data(), needs.result};
+        return {needs.of.data(), needs.reached, needs.result};
     } else {
         static constexpr LeafMask none[1] = {};
-        return {none, false};
+        return {none, 1, false};
     }
 }
 

@@ -47,8 +47,9 @@ template <class P, std::size_t Count> struct Remainder {
 };
 
 /// out[i] = f(in[0][i], in[1][i], ...) for i < n.
-template <class F> XGRAD_NOINLINE void forward_kernel(F const& f, void* const* operands, typename F::scalar* out, std::size_t n)
+template <class F> XGRAD_NOINLINE void forward_kernel(F const& formula, void* const* operands, typename F::scalar* out, std::size_t n)
 {
+    F const f = formula;  // a copy that no output can alias
     using P = compute_precision<F>;
     constexpr std::size_t leaves = F::leaves, width = RealPack<P>::width;
     void const* in[leaves + 1];
@@ -85,8 +86,9 @@ struct BackwardPlan {
 };
 
 /// Gradients of all leaves of f for a tile, from the gradient of its value.
-template <class F> XGRAD_NOINLINE void backward_kernel(F const& f, BackwardPlan const& plan, void* const* operands, std::size_t n)
+template <class F> XGRAD_NOINLINE void backward_kernel(F const& formula, BackwardPlan const& plan, void* const* operands, std::size_t n)
 {
+    F const f = formula;
     using P = compute_precision<F>;
     using L = BackwardLayout<F>;
     using Y = typename F::scalar;

@@ -17,6 +17,14 @@ namespace detail {
 
 template <Operand X> Axes checked_axes(std::string_view operation, X const& x, Axes const& axes) { return normalize_axes(operation, axes, x.dim()); }
 
+/// Which of two elements an extremum prefers; NaN always.
+struct Larger {
+    bool operator()(auto best, auto v) const { return v > best || v != v; }
+};
+struct Smaller {
+    bool operator()(auto best, auto v) const { return v < best || v != v; }
+};
+
 template <Operand X> std::size_t count_over(X const& x, Axes const& axes)
 {
     auto const shape = x.shape();
@@ -45,14 +53,14 @@ template <Operand X> auto mean(X const& x) { return record_sum("mean", real_valu
 /// Largest element over axes; elements that share it share the gradient equally. NaN is passed on.
 template <Operand X> auto amax(X const& x, Axes const& axes, bool keep = false)
 {
-    return record_extremum(x, detail::checked_axes("amax", x, axes), keep, "amax", [](auto best, auto v) { return v > best || v != v; });
+    return record_extremum(x, detail::checked_axes("amax", x, axes), keep, "amax", detail::Larger{});
 }
 template <Operand X> auto amax(X const& x) { return amax(x, detail::all_axes(x.dim())); }
 
 /// Smallest element over axes; ties and NaN as for amax.
 template <Operand X> auto amin(X const& x, Axes const& axes, bool keep = false)
 {
-    return record_extremum(x, detail::checked_axes("amin", x, axes), keep, "amin", [](auto best, auto v) { return v < best || v != v; });
+    return record_extremum(x, detail::checked_axes("amin", x, axes), keep, "amin", detail::Smaller{});
 }
 template <Operand X> auto amin(X const& x) { return amin(x, detail::all_axes(x.dim())); }
 

@@ -74,8 +74,11 @@ inline void backward(std::vector<AnyTensor> const& outputs, std::vector<AnyTenso
     }
     detail::run_backward(roots, captures, options.retain_graph.value_or(options.create_graph), options.create_graph);
     AutoGradMode const mode(options.create_graph);
-    for (std::size_t i = 0; i < captures.size(); ++i)
-        if (!options.inputs[i].is_leaf() && captures[i].gradient.defined()) detail::keep_gradient(options.inputs[i], std::move(captures[i].gradient));
+    for (std::size_t i = 0; i < captures.size(); ++i) {
+        AnyTensor const& input = options.inputs[i];
+        bool const done = input.is_leaf() || input.retains_grad() || std::any_of(options.inputs.begin(), options.inputs.begin() + static_cast<std::ptrdiff_t>(i), [&](auto const& t) { return t.is_same(input); });
+        if (!done && captures[i].gradient.defined()) detail::keep_gradient(input, std::move(captures[i].gradient));
+    }
 }
 
 /// Gradients of the outputs for the given inputs, undefined for an unused one if that is allowed. No .grad is touched.
@@ -130,22 +133,35 @@ template <Scalar T> template <detail::OperandLike G> void Tensor<T>::backward(G 
     }
 }
 
-template <Scalar T> template <class F> HookHandle Tensor<T>::register_hook(F f)
+namespace detail {
+
+template <Scalar T, class Result, class F> HookHandle add_tensor_hook(Tensor<T> const& t, F f)
 {
-    static_assert(std::invocable<F&, Tensor const&>, "register_hook: a hook takes the gradient as a Tensor const& of this tensor's scalar type");
-    using Result = std::invoke_result_t<F&, Tensor const&>;
-    static_assert(std::is_void_v<Result> || std::is_convertible_v<Result, AnyTensor> || std::is_constructible_v<Tensor, Result>,
-                  "register_hook: a hook returns nothing, or the gradient to go on with");
-    if (!requires_grad()) detail::fail<GraphError>("cannot register a hook on a variable that doesn't require gradient");
-    auto const edge = detail::gradient_edge(*this);
-    return detail::NodeHooks::at(*edge.function, edge.input_nr).tensor_hooks.add([f = std::move(f)](AnyTensor const& g) mutable -> AnyTensor {
-        Tensor const typed = g.defined() ? g.as<T>() : Tensor();
+    if (!t.requires_grad()) fail<GraphError>("cannot register a hook on a variable that doesn't require gradient");
+    auto const edge = gradient_edge(t);
+    return NodeHooks::at(*edge.function, edge.input_nr).tensor_hooks.add([f = std::move(f)](AnyTensor const& g) mutable -> AnyTensor {
+        Tensor<T> const typed = g.defined() ? g.as<T>() : Tensor<T>();
         if constexpr (std::is_void_v<Result>) {
             f(typed);
             return {};
         } else if constexpr (std::is_convertible_v<Result, AnyTensor>) return f(typed);
-        else return Tensor(f(typed));
+        else return Tensor<T>(f(typed));
     });
+}
+
+}  // namespace detail
+
+template <Scalar T> template <class F> HookHandle Tensor<T>::register_hook(F f)
+{
+    constexpr bool takes_gradient = std::is_invocable_v<F&, Tensor const&>;
+    static_assert(takes_gradient, "register_hook: a hook takes the gradient as a Tensor const& of this tensor's scalar type");
+    if constexpr (takes_gradient) {
+        using Result = std::invoke_result_t<F&, Tensor const&>;
+        constexpr bool returns_gradient = std::is_void_v<Result> || std::is_convertible_v<Result, AnyTensor> || std::is_constructible_v<Tensor, Result>;
+        static_assert(returns_gradient, "register_hook: a hook returns nothing, or the gradient to go on with");
+        if constexpr (returns_gradient) return detail::add_tensor_hook<T, Result>(*this, std::move(f));
+    }
+    return {};
 }
 
 template <Scalar T> void Tensor<T>::retain_grad()

@@ -76,9 +76,9 @@ public:
     void const* formula_object() const noexcept { return block() + formula_at(table_.kernels.leaves); }
     SumOver const* sum() const noexcept { return sum_.get(); }
     Shape const& space(AnyTensor const& gradient) const { return sum_ ? sum_->space : gradient.shape(); }
-    Shape const& leaf_shape(std::size_t k, Shape const& space) const { return broadcast_ >> k & 1 ? shapes_[leaf(k).target] : space; }
+    Shape const& leaf_shape(std::size_t k, Shape const& space) const { return broadcast_ >> k & 1 ? shapes_[leaf(k).first] : space; }
     bool is_needed(std::size_t k) const { return needed_ >> k & 1; }
-    AnyTensor unpack_leaf(std::size_t k) { return leaf(leaf(k).target).saved.unpack(*this); }
+    AnyTensor unpack_leaf(std::size_t k) { return leaf(leaf(k).first).saved.unpack(*this); }
     bool saves_result() const noexcept { return saves_result_; }
     AnyTensor unpack_result() { return result_.unpack(*this); }
     LeafMask wanted() const noexcept { return wanted_; }
@@ -88,7 +88,8 @@ private:
     /// Operands as the Node keeps them; one tensor at several places of the formula is kept, and gets its gradient, once.
     struct Leaf {
         SavedTensor saved;
-        std::uint8_t target = 0;  // the first leaf that is the same tensor
+        std::uint8_t first = 0;   // the first leaf that is the same tensor
+        std::uint8_t target = 0;  // the first of those that gets a gradient
         std::uint8_t edge = 0;
     };
 
@@ -136,12 +137,15 @@ private:
             AnyTensor const& t = *operands[k];
             std::size_t same = 0;
             while (!operands[same]->is_same(t)) ++same;
-            leaf(k).target = static_cast<std::uint8_t>(same);
+            leaf(k).first = leaf(k).target = static_cast<std::uint8_t>(same);
             LeafMask const bit = LeafMask{1} << k;
-            if (table_.kernels.leaf[k]->differentiable && t.requires_grad()) {
+            if (table_.kernels.leaf[k]->differentiable && needs.reached & bit && t.requires_grad()) {
+                std::size_t target = same;
+                while (target < k && !(wanted_ >> target & 1 && operands[target]->is_same(t))) ++target;
+                leaf(k).target = static_cast<std::uint8_t>(target);
                 wanted_ |= bit;
                 needed_ |= needs.of[k];
-                if (same != k) add_ |= bit;
+                if (target != k) add_ |= bit;
                 else {
                     leaf(k).edge = static_cast<std::uint8_t>(edge_count);
                     edges()[edge_count++] = gradient_edge(t);
@@ -155,10 +159,10 @@ private:
             }
         }
         for (std::size_t k = 0; k < n; ++k) {
-            auto const target = leaf(k).target;
-            if (!(needed_ >> k & 1) || kept_ >> target & 1) continue;
-            leaf(target).saved = SavedTensor::operand(*operands[k]);
-            kept_ |= LeafMask{1} << target;
+            auto const first = leaf(k).first;
+            if (!(needed_ >> k & 1) || kept_ >> first & 1) continue;
+            leaf(first).saved = SavedTensor::operand(*operands[k]);
+            kept_ |= LeafMask{1} << first;
         }
         saves_result_ = needs.result;
         if (saves_result_) result_ = SavedTensor::result(result);
@@ -208,7 +212,7 @@ private:
         bool tiled = repeats_seed;
         TileRoom splat;
         for (std::size_t k = 0; k < n; ++k) {
-            if (auto const& saved = leaf(leaf(k).target).saved; is_needed(k)) at[k] = saved.checked_array().data;
+            if (auto const& saved = leaf(leaf(k).first).saved; is_needed(k)) at[k] = saved.checked_array().data;
             else at[k] = zero_tile.elements, tiled = true;
             if (!makes_gradient(k)) continue;
             AnyTensor& gradient = results[leaf(k).edge] = AnyTensor(Ref<TensorImpl>(new TensorImpl(*table_.leaf_types[k], space)));
@@ -241,11 +245,11 @@ private:
         LocalArray<AnyArray, 6> gradients(n);
         for (std::size_t k = 0; k < n; ++k) {
             auto const& info = *table_.kernels.leaf[k];
-            operands[k] = is_needed(k) ? input_operand(leaf(leaf(k).target).saved.array(*this), info, space) : absent_input(info.tile_element);
+            operands[k] = is_needed(k) ? input_operand(leaf(leaf(k).first).saved.array(*this), info, space) : absent_input(info.tile_element);
             operands[first_gradient + k] = absent_output();
             if (!makes_gradient(k)) continue;
             bool const sums = broadcast_ >> k & 1;
-            gradients[k] = sums ? zeroed(shapes_[k], info.wide_element) : AnyArray(space, info.element);
+            gradients[k] = sums ? zeroed(leaf_shape(k, space), info.wide_element) : AnyArray(space, info.element);
             operands[first_gradient + k] = sums ? sum_operand(gradients[k], info) : output_operand(gradients[k], info);
         }
         operands[seed] = input_operand(seeds, *table_.kernels.result, space);

@@ -25,9 +25,7 @@ template <Scalar T> void GradientArithmetic<T>::add_in_place(AnyTensor const& to
 
 template <Scalar T> AnyTensor GradientArithmetic<T>::copy(AnyTensor const& t)
 {
-    Array<T> out(t.shape());
-    copy_elements(out, t.as<T>().array_of());
-    return Tensor<T>(std::move(out));
+    return t.as<T>().clone();
 }
 
 template <Scalar T> AnyTensor GradientArithmetic<T>::filled(Shape const& shape, double value) { return Tensor<T>(Array<T>(shape, static_cast<T>(value))); }

@@ -29,7 +29,7 @@ template <Scalar T, class E> void assign(Tensor<T> const& t, E const& e, std::st
     Array<T> const& out = t.array_of();
     NoGradGuard const off;
     TakenApart<E> const apart(e);
-    Gathered const in(apart.table, apart.operands);
+    Gathered const in(apart.table, &apart.formula, apart.operands);
     if (!broadcasts_to(in.space, out.shape)) fail<ShapeError>(operation, ": output with shape ", out.shape, " doesn't match the broadcast shape ", in.space);
     bool aside = !(in.space == out.shape) || !out.contiguous;
     for (std::size_t k = 0; k < E::leaves; ++k) {

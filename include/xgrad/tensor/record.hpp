@@ -59,20 +59,21 @@ inline Shape vertex_shape(Vertex const*& v, AnyTensor const* const*& operand)
 /// The operands of a formula, ready for a kernel.
 struct Gathered {
     AnyArray const* arrays[64];
-    bool wanted = false;  // some operand requires a gradient, and grad mode is on
+    bool wanted = false;  // a gradient leads to an operand that requires one, and grad mode is on
     Shape space;
 
-    Gathered(RecordTable const& table, AnyTensor const* const* operands)
+    Gathered(RecordTable const& table, void const* formula, AnyTensor const* const* operands)
     {
+        LeafMask requires_grad = 0;
         std::size_t const n = table.kernels.leaves;
         bool same = true;
         for (std::size_t k = 0; k < n; ++k) {
             auto const& impl = operands[k]->impl();
             arrays[k] = &impl.array;
-            wanted |= table.kernels.leaf[k]->differentiable && operands[k]->requires_grad();
+            if (table.kernels.leaf[k]->differentiable && operands[k]->requires_grad()) requires_grad |= LeafMask{1} << k;
             same &= impl.array.shape == arrays[0]->shape;
         }
-        wanted &= grad_mode && table.result.differentiable;
+        if (requires_grad && grad_mode && table.result.differentiable) wanted = requires_grad & table.needs(formula, true).reached;
         if (same) space = arrays[0]->shape;
         else {
             auto const* root = table.kernels.vertices;
@@ -83,7 +84,7 @@ struct Gathered {
 
 inline AnyTensor record_formula(RecordTable const& table, void const* formula, AnyTensor const* const* operands)
 {
-    Gathered const in(table, operands);
+    Gathered const in(table, formula, operands);
     AnyTensor result(Ref<TensorImpl>(new TensorImpl(table.result_type, in.space)));
     run_forward(table.kernels, formula, in.arrays, in.space, output_operand(result.impl().array, table.result));
     if (in.wanted) result.impl().grad_fn = FusedNode::make(table, formula, operands, in.space, nullptr, result);
@@ -93,7 +94,7 @@ inline AnyTensor record_formula(RecordTable const& table, void const* formula, A
 inline AnyTensor record_formula_sum(std::string_view operation, RecordTable const& table, void const* formula, AnyTensor const* const* operands, Axes const* over,
                                     bool keepdims, bool mean)
 {
-    Gathered const in(table, operands);
+    Gathered const in(table, formula, operands);
     Axes axes = over ? normalize_axes(operation, *over, in.space.size()) : all_axes(in.space.size());
     AnyArray sums = zeroed(reduced_shape(in.space, axes, true), table.result.wide_element);
     double const scale = mean ? static_cast<double>(sums.numel) / static_cast<double>(numel(in.space)) : 1;

@@ -47,11 +47,9 @@ template <class T, class Better> Array<T> extremum(Array<T> const& x, Axes const
 
 }  // namespace detail
 
-/// Called by amax() and amin(): the gradient is that of the mean of the elements that share the extremum.
-template <Operand X, class Better> auto record_extremum(X const& x, Axes const& axes, bool keep, std::string_view operation, Better better)
+/// amax() and amin() of real tensors: the gradient is that of the mean of the elements that share the extremum.
+template <class T, Operand X, class Better> auto record_extremum_of_real(X const& x, Axes const& axes, bool keep, std::string_view operation, Better better)
 {
-    using T = typename X::scalar;
-    static_assert(!detail::is_complex<T>, "amax and amin: complex numbers have no order");
     auto const values = detail::materialize(x);
     Tensor<T> const best(detail::extremum(values.array_of(), axes, operation, better));
     auto const shape = detail::reduced_shape(values.shape(), axes, keep);
@@ -67,6 +65,14 @@ template <Operand X, class Better> auto record_extremum(X const& x, Axes const& 
             return y;
         }
     return reshape(best, Axes(shape));
+}
+
+/// Called by amax() and amin().
+template <Operand X, class Better> auto record_extremum(X const& x, Axes const& axes, bool keep, std::string_view operation, Better better)
+{
+    using T = typename X::scalar;
+    static_assert(!detail::is_complex<T>, "amax and amin: complex numbers have no order");
+    if constexpr (!detail::is_complex<T>) return record_extremum_of_real<T>(x, axes, keep, operation, better);
 }
 
 /// The largest elements over axes where they are finite, else 0: what logsumexp takes out of its exponents.

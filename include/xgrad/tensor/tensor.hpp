@@ -98,7 +98,7 @@ public:
     auto array() const&
     {
         auto const& a = array_of();
-        return xt::adapt(static_cast<T const*>(a.begin()), extent(a), xt::no_ownership(), xt_dims(a.shape), xt_dims(a.strides));
+        return xt::adapt(static_cast<T const*>(a.begin()), a.numel, xt::no_ownership(), xt_dims(a.shape), xt_dims(a.strides));
     }
     /// Of a temporary: a copy of the elements.
     xt::xarray<T> array() && { return xt::xarray<T>(static_cast<Tensor const&>(*this).array()); }
@@ -107,7 +107,7 @@ public:
     {
         impl().array.storage->bump();
         auto const& a = array_of();
-        return xt::adapt(a.begin(), extent(a), xt::no_ownership(), xt_dims(a.shape), xt_dims(a.strides));
+        return xt::adapt(a.begin(), a.numel, xt::no_ownership(), xt_dims(a.shape), xt_dims(a.strides));
     }
 
     /// Turns the collection of a gradient on or off; only for leaves. Returns the tensor itself.
@@ -129,6 +129,7 @@ public:
     {
         if (g.defined() && g.shape() != shape())
             detail::fail<ShapeError>("attempting to assign a gradient of size '", g.shape(), "' to a tensor of size '", shape(), "'. Please ensure that the gradient and the tensor are the same size");
+        if (g.is_same(*this)) detail::fail<GraphError>("a tensor cannot be its own gradient: pass a clone()");
         impl().grad = g.handle();
     }
     /// Drops the collected gradient.
@@ -178,17 +179,6 @@ private:
     Tensor(detail::TensorImpl* impl, GradFlag<T> g) : AnyTensor(detail::Ref<detail::TensorImpl>(impl)) { impl->requires_grad = g.value; }
 
     template <class D> static auto xt_dims(D const& d) { return xt::dynamic_shape<typename D::value_type>(d.begin(), d.end()); }
-    /// Elements from the first to the last, gaps included.
-    static std::size_t extent(detail::Array<T> const& a)
-    {
-        std::size_t n = 1;
-        for (std::size_t i = 0; i < a.shape.size(); ++i) {
-            if (a.shape[i] == 0) return 0;
-            n += (a.shape[i] - 1) * static_cast<std::size_t>(a.strides[i] < 0 ? -a.strides[i] : a.strides[i]);
-        }
-        return n;
-    }
-
     template <std::size_t Depth> static void list_shape(detail::nested_list<T, Depth> const& list, Shape& shape, std::size_t at)
     {
         if constexpr (Depth > 0) {

@@ -71,7 +71,7 @@ template <class Op, class... X, class P> struct Replay<Expression<Op, X...>, P> 
     }
 
 private:
-    template <std::size_t... I> void compute(std::index_sequence<I...>) { y = express(e->op, get<I>(x).value()...).tensor; }
+    template <std::size_t... I> void compute(std::index_sequence<I...>) { y = cast<Y>(express(e->op, get<I>(x).value()...).tensor); }
 };
 
 template <std::size_t At, class P, class T> void prepare(Slot<T> const&, AnyTensor const* leaves, Replay<Slot<T>, P>& r) { r.leaf = leaves + At; }

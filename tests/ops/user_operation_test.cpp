@@ -1,0 +1,82 @@
+// Operations that a program defines for itself, in its own namespace or in none.
+#include <doctest/doctest.h>
+
+#include <support/derivatives.hpp>
+
+/// x / (1 + e^-x), in the global namespace, where C's abs(int) and log(double) live too.
+struct Swish : xgrad::Elementwise<xgrad::R(xgrad::R)> {
+    auto value(auto x) const { return x / (1 + exp(-x)); }
+    auto partial(xgrad::wrt<0>, auto y, auto x) const
+    {
+        auto const s = 1 / (1 + exp(-x));
+        return y + s * (1 - y);
+    }
+};
+
+/// |a| log(1 + |b|^2): two arguments, real or complex, a real result.
+struct Loudness : xgrad::Elementwise<xgrad::R(xgrad::R, xgrad::R), xgrad::R(xgrad::C, xgrad::C)> {
+    auto value(auto a, auto b) const { return abs(a) * log(1 + abs2(b)); }
+    auto partial(xgrad::wrt<0>, auto, auto a, auto b) const { return xgrad::gradient{sgn(a) * log(1 + abs2(b))}; }
+    auto partial(xgrad::wrt<1>, auto, auto a, auto b) const { return xgrad::gradient{abs(a) * 2 / (1 + abs2(b)) * b}; }
+};
+
+namespace mine {
+
+/// x^2 + c conj(x), with a number of its own.
+struct Bent : xgrad::Elementwise<xgrad::C(xgrad::C)> {
+    double c = 1;
+    auto value(auto x) const { return x * x + c * conj(x); }
+    auto partial(xgrad::wrt<0>, auto, auto x) const { return xgrad::wirtinger{2 * x, c}; }
+};
+
+/// A number with a name that xgrad has too.
+inline double sin(double x) { return x + 1000; }
+
+/// sin, found where its argument comes from.
+struct Wave : xgrad::Elementwise<xgrad::R(xgrad::R), xgrad::C(xgrad::C)> {
+    auto value(auto x) const { return sin(x); }
+    auto partial(xgrad::wrt<0>, auto, auto x) const { return cos(x); }
+};
+
+}  // namespace mine
+
+using namespace support;
+
+namespace {
+Values real(unsigned seed = 1) { return sample(xg::DType::float64, {2, 5}, seed, 0.25, 2); }
+Values complex(unsigned seed = 1) { return sample(xg::DType::complex128, {2, 5}, seed); }
+}  // namespace
+
+TEST_CASE("an operation in the global namespace is applied, fused and differentiated like any other")
+{
+    CHECK(differentiates(function_of<double>([](auto x) { return xg::apply<Swish>(x); }), {real()}));
+    CHECK(differentiates(function_of<double, double>([](auto x, auto y) { return xg::apply<Swish>(x * y) * sin(x) + y; }), {real(), real(2)}));
+    CHECK(agrees_with(function_of<double>([](auto x) { return xg::apply<Swish>(x); }), function_of<double>([](auto x) { return x * sigmoid(x); }), {real()}));
+    CHECK(agrees_with_double(function_of<float>([](auto x) { return xg::apply<Swish>(x); }), function_of<double>([](auto x) { return x * sigmoid(x); }), {sample(xg::DType::float32, {19})}));
+    auto const x = leaf(real()).as<double>();
+    CHECK(xg::materialize_expression(xg::apply<Swish>(x)).grad_fn()->name() == "SwishBackward");
+    CHECK(has(message_of<xg::ShapeError>([&] { xg::Tensor<double> y = xg::apply<Loudness>(x, xg::ones({3})); }), {"Loudness", "[2, 5]", "[3]"}));
+}
+
+TEST_CASE("an operation of two arguments takes real and complex ones, numbers, and other shapes")
+{
+    auto const loudness = [](auto a, auto b) { return xg::apply<Loudness>(a, b); };
+    CHECK(differentiates(function_of<double, double>(loudness), {real(), real(2)}));
+    CHECK(differentiates(function_of<cd, cd>(loudness), {complex(), complex(2)}));
+    CHECK(differentiates(function_of<double, cd>(loudness), {real(), complex(2)}));
+    CHECK(differentiates(function_of<double, cd>(loudness), {sample(xg::DType::float64, {5}, 1, 0.25, 2), complex(2)}));
+    CHECK(differentiates(function_of<double>([](auto a) { return xg::apply<Loudness>(a, 2.5); }), {real()}));
+}
+
+TEST_CASE("an operation with numbers of its own, neither holomorphic nor real, is expressed as an object")
+{
+    CHECK(differentiates(function_of<cd>([](auto z) { return xg::express(mine::Bent{{}, 0.5}, z); }), {complex()}));
+    auto const at = Point{complex()};
+    CHECK(agrees_with(function_of<cd>([](auto z) { return xg::express(mine::Bent{{}, 3}, z); }), function_of<cd>([](auto z) { return z * z + 3 * conj(z); }), at));
+}
+
+TEST_CASE("words in a rule mean xgrad's, whatever the namespace around it calls so")
+{
+    CHECK(agrees_with(function_of<double>([](auto x) { return xg::apply<mine::Wave>(x); }), function_of<double>([](auto x) { return sin(x); }), {real()}));
+    CHECK(agrees_with(function_of<cd>([](auto x) { return xg::apply<mine::Wave>(x); }), function_of<cd>([](auto x) { return sin(x); }), {complex()}));
+}
