@@ -41,7 +41,7 @@ template <class A, class B> Verdict multiplies(xg::Shape const& p, xg::Shape con
     auto const want = product(a, b);
     for (bool const a_strided : {false, true})
         for (bool const b_strided : {false, true}) {
-            auto const c = matmul((a_strided ? strided_leaf(a) : leaf(a)).as<A>(), (b_strided ? strided_leaf(b) : leaf(b)).template as<B>());
+            auto const c = matmul((a_strided ? strided_leaf(a) : leaf(a)).template as<A>(), (b_strided ? strided_leaf(b) : leaf(b)).template as<B>());
             if (c.shape() != want.shape) return {"shape " + text(c.shape()) + ", expected " + text(want.shape)};
             if (auto const wrong = holds(c, want.numbers, tolerance); !wrong) return wrong;
         }

@@ -55,8 +55,9 @@ private:
             if (to[i] == -1) open = i;
             else known *= shape[i] = static_cast<std::size_t>(to[i]);
         }
-        if (open && known != 0 && n % known == 0) known *= shape[*open] = n / known;
-        if (known != n || (open && known == 0)) detail::fail<ShapeError>("reshape: shape ", to, " does not hold the ", n, " elements of shape ", from);
+        bool const found = !open || (known != 0 && n % known == 0);
+        if (open && found) known *= shape[*open] = n / known;
+        if (!found || known != n) detail::fail<ShapeError>("reshape: shape ", to, " does not hold the ", n, " elements of shape ", from);
         return shape;
     }
 };
