@@ -12,6 +12,7 @@
 #    include <xtensor/core/xnoalias.hpp>
 #    include <xtensor/core/xtensor_config.hpp>
 #    include <xtensor/views/xslice.hpp>
+#    include <xtensor/views/xstrided_view.hpp>
 #elif __has_include(<xtensor/xtensor_config.hpp>)  // 0.24 and 0.25
 #    include <xtensor/xtensor_config.hpp>
 // Under GCC in C++20 these versions take a run-time rank for a fixed rank of 4 and write through an uninitialised shape;
@@ -54,6 +55,7 @@ template <> struct xtype_for_shape<svector<std::ptrdiff_t, 4, std::allocator<std
 #    include <xtensor/xarray.hpp>
 #    include <xtensor/xnoalias.hpp>
 #    include <xtensor/xslice.hpp>
+#    include <xtensor/xstrided_view.hpp>
 #else
 #    error "xgrad needs xtensor 0.24 or newer on the include path"
 #endif

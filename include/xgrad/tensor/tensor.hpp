@@ -97,8 +97,7 @@ public:
     /// The elements as an xtensor expression over this tensor's memory, which must outlive it.
     auto array() const&
     {
-        auto const& a = array_of();
-        return xt::adapt(static_cast<T const*>(a.begin()), a.numel, xt::no_ownership(), xt_dims(a.shape), xt_dims(a.strides));
+        return xtensor_view(static_cast<T const*>(array_of().begin()));
     }
     /// Of a temporary: a copy of the elements.
     xt::xarray<T> array() && { return xt::xarray<T>(static_cast<Tensor const&>(*this).array()); }
@@ -106,8 +105,7 @@ public:
     auto mutable_array() &
     {
         impl().array.storage->bump();
-        auto const& a = array_of();
-        return xt::adapt(a.begin(), a.numel, xt::no_ownership(), xt_dims(a.shape), xt_dims(a.strides));
+        return xtensor_view(array_of().begin());
     }
 
     /// Turns the collection of a gradient on or off; only for leaves. Returns the tensor itself.
@@ -179,6 +177,15 @@ private:
     Tensor(detail::TensorImpl* impl, GradFlag<T> g) : AnyTensor(detail::Ref<detail::TensorImpl>(impl)) { impl->requires_grad = g.value; }
 
     template <class D> static auto xt_dims(D const& d) { return xt::dynamic_shape<typename D::value_type>(d.begin(), d.end()); }
+    /// A strided view of the flat memory from the first element to the last.
+    template <class P> auto xtensor_view(P* first) const
+    {
+        auto const& a = array_of();
+        std::size_t extent = a.numel ? 1 : 0;
+        for (std::size_t i = 0; a.numel && i < a.shape.size(); ++i) extent += (a.shape[i] - 1) * static_cast<std::size_t>(a.strides[i]);
+        return xt::strided_view(xt::adapt(std::move(first), extent, xt::no_ownership(), std::array<std::size_t, 1>{extent}), xt_dims(a.shape), xt_dims(a.strides), 0, xt::layout_type::dynamic);
+    }
+
     template <std::size_t Depth> static void list_shape(detail::nested_list<T, Depth> const& list, Shape& shape, std::size_t at)
     {
         if constexpr (Depth > 0) {
