@@ -1,4 +1,4 @@
-// expect: the expression has another scalar type
+// expect: conversion from '.*Expression<.*Tensor<double>.*' to .*Tensor<float>'
 #include <xgrad/xgrad.hpp>
 
 int main()

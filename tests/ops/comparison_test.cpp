@@ -104,6 +104,16 @@ TEST_CASE("a tensor that appears in a mask only gets gradient 0, or none")
     CHECK(differentiates(function_of<double, double, double>([](auto x, auto y, auto z) { return sum(where(x > 0, y, z)) + sum(z * (y < x)); }), at));
 }
 
+TEST_CASE("a formula that depends on a tensor through masks only has no graph")
+{
+    D const x({1., -2.}, xg::requires_grad);
+    D const y = where(x > 0, 1., 2.), z = sum(D({3., 4.}) * (x > 0));
+    CHECK_FALSE(y.requires_grad());
+    CHECK_FALSE(z.requires_grad());
+    CHECK(holds(y, {1, 2}));
+    CHECK(holds(z, {3}));
+}
+
 TEST_CASE("where takes masks, numbers and tensors of any shape")
 {
     M const m = reshape(M({true, false}), {2, 1});

@@ -68,8 +68,12 @@ TEST_CASE("complex numbers made of real ones send the matching parts of the grad
     CHECK(holds(gradients([](auto a, auto b) { return complex(a, b); }, 1.5, -2.), {1, 0}));
 }
 
-TEST_CASE("the gradients of modulus, direction and argument are 0 at 0")
+TEST_CASE("modulus, direction and argument of 0 are 0, and so are their gradients")
 {
+    auto const value = [](auto f) { return value_of(function_of<cd>(f), {{xg::DType::complex128, {}, {0}}}).numbers; };
+    CHECK(holds(value([](auto z) { return abs(z); }), {0}));
+    CHECK(holds(value([](auto z) { return sgn(z); }), {0}));
+    CHECK(holds(value([](auto z) { return angle(z); }), {0}));
     CHECK(holds(gradients([](auto z) { return abs(z); }, cd(0)), {0}));
     CHECK(holds(gradients([](auto z) { return sgn(z); }, cd(0)), {0}));
     CHECK(holds(gradients([](auto z) { return angle(z); }, cd(0)), {0}));

@@ -33,6 +33,8 @@ TEST_CASE("sums of expressions have both derivatives, over any axes")
     CHECK(differentiates(function_of<double>([](auto x) { return sum(x); }), reals({2, 40})));
     CHECK(differentiates(function_of<double>([](auto x) { return mean(x); }), reals({300})));
     CHECK(differentiates(function_of<double, double>([](auto x, auto y) { return sum(x * y, {1}); }), {reals({3, 40})[0], reals({40}, 4)[0]}));
+    CHECK(differentiates(function_of<double, double>([](auto x, auto y) { return sum(x * y, {1}); }), {reals({2, 257})[0], reals({1}, 4)[0]}));
+    CHECK(differentiates(function_of<double, double>([](auto x, auto y) { return sum(x * y, {1}); }), {reals({65, 3})[0], reals({65, 1}, 4)[0]}));
     CHECK(differentiates(function_of<double, cd>([](auto x, auto z) { return sum(x * z) * mean(x); }), {reals({5})[0], complexes({5})[0]}));
 }
 

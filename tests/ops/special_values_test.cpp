@@ -101,6 +101,46 @@ TEST_CASE("complex functions keep the branches of the C++ library on both sides 
         }
 }
 
+TEST_CASE("in every lane, NaN and infinity stay where they are")
+{
+    auto const& f = operation<double>("square(x)").f;
+    for (std::size_t n = 1; n <= 20; ++n)
+        for (std::size_t k = 0; k < n; ++k) {
+            Values x{xg::DType::float64, {n}, std::vector<cd>(n, 2)};
+            std::vector<cd> y(n, 4), g(n, 4);
+            x.numbers[k] = NaN;
+            y[k] = g[k] = NaN;
+            CHECK(holds(value_of(f, {x}).numbers, y));
+            CHECK(holds(first_order(f, {x}, {xg::DType::float64, {n}, std::vector<cd>(n, 1)})[0].numbers, g));
+            x.numbers[k] = -inf;
+            y[k] = inf;
+            g[k] = -inf;
+            CHECK(holds(value_of(f, {x}).numbers, y));
+            CHECK(holds(first_order(f, {x}, {xg::DType::float64, {n}, std::vector<cd>(n, 1)})[0].numbers, g));
+        }
+}
+
+TEST_CASE("at corners, poles and edges float and complex<float> are what double and complex<double> are, in value and gradient")
+{
+    std::vector<cd> reals, complexes;
+    for (int repeat = 0; repeat < 3; ++repeat) {  // so that each comes to stand in several lanes
+        for (double const x : {0.0, -0.0, 1., -1., 0.5, -0.5, 2., -2., inf, -inf, NaN}) reals.push_back(x);
+        for (cd const z : {cd(0.5, 0.25), cd(1, 0), cd(-1, 0.5), cd(0, 1.5), cd(-0.25, -1)}) complexes.push_back(z);
+    }
+    auto const compare = [](auto const& narrow, auto const& wide, xg::DType type, xg::DType wide_type, std::vector<cd> const& at) {
+        for (std::size_t k = 0; k < narrow.size(); ++k) {
+            INFO(narrow[k].name);
+            Point const x{{type, {at.size()}, at}}, wide_x{{wide_type, {at.size()}, at}};
+            auto const y = value_of(narrow[k].f, x), wide_y = value_of(wide[k].f, wide_x);
+            Values const w{y.dtype, y.shape, std::vector<cd>(at.size(), 1)}, wide_w{wide_y.dtype, y.shape, w.numbers};
+            CHECK(holds(y.numbers, wide_y.numbers, 1e-6));
+            CHECK(holds(first_order(narrow[k].f, x, w)[0].numbers, first_order(wide[k].f, wide_x, wide_w)[0].numbers, 1e-5));
+        }
+    };
+    compare(unary_operations<float>(), unary_operations<double>(), xg::DType::float32, xg::DType::float64, reals);
+    compare(unary_operations<cf>(), unary_operations<cd>(), xg::DType::complex64, xg::DType::complex128, complexes);
+}
+
 TEST_CASE("infinite and NaN complex numbers have an infinite or NaN modulus")
 {
     auto const modulus = [](cd z) { return value_of(operation<cd>("abs(x)").f, {{xg::DType::complex128, {}, {z}}}).numbers; };

@@ -27,22 +27,13 @@ TEST_CASE("a matrix with one column or one row is a matrix")
     CHECK(Z({{1., 2.}, {3., 4.}}).shape() == xg::Shape{2, 2});
 }
 
-namespace {
-template <class T> concept MadeOfColumns = requires { T({{{1.}, {2.}}, {{3.}, {4.}}}); };
-template <class T> concept MadeOfEmptyRows = requires { T({{}, {}}); };
-template <class T> concept MadeOfNothing = requires { T({}); };
-}  // namespace
-
 TEST_CASE("the depth of a nested list is the number of dimensions, whatever the extents")
 {
-    CHECK(MadeOfColumns<D>);
-    CHECK(MadeOfEmptyRows<D>);
-    CHECK(MadeOfNothing<D>);
-    []<class T>(std::type_identity<T>) {
-        if constexpr (MadeOfColumns<T>) CHECK(T({{{1.}, {2.}}, {{3.}, {4.}}}).shape() == xg::Shape{2, 2, 1});
-        if constexpr (MadeOfEmptyRows<T>) CHECK(T({{}, {}}).shape() == xg::Shape{2, 0});
-        if constexpr (MadeOfNothing<T>) CHECK(T({}).shape() == xg::Shape{0});
-    }(std::type_identity<D>{});
+    CHECK(D({{{1.}, {2.}}, {{3.}, {4.}}}).shape() == xg::Shape{2, 2, 1});
+    CHECK(D({{{{{{1., 2.}}}}}}).shape() == xg::Shape{1, 1, 1, 1, 1, 2});
+    CHECK(D({{}, {}}).shape() == xg::Shape{2, 0});
+    CHECK(D({}).shape() == xg::Shape{0});
+    CHECK(D({1, 2.5f}).shape() == xg::Shape{2});
 }
 
 TEST_CASE("a ragged nested list is an error that names both lengths")
@@ -50,6 +41,8 @@ TEST_CASE("a ragged nested list is an error that names both lengths")
     CHECK_THROWS_WITH_AS((D({{1., 2.}, {3.}})), doctest::Contains("rows of 2 and of 1"), xg::ShapeError);
     CHECK_THROWS_WITH_AS((D({{1.5}, {3., 4.}})), doctest::Contains("rows of 1 and of 2"), xg::ShapeError);
     CHECK_THROWS_AS((D({{{1., 2.}, {3., 4.}}, {{5., 6.}, {7.}}})), xg::ShapeError);
+    CHECK_THROWS_WITH_AS((D({{1.5, 2.}, 3.})), doctest::Contains("numbers beside lists"), xg::ShapeError);
+    CHECK_THROWS_WITH_AS((D({1.5, {3., 4.}})), doctest::Contains("numbers beside lists"), xg::ShapeError);
 }
 
 TEST_CASE("a number makes a tensor without dimensions")

@@ -30,18 +30,13 @@ struct BackwardOptions;
 
 namespace detail {
 
-template <class T, std::size_t Depth> struct NestedList {
-    using type = std::initializer_list<typename NestedList<T, Depth - 1>::type>;
-};
-template <class T> struct NestedList<T, 0> {
-    using type = T;
-};
-template <class T, std::size_t Depth> using nested_list = typename NestedList<T, Depth>::type;
-
-/// An element of a flat list. It is not made from a list of its own, so that {{5.}, {6.}} can only be a matrix.
-template <class T> struct Element {
-    T value;
-    template <std::convertible_to<T> U> Element(U const& v) : value(static_cast<T>(v)) {}
+/// What stands between braces: a number, or a list. {5.} is always a list, so that {{5.}, {6.}} can only be a matrix.
+template <class T> struct NestedList {
+    T value{};
+    std::initializer_list<NestedList> list{};
+    bool is_number = false;
+    template <std::convertible_to<T> U> NestedList(U const& v) : value(static_cast<T>(v)), is_number(true) {}
+    NestedList(std::initializer_list<NestedList> l) : list(l) {}
 };
 
 }  // namespace detail
@@ -60,10 +55,8 @@ public:
     Tensor() noexcept = default;
     /// A number, as an array without dimensions.
     explicit Tensor(T value, GradFlag<T> g = {}) : Tensor(detail::Array<T>(Shape{}, value), g) {}
-    Tensor(std::initializer_list<detail::Element<T>> values, GradFlag<T> g = {}) : Tensor(from_list(values), g) {}
-    Tensor(detail::nested_list<T, 2> values, GradFlag<T> g = {}) : Tensor(from_list<2>(values), g) {}
-    Tensor(detail::nested_list<T, 3> values, GradFlag<T> g = {}) : Tensor(from_list<3>(values), g) {}
-    Tensor(detail::nested_list<T, 4> values, GradFlag<T> g = {}) : Tensor(from_list<4>(values), g) {}
+    /// Lists of lists, as deep as there are dimensions.
+    Tensor(std::initializer_list<detail::NestedList<T>> values, GradFlag<T> g = {}) : Tensor(from_list(values), g) {}
     /// Copies the values of an xtensor expression.
     template <detail::XtensorExpression E>
         requires std::convertible_to<typename std::remove_cvref_t<E>::value_type, T>
@@ -186,35 +179,26 @@ private:
         return xt::strided_view(xt::adapt(std::move(first), extent, xt::no_ownership(), std::array<std::size_t, 1>{extent}), xt_dims(a.shape), xt_dims(a.strides), 0, xt::layout_type::dynamic);
     }
 
-    template <std::size_t Depth> static void list_shape(detail::nested_list<T, Depth> const& list, Shape& shape, std::size_t at)
+    using List = std::initializer_list<detail::NestedList<T>>;
+
+    static void copy_list(List const& list, Shape const& shape, std::size_t depth, T*& out)
     {
-        if constexpr (Depth > 0) {
-            shape[at] = list.size();
-            if (list.size()) list_shape<Depth - 1>(*list.begin(), shape, at + 1);
+        if (auto const wanted = shape[depth]; list.size() != wanted)
+            detail::fail<ShapeError>("Tensor: a nested list has rows of ", wanted, " and of ", list.size(), " elements");
+        bool const innermost = depth + 1 == shape.size();
+        for (auto const& inner : list) {
+            if (inner.is_number != innermost) detail::fail<ShapeError>("Tensor: a nested list has numbers beside lists");
+            if (innermost) *out++ = inner.value;
+            else copy_list(inner.list, shape, depth + 1, out);
         }
     }
-    template <std::size_t Depth> static void list_values(detail::nested_list<T, Depth> const& list, Shape const& shape, T*& out)
+    static detail::Array<T> from_list(List const& list)
     {
-        if constexpr (Depth == 0) *out++ = list;
-        else {
-            if (auto const wanted = shape[shape.size() - Depth]; list.size() != wanted)
-                detail::fail<ShapeError>("Tensor: a nested list has rows of ", wanted, " and of ", list.size(), " elements");
-            for (auto const& inner : list) list_values<Depth - 1>(inner, shape, out);
-        }
-    }
-    static detail::Array<T> from_list(std::initializer_list<detail::Element<T>> list)
-    {
-        detail::Array<T> a(Shape{list.size()});
-        std::transform(list.begin(), list.end(), a.begin(), [](auto const& e) { return e.value; });
-        return a;
-    }
-    template <std::size_t Depth> static detail::Array<T> from_list(detail::nested_list<T, Depth> const& list)
-    {
-        Shape shape(Depth, 0);
-        list_shape<Depth>(list, shape, 0);
+        Shape shape{list.size()};
+        for (auto const* first = list.begin(); shape.back() && !first->is_number; first = first->list.begin()) shape.push_back(first->list.size());
         detail::Array<T> a(shape);
         T* out = a.begin();
-        list_values<Depth>(list, shape, out);
+        copy_list(list, shape, 0, out);
         return a;
     }
     template <class E> static detail::Array<T> from_xtensor(E const& e)
