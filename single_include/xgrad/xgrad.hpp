@@ -4576,8 +4576,8 @@ void gemm(std::size_t m, std::size_t n, std::size_t k, T const* a, std::ptrdiff_
 }  // namespace xgrad::detail
 
 // ======== xgrad/ops/reduction.hpp
-// Reductions over all or some axes. Sums fuse with the expression under them, and the others are written as sums, so that
-// each expression is evaluated tile by tile and its values are never stored.
+// Reductions over all or some axes. They fuse with the expression under them, which is evaluated tile by tile; its values
+// are stored only for the gradient of a product.
 
 
 // ======== xgrad/ops/exponential.hpp
@@ -4650,6 +4650,957 @@ template <Operand X> auto relu(X const& x) { return express(Relu{}, x); }
 
 }  // namespace xgrad
 
+// ======== xgrad/ops/fold.hpp
+// Folds: many numbers made one, tile by tile, by something else than a sum (which move.hpp has).
+
+
+// ======== xgrad/ops/move.hpp
+// Moving runs of elements between tiles and arrays: staging an input, collecting an output, summing what broadcasting had
+// spread out. Sums of float are kept in double, and long sums are made tile by tile, so that rounding does not pile up.
+
+
+// ======== xgrad/ops/kernel.hpp
+// Kernels: the loop that runs a formula over a tile, forward and backward. All that is compiled for each expression is here
+// and in formula.hpp; finding the tiles is tile_loop.hpp's, compiled once.
+
+
+// ======== xgrad/ops/formula.hpp
+// Formulas: an elementwise Expression with its tensors taken out. One pass over a formula's tree computes the value at one
+// pack of elements; a second pass through the tree of values, which never leaves the registers, gives the gradients of all
+// leaves. kernel.hpp puts the loop around both.
+
+namespace xgrad::detail {
+
+/// The place of a tensor in a formula. Leaves are numbered from left to right.
+template <Scalar T> struct Slot {
+    using letter = letter_of<T>;
+    using precision = precision_of<T>;
+    using scalar = T;
+    static constexpr std::size_t leaves = 1;
+};
+
+template <class X> struct FormulaOf;
+template <class X> using formula_of = typename FormulaOf<X>::type;
+template <Number T> struct FormulaOf<Constant<T>> {
+    using type = Constant<T>;
+    static type make(Constant<T> const& c) { return c; }
+};
+template <class X>
+    requires requires { typename X::leaf_tag; }
+struct FormulaOf<X> {
+    using type = Slot<typename X::scalar>;
+    static type make(X const&) { return {}; }
+};
+template <class Op, class... X> struct FormulaOf<Expression<Op, X...>> {
+    using type = Expression<Op, formula_of<X>...>;
+    static type make(Expression<Op, X...> const& e)
+    {
+        return [&]<std::size_t... I>(std::index_sequence<I...>) { return type(e.op, FormulaOf<X>::make(get<I>(e.x))...); }(std::index_sequence_for<X...>{});
+    }
+};
+
+/// The precision in which a whole formula is computed: the widest of its parts.
+template <class X> struct ComputePrecision {
+    using type = typename X::precision;
+};
+template <class Op, class... X> struct ComputePrecision<Expression<Op, X...>> {
+    using type = widest_precision<typename Expression<Op, X...>::precision, typename ComputePrecision<X>::type...>;
+};
+/// A formula of masks alone is computed on integers.
+template <class F>
+using compute_precision = std::conditional_t<std::same_as<typename ComputePrecision<F>::type, bool>, std::int64_t, typename ComputePrecision<F>::type>;
+
+/// The first leaf of each operand, counted from the first leaf of the whole; one past the end last.
+template <class... X> consteval auto first_leaves()
+{
+    std::array<std::size_t, sizeof...(X) + 1> first{};
+    std::size_t i = 0, n = 0;
+    ((first[i++] = n, n += X::leaves), ...);
+    first[i] = n;
+    return first;
+}
+
+/// Visits the scalar types of the leaves from left to right: f.template operator()<T, index>().
+template <std::size_t At, class X, class F> constexpr void each_leaf(F&& f)
+{
+    if constexpr (requires { typename X::operation; })
+        []<class Op, class... Y>(std::type_identity<Expression<Op, Y...>>, F& g) {
+            constexpr auto first = first_leaves<Y...>();
+            [&]<std::size_t... I>(std::index_sequence<I...>) { (each_leaf<At + first[I], Y>(g), ...); }(std::index_sequence_for<Y...>{});
+        }(std::type_identity<X>{}, f);
+    else if constexpr (X::leaves == 1) f.template operator()<typename X::scalar, At>();
+}
+
+/// The scalar type of leaf K.
+template <class X, std::size_t K> struct LeafScalar {
+    using type = typename X::scalar;
+};
+template <class Op, class... X, std::size_t K> struct LeafScalar<Expression<Op, X...>, K> {
+    template <std::size_t I> static auto find()
+    {
+        constexpr auto first = first_leaves<X...>();
+        if constexpr (K < first[I + 1]) return std::type_identity<typename LeafScalar<std::tuple_element_t<I, std::tuple<X...>>, K - first[I]>::type>{};
+        else return find<I + 1>();
+    }
+    using type = typename decltype(find<0>())::type;
+};
+template <class F, std::size_t K> using leaf_scalar = typename LeafScalar<F, K>::type;
+
+/// One vertex of a formula, for printing: vertices in the order in which they are written, each before its operands.
+struct Vertex {
+    std::string_view name;  // of an operation; of a tensor or a number empty
+    std::uint8_t operands;
+    bool is_tensor;
+};
+template <class X> inline constexpr std::size_t vertices = 1;
+template <class Op, class... X> inline constexpr std::size_t vertices<Expression<Op, X...>> = (vertices<X> + ... + 1);
+
+template <class X> constexpr void write_vertices(Vertex*& out) { *out++ = {{}, 0, X::leaves == 1}; }
+template <class X>
+    requires requires { typename X::operation; }
+constexpr void write_vertices(Vertex*& out)
+{
+    []<class Op, class... Y>(std::type_identity<Expression<Op, Y...>>, Vertex*& to) {
+        *to++ = {type_name<Op>, sizeof...(Y), false};
+        (write_vertices<Y>(to), ...);
+    }(std::type_identity<X>{}, out);
+}
+template <class F> constexpr auto make_vertices()
+{
+    std::array<Vertex, vertices<F>> all{};
+    Vertex* out = all.data();
+    write_vertices<F>(out);
+    return all;
+}
+template <class F> inline constexpr auto vertices_of = make_vertices<F>();
+
+/// "Add(Mul(Sin(a), b), number)": a formula in words, its tensors as letters.
+[[gnu::cold]] inline std::string formula_text(Vertex const*& v, std::size_t& tensors)
+{
+    Vertex const here = *v++;
+    if (here.is_tensor) {
+        auto const i = tensors++;
+        return i < 26 ? std::string(1, static_cast<char>('a' + i)) : "x" + std::to_string(i);
+    }
+    if (here.name.empty()) return "number";
+    std::string s(here.name);
+    for (std::size_t i = 0; i < here.operands; ++i) s += (i ? ", " : "(") + formula_text(v, tensors);
+    return s + ")";
+}
+
+template <class L, class P> using pack_for = pack_of<typename L::template over<P>, P>;
+
+/// The values at every vertex of a formula, for one pack of elements. Filled in place: the compiler keeps the parts of a
+/// structure in registers only if it is never copied whole.
+template <class X, class P> struct Values {
+    pack_for<typename X::letter, P> y;
+};
+template <class Indices, class P, class... X> struct ValuesPack;
+template <std::size_t... I, class P, class... X> struct ValuesPack<std::index_sequence<I...>, P, X...> : OperandAt<I, Values<X, P>>... {};
+template <class Op, class... X, class P> struct Values<Expression<Op, X...>, P> {
+    pack_for<typename Expression<Op, X...>::letter, P> y;
+    ValuesPack<std::index_sequence_for<X...>, P, X...> x;
+};
+
+/// The value of operand I as the signature of the operation E takes it.
+template <class E, std::size_t I, class P, class V> XGRAD_INLINE auto argument(V const& v)
+{
+    return pack_for<typename ArgumentOf<I, typename E::signature>::type, P>(get<I>(v.x).y);
+}
+
+/// Whether values are computed for their own sake, or once more because gradients need them: then an operation may offer
+/// `value_again`, which shares work with its partials and may be off by a rounding.
+enum class Pass { forward, backward };
+
+template <std::size_t At, class P, Pass pass, class T, class Load> XGRAD_INLINE void evaluate(Slot<T> const&, Load const& load, Values<Slot<T>, P>& v)
+{
+    v.y = load.template operator()<T, At>();
+}
+template <std::size_t At, class P, Pass pass, class T, class Load> XGRAD_INLINE void evaluate(Constant<T> const& c, Load const&, Values<Constant<T>, P>& v)
+{
+    if constexpr (std::same_as<T, bool>) v.y = RealPack<P>(c.value) != 0;
+    else v.y = pack_for<letter_of<T>, P>(c.value);
+}
+template <std::size_t At, class P, Pass pass, class Op, class... X, class Load, std::size_t... I>
+XGRAD_INLINE void evaluate_operands(Expression<Op, X...> const& e, Load const& load, Values<Expression<Op, X...>, P>& v, std::index_sequence<I...>)
+{
+    constexpr auto first = first_leaves<X...>();
+    (evaluate<At + first[I], P, pass>(get<I>(e.x), load, get<I>(v.x)), ...);
+}
+template <class P, Pass pass, class Op, class... X, std::size_t... I>
+XGRAD_INLINE void apply_operation(Expression<Op, X...> const& e, Values<Expression<Op, X...>, P>& v, std::index_sequence<I...>)
+{
+    using E = Expression<Op, X...>;
+    using pack = pack_for<typename E::letter, P>;
+    if constexpr (pass == Pass::backward && requires { e.op.value_again(argument<E, I, P>(v)...); }) v.y = pack(e.op.value_again(argument<E, I, P>(v)...));
+    else v.y = pack(e.op.value(argument<E, I, P>(v)...));
+}
+template <std::size_t At, class P, Pass pass, class Op, class... X, class Load>
+XGRAD_INLINE void evaluate(Expression<Op, X...> const& e, Load const& load, Values<Expression<Op, X...>, P>& v)
+{
+    evaluate_operands<At, P, pass>(e, load, v, std::index_sequence_for<X...>{});
+    apply_operation<P, pass>(e, v, std::index_sequence_for<X...>{});
+}
+
+/// Once more for backward, with the outermost value read instead of computed where `saved` says so.
+template <class P, class T, class Load, class LoadResult>
+XGRAD_INLINE void evaluate_again(Slot<T> const& f, Load const& load, bool, LoadResult const&, Values<Slot<T>, P>& v)
+{
+    evaluate<0, P, Pass::backward>(f, load, v);
+}
+template <class P, class Op, class... X, class Load, class LoadResult>
+XGRAD_INLINE void evaluate_again(Expression<Op, X...> const& e, Load const& load, bool saved, LoadResult const& result, Values<Expression<Op, X...>, P>& v)
+{
+    evaluate_operands<0, P, Pass::backward>(e, load, v, std::index_sequence_for<X...>{});
+    if (saved) v.y = result();
+    else apply_operation<P, Pass::backward>(e, v, std::index_sequence_for<X...>{});
+}
+
+/// What an operand can take of a gradient: the real part if it is real.
+template <class L, class P> XGRAD_INLINE auto project(RealPack<P> g)
+{
+    if constexpr (std::same_as<L, C>) return ComplexPack<P>(g);
+    else return g;
+}
+template <class L, class P> XGRAD_INLINE auto project(ComplexPack<P> g)
+{
+    if constexpr (std::same_as<L, C>) return g;
+    else return g.re;
+}
+
+template <class X> inline constexpr bool wants_gradient = X::leaves > 0 && takes_gradients<typename X::letter>;
+
+/// Which leaves want a gradient, one bit each.
+using LeafMask = std::uint64_t;
+template <std::size_t From, std::size_t Count> inline constexpr LeafMask leaf_range = (Count >= 64 ? ~LeafMask{0} : (LeafMask{1} << Count) - 1) << From;
+
+/// Sends the gradient g of a formula's value down to its leaves: sink.template operator()<T, leaf>(gradient).
+template <std::size_t At, class P, class T, class G, class Sink>
+XGRAD_INLINE void send(Slot<T> const&, Values<Slot<T>, P> const&, G g, LeafMask, Sink const& sink)
+{
+    sink.template operator()<T, At>(g);
+}
+template <std::size_t At, class P, class Op, class... X, class G, class Sink>
+XGRAD_INLINE void send(Expression<Op, X...> const& e, Values<Expression<Op, X...>, P> const& v, G g, LeafMask wanted, Sink const& sink)
+{
+    using E = Expression<Op, X...>;
+    constexpr auto first = first_leaves<X...>();
+    auto const to_operand = [&]<std::size_t I>(wrt<I> which) XGRAD_LAMBDA_INLINE {
+        using Xi = std::tuple_element_t<I, std::tuple<X...>>;
+        if constexpr (wants_gradient<Xi>) {
+            if (!(wanted & leaf_range<At + first[I], Xi::leaves>)) return;
+            auto const gi = [&]<std::size_t... J>(std::index_sequence<J...>) XGRAD_LAMBDA_INLINE {
+                return pull(g, e.op.partial(which, v.y, argument<E, J, P>(v)...));
+            }(std::index_sequence_for<X...>{});
+            send<At + first[I], P>(get<I>(e.x), get<I>(v.x), project<typename Xi::letter>(gi), wanted, sink);
+        }
+    };
+    [&]<std::size_t... I>(std::index_sequence<I...>) XGRAD_LAMBDA_INLINE { (to_operand(wrt<I>{}), ...); }(std::index_sequence_for<X...>{});
+}
+
+/// What the gradient of each leaf looks at: values of leaves, one bit each, and whether the result is worth saving.
+template <std::size_t N> struct Needs {
+    std::array<LeafMask, N> of{};
+    LeafMask reached = 0;  // leaves to which a gradient leads at all; through a mask none does
+    bool result = false;
+};
+
+template <std::size_t At, class T, std::size_t N> void add_needs(Slot<T> const&, LeafMask above, Needs<N>& needs, bool) { needs.of[At] = above, needs.reached |= LeafMask{1} << At; }
+template <std::size_t At, class Op, class... X, std::size_t N>
+void add_needs(Expression<Op, X...> const& e, LeafMask above, Needs<N>& needs, bool has_saved_result)
+{
+    constexpr auto first = first_leaves<X...>();
+    auto const operand = [&]<std::size_t I>(wrt<I>) {
+        using Xi = std::tuple_element_t<I, std::tuple<X...>>;
+        if constexpr (wants_gradient<Xi>) {
+            auto const uses = partial_uses<I>(e.op, std::type_identity<typename Expression<Op, X...>::signature>{});
+            LeafMask mask = above;
+            [&]<std::size_t... J>(std::index_sequence<J...>) {
+                ((mask |= uses & uses_argument(J) ? leaf_range<At + first[J], std::tuple_element_t<J, std::tuple<X...>>::leaves> : 0), ...);
+            }(std::index_sequence_for<X...>{});
+            if (uses & uses_result && !has_saved_result) mask |= leaf_range<At, Expression<Op, X...>::leaves>;
+            add_needs<At + first[I]>(get<I>(e.x), mask, needs, false);
+        }
+    };
+    [&]<std::size_t... I>(std::index_sequence<I...>) { (operand(wrt<I>{}), ...); }(std::index_sequence_for<X...>{});
+}
+
+template <std::size_t I, class Op, class X, class Signature> Uses uses_if_wanted(Op const& op)
+{
+    if constexpr (wants_gradient<X>) return partial_uses<I>(op, std::type_identity<Signature>{});
+    else return 0;
+}
+
+/// True where the rules of the outermost operation are written in terms of its result alone, as exp's is: saving that
+/// result then spares its operands or a second evaluation.
+template <class Op, class... X> bool wants_saved_result(Expression<Op, X...> const& e)
+{
+    Uses all = 0;
+    [&]<std::size_t... I>(std::index_sequence<I...>) {
+        ((all |= uses_if_wanted<I, Op, X, typename Expression<Op, X...>::signature>(e.op)), ...);
+    }(std::index_sequence_for<X...>{});
+    return all == uses_result;
+}
+
+/// The same without the number of leaves.
+struct NeedsView {
+    LeafMask const* of;
+    LeafMask reached;
+    bool result;
+};
+
+/// The needs of formula F, found once. `result_exists` is false under a fused reduction.
+template <class F> NeedsView needs_of(F const& f, bool result_exists)
+{
+    if constexpr (requires { typename F::operation; }) {
+        auto const find = [&f](bool with_result) {
+            Needs<F::leaves> needs;
+            needs.result = with_result && wants_saved_result(f);
+            add_needs<0>(f, 0, needs, needs.result);
+            return needs;
+        };
+        static Needs<F::leaves> const with = find(true), without = find(false);
+        auto const& needs = result_exists ? with : without;
+        return {needs.of.data(), needs.reached, needs.result};
+    } else {
+        static constexpr LeafMask none[1] = {};
+        return {none, 1, false};
+    }
+}
+
+}  // namespace xgrad::detail
+
+namespace xgrad::detail {
+
+/// What a tile of precision P holds for elements of type T: complex<P> for complex ones, else P (masks as 0 and 1).
+template <class T, class P> using tile_type = std::conditional_t<is_complex<T>, std::complex<P>, P>;
+
+template <class T, class P> XGRAD_INLINE auto load_pack(void const* tile, std::size_t i)
+{
+    auto const* const p = static_cast<tile_type<T, P> const*>(tile) + i;
+    if constexpr (std::same_as<T, bool>) return RealPack<P>::load(p) != 0;
+    else return pack_of<T, P>::load(p);
+}
+
+/// Writes a result; a result narrower than the kernel's precision is rounded number by number.
+template <class T, class Pack> XGRAD_INLINE void store_pack(T* out, Pack const& y)
+{
+    if constexpr (requires { y.store(out); }) y.store(out);
+    else if constexpr (is_complex<T>) {
+        std::complex<typename Pack::precision> all[Pack::width];
+        y.store(all);
+        for (std::size_t i = 0; i < Pack::width; ++i) out[i] = static_cast<T>(all[i]);
+    } else {
+        typename Pack::precision all[Pack::width];
+        y.store(all);
+        for (std::size_t i = 0; i < Pack::width; ++i) out[i] = static_cast<T>(all[i]);
+    }
+}
+
+/// The last, incomplete pack of a tile is computed on a copy, so that nothing outside the tile is touched.
+template <class P, std::size_t Count> struct Remainder {
+    static constexpr std::size_t width = RealPack<P>::width;
+    alignas(64) std::byte buffer[Count][width * sizeof(std::complex<P>)];
+
+    template <class E> void const* copy(std::size_t k, void const* tile, std::size_t at, std::size_t n)
+    {
+        std::memset(buffer[k], 0, width * sizeof(E));
+        std::memcpy(buffer[k], static_cast<E const*>(tile) + at, n * sizeof(E));
+        return buffer[k];
+    }
+};
+
+/// out[i] = f(in[0][i], in[1][i], ...) for i < n.
+template <class F> XGRAD_NOINLINE void forward_kernel(F const& formula, void* const* operands, typename F::scalar* out, std::size_t n)
+{
+    F const f = formula;  // a copy that no output can alias
+    using P = compute_precision<F>;
+    constexpr std::size_t leaves = F::leaves, width = RealPack<P>::width;
+    void const* in[leaves + 1];
+    for (std::size_t k = 0; k < leaves; ++k) in[k] = operands[k];
+    std::size_t i = 0;
+    auto const compute = [&]() XGRAD_LAMBDA_INLINE {
+        Values<F, P> v;
+        evaluate<0, P, Pass::forward>(f, [&]<class T, std::size_t K>() XGRAD_LAMBDA_INLINE { return load_pack<T, P>(in[K], i); }, v);
+        return v.y;
+    };
+    for (; i + width <= n; i += width) store_pack(out + i, compute());
+    if (i == n) return;
+    Remainder<P, leaves + 1> rest;
+    typename F::scalar last[width] = {};
+    std::size_t const left = n - i;
+    each_leaf<0, F>([&]<class T, std::size_t K>() { in[K] = rest.template copy<tile_type<T, P>>(K, in[K], i, left); });
+    out += std::exchange(i, std::size_t{0});
+    store_pack(last, compute());
+    std::copy_n(last, left, out);
+}
+
+/// Where a backward tile finds its operands, in this order: the leaves, the gradient of the result, the saved result, and
+/// then one place for the gradient of each leaf.
+template <class F> struct BackwardLayout {
+    static constexpr std::size_t leaves = F::leaves, seed = leaves, result = leaves + 1, gradients = leaves + 2, total = 2 * leaves + 2;
+};
+
+/// Which gradients a backward tile writes: `wanted` at all; leaf k to the place of leaf target[k] (an earlier one where both
+/// stand for one tensor), and then `add` says that something lies there already.
+struct BackwardPlan {
+    LeafMask wanted = 0, add = 0;
+    bool saved_result = false;
+    std::uint8_t target[64];
+};
+
+/// Gradients of all leaves of f for a tile, from the gradient of its value.
+template <class F> XGRAD_NOINLINE void backward_kernel(F const& formula, BackwardPlan const& plan, void* const* operands, std::size_t n)
+{
+    F const f = formula;
+    using P = compute_precision<F>;
+    using L = BackwardLayout<F>;
+    using Y = typename F::scalar;
+    constexpr std::size_t width = RealPack<P>::width;
+    void const* in[L::gradients];
+    void* out[L::leaves];
+    for (std::size_t k = 0; k < L::gradients; ++k) in[k] = operands[k];
+    for (std::size_t k = 0; k < L::leaves; ++k) out[k] = operands[L::gradients + plan.target[k]];
+    std::size_t i = 0;
+    LeafMask const wanted = plan.wanted, add = plan.add;
+    bool const saved = plan.saved_result;
+
+    auto const step = [&]() XGRAD_LAMBDA_INLINE {
+        Values<F, P> v;
+        evaluate_again<P>(
+            f, [&]<class T, std::size_t K>() XGRAD_LAMBDA_INLINE { return load_pack<T, P>(in[K], i); }, saved,
+            [&]() XGRAD_LAMBDA_INLINE { return load_pack<Y, P>(in[L::result], i); }, v);
+        send<0, P>(f, v, load_pack<Y, P>(in[L::seed], i), wanted, [&]<class T, std::size_t K>(auto g) XGRAD_LAMBDA_INLINE {
+            auto* const p = static_cast<tile_type<T, P>*>(out[K]) + i;
+            if (add >> K & 1) (decltype(g)::load(p) + g).store(p);
+            else g.store(p);
+        });
+    };
+    for (; i + width <= n; i += width) step();
+    if (i == n) return;
+
+    Remainder<P, L::gradients> rest;
+    Remainder<P, L::leaves> last{};
+    std::size_t const left = n - i, at = std::exchange(i, std::size_t{0});
+    each_leaf<0, F>([&]<class T, std::size_t K>() {
+        in[K] = rest.template copy<tile_type<T, P>>(K, in[K], at, left);
+        out[K] = last.buffer[plan.target[K]];
+    });
+    in[L::seed] = rest.template copy<tile_type<Y, P>>(L::seed, in[L::seed], at, left);
+    if (saved) in[L::result] = rest.template copy<tile_type<Y, P>>(L::result, in[L::result], at, left);
+    step();
+    each_leaf<0, F>([&]<class T, std::size_t K>() {
+        using E = tile_type<T, P>;
+        if ((wanted & ~add) >> K & 1) std::copy_n(static_cast<E const*>(out[K]), left, static_cast<E*>(operands[L::gradients + K]) + at);
+    });
+}
+
+}  // namespace xgrad::detail
+
+// ======== xgrad/ops/tile_loop.hpp
+// The tile loop: cuts a broadcast index space into tiles of at most 256 elements that stay in the nearest cache. An operand
+// whose elements lie in order is used in place; any other (broadcast, strided, of another type) passes through a tile of
+// its own: an input is staged into it before the kernel runs, an output is collected from it afterwards. So one kernel
+// serves every mix of shapes, and the gradient of a broadcast operand is summed in the same pass.
+
+namespace xgrad::detail {
+
+inline constexpr std::size_t tile_size = 256;
+
+/// Moves a run of n elements between a tile and an array whose elements are `stride` apart.
+using MoveRun = void (*)(void* tile, void* array, std::ptrdiff_t stride, std::size_t n);
+
+/// An input or an output of a kernel over an index space.
+struct TileOperand {
+    AnyArray const* array = nullptr;
+    std::size_t element = 0;       // bytes of an element of the array
+    std::size_t tile_element = 0;  // bytes of an element of a tile
+    MoveRun move = nullptr;
+    bool in_place = false;         // the array's elements are what a tile would hold
+    bool whole = false;            // it covers the index space in row-major order
+    bool output = false;
+    bool absent = false;           // an input that nothing looks at is a tile of zeros; an output has no place at all
+    bool uniform = false;          // one element for the whole index space
+
+    bool needs_tile() const noexcept { return !(whole && in_place); }
+};
+
+/// Room for a tile of any scalar type; and one of zeros, for inputs that nothing looks at.
+struct TileRoom {
+    alignas(64) std::byte elements[tile_size * 16];
+};
+inline constinit TileRoom zero_tile{};
+
+/// A kernel over one tile: the operands' places and the number of elements.
+struct TileBody {
+    void (*call)(void* context, void* const* operands, std::size_t n);
+    void* context;
+};
+
+template <class F> TileBody tile_body(F& f)
+{
+    return {[](void* context, void* const* operands, std::size_t n) { (*static_cast<F*>(context))(operands, n); }, &f};
+}
+
+class TileLoop {
+public:
+    static constexpr std::size_t max_operands = 2 * 64 + 2;
+
+    TileLoop(Shape const& shape, TileOperand* operands, std::size_t count) : shape_(shape), operands_(operands), count_(count) {}
+    TileLoop(TileLoop const&) = delete;
+    TileLoop& operator=(TileLoop const&) = delete;
+    ~TileLoop()
+    {
+        if (tiles_) deallocate(tiles_, tile_bytes_);
+    }
+
+    void run(TileBody body)
+    {
+        std::size_t const n = numel(shape_);
+        if (n == 0) return;
+        bool simple = true, tiled = false;
+        for (std::size_t k = 0; k < count_; ++k) {
+            auto const& o = operands_[k];
+            if (o.absent && o.output) continue;
+            bool const direct = !o.absent && !o.needs_tile();
+            tiled |= !direct;
+            simple &= direct || o.absent || o.uniform;
+        }
+        if (tiled) make_tiles(std::min(n, tile_size));
+        if (simple) run_simple(n, tiled ? tile_size : n, body);
+        else run_general(n, body);
+    }
+
+private:
+    void* tile(std::size_t k) const { return operands_[k].absent && operands_[k].output ? nullptr : tiles_ + tile_at_[k]; }
+
+    void make_tiles(std::size_t elements)
+    {
+        std::size_t total = 0, zeros = 0;
+        for (std::size_t k = 0; k < count_; ++k) {
+            auto const& o = operands_[k];
+            if (o.absent) zeros = std::max(zeros, o.tile_element * elements);
+            else if (o.needs_tile()) tile_at_[k] = total, total += (o.tile_element * elements + 63) / 64 * 64;
+        }
+        for (std::size_t k = 0; k < count_; ++k)
+            if (operands_[k].absent) tile_at_[k] = total;
+        tile_bytes_ = total + zeros;
+        tiles_ = static_cast<std::byte*>(allocate(tile_bytes_));
+        std::memset(tiles_ + total, 0, zeros);
+    }
+
+    /// Operands in order, absent, or one number for all: read once, or summed into.
+    void run_simple(std::size_t n, std::size_t chunk, TileBody body)
+    {
+        std::array<void*, max_operands> at;
+        for (std::size_t k = 0; k < count_; ++k) {
+            auto const& o = operands_[k];
+            if (!o.absent && !o.needs_tile()) {
+                at[k] = o.array->data;
+                continue;
+            }
+            at[k] = tile(k);
+            if (!o.absent && !o.output) o.move(at[k], o.array->data, 0, std::min(n, chunk));
+        }
+        for (std::size_t i = 0; i < n; i += chunk) {
+            std::size_t const count = std::min(chunk, n - i);
+            body.call(body.context, at.data(), count);
+            for (std::size_t k = 0; k < count_; ++k) {
+                auto const& o = operands_[k];
+                if (o.absent) continue;
+                if (!o.needs_tile()) at[k] = static_cast<std::byte*>(at[k]) + chunk * o.element;
+                else if (o.output) o.move(at[k], o.array->data, 0, count);
+            }
+        }
+    }
+
+    /// Joins neighbouring axes along which every operand steps evenly.
+    void coalesce()
+    {
+        std::size_t const rank = shape_.size();
+        auto const strides = std::make_unique<Strides[]>(count_);
+        for (std::size_t k = 0; k < count_; ++k)
+            if (auto const& o = operands_[k]; !o.absent) strides[k] = broadcast_strides(o.array->shape, o.array->strides, shape_);
+        for (std::size_t d = 0; d < rank; ++d) {
+            if (shape_[d] == 1) continue;
+            bool joins = !extent_.empty();
+            for (std::size_t k = 0; joins && k < count_; ++k)
+                if (!operands_[k].absent) joins = step_[k].back() == strides[k][d] * static_cast<std::ptrdiff_t>(shape_[d]);
+            if (joins) extent_.back() *= shape_[d];
+            else extent_.push_back(shape_[d]);
+            for (std::size_t k = 0; k < count_; ++k)
+                if (!operands_[k].absent) {
+                    if (joins) step_[k].back() = strides[k][d];
+                    else step_[k].push_back(strides[k][d]);
+                }
+        }
+        if (!extent_.empty()) return;
+        extent_.push_back(1);
+        for (std::size_t k = 0; k < count_; ++k) step_[k].push_back(0);
+    }
+
+    std::ptrdiff_t offset(std::size_t k, Shape const& index) const
+    {
+        std::ptrdiff_t at = 0;
+        for (std::size_t d = 0; d < index.size(); ++d) at += static_cast<std::ptrdiff_t>(index[d]) * step_[k][d];
+        return at;
+    }
+
+    /// Moves `count` elements from linear index `start` (at multi-index `from`) on, run by run.
+    void move_runs(std::size_t k, Shape index, std::size_t count) const
+    {
+        auto const& o = operands_[k];
+        std::size_t const last = extent_.size() - 1;
+        auto const step = step_[k][last];
+        auto* t = static_cast<std::byte*>(tile(k));
+        while (count) {
+            std::size_t const run = std::min(count, extent_[last] - index[last]);
+            o.move(t, o.array->data + offset(k, index) * static_cast<std::ptrdiff_t>(o.element), step, run);
+            t += run * o.tile_element;
+            count -= run;
+            advance(index, run);
+        }
+    }
+
+    void advance(Shape& index, std::size_t run) const
+    {
+        std::size_t d = extent_.size() - 1;
+        for (index[d] += run; index[d] == extent_[d] && d > 0; ++index[d]) index[d--] = 0;
+    }
+
+    void run_general(std::size_t n, TileBody body)
+    {
+        step_ = std::make_unique<Strides[]>(count_);
+        coalesce();
+        std::size_t const row = extent_.back(), last = extent_.size() - 1;
+        bool const by_rows = row >= 32;  // a tile is then part of one row, and unit steps are read in place
+        bool staged = false;
+        auto const direct = [&](std::size_t k) {
+            auto const& o = operands_[k];
+            return o.in_place && (o.whole || (by_rows && !o.output && step_[k][last] == 1));
+        };
+        for (std::size_t k = 0; k < count_; ++k)
+            if (auto const& o = operands_[k]; !(o.absent && o.output)) staged |= o.absent || !direct(k);
+        std::size_t const longest = by_rows ? (staged ? std::min(row, tile_size) : row) : tile_size;
+
+        std::array<void*, max_operands> at;
+        auto const filled = std::make_unique<void*[]>(count_);  // where a repeated element was staged from
+        Shape index(extent_.size(), 0);
+        for (std::size_t i = 0; i < n;) {
+            std::size_t const count = std::min(longest, by_rows ? row - index[last] : n - i);
+            for (std::size_t k = 0; k < count_; ++k) {
+                auto const& o = operands_[k];
+                if (o.absent) at[k] = tile(k);
+                else if (direct(k)) at[k] = o.array->data + (o.whole ? static_cast<std::ptrdiff_t>(i) : offset(k, index)) * static_cast<std::ptrdiff_t>(o.element);
+                else {
+                    at[k] = tile(k);
+                    if (o.output) continue;
+                    if (by_rows && step_[k][last] == 0) {
+                        void* const source = o.array->data + offset(k, index) * static_cast<std::ptrdiff_t>(o.element);
+                        if (std::exchange(filled[k], source) != source) o.move(at[k], source, 0, longest);
+                    } else move_runs(k, index, count);
+                }
+            }
+            body.call(body.context, at.data(), count);
+            for (std::size_t k = 0; k < count_; ++k)
+                if (auto const& o = operands_[k]; o.output && !o.absent && !direct(k)) move_runs(k, index, count);
+            i += count;
+            if (by_rows) advance(index, count);
+            else
+                for (std::size_t left = count; left;) {
+                    std::size_t const run = std::min(left, row - index[last]);
+                    advance(index, run);
+                    left -= run;
+                }
+        }
+    }
+
+    Shape const& shape_;
+    TileOperand* operands_;
+    std::size_t count_;
+    std::array<std::size_t, max_operands> tile_at_;
+    std::byte* tiles_ = nullptr;
+    std::size_t tile_bytes_ = 0;
+    Shape extent_;
+    std::unique_ptr<Strides[]> step_;
+};
+
+}  // namespace xgrad::detail
+
+namespace xgrad::detail {
+
+/// The type in which sums over elements of type T are kept.
+template <class T>
+using wide = std::conditional_t<std::same_as<T, float>, double, std::conditional_t<std::same_as<T, std::complex<float>>, std::complex<double>, T>>;
+
+/// array of T -> tile of E.
+template <class T, class E> void stage_run(void* tile, void* array, std::ptrdiff_t stride, std::size_t n)
+{
+    auto* const t = static_cast<E*>(tile);
+    auto const* const a = static_cast<T const*>(array);
+    if (stride == 0) std::fill_n(t, n, converted<E>(*a));
+    else if (stride == 1)
+        for (std::size_t i = 0; i < n; ++i) t[i] = converted<E>(a[i]);
+    else
+        for (std::size_t i = 0; i < n; ++i) t[i] = converted<E>(a[static_cast<std::ptrdiff_t>(i) * stride]);
+}
+
+/// tile of E -> array of T.
+template <class T, class E> void collect_run(void* tile, void* array, std::ptrdiff_t stride, std::size_t n)
+{
+    auto const* const t = static_cast<E const*>(tile);
+    auto* const a = static_cast<T*>(array);
+    for (std::size_t i = 0; i < n; ++i) a[static_cast<std::ptrdiff_t>(i) * stride] = converted<T>(t[i]);
+}
+
+/// Sums whole packs lane by lane; returns how many numbers that took.
+template <class P> std::size_t sum_packs(P const* p, std::size_t n, P* lanes)
+{
+    constexpr std::size_t w = RealPack<P>::width;
+    RealPack<P> sum[4] = {0, 0, 0, 0};
+    std::size_t i = 0;
+    for (; i + 4 * w <= n; i += 4 * w)
+        for (std::size_t j = 0; j < 4; ++j) sum[j] = sum[j] + RealPack<P>::load(p + i + j * w);
+    for (; i + w <= n; i += w) sum[0] = sum[0] + RealPack<P>::load(p + i);
+    ((sum[0] + sum[1]) + (sum[2] + sum[3])).store(lanes);
+    return i;
+}
+
+/// The sum of n numbers, in interleaved parts.
+template <class W, class E> W sum_of(E const* t, std::size_t n)
+{
+    if constexpr (std::same_as<W, std::complex<precision_of<E>>> && RealPack<precision_of<E>>::width % 2 == 0) {
+        using P = precision_of<E>;
+        P part[RealPack<P>::width];
+        auto const* const p = reinterpret_cast<P const*>(t);
+        std::size_t const done = sum_packs(p, 2 * n, part);
+        W sum(0);
+        for (std::size_t i = 0; i < RealPack<P>::width; i += 2) sum += W(part[i], part[i + 1]);
+        for (std::size_t i = done; i < 2 * n; i += 2) sum += W(p[i], p[i + 1]);
+        return sum;
+    } else if constexpr (std::same_as<W, E> && RealScalar<E>) {
+        E part[RealPack<E>::width];
+        E sum(0);
+        for (std::size_t i = sum_packs(t, n, part); i < n; ++i) sum += t[i];
+        for (auto const p : part) sum += p;
+        return sum;
+    } else {
+        W part[4] = {};
+        std::size_t i = 0;
+        for (; i + 4 <= n; i += 4)
+            for (std::size_t j = 0; j < 4; ++j) part[j] += converted<W>(t[i + j]);
+        for (; i < n; ++i) part[0] += converted<W>(t[i]);
+        return (part[0] + part[1]) + (part[2] + part[3]);
+    }
+}
+
+/// tile -> array of W, added to what is there; a step of 0 sums the whole run.
+template <class W, class E> void add_run(void* tile, void* array, std::ptrdiff_t stride, std::size_t n)
+{
+    auto const* const t = static_cast<E const*>(tile);
+    auto* const a = static_cast<W*>(array);
+    if (stride == 0) *a += sum_of<W>(t, n);
+    else if (stride == 1)
+        for (std::size_t i = 0; i < n; ++i) a[i] += converted<W>(t[i]);
+    else
+        for (std::size_t i = 0; i < n; ++i) a[static_cast<std::ptrdiff_t>(i) * stride] += converted<W>(t[i]);
+}
+
+/// How elements of type T go into tiles of E, and how tiles (of their gradients, for instance) come back.
+struct LeafInfo {
+    std::size_t element, tile_element, wide_element;
+    bool in_place;  // elements are what a tile holds
+    bool differentiable;
+    MoveRun stage, collect, add;
+    void (*narrow)(AnyArray& sums);                       // elements of a wide sum become elements of T
+    void (*scale)(AnyArray const& sums, double factor);  // of a wide sum
+};
+
+template <class W, class T> void narrow(AnyArray& sums)
+{
+    if constexpr (!std::same_as<T, W>) {
+        Array<T> out(sums.shape);
+        auto const* const w = as<W>(sums).begin();
+        std::transform(w, w + out.numel, out.begin(), [](W v) { return converted<T>(v); });
+        sums = std::move(out);
+    }
+}
+
+template <class W> void scale(AnyArray const& sums, double factor) { scale_elements(as<W>(sums), factor); }
+
+template <class T, class E = T>
+inline constexpr LeafInfo leaf_info{sizeof(T), sizeof(E), sizeof(wide<E>), std::same_as<T, E>, Differentiable<T>, &stage_run<T, E>, &collect_run<T, E>, &add_run<wide<E>, E>, &narrow<wide<E>, T>, &scale<wide<E>>};
+
+inline TileOperand input_operand(AnyArray const& a, LeafInfo const& info, Shape const& space)
+{
+    TileOperand o;
+    o.array = &a;
+    o.element = info.element;
+    o.tile_element = info.tile_element;
+    o.move = info.stage;
+    o.in_place = info.in_place;
+    o.whole = a.contiguous && a.shape == space;
+    o.uniform = a.numel == 1;
+    return o;
+}
+
+/// An output that covers the index space.
+inline TileOperand output_operand(AnyArray const& a, LeafInfo const& info)
+{
+    TileOperand o;
+    o.array = &a;
+    o.element = info.element;
+    o.tile_element = info.tile_element;
+    o.move = info.collect;
+    o.in_place = info.in_place;
+    o.whole = o.output = true;
+    return o;
+}
+
+/// An output summed into a wide array that is smaller than the index space, and zero to begin with.
+inline TileOperand sum_operand(AnyArray const& a, LeafInfo const& info)
+{
+    TileOperand o;
+    o.array = &a;
+    o.element = info.wide_element;
+    o.tile_element = info.tile_element;
+    o.move = info.add;
+    o.uniform = a.numel == 1;
+    o.output = true;
+    return o;
+}
+
+/// An array of zeros with elements of this many bytes.
+inline AnyArray zeroed(Shape const& shape, std::size_t element)
+{
+    AnyArray a(shape, element);
+    std::memset(a.data, 0, a.numel * element);
+    return a;
+}
+
+inline TileOperand absent_input(std::size_t tile_element)
+{
+    TileOperand o;
+    o.absent = true;
+    o.tile_element = tile_element;
+    return o;
+}
+inline TileOperand absent_output()
+{
+    TileOperand o;
+    o.absent = o.output = true;
+    return o;
+}
+
+/// All that is compiled for one formula, behind function pointers; what drives it is compiled once.
+struct FormulaTable {
+    std::size_t leaves;
+    Vertex const* vertices;
+    LeafInfo const* const* leaf;  // of each leaf
+    LeafInfo const* result;       // of the gradient and the saved result, which a backward pass reads
+    void (*forward)(void const* formula, void* const* operands, std::size_t n);
+    void (*backward)(void const* formula, BackwardPlan const& plan, void* const* operands, std::size_t n);
+};
+
+template <class F> struct FormulaTableOf {
+    using P = compute_precision<F>;
+    using Y = typename F::scalar;
+
+    template <std::size_t... K> static constexpr auto leaf_infos(std::index_sequence<K...>) { return std::array<LeafInfo const*, F::leaves>{&leaf_info<leaf_scalar<F, K>, tile_type<leaf_scalar<F, K>, P>>...}; }
+    static constexpr auto leaf = leaf_infos(std::make_index_sequence<F::leaves>{});
+    static void forward(void const* formula, void* const* operands, std::size_t n)
+    {
+        forward_kernel(*static_cast<F const*>(formula), operands, static_cast<Y*>(operands[F::leaves]), n);
+    }
+    static void backward(void const* formula, BackwardPlan const& plan, void* const* operands, std::size_t n)
+    {
+        if constexpr (Differentiable<Y>) backward_kernel(*static_cast<F const*>(formula), plan, operands, n);
+    }
+    static constexpr FormulaTable table{F::leaves, vertices_of<F>.data(), leaf.data(), &leaf_info<Y, tile_type<Y, P>>, &forward, &backward};
+};
+
+/// True where a kernel can read or write the elements of an array where they are.
+inline bool is_direct(AnyArray const& a, LeafInfo const& info, Shape const& space) { return info.in_place && a.contiguous && a.shape == space; }
+
+/// Runs a formula forward over an index space into `out`. The common case, every tensor in order, needs no tile loop.
+inline void run_forward(FormulaTable const& table, void const* formula, AnyArray const* const* leaves, Shape const& space, TileOperand const& out)
+{
+    std::size_t const n = table.leaves, count = numel(space);
+    if (count == 0) return;
+    bool direct = out.needs_tile() ? out.uniform : true;
+    for (std::size_t k = 0; k < n; ++k) direct &= is_direct(*leaves[k], *table.leaf[k], space);
+    if (!direct) {
+        LocalArray<TileOperand, 8> operands(n + 1);
+        for (std::size_t k = 0; k < n; ++k) operands[k] = input_operand(*leaves[k], *table.leaf[k], space);
+        operands[n] = out;
+        auto body = [&](void* const* at, std::size_t elements) { table.forward(formula, at, elements); };
+        return TileLoop(space, operands.data(), n + 1).run(tile_body(body));
+    }
+    void* at[64];
+    for (std::size_t k = 0; k < n; ++k) at[k] = leaves[k]->data;
+    if (!out.needs_tile()) {
+        at[n] = out.array->data;
+        return table.forward(formula, at, count);
+    }
+    TileRoom tile;
+    at[n] = tile.elements;
+    for (std::size_t i = 0; i < count; i += tile_size) {
+        std::size_t const elements = std::min(tile_size, count - i);
+        table.forward(formula, at, elements);
+        out.move(tile.elements, out.array->data, 0, elements);
+        for (std::size_t k = 0; k < n; ++k) at[k] = static_cast<std::byte*>(at[k]) + elements * table.leaf[k]->element;
+    }
+}
+
+}  // namespace xgrad::detail
+
+namespace xgrad::detail {
+
+/// The product of all.
+template <class T> struct Product {
+    using accumulator = wide<T>;
+    static accumulator start() { return 1; }
+    static accumulator join(accumulator a, T v) { return a * converted<accumulator>(v); }
+};
+/// The larger of two; NaN always.
+template <class T> struct Larger {
+    using accumulator = T;
+    static constexpr std::string_view name = "Amax";
+    static T start() { return std::numeric_limits<T>::has_infinity ? -std::numeric_limits<T>::infinity() : std::numeric_limits<T>::lowest(); }
+    static T join(T best, T v) { return best == best && (v > best || v != v) ? v : best; }
+};
+/// The smaller of two; NaN always.
+template <class T> struct Smaller {
+    using accumulator = T;
+    static constexpr std::string_view name = "Amin";
+    static T start() { return std::numeric_limits<T>::has_infinity ? std::numeric_limits<T>::infinity() : std::numeric_limits<T>::max(); }
+    static T join(T best, T v) { return best == best && (v < best || v != v) ? v : best; }
+};
+
+/// tile of T -> array of the fold's accumulators; a step of 0 folds the whole run into one.
+template <class Fold, class T> void fold_run(void* tile, void* array, std::ptrdiff_t stride, std::size_t n)
+{
+    using A = typename Fold::accumulator;
+    auto const* const t = static_cast<T const*>(tile);
+    auto* const a = static_cast<A*>(array);
+    if (stride == 0) {
+        constexpr std::size_t lanes = 8;
+        A part[lanes];
+        std::fill_n(part, lanes, Fold::start());
+        std::size_t i = 0;
+        for (; i + lanes <= n; i += lanes)
+            for (std::size_t j = 0; j < lanes; ++j) part[j] = Fold::join(part[j], t[i + j]);
+        for (; i < n; ++i) part[i % lanes] = Fold::join(part[i % lanes], t[i]);
+        for (auto const p : part) *a = Fold::join(*a, converted<T>(p));
+    } else
+        for (std::size_t i = 0; i < n; ++i) {
+            auto& at = a[static_cast<std::ptrdiff_t>(i) * stride];
+            at = Fold::join(at, t[i]);
+        }
+}
+
+}  // namespace xgrad::detail
+
 namespace xgrad {
 
 /// For the last argument of a reduction: reduced axes stay, with extent 1.
@@ -4658,14 +5609,6 @@ inline constexpr bool keepdims = true;
 namespace detail {
 
 template <Operand X> Axes checked_axes(std::string_view operation, X const& x, Axes const& axes) { return normalize_axes(operation, axes, x.dim()); }
-
-/// Which of two elements an extremum prefers; NaN always.
-struct Larger {
-    bool operator()(auto best, auto v) const { return v > best || v != v; }
-};
-struct Smaller {
-    bool operator()(auto best, auto v) const { return v < best || v != v; }
-};
 
 template <Operand X> std::size_t count_over(X const& x, Axes const& axes)
 {
@@ -4692,17 +5635,25 @@ template <Operand X> auto sum(X const& x) { return record_sum("sum", x, nullptr,
 template <Operand X> auto mean(X const& x, Axes const& axes, bool keep = false) { return record_sum("mean", real_valued(x), &axes, keep, true); }
 template <Operand X> auto mean(X const& x) { return record_sum("mean", real_valued(x), nullptr, false, true); }
 
+/// What an element adds to the extremum over its axes: its share, if it is one of those that have the extreme value.
+struct ShareOfExtremum : Elementwise<R(R, R, R)> {
+    auto value(auto x, auto extremum, auto share) const { return where(x == extremum || isnan(x), x * share, 0); }
+    auto partial(wrt<0>, auto, auto x, auto extremum, auto share) const { return where(x == extremum || isnan(x), share, 0); }
+    auto partial(wrt<1>, auto, auto, auto, auto) const { return nothing; }
+    auto partial(wrt<2>, auto, auto, auto, auto) const { return nothing; }
+};
+
 /// Largest element over axes; elements that share it share the gradient equally. NaN is passed on.
 template <Operand X> auto amax(X const& x, Axes const& axes, bool keep = false)
 {
-    return record_extremum(x, detail::checked_axes("amax", x, axes), keep, "amax", detail::Larger{});
+    return record_extremum<detail::Larger>("amax", x, axes, keep);
 }
 template <Operand X> auto amax(X const& x) { return amax(x, detail::all_axes(x.dim())); }
 
 /// Smallest element over axes; ties and NaN as for amax.
 template <Operand X> auto amin(X const& x, Axes const& axes, bool keep = false)
 {
-    return record_extremum(x, detail::checked_axes("amin", x, axes), keep, "amin", detail::Smaller{});
+    return record_extremum<detail::Smaller>("amin", x, axes, keep);
 }
 template <Operand X> auto amin(X const& x) { return amin(x, detail::all_axes(x.dim())); }
 
@@ -4797,24 +5748,21 @@ struct ProdRows : Arraywise {
         detail::Array<T> const rows = detail::contiguous(x);
         std::size_t const n = x.shape[1];
         detail::Array<T> out(Shape{x.shape[0]});
-        for (std::size_t i = 0; i < x.shape[0]; ++i) out.begin()[i] = product(rows.begin() + i * n, n);
+        for (std::size_t i = 0; i < x.shape[0]; ++i) {
+            auto product = detail::Product<T>::start();
+            detail::fold_run<detail::Product<T>, T>(rows.begin() + i * n, &product, 0, n);
+            out.begin()[i] = detail::converted<T>(product);
+        }
         return out;
     }
     auto pullback(wrt<0>, auto const& g, auto const&, auto const& x) const { return unsqueeze(g, 1) * conj(express(ProdOfOthers{}, x)); }
-
-private:
-    template <class T> static T product(T const* x, std::size_t n)
-    {
-        T part[4] = {T(1), T(1), T(1), T(1)};
-        for (std::size_t i = 0; i < n; ++i) part[i % 4] *= x[i];
-        return (part[0] * part[1]) * (part[2] * part[3]);
-    }
 };
 
-/// Product over axes.
+/// Product over axes. Values that a gradient will need are stored.
 template <Operand X> auto prod(X const& x, Axes const& axes, bool keep = false)
 {
     auto const over = detail::checked_axes("prod", x, axes);
+    if (!needs_graph(x)) return fold<detail::Product>(x, over, keep);
     auto const values = materialize_expression(x);
     Axes order;
     for (std::ptrdiff_t i = 0; i < static_cast<std::ptrdiff_t>(values.dim()); ++i)
@@ -5872,907 +6820,6 @@ private:
 // FusedNode: one recorded pass over an elementwise formula. It is compiled once for all formulas; what differs stands in a
 // table of function pointers, and the formula, its operands and its edges lie behind the Node in the same block.
 
-
-// ======== xgrad/ops/move.hpp
-// Moving runs of elements between tiles and arrays: staging an input, collecting an output, summing what broadcasting had
-// spread out. Sums of float are kept in double, and long sums are made tile by tile, so that rounding does not pile up.
-
-
-// ======== xgrad/ops/kernel.hpp
-// Kernels: the loop that runs a formula over a tile, forward and backward. All that is compiled for each expression is here
-// and in formula.hpp; finding the tiles is tile_loop.hpp's, compiled once.
-
-
-// ======== xgrad/ops/formula.hpp
-// Formulas: an elementwise Expression with its tensors taken out. One pass over a formula's tree computes the value at one
-// pack of elements; a second pass through the tree of values, which never leaves the registers, gives the gradients of all
-// leaves. kernel.hpp puts the loop around both.
-
-namespace xgrad::detail {
-
-/// The place of a tensor in a formula. Leaves are numbered from left to right.
-template <Scalar T> struct Slot {
-    using letter = letter_of<T>;
-    using precision = precision_of<T>;
-    using scalar = T;
-    static constexpr std::size_t leaves = 1;
-};
-
-template <class X> struct FormulaOf;
-template <class X> using formula_of = typename FormulaOf<X>::type;
-template <Number T> struct FormulaOf<Constant<T>> {
-    using type = Constant<T>;
-    static type make(Constant<T> const& c) { return c; }
-};
-template <class X>
-    requires requires { typename X::leaf_tag; }
-struct FormulaOf<X> {
-    using type = Slot<typename X::scalar>;
-    static type make(X const&) { return {}; }
-};
-template <class Op, class... X> struct FormulaOf<Expression<Op, X...>> {
-    using type = Expression<Op, formula_of<X>...>;
-    static type make(Expression<Op, X...> const& e)
-    {
-        return [&]<std::size_t... I>(std::index_sequence<I...>) { return type(e.op, FormulaOf<X>::make(get<I>(e.x))...); }(std::index_sequence_for<X...>{});
-    }
-};
-
-/// The precision in which a whole formula is computed: the widest of its parts.
-template <class X> struct ComputePrecision {
-    using type = typename X::precision;
-};
-template <class Op, class... X> struct ComputePrecision<Expression<Op, X...>> {
-    using type = widest_precision<typename Expression<Op, X...>::precision, typename ComputePrecision<X>::type...>;
-};
-/// A formula of masks alone is computed on integers.
-template <class F>
-using compute_precision = std::conditional_t<std::same_as<typename ComputePrecision<F>::type, bool>, std::int64_t, typename ComputePrecision<F>::type>;
-
-/// The first leaf of each operand, counted from the first leaf of the whole; one past the end last.
-template <class... X> consteval auto first_leaves()
-{
-    std::array<std::size_t, sizeof...(X) + 1> first{};
-    std::size_t i = 0, n = 0;
-    ((first[i++] = n, n += X::leaves), ...);
-    first[i] = n;
-    return first;
-}
-
-/// Visits the scalar types of the leaves from left to right: f.template operator()<T, index>().
-template <std::size_t At, class X, class F> constexpr void each_leaf(F&& f)
-{
-    if constexpr (requires { typename X::operation; })
-        []<class Op, class... Y>(std::type_identity<Expression<Op, Y...>>, F& g) {
-            constexpr auto first = first_leaves<Y...>();
-            [&]<std::size_t... I>(std::index_sequence<I...>) { (each_leaf<At + first[I], Y>(g), ...); }(std::index_sequence_for<Y...>{});
-        }(std::type_identity<X>{}, f);
-    else if constexpr (X::leaves == 1) f.template operator()<typename X::scalar, At>();
-}
-
-/// The scalar type of leaf K.
-template <class X, std::size_t K> struct LeafScalar {
-    using type = typename X::scalar;
-};
-template <class Op, class... X, std::size_t K> struct LeafScalar<Expression<Op, X...>, K> {
-    template <std::size_t I> static auto find()
-    {
-        constexpr auto first = first_leaves<X...>();
-        if constexpr (K < first[I + 1]) return std::type_identity<typename LeafScalar<std::tuple_element_t<I, std::tuple<X...>>, K - first[I]>::type>{};
-        else return find<I + 1>();
-    }
-    using type = typename decltype(find<0>())::type;
-};
-template <class F, std::size_t K> using leaf_scalar = typename LeafScalar<F, K>::type;
-
-/// One vertex of a formula, for printing: vertices in the order in which they are written, each before its operands.
-struct Vertex {
-    std::string_view name;  // of an operation; of a tensor or a number empty
-    std::uint8_t operands;
-    bool is_tensor;
-};
-template <class X> inline constexpr std::size_t vertices = 1;
-template <class Op, class... X> inline constexpr std::size_t vertices<Expression<Op, X...>> = (vertices<X> + ... + 1);
-
-template <class X> constexpr void write_vertices(Vertex*& out) { *out++ = {{}, 0, X::leaves == 1}; }
-template <class X>
-    requires requires { typename X::operation; }
-constexpr void write_vertices(Vertex*& out)
-{
-    []<class Op, class... Y>(std::type_identity<Expression<Op, Y...>>, Vertex*& to) {
-        *to++ = {type_name<Op>, sizeof...(Y), false};
-        (write_vertices<Y>(to), ...);
-    }(std::type_identity<X>{}, out);
-}
-template <class F> constexpr auto make_vertices()
-{
-    std::array<Vertex, vertices<F>> all{};
-    Vertex* out = all.data();
-    write_vertices<F>(out);
-    return all;
-}
-template <class F> inline constexpr auto vertices_of = make_vertices<F>();
-
-/// "Add(Mul(Sin(a), b), number)": a formula in words, its tensors as letters.
-[[gnu::cold]] inline std::string formula_text(Vertex const*& v, std::size_t& tensors)
-{
-    Vertex const here = *v++;
-    if (here.is_tensor) {
-        auto const i = tensors++;
-        return i < 26 ? std::string(1, static_cast<char>('a' + i)) : "x" + std::to_string(i);
-    }
-    if (here.name.empty()) return "number";
-    std::string s(here.name);
-    for (std::size_t i = 0; i < here.operands; ++i) s += (i ? ", " : "(") + formula_text(v, tensors);
-    return s + ")";
-}
-
-template <class L, class P> using pack_for = pack_of<typename L::template over<P>, P>;
-
-/// The values at every vertex of a formula, for one pack of elements. Filled in place: the compiler keeps the parts of a
-/// structure in registers only if it is never copied whole.
-template <class X, class P> struct Values {
-    pack_for<typename X::letter, P> y;
-};
-template <class Indices, class P, class... X> struct ValuesPack;
-template <std::size_t... I, class P, class... X> struct ValuesPack<std::index_sequence<I...>, P, X...> : OperandAt<I, Values<X, P>>... {};
-template <class Op, class... X, class P> struct Values<Expression<Op, X...>, P> {
-    pack_for<typename Expression<Op, X...>::letter, P> y;
-    ValuesPack<std::index_sequence_for<X...>, P, X...> x;
-};
-
-/// The value of operand I as the signature of the operation E takes it.
-template <class E, std::size_t I, class P, class V> XGRAD_INLINE auto argument(V const& v)
-{
-    return pack_for<typename ArgumentOf<I, typename E::signature>::type, P>(get<I>(v.x).y);
-}
-
-/// Whether values are computed for their own sake, or once more because gradients need them: then an operation may offer
-/// `value_again`, which shares work with its partials and may be off by a rounding.
-enum class Pass { forward, backward };
-
-template <std::size_t At, class P, Pass pass, class T, class Load> XGRAD_INLINE void evaluate(Slot<T> const&, Load const& load, Values<Slot<T>, P>& v)
-{
-    v.y = load.template operator()<T, At>();
-}
-template <std::size_t At, class P, Pass pass, class T, class Load> XGRAD_INLINE void evaluate(Constant<T> const& c, Load const&, Values<Constant<T>, P>& v)
-{
-    if constexpr (std::same_as<T, bool>) v.y = RealPack<P>(c.value) != 0;
-    else v.y = pack_for<letter_of<T>, P>(c.value);
-}
-template <std::size_t At, class P, Pass pass, class Op, class... X, class Load, std::size_t... I>
-XGRAD_INLINE void evaluate_operands(Expression<Op, X...> const& e, Load const& load, Values<Expression<Op, X...>, P>& v, std::index_sequence<I...>)
-{
-    constexpr auto first = first_leaves<X...>();
-    (evaluate<At + first[I], P, pass>(get<I>(e.x), load, get<I>(v.x)), ...);
-}
-template <class P, Pass pass, class Op, class... X, std::size_t... I>
-XGRAD_INLINE void apply_operation(Expression<Op, X...> const& e, Values<Expression<Op, X...>, P>& v, std::index_sequence<I...>)
-{
-    using E = Expression<Op, X...>;
-    using pack = pack_for<typename E::letter, P>;
-    if constexpr (pass == Pass::backward && requires { e.op.value_again(argument<E, I, P>(v)...); }) v.y = pack(e.op.value_again(argument<E, I, P>(v)...));
-    else v.y = pack(e.op.value(argument<E, I, P>(v)...));
-}
-template <std::size_t At, class P, Pass pass, class Op, class... X, class Load>
-XGRAD_INLINE void evaluate(Expression<Op, X...> const& e, Load const& load, Values<Expression<Op, X...>, P>& v)
-{
-    evaluate_operands<At, P, pass>(e, load, v, std::index_sequence_for<X...>{});
-    apply_operation<P, pass>(e, v, std::index_sequence_for<X...>{});
-}
-
-/// Once more for backward, with the outermost value read instead of computed where `saved` says so.
-template <class P, class T, class Load, class LoadResult>
-XGRAD_INLINE void evaluate_again(Slot<T> const& f, Load const& load, bool, LoadResult const&, Values<Slot<T>, P>& v)
-{
-    evaluate<0, P, Pass::backward>(f, load, v);
-}
-template <class P, class Op, class... X, class Load, class LoadResult>
-XGRAD_INLINE void evaluate_again(Expression<Op, X...> const& e, Load const& load, bool saved, LoadResult const& result, Values<Expression<Op, X...>, P>& v)
-{
-    evaluate_operands<0, P, Pass::backward>(e, load, v, std::index_sequence_for<X...>{});
-    if (saved) v.y = result();
-    else apply_operation<P, Pass::backward>(e, v, std::index_sequence_for<X...>{});
-}
-
-/// What an operand can take of a gradient: the real part if it is real.
-template <class L, class P> XGRAD_INLINE auto project(RealPack<P> g)
-{
-    if constexpr (std::same_as<L, C>) return ComplexPack<P>(g);
-    else return g;
-}
-template <class L, class P> XGRAD_INLINE auto project(ComplexPack<P> g)
-{
-    if constexpr (std::same_as<L, C>) return g;
-    else return g.re;
-}
-
-template <class X> inline constexpr bool wants_gradient = X::leaves > 0 && takes_gradients<typename X::letter>;
-
-/// Which leaves want a gradient, one bit each.
-using LeafMask = std::uint64_t;
-template <std::size_t From, std::size_t Count> inline constexpr LeafMask leaf_range = (Count >= 64 ? ~LeafMask{0} : (LeafMask{1} << Count) - 1) << From;
-
-/// Sends the gradient g of a formula's value down to its leaves: sink.template operator()<T, leaf>(gradient).
-template <std::size_t At, class P, class T, class G, class Sink>
-XGRAD_INLINE void send(Slot<T> const&, Values<Slot<T>, P> const&, G g, LeafMask, Sink const& sink)
-{
-    sink.template operator()<T, At>(g);
-}
-template <std::size_t At, class P, class Op, class... X, class G, class Sink>
-XGRAD_INLINE void send(Expression<Op, X...> const& e, Values<Expression<Op, X...>, P> const& v, G g, LeafMask wanted, Sink const& sink)
-{
-    using E = Expression<Op, X...>;
-    constexpr auto first = first_leaves<X...>();
-    auto const to_operand = [&]<std::size_t I>(wrt<I> which) XGRAD_LAMBDA_INLINE {
-        using Xi = std::tuple_element_t<I, std::tuple<X...>>;
-        if constexpr (wants_gradient<Xi>) {
-            if (!(wanted & leaf_range<At + first[I], Xi::leaves>)) return;
-            auto const gi = [&]<std::size_t... J>(std::index_sequence<J...>) XGRAD_LAMBDA_INLINE {
-                return pull(g, e.op.partial(which, v.y, argument<E, J, P>(v)...));
-            }(std::index_sequence_for<X...>{});
-            send<At + first[I], P>(get<I>(e.x), get<I>(v.x), project<typename Xi::letter>(gi), wanted, sink);
-        }
-    };
-    [&]<std::size_t... I>(std::index_sequence<I...>) XGRAD_LAMBDA_INLINE { (to_operand(wrt<I>{}), ...); }(std::index_sequence_for<X...>{});
-}
-
-/// What the gradient of each leaf looks at: values of leaves, one bit each, and whether the result is worth saving.
-template <std::size_t N> struct Needs {
-    std::array<LeafMask, N> of{};
-    LeafMask reached = 0;  // leaves to which a gradient leads at all; through a mask none does
-    bool result = false;
-};
-
-template <std::size_t At, class T, std::size_t N> void add_needs(Slot<T> const&, LeafMask above, Needs<N>& needs, bool) { needs.of[At] = above, needs.reached |= LeafMask{1} << At; }
-template <std::size_t At, class Op, class... X, std::size_t N>
-void add_needs(Expression<Op, X...> const& e, LeafMask above, Needs<N>& needs, bool has_saved_result)
-{
-    constexpr auto first = first_leaves<X...>();
-    auto const operand = [&]<std::size_t I>(wrt<I>) {
-        using Xi = std::tuple_element_t<I, std::tuple<X...>>;
-        if constexpr (wants_gradient<Xi>) {
-            auto const uses = partial_uses<I>(e.op, std::type_identity<typename Expression<Op, X...>::signature>{});
-            LeafMask mask = above;
-            [&]<std::size_t... J>(std::index_sequence<J...>) {
-                ((mask |= uses & uses_argument(J) ? leaf_range<At + first[J], std::tuple_element_t<J, std::tuple<X...>>::leaves> : 0), ...);
-            }(std::index_sequence_for<X...>{});
-            if (uses & uses_result && !has_saved_result) mask |= leaf_range<At, Expression<Op, X...>::leaves>;
-            add_needs<At + first[I]>(get<I>(e.x), mask, needs, false);
-        }
-    };
-    [&]<std::size_t... I>(std::index_sequence<I...>) { (operand(wrt<I>{}), ...); }(std::index_sequence_for<X...>{});
-}
-
-template <std::size_t I, class Op, class X, class Signature> Uses uses_if_wanted(Op const& op)
-{
-    if constexpr (wants_gradient<X>) return partial_uses<I>(op, std::type_identity<Signature>{});
-    else return 0;
-}
-
-/// True where the rules of the outermost operation are written in terms of its result alone, as exp's is: saving that
-/// result then spares its operands or a second evaluation.
-template <class Op, class... X> bool wants_saved_result(Expression<Op, X...> const& e)
-{
-    Uses all = 0;
-    [&]<std::size_t... I>(std::index_sequence<I...>) {
-        ((all |= uses_if_wanted<I, Op, X, typename Expression<Op, X...>::signature>(e.op)), ...);
-    }(std::index_sequence_for<X...>{});
-    return all == uses_result;
-}
-
-/// The same without the number of leaves.
-struct NeedsView {
-    LeafMask const* of;
-    LeafMask reached;
-    bool result;
-};
-
-/// The needs of formula F, found once. `result_exists` is false under a fused reduction.
-template <class F> NeedsView needs_of(F const& f, bool result_exists)
-{
-    if constexpr (requires { typename F::operation; }) {
-        auto const find = [&f](bool with_result) {
-            Needs<F::leaves> needs;
-            needs.result = with_result && wants_saved_result(f);
-            add_needs<0>(f, 0, needs, needs.result);
-            return needs;
-        };
-        static Needs<F::leaves> const with = find(true), without = find(false);
-        auto const& needs = result_exists ? with : without;
-        return {needs.of.data(), needs.reached, needs.result};
-    } else {
-        static constexpr LeafMask none[1] = {};
-        return {none, 1, false};
-    }
-}
-
-}  // namespace xgrad::detail
-
-namespace xgrad::detail {
-
-/// What a tile of precision P holds for elements of type T: complex<P> for complex ones, else P (masks as 0 and 1).
-template <class T, class P> using tile_type = std::conditional_t<is_complex<T>, std::complex<P>, P>;
-
-template <class T, class P> XGRAD_INLINE auto load_pack(void const* tile, std::size_t i)
-{
-    auto const* const p = static_cast<tile_type<T, P> const*>(tile) + i;
-    if constexpr (std::same_as<T, bool>) return RealPack<P>::load(p) != 0;
-    else return pack_of<T, P>::load(p);
-}
-
-/// Writes a result; a result narrower than the kernel's precision is rounded number by number.
-template <class T, class Pack> XGRAD_INLINE void store_pack(T* out, Pack const& y)
-{
-    if constexpr (requires { y.store(out); }) y.store(out);
-    else if constexpr (is_complex<T>) {
-        std::complex<typename Pack::precision> all[Pack::width];
-        y.store(all);
-        for (std::size_t i = 0; i < Pack::width; ++i) out[i] = static_cast<T>(all[i]);
-    } else {
-        typename Pack::precision all[Pack::width];
-        y.store(all);
-        for (std::size_t i = 0; i < Pack::width; ++i) out[i] = static_cast<T>(all[i]);
-    }
-}
-
-/// The last, incomplete pack of a tile is computed on a copy, so that nothing outside the tile is touched.
-template <class P, std::size_t Count> struct Remainder {
-    static constexpr std::size_t width = RealPack<P>::width;
-    alignas(64) std::byte buffer[Count][width * sizeof(std::complex<P>)];
-
-    template <class E> void const* copy(std::size_t k, void const* tile, std::size_t at, std::size_t n)
-    {
-        std::memset(buffer[k], 0, width * sizeof(E));
-        std::memcpy(buffer[k], static_cast<E const*>(tile) + at, n * sizeof(E));
-        return buffer[k];
-    }
-};
-
-/// out[i] = f(in[0][i], in[1][i], ...) for i < n.
-template <class F> XGRAD_NOINLINE void forward_kernel(F const& formula, void* const* operands, typename F::scalar* out, std::size_t n)
-{
-    F const f = formula;  // a copy that no output can alias
-    using P = compute_precision<F>;
-    constexpr std::size_t leaves = F::leaves, width = RealPack<P>::width;
-    void const* in[leaves + 1];
-    for (std::size_t k = 0; k < leaves; ++k) in[k] = operands[k];
-    std::size_t i = 0;
-    auto const compute = [&]() XGRAD_LAMBDA_INLINE {
-        Values<F, P> v;
-        evaluate<0, P, Pass::forward>(f, [&]<class T, std::size_t K>() XGRAD_LAMBDA_INLINE { return load_pack<T, P>(in[K], i); }, v);
-        return v.y;
-    };
-    for (; i + width <= n; i += width) store_pack(out + i, compute());
-    if (i == n) return;
-    Remainder<P, leaves + 1> rest;
-    typename F::scalar last[width] = {};
-    std::size_t const left = n - i;
-    each_leaf<0, F>([&]<class T, std::size_t K>() { in[K] = rest.template copy<tile_type<T, P>>(K, in[K], i, left); });
-    out += std::exchange(i, std::size_t{0});
-    store_pack(last, compute());
-    std::copy_n(last, left, out);
-}
-
-/// Where a backward tile finds its operands, in this order: the leaves, the gradient of the result, the saved result, and
-/// then one place for the gradient of each leaf.
-template <class F> struct BackwardLayout {
-    static constexpr std::size_t leaves = F::leaves, seed = leaves, result = leaves + 1, gradients = leaves + 2, total = 2 * leaves + 2;
-};
-
-/// Which gradients a backward tile writes: `wanted` at all; leaf k to the place of leaf target[k] (an earlier one where both
-/// stand for one tensor), and then `add` says that something lies there already.
-struct BackwardPlan {
-    LeafMask wanted = 0, add = 0;
-    bool saved_result = false;
-    std::uint8_t target[64];
-};
-
-/// Gradients of all leaves of f for a tile, from the gradient of its value.
-template <class F> XGRAD_NOINLINE void backward_kernel(F const& formula, BackwardPlan const& plan, void* const* operands, std::size_t n)
-{
-    F const f = formula;
-    using P = compute_precision<F>;
-    using L = BackwardLayout<F>;
-    using Y = typename F::scalar;
-    constexpr std::size_t width = RealPack<P>::width;
-    void const* in[L::gradients];
-    void* out[L::leaves];
-    for (std::size_t k = 0; k < L::gradients; ++k) in[k] = operands[k];
-    for (std::size_t k = 0; k < L::leaves; ++k) out[k] = operands[L::gradients + plan.target[k]];
-    std::size_t i = 0;
-    LeafMask const wanted = plan.wanted, add = plan.add;
-    bool const saved = plan.saved_result;
-
-    auto const step = [&]() XGRAD_LAMBDA_INLINE {
-        Values<F, P> v;
-        evaluate_again<P>(
-            f, [&]<class T, std::size_t K>() XGRAD_LAMBDA_INLINE { return load_pack<T, P>(in[K], i); }, saved,
-            [&]() XGRAD_LAMBDA_INLINE { return load_pack<Y, P>(in[L::result], i); }, v);
-        send<0, P>(f, v, load_pack<Y, P>(in[L::seed], i), wanted, [&]<class T, std::size_t K>(auto g) XGRAD_LAMBDA_INLINE {
-            auto* const p = static_cast<tile_type<T, P>*>(out[K]) + i;
-            if (add >> K & 1) (decltype(g)::load(p) + g).store(p);
-            else g.store(p);
-        });
-    };
-    for (; i + width <= n; i += width) step();
-    if (i == n) return;
-
-    Remainder<P, L::gradients> rest;
-    Remainder<P, L::leaves> last{};
-    std::size_t const left = n - i, at = std::exchange(i, std::size_t{0});
-    each_leaf<0, F>([&]<class T, std::size_t K>() {
-        in[K] = rest.template copy<tile_type<T, P>>(K, in[K], at, left);
-        out[K] = last.buffer[plan.target[K]];
-    });
-    in[L::seed] = rest.template copy<tile_type<Y, P>>(L::seed, in[L::seed], at, left);
-    if (saved) in[L::result] = rest.template copy<tile_type<Y, P>>(L::result, in[L::result], at, left);
-    step();
-    each_leaf<0, F>([&]<class T, std::size_t K>() {
-        using E = tile_type<T, P>;
-        if ((wanted & ~add) >> K & 1) std::copy_n(static_cast<E const*>(out[K]), left, static_cast<E*>(operands[L::gradients + K]) + at);
-    });
-}
-
-}  // namespace xgrad::detail
-
-// ======== xgrad/ops/tile_loop.hpp
-// The tile loop: cuts a broadcast index space into tiles of at most 256 elements that stay in the nearest cache. An operand
-// whose elements lie in order is used in place; any other (broadcast, strided, of another type) passes through a tile of
-// its own: an input is staged into it before the kernel runs, an output is collected from it afterwards. So one kernel
-// serves every mix of shapes, and the gradient of a broadcast operand is summed in the same pass.
-
-namespace xgrad::detail {
-
-inline constexpr std::size_t tile_size = 256;
-
-/// Moves a run of n elements between a tile and an array whose elements are `stride` apart.
-using MoveRun = void (*)(void* tile, void* array, std::ptrdiff_t stride, std::size_t n);
-
-/// An input or an output of a kernel over an index space.
-struct TileOperand {
-    AnyArray const* array = nullptr;
-    std::size_t element = 0;       // bytes of an element of the array
-    std::size_t tile_element = 0;  // bytes of an element of a tile
-    MoveRun move = nullptr;
-    bool in_place = false;         // the array's elements are what a tile would hold
-    bool whole = false;            // it covers the index space in row-major order
-    bool output = false;
-    bool absent = false;           // an input that nothing looks at is a tile of zeros; an output has no place at all
-    bool uniform = false;          // one element for the whole index space
-
-    bool needs_tile() const noexcept { return !(whole && in_place); }
-};
-
-/// Room for a tile of any scalar type; and one of zeros, for inputs that nothing looks at.
-struct TileRoom {
-    alignas(64) std::byte elements[tile_size * 16];
-};
-inline constinit TileRoom zero_tile{};
-
-/// A kernel over one tile: the operands' places and the number of elements.
-struct TileBody {
-    void (*call)(void* context, void* const* operands, std::size_t n);
-    void* context;
-};
-
-template <class F> TileBody tile_body(F& f)
-{
-    return {[](void* context, void* const* operands, std::size_t n) { (*static_cast<F*>(context))(operands, n); }, &f};
-}
-
-class TileLoop {
-public:
-    static constexpr std::size_t max_operands = 2 * 64 + 2;
-
-    TileLoop(Shape const& shape, TileOperand* operands, std::size_t count) : shape_(shape), operands_(operands), count_(count) {}
-    TileLoop(TileLoop const&) = delete;
-    TileLoop& operator=(TileLoop const&) = delete;
-    ~TileLoop()
-    {
-        if (tiles_) deallocate(tiles_, tile_bytes_);
-    }
-
-    void run(TileBody body)
-    {
-        std::size_t const n = numel(shape_);
-        if (n == 0) return;
-        bool simple = true, tiled = false;
-        for (std::size_t k = 0; k < count_; ++k) {
-            auto const& o = operands_[k];
-            if (o.absent && o.output) continue;
-            bool const direct = !o.absent && !o.needs_tile();
-            tiled |= !direct;
-            simple &= direct || o.absent || o.uniform;
-        }
-        if (tiled) make_tiles(std::min(n, tile_size));
-        if (simple) run_simple(n, tiled ? tile_size : n, body);
-        else run_general(n, body);
-    }
-
-private:
-    void* tile(std::size_t k) const { return operands_[k].absent && operands_[k].output ? nullptr : tiles_ + tile_at_[k]; }
-
-    void make_tiles(std::size_t elements)
-    {
-        std::size_t total = 0, zeros = 0;
-        for (std::size_t k = 0; k < count_; ++k) {
-            auto const& o = operands_[k];
-            if (o.absent) zeros = std::max(zeros, o.tile_element * elements);
-            else if (o.needs_tile()) tile_at_[k] = total, total += (o.tile_element * elements + 63) / 64 * 64;
-        }
-        for (std::size_t k = 0; k < count_; ++k)
-            if (operands_[k].absent) tile_at_[k] = total;
-        tile_bytes_ = total + zeros;
-        tiles_ = static_cast<std::byte*>(allocate(tile_bytes_));
-        std::memset(tiles_ + total, 0, zeros);
-    }
-
-    /// Operands in order, absent, or one number for all: read once, or summed into.
-    void run_simple(std::size_t n, std::size_t chunk, TileBody body)
-    {
-        std::array<void*, max_operands> at;
-        for (std::size_t k = 0; k < count_; ++k) {
-            auto const& o = operands_[k];
-            if (!o.absent && !o.needs_tile()) {
-                at[k] = o.array->data;
-                continue;
-            }
-            at[k] = tile(k);
-            if (!o.absent && !o.output) o.move(at[k], o.array->data, 0, std::min(n, chunk));
-        }
-        for (std::size_t i = 0; i < n; i += chunk) {
-            std::size_t const count = std::min(chunk, n - i);
-            body.call(body.context, at.data(), count);
-            for (std::size_t k = 0; k < count_; ++k) {
-                auto const& o = operands_[k];
-                if (o.absent) continue;
-                if (!o.needs_tile()) at[k] = static_cast<std::byte*>(at[k]) + chunk * o.element;
-                else if (o.output) o.move(at[k], o.array->data, 0, count);
-            }
-        }
-    }
-
-    /// Joins neighbouring axes along which every operand steps evenly.
-    void coalesce()
-    {
-        std::size_t const rank = shape_.size();
-        auto const strides = std::make_unique<Strides[]>(count_);
-        for (std::size_t k = 0; k < count_; ++k)
-            if (auto const& o = operands_[k]; !o.absent) strides[k] = broadcast_strides(o.array->shape, o.array->strides, shape_);
-        for (std::size_t d = 0; d < rank; ++d) {
-            if (shape_[d] == 1) continue;
-            bool joins = !extent_.empty();
-            for (std::size_t k = 0; joins && k < count_; ++k)
-                if (!operands_[k].absent) joins = step_[k].back() == strides[k][d] * static_cast<std::ptrdiff_t>(shape_[d]);
-            if (joins) extent_.back() *= shape_[d];
-            else extent_.push_back(shape_[d]);
-            for (std::size_t k = 0; k < count_; ++k)
-                if (!operands_[k].absent) {
-                    if (joins) step_[k].back() = strides[k][d];
-                    else step_[k].push_back(strides[k][d]);
-                }
-        }
-        if (!extent_.empty()) return;
-        extent_.push_back(1);
-        for (std::size_t k = 0; k < count_; ++k) step_[k].push_back(0);
-    }
-
-    std::ptrdiff_t offset(std::size_t k, Shape const& index) const
-    {
-        std::ptrdiff_t at = 0;
-        for (std::size_t d = 0; d < index.size(); ++d) at += static_cast<std::ptrdiff_t>(index[d]) * step_[k][d];
-        return at;
-    }
-
-    /// Moves `count` elements from linear index `start` (at multi-index `from`) on, run by run.
-    void move_runs(std::size_t k, Shape index, std::size_t count) const
-    {
-        auto const& o = operands_[k];
-        std::size_t const last = extent_.size() - 1;
-        auto const step = step_[k][last];
-        auto* t = static_cast<std::byte*>(tile(k));
-        while (count) {
-            std::size_t const run = std::min(count, extent_[last] - index[last]);
-            o.move(t, o.array->data + offset(k, index) * static_cast<std::ptrdiff_t>(o.element), step, run);
-            t += run * o.tile_element;
-            count -= run;
-            advance(index, run);
-        }
-    }
-
-    void advance(Shape& index, std::size_t run) const
-    {
-        std::size_t d = extent_.size() - 1;
-        for (index[d] += run; index[d] == extent_[d] && d > 0; ++index[d]) index[d--] = 0;
-    }
-
-    void run_general(std::size_t n, TileBody body)
-    {
-        step_ = std::make_unique<Strides[]>(count_);
-        coalesce();
-        std::size_t const row = extent_.back(), last = extent_.size() - 1;
-        bool const by_rows = row >= 32;  // a tile is then part of one row, and unit steps are read in place
-        bool staged = false;
-        auto const direct = [&](std::size_t k) {
-            auto const& o = operands_[k];
-            return o.in_place && (o.whole || (by_rows && !o.output && step_[k][last] == 1));
-        };
-        for (std::size_t k = 0; k < count_; ++k)
-            if (auto const& o = operands_[k]; !(o.absent && o.output)) staged |= o.absent || !direct(k);
-        std::size_t const longest = by_rows ? (staged ? std::min(row, tile_size) : row) : tile_size;
-
-        std::array<void*, max_operands> at;
-        auto const filled = std::make_unique<void*[]>(count_);  // where a repeated element was staged from
-        Shape index(extent_.size(), 0);
-        for (std::size_t i = 0; i < n;) {
-            std::size_t const count = std::min(longest, by_rows ? row - index[last] : n - i);
-            for (std::size_t k = 0; k < count_; ++k) {
-                auto const& o = operands_[k];
-                if (o.absent) at[k] = tile(k);
-                else if (direct(k)) at[k] = o.array->data + (o.whole ? static_cast<std::ptrdiff_t>(i) : offset(k, index)) * static_cast<std::ptrdiff_t>(o.element);
-                else {
-                    at[k] = tile(k);
-                    if (o.output) continue;
-                    if (by_rows && step_[k][last] == 0) {
-                        void* const source = o.array->data + offset(k, index) * static_cast<std::ptrdiff_t>(o.element);
-                        if (std::exchange(filled[k], source) != source) o.move(at[k], source, 0, longest);
-                    } else move_runs(k, index, count);
-                }
-            }
-            body.call(body.context, at.data(), count);
-            for (std::size_t k = 0; k < count_; ++k)
-                if (auto const& o = operands_[k]; o.output && !o.absent && !direct(k)) move_runs(k, index, count);
-            i += count;
-            if (by_rows) advance(index, count);
-            else
-                for (std::size_t left = count; left;) {
-                    std::size_t const run = std::min(left, row - index[last]);
-                    advance(index, run);
-                    left -= run;
-                }
-        }
-    }
-
-    Shape const& shape_;
-    TileOperand* operands_;
-    std::size_t count_;
-    std::array<std::size_t, max_operands> tile_at_;
-    std::byte* tiles_ = nullptr;
-    std::size_t tile_bytes_ = 0;
-    Shape extent_;
-    std::unique_ptr<Strides[]> step_;
-};
-
-}  // namespace xgrad::detail
-
-namespace xgrad::detail {
-
-/// The type in which sums over elements of type T are kept.
-template <class T>
-using wide = std::conditional_t<std::same_as<T, float>, double, std::conditional_t<std::same_as<T, std::complex<float>>, std::complex<double>, T>>;
-
-/// array of T -> tile of E.
-template <class T, class E> void stage_run(void* tile, void* array, std::ptrdiff_t stride, std::size_t n)
-{
-    auto* const t = static_cast<E*>(tile);
-    auto const* const a = static_cast<T const*>(array);
-    if (stride == 0) std::fill_n(t, n, converted<E>(*a));
-    else if (stride == 1)
-        for (std::size_t i = 0; i < n; ++i) t[i] = converted<E>(a[i]);
-    else
-        for (std::size_t i = 0; i < n; ++i) t[i] = converted<E>(a[static_cast<std::ptrdiff_t>(i) * stride]);
-}
-
-/// tile of E -> array of T.
-template <class T, class E> void collect_run(void* tile, void* array, std::ptrdiff_t stride, std::size_t n)
-{
-    auto const* const t = static_cast<E const*>(tile);
-    auto* const a = static_cast<T*>(array);
-    for (std::size_t i = 0; i < n; ++i) a[static_cast<std::ptrdiff_t>(i) * stride] = converted<T>(t[i]);
-}
-
-/// Sums whole packs lane by lane; returns how many numbers that took.
-template <class P> std::size_t sum_packs(P const* p, std::size_t n, P* lanes)
-{
-    constexpr std::size_t w = RealPack<P>::width;
-    RealPack<P> sum[4] = {0, 0, 0, 0};
-    std::size_t i = 0;
-    for (; i + 4 * w <= n; i += 4 * w)
-        for (std::size_t j = 0; j < 4; ++j) sum[j] = sum[j] + RealPack<P>::load(p + i + j * w);
-    for (; i + w <= n; i += w) sum[0] = sum[0] + RealPack<P>::load(p + i);
-    ((sum[0] + sum[1]) + (sum[2] + sum[3])).store(lanes);
-    return i;
-}
-
-/// The sum of n numbers, in interleaved parts.
-template <class W, class E> W sum_of(E const* t, std::size_t n)
-{
-    if constexpr (std::same_as<W, std::complex<precision_of<E>>> && RealPack<precision_of<E>>::width % 2 == 0) {
-        using P = precision_of<E>;
-        P part[RealPack<P>::width];
-        auto const* const p = reinterpret_cast<P const*>(t);
-        std::size_t const done = sum_packs(p, 2 * n, part);
-        W sum(0);
-        for (std::size_t i = 0; i < RealPack<P>::width; i += 2) sum += W(part[i], part[i + 1]);
-        for (std::size_t i = done; i < 2 * n; i += 2) sum += W(p[i], p[i + 1]);
-        return sum;
-    } else if constexpr (std::same_as<W, E> && RealScalar<E>) {
-        E part[RealPack<E>::width];
-        E sum(0);
-        for (std::size_t i = sum_packs(t, n, part); i < n; ++i) sum += t[i];
-        for (auto const p : part) sum += p;
-        return sum;
-    } else {
-        W part[4] = {};
-        std::size_t i = 0;
-        for (; i + 4 <= n; i += 4)
-            for (std::size_t j = 0; j < 4; ++j) part[j] += converted<W>(t[i + j]);
-        for (; i < n; ++i) part[0] += converted<W>(t[i]);
-        return (part[0] + part[1]) + (part[2] + part[3]);
-    }
-}
-
-/// tile -> array of W, added to what is there; a step of 0 sums the whole run.
-template <class W, class E> void add_run(void* tile, void* array, std::ptrdiff_t stride, std::size_t n)
-{
-    auto const* const t = static_cast<E const*>(tile);
-    auto* const a = static_cast<W*>(array);
-    if (stride == 0) *a += sum_of<W>(t, n);
-    else if (stride == 1)
-        for (std::size_t i = 0; i < n; ++i) a[i] += converted<W>(t[i]);
-    else
-        for (std::size_t i = 0; i < n; ++i) a[static_cast<std::ptrdiff_t>(i) * stride] += converted<W>(t[i]);
-}
-
-/// How elements of type T go into tiles of E, and how tiles (of their gradients, for instance) come back.
-struct LeafInfo {
-    std::size_t element, tile_element, wide_element;
-    bool in_place;  // elements are what a tile holds
-    bool differentiable;
-    MoveRun stage, collect, add;
-    void (*narrow)(AnyArray& sums);                       // elements of a wide sum become elements of T
-    void (*scale)(AnyArray const& sums, double factor);  // of a wide sum
-};
-
-template <class W, class T> void narrow(AnyArray& sums)
-{
-    if constexpr (!std::same_as<T, W>) {
-        Array<T> out(sums.shape);
-        auto const* const w = as<W>(sums).begin();
-        std::transform(w, w + out.numel, out.begin(), [](W v) { return converted<T>(v); });
-        sums = std::move(out);
-    }
-}
-
-template <class W> void scale(AnyArray const& sums, double factor) { scale_elements(as<W>(sums), factor); }
-
-template <class T, class E = T>
-inline constexpr LeafInfo leaf_info{sizeof(T), sizeof(E), sizeof(wide<E>), std::same_as<T, E>, Differentiable<T>, &stage_run<T, E>, &collect_run<T, E>, &add_run<wide<E>, E>, &narrow<wide<E>, T>, &scale<wide<E>>};
-
-inline TileOperand input_operand(AnyArray const& a, LeafInfo const& info, Shape const& space)
-{
-    TileOperand o;
-    o.array = &a;
-    o.element = info.element;
-    o.tile_element = info.tile_element;
-    o.move = info.stage;
-    o.in_place = info.in_place;
-    o.whole = a.contiguous && a.shape == space;
-    o.uniform = a.numel == 1;
-    return o;
-}
-
-/// An output that covers the index space.
-inline TileOperand output_operand(AnyArray const& a, LeafInfo const& info)
-{
-    TileOperand o;
-    o.array = &a;
-    o.element = info.element;
-    o.tile_element = info.tile_element;
-    o.move = info.collect;
-    o.in_place = info.in_place;
-    o.whole = o.output = true;
-    return o;
-}
-
-/// An output summed into a wide array that is smaller than the index space, and zero to begin with.
-inline TileOperand sum_operand(AnyArray const& a, LeafInfo const& info)
-{
-    TileOperand o;
-    o.array = &a;
-    o.element = info.wide_element;
-    o.tile_element = info.tile_element;
-    o.move = info.add;
-    o.uniform = a.numel == 1;
-    o.output = true;
-    return o;
-}
-
-/// An array of zeros with elements of this many bytes.
-inline AnyArray zeroed(Shape const& shape, std::size_t element)
-{
-    AnyArray a(shape, element);
-    std::memset(a.data, 0, a.numel * element);
-    return a;
-}
-
-inline TileOperand absent_input(std::size_t tile_element)
-{
-    TileOperand o;
-    o.absent = true;
-    o.tile_element = tile_element;
-    return o;
-}
-inline TileOperand absent_output()
-{
-    TileOperand o;
-    o.absent = o.output = true;
-    return o;
-}
-
-/// All that is compiled for one formula, behind function pointers; what drives it is compiled once.
-struct FormulaTable {
-    std::size_t leaves;
-    Vertex const* vertices;
-    LeafInfo const* const* leaf;  // of each leaf
-    LeafInfo const* result;       // of the gradient and the saved result, which a backward pass reads
-    void (*forward)(void const* formula, void* const* operands, std::size_t n);
-    void (*backward)(void const* formula, BackwardPlan const& plan, void* const* operands, std::size_t n);
-};
-
-template <class F> struct FormulaTableOf {
-    using P = compute_precision<F>;
-    using Y = typename F::scalar;
-
-    template <std::size_t... K> static constexpr auto leaf_infos(std::index_sequence<K...>) { return std::array<LeafInfo const*, F::leaves>{&leaf_info<leaf_scalar<F, K>, tile_type<leaf_scalar<F, K>, P>>...}; }
-    static constexpr auto leaf = leaf_infos(std::make_index_sequence<F::leaves>{});
-    static void forward(void const* formula, void* const* operands, std::size_t n)
-    {
-        forward_kernel(*static_cast<F const*>(formula), operands, static_cast<Y*>(operands[F::leaves]), n);
-    }
-    static void backward(void const* formula, BackwardPlan const& plan, void* const* operands, std::size_t n)
-    {
-        if constexpr (Differentiable<Y>) backward_kernel(*static_cast<F const*>(formula), plan, operands, n);
-    }
-    static constexpr FormulaTable table{F::leaves, vertices_of<F>.data(), leaf.data(), &leaf_info<Y, tile_type<Y, P>>, &forward, &backward};
-};
-
-/// True where a kernel can read or write the elements of an array where they are.
-inline bool is_direct(AnyArray const& a, LeafInfo const& info, Shape const& space) { return info.in_place && a.contiguous && a.shape == space; }
-
-/// Runs a formula forward over an index space into `out`. The common case, every tensor in order, needs no tile loop.
-inline void run_forward(FormulaTable const& table, void const* formula, AnyArray const* const* leaves, Shape const& space, TileOperand const& out)
-{
-    std::size_t const n = table.leaves, count = numel(space);
-    if (count == 0) return;
-    bool direct = out.needs_tile() ? out.uniform : true;
-    for (std::size_t k = 0; k < n; ++k) direct &= is_direct(*leaves[k], *table.leaf[k], space);
-    if (!direct) {
-        LocalArray<TileOperand, 8> operands(n + 1);
-        for (std::size_t k = 0; k < n; ++k) operands[k] = input_operand(*leaves[k], *table.leaf[k], space);
-        operands[n] = out;
-        auto body = [&](void* const* at, std::size_t elements) { table.forward(formula, at, elements); };
-        return TileLoop(space, operands.data(), n + 1).run(tile_body(body));
-    }
-    void* at[64];
-    for (std::size_t k = 0; k < n; ++k) at[k] = leaves[k]->data;
-    if (!out.needs_tile()) {
-        at[n] = out.array->data;
-        return table.forward(formula, at, count);
-    }
-    TileRoom tile;
-    at[n] = tile.elements;
-    for (std::size_t i = 0; i < count; i += tile_size) {
-        std::size_t const elements = std::min(tile_size, count - i);
-        table.forward(formula, at, elements);
-        out.move(tile.elements, out.array->data, 0, elements);
-        for (std::size_t k = 0; k < n; ++k) at[k] = static_cast<std::byte*>(at[k]) + elements * table.leaf[k]->element;
-    }
-}
-
-}  // namespace xgrad::detail
-
 namespace xgrad::detail {
 
 class FusedNode;
@@ -6794,11 +6841,12 @@ struct RecordTable {
 
 /// A sum over axes, times a factor, of a formula's values.
 struct SumOver : Cached {
+    std::string_view name;
     Axes axes;
     double scale = 1;
     Shape space;  // the formula's index space
 
-    SumOver(Axes a, double s, Shape of) : axes(std::move(a)), scale(s), space(std::move(of)) {}
+    SumOver(std::string_view n, Axes a, double s, Shape of) : name(n), axes(std::move(a)), scale(s), space(std::move(of)) {}
 };
 
 class FusedNode final : public Node {
@@ -6824,14 +6872,14 @@ public:
     std::string name() const override
     {
         auto const root = table_.kernels.vertices->name;
-        return std::string(sum_ ? sum_name() : root.empty() ? "Alias" : root) + "Backward";
+        return std::string(sum_ ? sum_->name : root.empty() ? "Alias" : root) + "Backward";
     }
     std::string formula() const override
     {
         auto const* first = table_.kernels.vertices;
         std::size_t tensors = 0;
         auto const inner = formula_text(first, tensors);
-        return sum_ ? std::string(sum_name()) + "(" + inner + ")" : inner;
+        return sum_ ? std::string(sum_->name) + "(" + inner + ")" : inner;
     }
     void release_saved() noexcept override
     {
@@ -6935,8 +6983,6 @@ private:
         if (saves_result_) result_ = SavedTensor::result(result);
         set_edges(edges(), edge_count);
     }
-
-    std::string_view sum_name() const { return sum_->scale == 1 ? "Sum" : "Mean"; }
 
     bool would_record(AnyTensor const& gradient)
     {
@@ -7421,7 +7467,7 @@ inline AnyTensor record_formula_sum(std::string_view operation, RecordTable cons
         sums.strides = row_major(sums.shape);
     }
     AnyTensor result(Ref<TensorImpl>(new TensorImpl(table.result_type, std::move(sums))));
-    if (in.wanted) result.impl().grad_fn = FusedNode::make(table, formula, operands, in.space, std::make_unique<SumOver>(std::move(axes), scale, in.space), result);
+    if (in.wanted) result.impl().grad_fn = FusedNode::make(table, formula, operands, in.space, std::make_unique<SumOver>(mean ? "Mean" : "Sum", std::move(axes), scale, in.space), result);
     return result;
 }
 
@@ -7445,6 +7491,34 @@ template <class E> Tensor<typename E::scalar> record(E const& e)
 {
     TakenApart<E> const apart(e);
     return Tensor<typename E::scalar>(record_formula(apart.table, &apart.formula, apart.operands).handle());
+}
+
+/// Records a sum of an expression over axes whose value is known.
+template <class E> void record_known_sum(std::string_view name, E const& e, Axes const& axes, AnyTensor const& value)
+{
+    TakenApart<E> const apart(e);
+    Gathered const in(apart.table, &apart.formula, apart.operands);
+    if (in.wanted) value.impl().grad_fn = FusedNode::make(apart.table, &apart.formula, apart.operands, in.space, std::make_unique<SumOver>(name, axes, 1, in.space), value);
+}
+
+/// Folds an expression's values over axes without storing or recording them; the axes stay.
+template <class Fold, class E> Array<typename E::scalar> fold(E const& e, Axes const& axes)
+{
+    using T = typename E::scalar;
+    using A = typename Fold::accumulator;
+    TakenApart<E> const apart(e);
+    Gathered const in(apart.table, &apart.formula, apart.operands);
+    Array<A> out(reduced_shape(in.space, axes, true), Fold::start());
+    TileOperand to;
+    to.array = &out;
+    to.element = sizeof(A);
+    to.tile_element = sizeof(T);
+    to.move = &fold_run<Fold, T>;
+    to.uniform = out.numel == 1;
+    to.output = true;
+    run_forward(apart.table.kernels, &apart.formula, in.arrays, in.space, to);
+    narrow<A, T>(out);
+    return as<T>(out);
 }
 
 /// Sums an expression over axes (all of them without a list), times a factor, without storing its values, and records it.
@@ -8026,61 +8100,45 @@ template <Operand X> auto record_sum(std::string_view operation, X const& x, Axe
     else return detail::record_sum(operation, x, axes, keep, mean);
 }
 
-namespace detail {
-
-/// The best element over axes by `better(best, candidate)`, without history; the reduced axes stay.
-template <class T, class Better> Array<T> extremum(Array<T> const& x, Axes const& axes, std::string_view operation, Better better)
+/// True where a gradient will be wanted of what is computed from x.
+template <Operand X> bool needs_graph(X const& x)
 {
-    Array<T> out(reduced_shape(x.shape, axes, true));
-    if (x.numel == 0) {
-        if (out.numel) fail<ShapeError>(operation, ": nothing to choose from in shape ", x.shape, " over axes ", axes);
-        return out;
-    }
-    auto const to = broadcast_strides(out.shape, out.strides, x.shape);
-    Strides const* const strides[] = {&x.strides, &to};
-    std::size_t const rank = x.shape.size();
-    std::ptrdiff_t const step_x = rank ? x.strides[rank - 1] : 0, step_out = rank ? to[rank - 1] : 0;
-    std::vector<bool> seen(out.numel);
-    for_each_run(x.shape, strides, [&](std::size_t n, std::ptrdiff_t const* at) {
-        for (std::size_t i = 0; i < n; ++i) {
-            auto const o = at[1] + static_cast<std::ptrdiff_t>(i) * step_out;
-            T const v = x.begin()[at[0] + static_cast<std::ptrdiff_t>(i) * step_x];
-            T& best = out.begin()[o];
-            if (!seen[static_cast<std::size_t>(o)] || (best == best && better(best, v))) best = v;
-            seen[static_cast<std::size_t>(o)] = true;
-        }
-    });
-    return out;
+    bool any = false;
+    if (is_grad_enabled()) detail::each_tensor<0>(x, [&](std::size_t, AnyTensor const& t) { any |= is_differentiable(t.dtype()) && t.requires_grad(); });
+    return any;
+}
+template <Scalar T> bool needs_graph(Traced<T> const&) { return true; }
+
+/// Folds x over axes, unrecorded.
+template <template <class> class Fold, Operand X> auto fold(X const& x, Axes const& axes, bool keep)
+{
+    using T = typename X::scalar;
+    auto values = detail::fold<Fold<T>>(x, axes);
+    auto shape = keep ? values.shape : detail::reduced_shape(x.shape(), axes, false);
+    auto strides = detail::row_major(shape);
+    return Tensor<T>(values.window(std::move(shape), std::move(strides)));
 }
 
-}  // namespace detail
-
-/// amax() and amin() of real tensors: the gradient is that of the mean of the elements that share the extremum.
-template <class T, Operand X, class Better> auto record_extremum_of_real(X const& x, Axes const& axes, bool keep, std::string_view operation, Better better)
-{
-    auto const values = detail::materialize(x);
-    Tensor<T> const best(detail::extremum(values.array_of(), axes, operation, better));
-    auto const shape = detail::reduced_shape(values.shape(), axes, keep);
-    if constexpr (Differentiable<T>)
-        if (is_grad_enabled() && values.requires_grad()) {
-            Tensor<T> const count = [&] {
-                NoGradGuard const off;
-                return Tensor<T>(cast<T>(sum(values == best || isnan(values), axes, true)));
-            }();
-            // adds up to `best` only up to rounding, so the value is put in afterwards
-            Tensor<T> y = reshape(sum(where(values == best || isnan(values), values, 0) / count, axes, true), Axes(shape));
-            detail::copy_elements(y.array_of(), best.array_of().window(y.shape(), y.strides()));
-            return y;
-        }
-    return reshape(best, Axes(shape));
-}
-
-/// Called by amax() and amin().
-template <Operand X, class Better> auto record_extremum(X const& x, Axes const& axes, bool keep, std::string_view operation, Better better)
+/// Called by amax() and amin(): the gradient is that of the mean of the elements that share the extremum.
+template <template <class> class Fold, Operand X> auto record_extremum(std::string_view operation, X const& x, Axes const& over, bool keep)
 {
     using T = typename X::scalar;
     static_assert(!detail::is_complex<T>, "amax and amin: complex numbers have no order");
-    if constexpr (!detail::is_complex<T>) return record_extremum_of_real<T>(x, axes, keep, operation, better);
+    if constexpr (!detail::is_complex<T>) {
+        auto const axes = detail::checked_axes(operation, x, over);
+        if (auto const shape = x.shape(); numel(shape) == 0 && numel(detail::reduced_shape(shape, axes, true)) != 0)
+            detail::fail<ShapeError>(operation, ": nothing to choose from in shape ", shape, " over axes ", axes);
+        auto const y = fold<Fold>(x, axes, keep);
+        if constexpr (Differentiable<T>)
+            if (needs_graph(x)) {
+                NoGradGuard const off;
+                Tensor<T> const extremum = keep ? y.detach() : y.reshape(Axes(detail::reduced_shape(x.shape(), axes, true)));
+                Tensor<T> const share = 1 / cast<T>(sum(x == extremum || isnan(x), axes, true));
+                EnableGradGuard const on;
+                detail::record_known_sum(Fold<T>::name, express(ShareOfExtremum{}, x, extremum, share), axes, y);
+            }
+        return y;
+    }
 }
 
 /// The largest elements over axes where they are finite, else 0: what logsumexp takes out of its exponents.
@@ -8089,12 +8147,11 @@ template <Operand X> auto finite_largest(X const& x, Axes const& axes)
     NoGradGuard const off;
     using T = typename X::scalar;
     using Real = std::conditional_t<RealScalar<precision_of<T>>, precision_of<T>, double>;
-    auto const values = [&] {
-        if constexpr (detail::is_complex<T>) return detail::materialize(real(x));
-        else return detail::materialize(x);
+    if (auto const shape = x.shape(); numel(shape) == 0) return Tensor<Real>(detail::Array<Real>(detail::reduced_shape(shape, axes, true), Real(0)));
+    auto const largest = [&] {
+        if constexpr (detail::is_complex<T>) return amax(real(x), axes, true);
+        else return amax(x, axes, true);
     }();
-    if (values.numel() == 0) return Tensor<Real>(detail::Array<Real>(detail::reduced_shape(values.shape(), axes, true), Real(0)));
-    auto const largest = amax(values, axes, true);
     return Tensor<Real>(where(abs(largest) <= std::numeric_limits<double>::max(), cast<Real>(largest), Real(0)));
 }
 

@@ -1,11 +1,10 @@
-// Reductions over all or some axes. Sums fuse with the expression under them, and the others are written as sums, so that
-// each expression is evaluated tile by tile and its values are never stored.
+// Reductions over all or some axes. They fuse with the expression under them, which is evaluated tile by tile; its values
+// are stored only for the gradient of a product.
 #pragma once
-
-#include <limits>
 
 #include <xgrad/ops/complex.hpp>
 #include <xgrad/ops/exponential.hpp>
+#include <xgrad/ops/fold.hpp>
 #include <xgrad/ops/shaping.hpp>
 
 namespace xgrad {
@@ -16,14 +15,6 @@ inline constexpr bool keepdims = true;
 namespace detail {
 
 template <Operand X> Axes checked_axes(std::string_view operation, X const& x, Axes const& axes) { return normalize_axes(operation, axes, x.dim()); }
-
-/// Which of two elements an extremum prefers; NaN always.
-struct Larger {
-    bool operator()(auto best, auto v) const { return v > best || v != v; }
-};
-struct Smaller {
-    bool operator()(auto best, auto v) const { return v < best || v != v; }
-};
 
 template <Operand X> std::size_t count_over(X const& x, Axes const& axes)
 {
@@ -50,17 +41,25 @@ template <Operand X> auto sum(X const& x) { return record_sum("sum", x, nullptr,
 template <Operand X> auto mean(X const& x, Axes const& axes, bool keep = false) { return record_sum("mean", real_valued(x), &axes, keep, true); }
 template <Operand X> auto mean(X const& x) { return record_sum("mean", real_valued(x), nullptr, false, true); }
 
+/// What an element adds to the extremum over its axes: its share, if it is one of those that have the extreme value.
+struct ShareOfExtremum : Elementwise<R(R, R, R)> {
+    auto value(auto x, auto extremum, auto share) const { return where(x == extremum || isnan(x), x * share, 0); }
+    auto partial(wrt<0>, auto, auto x, auto extremum, auto share) const { return where(x == extremum || isnan(x), share, 0); }
+    auto partial(wrt<1>, auto, auto, auto, auto) const { return nothing; }
+    auto partial(wrt<2>, auto, auto, auto, auto) const { return nothing; }
+};
+
 /// Largest element over axes; elements that share it share the gradient equally. NaN is passed on.
 template <Operand X> auto amax(X const& x, Axes const& axes, bool keep = false)
 {
-    return record_extremum(x, detail::checked_axes("amax", x, axes), keep, "amax", detail::Larger{});
+    return record_extremum<detail::Larger>("amax", x, axes, keep);
 }
 template <Operand X> auto amax(X const& x) { return amax(x, detail::all_axes(x.dim())); }
 
 /// Smallest element over axes; ties and NaN as for amax.
 template <Operand X> auto amin(X const& x, Axes const& axes, bool keep = false)
 {
-    return record_extremum(x, detail::checked_axes("amin", x, axes), keep, "amin", detail::Smaller{});
+    return record_extremum<detail::Smaller>("amin", x, axes, keep);
 }
 template <Operand X> auto amin(X const& x) { return amin(x, detail::all_axes(x.dim())); }
 
@@ -155,24 +154,21 @@ struct ProdRows : Arraywise {
         detail::Array<T> const rows = detail::contiguous(x);
         std::size_t const n = x.shape[1];
         detail::Array<T> out(Shape{x.shape[0]});
-        for (std::size_t i = 0; i < x.shape[0]; ++i) out.begin()[i] = product(rows.begin() + i * n, n);
+        for (std::size_t i = 0; i < x.shape[0]; ++i) {
+            auto product = detail::Product<T>::start();
+            detail::fold_run<detail::Product<T>, T>(rows.begin() + i * n, &product, 0, n);
+            out.begin()[i] = detail::converted<T>(product);
+        }
         return out;
     }
     auto pullback(wrt<0>, auto const& g, auto const&, auto const& x) const { return unsqueeze(g, 1) * conj(express(ProdOfOthers{}, x)); }
-
-private:
-    template <class T> static T product(T const* x, std::size_t n)
-    {
-        T part[4] = {T(1), T(1), T(1), T(1)};
-        for (std::size_t i = 0; i < n; ++i) part[i % 4] *= x[i];
-        return (part[0] * part[1]) * (part[2] * part[3]);
-    }
 };
 
-/// Product over axes.
+/// Product over axes. Values that a gradient will need are stored.
 template <Operand X> auto prod(X const& x, Axes const& axes, bool keep = false)
 {
     auto const over = detail::checked_axes("prod", x, axes);
+    if (!needs_graph(x)) return fold<detail::Product>(x, over, keep);
     auto const values = materialize_expression(x);
     Axes order;
     for (std::ptrdiff_t i = 0; i < static_cast<std::ptrdiff_t>(values.dim()); ++i)

@@ -27,11 +27,12 @@ struct RecordTable {
 
 /// A sum over axes, times a factor, of a formula's values.
 struct SumOver : Cached {
+    std::string_view name;
     Axes axes;
     double scale = 1;
     Shape space;  // the formula's index space
 
-    SumOver(Axes a, double s, Shape of) : axes(std::move(a)), scale(s), space(std::move(of)) {}
+    SumOver(std::string_view n, Axes a, double s, Shape of) : name(n), axes(std::move(a)), scale(s), space(std::move(of)) {}
 };
 
 class FusedNode final : public Node {
@@ -57,14 +58,14 @@ public:
     std::string name() const override
     {
         auto const root = table_.kernels.vertices->name;
-        return std::string(sum_ ? sum_name() : root.empty() ? "Alias" : root) + "Backward";
+        return std::string(sum_ ? sum_->name : root.empty() ? "Alias" : root) + "Backward";
     }
     std::string formula() const override
     {
         auto const* first = table_.kernels.vertices;
         std::size_t tensors = 0;
         auto const inner = formula_text(first, tensors);
-        return sum_ ? std::string(sum_name()) + "(" + inner + ")" : inner;
+        return sum_ ? std::string(sum_->name) + "(" + inner + ")" : inner;
     }
     void release_saved() noexcept override
     {
@@ -168,8 +169,6 @@ private:
         if (saves_result_) result_ = SavedTensor::result(result);
         set_edges(edges(), edge_count);
     }
-
-    std::string_view sum_name() const { return sum_->scale == 1 ? "Sum" : "Mean"; }
 
     bool would_record(AnyTensor const& gradient)
     {

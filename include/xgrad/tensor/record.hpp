@@ -3,6 +3,7 @@
 // as they are made, and backward starts from the broadcast gradient of the sum.
 #pragma once
 
+#include <xgrad/ops/fold.hpp>
 #include <xgrad/tensor/fused_node.hpp>
 #include <xgrad/tensor/tensor.hpp>
 
@@ -106,7 +107,7 @@ inline AnyTensor record_formula_sum(std::string_view operation, RecordTable cons
         sums.strides = row_major(sums.shape);
     }
     AnyTensor result(Ref<TensorImpl>(new TensorImpl(table.result_type, std::move(sums))));
-    if (in.wanted) result.impl().grad_fn = FusedNode::make(table, formula, operands, in.space, std::make_unique<SumOver>(std::move(axes), scale, in.space), result);
+    if (in.wanted) result.impl().grad_fn = FusedNode::make(table, formula, operands, in.space, std::make_unique<SumOver>(mean ? "Mean" : "Sum", std::move(axes), scale, in.space), result);
     return result;
 }
 
@@ -130,6 +131,34 @@ template <class E> Tensor<typename E::scalar> record(E const& e)
 {
     TakenApart<E> const apart(e);
     return Tensor<typename E::scalar>(record_formula(apart.table, &apart.formula, apart.operands).handle());
+}
+
+/// Records a sum of an expression over axes whose value is known.
+template <class E> void record_known_sum(std::string_view name, E const& e, Axes const& axes, AnyTensor const& value)
+{
+    TakenApart<E> const apart(e);
+    Gathered const in(apart.table, &apart.formula, apart.operands);
+    if (in.wanted) value.impl().grad_fn = FusedNode::make(apart.table, &apart.formula, apart.operands, in.space, std::make_unique<SumOver>(name, axes, 1, in.space), value);
+}
+
+/// Folds an expression's values over axes without storing or recording them; the axes stay.
+template <class Fold, class E> Array<typename E::scalar> fold(E const& e, Axes const& axes)
+{
+    using T = typename E::scalar;
+    using A = typename Fold::accumulator;
+    TakenApart<E> const apart(e);
+    Gathered const in(apart.table, &apart.formula, apart.operands);
+    Array<A> out(reduced_shape(in.space, axes, true), Fold::start());
+    TileOperand to;
+    to.array = &out;
+    to.element = sizeof(A);
+    to.tile_element = sizeof(T);
+    to.move = &fold_run<Fold, T>;
+    to.uniform = out.numel == 1;
+    to.output = true;
+    run_forward(apart.table.kernels, &apart.formula, in.arrays, in.space, to);
+    narrow<A, T>(out);
+    return as<T>(out);
 }
 
 /// Sums an expression over axes (all of them without a list), times a factor, without storing its values, and records it.
