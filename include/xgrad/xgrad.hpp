@@ -8,4 +8,5 @@
 #include <xgrad/tensor/create.hpp>
 #include <xgrad/tensor/inplace.hpp>
 #include <xgrad/tensor/join.hpp>
+#include <xgrad/tensor/masking.hpp>
 #include <xgrad/tensor/print.hpp>

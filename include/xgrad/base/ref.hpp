@@ -47,6 +47,14 @@ public:
         }
         return count_.fetch_sub(1, std::memory_order_acq_rel) == 1;
     }
+    /// Adds an owner unless there is none any more; false then.
+    bool increment_if_owned() noexcept
+    {
+        auto count = count_.load(std::memory_order_relaxed);
+        while (count != 0)
+            if (count_.compare_exchange_weak(count, count + 1, std::memory_order_acq_rel)) return true;
+        return false;
+    }
     std::uint32_t load() const noexcept { return count_.load(std::memory_order_acquire); }
 
 private:

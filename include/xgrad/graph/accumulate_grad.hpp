@@ -14,6 +14,9 @@ namespace xgrad::detail {
 inline void accumulate(AnyTensor& grad, AnyTensor gradient)
 {
     if (grad.defined()) {
+        if (grad.is_inference() && !inference_mode)
+            fail<GraphError>("Inplace update to inference tensor outside InferenceMode is not allowed. You can make a clone to get a normal tensor before doing inplace "
+                             "update. The tensor is a .grad that backward() made in InferenceMode.");
         if (grad_mode) grad = grad.impl().type->add(grad, gradient);
         else grad.impl().type->add_in_place(grad, gradient);
     } else if (is_exclusive(gradient) && gradient.is_contiguous()) grad = std::move(gradient);
@@ -60,16 +63,12 @@ private:
     std::mutex mutex_;
 };
 
-inline TensorImpl::~TensorImpl()
-{
-    if (retains_grad && grad_fn) NodeHooks::at(*grad_fn, output_nr).retain_grad = nullptr;
-    delete accumulator.load(std::memory_order_relaxed);
-}
+inline TensorImpl::~TensorImpl() { delete accumulator.load(std::memory_order_relaxed); }
 
 /// Where the gradient of a tensor goes: to the Node that made it, to the leaf's AccumulateGrad, or nowhere.
 inline Edge gradient_edge(AnyTensor const& t)
 {
-    auto& impl = t.impl();
+    auto& impl = current(t.impl());
     if (impl.grad_fn) return {impl.grad_fn, impl.output_nr};
     if (impl.requires_grad) return AccumulateGrad::edge(impl);
     return {};

@@ -3,9 +3,11 @@
 // depends on an operation.
 #pragma once
 
+#include <mutex>
 #include <vector>
 
 #include <xgrad/base/array.hpp>
+#include <xgrad/graph/mode.hpp>
 #include <xgrad/graph/node.hpp>
 
 namespace xgrad {
@@ -25,18 +27,42 @@ struct TypeInfo {
     AnyTensor (*copy)(AnyTensor const&);                             // row-major; recorded where grad mode is on
     AnyTensor (*filled)(Shape const&, double value);
     AnyTensor (*scaled)(AnyTensor const&, double factor);            // recorded where grad mode is on
+    void (*scatter_add)(AnyArray const& to, AnyArray const& more);   // to += more, also where elements of `to` share a place
+    bool (*has_nan)(AnyArray const&);
+};
+
+struct TensorImpl;
+
+/// What was different when a view was made; it decides what a change in place through it would mean.
+enum class CreationMeta : std::uint8_t { normal, in_no_grad, in_inference, one_of_several };
+
+/// Of a tensor that looks into the memory of another one: whose, and for which version its grad_fn holds.
+struct ViewInfo {
+    Ref<TensorImpl> base;  // never a view itself
+    CreationMeta meta;
+    std::uint32_t version;
+    std::mutex mutex = {};
+};
+
+/// How handles that do not own a tensor find it, until it goes.
+struct WeakCell {
+    std::mutex mutex;
+    TensorImpl* tensor;
 };
 
 struct TensorImpl : Cached {
     RefCount refs;
     bool requires_grad = false;  // of a leaf; a tensor with a grad_fn requires it anyway
     bool retains_grad = false;
+    bool inference = inference_mode;
     std::uint32_t output_nr = 0;
     TypeInfo const* type;
     AnyArray array;
     Ref<Node> grad_fn;
     Ref<TensorImpl> grad;
     std::atomic<AccumulateGrad*> accumulator{nullptr};
+    std::unique_ptr<ViewInfo> view;
+    std::shared_ptr<WeakCell> weak;
 
     TensorImpl(TypeInfo const& t, AnyArray&& a) : type(&t), array(std::move(a)) {}
     TensorImpl(TypeInfo const& t, AnyArray const& a) : type(&t), array(a) {}
@@ -45,8 +71,26 @@ struct TensorImpl : Cached {
     TensorImpl(TensorImpl const&) = delete;
     TensorImpl& operator=(TensorImpl const&) = delete;
     ~TensorImpl();
-    static void destroy(TensorImpl* p) noexcept { delete p; }
+    static void destroy(TensorImpl* p) noexcept
+    {
+        if (p->weak) {
+            std::lock_guard const lock(p->weak->mutex);
+            p->weak->tensor = nullptr;
+        }
+        delete p;
+    }
 };
+
+/// Brings a view's grad_fn up to date where its base was changed in place; see view.hpp.
+void refresh_view(TensorImpl& view);
+
+/// A tensor whose history is up to date.
+inline TensorImpl& current(TensorImpl& t)
+{
+    if (t.view) [[unlikely]]
+        refresh_view(t);
+    return t;
+}
 
 }  // namespace detail
 
@@ -68,16 +112,28 @@ public:
     DType dtype() const { return impl().type->dtype; }
     bool is_contiguous() const { return impl().array.contiguous; }
     /// How often the memory was changed in place; shared by views and detach().
-    std::uint32_t version() const { return impl().array.storage->version(); }
+    std::uint32_t version() const
+    {
+        if (impl().inference) detail::fail<GraphError>("Inference tensors do not track version counter.");
+        return impl().array.storage->version();
+    }
 
     /// True where a gradient will be computed: for a leaf that asks for it, and for all that is computed from one.
-    bool requires_grad() const { return impl().requires_grad || impl().grad_fn; }
+    bool requires_grad() const
+    {
+        auto const& t = impl();
+        return t.requires_grad || t.grad_fn || (t.view && (t.view->base->requires_grad || t.view->base->grad_fn));
+    }
     /// True for a tensor that no recorded operation made.
-    bool is_leaf() const { return !impl().grad_fn; }
+    bool is_leaf() const { return !detail::current(impl()).grad_fn; }
     /// The Node that made this tensor; null for a leaf.
-    Node* grad_fn() const { return impl().grad_fn.get(); }
-    std::uint32_t output_nr() const { return impl().output_nr; }
+    Node* grad_fn() const { return detail::current(impl()).grad_fn.get(); }
+    std::uint32_t output_nr() const { return detail::current(impl()).output_nr; }
     bool retains_grad() const { return impl().retains_grad; }
+    /// True for a tensor that looks into another one's memory, and whose changes in place are therefore changes of that.
+    bool is_view() const { return static_cast<bool>(impl().view); }
+    /// True for a tensor that was made in InferenceMode.
+    bool is_inference() const { return impl().inference; }
 
     /// This tensor as one of type T; throws TypeError where it has another.
     template <Scalar T> Tensor<T> as() const;
@@ -108,7 +164,56 @@ inline std::string describe(AnyTensor const& t)
 }
 
 /// A second tensor on the same memory, without history.
-inline AnyTensor alias(AnyTensor const& t) { return AnyTensor(Ref<TensorImpl>(new TensorImpl(*t.impl().type, t.impl().array))); }
+inline AnyTensor alias(AnyTensor const& t)
+{
+    AnyTensor a(Ref<TensorImpl>(new TensorImpl(*t.impl().type, t.impl().array)));
+    a.impl().inference = t.impl().inference;
+    return a;
+}
+
+/// The same with the history that the tensor has now: what it was, whatever becomes of it.
+inline AnyTensor snapshot(AnyTensor const& t)
+{
+    AnyTensor a = alias(t);
+    auto const& now = current(t.impl());
+    a.impl().grad_fn = now.grad_fn;
+    a.impl().output_nr = now.output_nr;
+    return a;
+}
+
+inline std::mutex& weak_cells_mutex()
+{
+    static std::mutex mutex;
+    return mutex;
+}
 
 }  // namespace detail
+
+/// A handle that does not keep its tensor alive: for a hook that needs its own tensor, which it would otherwise keep for
+/// ever. lock() gives the tensor, or an undefined one where it is gone.
+class WeakTensor {
+public:
+    WeakTensor() = default;
+    explicit WeakTensor(AnyTensor const& t)
+    {
+        auto& impl = t.impl();
+        std::lock_guard const lock(detail::weak_cells_mutex());
+        if (!impl.weak) {
+            impl.weak = std::make_shared<detail::WeakCell>();
+            impl.weak->tensor = &impl;
+        }
+        cell_ = impl.weak;
+    }
+    AnyTensor lock() const
+    {
+        if (!cell_) return {};
+        std::lock_guard const lock(cell_->mutex);
+        if (!cell_->tensor || !cell_->tensor->refs.increment_if_owned()) return {};
+        return AnyTensor(detail::Ref<detail::TensorImpl>::adopt(cell_->tensor));
+    }
+
+private:
+    std::shared_ptr<detail::WeakCell> cell_;
+};
+
 }  // namespace xgrad

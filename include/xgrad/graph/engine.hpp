@@ -3,6 +3,8 @@
 // nothing behind. Read graph_task.hpp for how.
 #pragma once
 
+#include <thread>
+
 #include <xgrad/graph/graph_task.hpp>
 
 namespace xgrad::detail {
@@ -22,31 +24,81 @@ inline bool leads_to_distinct_leaves(Node const& node)
 }
 
 /// The pass over such a graph, which needs no notes.
-inline void run_single_node(Root& root, bool keep_graph)
-{
-    Node& node = *root.edge.function;
-    std::span const gradients(&root.gradient, 1);
-    run_tensor_hooks(node, gradients);
-    auto const edges = node.next_edges();
-    LocalArray<AnyTensor, 4> results(edges.size());
-    node.apply(gradients, results.span());
-    if (!keep_graph) node.release_saved();
-    for (std::size_t i = 0; i < edges.size(); ++i) {
-        if (!edges[i]) continue;
-        std::span const result(&results[i], 1);
-        run_tensor_hooks(*edges[i].function, result);
-        edges[i].function->apply(result, {});
+class SingleNodePass final : public BackwardPass {
+public:
+    explicit SingleNodePass(Node& node) noexcept : node_(node) {}
+
+    void run(Root& root, bool keep_graph)
+    {
+        std::span const gradients(&root.gradient, 1);
+        run_tensor_hooks(node_, gradients);
+        auto const edges = node_.next_edges();
+        LocalArray<AnyTensor, 4> results(edges.size());
+        run_node(node_, gradients, results.span(), keep_graph);
+        for (std::size_t i = 0; i < edges.size(); ++i) {
+            if (!edges[i]) continue;
+            std::span const result(&results[i], 1);
+            run_tensor_hooks(*edges[i].function, result);
+            run_node(*edges[i].function, result, {}, keep_graph);
+        }
     }
+    bool reaches(Node const& node) const override
+    {
+        return &node == &node_ || std::ranges::any_of(node_.next_edges(), [&](Edge const& e) { return e.function.get() == &node; });
+    }
+
+private:
+    Node& node_;
+};
+
+inline constinit thread_local std::size_t pass_depth = 0;
+inline constexpr std::size_t passes_per_stack = 64;
+
+/// Runs f on a thread of its own, with this thread's modes, and hands back what it throws.
+template <class F> void on_fresh_stack(F f)
+{
+    std::exception_ptr thrown;
+    auto run = [&, grad = grad_mode, inference = inference_mode, state = anomaly, packing = default_packing, disabled = packing_disabled, pass = current_pass, locks = lock_identity ? lock_identity : &own_lock_identity] {
+        grad_mode = grad;
+        inference_mode = inference;
+        anomaly = state;
+        default_packing = packing;
+        packing_disabled = disabled;
+        current_pass = pass;
+        lock_identity = locks;
+        try {
+            f();
+        } catch (...) {
+            thrown = std::current_exception();
+        }
+    };
+    std::thread(run).join();
+    if (thrown) std::rethrow_exception(thrown);
 }
 
 /// One backward pass. With captures only what leads to them runs. What the Nodes saved is freed unless keep_graph; with
-/// create_graph the pass itself is recorded.
+/// create_graph the pass itself is recorded. A pass may start inside another; every 64th level continues on a stack of its own.
 inline void run_backward(std::span<Root> roots, std::span<Capture> captures, bool keep_graph, bool create_graph)
 {
-    AutoGradMode const mode(create_graph);
-    if (roots.size() == 1 && captures.empty() && roots[0].edge.function->num_outputs() == 1 && leads_to_distinct_leaves(*roots[0].edge.function))
-        return run_single_node(roots[0], keep_graph);
-    GraphTask(captures, keep_graph).run(roots);
+    if (pass_depth == passes_per_stack) return on_fresh_stack([&] { run_backward(roots, captures, keep_graph, create_graph); });
+    struct Level {
+        Level() noexcept { ++pass_depth; }
+        ~Level() { --pass_depth; }
+    } const level;
+    auto const run = [&](auto& pass, auto&&... arguments) {
+        {
+            AutoGradMode const mode(create_graph);
+            pass.run(arguments...);
+        }
+        pass.run_callbacks();
+    };
+    if (roots.size() == 1 && captures.empty() && roots[0].edge.function->num_outputs() == 1 && leads_to_distinct_leaves(*roots[0].edge.function)) {
+        SingleNodePass pass(*roots[0].edge.function);
+        run(pass, roots[0], keep_graph);
+    } else {
+        GraphTask pass(captures, keep_graph);
+        run(pass, roots);
+    }
 }
 
 }  // namespace xgrad::detail

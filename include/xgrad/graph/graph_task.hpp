@@ -7,7 +7,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include <xgrad/graph/accumulate_grad.hpp>
+#include <xgrad/graph/backward_pass.hpp>
+#include <xgrad/graph/run_node.hpp>
 
 namespace xgrad::detail {
 
@@ -25,36 +26,12 @@ struct Capture {
     bool reached = false;
 };
 
-/// A hook may replace a gradient only by one of the same shape and scalar type.
-inline AnyTensor checked_hook_result(AnyTensor const& before, AnyTensor after)
-{
-    if (!after.defined()) return before;
-    if (!before.defined()) fail<GraphError>("a hook can't replace a empty gradient with a non-empty value");
-    if (after.dtype() != before.dtype())
-        fail<TypeError>("a hook has changed the type of value (was ", name(before.dtype()), " got ", name(after.dtype()), ")");
-    if (after.shape() != before.shape()) fail<ShapeError>("a hook has changed the size of value (was ", before.shape(), " got ", after.shape(), ")");
-    return after;
-}
-
-/// Tensor hooks in order, and then what retain_grad() asked for.
-inline void run_tensor_hooks(Node& node, std::span<AnyTensor> gradients)
-{
-    auto* const hooks = NodeHooks::of(node);
-    if (!hooks) return;
-    for (std::size_t i = 0; i < hooks->outputs.size(); ++i) {
-        auto& gradient = gradients[hooks->outputs[i].output_nr];
-        auto const tensor_hooks = hooks->outputs[i].tensor_hooks;
-        tensor_hooks.for_each([&](auto const& hook) { gradient = checked_hook_result(gradient, hook(gradient)); });
-        if (auto const& retain = hooks->outputs[i].retain_grad; retain && gradient.defined()) retain(gradient);
-    }
-}
-
-class GraphTask {
+class GraphTask final : public BackwardPass {
 public:
     GraphTask(std::span<Capture> captures, bool keep_graph) noexcept : captures_(captures), keep_graph_(keep_graph) {}
     GraphTask(GraphTask const&) = delete;
     GraphTask& operator=(GraphTask const&) = delete;
-    ~GraphTask()
+    ~GraphTask() override
     {
         for (auto const& note : notes_)
             if (note.claimed) note.node->task_.store(nullptr, std::memory_order_release);
@@ -68,6 +45,12 @@ public:
         for (auto const& root : roots)
             if (auto& note = notes_[lookup(*root.edge.function)]; note.pending == 0 && !std::exchange(note.queued, true)) push(lookup(*root.edge.function));
         while (!ready_.empty()) evaluate(pop());
+    }
+
+    bool reaches(Node const& node) const override
+    {
+        auto const index = lookup(node);
+        return index != none && (notes_[index].needed || is_captured(node));
     }
 
 private:
@@ -85,7 +68,7 @@ private:
     using Index = std::uint32_t;
     static constexpr Index none = ~Index{0};
 
-    Index lookup(Node& node) const
+    Index lookup(Node const& node) const
     {
         if (node.task_.load(std::memory_order_relaxed) == this) return node.slot_;
         if (elsewhere_.empty()) return none;
@@ -185,9 +168,7 @@ private:
 
         auto const edges = node.next_edges();
         LocalArray<AnyTensor, 8> results(edges.size());
-        bool const any = std::ranges::any_of(gradients, [](AnyTensor const& g) { return g.defined(); });
-        if (any) node.apply(gradients, results.span());
-        if (!keep_graph_) node.release_saved();
+        run_node(node, gradients, results.span(), keep_graph_);
         for (auto& g : gradients) g = {};
 
         for (std::size_t i = 0; i < edges.size(); ++i) {
@@ -219,7 +200,7 @@ private:
     }
 
     CachedVector<Note> notes_;
-    std::unordered_map<Node*, Index> elsewhere_;
+    std::unordered_map<Node const*, Index> elsewhere_;
     CachedVector<std::pair<std::uint64_t, Index>> ready_;
     std::span<Capture> captures_;
     bool keep_graph_;

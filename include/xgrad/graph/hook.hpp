@@ -1,9 +1,11 @@
 // Hooks: lists of std::function that run in the order of their registration, and handles that remove from them.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <utility>
 #include <vector>
 
@@ -26,38 +28,54 @@ private:
 namespace detail {
 
 /// A list of hooks. While it runs, a hook may remove itself or a later one (which then does not run), and add others
-/// (which run from the next pass on).
+/// (which run from the next pass on). Any thread may add and remove.
 template <class Signature> class HookList {
 public:
     using Function = std::function<Signature>;
 
     HookHandle add(Function f)
     {
-        slots_->push_back(std::make_shared<Slot>(Slot{std::move(f)}));
-        return HookHandle([weak = std::weak_ptr(slots_), weak_slot = std::weak_ptr(slots_->back())] {
-            auto const slots = weak.lock();
-            auto const slot = weak_slot.lock();
-            if (!slots || !slot) return;
-            slot->removed = true;
-            std::erase(*slots, slot);
+        if (!hooks_) hooks_ = std::make_shared<Hooks>();
+        auto slot = std::make_shared<Slot>(std::move(f));
+        std::lock_guard const lock(hooks_->mutex);
+        hooks_->slots.push_back(slot);
+        return HookHandle([weak = std::weak_ptr(hooks_), weak_slot = std::weak_ptr(slot)] {
+            auto const hooks = weak.lock();
+            auto const removed = weak_slot.lock();
+            if (!hooks || !removed) return;
+            removed->removed = true;
+            std::lock_guard const removing(hooks->mutex);
+            std::erase(hooks->slots, removed);
         });
     }
-    bool empty() const noexcept { return slots_->empty(); }
 
     /// Calls visit(hook) for each hook in turn.
     template <class F> void for_each(F visit) const
     {
-        auto const now = *slots_;
-        for (auto const& slot : now)
+        if (!hooks_) return;
+        for (auto const& slot : snapshot())
             if (!slot->removed) visit(slot->hook);
     }
+
+    /// True where a hook is in the list.
+    bool any() const { return hooks_ && !snapshot().empty(); }
 
 private:
     struct Slot {
         Function hook;
-        bool removed = false;
+        std::atomic<bool> removed = false;
+        explicit Slot(Function f) : hook(std::move(f)) {}
     };
-    std::shared_ptr<std::vector<std::shared_ptr<Slot>>> slots_ = std::make_shared<std::vector<std::shared_ptr<Slot>>>();
+    struct Hooks {
+        std::mutex mutex;
+        std::vector<std::shared_ptr<Slot>> slots;
+    };
+    std::vector<std::shared_ptr<Slot>> snapshot() const
+    {
+        std::lock_guard const lock(hooks_->mutex);
+        return hooks_->slots;
+    }
+    std::shared_ptr<Hooks> hooks_;
 };
 
 }  // namespace detail

@@ -1,16 +1,20 @@
-// Whether operations are recorded: a switch of each thread, and guards that set and restore it.
+// Whether operations are recorded: switches of each thread, and guards that set them for a scope and restore them at its
+// end, also after an exception.
 #pragma once
 
 namespace xgrad {
 
 namespace detail {
 inline constinit thread_local bool grad_mode = true;
-}
+inline constinit thread_local bool inference_mode = false;
+}  // namespace detail
 
 /// True where operations on the calling thread are recorded; a new thread starts with true.
 inline bool is_grad_enabled() noexcept { return detail::grad_mode; }
+/// True inside an InferenceMode; a new thread starts with false.
+inline bool is_inference_mode_enabled() noexcept { return detail::inference_mode; }
 
-/// Sets grad mode for its scope, and restores it at the end, also after an exception.
+/// Sets grad mode for its scope.
 class AutoGradMode {
 public:
     explicit AutoGradMode(bool enabled) noexcept : before_(detail::grad_mode) { detail::grad_mode = enabled; }
@@ -32,6 +36,20 @@ public:
 class EnableGradGuard : AutoGradMode {
 public:
     EnableGradGuard() noexcept : AutoGradMode(true) {}
+};
+
+/// Tensors made in its scope are inference tensors: they never take part in a recorded graph, so they need no version and
+/// cannot be saved for backward. InferenceMode(false) turns it off again for an inner scope.
+class InferenceMode {
+public:
+    explicit InferenceMode(bool enabled = true) noexcept : grad_(!enabled), before_(detail::inference_mode) { detail::inference_mode = enabled; }
+    InferenceMode(InferenceMode const&) = delete;
+    InferenceMode& operator=(InferenceMode const&) = delete;
+    ~InferenceMode() { detail::inference_mode = before_; }
+
+private:
+    AutoGradMode grad_;
+    bool before_;
 };
 
 }  // namespace xgrad

@@ -17,10 +17,13 @@ namespace xgrad {
 
 class AnyTensor;
 class Node;
+class SavedTensor;
 
 namespace detail {
 class GraphTask;
+class NodeLock;
 struct NodeHooks;
+struct Origin;
 
 inline constexpr std::uint64_t leaf_sequence = ~std::uint64_t{0};  // leaves run as soon as they are ready
 inline constinit thread_local std::uint64_t next_sequence = 0;
@@ -33,6 +36,15 @@ struct Edge {
 
     explicit operator bool() const noexcept { return static_cast<bool>(function); }
 };
+
+/// A saved tensor of a Node under its name in Node::formula(): "a", "b", ... for operands, "result" for the result.
+struct NamedSavedTensor {
+    std::string name;
+    SavedTensor* tensor;
+};
+
+/// Reads a saved tensor, or changes how it is kept; it keeps the Node alive. See saved_tensor.hpp.
+class SavedTensorHandle;
 
 class Node {
 public:
@@ -48,6 +60,21 @@ public:
     virtual std::string formula() const { return name(); }
     /// Lets go of what was saved for backward.
     virtual void release_saved() noexcept {}
+    /// What was saved for backward and is still held.
+    virtual std::vector<NamedSavedTensor> saved_tensors() { return {}; }
+    /// One of them by its name; throws IndexError where there is none.
+    SavedTensorHandle saved(std::string const& name);
+
+    /// Calls f with the gradients of this Node's outputs before it runs: f takes a std::vector<AnyTensor> const& and returns
+    /// the gradients to go on with, or nothing. Runs after the tensor hooks.
+    template <class F> HookHandle register_prehook(F f);
+    /// Calls f with the gradients of the inputs and those of the outputs after this Node has run: f takes two
+    /// std::vector<AnyTensor> const& and returns the gradients of the inputs to go on with, or nothing.
+    template <class F> HookHandle register_hook(F f);
+    /// The same in libtorch's form.
+    template <class F> HookHandle add_pre_hook(F f) { return register_prehook(std::move(f)); }
+    /// The same in libtorch's form: f(gradients of the inputs, gradients of the outputs).
+    template <class F> HookHandle add_post_hook(F f) { return register_hook(std::move(f)); }
 
     /// Edges to the Nodes of the inputs; an empty one where an input needs no gradient.
     std::span<Edge const> next_edges() const noexcept { return {edges_, edge_count_}; }
@@ -64,8 +91,8 @@ public:
     static void operator delete(void*, void*) noexcept {}
 
 protected:
-    explicit Node(std::uint64_t sequence) noexcept : sequence_(sequence) {}
-    Node() noexcept : Node(++detail::next_sequence) {}
+    explicit Node(std::uint64_t sequence);
+    Node() : Node(++detail::next_sequence) {}
     /// Called when nobody owns the Node any more.
     virtual void end() noexcept { destroy_later(this); }
     /// Destroys the Node and frees its memory.
@@ -81,6 +108,7 @@ protected:
 private:
     friend class detail::GraphTask;
     friend struct detail::NodeHooks;
+    friend class detail::NodeLock;
 
     static void destroy_later(Node* node) noexcept;
 
@@ -91,11 +119,15 @@ private:
     std::atomic<detail::GraphTask*> task_{nullptr};  // the backward pass that keeps its notes for this Node in slot_
     std::uint32_t slot_ = 0;
     std::uint32_t outputs_ = 1;
+    std::atomic<void const*> owner_{nullptr};  // the thread that runs or releases this Node
 };
 
 namespace detail {
 
-/// Hooks on the gradients of a Node's outputs. A tensor's hooks stay with the Node that made the value they were set on.
+using Gradients = std::vector<AnyTensor>;
+
+/// What only few Nodes have: hooks, and the place where they were recorded. A tensor's hooks stay with the Node that made
+/// the value they were set on.
 struct NodeHooks {
     struct OutputHooks {
         std::uint32_t output_nr;
@@ -103,15 +135,56 @@ struct NodeHooks {
         std::function<void(AnyTensor const&)> retain_grad;
     };
     std::vector<OutputHooks> outputs;
+    HookList<Gradients(Gradients const& grad_outputs)> prehooks;
+    HookList<Gradients(Gradients const& grad_inputs, Gradients const& grad_outputs)> posthooks;
+    HookList<void(AnyTensor const& leaf)> post_accumulate;
+    std::shared_ptr<Origin const> origin;
 
     static NodeHooks* of(Node const& node) noexcept { return node.hooks_.get(); }
-    static OutputHooks& at(Node& node, std::uint32_t output_nr)
+    static NodeHooks& made(Node& node)
     {
         if (!node.hooks_) node.hooks_ = std::make_unique<NodeHooks>();
-        for (auto& o : node.hooks_->outputs)
-            if (o.output_nr == output_nr) return o;
-        return node.hooks_->outputs.emplace_back(OutputHooks{output_nr, {}, {}});
+        return *node.hooks_;
     }
+    static OutputHooks& at(Node& node, std::uint32_t output_nr)
+    {
+        auto& outputs = made(node).outputs;
+        for (auto& o : outputs)
+            if (o.output_nr == output_nr) return o;
+        return outputs.emplace_back(OutputHooks{output_nr, {}, {}});
+    }
+};
+
+/// Whose locks the calling thread shares: its own, or those of the thread for which it continues a pass.
+inline constinit thread_local char const own_lock_identity = 0;
+inline constinit thread_local void const* lock_identity = nullptr;
+
+/// While several threads run passes: one at a time runs or releases a Node. A thread may enter again what it holds.
+class NodeLock {
+public:
+    explicit NodeLock(Node& node) noexcept
+    {
+        if (single_threaded()) return;
+        void const* const me = lock_identity ? lock_identity : &own_lock_identity;
+        void const* before = nullptr;
+        while (!node.owner_.compare_exchange_weak(before, me, std::memory_order_acquire)) {
+            if (before == me) return;
+            if (before) node.owner_.wait(before, std::memory_order_relaxed);
+            before = nullptr;
+        }
+        held_ = &node;
+    }
+    NodeLock(NodeLock const&) = delete;
+    NodeLock& operator=(NodeLock const&) = delete;
+    ~NodeLock()
+    {
+        if (!held_) return;
+        held_->owner_.store(nullptr, std::memory_order_release);
+        held_->owner_.notify_one();
+    }
+
+private:
+    Node* held_ = nullptr;
 };
 
 }  // namespace detail

@@ -1,7 +1,9 @@
 // SavedTensor: a value that a Node keeps for backward, with the version that it had.
 #pragma once
 
-#include <xgrad/graph/any_tensor.hpp>
+#include <xgrad/graph/accumulate_grad.hpp>
+#include <xgrad/graph/anomaly.hpp>
+#include <xgrad/graph/saved_tensor_hooks.hpp>
 
 namespace xgrad {
 
@@ -9,34 +11,59 @@ class SavedTensor {
 public:
     SavedTensor() noexcept = default;
 
-    /// Keeps an operand of the Node.
-    static SavedTensor operand(AnyTensor const& t) { return {t, false}; }
-    /// Keeps a result of the Node: without its history, which would be the Node itself.
+    /// Keeps an operand of a Node: a leaf that collects a gradient itself, of any other what it is now, so that a later
+    /// change of its history leaves this one alone and no cycle can arise.
+    static SavedTensor operand(AnyTensor const& t)
+    {
+        if (t.is_inference()) detail::fail<GraphError>("Inference tensors cannot be saved for backward. To work around you can make a clone to get a normal tensor and use it in autograd.");
+        bool const is_collecting_leaf = t.impl().requires_grad && !t.impl().grad_fn && !t.is_view();
+        return {is_collecting_leaf ? t : detail::snapshot(t), false};
+    }
+    /// Keeps a result of a Node: without its history, which would be the Node itself.
     static SavedTensor result(AnyTensor const& t) { return {detail::alias(t), true}; }
 
-    bool holds() const noexcept { return value_.defined(); }
-    void release() noexcept { value_ = {}; }
-    bool requires_grad() const { return value_.defined() && value_.requires_grad(); }
+    bool holds() const noexcept { return value_.defined() || packed_; }
+    void release() noexcept
+    {
+        value_ = {};
+        packed_.reset();
+    }
+    bool requires_grad() const { return packed_ ? static_cast<bool>(packed_->history) : value_.defined() && value_.requires_grad(); }
 
     /// The saved value with its history; `owner` is the Node that saved it.
-    AnyTensor unpack(Node& owner) const
+    AnyTensor unpack(Node& owner)
     {
         check(owner);
-        if (!is_result_) return value_;
-        AnyTensor t = detail::alias(value_);
-        t.impl().grad_fn = detail::Ref<Node>(&owner);
+        if (!packed_ && !is_result_) return value_;
+        AnyTensor t = detail::alias(packed_ ? unpacked() : value_);
+        t.impl().grad_fn = is_result_ ? detail::Ref<Node>(&owner) : packed_->history.function;
+        t.impl().output_nr = is_result_ ? 0 : packed_->history.input_nr;
         return t;
     }
 
-    /// The saved memory, checked to be what it was.
-    detail::AnyArray const& array(Node const& owner) const
+    /// Makes array() ready: checks the saved value, or unpacks it.
+    void open(Node const& owner)
     {
         check(owner);
-        return value_.impl().array;
+        if (packed_) packed_->open = unpacked();
+    }
+    detail::AnyArray const& array() const { return (packed_ ? packed_->open : value_).impl().array; }
+    void close() noexcept
+    {
+        if (packed_) packed_->open = {};
     }
 
-    /// The same where it was checked already.
-    detail::AnyArray const& checked_array() const { return value_.impl().array; }
+    /// Keeps the value as pack(value) from now on. Only one pair of hooks at a time.
+    void set_packing(std::shared_ptr<detail::Packing const> packing, Node const& owner)
+    {
+        if (packed_) detail::fail<GraphError>("Calling register_hooks on a saved tensor whose hooks have already been set. Hint: only one pair of hooks is allowed at a time.");
+        if (!value_.defined())
+            detail::fail<GraphError>("Calling register_hooks on a saved tensor after it has been freed. Saved intermediate values of the graph are freed when you call "
+                                     ".backward() or xgrad::grad(). Specify .retain_graph = true if you need to backward through the graph a second time or if you need "
+                                     "to access saved variables after calling backward.");
+        check(owner);
+        pack(std::move(packing));
+    }
 
     [[noreturn]] static void fail_released()
     {
@@ -47,26 +74,97 @@ public:
     }
 
 private:
-    SavedTensor(AnyTensor t, bool is_result) : value_(std::move(t)), version_(value_.version()), is_result_(is_result) {}
+    struct Packed {
+        std::shared_ptr<detail::Packing const> packing;
+        std::shared_ptr<void const> data;
+        Edge history;  // of an operand
+        DType dtype;
+        Shape shape;
+        AnyTensor open = {};
+    };
+
+    SavedTensor(AnyTensor t, bool is_result) : value_(std::move(t)), version_(value_.impl().array.storage->version()), is_result_(is_result)
+    {
+        if (detail::default_packing) [[unlikely]]
+            pack(*detail::default_packing);
+    }
+
+    [[gnu::cold]] void pack(std::shared_ptr<detail::Packing const> packing)
+    {
+        NoGradGuard const off;
+        auto const argument = detail::alias(value_);
+        auto packed = std::make_unique<Packed>(Packed{packing, packing->pack(argument), detail::gradient_edge(value_), value_.dtype(), value_.shape()});
+        if (argument.impl().array.storage->version() != version_)
+            detail::fail<GraphError>("A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook can not be modified by in-place "
+                                     "operations as this can lead to unexpected side-effects. Please open an issue if you need to perform in-place operations on the input "
+                                     "to a pack hook.");
+        packed_ = std::move(packed);
+        value_ = {};
+    }
+
+    [[gnu::cold]] AnyTensor unpacked() const
+    {
+        NoGradGuard const off;
+        auto const t = packed_->packing->unpack(packed_->data.get());
+        if (!t.defined() || t.dtype() != packed_->dtype || t.shape() != packed_->shape)
+            detail::fail<TypeError>("Output of saved tensor unpack_hook expected to be a tensor of type ", name(packed_->dtype), " and shape ", packed_->shape, " but got ", detail::describe(t));
+        return t;
+    }
 
     void check(Node const& owner) const
     {
+        if (packed_) return;
         if (!value_.defined()) fail_released();
-        if (value_.version() != version_) fail_changed(owner);
+        if (value_.impl().array.storage->version() != version_) fail_changed(owner);
     }
 
     [[noreturn]] void fail_changed(Node const& owner) const
     {
         Node const* const maker = is_result_ ? &owner : value_.grad_fn();
+        auto const origin = detail::origin_text(owner);
         detail::fail<VersionError>(
             "one of the variables needed for gradient computation has been modified by an inplace operation: ", detail::describe(value_),
-            maker ? ", which is output " + std::to_string(is_result_ ? 0 : value_.output_nr()) + " of " + maker->name() + "," : std::string(), " is at version ", value_.version(),
-            "; expected version ", version_, " instead. It was saved by ", owner.name(), ".");
+            maker ? ", which is output " + std::to_string(is_result_ ? 0 : value_.output_nr()) + " of " + maker->name() + "," : std::string(), " is at version ",
+            value_.impl().array.storage->version(), "; expected version ", version_, " instead. It was saved by ", owner.name(), ".",
+            origin.empty() ? " Hint: record in the scope of an xgrad::AnomalyMode to be told where that is." : origin);
     }
 
     AnyTensor value_;
+    std::unique_ptr<Packed> packed_;
     std::uint32_t version_ = 0;
     bool is_result_ = false;
 };
+
+class SavedTensorHandle {
+public:
+    SavedTensorHandle(Node& owner, SavedTensor& saved) : owner_(&owner), saved_(&saved) {}
+
+    /// The saved value, with its history. Throws GraphError once it was freed, VersionError where it was changed since.
+    AnyTensor unpack() const
+    {
+        detail::NodeLock const lock(*owner_);
+        return saved_->unpack(*owner_);
+    }
+    /// Packs the value at once, and unpacks it when it is needed; hooks as of SavedTensorsHooks.
+    template <class Pack, class Unpack> void register_hooks(Pack pack, Unpack unpack) const
+    {
+        detail::NodeLock const lock(*owner_);
+        saved_->set_packing(detail::make_packing(std::move(pack), std::move(unpack)), *owner_);
+    }
+
+private:
+    detail::Ref<Node> owner_;
+    SavedTensor* saved_;
+};
+
+inline SavedTensorHandle Node::saved(std::string const& name)
+{
+    std::string names;
+    for (auto const& s : saved_tensors()) {
+        if (s.name == name) return {*this, *s.tensor};
+        names += (names.empty() ? "" : ", ") + s.name;
+    }
+    detail::fail<IndexError>(this->name(), " saves no tensor called '", name, "'; it saves ", names.empty() ? std::string("none") : names);
+}
 
 }  // namespace xgrad

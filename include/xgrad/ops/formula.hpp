@@ -112,14 +112,14 @@ template <class F> constexpr auto make_vertices()
 }
 template <class F> inline constexpr auto vertices_of = make_vertices<F>();
 
+/// How texts call the i-th tensor of a formula: "a", "b", ...
+inline std::string tensor_letter(std::size_t i) { return i < 26 ? std::string(1, static_cast<char>('a' + i)) : "x" + std::to_string(i); }
+
 /// "Add(Mul(Sin(a), b), number)": a formula in words, its tensors as letters.
 [[gnu::cold]] inline std::string formula_text(Vertex const*& v, std::size_t& tensors)
 {
     Vertex const here = *v++;
-    if (here.is_tensor) {
-        auto const i = tensors++;
-        return i < 26 ? std::string(1, static_cast<char>('a' + i)) : "x" + std::to_string(i);
-    }
+    if (here.is_tensor) return tensor_letter(tensors++);
     if (here.name.empty()) return "number";
     std::string s(here.name);
     for (std::size_t i = 0; i < here.operands; ++i) s += (i ? ", " : "(") + formula_text(v, tensors);

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <xgrad/graph/saved_tensor.hpp>
+#include <xgrad/graph/view.hpp>
 #include <xgrad/tensor/record.hpp>
 
 namespace xgrad {
@@ -53,6 +54,7 @@ public:
 
     void apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) override
     {
+        if (!gradients[0].defined()) return;
         [&]<std::size_t... I>(std::index_sequence<I...>) {
             Tensor<Y> const g = gradients[0].as<Y>();
             Tensor<Y> const y = saved_uses_ & uses_result ? saved_[count].unpack(*this).template as<Y>() : shape_only<Y>(shape_);
@@ -69,12 +71,20 @@ public:
     std::string formula() const override
     {
         std::string s(type_name<Op>);
-        for (std::size_t i = 0; i < count; ++i) s += (i ? ", " : "(") + std::string(1, static_cast<char>('a' + i));
+        for (std::size_t i = 0; i < count; ++i) s += (i ? ", " : "(") + tensor_letter(i);
         return s + ")";
     }
     void release_saved() noexcept override
     {
         for (auto& s : saved_) s.release();
+    }
+    std::vector<NamedSavedTensor> saved_tensors() override
+    {
+        std::vector<NamedSavedTensor> all;
+        for (std::size_t i = 0; i < count; ++i)
+            if (saved_uses_ & uses_argument(i)) all.push_back({tensor_letter(i), &saved_[i]});
+        if (saved_uses_ & uses_result) all.push_back({"result", &saved_[count]});
+        return all;
     }
 
 private:
@@ -96,6 +106,10 @@ template <class Op, Scalar... T> auto record_on_tensors(Op op, Tensor<T> const&.
     if constexpr (Differentiable<Y>)
         if (grad_mode && ((Differentiable<T> && x.requires_grad()) || ...))
             result.impl().grad_fn = Ref<Node>(new ArraywiseNode<Op, Y, T...>(std::move(op), result, x...));
+    if constexpr (sizeof...(T) == 1) {
+        AnyTensor const& only = (x, ...);
+        if (result.impl().array.storage == only.impl().array.storage) mark_view(result, only);
+    }
     return result;
 }
 

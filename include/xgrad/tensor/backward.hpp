@@ -5,6 +5,7 @@
 
 #include <xgrad/graph/engine.hpp>
 #include <xgrad/tensor/gradient_arithmetic.hpp>
+#include <xgrad/tensor/hooks.hpp>
 
 namespace xgrad {
 
@@ -53,14 +54,6 @@ inline std::vector<Root> roots_of(std::vector<AnyTensor> const& outputs, std::ve
     return roots;
 }
 
-/// A gradient of a tensor that is no leaf goes to its .grad by hand.
-inline void keep_gradient(AnyTensor const& t, AnyTensor gradient)
-{
-    AnyTensor grad(t.impl().grad);
-    accumulate(grad, std::move(gradient));
-    t.impl().grad = grad.handle();
-}
-
 }  // namespace detail
 
 /// Gradients of the outputs for all leaves (or options.inputs), added into their .grad.
@@ -72,6 +65,9 @@ inline void backward(std::vector<AnyTensor> const& outputs, std::vector<AnyTenso
         if (!input.requires_grad()) detail::fail<GraphError>("One of the differentiated Tensors does not require grad");
         captures.push_back({detail::gradient_edge(input), true});
     }
+    if (options.create_graph)
+        detail::warn("Using backward() with create_graph=True will create a reference cycle between the parameter and its gradient which can cause a memory leak. Use "
+                     "xgrad::grad() when creating the graph to avoid this, or let the .grad fields go after use.");
     detail::run_backward(roots, captures, options.retain_graph.value_or(options.create_graph), options.create_graph);
     AutoGradMode const mode(options.create_graph);
     for (std::size_t i = 0; i < captures.size(); ++i) {
@@ -131,48 +127,6 @@ template <Scalar T> template <detail::OperandLike G> void Tensor<T>::backward(G 
         static_assert(std::same_as<typename detail::operand_type<G>::scalar, T>, "backward: the gradient must have the scalar type of the tensor it belongs to");
         xgrad::backward({*this}, {detail::materialize(gradient)}, options);
     }
-}
-
-namespace detail {
-
-template <Scalar T, class Result, class F> HookHandle add_tensor_hook(Tensor<T> const& t, F f)
-{
-    if (!t.requires_grad()) fail<GraphError>("cannot register a hook on a variable that doesn't require gradient");
-    auto const edge = gradient_edge(t);
-    return NodeHooks::at(*edge.function, edge.input_nr).tensor_hooks.add([f = std::move(f)](AnyTensor const& g) mutable -> AnyTensor {
-        Tensor<T> const typed = g.defined() ? g.as<T>() : Tensor<T>();
-        if constexpr (std::is_void_v<Result>) {
-            f(typed);
-            return {};
-        } else if constexpr (std::is_convertible_v<Result, AnyTensor>) return f(typed);
-        else return Tensor<T>(f(typed));
-    });
-}
-
-}  // namespace detail
-
-template <Scalar T> template <class F> HookHandle Tensor<T>::register_hook(F f)
-{
-    constexpr bool takes_gradient = std::is_invocable_v<F&, Tensor const&>;
-    static_assert(takes_gradient, "register_hook: a hook takes the gradient as a Tensor const& of this tensor's scalar type");
-    if constexpr (takes_gradient) {
-        using Result = std::invoke_result_t<F&, Tensor const&>;
-        constexpr bool returns_gradient = std::is_void_v<Result> || std::is_convertible_v<Result, AnyTensor> || std::is_constructible_v<Tensor, Result>;
-        static_assert(returns_gradient, "register_hook: a hook returns nothing, or the gradient to go on with");
-        if constexpr (returns_gradient) return detail::add_tensor_hook<T, Result>(*this, std::move(f));
-    }
-    return {};
-}
-
-template <Scalar T> void Tensor<T>::retain_grad()
-{
-    if (!requires_grad()) detail::fail<GraphError>("can't retain_grad on Tensor that has requires_grad=False");
-    if (is_leaf() || impl().retains_grad) return;
-    impl().retains_grad = true;
-    // not an owning pointer, for the Node must not keep its own result alive; the tensor takes it back when it goes
-    detail::NodeHooks::at(*grad_fn(), output_nr()).retain_grad = [self = impl_.get()](AnyTensor const& gradient) {
-        detail::keep_gradient(AnyTensor(detail::Ref<detail::TensorImpl>(self)), gradient);
-    };
 }
 
 }  // namespace xgrad

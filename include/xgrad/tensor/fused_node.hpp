@@ -52,7 +52,7 @@ public:
 
     void apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) override
     {
-        if (grad_mode && would_record(gradients[0])) table_.traced(*this, gradients[0], results);
+        if (grad_mode && gradients[0].defined() && would_record(gradients[0])) table_.traced(*this, gradients[0], results);
         else apply_fused(gradients[0], results);
     }
     std::string name() const override
@@ -72,6 +72,14 @@ public:
         for (auto& leaf : leaves()) leaf.saved.release();
         result_.release();
     }
+    std::vector<NamedSavedTensor> saved_tensors() override
+    {
+        std::vector<NamedSavedTensor> all;
+        for (std::size_t k = 0; k < table_.kernels.leaves; ++k)
+            if (kept_ >> k & 1) all.push_back({tensor_letter(k), &leaf(k).saved});
+        if (saves_result_) all.push_back({"result", &result_});
+        return all;
+    }
 
     // What the traced pass asks.
     void const* formula_object() const noexcept { return block() + formula_at(table_.kernels.leaves); }
@@ -79,7 +87,8 @@ public:
     Shape const& space(AnyTensor const& gradient) const { return sum_ ? sum_->space : gradient.shape(); }
     Shape const& leaf_shape(std::size_t k, Shape const& space) const { return broadcast_ >> k & 1 ? shapes_[leaf(k).first] : space; }
     bool is_needed(std::size_t k) const { return needed_ >> k & 1; }
-    AnyTensor unpack_leaf(std::size_t k) { return leaf(leaf(k).first).saved.unpack(*this); }
+    std::size_t first_of(std::size_t k) const { return leaf(k).first; }
+    AnyTensor unpack_leaf(std::size_t k) { return leaf(k).saved.unpack(*this); }
     bool saves_result() const noexcept { return saves_result_; }
     AnyTensor unpack_result() { return result_.unpack(*this); }
     LeafMask wanted() const noexcept { return wanted_; }
@@ -113,9 +122,15 @@ private:
         table.copy(block() + formula_at(n), formula);
         std::uninitialized_value_construct_n(leaves().data(), n);
         std::uninitialized_value_construct_n(edges(), n);
-        connect(operands, table.needs(formula, !sum_), space, result);
+        try {
+            connect(operands, table.needs(formula, !sum_), space, result);
+        } catch (...) {
+            destroy_block();
+            throw;
+        }
     }
-    ~FusedNode() override
+    ~FusedNode() override { destroy_block(); }
+    void destroy_block() noexcept
     {
         std::size_t const n = table_.kernels.leaves;
         std::destroy_n(edges(), n);
@@ -179,8 +194,28 @@ private:
 
     bool makes_gradient(std::size_t k) const { return (wanted_ & ~add_) >> k & 1; }
 
+    /// Saved tensors made ready for a pass, and let go at its end.
+    struct Opened {
+        FusedNode& node;
+        explicit Opened(FusedNode& n) : node(n)
+        {
+            for (std::size_t k = 0; k < n.table_.kernels.leaves; ++k)
+                if (n.kept_ >> k & 1) n.leaf(k).saved.open(n);
+            if (n.saves_result_) n.result_.open(n);
+        }
+        Opened(Opened const&) = delete;
+        Opened& operator=(Opened const&) = delete;
+        ~Opened()
+        {
+            for (auto& leaf : node.leaves()) leaf.saved.close();
+            node.result_.close();
+        }
+    };
+
     void apply_fused(AnyTensor const& gradient, std::span<AnyTensor> results)
     {
+        if (!gradient.defined()) return;
+        Opened const opened(*this);
         Shape const& space = this->space(gradient);
         AnyArray spread_seeds;
         if (sum_) spread_seeds = spread(gradient, space);
@@ -195,10 +230,10 @@ private:
     bool is_simple(AnyArray const& seeds, Shape const& space) const
     {
         bool simple = is_direct(seeds, *table_.kernels.result, space) || (seeds.numel == 1 && sum_);
-        if (saves_result_) simple &= is_direct(result_.array(*this), *table_.kernels.result, space);
+        if (saves_result_) simple &= is_direct(result_.array(), *table_.kernels.result, space);
         for (std::size_t k = 0; k < table_.kernels.leaves; ++k) {
             simple &= table_.kernels.leaf[k]->in_place;
-            if (kept_ >> k & 1) simple &= is_direct(leaf(k).saved.array(*this), *table_.kernels.leaf[k], space);
+            if (kept_ >> k & 1) simple &= is_direct(leaf(k).saved.array(), *table_.kernels.leaf[k], space);
         }
         return simple;
     }
@@ -211,7 +246,7 @@ private:
         bool tiled = repeats_seed;
         TileRoom splat;
         for (std::size_t k = 0; k < n; ++k) {
-            if (auto const& saved = leaf(leaf(k).first).saved; is_needed(k)) at[k] = saved.checked_array().data;
+            if (auto const& saved = leaf(leaf(k).first).saved; is_needed(k)) at[k] = saved.array().data;
             else at[k] = zero_tile.elements, tiled = true;
             if (!makes_gradient(k)) continue;
             AnyTensor& gradient = results[leaf(k).edge] = AnyTensor(Ref<TensorImpl>(new TensorImpl(*table_.leaf_types[k], space)));
@@ -222,7 +257,7 @@ private:
             at[seed] = splat.elements;
             table_.kernels.result->stage(splat.elements, seeds.data, 0, std::min(count, tile_size));
         }
-        if (saves_result_) at[result] = result_.array(*this).data;
+        if (saves_result_) at[result] = result_.array().data;
         std::size_t const chunk = tiled ? tile_size : count;
         for (std::size_t i = 0; i < count; i += chunk) {
             std::size_t const elements = std::min(chunk, count - i);
@@ -244,7 +279,7 @@ private:
         LocalArray<AnyArray, 6> gradients(n);
         for (std::size_t k = 0; k < n; ++k) {
             auto const& info = *table_.kernels.leaf[k];
-            operands[k] = is_needed(k) ? input_operand(leaf(leaf(k).first).saved.array(*this), info, space) : absent_input(info.tile_element);
+            operands[k] = is_needed(k) ? input_operand(leaf(leaf(k).first).saved.array(), info, space) : absent_input(info.tile_element);
             operands[first_gradient + k] = absent_output();
             if (!makes_gradient(k)) continue;
             bool const sums = broadcast_ >> k & 1;
@@ -252,7 +287,7 @@ private:
             operands[first_gradient + k] = sums ? sum_operand(gradients[k], info) : output_operand(gradients[k], info);
         }
         operands[seed] = input_operand(seeds, *table_.kernels.result, space);
-        operands[result] = saves_result_ ? input_operand(result_.array(*this), *table_.kernels.result, space) : absent_output();
+        operands[result] = saves_result_ ? input_operand(result_.array(), *table_.kernels.result, space) : absent_output();
 
         auto body = [&](void* const* at, std::size_t count) { table_.kernels.backward(formula_object(), plan, at, count); };
         TileLoop(space, operands.data(), first_gradient + n).run(tile_body(body));

@@ -36,4 +36,30 @@ template <Scalar T> AnyTensor GradientArithmetic<T>::scaled(AnyTensor const& t, 
     else return t;
 }
 
+template <Scalar T> void GradientArithmetic<T>::scatter_add(AnyArray const& to, AnyArray const& more)
+{
+    if constexpr (Differentiable<T>) {
+        Strides const* const strides[] = {&to.strides, &more.strides};
+        std::size_t const rank = to.shape.size();
+        std::ptrdiff_t const step_to = rank ? to.strides[rank - 1] : 0, step_more = rank ? more.strides[rank - 1] : 0;
+        for_each_run(to.shape, strides, [&](std::size_t n, std::ptrdiff_t const* at) {
+            T* out = as<T>(to).begin() + at[0];
+            T const* in = as<T>(more).begin() + at[1];
+            for (std::size_t i = 0; i < n; ++i, out += step_to, in += step_more) *out += *in;
+        });
+    }
+}
+
+template <Scalar T> bool GradientArithmetic<T>::has_nan(AnyArray const& a)
+{
+    bool found = false;
+    Strides const* const strides[] = {&a.strides};
+    std::ptrdiff_t const step = a.strides.empty() ? 0 : a.strides.back();
+    for_each_run(a.shape, strides, [&](std::size_t n, std::ptrdiff_t const* at) {
+        T const* in = as<T>(a).begin() + at[0];
+        for (std::size_t i = 0; i < n; ++i, in += step) found |= !(*in == *in);
+    });
+    return found;
+}
+
 }  // namespace xgrad::detail

@@ -1,49 +1,153 @@
-// Changes in place, outside the graph: to tensors that need no gradient, and under NoGradGuard to any. Each counts as one
-// new version of the memory, so that a backward pass that needed the old values says so.
+// Changes in place. Each counts as one new version of the memory, so that a backward pass that needed the old values says
+// so. Where a gradient is wanted the change is recorded: the tensor's history, or that of the base of a view, is written
+// anew. Everything that can fail happens before the first element is written.
 #pragma once
 
 #include <xgrad/tensor/views.hpp>
 
 namespace xgrad {
 
+/// x, with the shape of what it overwrites; the old values get no gradient.
+struct Copy : Elementwise<B(B, B), Z(Z, Z), R(R, R), C(C, C)> {
+    auto value(auto, auto x) const { return x; }
+    auto partial(wrt<0>, auto, auto, auto) const { return nothing; }
+    auto partial(wrt<1>, auto, auto, auto) const { return one; }
+};
+
 namespace detail {
 
-template <Scalar T> void check_may_change(Tensor<T> const& t, std::string_view operation, bool operand_requires_grad)
+/// True where two elements share a place.
+inline bool overlaps_itself(AnyArray const& a)
 {
-    if (!grad_mode) return;
+    for (std::size_t d = 0; a.numel && d < a.shape.size(); ++d)
+        if (a.shape[d] > 1 && a.strides[d] == 0) return true;
+    return false;
+}
+
+[[gnu::cold]] inline void check_view_may_change(AnyTensor const& t)
+{
+    static constexpr char const* ambiguous = " Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both the view and the inplace either both inside ";
+    switch (t.impl().view->meta) {
+    case CreationMeta::normal: break;
+    case CreationMeta::in_no_grad:
+        fail<GraphError>("A view was created in no_grad mode and is being modified inplace with grad mode enabled.", ambiguous,
+                         "the NoGradGuard's scope (if you don't want the inplace to be tracked) or both outside (if you want the inplace to be tracked).");
+    case CreationMeta::in_inference:
+        fail<GraphError>("A view was created in inference mode and is being modified inplace in normal mode.", ambiguous,
+                         "the InferenceMode's scope (if you don't want the inplace to be tracked) or both outside (if you want the inplace to be tracked).");
+    case CreationMeta::one_of_several:
+        fail<GraphError>("Output ", t.output_nr(), " of ", t.grad_fn() ? t.grad_fn()->name() : std::string("an operation"),
+                         " is a view and is being modified inplace. This view is the output of a function that returns multiple views. Such functions do not allow the output "
+                         "views to be modified inplace. You should replace the inplace operation by an out-of-place one.");
+    }
+    if (t.requires_grad() && AnyTensor(t.impl().view->base).is_leaf()) fail<GraphError>("a view of a leaf Variable that requires grad is being used in an in-place operation.");
+}
+
+/// Throws where a tensor may not be changed; `recorded` where the change will be a step of the graph.
+inline void check_in_place(AnyTensor const& t, std::string_view operation, bool recorded)
+{
+    if (t.is_inference() && !inference_mode)
+        fail<GraphError>(operation, ": Inplace update to inference tensor outside InferenceMode is not allowed. You can make a clone to get a normal tensor before doing inplace update.");
+    if (overlaps_itself(t.impl().array))
+        fail<ShapeError>(operation, ": unsupported operation: more than one element of the written-to tensor refers to a single memory location. Please clone() the tensor before performing the operation.");
+    if (!recorded) return;
+    if (t.is_view()) check_view_may_change(t);
     if (t.requires_grad() && t.is_leaf()) fail<GraphError>(operation, ": a leaf Variable that requires grad is being used in an in-place operation.");
-    if (t.requires_grad() || operand_requires_grad)
-        fail<GraphError>(operation, ": in-place operations are not recorded; assign to a new tensor, or use NoGradGuard to change values outside the graph");
 }
 
-template <class X> bool wants_grad(X const& x)
+/// The history that a tensor gets by a change in place, made ready before anything is written.
+class NewHistory {
+public:
+    /// `written` leads to what made the new values.
+    NewHistory(AnyTensor const& t, Edge written) : changed_(t.is_view() ? t.impl().view->base : t.handle()), edge_(std::move(written))
+    {
+        if (t.is_view()) edge_ = {Ref<Node>(new CopySlices(std::make_shared<Geometry const>(Geometry::of(*changed_, t.impl())), gradient_edge(AnyTensor(changed_)), edge_)), 0};
+        if (changed_->retains_grad) NodeHooks::at(*edge_.function, edge_.input_nr);  // so that begin() need not allocate
+    }
+    void begin() noexcept
+    {
+        changed_->array.storage->bump();
+        move_retain_grad(*changed_, edge_.function.get(), edge_.input_nr);
+        changed_->requires_grad = false;
+        changed_->grad_fn = std::move(edge_.function);
+        changed_->output_nr = edge_.input_nr;
+    }
+
+private:
+    Ref<TensorImpl> changed_;
+    Edge edge_;
+};
+
+/// A tensor as it was before the change that `operands` are for: with values of its own where the Node will save them.
+inline AnyTensor old_self(AnyTensor const& t, RecordTable const& table, void const* formula, AnyTensor const* const* operands)
 {
-    bool any = false;
-    if constexpr (Operand<X>) each_tensor<0>(x, [&](std::size_t, AnyTensor const& t) { any |= is_differentiable(t.dtype()) && t.requires_grad(); });
-    return any;
+    AnyTensor old = snapshot(t);
+    LeafMask const needed = needed_leaves(table, formula, operands);
+    for (std::size_t k = 0; k < table.kernels.leaves; ++k)
+        if (needed >> k & 1 && operands[k]->is_same(t)) {
+            NoGradGuard const off;
+            old.impl().array = t.impl().type->copy(alias(t)).impl().array;
+            break;
+        }
+    return old;
 }
 
-/// Evaluates e into t's memory. Where e reads that memory in another order than it is written, it is evaluated aside first.
-template <Scalar T, class E> void assign(Tensor<T> const& t, E const& e, std::string_view operation)
+/// True where an element of t might be written before another element of a formula's result has read it.
+inline bool needs_room_aside(AnyArray const& out, RecordTable const& table, AnyArray const* const* leaves)
 {
-    Array<T> const& out = t.array_of();
-    NoGradGuard const off;
-    TakenApart<E> const apart(e);
-    Gathered const in(apart.table, &apart.formula, apart.operands);
-    if (!broadcasts_to(in.space, out.shape)) fail<ShapeError>(operation, ": output with shape ", out.shape, " doesn't match the broadcast shape ", in.space);
-    bool aside = !(in.space == out.shape) || !out.contiguous;
-    for (std::size_t k = 0; k < E::leaves; ++k) {
-        AnyArray const& leaf = *in.arrays[k];
+    bool aside = !out.contiguous;
+    for (std::size_t k = 0; k < table.kernels.leaves; ++k) {
+        AnyArray const& leaf = *leaves[k];
         aside |= leaf.storage == out.storage && (leaf.data != out.data || !(leaf.shape == out.shape) || !leaf.contiguous);
     }
-    if constexpr (std::same_as<typename E::scalar, T>) {
-        if (aside) copy_elements(out, broadcast_window(record(e).array_of(), out.shape));
-        else run_forward(apart.table.kernels, &apart.formula, in.arrays, in.space, output_operand(out, leaf_info<T>));
-    } else {
-        static_assert(letter_rank<letter_of<typename E::scalar>> <= letter_rank<letter_of<T>>, "in-place: the result type can't be cast to the type of the tensor that is changed");
-        copy_elements(out, broadcast_window(record(e).array_of(), out.shape));
+    return aside;
+}
+
+/// Overwrites t with the values of e, which has t among its operands.
+template <Scalar T, class E> void assign(Tensor<T> const& t, E const& e, std::string_view operation)
+{
+    using S = typename E::scalar;
+    static_assert(letter_rank<letter_of<S>> <= letter_rank<letter_of<T>>, "in-place: the result type can't be cast to the type of the tensor that is changed");
+    if constexpr (letter_rank<letter_of<S>> <= letter_rank<letter_of<T>>) {
+        TakenApart<E> apart(e);
+        auto const& table = apart.table;
+        bool const recorded = Gathered(table, &apart.formula, apart.operands).wanted && Differentiable<T>;
+        check_in_place(t, operation, recorded);
+        AnyTensor const old = recorded ? old_self(t, table, &apart.formula, apart.operands) : AnyTensor();
+        if (recorded) {
+            if (std::same_as<typename E::operation, Copy> && t.is_view()) old.impl().grad_fn = nullptr;  // CopySlices leaves it out already
+            for (auto& operand : apart.operands)
+                if (operand->is_same(t)) operand = &old;
+        }
+        Gathered const in(table, &apart.formula, apart.operands);
+        Array<T> const& out = t.array_of();
+        if (!(in.space == out.shape)) fail<ShapeError>(operation, ": output with shape ", out.shape, " doesn't match the broadcast shape ", in.space);
+
+        bool const aside = !std::same_as<S, T> || needs_room_aside(out, table, in.arrays) || (recorded && table.needs(&apart.formula, true).result);
+        if (aside) {
+            Tensor<S> const values(record_formula(table, &apart.formula, apart.operands).handle());
+            Tensor<T> const converted = cast<T>(values);
+            std::optional<NewHistory> history;
+            if (recorded) history.emplace(t, gradient_edge(converted));
+            copy_elements(out, converted.array_of());
+            if (history) return history->begin();
+        } else {
+            if constexpr (Differentiable<T>)
+                if (recorded) {
+                    NewHistory history(t, {FusedNode::make(table, &apart.formula, apart.operands, in.space, nullptr, old), 0});
+                    run_forward(table.kernels, &apart.formula, in.arrays, in.space, output_operand(out, leaf_info<T>));
+                    return history.begin();
+                }
+            run_forward(table.kernels, &apart.formula, in.arrays, in.space, output_operand(out, leaf_info<T>));
+        }
+        out.storage->bump();
     }
-    out.storage->bump();
+}
+
+template <class Self, class F, class... X> Self& change_in_place(Self& self, std::string_view operation, F f, X const&... x)
+{
+    assign(self, f(self, x...), operation);
+    return self;
 }
 
 }  // namespace detail
@@ -51,44 +155,42 @@ template <Scalar T, class E> void assign(Tensor<T> const& t, E const& e, std::st
 /// Takes over values, broadcast to this tensor's shape.
 template <Scalar T> template <detail::OperandLike X> Tensor<T>& Tensor<T>::copy_(X const& x)
 {
-    if constexpr (Number<X>) return fill_(static_cast<T>(x));
-    else {
-        detail::check_may_change(*this, "copy_", detail::wants_grad(x));
-        detail::assign(*this, detail::OperandTraits<X>::make(x), "copy_");
-        return *this;
-    }
+    detail::assign(*this, express(Copy{}, *this, x), "copy_");
+    return *this;
 }
-template <Scalar T> Tensor<T>& Tensor<T>::fill_(T value)
+template <Scalar T> template <detail::OperandLike X> Tensor<T>& Tensor<T>::masked_fill_(Tensor<bool> const& mask, X const& value)
 {
-    detail::check_may_change(*this, "fill_", false);
-    auto const& a = array_of();
-    detail::Array<T> const number(Shape{}, value);
-    detail::copy_elements(a, detail::broadcast_window(number, a.shape));
-    a.storage->bump();
+    detail::assign(*this, where(mask, value, *this), "masked_fill_");
     return *this;
 }
 template <Scalar T> template <detail::OperandLike X> Tensor<T>& Tensor<T>::operator+=(X const& x)
 {
-    detail::check_may_change(*this, "+=", detail::wants_grad(x));
     detail::assign(*this, *this + x, "+=");
     return *this;
 }
 template <Scalar T> template <detail::OperandLike X> Tensor<T>& Tensor<T>::operator-=(X const& x)
 {
-    detail::check_may_change(*this, "-=", detail::wants_grad(x));
     detail::assign(*this, *this - x, "-=");
     return *this;
 }
 template <Scalar T> template <detail::OperandLike X> Tensor<T>& Tensor<T>::operator*=(X const& x)
 {
-    detail::check_may_change(*this, "*=", detail::wants_grad(x));
     detail::assign(*this, *this * x, "*=");
     return *this;
 }
 template <Scalar T> template <detail::OperandLike X> Tensor<T>& Tensor<T>::operator/=(X const& x)
 {
-    detail::check_may_change(*this, "/=", detail::wants_grad(x));
     detail::assign(*this, *this / x, "/=");
+    return *this;
+}
+
+template <Scalar T> Tensor<T>& Tensor<T>::detach_()
+{
+    if (is_view()) detail::fail<GraphError>("Can't detach views in-place. Use detach() instead.");
+    impl().grad_fn = nullptr;
+    impl().output_nr = 0;
+    impl().requires_grad = false;
+    impl().retains_grad = false;
     return *this;
 }
 

@@ -20,6 +20,7 @@ public:
     }
     void apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) override
     {
+        if (!gradients[0].defined()) return;
         auto const g = gradients[0].as<T>();
         std::size_t start = 0;
         for (std::size_t i = 0; i < edges_.size(); start += counts_[i++]) {

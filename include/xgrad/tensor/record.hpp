@@ -3,6 +3,7 @@
 // as they are made, and backward starts from the broadcast gradient of the sum.
 #pragma once
 
+#include <xgrad/graph/anomaly.hpp>
 #include <xgrad/ops/fold.hpp>
 #include <xgrad/tensor/fused_node.hpp>
 #include <xgrad/tensor/tensor.hpp>
@@ -82,6 +83,16 @@ struct Gathered {
         }
     }
 };
+
+/// The leaves whose values a Node of this formula will save.
+inline LeafMask needed_leaves(RecordTable const& table, void const* formula, AnyTensor const* const* operands)
+{
+    auto const needs = table.needs(formula, true);
+    LeafMask needed = 0;
+    for (std::size_t k = 0; k < table.kernels.leaves; ++k)
+        if (table.kernels.leaf[k]->differentiable && needs.reached >> k & 1 && operands[k]->requires_grad()) needed |= needs.of[k];
+    return needed;
+}
 
 inline AnyTensor record_formula(RecordTable const& table, void const* formula, AnyTensor const* const* operands)
 {
@@ -176,8 +187,10 @@ namespace xgrad {
 template <Scalar T>
 template <class Op, class... X>
     requires std::same_as<typename Expression<Op, X...>::scalar, T>
-Tensor<T>::Tensor(Expression<Op, X...> const& e) : Tensor(detail::record(e))
+Tensor<T>::Tensor(Expression<Op, X...> const& e, std::source_location place)
 {
+    detail::RecordingAt const here(place);
+    impl_ = detail::record(e).handle();
 }
 
 }  // namespace xgrad

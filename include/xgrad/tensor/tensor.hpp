@@ -4,10 +4,13 @@
 #pragma once
 
 #include <initializer_list>
+#include <source_location>
 
+#include <xgrad/base/warning.hpp>
 #include <xgrad/base/xtensor.hpp>
 #include <xgrad/graph/any_tensor.hpp>
 #include <xgrad/ops/expression.hpp>
+#include <xgrad/tensor/inplace_forms.hpp>
 #include <xgrad/tensor/type_info.hpp>
 
 namespace xgrad {
@@ -41,7 +44,9 @@ template <class T> struct NestedList {
 
 }  // namespace detail
 
-template <Scalar T> class Tensor : public AnyTensor {
+template <Scalar T> class MaskedTensor;
+
+template <Scalar T> class Tensor : public AnyTensor, public InplaceForms<Tensor<T>> {
 public:
     using operand_tag = void;
     using leaf_tag = void;
@@ -66,13 +71,22 @@ public:
     /// Evaluates an expression in one pass, and records one Node where a gradient will be wanted.
     template <class Op, class... X>
         requires std::same_as<typename Expression<Op, X...>::scalar, T>
-    Tensor(Expression<Op, X...> const& e);
+    Tensor(Expression<Op, X...> const& e, std::source_location place = std::source_location::current());
     /// An array of the library's own.
     explicit Tensor(detail::Array<T>&& a, GradFlag<T> g = {}) : Tensor(new detail::TensorImpl(detail::type_info<T>, std::move(a)), g) {}
     explicit Tensor(detail::Array<T> const& a, GradFlag<T> g = {}) : Tensor(new detail::TensorImpl(detail::type_info<T>, a), g) {}
     /// Fresh memory, not initialised.
     static Tensor empty(Shape const& shape) { return Tensor(new detail::TensorImpl(detail::type_info<T>, shape), {}); }
     explicit Tensor(detail::Ref<detail::TensorImpl> impl) noexcept : AnyTensor(std::move(impl)) {}
+
+    Tensor(Tensor const&) noexcept = default;
+    Tensor(Tensor&&) noexcept = default;
+    ~Tensor() = default;
+    Tensor& operator=(Tensor const&) & noexcept = default;
+    Tensor& operator=(Tensor&&) & noexcept = default;
+    /// Assigning to what an index gives writes into the tensor that was indexed: `x(0) = y`.
+    Tensor& operator=(Tensor const& x) && { return copy_(x); }
+    template <detail::OperandLike X> Tensor& operator=(X const& x) && { return copy_(x); }
 
     /// The value of a tensor with one element.
     T item() const
@@ -108,13 +122,20 @@ public:
         if (!on && !is_leaf())
             detail::fail<GraphError>("you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a subgraph that "
                                      "doesn't require differentiation use detach()");
+        if (on && is_inference() && !is_inference_mode_enabled()) detail::fail<GraphError>("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.");
         if (is_leaf()) impl().requires_grad = on;
         return *this;
     }
     using AnyTensor::requires_grad;
 
     /// The gradient collected so far; undefined where there is none.
-    Tensor grad() const { return Tensor(impl().grad); }
+    Tensor grad() const
+    {
+        if (!impl().grad && !impl().retains_grad && !is_leaf())
+            detail::warn("The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be populated during backward(). If you "
+                         "indeed want the .grad field to be populated for a non-leaf Tensor, use .retain_grad() on it.");
+        return Tensor(impl().grad);
+    }
     /// Replaces the collected gradient; it must have this tensor's shape, or be undefined.
     void set_grad(Tensor const& g)
     {
@@ -128,6 +149,8 @@ public:
 
     /// The same values without history; shares memory and version.
     Tensor detach() const { return Tensor(detail::alias(*this).handle()); }
+    /// Makes this tensor itself a leaf without history; not allowed for views.
+    Tensor& detach_();
     /// A recorded copy with memory of its own.
     Tensor clone() const;
 
@@ -142,27 +165,43 @@ public:
     /// Calls f with this tensor's gradient whenever it has been computed. f takes a Tensor const& and returns the gradient
     /// to go on with, or nothing; its argument is undefined where no gradient came. Hooks run in the order of registration.
     template <class F> HookHandle register_hook(F f);
+    /// Calls f with this leaf whenever a gradient has been added into its .grad. f takes a Tensor const& and returns nothing.
+    template <class F> HookHandle register_post_accumulate_grad_hook(F f);
     /// Makes backward() keep .grad of a tensor that is not a leaf.
     void retain_grad();
 
     // Views share memory with this tensor, and gradients flow through them; see views.hpp.
     template <class... Index> Tensor operator()(Index const&... index) const;
     Tensor operator[](std::ptrdiff_t index) const { return (*this)(index); }
+    /// The elements where the mask is true, to be read or assigned; see masking.hpp.
+    MaskedTensor<T> operator()(Tensor<bool> const& mask) const;
     Tensor reshape(Axes const& shape) const;
     Tensor view(Axes const& shape) const;
+    Tensor expand(Shape const& shape) const;
     Tensor transpose() const;
     Tensor transpose(std::ptrdiff_t axis0, std::ptrdiff_t axis1) const;
     Tensor permute(Axes const& axes) const;
     Tensor t() const { return transpose(); }
+    Tensor diagonal(std::ptrdiff_t offset = 0, std::ptrdiff_t axis0 = 0, std::ptrdiff_t axis1 = 1) const;
+    std::vector<Tensor> unbind(std::ptrdiff_t axis = 0) const;
+    std::vector<Tensor> split(std::size_t size, std::ptrdiff_t axis = 0) const;
+    std::vector<Tensor> chunk(std::size_t chunks, std::ptrdiff_t axis = 0) const;
+    Tensor<precision_of<T>> real() const
+        requires detail::is_complex<T>;
+    Tensor<precision_of<T>> imag() const
+        requires detail::is_complex<T>;
 
-    // In place, without a place in the graph: on tensors that need no gradient, or under NoGradGuard; see inplace.hpp.
+    // In place: the memory is overwritten, and where a gradient is wanted the change is recorded; see inplace.hpp and, for
+    // exp_(), clamp_() and their like, inplace_forms.hpp.
     template <detail::OperandLike X> Tensor& copy_(X const& x);
     template <detail::OperandLike X> Tensor& operator+=(X const& x);
     template <detail::OperandLike X> Tensor& operator-=(X const& x);
     template <detail::OperandLike X> Tensor& operator*=(X const& x);
     template <detail::OperandLike X> Tensor& operator/=(X const& x);
-    Tensor& fill_(T value);
+    Tensor& fill_(T value) { return copy_(value); }
     Tensor& zero_() { return fill_(T(0)); }
+    /// `value` where the mask is true.
+    template <detail::OperandLike X> Tensor& masked_fill_(Tensor<bool> const& mask, X const& value);
 
     detail::Array<T> const& array_of() const { return detail::as<T>(impl().array); }
 

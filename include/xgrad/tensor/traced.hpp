@@ -138,7 +138,11 @@ template <class F> [[gnu::cold]] void traced_pass(FusedNode& node, AnyTensor con
     F const& formula = *static_cast<F const*>(node.formula_object());
     Shape const& space = node.space(gradient);
     AnyTensor leaf[F::leaves];
-    each_leaf<0, F>([&]<class T, std::size_t K>() { leaf[K] = node.is_needed(K) ? node.unpack_leaf(K) : AnyTensor(shape_only<T>(node.leaf_shape(K, space))); });
+    each_leaf<0, F>([&]<class T, std::size_t K>() {
+        if (!node.is_needed(K)) leaf[K] = shape_only<T>(node.leaf_shape(K, space));
+        else if (auto const first = node.first_of(K); first < K && node.is_needed(first)) leaf[K] = leaf[first];
+        else leaf[K] = node.unpack_leaf(first);
+    });
     Tensor<Y> g = gradient.as<Y>();
     if (auto const* const sum = node.sum()) {
         if (sum->scale != 1) g = gradient.impl().type->scaled(g, sum->scale).template as<Y>();

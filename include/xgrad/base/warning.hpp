@@ -1,0 +1,55 @@
+// Warnings: what is allowed, and probably a mistake.
+#pragma once
+
+#include <cstdio>
+#include <functional>
+#include <mutex>
+#include <set>
+#include <string>
+#include <utility>
+
+#include <xgrad/base/error.hpp>
+
+namespace xgrad {
+
+using WarningHandler = std::function<void(std::string const&)>;
+
+namespace detail {
+
+struct Warnings {
+    std::mutex mutex;
+    WarningHandler handler;
+    std::set<std::string> printed;
+
+    static Warnings& all()
+    {
+        static Warnings warnings;
+        return warnings;
+    }
+};
+
+/// Hands a text to the handler; without one it is printed to stderr, each text once.
+template <class... Parts> [[gnu::cold, gnu::noinline]] void warn(Parts const&... parts)
+{
+    std::string text;
+    for (auto const& piece : {Piece(parts)...}) text += piece.text;
+    auto& warnings = Warnings::all();
+    std::unique_lock lock(warnings.mutex);
+    if (auto const handler = warnings.handler) {
+        lock.unlock();
+        handler(text);
+    } else if (warnings.printed.insert(text).second) std::fprintf(stderr, "xgrad: warning: %s\n", text.c_str());
+}
+
+}  // namespace detail
+
+/// Warnings of all threads go to `handler` from now on; an empty one prints them to stderr, each text once. Returns the
+/// handler before.
+inline WarningHandler set_warning_handler(WarningHandler handler)
+{
+    auto& warnings = detail::Warnings::all();
+    std::lock_guard const lock(warnings.mutex);
+    return std::exchange(warnings.handler, std::move(handler));
+}
+
+}  // namespace xgrad

@@ -1,0 +1,123 @@
+// Anomaly mode: each Node remembers where it was recorded, and a gradient that is NaN is an error that says so.
+#pragma once
+
+#include <cstdlib>
+#include <source_location>
+#if __has_include(<execinfo.h>)
+#    include <cxxabi.h>
+#    include <execinfo.h>
+#endif
+
+#include <xgrad/base/warning.hpp>
+#include <xgrad/graph/node.hpp>
+
+namespace xgrad {
+
+namespace detail {
+
+/// Where a Node was recorded, and which Node's backward pass was recorded then, if one was.
+struct Origin {
+    std::string place;
+    std::string parent_name;
+    std::shared_ptr<Origin const> parent;
+};
+
+struct AnomalyState {
+    bool enabled = false;
+    bool check_nan = true;
+    std::source_location const* place = nullptr;  // of the statement that records now, where it is known
+    Node* running = nullptr;
+};
+inline constinit thread_local AnomalyState anomaly;
+
+/// Names the statement that records in this scope.
+class RecordingAt {
+public:
+    explicit RecordingAt(std::source_location const& place) noexcept : before_(anomaly.place)
+    {
+        if (!before_) anomaly.place = &place;
+    }
+    RecordingAt(RecordingAt const&) = delete;
+    RecordingAt& operator=(RecordingAt const&) = delete;
+    ~RecordingAt() { anomaly.place = before_; }
+
+private:
+    std::source_location const* before_;
+};
+
+/// The functions on the stack, innermost first, without xgrad's own.
+[[gnu::cold]] inline std::string call_stack()
+{
+    std::string text;
+#if __has_include(<execinfo.h>)
+    void* frames[64];
+    int const count = ::backtrace(frames, 64);
+    char** const symbols = ::backtrace_symbols(frames, count);
+    for (int i = 0; symbols && i < count; ++i) {
+        std::string line = symbols[i];
+        if (auto const open = line.find('('), plus = line.find('+', open); open != std::string::npos && plus != std::string::npos && plus > open + 1) {
+            int status = 0;
+            char* const name = abi::__cxa_demangle(line.substr(open + 1, plus - open - 1).c_str(), nullptr, nullptr, &status);
+            if (name) line = name;
+            std::free(name);
+        }
+        if (line.find("xgrad::") == std::string::npos) text += "\n    " + line;
+    }
+    std::free(symbols);
+#endif
+    return text.empty() ? "an unknown place" : "the call stack" + text;
+}
+
+[[gnu::cold]] inline std::shared_ptr<Origin const> make_origin()
+{
+    auto origin = std::make_shared<Origin>();
+    if (auto const* const at = anomaly.place) origin->place = std::string(at->file_name()) + ":" + std::to_string(at->line()) + ", in " + at->function_name();
+    else origin->place = call_stack();
+    if (anomaly.running) {
+        origin->parent_name = anomaly.running->name();
+        if (auto const* const hooks = NodeHooks::of(*anomaly.running)) origin->parent = hooks->origin;
+    }
+    return origin;
+}
+
+/// " It was recorded at demo.cpp:12, ..." where that is known.
+[[gnu::cold]] inline std::string origin_text(Node const& node)
+{
+    auto const* const hooks = NodeHooks::of(node);
+    if (!hooks || !hooks->origin) return {};
+    std::string text = " It was recorded at " + hooks->origin->place + ".";
+    for (auto const* o = hooks->origin.get(); o && !o->parent_name.empty(); o = o->parent.get())
+        text += " That was induced by the backward pass of " + o->parent_name + (o->parent ? ", which was recorded at " + o->parent->place : std::string()) + ".";
+    return text;
+}
+
+}  // namespace detail
+
+/// In its scope Nodes remember where they are recorded, and errors of a backward pass tell it; with check_nan a backward
+/// pass stops at the first gradient that is NaN. Everything is slower.
+class AnomalyMode {
+public:
+    explicit AnomalyMode(bool check_nan = true) noexcept : before_(detail::anomaly)
+    {
+        detail::anomaly.enabled = true;
+        detail::anomaly.check_nan = check_nan;
+    }
+    AnomalyMode(AnomalyMode const&) = delete;
+    AnomalyMode& operator=(AnomalyMode const&) = delete;
+    ~AnomalyMode()
+    {
+        detail::anomaly.enabled = before_.enabled;
+        detail::anomaly.check_nan = before_.check_nan;
+    }
+
+private:
+    detail::AnomalyState before_;
+};
+
+inline Node::Node(std::uint64_t sequence) : sequence_(sequence)
+{
+    if (detail::anomaly.enabled) [[unlikely]]
+        detail::NodeHooks::made(*this).origin = detail::make_origin();
+}
+
+}  // namespace xgrad

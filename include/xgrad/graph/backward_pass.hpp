@@ -1,0 +1,55 @@
+// BackwardPass: what a running backward pass shows to hooks: whether a Node is part of it, notes that live as long as it does, and
+// callbacks for its end.
+#pragma once
+
+#include <any>
+#include <map>
+#include <vector>
+
+#include <xgrad/graph/node.hpp>
+
+namespace xgrad {
+
+namespace detail {
+
+class BackwardPass {
+public:
+    BackwardPass() noexcept;
+    BackwardPass(BackwardPass const&) = delete;
+    BackwardPass& operator=(BackwardPass const&) = delete;
+    virtual ~BackwardPass();
+
+    /// True for a Node that this pass runs, or whose gradient it captures.
+    virtual bool reaches(Node const& node) const = 0;
+
+    /// Runs the callbacks in the order in which they were queued; they may queue others.
+    void run_callbacks()
+    {
+        for (std::size_t i = 0; i < callbacks_.size(); ++i) std::exchange(callbacks_[i], nullptr)();
+    }
+    void queue(std::function<void()> f) { callbacks_.push_back(std::move(f)); }
+    std::any& note(void const* of) { return notes_[of]; }
+
+private:
+    BackwardPass* outer_;
+    std::vector<std::function<void()>> callbacks_;
+    std::map<void const*, std::any> notes_;
+};
+
+/// The innermost pass that the calling thread runs.
+inline constinit thread_local BackwardPass* current_pass = nullptr;
+
+inline BackwardPass::BackwardPass() noexcept : outer_(current_pass) { current_pass = this; }
+inline BackwardPass::~BackwardPass() { current_pass = outer_; }
+
+}  // namespace detail
+
+/// Calls f once the running backward pass is complete and all its gradients are accumulated; in the order of queueing. Only
+/// inside a pass: from a hook or a Node.
+inline void queue_callback(std::function<void()> f)
+{
+    if (!detail::current_pass) detail::fail<GraphError>("Final callbacks can only be installed during backward pass.");
+    detail::current_pass->queue(std::move(f));
+}
+
+}  // namespace xgrad

@@ -1,0 +1,134 @@
+// How one Node runs: tensor hooks, retain_grad, prehooks, apply, post hooks, in this order; and how hooks get onto a Node.
+#pragma once
+
+#include <xgrad/graph/saved_tensor.hpp>
+#include <xgrad/graph/view.hpp>
+
+namespace xgrad {
+
+namespace detail {
+
+/// A hook may replace a gradient only by one of the same shape and scalar type.
+inline AnyTensor checked_hook_result(AnyTensor const& before, AnyTensor after)
+{
+    if (!after.defined()) return before;
+    if (!before.defined()) fail<GraphError>("a hook can't replace a empty gradient with a non-empty value");
+    if (after.dtype() != before.dtype())
+        fail<TypeError>("a hook has changed the type of value (was ", name(before.dtype()), " got ", name(after.dtype()), ")");
+    if (after.shape() != before.shape()) fail<ShapeError>("a hook has changed the size of value (was ", before.shape(), " got ", after.shape(), ")");
+    return after;
+}
+
+/// Tensor hooks in order, and then what retain_grad() asked for.
+inline void run_tensor_hooks(Node& node, std::span<AnyTensor> gradients)
+{
+    auto* const hooks = NodeHooks::of(node);
+    if (!hooks) return;
+    for (std::size_t i = 0; i < hooks->outputs.size(); ++i) {
+        auto& gradient = gradients[hooks->outputs[i].output_nr];
+        auto const tensor_hooks = hooks->outputs[i].tensor_hooks;
+        tensor_hooks.for_each([&](auto const& hook) { gradient = checked_hook_result(gradient, hook(gradient)); });
+        if (auto const retain = hooks->outputs[i].retain_grad; retain && gradient.defined()) retain(gradient);
+    }
+}
+
+/// Puts what a Node hook returned in the gradients' place; nothing keeps them.
+inline void take_hook_results(std::span<AnyTensor> gradients, Gradients after)
+{
+    if (after.empty()) return;
+    if (after.size() != gradients.size()) fail<GraphError>("a hook has returned an incorrect number of values (got ", after.size(), ", but expected ", gradients.size(), ")");
+    for (std::size_t i = 0; i < after.size(); ++i) gradients[i] = checked_hook_result(gradients[i], std::move(after[i]));
+}
+
+[[gnu::cold]] inline void check_nan(Node const& node, std::span<AnyTensor const> results)
+{
+    for (std::size_t i = 0; i < results.size(); ++i)
+        if (results[i].defined() && results[i].impl().type->has_nan(results[i].impl().array))
+            fail<GraphError>("Function '", node.name(), "' returned nan values in its ", i, "th output.", origin_text(node));
+}
+
+/// apply() in anomaly mode.
+[[gnu::cold]] inline void apply_watched(Node& node, std::span<AnyTensor> gradients, std::span<AnyTensor> results)
+{
+    auto* const outer = std::exchange(anomaly.running, &node);
+    try {
+        node.apply(gradients, results);
+        if (anomaly.check_nan) check_nan(node, results);
+    } catch (...) {
+        anomaly.running = outer;
+        warn("Error detected in ", node.name(), ". Traceback of forward call that caused the error:", origin_text(node));
+        throw;
+    }
+    anomaly.running = outer;
+}
+
+/// Runs a Node from the gradients that have arrived, after their tensor hooks.
+inline void run_node(Node& node, std::span<AnyTensor> gradients, std::span<AnyTensor> results, bool keep_saved)
+{
+    auto const* const hooks = NodeHooks::of(node);
+    if (!hooks && !anomaly.enabled) [[likely]] {
+        NodeLock const lock(node);
+        node.apply(gradients, results);
+        if (!keep_saved) node.release_saved();
+        return;
+    }
+    if (hooks) hooks->prehooks.for_each([&](auto const& hook) { take_hook_results(gradients, hook(Gradients(gradients.begin(), gradients.end()))); });
+    bool const accumulates = hooks && node.sequence_nr() == leaf_sequence && gradients[0].defined();
+    bool const has_posthooks = hooks && hooks->posthooks.any();
+    Gradients grad_outputs;
+    if (has_posthooks) grad_outputs.assign(gradients.begin(), gradients.end());
+    {
+        NodeLock const lock(node);
+        if (anomaly.enabled) apply_watched(node, gradients, results);
+        else node.apply(gradients, results);
+    }
+    if (accumulates)
+        hooks->post_accumulate.for_each([leaf = static_cast<AccumulateGrad&>(node).variable()](auto const& hook) { hook(leaf); });
+    if (has_posthooks) hooks->posthooks.for_each([&](auto const& hook) { take_hook_results(results, hook(Gradients(results.begin(), results.end()), grad_outputs)); });
+    if (!keep_saved) {
+        NodeLock const lock(node);
+        node.release_saved();
+    }
+}
+
+template <class R> inline constexpr bool is_hook_result = std::is_void_v<R> || std::is_convertible_v<R, Gradients>;
+
+/// A call of a hook that may return nothing.
+template <class F, class... A> Gradients call_node_hook(F& f, A const&... gradients)
+{
+    if constexpr (std::is_void_v<std::invoke_result_t<F&, A const&...>>) {
+        f(gradients...);
+        return {};
+    } else return f(gradients...);
+}
+
+}  // namespace detail
+
+template <class F> HookHandle Node::register_prehook(F f)
+{
+    constexpr bool takes_gradients = std::is_invocable_v<F&, detail::Gradients const&>;
+    static_assert(takes_gradients, "register_prehook: a hook takes the gradients of the Node's outputs, a std::vector<AnyTensor> const&");
+    if constexpr (takes_gradients) {
+        constexpr bool returns_gradients = detail::is_hook_result<std::invoke_result_t<F&, detail::Gradients const&>>;
+        static_assert(returns_gradients, "register_prehook: a hook returns nothing, or the gradients to go on with as a std::vector<AnyTensor>");
+        if constexpr (returns_gradients)
+            return detail::NodeHooks::made(*this).prehooks.add([f = std::move(f)](detail::Gradients const& g) mutable { return detail::call_node_hook(f, g); });
+    }
+    return {};
+}
+
+template <class F> HookHandle Node::register_hook(F f)
+{
+    constexpr bool takes_gradients = std::is_invocable_v<F&, detail::Gradients const&, detail::Gradients const&>;
+    static_assert(takes_gradients, "register_hook: a Node's hook takes the gradients of its inputs and those of its outputs, two std::vector<AnyTensor> const&");
+    if constexpr (takes_gradients) {
+        constexpr bool returns_gradients = detail::is_hook_result<std::invoke_result_t<F&, detail::Gradients const&, detail::Gradients const&>>;
+        static_assert(returns_gradients, "register_hook: a Node's hook returns nothing, or the gradients of its inputs to go on with as a std::vector<AnyTensor>");
+        if constexpr (returns_gradients)
+            return detail::NodeHooks::made(*this).posthooks.add(
+                [f = std::move(f)](detail::Gradients const& in, detail::Gradients const& out) mutable { return detail::call_node_hook(f, in, out); });
+    }
+    return {};
+}
+
+}  // namespace xgrad

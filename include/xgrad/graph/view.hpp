@@ -1,0 +1,216 @@
+// Views: tensors that look into another one's memory, and how gradients pass between the two. A change in place through a
+// view becomes a CopySlices Node in the history of its base, from which every view's history is then made anew.
+#pragma once
+
+#include <xgrad/graph/accumulate_grad.hpp>
+
+namespace xgrad::detail {
+
+/// Calls f with a type of that many bytes, for what only moves elements.
+template <class F> void with_element_of(std::size_t bytes, F f)
+{
+    switch (bytes) {
+    case 1: return f(bool{});
+    case 4: return f(float{});
+    case 8: return f(double{});
+    default: return f(std::complex<double>{});
+    }
+}
+
+/// How the elements of a view lie among those of its base.
+struct Geometry {
+    TypeInfo const* base_type;
+    Shape base_shape;
+    Strides base_strides;
+    TypeInfo const* type;
+    Shape shape;
+    Strides strides;
+    std::ptrdiff_t offset;  // in bytes, from the base's first element
+
+    static Geometry of(TensorImpl const& base, TensorImpl const& view)
+    {
+        return {base.type, base.array.shape, base.array.strides, view.type, view.array.shape, view.array.strides, view.array.data - base.array.data};
+    }
+
+    /// The view's window on an array that lies as the base does.
+    AnyArray window(AnyArray const& a) const
+    {
+        AnyArray w;
+        w.storage = a.storage;
+        w.data = a.data + offset;
+        w.shape = shape;
+        w.strides = strides;
+        w.numel = numel(shape);
+        w.contiguous = is_row_major(shape, strides);
+        return w;
+    }
+    /// Memory that lies as the base does.
+    AnyArray like_base() const
+    {
+        std::size_t extent = numel(base_shape) ? 1 : 0;
+        for (std::size_t d = 0; extent && d < base_shape.size(); ++d) extent += (base_shape[d] - 1) * static_cast<std::size_t>(base_strides[d]);
+        AnyArray a;
+        a.storage = Storage::make(extent * base_type->size);
+        a.data = a.storage->data();
+        a.shape = base_shape;
+        a.strides = base_strides;
+        a.numel = numel(base_shape);
+        a.contiguous = is_row_major(base_shape, base_strides);
+        return a;
+    }
+    /// The same values in memory of their own that lies as the base does.
+    AnyArray copy_like_base(AnyArray const& a) const
+    {
+        AnyArray out = like_base();
+        with_element_of(base_type->size, [&]<class T>(T) { copy_elements(as<T>(out), as<T>(a)); });
+        return out;
+    }
+};
+
+inline AnyTensor tensor_of(TypeInfo const& type, AnyArray&& a) { return AnyTensor(Ref<TensorImpl>(new TensorImpl(type, std::move(a)))); }
+
+/// The three linear maps between gradients of a view and of its base. Gather takes the view's part, and scatter, its
+/// adjoint, puts it among zeros; erase, its own adjoint, puts zeros into the view's part.
+enum class ViewMap { gather, scatter, erase };
+
+class ViewNode final : public Node {
+public:
+    /// The Node of what `map` made of the tensor at `edge`.
+    ViewNode(std::shared_ptr<Geometry const> geometry, ViewMap map, Edge edge, std::string_view name) : geometry_(std::move(geometry)), map_(map), edge_(std::move(edge)), name_(name)
+    {
+        set_edges(&edge_, 1);
+    }
+    void apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) override;
+    std::string name() const override { return std::string(name_) + "Backward"; }
+
+private:
+    std::shared_ptr<Geometry const> geometry_;
+    ViewMap map_;
+    Edge edge_;
+    std::string_view name_;
+};
+
+/// A map applied to a gradient, and recorded where that one has a history.
+inline AnyTensor apply_view_map(std::shared_ptr<Geometry const> const& geometry, ViewMap map, AnyTensor const& x, std::string_view name)
+{
+    auto const& g = *geometry;
+    AnyArray const& in = x.impl().array;
+    AnyTensor result;
+    if (map == ViewMap::gather) result = tensor_of(*g.type, g.window(in.strides == g.base_strides ? in : g.copy_like_base(in)));
+    else if (map == ViewMap::erase) {
+        AnyArray out = is_exclusive(x) && !x.requires_grad() && in.strides == g.base_strides ? in : g.copy_like_base(in);
+        with_element_of(g.type->size, [&]<class T>(T) {
+            auto const window = g.window(out);
+            Array<T> const zero(Shape{}, T());
+            copy_elements(as<T>(window), broadcast_window(zero, window.shape));
+        });
+        result = tensor_of(*g.base_type, std::move(out));
+    } else {
+        AnyArray out = g.like_base();
+        std::memset(out.data, 0, out.storage->bytes());
+        g.type->scatter_add(g.window(out), in);
+        result = tensor_of(*g.base_type, std::move(out));
+    }
+    if (grad_mode && x.requires_grad()) result.impl().grad_fn = Ref<Node>(new ViewNode(geometry, map, gradient_edge(x), name));
+    return result;
+}
+
+inline void ViewNode::apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results)
+{
+    if (!gradients[0].defined()) return;
+    auto const adjoint = map_ == ViewMap::gather ? ViewMap::scatter : map_ == ViewMap::scatter ? ViewMap::gather : ViewMap::erase;
+    results[0] = apply_view_map(geometry_, adjoint, gradients[0], name_);
+}
+
+/// Of a base that was changed through a view: what was written is the gradient's way for the view's part, and the base's
+/// old history for the rest.
+class CopySlices final : public Node {
+public:
+    CopySlices(std::shared_ptr<Geometry const> geometry, Edge base, Edge written) : geometry_(std::move(geometry)), edges_{std::move(base), std::move(written)} { set_edges(edges_, 2); }
+
+    void apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) override
+    {
+        if (!gradients[0].defined()) return;
+        if (edges_[1]) {
+            AnyTensor const part = apply_view_map(geometry_, ViewMap::gather, gradients[0], "Slice");
+            results[1] = edges_[0] ? part.impl().type->copy(part) : part;
+        }
+        if (edges_[0]) {
+            AnyTensor const whole = std::move(gradients[0]);
+            results[0] = apply_view_map(geometry_, ViewMap::erase, whole, "CopySlices");
+        }
+    }
+    std::string name() const override { return "CopySlices"; }
+
+private:
+    std::shared_ptr<Geometry const> geometry_;
+    Edge edges_[2];
+};
+
+/// Several views of one tensor, made by one operation: one Node with as many outputs.
+class MultiViewNode final : public Node {
+public:
+    MultiViewNode(std::vector<std::shared_ptr<Geometry const>> parts, Edge edge, std::string_view name) : parts_(std::move(parts)), edge_(std::move(edge)), name_(name)
+    {
+        set_edges(&edge_, 1);
+        set_num_outputs(static_cast<std::uint32_t>(parts_.size()));
+    }
+    void apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) override
+    {
+        AnyTensor sum;
+        for (std::size_t i = 0; i < parts_.size(); ++i) {
+            auto const& g = gradients[i];
+            if (!g.defined()) continue;
+            if (!sum.defined()) sum = apply_view_map(parts_[i], ViewMap::scatter, g, name_);
+            else if (!grad_mode) parts_[i]->type->scatter_add(parts_[i]->window(sum.impl().array), g.impl().array);
+            else sum = sum.impl().type->add(sum, apply_view_map(parts_[i], ViewMap::scatter, g, name_));
+        }
+        results[0] = sum;
+    }
+    std::string name() const override { return std::string(name_) + "Backward"; }
+
+private:
+    std::vector<std::shared_ptr<Geometry const>> parts_;
+    Edge edge_;
+    std::string_view name_;
+};
+
+/// Makes `retain_grad` follow a tensor to the Node that is to be its new maker.
+inline void move_retain_grad(TensorImpl& t, Node* to, std::uint32_t output_nr)
+{
+    if (!t.retains_grad || !t.grad_fn) return;
+    auto& from = NodeHooks::at(*t.grad_fn, t.output_nr).retain_grad;
+    NodeHooks::at(*to, output_nr).retain_grad = from;
+    from = nullptr;
+}
+
+inline void refresh_view(TensorImpl& view)
+{
+    ViewInfo& info = *view.view;
+    std::lock_guard const lock(info.mutex);
+    auto const now = view.array.storage->version();
+    if (info.version == now) return;
+    auto const edge = gradient_edge(AnyTensor(info.base));
+    if (edge) {
+        Ref<Node> fresh(new ViewNode(std::make_shared<Geometry const>(Geometry::of(*info.base, view)), ViewMap::gather, edge, "AsStrided"));
+        move_retain_grad(view, fresh.get(), 0);
+        view.grad_fn = std::move(fresh);
+        view.output_nr = 0;
+    }
+    info.version = now;
+}
+
+/// Makes `t` a view of `of`: of its base where it is a view itself.
+inline void mark_view(AnyTensor const& t, AnyTensor const& of, bool one_of_several = false)
+{
+    auto& impl = t.impl();
+    auto& source = of.impl();
+    impl.inference = source.inference;
+    if (source.inference) return;
+    auto meta = grad_mode ? CreationMeta::normal : inference_mode ? CreationMeta::in_inference : CreationMeta::in_no_grad;
+    if (one_of_several && meta == CreationMeta::normal) meta = CreationMeta::one_of_several;
+    if (source.view && meta == CreationMeta::normal) meta = source.view->meta;
+    impl.view.reset(new ViewInfo{source.view ? source.view->base : of.handle(), meta, impl.array.storage->version()});
+}
+
+}  // namespace xgrad::detail

@@ -1,0 +1,48 @@
+// Elements picked by a mask, and their way back.
+#pragma once
+
+#include <xgrad/ops/shaping.hpp>
+
+namespace xgrad {
+
+namespace detail {
+inline std::size_t count_true(Array<bool> const& mask) { return static_cast<std::size_t>(std::count(mask.begin(), mask.end(), true)); }
+}  // namespace detail
+
+/// The elements where the mask is true, in row-major order, as a vector.
+struct MaskedSelect : Arraywise {
+    detail::Array<bool> mask;  // row-major
+
+    template <Scalar T> auto value(detail::Array<T> const& x) const
+    {
+        auto const from = detail::contiguous(x);
+        detail::Array<T> out(Shape{detail::count_true(mask)});
+        T* to = out.begin();
+        for (std::size_t i = 0; i < mask.numel; ++i)
+            if (mask.begin()[i]) *to++ = from.begin()[i];
+        return out;
+    }
+    auto pullback(wrt<0>, auto const& g, auto const&, auto const& x) const;
+};
+
+/// Zeros with the elements of a vector where the mask is true: the adjoint of MaskedSelect.
+struct MaskedScatter : Arraywise {
+    detail::Array<bool> mask;  // row-major
+
+    template <Scalar T> auto value(detail::Array<T> const& x) const
+    {
+        auto const count = detail::count_true(mask);
+        if (x.shape.size() != 1 || x.numel != count) detail::fail<ShapeError>("a mask that is true ", count, " times takes as many values, not an array of shape ", x.shape);
+        auto const from = detail::contiguous(x);
+        detail::Array<T> out(mask.shape, T(0));
+        T const* next = from.begin();
+        for (std::size_t i = 0; i < mask.numel; ++i)
+            if (mask.begin()[i]) out.begin()[i] = *next++;
+        return out;
+    }
+    auto pullback(wrt<0>, auto const& g, auto const&, auto const&) const { return express(MaskedSelect{{}, mask}, g); }
+};
+
+auto MaskedSelect::pullback(wrt<0>, auto const& g, auto const&, auto const&) const { return express(MaskedScatter{{}, mask}, g); }
+
+}  // namespace xgrad

@@ -1,0 +1,160 @@
+// Hooks on tensors: on a gradient, on a leaf's finished .grad, on the gradients of several tensors. A hook that holds its
+// own tensor keeps it alive for ever: give it a WeakTensor.
+#pragma once
+
+#include <xgrad/graph/backward_pass.hpp>
+#include <xgrad/graph/run_node.hpp>
+#include <xgrad/tensor/tensor.hpp>
+
+namespace xgrad {
+
+/// When register_multi_grad_hook() calls its hook.
+inline constexpr struct All {
+} all{};
+inline constexpr struct Any {
+} any{};
+
+namespace detail {
+
+/// A gradient of a tensor that is no leaf goes to its .grad by hand.
+inline void keep_gradient(AnyTensor const& t, AnyTensor gradient)
+{
+    AnyTensor grad(t.impl().grad);
+    accumulate(grad, std::move(gradient));
+    t.impl().grad = grad.handle();
+}
+
+inline NodeHooks::OutputHooks& tensor_hooks_of(AnyTensor const& t)
+{
+    if (!t.requires_grad()) fail<GraphError>("cannot register a hook on a variable that doesn't require gradient");
+    auto const edge = gradient_edge(t);
+    if (!edge) fail<GraphError>("cannot register a hook on a view that was made in no_grad mode: it has no place in the graph");
+    return NodeHooks::at(*edge.function, edge.input_nr);
+}
+
+template <Scalar T, class Result, class F> HookHandle add_tensor_hook(Tensor<T> const& t, F f)
+{
+    return tensor_hooks_of(t).tensor_hooks.add([f = std::move(f)](AnyTensor const& g) mutable -> AnyTensor {
+        Tensor<T> const typed = g.defined() ? g.as<T>() : Tensor<T>();
+        if constexpr (std::is_void_v<Result>) {
+            f(typed);
+            return {};
+        } else if constexpr (std::is_convertible_v<Result, AnyTensor>) return f(typed);
+        else return Tensor<T>(f(typed));
+    });
+}
+
+/// One hook on several tensors. What a pass has brought so far stands in the pass's notes, so that passes of several
+/// threads do not meet.
+template <class F> class MultiGradHook : public std::enable_shared_from_this<MultiGradHook<F>> {
+public:
+    explicit MultiGradHook(F f) : f_(std::move(f)) {}
+
+    template <class Mode> HookHandle attach(std::vector<AnyTensor> const& tensors, Mode mode)
+    {
+        std::vector<HookHandle> handles;
+        for (auto const& t : tensors)
+            if (!t.requires_grad()) fail<GraphError>("register_multi_grad_hook: expected each tensor to require gradient");
+        for (std::size_t i = 0; i < tensors.size(); ++i) {
+            auto const edge = gradient_edge(tensors[i]);
+            auto alive = std::make_shared<char>();
+            targets_.push_back({edge.function.get(), alive});
+            handles.push_back(tensor_hooks_of(tensors[i]).tensor_hooks.add([self = this->shared_from_this(), alive, i, mode](AnyTensor const& g) -> AnyTensor {
+                self->arrived(mode, i, g);
+                return {};
+            }));
+        }
+        return HookHandle([handles = std::move(handles)]() mutable {
+            for (auto& handle : handles) handle.remove();
+        });
+    }
+
+private:
+    struct Target {
+        Node const* node;
+        std::weak_ptr<char> alive;  // gone when the Node is, or when the hook was removed
+    };
+    struct Arrived {
+        std::size_t expected = 0, count = 0;
+        Gradients gradients;
+    };
+
+    void arrived(All, std::size_t i, AnyTensor const& gradient)
+    {
+        auto& note = current_pass->note(this);
+        if (!note.has_value()) {
+            Arrived fresh;
+            fresh.gradients.resize(targets_.size());
+            for (auto const& t : targets_) fresh.expected += !t.alive.expired() && current_pass->reaches(*t.node);
+            note = std::move(fresh);
+        }
+        auto& all = std::any_cast<Arrived&>(note);
+        all.gradients[i] = gradient;
+        if (++all.count == all.expected) f_(std::as_const(all.gradients));
+    }
+    void arrived(Any, std::size_t, AnyTensor const& gradient)
+    {
+        auto& note = current_pass->note(this);
+        if (std::exchange(note, true).has_value()) return;
+        f_(gradient);
+    }
+
+    F f_;
+    std::vector<Target> targets_;
+};
+
+}  // namespace detail
+
+/// Calls f once in each backward pass, when the last of those tensors that are part of it has got its gradient: with the
+/// gradients of all of them, undefined ones for the others. Returns one handle for all.
+template <class F> HookHandle register_multi_grad_hook(std::vector<AnyTensor> const& tensors, F f, All mode = {})
+{
+    static_assert(std::is_invocable_v<F&, std::vector<AnyTensor> const&>, "register_multi_grad_hook: with xgrad::all the hook takes all gradients, a std::vector<AnyTensor> const&");
+    return std::make_shared<detail::MultiGradHook<F>>(std::move(f))->attach(tensors, mode);
+}
+/// Calls f once in each backward pass, with the first gradient that one of those tensors gets.
+template <class F> HookHandle register_multi_grad_hook(std::vector<AnyTensor> const& tensors, F f, Any mode)
+{
+    static_assert(std::is_invocable_v<F&, AnyTensor const&>, "register_multi_grad_hook: with xgrad::any the hook takes the first gradient, an AnyTensor const&");
+    return std::make_shared<detail::MultiGradHook<F>>(std::move(f))->attach(tensors, mode);
+}
+
+template <Scalar T> template <class F> HookHandle Tensor<T>::register_hook(F f)
+{
+    constexpr bool takes_gradient = std::is_invocable_v<F&, Tensor const&>;
+    static_assert(takes_gradient, "register_hook: a hook takes the gradient as a Tensor const& of this tensor's scalar type");
+    if constexpr (takes_gradient) {
+        using Result = std::invoke_result_t<F&, Tensor const&>;
+        constexpr bool returns_gradient = std::is_void_v<Result> || std::is_convertible_v<Result, AnyTensor> || std::is_constructible_v<Tensor, Result>;
+        static_assert(returns_gradient, "register_hook: a hook returns nothing, or the gradient to go on with");
+        if constexpr (returns_gradient) return detail::add_tensor_hook<T, Result>(*this, std::move(f));
+    }
+    return {};
+}
+
+template <Scalar T> template <class F> HookHandle Tensor<T>::register_post_accumulate_grad_hook(F f)
+{
+    constexpr bool takes_leaf = std::is_invocable_v<F&, Tensor const&>;
+    static_assert(takes_leaf, "register_post_accumulate_grad_hook: a hook takes the leaf, a Tensor const& of this tensor's scalar type");
+    if constexpr (takes_leaf) {
+        static_assert(std::is_void_v<std::invoke_result_t<F&, Tensor const&>>, "register_post_accumulate_grad_hook: Tensor post accumulate grad hooks should return nothing");
+        if (!requires_grad()) detail::fail<GraphError>("cannot register a hook on a tensor that doesn't require gradient");
+        if (!is_leaf()) detail::fail<GraphError>("post accumulate grad hooks cannot be registered on non-leaf tensors");
+        auto const edge = detail::gradient_edge(*this);
+        return detail::NodeHooks::made(*edge.function).post_accumulate.add([f = std::move(f)](AnyTensor const& leaf) mutable { f(leaf.as<T>()); });
+    }
+    return {};
+}
+
+template <Scalar T> void Tensor<T>::retain_grad()
+{
+    if (!requires_grad()) detail::fail<GraphError>("can't retain_grad on Tensor that has requires_grad=False");
+    if (is_leaf() || impl().retains_grad) return;
+    // weak, for the Node must not keep its own result alive
+    detail::NodeHooks::at(*grad_fn(), output_nr()).retain_grad = [self = WeakTensor(*this)](AnyTensor const& gradient) {
+        if (auto const t = self.lock(); t.defined()) detail::keep_gradient(t, gradient);
+    };
+    impl().retains_grad = true;
+}
+
+}  // namespace xgrad

@@ -1,0 +1,109 @@
+// The in-place forms of operations as members of Tensor: x.exp_() is x = exp(x) in x's own memory.
+#pragma once
+
+#include <string_view>
+
+#include <xgrad/ops/expression.hpp>
+
+namespace xgrad {
+
+namespace detail {
+template <class Self, class F, class... X> Self& change_in_place(Self& self, std::string_view operation, F f, X const&... x);
+}
+
+/// Base of Tensor. Each form returns the tensor itself.
+template <class Self> struct InplaceForms {
+#define XGRAD_IN_PLACE(f) \
+    Self& f##_() \
+    { \
+        return apply_in_place(#f "_", [](auto const& x) { return f(x); }); \
+    }
+    XGRAD_IN_PLACE(square)
+    XGRAD_IN_PLACE(sqrt)
+    XGRAD_IN_PLACE(rsqrt)
+    XGRAD_IN_PLACE(reciprocal)
+    XGRAD_IN_PLACE(exp)
+    XGRAD_IN_PLACE(expm1)
+    XGRAD_IN_PLACE(log)
+    XGRAD_IN_PLACE(log1p)
+    XGRAD_IN_PLACE(log2)
+    XGRAD_IN_PLACE(log10)
+    XGRAD_IN_PLACE(sin)
+    XGRAD_IN_PLACE(cos)
+    XGRAD_IN_PLACE(tan)
+    XGRAD_IN_PLACE(asin)
+    XGRAD_IN_PLACE(acos)
+    XGRAD_IN_PLACE(atan)
+    XGRAD_IN_PLACE(sinh)
+    XGRAD_IN_PLACE(cosh)
+    XGRAD_IN_PLACE(tanh)
+    XGRAD_IN_PLACE(asinh)
+    XGRAD_IN_PLACE(acosh)
+    XGRAD_IN_PLACE(atanh)
+    XGRAD_IN_PLACE(sigmoid)
+    XGRAD_IN_PLACE(softplus)
+    XGRAD_IN_PLACE(relu)
+    XGRAD_IN_PLACE(abs)
+    XGRAD_IN_PLACE(sign)
+    XGRAD_IN_PLACE(sgn)
+    XGRAD_IN_PLACE(conj)
+#undef XGRAD_IN_PLACE
+
+    Self& neg_()
+    {
+        return apply_in_place("neg_", [](auto const& x) { return -x; });
+    }
+    template <detail::OperandLike X> Self& add_(X const& b)
+    {
+        return apply_in_place("add_", [](auto const& x, auto const& y) { return x + y; }, b);
+    }
+    template <detail::OperandLike X> Self& sub_(X const& b)
+    {
+        return apply_in_place("sub_", [](auto const& x, auto const& y) { return x - y; }, b);
+    }
+    template <detail::OperandLike X> Self& mul_(X const& b)
+    {
+        return apply_in_place("mul_", [](auto const& x, auto const& y) { return x * y; }, b);
+    }
+    template <detail::OperandLike X> Self& div_(X const& b)
+    {
+        return apply_in_place("div_", [](auto const& x, auto const& y) { return x / y; }, b);
+    }
+    template <detail::OperandLike X> Self& pow_(X const& b)
+    {
+        return apply_in_place("pow_", [](auto const& x, auto const& y) { return pow(x, y); }, b);
+    }
+    template <detail::OperandLike X> Self& minimum_(X const& b)
+    {
+        return apply_in_place("minimum_", [](auto const& x, auto const& y) { return minimum(x, y); }, b);
+    }
+    template <detail::OperandLike X> Self& maximum_(X const& b)
+    {
+        return apply_in_place("maximum_", [](auto const& x, auto const& y) { return maximum(x, y); }, b);
+    }
+    template <detail::OperandLike L, detail::OperandLike U> Self& clamp_(L const& lower, U const& upper)
+    {
+        return apply_in_place("clamp_", [](auto const& x, auto const& a, auto const& b) { return clamp(x, a, b); }, lower, upper);
+    }
+    template <detail::OperandLike L> Self& clamp_min_(L const& lower)
+    {
+        return apply_in_place("clamp_min_", [](auto const& x, auto const& a) { return clamp_min(x, a); }, lower);
+    }
+    template <detail::OperandLike U> Self& clamp_max_(U const& upper)
+    {
+        return apply_in_place("clamp_max_", [](auto const& x, auto const& b) { return clamp_max(x, b); }, upper);
+    }
+    /// Your own elementwise operation: x.apply_<MyOp>(y) is x = apply<MyOp>(x, y).
+    template <Operation Op, detail::OperandLike... X> Self& apply_(X const&... more)
+    {
+        return apply_in_place("apply_", [](auto const& x, auto const&... y) { return express(Op{}, x, y...); }, more...);
+    }
+
+private:
+    template <class F, class... X> Self& apply_in_place(std::string_view operation, F f, X const&... x)
+    {
+        return detail::change_in_place(static_cast<Self&>(*this), operation, f, x...);
+    }
+};
+
+}  // namespace xgrad

@@ -1,0 +1,52 @@
+// Indexing by a mask: `x(mask)` reads elements, `x(mask) = y` writes them.
+#pragma once
+
+#include <xgrad/ops/comparison.hpp>
+#include <xgrad/ops/masking.hpp>
+#include <xgrad/tensor/inplace.hpp>
+
+namespace xgrad {
+
+namespace detail {
+
+/// A mask in row-major order, repeated to a shape.
+inline Array<bool> full_mask(Tensor<bool> const& mask, Shape const& shape)
+{
+    if (!broadcasts_to(mask.shape(), shape)) fail<ShapeError>("a mask of shape ", mask.shape(), " does not broadcast to the shape ", shape, " of what it is to pick from");
+    return contiguous(broadcast_window(mask.array_of(), shape));
+}
+
+}  // namespace detail
+
+/// The elements of x where the mask, broadcast to its shape, is true, as a vector.
+template <Scalar T> Tensor<T> masked_select(Tensor<T> const& x, Tensor<bool> const& mask) { return express(MaskedSelect{{}, detail::full_mask(mask, x.shape())}, x); }
+
+/// What x(mask) gives: a vector when it is read, a place when it is assigned to.
+template <Scalar T> class MaskedTensor {
+public:
+    MaskedTensor(Tensor<T> t, Tensor<bool> mask) : tensor_(std::move(t)), mask_(std::move(mask)) {}
+    MaskedTensor(MaskedTensor const&) = delete;
+
+    operator Tensor<T>() const { return masked_select(tensor_, mask_); }
+
+    /// Writes one number everywhere, or as many numbers as the mask has true elements; recorded as any change in place.
+    template <detail::OperandLike X> void operator=(X const& x) &&
+    {
+        if constexpr (Number<X>) tensor_.masked_fill_(mask_, x);
+        else {
+            auto const values = detail::materialize(detail::OperandTraits<X>::make(x));
+            auto const mask = detail::full_mask(mask_, tensor_.shape());
+            if (values.numel() == 1) tensor_.masked_fill_(Tensor<bool>(mask), xgrad::reshape(values, Axes{}));
+            else tensor_.masked_fill_(Tensor<bool>(mask), express(MaskedScatter{{}, mask}, values));
+        }
+    }
+    void operator=(MaskedTensor const& o) && { std::move(*this) = Tensor<T>(o); }
+
+private:
+    Tensor<T> tensor_;
+    Tensor<bool> mask_;
+};
+
+template <Scalar T> MaskedTensor<T> Tensor<T>::operator()(Tensor<bool> const& mask) const { return {*this, mask}; }
+
+}  // namespace xgrad
