@@ -1,13 +1,9 @@
 // Anomaly mode: each Node remembers where it was recorded, and a gradient that is NaN is an error that says so.
 #pragma once
 
-#include <cstdlib>
 #include <source_location>
-#if __has_include(<execinfo.h>)
-#    include <cxxabi.h>
-#    include <execinfo.h>
-#endif
 
+#include <xgrad/base/call_stack.hpp>
 #include <xgrad/base/warning.hpp>
 #include <xgrad/graph/node.hpp>
 
@@ -17,7 +13,8 @@ namespace detail {
 
 /// Where a Node was recorded, and which Node's backward pass was recorded then, if one was.
 struct Origin {
-    std::string place;
+    std::string place;         // where the statement is known, or
+    std::vector<void*> stack;  // who called
     std::string parent_name;
     std::shared_ptr<Origin const> parent;
 };
@@ -45,34 +42,14 @@ private:
     std::source_location const* before_;
 };
 
-/// The functions on the stack, innermost first, without xgrad's own.
-[[gnu::cold]] inline std::string call_stack()
-{
-    std::string text;
-#if __has_include(<execinfo.h>)
-    void* frames[64];
-    int const count = ::backtrace(frames, 64);
-    char** const symbols = ::backtrace_symbols(frames, count);
-    for (int i = 0; symbols && i < count; ++i) {
-        std::string line = symbols[i];
-        if (auto const open = line.find('('), plus = line.find('+', open); open != std::string::npos && plus != std::string::npos && plus > open + 1) {
-            int status = 0;
-            char* const name = abi::__cxa_demangle(line.substr(open + 1, plus - open - 1).c_str(), nullptr, nullptr, &status);
-            if (name) line = name;
-            std::free(name);
-        }
-        if (line.find("xgrad::") == std::string::npos) text += "\n    " + line;
-    }
-    std::free(symbols);
-#endif
-    return text.empty() ? "an unknown place" : "the call stack" + text;
-}
+/// "demo.cpp:12, in int main()", or the call stack.
+[[gnu::cold]] inline std::string place_text(Origin const& origin) { return origin.place.empty() ? call_stack_text(origin.stack) : origin.place; }
 
 [[gnu::cold]] inline std::shared_ptr<Origin const> make_origin()
 {
     auto origin = std::make_shared<Origin>();
     if (auto const* const at = anomaly.place) origin->place = std::string(at->file_name()) + ":" + std::to_string(at->line()) + ", in " + at->function_name();
-    else origin->place = call_stack();
+    else origin->stack = call_stack();
     if (anomaly.running) {
         origin->parent_name = anomaly.running->name();
         if (auto const* const hooks = NodeHooks::of(*anomaly.running)) origin->parent = hooks->origin;
@@ -85,9 +62,9 @@ private:
 {
     auto const* const hooks = NodeHooks::of(node);
     if (!hooks || !hooks->origin) return {};
-    std::string text = " It was recorded at " + hooks->origin->place + ".";
+    std::string text = " It was recorded at " + place_text(*hooks->origin) + ".";
     for (auto const* o = hooks->origin.get(); o && !o->parent_name.empty(); o = o->parent.get())
-        text += " That was induced by the backward pass of " + o->parent_name + (o->parent ? ", which was recorded at " + o->parent->place : std::string()) + ".";
+        text += " That was induced by the backward pass of " + o->parent_name + (o->parent ? ", which was recorded at " + place_text(*o->parent) : std::string()) + ".";
     return text;
 }
 
