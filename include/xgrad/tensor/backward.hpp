@@ -41,8 +41,17 @@ inline AnyTensor checked_gradient(AnyTensor const& output, AnyTensor gradient, s
 
 inline Root root_of(AnyTensor const& output, AnyTensor gradient, std::size_t index)
 {
-    if (!output.requires_grad()) fail<GraphError>("element ", index, " of tensors does not require grad and does not have a grad_fn");
-    return {gradient_edge(output), checked_gradient(output, std::move(gradient), index)};
+    auto edge = gradient_edge(output);
+    if (!edge) fail<GraphError>("element ", index, " of tensors does not require grad and does not have a grad_fn");
+    return {std::move(edge), checked_gradient(output, std::move(gradient), index)};
+}
+
+/// Where the gradient of an input of grad() arrives.
+inline Edge input_edge(AnyTensor const& input)
+{
+    auto edge = gradient_edge(input);
+    if (!edge) fail<GraphError>("One of the differentiated Tensors does not require grad");
+    return edge;
 }
 
 inline std::vector<Root> roots_of(std::vector<AnyTensor> const& outputs, std::vector<AnyTensor> gradients)
@@ -61,10 +70,7 @@ inline void backward(std::vector<AnyTensor> const& outputs, std::vector<AnyTenso
 {
     auto roots = detail::roots_of(outputs, std::move(gradients));
     std::vector<detail::Capture> captures;
-    for (auto const& input : options.inputs) {
-        if (!input.requires_grad()) detail::fail<GraphError>("One of the differentiated Tensors does not require grad");
-        captures.push_back({detail::gradient_edge(input), true});
-    }
+    for (auto const& input : options.inputs) captures.push_back({detail::input_edge(input), true});
     if (options.create_graph)
         detail::warn("Using backward() with create_graph=True will create a reference cycle between the parameter and its gradient which can cause a memory leak. Use "
                      "xgrad::grad() when creating the graph to avoid this, or let the .grad fields go after use.");
@@ -81,11 +87,9 @@ inline void backward(std::vector<AnyTensor> const& outputs, std::vector<AnyTenso
 inline std::vector<AnyTensor> grad(std::vector<AnyTensor> const& outputs, std::vector<AnyTensor> const& inputs, GradOptions const& options = {})
 {
     if (inputs.empty()) detail::fail<GraphError>("grad requires non-empty inputs.");
-    for (auto const& input : inputs)
-        if (!input.requires_grad()) detail::fail<GraphError>("One of the differentiated Tensors does not require grad");
-    auto roots = detail::roots_of(outputs, options.gradients);
     std::vector<detail::Capture> captures;
-    for (auto const& input : inputs) captures.push_back({detail::gradient_edge(input)});
+    for (auto const& input : inputs) captures.push_back({detail::input_edge(input)});
+    auto roots = detail::roots_of(outputs, options.gradients);
     detail::run_backward(roots, captures, options.retain_graph.value_or(options.create_graph), options.create_graph);
     std::vector<AnyTensor> gradients;
     for (auto& capture : captures) {
