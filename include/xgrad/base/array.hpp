@@ -55,9 +55,11 @@ struct AnyArray {
 
     AnyArray() = default;
     /// Fresh memory for elements of this many bytes, not initialised.
-    AnyArray(Shape const& s, std::size_t element)
-        : storage(Storage::make(xgrad::numel(s) * element)), data(storage->data()), numel(xgrad::numel(s)), shape(s), strides(row_major(s))
+    AnyArray(Shape const& s, std::size_t element) : shape(s)
     {
+        numel = lay_out(shape, strides);
+        storage = Storage::make(numel * element);
+        data = storage->data();
     }
 
     bool defined() const noexcept { return static_cast<bool>(storage); }

@@ -86,6 +86,8 @@ public:
         std::fill_n(fresh.data(), n, value);
         *this = std::move(fresh);
     }
+    /// n elements without a value; only for an empty vector.
+    void make_room(std::size_t n) { reserve_exactly(n); }
     void push_back(T value) { insert(size_, value); }
     void insert(std::size_t at, T value)
     {
@@ -146,15 +148,26 @@ inline std::size_t numel(Shape const& shape) noexcept
 
 namespace detail {
 
+/// Puts row-major strides into an empty vector; returns the number of elements.
+inline std::size_t lay_out(Shape const& shape, Strides& strides)
+{
+    std::size_t const rank = shape.size();
+    strides.make_room(rank);
+    auto* const s = strides.data();
+    auto const* const extent = shape.data();
+    std::size_t step = 1;
+    for (std::size_t i = rank; i-- > 0;) {
+        s[i] = static_cast<std::ptrdiff_t>(step);
+        step *= extent[i];
+    }
+    return step;
+}
+
 /// Row-major strides in elements.
 inline Strides row_major(Shape const& shape)
 {
-    Strides strides(shape.size());
-    std::ptrdiff_t step = 1;
-    for (std::size_t i = shape.size(); i-- > 0;) {
-        strides[i] = step;
-        step *= static_cast<std::ptrdiff_t>(shape[i]);
-    }
+    Strides strides;
+    lay_out(shape, strides);
     return strides;
 }
 

@@ -2,8 +2,6 @@
 // it, it keeps the leaf alive, and it is freed with the leaf.
 #pragma once
 
-#include <mutex>
-
 #include <xgrad/graph/any_tensor.hpp>
 #include <xgrad/graph/mode.hpp>
 
@@ -27,10 +25,10 @@ class AccumulateGrad final : public Node {
 public:
     explicit AccumulateGrad(TensorImpl& leaf) noexcept : Node(leaf_sequence), leaf_(&leaf) {}
 
+    /// Called with the NodeLock, so that threads which share a leaf add one after the other.
     void apply(std::span<AnyTensor> gradients, std::span<AnyTensor>) override
     {
         if (!gradients[0].defined() || !leaf_->requires_grad) return;
-        std::lock_guard const lock(mutex_);
         AnyTensor grad(leaf_->grad);
         accumulate(grad, std::move(gradients[0]));
         leaf_->grad = grad.handle();
@@ -60,7 +58,6 @@ private:
     }
 
     TensorImpl* leaf_;
-    std::mutex mutex_;
 };
 
 inline TensorImpl::~TensorImpl() { delete accumulator.load(std::memory_order_relaxed); }

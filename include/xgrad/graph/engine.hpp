@@ -30,11 +30,14 @@ public:
 
     void run(Root& root, bool keep_graph)
     {
-        std::span const gradients(&root.gradient, 1);
-        run_tensor_hooks(node_, gradients);
         auto const edges = node_.next_edges();
         LocalArray<AnyTensor, 4> results(edges.size());
-        run_node(node_, gradients, results.span(), keep_graph);
+        if (!takes_short_way(root, results.span(), keep_graph)) {
+            root.define();
+            std::span const gradients(&root.gradient, 1);
+            run_tensor_hooks(node_, gradients);
+            run_node(node_, gradients, results.span(), keep_graph);
+        }
         for (std::size_t i = 0; i < edges.size(); ++i) {
             if (!edges[i]) continue;
             std::span const result(&results[i], 1);
@@ -48,6 +51,15 @@ public:
     }
 
 private:
+    bool takes_short_way(Root const& root, std::span<AnyTensor> results, bool keep_graph)
+    {
+        if (root.gradient.defined() || grad_mode || anomaly.enabled || NodeHooks::of(node_)) return false;
+        NodeLock const lock(node_);
+        if (!node_.apply_to_one(results)) return false;
+        if (!keep_graph) node_.release_saved();
+        return true;
+    }
+
     Node& node_;
 };
 

@@ -12,10 +12,16 @@
 
 namespace xgrad::detail {
 
-/// Where a pass starts: the gradient of one output.
+/// Where a pass starts: the gradient of one output; an undefined one stands for the number 1.
 struct Root {
     Edge edge;
     AnyTensor gradient;
+    AnyTensor output = {};
+
+    void define()
+    {
+        if (!gradient.defined()) gradient = output.impl().type->filled(output.shape(), 1);
+    }
 };
 
 /// A gradient to be handed back: that of output `input_nr` of `function`. With `also_run` the Node runs as well.
@@ -41,6 +47,7 @@ public:
     {
         discover(roots);
         if (!captures_.empty()) mark_needed();
+        for (auto& root : roots) root.define();
         for (auto& root : roots) add_gradient(lookup(*root.edge.function), root.edge.input_nr, std::move(root.gradient));
         for (auto const& root : roots)
             if (auto& note = notes_[lookup(*root.edge.function)]; note.pending == 0 && !std::exchange(note.queued, true)) push(lookup(*root.edge.function));

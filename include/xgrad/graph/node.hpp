@@ -54,6 +54,8 @@ public:
 
     /// Gradients of the inputs (one for each edge) from the gradients of the outputs. An undefined tensor stands for zero.
     virtual void apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) = 0;
+    /// The same for one real output whose gradient is 1, where a Node knows a shorter way; false where it does not.
+    virtual bool apply_to_one(std::span<AnyTensor> /*results*/) { return false; }
     /// "MulBackward": the outermost operation and what this Node is for.
     virtual std::string name() const = 0;
     /// The whole recorded formula, for instance "Add(Mul(Sin(a), b), Exp(a))" .

@@ -83,6 +83,8 @@ struct BackwardPlan {
     LeafMask wanted = 0, add = 0;
     bool saved_result = false;
     std::uint8_t target[64];
+
+    BackwardPlan() noexcept {}  // leaves `target` to be filled
 };
 
 /// Gradients of all leaves of f for a tile, from the gradient of its value.
@@ -129,6 +131,60 @@ template <class F> XGRAD_NOINLINE void backward_kernel(F const& formula, Backwar
         using E = tile_type<T, P>;
         if ((wanted & ~add) >> K & 1) std::copy_n(static_cast<E const*>(out[K]), left, static_cast<E*>(operands[L::gradients + K]) + at);
     });
+}
+
+/// The number of values that a kernel adds up in its own precision before it goes on in a wider one.
+inline constexpr std::size_t summands = 256;
+
+/// The sum of f over n elements and in the same pass the gradients of `seed` times that sum, for all leaves. Operands as
+/// for backward_kernel, without the gradient of the result and the saved result.
+template <class F> XGRAD_NOINLINE double sum_and_gradient_kernel(F const& formula, BackwardPlan const& plan, void* const* operands, double factor, std::size_t n)
+{
+    F const f = formula;
+    using P = compute_precision<F>;
+    using L = BackwardLayout<F>;
+    constexpr std::size_t width = RealPack<P>::width;
+    void const* in[L::leaves];
+    void* out[L::leaves];
+    for (std::size_t k = 0; k < L::leaves; ++k) in[k] = operands[k], out[k] = operands[L::gradients + plan.target[k]];
+    std::size_t i = 0;
+    LeafMask const wanted = plan.wanted, add = plan.add;
+    RealPack<P> const seed(factor);
+
+    auto const step = [&]() XGRAD_LAMBDA_INLINE {
+        Values<F, P> v;
+        evaluate<0, P, Pass::forward>(f, [&]<class T, std::size_t K>() XGRAD_LAMBDA_INLINE { return load_pack<T, P>(in[K], i); }, v);
+        send<0, P>(f, v, seed, wanted, [&]<class T, std::size_t K>(auto g) XGRAD_LAMBDA_INLINE {
+            auto* const p = static_cast<tile_type<T, P>*>(out[K]) + i;
+            if (add >> K & 1) (decltype(g)::load(p) + g).store(p);
+            else g.store(p);
+        });
+        return v.y;
+    };
+    P lanes[width];
+    double total = 0;
+    while (i + width <= n) {
+        std::size_t const end = std::min(n, i + summands);
+        RealPack<P> sum(0);
+        for (; i + width <= end; i += width) sum = sum + step();
+        sum.store(lanes);
+        for (std::size_t lane = 0; lane < width; ++lane) total += static_cast<double>(lanes[lane]);
+    }
+    if (i == n) return total;
+
+    Remainder<P, L::leaves> rest, last{};
+    std::size_t const left = n - i, at = std::exchange(i, std::size_t{0});
+    each_leaf<0, F>([&]<class T, std::size_t K>() {
+        in[K] = rest.template copy<tile_type<T, P>>(K, in[K], at, left);
+        out[K] = last.buffer[plan.target[K]];
+    });
+    step().store(lanes);
+    for (std::size_t lane = 0; lane < left; ++lane) total += static_cast<double>(lanes[lane]);
+    each_leaf<0, F>([&]<class T, std::size_t K>() {
+        using E = tile_type<T, P>;
+        if ((wanted & ~add) >> K & 1) std::copy_n(static_cast<E const*>(out[K]), left, static_cast<E*>(operands[L::gradients + K]) + at);
+    });
+    return total;
 }
 
 }  // namespace xgrad::detail

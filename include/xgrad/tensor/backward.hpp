@@ -24,13 +24,14 @@ struct GradOptions {
 
 namespace detail {
 
+/// The gradient from which a pass starts; an undefined one stands for 1.
 inline AnyTensor checked_gradient(AnyTensor const& output, AnyTensor gradient, std::size_t index)
 {
     if (!gradient.defined()) {
         if (output.numel() != 1) fail<GraphError>("grad can be implicitly created only for scalar outputs, but output ", index, " has shape ", output.shape());
         if (xgrad::is_complex(output.dtype()))
             fail<GraphError>("grad can be implicitly created only for real scalar outputs but got ", name(output.dtype()), "; pass a gradient, or take real() or abs2() first");
-        return output.impl().type->filled(output.shape(), 1);
+        return {};
     }
     if (gradient.shape() != output.shape())
         fail<ShapeError>("Mismatch in shape: grad_output[", index, "] has a shape of ", gradient.shape(), " and output[", index, "] has a shape of ", output.shape(), ".");
@@ -43,7 +44,7 @@ inline Root root_of(AnyTensor const& output, AnyTensor gradient, std::size_t ind
 {
     auto edge = gradient_edge(output);
     if (!edge) fail<GraphError>("element ", index, " of tensors does not require grad and does not have a grad_fn");
-    return {std::move(edge), checked_gradient(output, std::move(gradient), index)};
+    return {std::move(edge), checked_gradient(output, std::move(gradient), index), output};
 }
 
 /// Where the gradient of an input of grad() arrives.

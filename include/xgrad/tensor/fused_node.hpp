@@ -21,6 +21,8 @@ struct RecordTable {
     void (*copy)(void* to, void const* from) = nullptr;
     void (*destroy)(void* formula) noexcept = nullptr;
     NeedsView (*needs)(void const* formula, bool result_exists) = nullptr;
+    /// Whether gradients that were computed together with a sum have lately been used: above or at 0 where they have.
+    std::atomic<signed char>* use = nullptr;
     /// The gradients out of recorded operations, so that they can be differentiated; see traced.hpp.
     void (*traced)(FusedNode& node, AnyTensor const& gradient, std::span<AnyTensor> results) = nullptr;
 };
@@ -35,19 +37,90 @@ struct SumOver : Cached {
     SumOver(std::string_view n, Axes a, double s, Shape of) : name(n), axes(std::move(a)), scale(s), space(std::move(of)) {}
 };
 
+/// The shape of a vertex of a formula; the message of an error names the operation that cannot broadcast.
+inline Shape vertex_shape(Vertex const*& v, AnyTensor const* const*& operand)
+{
+    Vertex const here = *v++;
+    if (here.is_tensor) return (*operand++)->shape();
+    Shape shape;
+    for (std::size_t i = 0; i < here.operands; ++i) {
+        auto const next = vertex_shape(v, operand);
+        shape = i == 0 ? next : broadcast(here.name, shape, next);
+    }
+    return shape;
+}
+
+/// The operands of a formula, ready for a kernel.
+struct Gathered {
+    AnyArray const* arrays[64];
+    LeafMask requires_grad = 0;
+    bool wanted = false;  // a gradient leads to an operand that requires one, and grad mode is on
+    bool same_shape = true;
+    Shape space;
+
+    Gathered(RecordTable const& table, void const* formula, AnyTensor const* const* operands)
+    {
+        std::size_t const n = table.kernels.leaves;
+        for (std::size_t k = 0; k < n; ++k) {
+            auto const& impl = operands[k]->impl();
+            arrays[k] = &impl.array;
+            if (table.kernels.leaf[k]->differentiable && operands[k]->requires_grad()) requires_grad |= LeafMask{1} << k;
+            if (k > 0) same_shape &= impl.array.shape == arrays[0]->shape;
+        }
+        if (requires_grad && grad_mode && table.result.differentiable) wanted = requires_grad & table.needs(formula, true).reached;
+        if (same_shape) space = arrays[0]->shape;
+        else {
+            auto const* root = table.kernels.vertices;
+            space = vertex_shape(root, operands);
+        }
+    }
+};
+
 class FusedNode final : public Node {
 public:
-    static Ref<Node> make(RecordTable const& table, void const* formula, AnyTensor const* const* operands, Shape const& space, std::unique_ptr<SumOver> sum,
+    static Ref<Node> make(RecordTable const& table, void const* formula, AnyTensor const* const* operands, Gathered const& in, std::unique_ptr<SumOver> sum,
                           AnyTensor const& result)
     {
         auto const bytes = block_bytes(table);
         void* const block = allocate(bytes);
         try {
-            return Ref<Node>(::new (block) FusedNode(table, formula, operands, space, std::move(sum), result));
+            return Ref<Node>(::new (block) FusedNode(table, formula, operands, in, std::move(sum), result));
         } catch (...) {
             deallocate(block, bytes);
             throw;
         }
+    }
+
+    /// True where a full sum and its gradients are best computed in one pass: all operands lie in order, and a backward pass
+    /// is likely to come.
+    static bool sums_at_once(RecordTable const& table, AnyArray const* const* arrays, Shape const& space)
+    {
+        if (!table.kernels.sum_and_gradient || default_packing || table.use->load(std::memory_order_relaxed) < 0) return false;
+        for (std::size_t k = 0; k < table.kernels.leaves; ++k)
+            if (!is_direct(*arrays[k], *table.kernels.leaf[k], space)) return false;
+        return true;
+    }
+    /// The sum, times `factor`; keeps the gradients until a backward pass asks for them.
+    double sum_at_once(AnyArray const* const* arrays, Shape const& space, double factor)
+    {
+        std::size_t const n = table_.kernels.leaves, first_gradient = n + 2;
+        LocalArray<std::byte*, 14> at(first_gradient + n);
+        for (std::size_t k = 0; k < n; ++k) {
+            at[k] = arrays[k]->data;
+            if (!makes_gradient(k)) continue;
+            leaf(k).ready = AnyTensor(Ref<TensorImpl>(new TensorImpl(*table_.leaf_types[k], space)));
+            at[first_gradient + k] = leaf(k).ready.impl().array.data;
+        }
+        ready_ = true;
+        return factor * table_.kernels.sum_and_gradient(formula_object(), plan(), reinterpret_cast<void* const*>(at.data()), factor, numel(space));
+    }
+
+    bool apply_to_one(std::span<AnyTensor> results) override
+    {
+        if (!ready_) return false;
+        Opened const opened(*this);
+        hand_over(results);
+        return true;
     }
 
     void apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) override
@@ -69,8 +142,9 @@ public:
     }
     void release_saved() noexcept override
     {
-        for (auto& leaf : leaves()) leaf.saved.release();
+        for (auto& leaf : leaves()) leaf.saved.release(), leaf.ready = {};
         result_.release();
+        ready_ = false;
     }
     std::vector<NamedSavedTensor> saved_tensors() override
     {
@@ -98,6 +172,7 @@ private:
     /// Operands as the Node keeps them; one tensor at several places of the formula is kept, and gets its gradient, once.
     struct Leaf {
         SavedTensor saved;
+        AnyTensor ready;          // the gradient, where it was computed together with the sum
         std::uint8_t first = 0;   // the first leaf that is the same tensor
         std::uint8_t target = 0;  // the first of those that gets a gradient
         std::uint8_t edge = 0;
@@ -115,7 +190,7 @@ private:
     Leaf const& leaf(std::size_t k) const noexcept { return reinterpret_cast<Leaf const*>(block() + leaves_at())[k]; }
     Edge* edges() noexcept { return reinterpret_cast<Edge*>(block() + edges_at(table_.kernels.leaves)); }
 
-    FusedNode(RecordTable const& table, void const* formula, AnyTensor const* const* operands, Shape const& space, std::unique_ptr<SumOver> sum, AnyTensor const& result)
+    FusedNode(RecordTable const& table, void const* formula, AnyTensor const* const* operands, Gathered const& in, std::unique_ptr<SumOver> sum, AnyTensor const& result)
         : table_(table), sum_(std::move(sum))
     {
         std::size_t const n = table.kernels.leaves;
@@ -123,7 +198,7 @@ private:
         std::uninitialized_value_construct_n(leaves().data(), n);
         std::uninitialized_value_construct_n(edges(), n);
         try {
-            connect(operands, table.needs(formula, !sum_), space, result);
+            connect(operands, table.needs(formula, !sum_), in, result);
         } catch (...) {
             destroy_block();
             throw;
@@ -132,6 +207,7 @@ private:
     ~FusedNode() override { destroy_block(); }
     void destroy_block() noexcept
     {
+        if (ready_ && table_.use->load(std::memory_order_relaxed) >= 0) table_.use->fetch_sub(1, std::memory_order_relaxed);
         std::size_t const n = table_.kernels.leaves;
         std::destroy_n(edges(), n);
         std::destroy_n(leaves().data(), n);
@@ -145,17 +221,18 @@ private:
     }
 
     /// Connects the Node to its operands, and saves what the gradients of those that want one will look at.
-    void connect(AnyTensor const* const* operands, NeedsView needs, Shape const& space, AnyTensor const& result)
+    void connect(AnyTensor const* const* operands, NeedsView needs, Gathered const& in, AnyTensor const& result)
     {
         std::size_t const n = table_.kernels.leaves;
         std::size_t edge_count = 0;
+        LeafMask const collecting = in.requires_grad & needs.reached;
         for (std::size_t k = 0; k < n; ++k) {
             AnyTensor const& t = *operands[k];
             std::size_t same = 0;
             while (!operands[same]->is_same(t)) ++same;
             leaf(k).first = leaf(k).target = static_cast<std::uint8_t>(same);
             LeafMask const bit = LeafMask{1} << k;
-            if (table_.kernels.leaf[k]->differentiable && needs.reached & bit && t.requires_grad()) {
+            if (collecting & bit) {
                 std::size_t target = same;
                 while (target < k && !(wanted_ >> target & 1 && operands[target]->is_same(t))) ++target;
                 leaf(k).target = static_cast<std::uint8_t>(target);
@@ -167,8 +244,9 @@ private:
                     edges()[edge_count++] = gradient_edge(t);
                 }
             }
+            if (in.same_shape) continue;
             if (same != k) broadcast_ |= (broadcast_ >> same & 1) << k;
-            else if (t.shape() != space) {
+            else if (t.shape() != in.space) {
                 if (!shapes_) shapes_ = std::make_unique<Shape[]>(n);
                 shapes_[k] = t.shape();
                 broadcast_ |= bit;
@@ -216,14 +294,39 @@ private:
     {
         if (!gradient.defined()) return;
         Opened const opened(*this);
+        if (ready_ && !gradient.requires_grad()) return hand_over_scaled(gradient, results);
+        if (sum_ && table_.use->load(std::memory_order_relaxed) < 0) table_.use->fetch_add(1, std::memory_order_relaxed);
         Shape const& space = this->space(gradient);
         AnyArray spread_seeds;
         if (sum_) spread_seeds = spread(gradient, space);
         AnyArray const& seeds = sum_ ? spread_seeds : gradient.impl().array;
-        BackwardPlan plan{wanted_, add_, saves_result_, {}};
+        if (broadcast_ == 0 && is_simple(seeds, space)) apply_direct(plan(), seeds, space, results);
+        else apply_tiled(plan(), seeds, space, results);
+    }
+
+    BackwardPlan plan() const
+    {
+        BackwardPlan plan;
+        plan.wanted = wanted_;
+        plan.add = add_;
+        plan.saved_result = saves_result_;
         for (std::size_t k = 0; k < table_.kernels.leaves; ++k) plan.target[k] = leaf(k).target;
-        if (broadcast_ == 0 && is_simple(seeds, space)) apply_direct(plan, seeds, space, results);
-        else apply_tiled(plan, seeds, space, results);
+        return plan;
+    }
+
+    /// The gradients that are ready, once; another pass computes them anew.
+    void hand_over(std::span<AnyTensor> results)
+    {
+        for (std::size_t k = 0; k < table_.kernels.leaves; ++k)
+            if (makes_gradient(k)) results[leaf(k).edge] = std::move(leaf(k).ready);
+        ready_ = false;
+        if (table_.use->load(std::memory_order_relaxed) < most_uses) table_.use->fetch_add(1, std::memory_order_relaxed);
+    }
+    void hand_over_scaled(AnyTensor const& gradient, std::span<AnyTensor> results)
+    {
+        hand_over(results);
+        for (auto const& g : results)
+            if (g.defined()) g.impl().type->multiply_in_place(g, gradient);
     }
 
     /// True where all that is read lies in order; the gradient of a sum may be one number.
@@ -322,9 +425,12 @@ private:
         return g;
     }
 
+    static constexpr signed char most_uses = 2;
+
     RecordTable const& table_;
     LeafMask needed_ = 0, kept_ = 0, broadcast_ = 0, wanted_ = 0, add_ = 0;
     bool saves_result_ = false;
+    bool ready_ = false;
     SavedTensor result_;
     std::unique_ptr<SumOver> sum_;
     std::unique_ptr<Shape[]> shapes_;  // of the leaves that were broadcast

@@ -134,7 +134,7 @@ template <Scalar T, class E> void assign(Tensor<T> const& t, E const& e, std::st
         } else {
             if constexpr (Differentiable<T>)
                 if (recorded) {
-                    NewHistory history(t, {FusedNode::make(table, &apart.formula, apart.operands, in.space, nullptr, old), 0});
+                    NewHistory history(t, {FusedNode::make(table, &apart.formula, apart.operands, in, nullptr, old), 0});
                     run_forward(table.kernels, &apart.formula, in.arrays, in.space, output_operand(out, leaf_info<T>));
                     return history.begin();
                 }

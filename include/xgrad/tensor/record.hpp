@@ -30,6 +30,7 @@ template <class F> struct RecordTableOf {
     static constexpr auto types = leaf_types(std::make_index_sequence<F::leaves>{});
     static void copy(void* to, void const* from) { ::new (to) F(*static_cast<F const*>(from)); }
     static void destroy(void* formula) noexcept { static_cast<F*>(formula)->~F(); }
+    static inline std::atomic<signed char> use{0};
     static NeedsView needs(void const* formula, bool result_exists) { return needs_of(*static_cast<F const*>(formula), result_exists); }
     static constexpr RecordTable make()
     {
@@ -38,50 +39,12 @@ template <class F> struct RecordTableOf {
             t.copy = &copy;
             t.destroy = &destroy;
             t.needs = &needs;
+            t.use = &use;
             t.traced = &traced_pass<F>;
         }
         return t;
     }
     static constexpr RecordTable table = make();
-};
-
-/// The shape of a vertex of a formula; the message of an error names the operation that cannot broadcast.
-inline Shape vertex_shape(Vertex const*& v, AnyTensor const* const*& operand)
-{
-    Vertex const here = *v++;
-    if (here.is_tensor) return (*operand++)->shape();
-    Shape shape;
-    for (std::size_t i = 0; i < here.operands; ++i) {
-        auto const next = vertex_shape(v, operand);
-        shape = i == 0 ? next : broadcast(here.name, shape, next);
-    }
-    return shape;
-}
-
-/// The operands of a formula, ready for a kernel.
-struct Gathered {
-    AnyArray const* arrays[64];
-    bool wanted = false;  // a gradient leads to an operand that requires one, and grad mode is on
-    Shape space;
-
-    Gathered(RecordTable const& table, void const* formula, AnyTensor const* const* operands)
-    {
-        LeafMask requires_grad = 0;
-        std::size_t const n = table.kernels.leaves;
-        bool same = true;
-        for (std::size_t k = 0; k < n; ++k) {
-            auto const& impl = operands[k]->impl();
-            arrays[k] = &impl.array;
-            if (table.kernels.leaf[k]->differentiable && operands[k]->requires_grad()) requires_grad |= LeafMask{1} << k;
-            same &= impl.array.shape == arrays[0]->shape;
-        }
-        if (requires_grad && grad_mode && table.result.differentiable) wanted = requires_grad & table.needs(formula, true).reached;
-        if (same) space = arrays[0]->shape;
-        else {
-            auto const* root = table.kernels.vertices;
-            space = vertex_shape(root, operands);
-        }
-    }
 };
 
 /// The leaves whose values a Node of this formula will save.
@@ -99,7 +62,19 @@ inline AnyTensor record_formula(RecordTable const& table, void const* formula, A
     Gathered const in(table, formula, operands);
     AnyTensor result(Ref<TensorImpl>(new TensorImpl(table.result_type, in.space)));
     run_forward(table.kernels, formula, in.arrays, in.space, output_operand(result.impl().array, table.result));
-    if (in.wanted) result.impl().grad_fn = FusedNode::make(table, formula, operands, in.space, nullptr, result);
+    if (in.wanted) result.impl().grad_fn = FusedNode::make(table, formula, operands, in, nullptr, result);
+    return result;
+}
+
+/// A sum over all elements together with its gradients, in one pass.
+inline AnyTensor record_full_sum(RecordTable const& table, void const* formula, AnyTensor const* const* operands, Gathered const& in, bool keepdims, bool mean)
+{
+    std::size_t const rank = in.space.size();
+    double const factor = mean ? 1 / static_cast<double>(numel(in.space)) : 1;
+    auto node = FusedNode::make(table, formula, operands, in, std::make_unique<SumOver>(mean ? "Mean" : "Sum", all_axes(rank), factor, in.space), AnyTensor());
+    double const sum = static_cast<FusedNode&>(*node).sum_at_once(in.arrays, in.space, factor);
+    AnyTensor result = table.result_type.filled(keepdims ? Shape(rank, 1) : Shape(), sum);
+    result.impl().grad_fn = std::move(node);
     return result;
 }
 
@@ -107,6 +82,7 @@ inline AnyTensor record_formula_sum(std::string_view operation, RecordTable cons
                                     bool keepdims, bool mean)
 {
     Gathered const in(table, formula, operands);
+    if (in.wanted && !over && numel(in.space) != 0 && FusedNode::sums_at_once(table, in.arrays, in.space)) return record_full_sum(table, formula, operands, in, keepdims, mean);
     Axes axes = over ? normalize_axes(operation, *over, in.space.size()) : all_axes(in.space.size());
     AnyArray sums = zeroed(reduced_shape(in.space, axes, true), table.result.wide_element);
     double const scale = mean ? static_cast<double>(sums.numel) / static_cast<double>(numel(in.space)) : 1;
@@ -118,7 +94,7 @@ inline AnyTensor record_formula_sum(std::string_view operation, RecordTable cons
         sums.strides = row_major(sums.shape);
     }
     AnyTensor result(Ref<TensorImpl>(new TensorImpl(table.result_type, std::move(sums))));
-    if (in.wanted) result.impl().grad_fn = FusedNode::make(table, formula, operands, in.space, std::make_unique<SumOver>(mean ? "Mean" : "Sum", std::move(axes), scale, in.space), result);
+    if (in.wanted) result.impl().grad_fn = FusedNode::make(table, formula, operands, in, std::make_unique<SumOver>(mean ? "Mean" : "Sum", std::move(axes), scale, in.space), result);
     return result;
 }
 
@@ -149,7 +125,7 @@ template <class E> void record_known_sum(std::string_view name, E const& e, Axes
 {
     TakenApart<E> const apart(e);
     Gathered const in(apart.table, &apart.formula, apart.operands);
-    if (in.wanted) value.impl().grad_fn = FusedNode::make(apart.table, &apart.formula, apart.operands, in.space, std::make_unique<SumOver>(name, axes, 1, in.space), value);
+    if (in.wanted) value.impl().grad_fn = FusedNode::make(apart.table, &apart.formula, apart.operands, in, std::make_unique<SumOver>(name, axes, 1, in.space), value);
 }
 
 /// Folds an expression's values over axes without storing or recording them; the axes stay.
