@@ -1375,6 +1375,14 @@ public:
         }
         return count_.fetch_sub(1, std::memory_order_acq_rel) == 1;
     }
+    /// Adds an owner unless there is none any more; false then.
+    bool increment_if_owned() noexcept
+    {
+        auto count = count_.load(std::memory_order_relaxed);
+        while (count != 0)
+            if (count_.compare_exchange_weak(count, count + 1, std::memory_order_acq_rel)) return true;
+        return false;
+    }
     std::uint32_t load() const noexcept { return count_.load(std::memory_order_acquire); }
 
 private:
@@ -1683,6 +1691,8 @@ public:
         std::fill_n(fresh.data(), n, value);
         *this = std::move(fresh);
     }
+    /// n elements without a value; only for an empty vector.
+    void make_room(std::size_t n) { reserve_exactly(n); }
     void push_back(T value) { insert(size_, value); }
     void insert(std::size_t at, T value)
     {
@@ -1743,15 +1753,26 @@ inline std::size_t numel(Shape const& shape) noexcept
 
 namespace detail {
 
+/// Puts row-major strides into an empty vector; returns the number of elements.
+inline std::size_t lay_out(Shape const& shape, Strides& strides)
+{
+    std::size_t const rank = shape.size();
+    strides.make_room(rank);
+    auto* const s = strides.data();
+    auto const* const extent = shape.data();
+    std::size_t step = 1;
+    for (std::size_t i = rank; i-- > 0;) {
+        s[i] = static_cast<std::ptrdiff_t>(step);
+        step *= extent[i];
+    }
+    return step;
+}
+
 /// Row-major strides in elements.
 inline Strides row_major(Shape const& shape)
 {
-    Strides strides(shape.size());
-    std::ptrdiff_t step = 1;
-    for (std::size_t i = shape.size(); i-- > 0;) {
-        strides[i] = step;
-        step *= static_cast<std::ptrdiff_t>(shape[i]);
-    }
+    Strides strides;
+    lay_out(shape, strides);
     return strides;
 }
 
@@ -1880,9 +1901,11 @@ struct AnyArray {
 
     AnyArray() = default;
     /// Fresh memory for elements of this many bytes, not initialised.
-    AnyArray(Shape const& s, std::size_t element)
-        : storage(Storage::make(xgrad::numel(s) * element)), data(storage->data()), numel(xgrad::numel(s)), shape(s), strides(row_major(s))
+    AnyArray(Shape const& s, std::size_t element) : shape(s)
     {
+        numel = lay_out(shape, strides);
+        storage = Storage::make(numel * element);
+        data = storage->data();
     }
 
     bool defined() const noexcept { return static_cast<bool>(storage); }
@@ -4774,14 +4797,14 @@ template <class F> constexpr auto make_vertices()
 }
 template <class F> inline constexpr auto vertices_of = make_vertices<F>();
 
+/// How texts call the i-th tensor of a formula: "a", "b", ...
+inline std::string tensor_letter(std::size_t i) { return i < 26 ? std::string(1, static_cast<char>('a' + i)) : "x" + std::to_string(i); }
+
 /// "Add(Mul(Sin(a), b), number)": a formula in words, its tensors as letters.
 [[gnu::cold]] inline std::string formula_text(Vertex const*& v, std::size_t& tensors)
 {
     Vertex const here = *v++;
-    if (here.is_tensor) {
-        auto const i = tensors++;
-        return i < 26 ? std::string(1, static_cast<char>('a' + i)) : "x" + std::to_string(i);
-    }
+    if (here.is_tensor) return tensor_letter(tensors++);
     if (here.name.empty()) return "number";
     std::string s(here.name);
     for (std::size_t i = 0; i < here.operands; ++i) s += (i ? ", " : "(") + formula_text(v, tensors);
@@ -5047,6 +5070,8 @@ struct BackwardPlan {
     LeafMask wanted = 0, add = 0;
     bool saved_result = false;
     std::uint8_t target[64];
+
+    BackwardPlan() noexcept {}  // leaves `target` to be filled
 };
 
 /// Gradients of all leaves of f for a tile, from the gradient of its value.
@@ -5093,6 +5118,61 @@ template <class F> XGRAD_NOINLINE void backward_kernel(F const& formula, Backwar
         using E = tile_type<T, P>;
         if ((wanted & ~add) >> K & 1) std::copy_n(static_cast<E const*>(out[K]), left, static_cast<E*>(operands[L::gradients + K]) + at);
     });
+}
+
+/// The number of values that a kernel adds up in its own precision before it goes on in a wider one.
+inline constexpr std::size_t summands = 256;
+
+/// The sum of f over n elements and in the same pass the gradients of `seed` times that sum, for all leaves: of those
+/// that stand for one tensor the first gets all. Operands as for backward_kernel, without the gradient of the result and the saved
+/// result. Values may be off by a rounding, as in any backward pass.
+template <class F> XGRAD_NOINLINE double sum_and_gradient_kernel(F const& formula, BackwardPlan const& plan, void* const* operands, double factor, std::size_t n)
+{
+    F const f = formula;
+    using P = compute_precision<F>;
+    using L = BackwardLayout<F>;
+    constexpr std::size_t width = RealPack<P>::width;
+    void const* in[L::leaves];
+    void* out[L::leaves];
+    for (std::size_t k = 0; k < L::leaves; ++k) in[k] = operands[k], out[k] = operands[L::gradients + plan.target[k]];
+    std::size_t i = 0;
+    LeafMask const add = plan.add;
+    RealPack<P> const seed(factor);
+
+    auto const step = [&]() XGRAD_LAMBDA_INLINE {
+        Values<F, P> v;
+        evaluate<0, P, Pass::backward>(f, [&]<class T, std::size_t K>() XGRAD_LAMBDA_INLINE { return load_pack<T, P>(in[K], i); }, v);
+        send<0, P>(f, v, seed, ~LeafMask{0}, [&]<class T, std::size_t K>(auto g) XGRAD_LAMBDA_INLINE {
+            auto* const p = static_cast<tile_type<T, P>*>(out[K]) + i;
+            if (add >> K & 1) (decltype(g)::load(p) + g).store(p);
+            else g.store(p);
+        });
+        return v.y;
+    };
+    P lanes[width];
+    double total = 0;
+    while (i + width <= n) {
+        std::size_t const end = std::min(n, i + summands);
+        RealPack<P> sum(0);
+        for (; i + width <= end; i += width) sum = sum + step();
+        sum.store(lanes);
+        for (std::size_t lane = 0; lane < width; ++lane) total += static_cast<double>(lanes[lane]);
+    }
+    if (i == n) return total;
+
+    Remainder<P, L::leaves> rest, last{};
+    std::size_t const left = n - i, at = std::exchange(i, std::size_t{0});
+    each_leaf<0, F>([&]<class T, std::size_t K>() {
+        in[K] = rest.template copy<tile_type<T, P>>(K, in[K], at, left);
+        out[K] = last.buffer[plan.target[K]];
+    });
+    step().store(lanes);
+    for (std::size_t lane = 0; lane < left; ++lane) total += static_cast<double>(lanes[lane]);
+    each_leaf<0, F>([&]<class T, std::size_t K>() {
+        using E = tile_type<T, P>;
+        if (void* const place = operands[L::gradients + K]) std::copy_n(static_cast<E const*>(out[K]), left, static_cast<E*>(place) + at);
+    });
+    return total;
 }
 
 }  // namespace xgrad::detail
@@ -5500,6 +5580,7 @@ struct FormulaTable {
     LeafInfo const* result;       // of the gradient and the saved result, which a backward pass reads
     void (*forward)(void const* formula, void* const* operands, std::size_t n);
     void (*backward)(void const* formula, BackwardPlan const& plan, void* const* operands, std::size_t n);
+    double (*sum_and_gradient)(void const* formula, BackwardPlan const& plan, void* const* operands, double factor, std::size_t n);  // of a real formula
 };
 
 template <class F> struct FormulaTableOf {
@@ -5516,7 +5597,12 @@ template <class F> struct FormulaTableOf {
     {
         if constexpr (Differentiable<Y>) backward_kernel(*static_cast<F const*>(formula), plan, operands, n);
     }
-    static constexpr FormulaTable table{F::leaves, vertices_of<F>.data(), leaf.data(), &leaf_info<Y, tile_type<Y, P>>, &forward, &backward};
+    static double sum_and_gradient(void const* formula, BackwardPlan const& plan, void* const* operands, double factor, std::size_t n)
+    {
+        if constexpr (RealScalar<Y>) return sum_and_gradient_kernel(*static_cast<F const*>(formula), plan, operands, factor, n);
+        else return 0;
+    }
+    static constexpr FormulaTable table{F::leaves, vertices_of<F>.data(), leaf.data(), &leaf_info<Y, tile_type<Y, P>>, &forward, &backward, RealScalar<Y> ? &sum_and_gradient : nullptr};
 };
 
 /// True where a kernel can read or write the elements of an array where they are.
@@ -6029,6 +6115,8 @@ auto atan2(Y&& y, X&& x)
 // captured gradients back. It holds no state between passes, so a pass may start inside another, and an exception leaves
 // nothing behind. Read graph_task.hpp for how.
 
+#include <thread>
+
 
 // ======== xgrad/graph/graph_task.hpp
 // GraphTask: the notes of one backward pass: for each Node how many gradients it still waits for, and those that came. A
@@ -6038,17 +6126,12 @@ auto atan2(Y&& y, X&& x)
 #include <unordered_map>
 
 
-// ======== xgrad/graph/accumulate_grad.hpp
-// AccumulateGrad: the Node at a leaf, which adds what arrives into .grad. It lives inside its leaf: while an edge leads to
-// it, it keeps the leaf alive, and it is freed with the leaf.
+// ======== xgrad/graph/backward_pass.hpp
+// BackwardPass: what a running backward pass shows to hooks: whether a Node is part of it, notes that live as long as it does, and
+// callbacks for its end.
 
-#include <mutex>
-
-
-// ======== xgrad/graph/any_tensor.hpp
-// AnyTensor: a handle to a tensor of any scalar type, which is what the graph deals in. Tensor<T> (tensor/tensor.hpp) is the
-// same handle with its type known. What must differ by scalar type is reached through TypeInfo, so that nothing here
-// depends on an operation.
+#include <any>
+#include <map>
 
 
 // ======== xgrad/graph/node.hpp
@@ -6060,6 +6143,7 @@ auto atan2(Y&& y, X&& x)
 // Hooks: lists of std::function that run in the order of their registration, and handles that remove from them.
 
 #include <functional>
+#include <mutex>
 
 namespace xgrad {
 
@@ -6080,38 +6164,54 @@ private:
 namespace detail {
 
 /// A list of hooks. While it runs, a hook may remove itself or a later one (which then does not run), and add others
-/// (which run from the next pass on).
+/// (which run from the next pass on). Any thread may add and remove.
 template <class Signature> class HookList {
 public:
     using Function = std::function<Signature>;
 
     HookHandle add(Function f)
     {
-        slots_->push_back(std::make_shared<Slot>(Slot{std::move(f)}));
-        return HookHandle([weak = std::weak_ptr(slots_), weak_slot = std::weak_ptr(slots_->back())] {
-            auto const slots = weak.lock();
-            auto const slot = weak_slot.lock();
-            if (!slots || !slot) return;
-            slot->removed = true;
-            std::erase(*slots, slot);
+        if (!hooks_) hooks_ = std::make_shared<Hooks>();
+        auto slot = std::make_shared<Slot>(std::move(f));
+        std::lock_guard const lock(hooks_->mutex);
+        hooks_->slots.push_back(slot);
+        return HookHandle([weak = std::weak_ptr(hooks_), weak_slot = std::weak_ptr(slot)] {
+            auto const hooks = weak.lock();
+            auto const removed = weak_slot.lock();
+            if (!hooks || !removed) return;
+            removed->removed = true;
+            std::lock_guard const removing(hooks->mutex);
+            std::erase(hooks->slots, removed);
         });
     }
-    bool empty() const noexcept { return slots_->empty(); }
 
     /// Calls visit(hook) for each hook in turn.
     template <class F> void for_each(F visit) const
     {
-        auto const now = *slots_;
-        for (auto const& slot : now)
+        if (!hooks_) return;
+        for (auto const& slot : snapshot())
             if (!slot->removed) visit(slot->hook);
     }
+
+    /// True where a hook is in the list.
+    bool any() const { return hooks_ && !snapshot().empty(); }
 
 private:
     struct Slot {
         Function hook;
-        bool removed = false;
+        std::atomic<bool> removed = false;
+        explicit Slot(Function f) : hook(std::move(f)) {}
     };
-    std::shared_ptr<std::vector<std::shared_ptr<Slot>>> slots_ = std::make_shared<std::vector<std::shared_ptr<Slot>>>();
+    struct Hooks {
+        std::mutex mutex;
+        std::vector<std::shared_ptr<Slot>> slots;
+    };
+    std::vector<std::shared_ptr<Slot>> snapshot() const
+    {
+        std::lock_guard const lock(hooks_->mutex);
+        return hooks_->slots;
+    }
+    std::shared_ptr<Hooks> hooks_;
 };
 
 }  // namespace detail
@@ -6121,10 +6221,13 @@ namespace xgrad {
 
 class AnyTensor;
 class Node;
+class SavedTensor;
 
 namespace detail {
 class GraphTask;
+class NodeLock;
 struct NodeHooks;
+struct Origin;
 
 inline constexpr std::uint64_t leaf_sequence = ~std::uint64_t{0};  // leaves run as soon as they are ready
 inline constinit thread_local std::uint64_t next_sequence = 0;
@@ -6138,6 +6241,15 @@ struct Edge {
     explicit operator bool() const noexcept { return static_cast<bool>(function); }
 };
 
+/// A saved tensor of a Node under its name in Node::formula(): "a", "b", ... for operands, "result" for the result.
+struct NamedSavedTensor {
+    std::string name;
+    SavedTensor* tensor;
+};
+
+/// Reads a saved tensor, or changes how it is kept; it keeps the Node alive. See saved_tensor.hpp.
+class SavedTensorHandle;
+
 class Node {
 public:
     Node(Node const&) = delete;
@@ -6146,12 +6258,29 @@ public:
 
     /// Gradients of the inputs (one for each edge) from the gradients of the outputs. An undefined tensor stands for zero.
     virtual void apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) = 0;
+    /// The same for one real output whose gradient is 1, where a Node knows a shorter way; false where it does not.
+    virtual bool apply_to_one(std::span<AnyTensor> /*results*/) { return false; }
     /// "MulBackward": the outermost operation and what this Node is for.
     virtual std::string name() const = 0;
     /// The whole recorded formula, for instance "Add(Mul(Sin(a), b), Exp(a))" .
     virtual std::string formula() const { return name(); }
     /// Lets go of what was saved for backward.
     virtual void release_saved() noexcept {}
+    /// What was saved for backward and is still held.
+    virtual std::vector<NamedSavedTensor> saved_tensors() { return {}; }
+    /// One of them by its name; throws IndexError where there is none.
+    SavedTensorHandle saved(std::string const& name);
+
+    /// Calls f with the gradients of this Node's outputs before it runs: f takes a std::vector<AnyTensor> const& and returns
+    /// the gradients to go on with, or nothing. Runs after the tensor hooks.
+    template <class F> HookHandle register_prehook(F f);
+    /// Calls f with the gradients of the inputs and those of the outputs after this Node has run: f takes two
+    /// std::vector<AnyTensor> const& and returns the gradients of the inputs to go on with, or nothing.
+    template <class F> HookHandle register_hook(F f);
+    /// The same in libtorch's form.
+    template <class F> HookHandle add_pre_hook(F f) { return register_prehook(std::move(f)); }
+    /// The same in libtorch's form: f(gradients of the inputs, gradients of the outputs).
+    template <class F> HookHandle add_post_hook(F f) { return register_hook(std::move(f)); }
 
     /// Edges to the Nodes of the inputs; an empty one where an input needs no gradient.
     std::span<Edge const> next_edges() const noexcept { return {edges_, edge_count_}; }
@@ -6168,8 +6297,8 @@ public:
     static void operator delete(void*, void*) noexcept {}
 
 protected:
-    explicit Node(std::uint64_t sequence) noexcept : sequence_(sequence) {}
-    Node() noexcept : Node(++detail::next_sequence) {}
+    explicit Node(std::uint64_t sequence);
+    Node() : Node(++detail::next_sequence) {}
     /// Called when nobody owns the Node any more.
     virtual void end() noexcept { destroy_later(this); }
     /// Destroys the Node and frees its memory.
@@ -6185,6 +6314,7 @@ protected:
 private:
     friend class detail::GraphTask;
     friend struct detail::NodeHooks;
+    friend class detail::NodeLock;
 
     static void destroy_later(Node* node) noexcept;
 
@@ -6195,11 +6325,15 @@ private:
     std::atomic<detail::GraphTask*> task_{nullptr};  // the backward pass that keeps its notes for this Node in slot_
     std::uint32_t slot_ = 0;
     std::uint32_t outputs_ = 1;
+    std::atomic<void const*> owner_{nullptr};  // the thread that runs or releases this Node
 };
 
 namespace detail {
 
-/// Hooks on the gradients of a Node's outputs. A tensor's hooks stay with the Node that made the value they were set on.
+using Gradients = std::vector<AnyTensor>;
+
+/// What only few Nodes have: hooks, and the place where they were recorded. A tensor's hooks stay with the Node that made
+/// the value they were set on.
 struct NodeHooks {
     struct OutputHooks {
         std::uint32_t output_nr;
@@ -6207,15 +6341,56 @@ struct NodeHooks {
         std::function<void(AnyTensor const&)> retain_grad;
     };
     std::vector<OutputHooks> outputs;
+    HookList<Gradients(Gradients const& grad_outputs)> prehooks;
+    HookList<Gradients(Gradients const& grad_inputs, Gradients const& grad_outputs)> posthooks;
+    HookList<void(AnyTensor const& leaf)> post_accumulate;
+    std::shared_ptr<Origin const> origin;
 
     static NodeHooks* of(Node const& node) noexcept { return node.hooks_.get(); }
-    static OutputHooks& at(Node& node, std::uint32_t output_nr)
+    static NodeHooks& made(Node& node)
     {
         if (!node.hooks_) node.hooks_ = std::make_unique<NodeHooks>();
-        for (auto& o : node.hooks_->outputs)
-            if (o.output_nr == output_nr) return o;
-        return node.hooks_->outputs.emplace_back(OutputHooks{output_nr, {}, {}});
+        return *node.hooks_;
     }
+    static OutputHooks& at(Node& node, std::uint32_t output_nr)
+    {
+        auto& outputs = made(node).outputs;
+        for (auto& o : outputs)
+            if (o.output_nr == output_nr) return o;
+        return outputs.emplace_back(OutputHooks{output_nr, {}, {}});
+    }
+};
+
+/// Whose locks the calling thread shares: its own, or those of the thread for which it continues a pass.
+inline constinit thread_local char const own_lock_identity = 0;
+inline constinit thread_local void const* lock_identity = nullptr;
+
+/// While several threads run passes: one at a time runs or releases a Node. A thread may enter again what it holds.
+class NodeLock {
+public:
+    explicit NodeLock(Node& node) noexcept
+    {
+        if (single_threaded()) return;
+        void const* const me = lock_identity ? lock_identity : &own_lock_identity;
+        void const* before = nullptr;
+        while (!node.owner_.compare_exchange_weak(before, me, std::memory_order_acquire)) {
+            if (before == me) return;
+            if (before) node.owner_.wait(before, std::memory_order_relaxed);
+            before = nullptr;
+        }
+        held_ = &node;
+    }
+    NodeLock(NodeLock const&) = delete;
+    NodeLock& operator=(NodeLock const&) = delete;
+    ~NodeLock()
+    {
+        if (!held_) return;
+        held_->owner_.store(nullptr, std::memory_order_release);
+        held_->owner_.notify_one();
+    }
+
+private:
+    Node* held_ = nullptr;
 };
 
 }  // namespace detail
@@ -6247,6 +6422,127 @@ inline void Node::destroy_later(Node* node) noexcept
 
 namespace xgrad {
 
+namespace detail {
+
+class BackwardPass {
+public:
+    BackwardPass() noexcept;
+    BackwardPass(BackwardPass const&) = delete;
+    BackwardPass& operator=(BackwardPass const&) = delete;
+    virtual ~BackwardPass();
+
+    /// True for a Node that this pass runs, or whose gradient it captures.
+    virtual bool reaches(Node const& node) const = 0;
+
+    /// Runs the callbacks in the order in which they were queued; they may queue others.
+    void run_callbacks()
+    {
+        for (std::size_t i = 0; i < callbacks_.size(); ++i) std::exchange(callbacks_[i], nullptr)();
+    }
+    void queue(std::function<void()> f) { callbacks_.push_back(std::move(f)); }
+    std::any& note(void const* of) { return notes_[of]; }
+
+private:
+    BackwardPass* outer_;
+    std::vector<std::function<void()>> callbacks_;
+    std::map<void const*, std::any> notes_;
+};
+
+/// The innermost pass that the calling thread runs.
+inline constinit thread_local BackwardPass* current_pass = nullptr;
+
+inline BackwardPass::BackwardPass() noexcept : outer_(current_pass) { current_pass = this; }
+inline BackwardPass::~BackwardPass() { current_pass = outer_; }
+
+}  // namespace detail
+
+/// Calls f once the running backward pass is complete and all its gradients are accumulated; in the order of queueing. Only
+/// inside a pass: from a hook or a Node.
+inline void queue_callback(std::function<void()> f)
+{
+    if (!detail::current_pass) detail::fail<GraphError>("Final callbacks can only be installed during backward pass.");
+    detail::current_pass->queue(std::move(f));
+}
+
+}  // namespace xgrad
+
+// ======== xgrad/graph/run_node.hpp
+// How one Node runs: tensor hooks, retain_grad, prehooks, apply, post hooks, in this order; and how hooks get onto a Node.
+
+
+// ======== xgrad/graph/saved_tensor.hpp
+// SavedTensor: a value that a Node keeps for backward, with the version that it had.
+
+
+// ======== xgrad/graph/accumulate_grad.hpp
+// AccumulateGrad: the Node at a leaf, which adds what arrives into .grad. It lives inside its leaf: while an edge leads to
+// it, it keeps the leaf alive, and it is freed with the leaf.
+
+
+// ======== xgrad/graph/any_tensor.hpp
+// AnyTensor: a handle to a tensor of any scalar type, which is what the graph deals in. Tensor<T> (tensor/tensor.hpp) is the
+// same handle with its type known. What must differ by scalar type is reached through TypeInfo, so that nothing here
+// depends on an operation.
+
+
+// ======== xgrad/graph/mode.hpp
+// Whether operations are recorded: switches of each thread, and guards that set them for a scope and restore them at its
+// end, also after an exception.
+
+namespace xgrad {
+
+namespace detail {
+inline constinit thread_local bool grad_mode = true;
+inline constinit thread_local bool inference_mode = false;
+}  // namespace detail
+
+/// True where operations on the calling thread are recorded; a new thread starts with true.
+inline bool is_grad_enabled() noexcept { return detail::grad_mode; }
+/// True inside an InferenceMode; a new thread starts with false.
+inline bool is_inference_mode_enabled() noexcept { return detail::inference_mode; }
+
+/// Sets grad mode for its scope.
+class AutoGradMode {
+public:
+    explicit AutoGradMode(bool enabled) noexcept : before_(detail::grad_mode) { detail::grad_mode = enabled; }
+    AutoGradMode(AutoGradMode const&) = delete;
+    AutoGradMode& operator=(AutoGradMode const&) = delete;
+    ~AutoGradMode() { detail::grad_mode = before_; }
+
+private:
+    bool before_;
+};
+
+/// Nothing is recorded in its scope.
+class NoGradGuard : AutoGradMode {
+public:
+    NoGradGuard() noexcept : AutoGradMode(false) {}
+};
+
+/// Operations are recorded in its scope, also inside a NoGradGuard's.
+class EnableGradGuard : AutoGradMode {
+public:
+    EnableGradGuard() noexcept : AutoGradMode(true) {}
+};
+
+/// Tensors made in its scope are inference tensors: they never take part in a recorded graph, so they need no version and
+/// cannot be saved for backward. InferenceMode(false) turns it off again for an inner scope.
+class InferenceMode {
+public:
+    explicit InferenceMode(bool enabled = true) noexcept : grad_(!enabled), before_(detail::inference_mode) { detail::inference_mode = enabled; }
+    InferenceMode(InferenceMode const&) = delete;
+    InferenceMode& operator=(InferenceMode const&) = delete;
+    ~InferenceMode() { detail::inference_mode = before_; }
+
+private:
+    AutoGradMode grad_;
+    bool before_;
+};
+
+}  // namespace xgrad
+
+namespace xgrad {
+
 template <Scalar T> class Tensor;
 
 namespace detail {
@@ -6262,18 +6558,43 @@ struct TypeInfo {
     AnyTensor (*copy)(AnyTensor const&);                             // row-major; recorded where grad mode is on
     AnyTensor (*filled)(Shape const&, double value);
     AnyTensor (*scaled)(AnyTensor const&, double factor);            // recorded where grad mode is on
+    void (*multiply_in_place)(AnyTensor const& t, AnyTensor const& real_number);  // unrecorded
+    void (*scatter_add)(AnyArray const& to, AnyArray const& more);   // to += more, also where elements of `to` share a place
+    bool (*has_nan)(AnyArray const&);
+};
+
+struct TensorImpl;
+
+/// What was different when a view was made; it decides what a change in place through it would mean.
+enum class CreationMeta : std::uint8_t { normal, in_no_grad, in_inference, one_of_several };
+
+/// Of a tensor that looks into the memory of another one: whose, and for which version its grad_fn holds.
+struct ViewInfo {
+    Ref<TensorImpl> base;  // never a view itself
+    CreationMeta meta;
+    std::uint32_t version;
+    std::mutex mutex = {};
+};
+
+/// How handles that do not own a tensor find it, until it goes.
+struct WeakCell {
+    std::mutex mutex;
+    TensorImpl* tensor;
 };
 
 struct TensorImpl : Cached {
     RefCount refs;
     bool requires_grad = false;  // of a leaf; a tensor with a grad_fn requires it anyway
     bool retains_grad = false;
+    bool inference = inference_mode;
     std::uint32_t output_nr = 0;
     TypeInfo const* type;
     AnyArray array;
     Ref<Node> grad_fn;
     Ref<TensorImpl> grad;
     std::atomic<AccumulateGrad*> accumulator{nullptr};
+    std::unique_ptr<ViewInfo> view;
+    std::shared_ptr<WeakCell> weak;
 
     TensorImpl(TypeInfo const& t, AnyArray&& a) : type(&t), array(std::move(a)) {}
     TensorImpl(TypeInfo const& t, AnyArray const& a) : type(&t), array(a) {}
@@ -6282,8 +6603,26 @@ struct TensorImpl : Cached {
     TensorImpl(TensorImpl const&) = delete;
     TensorImpl& operator=(TensorImpl const&) = delete;
     ~TensorImpl();
-    static void destroy(TensorImpl* p) noexcept { delete p; }
+    static void destroy(TensorImpl* p) noexcept
+    {
+        if (p->weak) {
+            std::lock_guard const lock(p->weak->mutex);
+            p->weak->tensor = nullptr;
+        }
+        delete p;
+    }
 };
+
+/// Brings a view's grad_fn up to date where its base was changed in place; see view.hpp.
+void refresh_view(TensorImpl& view);
+
+/// A tensor whose history is up to date.
+inline TensorImpl& current(TensorImpl& t)
+{
+    if (t.view) [[unlikely]]
+        refresh_view(t);
+    return t;
+}
 
 }  // namespace detail
 
@@ -6305,16 +6644,28 @@ public:
     DType dtype() const { return impl().type->dtype; }
     bool is_contiguous() const { return impl().array.contiguous; }
     /// How often the memory was changed in place; shared by views and detach().
-    std::uint32_t version() const { return impl().array.storage->version(); }
+    std::uint32_t version() const
+    {
+        if (impl().inference) detail::fail<GraphError>("Inference tensors do not track version counter.");
+        return impl().array.storage->version();
+    }
 
     /// True where a gradient will be computed: for a leaf that asks for it, and for all that is computed from one.
-    bool requires_grad() const { return impl().requires_grad || impl().grad_fn; }
+    bool requires_grad() const
+    {
+        auto const& t = impl();
+        return t.requires_grad || t.grad_fn || (t.view && (t.view->base->requires_grad || t.view->base->grad_fn));
+    }
     /// True for a tensor that no recorded operation made.
-    bool is_leaf() const { return !impl().grad_fn; }
+    bool is_leaf() const { return !detail::current(impl()).grad_fn; }
     /// The Node that made this tensor; null for a leaf.
-    Node* grad_fn() const { return impl().grad_fn.get(); }
-    std::uint32_t output_nr() const { return impl().output_nr; }
+    Node* grad_fn() const { return detail::current(impl()).grad_fn.get(); }
+    std::uint32_t output_nr() const { return detail::current(impl()).output_nr; }
     bool retains_grad() const { return impl().retains_grad; }
+    /// True for a tensor that looks into another one's memory, and whose changes in place are therefore changes of that.
+    bool is_view() const { return static_cast<bool>(impl().view); }
+    /// True for a tensor that was made in InferenceMode.
+    bool is_inference() const { return impl().inference; }
 
     /// This tensor as one of type T; throws TypeError where it has another.
     template <Scalar T> Tensor<T> as() const;
@@ -6345,45 +6696,56 @@ inline std::string describe(AnyTensor const& t)
 }
 
 /// A second tensor on the same memory, without history.
-inline AnyTensor alias(AnyTensor const& t) { return AnyTensor(Ref<TensorImpl>(new TensorImpl(*t.impl().type, t.impl().array))); }
-
-}  // namespace detail
-}  // namespace xgrad
-
-// ======== xgrad/graph/mode.hpp
-// Whether operations are recorded: a switch of each thread, and guards that set and restore it.
-
-namespace xgrad {
-
-namespace detail {
-inline constinit thread_local bool grad_mode = true;
+inline AnyTensor alias(AnyTensor const& t)
+{
+    AnyTensor a(Ref<TensorImpl>(new TensorImpl(*t.impl().type, t.impl().array)));
+    a.impl().inference = t.impl().inference;
+    return a;
 }
 
-/// True where operations on the calling thread are recorded; a new thread starts with true.
-inline bool is_grad_enabled() noexcept { return detail::grad_mode; }
+/// The same with the history that the tensor has now: what it was, whatever becomes of it.
+inline AnyTensor snapshot(AnyTensor const& t)
+{
+    AnyTensor a = alias(t);
+    auto const& now = current(t.impl());
+    a.impl().grad_fn = now.grad_fn;
+    a.impl().output_nr = now.output_nr;
+    return a;
+}
 
-/// Sets grad mode for its scope, and restores it at the end, also after an exception.
-class AutoGradMode {
+inline std::mutex& weak_cells_mutex()
+{
+    static std::mutex mutex;
+    return mutex;
+}
+
+}  // namespace detail
+
+/// A handle that does not keep its tensor alive: for a hook that needs its own tensor, which it would otherwise keep for
+/// ever. lock() gives the tensor, or an undefined one where it is gone.
+class WeakTensor {
 public:
-    explicit AutoGradMode(bool enabled) noexcept : before_(detail::grad_mode) { detail::grad_mode = enabled; }
-    AutoGradMode(AutoGradMode const&) = delete;
-    AutoGradMode& operator=(AutoGradMode const&) = delete;
-    ~AutoGradMode() { detail::grad_mode = before_; }
+    WeakTensor() = default;
+    explicit WeakTensor(AnyTensor const& t)
+    {
+        auto& impl = t.impl();
+        std::lock_guard const lock(detail::weak_cells_mutex());
+        if (!impl.weak) {
+            impl.weak = std::make_shared<detail::WeakCell>();
+            impl.weak->tensor = &impl;
+        }
+        cell_ = impl.weak;
+    }
+    AnyTensor lock() const
+    {
+        if (!cell_) return {};
+        std::lock_guard const lock(cell_->mutex);
+        if (!cell_->tensor || !cell_->tensor->refs.increment_if_owned()) return {};
+        return AnyTensor(detail::Ref<detail::TensorImpl>::adopt(cell_->tensor));
+    }
 
 private:
-    bool before_;
-};
-
-/// Nothing is recorded in its scope.
-class NoGradGuard : AutoGradMode {
-public:
-    NoGradGuard() noexcept : AutoGradMode(false) {}
-};
-
-/// Operations are recorded in its scope, also inside a NoGradGuard's.
-class EnableGradGuard : AutoGradMode {
-public:
-    EnableGradGuard() noexcept : AutoGradMode(true) {}
+    std::shared_ptr<detail::WeakCell> cell_;
 };
 
 }  // namespace xgrad
@@ -6395,6 +6757,9 @@ namespace xgrad::detail {
 inline void accumulate(AnyTensor& grad, AnyTensor gradient)
 {
     if (grad.defined()) {
+        if (grad.is_inference() && !inference_mode)
+            fail<GraphError>("Inplace update to inference tensor outside InferenceMode is not allowed. You can make a clone to get a normal tensor before doing inplace "
+                             "update. The tensor is a .grad that backward() made in InferenceMode.");
         if (grad_mode) grad = grad.impl().type->add(grad, gradient);
         else grad.impl().type->add_in_place(grad, gradient);
     } else if (is_exclusive(gradient) && gradient.is_contiguous()) grad = std::move(gradient);
@@ -6405,10 +6770,10 @@ class AccumulateGrad final : public Node {
 public:
     explicit AccumulateGrad(TensorImpl& leaf) noexcept : Node(leaf_sequence), leaf_(&leaf) {}
 
+    /// Called with the NodeLock, so that threads which share a leaf add one after the other.
     void apply(std::span<AnyTensor> gradients, std::span<AnyTensor>) override
     {
         if (!gradients[0].defined() || !leaf_->requires_grad) return;
-        std::lock_guard const lock(mutex_);
         AnyTensor grad(leaf_->grad);
         accumulate(grad, std::move(gradients[0]));
         leaf_->grad = grad.handle();
@@ -6438,19 +6803,14 @@ private:
     }
 
     TensorImpl* leaf_;
-    std::mutex mutex_;
 };
 
-inline TensorImpl::~TensorImpl()
-{
-    if (retains_grad && grad_fn) NodeHooks::at(*grad_fn, output_nr).retain_grad = nullptr;
-    delete accumulator.load(std::memory_order_relaxed);
-}
+inline TensorImpl::~TensorImpl() { delete accumulator.load(std::memory_order_relaxed); }
 
 /// Where the gradient of a tensor goes: to the Node that made it, to the leaf's AccumulateGrad, or nowhere.
 inline Edge gradient_edge(AnyTensor const& t)
 {
-    auto& impl = t.impl();
+    auto& impl = current(t.impl());
     if (impl.grad_fn) return {impl.grad_fn, impl.output_nr};
     if (impl.requires_grad) return AccumulateGrad::edge(impl);
     return {};
@@ -6458,21 +6818,715 @@ inline Edge gradient_edge(AnyTensor const& t)
 
 }  // namespace xgrad::detail
 
+// ======== xgrad/graph/anomaly.hpp
+// Anomaly mode: each Node remembers where it was recorded, and a gradient that is NaN is an error that says so.
+
+#include <source_location>
+
+
+// ======== xgrad/base/call_stack.hpp
+// The call stack as text, for anomaly mode: files and lines where the program has debug information and addr2line is
+// installed, else the names of functions.
+
+#include <cstdio>
+#if __has_include(<execinfo.h>) && __has_include(<link.h>)
+#    define XGRAD_CALL_STACK 1
+#    include <execinfo.h>
+#    include <link.h>
+#else
+#    define XGRAD_CALL_STACK 0
+#endif
+
 namespace xgrad::detail {
 
-/// Where a pass starts: the gradient of one output.
-struct Root {
-    Edge edge;
-    AnyTensor gradient;
+#if XGRAD_CALL_STACK
+
+inline std::vector<void*> call_stack()
+{
+    std::vector<void*> frames(64);
+    frames.resize(static_cast<std::size_t>(::backtrace(frames.data(), 64)));
+    return frames;
+}
+
+/// The program or library that holds an address, and where in it.
+struct Module {
+    std::uintptr_t address, base = 0;
+    std::string file = {};
+
+    explicit Module(void* frame) : address(reinterpret_cast<std::uintptr_t>(frame) - 1)  // inside the call, not after it
+    {
+        ::dl_iterate_phdr(
+            [](dl_phdr_info* info, std::size_t, void* data) {
+                auto& self = *static_cast<Module*>(data);
+                for (int i = 0; i < info->dlpi_phnum; ++i) {
+                    auto const start = info->dlpi_addr + info->dlpi_phdr[i].p_vaddr;
+                    if (info->dlpi_phdr[i].p_type != PT_LOAD || self.address < start || self.address >= start + info->dlpi_phdr[i].p_memsz) continue;
+                    self.base = info->dlpi_addr;
+                    self.file = info->dlpi_name && *info->dlpi_name ? info->dlpi_name : "/proc/self/exe";
+                    return 1;
+                }
+                return 0;
+            },
+            this);
+    }
 };
 
-/// A gradient to be handed back: that of output `input_nr` of `function`. With `also_run` the Node runs as well.
-struct Capture {
-    Edge edge;
-    bool also_run = false;
-    AnyTensor gradient = {};
-    bool reached = false;
+/// What addr2line says of an address: "function\nfile:line\n", once more for each function inlined there.
+inline std::vector<std::string> source_lines(Module const& m)
+{
+    std::vector<std::string> lines;
+    if (m.file.find('\'') != std::string::npos) return lines;
+    char address[32];
+    std::snprintf(address, sizeof address, "%llx", static_cast<unsigned long long>(m.address - m.base));
+    auto const file = m.file == "/proc/self/exe" ? std::string("/proc/$PPID/exe") : "'" + m.file + "'";
+    std::FILE* const pipe = ::popen(("addr2line -Cfie " + file + " 0x" + address + " 2> /dev/null").c_str(), "r");
+    if (!pipe) return lines;
+    std::string line;
+    for (int c; (c = std::fgetc(pipe)) != EOF;) {
+        if (c != '\n') line += static_cast<char>(c);
+        else lines.push_back(std::exchange(line, {}));
+    }
+    ::pclose(pipe);
+    return lines;
+}
+
+/// The functions outside xgrad, innermost first.
+[[gnu::cold]] inline std::string call_stack_text(std::vector<void*> const& frames)
+{
+    std::string text;
+    std::size_t shown = 0;
+    char** const symbols = ::backtrace_symbols(frames.data(), static_cast<int>(frames.size()));
+    for (std::size_t i = 0; i < frames.size() && shown < 8; ++i) {
+        auto const lines = source_lines(Module(frames[i]));
+        bool known = false;
+        for (std::size_t k = 0; k + 1 < lines.size(); k += 2) {
+            if (lines[k].starts_with("??") || lines[k + 1].starts_with("??")) continue;
+            known = true;
+            if (lines[k].find("xgrad::") != std::string::npos || lines[k + 1].find("/xgrad/") != std::string::npos) continue;
+            text += "\n    " + lines[k + 1] + ", in " + lines[k];
+            ++shown;
+        }
+        if (!known && symbols && std::string_view(symbols[i]).find("5xgrad") == std::string_view::npos) {
+            text += std::string("\n    ") + symbols[i];
+            ++shown;
+        }
+    }
+    std::free(symbols);
+    return text.empty() ? "an unknown place" : text;
+}
+
+#else
+
+inline std::vector<void*> call_stack() { return {}; }
+inline std::string call_stack_text(std::vector<void*> const&) { return "an unknown place"; }
+
+#endif
+
+}  // namespace xgrad::detail
+
+// ======== xgrad/base/warning.hpp
+// Warnings: what is allowed, and probably a mistake.
+
+#include <set>
+
+namespace xgrad {
+
+using WarningHandler = std::function<void(std::string const&)>;
+
+namespace detail {
+
+struct Warnings {
+    std::mutex mutex;
+    WarningHandler handler;
+    std::set<std::string> printed;
+
+    static Warnings& all()
+    {
+        static Warnings warnings;
+        return warnings;
+    }
 };
+
+/// Hands a text to the handler; without one it is printed to stderr, each text once.
+template <class... Parts> [[gnu::cold, gnu::noinline]] void warn(Parts const&... parts)
+{
+    std::string text;
+    for (auto const& piece : {Piece(parts)...}) text += piece.text;
+    auto& warnings = Warnings::all();
+    std::unique_lock lock(warnings.mutex);
+    if (auto const handler = warnings.handler) {
+        lock.unlock();
+        handler(text);
+    } else if (warnings.printed.insert(text).second) std::fprintf(stderr, "xgrad: warning: %s\n", text.c_str());
+}
+
+}  // namespace detail
+
+/// Warnings of all threads go to `handler` from now on; an empty one prints them to stderr, each text once. Returns the
+/// handler before.
+inline WarningHandler set_warning_handler(WarningHandler handler)
+{
+    auto& warnings = detail::Warnings::all();
+    std::lock_guard const lock(warnings.mutex);
+    return std::exchange(warnings.handler, std::move(handler));
+}
+
+}  // namespace xgrad
+
+namespace xgrad {
+
+namespace detail {
+
+/// Where a Node was recorded, and which Node's backward pass was recorded then, if one was.
+struct Origin {
+    std::string place;         // where the statement is known, or
+    std::vector<void*> stack;  // who called
+    std::string parent_name;
+    std::shared_ptr<Origin const> parent;
+};
+
+struct AnomalyState {
+    bool enabled = false;
+    bool check_nan = true;
+    std::source_location const* place = nullptr;  // of the statement that records now, where it is known
+    Node* running = nullptr;
+};
+inline constinit thread_local AnomalyState anomaly;
+
+/// Names the statement that records in this scope.
+class RecordingAt {
+public:
+    explicit RecordingAt(std::source_location const& place) noexcept : before_(anomaly.place)
+    {
+        if (!before_) anomaly.place = &place;
+    }
+    RecordingAt(RecordingAt const&) = delete;
+    RecordingAt& operator=(RecordingAt const&) = delete;
+    ~RecordingAt() { anomaly.place = before_; }
+
+private:
+    std::source_location const* before_;
+};
+
+/// "demo.cpp:12, in int main()", or the call stack.
+[[gnu::cold]] inline std::string place_text(Origin const& origin) { return origin.place.empty() ? call_stack_text(origin.stack) : origin.place; }
+
+[[gnu::cold]] inline std::shared_ptr<Origin const> make_origin()
+{
+    auto origin = std::make_shared<Origin>();
+    if (auto const* const at = anomaly.place) origin->place = std::string(at->file_name()) + ":" + std::to_string(at->line()) + ", in " + at->function_name();
+    else origin->stack = call_stack();
+    if (anomaly.running) {
+        origin->parent_name = anomaly.running->name();
+        if (auto const* const hooks = NodeHooks::of(*anomaly.running)) origin->parent = hooks->origin;
+    }
+    return origin;
+}
+
+/// " It was recorded at demo.cpp:12, ..." where that is known.
+[[gnu::cold]] inline std::string origin_text(Node const& node)
+{
+    auto const* const hooks = NodeHooks::of(node);
+    if (!hooks || !hooks->origin) return {};
+    std::string text = " It was recorded at " + place_text(*hooks->origin) + ".";
+    for (auto const* o = hooks->origin.get(); o && !o->parent_name.empty(); o = o->parent.get())
+        text += " That was induced by the backward pass of " + o->parent_name + (o->parent ? ", which was recorded at " + place_text(*o->parent) : std::string()) + ".";
+    return text;
+}
+
+}  // namespace detail
+
+/// In its scope Nodes remember where they are recorded, and errors of a backward pass tell it; with check_nan a backward
+/// pass stops at the first gradient that is NaN. Everything is slower.
+class AnomalyMode {
+public:
+    explicit AnomalyMode(bool check_nan = true) noexcept : before_(detail::anomaly)
+    {
+        detail::anomaly.enabled = true;
+        detail::anomaly.check_nan = check_nan;
+    }
+    AnomalyMode(AnomalyMode const&) = delete;
+    AnomalyMode& operator=(AnomalyMode const&) = delete;
+    ~AnomalyMode()
+    {
+        detail::anomaly.enabled = before_.enabled;
+        detail::anomaly.check_nan = before_.check_nan;
+    }
+
+private:
+    detail::AnomalyState before_;
+};
+
+inline Node::Node(std::uint64_t sequence) : sequence_(sequence)
+{
+    if (detail::anomaly.enabled) [[unlikely]]
+        detail::NodeHooks::made(*this).origin = detail::make_origin();
+}
+
+}  // namespace xgrad
+
+// ======== xgrad/graph/saved_tensor_hooks.hpp
+// How saved tensors are kept: by default as they are; with hooks, `pack` turns each into anything (a file's name, fewer
+// bits), and `unpack` turns that back when backward needs it.
+
+namespace xgrad {
+
+namespace detail {
+
+/// A pair of hooks with what they hand each other hidden.
+struct Packing {
+    std::function<std::shared_ptr<void const>(AnyTensor const&)> pack;
+    std::function<AnyTensor(void const*)> unpack;
+};
+
+template <class Pack, class Unpack> std::shared_ptr<Packing const> make_packing(Pack pack, Unpack unpack)
+{
+    static_assert(std::is_invocable_v<Pack&, AnyTensor const&>, "saved tensor hooks: pack takes an AnyTensor const&");
+    if constexpr (std::is_invocable_v<Pack&, AnyTensor const&>) {
+        using Packed = std::remove_cvref_t<std::invoke_result_t<Pack&, AnyTensor const&>>;
+        static_assert(!std::is_void_v<Packed>, "saved tensor hooks: pack returns what is kept in the tensor's place");
+        if constexpr (!std::is_void_v<Packed>) {
+            constexpr bool takes_packed = std::is_invocable_v<Unpack&, Packed const&>;
+            static_assert(takes_packed, "saved tensor hooks: unpack takes a const& to what pack returns");
+            if constexpr (takes_packed) {
+                constexpr bool gives_tensor = std::is_convertible_v<std::invoke_result_t<Unpack&, Packed const&>, AnyTensor>;
+                static_assert(gives_tensor, "saved tensor hooks: unpack returns a tensor");
+                if constexpr (gives_tensor)
+                    return std::make_shared<Packing const>(Packing{
+                        [pack = std::move(pack)](AnyTensor const& t) mutable -> std::shared_ptr<void const> { return std::make_shared<Packed const>(pack(t)); },
+                        [unpack = std::move(unpack)](void const* packed) mutable -> AnyTensor { return unpack(*static_cast<Packed const*>(packed)); }});
+            }
+        }
+    }
+    return nullptr;
+}
+
+inline constinit thread_local std::shared_ptr<Packing const> const* default_packing = nullptr;
+inline constinit thread_local std::string const* packing_disabled = nullptr;
+
+}  // namespace detail
+
+/// In its scope every tensor that the calling thread saves for backward is kept as pack(tensor), and unpack gives it back
+/// whenever it is needed. Of nested scopes the innermost counts. Both hooks run without recording; pack must not change its
+/// argument; unpack must return a tensor of the same shape and scalar type.
+class SavedTensorsHooks {
+public:
+    template <class Pack, class Unpack>
+    SavedTensorsHooks(Pack pack, Unpack unpack) : packing_(detail::make_packing(std::move(pack), std::move(unpack))), before_(detail::default_packing)
+    {
+        if (detail::packing_disabled) detail::fail<GraphError>(*detail::packing_disabled);
+        detail::default_packing = &packing_;
+    }
+    SavedTensorsHooks(SavedTensorsHooks const&) = delete;
+    SavedTensorsHooks& operator=(SavedTensorsHooks const&) = delete;
+    ~SavedTensorsHooks() { detail::default_packing = before_; }
+
+private:
+    std::shared_ptr<detail::Packing const> packing_;
+    std::shared_ptr<detail::Packing const> const* before_;
+};
+
+/// In its scope making a SavedTensorsHooks throws a GraphError with this message; so does making this where hooks are active.
+class DisableSavedTensorsHooks {
+public:
+    explicit DisableSavedTensorsHooks(std::string message) : message_(std::move(message)), before_(detail::packing_disabled)
+    {
+        if (detail::default_packing) detail::fail<GraphError>(message_);
+        detail::packing_disabled = &message_;
+    }
+    DisableSavedTensorsHooks(DisableSavedTensorsHooks const&) = delete;
+    DisableSavedTensorsHooks& operator=(DisableSavedTensorsHooks const&) = delete;
+    ~DisableSavedTensorsHooks() { detail::packing_disabled = before_; }
+
+private:
+    std::string message_;
+    std::string const* before_;
+};
+
+}  // namespace xgrad
+
+namespace xgrad {
+
+class SavedTensor {
+public:
+    SavedTensor() noexcept = default;
+
+    /// Keeps an operand of a Node: a leaf that collects a gradient itself, of any other what it is now, so that a later
+    /// change of its history leaves this one alone and no cycle can arise.
+    static SavedTensor operand(AnyTensor const& t)
+    {
+        if (t.is_inference()) detail::fail<GraphError>("Inference tensors cannot be saved for backward. To work around you can make a clone to get a normal tensor and use it in autograd.");
+        bool const is_collecting_leaf = t.impl().requires_grad && !t.impl().grad_fn && !t.is_view();
+        return {is_collecting_leaf ? t : detail::snapshot(t), false};
+    }
+    /// Keeps a result of a Node: without its history, which would be the Node itself.
+    static SavedTensor result(AnyTensor const& t) { return {detail::alias(t), true}; }
+
+    bool holds() const noexcept { return value_.defined() || packed_; }
+    void release() noexcept
+    {
+        value_ = {};
+        packed_.reset();
+    }
+    bool requires_grad() const { return packed_ ? static_cast<bool>(packed_->history) : value_.defined() && value_.requires_grad(); }
+
+    /// The saved value with its history; `owner` is the Node that saved it.
+    AnyTensor unpack(Node& owner)
+    {
+        check(owner);
+        if (!packed_ && !is_result_) return value_;
+        AnyTensor t = detail::alias(packed_ ? unpacked() : value_);
+        t.impl().grad_fn = is_result_ ? detail::Ref<Node>(&owner) : packed_->history.function;
+        t.impl().output_nr = is_result_ ? 0 : packed_->history.input_nr;
+        return t;
+    }
+
+    /// Makes array() ready: checks the saved value, or unpacks it.
+    void open(Node const& owner)
+    {
+        check(owner);
+        if (packed_) packed_->open = unpacked();
+    }
+    detail::AnyArray const& array() const { return (packed_ ? packed_->open : value_).impl().array; }
+    void close() noexcept
+    {
+        if (packed_) packed_->open = {};
+    }
+
+    /// Keeps the value as pack(value) from now on. Only one pair of hooks at a time.
+    void set_packing(std::shared_ptr<detail::Packing const> packing, Node const& owner)
+    {
+        if (packed_) detail::fail<GraphError>("Calling register_hooks on a saved tensor whose hooks have already been set. Hint: only one pair of hooks is allowed at a time.");
+        if (!value_.defined())
+            detail::fail<GraphError>("Calling register_hooks on a saved tensor after it has been freed. Saved intermediate values of the graph are freed when you call "
+                                     ".backward() or xgrad::grad(). Specify .retain_graph = true if you need to backward through the graph a second time or if you need "
+                                     "to access saved variables after calling backward.");
+        check(owner);
+        pack(std::move(packing));
+    }
+
+    [[noreturn]] static void fail_released()
+    {
+        detail::fail<GraphError>(
+            "Trying to backward through the graph a second time (or directly access saved tensors after they have already been freed). "
+            "Saved intermediate values of the graph are freed when you call .backward() or xgrad::grad(). Specify .retain_graph = true if "
+            "you need to backward through the graph a second time or if you need to access saved tensors after calling backward.");
+    }
+
+private:
+    struct Packed {
+        std::shared_ptr<detail::Packing const> packing;
+        std::shared_ptr<void const> data;
+        Edge history;  // of an operand
+        DType dtype;
+        Shape shape;
+        AnyTensor open = {};
+    };
+
+    SavedTensor(AnyTensor t, bool is_result) : value_(std::move(t)), version_(value_.impl().array.storage->version()), is_result_(is_result)
+    {
+        if (detail::default_packing) [[unlikely]]
+            pack(*detail::default_packing);
+    }
+
+    [[gnu::cold]] void pack(std::shared_ptr<detail::Packing const> packing)
+    {
+        NoGradGuard const off;
+        auto const argument = detail::alias(value_);
+        auto packed = std::make_unique<Packed>(Packed{packing, packing->pack(argument), detail::gradient_edge(value_), value_.dtype(), value_.shape()});
+        if (argument.impl().array.storage->version() != version_)
+            detail::fail<GraphError>("A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook can not be modified by in-place "
+                                     "operations as this can lead to unexpected side-effects. Please open an issue if you need to perform in-place operations on the input "
+                                     "to a pack hook.");
+        packed_ = std::move(packed);
+        value_ = {};
+    }
+
+    [[gnu::cold]] AnyTensor unpacked() const
+    {
+        NoGradGuard const off;
+        auto const t = packed_->packing->unpack(packed_->data.get());
+        if (!t.defined() || t.dtype() != packed_->dtype || t.shape() != packed_->shape)
+            detail::fail<TypeError>("Output of saved tensor unpack_hook expected to be a tensor of type ", name(packed_->dtype), " and shape ", packed_->shape, " but got ", detail::describe(t));
+        return t;
+    }
+
+    void check(Node const& owner) const
+    {
+        if (packed_) return;
+        if (!value_.defined()) fail_released();
+        if (value_.impl().array.storage->version() != version_) fail_changed(owner);
+    }
+
+    [[noreturn]] void fail_changed(Node const& owner) const
+    {
+        Node const* const maker = is_result_ ? &owner : value_.grad_fn();
+        auto const origin = detail::origin_text(owner);
+        detail::fail<VersionError>(
+            "one of the variables needed for gradient computation has been modified by an inplace operation: ", detail::describe(value_),
+            maker ? ", which is output " + std::to_string(is_result_ ? 0 : value_.output_nr()) + " of " + maker->name() + "," : std::string(), " is at version ",
+            value_.impl().array.storage->version(), "; expected version ", version_, " instead. It was saved by ", owner.name(), ".",
+            origin.empty() ? " Hint: record in the scope of an xgrad::AnomalyMode to be told where that is." : origin);
+    }
+
+    AnyTensor value_;
+    std::unique_ptr<Packed> packed_;
+    std::uint32_t version_ = 0;
+    bool is_result_ = false;
+};
+
+class SavedTensorHandle {
+public:
+    SavedTensorHandle(Node& owner, SavedTensor& saved) : owner_(&owner), saved_(&saved) {}
+
+    /// The saved value, with its history. Throws GraphError once it was freed, VersionError where it was changed since.
+    AnyTensor unpack() const
+    {
+        detail::NodeLock const lock(*owner_);
+        return saved_->unpack(*owner_);
+    }
+    /// Packs the value at once, and unpacks it when it is needed; hooks as of SavedTensorsHooks.
+    template <class Pack, class Unpack> void register_hooks(Pack pack, Unpack unpack) const
+    {
+        detail::NodeLock const lock(*owner_);
+        saved_->set_packing(detail::make_packing(std::move(pack), std::move(unpack)), *owner_);
+    }
+
+private:
+    detail::Ref<Node> owner_;
+    SavedTensor* saved_;
+};
+
+inline SavedTensorHandle Node::saved(std::string const& name)
+{
+    std::string names;
+    for (auto const& s : saved_tensors()) {
+        if (s.name == name) return {*this, *s.tensor};
+        names += (names.empty() ? "" : ", ") + s.name;
+    }
+    detail::fail<IndexError>(this->name(), " saves no tensor called '", name, "'; it saves ", names.empty() ? std::string("none") : names);
+}
+
+}  // namespace xgrad
+
+// ======== xgrad/graph/view.hpp
+// Views: tensors that look into another one's memory, and how gradients pass between the two. A change in place through a
+// view becomes a CopySlices Node in the history of its base, from which every view's history is then made anew.
+
+namespace xgrad::detail {
+
+/// Calls f with a type of that many bytes, for what only moves elements.
+template <class F> void with_element_of(std::size_t bytes, F f)
+{
+    switch (bytes) {
+    case 1: return f(bool{});
+    case 4: return f(float{});
+    case 8: return f(double{});
+    default: return f(std::complex<double>{});
+    }
+}
+
+/// How the elements of a view lie among those of its base.
+struct Geometry {
+    TypeInfo const* base_type;
+    Shape base_shape;
+    Strides base_strides;
+    TypeInfo const* type;
+    Shape shape;
+    Strides strides;
+    std::ptrdiff_t offset;  // in bytes, from the base's first element
+
+    static Geometry of(TensorImpl const& base, TensorImpl const& view)
+    {
+        return {base.type, base.array.shape, base.array.strides, view.type, view.array.shape, view.array.strides, view.array.data - base.array.data};
+    }
+
+    /// The view's window on an array that lies as the base does.
+    AnyArray window(AnyArray const& a) const
+    {
+        AnyArray w;
+        w.storage = a.storage;
+        w.data = a.data + offset;
+        w.shape = shape;
+        w.strides = strides;
+        w.numel = numel(shape);
+        w.contiguous = is_row_major(shape, strides);
+        return w;
+    }
+    /// Memory that lies as the base does.
+    AnyArray like_base() const
+    {
+        std::size_t extent = numel(base_shape) ? 1 : 0;
+        for (std::size_t d = 0; extent && d < base_shape.size(); ++d) extent += (base_shape[d] - 1) * static_cast<std::size_t>(base_strides[d]);
+        AnyArray a;
+        a.storage = Storage::make(extent * base_type->size);
+        a.data = a.storage->data();
+        a.shape = base_shape;
+        a.strides = base_strides;
+        a.numel = numel(base_shape);
+        a.contiguous = is_row_major(base_shape, base_strides);
+        return a;
+    }
+    /// The same values in memory of their own that lies as the base does.
+    AnyArray copy_like_base(AnyArray const& a) const
+    {
+        AnyArray out = like_base();
+        with_element_of(base_type->size, [&]<class T>(T) { copy_elements(as<T>(out), as<T>(a)); });
+        return out;
+    }
+};
+
+inline AnyTensor tensor_of(TypeInfo const& type, AnyArray&& a) { return AnyTensor(Ref<TensorImpl>(new TensorImpl(type, std::move(a)))); }
+
+/// The three linear maps between gradients of a view and of its base. Gather takes the view's part, and scatter, its
+/// adjoint, puts it among zeros; erase, its own adjoint, puts zeros into the view's part.
+enum class ViewMap { gather, scatter, erase };
+
+class ViewNode final : public Node {
+public:
+    /// The Node of what `map` made of the tensor at `edge`.
+    ViewNode(std::shared_ptr<Geometry const> geometry, ViewMap map, Edge edge, std::string_view name) : geometry_(std::move(geometry)), map_(map), edge_(std::move(edge)), name_(name)
+    {
+        set_edges(&edge_, 1);
+    }
+    void apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) override;
+    std::string name() const override { return std::string(name_) + "Backward"; }
+
+private:
+    std::shared_ptr<Geometry const> geometry_;
+    ViewMap map_;
+    Edge edge_;
+    std::string_view name_;
+};
+
+/// A map applied to a gradient, and recorded where that one has a history.
+inline AnyTensor apply_view_map(std::shared_ptr<Geometry const> const& geometry, ViewMap map, AnyTensor const& x, std::string_view name)
+{
+    auto const& g = *geometry;
+    AnyArray const& in = x.impl().array;
+    AnyTensor result;
+    if (map == ViewMap::gather) result = tensor_of(*g.type, g.window(in.strides == g.base_strides ? in : g.copy_like_base(in)));
+    else if (map == ViewMap::erase) {
+        AnyArray out = is_exclusive(x) && !x.requires_grad() && in.strides == g.base_strides ? in : g.copy_like_base(in);
+        with_element_of(g.type->size, [&]<class T>(T) {
+            auto const window = g.window(out);
+            Array<T> const zero(Shape{}, T());
+            copy_elements(as<T>(window), broadcast_window(zero, window.shape));
+        });
+        result = tensor_of(*g.base_type, std::move(out));
+    } else {
+        AnyArray out = g.like_base();
+        std::memset(out.data, 0, out.storage->bytes());
+        g.type->scatter_add(g.window(out), in);
+        result = tensor_of(*g.base_type, std::move(out));
+    }
+    if (grad_mode && x.requires_grad()) result.impl().grad_fn = Ref<Node>(new ViewNode(geometry, map, gradient_edge(x), name));
+    return result;
+}
+
+inline void ViewNode::apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results)
+{
+    if (!gradients[0].defined()) return;
+    auto const adjoint = map_ == ViewMap::gather ? ViewMap::scatter : map_ == ViewMap::scatter ? ViewMap::gather : ViewMap::erase;
+    results[0] = apply_view_map(geometry_, adjoint, gradients[0], name_);
+}
+
+/// Of a base that was changed through a view: what was written is the gradient's way for the view's part, and the base's
+/// old history for the rest.
+class CopySlices final : public Node {
+public:
+    CopySlices(std::shared_ptr<Geometry const> geometry, Edge base, Edge written) : geometry_(std::move(geometry)), edges_{std::move(base), std::move(written)} { set_edges(edges_, 2); }
+
+    void apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) override
+    {
+        if (!gradients[0].defined()) return;
+        if (edges_[1]) {
+            AnyTensor const part = apply_view_map(geometry_, ViewMap::gather, gradients[0], "Slice");
+            results[1] = edges_[0] ? part.impl().type->copy(part) : part;
+        }
+        if (edges_[0]) {
+            AnyTensor const whole = std::move(gradients[0]);
+            results[0] = apply_view_map(geometry_, ViewMap::erase, whole, "CopySlices");
+        }
+    }
+    std::string name() const override { return "CopySlices"; }
+
+private:
+    std::shared_ptr<Geometry const> geometry_;
+    Edge edges_[2];
+};
+
+/// Several views of one tensor, made by one operation: one Node with as many outputs.
+class MultiViewNode final : public Node {
+public:
+    MultiViewNode(std::vector<std::shared_ptr<Geometry const>> parts, Edge edge, std::string_view name) : parts_(std::move(parts)), edge_(std::move(edge)), name_(name)
+    {
+        set_edges(&edge_, 1);
+        set_num_outputs(static_cast<std::uint32_t>(parts_.size()));
+    }
+    void apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) override
+    {
+        AnyTensor sum;
+        for (std::size_t i = 0; i < parts_.size(); ++i) {
+            auto const& g = gradients[i];
+            if (!g.defined()) continue;
+            if (!sum.defined()) sum = apply_view_map(parts_[i], ViewMap::scatter, g, name_);
+            else if (!grad_mode) parts_[i]->type->scatter_add(parts_[i]->window(sum.impl().array), g.impl().array);
+            else sum = sum.impl().type->add(sum, apply_view_map(parts_[i], ViewMap::scatter, g, name_));
+        }
+        results[0] = sum;
+    }
+    std::string name() const override { return std::string(name_) + "Backward"; }
+
+private:
+    std::vector<std::shared_ptr<Geometry const>> parts_;
+    Edge edge_;
+    std::string_view name_;
+};
+
+/// Makes `retain_grad` follow a tensor to the Node that is to be its new maker.
+inline void move_retain_grad(TensorImpl& t, Node* to, std::uint32_t output_nr)
+{
+    if (!t.retains_grad || !t.grad_fn) return;
+    auto& from = NodeHooks::at(*t.grad_fn, t.output_nr).retain_grad;
+    NodeHooks::at(*to, output_nr).retain_grad = from;
+    from = nullptr;
+}
+
+inline void refresh_view(TensorImpl& view)
+{
+    ViewInfo& info = *view.view;
+    std::lock_guard const lock(info.mutex);
+    auto const now = view.array.storage->version();
+    if (info.version == now) return;
+    auto const edge = gradient_edge(AnyTensor(info.base));
+    if (edge) {
+        Ref<Node> fresh(new ViewNode(std::make_shared<Geometry const>(Geometry::of(*info.base, view)), ViewMap::gather, edge, "AsStrided"));
+        move_retain_grad(view, fresh.get(), 0);
+        view.grad_fn = std::move(fresh);
+        view.output_nr = 0;
+    }
+    info.version = now;
+}
+
+/// Makes `t` a view of `of`: of its base where it is a view itself.
+inline void mark_view(AnyTensor const& t, AnyTensor const& of, bool one_of_several = false)
+{
+    auto& impl = t.impl();
+    auto& source = of.impl();
+    impl.inference = source.inference;
+    if (source.inference) return;
+    auto meta = grad_mode ? CreationMeta::normal : inference_mode ? CreationMeta::in_inference : CreationMeta::in_no_grad;
+    if (one_of_several && meta == CreationMeta::normal) meta = CreationMeta::one_of_several;
+    if (source.view && meta == CreationMeta::normal) meta = source.view->meta;
+    impl.view.reset(new ViewInfo{source.view ? source.view->base : of.handle(), meta, impl.array.storage->version()});
+}
+
+}  // namespace xgrad::detail
+
+namespace xgrad {
+
+namespace detail {
 
 /// A hook may replace a gradient only by one of the same shape and scalar type.
 inline AnyTensor checked_hook_result(AnyTensor const& before, AnyTensor after)
@@ -6494,16 +7548,139 @@ inline void run_tensor_hooks(Node& node, std::span<AnyTensor> gradients)
         auto& gradient = gradients[hooks->outputs[i].output_nr];
         auto const tensor_hooks = hooks->outputs[i].tensor_hooks;
         tensor_hooks.for_each([&](auto const& hook) { gradient = checked_hook_result(gradient, hook(gradient)); });
-        if (auto const& retain = hooks->outputs[i].retain_grad; retain && gradient.defined()) retain(gradient);
+        if (auto const retain = hooks->outputs[i].retain_grad; retain && gradient.defined()) retain(gradient);
     }
 }
 
-class GraphTask {
+/// Puts what a Node hook returned in the gradients' place; nothing keeps them.
+inline void take_hook_results(std::span<AnyTensor> gradients, Gradients after)
+{
+    if (after.empty()) return;
+    if (after.size() != gradients.size()) fail<GraphError>("a hook has returned an incorrect number of values (got ", after.size(), ", but expected ", gradients.size(), ")");
+    for (std::size_t i = 0; i < after.size(); ++i) gradients[i] = checked_hook_result(gradients[i], std::move(after[i]));
+}
+
+[[gnu::cold]] inline void check_nan(Node const& node, std::span<AnyTensor const> results)
+{
+    for (std::size_t i = 0; i < results.size(); ++i)
+        if (results[i].defined() && results[i].impl().type->has_nan(results[i].impl().array))
+            fail<GraphError>("Function '", node.name(), "' returned nan values in its ", i, "th output.", origin_text(node));
+}
+
+/// apply() in anomaly mode.
+[[gnu::cold]] inline void apply_watched(Node& node, std::span<AnyTensor> gradients, std::span<AnyTensor> results)
+{
+    auto* const outer = std::exchange(anomaly.running, &node);
+    try {
+        node.apply(gradients, results);
+        if (anomaly.check_nan) check_nan(node, results);
+    } catch (...) {
+        anomaly.running = outer;
+        warn("Error detected in ", node.name(), ". Traceback of forward call that caused the error:", origin_text(node));
+        throw;
+    }
+    anomaly.running = outer;
+}
+
+/// Runs a Node from the gradients that have arrived, after their tensor hooks.
+inline void run_node(Node& node, std::span<AnyTensor> gradients, std::span<AnyTensor> results, bool keep_saved)
+{
+    auto const* const hooks = NodeHooks::of(node);
+    if (!hooks && !anomaly.enabled) [[likely]] {
+        NodeLock const lock(node);
+        node.apply(gradients, results);
+        if (!keep_saved) node.release_saved();
+        return;
+    }
+    if (hooks) hooks->prehooks.for_each([&](auto const& hook) { take_hook_results(gradients, hook(Gradients(gradients.begin(), gradients.end()))); });
+    bool const accumulates = hooks && node.sequence_nr() == leaf_sequence && gradients[0].defined();
+    bool const has_posthooks = hooks && hooks->posthooks.any();
+    Gradients grad_outputs;
+    if (has_posthooks) grad_outputs.assign(gradients.begin(), gradients.end());
+    {
+        NodeLock const lock(node);
+        if (anomaly.enabled) apply_watched(node, gradients, results);
+        else node.apply(gradients, results);
+    }
+    if (accumulates)
+        hooks->post_accumulate.for_each([leaf = static_cast<AccumulateGrad&>(node).variable()](auto const& hook) { hook(leaf); });
+    if (has_posthooks) hooks->posthooks.for_each([&](auto const& hook) { take_hook_results(results, hook(Gradients(results.begin(), results.end()), grad_outputs)); });
+    if (!keep_saved) {
+        NodeLock const lock(node);
+        node.release_saved();
+    }
+}
+
+template <class R> inline constexpr bool is_hook_result = std::is_void_v<R> || std::is_convertible_v<R, Gradients>;
+
+/// A call of a hook that may return nothing.
+template <class F, class... A> Gradients call_node_hook(F& f, A const&... gradients)
+{
+    if constexpr (std::is_void_v<std::invoke_result_t<F&, A const&...>>) {
+        f(gradients...);
+        return {};
+    } else return f(gradients...);
+}
+
+}  // namespace detail
+
+template <class F> HookHandle Node::register_prehook(F f)
+{
+    constexpr bool takes_gradients = std::is_invocable_v<F&, detail::Gradients const&>;
+    static_assert(takes_gradients, "register_prehook: a hook takes the gradients of the Node's outputs, a std::vector<AnyTensor> const&");
+    if constexpr (takes_gradients) {
+        constexpr bool returns_gradients = detail::is_hook_result<std::invoke_result_t<F&, detail::Gradients const&>>;
+        static_assert(returns_gradients, "register_prehook: a hook returns nothing, or the gradients to go on with as a std::vector<AnyTensor>");
+        if constexpr (returns_gradients)
+            return detail::NodeHooks::made(*this).prehooks.add([f = std::move(f)](detail::Gradients const& g) mutable { return detail::call_node_hook(f, g); });
+    }
+    return {};
+}
+
+template <class F> HookHandle Node::register_hook(F f)
+{
+    constexpr bool takes_gradients = std::is_invocable_v<F&, detail::Gradients const&, detail::Gradients const&>;
+    static_assert(takes_gradients, "register_hook: a Node's hook takes the gradients of its inputs and those of its outputs, two std::vector<AnyTensor> const&");
+    if constexpr (takes_gradients) {
+        constexpr bool returns_gradients = detail::is_hook_result<std::invoke_result_t<F&, detail::Gradients const&, detail::Gradients const&>>;
+        static_assert(returns_gradients, "register_hook: a Node's hook returns nothing, or the gradients of its inputs to go on with as a std::vector<AnyTensor>");
+        if constexpr (returns_gradients)
+            return detail::NodeHooks::made(*this).posthooks.add(
+                [f = std::move(f)](detail::Gradients const& in, detail::Gradients const& out) mutable { return detail::call_node_hook(f, in, out); });
+    }
+    return {};
+}
+
+}  // namespace xgrad
+
+namespace xgrad::detail {
+
+/// Where a pass starts: the gradient of one output; an undefined one stands for the number 1.
+struct Root {
+    Edge edge;
+    AnyTensor gradient;
+    AnyTensor output = {};
+
+    void define()
+    {
+        if (!gradient.defined()) gradient = output.impl().type->filled(output.shape(), 1);
+    }
+};
+
+/// A gradient to be handed back: that of output `input_nr` of `function`. With `also_run` the Node runs as well.
+struct Capture {
+    Edge edge;
+    bool also_run = false;
+    AnyTensor gradient = {};
+    bool reached = false;
+};
+
+class GraphTask final : public BackwardPass {
 public:
     GraphTask(std::span<Capture> captures, bool keep_graph) noexcept : captures_(captures), keep_graph_(keep_graph) {}
     GraphTask(GraphTask const&) = delete;
     GraphTask& operator=(GraphTask const&) = delete;
-    ~GraphTask()
+    ~GraphTask() override
     {
         for (auto const& note : notes_)
             if (note.claimed) note.node->task_.store(nullptr, std::memory_order_release);
@@ -6513,10 +7690,17 @@ public:
     {
         discover(roots);
         if (!captures_.empty()) mark_needed();
+        for (auto& root : roots) root.define();
         for (auto& root : roots) add_gradient(lookup(*root.edge.function), root.edge.input_nr, std::move(root.gradient));
         for (auto const& root : roots)
             if (auto& note = notes_[lookup(*root.edge.function)]; note.pending == 0 && !std::exchange(note.queued, true)) push(lookup(*root.edge.function));
         while (!ready_.empty()) evaluate(pop());
+    }
+
+    bool reaches(Node const& node) const override
+    {
+        auto const index = lookup(node);
+        return index != none && (notes_[index].needed || is_captured(node));
     }
 
 private:
@@ -6534,7 +7718,7 @@ private:
     using Index = std::uint32_t;
     static constexpr Index none = ~Index{0};
 
-    Index lookup(Node& node) const
+    Index lookup(Node const& node) const
     {
         if (node.task_.load(std::memory_order_relaxed) == this) return node.slot_;
         if (elsewhere_.empty()) return none;
@@ -6634,9 +7818,7 @@ private:
 
         auto const edges = node.next_edges();
         LocalArray<AnyTensor, 8> results(edges.size());
-        bool const any = std::ranges::any_of(gradients, [](AnyTensor const& g) { return g.defined(); });
-        if (any) node.apply(gradients, results.span());
-        if (!keep_graph_) node.release_saved();
+        run_node(node, gradients, results.span(), keep_graph_);
         for (auto& g : gradients) g = {};
 
         for (std::size_t i = 0; i < edges.size(); ++i) {
@@ -6668,7 +7850,7 @@ private:
     }
 
     CachedVector<Note> notes_;
-    std::unordered_map<Node*, Index> elsewhere_;
+    std::unordered_map<Node const*, Index> elsewhere_;
     CachedVector<std::pair<std::uint64_t, Index>> ready_;
     std::span<Capture> captures_;
     bool keep_graph_;
@@ -6693,31 +7875,93 @@ inline bool leads_to_distinct_leaves(Node const& node)
 }
 
 /// The pass over such a graph, which needs no notes.
-inline void run_single_node(Root& root, bool keep_graph)
-{
-    Node& node = *root.edge.function;
-    std::span const gradients(&root.gradient, 1);
-    run_tensor_hooks(node, gradients);
-    auto const edges = node.next_edges();
-    LocalArray<AnyTensor, 4> results(edges.size());
-    node.apply(gradients, results.span());
-    if (!keep_graph) node.release_saved();
-    for (std::size_t i = 0; i < edges.size(); ++i) {
-        if (!edges[i]) continue;
-        std::span const result(&results[i], 1);
-        run_tensor_hooks(*edges[i].function, result);
-        edges[i].function->apply(result, {});
+class SingleNodePass final : public BackwardPass {
+public:
+    explicit SingleNodePass(Node& node) noexcept : node_(node) {}
+
+    void run(Root& root, bool keep_graph)
+    {
+        auto const edges = node_.next_edges();
+        LocalArray<AnyTensor, 4> results(edges.size());
+        if (!takes_short_way(root, results.span(), keep_graph)) {
+            root.define();
+            std::span const gradients(&root.gradient, 1);
+            run_tensor_hooks(node_, gradients);
+            run_node(node_, gradients, results.span(), keep_graph);
+        }
+        for (std::size_t i = 0; i < edges.size(); ++i) {
+            if (!edges[i]) continue;
+            std::span const result(&results[i], 1);
+            run_tensor_hooks(*edges[i].function, result);
+            run_node(*edges[i].function, result, {}, keep_graph);
+        }
     }
+    bool reaches(Node const& node) const override
+    {
+        return &node == &node_ || std::ranges::any_of(node_.next_edges(), [&](Edge const& e) { return e.function.get() == &node; });
+    }
+
+private:
+    bool takes_short_way(Root const& root, std::span<AnyTensor> results, bool keep_graph)
+    {
+        if (root.gradient.defined() || grad_mode || anomaly.enabled || NodeHooks::of(node_)) return false;
+        NodeLock const lock(node_);
+        if (!node_.apply_to_one(results)) return false;
+        if (!keep_graph) node_.release_saved();
+        return true;
+    }
+
+    Node& node_;
+};
+
+inline constinit thread_local std::size_t pass_depth = 0;
+inline constexpr std::size_t passes_per_stack = 64;
+
+/// Runs f on a thread of its own, with this thread's modes, and hands back what it throws.
+template <class F> void on_fresh_stack(F f)
+{
+    std::exception_ptr thrown;
+    auto run = [&, grad = grad_mode, inference = inference_mode, state = anomaly, packing = default_packing, disabled = packing_disabled, pass = current_pass, locks = lock_identity ? lock_identity : &own_lock_identity] {
+        grad_mode = grad;
+        inference_mode = inference;
+        anomaly = state;
+        default_packing = packing;
+        packing_disabled = disabled;
+        current_pass = pass;
+        lock_identity = locks;
+        try {
+            f();
+        } catch (...) {
+            thrown = std::current_exception();
+        }
+    };
+    std::thread(run).join();
+    if (thrown) std::rethrow_exception(thrown);
 }
 
 /// One backward pass. With captures only what leads to them runs. What the Nodes saved is freed unless keep_graph; with
-/// create_graph the pass itself is recorded.
+/// create_graph the pass itself is recorded. A pass may start inside another; every 64th level continues on a stack of its own.
 inline void run_backward(std::span<Root> roots, std::span<Capture> captures, bool keep_graph, bool create_graph)
 {
-    AutoGradMode const mode(create_graph);
-    if (roots.size() == 1 && captures.empty() && roots[0].edge.function->num_outputs() == 1 && leads_to_distinct_leaves(*roots[0].edge.function))
-        return run_single_node(roots[0], keep_graph);
-    GraphTask(captures, keep_graph).run(roots);
+    if (pass_depth == passes_per_stack) return on_fresh_stack([&] { run_backward(roots, captures, keep_graph, create_graph); });
+    struct Level {
+        Level() noexcept { ++pass_depth; }
+        ~Level() { --pass_depth; }
+    } const level;
+    auto const run = [&](auto& pass, auto&&... arguments) {
+        {
+            AutoGradMode const mode(create_graph);
+            pass.run(arguments...);
+        }
+        pass.run_callbacks();
+    };
+    if (roots.size() == 1 && captures.empty() && roots[0].edge.function->num_outputs() == 1 && leads_to_distinct_leaves(*roots[0].edge.function)) {
+        SingleNodePass pass(*roots[0].edge.function);
+        run(pass, roots[0], keep_graph);
+    } else {
+        GraphTask pass(captures, keep_graph);
+        run(pass, roots);
+    }
 }
 
 }  // namespace xgrad::detail
@@ -6738,77 +7982,6 @@ inline void run_backward(std::span<Root> roots, std::span<Capture> captures, boo
 // pullback looks at besides shapes it declares in `uses`; everything else comes to it with a shape but no values, and is
 // not kept.
 
-
-// ======== xgrad/graph/saved_tensor.hpp
-// SavedTensor: a value that a Node keeps for backward, with the version that it had.
-
-namespace xgrad {
-
-class SavedTensor {
-public:
-    SavedTensor() noexcept = default;
-
-    /// Keeps an operand of the Node.
-    static SavedTensor operand(AnyTensor const& t) { return {t, false}; }
-    /// Keeps a result of the Node: without its history, which would be the Node itself.
-    static SavedTensor result(AnyTensor const& t) { return {detail::alias(t), true}; }
-
-    bool holds() const noexcept { return value_.defined(); }
-    void release() noexcept { value_ = {}; }
-    bool requires_grad() const { return value_.defined() && value_.requires_grad(); }
-
-    /// The saved value with its history; `owner` is the Node that saved it.
-    AnyTensor unpack(Node& owner) const
-    {
-        check(owner);
-        if (!is_result_) return value_;
-        AnyTensor t = detail::alias(value_);
-        t.impl().grad_fn = detail::Ref<Node>(&owner);
-        return t;
-    }
-
-    /// The saved memory, checked to be what it was.
-    detail::AnyArray const& array(Node const& owner) const
-    {
-        check(owner);
-        return value_.impl().array;
-    }
-
-    /// The same where it was checked already.
-    detail::AnyArray const& checked_array() const { return value_.impl().array; }
-
-    [[noreturn]] static void fail_released()
-    {
-        detail::fail<GraphError>(
-            "Trying to backward through the graph a second time (or directly access saved tensors after they have already been freed). "
-            "Saved intermediate values of the graph are freed when you call .backward() or xgrad::grad(). Specify .retain_graph = true if "
-            "you need to backward through the graph a second time or if you need to access saved tensors after calling backward.");
-    }
-
-private:
-    SavedTensor(AnyTensor t, bool is_result) : value_(std::move(t)), version_(value_.version()), is_result_(is_result) {}
-
-    void check(Node const& owner) const
-    {
-        if (!value_.defined()) fail_released();
-        if (value_.version() != version_) fail_changed(owner);
-    }
-
-    [[noreturn]] void fail_changed(Node const& owner) const
-    {
-        Node const* const maker = is_result_ ? &owner : value_.grad_fn();
-        detail::fail<VersionError>(
-            "one of the variables needed for gradient computation has been modified by an inplace operation: ", detail::describe(value_),
-            maker ? ", which is output " + std::to_string(is_result_ ? 0 : value_.output_nr()) + " of " + maker->name() + "," : std::string(), " is at version ", value_.version(),
-            "; expected version ", version_, " instead. It was saved by ", owner.name(), ".");
-    }
-
-    AnyTensor value_;
-    std::uint32_t version_ = 0;
-    bool is_result_ = false;
-};
-
-}  // namespace xgrad
 
 // ======== xgrad/tensor/record.hpp
 // Recording: where an elementwise Expression becomes a Tensor, and, if a gradient will be wanted, one Node. The only place
@@ -6835,6 +8008,8 @@ struct RecordTable {
     void (*copy)(void* to, void const* from) = nullptr;
     void (*destroy)(void* formula) noexcept = nullptr;
     NeedsView (*needs)(void const* formula, bool result_exists) = nullptr;
+    /// Whether gradients that were computed together with a sum have lately been used: above or at 0 where they have.
+    std::atomic<signed char>* use = nullptr;
     /// The gradients out of recorded operations, so that they can be differentiated; see traced.hpp.
     void (*traced)(FusedNode& node, AnyTensor const& gradient, std::span<AnyTensor> results) = nullptr;
 };
@@ -6849,24 +8024,98 @@ struct SumOver : Cached {
     SumOver(std::string_view n, Axes a, double s, Shape of) : name(n), axes(std::move(a)), scale(s), space(std::move(of)) {}
 };
 
+/// The shape of a vertex of a formula; the message of an error names the operation that cannot broadcast.
+inline Shape vertex_shape(Vertex const*& v, AnyTensor const* const*& operand)
+{
+    Vertex const here = *v++;
+    if (here.is_tensor) return (*operand++)->shape();
+    Shape shape;
+    for (std::size_t i = 0; i < here.operands; ++i) {
+        auto const next = vertex_shape(v, operand);
+        shape = i == 0 ? next : broadcast(here.name, shape, next);
+    }
+    return shape;
+}
+
+/// The operands of a formula, ready for a kernel.
+struct Gathered {
+    AnyArray const* arrays[64];
+    LeafMask requires_grad = 0, reached = 0;
+    bool wanted = false;  // a gradient leads to an operand that requires one, and grad mode is on
+    bool same_shape = true;
+    Shape space;
+
+    Gathered(RecordTable const& table, void const* formula, AnyTensor const* const* operands)
+    {
+        std::size_t const n = table.kernels.leaves;
+        for (std::size_t k = 0; k < n; ++k) {
+            auto const& impl = operands[k]->impl();
+            arrays[k] = &impl.array;
+            if (table.kernels.leaf[k]->differentiable && operands[k]->requires_grad()) requires_grad |= LeafMask{1} << k;
+            if (k > 0) same_shape &= impl.array.shape == arrays[0]->shape;
+        }
+        if (requires_grad && grad_mode && table.result.differentiable) {
+            reached = table.needs(formula, true).reached;
+            wanted = requires_grad & reached;
+        }
+        if (same_shape) space = arrays[0]->shape;
+        else {
+            auto const* root = table.kernels.vertices;
+            space = vertex_shape(root, operands);
+        }
+    }
+};
+
 class FusedNode final : public Node {
 public:
-    static Ref<Node> make(RecordTable const& table, void const* formula, AnyTensor const* const* operands, Shape const& space, std::unique_ptr<SumOver> sum,
+    static Ref<Node> make(RecordTable const& table, void const* formula, AnyTensor const* const* operands, Gathered const& in, std::unique_ptr<SumOver> sum,
                           AnyTensor const& result)
     {
         auto const bytes = block_bytes(table);
         void* const block = allocate(bytes);
         try {
-            return Ref<Node>(::new (block) FusedNode(table, formula, operands, space, std::move(sum), result));
+            return Ref<Node>(::new (block) FusedNode(table, formula, operands, in, std::move(sum), result));
         } catch (...) {
             deallocate(block, bytes);
             throw;
         }
     }
 
+    /// True where a full sum and its gradients are best computed in one pass: all operands want a gradient and lie in order,
+    /// and a backward pass is likely to come.
+    static bool sums_at_once(RecordTable const& table, Gathered const& in)
+    {
+        if (!table.kernels.sum_and_gradient || default_packing || (in.requires_grad & in.reached) != in.reached || table.use->load(std::memory_order_relaxed) < 0) return false;
+        for (std::size_t k = 0; k < table.kernels.leaves; ++k)
+            if (!is_direct(*in.arrays[k], *table.kernels.leaf[k], in.space)) return false;
+        return true;
+    }
+    /// The sum, times `factor`; keeps the gradients until a backward pass asks for them.
+    double sum_at_once(AnyArray const* const* arrays, Shape const& space, double factor)
+    {
+        std::size_t const n = table_.kernels.leaves, first_gradient = n + 2;
+        LocalArray<std::byte*, 14> at(first_gradient + n);
+        for (std::size_t k = 0; k < n; ++k) {
+            at[k] = arrays[k]->data;
+            if (!makes_gradient(k)) continue;
+            leaf(k).ready = AnyTensor(Ref<TensorImpl>(new TensorImpl(*table_.leaf_types[k], space)));
+            at[first_gradient + k] = leaf(k).ready.impl().array.data;
+        }
+        ready_ = true;
+        return factor * table_.kernels.sum_and_gradient(formula_object(), plan(), reinterpret_cast<void* const*>(at.data()), factor, numel(space));
+    }
+
+    bool apply_to_one(std::span<AnyTensor> results) override
+    {
+        if (!ready_) return false;
+        Opened const opened(*this);
+        hand_over(results);
+        return true;
+    }
+
     void apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) override
     {
-        if (grad_mode && would_record(gradients[0])) table_.traced(*this, gradients[0], results);
+        if (grad_mode && gradients[0].defined() && would_record(gradients[0])) table_.traced(*this, gradients[0], results);
         else apply_fused(gradients[0], results);
     }
     std::string name() const override
@@ -6883,8 +8132,17 @@ public:
     }
     void release_saved() noexcept override
     {
-        for (auto& leaf : leaves()) leaf.saved.release();
+        for (auto& leaf : leaves()) leaf.saved.release(), leaf.ready = {};
         result_.release();
+        ready_ = false;
+    }
+    std::vector<NamedSavedTensor> saved_tensors() override
+    {
+        std::vector<NamedSavedTensor> all;
+        for (std::size_t k = 0; k < table_.kernels.leaves; ++k)
+            if (kept_ >> k & 1) all.push_back({tensor_letter(k), &leaf(k).saved});
+        if (saves_result_) all.push_back({"result", &result_});
+        return all;
     }
 
     // What the traced pass asks.
@@ -6893,7 +8151,8 @@ public:
     Shape const& space(AnyTensor const& gradient) const { return sum_ ? sum_->space : gradient.shape(); }
     Shape const& leaf_shape(std::size_t k, Shape const& space) const { return broadcast_ >> k & 1 ? shapes_[leaf(k).first] : space; }
     bool is_needed(std::size_t k) const { return needed_ >> k & 1; }
-    AnyTensor unpack_leaf(std::size_t k) { return leaf(leaf(k).first).saved.unpack(*this); }
+    std::size_t first_of(std::size_t k) const { return leaf(k).first; }
+    AnyTensor unpack_leaf(std::size_t k) { return leaf(k).saved.unpack(*this); }
     bool saves_result() const noexcept { return saves_result_; }
     AnyTensor unpack_result() { return result_.unpack(*this); }
     LeafMask wanted() const noexcept { return wanted_; }
@@ -6903,6 +8162,7 @@ private:
     /// Operands as the Node keeps them; one tensor at several places of the formula is kept, and gets its gradient, once.
     struct Leaf {
         SavedTensor saved;
+        AnyTensor ready;          // the gradient, where it was computed together with the sum
         std::uint8_t first = 0;   // the first leaf that is the same tensor
         std::uint8_t target = 0;  // the first of those that gets a gradient
         std::uint8_t edge = 0;
@@ -6920,17 +8180,24 @@ private:
     Leaf const& leaf(std::size_t k) const noexcept { return reinterpret_cast<Leaf const*>(block() + leaves_at())[k]; }
     Edge* edges() noexcept { return reinterpret_cast<Edge*>(block() + edges_at(table_.kernels.leaves)); }
 
-    FusedNode(RecordTable const& table, void const* formula, AnyTensor const* const* operands, Shape const& space, std::unique_ptr<SumOver> sum, AnyTensor const& result)
+    FusedNode(RecordTable const& table, void const* formula, AnyTensor const* const* operands, Gathered const& in, std::unique_ptr<SumOver> sum, AnyTensor const& result)
         : table_(table), sum_(std::move(sum))
     {
         std::size_t const n = table.kernels.leaves;
         table.copy(block() + formula_at(n), formula);
         std::uninitialized_value_construct_n(leaves().data(), n);
         std::uninitialized_value_construct_n(edges(), n);
-        connect(operands, table.needs(formula, !sum_), space, result);
+        try {
+            connect(operands, table.needs(formula, !sum_), in, result);
+        } catch (...) {
+            destroy_block();
+            throw;
+        }
     }
-    ~FusedNode() override
+    ~FusedNode() override { destroy_block(); }
+    void destroy_block() noexcept
     {
+        if (ready_ && table_.use->load(std::memory_order_relaxed) >= 0) table_.use->fetch_sub(1, std::memory_order_relaxed);
         std::size_t const n = table_.kernels.leaves;
         std::destroy_n(edges(), n);
         std::destroy_n(leaves().data(), n);
@@ -6944,17 +8211,18 @@ private:
     }
 
     /// Connects the Node to its operands, and saves what the gradients of those that want one will look at.
-    void connect(AnyTensor const* const* operands, NeedsView needs, Shape const& space, AnyTensor const& result)
+    void connect(AnyTensor const* const* operands, NeedsView needs, Gathered const& in, AnyTensor const& result)
     {
         std::size_t const n = table_.kernels.leaves;
         std::size_t edge_count = 0;
+        LeafMask const collecting = in.requires_grad & needs.reached;
         for (std::size_t k = 0; k < n; ++k) {
             AnyTensor const& t = *operands[k];
             std::size_t same = 0;
             while (!operands[same]->is_same(t)) ++same;
             leaf(k).first = leaf(k).target = static_cast<std::uint8_t>(same);
             LeafMask const bit = LeafMask{1} << k;
-            if (table_.kernels.leaf[k]->differentiable && needs.reached & bit && t.requires_grad()) {
+            if (collecting & bit) {
                 std::size_t target = same;
                 while (target < k && !(wanted_ >> target & 1 && operands[target]->is_same(t))) ++target;
                 leaf(k).target = static_cast<std::uint8_t>(target);
@@ -6966,8 +8234,9 @@ private:
                     edges()[edge_count++] = gradient_edge(t);
                 }
             }
+            if (in.same_shape) continue;
             if (same != k) broadcast_ |= (broadcast_ >> same & 1) << k;
-            else if (t.shape() != space) {
+            else if (t.shape() != in.space) {
                 if (!shapes_) shapes_ = std::make_unique<Shape[]>(n);
                 shapes_[k] = t.shape();
                 broadcast_ |= bit;
@@ -6993,26 +8262,71 @@ private:
 
     bool makes_gradient(std::size_t k) const { return (wanted_ & ~add_) >> k & 1; }
 
+    /// Saved tensors made ready for a pass, and let go at its end.
+    struct Opened {
+        FusedNode& node;
+        explicit Opened(FusedNode& n) : node(n)
+        {
+            for (std::size_t k = 0; k < n.table_.kernels.leaves; ++k)
+                if (n.kept_ >> k & 1) n.leaf(k).saved.open(n);
+            if (n.saves_result_) n.result_.open(n);
+        }
+        Opened(Opened const&) = delete;
+        Opened& operator=(Opened const&) = delete;
+        ~Opened()
+        {
+            for (auto& leaf : node.leaves()) leaf.saved.close();
+            node.result_.close();
+        }
+    };
+
     void apply_fused(AnyTensor const& gradient, std::span<AnyTensor> results)
     {
+        if (!gradient.defined()) return;
+        Opened const opened(*this);
+        if (ready_ && !gradient.requires_grad()) return hand_over_scaled(gradient, results);
+        if (sum_ && table_.use->load(std::memory_order_relaxed) < 0) table_.use->fetch_add(1, std::memory_order_relaxed);
         Shape const& space = this->space(gradient);
         AnyArray spread_seeds;
         if (sum_) spread_seeds = spread(gradient, space);
         AnyArray const& seeds = sum_ ? spread_seeds : gradient.impl().array;
-        BackwardPlan plan{wanted_, add_, saves_result_, {}};
+        if (broadcast_ == 0 && is_simple(seeds, space)) apply_direct(plan(), seeds, space, results);
+        else apply_tiled(plan(), seeds, space, results);
+    }
+
+    BackwardPlan plan() const
+    {
+        BackwardPlan plan;
+        plan.wanted = wanted_;
+        plan.add = add_;
+        plan.saved_result = saves_result_;
         for (std::size_t k = 0; k < table_.kernels.leaves; ++k) plan.target[k] = leaf(k).target;
-        if (broadcast_ == 0 && is_simple(seeds, space)) apply_direct(plan, seeds, space, results);
-        else apply_tiled(plan, seeds, space, results);
+        return plan;
+    }
+
+    /// The gradients that are ready, once; another pass computes them anew.
+    void hand_over(std::span<AnyTensor> results)
+    {
+        for (std::size_t k = 0; k < table_.kernels.leaves; ++k)
+            if (makes_gradient(k)) results[leaf(k).edge] = std::move(leaf(k).ready);
+        ready_ = false;
+        if (table_.use->load(std::memory_order_relaxed) < most_uses) table_.use->fetch_add(1, std::memory_order_relaxed);
+    }
+    void hand_over_scaled(AnyTensor const& gradient, std::span<AnyTensor> results)
+    {
+        hand_over(results);
+        for (auto const& g : results)
+            if (g.defined()) g.impl().type->multiply_in_place(g, gradient);
     }
 
     /// True where all that is read lies in order; the gradient of a sum may be one number.
     bool is_simple(AnyArray const& seeds, Shape const& space) const
     {
         bool simple = is_direct(seeds, *table_.kernels.result, space) || (seeds.numel == 1 && sum_);
-        if (saves_result_) simple &= is_direct(result_.array(*this), *table_.kernels.result, space);
+        if (saves_result_) simple &= is_direct(result_.array(), *table_.kernels.result, space);
         for (std::size_t k = 0; k < table_.kernels.leaves; ++k) {
             simple &= table_.kernels.leaf[k]->in_place;
-            if (kept_ >> k & 1) simple &= is_direct(leaf(k).saved.array(*this), *table_.kernels.leaf[k], space);
+            if (kept_ >> k & 1) simple &= is_direct(leaf(k).saved.array(), *table_.kernels.leaf[k], space);
         }
         return simple;
     }
@@ -7025,7 +8339,7 @@ private:
         bool tiled = repeats_seed;
         TileRoom splat;
         for (std::size_t k = 0; k < n; ++k) {
-            if (auto const& saved = leaf(leaf(k).first).saved; is_needed(k)) at[k] = saved.checked_array().data;
+            if (auto const& saved = leaf(leaf(k).first).saved; is_needed(k)) at[k] = saved.array().data;
             else at[k] = zero_tile.elements, tiled = true;
             if (!makes_gradient(k)) continue;
             AnyTensor& gradient = results[leaf(k).edge] = AnyTensor(Ref<TensorImpl>(new TensorImpl(*table_.leaf_types[k], space)));
@@ -7036,7 +8350,7 @@ private:
             at[seed] = splat.elements;
             table_.kernels.result->stage(splat.elements, seeds.data, 0, std::min(count, tile_size));
         }
-        if (saves_result_) at[result] = result_.array(*this).data;
+        if (saves_result_) at[result] = result_.array().data;
         std::size_t const chunk = tiled ? tile_size : count;
         for (std::size_t i = 0; i < count; i += chunk) {
             std::size_t const elements = std::min(chunk, count - i);
@@ -7058,7 +8372,7 @@ private:
         LocalArray<AnyArray, 6> gradients(n);
         for (std::size_t k = 0; k < n; ++k) {
             auto const& info = *table_.kernels.leaf[k];
-            operands[k] = is_needed(k) ? input_operand(leaf(leaf(k).first).saved.array(*this), info, space) : absent_input(info.tile_element);
+            operands[k] = is_needed(k) ? input_operand(leaf(leaf(k).first).saved.array(), info, space) : absent_input(info.tile_element);
             operands[first_gradient + k] = absent_output();
             if (!makes_gradient(k)) continue;
             bool const sums = broadcast_ >> k & 1;
@@ -7066,7 +8380,7 @@ private:
             operands[first_gradient + k] = sums ? sum_operand(gradients[k], info) : output_operand(gradients[k], info);
         }
         operands[seed] = input_operand(seeds, *table_.kernels.result, space);
-        operands[result] = saves_result_ ? input_operand(result_.array(*this), *table_.kernels.result, space) : absent_output();
+        operands[result] = saves_result_ ? input_operand(result_.array(), *table_.kernels.result, space) : absent_output();
 
         auto body = [&](void* const* at, std::size_t count) { table_.kernels.backward(formula_object(), plan, at, count); };
         TileLoop(space, operands.data(), first_gradient + n).run(tile_body(body));
@@ -7101,9 +8415,12 @@ private:
         return g;
     }
 
+    static constexpr signed char most_uses = 2;
+
     RecordTable const& table_;
     LeafMask needed_ = 0, kept_ = 0, broadcast_ = 0, wanted_ = 0, add_ = 0;
     bool saves_result_ = false;
+    bool ready_ = false;
     SavedTensor result_;
     std::unique_ptr<SumOver> sum_;
     std::unique_ptr<Shape[]> shapes_;  // of the leaves that were broadcast
@@ -7117,6 +8434,112 @@ private:
 // (record.hpp).
 
 
+// ======== xgrad/tensor/inplace_forms.hpp
+// The in-place forms of operations as members of Tensor: x.exp_() is x = exp(x) in x's own memory.
+
+namespace xgrad {
+
+namespace detail {
+template <class Self, class F, class... X> Self& change_in_place(Self& self, std::string_view operation, F f, X const&... x);
+}
+
+/// Base of Tensor. Each form returns the tensor itself.
+template <class Self> struct InplaceForms {
+#define XGRAD_IN_PLACE(f) \
+    Self& f##_() \
+    { \
+        return apply_in_place(#f "_", [](auto const& x) { return f(x); }); \
+    }
+    XGRAD_IN_PLACE(square)
+    XGRAD_IN_PLACE(sqrt)
+    XGRAD_IN_PLACE(rsqrt)
+    XGRAD_IN_PLACE(reciprocal)
+    XGRAD_IN_PLACE(exp)
+    XGRAD_IN_PLACE(expm1)
+    XGRAD_IN_PLACE(log)
+    XGRAD_IN_PLACE(log1p)
+    XGRAD_IN_PLACE(log2)
+    XGRAD_IN_PLACE(log10)
+    XGRAD_IN_PLACE(sin)
+    XGRAD_IN_PLACE(cos)
+    XGRAD_IN_PLACE(tan)
+    XGRAD_IN_PLACE(asin)
+    XGRAD_IN_PLACE(acos)
+    XGRAD_IN_PLACE(atan)
+    XGRAD_IN_PLACE(sinh)
+    XGRAD_IN_PLACE(cosh)
+    XGRAD_IN_PLACE(tanh)
+    XGRAD_IN_PLACE(asinh)
+    XGRAD_IN_PLACE(acosh)
+    XGRAD_IN_PLACE(atanh)
+    XGRAD_IN_PLACE(sigmoid)
+    XGRAD_IN_PLACE(softplus)
+    XGRAD_IN_PLACE(relu)
+    XGRAD_IN_PLACE(abs)
+    XGRAD_IN_PLACE(sign)
+    XGRAD_IN_PLACE(sgn)
+    XGRAD_IN_PLACE(conj)
+#undef XGRAD_IN_PLACE
+
+    Self& neg_()
+    {
+        return apply_in_place("neg_", [](auto const& x) { return -x; });
+    }
+    template <detail::OperandLike X> Self& add_(X const& b)
+    {
+        return apply_in_place("add_", [](auto const& x, auto const& y) { return x + y; }, b);
+    }
+    template <detail::OperandLike X> Self& sub_(X const& b)
+    {
+        return apply_in_place("sub_", [](auto const& x, auto const& y) { return x - y; }, b);
+    }
+    template <detail::OperandLike X> Self& mul_(X const& b)
+    {
+        return apply_in_place("mul_", [](auto const& x, auto const& y) { return x * y; }, b);
+    }
+    template <detail::OperandLike X> Self& div_(X const& b)
+    {
+        return apply_in_place("div_", [](auto const& x, auto const& y) { return x / y; }, b);
+    }
+    template <detail::OperandLike X> Self& pow_(X const& b)
+    {
+        return apply_in_place("pow_", [](auto const& x, auto const& y) { return pow(x, y); }, b);
+    }
+    template <detail::OperandLike X> Self& minimum_(X const& b)
+    {
+        return apply_in_place("minimum_", [](auto const& x, auto const& y) { return minimum(x, y); }, b);
+    }
+    template <detail::OperandLike X> Self& maximum_(X const& b)
+    {
+        return apply_in_place("maximum_", [](auto const& x, auto const& y) { return maximum(x, y); }, b);
+    }
+    template <detail::OperandLike L, detail::OperandLike U> Self& clamp_(L const& lower, U const& upper)
+    {
+        return apply_in_place("clamp_", [](auto const& x, auto const& a, auto const& b) { return clamp(x, a, b); }, lower, upper);
+    }
+    template <detail::OperandLike L> Self& clamp_min_(L const& lower)
+    {
+        return apply_in_place("clamp_min_", [](auto const& x, auto const& a) { return clamp_min(x, a); }, lower);
+    }
+    template <detail::OperandLike U> Self& clamp_max_(U const& upper)
+    {
+        return apply_in_place("clamp_max_", [](auto const& x, auto const& b) { return clamp_max(x, b); }, upper);
+    }
+    /// Your own elementwise operation: x.apply_<MyOp>(y) is x = apply<MyOp>(x, y).
+    template <Operation Op, detail::OperandLike... X> Self& apply_(X const&... more)
+    {
+        return apply_in_place("apply_", [](auto const& x, auto const&... y) { return express(Op{}, x, y...); }, more...);
+    }
+
+private:
+    template <class F, class... X> Self& apply_in_place(std::string_view operation, F f, X const&... x)
+    {
+        return detail::change_in_place(static_cast<Self&>(*this), operation, f, x...);
+    }
+};
+
+}  // namespace xgrad
+
 // ======== xgrad/tensor/type_info.hpp
 // The one TypeInfo of each scalar type: how the graph adds, copies and makes gradients. gradient_arithmetic.hpp defines the
 // functions, in terms of operations.
@@ -7129,11 +8552,14 @@ template <Scalar T> struct GradientArithmetic {
     static AnyTensor copy(AnyTensor const& t);
     static AnyTensor filled(Shape const& shape, double value);
     static AnyTensor scaled(AnyTensor const& t, double factor);
+    static void multiply_in_place(AnyTensor const& t, AnyTensor const& real_number);
+    static void scatter_add(AnyArray const& to, AnyArray const& more);
+    static bool has_nan(AnyArray const& a);
 };
 
 template <Scalar T> inline constexpr TypeInfo type_info{
     dtype_of<T>, sizeof(T), &GradientArithmetic<T>::add, &GradientArithmetic<T>::add_in_place, &GradientArithmetic<T>::copy, &GradientArithmetic<T>::filled,
-    &GradientArithmetic<T>::scaled};
+    &GradientArithmetic<T>::scaled, &GradientArithmetic<T>::multiply_in_place, &GradientArithmetic<T>::scatter_add, &GradientArithmetic<T>::has_nan};
 
 }  // namespace xgrad::detail
 
@@ -7168,7 +8594,9 @@ template <class T> struct NestedList {
 
 }  // namespace detail
 
-template <Scalar T> class Tensor : public AnyTensor {
+template <Scalar T> class MaskedTensor;
+
+template <Scalar T> class Tensor : public AnyTensor, public InplaceForms<Tensor<T>> {
 public:
     using operand_tag = void;
     using leaf_tag = void;
@@ -7193,13 +8621,22 @@ public:
     /// Evaluates an expression in one pass, and records one Node where a gradient will be wanted.
     template <class Op, class... X>
         requires std::same_as<typename Expression<Op, X...>::scalar, T>
-    Tensor(Expression<Op, X...> const& e);
+    Tensor(Expression<Op, X...> const& e, std::source_location place = std::source_location::current());
     /// An array of the library's own.
     explicit Tensor(detail::Array<T>&& a, GradFlag<T> g = {}) : Tensor(new detail::TensorImpl(detail::type_info<T>, std::move(a)), g) {}
     explicit Tensor(detail::Array<T> const& a, GradFlag<T> g = {}) : Tensor(new detail::TensorImpl(detail::type_info<T>, a), g) {}
     /// Fresh memory, not initialised.
     static Tensor empty(Shape const& shape) { return Tensor(new detail::TensorImpl(detail::type_info<T>, shape), {}); }
     explicit Tensor(detail::Ref<detail::TensorImpl> impl) noexcept : AnyTensor(std::move(impl)) {}
+
+    Tensor(Tensor const&) noexcept = default;
+    Tensor(Tensor&&) noexcept = default;
+    ~Tensor() = default;
+    Tensor& operator=(Tensor const&) & noexcept = default;
+    Tensor& operator=(Tensor&&) & noexcept = default;
+    /// Assigning to what an index gives writes into the tensor that was indexed: `x(0) = y`.
+    Tensor& operator=(Tensor const& x) && { return copy_(x); }
+    template <detail::OperandLike X> Tensor& operator=(X const& x) && { return copy_(x); }
 
     /// The value of a tensor with one element.
     T item() const
@@ -7235,13 +8672,20 @@ public:
         if (!on && !is_leaf())
             detail::fail<GraphError>("you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a subgraph that "
                                      "doesn't require differentiation use detach()");
+        if (on && is_inference() && !is_inference_mode_enabled()) detail::fail<GraphError>("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.");
         if (is_leaf()) impl().requires_grad = on;
         return *this;
     }
     using AnyTensor::requires_grad;
 
     /// The gradient collected so far; undefined where there is none.
-    Tensor grad() const { return Tensor(impl().grad); }
+    Tensor grad() const
+    {
+        if (!impl().grad && !impl().retains_grad && !is_leaf())
+            detail::warn("The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be populated during backward(). If you "
+                         "indeed want the .grad field to be populated for a non-leaf Tensor, use .retain_grad() on it.");
+        return Tensor(impl().grad);
+    }
     /// Replaces the collected gradient; it must have this tensor's shape, or be undefined.
     void set_grad(Tensor const& g)
     {
@@ -7255,6 +8699,8 @@ public:
 
     /// The same values without history; shares memory and version.
     Tensor detach() const { return Tensor(detail::alias(*this).handle()); }
+    /// Makes this tensor itself a leaf without history; not allowed for views.
+    Tensor& detach_();
     /// A recorded copy with memory of its own.
     Tensor clone() const;
 
@@ -7269,27 +8715,43 @@ public:
     /// Calls f with this tensor's gradient whenever it has been computed. f takes a Tensor const& and returns the gradient
     /// to go on with, or nothing; its argument is undefined where no gradient came. Hooks run in the order of registration.
     template <class F> HookHandle register_hook(F f);
+    /// Calls f with this leaf whenever a gradient has been added into its .grad. f takes a Tensor const& and returns nothing.
+    template <class F> HookHandle register_post_accumulate_grad_hook(F f);
     /// Makes backward() keep .grad of a tensor that is not a leaf.
     void retain_grad();
 
     // Views share memory with this tensor, and gradients flow through them; see views.hpp.
     template <class... Index> Tensor operator()(Index const&... index) const;
     Tensor operator[](std::ptrdiff_t index) const { return (*this)(index); }
+    /// The elements where the mask is true, to be read or assigned; see masking.hpp.
+    MaskedTensor<T> operator()(Tensor<bool> const& mask) const;
     Tensor reshape(Axes const& shape) const;
     Tensor view(Axes const& shape) const;
+    Tensor expand(Shape const& shape) const;
     Tensor transpose() const;
     Tensor transpose(std::ptrdiff_t axis0, std::ptrdiff_t axis1) const;
     Tensor permute(Axes const& axes) const;
     Tensor t() const { return transpose(); }
+    Tensor diagonal(std::ptrdiff_t offset = 0, std::ptrdiff_t axis0 = 0, std::ptrdiff_t axis1 = 1) const;
+    std::vector<Tensor> unbind(std::ptrdiff_t axis = 0) const;
+    std::vector<Tensor> split(std::size_t size, std::ptrdiff_t axis = 0) const;
+    std::vector<Tensor> chunk(std::size_t chunks, std::ptrdiff_t axis = 0) const;
+    Tensor<precision_of<T>> real() const
+        requires detail::is_complex<T>;
+    Tensor<precision_of<T>> imag() const
+        requires detail::is_complex<T>;
 
-    // In place, without a place in the graph: on tensors that need no gradient, or under NoGradGuard; see inplace.hpp.
+    // In place: the memory is overwritten, and where a gradient is wanted the change is recorded; see inplace.hpp and, for
+    // exp_(), clamp_() and their like, inplace_forms.hpp.
     template <detail::OperandLike X> Tensor& copy_(X const& x);
     template <detail::OperandLike X> Tensor& operator+=(X const& x);
     template <detail::OperandLike X> Tensor& operator-=(X const& x);
     template <detail::OperandLike X> Tensor& operator*=(X const& x);
     template <detail::OperandLike X> Tensor& operator/=(X const& x);
-    Tensor& fill_(T value);
+    Tensor& fill_(T value) { return copy_(value); }
     Tensor& zero_() { return fill_(T(0)); }
+    /// `value` where the mask is true.
+    template <detail::OperandLike X> Tensor& masked_fill_(Tensor<bool> const& mask, X const& value);
 
     detail::Array<T> const& array_of() const { return detail::as<T>(impl().array); }
 
@@ -7389,6 +8851,7 @@ template <class F> struct RecordTableOf {
     static constexpr auto types = leaf_types(std::make_index_sequence<F::leaves>{});
     static void copy(void* to, void const* from) { ::new (to) F(*static_cast<F const*>(from)); }
     static void destroy(void* formula) noexcept { static_cast<F*>(formula)->~F(); }
+    static inline std::atomic<signed char> use{0};
     static NeedsView needs(void const* formula, bool result_exists) { return needs_of(*static_cast<F const*>(formula), result_exists); }
     static constexpr RecordTable make()
     {
@@ -7397,6 +8860,7 @@ template <class F> struct RecordTableOf {
             t.copy = &copy;
             t.destroy = &destroy;
             t.needs = &needs;
+            t.use = &use;
             t.traced = &traced_pass<F>;
         }
         return t;
@@ -7404,51 +8868,34 @@ template <class F> struct RecordTableOf {
     static constexpr RecordTable table = make();
 };
 
-/// The shape of a vertex of a formula; the message of an error names the operation that cannot broadcast.
-inline Shape vertex_shape(Vertex const*& v, AnyTensor const* const*& operand)
+/// The leaves whose values a Node of this formula will save.
+inline LeafMask needed_leaves(RecordTable const& table, void const* formula, AnyTensor const* const* operands)
 {
-    Vertex const here = *v++;
-    if (here.is_tensor) return (*operand++)->shape();
-    Shape shape;
-    for (std::size_t i = 0; i < here.operands; ++i) {
-        auto const next = vertex_shape(v, operand);
-        shape = i == 0 ? next : broadcast(here.name, shape, next);
-    }
-    return shape;
+    auto const needs = table.needs(formula, true);
+    LeafMask needed = 0;
+    for (std::size_t k = 0; k < table.kernels.leaves; ++k)
+        if (table.kernels.leaf[k]->differentiable && needs.reached >> k & 1 && operands[k]->requires_grad()) needed |= needs.of[k];
+    return needed;
 }
-
-/// The operands of a formula, ready for a kernel.
-struct Gathered {
-    AnyArray const* arrays[64];
-    bool wanted = false;  // a gradient leads to an operand that requires one, and grad mode is on
-    Shape space;
-
-    Gathered(RecordTable const& table, void const* formula, AnyTensor const* const* operands)
-    {
-        LeafMask requires_grad = 0;
-        std::size_t const n = table.kernels.leaves;
-        bool same = true;
-        for (std::size_t k = 0; k < n; ++k) {
-            auto const& impl = operands[k]->impl();
-            arrays[k] = &impl.array;
-            if (table.kernels.leaf[k]->differentiable && operands[k]->requires_grad()) requires_grad |= LeafMask{1} << k;
-            same &= impl.array.shape == arrays[0]->shape;
-        }
-        if (requires_grad && grad_mode && table.result.differentiable) wanted = requires_grad & table.needs(formula, true).reached;
-        if (same) space = arrays[0]->shape;
-        else {
-            auto const* root = table.kernels.vertices;
-            space = vertex_shape(root, operands);
-        }
-    }
-};
 
 inline AnyTensor record_formula(RecordTable const& table, void const* formula, AnyTensor const* const* operands)
 {
     Gathered const in(table, formula, operands);
     AnyTensor result(Ref<TensorImpl>(new TensorImpl(table.result_type, in.space)));
     run_forward(table.kernels, formula, in.arrays, in.space, output_operand(result.impl().array, table.result));
-    if (in.wanted) result.impl().grad_fn = FusedNode::make(table, formula, operands, in.space, nullptr, result);
+    if (in.wanted) result.impl().grad_fn = FusedNode::make(table, formula, operands, in, nullptr, result);
+    return result;
+}
+
+/// A sum over all elements together with its gradients, in one pass.
+inline AnyTensor record_full_sum(RecordTable const& table, void const* formula, AnyTensor const* const* operands, Gathered const& in, bool keepdims, bool mean)
+{
+    std::size_t const rank = in.space.size();
+    double const factor = mean ? 1 / static_cast<double>(numel(in.space)) : 1;
+    auto node = FusedNode::make(table, formula, operands, in, std::make_unique<SumOver>(mean ? "Mean" : "Sum", all_axes(rank), factor, in.space), AnyTensor());
+    double const sum = static_cast<FusedNode&>(*node).sum_at_once(in.arrays, in.space, factor);
+    AnyTensor result = table.result_type.filled(keepdims ? Shape(rank, 1) : Shape(), sum);
+    result.impl().grad_fn = std::move(node);
     return result;
 }
 
@@ -7456,6 +8903,7 @@ inline AnyTensor record_formula_sum(std::string_view operation, RecordTable cons
                                     bool keepdims, bool mean)
 {
     Gathered const in(table, formula, operands);
+    if (in.wanted && !over && numel(in.space) != 0 && FusedNode::sums_at_once(table, in)) return record_full_sum(table, formula, operands, in, keepdims, mean);
     Axes axes = over ? normalize_axes(operation, *over, in.space.size()) : all_axes(in.space.size());
     AnyArray sums = zeroed(reduced_shape(in.space, axes, true), table.result.wide_element);
     double const scale = mean ? static_cast<double>(sums.numel) / static_cast<double>(numel(in.space)) : 1;
@@ -7467,7 +8915,7 @@ inline AnyTensor record_formula_sum(std::string_view operation, RecordTable cons
         sums.strides = row_major(sums.shape);
     }
     AnyTensor result(Ref<TensorImpl>(new TensorImpl(table.result_type, std::move(sums))));
-    if (in.wanted) result.impl().grad_fn = FusedNode::make(table, formula, operands, in.space, std::make_unique<SumOver>(mean ? "Mean" : "Sum", std::move(axes), scale, in.space), result);
+    if (in.wanted) result.impl().grad_fn = FusedNode::make(table, formula, operands, in, std::make_unique<SumOver>(mean ? "Mean" : "Sum", std::move(axes), scale, in.space), result);
     return result;
 }
 
@@ -7498,7 +8946,7 @@ template <class E> void record_known_sum(std::string_view name, E const& e, Axes
 {
     TakenApart<E> const apart(e);
     Gathered const in(apart.table, &apart.formula, apart.operands);
-    if (in.wanted) value.impl().grad_fn = FusedNode::make(apart.table, &apart.formula, apart.operands, in.space, std::make_unique<SumOver>(name, axes, 1, in.space), value);
+    if (in.wanted) value.impl().grad_fn = FusedNode::make(apart.table, &apart.formula, apart.operands, in, std::make_unique<SumOver>(name, axes, 1, in.space), value);
 }
 
 /// Folds an expression's values over axes without storing or recording them; the axes stay.
@@ -7536,8 +8984,10 @@ namespace xgrad {
 template <Scalar T>
 template <class Op, class... X>
     requires std::same_as<typename Expression<Op, X...>::scalar, T>
-Tensor<T>::Tensor(Expression<Op, X...> const& e) : Tensor(detail::record(e))
+Tensor<T>::Tensor(Expression<Op, X...> const& e, std::source_location place)
 {
+    detail::RecordingAt const here(place);
+    impl_ = detail::record(e).handle();
 }
 
 }  // namespace xgrad
@@ -7588,6 +9038,7 @@ public:
 
     void apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) override
     {
+        if (!gradients[0].defined()) return;
         [&]<std::size_t... I>(std::index_sequence<I...>) {
             Tensor<Y> const g = gradients[0].as<Y>();
             Tensor<Y> const y = saved_uses_ & uses_result ? saved_[count].unpack(*this).template as<Y>() : shape_only<Y>(shape_);
@@ -7604,12 +9055,20 @@ public:
     std::string formula() const override
     {
         std::string s(type_name<Op>);
-        for (std::size_t i = 0; i < count; ++i) s += (i ? ", " : "(") + std::string(1, static_cast<char>('a' + i));
+        for (std::size_t i = 0; i < count; ++i) s += (i ? ", " : "(") + tensor_letter(i);
         return s + ")";
     }
     void release_saved() noexcept override
     {
         for (auto& s : saved_) s.release();
+    }
+    std::vector<NamedSavedTensor> saved_tensors() override
+    {
+        std::vector<NamedSavedTensor> all;
+        for (std::size_t i = 0; i < count; ++i)
+            if (saved_uses_ & uses_argument(i)) all.push_back({tensor_letter(i), &saved_[i]});
+        if (saved_uses_ & uses_result) all.push_back({"result", &saved_[count]});
+        return all;
     }
 
 private:
@@ -7631,6 +9090,10 @@ template <class Op, Scalar... T> auto record_on_tensors(Op op, Tensor<T> const&.
     if constexpr (Differentiable<Y>)
         if (grad_mode && ((Differentiable<T> && x.requires_grad()) || ...))
             result.impl().grad_fn = Ref<Node>(new ArraywiseNode<Op, Y, T...>(std::move(op), result, x...));
+    if constexpr (sizeof...(T) == 1) {
+        AnyTensor const& only = (x, ...);
+        if (result.impl().array.storage == only.impl().array.storage) mark_view(result, only);
+    }
     return result;
 }
 
@@ -7776,7 +9239,11 @@ template <class F> [[gnu::cold]] void traced_pass(FusedNode& node, AnyTensor con
     F const& formula = *static_cast<F const*>(node.formula_object());
     Shape const& space = node.space(gradient);
     AnyTensor leaf[F::leaves];
-    each_leaf<0, F>([&]<class T, std::size_t K>() { leaf[K] = node.is_needed(K) ? node.unpack_leaf(K) : AnyTensor(shape_only<T>(node.leaf_shape(K, space))); });
+    each_leaf<0, F>([&]<class T, std::size_t K>() {
+        if (!node.is_needed(K)) leaf[K] = shape_only<T>(node.leaf_shape(K, space));
+        else if (auto const first = node.first_of(K); first < K && node.is_needed(first)) leaf[K] = leaf[first];
+        else leaf[K] = node.unpack_leaf(first);
+    });
     Tensor<Y> g = gradient.as<Y>();
     if (auto const* const sum = node.sum()) {
         if (sum->scale != 1) g = gradient.impl().type->scaled(g, sum->scale).template as<Y>();
@@ -7828,7 +9295,199 @@ template <Scalar T> AnyTensor GradientArithmetic<T>::scaled(AnyTensor const& t, 
     else return t;
 }
 
+template <Scalar T> void GradientArithmetic<T>::multiply_in_place(AnyTensor const& t, AnyTensor const& real_number)
+{
+    if constexpr (Differentiable<T>) {
+        auto const& number = real_number.impl().array;
+        double const factor = real_number.dtype() == DType::float32 ? static_cast<double>(*as<float>(number).begin()) : *as<double>(number).begin();
+        if (factor != 1) scale_elements(as<T>(t.impl().array), factor);
+    }
+}
+
+template <Scalar T> void GradientArithmetic<T>::scatter_add(AnyArray const& to, AnyArray const& more)
+{
+    if constexpr (Differentiable<T>) {
+        Strides const* const strides[] = {&to.strides, &more.strides};
+        std::size_t const rank = to.shape.size();
+        std::ptrdiff_t const step_to = rank ? to.strides[rank - 1] : 0, step_more = rank ? more.strides[rank - 1] : 0;
+        for_each_run(to.shape, strides, [&](std::size_t n, std::ptrdiff_t const* at) {
+            T* out = as<T>(to).begin() + at[0];
+            T const* in = as<T>(more).begin() + at[1];
+            for (std::size_t i = 0; i < n; ++i, out += step_to, in += step_more) *out += *in;
+        });
+    }
+}
+
+template <Scalar T> bool GradientArithmetic<T>::has_nan(AnyArray const& a)
+{
+    bool found = false;
+    Strides const* const strides[] = {&a.strides};
+    std::ptrdiff_t const step = a.strides.empty() ? 0 : a.strides.back();
+    for_each_run(a.shape, strides, [&](std::size_t n, std::ptrdiff_t const* at) {
+        T const* in = as<T>(a).begin() + at[0];
+        for (std::size_t i = 0; i < n; ++i, in += step) found |= !(*in == *in);
+    });
+    return found;
+}
+
 }  // namespace xgrad::detail
+
+// ======== xgrad/tensor/hooks.hpp
+// Hooks on tensors: on a gradient, on a leaf's finished .grad, on the gradients of several tensors. A hook that holds its
+// own tensor keeps it alive for ever: give it a WeakTensor.
+
+namespace xgrad {
+
+/// When register_multi_grad_hook() calls its hook.
+inline constexpr struct All {
+} all{};
+inline constexpr struct Any {
+} any{};
+
+namespace detail {
+
+/// A gradient of a tensor that is no leaf goes to its .grad by hand.
+inline void keep_gradient(AnyTensor const& t, AnyTensor gradient)
+{
+    AnyTensor grad(t.impl().grad);
+    accumulate(grad, std::move(gradient));
+    t.impl().grad = grad.handle();
+}
+
+inline NodeHooks::OutputHooks& tensor_hooks_of(AnyTensor const& t)
+{
+    if (!t.requires_grad()) fail<GraphError>("cannot register a hook on a variable that doesn't require gradient");
+    auto const edge = gradient_edge(t);
+    if (!edge) fail<GraphError>("cannot register a hook on a view that was made in no_grad mode: it has no place in the graph");
+    return NodeHooks::at(*edge.function, edge.input_nr);
+}
+
+template <Scalar T, class Result, class F> HookHandle add_tensor_hook(Tensor<T> const& t, F f)
+{
+    return tensor_hooks_of(t).tensor_hooks.add([f = std::move(f)](AnyTensor const& g) mutable -> AnyTensor {
+        Tensor<T> const typed = g.defined() ? g.as<T>() : Tensor<T>();
+        if constexpr (std::is_void_v<Result>) {
+            f(typed);
+            return {};
+        } else if constexpr (std::is_convertible_v<Result, AnyTensor>) return f(typed);
+        else return Tensor<T>(f(typed));
+    });
+}
+
+/// One hook on several tensors. What a pass has brought so far stands in the pass's notes, so that passes of several
+/// threads do not meet.
+template <class F> class MultiGradHook : public std::enable_shared_from_this<MultiGradHook<F>> {
+public:
+    explicit MultiGradHook(F f) : f_(std::move(f)) {}
+
+    template <class Mode> HookHandle attach(std::vector<AnyTensor> const& tensors, Mode mode)
+    {
+        std::vector<HookHandle> handles;
+        for (auto const& t : tensors)
+            if (!t.requires_grad()) fail<GraphError>("register_multi_grad_hook: expected each tensor to require gradient");
+        for (std::size_t i = 0; i < tensors.size(); ++i) {
+            auto const edge = gradient_edge(tensors[i]);
+            auto alive = std::make_shared<char>();
+            targets_.push_back({edge.function.get(), alive});
+            handles.push_back(tensor_hooks_of(tensors[i]).tensor_hooks.add([self = this->shared_from_this(), alive, i, mode](AnyTensor const& g) -> AnyTensor {
+                self->arrived(mode, i, g);
+                return {};
+            }));
+        }
+        return HookHandle([handles = std::move(handles)]() mutable {
+            for (auto& handle : handles) handle.remove();
+        });
+    }
+
+private:
+    struct Target {
+        Node const* node;
+        std::weak_ptr<char> alive;  // gone when the Node is, or when the hook was removed
+    };
+    struct Arrived {
+        std::size_t expected = 0, count = 0;
+        Gradients gradients;
+    };
+
+    void arrived(All, std::size_t i, AnyTensor const& gradient)
+    {
+        auto& note = current_pass->note(this);
+        if (!note.has_value()) {
+            Arrived fresh;
+            fresh.gradients.resize(targets_.size());
+            for (auto const& t : targets_) fresh.expected += !t.alive.expired() && current_pass->reaches(*t.node);
+            note = std::move(fresh);
+        }
+        auto& all = std::any_cast<Arrived&>(note);
+        all.gradients[i] = gradient;
+        if (++all.count == all.expected) f_(std::as_const(all.gradients));
+    }
+    void arrived(Any, std::size_t, AnyTensor const& gradient)
+    {
+        auto& note = current_pass->note(this);
+        if (std::exchange(note, true).has_value()) return;
+        f_(gradient);
+    }
+
+    F f_;
+    std::vector<Target> targets_;
+};
+
+}  // namespace detail
+
+/// Calls f once in each backward pass, when the last of those tensors that are part of it has got its gradient: with the
+/// gradients of all of them, undefined ones for the others. Returns one handle for all.
+template <class F> HookHandle register_multi_grad_hook(std::vector<AnyTensor> const& tensors, F f, All mode = {})
+{
+    static_assert(std::is_invocable_v<F&, std::vector<AnyTensor> const&>, "register_multi_grad_hook: with xgrad::all the hook takes all gradients, a std::vector<AnyTensor> const&");
+    return std::make_shared<detail::MultiGradHook<F>>(std::move(f))->attach(tensors, mode);
+}
+/// Calls f once in each backward pass, with the first gradient that one of those tensors gets.
+template <class F> HookHandle register_multi_grad_hook(std::vector<AnyTensor> const& tensors, F f, Any mode)
+{
+    static_assert(std::is_invocable_v<F&, AnyTensor const&>, "register_multi_grad_hook: with xgrad::any the hook takes the first gradient, an AnyTensor const&");
+    return std::make_shared<detail::MultiGradHook<F>>(std::move(f))->attach(tensors, mode);
+}
+
+template <Scalar T> template <class F> HookHandle Tensor<T>::register_hook(F f)
+{
+    constexpr bool takes_gradient = std::is_invocable_v<F&, Tensor const&>;
+    static_assert(takes_gradient, "register_hook: a hook takes the gradient as a Tensor const& of this tensor's scalar type");
+    if constexpr (takes_gradient) {
+        using Result = std::invoke_result_t<F&, Tensor const&>;
+        constexpr bool returns_gradient = std::is_void_v<Result> || std::is_convertible_v<Result, AnyTensor> || std::is_constructible_v<Tensor, Result>;
+        static_assert(returns_gradient, "register_hook: a hook returns nothing, or the gradient to go on with");
+        if constexpr (returns_gradient) return detail::add_tensor_hook<T, Result>(*this, std::move(f));
+    }
+    return {};
+}
+
+template <Scalar T> template <class F> HookHandle Tensor<T>::register_post_accumulate_grad_hook(F f)
+{
+    constexpr bool takes_leaf = std::is_invocable_v<F&, Tensor const&>;
+    static_assert(takes_leaf, "register_post_accumulate_grad_hook: a hook takes the leaf, a Tensor const& of this tensor's scalar type");
+    if constexpr (takes_leaf) {
+        static_assert(std::is_void_v<std::invoke_result_t<F&, Tensor const&>>, "register_post_accumulate_grad_hook: Tensor post accumulate grad hooks should return nothing");
+        if (!requires_grad()) detail::fail<GraphError>("cannot register a hook on a tensor that doesn't require gradient");
+        if (!is_leaf()) detail::fail<GraphError>("post accumulate grad hooks cannot be registered on non-leaf tensors");
+        auto const edge = detail::gradient_edge(*this);
+        return detail::NodeHooks::made(*edge.function).post_accumulate.add([f = std::move(f)](AnyTensor const& leaf) mutable { f(leaf.as<T>()); });
+    }
+    return {};
+}
+
+template <Scalar T> void Tensor<T>::retain_grad()
+{
+    if (!requires_grad()) detail::fail<GraphError>("can't retain_grad on Tensor that has requires_grad=False");
+    if (is_leaf() || impl().retains_grad) return;
+    // weak, for the Node must not keep its own result alive
+    detail::NodeHooks::at(*grad_fn(), output_nr()).retain_grad = [self = WeakTensor(*this)](AnyTensor const& gradient) {
+        if (auto const t = self.lock(); t.defined()) detail::keep_gradient(t, gradient);
+    };
+    impl().retains_grad = true;
+}
+
+}  // namespace xgrad
 
 namespace xgrad {
 
@@ -7847,13 +9506,14 @@ struct GradOptions {
 
 namespace detail {
 
+/// The gradient from which a pass starts; an undefined one stands for 1.
 inline AnyTensor checked_gradient(AnyTensor const& output, AnyTensor gradient, std::size_t index)
 {
     if (!gradient.defined()) {
         if (output.numel() != 1) fail<GraphError>("grad can be implicitly created only for scalar outputs, but output ", index, " has shape ", output.shape());
         if (xgrad::is_complex(output.dtype()))
             fail<GraphError>("grad can be implicitly created only for real scalar outputs but got ", name(output.dtype()), "; pass a gradient, or take real() or abs2() first");
-        return output.impl().type->filled(output.shape(), 1);
+        return {};
     }
     if (gradient.shape() != output.shape())
         fail<ShapeError>("Mismatch in shape: grad_output[", index, "] has a shape of ", gradient.shape(), " and output[", index, "] has a shape of ", output.shape(), ".");
@@ -7864,8 +9524,17 @@ inline AnyTensor checked_gradient(AnyTensor const& output, AnyTensor gradient, s
 
 inline Root root_of(AnyTensor const& output, AnyTensor gradient, std::size_t index)
 {
-    if (!output.requires_grad()) fail<GraphError>("element ", index, " of tensors does not require grad and does not have a grad_fn");
-    return {gradient_edge(output), checked_gradient(output, std::move(gradient), index)};
+    auto edge = gradient_edge(output);
+    if (!edge) fail<GraphError>("element ", index, " of tensors does not require grad and does not have a grad_fn");
+    return {std::move(edge), checked_gradient(output, std::move(gradient), index), output};
+}
+
+/// Where the gradient of an input of grad() arrives.
+inline Edge input_edge(AnyTensor const& input)
+{
+    auto edge = gradient_edge(input);
+    if (!edge) fail<GraphError>("One of the differentiated Tensors does not require grad");
+    return edge;
 }
 
 inline std::vector<Root> roots_of(std::vector<AnyTensor> const& outputs, std::vector<AnyTensor> gradients)
@@ -7877,14 +9546,6 @@ inline std::vector<Root> roots_of(std::vector<AnyTensor> const& outputs, std::ve
     return roots;
 }
 
-/// A gradient of a tensor that is no leaf goes to its .grad by hand.
-inline void keep_gradient(AnyTensor const& t, AnyTensor gradient)
-{
-    AnyTensor grad(t.impl().grad);
-    accumulate(grad, std::move(gradient));
-    t.impl().grad = grad.handle();
-}
-
 }  // namespace detail
 
 /// Gradients of the outputs for all leaves (or options.inputs), added into their .grad.
@@ -7892,10 +9553,10 @@ inline void backward(std::vector<AnyTensor> const& outputs, std::vector<AnyTenso
 {
     auto roots = detail::roots_of(outputs, std::move(gradients));
     std::vector<detail::Capture> captures;
-    for (auto const& input : options.inputs) {
-        if (!input.requires_grad()) detail::fail<GraphError>("One of the differentiated Tensors does not require grad");
-        captures.push_back({detail::gradient_edge(input), true});
-    }
+    for (auto const& input : options.inputs) captures.push_back({detail::input_edge(input), true});
+    if (options.create_graph)
+        detail::warn("Using backward() with create_graph=True will create a reference cycle between the parameter and its gradient which can cause a memory leak. Use "
+                     "xgrad::grad() when creating the graph to avoid this, or let the .grad fields go after use.");
     detail::run_backward(roots, captures, options.retain_graph.value_or(options.create_graph), options.create_graph);
     AutoGradMode const mode(options.create_graph);
     for (std::size_t i = 0; i < captures.size(); ++i) {
@@ -7909,11 +9570,9 @@ inline void backward(std::vector<AnyTensor> const& outputs, std::vector<AnyTenso
 inline std::vector<AnyTensor> grad(std::vector<AnyTensor> const& outputs, std::vector<AnyTensor> const& inputs, GradOptions const& options = {})
 {
     if (inputs.empty()) detail::fail<GraphError>("grad requires non-empty inputs.");
-    for (auto const& input : inputs)
-        if (!input.requires_grad()) detail::fail<GraphError>("One of the differentiated Tensors does not require grad");
-    auto roots = detail::roots_of(outputs, options.gradients);
     std::vector<detail::Capture> captures;
-    for (auto const& input : inputs) captures.push_back({detail::gradient_edge(input)});
+    for (auto const& input : inputs) captures.push_back({detail::input_edge(input)});
+    auto roots = detail::roots_of(outputs, options.gradients);
     detail::run_backward(roots, captures, options.retain_graph.value_or(options.create_graph), options.create_graph);
     std::vector<AnyTensor> gradients;
     for (auto& capture : captures) {
@@ -7955,48 +9614,6 @@ template <Scalar T> template <detail::OperandLike G> void Tensor<T>::backward(G 
         static_assert(std::same_as<typename detail::operand_type<G>::scalar, T>, "backward: the gradient must have the scalar type of the tensor it belongs to");
         xgrad::backward({*this}, {detail::materialize(gradient)}, options);
     }
-}
-
-namespace detail {
-
-template <Scalar T, class Result, class F> HookHandle add_tensor_hook(Tensor<T> const& t, F f)
-{
-    if (!t.requires_grad()) fail<GraphError>("cannot register a hook on a variable that doesn't require gradient");
-    auto const edge = gradient_edge(t);
-    return NodeHooks::at(*edge.function, edge.input_nr).tensor_hooks.add([f = std::move(f)](AnyTensor const& g) mutable -> AnyTensor {
-        Tensor<T> const typed = g.defined() ? g.as<T>() : Tensor<T>();
-        if constexpr (std::is_void_v<Result>) {
-            f(typed);
-            return {};
-        } else if constexpr (std::is_convertible_v<Result, AnyTensor>) return f(typed);
-        else return Tensor<T>(f(typed));
-    });
-}
-
-}  // namespace detail
-
-template <Scalar T> template <class F> HookHandle Tensor<T>::register_hook(F f)
-{
-    constexpr bool takes_gradient = std::is_invocable_v<F&, Tensor const&>;
-    static_assert(takes_gradient, "register_hook: a hook takes the gradient as a Tensor const& of this tensor's scalar type");
-    if constexpr (takes_gradient) {
-        using Result = std::invoke_result_t<F&, Tensor const&>;
-        constexpr bool returns_gradient = std::is_void_v<Result> || std::is_convertible_v<Result, AnyTensor> || std::is_constructible_v<Tensor, Result>;
-        static_assert(returns_gradient, "register_hook: a hook returns nothing, or the gradient to go on with");
-        if constexpr (returns_gradient) return detail::add_tensor_hook<T, Result>(*this, std::move(f));
-    }
-    return {};
-}
-
-template <Scalar T> void Tensor<T>::retain_grad()
-{
-    if (!requires_grad()) detail::fail<GraphError>("can't retain_grad on Tensor that has requires_grad=False");
-    if (is_leaf() || impl().retains_grad) return;
-    impl().retains_grad = true;
-    // not an owning pointer, for the Node must not keep its own result alive; the tensor takes it back when it goes
-    detail::NodeHooks::at(*grad_fn(), output_nr()).retain_grad = [self = impl_.get()](AnyTensor const& gradient) {
-        detail::keep_gradient(AnyTensor(detail::Ref<detail::TensorImpl>(self)), gradient);
-    };
 }
 
 }  // namespace xgrad
@@ -8075,8 +9692,9 @@ template <Differentiable T = double> Tensor<T> randn(Shape const& shape, std::ty
 }  // namespace xgrad
 
 // ======== xgrad/tensor/inplace.hpp
-// Changes in place, outside the graph: to tensors that need no gradient, and under NoGradGuard to any. Each counts as one
-// new version of the memory, so that a backward pass that needed the old values says so.
+// Changes in place. Each counts as one new version of the memory, so that a backward pass that needed the old values says
+// so. Where a gradient is wanted the change is recorded: the tensor's history, or that of the base of a view, is written
+// anew. Everything that can fail happens before the first element is written.
 
 
 // ======== xgrad/tensor/views.hpp
@@ -8179,9 +9797,193 @@ template <Scalar T> Tensor<T> Tensor<T>::view(Axes const& shape) const
     if (!is_contiguous()) detail::fail<ShapeError>("view: a tensor with strides ", strides(), " has no view of another shape; use reshape, which may copy");
     return xgrad::reshape(*this, shape);
 }
+template <Scalar T> Tensor<T> Tensor<T>::expand(Shape const& shape) const { return broadcast_to(*this, shape); }
 template <Scalar T> Tensor<T> Tensor<T>::transpose() const { return xgrad::transpose(*this); }
 template <Scalar T> Tensor<T> Tensor<T>::transpose(std::ptrdiff_t axis0, std::ptrdiff_t axis1) const { return xgrad::transpose(*this, axis0, axis1); }
 template <Scalar T> Tensor<T> Tensor<T>::permute(Axes const& axes) const { return xgrad::permute(*this, axes); }
+
+namespace detail {
+
+/// One or several windows on x's memory, in elements of V. `look` gives the window on any array of x's shape.
+template <Scalar V, Scalar T, class Look> Tensor<V> make_view(Tensor<T> const& x, Look look)
+{
+    return Tensor<V>(as<V>(look(AnyArray(x.array_of()))));
+}
+
+/// The same window on an array of x's shape in row-major order: as gradients lie.
+template <Scalar V, Scalar T, class Look> std::shared_ptr<Geometry const> view_geometry(Tensor<T> const& x, Look look)
+{
+    AnyArray plain;
+    plain.shape = x.shape();
+    plain.strides = row_major(x.shape());
+    plain.numel = x.numel();
+    AnyArray const w = look(plain);
+    return std::make_shared<Geometry const>(Geometry{x.impl().type, plain.shape, plain.strides, &type_info<V>, w.shape, w.strides, w.data - plain.data});
+}
+
+template <Scalar V, Scalar T, class Look> Tensor<V> record_view(std::string_view name, Tensor<T> const& x, Look look)
+{
+    auto v = make_view<V>(x, look);
+    if constexpr (Differentiable<T>)
+        if (grad_mode && x.requires_grad()) v.impl().grad_fn = Ref<Node>(new ViewNode(view_geometry<V>(x, look), ViewMap::gather, gradient_edge(x), name));
+    mark_view(v, x);
+    return v;
+}
+
+template <Scalar T, class Look> std::vector<Tensor<T>> record_views(std::string_view name, Tensor<T> const& x, std::vector<Look> const& looks)
+{
+    std::vector<Tensor<T>> views;
+    std::vector<std::shared_ptr<Geometry const>> parts;
+    for (auto const& look : looks) views.push_back(make_view<T>(x, look));
+    if constexpr (Differentiable<T>)
+        if (grad_mode && x.requires_grad()) {
+            for (auto const& look : looks) parts.push_back(view_geometry<T>(x, look));
+            Ref<Node> const node(new MultiViewNode(std::move(parts), gradient_edge(x), name));
+            for (std::uint32_t i = 0; i < views.size(); ++i) views[i].impl().grad_fn = node, views[i].impl().output_nr = i;
+        }
+    for (auto const& v : views) mark_view(v, x, true);
+    return views;
+}
+
+/// A window of another shape whose elements have `size` bytes and start `offset` elements after those of `a`.
+inline AnyArray reshaped_window(AnyArray a, Shape shape, Strides strides, std::ptrdiff_t offset, std::size_t size)
+{
+    a.data += offset * static_cast<std::ptrdiff_t>(size);
+    a.numel = numel(shape);
+    a.contiguous = is_row_major(shape, strides);
+    a.shape = std::move(shape);
+    a.strides = std::move(strides);
+    return a;
+}
+
+/// `count` positions of one axis from `start` on, or one of them without the axis.
+template <Scalar T> auto part_of(std::size_t axis, std::size_t start, std::size_t count, bool keeps_axis)
+{
+    return [=](AnyArray const& a) {
+        Shape shape = a.shape;
+        Strides strides = a.strides;
+        auto const offset = static_cast<std::ptrdiff_t>(start) * strides[axis];
+        shape[axis] = count;
+        if (!keeps_axis) {
+            shape.erase(axis);
+            strides.erase(axis);
+        }
+        return reshaped_window(a, std::move(shape), std::move(strides), offset, sizeof(T));
+    };
+}
+
+}  // namespace detail
+
+/// The positions of an axis, each without it: views that share one Node. As in PyTorch, none of several views may be changed
+/// in place while gradients are recorded.
+template <Scalar T> std::vector<Tensor<T>> unbind(Tensor<T> const& x, std::ptrdiff_t axis = 0)
+{
+    auto const at = detail::normalize_axis("unbind", axis, x.dim());
+    std::vector<decltype(detail::part_of<T>(0, 0, 0, false))> parts;
+    for (std::size_t i = 0; i < x.shape()[at]; ++i) parts.push_back(detail::part_of<T>(at, i, 1, false));
+    return detail::record_views("Unbind", x, parts);
+}
+/// Views of `size` positions of an axis each; the last may be shorter.
+template <Scalar T> std::vector<Tensor<T>> split(Tensor<T> const& x, std::size_t size, std::ptrdiff_t axis = 0)
+{
+    auto const at = detail::normalize_axis("split", axis, x.dim());
+    if (size == 0) detail::fail<ShapeError>("split: the parts have extent 0");
+    std::vector<decltype(detail::part_of<T>(0, 0, 0, true))> parts;
+    for (std::size_t i = 0, n = x.shape()[at]; i < n || i == 0; i += size) parts.push_back(detail::part_of<T>(at, i, std::min(size, n - i), true));
+    return detail::record_views("Split", x, parts);
+}
+/// At most `chunks` views of equal extent along an axis; the last may be shorter.
+template <Scalar T> std::vector<Tensor<T>> chunk(Tensor<T> const& x, std::size_t chunks, std::ptrdiff_t axis = 0)
+{
+    if (chunks == 0) detail::fail<ShapeError>("chunk: the number of chunks is 0");
+    auto const n = x.shape(axis);
+    return split(x, std::max<std::size_t>(1, (n + chunks - 1) / chunks), axis);
+}
+
+/// The elements whose indices on two axes are i and i + offset, along a new last axis. A view.
+template <Scalar T> Tensor<T> diagonal(Tensor<T> const& x, std::ptrdiff_t offset = 0, std::ptrdiff_t axis0 = 0, std::ptrdiff_t axis1 = 1)
+{
+    auto const p = detail::normalize_axis("diagonal", axis0, x.dim()), q = detail::normalize_axis("diagonal", axis1, x.dim());
+    if (p == q) detail::fail<ShapeError>("diagonal: axes ", axis0, " and ", axis1, " are the same");
+    return detail::record_view<T>("Diagonal", x, [=](detail::AnyArray const& a) {
+        auto const rows = static_cast<std::ptrdiff_t>(a.shape[p]), columns = static_cast<std::ptrdiff_t>(a.shape[q]);
+        auto const count = std::max<std::ptrdiff_t>(0, offset >= 0 ? std::min(rows, columns - offset) : std::min(rows + offset, columns));
+        Shape shape = a.shape;
+        Strides strides = a.strides;
+        auto const start = count == 0 ? 0 : offset >= 0 ? offset * strides[q] : -offset * strides[p];
+        auto const step = strides[p] + strides[q];
+        for (auto const axis : {std::max(p, q), std::min(p, q)}) {
+            shape.erase(axis);
+            strides.erase(axis);
+        }
+        shape.push_back(static_cast<std::size_t>(count));
+        strides.push_back(step);
+        return detail::reshaped_window(a, std::move(shape), std::move(strides), start, sizeof(T));
+    });
+}
+
+/// A complex tensor as real numbers along a new last axis with extent 2: real and imaginary parts. A view.
+template <Scalar T>
+    requires detail::is_complex<T>
+Tensor<precision_of<T>> view_as_real(Tensor<T> const& z)
+{
+    using P = precision_of<T>;
+    return detail::record_view<P>("ViewAsReal", z, [](detail::AnyArray const& a) {
+        Shape shape = a.shape;
+        Strides strides = a.strides;
+        for (auto& s : strides) s *= 2;
+        shape.push_back(2);
+        strides.push_back(1);
+        return detail::reshaped_window(a, std::move(shape), std::move(strides), 0, sizeof(P));
+    });
+}
+/// The inverse of view_as_real: the last axis must have extent 2 and unit steps. A view.
+template <RealScalar T> Tensor<std::complex<T>> view_as_complex(Tensor<T> const& x)
+{
+    bool fits = x.dim() > 0 && x.shape(-1) == 2 && x.strides().back() == 1;
+    for (std::size_t d = 0; fits && d + 1 < x.dim(); ++d) fits = x.strides()[d] % 2 == 0 || x.shape()[d] == 1;
+    if (fits) fits = reinterpret_cast<std::uintptr_t>(x.data()) % (2 * sizeof(T)) == 0;
+    if (!fits) detail::fail<ShapeError>("view_as_complex: a tensor of shape ", x.shape(), " and strides ", x.strides(), " does not hold pairs: the last axis must have extent 2 and step 1, all others even steps");
+    return detail::record_view<std::complex<T>>("ViewAsComplex", x, [](detail::AnyArray const& a) {
+        Shape shape = a.shape;
+        Strides strides = a.strides;
+        shape.erase(shape.size() - 1);
+        strides.erase(strides.size() - 1);
+        for (auto& s : strides) s /= 2;
+        return detail::reshaped_window(a, std::move(shape), std::move(strides), 0, sizeof(std::complex<T>));
+    });
+}
+
+template <Scalar T> Tensor<T> Tensor<T>::diagonal(std::ptrdiff_t offset, std::ptrdiff_t axis0, std::ptrdiff_t axis1) const { return xgrad::diagonal(*this, offset, axis0, axis1); }
+template <Scalar T> std::vector<Tensor<T>> Tensor<T>::unbind(std::ptrdiff_t axis) const { return xgrad::unbind(*this, axis); }
+template <Scalar T> std::vector<Tensor<T>> Tensor<T>::split(std::size_t size, std::ptrdiff_t axis) const { return xgrad::split(*this, size, axis); }
+template <Scalar T> std::vector<Tensor<T>> Tensor<T>::chunk(std::size_t chunks, std::ptrdiff_t axis) const { return xgrad::chunk(*this, chunks, axis); }
+
+namespace detail {
+/// The real (0) or imaginary (1) parts of a complex tensor.
+template <Scalar T> Tensor<precision_of<T>> part_view(std::string_view name, Tensor<T> const& z, std::ptrdiff_t part)
+{
+    using P = precision_of<T>;
+    return record_view<P>(name, z, [part](AnyArray const& a) {
+        Strides strides = a.strides;
+        for (auto& s : strides) s *= 2;
+        return reshaped_window(a, a.shape, std::move(strides), part, sizeof(P));
+    });
+}
+}  // namespace detail
+
+/// The real parts. A view; in an expression real(z) is computed on the way instead.
+template <Scalar T> Tensor<precision_of<T>> Tensor<T>::real() const
+    requires detail::is_complex<T>
+{
+    return detail::part_view("Real", *this, 0);
+}
+/// The imaginary parts. A view; in an expression imag(z) is computed on the way instead.
+template <Scalar T> Tensor<precision_of<T>> Tensor<T>::imag() const
+    requires detail::is_complex<T>
+{
+    return detail::part_view("Imag", *this, 1);
+}
 
 /// A copy with memory of its own; the gradient passes unchanged.
 struct Clone : Arraywise {
@@ -8199,44 +10001,147 @@ template <Scalar T> Tensor<T> Tensor<T>::clone() const { return express(Clone{},
 
 namespace xgrad {
 
+/// x, with the shape of what it overwrites; the old values get no gradient.
+struct Copy : Elementwise<B(B, B), Z(Z, Z), R(R, R), C(C, C)> {
+    auto value(auto, auto x) const { return x; }
+    auto partial(wrt<0>, auto, auto, auto) const { return nothing; }
+    auto partial(wrt<1>, auto, auto, auto) const { return one; }
+};
+
 namespace detail {
 
-template <Scalar T> void check_may_change(Tensor<T> const& t, std::string_view operation, bool operand_requires_grad)
+/// True where two elements share a place.
+inline bool overlaps_itself(AnyArray const& a)
 {
-    if (!grad_mode) return;
+    for (std::size_t d = 0; a.numel && d < a.shape.size(); ++d)
+        if (a.shape[d] > 1 && a.strides[d] == 0) return true;
+    return false;
+}
+
+[[gnu::cold]] inline void check_view_may_change(AnyTensor const& t)
+{
+    static constexpr char const* ambiguous = " Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both the view and the inplace either both inside ";
+    switch (t.impl().view->meta) {
+    case CreationMeta::normal: break;
+    case CreationMeta::in_no_grad:
+        fail<GraphError>("A view was created in no_grad mode and is being modified inplace with grad mode enabled.", ambiguous,
+                         "the NoGradGuard's scope (if you don't want the inplace to be tracked) or both outside (if you want the inplace to be tracked).");
+    case CreationMeta::in_inference:
+        fail<GraphError>("A view was created in inference mode and is being modified inplace in normal mode.", ambiguous,
+                         "the InferenceMode's scope (if you don't want the inplace to be tracked) or both outside (if you want the inplace to be tracked).");
+    case CreationMeta::one_of_several:
+        fail<GraphError>("Output ", t.output_nr(), " of ", t.grad_fn() ? t.grad_fn()->name() : std::string("an operation"),
+                         " is a view and is being modified inplace. This view is the output of a function that returns multiple views. Such functions do not allow the output "
+                         "views to be modified inplace. You should replace the inplace operation by an out-of-place one.");
+    }
+    if (t.requires_grad() && AnyTensor(t.impl().view->base).is_leaf()) fail<GraphError>("a view of a leaf Variable that requires grad is being used in an in-place operation.");
+}
+
+/// Throws where a tensor may not be changed; `recorded` where the change will be a step of the graph.
+inline void check_in_place(AnyTensor const& t, std::string_view operation, bool recorded)
+{
+    if (t.is_inference() && !inference_mode)
+        fail<GraphError>(operation, ": Inplace update to inference tensor outside InferenceMode is not allowed. You can make a clone to get a normal tensor before doing inplace update.");
+    if (overlaps_itself(t.impl().array))
+        fail<ShapeError>(operation, ": unsupported operation: more than one element of the written-to tensor refers to a single memory location. Please clone() the tensor before performing the operation.");
+    if (!recorded) return;
+    if (t.is_view()) check_view_may_change(t);
     if (t.requires_grad() && t.is_leaf()) fail<GraphError>(operation, ": a leaf Variable that requires grad is being used in an in-place operation.");
-    if (t.requires_grad() || operand_requires_grad)
-        fail<GraphError>(operation, ": in-place operations are not recorded; assign to a new tensor, or use NoGradGuard to change values outside the graph");
 }
 
-template <class X> bool wants_grad(X const& x)
+/// The history that a tensor gets by a change in place, made ready before anything is written.
+class NewHistory {
+public:
+    /// `written` leads to what made the new values.
+    NewHistory(AnyTensor const& t, Edge written) : changed_(t.is_view() ? t.impl().view->base : t.handle()), edge_(std::move(written))
+    {
+        if (t.is_view()) edge_ = {Ref<Node>(new CopySlices(std::make_shared<Geometry const>(Geometry::of(*changed_, t.impl())), gradient_edge(AnyTensor(changed_)), edge_)), 0};
+        if (changed_->retains_grad) NodeHooks::at(*edge_.function, edge_.input_nr);  // so that begin() need not allocate
+    }
+    void begin() noexcept
+    {
+        changed_->array.storage->bump();
+        move_retain_grad(*changed_, edge_.function.get(), edge_.input_nr);
+        changed_->requires_grad = false;
+        changed_->grad_fn = std::move(edge_.function);
+        changed_->output_nr = edge_.input_nr;
+    }
+
+private:
+    Ref<TensorImpl> changed_;
+    Edge edge_;
+};
+
+/// A tensor as it was before the change that `operands` are for: with values of its own where the Node will save them.
+inline AnyTensor old_self(AnyTensor const& t, RecordTable const& table, void const* formula, AnyTensor const* const* operands)
 {
-    bool any = false;
-    if constexpr (Operand<X>) each_tensor<0>(x, [&](std::size_t, AnyTensor const& t) { any |= is_differentiable(t.dtype()) && t.requires_grad(); });
-    return any;
+    AnyTensor old = snapshot(t);
+    LeafMask const needed = needed_leaves(table, formula, operands);
+    for (std::size_t k = 0; k < table.kernels.leaves; ++k)
+        if (needed >> k & 1 && operands[k]->is_same(t)) {
+            NoGradGuard const off;
+            old.impl().array = t.impl().type->copy(alias(t)).impl().array;
+            break;
+        }
+    return old;
 }
 
-/// Evaluates e into t's memory. Where e reads that memory in another order than it is written, it is evaluated aside first.
-template <Scalar T, class E> void assign(Tensor<T> const& t, E const& e, std::string_view operation)
+/// True where an element of t might be written before another element of a formula's result has read it.
+inline bool needs_room_aside(AnyArray const& out, RecordTable const& table, AnyArray const* const* leaves)
 {
-    Array<T> const& out = t.array_of();
-    NoGradGuard const off;
-    TakenApart<E> const apart(e);
-    Gathered const in(apart.table, &apart.formula, apart.operands);
-    if (!broadcasts_to(in.space, out.shape)) fail<ShapeError>(operation, ": output with shape ", out.shape, " doesn't match the broadcast shape ", in.space);
-    bool aside = !(in.space == out.shape) || !out.contiguous;
-    for (std::size_t k = 0; k < E::leaves; ++k) {
-        AnyArray const& leaf = *in.arrays[k];
+    bool aside = !out.contiguous;
+    for (std::size_t k = 0; k < table.kernels.leaves; ++k) {
+        AnyArray const& leaf = *leaves[k];
         aside |= leaf.storage == out.storage && (leaf.data != out.data || !(leaf.shape == out.shape) || !leaf.contiguous);
     }
-    if constexpr (std::same_as<typename E::scalar, T>) {
-        if (aside) copy_elements(out, broadcast_window(record(e).array_of(), out.shape));
-        else run_forward(apart.table.kernels, &apart.formula, in.arrays, in.space, output_operand(out, leaf_info<T>));
-    } else {
-        static_assert(letter_rank<letter_of<typename E::scalar>> <= letter_rank<letter_of<T>>, "in-place: the result type can't be cast to the type of the tensor that is changed");
-        copy_elements(out, broadcast_window(record(e).array_of(), out.shape));
+    return aside;
+}
+
+/// Overwrites t with the values of e, which has t among its operands.
+template <Scalar T, class E> void assign(Tensor<T> const& t, E const& e, std::string_view operation)
+{
+    using S = typename E::scalar;
+    static_assert(letter_rank<letter_of<S>> <= letter_rank<letter_of<T>>, "in-place: the result type can't be cast to the type of the tensor that is changed");
+    if constexpr (letter_rank<letter_of<S>> <= letter_rank<letter_of<T>>) {
+        TakenApart<E> apart(e);
+        auto const& table = apart.table;
+        bool const recorded = Gathered(table, &apart.formula, apart.operands).wanted && Differentiable<T>;
+        check_in_place(t, operation, recorded);
+        AnyTensor const old = recorded ? old_self(t, table, &apart.formula, apart.operands) : AnyTensor();
+        if (recorded) {
+            if (std::same_as<typename E::operation, Copy> && t.is_view()) old.impl().grad_fn = nullptr;  // CopySlices leaves it out already
+            for (auto& operand : apart.operands)
+                if (operand->is_same(t)) operand = &old;
+        }
+        Gathered const in(table, &apart.formula, apart.operands);
+        Array<T> const& out = t.array_of();
+        if (!(in.space == out.shape)) fail<ShapeError>(operation, ": output with shape ", out.shape, " doesn't match the broadcast shape ", in.space);
+
+        bool const aside = !std::same_as<S, T> || needs_room_aside(out, table, in.arrays) || (recorded && table.needs(&apart.formula, true).result);
+        if (aside) {
+            Tensor<S> const values(record_formula(table, &apart.formula, apart.operands).handle());
+            Tensor<T> const converted = cast<T>(values);
+            std::optional<NewHistory> history;
+            if (recorded) history.emplace(t, gradient_edge(converted));
+            copy_elements(out, converted.array_of());
+            if (history) return history->begin();
+        } else {
+            if constexpr (Differentiable<T>)
+                if (recorded) {
+                    NewHistory history(t, {FusedNode::make(table, &apart.formula, apart.operands, in, nullptr, old), 0});
+                    run_forward(table.kernels, &apart.formula, in.arrays, in.space, output_operand(out, leaf_info<T>));
+                    return history.begin();
+                }
+            run_forward(table.kernels, &apart.formula, in.arrays, in.space, output_operand(out, leaf_info<T>));
+        }
+        out.storage->bump();
     }
-    out.storage->bump();
+}
+
+template <class Self, class F, class... X> Self& change_in_place(Self& self, std::string_view operation, F f, X const&... x)
+{
+    assign(self, f(self, x...), operation);
+    return self;
 }
 
 }  // namespace detail
@@ -8244,44 +10149,42 @@ template <Scalar T, class E> void assign(Tensor<T> const& t, E const& e, std::st
 /// Takes over values, broadcast to this tensor's shape.
 template <Scalar T> template <detail::OperandLike X> Tensor<T>& Tensor<T>::copy_(X const& x)
 {
-    if constexpr (Number<X>) return fill_(static_cast<T>(x));
-    else {
-        detail::check_may_change(*this, "copy_", detail::wants_grad(x));
-        detail::assign(*this, detail::OperandTraits<X>::make(x), "copy_");
-        return *this;
-    }
+    detail::assign(*this, express(Copy{}, *this, x), "copy_");
+    return *this;
 }
-template <Scalar T> Tensor<T>& Tensor<T>::fill_(T value)
+template <Scalar T> template <detail::OperandLike X> Tensor<T>& Tensor<T>::masked_fill_(Tensor<bool> const& mask, X const& value)
 {
-    detail::check_may_change(*this, "fill_", false);
-    auto const& a = array_of();
-    detail::Array<T> const number(Shape{}, value);
-    detail::copy_elements(a, detail::broadcast_window(number, a.shape));
-    a.storage->bump();
+    detail::assign(*this, where(mask, value, *this), "masked_fill_");
     return *this;
 }
 template <Scalar T> template <detail::OperandLike X> Tensor<T>& Tensor<T>::operator+=(X const& x)
 {
-    detail::check_may_change(*this, "+=", detail::wants_grad(x));
     detail::assign(*this, *this + x, "+=");
     return *this;
 }
 template <Scalar T> template <detail::OperandLike X> Tensor<T>& Tensor<T>::operator-=(X const& x)
 {
-    detail::check_may_change(*this, "-=", detail::wants_grad(x));
     detail::assign(*this, *this - x, "-=");
     return *this;
 }
 template <Scalar T> template <detail::OperandLike X> Tensor<T>& Tensor<T>::operator*=(X const& x)
 {
-    detail::check_may_change(*this, "*=", detail::wants_grad(x));
     detail::assign(*this, *this * x, "*=");
     return *this;
 }
 template <Scalar T> template <detail::OperandLike X> Tensor<T>& Tensor<T>::operator/=(X const& x)
 {
-    detail::check_may_change(*this, "/=", detail::wants_grad(x));
     detail::assign(*this, *this / x, "/=");
+    return *this;
+}
+
+template <Scalar T> Tensor<T>& Tensor<T>::detach_()
+{
+    if (is_view()) detail::fail<GraphError>("Can't detach views in-place. Use detach() instead.");
+    impl().grad_fn = nullptr;
+    impl().output_nr = 0;
+    impl().requires_grad = false;
+    impl().retains_grad = false;
     return *this;
 }
 
@@ -8307,6 +10210,7 @@ public:
     }
     void apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) override
     {
+        if (!gradients[0].defined()) return;
         auto const g = gradients[0].as<T>();
         std::size_t start = 0;
         for (std::size_t i = 0; i < edges_.size(); start += counts_[i++]) {
@@ -8368,11 +10272,107 @@ template <Scalar T> Tensor<T> stack(std::vector<Tensor<T>> const& x, std::ptrdif
 
 }  // namespace xgrad
 
+// ======== xgrad/tensor/masking.hpp
+// Indexing by a mask: `x(mask)` reads elements, `x(mask) = y` writes them.
+
+
+// ======== xgrad/ops/masking.hpp
+// Elements picked by a mask, and their way back.
+
+namespace xgrad {
+
+namespace detail {
+inline std::size_t count_true(Array<bool> const& mask) { return static_cast<std::size_t>(std::count(mask.begin(), mask.end(), true)); }
+}  // namespace detail
+
+/// The elements where the mask is true, in row-major order, as a vector.
+struct MaskedSelect : Arraywise {
+    detail::Array<bool> mask;  // row-major
+
+    template <Scalar T> auto value(detail::Array<T> const& x) const
+    {
+        auto const from = detail::contiguous(x);
+        detail::Array<T> out(Shape{detail::count_true(mask)});
+        T* to = out.begin();
+        for (std::size_t i = 0; i < mask.numel; ++i)
+            if (mask.begin()[i]) *to++ = from.begin()[i];
+        return out;
+    }
+    auto pullback(wrt<0>, auto const& g, auto const&, auto const& x) const;
+};
+
+/// Zeros with the elements of a vector where the mask is true: the adjoint of MaskedSelect.
+struct MaskedScatter : Arraywise {
+    detail::Array<bool> mask;  // row-major
+
+    template <Scalar T> auto value(detail::Array<T> const& x) const
+    {
+        auto const count = detail::count_true(mask);
+        if (x.shape.size() != 1 || x.numel != count) detail::fail<ShapeError>("a mask that is true ", count, " times takes as many values, not an array of shape ", x.shape);
+        auto const from = detail::contiguous(x);
+        detail::Array<T> out(mask.shape, T(0));
+        T const* next = from.begin();
+        for (std::size_t i = 0; i < mask.numel; ++i)
+            if (mask.begin()[i]) out.begin()[i] = *next++;
+        return out;
+    }
+    auto pullback(wrt<0>, auto const& g, auto const&, auto const&) const { return express(MaskedSelect{{}, mask}, g); }
+};
+
+auto MaskedSelect::pullback(wrt<0>, auto const& g, auto const&, auto const&) const { return express(MaskedScatter{{}, mask}, g); }
+
+}  // namespace xgrad
+
+namespace xgrad {
+
+namespace detail {
+
+/// A mask in row-major order, repeated to a shape.
+inline Array<bool> full_mask(Tensor<bool> const& mask, Shape const& shape)
+{
+    if (!broadcasts_to(mask.shape(), shape)) fail<ShapeError>("a mask of shape ", mask.shape(), " does not broadcast to the shape ", shape, " of what it is to pick from");
+    return contiguous(broadcast_window(mask.array_of(), shape));
+}
+
+}  // namespace detail
+
+/// The elements of x where the mask, broadcast to its shape, is true, as a vector.
+template <Scalar T> Tensor<T> masked_select(Tensor<T> const& x, Tensor<bool> const& mask) { return express(MaskedSelect{{}, detail::full_mask(mask, x.shape())}, x); }
+
+/// What x(mask) gives: a vector when it is read, a place when it is assigned to.
+template <Scalar T> class MaskedTensor {
+public:
+    MaskedTensor(Tensor<T> t, Tensor<bool> mask) : tensor_(std::move(t)), mask_(std::move(mask)) {}
+    MaskedTensor(MaskedTensor const&) = delete;
+
+    operator Tensor<T>() const { return masked_select(tensor_, mask_); }
+
+    /// Writes one number everywhere, or as many numbers as the mask has true elements; recorded as any change in place.
+    template <detail::OperandLike X> void operator=(X const& x) &&
+    {
+        if constexpr (Number<X>) tensor_.masked_fill_(mask_, x);
+        else {
+            auto const values = detail::materialize(detail::OperandTraits<X>::make(x));
+            auto const mask = detail::full_mask(mask_, tensor_.shape());
+            if (values.numel() == 1) tensor_.masked_fill_(Tensor<bool>(mask), xgrad::reshape(values, Axes{}));
+            else tensor_.masked_fill_(Tensor<bool>(mask), express(MaskedScatter{{}, mask}, values));
+        }
+    }
+    void operator=(MaskedTensor const& o) && { std::move(*this) = Tensor<T>(o); }
+
+private:
+    Tensor<T> tensor_;
+    Tensor<bool> mask_;
+};
+
+template <Scalar T> MaskedTensor<T> Tensor<T>::operator()(Tensor<bool> const& mask) const { return {*this, mask}; }
+
+}  // namespace xgrad
+
 // ======== xgrad/tensor/print.hpp
 // Printing: values, shape, dtype and place in the graph, as NumPy lays them out.
 
 #include <charconv>
-#include <cstdio>
 #include <ostream>
 
 namespace xgrad {

@@ -136,8 +136,9 @@ template <class F> XGRAD_NOINLINE void backward_kernel(F const& formula, Backwar
 /// The number of values that a kernel adds up in its own precision before it goes on in a wider one.
 inline constexpr std::size_t summands = 256;
 
-/// The sum of f over n elements and in the same pass the gradients of `seed` times that sum, for all leaves. Operands as
-/// for backward_kernel, without the gradient of the result and the saved result.
+/// The sum of f over n elements and in the same pass the gradients of `seed` times that sum, for all leaves: of those
+/// that stand for one tensor the first gets all. Operands as for backward_kernel, without the gradient of the result and the saved
+/// result. Values may be off by a rounding, as in any backward pass.
 template <class F> XGRAD_NOINLINE double sum_and_gradient_kernel(F const& formula, BackwardPlan const& plan, void* const* operands, double factor, std::size_t n)
 {
     F const f = formula;
@@ -148,13 +149,13 @@ template <class F> XGRAD_NOINLINE double sum_and_gradient_kernel(F const& formul
     void* out[L::leaves];
     for (std::size_t k = 0; k < L::leaves; ++k) in[k] = operands[k], out[k] = operands[L::gradients + plan.target[k]];
     std::size_t i = 0;
-    LeafMask const wanted = plan.wanted, add = plan.add;
+    LeafMask const add = plan.add;
     RealPack<P> const seed(factor);
 
     auto const step = [&]() XGRAD_LAMBDA_INLINE {
         Values<F, P> v;
-        evaluate<0, P, Pass::forward>(f, [&]<class T, std::size_t K>() XGRAD_LAMBDA_INLINE { return load_pack<T, P>(in[K], i); }, v);
-        send<0, P>(f, v, seed, wanted, [&]<class T, std::size_t K>(auto g) XGRAD_LAMBDA_INLINE {
+        evaluate<0, P, Pass::backward>(f, [&]<class T, std::size_t K>() XGRAD_LAMBDA_INLINE { return load_pack<T, P>(in[K], i); }, v);
+        send<0, P>(f, v, seed, ~LeafMask{0}, [&]<class T, std::size_t K>(auto g) XGRAD_LAMBDA_INLINE {
             auto* const p = static_cast<tile_type<T, P>*>(out[K]) + i;
             if (add >> K & 1) (decltype(g)::load(p) + g).store(p);
             else g.store(p);
@@ -182,7 +183,7 @@ template <class F> XGRAD_NOINLINE double sum_and_gradient_kernel(F const& formul
     for (std::size_t lane = 0; lane < left; ++lane) total += static_cast<double>(lanes[lane]);
     each_leaf<0, F>([&]<class T, std::size_t K>() {
         using E = tile_type<T, P>;
-        if ((wanted & ~add) >> K & 1) std::copy_n(static_cast<E const*>(out[K]), left, static_cast<E*>(operands[L::gradients + K]) + at);
+        if (void* const place = operands[L::gradients + K]) std::copy_n(static_cast<E const*>(out[K]), left, static_cast<E*>(place) + at);
     });
     return total;
 }

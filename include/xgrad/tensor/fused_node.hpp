@@ -53,7 +53,7 @@ inline Shape vertex_shape(Vertex const*& v, AnyTensor const* const*& operand)
 /// The operands of a formula, ready for a kernel.
 struct Gathered {
     AnyArray const* arrays[64];
-    LeafMask requires_grad = 0;
+    LeafMask requires_grad = 0, reached = 0;
     bool wanted = false;  // a gradient leads to an operand that requires one, and grad mode is on
     bool same_shape = true;
     Shape space;
@@ -67,7 +67,10 @@ struct Gathered {
             if (table.kernels.leaf[k]->differentiable && operands[k]->requires_grad()) requires_grad |= LeafMask{1} << k;
             if (k > 0) same_shape &= impl.array.shape == arrays[0]->shape;
         }
-        if (requires_grad && grad_mode && table.result.differentiable) wanted = requires_grad & table.needs(formula, true).reached;
+        if (requires_grad && grad_mode && table.result.differentiable) {
+            reached = table.needs(formula, true).reached;
+            wanted = requires_grad & reached;
+        }
         if (same_shape) space = arrays[0]->shape;
         else {
             auto const* root = table.kernels.vertices;
@@ -91,13 +94,13 @@ public:
         }
     }
 
-    /// True where a full sum and its gradients are best computed in one pass: all operands lie in order, and a backward pass
-    /// is likely to come.
-    static bool sums_at_once(RecordTable const& table, AnyArray const* const* arrays, Shape const& space)
+    /// True where a full sum and its gradients are best computed in one pass: all operands want a gradient and lie in order,
+    /// and a backward pass is likely to come.
+    static bool sums_at_once(RecordTable const& table, Gathered const& in)
     {
-        if (!table.kernels.sum_and_gradient || default_packing || table.use->load(std::memory_order_relaxed) < 0) return false;
+        if (!table.kernels.sum_and_gradient || default_packing || (in.requires_grad & in.reached) != in.reached || table.use->load(std::memory_order_relaxed) < 0) return false;
         for (std::size_t k = 0; k < table.kernels.leaves; ++k)
-            if (!is_direct(*arrays[k], *table.kernels.leaf[k], space)) return false;
+            if (!is_direct(*in.arrays[k], *table.kernels.leaf[k], in.space)) return false;
         return true;
     }
     /// The sum, times `factor`; keeps the gradients until a backward pass asks for them.

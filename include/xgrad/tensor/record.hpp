@@ -82,7 +82,7 @@ inline AnyTensor record_formula_sum(std::string_view operation, RecordTable cons
                                     bool keepdims, bool mean)
 {
     Gathered const in(table, formula, operands);
-    if (in.wanted && !over && numel(in.space) != 0 && FusedNode::sums_at_once(table, in.arrays, in.space)) return record_full_sum(table, formula, operands, in, keepdims, mean);
+    if (in.wanted && !over && numel(in.space) != 0 && FusedNode::sums_at_once(table, in)) return record_full_sum(table, formula, operands, in, keepdims, mean);
     Axes axes = over ? normalize_axes(operation, *over, in.space.size()) : all_axes(in.space.size());
     AnyArray sums = zeroed(reduced_shape(in.space, axes, true), table.result.wide_element);
     double const scale = mean ? static_cast<double>(sums.numel) / static_cast<double>(numel(in.space)) : 1;
