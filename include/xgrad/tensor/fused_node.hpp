@@ -2,82 +2,10 @@
 // table of function pointers, and the formula, its operands and its edges lie behind the Node in the same block.
 #pragma once
 
-#include <xgrad/graph/accumulate_grad.hpp>
 #include <xgrad/graph/saved_tensor.hpp>
-#include <xgrad/ops/move.hpp>
+#include <xgrad/tensor/record_table.hpp>
 
 namespace xgrad::detail {
-
-class FusedNode;
-
-/// What recording needs to know of a formula beside its kernels.
-struct RecordTable {
-    FormulaTable const& kernels;
-    LeafInfo const& result;  // as the forward kernel writes it
-    TypeInfo const& result_type;
-    TypeInfo const* const* leaf_types;
-    std::size_t formula_bytes;
-    // The rest only for formulas that can have gradients.
-    void (*copy)(void* to, void const* from) = nullptr;
-    void (*destroy)(void* formula) noexcept = nullptr;
-    NeedsView (*needs)(void const* formula, bool result_exists) = nullptr;
-    /// Whether gradients that were computed together with a sum have lately been used: above or at 0 where they have.
-    std::atomic<signed char>* use = nullptr;
-    /// The gradients out of recorded operations, so that they can be differentiated; see traced.hpp.
-    void (*traced)(FusedNode& node, AnyTensor const& gradient, std::span<AnyTensor> results) = nullptr;
-};
-
-/// A sum over axes, times a factor, of a formula's values.
-struct SumOver : Cached {
-    std::string_view name;
-    Axes axes;
-    double scale = 1;
-    Shape space;  // the formula's index space
-
-    SumOver(std::string_view n, Axes a, double s, Shape of) : name(n), axes(std::move(a)), scale(s), space(std::move(of)) {}
-};
-
-/// The shape of a vertex of a formula; the message of an error names the operation that cannot broadcast.
-inline Shape vertex_shape(Vertex const*& v, AnyTensor const* const*& operand)
-{
-    Vertex const here = *v++;
-    if (here.is_tensor) return (*operand++)->shape();
-    Shape shape;
-    for (std::size_t i = 0; i < here.operands; ++i) {
-        auto const next = vertex_shape(v, operand);
-        shape = i == 0 ? next : broadcast(here.name, shape, next);
-    }
-    return shape;
-}
-
-/// The operands of a formula, ready for a kernel.
-struct Gathered {
-    AnyArray const* arrays[64];
-    LeafMask requires_grad = 0, reached = 0;
-    bool wanted = false;  // a gradient leads to an operand that requires one, and grad mode is on
-    bool same_shape = true;
-    Shape space;
-
-    Gathered(RecordTable const& table, void const* formula, AnyTensor const* const* operands)
-    {
-        std::size_t const n = table.kernels.leaves;
-        for (std::size_t k = 0; k < n; ++k) {
-            auto const& impl = operands[k]->impl();
-            arrays[k] = &impl.array;
-            if (table.kernels.leaf[k]->differentiable && operands[k]->requires_grad()) requires_grad |= LeafMask{1} << k;
-            if (k > 0) same_shape &= impl.array.shape == arrays[0]->shape;
-        }
-        if (requires_grad && grad_mode && table.result.differentiable) {
-            reached = table.needs(formula, true).reached;
-            wanted = requires_grad & reached;
-        }
-        if (same_shape) space = arrays[0]->shape;
-        else {
-            auto const* root = table.kernels.vertices;
-            space = vertex_shape(root, operands);
-        }
-    }
-};
 
 class FusedNode final : public Node {
 public:
