@@ -84,6 +84,10 @@ template <class Op, class... X> struct Expression {
         return [&]<std::size_t... I>(std::index_sequence<I...>) { return common_shape(detail::get<I>(x)...); }(indices{});
     }
     std::size_t dim() const { return shape().size(); }
+    /// The value of one element, evaluated here and now.
+    scalar item() const { return materialize_expression(*this).item(); }
+    /// Evaluated and recorded here and now, and then Tensor::backward().
+    void backward() const { materialize_expression(*this).backward(); }
 
 private:
     template <class First, class... Rest> static Shape common_shape(First const& first, Rest const&... rest)

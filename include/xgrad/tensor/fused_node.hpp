@@ -7,6 +7,27 @@
 
 namespace xgrad::detail {
 
+/// Bytes of gradients that were computed together with a sum and wait for a backward pass, of all threads.
+class WaitingGradients {
+public:
+    static constexpr std::ptrdiff_t limit = std::ptrdiff_t{16} << 20;
+
+    /// One sum of any size may keep its gradients, several together up to the limit.
+    static bool has_room(std::size_t bytes) noexcept
+    {
+        auto const now = waiting.load(std::memory_order_relaxed);
+        return now == 0 || now + static_cast<std::ptrdiff_t>(bytes) <= limit;
+    }
+    static void add(std::ptrdiff_t bytes) noexcept
+    {
+        if (single_threaded()) waiting.store(waiting.load(std::memory_order_relaxed) + bytes, std::memory_order_relaxed);
+        else waiting.fetch_add(bytes, std::memory_order_relaxed);
+    }
+
+private:
+    static inline constinit std::atomic<std::ptrdiff_t> waiting{0};
+};
+
 class FusedNode final : public Node {
 public:
     static Ref<Node> make(RecordTable const& table, void const* formula, AnyTensor const* const* operands, Gathered const& in, std::unique_ptr<SumOver> sum,
@@ -29,7 +50,7 @@ public:
         if (!table.kernels.sum_and_gradient || default_packing || (in.requires_grad & in.reached) != in.reached || table.use->load(std::memory_order_relaxed) < 0) return false;
         for (std::size_t k = 0; k < table.kernels.leaves; ++k)
             if (!is_direct(*in.arrays[k], *table.kernels.leaf[k], in.space)) return false;
-        return true;
+        return WaitingGradients::has_room(in.arrays[0]->numel * table.kernels.leaves * table.kernels.leaf[0]->element);
     }
     /// The sum, times `factor`; keeps the gradients until a backward pass asks for them.
     double sum_at_once(AnyArray const* const* arrays, Shape const& space, double factor)
@@ -41,14 +62,15 @@ public:
             if (!makes_gradient(k)) continue;
             leaf(k).ready = AnyTensor(Ref<TensorImpl>(new TensorImpl(*table_.leaf_types[k], space)));
             at[first_gradient + k] = leaf(k).ready.impl().array.data;
+            waiting_ += leaf(k).ready.impl().array.storage->bytes();
         }
-        ready_ = true;
+        WaitingGradients::add(static_cast<std::ptrdiff_t>(waiting_));
         return factor * table_.kernels.sum_and_gradient(formula_object(), plan(), reinterpret_cast<void* const*>(at.data()), factor, numel(space));
     }
 
     bool apply_to_one(std::span<AnyTensor> results) override
     {
-        if (!ready_) return false;
+        if (!waiting_) return false;
         Opened const opened(*this);
         hand_over(results);
         return true;
@@ -75,7 +97,7 @@ public:
     {
         for (auto& leaf : leaves()) leaf.saved.release(), leaf.ready = {};
         result_.release();
-        ready_ = false;
+        no_longer_waiting();
     }
     std::vector<NamedSavedTensor> saved_tensors() override
     {
@@ -138,7 +160,8 @@ private:
     ~FusedNode() override { destroy_block(); }
     void destroy_block() noexcept
     {
-        if (ready_ && table_.use->load(std::memory_order_relaxed) >= 0) table_.use->fetch_sub(1, std::memory_order_relaxed);
+        if (waiting_ && table_.use->load(std::memory_order_relaxed) >= 0) table_.use->fetch_sub(1, std::memory_order_relaxed);
+        no_longer_waiting();
         std::size_t const n = table_.kernels.leaves;
         std::destroy_n(edges(), n);
         std::destroy_n(leaves().data(), n);
@@ -225,7 +248,7 @@ private:
     {
         if (!gradient.defined()) return;
         Opened const opened(*this);
-        if (ready_ && !gradient.requires_grad()) return hand_over_scaled(gradient, results);
+        if (waiting_ && !gradient.requires_grad()) return hand_over_scaled(gradient, results);
         if (sum_ && table_.use->load(std::memory_order_relaxed) < 0) table_.use->fetch_add(1, std::memory_order_relaxed);
         Shape const& space = this->space(gradient);
         AnyArray spread_seeds;
@@ -250,8 +273,12 @@ private:
     {
         for (std::size_t k = 0; k < table_.kernels.leaves; ++k)
             if (makes_gradient(k)) results[leaf(k).edge] = std::move(leaf(k).ready);
-        ready_ = false;
+        no_longer_waiting();
         if (table_.use->load(std::memory_order_relaxed) < most_uses) table_.use->fetch_add(1, std::memory_order_relaxed);
+    }
+    void no_longer_waiting() noexcept
+    {
+        if (waiting_) WaitingGradients::add(-static_cast<std::ptrdiff_t>(std::exchange(waiting_, 0)));
     }
     void hand_over_scaled(AnyTensor const& gradient, std::span<AnyTensor> results)
     {
@@ -361,7 +388,7 @@ private:
     RecordTable const& table_;
     LeafMask needed_ = 0, kept_ = 0, broadcast_ = 0, wanted_ = 0, add_ = 0;
     bool saves_result_ = false;
-    bool ready_ = false;
+    std::size_t waiting_ = 0;  // bytes of gradients that are ready
     SavedTensor result_;
     std::unique_ptr<SumOver> sum_;
     std::unique_ptr<Shape[]> shapes_;  // of the leaves that were broadcast
