@@ -19,7 +19,7 @@ namespace xgrad::detail {
 
 #if XGRAD_CALL_STACK
 
-inline std::vector<void*> call_stack()
+[[gnu::cold]] inline std::vector<void*> call_stack()
 {
     std::vector<void*> frames(64);
     frames.resize(static_cast<std::size_t>(::backtrace(frames.data(), 64)));
@@ -31,7 +31,7 @@ struct Module {
     std::uintptr_t address, base = 0;
     std::string file = {};
 
-    explicit Module(void* frame) : address(reinterpret_cast<std::uintptr_t>(frame) - 1)  // inside the call, not after it
+    [[gnu::cold]] explicit Module(void* frame) : address(reinterpret_cast<std::uintptr_t>(frame) - 1)  // inside the call, not after it
     {
         ::dl_iterate_phdr(
             [](dl_phdr_info* info, std::size_t, void* data) {
@@ -50,7 +50,7 @@ struct Module {
 };
 
 /// What addr2line says of an address: "function\nfile:line\n", once more for each function inlined there.
-inline std::vector<std::string> source_lines(Module const& m)
+[[gnu::cold]] inline std::vector<std::string> source_lines(Module const& m)
 {
     std::vector<std::string> lines;
     if (m.file.find('\'') != std::string::npos) return lines;
@@ -95,7 +95,7 @@ inline std::vector<std::string> source_lines(Module const& m)
 
 #else
 
-inline std::vector<void*> call_stack() { return {}; }
+[[gnu::cold]] inline std::vector<void*> call_stack() { return {}; }
 inline std::string call_stack_text(std::vector<void*> const&) { return "an unknown place"; }
 
 #endif

@@ -1,12 +1,13 @@
 // Warnings: what is allowed, and probably a mistake.
 #pragma once
 
+#include <algorithm>
 #include <cstdio>
 #include <functional>
 #include <mutex>
-#include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <xgrad/base/error.hpp>
 
@@ -19,7 +20,7 @@ namespace detail {
 struct Warnings {
     std::mutex mutex;
     WarningHandler handler;
-    std::set<std::string> printed;
+    std::vector<std::string> printed;
 
     static Warnings& all()
     {
@@ -38,7 +39,10 @@ template <class... Parts> [[gnu::cold, gnu::noinline]] void warn(Parts const&...
     if (auto const handler = warnings.handler) {
         lock.unlock();
         handler(text);
-    } else if (warnings.printed.insert(text).second) std::fprintf(stderr, "xgrad: warning: %s\n", text.c_str());
+    } else if (std::find(warnings.printed.begin(), warnings.printed.end(), text) == warnings.printed.end()) {
+        std::fprintf(stderr, "xgrad: warning: %s\n", text.c_str());
+        warnings.printed.push_back(std::move(text));
+    }
 }
 
 }  // namespace detail

@@ -28,6 +28,8 @@ struct TypeInfo {
     AnyTensor (*filled)(Shape const&, double value);
     AnyTensor (*scaled)(AnyTensor const&, double factor);            // recorded where grad mode is on
     void (*multiply_in_place)(AnyTensor const& t, AnyTensor const& real_number);  // unrecorded
+    void (*copy_elements)(AnyArray const& to, AnyArray const& from);
+    void (*zero_elements)(AnyArray const&);
     void (*scatter_add)(AnyArray const& to, AnyArray const& more);   // to += more, also where elements of `to` share a place
     bool (*has_nan)(AnyArray const&);
 };
@@ -83,7 +85,7 @@ struct TensorImpl : Cached {
 };
 
 /// Brings a view's grad_fn up to date where its base was changed in place; see view.hpp.
-void refresh_view(TensorImpl& view);
+inline void refresh_view(TensorImpl& view);
 
 /// A tensor whose history is up to date.
 inline TensorImpl& current(TensorImpl& t)

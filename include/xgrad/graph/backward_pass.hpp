@@ -3,9 +3,9 @@
 #pragma once
 
 #include <any>
-#include <map>
 #include <vector>
 
+#include <xgrad/base/error.hpp>
 #include <xgrad/graph/node.hpp>
 
 namespace xgrad {
@@ -14,10 +14,10 @@ namespace detail {
 
 class BackwardPass {
 public:
-    BackwardPass() noexcept;
+    inline BackwardPass() noexcept;
     BackwardPass(BackwardPass const&) = delete;
     BackwardPass& operator=(BackwardPass const&) = delete;
-    virtual ~BackwardPass();
+    inline virtual ~BackwardPass();
 
     /// True for a Node that this pass runs, or whose gradient it captures.
     virtual bool reaches(Node const& node) const = 0;
@@ -28,12 +28,17 @@ public:
         for (std::size_t i = 0; i < callbacks_.size(); ++i) std::exchange(callbacks_[i], nullptr)();
     }
     void queue(std::function<void()> f) { callbacks_.push_back(std::move(f)); }
-    std::any& note(void const* of) { return notes_[of]; }
+    std::any& note(void const* of)
+    {
+        for (auto& [key, note] : notes_)
+            if (key == of) return note;
+        return notes_.emplace_back(of, std::any()).second;
+    }
 
 private:
     BackwardPass* outer_;
     std::vector<std::function<void()>> callbacks_;
-    std::map<void const*, std::any> notes_;
+    std::vector<std::pair<void const*, std::any>> notes_;
 };
 
 /// The innermost pass that the calling thread runs.

@@ -50,7 +50,7 @@ class Node {
 public:
     Node(Node const&) = delete;
     Node& operator=(Node const&) = delete;
-    virtual ~Node();
+    inline virtual ~Node();
 
     /// Gradients of the inputs (one for each edge) from the gradients of the outputs. An undefined tensor stands for zero.
     virtual void apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) = 0;

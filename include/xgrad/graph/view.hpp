@@ -6,17 +6,6 @@
 
 namespace xgrad::detail {
 
-/// Calls f with a type of that many bytes, for what only moves elements.
-template <class F> void with_element_of(std::size_t bytes, F f)
-{
-    switch (bytes) {
-    case 1: return f(bool{});
-    case 4: return f(float{});
-    case 8: return f(double{});
-    default: return f(std::complex<double>{});
-    }
-}
-
 /// How the elements of a view lie among those of its base.
 struct Geometry {
     TypeInfo const* base_type;
@@ -62,7 +51,7 @@ struct Geometry {
     AnyArray copy_like_base(AnyArray const& a) const
     {
         AnyArray out = like_base();
-        with_element_of(base_type->size, [&]<class T>(T) { copy_elements(as<T>(out), as<T>(a)); });
+        base_type->copy_elements(out, a);
         return out;
     }
 };
@@ -80,7 +69,7 @@ public:
     {
         set_edges(&edge_, 1);
     }
-    void apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) override;
+    inline void apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) override;
     std::string name() const override { return std::string(name_) + "Backward"; }
 
 private:
@@ -99,11 +88,7 @@ inline AnyTensor apply_view_map(std::shared_ptr<Geometry const> const& geometry,
     if (map == ViewMap::gather) result = tensor_of(*g.type, g.window(in.strides == g.base_strides ? in : g.copy_like_base(in)));
     else if (map == ViewMap::erase) {
         AnyArray out = is_exclusive(x) && !x.requires_grad() && in.strides == g.base_strides ? in : g.copy_like_base(in);
-        with_element_of(g.type->size, [&]<class T>(T) {
-            auto const window = g.window(out);
-            Array<T> const zero(Shape{}, T());
-            copy_elements(as<T>(window), broadcast_window(zero, window.shape));
-        });
+        g.type->zero_elements(g.window(out));
         result = tensor_of(*g.base_type, std::move(out));
     } else {
         AnyArray out = g.like_base();
