@@ -62,16 +62,9 @@ inline void take_hook_results(std::span<AnyTensor> gradients, Gradients after)
     anomaly.running = outer;
 }
 
-/// Runs a Node from the gradients that have arrived, after their tensor hooks.
-inline void run_node(Node& node, std::span<AnyTensor> gradients, std::span<AnyTensor> results, bool keep_saved)
+/// Runs a Node that has hooks, or in anomaly mode.
+[[gnu::cold]] inline void run_watched_node(Node& node, NodeHooks const* hooks, std::span<AnyTensor> gradients, std::span<AnyTensor> results, bool keep_saved)
 {
-    auto const* const hooks = NodeHooks::of(node);
-    if (!hooks && !anomaly.enabled) [[likely]] {
-        NodeLock const lock(node);
-        node.apply(gradients, results);
-        if (!keep_saved) node.release_saved();
-        return;
-    }
     if (hooks) hooks->prehooks.for_each([&](auto const& hook) { take_hook_results(gradients, hook(Gradients(gradients.begin(), gradients.end()))); });
     bool const accumulates = hooks && node.sequence_nr() == leaf_sequence && gradients[0].defined();
     bool const has_posthooks = hooks && hooks->posthooks.any();
@@ -89,6 +82,19 @@ inline void run_node(Node& node, std::span<AnyTensor> gradients, std::span<AnyTe
         NodeLock const lock(node);
         node.release_saved();
     }
+}
+
+/// Runs a Node from the gradients that have arrived, after their tensor hooks.
+inline void run_node(Node& node, std::span<AnyTensor> gradients, std::span<AnyTensor> results, bool keep_saved)
+{
+    auto const* const hooks = NodeHooks::of(node);
+    if (!hooks && !anomaly.enabled) [[likely]] {
+        NodeLock const lock(node);
+        node.apply(gradients, results);
+        if (!keep_saved) node.release_saved();
+        return;
+    }
+    run_watched_node(node, hooks, gradients, results, keep_saved);
 }
 
 template <class R> inline constexpr bool is_hook_result = std::is_void_v<R> || std::is_convertible_v<R, Gradients>;

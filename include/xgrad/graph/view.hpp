@@ -22,7 +22,7 @@ struct Geometry {
     }
 
     /// The view's window on an array that lies as the base does.
-    AnyArray window(AnyArray const& a) const
+    [[gnu::cold]] AnyArray window(AnyArray const& a) const
     {
         AnyArray w;
         w.storage = a.storage;
@@ -34,7 +34,7 @@ struct Geometry {
         return w;
     }
     /// Memory that lies as the base does.
-    AnyArray like_base() const
+    [[gnu::cold]] AnyArray like_base() const
     {
         std::size_t extent = numel(base_shape) ? 1 : 0;
         for (std::size_t d = 0; extent && d < base_shape.size(); ++d) extent += (base_shape[d] - 1) * static_cast<std::size_t>(base_strides[d]);
@@ -80,7 +80,7 @@ private:
 };
 
 /// A map applied to a gradient, and recorded where that one has a history.
-inline AnyTensor apply_view_map(std::shared_ptr<Geometry const> const& geometry, ViewMap map, AnyTensor const& x, std::string_view name)
+[[gnu::cold]] inline AnyTensor apply_view_map(std::shared_ptr<Geometry const> const& geometry, ViewMap map, AnyTensor const& x, std::string_view name)
 {
     auto const& g = *geometry;
     AnyArray const& in = x.impl().array;
@@ -169,7 +169,7 @@ inline void move_retain_grad(TensorImpl& t, Node* to, std::uint32_t output_nr)
     from = nullptr;
 }
 
-inline void refresh_view(TensorImpl& view)
+[[gnu::cold]] inline void refresh_view(TensorImpl& view)
 {
     ViewInfo& info = *view.view;
     std::lock_guard const lock(info.mutex);

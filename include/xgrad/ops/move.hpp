@@ -178,7 +178,6 @@ struct FormulaTable {
     LeafInfo const* result;       // of the gradient and the saved result, which a backward pass reads
     void (*forward)(void const* formula, void* const* operands, std::size_t n);
     void (*backward)(void const* formula, BackwardPlan const& plan, void* const* operands, std::size_t n);
-    double (*sum_and_gradient)(void const* formula, BackwardPlan const& plan, void* const* operands, double factor, std::size_t n);  // of a real formula
 };
 
 template <class F> struct FormulaTableOf {
@@ -195,13 +194,19 @@ template <class F> struct FormulaTableOf {
     {
         if constexpr (Differentiable<Y>) backward_kernel(*static_cast<F const*>(formula), plan, operands, n);
     }
-    static double sum_and_gradient(void const* formula, BackwardPlan const& plan, void* const* operands, double factor, std::size_t n)
-    {
-        if constexpr (RealScalar<Y>) return sum_and_gradient_kernel(*static_cast<F const*>(formula), plan, operands, factor, n);
-        else return 0;
-    }
-    static constexpr FormulaTable table{F::leaves, vertices_of<F>.data(), leaf.data(), &leaf_info<Y, tile_type<Y, P>>, &forward, &backward, RealScalar<Y> ? &sum_and_gradient : nullptr};
+    static constexpr FormulaTable table{F::leaves, vertices_of<F>.data(), leaf.data(), &leaf_info<Y, tile_type<Y, P>>, &forward, &backward};
 };
+
+/// A sum and its gradients in one pass; only formulas that are summed have one.
+using SumKernel = double (*)(void const* formula, BackwardPlan const& plan, void* const* operands, double factor, std::size_t n);
+template <class F> constexpr SumKernel sum_kernel()
+{
+    if constexpr (RealScalar<typename F::scalar>)
+        return [](void const* formula, BackwardPlan const& plan, void* const* operands, double factor, std::size_t n) {
+            return sum_and_gradient_kernel(*static_cast<F const*>(formula), plan, operands, factor, n);
+        };
+    else return nullptr;
+}
 
 /// True where a kernel can read or write the elements of an array where they are.
 inline bool is_direct(AnyArray const& a, LeafInfo const& info, Shape const& space) { return info.in_place && a.contiguous && a.shape == space; }

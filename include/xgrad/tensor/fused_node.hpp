@@ -47,13 +47,13 @@ public:
     /// and a backward pass is likely to come.
     static bool sums_at_once(RecordTable const& table, Gathered const& in)
     {
-        if (!table.kernels.sum_and_gradient || default_packing || (in.requires_grad & in.reached) != in.reached || table.use->load(std::memory_order_relaxed) < 0) return false;
+        if (default_packing || (in.requires_grad & in.reached) != in.reached || table.use->load(std::memory_order_relaxed) < 0) return false;
         for (std::size_t k = 0; k < table.kernels.leaves; ++k)
             if (!is_direct(*in.arrays[k], *table.kernels.leaf[k], in.space)) return false;
         return WaitingGradients::has_room(in.arrays[0]->numel * table.kernels.leaves * table.kernels.leaf[0]->element);
     }
     /// The sum, times `factor`; keeps the gradients until a backward pass asks for them.
-    double sum_at_once(AnyArray const* const* arrays, Shape const& space, double factor)
+    double sum_at_once(SumKernel kernel, AnyArray const* const* arrays, Shape const& space, double factor)
     {
         std::size_t const n = table_.kernels.leaves, first_gradient = n + 2;
         LocalArray<std::byte*, 14> at(first_gradient + n);
@@ -65,7 +65,7 @@ public:
             waiting_ += leaf(k).ready.impl().array.storage->bytes();
         }
         WaitingGradients::add(static_cast<std::ptrdiff_t>(waiting_));
-        return factor * table_.kernels.sum_and_gradient(formula_object(), plan(), reinterpret_cast<void* const*>(at.data()), factor, numel(space));
+        return factor * kernel(formula_object(), plan(), reinterpret_cast<void* const*>(at.data()), factor, numel(space));
     }
 
     bool apply_to_one(std::span<AnyTensor> results) override
@@ -81,12 +81,12 @@ public:
         if (grad_mode && gradients[0].defined() && would_record(gradients[0])) table_.traced(*this, gradients[0], results);
         else apply_fused(gradients[0], results);
     }
-    std::string name() const override
+    [[gnu::cold]] std::string name() const override
     {
         auto const root = table_.kernels.vertices->name;
         return std::string(sum_ ? sum_->name : root.empty() ? "Alias" : root) + "Backward";
     }
-    std::string formula() const override
+    [[gnu::cold]] std::string formula() const override
     {
         auto const* first = table_.kernels.vertices;
         std::size_t tensors = 0;
@@ -99,7 +99,7 @@ public:
         result_.release();
         no_longer_waiting();
     }
-    std::vector<NamedSavedTensor> saved_tensors() override
+    [[gnu::cold]] std::vector<NamedSavedTensor> saved_tensors() override
     {
         std::vector<NamedSavedTensor> all;
         for (std::size_t k = 0; k < table_.kernels.leaves; ++k)

@@ -67,22 +67,22 @@ inline AnyTensor record_formula(RecordTable const& table, void const* formula, A
 }
 
 /// A sum over all elements together with its gradients, in one pass.
-inline AnyTensor record_full_sum(RecordTable const& table, void const* formula, AnyTensor const* const* operands, Gathered const& in, bool keepdims, bool mean)
+inline AnyTensor record_full_sum(RecordTable const& table, SumKernel kernel, void const* formula, AnyTensor const* const* operands, Gathered const& in, bool keepdims, bool mean)
 {
     std::size_t const rank = in.space.size();
     double const factor = mean ? 1 / static_cast<double>(numel(in.space)) : 1;
     auto node = FusedNode::make(table, formula, operands, in, std::make_unique<SumOver>(mean ? "Mean" : "Sum", all_axes(rank), factor, in.space), AnyTensor());
-    double const sum = static_cast<FusedNode&>(*node).sum_at_once(in.arrays, in.space, factor);
+    double const sum = static_cast<FusedNode&>(*node).sum_at_once(kernel, in.arrays, in.space, factor);
     AnyTensor result = table.result_type.filled(keepdims ? Shape(rank, 1) : Shape(), sum);
     result.impl().grad_fn = std::move(node);
     return result;
 }
 
-inline AnyTensor record_formula_sum(std::string_view operation, RecordTable const& table, void const* formula, AnyTensor const* const* operands, Axes const* over,
+inline AnyTensor record_formula_sum(std::string_view operation, RecordTable const& table, SumKernel kernel, void const* formula, AnyTensor const* const* operands, Axes const* over,
                                     bool keepdims, bool mean)
 {
     Gathered const in(table, formula, operands);
-    if (in.wanted && !over && numel(in.space) != 0 && FusedNode::sums_at_once(table, in)) return record_full_sum(table, formula, operands, in, keepdims, mean);
+    if (kernel && in.wanted && !over && numel(in.space) != 0 && FusedNode::sums_at_once(table, in)) return record_full_sum(table, kernel, formula, operands, in, keepdims, mean);
     Axes axes = over ? normalize_axes(operation, *over, in.space.size()) : all_axes(in.space.size());
     AnyArray sums = zeroed(reduced_shape(in.space, axes, true), table.result.wide_element);
     double const scale = mean ? static_cast<double>(sums.numel) / static_cast<double>(numel(in.space)) : 1;
@@ -153,7 +153,7 @@ template <class Fold, class E> Array<typename E::scalar> fold(E const& e, Axes c
 template <class E> Tensor<typename E::scalar> record_sum(std::string_view operation, E const& e, Axes const* over, bool keepdims, bool mean = false)
 {
     TakenApart<E> const apart(e);
-    return Tensor<typename E::scalar>(record_formula_sum(operation, apart.table, &apart.formula, apart.operands, over, keepdims, mean).handle());
+    return Tensor<typename E::scalar>(record_formula_sum(operation, apart.table, sum_kernel<typename TakenApart<E>::F>(), &apart.formula, apart.operands, over, keepdims, mean).handle());
 }
 
 }  // namespace xgrad::detail

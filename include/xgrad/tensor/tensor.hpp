@@ -220,7 +220,7 @@ private:
 
     using List = std::initializer_list<detail::NestedList<T>>;
 
-    static void copy_list(List const& list, Shape const& shape, std::size_t depth, T*& out)
+    [[gnu::cold]] static void copy_list(List const& list, Shape const& shape, std::size_t depth, T*& out)
     {
         if (auto const wanted = shape[depth]; list.size() != wanted)
             detail::fail<ShapeError>("Tensor: a nested list has rows of ", wanted, " and of ", list.size(), " elements");
@@ -231,7 +231,7 @@ private:
             else copy_list(inner.list, shape, depth + 1, out);
         }
     }
-    static detail::Array<T> from_list(List const& list)
+    [[gnu::cold]] static detail::Array<T> from_list(List const& list)
     {
         Shape shape{list.size()};
         for (auto const* first = list.begin(); shape.back() && !first->is_number; first = first->list.begin()) shape.push_back(first->list.size());
