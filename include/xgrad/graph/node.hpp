@@ -68,7 +68,7 @@ public:
     SavedTensorHandle saved(std::string const& name);
 
     /// Calls f with the gradients of this Node's outputs before it runs: f takes a std::vector<AnyTensor> const& and returns
-    /// the gradients to go on with, or nothing. Runs after the tensor hooks.
+    /// the gradients to go on with (an undefined one stands for zero), or nothing. Runs after the tensor hooks.
     template <class F> HookHandle register_prehook(F f);
     /// Calls f with the gradients of the inputs and those of the outputs after this Node has run: f takes two
     /// std::vector<AnyTensor> const& and returns the gradients of the inputs to go on with, or nothing.

@@ -32,12 +32,12 @@ inline void run_tensor_hooks(Node& node, std::span<AnyTensor> gradients)
     }
 }
 
-/// Puts what a Node hook returned in the gradients' place; nothing keeps them.
+/// Puts what a Node hook returned in the gradients' place; nothing keeps them, an undefined one among several stops its gradient.
 inline void take_hook_results(std::span<AnyTensor> gradients, Gradients after)
 {
     if (after.empty()) return;
     if (after.size() != gradients.size()) fail<GraphError>("a hook has returned an incorrect number of values (got ", after.size(), ", but expected ", gradients.size(), ")");
-    for (std::size_t i = 0; i < after.size(); ++i) gradients[i] = checked_hook_result(gradients[i], std::move(after[i]));
+    for (std::size_t i = 0; i < after.size(); ++i) gradients[i] = after[i].defined() ? checked_hook_result(gradients[i], std::move(after[i])) : AnyTensor();
 }
 
 [[gnu::cold]] inline void check_nan(Node const& node, std::span<AnyTensor const> results)
