@@ -16,11 +16,12 @@ namespace xgrad::detail {
 struct Root {
     Edge edge;
     AnyTensor gradient;
-    AnyTensor output = {};
+    TypeInfo const* type = nullptr;
+    Shape shape = {};
 
     void define()
     {
-        if (!gradient.defined()) gradient = output.impl().type->filled(output.shape(), 1);
+        if (!gradient.defined()) gradient = type->filled(shape, 1);
     }
 };
 

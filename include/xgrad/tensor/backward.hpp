@@ -4,6 +4,7 @@
 #include <optional>
 
 #include <xgrad/graph/engine.hpp>
+#include <xgrad/graph/gradient_edge.hpp>
 #include <xgrad/tensor/gradient_arithmetic.hpp>
 #include <xgrad/tensor/hooks.hpp>
 
@@ -12,7 +13,7 @@ namespace xgrad {
 struct BackwardOptions {
     std::optional<bool> retain_graph = {};  // keep what the Nodes saved, for another pass; by default as create_graph
     bool create_graph = false;              // record the pass, so that gradients can be differentiated
-    std::vector<AnyTensor> inputs = {};     // collect gradients into these only; by default into all leaves
+    TensorsOrEdges inputs = {};             // collect gradients into these only; by default into all leaves
 };
 
 struct GradOptions {
@@ -20,42 +21,39 @@ struct GradOptions {
     std::optional<bool> retain_graph = {};
     bool create_graph = false;
     bool allow_unused = false;              // an input that the outputs do not depend on gets an undefined gradient
+    bool materialize_grads = false;         // such an input gets zeros, which require grad so that grad() of them works
 };
 
 namespace detail {
 
 /// The gradient from which a pass starts; an undefined one stands for 1.
-inline AnyTensor checked_gradient(AnyTensor const& output, AnyTensor gradient, std::size_t index)
+inline AnyTensor checked_gradient(TensorOrEdge const& output, AnyTensor gradient, std::size_t index)
 {
+    auto const* const type = output.type();
+    if (!type) fail<GraphError>("output ", index, " is a GradientEdge that was made from a Node, which does not know its shape: make it from the tensor");
+    auto const& shape = output.shape();
     if (!gradient.defined()) {
-        if (output.numel() != 1) fail<GraphError>("grad can be implicitly created only for scalar outputs, but output ", index, " has shape ", output.shape());
-        if (xgrad::is_complex(output.dtype()))
-            fail<GraphError>("grad can be implicitly created only for real scalar outputs but got ", name(output.dtype()), "; pass a gradient, or take real() or abs2() first");
+        if (numel(shape) != 1) fail<GraphError>("grad can be implicitly created only for scalar outputs, but output ", index, " has shape ", shape);
+        if (xgrad::is_complex(type->dtype))
+            fail<GraphError>("grad can be implicitly created only for real scalar outputs but got ", name(type->dtype), "; pass a gradient, or take real() or abs2() first");
         return {};
     }
-    if (gradient.shape() != output.shape())
-        fail<ShapeError>("Mismatch in shape: grad_output[", index, "] has a shape of ", gradient.shape(), " and output[", index, "] has a shape of ", output.shape(), ".");
-    if (gradient.dtype() != output.dtype())
-        fail<TypeError>("Mismatch in dtype: grad_output[", index, "] has a dtype of ", name(gradient.dtype()), " and output[", index, "] has a dtype of ", name(output.dtype()), ".");
+    if (gradient.shape() != shape)
+        fail<ShapeError>("Mismatch in shape: grad_output[", index, "] has a shape of ", gradient.shape(), " and output[", index, "] has a shape of ", shape, ".");
+    if (gradient.dtype() != type->dtype)
+        fail<TypeError>("Mismatch in dtype: grad_output[", index, "] has a dtype of ", name(gradient.dtype()), " and output[", index, "] has a dtype of ", name(type->dtype), ".");
     return gradient;
 }
 
-inline Root root_of(AnyTensor const& output, AnyTensor gradient, std::size_t index)
+inline Root root_of(TensorOrEdge const& output, AnyTensor gradient, std::size_t index)
 {
-    auto edge = gradient_edge(output);
+    auto edge = output.edge();
     if (!edge) fail<GraphError>("element ", index, " of tensors does not require grad and does not have a grad_fn");
-    return {std::move(edge), checked_gradient(output, std::move(gradient), index), output};
+    auto checked = checked_gradient(output, std::move(gradient), index);
+    return {std::move(edge), std::move(checked), output.type(), output.shape()};
 }
 
-/// Where the gradient of an input of grad() arrives.
-inline Edge input_edge(AnyTensor const& input)
-{
-    auto edge = gradient_edge(input);
-    if (!edge) fail<GraphError>("One of the differentiated Tensors does not require grad");
-    return edge;
-}
-
-inline std::vector<Root> roots_of(std::vector<AnyTensor> const& outputs, std::vector<AnyTensor> gradients)
+inline std::vector<Root> roots_of(TensorsOrEdges const& outputs, std::vector<AnyTensor> gradients)
 {
     if (!gradients.empty() && gradients.size() != outputs.size()) fail<GraphError>("got ", outputs.size(), " tensors and ", gradients.size(), " gradients");
     gradients.resize(outputs.size());
@@ -64,39 +62,56 @@ inline std::vector<Root> roots_of(std::vector<AnyTensor> const& outputs, std::ve
     return roots;
 }
 
+inline std::vector<Capture> captures_of(TensorsOrEdges const& inputs, bool also_run)
+{
+    std::vector<Capture> captures;
+    for (auto const& input : inputs) {
+        auto edge = input.edge();
+        if (!edge) fail<GraphError>("One of the differentiated Tensors does not require grad");
+        captures.push_back({std::move(edge), also_run});
+    }
+    return captures;
+}
+
 }  // namespace detail
 
-/// Gradients of the outputs for all leaves (or options.inputs), added into their .grad.
-inline void backward(std::vector<AnyTensor> const& outputs, std::vector<AnyTensor> gradients = {}, BackwardOptions const& options = {})
+/// Gradients of the outputs for all leaves (or options.inputs), added into their .grad. To an input that is a GradientEdge
+/// the pass goes, its Node included; a leaf's Node adds into .grad.
+inline void backward(TensorsOrEdges const& outputs, std::vector<AnyTensor> gradients = {}, BackwardOptions const& options = {})
 {
     auto roots = detail::roots_of(outputs, std::move(gradients));
-    std::vector<detail::Capture> captures;
-    for (auto const& input : options.inputs) captures.push_back({detail::input_edge(input), true});
+    if (options.inputs.empty() && options.inputs.given()) detail::fail<GraphError>("'inputs' argument to backward() cannot be empty.");
+    auto captures = detail::captures_of(options.inputs, true);
     if (options.create_graph)
         detail::warn("Using backward() with create_graph=True will create a reference cycle between the parameter and its gradient which can cause a memory leak. Use "
                      "xgrad::grad() when creating the graph to avoid this, or let the .grad fields go after use.");
     detail::run_backward(roots, captures, options.retain_graph.value_or(options.create_graph), options.create_graph);
     AutoGradMode const mode(options.create_graph);
     for (std::size_t i = 0; i < captures.size(); ++i) {
-        AnyTensor const& input = options.inputs[i];
-        bool const done = input.is_leaf() || input.retains_grad() || std::any_of(options.inputs.begin(), options.inputs.begin() + static_cast<std::ptrdiff_t>(i), [&](auto const& t) { return t.is_same(input); });
+        AnyTensor const& input = options.inputs[i].tensor();
+        if (!input.defined()) continue;
+        bool const done = input.is_leaf() || input.retains_grad() || std::any_of(options.inputs.begin(), options.inputs.begin() + static_cast<std::ptrdiff_t>(i), [&](auto const& t) { return t.tensor().is_same(input); });
         if (!done && captures[i].gradient.defined()) detail::keep_gradient(input, std::move(captures[i].gradient));
     }
 }
 
 /// Gradients of the outputs for the given inputs, undefined for an unused one if that is allowed. No .grad is touched.
-inline std::vector<AnyTensor> grad(std::vector<AnyTensor> const& outputs, std::vector<AnyTensor> const& inputs, GradOptions const& options = {})
+inline std::vector<AnyTensor> grad(TensorsOrEdges const& outputs, TensorsOrEdges const& inputs, GradOptions const& options = {})
 {
     if (inputs.empty()) detail::fail<GraphError>("grad requires non-empty inputs.");
-    std::vector<detail::Capture> captures;
-    for (auto const& input : inputs) captures.push_back({detail::input_edge(input)});
+    auto captures = detail::captures_of(inputs, false);
     auto roots = detail::roots_of(outputs, options.gradients);
     detail::run_backward(roots, captures, options.retain_graph.value_or(options.create_graph), options.create_graph);
     std::vector<AnyTensor> gradients;
-    for (auto& capture : captures) {
-        if (!capture.gradient.defined() && !options.allow_unused)
+    for (std::size_t i = 0; i < captures.size(); ++i) {
+        auto& gradient = captures[i].gradient;
+        if (auto const* const type = inputs[i].type(); !gradient.defined() && options.materialize_grads && type) {
+            gradient = type->filled(inputs[i].shape(), 0);
+            gradient.impl().requires_grad = true;
+        }
+        if (!gradient.defined() && !options.allow_unused)
             detail::fail<GraphError>("One of the differentiated Tensors appears to not have been used in the graph. Set .allow_unused = true if this is the desired behavior.");
-        gradients.push_back(std::move(capture.gradient));
+        gradients.push_back(std::move(gradient));
     }
     return gradients;
 }
@@ -107,7 +122,7 @@ template <Scalar... T> std::tuple<Tensor<T>...> inputs(Tensor<T> const&... x) { 
 /// Gradients of an output for some inputs, as a tuple: `auto [gx, gz] = grad(loss, inputs(x, z));`
 template <Scalar Y, Scalar... T> std::tuple<Tensor<T>...> grad(Tensor<Y> const& output, std::tuple<Tensor<T>...> const& inputs, GradOptions const& options = {})
 {
-    auto const gradients = std::apply([&](auto const&... x) { return grad(std::vector<AnyTensor>{output}, std::vector<AnyTensor>{x...}, options); }, inputs);
+    auto const gradients = std::apply([&](auto const&... x) { return grad(TensorsOrEdges{output}, TensorsOrEdges{x...}, options); }, inputs);
     return [&]<std::size_t... I>(std::index_sequence<I...>) {
         return std::tuple<Tensor<T>...>{(gradients[I].defined() ? gradients[I].template as<T>() : Tensor<T>())...};
     }(std::index_sequence_for<T...>{});
@@ -116,6 +131,11 @@ template <Scalar Y, Scalar... T> std::tuple<Tensor<T>...> grad(Tensor<Y> const& 
 template <Scalar Y, Scalar T> Tensor<T> grad(Tensor<Y> const& output, Tensor<T> const& input, GradOptions const& options = {})
 {
     return std::get<0>(grad(output, inputs(input), options));
+}
+/// The gradient of an output at a place in the graph.
+template <Scalar Y> AnyTensor grad(Tensor<Y> const& output, GradientEdge const& input, GradOptions const& options = {})
+{
+    return grad(TensorsOrEdges{output}, TensorsOrEdges{input}, options)[0];
 }
 
 template <Scalar T> void Tensor<T>::backward() const

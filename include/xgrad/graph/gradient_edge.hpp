@@ -1,0 +1,83 @@
+// GradientEdge: a place in the graph where a gradient passes, for backward() and grad(), which take it as they take a tensor.
+#pragma once
+
+#include <xgrad/graph/accumulate_grad.hpp>
+
+namespace xgrad {
+
+/// Output `output_nr` of a Node. Made from a tensor it stands for that tensor as it is now, and need not keep its value alive;
+/// made from a Node that is no leaf's it can only be an input, since a Node does not know the shapes of its outputs.
+class GradientEdge {
+public:
+    explicit GradientEdge(AnyTensor const& t) : edge_(detail::gradient_edge(t)), type_(t.impl().type), shape_(t.shape())
+    {
+        if (!edge_) detail::fail<GraphError>("Can only get a gradient edge for Tensors that require gradients.");
+    }
+    GradientEdge(Node* node, std::uint32_t output_nr)
+    {
+        if (!node) detail::fail<GraphError>("a GradientEdge needs a Node: a leaf's is made from the leaf");
+        if (output_nr >= node->num_outputs()) detail::fail<IndexError>("GradientEdge: ", node->name(), " has no output ", output_nr, ", only ", node->num_outputs());
+        if (node->sequence_nr() == detail::leaf_sequence) *this = GradientEdge(static_cast<detail::AccumulateGrad&>(*node).variable());
+        else edge_ = {detail::Ref<Node>(node), output_nr};
+    }
+    GradientEdge(Edge const& edge) : GradientEdge(edge.function.get(), edge.input_nr) {}
+
+    Node* node() const noexcept { return edge_.function.get(); }
+    std::uint32_t output_nr() const noexcept { return edge_.input_nr; }
+
+private:
+    friend class TensorOrEdge;
+    Edge edge_;
+    detail::TypeInfo const* type_ = nullptr;
+    Shape shape_;
+};
+
+/// The place in the graph where a tensor's gradient passes.
+inline GradientEdge get_gradient_edge(AnyTensor const& t) { return GradientEdge(t); }
+
+/// What is differentiated, or by what: a tensor or a GradientEdge.
+class TensorOrEdge {
+public:
+    TensorOrEdge(AnyTensor const& t) : tensor_(t) {}
+    TensorOrEdge(GradientEdge e) : place_(std::move(e.edge_)), type_(e.type_), shape_(std::move(e.shape_)) {}
+
+    /// Undefined for a GradientEdge.
+    AnyTensor const& tensor() const noexcept { return tensor_; }
+    bool requires_grad() const { return place_ || tensor_.requires_grad(); }
+    Edge edge() const { return place_ ? place_ : detail::gradient_edge(tensor_); }
+    /// Null where it is not known.
+    detail::TypeInfo const* type() const { return place_ ? type_ : tensor_.impl().type; }
+    Shape const& shape() const { return place_ ? shape_ : tensor_.shape(); }
+
+private:
+    AnyTensor tensor_;
+    Edge place_;
+    detail::TypeInfo const* type_ = nullptr;
+    Shape shape_;
+};
+
+/// Several of them: `{x, y}`, a vector of tensors, or nothing at all.
+class TensorsOrEdges {
+public:
+    TensorsOrEdges() = default;
+    TensorsOrEdges(std::initializer_list<TensorOrEdge> list) : all_(list), given_(true) {}
+    template <class T>
+        requires std::convertible_to<T const&, TensorOrEdge>
+    TensorsOrEdges(std::vector<T> const& list) : all_(list.begin(), list.end()), given_(true)
+    {
+    }
+
+    /// False where nothing at all was said, which differs from an empty vector.
+    bool given() const noexcept { return given_; }
+    bool empty() const noexcept { return all_.empty(); }
+    std::size_t size() const noexcept { return all_.size(); }
+    TensorOrEdge const& operator[](std::size_t i) const { return all_[i]; }
+    auto begin() const noexcept { return all_.begin(); }
+    auto end() const noexcept { return all_.end(); }
+
+private:
+    std::vector<TensorOrEdge> all_;
+    bool given_ = false;
+};
+
+}  // namespace xgrad
