@@ -210,3 +210,28 @@ TEST_CASE("a nested pass over the Nodes that wait in the outer one leaves their 
     CHECK(x.grad().item() == at_x);
     CHECK(w.grad().item() == at_w);
 }
+
+TEST_CASE("at any depth the newest Node runs first")
+{
+    D const x(1., xg::requires_grad);
+    D older = x * 2.;
+    std::string order;
+    older.register_hook([&](D const&) { order += 'o'; });
+    int depth = 0;
+    std::function<void()> const descend = [&] {
+        xg::EnableGradGuard const on;
+        D y = x * 1.;
+        y.register_hook([&](D const&) {
+            if (++depth < 200) return descend();
+            xg::EnableGradGuard const here;
+            D newer = x * 3.;
+            newer.register_hook([&](D const&) { order += 'n'; });
+            D(older + newer).backward();
+        });
+        D(y + 0.).backward();
+    };
+    descend();
+    CHECK(order == "no");
+    D const last = x * 4.;
+    CHECK(last.grad_fn()->sequence_nr() > older.grad_fn()->sequence_nr() + 200);
+}

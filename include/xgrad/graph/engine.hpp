@@ -66,10 +66,11 @@ private:
 inline constinit thread_local std::size_t pass_depth = 0;
 inline constexpr std::size_t passes_per_stack = 64;
 
-/// Runs f on a thread of its own, with this thread's modes, and hands back what it throws.
+/// Runs f on a thread of its own, with this thread's modes and sequence numbers, and hands back what it throws.
 template <class F> void on_fresh_stack(F f)
 {
     std::exception_ptr thrown;
+    auto sequence = next_sequence;
     auto run = [&, grad = grad_mode, inference = inference_mode, state = anomaly, packing = default_packing, disabled = packing_disabled, pass = current_pass, locks = lock_identity ? lock_identity : &own_lock_identity] {
         grad_mode = grad;
         inference_mode = inference;
@@ -78,13 +79,16 @@ template <class F> void on_fresh_stack(F f)
         packing_disabled = disabled;
         current_pass = pass;
         lock_identity = locks;
+        next_sequence = sequence;
         try {
             f();
         } catch (...) {
             thrown = std::current_exception();
         }
+        sequence = next_sequence;
     };
     std::thread(run).join();
+    next_sequence = sequence;
     if (thrown) std::rethrow_exception(thrown);
 }
 
