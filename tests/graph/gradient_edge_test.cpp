@@ -135,7 +135,7 @@ TEST_CASE("where there is no gradient there is no place for one")
     D const c({1., 2.});
     CHECK_THROWS_WITH_AS(xg::get_gradient_edge(c), doctest::Contains("Can only get a gradient edge for Tensors that require gradients"), xg::GraphError);
     CHECK_THROWS_AS(xg::GradientEdge(nullptr, 0), xg::GraphError);
-    CHECK_THROWS_AS(xg::GradientEdge(xg::Edge()), xg::GraphError);
+    CHECK_THROWS_AS(xg::GradientEdge{xg::Edge{}}, xg::GraphError);
 }
 
 TEST_CASE("an empty list of inputs is refused, not taken for all leaves")
