@@ -114,10 +114,14 @@ template <Scalar T, class E> void assign(Tensor<T> const& t, E const& e, std::st
         bool const recorded = Gathered(table, &apart.formula, apart.operands).wanted && Differentiable<T>;
         check_in_place(t, operation, recorded);
         AnyTensor const old = recorded ? old_self(t, table, &apart.formula, apart.operands) : AnyTensor();
+        AnyTensor overwritten;
         if (recorded) {
-            if (std::same_as<typename E::operation, Copy> && t.is_view()) old.impl().grad_fn = nullptr;  // CopySlices leaves it out already
             for (auto& operand : apart.operands)
                 if (operand->is_same(t)) operand = &old;
+            if (std::same_as<typename E::operation, Copy> && t.is_view()) {  // CopySlices leaves the old values out already
+                overwritten = alias(t);
+                apart.operands[0] = &overwritten;
+            }
         }
         Gathered const in(table, &apart.formula, apart.operands);
         Array<T> const& out = t.array_of();
@@ -146,7 +150,9 @@ template <Scalar T, class E> void assign(Tensor<T> const& t, E const& e, std::st
 
 template <class Self, class F, class... X> Self& change_in_place(Self& self, std::string_view operation, F f, X const&... x)
 {
-    assign(self, f(self, x...), operation);
+    auto const e = f(self, x...);
+    if constexpr (is_expression<std::remove_const_t<decltype(e)>>) assign(self, e, operation);
+    else check_in_place(self, operation, grad_mode && self.requires_grad());  // conj_() of real numbers
     return self;
 }
 
