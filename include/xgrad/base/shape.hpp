@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <iterator>
+#include <optional>
 #include <ranges>
 #include <span>
 #include <string>
@@ -181,6 +182,25 @@ inline bool is_row_major(Shape const& shape, Strides const& strides) noexcept
         step *= static_cast<std::ptrdiff_t>(shape[i]);
     }
     return true;
+}
+
+/// Strides under which elements that lie in memory by `shape` and `strides`, taken in row-major order, are the elements of
+/// another shape of as many; empty where there are none, so that a copy is needed.
+inline std::optional<Strides> reshaped_strides(Shape const& shape, Strides const& strides, Shape const& to)
+{
+    Strides result(to.size(), 1);
+    std::size_t next = to.size();
+    for (std::size_t last = shape.size(); last-- > 0;) {  // a block of axes that follow each other without gaps
+        auto const step = strides[last];
+        auto count = static_cast<std::ptrdiff_t>(shape[last]), taken = std::ptrdiff_t{1};
+        for (; last > 0 && (shape[last - 1] == 1 || strides[last - 1] == count * step); --last) count *= static_cast<std::ptrdiff_t>(shape[last - 1]);
+        for (; next > 0 && (taken < count || to[next - 1] == 1); --next) {
+            result[next - 1] = taken * step;
+            taken *= static_cast<std::ptrdiff_t>(to[next - 1]);
+        }
+        if (taken != count) return {};
+    }
+    return result;
 }
 
 /// True where `from` can be stretched to `to` by NumPy's rules.

@@ -30,14 +30,16 @@ template <Scalar To, Operand X> auto cast(X const& x)
     else return express(Cast<To>{}, x);
 }
 
-/// The same elements in row-major order under another shape; one extent may be -1, to be found. A view where the elements
-/// lie in that order, else a copy.
+/// The same elements in row-major order under another shape; one extent may be -1, to be found. A view where strides can
+/// say so, else a copy.
 struct Reshape : Arraywise {
     Axes to;
 
     template <Scalar T> auto value(detail::Array<T> const& x) const
     {
         Shape shape = resolve(x.shape);
+        if (!x.contiguous)
+            if (auto strides = detail::reshaped_strides(x.shape, x.strides, shape)) return x.window(std::move(shape), std::move(*strides));
         auto strides = detail::row_major(shape);
         return detail::contiguous(x).window(std::move(shape), std::move(strides));
     }

@@ -15,8 +15,10 @@ template <Scalar T> template <class... Index> Tensor<T> Tensor<T>::operator()(In
 template <Scalar T> Tensor<T> Tensor<T>::reshape(Axes const& shape) const { return xgrad::reshape(*this, shape); }
 template <Scalar T> Tensor<T> Tensor<T>::view(Axes const& shape) const
 {
-    if (!is_contiguous()) detail::fail<ShapeError>("view: a tensor with strides ", strides(), " has no view of another shape; use reshape, which may copy");
-    return xgrad::reshape(*this, shape);
+    auto const v = xgrad::reshape(*this, shape);
+    if (v.impl().array.storage != impl().array.storage)
+        detail::fail<ShapeError>("view: a tensor of shape ", this->shape(), " and strides ", strides(), " has no view of shape ", shape, "; use reshape, which may copy");
+    return v;
 }
 template <Scalar T> Tensor<T> Tensor<T>::expand(Shape const& shape) const { return broadcast_to(*this, shape); }
 template <Scalar T> Tensor<T> Tensor<T>::transpose() const { return xgrad::transpose(*this); }
