@@ -78,19 +78,40 @@ private:
     Edge edge_;
 };
 
-/// A tensor as it was before the change that `operands` are for: with values of its own where the Node will save them.
-inline AnyTensor old_self(AnyTensor const& t, RecordTable const& table, void const* formula, AnyTensor const* const* operands)
-{
-    AnyTensor old = snapshot(t);
-    LeafMask const needed = needed_leaves(table, formula, operands);
-    for (std::size_t k = 0; k < table.kernels.leaves; ++k)
-        if (needed >> k & 1 && operands[k]->is_same(t)) {
-            NoGradGuard const off;
-            old.impl().array = t.impl().type->copy(alias(t)).impl().array;
-            break;
+/// The operands of a change of t that look into its memory, as they were before: with values of their own where the Node will
+/// save them.
+class OldOperands {
+public:
+    void take(AnyTensor const& t, RecordTable const& table, void const* formula, std::span<AnyTensor const*> operands)
+    {
+        LeafMask const needed = needed_leaves(table, formula, operands.data());
+        before_.reserve(operands.size() + 1);
+        for (std::size_t k = 0; k < operands.size(); ++k) {
+            AnyTensor const& x = *operands[k];
+            bool const is_collecting_leaf = x.is_leaf() && x.impl().requires_grad;
+            if (x.impl().array.storage != t.impl().array.storage || is_collecting_leaf || is_taken(x)) continue;
+            AnyTensor const& old = before_.emplace_back(snapshot(x));
+            bool save = false;
+            for (std::size_t j = k; j < operands.size(); ++j) {
+                if (j != k && !operands[j]->is_same(x)) continue;
+                save |= needed >> j & 1;
+                if (j != k) operands[j] = &old;
+            }
+            if (save) {
+                NoGradGuard const off;
+                old.impl().array = x.impl().type->copy(alias(x)).impl().array;
+            }
+            operands[k] = &old;
         }
-    return old;
-}
+    }
+    /// The values of t without their history.
+    AnyTensor const& overwritten(AnyTensor const& t) { return before_.emplace_back(alias(t)); }
+
+private:
+    bool is_taken(AnyTensor const& x) const { return std::ranges::any_of(before_, [&](AnyTensor const& old) { return &old == &x; }); }
+
+    std::vector<AnyTensor> before_;
+};
 
 /// True where an element of t might be written before another element of a formula's result has read it.
 inline bool needs_room_aside(AnyArray const& out, RecordTable const& table, AnyArray const* const* leaves)
@@ -113,15 +134,10 @@ template <Scalar T, class E> void assign(Tensor<T> const& t, E const& e, std::st
         auto const& table = apart.table;
         bool const recorded = Gathered(table, &apart.formula, apart.operands).wanted && Differentiable<T>;
         check_in_place(t, operation, recorded);
-        AnyTensor const old = recorded ? old_self(t, table, &apart.formula, apart.operands) : AnyTensor();
-        AnyTensor overwritten;
+        OldOperands old;
         if (recorded) {
-            for (auto& operand : apart.operands)
-                if (operand->is_same(t)) operand = &old;
-            if (std::same_as<typename E::operation, Copy> && t.is_view()) {  // CopySlices leaves the old values out already
-                overwritten = alias(t);
-                apart.operands[0] = &overwritten;
-            }
+            old.take(t, table, &apart.formula, apart.operands);
+            if (std::same_as<typename E::operation, Copy> && t.is_view()) apart.operands[0] = &old.overwritten(t);  // CopySlices leaves the old values out already
         }
         Gathered const in(table, &apart.formula, apart.operands);
         Array<T> const& out = t.array_of();
@@ -138,7 +154,7 @@ template <Scalar T, class E> void assign(Tensor<T> const& t, E const& e, std::st
         } else {
             if constexpr (Differentiable<T>)
                 if (recorded) {
-                    NewHistory history(t, {FusedNode::make(table, &apart.formula, apart.operands, in, nullptr, old), 0});
+                    NewHistory history(t, {FusedNode::make(table, &apart.formula, apart.operands, in, nullptr, t), 0});
                     run_forward(table.kernels, &apart.formula, in.arrays, in.space, output_operand(out, leaf_info<T>));
                     return history.begin();
                 }

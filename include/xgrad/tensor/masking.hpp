@@ -9,11 +9,13 @@ namespace xgrad {
 
 namespace detail {
 
-/// A mask in row-major order, repeated to a shape.
+/// A copy of a mask in row-major order, repeated to a shape.
 inline Array<bool> full_mask(Tensor<bool> const& mask, Shape const& shape)
 {
     if (!broadcasts_to(mask.shape(), shape)) fail<ShapeError>("a mask of shape ", mask.shape(), " does not broadcast to the shape ", shape, " of what it is to pick from");
-    return contiguous(broadcast_window(mask.array_of(), shape));
+    Array<bool> copy(shape);
+    copy_elements(copy, broadcast_window(mask.array_of(), shape));
+    return copy;
 }
 
 }  // namespace detail

@@ -175,6 +175,12 @@ public:
     Tensor operator[](std::ptrdiff_t index) const { return (*this)(index); }
     /// The elements where the mask is true, to be read or assigned; see masking.hpp.
     MaskedTensor<T> operator()(Tensor<bool> const& mask) const;
+    template <class Op, class... X>
+        requires std::same_as<typename Expression<Op, X...>::scalar, bool>
+    MaskedTensor<T> operator()(Expression<Op, X...> const& mask) const
+    {
+        return (*this)(Tensor<bool>(mask));
+    }
     Tensor reshape(Axes const& shape) const;
     Tensor view(Axes const& shape) const;
     Tensor expand(Shape const& shape) const;
