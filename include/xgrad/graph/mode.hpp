@@ -7,6 +7,8 @@ namespace xgrad {
 namespace detail {
 inline constinit thread_local bool grad_mode = true;
 inline constinit thread_local bool inference_mode = false;
+/// Whether operations are recorded: never in inference mode, whatever grad mode says.
+inline bool recording() noexcept { return grad_mode && !inference_mode; }
 }  // namespace detail
 
 /// True where operations on the calling thread are recorded; a new thread starts with true.

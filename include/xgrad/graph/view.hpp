@@ -96,7 +96,7 @@ private:
         g.type->scatter_add(g.window(out), in);
         result = tensor_of(*g.base_type, std::move(out));
     }
-    if (grad_mode && x.requires_grad()) result.impl().grad_fn = Ref<Node>(new ViewNode(geometry, map, gradient_edge(x), name));
+    if (recording() && x.requires_grad()) result.impl().grad_fn = Ref<Node>(new ViewNode(geometry, map, gradient_edge(x), name));
     return result;
 }
 
@@ -192,7 +192,7 @@ inline void mark_view(AnyTensor const& t, AnyTensor const& of, bool one_of_sever
     auto& source = of.impl();
     impl.inference = source.inference;
     if (source.inference) return;
-    auto meta = grad_mode ? CreationMeta::normal : inference_mode ? CreationMeta::in_inference : CreationMeta::in_no_grad;
+    auto meta = inference_mode ? CreationMeta::in_inference : grad_mode ? CreationMeta::normal : CreationMeta::in_no_grad;
     if (one_of_several && meta == CreationMeta::normal) meta = CreationMeta::one_of_several;
     if (source.view && meta == CreationMeta::normal) meta = source.view->meta;
     impl.view.reset(new ViewInfo{source.view ? source.view->base : of.handle(), meta, impl.array.storage->version()});

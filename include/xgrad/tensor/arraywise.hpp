@@ -104,7 +104,7 @@ template <class Op, Scalar... T> auto record_on_tensors(Op op, Tensor<T> const&.
     using Y = typename decltype(value)::value_type;
     Tensor<Y> result(std::move(value));
     if constexpr (Differentiable<Y>)
-        if (grad_mode && ((Differentiable<T> && x.requires_grad()) || ...))
+        if (recording() && ((Differentiable<T> && x.requires_grad()) || ...))
             result.impl().grad_fn = Ref<Node>(new ArraywiseNode<Op, Y, T...>(std::move(op), result, x...));
     if constexpr (sizeof...(T) == 1) {
         AnyTensor const& only = (x, ...);

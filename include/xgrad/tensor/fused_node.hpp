@@ -78,7 +78,7 @@ public:
 
     void apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) override
     {
-        if (grad_mode && gradients[0].defined() && would_record(gradients[0])) table_.traced(*this, gradients[0], results);
+        if (recording() && gradients[0].defined() && would_record(gradients[0])) table_.traced(*this, gradients[0], results);
         else apply_fused(gradients[0], results);
     }
     [[gnu::cold]] std::string name() const override

@@ -168,7 +168,7 @@ template <class Self, class F, class... X> Self& change_in_place(Self& self, std
 {
     auto const e = f(self, x...);
     if constexpr (is_expression<std::remove_const_t<decltype(e)>>) assign(self, e, operation);
-    else check_in_place(self, operation, grad_mode && self.requires_grad());  // conj_() of real numbers
+    else check_in_place(self, operation, recording() && self.requires_grad());  // conj_() of real numbers
     return self;
 }
 

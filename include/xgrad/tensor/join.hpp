@@ -64,7 +64,7 @@ template <Scalar T> Tensor<T> cat(std::vector<Tensor<T>> const& x, std::ptrdiff_
     }
     Tensor<T> result(std::move(out));
     if constexpr (Differentiable<T>)
-        if (wanted && is_grad_enabled()) result.impl().grad_fn = detail::Ref<Node>(new detail::CatNode<T>(x, at));
+        if (wanted && detail::recording()) result.impl().grad_fn = detail::Ref<Node>(new detail::CatNode<T>(x, at));
     return result;
 }
 

@@ -52,7 +52,7 @@ inline Shape vertex_shape(Vertex const*& v, AnyTensor const* const*& operand)
 struct Gathered {
     AnyArray const* arrays[64];
     LeafMask requires_grad = 0, reached = 0;
-    bool wanted = false;  // a gradient leads to an operand that requires one, and grad mode is on
+    bool wanted = false;  // a gradient leads to an operand that requires one, and operations are recorded
     bool same_shape = true;
     Shape space;
 
@@ -65,7 +65,7 @@ struct Gathered {
             if (table.kernels.leaf[k]->differentiable && operands[k]->requires_grad()) requires_grad |= LeafMask{1} << k;
             if (k > 0) same_shape &= impl.array.shape == arrays[0]->shape;
         }
-        if (requires_grad && grad_mode && table.result.differentiable) {
+        if (requires_grad && recording() && table.result.differentiable) {
             reached = table.needs(formula, true).reached;
             wanted = requires_grad & reached;
         }

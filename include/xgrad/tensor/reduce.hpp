@@ -22,7 +22,7 @@ template <Operand X> auto record_sum(std::string_view operation, X const& x, Axe
 template <Operand X> bool needs_graph(X const& x)
 {
     bool any = false;
-    if (is_grad_enabled()) detail::each_tensor<0>(x, [&](std::size_t, AnyTensor const& t) { any |= is_differentiable(t.dtype()) && t.requires_grad(); });
+    if (detail::recording()) detail::each_tensor<0>(x, [&](std::size_t, AnyTensor const& t) { any |= is_differentiable(t.dtype()) && t.requires_grad(); });
     return any;
 }
 template <Scalar T> bool needs_graph(Traced<T> const&) { return true; }

@@ -48,7 +48,7 @@ template <Scalar V, Scalar T, class Look> Tensor<V> record_view(std::string_view
 {
     auto v = make_view<V>(x, look);
     if constexpr (Differentiable<T>)
-        if (grad_mode && x.requires_grad()) v.impl().grad_fn = Ref<Node>(new ViewNode(view_geometry<V>(x, look), ViewMap::gather, gradient_edge(x), name));
+        if (recording() && x.requires_grad()) v.impl().grad_fn = Ref<Node>(new ViewNode(view_geometry<V>(x, look), ViewMap::gather, gradient_edge(x), name));
     mark_view(v, x);
     return v;
 }
@@ -59,7 +59,7 @@ template <Scalar T, class Look> std::vector<Tensor<T>> record_views(std::string_
     std::vector<std::shared_ptr<Geometry const>> parts;
     for (auto const& look : looks) views.push_back(make_view<T>(x, look));
     if constexpr (Differentiable<T>)
-        if (grad_mode && x.requires_grad()) {
+        if (recording() && x.requires_grad()) {
             for (auto const& look : looks) parts.push_back(view_geometry<T>(x, look));
             Ref<Node> const node(new MultiViewNode(std::move(parts), gradient_edge(x), name));
             for (std::uint32_t i = 0; i < views.size(); ++i) views[i].impl().grad_fn = node, views[i].impl().output_nr = i;
