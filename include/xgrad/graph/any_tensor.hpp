@@ -58,6 +58,7 @@ struct TensorImpl : Cached {
     bool requires_grad = false;  // of a leaf; a tensor with a grad_fn requires it anyway
     bool retains_grad = false;
     bool inference = inference_mode;
+    bool is_number = false;  // stands for a number in a recorded formula; hooks on saved tensors do not see it
     std::uint32_t output_nr = 0;
     TypeInfo const* type;
     AnyArray array;

@@ -17,10 +17,10 @@ public:
     {
         if (t.is_inference()) detail::fail<GraphError>("Inference tensors cannot be saved for backward. To work around you can make a clone to get a normal tensor and use it in autograd.");
         bool const is_collecting_leaf = t.impl().requires_grad && !t.impl().grad_fn && !t.is_view();
-        return {is_collecting_leaf ? t : detail::snapshot(t), false};
+        return {is_collecting_leaf ? t : detail::snapshot(t), false, t.impl().is_number};
     }
     /// Keeps a result of a Node: without its history, which would be the Node itself.
-    static SavedTensor result(AnyTensor const& t) { return {detail::alias(t), true}; }
+    static SavedTensor result(AnyTensor const& t) { return {detail::alias(t), true, false}; }
 
     bool holds() const noexcept { return value_.defined() || packed_; }
     void release() noexcept
@@ -83,9 +83,9 @@ private:
         AnyTensor open = {};
     };
 
-    SavedTensor(AnyTensor t, bool is_result) : value_(std::move(t)), version_(value_.impl().array.storage->version()), is_result_(is_result)
+    SavedTensor(AnyTensor t, bool is_result, bool is_number) : value_(std::move(t)), version_(value_.impl().array.storage->version()), is_result_(is_result)
     {
-        if (detail::default_packing) [[unlikely]]
+        if (detail::default_packing && !is_number) [[unlikely]]
             pack(*detail::default_packing);
     }
 

@@ -29,7 +29,9 @@ template <class P, Number N> auto traced_operand(N n)
 {
     using L = std::conditional_t<RealScalar<P> && std::same_as<letter_of<N>, Z>, R, letter_of<N>>;
     using S = typename L::template over<result_precision<L, P>>;
-    return Tensor<S>(converted<S>(n));
+    Tensor<S> const t(converted<S>(n));
+    t.impl().is_number = true;
+    return t;
 }
 
 template <class T> Traced<T> traced(Tensor<T> t) { return {std::move(t)}; }
