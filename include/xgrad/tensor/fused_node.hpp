@@ -229,8 +229,9 @@ private:
     /// Saved tensors made ready for a pass, and let go at its end.
     struct Opened {
         FusedNode& node;
-        explicit Opened(FusedNode& n) : node(n)
+        explicit Opened(FusedNode& n) : Opened(&n)
         {
+            // a constructed object already: what was opened is closed again where the next one cannot be
             for (std::size_t k = 0; k < n.table_.kernels.leaves; ++k)
                 if (n.kept_ >> k & 1) n.leaf(k).saved.open(n);
             if (n.saves_result_) n.result_.open(n);
@@ -242,6 +243,9 @@ private:
             for (auto& leaf : node.leaves()) leaf.saved.close();
             node.result_.close();
         }
+
+    private:
+        explicit Opened(FusedNode* n) noexcept : node(*n) {}
     };
 
     void apply_fused(AnyTensor const& gradient, std::span<AnyTensor> results)
