@@ -23,7 +23,7 @@ inline void accumulate(AnyTensor& grad, AnyTensor gradient)
 
 class AccumulateGrad final : public Node {
 public:
-    explicit AccumulateGrad(TensorImpl& leaf) noexcept : Node(leaf_sequence), leaf_(&leaf) {}
+    explicit AccumulateGrad(TensorImpl& leaf) : Node(leaf_sequence), leaf_(&leaf) {}
 
     /// Called with the NodeLock, so that threads which share a leaf add one after the other.
     void apply(std::span<AnyTensor> gradients, std::span<AnyTensor>) override
