@@ -126,7 +126,10 @@ public:
     bool requires_grad() const
     {
         auto const& t = impl();
-        return t.requires_grad || t.grad_fn || (t.view && (t.view->base->requires_grad || t.view->base->grad_fn));
+        if (!t.view) [[likely]]
+            return t.requires_grad || t.grad_fn;
+        std::lock_guard const lock(t.view->mutex);  // another thread may be about to refresh the view
+        return t.requires_grad || t.grad_fn || t.view->base->requires_grad || t.view->base->grad_fn;
     }
     /// True for a tensor that no recorded operation made.
     bool is_leaf() const { return !detail::current(impl()).grad_fn; }

@@ -16,7 +16,7 @@ public:
     static SavedTensor operand(AnyTensor const& t)
     {
         if (t.is_inference()) detail::fail<GraphError>("Inference tensors cannot be saved for backward. To work around you can make a clone to get a normal tensor and use it in autograd.");
-        bool const is_collecting_leaf = t.impl().requires_grad && !t.impl().grad_fn && !t.is_view();
+        bool const is_collecting_leaf = !t.is_view() && t.impl().requires_grad && !t.impl().grad_fn;
         return {is_collecting_leaf ? t : detail::snapshot(t), false, t.impl().is_number};
     }
     /// Keeps a result of a Node: without its history, which would be the Node itself.
