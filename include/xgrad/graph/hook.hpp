@@ -33,13 +33,16 @@ template <class Signature> class HookList {
 public:
     using Function = std::function<Signature>;
 
+    HookList() noexcept = default;
+    HookList(HookList const&) = delete;
+    HookList& operator=(HookList const&) = delete;
+    ~HookList() { delete hooks_.load(std::memory_order_relaxed); }
+
     HookHandle add(Function f)
     {
-        if (!hooks_) hooks_ = std::make_shared<Hooks>();
+        auto const& hooks = made();
         auto slot = std::make_shared<Slot>(std::move(f));
-        std::lock_guard const lock(hooks_->mutex);
-        hooks_->slots.push_back(slot);
-        return HookHandle([weak = std::weak_ptr(hooks_), weak_slot = std::weak_ptr(slot)] {
+        HookHandle handle([weak = std::weak_ptr(hooks), weak_slot = std::weak_ptr(slot)] {
             auto const hooks = weak.lock();
             auto const removed = weak_slot.lock();
             if (!hooks || !removed) return;
@@ -47,18 +50,20 @@ public:
             std::lock_guard const removing(hooks->mutex);
             std::erase(hooks->slots, removed);
         });
+        std::lock_guard const lock(hooks->mutex);
+        hooks->slots.push_back(std::move(slot));
+        return handle;
     }
 
     /// Calls visit(hook) for each hook in turn.
     template <class F> void for_each(F visit) const
     {
-        if (!hooks_) return;
         for (auto const& slot : snapshot())
             if (!slot->removed) visit(slot->hook);
     }
 
     /// True where a hook is in the list.
-    bool any() const { return hooks_ && !snapshot().empty(); }
+    bool any() const { return !snapshot().empty(); }
 
 private:
     struct Slot {
@@ -70,12 +75,23 @@ private:
         std::mutex mutex;
         std::vector<std::shared_ptr<Slot>> slots;
     };
+    std::shared_ptr<Hooks> const& made()
+    {
+        auto* hooks = hooks_.load(std::memory_order_acquire);
+        if (!hooks) {
+            auto fresh = std::make_unique<std::shared_ptr<Hooks>>(std::make_shared<Hooks>());
+            if (hooks_.compare_exchange_strong(hooks, fresh.get(), std::memory_order_acq_rel)) hooks = fresh.release();
+        }
+        return *hooks;
+    }
     std::vector<std::shared_ptr<Slot>> snapshot() const
     {
-        std::lock_guard const lock(hooks_->mutex);
-        return hooks_->slots;
+        auto const* const hooks = hooks_.load(std::memory_order_acquire);
+        if (!hooks) return {};
+        std::lock_guard const lock((*hooks)->mutex);
+        return (*hooks)->slots;
     }
-    std::shared_ptr<Hooks> hooks_;
+    std::atomic<std::shared_ptr<Hooks>*> hooks_{nullptr};
 };
 
 }  // namespace detail

@@ -117,7 +117,7 @@ private:
     std::uint32_t edge_count_ = 0;
     Edge* edges_ = nullptr;
     std::uint64_t sequence_;
-    std::unique_ptr<detail::NodeHooks> hooks_;
+    std::atomic<detail::NodeHooks*> hooks_{nullptr};
     std::atomic<detail::GraphTask*> task_{nullptr};  // the backward pass that keeps its notes for this Node in slot_
     std::uint32_t slot_ = 0;
     std::uint32_t outputs_ = 1;
@@ -129,31 +129,70 @@ namespace detail {
 using Gradients = std::vector<AnyTensor>;
 
 /// What only few Nodes have: hooks, and the place where they were recorded. A tensor's hooks stay with the Node that made
-/// the value they were set on.
+/// the value they were set on. Threads may set hooks while others run the Node.
 struct NodeHooks {
-    struct OutputHooks {
-        std::uint32_t output_nr;
+    class OutputHooks {
+    public:
+        using RetainGrad = std::function<void(AnyTensor const&)>;
+
+        explicit OutputHooks(std::uint32_t nr) noexcept : output_nr(nr) {}
+
+        std::uint32_t const output_nr;
         HookList<AnyTensor(AnyTensor const&)> tensor_hooks;
-        std::function<void(AnyTensor const&)> retain_grad;
+        std::atomic<OutputHooks*> next{nullptr};
+
+        RetainGrad retain_grad() const
+        {
+            std::lock_guard const lock(mutex_);
+            return retain_grad_;
+        }
+        RetainGrad exchange_retain_grad(RetainGrad f) noexcept
+        {
+            std::lock_guard const lock(mutex_);
+            retain_grad_.swap(f);
+            return f;
+        }
+
+    private:
+        mutable std::mutex mutex_;
+        RetainGrad retain_grad_;
     };
-    std::vector<OutputHooks> outputs;
+    std::atomic<OutputHooks*> outputs{nullptr};
     HookList<Gradients(Gradients const& grad_outputs)> prehooks;
     HookList<Gradients(Gradients const& grad_inputs, Gradients const& grad_outputs)> posthooks;
     HookList<void(AnyTensor const& leaf)> post_accumulate;
     std::shared_ptr<Origin const> origin;
 
-    static NodeHooks* of(Node const& node) noexcept { return node.hooks_.get(); }
+    NodeHooks() noexcept = default;
+    NodeHooks(NodeHooks const&) = delete;
+    NodeHooks& operator=(NodeHooks const&) = delete;
+    ~NodeHooks()
+    {
+        for (auto* o = outputs.load(std::memory_order_relaxed); o;) delete std::exchange(o, o->next.load(std::memory_order_relaxed));
+    }
+
+    static NodeHooks* of(Node const& node) noexcept { return node.hooks_.load(std::memory_order_acquire); }
     static NodeHooks& made(Node& node)
     {
-        if (!node.hooks_) node.hooks_ = std::make_unique<NodeHooks>();
-        return *node.hooks_;
+        auto* hooks = of(node);
+        if (!hooks) {
+            auto fresh = std::make_unique<NodeHooks>();
+            if (node.hooks_.compare_exchange_strong(hooks, fresh.get(), std::memory_order_acq_rel)) hooks = fresh.release();
+        }
+        return *hooks;
     }
     static OutputHooks& at(Node& node, std::uint32_t output_nr)
     {
-        auto& outputs = made(node).outputs;
-        for (auto& o : outputs)
-            if (o.output_nr == output_nr) return o;
-        return outputs.emplace_back(OutputHooks{output_nr, {}, {}});
+        std::unique_ptr<OutputHooks> fresh;
+        for (auto* place = &made(node).outputs;;) {
+            auto* found = place->load(std::memory_order_acquire);
+            if (!found) {
+                if (!fresh) fresh = std::make_unique<OutputHooks>(output_nr);
+                if (place->compare_exchange_strong(found, fresh.get(), std::memory_order_acq_rel)) return *fresh.release();
+            }
+            if (found->output_nr == output_nr) return *found;
+            place = &found->next;
+        }
     }
 };
 
@@ -191,7 +230,7 @@ private:
 
 }  // namespace detail
 
-inline Node::~Node() = default;
+inline Node::~Node() { delete hooks_.load(std::memory_order_relaxed); }
 
 /// A Node's end ends the Nodes that only it kept; they queue here instead of nesting.
 inline void Node::destroy_later(Node* node) noexcept

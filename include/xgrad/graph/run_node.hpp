@@ -24,11 +24,13 @@ inline void run_tensor_hooks(Node& node, std::span<AnyTensor> gradients)
 {
     auto* const hooks = NodeHooks::of(node);
     if (!hooks) return;
-    for (std::size_t i = 0; i < hooks->outputs.size(); ++i) {
-        auto& gradient = gradients[hooks->outputs[i].output_nr];
-        auto const tensor_hooks = hooks->outputs[i].tensor_hooks;
-        tensor_hooks.for_each([&](auto const& hook) { gradient = checked_hook_result(gradient, hook(gradient)); });
-        if (auto const retain = hooks->outputs[i].retain_grad; retain && gradient.defined()) retain(gradient);
+    for (auto* output = hooks->outputs.load(std::memory_order_acquire); output; output = output->next.load(std::memory_order_acquire)) {
+        auto& gradient = gradients[output->output_nr];
+        output->tensor_hooks.for_each([&](auto const& hook) { gradient = checked_hook_result(gradient, hook(gradient)); });
+        if (auto const retain = output->retain_grad(); retain && gradient.defined()) {
+            NodeLock const lock(node);
+            retain(gradient);
+        }
     }
 }
 
@@ -74,9 +76,9 @@ inline void take_hook_results(std::span<AnyTensor> gradients, Gradients after)
         NodeLock const lock(node);
         if (anomaly.enabled) apply_watched(node, gradients, results);
         else node.apply(gradients, results);
+        if (accumulates)
+            hooks->post_accumulate.for_each([leaf = static_cast<AccumulateGrad&>(node).variable()](auto const& hook) { hook(leaf); });
     }
-    if (accumulates)
-        hooks->post_accumulate.for_each([leaf = static_cast<AccumulateGrad&>(node).variable()](auto const& hook) { hook(leaf); });
     if (has_posthooks) hooks->posthooks.for_each([&](auto const& hook) { take_hook_results(results, hook(Gradients(results.begin(), results.end()), grad_outputs)); });
     if (!keep_saved) {
         NodeLock const lock(node);

@@ -164,9 +164,9 @@ private:
 inline void move_retain_grad(TensorImpl& t, Node* to, std::uint32_t output_nr)
 {
     if (!t.retains_grad || !t.grad_fn) return;
-    auto& from = NodeHooks::at(*t.grad_fn, t.output_nr).retain_grad;
-    NodeHooks::at(*to, output_nr).retain_grad = from;
-    from = nullptr;
+    auto& from = NodeHooks::at(*t.grad_fn, t.output_nr);
+    auto& target = NodeHooks::at(*to, output_nr);
+    target.exchange_retain_grad(from.exchange_retain_grad(nullptr));
 }
 
 [[gnu::cold]] inline void refresh_view(TensorImpl& view)

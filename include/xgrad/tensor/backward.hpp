@@ -91,7 +91,9 @@ inline void backward(TensorsOrEdges const& outputs, std::vector<AnyTensor> gradi
         AnyTensor const& input = options.inputs[i].tensor();
         if (!input.defined()) continue;
         bool const done = input.is_leaf() || input.retains_grad() || std::any_of(options.inputs.begin(), options.inputs.begin() + static_cast<std::ptrdiff_t>(i), [&](auto const& t) { return t.tensor().is_same(input); });
-        if (!done && captures[i].gradient.defined()) detail::keep_gradient(input, std::move(captures[i].gradient));
+        if (done || !captures[i].gradient.defined()) continue;
+        detail::NodeLock const lock(*captures[i].edge.function);
+        detail::keep_gradient(input, std::move(captures[i].gradient));
     }
 }
 

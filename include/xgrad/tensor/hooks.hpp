@@ -151,9 +151,9 @@ template <Scalar T> void Tensor<T>::retain_grad()
     if (!requires_grad()) detail::fail<GraphError>("can't retain_grad on Tensor that has requires_grad=False");
     if (is_leaf() || impl().retains_grad) return;
     // weak, for the Node must not keep its own result alive
-    detail::NodeHooks::at(*grad_fn(), output_nr()).retain_grad = [self = WeakTensor(*this)](AnyTensor const& gradient) {
+    detail::NodeHooks::at(*grad_fn(), output_nr()).exchange_retain_grad([self = WeakTensor(*this)](AnyTensor const& gradient) {
         if (auto const t = self.lock(); t.defined()) detail::keep_gradient(t, gradient);
-    };
+    });
     impl().retains_grad = true;
 }
 
