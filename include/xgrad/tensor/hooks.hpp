@@ -52,21 +52,28 @@ public:
 
     template <class Mode> HookHandle attach(std::vector<AnyTensor> const& tensors, Mode mode)
     {
-        std::vector<HookHandle> handles;
         for (auto const& t : tensors)
             if (!t.requires_grad()) fail<GraphError>("register_multi_grad_hook: expected each tensor to require gradient");
-        for (std::size_t i = 0; i < tensors.size(); ++i) {
-            auto const edge = gradient_edge(tensors[i]);
-            auto alive = std::make_shared<char>();
-            targets_.push_back({edge.function.get(), alive});
-            handles.push_back(tensor_hooks_of(tensors[i]).tensor_hooks.add([self = this->shared_from_this(), alive, i, mode](AnyTensor const& g) -> AnyTensor {
-                self->arrived(mode, i, g);
-                return {};
-            }));
-        }
-        return HookHandle([handles = std::move(handles)]() mutable {
-            for (auto& handle : handles) handle.remove();
+        auto const handles = std::make_shared<std::vector<HookHandle>>();
+        handles->reserve(tensors.size());
+        HookHandle all([handles] {
+            for (auto& handle : *handles) handle.remove();
         });
+        try {
+            for (std::size_t i = 0; i < tensors.size(); ++i) {
+                auto const edge = gradient_edge(tensors[i]);
+                auto alive = std::make_shared<char>();
+                targets_.push_back({edge.function.get(), alive});
+                handles->push_back(tensor_hooks_of(tensors[i]).tensor_hooks.add([self = this->shared_from_this(), alive, i, mode](AnyTensor const& g) -> AnyTensor {
+                    self->arrived(mode, i, g);
+                    return {};
+                }));
+            }
+        } catch (...) {
+            all.remove();
+            throw;
+        }
+        return all;
     }
 
 private:
