@@ -5,7 +5,9 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 #if __has_include(<execinfo.h>) && __has_include(<link.h>)
 #    define XGRAD_CALL_STACK 1
@@ -57,14 +59,13 @@ struct Module {
     char address[32];
     std::snprintf(address, sizeof address, "%llx", static_cast<unsigned long long>(m.address - m.base));
     auto const file = m.file == "/proc/self/exe" ? std::string("/proc/$PPID/exe") : "'" + m.file + "'";
-    std::FILE* const pipe = ::popen(("addr2line -Cfie " + file + " 0x" + address + " 2> /dev/null").c_str(), "r");
+    std::unique_ptr<std::FILE, int (*)(std::FILE*)> const pipe(::popen(("addr2line -Cfie " + file + " 0x" + address + " 2> /dev/null").c_str(), "r"), &::pclose);
     if (!pipe) return lines;
     std::string line;
-    for (int c; (c = std::fgetc(pipe)) != EOF;) {
+    for (int c; (c = std::fgetc(pipe.get())) != EOF;) {
         if (c != '\n') line += static_cast<char>(c);
         else lines.push_back(std::exchange(line, {}));
     }
-    ::pclose(pipe);
     return lines;
 }
 
@@ -73,7 +74,7 @@ struct Module {
 {
     std::string text;
     std::size_t shown = 0;
-    char** const symbols = ::backtrace_symbols(frames.data(), static_cast<int>(frames.size()));
+    std::unique_ptr<char*, void (*)(void*)> const symbols(::backtrace_symbols(frames.data(), static_cast<int>(frames.size())), &std::free);
     for (std::size_t i = 0; i < frames.size() && shown < 8; ++i) {
         auto const lines = source_lines(Module(frames[i]));
         bool known = false;
@@ -84,12 +85,11 @@ struct Module {
             text += "\n    " + lines[k + 1] + ", in " + lines[k];
             ++shown;
         }
-        if (!known && symbols && std::string_view(symbols[i]).find("5xgrad") == std::string_view::npos) {
-            text += std::string("\n    ") + symbols[i];
+        if (!known && symbols && std::string_view(symbols.get()[i]).find("5xgrad") == std::string_view::npos) {
+            text += std::string("\n    ") + symbols.get()[i];
             ++shown;
         }
     }
-    std::free(symbols);
     return text.empty() ? "an unknown place" : text;
 }
 
