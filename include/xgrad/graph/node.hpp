@@ -58,11 +58,11 @@ public:
     virtual bool apply_to_one(std::span<AnyTensor> /*results*/) { return false; }
     /// "MulBackward": the outermost operation and what this Node is for.
     virtual std::string name() const = 0;
-    /// The whole recorded formula, for instance "Add(Mul(Sin(a), b), Exp(a))" .
+    /// The whole recorded formula, for instance "Add(Mul(Sin(a), b), Exp(c))": a letter for each place that holds a tensor.
     virtual std::string formula() const { return name(); }
     /// Lets go of what was saved for backward.
     virtual void release_saved() noexcept {}
-    /// What was saved for backward and is still held.
+    /// What was saved for backward, also once it was freed.
     virtual std::vector<NamedSavedTensor> saved_tensors() { return {}; }
     /// One of them by its name; throws IndexError where there is none.
     SavedTensorHandle saved(std::string const& name);
