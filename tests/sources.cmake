@@ -19,6 +19,23 @@ xgrad_add_test(header_self_containment LABEL source TIMEOUT 1800 PROCESSORS 2 CO
     Python3::Interpreter "${CMAKE_CURRENT_SOURCE_DIR}/headers/self_contained.py"
     "${xgrad_compile_commands}" "${PROJECT_SOURCE_DIR}/include")
 
+# What the documents show is what happens: their examples are test cases, made by docs/examples.py.
+set(documents README.md docs/autograd.md docs/from_pytorch.md)
+set(document_sources "")
+foreach(document IN LISTS documents)
+    get_filename_component(name "${document}" NAME_WE)
+    set(document_source "${CMAKE_CURRENT_BINARY_DIR}/docs/${name}.cpp")
+    add_custom_command(OUTPUT "${document_source}"
+        COMMAND Python3::Interpreter "${CMAKE_CURRENT_SOURCE_DIR}/docs/examples.py" "${PROJECT_SOURCE_DIR}/${document}" "${document_source}"
+        DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/docs/examples.py" "${PROJECT_SOURCE_DIR}/${document}"
+        COMMENT "Taking the examples out of ${document}")
+    list(APPEND document_sources "${document_source}")
+endforeach()
+add_executable(test_docs ${document_sources})
+target_link_libraries(test_docs PRIVATE xgrad_test_main)
+target_precompile_headers(test_docs REUSE_FROM xgrad_test_main)
+xgrad_add_test(docs LABEL unit COMMAND test_docs)
+
 # The single header, as tools/amalgamate makes it now, must behave as the many do. (That the one in the repository is up to
 # date is the business of the test "amalgamation"; an old one should not break the build.) Tests name headers that exist
 # beside xgrad.hpp only in the tree, hence the forwarding ones.
