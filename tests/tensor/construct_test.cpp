@@ -52,6 +52,9 @@ TEST_CASE("a number makes a tensor without dimensions")
     CHECK(x.numel() == 1);
     CHECK(x.item() == 2.5);
     CHECK(D({2.5}).shape() == xg::Shape{1});
+    CHECK(D({2.5}, xg::requires_grad).shape() == xg::Shape{1});
+    CHECK(Z({complex<double>(2.5)}).shape() == xg::Shape{1});
+    CHECK(xg::Tensor<std::int64_t>({2}).shape() == xg::Shape{1});
 }
 
 TEST_CASE("item is for one element, in whatever shape")
@@ -143,6 +146,8 @@ TEST_CASE("the scalar type of an expression's tensor is deduced")
     static_assert(std::same_as<decltype(z), Z>);
     xg::Tensor number(2.5f);
     static_assert(std::same_as<decltype(number), F>);
+    xg::Tensor leaf(2.5f, xg::requires_grad);
+    static_assert(std::same_as<decltype(leaf), F>);
 }
 
 TEST_CASE("precisions promote as in NumPy, and numbers have none")

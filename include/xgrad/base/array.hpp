@@ -120,6 +120,7 @@ template <class To, class From> To converted(From v)
 {
     if constexpr (is_complex<To> && is_complex<From>) return To(static_cast<precision_of<To>>(v.real()), static_cast<precision_of<To>>(v.imag()));
     else if constexpr (is_complex<From> && !is_complex<To>) return static_cast<To>(v.real());
+    else if constexpr (is_complex<To>) return To(static_cast<precision_of<To>>(v));
     else return static_cast<To>(v);
 }
 

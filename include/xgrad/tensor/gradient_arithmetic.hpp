@@ -28,7 +28,7 @@ template <Scalar T> AnyTensor GradientArithmetic<T>::copy(AnyTensor const& t)
     return t.as<T>().clone();
 }
 
-template <Scalar T> AnyTensor GradientArithmetic<T>::filled(Shape const& shape, double value) { return Tensor<T>(Array<T>(shape, static_cast<T>(static_cast<precision_of<T>>(value)))); }
+template <Scalar T> AnyTensor GradientArithmetic<T>::filled(Shape const& shape, double value) { return Tensor<T>(Array<T>(shape, converted<T>(value))); }
 
 template <Scalar T> AnyTensor GradientArithmetic<T>::scaled(AnyTensor const& t, double factor)
 {

@@ -58,8 +58,12 @@ public:
 
     /// Undefined: a place for a tensor to come.
     Tensor() noexcept = default;
-    /// A number, as an array without dimensions.
-    explicit Tensor(T value, GradFlag<T> g = {}) : Tensor(detail::Array<T>(Shape{}, value), g) {}
+    /// A number, as an array without dimensions. A template, so that {5.} is a list for every compiler.
+    template <Number N>
+        requires std::convertible_to<N, T>
+    explicit Tensor(N value, GradFlag<T> g = {}) : Tensor(detail::Array<T>(Shape{}, detail::converted<T>(value)), g)
+    {
+    }
     /// Lists of lists, as deep as there are dimensions.
     Tensor(std::initializer_list<detail::NestedList<T>> values, GradFlag<T> g = {}) : Tensor(from_list(values), g) {}
     /// Copies the values of an xtensor expression.
@@ -255,6 +259,7 @@ private:
     }
 };
 
+template <Scalar T> explicit Tensor(T, GradFlag<std::type_identity_t<T>> = {}) -> Tensor<T>;
 template <class Op, class... X> Tensor(Expression<Op, X...>) -> Tensor<typename Expression<Op, X...>::scalar>;
 template <detail::XtensorExpression E> Tensor(E const&, GradFlag<std::remove_cvref_t<typename E::value_type>> = {}) -> Tensor<std::remove_cvref_t<typename E::value_type>>;
 
