@@ -1,9 +1,8 @@
 // Anomaly mode: each Node remembers where it was recorded, and a gradient that is NaN is an error that says so.
 #pragma once
 
-#include <source_location>
-
 #include <xgrad/base/call_stack.hpp>
+#include <xgrad/base/source_location.hpp>
 #include <xgrad/base/warning.hpp>
 #include <xgrad/graph/node.hpp>
 
@@ -22,7 +21,7 @@ struct Origin {
 struct AnomalyState {
     bool enabled = false;
     bool check_nan = true;
-    std::source_location const* place = nullptr;  // of the statement that records now, where it is known
+    SourceLocation const* place = nullptr;  // of the statement that records now, where it is known
     Node* running = nullptr;
 };
 inline constinit thread_local AnomalyState anomaly;
@@ -30,7 +29,7 @@ inline constinit thread_local AnomalyState anomaly;
 /// Names the statement that records in this scope.
 class RecordingAt {
 public:
-    explicit RecordingAt(std::source_location const& place) noexcept : before_(anomaly.place)
+    explicit RecordingAt(SourceLocation const& place) noexcept : before_(anomaly.place)
     {
         if (!before_) anomaly.place = &place;
     }
@@ -39,7 +38,7 @@ public:
     ~RecordingAt() { anomaly.place = before_; }
 
 private:
-    std::source_location const* before_;
+    SourceLocation const* before_;
 };
 
 /// "demo.cpp:12, in int main()", or the call stack.

@@ -163,7 +163,7 @@ namespace xgrad {
 template <Scalar T>
 template <class Op, class... X>
     requires std::same_as<typename Expression<Op, X...>::scalar, T>
-Tensor<T>::Tensor(Expression<Op, X...> const& e, std::source_location place)
+Tensor<T>::Tensor(Expression<Op, X...> const& e, detail::SourceLocation place)
 {
     detail::RecordingAt const here(place);
     impl_ = detail::record(e).handle();

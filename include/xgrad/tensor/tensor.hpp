@@ -4,8 +4,8 @@
 #pragma once
 
 #include <initializer_list>
-#include <source_location>
 
+#include <xgrad/base/source_location.hpp>
 #include <xgrad/base/warning.hpp>
 #include <xgrad/base/xtensor.hpp>
 #include <xgrad/graph/any_tensor.hpp>
@@ -75,7 +75,7 @@ public:
     /// Evaluates an expression in one pass, and records one Node where a gradient will be wanted.
     template <class Op, class... X>
         requires std::same_as<typename Expression<Op, X...>::scalar, T>
-    Tensor(Expression<Op, X...> const& e, std::source_location place = std::source_location::current());
+    Tensor(Expression<Op, X...> const& e, detail::SourceLocation place = detail::SourceLocation::current());
     /// An array of the library's own.
     explicit Tensor(detail::Array<T>&& a, GradFlag<T> g = {}) : Tensor(new detail::TensorImpl(detail::type_info<T>, std::move(a)), g) {}
     explicit Tensor(detail::Array<T> const& a, GradFlag<T> g = {}) : Tensor(new detail::TensorImpl(detail::type_info<T>, a), g) {}
