@@ -57,7 +57,7 @@ struct SizeClass {
 };
 
 static_assert([] {
-    for (std::size_t n : {1, 32, 33, 256, 257, 320, 321, 1000, 1024, 1025, 5000})
+    for (unsigned const n : {1u, 32u, 33u, 256u, 257u, 320u, 321u, 1000u, 1024u, 1025u, 5000u})
         if (SizeClass::of(n).bytes < n || SizeClass::bytes_of(SizeClass::of(n).index) != SizeClass::of(n).bytes) return false;
     return true;
 }());
