@@ -1175,7 +1175,7 @@ struct SizeClass {
 };
 
 static_assert([] {
-    for (std::size_t n : {1, 32, 33, 256, 257, 320, 321, 1000, 1024, 1025, 5000})
+    for (unsigned const n : {1u, 32u, 33u, 256u, 257u, 320u, 321u, 1000u, 1024u, 1025u, 5000u})
         if (SizeClass::of(n).bytes < n || SizeClass::bytes_of(SizeClass::of(n).index) != SizeClass::of(n).bytes) return false;
     return true;
 }());
@@ -1788,6 +1788,25 @@ inline bool is_row_major(Shape const& shape, Strides const& strides) noexcept
     return true;
 }
 
+/// Strides under which elements that lie in memory by `shape` and `strides`, taken in row-major order, are the elements of
+/// another shape of as many; empty where there are none, so that a copy is needed.
+inline std::optional<Strides> reshaped_strides(Shape const& shape, Strides const& strides, Shape const& to)
+{
+    Strides result(to.size(), 1);
+    std::size_t next = to.size();
+    for (std::size_t last = shape.size(); last-- > 0;) {  // a block of axes that follow each other without gaps
+        auto const step = strides[last];
+        auto count = static_cast<std::ptrdiff_t>(shape[last]), taken = std::ptrdiff_t{1};
+        for (; last > 0 && (shape[last - 1] == 1 || strides[last - 1] == count * step); --last) count *= static_cast<std::ptrdiff_t>(shape[last - 1]);
+        for (; next > 0 && (taken < count || to[next - 1] == 1); --next) {
+            result[next - 1] = taken * step;
+            taken *= static_cast<std::ptrdiff_t>(to[next - 1]);
+        }
+        if (taken != count) return {};
+    }
+    return result;
+}
+
 /// True where `from` can be stretched to `to` by NumPy's rules.
 inline bool broadcasts_to(Shape const& from, Shape const& to) noexcept
 {
@@ -1966,6 +1985,7 @@ template <class To, class From> To converted(From v)
 {
     if constexpr (is_complex<To> && is_complex<From>) return To(static_cast<precision_of<To>>(v.real()), static_cast<precision_of<To>>(v.imag()));
     else if constexpr (is_complex<From> && !is_complex<To>) return static_cast<To>(v.real());
+    else if constexpr (is_complex<To>) return To(static_cast<precision_of<To>>(v));
     else return static_cast<To>(v);
 }
 
@@ -2930,6 +2950,10 @@ template <class Op, class... X> struct Expression {
         return [&]<std::size_t... I>(std::index_sequence<I...>) { return common_shape(detail::get<I>(x)...); }(indices{});
     }
     std::size_t dim() const { return shape().size(); }
+    /// The value of one element, evaluated here and now.
+    scalar item() const { return materialize_expression(*this).item(); }
+    /// Evaluated and recorded here and now, and then Tensor::backward().
+    void backward() const { materialize_expression(*this).backward(); }
 
 private:
     template <class First, class... Rest> static Shape common_shape(First const& first, Rest const&... rest)
@@ -3003,14 +3027,16 @@ template <Scalar To, Operand X> auto cast(X const& x)
     else return express(Cast<To>{}, x);
 }
 
-/// The same elements in row-major order under another shape; one extent may be -1, to be found. A view where the elements
-/// lie in that order, else a copy.
+/// The same elements in row-major order under another shape; one extent may be -1, to be found. A view where strides can
+/// say so, else a copy.
 struct Reshape : Arraywise {
     Axes to;
 
     template <Scalar T> auto value(detail::Array<T> const& x) const
     {
         Shape shape = resolve(x.shape);
+        if (!x.contiguous)
+            if (auto strides = detail::reshaped_strides(x.shape, x.strides, shape)) return x.window(std::move(shape), std::move(*strides));
         auto strides = detail::row_major(shape);
         return detail::contiguous(x).window(std::move(shape), std::move(strides));
     }
@@ -5580,7 +5606,6 @@ struct FormulaTable {
     LeafInfo const* result;       // of the gradient and the saved result, which a backward pass reads
     void (*forward)(void const* formula, void* const* operands, std::size_t n);
     void (*backward)(void const* formula, BackwardPlan const& plan, void* const* operands, std::size_t n);
-    double (*sum_and_gradient)(void const* formula, BackwardPlan const& plan, void* const* operands, double factor, std::size_t n);  // of a real formula
 };
 
 template <class F> struct FormulaTableOf {
@@ -5597,13 +5622,19 @@ template <class F> struct FormulaTableOf {
     {
         if constexpr (Differentiable<Y>) backward_kernel(*static_cast<F const*>(formula), plan, operands, n);
     }
-    static double sum_and_gradient(void const* formula, BackwardPlan const& plan, void* const* operands, double factor, std::size_t n)
-    {
-        if constexpr (RealScalar<Y>) return sum_and_gradient_kernel(*static_cast<F const*>(formula), plan, operands, factor, n);
-        else return 0;
-    }
-    static constexpr FormulaTable table{F::leaves, vertices_of<F>.data(), leaf.data(), &leaf_info<Y, tile_type<Y, P>>, &forward, &backward, RealScalar<Y> ? &sum_and_gradient : nullptr};
+    static constexpr FormulaTable table{F::leaves, vertices_of<F>.data(), leaf.data(), &leaf_info<Y, tile_type<Y, P>>, &forward, &backward};
 };
+
+/// A sum and its gradients in one pass; only formulas that are summed have one.
+using SumKernel = double (*)(void const* formula, BackwardPlan const& plan, void* const* operands, double factor, std::size_t n);
+template <class F> constexpr SumKernel sum_kernel()
+{
+    if constexpr (RealScalar<typename F::scalar>)
+        return [](void const* formula, BackwardPlan const& plan, void* const* operands, double factor, std::size_t n) {
+            return sum_and_gradient_kernel(*static_cast<F const*>(formula), plan, operands, factor, n);
+        };
+    else return nullptr;
+}
 
 /// True where a kernel can read or write the elements of an array where they are.
 inline bool is_direct(AnyArray const& a, LeafInfo const& info, Shape const& space) { return info.in_place && a.contiguous && a.shape == space; }
@@ -6131,7 +6162,6 @@ auto atan2(Y&& y, X&& x)
 // callbacks for its end.
 
 #include <any>
-#include <map>
 
 
 // ======== xgrad/graph/node.hpp
@@ -6169,13 +6199,16 @@ template <class Signature> class HookList {
 public:
     using Function = std::function<Signature>;
 
+    HookList() noexcept = default;
+    HookList(HookList const&) = delete;
+    HookList& operator=(HookList const&) = delete;
+    ~HookList() { delete hooks_.load(std::memory_order_relaxed); }
+
     HookHandle add(Function f)
     {
-        if (!hooks_) hooks_ = std::make_shared<Hooks>();
+        auto const& hooks = made();
         auto slot = std::make_shared<Slot>(std::move(f));
-        std::lock_guard const lock(hooks_->mutex);
-        hooks_->slots.push_back(slot);
-        return HookHandle([weak = std::weak_ptr(hooks_), weak_slot = std::weak_ptr(slot)] {
+        HookHandle handle([weak = std::weak_ptr(hooks), weak_slot = std::weak_ptr(slot)] {
             auto const hooks = weak.lock();
             auto const removed = weak_slot.lock();
             if (!hooks || !removed) return;
@@ -6183,18 +6216,20 @@ public:
             std::lock_guard const removing(hooks->mutex);
             std::erase(hooks->slots, removed);
         });
+        std::lock_guard const lock(hooks->mutex);
+        hooks->slots.push_back(std::move(slot));
+        return handle;
     }
 
     /// Calls visit(hook) for each hook in turn.
     template <class F> void for_each(F visit) const
     {
-        if (!hooks_) return;
         for (auto const& slot : snapshot())
             if (!slot->removed) visit(slot->hook);
     }
 
     /// True where a hook is in the list.
-    bool any() const { return hooks_ && !snapshot().empty(); }
+    bool any() const { return !snapshot().empty(); }
 
 private:
     struct Slot {
@@ -6206,12 +6241,23 @@ private:
         std::mutex mutex;
         std::vector<std::shared_ptr<Slot>> slots;
     };
+    std::shared_ptr<Hooks> const& made()
+    {
+        auto* hooks = hooks_.load(std::memory_order_acquire);
+        if (!hooks) {
+            auto fresh = std::make_unique<std::shared_ptr<Hooks>>(std::make_shared<Hooks>());
+            if (hooks_.compare_exchange_strong(hooks, fresh.get(), std::memory_order_acq_rel)) hooks = fresh.release();
+        }
+        return *hooks;
+    }
     std::vector<std::shared_ptr<Slot>> snapshot() const
     {
-        std::lock_guard const lock(hooks_->mutex);
-        return hooks_->slots;
+        auto const* const hooks = hooks_.load(std::memory_order_acquire);
+        if (!hooks) return {};
+        std::lock_guard const lock((*hooks)->mutex);
+        return (*hooks)->slots;
     }
-    std::shared_ptr<Hooks> hooks_;
+    std::atomic<std::shared_ptr<Hooks>*> hooks_{nullptr};
 };
 
 }  // namespace detail
@@ -6254,7 +6300,7 @@ class Node {
 public:
     Node(Node const&) = delete;
     Node& operator=(Node const&) = delete;
-    virtual ~Node();
+    inline virtual ~Node();
 
     /// Gradients of the inputs (one for each edge) from the gradients of the outputs. An undefined tensor stands for zero.
     virtual void apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) = 0;
@@ -6262,17 +6308,17 @@ public:
     virtual bool apply_to_one(std::span<AnyTensor> /*results*/) { return false; }
     /// "MulBackward": the outermost operation and what this Node is for.
     virtual std::string name() const = 0;
-    /// The whole recorded formula, for instance "Add(Mul(Sin(a), b), Exp(a))" .
+    /// The whole recorded formula, for instance "Add(Mul(Sin(a), b), Exp(c))": a letter for each place that holds a tensor.
     virtual std::string formula() const { return name(); }
     /// Lets go of what was saved for backward.
     virtual void release_saved() noexcept {}
-    /// What was saved for backward and is still held.
+    /// What was saved for backward, also once it was freed.
     virtual std::vector<NamedSavedTensor> saved_tensors() { return {}; }
     /// One of them by its name; throws IndexError where there is none.
     SavedTensorHandle saved(std::string const& name);
 
     /// Calls f with the gradients of this Node's outputs before it runs: f takes a std::vector<AnyTensor> const& and returns
-    /// the gradients to go on with, or nothing. Runs after the tensor hooks.
+    /// the gradients to go on with (an undefined one stands for zero), or nothing. Runs after the tensor hooks.
     template <class F> HookHandle register_prehook(F f);
     /// Calls f with the gradients of the inputs and those of the outputs after this Node has run: f takes two
     /// std::vector<AnyTensor> const& and returns the gradients of the inputs to go on with, or nothing.
@@ -6321,7 +6367,7 @@ private:
     std::uint32_t edge_count_ = 0;
     Edge* edges_ = nullptr;
     std::uint64_t sequence_;
-    std::unique_ptr<detail::NodeHooks> hooks_;
+    std::atomic<detail::NodeHooks*> hooks_{nullptr};
     std::atomic<detail::GraphTask*> task_{nullptr};  // the backward pass that keeps its notes for this Node in slot_
     std::uint32_t slot_ = 0;
     std::uint32_t outputs_ = 1;
@@ -6333,31 +6379,70 @@ namespace detail {
 using Gradients = std::vector<AnyTensor>;
 
 /// What only few Nodes have: hooks, and the place where they were recorded. A tensor's hooks stay with the Node that made
-/// the value they were set on.
+/// the value they were set on. Threads may set hooks while others run the Node.
 struct NodeHooks {
-    struct OutputHooks {
-        std::uint32_t output_nr;
+    class OutputHooks {
+    public:
+        using RetainGrad = std::function<void(AnyTensor const&)>;
+
+        explicit OutputHooks(std::uint32_t nr) noexcept : output_nr(nr) {}
+
+        std::uint32_t const output_nr;
         HookList<AnyTensor(AnyTensor const&)> tensor_hooks;
-        std::function<void(AnyTensor const&)> retain_grad;
+        std::atomic<OutputHooks*> next{nullptr};
+
+        RetainGrad retain_grad() const
+        {
+            std::lock_guard const lock(mutex_);
+            return retain_grad_;
+        }
+        RetainGrad exchange_retain_grad(RetainGrad f) noexcept
+        {
+            std::lock_guard const lock(mutex_);
+            retain_grad_.swap(f);
+            return f;
+        }
+
+    private:
+        mutable std::mutex mutex_;
+        RetainGrad retain_grad_;
     };
-    std::vector<OutputHooks> outputs;
+    std::atomic<OutputHooks*> outputs{nullptr};
     HookList<Gradients(Gradients const& grad_outputs)> prehooks;
     HookList<Gradients(Gradients const& grad_inputs, Gradients const& grad_outputs)> posthooks;
     HookList<void(AnyTensor const& leaf)> post_accumulate;
     std::shared_ptr<Origin const> origin;
 
-    static NodeHooks* of(Node const& node) noexcept { return node.hooks_.get(); }
+    NodeHooks() noexcept = default;
+    NodeHooks(NodeHooks const&) = delete;
+    NodeHooks& operator=(NodeHooks const&) = delete;
+    ~NodeHooks()
+    {
+        for (auto* o = outputs.load(std::memory_order_relaxed); o;) delete std::exchange(o, o->next.load(std::memory_order_relaxed));
+    }
+
+    static NodeHooks* of(Node const& node) noexcept { return node.hooks_.load(std::memory_order_acquire); }
     static NodeHooks& made(Node& node)
     {
-        if (!node.hooks_) node.hooks_ = std::make_unique<NodeHooks>();
-        return *node.hooks_;
+        auto* hooks = of(node);
+        if (!hooks) {
+            auto fresh = std::make_unique<NodeHooks>();
+            if (node.hooks_.compare_exchange_strong(hooks, fresh.get(), std::memory_order_acq_rel)) hooks = fresh.release();
+        }
+        return *hooks;
     }
     static OutputHooks& at(Node& node, std::uint32_t output_nr)
     {
-        auto& outputs = made(node).outputs;
-        for (auto& o : outputs)
-            if (o.output_nr == output_nr) return o;
-        return outputs.emplace_back(OutputHooks{output_nr, {}, {}});
+        std::unique_ptr<OutputHooks> fresh;
+        for (auto* place = &made(node).outputs;;) {
+            auto* found = place->load(std::memory_order_acquire);
+            if (!found) {
+                if (!fresh) fresh = std::make_unique<OutputHooks>(output_nr);
+                if (place->compare_exchange_strong(found, fresh.get(), std::memory_order_acq_rel)) return *fresh.release();
+            }
+            if (found->output_nr == output_nr) return *found;
+            place = &found->next;
+        }
     }
 };
 
@@ -6395,7 +6480,7 @@ private:
 
 }  // namespace detail
 
-inline Node::~Node() = default;
+inline Node::~Node() { delete hooks_.load(std::memory_order_relaxed); }
 
 /// A Node's end ends the Nodes that only it kept; they queue here instead of nesting.
 inline void Node::destroy_later(Node* node) noexcept
@@ -6426,10 +6511,10 @@ namespace detail {
 
 class BackwardPass {
 public:
-    BackwardPass() noexcept;
+    inline BackwardPass() noexcept;
     BackwardPass(BackwardPass const&) = delete;
     BackwardPass& operator=(BackwardPass const&) = delete;
-    virtual ~BackwardPass();
+    inline virtual ~BackwardPass();
 
     /// True for a Node that this pass runs, or whose gradient it captures.
     virtual bool reaches(Node const& node) const = 0;
@@ -6440,12 +6525,17 @@ public:
         for (std::size_t i = 0; i < callbacks_.size(); ++i) std::exchange(callbacks_[i], nullptr)();
     }
     void queue(std::function<void()> f) { callbacks_.push_back(std::move(f)); }
-    std::any& note(void const* of) { return notes_[of]; }
+    std::any& note(void const* of)
+    {
+        for (auto& [key, note] : notes_)
+            if (key == of) return note;
+        return notes_.emplace_back(of, std::any()).second;
+    }
 
 private:
     BackwardPass* outer_;
     std::vector<std::function<void()>> callbacks_;
-    std::map<void const*, std::any> notes_;
+    std::vector<std::pair<void const*, std::any>> notes_;
 };
 
 /// The innermost pass that the calling thread runs.
@@ -6494,6 +6584,8 @@ namespace xgrad {
 namespace detail {
 inline constinit thread_local bool grad_mode = true;
 inline constinit thread_local bool inference_mode = false;
+/// Whether operations are recorded: never in inference mode, whatever grad mode says.
+inline bool recording() noexcept { return grad_mode && !inference_mode; }
 }  // namespace detail
 
 /// True where operations on the calling thread are recorded; a new thread starts with true.
@@ -6559,6 +6651,8 @@ struct TypeInfo {
     AnyTensor (*filled)(Shape const&, double value);
     AnyTensor (*scaled)(AnyTensor const&, double factor);            // recorded where grad mode is on
     void (*multiply_in_place)(AnyTensor const& t, AnyTensor const& real_number);  // unrecorded
+    void (*copy_elements)(AnyArray const& to, AnyArray const& from);
+    void (*zero_elements)(AnyArray const&);
     void (*scatter_add)(AnyArray const& to, AnyArray const& more);   // to += more, also where elements of `to` share a place
     bool (*has_nan)(AnyArray const&);
 };
@@ -6587,6 +6681,7 @@ struct TensorImpl : Cached {
     bool requires_grad = false;  // of a leaf; a tensor with a grad_fn requires it anyway
     bool retains_grad = false;
     bool inference = inference_mode;
+    bool is_number = false;  // stands for a number in a recorded formula; hooks on saved tensors do not see it
     std::uint32_t output_nr = 0;
     TypeInfo const* type;
     AnyArray array;
@@ -6614,7 +6709,7 @@ struct TensorImpl : Cached {
 };
 
 /// Brings a view's grad_fn up to date where its base was changed in place; see view.hpp.
-void refresh_view(TensorImpl& view);
+inline void refresh_view(TensorImpl& view);
 
 /// A tensor whose history is up to date.
 inline TensorImpl& current(TensorImpl& t)
@@ -6654,7 +6749,10 @@ public:
     bool requires_grad() const
     {
         auto const& t = impl();
-        return t.requires_grad || t.grad_fn || (t.view && (t.view->base->requires_grad || t.view->base->grad_fn));
+        if (!t.view) [[likely]]
+            return t.requires_grad || t.grad_fn;
+        std::lock_guard const lock(t.view->mutex);  // another thread may be about to refresh the view
+        return t.requires_grad || t.grad_fn || t.view->base->requires_grad || t.view->base->grad_fn;
     }
     /// True for a tensor that no recorded operation made.
     bool is_leaf() const { return !detail::current(impl()).grad_fn; }
@@ -6768,7 +6866,7 @@ inline void accumulate(AnyTensor& grad, AnyTensor gradient)
 
 class AccumulateGrad final : public Node {
 public:
-    explicit AccumulateGrad(TensorImpl& leaf) noexcept : Node(leaf_sequence), leaf_(&leaf) {}
+    explicit AccumulateGrad(TensorImpl& leaf) : Node(leaf_sequence), leaf_(&leaf) {}
 
     /// Called with the NodeLock, so that threads which share a leaf add one after the other.
     void apply(std::span<AnyTensor> gradients, std::span<AnyTensor>) override
@@ -6821,8 +6919,6 @@ inline Edge gradient_edge(AnyTensor const& t)
 // ======== xgrad/graph/anomaly.hpp
 // Anomaly mode: each Node remembers where it was recorded, and a gradient that is NaN is an error that says so.
 
-#include <source_location>
-
 
 // ======== xgrad/base/call_stack.hpp
 // The call stack as text, for anomaly mode: files and lines where the program has debug information and addr2line is
@@ -6841,7 +6937,7 @@ namespace xgrad::detail {
 
 #if XGRAD_CALL_STACK
 
-inline std::vector<void*> call_stack()
+[[gnu::cold]] inline std::vector<void*> call_stack()
 {
     std::vector<void*> frames(64);
     frames.resize(static_cast<std::size_t>(::backtrace(frames.data(), 64)));
@@ -6853,7 +6949,7 @@ struct Module {
     std::uintptr_t address, base = 0;
     std::string file = {};
 
-    explicit Module(void* frame) : address(reinterpret_cast<std::uintptr_t>(frame) - 1)  // inside the call, not after it
+    [[gnu::cold]] explicit Module(void* frame) : address(reinterpret_cast<std::uintptr_t>(frame) - 1)  // inside the call, not after it
     {
         ::dl_iterate_phdr(
             [](dl_phdr_info* info, std::size_t, void* data) {
@@ -6872,21 +6968,20 @@ struct Module {
 };
 
 /// What addr2line says of an address: "function\nfile:line\n", once more for each function inlined there.
-inline std::vector<std::string> source_lines(Module const& m)
+[[gnu::cold]] inline std::vector<std::string> source_lines(Module const& m)
 {
     std::vector<std::string> lines;
     if (m.file.find('\'') != std::string::npos) return lines;
     char address[32];
     std::snprintf(address, sizeof address, "%llx", static_cast<unsigned long long>(m.address - m.base));
     auto const file = m.file == "/proc/self/exe" ? std::string("/proc/$PPID/exe") : "'" + m.file + "'";
-    std::FILE* const pipe = ::popen(("addr2line -Cfie " + file + " 0x" + address + " 2> /dev/null").c_str(), "r");
+    std::unique_ptr<std::FILE, int (*)(std::FILE*)> const pipe(::popen(("addr2line -Cfie " + file + " 0x" + address + " 2> /dev/null").c_str(), "r"), &::pclose);
     if (!pipe) return lines;
     std::string line;
-    for (int c; (c = std::fgetc(pipe)) != EOF;) {
+    for (int c; (c = std::fgetc(pipe.get())) != EOF;) {
         if (c != '\n') line += static_cast<char>(c);
         else lines.push_back(std::exchange(line, {}));
     }
-    ::pclose(pipe);
     return lines;
 }
 
@@ -6895,7 +6990,7 @@ inline std::vector<std::string> source_lines(Module const& m)
 {
     std::string text;
     std::size_t shown = 0;
-    char** const symbols = ::backtrace_symbols(frames.data(), static_cast<int>(frames.size()));
+    std::unique_ptr<char*, void (*)(void*)> const symbols(::backtrace_symbols(frames.data(), static_cast<int>(frames.size())), &std::free);
     for (std::size_t i = 0; i < frames.size() && shown < 8; ++i) {
         auto const lines = source_lines(Module(frames[i]));
         bool known = false;
@@ -6906,28 +7001,62 @@ inline std::vector<std::string> source_lines(Module const& m)
             text += "\n    " + lines[k + 1] + ", in " + lines[k];
             ++shown;
         }
-        if (!known && symbols && std::string_view(symbols[i]).find("5xgrad") == std::string_view::npos) {
-            text += std::string("\n    ") + symbols[i];
+        if (!known && symbols && std::string_view(symbols.get()[i]).find("5xgrad") == std::string_view::npos) {
+            text += std::string("\n    ") + symbols.get()[i];
             ++shown;
         }
     }
-    std::free(symbols);
     return text.empty() ? "an unknown place" : text;
 }
 
 #else
 
-inline std::vector<void*> call_stack() { return {}; }
+[[gnu::cold]] inline std::vector<void*> call_stack() { return {}; }
 inline std::string call_stack_text(std::vector<void*> const&) { return "an unknown place"; }
 
 #endif
 
 }  // namespace xgrad::detail
 
+// ======== xgrad/base/source_location.hpp
+// std::source_location, or what stands in for it where the compiler and its library do not agree on one (clang 14, libstdc++ 12).
+
+#include <version>
+
+#if defined(__cpp_lib_source_location)
+#    include <source_location>
+#endif
+
+namespace xgrad::detail {
+
+#if defined(__cpp_lib_source_location)
+using SourceLocation = std::source_location;
+#else
+class SourceLocation {
+public:
+    static constexpr SourceLocation current(char const* file = __builtin_FILE(), char const* function = __builtin_FUNCTION(), std::uint_least32_t line = __builtin_LINE()) noexcept
+    {
+        SourceLocation here;
+        here.file_ = file;
+        here.function_ = function;
+        here.line_ = line;
+        return here;
+    }
+    constexpr char const* file_name() const noexcept { return file_; }
+    constexpr char const* function_name() const noexcept { return function_; }
+    constexpr std::uint_least32_t line() const noexcept { return line_; }
+
+private:
+    char const* file_ = "";
+    char const* function_ = "";
+    std::uint_least32_t line_ = 0;
+};
+#endif
+
+}  // namespace xgrad::detail
+
 // ======== xgrad/base/warning.hpp
 // Warnings: what is allowed, and probably a mistake.
-
-#include <set>
 
 namespace xgrad {
 
@@ -6938,7 +7067,7 @@ namespace detail {
 struct Warnings {
     std::mutex mutex;
     WarningHandler handler;
-    std::set<std::string> printed;
+    std::vector<std::string> printed;
 
     static Warnings& all()
     {
@@ -6957,7 +7086,10 @@ template <class... Parts> [[gnu::cold, gnu::noinline]] void warn(Parts const&...
     if (auto const handler = warnings.handler) {
         lock.unlock();
         handler(text);
-    } else if (warnings.printed.insert(text).second) std::fprintf(stderr, "xgrad: warning: %s\n", text.c_str());
+    } else if (std::find(warnings.printed.begin(), warnings.printed.end(), text) == warnings.printed.end()) {
+        std::fprintf(stderr, "xgrad: warning: %s\n", text.c_str());
+        warnings.printed.push_back(std::move(text));
+    }
 }
 
 }  // namespace detail
@@ -6988,7 +7120,7 @@ struct Origin {
 struct AnomalyState {
     bool enabled = false;
     bool check_nan = true;
-    std::source_location const* place = nullptr;  // of the statement that records now, where it is known
+    SourceLocation const* place = nullptr;  // of the statement that records now, where it is known
     Node* running = nullptr;
 };
 inline constinit thread_local AnomalyState anomaly;
@@ -6996,7 +7128,7 @@ inline constinit thread_local AnomalyState anomaly;
 /// Names the statement that records in this scope.
 class RecordingAt {
 public:
-    explicit RecordingAt(std::source_location const& place) noexcept : before_(anomaly.place)
+    explicit RecordingAt(SourceLocation const& place) noexcept : before_(anomaly.place)
     {
         if (!before_) anomaly.place = &place;
     }
@@ -7005,7 +7137,7 @@ public:
     ~RecordingAt() { anomaly.place = before_; }
 
 private:
-    std::source_location const* before_;
+    SourceLocation const* before_;
 };
 
 /// "demo.cpp:12, in int main()", or the call stack.
@@ -7156,11 +7288,11 @@ public:
     static SavedTensor operand(AnyTensor const& t)
     {
         if (t.is_inference()) detail::fail<GraphError>("Inference tensors cannot be saved for backward. To work around you can make a clone to get a normal tensor and use it in autograd.");
-        bool const is_collecting_leaf = t.impl().requires_grad && !t.impl().grad_fn && !t.is_view();
-        return {is_collecting_leaf ? t : detail::snapshot(t), false};
+        bool const is_collecting_leaf = !t.is_view() && t.impl().requires_grad && !t.impl().grad_fn;
+        return {is_collecting_leaf ? t : detail::snapshot(t), false, t.impl().is_number};
     }
     /// Keeps a result of a Node: without its history, which would be the Node itself.
-    static SavedTensor result(AnyTensor const& t) { return {detail::alias(t), true}; }
+    static SavedTensor result(AnyTensor const& t) { return {detail::alias(t), true, false}; }
 
     bool holds() const noexcept { return value_.defined() || packed_; }
     void release() noexcept
@@ -7181,11 +7313,13 @@ public:
         return t;
     }
 
-    /// Makes array() ready: checks the saved value, or unpacks it.
-    void open(Node const& owner)
+    /// Makes array() ready: checks the saved value, or unpacks it. True where close() must follow.
+    bool open(Node const& owner)
     {
         check(owner);
-        if (packed_) packed_->open = unpacked();
+        if (!packed_ || packed_->open.defined()) return false;
+        packed_->open = unpacked();
+        return true;
     }
     detail::AnyArray const& array() const { return (packed_ ? packed_->open : value_).impl().array; }
     void close() noexcept
@@ -7223,9 +7357,9 @@ private:
         AnyTensor open = {};
     };
 
-    SavedTensor(AnyTensor t, bool is_result) : value_(std::move(t)), version_(value_.impl().array.storage->version()), is_result_(is_result)
+    SavedTensor(AnyTensor t, bool is_result, bool is_number) : value_(std::move(t)), version_(value_.impl().array.storage->version()), is_result_(is_result)
     {
-        if (detail::default_packing) [[unlikely]]
+        if (detail::default_packing && !is_number) [[unlikely]]
             pack(*detail::default_packing);
     }
 
@@ -7315,17 +7449,6 @@ inline SavedTensorHandle Node::saved(std::string const& name)
 
 namespace xgrad::detail {
 
-/// Calls f with a type of that many bytes, for what only moves elements.
-template <class F> void with_element_of(std::size_t bytes, F f)
-{
-    switch (bytes) {
-    case 1: return f(bool{});
-    case 4: return f(float{});
-    case 8: return f(double{});
-    default: return f(std::complex<double>{});
-    }
-}
-
 /// How the elements of a view lie among those of its base.
 struct Geometry {
     TypeInfo const* base_type;
@@ -7342,7 +7465,7 @@ struct Geometry {
     }
 
     /// The view's window on an array that lies as the base does.
-    AnyArray window(AnyArray const& a) const
+    [[gnu::cold]] AnyArray window(AnyArray const& a) const
     {
         AnyArray w;
         w.storage = a.storage;
@@ -7354,7 +7477,7 @@ struct Geometry {
         return w;
     }
     /// Memory that lies as the base does.
-    AnyArray like_base() const
+    [[gnu::cold]] AnyArray like_base() const
     {
         std::size_t extent = numel(base_shape) ? 1 : 0;
         for (std::size_t d = 0; extent && d < base_shape.size(); ++d) extent += (base_shape[d] - 1) * static_cast<std::size_t>(base_strides[d]);
@@ -7371,7 +7494,7 @@ struct Geometry {
     AnyArray copy_like_base(AnyArray const& a) const
     {
         AnyArray out = like_base();
-        with_element_of(base_type->size, [&]<class T>(T) { copy_elements(as<T>(out), as<T>(a)); });
+        base_type->copy_elements(out, a);
         return out;
     }
 };
@@ -7389,7 +7512,7 @@ public:
     {
         set_edges(&edge_, 1);
     }
-    void apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) override;
+    inline void apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) override;
     std::string name() const override { return std::string(name_) + "Backward"; }
 
 private:
@@ -7400,7 +7523,7 @@ private:
 };
 
 /// A map applied to a gradient, and recorded where that one has a history.
-inline AnyTensor apply_view_map(std::shared_ptr<Geometry const> const& geometry, ViewMap map, AnyTensor const& x, std::string_view name)
+[[gnu::cold]] inline AnyTensor apply_view_map(std::shared_ptr<Geometry const> const& geometry, ViewMap map, AnyTensor const& x, std::string_view name)
 {
     auto const& g = *geometry;
     AnyArray const& in = x.impl().array;
@@ -7408,11 +7531,7 @@ inline AnyTensor apply_view_map(std::shared_ptr<Geometry const> const& geometry,
     if (map == ViewMap::gather) result = tensor_of(*g.type, g.window(in.strides == g.base_strides ? in : g.copy_like_base(in)));
     else if (map == ViewMap::erase) {
         AnyArray out = is_exclusive(x) && !x.requires_grad() && in.strides == g.base_strides ? in : g.copy_like_base(in);
-        with_element_of(g.type->size, [&]<class T>(T) {
-            auto const window = g.window(out);
-            Array<T> const zero(Shape{}, T());
-            copy_elements(as<T>(window), broadcast_window(zero, window.shape));
-        });
+        g.type->zero_elements(g.window(out));
         result = tensor_of(*g.base_type, std::move(out));
     } else {
         AnyArray out = g.like_base();
@@ -7420,7 +7539,7 @@ inline AnyTensor apply_view_map(std::shared_ptr<Geometry const> const& geometry,
         g.type->scatter_add(g.window(out), in);
         result = tensor_of(*g.base_type, std::move(out));
     }
-    if (grad_mode && x.requires_grad()) result.impl().grad_fn = Ref<Node>(new ViewNode(geometry, map, gradient_edge(x), name));
+    if (recording() && x.requires_grad()) result.impl().grad_fn = Ref<Node>(new ViewNode(geometry, map, gradient_edge(x), name));
     return result;
 }
 
@@ -7488,12 +7607,12 @@ private:
 inline void move_retain_grad(TensorImpl& t, Node* to, std::uint32_t output_nr)
 {
     if (!t.retains_grad || !t.grad_fn) return;
-    auto& from = NodeHooks::at(*t.grad_fn, t.output_nr).retain_grad;
-    NodeHooks::at(*to, output_nr).retain_grad = from;
-    from = nullptr;
+    auto& from = NodeHooks::at(*t.grad_fn, t.output_nr);
+    auto& target = NodeHooks::at(*to, output_nr);
+    target.exchange_retain_grad(from.exchange_retain_grad(nullptr));
 }
 
-inline void refresh_view(TensorImpl& view)
+[[gnu::cold]] inline void refresh_view(TensorImpl& view)
 {
     ViewInfo& info = *view.view;
     std::lock_guard const lock(info.mutex);
@@ -7516,7 +7635,7 @@ inline void mark_view(AnyTensor const& t, AnyTensor const& of, bool one_of_sever
     auto& source = of.impl();
     impl.inference = source.inference;
     if (source.inference) return;
-    auto meta = grad_mode ? CreationMeta::normal : inference_mode ? CreationMeta::in_inference : CreationMeta::in_no_grad;
+    auto meta = inference_mode ? CreationMeta::in_inference : grad_mode ? CreationMeta::normal : CreationMeta::in_no_grad;
     if (one_of_several && meta == CreationMeta::normal) meta = CreationMeta::one_of_several;
     if (source.view && meta == CreationMeta::normal) meta = source.view->meta;
     impl.view.reset(new ViewInfo{source.view ? source.view->base : of.handle(), meta, impl.array.storage->version()});
@@ -7544,27 +7663,36 @@ inline void run_tensor_hooks(Node& node, std::span<AnyTensor> gradients)
 {
     auto* const hooks = NodeHooks::of(node);
     if (!hooks) return;
-    for (std::size_t i = 0; i < hooks->outputs.size(); ++i) {
-        auto& gradient = gradients[hooks->outputs[i].output_nr];
-        auto const tensor_hooks = hooks->outputs[i].tensor_hooks;
-        tensor_hooks.for_each([&](auto const& hook) { gradient = checked_hook_result(gradient, hook(gradient)); });
-        if (auto const retain = hooks->outputs[i].retain_grad; retain && gradient.defined()) retain(gradient);
+    for (auto* output = hooks->outputs.load(std::memory_order_acquire); output; output = output->next.load(std::memory_order_acquire)) {
+        auto& gradient = gradients[output->output_nr];
+        output->tensor_hooks.for_each([&](auto const& hook) { gradient = checked_hook_result(gradient, hook(gradient)); });
+        if (auto const retain = output->retain_grad(); retain && gradient.defined()) {
+            NodeLock const lock(node);
+            retain(gradient);
+        }
     }
 }
 
-/// Puts what a Node hook returned in the gradients' place; nothing keeps them.
+/// Puts what a Node hook returned in the gradients' place; nothing keeps them, an undefined one among several stops its gradient.
 inline void take_hook_results(std::span<AnyTensor> gradients, Gradients after)
 {
     if (after.empty()) return;
     if (after.size() != gradients.size()) fail<GraphError>("a hook has returned an incorrect number of values (got ", after.size(), ", but expected ", gradients.size(), ")");
-    for (std::size_t i = 0; i < after.size(); ++i) gradients[i] = checked_hook_result(gradients[i], std::move(after[i]));
+    for (std::size_t i = 0; i < after.size(); ++i) gradients[i] = after[i].defined() ? checked_hook_result(gradients[i], std::move(after[i])) : AnyTensor();
+}
+
+/// " It is the backward pass of Mul(Sqrt(a), number)."
+[[gnu::cold]] inline std::string formula_clause(Node const& node)
+{
+    auto const formula = node.formula();
+    return formula == node.name() ? std::string() : " It is the backward pass of " + formula + ".";
 }
 
 [[gnu::cold]] inline void check_nan(Node const& node, std::span<AnyTensor const> results)
 {
     for (std::size_t i = 0; i < results.size(); ++i)
         if (results[i].defined() && results[i].impl().type->has_nan(results[i].impl().array))
-            fail<GraphError>("Function '", node.name(), "' returned nan values in its ", i, "th output.", origin_text(node));
+            fail<GraphError>("Function '", node.name(), "' returned nan values in its ", i, "th output.", formula_clause(node), origin_text(node));
 }
 
 /// apply() in anomaly mode.
@@ -7576,10 +7704,32 @@ inline void take_hook_results(std::span<AnyTensor> gradients, Gradients after)
         if (anomaly.check_nan) check_nan(node, results);
     } catch (...) {
         anomaly.running = outer;
-        warn("Error detected in ", node.name(), ". Traceback of forward call that caused the error:", origin_text(node));
+        warn("Error detected in ", node.name(), ". Traceback of forward call that caused the error:", origin_text(node), formula_clause(node));
         throw;
     }
     anomaly.running = outer;
+}
+
+/// Runs a Node that has hooks, or in anomaly mode.
+[[gnu::cold]] inline void run_watched_node(Node& node, NodeHooks const* hooks, std::span<AnyTensor> gradients, std::span<AnyTensor> results, bool keep_saved)
+{
+    if (hooks) hooks->prehooks.for_each([&](auto const& hook) { take_hook_results(gradients, hook(Gradients(gradients.begin(), gradients.end()))); });
+    bool const accumulates = hooks && node.sequence_nr() == leaf_sequence && gradients[0].defined();
+    bool const has_posthooks = hooks && hooks->posthooks.any();
+    Gradients grad_outputs;
+    if (has_posthooks) grad_outputs.assign(gradients.begin(), gradients.end());
+    {
+        NodeLock const lock(node);
+        if (anomaly.enabled) apply_watched(node, gradients, results);
+        else node.apply(gradients, results);
+        if (accumulates)
+            hooks->post_accumulate.for_each([leaf = static_cast<AccumulateGrad&>(node).variable()](auto const& hook) { hook(leaf); });
+    }
+    if (has_posthooks) hooks->posthooks.for_each([&](auto const& hook) { take_hook_results(results, hook(Gradients(results.begin(), results.end()), grad_outputs)); });
+    if (!keep_saved) {
+        NodeLock const lock(node);
+        node.release_saved();
+    }
 }
 
 /// Runs a Node from the gradients that have arrived, after their tensor hooks.
@@ -7592,23 +7742,7 @@ inline void run_node(Node& node, std::span<AnyTensor> gradients, std::span<AnyTe
         if (!keep_saved) node.release_saved();
         return;
     }
-    if (hooks) hooks->prehooks.for_each([&](auto const& hook) { take_hook_results(gradients, hook(Gradients(gradients.begin(), gradients.end()))); });
-    bool const accumulates = hooks && node.sequence_nr() == leaf_sequence && gradients[0].defined();
-    bool const has_posthooks = hooks && hooks->posthooks.any();
-    Gradients grad_outputs;
-    if (has_posthooks) grad_outputs.assign(gradients.begin(), gradients.end());
-    {
-        NodeLock const lock(node);
-        if (anomaly.enabled) apply_watched(node, gradients, results);
-        else node.apply(gradients, results);
-    }
-    if (accumulates)
-        hooks->post_accumulate.for_each([leaf = static_cast<AccumulateGrad&>(node).variable()](auto const& hook) { hook(leaf); });
-    if (has_posthooks) hooks->posthooks.for_each([&](auto const& hook) { take_hook_results(results, hook(Gradients(results.begin(), results.end()), grad_outputs)); });
-    if (!keep_saved) {
-        NodeLock const lock(node);
-        node.release_saved();
-    }
+    run_watched_node(node, hooks, gradients, results, keep_saved);
 }
 
 template <class R> inline constexpr bool is_hook_result = std::is_void_v<R> || std::is_convertible_v<R, Gradients>;
@@ -7659,11 +7793,12 @@ namespace xgrad::detail {
 struct Root {
     Edge edge;
     AnyTensor gradient;
-    AnyTensor output = {};
+    TypeInfo const* type = nullptr;
+    Shape shape = {};
 
     void define()
     {
-        if (!gradient.defined()) gradient = output.impl().type->filled(output.shape(), 1);
+        if (!gradient.defined()) gradient = type->filled(shape, 1);
     }
 };
 
@@ -7917,10 +8052,11 @@ private:
 inline constinit thread_local std::size_t pass_depth = 0;
 inline constexpr std::size_t passes_per_stack = 64;
 
-/// Runs f on a thread of its own, with this thread's modes, and hands back what it throws.
+/// Runs f on a thread of its own, with this thread's modes and sequence numbers, and hands back what it throws.
 template <class F> void on_fresh_stack(F f)
 {
     std::exception_ptr thrown;
+    auto sequence = next_sequence;
     auto run = [&, grad = grad_mode, inference = inference_mode, state = anomaly, packing = default_packing, disabled = packing_disabled, pass = current_pass, locks = lock_identity ? lock_identity : &own_lock_identity] {
         grad_mode = grad;
         inference_mode = inference;
@@ -7929,13 +8065,16 @@ template <class F> void on_fresh_stack(F f)
         packing_disabled = disabled;
         current_pass = pass;
         lock_identity = locks;
+        next_sequence = sequence;
         try {
             f();
         } catch (...) {
             thrown = std::current_exception();
         }
+        sequence = next_sequence;
     };
     std::thread(run).join();
+    next_sequence = sequence;
     if (thrown) std::rethrow_exception(thrown);
 }
 
@@ -7966,6 +8105,88 @@ inline void run_backward(std::span<Root> roots, std::span<Capture> captures, boo
 
 }  // namespace xgrad::detail
 
+// ======== xgrad/graph/gradient_edge.hpp
+// GradientEdge: a place in the graph where a gradient passes, for backward() and grad(), which take it as they take a tensor.
+
+namespace xgrad {
+
+/// Output `output_nr` of a Node. Made from a tensor it stands for that tensor as it is now, and need not keep its value alive;
+/// made from a Node that is no leaf's it can only be an input, since a Node does not know the shapes of its outputs.
+class GradientEdge {
+public:
+    explicit GradientEdge(AnyTensor const& t) : edge_(detail::gradient_edge(t)), type_(t.impl().type), shape_(t.shape())
+    {
+        if (!edge_) detail::fail<GraphError>("Can only get a gradient edge for Tensors that require gradients.");
+    }
+    GradientEdge(Node* node, std::uint32_t output_nr)
+    {
+        if (!node) detail::fail<GraphError>("a GradientEdge needs a Node: a leaf's is made from the leaf");
+        if (output_nr >= node->num_outputs()) detail::fail<IndexError>("GradientEdge: ", node->name(), " has no output ", output_nr, ", only ", node->num_outputs());
+        if (node->sequence_nr() == detail::leaf_sequence) *this = GradientEdge(static_cast<detail::AccumulateGrad&>(*node).variable());
+        else edge_ = {detail::Ref<Node>(node), output_nr};
+    }
+    GradientEdge(Edge const& edge) : GradientEdge(edge.function.get(), edge.input_nr) {}
+
+    Node* node() const noexcept { return edge_.function.get(); }
+    std::uint32_t output_nr() const noexcept { return edge_.input_nr; }
+
+private:
+    friend class TensorOrEdge;
+    Edge edge_;
+    detail::TypeInfo const* type_ = nullptr;
+    Shape shape_;
+};
+
+/// The place in the graph where a tensor's gradient passes.
+inline GradientEdge get_gradient_edge(AnyTensor const& t) { return GradientEdge(t); }
+
+/// What is differentiated, or by what: a tensor or a GradientEdge.
+class TensorOrEdge {
+public:
+    TensorOrEdge(AnyTensor const& t) : tensor_(t) {}
+    TensorOrEdge(GradientEdge e) : place_(std::move(e.edge_)), type_(e.type_), shape_(std::move(e.shape_)) {}
+
+    /// Undefined for a GradientEdge.
+    AnyTensor const& tensor() const noexcept { return tensor_; }
+    bool requires_grad() const { return place_ || tensor_.requires_grad(); }
+    Edge edge() const { return place_ ? place_ : detail::gradient_edge(tensor_); }
+    /// Null where it is not known.
+    detail::TypeInfo const* type() const { return place_ ? type_ : tensor_.impl().type; }
+    Shape const& shape() const { return place_ ? shape_ : tensor_.shape(); }
+
+private:
+    AnyTensor tensor_;
+    Edge place_;
+    detail::TypeInfo const* type_ = nullptr;
+    Shape shape_;
+};
+
+/// Several of them: `{x, y}`, a vector of tensors, or nothing at all.
+class TensorsOrEdges {
+public:
+    TensorsOrEdges() = default;
+    TensorsOrEdges(std::initializer_list<TensorOrEdge> list) : all_(list), given_(true) {}
+    template <class T>
+        requires std::convertible_to<T const&, TensorOrEdge>
+    TensorsOrEdges(std::vector<T> const& list) : all_(list.begin(), list.end()), given_(true)
+    {
+    }
+
+    /// False where nothing at all was said, which differs from an empty vector.
+    bool given() const noexcept { return given_; }
+    bool empty() const noexcept { return all_.empty(); }
+    std::size_t size() const noexcept { return all_.size(); }
+    TensorOrEdge const& operator[](std::size_t i) const { return all_[i]; }
+    auto begin() const noexcept { return all_.begin(); }
+    auto end() const noexcept { return all_.end(); }
+
+private:
+    std::vector<TensorOrEdge> all_;
+    bool given_ = false;
+};
+
+}  // namespace xgrad
+
 // ======== xgrad/tensor/gradient_arithmetic.hpp
 // What the graph asks of gradients, in terms of operations; the definitions that type_info.hpp promises.
 
@@ -7992,6 +8213,10 @@ inline void run_backward(std::span<Root> roots, std::span<Capture> captures, boo
 // ======== xgrad/tensor/fused_node.hpp
 // FusedNode: one recorded pass over an elementwise formula. It is compiled once for all formulas; what differs stands in a
 // table of function pointers, and the formula, its operands and its edges lie behind the Node in the same block.
+
+
+// ======== xgrad/tensor/record_table.hpp
+// What it takes to record a formula: a table of all that is compiled for it, and its operands looked through once.
 
 namespace xgrad::detail {
 
@@ -8041,7 +8266,7 @@ inline Shape vertex_shape(Vertex const*& v, AnyTensor const* const*& operand)
 struct Gathered {
     AnyArray const* arrays[64];
     LeafMask requires_grad = 0, reached = 0;
-    bool wanted = false;  // a gradient leads to an operand that requires one, and grad mode is on
+    bool wanted = false;  // a gradient leads to an operand that requires one, and operations are recorded
     bool same_shape = true;
     Shape space;
 
@@ -8054,7 +8279,7 @@ struct Gathered {
             if (table.kernels.leaf[k]->differentiable && operands[k]->requires_grad()) requires_grad |= LeafMask{1} << k;
             if (k > 0) same_shape &= impl.array.shape == arrays[0]->shape;
         }
-        if (requires_grad && grad_mode && table.result.differentiable) {
+        if (requires_grad && recording() && table.result.differentiable) {
             reached = table.needs(formula, true).reached;
             wanted = requires_grad & reached;
         }
@@ -8065,6 +8290,38 @@ struct Gathered {
         }
     }
 };
+
+}  // namespace xgrad::detail
+
+// ======== xgrad/tensor/waiting_gradients.hpp
+// A bound on the memory of gradients that a sum computes before anybody asks for them.
+
+namespace xgrad::detail {
+
+/// Bytes of gradients that were computed together with a sum and wait for a backward pass, of all threads.
+class WaitingGradients {
+public:
+    static constexpr std::ptrdiff_t limit = std::ptrdiff_t{16} << 20;
+
+    /// One sum of any size may keep its gradients, several together up to the limit.
+    static bool has_room(std::size_t bytes) noexcept
+    {
+        auto const now = waiting.load(std::memory_order_relaxed);
+        return now == 0 || now + static_cast<std::ptrdiff_t>(bytes) <= limit;
+    }
+    static void add(std::ptrdiff_t bytes) noexcept
+    {
+        if (single_threaded()) waiting.store(waiting.load(std::memory_order_relaxed) + bytes, std::memory_order_relaxed);
+        else waiting.fetch_add(bytes, std::memory_order_relaxed);
+    }
+
+private:
+    static inline constinit std::atomic<std::ptrdiff_t> waiting{0};
+};
+
+}  // namespace xgrad::detail
+
+namespace xgrad::detail {
 
 class FusedNode final : public Node {
 public:
@@ -8085,13 +8342,13 @@ public:
     /// and a backward pass is likely to come.
     static bool sums_at_once(RecordTable const& table, Gathered const& in)
     {
-        if (!table.kernels.sum_and_gradient || default_packing || (in.requires_grad & in.reached) != in.reached || table.use->load(std::memory_order_relaxed) < 0) return false;
+        if (default_packing || (in.requires_grad & in.reached) != in.reached || table.use->load(std::memory_order_relaxed) < 0) return false;
         for (std::size_t k = 0; k < table.kernels.leaves; ++k)
             if (!is_direct(*in.arrays[k], *table.kernels.leaf[k], in.space)) return false;
-        return true;
+        return WaitingGradients::has_room(in.arrays[0]->numel * table.kernels.leaves * table.kernels.leaf[0]->element);
     }
     /// The sum, times `factor`; keeps the gradients until a backward pass asks for them.
-    double sum_at_once(AnyArray const* const* arrays, Shape const& space, double factor)
+    double sum_at_once(SumKernel kernel, AnyArray const* const* arrays, Shape const& space, double factor)
     {
         std::size_t const n = table_.kernels.leaves, first_gradient = n + 2;
         LocalArray<std::byte*, 14> at(first_gradient + n);
@@ -8100,14 +8357,15 @@ public:
             if (!makes_gradient(k)) continue;
             leaf(k).ready = AnyTensor(Ref<TensorImpl>(new TensorImpl(*table_.leaf_types[k], space)));
             at[first_gradient + k] = leaf(k).ready.impl().array.data;
+            waiting_ += leaf(k).ready.impl().array.storage->bytes();
         }
-        ready_ = true;
-        return factor * table_.kernels.sum_and_gradient(formula_object(), plan(), reinterpret_cast<void* const*>(at.data()), factor, numel(space));
+        WaitingGradients::add(static_cast<std::ptrdiff_t>(waiting_));
+        return factor * kernel(formula_object(), plan(), reinterpret_cast<void* const*>(at.data()), factor, numel(space));
     }
 
     bool apply_to_one(std::span<AnyTensor> results) override
     {
-        if (!ready_) return false;
+        if (!waiting_) return false;
         Opened const opened(*this);
         hand_over(results);
         return true;
@@ -8115,15 +8373,15 @@ public:
 
     void apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) override
     {
-        if (grad_mode && gradients[0].defined() && would_record(gradients[0])) table_.traced(*this, gradients[0], results);
+        if (recording() && gradients[0].defined() && would_record(gradients[0])) table_.traced(*this, gradients[0], results);
         else apply_fused(gradients[0], results);
     }
-    std::string name() const override
+    [[gnu::cold]] std::string name() const override
     {
         auto const root = table_.kernels.vertices->name;
         return std::string(sum_ ? sum_->name : root.empty() ? "Alias" : root) + "Backward";
     }
-    std::string formula() const override
+    [[gnu::cold]] std::string formula() const override
     {
         auto const* first = table_.kernels.vertices;
         std::size_t tensors = 0;
@@ -8134,9 +8392,9 @@ public:
     {
         for (auto& leaf : leaves()) leaf.saved.release(), leaf.ready = {};
         result_.release();
-        ready_ = false;
+        no_longer_waiting();
     }
-    std::vector<NamedSavedTensor> saved_tensors() override
+    [[gnu::cold]] std::vector<NamedSavedTensor> saved_tensors() override
     {
         std::vector<NamedSavedTensor> all;
         for (std::size_t k = 0; k < table_.kernels.leaves; ++k)
@@ -8197,7 +8455,8 @@ private:
     ~FusedNode() override { destroy_block(); }
     void destroy_block() noexcept
     {
-        if (ready_ && table_.use->load(std::memory_order_relaxed) >= 0) table_.use->fetch_sub(1, std::memory_order_relaxed);
+        if (waiting_ && table_.use->load(std::memory_order_relaxed) >= 0) table_.use->fetch_sub(1, std::memory_order_relaxed);
+        no_longer_waiting();
         std::size_t const n = table_.kernels.leaves;
         std::destroy_n(edges(), n);
         std::destroy_n(leaves().data(), n);
@@ -8263,28 +8522,37 @@ private:
     bool makes_gradient(std::size_t k) const { return (wanted_ & ~add_) >> k & 1; }
 
     /// Saved tensors made ready for a pass, and let go at its end.
-    struct Opened {
-        FusedNode& node;
-        explicit Opened(FusedNode& n) : node(n)
+    class Opened {
+    public:
+        explicit Opened(FusedNode& n) : Opened(&n)
         {
+            // a constructed object already: what was opened is closed again where the next one cannot be
             for (std::size_t k = 0; k < n.table_.kernels.leaves; ++k)
-                if (n.kept_ >> k & 1) n.leaf(k).saved.open(n);
-            if (n.saves_result_) n.result_.open(n);
+                if (n.kept_ >> k & 1 && n.leaf(k).saved.open(n)) leaves_ |= LeafMask{1} << k;
+            result_ = n.saves_result_ && n.result_.open(n);
         }
         Opened(Opened const&) = delete;
         Opened& operator=(Opened const&) = delete;
         ~Opened()
         {
-            for (auto& leaf : node.leaves()) leaf.saved.close();
-            node.result_.close();
+            for (std::size_t k = 0; leaves_ >> k; ++k)
+                if (leaves_ >> k & 1) node_.leaf(k).saved.close();
+            if (result_) node_.result_.close();
         }
+
+    private:
+        explicit Opened(FusedNode* n) noexcept : node_(*n) {}
+
+        FusedNode& node_;
+        LeafMask leaves_ = 0;
+        bool result_ = false;
     };
 
     void apply_fused(AnyTensor const& gradient, std::span<AnyTensor> results)
     {
         if (!gradient.defined()) return;
         Opened const opened(*this);
-        if (ready_ && !gradient.requires_grad()) return hand_over_scaled(gradient, results);
+        if (waiting_ && !gradient.requires_grad()) return hand_over_scaled(gradient, results);
         if (sum_ && table_.use->load(std::memory_order_relaxed) < 0) table_.use->fetch_add(1, std::memory_order_relaxed);
         Shape const& space = this->space(gradient);
         AnyArray spread_seeds;
@@ -8309,8 +8577,12 @@ private:
     {
         for (std::size_t k = 0; k < table_.kernels.leaves; ++k)
             if (makes_gradient(k)) results[leaf(k).edge] = std::move(leaf(k).ready);
-        ready_ = false;
+        no_longer_waiting();
         if (table_.use->load(std::memory_order_relaxed) < most_uses) table_.use->fetch_add(1, std::memory_order_relaxed);
+    }
+    void no_longer_waiting() noexcept
+    {
+        if (waiting_) WaitingGradients::add(-static_cast<std::ptrdiff_t>(std::exchange(waiting_, 0)));
     }
     void hand_over_scaled(AnyTensor const& gradient, std::span<AnyTensor> results)
     {
@@ -8420,7 +8692,7 @@ private:
     RecordTable const& table_;
     LeafMask needed_ = 0, kept_ = 0, broadcast_ = 0, wanted_ = 0, add_ = 0;
     bool saves_result_ = false;
-    bool ready_ = false;
+    std::size_t waiting_ = 0;  // bytes of gradients that are ready
     SavedTensor result_;
     std::unique_ptr<SumOver> sum_;
     std::unique_ptr<Shape[]> shapes_;  // of the leaves that were broadcast
@@ -8553,13 +8825,15 @@ template <Scalar T> struct GradientArithmetic {
     static AnyTensor filled(Shape const& shape, double value);
     static AnyTensor scaled(AnyTensor const& t, double factor);
     static void multiply_in_place(AnyTensor const& t, AnyTensor const& real_number);
+    static void copy_elements_of(AnyArray const& to, AnyArray const& from) { detail::copy_elements(as<T>(to), as<T>(from)); }
+    static void zero_elements(AnyArray const& a) { copy_elements(as<T>(a), broadcast_window(Array<T>(Shape{}, T()), a.shape)); }
     static void scatter_add(AnyArray const& to, AnyArray const& more);
     static bool has_nan(AnyArray const& a);
 };
 
 template <Scalar T> inline constexpr TypeInfo type_info{
     dtype_of<T>, sizeof(T), &GradientArithmetic<T>::add, &GradientArithmetic<T>::add_in_place, &GradientArithmetic<T>::copy, &GradientArithmetic<T>::filled,
-    &GradientArithmetic<T>::scaled, &GradientArithmetic<T>::multiply_in_place, &GradientArithmetic<T>::scatter_add, &GradientArithmetic<T>::has_nan};
+    &GradientArithmetic<T>::scaled, &GradientArithmetic<T>::multiply_in_place, &GradientArithmetic<T>::copy_elements_of, &GradientArithmetic<T>::zero_elements, &GradientArithmetic<T>::scatter_add, &GradientArithmetic<T>::has_nan};
 
 }  // namespace xgrad::detail
 
@@ -8608,8 +8882,12 @@ public:
 
     /// Undefined: a place for a tensor to come.
     Tensor() noexcept = default;
-    /// A number, as an array without dimensions.
-    explicit Tensor(T value, GradFlag<T> g = {}) : Tensor(detail::Array<T>(Shape{}, value), g) {}
+    /// A number, as an array without dimensions. A template, so that {5.} is a list for every compiler.
+    template <Number N>
+        requires std::convertible_to<N, T>
+    explicit Tensor(N value, GradFlag<T> g = {}) : Tensor(detail::Array<T>(Shape{}, detail::converted<T>(value)), g)
+    {
+    }
     /// Lists of lists, as deep as there are dimensions.
     Tensor(std::initializer_list<detail::NestedList<T>> values, GradFlag<T> g = {}) : Tensor(from_list(values), g) {}
     /// Copies the values of an xtensor expression.
@@ -8621,7 +8899,7 @@ public:
     /// Evaluates an expression in one pass, and records one Node where a gradient will be wanted.
     template <class Op, class... X>
         requires std::same_as<typename Expression<Op, X...>::scalar, T>
-    Tensor(Expression<Op, X...> const& e, std::source_location place = std::source_location::current());
+    Tensor(Expression<Op, X...> const& e, detail::SourceLocation place = detail::SourceLocation::current());
     /// An array of the library's own.
     explicit Tensor(detail::Array<T>&& a, GradFlag<T> g = {}) : Tensor(new detail::TensorImpl(detail::type_info<T>, std::move(a)), g) {}
     explicit Tensor(detail::Array<T> const& a, GradFlag<T> g = {}) : Tensor(new detail::TensorImpl(detail::type_info<T>, a), g) {}
@@ -8725,6 +9003,12 @@ public:
     Tensor operator[](std::ptrdiff_t index) const { return (*this)(index); }
     /// The elements where the mask is true, to be read or assigned; see masking.hpp.
     MaskedTensor<T> operator()(Tensor<bool> const& mask) const;
+    template <class Op, class... X>
+        requires std::same_as<typename Expression<Op, X...>::scalar, bool>
+    MaskedTensor<T> operator()(Expression<Op, X...> const& mask) const
+    {
+        return (*this)(Tensor<bool>(mask));
+    }
     Tensor reshape(Axes const& shape) const;
     Tensor view(Axes const& shape) const;
     Tensor expand(Shape const& shape) const;
@@ -8770,7 +9054,7 @@ private:
 
     using List = std::initializer_list<detail::NestedList<T>>;
 
-    static void copy_list(List const& list, Shape const& shape, std::size_t depth, T*& out)
+    [[gnu::cold]] static void copy_list(List const& list, Shape const& shape, std::size_t depth, T*& out)
     {
         if (auto const wanted = shape[depth]; list.size() != wanted)
             detail::fail<ShapeError>("Tensor: a nested list has rows of ", wanted, " and of ", list.size(), " elements");
@@ -8781,7 +9065,7 @@ private:
             else copy_list(inner.list, shape, depth + 1, out);
         }
     }
-    static detail::Array<T> from_list(List const& list)
+    [[gnu::cold]] static detail::Array<T> from_list(List const& list)
     {
         Shape shape{list.size()};
         for (auto const* first = list.begin(); shape.back() && !first->is_number; first = first->list.begin()) shape.push_back(first->list.size());
@@ -8799,6 +9083,7 @@ private:
     }
 };
 
+template <Scalar T> explicit Tensor(T, GradFlag<std::type_identity_t<T>> = {}) -> Tensor<T>;
 template <class Op, class... X> Tensor(Expression<Op, X...>) -> Tensor<typename Expression<Op, X...>::scalar>;
 template <detail::XtensorExpression E> Tensor(E const&, GradFlag<std::remove_cvref_t<typename E::value_type>> = {}) -> Tensor<std::remove_cvref_t<typename E::value_type>>;
 
@@ -8888,22 +9173,22 @@ inline AnyTensor record_formula(RecordTable const& table, void const* formula, A
 }
 
 /// A sum over all elements together with its gradients, in one pass.
-inline AnyTensor record_full_sum(RecordTable const& table, void const* formula, AnyTensor const* const* operands, Gathered const& in, bool keepdims, bool mean)
+inline AnyTensor record_full_sum(RecordTable const& table, SumKernel kernel, void const* formula, AnyTensor const* const* operands, Gathered const& in, bool keepdims, bool mean)
 {
     std::size_t const rank = in.space.size();
     double const factor = mean ? 1 / static_cast<double>(numel(in.space)) : 1;
     auto node = FusedNode::make(table, formula, operands, in, std::make_unique<SumOver>(mean ? "Mean" : "Sum", all_axes(rank), factor, in.space), AnyTensor());
-    double const sum = static_cast<FusedNode&>(*node).sum_at_once(in.arrays, in.space, factor);
+    double const sum = static_cast<FusedNode&>(*node).sum_at_once(kernel, in.arrays, in.space, factor);
     AnyTensor result = table.result_type.filled(keepdims ? Shape(rank, 1) : Shape(), sum);
     result.impl().grad_fn = std::move(node);
     return result;
 }
 
-inline AnyTensor record_formula_sum(std::string_view operation, RecordTable const& table, void const* formula, AnyTensor const* const* operands, Axes const* over,
+inline AnyTensor record_formula_sum(std::string_view operation, RecordTable const& table, SumKernel kernel, void const* formula, AnyTensor const* const* operands, Axes const* over,
                                     bool keepdims, bool mean)
 {
     Gathered const in(table, formula, operands);
-    if (in.wanted && !over && numel(in.space) != 0 && FusedNode::sums_at_once(table, in)) return record_full_sum(table, formula, operands, in, keepdims, mean);
+    if (kernel && in.wanted && !over && numel(in.space) != 0 && FusedNode::sums_at_once(table, in)) return record_full_sum(table, kernel, formula, operands, in, keepdims, mean);
     Axes axes = over ? normalize_axes(operation, *over, in.space.size()) : all_axes(in.space.size());
     AnyArray sums = zeroed(reduced_shape(in.space, axes, true), table.result.wide_element);
     double const scale = mean ? static_cast<double>(sums.numel) / static_cast<double>(numel(in.space)) : 1;
@@ -8974,7 +9259,7 @@ template <class Fold, class E> Array<typename E::scalar> fold(E const& e, Axes c
 template <class E> Tensor<typename E::scalar> record_sum(std::string_view operation, E const& e, Axes const* over, bool keepdims, bool mean = false)
 {
     TakenApart<E> const apart(e);
-    return Tensor<typename E::scalar>(record_formula_sum(operation, apart.table, &apart.formula, apart.operands, over, keepdims, mean).handle());
+    return Tensor<typename E::scalar>(record_formula_sum(operation, apart.table, sum_kernel<typename TakenApart<E>::F>(), &apart.formula, apart.operands, over, keepdims, mean).handle());
 }
 
 }  // namespace xgrad::detail
@@ -8984,7 +9269,7 @@ namespace xgrad {
 template <Scalar T>
 template <class Op, class... X>
     requires std::same_as<typename Expression<Op, X...>::scalar, T>
-Tensor<T>::Tensor(Expression<Op, X...> const& e, std::source_location place)
+Tensor<T>::Tensor(Expression<Op, X...> const& e, detail::SourceLocation place)
 {
     detail::RecordingAt const here(place);
     impl_ = detail::record(e).handle();
@@ -9051,7 +9336,12 @@ public:
             (one(wrt<I>{}), ...);
         }(std::index_sequence_for<T...>{});
     }
-    std::string name() const override { return std::string(type_name<Op>) + "Backward"; }
+    std::string name() const override
+    {
+        std::string s(type_name<Op>);
+        s += "Backward";
+        return s;
+    }
     std::string formula() const override
     {
         std::string s(type_name<Op>);
@@ -9088,7 +9378,7 @@ template <class Op, Scalar... T> auto record_on_tensors(Op op, Tensor<T> const&.
     using Y = typename decltype(value)::value_type;
     Tensor<Y> result(std::move(value));
     if constexpr (Differentiable<Y>)
-        if (grad_mode && ((Differentiable<T> && x.requires_grad()) || ...))
+        if (recording() && ((Differentiable<T> && x.requires_grad()) || ...))
             result.impl().grad_fn = Ref<Node>(new ArraywiseNode<Op, Y, T...>(std::move(op), result, x...));
     if constexpr (sizeof...(T) == 1) {
         AnyTensor const& only = (x, ...);
@@ -9130,7 +9420,9 @@ template <class P, Number N> auto traced_operand(N n)
 {
     using L = std::conditional_t<RealScalar<P> && std::same_as<letter_of<N>, Z>, R, letter_of<N>>;
     using S = typename L::template over<result_precision<L, P>>;
-    return Tensor<S>(converted<S>(n));
+    Tensor<S> const t(converted<S>(n));
+    t.impl().is_number = true;
+    return t;
 }
 
 template <class T> Traced<T> traced(Tensor<T> t) { return {std::move(t)}; }
@@ -9287,7 +9579,7 @@ template <Scalar T> AnyTensor GradientArithmetic<T>::copy(AnyTensor const& t)
     return t.as<T>().clone();
 }
 
-template <Scalar T> AnyTensor GradientArithmetic<T>::filled(Shape const& shape, double value) { return Tensor<T>(Array<T>(shape, static_cast<T>(value))); }
+template <Scalar T> AnyTensor GradientArithmetic<T>::filled(Shape const& shape, double value) { return Tensor<T>(Array<T>(shape, converted<T>(value))); }
 
 template <Scalar T> AnyTensor GradientArithmetic<T>::scaled(AnyTensor const& t, double factor)
 {
@@ -9382,21 +9674,28 @@ public:
 
     template <class Mode> HookHandle attach(std::vector<AnyTensor> const& tensors, Mode mode)
     {
-        std::vector<HookHandle> handles;
         for (auto const& t : tensors)
             if (!t.requires_grad()) fail<GraphError>("register_multi_grad_hook: expected each tensor to require gradient");
-        for (std::size_t i = 0; i < tensors.size(); ++i) {
-            auto const edge = gradient_edge(tensors[i]);
-            auto alive = std::make_shared<char>();
-            targets_.push_back({edge.function.get(), alive});
-            handles.push_back(tensor_hooks_of(tensors[i]).tensor_hooks.add([self = this->shared_from_this(), alive, i, mode](AnyTensor const& g) -> AnyTensor {
-                self->arrived(mode, i, g);
-                return {};
-            }));
-        }
-        return HookHandle([handles = std::move(handles)]() mutable {
-            for (auto& handle : handles) handle.remove();
+        auto const handles = std::make_shared<std::vector<HookHandle>>();
+        handles->reserve(tensors.size());
+        HookHandle all([handles] {
+            for (auto& handle : *handles) handle.remove();
         });
+        try {
+            for (std::size_t i = 0; i < tensors.size(); ++i) {
+                auto const edge = gradient_edge(tensors[i]);
+                auto alive = std::make_shared<char>();
+                targets_.push_back({edge.function.get(), alive});
+                handles->push_back(tensor_hooks_of(tensors[i]).tensor_hooks.add([self = this->shared_from_this(), alive, i, mode](AnyTensor const& g) -> AnyTensor {
+                    self->arrived(mode, i, g);
+                    return {};
+                }));
+            }
+        } catch (...) {
+            all.remove();
+            throw;
+        }
+        return all;
     }
 
 private:
@@ -9481,9 +9780,9 @@ template <Scalar T> void Tensor<T>::retain_grad()
     if (!requires_grad()) detail::fail<GraphError>("can't retain_grad on Tensor that has requires_grad=False");
     if (is_leaf() || impl().retains_grad) return;
     // weak, for the Node must not keep its own result alive
-    detail::NodeHooks::at(*grad_fn(), output_nr()).retain_grad = [self = WeakTensor(*this)](AnyTensor const& gradient) {
+    detail::NodeHooks::at(*grad_fn(), output_nr()).exchange_retain_grad([self = WeakTensor(*this)](AnyTensor const& gradient) {
         if (auto const t = self.lock(); t.defined()) detail::keep_gradient(t, gradient);
-    };
+    });
     impl().retains_grad = true;
 }
 
@@ -9494,7 +9793,7 @@ namespace xgrad {
 struct BackwardOptions {
     std::optional<bool> retain_graph = {};  // keep what the Nodes saved, for another pass; by default as create_graph
     bool create_graph = false;              // record the pass, so that gradients can be differentiated
-    std::vector<AnyTensor> inputs = {};     // collect gradients into these only; by default into all leaves
+    TensorsOrEdges inputs = {};             // collect gradients into these only; by default into all leaves
 };
 
 struct GradOptions {
@@ -9502,42 +9801,39 @@ struct GradOptions {
     std::optional<bool> retain_graph = {};
     bool create_graph = false;
     bool allow_unused = false;              // an input that the outputs do not depend on gets an undefined gradient
+    bool materialize_grads = false;         // such an input gets zeros, which require grad so that grad() of them works
 };
 
 namespace detail {
 
 /// The gradient from which a pass starts; an undefined one stands for 1.
-inline AnyTensor checked_gradient(AnyTensor const& output, AnyTensor gradient, std::size_t index)
+inline AnyTensor checked_gradient(TensorOrEdge const& output, AnyTensor gradient, std::size_t index)
 {
+    auto const* const type = output.type();
+    if (!type) fail<GraphError>("output ", index, " is a GradientEdge that was made from a Node, which does not know its shape: make it from the tensor");
+    auto const& shape = output.shape();
     if (!gradient.defined()) {
-        if (output.numel() != 1) fail<GraphError>("grad can be implicitly created only for scalar outputs, but output ", index, " has shape ", output.shape());
-        if (xgrad::is_complex(output.dtype()))
-            fail<GraphError>("grad can be implicitly created only for real scalar outputs but got ", name(output.dtype()), "; pass a gradient, or take real() or abs2() first");
+        if (numel(shape) != 1) fail<GraphError>("grad can be implicitly created only for scalar outputs, but output ", index, " has shape ", shape);
+        if (xgrad::is_complex(type->dtype))
+            fail<GraphError>("grad can be implicitly created only for real scalar outputs but got ", name(type->dtype), "; pass a gradient, or take real() or abs2() first");
         return {};
     }
-    if (gradient.shape() != output.shape())
-        fail<ShapeError>("Mismatch in shape: grad_output[", index, "] has a shape of ", gradient.shape(), " and output[", index, "] has a shape of ", output.shape(), ".");
-    if (gradient.dtype() != output.dtype())
-        fail<TypeError>("Mismatch in dtype: grad_output[", index, "] has a dtype of ", name(gradient.dtype()), " and output[", index, "] has a dtype of ", name(output.dtype()), ".");
+    if (gradient.shape() != shape)
+        fail<ShapeError>("Mismatch in shape: grad_output[", index, "] has a shape of ", gradient.shape(), " and output[", index, "] has a shape of ", shape, ".");
+    if (gradient.dtype() != type->dtype)
+        fail<TypeError>("Mismatch in dtype: grad_output[", index, "] has a dtype of ", name(gradient.dtype()), " and output[", index, "] has a dtype of ", name(type->dtype), ".");
     return gradient;
 }
 
-inline Root root_of(AnyTensor const& output, AnyTensor gradient, std::size_t index)
+inline Root root_of(TensorOrEdge const& output, AnyTensor gradient, std::size_t index)
 {
-    auto edge = gradient_edge(output);
+    auto edge = output.edge();
     if (!edge) fail<GraphError>("element ", index, " of tensors does not require grad and does not have a grad_fn");
-    return {std::move(edge), checked_gradient(output, std::move(gradient), index), output};
+    auto checked = checked_gradient(output, std::move(gradient), index);
+    return {std::move(edge), std::move(checked), output.type(), output.shape()};
 }
 
-/// Where the gradient of an input of grad() arrives.
-inline Edge input_edge(AnyTensor const& input)
-{
-    auto edge = gradient_edge(input);
-    if (!edge) fail<GraphError>("One of the differentiated Tensors does not require grad");
-    return edge;
-}
-
-inline std::vector<Root> roots_of(std::vector<AnyTensor> const& outputs, std::vector<AnyTensor> gradients)
+inline std::vector<Root> roots_of(TensorsOrEdges const& outputs, std::vector<AnyTensor> gradients)
 {
     if (!gradients.empty() && gradients.size() != outputs.size()) fail<GraphError>("got ", outputs.size(), " tensors and ", gradients.size(), " gradients");
     gradients.resize(outputs.size());
@@ -9546,39 +9842,58 @@ inline std::vector<Root> roots_of(std::vector<AnyTensor> const& outputs, std::ve
     return roots;
 }
 
+inline std::vector<Capture> captures_of(TensorsOrEdges const& inputs, bool also_run)
+{
+    std::vector<Capture> captures;
+    for (auto const& input : inputs) {
+        auto edge = input.edge();
+        if (!edge) fail<GraphError>("One of the differentiated Tensors does not require grad");
+        captures.push_back({std::move(edge), also_run});
+    }
+    return captures;
+}
+
 }  // namespace detail
 
-/// Gradients of the outputs for all leaves (or options.inputs), added into their .grad.
-inline void backward(std::vector<AnyTensor> const& outputs, std::vector<AnyTensor> gradients = {}, BackwardOptions const& options = {})
+/// Gradients of the outputs for all leaves (or options.inputs), added into their .grad. To an input that is a GradientEdge
+/// the pass goes, its Node included; a leaf's Node adds into .grad.
+inline void backward(TensorsOrEdges const& outputs, std::vector<AnyTensor> gradients = {}, BackwardOptions const& options = {})
 {
     auto roots = detail::roots_of(outputs, std::move(gradients));
-    std::vector<detail::Capture> captures;
-    for (auto const& input : options.inputs) captures.push_back({detail::input_edge(input), true});
+    if (options.inputs.empty() && options.inputs.given()) detail::fail<GraphError>("'inputs' argument to backward() cannot be empty.");
+    auto captures = detail::captures_of(options.inputs, true);
     if (options.create_graph)
         detail::warn("Using backward() with create_graph=True will create a reference cycle between the parameter and its gradient which can cause a memory leak. Use "
                      "xgrad::grad() when creating the graph to avoid this, or let the .grad fields go after use.");
     detail::run_backward(roots, captures, options.retain_graph.value_or(options.create_graph), options.create_graph);
     AutoGradMode const mode(options.create_graph);
     for (std::size_t i = 0; i < captures.size(); ++i) {
-        AnyTensor const& input = options.inputs[i];
-        bool const done = input.is_leaf() || input.retains_grad() || std::any_of(options.inputs.begin(), options.inputs.begin() + static_cast<std::ptrdiff_t>(i), [&](auto const& t) { return t.is_same(input); });
-        if (!done && captures[i].gradient.defined()) detail::keep_gradient(input, std::move(captures[i].gradient));
+        AnyTensor const& input = options.inputs[i].tensor();
+        if (!input.defined()) continue;
+        bool const done = input.is_leaf() || input.retains_grad() || std::any_of(options.inputs.begin(), options.inputs.begin() + static_cast<std::ptrdiff_t>(i), [&](auto const& t) { return t.tensor().is_same(input); });
+        if (done || !captures[i].gradient.defined()) continue;
+        detail::NodeLock const lock(*captures[i].edge.function);
+        detail::keep_gradient(input, std::move(captures[i].gradient));
     }
 }
 
 /// Gradients of the outputs for the given inputs, undefined for an unused one if that is allowed. No .grad is touched.
-inline std::vector<AnyTensor> grad(std::vector<AnyTensor> const& outputs, std::vector<AnyTensor> const& inputs, GradOptions const& options = {})
+inline std::vector<AnyTensor> grad(TensorsOrEdges const& outputs, TensorsOrEdges const& inputs, GradOptions const& options = {})
 {
     if (inputs.empty()) detail::fail<GraphError>("grad requires non-empty inputs.");
-    std::vector<detail::Capture> captures;
-    for (auto const& input : inputs) captures.push_back({detail::input_edge(input)});
+    auto captures = detail::captures_of(inputs, false);
     auto roots = detail::roots_of(outputs, options.gradients);
     detail::run_backward(roots, captures, options.retain_graph.value_or(options.create_graph), options.create_graph);
     std::vector<AnyTensor> gradients;
-    for (auto& capture : captures) {
-        if (!capture.gradient.defined() && !options.allow_unused)
+    for (std::size_t i = 0; i < captures.size(); ++i) {
+        auto& gradient = captures[i].gradient;
+        if (auto const* const type = inputs[i].type(); !gradient.defined() && options.materialize_grads && type) {
+            gradient = type->filled(inputs[i].shape(), 0);
+            gradient.impl().requires_grad = true;
+        }
+        if (!gradient.defined() && !options.allow_unused)
             detail::fail<GraphError>("One of the differentiated Tensors appears to not have been used in the graph. Set .allow_unused = true if this is the desired behavior.");
-        gradients.push_back(std::move(capture.gradient));
+        gradients.push_back(std::move(gradient));
     }
     return gradients;
 }
@@ -9589,7 +9904,7 @@ template <Scalar... T> std::tuple<Tensor<T>...> inputs(Tensor<T> const&... x) { 
 /// Gradients of an output for some inputs, as a tuple: `auto [gx, gz] = grad(loss, inputs(x, z));`
 template <Scalar Y, Scalar... T> std::tuple<Tensor<T>...> grad(Tensor<Y> const& output, std::tuple<Tensor<T>...> const& inputs, GradOptions const& options = {})
 {
-    auto const gradients = std::apply([&](auto const&... x) { return grad(std::vector<AnyTensor>{output}, std::vector<AnyTensor>{x...}, options); }, inputs);
+    auto const gradients = std::apply([&](auto const&... x) { return grad(TensorsOrEdges{output}, TensorsOrEdges{x...}, options); }, inputs);
     return [&]<std::size_t... I>(std::index_sequence<I...>) {
         return std::tuple<Tensor<T>...>{(gradients[I].defined() ? gradients[I].template as<T>() : Tensor<T>())...};
     }(std::index_sequence_for<T...>{});
@@ -9598,6 +9913,11 @@ template <Scalar Y, Scalar... T> std::tuple<Tensor<T>...> grad(Tensor<Y> const& 
 template <Scalar Y, Scalar T> Tensor<T> grad(Tensor<Y> const& output, Tensor<T> const& input, GradOptions const& options = {})
 {
     return std::get<0>(grad(output, inputs(input), options));
+}
+/// The gradient of an output at a place in the graph.
+template <Scalar Y> AnyTensor grad(Tensor<Y> const& output, GradientEdge const& input, GradOptions const& options = {})
+{
+    return grad(TensorsOrEdges{output}, TensorsOrEdges{input}, options)[0];
 }
 
 template <Scalar T> void Tensor<T>::backward() const
@@ -9722,7 +10042,7 @@ template <Operand X> auto record_sum(std::string_view operation, X const& x, Axe
 template <Operand X> bool needs_graph(X const& x)
 {
     bool any = false;
-    if (is_grad_enabled()) detail::each_tensor<0>(x, [&](std::size_t, AnyTensor const& t) { any |= is_differentiable(t.dtype()) && t.requires_grad(); });
+    if (detail::recording()) detail::each_tensor<0>(x, [&](std::size_t, AnyTensor const& t) { any |= is_differentiable(t.dtype()) && t.requires_grad(); });
     return any;
 }
 template <Scalar T> bool needs_graph(Traced<T> const&) { return true; }
@@ -9794,8 +10114,10 @@ template <Scalar T> template <class... Index> Tensor<T> Tensor<T>::operator()(In
 template <Scalar T> Tensor<T> Tensor<T>::reshape(Axes const& shape) const { return xgrad::reshape(*this, shape); }
 template <Scalar T> Tensor<T> Tensor<T>::view(Axes const& shape) const
 {
-    if (!is_contiguous()) detail::fail<ShapeError>("view: a tensor with strides ", strides(), " has no view of another shape; use reshape, which may copy");
-    return xgrad::reshape(*this, shape);
+    auto const v = xgrad::reshape(*this, shape);
+    if (v.impl().array.storage != impl().array.storage)
+        detail::fail<ShapeError>("view: a tensor of shape ", this->shape(), " and strides ", strides(), " has no view of shape ", shape, "; use reshape, which may copy");
+    return v;
 }
 template <Scalar T> Tensor<T> Tensor<T>::expand(Shape const& shape) const { return broadcast_to(*this, shape); }
 template <Scalar T> Tensor<T> Tensor<T>::transpose() const { return xgrad::transpose(*this); }
@@ -9825,7 +10147,7 @@ template <Scalar V, Scalar T, class Look> Tensor<V> record_view(std::string_view
 {
     auto v = make_view<V>(x, look);
     if constexpr (Differentiable<T>)
-        if (grad_mode && x.requires_grad()) v.impl().grad_fn = Ref<Node>(new ViewNode(view_geometry<V>(x, look), ViewMap::gather, gradient_edge(x), name));
+        if (recording() && x.requires_grad()) v.impl().grad_fn = Ref<Node>(new ViewNode(view_geometry<V>(x, look), ViewMap::gather, gradient_edge(x), name));
     mark_view(v, x);
     return v;
 }
@@ -9836,7 +10158,7 @@ template <Scalar T, class Look> std::vector<Tensor<T>> record_views(std::string_
     std::vector<std::shared_ptr<Geometry const>> parts;
     for (auto const& look : looks) views.push_back(make_view<T>(x, look));
     if constexpr (Differentiable<T>)
-        if (grad_mode && x.requires_grad()) {
+        if (recording() && x.requires_grad()) {
             for (auto const& look : looks) parts.push_back(view_geometry<T>(x, look));
             Ref<Node> const node(new MultiViewNode(std::move(parts), gradient_edge(x), name));
             for (std::uint32_t i = 0; i < views.size(); ++i) views[i].impl().grad_fn = node, views[i].impl().output_nr = i;
@@ -10018,7 +10340,7 @@ inline bool overlaps_itself(AnyArray const& a)
     return false;
 }
 
-[[gnu::cold]] inline void check_view_may_change(AnyTensor const& t)
+[[gnu::cold]] inline void check_view_may_change(AnyTensor const& t, std::string_view operation)
 {
     static constexpr char const* ambiguous = " Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both the view and the inplace either both inside ";
     switch (t.impl().view->meta) {
@@ -10034,7 +10356,7 @@ inline bool overlaps_itself(AnyArray const& a)
                          " is a view and is being modified inplace. This view is the output of a function that returns multiple views. Such functions do not allow the output "
                          "views to be modified inplace. You should replace the inplace operation by an out-of-place one.");
     }
-    if (t.requires_grad() && AnyTensor(t.impl().view->base).is_leaf()) fail<GraphError>("a view of a leaf Variable that requires grad is being used in an in-place operation.");
+    if (t.requires_grad() && AnyTensor(t.impl().view->base).is_leaf()) fail<GraphError>(operation, ": a view of a leaf Variable that requires grad is being used in an in-place operation.");
 }
 
 /// Throws where a tensor may not be changed; `recorded` where the change will be a step of the graph.
@@ -10045,7 +10367,7 @@ inline void check_in_place(AnyTensor const& t, std::string_view operation, bool 
     if (overlaps_itself(t.impl().array))
         fail<ShapeError>(operation, ": unsupported operation: more than one element of the written-to tensor refers to a single memory location. Please clone() the tensor before performing the operation.");
     if (!recorded) return;
-    if (t.is_view()) check_view_may_change(t);
+    if (t.is_view()) check_view_may_change(t, operation);
     if (t.requires_grad() && t.is_leaf()) fail<GraphError>(operation, ": a leaf Variable that requires grad is being used in an in-place operation.");
 }
 
@@ -10072,19 +10394,40 @@ private:
     Edge edge_;
 };
 
-/// A tensor as it was before the change that `operands` are for: with values of its own where the Node will save them.
-inline AnyTensor old_self(AnyTensor const& t, RecordTable const& table, void const* formula, AnyTensor const* const* operands)
-{
-    AnyTensor old = snapshot(t);
-    LeafMask const needed = needed_leaves(table, formula, operands);
-    for (std::size_t k = 0; k < table.kernels.leaves; ++k)
-        if (needed >> k & 1 && operands[k]->is_same(t)) {
-            NoGradGuard const off;
-            old.impl().array = t.impl().type->copy(alias(t)).impl().array;
-            break;
+/// The operands of a change of t that look into its memory, as they were before: with values of their own where the Node will
+/// save them.
+class OldOperands {
+public:
+    void take(AnyTensor const& t, RecordTable const& table, void const* formula, std::span<AnyTensor const*> operands)
+    {
+        LeafMask const needed = needed_leaves(table, formula, operands.data());
+        before_.reserve(operands.size() + 1);
+        for (std::size_t k = 0; k < operands.size(); ++k) {
+            AnyTensor const& x = *operands[k];
+            bool const is_collecting_leaf = x.is_leaf() && x.impl().requires_grad;
+            if (x.impl().array.storage != t.impl().array.storage || is_collecting_leaf || is_taken(x)) continue;
+            AnyTensor const& old = before_.emplace_back(snapshot(x));
+            bool save = false;
+            for (std::size_t j = k; j < operands.size(); ++j) {
+                if (j != k && !operands[j]->is_same(x)) continue;
+                save |= needed >> j & 1;
+                if (j != k) operands[j] = &old;
+            }
+            if (save) {
+                NoGradGuard const off;
+                old.impl().array = x.impl().type->copy(alias(x)).impl().array;
+            }
+            operands[k] = &old;
         }
-    return old;
-}
+    }
+    /// The values of t without their history.
+    AnyTensor const& overwritten(AnyTensor const& t) { return before_.emplace_back(alias(t)); }
+
+private:
+    bool is_taken(AnyTensor const& x) const { return std::ranges::any_of(before_, [&](AnyTensor const& old) { return &old == &x; }); }
+
+    std::vector<AnyTensor> before_;
+};
 
 /// True where an element of t might be written before another element of a formula's result has read it.
 inline bool needs_room_aside(AnyArray const& out, RecordTable const& table, AnyArray const* const* leaves)
@@ -10107,11 +10450,10 @@ template <Scalar T, class E> void assign(Tensor<T> const& t, E const& e, std::st
         auto const& table = apart.table;
         bool const recorded = Gathered(table, &apart.formula, apart.operands).wanted && Differentiable<T>;
         check_in_place(t, operation, recorded);
-        AnyTensor const old = recorded ? old_self(t, table, &apart.formula, apart.operands) : AnyTensor();
+        OldOperands old;
         if (recorded) {
-            if (std::same_as<typename E::operation, Copy> && t.is_view()) old.impl().grad_fn = nullptr;  // CopySlices leaves it out already
-            for (auto& operand : apart.operands)
-                if (operand->is_same(t)) operand = &old;
+            old.take(t, table, &apart.formula, apart.operands);
+            if (std::same_as<typename E::operation, Copy> && t.is_view()) apart.operands[0] = &old.overwritten(t);  // CopySlices leaves the old values out already
         }
         Gathered const in(table, &apart.formula, apart.operands);
         Array<T> const& out = t.array_of();
@@ -10128,7 +10470,7 @@ template <Scalar T, class E> void assign(Tensor<T> const& t, E const& e, std::st
         } else {
             if constexpr (Differentiable<T>)
                 if (recorded) {
-                    NewHistory history(t, {FusedNode::make(table, &apart.formula, apart.operands, in, nullptr, old), 0});
+                    NewHistory history(t, {FusedNode::make(table, &apart.formula, apart.operands, in, nullptr, t), 0});
                     run_forward(table.kernels, &apart.formula, in.arrays, in.space, output_operand(out, leaf_info<T>));
                     return history.begin();
                 }
@@ -10140,7 +10482,9 @@ template <Scalar T, class E> void assign(Tensor<T> const& t, E const& e, std::st
 
 template <class Self, class F, class... X> Self& change_in_place(Self& self, std::string_view operation, F f, X const&... x)
 {
-    assign(self, f(self, x...), operation);
+    auto const e = f(self, x...);
+    if constexpr (is_expression<std::remove_const_t<decltype(e)>>) assign(self, e, operation);
+    else check_in_place(self, operation, recording() && self.requires_grad());  // conj_() of real numbers
     return self;
 }
 
@@ -10254,7 +10598,7 @@ template <Scalar T> Tensor<T> cat(std::vector<Tensor<T>> const& x, std::ptrdiff_
     }
     Tensor<T> result(std::move(out));
     if constexpr (Differentiable<T>)
-        if (wanted && is_grad_enabled()) result.impl().grad_fn = detail::Ref<Node>(new detail::CatNode<T>(x, at));
+        if (wanted && detail::recording()) result.impl().grad_fn = detail::Ref<Node>(new detail::CatNode<T>(x, at));
     return result;
 }
 
@@ -10327,11 +10671,13 @@ namespace xgrad {
 
 namespace detail {
 
-/// A mask in row-major order, repeated to a shape.
+/// A copy of a mask in row-major order, repeated to a shape.
 inline Array<bool> full_mask(Tensor<bool> const& mask, Shape const& shape)
 {
     if (!broadcasts_to(mask.shape(), shape)) fail<ShapeError>("a mask of shape ", mask.shape(), " does not broadcast to the shape ", shape, " of what it is to pick from");
-    return contiguous(broadcast_window(mask.array_of(), shape));
+    Array<bool> copy(shape);
+    copy_elements(copy, broadcast_window(mask.array_of(), shape));
+    return copy;
 }
 
 }  // namespace detail
@@ -10340,12 +10686,10 @@ inline Array<bool> full_mask(Tensor<bool> const& mask, Shape const& shape)
 template <Scalar T> Tensor<T> masked_select(Tensor<T> const& x, Tensor<bool> const& mask) { return express(MaskedSelect{{}, detail::full_mask(mask, x.shape())}, x); }
 
 /// What x(mask) gives: a vector when it is read, a place when it is assigned to.
-template <Scalar T> class MaskedTensor {
+template <Scalar T> class MaskedTensor : public Tensor<T> {
 public:
-    MaskedTensor(Tensor<T> t, Tensor<bool> mask) : tensor_(std::move(t)), mask_(std::move(mask)) {}
-    MaskedTensor(MaskedTensor const&) = delete;
-
-    operator Tensor<T>() const { return masked_select(tensor_, mask_); }
+    MaskedTensor(Tensor<T> t, Tensor<bool> mask) : Tensor<T>(masked_select(t, mask)), tensor_(std::move(t)), mask_(std::move(mask)) {}
+    MaskedTensor(MaskedTensor const&) = default;
 
     /// Writes one number everywhere, or as many numbers as the mask has true elements; recorded as any change in place.
     template <detail::OperandLike X> void operator=(X const& x) &&
@@ -10358,12 +10702,19 @@ public:
             else tensor_.masked_fill_(Tensor<bool>(mask), express(MaskedScatter{{}, mask}, values));
         }
     }
-    void operator=(MaskedTensor const& o) && { std::move(*this) = Tensor<T>(o); }
+    void operator=(MaskedTensor const& o) && { std::move(*this) = static_cast<Tensor<T> const&>(o); }
 
 private:
     Tensor<T> tensor_;
     Tensor<bool> mask_;
 };
+
+namespace detail {
+template <Scalar T> struct OperandTraits<MaskedTensor<T>> {
+    using type = Tensor<T>;
+    static Tensor<T> const& make(MaskedTensor<T> const& x) { return x; }
+};
+}  // namespace detail
 
 template <Scalar T> MaskedTensor<T> Tensor<T>::operator()(Tensor<bool> const& mask) const { return {*this, mask}; }
 

@@ -42,11 +42,18 @@ inline void take_hook_results(std::span<AnyTensor> gradients, Gradients after)
     for (std::size_t i = 0; i < after.size(); ++i) gradients[i] = after[i].defined() ? checked_hook_result(gradients[i], std::move(after[i])) : AnyTensor();
 }
 
+/// " It is the backward pass of Mul(Sqrt(a), number)."
+[[gnu::cold]] inline std::string formula_clause(Node const& node)
+{
+    auto const formula = node.formula();
+    return formula == node.name() ? std::string() : " It is the backward pass of " + formula + ".";
+}
+
 [[gnu::cold]] inline void check_nan(Node const& node, std::span<AnyTensor const> results)
 {
     for (std::size_t i = 0; i < results.size(); ++i)
         if (results[i].defined() && results[i].impl().type->has_nan(results[i].impl().array))
-            fail<GraphError>("Function '", node.name(), "' returned nan values in its ", i, "th output.", origin_text(node));
+            fail<GraphError>("Function '", node.name(), "' returned nan values in its ", i, "th output.", formula_clause(node), origin_text(node));
 }
 
 /// apply() in anomaly mode.
@@ -58,7 +65,7 @@ inline void take_hook_results(std::span<AnyTensor> gradients, Gradients after)
         if (anomaly.check_nan) check_nan(node, results);
     } catch (...) {
         anomaly.running = outer;
-        warn("Error detected in ", node.name(), ". Traceback of forward call that caused the error:", origin_text(node));
+        warn("Error detected in ", node.name(), ". Traceback of forward call that caused the error:", origin_text(node), formula_clause(node));
         throw;
     }
     anomaly.running = outer;

@@ -41,11 +41,13 @@ public:
         return t;
     }
 
-    /// Makes array() ready: checks the saved value, or unpacks it.
-    void open(Node const& owner)
+    /// Makes array() ready: checks the saved value, or unpacks it. True where close() must follow.
+    bool open(Node const& owner)
     {
         check(owner);
-        if (packed_) packed_->open = unpacked();
+        if (!packed_ || packed_->open.defined()) return false;
+        packed_->open = unpacked();
+        return true;
     }
     detail::AnyArray const& array() const { return (packed_ ? packed_->open : value_).impl().array; }
     void close() noexcept

@@ -67,7 +67,12 @@ public:
             (one(wrt<I>{}), ...);
         }(std::index_sequence_for<T...>{});
     }
-    std::string name() const override { return std::string(type_name<Op>) + "Backward"; }
+    std::string name() const override
+    {
+        std::string s(type_name<Op>);
+        s += "Backward";
+        return s;
+    }
     std::string formula() const override
     {
         std::string s(type_name<Op>);

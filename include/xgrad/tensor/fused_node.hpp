@@ -4,29 +4,9 @@
 
 #include <xgrad/graph/saved_tensor.hpp>
 #include <xgrad/tensor/record_table.hpp>
+#include <xgrad/tensor/waiting_gradients.hpp>
 
 namespace xgrad::detail {
-
-/// Bytes of gradients that were computed together with a sum and wait for a backward pass, of all threads.
-class WaitingGradients {
-public:
-    static constexpr std::ptrdiff_t limit = std::ptrdiff_t{16} << 20;
-
-    /// One sum of any size may keep its gradients, several together up to the limit.
-    static bool has_room(std::size_t bytes) noexcept
-    {
-        auto const now = waiting.load(std::memory_order_relaxed);
-        return now == 0 || now + static_cast<std::ptrdiff_t>(bytes) <= limit;
-    }
-    static void add(std::ptrdiff_t bytes) noexcept
-    {
-        if (single_threaded()) waiting.store(waiting.load(std::memory_order_relaxed) + bytes, std::memory_order_relaxed);
-        else waiting.fetch_add(bytes, std::memory_order_relaxed);
-    }
-
-private:
-    static inline constinit std::atomic<std::ptrdiff_t> waiting{0};
-};
 
 class FusedNode final : public Node {
 public:
@@ -227,25 +207,30 @@ private:
     bool makes_gradient(std::size_t k) const { return (wanted_ & ~add_) >> k & 1; }
 
     /// Saved tensors made ready for a pass, and let go at its end.
-    struct Opened {
-        FusedNode& node;
+    class Opened {
+    public:
         explicit Opened(FusedNode& n) : Opened(&n)
         {
             // a constructed object already: what was opened is closed again where the next one cannot be
             for (std::size_t k = 0; k < n.table_.kernels.leaves; ++k)
-                if (n.kept_ >> k & 1) n.leaf(k).saved.open(n);
-            if (n.saves_result_) n.result_.open(n);
+                if (n.kept_ >> k & 1 && n.leaf(k).saved.open(n)) leaves_ |= LeafMask{1} << k;
+            result_ = n.saves_result_ && n.result_.open(n);
         }
         Opened(Opened const&) = delete;
         Opened& operator=(Opened const&) = delete;
         ~Opened()
         {
-            for (auto& leaf : node.leaves()) leaf.saved.close();
-            node.result_.close();
+            for (std::size_t k = 0; leaves_ >> k; ++k)
+                if (leaves_ >> k & 1) node_.leaf(k).saved.close();
+            if (result_) node_.result_.close();
         }
 
     private:
-        explicit Opened(FusedNode* n) noexcept : node(*n) {}
+        explicit Opened(FusedNode* n) noexcept : node_(*n) {}
+
+        FusedNode& node_;
+        LeafMask leaves_ = 0;
+        bool result_ = false;
     };
 
     void apply_fused(AnyTensor const& gradient, std::span<AnyTensor> results)

@@ -24,7 +24,7 @@ inline bool overlaps_itself(AnyArray const& a)
     return false;
 }
 
-[[gnu::cold]] inline void check_view_may_change(AnyTensor const& t)
+[[gnu::cold]] inline void check_view_may_change(AnyTensor const& t, std::string_view operation)
 {
     static constexpr char const* ambiguous = " Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both the view and the inplace either both inside ";
     switch (t.impl().view->meta) {
@@ -40,7 +40,7 @@ inline bool overlaps_itself(AnyArray const& a)
                          " is a view and is being modified inplace. This view is the output of a function that returns multiple views. Such functions do not allow the output "
                          "views to be modified inplace. You should replace the inplace operation by an out-of-place one.");
     }
-    if (t.requires_grad() && AnyTensor(t.impl().view->base).is_leaf()) fail<GraphError>("a view of a leaf Variable that requires grad is being used in an in-place operation.");
+    if (t.requires_grad() && AnyTensor(t.impl().view->base).is_leaf()) fail<GraphError>(operation, ": a view of a leaf Variable that requires grad is being used in an in-place operation.");
 }
 
 /// Throws where a tensor may not be changed; `recorded` where the change will be a step of the graph.
@@ -51,7 +51,7 @@ inline void check_in_place(AnyTensor const& t, std::string_view operation, bool 
     if (overlaps_itself(t.impl().array))
         fail<ShapeError>(operation, ": unsupported operation: more than one element of the written-to tensor refers to a single memory location. Please clone() the tensor before performing the operation.");
     if (!recorded) return;
-    if (t.is_view()) check_view_may_change(t);
+    if (t.is_view()) check_view_may_change(t, operation);
     if (t.requires_grad() && t.is_leaf()) fail<GraphError>(operation, ": a leaf Variable that requires grad is being used in an in-place operation.");
 }
 

@@ -24,12 +24,10 @@ inline Array<bool> full_mask(Tensor<bool> const& mask, Shape const& shape)
 template <Scalar T> Tensor<T> masked_select(Tensor<T> const& x, Tensor<bool> const& mask) { return express(MaskedSelect{{}, detail::full_mask(mask, x.shape())}, x); }
 
 /// What x(mask) gives: a vector when it is read, a place when it is assigned to.
-template <Scalar T> class MaskedTensor {
+template <Scalar T> class MaskedTensor : public Tensor<T> {
 public:
-    MaskedTensor(Tensor<T> t, Tensor<bool> mask) : tensor_(std::move(t)), mask_(std::move(mask)) {}
-    MaskedTensor(MaskedTensor const&) = delete;
-
-    operator Tensor<T>() const { return masked_select(tensor_, mask_); }
+    MaskedTensor(Tensor<T> t, Tensor<bool> mask) : Tensor<T>(masked_select(t, mask)), tensor_(std::move(t)), mask_(std::move(mask)) {}
+    MaskedTensor(MaskedTensor const&) = default;
 
     /// Writes one number everywhere, or as many numbers as the mask has true elements; recorded as any change in place.
     template <detail::OperandLike X> void operator=(X const& x) &&
@@ -42,12 +40,19 @@ public:
             else tensor_.masked_fill_(Tensor<bool>(mask), express(MaskedScatter{{}, mask}, values));
         }
     }
-    void operator=(MaskedTensor const& o) && { std::move(*this) = Tensor<T>(o); }
+    void operator=(MaskedTensor const& o) && { std::move(*this) = static_cast<Tensor<T> const&>(o); }
 
 private:
     Tensor<T> tensor_;
     Tensor<bool> mask_;
 };
+
+namespace detail {
+template <Scalar T> struct OperandTraits<MaskedTensor<T>> {
+    using type = Tensor<T>;
+    static Tensor<T> const& make(MaskedTensor<T> const& x) { return x; }
+};
+}  // namespace detail
 
 template <Scalar T> MaskedTensor<T> Tensor<T>::operator()(Tensor<bool> const& mask) const { return {*this, mask}; }
 

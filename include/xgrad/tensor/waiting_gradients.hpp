@@ -1,0 +1,32 @@
+// A bound on the memory of gradients that a sum computes before anybody asks for them.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+
+#include <xgrad/base/ref.hpp>
+
+namespace xgrad::detail {
+
+/// Bytes of gradients that were computed together with a sum and wait for a backward pass, of all threads.
+class WaitingGradients {
+public:
+    static constexpr std::ptrdiff_t limit = std::ptrdiff_t{16} << 20;
+
+    /// One sum of any size may keep its gradients, several together up to the limit.
+    static bool has_room(std::size_t bytes) noexcept
+    {
+        auto const now = waiting.load(std::memory_order_relaxed);
+        return now == 0 || now + static_cast<std::ptrdiff_t>(bytes) <= limit;
+    }
+    static void add(std::ptrdiff_t bytes) noexcept
+    {
+        if (single_threaded()) waiting.store(waiting.load(std::memory_order_relaxed) + bytes, std::memory_order_relaxed);
+        else waiting.fetch_add(bytes, std::memory_order_relaxed);
+    }
+
+private:
+    static inline constinit std::atomic<std::ptrdiff_t> waiting{0};
+};
+
+}  // namespace xgrad::detail
