@@ -81,7 +81,7 @@ struct Module {
         for (std::size_t k = 0; k + 1 < lines.size(); k += 2) {
             if (lines[k].starts_with("??") || lines[k + 1].starts_with("??")) continue;
             known = true;
-            if (lines[k].find("xgrad::") != std::string::npos || lines[k + 1].find("/xgrad/") != std::string::npos) continue;
+            if (lines[k].find("xgrad::") != std::string::npos || lines[k].starts_with("__libc_start") || lines[k + 1].find("/xgrad/") != std::string::npos) continue;
             text += "\n    " + lines[k + 1] + ", in " + lines[k];
             ++shown;
         }

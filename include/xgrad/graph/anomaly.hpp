@@ -44,10 +44,18 @@ private:
 /// "demo.cpp:12, in int main()", or the call stack.
 [[gnu::cold]] inline std::string place_text(Origin const& origin) { return origin.place.empty() ? call_stack_text(origin.stack) : origin.place; }
 
+/// True for a statement of xgrad's own: its callers say more.
+[[gnu::cold]] inline bool is_own(SourceLocation const& at)
+{
+    std::string_view headers = __FILE__;
+    if (std::string_view const here = "/graph/anomaly.hpp"; headers.ends_with(here)) headers.remove_suffix(here.size());
+    return std::string_view(at.file_name()).starts_with(headers);
+}
+
 [[gnu::cold]] inline std::shared_ptr<Origin const> make_origin()
 {
     auto origin = std::make_shared<Origin>();
-    if (auto const* const at = anomaly.place) origin->place = std::string(at->file_name()) + ":" + std::to_string(at->line()) + ", in " + at->function_name();
+    if (auto const* const at = anomaly.place; at && !is_own(*at)) origin->place = std::string(at->file_name()) + ":" + std::to_string(at->line()) + ", in " + at->function_name();
     else origin->stack = call_stack();
     if (anomaly.running) {
         origin->parent_name = anomaly.running->name();
