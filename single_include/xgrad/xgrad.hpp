@@ -6997,7 +6997,7 @@ struct Module {
         for (std::size_t k = 0; k + 1 < lines.size(); k += 2) {
             if (lines[k].starts_with("??") || lines[k + 1].starts_with("??")) continue;
             known = true;
-            if (lines[k].find("xgrad::") != std::string::npos || lines[k + 1].find("/xgrad/") != std::string::npos) continue;
+            if (lines[k].find("xgrad::") != std::string::npos || lines[k].starts_with("__libc_start") || lines[k + 1].find("/xgrad/") != std::string::npos) continue;
             text += "\n    " + lines[k + 1] + ", in " + lines[k];
             ++shown;
         }
@@ -7143,10 +7143,18 @@ private:
 /// "demo.cpp:12, in int main()", or the call stack.
 [[gnu::cold]] inline std::string place_text(Origin const& origin) { return origin.place.empty() ? call_stack_text(origin.stack) : origin.place; }
 
+/// True for a statement of xgrad's own: its callers say more.
+[[gnu::cold]] inline bool is_own(SourceLocation const& at)
+{
+    std::string_view headers = __FILE__;
+    if (std::string_view const here = "/graph/anomaly.hpp"; headers.ends_with(here)) headers.remove_suffix(here.size());
+    return std::string_view(at.file_name()).starts_with(headers);
+}
+
 [[gnu::cold]] inline std::shared_ptr<Origin const> make_origin()
 {
     auto origin = std::make_shared<Origin>();
-    if (auto const* const at = anomaly.place) origin->place = std::string(at->file_name()) + ":" + std::to_string(at->line()) + ", in " + at->function_name();
+    if (auto const* const at = anomaly.place; at && !is_own(*at)) origin->place = std::string(at->file_name()) + ":" + std::to_string(at->line()) + ", in " + at->function_name();
     else origin->stack = call_stack();
     if (anomaly.running) {
         origin->parent_name = anomaly.running->name();
@@ -8352,14 +8360,16 @@ public:
     {
         std::size_t const n = table_.kernels.leaves, first_gradient = n + 2;
         LocalArray<std::byte*, 14> at(first_gradient + n);
+        std::size_t bytes = 0;
         for (std::size_t k = 0; k < n; ++k) {
             at[k] = arrays[k]->data;
             if (!makes_gradient(k)) continue;
             leaf(k).ready = AnyTensor(Ref<TensorImpl>(new TensorImpl(*table_.leaf_types[k], space)));
             at[first_gradient + k] = leaf(k).ready.impl().array.data;
-            waiting_ += leaf(k).ready.impl().array.storage->bytes();
+            bytes += leaf(k).ready.impl().array.storage->bytes();
         }
-        WaitingGradients::add(static_cast<std::ptrdiff_t>(waiting_));
+        WaitingGradients::add(static_cast<std::ptrdiff_t>(bytes));
+        waiting_ = bytes;
         return factor * kernel(formula_object(), plan(), reinterpret_cast<void* const*>(at.data()), factor, numel(space));
     }
 
@@ -8576,7 +8586,10 @@ private:
     void hand_over(std::span<AnyTensor> results)
     {
         for (std::size_t k = 0; k < table_.kernels.leaves; ++k)
-            if (makes_gradient(k)) results[leaf(k).edge] = std::move(leaf(k).ready);
+            if (makes_gradient(k)) {
+                leaf(k).ready.impl().inference = inference_mode;  // as if made now
+                results[leaf(k).edge] = std::move(leaf(k).ready);
+            }
         no_longer_waiting();
         if (table_.use->load(std::memory_order_relaxed) < most_uses) table_.use->fetch_add(1, std::memory_order_relaxed);
     }

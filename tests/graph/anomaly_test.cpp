@@ -122,7 +122,7 @@ TEST_CASE("a change in place and a view tell their line as well")
     xg::AnomalyMode const on;
     D y = x * 1.;
     y.sqrt_();
-    CHECK(contains(outcome([&] { y.backward(D({0., 1.})); }).second, "Function 'SqrtBackward' returned nan values in its 0th output. It was recorded at "));
+    CHECK(contains(outcome([&] { y.backward(D({0., 1.})); }).second, "Function 'SqrtBackward' returned nan values in its 0th output. It is the backward pass of Sqrt(a). It was recorded at "));
 }
 
 TEST_CASE("the mode nests, restores, and outlives an error")

@@ -19,13 +19,13 @@ template <class F> D unrecorded(F look)
 TEST_CASE("a view of a leaf that requires grad is not changed while changes are recorded")
 {
     D const x({{1., 2.}, {3., 4.}}, xg::requires_grad);
-    CHECK_THROWS_WITH_AS(x[0] += 1., leaf_text, xg::GraphError);
-    CHECK_THROWS_WITH_AS(x[0] = D({1., 2.}), leaf_text, xg::GraphError);
-    CHECK_THROWS_WITH_AS(x(0, 1) = 5., leaf_text, xg::GraphError);
-    CHECK_THROWS_WITH_AS(x.t().exp_(), leaf_text, xg::GraphError);
-    CHECK_THROWS_WITH_AS(x.view({4}).zero_(), leaf_text, xg::GraphError);
-    CHECK_THROWS_WITH_AS(x.t()[0](0).sin_(), leaf_text, xg::GraphError);
-    CHECK_THROWS_WITH_AS(x.diagonal().fill_(0.), leaf_text, xg::GraphError);
+    CHECK_THROWS_WITH_AS(x[0] += 1., doctest::Contains(leaf_text), xg::GraphError);
+    CHECK_THROWS_WITH_AS(x[0] = D({1., 2.}), doctest::Contains(leaf_text), xg::GraphError);
+    CHECK_THROWS_WITH_AS(x(0, 1) = 5., doctest::Contains(leaf_text), xg::GraphError);
+    CHECK_THROWS_WITH_AS(x.t().exp_(), doctest::Contains(leaf_text), xg::GraphError);
+    CHECK_THROWS_WITH_AS(x.view({4}).zero_(), doctest::Contains(leaf_text), xg::GraphError);
+    CHECK_THROWS_WITH_AS(x.t()[0](0).sin_(), doctest::Contains(leaf_text), xg::GraphError);
+    CHECK_THROWS_WITH_AS(x.diagonal().fill_(0.), doctest::Contains(leaf_text), xg::GraphError);
     CHECK(difference(x, {{1., 2.}, {3., 4.}}) == "");
     CHECK(x.version() == 0);
     {

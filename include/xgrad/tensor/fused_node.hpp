@@ -37,14 +37,16 @@ public:
     {
         std::size_t const n = table_.kernels.leaves, first_gradient = n + 2;
         LocalArray<std::byte*, 14> at(first_gradient + n);
+        std::size_t bytes = 0;
         for (std::size_t k = 0; k < n; ++k) {
             at[k] = arrays[k]->data;
             if (!makes_gradient(k)) continue;
             leaf(k).ready = AnyTensor(Ref<TensorImpl>(new TensorImpl(*table_.leaf_types[k], space)));
             at[first_gradient + k] = leaf(k).ready.impl().array.data;
-            waiting_ += leaf(k).ready.impl().array.storage->bytes();
+            bytes += leaf(k).ready.impl().array.storage->bytes();
         }
-        WaitingGradients::add(static_cast<std::ptrdiff_t>(waiting_));
+        WaitingGradients::add(static_cast<std::ptrdiff_t>(bytes));
+        waiting_ = bytes;
         return factor * kernel(formula_object(), plan(), reinterpret_cast<void* const*>(at.data()), factor, numel(space));
     }
 
@@ -261,7 +263,10 @@ private:
     void hand_over(std::span<AnyTensor> results)
     {
         for (std::size_t k = 0; k < table_.kernels.leaves; ++k)
-            if (makes_gradient(k)) results[leaf(k).edge] = std::move(leaf(k).ready);
+            if (makes_gradient(k)) {
+                leaf(k).ready.impl().inference = inference_mode;  // as if made now
+                results[leaf(k).edge] = std::move(leaf(k).ready);
+            }
         no_longer_waiting();
         if (table_.use->load(std::memory_order_relaxed) < most_uses) table_.use->fetch_add(1, std::memory_order_relaxed);
     }

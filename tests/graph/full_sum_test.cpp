@@ -1,0 +1,89 @@
+// A sum over everything computes its gradients together with its value; nobody may notice but by the time it takes.
+#include "walk.hpp"
+
+namespace {
+
+D ramp(std::size_t n, double first)
+{
+    D x = xg::zeros({n});
+    for (std::size_t i = 0; i < n; ++i) x.mutable_data()[i] = first + 0.001 * static_cast<double>(i);
+    return x.requires_grad_();
+}
+
+}  // namespace
+
+TEST_CASE("value and gradients of a full sum are right for every number of elements")
+{
+    for (std::size_t n : {1, 2, 3, 7, 8, 9, 31, 256, 257, 1000}) {
+        D const a = ramp(n, 1), b = ramp(n, -2);
+        D const loss = sum(a * b + 0.5 * a - b / (a + 2.));
+        loss.backward();
+        double value = 0;
+        for (std::size_t i = 0; i < n; ++i) {
+            double const x = a.data()[i], y = b.data()[i];
+            value += x * y + 0.5 * x - y / (x + 2);
+            CHECK(a.grad().data()[i] == doctest::Approx(y + 0.5 + y / ((x + 2) * (x + 2))).epsilon(1e-12));
+            CHECK(b.grad().data()[i] == doctest::Approx(x - 1 / (x + 2)).epsilon(1e-12));
+        }
+        CHECK(loss.item() == doctest::Approx(value).epsilon(1e-12));
+    }
+}
+
+TEST_CASE("a tensor that stands in masks only, or beside itself, is no trouble for a full sum")
+{
+    for (std::size_t n : {3, 8, 20}) {
+        D const x = ramp(n, -0.005), y = ramp(n, 2);
+        sum(x * x * where(x > 0, 1., 3.) + where(y > 0, x, 5.)).backward();
+        for (std::size_t i = 0; i < n; ++i) CHECK(x.grad().data()[i] == doctest::Approx(2 * x.data()[i] * (x.data()[i] > 0 ? 1 : 3) + 1));
+        CHECK((!y.grad().defined() || norm(y.grad()).item() == 0));
+    }
+}
+
+TEST_CASE("a gradient other than 1, a mean, a second pass and no pass at all give what they must")
+{
+    D const x = ramp(300, 1);
+    auto const slope = [&] {
+        auto const g = x.grad().data()[7] / x.data()[7];
+        auto leaf = x;
+        leaf.zero_grad();
+        return g;
+    };
+    sum(x * x).backward(D(3.));
+    CHECK(slope() == doctest::Approx(6));
+    (mean(x * x) * 2.).backward();
+    CHECK(slope() == doctest::Approx(4. / 300));
+    D const kept = sum(x * x);
+    kept.backward({.retain_graph = true});
+    kept.backward();
+    CHECK(slope() == doctest::Approx(4));
+    CHECK_THROWS_WITH_AS(kept.backward(), doctest::Contains(".retain_graph = true"), xg::GraphError);
+    for (int unused = 0; unused < 5; ++unused) CHECK(sum(x * x).requires_grad());
+    sum(x * x).backward();
+    CHECK(slope() == doctest::Approx(2));
+    D total(0.);
+    for (int term = 0; term < 4; ++term) total = total + sum(x * x * static_cast<double>(term));
+    total.backward();
+    CHECK(slope() == doctest::Approx(12));
+}
+
+TEST_CASE("a full sum notices that its operands were changed before backward")
+{
+    D x = ramp(5, 1);
+    D const loss = sum(x * x);
+    {
+        xg::NoGradGuard const off;
+        x += 1.;
+    }
+    CHECK_THROWS_AS(loss.backward(), xg::VersionError);
+}
+
+TEST_CASE("a full sum is differentiated twice, and its float sum does not drift")
+{
+    D const x = ramp(6, 1);
+    auto const g = xg::grad(sum(x * x * x), x, {.create_graph = true});
+    sum(g).backward();
+    for (std::size_t i = 0; i < 6; ++i) CHECK(x.grad().data()[i] == doctest::Approx(6 * x.data()[i]));
+
+    xg::Tensor<float> const ones = xg::full<float>({1 << 22}, 0.1f, xg::requires_grad);
+    CHECK(static_cast<double>(sum(ones * 1.f).item()) == doctest::Approx(0.1 * (1 << 22)).epsilon(1e-6));
+}
