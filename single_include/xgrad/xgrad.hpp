@@ -5379,7 +5379,7 @@ private:
         step_ = std::make_unique<Strides[]>(count_);
         coalesce();
         std::size_t const row = extent_.back(), last = extent_.size() - 1;
-        bool const by_rows = row >= 32;  // a tile is then part of one row, and unit steps are read in place
+        bool const by_rows = row >= tile_size / 2;  // a tile is then part of one row, and unit steps are read in place
         bool staged = false;
         auto const direct = [&](std::size_t k) {
             auto const& o = operands_[k];
@@ -5387,10 +5387,11 @@ private:
         };
         for (std::size_t k = 0; k < count_; ++k)
             if (auto const& o = operands_[k]; !(o.absent && o.output)) staged |= o.absent || !direct(k);
-        std::size_t const longest = by_rows ? (staged ? std::min(row, tile_size) : row) : tile_size;
+        std::size_t const longest = by_rows ? (staged ? std::min(row, tile_size) : row) : tile_size / row * row;  // else some whole rows
 
         std::array<void*, max_operands> at;
-        auto const filled = std::make_unique<void*[]>(count_);  // where a repeated element was staged from
+        auto const filled = std::make_unique<void*[]>(count_);  // where repeated elements were staged from
+        auto const is_same_row_again = [&](std::size_t k) { return std::all_of(step_[k].begin(), step_[k].end() - 1, [](auto step) { return step == 0; }); };
         Shape index(extent_.size(), 0);
         for (std::size_t i = 0; i < n;) {
             std::size_t const count = std::min(longest, by_rows ? row - index[last] : n - i);
@@ -5404,6 +5405,8 @@ private:
                     if (by_rows && step_[k][last] == 0) {
                         void* const source = o.array->data + offset(k, index) * static_cast<std::ptrdiff_t>(o.element);
                         if (std::exchange(filled[k], source) != source) o.move(at[k], source, 0, longest);
+                    } else if (!by_rows && is_same_row_again(k)) {
+                        if (!std::exchange(filled[k], o.array->data)) move_runs(k, index, std::min(longest, n));
                     } else move_runs(k, index, count);
                 }
             }
@@ -5439,12 +5442,30 @@ namespace xgrad::detail {
 template <class T>
 using wide = std::conditional_t<std::same_as<T, float>, double, std::conditional_t<std::same_as<T, std::complex<float>>, std::complex<double>, T>>;
 
+/// Loops that compilers turn into vector code only when they optimise harder than usual.
+template <class E> void fill_run(E* t, std::size_t n, E value)
+{
+    std::size_t i = 0;
+    if constexpr (RealScalar<E>) {
+        RealPack<E> const v(value);
+        for (; i + RealPack<E>::width <= n; i += RealPack<E>::width) v.store(t + i);
+    }
+    for (; i < n; ++i) t[i] = value;
+}
+template <class P> void add_reals(P* a, P const* t, std::size_t n)
+{
+    std::size_t i = 0;
+    for (; i + RealPack<P>::width <= n; i += RealPack<P>::width) (RealPack<P>::load(a + i) + RealPack<P>::load(t + i)).store(a + i);
+    for (; i < n; ++i) a[i] += t[i];
+}
+
 /// array of T -> tile of E.
 template <class T, class E> void stage_run(void* tile, void* array, std::ptrdiff_t stride, std::size_t n)
 {
     auto* const t = static_cast<E*>(tile);
     auto const* const a = static_cast<T const*>(array);
-    if (stride == 0) std::fill_n(t, n, converted<E>(*a));
+    if (stride == 0) fill_run(t, n, converted<E>(*a));
+    else if (stride == 1 && std::same_as<T, E>) std::memcpy(t, a, n * sizeof(E));
     else if (stride == 1)
         for (std::size_t i = 0; i < n; ++i) t[i] = converted<E>(a[i]);
     else
@@ -5506,9 +5527,12 @@ template <class W, class E> void add_run(void* tile, void* array, std::ptrdiff_t
     auto const* const t = static_cast<E const*>(tile);
     auto* const a = static_cast<W*>(array);
     if (stride == 0) *a += sum_of<W>(t, n);
-    else if (stride == 1)
-        for (std::size_t i = 0; i < n; ++i) a[i] += converted<W>(t[i]);
-    else
+    else if (stride == 1) {
+        if constexpr (std::same_as<W, E> && RealScalar<E>) add_reals(a, t, n);
+        else if constexpr (std::same_as<W, E> && is_complex<E>) add_reals(reinterpret_cast<precision_of<E>*>(a), reinterpret_cast<precision_of<E> const*>(t), 2 * n);
+        else
+            for (std::size_t i = 0; i < n; ++i) a[i] += converted<W>(t[i]);
+    } else
         for (std::size_t i = 0; i < n; ++i) a[static_cast<std::ptrdiff_t>(i) * stride] += converted<W>(t[i]);
 }
 

@@ -11,12 +11,30 @@ namespace xgrad::detail {
 template <class T>
 using wide = std::conditional_t<std::same_as<T, float>, double, std::conditional_t<std::same_as<T, std::complex<float>>, std::complex<double>, T>>;
 
+/// Loops that compilers turn into vector code only when they optimise harder than usual.
+template <class E> void fill_run(E* t, std::size_t n, E value)
+{
+    std::size_t i = 0;
+    if constexpr (RealScalar<E>) {
+        RealPack<E> const v(value);
+        for (; i + RealPack<E>::width <= n; i += RealPack<E>::width) v.store(t + i);
+    }
+    for (; i < n; ++i) t[i] = value;
+}
+template <class P> void add_reals(P* a, P const* t, std::size_t n)
+{
+    std::size_t i = 0;
+    for (; i + RealPack<P>::width <= n; i += RealPack<P>::width) (RealPack<P>::load(a + i) + RealPack<P>::load(t + i)).store(a + i);
+    for (; i < n; ++i) a[i] += t[i];
+}
+
 /// array of T -> tile of E.
 template <class T, class E> void stage_run(void* tile, void* array, std::ptrdiff_t stride, std::size_t n)
 {
     auto* const t = static_cast<E*>(tile);
     auto const* const a = static_cast<T const*>(array);
-    if (stride == 0) std::fill_n(t, n, converted<E>(*a));
+    if (stride == 0) fill_run(t, n, converted<E>(*a));
+    else if (stride == 1 && std::same_as<T, E>) std::memcpy(t, a, n * sizeof(E));
     else if (stride == 1)
         for (std::size_t i = 0; i < n; ++i) t[i] = converted<E>(a[i]);
     else
@@ -78,9 +96,12 @@ template <class W, class E> void add_run(void* tile, void* array, std::ptrdiff_t
     auto const* const t = static_cast<E const*>(tile);
     auto* const a = static_cast<W*>(array);
     if (stride == 0) *a += sum_of<W>(t, n);
-    else if (stride == 1)
-        for (std::size_t i = 0; i < n; ++i) a[i] += converted<W>(t[i]);
-    else
+    else if (stride == 1) {
+        if constexpr (std::same_as<W, E> && RealScalar<E>) add_reals(a, t, n);
+        else if constexpr (std::same_as<W, E> && is_complex<E>) add_reals(reinterpret_cast<precision_of<E>*>(a), reinterpret_cast<precision_of<E> const*>(t), 2 * n);
+        else
+            for (std::size_t i = 0; i < n; ++i) a[i] += converted<W>(t[i]);
+    } else
         for (std::size_t i = 0; i < n; ++i) a[static_cast<std::ptrdiff_t>(i) * stride] += converted<W>(t[i]);
 }
 

@@ -179,7 +179,7 @@ private:
         step_ = std::make_unique<Strides[]>(count_);
         coalesce();
         std::size_t const row = extent_.back(), last = extent_.size() - 1;
-        bool const by_rows = row >= 32;  // a tile is then part of one row, and unit steps are read in place
+        bool const by_rows = row >= tile_size / 2;  // a tile is then part of one row, and unit steps are read in place
         bool staged = false;
         auto const direct = [&](std::size_t k) {
             auto const& o = operands_[k];
@@ -187,10 +187,11 @@ private:
         };
         for (std::size_t k = 0; k < count_; ++k)
             if (auto const& o = operands_[k]; !(o.absent && o.output)) staged |= o.absent || !direct(k);
-        std::size_t const longest = by_rows ? (staged ? std::min(row, tile_size) : row) : tile_size;
+        std::size_t const longest = by_rows ? (staged ? std::min(row, tile_size) : row) : tile_size / row * row;  // else some whole rows
 
         std::array<void*, max_operands> at;
-        auto const filled = std::make_unique<void*[]>(count_);  // where a repeated element was staged from
+        auto const filled = std::make_unique<void*[]>(count_);  // where repeated elements were staged from
+        auto const is_same_row_again = [&](std::size_t k) { return std::all_of(step_[k].begin(), step_[k].end() - 1, [](auto step) { return step == 0; }); };
         Shape index(extent_.size(), 0);
         for (std::size_t i = 0; i < n;) {
             std::size_t const count = std::min(longest, by_rows ? row - index[last] : n - i);
@@ -204,6 +205,8 @@ private:
                     if (by_rows && step_[k][last] == 0) {
                         void* const source = o.array->data + offset(k, index) * static_cast<std::ptrdiff_t>(o.element);
                         if (std::exchange(filled[k], source) != source) o.move(at[k], source, 0, longest);
+                    } else if (!by_rows && is_same_row_again(k)) {
+                        if (!std::exchange(filled[k], o.array->data)) move_runs(k, index, std::min(longest, n));
                     } else move_runs(k, index, count);
                 }
             }
