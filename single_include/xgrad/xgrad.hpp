@@ -5046,6 +5046,19 @@ template <class T, class Pack> XGRAD_INLINE void store_pack(T* out, Pack const& 
     }
 }
 
+/// Copies n < 2 * Most elements, in pieces whose sizes the compiler knows.
+template <std::size_t Most, class E> XGRAD_INLINE void copy_few(E const* from, std::size_t n, E* to)
+{
+    if constexpr (Most > 0) {
+        if (n & Most) {
+            std::memcpy(static_cast<void*>(to), from, Most * sizeof(E));
+            from += Most;
+            to += Most;
+        }
+        copy_few<Most / 2>(from, n, to);
+    }
+}
+
 /// The last, incomplete pack of a tile is computed on a copy, so that nothing outside the tile is touched.
 template <class P, std::size_t Count> struct Remainder {
     static constexpr std::size_t width = RealPack<P>::width;
@@ -5054,7 +5067,7 @@ template <class P, std::size_t Count> struct Remainder {
     template <class E> void const* copy(std::size_t k, void const* tile, std::size_t at, std::size_t n)
     {
         std::memset(buffer[k], 0, width * sizeof(E));
-        std::memcpy(buffer[k], static_cast<E const*>(tile) + at, n * sizeof(E));
+        copy_few<width / 2>(static_cast<E const*>(tile) + at, n, reinterpret_cast<E*>(buffer[k]));
         return buffer[k];
     }
 };
@@ -5081,7 +5094,7 @@ template <class F> XGRAD_NOINLINE void forward_kernel(F const& formula, void* co
     each_leaf<0, F>([&]<class T, std::size_t K>() { in[K] = rest.template copy<tile_type<T, P>>(K, in[K], i, left); });
     out += std::exchange(i, std::size_t{0});
     store_pack(last, compute());
-    std::copy_n(last, left, out);
+    copy_few<width / 2>(last, left, out);
 }
 
 /// Where a backward tile finds its operands, in this order: the leaves, the gradient of the result, the saved result, and
@@ -5142,7 +5155,7 @@ template <class F> XGRAD_NOINLINE void backward_kernel(F const& formula, Backwar
     step();
     each_leaf<0, F>([&]<class T, std::size_t K>() {
         using E = tile_type<T, P>;
-        if ((wanted & ~add) >> K & 1) std::copy_n(static_cast<E const*>(out[K]), left, static_cast<E*>(operands[L::gradients + K]) + at);
+        if ((wanted & ~add) >> K & 1) copy_few<width / 2>(static_cast<E const*>(out[K]), left, static_cast<E*>(operands[L::gradients + K]) + at);
     });
 }
 
@@ -5196,7 +5209,7 @@ template <class F> XGRAD_NOINLINE double sum_and_gradient_kernel(F const& formul
     for (std::size_t lane = 0; lane < left; ++lane) total += static_cast<double>(lanes[lane]);
     each_leaf<0, F>([&]<class T, std::size_t K>() {
         using E = tile_type<T, P>;
-        if (void* const place = operands[L::gradients + K]) std::copy_n(static_cast<E const*>(out[K]), left, static_cast<E*>(place) + at);
+        if (void* const place = operands[L::gradients + K]) copy_few<width / 2>(static_cast<E const*>(out[K]), left, static_cast<E*>(place) + at);
     });
     return total;
 }
