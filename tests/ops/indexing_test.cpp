@@ -89,4 +89,5 @@ TEST_CASE("an index out of range, too many indices and steps that are not positi
     CHECK(has(message_of<xg::IndexError>([] { x(slice(0, 2, 0)); }), {"step 0", "positive"}));
     CHECK(has(message_of<xg::IndexError>([] { x(slice({}, {}, -1)); }), {"step -1", "positive"}));
     CHECK(has(message_of<xg::IndexError>([] { D(1.)[0]; }), {"too many indices", "0 dimensions"}));
+    CHECK(has(message_of<xg::IndexError>([] { x(xt::ellipsis(), 0, xt::ellipsis()); }), {"more than one ellipsis"}));
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include <xgrad/base/xtensor.hpp>
@@ -107,9 +108,10 @@ public:
     template <class I> void add(I const& index)
     {
         if constexpr (std::same_as<I, xt::xnewaxis_tag>) window_.parts.push_back({.is_new = true});
-        else if constexpr (std::same_as<I, xt::xellipsis_tag>)
+        else if constexpr (std::same_as<I, xt::xellipsis_tag>) {
+            if (std::exchange(has_ellipsis_, true)) fail<IndexError>("an index has more than one ellipsis");
             for (auto rest = shape_.size() - std::min(named_, shape_.size()); rest > 0; --rest) whole();
-        else {
+        } else {
             static_assert(!std::floating_point<I>, "an index is a whole number, a range or a slice: this one is of floating point type");
             static_assert(std::floating_point<I> || AxisIndex<I>, "an index is a whole number, xg::slice(...), xt::range(...), xt::all(), xt::newaxis() or xt::ellipsis()");
             if (axis_ == shape_.size()) fail<IndexError>("too many indices for an array with ", shape_.size(), " dimensions");
@@ -129,6 +131,7 @@ private:
 
     Shape const& shape_;
     std::size_t named_, axis_ = 0;
+    bool has_ellipsis_ = false;
     Window window_;
 };
 
