@@ -94,10 +94,12 @@ TEST_CASE("reductions of integers and masks count exactly, and their mean is a r
     CHECK(type(sum(b)) == DType::int64);
     CHECK(type(amax(i)) == DType::int64);
     CHECK(type(prod(i)) == DType::int64);
+    CHECK(type(prod(b)) == DType::int64);
     CHECK(type(mean(i)) == DType::float64);
     CHECK(holds(mean(i), {1.5}));
     CHECK(holds(mean(b), {0.5}));
     CHECK(holds(prod(xg::Tensor<std::int64_t>({3, 4, 5})), {60}));
+    CHECK(holds(prod(xg::Tensor<bool>({{true, true}, {true, false}}), {1}), {1, 0}));
     CHECK(holds(norm(xg::Tensor<std::int64_t>({3, 4})), {5}));
     CHECK(holds(logsumexp(xg::Tensor<std::int64_t>({0, 0})), {std::log(2)}));
 }

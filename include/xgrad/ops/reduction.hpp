@@ -164,20 +164,23 @@ struct ProdRows : Arraywise {
     auto pullback(wrt<0>, auto const& g, auto const&, auto const& x) const { return unsqueeze(g, 1) * conj(express(ProdOfOthers{}, x)); }
 };
 
-/// Product over axes. Values that a gradient will need are stored.
+/// Product over axes. Values that a gradient will need are stored. Of integers and masks: a product of int64.
 template <Operand X> auto prod(X const& x, Axes const& axes, bool keep = false)
 {
-    auto const over = detail::checked_axes("prod", x, axes);
-    if (!needs_graph(x)) return fold<detail::Product>(x, over, keep);
-    auto const values = materialize_expression(x);
-    Axes order;
-    for (std::ptrdiff_t i = 0; i < static_cast<std::ptrdiff_t>(values.dim()); ++i)
-        if (!std::ranges::binary_search(over, i)) order.push_back(i);
-    for (auto const axis : over) order.push_back(axis);
-    auto const n = detail::count_over(values, over);
-    auto const shape = detail::reduced_shape(values.shape(), over, keep);
-    auto const rows = reshape(permute(values, order), Axes{static_cast<std::ptrdiff_t>(numel(shape)), static_cast<std::ptrdiff_t>(n)});
-    return reshape(express(ProdRows{}, rows), Axes(shape));
+    if constexpr (std::same_as<typename X::letter, B>) return prod(cast<std::int64_t>(x), axes, keep);
+    else {
+        auto const over = detail::checked_axes("prod", x, axes);
+        if (!needs_graph(x)) return fold<detail::Product>(x, over, keep);
+        auto const values = materialize_expression(x);
+        Axes order;
+        for (std::ptrdiff_t i = 0; i < static_cast<std::ptrdiff_t>(values.dim()); ++i)
+            if (!std::ranges::binary_search(over, i)) order.push_back(i);
+        for (auto const axis : over) order.push_back(axis);
+        auto const n = detail::count_over(values, over);
+        auto const shape = detail::reduced_shape(values.shape(), over, keep);
+        auto const rows = reshape(permute(values, order), Axes{static_cast<std::ptrdiff_t>(numel(shape)), static_cast<std::ptrdiff_t>(n)});
+        return reshape(express(ProdRows{}, rows), Axes(shape));
+    }
 }
 template <Operand X> auto prod(X const& x) { return prod(x, detail::all_axes(x.dim())); }
 
