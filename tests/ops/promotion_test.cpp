@@ -45,6 +45,10 @@ TEST_CASE("int64 beside a floating type is computed in double, beside int64 it s
     CHECK(type(sin(i)) == DType::float64);
     CHECK(type(-i) == DType::int64);
     CHECK(type(maximum(i, i)) == DType::int64);
+    CHECK(type(clamp(i, 1, 2)) == DType::int64);
+    CHECK(type(clamp_min(i, 1)) == DType::int64);
+    CHECK(type(clamp_max(i, 1.5)) == DType::float64);
+    CHECK(holds(clamp(xg::Tensor<std::int64_t>({1, 5, 9}), 2, 6), {2, 5, 6}));
     CHECK(holds(i / 4, {0.25, 0.5}));
     CHECK(holds(i + f, {2, 4}));
     CHECK(holds(xg::Tensor<std::int64_t>({(std::int64_t(1) << 62) + 1}) - (std::int64_t(1) << 62), {1}));

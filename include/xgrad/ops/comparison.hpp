@@ -146,7 +146,7 @@ auto minimum(A&& a, B&& b)
 
 /// x kept within [lower, upper]. The gradient is 1 at both bounds; a bound that was taken gets it instead of x, and where
 /// lower > upper all goes to upper.
-struct Clamp : Elementwise<R(R, R, R)> {
+struct Clamp : Elementwise<Z(Z, Z, Z), R(R, R, R)> {
     auto value(auto x, auto lower, auto upper) const
     {
         auto const raised = where(x < lower, lower, x);
@@ -164,7 +164,7 @@ auto clamp(X&& x, L&& lower, U&& upper)
 }
 
 /// x kept above a lower bound; gradient 1 for x at the bound.
-struct ClampMin : Elementwise<R(R, R)> {
+struct ClampMin : Elementwise<Z(Z, Z), R(R, R)> {
     auto value(auto x, auto lower) const { return where(x < lower, lower, x); }
     auto partial(wrt<0>, auto, auto x, auto lower) const { return where(x >= lower, 1., 0.); }
     auto partial(wrt<1>, auto, auto x, auto lower) const { return where(x < lower, 1., 0.); }
@@ -177,7 +177,7 @@ auto clamp_min(X&& x, L&& lower)
 }
 
 /// x kept below an upper bound; gradient 1 for x at the bound.
-struct ClampMax : Elementwise<R(R, R)> {
+struct ClampMax : Elementwise<Z(Z, Z), R(R, R)> {
     auto value(auto x, auto upper) const { return where(x > upper, upper, x); }
     auto partial(wrt<0>, auto, auto x, auto upper) const { return where(x <= upper, 1., 0.); }
     auto partial(wrt<1>, auto, auto x, auto upper) const { return where(x > upper, 1., 0.); }
