@@ -1,4 +1,6 @@
 // How tensors are printed.
+#include <cmath>
+#include <limits>
 #include <sstream>
 
 #include "compare.hpp"
@@ -27,6 +29,13 @@ TEST_CASE("a printed complex number shows both parts with their signs")
 {
     CHECK(to_string(xg::full({1}, complex<double>(1, -2))) == "Tensor([1-2i], shape=[1], dtype=complex128)");
     CHECK(to_string(xg::full({1}, complex<double>(-0.5, 2))) == "Tensor([-0.5+2i], shape=[1], dtype=complex128)");
+}
+
+TEST_CASE("what is not a number is printed without a sign, infinity with it")
+{
+    constexpr double inf = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
+    CHECK(to_string(D({nan, std::copysign(nan, -1.), -inf})) == "Tensor([nan, nan, -inf], shape=[3], dtype=float64)");
+    CHECK(to_string(xg::full({1}, complex<double>(-inf, std::copysign(nan, -1.)))) == "Tensor([-inf+nani], shape=[1], dtype=complex128)");
 }
 
 TEST_CASE("a printed leaf says that it requires grad, a result what made it")

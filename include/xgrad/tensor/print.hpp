@@ -15,6 +15,7 @@ inline std::string number_text(bool v) { return v ? "true" : "false"; }
 inline std::string number_text(std::int64_t v) { return std::to_string(v); }
 template <RealScalar T> std::string number_text(T v)
 {
+    if (v != v) return "nan";  // and never "-nan"
     char buffer[32];
     auto const n = std::snprintf(buffer, sizeof buffer, "%.6g", static_cast<double>(v));
     return {buffer, static_cast<std::size_t>(n)};
