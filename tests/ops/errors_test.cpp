@@ -78,6 +78,9 @@ TEST_CASE("an axis out of range, or named twice, is told with the number of dime
     CHECK(has(index_error([] { xg::stack<double>({m23}, 4); }), {"axis 4"}));
     CHECK(has(index_error([] { fft(m23, {}, 2); }), {"fft", "axis 2"}));
     CHECK(has(index_error([] { fftn(m23, {0, 0}); }), {"fftn", "twice"}));
+    CHECK(has(index_error([] { rfftn(m23, {1, -1}); }), {"rfftn", "twice"}));
+    CHECK(has(index_error([] { irfftn(m23, {0, 0}); }), {"irfftn", "twice"}));
+    CHECK(has(index_error([] { irfftn(m23, {0, 2}); }), {"irfftn", "axis 2"}));
     CHECK(has(index_error([] { m23.shape(2); }), {"axis 2"}));
 }
 
@@ -88,6 +91,7 @@ TEST_CASE("transforms and norms refuse lengths and exponents that have no meanin
     CHECK(has(shape_error([] { irfft(xg::ones<cd>({1})); }), {"irfft", "at least one point"}));
     CHECK(has(shape_error([] { fftn(m23, {0, 1}, {4}); }), {"fftn", "1 lengths", "2 axes"}));
     CHECK(has(shape_error([] { rfftn(m23, {0, 1}, {4}); }), {"rfftn", "1 lengths", "2 axes"}));
+    CHECK(has(shape_error([] { rfftn(D(1.)); }), {"rfftn", "without dimensions"}));
     CHECK(has(message_of([] { norm(v3, 0); }), {"norm", "positive"}));
     CHECK(has(message_of([] { norm(v3, -1.); }), {"norm", "positive"}));
     CHECK(has(message_of([] { norm(v3, NaN); }), {"norm", "positive"}));

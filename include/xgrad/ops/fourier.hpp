@@ -167,6 +167,15 @@ inline std::size_t checked_length(std::string_view operation, std::size_t n)
     return n;
 }
 
+/// Axes of a transform to or from a half spectrum, by default all: one at least, each at most once.
+inline void check_real_axes(std::string_view operation, Axes& axes, std::vector<std::size_t> const& lengths, std::size_t rank)
+{
+    if (axes.empty()) axes = all_axes(rank);
+    normalize_axes(operation, axes, rank);
+    if (axes.empty()) fail<ShapeError>(operation, ": an array without dimensions has no axis to transform");
+    if (!lengths.empty() && lengths.size() != axes.size()) fail<ShapeError>(operation, ": ", lengths.size(), " lengths for ", axes.size(), " axes");
+}
+
 template <class X> auto complex_transform(std::string_view operation, X const& x, Axes const& axes, std::vector<std::size_t> const& lengths, FftNorm norm, bool inverse)
 {
     auto z = as_complex(x);
@@ -230,8 +239,7 @@ template <Operand X> auto irfft(X const& x, std::optional<std::size_t> n = {}, s
 /// Transform of a real array over several axes, by default all; the last of them is the halved one.
 template <Operand X> auto rfftn(X const& x, Axes axes = {}, std::vector<std::size_t> const& lengths = {}, FftNorm norm = FftNorm::backward)
 {
-    if (axes.empty()) axes = detail::all_axes(x.dim());
-    if (axes.empty() || (!lengths.empty() && lengths.size() != axes.size())) detail::fail<ShapeError>("rfftn: ", lengths.size(), " lengths for ", axes.size(), " axes");
+    detail::check_real_axes("rfftn", axes, lengths, x.dim());
     auto const z = rfft(x, lengths.empty() ? std::optional<std::size_t>() : lengths.back(), axes.back(), norm);
     if (axes.size() == 1) return z;
     Axes const others(axes.begin(), axes.end() - 1);
@@ -240,8 +248,7 @@ template <Operand X> auto rfftn(X const& x, Axes axes = {}, std::vector<std::siz
 /// The inverse of rfftn; `lengths` are those of the real array.
 template <Operand X> auto irfftn(X const& x, Axes axes = {}, std::vector<std::size_t> const& lengths = {}, FftNorm norm = FftNorm::backward)
 {
-    if (axes.empty()) axes = detail::all_axes(x.dim());
-    if (axes.empty() || (!lengths.empty() && lengths.size() != axes.size())) detail::fail<ShapeError>("irfftn: ", lengths.size(), " lengths for ", axes.size(), " axes");
+    detail::check_real_axes("irfftn", axes, lengths, x.dim());
     auto z = detail::as_complex(x);
     if (axes.size() > 1) {
         Axes const others(axes.begin(), axes.end() - 1);
