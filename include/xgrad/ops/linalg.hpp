@@ -32,7 +32,12 @@ struct Matmul : Arraywise {
 private:
     static void check(Shape const& a, Shape const& b)
     {
-        if (a.size() < 2 || b.size() < 2 || a.back() != b[b.size() - 2]) detail::fail<ShapeError>("matmul: shapes ", a, " and ", b, " cannot be multiplied");
+        bool fits = a.size() >= 2 && b.size() >= 2 && a.back() == b[b.size() - 2];
+        for (std::size_t i = 3; fits && i <= std::min(a.size(), b.size()); ++i) {
+            auto const p = a[a.size() - i], q = b[b.size() - i];
+            fits = p == q || p == 1 || q == 1;
+        }
+        if (!fits) detail::fail<ShapeError>("matmul: shapes ", a, " and ", b, " cannot be multiplied");
     }
     template <class Y, class T> static detail::Array<Y> promoted(detail::Array<T> const& x)
     {

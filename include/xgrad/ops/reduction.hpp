@@ -99,6 +99,7 @@ struct AbsPower : Elementwise<R(R), R(C)> {
 template <Operand X> auto norm(X const& x, double p, Axes const& axes, bool keep = false)
 {
     if (!(p > 0)) detail::fail<Error>("norm: p must be positive, and may be infinity");
+    detail::checked_axes("norm", x, axes);
     if constexpr (std::same_as<typename X::letter, B> || std::same_as<typename X::letter, Z>) return norm(real_valued(x), p, axes, keep);
     else {
         using T = decltype(materialize_expression(abs(x)));
