@@ -162,3 +162,20 @@ TEST_CASE("with create_graph a post-accumulate hook sees a gradient that can be 
     CHECK(second == 18);
     x.zero_grad();
 }
+
+TEST_CASE("a leaf that was turned off after recording gets no gradient, and its post-accumulate hooks nothing to look at")
+{
+    D x(2., xg::requires_grad), w(3., xg::requires_grad);
+    int at_x = 0, at_w = 0;
+    x.register_post_accumulate_grad_hook([&](D const&) { ++at_x; });
+    w.register_post_accumulate_grad_hook([&](D const&) { ++at_w; });
+    D const loss = x * w;
+    x.requires_grad_(false);
+    loss.backward({.retain_graph = true});
+    CHECK(at_x == 0);
+    CHECK(at_w == 1);
+    x.requires_grad_();
+    loss.backward();
+    CHECK(at_x == 1);
+    CHECK(x.grad().item() == 3);
+}

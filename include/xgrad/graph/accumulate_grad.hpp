@@ -28,13 +28,15 @@ public:
     /// Called with the NodeLock, so that threads which share a leaf add one after the other.
     void apply(std::span<AnyTensor> gradients, std::span<AnyTensor>) override
     {
-        if (!gradients[0].defined() || !leaf_->requires_grad) return;
+        if (!gradients[0].defined() || !collects()) return;
         AnyTensor grad(leaf_->grad);
         accumulate(grad, std::move(gradients[0]));
         leaf_->grad = grad.handle();
     }
     std::string name() const override { return "AccumulateGrad"; }
 
+    /// False where requires_grad was turned off since this Node was recorded.
+    bool collects() const noexcept { return leaf_->requires_grad; }
     /// The leaf whose .grad this Node fills.
     AnyTensor variable() const { return AnyTensor(Ref<TensorImpl>(leaf_)); }
 

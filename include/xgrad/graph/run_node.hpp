@@ -75,7 +75,7 @@ inline void take_hook_results(std::span<AnyTensor> gradients, Gradients after)
 [[gnu::cold]] inline void run_watched_node(Node& node, NodeHooks const* hooks, std::span<AnyTensor> gradients, std::span<AnyTensor> results, bool keep_saved)
 {
     if (hooks) hooks->prehooks.for_each([&](auto const& hook) { take_hook_results(gradients, hook(Gradients(gradients.begin(), gradients.end()))); });
-    bool const accumulates = hooks && node.sequence_nr() == leaf_sequence && gradients[0].defined();
+    bool const accumulates = hooks && node.sequence_nr() == leaf_sequence && gradients[0].defined() && static_cast<AccumulateGrad&>(node).collects();
     bool const has_posthooks = hooks && hooks->posthooks.any();
     Gradients grad_outputs;
     if (has_posthooks) grad_outputs.assign(gradients.begin(), gradients.end());
