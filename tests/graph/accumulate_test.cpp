@@ -134,6 +134,16 @@ TEST_CASE("a gradient set as a strided view is added to where it lies")
     CHECK(difference(m, {{0., 2.}, {0., 4.}}) == "");
 }
 
+TEST_CASE("a gradient whose elements share a place is added to out of place")
+{
+    D x({1., 2.}, xg::requires_grad);
+    D const one(1.);
+    x.set_grad(one.expand({2}));
+    sum(x * x).backward();
+    CHECK(difference(x.grad(), {3., 5.}) == "");
+    CHECK(one.item() == 1);
+}
+
 TEST_CASE("a leaf that only the graph still holds collects its gradient all the same")
 {
     D y;

@@ -161,4 +161,12 @@ template <class T> Array<T> broadcast_window(Array<T> const& a, Shape const& to)
     return a.window(to, broadcast_strides(a.shape, a.strides, to));
 }
 
+/// True where two elements share a place.
+inline bool overlaps_itself(AnyArray const& a)
+{
+    for (std::size_t d = 0; a.numel && d < a.shape.size(); ++d)
+        if (a.shape[d] > 1 && a.strides[d] == 0) return true;
+    return false;
+}
+
 }  // namespace xgrad::detail

@@ -7,15 +7,15 @@
 
 namespace xgrad::detail {
 
-/// Adds a gradient into `grad`. Without grad mode the sum is made in place; a first gradient that nobody else holds is
-/// taken over, any other is copied.
+/// Adds a gradient into `grad`. Without grad mode the sum is made in place, unless elements share a place; a first gradient
+/// that nobody else holds is taken over, any other is copied.
 inline void accumulate(AnyTensor& grad, AnyTensor gradient)
 {
     if (grad.defined()) {
         if (grad.is_inference() && !inference_mode)
             fail<GraphError>("Inplace update to inference tensor outside InferenceMode is not allowed. You can make a clone to get a normal tensor before doing inplace "
                              "update. The tensor is a .grad that backward() made in InferenceMode.");
-        if (grad_mode) grad = grad.impl().type->add(grad, gradient);
+        if (grad_mode || overlaps_itself(grad.impl().array)) grad = grad.impl().type->add(grad, gradient);
         else grad.impl().type->add_in_place(grad, gradient);
     } else if (is_exclusive(gradient) && gradient.is_contiguous()) grad = std::move(gradient);
     else grad = gradient.impl().type->copy(gradient);

@@ -16,14 +16,6 @@ struct Copy : Elementwise<B(B, B), Z(Z, Z), R(R, R), C(C, C)> {
 
 namespace detail {
 
-/// True where two elements share a place.
-inline bool overlaps_itself(AnyArray const& a)
-{
-    for (std::size_t d = 0; a.numel && d < a.shape.size(); ++d)
-        if (a.shape[d] > 1 && a.strides[d] == 0) return true;
-    return false;
-}
-
 [[gnu::cold]] inline void check_view_may_change(AnyTensor const& t, std::string_view operation)
 {
     static constexpr char const* ambiguous = " Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both the view and the inplace either both inside ";
