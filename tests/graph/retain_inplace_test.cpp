@@ -54,6 +54,28 @@ TEST_CASE("retain_grad of a view follows it")
     CHECK(difference(view.grad(), D(5.)) == "");
 }
 
+TEST_CASE("a view that was written keeps the gradient of its new values only, also where nobody looked at it since")
+{
+    D const x({1., 2.}, xg::requires_grad);
+    D y = x * 3.;
+    D view = y[1];
+    view.retain_grad();
+    SUBCASE("and where the loss sees its base")
+    {
+        view *= 2.;
+        sum(y).backward();
+        CHECK_FALSE(view.grad().defined());
+    }
+    SUBCASE("and where the loss sees the view")
+    {
+        view *= 2.;
+        view += y[0];
+        view.copy_(view * 4.);
+        D(view * 5.).backward();
+        CHECK(difference(view.grad(), D(5.)) == "");
+    }
+}
+
 TEST_CASE("retain_grad of both a base and what was computed before its change")
 {
     D const x({1., 2.}, xg::requires_grad);

@@ -169,6 +169,18 @@ inline void move_retain_grad(TensorImpl& t, Node* to, std::uint32_t output_nr)
     target.exchange_retain_grad(from.exchange_retain_grad(nullptr));
 }
 
+/// A Node that takes a view out of its base, whose gradient goes to `base`.
+inline Ref<Node> fresh_view_node(TensorImpl const& view, Edge const& base)
+{
+    return Ref<Node>(new ViewNode(std::make_shared<Geometry const>(Geometry::of(*view.view->base, view)), ViewMap::gather, base, "AsStrided"));
+}
+inline void take_history(TensorImpl& view, Ref<Node> node)
+{
+    move_retain_grad(view, node.get(), 0);
+    view.grad_fn = std::move(node);
+    view.output_nr = 0;
+}
+
 [[gnu::cold]] inline void refresh_view(TensorImpl& view)
 {
     ViewInfo& info = *view.view;
@@ -176,13 +188,15 @@ inline void move_retain_grad(TensorImpl& t, Node* to, std::uint32_t output_nr)
     auto const now = view.array.storage->version();
     if (info.version == now) return;
     auto const edge = gradient_edge(AnyTensor(info.base));
-    if (edge) {
-        Ref<Node> fresh(new ViewNode(std::make_shared<Geometry const>(Geometry::of(*info.base, view)), ViewMap::gather, edge, "AsStrided"));
-        move_retain_grad(view, fresh.get(), 0);
-        view.grad_fn = std::move(fresh);
-        view.output_nr = 0;
-    }
+    if (edge) take_history(view, fresh_view_node(view, edge));
     info.version = now;
+}
+/// The same with a Node made before.
+inline void renew_view(TensorImpl& view, Ref<Node> node) noexcept
+{
+    std::lock_guard const lock(view.view->mutex);
+    take_history(view, std::move(node));
+    view.view->version = view.array.storage->version();
 }
 
 /// Makes `t` a view of `of`: of its base where it is a view itself.

@@ -55,6 +55,11 @@ public:
     {
         if (t.is_view()) edge_ = {Ref<Node>(new CopySlices(std::make_shared<Geometry const>(Geometry::of(*changed_, t.impl())), gradient_edge(AnyTensor(changed_)), edge_)), 0};
         if (changed_->retains_grad) NodeHooks::at(*edge_.function, edge_.input_nr);  // so that begin() need not allocate
+        if (t.is_view() && t.retains_grad()) {
+            view_ = t.handle();
+            of_view_ = fresh_view_node(*view_, edge_);
+            NodeHooks::at(*of_view_, 0);
+        }
     }
     void begin() noexcept
     {
@@ -63,11 +68,14 @@ public:
         changed_->requires_grad = false;
         changed_->grad_fn = std::move(edge_.function);
         changed_->output_nr = edge_.input_nr;
+        if (view_) renew_view(*view_, std::move(of_view_));
     }
 
 private:
     Ref<TensorImpl> changed_;
     Edge edge_;
+    Ref<TensorImpl> view_;  // of which retain_grad() asks for the gradient of the new values
+    Ref<Node> of_view_;
 };
 
 /// The operands of a change of t that look into its memory, as they were before: with values of their own where the Node will
