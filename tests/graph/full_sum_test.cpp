@@ -87,3 +87,14 @@ TEST_CASE("a full sum is differentiated twice, and its float sum does not drift"
     xg::Tensor<float> const ones = xg::full<float>({1 << 22}, 0.1f, xg::requires_grad);
     CHECK(static_cast<double>(sum(ones * 1.f).item()) == doctest::Approx(0.1 * (1 << 22)).epsilon(1e-6));
 }
+
+TEST_CASE("hooks on what a full sum saved decide its gradient")
+{
+    D const x({1., 2.}, xg::requires_grad);
+    D const loss = sum(x * x);
+    loss.grad_fn()->saved("a").register_hooks([](xg::AnyTensor const& t) { return D(t.as<double>() * 10.); }, [](D const& t) { return t; });
+    SUBCASE("from 1") { loss.backward(); }
+    SUBCASE("from another gradient") { loss.backward(D(1.)); }
+    CHECK(x.grad()(0).item() == 20);
+    CHECK(x.grad()(1).item() == 40);
+}

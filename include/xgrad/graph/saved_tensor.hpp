@@ -23,6 +23,7 @@ public:
     static SavedTensor result(AnyTensor const& t) { return {detail::alias(t), true, false}; }
 
     bool holds() const noexcept { return value_.defined() || packed_; }
+    bool is_packed() const noexcept { return static_cast<bool>(packed_); }
     void release() noexcept
     {
         value_ = {};

@@ -52,7 +52,7 @@ public:
 
     bool apply_to_one(std::span<AnyTensor> results) override
     {
-        if (!waiting_) return false;
+        if (!has_gradients_ready()) return false;
         Opened const opened(*this);
         hand_over(results);
         return true;
@@ -239,7 +239,7 @@ private:
     {
         if (!gradient.defined()) return;
         Opened const opened(*this);
-        if (waiting_ && !gradient.requires_grad()) return hand_over_scaled(gradient, results);
+        if (has_gradients_ready() && !gradient.requires_grad()) return hand_over_scaled(gradient, results);
         if (sum_ && table_.use->load(std::memory_order_relaxed) < 0) table_.use->fetch_add(1, std::memory_order_relaxed);
         Shape const& space = this->space(gradient);
         AnyArray spread_seeds;
@@ -259,6 +259,11 @@ private:
         return plan;
     }
 
+    /// True where gradients are ready to be handed over: not once hooks decide what was saved.
+    bool has_gradients_ready() noexcept
+    {
+        return waiting_ && std::ranges::none_of(leaves(), [](Leaf const& l) { return l.saved.is_packed(); });
+    }
     /// The gradients that are ready, once; another pass computes them anew.
     void hand_over(std::span<AnyTensor> results)
     {
