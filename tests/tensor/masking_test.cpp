@@ -48,6 +48,24 @@ TEST_CASE("assignment writes one number, one value, or as many as the mask is tr
     CHECK(holds(x, {4, 2, 4, 4, 4, 6}));
 }
 
+TEST_CASE("compound assignment through a mask changes the elements that it picks")
+{
+    Real x({{1., 2., 3.}, {4., 5., 6.}}, xg::requires_grad);
+    Real y = x * 1.;
+    y(checkered()) += 10.;
+    y(y > 5.) -= Real({1., 2., 3., 4.});
+    y(checkered()) *= y(checkered());
+    y(y < 3.) /= 2.;
+    CHECK(holds(y, {100, 1, 121, 4, 144, 1}));
+    sum(y).backward();
+    CHECK(holds(x.grad(), {20, .5, 22, 1, 24, .5}));
+    auto picked = y(y > 50.);
+    picked += 1.;
+    CHECK(holds(picked, {101, 122, 145}));
+    CHECK(holds(y, {100, 1, 121, 4, 144, 1}));
+    CHECK_THROWS_AS(x(x > 1.) += 1., xg::GraphError);
+}
+
 TEST_CASE("assignment through a mask is a recorded change in place")
 {
     auto const same = [](auto in_place, auto out_of_place, Point const& at) { return agrees_with(function_of<double, double>(in_place), function_of<double, double>(out_of_place), at); };

@@ -42,6 +42,16 @@ public:
     }
     void operator=(MaskedTensor const& o) && { std::move(*this) = static_cast<Tensor<T> const&>(o); }
 
+    // x(mask) += y is x(mask) = x(mask) + y. The vector that was read and named changes alone.
+#define XGRAD_COMPOUND(op) \
+    template <detail::OperandLike X> void operator op##=(X const& x) && { std::move(*this) = static_cast<Tensor<T> const&>(*this) op x; } \
+    template <detail::OperandLike X> Tensor<T>& operator op##=(X const& x) & { return Tensor<T>::operator op##=(x); }
+    XGRAD_COMPOUND(+)
+    XGRAD_COMPOUND(-)
+    XGRAD_COMPOUND(*)
+    XGRAD_COMPOUND(/)
+#undef XGRAD_COMPOUND
+
 private:
     Tensor<T> tensor_;
     Tensor<bool> mask_;
