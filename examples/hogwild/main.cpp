@@ -32,11 +32,11 @@ struct Settings {
     Settings(int argc, char** argv)
     {
         examples::Options options("Trains a network on shared parameters in several threads without locks.");
-        options.number("threads", threads, "threads that train", 1);
+        options.number("threads", threads, "threads that train", 1, 1024);
         options.number("steps", steps, "steps of all threads together", 1);
-        options.number("samples", samples, "points to learn from", 1);
-        options.number("batch", batch, "points for each step", 1);
-        options.number("hidden", hidden, "width of the hidden layer", 1);
+        options.number("samples", samples, "points to learn from", 1, 100000000);
+        options.number("batch", batch, "points for each step", 1, 100000000);
+        options.number("hidden", hidden, "width of the hidden layer", 1, 100000);
         options.number("rate", rate, "length of a step", 0);
         options.number("noise", noise, "standard deviation of the noise on what is learnt", 0);
         options.number("seed", seed, "of the points, the start and the batches");

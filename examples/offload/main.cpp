@@ -37,9 +37,9 @@ struct Settings {
     Settings(int argc, char** argv)
     {
         examples::Options options("Keeps large saved tensors in files between forward and backward.");
-        options.number("rows", rows, "rows of the input", 1);
-        options.number("width", width, "columns of the input, and width of each layer", 1);
-        options.number("layers", layers, "layers of the network", 1);
+        options.number("rows", rows, "rows of the input", 1, 10000000);
+        options.number("width", width, "columns of the input, and width of each layer", 1, 100000);
+        options.number("layers", layers, "layers of the network", 1, 100000);
         options.number("threshold", threshold, "size in KiB from which a saved tensor goes to a file", 0);
         options.number("seed", seed, "of the input and the parameters");
         options.text("directory", directory, "where a directory for the files is made, and removed at the end");

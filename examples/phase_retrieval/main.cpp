@@ -37,7 +37,7 @@ struct Settings {
         examples::Options options("Recovers a photograph from the brightness of its masked Fourier transforms.");
         options.text("image", image, "8-bit PGM photograph");
         options.text("output", output, "directory for the PNG images");
-        options.number("masks", masks, "how many masks; fewer than 5 rarely suffice", 1);
+        options.number("masks", masks, "how many masks; fewer than 5 rarely suffice", 1, 1000);
         options.number("iterations", iterations, "steps of gradient descent at most", 1);
         options.number("size", size, "shrink to at most this many pixels a side", 8);
         options.number("seed", seed, "of the masks and of the random start");

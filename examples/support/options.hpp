@@ -71,6 +71,9 @@ inline std::string show(std::vector<double> const& values)
 inline double smallest(double value) { return value; }
 inline double smallest(std::vector<double> const& values) { return std::ranges::min(values); }
 template <std::integral T> double smallest(T value) { return static_cast<double>(value); }
+inline double largest(double value) { return value; }
+inline double largest(std::vector<double> const& values) { return std::ranges::max(values); }
+template <std::integral T> double largest(T value) { return static_cast<double>(value); }
 
 template <class T> constexpr char const* placeholder = "NUMBER";
 template <> inline constexpr char const* placeholder<std::vector<double>> = "NUMBER,...";
@@ -96,16 +99,18 @@ public:
         add({std::move(name), "TEXT", std::move(help), value, [&value](std::string_view text) { value = text; }});
     }
 
-    /// A number, a whole number or a list of numbers, none of them below `minimum`.
+    /// A number, a whole number or a list of numbers, none of them below `minimum` or above `maximum`.
     template <class T>
-    void number(std::string name, T& value, std::string help, double minimum = std::numeric_limits<double>::lowest())
+    void number(std::string name, T& value, std::string help, double minimum = std::numeric_limits<double>::lowest(),
+                double maximum = std::numeric_limits<double>::max())
     {
-        auto const assign = [&value, name, minimum](std::string_view text) {
+        auto const assign = [&value, name, minimum, maximum](std::string_view text) {
             auto const refuse = [&](std::string const& wanted) {
                 throw UsageError("--" + name + " takes " + wanted + ", not '" + std::string(text) + "'");
             };
             if (!detail::read(text, value)) refuse(detail::kind_of<T>);
             if (detail::smallest(value) < minimum) refuse("no less than " + detail::show(minimum));
+            if (detail::largest(value) > maximum) refuse("no more than " + detail::show(maximum));
         };
         add({name, detail::placeholder<T>, std::move(help), detail::show(value), assign});
     }

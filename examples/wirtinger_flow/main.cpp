@@ -32,9 +32,9 @@ struct Settings {
     Settings(int argc, char** argv)
     {
         examples::Options options("Measures how often Wirtinger Flow recovers a random signal.");
-        options.number("n", n, "length of the signal", 1);
+        options.number("n", n, "length of the signal", 1, 100000);
         options.number("trials", trials, "trials for each ratio", 1);
-        options.number("ratios", ratios, "measurements per unknown, m / n", 0.1);
+        options.number("ratios", ratios, "measurements per unknown, m / n", 0.1, 1000);
         options.number("iterations", iterations, "steps of gradient descent at most", 1);
         options.number("seed", seed, "of the signals, measurements and starts");
         options.text("output", output, "directory for the chart");

@@ -2026,6 +2026,14 @@ template <class T> Array<T> broadcast_window(Array<T> const& a, Shape const& to)
     return a.window(to, broadcast_strides(a.shape, a.strides, to));
 }
 
+/// True where two elements share a place.
+inline bool overlaps_itself(AnyArray const& a)
+{
+    for (std::size_t d = 0; a.numel && d < a.shape.size(); ++d)
+        if (a.shape[d] > 1 && a.strides[d] == 0) return true;
+    return false;
+}
+
 }  // namespace xgrad::detail
 
 // ======== xgrad/ops/expression.hpp
@@ -3265,9 +3273,10 @@ public:
     template <class I> void add(I const& index)
     {
         if constexpr (std::same_as<I, xt::xnewaxis_tag>) window_.parts.push_back({.is_new = true});
-        else if constexpr (std::same_as<I, xt::xellipsis_tag>)
+        else if constexpr (std::same_as<I, xt::xellipsis_tag>) {
+            if (std::exchange(has_ellipsis_, true)) fail<IndexError>("an index has more than one ellipsis");
             for (auto rest = shape_.size() - std::min(named_, shape_.size()); rest > 0; --rest) whole();
-        else {
+        } else {
             static_assert(!std::floating_point<I>, "an index is a whole number, a range or a slice: this one is of floating point type");
             static_assert(std::floating_point<I> || AxisIndex<I>, "an index is a whole number, xg::slice(...), xt::range(...), xt::all(), xt::newaxis() or xt::ellipsis()");
             if (axis_ == shape_.size()) fail<IndexError>("too many indices for an array with ", shape_.size(), " dimensions");
@@ -3287,6 +3296,7 @@ private:
 
     Shape const& shape_;
     std::size_t named_, axis_ = 0;
+    bool has_ellipsis_ = false;
     Window window_;
 };
 
@@ -3572,7 +3582,7 @@ auto minimum(A&& a, B&& b)
 
 /// x kept within [lower, upper]. The gradient is 1 at both bounds; a bound that was taken gets it instead of x, and where
 /// lower > upper all goes to upper.
-struct Clamp : Elementwise<R(R, R, R)> {
+struct Clamp : Elementwise<Z(Z, Z, Z), R(R, R, R)> {
     auto value(auto x, auto lower, auto upper) const
     {
         auto const raised = where(x < lower, lower, x);
@@ -3590,7 +3600,7 @@ auto clamp(X&& x, L&& lower, U&& upper)
 }
 
 /// x kept above a lower bound; gradient 1 for x at the bound.
-struct ClampMin : Elementwise<R(R, R)> {
+struct ClampMin : Elementwise<Z(Z, Z), R(R, R)> {
     auto value(auto x, auto lower) const { return where(x < lower, lower, x); }
     auto partial(wrt<0>, auto, auto x, auto lower) const { return where(x >= lower, 1., 0.); }
     auto partial(wrt<1>, auto, auto x, auto lower) const { return where(x < lower, 1., 0.); }
@@ -3603,7 +3613,7 @@ auto clamp_min(X&& x, L&& lower)
 }
 
 /// x kept below an upper bound; gradient 1 for x at the bound.
-struct ClampMax : Elementwise<R(R, R)> {
+struct ClampMax : Elementwise<Z(Z, Z), R(R, R)> {
     auto value(auto x, auto upper) const { return where(x > upper, upper, x); }
     auto partial(wrt<0>, auto, auto x, auto upper) const { return where(x <= upper, 1., 0.); }
     auto partial(wrt<1>, auto, auto x, auto upper) const { return where(x > upper, 1., 0.); }
@@ -3884,6 +3894,15 @@ inline std::size_t checked_length(std::string_view operation, std::size_t n)
     return n;
 }
 
+/// Axes of a transform to or from a half spectrum, by default all: one at least, each at most once.
+inline void check_real_axes(std::string_view operation, Axes& axes, std::vector<std::size_t> const& lengths, std::size_t rank)
+{
+    if (axes.empty()) axes = all_axes(rank);
+    normalize_axes(operation, axes, rank);
+    if (axes.empty()) fail<ShapeError>(operation, ": an array without dimensions has no axis to transform");
+    if (!lengths.empty() && lengths.size() != axes.size()) fail<ShapeError>(operation, ": ", lengths.size(), " lengths for ", axes.size(), " axes");
+}
+
 template <class X> auto complex_transform(std::string_view operation, X const& x, Axes const& axes, std::vector<std::size_t> const& lengths, FftNorm norm, bool inverse)
 {
     auto z = as_complex(x);
@@ -3947,8 +3966,7 @@ template <Operand X> auto irfft(X const& x, std::optional<std::size_t> n = {}, s
 /// Transform of a real array over several axes, by default all; the last of them is the halved one.
 template <Operand X> auto rfftn(X const& x, Axes axes = {}, std::vector<std::size_t> const& lengths = {}, FftNorm norm = FftNorm::backward)
 {
-    if (axes.empty()) axes = detail::all_axes(x.dim());
-    if (axes.empty() || (!lengths.empty() && lengths.size() != axes.size())) detail::fail<ShapeError>("rfftn: ", lengths.size(), " lengths for ", axes.size(), " axes");
+    detail::check_real_axes("rfftn", axes, lengths, x.dim());
     auto const z = rfft(x, lengths.empty() ? std::optional<std::size_t>() : lengths.back(), axes.back(), norm);
     if (axes.size() == 1) return z;
     Axes const others(axes.begin(), axes.end() - 1);
@@ -3957,8 +3975,7 @@ template <Operand X> auto rfftn(X const& x, Axes axes = {}, std::vector<std::siz
 /// The inverse of rfftn; `lengths` are those of the real array.
 template <Operand X> auto irfftn(X const& x, Axes axes = {}, std::vector<std::size_t> const& lengths = {}, FftNorm norm = FftNorm::backward)
 {
-    if (axes.empty()) axes = detail::all_axes(x.dim());
-    if (axes.empty() || (!lengths.empty() && lengths.size() != axes.size())) detail::fail<ShapeError>("irfftn: ", lengths.size(), " lengths for ", axes.size(), " axes");
+    detail::check_real_axes("irfftn", axes, lengths, x.dim());
     auto z = detail::as_complex(x);
     if (axes.size() > 1) {
         Axes const others(axes.begin(), axes.end() - 1);
@@ -5159,8 +5176,8 @@ template <class F> XGRAD_NOINLINE void backward_kernel(F const& formula, Backwar
     });
 }
 
-/// The number of values that a kernel adds up in its own precision before it goes on in a wider one.
-inline constexpr std::size_t summands = 256;
+/// The number of packs that a kernel adds up in its own precision before it goes on in a wider one.
+inline constexpr std::size_t summed_packs = 32;
 
 /// The sum of f over n elements and in the same pass the gradients of `seed` times that sum, for all leaves: of those
 /// that stand for one tensor the first gets all. Operands as for backward_kernel, without the gradient of the result and the saved
@@ -5191,7 +5208,7 @@ template <class F> XGRAD_NOINLINE double sum_and_gradient_kernel(F const& formul
     P lanes[width];
     double total = 0;
     while (i + width <= n) {
-        std::size_t const end = std::min(n, i + summands);
+        std::size_t const end = std::min(n, i + summed_packs * width);
         RealPack<P> sum(0);
         for (; i + width <= end; i += width) sum = sum + step();
         sum.store(lanes);
@@ -5847,6 +5864,7 @@ struct AbsPower : Elementwise<R(R), R(C)> {
 template <Operand X> auto norm(X const& x, double p, Axes const& axes, bool keep = false)
 {
     if (!(p > 0)) detail::fail<Error>("norm: p must be positive, and may be infinity");
+    detail::checked_axes("norm", x, axes);
     if constexpr (std::same_as<typename X::letter, B> || std::same_as<typename X::letter, Z>) return norm(real_valued(x), p, axes, keep);
     else {
         using T = decltype(materialize_expression(abs(x)));
@@ -5912,20 +5930,23 @@ struct ProdRows : Arraywise {
     auto pullback(wrt<0>, auto const& g, auto const&, auto const& x) const { return unsqueeze(g, 1) * conj(express(ProdOfOthers{}, x)); }
 };
 
-/// Product over axes. Values that a gradient will need are stored.
+/// Product over axes. Values that a gradient will need are stored. Of integers and masks: a product of int64.
 template <Operand X> auto prod(X const& x, Axes const& axes, bool keep = false)
 {
-    auto const over = detail::checked_axes("prod", x, axes);
-    if (!needs_graph(x)) return fold<detail::Product>(x, over, keep);
-    auto const values = materialize_expression(x);
-    Axes order;
-    for (std::ptrdiff_t i = 0; i < static_cast<std::ptrdiff_t>(values.dim()); ++i)
-        if (!std::ranges::binary_search(over, i)) order.push_back(i);
-    for (auto const axis : over) order.push_back(axis);
-    auto const n = detail::count_over(values, over);
-    auto const shape = detail::reduced_shape(values.shape(), over, keep);
-    auto const rows = reshape(permute(values, order), Axes{static_cast<std::ptrdiff_t>(numel(shape)), static_cast<std::ptrdiff_t>(n)});
-    return reshape(express(ProdRows{}, rows), Axes(shape));
+    if constexpr (std::same_as<typename X::letter, B>) return prod(cast<std::int64_t>(x), axes, keep);
+    else {
+        auto const over = detail::checked_axes("prod", x, axes);
+        if (!needs_graph(x)) return fold<detail::Product>(x, over, keep);
+        auto const values = materialize_expression(x);
+        Axes order;
+        for (std::ptrdiff_t i = 0; i < static_cast<std::ptrdiff_t>(values.dim()); ++i)
+            if (!std::ranges::binary_search(over, i)) order.push_back(i);
+        for (auto const axis : over) order.push_back(axis);
+        auto const n = detail::count_over(values, over);
+        auto const shape = detail::reduced_shape(values.shape(), over, keep);
+        auto const rows = reshape(permute(values, order), Axes{static_cast<std::ptrdiff_t>(numel(shape)), static_cast<std::ptrdiff_t>(n)});
+        return reshape(express(ProdRows{}, rows), Axes(shape));
+    }
 }
 template <Operand X> auto prod(X const& x) { return prod(x, detail::all_axes(x.dim())); }
 
@@ -5958,7 +5979,12 @@ struct Matmul : Arraywise {
 private:
     static void check(Shape const& a, Shape const& b)
     {
-        if (a.size() < 2 || b.size() < 2 || a.back() != b[b.size() - 2]) detail::fail<ShapeError>("matmul: shapes ", a, " and ", b, " cannot be multiplied");
+        bool fits = a.size() >= 2 && b.size() >= 2 && a.back() == b[b.size() - 2];
+        for (std::size_t i = 3; fits && i <= std::min(a.size(), b.size()); ++i) {
+            auto const p = a[a.size() - i], q = b[b.size() - i];
+            fits = p == q || p == 1 || q == 1;
+        }
+        if (!fits) detail::fail<ShapeError>("matmul: shapes ", a, " and ", b, " cannot be multiplied");
     }
     template <class Y, class T> static detail::Array<Y> promoted(detail::Array<T> const& x)
     {
@@ -6887,15 +6913,15 @@ private:
 
 namespace xgrad::detail {
 
-/// Adds a gradient into `grad`. Without grad mode the sum is made in place; a first gradient that nobody else holds is
-/// taken over, any other is copied.
+/// Adds a gradient into `grad`. Without grad mode the sum is made in place, unless elements share a place; a first gradient
+/// that nobody else holds is taken over, any other is copied.
 inline void accumulate(AnyTensor& grad, AnyTensor gradient)
 {
     if (grad.defined()) {
         if (grad.is_inference() && !inference_mode)
             fail<GraphError>("Inplace update to inference tensor outside InferenceMode is not allowed. You can make a clone to get a normal tensor before doing inplace "
                              "update. The tensor is a .grad that backward() made in InferenceMode.");
-        if (grad_mode) grad = grad.impl().type->add(grad, gradient);
+        if (grad_mode || overlaps_itself(grad.impl().array)) grad = grad.impl().type->add(grad, gradient);
         else grad.impl().type->add_in_place(grad, gradient);
     } else if (is_exclusive(gradient) && gradient.is_contiguous()) grad = std::move(gradient);
     else grad = gradient.impl().type->copy(gradient);
@@ -6908,13 +6934,15 @@ public:
     /// Called with the NodeLock, so that threads which share a leaf add one after the other.
     void apply(std::span<AnyTensor> gradients, std::span<AnyTensor>) override
     {
-        if (!gradients[0].defined() || !leaf_->requires_grad) return;
+        if (!gradients[0].defined() || !collects()) return;
         AnyTensor grad(leaf_->grad);
         accumulate(grad, std::move(gradients[0]));
         leaf_->grad = grad.handle();
     }
     std::string name() const override { return "AccumulateGrad"; }
 
+    /// False where requires_grad was turned off since this Node was recorded.
+    bool collects() const noexcept { return leaf_->requires_grad; }
     /// The leaf whose .grad this Node fills.
     AnyTensor variable() const { return AnyTensor(Ref<TensorImpl>(leaf_)); }
 
@@ -7340,6 +7368,7 @@ public:
     static SavedTensor result(AnyTensor const& t) { return {detail::alias(t), true, false}; }
 
     bool holds() const noexcept { return value_.defined() || packed_; }
+    bool is_packed() const noexcept { return static_cast<bool>(packed_); }
     void release() noexcept
     {
         value_ = {};
@@ -7657,6 +7686,18 @@ inline void move_retain_grad(TensorImpl& t, Node* to, std::uint32_t output_nr)
     target.exchange_retain_grad(from.exchange_retain_grad(nullptr));
 }
 
+/// A Node that takes a view out of its base, whose gradient goes to `base`.
+inline Ref<Node> fresh_view_node(TensorImpl const& view, Edge const& base)
+{
+    return Ref<Node>(new ViewNode(std::make_shared<Geometry const>(Geometry::of(*view.view->base, view)), ViewMap::gather, base, "AsStrided"));
+}
+inline void take_history(TensorImpl& view, Ref<Node> node)
+{
+    move_retain_grad(view, node.get(), 0);
+    view.grad_fn = std::move(node);
+    view.output_nr = 0;
+}
+
 [[gnu::cold]] inline void refresh_view(TensorImpl& view)
 {
     ViewInfo& info = *view.view;
@@ -7664,13 +7705,15 @@ inline void move_retain_grad(TensorImpl& t, Node* to, std::uint32_t output_nr)
     auto const now = view.array.storage->version();
     if (info.version == now) return;
     auto const edge = gradient_edge(AnyTensor(info.base));
-    if (edge) {
-        Ref<Node> fresh(new ViewNode(std::make_shared<Geometry const>(Geometry::of(*info.base, view)), ViewMap::gather, edge, "AsStrided"));
-        move_retain_grad(view, fresh.get(), 0);
-        view.grad_fn = std::move(fresh);
-        view.output_nr = 0;
-    }
+    if (edge) take_history(view, fresh_view_node(view, edge));
     info.version = now;
+}
+/// The same with a Node made before.
+inline void renew_view(TensorImpl& view, Ref<Node> node) noexcept
+{
+    std::lock_guard const lock(view.view->mutex);
+    take_history(view, std::move(node));
+    view.view->version = view.array.storage->version();
 }
 
 /// Makes `t` a view of `of`: of its base where it is a view itself.
@@ -7759,7 +7802,7 @@ inline void take_hook_results(std::span<AnyTensor> gradients, Gradients after)
 [[gnu::cold]] inline void run_watched_node(Node& node, NodeHooks const* hooks, std::span<AnyTensor> gradients, std::span<AnyTensor> results, bool keep_saved)
 {
     if (hooks) hooks->prehooks.for_each([&](auto const& hook) { take_hook_results(gradients, hook(Gradients(gradients.begin(), gradients.end()))); });
-    bool const accumulates = hooks && node.sequence_nr() == leaf_sequence && gradients[0].defined();
+    bool const accumulates = hooks && node.sequence_nr() == leaf_sequence && gradients[0].defined() && static_cast<AccumulateGrad&>(node).collects();
     bool const has_posthooks = hooks && hooks->posthooks.any();
     Gradients grad_outputs;
     if (has_posthooks) grad_outputs.assign(gradients.begin(), gradients.end());
@@ -8412,7 +8455,7 @@ public:
 
     bool apply_to_one(std::span<AnyTensor> results) override
     {
-        if (!waiting_) return false;
+        if (!has_gradients_ready()) return false;
         Opened const opened(*this);
         hand_over(results);
         return true;
@@ -8599,7 +8642,7 @@ private:
     {
         if (!gradient.defined()) return;
         Opened const opened(*this);
-        if (waiting_ && !gradient.requires_grad()) return hand_over_scaled(gradient, results);
+        if (has_gradients_ready() && !gradient.requires_grad()) return hand_over_scaled(gradient, results);
         if (sum_ && table_.use->load(std::memory_order_relaxed) < 0) table_.use->fetch_add(1, std::memory_order_relaxed);
         Shape const& space = this->space(gradient);
         AnyArray spread_seeds;
@@ -8619,6 +8662,11 @@ private:
         return plan;
     }
 
+    /// True where gradients are ready to be handed over: not once hooks decide what was saved.
+    bool has_gradients_ready() noexcept
+    {
+        return waiting_ && std::ranges::none_of(leaves(), [](Leaf const& l) { return l.saved.is_packed(); });
+    }
     /// The gradients that are ready, once; another pass computes them anew.
     void hand_over(std::span<AnyTensor> results)
     {
@@ -10382,14 +10430,6 @@ struct Copy : Elementwise<B(B, B), Z(Z, Z), R(R, R), C(C, C)> {
 
 namespace detail {
 
-/// True where two elements share a place.
-inline bool overlaps_itself(AnyArray const& a)
-{
-    for (std::size_t d = 0; a.numel && d < a.shape.size(); ++d)
-        if (a.shape[d] > 1 && a.strides[d] == 0) return true;
-    return false;
-}
-
 [[gnu::cold]] inline void check_view_may_change(AnyTensor const& t, std::string_view operation)
 {
     static constexpr char const* ambiguous = " Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both the view and the inplace either both inside ";
@@ -10429,6 +10469,11 @@ public:
     {
         if (t.is_view()) edge_ = {Ref<Node>(new CopySlices(std::make_shared<Geometry const>(Geometry::of(*changed_, t.impl())), gradient_edge(AnyTensor(changed_)), edge_)), 0};
         if (changed_->retains_grad) NodeHooks::at(*edge_.function, edge_.input_nr);  // so that begin() need not allocate
+        if (t.is_view() && t.retains_grad()) {
+            view_ = t.handle();
+            of_view_ = fresh_view_node(*view_, edge_);
+            NodeHooks::at(*of_view_, 0);
+        }
     }
     void begin() noexcept
     {
@@ -10437,11 +10482,14 @@ public:
         changed_->requires_grad = false;
         changed_->grad_fn = std::move(edge_.function);
         changed_->output_nr = edge_.input_nr;
+        if (view_) renew_view(*view_, std::move(of_view_));
     }
 
 private:
     Ref<TensorImpl> changed_;
     Edge edge_;
+    Ref<TensorImpl> view_;  // of which retain_grad() asks for the gradient of the new values
+    Ref<Node> of_view_;
 };
 
 /// The operands of a change of t that look into its memory, as they were before: with values of their own where the Node will
@@ -10754,6 +10802,16 @@ public:
     }
     void operator=(MaskedTensor const& o) && { std::move(*this) = static_cast<Tensor<T> const&>(o); }
 
+    // x(mask) += y is x(mask) = x(mask) + y. The vector that was read and named changes alone.
+#define XGRAD_COMPOUND(op) \
+    template <detail::OperandLike X> void operator op##=(X const& x) && { std::move(*this) = static_cast<Tensor<T> const&>(*this) op x; } \
+    template <detail::OperandLike X> Tensor<T>& operator op##=(X const& x) & { return Tensor<T>::operator op##=(x); }
+    XGRAD_COMPOUND(+)
+    XGRAD_COMPOUND(-)
+    XGRAD_COMPOUND(*)
+    XGRAD_COMPOUND(/)
+#undef XGRAD_COMPOUND
+
 private:
     Tensor<T> tensor_;
     Tensor<bool> mask_;
@@ -10784,6 +10842,7 @@ inline std::string number_text(bool v) { return v ? "true" : "false"; }
 inline std::string number_text(std::int64_t v) { return std::to_string(v); }
 template <RealScalar T> std::string number_text(T v)
 {
+    if (v != v) return "nan";  // and never "-nan"
     char buffer[32];
     auto const n = std::snprintf(buffer, sizeof buffer, "%.6g", static_cast<double>(v));
     return {buffer, static_cast<std::size_t>(n)};

@@ -146,8 +146,8 @@ template <class F> XGRAD_NOINLINE void backward_kernel(F const& formula, Backwar
     });
 }
 
-/// The number of values that a kernel adds up in its own precision before it goes on in a wider one.
-inline constexpr std::size_t summands = 256;
+/// The number of packs that a kernel adds up in its own precision before it goes on in a wider one.
+inline constexpr std::size_t summed_packs = 32;
 
 /// The sum of f over n elements and in the same pass the gradients of `seed` times that sum, for all leaves: of those
 /// that stand for one tensor the first gets all. Operands as for backward_kernel, without the gradient of the result and the saved
@@ -178,7 +178,7 @@ template <class F> XGRAD_NOINLINE double sum_and_gradient_kernel(F const& formul
     P lanes[width];
     double total = 0;
     while (i + width <= n) {
-        std::size_t const end = std::min(n, i + summands);
+        std::size_t const end = std::min(n, i + summed_packs * width);
         RealPack<P> sum(0);
         for (; i + width <= end; i += width) sum = sum + step();
         sum.store(lanes);
