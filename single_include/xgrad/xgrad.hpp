@@ -2532,6 +2532,14 @@ template <class V, class W> wirtinger(V, W) -> wirtinger<V, W>;
 
 /// Derivatives that cost no multiplication.
 struct One {};
+/// The gradient, times a weight, where a mask is true, and 0 elsewhere whatever comes in: what was not chosen has no part even
+/// in an infinite gradient.
+template <class M, class W = One> struct selected {
+    M mask;
+    W weight = {};
+};
+template <class M> selected(M) -> selected<M>;
+template <class M, class W> selected(M, W) -> selected<M, W>;
 struct MinusOne {};
 struct Nothing {};
 struct ImaginaryUnit {};
@@ -2561,6 +2569,11 @@ XGRAD_INLINE auto pull(auto g, One) { return g; }
 XGRAD_INLINE auto pull(auto g, MinusOne) { return -g; }
 XGRAD_INLINE auto pull(auto g, ImaginaryUnit) { return complex(imag(g), -real(g)); }
 XGRAD_INLINE auto pull(auto g, Nothing) { return zero_like(g); }
+template <class M, class W> XGRAD_INLINE auto pull(auto g, selected<M, W> d)
+{
+    auto const h = pull(g, d.weight);
+    return where(d.mask, h, zero_like(h));
+}
 template <class V> XGRAD_INLINE auto pull(auto g, gradient<V> d) { return scaled(real(g), d.value); }
 template <class V> XGRAD_INLINE auto pull(auto g, conjugate<V> d) { return conj(pull(g, d.value)); }
 template <class V, class W> XGRAD_INLINE auto pull(auto g, wirtinger<V, W> d) { return g * conj(d.dz) + conj(g) * d.dz_bar; }
@@ -2761,6 +2774,7 @@ inline Uses derivative_uses(Nothing) { return 0; }
 inline Uses derivative_uses(ImaginaryUnit) { return 0; }
 template <Plain X> Uses derivative_uses(X) { return 0; }
 template <Probe X> Uses derivative_uses(X x) { return uses_of(x); }
+template <class M, class W> Uses derivative_uses(selected<M, W> d) { return d.mask.uses | derivative_uses(d.weight); }
 template <class V> Uses derivative_uses(gradient<V> d) { return derivative_uses(d.value); }
 template <class V> Uses derivative_uses(conjugate<V> d) { return derivative_uses(d.value); }
 template <class V, class W> Uses derivative_uses(wirtinger<V, W> d) { return derivative_uses(d.dz) | derivative_uses(d.dz_bar); }
@@ -2799,6 +2813,7 @@ template <> inline constexpr bool is_derivative<One> = true;
 template <> inline constexpr bool is_derivative<MinusOne> = true;
 template <> inline constexpr bool is_derivative<Nothing> = true;
 template <> inline constexpr bool is_derivative<ImaginaryUnit> = true;
+template <class M, class W> inline constexpr bool is_derivative<selected<M, W>> = is_derivative<W>;
 template <class V> inline constexpr bool is_derivative<gradient<V>> = is_derivative<V>;
 template <class V> inline constexpr bool is_derivative<conjugate<V>> = is_derivative<V>;
 template <class V, class W> inline constexpr bool is_derivative<wirtinger<V, W>> = is_derivative<V> && is_derivative<W>;
@@ -3544,8 +3559,8 @@ template <Operand X> auto isnan(X const& x) { return express(IsNan{}, x); }
 /// a where the mask is true, else b.
 struct Where : Elementwise<Z(B, Z, Z), R(B, R, R), C(B, C, C)> {
     auto value(auto mask, auto a, auto b) const { return where(mask, a, b); }
-    auto partial(wrt<1>, auto, auto mask, auto, auto) const { return where(mask, 1., 0.); }
-    auto partial(wrt<2>, auto, auto mask, auto, auto) const { return where(mask, 0., 1.); }
+    auto partial(wrt<1>, auto, auto mask, auto, auto) const { return selected{mask}; }
+    auto partial(wrt<2>, auto, auto mask, auto, auto) const { return selected{!mask}; }
 };
 template <class M, class A, class B>
     requires AnyOperand<M, A, B>
@@ -3557,8 +3572,8 @@ auto where(M&& mask, A&& a, B&& b)
 /// The larger of two; where they are equal each gets half the gradient. NaN is passed on, with its gradient to both.
 struct Maximum : Elementwise<Z(Z, Z), R(R, R)> {
     auto value(auto a, auto b) const { return where(a > b || isnan(a), a, b); }
-    auto partial(wrt<0>, auto, auto a, auto b) const { return where(a < b, 0., 1.) - where(a == b, 0.5, 0.); }
-    auto partial(wrt<1>, auto, auto a, auto b) const { return where(a > b, 0., 1.) - where(a == b, 0.5, 0.); }
+    auto partial(wrt<0>, auto, auto a, auto b) const { return selected{!(a < b), where(a == b, 0.5, 1.)}; }
+    auto partial(wrt<1>, auto, auto a, auto b) const { return selected{!(a > b), where(a == b, 0.5, 1.)}; }
 };
 template <class A, class B>
     requires AnyOperand<A, B>
@@ -3570,8 +3585,8 @@ auto maximum(A&& a, B&& b)
 /// The smaller of two; ties and NaN as for maximum.
 struct Minimum : Elementwise<Z(Z, Z), R(R, R)> {
     auto value(auto a, auto b) const { return where(a < b || isnan(a), a, b); }
-    auto partial(wrt<0>, auto, auto a, auto b) const { return where(a > b, 0., 1.) - where(a == b, 0.5, 0.); }
-    auto partial(wrt<1>, auto, auto a, auto b) const { return where(a < b, 0., 1.) - where(a == b, 0.5, 0.); }
+    auto partial(wrt<0>, auto, auto a, auto b) const { return selected{!(a > b), where(a == b, 0.5, 1.)}; }
+    auto partial(wrt<1>, auto, auto a, auto b) const { return selected{!(a < b), where(a == b, 0.5, 1.)}; }
 };
 template <class A, class B>
     requires AnyOperand<A, B>
@@ -3588,9 +3603,9 @@ struct Clamp : Elementwise<Z(Z, Z, Z), R(R, R, R)> {
         auto const raised = where(x < lower, lower, x);
         return where(raised > upper, upper, raised);
     }
-    auto partial(wrt<0>, auto, auto x, auto lower, auto upper) const { return where(x >= lower && x <= upper, 1., 0.); }
-    auto partial(wrt<1>, auto, auto x, auto lower, auto upper) const { return where(x < lower && lower < upper, 1., 0.); }
-    auto partial(wrt<2>, auto, auto x, auto lower, auto upper) const { return where(x > upper || upper < lower, 1., 0.); }
+    auto partial(wrt<0>, auto, auto x, auto lower, auto upper) const { return selected{x >= lower && x <= upper}; }
+    auto partial(wrt<1>, auto, auto x, auto lower, auto upper) const { return selected{x < lower && lower < upper}; }
+    auto partial(wrt<2>, auto, auto x, auto lower, auto upper) const { return selected{x > upper || upper < lower}; }
 };
 template <class X, class L, class U>
     requires AnyOperand<X, L, U>
@@ -3602,8 +3617,8 @@ auto clamp(X&& x, L&& lower, U&& upper)
 /// x kept above a lower bound; gradient 1 for x at the bound.
 struct ClampMin : Elementwise<Z(Z, Z), R(R, R)> {
     auto value(auto x, auto lower) const { return where(x < lower, lower, x); }
-    auto partial(wrt<0>, auto, auto x, auto lower) const { return where(x >= lower, 1., 0.); }
-    auto partial(wrt<1>, auto, auto x, auto lower) const { return where(x < lower, 1., 0.); }
+    auto partial(wrt<0>, auto, auto x, auto lower) const { return selected{x >= lower}; }
+    auto partial(wrt<1>, auto, auto x, auto lower) const { return selected{x < lower}; }
 };
 template <class X, class L>
     requires AnyOperand<X, L>
@@ -3615,8 +3630,8 @@ auto clamp_min(X&& x, L&& lower)
 /// x kept below an upper bound; gradient 1 for x at the bound.
 struct ClampMax : Elementwise<Z(Z, Z), R(R, R)> {
     auto value(auto x, auto upper) const { return where(x > upper, upper, x); }
-    auto partial(wrt<0>, auto, auto x, auto upper) const { return where(x <= upper, 1., 0.); }
-    auto partial(wrt<1>, auto, auto x, auto upper) const { return where(x > upper, 1., 0.); }
+    auto partial(wrt<0>, auto, auto x, auto upper) const { return selected{x <= upper}; }
+    auto partial(wrt<1>, auto, auto x, auto upper) const { return selected{x > upper}; }
 };
 template <class X, class U>
     requires AnyOperand<X, U>
@@ -4710,7 +4725,7 @@ template <Operand X> auto softplus(X const& x) { return express(Softplus{}, x); 
 /// x where it is positive, else 0; gradient 0 at 0.
 struct Relu : Elementwise<Z(Z), R(R)> {
     auto value(auto x) const { return where(x <= 0, 0, x); }
-    auto partial(wrt<0>, auto, auto x) const { return where(x <= 0, 0., 1.); }
+    auto partial(wrt<0>, auto, auto x) const { return selected{!(x <= 0)}; }
 };
 template <Operand X> auto relu(X const& x) { return express(Relu{}, x); }
 
@@ -5809,7 +5824,7 @@ template <Operand X> auto mean(X const& x) { return record_sum("mean", real_valu
 /// What an element adds to the extremum over its axes: its share, if it is one of those that have the extreme value.
 struct ShareOfExtremum : Elementwise<R(R, R, R)> {
     auto value(auto x, auto extremum, auto share) const { return where(x == extremum || isnan(x), x * share, 0); }
-    auto partial(wrt<0>, auto, auto x, auto extremum, auto share) const { return where(x == extremum || isnan(x), share, 0); }
+    auto partial(wrt<0>, auto, auto x, auto extremum, auto share) const { return selected{x == extremum || isnan(x), share}; }
     auto partial(wrt<1>, auto, auto, auto, auto) const { return nothing; }
     auto partial(wrt<2>, auto, auto, auto, auto) const { return nothing; }
 };
@@ -5841,13 +5856,13 @@ template <Operand X> auto logsumexp(X const& x) { return logsumexp(x, detail::al
 /// Square root of a sum of squares, with gradient 0 at 0 (as PyTorch's norm has).
 struct NormRoot : Elementwise<R(R)> {
     auto value(auto x) const { return sqrt(x); }
-    auto partial(wrt<0>, auto y, auto) const { return where(y == 0, 0, 0.5 * reciprocal(y)); }
+    auto partial(wrt<0>, auto y, auto) const { return selected{!(y == 0), 0.5 * reciprocal(y)}; }
 };
 /// Root s^(1/p) of a sum of p-th powers, with gradient 0 at 0.
 struct PowerRoot : Elementwise<R(R)> {
     double p = 2;
     auto value(auto s) const { return pow(s, 1 / p); }
-    auto partial(wrt<0>, auto, auto s) const { return where(s == 0, 0, (1 / p) * pow(s, 1 / p - 1)); }
+    auto partial(wrt<0>, auto, auto s) const { return selected{!(s == 0), (1 / p) * pow(s, 1 / p - 1)}; }
 };
 /// |x|^p, with gradient 0 at 0.
 struct AbsPower : Elementwise<R(R), R(C)> {
@@ -6713,7 +6728,7 @@ struct TypeInfo {
     AnyTensor (*copy)(AnyTensor const&);                             // row-major; recorded where grad mode is on
     AnyTensor (*filled)(Shape const&, double value);
     AnyTensor (*scaled)(AnyTensor const&, double factor);            // recorded where grad mode is on
-    void (*multiply_in_place)(AnyTensor const& t, AnyTensor const& real_number);  // unrecorded
+    void (*multiply_in_place)(AnyTensor const& t, double factor);    // unrecorded
     void (*copy_elements)(AnyArray const& to, AnyArray const& from);
     void (*zero_elements)(AnyArray const&);
     void (*scatter_add)(AnyArray const& to, AnyArray const& more);   // to += more, also where elements of `to` share a place
@@ -8335,6 +8350,30 @@ struct SumOver : Cached {
     Shape space;  // the formula's index space
 
     SumOver(std::string_view n, Axes a, double s, Shape of) : name(n), axes(std::move(a)), scale(s), space(std::move(of)) {}
+
+    /// The gradient of a sum as that of each summand: a window that repeats it.
+    AnyArray spread(AnyTensor const& gradient) const
+    {
+        AnyArray g = scale == 1 ? gradient.impl().array : gradient.impl().type->scaled(gradient, scale).impl().array;
+        if (g.numel == 1) {
+            g.shape = {};
+            g.strides = {};
+            return g;
+        }
+        Strides strides(space.size(), 0);
+        bool const keepdims = g.shape.size() == space.size();
+        for (std::size_t d = 0, at = 0, axis = 0; d < space.size(); ++d) {
+            bool const summed = axis < axes.size() && static_cast<std::size_t>(axes[axis]) == d;
+            axis += summed;
+            if (!summed && space[d] != 1) strides[d] = g.strides[at];
+            at += !summed || keepdims;
+        }
+        g.shape = space;
+        g.strides = std::move(strides);
+        g.numel = numel(space);
+        g.contiguous = is_row_major(g.shape, g.strides);
+        return g;
+    }
 };
 
 /// The shape of a vertex of a formula; the message of an error names the operation that cannot broadcast.
@@ -8642,11 +8681,12 @@ private:
     {
         if (!gradient.defined()) return;
         Opened const opened(*this);
-        if (has_gradients_ready() && !gradient.requires_grad()) return hand_over_scaled(gradient, results);
+        if (has_gradients_ready() && !gradient.requires_grad())
+            if (double const factor = real_number(gradient); std::abs(factor) >= least_factor && std::abs(factor) <= 1 / least_factor) return hand_over_scaled(factor, results);
         if (sum_ && table_.use->load(std::memory_order_relaxed) < 0) table_.use->fetch_add(1, std::memory_order_relaxed);
         Shape const& space = this->space(gradient);
         AnyArray spread_seeds;
-        if (sum_) spread_seeds = spread(gradient, space);
+        if (sum_) spread_seeds = sum_->spread(gradient);
         AnyArray const& seeds = sum_ ? spread_seeds : gradient.impl().array;
         if (broadcast_ == 0 && is_simple(seeds, space)) apply_direct(plan(), seeds, space, results);
         else apply_tiled(plan(), seeds, space, results);
@@ -8682,11 +8722,16 @@ private:
     {
         if (waiting_) WaitingGradients::add(-static_cast<std::ptrdiff_t>(std::exchange(waiting_, 0)));
     }
-    void hand_over_scaled(AnyTensor const& gradient, std::span<AnyTensor> results)
+    void hand_over_scaled(double factor, std::span<AnyTensor> results)
     {
         hand_over(results);
         for (auto const& g : results)
-            if (g.defined()) g.impl().type->multiply_in_place(g, gradient);
+            if (g.defined()) g.impl().type->multiply_in_place(g, factor);
+    }
+    static double real_number(AnyTensor const& t)
+    {
+        auto const& a = t.impl().array;
+        return t.dtype() == DType::float32 ? static_cast<double>(*as<float>(a).begin()) : *as<double>(a).begin();
     }
 
     /// True where all that is read lies in order; the gradient of a sum may be one number.
@@ -8761,31 +8806,8 @@ private:
         }
     }
 
-    /// The gradient of a sum as that of each summand: a window that repeats it.
-    AnyArray spread(AnyTensor const& gradient, Shape const& space) const
-    {
-        AnyArray g = sum_->scale == 1 ? gradient.impl().array : gradient.impl().type->scaled(gradient, sum_->scale).impl().array;
-        if (g.numel == 1) {
-            g.shape = {};
-            g.strides = {};
-            return g;
-        }
-        Strides strides(space.size(), 0);
-        bool const keepdims = g.shape.size() == space.size();
-        for (std::size_t d = 0, at = 0, axis = 0; d < space.size(); ++d) {
-            bool const summed = axis < sum_->axes.size() && static_cast<std::size_t>(sum_->axes[axis]) == d;
-            axis += summed;
-            if (!summed && space[d] != 1) strides[d] = g.strides[at];
-            at += !summed || keepdims;
-        }
-        g.shape = space;
-        g.strides = std::move(strides);
-        g.numel = numel(space);
-        g.contiguous = is_row_major(g.shape, g.strides);
-        return g;
-    }
-
     static constexpr signed char most_uses = 2;
+    static constexpr double least_factor = 1e-6;  // gradients are scaled afterwards only where that can hardly overflow or underflow
 
     RecordTable const& table_;
     LeafMask needed_ = 0, kept_ = 0, broadcast_ = 0, wanted_ = 0, add_ = 0;
@@ -8922,7 +8944,7 @@ template <Scalar T> struct GradientArithmetic {
     static AnyTensor copy(AnyTensor const& t);
     static AnyTensor filled(Shape const& shape, double value);
     static AnyTensor scaled(AnyTensor const& t, double factor);
-    static void multiply_in_place(AnyTensor const& t, AnyTensor const& real_number);
+    static void multiply_in_place(AnyTensor const& t, double factor);
     static void copy_elements_of(AnyArray const& to, AnyArray const& from) { detail::copy_elements(as<T>(to), as<T>(from)); }
     static void zero_elements(AnyArray const& a) { copy_elements(as<T>(a), broadcast_window(Array<T>(Shape{}, T()), a.shape)); }
     static void scatter_add(AnyArray const& to, AnyArray const& more);
@@ -9685,13 +9707,10 @@ template <Scalar T> AnyTensor GradientArithmetic<T>::scaled(AnyTensor const& t, 
     else return t;
 }
 
-template <Scalar T> void GradientArithmetic<T>::multiply_in_place(AnyTensor const& t, AnyTensor const& real_number)
+template <Scalar T> void GradientArithmetic<T>::multiply_in_place(AnyTensor const& t, double factor)
 {
-    if constexpr (Differentiable<T>) {
-        auto const& number = real_number.impl().array;
-        double const factor = real_number.dtype() == DType::float32 ? static_cast<double>(*as<float>(number).begin()) : *as<double>(number).begin();
+    if constexpr (Differentiable<T>)
         if (factor != 1) scale_elements(as<T>(t.impl().array), factor);
-    }
 }
 
 template <Scalar T> void GradientArithmetic<T>::scatter_add(AnyArray const& to, AnyArray const& more)

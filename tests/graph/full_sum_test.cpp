@@ -66,6 +66,17 @@ TEST_CASE("a gradient other than 1, a mean, a second pass and no pass at all giv
     CHECK(slope() == doctest::Approx(12));
 }
 
+TEST_CASE("infinite, huge and tiny gradients of a full sum come out as if they had been there from the start")
+{
+    D const x({1., 2.}, xg::requires_grad);
+    sqrt(sum(where(x > 5., x * x, 0.))).backward();  // infinity times nothing chosen
+    CHECK(difference(x.grad(), {0., 0.}) == "");
+    xg::Tensor<float> const f({1.f, 2.f}, xg::requires_grad);
+    sum(f * f * 3e38f).backward(xg::Tensor<float>(1e-30f));
+    CHECK(static_cast<double>(f.grad()(0).item()) == doctest::Approx(6e8));
+    CHECK(static_cast<double>(f.grad()(1).item()) == doctest::Approx(1.2e9));
+}
+
 TEST_CASE("a full sum notices that its operands were changed before backward")
 {
     D x = ramp(5, 1);

@@ -142,3 +142,19 @@ TEST_CASE("the second derivative is flat at corners and right beside them")
     CHECK(holds(second(function_of<double>([](auto x) { return pow(x, 2); }), {0, 1}), {2, 2}, 0));
     CHECK(holds(second(function_of<double>([](auto x) { return pow(x, 1); }), {0, 1}), {0, 0}, 0));
 }
+
+TEST_CASE("what was not chosen gets gradient 0 even where an infinite gradient comes in")
+{
+    auto const sent = [](auto f, bool recorded) {
+        return first_order(function_of<double>(f), {reals({-1, 0.5, 2})}, reals({inf, inf, inf}), recorded)[0].numbers;
+    };
+    for (bool const recorded : {false, true}) {
+        CHECK(holds(sent([](auto x) { return relu(x); }, recorded), {0, inf, inf}));
+        CHECK(holds(sent([](auto x) { return where(x > 1, x, 0); }, recorded), {0, 0, inf}));
+        CHECK(holds(sent([](auto x) { return maximum(x, 1); }, recorded), {0, 0, inf}));
+        CHECK(holds(sent([](auto x) { return minimum(x, 1); }, recorded), {inf, inf, 0}));
+        CHECK(holds(sent([](auto x) { return clamp(x, 0, 1); }, recorded), {0, inf, 0}));
+        CHECK(holds(sent([](auto x) { return clamp_min(x, 1); }, recorded), {0, 0, inf}));
+        CHECK(holds(sent([](auto x) { return clamp_max(x, 1); }, recorded), {inf, inf, 0}));
+    }
+}

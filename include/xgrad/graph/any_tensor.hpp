@@ -27,7 +27,7 @@ struct TypeInfo {
     AnyTensor (*copy)(AnyTensor const&);                             // row-major; recorded where grad mode is on
     AnyTensor (*filled)(Shape const&, double value);
     AnyTensor (*scaled)(AnyTensor const&, double factor);            // recorded where grad mode is on
-    void (*multiply_in_place)(AnyTensor const& t, AnyTensor const& real_number);  // unrecorded
+    void (*multiply_in_place)(AnyTensor const& t, double factor);    // unrecorded
     void (*copy_elements)(AnyArray const& to, AnyArray const& from);
     void (*zero_elements)(AnyArray const&);
     void (*scatter_add)(AnyArray const& to, AnyArray const& more);   // to += more, also where elements of `to` share a place

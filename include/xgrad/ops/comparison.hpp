@@ -108,8 +108,8 @@ template <Operand X> auto isnan(X const& x) { return express(IsNan{}, x); }
 /// a where the mask is true, else b.
 struct Where : Elementwise<Z(B, Z, Z), R(B, R, R), C(B, C, C)> {
     auto value(auto mask, auto a, auto b) const { return where(mask, a, b); }
-    auto partial(wrt<1>, auto, auto mask, auto, auto) const { return where(mask, 1., 0.); }
-    auto partial(wrt<2>, auto, auto mask, auto, auto) const { return where(mask, 0., 1.); }
+    auto partial(wrt<1>, auto, auto mask, auto, auto) const { return selected{mask}; }
+    auto partial(wrt<2>, auto, auto mask, auto, auto) const { return selected{!mask}; }
 };
 template <class M, class A, class B>
     requires AnyOperand<M, A, B>
@@ -121,8 +121,8 @@ auto where(M&& mask, A&& a, B&& b)
 /// The larger of two; where they are equal each gets half the gradient. NaN is passed on, with its gradient to both.
 struct Maximum : Elementwise<Z(Z, Z), R(R, R)> {
     auto value(auto a, auto b) const { return where(a > b || isnan(a), a, b); }
-    auto partial(wrt<0>, auto, auto a, auto b) const { return where(a < b, 0., 1.) - where(a == b, 0.5, 0.); }
-    auto partial(wrt<1>, auto, auto a, auto b) const { return where(a > b, 0., 1.) - where(a == b, 0.5, 0.); }
+    auto partial(wrt<0>, auto, auto a, auto b) const { return selected{!(a < b), where(a == b, 0.5, 1.)}; }
+    auto partial(wrt<1>, auto, auto a, auto b) const { return selected{!(a > b), where(a == b, 0.5, 1.)}; }
 };
 template <class A, class B>
     requires AnyOperand<A, B>
@@ -134,8 +134,8 @@ auto maximum(A&& a, B&& b)
 /// The smaller of two; ties and NaN as for maximum.
 struct Minimum : Elementwise<Z(Z, Z), R(R, R)> {
     auto value(auto a, auto b) const { return where(a < b || isnan(a), a, b); }
-    auto partial(wrt<0>, auto, auto a, auto b) const { return where(a > b, 0., 1.) - where(a == b, 0.5, 0.); }
-    auto partial(wrt<1>, auto, auto a, auto b) const { return where(a < b, 0., 1.) - where(a == b, 0.5, 0.); }
+    auto partial(wrt<0>, auto, auto a, auto b) const { return selected{!(a > b), where(a == b, 0.5, 1.)}; }
+    auto partial(wrt<1>, auto, auto a, auto b) const { return selected{!(a < b), where(a == b, 0.5, 1.)}; }
 };
 template <class A, class B>
     requires AnyOperand<A, B>
@@ -152,9 +152,9 @@ struct Clamp : Elementwise<Z(Z, Z, Z), R(R, R, R)> {
         auto const raised = where(x < lower, lower, x);
         return where(raised > upper, upper, raised);
     }
-    auto partial(wrt<0>, auto, auto x, auto lower, auto upper) const { return where(x >= lower && x <= upper, 1., 0.); }
-    auto partial(wrt<1>, auto, auto x, auto lower, auto upper) const { return where(x < lower && lower < upper, 1., 0.); }
-    auto partial(wrt<2>, auto, auto x, auto lower, auto upper) const { return where(x > upper || upper < lower, 1., 0.); }
+    auto partial(wrt<0>, auto, auto x, auto lower, auto upper) const { return selected{x >= lower && x <= upper}; }
+    auto partial(wrt<1>, auto, auto x, auto lower, auto upper) const { return selected{x < lower && lower < upper}; }
+    auto partial(wrt<2>, auto, auto x, auto lower, auto upper) const { return selected{x > upper || upper < lower}; }
 };
 template <class X, class L, class U>
     requires AnyOperand<X, L, U>
@@ -166,8 +166,8 @@ auto clamp(X&& x, L&& lower, U&& upper)
 /// x kept above a lower bound; gradient 1 for x at the bound.
 struct ClampMin : Elementwise<Z(Z, Z), R(R, R)> {
     auto value(auto x, auto lower) const { return where(x < lower, lower, x); }
-    auto partial(wrt<0>, auto, auto x, auto lower) const { return where(x >= lower, 1., 0.); }
-    auto partial(wrt<1>, auto, auto x, auto lower) const { return where(x < lower, 1., 0.); }
+    auto partial(wrt<0>, auto, auto x, auto lower) const { return selected{x >= lower}; }
+    auto partial(wrt<1>, auto, auto x, auto lower) const { return selected{x < lower}; }
 };
 template <class X, class L>
     requires AnyOperand<X, L>
@@ -179,8 +179,8 @@ auto clamp_min(X&& x, L&& lower)
 /// x kept below an upper bound; gradient 1 for x at the bound.
 struct ClampMax : Elementwise<Z(Z, Z), R(R, R)> {
     auto value(auto x, auto upper) const { return where(x > upper, upper, x); }
-    auto partial(wrt<0>, auto, auto x, auto upper) const { return where(x <= upper, 1., 0.); }
-    auto partial(wrt<1>, auto, auto x, auto upper) const { return where(x > upper, 1., 0.); }
+    auto partial(wrt<0>, auto, auto x, auto upper) const { return selected{x <= upper}; }
+    auto partial(wrt<1>, auto, auto x, auto upper) const { return selected{x > upper}; }
 };
 template <class X, class U>
     requires AnyOperand<X, U>

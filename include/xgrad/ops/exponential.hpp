@@ -64,7 +64,7 @@ template <Operand X> auto softplus(X const& x) { return express(Softplus{}, x); 
 /// x where it is positive, else 0; gradient 0 at 0.
 struct Relu : Elementwise<Z(Z), R(R)> {
     auto value(auto x) const { return where(x <= 0, 0, x); }
-    auto partial(wrt<0>, auto, auto x) const { return where(x <= 0, 0., 1.); }
+    auto partial(wrt<0>, auto, auto x) const { return selected{!(x <= 0)}; }
 };
 template <Operand X> auto relu(X const& x) { return express(Relu{}, x); }
 

@@ -36,6 +36,14 @@ template <class V, class W> wirtinger(V, W) -> wirtinger<V, W>;
 
 /// Derivatives that cost no multiplication.
 struct One {};
+/// The gradient, times a weight, where a mask is true, and 0 elsewhere whatever comes in: what was not chosen has no part even
+/// in an infinite gradient.
+template <class M, class W = One> struct selected {
+    M mask;
+    W weight = {};
+};
+template <class M> selected(M) -> selected<M>;
+template <class M, class W> selected(M, W) -> selected<M, W>;
 struct MinusOne {};
 struct Nothing {};
 struct ImaginaryUnit {};
@@ -65,6 +73,11 @@ XGRAD_INLINE auto pull(auto g, One) { return g; }
 XGRAD_INLINE auto pull(auto g, MinusOne) { return -g; }
 XGRAD_INLINE auto pull(auto g, ImaginaryUnit) { return complex(imag(g), -real(g)); }
 XGRAD_INLINE auto pull(auto g, Nothing) { return zero_like(g); }
+template <class M, class W> XGRAD_INLINE auto pull(auto g, selected<M, W> d)
+{
+    auto const h = pull(g, d.weight);
+    return where(d.mask, h, zero_like(h));
+}
 template <class V> XGRAD_INLINE auto pull(auto g, gradient<V> d) { return scaled(real(g), d.value); }
 template <class V> XGRAD_INLINE auto pull(auto g, conjugate<V> d) { return conj(pull(g, d.value)); }
 template <class V, class W> XGRAD_INLINE auto pull(auto g, wirtinger<V, W> d) { return g * conj(d.dz) + conj(g) * d.dz_bar; }

@@ -123,6 +123,7 @@ inline Uses derivative_uses(Nothing) { return 0; }
 inline Uses derivative_uses(ImaginaryUnit) { return 0; }
 template <Plain X> Uses derivative_uses(X) { return 0; }
 template <Probe X> Uses derivative_uses(X x) { return uses_of(x); }
+template <class M, class W> Uses derivative_uses(selected<M, W> d) { return d.mask.uses | derivative_uses(d.weight); }
 template <class V> Uses derivative_uses(gradient<V> d) { return derivative_uses(d.value); }
 template <class V> Uses derivative_uses(conjugate<V> d) { return derivative_uses(d.value); }
 template <class V, class W> Uses derivative_uses(wirtinger<V, W> d) { return derivative_uses(d.dz) | derivative_uses(d.dz_bar); }

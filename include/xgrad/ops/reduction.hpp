@@ -44,7 +44,7 @@ template <Operand X> auto mean(X const& x) { return record_sum("mean", real_valu
 /// What an element adds to the extremum over its axes: its share, if it is one of those that have the extreme value.
 struct ShareOfExtremum : Elementwise<R(R, R, R)> {
     auto value(auto x, auto extremum, auto share) const { return where(x == extremum || isnan(x), x * share, 0); }
-    auto partial(wrt<0>, auto, auto x, auto extremum, auto share) const { return where(x == extremum || isnan(x), share, 0); }
+    auto partial(wrt<0>, auto, auto x, auto extremum, auto share) const { return selected{x == extremum || isnan(x), share}; }
     auto partial(wrt<1>, auto, auto, auto, auto) const { return nothing; }
     auto partial(wrt<2>, auto, auto, auto, auto) const { return nothing; }
 };
@@ -76,13 +76,13 @@ template <Operand X> auto logsumexp(X const& x) { return logsumexp(x, detail::al
 /// Square root of a sum of squares, with gradient 0 at 0 (as PyTorch's norm has).
 struct NormRoot : Elementwise<R(R)> {
     auto value(auto x) const { return sqrt(x); }
-    auto partial(wrt<0>, auto y, auto) const { return where(y == 0, 0, 0.5 * reciprocal(y)); }
+    auto partial(wrt<0>, auto y, auto) const { return selected{!(y == 0), 0.5 * reciprocal(y)}; }
 };
 /// Root s^(1/p) of a sum of p-th powers, with gradient 0 at 0.
 struct PowerRoot : Elementwise<R(R)> {
     double p = 2;
     auto value(auto s) const { return pow(s, 1 / p); }
-    auto partial(wrt<0>, auto, auto s) const { return where(s == 0, 0, (1 / p) * pow(s, 1 / p - 1)); }
+    auto partial(wrt<0>, auto, auto s) const { return selected{!(s == 0), (1 / p) * pow(s, 1 / p - 1)}; }
 };
 /// |x|^p, with gradient 0 at 0.
 struct AbsPower : Elementwise<R(R), R(C)> {

@@ -28,6 +28,7 @@ template <> inline constexpr bool is_derivative<One> = true;
 template <> inline constexpr bool is_derivative<MinusOne> = true;
 template <> inline constexpr bool is_derivative<Nothing> = true;
 template <> inline constexpr bool is_derivative<ImaginaryUnit> = true;
+template <class M, class W> inline constexpr bool is_derivative<selected<M, W>> = is_derivative<W>;
 template <class V> inline constexpr bool is_derivative<gradient<V>> = is_derivative<V>;
 template <class V> inline constexpr bool is_derivative<conjugate<V>> = is_derivative<V>;
 template <class V, class W> inline constexpr bool is_derivative<wirtinger<V, W>> = is_derivative<V> && is_derivative<W>;

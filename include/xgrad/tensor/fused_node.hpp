@@ -239,11 +239,12 @@ private:
     {
         if (!gradient.defined()) return;
         Opened const opened(*this);
-        if (has_gradients_ready() && !gradient.requires_grad()) return hand_over_scaled(gradient, results);
+        if (has_gradients_ready() && !gradient.requires_grad())
+            if (double const factor = real_number(gradient); std::abs(factor) >= least_factor && std::abs(factor) <= 1 / least_factor) return hand_over_scaled(factor, results);
         if (sum_ && table_.use->load(std::memory_order_relaxed) < 0) table_.use->fetch_add(1, std::memory_order_relaxed);
         Shape const& space = this->space(gradient);
         AnyArray spread_seeds;
-        if (sum_) spread_seeds = spread(gradient, space);
+        if (sum_) spread_seeds = sum_->spread(gradient);
         AnyArray const& seeds = sum_ ? spread_seeds : gradient.impl().array;
         if (broadcast_ == 0 && is_simple(seeds, space)) apply_direct(plan(), seeds, space, results);
         else apply_tiled(plan(), seeds, space, results);
@@ -279,11 +280,16 @@ private:
     {
         if (waiting_) WaitingGradients::add(-static_cast<std::ptrdiff_t>(std::exchange(waiting_, 0)));
     }
-    void hand_over_scaled(AnyTensor const& gradient, std::span<AnyTensor> results)
+    void hand_over_scaled(double factor, std::span<AnyTensor> results)
     {
         hand_over(results);
         for (auto const& g : results)
-            if (g.defined()) g.impl().type->multiply_in_place(g, gradient);
+            if (g.defined()) g.impl().type->multiply_in_place(g, factor);
+    }
+    static double real_number(AnyTensor const& t)
+    {
+        auto const& a = t.impl().array;
+        return t.dtype() == DType::float32 ? static_cast<double>(*as<float>(a).begin()) : *as<double>(a).begin();
     }
 
     /// True where all that is read lies in order; the gradient of a sum may be one number.
@@ -358,31 +364,8 @@ private:
         }
     }
 
-    /// The gradient of a sum as that of each summand: a window that repeats it.
-    AnyArray spread(AnyTensor const& gradient, Shape const& space) const
-    {
-        AnyArray g = sum_->scale == 1 ? gradient.impl().array : gradient.impl().type->scaled(gradient, sum_->scale).impl().array;
-        if (g.numel == 1) {
-            g.shape = {};
-            g.strides = {};
-            return g;
-        }
-        Strides strides(space.size(), 0);
-        bool const keepdims = g.shape.size() == space.size();
-        for (std::size_t d = 0, at = 0, axis = 0; d < space.size(); ++d) {
-            bool const summed = axis < sum_->axes.size() && static_cast<std::size_t>(sum_->axes[axis]) == d;
-            axis += summed;
-            if (!summed && space[d] != 1) strides[d] = g.strides[at];
-            at += !summed || keepdims;
-        }
-        g.shape = space;
-        g.strides = std::move(strides);
-        g.numel = numel(space);
-        g.contiguous = is_row_major(g.shape, g.strides);
-        return g;
-    }
-
     static constexpr signed char most_uses = 2;
+    static constexpr double least_factor = 1e-6;  // gradients are scaled afterwards only where that can hardly overflow or underflow
 
     RecordTable const& table_;
     LeafMask needed_ = 0, kept_ = 0, broadcast_ = 0, wanted_ = 0, add_ = 0;

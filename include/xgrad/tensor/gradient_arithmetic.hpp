@@ -36,13 +36,10 @@ template <Scalar T> AnyTensor GradientArithmetic<T>::scaled(AnyTensor const& t, 
     else return t;
 }
 
-template <Scalar T> void GradientArithmetic<T>::multiply_in_place(AnyTensor const& t, AnyTensor const& real_number)
+template <Scalar T> void GradientArithmetic<T>::multiply_in_place(AnyTensor const& t, double factor)
 {
-    if constexpr (Differentiable<T>) {
-        auto const& number = real_number.impl().array;
-        double const factor = real_number.dtype() == DType::float32 ? static_cast<double>(*as<float>(number).begin()) : *as<double>(number).begin();
+    if constexpr (Differentiable<T>)
         if (factor != 1) scale_elements(as<T>(t.impl().array), factor);
-    }
 }
 
 template <Scalar T> void GradientArithmetic<T>::scatter_add(AnyArray const& to, AnyArray const& more)

@@ -33,6 +33,30 @@ struct SumOver : Cached {
     Shape space;  // the formula's index space
 
     SumOver(std::string_view n, Axes a, double s, Shape of) : name(n), axes(std::move(a)), scale(s), space(std::move(of)) {}
+
+    /// The gradient of a sum as that of each summand: a window that repeats it.
+    AnyArray spread(AnyTensor const& gradient) const
+    {
+        AnyArray g = scale == 1 ? gradient.impl().array : gradient.impl().type->scaled(gradient, scale).impl().array;
+        if (g.numel == 1) {
+            g.shape = {};
+            g.strides = {};
+            return g;
+        }
+        Strides strides(space.size(), 0);
+        bool const keepdims = g.shape.size() == space.size();
+        for (std::size_t d = 0, at = 0, axis = 0; d < space.size(); ++d) {
+            bool const summed = axis < axes.size() && static_cast<std::size_t>(axes[axis]) == d;
+            axis += summed;
+            if (!summed && space[d] != 1) strides[d] = g.strides[at];
+            at += !summed || keepdims;
+        }
+        g.shape = space;
+        g.strides = std::move(strides);
+        g.numel = numel(space);
+        g.contiguous = is_row_major(g.shape, g.strides);
+        return g;
+    }
 };
 
 /// The shape of a vertex of a formula; the message of an error names the operation that cannot broadcast.

@@ -12,7 +12,7 @@ template <Scalar T> struct GradientArithmetic {
     static AnyTensor copy(AnyTensor const& t);
     static AnyTensor filled(Shape const& shape, double value);
     static AnyTensor scaled(AnyTensor const& t, double factor);
-    static void multiply_in_place(AnyTensor const& t, AnyTensor const& real_number);
+    static void multiply_in_place(AnyTensor const& t, double factor);
     static void copy_elements_of(AnyArray const& to, AnyArray const& from) { detail::copy_elements(as<T>(to), as<T>(from)); }
     static void zero_elements(AnyArray const& a) { copy_elements(as<T>(a), broadcast_window(Array<T>(Shape{}, T()), a.shape)); }
     static void scatter_add(AnyArray const& to, AnyArray const& more);
