@@ -1691,8 +1691,6 @@ public:
         std::fill_n(fresh.data(), n, value);
         *this = std::move(fresh);
     }
-    /// n elements without a value; only for an empty vector.
-    void make_room(std::size_t n) { reserve_exactly(n); }
     void push_back(T value) { insert(size_, value); }
     void insert(std::size_t at, T value)
     {
@@ -1721,15 +1719,16 @@ public:
         return true;
     }
 
-private:
-    static constexpr std::uint32_t inline_size = 4;
-
-    /// Only for an empty vector.
+    /// n elements without a value; only for an empty vector.
     void reserve_exactly(std::size_t n)
     {
         if (n > inline_size) heap_ = new T[n];
         size_ = static_cast<std::uint32_t>(n);
     }
+
+private:
+    static constexpr std::uint32_t inline_size = 4;
+
     std::uint32_t size_ = 0;
     union {
         T local_[inline_size] = {};  // copied whole, so that it is one or two moves; it is larger than the pointer
@@ -1757,7 +1756,7 @@ namespace detail {
 inline std::size_t lay_out(Shape const& shape, Strides& strides)
 {
     std::size_t const rank = shape.size();
-    strides.make_room(rank);
+    strides.reserve_exactly(rank);
     auto* const s = strides.data();
     auto const* const extent = shape.data();
     std::size_t step = 1;
@@ -1774,6 +1773,14 @@ inline Strides row_major(Shape const& shape)
     Strides strides;
     lay_out(shape, strides);
     return strides;
+}
+
+/// How far the elements reach in memory, from the first to the last one, in elements; strides are not negative.
+inline std::size_t extent_of(Shape const& shape, Strides const& strides) noexcept
+{
+    std::size_t extent = numel(shape) ? 1 : 0;
+    for (std::size_t i = 0; extent && i < shape.size(); ++i) extent += (shape[i] - 1) * static_cast<std::size_t>(strides[i]);
+    return extent;
 }
 
 /// True where the elements lie in row-major order without gaps; axes of extent 1 may have any stride.
@@ -1928,6 +1935,16 @@ struct AnyArray {
     }
 
     bool defined() const noexcept { return static_cast<bool>(storage); }
+
+    /// Looks at the same memory through another window, which starts `bytes` after this one's.
+    void look_through(Shape s, Strides st, std::ptrdiff_t bytes = 0)
+    {
+        data += bytes;
+        numel = xgrad::numel(s);
+        contiguous = detail::is_row_major(s, st);
+        shape = std::move(s);
+        strides = std::move(st);
+    }
 };
 
 /// An array of T: what operations compute on.
@@ -1947,11 +1964,8 @@ template <Scalar T> struct Array : AnyArray {
     {
         Array out;
         out.storage = storage;
-        out.data = reinterpret_cast<std::byte*>(begin() + offset);
-        out.numel = xgrad::numel(s);
-        out.contiguous = is_row_major(s, st);
-        out.shape = std::move(s);
-        out.strides = std::move(st);
+        out.data = data;
+        out.look_through(std::move(s), std::move(st), offset * static_cast<std::ptrdiff_t>(sizeof(T)));
         return out;
     }
 };
@@ -1994,6 +2008,19 @@ template <class T> void scale_elements(Array<T> const& a, double factor)
     for (T* p = a.begin(); p != a.end(); ++p) *p = converted<T>(*p * static_cast<precision_of<T>>(factor));
 }
 
+/// Visits the elements of two windows of one shape side by side: f(element of a, element of b).
+template <class A, class B, class F> void for_each_pair(Array<A> const& a, Array<B> const& b, F f)
+{
+    Strides const* const strides[] = {&a.strides, &b.strides};
+    std::size_t const rank = a.shape.size();
+    std::ptrdiff_t const step_a = rank ? a.strides[rank - 1] : 0, step_b = rank ? b.strides[rank - 1] : 0;
+    for_each_run(a.shape, strides, [&](std::size_t n, std::ptrdiff_t const* at) {
+        auto* p = a.begin() + at[0];
+        auto const* q = b.begin() + at[1];
+        for (std::size_t i = 0; i < n; ++i, p += step_a, q += step_b) f(*p, *q);
+    });
+}
+
 /// Copies elements between two windows of one shape, converting as needed.
 template <class To, class From> void copy_elements(Array<To> const& to, Array<From> const& from)
 {
@@ -2001,14 +2028,7 @@ template <class To, class From> void copy_elements(Array<To> const& to, Array<Fr
         if (to.numel) std::memmove(to.data, from.data, to.numel * sizeof(To));
         return;
     }
-    Strides const* const strides[] = {&to.strides, &from.strides};
-    std::size_t const last = to.shape.size();
-    std::ptrdiff_t const step_to = last ? to.strides[last - 1] : 0, step_from = last ? from.strides[last - 1] : 0;
-    for_each_run(to.shape, strides, [&](std::size_t n, std::ptrdiff_t const* at) {
-        auto* t = to.begin() + at[0];
-        auto const* f = from.begin() + at[1];
-        for (std::size_t i = 0; i < n; ++i, t += step_to, f += step_from) *t = converted<To>(*f);
-    });
+    for_each_pair(to, from, [](To& t, From const& f) { t = converted<To>(f); });
 }
 
 /// The same elements in row-major order: the array itself where it is so already.
@@ -2532,14 +2552,6 @@ template <class V, class W> wirtinger(V, W) -> wirtinger<V, W>;
 
 /// Derivatives that cost no multiplication.
 struct One {};
-/// The gradient, times a weight, where a mask is true, and 0 elsewhere whatever comes in: what was not chosen has no part even
-/// in an infinite gradient.
-template <class M, class W = One> struct selected {
-    M mask;
-    W weight = {};
-};
-template <class M> selected(M) -> selected<M>;
-template <class M, class W> selected(M, W) -> selected<M, W>;
 struct MinusOne {};
 struct Nothing {};
 struct ImaginaryUnit {};
@@ -2548,6 +2560,15 @@ inline constexpr MinusOne minus_one{};
 inline constexpr ImaginaryUnit imaginary_unit{};
 /// The derivative of a function that is flat wherever it has one.
 inline constexpr Nothing nothing{};
+
+/// The gradient, times a weight, where a mask is true, and 0 elsewhere whatever comes in: what was not chosen has no part even
+/// in an infinite gradient.
+template <class M, class W = One> struct selected {
+    M mask;
+    W weight = {};
+};
+template <class M> selected(M) -> selected<M>;
+template <class M, class W> selected(M, W) -> selected<M, W>;
 
 namespace detail {
 
@@ -5632,18 +5653,20 @@ inline TileOperand output_operand(AnyArray const& a, LeafInfo const& info)
     return o;
 }
 
-/// An output summed into a wide array that is smaller than the index space, and zero to begin with.
-inline TileOperand sum_operand(AnyArray const& a, LeafInfo const& info)
+/// An output that `move` folds into an array which is smaller than the index space and holds where the fold starts.
+inline TileOperand fold_operand(AnyArray const& a, std::size_t element, std::size_t tile_element, MoveRun move)
 {
     TileOperand o;
     o.array = &a;
-    o.element = info.wide_element;
-    o.tile_element = info.tile_element;
-    o.move = info.add;
+    o.element = element;
+    o.tile_element = tile_element;
+    o.move = move;
     o.uniform = a.numel == 1;
     o.output = true;
     return o;
 }
+/// An output summed into a wide array, zero to begin with.
+inline TileOperand sum_operand(AnyArray const& a, LeafInfo const& info) { return fold_operand(a, info.wide_element, info.tile_element, info.add); }
 
 /// An array of zeros with elements of this many bytes.
 inline AnyArray zeroed(Shape const& shape, std::size_t element)
@@ -6455,6 +6478,14 @@ private:
 namespace detail {
 
 using Gradients = std::vector<AnyTensor>;
+
+/// "SinBackward" for "Sin".
+[[gnu::cold]] inline std::string backward_name(std::string_view operation)
+{
+    std::string name(operation);
+    name += "Backward";
+    return name;
+}
 
 /// What only few Nodes have: hooks, and the place where they were recorded. A tensor's hooks stay with the Node that made
 /// the value they were set on. Threads may set hooks while others run the Node.
@@ -7556,27 +7587,17 @@ struct Geometry {
     /// The view's window on an array that lies as the base does.
     [[gnu::cold]] AnyArray window(AnyArray const& a) const
     {
-        AnyArray w;
-        w.storage = a.storage;
-        w.data = a.data + offset;
-        w.shape = shape;
-        w.strides = strides;
-        w.numel = numel(shape);
-        w.contiguous = is_row_major(shape, strides);
+        AnyArray w = a;
+        w.look_through(shape, strides, offset);
         return w;
     }
     /// Memory that lies as the base does.
     [[gnu::cold]] AnyArray like_base() const
     {
-        std::size_t extent = numel(base_shape) ? 1 : 0;
-        for (std::size_t d = 0; extent && d < base_shape.size(); ++d) extent += (base_shape[d] - 1) * static_cast<std::size_t>(base_strides[d]);
         AnyArray a;
-        a.storage = Storage::make(extent * base_type->size);
+        a.storage = Storage::make(extent_of(base_shape, base_strides) * base_type->size);
         a.data = a.storage->data();
-        a.shape = base_shape;
-        a.strides = base_strides;
-        a.numel = numel(base_shape);
-        a.contiguous = is_row_major(base_shape, base_strides);
+        a.look_through(base_shape, base_strides);
         return a;
     }
     /// The same values in memory of their own that lies as the base does.
@@ -7602,7 +7623,7 @@ public:
         set_edges(&edge_, 1);
     }
     inline void apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) override;
-    std::string name() const override { return std::string(name_) + "Backward"; }
+    std::string name() const override { return backward_name(name_); }
 
 private:
     std::shared_ptr<Geometry const> geometry_;
@@ -7679,12 +7700,12 @@ public:
             auto const& g = gradients[i];
             if (!g.defined()) continue;
             if (!sum.defined()) sum = apply_view_map(parts_[i], ViewMap::scatter, g, name_);
-            else if (!grad_mode) parts_[i]->type->scatter_add(parts_[i]->window(sum.impl().array), g.impl().array);
+            else if (!recording()) parts_[i]->type->scatter_add(parts_[i]->window(sum.impl().array), g.impl().array);
             else sum = sum.impl().type->add(sum, apply_view_map(parts_[i], ViewMap::scatter, g, name_));
         }
         results[0] = sum;
     }
-    std::string name() const override { return std::string(name_) + "Backward"; }
+    std::string name() const override { return backward_name(name_); }
 
 private:
     std::vector<std::shared_ptr<Geometry const>> parts_;
@@ -7910,7 +7931,6 @@ struct Capture {
     Edge edge;
     bool also_run = false;
     AnyTensor gradient = {};
-    bool reached = false;
 };
 
 class GraphTask final : public BackwardPass {
@@ -8006,10 +8026,7 @@ private:
         std::vector<bool> seen(notes_.size());
         for (auto& note : notes_) note.needed = false;
         for (auto& capture : captures_)
-            if (auto const index = lookup(*capture.edge.function); index != none) {
-                capture.reached = true;
-                if (capture.also_run) notes_[index].needed = true;
-            }
+            if (auto const index = lookup(*capture.edge.function); capture.also_run && index != none) notes_[index].needed = true;
         std::vector<Visit> path;
         for (Index start = 0; start < notes_.size(); ++start) {
             if (seen[start]) continue;
@@ -8368,10 +8385,7 @@ struct SumOver : Cached {
             if (!summed && space[d] != 1) strides[d] = g.strides[at];
             at += !summed || keepdims;
         }
-        g.shape = space;
-        g.strides = std::move(strides);
-        g.numel = numel(space);
-        g.contiguous = is_row_major(g.shape, g.strides);
+        g.look_through(space, std::move(strides));
         return g;
     }
 };
@@ -8508,7 +8522,7 @@ public:
     [[gnu::cold]] std::string name() const override
     {
         auto const root = table_.kernels.vertices->name;
-        return std::string(sum_ ? sum_->name : root.empty() ? "Alias" : root) + "Backward";
+        return backward_name(sum_ ? sum_->name : root.empty() ? "Alias" : root);
     }
     [[gnu::cold]] std::string formula() const override
     {
@@ -9167,8 +9181,7 @@ private:
     template <class P> auto xtensor_view(P* first) const
     {
         auto const& a = array_of();
-        std::size_t extent = a.numel ? 1 : 0;
-        for (std::size_t i = 0; a.numel && i < a.shape.size(); ++i) extent += (a.shape[i] - 1) * static_cast<std::size_t>(a.strides[i]);
+        std::size_t const extent = detail::extent_of(a.shape, a.strides);
         return xt::strided_view(xt::adapt(std::move(first), extent, xt::no_ownership(), std::array<std::size_t, 1>{extent}), xt_dims(a.shape), xt_dims(a.strides), 0, xt::layout_type::dynamic);
     }
 
@@ -9274,12 +9287,12 @@ template <class F> struct RecordTableOf {
 };
 
 /// The leaves whose values a Node of this formula will save.
-inline LeafMask needed_leaves(RecordTable const& table, void const* formula, AnyTensor const* const* operands)
+inline LeafMask needed_leaves(RecordTable const& table, void const* formula, Gathered const& in)
 {
     auto const needs = table.needs(formula, true);
     LeafMask needed = 0;
     for (std::size_t k = 0; k < table.kernels.leaves; ++k)
-        if (table.kernels.leaf[k]->differentiable && needs.reached >> k & 1 && operands[k]->requires_grad()) needed |= needs.of[k];
+        if ((in.requires_grad & in.reached) >> k & 1) needed |= needs.of[k];
     return needed;
 }
 
@@ -9293,13 +9306,12 @@ inline AnyTensor record_formula(RecordTable const& table, void const* formula, A
 }
 
 /// A sum over all elements together with its gradients, in one pass.
-inline AnyTensor record_full_sum(RecordTable const& table, SumKernel kernel, void const* formula, AnyTensor const* const* operands, Gathered const& in, bool keepdims, bool mean)
+inline AnyTensor record_full_sum(RecordTable const& table, SumKernel kernel, void const* formula, AnyTensor const* const* operands, Gathered const& in, bool mean)
 {
-    std::size_t const rank = in.space.size();
     double const factor = mean ? 1 / static_cast<double>(numel(in.space)) : 1;
-    auto node = FusedNode::make(table, formula, operands, in, std::make_unique<SumOver>(mean ? "Mean" : "Sum", all_axes(rank), factor, in.space), AnyTensor());
+    auto node = FusedNode::make(table, formula, operands, in, std::make_unique<SumOver>(mean ? "Mean" : "Sum", all_axes(in.space.size()), factor, in.space), AnyTensor());
     double const sum = static_cast<FusedNode&>(*node).sum_at_once(kernel, in.arrays, in.space, factor);
-    AnyTensor result = table.result_type.filled(keepdims ? Shape(rank, 1) : Shape(), sum);
+    AnyTensor result = table.result_type.filled(Shape(), sum);
     result.impl().grad_fn = std::move(node);
     return result;
 }
@@ -9308,7 +9320,7 @@ inline AnyTensor record_formula_sum(std::string_view operation, RecordTable cons
                                     bool keepdims, bool mean)
 {
     Gathered const in(table, formula, operands);
-    if (kernel && in.wanted && !over && numel(in.space) != 0 && FusedNode::sums_at_once(table, in)) return record_full_sum(table, kernel, formula, operands, in, keepdims, mean);
+    if (kernel && in.wanted && !over && !keepdims && numel(in.space) != 0 && FusedNode::sums_at_once(table, in)) return record_full_sum(table, kernel, formula, operands, in, mean);
     Axes axes = over ? normalize_axes(operation, *over, in.space.size()) : all_axes(in.space.size());
     AnyArray sums = zeroed(reduced_shape(in.space, axes, true), table.result.wide_element);
     double const scale = mean ? static_cast<double>(sums.numel) / static_cast<double>(numel(in.space)) : 1;
@@ -9362,14 +9374,7 @@ template <class Fold, class E> Array<typename E::scalar> fold(E const& e, Axes c
     TakenApart<E> const apart(e);
     Gathered const in(apart.table, &apart.formula, apart.operands);
     Array<A> out(reduced_shape(in.space, axes, true), Fold::start());
-    TileOperand to;
-    to.array = &out;
-    to.element = sizeof(A);
-    to.tile_element = sizeof(T);
-    to.move = &fold_run<Fold, T>;
-    to.uniform = out.numel == 1;
-    to.output = true;
-    run_forward(apart.table.kernels, &apart.formula, in.arrays, in.space, to);
+    run_forward(apart.table.kernels, &apart.formula, in.arrays, in.space, fold_operand(out, sizeof(A), sizeof(T), &fold_run<Fold, T>));
     narrow<A, T>(out);
     return as<T>(out);
 }
@@ -9456,12 +9461,7 @@ public:
             (one(wrt<I>{}), ...);
         }(std::index_sequence_for<T...>{});
     }
-    std::string name() const override
-    {
-        std::string s(type_name<Op>);
-        s += "Backward";
-        return s;
-    }
+    std::string name() const override { return backward_name(type_name<Op>); }
     std::string formula() const override
     {
         std::string s(type_name<Op>);
@@ -9715,16 +9715,7 @@ template <Scalar T> void GradientArithmetic<T>::multiply_in_place(AnyTensor cons
 
 template <Scalar T> void GradientArithmetic<T>::scatter_add(AnyArray const& to, AnyArray const& more)
 {
-    if constexpr (Differentiable<T>) {
-        Strides const* const strides[] = {&to.strides, &more.strides};
-        std::size_t const rank = to.shape.size();
-        std::ptrdiff_t const step_to = rank ? to.strides[rank - 1] : 0, step_more = rank ? more.strides[rank - 1] : 0;
-        for_each_run(to.shape, strides, [&](std::size_t n, std::ptrdiff_t const* at) {
-            T* out = as<T>(to).begin() + at[0];
-            T const* in = as<T>(more).begin() + at[1];
-            for (std::size_t i = 0; i < n; ++i, out += step_to, in += step_more) *out += *in;
-        });
-    }
+    if constexpr (Differentiable<T>) for_each_pair(as<T>(to), as<T>(more), [](T& t, T const& m) { t += m; });
 }
 
 template <Scalar T> bool GradientArithmetic<T>::has_nan(AnyArray const& a)
@@ -10272,10 +10263,10 @@ template <Scalar V, Scalar T, class Look> Tensor<V> record_view(std::string_view
 template <Scalar T, class Look> std::vector<Tensor<T>> record_views(std::string_view name, Tensor<T> const& x, std::vector<Look> const& looks)
 {
     std::vector<Tensor<T>> views;
-    std::vector<std::shared_ptr<Geometry const>> parts;
     for (auto const& look : looks) views.push_back(make_view<T>(x, look));
     if constexpr (Differentiable<T>)
         if (recording() && x.requires_grad()) {
+            std::vector<std::shared_ptr<Geometry const>> parts;
             for (auto const& look : looks) parts.push_back(view_geometry<T>(x, look));
             Ref<Node> const node(new MultiViewNode(std::move(parts), gradient_edge(x), name));
             for (std::uint32_t i = 0; i < views.size(); ++i) views[i].impl().grad_fn = node, views[i].impl().output_nr = i;
@@ -10284,14 +10275,10 @@ template <Scalar T, class Look> std::vector<Tensor<T>> record_views(std::string_
     return views;
 }
 
-/// A window of another shape whose elements have `size` bytes and start `offset` elements after those of `a`.
-inline AnyArray reshaped_window(AnyArray a, Shape shape, Strides strides, std::ptrdiff_t offset, std::size_t size)
+/// A window whose elements have `size` bytes and start `offset` elements after those of `a`.
+inline AnyArray window_on(AnyArray a, Shape shape, Strides strides, std::ptrdiff_t offset, std::size_t size)
 {
-    a.data += offset * static_cast<std::ptrdiff_t>(size);
-    a.numel = numel(shape);
-    a.contiguous = is_row_major(shape, strides);
-    a.shape = std::move(shape);
-    a.strides = std::move(strides);
+    a.look_through(std::move(shape), std::move(strides), offset * static_cast<std::ptrdiff_t>(size));
     return a;
 }
 
@@ -10307,7 +10294,7 @@ template <Scalar T> auto part_of(std::size_t axis, std::size_t start, std::size_
             shape.erase(axis);
             strides.erase(axis);
         }
-        return reshaped_window(a, std::move(shape), std::move(strides), offset, sizeof(T));
+        return window_on(a, std::move(shape), std::move(strides), offset, sizeof(T));
     };
 }
 
@@ -10357,7 +10344,7 @@ template <Scalar T> Tensor<T> diagonal(Tensor<T> const& x, std::ptrdiff_t offset
         }
         shape.push_back(static_cast<std::size_t>(count));
         strides.push_back(step);
-        return detail::reshaped_window(a, std::move(shape), std::move(strides), start, sizeof(T));
+        return detail::window_on(a, std::move(shape), std::move(strides), start, sizeof(T));
     });
 }
 
@@ -10373,7 +10360,7 @@ Tensor<precision_of<T>> view_as_real(Tensor<T> const& z)
         for (auto& s : strides) s *= 2;
         shape.push_back(2);
         strides.push_back(1);
-        return detail::reshaped_window(a, std::move(shape), std::move(strides), 0, sizeof(P));
+        return detail::window_on(a, std::move(shape), std::move(strides), 0, sizeof(P));
     });
 }
 /// The inverse of view_as_real: the last axis must have extent 2 and unit steps. A view.
@@ -10389,7 +10376,7 @@ template <RealScalar T> Tensor<std::complex<T>> view_as_complex(Tensor<T> const&
         shape.erase(shape.size() - 1);
         strides.erase(strides.size() - 1);
         for (auto& s : strides) s /= 2;
-        return detail::reshaped_window(a, std::move(shape), std::move(strides), 0, sizeof(std::complex<T>));
+        return detail::window_on(a, std::move(shape), std::move(strides), 0, sizeof(std::complex<T>));
     });
 }
 
@@ -10406,7 +10393,7 @@ template <Scalar T> Tensor<precision_of<T>> part_view(std::string_view name, Ten
     return record_view<P>(name, z, [part](AnyArray const& a) {
         Strides strides = a.strides;
         for (auto& s : strides) s *= 2;
-        return reshaped_window(a, a.shape, std::move(strides), part, sizeof(P));
+        return window_on(a, a.shape, std::move(strides), part, sizeof(P));
     });
 }
 }  // namespace detail
@@ -10515,9 +10502,8 @@ private:
 /// save them.
 class OldOperands {
 public:
-    void take(AnyTensor const& t, RecordTable const& table, void const* formula, std::span<AnyTensor const*> operands)
+    void take(AnyTensor const& t, LeafMask needed, std::span<AnyTensor const*> operands)
     {
-        LeafMask const needed = needed_leaves(table, formula, operands.data());
         before_.reserve(operands.size() + 1);
         for (std::size_t k = 0; k < operands.size(); ++k) {
             AnyTensor const& x = *operands[k];
@@ -10565,14 +10551,15 @@ template <Scalar T, class E> void assign(Tensor<T> const& t, E const& e, std::st
     if constexpr (letter_rank<letter_of<S>> <= letter_rank<letter_of<T>>) {
         TakenApart<E> apart(e);
         auto const& table = apart.table;
-        bool const recorded = Gathered(table, &apart.formula, apart.operands).wanted && Differentiable<T>;
+        Gathered in(table, &apart.formula, apart.operands);
+        bool const recorded = in.wanted && Differentiable<T>;
         check_in_place(t, operation, recorded);
         OldOperands old;
         if (recorded) {
-            old.take(t, table, &apart.formula, apart.operands);
+            old.take(t, needed_leaves(table, &apart.formula, in), apart.operands);
             if (std::same_as<typename E::operation, Copy> && t.is_view()) apart.operands[0] = &old.overwritten(t);  // CopySlices leaves the old values out already
+            in = Gathered(table, &apart.formula, apart.operands);
         }
-        Gathered const in(table, &apart.formula, apart.operands);
         Array<T> const& out = t.array_of();
         if (!(in.space == out.shape)) fail<ShapeError>(operation, ": output with shape ", out.shape, " doesn't match the broadcast shape ", in.space);
 

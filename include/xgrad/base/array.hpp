@@ -63,6 +63,16 @@ struct AnyArray {
     }
 
     bool defined() const noexcept { return static_cast<bool>(storage); }
+
+    /// Looks at the same memory through another window, which starts `bytes` after this one's.
+    void look_through(Shape s, Strides st, std::ptrdiff_t bytes = 0)
+    {
+        data += bytes;
+        numel = xgrad::numel(s);
+        contiguous = detail::is_row_major(s, st);
+        shape = std::move(s);
+        strides = std::move(st);
+    }
 };
 
 /// An array of T: what operations compute on.
@@ -82,11 +92,8 @@ template <Scalar T> struct Array : AnyArray {
     {
         Array out;
         out.storage = storage;
-        out.data = reinterpret_cast<std::byte*>(begin() + offset);
-        out.numel = xgrad::numel(s);
-        out.contiguous = is_row_major(s, st);
-        out.shape = std::move(s);
-        out.strides = std::move(st);
+        out.data = data;
+        out.look_through(std::move(s), std::move(st), offset * static_cast<std::ptrdiff_t>(sizeof(T)));
         return out;
     }
 };
@@ -129,6 +136,19 @@ template <class T> void scale_elements(Array<T> const& a, double factor)
     for (T* p = a.begin(); p != a.end(); ++p) *p = converted<T>(*p * static_cast<precision_of<T>>(factor));
 }
 
+/// Visits the elements of two windows of one shape side by side: f(element of a, element of b).
+template <class A, class B, class F> void for_each_pair(Array<A> const& a, Array<B> const& b, F f)
+{
+    Strides const* const strides[] = {&a.strides, &b.strides};
+    std::size_t const rank = a.shape.size();
+    std::ptrdiff_t const step_a = rank ? a.strides[rank - 1] : 0, step_b = rank ? b.strides[rank - 1] : 0;
+    for_each_run(a.shape, strides, [&](std::size_t n, std::ptrdiff_t const* at) {
+        auto* p = a.begin() + at[0];
+        auto const* q = b.begin() + at[1];
+        for (std::size_t i = 0; i < n; ++i, p += step_a, q += step_b) f(*p, *q);
+    });
+}
+
 /// Copies elements between two windows of one shape, converting as needed.
 template <class To, class From> void copy_elements(Array<To> const& to, Array<From> const& from)
 {
@@ -136,14 +156,7 @@ template <class To, class From> void copy_elements(Array<To> const& to, Array<Fr
         if (to.numel) std::memmove(to.data, from.data, to.numel * sizeof(To));
         return;
     }
-    Strides const* const strides[] = {&to.strides, &from.strides};
-    std::size_t const last = to.shape.size();
-    std::ptrdiff_t const step_to = last ? to.strides[last - 1] : 0, step_from = last ? from.strides[last - 1] : 0;
-    for_each_run(to.shape, strides, [&](std::size_t n, std::ptrdiff_t const* at) {
-        auto* t = to.begin() + at[0];
-        auto const* f = from.begin() + at[1];
-        for (std::size_t i = 0; i < n; ++i, t += step_to, f += step_from) *t = converted<To>(*f);
-    });
+    for_each_pair(to, from, [](To& t, From const& f) { t = converted<To>(f); });
 }
 
 /// The same elements in row-major order: the array itself where it is so already.

@@ -87,8 +87,6 @@ public:
         std::fill_n(fresh.data(), n, value);
         *this = std::move(fresh);
     }
-    /// n elements without a value; only for an empty vector.
-    void make_room(std::size_t n) { reserve_exactly(n); }
     void push_back(T value) { insert(size_, value); }
     void insert(std::size_t at, T value)
     {
@@ -117,15 +115,16 @@ public:
         return true;
     }
 
-private:
-    static constexpr std::uint32_t inline_size = 4;
-
-    /// Only for an empty vector.
+    /// n elements without a value; only for an empty vector.
     void reserve_exactly(std::size_t n)
     {
         if (n > inline_size) heap_ = new T[n];
         size_ = static_cast<std::uint32_t>(n);
     }
+
+private:
+    static constexpr std::uint32_t inline_size = 4;
+
     std::uint32_t size_ = 0;
     union {
         T local_[inline_size] = {};  // copied whole, so that it is one or two moves; it is larger than the pointer
@@ -153,7 +152,7 @@ namespace detail {
 inline std::size_t lay_out(Shape const& shape, Strides& strides)
 {
     std::size_t const rank = shape.size();
-    strides.make_room(rank);
+    strides.reserve_exactly(rank);
     auto* const s = strides.data();
     auto const* const extent = shape.data();
     std::size_t step = 1;
@@ -170,6 +169,14 @@ inline Strides row_major(Shape const& shape)
     Strides strides;
     lay_out(shape, strides);
     return strides;
+}
+
+/// How far the elements reach in memory, from the first to the last one, in elements; strides are not negative.
+inline std::size_t extent_of(Shape const& shape, Strides const& strides) noexcept
+{
+    std::size_t extent = numel(shape) ? 1 : 0;
+    for (std::size_t i = 0; extent && i < shape.size(); ++i) extent += (shape[i] - 1) * static_cast<std::size_t>(strides[i]);
+    return extent;
 }
 
 /// True where the elements lie in row-major order without gaps; axes of extent 1 may have any stride.

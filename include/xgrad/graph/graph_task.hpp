@@ -30,7 +30,6 @@ struct Capture {
     Edge edge;
     bool also_run = false;
     AnyTensor gradient = {};
-    bool reached = false;
 };
 
 class GraphTask final : public BackwardPass {
@@ -126,10 +125,7 @@ private:
         std::vector<bool> seen(notes_.size());
         for (auto& note : notes_) note.needed = false;
         for (auto& capture : captures_)
-            if (auto const index = lookup(*capture.edge.function); index != none) {
-                capture.reached = true;
-                if (capture.also_run) notes_[index].needed = true;
-            }
+            if (auto const index = lookup(*capture.edge.function); capture.also_run && index != none) notes_[index].needed = true;
         std::vector<Visit> path;
         for (Index start = 0; start < notes_.size(); ++start) {
             if (seen[start]) continue;

@@ -128,6 +128,14 @@ namespace detail {
 
 using Gradients = std::vector<AnyTensor>;
 
+/// "SinBackward" for "Sin".
+[[gnu::cold]] inline std::string backward_name(std::string_view operation)
+{
+    std::string name(operation);
+    name += "Backward";
+    return name;
+}
+
 /// What only few Nodes have: hooks, and the place where they were recorded. A tensor's hooks stay with the Node that made
 /// the value they were set on. Threads may set hooks while others run the Node.
 struct NodeHooks {

@@ -24,27 +24,17 @@ struct Geometry {
     /// The view's window on an array that lies as the base does.
     [[gnu::cold]] AnyArray window(AnyArray const& a) const
     {
-        AnyArray w;
-        w.storage = a.storage;
-        w.data = a.data + offset;
-        w.shape = shape;
-        w.strides = strides;
-        w.numel = numel(shape);
-        w.contiguous = is_row_major(shape, strides);
+        AnyArray w = a;
+        w.look_through(shape, strides, offset);
         return w;
     }
     /// Memory that lies as the base does.
     [[gnu::cold]] AnyArray like_base() const
     {
-        std::size_t extent = numel(base_shape) ? 1 : 0;
-        for (std::size_t d = 0; extent && d < base_shape.size(); ++d) extent += (base_shape[d] - 1) * static_cast<std::size_t>(base_strides[d]);
         AnyArray a;
-        a.storage = Storage::make(extent * base_type->size);
+        a.storage = Storage::make(extent_of(base_shape, base_strides) * base_type->size);
         a.data = a.storage->data();
-        a.shape = base_shape;
-        a.strides = base_strides;
-        a.numel = numel(base_shape);
-        a.contiguous = is_row_major(base_shape, base_strides);
+        a.look_through(base_shape, base_strides);
         return a;
     }
     /// The same values in memory of their own that lies as the base does.
@@ -70,7 +60,7 @@ public:
         set_edges(&edge_, 1);
     }
     inline void apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) override;
-    std::string name() const override { return std::string(name_) + "Backward"; }
+    std::string name() const override { return backward_name(name_); }
 
 private:
     std::shared_ptr<Geometry const> geometry_;
@@ -147,12 +137,12 @@ public:
             auto const& g = gradients[i];
             if (!g.defined()) continue;
             if (!sum.defined()) sum = apply_view_map(parts_[i], ViewMap::scatter, g, name_);
-            else if (!grad_mode) parts_[i]->type->scatter_add(parts_[i]->window(sum.impl().array), g.impl().array);
+            else if (!recording()) parts_[i]->type->scatter_add(parts_[i]->window(sum.impl().array), g.impl().array);
             else sum = sum.impl().type->add(sum, apply_view_map(parts_[i], ViewMap::scatter, g, name_));
         }
         results[0] = sum;
     }
-    std::string name() const override { return std::string(name_) + "Backward"; }
+    std::string name() const override { return backward_name(name_); }
 
 private:
     std::vector<std::shared_ptr<Geometry const>> parts_;

@@ -156,18 +156,20 @@ inline TileOperand output_operand(AnyArray const& a, LeafInfo const& info)
     return o;
 }
 
-/// An output summed into a wide array that is smaller than the index space, and zero to begin with.
-inline TileOperand sum_operand(AnyArray const& a, LeafInfo const& info)
+/// An output that `move` folds into an array which is smaller than the index space and holds where the fold starts.
+inline TileOperand fold_operand(AnyArray const& a, std::size_t element, std::size_t tile_element, MoveRun move)
 {
     TileOperand o;
     o.array = &a;
-    o.element = info.wide_element;
-    o.tile_element = info.tile_element;
-    o.move = info.add;
+    o.element = element;
+    o.tile_element = tile_element;
+    o.move = move;
     o.uniform = a.numel == 1;
     o.output = true;
     return o;
 }
+/// An output summed into a wide array, zero to begin with.
+inline TileOperand sum_operand(AnyArray const& a, LeafInfo const& info) { return fold_operand(a, info.wide_element, info.tile_element, info.add); }
 
 /// An array of zeros with elements of this many bytes.
 inline AnyArray zeroed(Shape const& shape, std::size_t element)

@@ -36,14 +36,6 @@ template <class V, class W> wirtinger(V, W) -> wirtinger<V, W>;
 
 /// Derivatives that cost no multiplication.
 struct One {};
-/// The gradient, times a weight, where a mask is true, and 0 elsewhere whatever comes in: what was not chosen has no part even
-/// in an infinite gradient.
-template <class M, class W = One> struct selected {
-    M mask;
-    W weight = {};
-};
-template <class M> selected(M) -> selected<M>;
-template <class M, class W> selected(M, W) -> selected<M, W>;
 struct MinusOne {};
 struct Nothing {};
 struct ImaginaryUnit {};
@@ -52,6 +44,15 @@ inline constexpr MinusOne minus_one{};
 inline constexpr ImaginaryUnit imaginary_unit{};
 /// The derivative of a function that is flat wherever it has one.
 inline constexpr Nothing nothing{};
+
+/// The gradient, times a weight, where a mask is true, and 0 elsewhere whatever comes in: what was not chosen has no part even
+/// in an infinite gradient.
+template <class M, class W = One> struct selected {
+    M mask;
+    W weight = {};
+};
+template <class M> selected(M) -> selected<M>;
+template <class M, class W> selected(M, W) -> selected<M, W>;
 
 namespace detail {
 

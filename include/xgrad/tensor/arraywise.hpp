@@ -67,12 +67,7 @@ public:
             (one(wrt<I>{}), ...);
         }(std::index_sequence_for<T...>{});
     }
-    std::string name() const override
-    {
-        std::string s(type_name<Op>);
-        s += "Backward";
-        return s;
-    }
+    std::string name() const override { return backward_name(type_name<Op>); }
     std::string formula() const override
     {
         std::string s(type_name<Op>);

@@ -66,7 +66,7 @@ public:
     [[gnu::cold]] std::string name() const override
     {
         auto const root = table_.kernels.vertices->name;
-        return std::string(sum_ ? sum_->name : root.empty() ? "Alias" : root) + "Backward";
+        return backward_name(sum_ ? sum_->name : root.empty() ? "Alias" : root);
     }
     [[gnu::cold]] std::string formula() const override
     {

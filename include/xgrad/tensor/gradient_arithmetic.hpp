@@ -44,16 +44,7 @@ template <Scalar T> void GradientArithmetic<T>::multiply_in_place(AnyTensor cons
 
 template <Scalar T> void GradientArithmetic<T>::scatter_add(AnyArray const& to, AnyArray const& more)
 {
-    if constexpr (Differentiable<T>) {
-        Strides const* const strides[] = {&to.strides, &more.strides};
-        std::size_t const rank = to.shape.size();
-        std::ptrdiff_t const step_to = rank ? to.strides[rank - 1] : 0, step_more = rank ? more.strides[rank - 1] : 0;
-        for_each_run(to.shape, strides, [&](std::size_t n, std::ptrdiff_t const* at) {
-            T* out = as<T>(to).begin() + at[0];
-            T const* in = as<T>(more).begin() + at[1];
-            for (std::size_t i = 0; i < n; ++i, out += step_to, in += step_more) *out += *in;
-        });
-    }
+    if constexpr (Differentiable<T>) for_each_pair(as<T>(to), as<T>(more), [](T& t, T const& m) { t += m; });
 }
 
 template <Scalar T> bool GradientArithmetic<T>::has_nan(AnyArray const& a)

@@ -82,9 +82,8 @@ private:
 /// save them.
 class OldOperands {
 public:
-    void take(AnyTensor const& t, RecordTable const& table, void const* formula, std::span<AnyTensor const*> operands)
+    void take(AnyTensor const& t, LeafMask needed, std::span<AnyTensor const*> operands)
     {
-        LeafMask const needed = needed_leaves(table, formula, operands.data());
         before_.reserve(operands.size() + 1);
         for (std::size_t k = 0; k < operands.size(); ++k) {
             AnyTensor const& x = *operands[k];
@@ -132,14 +131,15 @@ template <Scalar T, class E> void assign(Tensor<T> const& t, E const& e, std::st
     if constexpr (letter_rank<letter_of<S>> <= letter_rank<letter_of<T>>) {
         TakenApart<E> apart(e);
         auto const& table = apart.table;
-        bool const recorded = Gathered(table, &apart.formula, apart.operands).wanted && Differentiable<T>;
+        Gathered in(table, &apart.formula, apart.operands);
+        bool const recorded = in.wanted && Differentiable<T>;
         check_in_place(t, operation, recorded);
         OldOperands old;
         if (recorded) {
-            old.take(t, table, &apart.formula, apart.operands);
+            old.take(t, needed_leaves(table, &apart.formula, in), apart.operands);
             if (std::same_as<typename E::operation, Copy> && t.is_view()) apart.operands[0] = &old.overwritten(t);  // CopySlices leaves the old values out already
+            in = Gathered(table, &apart.formula, apart.operands);
         }
-        Gathered const in(table, &apart.formula, apart.operands);
         Array<T> const& out = t.array_of();
         if (!(in.space == out.shape)) fail<ShapeError>(operation, ": output with shape ", out.shape, " doesn't match the broadcast shape ", in.space);
 

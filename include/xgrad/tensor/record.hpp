@@ -48,12 +48,12 @@ template <class F> struct RecordTableOf {
 };
 
 /// The leaves whose values a Node of this formula will save.
-inline LeafMask needed_leaves(RecordTable const& table, void const* formula, AnyTensor const* const* operands)
+inline LeafMask needed_leaves(RecordTable const& table, void const* formula, Gathered const& in)
 {
     auto const needs = table.needs(formula, true);
     LeafMask needed = 0;
     for (std::size_t k = 0; k < table.kernels.leaves; ++k)
-        if (table.kernels.leaf[k]->differentiable && needs.reached >> k & 1 && operands[k]->requires_grad()) needed |= needs.of[k];
+        if ((in.requires_grad & in.reached) >> k & 1) needed |= needs.of[k];
     return needed;
 }
 
@@ -67,13 +67,12 @@ inline AnyTensor record_formula(RecordTable const& table, void const* formula, A
 }
 
 /// A sum over all elements together with its gradients, in one pass.
-inline AnyTensor record_full_sum(RecordTable const& table, SumKernel kernel, void const* formula, AnyTensor const* const* operands, Gathered const& in, bool keepdims, bool mean)
+inline AnyTensor record_full_sum(RecordTable const& table, SumKernel kernel, void const* formula, AnyTensor const* const* operands, Gathered const& in, bool mean)
 {
-    std::size_t const rank = in.space.size();
     double const factor = mean ? 1 / static_cast<double>(numel(in.space)) : 1;
-    auto node = FusedNode::make(table, formula, operands, in, std::make_unique<SumOver>(mean ? "Mean" : "Sum", all_axes(rank), factor, in.space), AnyTensor());
+    auto node = FusedNode::make(table, formula, operands, in, std::make_unique<SumOver>(mean ? "Mean" : "Sum", all_axes(in.space.size()), factor, in.space), AnyTensor());
     double const sum = static_cast<FusedNode&>(*node).sum_at_once(kernel, in.arrays, in.space, factor);
-    AnyTensor result = table.result_type.filled(keepdims ? Shape(rank, 1) : Shape(), sum);
+    AnyTensor result = table.result_type.filled(Shape(), sum);
     result.impl().grad_fn = std::move(node);
     return result;
 }
@@ -82,7 +81,7 @@ inline AnyTensor record_formula_sum(std::string_view operation, RecordTable cons
                                     bool keepdims, bool mean)
 {
     Gathered const in(table, formula, operands);
-    if (kernel && in.wanted && !over && numel(in.space) != 0 && FusedNode::sums_at_once(table, in)) return record_full_sum(table, kernel, formula, operands, in, keepdims, mean);
+    if (kernel && in.wanted && !over && !keepdims && numel(in.space) != 0 && FusedNode::sums_at_once(table, in)) return record_full_sum(table, kernel, formula, operands, in, mean);
     Axes axes = over ? normalize_axes(operation, *over, in.space.size()) : all_axes(in.space.size());
     AnyArray sums = zeroed(reduced_shape(in.space, axes, true), table.result.wide_element);
     double const scale = mean ? static_cast<double>(sums.numel) / static_cast<double>(numel(in.space)) : 1;
@@ -136,14 +135,7 @@ template <class Fold, class E> Array<typename E::scalar> fold(E const& e, Axes c
     TakenApart<E> const apart(e);
     Gathered const in(apart.table, &apart.formula, apart.operands);
     Array<A> out(reduced_shape(in.space, axes, true), Fold::start());
-    TileOperand to;
-    to.array = &out;
-    to.element = sizeof(A);
-    to.tile_element = sizeof(T);
-    to.move = &fold_run<Fold, T>;
-    to.uniform = out.numel == 1;
-    to.output = true;
-    run_forward(apart.table.kernels, &apart.formula, in.arrays, in.space, to);
+    run_forward(apart.table.kernels, &apart.formula, in.arrays, in.space, fold_operand(out, sizeof(A), sizeof(T), &fold_run<Fold, T>));
     narrow<A, T>(out);
     return as<T>(out);
 }

@@ -51,10 +51,7 @@ struct SumOver : Cached {
             if (!summed && space[d] != 1) strides[d] = g.strides[at];
             at += !summed || keepdims;
         }
-        g.shape = space;
-        g.strides = std::move(strides);
-        g.numel = numel(space);
-        g.contiguous = is_row_major(g.shape, g.strides);
+        g.look_through(space, std::move(strides));
         return g;
     }
 };

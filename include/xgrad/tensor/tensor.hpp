@@ -223,8 +223,7 @@ private:
     template <class P> auto xtensor_view(P* first) const
     {
         auto const& a = array_of();
-        std::size_t extent = a.numel ? 1 : 0;
-        for (std::size_t i = 0; a.numel && i < a.shape.size(); ++i) extent += (a.shape[i] - 1) * static_cast<std::size_t>(a.strides[i]);
+        std::size_t const extent = detail::extent_of(a.shape, a.strides);
         return xt::strided_view(xt::adapt(std::move(first), extent, xt::no_ownership(), std::array<std::size_t, 1>{extent}), xt_dims(a.shape), xt_dims(a.strides), 0, xt::layout_type::dynamic);
     }
 

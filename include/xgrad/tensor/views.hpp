@@ -56,10 +56,10 @@ template <Scalar V, Scalar T, class Look> Tensor<V> record_view(std::string_view
 template <Scalar T, class Look> std::vector<Tensor<T>> record_views(std::string_view name, Tensor<T> const& x, std::vector<Look> const& looks)
 {
     std::vector<Tensor<T>> views;
-    std::vector<std::shared_ptr<Geometry const>> parts;
     for (auto const& look : looks) views.push_back(make_view<T>(x, look));
     if constexpr (Differentiable<T>)
         if (recording() && x.requires_grad()) {
+            std::vector<std::shared_ptr<Geometry const>> parts;
             for (auto const& look : looks) parts.push_back(view_geometry<T>(x, look));
             Ref<Node> const node(new MultiViewNode(std::move(parts), gradient_edge(x), name));
             for (std::uint32_t i = 0; i < views.size(); ++i) views[i].impl().grad_fn = node, views[i].impl().output_nr = i;
@@ -68,14 +68,10 @@ template <Scalar T, class Look> std::vector<Tensor<T>> record_views(std::string_
     return views;
 }
 
-/// A window of another shape whose elements have `size` bytes and start `offset` elements after those of `a`.
-inline AnyArray reshaped_window(AnyArray a, Shape shape, Strides strides, std::ptrdiff_t offset, std::size_t size)
+/// A window whose elements have `size` bytes and start `offset` elements after those of `a`.
+inline AnyArray window_on(AnyArray a, Shape shape, Strides strides, std::ptrdiff_t offset, std::size_t size)
 {
-    a.data += offset * static_cast<std::ptrdiff_t>(size);
-    a.numel = numel(shape);
-    a.contiguous = is_row_major(shape, strides);
-    a.shape = std::move(shape);
-    a.strides = std::move(strides);
+    a.look_through(std::move(shape), std::move(strides), offset * static_cast<std::ptrdiff_t>(size));
     return a;
 }
 
@@ -91,7 +87,7 @@ template <Scalar T> auto part_of(std::size_t axis, std::size_t start, std::size_
             shape.erase(axis);
             strides.erase(axis);
         }
-        return reshaped_window(a, std::move(shape), std::move(strides), offset, sizeof(T));
+        return window_on(a, std::move(shape), std::move(strides), offset, sizeof(T));
     };
 }
 
@@ -141,7 +137,7 @@ template <Scalar T> Tensor<T> diagonal(Tensor<T> const& x, std::ptrdiff_t offset
         }
         shape.push_back(static_cast<std::size_t>(count));
         strides.push_back(step);
-        return detail::reshaped_window(a, std::move(shape), std::move(strides), start, sizeof(T));
+        return detail::window_on(a, std::move(shape), std::move(strides), start, sizeof(T));
     });
 }
 
@@ -157,7 +153,7 @@ Tensor<precision_of<T>> view_as_real(Tensor<T> const& z)
         for (auto& s : strides) s *= 2;
         shape.push_back(2);
         strides.push_back(1);
-        return detail::reshaped_window(a, std::move(shape), std::move(strides), 0, sizeof(P));
+        return detail::window_on(a, std::move(shape), std::move(strides), 0, sizeof(P));
     });
 }
 /// The inverse of view_as_real: the last axis must have extent 2 and unit steps. A view.
@@ -173,7 +169,7 @@ template <RealScalar T> Tensor<std::complex<T>> view_as_complex(Tensor<T> const&
         shape.erase(shape.size() - 1);
         strides.erase(strides.size() - 1);
         for (auto& s : strides) s /= 2;
-        return detail::reshaped_window(a, std::move(shape), std::move(strides), 0, sizeof(std::complex<T>));
+        return detail::window_on(a, std::move(shape), std::move(strides), 0, sizeof(std::complex<T>));
     });
 }
 
@@ -190,7 +186,7 @@ template <Scalar T> Tensor<precision_of<T>> part_view(std::string_view name, Ten
     return record_view<P>(name, z, [part](AnyArray const& a) {
         Strides strides = a.strides;
         for (auto& s : strides) s *= 2;
-        return reshaped_window(a, a.shape, std::move(strides), part, sizeof(P));
+        return window_on(a, a.shape, std::move(strides), part, sizeof(P));
     });
 }
 }  // namespace detail
