@@ -1150,32 +1150,33 @@ inline void system_deallocate(void* p, std::size_t bytes) noexcept
     else ::operator delete(p, std::align_val_t{block_alignment});
 }
 
-/// Size classes: multiples of 32 bytes up to 256, then four steps in each doubling.
+/// Size classes: multiples of 32 bytes up to 512, then four steps in each doubling.
 struct SizeClass {
     std::size_t index;
     std::size_t bytes;
 
+    static constexpr std::size_t even = 16;  // classes of equal steps
     static constexpr std::size_t bytes_of(std::size_t index) noexcept
     {
-        if (index < 8) return (index + 1) * 32;
-        std::size_t const exponent = 8 + (index - 8) / 4;
-        return (std::size_t{1} << exponent) + ((index - 8) % 4 + 1) * (std::size_t{1} << (exponent - 2));
+        if (index < even) return (index + 1) * 32;
+        std::size_t const exponent = 9 + (index - even) / 4;
+        return (std::size_t{1} << exponent) + ((index - even) % 4 + 1) * (std::size_t{1} << (exponent - 2));
     }
     static constexpr SizeClass of(std::size_t bytes) noexcept
     {
-        if (bytes <= 256) {
+        if (bytes <= even * 32) {
             std::size_t const i = bytes == 0 ? 0 : (bytes - 1) / 32;
             return {i, (i + 1) * 32};
         }
         auto const exponent = static_cast<std::size_t>(std::bit_width(bytes - 1)) - 1;  // 2^exponent < bytes <= 2^(exponent + 1)
         std::size_t const step = std::size_t{1} << (exponent - 2);
         std::size_t const quarter = (bytes - (std::size_t{1} << exponent) + step - 1) / step;
-        return {8 + (exponent - 8) * 4 + quarter - 1, (std::size_t{1} << exponent) + quarter * step};
+        return {even + (exponent - 9) * 4 + quarter - 1, (std::size_t{1} << exponent) + quarter * step};
     }
 };
 
 static_assert([] {
-    for (unsigned const n : {1u, 32u, 33u, 256u, 257u, 320u, 321u, 1000u, 1024u, 1025u, 5000u})
+    for (unsigned const n : {1u, 32u, 33u, 256u, 257u, 320u, 512u, 513u, 640u, 641u, 1000u, 1024u, 1025u, 5000u})
         if (SizeClass::of(n).bytes < n || SizeClass::bytes_of(SizeClass::of(n).index) != SizeClass::of(n).bytes) return false;
     return true;
 }());
@@ -1183,7 +1184,7 @@ static_assert([] {
 /// One thread's lists of free blocks.
 class BlockCache {
 public:
-    static constexpr std::size_t classes = 8 + 56 * 4;
+    static constexpr std::size_t classes = SizeClass::even + 55 * 4;
 
     void* take(SizeClass c) noexcept
     {
@@ -1222,8 +1223,8 @@ private:
 };
 
 /// Objects of static storage duration may be freed after this thread's cache is gone: they bypass it.
-inline thread_local BlockCache* block_cache = nullptr;
-inline thread_local bool block_cache_ended = false;
+inline constinit thread_local BlockCache* block_cache = nullptr;
+inline constinit thread_local bool block_cache_ended = false;
 
 struct BlockCacheOwner {
     BlockCache cache;
@@ -1245,29 +1246,57 @@ struct BlockCacheOwner {
 
 inline BlockCache* this_thread_cache() noexcept { return block_cache ? block_cache : make_block_cache(); }
 
+[[gnu::noinline, gnu::cold]] inline void* allocate_fresh(SizeClass c)
+{
+    this_thread_cache();
+    return system_allocate(c.bytes);
+}
+[[gnu::noinline, gnu::cold]] inline void deallocate_unkept(void* p, SizeClass c) noexcept
+{
+    if (auto* const cache = block_cache ? nullptr : make_block_cache(); cache && cache->give(p, c)) return;
+    system_deallocate(p, c.bytes);
+}
+
+/// A block of a size class, and its return to the cache of the thread that calls.
+[[gnu::always_inline]] inline void* allocate(SizeClass c)
+{
+    if (BlockCache* const cache = block_cache) [[likely]]
+        if (void* const p = cache->take(c)) [[likely]]
+            return p;
+    return allocate_fresh(c);
+}
+[[gnu::always_inline]] inline void deallocate(void* p, SizeClass c) noexcept
+{
+    if (BlockCache* const cache = block_cache; !cache || !cache->give(p, c)) [[unlikely]]
+        deallocate_unkept(p, c);
+}
+
 /// A block of at least `bytes` bytes, aligned to a cache line if it is larger than half a kilobyte; throws std::bad_alloc.
 inline void* allocate(std::size_t bytes)
 {
-    auto const c = SizeClass::of(bytes);
-    if constexpr (cache_blocks)
-        if (BlockCache* const cache = this_thread_cache())
-            if (void* const p = cache->take(c)) return p;
-    return system_allocate(cache_blocks ? c.bytes : bytes);
+    if constexpr (cache_blocks) return allocate(SizeClass::of(bytes));
+    else return system_allocate(bytes);
 }
 
-/// Returns a block of allocate(bytes), to the cache of the thread that calls.
+/// Returns a block of allocate(bytes).
 inline void deallocate(void* p, std::size_t bytes) noexcept
 {
-    if constexpr (cache_blocks)
-        if (BlockCache* const cache = this_thread_cache())
-            if (cache->give(p, SizeClass::of(bytes))) return;
-    system_deallocate(p, cache_blocks ? SizeClass::of(bytes).bytes : bytes);
+    if constexpr (cache_blocks) deallocate(p, SizeClass::of(bytes));
+    else system_deallocate(p, bytes);
 }
 
 /// Gives a class the cache as its allocator.
 struct Cached {
-    static void* operator new(std::size_t bytes) { return allocate(bytes); }
-    static void operator delete(void* p, std::size_t bytes) noexcept { deallocate(p, bytes); }
+    [[gnu::always_inline]] static void* operator new(std::size_t bytes)
+    {
+        if constexpr (cache_blocks) return allocate(SizeClass::of(bytes));
+        else return system_allocate(bytes);
+    }
+    [[gnu::always_inline]] static void operator delete(void* p, std::size_t bytes) noexcept
+    {
+        if constexpr (cache_blocks) deallocate(p, SizeClass::of(bytes));
+        else system_deallocate(p, bytes);
+    }
 };
 
 /// The same for standard containers.
@@ -1353,7 +1382,7 @@ namespace xgrad::detail {
 /// A count of owners, safe to change from several threads.
 class RefCount {
 public:
-    RefCount() noexcept = default;
+    constexpr explicit RefCount(std::uint32_t owners = 0) noexcept : count_(owners) {}
     RefCount(RefCount const&) = delete;
     RefCount& operator=(RefCount const&) = delete;
 
@@ -1386,7 +1415,7 @@ public:
     std::uint32_t load() const noexcept { return count_.load(std::memory_order_acquire); }
 
 private:
-    std::atomic<std::uint32_t> count_{0};
+    std::atomic<std::uint32_t> count_;
 };
 
 /// A share in a T, which has a member `RefCount refs` and is ended by `T::destroy(T*)`.
@@ -1394,29 +1423,29 @@ template <class T> class Ref {
 public:
     Ref() noexcept = default;
     Ref(std::nullptr_t) noexcept {}
-    explicit Ref(T* p) noexcept : p_(p)
+    [[gnu::always_inline]] explicit Ref(T* p) noexcept : p_(p)
     {
         if (p_) p_->refs.increment();
     }
     /// Takes over a share that was counted already.
-    static Ref adopt(T* p) noexcept
+    [[gnu::always_inline]] static Ref adopt(T* p) noexcept
     {
         Ref r;
         r.p_ = p;
         return r;
     }
-    Ref(Ref const& o) noexcept : Ref(o.p_) {}
-    Ref(Ref&& o) noexcept : p_(std::exchange(o.p_, nullptr)) {}
+    [[gnu::always_inline]] Ref(Ref const& o) noexcept : Ref(o.p_) {}
+    [[gnu::always_inline]] Ref(Ref&& o) noexcept : p_(std::exchange(o.p_, nullptr)) {}
     template <class U>
         requires std::is_convertible_v<U*, T*>
     Ref(Ref<U> o) noexcept : p_(o.release())
     {
     }
-    ~Ref()
+    [[gnu::always_inline]] ~Ref()
     {
         if (p_ && p_->refs.decrement()) T::destroy(p_);
     }
-    Ref& operator=(Ref o) noexcept
+    [[gnu::always_inline]] Ref& operator=(Ref o) noexcept
     {
         std::swap(p_, o.p_);
         return *this;
@@ -1633,7 +1662,7 @@ public:
     using reverse_iterator = std::reverse_iterator<T*>;
     using const_reverse_iterator = std::reverse_iterator<T const*>;
 
-    Dims() noexcept {}
+    Dims() noexcept : local_{} {}
     explicit Dims(std::size_t n, T value = T{}) : Dims() { assign(n, value); }
     Dims(std::initializer_list<T> l) : Dims(l.begin(), l.end()) {}
     template <std::forward_iterator I> Dims(I first, I last) : Dims()
@@ -1646,12 +1675,13 @@ public:
     Dims(V const& v) : Dims(std::ranges::begin(v), std::ranges::end(v))
     {
     }
-    Dims(Dims const& o) : size_(o.size_)
+    [[gnu::always_inline]] Dims(Dims const& o) : size_(o.size_)
     {
-        std::copy_n(o.local_, inline_size, local_);
-        if (size_ > inline_size) heap_ = std::copy_n(o.heap_, size_, new T[size_]) - size_;
+        take_local(o);
+        if (size_ > inline_size) [[unlikely]]
+            copy_heap(o);
     }
-    Dims(Dims&& o) noexcept : size_(std::exchange(o.size_, 0u)) { std::copy_n(o.local_, inline_size, local_); }
+    [[gnu::always_inline]] Dims(Dims&& o) noexcept : size_(std::exchange(o.size_, 0u)) { take_local(o); }
     Dims& operator=(Dims const& o)
     {
         if (this != &o) *this = Dims(o);
@@ -1661,7 +1691,7 @@ public:
     {
         if (size_ > inline_size) delete[] heap_;
         size_ = std::exchange(o.size_, 0u);
-        std::copy_n(o.local_, inline_size, local_);
+        take_local(o);
         return *this;
     }
     ~Dims()
@@ -1729,9 +1759,12 @@ public:
 private:
     static constexpr std::uint32_t inline_size = 4;
 
+    [[gnu::always_inline]] void take_local(Dims const& o) noexcept { __builtin_memcpy(local_, o.local_, sizeof local_); }
+    [[gnu::cold]] void copy_heap(Dims const& o) { heap_ = std::copy_n(o.heap_, size_, new T[size_]) - size_; }
+
     std::uint32_t size_ = 0;
     union {
-        T local_[inline_size] = {};  // copied whole, so that it is one or two moves; it is larger than the pointer
+        T local_[inline_size];  // copied whole, so that it is one or two moves; it is larger than the pointer
         T* heap_;
     };
 };
@@ -1886,32 +1919,57 @@ inline Shape reduced_shape(Shape const& shape, Axes const& axes, bool keepdims)
 
 namespace xgrad::detail {
 
-/// A block of memory and how often it was changed in place. Header and data are one allocation.
+/// A block of memory and how often it was changed in place. Header and data are one allocation, which a small storage may
+/// share with an object in front of it: the last of the two gives it back.
 class Storage {
 public:
     static constexpr std::size_t header = 32;
 
-    static Ref<Storage> make(std::size_t bytes) { return Ref<Storage>(::new (allocate(header_for(bytes) + bytes)) Storage(bytes)); }
+    static Ref<Storage> make(std::size_t bytes) { return Ref<Storage>::adopt(::new (allocate(header_for(bytes) + bytes)) Storage(bytes, 0)); }
     static void destroy(Storage* s) noexcept
     {
+        if (s->before_) return leave(s);
         auto const total = header_for(s->bytes_) + s->bytes_;
         s->~Storage();
         deallocate(s, total);
     }
+
+    /// Up to how many bytes lie in a block together with an object.
+    static constexpr std::size_t most_shared = 64;
+    /// The block for an object of `before` bytes with a storage behind it, which follows by make_behind().
+    [[gnu::always_inline]] static void* allocate_shared(std::size_t before, std::size_t bytes)
+    {
+        if constexpr (cache_blocks) return allocate(SizeClass::of(before + header + bytes));
+        else return system_allocate(before + header + bytes);
+    }
+    static void deallocate_shared(void* block, std::size_t before, std::size_t bytes) noexcept { deallocate(block, before + header + bytes); }
+    static Ref<Storage> make_behind(void* object, std::size_t before, std::size_t bytes) noexcept
+    {
+        return Ref<Storage>::adopt(::new (static_cast<std::byte*>(object) + before) Storage(bytes, static_cast<std::uint32_t>(before)));
+    }
+    /// To be called once when the object in front is gone, and by the storage itself at its own end.
+    static void leave(Storage* s) noexcept
+    {
+        if (s->sharers_.decrement()) s->free_block();
+    }
+    /// Both ends at once, where the object in front is the storage's last owner.
+    void free_block() noexcept { deallocate(reinterpret_cast<std::byte*>(this) - before_, before_ + header + bytes_); }
 
     std::byte* data() noexcept { return reinterpret_cast<std::byte*>(this) + header_for(bytes_); }
     std::size_t bytes() const noexcept { return bytes_; }
     std::uint32_t version() const noexcept { return version_.load(std::memory_order_relaxed); }
     void bump() noexcept { version_.fetch_add(1, std::memory_order_relaxed); }
 
-    RefCount refs;
+    RefCount refs{1};
 
 private:
-    explicit Storage(std::size_t bytes) noexcept : bytes_(bytes) {}
+    Storage(std::size_t bytes, std::uint32_t before) noexcept : before_(before), bytes_(bytes) {}
     /// Large data starts on a cache line; small data follows the header closely.
     static constexpr std::size_t header_for(std::size_t bytes) noexcept { return bytes < 256 ? header : block_alignment; }
 
     std::atomic<std::uint32_t> version_{0};
+    RefCount sharers_{2};
+    std::uint32_t before_;  // bytes of the object in front; 0 where there is none
     std::size_t bytes_;
 };
 static_assert(sizeof(Storage) <= Storage::header);
@@ -1926,11 +1984,19 @@ struct AnyArray {
     bool contiguous = true;  // row-major without gaps
 
     AnyArray() = default;
+    /// In row-major order, without memory.
+    explicit AnyArray(Shape const& s) : shape(s) { numel = lay_out(shape, strides); }
+    struct Layout {
+        AnyArray const& of;
+    };
+    /// Laid out as another one, without memory.
+    explicit AnyArray(Layout l) : numel(l.of.numel), shape(l.of.shape), strides(l.of.strides), contiguous(l.of.contiguous) {}
     /// Fresh memory for elements of this many bytes, not initialised.
-    AnyArray(Shape const& s, std::size_t element) : shape(s)
+    AnyArray(Shape const& s, std::size_t element) : AnyArray(s) { place(Storage::make(numel * element)); }
+
+    [[gnu::always_inline]] void place(Ref<Storage> s) noexcept
     {
-        numel = lay_out(shape, strides);
-        storage = Storage::make(numel * element);
+        storage = std::move(s);
         data = storage->data();
     }
 
@@ -2939,7 +3005,7 @@ template <Number T> struct Constant {
 template <class X> struct OperandTraits {};
 template <Operand X> struct OperandTraits<X> {
     using type = X;
-    static X const& make(X const& x) { return x; }
+    template <class Y> XGRAD_INLINE static Y&& make(Y&& x) { return std::forward<Y>(x); }
 };
 template <Number X> struct OperandTraits<X> {
     using type = Constant<X>;
@@ -2956,7 +3022,7 @@ template <std::size_t I, class X> struct OperandAt {
 };
 template <class Indices, class... X> struct OperandPack;
 template <std::size_t... I, class... X> struct OperandPack<std::index_sequence<I...>, X...> : OperandAt<I, X>... {
-    OperandPack(X... x) : OperandAt<I, X>{std::move(x)}... {}
+    template <class... Y> XGRAD_INLINE explicit OperandPack(Y&&... y) : OperandAt<I, X>{std::forward<Y>(y)}... {}
 };
 template <class... X> using Operands = OperandPack<std::index_sequence_for<X...>, X...>;
 template <std::size_t I, class X> XGRAD_INLINE X const& get(OperandAt<I, X> const& o) { return o.operand; }
@@ -2986,7 +3052,11 @@ template <class Op, class... X> struct Expression {
     [[no_unique_address]] Op op;
     detail::Operands<X...> x;
 
-    Expression(Op o, X... operands) : op(std::move(o)), x(std::move(operands)...) {}
+    template <class... Y>
+        requires(sizeof...(Y) == sizeof...(X))
+    XGRAD_INLINE explicit Expression(Op o, Y&&... operands) : op(std::move(o)), x(std::forward<Y>(operands)...)
+    {
+    }
 
     /// The shape it will have; throws ShapeError where the operands do not broadcast.
     Shape shape() const
@@ -3021,12 +3091,12 @@ template <class X> concept RecordsAtOnce = requires { typename std::remove_cvref
 /// Applies an elementwise operation: lazily, or at once where an operand records.
 template <Operation Op, class... X>
     requires IsElementwise<Op> && AnyOperand<X...>
-auto express(Op op, X const&... x)
+XGRAD_INLINE auto express(Op op, X&&... x)
 {
     static_assert(DefinedOn<Op, detail::letter_in<X>...>, "this operation is not defined on operands of these kinds (B mask, Z integer, R real, C complex)");
     if constexpr (!DefinedOn<Op, detail::letter_in<X>...>) return;
     else if constexpr ((detail::RecordsAtOnce<X> || ...)) return record_traced(std::move(op), x...);
-    else return Expression<Op, detail::operand_type<X>...>(std::move(op), detail::OperandTraits<X>::make(x)...);
+    else return Expression<Op, detail::operand_type<X>...>(std::move(op), detail::OperandTraits<std::remove_cvref_t<X>>::make(std::forward<X>(x))...);
 }
 
 /// Applies an operation on whole arrays, at once.
@@ -3367,7 +3437,7 @@ struct Neg : Elementwise<Z(Z), R(R), C(C)> {
     auto value(auto x) const { return -x; }
     auto partial(wrt<0>, auto, auto) const { return minus_one; }
 };
-template <Operand X> auto operator-(X&& x) { return express(Neg{}, x); }
+template <Operand X> auto operator-(X&& x) { return express(Neg{}, std::forward<X>(x)); }
 
 /// Sum of two operands.
 struct Add : Elementwise<Z(Z, Z), R(R, R), C(C, C), C(R, C), C(C, R)> {
@@ -3379,7 +3449,7 @@ template <class A, class B>
     requires AnyOperand<A, B>
 auto operator+(A&& a, B&& b)
 {
-    return express(Add{}, a, b);
+    return express(Add{}, std::forward<A>(a), std::forward<B>(b));
 }
 
 /// Difference of two operands.
@@ -3392,7 +3462,7 @@ template <class A, class B>
     requires AnyOperand<A, B>
 auto operator-(A&& a, B&& b)
 {
-    return express(Sub{}, a, b);
+    return express(Sub{}, std::forward<A>(a), std::forward<B>(b));
 }
 
 /// Product of two operands, each real or complex.
@@ -3405,7 +3475,7 @@ template <class A, class B>
     requires AnyOperand<A, B>
 auto operator*(A&& a, B&& b)
 {
-    return express(Mul{}, a, b);
+    return express(Mul{}, std::forward<A>(a), std::forward<B>(b));
 }
 
 /// Quotient of two operands, each real or complex; of integers too it is a real number.
@@ -3419,7 +3489,7 @@ template <class A, class B>
     requires AnyOperand<A, B>
 auto operator/(A&& a, B&& b)
 {
-    return express(Div{}, a, b);
+    return express(Div{}, std::forward<A>(a), std::forward<B>(b));
 }
 
 /// 1/x.
@@ -3469,8 +3539,8 @@ template <class A, class B>
     requires AnyOperand<A, B>
 auto pow(A&& a, B&& b)
 {
-    if constexpr (std::is_arithmetic_v<std::remove_cvref_t<B>>) return express(PowNumber{{}, static_cast<double>(b)}, a);
-    else return express(Pow{}, a, b);
+    if constexpr (std::is_arithmetic_v<std::remove_cvref_t<B>>) return express(PowNumber{{}, static_cast<double>(b)}, std::forward<A>(a));
+    else return express(Pow{}, std::forward<A>(a), std::forward<B>(b));
 }
 
 }  // namespace xgrad
@@ -3485,7 +3555,7 @@ template <class A, class B>
     requires AnyOperand<A, B>
 auto operator<(A&& a, B&& b)
 {
-    return express(Less{}, a, b);
+    return express(Less{}, std::forward<A>(a), std::forward<B>(b));
 }
 
 /// a <= b.
@@ -3496,7 +3566,7 @@ template <class A, class B>
     requires AnyOperand<A, B>
 auto operator<=(A&& a, B&& b)
 {
-    return express(LessEqual{}, a, b);
+    return express(LessEqual{}, std::forward<A>(a), std::forward<B>(b));
 }
 
 /// a > b.
@@ -3507,7 +3577,7 @@ template <class A, class B>
     requires AnyOperand<A, B>
 auto operator>(A&& a, B&& b)
 {
-    return express(Greater{}, a, b);
+    return express(Greater{}, std::forward<A>(a), std::forward<B>(b));
 }
 
 /// a >= b.
@@ -3518,7 +3588,7 @@ template <class A, class B>
     requires AnyOperand<A, B>
 auto operator>=(A&& a, B&& b)
 {
-    return express(GreaterEqual{}, a, b);
+    return express(GreaterEqual{}, std::forward<A>(a), std::forward<B>(b));
 }
 
 /// a == b, elementwise.
@@ -3529,7 +3599,7 @@ template <class A, class B>
     requires AnyOperand<A, B>
 auto operator==(A&& a, B&& b)
 {
-    return express(Equal{}, a, b);
+    return express(Equal{}, std::forward<A>(a), std::forward<B>(b));
 }
 
 /// a != b, elementwise.
@@ -3540,7 +3610,7 @@ template <class A, class B>
     requires AnyOperand<A, B>
 auto operator!=(A&& a, B&& b)
 {
-    return express(NotEqual{}, a, b);
+    return express(NotEqual{}, std::forward<A>(a), std::forward<B>(b));
 }
 
 /// Both of two masks.
@@ -3551,7 +3621,7 @@ template <class A, class B>
     requires AnyOperand<A, B>
 auto operator&&(A&& a, B&& b)
 {
-    return express(And{}, a, b);
+    return express(And{}, std::forward<A>(a), std::forward<B>(b));
 }
 
 /// Either of two masks.
@@ -3562,14 +3632,14 @@ template <class A, class B>
     requires AnyOperand<A, B>
 auto operator||(A&& a, B&& b)
 {
-    return express(Or{}, a, b);
+    return express(Or{}, std::forward<A>(a), std::forward<B>(b));
 }
 
 /// The opposite of a mask.
 struct Not : Elementwise<B(B)> {
     auto value(auto a) const { return !a; }
 };
-template <Operand A> auto operator!(A&& a) { return express(Not{}, a); }
+template <Operand A> auto operator!(A&& a) { return express(Not{}, std::forward<A>(a)); }
 
 /// True where x is not a number.
 struct IsNan : Elementwise<B(R)> {
@@ -3587,7 +3657,7 @@ template <class M, class A, class B>
     requires AnyOperand<M, A, B>
 auto where(M&& mask, A&& a, B&& b)
 {
-    return express(Where{}, mask, a, b);
+    return express(Where{}, std::forward<M>(mask), std::forward<A>(a), std::forward<B>(b));
 }
 
 /// The larger of two; where they are equal each gets half the gradient. NaN is passed on, with its gradient to both.
@@ -3600,7 +3670,7 @@ template <class A, class B>
     requires AnyOperand<A, B>
 auto maximum(A&& a, B&& b)
 {
-    return express(Maximum{}, a, b);
+    return express(Maximum{}, std::forward<A>(a), std::forward<B>(b));
 }
 
 /// The smaller of two; ties and NaN as for maximum.
@@ -3613,7 +3683,7 @@ template <class A, class B>
     requires AnyOperand<A, B>
 auto minimum(A&& a, B&& b)
 {
-    return express(Minimum{}, a, b);
+    return express(Minimum{}, std::forward<A>(a), std::forward<B>(b));
 }
 
 /// x kept within [lower, upper]. The gradient is 1 at both bounds; a bound that was taken gets it instead of x, and where
@@ -3632,7 +3702,7 @@ template <class X, class L, class U>
     requires AnyOperand<X, L, U>
 auto clamp(X&& x, L&& lower, U&& upper)
 {
-    return express(Clamp{}, x, lower, upper);
+    return express(Clamp{}, std::forward<X>(x), std::forward<L>(lower), std::forward<U>(upper));
 }
 
 /// x kept above a lower bound; gradient 1 for x at the bound.
@@ -3645,7 +3715,7 @@ template <class X, class L>
     requires AnyOperand<X, L>
 auto clamp_min(X&& x, L&& lower)
 {
-    return express(ClampMin{}, x, lower);
+    return express(ClampMin{}, std::forward<X>(x), std::forward<L>(lower));
 }
 
 /// x kept below an upper bound; gradient 1 for x at the bound.
@@ -3658,7 +3728,7 @@ template <class X, class U>
     requires AnyOperand<X, U>
 auto clamp_max(X&& x, U&& upper)
 {
-    return express(ClampMax{}, x, upper);
+    return express(ClampMax{}, std::forward<X>(x), std::forward<U>(upper));
 }
 
 }  // namespace xgrad
@@ -5731,6 +5801,15 @@ template <class F> constexpr SumKernel sum_kernel()
 /// True where a kernel can read or write the elements of an array where they are.
 inline bool is_direct(AnyArray const& a, LeafInfo const& info, Shape const& space) { return info.in_place && a.contiguous && a.shape == space; }
 
+/// Runs a formula forward where all leaves and `out` lie in order.
+inline void run_in_order(FormulaTable const& table, void const* formula, AnyArray const* const* leaves, AnyArray const& out)
+{
+    void* at[64];
+    for (std::size_t k = 0; k < table.leaves; ++k) at[k] = leaves[k]->data;
+    at[table.leaves] = out.data;
+    if (out.numel) table.forward(formula, at, out.numel);
+}
+
 /// Runs a formula forward over an index space into `out`. The common case, every tensor in order, needs no tile loop.
 inline void run_forward(FormulaTable const& table, void const* formula, AnyArray const* const* leaves, Shape const& space, TileOperand const& out)
 {
@@ -6233,7 +6312,7 @@ template <class Y, class X>
     requires AnyOperand<Y, X>
 auto atan2(Y&& y, X&& x)
 {
-    return express(Atan2{}, y, x);
+    return express(Atan2{}, std::forward<Y>(y), std::forward<X>(x));
 }
 
 }  // namespace xgrad
@@ -6781,16 +6860,19 @@ struct ViewInfo {
 
 /// How handles that do not own a tensor find it, until it goes.
 struct WeakCell {
+    RefCount refs;
     std::mutex mutex;
     TensorImpl* tensor;
+    static void destroy(WeakCell* cell) noexcept { delete cell; }
 };
 
-struct TensorImpl : Cached {
-    RefCount refs;
+struct TensorImpl {
+    RefCount refs{1};
     bool requires_grad = false;  // of a leaf; a tensor with a grad_fn requires it anyway
     bool retains_grad = false;
     bool inference = inference_mode;
     bool is_number = false;  // stands for a number in a recorded formula; hooks on saved tensors do not see it
+    bool shares_block = false;  // the memory that it was made with lies behind it
     std::uint32_t output_nr = 0;
     TypeInfo const* type;
     AnyArray array;
@@ -6798,22 +6880,67 @@ struct TensorImpl : Cached {
     Ref<TensorImpl> grad;
     std::atomic<AccumulateGrad*> accumulator{nullptr};
     std::unique_ptr<ViewInfo> view;
-    std::shared_ptr<WeakCell> weak;
+    Ref<WeakCell> weak;
 
-    TensorImpl(TypeInfo const& t, AnyArray&& a) : type(&t), array(std::move(a)) {}
-    TensorImpl(TypeInfo const& t, AnyArray const& a) : type(&t), array(a) {}
+    static Ref<TensorImpl> make(TypeInfo const& t, AnyArray a)
+    {
+        return Ref<TensorImpl>::adopt(::new (Cached::operator new(sizeof(TensorImpl))) TensorImpl(t, std::move(a)));
+    }
     /// Fresh memory, not initialised.
-    TensorImpl(TypeInfo const& t, Shape const& shape) : type(&t), array(shape, t.size) {}
+    static Ref<TensorImpl> make(TypeInfo const& t, Shape const& shape) { return make_laid_out(t, xgrad::numel(shape) * t.size, shape); }
+    /// Fresh memory for a shape and an order of elements, which has no gaps.
+    static Ref<TensorImpl> make(TypeInfo const& t, AnyArray::Layout layout) { return make_laid_out(t, layout.of.numel * t.size, layout); }
+
     TensorImpl(TensorImpl const&) = delete;
     TensorImpl& operator=(TensorImpl const&) = delete;
-    ~TensorImpl();
     static void destroy(TensorImpl* p) noexcept
     {
-        if (p->weak) {
-            std::lock_guard const lock(p->weak->mutex);
-            p->weak->tensor = nullptr;
+        if (p->weak) [[unlikely]]
+            p->forget();
+        if (!p->shares_block) {
+            p->~TensorImpl();
+            return Cached::operator delete(p, sizeof(TensorImpl));
         }
-        delete p;
+        auto* const behind = reinterpret_cast<Storage*>(p + 1);
+        if (p->array.storage.get() == behind && behind->refs.load() == 1) {
+            p->array.storage.release();
+            p->~TensorImpl();
+            behind->free_block();
+        } else {
+            p->~TensorImpl();
+            Storage::leave(behind);
+        }
+    }
+
+private:
+    template <class L> TensorImpl(TypeInfo const& t, L&& layout) : type(&t), array(std::forward<L>(layout)) {}
+    ~TensorImpl();
+
+    template <class L> static Ref<TensorImpl> make_laid_out(TypeInfo const& t, std::size_t bytes, L const& layout)
+    {
+        if (bytes > Storage::most_shared) {
+            auto storage = Storage::make(bytes);
+            auto made = make(t, AnyArray(layout));
+            made->array.place(std::move(storage));
+            return made;
+        }
+        void* const block = Storage::allocate_shared(sizeof(TensorImpl), bytes);
+        TensorImpl* made;
+        try {
+            made = ::new (block) TensorImpl(t, layout);
+        } catch (...) {
+            Storage::deallocate_shared(block, sizeof(TensorImpl), bytes);
+            throw;
+        }
+        made->array.storage = Storage::make_behind(block, sizeof(TensorImpl), bytes);
+        made->array.data = reinterpret_cast<std::byte*>(made) + sizeof(TensorImpl) + Storage::header;
+        made->shares_block = true;
+        return Ref<TensorImpl>::adopt(made);
+    }
+    [[gnu::cold]] void forget() noexcept
+    {
+        std::lock_guard const lock(weak->mutex);
+        weak->tensor = nullptr;
     }
 };
 
@@ -6833,7 +6960,20 @@ inline TensorImpl& current(TensorImpl& t)
 class AnyTensor {
 public:
     AnyTensor() noexcept = default;
-    explicit AnyTensor(detail::Ref<detail::TensorImpl> impl) noexcept : impl_(std::move(impl)) {}
+    [[gnu::always_inline]] explicit AnyTensor(detail::Ref<detail::TensorImpl> impl) noexcept : impl_(std::move(impl)) {}
+    [[gnu::always_inline]] AnyTensor(AnyTensor const& o) noexcept : impl_(o.impl_) {}
+    [[gnu::always_inline]] AnyTensor(AnyTensor&& o) noexcept : impl_(std::move(o.impl_)) {}
+    [[gnu::always_inline]] AnyTensor& operator=(AnyTensor const& o) noexcept
+    {
+        impl_ = o.impl_;
+        return *this;
+    }
+    [[gnu::always_inline]] AnyTensor& operator=(AnyTensor&& o) noexcept
+    {
+        impl_ = std::move(o.impl_);
+        return *this;
+    }
+    [[gnu::always_inline]] ~AnyTensor() {}
 
     /// False for a default-constructed handle, which has no value: nothing but this may be asked of it.
     bool defined() const noexcept { return static_cast<bool>(impl_); }
@@ -6885,7 +7025,8 @@ public:
         if (!impl_) detail::fail<Error>("a tensor is undefined here: it was default-constructed, or holds no gradient");
         return *impl_;
     }
-    detail::Ref<detail::TensorImpl> const& handle() const noexcept { return impl_; }
+    detail::Ref<detail::TensorImpl> const& handle() const& noexcept { return impl_; }
+    detail::Ref<detail::TensorImpl> handle() && noexcept { return std::move(impl_); }
 
 protected:
     detail::Ref<detail::TensorImpl> impl_;
@@ -6905,7 +7046,7 @@ inline std::string describe(AnyTensor const& t)
 /// A second tensor on the same memory, without history.
 inline AnyTensor alias(AnyTensor const& t)
 {
-    AnyTensor a(Ref<TensorImpl>(new TensorImpl(*t.impl().type, t.impl().array)));
+    AnyTensor a(TensorImpl::make(*t.impl().type, t.impl().array));
     a.impl().inference = t.impl().inference;
     return a;
 }
@@ -6938,7 +7079,7 @@ public:
         auto& impl = t.impl();
         std::lock_guard const lock(detail::weak_cells_mutex());
         if (!impl.weak) {
-            impl.weak = std::make_shared<detail::WeakCell>();
+            impl.weak = detail::Ref<detail::WeakCell>(new detail::WeakCell);
             impl.weak->tensor = &impl;
         }
         cell_ = impl.weak;
@@ -6952,7 +7093,7 @@ public:
     }
 
 private:
-    std::shared_ptr<detail::WeakCell> cell_;
+    detail::Ref<detail::WeakCell> cell_;
 };
 
 }  // namespace xgrad
@@ -6980,10 +7121,16 @@ public:
     /// Called with the NodeLock, so that threads which share a leaf add one after the other.
     void apply(std::span<AnyTensor> gradients, std::span<AnyTensor>) override
     {
-        if (!gradients[0].defined() || !collects()) return;
-        AnyTensor grad(leaf_->grad);
-        accumulate(grad, std::move(gradients[0]));
-        leaf_->grad = grad.handle();
+        auto& gradient = gradients[0];
+        if (!gradient.defined() || !collects()) return;
+        AnyTensor grad(std::move(leaf_->grad));
+        try {
+            accumulate(grad, std::move(gradient));
+        } catch (...) {
+            leaf_->grad = std::move(grad).handle();
+            throw;
+        }
+        leaf_->grad = std::move(grad).handle();
     }
     std::string name() const override { return "AccumulateGrad"; }
 
@@ -7413,6 +7560,30 @@ public:
     /// Keeps a result of a Node: without its history, which would be the Node itself.
     static SavedTensor result(AnyTensor const& t) { return {detail::alias(t), true, false}; }
 
+    /// Values that a Node kept in a shorter form, with the version that they had and where their gradient goes: nowhere, to
+    /// a leaf, which is then the tensor itself, or to the Node that made them.
+    [[gnu::cold]] static SavedTensor restored(detail::TypeInfo const& type, detail::AnyArray array, std::uint32_t version, Edge const& history)
+    {
+        SavedTensor saved;
+        saved.version_ = version;
+        if (history && history.function->sequence_nr() == detail::leaf_sequence) {
+            auto leaf = static_cast<detail::AccumulateGrad&>(*history.function).variable();
+            if (leaf.impl().array.data == array.data) {
+                saved.value_ = std::move(leaf);
+                return saved;
+            }
+        }
+        saved.value_ = AnyTensor(detail::TensorImpl::make(type, std::move(array)));
+        saved.value_.impl().grad_fn = history.function;
+        saved.value_.impl().output_nr = history.input_nr;
+        return saved;
+    }
+    [[gnu::cold]] static SavedTensor restored_result(SavedTensor saved)
+    {
+        saved.is_result_ = true;
+        return saved;
+    }
+
     bool holds() const noexcept { return value_.defined() || packed_; }
     bool is_packed() const noexcept { return static_cast<bool>(packed_); }
     void release() noexcept
@@ -7609,7 +7780,7 @@ struct Geometry {
     }
 };
 
-inline AnyTensor tensor_of(TypeInfo const& type, AnyArray&& a) { return AnyTensor(Ref<TensorImpl>(new TensorImpl(type, std::move(a)))); }
+inline AnyTensor tensor_of(TypeInfo const& type, AnyArray&& a) { return AnyTensor(TensorImpl::make(type, std::move(a))); }
 
 /// The three linear maps between gradients of a view and of its base. Gather takes the view's part, and scatter, its
 /// adjoint, puts it among zeros; erase, its own adjoint, puts zeros into the view's part.
@@ -7913,16 +8084,16 @@ template <class F> HookHandle Node::register_hook(F f)
 
 namespace xgrad::detail {
 
-/// Where a pass starts: the gradient of one output; an undefined one stands for the number 1.
+/// Where a pass starts: the gradient of one output; an undefined one stands for the number 1. The shape must outlive it.
 struct Root {
     Edge edge;
     AnyTensor gradient;
-    TypeInfo const* type = nullptr;
-    Shape shape = {};
+    TypeInfo const& type;
+    Shape const& shape;
 
     void define()
     {
-        if (!gradient.defined()) gradient = type->filled(shape, 1);
+        if (!gradient.defined()) gradient = type.filled(shape, 1);
     }
 };
 
@@ -7952,7 +8123,7 @@ public:
         for (auto& root : roots) add_gradient(lookup(*root.edge.function), root.edge.input_nr, std::move(root.gradient));
         for (auto const& root : roots)
             if (auto& note = notes_[lookup(*root.edge.function)]; note.pending == 0 && !std::exchange(note.queued, true)) push(lookup(*root.edge.function));
-        while (!ready_.empty()) evaluate(pop());
+        for (Index next; (next = pop()) != none;) evaluate(next);
     }
 
     bool reaches(Node const& node) const override
@@ -8089,15 +8260,25 @@ private:
         return std::ranges::any_of(captures_, [&](Capture const& c) { return c.edge.function.get() == &node; });
     }
 
-    /// The newest Node runs first.
+    /// The newest Node runs first. In a chain there is only ever one, which waits outside the heap.
     void push(Index index)
     {
         notes_[index].queued = true;
+        if (next_ == none && ready_.empty()) next_ = index;
+        else {
+            push_heap(std::exchange(next_, none));
+            push_heap(index);
+        }
+    }
+    void push_heap(Index index)
+    {
+        if (index == none) return;
         ready_.emplace_back(notes_[index].node->sequence_nr(), index);
         std::ranges::push_heap(ready_);
     }
     Index pop()
     {
+        if (next_ != none || ready_.empty()) return std::exchange(next_, none);
         std::ranges::pop_heap(ready_);
         auto const index = ready_.back().second;
         ready_.pop_back();
@@ -8107,6 +8288,7 @@ private:
     CachedVector<Note> notes_;
     std::unordered_map<Node const*, Index> elsewhere_;
     CachedVector<std::pair<std::uint64_t, Index>> ready_;
+    Index next_ = none;
     std::span<Capture> captures_;
     bool keep_graph_;
 };
@@ -8331,8 +8513,12 @@ private:
 
 
 // ======== xgrad/tensor/fused_node.hpp
-// FusedNode: one recorded pass over an elementwise formula. It is compiled once for all formulas; what differs stands in a
-// table of function pointers, and the formula, its operands and its edges lie behind the Node in the same block.
+// FusedNode: one recorded pass over an elementwise formula: how its gradients are computed, all in one pass.
+
+
+// ======== xgrad/tensor/fused_operands.hpp
+// What a fused Node holds: the formula, its operands, its edges and what is saved of them, behind the Node in the same block.
+// It is compiled once for all formulas; what differs stands in a table of function pointers.
 
 
 // ======== xgrad/tensor/record_table.hpp
@@ -8360,16 +8546,13 @@ struct RecordTable {
 };
 
 /// A sum over axes, times a factor, of a formula's values.
-struct SumOver : Cached {
+struct SumOver {
     std::string_view name;
     Axes axes;
     double scale = 1;
-    Shape space;  // the formula's index space
 
-    SumOver(std::string_view n, Axes a, double s, Shape of) : name(n), axes(std::move(a)), scale(s), space(std::move(of)) {}
-
-    /// The gradient of a sum as that of each summand: a window that repeats it.
-    AnyArray spread(AnyTensor const& gradient) const
+    /// The gradient of a sum as that of each summand: a window on `space`, the formula's index space, that repeats it.
+    AnyArray spread(AnyTensor const& gradient, Shape const& space) const
     {
         AnyArray g = scale == 1 ? gradient.impl().array : gradient.impl().type->scaled(gradient, scale).impl().array;
         if (g.numel == 1) {
@@ -8405,31 +8588,53 @@ inline Shape vertex_shape(Vertex const*& v, AnyTensor const* const*& operand)
 
 /// The operands of a formula, ready for a kernel.
 struct Gathered {
+    std::size_t leaves;
     AnyArray const* arrays[64];
-    LeafMask requires_grad = 0, reached = 0;
+    std::uint8_t first[64];  // the first operand that is the same tensor
+    LeafMask requires_grad = 0;
     bool wanted = false;  // a gradient leads to an operand that requires one, and operations are recorded
     bool same_shape = true;
-    Shape space;
+    bool in_order = true;  // a kernel can read all operands where they are
+    NeedsView needs{};     // where a gradient is wanted
 
-    Gathered(RecordTable const& table, void const* formula, AnyTensor const* const* operands)
+    /// `result_exists` is false where a fused reduction takes the formula's values.
+    Gathered(RecordTable const& table, void const* formula, AnyTensor const* const* operands, bool result_exists) : leaves(table.kernels.leaves)
     {
-        std::size_t const n = table.kernels.leaves;
-        for (std::size_t k = 0; k < n; ++k) {
+        LeafMask require = 0;
+        bool ordered = true, same_shapes = true;
+        for (std::size_t k = 0; k < leaves; ++k) {
             auto const& impl = operands[k]->impl();
-            arrays[k] = &impl.array;
-            if (table.kernels.leaf[k]->differentiable && operands[k]->requires_grad()) requires_grad |= LeafMask{1} << k;
-            if (k > 0) same_shape &= impl.array.shape == arrays[0]->shape;
+            AnyArray const* const array = arrays[k] = &impl.array;
+            std::size_t same = 0;
+            while (arrays[same] != array) ++same;
+            first[k] = static_cast<std::uint8_t>(same);
+            if (same != k) {
+                require |= (require >> same & 1) << k;
+                continue;
+            }
+            auto const& leaf = *table.kernels.leaf[k];
+            ordered &= array->contiguous & leaf.in_place;
+            if (leaf.differentiable && (impl.view ? operands[k]->requires_grad() : impl.requires_grad || impl.grad_fn)) require |= LeafMask{1} << k;
+            if (k > 0) same_shapes &= array->shape == arrays[0]->shape;
         }
+        requires_grad = require;
+        in_order = ordered;
+        same_shape = same_shapes;
         if (requires_grad && recording() && table.result.differentiable) {
-            reached = table.needs(formula, true).reached;
-            wanted = requires_grad & reached;
+            needs = table.needs(formula, result_exists);
+            wanted = requires_grad & needs.reached;
         }
-        if (same_shape) space = arrays[0]->shape;
-        else {
+        if (!same_shape) {
+            in_order = false;
             auto const* root = table.kernels.vertices;
-            space = vertex_shape(root, operands);
+            broadcasted_ = vertex_shape(root, operands);
         }
     }
+    /// The formula's index space.
+    Shape const& space() const noexcept { return same_shape ? arrays[0]->shape : broadcasted_; }
+
+private:
+    Shape broadcasted_;
 };
 
 }  // namespace xgrad::detail
@@ -8464,15 +8669,329 @@ private:
 
 namespace xgrad::detail {
 
-class FusedNode final : public Node {
+class FusedOperands : public Node {
 public:
-    static Ref<Node> make(RecordTable const& table, void const* formula, AnyTensor const* const* operands, Gathered const& in, std::unique_ptr<SumOver> sum,
-                          AnyTensor const& result)
+    [[gnu::cold]] std::string name() const override
     {
-        auto const bytes = block_bytes(table);
+        auto const root = table_.kernels.vertices->name;
+        return backward_name(sums_ ? sum()->name : root.empty() ? "Alias" : root);
+    }
+    [[gnu::cold]] std::string formula() const override
+    {
+        auto const* first = table_.kernels.vertices;
+        std::size_t tensors = 0;
+        auto const inner = formula_text(first, tensors);
+        return sums_ ? std::string(sum()->name) + "(" + inner + ")" : inner;
+    }
+    void release_saved() noexcept override
+    {
+        for (auto& leaf : leaves()) leaf.storage = nullptr;
+        result_.storage = nullptr;
+        if (watched_) release_watched();
+        drop_ready();
+    }
+    [[gnu::cold]] std::vector<NamedSavedTensor> saved_tensors() override
+    {
+        watch();
+        std::vector<NamedSavedTensor> all;
+        for (std::size_t k = 0; k < table_.kernels.leaves; ++k)
+            if (kept_ >> k & 1) all.push_back({tensor_letter(k), &watched_[k]});
+        if (saves_result_) all.push_back({"result", &watched_[table_.kernels.leaves]});
+        return all;
+    }
+
+    // What the traced pass asks.
+    void const* formula_object() const noexcept { return block() + formula_at(table_.kernels.leaves); }
+    SumOver const* sum() const noexcept { return sums_ ? reinterpret_cast<SumOver const*>(block() + sum_at(table_)) : nullptr; }
+    /// The formula's index space.
+    Shape const& space() const noexcept { return space_; }
+    Shape const& leaf_shape(std::size_t k) const { return broadcast_ >> k & 1 ? shapes_[leaf(k).first] : space_; }
+    bool is_needed(std::size_t k) const { return needed_ >> k & 1; }
+    std::size_t first_of(std::size_t k) const { return leaf(k).first; }
+    AnyTensor unpack_leaf(std::size_t k)
+    {
+        watch();
+        return watched_[k].unpack(*this);
+    }
+    bool saves_result() const noexcept { return saves_result_; }
+    AnyTensor unpack_result()
+    {
+        watch();
+        return watched_[table_.kernels.leaves].unpack(*this);
+    }
+    LeafMask wanted() const noexcept { return wanted_; }
+    std::size_t edge_of(std::size_t k) const { return leaf(leaf(k).target).edge; }
+
+protected:
+    /// A saved value whose elements lie in order. What more a SavedTensor can do is added by watch() when it is needed.
+    struct Kept {
+        Ref<Storage> storage;
+        std::byte* data = nullptr;
+        std::uint32_t version = 0;
+
+        void keep(AnyArray const& a) noexcept
+        {
+            storage = a.storage;
+            data = a.data;
+            version = storage->version();
+        }
+        bool is_intact() const noexcept { return storage && storage->version() == version; }
+    };
+    /// Operands as the Node keeps them; one tensor at several places of the formula is kept, and gets its gradient, once.
+    struct Leaf : Kept {
+        std::uint8_t first = 0;   // the first leaf that is the same tensor
+        std::uint8_t target = 0;  // the first of those that gets a gradient
+        std::uint8_t edge = 0;
+    };
+
+    // The block: the Node, its leaves, its edges, its formula, and under a sum that and the gradients that are ready.
+    static constexpr std::size_t aligned(std::size_t at) { return (at + 15) / 16 * 16; }
+    static constexpr std::size_t leaves_at() { return (sizeof(FusedOperands) + alignof(Leaf) - 1) / alignof(Leaf) * alignof(Leaf); }
+    static constexpr std::size_t edges_at(std::size_t n) { return leaves_at() + n * sizeof(Leaf); }
+    static constexpr std::size_t formula_at(std::size_t n) { return aligned(edges_at(n) + n * sizeof(Edge)); }
+    static std::size_t sum_at(RecordTable const& table) { return aligned(formula_at(table.kernels.leaves) + table.formula_bytes); }
+    static std::size_t block_bytes(RecordTable const& table, bool sums)
+    {
+        return sums ? sum_at(table) + sizeof(SumOver) + table.kernels.leaves * sizeof(Ref<TensorImpl>) : formula_at(table.kernels.leaves) + table.formula_bytes;
+    }
+    std::byte* block() noexcept { return reinterpret_cast<std::byte*>(this); }
+    std::byte const* block() const noexcept { return reinterpret_cast<std::byte const*>(this); }
+    std::span<Leaf> leaves() noexcept { return {reinterpret_cast<Leaf*>(block() + leaves_at()), table_.kernels.leaves}; }
+    Leaf& leaf(std::size_t k) noexcept { return reinterpret_cast<Leaf*>(block() + leaves_at())[k]; }
+    Leaf const& leaf(std::size_t k) const noexcept { return reinterpret_cast<Leaf const*>(block() + leaves_at())[k]; }
+    Edge* edges() noexcept { return reinterpret_cast<Edge*>(block() + edges_at(table_.kernels.leaves)); }
+    Ref<TensorImpl>* ready() noexcept { return reinterpret_cast<Ref<TensorImpl>*>(block() + sum_at(table_) + sizeof(SumOver)); }
+
+    FusedOperands(RecordTable const& table, void const* formula, AnyTensor const* const* operands, Gathered const& in, SumOver const* over, AnyTensor const& result)
+        : table_(table), space_(in.space())
+    {
+        std::size_t const n = table.kernels.leaves;
+        table.copy(block() + formula_at(n), formula);
+        std::uninitialized_value_construct_n(leaves().data(), n);
+        try {
+            if (over) {
+                ::new (block() + sum_at(table)) SumOver(*over);
+                std::uninitialized_value_construct_n(ready(), n);
+                sums_ = true;
+            }
+            connect(operands, in, result);
+        } catch (...) {
+            destroy_block();
+            throw;
+        }
+    }
+    ~FusedOperands() override { destroy_block(); }
+    void destroy_block() noexcept
+    {
+        std::size_t const n = table_.kernels.leaves;
+        if (sums_) {
+            if (waiting_ && table_.use->load(std::memory_order_relaxed) >= 0) table_.use->fetch_sub(1, std::memory_order_relaxed);
+            drop_ready();
+            std::destroy_n(ready(), n);
+            std::destroy_at(sum());
+        }
+        std::destroy_n(edges(), edge_count_);
+        std::destroy_n(leaves().data(), n);
+        table_.destroy(block() + formula_at(n));
+    }
+    void dispose() noexcept override
+    {
+        auto const bytes = block_bytes(table_, sums_);
+        this->~FusedOperands();
+        deallocate(this, bytes);
+    }
+
+    bool makes_gradient(std::size_t k) const { return (wanted_ & ~add_) >> k & 1; }
+
+    /// Saved values made ready for a pass, and let go at its end.
+    class Opened {
+    public:
+        explicit Opened(FusedOperands& n) : Opened(&n)
+        {
+            if (!n.is_intact()) open();  // a constructed object already: what was opened is closed again where the next one cannot be
+        }
+        Opened(Opened const&) = delete;
+        Opened& operator=(Opened const&) = delete;
+        ~Opened()
+        {
+            if (opened_) [[unlikely]]
+                close();
+        }
+
+    private:
+        explicit Opened(FusedOperands* n) noexcept : node_(*n) {}
+        [[gnu::cold]] void open()
+        {
+            node_.watch();
+            std::size_t const n = node_.table_.kernels.leaves;
+            for (std::size_t k = 0; k < n; ++k)
+                if (node_.kept_ >> k & 1 && node_.watched_[k].open(node_)) opened_ |= LeafMask{1} << k;
+            if (node_.saves_result_ && node_.watched_[n].open(node_)) opened_ |= LeafMask{1} << n;
+        }
+        [[gnu::cold]] void close() noexcept
+        {
+            for (std::size_t k = 0; opened_ >> k; ++k)
+                if (opened_ >> k & 1) node_.watched_[k].close();
+        }
+
+        FusedOperands& node_;
+        LeafMask opened_ = 0;
+    };
+    /// True where what was saved is here and unchanged, and nobody watches it.
+    bool is_intact() const noexcept
+    {
+        if (watched_) return false;
+        bool intact = !saves_result_ || result_.is_intact();
+        for (std::size_t k = 0; kept_ >> k; ++k)
+            if (kept_ >> k & 1) intact &= leaf(k).is_intact();
+        return intact;
+    }
+    /// The values of leaf k, and those of the result, while they are opened.
+    AnyArray saved_array(std::size_t k) const
+    {
+        if (watched_) return watched_[leaf(k).first].array();
+        return in_order(leaf(leaf(k).first), leaf_shape(k));
+    }
+    AnyArray saved_result() const { return watched_ ? watched_[table_.kernels.leaves].array() : in_order(result_, space_); }
+    static AnyArray in_order(Kept const& kept, Shape const& shape)
+    {
+        AnyArray a(shape);
+        a.storage = kept.storage;
+        a.data = kept.data;
+        return a;
+    }
+
+    void no_longer_waiting() noexcept
+    {
+        if (waiting_) WaitingGradients::add(-static_cast<std::ptrdiff_t>(std::exchange(waiting_, 0)));
+    }
+    void drop_ready() noexcept
+    {
+        if (!waiting_) return;
+        for (std::size_t k = 0; k < table_.kernels.leaves; ++k) ready()[k] = nullptr;
+        no_longer_waiting();
+    }
+
+private:
+    /// Connects the Node to its operands, and saves what the gradients of those that want one will look at.
+    void connect(AnyTensor const* const* operands, Gathered const& in, AnyTensor const& result)
+    {
+        std::size_t const n = in.leaves;
+        Leaf* const leaf = leaves().data();
+        Edge* const edge = edges();
+        LeafMask const wanted = in.requires_grad & in.needs.reached;
+        LeafMask needed = 0, kept = 0, broadcast = 0, add = 0;  // members only at the end: bytes that are written could be any member
+        LeafMask connected = 0;                                 // the first leaves of tensors to which an edge leads
+        for (std::size_t k = 0; k < n; ++k) {
+            LeafMask const bit = LeafMask{1} << k;
+            auto const first = in.first[k];
+            auto target = first;
+            if (wanted & bit) {
+                needed |= in.needs.of[k];
+                if (connected >> first & 1) {
+                    target = leaf[first].target;
+                    add |= bit;
+                } else {
+                    connected |= LeafMask{1} << first;
+                    leaf[first].target = target = static_cast<std::uint8_t>(k);
+                    leaf[k].edge = edge_count_;
+                    ::new (edge + edge_count_) Edge(gradient_edge(*operands[k]));
+                    ++edge_count_;
+                }
+            }
+            leaf[k].first = first;
+            leaf[k].target = target;
+            if (in.same_shape) continue;
+            if (first != k) broadcast |= (broadcast >> first & 1) << k;
+            else if (in.arrays[k]->shape != space_) {
+                if (!shapes_) shapes_ = std::make_unique<Shape[]>(n);
+                shapes_[k] = in.arrays[k]->shape;
+                broadcast |= bit;
+            }
+        }
+        set_edges(edge, edge_count_);
+        bool plain = !default_packing;
+        for (LeafMask left = needed; left; left &= left - 1) {
+            std::size_t const first = leaf[std::countr_zero(left)].first;
+            if (kept >> first & 1) continue;
+            auto const& a = *in.arrays[first];
+            kept |= LeafMask{1} << first;
+            plain &= a.contiguous & !operands[first]->is_inference() & !(in.requires_grad >> first & ~(connected >> first) & 1);
+            leaf[first].keep(a);
+        }
+        wanted_ = wanted;
+        needed_ = needed;
+        kept_ = kept;
+        broadcast_ = broadcast;
+        add_ = add;
+        saves_result_ = in.needs.result;
+        in_order_ = in.in_order && table_.result.in_place;
+        if (!plain) return save_watched(operands, result);
+        if (saves_result_) result_.keep(result.impl().array);
+    }
+    [[gnu::cold]] void save_watched(AnyTensor const* const* operands, AnyTensor const& result)
+    {
+        std::size_t const n = table_.kernels.leaves;
+        watched_ = std::make_unique<SavedTensor[]>(n + 1);
+        for (std::size_t k = 0; k < n; ++k) {
+            leaf(k).storage = nullptr;
+            if (kept_ >> k & 1) watched_[k] = SavedTensor::operand(*operands[k]);
+        }
+        if (saves_result_) watched_[n] = SavedTensor::result(result);
+    }
+
+    /// Keeps what was saved as SavedTensors from now on: for hooks, for messages, and to be differentiated again.
+    [[gnu::cold]] void watch()
+    {
+        NodeLock const lock(*this);
+        if (watched_) return;
+        std::size_t const n = table_.kernels.leaves;
+        auto saved = std::make_unique<SavedTensor[]>(n + 1);
+        auto const restore = [](Kept const& kept, Edge const& history, TypeInfo const& type, Shape const& shape) {
+            return SavedTensor::restored(type, in_order(kept, shape), kept.version, history);
+        };
+        for (std::size_t k = 0; k < n; ++k) {
+            if (!leaf(k).storage) continue;
+            std::size_t at = k;
+            while (at < n && !(leaf(at).first == k && makes_gradient(at))) ++at;
+            saved[k] = restore(leaf(k), at < n ? edges()[leaf(at).edge] : Edge(), *table_.leaf_types[k], leaf_shape(k));
+        }
+        if (result_.storage) saved[n] = SavedTensor::restored_result(restore(result_, Edge(), table_.result_type, space_));
+        watched_ = std::move(saved);
+        for (auto& leaf : leaves()) leaf.storage = nullptr;
+        result_.storage = nullptr;
+    }
+    [[gnu::cold]] void release_watched() noexcept
+    {
+        for (std::size_t k = 0; k <= table_.kernels.leaves; ++k) watched_[k].release();
+    }
+
+protected:
+    RecordTable const& table_;
+    LeafMask needed_ = 0, kept_ = 0, broadcast_ = 0, wanted_ = 0, add_ = 0;
+    bool saves_result_ = false, sums_ = false;
+    std::uint8_t edge_count_ = 0;
+    bool in_order_ = false;  // all operands were in order when they were saved
+    Kept result_;
+    Shape space_;
+    std::size_t waiting_ = 0;                 // bytes of gradients that are ready
+    std::unique_ptr<SavedTensor[]> watched_;  // of the leaves and the result; then their own places are empty
+    std::unique_ptr<Shape[]> shapes_;         // of the leaves that were broadcast
+};
+
+}  // namespace xgrad::detail
+
+namespace xgrad::detail {
+
+class FusedNode final : public FusedOperands {
+public:
+    /// `over` is null where no sum is fused, and then `result` are the formula's values.
+    static Ref<Node> make(RecordTable const& table, void const* formula, AnyTensor const* const* operands, Gathered const& in, SumOver const* over, AnyTensor const& result)
+    {
+        auto const bytes = block_bytes(table, over);
         void* const block = allocate(bytes);
         try {
-            return Ref<Node>(::new (block) FusedNode(table, formula, operands, in, std::move(sum), result));
+            return Ref<Node>(::new (block) FusedNode(table, formula, operands, in, over, result));
         } catch (...) {
             deallocate(block, bytes);
             throw;
@@ -8483,27 +9002,27 @@ public:
     /// and a backward pass is likely to come.
     static bool sums_at_once(RecordTable const& table, Gathered const& in)
     {
-        if (default_packing || (in.requires_grad & in.reached) != in.reached || table.use->load(std::memory_order_relaxed) < 0) return false;
-        for (std::size_t k = 0; k < table.kernels.leaves; ++k)
-            if (!is_direct(*in.arrays[k], *table.kernels.leaf[k], in.space)) return false;
-        return WaitingGradients::has_room(in.arrays[0]->numel * table.kernels.leaves * table.kernels.leaf[0]->element);
+        return in.in_order && (in.requires_grad & in.needs.reached) == in.needs.reached && !default_packing && table.use->load(std::memory_order_relaxed) >= 0
+               && WaitingGradients::has_room(in.arrays[0]->numel * table.kernels.leaves * table.kernels.leaf[0]->element);
     }
-    /// The sum, times `factor`; keeps the gradients until a backward pass asks for them.
-    double sum_at_once(SumKernel kernel, AnyArray const* const* arrays, Shape const& space, double factor)
+    /// The sum, times its factor; keeps the gradients until a backward pass asks for them.
+    double sum_at_once(SumKernel kernel, AnyArray const* const* arrays)
     {
         std::size_t const n = table_.kernels.leaves, first_gradient = n + 2;
-        LocalArray<std::byte*, 14> at(first_gradient + n);
+        void* at[TileLoop::max_operands];
         std::size_t bytes = 0;
+        auto* const ready = this->ready();
         for (std::size_t k = 0; k < n; ++k) {
             at[k] = arrays[k]->data;
+            at[first_gradient + k] = nullptr;
             if (!makes_gradient(k)) continue;
-            leaf(k).ready = AnyTensor(Ref<TensorImpl>(new TensorImpl(*table_.leaf_types[k], space)));
-            at[first_gradient + k] = leaf(k).ready.impl().array.data;
-            bytes += leaf(k).ready.impl().array.storage->bytes();
+            auto& gradient = ready[k] = TensorImpl::make(*table_.leaf_types[k], AnyArray::Layout{*arrays[k]});
+            at[first_gradient + k] = gradient->array.data;
+            bytes += gradient->array.storage->bytes();
         }
         WaitingGradients::add(static_cast<std::ptrdiff_t>(bytes));
         waiting_ = bytes;
-        return factor * kernel(formula_object(), plan(), reinterpret_cast<void* const*>(at.data()), factor, numel(space));
+        return sum()->scale * kernel(formula_object(), plan(), at, sum()->scale, arrays[0]->numel);
     }
 
     bool apply_to_one(std::span<AnyTensor> results) override
@@ -8519,191 +9038,30 @@ public:
         if (recording() && gradients[0].defined() && would_record(gradients[0])) table_.traced(*this, gradients[0], results);
         else apply_fused(gradients[0], results);
     }
-    [[gnu::cold]] std::string name() const override
-    {
-        auto const root = table_.kernels.vertices->name;
-        return backward_name(sum_ ? sum_->name : root.empty() ? "Alias" : root);
-    }
-    [[gnu::cold]] std::string formula() const override
-    {
-        auto const* first = table_.kernels.vertices;
-        std::size_t tensors = 0;
-        auto const inner = formula_text(first, tensors);
-        return sum_ ? std::string(sum_->name) + "(" + inner + ")" : inner;
-    }
-    void release_saved() noexcept override
-    {
-        for (auto& leaf : leaves()) leaf.saved.release(), leaf.ready = {};
-        result_.release();
-        no_longer_waiting();
-    }
-    [[gnu::cold]] std::vector<NamedSavedTensor> saved_tensors() override
-    {
-        std::vector<NamedSavedTensor> all;
-        for (std::size_t k = 0; k < table_.kernels.leaves; ++k)
-            if (kept_ >> k & 1) all.push_back({tensor_letter(k), &leaf(k).saved});
-        if (saves_result_) all.push_back({"result", &result_});
-        return all;
-    }
-
-    // What the traced pass asks.
-    void const* formula_object() const noexcept { return block() + formula_at(table_.kernels.leaves); }
-    SumOver const* sum() const noexcept { return sum_.get(); }
-    Shape const& space(AnyTensor const& gradient) const { return sum_ ? sum_->space : gradient.shape(); }
-    Shape const& leaf_shape(std::size_t k, Shape const& space) const { return broadcast_ >> k & 1 ? shapes_[leaf(k).first] : space; }
-    bool is_needed(std::size_t k) const { return needed_ >> k & 1; }
-    std::size_t first_of(std::size_t k) const { return leaf(k).first; }
-    AnyTensor unpack_leaf(std::size_t k) { return leaf(k).saved.unpack(*this); }
-    bool saves_result() const noexcept { return saves_result_; }
-    AnyTensor unpack_result() { return result_.unpack(*this); }
-    LeafMask wanted() const noexcept { return wanted_; }
-    std::size_t edge_of(std::size_t k) const { return leaf(leaf(k).target).edge; }
 
 private:
-    /// Operands as the Node keeps them; one tensor at several places of the formula is kept, and gets its gradient, once.
-    struct Leaf {
-        SavedTensor saved;
-        AnyTensor ready;          // the gradient, where it was computed together with the sum
-        std::uint8_t first = 0;   // the first leaf that is the same tensor
-        std::uint8_t target = 0;  // the first of those that gets a gradient
-        std::uint8_t edge = 0;
-    };
+    using FusedOperands::FusedOperands;
 
-    // The block: the Node, its leaves, its edges, its formula.
-    static constexpr std::size_t leaves_at() { return (sizeof(FusedNode) + alignof(Leaf) - 1) / alignof(Leaf) * alignof(Leaf); }
-    static constexpr std::size_t edges_at(std::size_t n) { return leaves_at() + n * sizeof(Leaf); }
-    static constexpr std::size_t formula_at(std::size_t n) { return (edges_at(n) + n * sizeof(Edge) + 15) / 16 * 16; }
-    static std::size_t block_bytes(RecordTable const& table) { return formula_at(table.kernels.leaves) + table.formula_bytes; }
-    std::byte* block() noexcept { return reinterpret_cast<std::byte*>(this); }
-    std::byte const* block() const noexcept { return reinterpret_cast<std::byte const*>(this); }
-    std::span<Leaf> leaves() noexcept { return {reinterpret_cast<Leaf*>(block() + leaves_at()), table_.kernels.leaves}; }
-    Leaf& leaf(std::size_t k) noexcept { return leaves()[k]; }
-    Leaf const& leaf(std::size_t k) const noexcept { return reinterpret_cast<Leaf const*>(block() + leaves_at())[k]; }
-    Edge* edges() noexcept { return reinterpret_cast<Edge*>(block() + edges_at(table_.kernels.leaves)); }
-
-    FusedNode(RecordTable const& table, void const* formula, AnyTensor const* const* operands, Gathered const& in, std::unique_ptr<SumOver> sum, AnyTensor const& result)
-        : table_(table), sum_(std::move(sum))
-    {
-        std::size_t const n = table.kernels.leaves;
-        table.copy(block() + formula_at(n), formula);
-        std::uninitialized_value_construct_n(leaves().data(), n);
-        std::uninitialized_value_construct_n(edges(), n);
-        try {
-            connect(operands, table.needs(formula, !sum_), in, result);
-        } catch (...) {
-            destroy_block();
-            throw;
-        }
-    }
-    ~FusedNode() override { destroy_block(); }
-    void destroy_block() noexcept
-    {
-        if (waiting_ && table_.use->load(std::memory_order_relaxed) >= 0) table_.use->fetch_sub(1, std::memory_order_relaxed);
-        no_longer_waiting();
-        std::size_t const n = table_.kernels.leaves;
-        std::destroy_n(edges(), n);
-        std::destroy_n(leaves().data(), n);
-        table_.destroy(block() + formula_at(n));
-    }
-    void dispose() noexcept override
-    {
-        auto const bytes = block_bytes(table_);
-        this->~FusedNode();
-        deallocate(this, bytes);
-    }
-
-    /// Connects the Node to its operands, and saves what the gradients of those that want one will look at.
-    void connect(AnyTensor const* const* operands, NeedsView needs, Gathered const& in, AnyTensor const& result)
-    {
-        std::size_t const n = table_.kernels.leaves;
-        std::size_t edge_count = 0;
-        LeafMask const collecting = in.requires_grad & needs.reached;
-        for (std::size_t k = 0; k < n; ++k) {
-            AnyTensor const& t = *operands[k];
-            std::size_t same = 0;
-            while (!operands[same]->is_same(t)) ++same;
-            leaf(k).first = leaf(k).target = static_cast<std::uint8_t>(same);
-            LeafMask const bit = LeafMask{1} << k;
-            if (collecting & bit) {
-                std::size_t target = same;
-                while (target < k && !(wanted_ >> target & 1 && operands[target]->is_same(t))) ++target;
-                leaf(k).target = static_cast<std::uint8_t>(target);
-                wanted_ |= bit;
-                needed_ |= needs.of[k];
-                if (target != k) add_ |= bit;
-                else {
-                    leaf(k).edge = static_cast<std::uint8_t>(edge_count);
-                    edges()[edge_count++] = gradient_edge(t);
-                }
-            }
-            if (in.same_shape) continue;
-            if (same != k) broadcast_ |= (broadcast_ >> same & 1) << k;
-            else if (t.shape() != in.space) {
-                if (!shapes_) shapes_ = std::make_unique<Shape[]>(n);
-                shapes_[k] = t.shape();
-                broadcast_ |= bit;
-            }
-        }
-        for (std::size_t k = 0; k < n; ++k) {
-            auto const first = leaf(k).first;
-            if (!(needed_ >> k & 1) || kept_ >> first & 1) continue;
-            leaf(first).saved = SavedTensor::operand(*operands[k]);
-            kept_ |= LeafMask{1} << first;
-        }
-        saves_result_ = needs.result;
-        if (saves_result_) result_ = SavedTensor::result(result);
-        set_edges(edges(), edge_count);
-    }
-
-    bool would_record(AnyTensor const& gradient)
+    bool would_record(AnyTensor const& gradient) const
     {
         bool any = gradient.requires_grad() || saves_result_;
-        for (auto const& leaf : leaves()) any |= leaf.saved.requires_grad();
+        for (std::size_t k = 0; k < table_.kernels.leaves; ++k) any |= watched_ ? watched_[k].requires_grad() : makes_gradient(k) && kept_ >> leaf(k).first & 1;
         return any;
     }
-
-    bool makes_gradient(std::size_t k) const { return (wanted_ & ~add_) >> k & 1; }
-
-    /// Saved tensors made ready for a pass, and let go at its end.
-    class Opened {
-    public:
-        explicit Opened(FusedNode& n) : Opened(&n)
-        {
-            // a constructed object already: what was opened is closed again where the next one cannot be
-            for (std::size_t k = 0; k < n.table_.kernels.leaves; ++k)
-                if (n.kept_ >> k & 1 && n.leaf(k).saved.open(n)) leaves_ |= LeafMask{1} << k;
-            result_ = n.saves_result_ && n.result_.open(n);
-        }
-        Opened(Opened const&) = delete;
-        Opened& operator=(Opened const&) = delete;
-        ~Opened()
-        {
-            for (std::size_t k = 0; leaves_ >> k; ++k)
-                if (leaves_ >> k & 1) node_.leaf(k).saved.close();
-            if (result_) node_.result_.close();
-        }
-
-    private:
-        explicit Opened(FusedNode* n) noexcept : node_(*n) {}
-
-        FusedNode& node_;
-        LeafMask leaves_ = 0;
-        bool result_ = false;
-    };
 
     void apply_fused(AnyTensor const& gradient, std::span<AnyTensor> results)
     {
         if (!gradient.defined()) return;
         Opened const opened(*this);
+        if (!sums_) {
+            AnyArray const& seeds = gradient.impl().array;
+            return is_simple(seeds) ? apply_direct(seeds, results) : apply_tiled(seeds, results);
+        }
         if (has_gradients_ready() && !gradient.requires_grad())
             if (double const factor = real_number(gradient); std::abs(factor) >= least_factor && std::abs(factor) <= 1 / least_factor) return hand_over_scaled(factor, results);
-        if (sum_ && table_.use->load(std::memory_order_relaxed) < 0) table_.use->fetch_add(1, std::memory_order_relaxed);
-        Shape const& space = this->space(gradient);
-        AnyArray spread_seeds;
-        if (sum_) spread_seeds = sum_->spread(gradient);
-        AnyArray const& seeds = sum_ ? spread_seeds : gradient.impl().array;
-        if (broadcast_ == 0 && is_simple(seeds, space)) apply_direct(plan(), seeds, space, results);
-        else apply_tiled(plan(), seeds, space, results);
+        if (table_.use->load(std::memory_order_relaxed) < 0) table_.use->fetch_add(1, std::memory_order_relaxed);
+        AnyArray const seeds = sum()->spread(gradient, space_);
+        return is_simple(seeds) ? apply_direct(seeds, results) : apply_tiled(seeds, results);
     }
 
     BackwardPlan plan() const
@@ -8717,24 +9075,18 @@ private:
     }
 
     /// True where gradients are ready to be handed over: not once hooks decide what was saved.
-    bool has_gradients_ready() noexcept
-    {
-        return waiting_ && std::ranges::none_of(leaves(), [](Leaf const& l) { return l.saved.is_packed(); });
-    }
+    bool has_gradients_ready() const noexcept { return waiting_ && !(watched_ && std::any_of(watched_.get(), watched_.get() + table_.kernels.leaves, [](auto const& s) { return s.is_packed(); })); }
     /// The gradients that are ready, once; another pass computes them anew.
     void hand_over(std::span<AnyTensor> results)
     {
-        for (std::size_t k = 0; k < table_.kernels.leaves; ++k)
-            if (makes_gradient(k)) {
-                leaf(k).ready.impl().inference = inference_mode;  // as if made now
-                results[leaf(k).edge] = std::move(leaf(k).ready);
-            }
+        auto* const ready = this->ready();
+        for (LeafMask left = wanted_ & ~add_; left; left &= left - 1) {
+            auto const k = static_cast<std::size_t>(std::countr_zero(left));
+            ready[k]->inference = inference_mode;  // as if made now
+            results[leaf(k).edge] = AnyTensor(std::move(ready[k]));
+        }
         no_longer_waiting();
-        if (table_.use->load(std::memory_order_relaxed) < most_uses) table_.use->fetch_add(1, std::memory_order_relaxed);
-    }
-    void no_longer_waiting() noexcept
-    {
-        if (waiting_) WaitingGradients::add(-static_cast<std::ptrdiff_t>(std::exchange(waiting_, 0)));
+        if (auto const use = table_.use->load(std::memory_order_relaxed); use < most_uses) table_.use->store(static_cast<signed char>(use + 1), std::memory_order_relaxed);
     }
     void hand_over_scaled(double factor, std::span<AnyTensor> results)
     {
@@ -8749,41 +9101,48 @@ private:
     }
 
     /// True where all that is read lies in order; the gradient of a sum may be one number.
-    bool is_simple(AnyArray const& seeds, Shape const& space) const
+    bool is_simple(AnyArray const& seeds) const
     {
-        bool simple = is_direct(seeds, *table_.kernels.result, space) || (seeds.numel == 1 && sum_);
-        if (saves_result_) simple &= is_direct(result_.array(), *table_.kernels.result, space);
+        auto const& result = *table_.kernels.result;
+        if (in_order_ && !watched_) return (seeds.contiguous && seeds.shape == space_) || (seeds.numel == 1 && sums_);
+        bool simple = broadcast_ == 0 && (is_direct(seeds, result, space_) || (seeds.numel == 1 && sums_));
+        if (watched_ && saves_result_) simple &= is_direct(saved_result(), result, space_);
         for (std::size_t k = 0; k < table_.kernels.leaves; ++k) {
-            simple &= table_.kernels.leaf[k]->in_place;
-            if (kept_ >> k & 1) simple &= is_direct(leaf(k).saved.array(), *table_.kernels.leaf[k], space);
+            auto const& info = *table_.kernels.leaf[k];
+            simple &= info.in_place;
+            if (watched_ && kept_ >> k & 1) simple &= is_direct(watched_[k].array(), info, space_);
         }
         return simple;
     }
 
-    void apply_direct(BackwardPlan const& plan, AnyArray const& seeds, Shape const& space, std::span<AnyTensor> results)
+    void apply_direct(AnyArray const& seeds, std::span<AnyTensor> results)
     {
-        std::size_t const n = table_.kernels.leaves, count = numel(space), seed = n, result = n + 1, first_gradient = n + 2;
-        LocalArray<std::byte*, 14> at(first_gradient + n);
-        std::size_t const repeats_seed = !is_direct(seeds, *table_.kernels.result, space);
+        std::size_t const n = table_.kernels.leaves, count = numel(space_), seed = n, result = n + 1, first_gradient = n + 2;
+        BackwardPlan const plan = this->plan();
+        std::byte* at[TileLoop::max_operands];
+        bool const repeats_seed = !is_direct(seeds, *table_.kernels.result, space_);
         bool tiled = repeats_seed;
-        TileRoom splat;
         for (std::size_t k = 0; k < n; ++k) {
-            if (auto const& saved = leaf(leaf(k).first).saved; is_needed(k)) at[k] = saved.array().data;
+            if (is_needed(k)) at[k] = watched_ ? watched_[leaf(k).first].array().data : leaf(leaf(k).first).data;
             else at[k] = zero_tile.elements, tiled = true;
+            at[first_gradient + k] = nullptr;
             if (!makes_gradient(k)) continue;
-            AnyTensor& gradient = results[leaf(k).edge] = AnyTensor(Ref<TensorImpl>(new TensorImpl(*table_.leaf_types[k], space)));
-            at[first_gradient + k] = gradient.impl().array.data;
+            auto made = repeats_seed ? TensorImpl::make(*table_.leaf_types[k], space_) : TensorImpl::make(*table_.leaf_types[k], AnyArray::Layout{seeds});
+            at[first_gradient + k] = made->array.data;
+            results[leaf(k).edge] = AnyTensor(std::move(made));
         }
+        TileRoom splat;
         at[seed] = seeds.data;
         if (repeats_seed) {
             at[seed] = splat.elements;
             table_.kernels.result->stage(splat.elements, seeds.data, 0, std::min(count, tile_size));
         }
-        if (saves_result_) at[result] = result_.array().data;
+        if (saves_result_) at[result] = watched_ ? watched_[n].array().data : result_.data;
         std::size_t const chunk = tiled ? tile_size : count;
         for (std::size_t i = 0; i < count; i += chunk) {
             std::size_t const elements = std::min(chunk, count - i);
-            table_.kernels.backward(formula_object(), plan, reinterpret_cast<void* const*>(at.data()), elements);
+            table_.kernels.backward(formula_object(), plan, reinterpret_cast<void* const*>(at), elements);
+            if (elements == count) return;
             for (std::size_t k = 0; k < n; ++k) {
                 auto const bytes = elements * table_.kernels.leaf[k]->element;
                 if (is_needed(k)) at[k] += bytes;
@@ -8794,43 +9153,40 @@ private:
         }
     }
 
-    void apply_tiled(BackwardPlan const& plan, AnyArray const& seeds, Shape const& space, std::span<AnyTensor> results)
+    void apply_tiled(AnyArray const& seeds, std::span<AnyTensor> results)
     {
         std::size_t const n = table_.kernels.leaves, seed = n, result = n + 1, first_gradient = n + 2;
+        BackwardPlan const plan = this->plan();
         LocalArray<TileOperand, 14> operands(first_gradient + n);
-        LocalArray<AnyArray, 6> gradients(n);
+        LocalArray<AnyArray, 6> values(n + 1), gradients(n);
         for (std::size_t k = 0; k < n; ++k) {
             auto const& info = *table_.kernels.leaf[k];
-            operands[k] = is_needed(k) ? input_operand(leaf(leaf(k).first).saved.array(), info, space) : absent_input(info.tile_element);
+            if (is_needed(k)) values[k] = saved_array(k);
+            operands[k] = is_needed(k) ? input_operand(values[k], info, space_) : absent_input(info.tile_element);
             operands[first_gradient + k] = absent_output();
             if (!makes_gradient(k)) continue;
             bool const sums = broadcast_ >> k & 1;
-            gradients[k] = sums ? zeroed(leaf_shape(k, space), info.wide_element) : AnyArray(space, info.element);
+            gradients[k] = sums ? zeroed(leaf_shape(k), info.wide_element) : AnyArray(space_, info.element);
             operands[first_gradient + k] = sums ? sum_operand(gradients[k], info) : output_operand(gradients[k], info);
         }
-        operands[seed] = input_operand(seeds, *table_.kernels.result, space);
-        operands[result] = saves_result_ ? input_operand(result_.array(), *table_.kernels.result, space) : absent_output();
+        operands[seed] = input_operand(seeds, *table_.kernels.result, space_);
+        if (saves_result_) values[n] = saved_result();
+        operands[result] = saves_result_ ? input_operand(values[n], *table_.kernels.result, space_) : absent_output();
 
         auto body = [&](void* const* at, std::size_t count) { table_.kernels.backward(formula_object(), plan, at, count); };
-        TileLoop(space, operands.data(), first_gradient + n).run(tile_body(body));
+        TileLoop(space_, operands.data(), first_gradient + n).run(tile_body(body));
         for (std::size_t k = 0; k < n; ++k) {
             if (!makes_gradient(k)) continue;
             if (broadcast_ >> k & 1) table_.kernels.leaf[k]->narrow(gradients[k]);
-            results[leaf(k).edge] = AnyTensor(Ref<TensorImpl>(new TensorImpl(*table_.leaf_types[k], std::move(gradients[k]))));
+            results[leaf(k).edge] = AnyTensor(TensorImpl::make(*table_.leaf_types[k], std::move(gradients[k])));
         }
     }
 
     static constexpr signed char most_uses = 2;
     static constexpr double least_factor = 1e-6;  // gradients are scaled afterwards only where that can hardly overflow or underflow
 
-    RecordTable const& table_;
-    LeafMask needed_ = 0, kept_ = 0, broadcast_ = 0, wanted_ = 0, add_ = 0;
-    bool saves_result_ = false;
-    std::size_t waiting_ = 0;  // bytes of gradients that are ready
-    SavedTensor result_;
-    std::unique_ptr<SumOver> sum_;
-    std::unique_ptr<Shape[]> shapes_;  // of the leaves that were broadcast
 };
+static_assert(sizeof(FusedNode) == sizeof(FusedOperands), "what lies behind the Node is found from the end of FusedOperands");
 
 }  // namespace xgrad::detail
 
@@ -9035,10 +9391,10 @@ public:
         requires std::same_as<typename Expression<Op, X...>::scalar, T>
     Tensor(Expression<Op, X...> const& e, detail::SourceLocation place = detail::SourceLocation::current());
     /// An array of the library's own.
-    explicit Tensor(detail::Array<T>&& a, GradFlag<T> g = {}) : Tensor(new detail::TensorImpl(detail::type_info<T>, std::move(a)), g) {}
-    explicit Tensor(detail::Array<T> const& a, GradFlag<T> g = {}) : Tensor(new detail::TensorImpl(detail::type_info<T>, a), g) {}
+    explicit Tensor(detail::Array<T>&& a, GradFlag<T> g = {}) : Tensor(detail::TensorImpl::make(detail::type_info<T>, detail::AnyArray(std::move(a))), g) {}
+    explicit Tensor(detail::Array<T> const& a, GradFlag<T> g = {}) : Tensor(detail::TensorImpl::make(detail::type_info<T>, detail::AnyArray(a)), g) {}
     /// Fresh memory, not initialised.
-    static Tensor empty(Shape const& shape) { return Tensor(new detail::TensorImpl(detail::type_info<T>, shape), {}); }
+    static Tensor empty(Shape const& shape) { return Tensor(detail::TensorImpl::make(detail::type_info<T>, shape)); }
     explicit Tensor(detail::Ref<detail::TensorImpl> impl) noexcept : AnyTensor(std::move(impl)) {}
 
     Tensor(Tensor const&) noexcept = default;
@@ -9174,7 +9530,7 @@ public:
     detail::Array<T> const& array_of() const { return detail::as<T>(impl().array); }
 
 private:
-    Tensor(detail::TensorImpl* impl, GradFlag<T> g) : AnyTensor(detail::Ref<detail::TensorImpl>(impl)) { impl->requires_grad = g.value; }
+    Tensor(detail::Ref<detail::TensorImpl> impl, GradFlag<T> g) : AnyTensor(std::move(impl)) { impl_->requires_grad = g.value; }
 
     template <class D> static auto xt_dims(D const& d) { return xt::dynamic_shape<typename D::value_type>(d.begin(), d.end()); }
     /// A strided view of the flat memory from the first element to the last.
@@ -9287,20 +9643,21 @@ template <class F> struct RecordTableOf {
 };
 
 /// The leaves whose values a Node of this formula will save.
-inline LeafMask needed_leaves(RecordTable const& table, void const* formula, Gathered const& in)
+inline LeafMask needed_leaves(RecordTable const& table, Gathered const& in)
 {
-    auto const needs = table.needs(formula, true);
     LeafMask needed = 0;
     for (std::size_t k = 0; k < table.kernels.leaves; ++k)
-        if ((in.requires_grad & in.reached) >> k & 1) needed |= needs.of[k];
+        if ((in.requires_grad & in.needs.reached) >> k & 1) needed |= in.needs.of[k];
     return needed;
 }
 
 inline AnyTensor record_formula(RecordTable const& table, void const* formula, AnyTensor const* const* operands)
 {
-    Gathered const in(table, formula, operands);
-    AnyTensor result(Ref<TensorImpl>(new TensorImpl(table.result_type, in.space)));
-    run_forward(table.kernels, formula, in.arrays, in.space, output_operand(result.impl().array, table.result));
+    Gathered const in(table, formula, operands, true);
+    AnyTensor result(in.same_shape && in.arrays[0]->contiguous ? TensorImpl::make(table.result_type, AnyArray::Layout{*in.arrays[0]}) : TensorImpl::make(table.result_type, in.space()));
+    auto const& out = result.impl().array;
+    if (in.in_order && table.result.in_place) run_in_order(table.kernels, formula, in.arrays, out);
+    else run_forward(table.kernels, formula, in.arrays, in.space(), output_operand(out, table.result));
     if (in.wanted) result.impl().grad_fn = FusedNode::make(table, formula, operands, in, nullptr, result);
     return result;
 }
@@ -9308,9 +9665,9 @@ inline AnyTensor record_formula(RecordTable const& table, void const* formula, A
 /// A sum over all elements together with its gradients, in one pass.
 inline AnyTensor record_full_sum(RecordTable const& table, SumKernel kernel, void const* formula, AnyTensor const* const* operands, Gathered const& in, bool mean)
 {
-    double const factor = mean ? 1 / static_cast<double>(numel(in.space)) : 1;
-    auto node = FusedNode::make(table, formula, operands, in, std::make_unique<SumOver>(mean ? "Mean" : "Sum", all_axes(in.space.size()), factor, in.space), AnyTensor());
-    double const sum = static_cast<FusedNode&>(*node).sum_at_once(kernel, in.arrays, in.space, factor);
+    SumOver const over{mean ? "Mean" : "Sum", all_axes(in.space().size()), mean ? 1 / static_cast<double>(numel(in.space())) : 1};
+    auto node = FusedNode::make(table, formula, operands, in, &over, AnyTensor());
+    double const sum = static_cast<FusedNode&>(*node).sum_at_once(kernel, in.arrays);
     AnyTensor result = table.result_type.filled(Shape(), sum);
     result.impl().grad_fn = std::move(node);
     return result;
@@ -9319,20 +9676,21 @@ inline AnyTensor record_full_sum(RecordTable const& table, SumKernel kernel, voi
 inline AnyTensor record_formula_sum(std::string_view operation, RecordTable const& table, SumKernel kernel, void const* formula, AnyTensor const* const* operands, Axes const* over,
                                     bool keepdims, bool mean)
 {
-    Gathered const in(table, formula, operands);
-    if (kernel && in.wanted && !over && !keepdims && numel(in.space) != 0 && FusedNode::sums_at_once(table, in)) return record_full_sum(table, kernel, formula, operands, in, mean);
-    Axes axes = over ? normalize_axes(operation, *over, in.space.size()) : all_axes(in.space.size());
-    AnyArray sums = zeroed(reduced_shape(in.space, axes, true), table.result.wide_element);
-    double const scale = mean ? static_cast<double>(sums.numel) / static_cast<double>(numel(in.space)) : 1;
-    if (sums.numel) run_forward(table.kernels, formula, in.arrays, in.space, sum_operand(sums, table.result));
-    if (mean) table.result.scale(sums, scale);
+    Gathered const in(table, formula, operands, false);
+    auto const& space = in.space();
+    if (kernel && in.wanted && !over && !keepdims && numel(space) != 0 && FusedNode::sums_at_once(table, in)) return record_full_sum(table, kernel, formula, operands, in, mean);
+    SumOver sum{mean ? "Mean" : "Sum", over ? normalize_axes(operation, *over, space.size()) : all_axes(space.size())};
+    AnyArray sums = zeroed(reduced_shape(space, sum.axes, true), table.result.wide_element);
+    if (mean) sum.scale = static_cast<double>(sums.numel) / static_cast<double>(numel(space));
+    if (sums.numel) run_forward(table.kernels, formula, in.arrays, space, sum_operand(sums, table.result));
+    if (mean) table.result.scale(sums, sum.scale);
     table.result.narrow(sums);
     if (!keepdims) {
-        sums.shape = reduced_shape(in.space, axes, false);
+        sums.shape = reduced_shape(space, sum.axes, false);
         sums.strides = row_major(sums.shape);
     }
-    AnyTensor result(Ref<TensorImpl>(new TensorImpl(table.result_type, std::move(sums))));
-    if (in.wanted) result.impl().grad_fn = FusedNode::make(table, formula, operands, in, std::make_unique<SumOver>(mean ? "Mean" : "Sum", std::move(axes), scale, in.space), result);
+    AnyTensor result(TensorImpl::make(table.result_type, std::move(sums)));
+    if (in.wanted) result.impl().grad_fn = FusedNode::make(table, formula, operands, in, &sum, result);
     return result;
 }
 
@@ -9362,8 +9720,9 @@ template <class E> Tensor<typename E::scalar> record(E const& e)
 template <class E> void record_known_sum(std::string_view name, E const& e, Axes const& axes, AnyTensor const& value)
 {
     TakenApart<E> const apart(e);
-    Gathered const in(apart.table, &apart.formula, apart.operands);
-    if (in.wanted) value.impl().grad_fn = FusedNode::make(apart.table, &apart.formula, apart.operands, in, std::make_unique<SumOver>(name, axes, 1, in.space), value);
+    Gathered const in(apart.table, &apart.formula, apart.operands, false);
+    SumOver const sum{name, axes};
+    if (in.wanted) value.impl().grad_fn = FusedNode::make(apart.table, &apart.formula, apart.operands, in, &sum, value);
 }
 
 /// Folds an expression's values over axes without storing or recording them; the axes stay.
@@ -9372,9 +9731,9 @@ template <class Fold, class E> Array<typename E::scalar> fold(E const& e, Axes c
     using T = typename E::scalar;
     using A = typename Fold::accumulator;
     TakenApart<E> const apart(e);
-    Gathered const in(apart.table, &apart.formula, apart.operands);
-    Array<A> out(reduced_shape(in.space, axes, true), Fold::start());
-    run_forward(apart.table.kernels, &apart.formula, in.arrays, in.space, fold_operand(out, sizeof(A), sizeof(T), &fold_run<Fold, T>));
+    Gathered const in(apart.table, &apart.formula, apart.operands, false);
+    Array<A> out(reduced_shape(in.space(), axes, true), Fold::start());
+    run_forward(apart.table.kernels, &apart.formula, in.arrays, in.space(), fold_operand(out, sizeof(A), sizeof(T), &fold_run<Fold, T>));
     narrow<A, T>(out);
     return as<T>(out);
 }
@@ -9649,10 +10008,10 @@ template <class F> [[gnu::cold]] void traced_pass(FusedNode& node, AnyTensor con
     using P = compute_precision<F>;
     using Y = typename F::scalar;
     F const& formula = *static_cast<F const*>(node.formula_object());
-    Shape const& space = node.space(gradient);
+    Shape const& space = node.space();
     AnyTensor leaf[F::leaves];
     each_leaf<0, F>([&]<class T, std::size_t K>() {
-        if (!node.is_needed(K)) leaf[K] = shape_only<T>(node.leaf_shape(K, space));
+        if (!node.is_needed(K)) leaf[K] = shape_only<T>(node.leaf_shape(K));
         else if (auto const first = node.first_of(K); first < K && node.is_needed(first)) leaf[K] = leaf[first];
         else leaf[K] = node.unpack_leaf(first);
     });
@@ -9667,7 +10026,7 @@ template <class F> [[gnu::cold]] void traced_pass(FusedNode& node, AnyTensor con
         if (node.saves_result()) replayed.y = node.unpack_result();
     send_traced<0, P>(formula, replayed, Traced<Y>{g}, node.wanted(), [&]<class T>(std::size_t k, Tensor<T> const& part) {
         auto& sum = results[node.edge_of(k)];
-        auto const reduced = sum_to(part, node.leaf_shape(k, space));
+        auto const reduced = sum_to(part, node.leaf_shape(k));
         sum = sum.defined() ? sum.impl().type->add(sum, reduced) : AnyTensor(reduced);
     });
 }
@@ -9685,12 +10044,11 @@ template <Scalar T> AnyTensor GradientArithmetic<T>::add(AnyTensor const& a, Any
 
 template <Scalar T> void GradientArithmetic<T>::add_in_place(AnyTensor const& to, AnyTensor const& more)
 {
-    auto const a = to.as<T>(), b = more.as<T>();
     if constexpr (Differentiable<T>) {
-        auto const& out = a.array_of();
-        if (out.contiguous) add_run<T, T>(contiguous(b.array_of()).begin(), out.begin(), 1, out.numel);
-        else copy_elements(out, Tensor<T>(a + b).array_of());
-        to.impl().array.storage->bump();
+        auto const &out = as<T>(to.impl().array), &in = as<T>(more.impl().array);
+        if (out.contiguous && in.contiguous) add_run<T, T>(in.begin(), out.begin(), 1, out.numel);
+        else for_each_pair(out, in, [](T& t, T const& m) { t += m; });
+        out.storage->bump();
     }
 }
 
@@ -9699,7 +10057,12 @@ template <Scalar T> AnyTensor GradientArithmetic<T>::copy(AnyTensor const& t)
     return t.as<T>().clone();
 }
 
-template <Scalar T> AnyTensor GradientArithmetic<T>::filled(Shape const& shape, double value) { return Tensor<T>(Array<T>(shape, converted<T>(value))); }
+template <Scalar T> AnyTensor GradientArithmetic<T>::filled(Shape const& shape, double value) 
+{
+    auto made = Tensor<T>::empty(shape);
+    std::uninitialized_fill_n(made.array_of().begin(), made.numel(), converted<T>(value));
+    return made;
+}
 
 template <Scalar T> AnyTensor GradientArithmetic<T>::scaled(AnyTensor const& t, double factor)
 {
@@ -9914,31 +10277,29 @@ struct GradOptions {
 
 namespace detail {
 
-/// The gradient from which a pass starts; an undefined one stands for 1.
-inline AnyTensor checked_gradient(TensorOrEdge const& output, AnyTensor gradient, std::size_t index)
+[[noreturn, gnu::cold]] inline void fail_without_history(std::size_t index) { fail<GraphError>("element ", index, " of tensors does not require grad and does not have a grad_fn"); }
+
+/// A pass starts from 1 where it is given no gradient: at a real scalar only.
+inline void check_implicit_gradient(TypeInfo const& type, Shape const& shape, std::size_t index)
 {
-    auto const* const type = output.type();
-    if (!type) fail<GraphError>("output ", index, " is a GradientEdge that was made from a Node, which does not know its shape: make it from the tensor");
-    auto const& shape = output.shape();
-    if (!gradient.defined()) {
-        if (numel(shape) != 1) fail<GraphError>("grad can be implicitly created only for scalar outputs, but output ", index, " has shape ", shape);
-        if (xgrad::is_complex(type->dtype))
-            fail<GraphError>("grad can be implicitly created only for real scalar outputs but got ", name(type->dtype), "; pass a gradient, or take real() or abs2() first");
-        return {};
-    }
-    if (gradient.shape() != shape)
-        fail<ShapeError>("Mismatch in shape: grad_output[", index, "] has a shape of ", gradient.shape(), " and output[", index, "] has a shape of ", shape, ".");
-    if (gradient.dtype() != type->dtype)
-        fail<TypeError>("Mismatch in dtype: grad_output[", index, "] has a dtype of ", name(gradient.dtype()), " and output[", index, "] has a dtype of ", name(type->dtype), ".");
-    return gradient;
+    if (numel(shape) != 1) fail<GraphError>("grad can be implicitly created only for scalar outputs, but output ", index, " has shape ", shape);
+    if (xgrad::is_complex(type.dtype))
+        fail<GraphError>("grad can be implicitly created only for real scalar outputs but got ", name(type.dtype), "; pass a gradient, or take real() or abs2() first");
 }
 
 inline Root root_of(TensorOrEdge const& output, AnyTensor gradient, std::size_t index)
 {
     auto edge = output.edge();
-    if (!edge) fail<GraphError>("element ", index, " of tensors does not require grad and does not have a grad_fn");
-    auto checked = checked_gradient(output, std::move(gradient), index);
-    return {std::move(edge), std::move(checked), output.type(), output.shape()};
+    if (!edge) fail_without_history(index);
+    auto const* const type = output.type();
+    if (!type) fail<GraphError>("output ", index, " is a GradientEdge that was made from a Node, which does not know its shape: make it from the tensor");
+    auto const& shape = output.shape();
+    if (!gradient.defined()) check_implicit_gradient(*type, shape, index);
+    else if (gradient.shape() != shape)
+        fail<ShapeError>("Mismatch in shape: grad_output[", index, "] has a shape of ", gradient.shape(), " and output[", index, "] has a shape of ", shape, ".");
+    else if (gradient.dtype() != type->dtype)
+        fail<TypeError>("Mismatch in dtype: grad_output[", index, "] has a dtype of ", name(gradient.dtype()), " and output[", index, "] has a dtype of ", name(type->dtype), ".");
+    return {std::move(edge), std::move(gradient), *type, shape};
 }
 
 inline std::vector<Root> roots_of(TensorsOrEdges const& outputs, std::vector<AnyTensor> gradients)
@@ -10030,7 +10391,9 @@ template <Scalar Y> AnyTensor grad(Tensor<Y> const& output, GradientEdge const& 
 
 template <Scalar T> void Tensor<T>::backward() const
 {
-    auto root = detail::root_of(*this, {}, 0);
+    detail::Root root{detail::gradient_edge(*this), {}, detail::type_info<T>, shape()};
+    if (!root.edge) detail::fail_without_history(0);
+    detail::check_implicit_gradient(root.type, root.shape, 0);
     detail::run_backward({&root, 1}, {}, false, false);
 }
 template <Scalar T> void Tensor<T>::backward(BackwardOptions const& options) const { xgrad::backward({*this}, {}, options); }
@@ -10551,19 +10914,19 @@ template <Scalar T, class E> void assign(Tensor<T> const& t, E const& e, std::st
     if constexpr (letter_rank<letter_of<S>> <= letter_rank<letter_of<T>>) {
         TakenApart<E> apart(e);
         auto const& table = apart.table;
-        Gathered in(table, &apart.formula, apart.operands);
+        Gathered in(table, &apart.formula, apart.operands, true);
         bool const recorded = in.wanted && Differentiable<T>;
         check_in_place(t, operation, recorded);
         OldOperands old;
         if (recorded) {
-            old.take(t, needed_leaves(table, &apart.formula, in), apart.operands);
+            old.take(t, needed_leaves(table, in), apart.operands);
             if (std::same_as<typename E::operation, Copy> && t.is_view()) apart.operands[0] = &old.overwritten(t);  // CopySlices leaves the old values out already
-            in = Gathered(table, &apart.formula, apart.operands);
+            in = Gathered(table, &apart.formula, apart.operands, true);
         }
         Array<T> const& out = t.array_of();
-        if (!(in.space == out.shape)) fail<ShapeError>(operation, ": output with shape ", out.shape, " doesn't match the broadcast shape ", in.space);
+        if (!(in.space() == out.shape)) fail<ShapeError>(operation, ": output with shape ", out.shape, " doesn't match the broadcast shape ", in.space());
 
-        bool const aside = !std::same_as<S, T> || needs_room_aside(out, table, in.arrays) || (recorded && table.needs(&apart.formula, true).result);
+        bool const aside = !std::same_as<S, T> || needs_room_aside(out, table, in.arrays) || (recorded && in.needs.result);
         if (aside) {
             Tensor<S> const values(record_formula(table, &apart.formula, apart.operands).handle());
             Tensor<T> const converted = cast<T>(values);
@@ -10575,10 +10938,10 @@ template <Scalar T, class E> void assign(Tensor<T> const& t, E const& e, std::st
             if constexpr (Differentiable<T>)
                 if (recorded) {
                     NewHistory history(t, {FusedNode::make(table, &apart.formula, apart.operands, in, nullptr, t), 0});
-                    run_forward(table.kernels, &apart.formula, in.arrays, in.space, output_operand(out, leaf_info<T>));
+                    run_forward(table.kernels, &apart.formula, in.arrays, in.space(), output_operand(out, leaf_info<T>));
                     return history.begin();
                 }
-            run_forward(table.kernels, &apart.formula, in.arrays, in.space, output_operand(out, leaf_info<T>));
+            run_forward(table.kernels, &apart.formula, in.arrays, in.space(), output_operand(out, leaf_info<T>));
         }
         out.storage->bump();
     }

@@ -14,32 +14,57 @@
 
 namespace xgrad::detail {
 
-/// A block of memory and how often it was changed in place. Header and data are one allocation.
+/// A block of memory and how often it was changed in place. Header and data are one allocation, which a small storage may
+/// share with an object in front of it: the last of the two gives it back.
 class Storage {
 public:
     static constexpr std::size_t header = 32;
 
-    static Ref<Storage> make(std::size_t bytes) { return Ref<Storage>(::new (allocate(header_for(bytes) + bytes)) Storage(bytes)); }
+    static Ref<Storage> make(std::size_t bytes) { return Ref<Storage>::adopt(::new (allocate(header_for(bytes) + bytes)) Storage(bytes, 0)); }
     static void destroy(Storage* s) noexcept
     {
+        if (s->before_) return leave(s);
         auto const total = header_for(s->bytes_) + s->bytes_;
         s->~Storage();
         deallocate(s, total);
     }
+
+    /// Up to how many bytes lie in a block together with an object.
+    static constexpr std::size_t most_shared = 64;
+    /// The block for an object of `before` bytes with a storage behind it, which follows by make_behind().
+    [[gnu::always_inline]] static void* allocate_shared(std::size_t before, std::size_t bytes)
+    {
+        if constexpr (cache_blocks) return allocate(SizeClass::of(before + header + bytes));
+        else return system_allocate(before + header + bytes);
+    }
+    static void deallocate_shared(void* block, std::size_t before, std::size_t bytes) noexcept { deallocate(block, before + header + bytes); }
+    static Ref<Storage> make_behind(void* object, std::size_t before, std::size_t bytes) noexcept
+    {
+        return Ref<Storage>::adopt(::new (static_cast<std::byte*>(object) + before) Storage(bytes, static_cast<std::uint32_t>(before)));
+    }
+    /// To be called once when the object in front is gone, and by the storage itself at its own end.
+    static void leave(Storage* s) noexcept
+    {
+        if (s->sharers_.decrement()) s->free_block();
+    }
+    /// Both ends at once, where the object in front is the storage's last owner.
+    void free_block() noexcept { deallocate(reinterpret_cast<std::byte*>(this) - before_, before_ + header + bytes_); }
 
     std::byte* data() noexcept { return reinterpret_cast<std::byte*>(this) + header_for(bytes_); }
     std::size_t bytes() const noexcept { return bytes_; }
     std::uint32_t version() const noexcept { return version_.load(std::memory_order_relaxed); }
     void bump() noexcept { version_.fetch_add(1, std::memory_order_relaxed); }
 
-    RefCount refs;
+    RefCount refs{1};
 
 private:
-    explicit Storage(std::size_t bytes) noexcept : bytes_(bytes) {}
+    Storage(std::size_t bytes, std::uint32_t before) noexcept : before_(before), bytes_(bytes) {}
     /// Large data starts on a cache line; small data follows the header closely.
     static constexpr std::size_t header_for(std::size_t bytes) noexcept { return bytes < 256 ? header : block_alignment; }
 
     std::atomic<std::uint32_t> version_{0};
+    RefCount sharers_{2};
+    std::uint32_t before_;  // bytes of the object in front; 0 where there is none
     std::size_t bytes_;
 };
 static_assert(sizeof(Storage) <= Storage::header);
@@ -54,11 +79,19 @@ struct AnyArray {
     bool contiguous = true;  // row-major without gaps
 
     AnyArray() = default;
+    /// In row-major order, without memory.
+    explicit AnyArray(Shape const& s) : shape(s) { numel = lay_out(shape, strides); }
+    struct Layout {
+        AnyArray const& of;
+    };
+    /// Laid out as another one, without memory.
+    explicit AnyArray(Layout l) : numel(l.of.numel), shape(l.of.shape), strides(l.of.strides), contiguous(l.of.contiguous) {}
     /// Fresh memory for elements of this many bytes, not initialised.
-    AnyArray(Shape const& s, std::size_t element) : shape(s)
+    AnyArray(Shape const& s, std::size_t element) : AnyArray(s) { place(Storage::make(numel * element)); }
+
+    [[gnu::always_inline]] void place(Ref<Storage> s) noexcept
     {
-        numel = lay_out(shape, strides);
-        storage = Storage::make(numel * element);
+        storage = std::move(s);
         data = storage->data();
     }
 

@@ -32,32 +32,33 @@ inline void system_deallocate(void* p, std::size_t bytes) noexcept
     else ::operator delete(p, std::align_val_t{block_alignment});
 }
 
-/// Size classes: multiples of 32 bytes up to 256, then four steps in each doubling.
+/// Size classes: multiples of 32 bytes up to 512, then four steps in each doubling.
 struct SizeClass {
     std::size_t index;
     std::size_t bytes;
 
+    static constexpr std::size_t even = 16;  // classes of equal steps
     static constexpr std::size_t bytes_of(std::size_t index) noexcept
     {
-        if (index < 8) return (index + 1) * 32;
-        std::size_t const exponent = 8 + (index - 8) / 4;
-        return (std::size_t{1} << exponent) + ((index - 8) % 4 + 1) * (std::size_t{1} << (exponent - 2));
+        if (index < even) return (index + 1) * 32;
+        std::size_t const exponent = 9 + (index - even) / 4;
+        return (std::size_t{1} << exponent) + ((index - even) % 4 + 1) * (std::size_t{1} << (exponent - 2));
     }
     static constexpr SizeClass of(std::size_t bytes) noexcept
     {
-        if (bytes <= 256) {
+        if (bytes <= even * 32) {
             std::size_t const i = bytes == 0 ? 0 : (bytes - 1) / 32;
             return {i, (i + 1) * 32};
         }
         auto const exponent = static_cast<std::size_t>(std::bit_width(bytes - 1)) - 1;  // 2^exponent < bytes <= 2^(exponent + 1)
         std::size_t const step = std::size_t{1} << (exponent - 2);
         std::size_t const quarter = (bytes - (std::size_t{1} << exponent) + step - 1) / step;
-        return {8 + (exponent - 8) * 4 + quarter - 1, (std::size_t{1} << exponent) + quarter * step};
+        return {even + (exponent - 9) * 4 + quarter - 1, (std::size_t{1} << exponent) + quarter * step};
     }
 };
 
 static_assert([] {
-    for (unsigned const n : {1u, 32u, 33u, 256u, 257u, 320u, 321u, 1000u, 1024u, 1025u, 5000u})
+    for (unsigned const n : {1u, 32u, 33u, 256u, 257u, 320u, 512u, 513u, 640u, 641u, 1000u, 1024u, 1025u, 5000u})
         if (SizeClass::of(n).bytes < n || SizeClass::bytes_of(SizeClass::of(n).index) != SizeClass::of(n).bytes) return false;
     return true;
 }());
@@ -65,7 +66,7 @@ static_assert([] {
 /// One thread's lists of free blocks.
 class BlockCache {
 public:
-    static constexpr std::size_t classes = 8 + 56 * 4;
+    static constexpr std::size_t classes = SizeClass::even + 55 * 4;
 
     void* take(SizeClass c) noexcept
     {
@@ -104,8 +105,8 @@ private:
 };
 
 /// Objects of static storage duration may be freed after this thread's cache is gone: they bypass it.
-inline thread_local BlockCache* block_cache = nullptr;
-inline thread_local bool block_cache_ended = false;
+inline constinit thread_local BlockCache* block_cache = nullptr;
+inline constinit thread_local bool block_cache_ended = false;
 
 struct BlockCacheOwner {
     BlockCache cache;
@@ -127,29 +128,57 @@ struct BlockCacheOwner {
 
 inline BlockCache* this_thread_cache() noexcept { return block_cache ? block_cache : make_block_cache(); }
 
+[[gnu::noinline, gnu::cold]] inline void* allocate_fresh(SizeClass c)
+{
+    this_thread_cache();
+    return system_allocate(c.bytes);
+}
+[[gnu::noinline, gnu::cold]] inline void deallocate_unkept(void* p, SizeClass c) noexcept
+{
+    if (auto* const cache = block_cache ? nullptr : make_block_cache(); cache && cache->give(p, c)) return;
+    system_deallocate(p, c.bytes);
+}
+
+/// A block of a size class, and its return to the cache of the thread that calls.
+[[gnu::always_inline]] inline void* allocate(SizeClass c)
+{
+    if (BlockCache* const cache = block_cache) [[likely]]
+        if (void* const p = cache->take(c)) [[likely]]
+            return p;
+    return allocate_fresh(c);
+}
+[[gnu::always_inline]] inline void deallocate(void* p, SizeClass c) noexcept
+{
+    if (BlockCache* const cache = block_cache; !cache || !cache->give(p, c)) [[unlikely]]
+        deallocate_unkept(p, c);
+}
+
 /// A block of at least `bytes` bytes, aligned to a cache line if it is larger than half a kilobyte; throws std::bad_alloc.
 inline void* allocate(std::size_t bytes)
 {
-    auto const c = SizeClass::of(bytes);
-    if constexpr (cache_blocks)
-        if (BlockCache* const cache = this_thread_cache())
-            if (void* const p = cache->take(c)) return p;
-    return system_allocate(cache_blocks ? c.bytes : bytes);
+    if constexpr (cache_blocks) return allocate(SizeClass::of(bytes));
+    else return system_allocate(bytes);
 }
 
-/// Returns a block of allocate(bytes), to the cache of the thread that calls.
+/// Returns a block of allocate(bytes).
 inline void deallocate(void* p, std::size_t bytes) noexcept
 {
-    if constexpr (cache_blocks)
-        if (BlockCache* const cache = this_thread_cache())
-            if (cache->give(p, SizeClass::of(bytes))) return;
-    system_deallocate(p, cache_blocks ? SizeClass::of(bytes).bytes : bytes);
+    if constexpr (cache_blocks) deallocate(p, SizeClass::of(bytes));
+    else system_deallocate(p, bytes);
 }
 
 /// Gives a class the cache as its allocator.
 struct Cached {
-    static void* operator new(std::size_t bytes) { return allocate(bytes); }
-    static void operator delete(void* p, std::size_t bytes) noexcept { deallocate(p, bytes); }
+    [[gnu::always_inline]] static void* operator new(std::size_t bytes)
+    {
+        if constexpr (cache_blocks) return allocate(SizeClass::of(bytes));
+        else return system_allocate(bytes);
+    }
+    [[gnu::always_inline]] static void operator delete(void* p, std::size_t bytes) noexcept
+    {
+        if constexpr (cache_blocks) deallocate(p, SizeClass::of(bytes));
+        else system_deallocate(p, bytes);
+    }
 };
 
 /// The same for standard containers.

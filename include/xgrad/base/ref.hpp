@@ -25,7 +25,7 @@ namespace xgrad::detail {
 /// A count of owners, safe to change from several threads.
 class RefCount {
 public:
-    RefCount() noexcept = default;
+    constexpr explicit RefCount(std::uint32_t owners = 0) noexcept : count_(owners) {}
     RefCount(RefCount const&) = delete;
     RefCount& operator=(RefCount const&) = delete;
 
@@ -58,7 +58,7 @@ public:
     std::uint32_t load() const noexcept { return count_.load(std::memory_order_acquire); }
 
 private:
-    std::atomic<std::uint32_t> count_{0};
+    std::atomic<std::uint32_t> count_;
 };
 
 /// A share in a T, which has a member `RefCount refs` and is ended by `T::destroy(T*)`.
@@ -66,29 +66,29 @@ template <class T> class Ref {
 public:
     Ref() noexcept = default;
     Ref(std::nullptr_t) noexcept {}
-    explicit Ref(T* p) noexcept : p_(p)
+    [[gnu::always_inline]] explicit Ref(T* p) noexcept : p_(p)
     {
         if (p_) p_->refs.increment();
     }
     /// Takes over a share that was counted already.
-    static Ref adopt(T* p) noexcept
+    [[gnu::always_inline]] static Ref adopt(T* p) noexcept
     {
         Ref r;
         r.p_ = p;
         return r;
     }
-    Ref(Ref const& o) noexcept : Ref(o.p_) {}
-    Ref(Ref&& o) noexcept : p_(std::exchange(o.p_, nullptr)) {}
+    [[gnu::always_inline]] Ref(Ref const& o) noexcept : Ref(o.p_) {}
+    [[gnu::always_inline]] Ref(Ref&& o) noexcept : p_(std::exchange(o.p_, nullptr)) {}
     template <class U>
         requires std::is_convertible_v<U*, T*>
     Ref(Ref<U> o) noexcept : p_(o.release())
     {
     }
-    ~Ref()
+    [[gnu::always_inline]] ~Ref()
     {
         if (p_ && p_->refs.decrement()) T::destroy(p_);
     }
-    Ref& operator=(Ref o) noexcept
+    [[gnu::always_inline]] Ref& operator=(Ref o) noexcept
     {
         std::swap(p_, o.p_);
         return *this;

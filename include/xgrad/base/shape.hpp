@@ -29,7 +29,7 @@ public:
     using reverse_iterator = std::reverse_iterator<T*>;
     using const_reverse_iterator = std::reverse_iterator<T const*>;
 
-    Dims() noexcept {}
+    Dims() noexcept : local_{} {}
     explicit Dims(std::size_t n, T value = T{}) : Dims() { assign(n, value); }
     Dims(std::initializer_list<T> l) : Dims(l.begin(), l.end()) {}
     template <std::forward_iterator I> Dims(I first, I last) : Dims()
@@ -42,12 +42,13 @@ public:
     Dims(V const& v) : Dims(std::ranges::begin(v), std::ranges::end(v))
     {
     }
-    Dims(Dims const& o) : size_(o.size_)
+    [[gnu::always_inline]] Dims(Dims const& o) : size_(o.size_)
     {
-        std::copy_n(o.local_, inline_size, local_);
-        if (size_ > inline_size) heap_ = std::copy_n(o.heap_, size_, new T[size_]) - size_;
+        take_local(o);
+        if (size_ > inline_size) [[unlikely]]
+            copy_heap(o);
     }
-    Dims(Dims&& o) noexcept : size_(std::exchange(o.size_, 0u)) { std::copy_n(o.local_, inline_size, local_); }
+    [[gnu::always_inline]] Dims(Dims&& o) noexcept : size_(std::exchange(o.size_, 0u)) { take_local(o); }
     Dims& operator=(Dims const& o)
     {
         if (this != &o) *this = Dims(o);
@@ -57,7 +58,7 @@ public:
     {
         if (size_ > inline_size) delete[] heap_;
         size_ = std::exchange(o.size_, 0u);
-        std::copy_n(o.local_, inline_size, local_);
+        take_local(o);
         return *this;
     }
     ~Dims()
@@ -125,9 +126,12 @@ public:
 private:
     static constexpr std::uint32_t inline_size = 4;
 
+    [[gnu::always_inline]] void take_local(Dims const& o) noexcept { __builtin_memcpy(local_, o.local_, sizeof local_); }
+    [[gnu::cold]] void copy_heap(Dims const& o) { heap_ = std::copy_n(o.heap_, size_, new T[size_]) - size_; }
+
     std::uint32_t size_ = 0;
     union {
-        T local_[inline_size] = {};  // copied whole, so that it is one or two moves; it is larger than the pointer
+        T local_[inline_size];  // copied whole, so that it is one or two moves; it is larger than the pointer
         T* heap_;
     };
 };

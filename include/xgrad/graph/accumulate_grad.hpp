@@ -28,10 +28,16 @@ public:
     /// Called with the NodeLock, so that threads which share a leaf add one after the other.
     void apply(std::span<AnyTensor> gradients, std::span<AnyTensor>) override
     {
-        if (!gradients[0].defined() || !collects()) return;
-        AnyTensor grad(leaf_->grad);
-        accumulate(grad, std::move(gradients[0]));
-        leaf_->grad = grad.handle();
+        auto& gradient = gradients[0];
+        if (!gradient.defined() || !collects()) return;
+        AnyTensor grad(std::move(leaf_->grad));
+        try {
+            accumulate(grad, std::move(gradient));
+        } catch (...) {
+            leaf_->grad = std::move(grad).handle();
+            throw;
+        }
+        leaf_->grad = std::move(grad).handle();
     }
     std::string name() const override { return "AccumulateGrad"; }
 

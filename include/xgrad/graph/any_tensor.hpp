@@ -49,16 +49,19 @@ struct ViewInfo {
 
 /// How handles that do not own a tensor find it, until it goes.
 struct WeakCell {
+    RefCount refs;
     std::mutex mutex;
     TensorImpl* tensor;
+    static void destroy(WeakCell* cell) noexcept { delete cell; }
 };
 
-struct TensorImpl : Cached {
-    RefCount refs;
+struct TensorImpl {
+    RefCount refs{1};
     bool requires_grad = false;  // of a leaf; a tensor with a grad_fn requires it anyway
     bool retains_grad = false;
     bool inference = inference_mode;
     bool is_number = false;  // stands for a number in a recorded formula; hooks on saved tensors do not see it
+    bool shares_block = false;  // the memory that it was made with lies behind it
     std::uint32_t output_nr = 0;
     TypeInfo const* type;
     AnyArray array;
@@ -66,22 +69,67 @@ struct TensorImpl : Cached {
     Ref<TensorImpl> grad;
     std::atomic<AccumulateGrad*> accumulator{nullptr};
     std::unique_ptr<ViewInfo> view;
-    std::shared_ptr<WeakCell> weak;
+    Ref<WeakCell> weak;
 
-    TensorImpl(TypeInfo const& t, AnyArray&& a) : type(&t), array(std::move(a)) {}
-    TensorImpl(TypeInfo const& t, AnyArray const& a) : type(&t), array(a) {}
+    static Ref<TensorImpl> make(TypeInfo const& t, AnyArray a)
+    {
+        return Ref<TensorImpl>::adopt(::new (Cached::operator new(sizeof(TensorImpl))) TensorImpl(t, std::move(a)));
+    }
     /// Fresh memory, not initialised.
-    TensorImpl(TypeInfo const& t, Shape const& shape) : type(&t), array(shape, t.size) {}
+    static Ref<TensorImpl> make(TypeInfo const& t, Shape const& shape) { return make_laid_out(t, xgrad::numel(shape) * t.size, shape); }
+    /// Fresh memory for a shape and an order of elements, which has no gaps.
+    static Ref<TensorImpl> make(TypeInfo const& t, AnyArray::Layout layout) { return make_laid_out(t, layout.of.numel * t.size, layout); }
+
     TensorImpl(TensorImpl const&) = delete;
     TensorImpl& operator=(TensorImpl const&) = delete;
-    ~TensorImpl();
     static void destroy(TensorImpl* p) noexcept
     {
-        if (p->weak) {
-            std::lock_guard const lock(p->weak->mutex);
-            p->weak->tensor = nullptr;
+        if (p->weak) [[unlikely]]
+            p->forget();
+        if (!p->shares_block) {
+            p->~TensorImpl();
+            return Cached::operator delete(p, sizeof(TensorImpl));
         }
-        delete p;
+        auto* const behind = reinterpret_cast<Storage*>(p + 1);
+        if (p->array.storage.get() == behind && behind->refs.load() == 1) {
+            p->array.storage.release();
+            p->~TensorImpl();
+            behind->free_block();
+        } else {
+            p->~TensorImpl();
+            Storage::leave(behind);
+        }
+    }
+
+private:
+    template <class L> TensorImpl(TypeInfo const& t, L&& layout) : type(&t), array(std::forward<L>(layout)) {}
+    ~TensorImpl();
+
+    template <class L> static Ref<TensorImpl> make_laid_out(TypeInfo const& t, std::size_t bytes, L const& layout)
+    {
+        if (bytes > Storage::most_shared) {
+            auto storage = Storage::make(bytes);
+            auto made = make(t, AnyArray(layout));
+            made->array.place(std::move(storage));
+            return made;
+        }
+        void* const block = Storage::allocate_shared(sizeof(TensorImpl), bytes);
+        TensorImpl* made;
+        try {
+            made = ::new (block) TensorImpl(t, layout);
+        } catch (...) {
+            Storage::deallocate_shared(block, sizeof(TensorImpl), bytes);
+            throw;
+        }
+        made->array.storage = Storage::make_behind(block, sizeof(TensorImpl), bytes);
+        made->array.data = reinterpret_cast<std::byte*>(made) + sizeof(TensorImpl) + Storage::header;
+        made->shares_block = true;
+        return Ref<TensorImpl>::adopt(made);
+    }
+    [[gnu::cold]] void forget() noexcept
+    {
+        std::lock_guard const lock(weak->mutex);
+        weak->tensor = nullptr;
     }
 };
 
@@ -101,7 +149,20 @@ inline TensorImpl& current(TensorImpl& t)
 class AnyTensor {
 public:
     AnyTensor() noexcept = default;
-    explicit AnyTensor(detail::Ref<detail::TensorImpl> impl) noexcept : impl_(std::move(impl)) {}
+    [[gnu::always_inline]] explicit AnyTensor(detail::Ref<detail::TensorImpl> impl) noexcept : impl_(std::move(impl)) {}
+    [[gnu::always_inline]] AnyTensor(AnyTensor const& o) noexcept : impl_(o.impl_) {}
+    [[gnu::always_inline]] AnyTensor(AnyTensor&& o) noexcept : impl_(std::move(o.impl_)) {}
+    [[gnu::always_inline]] AnyTensor& operator=(AnyTensor const& o) noexcept
+    {
+        impl_ = o.impl_;
+        return *this;
+    }
+    [[gnu::always_inline]] AnyTensor& operator=(AnyTensor&& o) noexcept
+    {
+        impl_ = std::move(o.impl_);
+        return *this;
+    }
+    [[gnu::always_inline]] ~AnyTensor() {}
 
     /// False for a default-constructed handle, which has no value: nothing but this may be asked of it.
     bool defined() const noexcept { return static_cast<bool>(impl_); }
@@ -153,7 +214,8 @@ public:
         if (!impl_) detail::fail<Error>("a tensor is undefined here: it was default-constructed, or holds no gradient");
         return *impl_;
     }
-    detail::Ref<detail::TensorImpl> const& handle() const noexcept { return impl_; }
+    detail::Ref<detail::TensorImpl> const& handle() const& noexcept { return impl_; }
+    detail::Ref<detail::TensorImpl> handle() && noexcept { return std::move(impl_); }
 
 protected:
     detail::Ref<detail::TensorImpl> impl_;
@@ -173,7 +235,7 @@ inline std::string describe(AnyTensor const& t)
 /// A second tensor on the same memory, without history.
 inline AnyTensor alias(AnyTensor const& t)
 {
-    AnyTensor a(Ref<TensorImpl>(new TensorImpl(*t.impl().type, t.impl().array)));
+    AnyTensor a(TensorImpl::make(*t.impl().type, t.impl().array));
     a.impl().inference = t.impl().inference;
     return a;
 }
@@ -206,7 +268,7 @@ public:
         auto& impl = t.impl();
         std::lock_guard const lock(detail::weak_cells_mutex());
         if (!impl.weak) {
-            impl.weak = std::make_shared<detail::WeakCell>();
+            impl.weak = detail::Ref<detail::WeakCell>(new detail::WeakCell);
             impl.weak->tensor = &impl;
         }
         cell_ = impl.weak;
@@ -220,7 +282,7 @@ public:
     }
 
 private:
-    std::shared_ptr<detail::WeakCell> cell_;
+    detail::Ref<detail::WeakCell> cell_;
 };
 
 }  // namespace xgrad

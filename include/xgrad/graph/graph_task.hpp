@@ -12,16 +12,16 @@
 
 namespace xgrad::detail {
 
-/// Where a pass starts: the gradient of one output; an undefined one stands for the number 1.
+/// Where a pass starts: the gradient of one output; an undefined one stands for the number 1. The shape must outlive it.
 struct Root {
     Edge edge;
     AnyTensor gradient;
-    TypeInfo const* type = nullptr;
-    Shape shape = {};
+    TypeInfo const& type;
+    Shape const& shape;
 
     void define()
     {
-        if (!gradient.defined()) gradient = type->filled(shape, 1);
+        if (!gradient.defined()) gradient = type.filled(shape, 1);
     }
 };
 
@@ -51,7 +51,7 @@ public:
         for (auto& root : roots) add_gradient(lookup(*root.edge.function), root.edge.input_nr, std::move(root.gradient));
         for (auto const& root : roots)
             if (auto& note = notes_[lookup(*root.edge.function)]; note.pending == 0 && !std::exchange(note.queued, true)) push(lookup(*root.edge.function));
-        while (!ready_.empty()) evaluate(pop());
+        for (Index next; (next = pop()) != none;) evaluate(next);
     }
 
     bool reaches(Node const& node) const override
@@ -188,15 +188,25 @@ private:
         return std::ranges::any_of(captures_, [&](Capture const& c) { return c.edge.function.get() == &node; });
     }
 
-    /// The newest Node runs first.
+    /// The newest Node runs first. In a chain there is only ever one, which waits outside the heap.
     void push(Index index)
     {
         notes_[index].queued = true;
+        if (next_ == none && ready_.empty()) next_ = index;
+        else {
+            push_heap(std::exchange(next_, none));
+            push_heap(index);
+        }
+    }
+    void push_heap(Index index)
+    {
+        if (index == none) return;
         ready_.emplace_back(notes_[index].node->sequence_nr(), index);
         std::ranges::push_heap(ready_);
     }
     Index pop()
     {
+        if (next_ != none || ready_.empty()) return std::exchange(next_, none);
         std::ranges::pop_heap(ready_);
         auto const index = ready_.back().second;
         ready_.pop_back();
@@ -206,6 +216,7 @@ private:
     CachedVector<Note> notes_;
     std::unordered_map<Node const*, Index> elsewhere_;
     CachedVector<std::pair<std::uint64_t, Index>> ready_;
+    Index next_ = none;
     std::span<Capture> captures_;
     bool keep_graph_;
 };

@@ -22,6 +22,30 @@ public:
     /// Keeps a result of a Node: without its history, which would be the Node itself.
     static SavedTensor result(AnyTensor const& t) { return {detail::alias(t), true, false}; }
 
+    /// Values that a Node kept in a shorter form, with the version that they had and where their gradient goes: nowhere, to
+    /// a leaf, which is then the tensor itself, or to the Node that made them.
+    [[gnu::cold]] static SavedTensor restored(detail::TypeInfo const& type, detail::AnyArray array, std::uint32_t version, Edge const& history)
+    {
+        SavedTensor saved;
+        saved.version_ = version;
+        if (history && history.function->sequence_nr() == detail::leaf_sequence) {
+            auto leaf = static_cast<detail::AccumulateGrad&>(*history.function).variable();
+            if (leaf.impl().array.data == array.data) {
+                saved.value_ = std::move(leaf);
+                return saved;
+            }
+        }
+        saved.value_ = AnyTensor(detail::TensorImpl::make(type, std::move(array)));
+        saved.value_.impl().grad_fn = history.function;
+        saved.value_.impl().output_nr = history.input_nr;
+        return saved;
+    }
+    [[gnu::cold]] static SavedTensor restored_result(SavedTensor saved)
+    {
+        saved.is_result_ = true;
+        return saved;
+    }
+
     bool holds() const noexcept { return value_.defined() || packed_; }
     bool is_packed() const noexcept { return static_cast<bool>(packed_); }
     void release() noexcept

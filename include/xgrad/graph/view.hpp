@@ -46,7 +46,7 @@ struct Geometry {
     }
 };
 
-inline AnyTensor tensor_of(TypeInfo const& type, AnyArray&& a) { return AnyTensor(Ref<TensorImpl>(new TensorImpl(type, std::move(a)))); }
+inline AnyTensor tensor_of(TypeInfo const& type, AnyArray&& a) { return AnyTensor(TensorImpl::make(type, std::move(a))); }
 
 /// The three linear maps between gradients of a view and of its base. Gather takes the view's part, and scatter, its
 /// adjoint, puts it among zeros; erase, its own adjoint, puts zeros into the view's part.

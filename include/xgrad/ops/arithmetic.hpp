@@ -10,7 +10,7 @@ struct Neg : Elementwise<Z(Z), R(R), C(C)> {
     auto value(auto x) const { return -x; }
     auto partial(wrt<0>, auto, auto) const { return minus_one; }
 };
-template <Operand X> auto operator-(X&& x) { return express(Neg{}, x); }
+template <Operand X> auto operator-(X&& x) { return express(Neg{}, std::forward<X>(x)); }
 
 /// Sum of two operands.
 struct Add : Elementwise<Z(Z, Z), R(R, R), C(C, C), C(R, C), C(C, R)> {
@@ -22,7 +22,7 @@ template <class A, class B>
     requires AnyOperand<A, B>
 auto operator+(A&& a, B&& b)
 {
-    return express(Add{}, a, b);
+    return express(Add{}, std::forward<A>(a), std::forward<B>(b));
 }
 
 /// Difference of two operands.
@@ -35,7 +35,7 @@ template <class A, class B>
     requires AnyOperand<A, B>
 auto operator-(A&& a, B&& b)
 {
-    return express(Sub{}, a, b);
+    return express(Sub{}, std::forward<A>(a), std::forward<B>(b));
 }
 
 /// Product of two operands, each real or complex.
@@ -48,7 +48,7 @@ template <class A, class B>
     requires AnyOperand<A, B>
 auto operator*(A&& a, B&& b)
 {
-    return express(Mul{}, a, b);
+    return express(Mul{}, std::forward<A>(a), std::forward<B>(b));
 }
 
 /// Quotient of two operands, each real or complex; of integers too it is a real number.
@@ -62,7 +62,7 @@ template <class A, class B>
     requires AnyOperand<A, B>
 auto operator/(A&& a, B&& b)
 {
-    return express(Div{}, a, b);
+    return express(Div{}, std::forward<A>(a), std::forward<B>(b));
 }
 
 /// 1/x.
@@ -112,8 +112,8 @@ template <class A, class B>
     requires AnyOperand<A, B>
 auto pow(A&& a, B&& b)
 {
-    if constexpr (std::is_arithmetic_v<std::remove_cvref_t<B>>) return express(PowNumber{{}, static_cast<double>(b)}, a);
-    else return express(Pow{}, a, b);
+    if constexpr (std::is_arithmetic_v<std::remove_cvref_t<B>>) return express(PowNumber{{}, static_cast<double>(b)}, std::forward<A>(a));
+    else return express(Pow{}, std::forward<A>(a), std::forward<B>(b));
 }
 
 }  // namespace xgrad

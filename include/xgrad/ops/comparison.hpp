@@ -13,7 +13,7 @@ template <class A, class B>
     requires AnyOperand<A, B>
 auto operator<(A&& a, B&& b)
 {
-    return express(Less{}, a, b);
+    return express(Less{}, std::forward<A>(a), std::forward<B>(b));
 }
 
 /// a <= b.
@@ -24,7 +24,7 @@ template <class A, class B>
     requires AnyOperand<A, B>
 auto operator<=(A&& a, B&& b)
 {
-    return express(LessEqual{}, a, b);
+    return express(LessEqual{}, std::forward<A>(a), std::forward<B>(b));
 }
 
 /// a > b.
@@ -35,7 +35,7 @@ template <class A, class B>
     requires AnyOperand<A, B>
 auto operator>(A&& a, B&& b)
 {
-    return express(Greater{}, a, b);
+    return express(Greater{}, std::forward<A>(a), std::forward<B>(b));
 }
 
 /// a >= b.
@@ -46,7 +46,7 @@ template <class A, class B>
     requires AnyOperand<A, B>
 auto operator>=(A&& a, B&& b)
 {
-    return express(GreaterEqual{}, a, b);
+    return express(GreaterEqual{}, std::forward<A>(a), std::forward<B>(b));
 }
 
 /// a == b, elementwise.
@@ -57,7 +57,7 @@ template <class A, class B>
     requires AnyOperand<A, B>
 auto operator==(A&& a, B&& b)
 {
-    return express(Equal{}, a, b);
+    return express(Equal{}, std::forward<A>(a), std::forward<B>(b));
 }
 
 /// a != b, elementwise.
@@ -68,7 +68,7 @@ template <class A, class B>
     requires AnyOperand<A, B>
 auto operator!=(A&& a, B&& b)
 {
-    return express(NotEqual{}, a, b);
+    return express(NotEqual{}, std::forward<A>(a), std::forward<B>(b));
 }
 
 /// Both of two masks.
@@ -79,7 +79,7 @@ template <class A, class B>
     requires AnyOperand<A, B>
 auto operator&&(A&& a, B&& b)
 {
-    return express(And{}, a, b);
+    return express(And{}, std::forward<A>(a), std::forward<B>(b));
 }
 
 /// Either of two masks.
@@ -90,14 +90,14 @@ template <class A, class B>
     requires AnyOperand<A, B>
 auto operator||(A&& a, B&& b)
 {
-    return express(Or{}, a, b);
+    return express(Or{}, std::forward<A>(a), std::forward<B>(b));
 }
 
 /// The opposite of a mask.
 struct Not : Elementwise<B(B)> {
     auto value(auto a) const { return !a; }
 };
-template <Operand A> auto operator!(A&& a) { return express(Not{}, a); }
+template <Operand A> auto operator!(A&& a) { return express(Not{}, std::forward<A>(a)); }
 
 /// True where x is not a number.
 struct IsNan : Elementwise<B(R)> {
@@ -115,7 +115,7 @@ template <class M, class A, class B>
     requires AnyOperand<M, A, B>
 auto where(M&& mask, A&& a, B&& b)
 {
-    return express(Where{}, mask, a, b);
+    return express(Where{}, std::forward<M>(mask), std::forward<A>(a), std::forward<B>(b));
 }
 
 /// The larger of two; where they are equal each gets half the gradient. NaN is passed on, with its gradient to both.
@@ -128,7 +128,7 @@ template <class A, class B>
     requires AnyOperand<A, B>
 auto maximum(A&& a, B&& b)
 {
-    return express(Maximum{}, a, b);
+    return express(Maximum{}, std::forward<A>(a), std::forward<B>(b));
 }
 
 /// The smaller of two; ties and NaN as for maximum.
@@ -141,7 +141,7 @@ template <class A, class B>
     requires AnyOperand<A, B>
 auto minimum(A&& a, B&& b)
 {
-    return express(Minimum{}, a, b);
+    return express(Minimum{}, std::forward<A>(a), std::forward<B>(b));
 }
 
 /// x kept within [lower, upper]. The gradient is 1 at both bounds; a bound that was taken gets it instead of x, and where
@@ -160,7 +160,7 @@ template <class X, class L, class U>
     requires AnyOperand<X, L, U>
 auto clamp(X&& x, L&& lower, U&& upper)
 {
-    return express(Clamp{}, x, lower, upper);
+    return express(Clamp{}, std::forward<X>(x), std::forward<L>(lower), std::forward<U>(upper));
 }
 
 /// x kept above a lower bound; gradient 1 for x at the bound.
@@ -173,7 +173,7 @@ template <class X, class L>
     requires AnyOperand<X, L>
 auto clamp_min(X&& x, L&& lower)
 {
-    return express(ClampMin{}, x, lower);
+    return express(ClampMin{}, std::forward<X>(x), std::forward<L>(lower));
 }
 
 /// x kept below an upper bound; gradient 1 for x at the bound.
@@ -186,7 +186,7 @@ template <class X, class U>
     requires AnyOperand<X, U>
 auto clamp_max(X&& x, U&& upper)
 {
-    return express(ClampMax{}, x, upper);
+    return express(ClampMax{}, std::forward<X>(x), std::forward<U>(upper));
 }
 
 }  // namespace xgrad

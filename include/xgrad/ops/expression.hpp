@@ -29,7 +29,7 @@ template <Number T> struct Constant {
 template <class X> struct OperandTraits {};
 template <Operand X> struct OperandTraits<X> {
     using type = X;
-    static X const& make(X const& x) { return x; }
+    template <class Y> XGRAD_INLINE static Y&& make(Y&& x) { return std::forward<Y>(x); }
 };
 template <Number X> struct OperandTraits<X> {
     using type = Constant<X>;
@@ -46,7 +46,7 @@ template <std::size_t I, class X> struct OperandAt {
 };
 template <class Indices, class... X> struct OperandPack;
 template <std::size_t... I, class... X> struct OperandPack<std::index_sequence<I...>, X...> : OperandAt<I, X>... {
-    OperandPack(X... x) : OperandAt<I, X>{std::move(x)}... {}
+    template <class... Y> XGRAD_INLINE explicit OperandPack(Y&&... y) : OperandAt<I, X>{std::forward<Y>(y)}... {}
 };
 template <class... X> using Operands = OperandPack<std::index_sequence_for<X...>, X...>;
 template <std::size_t I, class X> XGRAD_INLINE X const& get(OperandAt<I, X> const& o) { return o.operand; }
@@ -76,7 +76,11 @@ template <class Op, class... X> struct Expression {
     [[no_unique_address]] Op op;
     detail::Operands<X...> x;
 
-    Expression(Op o, X... operands) : op(std::move(o)), x(std::move(operands)...) {}
+    template <class... Y>
+        requires(sizeof...(Y) == sizeof...(X))
+    XGRAD_INLINE explicit Expression(Op o, Y&&... operands) : op(std::move(o)), x(std::forward<Y>(operands)...)
+    {
+    }
 
     /// The shape it will have; throws ShapeError where the operands do not broadcast.
     Shape shape() const
@@ -111,12 +115,12 @@ template <class X> concept RecordsAtOnce = requires { typename std::remove_cvref
 /// Applies an elementwise operation: lazily, or at once where an operand records.
 template <Operation Op, class... X>
     requires IsElementwise<Op> && AnyOperand<X...>
-auto express(Op op, X const&... x)
+XGRAD_INLINE auto express(Op op, X&&... x)
 {
     static_assert(DefinedOn<Op, detail::letter_in<X>...>, "this operation is not defined on operands of these kinds (B mask, Z integer, R real, C complex)");
     if constexpr (!DefinedOn<Op, detail::letter_in<X>...>) return;
     else if constexpr ((detail::RecordsAtOnce<X> || ...)) return record_traced(std::move(op), x...);
-    else return Expression<Op, detail::operand_type<X>...>(std::move(op), detail::OperandTraits<X>::make(x)...);
+    else return Expression<Op, detail::operand_type<X>...>(std::move(op), detail::OperandTraits<std::remove_cvref_t<X>>::make(std::forward<X>(x))...);
 }
 
 /// Applies an operation on whole arrays, at once.

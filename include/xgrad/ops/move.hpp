@@ -234,6 +234,15 @@ template <class F> constexpr SumKernel sum_kernel()
 /// True where a kernel can read or write the elements of an array where they are.
 inline bool is_direct(AnyArray const& a, LeafInfo const& info, Shape const& space) { return info.in_place && a.contiguous && a.shape == space; }
 
+/// Runs a formula forward where all leaves and `out` lie in order.
+inline void run_in_order(FormulaTable const& table, void const* formula, AnyArray const* const* leaves, AnyArray const& out)
+{
+    void* at[64];
+    for (std::size_t k = 0; k < table.leaves; ++k) at[k] = leaves[k]->data;
+    at[table.leaves] = out.data;
+    if (out.numel) table.forward(formula, at, out.numel);
+}
+
 /// Runs a formula forward over an index space into `out`. The common case, every tensor in order, needs no tile loop.
 inline void run_forward(FormulaTable const& table, void const* formula, AnyArray const* const* leaves, Shape const& space, TileOperand const& out)
 {

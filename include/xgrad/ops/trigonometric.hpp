@@ -99,7 +99,7 @@ template <class Y, class X>
     requires AnyOperand<Y, X>
 auto atan2(Y&& y, X&& x)
 {
-    return express(Atan2{}, y, x);
+    return express(Atan2{}, std::forward<Y>(y), std::forward<X>(x));
 }
 
 }  // namespace xgrad

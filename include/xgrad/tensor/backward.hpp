@@ -26,31 +26,29 @@ struct GradOptions {
 
 namespace detail {
 
-/// The gradient from which a pass starts; an undefined one stands for 1.
-inline AnyTensor checked_gradient(TensorOrEdge const& output, AnyTensor gradient, std::size_t index)
+[[noreturn, gnu::cold]] inline void fail_without_history(std::size_t index) { fail<GraphError>("element ", index, " of tensors does not require grad and does not have a grad_fn"); }
+
+/// A pass starts from 1 where it is given no gradient: at a real scalar only.
+inline void check_implicit_gradient(TypeInfo const& type, Shape const& shape, std::size_t index)
 {
-    auto const* const type = output.type();
-    if (!type) fail<GraphError>("output ", index, " is a GradientEdge that was made from a Node, which does not know its shape: make it from the tensor");
-    auto const& shape = output.shape();
-    if (!gradient.defined()) {
-        if (numel(shape) != 1) fail<GraphError>("grad can be implicitly created only for scalar outputs, but output ", index, " has shape ", shape);
-        if (xgrad::is_complex(type->dtype))
-            fail<GraphError>("grad can be implicitly created only for real scalar outputs but got ", name(type->dtype), "; pass a gradient, or take real() or abs2() first");
-        return {};
-    }
-    if (gradient.shape() != shape)
-        fail<ShapeError>("Mismatch in shape: grad_output[", index, "] has a shape of ", gradient.shape(), " and output[", index, "] has a shape of ", shape, ".");
-    if (gradient.dtype() != type->dtype)
-        fail<TypeError>("Mismatch in dtype: grad_output[", index, "] has a dtype of ", name(gradient.dtype()), " and output[", index, "] has a dtype of ", name(type->dtype), ".");
-    return gradient;
+    if (numel(shape) != 1) fail<GraphError>("grad can be implicitly created only for scalar outputs, but output ", index, " has shape ", shape);
+    if (xgrad::is_complex(type.dtype))
+        fail<GraphError>("grad can be implicitly created only for real scalar outputs but got ", name(type.dtype), "; pass a gradient, or take real() or abs2() first");
 }
 
 inline Root root_of(TensorOrEdge const& output, AnyTensor gradient, std::size_t index)
 {
     auto edge = output.edge();
-    if (!edge) fail<GraphError>("element ", index, " of tensors does not require grad and does not have a grad_fn");
-    auto checked = checked_gradient(output, std::move(gradient), index);
-    return {std::move(edge), std::move(checked), output.type(), output.shape()};
+    if (!edge) fail_without_history(index);
+    auto const* const type = output.type();
+    if (!type) fail<GraphError>("output ", index, " is a GradientEdge that was made from a Node, which does not know its shape: make it from the tensor");
+    auto const& shape = output.shape();
+    if (!gradient.defined()) check_implicit_gradient(*type, shape, index);
+    else if (gradient.shape() != shape)
+        fail<ShapeError>("Mismatch in shape: grad_output[", index, "] has a shape of ", gradient.shape(), " and output[", index, "] has a shape of ", shape, ".");
+    else if (gradient.dtype() != type->dtype)
+        fail<TypeError>("Mismatch in dtype: grad_output[", index, "] has a dtype of ", name(gradient.dtype()), " and output[", index, "] has a dtype of ", name(type->dtype), ".");
+    return {std::move(edge), std::move(gradient), *type, shape};
 }
 
 inline std::vector<Root> roots_of(TensorsOrEdges const& outputs, std::vector<AnyTensor> gradients)
@@ -142,7 +140,9 @@ template <Scalar Y> AnyTensor grad(Tensor<Y> const& output, GradientEdge const& 
 
 template <Scalar T> void Tensor<T>::backward() const
 {
-    auto root = detail::root_of(*this, {}, 0);
+    detail::Root root{detail::gradient_edge(*this), {}, detail::type_info<T>, shape()};
+    if (!root.edge) detail::fail_without_history(0);
+    detail::check_implicit_gradient(root.type, root.shape, 0);
     detail::run_backward({&root, 1}, {}, false, false);
 }
 template <Scalar T> void Tensor<T>::backward(BackwardOptions const& options) const { xgrad::backward({*this}, {}, options); }

@@ -14,12 +14,11 @@ template <Scalar T> AnyTensor GradientArithmetic<T>::add(AnyTensor const& a, Any
 
 template <Scalar T> void GradientArithmetic<T>::add_in_place(AnyTensor const& to, AnyTensor const& more)
 {
-    auto const a = to.as<T>(), b = more.as<T>();
     if constexpr (Differentiable<T>) {
-        auto const& out = a.array_of();
-        if (out.contiguous) add_run<T, T>(contiguous(b.array_of()).begin(), out.begin(), 1, out.numel);
-        else copy_elements(out, Tensor<T>(a + b).array_of());
-        to.impl().array.storage->bump();
+        auto const &out = as<T>(to.impl().array), &in = as<T>(more.impl().array);
+        if (out.contiguous && in.contiguous) add_run<T, T>(in.begin(), out.begin(), 1, out.numel);
+        else for_each_pair(out, in, [](T& t, T const& m) { t += m; });
+        out.storage->bump();
     }
 }
 
@@ -28,7 +27,12 @@ template <Scalar T> AnyTensor GradientArithmetic<T>::copy(AnyTensor const& t)
     return t.as<T>().clone();
 }
 
-template <Scalar T> AnyTensor GradientArithmetic<T>::filled(Shape const& shape, double value) { return Tensor<T>(Array<T>(shape, converted<T>(value))); }
+template <Scalar T> AnyTensor GradientArithmetic<T>::filled(Shape const& shape, double value) 
+{
+    auto made = Tensor<T>::empty(shape);
+    std::uninitialized_fill_n(made.array_of().begin(), made.numel(), converted<T>(value));
+    return made;
+}
 
 template <Scalar T> AnyTensor GradientArithmetic<T>::scaled(AnyTensor const& t, double factor)
 {

@@ -131,19 +131,19 @@ template <Scalar T, class E> void assign(Tensor<T> const& t, E const& e, std::st
     if constexpr (letter_rank<letter_of<S>> <= letter_rank<letter_of<T>>) {
         TakenApart<E> apart(e);
         auto const& table = apart.table;
-        Gathered in(table, &apart.formula, apart.operands);
+        Gathered in(table, &apart.formula, apart.operands, true);
         bool const recorded = in.wanted && Differentiable<T>;
         check_in_place(t, operation, recorded);
         OldOperands old;
         if (recorded) {
-            old.take(t, needed_leaves(table, &apart.formula, in), apart.operands);
+            old.take(t, needed_leaves(table, in), apart.operands);
             if (std::same_as<typename E::operation, Copy> && t.is_view()) apart.operands[0] = &old.overwritten(t);  // CopySlices leaves the old values out already
-            in = Gathered(table, &apart.formula, apart.operands);
+            in = Gathered(table, &apart.formula, apart.operands, true);
         }
         Array<T> const& out = t.array_of();
-        if (!(in.space == out.shape)) fail<ShapeError>(operation, ": output with shape ", out.shape, " doesn't match the broadcast shape ", in.space);
+        if (!(in.space() == out.shape)) fail<ShapeError>(operation, ": output with shape ", out.shape, " doesn't match the broadcast shape ", in.space());
 
-        bool const aside = !std::same_as<S, T> || needs_room_aside(out, table, in.arrays) || (recorded && table.needs(&apart.formula, true).result);
+        bool const aside = !std::same_as<S, T> || needs_room_aside(out, table, in.arrays) || (recorded && in.needs.result);
         if (aside) {
             Tensor<S> const values(record_formula(table, &apart.formula, apart.operands).handle());
             Tensor<T> const converted = cast<T>(values);
@@ -155,10 +155,10 @@ template <Scalar T, class E> void assign(Tensor<T> const& t, E const& e, std::st
             if constexpr (Differentiable<T>)
                 if (recorded) {
                     NewHistory history(t, {FusedNode::make(table, &apart.formula, apart.operands, in, nullptr, t), 0});
-                    run_forward(table.kernels, &apart.formula, in.arrays, in.space, output_operand(out, leaf_info<T>));
+                    run_forward(table.kernels, &apart.formula, in.arrays, in.space(), output_operand(out, leaf_info<T>));
                     return history.begin();
                 }
-            run_forward(table.kernels, &apart.formula, in.arrays, in.space, output_operand(out, leaf_info<T>));
+            run_forward(table.kernels, &apart.formula, in.arrays, in.space(), output_operand(out, leaf_info<T>));
         }
         out.storage->bump();
     }

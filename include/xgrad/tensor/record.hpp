@@ -48,20 +48,21 @@ template <class F> struct RecordTableOf {
 };
 
 /// The leaves whose values a Node of this formula will save.
-inline LeafMask needed_leaves(RecordTable const& table, void const* formula, Gathered const& in)
+inline LeafMask needed_leaves(RecordTable const& table, Gathered const& in)
 {
-    auto const needs = table.needs(formula, true);
     LeafMask needed = 0;
     for (std::size_t k = 0; k < table.kernels.leaves; ++k)
-        if ((in.requires_grad & in.reached) >> k & 1) needed |= needs.of[k];
+        if ((in.requires_grad & in.needs.reached) >> k & 1) needed |= in.needs.of[k];
     return needed;
 }
 
 inline AnyTensor record_formula(RecordTable const& table, void const* formula, AnyTensor const* const* operands)
 {
-    Gathered const in(table, formula, operands);
-    AnyTensor result(Ref<TensorImpl>(new TensorImpl(table.result_type, in.space)));
-    run_forward(table.kernels, formula, in.arrays, in.space, output_operand(result.impl().array, table.result));
+    Gathered const in(table, formula, operands, true);
+    AnyTensor result(in.same_shape && in.arrays[0]->contiguous ? TensorImpl::make(table.result_type, AnyArray::Layout{*in.arrays[0]}) : TensorImpl::make(table.result_type, in.space()));
+    auto const& out = result.impl().array;
+    if (in.in_order && table.result.in_place) run_in_order(table.kernels, formula, in.arrays, out);
+    else run_forward(table.kernels, formula, in.arrays, in.space(), output_operand(out, table.result));
     if (in.wanted) result.impl().grad_fn = FusedNode::make(table, formula, operands, in, nullptr, result);
     return result;
 }
@@ -69,9 +70,9 @@ inline AnyTensor record_formula(RecordTable const& table, void const* formula, A
 /// A sum over all elements together with its gradients, in one pass.
 inline AnyTensor record_full_sum(RecordTable const& table, SumKernel kernel, void const* formula, AnyTensor const* const* operands, Gathered const& in, bool mean)
 {
-    double const factor = mean ? 1 / static_cast<double>(numel(in.space)) : 1;
-    auto node = FusedNode::make(table, formula, operands, in, std::make_unique<SumOver>(mean ? "Mean" : "Sum", all_axes(in.space.size()), factor, in.space), AnyTensor());
-    double const sum = static_cast<FusedNode&>(*node).sum_at_once(kernel, in.arrays, in.space, factor);
+    SumOver const over{mean ? "Mean" : "Sum", all_axes(in.space().size()), mean ? 1 / static_cast<double>(numel(in.space())) : 1};
+    auto node = FusedNode::make(table, formula, operands, in, &over, AnyTensor());
+    double const sum = static_cast<FusedNode&>(*node).sum_at_once(kernel, in.arrays);
     AnyTensor result = table.result_type.filled(Shape(), sum);
     result.impl().grad_fn = std::move(node);
     return result;
@@ -80,20 +81,21 @@ inline AnyTensor record_full_sum(RecordTable const& table, SumKernel kernel, voi
 inline AnyTensor record_formula_sum(std::string_view operation, RecordTable const& table, SumKernel kernel, void const* formula, AnyTensor const* const* operands, Axes const* over,
                                     bool keepdims, bool mean)
 {
-    Gathered const in(table, formula, operands);
-    if (kernel && in.wanted && !over && !keepdims && numel(in.space) != 0 && FusedNode::sums_at_once(table, in)) return record_full_sum(table, kernel, formula, operands, in, mean);
-    Axes axes = over ? normalize_axes(operation, *over, in.space.size()) : all_axes(in.space.size());
-    AnyArray sums = zeroed(reduced_shape(in.space, axes, true), table.result.wide_element);
-    double const scale = mean ? static_cast<double>(sums.numel) / static_cast<double>(numel(in.space)) : 1;
-    if (sums.numel) run_forward(table.kernels, formula, in.arrays, in.space, sum_operand(sums, table.result));
-    if (mean) table.result.scale(sums, scale);
+    Gathered const in(table, formula, operands, false);
+    auto const& space = in.space();
+    if (kernel && in.wanted && !over && !keepdims && numel(space) != 0 && FusedNode::sums_at_once(table, in)) return record_full_sum(table, kernel, formula, operands, in, mean);
+    SumOver sum{mean ? "Mean" : "Sum", over ? normalize_axes(operation, *over, space.size()) : all_axes(space.size())};
+    AnyArray sums = zeroed(reduced_shape(space, sum.axes, true), table.result.wide_element);
+    if (mean) sum.scale = static_cast<double>(sums.numel) / static_cast<double>(numel(space));
+    if (sums.numel) run_forward(table.kernels, formula, in.arrays, space, sum_operand(sums, table.result));
+    if (mean) table.result.scale(sums, sum.scale);
     table.result.narrow(sums);
     if (!keepdims) {
-        sums.shape = reduced_shape(in.space, axes, false);
+        sums.shape = reduced_shape(space, sum.axes, false);
         sums.strides = row_major(sums.shape);
     }
-    AnyTensor result(Ref<TensorImpl>(new TensorImpl(table.result_type, std::move(sums))));
-    if (in.wanted) result.impl().grad_fn = FusedNode::make(table, formula, operands, in, std::make_unique<SumOver>(mean ? "Mean" : "Sum", std::move(axes), scale, in.space), result);
+    AnyTensor result(TensorImpl::make(table.result_type, std::move(sums)));
+    if (in.wanted) result.impl().grad_fn = FusedNode::make(table, formula, operands, in, &sum, result);
     return result;
 }
 
@@ -123,8 +125,9 @@ template <class E> Tensor<typename E::scalar> record(E const& e)
 template <class E> void record_known_sum(std::string_view name, E const& e, Axes const& axes, AnyTensor const& value)
 {
     TakenApart<E> const apart(e);
-    Gathered const in(apart.table, &apart.formula, apart.operands);
-    if (in.wanted) value.impl().grad_fn = FusedNode::make(apart.table, &apart.formula, apart.operands, in, std::make_unique<SumOver>(name, axes, 1, in.space), value);
+    Gathered const in(apart.table, &apart.formula, apart.operands, false);
+    SumOver const sum{name, axes};
+    if (in.wanted) value.impl().grad_fn = FusedNode::make(apart.table, &apart.formula, apart.operands, in, &sum, value);
 }
 
 /// Folds an expression's values over axes without storing or recording them; the axes stay.
@@ -133,9 +136,9 @@ template <class Fold, class E> Array<typename E::scalar> fold(E const& e, Axes c
     using T = typename E::scalar;
     using A = typename Fold::accumulator;
     TakenApart<E> const apart(e);
-    Gathered const in(apart.table, &apart.formula, apart.operands);
-    Array<A> out(reduced_shape(in.space, axes, true), Fold::start());
-    run_forward(apart.table.kernels, &apart.formula, in.arrays, in.space, fold_operand(out, sizeof(A), sizeof(T), &fold_run<Fold, T>));
+    Gathered const in(apart.table, &apart.formula, apart.operands, false);
+    Array<A> out(reduced_shape(in.space(), axes, true), Fold::start());
+    run_forward(apart.table.kernels, &apart.formula, in.arrays, in.space(), fold_operand(out, sizeof(A), sizeof(T), &fold_run<Fold, T>));
     narrow<A, T>(out);
     return as<T>(out);
 }

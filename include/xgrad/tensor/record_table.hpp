@@ -26,16 +26,13 @@ struct RecordTable {
 };
 
 /// A sum over axes, times a factor, of a formula's values.
-struct SumOver : Cached {
+struct SumOver {
     std::string_view name;
     Axes axes;
     double scale = 1;
-    Shape space;  // the formula's index space
 
-    SumOver(std::string_view n, Axes a, double s, Shape of) : name(n), axes(std::move(a)), scale(s), space(std::move(of)) {}
-
-    /// The gradient of a sum as that of each summand: a window that repeats it.
-    AnyArray spread(AnyTensor const& gradient) const
+    /// The gradient of a sum as that of each summand: a window on `space`, the formula's index space, that repeats it.
+    AnyArray spread(AnyTensor const& gradient, Shape const& space) const
     {
         AnyArray g = scale == 1 ? gradient.impl().array : gradient.impl().type->scaled(gradient, scale).impl().array;
         if (g.numel == 1) {
@@ -71,31 +68,53 @@ inline Shape vertex_shape(Vertex const*& v, AnyTensor const* const*& operand)
 
 /// The operands of a formula, ready for a kernel.
 struct Gathered {
+    std::size_t leaves;
     AnyArray const* arrays[64];
-    LeafMask requires_grad = 0, reached = 0;
+    std::uint8_t first[64];  // the first operand that is the same tensor
+    LeafMask requires_grad = 0;
     bool wanted = false;  // a gradient leads to an operand that requires one, and operations are recorded
     bool same_shape = true;
-    Shape space;
+    bool in_order = true;  // a kernel can read all operands where they are
+    NeedsView needs{};     // where a gradient is wanted
 
-    Gathered(RecordTable const& table, void const* formula, AnyTensor const* const* operands)
+    /// `result_exists` is false where a fused reduction takes the formula's values.
+    Gathered(RecordTable const& table, void const* formula, AnyTensor const* const* operands, bool result_exists) : leaves(table.kernels.leaves)
     {
-        std::size_t const n = table.kernels.leaves;
-        for (std::size_t k = 0; k < n; ++k) {
+        LeafMask require = 0;
+        bool ordered = true, same_shapes = true;
+        for (std::size_t k = 0; k < leaves; ++k) {
             auto const& impl = operands[k]->impl();
-            arrays[k] = &impl.array;
-            if (table.kernels.leaf[k]->differentiable && operands[k]->requires_grad()) requires_grad |= LeafMask{1} << k;
-            if (k > 0) same_shape &= impl.array.shape == arrays[0]->shape;
+            AnyArray const* const array = arrays[k] = &impl.array;
+            std::size_t same = 0;
+            while (arrays[same] != array) ++same;
+            first[k] = static_cast<std::uint8_t>(same);
+            if (same != k) {
+                require |= (require >> same & 1) << k;
+                continue;
+            }
+            auto const& leaf = *table.kernels.leaf[k];
+            ordered &= array->contiguous & leaf.in_place;
+            if (leaf.differentiable && (impl.view ? operands[k]->requires_grad() : impl.requires_grad || impl.grad_fn)) require |= LeafMask{1} << k;
+            if (k > 0) same_shapes &= array->shape == arrays[0]->shape;
         }
+        requires_grad = require;
+        in_order = ordered;
+        same_shape = same_shapes;
         if (requires_grad && recording() && table.result.differentiable) {
-            reached = table.needs(formula, true).reached;
-            wanted = requires_grad & reached;
+            needs = table.needs(formula, result_exists);
+            wanted = requires_grad & needs.reached;
         }
-        if (same_shape) space = arrays[0]->shape;
-        else {
+        if (!same_shape) {
+            in_order = false;
             auto const* root = table.kernels.vertices;
-            space = vertex_shape(root, operands);
+            broadcasted_ = vertex_shape(root, operands);
         }
     }
+    /// The formula's index space.
+    Shape const& space() const noexcept { return same_shape ? arrays[0]->shape : broadcasted_; }
+
+private:
+    Shape broadcasted_;
 };
 
 }  // namespace xgrad::detail

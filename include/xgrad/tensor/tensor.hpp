@@ -77,10 +77,10 @@ public:
         requires std::same_as<typename Expression<Op, X...>::scalar, T>
     Tensor(Expression<Op, X...> const& e, detail::SourceLocation place = detail::SourceLocation::current());
     /// An array of the library's own.
-    explicit Tensor(detail::Array<T>&& a, GradFlag<T> g = {}) : Tensor(new detail::TensorImpl(detail::type_info<T>, std::move(a)), g) {}
-    explicit Tensor(detail::Array<T> const& a, GradFlag<T> g = {}) : Tensor(new detail::TensorImpl(detail::type_info<T>, a), g) {}
+    explicit Tensor(detail::Array<T>&& a, GradFlag<T> g = {}) : Tensor(detail::TensorImpl::make(detail::type_info<T>, detail::AnyArray(std::move(a))), g) {}
+    explicit Tensor(detail::Array<T> const& a, GradFlag<T> g = {}) : Tensor(detail::TensorImpl::make(detail::type_info<T>, detail::AnyArray(a)), g) {}
     /// Fresh memory, not initialised.
-    static Tensor empty(Shape const& shape) { return Tensor(new detail::TensorImpl(detail::type_info<T>, shape), {}); }
+    static Tensor empty(Shape const& shape) { return Tensor(detail::TensorImpl::make(detail::type_info<T>, shape)); }
     explicit Tensor(detail::Ref<detail::TensorImpl> impl) noexcept : AnyTensor(std::move(impl)) {}
 
     Tensor(Tensor const&) noexcept = default;
@@ -216,7 +216,7 @@ public:
     detail::Array<T> const& array_of() const { return detail::as<T>(impl().array); }
 
 private:
-    Tensor(detail::TensorImpl* impl, GradFlag<T> g) : AnyTensor(detail::Ref<detail::TensorImpl>(impl)) { impl->requires_grad = g.value; }
+    Tensor(detail::Ref<detail::TensorImpl> impl, GradFlag<T> g) : AnyTensor(std::move(impl)) { impl_->requires_grad = g.value; }
 
     template <class D> static auto xt_dims(D const& d) { return xt::dynamic_shape<typename D::value_type>(d.begin(), d.end()); }
     /// A strided view of the flat memory from the first element to the last.

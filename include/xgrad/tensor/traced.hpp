@@ -138,10 +138,10 @@ template <class F> [[gnu::cold]] void traced_pass(FusedNode& node, AnyTensor con
     using P = compute_precision<F>;
     using Y = typename F::scalar;
     F const& formula = *static_cast<F const*>(node.formula_object());
-    Shape const& space = node.space(gradient);
+    Shape const& space = node.space();
     AnyTensor leaf[F::leaves];
     each_leaf<0, F>([&]<class T, std::size_t K>() {
-        if (!node.is_needed(K)) leaf[K] = shape_only<T>(node.leaf_shape(K, space));
+        if (!node.is_needed(K)) leaf[K] = shape_only<T>(node.leaf_shape(K));
         else if (auto const first = node.first_of(K); first < K && node.is_needed(first)) leaf[K] = leaf[first];
         else leaf[K] = node.unpack_leaf(first);
     });
@@ -156,7 +156,7 @@ template <class F> [[gnu::cold]] void traced_pass(FusedNode& node, AnyTensor con
         if (node.saves_result()) replayed.y = node.unpack_result();
     send_traced<0, P>(formula, replayed, Traced<Y>{g}, node.wanted(), [&]<class T>(std::size_t k, Tensor<T> const& part) {
         auto& sum = results[node.edge_of(k)];
-        auto const reduced = sum_to(part, node.leaf_shape(k, space));
+        auto const reduced = sum_to(part, node.leaf_shape(k));
         sum = sum.defined() ? sum.impl().type->add(sum, reduced) : AnyTensor(reduced);
     });
 }
