@@ -5345,6 +5345,140 @@ template <class F> XGRAD_NOINLINE double sum_and_gradient_kernel(F const& formul
 // its own: an input is staged into it before the kernel runs, an output is collected from it afterwards. So one kernel
 // serves every mix of shapes, and the gradient of a broadcast operand is summed in the same pass.
 
+
+// ======== xgrad/base/parallel.hpp
+// Several threads for large kernels: off until set_num_threads() asks for them. Work is cut into the same parts whatever the
+// number of threads, so that results do not depend on it.
+
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+
+namespace xgrad {
+
+namespace detail {
+
+/// A function to be called once for each index; it must not throw.
+struct IndexedJob {
+    void (*call)(void* context, std::size_t index);
+    void* context;
+    std::size_t count;
+};
+
+/// Threads that wait for work. One job runs at a time; a job that comes meanwhile, from another thread or from inside the
+/// running one, is done by its caller alone.
+class WorkerPool {
+public:
+    static WorkerPool& instance()
+    {
+        static WorkerPool pool;
+        return pool;
+    }
+    /// False where a job has to be done by its caller: before set_size(), and when the program ends.
+    static bool is_wanted() noexcept { return wanted.load(std::memory_order_relaxed) > 1; }
+    static std::size_t size() noexcept { return wanted.load(std::memory_order_relaxed); }
+
+    void set_size(std::size_t threads)
+    {
+        std::lock_guard const only(running_);
+        stop();
+        workers_.reserve(threads - 1);
+        for (std::size_t i = 1; i < threads; ++i) workers_.emplace_back([this, seen = generation_] { work(seen); });
+        wanted = threads;
+    }
+    void run(IndexedJob const& job)
+    {
+        std::unique_lock const only(running_, std::try_to_lock);
+        if (!only) {
+            for (std::size_t i = 0; i < job.count; ++i) job.call(job.context, i);
+            return;
+        }
+        {
+            std::lock_guard const lock(mutex_);
+            job_ = &job;
+            next_.store(0, std::memory_order_relaxed);
+            busy_ = workers_.size();
+            ++generation_;
+        }
+        wake_.notify_all();
+        take_part(job);
+        std::unique_lock lock(mutex_);
+        done_.wait(lock, [this] { return busy_ == 0; });
+        job_ = nullptr;
+    }
+
+private:
+    WorkerPool() = default;
+    ~WorkerPool() { stop(); }
+
+    void take_part(IndexedJob const& job)
+    {
+        for (std::size_t i; (i = next_.fetch_add(1, std::memory_order_relaxed)) < job.count;) job.call(job.context, i);
+    }
+    void work(std::size_t seen)
+    {
+        std::unique_lock lock(mutex_);
+        for (;;) {
+            wake_.wait(lock, [&] { return ending_ || generation_ != seen; });
+            if (ending_) return;
+            seen = generation_;
+            IndexedJob const& job = *job_;
+            lock.unlock();
+            take_part(job);
+            lock.lock();
+            if (--busy_ == 0) done_.notify_one();
+        }
+    }
+    void stop() noexcept
+    {
+        wanted = 1;
+        {
+            std::lock_guard const lock(mutex_);
+            ending_ = true;
+        }
+        wake_.notify_all();
+        for (auto& worker : workers_) worker.join();
+        workers_.clear();
+        ending_ = false;
+    }
+
+    static inline constinit std::atomic<std::size_t> wanted{1};
+
+    std::mutex running_, mutex_;
+    std::condition_variable wake_, done_;
+    std::vector<std::thread> workers_;
+    std::atomic<std::size_t> next_{0};
+    IndexedJob const* job_ = nullptr;
+    std::size_t generation_ = 0, busy_ = 0;
+    bool ending_ = false;
+};
+
+/// How many elements one thread takes at a time; a multiple of every pack, so that parts are computed as the whole would be.
+inline constexpr std::size_t part_size = std::size_t{1} << 15;
+
+/// Calls f(part, first element, number of elements) for each part of n elements.
+template <class F> void for_each_part(std::size_t n, F f)
+{
+    auto const part = [n, &f](std::size_t i) { f(i, i * part_size, std::min(part_size, n - i * part_size)); };
+    std::size_t const parts = (n + part_size - 1) / part_size;
+    if (parts > 1 && WorkerPool::is_wanted())
+        return WorkerPool::instance().run({[](void* context, std::size_t i) { (*static_cast<decltype(part)*>(context))(i); }, const_cast<void*>(static_cast<void const*>(&part)), parts});
+    for (std::size_t i = 0; i < parts; ++i) part(i);
+}
+
+}  // namespace detail
+
+/// Lets formulas over many elements run on n threads; 0 stands for one for each core, and 1, as at the start, for none but the
+/// caller's. Results are the same to the last bit for every n. Matrix products follow the settings of the BLAS.
+inline void set_num_threads(std::size_t n)
+{
+    detail::WorkerPool::instance().set_size(n ? n : std::max(1u, std::thread::hardware_concurrency()));
+}
+/// On how many threads formulas over many elements run.
+inline std::size_t get_num_threads() noexcept { return detail::WorkerPool::size(); }
+
+}  // namespace xgrad
+
 namespace xgrad::detail {
 
 inline constexpr std::size_t tile_size = 256;
@@ -5801,9 +5935,20 @@ template <class F> constexpr SumKernel sum_kernel()
 /// True where a kernel can read or write the elements of an array where they are.
 inline bool is_direct(AnyArray const& a, LeafInfo const& info, Shape const& space) { return info.in_place && a.contiguous && a.shape == space; }
 
+[[gnu::noinline]] inline void run_parts(FormulaTable const& table, void const* formula, AnyArray const* const* leaves, AnyArray const& out)
+{
+    for_each_part(out.numel, [&](std::size_t, std::size_t first, std::size_t count) {
+        void* at[64];
+        for (std::size_t k = 0; k < table.leaves; ++k) at[k] = leaves[k]->data + first * table.leaf[k]->element;
+        at[table.leaves] = out.data + first * table.result->element;
+        table.forward(formula, at, count);
+    });
+}
+
 /// Runs a formula forward where all leaves and `out` lie in order.
 inline void run_in_order(FormulaTable const& table, void const* formula, AnyArray const* const* leaves, AnyArray const& out)
 {
+    if (out.numel > part_size) return run_parts(table, formula, leaves, out);
     void* at[64];
     for (std::size_t k = 0; k < table.leaves; ++k) at[k] = leaves[k]->data;
     at[table.leaves] = out.data;
@@ -6326,8 +6471,6 @@ auto atan2(Y&& y, X&& x)
 // captured gradients back. It holds no state between passes, so a pass may start inside another, and an exception leaves
 // nothing behind. Read graph_task.hpp for how.
 
-#include <thread>
-
 
 // ======== xgrad/graph/graph_task.hpp
 // GraphTask: the notes of one backward pass: for each Node how many gradients it still waits for, and those that came. A
@@ -6353,7 +6496,6 @@ auto atan2(Y&& y, X&& x)
 // Hooks: lists of std::function that run in the order of their registration, and handles that remove from them.
 
 #include <functional>
-#include <mutex>
 
 namespace xgrad {
 
@@ -8515,6 +8657,8 @@ private:
 // ======== xgrad/tensor/fused_node.hpp
 // FusedNode: one recorded pass over an elementwise formula: how its gradients are computed, all in one pass.
 
+#include <numeric>
+
 
 // ======== xgrad/tensor/fused_operands.hpp
 // What a fused Node holds: the formula, its operands, its edges and what is saved of them, behind the Node in the same block.
@@ -9022,7 +9166,9 @@ public:
         }
         WaitingGradients::add(static_cast<std::ptrdiff_t>(bytes));
         waiting_ = bytes;
-        return sum()->scale * kernel(formula_object(), plan(), at, sum()->scale, arrays[0]->numel);
+        std::size_t const count = arrays[0]->numel;
+        double const scale = sum()->scale;
+        return scale * (count <= part_size ? kernel(formula_object(), plan(), at, scale, count) : sum_of_parts(kernel, at, count));
     }
 
     bool apply_to_one(std::span<AnyTensor> results) override
@@ -9041,6 +9187,23 @@ public:
 
 private:
     using FusedOperands::FusedOperands;
+
+    [[gnu::noinline]] double sum_of_parts(SumKernel kernel, void* const* at, std::size_t count) const
+    {
+        BackwardPlan const plan = this->plan();
+        std::vector<double> sums((count + part_size - 1) / part_size);
+        std::size_t const n = table_.kernels.leaves, first_gradient = n + 2;
+        for_each_part(count, [&](std::size_t part, std::size_t first, std::size_t elements) {
+            void* here[TileLoop::max_operands];
+            for (std::size_t k = 0; k < n; ++k) {
+                auto const bytes = first * table_.kernels.leaf[k]->element;
+                here[k] = static_cast<std::byte*>(at[k]) + bytes;
+                here[first_gradient + k] = at[first_gradient + k] ? static_cast<std::byte*>(at[first_gradient + k]) + bytes : nullptr;
+            }
+            sums[part] = kernel(formula_object(), plan, here, sum()->scale, elements);
+        });
+        return std::accumulate(sums.begin(), sums.end(), 0.);
+    }
 
     bool would_record(AnyTensor const& gradient) const
     {
@@ -9138,19 +9301,27 @@ private:
             table_.kernels.result->stage(splat.elements, seeds.data, 0, std::min(count, tile_size));
         }
         if (saves_result_) at[result] = watched_ ? watched_[n].array().data : result_.data;
-        std::size_t const chunk = tiled ? tile_size : count;
-        for (std::size_t i = 0; i < count; i += chunk) {
-            std::size_t const elements = std::min(chunk, count - i);
-            table_.kernels.backward(formula_object(), plan, reinterpret_cast<void* const*>(at), elements);
-            if (elements == count) return;
-            for (std::size_t k = 0; k < n; ++k) {
-                auto const bytes = elements * table_.kernels.leaf[k]->element;
-                if (is_needed(k)) at[k] += bytes;
-                if (makes_gradient(k)) at[first_gradient + k] += bytes;
+        if (count <= (tiled ? tile_size : part_size)) return table_.kernels.backward(formula_object(), plan, reinterpret_cast<void* const*>(at), count);
+        apply_parts(plan, at, count, repeats_seed, tiled);
+    }
+    [[gnu::noinline]] void apply_parts(BackwardPlan const& plan, std::byte* const* at, std::size_t count, bool repeats_seed, bool tiled) const
+    {
+        std::size_t const n = table_.kernels.leaves, seed = n, result = n + 1, first_gradient = n + 2;
+        for_each_part(count, [&](std::size_t, std::size_t first, std::size_t elements) {
+            void* here[TileLoop::max_operands];
+            for (std::size_t done = 0, chunk; done < elements; done += chunk) {
+                chunk = tiled ? std::min(tile_size, elements - done) : elements;
+                for (std::size_t k = 0; k < n; ++k) {
+                    auto const bytes = (first + done) * table_.kernels.leaf[k]->element;
+                    here[k] = at[k] + (is_needed(k) ? bytes : 0);
+                    here[first_gradient + k] = at[first_gradient + k] ? at[first_gradient + k] + bytes : nullptr;
+                }
+                auto const bytes = (first + done) * table_.kernels.result->element;
+                here[seed] = at[seed] + (repeats_seed ? 0 : bytes);
+                here[result] = saves_result_ ? at[result] + bytes : nullptr;
+                table_.kernels.backward(formula_object(), plan, here, chunk);
             }
-            if (!repeats_seed) at[seed] += elements * table_.kernels.result->element;
-            if (saves_result_) at[result] += elements * table_.kernels.result->element;
-        }
+        });
     }
 
     void apply_tiled(AnyArray const& seeds, std::span<AnyTensor> results)

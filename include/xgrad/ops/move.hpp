@@ -234,9 +234,20 @@ template <class F> constexpr SumKernel sum_kernel()
 /// True where a kernel can read or write the elements of an array where they are.
 inline bool is_direct(AnyArray const& a, LeafInfo const& info, Shape const& space) { return info.in_place && a.contiguous && a.shape == space; }
 
+[[gnu::noinline]] inline void run_parts(FormulaTable const& table, void const* formula, AnyArray const* const* leaves, AnyArray const& out)
+{
+    for_each_part(out.numel, [&](std::size_t, std::size_t first, std::size_t count) {
+        void* at[64];
+        for (std::size_t k = 0; k < table.leaves; ++k) at[k] = leaves[k]->data + first * table.leaf[k]->element;
+        at[table.leaves] = out.data + first * table.result->element;
+        table.forward(formula, at, count);
+    });
+}
+
 /// Runs a formula forward where all leaves and `out` lie in order.
 inline void run_in_order(FormulaTable const& table, void const* formula, AnyArray const* const* leaves, AnyArray const& out)
 {
+    if (out.numel > part_size) return run_parts(table, formula, leaves, out);
     void* at[64];
     for (std::size_t k = 0; k < table.leaves; ++k) at[k] = leaves[k]->data;
     at[table.leaves] = out.data;

@@ -8,6 +8,7 @@
 #include <array>
 
 #include <xgrad/base/array.hpp>
+#include <xgrad/base/parallel.hpp>
 
 namespace xgrad::detail {
 

@@ -1,6 +1,8 @@
 // FusedNode: one recorded pass over an elementwise formula: how its gradients are computed, all in one pass.
 #pragma once
 
+#include <numeric>
+
 #include <xgrad/tensor/fused_operands.hpp>
 
 namespace xgrad::detail {
@@ -44,7 +46,9 @@ public:
         }
         WaitingGradients::add(static_cast<std::ptrdiff_t>(bytes));
         waiting_ = bytes;
-        return sum()->scale * kernel(formula_object(), plan(), at, sum()->scale, arrays[0]->numel);
+        std::size_t const count = arrays[0]->numel;
+        double const scale = sum()->scale;
+        return scale * (count <= part_size ? kernel(formula_object(), plan(), at, scale, count) : sum_of_parts(kernel, at, count));
     }
 
     bool apply_to_one(std::span<AnyTensor> results) override
@@ -63,6 +67,23 @@ public:
 
 private:
     using FusedOperands::FusedOperands;
+
+    [[gnu::noinline]] double sum_of_parts(SumKernel kernel, void* const* at, std::size_t count) const
+    {
+        BackwardPlan const plan = this->plan();
+        std::vector<double> sums((count + part_size - 1) / part_size);
+        std::size_t const n = table_.kernels.leaves, first_gradient = n + 2;
+        for_each_part(count, [&](std::size_t part, std::size_t first, std::size_t elements) {
+            void* here[TileLoop::max_operands];
+            for (std::size_t k = 0; k < n; ++k) {
+                auto const bytes = first * table_.kernels.leaf[k]->element;
+                here[k] = static_cast<std::byte*>(at[k]) + bytes;
+                here[first_gradient + k] = at[first_gradient + k] ? static_cast<std::byte*>(at[first_gradient + k]) + bytes : nullptr;
+            }
+            sums[part] = kernel(formula_object(), plan, here, sum()->scale, elements);
+        });
+        return std::accumulate(sums.begin(), sums.end(), 0.);
+    }
 
     bool would_record(AnyTensor const& gradient) const
     {
@@ -160,19 +181,27 @@ private:
             table_.kernels.result->stage(splat.elements, seeds.data, 0, std::min(count, tile_size));
         }
         if (saves_result_) at[result] = watched_ ? watched_[n].array().data : result_.data;
-        std::size_t const chunk = tiled ? tile_size : count;
-        for (std::size_t i = 0; i < count; i += chunk) {
-            std::size_t const elements = std::min(chunk, count - i);
-            table_.kernels.backward(formula_object(), plan, reinterpret_cast<void* const*>(at), elements);
-            if (elements == count) return;
-            for (std::size_t k = 0; k < n; ++k) {
-                auto const bytes = elements * table_.kernels.leaf[k]->element;
-                if (is_needed(k)) at[k] += bytes;
-                if (makes_gradient(k)) at[first_gradient + k] += bytes;
+        if (count <= (tiled ? tile_size : part_size)) return table_.kernels.backward(formula_object(), plan, reinterpret_cast<void* const*>(at), count);
+        apply_parts(plan, at, count, repeats_seed, tiled);
+    }
+    [[gnu::noinline]] void apply_parts(BackwardPlan const& plan, std::byte* const* at, std::size_t count, bool repeats_seed, bool tiled) const
+    {
+        std::size_t const n = table_.kernels.leaves, seed = n, result = n + 1, first_gradient = n + 2;
+        for_each_part(count, [&](std::size_t, std::size_t first, std::size_t elements) {
+            void* here[TileLoop::max_operands];
+            for (std::size_t done = 0, chunk; done < elements; done += chunk) {
+                chunk = tiled ? std::min(tile_size, elements - done) : elements;
+                for (std::size_t k = 0; k < n; ++k) {
+                    auto const bytes = (first + done) * table_.kernels.leaf[k]->element;
+                    here[k] = at[k] + (is_needed(k) ? bytes : 0);
+                    here[first_gradient + k] = at[first_gradient + k] ? at[first_gradient + k] + bytes : nullptr;
+                }
+                auto const bytes = (first + done) * table_.kernels.result->element;
+                here[seed] = at[seed] + (repeats_seed ? 0 : bytes);
+                here[result] = saves_result_ ? at[result] + bytes : nullptr;
+                table_.kernels.backward(formula_object(), plan, here, chunk);
             }
-            if (!repeats_seed) at[seed] += elements * table_.kernels.result->element;
-            if (saves_result_) at[result] += elements * table_.kernels.result->element;
-        }
+        });
     }
 
     void apply_tiled(AnyArray const& seeds, std::span<AnyTensor> results)

@@ -1,0 +1,136 @@
+// Several threads for large kernels: off until set_num_threads() asks for them. Work is cut into the same parts whatever the
+// number of threads, so that results do not depend on it.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <condition_variable>
+#include <cstddef>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace xgrad {
+
+namespace detail {
+
+/// A function to be called once for each index; it must not throw.
+struct IndexedJob {
+    void (*call)(void* context, std::size_t index);
+    void* context;
+    std::size_t count;
+};
+
+/// Threads that wait for work. One job runs at a time; a job that comes meanwhile, from another thread or from inside the
+/// running one, is done by its caller alone.
+class WorkerPool {
+public:
+    static WorkerPool& instance()
+    {
+        static WorkerPool pool;
+        return pool;
+    }
+    /// False where a job has to be done by its caller: before set_size(), and when the program ends.
+    static bool is_wanted() noexcept { return wanted.load(std::memory_order_relaxed) > 1; }
+    static std::size_t size() noexcept { return wanted.load(std::memory_order_relaxed); }
+
+    void set_size(std::size_t threads)
+    {
+        std::lock_guard const only(running_);
+        stop();
+        workers_.reserve(threads - 1);
+        for (std::size_t i = 1; i < threads; ++i) workers_.emplace_back([this, seen = generation_] { work(seen); });
+        wanted = threads;
+    }
+    void run(IndexedJob const& job)
+    {
+        std::unique_lock const only(running_, std::try_to_lock);
+        if (!only) {
+            for (std::size_t i = 0; i < job.count; ++i) job.call(job.context, i);
+            return;
+        }
+        {
+            std::lock_guard const lock(mutex_);
+            job_ = &job;
+            next_.store(0, std::memory_order_relaxed);
+            busy_ = workers_.size();
+            ++generation_;
+        }
+        wake_.notify_all();
+        take_part(job);
+        std::unique_lock lock(mutex_);
+        done_.wait(lock, [this] { return busy_ == 0; });
+        job_ = nullptr;
+    }
+
+private:
+    WorkerPool() = default;
+    ~WorkerPool() { stop(); }
+
+    void take_part(IndexedJob const& job)
+    {
+        for (std::size_t i; (i = next_.fetch_add(1, std::memory_order_relaxed)) < job.count;) job.call(job.context, i);
+    }
+    void work(std::size_t seen)
+    {
+        std::unique_lock lock(mutex_);
+        for (;;) {
+            wake_.wait(lock, [&] { return ending_ || generation_ != seen; });
+            if (ending_) return;
+            seen = generation_;
+            IndexedJob const& job = *job_;
+            lock.unlock();
+            take_part(job);
+            lock.lock();
+            if (--busy_ == 0) done_.notify_one();
+        }
+    }
+    void stop() noexcept
+    {
+        wanted = 1;
+        {
+            std::lock_guard const lock(mutex_);
+            ending_ = true;
+        }
+        wake_.notify_all();
+        for (auto& worker : workers_) worker.join();
+        workers_.clear();
+        ending_ = false;
+    }
+
+    static inline constinit std::atomic<std::size_t> wanted{1};
+
+    std::mutex running_, mutex_;
+    std::condition_variable wake_, done_;
+    std::vector<std::thread> workers_;
+    std::atomic<std::size_t> next_{0};
+    IndexedJob const* job_ = nullptr;
+    std::size_t generation_ = 0, busy_ = 0;
+    bool ending_ = false;
+};
+
+/// How many elements one thread takes at a time; a multiple of every pack, so that parts are computed as the whole would be.
+inline constexpr std::size_t part_size = std::size_t{1} << 15;
+
+/// Calls f(part, first element, number of elements) for each part of n elements.
+template <class F> void for_each_part(std::size_t n, F f)
+{
+    auto const part = [n, &f](std::size_t i) { f(i, i * part_size, std::min(part_size, n - i * part_size)); };
+    std::size_t const parts = (n + part_size - 1) / part_size;
+    if (parts > 1 && WorkerPool::is_wanted())
+        return WorkerPool::instance().run({[](void* context, std::size_t i) { (*static_cast<decltype(part)*>(context))(i); }, const_cast<void*>(static_cast<void const*>(&part)), parts});
+    for (std::size_t i = 0; i < parts; ++i) part(i);
+}
+
+}  // namespace detail
+
+/// Lets formulas over many elements run on n threads; 0 stands for one for each core, and 1, as at the start, for none but the
+/// caller's. Results are the same to the last bit for every n. Matrix products follow the settings of the BLAS.
+inline void set_num_threads(std::size_t n)
+{
+    detail::WorkerPool::instance().set_size(n ? n : std::max(1u, std::thread::hardware_concurrency()));
+}
+/// On how many threads formulas over many elements run.
+inline std::size_t get_num_threads() noexcept { return detail::WorkerPool::size(); }
+
+}  // namespace xgrad

@@ -1,0 +1,90 @@
+// Large formulas on several threads: the same bits as on one.
+#include <doctest/doctest.h>
+#include <xgrad/xgrad.hpp>
+
+#include <cstring>
+#include <thread>
+
+namespace xg = xgrad;
+
+namespace {
+
+using Real = xg::Tensor<double>;
+
+struct Threads {
+    explicit Threads(std::size_t n) { xg::set_num_threads(n); }
+    ~Threads() { xg::set_num_threads(1); }
+};
+
+bool same_bits(Real const& a, Real const& b) { return a.shape() == b.shape() && std::memcmp(a.data(), b.data(), a.numel() * sizeof(double)) == 0; }
+
+struct Results {
+    Real value, a, b;
+};
+
+/// A full sum whose gradients are computed with it, the same once more, and a formula with a gradient of its own.
+Results compute(std::size_t n)
+{
+    xg::manual_seed(7);
+    auto a = xg::rand<double>({n}, xg::requires_grad), b = xg::rand<double>({n}, xg::requires_grad);
+    Real const y = sin(a) * b;
+    auto const loss = sum(a * b + 0.5 * a - b / (a + 2));
+    loss.backward(xg::BackwardOptions{.retain_graph = true});
+    loss.backward(2.5);
+    y.backward(y.detach());
+    return {Real(y + loss), a.grad(), b.grad()};
+}
+
+}  // namespace
+
+TEST_CASE("results do not depend on the number of threads")
+{
+    for (std::size_t const n : {std::size_t{5}, std::size_t{32768}, std::size_t{32769}, std::size_t{200001}}) {
+        CAPTURE(n);
+        auto const alone = compute(n);
+        for (std::size_t const threads : {2u, 3u, 7u}) {
+            CAPTURE(threads);
+            Threads const on(threads);
+            CHECK(xg::get_num_threads() == threads);
+            auto const together = compute(n);
+            CHECK(same_bits(together.value, alone.value));
+            CHECK(same_bits(together.a, alone.a));
+            CHECK(same_bits(together.b, alone.b));
+        }
+    }
+    CHECK(xg::get_num_threads() == 1);
+}
+
+TEST_CASE("a long sum is right whatever the number of threads")
+{
+    std::size_t const n = 100000;
+    Threads const on(2);
+    Real x(xg::ones<double>({n}).array(), xg::requires_grad);
+    auto const loss = sum(3 * x * x);
+    loss.backward();
+    CHECK(loss.item() == 3. * static_cast<double>(n));
+    CHECK(x.grad().data()[n - 1] == 6);
+    CHECK(x.grad().data()[n / 2] == 6);
+}
+
+TEST_CASE("threads of the program's own may compute at the same time")
+{
+    std::size_t const n = 100000;
+    auto const expected = compute(n);
+    Threads const on(3);
+    Results found[3];
+    std::vector<std::thread> own;
+    for (auto& f : found) own.emplace_back([&f] { f = compute(n); });
+    for (auto& t : own) t.join();
+    for (auto const& f : found) {
+        CHECK(same_bits(f.value, expected.value));
+        CHECK(same_bits(f.a, expected.a));
+        CHECK(same_bits(f.b, expected.b));
+    }
+}
+
+TEST_CASE("0 stands for all cores")
+{
+    Threads const on(0);
+    CHECK(xg::get_num_threads() >= 1);
+}
