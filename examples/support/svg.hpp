@@ -1,4 +1,4 @@
-// Line charts as SVG: axes, ticks, labels and any number of series.
+// Charts as SVG: axes, ticks, labels and any number of series, as lines or as points.
 #pragma once
 
 #include <algorithm>
@@ -24,6 +24,7 @@ struct Point {
 struct Series {
     std::string name;
     std::vector<Point> points;    // a point that is not finite interrupts the line
+    bool scattered = false;       // points without a line
 };
 
 struct Chart {
@@ -130,7 +131,8 @@ private:
         for (auto begin = series.points.begin(); begin != series.points.end();) {
             begin = std::find_if_not(begin, series.points.end(), gap);
             auto const end = std::find_if(begin, series.points.end(), gap);
-            if (begin != end) draw(begin, end, colour);
+            if (series.scattered) markers(begin, end, colour, end - begin <= 50 ? 3 : 1.5);
+            else if (begin != end) draw(begin, end, colour);
             begin = end;
         }
         auto const height = top + 10 + 20 * static_cast<double>(index);
@@ -146,9 +148,13 @@ private:
         for (auto point = begin; point != end; ++point)
             svg_ << (point == begin ? "" : " ") << x_(point->x) << ',' << y_(point->y);
         svg_ << "\"/>\n";
-        if (end - begin > 50) return;    // so many that markers would hide the line
+        if (end - begin <= 50) markers(begin, end, colour, 3);    // more would hide the line
+    }
+
+    void markers(Iterator begin, Iterator end, std::string_view colour, double radius)
+    {
         for (auto point = begin; point != end; ++point)
-            svg_ << "<circle cx=\"" << x_(point->x) << "\" cy=\"" << y_(point->y) << "\" r=\"3\" fill=\"" << colour
+            svg_ << "<circle cx=\"" << x_(point->x) << "\" cy=\"" << y_(point->y) << "\" r=\"" << radius << "\" fill=\"" << colour
                  << "\"/>\n";
     }
 
