@@ -1,0 +1,202 @@
+// Functions of tensors, as the transforms of this folder take them: any callable of one Tensor<T> or several, of any scalar
+// types, which returns a Tensor, an expression, or a std::tuple of such. Their arguments and results are taken apart into
+// tensors of any type here, so that what follows is compiled once for all of them.
+#pragma once
+
+#include <tuple>
+
+#include <xgrad/tensor/backward.hpp>
+
+namespace xgrad {
+
+/// What a transform of a function may be told.
+struct TransformOptions {
+    /// Records the results as functions of the inputs and of what the function captures, so that they can be differentiated.
+    /// By default only inside a function that is being transformed itself: transforms nest as they stand.
+    std::optional<bool> create_graph = {};
+    /// Throws GraphError where a result does not depend on an input; otherwise its derivatives are zeros.
+    bool strict = false;
+};
+
+namespace detail {
+
+using Tensors = std::vector<AnyTensor>;
+
+/// One tensor or several, as a tuple.
+template <TensorLike X> std::tuple<tensor_type<X>> tensors_of(X const& x) { return {materialize(x)}; }
+template <TensorLike... X> std::tuple<tensor_type<X>...> tensors_of(std::tuple<X...> const& x)
+{
+    return std::apply([](X const&... each) { return std::tuple<tensor_type<X>...>(materialize(each)...); }, x);
+}
+template <class X> concept TensorsLike = requires(X const& x) { tensors_of(x); };
+template <class X> struct TensorsType {
+    using type = std::tuple<>;
+};
+template <TensorsLike X> struct TensorsType<X> {
+    using type = decltype(tensors_of(std::declval<X const&>()));
+};
+template <class X> using tensors_type = typename TensorsType<X>::type;
+
+template <class X> inline constexpr bool is_tuple = false;
+template <class... X> inline constexpr bool is_tuple<std::tuple<X...>> = true;
+template <class Tuple> inline constexpr bool all_differentiable = false;
+template <Scalar... T> inline constexpr bool all_differentiable<std::tuple<Tensor<T>...>> = (Differentiable<T> && ...);
+template <class Tuple> inline constexpr bool all_real = false;
+template <Scalar... T> inline constexpr bool all_real<std::tuple<Tensor<T>...>> = (RealScalar<T> && ...);
+template <class Tuple> inline constexpr bool all_complex = false;
+template <Scalar... T> inline constexpr bool all_complex<std::tuple<Tensor<T>...>> = (ComplexScalar<T> && ...);
+
+template <Scalar... T> Tensors erased(std::tuple<Tensor<T>...> const& x)
+{
+    return std::apply([](auto const&... each) { return Tensors{each...}; }, x);
+}
+template <class Tuple> struct TypedTensors;
+template <Scalar... T> struct TypedTensors<std::tuple<Tensor<T>...>> {
+    static std::tuple<Tensor<T>...> from(Tensors const& x)
+    {
+        return [&]<std::size_t... I>(std::index_sequence<I...>) { return std::tuple<Tensor<T>...>{x[I].template as<T>()...}; }(std::index_sequence_for<T...>{});
+    }
+};
+/// Tensors of the types of Tuple; a single one by itself where the caller did not write a tuple.
+template <class Tuple, bool as_tuple> auto typed(Tensors const& x)
+{
+    if constexpr (as_tuple) return TypedTensors<Tuple>::from(x);
+    else return std::get<0>(TypedTensors<Tuple>::from(x));
+}
+
+/// True inside a function that is being transformed: what transforms in it give will be differentiated, too.
+inline constinit thread_local bool inside_transformed = false;
+
+class TransformedScope {
+public:
+    explicit TransformedScope(bool inside = true) noexcept : before_(std::exchange(inside_transformed, inside)) {}
+    TransformedScope(TransformedScope const&) = delete;
+    TransformedScope& operator=(TransformedScope const&) = delete;
+    ~TransformedScope() { inside_transformed = before_; }
+
+private:
+    bool before_;
+};
+
+/// Of copies of handles to some tensors: the gradient of each is that of the tensor.
+class AliasNode final : public Node {
+public:
+    AliasNode(std::string_view name, std::vector<Edge> edges) : name_(name), edges_(std::move(edges))
+    {
+        set_edges(edges_.data(), edges_.size());
+        set_num_outputs(static_cast<std::uint32_t>(edges_.size()));
+    }
+    void apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) override { std::ranges::move(gradients, results.begin()); }
+    std::string name() const override { return backward_name(name_); }
+
+private:
+    std::string_view name_;
+    std::vector<Edge> edges_;
+};
+
+/// Tensors with the same memory and history, but of their own, so that a function's use of its arguments can be told from
+/// its use of the same tensors elsewhere.
+[[gnu::cold]] inline Tensors recorded_aliases(std::string_view name, Tensors const& of)
+{
+    Tensors all;
+    std::vector<Edge> edges;
+    for (auto const& t : of) {
+        all.push_back(alias(t));
+        if (!t.requires_grad()) continue;
+        mark_view(all.back(), t, of.size() > 1);
+        all.back().impl().output_nr = static_cast<std::uint32_t>(edges.size());
+        edges.push_back(gradient_edge(t));
+    }
+    if (edges.empty()) return all;
+    Ref<Node> const node(new AliasNode(name, std::move(edges)));
+    for (std::size_t i = 0; i < of.size(); ++i)
+        if (of[i].requires_grad()) all[i].impl().grad_fn = node;
+    return all;
+}
+
+/// A call of a function of which derivatives will be asked.
+struct Evaluation {
+    std::string_view transform;  // its name, for messages
+    bool create_graph, strict;
+    Tensors inputs, outputs = {};
+
+    [[gnu::cold]] Evaluation(std::string_view name, bool record, bool is_strict, Tensors const& at) : transform(name), create_graph(record), strict(is_strict)
+    {
+        for (std::size_t i = 0; i < at.size(); ++i)
+            if (!at[i].defined()) fail<GraphError>(name, ": input ", i, " is undefined");
+        for (auto const& t : at) inputs.push_back(t.is_inference() ? t.impl().type->copy(alias(t)) : create_graph ? t : alias(t));
+        if (create_graph) inputs = recorded_aliases("Alias", inputs);
+        for (auto const& t : inputs)
+            if (!t.impl().grad_fn) t.impl().requires_grad = true;
+    }
+
+    /// The outputs as results: without their graph, unless that was asked for.
+    [[gnu::cold]] Tensors values() const
+    {
+        if (create_graph) return outputs;
+        Tensors all;
+        for (auto const& y : outputs) all.push_back(alias(y));
+        return all;
+    }
+};
+
+/// F called with tensors of the types in the tuple In.
+template <class F, class In> struct CallOf;
+template <class F, Scalar... T> struct CallOf<F, std::tuple<Tensor<T>...>> {
+    static constexpr bool takes_inputs = std::is_invocable_v<F&, Tensor<T> const&...>;
+    static constexpr bool returns_tensors = [] {
+        if constexpr (takes_inputs) return TensorsLike<std::remove_cvref_t<std::invoke_result_t<F&, Tensor<T> const&...>>>;
+        else return false;
+    }();
+    /// The results, evaluated.
+    static auto tensors(F& f, Tensors const& x)
+    {
+        return [&]<std::size_t... I>(std::index_sequence<I...>) { return tensors_of(std::invoke(f, x[I].template as<T>()...)); }(std::index_sequence_for<T...>{});
+    }
+    static auto result()
+    {
+        if constexpr (returns_tensors) return std::type_identity<std::remove_cvref_t<std::invoke_result_t<F&, Tensor<T> const&...>>>{};
+        else return std::type_identity<void>{};
+    }
+};
+
+/// A function F and inputs X of a transform, judged: where `fits` is false the compiler has said why.
+template <class F, class X> struct Transform {
+    static_assert(TensorsLike<X>, "the inputs of a function are a Tensor or a std::tuple of tensors: inputs(x, w)");
+    using In = tensors_type<X>;
+    using Call = CallOf<std::remove_reference_t<F>, In>;
+    static_assert(all_differentiable<In>, "the inputs must be tensors of real or complex numbers: let the function capture masks and indices");
+    static_assert(!TensorsLike<X> || Call::takes_inputs, "the function cannot be called with these inputs: it takes a Tensor<T> const& for each of them");
+    static_assert(!TensorsLike<X> || !Call::takes_inputs || Call::returns_tensors, "the function must return a Tensor, an expression, or a std::tuple of such");
+    static constexpr bool fits = TensorsLike<X> && all_differentiable<In> && Call::returns_tensors;
+
+    using Result = typename decltype(Call::result())::type;
+    static constexpr bool many_inputs = is_tuple<X>, many_outputs = is_tuple<Result>;
+
+    /// Calls the function and then body(evaluation), both in grad mode, whatever the caller's modes.
+    template <class Body> static auto run(std::string_view name, F& f, X const& x, TransformOptions const& options, Body const& body)
+    {
+        auto const at = erased(tensors_of(x));
+        bool const create_graph = options.create_graph.value_or(inside_transformed && recording());
+        InferenceMode const normal(false);
+        Evaluation e(name, create_graph, options.strict, at);
+        {
+            TransformedScope const scope;
+            e.outputs = erased(Call::tensors(f, e.inputs));
+        }
+        return body(std::as_const(e));
+    }
+    /// The values and what `derivative` makes of an evaluation, in the structures of outputs and inputs.
+    template <class Derivative> static auto value_and(std::string_view name, F& f, X const& x, TransformOptions const& options, Derivative const& derivative)
+    {
+        return run(name, f, x, options, [&](Evaluation const& e) {
+            auto const derivatives = derivative(e);
+            return std::pair(like_outputs(e.values()), like_inputs(derivatives));
+        });
+    }
+    static auto like_inputs(Tensors const& x) { return typed<In, many_inputs>(x); }
+    static auto like_outputs(Tensors const& y) { return typed<tensors_type<Result>, many_outputs>(y); }
+};
+
+}  // namespace detail
+}  // namespace xgrad

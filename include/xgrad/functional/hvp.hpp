@@ -1,0 +1,78 @@
+// Products of a vector with the Hessian, which is never formed: vhp() and hvp().
+#pragma once
+
+#include <xgrad/functional/jacobian.hpp>
+
+namespace xgrad {
+
+namespace detail {
+
+/// v^T H: the gradient, differentiated backwards from v.
+[[gnu::cold]] inline Tensors vector_hessian_product(Evaluation const& e, Tensors const& v)
+{
+    auto const gradient = gradient_as_outputs(e);
+    check_vector(e.transform, v, e.inputs);
+    auto const products = gradients_of(gradient.outputs, e.inputs, vector_or_one(v, e.inputs), e.create_graph);
+    return filled_in(e, "The jacobian of the user-provided function", "hessian", products, e.inputs);
+}
+
+/// H v: u^T H is linear in u, and the gradient of what it gives is the product from the other side.
+[[gnu::cold]] inline Tensors hessian_vector_product(Evaluation const& e, Tensors const& v)
+{
+    auto const gradient = gradient_as_outputs(e);
+    check_vector(e.transform, v, e.inputs);
+    Tensors u;
+    for (auto const& g : gradient.outputs) {
+        u.push_back(g.impl().type->filled(g.shape(), 0));
+        u.back().impl().requires_grad = true;
+    }
+    auto const rows = filled_in(e, "The jacobian of the user-provided function", "hessian", gradients_of(gradient.outputs, e.inputs, u, true), e.inputs);
+    return filled_in(e, "The hessian of the user-provided function", "hessian", gradients_of(rows, u, vector_or_one(v, e.inputs), e.create_graph), u);
+}
+
+template <class F, class X, class V = X> constexpr bool check_hessian_product()
+{
+    using Of = Transform<F, X>;
+    if constexpr (Of::fits) {
+        constexpr bool is_number = !Of::many_outputs && all_real<tensors_type<typename Of::Result>>;
+        static_assert(is_number, "hvp, vhp: the function should return a single Tensor of real numbers");
+        constexpr bool v_fits = std::same_as<tensors_type<V>, typename Of::In>;
+        static_assert(v_fits, "hvp, vhp: v must have the structure and the scalar types of the inputs");
+        return is_number && v_fits;
+    } else return false;
+}
+
+}  // namespace detail
+
+/// f(inputs), one real number, and v^T H for the Hessian H of f. `inputs` is a Tensor or a std::tuple of tensors, and v and the
+/// product have their structure, shapes and types. As H is symmetric, this is also H v, at a lower price than hvp(). For complex
+/// inputs it is the derivative of the gradient along v, as a real linear map: lim (g(z + t v) - g(z))/t for real t.
+template <class F, class X, detail::TensorsLike V> auto vhp(F&& f, X const& inputs, V const& v, TransformOptions const& options = {})
+{
+    if constexpr (detail::check_hessian_product<F, X, V>()) {
+        auto const vector = detail::erased(detail::tensors_of(v));
+        return detail::Transform<F, X>::value_and("vhp", f, inputs, options, [&](auto const& e) { return detail::vector_hessian_product(e, vector); });
+    }
+}
+/// The same for an input of one number; v is 1.
+template <class F, class X> auto vhp(F&& f, X const& inputs, TransformOptions const& options = {})
+{
+    if constexpr (detail::check_hessian_product<F, X>()) return detail::Transform<F, X>::value_and("vhp", f, inputs, options, [](auto const& e) { return detail::vector_hessian_product(e, {}); });
+}
+
+/// f(inputs), one real number, and H v for the Hessian H of f: vhp() from the other side, by one backward pass more. The two
+/// differ only where a gradient is not the derivative of what it claims to be, or second derivatives are not continuous.
+template <class F, class X, detail::TensorsLike V> auto hvp(F&& f, X const& inputs, V const& v, TransformOptions const& options = {})
+{
+    if constexpr (detail::check_hessian_product<F, X, V>()) {
+        auto const vector = detail::erased(detail::tensors_of(v));
+        return detail::Transform<F, X>::value_and("hvp", f, inputs, options, [&](auto const& e) { return detail::hessian_vector_product(e, vector); });
+    }
+}
+/// The same for an input of one number; v is 1.
+template <class F, class X> auto hvp(F&& f, X const& inputs, TransformOptions const& options = {})
+{
+    if constexpr (detail::check_hessian_product<F, X>()) return detail::Transform<F, X>::value_and("hvp", f, inputs, options, [](auto const& e) { return detail::hessian_vector_product(e, {}); });
+}
+
+}  // namespace xgrad

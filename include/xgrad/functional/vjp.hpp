@@ -1,0 +1,123 @@
+// Vector-Jacobian products: vjp(), and the gradient of a real function: value_and_grad(), and grad() of a function.
+#pragma once
+
+#include <xgrad/functional/function.hpp>
+
+namespace xgrad {
+
+namespace detail {
+
+/// The vector of a product must have the shapes of what it is multiplied with; without one that must be one number.
+[[gnu::cold]] inline void check_vector(std::string_view transform, Tensors const& v, Tensors const& fits)
+{
+    if (v.empty()) {
+        if (fits.size() != 1 || fits[0].numel() != 1)
+            fail<GraphError>(transform, ": the vector v can only be left out where there is a single tensor with a single element to multiply it with");
+        return;
+    }
+    for (std::size_t i = 0; i < v.size(); ++i)
+        if (!v[i].defined() || v[i].shape() != fits[i].shape())
+            fail<ShapeError>(transform, ": v has invalid size: should be ", fits[i].shape(), " but got ", v[i].defined() ? Piece(v[i].shape()) : Piece("an undefined tensor"));
+}
+/// The vector as it is given, or 1.
+[[gnu::cold]] inline Tensors vector_or_one(Tensors v, Tensors const& fits)
+{
+    if (v.empty()) v.push_back(fits[0].impl().type->filled(fits[0].shape(), 1));
+    return v;
+}
+
+/// In strict mode every output must depend on the inputs.
+[[gnu::cold]] inline void check_outputs(Evaluation const& e)
+{
+    for (std::size_t i = 0; e.strict && i < e.outputs.size(); ++i)
+        if (!e.outputs[i].requires_grad())
+            fail<GraphError>(e.transform, ": Output ", i, " of the user-provided function does not require gradients. The outputs must be computed in a differentiable manner from the input when running in strict mode.");
+}
+
+/// Gradients of those outputs that have any; undefined ones where an output does not depend on an input.
+[[gnu::cold]] inline Tensors gradients_of(Tensors const& outputs, Tensors const& inputs, Tensors const& seeds, bool create_graph, bool keep_graph = true)
+{
+    std::vector<AnyTensor> from, start;
+    for (std::size_t i = 0; i < outputs.size(); ++i) {
+        if (!outputs[i].requires_grad()) continue;
+        from.push_back(outputs[i]);
+        start.push_back(seeds[i]);
+    }
+    if (from.empty()) return Tensors(inputs.size());
+    return grad(from, inputs, {.gradients = std::move(start), .retain_graph = keep_graph, .create_graph = create_graph, .allow_unused = true});
+}
+
+/// Zeros in the place of undefined gradients, where strict mode does not forbid them. `what` depends on no input then.
+[[gnu::cold]] inline Tensors filled_in(Evaluation const& e, std::string_view what, std::string_view derivative, Tensors gradients, Tensors const& like)
+{
+    for (std::size_t i = 0; i < gradients.size(); ++i) {
+        if (e.strict && !gradients[i].defined()) fail<GraphError>(e.transform, ": ", what, " is independent of input ", i, ". This is not allowed in strict mode.");
+        if (e.strict && e.create_graph && !gradients[i].requires_grad())
+            fail<GraphError>(e.transform, ": The ", derivative, " of the user-provided function is independent of input ", i, ". This is not allowed in strict mode when create_graph=True.");
+        if (!gradients[i].defined()) gradients[i] = like[i].impl().type->filled(like[i].shape(), 0);
+    }
+    return gradients;
+}
+
+[[gnu::cold]] inline Tensors vector_jacobian_product(Evaluation const& e, Tensors const& v)
+{
+    check_outputs(e);
+    check_vector(e.transform, v, e.outputs);
+    auto const seeds = vector_or_one(v, e.outputs);
+    return filled_in(e, "The output of the user-provided function", "jacobian", gradients_of(e.outputs, e.inputs, seeds, e.create_graph, e.create_graph), e.inputs);
+}
+
+}  // namespace detail
+
+/// f(inputs), and v^T J for the Jacobian J of f: the gradients of the inputs where v is that of the outputs. `inputs` is a Tensor
+/// or a std::tuple of tensors, v has the structure, shapes and types of what f returns, and the gradients those of the inputs. For
+/// complex numbers this is the gradient of Re <v, f> = Re sum conj(v) f, as everywhere: g = v conj(df/dz) + conj(v) df/d(conj z);
+/// of a holomorphic f, v conj(f').
+template <class F, class X, detail::TensorsLike V> auto vjp(F&& f, X const& inputs, V const& v, TransformOptions const& options = {})
+{
+    using Of = detail::Transform<F, X>;
+    if constexpr (Of::fits) {
+        constexpr bool v_fits = std::same_as<detail::tensors_type<V>, detail::tensors_type<typename Of::Result>>;
+        static_assert(v_fits, "vjp: v must have the structure and the scalar types of what the function returns");
+        if constexpr (v_fits) {
+            auto const vector = detail::erased(detail::tensors_of(v));
+            return Of::value_and("vjp", f, inputs, options, [&](auto const& e) { return detail::vector_jacobian_product(e, vector); });
+        }
+    }
+}
+/// The same for an f that returns one real number; v is 1.
+template <class F, class X> auto vjp(F&& f, X const& inputs, TransformOptions const& options = {})
+{
+    using Of = detail::Transform<F, X>;
+    if constexpr (Of::fits) {
+        constexpr bool is_real = !Of::many_outputs && detail::all_real<detail::tensors_type<typename Of::Result>>;
+        static_assert(is_real, "vjp: the vector v can only be left out for a function that returns a single tensor of real numbers");
+        if constexpr (is_real) return Of::value_and("vjp", f, inputs, options, [](auto const& e) { return detail::vector_jacobian_product(e, {}); });
+    }
+}
+
+/// f(inputs), one real number, and its gradients for all inputs, in their structure. `inputs` is a Tensor or a std::tuple of
+/// tensors. The gradient for a complex input is df/dRe z + i df/dIm z.
+template <class F, class X> auto value_and_grad(F&& f, X const& inputs, TransformOptions const& options = {})
+{
+    using Of = detail::Transform<F, X>;
+    if constexpr (Of::fits) {
+        constexpr bool is_real = !Of::many_outputs && detail::all_real<detail::tensors_type<typename Of::Result>>;
+        static_assert(is_real, "value_and_grad: the function must return a single tensor of real numbers");
+        if constexpr (is_real) return Of::value_and("value_and_grad", f, inputs, options, [](auto const& e) { return detail::vector_jacobian_product(e, {}); });
+    }
+}
+
+/// The gradient of a function as a function: grad(f)(x) is the gradient of the real number f(x), and grad(f)(x, w) a std::tuple
+/// of the gradients for x and w. It can be transformed in turn: grad(grad(f)).
+template <class F>
+    requires(!detail::TensorLike<F> && !std::convertible_to<F const&, TensorsOrEdges>)
+auto grad(F f)
+{
+    return [f = std::move(f)]<detail::TensorLike... X>(X const&... x) {
+        if constexpr (sizeof...(X) == 1) return value_and_grad(f, (x, ...)).second;
+        else return value_and_grad(f, std::tuple(x...)).second;
+    };
+}
+
+}  // namespace xgrad
