@@ -160,18 +160,27 @@ template <class F, Scalar... T> struct CallOf<F, std::tuple<Tensor<T>...>> {
     }
 };
 
-/// A function F and inputs X of a transform, judged: where `fits` is false the compiler has said why.
-template <class F, class X> struct Transform {
+/// A function F and inputs X for it, judged: where `fits` is false the compiler has said why.
+template <class F, class X> struct JudgedCall {
     static_assert(TensorsLike<X>, "the inputs of a function are a Tensor or a std::tuple of tensors: inputs(x, w)");
     using In = tensors_type<X>;
     using Call = CallOf<std::remove_reference_t<F>, In>;
-    static_assert(all_differentiable<In>, "the inputs must be tensors of real or complex numbers: let the function capture masks and indices");
     static_assert(!TensorsLike<X> || Call::takes_inputs, "the function cannot be called with these inputs: it takes a Tensor<T> const& for each of them");
     static_assert(!TensorsLike<X> || !Call::takes_inputs || Call::returns_tensors, "the function must return a Tensor, an expression, or a std::tuple of such");
-    static constexpr bool fits = TensorsLike<X> && all_differentiable<In> && Call::returns_tensors;
+    static constexpr bool fits = TensorsLike<X> && Call::returns_tensors;
 
     using Result = typename decltype(Call::result())::type;
-    static constexpr bool many_inputs = is_tuple<X>, many_outputs = is_tuple<Result>;
+    static auto like_outputs(Tensors const& y) { return typed<tensors_type<Result>, is_tuple<Result>>(y); }
+};
+
+/// The same for a transform, whose inputs must all have derivatives.
+template <class F, class X> struct Transform : JudgedCall<F, X> {
+    using In = typename JudgedCall<F, X>::In;
+    using Call = typename JudgedCall<F, X>::Call;
+    static_assert(all_differentiable<In>, "the inputs must be tensors of real or complex numbers: let the function capture masks and indices");
+    static constexpr bool fits = JudgedCall<F, X>::fits && all_differentiable<In>;
+    static constexpr bool many_inputs = is_tuple<X>, many_outputs = is_tuple<typename JudgedCall<F, X>::Result>;
+    using JudgedCall<F, X>::like_outputs;
 
     /// Calls the function and then body(evaluation), both in grad mode, whatever the caller's modes.
     template <class Body> static auto run(std::string_view name, F& f, X const& x, TransformOptions const& options, Body const& body)
@@ -195,7 +204,6 @@ template <class F, class X> struct Transform {
         });
     }
     static auto like_inputs(Tensors const& x) { return typed<In, many_inputs>(x); }
-    static auto like_outputs(Tensors const& y) { return typed<tensors_type<Result>, many_outputs>(y); }
 };
 
 }  // namespace detail
