@@ -10430,6 +10430,84 @@ template <Scalar T> void Tensor<T>::retain_grad()
 
 }  // namespace xgrad
 
+// ======== xgrad/tensor/rows.hpp
+// Rows of a tensor along its first axes, and a tensor made of rows, for tensors of any scalar type. Both are recorded where
+// rows or tensor have a history.
+
+namespace xgrad::detail {
+
+/// Where row i lies among the rows of a tensor in row-major order: its elements have the last axes, and the first count rows.
+inline std::shared_ptr<Geometry const> row_geometry(TypeInfo const& type, Shape const& all, Shape const& row, std::size_t i)
+{
+    return std::make_shared<Geometry const>(Geometry{&type, all, row_major(all), &type, row, row_major(row), static_cast<std::ptrdiff_t>(i * numel(row) * type.size)});
+}
+
+/// The tensor itself, or a copy in row-major order, which is recorded.
+inline AnyTensor in_row_major(AnyTensor const& t) { return t.strides() == row_major(t.shape()) ? t : t.impl().type->copy(t); }
+
+/// Row i along the first axis of a tensor in row-major order. Shares memory.
+[[gnu::cold]] inline AnyTensor row_of(AnyTensor const& t, std::size_t i)
+{
+    return apply_view_map(row_geometry(*t.impl().type, t.shape(), Shape(t.shape().begin() + 1, t.shape().end()), i), ViewMap::gather, t, "Select");
+}
+
+/// The gradient of each row of a tensor is its part.
+class RowsNode final : public Node {
+public:
+    RowsNode(TypeInfo const& type, Shape all, Shape row, std::vector<Edge> edges) : type_(type), all_(std::move(all)), row_(std::move(row)), edges_(std::move(edges))
+    {
+        set_edges(edges_.data(), edges_.size());
+    }
+    void apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) override
+    {
+        if (!gradients[0].defined()) return;
+        AnyTensor const g = in_row_major(gradients[0]);
+        for (std::size_t i = 0; i < edges_.size(); ++i)
+            if (edges_[i]) results[i] = apply_view_map(row_geometry(type_, all_, row_, i), ViewMap::gather, g, "Select");
+    }
+    std::string name() const override { return "StackBackward"; }
+
+private:
+    TypeInfo const& type_;
+    Shape all_, row_;
+    std::vector<Edge> edges_;
+};
+
+/// A tensor that is filled row by row; rows that are left out are zeros.
+class RowStack {
+public:
+    /// The shape of the whole is `lead`, whose index space counts the rows, and then that of a row.
+    RowStack(TypeInfo const& type, Shape const& lead, Shape const& row) : row_(row), count_(numel(lead))
+    {
+        Shape all = lead;
+        for (auto const n : row) all.push_back(n);
+        all_ = type.filled(all, 0);
+    }
+    void put(std::size_t i, AnyTensor const& row)
+    {
+        AnyArray to = all_.impl().array;
+        auto const bytes = numel(row_) * all_.impl().type->size;
+        to.look_through(row_, row_major(row_), static_cast<std::ptrdiff_t>(i * bytes));
+        all_.impl().type->copy_elements(to, row.impl().array);
+        if (!recording() || !row.requires_grad()) return;
+        edges_.resize(count_);
+        edges_[i] = gradient_edge(row);
+    }
+    AnyTensor finish()
+    {
+        if (!edges_.empty()) all_.impl().grad_fn = Ref<Node>(new RowsNode(*all_.impl().type, all_.shape(), row_, std::move(edges_)));
+        return std::move(all_);
+    }
+
+private:
+    AnyTensor all_;
+    Shape row_;
+    std::size_t count_;
+    std::vector<Edge> edges_;
+};
+
+}  // namespace xgrad::detail
+
 namespace xgrad {
 
 struct BackwardOptions {
@@ -10444,6 +10522,7 @@ struct GradOptions {
     bool create_graph = false;
     bool allow_unused = false;              // an input that the outputs do not depend on gets an undefined gradient
     bool materialize_grads = false;         // such an input gets zeros, which require grad so that grad() of them works
+    bool is_grads_batched = false;          // gradients have a leading axis, and so have the results: one pass for each index
 };
 
 namespace detail {
@@ -10493,6 +10572,20 @@ inline std::vector<Capture> captures_of(TensorsOrEdges const& inputs, bool also_
     return captures;
 }
 
+/// A gradient as grad() returns it, for an input of this type and shape.
+inline AnyTensor delivered(AnyTensor gradient, TypeInfo const* type, Shape const& shape, GradOptions const& options)
+{
+    if (!gradient.defined() && options.materialize_grads && type) {
+        gradient = type->filled(shape, 0);
+        gradient.impl().requires_grad = true;
+    }
+    if (!gradient.defined() && !options.allow_unused)
+        fail<GraphError>("One of the differentiated Tensors appears to not have been used in the graph. Set .allow_unused = true if this is the desired behavior.");
+    return gradient;
+}
+
+inline std::vector<AnyTensor> batched_grad(TensorsOrEdges const& outputs, TensorsOrEdges const& inputs, GradOptions options);
+
 }  // namespace detail
 
 /// Gradients of the outputs for all leaves (or options.inputs), added into their .grad. To an input that is a GradientEdge
@@ -10517,26 +10610,67 @@ inline void backward(TensorsOrEdges const& outputs, std::vector<AnyTensor> gradi
     }
 }
 
-/// Gradients of the outputs for the given inputs, undefined for an unused one if that is allowed. No .grad is touched.
+/// Gradients of the outputs for the given inputs, undefined for an unused one if that is allowed. No .grad is touched. With
+/// is_grads_batched it is as if called once for each index of the leading axis of all gradients, hooks included.
 inline std::vector<AnyTensor> grad(TensorsOrEdges const& outputs, TensorsOrEdges const& inputs, GradOptions const& options = {})
 {
     if (inputs.empty()) detail::fail<GraphError>("grad requires non-empty inputs.");
+    if (options.is_grads_batched) return detail::batched_grad(outputs, inputs, options);
     auto captures = detail::captures_of(inputs, false);
     auto roots = detail::roots_of(outputs, options.gradients);
     detail::run_backward(roots, captures, options.retain_graph.value_or(options.create_graph), options.create_graph);
     std::vector<AnyTensor> gradients;
-    for (std::size_t i = 0; i < captures.size(); ++i) {
-        auto& gradient = captures[i].gradient;
-        if (auto const* const type = inputs[i].type(); !gradient.defined() && options.materialize_grads && type) {
-            gradient = type->filled(inputs[i].shape(), 0);
-            gradient.impl().requires_grad = true;
-        }
-        if (!gradient.defined() && !options.allow_unused)
-            detail::fail<GraphError>("One of the differentiated Tensors appears to not have been used in the graph. Set .allow_unused = true if this is the desired behavior.");
-        gradients.push_back(std::move(gradient));
-    }
+    for (std::size_t i = 0; i < captures.size(); ++i) gradients.push_back(detail::delivered(std::move(captures[i].gradient), inputs[i].type(), inputs[i].shape(), options));
     return gradients;
 }
+
+namespace detail {
+
+/// How many rows the batched gradients have; throws where one does not fit its output.
+[[gnu::cold]] inline std::size_t batch_size(TensorsOrEdges const& outputs, std::vector<AnyTensor> const& gradients)
+{
+    if (gradients.empty() || gradients.size() != outputs.size()) fail<GraphError>("got ", outputs.size(), " tensors and ", gradients.size(), " gradients");
+    for (std::size_t i = 0; i < gradients.size(); ++i) {
+        if (!gradients[i].defined()) fail<GraphError>("is_grads_batched: gradient ", i, " is undefined");
+        auto const& shape = gradients[i].shape();
+        if (shape.empty() || Shape(shape.begin() + 1, shape.end()) != outputs[i].shape())
+            fail<ShapeError>("If is_grads_batched=True, we interpret the first dimension of each grad_output as the batch dimension. The sizes of the remaining dimensions are expected to match "
+                             "the shape of corresponding output, but a mismatch was detected: grad_output[", i, "] has a shape of ", shape, " and output[", i, "] has a shape of ", outputs[i].shape(), ".");
+        if (shape[0] != gradients[0].shape()[0]) fail<ShapeError>("is_grads_batched: gradients of shapes ", gradients[0].shape(), " and ", shape, " differ in their first extent");
+    }
+    return gradients[0].shape()[0];
+}
+
+[[gnu::cold]] inline std::vector<AnyTensor> batched_grad(TensorsOrEdges const& outputs, TensorsOrEdges const& inputs, GradOptions options)
+{
+    auto batched = std::exchange(options.gradients, {});
+    std::size_t const rows = batch_size(outputs, batched);
+    bool const keep_graph = options.retain_graph.value_or(options.create_graph);
+    AutoGradMode const mode(options.create_graph);
+    for (auto& g : batched) g = in_row_major(g);
+    GradOptions one{.create_graph = options.create_graph, .allow_unused = true};
+    std::vector<std::optional<RowStack>> stacks(inputs.size());
+    for (std::size_t row = 0; row < rows; ++row) {
+        one.gradients.clear();
+        for (auto const& g : batched) one.gradients.push_back(row_of(g, row));
+        one.retain_graph = keep_graph || row + 1 < rows;
+        auto const gradients = grad(outputs, inputs, one);
+        for (std::size_t i = 0; i < gradients.size(); ++i) {
+            if (!gradients[i].defined()) continue;
+            if (!stacks[i]) stacks[i].emplace(*gradients[i].impl().type, Shape{rows}, gradients[i].shape());
+            stacks[i]->put(row, gradients[i]);
+        }
+    }
+    std::vector<AnyTensor> results;
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+        Shape shape = inputs[i].shape();
+        shape.insert(0, rows);
+        results.push_back(delivered(stacks[i] ? stacks[i]->finish() : AnyTensor(), inputs[i].type(), shape, options));
+    }
+    return results;
+}
+
+}  // namespace detail
 
 /// The inputs of grad(), each with its type.
 template <Scalar... T> std::tuple<Tensor<T>...> inputs(Tensor<T> const&... x) { return {x...}; }

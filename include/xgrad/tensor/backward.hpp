@@ -7,6 +7,7 @@
 #include <xgrad/graph/gradient_edge.hpp>
 #include <xgrad/tensor/gradient_arithmetic.hpp>
 #include <xgrad/tensor/hooks.hpp>
+#include <xgrad/tensor/rows.hpp>
 
 namespace xgrad {
 
@@ -22,6 +23,7 @@ struct GradOptions {
     bool create_graph = false;
     bool allow_unused = false;              // an input that the outputs do not depend on gets an undefined gradient
     bool materialize_grads = false;         // such an input gets zeros, which require grad so that grad() of them works
+    bool is_grads_batched = false;          // gradients have a leading axis, and so have the results: one pass for each index
 };
 
 namespace detail {
@@ -71,6 +73,20 @@ inline std::vector<Capture> captures_of(TensorsOrEdges const& inputs, bool also_
     return captures;
 }
 
+/// A gradient as grad() returns it, for an input of this type and shape.
+inline AnyTensor delivered(AnyTensor gradient, TypeInfo const* type, Shape const& shape, GradOptions const& options)
+{
+    if (!gradient.defined() && options.materialize_grads && type) {
+        gradient = type->filled(shape, 0);
+        gradient.impl().requires_grad = true;
+    }
+    if (!gradient.defined() && !options.allow_unused)
+        fail<GraphError>("One of the differentiated Tensors appears to not have been used in the graph. Set .allow_unused = true if this is the desired behavior.");
+    return gradient;
+}
+
+inline std::vector<AnyTensor> batched_grad(TensorsOrEdges const& outputs, TensorsOrEdges const& inputs, GradOptions options);
+
 }  // namespace detail
 
 /// Gradients of the outputs for all leaves (or options.inputs), added into their .grad. To an input that is a GradientEdge
@@ -95,26 +111,67 @@ inline void backward(TensorsOrEdges const& outputs, std::vector<AnyTensor> gradi
     }
 }
 
-/// Gradients of the outputs for the given inputs, undefined for an unused one if that is allowed. No .grad is touched.
+/// Gradients of the outputs for the given inputs, undefined for an unused one if that is allowed. No .grad is touched. With
+/// is_grads_batched it is as if called once for each index of the leading axis of all gradients, hooks included.
 inline std::vector<AnyTensor> grad(TensorsOrEdges const& outputs, TensorsOrEdges const& inputs, GradOptions const& options = {})
 {
     if (inputs.empty()) detail::fail<GraphError>("grad requires non-empty inputs.");
+    if (options.is_grads_batched) return detail::batched_grad(outputs, inputs, options);
     auto captures = detail::captures_of(inputs, false);
     auto roots = detail::roots_of(outputs, options.gradients);
     detail::run_backward(roots, captures, options.retain_graph.value_or(options.create_graph), options.create_graph);
     std::vector<AnyTensor> gradients;
-    for (std::size_t i = 0; i < captures.size(); ++i) {
-        auto& gradient = captures[i].gradient;
-        if (auto const* const type = inputs[i].type(); !gradient.defined() && options.materialize_grads && type) {
-            gradient = type->filled(inputs[i].shape(), 0);
-            gradient.impl().requires_grad = true;
-        }
-        if (!gradient.defined() && !options.allow_unused)
-            detail::fail<GraphError>("One of the differentiated Tensors appears to not have been used in the graph. Set .allow_unused = true if this is the desired behavior.");
-        gradients.push_back(std::move(gradient));
-    }
+    for (std::size_t i = 0; i < captures.size(); ++i) gradients.push_back(detail::delivered(std::move(captures[i].gradient), inputs[i].type(), inputs[i].shape(), options));
     return gradients;
 }
+
+namespace detail {
+
+/// How many rows the batched gradients have; throws where one does not fit its output.
+[[gnu::cold]] inline std::size_t batch_size(TensorsOrEdges const& outputs, std::vector<AnyTensor> const& gradients)
+{
+    if (gradients.empty() || gradients.size() != outputs.size()) fail<GraphError>("got ", outputs.size(), " tensors and ", gradients.size(), " gradients");
+    for (std::size_t i = 0; i < gradients.size(); ++i) {
+        if (!gradients[i].defined()) fail<GraphError>("is_grads_batched: gradient ", i, " is undefined");
+        auto const& shape = gradients[i].shape();
+        if (shape.empty() || Shape(shape.begin() + 1, shape.end()) != outputs[i].shape())
+            fail<ShapeError>("If is_grads_batched=True, we interpret the first dimension of each grad_output as the batch dimension. The sizes of the remaining dimensions are expected to match "
+                             "the shape of corresponding output, but a mismatch was detected: grad_output[", i, "] has a shape of ", shape, " and output[", i, "] has a shape of ", outputs[i].shape(), ".");
+        if (shape[0] != gradients[0].shape()[0]) fail<ShapeError>("is_grads_batched: gradients of shapes ", gradients[0].shape(), " and ", shape, " differ in their first extent");
+    }
+    return gradients[0].shape()[0];
+}
+
+[[gnu::cold]] inline std::vector<AnyTensor> batched_grad(TensorsOrEdges const& outputs, TensorsOrEdges const& inputs, GradOptions options)
+{
+    auto batched = std::exchange(options.gradients, {});
+    std::size_t const rows = batch_size(outputs, batched);
+    bool const keep_graph = options.retain_graph.value_or(options.create_graph);
+    AutoGradMode const mode(options.create_graph);
+    for (auto& g : batched) g = in_row_major(g);
+    GradOptions one{.create_graph = options.create_graph, .allow_unused = true};
+    std::vector<std::optional<RowStack>> stacks(inputs.size());
+    for (std::size_t row = 0; row < rows; ++row) {
+        one.gradients.clear();
+        for (auto const& g : batched) one.gradients.push_back(row_of(g, row));
+        one.retain_graph = keep_graph || row + 1 < rows;
+        auto const gradients = grad(outputs, inputs, one);
+        for (std::size_t i = 0; i < gradients.size(); ++i) {
+            if (!gradients[i].defined()) continue;
+            if (!stacks[i]) stacks[i].emplace(*gradients[i].impl().type, Shape{rows}, gradients[i].shape());
+            stacks[i]->put(row, gradients[i]);
+        }
+    }
+    std::vector<AnyTensor> results;
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+        Shape shape = inputs[i].shape();
+        shape.insert(0, rows);
+        results.push_back(delivered(stacks[i] ? stacks[i]->finish() : AnyTensor(), inputs[i].type(), shape, options));
+    }
+    return results;
+}
+
+}  // namespace detail
 
 /// The inputs of grad(), each with its type.
 template <Scalar... T> std::tuple<Tensor<T>...> inputs(Tensor<T> const&... x) { return {x...}; }

@@ -1,0 +1,217 @@
+// checkpoint(): a part of a graph that keeps its inputs instead of what its Nodes save, and runs again where a backward pass
+// asks for that. It is a use of hooks on saved tensors: the Nodes are recorded as ever, but what they save is only counted.
+#pragma once
+
+#include <any>
+
+#include <xgrad/functional/function.hpp>
+#include <xgrad/tensor/create.hpp>
+
+namespace xgrad {
+
+namespace detail {
+
+class CheckpointedCall;
+
+/// What a Node under checkpoint() keeps in the place of a tensor: which of the saved tensors it was. It holds the tensor only
+/// while the function runs.
+struct CheckpointSlot {
+    std::shared_ptr<CheckpointedCall const> call;  // null where the function ran again: then the slot keeps its tensor
+    std::size_t index = 0;
+    DType dtype;
+    Shape shape;
+    Storage const* memory;  // null for what belongs to an input, which is guarded by itself
+    std::uint32_t version;
+    AnyTensor value;
+
+    /// The tensor as it was saved.
+    AnyTensor checked(AnyTensor const& t) const
+    {
+        if (t.impl().array.storage->version() != version)
+            fail<VersionError>("one of the variables needed for gradient computation has been modified by an inplace operation: ", describe(t),
+                               " is at version ", t.impl().array.storage->version(), "; expected version ", version, " instead. It was saved under checkpoint().");
+        return t;
+    }
+};
+
+/// One call of a function under checkpoint(): what it takes to call it again, and what it saved the first time.
+class CheckpointedCall : public std::enable_shared_from_this<CheckpointedCall> {
+public:
+    using Function = std::function<Tensors(Tensors const&)>;
+
+    /// Inputs are saved like other tensors: where hooks on saved tensors are active, or this is part of another checkpointed
+    /// call, by these.
+    [[gnu::cold]] explicit CheckpointedCall(Tensors const& inputs) : arguments_(recorded_aliases("Checkpoint", inputs)), inside_transformed_(inside_transformed), generator_(generator)
+    {
+        for (auto const& t : inputs) {
+            inputs_.push_back(SavedTensor::operand(alias(t)));
+            requires_grad_.push_back(t.requires_grad());
+            memory_.push_back(t.impl().array.storage.get());
+        }
+        for (auto const& t : arguments_)
+            if (t.impl().grad_fn) node_ = t.impl().grad_fn;
+        if (!node_) node_ = Ref<Node>(new AliasNode("Checkpoint", {}));
+    }
+
+    /// The first call.
+    [[gnu::cold]] Tensors run(Function f)
+    {
+        function_ = std::move(f);
+        PackingScope const scope([this](AnyTensor const& t) {
+            auto slot = slot_of(t);
+            slot->call = shared_from_this();
+            slot->index = slots_.size();
+            slots_.push_back(slot);
+            return slot;
+        });
+        Tensors const arguments = std::move(arguments_);
+        std::vector<std::uint32_t> versions;
+        for (auto const& t : arguments) versions.push_back(t.impl().array.storage->version());
+        auto results = function_(arguments);
+        for (std::size_t i = 0; i < arguments.size(); ++i)
+            if (arguments[i].impl().array.storage->version() != versions[i]) fail<GraphError>("checkpoint: the function changes its input ", i, " in place, so that it could not be called again");
+        for (auto const& weak : slots_)
+            if (auto const slot = weak.lock()) slot->value = {};
+        return results;
+    }
+
+private:
+    /// What a pass has computed again and not used yet.
+    struct Recomputed {
+        std::weak_ptr<CheckpointedCall const> call;
+        std::vector<std::shared_ptr<CheckpointSlot>> slots;
+    };
+
+    /// In its scope tensors are packed by `pack`, whatever the user's hooks are.
+    class PackingScope {
+    public:
+        explicit PackingScope(std::function<std::shared_ptr<CheckpointSlot>(AnyTensor const&)> pack)
+            : packing_(std::make_shared<Packing const>(Packing{std::move(pack), &unpack})), before_(std::exchange(default_packing, &packing_))
+        {
+        }
+        PackingScope(PackingScope const&) = delete;
+        PackingScope& operator=(PackingScope const&) = delete;
+        ~PackingScope() { default_packing = before_; }
+
+    private:
+        std::shared_ptr<Packing const> packing_;
+        std::shared_ptr<Packing const> const* before_;
+    };
+    /// Random numbers are drawn from a given state on in its scope, and after it as if nothing had been drawn.
+    class RandomScope {
+    public:
+        explicit RandomScope(std::mt19937_64 const& state) : before_(std::exchange(generator, state)) {}
+        RandomScope(RandomScope const&) = delete;
+        RandomScope& operator=(RandomScope const&) = delete;
+        ~RandomScope() { generator = before_; }
+
+    private:
+        std::mt19937_64 before_;
+    };
+
+    std::shared_ptr<CheckpointSlot> slot_of(AnyTensor const& t) const
+    {
+        auto const* const memory = t.impl().array.storage.get();
+        bool const is_input = std::ranges::find(memory_, memory) != memory_.end();
+        return std::make_shared<CheckpointSlot>(CheckpointSlot{{}, 0, t.dtype(), t.shape(), is_input ? nullptr : memory, memory->version(), t});
+    }
+
+    [[gnu::cold]] static AnyTensor unpack(void const* packed)
+    {
+        auto const& slot = *static_cast<CheckpointSlot const*>(packed);
+        return slot.value.defined() ? slot.checked(slot.value) : slot.call->recomputed(slot.index);
+    }
+
+    /// Saved tensor `index`, out of what the running pass has computed again. Each is handed out once, and computed again if it
+    /// is asked for once more, so that a pass holds no more than it needs.
+    AnyTensor recomputed(std::size_t index) const
+    {
+        std::shared_ptr<Recomputed> all;
+        if (current_pass)
+            if (auto const* const known = std::any_cast<std::shared_ptr<Recomputed>>(&current_pass->note(this)); known && (*known)->call.lock().get() == this) all = *known;
+        if (!all || !all->slots[index]) {
+            all = run_again();
+            if (current_pass) current_pass->note(this) = all;
+        }
+        auto const slot = std::move(all->slots[index]);
+        return slot->checked(slot->value);
+    }
+
+    std::shared_ptr<Recomputed> run_again() const
+    {
+        Tensors arguments;
+        for (std::size_t i = 0; i < inputs_.size(); ++i) {
+            arguments.push_back(alias(inputs_[i].unpack(*node_)));
+            arguments.back().impl().requires_grad = requires_grad_[i];
+        }
+        auto const all = std::make_shared<Recomputed>(Recomputed{weak_from_this(), std::vector<std::shared_ptr<CheckpointSlot>>(slots_.size())});
+        std::size_t count = 0;
+        {
+            InferenceMode const normal(false);
+            TransformedScope const scope(inside_transformed_);
+            RandomScope const random(generator_);
+            PackingScope const packing([&](AnyTensor const& t) {
+                auto const slot = slot_of(t);
+                if (auto const first = count < slots_.size() ? slots_[count].lock() : nullptr) {
+                    compare(*first, *slot);
+                    all->slots[count] = slot;
+                }
+                ++count;
+                return slot;
+            });
+            function_(arguments);
+        }
+        if (count != slots_.size())
+            fail<GraphError>("checkpoint: A different number of tensors was saved during the original forward and recomputation: ", slots_.size(), " and ", count,
+                             ". The function must do the same each time it is called with the same inputs.");
+        return all;
+    }
+
+    static void compare(CheckpointSlot const& first, CheckpointSlot const& now)
+    {
+        if (first.dtype != now.dtype || first.shape != now.shape)
+            fail<GraphError>("checkpoint: Recomputed values have different metadata than during the forward pass: saved tensor ", first.index, " was [", name(first.dtype), " ", first.shape, "] and is [",
+                             name(now.dtype), " ", now.shape, "]. The function must do the same each time it is called with the same inputs.");
+        if (first.memory && first.memory == now.memory && first.version != now.version)
+            fail<VersionError>("one of the variables needed for gradient computation has been modified by an inplace operation: [", name(now.dtype), " ", now.shape, "], which a function under checkpoint() ",
+                               "captures, is at version ", now.version, "; expected version ", first.version, " instead.");
+    }
+
+    Tensors arguments_;  // for the first run
+    bool inside_transformed_;
+    std::mt19937_64 generator_;
+    mutable std::vector<SavedTensor> inputs_;
+    std::vector<bool> requires_grad_;
+    std::vector<Storage const*> memory_;
+    Ref<Node> node_;  // for which the inputs were saved
+    Function function_;
+    std::vector<std::weak_ptr<CheckpointSlot>> slots_;
+};
+
+}  // namespace detail
+
+/// f(inputs...), recorded without keeping what its Nodes save for backward: only the inputs are kept, and a backward pass that
+/// needs the rest calls f again. Memory of one call of f against the time of one more.
+///
+/// f takes a Tensor<T> const& for each input and returns a Tensor, an expression or a std::tuple of such; what else it needs it captures,
+/// and gradients for captured tensors come out, too. It must do the same whenever it is called: random numbers and grad mode
+/// are replayed, and it may be called in another thread. Throws VersionError in the backward pass where an input, or a captured
+/// tensor that was saved, has been changed in place since, and GraphError where f saves other tensors than before.
+///
+/// All there is to a graph works as without: grad(), retain_graph (f is called for each pass), create_graph, hooks, checkpoint()
+/// inside f. Hooks on saved tensors that are active around the call get the inputs.
+template <class F, detail::TensorLike... X> auto checkpoint(F f, X const&... inputs)
+{
+    using Of = detail::JudgedCall<F, std::tuple<detail::tensor_type<X>...>>;
+    if constexpr (Of::fits) {
+        detail::Tensors const x{detail::materialize(inputs)...};
+        for (std::size_t i = 0; i < x.size(); ++i)
+            if (!x[i].defined()) detail::fail<GraphError>("checkpoint: input ", i, " is undefined");
+        if (!detail::recording()) return Of::like_outputs(detail::erased(Of::Call::tensors(f, x)));
+        auto const shared = std::make_shared<F>(std::move(f));
+        auto const call = std::make_shared<detail::CheckpointedCall>(x);
+        return Of::like_outputs(call->run([shared](detail::Tensors const& arguments) { return detail::erased(Of::Call::tensors(*shared, arguments)); }));
+    }
+}
+
+}  // namespace xgrad
