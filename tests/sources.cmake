@@ -19,8 +19,14 @@ xgrad_add_test(header_self_containment LABEL source TIMEOUT 1800 PROCESSORS 2 CO
     Python3::Interpreter "${CMAKE_CURRENT_SOURCE_DIR}/headers/self_contained.py"
     "${xgrad_compile_commands}" "${PROJECT_SOURCE_DIR}/include")
 
+# gdb need not be there: 77 is skipped.
+xgrad_add_test(gdb_printers LABEL source COMMAND
+    Python3::Interpreter "${CMAKE_CURRENT_SOURCE_DIR}/gdb/printers_test.py"
+    "${xgrad_compile_commands}" "${PROJECT_SOURCE_DIR}/tools/gdb/xgrad_printers.py")
+set_property(TEST gdb_printers PROPERTY SKIP_RETURN_CODE 77)
+
 # What the documents show is what happens: their examples are test cases, made by docs/examples.py.
-set(documents README.md docs/autograd.md docs/from_pytorch.md)
+set(documents README.md docs/autograd.md docs/complex.md docs/from_pytorch.md docs/functional.md)
 set(document_sources "")
 foreach(document IN LISTS documents)
     get_filename_component(name "${document}" NAME_WE)
