@@ -8818,14 +8818,14 @@ public:
     [[gnu::cold]] std::string name() const override
     {
         auto const root = table_.kernels.vertices->name;
-        return backward_name(sums_ ? sum()->name : root.empty() ? "Alias" : root);
+        return backward_name(sum_ ? sum_->name : root.empty() ? "Alias" : root);
     }
     [[gnu::cold]] std::string formula() const override
     {
         auto const* first = table_.kernels.vertices;
         std::size_t tensors = 0;
         auto const inner = formula_text(first, tensors);
-        return sums_ ? std::string(sum()->name) + "(" + inner + ")" : inner;
+        return sum_ ? std::string(sum_->name) + "(" + inner + ")" : inner;
     }
     void release_saved() noexcept override
     {
@@ -8846,7 +8846,7 @@ public:
 
     // What the traced pass asks.
     void const* formula_object() const noexcept { return block() + formula_at(table_.kernels.leaves); }
-    SumOver const* sum() const noexcept { return sums_ ? reinterpret_cast<SumOver const*>(block() + sum_at(table_)) : nullptr; }
+    SumOver const* sum() const noexcept { return sum_; }
     /// The formula's index space.
     Shape const& space() const noexcept { return space_; }
     Shape const& leaf_shape(std::size_t k) const { return broadcast_ >> k & 1 ? shapes_[leaf(k).first] : space_; }
@@ -8914,9 +8914,8 @@ protected:
         std::uninitialized_value_construct_n(leaves().data(), n);
         try {
             if (over) {
-                ::new (block() + sum_at(table)) SumOver(*over);
+                sum_ = ::new (block() + sum_at(table)) SumOver(*over);
                 std::uninitialized_value_construct_n(ready(), n);
-                sums_ = true;
             }
             connect(operands, in, result);
         } catch (...) {
@@ -8928,11 +8927,11 @@ protected:
     void destroy_block() noexcept
     {
         std::size_t const n = table_.kernels.leaves;
-        if (sums_) {
+        if (sum_) {
             if (waiting_ && table_.use->load(std::memory_order_relaxed) >= 0) table_.use->fetch_sub(1, std::memory_order_relaxed);
             drop_ready();
             std::destroy_n(ready(), n);
-            std::destroy_at(sum());
+            std::destroy_at(sum_);
         }
         std::destroy_n(edges(), edge_count_);
         std::destroy_n(leaves().data(), n);
@@ -8940,7 +8939,7 @@ protected:
     }
     void dispose() noexcept override
     {
-        auto const bytes = block_bytes(table_, sums_);
+        auto const bytes = block_bytes(table_, sum_);
         this->~FusedOperands();
         deallocate(this, bytes);
     }
@@ -9113,10 +9112,11 @@ private:
 protected:
     RecordTable const& table_;
     LeafMask needed_ = 0, kept_ = 0, broadcast_ = 0, wanted_ = 0, add_ = 0;
-    bool saves_result_ = false, sums_ = false;
+    bool saves_result_ = false;
     std::uint8_t edge_count_ = 0;
     bool in_order_ = false;  // all operands were in order when they were saved
     Kept result_;
+    SumOver* sum_ = nullptr;
     Shape space_;
     std::size_t waiting_ = 0;                 // bytes of gradients that are ready
     std::unique_ptr<SavedTensor[]> watched_;  // of the leaves and the result; then their own places are empty
@@ -9167,7 +9167,7 @@ public:
         WaitingGradients::add(static_cast<std::ptrdiff_t>(bytes));
         waiting_ = bytes;
         std::size_t const count = arrays[0]->numel;
-        double const scale = sum()->scale;
+        double const scale = sum_->scale;
         return scale * (count <= part_size ? kernel(formula_object(), plan(), at, scale, count) : sum_of_parts(kernel, at, count));
     }
 
@@ -9200,7 +9200,7 @@ private:
                 here[k] = static_cast<std::byte*>(at[k]) + bytes;
                 here[first_gradient + k] = at[first_gradient + k] ? static_cast<std::byte*>(at[first_gradient + k]) + bytes : nullptr;
             }
-            sums[part] = kernel(formula_object(), plan, here, sum()->scale, elements);
+            sums[part] = kernel(formula_object(), plan, here, sum_->scale, elements);
         });
         return std::accumulate(sums.begin(), sums.end(), 0.);
     }
@@ -9216,14 +9216,14 @@ private:
     {
         if (!gradient.defined()) return;
         Opened const opened(*this);
-        if (!sums_) {
+        if (!sum_) {
             AnyArray const& seeds = gradient.impl().array;
             return is_simple(seeds) ? apply_direct(seeds, results) : apply_tiled(seeds, results);
         }
         if (has_gradients_ready() && !gradient.requires_grad())
             if (double const factor = real_number(gradient); std::abs(factor) >= least_factor && std::abs(factor) <= 1 / least_factor) return hand_over_scaled(factor, results);
         if (table_.use->load(std::memory_order_relaxed) < 0) table_.use->fetch_add(1, std::memory_order_relaxed);
-        AnyArray const seeds = sum()->spread(gradient, space_);
+        AnyArray const seeds = sum_->spread(gradient, space_);
         return is_simple(seeds) ? apply_direct(seeds, results) : apply_tiled(seeds, results);
     }
 
@@ -9267,8 +9267,8 @@ private:
     bool is_simple(AnyArray const& seeds) const
     {
         auto const& result = *table_.kernels.result;
-        if (in_order_ && !watched_) return (seeds.contiguous && seeds.shape == space_) || (seeds.numel == 1 && sums_);
-        bool simple = broadcast_ == 0 && (is_direct(seeds, result, space_) || (seeds.numel == 1 && sums_));
+        if (in_order_ && !watched_) return (seeds.contiguous && seeds.shape == space_) || (seeds.numel == 1 && sum_);
+        bool simple = broadcast_ == 0 && (is_direct(seeds, result, space_) || (seeds.numel == 1 && sum_));
         if (watched_ && saves_result_) simple &= is_direct(saved_result(), result, space_);
         for (std::size_t k = 0; k < table_.kernels.leaves; ++k) {
             auto const& info = *table_.kernels.leaf[k];

@@ -95,10 +95,8 @@ def name_and_formula(node):
         if bare == "FusedNode":
             kernels = node["table_"]["kernels"]
             root, text = text_of_view(kernels["vertices"]["name"]) or "Alias", formula(kernels["vertices"])
-            of_sum = next((node["sum_"][f.name] for f in node["sum_"].type.fields() if f.name), None)
-            pointer = pointer_in(of_sum)
-            if pointer:
-                root = text_of_view(pointer["name"])
+            if node["sum_"]:
+                root = text_of_view(node["sum_"]["name"])
                 text = f"{root}({text})"
             return root + "Backward", text
         if bare == "ArraywiseNode":
@@ -108,14 +106,6 @@ def name_and_formula(node):
     except (gdb.error, RuntimeError):
         pass                                            # another version of xgrad: the class says enough
     return re.sub("Node$", "Backward", bare), None
-
-
-def pointer_in(value):
-    """The pointer that a std::unique_ptr's members wrap."""
-    while value is not None and value.type.strip_typedefs().code == gdb.TYPE_CODE_STRUCT:
-        value = next((value[field] for field in value.type.strip_typedefs().fields()
-                      if field.type.strip_typedefs().code == gdb.TYPE_CODE_PTR or field.type.strip_typedefs().sizeof == value.type.sizeof), None)
-    return value
 
 
 def describe_node(pointer):

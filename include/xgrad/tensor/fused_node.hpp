@@ -47,7 +47,7 @@ public:
         WaitingGradients::add(static_cast<std::ptrdiff_t>(bytes));
         waiting_ = bytes;
         std::size_t const count = arrays[0]->numel;
-        double const scale = sum()->scale;
+        double const scale = sum_->scale;
         return scale * (count <= part_size ? kernel(formula_object(), plan(), at, scale, count) : sum_of_parts(kernel, at, count));
     }
 
@@ -80,7 +80,7 @@ private:
                 here[k] = static_cast<std::byte*>(at[k]) + bytes;
                 here[first_gradient + k] = at[first_gradient + k] ? static_cast<std::byte*>(at[first_gradient + k]) + bytes : nullptr;
             }
-            sums[part] = kernel(formula_object(), plan, here, sum()->scale, elements);
+            sums[part] = kernel(formula_object(), plan, here, sum_->scale, elements);
         });
         return std::accumulate(sums.begin(), sums.end(), 0.);
     }
@@ -96,14 +96,14 @@ private:
     {
         if (!gradient.defined()) return;
         Opened const opened(*this);
-        if (!sums_) {
+        if (!sum_) {
             AnyArray const& seeds = gradient.impl().array;
             return is_simple(seeds) ? apply_direct(seeds, results) : apply_tiled(seeds, results);
         }
         if (has_gradients_ready() && !gradient.requires_grad())
             if (double const factor = real_number(gradient); std::abs(factor) >= least_factor && std::abs(factor) <= 1 / least_factor) return hand_over_scaled(factor, results);
         if (table_.use->load(std::memory_order_relaxed) < 0) table_.use->fetch_add(1, std::memory_order_relaxed);
-        AnyArray const seeds = sum()->spread(gradient, space_);
+        AnyArray const seeds = sum_->spread(gradient, space_);
         return is_simple(seeds) ? apply_direct(seeds, results) : apply_tiled(seeds, results);
     }
 
@@ -147,8 +147,8 @@ private:
     bool is_simple(AnyArray const& seeds) const
     {
         auto const& result = *table_.kernels.result;
-        if (in_order_ && !watched_) return (seeds.contiguous && seeds.shape == space_) || (seeds.numel == 1 && sums_);
-        bool simple = broadcast_ == 0 && (is_direct(seeds, result, space_) || (seeds.numel == 1 && sums_));
+        if (in_order_ && !watched_) return (seeds.contiguous && seeds.shape == space_) || (seeds.numel == 1 && sum_);
+        bool simple = broadcast_ == 0 && (is_direct(seeds, result, space_) || (seeds.numel == 1 && sum_));
         if (watched_ && saves_result_) simple &= is_direct(saved_result(), result, space_);
         for (std::size_t k = 0; k < table_.kernels.leaves; ++k) {
             auto const& info = *table_.kernels.leaf[k];

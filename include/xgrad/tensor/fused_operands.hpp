@@ -13,14 +13,14 @@ public:
     [[gnu::cold]] std::string name() const override
     {
         auto const root = table_.kernels.vertices->name;
-        return backward_name(sums_ ? sum()->name : root.empty() ? "Alias" : root);
+        return backward_name(sum_ ? sum_->name : root.empty() ? "Alias" : root);
     }
     [[gnu::cold]] std::string formula() const override
     {
         auto const* first = table_.kernels.vertices;
         std::size_t tensors = 0;
         auto const inner = formula_text(first, tensors);
-        return sums_ ? std::string(sum()->name) + "(" + inner + ")" : inner;
+        return sum_ ? std::string(sum_->name) + "(" + inner + ")" : inner;
     }
     void release_saved() noexcept override
     {
@@ -41,7 +41,7 @@ public:
 
     // What the traced pass asks.
     void const* formula_object() const noexcept { return block() + formula_at(table_.kernels.leaves); }
-    SumOver const* sum() const noexcept { return sums_ ? reinterpret_cast<SumOver const*>(block() + sum_at(table_)) : nullptr; }
+    SumOver const* sum() const noexcept { return sum_; }
     /// The formula's index space.
     Shape const& space() const noexcept { return space_; }
     Shape const& leaf_shape(std::size_t k) const { return broadcast_ >> k & 1 ? shapes_[leaf(k).first] : space_; }
@@ -109,9 +109,8 @@ protected:
         std::uninitialized_value_construct_n(leaves().data(), n);
         try {
             if (over) {
-                ::new (block() + sum_at(table)) SumOver(*over);
+                sum_ = ::new (block() + sum_at(table)) SumOver(*over);
                 std::uninitialized_value_construct_n(ready(), n);
-                sums_ = true;
             }
             connect(operands, in, result);
         } catch (...) {
@@ -123,11 +122,11 @@ protected:
     void destroy_block() noexcept
     {
         std::size_t const n = table_.kernels.leaves;
-        if (sums_) {
+        if (sum_) {
             if (waiting_ && table_.use->load(std::memory_order_relaxed) >= 0) table_.use->fetch_sub(1, std::memory_order_relaxed);
             drop_ready();
             std::destroy_n(ready(), n);
-            std::destroy_at(sum());
+            std::destroy_at(sum_);
         }
         std::destroy_n(edges(), edge_count_);
         std::destroy_n(leaves().data(), n);
@@ -135,7 +134,7 @@ protected:
     }
     void dispose() noexcept override
     {
-        auto const bytes = block_bytes(table_, sums_);
+        auto const bytes = block_bytes(table_, sum_);
         this->~FusedOperands();
         deallocate(this, bytes);
     }
@@ -308,10 +307,11 @@ private:
 protected:
     RecordTable const& table_;
     LeafMask needed_ = 0, kept_ = 0, broadcast_ = 0, wanted_ = 0, add_ = 0;
-    bool saves_result_ = false, sums_ = false;
+    bool saves_result_ = false;
     std::uint8_t edge_count_ = 0;
     bool in_order_ = false;  // all operands were in order when they were saved
     Kept result_;
+    SumOver* sum_ = nullptr;
     Shape space_;
     std::size_t waiting_ = 0;                 // bytes of gradients that are ready
     std::unique_ptr<SavedTensor[]> watched_;  // of the leaves and the result; then their own places are empty
