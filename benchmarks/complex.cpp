@@ -1,41 +1,47 @@
-// A complex formula with a real and a complex parameter: value and gradient of sum(abs2(exp(i*phi)*z - t)).
+// Complex formulas: an elementwise one with a real and a complex parameter, and the misfit of a linear model.
 #include <benchmark/benchmark.h>
-#include <xgrad/xgrad.hpp>
 
-#include "hand_written.hpp"
-#include "table.hpp"
+#include "cases.hpp"
+#include "comparison.hpp"
+#include "hand_written/elementwise.hpp"
+#include "hand_written/statistics.hpp"
 
 namespace xg = xgrad;
-using C = std::complex<double>;
 
-void phase(std::size_t n)
+template <class T> auto phase(std::size_t n)
 {
-    auto const name = "sum(abs2(exp(i*phi)*z - t))";
-    auto phi = xg::randn<double>({n}, xg::requires_grad);
-    auto z = xg::randn<C>({n}, xg::requires_grad);
+    using C = std::complex<T>;
+    bench::Leaf const phi(xg::randn<T>({n}));
+    bench::Leaf const z(xg::randn<C>({n}));
     auto const t = xg::randn<C>({n});
-    auto gphi = xg::zeros<double>({n});      // memory like that of xgrad's own, so that neither has the better alignment
-    auto gz = xg::zeros<C>({n});
+    auto const formula = [=, phi = phi.x, z = z.x] { return sum(abs2(exp(C(0, 1) * phi) * z - t)); };
+    bench::Comparison row(bench::name::in<T>(bench::name::phase), n, formula, phi, z);
+    row.hand("hand, 1 pass", [=] { return hand::phase(phi.data, z.data, t.data(), phi.gradient, z.gradient, n); });
+    if (n >= (1 << 20))
+        row.hand("hand, streaming", [=] { return hand::phase<hand::Stores::streaming>(phi.data, z.data, t.data(), phi.gradient, z.gradient, n); });
+    row.goal().at_most(1.3);
+    if (n >= (1 << 20)) row.goal().faster_than_libtorch(20);
+    return row;
+}
 
-    auto by_hand = [=]() mutable { return hand::phase(phi.data(), z.data(), t.data(), gphi.mutable_data(), gz.mutable_data(), n); };
-    auto by_xgrad = [=]() mutable {
-        phi.zero_grad();
-        z.zero_grad();
-        auto const loss = sum(abs2(exp(C(0, 1) * phi) * z - t));
-        loss.backward();
-        return loss.item();
-    };
-    bench::agree(name, by_xgrad(), by_hand());
-    bench::agree("gradient for phi", phi.grad().data(), gphi.data(), n);
-    bench::agree("gradient for z", z.grad().data(), gz.data(), n);
-
-    bench::Case row(name, n);
-    row.peer("hand, 1 pass", by_hand).xgrad(by_xgrad).at_most(1.5);
-    if (n >= (1 << 20)) row.faster_than_libtorch(20);
+void misfit(std::size_t n)
+{
+    using C = std::complex<double>;
+    auto const a = xg::randn<C>({n, n}), b = xg::randn<C>({n});
+    bench::Leaf const z(xg::randn<C>({n}));
+    bench::Room<> const room({4 * n});
+    auto const formula = [=, z = z.x] { return sum(abs2(matmul(a, z) - b)); };
+    bench::Comparison row(bench::name::complex_misfit, n, formula, z);
+    row.hand("hand, 1 pass", [=] { return hand::complex_misfit(a.data(), z.data, b.data(), z.gradient, room.data, n); });
+    row.goal().at_most(1.15);
 }
 
 int main(int argc, char** argv)
 {
-    for (std::size_t const n : {std::size_t{1024}, std::size_t{4} << 20}) phase(n);
+    phase<double>(1024);
+    auto const in_double = phase<double>(65536);
+    phase<double>(4 << 20);
+    bench::float_beside_double(bench::name::phase, 65536, phase<float>(65536), in_double);
+    misfit(256);
     return bench::run(argc, argv);
 }

@@ -1,4 +1,4 @@
-// The table that every benchmark prints: xgrad beside a peer that does the same, and beside its budget. A time is the
+// The table that every benchmark prints: xgrad beside a peer that does the same, and beside its goal. A time is the
 // smallest of many short runs, which take turns in random order, so that a disturbance meets xgrad and its peers alike.
 //
 //     bench::Case("sum(a*b)", n).peer("hand", by_hand).xgrad(by_xgrad).at_most(1.5);
@@ -35,7 +35,7 @@ struct Row {
     std::string unit = "ns";
     double per = 1;                   // a time is that of so many steps
     std::optional<double> most_ratio, most_value, least_libtorch;
-    std::string aim;                  // better than the budget asks; printed beside it in brackets
+    std::string aim;                  // better than the goal asks; printed beside it in brackets
 };
 
 inline std::deque<Row>& rows()
@@ -151,7 +151,7 @@ inline std::string with_space(std::string const& unit)
 struct Figures {
     std::string peer = "-";
     double peer_ns = least({}), peer_median = least({}), xgrad, xgrad_median, ratio, libtorch = least({});
-    std::string budget;
+    std::string goal;
     bool judged = false, met = true;
 
     explicit Figures(Row const& row, std::vector<std::pair<std::string, double>> const& libtorch_times)
@@ -165,10 +165,10 @@ struct Figures {
         judge(row.most_ratio, ratio, "x");
         judge(row.most_value, xgrad, with_space(row.unit));
         if (row.least_libtorch) {
-            add_budget(std::string("libtorch/") += number(*row.least_libtorch));
+            add_goal(std::string("libtorch/") += number(*row.least_libtorch));
             if (libtorch == libtorch) judged = true, met &= libtorch / xgrad >= *row.least_libtorch;
         }
-        if (!row.aim.empty()) (((budget += budget.empty() ? "(" : " (") += row.aim) += ")");
+        if (!row.aim.empty()) (((goal += goal.empty() ? "(" : " (") += row.aim) += ")");
     }
     static std::string number(double x)
     {
@@ -179,15 +179,15 @@ struct Figures {
     }
 
 private:
-    void add_budget(std::string const& text)
+    void add_goal(std::string const& text)
     {
-        if (!budget.empty()) budget += ", ";
-        budget += text;
+        if (!goal.empty()) goal += ", ";
+        goal += text;
     }
     void judge(std::optional<double> most, double value, std::string const& unit)
     {
         if (!most) return;
-        add_budget(number(*most) + unit);
+        add_goal(number(*most) + unit);
         if (value == value) judged = true, met &= value <= *most;
     }
 };
@@ -212,7 +212,7 @@ inline std::vector<std::pair<std::string, double>> read_times(std::string const&
 inline void print(std::vector<Figures> const& figures)
 {
     bool const torch = std::any_of(figures.begin(), figures.end(), [](auto const& f) { return f.libtorch == f.libtorch; });
-    std::printf("%-44s %7s  %-14s %10s %10s %7s  %-26s %-4s", "case", "n", "peer", "peer ns", "xgrad ns", "ratio", "budget", "met?");
+    std::printf("%-50s %7s  %-14s %10s %10s %7s  %-26s %-4s", "case", "n", "peer", "peer ns", "xgrad ns", "ratio", "goal", "met?");
     std::printf(torch ? " %11s %8s\n" : "\n", "libtorch ns", "/ xgrad");
     for (std::size_t i = 0; i < figures.size(); ++i) {
         auto const& f = figures[i];
@@ -220,8 +220,8 @@ inline void print(std::vector<Figures> const& figures)
         auto const number = Figures::number;
         if (f.xgrad != f.xgrad && f.peer_ns != f.peer_ns) continue;      // filtered out
         auto const value = number(f.xgrad) + (row.value ? with_space(row.unit) : std::string());
-        std::printf("%-44s %7zu  %-14s %10s %10s %7s  %-26s %-4s", row.name.c_str(), row.n, f.peer.c_str(), number(f.peer_ns).c_str(), value.c_str(),
-            number(f.ratio).c_str(), f.budget.c_str(), !f.judged ? "" : f.met ? "yes" : "NO");
+        std::printf("%-50s %7zu  %-14s %10s %10s %7s  %-26s %-4s", row.name.c_str(), row.n, f.peer.c_str(), number(f.peer_ns).c_str(), value.c_str(),
+            number(f.ratio).c_str(), f.goal.c_str(), !f.judged ? "" : f.met ? "yes" : "NO");
         std::printf(torch ? " %11s %8s\n" : "\n", number(f.libtorch).c_str(), number(f.libtorch / f.xgrad).c_str());
     }
 }
@@ -243,8 +243,8 @@ inline void write_json(std::vector<Figures> const& figures, std::string const& p
         std::fputs(R"("peers": {)", file);
         for (auto const& [who, times] : rows()[i].peers)
             std::fprintf(file, R"(%s"%s": %s)", &who == &rows()[i].peers.front().first ? "" : ", ", who.c_str(), number(least(times)).c_str());
-        std::fprintf(file, R"(}, "unit": "%s", "ratio": %s, "libtorch_ns": %s, "budget": "%s", "met": %s}%s)", rows()[i].unit.c_str(),
-            number(f.ratio).c_str(), number(f.libtorch).c_str(), f.budget.c_str(), !f.judged ? "null" : f.met ? "true" : "false",
+        std::fprintf(file, R"(}, "unit": "%s", "ratio": %s, "libtorch_ns": %s, "goal": "%s", "met": %s}%s)", rows()[i].unit.c_str(),
+            number(f.ratio).c_str(), number(f.libtorch).c_str(), f.goal.c_str(), !f.judged ? "null" : f.met ? "true" : "false",
             i + 1 < figures.size() ? ",\n" : "\n");
     }
     std::fputs("]\n", file);
@@ -280,15 +280,20 @@ inline int run(int argc, char** argv)
 /// Stops the program where xgrad and a peer do not compute the same.
 template <class T> void agree(std::string const& what, T const* x, T const* y, std::size_t n)
 {
+    double const tolerance = std::numeric_limits<decltype(std::abs(T()))>::digits < 53 ? 1e-5 : 1e-10;
     double largest = 0, difference = 0;
+    bool numbers = true;
     for (std::size_t i = 0; i < n; ++i) {
+        auto const apart = static_cast<double>(std::abs(x[i] - y[i]));
         largest = std::max(largest, static_cast<double>(std::abs(y[i])));
-        difference = std::max(difference, static_cast<double>(std::abs(x[i] - y[i])));
+        difference = std::max(difference, apart);
+        numbers &= apart == apart;
     }
-    if (difference <= 1e-10 * largest) return;
-    std::fprintf(stderr, "%s, n = %zu: the results differ by %g, the largest being %g\n", what.c_str(), n, difference, largest);
+    if (numbers && difference <= tolerance * largest) return;
+    std::fprintf(stderr, "%s, n = %zu: the results differ by %g, the largest being %g%s\n", what.c_str(), n, difference, largest,
+        numbers ? "" : ", and some are no numbers");
     std::exit(1);
 }
-inline void agree(std::string const& what, double x, double y) { agree(what, &x, &y, 1); }
+template <class T> void agree(std::string const& what, T x, T y) { agree(what, &x, &y, 1); }
 
 }  // namespace bench

@@ -3,73 +3,155 @@
 #include <benchmark/benchmark.h>
 #include <torch/torch.h>
 
+#include "cases.hpp"
 #include "table.hpp"
 
 namespace {
 
-auto const real = torch::dtype(torch::kFloat64);
-auto const complex = torch::dtype(torch::kComplexDouble);
+namespace name = bench::name;
+using torch::Tensor;
+using torch::indexing::None;
+using torch::indexing::Slice;
+
+auto const real = torch::dtype(torch::kFloat64), single = torch::dtype(torch::kFloat32);
+auto const complex = torch::dtype(torch::kComplexDouble), complex_single = torch::dtype(torch::kComplexFloat);
+std::int64_t const mebi = 1 << 20;
 
 /// The value of f(), after gradients for the leaves have been computed afresh.
-template <class F> auto differentiated(std::vector<torch::Tensor> leaves, F f)
+template <class F> auto differentiated(std::vector<Tensor> leaves, F f)
 {
     for (auto& leaf : leaves) leaf.requires_grad_();
     return [=]() mutable {
-        for (auto& leaf : leaves) leaf.mutable_grad() = torch::Tensor();
+        for (auto& leaf : leaves) leaf.mutable_grad() = Tensor();
         auto const loss = f();
         loss.backward();
         return loss.template item<double>();
     };
 }
-
-void rational(std::int64_t n)
+template <class F> bench::Case row(std::string const& name, std::int64_t n, std::vector<Tensor> leaves, F f)
 {
-    auto const a = torch::rand({n}, real), b = torch::rand({n}, real);
-    bench::Case("sum(a*b + 0.5*a - b/(a+2))", static_cast<std::size_t>(n)).peer("libtorch", differentiated({a, b}, [=] {
-        return (a * b + 0.5 * a - b / (a + 2)).sum();
-    }));
+    return bench::Case(name, static_cast<std::size_t>(n)).peer("libtorch", differentiated(std::move(leaves), f));
+}
+
+void rational(std::string const& name, std::int64_t n, torch::TensorOptions const& type)
+{
+    auto const a = torch::rand({n}, type), b = torch::rand({n}, type);
+    row(name, n, {a, b}, [=] { return (a * b + 0.5 * a - b / (a + 2)).sum(); });
+}
+void sine_exp(std::int64_t n)
+{
+    auto const a = torch::randn({n}, real), b = torch::randn({n}, real);
+    row(name::sine_exp, n, {a, b}, [=] { return (torch::sin(a) * b + torch::exp(a)).sum(); });
+}
+void tanh_log(std::string const& name, std::int64_t n, torch::TensorOptions const& type)
+{
+    auto const a = torch::randn({n}, type), b = torch::randn({n}, type);
+    row(name, n, {a, b}, [=] { return (torch::tanh(a * b) + torch::log(1 + a * a)).sum(); });
+}
+void tanh_log_hvp(std::int64_t n)
+{
+    auto const a = torch::randn({n}, real).requires_grad_(), b = torch::randn({n}, real).requires_grad_(), u = torch::randn({n}, real), v = torch::randn({n}, real);
+    bench::Case(name::tanh_log_hvp, static_cast<std::size_t>(n)).peer("libtorch", [=] {
+        auto const g = torch::autograd::grad({(torch::tanh(a * b) + torch::log(1 + a * a)).sum()}, {a, b}, {}, c10::nullopt, true);
+        return torch::autograd::grad({(g[0] * u + g[1] * v).sum()}, {a, b});
+    });
 }
 
 void broadcast(std::int64_t m, std::int64_t n)
 {
-    auto const count = static_cast<std::size_t>(m * n);
-    auto const a = torch::rand({m, n}, real), b = torch::rand({m, n}, real), row = torch::rand({n}, real), column = torch::rand({m, 1}, real);
-    auto const sum = [](auto x, auto y) { return differentiated({x, y}, [=] { return (x + y).square().sum(); }); };
-    auto const product = [](auto x, auto y) { return differentiated({x, y}, [=] { return (x * y).square().sum(); }); };
-    bench::Case("sum(square(a + b)), same shape", count).peer("libtorch", sum(a, b));
-    bench::Case("sum(square(a + b)), (m,n)+(n)", count).peer("libtorch", sum(a, row));
-    bench::Case("sum(square(a * b)), same shape", count).peer("libtorch", product(a, b));
-    bench::Case("sum(square(a * b)), (m,n)*(m,1)", count).peer("libtorch", product(a, column));
+    auto const a = torch::rand({m, n}, real), b = torch::rand({m, n}, real), small_row = torch::rand({n}, real), column = torch::rand({m, 1}, real);
+    row(name::sum_same, m * n, {a, b}, [=] { return (a + b).square().sum(); });
+    row(name::sum_row, m * n, {a, small_row}, [=] { return (a + small_row).square().sum(); });
+    row(name::product_same, m * n, {a, b}, [=] { return (a * b).square().sum(); });
+    row(name::product_column, m * n, {a, column}, [=] { return (a * column).square().sum(); });
+}
+void bias(std::int64_t m, std::int64_t n)
+{
+    auto const x = torch::rand({m, n}, real).requires_grad_(), b = torch::rand({n}, real).requires_grad_(), g = torch::rand({m, n}, real);
+    bench::Case(name::bias, static_cast<std::size_t>(m * n)).peer("libtorch", [=] {
+        x.mutable_grad() = b.mutable_grad() = Tensor();
+        auto const y = x + b;
+        y.backward(g);
+        return y;
+    });
+}
+
+void reductions()
+{
+    auto const x = torch::randn({1024}, real), factors = 0.5 + torch::rand({1024}, real), matrix = torch::rand({300, 200}, real);
+    row(name::logsumexp, 1024, {x}, [=] { return x.logsumexp(0); });
+    row(name::prod, 1024, {factors}, [=] { return factors.prod(); });
+    row(name::column_sums, 60000, {matrix}, [=] { return matrix.sum(0).square().sum(); });
+    row(name::row_sums, 60000, {matrix}, [=] { return matrix.sum(1).square().sum(); });
+    row(name::row_maxima, 60000, {matrix}, [=] { return matrix.amax(1).square().sum(); });
+    auto const left = torch::rand({400, 320}, real), right = torch::rand({320, 400}, real), a = torch::rand({65536}, real), b = torch::rand({65536}, real);
+    row(name::transposed, 128000, {left, right}, [=] { return (left.t() + right).square().sum(); });
+    row(name::choice, 65536, {a, b}, [=] { return torch::where(a > b, a * b, a - b).sum(); });
 }
 
 /// abs().square() is what one writes, view_as_real() what one writes after measuring; the faster one counts.
-void phase(std::int64_t n)
+Tensor natural(Tensor const& z) { return z.abs().square().sum(); }
+Tensor measured(Tensor const& z) { return torch::view_as_real(z).square().sum(); }
+
+template <class F> void complex_row(std::string const& name, std::int64_t n, std::vector<Tensor> const& leaves, F f)
 {
-    auto const phi = torch::randn({n}, real), z = torch::randn({n}, complex), t = torch::randn({n}, complex);
-    auto const misfit = [=] { return torch::exp(phi * c10::Scalar(c10::complex<double>(0, 1))) * z - t; };
-    bench::Case("sum(abs2(exp(i*phi)*z - t))", static_cast<std::size_t>(n))
-        .peer("libtorch", differentiated({phi, z}, [=] { return misfit().abs().square().sum(); }))
-        .peer("libtorch", differentiated({phi, z}, [=] { return torch::view_as_real(misfit()).square().sum(); }));
+    row(name, n, leaves, [=] { return natural(f()); }).peer("libtorch", differentiated(leaves, [=] { return measured(f()); }));
+}
+void phase(std::string const& name, std::int64_t n, torch::TensorOptions const& of_phase, torch::TensorOptions const& of_z)
+{
+    auto const phi = torch::randn({n}, of_phase), z = torch::randn({n}, of_z), t = torch::randn({n}, of_z);
+    complex_row(name, n, {phi, z}, [=] { return torch::exp(phi * c10::Scalar(c10::complex<double>(0, 1))) * z - t; });
+}
+void complex_misfit(std::int64_t n)
+{
+    auto const a = torch::randn({n, n}, complex), z = torch::randn({n}, complex), b = torch::randn({n}, complex);
+    complex_row(name::complex_misfit, n, {z}, [=] { return torch::matmul(a, z) - b; });
 }
 
-void product(std::int64_t n)
+void product(std::string const& name, std::int64_t n, torch::TensorOptions const& type)
 {
-    auto const a = torch::rand({n, n}, real), b = torch::rand({n, n}, real);
-    bench::Case("sum(square(matmul(A, B)))", static_cast<std::size_t>(n)).peer("libtorch", differentiated({a, b}, [=] {
-        return torch::matmul(a, b).square().sum();
-    }));
+    auto const a = torch::randn({n, n}, type), b = torch::randn({n, n}, type);
+    auto const f = [=] { return torch::matmul(a, b); };
+    if (a.is_complex()) complex_row(name, n, {a, b}, f);
+    else row(name, n, {a, b}, [=] { return f().square().sum(); });
+}
+void perceptron()
+{
+    auto const x = torch::rand({64, 784}, real), w1 = 0.05 * torch::randn({784, 128}, real), b1 = 0.1 * torch::randn({128}, real);
+    auto const w2 = 0.1 * torch::randn({128, 10}, real), b2 = 0.1 * torch::randn({10}, real), labels = torch::randint(10, {64}, torch::kInt64);
+    row(name::perceptron, 64, {w1, b1, w2, b2}, [=] {
+        return torch::nn::functional::cross_entropy(torch::addmm(b2, torch::addmm(b1, x, w1).relu(), w2), labels);
+    });
+}
+
+void statistics()
+{
+    double const constant = 0.5 * std::log(2 * 3.141592653589793);
+    auto const x = torch::randn({1024}, real), mu = torch::tensor(0.3, real), sigma = torch::tensor(1.7, real);
+    row(name::normal, 1024, {mu, sigma}, [=] { return (-0.5 * ((x - mu) / sigma).square() - sigma.log() - constant).sum(); });
+    row(name::normal_hoisted, 1024, {mu, sigma}, [=] { return -0.5 * ((x - mu) / sigma).square().sum() - 1024 * (sigma.log() + constant); });
+
+    auto const inputs = torch::randn({1000, 150}, real), y = torch::randn({1000}, real), w = torch::randn({150}, real), s = torch::tensor(0.2, real);
+    row(name::regression, 150000, {w, s}, [=] {
+        return -0.5 * torch::exp(-2 * s) * (y - torch::matmul(inputs, w)).square().sum() - 1000 * s - 0.5 * w.square().sum();
+    });
+
+    auto const point = torch::randn({1000}, real);
+    row(name::rosenbrock, 1000, {point}, [=] {
+        auto const here = point.index({Slice(None, -1)}), next = point.index({Slice(1)});
+        return (100 * (next - here.square()).square() + (1 - here).square()).sum();
+    });
 }
 
 void recurrence(int steps)
 {
     auto const start = torch::tensor(0.7, real), p = torch::tensor(1.3, real);
-    bench::Case("x = x + dt*sin(x)*p, per step", static_cast<std::size_t>(steps))
-        .per_step(static_cast<std::size_t>(steps))
-        .peer("libtorch", differentiated({start, p}, [=] {
-            auto x = start;
-            for (int i = 0; i < steps; ++i) x = x + 1e-3 * torch::sin(x) * p;
-            return x;
-        }));
+    auto const chain = [=] {
+        auto x = start;
+        for (int i = 0; i < steps; ++i) x = x + 1e-3 * torch::sin(x) * p;
+        return x;
+    };
+    row(name::recurrence, steps, {start, p}, chain).per_step(static_cast<std::size_t>(steps));
 }
 
 }  // namespace
@@ -77,10 +159,24 @@ void recurrence(int steps)
 int main(int argc, char** argv)
 {
     torch::set_num_threads(1);
-    for (std::int64_t const n : {4, 1024, 65536, 4 << 20}) rational(n);
+    for (std::int64_t const n : {std::int64_t{4}, std::int64_t{1024}, std::int64_t{65536}, 4 * mebi}) rational(name::rational, n, real);
+    rational(name::in_float(name::rational), 65536, single);
+    for (std::int64_t const n : {std::int64_t{1024}, 4 * mebi}) sine_exp(n);
+    for (std::int64_t const n : {std::int64_t{1024}, std::int64_t{65536}, 4 * mebi}) tanh_log(name::tanh_log, n, real);
+    tanh_log(name::in_float(name::tanh_log), 65536, single);
+    tanh_log_hvp(1024);
     for (std::int64_t const n : {64, 1024}) broadcast(n, n);
-    for (std::int64_t const n : {1024, 4 << 20}) phase(n);
-    for (std::int64_t const n : {64, 256, 512}) product(n);
+    bias(2000, 60);
+    reductions();
+    for (std::int64_t const n : {std::int64_t{1024}, std::int64_t{65536}, 4 * mebi}) phase(name::phase, n, real, complex);
+    phase(name::in_float(name::phase), 65536, single, complex_single);
+    complex_misfit(256);
+    for (std::int64_t const n : {8, 64, 512}) product(name::product, n, real);
+    product(name::in_float(name::product), 512, single);
+    product(name::complex_product, 256, complex);
+    product(name::in_float(name::complex_product), 256, complex_single);
+    perceptron();
+    statistics();
     recurrence(1000);
     return bench::run(argc, argv);
 }
