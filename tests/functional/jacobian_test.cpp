@@ -108,6 +108,58 @@ TEST_CASE("a Jacobian agrees with products with its rows and with differences")
     }
 }
 
+TEST_CASE("columns agree with rows")
+{
+    xg::manual_seed(6);
+    D const x = xg::randn({2});
+    F const w = xg::randn<float>({3});
+    Z const z = xg::randn<std::complex<double>>({2});
+    int calls = 0;
+    auto const real = [&](D const& a, F const& b, Z const& c) {
+        ++calls;
+        return std::tuple(D(sin(a) * unsqueeze(exp(b), 1)), F(b * b), D(abs2(c) * a), x);
+    };
+    auto const rows = xg::jacobian(real, xg::inputs(x, w, z)), columns = xg::jacobian(real, xg::inputs(x, w, z), {.strategy = xg::Mode::forward});
+    CHECK(calls == 2);
+    auto const agree = [](auto const& a, auto const& b) {
+        CHECK(difference(std::get<0>(a), std::get<0>(b)) == "");
+        CHECK(difference(std::get<1>(a), std::get<1>(b)) == "");
+        CHECK(difference(std::get<2>(a), std::get<2>(b)) == "");
+    };
+    agree(std::get<0>(rows), std::get<0>(columns));
+    agree(std::get<1>(rows), std::get<1>(columns));
+    agree(std::get<2>(rows), std::get<2>(columns));
+    agree(std::get<3>(rows), std::get<3>(columns));
+    CHECK(std::get<0>(std::get<0>(columns)).shape() == xg::Shape{3, 2, 2});
+    CHECK(norm(std::get<2>(std::get<2>(columns))).item() > 0);
+    auto const complex = [](Z const& a) { return Z(a * a * conj(a) + matmul(Z({{1., 2.i}, {3., 4.}}), a)); };
+    CHECK(difference(xg::jacobian(complex, z, {.strategy = xg::Mode::forward}), xg::jacobian(complex, z)) == "");
+    D const phase(0.3);
+    D const tall = xg::jacobian([](D const& a) { return sin(a * xg::arange(0., 1000.)); }, phase, {.strategy = xg::Mode::automatic});
+    CHECK(difference(tall, D(xg::arange(0., 1000.) * cos(0.3 * xg::arange(0., 1000.)))) == "");
+    CHECK_FALSE(tall.requires_grad());
+}
+
+TEST_CASE("which way is chosen")
+{
+    // a function whose recorded gradient does not know that it depends on what comes in gives rows and no columns
+    auto const once = [](D const& a) {
+        D y = a * xg::ones({4});
+        y.register_hook([](D const& g) { return g.detach(); });
+        return y;
+    };
+    D const x(2.);
+    D const ones = xg::ones({4});
+    CHECK(difference(xg::jacobian(once, x), ones) == "");
+    CHECK(difference(xg::jacobian(once, x, {.strategy = xg::Mode::forward}), xg::zeros({4})) == "");
+    CHECK(difference(xg::jacobian(once, x, {.strategy = xg::Mode::automatic}), xg::zeros({4})) == "");
+    CHECK(difference(xg::jacobian(once, x, {.strict = true, .strategy = xg::Mode::automatic}), ones) == "");
+    CHECK(difference(xg::jacobian(once, x, {.create_graph = true, .strategy = xg::Mode::automatic}), ones) == "");
+    CHECK(difference(xg::jacobian([&](D const& a) { return sum(once(a)); }, x, {.strategy = xg::Mode::automatic}), D(4.)) == "");
+    CHECK_THROWS_WITH_AS(xg::jacobian(once, x, {.create_graph = true, .strategy = xg::Mode::forward}), "jacobian: create_graph or strict and Mode::forward are not supported together", xg::GraphError);
+    CHECK_THROWS_WITH_AS(xg::jacobian(once, x, {.strict = true, .strategy = xg::Mode::forward}), doctest::Contains("not supported together"), xg::GraphError);
+}
+
 TEST_CASE("strict mode and outputs that do not depend on an input")
 {
     D const x({1., 2.}), w({3., 4.});

@@ -1,4 +1,4 @@
-// Whole matrices of derivatives: jacobian() and hessian(), one backward pass for each row.
+// Whole matrices of derivatives: jacobian() and hessian(), one backward pass for each row, or for each column.
 #pragma once
 
 #include <xgrad/functional/vjp.hpp>
@@ -6,16 +6,44 @@
 
 namespace xgrad {
 
+/// Which way jacobian() goes. In reverse it makes one backward pass for each number that the function returns. Forward it records
+/// one backward pass, which is linear in the gradients that it starts from, and differentiates that for each number that goes
+/// in (twice for complex ones): for functions with few inputs and many outputs, which must be twice differentiable. Automatic is
+/// what takes fewer passes, and reverse where create_graph or strict is wanted.
+enum class Mode { reverse, forward, automatic };
+
+struct JacobianOptions {
+    std::optional<bool> create_graph = {};  // as in TransformOptions
+    bool strict = false;
+    Mode strategy = Mode::reverse;
+};
+
 namespace detail {
 
-/// Zeros, and 1 in one place.
-[[gnu::cold]] inline AnyTensor unit_vector(AnyTensor const& like, std::size_t place)
+/// The real, or the imaginary, parts of an array as numbers of its precision.
+[[gnu::cold]] inline AnyArray parts_of(TypeInfo const& type, AnyArray a, bool imaginary)
+{
+    if (!xgrad::is_complex(type.dtype)) return a;
+    Strides twice = a.strides;
+    for (auto& step : twice) step *= 2;
+    a.look_through(Shape(a.shape), std::move(twice), imaginary ? static_cast<std::ptrdiff_t>(type.size / 2) : 0);
+    return a;
+}
+[[gnu::cold]] inline void copy_parts(TypeInfo const& to_type, AnyArray const& to, TypeInfo const& from_type, AnyArray const& from)
+{
+    auto const is_single = [](TypeInfo const& t) { return t.dtype == DType::float32 || t.dtype == DType::complex64; };
+    if (is_single(to_type)) is_single(from_type) ? copy_elements(as<float>(to), as<float>(from)) : copy_elements(as<float>(to), as<double>(from));
+    else is_single(from_type) ? copy_elements(as<double>(to), as<float>(from)) : copy_elements(as<double>(to), as<double>(from));
+}
+
+/// Zeros, and 1 in one place, or i.
+[[gnu::cold]] inline AnyTensor unit_vector(AnyTensor const& like, std::size_t place, bool imaginary = false)
 {
     auto const& type = *like.impl().type;
-    AnyTensor const unit = type.filled(like.shape(), 0);
+    AnyTensor const unit = type.filled(like.shape(), 0), one = type.filled({}, 1);
     AnyArray at = unit.impl().array;
     at.look_through({}, {}, static_cast<std::ptrdiff_t>(place * type.size));
-    type.copy_elements(at, type.filled({}, 1).impl().array);
+    copy_parts(type, parts_of(type, at, imaginary), type, parts_of(type, one.impl().array, false));
     return unit;
 }
 
@@ -42,13 +70,62 @@ namespace detail {
     return all;
 }
 
-/// Blocks of derivatives in the structure of the outputs, each in that of the inputs.
-template <class Of, class Outputs, bool many_outputs> auto blocks_of(Evaluation const& e)
+/// The same for all outputs: the products of J with unit vectors are its columns.
+[[gnu::cold]] inline std::vector<Tensors> forward_columns(Evaluation const& e)
 {
-    auto const block = [&](std::size_t k) { return Of::like_inputs(reverse_rows(e, e.outputs[k], k)); };
+    Tensors u;
+    std::vector<Tensors> blocks(e.outputs.size());
+    for (std::size_t k = 0; k < e.outputs.size(); ++k) {
+        auto const& y = e.outputs[k];
+        u.push_back(y.impl().type->filled(y.shape(), 0));
+        u.back().impl().requires_grad = true;
+        for (auto const& x : e.inputs) blocks[k].push_back(RowStack(*x.impl().type, y.shape(), x.shape()).finish());
+    }
+    auto const products = gradients_of(e.outputs, e.inputs, u, true);  // u^T J
+    for (std::size_t i = 0; i < e.inputs.size(); ++i) {
+        if (!products[i].defined()) continue;
+        auto const& type = *e.inputs[i].impl().type;
+        std::size_t const columns = e.inputs[i].numel();
+        for (std::size_t column = 0; column < columns; ++column)
+            for (bool const imaginary : {false, true}) {
+                if (imaginary && !xgrad::is_complex(type.dtype)) continue;
+                auto const along = gradients_of({products[i]}, u, {unit_vector(products[i], column, imaginary)}, false);
+                for (std::size_t k = 0; k < along.size(); ++k) {
+                    if (!along[k].defined()) continue;
+                    AnyArray to = blocks[k][i].impl().array;
+                    Strides steps = row_major(along[k].shape());
+                    for (auto& step : steps) step *= static_cast<std::ptrdiff_t>(columns);
+                    to.look_through(along[k].shape(), std::move(steps), static_cast<std::ptrdiff_t>(column * type.size));
+                    auto const& from_type = *along[k].impl().type;
+                    copy_parts(type, parts_of(type, to, imaginary), from_type, parts_of(from_type, along[k].impl().array, false));
+                }
+            }
+    }
+    return blocks;
+}
+
+[[gnu::cold]] inline std::vector<Tensors> jacobian_blocks(Evaluation const& e, Mode strategy)
+{
+    check_outputs(e);
+    auto const passes = [](Tensors const& all, std::size_t for_complex) {
+        std::size_t n = 0;
+        for (auto const& t : all) n += t.numel() * (xgrad::is_complex(t.dtype()) ? for_complex : 1);
+        return n;
+    };
+    bool const must_reverse = e.create_graph || e.strict;
+    if (strategy == Mode::forward && must_reverse) fail<GraphError>(e.transform, ": create_graph or strict and Mode::forward are not supported together");
+    if (strategy == Mode::forward || (strategy == Mode::automatic && !must_reverse && passes(e.inputs, 2) < passes(e.outputs, 1))) return forward_columns(e);
+    std::vector<Tensors> blocks;
+    for (std::size_t k = 0; k < e.outputs.size(); ++k) blocks.push_back(reverse_rows(e, e.outputs[k], k));
+    return blocks;
+}
+
+/// Blocks of derivatives in the structure of the outputs, each in that of the inputs.
+template <class Of, class Outputs, bool many_outputs> auto structured(std::vector<Tensors> const& blocks)
+{
     if constexpr (many_outputs)
-        return [&]<std::size_t... K>(std::index_sequence<K...>) { return std::tuple{block(K)...}; }(std::make_index_sequence<std::tuple_size_v<Outputs>>{});
-    else return block(0);
+        return [&]<std::size_t... K>(std::index_sequence<K...>) { return std::tuple{Of::like_inputs(blocks[K])...}; }(std::make_index_sequence<std::tuple_size_v<Outputs>>{});
+    else return Of::like_inputs(blocks[0]);
 }
 
 /// The gradient of a real number, in the place of the outputs: what a Hessian is the Jacobian of.
@@ -78,7 +155,7 @@ template <class Of, class Outputs, bool many_outputs> auto blocks_of(Evaluation 
 /// In complex numbers the entries for one number of y are the gradient of its real part, d Re y/d Re x + i d Re y/d Im x: for a
 /// real y all there is to know, and for a holomorphic f the conjugate of f'. Of other complex functions take view_as_real(y),
 /// which has the derivatives of both parts; so do also where x is real and y complex, for which there is no jacobian().
-template <class F, class X> auto jacobian(F&& f, X const& inputs, TransformOptions const& options = {})
+template <class F, class X> auto jacobian(F&& f, X const& inputs, JacobianOptions const& options = {})
 {
     using Of = detail::Transform<F, X>;
     if constexpr (Of::fits) {
@@ -87,10 +164,8 @@ template <class F, class X> auto jacobian(F&& f, X const& inputs, TransformOptio
         constexpr bool keeps_all = detail::all_real<Outputs> || detail::all_complex<typename Of::In>;
         static_assert(keeps_all, "jacobian: derivatives of complex outputs for real inputs have no place in real tensors: let the function return view_as_real(y)");
         if constexpr (detail::all_differentiable<Outputs> && keeps_all)
-            return Of::run("jacobian", f, inputs, options, [](auto const& e) {
-                detail::check_outputs(e);
-                return detail::blocks_of<Of, Outputs, Of::many_outputs>(e);
-            });
+            return Of::run("jacobian", f, inputs, {options.create_graph, options.strict},
+                           [&](auto const& e) { return detail::structured<Of, Outputs, Of::many_outputs>(detail::jacobian_blocks(e, options.strategy)); });
     }
 }
 
@@ -105,7 +180,9 @@ template <class F, class X> auto hessian(F&& f, X const& inputs, TransformOption
         static_assert(is_number, "hessian: the function should return a single Tensor of real numbers");
         static_assert(detail::all_real<typename Of::In>, "hessian: second derivatives of complex inputs do not fit into complex tensors: let the function take view_as_real(z)");
         if constexpr (is_number && detail::all_real<typename Of::In>)
-            return Of::run("hessian", f, inputs, options, [](auto const& e) { return detail::blocks_of<Of, typename Of::In, Of::many_inputs>(detail::gradient_as_outputs(e)); });
+            return Of::run("hessian", f, inputs, options, [](auto const& e) {
+                return detail::structured<Of, typename Of::In, Of::many_inputs>(detail::jacobian_blocks(detail::gradient_as_outputs(e), Mode::reverse));
+            });
     }
 }
 
