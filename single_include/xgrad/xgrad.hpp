@@ -2665,6 +2665,21 @@ template <class V> XGRAD_INLINE auto pull(auto g, gradient<V> d) { return scaled
 template <class V> XGRAD_INLINE auto pull(auto g, conjugate<V> d) { return conj(pull(g, d.value)); }
 template <class V, class W> XGRAD_INLINE auto pull(auto g, wirtinger<V, W> d) { return g * conj(d.dz) + conj(g) * d.dz_bar; }
 
+/// The tangent of the result that an argument's tangent t causes, by what `partial` returned: the transpose of pull.
+XGRAD_INLINE auto push(auto t, auto d) { return t * d; }
+XGRAD_INLINE auto push(auto t, One) { return t; }
+XGRAD_INLINE auto push(auto t, MinusOne) { return -t; }
+XGRAD_INLINE auto push(auto t, ImaginaryUnit) { return complex(-imag(t), real(t)); }
+XGRAD_INLINE auto push(auto t, Nothing) { return zero_like(t); }
+template <class M, class W> XGRAD_INLINE auto push(auto t, selected<M, W> d)
+{
+    auto const u = push(t, d.weight);
+    return where(d.mask, u, zero_like(u));
+}
+template <class V> XGRAD_INLINE auto push(auto t, gradient<V> d) { return real(pull(t, d.value)); }
+template <class V> XGRAD_INLINE auto push(auto t, conjugate<V> d) { return push(conj(t), d.value); }
+template <class V, class W> XGRAD_INLINE auto push(auto t, wirtinger<V, W> d) { return t * d.dz + conj(t) * d.dz_bar; }
+
 }  // namespace detail
 
 template <class P> XGRAD_INLINE RealPack<P> zero_like(RealPack<P>) { return 0; }
@@ -3434,16 +3449,16 @@ namespace xgrad {
 
 /// Negative, -x.
 struct Neg : Elementwise<Z(Z), R(R), C(C)> {
-    auto value(auto x) const { return -x; }
-    auto partial(wrt<0>, auto, auto) const { return minus_one; }
+    XGRAD_INLINE auto value(auto x) const { return -x; }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto) const { return minus_one; }
 };
 template <Operand X> auto operator-(X&& x) { return express(Neg{}, std::forward<X>(x)); }
 
 /// Sum of two operands.
 struct Add : Elementwise<Z(Z, Z), R(R, R), C(C, C), C(R, C), C(C, R)> {
-    auto value(auto a, auto b) const { return a + b; }
-    auto partial(wrt<0>, auto, auto, auto) const { return one; }
-    auto partial(wrt<1>, auto, auto, auto) const { return one; }
+    XGRAD_INLINE auto value(auto a, auto b) const { return a + b; }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto, auto) const { return one; }
+    XGRAD_INLINE auto partial(wrt<1>, auto, auto, auto) const { return one; }
 };
 template <class A, class B>
     requires AnyOperand<A, B>
@@ -3454,9 +3469,9 @@ auto operator+(A&& a, B&& b)
 
 /// Difference of two operands.
 struct Sub : Elementwise<Z(Z, Z), R(R, R), C(C, C), C(R, C), C(C, R)> {
-    auto value(auto a, auto b) const { return a - b; }
-    auto partial(wrt<0>, auto, auto, auto) const { return one; }
-    auto partial(wrt<1>, auto, auto, auto) const { return minus_one; }
+    XGRAD_INLINE auto value(auto a, auto b) const { return a - b; }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto, auto) const { return one; }
+    XGRAD_INLINE auto partial(wrt<1>, auto, auto, auto) const { return minus_one; }
 };
 template <class A, class B>
     requires AnyOperand<A, B>
@@ -3467,9 +3482,9 @@ auto operator-(A&& a, B&& b)
 
 /// Product of two operands, each real or complex.
 struct Mul : Elementwise<Z(Z, Z), R(R, R), C(C, C), C(R, C), C(C, R)> {
-    auto value(auto a, auto b) const { return a * b; }
-    auto partial(wrt<0>, auto, auto, auto b) const { return b; }
-    auto partial(wrt<1>, auto, auto a, auto) const { return a; }
+    XGRAD_INLINE auto value(auto a, auto b) const { return a * b; }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto, auto b) const { return b; }
+    XGRAD_INLINE auto partial(wrt<1>, auto, auto a, auto) const { return a; }
 };
 template <class A, class B>
     requires AnyOperand<A, B>
@@ -3480,10 +3495,10 @@ auto operator*(A&& a, B&& b)
 
 /// Quotient of two operands, each real or complex; of integers too it is a real number.
 struct Div : Elementwise<R(R, R), C(C, C), C(R, C), C(C, R)> {
-    auto value(auto a, auto b) const { return a / b; }
-    auto value_again(auto a, auto b) const { return a * reciprocal(b); }
-    auto partial(wrt<0>, auto, auto, auto b) const { return reciprocal(b); }
-    auto partial(wrt<1>, auto y, auto, auto b) const { return -(y * reciprocal(b)); }
+    XGRAD_INLINE auto value(auto a, auto b) const { return a / b; }
+    XGRAD_INLINE auto value_again(auto a, auto b) const { return a * reciprocal(b); }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto, auto b) const { return reciprocal(b); }
+    XGRAD_INLINE auto partial(wrt<1>, auto y, auto, auto b) const { return -(y * reciprocal(b)); }
 };
 template <class A, class B>
     requires AnyOperand<A, B>
@@ -3494,45 +3509,45 @@ auto operator/(A&& a, B&& b)
 
 /// 1/x.
 struct Reciprocal : Elementwise<R(R), C(C)> {
-    auto value(auto x) const { return reciprocal(x); }
-    auto partial(wrt<0>, auto y, auto) const { return -(y * y); }
+    XGRAD_INLINE auto value(auto x) const { return reciprocal(x); }
+    XGRAD_INLINE auto partial(wrt<0>, auto y, auto) const { return -(y * y); }
 };
 template <Operand X> auto reciprocal(X const& x) { return express(Reciprocal{}, x); }
 
 /// x * x.
 struct Square : Elementwise<Z(Z), R(R), C(C)> {
-    auto value(auto x) const { return x * x; }
-    auto partial(wrt<0>, auto, auto x) const { return 2 * x; }
+    XGRAD_INLINE auto value(auto x) const { return x * x; }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return 2 * x; }
 };
 template <Operand X> auto square(X const& x) { return express(Square{}, x); }
 
 /// Square root; the gradient at 0 is infinite.
 struct Sqrt : Elementwise<R(R), C(C)> {
-    auto value(auto x) const { return sqrt(x); }
-    auto partial(wrt<0>, auto y, auto) const { return 0.5 * reciprocal(y); }
+    XGRAD_INLINE auto value(auto x) const { return sqrt(x); }
+    XGRAD_INLINE auto partial(wrt<0>, auto y, auto) const { return 0.5 * reciprocal(y); }
 };
 template <Operand X> auto sqrt(X const& x) { return express(Sqrt{}, x); }
 
 /// 1 / sqrt(x).
 struct Rsqrt : Elementwise<R(R), C(C)> {
-    auto value(auto x) const { return reciprocal(sqrt(x)); }
-    auto partial(wrt<0>, auto y, auto) const { return -0.5 * (y * y * y); }
+    XGRAD_INLINE auto value(auto x) const { return reciprocal(sqrt(x)); }
+    XGRAD_INLINE auto partial(wrt<0>, auto y, auto) const { return -0.5 * (y * y * y); }
 };
 template <Operand X> auto rsqrt(X const& x) { return express(Rsqrt{}, x); }
 
 /// Power a^b. The gradient for the base of a^0 is 0, and for the exponent of 0^b it is 0 where b >= 0.
 struct Pow : Elementwise<R(R, R), C(C, C)> {
-    auto value(auto a, auto b) const { return pow(a, b); }
-    auto partial(wrt<0>, auto, auto a, auto b) const { return where(b == 0, 0, b * pow(a, b - 1)); }
-    auto partial(wrt<1>, auto y, auto a, auto b) const { return where(a == 0 && real(b) >= 0, 0, y * log(a)); }
+    XGRAD_INLINE auto value(auto a, auto b) const { return pow(a, b); }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto a, auto b) const { return where(b == 0, 0, b * pow(a, b - 1)); }
+    XGRAD_INLINE auto partial(wrt<1>, auto y, auto a, auto b) const { return where(a == 0 && real(b) >= 0, 0, y * log(a)); }
 };
 
 /// Power x^p with a real number p; small whole ones are products.
 struct PowNumber : Elementwise<R(R), C(C)> {
     double p = 1;
 
-    auto value(auto x) const { return pow(x, p); }
-    auto partial(wrt<0>, auto, auto x) const { return p * pow(x, p == 0 ? 0. : p - 1); }
+    XGRAD_INLINE auto value(auto x) const { return pow(x, p); }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return p * pow(x, p == 0 ? 0. : p - 1); }
 };
 
 template <class A, class B>
@@ -3549,7 +3564,7 @@ namespace xgrad {
 
 /// a < b.
 struct Less : Elementwise<B(Z, Z), B(R, R)> {
-    auto value(auto a, auto b) const { return a < b; }
+    XGRAD_INLINE auto value(auto a, auto b) const { return a < b; }
 };
 template <class A, class B>
     requires AnyOperand<A, B>
@@ -3560,7 +3575,7 @@ auto operator<(A&& a, B&& b)
 
 /// a <= b.
 struct LessEqual : Elementwise<B(Z, Z), B(R, R)> {
-    auto value(auto a, auto b) const { return a <= b; }
+    XGRAD_INLINE auto value(auto a, auto b) const { return a <= b; }
 };
 template <class A, class B>
     requires AnyOperand<A, B>
@@ -3571,7 +3586,7 @@ auto operator<=(A&& a, B&& b)
 
 /// a > b.
 struct Greater : Elementwise<B(Z, Z), B(R, R)> {
-    auto value(auto a, auto b) const { return a > b; }
+    XGRAD_INLINE auto value(auto a, auto b) const { return a > b; }
 };
 template <class A, class B>
     requires AnyOperand<A, B>
@@ -3582,7 +3597,7 @@ auto operator>(A&& a, B&& b)
 
 /// a >= b.
 struct GreaterEqual : Elementwise<B(Z, Z), B(R, R)> {
-    auto value(auto a, auto b) const { return a >= b; }
+    XGRAD_INLINE auto value(auto a, auto b) const { return a >= b; }
 };
 template <class A, class B>
     requires AnyOperand<A, B>
@@ -3593,7 +3608,7 @@ auto operator>=(A&& a, B&& b)
 
 /// a == b, elementwise.
 struct Equal : Elementwise<B(Z, Z), B(R, R), B(C, C)> {
-    auto value(auto a, auto b) const { return a == b; }
+    XGRAD_INLINE auto value(auto a, auto b) const { return a == b; }
 };
 template <class A, class B>
     requires AnyOperand<A, B>
@@ -3604,7 +3619,7 @@ auto operator==(A&& a, B&& b)
 
 /// a != b, elementwise.
 struct NotEqual : Elementwise<B(Z, Z), B(R, R), B(C, C)> {
-    auto value(auto a, auto b) const { return a != b; }
+    XGRAD_INLINE auto value(auto a, auto b) const { return a != b; }
 };
 template <class A, class B>
     requires AnyOperand<A, B>
@@ -3615,7 +3630,7 @@ auto operator!=(A&& a, B&& b)
 
 /// Both of two masks.
 struct And : Elementwise<B(B, B)> {
-    auto value(auto a, auto b) const { return a && b; }
+    XGRAD_INLINE auto value(auto a, auto b) const { return a && b; }
 };
 template <class A, class B>
     requires AnyOperand<A, B>
@@ -3626,7 +3641,7 @@ auto operator&&(A&& a, B&& b)
 
 /// Either of two masks.
 struct Or : Elementwise<B(B, B)> {
-    auto value(auto a, auto b) const { return a || b; }
+    XGRAD_INLINE auto value(auto a, auto b) const { return a || b; }
 };
 template <class A, class B>
     requires AnyOperand<A, B>
@@ -3637,21 +3652,21 @@ auto operator||(A&& a, B&& b)
 
 /// The opposite of a mask.
 struct Not : Elementwise<B(B)> {
-    auto value(auto a) const { return !a; }
+    XGRAD_INLINE auto value(auto a) const { return !a; }
 };
 template <Operand A> auto operator!(A&& a) { return express(Not{}, std::forward<A>(a)); }
 
 /// True where x is not a number.
 struct IsNan : Elementwise<B(R)> {
-    auto value(auto x) const { return isnan(x); }
+    XGRAD_INLINE auto value(auto x) const { return isnan(x); }
 };
 template <Operand X> auto isnan(X const& x) { return express(IsNan{}, x); }
 
 /// a where the mask is true, else b.
 struct Where : Elementwise<Z(B, Z, Z), R(B, R, R), C(B, C, C)> {
-    auto value(auto mask, auto a, auto b) const { return where(mask, a, b); }
-    auto partial(wrt<1>, auto, auto mask, auto, auto) const { return selected{mask}; }
-    auto partial(wrt<2>, auto, auto mask, auto, auto) const { return selected{!mask}; }
+    XGRAD_INLINE auto value(auto mask, auto a, auto b) const { return where(mask, a, b); }
+    XGRAD_INLINE auto partial(wrt<1>, auto, auto mask, auto, auto) const { return selected{mask}; }
+    XGRAD_INLINE auto partial(wrt<2>, auto, auto mask, auto, auto) const { return selected{!mask}; }
 };
 template <class M, class A, class B>
     requires AnyOperand<M, A, B>
@@ -3662,9 +3677,9 @@ auto where(M&& mask, A&& a, B&& b)
 
 /// The larger of two; where they are equal each gets half the gradient. NaN is passed on, with its gradient to both.
 struct Maximum : Elementwise<Z(Z, Z), R(R, R)> {
-    auto value(auto a, auto b) const { return where(a > b || isnan(a), a, b); }
-    auto partial(wrt<0>, auto, auto a, auto b) const { return selected{!(a < b), where(a == b, 0.5, 1.)}; }
-    auto partial(wrt<1>, auto, auto a, auto b) const { return selected{!(a > b), where(a == b, 0.5, 1.)}; }
+    XGRAD_INLINE auto value(auto a, auto b) const { return where(a > b || isnan(a), a, b); }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto a, auto b) const { return selected{!(a < b), where(a == b, 0.5, 1.)}; }
+    XGRAD_INLINE auto partial(wrt<1>, auto, auto a, auto b) const { return selected{!(a > b), where(a == b, 0.5, 1.)}; }
 };
 template <class A, class B>
     requires AnyOperand<A, B>
@@ -3675,9 +3690,9 @@ auto maximum(A&& a, B&& b)
 
 /// The smaller of two; ties and NaN as for maximum.
 struct Minimum : Elementwise<Z(Z, Z), R(R, R)> {
-    auto value(auto a, auto b) const { return where(a < b || isnan(a), a, b); }
-    auto partial(wrt<0>, auto, auto a, auto b) const { return selected{!(a > b), where(a == b, 0.5, 1.)}; }
-    auto partial(wrt<1>, auto, auto a, auto b) const { return selected{!(a < b), where(a == b, 0.5, 1.)}; }
+    XGRAD_INLINE auto value(auto a, auto b) const { return where(a < b || isnan(a), a, b); }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto a, auto b) const { return selected{!(a > b), where(a == b, 0.5, 1.)}; }
+    XGRAD_INLINE auto partial(wrt<1>, auto, auto a, auto b) const { return selected{!(a < b), where(a == b, 0.5, 1.)}; }
 };
 template <class A, class B>
     requires AnyOperand<A, B>
@@ -3689,14 +3704,14 @@ auto minimum(A&& a, B&& b)
 /// x kept within [lower, upper]. The gradient is 1 at both bounds; a bound that was taken gets it instead of x, and where
 /// lower > upper all goes to upper.
 struct Clamp : Elementwise<Z(Z, Z, Z), R(R, R, R)> {
-    auto value(auto x, auto lower, auto upper) const
+    XGRAD_INLINE auto value(auto x, auto lower, auto upper) const
     {
         auto const raised = where(x < lower, lower, x);
         return where(raised > upper, upper, raised);
     }
-    auto partial(wrt<0>, auto, auto x, auto lower, auto upper) const { return selected{x >= lower && x <= upper}; }
-    auto partial(wrt<1>, auto, auto x, auto lower, auto upper) const { return selected{x < lower && lower < upper}; }
-    auto partial(wrt<2>, auto, auto x, auto lower, auto upper) const { return selected{x > upper || upper < lower}; }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto x, auto lower, auto upper) const { return selected{x >= lower && x <= upper}; }
+    XGRAD_INLINE auto partial(wrt<1>, auto, auto x, auto lower, auto upper) const { return selected{x < lower && lower < upper}; }
+    XGRAD_INLINE auto partial(wrt<2>, auto, auto x, auto lower, auto upper) const { return selected{x > upper || upper < lower}; }
 };
 template <class X, class L, class U>
     requires AnyOperand<X, L, U>
@@ -3707,9 +3722,9 @@ auto clamp(X&& x, L&& lower, U&& upper)
 
 /// x kept above a lower bound; gradient 1 for x at the bound.
 struct ClampMin : Elementwise<Z(Z, Z), R(R, R)> {
-    auto value(auto x, auto lower) const { return where(x < lower, lower, x); }
-    auto partial(wrt<0>, auto, auto x, auto lower) const { return selected{x >= lower}; }
-    auto partial(wrt<1>, auto, auto x, auto lower) const { return selected{x < lower}; }
+    XGRAD_INLINE auto value(auto x, auto lower) const { return where(x < lower, lower, x); }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto x, auto lower) const { return selected{x >= lower}; }
+    XGRAD_INLINE auto partial(wrt<1>, auto, auto x, auto lower) const { return selected{x < lower}; }
 };
 template <class X, class L>
     requires AnyOperand<X, L>
@@ -3720,9 +3735,9 @@ auto clamp_min(X&& x, L&& lower)
 
 /// x kept below an upper bound; gradient 1 for x at the bound.
 struct ClampMax : Elementwise<Z(Z, Z), R(R, R)> {
-    auto value(auto x, auto upper) const { return where(x > upper, upper, x); }
-    auto partial(wrt<0>, auto, auto x, auto upper) const { return selected{x <= upper}; }
-    auto partial(wrt<1>, auto, auto x, auto upper) const { return selected{x > upper}; }
+    XGRAD_INLINE auto value(auto x, auto upper) const { return where(x > upper, upper, x); }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto x, auto upper) const { return selected{x <= upper}; }
+    XGRAD_INLINE auto partial(wrt<1>, auto, auto x, auto upper) const { return selected{x > upper}; }
 };
 template <class X, class U>
     requires AnyOperand<X, U>
@@ -3737,29 +3752,29 @@ namespace xgrad {
 
 /// Modulus |x|; gradient 0 at 0.
 struct Abs : Elementwise<Z(Z), R(R), R(C)> {
-    auto value(auto x) const { return abs(x); }
-    auto partial(wrt<0>, auto, auto x) const { return gradient{sgn(x)}; }
+    XGRAD_INLINE auto value(auto x) const { return abs(x); }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return gradient{sgn(x)}; }
 };
 template <Operand X> auto abs(X const& x) { return express(Abs{}, x); }
 
 /// |x|^2, without a root.
 struct Abs2 : Elementwise<Z(Z), R(R), R(C)> {
-    auto value(auto x) const { return abs2(x); }
-    auto partial(wrt<0>, auto, auto x) const { return gradient{2 * x}; }
+    XGRAD_INLINE auto value(auto x) const { return abs2(x); }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return gradient{2 * x}; }
 };
 template <Operand X> auto abs2(X const& x) { return express(Abs2{}, x); }
 
 /// Sign of a real number: -1, 0 or 1.
 struct Sign : Elementwise<Z(Z), R(R)> {
-    auto value(auto x) const { return sgn(x); }
-    auto partial(wrt<0>, auto, auto) const { return nothing; }
+    XGRAD_INLINE auto value(auto x) const { return sgn(x); }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto) const { return nothing; }
 };
 template <Operand X> auto sign(X const& x) { return express(Sign{}, x); }
 
 /// Direction z/|z|, 0 at 0; neither holomorphic nor real. That of a real number is its sign.
 struct Sgn : Elementwise<C(C)> {
-    auto value(auto x) const { return sgn(x); }
-    auto partial(wrt<0>, auto y, auto x) const
+    XGRAD_INLINE auto value(auto x) const { return sgn(x); }
+    XGRAD_INLINE auto partial(wrt<0>, auto y, auto x) const
     {
         auto const r = abs(x);
         auto const h = where(r == 0, 0, 0.5 * reciprocal(r));
@@ -3774,8 +3789,8 @@ template <Operand X> auto sgn(X const& x)
 
 /// Argument, in (-pi, pi]; gradient 0 at 0 and on the real line.
 struct Angle : Elementwise<R(R), R(C)> {
-    auto value(auto x) const { return angle(x); }
-    auto partial(wrt<0>, auto, auto x) const
+    XGRAD_INLINE auto value(auto x) const { return angle(x); }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const
     {
         auto const w = where(x == 0, 0, reciprocal(conj(x)));
         return gradient{complex(-imag(w), real(w))};
@@ -3785,8 +3800,8 @@ template <Operand X> auto angle(X const& x) { return express(Angle{}, x); }
 
 /// Real part; a real operand is its own.
 struct RealPart : Elementwise<R(C)> {
-    auto value(auto x) const { return real(x); }
-    auto partial(wrt<0>, auto, auto) const { return gradient{one}; }
+    XGRAD_INLINE auto value(auto x) const { return real(x); }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto) const { return gradient{one}; }
 };
 template <Operand X> auto real(X const& x)
 {
@@ -3796,15 +3811,15 @@ template <Operand X> auto real(X const& x)
 
 /// Imaginary part; that of a real operand is 0.
 struct ImagPart : Elementwise<R(R), R(C)> {
-    auto value(auto x) const { return imag(x); }
-    auto partial(wrt<0>, auto, auto) const { return gradient{imaginary_unit}; }
+    XGRAD_INLINE auto value(auto x) const { return imag(x); }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto) const { return gradient{imaginary_unit}; }
 };
 template <Operand X> auto imag(X const& x) { return express(ImagPart{}, x); }
 
 /// Conjugate; a real operand is its own.
 struct Conj : Elementwise<C(C)> {
-    auto value(auto x) const { return conj(x); }
-    auto partial(wrt<0>, auto, auto) const { return conjugate{one}; }
+    XGRAD_INLINE auto value(auto x) const { return conj(x); }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto) const { return conjugate{one}; }
 };
 template <Operand X> auto conj(X const& x)
 {
@@ -3814,9 +3829,9 @@ template <Operand X> auto conj(X const& x)
 
 /// re + i im.
 struct Complex : Elementwise<C(R, R)> {
-    auto value(auto re, auto im) const { return complex(re, im); }
-    auto partial(wrt<0>, auto, auto, auto) const { return one; }
-    auto partial(wrt<1>, auto, auto, auto) const { return imaginary_unit; }
+    XGRAD_INLINE auto value(auto re, auto im) const { return complex(re, im); }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto, auto) const { return one; }
+    XGRAD_INLINE auto partial(wrt<1>, auto, auto, auto) const { return imaginary_unit; }
 };
 template <class Re, class Im>
     requires AnyOperand<Re, Im>
@@ -3827,9 +3842,9 @@ auto complex(Re&& re, Im&& im)
 
 /// r e^(i phi).
 struct Polar : Elementwise<C(R, R)> {
-    auto value(auto r, auto phi) const { return polar(r, phi); }
-    auto partial(wrt<0>, auto, auto, auto phi) const { return complex(cos(phi), sin(phi)); }
-    auto partial(wrt<1>, auto y, auto, auto) const { return complex(-imag(y), real(y)); }
+    XGRAD_INLINE auto value(auto r, auto phi) const { return polar(r, phi); }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto, auto phi) const { return complex(cos(phi), sin(phi)); }
+    XGRAD_INLINE auto partial(wrt<1>, auto y, auto, auto) const { return complex(-imag(y), real(y)); }
 };
 template <class R_, class Phi>
     requires AnyOperand<R_, Phi>
@@ -4759,64 +4774,64 @@ namespace xgrad {
 
 /// e^x.
 struct Exp : Elementwise<R(R), C(C)> {
-    auto value(auto x) const { return exp(x); }
-    auto partial(wrt<0>, auto y, auto) const { return y; }
+    XGRAD_INLINE auto value(auto x) const { return exp(x); }
+    XGRAD_INLINE auto partial(wrt<0>, auto y, auto) const { return y; }
 };
 template <Operand X> auto exp(X const& x) { return express(Exp{}, x); }
 
 /// e^x - 1, accurate near 0.
 struct Expm1 : Elementwise<R(R), C(C)> {
-    auto value(auto x) const { return expm1(x); }
-    auto partial(wrt<0>, auto y, auto) const { return y + 1; }
+    XGRAD_INLINE auto value(auto x) const { return expm1(x); }
+    XGRAD_INLINE auto partial(wrt<0>, auto y, auto) const { return y + 1; }
 };
 template <Operand X> auto expm1(X const& x) { return express(Expm1{}, x); }
 
 /// Natural logarithm.
 struct Log : Elementwise<R(R), C(C)> {
-    auto value(auto x) const { return log(x); }
-    auto partial(wrt<0>, auto, auto x) const { return reciprocal(x); }
+    XGRAD_INLINE auto value(auto x) const { return log(x); }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return reciprocal(x); }
 };
 template <Operand X> auto log(X const& x) { return express(Log{}, x); }
 
 /// log(1 + x), accurate near 0.
 struct Log1p : Elementwise<R(R), C(C)> {
-    auto value(auto x) const { return log1p(x); }
-    auto partial(wrt<0>, auto, auto x) const { return reciprocal(1 + x); }
+    XGRAD_INLINE auto value(auto x) const { return log1p(x); }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return reciprocal(1 + x); }
 };
 template <Operand X> auto log1p(X const& x) { return express(Log1p{}, x); }
 
 /// Logarithm to base 2.
 struct Log2 : Elementwise<R(R), C(C)> {
-    auto value(auto x) const { return log2(x); }
-    auto partial(wrt<0>, auto, auto x) const { return reciprocal(std::numbers::ln2 * x); }
+    XGRAD_INLINE auto value(auto x) const { return log2(x); }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return reciprocal(std::numbers::ln2 * x); }
 };
 template <Operand X> auto log2(X const& x) { return express(Log2{}, x); }
 
 /// Logarithm to base 10.
 struct Log10 : Elementwise<R(R), C(C)> {
-    auto value(auto x) const { return log10(x); }
-    auto partial(wrt<0>, auto, auto x) const { return reciprocal(std::numbers::ln10 * x); }
+    XGRAD_INLINE auto value(auto x) const { return log10(x); }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return reciprocal(std::numbers::ln10 * x); }
 };
 template <Operand X> auto log10(X const& x) { return express(Log10{}, x); }
 
 /// Logistic function 1 / (1 + e^-x).
 struct Sigmoid : Elementwise<R(R), C(C)> {
-    auto value(auto x) const { return reciprocal(1 + exp(-x)); }
-    auto partial(wrt<0>, auto y, auto) const { return y * (1 - y); }
+    XGRAD_INLINE auto value(auto x) const { return reciprocal(1 + exp(-x)); }
+    XGRAD_INLINE auto partial(wrt<0>, auto y, auto) const { return y * (1 - y); }
 };
 template <Operand X> auto sigmoid(X const& x) { return express(Sigmoid{}, x); }
 
 /// log(1 + e^x), without overflow.
 struct Softplus : Elementwise<R(R)> {
-    auto value(auto x) const { return where(x > 0, x, 0) + log1p(exp(-abs(x))); }
-    auto partial(wrt<0>, auto, auto x) const { return reciprocal(1 + exp(-x)); }
+    XGRAD_INLINE auto value(auto x) const { return where(x > 0, x, 0) + log1p(exp(-abs(x))); }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return reciprocal(1 + exp(-x)); }
 };
 template <Operand X> auto softplus(X const& x) { return express(Softplus{}, x); }
 
 /// x where it is positive, else 0; gradient 0 at 0.
 struct Relu : Elementwise<Z(Z), R(R)> {
-    auto value(auto x) const { return where(x <= 0, 0, x); }
-    auto partial(wrt<0>, auto, auto x) const { return selected{!(x <= 0)}; }
+    XGRAD_INLINE auto value(auto x) const { return where(x <= 0, 0, x); }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return selected{!(x <= 0)}; }
 };
 template <Operand X> auto relu(X const& x) { return express(Relu{}, x); }
 
@@ -4831,9 +4846,17 @@ template <Operand X> auto relu(X const& x) { return express(Relu{}, x); }
 // spread out. Sums of float are kept in double, and long sums are made tile by tile, so that rounding does not pile up.
 
 
-// ======== xgrad/ops/kernel.hpp
-// Kernels: the loop that runs a formula over a tile, forward and backward. All that is compiled for each expression is here
-// and in formula.hpp; finding the tiles is tile_loop.hpp's, compiled once.
+// ======== xgrad/ops/dual_kernel.hpp
+// The kernel of second derivatives and of forward mode: a formula evaluated on dual numbers, and the gradient of its value sent
+// back through them. What the tangents of the leaves make of the value is the derivative of its gradients for the gradient that
+// came in; the tangents that arrive at the leaves are their derivatives for the leaves, by the symmetry of second
+// derivatives. Read kernel.hpp first.
+
+
+// ======== xgrad/ops/dual.hpp
+// Dual numbers: packs that carry a derivative in one direction. A rule that is read on them gives its value and how that
+// changes, which is all that second derivatives need; and the tangent of each step comes from the very rules that
+// gradients come from.
 
 
 // ======== xgrad/ops/formula.hpp
@@ -5142,6 +5165,279 @@ template <class F> NeedsView needs_of(F const& f, bool result_exists)
 
 }  // namespace xgrad::detail
 
+// ======== xgrad/ops/trigonometric.hpp
+// Trigonometric and hyperbolic functions and their inverses; complex ones have the branch cuts of the C++ standard.
+
+namespace xgrad {
+
+/// Sine.
+struct Sin : Elementwise<R(R), C(C)> {
+    XGRAD_INLINE auto value(auto x) const { return sin(x); }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return cos(x); }
+};
+template <Operand X> auto sin(X const& x) { return express(Sin{}, x); }
+
+/// Cosine.
+struct Cos : Elementwise<R(R), C(C)> {
+    XGRAD_INLINE auto value(auto x) const { return cos(x); }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return -sin(x); }
+};
+template <Operand X> auto cos(X const& x) { return express(Cos{}, x); }
+
+/// Tangent.
+struct Tan : Elementwise<R(R), C(C)> {
+    XGRAD_INLINE auto value(auto x) const { return tan(x); }
+    XGRAD_INLINE auto partial(wrt<0>, auto y, auto) const { return 1 + y * y; }
+};
+template <Operand X> auto tan(X const& x) { return express(Tan{}, x); }
+
+/// Arc sine.
+struct Asin : Elementwise<R(R), C(C)> {
+    XGRAD_INLINE auto value(auto x) const { return asin(x); }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return reciprocal(sqrt(1 - x * x)); }
+};
+template <Operand X> auto asin(X const& x) { return express(Asin{}, x); }
+
+/// Arc cosine.
+struct Acos : Elementwise<R(R), C(C)> {
+    XGRAD_INLINE auto value(auto x) const { return acos(x); }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return -reciprocal(sqrt(1 - x * x)); }
+};
+template <Operand X> auto acos(X const& x) { return express(Acos{}, x); }
+
+/// Arc tangent.
+struct Atan : Elementwise<R(R), C(C)> {
+    XGRAD_INLINE auto value(auto x) const { return atan(x); }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return reciprocal(1 + x * x); }
+};
+template <Operand X> auto atan(X const& x) { return express(Atan{}, x); }
+
+/// Hyperbolic sine.
+struct Sinh : Elementwise<R(R), C(C)> {
+    XGRAD_INLINE auto value(auto x) const { return sinh(x); }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return cosh(x); }
+};
+template <Operand X> auto sinh(X const& x) { return express(Sinh{}, x); }
+
+/// Hyperbolic cosine.
+struct Cosh : Elementwise<R(R), C(C)> {
+    XGRAD_INLINE auto value(auto x) const { return cosh(x); }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return sinh(x); }
+};
+template <Operand X> auto cosh(X const& x) { return express(Cosh{}, x); }
+
+/// Hyperbolic tangent.
+struct Tanh : Elementwise<R(R), C(C)> {
+    XGRAD_INLINE auto value(auto x) const { return tanh(x); }
+    XGRAD_INLINE auto partial(wrt<0>, auto y, auto) const { return 1 - y * y; }
+};
+template <Operand X> auto tanh(X const& x) { return express(Tanh{}, x); }
+
+/// Inverse hyperbolic sine.
+struct Asinh : Elementwise<R(R), C(C)> {
+    XGRAD_INLINE auto value(auto x) const { return asinh(x); }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return reciprocal(sqrt(1 + x * x)); }
+};
+template <Operand X> auto asinh(X const& x) { return express(Asinh{}, x); }
+
+/// Inverse hyperbolic cosine.
+struct Acosh : Elementwise<R(R), C(C)> {
+    XGRAD_INLINE auto value(auto x) const { return acosh(x); }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return reciprocal(sqrt(x - 1) * sqrt(x + 1)); }
+};
+template <Operand X> auto acosh(X const& x) { return express(Acosh{}, x); }
+
+/// Inverse hyperbolic tangent.
+struct Atanh : Elementwise<R(R), C(C)> {
+    XGRAD_INLINE auto value(auto x) const { return atanh(x); }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return reciprocal(1 - x * x); }
+};
+template <Operand X> auto atanh(X const& x) { return express(Atanh{}, x); }
+
+/// The angle of the point (x, y), in (-pi, pi]; the gradient at the origin is NaN.
+struct Atan2 : Elementwise<R(R, R)> {
+    XGRAD_INLINE auto value(auto y, auto x) const { return atan2(y, x); }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto y, auto x) const { return x * reciprocal(x * x + y * y); }
+    XGRAD_INLINE auto partial(wrt<1>, auto, auto y, auto x) const { return -y * reciprocal(x * x + y * y); }
+};
+template <class Y, class X>
+    requires AnyOperand<Y, X>
+auto atan2(Y&& y, X&& x)
+{
+    return express(Atan2{}, std::forward<Y>(y), std::forward<X>(x));
+}
+
+}  // namespace xgrad
+
+namespace xgrad {
+
+/// A pack and its tangent.
+template <class Pack> struct Dual {
+    Pack value, tangent;
+};
+template <class Pack> XGRAD_INLINE Pack zero_like(Dual<Pack>) { return 0; }
+
+namespace detail {
+
+template <class X> inline constexpr bool is_dual = false;
+template <class Pack> inline constexpr bool is_dual<Dual<Pack>> = true;
+template <class... X> inline constexpr std::size_t count_duals = (std::size_t{is_dual<X>} + ...);
+
+/// The letter and the precision of what stands in a rule; a number has none.
+template <class X> struct Word {
+    using letter = letter_of<X>;
+    using precision = bool;
+};
+template <std::integral X> struct Word<X> {
+    using letter = R;
+    using precision = bool;
+};
+template <class P> struct Word<MaskPack<P>> {
+    using letter = B;
+    using precision = P;
+};
+template <class P> struct Word<RealPack<P>> {
+    using letter = R;
+    using precision = P;
+};
+template <class P> struct Word<ComplexPack<P>> {
+    using letter = C;
+    using precision = P;
+};
+template <class Pack> struct Word<Dual<Pack>> : Word<Pack> {};
+
+template <class X> XGRAD_INLINE X value_of(X x) { return x; }
+template <class Pack> XGRAD_INLINE Pack value_of(Dual<Pack> x) { return x.value; }
+
+/// As a pack of this letter.
+template <class L, class P, class X> XGRAD_INLINE pack_for<L, P> lifted(X x) { return pack_for<L, P>(x); }
+template <class L, class P, class Pack> XGRAD_INLINE Dual<pack_for<L, P>> lifted(Dual<Pack> x) { return {pack_for<L, P>(x.value), pack_for<L, P>(x.tangent)}; }
+
+template <class L, class P, class Pack> XGRAD_INLINE Dual<pack_for<L, P>> project(Dual<Pack> g) { return {project<L, P>(g.value), project<L, P>(g.tangent)}; }
+
+template <std::size_t> using Integer = Z;
+/// Whether a derivative may be infinite where the operation is not: one that integers have, too, has none such.
+template <class Op, class Indices> inline constexpr bool has_poles = true;
+template <class Op, std::size_t... I>
+    requires(!std::same_as<signature_for<Op, Integer<I>...>, NoSignature>)
+inline constexpr bool has_poles<Op, std::index_sequence<I...>> = !std::same_as<typename ResultOf<signature_for<Op, Integer<I>...>>::type, Z>;
+
+/// Whether a derivative is finite whatever the arguments are.
+template <class D> inline constexpr bool is_unit = std::same_as<D, One> || std::same_as<D, MinusOne> || std::same_as<D, ImaginaryUnit> || std::same_as<D, Nothing>;
+template <class M, class W> inline constexpr bool is_unit<selected<M, W>> = is_unit<W>;
+
+XGRAD_INLINE auto operator+(Nothing, auto t) { return t; }
+XGRAD_INLINE auto operator+(auto t, Nothing) { return t; }
+XGRAD_INLINE Nothing operator+(Nothing, Nothing) { return {}; }
+
+/// An operation on arguments that its signature names, some of which are dual.
+template <class Signature> struct OnDuals;
+template <class Y, class... L> struct OnDuals<Y(L...)> {
+    /// Values may be off by a rounding, as in any backward pass.
+    template <class P, class Op, class... X> XGRAD_INLINE static pack_for<Y, P> value(Op const& op, X... x)
+    {
+        if constexpr (requires { op.value_again(value_of(x)...); }) return pack_for<Y, P>(op.value_again(value_of(x)...));
+        else return pack_for<Y, P>(op.value(value_of(x)...));
+    }
+    /// The tangent of the result y. With `guarded`, an argument whose tangent is 0 adds nothing even where the derivative is
+    /// infinite: it may not move at all.
+    template <class P, bool guarded, class Op, class... X> XGRAD_INLINE static pack_for<Y, P> tangent(Op const& op, pack_for<Y, P> y, X... x)
+    {
+        return [&]<std::size_t... I>(std::index_sequence<I...>) XGRAD_LAMBDA_INLINE { return (Nothing{} + ... + part<I, P, guarded>(op, x, y, x...)); }(std::index_sequence_for<X...>{});
+    }
+    /// The result of any words, which are promoted as the signature says.
+    template <class P, class Op, class... X> XGRAD_INLINE static auto word(Op const& op, X... x) { return promoted<P>(op, lifted<L, P>(x)...); }
+
+private:
+    template <class P, class Op, class... X> XGRAD_INLINE static auto promoted(Op const& op, X... x)
+    {
+        auto const y = value<P>(op, x...);
+        if constexpr (takes_gradients<Y> && count_duals<X...> > 0) {
+            constexpr bool guarded = count_duals<X...> > 1 && has_poles<Op, std::index_sequence_for<X...>>;
+            return Dual<pack_for<Y, P>>{y, tangent<P, guarded>(op, y, x...)};
+        } else return y;
+    }
+    /// What argument I adds to the tangent.
+    template <std::size_t I, class P, bool guarded, class Op, class Xi, class... X> XGRAD_INLINE static auto part(Op const& op, Xi xi, pack_for<Y, P> y, X... x)
+    {
+        if constexpr (is_dual<Xi>) {
+            auto const d = op.partial(wrt<I>{}, y, value_of(x)...);
+            auto const t = project<Y, P>(push(xi.tangent, d));
+            if constexpr (guarded && !is_unit<std::remove_const_t<decltype(d)>>) return where(xi.tangent == 0, zero_like(t), t);
+            else return t;
+        } else return nothing;
+    }
+};
+
+template <class Op, class... X> XGRAD_INLINE auto on_duals(Op const& op, X... x)
+{
+    return OnDuals<signature_for<Op, typename Word<X>::letter...>>::template word<widest_precision<typename Word<X>::precision...>>(op, x...);
+}
+
+template <class X> concept DualNumber = is_dual<X>;
+template <class A, class B> concept DualPair = (is_dual<A> || is_dual<B>) && requires { typename Word<A>::letter; typename Word<B>::letter; };
+
+}  // namespace detail
+
+// The words of rules, as the operations that they stand for.
+template <detail::DualNumber X> XGRAD_INLINE auto operator-(X x) { return detail::on_duals(Neg{}, x); }
+template <class A, class B> requires detail::DualPair<A, B> XGRAD_INLINE auto operator+(A a, B b) { return detail::on_duals(Add{}, a, b); }
+template <class A, class B> requires detail::DualPair<A, B> XGRAD_INLINE auto operator-(A a, B b) { return detail::on_duals(Sub{}, a, b); }
+template <class A, class B> requires detail::DualPair<A, B> XGRAD_INLINE auto operator*(A a, B b) { return detail::on_duals(Mul{}, a, b); }
+template <class A, class B> requires detail::DualPair<A, B> XGRAD_INLINE auto operator/(A a, B b) { return detail::on_duals(Div{}, a, b); }
+template <class A, class B> requires detail::DualPair<A, B> XGRAD_INLINE auto pow(A a, B b)
+{
+    if constexpr (std::is_arithmetic_v<B>) return detail::on_duals(PowNumber{{}, static_cast<double>(b)}, a);
+    else return detail::on_duals(Pow{}, a, b);
+}
+template <class A, class B> requires detail::DualPair<A, B> XGRAD_INLINE auto atan2(A a, B b) { return detail::on_duals(Atan2{}, a, b); }
+template <class A, class B> requires detail::DualPair<A, B> XGRAD_INLINE auto complex(A a, B b) { return detail::on_duals(Complex{}, a, b); }
+template <class A, class B> requires detail::DualPair<A, B> XGRAD_INLINE auto polar(A a, B b) { return detail::on_duals(Polar{}, a, b); }
+template <class P, class A, class B> requires detail::DualPair<A, B> XGRAD_INLINE auto where(MaskPack<P> m, A a, B b) { return detail::on_duals(Where{}, m, a, b); }
+template <class A, class B> requires detail::DualPair<A, B> XGRAD_INLINE auto operator<(A a, B b) { return detail::value_of(a) < detail::value_of(b); }
+template <class A, class B> requires detail::DualPair<A, B> XGRAD_INLINE auto operator<=(A a, B b) { return detail::value_of(a) <= detail::value_of(b); }
+template <class A, class B> requires detail::DualPair<A, B> XGRAD_INLINE auto operator>(A a, B b) { return detail::value_of(a) > detail::value_of(b); }
+template <class A, class B> requires detail::DualPair<A, B> XGRAD_INLINE auto operator>=(A a, B b) { return detail::value_of(a) >= detail::value_of(b); }
+template <class A, class B> requires detail::DualPair<A, B> XGRAD_INLINE auto operator==(A a, B b) { return detail::value_of(a) == detail::value_of(b); }
+template <class A, class B> requires detail::DualPair<A, B> XGRAD_INLINE auto operator!=(A a, B b) { return detail::value_of(a) != detail::value_of(b); }
+template <detail::DualNumber X> XGRAD_INLINE auto isnan(X x) { return isnan(x.value); }
+template <detail::DualNumber X> XGRAD_INLINE auto reciprocal(X x) { return detail::on_duals(Reciprocal{}, x); }
+template <detail::DualNumber X> XGRAD_INLINE auto sqrt(X x) { return detail::on_duals(Sqrt{}, x); }
+template <detail::DualNumber X> XGRAD_INLINE auto exp(X x) { return detail::on_duals(Exp{}, x); }
+template <detail::DualNumber X> XGRAD_INLINE auto expm1(X x) { return detail::on_duals(Expm1{}, x); }
+template <detail::DualNumber X> XGRAD_INLINE auto log(X x) { return detail::on_duals(Log{}, x); }
+template <detail::DualNumber X> XGRAD_INLINE auto log1p(X x) { return detail::on_duals(Log1p{}, x); }
+template <detail::DualNumber X> XGRAD_INLINE auto log2(X x) { return detail::on_duals(Log2{}, x); }
+template <detail::DualNumber X> XGRAD_INLINE auto log10(X x) { return detail::on_duals(Log10{}, x); }
+template <detail::DualNumber X> XGRAD_INLINE auto sin(X x) { return detail::on_duals(Sin{}, x); }
+template <detail::DualNumber X> XGRAD_INLINE auto cos(X x) { return detail::on_duals(Cos{}, x); }
+template <detail::DualNumber X> XGRAD_INLINE auto tan(X x) { return detail::on_duals(Tan{}, x); }
+template <detail::DualNumber X> XGRAD_INLINE auto asin(X x) { return detail::on_duals(Asin{}, x); }
+template <detail::DualNumber X> XGRAD_INLINE auto acos(X x) { return detail::on_duals(Acos{}, x); }
+template <detail::DualNumber X> XGRAD_INLINE auto atan(X x) { return detail::on_duals(Atan{}, x); }
+template <detail::DualNumber X> XGRAD_INLINE auto sinh(X x) { return detail::on_duals(Sinh{}, x); }
+template <detail::DualNumber X> XGRAD_INLINE auto cosh(X x) { return detail::on_duals(Cosh{}, x); }
+template <detail::DualNumber X> XGRAD_INLINE auto tanh(X x) { return detail::on_duals(Tanh{}, x); }
+template <detail::DualNumber X> XGRAD_INLINE auto asinh(X x) { return detail::on_duals(Asinh{}, x); }
+template <detail::DualNumber X> XGRAD_INLINE auto acosh(X x) { return detail::on_duals(Acosh{}, x); }
+template <detail::DualNumber X> XGRAD_INLINE auto atanh(X x) { return detail::on_duals(Atanh{}, x); }
+template <detail::DualNumber X> XGRAD_INLINE auto abs(X x) { return detail::on_duals(Abs{}, x); }
+template <detail::DualNumber X> XGRAD_INLINE auto abs2(X x) { return detail::on_duals(Abs2{}, x); }
+template <detail::DualNumber X> XGRAD_INLINE auto angle(X x) { return detail::on_duals(Angle{}, x); }
+template <class P> XGRAD_INLINE auto sgn(Dual<RealPack<P>> x) { return detail::on_duals(Sign{}, x); }
+template <class P> XGRAD_INLINE auto sgn(Dual<ComplexPack<P>> x) { return detail::on_duals(Sgn{}, x); }
+template <class P> XGRAD_INLINE auto real(Dual<RealPack<P>> x) { return x; }
+template <class P> XGRAD_INLINE auto real(Dual<ComplexPack<P>> x) { return detail::on_duals(RealPart{}, x); }
+template <detail::DualNumber X> XGRAD_INLINE auto imag(X x) { return detail::on_duals(ImagPart{}, x); }
+template <class P> XGRAD_INLINE auto conj(Dual<RealPack<P>> x) { return x; }
+template <class P> XGRAD_INLINE auto conj(Dual<ComplexPack<P>> x) { return detail::on_duals(Conj{}, x); }
+
+}  // namespace xgrad
+
+// ======== xgrad/ops/kernel.hpp
+// Kernels: the loop that runs a formula over a tile, forward and backward. All that is compiled for each expression is here
+// and in formula.hpp; finding the tiles is tile_loop.hpp's, compiled once.
+
 namespace xgrad::detail {
 
 /// What a tile of precision P holds for elements of type T: complex<P> for complex ones, else P (masks as 0 and 1).
@@ -5335,6 +5631,162 @@ template <class F> XGRAD_NOINLINE double sum_and_gradient_kernel(F const& formul
         if (void* const place = operands[L::gradients + K]) copy_few<width / 2>(static_cast<E const*>(out[K]), left, static_cast<E*>(place) + at);
     });
     return total;
+}
+
+}  // namespace xgrad::detail
+
+namespace xgrad::detail {
+
+/// Where a dual tile finds its operands, in this order: the values of the leaves, their tangents, the gradient of the result, the saved
+/// result, and then places for the gradients of the leaves and for the tangent of the result.
+struct DualLayout {
+    std::size_t leaves;
+    constexpr std::size_t tangents() const { return leaves; }
+    constexpr std::size_t seed() const { return 2 * leaves; }
+    constexpr std::size_t result() const { return 2 * leaves + 1; }
+    constexpr std::size_t gradients() const { return 2 * leaves + 2; }
+    constexpr std::size_t tangent() const { return 3 * leaves + 2; }
+    constexpr std::size_t total() const { return 3 * leaves + 3; }
+};
+
+/// Which leaves have tangents; and which gradients a dual tile writes, as BackwardPlan has it.
+struct DualPlan {
+    LeafMask moving = 0, wanted = 0, add = 0;
+    bool saved_result = false, wants_tangent = false;
+    void const* uniform_seed = nullptr;  // a pack of the one gradient that all elements have, or
+    std::uint8_t target[64];
+
+    DualPlan() noexcept {}  // leaves `target` to be filled
+};
+
+/// Whether a vertex can have a tangent.
+template <class X> inline constexpr bool is_dual_vertex = false;
+template <class T> inline constexpr bool is_dual_vertex<Slot<T>> = Differentiable<T>;
+template <class Op, class... X> inline constexpr bool is_dual_vertex<Expression<Op, X...>> = takes_gradients<typename Expression<Op, X...>::letter> && (is_dual_vertex<X> || ...);
+
+template <class E> inline constexpr std::size_t dual_operands = 0;
+template <class Op, class... X> inline constexpr std::size_t dual_operands<Expression<Op, X...>> = (std::size_t{is_dual_vertex<X>} + ...);
+
+template <class X, class P> using dual_pack = std::conditional_t<is_dual_vertex<X>, Dual<pack_for<typename X::letter, P>>, pack_for<typename X::letter, P>>;
+
+/// The values and tangents at every vertex of a formula; filled in place, as Values is.
+template <class X, class P> struct DualValues {
+    dual_pack<X, P> y;
+};
+template <class Indices, class P, class... X> struct DualValuesPack;
+template <std::size_t... I, class P, class... X> struct DualValuesPack<std::index_sequence<I...>, P, X...> : OperandAt<I, DualValues<X, P>>... {};
+template <class Op, class... X, class P> struct DualValues<Expression<Op, X...>, P> {
+    dual_pack<Expression<Op, X...>, P> y;
+    DualValuesPack<std::index_sequence_for<X...>, P, X...> x;
+};
+
+template <class E, std::size_t I, class P, class V> XGRAD_INLINE auto dual_argument(V const& v)
+{
+    return lifted<typename ArgumentOf<I, typename E::signature>::type, P>(get<I>(v.x).y);
+}
+
+/// A place in a tile.
+struct DualTile {
+    void* const* at;
+    std::size_t i;
+    LeafMask moving;
+};
+
+template <std::size_t At, std::size_t Leaves, class P, class T> XGRAD_INLINE void evaluate_dual(Slot<T> const&, DualTile tile, DualValues<Slot<T>, P>& v)
+{
+    if constexpr (Differentiable<T>) {
+        v.y.value = load_pack<T, P>(tile.at[At], tile.i);
+        v.y.tangent = load_pack<T, P>(tile.at[Leaves + At], tile.i);
+    } else v.y = load_pack<T, P>(tile.at[At], tile.i);
+}
+template <std::size_t At, std::size_t Leaves, class P, class T> XGRAD_INLINE void evaluate_dual(Constant<T> const& c, DualTile, DualValues<Constant<T>, P>& v)
+{
+    if constexpr (std::same_as<T, bool>) v.y = RealPack<P>(c.value) != 0;
+    else v.y = pack_for<letter_of<T>, P>(c.value);
+}
+template <std::size_t At, std::size_t Leaves, class P, class Op, class... X, std::size_t... J>
+XGRAD_INLINE void apply_dual(Expression<Op, X...> const& e, DualTile tile, bool saved, DualValues<Expression<Op, X...>, P>& v, std::index_sequence<J...>)
+{
+    using E = Expression<Op, X...>;
+    using On = OnDuals<typename E::signature>;
+    auto const y = saved ? load_pack<typename E::letter::template over<P>, P>(tile.at[DualLayout{Leaves}.result()], tile.i)
+                         : On::template value<P>(e.op, dual_argument<E, J, P>(v)...);
+    if constexpr (is_dual_vertex<E>) {
+        constexpr bool alone = dual_operands<E> == 1;
+        v.y.value = y;
+        v.y.tangent = 0;
+        if (alone && has_poles<Op, std::index_sequence_for<X...>> && !(tile.moving & leaf_range<At, E::leaves>)) return;  // 0 beside any pole
+        v.y.tangent = On::template tangent<P, !alone>(e.op, y, dual_argument<E, J, P>(v)...);
+    } else v.y = y;
+}
+template <std::size_t At, std::size_t Leaves, class P, class Op, class... X>
+XGRAD_INLINE void evaluate_dual(Expression<Op, X...> const& e, DualTile tile, DualValues<Expression<Op, X...>, P>& v, bool saved = false)
+{
+    constexpr auto first = first_leaves<X...>();
+    [&]<std::size_t... I>(std::index_sequence<I...>) XGRAD_LAMBDA_INLINE {
+        (evaluate_dual<At + first[I], Leaves, P>(get<I>(e.x), tile, get<I>(v.x)), ...);
+        apply_dual<At, Leaves, P>(e, tile, saved, v, std::index_sequence_for<X...>{});
+    }(std::index_sequence_for<X...>{});
+}
+
+/// Adds the tangent of a gradient that has arrived at a leaf.
+template <class T, class P, class Pack> XGRAD_INLINE void store_tangent(void* out, std::size_t i, bool add, Dual<Pack> g)
+{
+    auto* const p = static_cast<tile_type<T, P>*>(out) + i;
+    if (add) (Pack::load(p) + g.tangent).store(p);
+    else g.tangent.store(p);
+}
+template <class T, class P, class Pack> XGRAD_INLINE void store_tangent(void* out, std::size_t i, bool add, Pack)
+{
+    if (!add) Pack(0).store(static_cast<tile_type<T, P>*>(out) + i);
+}
+
+template <std::size_t At, std::size_t Leaves, class P, class T, class G>
+XGRAD_INLINE void send_dual(Slot<T> const&, DualValues<Slot<T>, P> const&, G g, DualPlan const& plan, DualTile tile)
+{
+    store_tangent<T, P>(tile.at[DualLayout{Leaves}.gradients() + At], tile.i, plan.add >> At & 1, g);
+}
+template <std::size_t At, std::size_t Leaves, class P, class Op, class... X, class G>
+XGRAD_INLINE void send_dual(Expression<Op, X...> const& e, DualValues<Expression<Op, X...>, P> const& v, G g, DualPlan const& plan, DualTile tile)
+{
+    using E = Expression<Op, X...>;
+    constexpr auto first = first_leaves<X...>();
+    auto const to_operand = [&]<std::size_t I>(wrt<I> which) XGRAD_LAMBDA_INLINE {
+        using Xi = std::tuple_element_t<I, std::tuple<X...>>;
+        if constexpr (is_dual_vertex<Xi>) {
+            if (!(plan.wanted & leaf_range<At + first[I], Xi::leaves>)) return;
+            auto const gi = [&]<std::size_t... J>(std::index_sequence<J...>) XGRAD_LAMBDA_INLINE {
+                return pull(g, e.op.partial(which, v.y, dual_argument<E, J, P>(v)...));
+            }(std::index_sequence_for<X...>{});
+            send_dual<At + first[I], Leaves, P>(get<I>(e.x), get<I>(v.x), project<typename Xi::letter, P>(gi), plan, tile);
+        }
+    };
+    [&]<std::size_t... I>(std::index_sequence<I...>) XGRAD_LAMBDA_INLINE { (to_operand(wrt<I>{}), ...); }(std::index_sequence_for<X...>{});
+}
+
+/// Runs over the whole packs among n elements and returns how many elements these are.
+template <class F> XGRAD_NOINLINE std::size_t dual_kernel(F const& formula, DualPlan const& the_plan, void* const* operands, std::size_t n)
+{
+    F const f = formula;  // copies that no output can alias
+    DualPlan const plan = the_plan;
+    using P = compute_precision<F>;
+    using Y = typename F::scalar;
+    constexpr std::size_t width = RealPack<P>::width;
+    constexpr DualLayout layout{F::leaves};
+    void* at[layout.total()];
+    for (std::size_t k = 0; k < layout.total(); ++k) at[k] = operands[k];
+    for (std::size_t k = 0; k < F::leaves; ++k) at[layout.gradients() + k] = operands[layout.gradients() + plan.target[k]];
+    if (plan.uniform_seed) at[layout.seed()] = const_cast<void*>(plan.uniform_seed);
+    std::size_t i = 0;
+    for (; i + width <= n; i += width) {
+        DualTile const tile{at, i, plan.moving};
+        DualValues<F, P> v;
+        if constexpr (requires { v.x; }) evaluate_dual<0, F::leaves, P>(f, tile, v, plan.saved_result);
+        else evaluate_dual<0, F::leaves, P>(f, tile, v);
+        if (plan.wants_tangent) store_tangent<Y, P>(at[layout.tangent()], i, false, v.y);
+        if (plan.wanted) send_dual<0, F::leaves, P>(f, v, load_pack<Y, P>(at[layout.seed()], plan.uniform_seed ? 0 : i), plan, tile);
+    }
+    return i;
 }
 
 }  // namespace xgrad::detail
@@ -5902,6 +6354,7 @@ struct FormulaTable {
     LeafInfo const* result;       // of the gradient and the saved result, which a backward pass reads
     void (*forward)(void const* formula, void* const* operands, std::size_t n);
     void (*backward)(void const* formula, BackwardPlan const& plan, void* const* operands, std::size_t n);
+    std::size_t (*dual)(void const* formula, DualPlan const& plan, void* const* operands, std::size_t n);
 };
 
 template <class F> struct FormulaTableOf {
@@ -5918,7 +6371,12 @@ template <class F> struct FormulaTableOf {
     {
         if constexpr (Differentiable<Y>) backward_kernel(*static_cast<F const*>(formula), plan, operands, n);
     }
-    static constexpr FormulaTable table{F::leaves, vertices_of<F>.data(), leaf.data(), &leaf_info<Y, tile_type<Y, P>>, &forward, &backward};
+    static std::size_t dual(void const* formula, DualPlan const& plan, void* const* operands, std::size_t n)
+    {
+        if constexpr (Differentiable<Y>) return dual_kernel(*static_cast<F const*>(formula), plan, operands, n);
+        else return n;
+    }
+    static constexpr FormulaTable table{F::leaves, vertices_of<F>.data(), leaf.data(), &leaf_info<Y, tile_type<Y, P>>, &forward, &backward, &dual};
 };
 
 /// A sum and its gradients in one pass; only formulas that are summed have one.
@@ -6355,110 +6813,6 @@ template <Operand A, Operand B> auto outer(A const& a, B const& b)
 }
 /// Conjugate transpose of each matrix.
 template <Operand A> auto adjoint(A const& a) { return conj(mT(a)); }
-
-}  // namespace xgrad
-
-// ======== xgrad/ops/trigonometric.hpp
-// Trigonometric and hyperbolic functions and their inverses; complex ones have the branch cuts of the C++ standard.
-
-namespace xgrad {
-
-/// Sine.
-struct Sin : Elementwise<R(R), C(C)> {
-    auto value(auto x) const { return sin(x); }
-    auto partial(wrt<0>, auto, auto x) const { return cos(x); }
-};
-template <Operand X> auto sin(X const& x) { return express(Sin{}, x); }
-
-/// Cosine.
-struct Cos : Elementwise<R(R), C(C)> {
-    auto value(auto x) const { return cos(x); }
-    auto partial(wrt<0>, auto, auto x) const { return -sin(x); }
-};
-template <Operand X> auto cos(X const& x) { return express(Cos{}, x); }
-
-/// Tangent.
-struct Tan : Elementwise<R(R), C(C)> {
-    auto value(auto x) const { return tan(x); }
-    auto partial(wrt<0>, auto y, auto) const { return 1 + y * y; }
-};
-template <Operand X> auto tan(X const& x) { return express(Tan{}, x); }
-
-/// Arc sine.
-struct Asin : Elementwise<R(R), C(C)> {
-    auto value(auto x) const { return asin(x); }
-    auto partial(wrt<0>, auto, auto x) const { return reciprocal(sqrt(1 - x * x)); }
-};
-template <Operand X> auto asin(X const& x) { return express(Asin{}, x); }
-
-/// Arc cosine.
-struct Acos : Elementwise<R(R), C(C)> {
-    auto value(auto x) const { return acos(x); }
-    auto partial(wrt<0>, auto, auto x) const { return -reciprocal(sqrt(1 - x * x)); }
-};
-template <Operand X> auto acos(X const& x) { return express(Acos{}, x); }
-
-/// Arc tangent.
-struct Atan : Elementwise<R(R), C(C)> {
-    auto value(auto x) const { return atan(x); }
-    auto partial(wrt<0>, auto, auto x) const { return reciprocal(1 + x * x); }
-};
-template <Operand X> auto atan(X const& x) { return express(Atan{}, x); }
-
-/// Hyperbolic sine.
-struct Sinh : Elementwise<R(R), C(C)> {
-    auto value(auto x) const { return sinh(x); }
-    auto partial(wrt<0>, auto, auto x) const { return cosh(x); }
-};
-template <Operand X> auto sinh(X const& x) { return express(Sinh{}, x); }
-
-/// Hyperbolic cosine.
-struct Cosh : Elementwise<R(R), C(C)> {
-    auto value(auto x) const { return cosh(x); }
-    auto partial(wrt<0>, auto, auto x) const { return sinh(x); }
-};
-template <Operand X> auto cosh(X const& x) { return express(Cosh{}, x); }
-
-/// Hyperbolic tangent.
-struct Tanh : Elementwise<R(R), C(C)> {
-    auto value(auto x) const { return tanh(x); }
-    auto partial(wrt<0>, auto y, auto) const { return 1 - y * y; }
-};
-template <Operand X> auto tanh(X const& x) { return express(Tanh{}, x); }
-
-/// Inverse hyperbolic sine.
-struct Asinh : Elementwise<R(R), C(C)> {
-    auto value(auto x) const { return asinh(x); }
-    auto partial(wrt<0>, auto, auto x) const { return reciprocal(sqrt(1 + x * x)); }
-};
-template <Operand X> auto asinh(X const& x) { return express(Asinh{}, x); }
-
-/// Inverse hyperbolic cosine.
-struct Acosh : Elementwise<R(R), C(C)> {
-    auto value(auto x) const { return acosh(x); }
-    auto partial(wrt<0>, auto, auto x) const { return reciprocal(sqrt(x - 1) * sqrt(x + 1)); }
-};
-template <Operand X> auto acosh(X const& x) { return express(Acosh{}, x); }
-
-/// Inverse hyperbolic tangent.
-struct Atanh : Elementwise<R(R), C(C)> {
-    auto value(auto x) const { return atanh(x); }
-    auto partial(wrt<0>, auto, auto x) const { return reciprocal(1 - x * x); }
-};
-template <Operand X> auto atanh(X const& x) { return express(Atanh{}, x); }
-
-/// The angle of the point (x, y), in (-pi, pi]; the gradient at the origin is NaN.
-struct Atan2 : Elementwise<R(R, R)> {
-    auto value(auto y, auto x) const { return atan2(y, x); }
-    auto partial(wrt<0>, auto, auto y, auto x) const { return x * reciprocal(x * x + y * y); }
-    auto partial(wrt<1>, auto, auto y, auto x) const { return -y * reciprocal(x * x + y * y); }
-};
-template <class Y, class X>
-    requires AnyOperand<Y, X>
-auto atan2(Y&& y, X&& x)
-{
-    return express(Atan2{}, std::forward<Y>(y), std::forward<X>(x));
-}
 
 }  // namespace xgrad
 
@@ -7740,7 +8094,7 @@ public:
     {
         check(owner);
         if (!packed_ && !is_result_) return value_;
-        AnyTensor t = detail::alias(packed_ ? unpacked() : value_);
+        AnyTensor t = detail::alias(!packed_ ? value_ : packed_->open.defined() ? packed_->open : unpacked());
         t.impl().grad_fn = is_result_ ? detail::Ref<Node>(&owner) : packed_->history.function;
         t.impl().output_nr = is_result_ ? 0 : packed_->history.input_nr;
         return t;
@@ -8248,7 +8602,7 @@ struct Capture {
 
 class GraphTask final : public BackwardPass {
 public:
-    GraphTask(std::span<Capture> captures, bool keep_graph) noexcept : captures_(captures), keep_graph_(keep_graph) {}
+    GraphTask(std::span<Capture> captures, bool keep_graph, std::uint64_t oldest = 0) noexcept : captures_(captures), keep_graph_(keep_graph), oldest_(oldest) {}
     GraphTask(GraphTask const&) = delete;
     GraphTask& operator=(GraphTask const&) = delete;
     ~GraphTask() override
@@ -8312,6 +8666,8 @@ private:
         return {index, true};
     }
 
+    std::span<Edge const> edges_of(Node const& node) const { return node.sequence_nr() < oldest_ ? std::span<Edge const>() : node.next_edges(); }
+
     void discover(std::span<Root const> roots)
     {
         CachedVector<Node*> todo;
@@ -8320,7 +8676,7 @@ private:
         while (!todo.empty()) {
             Node* const node = todo.back();
             todo.pop_back();
-            for (auto const& edge : node->next_edges()) {
+            for (auto const& edge : edges_of(*node)) {
                 if (!edge) continue;
                 auto const [index, fresh] = enter(*edge.function);
                 ++notes_[index].pending;
@@ -8347,7 +8703,7 @@ private:
             path.push_back({start});
             while (!path.empty()) {
                 auto& visit = path.back();
-                auto const edges = notes_[visit.index].node->next_edges();
+                auto const edges = edges_of(*notes_[visit.index].node);
                 if (visit.next == edges.size()) {
                     for (auto const& edge : edges)
                         if (edge && leads_to_capture(lookup(*edge.function))) notes_[visit.index].needed = true;
@@ -8433,6 +8789,7 @@ private:
     Index next_ = none;
     std::span<Capture> captures_;
     bool keep_graph_;
+    std::uint64_t oldest_;  // Nodes with smaller numbers lead nowhere
 };
 
 }  // namespace xgrad::detail
@@ -8524,9 +8881,10 @@ template <class F> void on_fresh_stack(F f)
 
 /// One backward pass. With captures only what leads to them runs. What the Nodes saved is freed unless keep_graph; with
 /// create_graph the pass itself is recorded. A pass may start inside another; every 64th level continues on a stack of its own.
-inline void run_backward(std::span<Root> roots, std::span<Capture> captures, bool keep_graph, bool create_graph)
+/// Where it is known that no Node before number `oldest` leads to a capture, the pass stops there.
+inline void run_backward(std::span<Root> roots, std::span<Capture> captures, bool keep_graph, bool create_graph, std::uint64_t oldest = 0)
 {
-    if (pass_depth == passes_per_stack) return on_fresh_stack([&] { run_backward(roots, captures, keep_graph, create_graph); });
+    if (pass_depth == passes_per_stack) return on_fresh_stack([&] { run_backward(roots, captures, keep_graph, create_graph, oldest); });
     struct Level {
         Level() noexcept { ++pass_depth; }
         ~Level() { --pass_depth; }
@@ -8542,7 +8900,7 @@ inline void run_backward(std::span<Root> roots, std::span<Capture> captures, boo
         SingleNodePass pass(*roots[0].edge.function);
         run(pass, roots[0], keep_graph);
     } else {
-        GraphTask pass(captures, keep_graph);
+        GraphTask pass(captures, keep_graph, oldest);
         run(pass, roots);
     }
 }
@@ -8636,9 +8994,10 @@ private:
 
 
 // ======== xgrad/tensor/traced.hpp
-// Gradients of gradients. Where the backward pass itself is recorded, a fused Node replays its formula operation by operation
-// on Traced operands, each of which records a Node of one operation, and applies the same rules to them. So second and
-// higher derivatives need no rule of their own, and the set of Node types that the compiler meets stays finite.
+// Derivatives of any order. Where more is wanted than fused passes give (fused_gradient_node.hpp), a fused Node's backward pass is
+// replayed operation by operation on Traced operands, each of which records a Node of one operation, and the same rules are
+// applied to them. What is compiled for that is an operation on operands of given letters, not a formula: so it is little, and
+// the set of Node types that the compiler meets stays finite.
 
 
 // ======== xgrad/tensor/arraywise.hpp
@@ -8652,6 +9011,78 @@ private:
 // Recording: where an elementwise Expression becomes a Tensor, and, if a gradient will be wanted, one Node. The only place
 // that knows both operations and the graph. sum() of an expression goes the same way: the tiles of the expression are summed
 // as they are made, and backward starts from the broadcast gradient of the sum.
+
+
+// ======== xgrad/tensor/fused_gradient_node.hpp
+// FusedGradientNode: the recorded backward pass of a fused Node, which is one Node as well. Its own backward pass is one more
+// fused pass, over dual numbers. Only where that is recorded in turn, for third derivatives, is the formula replayed operation
+// by operation (traced.hpp).
+
+
+// ======== xgrad/graph/local_graph.hpp
+// A small graph that a Node makes for itself, to differentiate it on the spot.
+
+namespace xgrad::detail {
+
+/// Passes its gradient on, once it is connected.
+class InputNode final : public Node {
+public:
+    void connect(Edge edge)
+    {
+        edge_ = std::move(edge);
+        set_edges(&edge_, 1);
+    }
+    void apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) override { results[0] = gradients[0]; }
+    [[gnu::cold]] std::string name() const override { return backward_name("Alias"); }
+
+private:
+    Edge edge_;
+};
+
+/// Its inputs stand for places in the graph outside, from which they are cut off until the gradients for them are known: so
+/// the pass goes no further, and what it records leads there.
+class LocalGraph {
+public:
+    /// A tensor with the values of t, and with `outside` as what it stands for.
+    AnyTensor input(AnyTensor const& t, Edge outside)
+    {
+        AnyTensor x = alias(t);
+        Ref<InputNode> node(new InputNode);
+        x.impl().grad_fn = Ref<Node>(node.get());
+        inputs_.push_back({std::move(node), std::move(outside)});
+        return x;
+    }
+
+    /// Gradients of tensors for all inputs, in their order, recorded in grad mode; undefined where there is none. A tensor takes no part
+    /// where it or its gradient is undefined.
+    [[gnu::cold]] std::vector<AnyTensor> gradients(std::span<AnyTensor const> of, std::span<AnyTensor const> gradients)
+    {
+        std::vector<Root> roots;
+        for (std::size_t i = 0; i < of.size(); ++i)
+            if (of[i].defined() && gradients[i].defined() && of[i].requires_grad()) roots.push_back({gradient_edge(of[i]), gradients[i], *of[i].impl().type, of[i].shape()});
+        std::vector<Capture> captures;
+        for (auto const& input : inputs_) captures.push_back({{Ref<Node>(input.node.get()), 0}});
+        if (!roots.empty() && !captures.empty()) run_backward(roots, captures, true, grad_mode, captures[0].edge.function->sequence_nr());
+        std::vector<AnyTensor> results;
+        for (auto& capture : captures) results.push_back(std::move(capture.gradient));
+        for (auto& input : inputs_)
+            if (input.outside) input.node->connect(input.outside);
+        return results;
+    }
+
+private:
+    struct Input {
+        Ref<InputNode> node;
+        Edge outside;
+    };
+    std::vector<Input> inputs_;
+};
+
+}  // namespace xgrad::detail
+
+// ======== xgrad/tensor/dual_pass.hpp
+// A pass of a fused Node's formula over dual numbers: what tangents of its operands make of its result, and of the gradients
+// that it sends back.
 
 
 // ======== xgrad/tensor/fused_node.hpp
@@ -8671,6 +9102,8 @@ private:
 namespace xgrad::detail {
 
 class FusedNode;
+struct SumOver;
+struct TracedVertex;
 
 /// What recording needs to know of a formula beside its kernels.
 struct RecordTable {
@@ -8685,8 +9118,11 @@ struct RecordTable {
     NeedsView (*needs)(void const* formula, bool result_exists) = nullptr;
     /// Whether gradients that were computed together with a sum have lately been used: above or at 0 where they have.
     std::atomic<signed char>* use = nullptr;
-    /// The gradients out of recorded operations, so that they can be differentiated; see traced.hpp.
-    void (*traced)(FusedNode& node, AnyTensor const& gradient, std::span<AnyTensor> results) = nullptr;
+    // The gradients out of recorded operations, for derivatives of higher orders; see traced.hpp.
+    void (*traced)(FusedNode const& node, AnyTensor const* leaves, AnyTensor const& result, AnyTensor const& gradient, std::span<AnyTensor> results) = nullptr;
+    void (*list_vertices)(void const* formula, std::vector<TracedVertex>& vertices) = nullptr;
+    AnyTensor (*traced_seed)(AnyTensor const& gradient, SumOver const* sum, Shape const& space) = nullptr;
+    AnyTensor (*traced_result)(AnyTensor const& result) = nullptr;
 };
 
 /// A sum over axes, times a factor, of a formula's values.
@@ -8694,6 +9130,7 @@ struct SumOver {
     std::string_view name;
     Axes axes;
     double scale = 1;
+    bool keeps_dims = false;
 
     /// The gradient of a sum as that of each summand: a window on `space`, the formula's index space, that repeats it.
     AnyArray spread(AnyTensor const& gradient, Shape const& space) const
@@ -8844,27 +9281,31 @@ public:
         return all;
     }
 
-    // What the traced pass asks.
+    // What second derivatives ask.
+    RecordTable const& table() const noexcept { return table_; }
     void const* formula_object() const noexcept { return block() + formula_at(table_.kernels.leaves); }
     SumOver const* sum() const noexcept { return sum_; }
     /// The formula's index space.
     Shape const& space() const noexcept { return space_; }
-    Shape const& leaf_shape(std::size_t k) const { return broadcast_ >> k & 1 ? shapes_[leaf(k).first] : space_; }
+    Shape const& leaf_shape(std::size_t k) const { return is_broadcast(k) ? shapes_[leaf(k).first] : space_; }
+    LeafMask wanted() const noexcept { return wanted_; }
+    LeafMask added() const noexcept { return add_; }
     bool is_needed(std::size_t k) const { return needed_ >> k & 1; }
+    bool is_broadcast(std::size_t k) const { return broadcast_ >> k & 1; }
+    bool saves_result() const noexcept { return saves_result_; }
     std::size_t first_of(std::size_t k) const { return leaf(k).first; }
+    std::size_t target_of(std::size_t k) const { return leaf(k).target; }
+    std::size_t edge_of(std::size_t k) const { return leaf(leaf(k).target).edge; }
     AnyTensor unpack_leaf(std::size_t k)
     {
         watch();
-        return watched_[k].unpack(*this);
+        return watched_[leaf(k).first].unpack(*this);
     }
-    bool saves_result() const noexcept { return saves_result_; }
     AnyTensor unpack_result()
     {
         watch();
         return watched_[table_.kernels.leaves].unpack(*this);
     }
-    LeafMask wanted() const noexcept { return wanted_; }
-    std::size_t edge_of(std::size_t k) const { return leaf(leaf(k).target).edge; }
 
 protected:
     /// A saved value whose elements lie in order. What more a SavedTensor can do is added by watch() when it is needed.
@@ -9181,7 +9622,7 @@ public:
 
     void apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) override
     {
-        if (recording() && gradients[0].defined() && would_record(gradients[0])) table_.traced(*this, gradients[0], results);
+        if (recording() && gradients[0].defined() && would_record(gradients[0])) apply_recorded(gradients[0], results);
         else apply_fused(gradients[0], results);
     }
 
@@ -9211,6 +9652,9 @@ private:
         for (std::size_t k = 0; k < table_.kernels.leaves; ++k) any |= watched_ ? watched_[k].requires_grad() : makes_gradient(k) && kept_ >> leaf(k).first & 1;
         return any;
     }
+
+    /// The same gradients with a history; see fused_gradient_node.hpp.
+    void apply_recorded(AnyTensor const& gradient, std::span<AnyTensor> results);
 
     void apply_fused(AnyTensor const& gradient, std::span<AnyTensor> results)
     {
@@ -9358,6 +9802,318 @@ private:
 
 };
 static_assert(sizeof(FusedNode) == sizeof(FusedOperands), "what lies behind the Node is found from the end of FusedOperands");
+
+}  // namespace xgrad::detail
+
+namespace xgrad::detail {
+
+class DualPass {
+public:
+    /// The Node's saved values, for each leaf that is needed, and the tangents of its operands, one for each edge.
+    DualPass(FusedNode const& node, AnyArray const* const* values, AnyArray const* result, std::span<AnyTensor const> tangents)
+        : node_(node), kernels_(node.table().kernels), layout_{kernels_.leaves}, space_(node.space()), operands_(layout_.total())
+    {
+        for (std::size_t k = 0; k < layout_.leaves; ++k) {
+            auto const& info = *kernels_.leaf[k];
+            operands_[k] = node.is_needed(k) ? input_operand(*values[k], info, space_) : absent_input(info.tile_element);
+            bool const moves = node.wanted() >> k & 1 && tangents[node.edge_of(k)].defined();
+            operands_[layout_.tangents() + k] = moves ? input_operand(tangents[node.edge_of(k)].impl().array, info, space_) : absent_input(info.tile_element);
+            operands_[layout_.gradients() + k] = absent_output();
+            if (moves) plan_.moving |= LeafMask{1} << k;
+            plan_.target[k] = static_cast<std::uint8_t>(node.target_of(k));
+        }
+        plan_.saved_result = result;
+        operands_[layout_.seed()] = absent_output();
+        operands_[layout_.result()] = result ? input_operand(*result, *kernels_.result, space_) : absent_output();
+        operands_[layout_.tangent()] = absent_output();
+    }
+
+    /// Asks for the tangent of the result.
+    void want_tangent()
+    {
+        plan_.wants_tangent = true;
+        auto const& info = *kernels_.result;
+        auto const* const sum = node_.sum();
+        tangent_ = sum ? zeroed(reduced_shape(space_, sum->axes, true), info.wide_element) : AnyArray(space_, info.element);
+        operands_[layout_.tangent()] = sum ? sum_operand(tangent_, info) : output_operand(tangent_, info);
+    }
+    /// Asks for the derivatives of the gradients of these leaves, where `gradient` is that of the result.
+    void want_gradients(LeafMask wanted, AnyTensor const& gradient)
+    {
+        plan_.wanted = wanted;
+        plan_.add = node_.added() & wanted;
+        seeds_ = node_.sum() ? node_.sum()->spread(gradient, space_) : gradient.impl().array;
+        if (seeds_.numel == 1) {
+            kernels_.result->stage(uniform_.elements, seeds_.data, 0, most_lanes);
+            plan_.uniform_seed = uniform_.elements;
+        } else operands_[layout_.seed()] = input_operand(seeds_, *kernels_.result, space_);
+        gradients_ = std::make_unique<AnyArray[]>(layout_.leaves);
+        for (std::size_t k = 0; k < layout_.leaves; ++k) {
+            if (!makes_gradient(k)) continue;
+            auto const& info = *kernels_.leaf[k];
+            bool const sums = node_.is_broadcast(k);
+            gradients_[k] = sums ? zeroed(node_.leaf_shape(k), info.wide_element) : AnyArray(space_, info.element);
+            operands_[layout_.gradients() + k] = sums ? sum_operand(gradients_[k], info) : output_operand(gradients_[k], info);
+        }
+    }
+
+    void run()
+    {
+        auto body = [this](void* const* at, std::size_t count) {
+            if (auto const done = kernels_.dual(node_.formula_object(), plan_, at, count); done < count) run_rest(at, done, count - done);
+        };
+        TileLoop(space_, operands_.data(), layout_.total()).run(tile_body(body));
+    }
+
+    AnyTensor tangent()
+    {
+        auto const* const sum = node_.sum();
+        if (sum) {
+            if (sum->scale != 1) kernels_.result->scale(tangent_, sum->scale);
+            kernels_.result->narrow(tangent_);
+            if (!sum->keeps_dims) {
+                auto shape = reduced_shape(space_, sum->axes, false);
+                auto strides = row_major(shape);
+                tangent_.look_through(std::move(shape), std::move(strides));
+            }
+        }
+        return AnyTensor(TensorImpl::make(node_.table().result_type, std::move(tangent_)));
+    }
+    /// The derivative for leaf k; undefined where another leaf has it, or it was not wanted.
+    AnyTensor gradient(std::size_t k)
+    {
+        if (!makes_gradient(k)) return {};
+        if (node_.is_broadcast(k)) kernels_.leaf[k]->narrow(gradients_[k]);
+        return AnyTensor(TensorImpl::make(*node_.table().leaf_types[k], std::move(gradients_[k])));
+    }
+
+private:
+    /// The kernel runs on whole packs. No pack holds more than this.
+    static constexpr std::size_t most_lanes = 16;
+    struct Rest {
+        alignas(64) std::byte elements[most_lanes * 16];
+    };
+
+    bool makes_gradient(std::size_t k) const { return (plan_.wanted & ~plan_.add) >> k & 1; }
+
+    /// The last elements of a tile, on a copy with zeros behind them.
+    void run_rest(void* const* at, std::size_t start, std::size_t count)
+    {
+        std::size_t const n = layout_.total();
+        LocalArray<Rest, 12> rest(n);
+        LocalArray<void*, 12> place(n);
+        auto const in_tile = [&](std::size_t k) { return static_cast<std::byte*>(at[k]) + start * operands_[k].tile_element; };
+        for (std::size_t k = 0; k < n; ++k) {
+            place[k] = at[k] ? rest[k].elements : nullptr;
+            if (at[k] && !operands_[k].output) std::memcpy(rest[k].elements, in_tile(k), count * operands_[k].tile_element);
+        }
+        kernels_.dual(node_.formula_object(), plan_, place.data(), most_lanes);
+        for (std::size_t k = 0; k < n; ++k)
+            if (at[k] && operands_[k].output) std::memcpy(in_tile(k), rest[k].elements, count * operands_[k].tile_element);
+    }
+
+    FusedNode const& node_;
+    FormulaTable const& kernels_;
+    DualLayout layout_;
+    Shape space_;
+    LocalArray<TileOperand, 9> operands_;
+    DualPlan plan_;
+    Rest uniform_;
+    AnyArray seeds_, tangent_;
+    std::unique_ptr<AnyArray[]> gradients_;
+};
+
+}  // namespace xgrad::detail
+
+namespace xgrad::detail {
+
+/// A tensor of which only the shape is known.
+inline AnyTensor shape_only(TypeInfo const& type, Shape const& shape)
+{
+    AnyArray a;
+    a.shape = shape;
+    a.numel = numel(shape);
+    return AnyTensor(TensorImpl::make(type, std::move(a)));
+}
+
+/// Its outputs are the gradients that the Node `of` sends along its edges; its inputs are those operands of the formula on
+/// which they depend, and the gradient that came in.
+class FusedGradientNode final : public Node {
+public:
+    FusedGradientNode(FusedNode& of, AnyTensor const& gradient) : keep_(&of), of_(of), saved_(leaves() + 2), gradient_shape_(gradient.shape())
+    {
+        for (std::size_t k = 0; k < leaves(); ++k)
+            if (of.is_needed(k)) kept_ |= LeafMask{1} << of.first_of(k);
+        edges_.reserve(of.next_edges().size() + 1);
+        for (std::size_t k = 0; k < leaves(); ++k) {
+            bool const is_target = (of.wanted() & ~of.added()) >> k & 1;
+            if (!is_target || !(kept_ >> of.first_of(k) & 1 || of.saves_result())) continue;
+            edges_.push_back(of.next_edges()[of.edge_of(k)]);
+            differentiable_ |= LeafMask{1} << k;
+        }
+        if (Edge edge = gradient_edge(gradient)) {
+            edges_.push_back(std::move(edge));
+            has_gradient_edge_ = true;
+        }
+        set_edges(edges_.data(), edges_.size());
+        set_num_outputs(static_cast<std::uint32_t>(of.next_edges().size()));
+        if (edges_.empty()) return;
+        for (std::size_t k = 0; k < leaves(); ++k)
+            if (kept_ >> k & 1) saved_[k] = SavedTensor::operand(of.unpack_leaf(k));
+        if (of.saves_result()) saved_result() = SavedTensor::operand(of.unpack_result());
+        if (differentiable_) saved_gradient() = SavedTensor::operand(gradient);
+    }
+
+    void apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) override
+    {
+        if (std::ranges::none_of(gradients, &AnyTensor::defined)) return;
+        if (recording() && would_record(gradients)) apply_recorded(gradients, results);
+        else apply_fused(gradients, results);
+    }
+    [[gnu::cold]] std::string name() const override { return backward_name(of_.name()); }
+    [[gnu::cold]] std::string formula() const override { return "Gradient(" + of_.formula() + ")"; }
+    void release_saved() noexcept override
+    {
+        for (auto& s : saved_) s.release();
+    }
+    [[gnu::cold]] std::vector<NamedSavedTensor> saved_tensors() override
+    {
+        std::vector<NamedSavedTensor> all;
+        for (std::size_t k = 0; k < leaves(); ++k)
+            if (kept_ >> k & 1) all.push_back({tensor_letter(k), &saved_[k]});
+        if (of_.saves_result()) all.push_back({"result", &saved_result()});
+        if (differentiable_) all.push_back({"gradient", &saved_gradient()});
+        return all;
+    }
+
+private:
+    std::size_t leaves() const noexcept { return of_.table().kernels.leaves; }
+    SavedTensor& saved_result() noexcept { return saved_[leaves()]; }
+    SavedTensor& saved_gradient() noexcept { return saved_[leaves() + 1]; }
+    bool is_saved(std::size_t i) const noexcept { return i < leaves() ? kept_ >> i & 1 : i == leaves() ? of_.saves_result() : differentiable_ != 0; }
+
+    bool would_record(std::span<AnyTensor const> gradients) const
+    {
+        return differentiable_ || std::ranges::any_of(gradients, [](AnyTensor const& g) { return g.defined() && g.requires_grad(); });
+    }
+
+    /// Saved tensors made ready for a pass, and let go at its end.
+    class Opened {
+    public:
+        explicit Opened(FusedGradientNode& n) : node_(n), opened_(n.saved_.size())
+        {
+            try {
+                for (std::size_t i = 0; i < opened_.size(); ++i)
+                    if (n.is_saved(i)) opened_[i] = n.saved_[i].open(n);
+            } catch (...) {
+                close();
+                throw;
+            }
+        }
+        Opened(Opened const&) = delete;
+        Opened& operator=(Opened const&) = delete;
+        ~Opened() { close(); }
+
+    private:
+        void close() noexcept
+        {
+            for (std::size_t i = 0; i < opened_.size(); ++i)
+                if (opened_[i]) node_.saved_[i].close();
+        }
+        FusedGradientNode& node_;
+        CachedVector<char> opened_;
+    };
+
+    void apply_fused(std::span<AnyTensor const> tangents, std::span<AnyTensor> results)
+    {
+        Opened const opened(*this);
+        LocalArray<AnyArray const*, 8> values(leaves());
+        LeafMask wanted = 0;
+        for (std::size_t k = 0; k < leaves(); ++k) {
+            if (of_.is_needed(k)) values[k] = &saved_[of_.first_of(k)].array();
+            if (of_.wanted() >> k & 1 && differentiable_ >> of_.target_of(k) & 1) wanted |= LeafMask{1} << k;
+        }
+        DualPass pass(of_, values.data(), of_.saves_result() ? &saved_result().array() : nullptr, tangents);
+        if (has_gradient_edge_) pass.want_tangent();
+        if (wanted) pass.want_gradients(wanted, saved_gradient().unpack(*this));
+        pass.run();
+        std::size_t edge = 0;
+        for (std::size_t k = 0; k < leaves(); ++k)
+            if (differentiable_ >> k & 1) results[edge++] = pass.gradient(k);
+        if (has_gradient_edge_) results[edge] = pass.tangent();
+    }
+
+    /// The same out of recorded operations: the first pass on stand-ins for its operands, and the gradients of that.
+    [[gnu::cold]] void apply_recorded(std::span<AnyTensor const> tangents, std::span<AnyTensor> results)
+    {
+        Opened const opened(*this);
+        auto const& table = of_.table();
+        std::size_t const n = leaves();
+        LocalGraph graph;
+        std::vector<AnyTensor> operands(n);
+        for (std::size_t k = 0, edge = 0; k < n; ++k) {
+            std::size_t const first = of_.first_of(k), target = of_.target_of(k);
+            bool const is_wanted = of_.wanted() >> k & 1;
+            if (is_wanted && target != k) {
+                operands[k] = operands[target];
+                continue;
+            }
+            if (kept_ >> first & 1) operands[k] = saved_[first].unpack(*this);
+            else operands[k] = shape_only(*table.leaf_types[k], of_.leaf_shape(k));
+            if (is_wanted) operands[k] = graph.input(operands[k], differentiable_ >> k & 1 ? edges_[edge++] : Edge());
+        }
+        AnyTensor gradient = differentiable_ ? saved_gradient().unpack(*this) : table.result_type.filled(gradient_shape_, 0);
+        if (has_gradient_edge_) gradient = graph.input(gradient, edges_.back());
+        AnyTensor result;
+        if (of_.saves_result()) result = result_of(operands, saved_result().unpack(*this));
+        std::vector<AnyTensor> gradients(of_.next_edges().size());
+        table.traced(of_, operands.data(), result, gradient, gradients);
+        auto const found = graph.gradients(gradients, tangents);
+        // those of leaves that the first pass does not depend on are undefined and have no edge
+        std::size_t input = 0, edge = 0;
+        for (std::size_t k = 0; k < n; ++k)
+            if ((of_.wanted() & ~of_.added()) >> k & 1) {
+                if (differentiable_ >> k & 1) results[edge++] = found[input];
+                ++input;
+            }
+        if (has_gradient_edge_) results[edge] = found[input];
+    }
+
+    /// The saved result as that of other operands.
+    [[gnu::cold]] AnyTensor result_of(std::span<AnyTensor const> operands, AnyTensor const& value) const
+    {
+        AnyTensor const* pointers[64];
+        for (std::size_t k = 0; k < operands.size(); ++k) pointers[k] = &operands[k];
+        AnyTensor result = alias(value);
+        Gathered const in(of_.table(), of_.formula_object(), pointers, true);
+        result.impl().grad_fn = FusedNode::make(of_.table(), of_.formula_object(), pointers, in, nullptr, result);
+        return result;
+    }
+
+    Ref<Node> keep_;
+    FusedNode& of_;
+    CachedVector<SavedTensor> saved_;  // of the leaves; then the result and the gradient
+    CachedVector<Edge> edges_;
+    Shape gradient_shape_;
+    LeafMask kept_ = 0;
+    LeafMask differentiable_ = 0;  // leaves to which an edge leads
+    bool has_gradient_edge_ = false;
+};
+
+inline void FusedNode::apply_recorded(AnyTensor const& gradient, std::span<AnyTensor> results)
+{
+    Opened const opened(*this);
+    {
+        NoGradGuard const off;
+        apply_fused(gradient, results);
+    }
+    Ref<Node> const node(new FusedGradientNode(*this, gradient));
+    if (node->next_edges().empty()) return;
+    for (std::uint32_t i = 0; i < results.size(); ++i) {
+        results[i].impl().grad_fn = node;
+        results[i].impl().output_nr = i;
+    }
+}
 
 }  // namespace xgrad::detail
 
@@ -9787,7 +10543,11 @@ template <std::size_t At, class X, class F> void each_tensor(X const& x, F&& f)
     else if constexpr (X::leaves == 1) f(At, x);
 }
 
-template <class F> void traced_pass(FusedNode& node, AnyTensor const& gradient, std::span<AnyTensor> results);
+// What traced.hpp defines.
+inline void traced_pass(FusedNode const& node, AnyTensor const* leaves, AnyTensor const& result, AnyTensor const& gradient, std::span<AnyTensor> results);
+template <class P, class Op, class... X> void list_vertices(Expression<Op, X...> const& e, std::vector<TracedVertex>& out);
+template <class P, class T> void list_vertices(Slot<T> const&, std::vector<TracedVertex>& out);
+template <class Y, class P> struct TracedEnds;
 
 template <class F> struct RecordTableOf {
     using Y = typename F::scalar;
@@ -9797,6 +10557,7 @@ template <class F> struct RecordTableOf {
     static void copy(void* to, void const* from) { ::new (to) F(*static_cast<F const*>(from)); }
     static void destroy(void* formula) noexcept { static_cast<F*>(formula)->~F(); }
     static inline std::atomic<signed char> use{0};
+    static void list_vertices(void const* formula, std::vector<TracedVertex>& out) { detail::list_vertices<compute_precision<F>>(*static_cast<F const*>(formula), out); }
     static NeedsView needs(void const* formula, bool result_exists) { return needs_of(*static_cast<F const*>(formula), result_exists); }
     static constexpr RecordTable make()
     {
@@ -9806,7 +10567,10 @@ template <class F> struct RecordTableOf {
             t.destroy = &destroy;
             t.needs = &needs;
             t.use = &use;
-            t.traced = &traced_pass<F>;
+            t.traced = &traced_pass;
+            t.list_vertices = &list_vertices;
+            t.traced_seed = &TracedEnds<Y, compute_precision<F>>::seed;
+            t.traced_result = &TracedEnds<Y, compute_precision<F>>::result;
         }
         return t;
     }
@@ -9856,6 +10620,7 @@ inline AnyTensor record_formula_sum(std::string_view operation, RecordTable cons
     if (sums.numel) run_forward(table.kernels, formula, in.arrays, space, sum_operand(sums, table.result));
     if (mean) table.result.scale(sums, sum.scale);
     table.result.narrow(sums);
+    sum.keeps_dims = keepdims;
     if (!keepdims) {
         sums.shape = reduced_shape(space, sum.axes, false);
         sums.strides = row_major(sums.shape);
@@ -9892,7 +10657,7 @@ template <class E> void record_known_sum(std::string_view name, E const& e, Axes
 {
     TakenApart<E> const apart(e);
     Gathered const in(apart.table, &apart.formula, apart.operands, false);
-    SumOver const sum{name, axes};
+    SumOver const sum{name, axes, 1, value.dim() == in.space().size()};
     if (in.wanted) value.impl().grad_fn = FusedNode::make(apart.table, &apart.formula, apart.operands, in, &sum, value);
 }
 
@@ -10089,44 +10854,8 @@ template <class Op, class... X> [[gnu::cold]] auto record_traced(Op op, X const&
 
 namespace detail {
 
-/// The values at the vertices of a formula as Traced tensors, each computed when a rule first asks for it.
-template <class X, class P> struct Replay;
-template <class T, class P> struct Replay<Slot<T>, P> {
-    AnyTensor const* leaf = nullptr;
-    Traced<T> value() { return {leaf->as<T>()}; }
-};
-template <class N, class P> struct Replay<Constant<N>, P> {
-    N number{};
-    auto value() { return traced(traced_operand<P>(number)); }
-};
-template <class Indices, class P, class... X> struct ReplayPack;
-template <std::size_t... I, class P, class... X> struct ReplayPack<std::index_sequence<I...>, P, X...> : OperandAt<I, Replay<X, P>>... {};
-template <class Op, class... X, class P> struct Replay<Expression<Op, X...>, P> {
-    using Y = typename Expression<Op, X...>::scalar;
-    Expression<Op, X...> const* e = nullptr;
-    ReplayPack<std::index_sequence_for<X...>, P, X...> x;
-    AnyTensor y = {};
-
-    [[gnu::cold]] Traced<Y> value()
-    {
-        if (!y.defined()) compute(std::index_sequence_for<X...>{});
-        return {y.as<Y>()};
-    }
-
-private:
-    template <std::size_t... I> void compute(std::index_sequence<I...>) { y = cast<Y>(express(e->op, get<I>(x).value()...).tensor); }
-};
-
-template <std::size_t At, class P, class T> void prepare(Slot<T> const&, AnyTensor const* leaves, Replay<Slot<T>, P>& r) { r.leaf = leaves + At; }
-template <std::size_t At, class P, class N> void prepare(Constant<N> const& c, AnyTensor const*, Replay<Constant<N>, P>& r) { r.number = c.value; }
-template <std::size_t At, class P, class Op, class... X> void prepare(Expression<Op, X...> const& e, AnyTensor const* leaves, Replay<Expression<Op, X...>, P>& r)
-{
-    r.e = &e;
-    [&]<std::size_t... I>(std::index_sequence<I...>) {
-        constexpr auto first = first_leaves<X...>();
-        (prepare<At + first[I], P>(get<I>(e.x), leaves, get<I>(r.x)), ...);
-    }(std::index_sequence_for<X...>{});
-}
+/// What a tensor of this letter holds in a formula of precision P.
+template <class L, class P> using traced_scalar = typename L::template over<result_precision<L, P>>;
 
 /// The gradient as an operand of type T takes it.
 template <class To, class From> Tensor<To> projected(Traced<From> const& g)
@@ -10139,66 +10868,204 @@ template <class To, class From> Tensor<To> projected(Traced<From> const& g)
 /// An operand as the signature takes it: complex where that says so.
 template <class L, class T> auto promoted(Traced<T> const& x)
 {
-    if constexpr (std::same_as<L, C> && !is_complex<T>) return traced(cast<std::complex<T>>(x.tensor));
-    else return x;
+    if constexpr (std::same_as<L, C> && !is_complex<T>) {
+        using Z = std::complex<T>;
+        return traced(x.tensor.defined() ? cast<Z>(x.tensor) : Tensor<Z>());
+    } else return x;
 }
+template <class T> Traced<T> traced_as(AnyTensor const& t) { return {t.defined() ? t.as<T>() : Tensor<T>()}; }
 
-template <std::size_t At, class P, class T, class G, class Sink> void send_traced(Slot<T> const&, Replay<Slot<T>, P>&, G const& g, LeafMask, Sink const& sink)
-{
-    sink(At, projected<T>(g));
-}
-template <std::size_t At, class P, class Op, class... X, class G, class Sink>
-[[gnu::cold]] void send_traced(Expression<Op, X...> const& e, Replay<Expression<Op, X...>, P>& replayed, G const& g, LeafMask wanted, Sink const& sink)
-{
-    using E = Expression<Op, X...>;
-    constexpr auto first = first_leaves<X...>();
-    auto const to_operand = [&]<std::size_t I>(wrt<I> argument) {
-        using Xi = std::tuple_element_t<I, std::tuple<X...>>;
-        if constexpr (wants_gradient<Xi>) {
-            if (!(wanted & leaf_range<At + first[I], Xi::leaves>)) return;
-            auto const uses = partial_uses<I>(e.op, std::type_identity<typename E::signature>{});
-            auto const only_if = [&]<class L>(std::type_identity<L>, Uses bit, auto& vertex) {
-                using V = decltype(promoted<L>(vertex.value()));
-                return uses & bit ? promoted<L>(vertex.value()) : V{};
-            };
-            auto const d = [&]<std::size_t... J>(std::index_sequence<J...>) {
-                return pull(g, e.op.partial(argument, only_if(std::type_identity<typename E::letter>{}, uses_result, replayed),
-                                                      only_if(std::type_identity<typename ArgumentOf<J, typename E::signature>::type>{}, uses_argument(J), get<J>(replayed.x))...));
-            }(std::index_sequence_for<X...>{});
-            if constexpr (is_complex<typename decltype(d)::scalar> && !std::same_as<typename Xi::letter, C>)
-                send_traced<At + first[I], P>(get<I>(e.x), get<I>(replayed.x), real(d), wanted, sink);
-            else send_traced<At + first[I], P>(get<I>(e.x), get<I>(replayed.x), d, wanted, sink);
-        }
-    };
-    [&]<std::size_t... I>(std::index_sequence<I...>) { (to_operand(wrt<I>{}), ...); }(std::index_sequence_for<X...>{});
-}
+/// A vertex of a formula on Traced operands; tensors have the scalar type that their letter has in the formula's precision.
+struct TracedTable {
+    std::size_t operands = 0;
+    bool is_leaf = false;
+    /// The value, from those of the operands (of a leaf: from its tensor).
+    AnyTensor (*value)(void const* object, AnyTensor const* x) = nullptr;
+    /// What the gradient of an operand looks at, and that gradient; a tensor that it does not look at may be undefined.
+    Uses (*uses)(void const* operation, std::size_t operand) = nullptr;
+    AnyTensor (*pull)(void const* operation, std::size_t operand, AnyTensor const& g, AnyTensor const& y, AnyTensor const* x) = nullptr;
+    /// The gradient of a leaf as it takes it.
+    AnyTensor (*arrive)(AnyTensor const& g, Shape const& shape) = nullptr;
+};
+struct TracedVertex {
+    TracedTable const* table;
+    void const* object;  // an operation or a number
+};
 
-/// The backward pass of a FusedNode, recorded.
-template <class F> [[gnu::cold]] void traced_pass(FusedNode& node, AnyTensor const& gradient, std::span<AnyTensor> results)
-{
-    using P = compute_precision<F>;
-    using Y = typename F::scalar;
-    F const& formula = *static_cast<F const*>(node.formula_object());
-    Shape const& space = node.space();
-    AnyTensor leaf[F::leaves];
-    each_leaf<0, F>([&]<class T, std::size_t K>() {
-        if (!node.is_needed(K)) leaf[K] = shape_only<T>(node.leaf_shape(K));
-        else if (auto const first = node.first_of(K); first < K && node.is_needed(first)) leaf[K] = leaf[first];
-        else leaf[K] = node.unpack_leaf(first);
-    });
-    Tensor<Y> g = gradient.as<Y>();
-    if (auto const* const sum = node.sum()) {
-        if (sum->scale != 1) g = gradient.impl().type->scaled(g, sum->scale).template as<Y>();
-        g = broadcast_to(reshape(g, Axes(reduced_shape(space, sum->axes, true))), space);
+template <class T, class P> struct TracedLeaf {
+    using S = traced_scalar<letter_of<T>, P>;
+    [[gnu::cold]] static AnyTensor value(void const*, AnyTensor const* x) { return cast<S>(x->as<T>()); }
+    [[gnu::cold]] static AnyTensor arrive(AnyTensor const& g, Shape const& shape) { return sum_to(projected<T>(Traced<S>{g.as<S>()}), shape); }
+    static constexpr TracedTable make()
+    {
+        TracedTable t{0, true, &value};
+        if constexpr (Differentiable<T>) t.arrive = &arrive;
+        return t;
     }
-    Replay<F, P> replayed;
-    prepare<0, P>(formula, leaf, replayed);
-    if constexpr (requires { replayed.y; })
-        if (node.saves_result()) replayed.y = node.unpack_result();
-    send_traced<0, P>(formula, replayed, Traced<Y>{g}, node.wanted(), [&]<class T>(std::size_t k, Tensor<T> const& part) {
-        auto& sum = results[node.edge_of(k)];
-        auto const reduced = sum_to(part, node.leaf_shape(k));
-        sum = sum.defined() ? sum.impl().type->add(sum, reduced) : AnyTensor(reduced);
+    static constexpr TracedTable table = make();
+};
+template <class N, class P> struct TracedNumber {
+    [[gnu::cold]] static AnyTensor value(void const* number, AnyTensor const*) { return traced_operand<P>(*static_cast<N const*>(number)); }
+    static constexpr TracedTable table{0, false, &value};
+};
+
+/// Op with its signature in a formula of precision P, on operands of letters L.
+template <class Op, class Signature, class P, class... L> struct TracedOperation;
+template <class Op, class Y, class... A, class P, class... L> struct TracedOperation<Op, Y(A...), P, L...> {
+    using indices = std::index_sequence_for<L...>;
+
+    [[gnu::cold]] static AnyTensor value(void const* op, AnyTensor const* x)
+    {
+        return [&]<std::size_t... I>(std::index_sequence<I...>) {
+            return cast<traced_scalar<Y, P>>(express(*static_cast<Op const*>(op), traced_as<traced_scalar<L, P>>(x[I])...).tensor);
+        }(indices{});
+    }
+    [[gnu::cold]] static Uses uses(void const* op, std::size_t operand)
+    {
+        Uses found = 0;
+        each_operand(operand, [&]<std::size_t I, class>(wrt<I>) { found = partial_uses<I>(*static_cast<Op const*>(op), std::type_identity<Y(A...)>{}); });
+        return found;
+    }
+    [[gnu::cold]] static AnyTensor pull(void const* op, std::size_t operand, AnyTensor const& g, AnyTensor const& y, AnyTensor const* x)
+    {
+        AnyTensor result;
+        each_operand(operand, [&]<std::size_t I, class Li>(wrt<I> argument) {
+            [&]<std::size_t... J>(std::index_sequence<J...>) {
+                auto const d = static_cast<Op const*>(op)->partial(argument, traced_as<traced_scalar<Y, P>>(y), promoted<A>(traced_as<traced_scalar<L, P>>(x[J]))...);
+                result = projected<traced_scalar<Li, P>>(detail::pull(traced_as<traced_scalar<Y, P>>(g), d));
+            }(indices{});
+        });
+        return result;
+    }
+    static constexpr TracedTable make()
+    {
+        TracedTable t{sizeof...(L), false, &value};
+        if constexpr (takes_gradients<Y>) {
+            t.uses = &uses;
+            t.pull = &pull;
+        }
+        return t;
+    }
+    static constexpr TracedTable table = make();
+
+private:
+    /// Calls f for the operand of this number, if it can have a gradient.
+    template <class F> static void each_operand(std::size_t operand, F const& f)
+    {
+        auto const one = [&]<std::size_t I, class Ai, class Li>(wrt<I> argument, std::type_identity<Ai>, std::type_identity<Li>) {
+            if constexpr (takes_gradients<Ai> && takes_gradients<Li>)
+                if (operand == I) f.template operator()<I, Li>(argument);
+        };
+        [&]<std::size_t... I>(std::index_sequence<I...>) { (one(wrt<I>{}, std::type_identity<A>{}, std::type_identity<L>{}), ...); }(indices{});
+    }
+};
+
+/// The letter of a vertex, once numbers have the formula's precision.
+template <class X, class P> struct TracedLetter {
+    using type = typename X::letter;
+};
+template <class N, class P> struct TracedLetter<Constant<N>, P> {
+    using type = letter_of<typename decltype(traced_operand<P>(N{}))::value_type>;
+};
+
+/// Lists the vertices in the order in which they are written, each before its operands.
+template <class P, class T> void list_vertices(Slot<T> const&, std::vector<TracedVertex>& out) { out.push_back({&TracedLeaf<T, P>::table, nullptr}); }
+template <class P, class N> void list_vertices(Constant<N> const& c, std::vector<TracedVertex>& out) { out.push_back({&TracedNumber<N, P>::table, &c.value}); }
+template <class P, class Op, class... X> [[gnu::cold]] void list_vertices(Expression<Op, X...> const& e, std::vector<TracedVertex>& out)
+{
+    out.push_back({&TracedOperation<Op, typename Expression<Op, X...>::signature, P, typename TracedLetter<X, P>::type...>::table, &e.op});
+    [&]<std::size_t... I>(std::index_sequence<I...>) { (list_vertices<P>(get<I>(e.x), out), ...); }(std::index_sequence_for<X...>{});
+}
+
+/// What a pass needs to know of a formula of type Y and precision P.
+template <class Y, class P> struct TracedEnds {
+    /// The gradient of the result, or of a sum of it.
+    [[gnu::cold]] static AnyTensor seed(AnyTensor const& gradient, SumOver const* sum, Shape const& space)
+    {
+        if (!sum) return result(gradient);
+        auto const g = gradient.impl().type->scaled(gradient, sum->scale).template as<Y>();
+        return result(broadcast_to(reshape(g, Axes(reduced_shape(space, sum->axes, true))), space));
+    }
+    [[gnu::cold]] static AnyTensor result(AnyTensor const& y) { return cast<traced_scalar<letter_of<Y>, P>>(y.as<Y>()); }
+};
+
+/// A formula whose vertices are computed when a rule first asks for them.
+class Replay {
+public:
+    Replay(std::vector<TracedVertex> vertices, AnyTensor const* leaves, LeafMask wanted) : leaves_(leaves), wanted_(wanted)
+    {
+        for (auto const& v : vertices) vertices_.push_back({v});
+        std::size_t leaf = 0;
+        measure(0, leaf);
+    }
+    void set_result(AnyTensor y) { vertices_[0].value = std::move(y); }
+
+    /// Sends the gradient of a vertex down to the leaves: sink(leaf, table of the leaf, gradient).
+    template <class Sink> [[gnu::cold]] void send(std::size_t at, AnyTensor const& g, Sink const& sink)
+    {
+        auto const& table = *vertices_[at].table;
+        if (table.is_leaf) return sink(vertices_[at].first_leaf, table, g);
+        std::size_t child = at + 1;
+        for (std::size_t i = 0; i < table.operands; ++i, child = vertices_[child].end) {
+            if (!(wanted_ & vertices_[child].leaves)) continue;
+            Uses const uses = table.uses(vertices_[at].object, i);
+            std::vector<AnyTensor> x(table.operands);
+            for (std::size_t j = 0, c = at + 1; j < table.operands; ++j, c = vertices_[c].end)
+                if (uses & uses_argument(j)) x[j] = value(c);
+            AnyTensor const part = table.pull(vertices_[at].object, i, g, uses & uses_result ? value(at) : AnyTensor(), x.data());
+            if (part.defined()) send(child, part, sink);
+        }
+    }
+
+private:
+    struct Vertex : TracedVertex {
+        std::size_t end = 0;  // of the vertices below it
+        std::size_t first_leaf = 0;
+        LeafMask leaves = 0;
+        AnyTensor value = {};
+    };
+
+    void measure(std::size_t at, std::size_t& leaf)
+    {
+        auto& v = vertices_[at];
+        v.first_leaf = leaf;
+        v.end = at + 1;
+        if (v.table->is_leaf) v.leaves = LeafMask{1} << leaf++;
+        for (std::size_t i = 0; i < v.table->operands; ++i) {
+            auto const child = v.end;
+            measure(child, leaf);
+            v.end = vertices_[child].end;
+            v.leaves |= vertices_[child].leaves;
+        }
+    }
+    [[gnu::cold]] AnyTensor const& value(std::size_t at)
+    {
+        auto& v = vertices_[at];
+        if (v.value.defined()) return v.value;
+        std::vector<AnyTensor> x(v.table->operands);
+        for (std::size_t i = 0, child = at + 1; i < x.size(); ++i, child = vertices_[child].end) x[i] = value(child);
+        return v.value = v.table->value(v.object, v.table->is_leaf ? leaves_ + v.first_leaf : x.data());
+    }
+
+    std::vector<Vertex> vertices_;
+    AnyTensor const* leaves_;
+    LeafMask wanted_;
+};
+
+/// The backward pass of a FusedNode, recorded. Leaves that no gradient looks at need have no values; the result is undefined where
+/// it was not saved.
+[[gnu::cold]] inline void traced_pass(FusedNode const& node, AnyTensor const* leaves, AnyTensor const& result, AnyTensor const& gradient, std::span<AnyTensor> results)
+{
+    auto const& table = node.table();
+    std::vector<TracedVertex> vertices;
+    table.list_vertices(node.formula_object(), vertices);
+    Replay replay(std::move(vertices), leaves, node.wanted());
+    if (result.defined()) replay.set_result(table.traced_result(result));
+    replay.send(0, table.traced_seed(gradient, node.sum(), node.space()), [&](std::size_t leaf, TracedTable const& t, AnyTensor const& g) {
+        if (!(node.wanted() >> leaf & 1)) return;
+        auto& sum = results[node.edge_of(leaf)];
+        AnyTensor const part = t.arrive(g, node.leaf_shape(leaf));
+        sum = sum.defined() ? sum.impl().type->add(sum, part) : part;
     });
 }
 

@@ -149,3 +149,62 @@ TEST_CASE("gradients of a given output gradient are found as well")
     CHECK(difference(gx, {10., 14.}) == "");
     CHECK(difference(gv, {2., 4.}) == "");
 }
+
+TEST_CASE("derivatives of up to the fourth order go through results that were saved, broadcasting, sums and repeated operands")
+{
+    D const x({0.5, -1.}, xg::requires_grad), w({{2.}, {3.}}, xg::requires_grad);
+    // f = sum_ij exp(w_i x_j) + x_j^2 w_i; the k-th derivative for x_j: sum_i w_i^k exp(w_i x_j) + ...
+    auto derivative = [&](D d, int times) {
+        for (int k = 0; k < times; ++k) d = grad(sum(d), x, {.create_graph = true});
+        return d;
+    };
+    D const f = sum(sum(exp(w * x), {0}) + sum(x * x * w, {0}));
+    auto const power = [&](double at, int k) { return std::pow(2., k) * std::exp(2. * at) + std::pow(3., k) * std::exp(3. * at); };
+    CHECK(difference(derivative(f, 1), {power(0.5, 1) + 5, power(-1, 1) - 10}) == "");
+    CHECK(difference(derivative(f, 2), {power(0.5, 2) + 10, power(-1, 2) + 10}) == "");
+    CHECK(difference(derivative(f, 3), {power(0.5, 3), power(-1, 3)}) == "");
+    CHECK(difference(derivative(f, 4), {power(0.5, 4), power(-1, 4)}) == "");
+    // and once for w in the end: d/dw_i of sum_j w_i^2 exp(w_i x_j) + 2 w_i
+    double wanted[2];
+    for (int i = 0; i < 2; ++i) {
+        wanted[i] = 4;
+        for (double const at : {0.5, -1.}) wanted[i] += (2 * (i + 2.) + (i + 2.) * (i + 2.) * at) * std::exp((i + 2.) * at);
+    }
+    CHECK(difference(grad(sum(derivative(f, 2)), w), {{wanted[0]}, {wanted[1]}}) == "");
+}
+
+TEST_CASE("third derivatives for an incoming gradient, and of complex functions")
+{
+    D const x({0.5, 2.}, xg::requires_grad), seed({3., 5.}, xg::requires_grad), v({1., 2.}, xg::requires_grad);
+    D const g = grad(D(x * x * x), x, {.gradients = {seed}, .create_graph = true});      // 3 x^2 s
+    D const h = grad(g, x, {.gradients = {v}, .create_graph = true});                    // 6 x s v
+    auto const [hx, hs, hv] = grad(sum(h), xg::inputs(x, seed, v), {.retain_graph = true});
+    CHECK(difference(hx, {18., 60.}) == "");
+    CHECK(difference(hs, {3., 24.}) == "");
+    CHECK(difference(hv, {9., 60.}) == "");
+    D const hs_again = grad(g, seed, {.gradients = {v}, .create_graph = true});          // 3 x^2 v
+    CHECK(difference(grad(sum(hs_again), x), {3., 24.}) == "");
+
+    Z const z({complex<double>(1, 2)}, xg::requires_grad);
+    Z const first = grad(sum(real(z * z * z)), z, {.create_graph = true});               // 3 conj(z)^2
+    Z const second = grad(sum(real(first)), z, {.create_graph = true});                  // 6 conj(z)
+    CHECK(difference(first, {3. * std::conj(complex<double>(1, 2) * complex<double>(1, 2))}) == "");
+    CHECK(difference(second, {complex<double>(6, -12)}) == "");
+    CHECK(difference(grad(sum(imag(second)), z), {complex<double>(0, -6)}) == "");
+}
+
+TEST_CASE("third derivatives of formulas of several precisions, and with masks and integers in them")
+{
+    xg::Tensor<float> const f({0.5f, 2.f}, xg::requires_grad);
+    D const x({3., -4.}, xg::requires_grad);
+    xg::Tensor<std::int64_t> const n({2, 3});
+    // sum(f^2 x^3 n + where(x > 0, x, f) x^2)
+    D const loss = sum(f * f * x * x * x * n + where(x > 0., x, f) * x * x);
+    D const gx = grad(loss, x, {.create_graph = true});
+    D const gxx = grad(sum(gx), x, {.create_graph = true});
+    CHECK(difference(gx, {3 * 0.25 * 9 * 2 + 3 * 9., 3 * 4. * 16 * 3 - 2 * 2 * 4.}) == "");
+    CHECK(difference(gxx, {6 * 0.25 * 3 * 2 + 6 * 3., 6 * 4. * -4 * 3 + 2 * 2.}) == "");
+    auto const [third, mixed] = grad(sum(gxx), xg::inputs(x, f));
+    CHECK(difference(third, {6 * 0.25 * 2 + 6., 6 * 4. * 3}) == "");
+    CHECK(difference(mixed, xg::Tensor<float>({12 * 0.5f * 3 * 2, 12 * 2.f * -4 * 3 + 2})) == "");
+}

@@ -94,9 +94,10 @@ template <class F> void on_fresh_stack(F f)
 
 /// One backward pass. With captures only what leads to them runs. What the Nodes saved is freed unless keep_graph; with
 /// create_graph the pass itself is recorded. A pass may start inside another; every 64th level continues on a stack of its own.
-inline void run_backward(std::span<Root> roots, std::span<Capture> captures, bool keep_graph, bool create_graph)
+/// Where it is known that no Node before number `oldest` leads to a capture, the pass stops there.
+inline void run_backward(std::span<Root> roots, std::span<Capture> captures, bool keep_graph, bool create_graph, std::uint64_t oldest = 0)
 {
-    if (pass_depth == passes_per_stack) return on_fresh_stack([&] { run_backward(roots, captures, keep_graph, create_graph); });
+    if (pass_depth == passes_per_stack) return on_fresh_stack([&] { run_backward(roots, captures, keep_graph, create_graph, oldest); });
     struct Level {
         Level() noexcept { ++pass_depth; }
         ~Level() { --pass_depth; }
@@ -112,7 +113,7 @@ inline void run_backward(std::span<Root> roots, std::span<Capture> captures, boo
         SingleNodePass pass(*roots[0].edge.function);
         run(pass, roots[0], keep_graph);
     } else {
-        GraphTask pass(captures, keep_graph);
+        GraphTask pass(captures, keep_graph, oldest);
         run(pass, roots);
     }
 }

@@ -34,7 +34,7 @@ struct Capture {
 
 class GraphTask final : public BackwardPass {
 public:
-    GraphTask(std::span<Capture> captures, bool keep_graph) noexcept : captures_(captures), keep_graph_(keep_graph) {}
+    GraphTask(std::span<Capture> captures, bool keep_graph, std::uint64_t oldest = 0) noexcept : captures_(captures), keep_graph_(keep_graph), oldest_(oldest) {}
     GraphTask(GraphTask const&) = delete;
     GraphTask& operator=(GraphTask const&) = delete;
     ~GraphTask() override
@@ -98,6 +98,8 @@ private:
         return {index, true};
     }
 
+    std::span<Edge const> edges_of(Node const& node) const { return node.sequence_nr() < oldest_ ? std::span<Edge const>() : node.next_edges(); }
+
     void discover(std::span<Root const> roots)
     {
         CachedVector<Node*> todo;
@@ -106,7 +108,7 @@ private:
         while (!todo.empty()) {
             Node* const node = todo.back();
             todo.pop_back();
-            for (auto const& edge : node->next_edges()) {
+            for (auto const& edge : edges_of(*node)) {
                 if (!edge) continue;
                 auto const [index, fresh] = enter(*edge.function);
                 ++notes_[index].pending;
@@ -133,7 +135,7 @@ private:
             path.push_back({start});
             while (!path.empty()) {
                 auto& visit = path.back();
-                auto const edges = notes_[visit.index].node->next_edges();
+                auto const edges = edges_of(*notes_[visit.index].node);
                 if (visit.next == edges.size()) {
                     for (auto const& edge : edges)
                         if (edge && leads_to_capture(lookup(*edge.function))) notes_[visit.index].needed = true;
@@ -219,6 +221,7 @@ private:
     Index next_ = none;
     std::span<Capture> captures_;
     bool keep_graph_;
+    std::uint64_t oldest_;  // Nodes with smaller numbers lead nowhere
 };
 
 }  // namespace xgrad::detail

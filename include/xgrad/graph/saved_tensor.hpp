@@ -60,7 +60,7 @@ public:
     {
         check(owner);
         if (!packed_ && !is_result_) return value_;
-        AnyTensor t = detail::alias(packed_ ? unpacked() : value_);
+        AnyTensor t = detail::alias(!packed_ ? value_ : packed_->open.defined() ? packed_->open : unpacked());
         t.impl().grad_fn = is_result_ ? detail::Ref<Node>(&owner) : packed_->history.function;
         t.impl().output_nr = is_result_ ? 0 : packed_->history.input_nr;
         return t;

@@ -7,16 +7,16 @@ namespace xgrad {
 
 /// Negative, -x.
 struct Neg : Elementwise<Z(Z), R(R), C(C)> {
-    auto value(auto x) const { return -x; }
-    auto partial(wrt<0>, auto, auto) const { return minus_one; }
+    XGRAD_INLINE auto value(auto x) const { return -x; }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto) const { return minus_one; }
 };
 template <Operand X> auto operator-(X&& x) { return express(Neg{}, std::forward<X>(x)); }
 
 /// Sum of two operands.
 struct Add : Elementwise<Z(Z, Z), R(R, R), C(C, C), C(R, C), C(C, R)> {
-    auto value(auto a, auto b) const { return a + b; }
-    auto partial(wrt<0>, auto, auto, auto) const { return one; }
-    auto partial(wrt<1>, auto, auto, auto) const { return one; }
+    XGRAD_INLINE auto value(auto a, auto b) const { return a + b; }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto, auto) const { return one; }
+    XGRAD_INLINE auto partial(wrt<1>, auto, auto, auto) const { return one; }
 };
 template <class A, class B>
     requires AnyOperand<A, B>
@@ -27,9 +27,9 @@ auto operator+(A&& a, B&& b)
 
 /// Difference of two operands.
 struct Sub : Elementwise<Z(Z, Z), R(R, R), C(C, C), C(R, C), C(C, R)> {
-    auto value(auto a, auto b) const { return a - b; }
-    auto partial(wrt<0>, auto, auto, auto) const { return one; }
-    auto partial(wrt<1>, auto, auto, auto) const { return minus_one; }
+    XGRAD_INLINE auto value(auto a, auto b) const { return a - b; }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto, auto) const { return one; }
+    XGRAD_INLINE auto partial(wrt<1>, auto, auto, auto) const { return minus_one; }
 };
 template <class A, class B>
     requires AnyOperand<A, B>
@@ -40,9 +40,9 @@ auto operator-(A&& a, B&& b)
 
 /// Product of two operands, each real or complex.
 struct Mul : Elementwise<Z(Z, Z), R(R, R), C(C, C), C(R, C), C(C, R)> {
-    auto value(auto a, auto b) const { return a * b; }
-    auto partial(wrt<0>, auto, auto, auto b) const { return b; }
-    auto partial(wrt<1>, auto, auto a, auto) const { return a; }
+    XGRAD_INLINE auto value(auto a, auto b) const { return a * b; }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto, auto b) const { return b; }
+    XGRAD_INLINE auto partial(wrt<1>, auto, auto a, auto) const { return a; }
 };
 template <class A, class B>
     requires AnyOperand<A, B>
@@ -53,10 +53,10 @@ auto operator*(A&& a, B&& b)
 
 /// Quotient of two operands, each real or complex; of integers too it is a real number.
 struct Div : Elementwise<R(R, R), C(C, C), C(R, C), C(C, R)> {
-    auto value(auto a, auto b) const { return a / b; }
-    auto value_again(auto a, auto b) const { return a * reciprocal(b); }
-    auto partial(wrt<0>, auto, auto, auto b) const { return reciprocal(b); }
-    auto partial(wrt<1>, auto y, auto, auto b) const { return -(y * reciprocal(b)); }
+    XGRAD_INLINE auto value(auto a, auto b) const { return a / b; }
+    XGRAD_INLINE auto value_again(auto a, auto b) const { return a * reciprocal(b); }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto, auto b) const { return reciprocal(b); }
+    XGRAD_INLINE auto partial(wrt<1>, auto y, auto, auto b) const { return -(y * reciprocal(b)); }
 };
 template <class A, class B>
     requires AnyOperand<A, B>
@@ -67,45 +67,45 @@ auto operator/(A&& a, B&& b)
 
 /// 1/x.
 struct Reciprocal : Elementwise<R(R), C(C)> {
-    auto value(auto x) const { return reciprocal(x); }
-    auto partial(wrt<0>, auto y, auto) const { return -(y * y); }
+    XGRAD_INLINE auto value(auto x) const { return reciprocal(x); }
+    XGRAD_INLINE auto partial(wrt<0>, auto y, auto) const { return -(y * y); }
 };
 template <Operand X> auto reciprocal(X const& x) { return express(Reciprocal{}, x); }
 
 /// x * x.
 struct Square : Elementwise<Z(Z), R(R), C(C)> {
-    auto value(auto x) const { return x * x; }
-    auto partial(wrt<0>, auto, auto x) const { return 2 * x; }
+    XGRAD_INLINE auto value(auto x) const { return x * x; }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return 2 * x; }
 };
 template <Operand X> auto square(X const& x) { return express(Square{}, x); }
 
 /// Square root; the gradient at 0 is infinite.
 struct Sqrt : Elementwise<R(R), C(C)> {
-    auto value(auto x) const { return sqrt(x); }
-    auto partial(wrt<0>, auto y, auto) const { return 0.5 * reciprocal(y); }
+    XGRAD_INLINE auto value(auto x) const { return sqrt(x); }
+    XGRAD_INLINE auto partial(wrt<0>, auto y, auto) const { return 0.5 * reciprocal(y); }
 };
 template <Operand X> auto sqrt(X const& x) { return express(Sqrt{}, x); }
 
 /// 1 / sqrt(x).
 struct Rsqrt : Elementwise<R(R), C(C)> {
-    auto value(auto x) const { return reciprocal(sqrt(x)); }
-    auto partial(wrt<0>, auto y, auto) const { return -0.5 * (y * y * y); }
+    XGRAD_INLINE auto value(auto x) const { return reciprocal(sqrt(x)); }
+    XGRAD_INLINE auto partial(wrt<0>, auto y, auto) const { return -0.5 * (y * y * y); }
 };
 template <Operand X> auto rsqrt(X const& x) { return express(Rsqrt{}, x); }
 
 /// Power a^b. The gradient for the base of a^0 is 0, and for the exponent of 0^b it is 0 where b >= 0.
 struct Pow : Elementwise<R(R, R), C(C, C)> {
-    auto value(auto a, auto b) const { return pow(a, b); }
-    auto partial(wrt<0>, auto, auto a, auto b) const { return where(b == 0, 0, b * pow(a, b - 1)); }
-    auto partial(wrt<1>, auto y, auto a, auto b) const { return where(a == 0 && real(b) >= 0, 0, y * log(a)); }
+    XGRAD_INLINE auto value(auto a, auto b) const { return pow(a, b); }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto a, auto b) const { return where(b == 0, 0, b * pow(a, b - 1)); }
+    XGRAD_INLINE auto partial(wrt<1>, auto y, auto a, auto b) const { return where(a == 0 && real(b) >= 0, 0, y * log(a)); }
 };
 
 /// Power x^p with a real number p; small whole ones are products.
 struct PowNumber : Elementwise<R(R), C(C)> {
     double p = 1;
 
-    auto value(auto x) const { return pow(x, p); }
-    auto partial(wrt<0>, auto, auto x) const { return p * pow(x, p == 0 ? 0. : p - 1); }
+    XGRAD_INLINE auto value(auto x) const { return pow(x, p); }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return p * pow(x, p == 0 ? 0. : p - 1); }
 };
 
 template <class A, class B>

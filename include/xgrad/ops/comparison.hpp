@@ -7,7 +7,7 @@ namespace xgrad {
 
 /// a < b.
 struct Less : Elementwise<B(Z, Z), B(R, R)> {
-    auto value(auto a, auto b) const { return a < b; }
+    XGRAD_INLINE auto value(auto a, auto b) const { return a < b; }
 };
 template <class A, class B>
     requires AnyOperand<A, B>
@@ -18,7 +18,7 @@ auto operator<(A&& a, B&& b)
 
 /// a <= b.
 struct LessEqual : Elementwise<B(Z, Z), B(R, R)> {
-    auto value(auto a, auto b) const { return a <= b; }
+    XGRAD_INLINE auto value(auto a, auto b) const { return a <= b; }
 };
 template <class A, class B>
     requires AnyOperand<A, B>
@@ -29,7 +29,7 @@ auto operator<=(A&& a, B&& b)
 
 /// a > b.
 struct Greater : Elementwise<B(Z, Z), B(R, R)> {
-    auto value(auto a, auto b) const { return a > b; }
+    XGRAD_INLINE auto value(auto a, auto b) const { return a > b; }
 };
 template <class A, class B>
     requires AnyOperand<A, B>
@@ -40,7 +40,7 @@ auto operator>(A&& a, B&& b)
 
 /// a >= b.
 struct GreaterEqual : Elementwise<B(Z, Z), B(R, R)> {
-    auto value(auto a, auto b) const { return a >= b; }
+    XGRAD_INLINE auto value(auto a, auto b) const { return a >= b; }
 };
 template <class A, class B>
     requires AnyOperand<A, B>
@@ -51,7 +51,7 @@ auto operator>=(A&& a, B&& b)
 
 /// a == b, elementwise.
 struct Equal : Elementwise<B(Z, Z), B(R, R), B(C, C)> {
-    auto value(auto a, auto b) const { return a == b; }
+    XGRAD_INLINE auto value(auto a, auto b) const { return a == b; }
 };
 template <class A, class B>
     requires AnyOperand<A, B>
@@ -62,7 +62,7 @@ auto operator==(A&& a, B&& b)
 
 /// a != b, elementwise.
 struct NotEqual : Elementwise<B(Z, Z), B(R, R), B(C, C)> {
-    auto value(auto a, auto b) const { return a != b; }
+    XGRAD_INLINE auto value(auto a, auto b) const { return a != b; }
 };
 template <class A, class B>
     requires AnyOperand<A, B>
@@ -73,7 +73,7 @@ auto operator!=(A&& a, B&& b)
 
 /// Both of two masks.
 struct And : Elementwise<B(B, B)> {
-    auto value(auto a, auto b) const { return a && b; }
+    XGRAD_INLINE auto value(auto a, auto b) const { return a && b; }
 };
 template <class A, class B>
     requires AnyOperand<A, B>
@@ -84,7 +84,7 @@ auto operator&&(A&& a, B&& b)
 
 /// Either of two masks.
 struct Or : Elementwise<B(B, B)> {
-    auto value(auto a, auto b) const { return a || b; }
+    XGRAD_INLINE auto value(auto a, auto b) const { return a || b; }
 };
 template <class A, class B>
     requires AnyOperand<A, B>
@@ -95,21 +95,21 @@ auto operator||(A&& a, B&& b)
 
 /// The opposite of a mask.
 struct Not : Elementwise<B(B)> {
-    auto value(auto a) const { return !a; }
+    XGRAD_INLINE auto value(auto a) const { return !a; }
 };
 template <Operand A> auto operator!(A&& a) { return express(Not{}, std::forward<A>(a)); }
 
 /// True where x is not a number.
 struct IsNan : Elementwise<B(R)> {
-    auto value(auto x) const { return isnan(x); }
+    XGRAD_INLINE auto value(auto x) const { return isnan(x); }
 };
 template <Operand X> auto isnan(X const& x) { return express(IsNan{}, x); }
 
 /// a where the mask is true, else b.
 struct Where : Elementwise<Z(B, Z, Z), R(B, R, R), C(B, C, C)> {
-    auto value(auto mask, auto a, auto b) const { return where(mask, a, b); }
-    auto partial(wrt<1>, auto, auto mask, auto, auto) const { return selected{mask}; }
-    auto partial(wrt<2>, auto, auto mask, auto, auto) const { return selected{!mask}; }
+    XGRAD_INLINE auto value(auto mask, auto a, auto b) const { return where(mask, a, b); }
+    XGRAD_INLINE auto partial(wrt<1>, auto, auto mask, auto, auto) const { return selected{mask}; }
+    XGRAD_INLINE auto partial(wrt<2>, auto, auto mask, auto, auto) const { return selected{!mask}; }
 };
 template <class M, class A, class B>
     requires AnyOperand<M, A, B>
@@ -120,9 +120,9 @@ auto where(M&& mask, A&& a, B&& b)
 
 /// The larger of two; where they are equal each gets half the gradient. NaN is passed on, with its gradient to both.
 struct Maximum : Elementwise<Z(Z, Z), R(R, R)> {
-    auto value(auto a, auto b) const { return where(a > b || isnan(a), a, b); }
-    auto partial(wrt<0>, auto, auto a, auto b) const { return selected{!(a < b), where(a == b, 0.5, 1.)}; }
-    auto partial(wrt<1>, auto, auto a, auto b) const { return selected{!(a > b), where(a == b, 0.5, 1.)}; }
+    XGRAD_INLINE auto value(auto a, auto b) const { return where(a > b || isnan(a), a, b); }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto a, auto b) const { return selected{!(a < b), where(a == b, 0.5, 1.)}; }
+    XGRAD_INLINE auto partial(wrt<1>, auto, auto a, auto b) const { return selected{!(a > b), where(a == b, 0.5, 1.)}; }
 };
 template <class A, class B>
     requires AnyOperand<A, B>
@@ -133,9 +133,9 @@ auto maximum(A&& a, B&& b)
 
 /// The smaller of two; ties and NaN as for maximum.
 struct Minimum : Elementwise<Z(Z, Z), R(R, R)> {
-    auto value(auto a, auto b) const { return where(a < b || isnan(a), a, b); }
-    auto partial(wrt<0>, auto, auto a, auto b) const { return selected{!(a > b), where(a == b, 0.5, 1.)}; }
-    auto partial(wrt<1>, auto, auto a, auto b) const { return selected{!(a < b), where(a == b, 0.5, 1.)}; }
+    XGRAD_INLINE auto value(auto a, auto b) const { return where(a < b || isnan(a), a, b); }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto a, auto b) const { return selected{!(a > b), where(a == b, 0.5, 1.)}; }
+    XGRAD_INLINE auto partial(wrt<1>, auto, auto a, auto b) const { return selected{!(a < b), where(a == b, 0.5, 1.)}; }
 };
 template <class A, class B>
     requires AnyOperand<A, B>
@@ -147,14 +147,14 @@ auto minimum(A&& a, B&& b)
 /// x kept within [lower, upper]. The gradient is 1 at both bounds; a bound that was taken gets it instead of x, and where
 /// lower > upper all goes to upper.
 struct Clamp : Elementwise<Z(Z, Z, Z), R(R, R, R)> {
-    auto value(auto x, auto lower, auto upper) const
+    XGRAD_INLINE auto value(auto x, auto lower, auto upper) const
     {
         auto const raised = where(x < lower, lower, x);
         return where(raised > upper, upper, raised);
     }
-    auto partial(wrt<0>, auto, auto x, auto lower, auto upper) const { return selected{x >= lower && x <= upper}; }
-    auto partial(wrt<1>, auto, auto x, auto lower, auto upper) const { return selected{x < lower && lower < upper}; }
-    auto partial(wrt<2>, auto, auto x, auto lower, auto upper) const { return selected{x > upper || upper < lower}; }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto x, auto lower, auto upper) const { return selected{x >= lower && x <= upper}; }
+    XGRAD_INLINE auto partial(wrt<1>, auto, auto x, auto lower, auto upper) const { return selected{x < lower && lower < upper}; }
+    XGRAD_INLINE auto partial(wrt<2>, auto, auto x, auto lower, auto upper) const { return selected{x > upper || upper < lower}; }
 };
 template <class X, class L, class U>
     requires AnyOperand<X, L, U>
@@ -165,9 +165,9 @@ auto clamp(X&& x, L&& lower, U&& upper)
 
 /// x kept above a lower bound; gradient 1 for x at the bound.
 struct ClampMin : Elementwise<Z(Z, Z), R(R, R)> {
-    auto value(auto x, auto lower) const { return where(x < lower, lower, x); }
-    auto partial(wrt<0>, auto, auto x, auto lower) const { return selected{x >= lower}; }
-    auto partial(wrt<1>, auto, auto x, auto lower) const { return selected{x < lower}; }
+    XGRAD_INLINE auto value(auto x, auto lower) const { return where(x < lower, lower, x); }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto x, auto lower) const { return selected{x >= lower}; }
+    XGRAD_INLINE auto partial(wrt<1>, auto, auto x, auto lower) const { return selected{x < lower}; }
 };
 template <class X, class L>
     requires AnyOperand<X, L>
@@ -178,9 +178,9 @@ auto clamp_min(X&& x, L&& lower)
 
 /// x kept below an upper bound; gradient 1 for x at the bound.
 struct ClampMax : Elementwise<Z(Z, Z), R(R, R)> {
-    auto value(auto x, auto upper) const { return where(x > upper, upper, x); }
-    auto partial(wrt<0>, auto, auto x, auto upper) const { return selected{x <= upper}; }
-    auto partial(wrt<1>, auto, auto x, auto upper) const { return selected{x > upper}; }
+    XGRAD_INLINE auto value(auto x, auto upper) const { return where(x > upper, upper, x); }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto x, auto upper) const { return selected{x <= upper}; }
+    XGRAD_INLINE auto partial(wrt<1>, auto, auto x, auto upper) const { return selected{x > upper}; }
 };
 template <class X, class U>
     requires AnyOperand<X, U>

@@ -7,29 +7,29 @@ namespace xgrad {
 
 /// Modulus |x|; gradient 0 at 0.
 struct Abs : Elementwise<Z(Z), R(R), R(C)> {
-    auto value(auto x) const { return abs(x); }
-    auto partial(wrt<0>, auto, auto x) const { return gradient{sgn(x)}; }
+    XGRAD_INLINE auto value(auto x) const { return abs(x); }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return gradient{sgn(x)}; }
 };
 template <Operand X> auto abs(X const& x) { return express(Abs{}, x); }
 
 /// |x|^2, without a root.
 struct Abs2 : Elementwise<Z(Z), R(R), R(C)> {
-    auto value(auto x) const { return abs2(x); }
-    auto partial(wrt<0>, auto, auto x) const { return gradient{2 * x}; }
+    XGRAD_INLINE auto value(auto x) const { return abs2(x); }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return gradient{2 * x}; }
 };
 template <Operand X> auto abs2(X const& x) { return express(Abs2{}, x); }
 
 /// Sign of a real number: -1, 0 or 1.
 struct Sign : Elementwise<Z(Z), R(R)> {
-    auto value(auto x) const { return sgn(x); }
-    auto partial(wrt<0>, auto, auto) const { return nothing; }
+    XGRAD_INLINE auto value(auto x) const { return sgn(x); }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto) const { return nothing; }
 };
 template <Operand X> auto sign(X const& x) { return express(Sign{}, x); }
 
 /// Direction z/|z|, 0 at 0; neither holomorphic nor real. That of a real number is its sign.
 struct Sgn : Elementwise<C(C)> {
-    auto value(auto x) const { return sgn(x); }
-    auto partial(wrt<0>, auto y, auto x) const
+    XGRAD_INLINE auto value(auto x) const { return sgn(x); }
+    XGRAD_INLINE auto partial(wrt<0>, auto y, auto x) const
     {
         auto const r = abs(x);
         auto const h = where(r == 0, 0, 0.5 * reciprocal(r));
@@ -44,8 +44,8 @@ template <Operand X> auto sgn(X const& x)
 
 /// Argument, in (-pi, pi]; gradient 0 at 0 and on the real line.
 struct Angle : Elementwise<R(R), R(C)> {
-    auto value(auto x) const { return angle(x); }
-    auto partial(wrt<0>, auto, auto x) const
+    XGRAD_INLINE auto value(auto x) const { return angle(x); }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const
     {
         auto const w = where(x == 0, 0, reciprocal(conj(x)));
         return gradient{complex(-imag(w), real(w))};
@@ -55,8 +55,8 @@ template <Operand X> auto angle(X const& x) { return express(Angle{}, x); }
 
 /// Real part; a real operand is its own.
 struct RealPart : Elementwise<R(C)> {
-    auto value(auto x) const { return real(x); }
-    auto partial(wrt<0>, auto, auto) const { return gradient{one}; }
+    XGRAD_INLINE auto value(auto x) const { return real(x); }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto) const { return gradient{one}; }
 };
 template <Operand X> auto real(X const& x)
 {
@@ -66,15 +66,15 @@ template <Operand X> auto real(X const& x)
 
 /// Imaginary part; that of a real operand is 0.
 struct ImagPart : Elementwise<R(R), R(C)> {
-    auto value(auto x) const { return imag(x); }
-    auto partial(wrt<0>, auto, auto) const { return gradient{imaginary_unit}; }
+    XGRAD_INLINE auto value(auto x) const { return imag(x); }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto) const { return gradient{imaginary_unit}; }
 };
 template <Operand X> auto imag(X const& x) { return express(ImagPart{}, x); }
 
 /// Conjugate; a real operand is its own.
 struct Conj : Elementwise<C(C)> {
-    auto value(auto x) const { return conj(x); }
-    auto partial(wrt<0>, auto, auto) const { return conjugate{one}; }
+    XGRAD_INLINE auto value(auto x) const { return conj(x); }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto) const { return conjugate{one}; }
 };
 template <Operand X> auto conj(X const& x)
 {
@@ -84,9 +84,9 @@ template <Operand X> auto conj(X const& x)
 
 /// re + i im.
 struct Complex : Elementwise<C(R, R)> {
-    auto value(auto re, auto im) const { return complex(re, im); }
-    auto partial(wrt<0>, auto, auto, auto) const { return one; }
-    auto partial(wrt<1>, auto, auto, auto) const { return imaginary_unit; }
+    XGRAD_INLINE auto value(auto re, auto im) const { return complex(re, im); }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto, auto) const { return one; }
+    XGRAD_INLINE auto partial(wrt<1>, auto, auto, auto) const { return imaginary_unit; }
 };
 template <class Re, class Im>
     requires AnyOperand<Re, Im>
@@ -97,9 +97,9 @@ auto complex(Re&& re, Im&& im)
 
 /// r e^(i phi).
 struct Polar : Elementwise<C(R, R)> {
-    auto value(auto r, auto phi) const { return polar(r, phi); }
-    auto partial(wrt<0>, auto, auto, auto phi) const { return complex(cos(phi), sin(phi)); }
-    auto partial(wrt<1>, auto y, auto, auto) const { return complex(-imag(y), real(y)); }
+    XGRAD_INLINE auto value(auto r, auto phi) const { return polar(r, phi); }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto, auto phi) const { return complex(cos(phi), sin(phi)); }
+    XGRAD_INLINE auto partial(wrt<1>, auto y, auto, auto) const { return complex(-imag(y), real(y)); }
 };
 template <class R_, class Phi>
     requires AnyOperand<R_, Phi>

@@ -7,64 +7,64 @@ namespace xgrad {
 
 /// e^x.
 struct Exp : Elementwise<R(R), C(C)> {
-    auto value(auto x) const { return exp(x); }
-    auto partial(wrt<0>, auto y, auto) const { return y; }
+    XGRAD_INLINE auto value(auto x) const { return exp(x); }
+    XGRAD_INLINE auto partial(wrt<0>, auto y, auto) const { return y; }
 };
 template <Operand X> auto exp(X const& x) { return express(Exp{}, x); }
 
 /// e^x - 1, accurate near 0.
 struct Expm1 : Elementwise<R(R), C(C)> {
-    auto value(auto x) const { return expm1(x); }
-    auto partial(wrt<0>, auto y, auto) const { return y + 1; }
+    XGRAD_INLINE auto value(auto x) const { return expm1(x); }
+    XGRAD_INLINE auto partial(wrt<0>, auto y, auto) const { return y + 1; }
 };
 template <Operand X> auto expm1(X const& x) { return express(Expm1{}, x); }
 
 /// Natural logarithm.
 struct Log : Elementwise<R(R), C(C)> {
-    auto value(auto x) const { return log(x); }
-    auto partial(wrt<0>, auto, auto x) const { return reciprocal(x); }
+    XGRAD_INLINE auto value(auto x) const { return log(x); }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return reciprocal(x); }
 };
 template <Operand X> auto log(X const& x) { return express(Log{}, x); }
 
 /// log(1 + x), accurate near 0.
 struct Log1p : Elementwise<R(R), C(C)> {
-    auto value(auto x) const { return log1p(x); }
-    auto partial(wrt<0>, auto, auto x) const { return reciprocal(1 + x); }
+    XGRAD_INLINE auto value(auto x) const { return log1p(x); }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return reciprocal(1 + x); }
 };
 template <Operand X> auto log1p(X const& x) { return express(Log1p{}, x); }
 
 /// Logarithm to base 2.
 struct Log2 : Elementwise<R(R), C(C)> {
-    auto value(auto x) const { return log2(x); }
-    auto partial(wrt<0>, auto, auto x) const { return reciprocal(std::numbers::ln2 * x); }
+    XGRAD_INLINE auto value(auto x) const { return log2(x); }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return reciprocal(std::numbers::ln2 * x); }
 };
 template <Operand X> auto log2(X const& x) { return express(Log2{}, x); }
 
 /// Logarithm to base 10.
 struct Log10 : Elementwise<R(R), C(C)> {
-    auto value(auto x) const { return log10(x); }
-    auto partial(wrt<0>, auto, auto x) const { return reciprocal(std::numbers::ln10 * x); }
+    XGRAD_INLINE auto value(auto x) const { return log10(x); }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return reciprocal(std::numbers::ln10 * x); }
 };
 template <Operand X> auto log10(X const& x) { return express(Log10{}, x); }
 
 /// Logistic function 1 / (1 + e^-x).
 struct Sigmoid : Elementwise<R(R), C(C)> {
-    auto value(auto x) const { return reciprocal(1 + exp(-x)); }
-    auto partial(wrt<0>, auto y, auto) const { return y * (1 - y); }
+    XGRAD_INLINE auto value(auto x) const { return reciprocal(1 + exp(-x)); }
+    XGRAD_INLINE auto partial(wrt<0>, auto y, auto) const { return y * (1 - y); }
 };
 template <Operand X> auto sigmoid(X const& x) { return express(Sigmoid{}, x); }
 
 /// log(1 + e^x), without overflow.
 struct Softplus : Elementwise<R(R)> {
-    auto value(auto x) const { return where(x > 0, x, 0) + log1p(exp(-abs(x))); }
-    auto partial(wrt<0>, auto, auto x) const { return reciprocal(1 + exp(-x)); }
+    XGRAD_INLINE auto value(auto x) const { return where(x > 0, x, 0) + log1p(exp(-abs(x))); }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return reciprocal(1 + exp(-x)); }
 };
 template <Operand X> auto softplus(X const& x) { return express(Softplus{}, x); }
 
 /// x where it is positive, else 0; gradient 0 at 0.
 struct Relu : Elementwise<Z(Z), R(R)> {
-    auto value(auto x) const { return where(x <= 0, 0, x); }
-    auto partial(wrt<0>, auto, auto x) const { return selected{!(x <= 0)}; }
+    XGRAD_INLINE auto value(auto x) const { return where(x <= 0, 0, x); }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return selected{!(x <= 0)}; }
 };
 template <Operand X> auto relu(X const& x) { return express(Relu{}, x); }
 

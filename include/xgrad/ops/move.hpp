@@ -2,7 +2,7 @@
 // spread out. Sums of float are kept in double, and long sums are made tile by tile, so that rounding does not pile up.
 #pragma once
 
-#include <xgrad/ops/kernel.hpp>
+#include <xgrad/ops/dual_kernel.hpp>
 #include <xgrad/ops/tile_loop.hpp>
 
 namespace xgrad::detail {
@@ -201,6 +201,7 @@ struct FormulaTable {
     LeafInfo const* result;       // of the gradient and the saved result, which a backward pass reads
     void (*forward)(void const* formula, void* const* operands, std::size_t n);
     void (*backward)(void const* formula, BackwardPlan const& plan, void* const* operands, std::size_t n);
+    std::size_t (*dual)(void const* formula, DualPlan const& plan, void* const* operands, std::size_t n);
 };
 
 template <class F> struct FormulaTableOf {
@@ -217,7 +218,12 @@ template <class F> struct FormulaTableOf {
     {
         if constexpr (Differentiable<Y>) backward_kernel(*static_cast<F const*>(formula), plan, operands, n);
     }
-    static constexpr FormulaTable table{F::leaves, vertices_of<F>.data(), leaf.data(), &leaf_info<Y, tile_type<Y, P>>, &forward, &backward};
+    static std::size_t dual(void const* formula, DualPlan const& plan, void* const* operands, std::size_t n)
+    {
+        if constexpr (Differentiable<Y>) return dual_kernel(*static_cast<F const*>(formula), plan, operands, n);
+        else return n;
+    }
+    static constexpr FormulaTable table{F::leaves, vertices_of<F>.data(), leaf.data(), &leaf_info<Y, tile_type<Y, P>>, &forward, &backward, &dual};
 };
 
 /// A sum and its gradients in one pass; only formulas that are summed have one.

@@ -83,6 +83,21 @@ template <class V> XGRAD_INLINE auto pull(auto g, gradient<V> d) { return scaled
 template <class V> XGRAD_INLINE auto pull(auto g, conjugate<V> d) { return conj(pull(g, d.value)); }
 template <class V, class W> XGRAD_INLINE auto pull(auto g, wirtinger<V, W> d) { return g * conj(d.dz) + conj(g) * d.dz_bar; }
 
+/// The tangent of the result that an argument's tangent t causes, by what `partial` returned: the transpose of pull.
+XGRAD_INLINE auto push(auto t, auto d) { return t * d; }
+XGRAD_INLINE auto push(auto t, One) { return t; }
+XGRAD_INLINE auto push(auto t, MinusOne) { return -t; }
+XGRAD_INLINE auto push(auto t, ImaginaryUnit) { return complex(-imag(t), real(t)); }
+XGRAD_INLINE auto push(auto t, Nothing) { return zero_like(t); }
+template <class M, class W> XGRAD_INLINE auto push(auto t, selected<M, W> d)
+{
+    auto const u = push(t, d.weight);
+    return where(d.mask, u, zero_like(u));
+}
+template <class V> XGRAD_INLINE auto push(auto t, gradient<V> d) { return real(pull(t, d.value)); }
+template <class V> XGRAD_INLINE auto push(auto t, conjugate<V> d) { return push(conj(t), d.value); }
+template <class V, class W> XGRAD_INLINE auto push(auto t, wirtinger<V, W> d) { return t * d.dz + conj(t) * d.dz_bar; }
+
 }  // namespace detail
 
 template <class P> XGRAD_INLINE RealPack<P> zero_like(RealPack<P>) { return 0; }

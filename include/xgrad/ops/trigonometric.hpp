@@ -7,93 +7,93 @@ namespace xgrad {
 
 /// Sine.
 struct Sin : Elementwise<R(R), C(C)> {
-    auto value(auto x) const { return sin(x); }
-    auto partial(wrt<0>, auto, auto x) const { return cos(x); }
+    XGRAD_INLINE auto value(auto x) const { return sin(x); }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return cos(x); }
 };
 template <Operand X> auto sin(X const& x) { return express(Sin{}, x); }
 
 /// Cosine.
 struct Cos : Elementwise<R(R), C(C)> {
-    auto value(auto x) const { return cos(x); }
-    auto partial(wrt<0>, auto, auto x) const { return -sin(x); }
+    XGRAD_INLINE auto value(auto x) const { return cos(x); }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return -sin(x); }
 };
 template <Operand X> auto cos(X const& x) { return express(Cos{}, x); }
 
 /// Tangent.
 struct Tan : Elementwise<R(R), C(C)> {
-    auto value(auto x) const { return tan(x); }
-    auto partial(wrt<0>, auto y, auto) const { return 1 + y * y; }
+    XGRAD_INLINE auto value(auto x) const { return tan(x); }
+    XGRAD_INLINE auto partial(wrt<0>, auto y, auto) const { return 1 + y * y; }
 };
 template <Operand X> auto tan(X const& x) { return express(Tan{}, x); }
 
 /// Arc sine.
 struct Asin : Elementwise<R(R), C(C)> {
-    auto value(auto x) const { return asin(x); }
-    auto partial(wrt<0>, auto, auto x) const { return reciprocal(sqrt(1 - x * x)); }
+    XGRAD_INLINE auto value(auto x) const { return asin(x); }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return reciprocal(sqrt(1 - x * x)); }
 };
 template <Operand X> auto asin(X const& x) { return express(Asin{}, x); }
 
 /// Arc cosine.
 struct Acos : Elementwise<R(R), C(C)> {
-    auto value(auto x) const { return acos(x); }
-    auto partial(wrt<0>, auto, auto x) const { return -reciprocal(sqrt(1 - x * x)); }
+    XGRAD_INLINE auto value(auto x) const { return acos(x); }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return -reciprocal(sqrt(1 - x * x)); }
 };
 template <Operand X> auto acos(X const& x) { return express(Acos{}, x); }
 
 /// Arc tangent.
 struct Atan : Elementwise<R(R), C(C)> {
-    auto value(auto x) const { return atan(x); }
-    auto partial(wrt<0>, auto, auto x) const { return reciprocal(1 + x * x); }
+    XGRAD_INLINE auto value(auto x) const { return atan(x); }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return reciprocal(1 + x * x); }
 };
 template <Operand X> auto atan(X const& x) { return express(Atan{}, x); }
 
 /// Hyperbolic sine.
 struct Sinh : Elementwise<R(R), C(C)> {
-    auto value(auto x) const { return sinh(x); }
-    auto partial(wrt<0>, auto, auto x) const { return cosh(x); }
+    XGRAD_INLINE auto value(auto x) const { return sinh(x); }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return cosh(x); }
 };
 template <Operand X> auto sinh(X const& x) { return express(Sinh{}, x); }
 
 /// Hyperbolic cosine.
 struct Cosh : Elementwise<R(R), C(C)> {
-    auto value(auto x) const { return cosh(x); }
-    auto partial(wrt<0>, auto, auto x) const { return sinh(x); }
+    XGRAD_INLINE auto value(auto x) const { return cosh(x); }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return sinh(x); }
 };
 template <Operand X> auto cosh(X const& x) { return express(Cosh{}, x); }
 
 /// Hyperbolic tangent.
 struct Tanh : Elementwise<R(R), C(C)> {
-    auto value(auto x) const { return tanh(x); }
-    auto partial(wrt<0>, auto y, auto) const { return 1 - y * y; }
+    XGRAD_INLINE auto value(auto x) const { return tanh(x); }
+    XGRAD_INLINE auto partial(wrt<0>, auto y, auto) const { return 1 - y * y; }
 };
 template <Operand X> auto tanh(X const& x) { return express(Tanh{}, x); }
 
 /// Inverse hyperbolic sine.
 struct Asinh : Elementwise<R(R), C(C)> {
-    auto value(auto x) const { return asinh(x); }
-    auto partial(wrt<0>, auto, auto x) const { return reciprocal(sqrt(1 + x * x)); }
+    XGRAD_INLINE auto value(auto x) const { return asinh(x); }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return reciprocal(sqrt(1 + x * x)); }
 };
 template <Operand X> auto asinh(X const& x) { return express(Asinh{}, x); }
 
 /// Inverse hyperbolic cosine.
 struct Acosh : Elementwise<R(R), C(C)> {
-    auto value(auto x) const { return acosh(x); }
-    auto partial(wrt<0>, auto, auto x) const { return reciprocal(sqrt(x - 1) * sqrt(x + 1)); }
+    XGRAD_INLINE auto value(auto x) const { return acosh(x); }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return reciprocal(sqrt(x - 1) * sqrt(x + 1)); }
 };
 template <Operand X> auto acosh(X const& x) { return express(Acosh{}, x); }
 
 /// Inverse hyperbolic tangent.
 struct Atanh : Elementwise<R(R), C(C)> {
-    auto value(auto x) const { return atanh(x); }
-    auto partial(wrt<0>, auto, auto x) const { return reciprocal(1 - x * x); }
+    XGRAD_INLINE auto value(auto x) const { return atanh(x); }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return reciprocal(1 - x * x); }
 };
 template <Operand X> auto atanh(X const& x) { return express(Atanh{}, x); }
 
 /// The angle of the point (x, y), in (-pi, pi]; the gradient at the origin is NaN.
 struct Atan2 : Elementwise<R(R, R)> {
-    auto value(auto y, auto x) const { return atan2(y, x); }
-    auto partial(wrt<0>, auto, auto y, auto x) const { return x * reciprocal(x * x + y * y); }
-    auto partial(wrt<1>, auto, auto y, auto x) const { return -y * reciprocal(x * x + y * y); }
+    XGRAD_INLINE auto value(auto y, auto x) const { return atan2(y, x); }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto y, auto x) const { return x * reciprocal(x * x + y * y); }
+    XGRAD_INLINE auto partial(wrt<1>, auto, auto y, auto x) const { return -y * reciprocal(x * x + y * y); }
 };
 template <class Y, class X>
     requires AnyOperand<Y, X>

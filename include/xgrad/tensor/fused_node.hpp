@@ -61,7 +61,7 @@ public:
 
     void apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) override
     {
-        if (recording() && gradients[0].defined() && would_record(gradients[0])) table_.traced(*this, gradients[0], results);
+        if (recording() && gradients[0].defined() && would_record(gradients[0])) apply_recorded(gradients[0], results);
         else apply_fused(gradients[0], results);
     }
 
@@ -91,6 +91,9 @@ private:
         for (std::size_t k = 0; k < table_.kernels.leaves; ++k) any |= watched_ ? watched_[k].requires_grad() : makes_gradient(k) && kept_ >> leaf(k).first & 1;
         return any;
     }
+
+    /// The same gradients with a history; see fused_gradient_node.hpp.
+    void apply_recorded(AnyTensor const& gradient, std::span<AnyTensor> results);
 
     void apply_fused(AnyTensor const& gradient, std::span<AnyTensor> results)
     {

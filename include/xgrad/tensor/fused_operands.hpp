@@ -39,27 +39,31 @@ public:
         return all;
     }
 
-    // What the traced pass asks.
+    // What second derivatives ask.
+    RecordTable const& table() const noexcept { return table_; }
     void const* formula_object() const noexcept { return block() + formula_at(table_.kernels.leaves); }
     SumOver const* sum() const noexcept { return sum_; }
     /// The formula's index space.
     Shape const& space() const noexcept { return space_; }
-    Shape const& leaf_shape(std::size_t k) const { return broadcast_ >> k & 1 ? shapes_[leaf(k).first] : space_; }
+    Shape const& leaf_shape(std::size_t k) const { return is_broadcast(k) ? shapes_[leaf(k).first] : space_; }
+    LeafMask wanted() const noexcept { return wanted_; }
+    LeafMask added() const noexcept { return add_; }
     bool is_needed(std::size_t k) const { return needed_ >> k & 1; }
+    bool is_broadcast(std::size_t k) const { return broadcast_ >> k & 1; }
+    bool saves_result() const noexcept { return saves_result_; }
     std::size_t first_of(std::size_t k) const { return leaf(k).first; }
+    std::size_t target_of(std::size_t k) const { return leaf(k).target; }
+    std::size_t edge_of(std::size_t k) const { return leaf(leaf(k).target).edge; }
     AnyTensor unpack_leaf(std::size_t k)
     {
         watch();
-        return watched_[k].unpack(*this);
+        return watched_[leaf(k).first].unpack(*this);
     }
-    bool saves_result() const noexcept { return saves_result_; }
     AnyTensor unpack_result()
     {
         watch();
         return watched_[table_.kernels.leaves].unpack(*this);
     }
-    LeafMask wanted() const noexcept { return wanted_; }
-    std::size_t edge_of(std::size_t k) const { return leaf(leaf(k).target).edge; }
 
 protected:
     /// A saved value whose elements lie in order. What more a SavedTensor can do is added by watch() when it is needed.

@@ -5,7 +5,7 @@
 
 #include <xgrad/graph/anomaly.hpp>
 #include <xgrad/ops/fold.hpp>
-#include <xgrad/tensor/fused_node.hpp>
+#include <xgrad/tensor/fused_gradient_node.hpp>
 #include <xgrad/tensor/tensor.hpp>
 
 namespace xgrad::detail {
@@ -21,7 +21,11 @@ template <std::size_t At, class X, class F> void each_tensor(X const& x, F&& f)
     else if constexpr (X::leaves == 1) f(At, x);
 }
 
-template <class F> void traced_pass(FusedNode& node, AnyTensor const& gradient, std::span<AnyTensor> results);
+// What traced.hpp defines.
+inline void traced_pass(FusedNode const& node, AnyTensor const* leaves, AnyTensor const& result, AnyTensor const& gradient, std::span<AnyTensor> results);
+template <class P, class Op, class... X> void list_vertices(Expression<Op, X...> const& e, std::vector<TracedVertex>& out);
+template <class P, class T> void list_vertices(Slot<T> const&, std::vector<TracedVertex>& out);
+template <class Y, class P> struct TracedEnds;
 
 template <class F> struct RecordTableOf {
     using Y = typename F::scalar;
@@ -31,6 +35,7 @@ template <class F> struct RecordTableOf {
     static void copy(void* to, void const* from) { ::new (to) F(*static_cast<F const*>(from)); }
     static void destroy(void* formula) noexcept { static_cast<F*>(formula)->~F(); }
     static inline std::atomic<signed char> use{0};
+    static void list_vertices(void const* formula, std::vector<TracedVertex>& out) { detail::list_vertices<compute_precision<F>>(*static_cast<F const*>(formula), out); }
     static NeedsView needs(void const* formula, bool result_exists) { return needs_of(*static_cast<F const*>(formula), result_exists); }
     static constexpr RecordTable make()
     {
@@ -40,7 +45,10 @@ template <class F> struct RecordTableOf {
             t.destroy = &destroy;
             t.needs = &needs;
             t.use = &use;
-            t.traced = &traced_pass<F>;
+            t.traced = &traced_pass;
+            t.list_vertices = &list_vertices;
+            t.traced_seed = &TracedEnds<Y, compute_precision<F>>::seed;
+            t.traced_result = &TracedEnds<Y, compute_precision<F>>::result;
         }
         return t;
     }
@@ -90,6 +98,7 @@ inline AnyTensor record_formula_sum(std::string_view operation, RecordTable cons
     if (sums.numel) run_forward(table.kernels, formula, in.arrays, space, sum_operand(sums, table.result));
     if (mean) table.result.scale(sums, sum.scale);
     table.result.narrow(sums);
+    sum.keeps_dims = keepdims;
     if (!keepdims) {
         sums.shape = reduced_shape(space, sum.axes, false);
         sums.strides = row_major(sums.shape);
@@ -126,7 +135,7 @@ template <class E> void record_known_sum(std::string_view name, E const& e, Axes
 {
     TakenApart<E> const apart(e);
     Gathered const in(apart.table, &apart.formula, apart.operands, false);
-    SumOver const sum{name, axes};
+    SumOver const sum{name, axes, 1, value.dim() == in.space().size()};
     if (in.wanted) value.impl().grad_fn = FusedNode::make(apart.table, &apart.formula, apart.operands, in, &sum, value);
 }
 

@@ -7,6 +7,8 @@
 namespace xgrad::detail {
 
 class FusedNode;
+struct SumOver;
+struct TracedVertex;
 
 /// What recording needs to know of a formula beside its kernels.
 struct RecordTable {
@@ -21,8 +23,11 @@ struct RecordTable {
     NeedsView (*needs)(void const* formula, bool result_exists) = nullptr;
     /// Whether gradients that were computed together with a sum have lately been used: above or at 0 where they have.
     std::atomic<signed char>* use = nullptr;
-    /// The gradients out of recorded operations, so that they can be differentiated; see traced.hpp.
-    void (*traced)(FusedNode& node, AnyTensor const& gradient, std::span<AnyTensor> results) = nullptr;
+    // The gradients out of recorded operations, for derivatives of higher orders; see traced.hpp.
+    void (*traced)(FusedNode const& node, AnyTensor const* leaves, AnyTensor const& result, AnyTensor const& gradient, std::span<AnyTensor> results) = nullptr;
+    void (*list_vertices)(void const* formula, std::vector<TracedVertex>& vertices) = nullptr;
+    AnyTensor (*traced_seed)(AnyTensor const& gradient, SumOver const* sum, Shape const& space) = nullptr;
+    AnyTensor (*traced_result)(AnyTensor const& result) = nullptr;
 };
 
 /// A sum over axes, times a factor, of a formula's values.
@@ -30,6 +35,7 @@ struct SumOver {
     std::string_view name;
     Axes axes;
     double scale = 1;
+    bool keeps_dims = false;
 
     /// The gradient of a sum as that of each summand: a window on `space`, the formula's index space, that repeats it.
     AnyArray spread(AnyTensor const& gradient, Shape const& space) const

@@ -1,6 +1,7 @@
-// Gradients of gradients. Where the backward pass itself is recorded, a fused Node replays its formula operation by operation
-// on Traced operands, each of which records a Node of one operation, and applies the same rules to them. So second and
-// higher derivatives need no rule of their own, and the set of Node types that the compiler meets stays finite.
+// Derivatives of any order. Where more is wanted than fused passes give (fused_gradient_node.hpp), a fused Node's backward pass is
+// replayed operation by operation on Traced operands, each of which records a Node of one operation, and the same rules are
+// applied to them. What is compiled for that is an operation on operands of given letters, not a formula: so it is little, and
+// the set of Node types that the compiler meets stays finite.
 #pragma once
 
 #include <xgrad/ops/shaping.hpp>
@@ -48,44 +49,8 @@ template <class Op, class... X> [[gnu::cold]] auto record_traced(Op op, X const&
 
 namespace detail {
 
-/// The values at the vertices of a formula as Traced tensors, each computed when a rule first asks for it.
-template <class X, class P> struct Replay;
-template <class T, class P> struct Replay<Slot<T>, P> {
-    AnyTensor const* leaf = nullptr;
-    Traced<T> value() { return {leaf->as<T>()}; }
-};
-template <class N, class P> struct Replay<Constant<N>, P> {
-    N number{};
-    auto value() { return traced(traced_operand<P>(number)); }
-};
-template <class Indices, class P, class... X> struct ReplayPack;
-template <std::size_t... I, class P, class... X> struct ReplayPack<std::index_sequence<I...>, P, X...> : OperandAt<I, Replay<X, P>>... {};
-template <class Op, class... X, class P> struct Replay<Expression<Op, X...>, P> {
-    using Y = typename Expression<Op, X...>::scalar;
-    Expression<Op, X...> const* e = nullptr;
-    ReplayPack<std::index_sequence_for<X...>, P, X...> x;
-    AnyTensor y = {};
-
-    [[gnu::cold]] Traced<Y> value()
-    {
-        if (!y.defined()) compute(std::index_sequence_for<X...>{});
-        return {y.as<Y>()};
-    }
-
-private:
-    template <std::size_t... I> void compute(std::index_sequence<I...>) { y = cast<Y>(express(e->op, get<I>(x).value()...).tensor); }
-};
-
-template <std::size_t At, class P, class T> void prepare(Slot<T> const&, AnyTensor const* leaves, Replay<Slot<T>, P>& r) { r.leaf = leaves + At; }
-template <std::size_t At, class P, class N> void prepare(Constant<N> const& c, AnyTensor const*, Replay<Constant<N>, P>& r) { r.number = c.value; }
-template <std::size_t At, class P, class Op, class... X> void prepare(Expression<Op, X...> const& e, AnyTensor const* leaves, Replay<Expression<Op, X...>, P>& r)
-{
-    r.e = &e;
-    [&]<std::size_t... I>(std::index_sequence<I...>) {
-        constexpr auto first = first_leaves<X...>();
-        (prepare<At + first[I], P>(get<I>(e.x), leaves, get<I>(r.x)), ...);
-    }(std::index_sequence_for<X...>{});
-}
+/// What a tensor of this letter holds in a formula of precision P.
+template <class L, class P> using traced_scalar = typename L::template over<result_precision<L, P>>;
 
 /// The gradient as an operand of type T takes it.
 template <class To, class From> Tensor<To> projected(Traced<From> const& g)
@@ -98,66 +63,204 @@ template <class To, class From> Tensor<To> projected(Traced<From> const& g)
 /// An operand as the signature takes it: complex where that says so.
 template <class L, class T> auto promoted(Traced<T> const& x)
 {
-    if constexpr (std::same_as<L, C> && !is_complex<T>) return traced(cast<std::complex<T>>(x.tensor));
-    else return x;
+    if constexpr (std::same_as<L, C> && !is_complex<T>) {
+        using Z = std::complex<T>;
+        return traced(x.tensor.defined() ? cast<Z>(x.tensor) : Tensor<Z>());
+    } else return x;
 }
+template <class T> Traced<T> traced_as(AnyTensor const& t) { return {t.defined() ? t.as<T>() : Tensor<T>()}; }
 
-template <std::size_t At, class P, class T, class G, class Sink> void send_traced(Slot<T> const&, Replay<Slot<T>, P>&, G const& g, LeafMask, Sink const& sink)
-{
-    sink(At, projected<T>(g));
-}
-template <std::size_t At, class P, class Op, class... X, class G, class Sink>
-[[gnu::cold]] void send_traced(Expression<Op, X...> const& e, Replay<Expression<Op, X...>, P>& replayed, G const& g, LeafMask wanted, Sink const& sink)
-{
-    using E = Expression<Op, X...>;
-    constexpr auto first = first_leaves<X...>();
-    auto const to_operand = [&]<std::size_t I>(wrt<I> argument) {
-        using Xi = std::tuple_element_t<I, std::tuple<X...>>;
-        if constexpr (wants_gradient<Xi>) {
-            if (!(wanted & leaf_range<At + first[I], Xi::leaves>)) return;
-            auto const uses = partial_uses<I>(e.op, std::type_identity<typename E::signature>{});
-            auto const only_if = [&]<class L>(std::type_identity<L>, Uses bit, auto& vertex) {
-                using V = decltype(promoted<L>(vertex.value()));
-                return uses & bit ? promoted<L>(vertex.value()) : V{};
-            };
-            auto const d = [&]<std::size_t... J>(std::index_sequence<J...>) {
-                return pull(g, e.op.partial(argument, only_if(std::type_identity<typename E::letter>{}, uses_result, replayed),
-                                                      only_if(std::type_identity<typename ArgumentOf<J, typename E::signature>::type>{}, uses_argument(J), get<J>(replayed.x))...));
-            }(std::index_sequence_for<X...>{});
-            if constexpr (is_complex<typename decltype(d)::scalar> && !std::same_as<typename Xi::letter, C>)
-                send_traced<At + first[I], P>(get<I>(e.x), get<I>(replayed.x), real(d), wanted, sink);
-            else send_traced<At + first[I], P>(get<I>(e.x), get<I>(replayed.x), d, wanted, sink);
-        }
-    };
-    [&]<std::size_t... I>(std::index_sequence<I...>) { (to_operand(wrt<I>{}), ...); }(std::index_sequence_for<X...>{});
-}
+/// A vertex of a formula on Traced operands; tensors have the scalar type that their letter has in the formula's precision.
+struct TracedTable {
+    std::size_t operands = 0;
+    bool is_leaf = false;
+    /// The value, from those of the operands (of a leaf: from its tensor).
+    AnyTensor (*value)(void const* object, AnyTensor const* x) = nullptr;
+    /// What the gradient of an operand looks at, and that gradient; a tensor that it does not look at may be undefined.
+    Uses (*uses)(void const* operation, std::size_t operand) = nullptr;
+    AnyTensor (*pull)(void const* operation, std::size_t operand, AnyTensor const& g, AnyTensor const& y, AnyTensor const* x) = nullptr;
+    /// The gradient of a leaf as it takes it.
+    AnyTensor (*arrive)(AnyTensor const& g, Shape const& shape) = nullptr;
+};
+struct TracedVertex {
+    TracedTable const* table;
+    void const* object;  // an operation or a number
+};
 
-/// The backward pass of a FusedNode, recorded.
-template <class F> [[gnu::cold]] void traced_pass(FusedNode& node, AnyTensor const& gradient, std::span<AnyTensor> results)
-{
-    using P = compute_precision<F>;
-    using Y = typename F::scalar;
-    F const& formula = *static_cast<F const*>(node.formula_object());
-    Shape const& space = node.space();
-    AnyTensor leaf[F::leaves];
-    each_leaf<0, F>([&]<class T, std::size_t K>() {
-        if (!node.is_needed(K)) leaf[K] = shape_only<T>(node.leaf_shape(K));
-        else if (auto const first = node.first_of(K); first < K && node.is_needed(first)) leaf[K] = leaf[first];
-        else leaf[K] = node.unpack_leaf(first);
-    });
-    Tensor<Y> g = gradient.as<Y>();
-    if (auto const* const sum = node.sum()) {
-        if (sum->scale != 1) g = gradient.impl().type->scaled(g, sum->scale).template as<Y>();
-        g = broadcast_to(reshape(g, Axes(reduced_shape(space, sum->axes, true))), space);
+template <class T, class P> struct TracedLeaf {
+    using S = traced_scalar<letter_of<T>, P>;
+    [[gnu::cold]] static AnyTensor value(void const*, AnyTensor const* x) { return cast<S>(x->as<T>()); }
+    [[gnu::cold]] static AnyTensor arrive(AnyTensor const& g, Shape const& shape) { return sum_to(projected<T>(Traced<S>{g.as<S>()}), shape); }
+    static constexpr TracedTable make()
+    {
+        TracedTable t{0, true, &value};
+        if constexpr (Differentiable<T>) t.arrive = &arrive;
+        return t;
     }
-    Replay<F, P> replayed;
-    prepare<0, P>(formula, leaf, replayed);
-    if constexpr (requires { replayed.y; })
-        if (node.saves_result()) replayed.y = node.unpack_result();
-    send_traced<0, P>(formula, replayed, Traced<Y>{g}, node.wanted(), [&]<class T>(std::size_t k, Tensor<T> const& part) {
-        auto& sum = results[node.edge_of(k)];
-        auto const reduced = sum_to(part, node.leaf_shape(k));
-        sum = sum.defined() ? sum.impl().type->add(sum, reduced) : AnyTensor(reduced);
+    static constexpr TracedTable table = make();
+};
+template <class N, class P> struct TracedNumber {
+    [[gnu::cold]] static AnyTensor value(void const* number, AnyTensor const*) { return traced_operand<P>(*static_cast<N const*>(number)); }
+    static constexpr TracedTable table{0, false, &value};
+};
+
+/// Op with its signature in a formula of precision P, on operands of letters L.
+template <class Op, class Signature, class P, class... L> struct TracedOperation;
+template <class Op, class Y, class... A, class P, class... L> struct TracedOperation<Op, Y(A...), P, L...> {
+    using indices = std::index_sequence_for<L...>;
+
+    [[gnu::cold]] static AnyTensor value(void const* op, AnyTensor const* x)
+    {
+        return [&]<std::size_t... I>(std::index_sequence<I...>) {
+            return cast<traced_scalar<Y, P>>(express(*static_cast<Op const*>(op), traced_as<traced_scalar<L, P>>(x[I])...).tensor);
+        }(indices{});
+    }
+    [[gnu::cold]] static Uses uses(void const* op, std::size_t operand)
+    {
+        Uses found = 0;
+        each_operand(operand, [&]<std::size_t I, class>(wrt<I>) { found = partial_uses<I>(*static_cast<Op const*>(op), std::type_identity<Y(A...)>{}); });
+        return found;
+    }
+    [[gnu::cold]] static AnyTensor pull(void const* op, std::size_t operand, AnyTensor const& g, AnyTensor const& y, AnyTensor const* x)
+    {
+        AnyTensor result;
+        each_operand(operand, [&]<std::size_t I, class Li>(wrt<I> argument) {
+            [&]<std::size_t... J>(std::index_sequence<J...>) {
+                auto const d = static_cast<Op const*>(op)->partial(argument, traced_as<traced_scalar<Y, P>>(y), promoted<A>(traced_as<traced_scalar<L, P>>(x[J]))...);
+                result = projected<traced_scalar<Li, P>>(detail::pull(traced_as<traced_scalar<Y, P>>(g), d));
+            }(indices{});
+        });
+        return result;
+    }
+    static constexpr TracedTable make()
+    {
+        TracedTable t{sizeof...(L), false, &value};
+        if constexpr (takes_gradients<Y>) {
+            t.uses = &uses;
+            t.pull = &pull;
+        }
+        return t;
+    }
+    static constexpr TracedTable table = make();
+
+private:
+    /// Calls f for the operand of this number, if it can have a gradient.
+    template <class F> static void each_operand(std::size_t operand, F const& f)
+    {
+        auto const one = [&]<std::size_t I, class Ai, class Li>(wrt<I> argument, std::type_identity<Ai>, std::type_identity<Li>) {
+            if constexpr (takes_gradients<Ai> && takes_gradients<Li>)
+                if (operand == I) f.template operator()<I, Li>(argument);
+        };
+        [&]<std::size_t... I>(std::index_sequence<I...>) { (one(wrt<I>{}, std::type_identity<A>{}, std::type_identity<L>{}), ...); }(indices{});
+    }
+};
+
+/// The letter of a vertex, once numbers have the formula's precision.
+template <class X, class P> struct TracedLetter {
+    using type = typename X::letter;
+};
+template <class N, class P> struct TracedLetter<Constant<N>, P> {
+    using type = letter_of<typename decltype(traced_operand<P>(N{}))::value_type>;
+};
+
+/// Lists the vertices in the order in which they are written, each before its operands.
+template <class P, class T> void list_vertices(Slot<T> const&, std::vector<TracedVertex>& out) { out.push_back({&TracedLeaf<T, P>::table, nullptr}); }
+template <class P, class N> void list_vertices(Constant<N> const& c, std::vector<TracedVertex>& out) { out.push_back({&TracedNumber<N, P>::table, &c.value}); }
+template <class P, class Op, class... X> [[gnu::cold]] void list_vertices(Expression<Op, X...> const& e, std::vector<TracedVertex>& out)
+{
+    out.push_back({&TracedOperation<Op, typename Expression<Op, X...>::signature, P, typename TracedLetter<X, P>::type...>::table, &e.op});
+    [&]<std::size_t... I>(std::index_sequence<I...>) { (list_vertices<P>(get<I>(e.x), out), ...); }(std::index_sequence_for<X...>{});
+}
+
+/// What a pass needs to know of a formula of type Y and precision P.
+template <class Y, class P> struct TracedEnds {
+    /// The gradient of the result, or of a sum of it.
+    [[gnu::cold]] static AnyTensor seed(AnyTensor const& gradient, SumOver const* sum, Shape const& space)
+    {
+        if (!sum) return result(gradient);
+        auto const g = gradient.impl().type->scaled(gradient, sum->scale).template as<Y>();
+        return result(broadcast_to(reshape(g, Axes(reduced_shape(space, sum->axes, true))), space));
+    }
+    [[gnu::cold]] static AnyTensor result(AnyTensor const& y) { return cast<traced_scalar<letter_of<Y>, P>>(y.as<Y>()); }
+};
+
+/// A formula whose vertices are computed when a rule first asks for them.
+class Replay {
+public:
+    Replay(std::vector<TracedVertex> vertices, AnyTensor const* leaves, LeafMask wanted) : leaves_(leaves), wanted_(wanted)
+    {
+        for (auto const& v : vertices) vertices_.push_back({v});
+        std::size_t leaf = 0;
+        measure(0, leaf);
+    }
+    void set_result(AnyTensor y) { vertices_[0].value = std::move(y); }
+
+    /// Sends the gradient of a vertex down to the leaves: sink(leaf, table of the leaf, gradient).
+    template <class Sink> [[gnu::cold]] void send(std::size_t at, AnyTensor const& g, Sink const& sink)
+    {
+        auto const& table = *vertices_[at].table;
+        if (table.is_leaf) return sink(vertices_[at].first_leaf, table, g);
+        std::size_t child = at + 1;
+        for (std::size_t i = 0; i < table.operands; ++i, child = vertices_[child].end) {
+            if (!(wanted_ & vertices_[child].leaves)) continue;
+            Uses const uses = table.uses(vertices_[at].object, i);
+            std::vector<AnyTensor> x(table.operands);
+            for (std::size_t j = 0, c = at + 1; j < table.operands; ++j, c = vertices_[c].end)
+                if (uses & uses_argument(j)) x[j] = value(c);
+            AnyTensor const part = table.pull(vertices_[at].object, i, g, uses & uses_result ? value(at) : AnyTensor(), x.data());
+            if (part.defined()) send(child, part, sink);
+        }
+    }
+
+private:
+    struct Vertex : TracedVertex {
+        std::size_t end = 0;  // of the vertices below it
+        std::size_t first_leaf = 0;
+        LeafMask leaves = 0;
+        AnyTensor value = {};
+    };
+
+    void measure(std::size_t at, std::size_t& leaf)
+    {
+        auto& v = vertices_[at];
+        v.first_leaf = leaf;
+        v.end = at + 1;
+        if (v.table->is_leaf) v.leaves = LeafMask{1} << leaf++;
+        for (std::size_t i = 0; i < v.table->operands; ++i) {
+            auto const child = v.end;
+            measure(child, leaf);
+            v.end = vertices_[child].end;
+            v.leaves |= vertices_[child].leaves;
+        }
+    }
+    [[gnu::cold]] AnyTensor const& value(std::size_t at)
+    {
+        auto& v = vertices_[at];
+        if (v.value.defined()) return v.value;
+        std::vector<AnyTensor> x(v.table->operands);
+        for (std::size_t i = 0, child = at + 1; i < x.size(); ++i, child = vertices_[child].end) x[i] = value(child);
+        return v.value = v.table->value(v.object, v.table->is_leaf ? leaves_ + v.first_leaf : x.data());
+    }
+
+    std::vector<Vertex> vertices_;
+    AnyTensor const* leaves_;
+    LeafMask wanted_;
+};
+
+/// The backward pass of a FusedNode, recorded. Leaves that no gradient looks at need have no values; the result is undefined where
+/// it was not saved.
+[[gnu::cold]] inline void traced_pass(FusedNode const& node, AnyTensor const* leaves, AnyTensor const& result, AnyTensor const& gradient, std::span<AnyTensor> results)
+{
+    auto const& table = node.table();
+    std::vector<TracedVertex> vertices;
+    table.list_vertices(node.formula_object(), vertices);
+    Replay replay(std::move(vertices), leaves, node.wanted());
+    if (result.defined()) replay.set_result(table.traced_result(result));
+    replay.send(0, table.traced_seed(gradient, node.sum(), node.space()), [&](std::size_t leaf, TracedTable const& t, AnyTensor const& g) {
+        if (!(node.wanted() >> leaf & 1)) return;
+        auto& sum = results[node.edge_of(leaf)];
+        AnyTensor const part = t.arrive(g, node.leaf_shape(leaf));
+        sum = sum.defined() ? sum.impl().type->add(sum, part) : part;
     });
 }
 

@@ -1,0 +1,164 @@
+// The kernel of second derivatives and of forward mode: a formula evaluated on dual numbers, and the gradient of its value sent
+// back through them. What the tangents of the leaves make of the value is the derivative of its gradients for the gradient that
+// came in; the tangents that arrive at the leaves are their derivatives for the leaves, by the symmetry of second
+// derivatives. Read kernel.hpp first.
+#pragma once
+
+#include <xgrad/ops/dual.hpp>
+#include <xgrad/ops/kernel.hpp>
+
+namespace xgrad::detail {
+
+/// Where a dual tile finds its operands, in this order: the values of the leaves, their tangents, the gradient of the result, the saved
+/// result, and then places for the gradients of the leaves and for the tangent of the result.
+struct DualLayout {
+    std::size_t leaves;
+    constexpr std::size_t tangents() const { return leaves; }
+    constexpr std::size_t seed() const { return 2 * leaves; }
+    constexpr std::size_t result() const { return 2 * leaves + 1; }
+    constexpr std::size_t gradients() const { return 2 * leaves + 2; }
+    constexpr std::size_t tangent() const { return 3 * leaves + 2; }
+    constexpr std::size_t total() const { return 3 * leaves + 3; }
+};
+
+/// Which leaves have tangents; and which gradients a dual tile writes, as BackwardPlan has it.
+struct DualPlan {
+    LeafMask moving = 0, wanted = 0, add = 0;
+    bool saved_result = false, wants_tangent = false;
+    void const* uniform_seed = nullptr;  // a pack of the one gradient that all elements have, or
+    std::uint8_t target[64];
+
+    DualPlan() noexcept {}  // leaves `target` to be filled
+};
+
+/// Whether a vertex can have a tangent.
+template <class X> inline constexpr bool is_dual_vertex = false;
+template <class T> inline constexpr bool is_dual_vertex<Slot<T>> = Differentiable<T>;
+template <class Op, class... X> inline constexpr bool is_dual_vertex<Expression<Op, X...>> = takes_gradients<typename Expression<Op, X...>::letter> && (is_dual_vertex<X> || ...);
+
+template <class E> inline constexpr std::size_t dual_operands = 0;
+template <class Op, class... X> inline constexpr std::size_t dual_operands<Expression<Op, X...>> = (std::size_t{is_dual_vertex<X>} + ...);
+
+template <class X, class P> using dual_pack = std::conditional_t<is_dual_vertex<X>, Dual<pack_for<typename X::letter, P>>, pack_for<typename X::letter, P>>;
+
+/// The values and tangents at every vertex of a formula; filled in place, as Values is.
+template <class X, class P> struct DualValues {
+    dual_pack<X, P> y;
+};
+template <class Indices, class P, class... X> struct DualValuesPack;
+template <std::size_t... I, class P, class... X> struct DualValuesPack<std::index_sequence<I...>, P, X...> : OperandAt<I, DualValues<X, P>>... {};
+template <class Op, class... X, class P> struct DualValues<Expression<Op, X...>, P> {
+    dual_pack<Expression<Op, X...>, P> y;
+    DualValuesPack<std::index_sequence_for<X...>, P, X...> x;
+};
+
+template <class E, std::size_t I, class P, class V> XGRAD_INLINE auto dual_argument(V const& v)
+{
+    return lifted<typename ArgumentOf<I, typename E::signature>::type, P>(get<I>(v.x).y);
+}
+
+/// A place in a tile.
+struct DualTile {
+    void* const* at;
+    std::size_t i;
+    LeafMask moving;
+};
+
+template <std::size_t At, std::size_t Leaves, class P, class T> XGRAD_INLINE void evaluate_dual(Slot<T> const&, DualTile tile, DualValues<Slot<T>, P>& v)
+{
+    if constexpr (Differentiable<T>) {
+        v.y.value = load_pack<T, P>(tile.at[At], tile.i);
+        v.y.tangent = load_pack<T, P>(tile.at[Leaves + At], tile.i);
+    } else v.y = load_pack<T, P>(tile.at[At], tile.i);
+}
+template <std::size_t At, std::size_t Leaves, class P, class T> XGRAD_INLINE void evaluate_dual(Constant<T> const& c, DualTile, DualValues<Constant<T>, P>& v)
+{
+    if constexpr (std::same_as<T, bool>) v.y = RealPack<P>(c.value) != 0;
+    else v.y = pack_for<letter_of<T>, P>(c.value);
+}
+template <std::size_t At, std::size_t Leaves, class P, class Op, class... X, std::size_t... J>
+XGRAD_INLINE void apply_dual(Expression<Op, X...> const& e, DualTile tile, bool saved, DualValues<Expression<Op, X...>, P>& v, std::index_sequence<J...>)
+{
+    using E = Expression<Op, X...>;
+    using On = OnDuals<typename E::signature>;
+    auto const y = saved ? load_pack<typename E::letter::template over<P>, P>(tile.at[DualLayout{Leaves}.result()], tile.i)
+                         : On::template value<P>(e.op, dual_argument<E, J, P>(v)...);
+    if constexpr (is_dual_vertex<E>) {
+        constexpr bool alone = dual_operands<E> == 1;
+        v.y.value = y;
+        v.y.tangent = 0;
+        if (alone && has_poles<Op, std::index_sequence_for<X...>> && !(tile.moving & leaf_range<At, E::leaves>)) return;  // 0 beside any pole
+        v.y.tangent = On::template tangent<P, !alone>(e.op, y, dual_argument<E, J, P>(v)...);
+    } else v.y = y;
+}
+template <std::size_t At, std::size_t Leaves, class P, class Op, class... X>
+XGRAD_INLINE void evaluate_dual(Expression<Op, X...> const& e, DualTile tile, DualValues<Expression<Op, X...>, P>& v, bool saved = false)
+{
+    constexpr auto first = first_leaves<X...>();
+    [&]<std::size_t... I>(std::index_sequence<I...>) XGRAD_LAMBDA_INLINE {
+        (evaluate_dual<At + first[I], Leaves, P>(get<I>(e.x), tile, get<I>(v.x)), ...);
+        apply_dual<At, Leaves, P>(e, tile, saved, v, std::index_sequence_for<X...>{});
+    }(std::index_sequence_for<X...>{});
+}
+
+/// Adds the tangent of a gradient that has arrived at a leaf.
+template <class T, class P, class Pack> XGRAD_INLINE void store_tangent(void* out, std::size_t i, bool add, Dual<Pack> g)
+{
+    auto* const p = static_cast<tile_type<T, P>*>(out) + i;
+    if (add) (Pack::load(p) + g.tangent).store(p);
+    else g.tangent.store(p);
+}
+template <class T, class P, class Pack> XGRAD_INLINE void store_tangent(void* out, std::size_t i, bool add, Pack)
+{
+    if (!add) Pack(0).store(static_cast<tile_type<T, P>*>(out) + i);
+}
+
+template <std::size_t At, std::size_t Leaves, class P, class T, class G>
+XGRAD_INLINE void send_dual(Slot<T> const&, DualValues<Slot<T>, P> const&, G g, DualPlan const& plan, DualTile tile)
+{
+    store_tangent<T, P>(tile.at[DualLayout{Leaves}.gradients() + At], tile.i, plan.add >> At & 1, g);
+}
+template <std::size_t At, std::size_t Leaves, class P, class Op, class... X, class G>
+XGRAD_INLINE void send_dual(Expression<Op, X...> const& e, DualValues<Expression<Op, X...>, P> const& v, G g, DualPlan const& plan, DualTile tile)
+{
+    using E = Expression<Op, X...>;
+    constexpr auto first = first_leaves<X...>();
+    auto const to_operand = [&]<std::size_t I>(wrt<I> which) XGRAD_LAMBDA_INLINE {
+        using Xi = std::tuple_element_t<I, std::tuple<X...>>;
+        if constexpr (is_dual_vertex<Xi>) {
+            if (!(plan.wanted & leaf_range<At + first[I], Xi::leaves>)) return;
+            auto const gi = [&]<std::size_t... J>(std::index_sequence<J...>) XGRAD_LAMBDA_INLINE {
+                return pull(g, e.op.partial(which, v.y, dual_argument<E, J, P>(v)...));
+            }(std::index_sequence_for<X...>{});
+            send_dual<At + first[I], Leaves, P>(get<I>(e.x), get<I>(v.x), project<typename Xi::letter, P>(gi), plan, tile);
+        }
+    };
+    [&]<std::size_t... I>(std::index_sequence<I...>) XGRAD_LAMBDA_INLINE { (to_operand(wrt<I>{}), ...); }(std::index_sequence_for<X...>{});
+}
+
+/// Runs over the whole packs among n elements and returns how many elements these are.
+template <class F> XGRAD_NOINLINE std::size_t dual_kernel(F const& formula, DualPlan const& the_plan, void* const* operands, std::size_t n)
+{
+    F const f = formula;  // copies that no output can alias
+    DualPlan const plan = the_plan;
+    using P = compute_precision<F>;
+    using Y = typename F::scalar;
+    constexpr std::size_t width = RealPack<P>::width;
+    constexpr DualLayout layout{F::leaves};
+    void* at[layout.total()];
+    for (std::size_t k = 0; k < layout.total(); ++k) at[k] = operands[k];
+    for (std::size_t k = 0; k < F::leaves; ++k) at[layout.gradients() + k] = operands[layout.gradients() + plan.target[k]];
+    if (plan.uniform_seed) at[layout.seed()] = const_cast<void*>(plan.uniform_seed);
+    std::size_t i = 0;
+    for (; i + width <= n; i += width) {
+        DualTile const tile{at, i, plan.moving};
+        DualValues<F, P> v;
+        if constexpr (requires { v.x; }) evaluate_dual<0, F::leaves, P>(f, tile, v, plan.saved_result);
+        else evaluate_dual<0, F::leaves, P>(f, tile, v);
+        if (plan.wants_tangent) store_tangent<Y, P>(at[layout.tangent()], i, false, v.y);
+        if (plan.wanted) send_dual<0, F::leaves, P>(f, v, load_pack<Y, P>(at[layout.seed()], plan.uniform_seed ? 0 : i), plan, tile);
+    }
+    return i;
+}
+
+}  // namespace xgrad::detail

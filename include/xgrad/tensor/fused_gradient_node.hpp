@@ -1,0 +1,199 @@
+// FusedGradientNode: the recorded backward pass of a fused Node, which is one Node as well. Its own backward pass is one more
+// fused pass, over dual numbers. Only where that is recorded in turn, for third derivatives, is the formula replayed operation
+// by operation (traced.hpp).
+#pragma once
+
+#include <xgrad/graph/local_graph.hpp>
+#include <xgrad/tensor/dual_pass.hpp>
+
+namespace xgrad::detail {
+
+/// A tensor of which only the shape is known.
+inline AnyTensor shape_only(TypeInfo const& type, Shape const& shape)
+{
+    AnyArray a;
+    a.shape = shape;
+    a.numel = numel(shape);
+    return AnyTensor(TensorImpl::make(type, std::move(a)));
+}
+
+/// Its outputs are the gradients that the Node `of` sends along its edges; its inputs are those operands of the formula on
+/// which they depend, and the gradient that came in.
+class FusedGradientNode final : public Node {
+public:
+    FusedGradientNode(FusedNode& of, AnyTensor const& gradient) : keep_(&of), of_(of), saved_(leaves() + 2), gradient_shape_(gradient.shape())
+    {
+        for (std::size_t k = 0; k < leaves(); ++k)
+            if (of.is_needed(k)) kept_ |= LeafMask{1} << of.first_of(k);
+        edges_.reserve(of.next_edges().size() + 1);
+        for (std::size_t k = 0; k < leaves(); ++k) {
+            bool const is_target = (of.wanted() & ~of.added()) >> k & 1;
+            if (!is_target || !(kept_ >> of.first_of(k) & 1 || of.saves_result())) continue;
+            edges_.push_back(of.next_edges()[of.edge_of(k)]);
+            differentiable_ |= LeafMask{1} << k;
+        }
+        if (Edge edge = gradient_edge(gradient)) {
+            edges_.push_back(std::move(edge));
+            has_gradient_edge_ = true;
+        }
+        set_edges(edges_.data(), edges_.size());
+        set_num_outputs(static_cast<std::uint32_t>(of.next_edges().size()));
+        if (edges_.empty()) return;
+        for (std::size_t k = 0; k < leaves(); ++k)
+            if (kept_ >> k & 1) saved_[k] = SavedTensor::operand(of.unpack_leaf(k));
+        if (of.saves_result()) saved_result() = SavedTensor::operand(of.unpack_result());
+        if (differentiable_) saved_gradient() = SavedTensor::operand(gradient);
+    }
+
+    void apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) override
+    {
+        if (std::ranges::none_of(gradients, &AnyTensor::defined)) return;
+        if (recording() && would_record(gradients)) apply_recorded(gradients, results);
+        else apply_fused(gradients, results);
+    }
+    [[gnu::cold]] std::string name() const override { return backward_name(of_.name()); }
+    [[gnu::cold]] std::string formula() const override { return "Gradient(" + of_.formula() + ")"; }
+    void release_saved() noexcept override
+    {
+        for (auto& s : saved_) s.release();
+    }
+    [[gnu::cold]] std::vector<NamedSavedTensor> saved_tensors() override
+    {
+        std::vector<NamedSavedTensor> all;
+        for (std::size_t k = 0; k < leaves(); ++k)
+            if (kept_ >> k & 1) all.push_back({tensor_letter(k), &saved_[k]});
+        if (of_.saves_result()) all.push_back({"result", &saved_result()});
+        if (differentiable_) all.push_back({"gradient", &saved_gradient()});
+        return all;
+    }
+
+private:
+    std::size_t leaves() const noexcept { return of_.table().kernels.leaves; }
+    SavedTensor& saved_result() noexcept { return saved_[leaves()]; }
+    SavedTensor& saved_gradient() noexcept { return saved_[leaves() + 1]; }
+    bool is_saved(std::size_t i) const noexcept { return i < leaves() ? kept_ >> i & 1 : i == leaves() ? of_.saves_result() : differentiable_ != 0; }
+
+    bool would_record(std::span<AnyTensor const> gradients) const
+    {
+        return differentiable_ || std::ranges::any_of(gradients, [](AnyTensor const& g) { return g.defined() && g.requires_grad(); });
+    }
+
+    /// Saved tensors made ready for a pass, and let go at its end.
+    class Opened {
+    public:
+        explicit Opened(FusedGradientNode& n) : node_(n), opened_(n.saved_.size())
+        {
+            try {
+                for (std::size_t i = 0; i < opened_.size(); ++i)
+                    if (n.is_saved(i)) opened_[i] = n.saved_[i].open(n);
+            } catch (...) {
+                close();
+                throw;
+            }
+        }
+        Opened(Opened const&) = delete;
+        Opened& operator=(Opened const&) = delete;
+        ~Opened() { close(); }
+
+    private:
+        void close() noexcept
+        {
+            for (std::size_t i = 0; i < opened_.size(); ++i)
+                if (opened_[i]) node_.saved_[i].close();
+        }
+        FusedGradientNode& node_;
+        CachedVector<char> opened_;
+    };
+
+    void apply_fused(std::span<AnyTensor const> tangents, std::span<AnyTensor> results)
+    {
+        Opened const opened(*this);
+        LocalArray<AnyArray const*, 8> values(leaves());
+        LeafMask wanted = 0;
+        for (std::size_t k = 0; k < leaves(); ++k) {
+            if (of_.is_needed(k)) values[k] = &saved_[of_.first_of(k)].array();
+            if (of_.wanted() >> k & 1 && differentiable_ >> of_.target_of(k) & 1) wanted |= LeafMask{1} << k;
+        }
+        DualPass pass(of_, values.data(), of_.saves_result() ? &saved_result().array() : nullptr, tangents);
+        if (has_gradient_edge_) pass.want_tangent();
+        if (wanted) pass.want_gradients(wanted, saved_gradient().unpack(*this));
+        pass.run();
+        std::size_t edge = 0;
+        for (std::size_t k = 0; k < leaves(); ++k)
+            if (differentiable_ >> k & 1) results[edge++] = pass.gradient(k);
+        if (has_gradient_edge_) results[edge] = pass.tangent();
+    }
+
+    /// The same out of recorded operations: the first pass on stand-ins for its operands, and the gradients of that.
+    [[gnu::cold]] void apply_recorded(std::span<AnyTensor const> tangents, std::span<AnyTensor> results)
+    {
+        Opened const opened(*this);
+        auto const& table = of_.table();
+        std::size_t const n = leaves();
+        LocalGraph graph;
+        std::vector<AnyTensor> operands(n);
+        for (std::size_t k = 0, edge = 0; k < n; ++k) {
+            std::size_t const first = of_.first_of(k), target = of_.target_of(k);
+            bool const is_wanted = of_.wanted() >> k & 1;
+            if (is_wanted && target != k) {
+                operands[k] = operands[target];
+                continue;
+            }
+            if (kept_ >> first & 1) operands[k] = saved_[first].unpack(*this);
+            else operands[k] = shape_only(*table.leaf_types[k], of_.leaf_shape(k));
+            if (is_wanted) operands[k] = graph.input(operands[k], differentiable_ >> k & 1 ? edges_[edge++] : Edge());
+        }
+        AnyTensor gradient = differentiable_ ? saved_gradient().unpack(*this) : table.result_type.filled(gradient_shape_, 0);
+        if (has_gradient_edge_) gradient = graph.input(gradient, edges_.back());
+        AnyTensor result;
+        if (of_.saves_result()) result = result_of(operands, saved_result().unpack(*this));
+        std::vector<AnyTensor> gradients(of_.next_edges().size());
+        table.traced(of_, operands.data(), result, gradient, gradients);
+        auto const found = graph.gradients(gradients, tangents);
+        // those of leaves that the first pass does not depend on are undefined and have no edge
+        std::size_t input = 0, edge = 0;
+        for (std::size_t k = 0; k < n; ++k)
+            if ((of_.wanted() & ~of_.added()) >> k & 1) {
+                if (differentiable_ >> k & 1) results[edge++] = found[input];
+                ++input;
+            }
+        if (has_gradient_edge_) results[edge] = found[input];
+    }
+
+    /// The saved result as that of other operands.
+    [[gnu::cold]] AnyTensor result_of(std::span<AnyTensor const> operands, AnyTensor const& value) const
+    {
+        AnyTensor const* pointers[64];
+        for (std::size_t k = 0; k < operands.size(); ++k) pointers[k] = &operands[k];
+        AnyTensor result = alias(value);
+        Gathered const in(of_.table(), of_.formula_object(), pointers, true);
+        result.impl().grad_fn = FusedNode::make(of_.table(), of_.formula_object(), pointers, in, nullptr, result);
+        return result;
+    }
+
+    Ref<Node> keep_;
+    FusedNode& of_;
+    CachedVector<SavedTensor> saved_;  // of the leaves; then the result and the gradient
+    CachedVector<Edge> edges_;
+    Shape gradient_shape_;
+    LeafMask kept_ = 0;
+    LeafMask differentiable_ = 0;  // leaves to which an edge leads
+    bool has_gradient_edge_ = false;
+};
+
+inline void FusedNode::apply_recorded(AnyTensor const& gradient, std::span<AnyTensor> results)
+{
+    Opened const opened(*this);
+    {
+        NoGradGuard const off;
+        apply_fused(gradient, results);
+    }
+    Ref<Node> const node(new FusedGradientNode(*this, gradient));
+    if (node->next_edges().empty()) return;
+    for (std::uint32_t i = 0; i < results.size(); ++i) {
+        results[i].impl().grad_fn = node;
+        results[i].impl().output_nr = i;
+    }
+}
+
+}  // namespace xgrad::detail
