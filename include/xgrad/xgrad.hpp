@@ -6,6 +6,7 @@
 #include <xgrad/ops/trigonometric.hpp>
 #include <xgrad/tensor/backward.hpp>
 #include <xgrad/tensor/create.hpp>
+#include <xgrad/tensor/function.hpp>
 #include <xgrad/tensor/inplace.hpp>
 #include <xgrad/tensor/join.hpp>
 #include <xgrad/tensor/masking.hpp>

@@ -37,7 +37,7 @@ struct TypeInfo {
 struct TensorImpl;
 
 /// What was different when a view was made; it decides what a change in place through it would mean.
-enum class CreationMeta : std::uint8_t { normal, in_no_grad, in_inference, one_of_several };
+enum class CreationMeta : std::uint8_t { normal, in_no_grad, in_inference, one_of_several, in_custom_function };
 
 /// Of a tensor that looks into the memory of another one: whose, and for which version its grad_fn holds.
 struct ViewInfo {

@@ -17,10 +17,10 @@ public:
     {
         if (t.is_inference()) detail::fail<GraphError>("Inference tensors cannot be saved for backward. To work around you can make a clone to get a normal tensor and use it in autograd.");
         bool const is_collecting_leaf = !t.is_view() && t.impl().requires_grad && !t.impl().grad_fn;
-        return {is_collecting_leaf ? t : detail::snapshot(t), false, t.impl().is_number};
+        return {is_collecting_leaf ? t : detail::snapshot(t), operand_nr, t.impl().is_number};
     }
-    /// Keeps a result of a Node: without its history, which would be the Node itself.
-    static SavedTensor result(AnyTensor const& t) { return {detail::alias(t), true, false}; }
+    /// Keeps a result of a Node, its output `output_nr`: without its history, which would be the Node itself.
+    static SavedTensor result(AnyTensor const& t, std::uint32_t output_nr = 0) { return {detail::alias(t), output_nr, false}; }
 
     /// Values that a Node kept in a shorter form, with the version that they had and where their gradient goes: nowhere, to
     /// a leaf, which is then the tensor itself, or to the Node that made them.
@@ -42,7 +42,7 @@ public:
     }
     [[gnu::cold]] static SavedTensor restored_result(SavedTensor saved)
     {
-        saved.is_result_ = true;
+        saved.output_nr_ = 0;
         return saved;
     }
 
@@ -59,10 +59,10 @@ public:
     AnyTensor unpack(Node& owner)
     {
         check(owner);
-        if (!packed_ && !is_result_) return value_;
+        if (!packed_ && !is_result()) return value_;
         AnyTensor t = detail::alias(!packed_ ? value_ : packed_->open.defined() ? packed_->open : unpacked());
-        t.impl().grad_fn = is_result_ ? detail::Ref<Node>(&owner) : packed_->history.function;
-        t.impl().output_nr = is_result_ ? 0 : packed_->history.input_nr;
+        t.impl().grad_fn = is_result() ? detail::Ref<Node>(&owner) : packed_->history.function;
+        t.impl().output_nr = is_result() ? output_nr_ : packed_->history.input_nr;
         return t;
     }
 
@@ -110,11 +110,15 @@ private:
         AnyTensor open = {};
     };
 
-    SavedTensor(AnyTensor t, bool is_result, bool is_number) : value_(std::move(t)), version_(value_.impl().array.storage->version()), is_result_(is_result)
+    static constexpr std::uint32_t operand_nr = ~std::uint32_t{0};
+
+    SavedTensor(AnyTensor t, std::uint32_t output_nr, bool is_number) : value_(std::move(t)), version_(value_.impl().array.storage->version()), output_nr_(output_nr)
     {
         if (detail::default_packing && !is_number) [[unlikely]]
             pack(*detail::default_packing);
     }
+
+    bool is_result() const noexcept { return output_nr_ != operand_nr; }
 
     [[gnu::cold]] void pack(std::shared_ptr<detail::Packing const> packing)
     {
@@ -147,11 +151,11 @@ private:
 
     [[noreturn]] void fail_changed(Node const& owner) const
     {
-        Node const* const maker = is_result_ ? &owner : value_.grad_fn();
+        Node const* const maker = is_result() ? &owner : value_.grad_fn();
         auto const origin = detail::origin_text(owner);
         detail::fail<VersionError>(
             "one of the variables needed for gradient computation has been modified by an inplace operation: ", detail::describe(value_),
-            maker ? ", which is output " + std::to_string(is_result_ ? 0 : value_.output_nr()) + " of " + maker->name() + "," : std::string(), " is at version ",
+            maker ? ", which is output " + std::to_string(is_result() ? output_nr_ : value_.output_nr()) + " of " + maker->name() + "," : std::string(), " is at version ",
             value_.impl().array.storage->version(), "; expected version ", version_, " instead. It was saved by ", owner.name(), ".",
             origin.empty() ? " Hint: record in the scope of an xgrad::AnomalyMode to be told where that is." : origin);
     }
@@ -159,7 +163,7 @@ private:
     AnyTensor value_;
     std::unique_ptr<Packed> packed_;
     std::uint32_t version_ = 0;
-    bool is_result_ = false;
+    std::uint32_t output_nr_ = operand_nr;
 };
 
 class SavedTensorHandle {

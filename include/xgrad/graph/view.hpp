@@ -171,12 +171,22 @@ inline void take_history(TensorImpl& view, Ref<Node> node)
     view.output_nr = 0;
 }
 
+/// A change in place of a view would take the way of its gradient around the Function that gave the view.
+[[noreturn, gnu::cold]] inline void fail_in_custom_function(TensorImpl const& view, std::string_view what)
+{
+    fail<GraphError>("Output ", view.output_nr, " of ", view.grad_fn ? view.grad_fn->name() : std::string("a custom Function"), " is a view and ", what,
+                     " modified inplace. This view was created inside a custom Function (or because an input was returned as-is) and the autograd logic to handle view+inplace would override "
+                     "the custom backward associated with the custom Function, leading to incorrect gradients. This behavior is forbidden. You can fix this by cloning the output of the "
+                     "custom Function.");
+}
+
 [[gnu::cold]] inline void refresh_view(TensorImpl& view)
 {
     ViewInfo& info = *view.view;
     std::lock_guard const lock(info.mutex);
     auto const now = view.array.storage->version();
     if (info.version == now) return;
+    if (info.meta == CreationMeta::in_custom_function) fail_in_custom_function(view, "its base or another view of its base has been");
     auto const edge = gradient_edge(AnyTensor(info.base));
     if (edge) take_history(view, fresh_view_node(view, edge));
     info.version = now;

@@ -112,31 +112,60 @@ template <class Op, class... X> inline constexpr bool is_expression<Expression<O
 template <class X> concept RecordsAtOnce = requires { typename std::remove_cvref_t<X>::records_at_once; };
 }  // namespace detail
 
+namespace detail {
+
+/// The codomain of the first signature.
+template <class Domain> struct FirstCodomain {};
+template <class Y, class... X, class... More> struct FirstCodomain<Maps<Y(X...), More...>> {
+    using type = Y;
+};
+
+/// What stands in for a tensor that cannot be computed, so that one mistake is one error: it becomes any.
+struct StandIn {
+    template <class T>
+        requires requires { typename T::leaf_tag; }
+    operator T() const;
+};
+/// The same, or the first operand where that has the right kind of numbers.
+template <class Op, class First, class... More> auto stand_in(First const& first, More const&... more)
+{
+    if constexpr (!Operand<First>) return stand_in<Op>(more...);
+    else if constexpr (requires { requires !std::same_as<typename FirstCodomain<typename Op::domain>::type, typename First::letter>; }) return StandIn();
+    else return first;
+}
+
+}  // namespace detail
+
 /// Applies an elementwise operation: lazily, or at once where an operand records.
-template <Operation Op, class... X>
-    requires IsElementwise<Op> && AnyOperand<X...>
+template <IsElementwise Op, class... X>
+    requires AnyOperand<X...>
 XGRAD_INLINE auto express(Op op, X&&... x)
 {
-    static_assert(DefinedOn<Op, detail::letter_in<X>...>, "this operation is not defined on operands of these kinds (B mask, Z integer, R real, C complex)");
-    if constexpr (!DefinedOn<Op, detail::letter_in<X>...>) return;
+    using Verdict = typename decltype(detail::judge_application<Op, detail::letter_in<X>...>())::type;
+    static_cast<void>(detail::Pronounced<Verdict>());
+    if constexpr (!accepted<Verdict>) return detail::stand_in<Op>(x...);
     else if constexpr ((detail::RecordsAtOnce<X> || ...)) return record_traced(std::move(op), x...);
     else return Expression<Op, detail::operand_type<X>...>(std::move(op), detail::OperandTraits<std::remove_cvref_t<X>>::make(std::forward<X>(x))...);
 }
 
 /// Applies an operation on whole arrays, at once.
-template <Operation Op, class... X>
-    requires IsArraywise<Op>
-auto express(Op op, X const&... x)
-{
-    return record_arraywise(std::move(op), x...);
-}
+template <IsArraywise Op, class... X> auto express(Op op, X const&... x) { return record_arraywise(std::move(op), x...); }
 
-/// Applies your own elementwise operation: `apply<MyOp>(x, y)`.
-template <Operation Op, class... X>
-    requires IsElementwise<Op> && AnyOperand<X...>
+/// Applies your own elementwise operation, with the numbers that it has of its own: `apply(Scaled{2.}, x)`.
+template <class Op, class... X>
+    requires(!detail::OperandLike<Op>) && AnyOperand<X...>
+auto apply(Op op, X const&... x)
+{
+    static_cast<void>(detail::Pronounced<judged<Op>>());
+    if constexpr (!Operation<Op>) return detail::stand_in<Op>(x...);
+    else return express(std::move(op), x...);
+}
+/// The same for one that has none: `apply<MyOp>(x, y)`.
+template <class Op, class... X>
+    requires AnyOperand<X...>
 auto apply(X const&... x)
 {
-    return express(Op{}, x...);
+    return xgrad::apply(Op{}, x...);  // std::apply would be found, too
 }
 
 }  // namespace xgrad

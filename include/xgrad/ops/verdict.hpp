@@ -93,9 +93,12 @@ template <class Op> consteval auto judge()
     else return judge_domain<Op>(typename Op::domain{});
 }
 
+/// Of an operation and the letters of its operands.
 template <class Op, class... L> consteval auto judge_application()
 {
-    if constexpr (std::same_as<signature_for<Op, L...>, NoSignature>) return verdict_is<verdict::is_not_defined_on<Op, L...>>{};
+    using of_operation = typename decltype(judge<Op>())::type;
+    if constexpr (!std::same_as<of_operation, verdict::fine>) return verdict_is<of_operation>{};
+    else if constexpr (std::same_as<signature_for<Op, L...>, NoSignature>) return verdict_is<verdict::is_not_defined_on<Op, L...>>{};
     else return verdict_is<verdict::fine>{};
 }
 
@@ -105,6 +108,13 @@ template <class Op, class... L> consteval auto judge_application()
 template <class Op> using judged = typename decltype(detail::judge<Op>())::type;
 template <class Verdict> inline constexpr bool accepted = std::same_as<Verdict, verdict::fine>;
 template <class Verdict> concept Accepted = accepted<Verdict>;
+
+namespace detail {
+/// Any verdict but fine is an incomplete type, and its name here the compiler's first error.
+template <class Verdict> struct Pronounced {
+    static_assert(sizeof(Verdict) > 0);
+};
+}  // namespace detail
 
 /// A sound operation.
 template <class Op> concept Operation = Accepted<judged<Op>>;

@@ -116,14 +116,18 @@ private:
 /// gradients of all of them, undefined ones for the others. Returns one handle for all.
 template <class F> HookHandle register_multi_grad_hook(std::vector<AnyTensor> const& tensors, F f, All mode = {})
 {
-    static_assert(std::is_invocable_v<F&, std::vector<AnyTensor> const&>, "register_multi_grad_hook: with xgrad::all the hook takes all gradients, a std::vector<AnyTensor> const&");
-    return std::make_shared<detail::MultiGradHook<F>>(std::move(f))->attach(tensors, mode);
+    constexpr bool takes_gradients = std::is_invocable_v<F&, std::vector<AnyTensor> const&>;
+    static_assert(takes_gradients, "register_multi_grad_hook: with xgrad::all the hook takes all gradients, a std::vector<AnyTensor> const&");
+    if constexpr (!takes_gradients) return {};
+    else return std::make_shared<detail::MultiGradHook<F>>(std::move(f))->attach(tensors, mode);
 }
 /// Calls f once in each backward pass, with the first gradient that one of those tensors gets.
 template <class F> HookHandle register_multi_grad_hook(std::vector<AnyTensor> const& tensors, F f, Any mode)
 {
-    static_assert(std::is_invocable_v<F&, AnyTensor const&>, "register_multi_grad_hook: with xgrad::any the hook takes the first gradient, an AnyTensor const&");
-    return std::make_shared<detail::MultiGradHook<F>>(std::move(f))->attach(tensors, mode);
+    constexpr bool takes_gradient = std::is_invocable_v<F&, AnyTensor const&>;
+    static_assert(takes_gradient, "register_multi_grad_hook: with xgrad::any the hook takes the first gradient, an AnyTensor const&");
+    if constexpr (!takes_gradient) return {};
+    else return std::make_shared<detail::MultiGradHook<F>>(std::move(f))->attach(tensors, mode);
 }
 
 template <Scalar T> template <class F> HookHandle Tensor<T>::register_hook(F f)

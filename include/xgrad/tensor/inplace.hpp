@@ -31,6 +31,7 @@ namespace detail {
         fail<GraphError>("Output ", t.output_nr(), " of ", t.grad_fn() ? t.grad_fn()->name() : std::string("an operation"),
                          " is a view and is being modified inplace. This view is the output of a function that returns multiple views. Such functions do not allow the output "
                          "views to be modified inplace. You should replace the inplace operation by an out-of-place one.");
+    case CreationMeta::in_custom_function: fail_in_custom_function(t.impl(), "is being");
     }
     if (t.requires_grad() && AnyTensor(t.impl().view->base).is_leaf()) fail<GraphError>(operation, ": a view of a leaf Variable that requires grad is being used in an in-place operation.");
 }
@@ -64,6 +65,11 @@ public:
     void begin() noexcept
     {
         changed_->array.storage->bump();
+        take();
+    }
+    /// The same where the change has been counted.
+    void take() noexcept
+    {
         move_retain_grad(*changed_, edge_.function.get(), edge_.input_nr);
         changed_->requires_grad = false;
         changed_->grad_fn = std::move(edge_.function);

@@ -93,11 +93,17 @@ template <class Self> struct InplaceForms {
     {
         return apply_in_place("clamp_max_", [](auto const& x, auto const& b) { return clamp_max(x, b); }, upper);
     }
-    /// Your own elementwise operation: x.apply_<MyOp>(y) is x = apply<MyOp>(x, y).
-    template <Operation Op, detail::OperandLike... X> Self& apply_(X const&... more)
+    /// Your own elementwise operation: x.apply_(Scaled{2.}, y) is x = apply(Scaled{2.}, x, y).
+    template <class Op, detail::OperandLike... X>
+        requires(!detail::OperandLike<Op>)
+    Self& apply_(Op const& op, X const&... more)
     {
-        return apply_in_place("apply_", [](auto const& x, auto const&... y) { return express(Op{}, x, y...); }, more...);
+        static_cast<void>(detail::Pronounced<judged<Op>>());
+        if constexpr (!Operation<Op>) return static_cast<Self&>(*this);
+        else return apply_in_place("apply_", [&op](auto const& x, auto const&... y) { return express(op, x, y...); }, more...);
     }
+    /// The same for one without numbers of its own: x.apply_<MyOp>(y).
+    template <class Op, detail::OperandLike... X> Self& apply_(X const&... more) { return apply_(Op{}, more...); }
 
 private:
     template <class F, class... X> Self& apply_in_place(std::string_view operation, F f, X const&... x)

@@ -56,7 +56,7 @@ template <template <class> class Fold, Operand X> auto record_extremum(std::stri
                 detail::record_known_sum(Fold<T>::name, express(ShareOfExtremum{}, x, extremum, share), axes, y);
             }
         return y;
-    }
+    } else return x;
 }
 
 /// The largest elements over axes where they are finite, else 0: what logsumexp takes out of its exponents.

@@ -85,6 +85,10 @@ public:
 
     Tensor(Tensor const&) noexcept = default;
     Tensor(Tensor&&) noexcept = default;
+    /// Scalar types are not converted silently: write cast<T>(x).
+    template <Scalar U>
+        requires(!std::same_as<U, T>)
+    Tensor(Tensor<U> const&) = delete;
     ~Tensor() = default;
     Tensor& operator=(Tensor const&) & noexcept = default;
     Tensor& operator=(Tensor&&) & noexcept = default;

@@ -1,0 +1,138 @@
+// Function: a differentiable operation of your own on whole arrays, as PyTorch's torch.autograd.Function. What can be wrong with
+// one is judged by the compiler: function_verdict.hpp.
+#pragma once
+
+#include <xgrad/tensor/context.hpp>
+
+namespace xgrad {
+
+namespace detail {
+
+template <class F, class Arguments, class Outputs> class FunctionNode;
+
+/// The Node of Function F, whose forward takes V... and gives Y...
+template <class F, class... V, class... Y> class FunctionNode<F, Types<V...>, Types<Y...>> final : public AnyFunctionNode {
+public:
+    using AnyFunctionNode::AnyFunctionNode;
+
+    Context<F> context{*this};
+
+    /// Takes what forward returned, and gives it its place in the graph.
+    template <class Output> void finish(Output& output)
+    {
+        Tensors results;
+        std::size_t next = 0;
+        each_element(output, [&](auto& y) {
+            each_tensor_in(y, [&](AnyTensor const& t) { results.push_back(t); });
+            begins_[++next] = static_cast<std::uint32_t>(results.size());
+        });
+        finish_forward(results);
+        next = 0;
+        each_element(output, [&](auto& y) { each_tensor_in(y, [&]<class T>(T& t) { t = T(results[next++].handle()); }); });
+    }
+
+    void apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) override
+    {
+        fill_undefined(gradients);
+        bool const recorded = grad_mode;
+        AutoGradMode const mode(recorded && !F::once_differentiable);
+        call_backward(gradients, results, std::index_sequence_for<Y...>{});
+        if (recorded && F::once_differentiable) forbid_differentiation(gradients, results);
+    }
+
+private:
+    template <std::size_t... J> void call_backward(std::span<AnyTensor const> gradients, std::span<AnyTensor> results, std::index_sequence<J...>)
+    {
+        auto given = std::tuple<gradient_of<Y>...>(incoming<gradient_of<Y>>(gradients.subspan(begins_[J], begins_[J + 1] - begins_[J]))...);
+        auto returned = F::backward(context, std::get<J>(given)...);
+        [&]<std::size_t... I>(std::index_sequence<I...>) { (take<I, gradient_of<V>>(element<I>(returned), results), ...); }(std::index_sequence_for<V...>{});
+    }
+
+    /// The gradient of a result as backward sees it.
+    template <class G> static G incoming(std::span<AnyTensor const> gradients)
+    {
+        if constexpr (std::same_as<G, std::nullopt_t>) return std::nullopt;
+        else if constexpr (is_vector_of_tensors<G>) {
+            G all;
+            for (auto const& g : gradients) all.emplace_back(g.handle());
+            return all;
+        } else return gradients.empty() ? G() : G(gradients[0].handle());
+    }
+
+    /// What backward returned for argument I, whose gradient has type G.
+    template <std::size_t I, class G, class R> void take(R& returned, std::span<AnyTensor> results) const
+    {
+        if constexpr (std::same_as<R, std::nullopt_t>) return;
+        else if constexpr (std::same_as<R, std::optional<G>>) {
+            if (returned) take<I, G>(*returned, results);
+        } else if constexpr (is_vector_of_tensors<G>) {
+            check_number_of_gradients(returned.size(), I);
+            for (std::size_t k = 0; k < returned.size(); ++k) give(returned[k], I, k, results);
+        } else give(G(materialize(returned)), I, 0, results);
+    }
+
+    std::uint32_t begins_[sizeof...(Y) + 1] = {};  // which of the gradients belong to each result
+};
+
+/// An argument as forward takes it.
+template <class V, class X> V as_argument(X&& x)
+{
+    if constexpr (std::is_convertible_v<X, V>) return static_cast<V>(std::forward<X>(x));
+    else return materialize(x);
+}
+
+/// Runs and records a Function that was found fine.
+template <class F, class Call, class Output, class... V, class... X> Output call_function(Types<V...>, X&&... x)
+{
+    std::tuple<V...> arguments(as_argument<V>(std::forward<X>(x))...);
+    std::vector<AnyTensor> inputs;
+    std::vector<std::uint32_t> first{0};
+    each_element(arguments, [&](auto& v) {
+        each_tensor_in(v, [&](AnyTensor const& t) { inputs.push_back(t); });
+        first.push_back(static_cast<std::uint32_t>(inputs.size()));
+    });
+    auto edges = AnyFunctionNode::edges_to(inputs);
+    using Made = FunctionNode<F, typename Call::arguments, elements_of<Output>>;
+    auto* const made = new Made(type_name<F>, std::move(inputs), std::move(first), std::move(edges));
+    Ref<Node> const node(made);
+
+    NoGradGuard const off;
+    Output output = std::apply(
+        [&](V&... v) -> Output {
+            if constexpr (Call::takes_context) return F::forward(made->context, v...);
+            else return F::forward(v...);
+        },
+        arguments);
+    if constexpr (!Call::takes_context) F::setup_context(made->context, std::as_const(arguments), std::as_const(output));
+    made->finish(output);
+    return output;
+}
+
+}  // namespace detail
+
+/// Base of a Function F, which has
+///   `static R forward(Context& ctx, A...)`, R a tensor, a vector of tensors, or a tuple of these and anything else. It runs
+///       unrecorded. Instead it may be `forward(A...)` with `setup_context(Context& ctx, std::tuple<A...> const&, R const&)`.
+///   `static G backward(Context& ctx, gradients...)`, which takes a gradient for each result and returns one for each argument (a
+///       tuple where there are several), std::nullopt standing for that of what is no tensor; an undefined one counts as zero.
+///       Written with operations on tensors it is differentiable again.
+///   `using Saved = std::tuple<tensors...>` and `struct Data`, if it needs them: see Context.
+///   `static constexpr bool once_differentiable = true`, if its backward is not to be differentiated.
+template <class F> struct Function {
+    using Context = xgrad::Context<F>;
+    static constexpr bool once_differentiable = false;
+
+    /// Calls forward, with tensors (or expressions), numbers, strings, ... as it takes them, and records one Node where a
+    /// gradient will be wanted. An argument that is returned as it is comes back as a view.
+    template <class... X> static auto apply(X&&... x)
+    {
+        using Judge = detail::FunctionJudge<F, X...>;
+        using Verdict = decltype(Judge::all());
+        static_cast<void>(detail::Pronounced<typename Verdict::type>());
+        if constexpr (detail::is_fine<Verdict>) return detail::call_function<F, typename Judge::Call, typename Judge::Output>(typename Judge::Call::given{}, std::forward<X>(x)...);
+        else if constexpr (!std::is_void_v<typename Judge::Output>) return typename Judge::Output();
+        else if constexpr ((Operand<X> || ...)) return detail::stand_in<F>(x...);
+    }
+};
+
+}  // namespace xgrad

@@ -1,0 +1,294 @@
+// The Node of a custom Function, as far as it is the same for all: what forward marks and saves, how its results get their
+// place in the graph, and which gradients backward may return. Read function.hpp for the rest.
+#pragma once
+
+#include <xgrad/graph/backward_pass.hpp>
+#include <xgrad/tensor/inplace.hpp>
+
+namespace xgrad::detail {
+
+/// Made of gradients that may not be differentiated: a Node that says so.
+class OnceDifferentiableError final : public Node {
+public:
+    OnceDifferentiableError(std::string function, std::vector<Edge> edges, std::size_t outputs) : function_(std::move(function)), edges_(std::move(edges))
+    {
+        set_edges(edges_.data(), edges_.size());
+        set_num_outputs(static_cast<std::uint32_t>(outputs));
+    }
+    void apply(std::span<AnyTensor>, std::span<AnyTensor>) override { fail<GraphError>(function_, ": trying to differentiate twice a function that was marked with once_differentiable"); }
+    std::string name() const override { return "Error"; }
+
+private:
+    std::string function_;
+    std::vector<Edge> edges_;
+};
+
+class AnyFunctionNode : public Node {
+public:
+    using Tensors = std::vector<AnyTensor>;
+
+    /// For tensors that are a Function's inputs: where their gradients go, or nothing where none is wanted.
+    static std::vector<Edge> edges_to(Tensors const& inputs)
+    {
+        auto const wants_gradient = [](AnyTensor const& t) { return t.defined() && is_differentiable(t.dtype()) && t.requires_grad(); };
+        std::vector<Edge> edges;
+        if (!recording() || std::ranges::none_of(inputs, wants_gradient)) return edges;
+        for (auto const& t : inputs) edges.push_back(wants_gradient(t) ? gradient_edge(t) : Edge());
+        return edges;
+    }
+
+    /// `first` says which of the inputs begins each argument of forward, and how many there are.
+    AnyFunctionNode(std::string_view function, Tensors inputs, std::vector<std::uint32_t> first, std::vector<Edge> edges)
+        : function_(function), inputs_(std::move(inputs)), first_(std::move(first)), edges_(std::move(edges))
+    {
+        set_edges(edges_.data(), edges_.size());
+        if (is_recorded())
+            for (auto const& t : inputs_) shapes_.push_back(t.defined() ? t.shape() : Shape());
+    }
+
+    std::string name() const override { return backward_name(function_); }
+    void release_saved() noexcept override
+    {
+        for (auto& s : saved_) s.tensor.release();
+    }
+    std::vector<NamedSavedTensor> saved_tensors() override
+    {
+        std::vector<NamedSavedTensor> all;
+        for (std::size_t i = 0; i < saved_.size(); ++i)
+            if (saved_[i].defined) all.push_back({std::to_string(i), &saved_[i].tensor});
+        return all;
+    }
+
+    std::string_view function() const noexcept { return function_; }
+    /// True where a gradient of the results may be wanted.
+    bool is_recorded() const noexcept { return !edges_.empty(); }
+
+    bool needs_input_grad(std::size_t argument) const
+    {
+        if (argument + 1 >= first_.size()) fail<IndexError>(function_, ": needs_input_grad(", argument, "): forward was given ", first_.size() - 1, " arguments");
+        bool needed = false;
+        for (std::size_t k = first_[argument]; k < first_[argument + 1]; ++k) needed |= needs_gradient(k);
+        return needed;
+    }
+    bool needs_input_grad(std::size_t argument, std::size_t element) const
+    {
+        if (argument + 1 >= first_.size() || first_[argument] + element >= first_[argument + 1])
+            fail<IndexError>(function_, ": needs_input_grad(", argument, ", ", element, "): forward was given no such tensor");
+        return needs_gradient(first_[argument] + element);
+    }
+
+    void mark_dirty(AnyTensor const& t)
+    {
+        check_in_forward("mark_dirty");
+        if (!contains(inputs_, t)) {
+            warn(function_, ": Only input Tensors should be given to mark_dirty(). If a Tensor is not an input, there is no need to pass it to mark_dirty().");
+            return;
+        }
+        bool const recorded = is_recorded() && is_differentiable(t.dtype());
+        if (recorded && !t.is_view() && t.requires_grad() && t.is_leaf()) fail<GraphError>(function_, ": a leaf Variable that requires grad has been used in an in-place operation.");
+        check_in_place(t, std::string(function_) + "::mark_dirty", recorded);
+        if (!contains(dirty_, t)) dirty_.push_back(t);
+    }
+    void mark_non_differentiable(AnyTensor const& t)
+    {
+        check_in_forward("mark_non_differentiable");
+        non_differentiable_.push_back(t);
+    }
+    void save_for_backward(Tensors tensors)
+    {
+        check_in_forward("save_for_backward");
+        to_save_ = std::move(tensors);
+    }
+    AnyTensor unpack_saved(std::size_t i)
+    {
+        if (i >= saved_.size()) fail<GraphError>(function_, ": there are no saved_tensors() here: they are what forward gave to save_for_backward()");
+        return saved_[i].defined ? saved_[i].tensor.unpack(*this) : AnyTensor();
+    }
+
+    bool materialize_grads = true, materialize_non_diff_grads = true;
+
+protected:
+    /// Ends forward: gives its results their place in the graph and keeps what is to be saved. Some become other tensors with the
+    /// same values. Everything that can fail does so before any tensor's history changes.
+    void finish_forward(Tensors& results)
+    {
+        check_marks(results);
+        for (auto const& t : dirty_) t.impl().array.storage->bump();
+        Tensors const returned = results;
+        std::vector<std::uint32_t> fresh;
+        std::vector<NewHistory> changes;
+        for (std::uint32_t i = 0; i < returned.size(); ++i) {
+            auto const& t = returned[i];
+            auto& output = outputs_.emplace_back();
+            if (!t.defined()) continue;
+            output = {t.impl().type, t.shape(), is_recorded() && is_differentiable(t.dtype()) && !contains(non_differentiable_, t)};
+            if (auto const before = find(returned, t); before < i) results[i] = results[before];
+            else if (contains(dirty_, t)) {
+                if (output.differentiable) changes.emplace_back(t, Edge{Ref<Node>(this), i});
+            } else {
+                results[i] = output.differentiable ? as_result(t) : as_constant(t);
+                if (output.differentiable) fresh.push_back(i);
+            }
+        }
+        set_num_outputs(static_cast<std::uint32_t>(std::max<std::size_t>(1, outputs_.size())));
+        save(returned, results);
+
+        for (auto const i : fresh) {
+            auto& t = results[i].impl();
+            t.grad_fn = Ref<Node>(this);
+            t.output_nr = i;
+            if (!t.view) continue;
+            t.view->meta = CreationMeta::in_custom_function;
+            t.view->version = t.array.storage->version();
+        }
+        for (auto& change : changes) change.take();
+        for (auto* const list : {&inputs_, &dirty_, &non_differentiable_, &to_save_}) *list = Tensors();
+        in_forward_ = false;
+    }
+
+    /// Zeros for what got no gradient.
+    void fill_undefined(std::span<AnyTensor> gradients) const
+    {
+        if (!materialize_grads) return;
+        for (std::size_t i = 0; i < outputs_.size(); ++i)
+            if (auto const& o = outputs_[i]; !gradients[i].defined() && o.type && is_differentiable(o.type->dtype) && (o.differentiable || materialize_non_diff_grads))
+                gradients[i] = o.type->filled(o.shape, 0);
+    }
+
+    std::size_t count_of(std::size_t argument) const { return argument + 1 < first_.size() ? first_[argument + 1] - first_[argument] : 0; }
+
+    /// Takes the gradient of a tensor of an argument, summed to its shape where it was broadcast.
+    template <Scalar T> void give(Tensor<T> gradient, std::size_t argument, std::size_t element, std::span<AnyTensor> results) const
+    {
+        if (!gradient.defined() || argument + 1 >= first_.size()) return;
+        if (count_of(argument) == 0) fail_gradient_for_nothing(argument);
+        auto const k = first_[argument] + element;
+        if (!edges_[k]) return;
+        if (!(gradient.shape() == shapes_[k])) {
+            check_expandable(gradient.shape(), k);
+            gradient = sum_to(gradient, shapes_[k]);
+        }
+        results[k] = !grad_mode && gradient.requires_grad() ? alias(gradient) : gradient;
+    }
+    void check_number_of_gradients(std::size_t got, std::size_t argument) const
+    {
+        if (argument + 1 < first_.size() && got != count_of(argument))
+            fail<GraphError>("function ", name(), " returned an incorrect number of gradients (expected ", count_of(argument), ", got ", got, ") for argument ", argument, ", a vector of tensors");
+    }
+
+    /// Gradients that were computed unrecorded and would have a history: differentiating them is an error.
+    void forbid_differentiation(std::span<AnyTensor const> gradients, std::span<AnyTensor> results) const
+    {
+        std::vector<Edge> edges(edges_);
+        for (auto const& g : gradients)
+            if (g.defined() && g.requires_grad()) edges.push_back(gradient_edge(g));
+        Ref<Node> const error(new OnceDifferentiableError(std::string(function_), std::move(edges), results.size()));
+        for (std::uint32_t i = 0; i < results.size(); ++i) {
+            if (!results[i].defined()) continue;
+            results[i] = alias(results[i]);
+            results[i].impl().grad_fn = error;
+            results[i].impl().output_nr = i;
+        }
+    }
+
+private:
+    struct Saved {
+        SavedTensor tensor;
+        bool defined = false;
+    };
+    struct Output {
+        TypeInfo const* type = nullptr;  // null for an undefined tensor
+        Shape shape = {};
+        bool differentiable = false;
+    };
+
+    static std::size_t find(Tensors const& all, AnyTensor const& t)
+    {
+        return static_cast<std::size_t>(std::ranges::find_if(all, [&](AnyTensor const& other) { return other.is_same(t); }) - all.begin());
+    }
+    static bool contains(Tensors const& all, AnyTensor const& t) { return find(all, t) < all.size(); }
+
+    bool needs_gradient(std::size_t k) const
+    {
+        if (!is_recorded() || !edges_[k]) return false;
+        return in_forward_ || !current_pass || current_pass->reaches(*edges_[k].function);
+    }
+
+    void check_in_forward(std::string_view call) const
+    {
+        if (!in_forward_) fail<GraphError>(function_, ": ", call, "() is for forward; it has returned");
+    }
+    void check_marks(Tensors const& results) const
+    {
+        for (auto const& t : dirty_) {
+            if (!contains(results, t))
+                fail<GraphError>(function_, ": Some elements marked as dirty during the forward method were not returned as output. The inputs that are modified inplace must all be outputs of the Function.");
+            if (is_recorded() && contains(non_differentiable_, t) && t.requires_grad())
+                fail<GraphError>(function_, ": an input that requires a gradient is marked both dirty and non-differentiable: return a detach() of it");
+            for (auto const& other : dirty_)
+                if (is_recorded() && !other.is_same(t) && other.impl().array.storage == t.impl().array.storage) fail<GraphError>(function_, ": two inputs that share memory are marked dirty");
+        }
+        for (auto const& t : non_differentiable_)
+            if (!contains(results, t)) fail<GraphError>(function_, ": a tensor that is no output is marked as non-differentiable");
+    }
+
+    /// What the Node will have made: a tensor of its own.
+    AnyTensor as_result(AnyTensor const& t) const
+    {
+        NoGradGuard const off;
+        auto& impl = t.impl();
+        if (impl.inference) return impl.type->copy(t);
+        if (contains(inputs_, t) || impl.grad_fn || impl.requires_grad) {
+            auto const other = alias(t);
+            mark_view(other, t);
+            return other;
+        }
+        if (impl.view && impl.view->base->refs.load() == 1) impl.view.reset();  // of memory that forward made
+        return t;
+    }
+    /// What has no history: an input that does not show it otherwise, or what forward made.
+    AnyTensor as_constant(AnyTensor const& t) const
+    {
+        bool const has_history = t.impl().grad_fn || t.impl().requires_grad || (contains(inputs_, t) && t.requires_grad());
+        return has_history ? alias(t) : t;
+    }
+
+    void save(Tensors const& returned, Tensors const& results)
+    {
+        if (!is_recorded()) return;
+        saved_.reserve(to_save_.size());
+        for (auto const& t : to_save_) {
+            auto& saved = saved_.emplace_back();
+            if (!(saved.defined = t.defined())) continue;
+            auto const i = find(returned, t);
+            bool const is_output = i < returned.size() && outputs_[i].differentiable && (!contains(inputs_, t) || contains(dirty_, t));
+            saved.tensor = is_output ? SavedTensor::result(results[i], static_cast<std::uint32_t>(i)) : SavedTensor::operand(t);
+        }
+    }
+
+    [[noreturn, gnu::cold]] void fail_gradient_for_nothing(std::size_t argument) const
+    {
+        fail<GraphError>("function ", name(), " returned a gradient different than std::nullopt at position ", argument, ", but the corresponding forward input was not a tensor");
+    }
+    void check_expandable(Shape const& got, std::size_t k) const
+    {
+        auto const& wanted = shapes_[k];
+        bool fits = wanted.size() <= got.size();
+        for (std::size_t d = 0; fits && d < wanted.size(); ++d) {
+            auto const n = wanted[wanted.size() - 1 - d];
+            fits = n == 1 || n == got[got.size() - 1 - d];
+        }
+        if (!fits) fail<ShapeError>("function ", name(), " returned an invalid gradient at index ", k, " - got ", got, " but expected shape compatible with ", wanted);
+    }
+
+    std::string_view function_;
+    Tensors inputs_, dirty_, non_differentiable_, to_save_;  // while forward runs
+    bool in_forward_ = true;
+    std::vector<std::uint32_t> first_;
+    std::vector<Edge> edges_;
+    std::vector<Shape> shapes_;
+    std::vector<Saved> saved_;
+    std::vector<Output> outputs_;
+};
+
+}  // namespace xgrad::detail

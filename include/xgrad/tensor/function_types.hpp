@@ -1,0 +1,136 @@
+// The types of a custom Function: what forward takes and returns, and which gradients backward takes and returns.
+#pragma once
+
+#include <optional>
+#include <tuple>
+#include <vector>
+
+#include <xgrad/tensor/tensor.hpp>
+
+namespace xgrad {
+
+template <class F> class Context;
+
+namespace detail {
+
+template <class... T> struct Types {
+    static constexpr std::size_t size = sizeof...(T);
+    using tuple = std::tuple<T...>;
+};
+template <std::size_t I, class List> using type_at = std::tuple_element_t<I, typename List::tuple>;
+
+/// The gradient of an argument of forward, or of what it returns: std::nullopt for what has none.
+template <class V> struct GradientOf {
+    static constexpr bool is_tensor = false;
+    using type = std::nullopt_t;
+};
+template <Scalar T> struct GradientOf<Tensor<T>> {
+    static constexpr bool is_tensor = true;
+    using type = std::conditional_t<Differentiable<T>, Tensor<T>, std::nullopt_t>;
+};
+template <Scalar T> struct GradientOf<std::optional<Tensor<T>>> : GradientOf<Tensor<T>> {};
+template <Scalar T> struct GradientOf<std::vector<Tensor<T>>> {
+    static constexpr bool is_tensor = true;
+    using type = std::conditional_t<Differentiable<T>, std::vector<Tensor<T>>, std::nullopt_t>;
+};
+template <class V> using gradient_of = typename GradientOf<V>::type;
+template <class V> inline constexpr bool is_tensor = GradientOf<V>::is_tensor;
+template <class V> inline constexpr bool is_vector_of_tensors = false;
+template <Scalar T> inline constexpr bool is_vector_of_tensors<std::vector<Tensor<T>>> = true;
+
+/// What something becomes that is stored: an expression becomes a tensor.
+template <class X> struct StoredAs {
+    using type = std::decay_t<X>;
+};
+template <class X>
+    requires TensorLike<std::remove_cvref_t<X>>
+struct StoredAs<X> {
+    using type = tensor_type<std::remove_cvref_t<X>>;
+};
+template <class X> using stored_as = typename StoredAs<X>::type;
+
+/// The elements of a tuple, or the one thing that is none.
+template <class R> struct ElementsOf {
+    using list = Types<R>;
+    using stored = stored_as<R>;
+};
+template <class R>
+    requires requires { std::tuple_size<R>::value; }
+struct ElementsOf<R> {
+    template <std::size_t... I> static Types<std::remove_cvref_t<std::tuple_element_t<I, R>>...> all(std::index_sequence<I...>);
+    template <class... T> static std::tuple<stored_as<T>...> each_stored(Types<T...>);
+    using list = decltype(all(std::make_index_sequence<std::tuple_size_v<R>>{}));
+    using stored = decltype(each_stored(list{}));
+};
+template <class R> using elements_of = typename ElementsOf<R>::list;
+
+template <std::size_t I, class R> auto& element(R& r)
+{
+    if constexpr (requires { std::tuple_size<R>::value; }) return std::get<I>(r);
+    else return r;
+}
+
+/// The parameter types of a static function that is neither overloaded nor a template.
+template <class P> struct ParametersOf {
+    static constexpr bool known = false;
+};
+template <class R, class... A> struct ParametersOf<R (*)(A...)> {
+    static constexpr bool known = true;
+    using list = Types<std::remove_cvref_t<A>...>;
+};
+template <class R, class... A> struct ParametersOf<R (*)(A...) noexcept> : ParametersOf<R (*)(A...)> {};
+
+/// Parameters without the Context that stands first.
+template <class F, class List> struct WithoutContext {
+    static constexpr bool has_context = false;
+    using list = List;
+};
+template <class F, class... A> struct WithoutContext<F, Types<Context<F>, A...>> {
+    static constexpr bool has_context = true;
+    using list = Types<A...>;
+};
+
+template <std::size_t N, class List> struct FirstOf {
+    template <std::size_t... I> static Types<type_at<I, List>...> all(std::index_sequence<I...>);
+    using list = decltype(all(std::make_index_sequence<N>{}));
+};
+
+template <class F> consteval auto forward_pointer()
+{
+    if constexpr (requires { &F::forward; }) return std::type_identity<decltype(&F::forward)>{};
+    else return std::type_identity<void>{};
+}
+template <class F> consteval auto backward_pointer()
+{
+    if constexpr (requires { &F::backward; }) return std::type_identity<decltype(&F::backward)>{};
+    else return std::type_identity<void>{};
+}
+template <class F> using forward_type = typename decltype(forward_pointer<F>())::type;
+template <class F> using backward_type = typename decltype(backward_pointer<F>())::type;
+
+template <class F, class... X> consteval auto find_parameters()
+{
+    if constexpr (ParametersOf<forward_type<F>>::known) return WithoutContext<F, typename ParametersOf<forward_type<F>>::list>{};
+    else if constexpr (requires(Context<F>& ctx, stored_as<X>&... x) { F::forward(ctx, x...); }) return WithoutContext<F, Types<Context<F>, stored_as<X>...>>{};
+    else return WithoutContext<F, Types<stored_as<X>...>>{};
+}
+
+/// A call of forward with arguments of types X...: `arguments` are all that it takes, `given` those that have no default value here.
+template <class F, class... X> struct ForwardCall {
+    using found = decltype(find_parameters<F, X...>());
+    using arguments = typename found::list;
+    using given = typename FirstOf<(sizeof...(X) < arguments::size ? sizeof...(X) : arguments::size), arguments>::list;
+    static constexpr bool takes_context = found::has_context;
+
+    template <class... V> static consteval auto find_result(Types<V...>)
+    {
+        if constexpr (takes_context && requires(Context<F>& ctx, V&... v) { F::forward(ctx, v...); })
+            return std::type_identity<decltype(F::forward(std::declval<Context<F>&>(), std::declval<V&>()...))>{};
+        else if constexpr (!takes_context && requires(V&... v) { F::forward(v...); }) return std::type_identity<decltype(F::forward(std::declval<V&>()...))>{};
+        else return std::type_identity<void>{};
+    }
+    using returned = std::remove_cvref_t<typename decltype(find_result(given{}))::type>;
+};
+
+}  // namespace detail
+}  // namespace xgrad
