@@ -1,6 +1,9 @@
-// xgrad: reverse-mode automatic differentiation for xtensor arrays. This header is everything.
+// xgrad: reverse-mode automatic differentiation for xtensor arrays. This header is everything but testing/, which programs include where
+// they want it.
 #pragma once
 
+#include <xgrad/functional/checkpoint.hpp>
+#include <xgrad/functional/hvp.hpp>
 #include <xgrad/ops/fourier.hpp>
 #include <xgrad/ops/linalg.hpp>
 #include <xgrad/ops/trigonometric.hpp>

@@ -19,8 +19,6 @@ import sys
 
 PREFACE = """// Made from {document} by tests/docs/examples.py.
 #include <doctest/doctest.h>
-#include <xgrad/functional/hvp.hpp>
-#include <xgrad/functional/checkpoint.hpp>
 #include <xgrad/testing/gradcheck.hpp>
 #include <xgrad/testing/to_dot.hpp>
 #include <xgrad/xgrad.hpp>

@@ -176,6 +176,7 @@ TEST_CASE("errors name the transform and the shapes")
     CHECK_THROWS_WITH_AS(xg::vjp(f, x, D({1., 2., 3.})), "vjp: v has invalid size: should be [2] but got [3]", xg::ShapeError);
     CHECK_THROWS_WITH_AS(xg::vjp(f, x, D()), doctest::Contains("vjp: v has invalid size: should be [2] but got an undefined tensor"), xg::ShapeError);
     CHECK_THROWS_WITH_AS(xg::vjp(f, D(), x), "vjp: input 0 is undefined", xg::GraphError);
+    CHECK_THROWS_WITH_AS(xg::vjp([](D const& a) { return std::tuple(a, D()); }, x, std::tuple(x, x)), "vjp: the function's output 1 is undefined", xg::GraphError);
     // what the function throws comes out, and the next call works
     CHECK_THROWS_WITH(xg::vjp([](D const& a) -> D { return a * D({1., 2., 3.}); }, x, x), doctest::Contains("[2]"));
     CHECK_THROWS_WITH_AS(xg::vjp([](D const& a) { D b = a; b += 1.; return b; }, x, x), doctest::Contains("a leaf Variable that requires grad"), xg::GraphError);

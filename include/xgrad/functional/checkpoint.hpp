@@ -205,8 +205,7 @@ template <class F, detail::TensorLike... X> auto checkpoint(F f, X const&... inp
     using Of = detail::JudgedCall<F, std::tuple<detail::tensor_type<X>...>>;
     if constexpr (Of::fits) {
         detail::Tensors const x{detail::materialize(inputs)...};
-        for (std::size_t i = 0; i < x.size(); ++i)
-            if (!x[i].defined()) detail::fail<GraphError>("checkpoint: input ", i, " is undefined");
+        detail::check_defined("checkpoint", "input", x);
         if (!detail::recording()) return Of::like_outputs(detail::erased(Of::Call::tensors(f, x)));
         auto const shared = std::make_shared<F>(std::move(f));
         auto const call = std::make_shared<detail::CheckpointedCall>(x);

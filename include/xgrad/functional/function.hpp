@@ -67,6 +67,7 @@ template <class Tuple, bool as_tuple> auto typed(Tensors const& x)
 /// True inside a function that is being transformed: what transforms in it give will be differentiated, too.
 inline constinit thread_local bool inside_transformed = false;
 
+/// In its scope functions are called that are being transformed (or, to be as before, that are not).
 class TransformedScope {
 public:
     explicit TransformedScope(bool inside = true) noexcept : before_(std::exchange(inside_transformed, inside)) {}
@@ -114,6 +115,12 @@ private:
     return all;
 }
 
+[[gnu::cold]] inline void check_defined(std::string_view name, std::string_view what, Tensors const& all)
+{
+    for (std::size_t i = 0; i < all.size(); ++i)
+        if (!all[i].defined()) fail<GraphError>(name, ": ", what, " ", i, " is undefined");
+}
+
 /// A call of a function of which derivatives will be asked.
 struct Evaluation {
     std::string_view transform;  // its name, for messages
@@ -122,8 +129,7 @@ struct Evaluation {
 
     [[gnu::cold]] Evaluation(std::string_view name, bool record, bool is_strict, Tensors const& at) : transform(name), create_graph(record), strict(is_strict)
     {
-        for (std::size_t i = 0; i < at.size(); ++i)
-            if (!at[i].defined()) fail<GraphError>(name, ": input ", i, " is undefined");
+        check_defined(name, "input", at);
         for (auto const& t : at) inputs.push_back(t.is_inference() ? t.impl().type->copy(alias(t)) : create_graph ? t : alias(t));
         if (create_graph) inputs = recorded_aliases("Alias", inputs);
         for (auto const& t : inputs)
@@ -193,6 +199,7 @@ template <class F, class X> struct Transform : JudgedCall<F, X> {
             TransformedScope const scope;
             e.outputs = erased(Call::tensors(f, e.inputs));
         }
+        check_defined(name, "the function's output", e.outputs);
         return body(std::as_const(e));
     }
     /// The values and what `derivative` makes of an evaluation, in the structures of outputs and inputs.

@@ -49,8 +49,8 @@ class Gradcheck {
 public:
     Gradcheck(TensorFunction const& f, Tensors const& inputs, GradcheckOptions const& options) : f_(f), options_(options)
     {
+        check_defined("gradcheck", "input", inputs);
         for (std::size_t k = 0; k < inputs.size(); ++k) {
-            if (!inputs[k].defined()) fail<GraphError>("gradcheck: input ", k, " is undefined");
             if (!inputs[k].requires_grad()) continue;
             checked_.push_back(k);
             if (inputs[k].dtype() != DType::float64 && inputs[k].dtype() != DType::complex128)
