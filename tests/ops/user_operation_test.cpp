@@ -29,6 +29,21 @@ struct Bent : xgrad::Elementwise<xgrad::C(xgrad::C)> {
     auto partial(xgrad::wrt<0>, auto, auto x) const { return xgrad::wirtinger{2 * x, c}; }
 };
 
+/// a x + b y, with a number and a table of its own.
+struct Combined : xgrad::Elementwise<xgrad::R(xgrad::R, xgrad::R), xgrad::C(xgrad::C, xgrad::C)> {
+    double a = 1;
+    std::vector<double> b = {1};
+    auto value(auto x, auto y) const { return a * x + b.back() * y * y; }
+    auto partial(xgrad::wrt<0>, auto, auto, auto) const { return a; }
+    auto partial(xgrad::wrt<1>, auto, auto, auto y) const { return 2 * b.back() * y; }
+};
+
+/// x^3 for whatever a rule may be written for.
+struct Cube : xgrad::Elementwise<xgrad::Z(xgrad::Z), xgrad::R(xgrad::R), xgrad::C(xgrad::C)> {
+    auto value(auto x) const { return x * x * x; }
+    auto partial(xgrad::wrt<0>, auto, auto x) const { return 3 * x * x; }
+};
+
 /// A number with a name that xgrad has too.
 inline double sin(double x) { return x + 1000; }
 
@@ -70,13 +85,51 @@ TEST_CASE("an operation of two arguments takes real and complex ones, numbers, a
 
 TEST_CASE("an operation with numbers of its own, neither holomorphic nor real, is expressed as an object")
 {
-    CHECK(differentiates(function_of<cd>([](auto z) { return xg::express(mine::Bent{{}, 0.5}, z); }), {complex()}));
+    CHECK(differentiates(function_of<cd>([](auto z) { return xg::apply(mine::Bent{{}, 0.5}, z); }), {complex()}));
     auto const at = Point{complex()};
-    CHECK(agrees_with(function_of<cd>([](auto z) { return xg::express(mine::Bent{{}, 3}, z); }), function_of<cd>([](auto z) { return z * z + 3 * conj(z); }), at));
+    CHECK(agrees_with(function_of<cd>([](auto z) { return xg::apply(mine::Bent{{}, 3}, z); }), function_of<cd>([](auto z) { return z * z + 3 * conj(z); }), at));
 }
 
 TEST_CASE("words in a rule mean xgrad's, whatever the namespace around it calls so")
 {
     CHECK(agrees_with(function_of<double>([](auto x) { return xg::apply<mine::Wave>(x); }), function_of<double>([](auto x) { return sin(x); }), {real()}));
     CHECK(agrees_with(function_of<cd>([](auto x) { return xg::apply<mine::Wave>(x); }), function_of<cd>([](auto x) { return sin(x); }), {complex()}));
+}
+
+TEST_CASE("an operation with state of its own is fused, differentiated and kept like any other")
+{
+    auto const combined = [](auto x, auto y) { return xg::apply(mine::Combined{{}, 2.5, {7, 0.5}}, x, y); };
+    CHECK(differentiates(function_of<double, double>(combined), {real(), real(2)}));
+    CHECK(differentiates(function_of<cd, cd>(combined), {complex(), complex(2)}));
+    CHECK(agrees_with(function_of<double, double>([=](auto x, auto y) { return sin(combined(x * y, y)) + x; }),
+                      function_of<double, double>([](auto x, auto y) { return sin(2.5 * x * y + 0.5 * y * y) + x; }), {real(), real(2)}));
+    CHECK(agrees_with_double(function_of<float, float>(combined), function_of<double, double>(combined), {sample(xg::DType::float32, {19}), sample(xg::DType::float32, {19}, 2)}));
+    CHECK(agrees_with_double(function_of<float, double>(combined), function_of<double, double>(combined), {sample(xg::DType::float32, {19}), sample(xg::DType::float64, {19}, 2)}));
+    CHECK(agrees_with_double(function_of<cf, cf>(combined), function_of<cd, cd>(combined), {sample(xg::DType::complex64, {19}), sample(xg::DType::complex64, {19}, 2)}));
+    auto const x = leaf(real()).as<double>();
+    xg::Tensor<double> y;
+    {
+        mine::Combined const gone{{}, 3, {4}};
+        y = xg::apply(gone, x, 2.);
+    }
+    CHECK(y.grad_fn()->formula() == "Combined(a, number)");
+    sum(y).backward();
+    CHECK(holds(x.grad(), std::vector<double>(10, 3.)));
+    xg::Tensor<double> z = x * 1.;
+    z.apply_(mine::Combined{{}, 3, {4}}, x).apply_<Swish>();
+    CHECK(holds(z, xg::Tensor<double>(xg::apply<Swish>(3. * x + 4. * x * x))));
+    CHECK(holds(xg::grad(sum(z), x), xg::grad(sum(xg::apply<Swish>(3. * x + 4. * x * x)), x)));
+}
+
+TEST_CASE("an operation takes every scalar type of its domain, and each has the same values and gradients")
+{
+    auto const cube = [](auto x) { return xg::apply<mine::Cube>(x); };
+    CHECK(differentiates(function_of<double>(cube), {real()}));
+    CHECK(differentiates(function_of<cd>(cube), {complex()}));
+    CHECK(agrees_with_double(function_of<float>(cube), function_of<double>(cube), {sample(xg::DType::float32, {37})}));
+    CHECK(agrees_with_double(function_of<cf>(cube), function_of<cd>(cube), {sample(xg::DType::complex64, {37})}));
+    xg::Tensor<std::int64_t> const n({-2, 0, 3});
+    CHECK(holds_exactly(xg::apply<mine::Cube>(n), {-8., 0., 27.}));
+    CHECK(holds_exactly(xg::apply<mine::Cube>(n > 0) + 0, {0., 0., 1.}));
+    CHECK(holds(xg::apply<mine::Cube>(xt::xarray<double>({1., 2.}) + xg::zeros({2})), {1., 8.}));
 }

@@ -118,7 +118,7 @@ template <class F> std::string message(F f)
 {
     try {
         f();
-    } catch (xg::GraphError const& e) {
+    } catch (xg::Error const& e) {
         return e.what();
     }
     return "nothing was thrown";

@@ -48,16 +48,26 @@ template <class T> void array_text(Array<T> const& a, std::size_t axis, std::ptr
 
 }  // namespace detail
 
+namespace detail {
+/// ", grad_fn=<MulBackward>", or <Invalid> for a view whose way back was lost when its base was changed.
+[[gnu::cold]] inline std::string history_text(AnyTensor const& t)
+{
+    try {
+        if (auto const* const node = t.grad_fn()) return ", grad_fn=<" + node->name() + ">";
+    } catch (GraphError const&) {
+        return ", grad_fn=<Invalid>";
+    }
+    return t.requires_grad() ? ", requires_grad=true" : "";
+}
+}  // namespace detail
+
 /// "Tensor([1, 2], shape=[2], dtype=float64, grad_fn=<MulBackward>)".
 template <Scalar T> std::string to_string(Tensor<T> const& t)
 {
     if (!t.defined()) return "Tensor(undefined)";
     std::string s = "Tensor(";
     detail::array_text(t.array_of(), 0, 0, s);
-    s += ", shape=" + detail::Piece(t.shape()).text + ", dtype=" + std::string(name(t.dtype()));
-    if (t.grad_fn()) s += ", grad_fn=<" + t.grad_fn()->name() + ">";
-    else if (t.requires_grad()) s += ", requires_grad=true";
-    return s + ")";
+    return s + ", shape=" + detail::Piece(t.shape()).text + ", dtype=" + std::string(name(t.dtype())) + detail::history_text(t) + ")";
 }
 template <Scalar T> std::ostream& operator<<(std::ostream& out, Tensor<T> const& t) { return out << to_string(t); }
 template <class Op, class... X> std::ostream& operator<<(std::ostream& out, Expression<Op, X...> const& e) { return out << to_string(detail::materialize(e)); }
