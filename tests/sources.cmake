@@ -61,7 +61,7 @@ add_custom_command(OUTPUT "${single}/xgrad/xgrad.hpp"
     COMMENT "Generating the single header")
 add_custom_target(xgrad_single_header DEPENDS "${single}/xgrad/xgrad.hpp")
 
-set(single_sources ${xgrad_test_sources_graph} ${xgrad_test_sources_tensor})
+set(single_sources ${xgrad_test_sources_graph})
 if(single_sources)
     # Unlike the rest at -O0 and for a plain processor: it is the same code once more, so every run of the tests has seen
     # both the SIMD loops, optimised, and the plain ones, not.
