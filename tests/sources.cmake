@@ -5,14 +5,18 @@ xgrad_add_test(amalgamation LABEL source COMMAND Python3::Interpreter "${PROJECT
 xgrad_add_test(tools LABEL source COMMAND Python3::Interpreter "${CMAKE_CURRENT_SOURCE_DIR}/tools/tools_test.py")
 set_property(TEST tools APPEND PROPERTY ENVIRONMENT "CXX=${CMAKE_CXX_COMPILER}")
 
-# The compiler's whole command line, as our tests get it, is needed by tests that call the compiler themselves. A probe
-# that nobody builds has it in compile_commands.json; asking there keeps us from repeating what CMake knows.
+# The compiler's whole command line, as our tests get it, is needed by tests that call the compiler themselves. Probes that
+# nobody builds have it in compile_commands.json, with the precompiled header and without; asking there keeps us from
+# repeating what CMake knows.
 add_library(xgrad_probe OBJECT EXCLUDE_FROM_ALL headers/probe.cpp)
 target_link_libraries(xgrad_probe PRIVATE xgrad_own_native)
 if(TARGET MPI::MPI_CXX)
     target_link_libraries(xgrad_probe PRIVATE MPI::MPI_CXX)
 endif()
-set_target_properties(xgrad_probe PROPERTIES EXPORT_COMPILE_COMMANDS ON CXX_COMPILER_LAUNCHER "")
+add_library(xgrad_precompiled_probe OBJECT EXCLUDE_FROM_ALL headers/precompiled_probe.cpp)
+target_link_libraries(xgrad_precompiled_probe PRIVATE xgrad_own_compiled)
+target_precompile_headers(xgrad_precompiled_probe REUSE_FROM xgrad_own_compiled)
+set_target_properties(xgrad_probe xgrad_precompiled_probe PROPERTIES EXPORT_COMPILE_COMMANDS ON CXX_COMPILER_LAUNCHER "")
 set(xgrad_compile_commands "${CMAKE_BINARY_DIR}/compile_commands.json")
 
 xgrad_add_test(header_self_containment LABEL source TIMEOUT 1800 PROCESSORS 2 COMMAND
@@ -39,7 +43,7 @@ foreach(document IN LISTS documents)
 endforeach()
 add_executable(test_docs ${document_sources})
 target_link_libraries(test_docs PRIVATE xgrad_test_main)
-target_precompile_headers(test_docs REUSE_FROM xgrad_test_main)
+target_precompile_headers(test_docs REUSE_FROM xgrad_own_compiled)
 xgrad_add_test(docs LABEL unit COMMAND test_docs)
 
 # The single header, as tools/amalgamate makes it now, must behave as the many do. (That the one in the repository is up to
@@ -65,9 +69,12 @@ set(single_sources ${xgrad_test_sources_graph})
 if(single_sources)
     # Unlike the rest at -O0 and for a plain processor: it is the same code once more, so every run of the tests has seen
     # both the SIMD loops, optimised, and the plain ones, not.
-    xgrad_add_test_main(xgrad_single_main xgrad_own_program)
+    add_library(xgrad_single_main OBJECT main.cpp "${PROJECT_SOURCE_DIR}/cmake/precompiled.cpp")
+    target_link_libraries(xgrad_single_main PUBLIC xgrad_own_program doctest::doctest)
     target_include_directories(xgrad_single_main BEFORE PUBLIC "${single}" "${forward}")
     target_compile_options(xgrad_single_main PUBLIC -O0)
+    target_precompile_headers(xgrad_single_main PRIVATE <doctest/doctest.h> <xgrad/xgrad.hpp>)
+    set_source_files_properties(main.cpp PROPERTIES SKIP_PRECOMPILE_HEADERS ON)    # doctest must see its own macro first
     add_dependencies(xgrad_single_main xgrad_single_header)
 
     add_executable(test_single_header ${single_sources})

@@ -14,3 +14,6 @@
 #include <xgrad/tensor/join.hpp>
 #include <xgrad/tensor/masking.hpp>
 #include <xgrad/tensor/print.hpp>
+#ifdef XGRAD_SOURCE
+#    include <xgrad/source.hpp>
+#endif

@@ -94,6 +94,71 @@
 #include <string_view>
 #include <utility>
 
+
+// ======== xgrad/base/config.hpp
+// The version of xgrad, and the switches a build can set. Everything else is found out from the compiler.
+
+#define XGRAD_VERSION_MAJOR 0
+#define XGRAD_VERSION_MINOR 1
+#define XGRAD_VERSION_PATCH 0
+
+// XGRAD_USE_XSIMD: SIMD through xsimd. Below AVX2 (or NEON) plain loops are as fast, so it is ignored there.
+#ifndef XGRAD_USE_XSIMD
+#    if __has_include(<xsimd/xsimd.hpp>)
+#        define XGRAD_USE_XSIMD 1
+#    else
+#        define XGRAD_USE_XSIMD 0
+#    endif
+#endif
+#if XGRAD_USE_XSIMD && (defined(__AVX2__) || defined(__ARM_NEON))
+#    define XGRAD_SIMD 1
+#else
+#    define XGRAD_SIMD 0
+#endif
+
+// XGRAD_USE_BLAS: matrix products through the Fortran symbols of a BLAS that the program links.
+#ifndef XGRAD_USE_BLAS
+#    define XGRAD_USE_BLAS 0
+#endif
+
+// Sanitizers see through neither the buffer cache nor plain reference counts, so both step aside for them.
+#if defined(__SANITIZE_ADDRESS__)
+#    define XGRAD_ADDRESS_SANITIZER 1
+#elif defined(__SANITIZE_THREAD__)
+#    define XGRAD_THREAD_SANITIZER 1
+#elif defined(__has_feature)
+#    if __has_feature(address_sanitizer)
+#        define XGRAD_ADDRESS_SANITIZER 1
+#    elif __has_feature(thread_sanitizer)
+#        define XGRAD_THREAD_SANITIZER 1
+#    endif
+#endif
+#ifndef XGRAD_ADDRESS_SANITIZER
+#    define XGRAD_ADDRESS_SANITIZER 0
+#endif
+#ifndef XGRAD_THREAD_SANITIZER
+#    define XGRAD_THREAD_SANITIZER 0
+#endif
+
+// A kernel is one chain of tiny functions per element: it is only fast if all of them are inlined.
+#define XGRAD_INLINE [[gnu::always_inline]] inline
+#define XGRAD_LAMBDA_INLINE __attribute__((always_inline))
+#define XGRAD_NOINLINE [[gnu::noinline]]
+
+// XGRAD_SEPARATE_COMPILATION, for programs of many files: with it in all of them, and XGRAD_SOURCE before <xgrad/xgrad.hpp> in one, that
+// one alone compiles the functions that are no templates, in headers where XGRAD_COMPILED_ONCE stands (g++; no other compiler
+// can leave them out elsewhere), and the templates in source.hpp.
+#if defined(XGRAD_SEPARATE_COMPILATION) && defined(__GNUC__) && !defined(__clang__)
+#    define XGRAD_COMPILED_ONCE _Pragma("interface \"xgrad\"")
+#    ifdef XGRAD_SOURCE
+#        pragma implementation "xgrad"
+#    endif
+#else
+#    define XGRAD_COMPILED_ONCE
+#endif
+
+XGRAD_COMPILED_ONCE
+
 namespace xgrad {
 
 /// Base of every exception that xgrad itself throws.
@@ -172,56 +237,7 @@ template <class E = Error, class... Parts> [[noreturn, gnu::cold, gnu::noinline]
 #include <cstddef>
 #include <new>
 
-
-// ======== xgrad/base/config.hpp
-// The version of xgrad, and the switches a build can set. Everything else is found out from the compiler.
-
-#define XGRAD_VERSION_MAJOR 0
-#define XGRAD_VERSION_MINOR 1
-#define XGRAD_VERSION_PATCH 0
-
-// XGRAD_USE_XSIMD: SIMD through xsimd. Below AVX2 (or NEON) plain loops are as fast, so it is ignored there.
-#ifndef XGRAD_USE_XSIMD
-#    if __has_include(<xsimd/xsimd.hpp>)
-#        define XGRAD_USE_XSIMD 1
-#    else
-#        define XGRAD_USE_XSIMD 0
-#    endif
-#endif
-#if XGRAD_USE_XSIMD && (defined(__AVX2__) || defined(__ARM_NEON))
-#    define XGRAD_SIMD 1
-#else
-#    define XGRAD_SIMD 0
-#endif
-
-// XGRAD_USE_BLAS: matrix products through the Fortran symbols of a BLAS that the program links.
-#ifndef XGRAD_USE_BLAS
-#    define XGRAD_USE_BLAS 0
-#endif
-
-// Sanitizers see through neither the buffer cache nor plain reference counts, so both step aside for them.
-#if defined(__SANITIZE_ADDRESS__)
-#    define XGRAD_ADDRESS_SANITIZER 1
-#elif defined(__SANITIZE_THREAD__)
-#    define XGRAD_THREAD_SANITIZER 1
-#elif defined(__has_feature)
-#    if __has_feature(address_sanitizer)
-#        define XGRAD_ADDRESS_SANITIZER 1
-#    elif __has_feature(thread_sanitizer)
-#        define XGRAD_THREAD_SANITIZER 1
-#    endif
-#endif
-#ifndef XGRAD_ADDRESS_SANITIZER
-#    define XGRAD_ADDRESS_SANITIZER 0
-#endif
-#ifndef XGRAD_THREAD_SANITIZER
-#    define XGRAD_THREAD_SANITIZER 0
-#endif
-
-// A kernel is one chain of tiny functions per element: it is only fast if all of them are inlined.
-#define XGRAD_INLINE [[gnu::always_inline]] inline
-#define XGRAD_LAMBDA_INLINE __attribute__((always_inline))
-#define XGRAD_NOINLINE [[gnu::noinline]]
+XGRAD_COMPILED_ONCE
 
 namespace xgrad {
 
@@ -458,6 +474,8 @@ inline std::size_t cached_bytes() noexcept
 #    include <sys/single_threaded.h>
 #endif
 
+XGRAD_COMPILED_ONCE
+
 namespace xgrad::detail {
 
 /// True while no second thread was ever started: counts need no atomic read-modify-write then.
@@ -563,6 +581,8 @@ private:
 #include <functional>
 #include <mutex>
 
+XGRAD_COMPILED_ONCE
+
 namespace xgrad {
 
 /// Removes the hook that it was returned for. Letting it go leaves the hook in place; removing twice is harmless.
@@ -650,6 +670,8 @@ private:
 
 }  // namespace detail
 }  // namespace xgrad
+
+XGRAD_COMPILED_ONCE
 
 namespace xgrad {
 
@@ -901,6 +923,8 @@ inline void Node::destroy_later(Node* node) noexcept
 
 }  // namespace xgrad
 
+XGRAD_COMPILED_ONCE
+
 namespace xgrad {
 
 namespace detail {
@@ -994,6 +1018,9 @@ template <class T> concept RealScalar = std::same_as<T, float> || std::same_as<T
 template <class T> concept ComplexScalar = std::same_as<T, std::complex<float>> || std::same_as<T, std::complex<double>>;
 /// A scalar type that can have gradients.
 template <class T> concept Differentiable = RealScalar<T> || ComplexScalar<T>;
+namespace detail {
+template <class T> inline constexpr bool has_gradients = Differentiable<T>;     // for messages: compilers explain concepts at length
+}
 /// Any scalar type of a Tensor; bool and int64 serve as masks and indices.
 template <class T> concept Scalar = Differentiable<T> || std::same_as<T, bool> || std::same_as<T, std::int64_t>;
 /// A C++ number that may stand beside a tensor in an expression.
@@ -1090,6 +1117,8 @@ using letter_of = std::conditional_t<std::same_as<T, bool>, B, std::conditional_
 // Shapes, strides and axes: short vectors that need no heap up to four dimensions, and broadcasting.
 
 #include <iterator>
+
+XGRAD_COMPILED_ONCE
 
 namespace xgrad {
 
@@ -1361,6 +1390,8 @@ inline Shape reduced_shape(Shape const& shape, Axes const& axes, bool keepdims)
 }  // namespace detail
 }  // namespace xgrad
 
+XGRAD_COMPILED_ONCE
+
 namespace xgrad::detail {
 
 /// A block of memory and how often it was changed in place. Header and data are one allocation, which a small storage may
@@ -1570,6 +1601,8 @@ inline bool overlaps_itself(AnyArray const& a)
 // Whether operations are recorded: switches of each thread, and guards that set them for a scope and restore them at its
 // end, also after an exception.
 
+XGRAD_COMPILED_ONCE
+
 namespace xgrad {
 
 namespace detail {
@@ -1623,6 +1656,8 @@ private:
 };
 
 }  // namespace xgrad
+
+XGRAD_COMPILED_ONCE
 
 namespace xgrad {
 
@@ -1901,6 +1936,8 @@ private:
 
 }  // namespace xgrad
 
+XGRAD_COMPILED_ONCE
+
 namespace xgrad::detail {
 
 /// Adds a gradient into `grad`. Without grad mode the sum is made in place, unless elements share a place; a first gradient
@@ -1994,6 +2031,8 @@ inline Edge gradient_edge(AnyTensor const& t)
 #else
 #    define XGRAD_CALL_STACK 0
 #endif
+
+XGRAD_COMPILED_ONCE
 
 namespace xgrad::detail {
 
@@ -2120,6 +2159,8 @@ private:
 // ======== xgrad/base/warning.hpp
 // Warnings: what is allowed, and probably a mistake.
 
+XGRAD_COMPILED_ONCE
+
 namespace xgrad {
 
 using WarningHandler = std::function<void(std::string const&)>;
@@ -2166,6 +2207,8 @@ inline WarningHandler set_warning_handler(WarningHandler handler)
 }
 
 }  // namespace xgrad
+
+XGRAD_COMPILED_ONCE
 
 namespace xgrad {
 
@@ -2271,6 +2314,8 @@ inline Node::Node(std::uint64_t sequence) : sequence_(sequence)
 // How saved tensors are kept: by default as they are; with hooks, `pack` turns each into anything (a file's name, fewer
 // bits), and `unpack` turns that back when backward needs it.
 
+XGRAD_COMPILED_ONCE
+
 namespace xgrad {
 
 namespace detail {
@@ -2346,6 +2391,8 @@ private:
 };
 
 }  // namespace xgrad
+
+XGRAD_COMPILED_ONCE
 
 namespace xgrad {
 
@@ -2545,6 +2592,8 @@ inline SavedTensorHandle Node::saved(std::string const& name)
 // ======== xgrad/graph/view.hpp
 // Views: tensors that look into another one's memory, and how gradients pass between the two. A change in place through a
 // view becomes a CopySlices Node in the history of its base, from which every view's history is then made anew.
+
+XGRAD_COMPILED_ONCE
 
 namespace xgrad::detail {
 
@@ -2756,6 +2805,8 @@ inline void mark_view(AnyTensor const& t, AnyTensor const& of, bool one_of_sever
 
 }  // namespace xgrad::detail
 
+XGRAD_COMPILED_ONCE
+
 namespace xgrad {
 
 namespace detail {
@@ -2899,6 +2950,8 @@ template <class F> HookHandle Node::register_hook(F f)
 }
 
 }  // namespace xgrad
+
+XGRAD_COMPILED_ONCE
 
 namespace xgrad::detail {
 
@@ -3116,6 +3169,8 @@ private:
 
 }  // namespace xgrad::detail
 
+XGRAD_COMPILED_ONCE
+
 namespace xgrad::detail {
 
 /// True for a Node whose inputs are all different leaves: a whole graph of one Node.
@@ -3231,6 +3286,8 @@ inline void run_backward(std::span<Root> roots, std::span<Capture> captures, boo
 
 // ======== xgrad/graph/gradient_edge.hpp
 // GradientEdge: a place in the graph where a gradient passes, for backward() and grad(), which take it as they take a tensor.
+
+XGRAD_COMPILED_ONCE
 
 namespace xgrad {
 
@@ -3958,6 +4015,8 @@ template <class T> inline constexpr std::string_view type_name = find_type_name<
 }  // namespace detail
 }  // namespace xgrad
 
+XGRAD_COMPILED_ONCE
+
 namespace xgrad::detail {
 
 /// Bit 0 stands for the result y, bit 1 + i for argument i.
@@ -4090,6 +4149,8 @@ template <std::size_t I, class Op, class Y, class... X> Uses partial_uses(Op con
 
 }  // namespace xgrad::detail
 
+XGRAD_COMPILED_ONCE
+
 namespace xgrad {
 
 namespace verdict {
@@ -4208,6 +4269,8 @@ template <class Op> concept Operation = Accepted<judged<Op>>;
 template <class Op, class... L> concept DefinedOn = Accepted<typename decltype(detail::judge_application<Op, L...>())::type>;
 
 }  // namespace xgrad
+
+XGRAD_COMPILED_ONCE
 
 namespace xgrad {
 
@@ -4494,6 +4557,8 @@ auto pow(A&& a, B&& b)
 
 // ======== xgrad/ops/shaping.hpp
 // Operations that move elements and compute nothing: views of the same memory where possible, and their adjoints.
+
+XGRAD_COMPILED_ONCE
 
 namespace xgrad {
 
@@ -5068,6 +5133,8 @@ template <Operand X> auto relu(X const& x) { return express(Relu{}, x); }
 // Formulas: an elementwise Expression with its tensors taken out. One pass over a formula's tree computes the value at one
 // pack of elements; a second pass through the tree of values, which never leaves the registers, gives the gradients of all
 // leaves. kernel.hpp puts the loop around both.
+
+XGRAD_COMPILED_ONCE
 
 namespace xgrad::detail {
 
@@ -6009,6 +6076,8 @@ template <class F> XGRAD_NOINLINE std::size_t dual_kernel(F const& formula, Dual
 
 #include <condition_variable>
 
+XGRAD_COMPILED_ONCE
+
 namespace xgrad {
 
 namespace detail {
@@ -6133,6 +6202,8 @@ inline void set_num_threads(std::size_t n)
 inline std::size_t get_num_threads() noexcept { return detail::WorkerPool::size(); }
 
 }  // namespace xgrad
+
+XGRAD_COMPILED_ONCE
 
 namespace xgrad::detail {
 
@@ -6360,6 +6431,8 @@ private:
 };
 
 }  // namespace xgrad::detail
+
+XGRAD_COMPILED_ONCE
 
 namespace xgrad::detail {
 
@@ -6648,6 +6721,8 @@ inline void run_forward(FormulaTable const& table, void const* formula, AnyArray
 
 }  // namespace xgrad::detail
 
+XGRAD_COMPILED_ONCE
+
 namespace xgrad::detail {
 
 /// The product of all.
@@ -6703,6 +6778,8 @@ template <class Fold, class T> void fold_run(void* tile, void* array, std::ptrdi
 
 // ======== xgrad/graph/local_graph.hpp
 // A small graph that a Node makes for itself, to differentiate it on the spot.
+
+XGRAD_COMPILED_ONCE
 
 namespace xgrad::detail {
 
@@ -6780,6 +6857,8 @@ private:
 
 // ======== xgrad/tensor/record_table.hpp
 // What it takes to record a formula: a table of all that is compiled for it, and its operands looked through once.
+
+XGRAD_COMPILED_ONCE
 
 namespace xgrad::detail {
 
@@ -6905,6 +6984,8 @@ private:
 // ======== xgrad/tensor/waiting_gradients.hpp
 // A bound on the memory of gradients that a sum computes before anybody asks for them.
 
+XGRAD_COMPILED_ONCE
+
 namespace xgrad::detail {
 
 /// Bytes of gradients that were computed together with a sum and wait for a backward pass, of all threads.
@@ -6929,6 +7010,8 @@ private:
 };
 
 }  // namespace xgrad::detail
+
+XGRAD_COMPILED_ONCE
 
 namespace xgrad::detail {
 
@@ -7248,6 +7331,8 @@ protected:
 
 }  // namespace xgrad::detail
 
+XGRAD_COMPILED_ONCE
+
 namespace xgrad::detail {
 
 class FusedNode final : public FusedOperands {
@@ -7487,6 +7572,8 @@ static_assert(sizeof(FusedNode) == sizeof(FusedOperands), "what lies behind the 
 
 }  // namespace xgrad::detail
 
+XGRAD_COMPILED_ONCE
+
 namespace xgrad::detail {
 
 class DualPass {
@@ -7606,6 +7693,8 @@ private:
 };
 
 }  // namespace xgrad::detail
+
+XGRAD_COMPILED_ONCE
 
 namespace xgrad::detail {
 
@@ -7876,6 +7965,8 @@ static_assert(std::is_same_v<xt::temporary_type_t<decltype(std::declval<xt::xarr
 // ======== xgrad/tensor/inplace_forms.hpp
 // The in-place forms of operations as members of Tensor: x.exp_() is x = exp(x) in x's own memory.
 
+XGRAD_COMPILED_ONCE
+
 namespace xgrad {
 
 namespace detail {
@@ -7989,6 +8080,8 @@ private:
 // The one TypeInfo of each scalar type: how the graph adds, copies and makes gradients. gradient_arithmetic.hpp defines the
 // functions, in terms of operations.
 
+XGRAD_COMPILED_ONCE
+
 namespace xgrad::detail {
 
 template <Scalar T> struct GradientArithmetic {
@@ -8004,11 +8097,22 @@ template <Scalar T> struct GradientArithmetic {
     static bool has_nan(AnyArray const& a);
 };
 
+#ifdef XGRAD_SEPARATE_COMPILATION
+extern template struct GradientArithmetic<bool>;
+extern template struct GradientArithmetic<std::int64_t>;
+extern template struct GradientArithmetic<float>;
+extern template struct GradientArithmetic<double>;
+extern template struct GradientArithmetic<std::complex<float>>;
+extern template struct GradientArithmetic<std::complex<double>>;
+#endif
+
 template <Scalar T> inline constexpr TypeInfo type_info{
     dtype_of<T>, sizeof(T), &GradientArithmetic<T>::add, &GradientArithmetic<T>::add_in_place, &GradientArithmetic<T>::copy, &GradientArithmetic<T>::filled,
     &GradientArithmetic<T>::scaled, &GradientArithmetic<T>::multiply_in_place, &GradientArithmetic<T>::copy_elements_of, &GradientArithmetic<T>::zero_elements, &GradientArithmetic<T>::scatter_add, &GradientArithmetic<T>::has_nan};
 
 }  // namespace xgrad::detail
+
+XGRAD_COMPILED_ONCE
 
 namespace xgrad {
 
@@ -8022,7 +8126,7 @@ inline constexpr RequiresGrad requires_grad{true};
 template <Scalar T> struct GradFlag {
     bool value = false;
     GradFlag() = default;
-    GradFlag(RequiresGrad g) : value(g.value) { static_assert(Differentiable<T>, "only Tensors of floating point and complex dtype can require gradients"); }
+    GradFlag(RequiresGrad g) : value(g.value) { static_assert(detail::has_gradients<T>, "only Tensors of floating point and complex dtype can require gradients"); }
 };
 
 /// What backward() and grad() may be told; see backward.hpp.
@@ -8123,7 +8227,7 @@ public:
     /// Turns the collection of a gradient on or off; only for leaves. Returns the tensor itself.
     Tensor& requires_grad_(bool on = true)
     {
-        static_assert(Differentiable<T>, "only Tensors of floating point and complex dtype can require gradients");
+        static_assert(detail::has_gradients<T>, "only Tensors of floating point and complex dtype can require gradients");
         if (!on && !is_leaf())
             detail::fail<GraphError>("you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a subgraph that "
                                      "doesn't require differentiation use detach()");
@@ -8289,6 +8393,8 @@ template <class X> using tensor_type = std::remove_cvref_t<decltype(materialize(
 
 }  // namespace detail
 }  // namespace xgrad
+
+XGRAD_COMPILED_ONCE
 
 namespace xgrad::detail {
 
@@ -8457,6 +8563,8 @@ Tensor<T>::Tensor(Expression<Op, X...> const& e, detail::SourceLocation place)
 
 }  // namespace xgrad
 
+XGRAD_COMPILED_ONCE
+
 namespace xgrad {
 
 namespace detail {
@@ -8571,6 +8679,8 @@ template <class Op, detail::TensorLike... X> auto record_arraywise(Op op, X cons
 }
 
 }  // namespace xgrad
+
+XGRAD_COMPILED_ONCE
 
 namespace xgrad {
 
@@ -8832,6 +8942,8 @@ private:
 }  // namespace detail
 }  // namespace xgrad
 
+XGRAD_COMPILED_ONCE
+
 namespace xgrad::detail {
 
 template <Scalar T> AnyTensor GradientArithmetic<T>::add(AnyTensor const& a, AnyTensor const& b)
@@ -8896,6 +9008,8 @@ template <Scalar T> bool GradientArithmetic<T>::has_nan(AnyArray const& a)
 // ======== xgrad/tensor/hooks.hpp
 // Hooks on tensors: on a gradient, on a leaf's finished .grad, on the gradients of several tensors. A hook that holds its
 // own tensor keeps it alive for ever: give it a WeakTensor.
+
+XGRAD_COMPILED_ONCE
 
 namespace xgrad {
 
@@ -9065,6 +9179,8 @@ template <Scalar T> void Tensor<T>::retain_grad()
 // Rows of a tensor along its first axes, and a tensor made of rows, for tensors of any scalar type. Both are recorded where
 // rows or tensor have a history.
 
+XGRAD_COMPILED_ONCE
+
 namespace xgrad::detail {
 
 /// Where row i lies among the rows of a tensor in row-major order: its elements have the last axes, and the first count rows.
@@ -9138,6 +9254,8 @@ private:
 };
 
 }  // namespace xgrad::detail
+
+XGRAD_COMPILED_ONCE
 
 namespace xgrad {
 
@@ -9344,6 +9462,8 @@ template <Scalar T> template <detail::OperandLike G> void Tensor<T>::backward(G 
 }
 
 }  // namespace xgrad
+
+XGRAD_COMPILED_ONCE
 
 namespace xgrad {
 
@@ -9559,6 +9679,8 @@ template <class F, class X> struct Transform : JudgedCall<F, X> {
 
 #include <random>
 
+XGRAD_COMPILED_ONCE
+
 namespace xgrad {
 
 /// All elements `value`.
@@ -9626,6 +9748,8 @@ template <Differentiable T = double> Tensor<T> randn(Shape const& shape, std::ty
 }
 
 }  // namespace xgrad
+
+XGRAD_COMPILED_ONCE
 
 namespace xgrad {
 
@@ -9846,6 +9970,8 @@ template <class F, detail::TensorLike... X> auto checkpoint(F f, X const&... inp
 // ======== xgrad/functional/vjp.hpp
 // Vector-Jacobian products: vjp(), and the gradient of a real function: value_and_grad(), and grad() of a function.
 
+XGRAD_COMPILED_ONCE
+
 namespace xgrad {
 
 namespace detail {
@@ -9964,6 +10090,8 @@ auto grad(F f)
 }
 
 }  // namespace xgrad
+
+XGRAD_COMPILED_ONCE
 
 namespace xgrad {
 
@@ -10148,6 +10276,8 @@ template <class F, class X> auto hessian(F&& f, X const& inputs, TransformOption
 }
 
 }  // namespace xgrad
+
+XGRAD_COMPILED_ONCE
 
 namespace xgrad {
 
@@ -10911,6 +11041,8 @@ private:
 // The thread keeps the memory of the last call, up to a limit, and lends it to the next one. A kernel that runs inside
 // another gets memory of its own, so nesting is safe. Nothing is initialised.
 
+XGRAD_COMPILED_ONCE
+
 namespace xgrad::detail::kernel {
 
 /// Memory that starts at a cache line, and so at the alignment of every SIMD word.
@@ -11153,10 +11285,19 @@ void fft(std::complex<T> const* in, std::ptrdiff_t is, std::complex<T>* out, std
     kernel::Scratch<T> const scratch(plan->scratch_size());
     plan->transform(in, is, out, os, sign, scratch.data());
 }
+
+#ifdef XGRAD_SEPARATE_COMPILATION
+extern template std::shared_ptr<FftPlan<float> const> fft_plan(std::size_t);
+extern template std::shared_ptr<FftPlan<double> const> fft_plan(std::size_t);
+extern template class FftPlan<float>;
+extern template class FftPlan<double>;
+#endif
 }  // namespace xgrad::detail
 
 // ======== xgrad/ops/indexing.hpp
 // Indexing: windows on a part of an array, and the writing back of a gradient into such a window.
+
+XGRAD_COMPILED_ONCE
 
 namespace xgrad {
 
@@ -11297,6 +11438,8 @@ template <class... Index> Window window(Shape const& shape, Index const&... inde
 
 }  // namespace detail
 }  // namespace xgrad
+
+XGRAD_COMPILED_ONCE
 
 namespace xgrad {
 
@@ -12183,6 +12326,17 @@ template <class T> void multiply(Product<T> const& product)
 #endif
     BlockedProduct<T>(product).run();
 }
+
+#ifdef XGRAD_SEPARATE_COMPILATION
+extern template void multiply_by_vector(VectorProduct<float> const&);
+extern template void multiply_by_vector(VectorProduct<double> const&);
+extern template void multiply_by_vector(VectorProduct<std::complex<float>> const&);
+extern template void multiply_by_vector(VectorProduct<std::complex<double>> const&);
+extern template void multiply(Product<float> const&);
+extern template void multiply(Product<double> const&);
+extern template void multiply(Product<std::complex<float>> const&);
+extern template void multiply(Product<std::complex<double>> const&);
+#endif
 }  // namespace kernel
 
 /// C = op(A) op(B), or C += op(A) op(B) if `accumulate`; op conjugates where the flag says so.
@@ -12208,6 +12362,8 @@ void gemm(std::size_t m, std::size_t n, std::size_t k, T const* a, std::ptrdiff_
 // ======== xgrad/ops/reduction.hpp
 // Reductions over all or some axes. They fuse with the expression under them, which is evaluated tile by tile; its values
 // are stored only for the gradient of a product.
+
+XGRAD_COMPILED_ONCE
 
 namespace xgrad {
 
@@ -12389,6 +12545,8 @@ template <Operand X> auto prod(X const& x) { return prod(x, detail::all_axes(x.d
 
 }  // namespace xgrad
 
+XGRAD_COMPILED_ONCE
+
 namespace xgrad {
 
 /// Matrix products over broadcast leading axes, each factor conjugated or not. Each rule is a product with the other
@@ -12560,6 +12718,8 @@ template <Operand A> auto adjoint(A const& a) { return conj(mT(a)); }
 // ======== xgrad/tensor/reduce.hpp
 // What the reductions of ops/reduction.hpp ask of the recording layer.
 
+XGRAD_COMPILED_ONCE
+
 namespace xgrad {
 
 /// An expression's values as a Tensor; a Tensor is its own.
@@ -12638,6 +12798,8 @@ template <Operand X> auto column_mask(X const& x, std::size_t j)
 }
 
 }  // namespace xgrad
+
+XGRAD_COMPILED_ONCE
 
 namespace xgrad {
 
@@ -12852,6 +13014,8 @@ struct Clone : Arraywise {
 template <Scalar T> Tensor<T> Tensor<T>::clone() const { return express(Clone{}, *this); }
 
 }  // namespace xgrad
+
+XGRAD_COMPILED_ONCE
 
 namespace xgrad {
 
@@ -13071,6 +13235,8 @@ template <Scalar T> Tensor<T>& Tensor<T>::detach_()
 }
 
 }  // namespace xgrad
+
+XGRAD_COMPILED_ONCE
 
 namespace xgrad::detail {
 
@@ -13368,6 +13534,8 @@ private:
 // ======== xgrad/tensor/function_types.hpp
 // The types of a custom Function: what forward takes and returns, and which gradients backward takes and returns.
 
+XGRAD_COMPILED_ONCE
+
 namespace xgrad {
 
 template <class F> class Context;
@@ -13495,6 +13663,8 @@ template <class F, class... X> struct ForwardCall {
 
 }  // namespace detail
 }  // namespace xgrad
+
+XGRAD_COMPILED_ONCE
 
 namespace xgrad {
 
@@ -13667,6 +13837,8 @@ private:
 }  // namespace detail
 }  // namespace xgrad
 
+XGRAD_COMPILED_ONCE
+
 namespace xgrad {
 
 namespace detail {
@@ -13767,6 +13939,8 @@ private:
 };
 
 }  // namespace xgrad
+
+XGRAD_COMPILED_ONCE
 
 namespace xgrad {
 
@@ -13904,6 +14078,8 @@ template <class F> struct Function {
 // ======== xgrad/tensor/join.hpp
 // Several tensors into one: cat and stack.
 
+XGRAD_COMPILED_ONCE
+
 namespace xgrad {
 
 namespace detail {
@@ -13990,6 +14166,8 @@ template <Scalar T> Tensor<T> stack(std::vector<Tensor<T>> const& x, std::ptrdif
 // ======== xgrad/ops/masking.hpp
 // Elements picked by a mask, and their way back.
 
+XGRAD_COMPILED_ONCE
+
 namespace xgrad {
 
 namespace detail {
@@ -14033,6 +14211,8 @@ struct MaskedScatter : Arraywise {
 auto MaskedSelect::pullback(wrt<0>, auto const& g, auto const&, auto const&) const { return express(MaskedScatter{{}, mask}, g); }
 
 }  // namespace xgrad
+
+XGRAD_COMPILED_ONCE
 
 namespace xgrad {
 
@@ -14103,6 +14283,8 @@ template <Scalar T> MaskedTensor<T> Tensor<T>::operator()(Tensor<bool> const& ma
 #include <charconv>
 #include <ostream>
 
+XGRAD_COMPILED_ONCE
+
 namespace xgrad {
 
 namespace detail {
@@ -14169,5 +14351,38 @@ template <Scalar T> std::ostream& operator<<(std::ostream& out, Tensor<T> const&
 template <class Op, class... X> std::ostream& operator<<(std::ostream& out, Expression<Op, X...> const& e) { return out << to_string(detail::materialize(e)); }
 
 }  // namespace xgrad
+#ifdef XGRAD_SOURCE
+#ifndef XGRAD_SINGLE_XGRAD_SOURCE_HPP
+#define XGRAD_SINGLE_XGRAD_SOURCE_HPP
+
+// ======== xgrad/source.hpp
+// Templates that a program with XGRAD_SEPARATE_COMPILATION compiles once; xgrad.hpp includes this where XGRAD_SOURCE is defined.
+
+namespace xgrad::detail {
+namespace kernel {
+template void multiply_by_vector(VectorProduct<float> const&);
+template void multiply_by_vector(VectorProduct<double> const&);
+template void multiply_by_vector(VectorProduct<std::complex<float>> const&);
+template void multiply_by_vector(VectorProduct<std::complex<double>> const&);
+template void multiply(Product<float> const&);
+template void multiply(Product<double> const&);
+template void multiply(Product<std::complex<float>> const&);
+template void multiply(Product<std::complex<double>> const&);
+}  // namespace kernel
+
+template std::shared_ptr<FftPlan<float> const> fft_plan(std::size_t);
+template std::shared_ptr<FftPlan<double> const> fft_plan(std::size_t);
+template class FftPlan<float>;
+template class FftPlan<double>;
+
+template struct GradientArithmetic<bool>;
+template struct GradientArithmetic<std::int64_t>;
+template struct GradientArithmetic<float>;
+template struct GradientArithmetic<double>;
+template struct GradientArithmetic<std::complex<float>>;
+template struct GradientArithmetic<std::complex<double>>;
+}  // namespace xgrad::detail
+#endif  // XGRAD_SINGLE_XGRAD_SOURCE_HPP
+#endif
 
 #endif  // XGRAD_SINGLE_HEADER

@@ -19,7 +19,7 @@ def beginning(messages):
 
 
 def main():
-    words = compiler.command(sys.argv[1])
+    words = compiler.command(sys.argv[1], "precompiled_probe.cpp")
     program = pathlib.Path(sys.argv[2])
     with program.open(encoding="utf-8") as file:
         first = file.readline()

@@ -7,19 +7,19 @@ import subprocess
 import sys
 
 
-def command(compile_commands):
-    """The command that compiles headers/probe.cpp, without its input and output, asking only for a verdict."""
+def command(compile_commands, probe_name="probe.cpp"):
+    """The command that compiles a probe of this folder, without its input and output, asking only for a verdict."""
     with open(compile_commands, encoding="utf-8") as file:
         entries = json.load(file)
-    probe = [entry for entry in entries if entry["file"].endswith("headers/probe.cpp")]
+    probe = [entry for entry in entries if entry["file"].endswith("headers/" + probe_name)]
     if not probe:
-        sys.exit(f"{compile_commands} does not know headers/probe.cpp: configure again")
+        sys.exit(f"{compile_commands} does not know headers/{probe_name}: configure again")
     words = probe[0].get("arguments") or shlex.split(probe[0]["command"])
     kept, skip = [], False
     for word in words:
         if skip or word in ("-c", "-o", "-MF", "-MT", "-MQ", "-MD", "-MMD"):
             skip = not skip and word in ("-o", "-MF", "-MT", "-MQ")
-        elif not word.endswith("headers/probe.cpp"):
+        elif not word.endswith("headers/" + probe_name):
             kept.append(word)
     return kept + ["-fsyntax-only"]
 

@@ -12,6 +12,8 @@
 #include <xgrad/base/scalar.hpp>
 #include <xgrad/base/shape.hpp>
 
+XGRAD_COMPILED_ONCE
+
 namespace xgrad::detail {
 
 /// A block of memory and how often it was changed in place. Header and data are one allocation, which a small storage may

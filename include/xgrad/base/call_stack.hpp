@@ -17,6 +17,10 @@
 #    define XGRAD_CALL_STACK 0
 #endif
 
+#include <xgrad/base/config.hpp>
+
+XGRAD_COMPILED_ONCE
+
 namespace xgrad::detail {
 
 #if XGRAD_CALL_STACK

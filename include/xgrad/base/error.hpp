@@ -9,6 +9,10 @@
 #include <string_view>
 #include <utility>
 
+#include <xgrad/base/config.hpp>
+
+XGRAD_COMPILED_ONCE
+
 namespace xgrad {
 
 /// Base of every exception that xgrad itself throws.

@@ -209,4 +209,11 @@ void fft(std::complex<T> const* in, std::ptrdiff_t is, std::complex<T>* out, std
     kernel::Scratch<T> const scratch(plan->scratch_size());
     plan->transform(in, is, out, os, sign, scratch.data());
 }
+
+#ifdef XGRAD_SEPARATE_COMPILATION
+extern template std::shared_ptr<FftPlan<float> const> fft_plan(std::size_t);
+extern template std::shared_ptr<FftPlan<double> const> fft_plan(std::size_t);
+extern template class FftPlan<float>;
+extern template class FftPlan<double>;
+#endif
 }  // namespace xgrad::detail

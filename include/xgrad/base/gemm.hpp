@@ -44,6 +44,17 @@ template <class T> void multiply(Product<T> const& product)
 #endif
     BlockedProduct<T>(product).run();
 }
+
+#ifdef XGRAD_SEPARATE_COMPILATION
+extern template void multiply_by_vector(VectorProduct<float> const&);
+extern template void multiply_by_vector(VectorProduct<double> const&);
+extern template void multiply_by_vector(VectorProduct<std::complex<float>> const&);
+extern template void multiply_by_vector(VectorProduct<std::complex<double>> const&);
+extern template void multiply(Product<float> const&);
+extern template void multiply(Product<double> const&);
+extern template void multiply(Product<std::complex<float>> const&);
+extern template void multiply(Product<std::complex<double>> const&);
+#endif
 }  // namespace kernel
 
 /// C = op(A) op(B), or C += op(A) op(B) if `accumulate`; op conjugates where the flag says so.

@@ -14,6 +14,8 @@
 
 #include <xgrad/base/config.hpp>
 
+XGRAD_COMPILED_ONCE
+
 namespace xgrad {
 
 namespace detail {

@@ -10,6 +10,10 @@
 #include <thread>
 #include <vector>
 
+#include <xgrad/base/config.hpp>
+
+XGRAD_COMPILED_ONCE
+
 namespace xgrad {
 
 namespace detail {

@@ -10,6 +10,8 @@
 
 #include <xgrad/base/config.hpp>
 
+XGRAD_COMPILED_ONCE
+
 namespace xgrad::detail {
 
 /// True while no second thread was ever started: counts need no atomic read-modify-write then.

@@ -18,6 +18,9 @@ template <class T> concept RealScalar = std::same_as<T, float> || std::same_as<T
 template <class T> concept ComplexScalar = std::same_as<T, std::complex<float>> || std::same_as<T, std::complex<double>>;
 /// A scalar type that can have gradients.
 template <class T> concept Differentiable = RealScalar<T> || ComplexScalar<T>;
+namespace detail {
+template <class T> inline constexpr bool has_gradients = Differentiable<T>;     // for messages: compilers explain concepts at length
+}
 /// Any scalar type of a Tensor; bool and int64 serve as masks and indices.
 template <class T> concept Scalar = Differentiable<T> || std::same_as<T, bool> || std::same_as<T, std::int64_t>;
 /// A C++ number that may stand beside a tensor in an expression.

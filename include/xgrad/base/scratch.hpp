@@ -10,6 +10,10 @@
 #include <new>
 #include <utility>
 
+#include <xgrad/base/config.hpp>
+
+XGRAD_COMPILED_ONCE
+
 namespace xgrad::detail::kernel {
 
 /// Memory that starts at a cache line, and so at the alignment of every SIMD word.

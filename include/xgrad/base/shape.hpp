@@ -14,6 +14,8 @@
 
 #include <xgrad/base/error.hpp>
 
+XGRAD_COMPILED_ONCE
+
 namespace xgrad {
 
 /// A vector of extents or steps, one for each dimension.

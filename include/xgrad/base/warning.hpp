@@ -11,6 +11,8 @@
 
 #include <xgrad/base/error.hpp>
 
+XGRAD_COMPILED_ONCE
+
 namespace xgrad {
 
 using WarningHandler = std::function<void(std::string const&)>;

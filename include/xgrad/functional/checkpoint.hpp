@@ -7,6 +7,8 @@
 #include <xgrad/functional/function.hpp>
 #include <xgrad/tensor/create.hpp>
 
+XGRAD_COMPILED_ONCE
+
 namespace xgrad {
 
 namespace detail {

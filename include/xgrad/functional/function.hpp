@@ -7,6 +7,8 @@
 
 #include <xgrad/tensor/backward.hpp>
 
+XGRAD_COMPILED_ONCE
+
 namespace xgrad {
 
 /// What a transform of a function may be told.

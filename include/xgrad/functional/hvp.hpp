@@ -3,6 +3,8 @@
 
 #include <xgrad/functional/jacobian.hpp>
 
+XGRAD_COMPILED_ONCE
+
 namespace xgrad {
 
 namespace detail {

@@ -4,6 +4,8 @@
 #include <xgrad/functional/vjp.hpp>
 #include <xgrad/tensor/rows.hpp>
 
+XGRAD_COMPILED_ONCE
+
 namespace xgrad {
 
 /// Which way jacobian() goes. In reverse it makes one backward pass for each number that the function returns. Forward it records

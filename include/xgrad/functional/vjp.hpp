@@ -3,6 +3,8 @@
 
 #include <xgrad/functional/function.hpp>
 
+XGRAD_COMPILED_ONCE
+
 namespace xgrad {
 
 namespace detail {

@@ -5,6 +5,8 @@
 #include <xgrad/graph/any_tensor.hpp>
 #include <xgrad/graph/mode.hpp>
 
+XGRAD_COMPILED_ONCE
+
 namespace xgrad::detail {
 
 /// Adds a gradient into `grad`. Without grad mode the sum is made in place, unless elements share a place; a first gradient

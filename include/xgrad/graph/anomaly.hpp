@@ -6,6 +6,8 @@
 #include <xgrad/base/warning.hpp>
 #include <xgrad/graph/node.hpp>
 
+XGRAD_COMPILED_ONCE
+
 namespace xgrad {
 
 namespace detail {

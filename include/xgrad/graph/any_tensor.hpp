@@ -10,6 +10,8 @@
 #include <xgrad/graph/mode.hpp>
 #include <xgrad/graph/node.hpp>
 
+XGRAD_COMPILED_ONCE
+
 namespace xgrad {
 
 template <Scalar T> class Tensor;

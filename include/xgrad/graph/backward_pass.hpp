@@ -8,6 +8,8 @@
 #include <xgrad/base/error.hpp>
 #include <xgrad/graph/node.hpp>
 
+XGRAD_COMPILED_ONCE
+
 namespace xgrad {
 
 namespace detail {

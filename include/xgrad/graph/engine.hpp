@@ -7,6 +7,8 @@
 
 #include <xgrad/graph/graph_task.hpp>
 
+XGRAD_COMPILED_ONCE
+
 namespace xgrad::detail {
 
 /// True for a Node whose inputs are all different leaves: a whole graph of one Node.

@@ -3,6 +3,8 @@
 
 #include <xgrad/graph/accumulate_grad.hpp>
 
+XGRAD_COMPILED_ONCE
+
 namespace xgrad {
 
 /// Output `output_nr` of a Node. Made from a tensor it stands for that tensor as it is now, and need not keep its value alive;

@@ -10,6 +10,8 @@
 #include <xgrad/graph/backward_pass.hpp>
 #include <xgrad/graph/run_node.hpp>
 
+XGRAD_COMPILED_ONCE
+
 namespace xgrad::detail {
 
 /// Where a pass starts: the gradient of one output; an undefined one stands for the number 1. The shape must outlive it.

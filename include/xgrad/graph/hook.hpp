@@ -9,6 +9,10 @@
 #include <utility>
 #include <vector>
 
+#include <xgrad/base/config.hpp>
+
+XGRAD_COMPILED_ONCE
+
 namespace xgrad {
 
 /// Removes the hook that it was returned for. Letting it go leaves the hook in place; removing twice is harmless.

@@ -3,6 +3,8 @@
 
 #include <xgrad/graph/engine.hpp>
 
+XGRAD_COMPILED_ONCE
+
 namespace xgrad::detail {
 
 /// Passes its gradient on, once it is connected.

@@ -2,6 +2,10 @@
 // end, also after an exception.
 #pragma once
 
+#include <xgrad/base/config.hpp>
+
+XGRAD_COMPILED_ONCE
+
 namespace xgrad {
 
 namespace detail {

@@ -13,6 +13,8 @@
 #include <xgrad/base/ref.hpp>
 #include <xgrad/graph/hook.hpp>
 
+XGRAD_COMPILED_ONCE
+
 namespace xgrad {
 
 class AnyTensor;

@@ -4,6 +4,8 @@
 #include <xgrad/graph/saved_tensor.hpp>
 #include <xgrad/graph/view.hpp>
 
+XGRAD_COMPILED_ONCE
+
 namespace xgrad {
 
 namespace detail {

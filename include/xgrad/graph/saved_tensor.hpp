@@ -5,6 +5,8 @@
 #include <xgrad/graph/anomaly.hpp>
 #include <xgrad/graph/saved_tensor_hooks.hpp>
 
+XGRAD_COMPILED_ONCE
+
 namespace xgrad {
 
 class SavedTensor {

@@ -4,6 +4,8 @@
 
 #include <xgrad/graph/any_tensor.hpp>
 
+XGRAD_COMPILED_ONCE
+
 namespace xgrad {
 
 namespace detail {

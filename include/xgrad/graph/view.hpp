@@ -4,6 +4,8 @@
 
 #include <xgrad/graph/accumulate_grad.hpp>
 
+XGRAD_COMPILED_ONCE
+
 namespace xgrad::detail {
 
 /// How the elements of a view lie among those of its base.

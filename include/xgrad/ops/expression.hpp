@@ -9,6 +9,8 @@
 #include <xgrad/base/shape.hpp>
 #include <xgrad/ops/verdict.hpp>
 
+XGRAD_COMPILED_ONCE
+
 namespace xgrad {
 
 /// Tensors, Expressions, and what rules are replayed on.

@@ -5,6 +5,8 @@
 
 #include <xgrad/ops/move.hpp>
 
+XGRAD_COMPILED_ONCE
+
 namespace xgrad::detail {
 
 /// The product of all.

@@ -7,6 +7,8 @@
 
 #include <xgrad/ops/expression.hpp>
 
+XGRAD_COMPILED_ONCE
+
 namespace xgrad::detail {
 
 /// The place of a tensor in a formula. Leaves are numbered from left to right.

@@ -7,6 +7,8 @@
 #include <xgrad/ops/indexing.hpp>
 #include <xgrad/ops/complex.hpp>
 
+XGRAD_COMPILED_ONCE
+
 namespace xgrad {
 
 /// Where the factor 1/n goes: to the inverse transform, to the forward one, or as 1/sqrt(n) to both.

@@ -8,6 +8,8 @@
 #include <xgrad/base/xtensor.hpp>
 #include <xgrad/ops/shaping.hpp>
 
+XGRAD_COMPILED_ONCE
+
 namespace xgrad {
 
 /// start:stop:step as in Python: start counts, stop does not, negative ones count from the end. The step is positive.

@@ -5,6 +5,8 @@
 #include <xgrad/ops/complex.hpp>
 #include <xgrad/ops/reduction.hpp>
 
+XGRAD_COMPILED_ONCE
+
 namespace xgrad {
 
 /// Matrix products over broadcast leading axes, each factor conjugated or not. Each rule is a product with the other

@@ -3,6 +3,8 @@
 
 #include <xgrad/ops/shaping.hpp>
 
+XGRAD_COMPILED_ONCE
+
 namespace xgrad {
 
 namespace detail {

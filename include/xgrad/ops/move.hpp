@@ -5,6 +5,8 @@
 #include <xgrad/ops/dual_kernel.hpp>
 #include <xgrad/ops/tile_loop.hpp>
 
+XGRAD_COMPILED_ONCE
+
 namespace xgrad::detail {
 
 /// The type in which sums over elements of type T are kept.

@@ -6,6 +6,8 @@
 
 #include <xgrad/ops/operation.hpp>
 
+XGRAD_COMPILED_ONCE
+
 namespace xgrad::detail {
 
 /// Bit 0 stands for the result y, bit 1 + i for argument i.

@@ -7,6 +7,8 @@
 #include <xgrad/ops/fold.hpp>
 #include <xgrad/ops/shaping.hpp>
 
+XGRAD_COMPILED_ONCE
+
 namespace xgrad {
 
 /// For the last argument of a reduction: reduced axes stay, with extent 1.

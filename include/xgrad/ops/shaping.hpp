@@ -6,6 +6,8 @@
 #include <xgrad/base/array.hpp>
 #include <xgrad/ops/expression.hpp>
 
+XGRAD_COMPILED_ONCE
+
 namespace xgrad {
 
 /// The elements as another scalar type; the gradient is converted back.

@@ -10,6 +10,8 @@
 #include <xgrad/base/array.hpp>
 #include <xgrad/base/parallel.hpp>
 
+XGRAD_COMPILED_ONCE
+
 namespace xgrad::detail {
 
 inline constexpr std::size_t tile_size = 256;

@@ -4,6 +4,8 @@
 
 #include <xgrad/ops/probe.hpp>
 
+XGRAD_COMPILED_ONCE
+
 namespace xgrad {
 
 namespace verdict {

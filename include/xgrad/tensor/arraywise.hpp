@@ -8,6 +8,8 @@
 #include <xgrad/graph/view.hpp>
 #include <xgrad/tensor/record.hpp>
 
+XGRAD_COMPILED_ONCE
+
 namespace xgrad {
 
 namespace detail {

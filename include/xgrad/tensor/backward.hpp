@@ -9,6 +9,8 @@
 #include <xgrad/tensor/hooks.hpp>
 #include <xgrad/tensor/rows.hpp>
 
+XGRAD_COMPILED_ONCE
+
 namespace xgrad {
 
 struct BackwardOptions {

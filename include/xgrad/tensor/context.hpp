@@ -4,6 +4,8 @@
 #include <xgrad/tensor/function_node.hpp>
 #include <xgrad/tensor/function_verdict.hpp>
 
+XGRAD_COMPILED_ONCE
+
 namespace xgrad {
 
 namespace detail {

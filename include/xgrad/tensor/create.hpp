@@ -5,6 +5,8 @@
 
 #include <xgrad/tensor/tensor.hpp>
 
+XGRAD_COMPILED_ONCE
+
 namespace xgrad {
 
 /// All elements `value`.

@@ -4,6 +4,8 @@
 
 #include <xgrad/tensor/fused_node.hpp>
 
+XGRAD_COMPILED_ONCE
+
 namespace xgrad::detail {
 
 class DualPass {

@@ -4,6 +4,8 @@
 
 #include <xgrad/tensor/context.hpp>
 
+XGRAD_COMPILED_ONCE
+
 namespace xgrad {
 
 namespace detail {

@@ -5,6 +5,8 @@
 #include <xgrad/graph/backward_pass.hpp>
 #include <xgrad/tensor/inplace.hpp>
 
+XGRAD_COMPILED_ONCE
+
 namespace xgrad::detail {
 
 /// Made of gradients that may not be differentiated: a Node that says so.

@@ -7,6 +7,8 @@
 
 #include <xgrad/tensor/tensor.hpp>
 
+XGRAD_COMPILED_ONCE
+
 namespace xgrad {
 
 template <class F> class Context;

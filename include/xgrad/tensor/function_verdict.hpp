@@ -4,6 +4,8 @@
 
 #include <xgrad/tensor/function_types.hpp>
 
+XGRAD_COMPILED_ONCE
+
 namespace xgrad {
 
 namespace verdict {

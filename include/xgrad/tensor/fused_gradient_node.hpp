@@ -6,6 +6,8 @@
 #include <xgrad/graph/local_graph.hpp>
 #include <xgrad/tensor/dual_pass.hpp>
 
+XGRAD_COMPILED_ONCE
+
 namespace xgrad::detail {
 
 /// A tensor of which only the shape is known.

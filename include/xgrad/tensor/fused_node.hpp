@@ -5,6 +5,8 @@
 
 #include <xgrad/tensor/fused_operands.hpp>
 
+XGRAD_COMPILED_ONCE
+
 namespace xgrad::detail {
 
 class FusedNode final : public FusedOperands {

@@ -6,6 +6,8 @@
 #include <xgrad/tensor/record_table.hpp>
 #include <xgrad/tensor/waiting_gradients.hpp>
 
+XGRAD_COMPILED_ONCE
+
 namespace xgrad::detail {
 
 class FusedOperands : public Node {

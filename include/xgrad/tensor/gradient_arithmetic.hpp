@@ -4,6 +4,8 @@
 #include <xgrad/ops/arithmetic.hpp>
 #include <xgrad/tensor/traced.hpp>
 
+XGRAD_COMPILED_ONCE
+
 namespace xgrad::detail {
 
 template <Scalar T> AnyTensor GradientArithmetic<T>::add(AnyTensor const& a, AnyTensor const& b)

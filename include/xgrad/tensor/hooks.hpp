@@ -6,6 +6,8 @@
 #include <xgrad/graph/run_node.hpp>
 #include <xgrad/tensor/tensor.hpp>
 
+XGRAD_COMPILED_ONCE
+
 namespace xgrad {
 
 /// When register_multi_grad_hook() calls its hook.

@@ -5,6 +5,8 @@
 
 #include <xgrad/tensor/views.hpp>
 
+XGRAD_COMPILED_ONCE
+
 namespace xgrad {
 
 /// x, with the shape of what it overwrites; the old values get no gradient.

@@ -5,6 +5,8 @@
 
 #include <xgrad/ops/expression.hpp>
 
+XGRAD_COMPILED_ONCE
+
 namespace xgrad {
 
 namespace detail {

@@ -3,6 +3,8 @@
 
 #include <xgrad/tensor/views.hpp>
 
+XGRAD_COMPILED_ONCE
+
 namespace xgrad {
 
 namespace detail {

@@ -5,6 +5,8 @@
 #include <xgrad/ops/masking.hpp>
 #include <xgrad/tensor/inplace.hpp>
 
+XGRAD_COMPILED_ONCE
+
 namespace xgrad {
 
 namespace detail {

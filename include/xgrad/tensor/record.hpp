@@ -8,6 +8,8 @@
 #include <xgrad/tensor/fused_gradient_node.hpp>
 #include <xgrad/tensor/tensor.hpp>
 
+XGRAD_COMPILED_ONCE
+
 namespace xgrad::detail {
 
 /// Visits the tensors of an expression from left to right: f(index, tensor).

@@ -4,6 +4,8 @@
 #include <xgrad/graph/accumulate_grad.hpp>
 #include <xgrad/ops/move.hpp>
 
+XGRAD_COMPILED_ONCE
+
 namespace xgrad::detail {
 
 class FusedNode;

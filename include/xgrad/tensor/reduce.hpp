@@ -4,6 +4,8 @@
 #include <xgrad/ops/reduction.hpp>
 #include <xgrad/tensor/gradient_arithmetic.hpp>
 
+XGRAD_COMPILED_ONCE
+
 namespace xgrad {
 
 /// An expression's values as a Tensor; a Tensor is its own.

@@ -4,6 +4,8 @@
 
 #include <xgrad/graph/view.hpp>
 
+XGRAD_COMPILED_ONCE
+
 namespace xgrad::detail {
 
 /// Where row i lies among the rows of a tensor in row-major order: its elements have the last axes, and the first count rows.

@@ -13,6 +13,8 @@
 #include <xgrad/tensor/inplace_forms.hpp>
 #include <xgrad/tensor/type_info.hpp>
 
+XGRAD_COMPILED_ONCE
+
 namespace xgrad {
 
 /// Asks for a leaf that collects a gradient: `Tensor<double> x({1., 2.}, xg::requires_grad)`.
@@ -25,7 +27,7 @@ inline constexpr RequiresGrad requires_grad{true};
 template <Scalar T> struct GradFlag {
     bool value = false;
     GradFlag() = default;
-    GradFlag(RequiresGrad g) : value(g.value) { static_assert(Differentiable<T>, "only Tensors of floating point and complex dtype can require gradients"); }
+    GradFlag(RequiresGrad g) : value(g.value) { static_assert(detail::has_gradients<T>, "only Tensors of floating point and complex dtype can require gradients"); }
 };
 
 /// What backward() and grad() may be told; see backward.hpp.
@@ -126,7 +128,7 @@ public:
     /// Turns the collection of a gradient on or off; only for leaves. Returns the tensor itself.
     Tensor& requires_grad_(bool on = true)
     {
-        static_assert(Differentiable<T>, "only Tensors of floating point and complex dtype can require gradients");
+        static_assert(detail::has_gradients<T>, "only Tensors of floating point and complex dtype can require gradients");
         if (!on && !is_leaf())
             detail::fail<GraphError>("you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a subgraph that "
                                      "doesn't require differentiation use detach()");

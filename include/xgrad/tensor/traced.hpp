@@ -7,6 +7,8 @@
 #include <xgrad/ops/shaping.hpp>
 #include <xgrad/tensor/arraywise.hpp>
 
+XGRAD_COMPILED_ONCE
+
 namespace xgrad {
 
 /// A tensor to which operations are applied at once, not lazily.

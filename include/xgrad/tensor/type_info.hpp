@@ -4,6 +4,8 @@
 
 #include <xgrad/graph/any_tensor.hpp>
 
+XGRAD_COMPILED_ONCE
+
 namespace xgrad::detail {
 
 template <Scalar T> struct GradientArithmetic {
@@ -18,6 +20,15 @@ template <Scalar T> struct GradientArithmetic {
     static void scatter_add(AnyArray const& to, AnyArray const& more);
     static bool has_nan(AnyArray const& a);
 };
+
+#ifdef XGRAD_SEPARATE_COMPILATION
+extern template struct GradientArithmetic<bool>;
+extern template struct GradientArithmetic<std::int64_t>;
+extern template struct GradientArithmetic<float>;
+extern template struct GradientArithmetic<double>;
+extern template struct GradientArithmetic<std::complex<float>>;
+extern template struct GradientArithmetic<std::complex<double>>;
+#endif
 
 template <Scalar T> inline constexpr TypeInfo type_info{
     dtype_of<T>, sizeof(T), &GradientArithmetic<T>::add, &GradientArithmetic<T>::add_in_place, &GradientArithmetic<T>::copy, &GradientArithmetic<T>::filled,

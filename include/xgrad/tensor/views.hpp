@@ -4,6 +4,8 @@
 #include <xgrad/ops/indexing.hpp>
 #include <xgrad/tensor/reduce.hpp>
 
+XGRAD_COMPILED_ONCE
+
 namespace xgrad {
 
 /// The window that indices, slices (xg::slice or xt::range), xt::all(), xt::newaxis() and xt::ellipsis() name.

@@ -6,6 +6,8 @@
 
 #include <xgrad/base/ref.hpp>
 
+XGRAD_COMPILED_ONCE
+
 namespace xgrad::detail {
 
 /// Bytes of gradients that were computed together with a sum and wait for a backward pass, of all threads.

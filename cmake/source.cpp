@@ -1,0 +1,3 @@
+// Of our own programs of many files: see XGRAD_SEPARATE_COMPILATION in base/config.hpp.
+#define XGRAD_SOURCE
+#include <xgrad/xgrad.hpp>

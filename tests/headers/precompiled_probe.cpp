@@ -1,0 +1,1 @@
+// Never built: CMake writes down how it would be, and the tests that call the compiler themselves read that.
