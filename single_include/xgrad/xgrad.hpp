@@ -716,6 +716,8 @@ public:
     virtual void apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) = 0;
     /// The same for one real output whose gradient is 1, where a Node knows a shorter way; false where it does not.
     virtual bool apply_to_one(std::span<AnyTensor> /*results*/) { return false; }
+    /// Forward mode: tangents of the outputs from those of the inputs (one for each edge). An undefined tensor stands for zero.
+    virtual inline void pushforward(std::span<AnyTensor const> tangents, std::span<AnyTensor> results);
     /// "MulBackward": the outermost operation and what this Node is for.
     virtual std::string name() const = 0;
     /// The whole recorded formula, for instance "Add(Mul(Sin(a), b), Exp(c))": a letter for each place that holds a tensor.
@@ -2651,6 +2653,7 @@ public:
         set_edges(&edge_, 1);
     }
     inline void apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) override;
+    inline void pushforward(std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override;
     std::string name() const override { return backward_name(name_); }
 
 private:
@@ -2687,6 +2690,7 @@ inline void ViewNode::apply(std::span<AnyTensor> gradients, std::span<AnyTensor>
     auto const adjoint = map_ == ViewMap::gather ? ViewMap::scatter : map_ == ViewMap::scatter ? ViewMap::gather : ViewMap::erase;
     results[0] = apply_view_map(geometry_, adjoint, gradients[0], name_);
 }
+inline void ViewNode::pushforward(std::span<AnyTensor const> tangents, std::span<AnyTensor> results) { results[0] = apply_view_map(geometry_, map_, tangents[0], name_); }
 
 /// Of a base that was changed through a view: what was written is the gradient's way for the view's part, and the base's
 /// old history for the rest.
@@ -2705,6 +2709,13 @@ public:
             AnyTensor const whole = std::move(gradients[0]);
             results[0] = apply_view_map(geometry_, ViewMap::erase, whole, "CopySlices");
         }
+    }
+    void pushforward(std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override
+    {
+        if (tangents[0].defined()) results[0] = apply_view_map(geometry_, ViewMap::erase, tangents[0], "CopySlices");
+        if (!edges_[1] || !tangents[1].defined()) return;
+        AnyTensor const part = apply_view_map(geometry_, ViewMap::scatter, tangents[1], "CopySlices");
+        results[0] = results[0].defined() ? part.impl().type->add(results[0], part) : part;
     }
     std::string name() const override { return "CopySlices"; }
 
@@ -2732,6 +2743,10 @@ public:
             else sum = sum.impl().type->add(sum, apply_view_map(parts_[i], ViewMap::scatter, g, name_));
         }
         results[0] = sum;
+    }
+    void pushforward(std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override
+    {
+        for (std::size_t i = 0; i < parts_.size(); ++i) results[i] = apply_view_map(parts_[i], ViewMap::gather, tangents[0], name_);
     }
     std::string name() const override { return backward_name(name_); }
 
@@ -4728,6 +4743,187 @@ template <Operand X> auto sum_to(X const& x, Shape const& shape)
 // pullback looks at besides shapes it declares in `uses`; everything else comes to it with a shape but no values, and is
 // not kept.
 
+
+// ======== xgrad/graph/local_graph.hpp
+// A small graph that a Node makes for itself, to differentiate it on the spot.
+
+
+// ======== xgrad/graph/forward_pass.hpp
+// Forward mode over a recorded graph: tangents of the inputs are pushed to the outputs, one Node after the other.
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad {
+
+inline void Node::pushforward(std::span<AnyTensor const>, std::span<AnyTensor>) { detail::fail<GraphError>(name(), ": there is no forward mode for this Node"); }
+
+namespace detail {
+
+class ForwardPass {
+public:
+    ForwardPass(std::span<AnyTensor const> inputs, std::span<AnyTensor const> tangents)
+    {
+        for (std::size_t i = 0; i < inputs.size(); ++i) {
+            Edge const edge = gradient_edge(inputs[i]);
+            auto& notes = notes_[edge.function.get()];
+            notes.is_input = true;
+            notes.tangents.resize(edge.function->num_outputs());
+            notes.tangents[edge.input_nr] = tangents[i];
+        }
+    }
+
+    /// Tangents of these outputs; undefined where they do not depend on the inputs.
+    [[gnu::cold]] std::vector<AnyTensor> run(std::span<AnyTensor const> outputs)
+    {
+        std::vector<Edge> ends;
+        for (auto const& y : outputs) {
+            ends.push_back(y.requires_grad() ? gradient_edge(y) : Edge());
+            if (ends.back()) visit(*ends.back().function);
+        }
+        for (Node* const node : order_) push(*node);
+        std::vector<AnyTensor> results;
+        for (auto const& end : ends) results.push_back(end ? tangent(end) : AnyTensor());
+        return results;
+    }
+
+private:
+    struct Notes {
+        std::vector<AnyTensor> tangents;  // of the outputs
+        std::size_t users = 0;            // edges that lead here
+        bool is_input = false;
+    };
+
+    /// Puts a Node and all that lead to it into order_, each after those that its edges lead to.
+    void visit(Node& last)
+    {
+        std::vector<std::pair<Node*, std::size_t>> path;
+        auto const enter = [&](Node& node) {
+            auto const [at, is_new] = notes_.try_emplace(&node);
+            ++at->second.users;
+            if (is_new) path.emplace_back(&node, 0);
+        };
+        enter(last);
+        while (!path.empty()) {
+            auto& [node, next] = path.back();
+            if (next == node->next_edges().size()) {
+                order_.push_back(node);
+                path.pop_back();
+            } else if (Edge const& edge = node->next_edges()[next++]) enter(*edge.function);
+        }
+    }
+
+    AnyTensor tangent(Edge const& edge) const
+    {
+        auto const& all = notes_.at(edge.function.get()).tangents;
+        return edge.input_nr < all.size() ? all[edge.input_nr] : AnyTensor();
+    }
+
+    void push(Node& node)
+    {
+        std::vector<AnyTensor> tangents;
+        bool moves = false;
+        for (auto const& edge : node.next_edges()) {
+            tangents.push_back(edge ? tangent(edge) : AnyTensor());
+            moves |= tangents.back().defined();
+        }
+        if (moves) {
+            auto& results = notes_.at(&node).tangents;
+            results.resize(node.num_outputs());
+            NodeLock const lock(node);
+            node.pushforward(tangents, results);
+        }
+        for (auto const& edge : node.next_edges())
+            if (edge)
+                if (auto& notes = notes_.at(edge.function.get()); --notes.users == 0 && !notes.is_input) notes.tangents.clear();
+    }
+
+    std::unordered_map<Node*, Notes> notes_;
+    std::vector<Node*> order_;
+};
+
+}  // namespace detail
+}  // namespace xgrad
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad::detail {
+
+/// Passes its gradient on, once it is connected.
+class InputNode final : public Node {
+public:
+    void connect(Edge edge)
+    {
+        edge_ = std::move(edge);
+        set_edges(&edge_, 1);
+    }
+    void apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) override { results[0] = gradients[0]; }
+    void pushforward(std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override { results[0] = tangents[0]; }
+    [[gnu::cold]] std::string name() const override { return backward_name("Alias"); }
+
+private:
+    Edge edge_;
+};
+
+/// Its inputs stand for places in the graph outside, from which they are cut off until the gradients for them are known: so
+/// the pass goes no further, and what it records leads there.
+class LocalGraph {
+public:
+    /// A tensor with the values of t, and with `outside` as what it stands for.
+    AnyTensor input(AnyTensor const& t, Edge outside)
+    {
+        AnyTensor x = alias(t);
+        Ref<InputNode> node(new InputNode);
+        x.impl().grad_fn = Ref<Node>(node.get());
+        inputs_.push_back({std::move(node), std::move(outside)});
+        return x;
+    }
+
+    /// Gradients of tensors for all inputs, in their order, recorded in grad mode; undefined where there is none. A tensor takes no part
+    /// where it or its gradient is undefined.
+    [[gnu::cold]] std::vector<AnyTensor> gradients(std::span<AnyTensor const> of, std::span<AnyTensor const> gradients)
+    {
+        std::vector<Root> roots;
+        for (std::size_t i = 0; i < of.size(); ++i)
+            if (of[i].defined() && gradients[i].defined() && of[i].requires_grad()) roots.push_back({gradient_edge(of[i]), gradients[i], *of[i].impl().type, of[i].shape()});
+        std::vector<Capture> captures;
+        for (auto const& input : inputs_) captures.push_back({{Ref<Node>(input.node.get()), 0}});
+        if (!roots.empty() && !captures.empty()) run_backward(roots, captures, true, grad_mode, captures[0].edge.function->sequence_nr());
+        std::vector<AnyTensor> results;
+        for (auto& capture : captures) results.push_back(std::move(capture.gradient));
+        for (auto& input : inputs_)
+            if (input.outside) input.node->connect(input.outside);
+        return results;
+    }
+
+private:
+    struct Input {
+        Ref<InputNode> node;
+        Edge outside;
+    };
+    std::vector<Input> inputs_;
+};
+
+/// Forward mode for a Node that has no shorter way: its backward pass is linear in the gradients, and the gradient of that takes
+/// tangents to tangents. `outputs` are zeros like the Node's outputs.
+[[gnu::cold]] inline void push_by_transposing(Node& node, std::vector<AnyTensor> outputs, std::span<AnyTensor const> tangents, std::span<AnyTensor> results)
+{
+    LocalGraph graph;
+    std::vector<std::size_t> defined;
+    for (std::size_t i = 0; i < outputs.size(); ++i) {
+        if (!outputs[i].defined()) continue;
+        outputs[i] = graph.input(outputs[i], {});
+        defined.push_back(i);
+    }
+    std::vector<AnyTensor> gradients(node.next_edges().size());
+    {
+        AutoGradMode const on(true);
+        node.apply(outputs, gradients);
+    }
+    auto found = graph.gradients(gradients, tangents);
+    for (std::size_t i = 0; i < defined.size(); ++i) results[defined[i]] = std::move(found[i]);
+}
+
+}  // namespace xgrad::detail
 
 // ======== xgrad/tensor/record.hpp
 // Recording: where an elementwise Expression becomes a Tensor, and, if a gradient will be wanted, one Node. The only place
@@ -6776,69 +6972,6 @@ template <class Fold, class T> void fold_run(void* tile, void* array, std::ptrdi
 // by operation (traced.hpp).
 
 
-// ======== xgrad/graph/local_graph.hpp
-// A small graph that a Node makes for itself, to differentiate it on the spot.
-
-XGRAD_COMPILED_ONCE
-
-namespace xgrad::detail {
-
-/// Passes its gradient on, once it is connected.
-class InputNode final : public Node {
-public:
-    void connect(Edge edge)
-    {
-        edge_ = std::move(edge);
-        set_edges(&edge_, 1);
-    }
-    void apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) override { results[0] = gradients[0]; }
-    [[gnu::cold]] std::string name() const override { return backward_name("Alias"); }
-
-private:
-    Edge edge_;
-};
-
-/// Its inputs stand for places in the graph outside, from which they are cut off until the gradients for them are known: so
-/// the pass goes no further, and what it records leads there.
-class LocalGraph {
-public:
-    /// A tensor with the values of t, and with `outside` as what it stands for.
-    AnyTensor input(AnyTensor const& t, Edge outside)
-    {
-        AnyTensor x = alias(t);
-        Ref<InputNode> node(new InputNode);
-        x.impl().grad_fn = Ref<Node>(node.get());
-        inputs_.push_back({std::move(node), std::move(outside)});
-        return x;
-    }
-
-    /// Gradients of tensors for all inputs, in their order, recorded in grad mode; undefined where there is none. A tensor takes no part
-    /// where it or its gradient is undefined.
-    [[gnu::cold]] std::vector<AnyTensor> gradients(std::span<AnyTensor const> of, std::span<AnyTensor const> gradients)
-    {
-        std::vector<Root> roots;
-        for (std::size_t i = 0; i < of.size(); ++i)
-            if (of[i].defined() && gradients[i].defined() && of[i].requires_grad()) roots.push_back({gradient_edge(of[i]), gradients[i], *of[i].impl().type, of[i].shape()});
-        std::vector<Capture> captures;
-        for (auto const& input : inputs_) captures.push_back({{Ref<Node>(input.node.get()), 0}});
-        if (!roots.empty() && !captures.empty()) run_backward(roots, captures, true, grad_mode, captures[0].edge.function->sequence_nr());
-        std::vector<AnyTensor> results;
-        for (auto& capture : captures) results.push_back(std::move(capture.gradient));
-        for (auto& input : inputs_)
-            if (input.outside) input.node->connect(input.outside);
-        return results;
-    }
-
-private:
-    struct Input {
-        Ref<InputNode> node;
-        Edge outside;
-    };
-    std::vector<Input> inputs_;
-};
-
-}  // namespace xgrad::detail
-
 // ======== xgrad/tensor/dual_pass.hpp
 // A pass of a fused Node's formula over dual numbers: what tangents of its operands make of its result, and of the gradients
 // that it sends back.
@@ -7393,6 +7526,11 @@ public:
         else apply_fused(gradients[0], results);
     }
 
+    /// The gradients for this one, unrecorded.
+    void apply_to(AnyTensor const& gradient, std::span<AnyTensor> results) { apply_fused(gradient, results); }
+    /// In one pass over dual numbers; see fused_gradient_node.hpp.
+    void pushforward(std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override;
+
 private:
     using FusedOperands::FusedOperands;
 
@@ -7741,6 +7879,38 @@ public:
         if (recording() && would_record(gradients)) apply_recorded(gradients, results);
         else apply_fused(gradients, results);
     }
+    /// Tangents of the gradients: what those of the operands make of them, by the symmetry of second derivatives, and the
+    /// gradients for the tangent of the one that came in.
+    [[gnu::cold]] void pushforward(std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override
+    {
+        if (recording()) {
+            std::vector<AnyTensor> zeros(results.size());
+            for (std::size_t k = 0; k < leaves(); ++k)
+                if ((of_.wanted() & ~of_.added()) >> k & 1) zeros[of_.edge_of(k)] = of_.table().leaf_types[k]->filled(of_.leaf_shape(k), 0);
+            return push_by_transposing(*this, std::move(zeros), tangents, results);
+        }
+        if (has_gradient_edge_ && tangents.back().defined()) of_.apply_to(tangents.back(), results);
+        if (std::ranges::none_of(tangents.first(tangents.size() - has_gradient_edge_), &AnyTensor::defined)) return;
+        Opened const opened(*this);
+        std::vector<AnyTensor> of_operands(of_.next_edges().size());
+        for (std::size_t k = 0, edge = 0; k < leaves(); ++k)
+            if (differentiable_ >> k & 1) of_operands[of_.edge_of(k)] = tangents[edge++];
+        LocalArray<AnyArray const*, 8> values(leaves());
+        LeafMask wanted = 0;
+        for (std::size_t k = 0; k < leaves(); ++k) {
+            if (of_.is_needed(k)) values[k] = &saved_[of_.first_of(k)].array();
+            if (of_.wanted() >> k & 1 && differentiable_ >> of_.target_of(k) & 1) wanted |= LeafMask{1} << k;
+        }
+        DualPass pass(of_, values.data(), of_.saves_result() ? &saved_result().array() : nullptr, of_operands);
+        pass.want_gradients(wanted, saved_gradient().unpack(*this));
+        pass.run();
+        for (std::size_t k = 0; k < leaves(); ++k) {
+            if (!(differentiable_ >> k & 1)) continue;
+            auto const more = pass.gradient(k);
+            auto& result = results[of_.edge_of(k)];
+            result = result.defined() ? more.impl().type->add(result, more) : more;
+        }
+    }
     [[gnu::cold]] std::string name() const override { return backward_name(of_.name()); }
     [[gnu::cold]] std::string formula() const override { return "Gradient(" + of_.formula() + ")"; }
     void release_saved() noexcept override
@@ -7870,6 +8040,25 @@ private:
     LeafMask differentiable_ = 0;  // leaves to which an edge leads
     bool has_gradient_edge_ = false;
 };
+
+[[gnu::cold]] inline void FusedNode::pushforward(std::span<AnyTensor const> tangents, std::span<AnyTensor> results)
+{
+    if (recording()) {
+        auto const shape = sum_ ? reduced_shape(space_, sum_->axes, sum_->keeps_dims) : space_;
+        return push_by_transposing(*this, {table_.result_type.filled(shape, 0)}, tangents, results);
+    }
+    Opened const opened(*this);
+    std::size_t const n = table_.kernels.leaves;
+    LocalArray<AnyArray, 6> saved(n + 1);
+    LocalArray<AnyArray const*, 8> values(n);
+    for (std::size_t k = 0; k < n; ++k)
+        if (is_needed(k)) values[k] = &(saved[k] = saved_array(k));
+    if (saves_result_) saved[n] = saved_result();
+    DualPass pass(*this, values.data(), saves_result_ ? &saved[n] : nullptr, tangents);
+    pass.want_tangent();
+    pass.run();
+    results[0] = pass.tangent();
+}
 
 inline void FusedNode::apply_recorded(AnyTensor const& gradient, std::span<AnyTensor> results)
 {
@@ -8584,6 +8773,11 @@ template <class Op> constexpr Uses arraywise_uses(std::size_t i)
     else return 0;
 }
 
+/// Whether an operation is linear in each of its arguments: it says so, or its gradient looks at nothing.
+template <class Op, std::size_t count> inline constexpr bool is_linear = requires { requires Op::is_multilinear; } || (count == 1 && arraywise_uses<Op>(0) == 0);
+
+template <class Op, Scalar... T> auto record_on_tensors(Op op, Tensor<T> const&... x);
+
 template <class Op, Scalar Y, Scalar... T> class ArraywiseNode final : public Node {
 public:
     static constexpr std::size_t count = sizeof...(T);
@@ -8622,6 +8816,24 @@ public:
                     if (wanted_ >> J & 1) results[edge_of_[J]] = Tensor<X>(op_.pullback(argument, g, y, std::get<I>(x)...));
             };
             (one(wrt<I>{}), ...);
+        }(std::index_sequence_for<T...>{});
+    }
+    void pushforward(std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override
+    {
+        [&]<std::size_t... I>(std::index_sequence<I...>) {
+            if constexpr (is_linear<Op, count>) {
+                auto const one = [&]<std::size_t J>(wrt<J>) {
+                    using X = std::tuple_element_t<J, std::tuple<T...>>;
+                    if (!(wanted_ >> J & 1) || !tangents[edge_of_[J]].defined()) return;
+                    auto const argument = [&]<std::size_t K>(wrt<K>) {
+                        if constexpr (K == J) return tangents[edge_of_[J]].template as<X>();
+                        else return saved_[K].unpack(*this).template as<std::tuple_element_t<K, std::tuple<T...>>>();
+                    };
+                    Tensor<Y> const more = record_on_tensors(op_, argument(wrt<I>{})...);
+                    results[0] = results[0].defined() ? type_info<Y>.add(results[0], more) : AnyTensor(more);
+                };
+                (one(wrt<I>{}), ...);
+            } else push_by_transposing(*this, {type_info<Y>.filled(shape_, 0)}, tangents, results);
         }(std::index_sequence_for<T...>{});
     }
     std::string name() const override { return backward_name(type_name<Op>); }
@@ -9212,6 +9424,14 @@ public:
         for (std::size_t i = 0; i < edges_.size(); ++i)
             if (edges_[i]) results[i] = apply_view_map(row_geometry(type_, all_, row_, i), ViewMap::gather, g, "Select");
     }
+    void pushforward(std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override
+    {
+        for (std::size_t i = 0; i < edges_.size(); ++i) {
+            if (!tangents[i].defined()) continue;
+            AnyTensor const all = apply_view_map(row_geometry(type_, all_, row_, i), ViewMap::scatter, tangents[i], "Stack");
+            results[0] = results[0].defined() ? type_.add(results[0], all) : all;
+        }
+    }
     std::string name() const override { return "StackBackward"; }
 
 private:
@@ -9546,6 +9766,7 @@ public:
         set_num_outputs(static_cast<std::uint32_t>(edges_.size()));
     }
     void apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) override { std::ranges::move(gradients, results.begin()); }
+    void pushforward(std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override { std::ranges::copy(tangents, results.begin()); }
     std::string name() const override { return backward_name(name_); }
 
 private:
@@ -9967,6 +10188,10 @@ template <class F, detail::TensorLike... X> auto checkpoint(F f, X const&... inp
 // Whole matrices of derivatives: jacobian() and hessian(), one backward pass for each row, or for each column.
 
 
+// ======== xgrad/functional/jvp.hpp
+// Jacobian-vector products, in forward mode: jvp().
+
+
 // ======== xgrad/functional/vjp.hpp
 // Vector-Jacobian products: vjp(), and the gradient of a real function: value_and_grad(), and grad() of a function.
 
@@ -10095,10 +10320,63 @@ XGRAD_COMPILED_ONCE
 
 namespace xgrad {
 
-/// Which way jacobian() goes. In reverse it makes one backward pass for each number that the function returns. Forward it records
-/// one backward pass, which is linear in the gradients that it starts from, and differentiates that for each number that goes
-/// in (twice for complex ones): for functions with few inputs and many outputs, which must be twice differentiable. Automatic is
-/// what takes fewer passes, and reverse where create_graph or strict is wanted.
+namespace detail {
+
+/// J v: the tangents v of the inputs, pushed along the graph.
+[[gnu::cold]] inline Tensors jacobian_vector_product(Evaluation const& e, Tensors const& v)
+{
+    check_outputs(e);
+    check_vector(e.transform, v, e.inputs);
+    AutoGradMode const mode(e.create_graph);
+    auto products = ForwardPass(e.inputs, vector_or_one(v, e.inputs)).run(e.outputs);
+    for (std::size_t k = 0; k < products.size(); ++k) {
+        if (products[k].defined()) continue;
+        if (e.strict) fail<GraphError>(e.transform, ": Output ", k, " of the user-provided function is independent of the inputs. This is not allowed in strict mode.");
+        products[k] = e.outputs[k].impl().type->filled(e.outputs[k].shape(), 0);
+    }
+    return products;
+}
+
+template <class F, class X> auto jvp_of(F& f, X const& inputs, Tensors const& v, TransformOptions const& options)
+{
+    using Of = Transform<F, X>;
+    return Of::run("jvp", f, inputs, options, [&](Evaluation const& e) {
+        auto const products = jacobian_vector_product(e, v);
+        return std::pair(Of::like_outputs(e.values()), Of::like_outputs(products));
+    });
+}
+
+}  // namespace detail
+
+/// f(inputs), and J v for the Jacobian J of f: the derivative of the outputs along v. `inputs` is a Tensor or a std::tuple of tensors,
+/// v has their structure, shapes and types, and the product has those of what f returns. It is made in forward mode: f is recorded,
+/// and the tangents v are pushed along the graph by the rules that gradients use, a fused formula in one pass over dual numbers.
+/// For complex numbers it is the derivative of f as a real linear map: lim (f(z + t v) - f(z))/t for real t, which is
+/// df/dz v + df/d(conj z) conj(v).
+template <class F, class X, detail::TensorsLike V> auto jvp(F&& f, X const& inputs, V const& v, TransformOptions const& options = {})
+{
+    using Of = detail::Transform<F, X>;
+    if constexpr (Of::fits) {
+        constexpr bool v_fits = std::same_as<detail::tensors_type<V>, typename Of::In>;
+        static_assert(v_fits, "jvp: v must have the structure and the scalar types of the inputs");
+        if constexpr (v_fits) return detail::jvp_of(f, inputs, detail::erased(detail::tensors_of(v)), options);
+    }
+}
+/// The same for an input of one number; v is 1.
+template <class F, class X> auto jvp(F&& f, X const& inputs, TransformOptions const& options = {})
+{
+    if constexpr (detail::Transform<F, X>::fits) return detail::jvp_of(f, inputs, {}, options);
+}
+
+}  // namespace xgrad
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad {
+
+/// Which way jacobian() goes. In reverse it makes one backward pass for each number that the function returns. Forward it pushes a
+/// tangent along the graph for each number that goes in (twice for complex ones): for functions with few inputs and many outputs.
+/// Automatic is what takes fewer passes, and reverse where create_graph or strict is wanted.
 enum class Mode { reverse, forward, automatic };
 
 struct JacobianOptions {
@@ -10162,23 +10440,19 @@ namespace detail {
 /// The same for all outputs: the products of J with unit vectors are its columns.
 [[gnu::cold]] inline std::vector<Tensors> forward_columns(Evaluation const& e)
 {
-    Tensors u;
+    NoGradGuard const off;
     std::vector<Tensors> blocks(e.outputs.size());
-    for (std::size_t k = 0; k < e.outputs.size(); ++k) {
-        auto const& y = e.outputs[k];
-        u.push_back(y.impl().type->filled(y.shape(), 0));
-        u.back().impl().requires_grad = true;
-        for (auto const& x : e.inputs) blocks[k].push_back(RowStack(*x.impl().type, y.shape(), x.shape()).finish());
-    }
-    auto const products = gradients_of(e.outputs, e.inputs, u, true);  // u^T J
+    for (std::size_t k = 0; k < e.outputs.size(); ++k)
+        for (auto const& x : e.inputs) blocks[k].push_back(RowStack(*x.impl().type, e.outputs[k].shape(), x.shape()).finish());
     for (std::size_t i = 0; i < e.inputs.size(); ++i) {
-        if (!products[i].defined()) continue;
         auto const& type = *e.inputs[i].impl().type;
         std::size_t const columns = e.inputs[i].numel();
         for (std::size_t column = 0; column < columns; ++column)
             for (bool const imaginary : {false, true}) {
                 if (imaginary && !xgrad::is_complex(type.dtype)) continue;
-                auto const along = gradients_of({products[i]}, u, {unit_vector(products[i], column, imaginary)}, false);
+                Tensors tangents(e.inputs.size());
+                tangents[i] = unit_vector(e.inputs[i], column, imaginary);
+                auto const along = ForwardPass(e.inputs, tangents).run(e.outputs);
                 for (std::size_t k = 0; k < along.size(); ++k) {
                     if (!along[k].defined()) continue;
                     AnyArray to = blocks[k][i].impl().array;
@@ -10292,18 +10566,13 @@ namespace detail {
     return filled_in(e, "The jacobian of the user-provided function", "hessian", products, e.inputs);
 }
 
-/// H v: u^T H is linear in u, and the gradient of what it gives is the product from the other side.
+/// H v: the derivative of the gradient along v, forward over reverse.
 [[gnu::cold]] inline Tensors hessian_vector_product(Evaluation const& e, Tensors const& v)
 {
     auto const gradient = gradient_as_outputs(e);
     check_vector(e.transform, v, e.inputs);
-    Tensors u;
-    for (auto const& g : gradient.outputs) {
-        u.push_back(g.impl().type->filled(g.shape(), 0));
-        u.back().impl().requires_grad = true;
-    }
-    auto const rows = filled_in(e, "The jacobian of the user-provided function", "hessian", gradients_of(gradient.outputs, e.inputs, u, true), e.inputs);
-    return filled_in(e, "The hessian of the user-provided function", "hessian", gradients_of(rows, u, vector_or_one(v, e.inputs), e.create_graph), u);
+    AutoGradMode const mode(e.create_graph);
+    return filled_in(e, "The hessian of the user-provided function", "hessian", ForwardPass(e.inputs, vector_or_one(v, e.inputs)).run(gradient.outputs), e.inputs);
 }
 
 template <class F, class X, class V = X> constexpr bool check_hessian_product()
@@ -10336,8 +10605,9 @@ template <class F, class X> auto vhp(F&& f, X const& inputs, TransformOptions co
     if constexpr (detail::check_hessian_product<F, X>()) return detail::Transform<F, X>::value_and("vhp", f, inputs, options, [](auto const& e) { return detail::vector_hessian_product(e, {}); });
 }
 
-/// f(inputs), one real number, and H v for the Hessian H of f: vhp() from the other side, by one backward pass more. The two
-/// differ only where a gradient is not the derivative of what it claims to be, or second derivatives are not continuous.
+/// f(inputs), one real number, and H v for the Hessian H of f, forward over reverse: a tangent is pushed along the graph of the
+/// gradient. It differs from vhp() only where a gradient is not the derivative of what it claims to be, or second derivatives are
+/// not continuous.
 template <class F, class X, detail::TensorsLike V> auto hvp(F&& f, X const& inputs, V const& v, TransformOptions const& options = {})
 {
     if constexpr (detail::check_hessian_product<F, X, V>()) {
@@ -12553,6 +12823,7 @@ namespace xgrad {
 /// factor's adjoint, which costs a flag and a stride and no copy.
 struct Matmul : Arraywise {
     bool conj_a = false, conj_b = false;
+    static constexpr bool is_multilinear = true;
     static constexpr detail::Uses uses[] = {detail::uses_argument(1), detail::uses_argument(0)};
 
     template <Scalar A, Scalar B> auto value(detail::Array<A> const& a, detail::Array<B> const& b) const
@@ -13293,6 +13564,14 @@ public:
     }
 
     std::string_view function() const noexcept { return function_; }
+    /// Zeros like the results; undefined where a result has no gradient.
+    Tensors zero_outputs() const
+    {
+        Tensors zeros(outputs_.size());
+        for (std::size_t i = 0; i < zeros.size(); ++i)
+            if (outputs_[i].differentiable) zeros[i] = outputs_[i].type->filled(outputs_[i].shape, 0);
+        return zeros;
+    }
     /// True where a gradient of the results may be wanted.
     bool is_recorded() const noexcept { return !edges_.empty(); }
 
@@ -13388,6 +13667,8 @@ protected:
                 gradients[i] = o.type->filled(o.shape, 0);
     }
 
+    std::size_t first_of(std::size_t argument) const { return first_[argument]; }
+    Shape const& shape_of(std::size_t input) const { return shapes_[input]; }
     std::size_t count_of(std::size_t argument) const { return argument + 1 < first_.size() ? first_[argument + 1] - first_[argument] : 0; }
 
     /// Takes the gradient of a tensor of an argument, summed to its shape where it was broadcast.
@@ -13402,6 +13683,15 @@ protected:
             gradient = sum_to(gradient, shapes_[k]);
         }
         results[k] = !grad_mode && gradient.requires_grad() ? alias(gradient) : gradient;
+    }
+    /// Takes the tangent of result i, of those before `end`.
+    void give_tangent(AnyTensor const& tangent, std::size_t i, std::size_t end, std::span<AnyTensor> results) const
+    {
+        if (!tangent.defined()) return;
+        if (i >= end) fail<GraphError>("function ", function_, ": jvp returned more tangents than there are results");
+        if (!outputs_[i].differentiable) return;
+        if (!(tangent.shape() == outputs_[i].shape)) fail<ShapeError>("function ", function_, ": jvp returned a tangent of shape ", tangent.shape(), " for result ", i, " of shape ", outputs_[i].shape);
+        results[i] = tangent;
     }
     void check_number_of_gradients(std::size_t got, std::size_t argument) const
     {
@@ -13562,6 +13852,13 @@ template <Scalar T> struct GradientOf<std::vector<Tensor<T>>> {
     static constexpr bool is_tensor = true;
     using type = std::conditional_t<Differentiable<T>, std::vector<Tensor<T>>, std::nullopt_t>;
 };
+template <class V> struct ScalarOf;
+template <Scalar T> struct ScalarOf<Tensor<T>> : std::type_identity<T> {};
+template <Scalar T> struct ScalarOf<std::optional<Tensor<T>>> : std::type_identity<T> {};
+template <Scalar T> struct ScalarOf<std::vector<Tensor<T>>> : std::type_identity<T> {};
+/// The scalar type of a tensor, an optional one or a vector of them.
+template <class V> using scalar_of = typename ScalarOf<V>::type;
+
 template <class V> using gradient_of = typename GradientOf<V>::type;
 template <class V> inline constexpr bool is_tensor = GradientOf<V>::is_tensor;
 template <class V> inline constexpr bool is_vector_of_tensors = false;
@@ -13637,6 +13934,9 @@ template <class F> consteval auto backward_pointer()
 template <class F> using forward_type = typename decltype(forward_pointer<F>())::type;
 template <class F> using backward_type = typename decltype(backward_pointer<F>())::type;
 
+/// Whether F brings a jvp, right or wrong, for tangents of types T...
+template <class F, class... T> inline constexpr bool has_jvp = requires { &F::jvp; } || requires(Context<F>& ctx, T&... t) { F::jvp(ctx, t...); };
+
 template <class F, class... X> consteval auto find_parameters()
 {
     if constexpr (ParametersOf<forward_type<F>>::known) return WithoutContext<F, typename ParametersOf<forward_type<F>>::list>{};
@@ -13697,6 +13997,8 @@ template <class F> struct Function {
     template <class Argument, class Got> struct backward_returns_a_gradient_for_an_argument_that_has_none;
     template <class Argument, class Got, class Wanted> struct backward_returns_a_complex_gradient_for_a_real_argument;
     template <class Argument, class Got, class Wanted> struct backward_returns_a_gradient_of_another_type;
+    template <class... T> struct has_no_static_jvp_for;
+    template <class Got, class Wanted> struct jvp_returns_something_else_than_a_tangent_for_each_result;
     template <class Got, class Wanted> struct save_for_backward_saves_something_else_than_Saved;
 };
 
@@ -13739,7 +14041,8 @@ template <class F, class... X> struct FunctionJudge {
     {
         if constexpr (!is_fine<decltype(judge_context<F>())>) return judge_context<F>();
         else if constexpr (!is_fine<decltype(forward())>) return forward();
-        else return backward(gradients_of(Outputs{}));
+        else if constexpr (!is_fine<decltype(backward(gradients_of(Outputs{})))>) return backward(gradients_of(Outputs{}));
+        else return jvp(gradients_of(Arguments{}));
     }
 
 private:
@@ -13831,6 +14134,24 @@ private:
             else return verdict_is<typename Sentence::template backward_returns_a_gradient_of_another_type<verdict::argument<I>, Got, Wanted>>{};
         }
     }
+    /// A jvp is no must; one that is there takes a tangent for each argument and returns one for each result.
+    template <class... T> static consteval auto jvp(Types<T...>)
+    {
+        if constexpr (!has_jvp<F, T...>) return Fine{};
+        else if constexpr (!requires(Context<F>& ctx, T&... t) { F::jvp(ctx, t...); }) return verdict_is<typename Sentence::template has_no_static_jvp_for<Context<F>, T...>>{};
+        else {
+            using Got = elements_of<std::remove_cvref_t<decltype(F::jvp(std::declval<Context<F>&>(), std::declval<T&>()...))>>;
+            using Wanted = decltype(gradients_of(Outputs{}));
+            if constexpr (are_tangents(Got{}, Wanted{})) return Fine{};
+            else return verdict_is<typename Sentence::template jvp_returns_something_else_than_a_tangent_for_each_result<Got, Wanted>>{};
+        }
+    }
+    template <class... Got, class... Wanted> static constexpr bool are_tangents(Types<Got...>, Types<Wanted...>)
+    {
+        if constexpr (sizeof...(Got) == sizeof...(Wanted)) return ((std::same_as<Got, std::nullopt_t> || std::same_as<stored_as<Got>, Wanted> || std::same_as<stored_as<Got>, std::optional<Wanted>>) && ...);
+        else return false;
+    }
+
     template <class Got, class Wanted> static constexpr bool is_complex_of = requires { requires std::same_as<Got, Tensor<std::complex<typename Wanted::scalar>>>; };
 };
 
@@ -13978,7 +14299,42 @@ public:
         if (recorded && F::once_differentiable) forbid_differentiation(gradients, results);
     }
 
+    void pushforward(std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override
+    {
+        if constexpr (has_jvp<F, gradient_of<V>...>) call_jvp(tangents, results, std::index_sequence_for<V...>{});
+        else if constexpr (F::once_differentiable) fail<GraphError>(function(), ": forward mode needs a jvp, since a backward that is once_differentiable cannot stand in for it");
+        else push_by_transposing(*this, zero_outputs(), tangents, results);
+    }
+
 private:
+    template <std::size_t... I> void call_jvp(std::span<AnyTensor const> tangents, std::span<AnyTensor> results, std::index_sequence<I...>)
+    {
+        auto given = std::tuple<gradient_of<V>...>(incoming<gradient_of<V>>(std::span<AnyTensor const>(with_zeros<V>(I, tangents)))...);
+        auto returned = F::jvp(context, std::get<I>(given)...);
+        [&]<std::size_t... J>(std::index_sequence<J...>) { (take_tangent<gradient_of<Y>>(element<J>(returned), J, results), ...); }(std::index_sequence_for<Y...>{});
+    }
+    /// The tangents of the tensors in argument I; zeros for what has none.
+    template <class X> Tensors with_zeros(std::size_t argument, std::span<AnyTensor const> tangents) const
+    {
+        Tensors mine;
+        for (std::size_t k = 0; k < count_of(argument); ++k) {
+            mine.push_back(tangents[first_of(argument) + k]);
+            if constexpr (!std::same_as<gradient_of<X>, std::nullopt_t>)
+                if (materialize_grads && !mine.back().defined()) mine.back() = type_info<scalar_of<X>>.filled(shape_of(first_of(argument) + k), 0);
+        }
+        return mine;
+    }
+    /// What jvp returned for result J, whose tangent has type G.
+    template <class G, class R> void take_tangent(R& returned, std::size_t j, std::span<AnyTensor> results) const
+    {
+        if constexpr (std::same_as<R, std::nullopt_t>) return;
+        else if constexpr (std::same_as<R, std::optional<G>>) {
+            if (returned) take_tangent<G>(*returned, j, results);
+        } else if constexpr (is_vector_of_tensors<G>) {
+            for (std::size_t k = 0; k < returned.size(); ++k) give_tangent(returned[k], begins_[j] + k, begins_[j + 1], results);
+        } else give_tangent(G(materialize(returned)), begins_[j], begins_[j + 1], results);
+    }
+
     template <std::size_t... J> void call_backward(std::span<AnyTensor const> gradients, std::span<AnyTensor> results, std::index_sequence<J...>)
     {
         auto given = std::tuple<gradient_of<Y>...>(incoming<gradient_of<Y>>(gradients.subspan(begins_[J], begins_[J + 1] - begins_[J]))...);
@@ -14054,6 +14410,8 @@ template <class F, class Call, class Output, class... V, class... X> Output call
 ///   `static G backward(Context& ctx, gradients...)`, which takes a gradient for each result and returns one for each argument (a
 ///       tuple where there are several), std::nullopt standing for that of what is no tensor; an undefined one counts as zero.
 ///       Written with operations on tensors it is differentiable again.
+///   `static T jvp(Context& ctx, tangents...)`, if it likes: forward mode, a tangent for each argument in and one for each result out.
+///       Without it forward mode differentiates backward.
 ///   `using Saved = std::tuple<tensors...>` and `struct Data`, if it needs them: see Context.
 ///   `static constexpr bool once_differentiable = true`, if its backward is not to be differentiated.
 template <class F> struct Function {
@@ -14099,19 +14457,33 @@ public:
     {
         if (!gradients[0].defined()) return;
         auto const g = gradients[0].as<T>();
-        std::size_t start = 0;
-        for (std::size_t i = 0; i < edges_.size(); start += counts_[i++]) {
-            if (!edges_[i]) continue;
-            Window part;
-            for (auto const n : g.shape()) part.parts.push_back({.count = n});
-            part.parts[axis_].start = start;
-            part.parts[axis_].count = counts_[i];
-            results[i] = express(part, g);
+        for (std::size_t i = 0, start = 0; i < edges_.size(); start += counts_[i++])
+            if (edges_[i]) results[i] = express(part(i, start, g.shape()), g);
+    }
+    void pushforward(std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override
+    {
+        Shape shape = std::ranges::find_if(tangents, &AnyTensor::defined)->shape();
+        shape[axis_] = std::accumulate(counts_.begin(), counts_.end(), std::size_t{0});
+        AnyTensor sum;
+        for (std::size_t i = 0, start = 0; i < edges_.size(); start += counts_[i++]) {
+            if (!tangents[i].defined()) continue;
+            Tensor<T> const all = express(Embed{{}, shape, part(i, start, shape)}, tangents[i].as<T>());
+            sum = sum.defined() ? type_info<T>.add(sum, all) : AnyTensor(all);
         }
+        results[0] = sum;
     }
     std::string name() const override { return "CatBackward"; }
 
 private:
+    Window part(std::size_t i, std::size_t start, Shape const& shape) const
+    {
+        Window w;
+        for (auto const n : shape) w.parts.push_back({.count = n});
+        w.parts[axis_].start = start;
+        w.parts[axis_].count = counts_[i];
+        return w;
+    }
+
     std::size_t axis_;
     std::vector<Edge> edges_;
     std::vector<std::size_t> counts_;

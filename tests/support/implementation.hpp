@@ -209,6 +209,59 @@ Point second_order(Function const& f, Point const& at, Values const& w, Point co
     return gradients_of(with_w, outputs.empty() ? Tensors() : xg::grad(outputs, inputs, {.gradients = contracted, .allow_unused = true}));
 }
 
+/// Tangents of what is computed from x, where those of x are v.
+Tensors push(Tensors const& x, Tensors const& outputs, Point const& v, bool record)
+{
+    Tensors tangents;
+    for (std::size_t i = 0; i < x.size(); ++i)
+        if (xg::is_differentiable(x[i].dtype())) tangents.push_back(leaf(v[i]));
+    xg::AutoGradMode const mode(record);
+    return xg::detail::ForwardPass(differentiable(x), tangents).run(outputs);
+}
+
+Values forward_mode(Function const& f, Point const& at, Point const& v, bool record)
+{
+    auto const x = leaves(at);
+    auto const y = f(x);
+    auto const tangent = push(x, {y}, v, record)[0];
+    if (tangent.defined()) return values(tangent);
+    auto zeros = values(y);
+    std::ranges::fill(zeros.numbers, 0);
+    return zeros;
+}
+
+Point forward_over_reverse(Function const& f, Point const& at, Values const& w, Point const& v)
+{
+    auto const x = leaves(at);
+    auto const y = f(x);
+    if (!y.requires_grad()) return gradients_of(at, {});
+    auto const inputs = differentiable(x);
+    auto g = xg::grad({y}, inputs, {.gradients = {leaf(w)}, .create_graph = true, .allow_unused = true});
+    Tensors outputs;
+    for (auto const& each : g)
+        if (each.defined()) outputs.push_back(each);
+    auto pushed = push(x, outputs, v, false);
+    for (std::size_t i = 0, k = 0; i < g.size(); ++i)
+        if (g[i].defined()) g[i] = pushed[k++];
+    return gradients_of(at, g);
+}
+
+/// The derivative of f along v, with an error of fourth order.
+std::vector<cd> difference_along(Function const& f, Point const& at, Point const& v)
+{
+    double const h = 1.0 / 1024;
+    auto const value = [&](double step) {
+        Point x = at;
+        for (std::size_t k = 0; k < x.size(); ++k)
+            for (std::size_t i = 0; xg::is_differentiable(x[k].dtype) && i < x[k].numbers.size(); ++i) x[k].numbers[i] += step * v[k].numbers[i];
+        return value_of(f, x).numbers;
+    };
+    auto const a = value(h), b = value(-h), c = value(2 * h), d = value(-2 * h);
+    std::vector<cd> all(a.size());
+    for (std::size_t i = 0; i < all.size(); ++i) all[i] = (8. * (a[i] - b[i]) - (c[i] - d[i])) / (12 * h);
+    return all;
+}
+
 /// The gradient of a real function for one number of its arguments, with an error of fourth order.
 cd central_difference(std::function<double(Point const&)> const& phi, Point at, std::size_t argument, std::size_t element)
 {
@@ -273,8 +326,12 @@ Verdict differentiates(Function const& f, Point const& at, double tolerance)
     if (auto const wrong = agree("the recorded gradient", first_order(f, at, w, true), fused, 1e-11); !wrong) return wrong;
     if (auto const wrong = agree("the gradient of a strided operand", first_order(f, at, w, false, true), fused, 1e-11); !wrong) return wrong;
     if (auto const wrong = agree_with_differences("the second derivative", second, gradient, with_w, tolerance); !wrong) return wrong;
+    auto const tangent = forward_mode(f, at, v, false).numbers;
+    if (auto const wrong = holds(tangent, difference_along(f, at, v), tolerance); !wrong) return {"the tangent: " + wrong.wrong};
+    if (auto const wrong = holds(forward_mode(f, at, v, true).numbers, tangent, 1e-11); !wrong) return {"the recorded tangent: " + wrong.wrong};
     auto without_w = second;
     without_w.back().numbers.assign(w.numbers.size(), 0);
+    if (auto const wrong = agree("forward over reverse", forward_over_reverse(f, at, w, v), Point(second.begin(), second.end() - 1), 1e-11); !wrong) return wrong;
     return agree("the second derivative for a constant seed", second_order(f, at, w, v, true), without_w, 1e-11);
 }
 

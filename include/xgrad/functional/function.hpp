@@ -90,6 +90,7 @@ public:
         set_num_outputs(static_cast<std::uint32_t>(edges_.size()));
     }
     void apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) override { std::ranges::move(gradients, results.begin()); }
+    void pushforward(std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override { std::ranges::copy(tangents, results.begin()); }
     std::string name() const override { return backward_name(name_); }
 
 private:

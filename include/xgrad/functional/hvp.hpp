@@ -18,18 +18,13 @@ namespace detail {
     return filled_in(e, "The jacobian of the user-provided function", "hessian", products, e.inputs);
 }
 
-/// H v: u^T H is linear in u, and the gradient of what it gives is the product from the other side.
+/// H v: the derivative of the gradient along v, forward over reverse.
 [[gnu::cold]] inline Tensors hessian_vector_product(Evaluation const& e, Tensors const& v)
 {
     auto const gradient = gradient_as_outputs(e);
     check_vector(e.transform, v, e.inputs);
-    Tensors u;
-    for (auto const& g : gradient.outputs) {
-        u.push_back(g.impl().type->filled(g.shape(), 0));
-        u.back().impl().requires_grad = true;
-    }
-    auto const rows = filled_in(e, "The jacobian of the user-provided function", "hessian", gradients_of(gradient.outputs, e.inputs, u, true), e.inputs);
-    return filled_in(e, "The hessian of the user-provided function", "hessian", gradients_of(rows, u, vector_or_one(v, e.inputs), e.create_graph), u);
+    AutoGradMode const mode(e.create_graph);
+    return filled_in(e, "The hessian of the user-provided function", "hessian", ForwardPass(e.inputs, vector_or_one(v, e.inputs)).run(gradient.outputs), e.inputs);
 }
 
 template <class F, class X, class V = X> constexpr bool check_hessian_product()
@@ -62,8 +57,9 @@ template <class F, class X> auto vhp(F&& f, X const& inputs, TransformOptions co
     if constexpr (detail::check_hessian_product<F, X>()) return detail::Transform<F, X>::value_and("vhp", f, inputs, options, [](auto const& e) { return detail::vector_hessian_product(e, {}); });
 }
 
-/// f(inputs), one real number, and H v for the Hessian H of f: vhp() from the other side, by one backward pass more. The two
-/// differ only where a gradient is not the derivative of what it claims to be, or second derivatives are not continuous.
+/// f(inputs), one real number, and H v for the Hessian H of f, forward over reverse: a tangent is pushed along the graph of the
+/// gradient. It differs from vhp() only where a gradient is not the derivative of what it claims to be, or second derivatives are
+/// not continuous.
 template <class F, class X, detail::TensorsLike V> auto hvp(F&& f, X const& inputs, V const& v, TransformOptions const& options = {})
 {
     if constexpr (detail::check_hessian_product<F, X, V>()) {

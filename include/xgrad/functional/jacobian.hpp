@@ -1,17 +1,16 @@
 // Whole matrices of derivatives: jacobian() and hessian(), one backward pass for each row, or for each column.
 #pragma once
 
-#include <xgrad/functional/vjp.hpp>
+#include <xgrad/functional/jvp.hpp>
 #include <xgrad/tensor/rows.hpp>
 
 XGRAD_COMPILED_ONCE
 
 namespace xgrad {
 
-/// Which way jacobian() goes. In reverse it makes one backward pass for each number that the function returns. Forward it records
-/// one backward pass, which is linear in the gradients that it starts from, and differentiates that for each number that goes
-/// in (twice for complex ones): for functions with few inputs and many outputs, which must be twice differentiable. Automatic is
-/// what takes fewer passes, and reverse where create_graph or strict is wanted.
+/// Which way jacobian() goes. In reverse it makes one backward pass for each number that the function returns. Forward it pushes a
+/// tangent along the graph for each number that goes in (twice for complex ones): for functions with few inputs and many outputs.
+/// Automatic is what takes fewer passes, and reverse where create_graph or strict is wanted.
 enum class Mode { reverse, forward, automatic };
 
 struct JacobianOptions {
@@ -75,23 +74,19 @@ namespace detail {
 /// The same for all outputs: the products of J with unit vectors are its columns.
 [[gnu::cold]] inline std::vector<Tensors> forward_columns(Evaluation const& e)
 {
-    Tensors u;
+    NoGradGuard const off;
     std::vector<Tensors> blocks(e.outputs.size());
-    for (std::size_t k = 0; k < e.outputs.size(); ++k) {
-        auto const& y = e.outputs[k];
-        u.push_back(y.impl().type->filled(y.shape(), 0));
-        u.back().impl().requires_grad = true;
-        for (auto const& x : e.inputs) blocks[k].push_back(RowStack(*x.impl().type, y.shape(), x.shape()).finish());
-    }
-    auto const products = gradients_of(e.outputs, e.inputs, u, true);  // u^T J
+    for (std::size_t k = 0; k < e.outputs.size(); ++k)
+        for (auto const& x : e.inputs) blocks[k].push_back(RowStack(*x.impl().type, e.outputs[k].shape(), x.shape()).finish());
     for (std::size_t i = 0; i < e.inputs.size(); ++i) {
-        if (!products[i].defined()) continue;
         auto const& type = *e.inputs[i].impl().type;
         std::size_t const columns = e.inputs[i].numel();
         for (std::size_t column = 0; column < columns; ++column)
             for (bool const imaginary : {false, true}) {
                 if (imaginary && !xgrad::is_complex(type.dtype)) continue;
-                auto const along = gradients_of({products[i]}, u, {unit_vector(products[i], column, imaginary)}, false);
+                Tensors tangents(e.inputs.size());
+                tangents[i] = unit_vector(e.inputs[i], column, imaginary);
+                auto const along = ForwardPass(e.inputs, tangents).run(e.outputs);
                 for (std::size_t k = 0; k < along.size(); ++k) {
                     if (!along[k].defined()) continue;
                     AnyArray to = blocks[k][i].impl().array;

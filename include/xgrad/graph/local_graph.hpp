@@ -2,6 +2,7 @@
 #pragma once
 
 #include <xgrad/graph/engine.hpp>
+#include <xgrad/graph/forward_pass.hpp>
 
 XGRAD_COMPILED_ONCE
 
@@ -16,6 +17,7 @@ public:
         set_edges(&edge_, 1);
     }
     void apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) override { results[0] = gradients[0]; }
+    void pushforward(std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override { results[0] = tangents[0]; }
     [[gnu::cold]] std::string name() const override { return backward_name("Alias"); }
 
 private:
@@ -60,5 +62,25 @@ private:
     };
     std::vector<Input> inputs_;
 };
+
+/// Forward mode for a Node that has no shorter way: its backward pass is linear in the gradients, and the gradient of that takes
+/// tangents to tangents. `outputs` are zeros like the Node's outputs.
+[[gnu::cold]] inline void push_by_transposing(Node& node, std::vector<AnyTensor> outputs, std::span<AnyTensor const> tangents, std::span<AnyTensor> results)
+{
+    LocalGraph graph;
+    std::vector<std::size_t> defined;
+    for (std::size_t i = 0; i < outputs.size(); ++i) {
+        if (!outputs[i].defined()) continue;
+        outputs[i] = graph.input(outputs[i], {});
+        defined.push_back(i);
+    }
+    std::vector<AnyTensor> gradients(node.next_edges().size());
+    {
+        AutoGradMode const on(true);
+        node.apply(outputs, gradients);
+    }
+    auto found = graph.gradients(gradients, tangents);
+    for (std::size_t i = 0; i < defined.size(); ++i) results[defined[i]] = std::move(found[i]);
+}
 
 }  // namespace xgrad::detail

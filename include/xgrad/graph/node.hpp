@@ -58,6 +58,8 @@ public:
     virtual void apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) = 0;
     /// The same for one real output whose gradient is 1, where a Node knows a shorter way; false where it does not.
     virtual bool apply_to_one(std::span<AnyTensor> /*results*/) { return false; }
+    /// Forward mode: tangents of the outputs from those of the inputs (one for each edge). An undefined tensor stands for zero.
+    virtual inline void pushforward(std::span<AnyTensor const> tangents, std::span<AnyTensor> results);
     /// "MulBackward": the outermost operation and what this Node is for.
     virtual std::string name() const = 0;
     /// The whole recorded formula, for instance "Add(Mul(Sin(a), b), Exp(c))": a letter for each place that holds a tensor.

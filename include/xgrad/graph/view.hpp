@@ -62,6 +62,7 @@ public:
         set_edges(&edge_, 1);
     }
     inline void apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) override;
+    inline void pushforward(std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override;
     std::string name() const override { return backward_name(name_); }
 
 private:
@@ -98,6 +99,7 @@ inline void ViewNode::apply(std::span<AnyTensor> gradients, std::span<AnyTensor>
     auto const adjoint = map_ == ViewMap::gather ? ViewMap::scatter : map_ == ViewMap::scatter ? ViewMap::gather : ViewMap::erase;
     results[0] = apply_view_map(geometry_, adjoint, gradients[0], name_);
 }
+inline void ViewNode::pushforward(std::span<AnyTensor const> tangents, std::span<AnyTensor> results) { results[0] = apply_view_map(geometry_, map_, tangents[0], name_); }
 
 /// Of a base that was changed through a view: what was written is the gradient's way for the view's part, and the base's
 /// old history for the rest.
@@ -116,6 +118,13 @@ public:
             AnyTensor const whole = std::move(gradients[0]);
             results[0] = apply_view_map(geometry_, ViewMap::erase, whole, "CopySlices");
         }
+    }
+    void pushforward(std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override
+    {
+        if (tangents[0].defined()) results[0] = apply_view_map(geometry_, ViewMap::erase, tangents[0], "CopySlices");
+        if (!edges_[1] || !tangents[1].defined()) return;
+        AnyTensor const part = apply_view_map(geometry_, ViewMap::scatter, tangents[1], "CopySlices");
+        results[0] = results[0].defined() ? part.impl().type->add(results[0], part) : part;
     }
     std::string name() const override { return "CopySlices"; }
 
@@ -143,6 +152,10 @@ public:
             else sum = sum.impl().type->add(sum, apply_view_map(parts_[i], ViewMap::scatter, g, name_));
         }
         results[0] = sum;
+    }
+    void pushforward(std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override
+    {
+        for (std::size_t i = 0; i < parts_.size(); ++i) results[i] = apply_view_map(parts_[i], ViewMap::gather, tangents[0], name_);
     }
     std::string name() const override { return backward_name(name_); }
 

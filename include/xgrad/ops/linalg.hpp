@@ -13,6 +13,7 @@ namespace xgrad {
 /// factor's adjoint, which costs a flag and a stride and no copy.
 struct Matmul : Arraywise {
     bool conj_a = false, conj_b = false;
+    static constexpr bool is_multilinear = true;
     static constexpr detail::Uses uses[] = {detail::uses_argument(1), detail::uses_argument(0)};
 
     template <Scalar A, Scalar B> auto value(detail::Array<A> const& a, detail::Array<B> const& b) const

@@ -4,6 +4,7 @@
 // not kept.
 #pragma once
 
+#include <xgrad/graph/local_graph.hpp>
 #include <xgrad/graph/saved_tensor.hpp>
 #include <xgrad/graph/view.hpp>
 #include <xgrad/tensor/record.hpp>
@@ -28,6 +29,11 @@ template <class Op> constexpr Uses arraywise_uses(std::size_t i)
     if constexpr (requires { Op::uses; }) return Op::uses[i];
     else return 0;
 }
+
+/// Whether an operation is linear in each of its arguments: it says so, or its gradient looks at nothing.
+template <class Op, std::size_t count> inline constexpr bool is_linear = requires { requires Op::is_multilinear; } || (count == 1 && arraywise_uses<Op>(0) == 0);
+
+template <class Op, Scalar... T> auto record_on_tensors(Op op, Tensor<T> const&... x);
 
 template <class Op, Scalar Y, Scalar... T> class ArraywiseNode final : public Node {
 public:
@@ -67,6 +73,24 @@ public:
                     if (wanted_ >> J & 1) results[edge_of_[J]] = Tensor<X>(op_.pullback(argument, g, y, std::get<I>(x)...));
             };
             (one(wrt<I>{}), ...);
+        }(std::index_sequence_for<T...>{});
+    }
+    void pushforward(std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override
+    {
+        [&]<std::size_t... I>(std::index_sequence<I...>) {
+            if constexpr (is_linear<Op, count>) {
+                auto const one = [&]<std::size_t J>(wrt<J>) {
+                    using X = std::tuple_element_t<J, std::tuple<T...>>;
+                    if (!(wanted_ >> J & 1) || !tangents[edge_of_[J]].defined()) return;
+                    auto const argument = [&]<std::size_t K>(wrt<K>) {
+                        if constexpr (K == J) return tangents[edge_of_[J]].template as<X>();
+                        else return saved_[K].unpack(*this).template as<std::tuple_element_t<K, std::tuple<T...>>>();
+                    };
+                    Tensor<Y> const more = record_on_tensors(op_, argument(wrt<I>{})...);
+                    results[0] = results[0].defined() ? type_info<Y>.add(results[0], more) : AnyTensor(more);
+                };
+                (one(wrt<I>{}), ...);
+            } else push_by_transposing(*this, {type_info<Y>.filled(shape_, 0)}, tangents, results);
         }(std::index_sequence_for<T...>{});
     }
     std::string name() const override { return backward_name(type_name<Op>); }

@@ -42,7 +42,42 @@ public:
         if (recorded && F::once_differentiable) forbid_differentiation(gradients, results);
     }
 
+    void pushforward(std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override
+    {
+        if constexpr (has_jvp<F, gradient_of<V>...>) call_jvp(tangents, results, std::index_sequence_for<V...>{});
+        else if constexpr (F::once_differentiable) fail<GraphError>(function(), ": forward mode needs a jvp, since a backward that is once_differentiable cannot stand in for it");
+        else push_by_transposing(*this, zero_outputs(), tangents, results);
+    }
+
 private:
+    template <std::size_t... I> void call_jvp(std::span<AnyTensor const> tangents, std::span<AnyTensor> results, std::index_sequence<I...>)
+    {
+        auto given = std::tuple<gradient_of<V>...>(incoming<gradient_of<V>>(std::span<AnyTensor const>(with_zeros<V>(I, tangents)))...);
+        auto returned = F::jvp(context, std::get<I>(given)...);
+        [&]<std::size_t... J>(std::index_sequence<J...>) { (take_tangent<gradient_of<Y>>(element<J>(returned), J, results), ...); }(std::index_sequence_for<Y...>{});
+    }
+    /// The tangents of the tensors in argument I; zeros for what has none.
+    template <class X> Tensors with_zeros(std::size_t argument, std::span<AnyTensor const> tangents) const
+    {
+        Tensors mine;
+        for (std::size_t k = 0; k < count_of(argument); ++k) {
+            mine.push_back(tangents[first_of(argument) + k]);
+            if constexpr (!std::same_as<gradient_of<X>, std::nullopt_t>)
+                if (materialize_grads && !mine.back().defined()) mine.back() = type_info<scalar_of<X>>.filled(shape_of(first_of(argument) + k), 0);
+        }
+        return mine;
+    }
+    /// What jvp returned for result J, whose tangent has type G.
+    template <class G, class R> void take_tangent(R& returned, std::size_t j, std::span<AnyTensor> results) const
+    {
+        if constexpr (std::same_as<R, std::nullopt_t>) return;
+        else if constexpr (std::same_as<R, std::optional<G>>) {
+            if (returned) take_tangent<G>(*returned, j, results);
+        } else if constexpr (is_vector_of_tensors<G>) {
+            for (std::size_t k = 0; k < returned.size(); ++k) give_tangent(returned[k], begins_[j] + k, begins_[j + 1], results);
+        } else give_tangent(G(materialize(returned)), begins_[j], begins_[j + 1], results);
+    }
+
     template <std::size_t... J> void call_backward(std::span<AnyTensor const> gradients, std::span<AnyTensor> results, std::index_sequence<J...>)
     {
         auto given = std::tuple<gradient_of<Y>...>(incoming<gradient_of<Y>>(gradients.subspan(begins_[J], begins_[J + 1] - begins_[J]))...);
@@ -118,6 +153,8 @@ template <class F, class Call, class Output, class... V, class... X> Output call
 ///   `static G backward(Context& ctx, gradients...)`, which takes a gradient for each result and returns one for each argument (a
 ///       tuple where there are several), std::nullopt standing for that of what is no tensor; an undefined one counts as zero.
 ///       Written with operations on tensors it is differentiable again.
+///   `static T jvp(Context& ctx, tangents...)`, if it likes: forward mode, a tangent for each argument in and one for each result out.
+///       Without it forward mode differentiates backward.
 ///   `using Saved = std::tuple<tensors...>` and `struct Data`, if it needs them: see Context.
 ///   `static constexpr bool once_differentiable = true`, if its backward is not to be differentiated.
 template <class F> struct Function {

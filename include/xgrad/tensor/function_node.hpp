@@ -3,6 +3,7 @@
 #pragma once
 
 #include <xgrad/graph/backward_pass.hpp>
+#include <xgrad/graph/local_graph.hpp>
 #include <xgrad/tensor/inplace.hpp>
 
 XGRAD_COMPILED_ONCE
@@ -62,6 +63,14 @@ public:
     }
 
     std::string_view function() const noexcept { return function_; }
+    /// Zeros like the results; undefined where a result has no gradient.
+    Tensors zero_outputs() const
+    {
+        Tensors zeros(outputs_.size());
+        for (std::size_t i = 0; i < zeros.size(); ++i)
+            if (outputs_[i].differentiable) zeros[i] = outputs_[i].type->filled(outputs_[i].shape, 0);
+        return zeros;
+    }
     /// True where a gradient of the results may be wanted.
     bool is_recorded() const noexcept { return !edges_.empty(); }
 
@@ -157,6 +166,8 @@ protected:
                 gradients[i] = o.type->filled(o.shape, 0);
     }
 
+    std::size_t first_of(std::size_t argument) const { return first_[argument]; }
+    Shape const& shape_of(std::size_t input) const { return shapes_[input]; }
     std::size_t count_of(std::size_t argument) const { return argument + 1 < first_.size() ? first_[argument + 1] - first_[argument] : 0; }
 
     /// Takes the gradient of a tensor of an argument, summed to its shape where it was broadcast.
@@ -171,6 +182,15 @@ protected:
             gradient = sum_to(gradient, shapes_[k]);
         }
         results[k] = !grad_mode && gradient.requires_grad() ? alias(gradient) : gradient;
+    }
+    /// Takes the tangent of result i, of those before `end`.
+    void give_tangent(AnyTensor const& tangent, std::size_t i, std::size_t end, std::span<AnyTensor> results) const
+    {
+        if (!tangent.defined()) return;
+        if (i >= end) fail<GraphError>("function ", function_, ": jvp returned more tangents than there are results");
+        if (!outputs_[i].differentiable) return;
+        if (!(tangent.shape() == outputs_[i].shape)) fail<ShapeError>("function ", function_, ": jvp returned a tangent of shape ", tangent.shape(), " for result ", i, " of shape ", outputs_[i].shape);
+        results[i] = tangent;
     }
     void check_number_of_gradients(std::size_t got, std::size_t argument) const
     {

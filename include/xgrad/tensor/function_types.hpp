@@ -35,6 +35,13 @@ template <Scalar T> struct GradientOf<std::vector<Tensor<T>>> {
     static constexpr bool is_tensor = true;
     using type = std::conditional_t<Differentiable<T>, std::vector<Tensor<T>>, std::nullopt_t>;
 };
+template <class V> struct ScalarOf;
+template <Scalar T> struct ScalarOf<Tensor<T>> : std::type_identity<T> {};
+template <Scalar T> struct ScalarOf<std::optional<Tensor<T>>> : std::type_identity<T> {};
+template <Scalar T> struct ScalarOf<std::vector<Tensor<T>>> : std::type_identity<T> {};
+/// The scalar type of a tensor, an optional one or a vector of them.
+template <class V> using scalar_of = typename ScalarOf<V>::type;
+
 template <class V> using gradient_of = typename GradientOf<V>::type;
 template <class V> inline constexpr bool is_tensor = GradientOf<V>::is_tensor;
 template <class V> inline constexpr bool is_vector_of_tensors = false;
@@ -109,6 +116,9 @@ template <class F> consteval auto backward_pointer()
 }
 template <class F> using forward_type = typename decltype(forward_pointer<F>())::type;
 template <class F> using backward_type = typename decltype(backward_pointer<F>())::type;
+
+/// Whether F brings a jvp, right or wrong, for tangents of types T...
+template <class F, class... T> inline constexpr bool has_jvp = requires { &F::jvp; } || requires(Context<F>& ctx, T&... t) { F::jvp(ctx, t...); };
 
 template <class F, class... X> consteval auto find_parameters()
 {

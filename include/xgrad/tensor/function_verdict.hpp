@@ -37,6 +37,8 @@ template <class F> struct Function {
     template <class Argument, class Got> struct backward_returns_a_gradient_for_an_argument_that_has_none;
     template <class Argument, class Got, class Wanted> struct backward_returns_a_complex_gradient_for_a_real_argument;
     template <class Argument, class Got, class Wanted> struct backward_returns_a_gradient_of_another_type;
+    template <class... T> struct has_no_static_jvp_for;
+    template <class Got, class Wanted> struct jvp_returns_something_else_than_a_tangent_for_each_result;
     template <class Got, class Wanted> struct save_for_backward_saves_something_else_than_Saved;
 };
 
@@ -79,7 +81,8 @@ template <class F, class... X> struct FunctionJudge {
     {
         if constexpr (!is_fine<decltype(judge_context<F>())>) return judge_context<F>();
         else if constexpr (!is_fine<decltype(forward())>) return forward();
-        else return backward(gradients_of(Outputs{}));
+        else if constexpr (!is_fine<decltype(backward(gradients_of(Outputs{})))>) return backward(gradients_of(Outputs{}));
+        else return jvp(gradients_of(Arguments{}));
     }
 
 private:
@@ -171,6 +174,24 @@ private:
             else return verdict_is<typename Sentence::template backward_returns_a_gradient_of_another_type<verdict::argument<I>, Got, Wanted>>{};
         }
     }
+    /// A jvp is no must; one that is there takes a tangent for each argument and returns one for each result.
+    template <class... T> static consteval auto jvp(Types<T...>)
+    {
+        if constexpr (!has_jvp<F, T...>) return Fine{};
+        else if constexpr (!requires(Context<F>& ctx, T&... t) { F::jvp(ctx, t...); }) return verdict_is<typename Sentence::template has_no_static_jvp_for<Context<F>, T...>>{};
+        else {
+            using Got = elements_of<std::remove_cvref_t<decltype(F::jvp(std::declval<Context<F>&>(), std::declval<T&>()...))>>;
+            using Wanted = decltype(gradients_of(Outputs{}));
+            if constexpr (are_tangents(Got{}, Wanted{})) return Fine{};
+            else return verdict_is<typename Sentence::template jvp_returns_something_else_than_a_tangent_for_each_result<Got, Wanted>>{};
+        }
+    }
+    template <class... Got, class... Wanted> static constexpr bool are_tangents(Types<Got...>, Types<Wanted...>)
+    {
+        if constexpr (sizeof...(Got) == sizeof...(Wanted)) return ((std::same_as<Got, std::nullopt_t> || std::same_as<stored_as<Got>, Wanted> || std::same_as<stored_as<Got>, std::optional<Wanted>>) && ...);
+        else return false;
+    }
+
     template <class Got, class Wanted> static constexpr bool is_complex_of = requires { requires std::same_as<Got, Tensor<std::complex<typename Wanted::scalar>>>; };
 };
 

@@ -53,6 +53,38 @@ public:
         if (recording() && would_record(gradients)) apply_recorded(gradients, results);
         else apply_fused(gradients, results);
     }
+    /// Tangents of the gradients: what those of the operands make of them, by the symmetry of second derivatives, and the
+    /// gradients for the tangent of the one that came in.
+    [[gnu::cold]] void pushforward(std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override
+    {
+        if (recording()) {
+            std::vector<AnyTensor> zeros(results.size());
+            for (std::size_t k = 0; k < leaves(); ++k)
+                if ((of_.wanted() & ~of_.added()) >> k & 1) zeros[of_.edge_of(k)] = of_.table().leaf_types[k]->filled(of_.leaf_shape(k), 0);
+            return push_by_transposing(*this, std::move(zeros), tangents, results);
+        }
+        if (has_gradient_edge_ && tangents.back().defined()) of_.apply_to(tangents.back(), results);
+        if (std::ranges::none_of(tangents.first(tangents.size() - has_gradient_edge_), &AnyTensor::defined)) return;
+        Opened const opened(*this);
+        std::vector<AnyTensor> of_operands(of_.next_edges().size());
+        for (std::size_t k = 0, edge = 0; k < leaves(); ++k)
+            if (differentiable_ >> k & 1) of_operands[of_.edge_of(k)] = tangents[edge++];
+        LocalArray<AnyArray const*, 8> values(leaves());
+        LeafMask wanted = 0;
+        for (std::size_t k = 0; k < leaves(); ++k) {
+            if (of_.is_needed(k)) values[k] = &saved_[of_.first_of(k)].array();
+            if (of_.wanted() >> k & 1 && differentiable_ >> of_.target_of(k) & 1) wanted |= LeafMask{1} << k;
+        }
+        DualPass pass(of_, values.data(), of_.saves_result() ? &saved_result().array() : nullptr, of_operands);
+        pass.want_gradients(wanted, saved_gradient().unpack(*this));
+        pass.run();
+        for (std::size_t k = 0; k < leaves(); ++k) {
+            if (!(differentiable_ >> k & 1)) continue;
+            auto const more = pass.gradient(k);
+            auto& result = results[of_.edge_of(k)];
+            result = result.defined() ? more.impl().type->add(result, more) : more;
+        }
+    }
     [[gnu::cold]] std::string name() const override { return backward_name(of_.name()); }
     [[gnu::cold]] std::string formula() const override { return "Gradient(" + of_.formula() + ")"; }
     void release_saved() noexcept override
@@ -182,6 +214,25 @@ private:
     LeafMask differentiable_ = 0;  // leaves to which an edge leads
     bool has_gradient_edge_ = false;
 };
+
+[[gnu::cold]] inline void FusedNode::pushforward(std::span<AnyTensor const> tangents, std::span<AnyTensor> results)
+{
+    if (recording()) {
+        auto const shape = sum_ ? reduced_shape(space_, sum_->axes, sum_->keeps_dims) : space_;
+        return push_by_transposing(*this, {table_.result_type.filled(shape, 0)}, tangents, results);
+    }
+    Opened const opened(*this);
+    std::size_t const n = table_.kernels.leaves;
+    LocalArray<AnyArray, 6> saved(n + 1);
+    LocalArray<AnyArray const*, 8> values(n);
+    for (std::size_t k = 0; k < n; ++k)
+        if (is_needed(k)) values[k] = &(saved[k] = saved_array(k));
+    if (saves_result_) saved[n] = saved_result();
+    DualPass pass(*this, values.data(), saves_result_ ? &saved[n] : nullptr, tangents);
+    pass.want_tangent();
+    pass.run();
+    results[0] = pass.tangent();
+}
 
 inline void FusedNode::apply_recorded(AnyTensor const& gradient, std::span<AnyTensor> results)
 {

@@ -67,6 +67,11 @@ public:
         else apply_fused(gradients[0], results);
     }
 
+    /// The gradients for this one, unrecorded.
+    void apply_to(AnyTensor const& gradient, std::span<AnyTensor> results) { apply_fused(gradient, results); }
+    /// In one pass over dual numbers; see fused_gradient_node.hpp.
+    void pushforward(std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override;
+
 private:
     using FusedOperands::FusedOperands;
 

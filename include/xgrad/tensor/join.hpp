@@ -24,19 +24,33 @@ public:
     {
         if (!gradients[0].defined()) return;
         auto const g = gradients[0].as<T>();
-        std::size_t start = 0;
-        for (std::size_t i = 0; i < edges_.size(); start += counts_[i++]) {
-            if (!edges_[i]) continue;
-            Window part;
-            for (auto const n : g.shape()) part.parts.push_back({.count = n});
-            part.parts[axis_].start = start;
-            part.parts[axis_].count = counts_[i];
-            results[i] = express(part, g);
+        for (std::size_t i = 0, start = 0; i < edges_.size(); start += counts_[i++])
+            if (edges_[i]) results[i] = express(part(i, start, g.shape()), g);
+    }
+    void pushforward(std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override
+    {
+        Shape shape = std::ranges::find_if(tangents, &AnyTensor::defined)->shape();
+        shape[axis_] = std::accumulate(counts_.begin(), counts_.end(), std::size_t{0});
+        AnyTensor sum;
+        for (std::size_t i = 0, start = 0; i < edges_.size(); start += counts_[i++]) {
+            if (!tangents[i].defined()) continue;
+            Tensor<T> const all = express(Embed{{}, shape, part(i, start, shape)}, tangents[i].as<T>());
+            sum = sum.defined() ? type_info<T>.add(sum, all) : AnyTensor(all);
         }
+        results[0] = sum;
     }
     std::string name() const override { return "CatBackward"; }
 
 private:
+    Window part(std::size_t i, std::size_t start, Shape const& shape) const
+    {
+        Window w;
+        for (auto const n : shape) w.parts.push_back({.count = n});
+        w.parts[axis_].start = start;
+        w.parts[axis_].count = counts_[i];
+        return w;
+    }
+
     std::size_t axis_;
     std::vector<Edge> edges_;
     std::vector<std::size_t> counts_;
