@@ -41,48 +41,7 @@ foreach(document IN LISTS documents)
         COMMENT "Taking the examples out of ${document}")
     list(APPEND document_sources "${document_source}")
 endforeach()
-add_executable(test_docs ${document_sources})
-target_link_libraries(test_docs PRIVATE xgrad_test_main)
-target_precompile_headers(test_docs REUSE_FROM xgrad_own_compiled)
-xgrad_add_test(docs LABEL unit COMMAND test_docs)
-
-# The single header, as tools/amalgamate makes it now, must behave as the many do. (That the one in the repository is up to
-# date is the business of the test "amalgamation"; an old one should not break the build.) Tests name headers that exist
-# beside xgrad.hpp only in the tree, hence the forwarding ones.
-set(single "${CMAKE_CURRENT_BINARY_DIR}/single_include")
-set(forward "${CMAKE_CURRENT_BINARY_DIR}/forward_include")
-file(GLOB_RECURSE headers CONFIGURE_DEPENDS RELATIVE "${PROJECT_SOURCE_DIR}/include" "${PROJECT_SOURCE_DIR}/include/*.hpp")
-set(header_files "")
-foreach(header IN LISTS headers)
-    list(APPEND header_files "${PROJECT_SOURCE_DIR}/include/${header}")
-    if(NOT header STREQUAL "xgrad/xgrad.hpp")
-        file(CONFIGURE OUTPUT "${forward}/${header}" CONTENT "#include <xgrad/xgrad.hpp>\n")
-    endif()
-endforeach()
-add_custom_command(OUTPUT "${single}/xgrad/xgrad.hpp"
-    COMMAND Python3::Interpreter "${PROJECT_SOURCE_DIR}/tools/amalgamate" --output "${single}/xgrad/xgrad.hpp"
-    DEPENDS "${PROJECT_SOURCE_DIR}/tools/amalgamate" "${PROJECT_SOURCE_DIR}/tools/cpp_source.py" ${header_files}
-    COMMENT "Generating the single header")
-add_custom_target(xgrad_single_header DEPENDS "${single}/xgrad/xgrad.hpp")
-
-set(single_sources ${xgrad_test_sources_graph})
-if(single_sources)
-    # Unlike the rest at -O0 and for a plain processor: it is the same code once more, so every run of the tests has seen
-    # both the SIMD loops, optimised, and the plain ones, not.
-    add_library(xgrad_single_main OBJECT main.cpp "${PROJECT_SOURCE_DIR}/cmake/precompiled.cpp")
-    target_link_libraries(xgrad_single_main PUBLIC xgrad_own_program doctest::doctest)
-    target_include_directories(xgrad_single_main BEFORE PUBLIC "${single}" "${forward}")
-    target_compile_options(xgrad_single_main PUBLIC -O0)
-    target_precompile_headers(xgrad_single_main PRIVATE <doctest/doctest.h> <xgrad/xgrad.hpp>)
-    set_source_files_properties(main.cpp PROPERTIES SKIP_PRECOMPILE_HEADERS ON)    # doctest must see its own macro first
-    add_dependencies(xgrad_single_main xgrad_single_header)
-
-    add_executable(test_single_header ${single_sources})
-    target_include_directories(test_single_header PRIVATE "${CMAKE_CURRENT_SOURCE_DIR}")
-    target_link_libraries(test_single_header PRIVATE xgrad_single_main)
-    target_precompile_headers(test_single_header REUSE_FROM xgrad_single_main)
-    xgrad_add_test(single_header LABEL unit COMMAND test_single_header)
-endif()
+xgrad_add_test_program(docs ${xgrad_test_headers} ${document_sources})
 
 # Counts of instructions, unlike times, can be tested: benchmarks/instructions.txt has those that were recorded. They belong to
 # one compiler.

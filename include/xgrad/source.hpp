@@ -4,6 +4,7 @@
 #include <xgrad/base/fft.hpp>
 #include <xgrad/base/gemm.hpp>
 #include <xgrad/tensor/gradient_arithmetic.hpp>
+#include <xgrad/tensor/reduce.hpp>
 
 namespace xgrad::detail {
 namespace kernel {

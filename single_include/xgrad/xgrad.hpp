@@ -14757,4 +14757,645 @@ template struct GradientArithmetic<std::complex<double>>;
 #endif  // XGRAD_SINGLE_XGRAD_SOURCE_HPP
 #endif
 
+// ======== xgrad/testing/differences.hpp
+// Derivatives of a function by differences, and by backward passes: two tables of numbers to be compared. All numbers are
+// complex<double> here, so that this is compiled once for all scalar types.
+
+namespace xgrad::detail {
+
+using TensorFunction = std::function<Tensors(Tensors const&)>;
+using Numbers = std::vector<std::complex<double>>;
+
+/// Element i of a tensor of floating point numbers in row-major order.
+[[gnu::cold]] inline std::complex<double> number_at(AnyTensor const& t, std::size_t i)
+{
+    auto const* const p = t.impl().array.data + i * t.impl().type->size;
+    switch (t.dtype()) {
+    case DType::float32: return *reinterpret_cast<float const*>(p);
+    case DType::float64: return *reinterpret_cast<double const*>(p);
+    case DType::complex64: return converted<std::complex<double>>(*reinterpret_cast<std::complex<float> const*>(p));
+    default: return *reinterpret_cast<std::complex<double> const*>(p);
+    }
+}
+[[gnu::cold]] inline void set_number(AnyTensor const& t, std::size_t i, std::complex<double> value)
+{
+    auto* const p = t.impl().array.data + i * t.impl().type->size;
+    switch (t.dtype()) {
+    case DType::float32: *reinterpret_cast<float*>(p) = static_cast<float>(value.real()); break;
+    case DType::float64: *reinterpret_cast<double*>(p) = value.real(); break;
+    case DType::complex64: *reinterpret_cast<std::complex<float>*>(p) = converted<std::complex<float>>(value); break;
+    default: *reinterpret_cast<std::complex<double>*>(p) = value;
+    }
+}
+/// All elements, zeros for an undefined gradient of `count` elements.
+[[gnu::cold]] inline Numbers numbers_of(AnyTensor const& t, std::size_t count)
+{
+    Numbers all(count);
+    if (!t.defined()) return all;
+    auto const row_major = in_row_major(alias(t));
+    for (std::size_t i = 0; i < count; ++i) all[i] = number_at(row_major, i);
+    return all;
+}
+
+/// Tensors with the same values, each a leaf that requires a gradient where the original does. With `own_memory` they may be
+/// written to.
+[[gnu::cold]] inline Tensors leaves_like(Tensors const& x, bool own_memory)
+{
+    NoGradGuard const off;
+    Tensors leaves;
+    for (auto const& t : x) {
+        leaves.push_back(own_memory || t.is_inference() ? t.impl().type->copy(alias(t)) : alias(t));
+        leaves.back().impl().requires_grad = t.requires_grad();
+    }
+    return leaves;
+}
+
+/// Those of a function's results through which gradients pass.
+[[gnu::cold]] inline Tensors differentiable_outputs(Tensors y)
+{
+    std::erase_if(y, [](AnyTensor const& t) { return !t.requires_grad(); });
+    return y;
+}
+
+/// The gradients that the real (or imaginary) part of one number of an output has for an input.
+struct JacobianRow {
+    std::size_t output, element;
+    bool imaginary;
+};
+
+/// Derivatives of all outputs of a function along the real and imaginary parts of the elements of one input: by central
+/// differences with the step eps.
+class Differences {
+public:
+    [[gnu::cold]] Differences(TensorFunction const& f, Tensors const& at, std::size_t input, Tensors const& outputs, double eps)
+    {
+        auto const x = leaves_like(at, true);
+        auto const directions = xgrad::is_complex(x[input].dtype()) ? Numbers{1, {0, 1}} : Numbers{1};
+        for (std::size_t i = 0; i < x[input].numel(); ++i) {
+            auto const keep = number_at(x[input], i);
+            auto& along = along_.emplace_back();
+            for (auto const direction : directions) {
+                auto const value = [&](double step) {
+                    set_number(x[input], i, keep + step * direction);
+                    return evaluated(f, x, outputs);
+                };
+                auto const above = value(eps), below = value(-eps);
+                auto& difference = along.emplace_back(above);
+                for (std::size_t k = 0; k < difference.size(); ++k)
+                    for (std::size_t j = 0; j < difference[k].size(); ++j) difference[k][j] = (difference[k][j] - below[k][j]) / (2 * eps);
+            }
+            set_number(x[input], i, keep);
+        }
+    }
+    /// The gradient of the real (imaginary) part of one number of an output.
+    Numbers gradient(JacobianRow const& row) const
+    {
+        Numbers g;
+        for (auto const& along : along_) {
+            auto const part = [&](std::size_t direction) {
+                auto const z = along[direction][row.output][row.element];
+                return row.imaginary ? z.imag() : z.real();
+            };
+            g.emplace_back(part(0), along.size() > 1 ? part(1) : 0.);
+        }
+        return g;
+    }
+
+private:
+    static std::vector<Numbers> evaluated(TensorFunction const& f, Tensors const& x, Tensors const& like)
+    {
+        auto const y = differentiable_outputs(f(x));
+        if (y.size() != like.size()) fail<GraphError>("gradcheck: the function has ", like.size(), " differentiable outputs, and ", y.size(), " where an input is a little different");
+        std::vector<Numbers> all;
+        for (std::size_t k = 0; k < y.size(); ++k) {
+            if (y[k].shape() != like[k].shape() || y[k].dtype() != like[k].dtype())
+                fail<GraphError>("gradcheck: output ", k, " of the function is ", describe(like[k]), ", and ", describe(y[k]), " where an input is a little different");
+            all.push_back(numbers_of(y[k], y[k].numel()));
+        }
+        return all;
+    }
+
+    std::vector<std::vector<std::vector<Numbers>>> along_;  // [element of the input][direction][output]
+};
+
+}  // namespace xgrad::detail
+
+// ======== xgrad/testing/gradcheck.hpp
+// gradcheck() and gradgradcheck(): whether gradients are those of the function, by differences. Not part of xgrad.hpp.
+
+
+// ======== xgrad/testing/jacobian_check.hpp
+// The checks of gradcheck(): gradients beside differences, gradients of zeros, of nothing, and twice the same.
+
+namespace xgrad {
+
+struct GradcheckOptions {
+    double eps = 1e-6;                 // the step of the differences
+    double atol = 1e-5;                // how far a derivative may be from the difference quotient: atol + rtol |quotient|
+    double rtol = 1e-3;
+    double nondet_tol = 0;             // how far two passes over the same graph may be from each other
+    bool raise_exception = true;       // otherwise the answer is false
+    bool check_undefined_grad = true;  // gradients must also come out where some outputs have none
+};
+
+namespace detail {
+
+[[gnu::cold]] inline std::string text_of(std::complex<double> z, bool is_complex)
+{
+    char buffer[80];
+    auto const n = is_complex ? std::snprintf(buffer, sizeof buffer, "%.10g%+.10gi", z.real(), z.imag()) : std::snprintf(buffer, sizeof buffer, "%.10g", z.real());
+    return {buffer, static_cast<std::size_t>(n)};
+}
+
+/// The indices of element i in row-major order.
+[[gnu::cold]] inline Axes index_of(Shape const& shape, std::size_t i)
+{
+    Axes index(shape.size());
+    for (std::size_t d = shape.size(); d-- > 0; i /= shape[d]) index[d] = static_cast<std::ptrdiff_t>(i % shape[d]);
+    return index;
+}
+
+/// A Node that hands on no gradient at all.
+class UndefinedGradientNode final : public Node {
+public:
+    explicit UndefinedGradientNode(Edge edge) : edge_(std::move(edge)) { set_edges(&edge_, 1); }
+    void apply(std::span<AnyTensor>, std::span<AnyTensor>) override {}
+    std::string name() const override { return "UndefinedGradientBackward"; }
+
+private:
+    Edge edge_;
+};
+
+/// All that gradcheck() looks at, for a function and inputs.
+class Gradcheck {
+public:
+    Gradcheck(TensorFunction const& f, Tensors const& inputs, GradcheckOptions const& options) : f_(f), options_(options)
+    {
+        check_defined("gradcheck", "input", inputs);
+        for (std::size_t k = 0; k < inputs.size(); ++k) {
+            if (!inputs[k].requires_grad()) continue;
+            checked_.push_back(k);
+            if (inputs[k].dtype() != DType::float64 && inputs[k].dtype() != DType::complex128)
+                warn("gradcheck: Input #", k, " requires gradient and is not a double precision floating point or complex. This check will likely fail if all the inputs are not of double precision floating point or complex.");
+            if (overlaps_itself(inputs[k].impl().array))
+                fail<ShapeError>("gradcheck: The ", k, "th input has a dimension with stride 0. gradcheck only supports inputs that are non-overlapping to be able to compute the numerical gradients correctly. You should call .clone() on the input before passing it to gradcheck.");
+        }
+        if (checked_.empty()) fail<GraphError>("gradcheck expects at least one input tensor to require gradient, but none of them does.");
+        x_ = leaves_like(inputs, false);
+    }
+
+    /// Nothing where all is well, else what is wrong.
+    std::string complaint()
+    {
+        y_ = differentiable_outputs(f_(x_));
+        if (y_.empty()) return dependence_without_gradients();
+        std::string text = mismatches();
+        if (text.empty()) text = nondeterminism_;
+        if (text.empty()) text = gradients_from_zeros();
+        if (text.empty() && options_.check_undefined_grad) text = gradients_from_undefined();
+        return text;
+    }
+
+private:
+    AnyTensor const& input(std::size_t i) const { return x_[checked_[i]]; }
+    Tensors inputs() const
+    {
+        Tensors all;
+        for (auto const k : checked_) all.push_back(x_[k]);
+        return all;
+    }
+
+    /// Where no output requires a gradient, none may change with an input.
+    std::string dependence_without_gradients() const
+    {
+        TensorFunction const all_outputs = [&](Tensors const& x) {
+            auto y = f_(x);
+            std::erase_if(y, [](AnyTensor const& t) { return !is_differentiable(t.dtype()); });
+            Tensors leaves;
+            for (auto const& t : y) leaves.push_back(alias(t)), leaves.back().impl().requires_grad = true;
+            return leaves;
+        };
+        auto const y = all_outputs(x_);
+        for (auto const k : checked_) {
+            Differences const numerical(all_outputs, x_, k, y, options_.eps);
+            for (std::size_t o = 0; o < y.size(); ++o)
+                for (std::size_t j = 0; j < y[o].numel(); ++j)
+                    for (bool const imaginary : {false, true})
+                        for (auto const d : numerical.gradient({o, j, imaginary}))
+                            if (d != 0.)
+                                return "Numerical gradient for function expected to be zero: no output requires a gradient, but output " + std::to_string(o) + " depends on input " + std::to_string(k);
+        }
+        return {};
+    }
+
+    Tensors analytical(JacobianRow const& row) const
+    {
+        auto const& y = y_[row.output];
+        AnyTensor const seed = y.impl().type->filled(y.shape(), 0);
+        set_number(seed, row.element, row.imaginary ? std::complex<double>(0, 1) : std::complex<double>(1));
+        return xgrad::grad({y}, inputs(), {.gradients = {seed}, .retain_graph = true, .allow_unused = true});
+    }
+
+    /// The rows of the Jacobian by both ways, side by side.
+    std::string mismatches()
+    {
+        std::vector<Differences> numerical;
+        for (auto const k : checked_) numerical.emplace_back(f_, x_, k, y_, options_.eps);
+        std::string text;
+        for (std::size_t o = 0; o < y_.size(); ++o)
+            for (bool const imaginary : {false, true}) {
+                if (imaginary && !xgrad::is_complex(y_[o].dtype())) continue;
+                std::vector<Worst> worst(checked_.size());
+                for (std::size_t j = 0; j < y_[o].numel(); ++j) {
+                    JacobianRow const row{o, j, imaginary};
+                    auto const first = analytical(row), second = analytical(row);
+                    for (std::size_t i = 0; i < checked_.size(); ++i) {
+                        for (auto const* g : {&first[i], &second[i]})
+                            if (auto wrong = misfit(*g, i); !wrong.empty()) return wrong;
+                        auto const a = numbers_of(first[i], input(i).numel());
+                        worst[i].look(j, a, numerical[i].gradient(row), options_);
+                        note_nondeterminism(a, numbers_of(second[i], a.size()));
+                    }
+                }
+                for (std::size_t i = 0; i < worst.size(); ++i)
+                    if (worst[i].count) text += (text.empty() ? "" : "\n") + report(worst[i], o, imaginary, i);
+            }
+        return text;
+    }
+
+    /// The entry of one block of the Jacobian that is farthest off, and how many are.
+    struct Worst {
+        std::size_t count = 0, of = 0, output_element = 0, input_element = 0;
+        double excess = -1;
+        std::complex<double> analytical, numerical;
+
+        void look(std::size_t row, Numbers const& a, Numbers const& n, GradcheckOptions const& options)
+        {
+            of += a.size();
+            for (std::size_t i = 0; i < a.size(); ++i) {
+                double const distance = std::abs(a[i] - n[i]), allowed = options.atol + options.rtol * std::abs(n[i]);
+                if (a[i] == n[i] || distance <= allowed) continue;
+                ++count;
+                double const by = distance == distance ? distance - allowed : std::numeric_limits<double>::infinity();  // NaN is worst
+                if (by <= excess) continue;
+                *this = {count, of, row, i, by, a[i], n[i]};
+            }
+        }
+    };
+
+    std::string report(Worst const& w, std::size_t output, bool imaginary, std::size_t i) const
+    {
+        bool const complex_output = xgrad::is_complex(y_[output].dtype()), complex_input = xgrad::is_complex(input(i).dtype());
+        std::string text = complex_output ? std::string("While considering the ") + (imaginary ? "imaginary" : "real") + " part of complex outputs only, " : std::string();
+        for (auto const& piece : std::initializer_list<Piece>{"Jacobian mismatch for output ", output, " with respect to input ", checked_[i], ", at element ", index_of(y_[output].shape(), w.output_element),
+                                                              " of the output and element ", index_of(input(i).shape(), w.input_element), " of the input: numerical: ", text_of(w.numerical, complex_input),
+                                                              ", analytical: ", text_of(w.analytical, complex_input), " (", w.count, " of ", w.of, " entries disagree, this one most)"})
+            text += piece.text;
+        return text;
+    }
+
+    std::string misfit(AnyTensor const& gradient, std::size_t i) const
+    {
+        if (!gradient.defined() || (gradient.dtype() == input(i).dtype() && gradient.shape() == input(i).shape())) return {};
+        return "grad is incorrect type or size: the gradient for input " + std::to_string(checked_[i]) + ", which is " + describe(input(i)) + ", is " + describe(gradient);
+    }
+
+    void note_nondeterminism(Numbers const& a, Numbers const& b)
+    {
+        double farthest = 0;
+        for (std::size_t i = 0; i < a.size(); ++i)
+            if (double const d = std::abs(a[i] - b[i]); d > farthest) farthest = d;
+        if (farthest > options_.nondet_tol && nondeterminism_.empty())
+            nondeterminism_ = "Backward is not reentrant, i.e., running backward with same input and grad_output multiple times gives different values, although analytical gradient matches "
+                              "numerical gradient. The tolerance for nondeterminism was " + text_of(options_.nondet_tol, false) + ", the difference is " + text_of(farthest, false);
+    }
+
+    /// A gradient is linear in what comes in.
+    std::string gradients_from_zeros() const
+    {
+        auto const gradients = xgrad::grad(y_, inputs(), {.gradients = zero_seeds(y_), .retain_graph = true, .allow_unused = true});
+        for (std::size_t i = 0; i < gradients.size(); ++i)
+            if (!is_zero(gradients[i])) return "backward not multiplied by grad_output: zeros come in, and the gradient for input " + std::to_string(checked_[i]) + " is not zero";
+        return {};
+    }
+
+    /// Where the gradients of all outputs, or of one of several, are undefined.
+    std::string gradients_from_undefined() const
+    {
+        for (std::size_t const all = y_.size(), first = all > 1 ? 0 : all; auto const which : std::views::iota(first, all + 1)) {
+            Tensors outputs = y_;
+            for (std::size_t o = 0; o < all; ++o) {
+                if (which != all && which != o) continue;
+                outputs[o] = alias(y_[o]);
+                outputs[o].impl().grad_fn = Ref<Node>(new UndefinedGradientNode(gradient_edge(y_[o])));
+            }
+            Tensors gradients;
+            try {
+                gradients = xgrad::grad(outputs, inputs(), {.gradients = zero_seeds(outputs), .retain_graph = true, .allow_unused = true});
+            } catch (std::exception const& error) {
+                return std::string("Expected backward function to handle undefined output grads. It threw: ") + error.what();
+            }
+            for (std::size_t i = 0; i < gradients.size(); ++i)
+                if (!is_zero(gradients[i]))
+                    return "Expected all input grads to be undefined or zero when all output grads are undefined or zero; the gradient for input " + std::to_string(checked_[i]) + " is not";
+        }
+        return {};
+    }
+
+    static Tensors zero_seeds(Tensors const& y)
+    {
+        Tensors zeros;
+        for (auto const& t : y) zeros.push_back(t.impl().type->filled(t.shape(), 0));
+        return zeros;
+    }
+    static bool is_zero(AnyTensor const& t)
+    {
+        return !t.defined() || std::ranges::all_of(numbers_of(t, t.numel()), [](auto z) { return z == 0.; });
+    }
+
+    TensorFunction const& f_;
+    GradcheckOptions const& options_;
+    Tensors x_, y_;
+    std::vector<std::size_t> checked_;  // those inputs that require a gradient
+    std::string nondeterminism_;
+};
+
+}  // namespace detail
+}  // namespace xgrad
+
+namespace xgrad {
+
+/// What gradcheck() throws where gradients are wrong.
+struct GradcheckError : Error {
+    using Error::Error;
+};
+
+namespace detail {
+
+[[gnu::cold]] inline bool check_gradients(std::string_view name, TensorFunction const& f, Tensors const& inputs, GradcheckOptions const& options)
+{
+    InferenceMode const normal(false);
+    TransformedScope const scope;
+    auto const complaint = Gradcheck(f, inputs, options).complaint();
+    if (complaint.empty()) return true;
+    if (options.raise_exception) fail<GradcheckError>(name, ": ", complaint);
+    return false;
+}
+
+/// The gradients of a function as a function of its inputs and of the gradients of its outputs, which come last.
+[[gnu::cold]] inline TensorFunction gradient_function(TensorFunction const& f, std::size_t inputs)
+{
+    return [&f, inputs](Tensors const& all) {
+        auto const middle = all.begin() + static_cast<std::ptrdiff_t>(inputs);
+        auto const x = differentiable_outputs(Tensors(all.begin(), middle));
+        auto gradients = xgrad::grad(differentiable_outputs(f(Tensors(all.begin(), middle))), x, {.gradients = Tensors(middle, all.end()), .create_graph = true, .allow_unused = true});
+        std::erase_if(gradients, [](AnyTensor const& g) { return !g.defined(); });
+        return gradients;
+    };
+}
+
+/// Numbers in [-1, 1) to start gradients from, the same ones each time.
+[[gnu::cold]] inline Tensors random_seeds(TensorFunction const& f, Tensors const& inputs)
+{
+    std::mt19937_64 numbers(20);
+    std::uniform_real_distribution<double> uniform(-1, 1);
+    Tensors seeds;
+    for (auto const& y : differentiable_outputs(f(leaves_like(inputs, false)))) {
+        seeds.push_back(y.impl().type->filled(y.shape(), 0));
+        for (std::size_t i = 0; i < y.numel(); ++i) {
+            double const re = uniform(numbers);
+            set_number(seeds.back(), i, {re, uniform(numbers)});
+        }
+        seeds.back().impl().requires_grad = true;
+    }
+    return seeds;
+}
+
+[[gnu::cold]] inline bool check_second_gradients(TensorFunction const& f, Tensors inputs, Tensors seeds, GradcheckOptions const& options)
+{
+    auto const count = inputs.size();
+    if (seeds.empty()) {
+        InferenceMode const normal(false);
+        TransformedScope const scope;
+        seeds = random_seeds(f, inputs);
+        if (seeds.empty()) fail<GraphError>("gradgradcheck: no output of the function requires a gradient");
+    }
+    inputs.insert(inputs.end(), seeds.begin(), seeds.end());
+    return check_gradients("gradgradcheck", gradient_function(f, count), inputs, options);
+}
+
+template <class F, class X> TensorFunction tensor_function(F& f)
+{
+    return [&f](Tensors const& x) { return erased(JudgedCall<F, X>::Call::tensors(f, x)); };
+}
+
+}  // namespace detail
+
+/// Compares the gradients of f at `inputs`, a Tensor or a std::tuple of tensors, with central differences: for all inputs that
+/// require a gradient and all outputs that do. f returns a Tensor, an expression or a std::tuple of such, and always the same for the
+/// same inputs. Of complex outputs the real and the imaginary part are looked at, and of complex inputs both directions: so
+/// both Wirtinger derivatives are. Give it double precision; in float the differences are too coarse, and a warning says so.
+///
+/// Also an error: gradients of another type or shape than their inputs; that differ between two passes (nondet_tol); that are not
+/// zero where zeros come in; that do not come out where some outputs have an undefined gradient. Throws GradcheckError with the
+/// output, the input and the entry that are wrong, and both numbers, or returns false (raise_exception). All these inputs are
+/// left as they are. A call that cannot be answered (no input requires a gradient, or elements of one share a place) throws always.
+template <class F, class X> bool gradcheck(F&& f, X const& inputs, GradcheckOptions const& options = {})
+{
+    if constexpr (detail::JudgedCall<F, X>::fits) return detail::check_gradients("gradcheck", detail::tensor_function<F, X>(f), detail::erased(detail::tensors_of(inputs)), options);
+    else return false;
+}
+
+/// The same for the gradients themselves, as functions of the inputs and of the gradients of the outputs that they start from:
+/// whether second derivatives are right. Those that they start from are chosen at random, but the same each time.
+template <class F, class X> bool gradgradcheck(F&& f, X const& inputs, GradcheckOptions const& options = {})
+{
+    if constexpr (detail::JudgedCall<F, X>::fits) return detail::check_second_gradients(detail::tensor_function<F, X>(f), detail::erased(detail::tensors_of(inputs)), {}, options);
+    else return false;
+}
+/// The same from given gradients of those outputs that require one: a Tensor or a std::tuple.
+template <class F, class X, detail::TensorsLike G> bool gradgradcheck(F&& f, X const& inputs, G const& gradients, GradcheckOptions const& options = {})
+{
+    if constexpr (detail::JudgedCall<F, X>::fits)
+        return detail::check_second_gradients(detail::tensor_function<F, X>(f), detail::erased(detail::tensors_of(inputs)), detail::erased(detail::tensors_of(gradients)), options);
+    else return false;
+}
+
+}  // namespace xgrad
+
+// ======== xgrad/testing/to_dot.hpp
+// to_dot(): the recorded graph behind a tensor as Graphviz text. Not part of xgrad.hpp.
+
+namespace xgrad {
+
+/// Names for tensors in a picture.
+using TensorNames = std::vector<std::pair<std::string, AnyTensor>>;
+
+struct DotOptions {
+    TensorNames names = {};     // of leaves, and of others that were kept
+    bool show_formulas = true;  // what a Node computes, beside its name
+    bool show_saved = false;    // what a Node saved for backward
+    bool show_hooks = true;     // how many hooks of each kind a Node has
+};
+
+namespace detail {
+
+class DotWriter {
+public:
+    DotWriter(std::vector<AnyTensor> const& roots, DotOptions const& options) : options_(options)
+    {
+        for (auto const& [name, t] : options.names) {
+            if (!t.defined()) fail<GraphError>("to_dot: the tensor named '", name, "' is undefined");
+            if (auto const edge = gradient_edge(t)) names_[edge.function.get()].push_back({&name, &t, edge.input_nr});
+        }
+        text_ = "digraph graph_of_xgrad {\n    node [shape=box, style=filled, fillcolor=lightgrey, fontname=\"monospace\", fontsize=10];\n";
+        for (std::size_t i = 0; i < roots.size(); ++i) {
+            auto const edge = gradient_edge(roots[i]);
+            auto const name = "root" + std::to_string(i);
+            add_vertex(name, lines_of_root(roots[i]), "palegreen");
+            if (edge) add_edge(number_of(*edge.function), name, edge);
+        }
+        // the numbers are given when an edge to a Node is first met, and Nodes are written in their order: no recursion
+        for (std::size_t i = 0; i < nodes_.size(); ++i) {
+            write(i);
+            for (auto const& edge : nodes_[i]->next_edges())
+                if (edge) add_edge(number_of(*edge.function), vertex(i), edge);
+        }
+        text_ += "}\n";
+    }
+
+    std::string text() && { return std::move(text_); }
+
+private:
+    using Lines = std::vector<std::string>;
+    struct Named {
+        std::string const* name;
+        AnyTensor const* tensor;
+        std::uint32_t output_nr;
+    };
+
+    static std::string vertex(std::size_t i) { return "n" + std::to_string(i); }
+
+    std::size_t number_of(Node& node)
+    {
+        auto const [at, is_new] = numbers_.try_emplace(&node, nodes_.size());
+        if (is_new) nodes_.push_back(&node);
+        return at->second;
+    }
+
+    static std::string type_and_shape(AnyTensor const& t) { return std::string(name(t.dtype())) + " " + Piece(t.shape()).text; }
+
+    Lines lines_of_root(AnyTensor const& root)
+    {
+        Lines lines;
+        for (auto const& [name, t] : options_.names)
+            if (t.is_same(root)) lines.push_back(name);
+        lines.push_back(type_and_shape(root));
+        for (auto& [node, all] : names_) std::erase_if(all, [&](Named const& named) { return named.tensor->is_same(root); });
+        return lines;
+    }
+
+    void write(std::size_t i)
+    {
+        Node& node = *nodes_[i];
+        bool const is_leaf = node.sequence_nr() == leaf_sequence;
+        Lines lines;
+        if (auto const at = names_.find(&node); at != names_.end())
+            for (auto const& named : at->second)
+                lines.push_back(*named.name + (is_leaf ? "" : (named.output_nr ? " (output " + std::to_string(named.output_nr) + "): " : ": ") + type_and_shape(*named.tensor)));
+        if (is_leaf) lines.push_back(type_and_shape(static_cast<AccumulateGrad&>(node).variable()));
+        else {
+            auto const name = node.name(), formula = node.formula();
+            lines.push_back(name);
+            if (options_.show_formulas && formula != name) lines.push_back(formula);
+        }
+        if (options_.show_hooks) add_hooks(node, lines);
+        if (options_.show_saved)
+            for (auto const& saved : node.saved_tensors()) lines.push_back("saves " + saved.name + ": " + state_of(node, saved));
+        add_vertex(vertex(i), lines, is_leaf ? "lightblue" : "");
+    }
+
+    /// The type and shape of a saved tensor, where hooks need not be run to know it.
+    static std::string state_of(Node& node, NamedSavedTensor const& saved)
+    {
+        if (!saved.tensor->holds()) return "freed";
+        if (saved.tensor->is_packed()) return "packed";
+        try {
+            return type_and_shape(SavedTensorHandle(node, *saved.tensor).unpack());
+        } catch (VersionError const&) {
+            return "changed in place since";
+        }
+    }
+
+    static void add_hooks(Node const& node, Lines& lines)
+    {
+        auto const* const hooks = NodeHooks::of(node);
+        if (!hooks) return;
+        auto const add = [&](std::size_t count, char const* kind) {
+            if (count) lines.push_back(std::to_string(count) + " " + kind + (count > 1 ? "s" : ""));
+        };
+        auto const count = [](auto const& list) {
+            std::size_t n = 0;
+            list.for_each([&](auto const&) { ++n; });
+            return n;
+        };
+        std::size_t tensor_hooks = 0;
+        bool retains = false;
+        for (auto const* o = hooks->outputs.load(std::memory_order_acquire); o; o = o->next.load(std::memory_order_acquire)) {
+            tensor_hooks += count(o->tensor_hooks);
+            retains |= static_cast<bool>(o->retain_grad());
+        }
+        add(tensor_hooks, "tensor hook");
+        if (retains) lines.push_back("retains grad");
+        add(count(hooks->prehooks), "prehook");
+        add(count(hooks->posthooks), "hook");
+        add(count(hooks->post_accumulate), "post-accumulate hook");
+    }
+
+    void add_vertex(std::string const& name, Lines const& lines, std::string_view color)
+    {
+        text_ += "    " + name + " [label=\"";
+        for (std::size_t i = 0; i < lines.size(); ++i) text_ += (i ? "\\n" : "") + escaped(lines[i]);
+        text_ += '"';
+        if (!color.empty()) text_ += ", fillcolor=" + std::string(color);
+        text_ += "];\n";
+    }
+    /// From the Node behind an edge to the one that has the edge: as values flow.
+    void add_edge(std::size_t from, std::string const& to, Edge const& edge)
+    {
+        text_ += "    " + vertex(from) + " -> " + to;
+        if (edge.function->num_outputs() > 1) text_ += " [label=\"" + std::to_string(edge.input_nr) + "\"]";
+        text_ += ";\n";
+    }
+
+    /// As a part of a quoted label, in which Graphviz reads backslashes and HTML's names of characters.
+    static std::string escaped(std::string const& s)
+    {
+        std::string out;
+        for (char const c : s) {
+            if (c == '"' || c == '\\') out += '\\';
+            if (c == '&') out += "&amp;";
+            else if (c == '\n') out += "\\n";
+            else out += c;
+        }
+        return out;
+    }
+
+    DotOptions const& options_;
+    std::unordered_map<Node const*, std::vector<Named>> names_;
+    std::unordered_map<Node const*, std::size_t> numbers_;
+    std::vector<Node*> nodes_;
+    std::string text_;
+};
+
+}  // namespace detail
+
+/// The graph that was recorded for some tensors, as text for Graphviz (`dot -Tsvg`): a grey box for each Node, with its name and
+/// formula, blue ones for the leaves that collect gradients, with type and shape, green ones for the tensors themselves. Arrows
+/// go as values flow. Names for tensors, hooks and saved tensors are shown as the options say; no hook is called for it.
+inline std::string to_dot(std::vector<AnyTensor> const& tensors, DotOptions const& options = {}) { return detail::DotWriter(tensors, options).text(); }
+inline std::string to_dot(AnyTensor const& tensor, DotOptions const& options = {}) { return to_dot(std::vector{tensor}, options); }
+
+}  // namespace xgrad
+
 #endif  // XGRAD_SINGLE_HEADER

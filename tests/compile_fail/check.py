@@ -12,6 +12,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "headers
 import compiler
 
 MOST_LINES = 25
+DOCUMENT = pathlib.Path(__file__).resolve().parent.parent.parent / "docs" / "functions.md"
 
 
 def beginning(messages):
@@ -26,6 +27,10 @@ def main():
     expected = re.match(r"//\s*expect:\s*(\S.*)$", first)
     if not expected:
         return f'{program.name}: the first line must be "// expect: regular expression", and is: {first.strip()}'
+
+    sentence = re.search(r"\w+(?:_\w+){2,}(?=<|$)", expected[1])
+    if sentence and sentence[0] not in DOCUMENT.read_text(encoding="utf-8"):
+        return f"{DOCUMENT.name} does not say what {sentence[0]} means"
 
     code, messages = compiler.compile_file(words, program)
     if code:

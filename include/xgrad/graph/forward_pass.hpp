@@ -7,11 +7,7 @@
 
 XGRAD_COMPILED_ONCE
 
-namespace xgrad {
-
-inline void Node::pushforward(std::span<AnyTensor const>, std::span<AnyTensor>) { detail::fail<GraphError>(name(), ": there is no forward mode for this Node"); }
-
-namespace detail {
+namespace xgrad::detail {
 
 class ForwardPass {
 public:
@@ -95,5 +91,4 @@ private:
     std::vector<Node*> order_;
 };
 
-}  // namespace detail
-}  // namespace xgrad
+}  // namespace xgrad::detail

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include <xgrad/base/error.hpp>
 #include <xgrad/base/memory.hpp>
 #include <xgrad/base/ref.hpp>
 #include <xgrad/graph/hook.hpp>
@@ -59,7 +60,7 @@ public:
     /// The same for one real output whose gradient is 1, where a Node knows a shorter way; false where it does not.
     virtual bool apply_to_one(std::span<AnyTensor> /*results*/) { return false; }
     /// Forward mode: tangents of the outputs from those of the inputs (one for each edge). An undefined tensor stands for zero.
-    virtual inline void pushforward(std::span<AnyTensor const> tangents, std::span<AnyTensor> results);
+    virtual void pushforward(std::span<AnyTensor const> /*tangents*/, std::span<AnyTensor> /*results*/) { detail::fail<GraphError>(name(), ": there is no forward mode for this Node"); }
     /// "MulBackward": the outermost operation and what this Node is for.
     virtual std::string name() const = 0;
     /// The whole recorded formula, for instance "Add(Mul(Sin(a), b), Exp(c))": a letter for each place that holds a tensor.
