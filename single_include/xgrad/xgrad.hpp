@@ -717,7 +717,7 @@ public:
     /// The same for one real output whose gradient is 1, where a Node knows a shorter way; false where it does not.
     virtual bool apply_to_one(std::span<AnyTensor> /*results*/) { return false; }
     /// Forward mode: tangents of the outputs from those of the inputs (one for each edge). An undefined tensor stands for zero.
-    virtual inline void pushforward(std::span<AnyTensor const> tangents, std::span<AnyTensor> results);
+    virtual void pushforward(std::span<AnyTensor const> /*tangents*/, std::span<AnyTensor> /*results*/) { detail::fail<GraphError>(name(), ": there is no forward mode for this Node"); }
     /// "MulBackward": the outermost operation and what this Node is for.
     virtual std::string name() const = 0;
     /// The whole recorded formula, for instance "Add(Mul(Sin(a), b), Exp(c))": a letter for each place that holds a tensor.
@@ -1564,6 +1564,29 @@ template <class A, class B, class F> void for_each_pair(Array<A> const& a, Array
     });
 }
 
+/// The same where neighbours in `from` lie along axis d: square by square, so that each line of the cache is fetched once.
+template <class To, class From> void copy_in_squares(Array<To> const& to, Array<From> const& from, std::size_t d)
+{
+    constexpr std::size_t side = 8;
+    std::size_t const last = to.shape.size() - 1, rows = to.shape[d], columns = to.shape[last];
+    std::ptrdiff_t const to_row = to.strides[d], to_column = to.strides[last], from_column = from.strides[last];
+    Shape others = to.shape;
+    others[d] = others[last] = 1;
+    Strides const* const strides[] = {&to.strides, &from.strides};
+    for_each_run(others, strides, [&](std::size_t, std::ptrdiff_t const* at) {
+        auto const square = [&](std::size_t r, std::size_t c, std::size_t height, std::size_t width) XGRAD_LAMBDA_INLINE {
+            To* t = to.begin() + at[0] + static_cast<std::ptrdiff_t>(r) * to_row + static_cast<std::ptrdiff_t>(c) * to_column;
+            From const* const f = from.begin() + at[1] + static_cast<std::ptrdiff_t>(r) + static_cast<std::ptrdiff_t>(c) * from_column;
+            for (std::size_t i = 0; i < height; ++i, t += to_row)
+                for (std::size_t j = 0; j < width; ++j) t[static_cast<std::ptrdiff_t>(j) * to_column] = converted<To>(f[static_cast<std::ptrdiff_t>(j) * from_column + static_cast<std::ptrdiff_t>(i)]);
+        };
+        for (std::size_t r = 0; r < rows; r += side)
+            for (std::size_t c = 0; c < columns; c += side)
+                if (r + side <= rows && c + side <= columns) square(r, c, side, side);
+                else square(r, c, std::min(side, rows - r), std::min(side, columns - c));
+    });
+}
+
 /// Copies elements between two windows of one shape, converting as needed.
 template <class To, class From> void copy_elements(Array<To> const& to, Array<From> const& from)
 {
@@ -1571,6 +1594,9 @@ template <class To, class From> void copy_elements(Array<To> const& to, Array<Fr
         if (to.numel) std::memmove(to.data, from.data, to.numel * sizeof(To));
         return;
     }
+    std::size_t const last = to.shape.size() - 1;
+    for (std::size_t d = 0; d < last && to.shape.size() > 1; ++d)
+        if (from.strides[d] == 1 && to.shape[d] >= 8 && to.shape[last] >= 8 && from.strides[last] != 1) return copy_in_squares(to, from, d);
     for_each_pair(to, from, [](To& t, From const& f) { t = converted<To>(f); });
 }
 
@@ -4753,11 +4779,7 @@ template <Operand X> auto sum_to(X const& x, Shape const& shape)
 
 XGRAD_COMPILED_ONCE
 
-namespace xgrad {
-
-inline void Node::pushforward(std::span<AnyTensor const>, std::span<AnyTensor>) { detail::fail<GraphError>(name(), ": there is no forward mode for this Node"); }
-
-namespace detail {
+namespace xgrad::detail {
 
 class ForwardPass {
 public:
@@ -4841,8 +4863,7 @@ private:
     std::vector<Node*> order_;
 };
 
-}  // namespace detail
-}  // namespace xgrad
+}  // namespace xgrad::detail
 
 XGRAD_COMPILED_ONCE
 
@@ -5453,6 +5474,19 @@ inline std::string tensor_letter(std::size_t i) { return i < 26 ? std::string(1,
 
 template <class L, class P> using pack_for = pack_of<typename L::template over<P>, P>;
 
+/// What an operation of one argument that finds value and derivative together keeps of the latter until it is asked for.
+struct NoPartial {};
+template <class E, class P> struct FoundTogether : std::false_type {
+    using type = NoPartial;
+};
+template <class E> using FirstArgument = typename ArgumentOf<0, typename E::signature>::type;
+template <class Op, class X, class P>
+    requires requires(Op const op, pack_for<FirstArgument<Expression<Op, X>>, P> x) { op.value_and_partial(x); }
+struct FoundTogether<Expression<Op, X>, P> : std::true_type {
+    using type = decltype(std::declval<Op const&>().value_and_partial(std::declval<pack_for<FirstArgument<Expression<Op, X>>, P>>()).second);
+};
+template <class E, class P> using PartialOf = typename FoundTogether<E, P>::type;
+
 /// The values at every vertex of a formula, for one pack of elements. Filled in place: the compiler keeps the parts of a
 /// structure in registers only if it is never copied whole.
 template <class X, class P> struct Values {
@@ -5463,6 +5497,7 @@ template <std::size_t... I, class P, class... X> struct ValuesPack<std::index_se
 template <class Op, class... X, class P> struct Values<Expression<Op, X...>, P> {
     pack_for<typename Expression<Op, X...>::letter, P> y;
     ValuesPack<std::index_sequence_for<X...>, P, X...> x;
+    [[no_unique_address]] PartialOf<Expression<Op, X...>, P> partial;
 };
 
 /// The value of operand I as the signature of the operation E takes it.
@@ -5472,7 +5507,7 @@ template <class E, std::size_t I, class P, class V> XGRAD_INLINE auto argument(V
 }
 
 /// Whether values are computed for their own sake, or once more because gradients need them: then an operation may offer
-/// `value_again`, which shares work with its partials and may be off by a rounding.
+/// `value_again`, which shares work with its partials and may be off by a rounding, or `value_and_partial`, which finds both.
 enum class Pass { forward, backward };
 
 template <std::size_t At, class P, Pass pass, class T, class Load> XGRAD_INLINE void evaluate(Slot<T> const&, Load const& load, Values<Slot<T>, P>& v)
@@ -5495,7 +5530,11 @@ XGRAD_INLINE void apply_operation(Expression<Op, X...> const& e, Values<Expressi
 {
     using E = Expression<Op, X...>;
     using pack = pack_for<typename E::letter, P>;
-    if constexpr (pass == Pass::backward && requires { e.op.value_again(argument<E, I, P>(v)...); }) v.y = pack(e.op.value_again(argument<E, I, P>(v)...));
+    if constexpr (pass == Pass::backward && FoundTogether<E, P>::value) {
+        auto const [y, partial] = e.op.value_and_partial(argument<E, I, P>(v)...);
+        v.y = y;
+        v.partial = partial;
+    } else if constexpr (pass == Pass::backward && requires { e.op.value_again(argument<E, I, P>(v)...); }) v.y = pack(e.op.value_again(argument<E, I, P>(v)...));
     else v.y = pack(e.op.value(argument<E, I, P>(v)...));
 }
 template <std::size_t At, class P, Pass pass, class Op, class... X, class Load>
@@ -5515,7 +5554,7 @@ template <class P, class Op, class... X, class Load, class LoadResult>
 XGRAD_INLINE void evaluate_again(Expression<Op, X...> const& e, Load const& load, bool saved, LoadResult const& result, Values<Expression<Op, X...>, P>& v)
 {
     evaluate_operands<0, P, Pass::backward>(e, load, v, std::index_sequence_for<X...>{});
-    if (saved) v.y = result();
+    if (saved && !FoundTogether<Expression<Op, X...>, P>::value) v.y = result();
     else apply_operation<P, Pass::backward>(e, v, std::index_sequence_for<X...>{});
 }
 
@@ -5553,7 +5592,8 @@ XGRAD_INLINE void send(Expression<Op, X...> const& e, Values<Expression<Op, X...
         if constexpr (wants_gradient<Xi>) {
             if (!(wanted & leaf_range<At + first[I], Xi::leaves>)) return;
             auto const gi = [&]<std::size_t... J>(std::index_sequence<J...>) XGRAD_LAMBDA_INLINE {
-                return pull(g, e.op.partial(which, v.y, argument<E, J, P>(v)...));
+                if constexpr (FoundTogether<E, P>::value) return pull(g, v.partial);
+                else return pull(g, e.op.partial(which, v.y, argument<E, J, P>(v)...));
             }(std::index_sequence_for<X...>{});
             send<At + first[I], P>(get<I>(e.x), get<I>(v.x), project<typename Xi::letter>(gi), wanted, sink);
         }
@@ -5642,6 +5682,11 @@ namespace xgrad {
 struct Sin : Elementwise<R(R), C(C)> {
     XGRAD_INLINE auto value(auto x) const { return sin(x); }
     XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return cos(x); }
+    template <class P> XGRAD_INLINE auto value_and_partial(RealPack<P> x) const
+    {
+        auto const unit = unit_at(x);
+        return std::pair(unit.im, unit.re);
+    }
 };
 template <Operand X> auto sin(X const& x) { return express(Sin{}, x); }
 
@@ -5649,6 +5694,11 @@ template <Operand X> auto sin(X const& x) { return express(Sin{}, x); }
 struct Cos : Elementwise<R(R), C(C)> {
     XGRAD_INLINE auto value(auto x) const { return cos(x); }
     XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return -sin(x); }
+    template <class P> XGRAD_INLINE auto value_and_partial(RealPack<P> x) const
+    {
+        auto const unit = unit_at(x);
+        return std::pair(unit.re, -unit.im);
+    }
 };
 template <Operand X> auto cos(X const& x) { return express(Cos{}, x); }
 
@@ -6049,8 +6099,8 @@ template <class F> XGRAD_NOINLINE void backward_kernel(F const& formula, Backwar
 /// The number of packs that a kernel adds up in its own precision before it goes on in a wider one.
 inline constexpr std::size_t summed_packs = 32;
 
-/// The sum of f over n elements and in the same pass the gradients of `seed` times that sum, for all leaves: of those
-/// that stand for one tensor the first gets all. Operands as for backward_kernel, without the gradient of the result and the saved
+/// The sum of f over n elements and in the same pass the gradients of `factor` times that sum, for all leaves that want one: of
+/// those that stand for one tensor the first gets all. Operands as for backward_kernel, without the gradient of the result and the saved
 /// result. Values may be off by a rounding, as in any backward pass.
 template <class F> XGRAD_NOINLINE double sum_and_gradient_kernel(F const& formula, BackwardPlan const& plan, void* const* operands, double factor, std::size_t n)
 {
@@ -6062,7 +6112,7 @@ template <class F> XGRAD_NOINLINE double sum_and_gradient_kernel(F const& formul
     void* out[L::leaves];
     for (std::size_t k = 0; k < L::leaves; ++k) in[k] = operands[k], out[k] = operands[L::gradients + plan.target[k]];
     std::size_t i = 0;
-    LeafMask const add = plan.add;
+    LeafMask const wanted = plan.wanted, add = plan.add;
     RealPack<P> const seed(factor);
 
     auto const step = [&]() XGRAD_LAMBDA_INLINE {
@@ -6071,7 +6121,7 @@ template <class F> XGRAD_NOINLINE double sum_and_gradient_kernel(F const& formul
         send<0, P>(f, v, seed, ~LeafMask{0}, [&]<class T, std::size_t K>(auto g) XGRAD_LAMBDA_INLINE {
             auto* const p = static_cast<tile_type<T, P>*>(out[K]) + i;
             if (add >> K & 1) (decltype(g)::load(p) + g).store(p);
-            else g.store(p);
+            else if (wanted >> K & 1) g.store(p);
         });
         return v.y;
     };
@@ -6419,6 +6469,7 @@ struct TileOperand {
     bool output = false;
     bool absent = false;           // an input that nothing looks at is a tile of zeros; an output has no place at all
     bool uniform = false;          // one element for the whole index space
+    std::int8_t from = -1;         // an output that is what this input holds
 
     bool needs_tile() const noexcept { return !(whole && in_place); }
 };
@@ -6506,9 +6557,10 @@ private:
             for (std::size_t k = 0; k < count_; ++k) {
                 auto const& o = operands_[k];
                 if (o.absent) continue;
-                if (!o.needs_tile()) at[k] = static_cast<std::byte*>(at[k]) + chunk * o.element;
-                else if (o.output) o.move(at[k], o.array->data, 0, count);
+                if (o.output && o.needs_tile()) o.move(at[o.from < 0 ? k : static_cast<std::size_t>(o.from)], o.array->data, 0, count);
             }
+            for (std::size_t k = 0; k < count_; ++k)
+                if (auto const& o = operands_[k]; !o.absent && !o.needs_tile()) at[k] = static_cast<std::byte*>(at[k]) + chunk * o.element;
         }
     }
 
@@ -6544,13 +6596,13 @@ private:
         return at;
     }
 
-    /// Moves `count` elements from linear index `start` (at multi-index `from`) on, run by run.
-    void move_runs(std::size_t k, Shape index, std::size_t count) const
+    /// Moves `count` elements of an operand from multi-index `index` on, run by run.
+    void move_runs(std::size_t k, void* tile, Shape index, std::size_t count) const
     {
         auto const& o = operands_[k];
         std::size_t const last = extent_.size() - 1;
         auto const step = step_[k][last];
-        auto* t = static_cast<std::byte*>(tile(k));
+        auto* t = static_cast<std::byte*>(tile);
         while (count) {
             std::size_t const run = std::min(count, extent_[last] - index[last]);
             o.move(t, o.array->data + offset(k, index) * static_cast<std::ptrdiff_t>(o.element), step, run);
@@ -6570,49 +6622,98 @@ private:
     {
         step_ = std::make_unique<Strides[]>(count_);
         coalesce();
-        std::size_t const row = extent_.back(), last = extent_.size() - 1;
-        bool const by_rows = row >= tile_size / 2;  // a tile is then part of one row, and unit steps are read in place
-        bool staged = false;
-        auto const direct = [&](std::size_t k) {
-            auto const& o = operands_[k];
-            return o.in_place && (o.whole || (by_rows && !o.output && step_[k][last] == 1));
-        };
-        for (std::size_t k = 0; k < count_; ++k)
-            if (auto const& o = operands_[k]; !(o.absent && o.output)) staged |= o.absent || !direct(k);
-        std::size_t const longest = by_rows ? (staged ? std::min(row, tile_size) : row) : tile_size / row * row;  // else some whole rows
+        if (extent_.back() >= tile_size / 2) run_rows(body);
+        else run_short_rows(n, body);
+    }
 
+    /// Tiles that are parts of rows, in which unit steps are read in place.
+    void run_rows(TileBody body)
+    {
+        enum class Way : std::uint8_t { at_hand, in_place, repeated, staged, collected };
+        struct Walk {
+            Way way = Way::at_hand;
+            std::byte *place = nullptr, *filled = nullptr;  // the row's first element; where repeated elements were staged from
+            std::ptrdiff_t step = 0;
+        };
+        std::size_t const row = extent_.back(), last = extent_.size() - 1;
         std::array<void*, max_operands> at;
-        auto const filled = std::make_unique<void*[]>(count_);  // where repeated elements were staged from
-        auto const is_same_row_again = [&](std::size_t k) { return std::all_of(step_[k].begin(), step_[k].end() - 1, [](auto step) { return step == 0; }); };
+        auto const walks = std::make_unique<Walk[]>(count_);
+        bool tiled = false;
+        for (std::size_t k = 0; k < count_; ++k) {
+            auto const& o = operands_[k];
+            auto& walk = walks[k];
+            at[k] = tile(k);
+            tiled |= o.absent && !o.output;
+            if (o.absent) continue;
+            walk.place = o.array->data;
+            walk.step = step_[k][last];
+            bool const direct = o.in_place && (o.whole || (!o.output && walk.step == 1));
+            walk.way = direct ? Way::in_place : o.output ? Way::collected : walk.step == 0 ? Way::repeated : Way::staged;
+            tiled |= !direct && o.from < 0;
+        }
+        std::size_t const longest = tiled ? std::min(row, tile_size) : row;
+        Shape index(last, 0);
+        for (;;) {
+            for (std::size_t done = 0, count; done < row; done += count) {
+                count = std::min(longest, row - done);
+                for (std::size_t k = 0; k < count_; ++k) {
+                    auto& walk = walks[k];
+                    auto const& o = operands_[k];
+                    auto* const place = walk.place + static_cast<std::ptrdiff_t>(done * o.element) * walk.step;
+                    if (walk.way == Way::in_place) at[k] = place;
+                    else if (walk.way == Way::staged) o.move(at[k], place, walk.step, count);
+                    else if (walk.way == Way::repeated && std::exchange(walk.filled, place) != place) o.move(at[k], place, 0, longest);
+                }
+                body.call(body.context, at.data(), count);
+                for (std::size_t k = 0; k < count_; ++k) {
+                    if (walks[k].way != Way::collected) continue;
+                    auto const& o = operands_[k];
+                    o.move(at[o.from < 0 ? k : static_cast<std::size_t>(o.from)], walks[k].place + static_cast<std::ptrdiff_t>(done * o.element) * walks[k].step, walks[k].step, count);
+                }
+            }
+            std::size_t d = last;
+            for (; d-- > 0;) {
+                bool const carries = ++index[d] == extent_[d];
+                if (carries) index[d] = 0;
+                for (std::size_t k = 0; k < count_; ++k)
+                    if (walks[k].place) walks[k].place += (carries ? 1 - static_cast<std::ptrdiff_t>(extent_[d]) : 1) * step_[k][d] * static_cast<std::ptrdiff_t>(operands_[k].element);
+                if (!carries) break;
+            }
+            if (d == static_cast<std::size_t>(-1)) return;
+        }
+    }
+
+    /// Tiles of some whole rows.
+    void run_short_rows(std::size_t n, TileBody body)
+    {
+        std::size_t const row = extent_.back(), longest = tile_size / row * row;
+        auto const direct = [&](std::size_t k) { return operands_[k].in_place && operands_[k].whole; };
+        std::array<void*, max_operands> at;
+        auto const filled = std::make_unique<bool[]>(count_);  // the same rows again
         Shape index(extent_.size(), 0);
         for (std::size_t i = 0; i < n;) {
-            std::size_t const count = std::min(longest, by_rows ? row - index[last] : n - i);
+            std::size_t const count = std::min(longest, n - i);
             for (std::size_t k = 0; k < count_; ++k) {
                 auto const& o = operands_[k];
                 if (o.absent) at[k] = tile(k);
-                else if (direct(k)) at[k] = o.array->data + (o.whole ? static_cast<std::ptrdiff_t>(i) : offset(k, index)) * static_cast<std::ptrdiff_t>(o.element);
+                else if (direct(k)) at[k] = o.array->data + i * o.element;
                 else {
                     at[k] = tile(k);
                     if (o.output) continue;
-                    if (by_rows && step_[k][last] == 0) {
-                        void* const source = o.array->data + offset(k, index) * static_cast<std::ptrdiff_t>(o.element);
-                        if (std::exchange(filled[k], source) != source) o.move(at[k], source, 0, longest);
-                    } else if (!by_rows && is_same_row_again(k)) {
-                        if (!std::exchange(filled[k], o.array->data)) move_runs(k, index, std::min(longest, n));
-                    } else move_runs(k, index, count);
+                    bool const repeats = std::all_of(step_[k].begin(), step_[k].end() - 1, [](auto step) { return step == 0; });
+                    if (!repeats) move_runs(k, at[k], index, count);
+                    else if (!std::exchange(filled[k], true)) move_runs(k, at[k], index, std::min(longest, n));
                 }
             }
             body.call(body.context, at.data(), count);
             for (std::size_t k = 0; k < count_; ++k)
-                if (auto const& o = operands_[k]; o.output && !o.absent && !direct(k)) move_runs(k, index, count);
+                if (auto const& o = operands_[k]; o.output && !o.absent && !direct(k)) move_runs(k, at[o.from < 0 ? k : static_cast<std::size_t>(o.from)], index, count);
             i += count;
-            if (by_rows) advance(index, count);
-            else
-                for (std::size_t left = count; left;) {
-                    std::size_t const run = std::min(left, row - index[last]);
-                    advance(index, run);
-                    left -= run;
-                }
+            for (std::size_t left = count; left;) {
+                std::size_t const run = std::min(left, row - index.back());
+                advance(index, run);
+                left -= run;
+            }
         }
     }
 
@@ -6827,6 +6928,7 @@ struct FormulaTable {
     void (*forward)(void const* formula, void* const* operands, std::size_t n);
     void (*backward)(void const* formula, BackwardPlan const& plan, void* const* operands, std::size_t n);
     std::size_t (*dual)(void const* formula, DualPlan const& plan, void* const* operands, std::size_t n);
+    bool is_identity;  // one tensor and no operation
 };
 
 template <class F> struct FormulaTableOf {
@@ -6848,7 +6950,7 @@ template <class F> struct FormulaTableOf {
         if constexpr (Differentiable<Y>) return dual_kernel(*static_cast<F const*>(formula), plan, operands, n);
         else return n;
     }
-    static constexpr FormulaTable table{F::leaves, vertices_of<F>.data(), leaf.data(), &leaf_info<Y, tile_type<Y, P>>, &forward, &backward, &dual};
+    static constexpr FormulaTable table{F::leaves, vertices_of<F>.data(), leaf.data(), &leaf_info<Y, tile_type<Y, P>>, &forward, &backward, &dual, !requires { typename F::operation; }};
 };
 
 /// A sum and its gradients in one pass; only formulas that are summed have one.
@@ -6890,13 +6992,17 @@ inline void run_forward(FormulaTable const& table, void const* formula, AnyArray
 {
     std::size_t const n = table.leaves, count = numel(space);
     if (count == 0) return;
-    bool direct = out.needs_tile() ? out.uniform : true;
+    bool direct = !out.needs_tile() || out.uniform;
     for (std::size_t k = 0; k < n; ++k) direct &= is_direct(*leaves[k], *table.leaf[k], space);
     if (!direct) {
         LocalArray<TileOperand, 8> operands(n + 1);
         for (std::size_t k = 0; k < n; ++k) operands[k] = input_operand(*leaves[k], *table.leaf[k], space);
         operands[n] = out;
-        auto body = [&](void* const* at, std::size_t elements) { table.forward(formula, at, elements); };
+        bool const passes_on = table.is_identity && out.needs_tile();
+        if (passes_on) operands[n].from = 0;
+        auto body = [&](void* const* at, std::size_t elements) {
+            if (!passes_on) table.forward(formula, at, elements);
+        };
         return TileLoop(space, operands.data(), n + 1).run(tile_body(body));
     }
     void* at[64];
@@ -6905,6 +7011,7 @@ inline void run_forward(FormulaTable const& table, void const* formula, AnyArray
         at[n] = out.array->data;
         return table.forward(formula, at, count);
     }
+    if (table.is_identity) return out.move(at[0], out.array->data, 0, count);
     TileRoom tile;
     at[n] = tile.elements;
     for (std::size_t i = 0; i < count; i += tile_size) {
@@ -6921,26 +7028,51 @@ XGRAD_COMPILED_ONCE
 
 namespace xgrad::detail {
 
+template <class T> T choice(bool condition, T a, T b) { return condition ? a : b; }
+template <class P> XGRAD_INLINE RealPack<P> choice(MaskPack<P> condition, RealPack<P> a, RealPack<P> b) { return where(condition, a, b); }
+
 /// The product of all.
 template <class T> struct Product {
     using accumulator = wide<T>;
     static accumulator start() { return 1; }
-    static accumulator join(accumulator a, T v) { return a * converted<accumulator>(v); }
+    XGRAD_INLINE static auto join(auto a, auto v) { return a * v; }
 };
 /// The larger of two; NaN always.
 template <class T> struct Larger {
     using accumulator = T;
     static constexpr std::string_view name = "Amax";
     static T start() { return std::numeric_limits<T>::has_infinity ? -std::numeric_limits<T>::infinity() : std::numeric_limits<T>::lowest(); }
-    static T join(T best, T v) { return best == best && (v > best || v != v) ? v : best; }
+    XGRAD_INLINE static auto join(auto best, auto v) { return choice(v > best || v != v, v, best); }
 };
 /// The smaller of two; NaN always.
 template <class T> struct Smaller {
     using accumulator = T;
     static constexpr std::string_view name = "Amin";
     static T start() { return std::numeric_limits<T>::has_infinity ? std::numeric_limits<T>::infinity() : std::numeric_limits<T>::max(); }
-    static T join(T best, T v) { return best == best && (v < best || v != v) ? v : best; }
+    XGRAD_INLINE static auto join(auto best, auto v) { return choice(v < best || v != v, v, best); }
 };
+
+/// A run of numbers folded into one, in interleaved parts.
+template <class Fold, class A, class T> void fold_into(A& a, T const* t, std::size_t n)
+{
+    std::size_t i = 0;
+    if constexpr (std::same_as<A, T> && RealScalar<T>) {
+        using Pack = RealPack<T>;
+        Pack part[4] = {Fold::start(), Fold::start(), Fold::start(), Fold::start()};
+        for (; i + 4 * Pack::width <= n; i += 4 * Pack::width)
+            for (std::size_t j = 0; j < 4; ++j) part[j] = Fold::join(part[j], Pack::load(t + i + j * Pack::width));
+        for (; i + Pack::width <= n; i += Pack::width) part[0] = Fold::join(part[0], Pack::load(t + i));
+        T lanes[Pack::width];
+        Fold::join(Fold::join(part[0], part[1]), Fold::join(part[2], part[3])).store(lanes);
+        for (auto const lane : lanes) a = Fold::join(a, lane);
+    } else {
+        A part[4] = {Fold::start(), Fold::start(), Fold::start(), Fold::start()};
+        for (; i + 4 <= n; i += 4)
+            for (std::size_t j = 0; j < 4; ++j) part[j] = Fold::join(part[j], converted<A>(t[i + j]));
+        for (auto const p : part) a = Fold::join(a, p);
+    }
+    for (; i < n; ++i) a = Fold::join(a, converted<A>(t[i]));
+}
 
 /// tile of T -> array of the fold's accumulators; a step of 0 folds the whole run into one.
 template <class Fold, class T> void fold_run(void* tile, void* array, std::ptrdiff_t stride, std::size_t n)
@@ -6948,20 +7080,16 @@ template <class Fold, class T> void fold_run(void* tile, void* array, std::ptrdi
     using A = typename Fold::accumulator;
     auto const* const t = static_cast<T const*>(tile);
     auto* const a = static_cast<A*>(array);
-    if (stride == 0) {
-        constexpr std::size_t lanes = 8;
-        A part[lanes];
-        std::fill_n(part, lanes, Fold::start());
-        std::size_t i = 0;
-        for (; i + lanes <= n; i += lanes)
-            for (std::size_t j = 0; j < lanes; ++j) part[j] = Fold::join(part[j], t[i + j]);
-        for (; i < n; ++i) part[i % lanes] = Fold::join(part[i % lanes], t[i]);
-        for (auto const p : part) *a = Fold::join(*a, converted<T>(p));
-    } else
-        for (std::size_t i = 0; i < n; ++i) {
-            auto& at = a[static_cast<std::ptrdiff_t>(i) * stride];
-            at = Fold::join(at, t[i]);
-        }
+    if (stride == 0) return fold_into<Fold>(*a, t, n);
+    std::size_t i = 0;
+    if constexpr (std::same_as<A, T> && RealScalar<T>) {
+        using Pack = RealPack<T>;
+        for (; stride == 1 && i + Pack::width <= n; i += Pack::width) Fold::join(Pack::load(a + i), Pack::load(t + i)).store(a + i);
+    }
+    for (; i < n; ++i) {
+        auto& at = a[static_cast<std::ptrdiff_t>(i) * stride];
+        at = Fold::join(at, converted<A>(t[i]));
+    }
 }
 
 }  // namespace xgrad::detail
@@ -7483,11 +7611,11 @@ public:
         }
     }
 
-    /// True where a full sum and its gradients are best computed in one pass: all operands want a gradient and lie in order,
-    /// and a backward pass is likely to come.
+    /// True where a full sum and its gradients are best computed in one pass: all operands lie in order, and a backward pass is
+    /// likely to come.
     static bool sums_at_once(RecordTable const& table, Gathered const& in)
     {
-        return in.in_order && (in.requires_grad & in.needs.reached) == in.needs.reached && !default_packing && table.use->load(std::memory_order_relaxed) >= 0
+        return in.in_order && !default_packing && table.use->load(std::memory_order_relaxed) >= 0
                && WaitingGradients::has_room(in.arrays[0]->numel * table.kernels.leaves * table.kernels.leaf[0]->element);
     }
     /// The sum, times its factor; keeps the gradients until a backward pass asks for them.
@@ -12644,9 +12772,9 @@ namespace detail {
 
 template <Operand X> Axes checked_axes(std::string_view operation, X const& x, Axes const& axes) { return normalize_axes(operation, axes, x.dim()); }
 
-template <Operand X> std::size_t count_over(X const& x, Axes const& axes)
+/// The number of elements that are reduced to one.
+inline std::size_t count_over(Shape const& shape, Axes const& axes)
 {
-    auto const shape = x.shape();
     std::size_t n = 1;
     for (auto const axis : axes) n *= shape[static_cast<std::size_t>(axis)];
     return n;
@@ -12695,6 +12823,12 @@ template <Operand X> auto amin(X const& x) { return amin(x, detail::all_axes(x.d
 template <Operand X> auto logsumexp(X const& x, Axes const& axes, bool keep = false)
 {
     auto const over = detail::checked_axes("logsumexp", x, axes);
+    if constexpr (!std::same_as<typename X::letter, C>)
+        if (over.size() == x.dim()) {   // a number in the formula: exponentials and their gradients are one pass
+            auto const largest = static_cast<precision_of<typename X::scalar>>(finite_largest(x));
+            auto const y = materialize_expression(log(sum(exp(x - largest))) + largest);
+            return keep ? reshape(y, Axes(x.dim(), 1)) : y;
+        }
     auto const largest = finite_largest(x, over);
     auto const y = materialize_expression(log(sum(exp(x - largest), over, keepdims)) + largest);
     return keep ? y : reshape(y, Axes(detail::reduced_shape(y.shape(), over, false)));
@@ -12739,58 +12873,107 @@ template <Operand X> auto norm(X const& x, double p, Axes const& axes, bool keep
 }
 template <Operand X> auto norm(X const& x, double p = 2) { return norm(x, p, detail::all_axes(x.dim())); }
 
-/// For each element the product of the others in its row.
+namespace detail {
+
+/// Axes in an order in which those of `over` come last.
+[[gnu::cold]] inline Axes axes_with_last(Axes const& over, std::size_t rank)
+{
+    Axes order;
+    for (std::ptrdiff_t i = 0; i < static_cast<std::ptrdiff_t>(rank); ++i)
+        if (!std::ranges::binary_search(over, i)) order.push_back(i);
+    for (auto const axis : over) order.push_back(axis);
+    return order;
+}
+
+/// The product of the others for each of n numbers. Every lane of some packs, and what is left over, is a chain of its own: forward
+/// for what comes before in it, then back for what comes after and for what all other chains have. There is no division.
+template <Differentiable T> void products_of_others(T const* x, std::size_t n, T* out)
+{
+    using Pack = pack_of<T, precision_of<T>>;
+    constexpr std::size_t width = RealPack<precision_of<T>>::width, packs = 4, block = packs * width;
+    std::size_t const end = n - n % block;
+    Pack part[packs] = {1, 1, 1, 1};
+    for (std::size_t i = 0; i < end; i += block)
+        for (std::size_t j = 0; j < packs; ++j) {
+            part[j].store(out + i + j * width);
+            part[j] = part[j] * Pack::load(x + i + j * width);
+        }
+    T chain[block + 1], others[block + 1];
+    for (std::size_t j = 0; j < packs; ++j) part[j].store(chain + j * width);
+    chain[block] = T(1);
+    for (std::size_t i = end; i < n; ++i) out[i] = chain[block], chain[block] *= x[i];
+    T before(1), after(1);
+    for (std::size_t c = 0; c <= block; ++c) others[c] = before, before *= chain[c];
+    for (std::size_t c = block + 1; c-- > 0;) others[c] *= after, after *= chain[c];
+    for (std::size_t i = n; i-- > end;) out[i] *= others[block], others[block] *= x[i];
+    for (std::size_t j = 0; j < packs; ++j) part[j] = Pack::load(others + j * width);
+    for (std::size_t i = end; i > 0;) {
+        i -= block;
+        for (std::size_t j = 0; j < packs; ++j) {
+            auto* const at = out + i + j * width;
+            (Pack::load(at) * part[j]).store(at);
+            part[j] = part[j] * Pack::load(x + i + j * width);
+        }
+    }
+}
+
+}  // namespace detail
+
+/// For each element the product of the others along some axes.
 struct ProdOfOthers : Arraywise {
+    Axes over;  // normalised
     static constexpr detail::Uses uses[] = {detail::uses_argument(0)};
 
     template <Scalar T> auto value(detail::Array<T> const& x) const
     {
-        detail::Array<T> const rows = detail::contiguous(x);
-        detail::Array<T> out(x.shape);
-        std::size_t const n = x.shape[1];
-        for (std::size_t r = 0; r < x.shape[0]; ++r) {
-            T const* const a = rows.begin() + r * n;
-            T* const o = out.begin() + r * n;
-            T before(1), after(1);
-            for (std::size_t i = 0; i < n; ++i) o[i] = before, before *= a[i];
-            for (std::size_t i = n; i-- > 0;) o[i] *= after, after *= a[i];
-        }
-        return out;
+        auto const order = detail::axes_with_last(over, x.shape.size());
+        detail::Array<T> const rows = detail::contiguous(Permute{{}, order}.value(x));
+        detail::Array<T> const out(rows.shape);
+        std::size_t const n = detail::count_over(x.shape, over);
+        for (std::size_t at = 0; at < x.numel; at += n) detail::products_of_others(rows.begin() + at, n, out.begin() + at);
+        Axes back(order.size());
+        for (std::size_t i = 0; i < order.size(); ++i) back[static_cast<std::size_t>(order[i])] = static_cast<std::ptrdiff_t>(i);
+        return Permute{{}, back}.value(out);
     }
-    /// d(others of i)/dx_j is the product of all but i and j: one column j after another, with x_j replaced by 1.
+    /// d(others of i)/dx_j is the product of all but i and j: one j after another, with x_j replaced by 1.
     auto pullback(wrt<0>, auto const& g, auto const&, auto const& x) const
     {
         using T = typename std::remove_cvref_t<decltype(x)>::value_type;
-        std::size_t const n = x.shape()[1];
         auto out = materialize_expression(g * T(0));
-        for (std::size_t j = 0; j < n; ++j) {
-            auto const is_j = column_mask(x, j);
+        for (std::size_t j = 0; j < detail::count_over(x.shape(), over); ++j) {
+            auto const is_j = place_mask(x, over, j);
             auto const without_j = materialize_expression(where(is_j, T(1), x));
-            auto const all_but = express(ProdOfOthers{}, without_j);
-            auto const part = sum(where(is_j, T(0), g * conj(all_but)), {1}, keepdims);
+            auto const all_but = express(*this, without_j);
+            auto const part = sum(where(is_j, T(0), g * conj(all_but)), over, keepdims);
             out = materialize_expression(out + where(is_j, part, T(0)));
         }
         return out;
     }
 };
 
-/// Product of the elements over the last axis of a matrix of rows. The gradient needs no division, so zeros do no harm.
-struct ProdRows : Arraywise {
+/// Product of the elements over some axes. The gradient needs no division, so zeros do no harm.
+struct Prod : Arraywise {
+    Axes over;  // normalised
+    bool keep = false;
     static constexpr detail::Uses uses[] = {detail::uses_argument(0)};
 
     template <Scalar T> auto value(detail::Array<T> const& x) const
     {
-        detail::Array<T> const rows = detail::contiguous(x);
-        std::size_t const n = x.shape[1];
-        detail::Array<T> out(Shape{x.shape[0]});
-        for (std::size_t i = 0; i < x.shape[0]; ++i) {
+        detail::Array<T> const rows = detail::contiguous(Permute{{}, detail::axes_with_last(over, x.shape.size())}.value(x));
+        detail::Array<T> out(detail::reduced_shape(x.shape, over, keep));
+        std::size_t const n = detail::count_over(x.shape, over);
+        for (std::size_t i = 0; i < out.numel; ++i) {
             auto product = detail::Product<T>::start();
-            detail::fold_run<detail::Product<T>, T>(rows.begin() + i * n, &product, 0, n);
+            detail::fold_into<detail::Product<T>>(product, rows.begin() + i * n, n);
             out.begin()[i] = detail::converted<T>(product);
         }
         return out;
     }
-    auto pullback(wrt<0>, auto const& g, auto const&, auto const& x) const { return unsqueeze(g, 1) * conj(express(ProdOfOthers{}, x)); }
+    auto pullback(wrt<0>, auto const& g, auto const&, auto const& x) const
+    {
+        auto const kept = reshape(g, Axes(detail::reduced_shape(x.shape(), over, true)));
+        return kept * conj(express(ProdOfOthers{{}, over}, x));
+    }
 };
 
 /// Product over axes. Values that a gradient will need are stored. Of integers and masks: a product of int64.
@@ -12799,16 +12982,9 @@ template <Operand X> auto prod(X const& x, Axes const& axes, bool keep = false)
     if constexpr (std::same_as<typename X::letter, B>) return prod(cast<std::int64_t>(x), axes, keep);
     else {
         auto const over = detail::checked_axes("prod", x, axes);
-        if (!needs_graph(x)) return fold<detail::Product>(x, over, keep);
-        auto const values = materialize_expression(x);
-        Axes order;
-        for (std::ptrdiff_t i = 0; i < static_cast<std::ptrdiff_t>(values.dim()); ++i)
-            if (!std::ranges::binary_search(over, i)) order.push_back(i);
-        for (auto const axis : over) order.push_back(axis);
-        auto const n = detail::count_over(values, over);
-        auto const shape = detail::reduced_shape(values.shape(), over, keep);
-        auto const rows = reshape(permute(values, order), Axes{static_cast<std::ptrdiff_t>(numel(shape)), static_cast<std::ptrdiff_t>(n)});
-        return reshape(express(ProdRows{}, rows), Axes(shape));
+        if constexpr (Differentiable<typename X::scalar>)
+            if (needs_graph(x)) return express(Prod{{}, over, keep}, x);
+        return fold<detail::Product>(x, over, keep);
     }
 }
 template <Operand X> auto prod(X const& x) { return prod(x, detail::all_axes(x.dim())); }
@@ -13038,7 +13214,7 @@ template <template <class> class Fold, Operand X> auto record_extremum(std::stri
             if (needs_graph(x)) {
                 NoGradGuard const off;
                 Tensor<T> const extremum = keep ? y.detach() : y.reshape(Axes(detail::reduced_shape(x.shape(), axes, true)));
-                Tensor<T> const share = 1 / cast<T>(sum(x == extremum || isnan(x), axes, true));
+                Tensor<T> const share = 1 / sum(where(x == extremum || isnan(x), T(1), T(0)), axes, true);
                 EnableGradGuard const on;
                 detail::record_known_sum(Fold<T>::name, express(ShareOfExtremum{}, x, extremum, share), axes, y);
             }
@@ -13060,10 +13236,21 @@ template <Operand X> auto finite_largest(X const& x, Axes const& axes)
     return Tensor<Real>(where(abs(largest) <= std::numeric_limits<double>::max(), cast<Real>(largest), Real(0)));
 }
 
-/// True in column j of a matrix like x.
-template <Operand X> auto column_mask(X const& x, std::size_t j)
+/// The same of all elements together, as a number.
+template <Operand X> double finite_largest(X const& x)
 {
-    detail::Array<bool> mask(Shape{1, x.shape()[1]}, false);
+    NoGradGuard const off;
+    if (numel(x.shape()) == 0) return 0;
+    auto const largest = static_cast<double>(amax(x).item());
+    return std::isfinite(largest) ? largest : 0;
+}
+
+/// True at place j of those over some axes, along the others for all.
+template <Operand X> auto place_mask(X const& x, Axes const& over, std::size_t j)
+{
+    Shape shape(x.dim(), 1);
+    for (auto const axis : over) shape[static_cast<std::size_t>(axis)] = x.shape()[static_cast<std::size_t>(axis)];
+    detail::Array<bool> mask(shape, false);
     mask.begin()[j] = true;
     return Tensor<bool>(std::move(mask));
 }

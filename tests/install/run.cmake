@@ -21,8 +21,9 @@ if(WAY STREQUAL "single_header")
             list(APPEND includes -isystem "${directory}")
         endif()
     endforeach()
-    must("${COMPILER}" -std=c++20 -I "${SOURCE}/single_include" ${includes}
-        "${consumer}/main.cpp" "${consumer}/second.cpp" -o "${SCRATCH}/consumer" -pthread)
+    file(WRITE "${SCRATCH}/xgrad_source.cpp" "#define XGRAD_SOURCE\n#include <xgrad/xgrad.hpp>\n")
+    must("${COMPILER}" -std=c++20 -DXGRAD_SEPARATE_COMPILATION -I "${SOURCE}/single_include" ${includes}
+        "${consumer}/main.cpp" "${consumer}/second.cpp" "${SCRATCH}/xgrad_source.cpp" -o "${SCRATCH}/consumer" -pthread)
     must("${SCRATCH}/consumer")
     return()
 endif()

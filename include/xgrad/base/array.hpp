@@ -184,6 +184,29 @@ template <class A, class B, class F> void for_each_pair(Array<A> const& a, Array
     });
 }
 
+/// The same where neighbours in `from` lie along axis d: square by square, so that each line of the cache is fetched once.
+template <class To, class From> void copy_in_squares(Array<To> const& to, Array<From> const& from, std::size_t d)
+{
+    constexpr std::size_t side = 8;
+    std::size_t const last = to.shape.size() - 1, rows = to.shape[d], columns = to.shape[last];
+    std::ptrdiff_t const to_row = to.strides[d], to_column = to.strides[last], from_column = from.strides[last];
+    Shape others = to.shape;
+    others[d] = others[last] = 1;
+    Strides const* const strides[] = {&to.strides, &from.strides};
+    for_each_run(others, strides, [&](std::size_t, std::ptrdiff_t const* at) {
+        auto const square = [&](std::size_t r, std::size_t c, std::size_t height, std::size_t width) XGRAD_LAMBDA_INLINE {
+            To* t = to.begin() + at[0] + static_cast<std::ptrdiff_t>(r) * to_row + static_cast<std::ptrdiff_t>(c) * to_column;
+            From const* const f = from.begin() + at[1] + static_cast<std::ptrdiff_t>(r) + static_cast<std::ptrdiff_t>(c) * from_column;
+            for (std::size_t i = 0; i < height; ++i, t += to_row)
+                for (std::size_t j = 0; j < width; ++j) t[static_cast<std::ptrdiff_t>(j) * to_column] = converted<To>(f[static_cast<std::ptrdiff_t>(j) * from_column + static_cast<std::ptrdiff_t>(i)]);
+        };
+        for (std::size_t r = 0; r < rows; r += side)
+            for (std::size_t c = 0; c < columns; c += side)
+                if (r + side <= rows && c + side <= columns) square(r, c, side, side);
+                else square(r, c, std::min(side, rows - r), std::min(side, columns - c));
+    });
+}
+
 /// Copies elements between two windows of one shape, converting as needed.
 template <class To, class From> void copy_elements(Array<To> const& to, Array<From> const& from)
 {
@@ -191,6 +214,9 @@ template <class To, class From> void copy_elements(Array<To> const& to, Array<Fr
         if (to.numel) std::memmove(to.data, from.data, to.numel * sizeof(To));
         return;
     }
+    std::size_t const last = to.shape.size() - 1;
+    for (std::size_t d = 0; d < last && to.shape.size() > 1; ++d)
+        if (from.strides[d] == 1 && to.shape[d] >= 8 && to.shape[last] >= 8 && from.strides[last] != 1) return copy_in_squares(to, from, d);
     for_each_pair(to, from, [](To& t, From const& f) { t = converted<To>(f); });
 }
 

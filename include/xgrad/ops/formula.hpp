@@ -130,6 +130,19 @@ inline std::string tensor_letter(std::size_t i) { return i < 26 ? std::string(1,
 
 template <class L, class P> using pack_for = pack_of<typename L::template over<P>, P>;
 
+/// What an operation of one argument that finds value and derivative together keeps of the latter until it is asked for.
+struct NoPartial {};
+template <class E, class P> struct FoundTogether : std::false_type {
+    using type = NoPartial;
+};
+template <class E> using FirstArgument = typename ArgumentOf<0, typename E::signature>::type;
+template <class Op, class X, class P>
+    requires requires(Op const op, pack_for<FirstArgument<Expression<Op, X>>, P> x) { op.value_and_partial(x); }
+struct FoundTogether<Expression<Op, X>, P> : std::true_type {
+    using type = decltype(std::declval<Op const&>().value_and_partial(std::declval<pack_for<FirstArgument<Expression<Op, X>>, P>>()).second);
+};
+template <class E, class P> using PartialOf = typename FoundTogether<E, P>::type;
+
 /// The values at every vertex of a formula, for one pack of elements. Filled in place: the compiler keeps the parts of a
 /// structure in registers only if it is never copied whole.
 template <class X, class P> struct Values {
@@ -140,6 +153,7 @@ template <std::size_t... I, class P, class... X> struct ValuesPack<std::index_se
 template <class Op, class... X, class P> struct Values<Expression<Op, X...>, P> {
     pack_for<typename Expression<Op, X...>::letter, P> y;
     ValuesPack<std::index_sequence_for<X...>, P, X...> x;
+    [[no_unique_address]] PartialOf<Expression<Op, X...>, P> partial;
 };
 
 /// The value of operand I as the signature of the operation E takes it.
@@ -149,7 +163,7 @@ template <class E, std::size_t I, class P, class V> XGRAD_INLINE auto argument(V
 }
 
 /// Whether values are computed for their own sake, or once more because gradients need them: then an operation may offer
-/// `value_again`, which shares work with its partials and may be off by a rounding.
+/// `value_again`, which shares work with its partials and may be off by a rounding, or `value_and_partial`, which finds both.
 enum class Pass { forward, backward };
 
 template <std::size_t At, class P, Pass pass, class T, class Load> XGRAD_INLINE void evaluate(Slot<T> const&, Load const& load, Values<Slot<T>, P>& v)
@@ -172,7 +186,11 @@ XGRAD_INLINE void apply_operation(Expression<Op, X...> const& e, Values<Expressi
 {
     using E = Expression<Op, X...>;
     using pack = pack_for<typename E::letter, P>;
-    if constexpr (pass == Pass::backward && requires { e.op.value_again(argument<E, I, P>(v)...); }) v.y = pack(e.op.value_again(argument<E, I, P>(v)...));
+    if constexpr (pass == Pass::backward && FoundTogether<E, P>::value) {
+        auto const [y, partial] = e.op.value_and_partial(argument<E, I, P>(v)...);
+        v.y = y;
+        v.partial = partial;
+    } else if constexpr (pass == Pass::backward && requires { e.op.value_again(argument<E, I, P>(v)...); }) v.y = pack(e.op.value_again(argument<E, I, P>(v)...));
     else v.y = pack(e.op.value(argument<E, I, P>(v)...));
 }
 template <std::size_t At, class P, Pass pass, class Op, class... X, class Load>
@@ -192,7 +210,7 @@ template <class P, class Op, class... X, class Load, class LoadResult>
 XGRAD_INLINE void evaluate_again(Expression<Op, X...> const& e, Load const& load, bool saved, LoadResult const& result, Values<Expression<Op, X...>, P>& v)
 {
     evaluate_operands<0, P, Pass::backward>(e, load, v, std::index_sequence_for<X...>{});
-    if (saved) v.y = result();
+    if (saved && !FoundTogether<Expression<Op, X...>, P>::value) v.y = result();
     else apply_operation<P, Pass::backward>(e, v, std::index_sequence_for<X...>{});
 }
 
@@ -230,7 +248,8 @@ XGRAD_INLINE void send(Expression<Op, X...> const& e, Values<Expression<Op, X...
         if constexpr (wants_gradient<Xi>) {
             if (!(wanted & leaf_range<At + first[I], Xi::leaves>)) return;
             auto const gi = [&]<std::size_t... J>(std::index_sequence<J...>) XGRAD_LAMBDA_INLINE {
-                return pull(g, e.op.partial(which, v.y, argument<E, J, P>(v)...));
+                if constexpr (FoundTogether<E, P>::value) return pull(g, v.partial);
+                else return pull(g, e.op.partial(which, v.y, argument<E, J, P>(v)...));
             }(std::index_sequence_for<X...>{});
             send<At + first[I], P>(get<I>(e.x), get<I>(v.x), project<typename Xi::letter>(gi), wanted, sink);
         }

@@ -149,8 +149,8 @@ template <class F> XGRAD_NOINLINE void backward_kernel(F const& formula, Backwar
 /// The number of packs that a kernel adds up in its own precision before it goes on in a wider one.
 inline constexpr std::size_t summed_packs = 32;
 
-/// The sum of f over n elements and in the same pass the gradients of `seed` times that sum, for all leaves: of those
-/// that stand for one tensor the first gets all. Operands as for backward_kernel, without the gradient of the result and the saved
+/// The sum of f over n elements and in the same pass the gradients of `factor` times that sum, for all leaves that want one: of
+/// those that stand for one tensor the first gets all. Operands as for backward_kernel, without the gradient of the result and the saved
 /// result. Values may be off by a rounding, as in any backward pass.
 template <class F> XGRAD_NOINLINE double sum_and_gradient_kernel(F const& formula, BackwardPlan const& plan, void* const* operands, double factor, std::size_t n)
 {
@@ -162,7 +162,7 @@ template <class F> XGRAD_NOINLINE double sum_and_gradient_kernel(F const& formul
     void* out[L::leaves];
     for (std::size_t k = 0; k < L::leaves; ++k) in[k] = operands[k], out[k] = operands[L::gradients + plan.target[k]];
     std::size_t i = 0;
-    LeafMask const add = plan.add;
+    LeafMask const wanted = plan.wanted, add = plan.add;
     RealPack<P> const seed(factor);
 
     auto const step = [&]() XGRAD_LAMBDA_INLINE {
@@ -171,7 +171,7 @@ template <class F> XGRAD_NOINLINE double sum_and_gradient_kernel(F const& formul
         send<0, P>(f, v, seed, ~LeafMask{0}, [&]<class T, std::size_t K>(auto g) XGRAD_LAMBDA_INLINE {
             auto* const p = static_cast<tile_type<T, P>*>(out[K]) + i;
             if (add >> K & 1) (decltype(g)::load(p) + g).store(p);
-            else g.store(p);
+            else if (wanted >> K & 1) g.store(p);
         });
         return v.y;
     };

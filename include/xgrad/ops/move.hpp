@@ -204,6 +204,7 @@ struct FormulaTable {
     void (*forward)(void const* formula, void* const* operands, std::size_t n);
     void (*backward)(void const* formula, BackwardPlan const& plan, void* const* operands, std::size_t n);
     std::size_t (*dual)(void const* formula, DualPlan const& plan, void* const* operands, std::size_t n);
+    bool is_identity;  // one tensor and no operation
 };
 
 template <class F> struct FormulaTableOf {
@@ -225,7 +226,7 @@ template <class F> struct FormulaTableOf {
         if constexpr (Differentiable<Y>) return dual_kernel(*static_cast<F const*>(formula), plan, operands, n);
         else return n;
     }
-    static constexpr FormulaTable table{F::leaves, vertices_of<F>.data(), leaf.data(), &leaf_info<Y, tile_type<Y, P>>, &forward, &backward, &dual};
+    static constexpr FormulaTable table{F::leaves, vertices_of<F>.data(), leaf.data(), &leaf_info<Y, tile_type<Y, P>>, &forward, &backward, &dual, !requires { typename F::operation; }};
 };
 
 /// A sum and its gradients in one pass; only formulas that are summed have one.
@@ -267,13 +268,17 @@ inline void run_forward(FormulaTable const& table, void const* formula, AnyArray
 {
     std::size_t const n = table.leaves, count = numel(space);
     if (count == 0) return;
-    bool direct = out.needs_tile() ? out.uniform : true;
+    bool direct = !out.needs_tile() || out.uniform;
     for (std::size_t k = 0; k < n; ++k) direct &= is_direct(*leaves[k], *table.leaf[k], space);
     if (!direct) {
         LocalArray<TileOperand, 8> operands(n + 1);
         for (std::size_t k = 0; k < n; ++k) operands[k] = input_operand(*leaves[k], *table.leaf[k], space);
         operands[n] = out;
-        auto body = [&](void* const* at, std::size_t elements) { table.forward(formula, at, elements); };
+        bool const passes_on = table.is_identity && out.needs_tile();
+        if (passes_on) operands[n].from = 0;
+        auto body = [&](void* const* at, std::size_t elements) {
+            if (!passes_on) table.forward(formula, at, elements);
+        };
         return TileLoop(space, operands.data(), n + 1).run(tile_body(body));
     }
     void* at[64];
@@ -282,6 +287,7 @@ inline void run_forward(FormulaTable const& table, void const* formula, AnyArray
         at[n] = out.array->data;
         return table.forward(formula, at, count);
     }
+    if (table.is_identity) return out.move(at[0], out.array->data, 0, count);
     TileRoom tile;
     at[n] = tile.elements;
     for (std::size_t i = 0; i < count; i += tile_size) {

@@ -18,9 +18,9 @@ namespace detail {
 
 template <Operand X> Axes checked_axes(std::string_view operation, X const& x, Axes const& axes) { return normalize_axes(operation, axes, x.dim()); }
 
-template <Operand X> std::size_t count_over(X const& x, Axes const& axes)
+/// The number of elements that are reduced to one.
+inline std::size_t count_over(Shape const& shape, Axes const& axes)
 {
-    auto const shape = x.shape();
     std::size_t n = 1;
     for (auto const axis : axes) n *= shape[static_cast<std::size_t>(axis)];
     return n;
@@ -69,6 +69,12 @@ template <Operand X> auto amin(X const& x) { return amin(x, detail::all_axes(x.d
 template <Operand X> auto logsumexp(X const& x, Axes const& axes, bool keep = false)
 {
     auto const over = detail::checked_axes("logsumexp", x, axes);
+    if constexpr (!std::same_as<typename X::letter, C>)
+        if (over.size() == x.dim()) {   // a number in the formula: exponentials and their gradients are one pass
+            auto const largest = static_cast<precision_of<typename X::scalar>>(finite_largest(x));
+            auto const y = materialize_expression(log(sum(exp(x - largest))) + largest);
+            return keep ? reshape(y, Axes(x.dim(), 1)) : y;
+        }
     auto const largest = finite_largest(x, over);
     auto const y = materialize_expression(log(sum(exp(x - largest), over, keepdims)) + largest);
     return keep ? y : reshape(y, Axes(detail::reduced_shape(y.shape(), over, false)));
@@ -113,58 +119,107 @@ template <Operand X> auto norm(X const& x, double p, Axes const& axes, bool keep
 }
 template <Operand X> auto norm(X const& x, double p = 2) { return norm(x, p, detail::all_axes(x.dim())); }
 
-/// For each element the product of the others in its row.
+namespace detail {
+
+/// Axes in an order in which those of `over` come last.
+[[gnu::cold]] inline Axes axes_with_last(Axes const& over, std::size_t rank)
+{
+    Axes order;
+    for (std::ptrdiff_t i = 0; i < static_cast<std::ptrdiff_t>(rank); ++i)
+        if (!std::ranges::binary_search(over, i)) order.push_back(i);
+    for (auto const axis : over) order.push_back(axis);
+    return order;
+}
+
+/// The product of the others for each of n numbers. Every lane of some packs, and what is left over, is a chain of its own: forward
+/// for what comes before in it, then back for what comes after and for what all other chains have. There is no division.
+template <Differentiable T> void products_of_others(T const* x, std::size_t n, T* out)
+{
+    using Pack = pack_of<T, precision_of<T>>;
+    constexpr std::size_t width = RealPack<precision_of<T>>::width, packs = 4, block = packs * width;
+    std::size_t const end = n - n % block;
+    Pack part[packs] = {1, 1, 1, 1};
+    for (std::size_t i = 0; i < end; i += block)
+        for (std::size_t j = 0; j < packs; ++j) {
+            part[j].store(out + i + j * width);
+            part[j] = part[j] * Pack::load(x + i + j * width);
+        }
+    T chain[block + 1], others[block + 1];
+    for (std::size_t j = 0; j < packs; ++j) part[j].store(chain + j * width);
+    chain[block] = T(1);
+    for (std::size_t i = end; i < n; ++i) out[i] = chain[block], chain[block] *= x[i];
+    T before(1), after(1);
+    for (std::size_t c = 0; c <= block; ++c) others[c] = before, before *= chain[c];
+    for (std::size_t c = block + 1; c-- > 0;) others[c] *= after, after *= chain[c];
+    for (std::size_t i = n; i-- > end;) out[i] *= others[block], others[block] *= x[i];
+    for (std::size_t j = 0; j < packs; ++j) part[j] = Pack::load(others + j * width);
+    for (std::size_t i = end; i > 0;) {
+        i -= block;
+        for (std::size_t j = 0; j < packs; ++j) {
+            auto* const at = out + i + j * width;
+            (Pack::load(at) * part[j]).store(at);
+            part[j] = part[j] * Pack::load(x + i + j * width);
+        }
+    }
+}
+
+}  // namespace detail
+
+/// For each element the product of the others along some axes.
 struct ProdOfOthers : Arraywise {
+    Axes over;  // normalised
     static constexpr detail::Uses uses[] = {detail::uses_argument(0)};
 
     template <Scalar T> auto value(detail::Array<T> const& x) const
     {
-        detail::Array<T> const rows = detail::contiguous(x);
-        detail::Array<T> out(x.shape);
-        std::size_t const n = x.shape[1];
-        for (std::size_t r = 0; r < x.shape[0]; ++r) {
-            T const* const a = rows.begin() + r * n;
-            T* const o = out.begin() + r * n;
-            T before(1), after(1);
-            for (std::size_t i = 0; i < n; ++i) o[i] = before, before *= a[i];
-            for (std::size_t i = n; i-- > 0;) o[i] *= after, after *= a[i];
-        }
-        return out;
+        auto const order = detail::axes_with_last(over, x.shape.size());
+        detail::Array<T> const rows = detail::contiguous(Permute{{}, order}.value(x));
+        detail::Array<T> const out(rows.shape);
+        std::size_t const n = detail::count_over(x.shape, over);
+        for (std::size_t at = 0; at < x.numel; at += n) detail::products_of_others(rows.begin() + at, n, out.begin() + at);
+        Axes back(order.size());
+        for (std::size_t i = 0; i < order.size(); ++i) back[static_cast<std::size_t>(order[i])] = static_cast<std::ptrdiff_t>(i);
+        return Permute{{}, back}.value(out);
     }
-    /// d(others of i)/dx_j is the product of all but i and j: one column j after another, with x_j replaced by 1.
+    /// d(others of i)/dx_j is the product of all but i and j: one j after another, with x_j replaced by 1.
     auto pullback(wrt<0>, auto const& g, auto const&, auto const& x) const
     {
         using T = typename std::remove_cvref_t<decltype(x)>::value_type;
-        std::size_t const n = x.shape()[1];
         auto out = materialize_expression(g * T(0));
-        for (std::size_t j = 0; j < n; ++j) {
-            auto const is_j = column_mask(x, j);
+        for (std::size_t j = 0; j < detail::count_over(x.shape(), over); ++j) {
+            auto const is_j = place_mask(x, over, j);
             auto const without_j = materialize_expression(where(is_j, T(1), x));
-            auto const all_but = express(ProdOfOthers{}, without_j);
-            auto const part = sum(where(is_j, T(0), g * conj(all_but)), {1}, keepdims);
+            auto const all_but = express(*this, without_j);
+            auto const part = sum(where(is_j, T(0), g * conj(all_but)), over, keepdims);
             out = materialize_expression(out + where(is_j, part, T(0)));
         }
         return out;
     }
 };
 
-/// Product of the elements over the last axis of a matrix of rows. The gradient needs no division, so zeros do no harm.
-struct ProdRows : Arraywise {
+/// Product of the elements over some axes. The gradient needs no division, so zeros do no harm.
+struct Prod : Arraywise {
+    Axes over;  // normalised
+    bool keep = false;
     static constexpr detail::Uses uses[] = {detail::uses_argument(0)};
 
     template <Scalar T> auto value(detail::Array<T> const& x) const
     {
-        detail::Array<T> const rows = detail::contiguous(x);
-        std::size_t const n = x.shape[1];
-        detail::Array<T> out(Shape{x.shape[0]});
-        for (std::size_t i = 0; i < x.shape[0]; ++i) {
+        detail::Array<T> const rows = detail::contiguous(Permute{{}, detail::axes_with_last(over, x.shape.size())}.value(x));
+        detail::Array<T> out(detail::reduced_shape(x.shape, over, keep));
+        std::size_t const n = detail::count_over(x.shape, over);
+        for (std::size_t i = 0; i < out.numel; ++i) {
             auto product = detail::Product<T>::start();
-            detail::fold_run<detail::Product<T>, T>(rows.begin() + i * n, &product, 0, n);
+            detail::fold_into<detail::Product<T>>(product, rows.begin() + i * n, n);
             out.begin()[i] = detail::converted<T>(product);
         }
         return out;
     }
-    auto pullback(wrt<0>, auto const& g, auto const&, auto const& x) const { return unsqueeze(g, 1) * conj(express(ProdOfOthers{}, x)); }
+    auto pullback(wrt<0>, auto const& g, auto const&, auto const& x) const
+    {
+        auto const kept = reshape(g, Axes(detail::reduced_shape(x.shape(), over, true)));
+        return kept * conj(express(ProdOfOthers{{}, over}, x));
+    }
 };
 
 /// Product over axes. Values that a gradient will need are stored. Of integers and masks: a product of int64.
@@ -173,16 +228,9 @@ template <Operand X> auto prod(X const& x, Axes const& axes, bool keep = false)
     if constexpr (std::same_as<typename X::letter, B>) return prod(cast<std::int64_t>(x), axes, keep);
     else {
         auto const over = detail::checked_axes("prod", x, axes);
-        if (!needs_graph(x)) return fold<detail::Product>(x, over, keep);
-        auto const values = materialize_expression(x);
-        Axes order;
-        for (std::ptrdiff_t i = 0; i < static_cast<std::ptrdiff_t>(values.dim()); ++i)
-            if (!std::ranges::binary_search(over, i)) order.push_back(i);
-        for (auto const axis : over) order.push_back(axis);
-        auto const n = detail::count_over(values, over);
-        auto const shape = detail::reduced_shape(values.shape(), over, keep);
-        auto const rows = reshape(permute(values, order), Axes{static_cast<std::ptrdiff_t>(numel(shape)), static_cast<std::ptrdiff_t>(n)});
-        return reshape(express(ProdRows{}, rows), Axes(shape));
+        if constexpr (Differentiable<typename X::scalar>)
+            if (needs_graph(x)) return express(Prod{{}, over, keep}, x);
+        return fold<detail::Product>(x, over, keep);
     }
 }
 template <Operand X> auto prod(X const& x) { return prod(x, detail::all_axes(x.dim())); }

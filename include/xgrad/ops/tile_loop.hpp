@@ -30,6 +30,7 @@ struct TileOperand {
     bool output = false;
     bool absent = false;           // an input that nothing looks at is a tile of zeros; an output has no place at all
     bool uniform = false;          // one element for the whole index space
+    std::int8_t from = -1;         // an output that is what this input holds
 
     bool needs_tile() const noexcept { return !(whole && in_place); }
 };
@@ -117,9 +118,10 @@ private:
             for (std::size_t k = 0; k < count_; ++k) {
                 auto const& o = operands_[k];
                 if (o.absent) continue;
-                if (!o.needs_tile()) at[k] = static_cast<std::byte*>(at[k]) + chunk * o.element;
-                else if (o.output) o.move(at[k], o.array->data, 0, count);
+                if (o.output && o.needs_tile()) o.move(at[o.from < 0 ? k : static_cast<std::size_t>(o.from)], o.array->data, 0, count);
             }
+            for (std::size_t k = 0; k < count_; ++k)
+                if (auto const& o = operands_[k]; !o.absent && !o.needs_tile()) at[k] = static_cast<std::byte*>(at[k]) + chunk * o.element;
         }
     }
 
@@ -155,13 +157,13 @@ private:
         return at;
     }
 
-    /// Moves `count` elements from linear index `start` (at multi-index `from`) on, run by run.
-    void move_runs(std::size_t k, Shape index, std::size_t count) const
+    /// Moves `count` elements of an operand from multi-index `index` on, run by run.
+    void move_runs(std::size_t k, void* tile, Shape index, std::size_t count) const
     {
         auto const& o = operands_[k];
         std::size_t const last = extent_.size() - 1;
         auto const step = step_[k][last];
-        auto* t = static_cast<std::byte*>(tile(k));
+        auto* t = static_cast<std::byte*>(tile);
         while (count) {
             std::size_t const run = std::min(count, extent_[last] - index[last]);
             o.move(t, o.array->data + offset(k, index) * static_cast<std::ptrdiff_t>(o.element), step, run);
@@ -181,49 +183,98 @@ private:
     {
         step_ = std::make_unique<Strides[]>(count_);
         coalesce();
-        std::size_t const row = extent_.back(), last = extent_.size() - 1;
-        bool const by_rows = row >= tile_size / 2;  // a tile is then part of one row, and unit steps are read in place
-        bool staged = false;
-        auto const direct = [&](std::size_t k) {
-            auto const& o = operands_[k];
-            return o.in_place && (o.whole || (by_rows && !o.output && step_[k][last] == 1));
-        };
-        for (std::size_t k = 0; k < count_; ++k)
-            if (auto const& o = operands_[k]; !(o.absent && o.output)) staged |= o.absent || !direct(k);
-        std::size_t const longest = by_rows ? (staged ? std::min(row, tile_size) : row) : tile_size / row * row;  // else some whole rows
+        if (extent_.back() >= tile_size / 2) run_rows(body);
+        else run_short_rows(n, body);
+    }
 
+    /// Tiles that are parts of rows, in which unit steps are read in place.
+    void run_rows(TileBody body)
+    {
+        enum class Way : std::uint8_t { at_hand, in_place, repeated, staged, collected };
+        struct Walk {
+            Way way = Way::at_hand;
+            std::byte *place = nullptr, *filled = nullptr;  // the row's first element; where repeated elements were staged from
+            std::ptrdiff_t step = 0;
+        };
+        std::size_t const row = extent_.back(), last = extent_.size() - 1;
         std::array<void*, max_operands> at;
-        auto const filled = std::make_unique<void*[]>(count_);  // where repeated elements were staged from
-        auto const is_same_row_again = [&](std::size_t k) { return std::all_of(step_[k].begin(), step_[k].end() - 1, [](auto step) { return step == 0; }); };
+        auto const walks = std::make_unique<Walk[]>(count_);
+        bool tiled = false;
+        for (std::size_t k = 0; k < count_; ++k) {
+            auto const& o = operands_[k];
+            auto& walk = walks[k];
+            at[k] = tile(k);
+            tiled |= o.absent && !o.output;
+            if (o.absent) continue;
+            walk.place = o.array->data;
+            walk.step = step_[k][last];
+            bool const direct = o.in_place && (o.whole || (!o.output && walk.step == 1));
+            walk.way = direct ? Way::in_place : o.output ? Way::collected : walk.step == 0 ? Way::repeated : Way::staged;
+            tiled |= !direct && o.from < 0;
+        }
+        std::size_t const longest = tiled ? std::min(row, tile_size) : row;
+        Shape index(last, 0);
+        for (;;) {
+            for (std::size_t done = 0, count; done < row; done += count) {
+                count = std::min(longest, row - done);
+                for (std::size_t k = 0; k < count_; ++k) {
+                    auto& walk = walks[k];
+                    auto const& o = operands_[k];
+                    auto* const place = walk.place + static_cast<std::ptrdiff_t>(done * o.element) * walk.step;
+                    if (walk.way == Way::in_place) at[k] = place;
+                    else if (walk.way == Way::staged) o.move(at[k], place, walk.step, count);
+                    else if (walk.way == Way::repeated && std::exchange(walk.filled, place) != place) o.move(at[k], place, 0, longest);
+                }
+                body.call(body.context, at.data(), count);
+                for (std::size_t k = 0; k < count_; ++k) {
+                    if (walks[k].way != Way::collected) continue;
+                    auto const& o = operands_[k];
+                    o.move(at[o.from < 0 ? k : static_cast<std::size_t>(o.from)], walks[k].place + static_cast<std::ptrdiff_t>(done * o.element) * walks[k].step, walks[k].step, count);
+                }
+            }
+            std::size_t d = last;
+            for (; d-- > 0;) {
+                bool const carries = ++index[d] == extent_[d];
+                if (carries) index[d] = 0;
+                for (std::size_t k = 0; k < count_; ++k)
+                    if (walks[k].place) walks[k].place += (carries ? 1 - static_cast<std::ptrdiff_t>(extent_[d]) : 1) * step_[k][d] * static_cast<std::ptrdiff_t>(operands_[k].element);
+                if (!carries) break;
+            }
+            if (d == static_cast<std::size_t>(-1)) return;
+        }
+    }
+
+    /// Tiles of some whole rows.
+    void run_short_rows(std::size_t n, TileBody body)
+    {
+        std::size_t const row = extent_.back(), longest = tile_size / row * row;
+        auto const direct = [&](std::size_t k) { return operands_[k].in_place && operands_[k].whole; };
+        std::array<void*, max_operands> at;
+        auto const filled = std::make_unique<bool[]>(count_);  // the same rows again
         Shape index(extent_.size(), 0);
         for (std::size_t i = 0; i < n;) {
-            std::size_t const count = std::min(longest, by_rows ? row - index[last] : n - i);
+            std::size_t const count = std::min(longest, n - i);
             for (std::size_t k = 0; k < count_; ++k) {
                 auto const& o = operands_[k];
                 if (o.absent) at[k] = tile(k);
-                else if (direct(k)) at[k] = o.array->data + (o.whole ? static_cast<std::ptrdiff_t>(i) : offset(k, index)) * static_cast<std::ptrdiff_t>(o.element);
+                else if (direct(k)) at[k] = o.array->data + i * o.element;
                 else {
                     at[k] = tile(k);
                     if (o.output) continue;
-                    if (by_rows && step_[k][last] == 0) {
-                        void* const source = o.array->data + offset(k, index) * static_cast<std::ptrdiff_t>(o.element);
-                        if (std::exchange(filled[k], source) != source) o.move(at[k], source, 0, longest);
-                    } else if (!by_rows && is_same_row_again(k)) {
-                        if (!std::exchange(filled[k], o.array->data)) move_runs(k, index, std::min(longest, n));
-                    } else move_runs(k, index, count);
+                    bool const repeats = std::all_of(step_[k].begin(), step_[k].end() - 1, [](auto step) { return step == 0; });
+                    if (!repeats) move_runs(k, at[k], index, count);
+                    else if (!std::exchange(filled[k], true)) move_runs(k, at[k], index, std::min(longest, n));
                 }
             }
             body.call(body.context, at.data(), count);
             for (std::size_t k = 0; k < count_; ++k)
-                if (auto const& o = operands_[k]; o.output && !o.absent && !direct(k)) move_runs(k, index, count);
+                if (auto const& o = operands_[k]; o.output && !o.absent && !direct(k)) move_runs(k, at[o.from < 0 ? k : static_cast<std::size_t>(o.from)], index, count);
             i += count;
-            if (by_rows) advance(index, count);
-            else
-                for (std::size_t left = count; left;) {
-                    std::size_t const run = std::min(left, row - index[last]);
-                    advance(index, run);
-                    left -= run;
-                }
+            for (std::size_t left = count; left;) {
+                std::size_t const run = std::min(left, row - index.back());
+                advance(index, run);
+                left -= run;
+            }
         }
     }
 

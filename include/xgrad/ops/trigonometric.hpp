@@ -9,6 +9,11 @@ namespace xgrad {
 struct Sin : Elementwise<R(R), C(C)> {
     XGRAD_INLINE auto value(auto x) const { return sin(x); }
     XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return cos(x); }
+    template <class P> XGRAD_INLINE auto value_and_partial(RealPack<P> x) const
+    {
+        auto const unit = unit_at(x);
+        return std::pair(unit.im, unit.re);
+    }
 };
 template <Operand X> auto sin(X const& x) { return express(Sin{}, x); }
 
@@ -16,6 +21,11 @@ template <Operand X> auto sin(X const& x) { return express(Sin{}, x); }
 struct Cos : Elementwise<R(R), C(C)> {
     XGRAD_INLINE auto value(auto x) const { return cos(x); }
     XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return -sin(x); }
+    template <class P> XGRAD_INLINE auto value_and_partial(RealPack<P> x) const
+    {
+        auto const unit = unit_at(x);
+        return std::pair(unit.re, -unit.im);
+    }
 };
 template <Operand X> auto cos(X const& x) { return express(Cos{}, x); }
 

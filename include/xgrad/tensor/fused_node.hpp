@@ -24,11 +24,11 @@ public:
         }
     }
 
-    /// True where a full sum and its gradients are best computed in one pass: all operands want a gradient and lie in order,
-    /// and a backward pass is likely to come.
+    /// True where a full sum and its gradients are best computed in one pass: all operands lie in order, and a backward pass is
+    /// likely to come.
     static bool sums_at_once(RecordTable const& table, Gathered const& in)
     {
-        return in.in_order && (in.requires_grad & in.needs.reached) == in.needs.reached && !default_packing && table.use->load(std::memory_order_relaxed) >= 0
+        return in.in_order && !default_packing && table.use->load(std::memory_order_relaxed) >= 0
                && WaitingGradients::has_room(in.arrays[0]->numel * table.kernels.leaves * table.kernels.leaf[0]->element);
     }
     /// The sum, times its factor; keeps the gradients until a backward pass asks for them.

@@ -53,7 +53,7 @@ template <template <class> class Fold, Operand X> auto record_extremum(std::stri
             if (needs_graph(x)) {
                 NoGradGuard const off;
                 Tensor<T> const extremum = keep ? y.detach() : y.reshape(Axes(detail::reduced_shape(x.shape(), axes, true)));
-                Tensor<T> const share = 1 / cast<T>(sum(x == extremum || isnan(x), axes, true));
+                Tensor<T> const share = 1 / sum(where(x == extremum || isnan(x), T(1), T(0)), axes, true);
                 EnableGradGuard const on;
                 detail::record_known_sum(Fold<T>::name, express(ShareOfExtremum{}, x, extremum, share), axes, y);
             }
@@ -75,10 +75,21 @@ template <Operand X> auto finite_largest(X const& x, Axes const& axes)
     return Tensor<Real>(where(abs(largest) <= std::numeric_limits<double>::max(), cast<Real>(largest), Real(0)));
 }
 
-/// True in column j of a matrix like x.
-template <Operand X> auto column_mask(X const& x, std::size_t j)
+/// The same of all elements together, as a number.
+template <Operand X> double finite_largest(X const& x)
 {
-    detail::Array<bool> mask(Shape{1, x.shape()[1]}, false);
+    NoGradGuard const off;
+    if (numel(x.shape()) == 0) return 0;
+    auto const largest = static_cast<double>(amax(x).item());
+    return std::isfinite(largest) ? largest : 0;
+}
+
+/// True at place j of those over some axes, along the others for all.
+template <Operand X> auto place_mask(X const& x, Axes const& over, std::size_t j)
+{
+    Shape shape(x.dim(), 1);
+    for (auto const axis : over) shape[static_cast<std::size_t>(axis)] = x.shape()[static_cast<std::size_t>(axis)];
+    detail::Array<bool> mask(shape, false);
     mask.begin()[j] = true;
     return Tensor<bool>(std::move(mask));
 }
