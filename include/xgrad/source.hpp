@@ -3,6 +3,7 @@
 
 #include <xgrad/base/fft.hpp>
 #include <xgrad/base/gemm.hpp>
+#include <xgrad/nn/module.hpp>
 #include <xgrad/tensor/gradient_arithmetic.hpp>
 
 namespace xgrad::detail {

@@ -612,7 +612,8 @@ public:
     HookList& operator=(HookList const&) = delete;
     ~HookList() { delete hooks_.load(std::memory_order_relaxed); }
 
-    HookHandle add(Function f)
+    /// Puts f behind the others, or before them.
+    HookHandle add(Function f, bool first = false)
     {
         auto const& hooks = made();
         auto slot = std::make_shared<Slot>(std::move(f));
@@ -625,7 +626,7 @@ public:
             std::erase(hooks->slots, removed);
         });
         std::lock_guard const lock(hooks->mutex);
-        hooks->slots.push_back(std::move(slot));
+        hooks->slots.insert(first ? hooks->slots.begin() : hooks->slots.end(), std::move(slot));
         return handle;
     }
 
@@ -639,15 +640,26 @@ public:
     /// True where a hook is in the list.
     bool any() const { return !snapshot().empty(); }
 
-private:
     struct Slot {
         Function hook;
         std::atomic<bool> removed = false;
         explicit Slot(Function f) : hook(std::move(f)) {}
     };
+    using Snapshot = std::vector<std::shared_ptr<Slot>>;
+
+    /// The hooks of now, to be called later, unless they are removed before.
+    Snapshot snapshot() const
+    {
+        auto const* const hooks = hooks_.load(std::memory_order_acquire);
+        if (!hooks) return {};
+        std::lock_guard const lock((*hooks)->mutex);
+        return (*hooks)->slots;
+    }
+
+private:
     struct Hooks {
         std::mutex mutex;
-        std::vector<std::shared_ptr<Slot>> slots;
+        Snapshot slots;
     };
     std::shared_ptr<Hooks> const& made()
     {
@@ -657,13 +669,6 @@ private:
             if (hooks_.compare_exchange_strong(hooks, fresh.get(), std::memory_order_acq_rel)) hooks = fresh.release();
         }
         return *hooks;
-    }
-    std::vector<std::shared_ptr<Slot>> snapshot() const
-    {
-        auto const* const hooks = hooks_.load(std::memory_order_acquire);
-        if (!hooks) return {};
-        std::lock_guard const lock((*hooks)->mutex);
-        return (*hooks)->slots;
     }
     std::atomic<std::shared_ptr<Hooks>*> hooks_{nullptr};
 };
@@ -14729,6 +14734,1910 @@ template <class Op, class... X> std::ostream& operator<<(std::ostream& out, Expr
 
 // ======== xgrad/source.hpp
 // Templates that a program with XGRAD_SEPARATE_COMPILATION compiles once; xgrad.hpp includes this where XGRAD_SOURCE is defined.
+
+#ifndef XGRAD_SINGLE_XGRAD_NN_MODULE_HPP
+#define XGRAD_SINGLE_XGRAD_NN_MODULE_HPP
+
+// ======== xgrad/nn/module.hpp
+// Module: the base class of a part of a model. `struct Net : nn::Module<Net>` has a function forward, of any signature, and members
+// that register themselves (member.hpp); net(x) calls forward with the hooks around it.
+
+#ifndef XGRAD_SINGLE_XGRAD_NN_FORWARD_CALL_HPP
+#define XGRAD_SINGLE_XGRAD_NN_FORWARD_CALL_HPP
+
+// ======== xgrad/nn/forward_call.hpp
+// The types of a module's forward, and a call of it with its arguments and results at hand, as hooks need them.
+
+#ifndef XGRAD_SINGLE_XGRAD_NN_BACKWARD_HOOKS_HPP
+#define XGRAD_SINGLE_XGRAD_NN_BACKWARD_HOOKS_HPP
+
+// ======== xgrad/nn/backward_hooks.hpp
+// What a call of a module needs for the hooks around its backward pass: an identity Node around its arguments, and one around its
+// results, whose own hooks call those of the module.
+
+#ifndef XGRAD_SINGLE_XGRAD_NN_ANY_MODULE_HPP
+#define XGRAD_SINGLE_XGRAD_NN_ANY_MODULE_HPP
+
+// ======== xgrad/nn/any_module.hpp
+// AnyModule: a part of a model, of any kind: its members under their names (parameters, buffers, other modules), what is asked of
+// all of them together, and its hooks. Modules are values: a copy has parameters of its own.
+
+#ifndef XGRAD_SINGLE_XGRAD_NN_MODULE_HOOKS_HPP
+#define XGRAD_SINGLE_XGRAD_NN_MODULE_HOOKS_HPP
+
+// ======== xgrad/nn/module_hooks.hpp
+// Hooks of modules: the lists of one module, those of all modules, and what a call of forward shows to them.
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad::nn {
+
+class AnyModule;
+
+/// How a hook on a module is registered.
+struct HookOptions {
+    /// Before the hooks that are there, not behind them.
+    bool prepend = false;
+    /// Of a hook after forward: it runs also where forward or another hook throws, with an undefined (default-constructed) result
+    /// where there is none. The exception then goes on.
+    bool always_call = false;
+};
+
+namespace detail {
+
+using xgrad::detail::Gradients;
+using xgrad::detail::HookList;
+using Tensors = std::vector<AnyTensor>;
+
+enum class MemberKind : unsigned char { parameter, buffer, module };
+
+/// A call of forward as hooks see it that do not know its types: a place for each argument and for each result (the parts of
+/// a tuple), which is undefined where that is no tensor.
+class ModuleCall {
+public:
+    virtual Tensors arguments() const = 0;
+    virtual void set_arguments(Tensors const& tensors, std::string_view by) = 0;
+    virtual void forward() = 0;
+    /// Nothing while there is no result.
+    virtual Tensors results() const = 0;
+    virtual void set_results(Tensors const& tensors, std::string_view by) = 0;
+    /// False where the results hold no tensor that a backward hook could be put on.
+    virtual bool returns_tensors() const = 0;
+
+    /// Whether a hook runs now: where the call has failed, only one that is always called, and has not been.
+    bool begin(void const* hook, bool always)
+    {
+        if (failed && !always) return false;
+        for (auto const* const other : called_)
+            if (other == hook) return false;
+        if (always) called_.push_back(hook);
+        return true;
+    }
+
+    bool failed = false;
+
+protected:
+    ~ModuleCall() = default;
+
+private:
+    std::vector<void const*> called_;
+};
+
+/// The hooks of one module, or of all. They belong to the object: they move with it, and a copy has none.
+struct ModuleHooks {
+    using Returned = std::optional<Gradients>;
+    using ForwardHooks = HookList<void(AnyModule&, ModuleCall&)>;
+    using PreHooks = HookList<Returned(AnyModule&, Gradients const& grad_output)>;
+    using BackwardHooks = HookList<Returned(AnyModule&, Gradients const& grad_input, Gradients const& grad_output)>;
+    enum class BackwardKind : unsigned char { none, full, of_last_node };
+
+    AnyModule* module = nullptr;  // where it is now, if it is
+    ForwardHooks forward_pre, forward;
+    PreHooks backward_pre;
+    BackwardHooks backward;
+    BackwardKind backward_kind = BackwardKind::none;
+
+    bool any() const { return forward_pre.any() || forward.any() || backward_pre.any() || backward.any(); }
+    static ModuleHooks& of_all_modules()
+    {
+        static ModuleHooks hooks;
+        return hooks;
+    }
+};
+
+template <class R> inline constexpr bool returns_gradients = std::is_void_v<R> || std::is_convertible_v<R, Gradients> || std::is_convertible_v<R, std::optional<Gradients>>;
+
+/// A call of a hook that may return nothing.
+template <class F, class... A> std::optional<Gradients> call_hook(F& f, A&&... arguments)
+{
+    if constexpr (std::is_void_v<std::invoke_result_t<F&, A...>>) {
+        f(std::forward<A>(arguments)...);
+        return std::nullopt;
+    } else return f(std::forward<A>(arguments)...);
+}
+
+/// A hook on tensors of any types in the form of the lists.
+template <class M, class F> ModuleHooks::ForwardHooks::Function untyped_pre_hook(F f)
+{
+    return [f = std::move(f)](AnyModule& m, ModuleCall& call) mutable {
+        Tensors const in = call.arguments();
+        if (auto const after = call_hook(f, static_cast<M&>(m), in)) call.set_arguments(*after, "a forward pre-hook");
+    };
+}
+template <class M, class F> ModuleHooks::ForwardHooks::Function untyped_forward_hook(F f, bool always)
+{
+    return [f = std::move(f), always](AnyModule& m, ModuleCall& call) mutable {
+        if (!call.begin(&f, always)) return;
+        Tensors const in = call.arguments(), out = call.results();
+        if (auto const after = call_hook(f, static_cast<M&>(m), in, out); after && !call.failed) call.set_results(*after, "a forward hook");
+    };
+}
+
+}  // namespace detail
+}  // namespace xgrad::nn
+#endif  // XGRAD_SINGLE_XGRAD_NN_MODULE_HOOKS_HPP
+#ifndef XGRAD_SINGLE_XGRAD_TENSOR_STATE_DICT_HPP
+#define XGRAD_SINGLE_XGRAD_TENSOR_STATE_DICT_HPP
+
+// ======== xgrad/tensor/state_dict.hpp
+// StateDict: tensors under names, in order: what a module or an optimiser gives away and takes back.
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad {
+
+struct NamedTensor {
+    std::string name;
+    AnyTensor tensor;
+};
+
+/// Tensors under names that are all different, in the order in which they came.
+class StateDict {
+public:
+    StateDict() = default;
+    StateDict(std::initializer_list<NamedTensor> entries)
+    {
+        for (auto const& e : entries) set(e.name, e.tensor);
+    }
+
+    /// Adds a tensor, or replaces the one of that name.
+    void set(std::string const& name, AnyTensor tensor)
+    {
+        for (auto& e : entries_)
+            if (e.name == name) return void(e.tensor = std::move(tensor));
+        entries_.push_back({name, std::move(tensor)});
+    }
+    void erase(std::string_view name)
+    {
+        std::erase_if(entries_, [&](NamedTensor const& e) { return e.name == name; });
+    }
+    /// Null where there is none of that name.
+    AnyTensor const* find(std::string_view name) const
+    {
+        for (auto const& e : entries_)
+            if (e.name == name) return &e.tensor;
+        return nullptr;
+    }
+    bool contains(std::string_view name) const { return find(name); }
+    /// Throws IndexError where there is none of that name.
+    AnyTensor const& at(std::string_view name) const
+    {
+        if (auto const* const t = find(name)) return *t;
+        detail::fail<IndexError>("StateDict: there is no entry '", name, "'");
+    }
+
+    std::size_t size() const noexcept { return entries_.size(); }
+    bool empty() const noexcept { return entries_.empty(); }
+    auto begin() const noexcept { return entries_.begin(); }
+    auto end() const noexcept { return entries_.end(); }
+
+private:
+    std::vector<NamedTensor> entries_;
+};
+
+namespace detail {
+
+/// A copy of the values in memory of its own, without history.
+inline AnyTensor value_copy(AnyTensor const& t)
+{
+    if (!t.defined()) return {};
+    AnyTensor copy(TensorImpl::make(*t.impl().type, t.shape()));
+    t.impl().type->copy_elements(copy.impl().array, t.impl().array);
+    return copy;
+}
+
+/// Calls f(Tensor<T>) with the scalar type that t has.
+template <class F> decltype(auto) with_type(AnyTensor const& t, F&& f)
+{
+    switch (t.dtype()) {
+    case DType::boolean: return f(t.as<bool>());
+    case DType::int64: return f(t.as<std::int64_t>());
+    case DType::float32: return f(t.as<float>());
+    case DType::float64: return f(t.as<double>());
+    case DType::complex64: return f(t.as<std::complex<float>>());
+    default: return f(t.as<std::complex<double>>());
+    }
+}
+
+/// Whether numbers of one type become numbers of another without losing their nature: precision may change, and real numbers
+/// become complex ones.
+constexpr bool converts(DType from, DType to) noexcept
+{
+    return from == to || (is_differentiable(from) && is_differentiable(to) && (xgrad::is_complex(to) || !xgrad::is_complex(from)));
+}
+
+/// Overwrites the elements of a tensor by those of another one of the same shape, whose type converts to its own. Unrecorded;
+/// counts as a change in place.
+inline void overwrite(AnyTensor const& to, AnyTensor const& from)
+{
+    to.impl().array.storage->bump();
+    if (to.dtype() == from.dtype()) return to.impl().type->copy_elements(to.impl().array, from.impl().array);
+    std::vector<std::complex<double>> values;  // all types that convert fit in
+    with_type(from, [&]<Scalar S>(Tensor<S> const& source) {
+        if constexpr (Differentiable<S>)
+            for (auto const& v : contiguous(source.array_of())) values.emplace_back(v);
+    });
+    with_type(to, [&]<Scalar T>(Tensor<T> const& target) {
+        if constexpr (Differentiable<T>) {
+            Array<T> same(target.shape());
+            for (std::size_t i = 0; i < values.size(); ++i) {
+                if constexpr (is_complex<T>) same.begin()[i] = T(values[i]);
+                else same.begin()[i] = static_cast<T>(values[i].real());
+            }
+            copy_elements(target.array_of(), same);
+        }
+    });
+}
+
+}  // namespace detail
+}  // namespace xgrad
+#endif  // XGRAD_SINGLE_XGRAD_TENSOR_STATE_DICT_HPP
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad::nn {
+
+struct NamedModule {
+    std::string name;
+    AnyModule* module;
+};
+
+/// What load_state_dict() could not do: names that the module has and the state has not, the other way round, and tensors of
+/// another shape or kind (with the reason).
+struct LoadReport {
+    std::vector<std::string> missing, unexpected, mismatched;
+    bool complete() const noexcept { return missing.empty() && unexpected.empty() && mismatched.empty(); }
+};
+
+class AnyModule {
+public:
+    virtual ~AnyModule()
+    {
+        if (hooks_) hooks_->module = nullptr;
+    }
+
+    /// "Linear": the name of its class.
+    virtual std::string_view kind() const noexcept = 0;
+    /// What is printed between the parentheses: "in_features=3, out_features=2".
+    virtual std::string extra_repr() const { return {}; }
+    /// A copy with parameters, buffers and modules of its own, and without hooks.
+    virtual std::unique_ptr<AnyModule> clone_any() const = 0;
+
+    /// All parameters, those of modules inside included, in the order of their registration.
+    std::vector<AnyTensor> parameters() const { return tensors_of(named_parameters()); }
+    /// The same with their names: "hidden.weight".
+    std::vector<NamedTensor> named_parameters() const { return named_tensors(Kind::parameter); }
+    /// All buffers, those of modules inside included.
+    std::vector<AnyTensor> buffers() const { return tensors_of(named_buffers()); }
+    std::vector<NamedTensor> named_buffers() const { return named_tensors(Kind::buffer); }
+    /// The modules directly inside this one.
+    std::vector<AnyModule*> children() { return modules_of(named_children()); }
+    inline std::vector<NamedModule> named_children();
+    /// This module and all inside it, each before those inside it.
+    std::vector<AnyModule*> modules() { return modules_of(named_modules()); }
+    inline std::vector<NamedModule> named_modules();
+    /// How many numbers the parameters are.
+    inline std::size_t parameter_count() const;
+
+    /// Copies of the values of all parameters and buffers under their names.
+    inline StateDict state_dict() const;
+    /// Overwrites parameters and buffers by the values of those names, converted where only precision differs or a real value
+    /// becomes complex. With strict anything that does not fit is an Error; without, what fits is loaded and the rest reported.
+    /// After an error nothing has been loaded.
+    inline LoadReport load_state_dict(StateDict const& state, bool strict = true);
+
+    /// Sets this module and all inside it to training, where dropout drops and statistics are collected; so they are made.
+    void train(bool on = true)
+    {
+        for (auto* const m : modules()) m->training_ = on;
+    }
+    void eval() { train(false); }
+    bool is_training() const noexcept { return training_; }
+    /// Turns the collection of gradients on or off for all parameters.
+    void requires_grad_(bool on = true)
+    {
+        for (auto const& p : parameters()) p.impl().requires_grad = on;
+    }
+    /// Drops the gradients of all parameters.
+    void zero_grad()
+    {
+        for (auto const& p : parameters()) p.impl().grad = nullptr;
+    }
+    /// Calls f(AnyModule&) for all modules inside, and then for this one.
+    template <class F> void apply(F&& f)
+    {
+        static_assert(std::is_invocable_v<F&, AnyModule&>, "apply: the function takes an AnyModule&");
+        for (auto* const child : children()) child->apply(f);
+        f(*this);
+    }
+
+    /// A hook before the backward pass through this module: f(module, grad_output), both hooks with the gradients of all results
+    /// or arguments in a std::vector<AnyTensor>, undefined ones where there is no tensor or no gradient. It may return other
+    /// ones to go on with. Runs before the gradients of this module's parameters are known.
+    template <class F> HookHandle register_full_backward_pre_hook(F f, HookOptions options = {});
+    /// A hook after the backward pass through this module: f(module, grad_input, grad_output). It may return other gradients of
+    /// the arguments to go on with. Where no argument requires a gradient, it runs before this module's pass, with undefined ones.
+    template <class F> HookHandle register_full_backward_hook(F f, HookOptions options = {});
+    /// PyTorch's hook of old: the hook of the last recorded Node only, so grad_input has the gradients of that Node's inputs. It
+    /// warns where this is not the whole module. Use register_full_backward_hook().
+    template <class F> HookHandle register_backward_hook(F f, HookOptions options = {});
+
+    /// Registers a member of this object under a name. Parameter, Buffer and Child do that by themselves.
+    inline void register_member(std::string_view name, detail::MemberKind kind, void const* place, bool persistent = true);
+    detail::ModuleHooks* hooks() const noexcept { return hooks_.get(); }
+    inline std::shared_ptr<detail::ModuleHooks> const& made_hooks();
+
+protected:
+    using Kind = detail::MemberKind;
+
+    explicit AnyModule(std::size_t bytes) noexcept : bytes_(bytes) {}
+    AnyModule(AnyModule const& o) : bytes_(o.bytes_), training_(o.training_), members_(o.members_) {}
+    AnyModule(AnyModule&& o) noexcept : bytes_(o.bytes_), training_(o.training_), members_(std::move(o.members_)), hooks_(std::move(o.hooks_)) { take_hooks(); }
+    AnyModule& operator=(AnyModule const& o)
+    {
+        if (this == &o) return *this;
+        members_ = o.members_;
+        training_ = o.training_;
+        return *this;
+    }
+    AnyModule& operator=(AnyModule&& o)
+    {
+        if (this == &o) return *this;
+        members_ = std::move(o.members_);
+        training_ = o.training_;
+        if (hooks_) hooks_->module = nullptr;
+        hooks_ = std::move(o.hooks_);
+        take_hooks();
+        return *this;
+    }
+
+    /// Takes a module that lives on the heap as the last of the modules inside.
+    inline void own(std::string_view name, std::unique_ptr<AnyModule> module);
+    AnyModule& owned(std::size_t i) const { return *members_[i].owned; }
+    std::size_t member_count() const noexcept { return members_.size(); }
+
+private:
+    /// A member, by its place relative to this object, or a module that is owned.
+    struct Member {
+        std::string name;
+        Kind kind;
+        bool persistent;
+        std::ptrdiff_t offset;
+        std::unique_ptr<AnyModule> owned;
+
+        Member(std::string n, Kind k, bool keep, std::ptrdiff_t at, std::unique_ptr<AnyModule> m = nullptr) : name(std::move(n)), kind(k), persistent(keep), offset(at), owned(std::move(m)) {}
+        Member(Member const& o) : name(o.name), kind(o.kind), persistent(o.persistent), offset(o.offset), owned(o.owned ? o.owned->clone_any() : nullptr) {}
+        Member(Member&&) noexcept = default;
+        Member& operator=(Member o) noexcept
+        {
+            name.swap(o.name);
+            kind = o.kind, persistent = o.persistent, offset = o.offset;
+            owned.swap(o.owned);
+            return *this;
+        }
+    };
+    struct Found {
+        std::string name;
+        AnyTensor tensor;
+        bool persistent;
+    };
+
+    void take_hooks() noexcept
+    {
+        if (hooks_) hooks_->module = this;
+    }
+    std::uintptr_t address() const noexcept { return reinterpret_cast<std::uintptr_t>(this); }
+    template <class T> T& at(Member const& m) const noexcept { return *reinterpret_cast<T*>(address() + static_cast<std::uintptr_t>(m.offset)); }
+    AnyModule& module_of(Member const& m) const noexcept { return m.owned ? *m.owned : at<AnyModule>(m); }
+    inline void check_name(std::string_view name, Kind kind) const;
+    inline void find_tensors(std::string const& prefix, Kind kind, std::vector<Found>& found) const;
+    inline std::vector<NamedTensor> named_tensors(Kind kind) const;
+    inline void find_modules(std::string const& name, std::vector<NamedModule>& found);
+    /// Parameters and persistent buffers, module by module.
+    inline void find_state(std::string const& prefix, std::vector<NamedTensor>& found) const;
+
+    static std::vector<AnyTensor> tensors_of(std::vector<NamedTensor> const& named)
+    {
+        std::vector<AnyTensor> all;
+        for (auto const& n : named) all.push_back(n.tensor);
+        return all;
+    }
+    static std::vector<AnyModule*> modules_of(std::vector<NamedModule> const& named)
+    {
+        std::vector<AnyModule*> all;
+        for (auto const& n : named) all.push_back(n.module);
+        return all;
+    }
+    friend std::string to_string(AnyModule const& m);
+    inline void print(std::string const& indent, std::string& out) const;
+
+    std::size_t bytes_;
+    bool training_ = true;
+    std::vector<Member> members_;
+    std::shared_ptr<detail::ModuleHooks> hooks_;
+};
+
+inline void AnyModule::check_name(std::string_view name, Kind kind) const
+{
+    std::string_view const what = kind == Kind::parameter ? "parameter" : kind == Kind::buffer ? "buffer" : "module";
+    if (name.empty()) xgrad::detail::fail(this->kind(), ": ", what, " name can't be empty string \"\"");
+    if (name.find('.') != name.npos) xgrad::detail::fail(this->kind(), ": ", what, " name can't contain \".\", got: ", name);
+    for (auto const& m : members_)
+        if (m.name == name) xgrad::detail::fail(this->kind(), ": ", what, " '", name, "' already exists");
+}
+
+inline void AnyModule::register_member(std::string_view name, Kind kind, void const* place, bool persistent)
+{
+    check_name(name, kind);
+    auto const offset = reinterpret_cast<std::uintptr_t>(place) - address();
+    if (offset >= bytes_)
+        xgrad::detail::fail(this->kind(), ": '", name, "' is no member of the module that it is registered with. Give it `*this` in the class that it is a member of; modules on the heap go into a ModuleList");
+    members_.push_back({std::string(name), kind, persistent, static_cast<std::ptrdiff_t>(offset)});
+}
+
+inline void AnyModule::own(std::string_view name, std::unique_ptr<AnyModule> module)
+{
+    check_name(name, Kind::module);
+    members_.push_back({std::string(name), Kind::module, true, 0, std::move(module)});
+}
+
+inline std::shared_ptr<detail::ModuleHooks> const& AnyModule::made_hooks()
+{
+    if (!hooks_) {
+        hooks_ = std::make_shared<detail::ModuleHooks>();
+        hooks_->module = this;
+    }
+    return hooks_;
+}
+
+inline void AnyModule::find_tensors(std::string const& prefix, Kind kind, std::vector<Found>& found) const
+{
+    for (auto const& m : members_)
+        if (m.kind == kind)
+            if (auto const& t = at<AnyTensor>(m); t.defined()) found.push_back({prefix + m.name, t, m.persistent});
+    for (auto const& m : members_)
+        if (m.kind == Kind::module) module_of(m).find_tensors(prefix + m.name + ".", kind, found);
+}
+
+inline std::vector<NamedTensor> AnyModule::named_tensors(Kind kind) const
+{
+    std::vector<Found> found;
+    find_tensors("", kind, found);
+    std::vector<NamedTensor> all;
+    for (auto& f : found) all.push_back({std::move(f.name), std::move(f.tensor)});
+    return all;
+}
+
+inline std::vector<NamedModule> AnyModule::named_children()
+{
+    std::vector<NamedModule> all;
+    for (auto const& m : members_)
+        if (m.kind == Kind::module) all.push_back({m.name, &module_of(m)});
+    return all;
+}
+
+inline std::vector<NamedModule> AnyModule::named_modules()
+{
+    std::vector<NamedModule> all;
+    find_modules("", all);
+    return all;
+}
+inline void AnyModule::find_modules(std::string const& name, std::vector<NamedModule>& found)
+{
+    found.push_back({name, this});
+    for (auto const& [child, module] : named_children()) module->find_modules(name.empty() ? child : name + "." + child, found);
+}
+
+inline std::size_t AnyModule::parameter_count() const
+{
+    std::size_t n = 0;
+    for (auto const& p : parameters()) n += p.numel();
+    return n;
+}
+
+inline void AnyModule::find_state(std::string const& prefix, std::vector<NamedTensor>& found) const
+{
+    for (auto const kind : {Kind::parameter, Kind::buffer})
+        for (auto const& m : members_)
+            if (m.kind == kind && m.persistent && at<AnyTensor>(m).defined()) found.push_back({prefix + m.name, at<AnyTensor>(m)});
+    for (auto const& m : members_)
+        if (m.kind == Kind::module) module_of(m).find_state(prefix + m.name + ".", found);
+}
+
+inline StateDict AnyModule::state_dict() const
+{
+    std::vector<NamedTensor> found;
+    find_state("", found);
+    StateDict state;
+    for (auto const& [name, tensor] : found) state.set(name, xgrad::detail::value_copy(tensor));
+    return state;
+}
+
+inline LoadReport AnyModule::load_state_dict(StateDict const& state, bool strict)
+{
+    using xgrad::detail::Piece;
+    std::vector<NamedTensor> own;
+    find_state("", own);
+    LoadReport report;
+    std::vector<std::pair<AnyTensor, AnyTensor>> pairs;
+    for (auto const& [name, to] : own) {
+        auto const* const from = state.find(name);
+        if (!from) report.missing.push_back(name);
+        else if (!from->defined()) report.mismatched.push_back(name + ": the state has an undefined tensor");
+        else if (!(from->shape() == to.shape()))
+            report.mismatched.push_back("size mismatch for " + name + ": a tensor of shape " + Piece(from->shape()).text + " in the state, of shape " + Piece(to.shape()).text + " in the module");
+        else if (!xgrad::detail::converts(from->dtype(), to.dtype()))
+            report.mismatched.push_back("type mismatch for " + name + ": " + std::string(xgrad::name(from->dtype())) + " in the state, " + std::string(xgrad::name(to.dtype())) + " in the module");
+        else pairs.emplace_back(to, *from);
+    }
+    for (auto const& [name, tensor] : state)
+        if (std::ranges::none_of(own, [&](NamedTensor const& n) { return n.name == name; })) report.unexpected.push_back(name);
+    if (strict && !report.complete()) {
+        std::string message = "Error(s) in loading state_dict for " + std::string(kind()) + ":";
+        for (auto const& [what, names] : {std::pair("Missing", &report.missing), std::pair("Unexpected", &report.unexpected)})
+            for (auto const& name : *names) message += std::string(name == names->front() ? std::string("\n\t") + what + " key(s) in state_dict: " : std::string(", ")) + '"' + name + '"';
+        for (auto const& text : report.mismatched) message += "\n\t" + text;
+        xgrad::detail::fail(message);
+    }
+    for (auto& pair : pairs)        // a state may look into the module's own memory
+        if (std::ranges::any_of(own, [&](NamedTensor const& n) { return n.tensor.impl().array.storage == pair.second.impl().array.storage; })) pair.second = xgrad::detail::value_copy(pair.second);
+    for (auto const& [to, from] : pairs) xgrad::detail::overwrite(to, from);
+    return report;
+}
+
+inline void AnyModule::print(std::string const& indent, std::string& out) const
+{
+    out += std::string(kind()) + "(" + extra_repr();
+    bool has_children = false;
+    for (auto const& m : members_) {
+        if (m.kind != Kind::module) continue;
+        if (!std::exchange(has_children, true) && out.back() != '(') out += ",";
+        out += "\n" + indent + "  (" + m.name + "): ";
+        module_of(m).print(indent + "  ", out);
+    }
+    out += has_children ? "\n" + indent + ")" : ")";
+    if (auto const n = parameter_count()) out += ", " + std::to_string(n) + (n == 1 ? " parameter" : " parameters");
+}
+
+/// The tree of modules, each with the number of its parameters.
+inline std::string to_string(AnyModule const& m)
+{
+    std::string out;
+    m.print("", out);
+    return out;
+}
+inline std::ostream& operator<<(std::ostream& out, AnyModule const& m) { return out << to_string(m); }
+
+}  // namespace xgrad::nn
+#endif  // XGRAD_SINGLE_XGRAD_NN_ANY_MODULE_HPP
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad::nn::detail {
+
+using xgrad::detail::fail;
+using xgrad::detail::Ref;
+using xgrad::detail::warn;
+
+/// The identity on some tensors. Where no gradient comes it hands on zeros.
+class BackwardHookFunction final : public Node {
+public:
+    explicit BackwardHookFunction(Tensors const& of)
+    {
+        for (auto const& t : of) {
+            bool const differentiable = is_differentiable(t.dtype());
+            edges_.push_back(differentiable && t.requires_grad() ? xgrad::detail::gradient_edge(t) : Edge());
+            shapes_.emplace_back(differentiable ? t.impl().type : nullptr, t.shape());
+        }
+        set_edges(edges_.data(), edges_.size());
+        set_num_outputs(static_cast<std::uint32_t>(edges_.size()));
+    }
+    void apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) override
+    {
+        for (std::size_t i = 0; i < edges_.size(); ++i) {
+            auto const& [type, shape] = shapes_[i];
+            if (gradients[i].defined()) results[i] = std::move(gradients[i]);
+            else if (type) results[i] = type->filled(shape, 0);
+        }
+    }
+    void pushforward(std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override { std::ranges::copy(tangents, results.begin()); }
+    std::string name() const override { return "BackwardHookFunctionBackward"; }
+
+private:
+    std::vector<Edge> edges_;
+    std::vector<std::pair<xgrad::detail::TypeInfo const*, Shape>> shapes_;
+};
+
+/// Puts a BackwardHookFunction around those of the tensors that are defined; null where none of them will have a gradient. The
+/// tensors that will become its results: views that must not be changed in place, since that would lead past the Node.
+[[gnu::cold]] inline Ref<Node> wrap(Tensors& tensors)
+{
+    auto const wants_gradient = [](AnyTensor const& t) { return t.defined() && is_differentiable(t.dtype()) && t.requires_grad(); };
+    if (!xgrad::detail::recording() || std::ranges::none_of(tensors, wants_gradient)) return {};
+    Tensors of;
+    for (auto const& t : tensors)
+        if (t.defined()) of.push_back(t);
+    Ref<Node> const node(new BackwardHookFunction(of));
+    std::uint32_t output = 0;
+    for (auto& t : tensors) {
+        if (!t.defined()) continue;
+        auto const nr = output++;
+        if (!wants_gradient(t)) continue;
+        AnyTensor const same = xgrad::detail::alias(t);
+        xgrad::detail::mark_view(same, t);
+        auto& impl = same.impl();
+        if (impl.view) impl.view->meta = xgrad::detail::CreationMeta::in_custom_function;
+        impl.grad_fn = node;
+        impl.output_nr = nr;
+        t = same;
+    }
+    return node;
+}
+
+/// The hooks around the backward pass of one call. What a pass has brought to the results stands in the pass's notes until it
+/// reaches the arguments, so that several passes, in turn or at once, do not meet, and nothing outlives them.
+class BackwardHooksOfCall : public std::enable_shared_from_this<BackwardHooksOfCall> {
+public:
+    explicit BackwardHooksOfCall(AnyModule& m) : hooks_(m.made_hooks())
+    {
+        for (auto const* const list : {&ModuleHooks::of_all_modules(), hooks_.get()}) {
+            auto const pre = list->backward_pre.snapshot();
+            before_.insert(before_.end(), pre.begin(), pre.end());
+            if (list->backward_kind == ModuleHooks::BackwardKind::of_last_node) continue;
+            auto const full = list->backward.snapshot();
+            after_.insert(after_.end(), full.begin(), full.end());
+        }
+    }
+    bool any() const noexcept { return !before_.empty() || !after_.empty(); }
+
+    void wrap_arguments(Tensors& tensors)
+    {
+        places_of(tensors, arguments_);
+        count_arguments_ = tensors.size();
+        auto const node = wrap(tensors);
+        if (!(arguments_require_grad_ = static_cast<bool>(node))) return;
+        node->register_hook([self = shared_from_this()](Gradients const& grad_inputs, Gradients const&) { return self->leave(grad_inputs); });
+    }
+    void wrap_results(Tensors& tensors)
+    {
+        places_of(tensors, results_);
+        count_results_ = tensors.size();
+        if (auto const node = wrap(tensors))
+            node->register_hook([self = shared_from_this()](Gradients const&, Gradients const& grad_outputs) { return self->enter(grad_outputs); });
+    }
+
+private:
+    static void places_of(Tensors const& tensors, std::vector<std::size_t>& places)
+    {
+        for (std::size_t i = 0; i < tensors.size(); ++i)
+            if (tensors[i].defined()) places.push_back(i);
+    }
+    static Gradients spread(Gradients const& gradients, std::vector<std::size_t> const& places, std::size_t count)
+    {
+        Gradients all(count);
+        for (std::size_t i = 0; i < places.size(); ++i) all[places[i]] = gradients[i];
+        return all;
+    }
+    static Gradients picked(Gradients const& all, std::vector<std::size_t> const& places)
+    {
+        Gradients gradients;
+        for (auto const p : places) gradients.push_back(all[p]);
+        return gradients;
+    }
+
+    AnyModule& module() const
+    {
+        if (!hooks_->module) fail<GraphError>("a module with backward hooks was destroyed before the backward pass: keep it until then");
+        return *hooks_->module;
+    }
+
+    /// The backward pass comes to the results.
+    Gradients enter(Gradients const& grad_outputs) const
+    {
+        Gradients gradients = spread(grad_outputs, results_, count_results_);
+        for (auto const& slot : before_) {
+            if (slot->removed) continue;
+            auto after = slot->hook(module(), gradients);
+            if (!after) continue;
+            if (after->size() != count_results_) fail<GraphError>("Backward pre hook returned an invalid number of grad_output, got ", after->size(), ", but expected ", count_results_);
+            gradients = std::move(*after);
+        }
+        if (arguments_require_grad_) xgrad::detail::current_pass->note(this) = gradients;
+        else call_without_arguments(gradients);
+        return picked(gradients, results_);
+    }
+    void call_without_arguments(Gradients const& grad_output) const
+    {
+        Gradients const nothing(count_arguments_);
+        for (auto const& slot : after_) {
+            if (slot->removed) continue;
+            auto const after = slot->hook(module(), nothing, grad_output);
+            if (after && std::ranges::any_of(*after, [](AnyTensor const& t) { return t.defined(); }))
+                fail<GraphError>("Backward hook for Modules where no input requires gradient should always return nothing or undefined tensors for all gradients.");
+        }
+    }
+
+    /// It comes to the arguments, if it has come to the results.
+    Gradients leave(Gradients const& grad_inputs) const
+    {
+        std::any const note = std::exchange(xgrad::detail::current_pass->note(this), {});
+        if (!note.has_value()) return {};
+        auto const& grad_output = std::any_cast<Gradients const&>(note);
+        Gradients gradients = spread(grad_inputs, arguments_, count_arguments_);
+        for (auto const& slot : after_) {
+            if (slot->removed) continue;
+            auto after = slot->hook(module(), gradients, grad_output);
+            if (!after) continue;
+            if (after->size() != count_arguments_) fail<GraphError>("Backward hook returned an invalid number of grad_input, got ", after->size(), ", but expected ", count_arguments_);
+            gradients = std::move(*after);
+        }
+        return picked(gradients, arguments_);
+    }
+
+    std::shared_ptr<ModuleHooks> hooks_;
+    ModuleHooks::PreHooks::Snapshot before_;
+    ModuleHooks::BackwardHooks::Snapshot after_;
+    std::vector<std::size_t> arguments_, results_;
+    std::size_t count_arguments_ = 0, count_results_ = 0;
+    bool arguments_require_grad_ = false;
+};
+
+/// Says where PyTorch's hook of old will not show the whole module.
+[[gnu::cold]] inline void warn_of_last_node(Node const& last, Tensors const& arguments, Tensors const& results)
+{
+    std::vector<Node const*> makers, of_arguments, next;
+    auto const add = [](std::vector<Node const*>& to, Node const* node) {
+        if (node && std::ranges::find(to, node) == to.end()) to.push_back(node);
+    };
+    for (auto const& t : results)
+        if (t.defined()) add(makers, t.grad_fn());
+    for (auto const& t : arguments)
+        if (t.defined()) add(of_arguments, t.grad_fn());
+    for (auto const& edge : last.next_edges()) add(next, edge.function.get());
+    std::string_view const end = "Please use register_full_backward_hook to get the documented behavior.";
+    if (makers.size() > 1)
+        return warn("Using a non-full backward hook when outputs are generated by different autograd Nodes is deprecated and will be removed in future versions. This hook will be missing some grad_output. ", end);
+    std::ranges::sort(of_arguments);
+    std::ranges::sort(next);
+    if (of_arguments != next)
+        warn("Using a non-full backward hook when the forward contains multiple autograd Nodes is deprecated and will be removed in future versions. This hook will be missing some grad_input. ", end);
+}
+
+/// Puts the module's hooks of old onto the Node that made its first result.
+[[gnu::cold]] inline void hook_last_node(AnyModule& m, ModuleCall const& call)
+{
+    auto const hooks = m.made_hooks();
+    auto const slots = hooks->backward.snapshot();
+    auto const results = call.results();
+    auto const first = std::ranges::find_if(results, [](AnyTensor const& t) { return t.defined(); });
+    if (slots.empty() || first == results.end() || !first->grad_fn()) return;
+    for (auto const& slot : slots)
+        first->grad_fn()->register_hook([slot, hooks](Gradients const& grad_inputs, Gradients const& grad_outputs) -> Gradients {
+            if (slot->removed) return {};
+            if (!hooks->module) fail<GraphError>("a module with backward hooks was destroyed before the backward pass: keep it until then");
+            return slot->hook(*hooks->module, grad_inputs, grad_outputs).value_or(Gradients());
+        });
+    warn_of_last_node(*first->grad_fn(), call.arguments(), results);
+}
+
+/// Calls forward with all hooks around it, those of all modules before the module's own.
+[[gnu::cold]] inline void call_with_hooks(AnyModule& m, ModuleCall& call)
+{
+    auto const hooks = m.made_hooks();      // a hook may destroy or replace the module
+    auto& all = ModuleHooks::of_all_modules();
+    auto const visit = [&](auto list, AnyModule& on) {
+        (all.*list).for_each([&](auto const& hook) { hook(on, call); });
+        ((*hooks).*list).for_each([&](auto const& hook) { hook(on, call); });
+    };
+    try {
+        visit(&ModuleHooks::forward_pre, m);
+        auto const backward = std::make_shared<BackwardHooksOfCall>(m);
+        if (backward->any()) {
+            auto arguments = call.arguments();
+            backward->wrap_arguments(arguments);
+            call.set_arguments(arguments, "a backward hook");
+        }
+        call.forward();
+        visit(&ModuleHooks::forward, m);
+        if (backward->any()) {
+            if (!call.returns_tensors()) warn("For backward hooks to be called, module output should be a Tensor or a tuple of Tensors");
+            auto results = call.results();
+            backward->wrap_results(results);
+            call.set_results(results, "a backward hook");
+        }
+        if (hooks->backward_kind == ModuleHooks::BackwardKind::of_last_node) hook_last_node(m, call);
+    } catch (...) {
+        call.failed = true;
+        auto const call_rest = [&](ModuleHooks const& of) {
+            of.forward.for_each([&](auto const& hook) {
+                try {
+                    hook(m, call);
+                } catch (std::exception const& e) {
+                    warn("module forward hook with always_call=True raised an exception that was silenced as another error was raised in forward: ", e.what());
+                }
+            });
+        };
+        call_rest(all);
+        call_rest(*hooks);
+        throw;
+    }
+}
+
+/// Registers the hooks around the backward pass, as functions of an M&.
+template <class M, class F> HookHandle add_backward_pre_hook(ModuleHooks& hooks, F f, HookOptions options)
+{
+    constexpr bool takes_gradients = std::is_invocable_v<F&, M&, Gradients const&>;
+    static_assert(takes_gradients, "register_full_backward_pre_hook: a hook takes the module and the gradients of its results, a std::vector<AnyTensor> const&");
+    if constexpr (takes_gradients) {
+        constexpr bool fits = returns_gradients<std::invoke_result_t<F&, M&, Gradients const&>>;
+        static_assert(fits, "register_full_backward_pre_hook: a hook returns nothing, or the gradients of the results to go on with as a std::vector<AnyTensor>");
+        if constexpr (fits)
+            return hooks.backward_pre.add([f = std::move(f)](AnyModule& m, Gradients const& out) mutable { return call_hook(f, static_cast<M&>(m), out); }, options.prepend);
+    }
+    return {};
+}
+template <class M, class F> HookHandle add_backward_hook(ModuleHooks& hooks, ModuleHooks::BackwardKind kind, F f, HookOptions options)
+{
+    constexpr bool takes_gradients = std::is_invocable_v<F&, M&, Gradients const&, Gradients const&>;
+    static_assert(takes_gradients, "register_full_backward_hook: a hook takes the module, the gradients of its arguments and those of its results, two std::vector<AnyTensor> const&");
+    if constexpr (takes_gradients) {
+        constexpr bool fits = returns_gradients<std::invoke_result_t<F&, M&, Gradients const&, Gradients const&>>;
+        static_assert(fits, "register_full_backward_hook: a hook returns nothing, or the gradients of the arguments to go on with as a std::vector<AnyTensor>");
+        if constexpr (fits) {
+            if (hooks.backward_kind != ModuleHooks::BackwardKind::none && hooks.backward_kind != kind)
+                fail<GraphError>("Cannot use both regular backward hooks and full backward hooks on a single Module. Please use only one of them.");
+            hooks.backward_kind = kind;
+            return hooks.backward.add([f = std::move(f)](AnyModule& m, Gradients const& in, Gradients const& out) mutable { return call_hook(f, static_cast<M&>(m), in, out); }, options.prepend);
+        }
+    }
+    return {};
+}
+
+}  // namespace xgrad::nn::detail
+
+namespace xgrad::nn {
+
+template <class F> HookHandle AnyModule::register_full_backward_pre_hook(F f, HookOptions options)
+{
+    return detail::add_backward_pre_hook<AnyModule>(*made_hooks(), std::move(f), options);
+}
+template <class F> HookHandle AnyModule::register_full_backward_hook(F f, HookOptions options)
+{
+    return detail::add_backward_hook<AnyModule>(*made_hooks(), detail::ModuleHooks::BackwardKind::full, std::move(f), options);
+}
+template <class F> HookHandle AnyModule::register_backward_hook(F f, HookOptions options)
+{
+    return detail::add_backward_hook<AnyModule>(*made_hooks(), detail::ModuleHooks::BackwardKind::of_last_node, std::move(f), options);
+}
+
+}  // namespace xgrad::nn
+#endif  // XGRAD_SINGLE_XGRAD_NN_BACKWARD_HOOKS_HPP
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad::nn::detail {
+
+template <class X> inline constexpr bool is_tensor = false;
+template <Scalar T> inline constexpr bool is_tensor<Tensor<T>> = true;
+template <> inline constexpr bool is_tensor<AnyTensor> = true;
+template <class X> inline constexpr bool is_tuple = false;
+template <class... X> inline constexpr bool is_tuple<std::tuple<X...>> = true;
+template <class A, class B> inline constexpr bool is_tuple<std::pair<A, B>> = true;
+
+/// What an argument or a result becomes that is kept: an expression becomes a tensor.
+template <class X> struct Kept {
+    using type = std::remove_cvref_t<X>;
+};
+template <class X>
+    requires(!is_tensor<std::remove_cvref_t<X>> && xgrad::detail::TensorLike<std::remove_cvref_t<X>>)
+struct Kept<X> {
+    using type = xgrad::detail::tensor_type<std::remove_cvref_t<X>>;
+};
+template <class X> using kept = typename Kept<X>::type;
+/// The same for an argument: what is no tensor and can be changed, or cannot be copied, is passed on as it is.
+template <class X>
+using kept_argument = std::conditional_t<!xgrad::detail::TensorLike<std::remove_cvref_t<X>> && std::is_lvalue_reference_v<X> &&
+                                             (!std::is_const_v<std::remove_reference_t<X>> || !std::is_copy_constructible_v<std::remove_cvref_t<X>>),
+                                         X, kept<X>>;
+template <class X> using kept_result = std::conditional_t<std::is_void_v<X>, std::tuple<>, kept<std::conditional_t<std::is_void_v<X>, int, X>>>;
+template <class X> struct KeptOrVoid : Kept<X> {};
+template <> struct KeptOrVoid<void> {
+    using type = void;
+};
+template <class X> using kept_or_void = typename KeptOrVoid<X>::type;
+
+/// The signature of forward, where there is just one.
+template <class F> struct Signature {
+    static constexpr bool known = false;
+};
+template <class R, class... A> struct KnownSignature {
+    static constexpr bool known = true;
+    using Arguments = std::tuple<kept_argument<A>...>;
+    using Result = kept_result<R>;
+    template <class F, class Self> static constexpr bool takes = std::is_invocable_v<F&, Self&, std::remove_reference_t<kept_argument<A>> const&...>;
+    template <class F, class Self> static auto call(F& f, Self& self, Arguments const& a)
+    {
+        return std::apply([&](auto const&... each) { return f(self, each...); }, a);
+    }
+};
+template <class C, class R, class... A> struct Signature<R (C::*)(A...)> : KnownSignature<R, A...> {};
+template <class C, class R, class... A> struct Signature<R (C::*)(A...) const> : KnownSignature<R, A...> {};
+template <class C, class R, class... A> struct Signature<R (C::*)(A...) noexcept> : KnownSignature<R, A...> {};
+template <class C, class R, class... A> struct Signature<R (C::*)(A...) const noexcept> : KnownSignature<R, A...> {};
+template <class R, class... A> struct Signature<R (*)(A...)> : KnownSignature<R, A...> {};
+template <class R, class... A> struct Signature<R (*)(A...) noexcept> : KnownSignature<R, A...> {};
+
+template <class Self> struct ForwardOf : Signature<void> {};
+template <class Self>
+    requires requires { &Self::forward; }
+struct ForwardOf<Self> : Signature<decltype(&Self::forward)> {};
+
+template <class X> AnyTensor tensor_in(X const& x)
+{
+    if constexpr (is_tensor<X>) return x;
+    else return {};
+}
+template <Scalar T> AnyTensor tensor_in(std::optional<Tensor<T>> const& x) { return x ? *x : AnyTensor(); }
+
+/// Puts a tensor of any type in the place of x.
+template <class X> void replace(X& x, AnyTensor const& t, std::size_t i, std::string_view by)
+{
+    if constexpr (std::same_as<X, AnyTensor>) x = t;
+    else if constexpr (is_tensor<X>) {
+        if (t.defined() && t.dtype() != dtype_of<typename X::scalar>) fail<TypeError>(by, " gave a tensor of type ", name(t.dtype()), " for number ", i, ", which has type ", name(dtype_of<typename X::scalar>));
+        x = t.defined() ? t.as<typename X::scalar>() : X();
+    } else if constexpr (requires { requires is_tensor<typename X::value_type>; requires std::same_as<X, std::optional<typename X::value_type>>; }) {
+        if (!t.defined()) return x.reset();
+        typename X::value_type value;
+        replace(value, t, i, by);
+        x = value;
+    } else if (t.defined()) fail<TypeError>(by, " gave a tensor for number ", i, ", which is none");
+}
+template <class Tuple> Tensors tensors_in(Tuple const& all)
+{
+    return std::apply([](auto const&... x) { return Tensors{tensor_in(x)...}; }, all);
+}
+template <class Tuple> void replace_all(Tuple& all, Tensors const& tensors, std::string_view what, std::string_view by)
+{
+    constexpr auto n = std::tuple_size_v<Tuple>;
+    if (tensors.size() != n) fail<GraphError>(by, " returned ", tensors.size(), " tensors for ", n, " ", what);
+    Tensors const before = tensors_in(all);
+    std::size_t i = 0;
+    auto const put = [&](auto& x) {
+        if (!tensors[i].is_same(before[i])) replace(x, tensors[i], i, by);
+        ++i;
+    };
+    std::apply([&](auto&... x) { (put(x), ...); }, all);
+}
+
+/// Arguments and result of a call, with their types.
+template <class Arguments, class Result> class CallValues : public ModuleCall {
+public:
+    template <class... A> explicit CallValues(A&&... a) : kept_arguments(std::in_place, std::forward<A>(a)...) {}
+
+    Tensors arguments() const final { return tensors_in(*kept_arguments); }
+    void set_arguments(Tensors const& tensors, std::string_view by) final { replace_all(*kept_arguments, tensors, "arguments", by); }
+    Tensors results() const final
+    {
+        if (!result) return {};
+        if constexpr (is_tuple<Result>) return tensors_in(*result);
+        else return {tensor_in(*result)};
+    }
+    void set_results(Tensors const& tensors, std::string_view by) final
+    {
+        if constexpr (is_tuple<Result>) replace_all(*result, tensors, "results", by);
+        else {
+            auto one = std::tie(*result);
+            replace_all(one, tensors, "results", by);
+        }
+    }
+    bool returns_tensors() const final { return is_tensor<Result> || is_tuple<Result>; }
+
+    std::optional<Arguments> kept_arguments;
+    std::optional<Result> result;
+};
+
+template <class Self, class Arguments, class Result> class CallOf final : public CallValues<Arguments, Result> {
+public:
+    template <class... A> explicit CallOf(Self& self, A&&... a) : CallValues<Arguments, Result>(std::forward<A>(a)...), self_(self) {}
+
+    void forward() override
+    {
+        [&]<std::size_t... I>(std::index_sequence<I...>) {
+            auto const call = [&]() -> decltype(auto) { return self_.forward(passed<std::tuple_element_t<I, Arguments>>(std::get<I>(*this->kept_arguments))...); };
+            if constexpr (std::is_void_v<decltype(call())>) {
+                call();
+                this->result.emplace();
+            } else this->result.emplace(call());
+        }(std::make_index_sequence<std::tuple_size_v<Arguments>>{});
+    }
+
+private:
+    /// Hooks after forward still want the arguments, so what can be copied is not given away.
+    template <class A, class X> static decltype(auto) passed(X& x)
+    {
+        if constexpr (std::is_reference_v<A> || std::is_copy_constructible_v<A>) return (x);
+        else return std::move(x);
+    }
+
+    Self& self_;
+};
+
+/// A hook that replaces something may return nothing, that, or an optional of that.
+template <class R, class V> inline constexpr bool returns = std::is_void_v<R> || std::is_convertible_v<R, V> || std::is_convertible_v<R, std::optional<V>>;
+template <class R, class... A> inline constexpr bool returns<R, std::tuple<A...>> =
+    std::is_void_v<R> || std::is_convertible_v<R, std::tuple<A...>> || std::is_convertible_v<R, std::optional<std::tuple<A...>>> || (sizeof...(A) == 1 && (std::is_convertible_v<R, A> && ...));
+
+template <class V, class R> void take(std::optional<V>& place, R&& value)
+{
+    if constexpr (std::is_convertible_v<R, V>) place.emplace(std::forward<R>(value));
+    else if constexpr (std::is_convertible_v<R, std::optional<V>>) {
+        if (std::optional<V> some(std::forward<R>(value)); some) place.emplace(*std::move(some));
+    } else place.emplace(V(std::forward<R>(value)));
+}
+
+}  // namespace xgrad::nn::detail
+#endif  // XGRAD_SINGLE_XGRAD_NN_FORWARD_CALL_HPP
+#ifndef XGRAD_SINGLE_XGRAD_NN_MEMBER_HPP
+#define XGRAD_SINGLE_XGRAD_NN_MEMBER_HPP
+
+// ======== xgrad/nn/member.hpp
+// What a module is made of. Each registers itself, as a member of the class whose `*this` it is given:
+//
+//     struct Net : nn::Module<Net> {
+//         nn::Child<nn::Linear<double>> hidden{*this, "hidden", 784, 128};
+//         nn::Parameter<double> scale{*this, "scale", {1.}};
+//     };
+
+#ifndef XGRAD_SINGLE_XGRAD_NN_ANY_MODULE_HPP
+#define XGRAD_SINGLE_XGRAD_NN_ANY_MODULE_HPP
+
+// ======== xgrad/nn/any_module.hpp
+// AnyModule: a part of a model, of any kind: its members under their names (parameters, buffers, other modules), what is asked of
+// all of them together, and its hooks. Modules are values: a copy has parameters of its own.
+
+#ifndef XGRAD_SINGLE_XGRAD_NN_MODULE_HOOKS_HPP
+#define XGRAD_SINGLE_XGRAD_NN_MODULE_HOOKS_HPP
+
+// ======== xgrad/nn/module_hooks.hpp
+// Hooks of modules: the lists of one module, those of all modules, and what a call of forward shows to them.
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad::nn {
+
+class AnyModule;
+
+/// How a hook on a module is registered.
+struct HookOptions {
+    /// Before the hooks that are there, not behind them.
+    bool prepend = false;
+    /// Of a hook after forward: it runs also where forward or another hook throws, with an undefined (default-constructed) result
+    /// where there is none. The exception then goes on.
+    bool always_call = false;
+};
+
+namespace detail {
+
+using xgrad::detail::Gradients;
+using xgrad::detail::HookList;
+using Tensors = std::vector<AnyTensor>;
+
+enum class MemberKind : unsigned char { parameter, buffer, module };
+
+/// A call of forward as hooks see it that do not know its types: a place for each argument and for each result (the parts of
+/// a tuple), which is undefined where that is no tensor.
+class ModuleCall {
+public:
+    virtual Tensors arguments() const = 0;
+    virtual void set_arguments(Tensors const& tensors, std::string_view by) = 0;
+    virtual void forward() = 0;
+    /// Nothing while there is no result.
+    virtual Tensors results() const = 0;
+    virtual void set_results(Tensors const& tensors, std::string_view by) = 0;
+    /// False where the results hold no tensor that a backward hook could be put on.
+    virtual bool returns_tensors() const = 0;
+
+    /// Whether a hook runs now: where the call has failed, only one that is always called, and has not been.
+    bool begin(void const* hook, bool always)
+    {
+        if (failed && !always) return false;
+        for (auto const* const other : called_)
+            if (other == hook) return false;
+        if (always) called_.push_back(hook);
+        return true;
+    }
+
+    bool failed = false;
+
+protected:
+    ~ModuleCall() = default;
+
+private:
+    std::vector<void const*> called_;
+};
+
+/// The hooks of one module, or of all. They belong to the object: they move with it, and a copy has none.
+struct ModuleHooks {
+    using Returned = std::optional<Gradients>;
+    using ForwardHooks = HookList<void(AnyModule&, ModuleCall&)>;
+    using PreHooks = HookList<Returned(AnyModule&, Gradients const& grad_output)>;
+    using BackwardHooks = HookList<Returned(AnyModule&, Gradients const& grad_input, Gradients const& grad_output)>;
+    enum class BackwardKind : unsigned char { none, full, of_last_node };
+
+    AnyModule* module = nullptr;  // where it is now, if it is
+    ForwardHooks forward_pre, forward;
+    PreHooks backward_pre;
+    BackwardHooks backward;
+    BackwardKind backward_kind = BackwardKind::none;
+
+    bool any() const { return forward_pre.any() || forward.any() || backward_pre.any() || backward.any(); }
+    static ModuleHooks& of_all_modules()
+    {
+        static ModuleHooks hooks;
+        return hooks;
+    }
+};
+
+template <class R> inline constexpr bool returns_gradients = std::is_void_v<R> || std::is_convertible_v<R, Gradients> || std::is_convertible_v<R, std::optional<Gradients>>;
+
+/// A call of a hook that may return nothing.
+template <class F, class... A> std::optional<Gradients> call_hook(F& f, A&&... arguments)
+{
+    if constexpr (std::is_void_v<std::invoke_result_t<F&, A...>>) {
+        f(std::forward<A>(arguments)...);
+        return std::nullopt;
+    } else return f(std::forward<A>(arguments)...);
+}
+
+/// A hook on tensors of any types in the form of the lists.
+template <class M, class F> ModuleHooks::ForwardHooks::Function untyped_pre_hook(F f)
+{
+    return [f = std::move(f)](AnyModule& m, ModuleCall& call) mutable {
+        Tensors const in = call.arguments();
+        if (auto const after = call_hook(f, static_cast<M&>(m), in)) call.set_arguments(*after, "a forward pre-hook");
+    };
+}
+template <class M, class F> ModuleHooks::ForwardHooks::Function untyped_forward_hook(F f, bool always)
+{
+    return [f = std::move(f), always](AnyModule& m, ModuleCall& call) mutable {
+        if (!call.begin(&f, always)) return;
+        Tensors const in = call.arguments(), out = call.results();
+        if (auto const after = call_hook(f, static_cast<M&>(m), in, out); after && !call.failed) call.set_results(*after, "a forward hook");
+    };
+}
+
+}  // namespace detail
+}  // namespace xgrad::nn
+#endif  // XGRAD_SINGLE_XGRAD_NN_MODULE_HOOKS_HPP
+#ifndef XGRAD_SINGLE_XGRAD_TENSOR_STATE_DICT_HPP
+#define XGRAD_SINGLE_XGRAD_TENSOR_STATE_DICT_HPP
+
+// ======== xgrad/tensor/state_dict.hpp
+// StateDict: tensors under names, in order: what a module or an optimiser gives away and takes back.
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad {
+
+struct NamedTensor {
+    std::string name;
+    AnyTensor tensor;
+};
+
+/// Tensors under names that are all different, in the order in which they came.
+class StateDict {
+public:
+    StateDict() = default;
+    StateDict(std::initializer_list<NamedTensor> entries)
+    {
+        for (auto const& e : entries) set(e.name, e.tensor);
+    }
+
+    /// Adds a tensor, or replaces the one of that name.
+    void set(std::string const& name, AnyTensor tensor)
+    {
+        for (auto& e : entries_)
+            if (e.name == name) return void(e.tensor = std::move(tensor));
+        entries_.push_back({name, std::move(tensor)});
+    }
+    void erase(std::string_view name)
+    {
+        std::erase_if(entries_, [&](NamedTensor const& e) { return e.name == name; });
+    }
+    /// Null where there is none of that name.
+    AnyTensor const* find(std::string_view name) const
+    {
+        for (auto const& e : entries_)
+            if (e.name == name) return &e.tensor;
+        return nullptr;
+    }
+    bool contains(std::string_view name) const { return find(name); }
+    /// Throws IndexError where there is none of that name.
+    AnyTensor const& at(std::string_view name) const
+    {
+        if (auto const* const t = find(name)) return *t;
+        detail::fail<IndexError>("StateDict: there is no entry '", name, "'");
+    }
+
+    std::size_t size() const noexcept { return entries_.size(); }
+    bool empty() const noexcept { return entries_.empty(); }
+    auto begin() const noexcept { return entries_.begin(); }
+    auto end() const noexcept { return entries_.end(); }
+
+private:
+    std::vector<NamedTensor> entries_;
+};
+
+namespace detail {
+
+/// A copy of the values in memory of its own, without history.
+inline AnyTensor value_copy(AnyTensor const& t)
+{
+    if (!t.defined()) return {};
+    AnyTensor copy(TensorImpl::make(*t.impl().type, t.shape()));
+    t.impl().type->copy_elements(copy.impl().array, t.impl().array);
+    return copy;
+}
+
+/// Calls f(Tensor<T>) with the scalar type that t has.
+template <class F> decltype(auto) with_type(AnyTensor const& t, F&& f)
+{
+    switch (t.dtype()) {
+    case DType::boolean: return f(t.as<bool>());
+    case DType::int64: return f(t.as<std::int64_t>());
+    case DType::float32: return f(t.as<float>());
+    case DType::float64: return f(t.as<double>());
+    case DType::complex64: return f(t.as<std::complex<float>>());
+    default: return f(t.as<std::complex<double>>());
+    }
+}
+
+/// Whether numbers of one type become numbers of another without losing their nature: precision may change, and real numbers
+/// become complex ones.
+constexpr bool converts(DType from, DType to) noexcept
+{
+    return from == to || (is_differentiable(from) && is_differentiable(to) && (xgrad::is_complex(to) || !xgrad::is_complex(from)));
+}
+
+/// Overwrites the elements of a tensor by those of another one of the same shape, whose type converts to its own. Unrecorded;
+/// counts as a change in place.
+inline void overwrite(AnyTensor const& to, AnyTensor const& from)
+{
+    to.impl().array.storage->bump();
+    if (to.dtype() == from.dtype()) return to.impl().type->copy_elements(to.impl().array, from.impl().array);
+    std::vector<std::complex<double>> values;  // all types that convert fit in
+    with_type(from, [&]<Scalar S>(Tensor<S> const& source) {
+        if constexpr (Differentiable<S>)
+            for (auto const& v : contiguous(source.array_of())) values.emplace_back(v);
+    });
+    with_type(to, [&]<Scalar T>(Tensor<T> const& target) {
+        if constexpr (Differentiable<T>) {
+            Array<T> same(target.shape());
+            for (std::size_t i = 0; i < values.size(); ++i) {
+                if constexpr (is_complex<T>) same.begin()[i] = T(values[i]);
+                else same.begin()[i] = static_cast<T>(values[i].real());
+            }
+            copy_elements(target.array_of(), same);
+        }
+    });
+}
+
+}  // namespace detail
+}  // namespace xgrad
+#endif  // XGRAD_SINGLE_XGRAD_TENSOR_STATE_DICT_HPP
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad::nn {
+
+struct NamedModule {
+    std::string name;
+    AnyModule* module;
+};
+
+/// What load_state_dict() could not do: names that the module has and the state has not, the other way round, and tensors of
+/// another shape or kind (with the reason).
+struct LoadReport {
+    std::vector<std::string> missing, unexpected, mismatched;
+    bool complete() const noexcept { return missing.empty() && unexpected.empty() && mismatched.empty(); }
+};
+
+class AnyModule {
+public:
+    virtual ~AnyModule()
+    {
+        if (hooks_) hooks_->module = nullptr;
+    }
+
+    /// "Linear": the name of its class.
+    virtual std::string_view kind() const noexcept = 0;
+    /// What is printed between the parentheses: "in_features=3, out_features=2".
+    virtual std::string extra_repr() const { return {}; }
+    /// A copy with parameters, buffers and modules of its own, and without hooks.
+    virtual std::unique_ptr<AnyModule> clone_any() const = 0;
+
+    /// All parameters, those of modules inside included, in the order of their registration.
+    std::vector<AnyTensor> parameters() const { return tensors_of(named_parameters()); }
+    /// The same with their names: "hidden.weight".
+    std::vector<NamedTensor> named_parameters() const { return named_tensors(Kind::parameter); }
+    /// All buffers, those of modules inside included.
+    std::vector<AnyTensor> buffers() const { return tensors_of(named_buffers()); }
+    std::vector<NamedTensor> named_buffers() const { return named_tensors(Kind::buffer); }
+    /// The modules directly inside this one.
+    std::vector<AnyModule*> children() { return modules_of(named_children()); }
+    inline std::vector<NamedModule> named_children();
+    /// This module and all inside it, each before those inside it.
+    std::vector<AnyModule*> modules() { return modules_of(named_modules()); }
+    inline std::vector<NamedModule> named_modules();
+    /// How many numbers the parameters are.
+    inline std::size_t parameter_count() const;
+
+    /// Copies of the values of all parameters and buffers under their names.
+    inline StateDict state_dict() const;
+    /// Overwrites parameters and buffers by the values of those names, converted where only precision differs or a real value
+    /// becomes complex. With strict anything that does not fit is an Error; without, what fits is loaded and the rest reported.
+    /// After an error nothing has been loaded.
+    inline LoadReport load_state_dict(StateDict const& state, bool strict = true);
+
+    /// Sets this module and all inside it to training, where dropout drops and statistics are collected; so they are made.
+    void train(bool on = true)
+    {
+        for (auto* const m : modules()) m->training_ = on;
+    }
+    void eval() { train(false); }
+    bool is_training() const noexcept { return training_; }
+    /// Turns the collection of gradients on or off for all parameters.
+    void requires_grad_(bool on = true)
+    {
+        for (auto const& p : parameters()) p.impl().requires_grad = on;
+    }
+    /// Drops the gradients of all parameters.
+    void zero_grad()
+    {
+        for (auto const& p : parameters()) p.impl().grad = nullptr;
+    }
+    /// Calls f(AnyModule&) for all modules inside, and then for this one.
+    template <class F> void apply(F&& f)
+    {
+        static_assert(std::is_invocable_v<F&, AnyModule&>, "apply: the function takes an AnyModule&");
+        for (auto* const child : children()) child->apply(f);
+        f(*this);
+    }
+
+    /// A hook before the backward pass through this module: f(module, grad_output), both hooks with the gradients of all results
+    /// or arguments in a std::vector<AnyTensor>, undefined ones where there is no tensor or no gradient. It may return other
+    /// ones to go on with. Runs before the gradients of this module's parameters are known.
+    template <class F> HookHandle register_full_backward_pre_hook(F f, HookOptions options = {});
+    /// A hook after the backward pass through this module: f(module, grad_input, grad_output). It may return other gradients of
+    /// the arguments to go on with. Where no argument requires a gradient, it runs before this module's pass, with undefined ones.
+    template <class F> HookHandle register_full_backward_hook(F f, HookOptions options = {});
+    /// PyTorch's hook of old: the hook of the last recorded Node only, so grad_input has the gradients of that Node's inputs. It
+    /// warns where this is not the whole module. Use register_full_backward_hook().
+    template <class F> HookHandle register_backward_hook(F f, HookOptions options = {});
+
+    /// Registers a member of this object under a name. Parameter, Buffer and Child do that by themselves.
+    inline void register_member(std::string_view name, detail::MemberKind kind, void const* place, bool persistent = true);
+    detail::ModuleHooks* hooks() const noexcept { return hooks_.get(); }
+    inline std::shared_ptr<detail::ModuleHooks> const& made_hooks();
+
+protected:
+    using Kind = detail::MemberKind;
+
+    explicit AnyModule(std::size_t bytes) noexcept : bytes_(bytes) {}
+    AnyModule(AnyModule const& o) : bytes_(o.bytes_), training_(o.training_), members_(o.members_) {}
+    AnyModule(AnyModule&& o) noexcept : bytes_(o.bytes_), training_(o.training_), members_(std::move(o.members_)), hooks_(std::move(o.hooks_)) { take_hooks(); }
+    AnyModule& operator=(AnyModule const& o)
+    {
+        if (this == &o) return *this;
+        members_ = o.members_;
+        training_ = o.training_;
+        return *this;
+    }
+    AnyModule& operator=(AnyModule&& o)
+    {
+        if (this == &o) return *this;
+        members_ = std::move(o.members_);
+        training_ = o.training_;
+        if (hooks_) hooks_->module = nullptr;
+        hooks_ = std::move(o.hooks_);
+        take_hooks();
+        return *this;
+    }
+
+    /// Takes a module that lives on the heap as the last of the modules inside.
+    inline void own(std::string_view name, std::unique_ptr<AnyModule> module);
+    AnyModule& owned(std::size_t i) const { return *members_[i].owned; }
+    std::size_t member_count() const noexcept { return members_.size(); }
+
+private:
+    /// A member, by its place relative to this object, or a module that is owned.
+    struct Member {
+        std::string name;
+        Kind kind;
+        bool persistent;
+        std::ptrdiff_t offset;
+        std::unique_ptr<AnyModule> owned;
+
+        Member(std::string n, Kind k, bool keep, std::ptrdiff_t at, std::unique_ptr<AnyModule> m = nullptr) : name(std::move(n)), kind(k), persistent(keep), offset(at), owned(std::move(m)) {}
+        Member(Member const& o) : name(o.name), kind(o.kind), persistent(o.persistent), offset(o.offset), owned(o.owned ? o.owned->clone_any() : nullptr) {}
+        Member(Member&&) noexcept = default;
+        Member& operator=(Member o) noexcept
+        {
+            name.swap(o.name);
+            kind = o.kind, persistent = o.persistent, offset = o.offset;
+            owned.swap(o.owned);
+            return *this;
+        }
+    };
+    struct Found {
+        std::string name;
+        AnyTensor tensor;
+        bool persistent;
+    };
+
+    void take_hooks() noexcept
+    {
+        if (hooks_) hooks_->module = this;
+    }
+    std::uintptr_t address() const noexcept { return reinterpret_cast<std::uintptr_t>(this); }
+    template <class T> T& at(Member const& m) const noexcept { return *reinterpret_cast<T*>(address() + static_cast<std::uintptr_t>(m.offset)); }
+    AnyModule& module_of(Member const& m) const noexcept { return m.owned ? *m.owned : at<AnyModule>(m); }
+    inline void check_name(std::string_view name, Kind kind) const;
+    inline void find_tensors(std::string const& prefix, Kind kind, std::vector<Found>& found) const;
+    inline std::vector<NamedTensor> named_tensors(Kind kind) const;
+    inline void find_modules(std::string const& name, std::vector<NamedModule>& found);
+    /// Parameters and persistent buffers, module by module.
+    inline void find_state(std::string const& prefix, std::vector<NamedTensor>& found) const;
+
+    static std::vector<AnyTensor> tensors_of(std::vector<NamedTensor> const& named)
+    {
+        std::vector<AnyTensor> all;
+        for (auto const& n : named) all.push_back(n.tensor);
+        return all;
+    }
+    static std::vector<AnyModule*> modules_of(std::vector<NamedModule> const& named)
+    {
+        std::vector<AnyModule*> all;
+        for (auto const& n : named) all.push_back(n.module);
+        return all;
+    }
+    friend std::string to_string(AnyModule const& m);
+    inline void print(std::string const& indent, std::string& out) const;
+
+    std::size_t bytes_;
+    bool training_ = true;
+    std::vector<Member> members_;
+    std::shared_ptr<detail::ModuleHooks> hooks_;
+};
+
+inline void AnyModule::check_name(std::string_view name, Kind kind) const
+{
+    std::string_view const what = kind == Kind::parameter ? "parameter" : kind == Kind::buffer ? "buffer" : "module";
+    if (name.empty()) xgrad::detail::fail(this->kind(), ": ", what, " name can't be empty string \"\"");
+    if (name.find('.') != name.npos) xgrad::detail::fail(this->kind(), ": ", what, " name can't contain \".\", got: ", name);
+    for (auto const& m : members_)
+        if (m.name == name) xgrad::detail::fail(this->kind(), ": ", what, " '", name, "' already exists");
+}
+
+inline void AnyModule::register_member(std::string_view name, Kind kind, void const* place, bool persistent)
+{
+    check_name(name, kind);
+    auto const offset = reinterpret_cast<std::uintptr_t>(place) - address();
+    if (offset >= bytes_)
+        xgrad::detail::fail(this->kind(), ": '", name, "' is no member of the module that it is registered with. Give it `*this` in the class that it is a member of; modules on the heap go into a ModuleList");
+    members_.push_back({std::string(name), kind, persistent, static_cast<std::ptrdiff_t>(offset)});
+}
+
+inline void AnyModule::own(std::string_view name, std::unique_ptr<AnyModule> module)
+{
+    check_name(name, Kind::module);
+    members_.push_back({std::string(name), Kind::module, true, 0, std::move(module)});
+}
+
+inline std::shared_ptr<detail::ModuleHooks> const& AnyModule::made_hooks()
+{
+    if (!hooks_) {
+        hooks_ = std::make_shared<detail::ModuleHooks>();
+        hooks_->module = this;
+    }
+    return hooks_;
+}
+
+inline void AnyModule::find_tensors(std::string const& prefix, Kind kind, std::vector<Found>& found) const
+{
+    for (auto const& m : members_)
+        if (m.kind == kind)
+            if (auto const& t = at<AnyTensor>(m); t.defined()) found.push_back({prefix + m.name, t, m.persistent});
+    for (auto const& m : members_)
+        if (m.kind == Kind::module) module_of(m).find_tensors(prefix + m.name + ".", kind, found);
+}
+
+inline std::vector<NamedTensor> AnyModule::named_tensors(Kind kind) const
+{
+    std::vector<Found> found;
+    find_tensors("", kind, found);
+    std::vector<NamedTensor> all;
+    for (auto& f : found) all.push_back({std::move(f.name), std::move(f.tensor)});
+    return all;
+}
+
+inline std::vector<NamedModule> AnyModule::named_children()
+{
+    std::vector<NamedModule> all;
+    for (auto const& m : members_)
+        if (m.kind == Kind::module) all.push_back({m.name, &module_of(m)});
+    return all;
+}
+
+inline std::vector<NamedModule> AnyModule::named_modules()
+{
+    std::vector<NamedModule> all;
+    find_modules("", all);
+    return all;
+}
+inline void AnyModule::find_modules(std::string const& name, std::vector<NamedModule>& found)
+{
+    found.push_back({name, this});
+    for (auto const& [child, module] : named_children()) module->find_modules(name.empty() ? child : name + "." + child, found);
+}
+
+inline std::size_t AnyModule::parameter_count() const
+{
+    std::size_t n = 0;
+    for (auto const& p : parameters()) n += p.numel();
+    return n;
+}
+
+inline void AnyModule::find_state(std::string const& prefix, std::vector<NamedTensor>& found) const
+{
+    for (auto const kind : {Kind::parameter, Kind::buffer})
+        for (auto const& m : members_)
+            if (m.kind == kind && m.persistent && at<AnyTensor>(m).defined()) found.push_back({prefix + m.name, at<AnyTensor>(m)});
+    for (auto const& m : members_)
+        if (m.kind == Kind::module) module_of(m).find_state(prefix + m.name + ".", found);
+}
+
+inline StateDict AnyModule::state_dict() const
+{
+    std::vector<NamedTensor> found;
+    find_state("", found);
+    StateDict state;
+    for (auto const& [name, tensor] : found) state.set(name, xgrad::detail::value_copy(tensor));
+    return state;
+}
+
+inline LoadReport AnyModule::load_state_dict(StateDict const& state, bool strict)
+{
+    using xgrad::detail::Piece;
+    std::vector<NamedTensor> own;
+    find_state("", own);
+    LoadReport report;
+    std::vector<std::pair<AnyTensor, AnyTensor>> pairs;
+    for (auto const& [name, to] : own) {
+        auto const* const from = state.find(name);
+        if (!from) report.missing.push_back(name);
+        else if (!from->defined()) report.mismatched.push_back(name + ": the state has an undefined tensor");
+        else if (!(from->shape() == to.shape()))
+            report.mismatched.push_back("size mismatch for " + name + ": a tensor of shape " + Piece(from->shape()).text + " in the state, of shape " + Piece(to.shape()).text + " in the module");
+        else if (!xgrad::detail::converts(from->dtype(), to.dtype()))
+            report.mismatched.push_back("type mismatch for " + name + ": " + std::string(xgrad::name(from->dtype())) + " in the state, " + std::string(xgrad::name(to.dtype())) + " in the module");
+        else pairs.emplace_back(to, *from);
+    }
+    for (auto const& [name, tensor] : state)
+        if (std::ranges::none_of(own, [&](NamedTensor const& n) { return n.name == name; })) report.unexpected.push_back(name);
+    if (strict && !report.complete()) {
+        std::string message = "Error(s) in loading state_dict for " + std::string(kind()) + ":";
+        for (auto const& [what, names] : {std::pair("Missing", &report.missing), std::pair("Unexpected", &report.unexpected)})
+            for (auto const& name : *names) message += std::string(name == names->front() ? std::string("\n\t") + what + " key(s) in state_dict: " : std::string(", ")) + '"' + name + '"';
+        for (auto const& text : report.mismatched) message += "\n\t" + text;
+        xgrad::detail::fail(message);
+    }
+    for (auto& pair : pairs)        // a state may look into the module's own memory
+        if (std::ranges::any_of(own, [&](NamedTensor const& n) { return n.tensor.impl().array.storage == pair.second.impl().array.storage; })) pair.second = xgrad::detail::value_copy(pair.second);
+    for (auto const& [to, from] : pairs) xgrad::detail::overwrite(to, from);
+    return report;
+}
+
+inline void AnyModule::print(std::string const& indent, std::string& out) const
+{
+    out += std::string(kind()) + "(" + extra_repr();
+    bool has_children = false;
+    for (auto const& m : members_) {
+        if (m.kind != Kind::module) continue;
+        if (!std::exchange(has_children, true) && out.back() != '(') out += ",";
+        out += "\n" + indent + "  (" + m.name + "): ";
+        module_of(m).print(indent + "  ", out);
+    }
+    out += has_children ? "\n" + indent + ")" : ")";
+    if (auto const n = parameter_count()) out += ", " + std::to_string(n) + (n == 1 ? " parameter" : " parameters");
+}
+
+/// The tree of modules, each with the number of its parameters.
+inline std::string to_string(AnyModule const& m)
+{
+    std::string out;
+    m.print("", out);
+    return out;
+}
+inline std::ostream& operator<<(std::ostream& out, AnyModule const& m) { return out << to_string(m); }
+
+}  // namespace xgrad::nn
+#endif  // XGRAD_SINGLE_XGRAD_NN_ANY_MODULE_HPP
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad {
+namespace nn::detail {
+
+/// A tensor that belongs to a module: a handle like any other, but a copy of it is a copy of the values.
+template <Scalar T> class MemberTensor : public Tensor<T> {
+public:
+    using tensor = Tensor<T>;
+
+    MemberTensor(MemberTensor const& o) : Tensor<T>(copy_of(o)) {}
+    MemberTensor(MemberTensor&& o) noexcept = default;
+    MemberTensor& operator=(MemberTensor const& o)
+    {
+        if (this != &o) Tensor<T>::operator=(copy_of(o));
+        return *this;
+    }
+    MemberTensor& operator=(MemberTensor&& o) noexcept = default;
+    ~MemberTensor() = default;
+
+    /// As a plain handle: `auto w = net.weight` would be a copy.
+    Tensor<T> const& handle_of() const noexcept { return *this; }
+
+protected:
+    MemberTensor(AnyModule& owner, std::string_view name, MemberKind kind, Tensor<T> const& value, bool persistent) : Tensor<T>(value.defined() ? value.detach() : value)
+    {
+        owner.register_member(name, kind, static_cast<AnyTensor const*>(this), persistent);
+    }
+
+private:
+    static Tensor<T> copy_of(MemberTensor const& o)
+    {
+        Tensor<T> const copy(xgrad::detail::value_copy(o).handle());
+        if (o.defined()) copy.impl().requires_grad = o.impl().requires_grad;
+        return copy;
+    }
+};
+
+}  // namespace nn::detail
+
+namespace detail {
+template <class X> concept MemberOfModule = Operand<X> && std::derived_from<X, nn::detail::MemberTensor<typename X::scalar>>;
+/// In an expression it is the tensor.
+template <MemberOfModule X> struct OperandTraits<X> {
+    using type = typename X::tensor;
+    static type const& make(X const& x) { return x; }
+};
+}  // namespace detail
+
+namespace nn {
+
+/// A tensor of a module that is trained: it requires a gradient, and parameters() has it. Made from an undefined tensor it stands for a
+/// parameter that this module does not have, such as a bias.
+template <Differentiable T> class Parameter : public detail::MemberTensor<T> {
+public:
+    Parameter(AnyModule& owner, std::string_view name, Tensor<T> const& value) : detail::MemberTensor<T>(owner, name, detail::MemberKind::parameter, value, true)
+    {
+        if (value.defined()) this->requires_grad_();
+    }
+};
+
+/// A tensor of a module that is not trained, but belongs to its state: state_dict() has it unless it is not persistent.
+template <Scalar T> class Buffer : public detail::MemberTensor<T> {
+public:
+    Buffer(AnyModule& owner, std::string_view name, Tensor<T> const& value, bool persistent = true) : detail::MemberTensor<T>(owner, name, detail::MemberKind::buffer, value, persistent) {}
+};
+
+/// A module inside another one: an M, made from the arguments after the name.
+template <class M> class Child : public M {
+    static_assert(std::derived_from<M, AnyModule>, "Child: what is inside a module must be a module itself, derived from nn::Module");
+
+public:
+    template <class... A> explicit Child(AnyModule& owner, std::string_view name, A&&... arguments) : M(std::forward<A>(arguments)...)
+    {
+        owner.register_member(name, detail::MemberKind::module, static_cast<AnyModule const*>(this));
+    }
+};
+
+}  // namespace nn
+}  // namespace xgrad
+#endif  // XGRAD_SINGLE_XGRAD_NN_MEMBER_HPP
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad::nn {
+
+template <class Self> class Module : public AnyModule {
+public:
+    Module() noexcept : AnyModule(sizeof(Self)) { static_assert(std::derived_from<Self, Module>, "a module derives from nn::Module of itself: struct Net : nn::Module<Net>"); }
+
+    /// Calls forward with these arguments. An expression that forward returns is evaluated.
+    template <class... A> auto operator()(A&&... arguments)
+    {
+        using Result = std::invoke_result_t<Calls, Self&, A...>;
+        if constexpr (!std::same_as<Result, NotCallable>) {
+            if (!has_hooks()) [[likely]]
+                return static_cast<detail::kept_or_void<Result>>(self().forward(std::forward<A>(arguments)...));
+            return call_with_hooks<Result>(std::forward<A>(arguments)...);
+        } else static_assert(!std::same_as<Result, NotCallable>, "forward of this module cannot be called with these arguments");
+    }
+
+    std::string_view kind() const noexcept override { return xgrad::detail::type_name<Self>; }
+    std::unique_ptr<AnyModule> clone_any() const override { return std::make_unique<Self>(static_cast<Self const&>(*this)); }
+    /// A copy with parameters, buffers and modules of its own, and without hooks.
+    Self clone() const { return Self(static_cast<Self const&>(*this)); }
+
+    /// A hook before forward. Where forward is neither overloaded nor a template: f(module, arguments...), which returns nothing, or
+    /// the arguments to go on with (a std::tuple where there are several). Otherwise f(module, tensors) with a std::vector<AnyTensor>
+    /// const& that has a place for each argument, undefined where that is no tensor, and returns nothing or such a vector.
+    template <class F, class S = Self> HookHandle register_forward_pre_hook(F f, HookOptions options = {});
+    /// A hook after forward: f(module, arguments, result) with the arguments as a std::tuple, which returns nothing, or the result to
+    /// go on with. Where forward is overloaded or a template, arguments and results are two std::vector<AnyTensor> const&.
+    template <class F, class S = Self> HookHandle register_forward_hook(F f, HookOptions options = {});
+
+    /// As those of AnyModule, with the module as a Self&.
+    template <class F> HookHandle register_full_backward_pre_hook(F f, HookOptions options = {})
+    {
+        return detail::add_backward_pre_hook<Self>(*made_hooks(), std::move(f), options);
+    }
+    template <class F> HookHandle register_full_backward_hook(F f, HookOptions options = {})
+    {
+        return detail::add_backward_hook<Self>(*made_hooks(), detail::ModuleHooks::BackwardKind::full, std::move(f), options);
+    }
+    template <class F> HookHandle register_backward_hook(F f, HookOptions options = {})
+    {
+        return detail::add_backward_hook<Self>(*made_hooks(), detail::ModuleHooks::BackwardKind::of_last_node, std::move(f), options);
+    }
+
+private:
+    struct NotCallable {};
+    struct Calls {
+        template <class S, class... A> decltype(auto) operator()(S& s, A&&... a) const
+            requires requires { s.forward(std::forward<A>(a)...); }
+        {
+            return s.forward(std::forward<A>(a)...);
+        }
+        NotCallable operator()(...) const;
+    };
+
+    Self& self() noexcept { return static_cast<Self&>(*this); }
+    bool has_hooks() const { return (hooks() && hooks()->any()) || detail::ModuleHooks::of_all_modules().any(); }
+
+    template <class Result, class... A> [[gnu::noinline]] auto call_with_hooks(A&&... arguments)
+    {
+        using Forward = detail::ForwardOf<Self>;
+        auto const run = [this](auto call) -> detail::kept_or_void<Result> {
+            detail::call_with_hooks(*this, call);
+            if constexpr (!std::is_void_v<Result>) return *std::move(call.result);
+        };
+        if constexpr (Forward::known) return run(detail::CallOf<Self, typename Forward::Arguments, typename Forward::Result>(self(), std::forward<A>(arguments)...));
+        else return run(detail::CallOf<Self, std::tuple<detail::kept_argument<A>...>, detail::kept_result<Result>>(self(), std::forward<A>(arguments)...));
+    }
+};
+
+template <class Self> template <class F, class S> HookHandle Module<Self>::register_forward_pre_hook(F f, HookOptions options)
+{
+    using Forward = detail::ForwardOf<S>;
+    if constexpr (Forward::known) {
+        constexpr bool takes = Forward::template takes<F, S>;
+        static_assert(takes, "register_forward_pre_hook: a hook takes the module and the arguments of forward: f(module, arguments...)");
+        if constexpr (takes) {
+            using Arguments = typename Forward::Arguments;
+            using Returned = decltype(Forward::call(f, self(), std::declval<Arguments const&>()));
+            constexpr bool fits = detail::returns<Returned, Arguments>;
+            static_assert(fits, "register_forward_pre_hook: a hook returns nothing, or the arguments to go on with: one by itself, several as a std::tuple");
+            if constexpr (fits)
+                return made_hooks()->forward_pre.add(
+                    [f = std::move(f)](AnyModule& m, detail::ModuleCall& call) mutable {
+                        auto& arguments = static_cast<detail::CallValues<Arguments, typename Forward::Result>&>(call).kept_arguments;
+                        if constexpr (std::is_void_v<Returned>) Forward::call(f, static_cast<S&>(m), *arguments);
+                        else detail::take(arguments, Forward::call(f, static_cast<S&>(m), *arguments));
+                    },
+                    options.prepend);
+        }
+    } else {
+        constexpr bool takes = std::is_invocable_v<F&, S&, detail::Tensors const&>;
+        static_assert(takes, "register_forward_pre_hook: forward is overloaded or a template, so a hook takes the module and a std::vector<AnyTensor> const&");
+        if constexpr (takes) {
+            constexpr bool fits = detail::returns_gradients<std::invoke_result_t<F&, S&, detail::Tensors const&>>;
+            static_assert(fits, "register_forward_pre_hook: forward is overloaded or a template, so a hook returns nothing, or a std::vector<AnyTensor>");
+            if constexpr (fits) return made_hooks()->forward_pre.add(detail::untyped_pre_hook<S>(std::move(f)), options.prepend);
+        }
+    }
+    return {};
+}
+
+template <class Self> template <class F, class S> HookHandle Module<Self>::register_forward_hook(F f, HookOptions options)
+{
+    using Forward = detail::ForwardOf<S>;
+    if constexpr (Forward::known) {
+        using Arguments = typename Forward::Arguments;
+        using Result = typename Forward::Result;
+        constexpr bool takes = std::is_invocable_v<F&, S&, Arguments const&, Result const&>;
+        static_assert(takes, "register_forward_hook: a hook takes the module, the arguments of forward as a std::tuple, and its result");
+        if constexpr (takes) {
+            using Returned = std::invoke_result_t<F&, S&, Arguments const&, Result const&>;
+            constexpr bool fits = detail::returns<Returned, Result>;
+            static_assert(fits, "register_forward_hook: a hook returns nothing, or the result to go on with");
+            if constexpr (!std::default_initializable<Result>)
+                if (options.always_call) xgrad::detail::fail(kind(), ": register_forward_hook: a result that cannot be made without arguments cannot be shown to a hook that is always called");
+            if constexpr (fits)
+                return made_hooks()->forward.add(
+                    [f = std::move(f), always = options.always_call](AnyModule& m, detail::ModuleCall& call) mutable {
+                        if (!call.begin(&f, always)) return;
+                        auto& values = static_cast<detail::CallValues<Arguments, Result>&>(call);
+                        if constexpr (std::default_initializable<Result>)
+                            if (!values.result) return void(f(static_cast<S&>(m), std::as_const(*values.kept_arguments), Result()));
+                        if constexpr (std::is_void_v<Returned>) f(static_cast<S&>(m), std::as_const(*values.kept_arguments), std::as_const(*values.result));
+                        else detail::take(values.result, f(static_cast<S&>(m), std::as_const(*values.kept_arguments), std::as_const(*values.result)));
+                    },
+                    options.prepend);
+        }
+    } else {
+        constexpr bool takes = std::is_invocable_v<F&, S&, detail::Tensors const&, detail::Tensors const&>;
+        static_assert(takes, "register_forward_hook: forward is overloaded or a template, so a hook takes the module and two std::vector<AnyTensor> const&");
+        if constexpr (takes) {
+            constexpr bool fits = detail::returns_gradients<std::invoke_result_t<F&, S&, detail::Tensors const&, detail::Tensors const&>>;
+            static_assert(fits, "register_forward_hook: forward is overloaded or a template, so a hook returns nothing, or a std::vector<AnyTensor>");
+            if constexpr (fits) return made_hooks()->forward.add(detail::untyped_forward_hook<S>(std::move(f), options.always_call), options.prepend);
+        }
+    }
+    return {};
+}
+
+/// The same hooks for every call of every module, before those of the module: f(AnyModule&, std::vector<AnyTensor> const& arguments).
+template <class F> HookHandle register_module_forward_pre_hook(F f, HookOptions options = {})
+{
+    constexpr bool takes = std::is_invocable_v<F&, AnyModule&, detail::Tensors const&>;
+    static_assert(takes, "register_module_forward_pre_hook: a hook takes an AnyModule& and a std::vector<AnyTensor> const&");
+    if constexpr (takes) return detail::ModuleHooks::of_all_modules().forward_pre.add(detail::untyped_pre_hook<AnyModule>(std::move(f)), options.prepend);
+    else return {};
+}
+/// f(AnyModule&, std::vector<AnyTensor> const& arguments, std::vector<AnyTensor> const& results).
+template <class F> HookHandle register_module_forward_hook(F f, HookOptions options = {})
+{
+    constexpr bool takes = std::is_invocable_v<F&, AnyModule&, detail::Tensors const&, detail::Tensors const&>;
+    static_assert(takes, "register_module_forward_hook: a hook takes an AnyModule& and two std::vector<AnyTensor> const&");
+    if constexpr (takes) return detail::ModuleHooks::of_all_modules().forward.add(detail::untyped_forward_hook<AnyModule>(std::move(f), options.always_call), options.prepend);
+    else return {};
+}
+/// f(AnyModule&, std::vector<AnyTensor> const& grad_output).
+template <class F> HookHandle register_module_full_backward_pre_hook(F f, HookOptions options = {})
+{
+    return detail::add_backward_pre_hook<AnyModule>(detail::ModuleHooks::of_all_modules(), std::move(f), options);
+}
+/// f(AnyModule&, std::vector<AnyTensor> const& grad_input, std::vector<AnyTensor> const& grad_output).
+template <class F> HookHandle register_module_full_backward_hook(F f, HookOptions options = {})
+{
+    return detail::add_backward_hook<AnyModule>(detail::ModuleHooks::of_all_modules(), detail::ModuleHooks::BackwardKind::full, std::move(f), options);
+}
+
+}  // namespace xgrad::nn
+#endif  // XGRAD_SINGLE_XGRAD_NN_MODULE_HPP
 
 namespace xgrad::detail {
 namespace kernel {
