@@ -38,8 +38,129 @@
 #define XGRAD_SINGLE_XGRAD_NN_HPP
 
 // ======== xgrad/nn.hpp
-// Modules, layers, activations and losses. Not part of xgrad.hpp, which a program without them compiles faster.
+// Modules, layers, activations and losses. Not part of xgrad.hpp, so that a program without them compiles faster.
 
+#ifndef XGRAD_SINGLE_XGRAD_NN_ACTIVATION_HPP
+#define XGRAD_SINGLE_XGRAD_NN_ACTIVATION_HPP
+
+// ======== xgrad/nn/activation.hpp
+// Activations, dropout and flattening as modules. They take tensors of any real scalar type; Tanh and Sigmoid complex ones too.
+
+#ifndef XGRAD_SINGLE_XGRAD_NN_FUNCTIONAL_HPP
+#define XGRAD_SINGLE_XGRAD_NN_FUNCTIONAL_HPP
+
+// ======== xgrad/nn/functional.hpp
+// Functions that modules call: those that are no operations of their own.
+
+#ifndef XGRAD_SINGLE_XGRAD_OPS_ACTIVATION_HPP
+#define XGRAD_SINGLE_XGRAD_OPS_ACTIVATION_HPP
+
+// ======== xgrad/ops/activation.hpp
+// Activation functions of neural networks that are no composition of other operations, and the error function.
+
+namespace xgrad {
+
+// The word that their rules are written in, as packs, probes and dual numbers read it.
+template <class P> XGRAD_INLINE RealPack<P> erf(RealPack<P> x) { using std::erf; return RealPack<P>::from(erf(x.v)); }
+namespace detail {
+inline RealProbe erf(RealProbe x) { return x; }
+}
+
+/// Error function: 2/sqrt(pi) times the integral of e^(-t^2) from 0 to x.
+struct Erf : Elementwise<R(R)> {
+    XGRAD_INLINE auto value(auto x) const { return erf(x); }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return 2 * std::numbers::inv_sqrtpi * exp(-x * x); }
+};
+template <Operand X> auto erf(X const& x) { return express(Erf{}, x); }
+template <detail::DualNumber X> XGRAD_INLINE auto erf(X x) { return detail::on_duals(Erf{}, x); }
+
+/// Gaussian error linear unit: x times the normal distribution function at x (Hendrycks and Gimpel, 2016).
+struct Gelu : Elementwise<R(R)> {
+    XGRAD_INLINE auto value(auto x) const { return 0.5 * x * (1 + erf(x * (1 / std::numbers::sqrt2))); }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const
+    {
+        return 0.5 * (1 + erf(x * (1 / std::numbers::sqrt2))) + (std::numbers::inv_sqrtpi / std::numbers::sqrt2) * x * exp(-0.5 * x * x);
+    }
+};
+template <Operand X> auto gelu(X const& x) { return express(Gelu{}, x); }
+
+/// x where it is positive, else x times a slope, which is also the derivative at 0.
+struct LeakyRelu : Elementwise<R(R)> {
+    double slope = 0.01;
+    XGRAD_INLINE auto value(auto x) const { return where(x > 0, x, slope * x); }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return where(x > 0, zero_like(x) + 1, slope); }
+};
+template <Operand X> auto leaky_relu(X const& x, double slope = 0.01) { return express(LeakyRelu{{}, slope}, x); }
+
+/// x where it is positive, else alpha (e^x - 1) (Clevert, Unterthiner and Hochreiter, 2015). The derivative at 0 is alpha.
+struct Elu : Elementwise<R(R)> {
+    double alpha = 1;
+    XGRAD_INLINE auto value(auto x) const { return where(x > 0, x, alpha * expm1(where(x > 0, 0, x))); }    // which never overflows
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return where(x > 0, zero_like(x) + 1, alpha * exp(where(x > 0, 0, x))); }
+};
+template <Operand X> auto elu(X const& x, double alpha = 1) { return express(Elu{{}, alpha}, x); }
+
+}  // namespace xgrad
+#endif  // XGRAD_SINGLE_XGRAD_OPS_ACTIVATION_HPP
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad::nn::functional {
+
+/// x times the logistic function of x (Elfwing, Uchibe and Doya, 2017).
+template <Operand X> auto silu(X const& x) { return x * sigmoid(x); }
+
+/// The approximation 0.5 x (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))) of gelu(x).
+template <Operand X> auto gelu_tanh(X const& x)
+{
+    constexpr double c = std::numbers::sqrt2 * std::numbers::inv_sqrtpi;
+    return 0.5 * x * (1 + tanh(c * (x + 0.044715 * (x * square(x)))));
+}
+
+/// log(1 + e^(beta x)) / beta.
+template <Operand X> auto softplus(X const& x, double beta) { return xgrad::softplus(beta * x) / beta; }
+
+/// e^x, divided by its sum over an axis; without overflow.
+template <Operand X> auto softmax(X const& x, std::ptrdiff_t axis)
+{
+    auto const values = materialize_expression(x);
+    auto const e = materialize_expression(exp(values - finite_largest(values, {axis})));
+    return materialize_expression(e / sum(e, {axis}, keepdims));
+}
+/// The logarithm of softmax, which does not underflow.
+template <Operand X> auto log_softmax(X const& x, std::ptrdiff_t axis)
+{
+    auto const values = materialize_expression(x);
+    return materialize_expression(values - logsumexp(values, {axis}, keepdims));
+}
+
+/// Where training, each element is 0 with probability p, else multiplied by 1/(1 - p).
+template <Differentiable T> Tensor<T> dropout(Tensor<T> const& x, double p = 0.5, bool training = true)
+{
+    if (!(p >= 0 && p <= 1)) xgrad::detail::fail("dropout: the probability must lie between 0 and 1");
+    if (!training || p == 0) return x;
+    Tensor<bool> const kept = rand<precision_of<T>>(x.shape()) >= static_cast<precision_of<T>>(p);
+    return where(kept, x * static_cast<precision_of<T>>(p < 1 ? 1 / (1 - p) : 0), T(0));
+}
+
+/// Axes first to last (both counted) become one. A view where the strides allow.
+template <Scalar T> Tensor<T> flatten(Tensor<T> const& x, std::ptrdiff_t first = 1, std::ptrdiff_t last = -1)
+{
+    auto const from = xgrad::detail::normalize_axis("flatten", first, x.dim()), to = xgrad::detail::normalize_axis("flatten", last, x.dim());
+    if (from > to) xgrad::detail::fail<ShapeError>("flatten: axis ", first, " lies behind axis ", last, " of shape ", x.shape());
+    Axes shape;
+    std::ptrdiff_t together = 1;
+    for (std::size_t d = 0; d < x.dim(); ++d) {
+        auto const n = static_cast<std::ptrdiff_t>(x.shape()[d]);
+        if (d >= from && d <= to) together *= n;
+        if (d < from || d > to) shape.push_back(n);
+        else if (d == to) shape.push_back(together);
+    }
+    return xgrad::reshape(x, shape);
+}
+
+}  // namespace xgrad::nn::functional
+#endif  // XGRAD_SINGLE_XGRAD_NN_FUNCTIONAL_HPP
 #ifndef XGRAD_SINGLE_XGRAD_NN_MODULE_HPP
 #define XGRAD_SINGLE_XGRAD_NN_MODULE_HPP
 
@@ -1367,6 +1488,522 @@ template <class F> HookHandle register_module_full_backward_hook(F f, HookOption
 
 }  // namespace xgrad::nn
 #endif  // XGRAD_SINGLE_XGRAD_NN_MODULE_HPP
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad::nn {
+
+/// x where it is positive, else 0.
+struct ReLU : Module<ReLU> {
+    template <Operand X> auto forward(X const& x) const { return relu(x); }
+};
+/// x where it is positive, else x times the slope.
+struct LeakyReLU : Module<LeakyReLU> {
+    double negative_slope;
+    explicit LeakyReLU(double slope = 0.01) : negative_slope(slope) {}
+    template <Operand X> auto forward(X const& x) const { return leaky_relu(x, negative_slope); }
+    std::string extra_repr() const override { return "negative_slope=" + xgrad::detail::number_text(negative_slope); }
+};
+/// x where it is positive, else alpha (e^x - 1).
+struct ELU : Module<ELU> {
+    double alpha;
+    explicit ELU(double a = 1) : alpha(a) {}
+    template <Operand X> auto forward(X const& x) const { return elu(x, alpha); }
+    std::string extra_repr() const override { return "alpha=" + xgrad::detail::number_text(alpha); }
+};
+/// How GELU computes the normal distribution function.
+enum class Approximate : unsigned char { none, tanh };
+/// x times the normal distribution function at x.
+struct GELU : Module<GELU> {
+    Approximate approximate;
+    explicit GELU(Approximate how = Approximate::none) : approximate(how) {}
+    template <Operand X> auto forward(X const& x) const
+    {
+        using Result = decltype(materialize_expression(gelu(x)));
+        return approximate == Approximate::none ? Result(gelu(x)) : Result(functional::gelu_tanh(x));
+    }
+    std::string extra_repr() const override { return approximate == Approximate::none ? "" : "approximate=tanh"; }
+};
+/// x times the logistic function of x.
+struct SiLU : Module<SiLU> {
+    template <Operand X> auto forward(X const& x) const { return functional::silu(x); }
+};
+/// log(1 + e^(beta x)) / beta.
+struct Softplus : Module<Softplus> {
+    double beta;
+    explicit Softplus(double b = 1) : beta(b) {}
+    template <Operand X> auto forward(X const& x) const { return functional::softplus(x, beta); }
+    std::string extra_repr() const override { return "beta=" + xgrad::detail::number_text(beta); }
+};
+struct Tanh : Module<Tanh> {
+    template <Operand X> auto forward(X const& x) const { return tanh(x); }
+};
+/// Logistic function 1 / (1 + e^-x).
+struct Sigmoid : Module<Sigmoid> {
+    template <Operand X> auto forward(X const& x) const { return sigmoid(x); }
+};
+/// e^x, divided by its sum over an axis.
+struct Softmax : Module<Softmax> {
+    std::ptrdiff_t axis;
+    explicit Softmax(std::ptrdiff_t over) : axis(over) {}
+    template <Operand X> auto forward(X const& x) const { return functional::softmax(x, axis); }
+    std::string extra_repr() const override { return "axis=" + std::to_string(axis); }
+};
+/// The logarithm of Softmax.
+struct LogSoftmax : Module<LogSoftmax> {
+    std::ptrdiff_t axis;
+    explicit LogSoftmax(std::ptrdiff_t over) : axis(over) {}
+    template <Operand X> auto forward(X const& x) const { return functional::log_softmax(x, axis); }
+    std::string extra_repr() const override { return "axis=" + std::to_string(axis); }
+};
+
+/// In training each element is 0 with probability p, else multiplied by 1/(1 - p), so that its mean stays.
+struct Dropout : Module<Dropout> {
+    double p;
+    explicit Dropout(double probability = 0.5) : p(probability)
+    {
+        if (!(p >= 0 && p <= 1)) xgrad::detail::fail("Dropout: the probability must lie between 0 and 1");
+    }
+    template <Differentiable T> Tensor<T> forward(Tensor<T> const& x) const { return functional::dropout(x, p, is_training()); }
+    std::string extra_repr() const override { return "p=" + xgrad::detail::number_text(p); }
+};
+/// Some axes become one; by default all but the first.
+struct Flatten : Module<Flatten> {
+    std::ptrdiff_t first, last;
+    explicit Flatten(std::ptrdiff_t from = 1, std::ptrdiff_t to = -1) : first(from), last(to) {}
+    template <Scalar T> Tensor<T> forward(Tensor<T> const& x) const { return functional::flatten(x, first, last); }
+    std::string extra_repr() const override { return "first=" + std::to_string(first) + ", last=" + std::to_string(last); }
+};
+
+}  // namespace xgrad::nn
+#endif  // XGRAD_SINGLE_XGRAD_NN_ACTIVATION_HPP
+#ifndef XGRAD_SINGLE_XGRAD_NN_CROSS_ENTROPY_HPP
+#define XGRAD_SINGLE_XGRAD_NN_CROSS_ENTROPY_HPP
+
+// ======== xgrad/nn/cross_entropy.hpp
+// Losses of classification: the classes are axis 1 of the input, [N, C, ...], or the only one, [C].
+
+#ifndef XGRAD_SINGLE_XGRAD_NN_LOSSES_HPP
+#define XGRAD_SINGLE_XGRAD_NN_LOSSES_HPP
+
+// ======== xgrad/nn/losses.hpp
+// Losses as functions: how far an input is from a target. All of them take a Reduction last, and are recorded in both arguments
+// where these are real tensors that require a gradient.
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad::nn {
+
+/// What becomes of the losses of single elements. batch_mean, of kl_div() alone, is their sum over the extent of the first axis.
+enum class Reduction : unsigned char { none, mean, sum, batch_mean };
+
+namespace detail {
+
+template <class X> auto reduced(std::string_view name, X const& losses, Reduction reduction)
+{
+    using Result = decltype(materialize_expression(losses));
+    switch (reduction) {
+    case Reduction::none: return Result(losses);
+    case Reduction::mean: return Result(mean(losses));
+    case Reduction::sum: return Result(sum(losses));
+    default: xgrad::detail::fail(name, ": batch_mean is a reduction of kl_div alone");
+    }
+}
+/// Operands of a loss are not broadcast: that a target has another shape is nearly always a mistake.
+template <class A, class B> void check_same_shape(std::string_view name, A const& input, B const& target)
+{
+    Shape const a = input.shape(), b = target.shape();
+    if (!(a == b)) xgrad::detail::fail<ShapeError>(name, ": the input has shape ", a, " and the target ", b, "; they must be the same");
+}
+
+}  // namespace detail
+
+namespace functional {
+
+/// |input - target|^2.
+template <Operand X, Operand Y> auto mse_loss(X const& input, Y const& target, Reduction reduction = Reduction::mean)
+{
+    detail::check_same_shape("mse_loss", input, target);
+    return detail::reduced("mse_loss", abs2(input - target), reduction);
+}
+/// |input - target|, with gradient 0 where they are equal.
+template <Operand X, Operand Y> auto l1_loss(X const& input, Y const& target, Reduction reduction = Reduction::mean)
+{
+    detail::check_same_shape("l1_loss", input, target);
+    return detail::reduced("l1_loss", abs(input - target), reduction);
+}
+/// d^2/2 for a distance d below delta, else delta (d - delta/2).
+template <Operand X, Operand Y> auto huber_loss(X const& input, Y const& target, Reduction reduction = Reduction::mean, double delta = 1)
+{
+    detail::check_same_shape("huber_loss", input, target);
+    if (!(delta > 0)) xgrad::detail::fail("huber_loss: delta must be positive");
+    auto const d = abs(input - target);
+    return detail::reduced("huber_loss", where(d < delta, 0.5 * square(d), delta * (d - 0.5 * delta)), reduction);
+}
+/// d^2/(2 beta) for a distance d below beta, else d - beta/2; l1_loss for beta = 0.
+template <Operand X, Operand Y> auto smooth_l1_loss(X const& input, Y const& target, Reduction reduction = Reduction::mean, double beta = 1)
+{
+    detail::check_same_shape("smooth_l1_loss", input, target);
+    if (!(beta >= 0)) xgrad::detail::fail("smooth_l1_loss: beta must not be negative");
+    if (beta == 0) return l1_loss(input, target, reduction);
+    auto const d = abs(input - target);
+    return detail::reduced("smooth_l1_loss", where(d < beta, (0.5 / beta) * square(d), d - 0.5 * beta), reduction);
+}
+
+/// -(w+ t log p + (1 - t) log(1 - p)) for p = sigmoid(input), without overflow. `weight` and `pos_weight` (w+) may be undefined;
+/// they are broadcast.
+template <RealScalar T>
+Tensor<T> binary_cross_entropy_with_logits(Tensor<T> const& input, std::type_identity_t<Tensor<T>> const& target, Reduction reduction = Reduction::mean,
+                                           std::type_identity_t<Tensor<T>> const& weight = {}, std::type_identity_t<Tensor<T>> const& pos_weight = {})
+{
+    std::string_view const name = "binary_cross_entropy_with_logits";
+    detail::check_same_shape(name, input, target);
+    Tensor<T> loss;
+    if (pos_weight.defined()) loss = (T(1) - target) * input + (T(1) + (pos_weight - T(1)) * target) * xgrad::softplus(-input);
+    else loss = (T(1) - target) * input + xgrad::softplus(-input);
+    if (weight.defined()) loss = loss * weight;
+    return detail::reduced(name, loss, reduction);
+}
+
+/// t (log t - input) with 0 log 0 = 0: the divergence of a distribution from the one whose logarithm the input is. With log_target the
+/// target is a logarithm, too. The mean over all elements is no divergence: take batch_mean, or sum.
+template <RealScalar T> Tensor<T> kl_div(Tensor<T> const& input, std::type_identity_t<Tensor<T>> const& target, Reduction reduction = Reduction::mean, bool log_target = false)
+{
+    detail::check_same_shape("kl_div", input, target);
+    auto const finish = [&](auto const& losses) -> Tensor<T> {
+        if (reduction != Reduction::batch_mean) return detail::reduced("kl_div", losses, reduction);
+        if (input.dim() == 0) xgrad::detail::fail<ShapeError>("kl_div: batch_mean of a tensor without axes");
+        return sum(losses) / static_cast<T>(input.shape()[0]);
+    };
+    if (log_target) return finish(exp(target) * (target - input));
+    auto const positive = target > T(0);
+    return finish(where(positive, target * log(where(positive, target, T(1))), T(0)) - target * input);
+}
+
+/// Of rows x1 and x2 with angle phi: 1 - cos phi where the target is 1, max(0, cos phi - margin) where it is -1. The last axis is
+/// that of a row; the target has the shape of the others.
+template <RealScalar T>
+Tensor<T> cosine_embedding_loss(Tensor<T> const& x1, std::type_identity_t<Tensor<T>> const& x2, std::type_identity_t<Tensor<T>> const& target, double margin = 0, Reduction reduction = Reduction::mean)
+{
+    detail::check_same_shape("cosine_embedding_loss", x1, x2);
+    T const tiny = T(1e-12);
+    Tensor<T> const product = sum(x1 * x2, {-1}), a = sum(square(x1), {-1}), b = sum(square(x2), {-1});
+    if (!(product.shape() == target.shape())) xgrad::detail::fail<ShapeError>("cosine_embedding_loss: inputs of shape ", x1.shape(), " need a target of shape ", product.shape(), ", not ", target.shape());
+    auto const cosine = product / sqrt((a + tiny) * (b + tiny));
+    auto const apart = relu(cosine - static_cast<T>(margin));
+    return detail::reduced("cosine_embedding_loss", where(target == T(1), T(1) - cosine, where(target == T(-1), apart, T(0))), reduction);
+}
+
+/// max(0, |a - p| - |a - n| + margin) with p-norms of rows (the last axis), to whose differences eps is added as in PyTorch. With
+/// `swap` the smaller of |a - n| and |p - n| is taken.
+template <RealScalar T>
+Tensor<T> triplet_margin_loss(Tensor<T> const& anchor, std::type_identity_t<Tensor<T>> const& positive, std::type_identity_t<Tensor<T>> const& negative, double margin = 1, double p = 2,
+                              double eps = 1e-6, bool swap = false, Reduction reduction = Reduction::mean)
+{
+    detail::check_same_shape("triplet_margin_loss", anchor, positive);
+    detail::check_same_shape("triplet_margin_loss", anchor, negative);
+    auto const distance = [&](Tensor<T> const& a, Tensor<T> const& b) { return Tensor<T>(norm(a - b + static_cast<T>(eps), p, {-1})); };
+    Tensor<T> far = distance(anchor, negative);
+    if (swap) far = minimum(far, distance(positive, negative));
+    return detail::reduced("triplet_margin_loss", relu(distance(anchor, positive) - far + static_cast<T>(margin)), reduction);
+}
+
+}  // namespace functional
+}  // namespace xgrad::nn
+#endif  // XGRAD_SINGLE_XGRAD_NN_LOSSES_HPP
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad::nn {
+
+/// Beside input and target of a loss over classes.
+template <RealScalar T> struct ClassLossOptions {
+    /// One for each class; undefined for ones.
+    Tensor<T> weight = {};
+    Reduction reduction = Reduction::mean;
+    /// Targets of this class have no loss and no gradient, and do not count in the mean.
+    std::int64_t ignore_index = -100;
+    /// This part of the target goes to all classes alike (cross_entropy() only).
+    double label_smoothing = 0;
+};
+
+namespace detail {
+
+/// Targets and weights of a loss over classes, in the shapes that broadcast against the input.
+template <RealScalar T> struct Classes {
+    std::ptrdiff_t axis;
+    Tensor<std::int64_t> index;   // of the class, along its axis
+    Tensor<std::int64_t> target;  // with an axis of extent 1 for it
+    Tensor<T> weight;             // of the classes
+    Tensor<T> weight_of_target;   // 0 where it is ignored; no axis of classes
+
+    Classes(std::string_view name, Tensor<T> const& input, Tensor<std::int64_t> const& of, ClassLossOptions<T> const& options) : Classes(name, input, options)
+    {
+        Shape wanted = input.shape();
+        wanted.erase(static_cast<std::size_t>(axis));
+        if (!(of.shape() == wanted)) xgrad::detail::fail<ShapeError>(name, ": an input of shape ", input.shape(), " needs targets of shape ", wanted, ", not ", of.shape());
+        auto const n = static_cast<std::int64_t>(index.numel());
+        for (auto const c : of.array_of())
+            if (c != options.ignore_index && (c < 0 || c >= n)) xgrad::detail::fail<IndexError>(name, ": Target ", c, " is out of bounds of ", n, " classes");
+        NoGradGuard const off;
+        target = unsqueeze(of, axis);
+        weight_of_target = sum(where(index == target && target != options.ignore_index, weight, T(0)), {axis});
+    }
+    Classes(std::string_view name, Tensor<T> const& input, ClassLossOptions<T> const& options)
+    {
+        if (input.dim() == 0) xgrad::detail::fail<ShapeError>(name, ": the input needs an axis of classes");
+        axis = input.dim() == 1 ? 0 : 1;
+        auto const n = input.shape()[static_cast<std::size_t>(axis)];
+        if (options.weight.defined() && !(options.weight.shape() == Shape{n})) xgrad::detail::fail<ShapeError>(name, ": the weight of ", n, " classes has shape ", options.weight.shape());
+        Axes along(input.dim() - static_cast<std::size_t>(axis), 1);
+        along[0] = static_cast<std::ptrdiff_t>(n);
+        index = reshape(arange<std::int64_t>(0, static_cast<std::int64_t>(n)), along);
+        weight = reshape(options.weight.defined() ? options.weight.detach() : ones<T>({n}), along);
+    }
+
+    /// Losses of single targets, reduced; their mean is weighted.
+    Tensor<T> reduced(std::string_view name, Tensor<T> const& losses, Reduction reduction) const
+    {
+        return reduction == Reduction::mean ? Tensor<T>(sum(losses) / sum(weight_of_target)) : detail::reduced(name, losses, reduction);
+    }
+};
+
+}  // namespace detail
+
+namespace functional {
+
+/// -w_t input_t for the class t of each target: of logarithms of probabilities, which log_softmax() makes. The mean is over the
+/// weights of the targets; NaN where all are ignored.
+template <RealScalar T> Tensor<T> nll_loss(Tensor<T> const& input, Tensor<std::int64_t> const& target, std::type_identity_t<ClassLossOptions<T>> const& options = {})
+{
+    detail::Classes<T> const c("nll_loss", input, target, options);
+    auto const chosen = c.index == c.target && c.target != options.ignore_index;
+    return c.reduced("nll_loss", sum(where(chosen, -c.weight * input, T(0)), {c.axis}), options.reduction);
+}
+
+/// nll_loss of log_softmax(input): of any real numbers, one for each class.
+template <RealScalar T> Tensor<T> cross_entropy(Tensor<T> const& input, Tensor<std::int64_t> const& target, std::type_identity_t<ClassLossOptions<T>> const& options = {})
+{
+    double const smoothing = options.label_smoothing;
+    if (!(smoothing >= 0 && smoothing <= 1)) xgrad::detail::fail("cross_entropy: label_smoothing must lie between 0 and 1");
+    detail::Classes<T> const c("cross_entropy", input, target, options);
+    Tensor<T> const log_p = log_softmax(input, c.axis);
+    if (smoothing == 0) return nll_loss(log_p, target, options);
+    auto const counts = c.target != options.ignore_index;
+    auto const own = static_cast<T>(1 - smoothing), all = static_cast<T>(smoothing / static_cast<double>(c.index.numel()));
+    auto const share = c.weight * (where(c.index == c.target, own, T(0)) + all);
+    return c.reduced("cross_entropy", sum(where(counts, -share * log_p, T(0)), {c.axis}), options.reduction);
+}
+
+/// The same with a probability for each class as target, of the input's shape. The mean is over the targets, without weights.
+template <RealScalar T> Tensor<T> cross_entropy(Tensor<T> const& input, Tensor<T> const& target, std::type_identity_t<ClassLossOptions<T>> const& options = {})
+{
+    double const smoothing = options.label_smoothing;
+    if (!(smoothing >= 0 && smoothing <= 1)) xgrad::detail::fail("cross_entropy: label_smoothing must lie between 0 and 1");
+    detail::check_same_shape("cross_entropy", input, target);
+    detail::Classes<T> const c("cross_entropy", input, options);
+    auto const own = static_cast<T>(1 - smoothing), all = static_cast<T>(smoothing / static_cast<double>(c.index.numel()));
+    Tensor<T> const losses = sum(-c.weight * (own * target + all) * log_softmax(input, c.axis), {c.axis});
+    return detail::reduced("cross_entropy", losses, options.reduction);
+}
+
+}  // namespace functional
+}  // namespace xgrad::nn
+#endif  // XGRAD_SINGLE_XGRAD_NN_CROSS_ENTROPY_HPP
+#ifndef XGRAD_SINGLE_XGRAD_NN_LINEAR_HPP
+#define XGRAD_SINGLE_XGRAD_NN_LINEAR_HPP
+
+// ======== xgrad/nn/linear.hpp
+// Linear and bilinear maps.
+
+#ifndef XGRAD_SINGLE_XGRAD_NN_INIT_HPP
+#define XGRAD_SINGLE_XGRAD_NN_INIT_HPP
+
+// ======== xgrad/nn/init.hpp
+// How parameters begin.
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad::nn {
+
+/// Overwrites a tensor by numbers that are uniform on [low, high), of complex ones both parts. Unrecorded.
+template <Differentiable T> void uniform_(Tensor<T> t, double low, double high)
+{
+    using P = precision_of<T>;
+    NoGradGuard const off;
+    Tensor<T> values = rand<T>(t.shape());
+    if constexpr (xgrad::detail::is_complex<T>) t.copy_(values * static_cast<P>(high - low) + T(P(low), P(low)));
+    else t.copy_(values * static_cast<P>(high - low) + static_cast<P>(low));
+}
+
+/// Overwrites a tensor by normal numbers; of complex ones each part has half the variance. Unrecorded.
+template <Differentiable T> void normal_(Tensor<T> t, double mean = 0, double deviation = 1)
+{
+    using P = precision_of<T>;
+    NoGradGuard const off;
+    t.copy_(randn<T>(t.shape()) * static_cast<P>(deviation) + static_cast<P>(mean));
+}
+
+namespace detail {
+/// A tensor uniform on +-1/sqrt(inputs): what PyTorch's linear layers begin with (Kaiming's uniform distribution for a = sqrt(5)).
+template <Differentiable T> Tensor<T> uniform_for(std::size_t inputs, Shape const& shape)
+{
+    Tensor<T> t = Tensor<T>::empty(shape);
+    double const bound = inputs ? 1 / std::sqrt(static_cast<double>(inputs)) : 0;
+    uniform_(t, -bound, bound);
+    return t;
+}
+}  // namespace detail
+
+}  // namespace xgrad::nn
+#endif  // XGRAD_SINGLE_XGRAD_NN_INIT_HPP
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad::nn {
+
+namespace functional {
+
+/// x W^T + b on the last axis: x of shape [..., in], W [out, in], b [out] or undefined. Complex numbers are not conjugated.
+template <Scalar T> Tensor<T> linear(Tensor<T> const& x, std::type_identity_t<Tensor<T>> const& weight, std::type_identity_t<Tensor<T>> const& bias = {})
+{
+    if (weight.dim() != 2 || x.dim() == 0 || x.shape().back() != weight.shape()[1])
+        xgrad::detail::fail<ShapeError>("linear: an input of shape ", x.shape(), " does not fit a weight of shape ", weight.shape(), ", which is [out, in]");
+    Tensor<T> const y = matmul(x, mT(weight));
+    return bias.defined() ? Tensor<T>(y + bias) : y;
+}
+
+/// y_k = sum_ij x1_i W_kij x2_j + b_k on the last axes: W of shape [out, in1, in2], b [out] or undefined.
+template <Scalar T>
+Tensor<T> bilinear(Tensor<T> const& x1, std::type_identity_t<Tensor<T>> const& x2, std::type_identity_t<Tensor<T>> const& weight, std::type_identity_t<Tensor<T>> const& bias = {})
+{
+    auto const& w = weight.shape();
+    if (w.size() != 3 || x1.dim() == 0 || x2.dim() == 0 || x1.shape().back() != w[1] || x2.shape().back() != w[2])
+        xgrad::detail::fail<ShapeError>("bilinear: inputs of shapes ", x1.shape(), " and ", x2.shape(), " do not fit a weight of shape ", w, ", which is [out, in1, in2]");
+    // [..., in1] times [in1, out in2] is [..., out in2], whose rows of in2 numbers meet x2
+    auto const out = static_cast<std::ptrdiff_t>(w[0]), in1 = static_cast<std::ptrdiff_t>(w[1]), in2 = static_cast<std::ptrdiff_t>(w[2]);
+    Axes rows(x1.shape());
+    rows.back() = out;
+    rows.push_back(in2);
+    Tensor<T> const half = reshape(Tensor<T>(matmul(x1, reshape(permute(weight, {1, 0, 2}), {in1, out * in2}))), rows);
+    Tensor<T> const y = sum(half * unsqueeze(x2, -2), {-1});
+    return bias.defined() ? Tensor<T>(y + bias) : y;
+}
+
+}  // namespace functional
+
+/// y = x W^T + b on the last axis. weight [out_features, in_features] and bias [out_features] begin uniform on
+/// +-1/sqrt(in_features), of complex numbers both parts; without a bias it is undefined.
+template <Differentiable T = double> struct Linear : Module<Linear<T>> {
+    Parameter<T> weight, bias;
+
+    Linear(std::size_t in_features, std::size_t out_features, bool has_bias = true)
+        : weight(*this, "weight", detail::uniform_for<T>(in_features, {out_features, in_features})),
+          bias(*this, "bias", has_bias ? detail::uniform_for<T>(in_features, {out_features}) : Tensor<T>())
+    {
+    }
+    Tensor<T> forward(Tensor<T> const& x) const { return functional::linear(x, weight, bias); }
+    std::string extra_repr() const override
+    {
+        return "in_features=" + std::to_string(weight.shape()[1]) + ", out_features=" + std::to_string(weight.shape()[0]) + ", bias=" + (bias.defined() ? "true" : "false");
+    }
+};
+
+/// y_k = x1 W_k x2 + b_k on the last axes. weight [out_features, in1_features, in2_features] and bias begin uniform on
+/// +-1/sqrt(in1_features).
+template <Differentiable T = double> struct Bilinear : Module<Bilinear<T>> {
+    Parameter<T> weight, bias;
+
+    Bilinear(std::size_t in1_features, std::size_t in2_features, std::size_t out_features, bool has_bias = true)
+        : weight(*this, "weight", detail::uniform_for<T>(in1_features, {out_features, in1_features, in2_features})),
+          bias(*this, "bias", has_bias ? detail::uniform_for<T>(in1_features, {out_features}) : Tensor<T>())
+    {
+    }
+    Tensor<T> forward(Tensor<T> const& x1, Tensor<T> const& x2) const { return functional::bilinear(x1, x2, weight, bias); }
+    std::string extra_repr() const override
+    {
+        auto const& w = weight.shape();
+        return "in1_features=" + std::to_string(w[1]) + ", in2_features=" + std::to_string(w[2]) + ", out_features=" + std::to_string(w[0]) + ", bias=" + (bias.defined() ? "true" : "false");
+    }
+};
+
+}  // namespace xgrad::nn
+#endif  // XGRAD_SINGLE_XGRAD_NN_LINEAR_HPP
+#ifndef XGRAD_SINGLE_XGRAD_NN_LOSS_MODULES_HPP
+#define XGRAD_SINGLE_XGRAD_NN_LOSS_MODULES_HPP
+
+// ======== xgrad/nn/loss_modules.hpp
+// Losses as modules, which keep their options: `nn::CrossEntropyLoss<double> loss({.label_smoothing = 0.1});`
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad::nn {
+
+struct MSELoss : Module<MSELoss> {
+    Reduction reduction;
+    explicit MSELoss(Reduction r = Reduction::mean) : reduction(r) {}
+    template <Operand X, Operand Y> auto forward(X const& input, Y const& target) const { return functional::mse_loss(input, target, reduction); }
+};
+struct L1Loss : Module<L1Loss> {
+    Reduction reduction;
+    explicit L1Loss(Reduction r = Reduction::mean) : reduction(r) {}
+    template <Operand X, Operand Y> auto forward(X const& input, Y const& target) const { return functional::l1_loss(input, target, reduction); }
+};
+struct HuberLoss : Module<HuberLoss> {
+    Reduction reduction;
+    double delta;
+    explicit HuberLoss(Reduction r = Reduction::mean, double d = 1) : reduction(r), delta(d) {}
+    template <Operand X, Operand Y> auto forward(X const& input, Y const& target) const { return functional::huber_loss(input, target, reduction, delta); }
+};
+struct SmoothL1Loss : Module<SmoothL1Loss> {
+    Reduction reduction;
+    double beta;
+    explicit SmoothL1Loss(Reduction r = Reduction::mean, double b = 1) : reduction(r), beta(b) {}
+    template <Operand X, Operand Y> auto forward(X const& input, Y const& target) const { return functional::smooth_l1_loss(input, target, reduction, beta); }
+};
+template <RealScalar T = double> struct NLLLoss : Module<NLLLoss<T>> {
+    ClassLossOptions<T> options;
+    explicit NLLLoss(ClassLossOptions<T> o = {}) : options(std::move(o)) {}
+    Tensor<T> forward(Tensor<T> const& input, Tensor<std::int64_t> const& target) const { return functional::nll_loss(input, target, options); }
+};
+/// Targets are classes, or a probability for each class.
+template <RealScalar T = double> struct CrossEntropyLoss : Module<CrossEntropyLoss<T>> {
+    ClassLossOptions<T> options;
+    explicit CrossEntropyLoss(ClassLossOptions<T> o = {}) : options(std::move(o)) {}
+    Tensor<T> forward(Tensor<T> const& input, Tensor<std::int64_t> const& target) const { return functional::cross_entropy(input, target, options); }
+    Tensor<T> forward(Tensor<T> const& input, Tensor<T> const& target) const { return functional::cross_entropy(input, target, options); }
+};
+template <RealScalar T = double> struct BCEWithLogitsLoss : Module<BCEWithLogitsLoss<T>> {
+    Reduction reduction;
+    Buffer<T> weight, pos_weight;
+    explicit BCEWithLogitsLoss(Reduction r = Reduction::mean, Tensor<T> const& w = {}, Tensor<T> const& pos = {}) : reduction(r), weight(*this, "weight", w), pos_weight(*this, "pos_weight", pos) {}
+    Tensor<T> forward(Tensor<T> const& input, Tensor<T> const& target) const { return functional::binary_cross_entropy_with_logits(input, target, reduction, weight, pos_weight); }
+};
+template <RealScalar T = double> struct KLDivLoss : Module<KLDivLoss<T>> {
+    Reduction reduction;
+    bool log_target;
+    explicit KLDivLoss(Reduction r = Reduction::mean, bool log = false) : reduction(r), log_target(log) {}
+    Tensor<T> forward(Tensor<T> const& input, Tensor<T> const& target) const { return functional::kl_div(input, target, reduction, log_target); }
+};
+template <RealScalar T = double> struct CosineEmbeddingLoss : Module<CosineEmbeddingLoss<T>> {
+    double margin;
+    Reduction reduction;
+    explicit CosineEmbeddingLoss(double m = 0, Reduction r = Reduction::mean) : margin(m), reduction(r) {}
+    Tensor<T> forward(Tensor<T> const& x1, Tensor<T> const& x2, Tensor<T> const& target) const { return functional::cosine_embedding_loss(x1, x2, target, margin, reduction); }
+};
+template <RealScalar T = double> struct TripletMarginLoss : Module<TripletMarginLoss<T>> {
+    double margin, p, eps;
+    bool swap;
+    Reduction reduction;
+    explicit TripletMarginLoss(double m = 1, double power = 2, double e = 1e-6, bool s = false, Reduction r = Reduction::mean) : margin(m), p(power), eps(e), swap(s), reduction(r) {}
+    Tensor<T> forward(Tensor<T> const& anchor, Tensor<T> const& positive, Tensor<T> const& negative) const
+    {
+        return functional::triplet_margin_loss(anchor, positive, negative, margin, p, eps, swap, reduction);
+    }
+};
+
+}  // namespace xgrad::nn
+#endif  // XGRAD_SINGLE_XGRAD_NN_LOSS_MODULES_HPP
 #ifndef XGRAD_SINGLE_XGRAD_NN_MODULE_LIST_HPP
 #define XGRAD_SINGLE_XGRAD_NN_MODULE_LIST_HPP
 
@@ -1421,6 +2058,64 @@ private:
 
 }  // namespace xgrad::nn
 #endif  // XGRAD_SINGLE_XGRAD_NN_MODULE_LIST_HPP
+#ifndef XGRAD_SINGLE_XGRAD_NN_SEQUENTIAL_HPP
+#define XGRAD_SINGLE_XGRAD_NN_SEQUENTIAL_HPP
+
+// ======== xgrad/nn/sequential.hpp
+// Sequential: modules that are called one after the other.
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad::nn {
+
+/// Modules of any kinds in a row, under the names "0", "1", ...: each takes a Tensor<T>, the result of the one before it, and
+/// returns a Tensor<T>. Where the type changes on the way, write a module of your own.
+template <Scalar T = double> class Sequential : public Module<Sequential<T>> {
+public:
+    template <class... M>
+        requires(std::derived_from<std::remove_cvref_t<M>, AnyModule> && ...)
+    explicit Sequential(M&&... modules)
+    {
+        (push_back(std::forward<M>(modules)), ...);
+    }
+    Sequential(Sequential const&) = default;
+    Sequential(Sequential&) = default;      // a copy as well, not a Sequential in a Sequential
+    Sequential(Sequential&&) = default;
+    Sequential& operator=(Sequential const&) = default;
+    Sequential& operator=(Sequential&&) = default;
+
+    /// Appends a module, which is copied or moved; returns it as it is here.
+    template <class M> auto& push_back(M&& module)
+    {
+        using Kind = std::remove_cvref_t<M>;
+        constexpr bool fits = std::is_invocable_r_v<Tensor<T>, Kind&, Tensor<T> const&>;
+        static_assert(fits, "Sequential: a module is called with a Tensor of this Sequential's scalar type, and returns one");
+        auto owned = std::make_unique<Kind>(std::forward<M>(module));
+        auto& m = *owned;
+        calls_.reserve(calls_.size() + 1);
+        this->own(std::to_string(size()), std::move(owned));
+        if constexpr (fits) calls_.push_back([](AnyModule& any, Tensor<T> const& x) { return Tensor<T>(static_cast<Kind&>(any)(x)); });
+        return m;
+    }
+    std::size_t size() const noexcept { return this->member_count(); }
+    AnyModule& operator[](std::size_t i)
+    {
+        if (i >= size()) xgrad::detail::fail<IndexError>("Sequential: there is no module ", i, " of ", size());
+        return this->owned(i);
+    }
+
+    Tensor<T> forward(Tensor<T> x)
+    {
+        for (std::size_t i = 0; i < calls_.size(); ++i) x = calls_[i](this->owned(i), x);
+        return x;
+    }
+
+private:
+    std::vector<Tensor<T> (*)(AnyModule&, Tensor<T> const&)> calls_;
+};
+
+}  // namespace xgrad::nn
+#endif  // XGRAD_SINGLE_XGRAD_NN_SEQUENTIAL_HPP
 #endif  // XGRAD_SINGLE_XGRAD_NN_HPP
 
 #endif  // XGRAD_SINGLE_HEADER_NN

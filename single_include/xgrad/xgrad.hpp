@@ -14735,6 +14735,127 @@ template <class Op, class... X> std::ostream& operator<<(std::ostream& out, Expr
 // ======== xgrad/source.hpp
 // Templates that a program with XGRAD_SEPARATE_COMPILATION compiles once; xgrad.hpp includes this where XGRAD_SOURCE is defined.
 
+#ifndef XGRAD_SINGLE_XGRAD_NN_ACTIVATION_HPP
+#define XGRAD_SINGLE_XGRAD_NN_ACTIVATION_HPP
+
+// ======== xgrad/nn/activation.hpp
+// Activations, dropout and flattening as modules. They take tensors of any real scalar type; Tanh and Sigmoid complex ones too.
+
+#ifndef XGRAD_SINGLE_XGRAD_NN_FUNCTIONAL_HPP
+#define XGRAD_SINGLE_XGRAD_NN_FUNCTIONAL_HPP
+
+// ======== xgrad/nn/functional.hpp
+// Functions that modules call: those that are no operations of their own.
+
+#ifndef XGRAD_SINGLE_XGRAD_OPS_ACTIVATION_HPP
+#define XGRAD_SINGLE_XGRAD_OPS_ACTIVATION_HPP
+
+// ======== xgrad/ops/activation.hpp
+// Activation functions of neural networks that are no composition of other operations, and the error function.
+
+namespace xgrad {
+
+// The word that their rules are written in, as packs, probes and dual numbers read it.
+template <class P> XGRAD_INLINE RealPack<P> erf(RealPack<P> x) { using std::erf; return RealPack<P>::from(erf(x.v)); }
+namespace detail {
+inline RealProbe erf(RealProbe x) { return x; }
+}
+
+/// Error function: 2/sqrt(pi) times the integral of e^(-t^2) from 0 to x.
+struct Erf : Elementwise<R(R)> {
+    XGRAD_INLINE auto value(auto x) const { return erf(x); }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return 2 * std::numbers::inv_sqrtpi * exp(-x * x); }
+};
+template <Operand X> auto erf(X const& x) { return express(Erf{}, x); }
+template <detail::DualNumber X> XGRAD_INLINE auto erf(X x) { return detail::on_duals(Erf{}, x); }
+
+/// Gaussian error linear unit: x times the normal distribution function at x (Hendrycks and Gimpel, 2016).
+struct Gelu : Elementwise<R(R)> {
+    XGRAD_INLINE auto value(auto x) const { return 0.5 * x * (1 + erf(x * (1 / std::numbers::sqrt2))); }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const
+    {
+        return 0.5 * (1 + erf(x * (1 / std::numbers::sqrt2))) + (std::numbers::inv_sqrtpi / std::numbers::sqrt2) * x * exp(-0.5 * x * x);
+    }
+};
+template <Operand X> auto gelu(X const& x) { return express(Gelu{}, x); }
+
+/// x where it is positive, else x times a slope, which is also the derivative at 0.
+struct LeakyRelu : Elementwise<R(R)> {
+    double slope = 0.01;
+    XGRAD_INLINE auto value(auto x) const { return where(x > 0, x, slope * x); }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return where(x > 0, zero_like(x) + 1, slope); }
+};
+template <Operand X> auto leaky_relu(X const& x, double slope = 0.01) { return express(LeakyRelu{{}, slope}, x); }
+
+/// x where it is positive, else alpha (e^x - 1) (Clevert, Unterthiner and Hochreiter, 2015). The derivative at 0 is alpha.
+struct Elu : Elementwise<R(R)> {
+    double alpha = 1;
+    XGRAD_INLINE auto value(auto x) const { return where(x > 0, x, alpha * expm1(where(x > 0, 0, x))); }    // which never overflows
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return where(x > 0, zero_like(x) + 1, alpha * exp(where(x > 0, 0, x))); }
+};
+template <Operand X> auto elu(X const& x, double alpha = 1) { return express(Elu{{}, alpha}, x); }
+
+}  // namespace xgrad
+#endif  // XGRAD_SINGLE_XGRAD_OPS_ACTIVATION_HPP
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad::nn::functional {
+
+/// x times the logistic function of x (Elfwing, Uchibe and Doya, 2017).
+template <Operand X> auto silu(X const& x) { return x * sigmoid(x); }
+
+/// The approximation 0.5 x (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))) of gelu(x).
+template <Operand X> auto gelu_tanh(X const& x)
+{
+    constexpr double c = std::numbers::sqrt2 * std::numbers::inv_sqrtpi;
+    return 0.5 * x * (1 + tanh(c * (x + 0.044715 * (x * square(x)))));
+}
+
+/// log(1 + e^(beta x)) / beta.
+template <Operand X> auto softplus(X const& x, double beta) { return xgrad::softplus(beta * x) / beta; }
+
+/// e^x, divided by its sum over an axis; without overflow.
+template <Operand X> auto softmax(X const& x, std::ptrdiff_t axis)
+{
+    auto const values = materialize_expression(x);
+    auto const e = materialize_expression(exp(values - finite_largest(values, {axis})));
+    return materialize_expression(e / sum(e, {axis}, keepdims));
+}
+/// The logarithm of softmax, which does not underflow.
+template <Operand X> auto log_softmax(X const& x, std::ptrdiff_t axis)
+{
+    auto const values = materialize_expression(x);
+    return materialize_expression(values - logsumexp(values, {axis}, keepdims));
+}
+
+/// Where training, each element is 0 with probability p, else multiplied by 1/(1 - p).
+template <Differentiable T> Tensor<T> dropout(Tensor<T> const& x, double p = 0.5, bool training = true)
+{
+    if (!(p >= 0 && p <= 1)) xgrad::detail::fail("dropout: the probability must lie between 0 and 1");
+    if (!training || p == 0) return x;
+    Tensor<bool> const kept = rand<precision_of<T>>(x.shape()) >= static_cast<precision_of<T>>(p);
+    return where(kept, x * static_cast<precision_of<T>>(p < 1 ? 1 / (1 - p) : 0), T(0));
+}
+
+/// Axes first to last (both counted) become one. A view where the strides allow.
+template <Scalar T> Tensor<T> flatten(Tensor<T> const& x, std::ptrdiff_t first = 1, std::ptrdiff_t last = -1)
+{
+    auto const from = xgrad::detail::normalize_axis("flatten", first, x.dim()), to = xgrad::detail::normalize_axis("flatten", last, x.dim());
+    if (from > to) xgrad::detail::fail<ShapeError>("flatten: axis ", first, " lies behind axis ", last, " of shape ", x.shape());
+    Axes shape;
+    std::ptrdiff_t together = 1;
+    for (std::size_t d = 0; d < x.dim(); ++d) {
+        auto const n = static_cast<std::ptrdiff_t>(x.shape()[d]);
+        if (d >= from && d <= to) together *= n;
+        if (d < from || d > to) shape.push_back(n);
+        else if (d == to) shape.push_back(together);
+    }
+    return xgrad::reshape(x, shape);
+}
+
+}  // namespace xgrad::nn::functional
+#endif  // XGRAD_SINGLE_XGRAD_NN_FUNCTIONAL_HPP
 #ifndef XGRAD_SINGLE_XGRAD_NN_MODULE_HPP
 #define XGRAD_SINGLE_XGRAD_NN_MODULE_HPP
 
@@ -16638,6 +16759,8714 @@ template <class F> HookHandle register_module_full_backward_hook(F f, HookOption
 
 }  // namespace xgrad::nn
 #endif  // XGRAD_SINGLE_XGRAD_NN_MODULE_HPP
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad::nn {
+
+/// x where it is positive, else 0.
+struct ReLU : Module<ReLU> {
+    template <Operand X> auto forward(X const& x) const { return relu(x); }
+};
+/// x where it is positive, else x times the slope.
+struct LeakyReLU : Module<LeakyReLU> {
+    double negative_slope;
+    explicit LeakyReLU(double slope = 0.01) : negative_slope(slope) {}
+    template <Operand X> auto forward(X const& x) const { return leaky_relu(x, negative_slope); }
+    std::string extra_repr() const override { return "negative_slope=" + xgrad::detail::number_text(negative_slope); }
+};
+/// x where it is positive, else alpha (e^x - 1).
+struct ELU : Module<ELU> {
+    double alpha;
+    explicit ELU(double a = 1) : alpha(a) {}
+    template <Operand X> auto forward(X const& x) const { return elu(x, alpha); }
+    std::string extra_repr() const override { return "alpha=" + xgrad::detail::number_text(alpha); }
+};
+/// How GELU computes the normal distribution function.
+enum class Approximate : unsigned char { none, tanh };
+/// x times the normal distribution function at x.
+struct GELU : Module<GELU> {
+    Approximate approximate;
+    explicit GELU(Approximate how = Approximate::none) : approximate(how) {}
+    template <Operand X> auto forward(X const& x) const
+    {
+        using Result = decltype(materialize_expression(gelu(x)));
+        return approximate == Approximate::none ? Result(gelu(x)) : Result(functional::gelu_tanh(x));
+    }
+    std::string extra_repr() const override { return approximate == Approximate::none ? "" : "approximate=tanh"; }
+};
+/// x times the logistic function of x.
+struct SiLU : Module<SiLU> {
+    template <Operand X> auto forward(X const& x) const { return functional::silu(x); }
+};
+/// log(1 + e^(beta x)) / beta.
+struct Softplus : Module<Softplus> {
+    double beta;
+    explicit Softplus(double b = 1) : beta(b) {}
+    template <Operand X> auto forward(X const& x) const { return functional::softplus(x, beta); }
+    std::string extra_repr() const override { return "beta=" + xgrad::detail::number_text(beta); }
+};
+struct Tanh : Module<Tanh> {
+    template <Operand X> auto forward(X const& x) const { return tanh(x); }
+};
+/// Logistic function 1 / (1 + e^-x).
+struct Sigmoid : Module<Sigmoid> {
+    template <Operand X> auto forward(X const& x) const { return sigmoid(x); }
+};
+/// e^x, divided by its sum over an axis.
+struct Softmax : Module<Softmax> {
+    std::ptrdiff_t axis;
+    explicit Softmax(std::ptrdiff_t over) : axis(over) {}
+    template <Operand X> auto forward(X const& x) const { return functional::softmax(x, axis); }
+    std::string extra_repr() const override { return "axis=" + std::to_string(axis); }
+};
+/// The logarithm of Softmax.
+struct LogSoftmax : Module<LogSoftmax> {
+    std::ptrdiff_t axis;
+    explicit LogSoftmax(std::ptrdiff_t over) : axis(over) {}
+    template <Operand X> auto forward(X const& x) const { return functional::log_softmax(x, axis); }
+    std::string extra_repr() const override { return "axis=" + std::to_string(axis); }
+};
+
+/// In training each element is 0 with probability p, else multiplied by 1/(1 - p), so that its mean stays.
+struct Dropout : Module<Dropout> {
+    double p;
+    explicit Dropout(double probability = 0.5) : p(probability)
+    {
+        if (!(p >= 0 && p <= 1)) xgrad::detail::fail("Dropout: the probability must lie between 0 and 1");
+    }
+    template <Differentiable T> Tensor<T> forward(Tensor<T> const& x) const { return functional::dropout(x, p, is_training()); }
+    std::string extra_repr() const override { return "p=" + xgrad::detail::number_text(p); }
+};
+/// Some axes become one; by default all but the first.
+struct Flatten : Module<Flatten> {
+    std::ptrdiff_t first, last;
+    explicit Flatten(std::ptrdiff_t from = 1, std::ptrdiff_t to = -1) : first(from), last(to) {}
+    template <Scalar T> Tensor<T> forward(Tensor<T> const& x) const { return functional::flatten(x, first, last); }
+    std::string extra_repr() const override { return "first=" + std::to_string(first) + ", last=" + std::to_string(last); }
+};
+
+}  // namespace xgrad::nn
+#endif  // XGRAD_SINGLE_XGRAD_NN_ACTIVATION_HPP
+#ifndef XGRAD_SINGLE_XGRAD_NN_CROSS_ENTROPY_HPP
+#define XGRAD_SINGLE_XGRAD_NN_CROSS_ENTROPY_HPP
+
+// ======== xgrad/nn/cross_entropy.hpp
+// Losses of classification: the classes are axis 1 of the input, [N, C, ...], or the only one, [C].
+
+#ifndef XGRAD_SINGLE_XGRAD_NN_LOSSES_HPP
+#define XGRAD_SINGLE_XGRAD_NN_LOSSES_HPP
+
+// ======== xgrad/nn/losses.hpp
+// Losses as functions: how far an input is from a target. All of them take a Reduction last, and are recorded in both arguments
+// where these are real tensors that require a gradient.
+
+#ifndef XGRAD_SINGLE_XGRAD_NN_FUNCTIONAL_HPP
+#define XGRAD_SINGLE_XGRAD_NN_FUNCTIONAL_HPP
+
+// ======== xgrad/nn/functional.hpp
+// Functions that modules call: those that are no operations of their own.
+
+#ifndef XGRAD_SINGLE_XGRAD_OPS_ACTIVATION_HPP
+#define XGRAD_SINGLE_XGRAD_OPS_ACTIVATION_HPP
+
+// ======== xgrad/ops/activation.hpp
+// Activation functions of neural networks that are no composition of other operations, and the error function.
+
+namespace xgrad {
+
+// The word that their rules are written in, as packs, probes and dual numbers read it.
+template <class P> XGRAD_INLINE RealPack<P> erf(RealPack<P> x) { using std::erf; return RealPack<P>::from(erf(x.v)); }
+namespace detail {
+inline RealProbe erf(RealProbe x) { return x; }
+}
+
+/// Error function: 2/sqrt(pi) times the integral of e^(-t^2) from 0 to x.
+struct Erf : Elementwise<R(R)> {
+    XGRAD_INLINE auto value(auto x) const { return erf(x); }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return 2 * std::numbers::inv_sqrtpi * exp(-x * x); }
+};
+template <Operand X> auto erf(X const& x) { return express(Erf{}, x); }
+template <detail::DualNumber X> XGRAD_INLINE auto erf(X x) { return detail::on_duals(Erf{}, x); }
+
+/// Gaussian error linear unit: x times the normal distribution function at x (Hendrycks and Gimpel, 2016).
+struct Gelu : Elementwise<R(R)> {
+    XGRAD_INLINE auto value(auto x) const { return 0.5 * x * (1 + erf(x * (1 / std::numbers::sqrt2))); }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const
+    {
+        return 0.5 * (1 + erf(x * (1 / std::numbers::sqrt2))) + (std::numbers::inv_sqrtpi / std::numbers::sqrt2) * x * exp(-0.5 * x * x);
+    }
+};
+template <Operand X> auto gelu(X const& x) { return express(Gelu{}, x); }
+
+/// x where it is positive, else x times a slope, which is also the derivative at 0.
+struct LeakyRelu : Elementwise<R(R)> {
+    double slope = 0.01;
+    XGRAD_INLINE auto value(auto x) const { return where(x > 0, x, slope * x); }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return where(x > 0, zero_like(x) + 1, slope); }
+};
+template <Operand X> auto leaky_relu(X const& x, double slope = 0.01) { return express(LeakyRelu{{}, slope}, x); }
+
+/// x where it is positive, else alpha (e^x - 1) (Clevert, Unterthiner and Hochreiter, 2015). The derivative at 0 is alpha.
+struct Elu : Elementwise<R(R)> {
+    double alpha = 1;
+    XGRAD_INLINE auto value(auto x) const { return where(x > 0, x, alpha * expm1(where(x > 0, 0, x))); }    // which never overflows
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return where(x > 0, zero_like(x) + 1, alpha * exp(where(x > 0, 0, x))); }
+};
+template <Operand X> auto elu(X const& x, double alpha = 1) { return express(Elu{{}, alpha}, x); }
+
+}  // namespace xgrad
+#endif  // XGRAD_SINGLE_XGRAD_OPS_ACTIVATION_HPP
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad::nn::functional {
+
+/// x times the logistic function of x (Elfwing, Uchibe and Doya, 2017).
+template <Operand X> auto silu(X const& x) { return x * sigmoid(x); }
+
+/// The approximation 0.5 x (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))) of gelu(x).
+template <Operand X> auto gelu_tanh(X const& x)
+{
+    constexpr double c = std::numbers::sqrt2 * std::numbers::inv_sqrtpi;
+    return 0.5 * x * (1 + tanh(c * (x + 0.044715 * (x * square(x)))));
+}
+
+/// log(1 + e^(beta x)) / beta.
+template <Operand X> auto softplus(X const& x, double beta) { return xgrad::softplus(beta * x) / beta; }
+
+/// e^x, divided by its sum over an axis; without overflow.
+template <Operand X> auto softmax(X const& x, std::ptrdiff_t axis)
+{
+    auto const values = materialize_expression(x);
+    auto const e = materialize_expression(exp(values - finite_largest(values, {axis})));
+    return materialize_expression(e / sum(e, {axis}, keepdims));
+}
+/// The logarithm of softmax, which does not underflow.
+template <Operand X> auto log_softmax(X const& x, std::ptrdiff_t axis)
+{
+    auto const values = materialize_expression(x);
+    return materialize_expression(values - logsumexp(values, {axis}, keepdims));
+}
+
+/// Where training, each element is 0 with probability p, else multiplied by 1/(1 - p).
+template <Differentiable T> Tensor<T> dropout(Tensor<T> const& x, double p = 0.5, bool training = true)
+{
+    if (!(p >= 0 && p <= 1)) xgrad::detail::fail("dropout: the probability must lie between 0 and 1");
+    if (!training || p == 0) return x;
+    Tensor<bool> const kept = rand<precision_of<T>>(x.shape()) >= static_cast<precision_of<T>>(p);
+    return where(kept, x * static_cast<precision_of<T>>(p < 1 ? 1 / (1 - p) : 0), T(0));
+}
+
+/// Axes first to last (both counted) become one. A view where the strides allow.
+template <Scalar T> Tensor<T> flatten(Tensor<T> const& x, std::ptrdiff_t first = 1, std::ptrdiff_t last = -1)
+{
+    auto const from = xgrad::detail::normalize_axis("flatten", first, x.dim()), to = xgrad::detail::normalize_axis("flatten", last, x.dim());
+    if (from > to) xgrad::detail::fail<ShapeError>("flatten: axis ", first, " lies behind axis ", last, " of shape ", x.shape());
+    Axes shape;
+    std::ptrdiff_t together = 1;
+    for (std::size_t d = 0; d < x.dim(); ++d) {
+        auto const n = static_cast<std::ptrdiff_t>(x.shape()[d]);
+        if (d >= from && d <= to) together *= n;
+        if (d < from || d > to) shape.push_back(n);
+        else if (d == to) shape.push_back(together);
+    }
+    return xgrad::reshape(x, shape);
+}
+
+}  // namespace xgrad::nn::functional
+#endif  // XGRAD_SINGLE_XGRAD_NN_FUNCTIONAL_HPP
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad::nn {
+
+/// What becomes of the losses of single elements. batch_mean, of kl_div() alone, is their sum over the extent of the first axis.
+enum class Reduction : unsigned char { none, mean, sum, batch_mean };
+
+namespace detail {
+
+template <class X> auto reduced(std::string_view name, X const& losses, Reduction reduction)
+{
+    using Result = decltype(materialize_expression(losses));
+    switch (reduction) {
+    case Reduction::none: return Result(losses);
+    case Reduction::mean: return Result(mean(losses));
+    case Reduction::sum: return Result(sum(losses));
+    default: xgrad::detail::fail(name, ": batch_mean is a reduction of kl_div alone");
+    }
+}
+/// Operands of a loss are not broadcast: that a target has another shape is nearly always a mistake.
+template <class A, class B> void check_same_shape(std::string_view name, A const& input, B const& target)
+{
+    Shape const a = input.shape(), b = target.shape();
+    if (!(a == b)) xgrad::detail::fail<ShapeError>(name, ": the input has shape ", a, " and the target ", b, "; they must be the same");
+}
+
+}  // namespace detail
+
+namespace functional {
+
+/// |input - target|^2.
+template <Operand X, Operand Y> auto mse_loss(X const& input, Y const& target, Reduction reduction = Reduction::mean)
+{
+    detail::check_same_shape("mse_loss", input, target);
+    return detail::reduced("mse_loss", abs2(input - target), reduction);
+}
+/// |input - target|, with gradient 0 where they are equal.
+template <Operand X, Operand Y> auto l1_loss(X const& input, Y const& target, Reduction reduction = Reduction::mean)
+{
+    detail::check_same_shape("l1_loss", input, target);
+    return detail::reduced("l1_loss", abs(input - target), reduction);
+}
+/// d^2/2 for a distance d below delta, else delta (d - delta/2).
+template <Operand X, Operand Y> auto huber_loss(X const& input, Y const& target, Reduction reduction = Reduction::mean, double delta = 1)
+{
+    detail::check_same_shape("huber_loss", input, target);
+    if (!(delta > 0)) xgrad::detail::fail("huber_loss: delta must be positive");
+    auto const d = abs(input - target);
+    return detail::reduced("huber_loss", where(d < delta, 0.5 * square(d), delta * (d - 0.5 * delta)), reduction);
+}
+/// d^2/(2 beta) for a distance d below beta, else d - beta/2; l1_loss for beta = 0.
+template <Operand X, Operand Y> auto smooth_l1_loss(X const& input, Y const& target, Reduction reduction = Reduction::mean, double beta = 1)
+{
+    detail::check_same_shape("smooth_l1_loss", input, target);
+    if (!(beta >= 0)) xgrad::detail::fail("smooth_l1_loss: beta must not be negative");
+    if (beta == 0) return l1_loss(input, target, reduction);
+    auto const d = abs(input - target);
+    return detail::reduced("smooth_l1_loss", where(d < beta, (0.5 / beta) * square(d), d - 0.5 * beta), reduction);
+}
+
+/// -(w+ t log p + (1 - t) log(1 - p)) for p = sigmoid(input), without overflow. `weight` and `pos_weight` (w+) may be undefined;
+/// they are broadcast.
+template <RealScalar T>
+Tensor<T> binary_cross_entropy_with_logits(Tensor<T> const& input, std::type_identity_t<Tensor<T>> const& target, Reduction reduction = Reduction::mean,
+                                           std::type_identity_t<Tensor<T>> const& weight = {}, std::type_identity_t<Tensor<T>> const& pos_weight = {})
+{
+    std::string_view const name = "binary_cross_entropy_with_logits";
+    detail::check_same_shape(name, input, target);
+    Tensor<T> loss;
+    if (pos_weight.defined()) loss = (T(1) - target) * input + (T(1) + (pos_weight - T(1)) * target) * xgrad::softplus(-input);
+    else loss = (T(1) - target) * input + xgrad::softplus(-input);
+    if (weight.defined()) loss = loss * weight;
+    return detail::reduced(name, loss, reduction);
+}
+
+/// t (log t - input) with 0 log 0 = 0: the divergence of a distribution from the one whose logarithm the input is. With log_target the
+/// target is a logarithm, too. The mean over all elements is no divergence: take batch_mean, or sum.
+template <RealScalar T> Tensor<T> kl_div(Tensor<T> const& input, std::type_identity_t<Tensor<T>> const& target, Reduction reduction = Reduction::mean, bool log_target = false)
+{
+    detail::check_same_shape("kl_div", input, target);
+    auto const finish = [&](auto const& losses) -> Tensor<T> {
+        if (reduction != Reduction::batch_mean) return detail::reduced("kl_div", losses, reduction);
+        if (input.dim() == 0) xgrad::detail::fail<ShapeError>("kl_div: batch_mean of a tensor without axes");
+        return sum(losses) / static_cast<T>(input.shape()[0]);
+    };
+    if (log_target) return finish(exp(target) * (target - input));
+    auto const positive = target > T(0);
+    return finish(where(positive, target * log(where(positive, target, T(1))), T(0)) - target * input);
+}
+
+/// Of rows x1 and x2 with angle phi: 1 - cos phi where the target is 1, max(0, cos phi - margin) where it is -1. The last axis is
+/// that of a row; the target has the shape of the others.
+template <RealScalar T>
+Tensor<T> cosine_embedding_loss(Tensor<T> const& x1, std::type_identity_t<Tensor<T>> const& x2, std::type_identity_t<Tensor<T>> const& target, double margin = 0, Reduction reduction = Reduction::mean)
+{
+    detail::check_same_shape("cosine_embedding_loss", x1, x2);
+    T const tiny = T(1e-12);
+    Tensor<T> const product = sum(x1 * x2, {-1}), a = sum(square(x1), {-1}), b = sum(square(x2), {-1});
+    if (!(product.shape() == target.shape())) xgrad::detail::fail<ShapeError>("cosine_embedding_loss: inputs of shape ", x1.shape(), " need a target of shape ", product.shape(), ", not ", target.shape());
+    auto const cosine = product / sqrt((a + tiny) * (b + tiny));
+    auto const apart = relu(cosine - static_cast<T>(margin));
+    return detail::reduced("cosine_embedding_loss", where(target == T(1), T(1) - cosine, where(target == T(-1), apart, T(0))), reduction);
+}
+
+/// max(0, |a - p| - |a - n| + margin) with p-norms of rows (the last axis), to whose differences eps is added as in PyTorch. With
+/// `swap` the smaller of |a - n| and |p - n| is taken.
+template <RealScalar T>
+Tensor<T> triplet_margin_loss(Tensor<T> const& anchor, std::type_identity_t<Tensor<T>> const& positive, std::type_identity_t<Tensor<T>> const& negative, double margin = 1, double p = 2,
+                              double eps = 1e-6, bool swap = false, Reduction reduction = Reduction::mean)
+{
+    detail::check_same_shape("triplet_margin_loss", anchor, positive);
+    detail::check_same_shape("triplet_margin_loss", anchor, negative);
+    auto const distance = [&](Tensor<T> const& a, Tensor<T> const& b) { return Tensor<T>(norm(a - b + static_cast<T>(eps), p, {-1})); };
+    Tensor<T> far = distance(anchor, negative);
+    if (swap) far = minimum(far, distance(positive, negative));
+    return detail::reduced("triplet_margin_loss", relu(distance(anchor, positive) - far + static_cast<T>(margin)), reduction);
+}
+
+}  // namespace functional
+}  // namespace xgrad::nn
+#endif  // XGRAD_SINGLE_XGRAD_NN_LOSSES_HPP
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad::nn {
+
+/// Beside input and target of a loss over classes.
+template <RealScalar T> struct ClassLossOptions {
+    /// One for each class; undefined for ones.
+    Tensor<T> weight = {};
+    Reduction reduction = Reduction::mean;
+    /// Targets of this class have no loss and no gradient, and do not count in the mean.
+    std::int64_t ignore_index = -100;
+    /// This part of the target goes to all classes alike (cross_entropy() only).
+    double label_smoothing = 0;
+};
+
+namespace detail {
+
+/// Targets and weights of a loss over classes, in the shapes that broadcast against the input.
+template <RealScalar T> struct Classes {
+    std::ptrdiff_t axis;
+    Tensor<std::int64_t> index;   // of the class, along its axis
+    Tensor<std::int64_t> target;  // with an axis of extent 1 for it
+    Tensor<T> weight;             // of the classes
+    Tensor<T> weight_of_target;   // 0 where it is ignored; no axis of classes
+
+    Classes(std::string_view name, Tensor<T> const& input, Tensor<std::int64_t> const& of, ClassLossOptions<T> const& options) : Classes(name, input, options)
+    {
+        Shape wanted = input.shape();
+        wanted.erase(static_cast<std::size_t>(axis));
+        if (!(of.shape() == wanted)) xgrad::detail::fail<ShapeError>(name, ": an input of shape ", input.shape(), " needs targets of shape ", wanted, ", not ", of.shape());
+        auto const n = static_cast<std::int64_t>(index.numel());
+        for (auto const c : of.array_of())
+            if (c != options.ignore_index && (c < 0 || c >= n)) xgrad::detail::fail<IndexError>(name, ": Target ", c, " is out of bounds of ", n, " classes");
+        NoGradGuard const off;
+        target = unsqueeze(of, axis);
+        weight_of_target = sum(where(index == target && target != options.ignore_index, weight, T(0)), {axis});
+    }
+    Classes(std::string_view name, Tensor<T> const& input, ClassLossOptions<T> const& options)
+    {
+        if (input.dim() == 0) xgrad::detail::fail<ShapeError>(name, ": the input needs an axis of classes");
+        axis = input.dim() == 1 ? 0 : 1;
+        auto const n = input.shape()[static_cast<std::size_t>(axis)];
+        if (options.weight.defined() && !(options.weight.shape() == Shape{n})) xgrad::detail::fail<ShapeError>(name, ": the weight of ", n, " classes has shape ", options.weight.shape());
+        Axes along(input.dim() - static_cast<std::size_t>(axis), 1);
+        along[0] = static_cast<std::ptrdiff_t>(n);
+        index = reshape(arange<std::int64_t>(0, static_cast<std::int64_t>(n)), along);
+        weight = reshape(options.weight.defined() ? options.weight.detach() : ones<T>({n}), along);
+    }
+
+    /// Losses of single targets, reduced; their mean is weighted.
+    Tensor<T> reduced(std::string_view name, Tensor<T> const& losses, Reduction reduction) const
+    {
+        return reduction == Reduction::mean ? Tensor<T>(sum(losses) / sum(weight_of_target)) : detail::reduced(name, losses, reduction);
+    }
+};
+
+}  // namespace detail
+
+namespace functional {
+
+/// -w_t input_t for the class t of each target: of logarithms of probabilities, which log_softmax() makes. The mean is over the
+/// weights of the targets; NaN where all are ignored.
+template <RealScalar T> Tensor<T> nll_loss(Tensor<T> const& input, Tensor<std::int64_t> const& target, std::type_identity_t<ClassLossOptions<T>> const& options = {})
+{
+    detail::Classes<T> const c("nll_loss", input, target, options);
+    auto const chosen = c.index == c.target && c.target != options.ignore_index;
+    return c.reduced("nll_loss", sum(where(chosen, -c.weight * input, T(0)), {c.axis}), options.reduction);
+}
+
+/// nll_loss of log_softmax(input): of any real numbers, one for each class.
+template <RealScalar T> Tensor<T> cross_entropy(Tensor<T> const& input, Tensor<std::int64_t> const& target, std::type_identity_t<ClassLossOptions<T>> const& options = {})
+{
+    double const smoothing = options.label_smoothing;
+    if (!(smoothing >= 0 && smoothing <= 1)) xgrad::detail::fail("cross_entropy: label_smoothing must lie between 0 and 1");
+    detail::Classes<T> const c("cross_entropy", input, target, options);
+    Tensor<T> const log_p = log_softmax(input, c.axis);
+    if (smoothing == 0) return nll_loss(log_p, target, options);
+    auto const counts = c.target != options.ignore_index;
+    auto const own = static_cast<T>(1 - smoothing), all = static_cast<T>(smoothing / static_cast<double>(c.index.numel()));
+    auto const share = c.weight * (where(c.index == c.target, own, T(0)) + all);
+    return c.reduced("cross_entropy", sum(where(counts, -share * log_p, T(0)), {c.axis}), options.reduction);
+}
+
+/// The same with a probability for each class as target, of the input's shape. The mean is over the targets, without weights.
+template <RealScalar T> Tensor<T> cross_entropy(Tensor<T> const& input, Tensor<T> const& target, std::type_identity_t<ClassLossOptions<T>> const& options = {})
+{
+    double const smoothing = options.label_smoothing;
+    if (!(smoothing >= 0 && smoothing <= 1)) xgrad::detail::fail("cross_entropy: label_smoothing must lie between 0 and 1");
+    detail::check_same_shape("cross_entropy", input, target);
+    detail::Classes<T> const c("cross_entropy", input, options);
+    auto const own = static_cast<T>(1 - smoothing), all = static_cast<T>(smoothing / static_cast<double>(c.index.numel()));
+    Tensor<T> const losses = sum(-c.weight * (own * target + all) * log_softmax(input, c.axis), {c.axis});
+    return detail::reduced("cross_entropy", losses, options.reduction);
+}
+
+}  // namespace functional
+}  // namespace xgrad::nn
+#endif  // XGRAD_SINGLE_XGRAD_NN_CROSS_ENTROPY_HPP
+#ifndef XGRAD_SINGLE_XGRAD_NN_LINEAR_HPP
+#define XGRAD_SINGLE_XGRAD_NN_LINEAR_HPP
+
+// ======== xgrad/nn/linear.hpp
+// Linear and bilinear maps.
+
+#ifndef XGRAD_SINGLE_XGRAD_NN_INIT_HPP
+#define XGRAD_SINGLE_XGRAD_NN_INIT_HPP
+
+// ======== xgrad/nn/init.hpp
+// How parameters begin.
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad::nn {
+
+/// Overwrites a tensor by numbers that are uniform on [low, high), of complex ones both parts. Unrecorded.
+template <Differentiable T> void uniform_(Tensor<T> t, double low, double high)
+{
+    using P = precision_of<T>;
+    NoGradGuard const off;
+    Tensor<T> values = rand<T>(t.shape());
+    if constexpr (xgrad::detail::is_complex<T>) t.copy_(values * static_cast<P>(high - low) + T(P(low), P(low)));
+    else t.copy_(values * static_cast<P>(high - low) + static_cast<P>(low));
+}
+
+/// Overwrites a tensor by normal numbers; of complex ones each part has half the variance. Unrecorded.
+template <Differentiable T> void normal_(Tensor<T> t, double mean = 0, double deviation = 1)
+{
+    using P = precision_of<T>;
+    NoGradGuard const off;
+    t.copy_(randn<T>(t.shape()) * static_cast<P>(deviation) + static_cast<P>(mean));
+}
+
+namespace detail {
+/// A tensor uniform on +-1/sqrt(inputs): what PyTorch's linear layers begin with (Kaiming's uniform distribution for a = sqrt(5)).
+template <Differentiable T> Tensor<T> uniform_for(std::size_t inputs, Shape const& shape)
+{
+    Tensor<T> t = Tensor<T>::empty(shape);
+    double const bound = inputs ? 1 / std::sqrt(static_cast<double>(inputs)) : 0;
+    uniform_(t, -bound, bound);
+    return t;
+}
+}  // namespace detail
+
+}  // namespace xgrad::nn
+#endif  // XGRAD_SINGLE_XGRAD_NN_INIT_HPP
+#ifndef XGRAD_SINGLE_XGRAD_NN_MODULE_HPP
+#define XGRAD_SINGLE_XGRAD_NN_MODULE_HPP
+
+// ======== xgrad/nn/module.hpp
+// Module: the base class of a part of a model. `struct Net : nn::Module<Net>` has a function forward, of any signature, and members
+// that register themselves (member.hpp); net(x) calls forward with the hooks around it.
+
+#ifndef XGRAD_SINGLE_XGRAD_NN_FORWARD_CALL_HPP
+#define XGRAD_SINGLE_XGRAD_NN_FORWARD_CALL_HPP
+
+// ======== xgrad/nn/forward_call.hpp
+// The types of a module's forward, and a call of it with its arguments and results at hand, as hooks need them.
+
+#ifndef XGRAD_SINGLE_XGRAD_NN_BACKWARD_HOOKS_HPP
+#define XGRAD_SINGLE_XGRAD_NN_BACKWARD_HOOKS_HPP
+
+// ======== xgrad/nn/backward_hooks.hpp
+// What a call of a module needs for the hooks around its backward pass: an identity Node around its arguments, and one around its
+// results, whose own hooks call those of the module.
+
+#ifndef XGRAD_SINGLE_XGRAD_NN_ANY_MODULE_HPP
+#define XGRAD_SINGLE_XGRAD_NN_ANY_MODULE_HPP
+
+// ======== xgrad/nn/any_module.hpp
+// AnyModule: a part of a model, of any kind: its members under their names (parameters, buffers, other modules), what is asked of
+// all of them together, and its hooks. Modules are values: a copy has parameters of its own.
+
+#ifndef XGRAD_SINGLE_XGRAD_NN_MODULE_HOOKS_HPP
+#define XGRAD_SINGLE_XGRAD_NN_MODULE_HOOKS_HPP
+
+// ======== xgrad/nn/module_hooks.hpp
+// Hooks of modules: the lists of one module, those of all modules, and what a call of forward shows to them.
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad::nn {
+
+class AnyModule;
+
+/// How a hook on a module is registered.
+struct HookOptions {
+    /// Before the hooks that are there, not behind them.
+    bool prepend = false;
+    /// Of a hook after forward: it runs also where forward or another hook throws, with an undefined (default-constructed) result
+    /// where there is none. The exception then goes on.
+    bool always_call = false;
+};
+
+namespace detail {
+
+using xgrad::detail::Gradients;
+using xgrad::detail::HookList;
+using Tensors = std::vector<AnyTensor>;
+
+enum class MemberKind : unsigned char { parameter, buffer, module };
+
+/// A call of forward as hooks see it that do not know its types: a place for each argument and for each result (the parts of
+/// a tuple), which is undefined where that is no tensor.
+class ModuleCall {
+public:
+    virtual Tensors arguments() const = 0;
+    virtual void set_arguments(Tensors const& tensors, std::string_view by) = 0;
+    virtual void forward() = 0;
+    /// Nothing while there is no result.
+    virtual Tensors results() const = 0;
+    virtual void set_results(Tensors const& tensors, std::string_view by) = 0;
+    /// False where the results hold no tensor that a backward hook could be put on.
+    virtual bool returns_tensors() const = 0;
+
+    /// Whether a hook runs now: where the call has failed, only one that is always called, and has not been.
+    bool begin(void const* hook, bool always)
+    {
+        if (failed && !always) return false;
+        for (auto const* const other : called_)
+            if (other == hook) return false;
+        if (always) called_.push_back(hook);
+        return true;
+    }
+
+    bool failed = false;
+
+protected:
+    ~ModuleCall() = default;
+
+private:
+    std::vector<void const*> called_;
+};
+
+/// The hooks of one module, or of all. They belong to the object: they move with it, and a copy has none.
+struct ModuleHooks {
+    using Returned = std::optional<Gradients>;
+    using ForwardHooks = HookList<void(AnyModule&, ModuleCall&)>;
+    using PreHooks = HookList<Returned(AnyModule&, Gradients const& grad_output)>;
+    using BackwardHooks = HookList<Returned(AnyModule&, Gradients const& grad_input, Gradients const& grad_output)>;
+    enum class BackwardKind : unsigned char { none, full, of_last_node };
+
+    AnyModule* module = nullptr;  // where it is now, if it is
+    ForwardHooks forward_pre, forward;
+    PreHooks backward_pre;
+    BackwardHooks backward;
+    BackwardKind backward_kind = BackwardKind::none;
+
+    bool any() const { return forward_pre.any() || forward.any() || backward_pre.any() || backward.any(); }
+    static ModuleHooks& of_all_modules()
+    {
+        static ModuleHooks hooks;
+        return hooks;
+    }
+};
+
+template <class R> inline constexpr bool returns_gradients = std::is_void_v<R> || std::is_convertible_v<R, Gradients> || std::is_convertible_v<R, std::optional<Gradients>>;
+
+/// A call of a hook that may return nothing.
+template <class F, class... A> std::optional<Gradients> call_hook(F& f, A&&... arguments)
+{
+    if constexpr (std::is_void_v<std::invoke_result_t<F&, A...>>) {
+        f(std::forward<A>(arguments)...);
+        return std::nullopt;
+    } else return f(std::forward<A>(arguments)...);
+}
+
+/// A hook on tensors of any types in the form of the lists.
+template <class M, class F> ModuleHooks::ForwardHooks::Function untyped_pre_hook(F f)
+{
+    return [f = std::move(f)](AnyModule& m, ModuleCall& call) mutable {
+        Tensors const in = call.arguments();
+        if (auto const after = call_hook(f, static_cast<M&>(m), in)) call.set_arguments(*after, "a forward pre-hook");
+    };
+}
+template <class M, class F> ModuleHooks::ForwardHooks::Function untyped_forward_hook(F f, bool always)
+{
+    return [f = std::move(f), always](AnyModule& m, ModuleCall& call) mutable {
+        if (!call.begin(&f, always)) return;
+        Tensors const in = call.arguments(), out = call.results();
+        if (auto const after = call_hook(f, static_cast<M&>(m), in, out); after && !call.failed) call.set_results(*after, "a forward hook");
+    };
+}
+
+}  // namespace detail
+}  // namespace xgrad::nn
+#endif  // XGRAD_SINGLE_XGRAD_NN_MODULE_HOOKS_HPP
+#ifndef XGRAD_SINGLE_XGRAD_TENSOR_STATE_DICT_HPP
+#define XGRAD_SINGLE_XGRAD_TENSOR_STATE_DICT_HPP
+
+// ======== xgrad/tensor/state_dict.hpp
+// StateDict: tensors under names, in order: what a module or an optimiser gives away and takes back.
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad {
+
+struct NamedTensor {
+    std::string name;
+    AnyTensor tensor;
+};
+
+/// Tensors under names that are all different, in the order in which they came.
+class StateDict {
+public:
+    StateDict() = default;
+    StateDict(std::initializer_list<NamedTensor> entries)
+    {
+        for (auto const& e : entries) set(e.name, e.tensor);
+    }
+
+    /// Adds a tensor, or replaces the one of that name.
+    void set(std::string const& name, AnyTensor tensor)
+    {
+        for (auto& e : entries_)
+            if (e.name == name) return void(e.tensor = std::move(tensor));
+        entries_.push_back({name, std::move(tensor)});
+    }
+    void erase(std::string_view name)
+    {
+        std::erase_if(entries_, [&](NamedTensor const& e) { return e.name == name; });
+    }
+    /// Null where there is none of that name.
+    AnyTensor const* find(std::string_view name) const
+    {
+        for (auto const& e : entries_)
+            if (e.name == name) return &e.tensor;
+        return nullptr;
+    }
+    bool contains(std::string_view name) const { return find(name); }
+    /// Throws IndexError where there is none of that name.
+    AnyTensor const& at(std::string_view name) const
+    {
+        if (auto const* const t = find(name)) return *t;
+        detail::fail<IndexError>("StateDict: there is no entry '", name, "'");
+    }
+
+    std::size_t size() const noexcept { return entries_.size(); }
+    bool empty() const noexcept { return entries_.empty(); }
+    auto begin() const noexcept { return entries_.begin(); }
+    auto end() const noexcept { return entries_.end(); }
+
+private:
+    std::vector<NamedTensor> entries_;
+};
+
+namespace detail {
+
+/// A copy of the values in memory of its own, without history.
+inline AnyTensor value_copy(AnyTensor const& t)
+{
+    if (!t.defined()) return {};
+    AnyTensor copy(TensorImpl::make(*t.impl().type, t.shape()));
+    t.impl().type->copy_elements(copy.impl().array, t.impl().array);
+    return copy;
+}
+
+/// Calls f(Tensor<T>) with the scalar type that t has.
+template <class F> decltype(auto) with_type(AnyTensor const& t, F&& f)
+{
+    switch (t.dtype()) {
+    case DType::boolean: return f(t.as<bool>());
+    case DType::int64: return f(t.as<std::int64_t>());
+    case DType::float32: return f(t.as<float>());
+    case DType::float64: return f(t.as<double>());
+    case DType::complex64: return f(t.as<std::complex<float>>());
+    default: return f(t.as<std::complex<double>>());
+    }
+}
+
+/// Whether numbers of one type become numbers of another without losing their nature: precision may change, and real numbers
+/// become complex ones.
+constexpr bool converts(DType from, DType to) noexcept
+{
+    return from == to || (is_differentiable(from) && is_differentiable(to) && (xgrad::is_complex(to) || !xgrad::is_complex(from)));
+}
+
+/// Overwrites the elements of a tensor by those of another one of the same shape, whose type converts to its own. Unrecorded;
+/// counts as a change in place.
+inline void overwrite(AnyTensor const& to, AnyTensor const& from)
+{
+    to.impl().array.storage->bump();
+    if (to.dtype() == from.dtype()) return to.impl().type->copy_elements(to.impl().array, from.impl().array);
+    std::vector<std::complex<double>> values;  // all types that convert fit in
+    with_type(from, [&]<Scalar S>(Tensor<S> const& source) {
+        if constexpr (Differentiable<S>)
+            for (auto const& v : contiguous(source.array_of())) values.emplace_back(v);
+    });
+    with_type(to, [&]<Scalar T>(Tensor<T> const& target) {
+        if constexpr (Differentiable<T>) {
+            Array<T> same(target.shape());
+            for (std::size_t i = 0; i < values.size(); ++i) {
+                if constexpr (is_complex<T>) same.begin()[i] = T(values[i]);
+                else same.begin()[i] = static_cast<T>(values[i].real());
+            }
+            copy_elements(target.array_of(), same);
+        }
+    });
+}
+
+}  // namespace detail
+}  // namespace xgrad
+#endif  // XGRAD_SINGLE_XGRAD_TENSOR_STATE_DICT_HPP
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad::nn {
+
+struct NamedModule {
+    std::string name;
+    AnyModule* module;
+};
+
+/// What load_state_dict() could not do: names that the module has and the state has not, the other way round, and tensors of
+/// another shape or kind (with the reason).
+struct LoadReport {
+    std::vector<std::string> missing, unexpected, mismatched;
+    bool complete() const noexcept { return missing.empty() && unexpected.empty() && mismatched.empty(); }
+};
+
+class AnyModule {
+public:
+    virtual ~AnyModule()
+    {
+        if (hooks_) hooks_->module = nullptr;
+    }
+
+    /// "Linear": the name of its class.
+    virtual std::string_view kind() const noexcept = 0;
+    /// What is printed between the parentheses: "in_features=3, out_features=2".
+    virtual std::string extra_repr() const { return {}; }
+    /// A copy with parameters, buffers and modules of its own, and without hooks.
+    virtual std::unique_ptr<AnyModule> clone_any() const = 0;
+
+    /// All parameters, those of modules inside included, in the order of their registration.
+    std::vector<AnyTensor> parameters() const { return tensors_of(named_parameters()); }
+    /// The same with their names: "hidden.weight".
+    std::vector<NamedTensor> named_parameters() const { return named_tensors(Kind::parameter); }
+    /// All buffers, those of modules inside included.
+    std::vector<AnyTensor> buffers() const { return tensors_of(named_buffers()); }
+    std::vector<NamedTensor> named_buffers() const { return named_tensors(Kind::buffer); }
+    /// The modules directly inside this one.
+    std::vector<AnyModule*> children() { return modules_of(named_children()); }
+    inline std::vector<NamedModule> named_children();
+    /// This module and all inside it, each before those inside it.
+    std::vector<AnyModule*> modules() { return modules_of(named_modules()); }
+    inline std::vector<NamedModule> named_modules();
+    /// How many numbers the parameters are.
+    inline std::size_t parameter_count() const;
+
+    /// Copies of the values of all parameters and buffers under their names.
+    inline StateDict state_dict() const;
+    /// Overwrites parameters and buffers by the values of those names, converted where only precision differs or a real value
+    /// becomes complex. With strict anything that does not fit is an Error; without, what fits is loaded and the rest reported.
+    /// After an error nothing has been loaded.
+    inline LoadReport load_state_dict(StateDict const& state, bool strict = true);
+
+    /// Sets this module and all inside it to training, where dropout drops and statistics are collected; so they are made.
+    void train(bool on = true)
+    {
+        for (auto* const m : modules()) m->training_ = on;
+    }
+    void eval() { train(false); }
+    bool is_training() const noexcept { return training_; }
+    /// Turns the collection of gradients on or off for all parameters.
+    void requires_grad_(bool on = true)
+    {
+        for (auto const& p : parameters()) p.impl().requires_grad = on;
+    }
+    /// Drops the gradients of all parameters.
+    void zero_grad()
+    {
+        for (auto const& p : parameters()) p.impl().grad = nullptr;
+    }
+    /// Calls f(AnyModule&) for all modules inside, and then for this one.
+    template <class F> void apply(F&& f)
+    {
+        static_assert(std::is_invocable_v<F&, AnyModule&>, "apply: the function takes an AnyModule&");
+        for (auto* const child : children()) child->apply(f);
+        f(*this);
+    }
+
+    /// A hook before the backward pass through this module: f(module, grad_output), both hooks with the gradients of all results
+    /// or arguments in a std::vector<AnyTensor>, undefined ones where there is no tensor or no gradient. It may return other
+    /// ones to go on with. Runs before the gradients of this module's parameters are known.
+    template <class F> HookHandle register_full_backward_pre_hook(F f, HookOptions options = {});
+    /// A hook after the backward pass through this module: f(module, grad_input, grad_output). It may return other gradients of
+    /// the arguments to go on with. Where no argument requires a gradient, it runs before this module's pass, with undefined ones.
+    template <class F> HookHandle register_full_backward_hook(F f, HookOptions options = {});
+    /// PyTorch's hook of old: the hook of the last recorded Node only, so grad_input has the gradients of that Node's inputs. It
+    /// warns where this is not the whole module. Use register_full_backward_hook().
+    template <class F> HookHandle register_backward_hook(F f, HookOptions options = {});
+
+    /// Registers a member of this object under a name. Parameter, Buffer and Child do that by themselves.
+    inline void register_member(std::string_view name, detail::MemberKind kind, void const* place, bool persistent = true);
+    detail::ModuleHooks* hooks() const noexcept { return hooks_.get(); }
+    inline std::shared_ptr<detail::ModuleHooks> const& made_hooks();
+
+protected:
+    using Kind = detail::MemberKind;
+
+    explicit AnyModule(std::size_t bytes) noexcept : bytes_(bytes) {}
+    AnyModule(AnyModule const& o) : bytes_(o.bytes_), training_(o.training_), members_(o.members_) {}
+    AnyModule(AnyModule&& o) noexcept : bytes_(o.bytes_), training_(o.training_), members_(std::move(o.members_)), hooks_(std::move(o.hooks_)) { take_hooks(); }
+    AnyModule& operator=(AnyModule const& o)
+    {
+        if (this == &o) return *this;
+        members_ = o.members_;
+        training_ = o.training_;
+        return *this;
+    }
+    AnyModule& operator=(AnyModule&& o)
+    {
+        if (this == &o) return *this;
+        members_ = std::move(o.members_);
+        training_ = o.training_;
+        if (hooks_) hooks_->module = nullptr;
+        hooks_ = std::move(o.hooks_);
+        take_hooks();
+        return *this;
+    }
+
+    /// Takes a module that lives on the heap as the last of the modules inside.
+    inline void own(std::string_view name, std::unique_ptr<AnyModule> module);
+    AnyModule& owned(std::size_t i) const { return *members_[i].owned; }
+    std::size_t member_count() const noexcept { return members_.size(); }
+
+private:
+    /// A member, by its place relative to this object, or a module that is owned.
+    struct Member {
+        std::string name;
+        Kind kind;
+        bool persistent;
+        std::ptrdiff_t offset;
+        std::unique_ptr<AnyModule> owned;
+
+        Member(std::string n, Kind k, bool keep, std::ptrdiff_t at, std::unique_ptr<AnyModule> m = nullptr) : name(std::move(n)), kind(k), persistent(keep), offset(at), owned(std::move(m)) {}
+        Member(Member const& o) : name(o.name), kind(o.kind), persistent(o.persistent), offset(o.offset), owned(o.owned ? o.owned->clone_any() : nullptr) {}
+        Member(Member&&) noexcept = default;
+        Member& operator=(Member o) noexcept
+        {
+            name.swap(o.name);
+            kind = o.kind, persistent = o.persistent, offset = o.offset;
+            owned.swap(o.owned);
+            return *this;
+        }
+    };
+    struct Found {
+        std::string name;
+        AnyTensor tensor;
+        bool persistent;
+    };
+
+    void take_hooks() noexcept
+    {
+        if (hooks_) hooks_->module = this;
+    }
+    std::uintptr_t address() const noexcept { return reinterpret_cast<std::uintptr_t>(this); }
+    template <class T> T& at(Member const& m) const noexcept { return *reinterpret_cast<T*>(address() + static_cast<std::uintptr_t>(m.offset)); }
+    AnyModule& module_of(Member const& m) const noexcept { return m.owned ? *m.owned : at<AnyModule>(m); }
+    inline void check_name(std::string_view name, Kind kind) const;
+    inline void find_tensors(std::string const& prefix, Kind kind, std::vector<Found>& found) const;
+    inline std::vector<NamedTensor> named_tensors(Kind kind) const;
+    inline void find_modules(std::string const& name, std::vector<NamedModule>& found);
+    /// Parameters and persistent buffers, module by module.
+    inline void find_state(std::string const& prefix, std::vector<NamedTensor>& found) const;
+
+    static std::vector<AnyTensor> tensors_of(std::vector<NamedTensor> const& named)
+    {
+        std::vector<AnyTensor> all;
+        for (auto const& n : named) all.push_back(n.tensor);
+        return all;
+    }
+    static std::vector<AnyModule*> modules_of(std::vector<NamedModule> const& named)
+    {
+        std::vector<AnyModule*> all;
+        for (auto const& n : named) all.push_back(n.module);
+        return all;
+    }
+    friend std::string to_string(AnyModule const& m);
+    inline void print(std::string const& indent, std::string& out) const;
+
+    std::size_t bytes_;
+    bool training_ = true;
+    std::vector<Member> members_;
+    std::shared_ptr<detail::ModuleHooks> hooks_;
+};
+
+inline void AnyModule::check_name(std::string_view name, Kind kind) const
+{
+    std::string_view const what = kind == Kind::parameter ? "parameter" : kind == Kind::buffer ? "buffer" : "module";
+    if (name.empty()) xgrad::detail::fail(this->kind(), ": ", what, " name can't be empty string \"\"");
+    if (name.find('.') != name.npos) xgrad::detail::fail(this->kind(), ": ", what, " name can't contain \".\", got: ", name);
+    for (auto const& m : members_)
+        if (m.name == name) xgrad::detail::fail(this->kind(), ": ", what, " '", name, "' already exists");
+}
+
+inline void AnyModule::register_member(std::string_view name, Kind kind, void const* place, bool persistent)
+{
+    check_name(name, kind);
+    auto const offset = reinterpret_cast<std::uintptr_t>(place) - address();
+    if (offset >= bytes_)
+        xgrad::detail::fail(this->kind(), ": '", name, "' is no member of the module that it is registered with. Give it `*this` in the class that it is a member of; modules on the heap go into a ModuleList");
+    members_.push_back({std::string(name), kind, persistent, static_cast<std::ptrdiff_t>(offset)});
+}
+
+inline void AnyModule::own(std::string_view name, std::unique_ptr<AnyModule> module)
+{
+    check_name(name, Kind::module);
+    members_.push_back({std::string(name), Kind::module, true, 0, std::move(module)});
+}
+
+inline std::shared_ptr<detail::ModuleHooks> const& AnyModule::made_hooks()
+{
+    if (!hooks_) {
+        hooks_ = std::make_shared<detail::ModuleHooks>();
+        hooks_->module = this;
+    }
+    return hooks_;
+}
+
+inline void AnyModule::find_tensors(std::string const& prefix, Kind kind, std::vector<Found>& found) const
+{
+    for (auto const& m : members_)
+        if (m.kind == kind)
+            if (auto const& t = at<AnyTensor>(m); t.defined()) found.push_back({prefix + m.name, t, m.persistent});
+    for (auto const& m : members_)
+        if (m.kind == Kind::module) module_of(m).find_tensors(prefix + m.name + ".", kind, found);
+}
+
+inline std::vector<NamedTensor> AnyModule::named_tensors(Kind kind) const
+{
+    std::vector<Found> found;
+    find_tensors("", kind, found);
+    std::vector<NamedTensor> all;
+    for (auto& f : found) all.push_back({std::move(f.name), std::move(f.tensor)});
+    return all;
+}
+
+inline std::vector<NamedModule> AnyModule::named_children()
+{
+    std::vector<NamedModule> all;
+    for (auto const& m : members_)
+        if (m.kind == Kind::module) all.push_back({m.name, &module_of(m)});
+    return all;
+}
+
+inline std::vector<NamedModule> AnyModule::named_modules()
+{
+    std::vector<NamedModule> all;
+    find_modules("", all);
+    return all;
+}
+inline void AnyModule::find_modules(std::string const& name, std::vector<NamedModule>& found)
+{
+    found.push_back({name, this});
+    for (auto const& [child, module] : named_children()) module->find_modules(name.empty() ? child : name + "." + child, found);
+}
+
+inline std::size_t AnyModule::parameter_count() const
+{
+    std::size_t n = 0;
+    for (auto const& p : parameters()) n += p.numel();
+    return n;
+}
+
+inline void AnyModule::find_state(std::string const& prefix, std::vector<NamedTensor>& found) const
+{
+    for (auto const kind : {Kind::parameter, Kind::buffer})
+        for (auto const& m : members_)
+            if (m.kind == kind && m.persistent && at<AnyTensor>(m).defined()) found.push_back({prefix + m.name, at<AnyTensor>(m)});
+    for (auto const& m : members_)
+        if (m.kind == Kind::module) module_of(m).find_state(prefix + m.name + ".", found);
+}
+
+inline StateDict AnyModule::state_dict() const
+{
+    std::vector<NamedTensor> found;
+    find_state("", found);
+    StateDict state;
+    for (auto const& [name, tensor] : found) state.set(name, xgrad::detail::value_copy(tensor));
+    return state;
+}
+
+inline LoadReport AnyModule::load_state_dict(StateDict const& state, bool strict)
+{
+    using xgrad::detail::Piece;
+    std::vector<NamedTensor> own;
+    find_state("", own);
+    LoadReport report;
+    std::vector<std::pair<AnyTensor, AnyTensor>> pairs;
+    for (auto const& [name, to] : own) {
+        auto const* const from = state.find(name);
+        if (!from) report.missing.push_back(name);
+        else if (!from->defined()) report.mismatched.push_back(name + ": the state has an undefined tensor");
+        else if (!(from->shape() == to.shape()))
+            report.mismatched.push_back("size mismatch for " + name + ": a tensor of shape " + Piece(from->shape()).text + " in the state, of shape " + Piece(to.shape()).text + " in the module");
+        else if (!xgrad::detail::converts(from->dtype(), to.dtype()))
+            report.mismatched.push_back("type mismatch for " + name + ": " + std::string(xgrad::name(from->dtype())) + " in the state, " + std::string(xgrad::name(to.dtype())) + " in the module");
+        else pairs.emplace_back(to, *from);
+    }
+    for (auto const& [name, tensor] : state)
+        if (std::ranges::none_of(own, [&](NamedTensor const& n) { return n.name == name; })) report.unexpected.push_back(name);
+    if (strict && !report.complete()) {
+        std::string message = "Error(s) in loading state_dict for " + std::string(kind()) + ":";
+        for (auto const& [what, names] : {std::pair("Missing", &report.missing), std::pair("Unexpected", &report.unexpected)})
+            for (auto const& name : *names) message += std::string(name == names->front() ? std::string("\n\t") + what + " key(s) in state_dict: " : std::string(", ")) + '"' + name + '"';
+        for (auto const& text : report.mismatched) message += "\n\t" + text;
+        xgrad::detail::fail(message);
+    }
+    for (auto& pair : pairs)        // a state may look into the module's own memory
+        if (std::ranges::any_of(own, [&](NamedTensor const& n) { return n.tensor.impl().array.storage == pair.second.impl().array.storage; })) pair.second = xgrad::detail::value_copy(pair.second);
+    for (auto const& [to, from] : pairs) xgrad::detail::overwrite(to, from);
+    return report;
+}
+
+inline void AnyModule::print(std::string const& indent, std::string& out) const
+{
+    out += std::string(kind()) + "(" + extra_repr();
+    bool has_children = false;
+    for (auto const& m : members_) {
+        if (m.kind != Kind::module) continue;
+        if (!std::exchange(has_children, true) && out.back() != '(') out += ",";
+        out += "\n" + indent + "  (" + m.name + "): ";
+        module_of(m).print(indent + "  ", out);
+    }
+    out += has_children ? "\n" + indent + ")" : ")";
+    if (auto const n = parameter_count()) out += ", " + std::to_string(n) + (n == 1 ? " parameter" : " parameters");
+}
+
+/// The tree of modules, each with the number of its parameters.
+inline std::string to_string(AnyModule const& m)
+{
+    std::string out;
+    m.print("", out);
+    return out;
+}
+inline std::ostream& operator<<(std::ostream& out, AnyModule const& m) { return out << to_string(m); }
+
+}  // namespace xgrad::nn
+#endif  // XGRAD_SINGLE_XGRAD_NN_ANY_MODULE_HPP
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad::nn::detail {
+
+using xgrad::detail::fail;
+using xgrad::detail::Ref;
+using xgrad::detail::warn;
+
+/// The identity on some tensors. Where no gradient comes it hands on zeros.
+class BackwardHookFunction final : public Node {
+public:
+    explicit BackwardHookFunction(Tensors const& of)
+    {
+        for (auto const& t : of) {
+            bool const differentiable = is_differentiable(t.dtype());
+            edges_.push_back(differentiable && t.requires_grad() ? xgrad::detail::gradient_edge(t) : Edge());
+            shapes_.emplace_back(differentiable ? t.impl().type : nullptr, t.shape());
+        }
+        set_edges(edges_.data(), edges_.size());
+        set_num_outputs(static_cast<std::uint32_t>(edges_.size()));
+    }
+    void apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) override
+    {
+        for (std::size_t i = 0; i < edges_.size(); ++i) {
+            auto const& [type, shape] = shapes_[i];
+            if (gradients[i].defined()) results[i] = std::move(gradients[i]);
+            else if (type) results[i] = type->filled(shape, 0);
+        }
+    }
+    void pushforward(std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override { std::ranges::copy(tangents, results.begin()); }
+    std::string name() const override { return "BackwardHookFunctionBackward"; }
+
+private:
+    std::vector<Edge> edges_;
+    std::vector<std::pair<xgrad::detail::TypeInfo const*, Shape>> shapes_;
+};
+
+/// Puts a BackwardHookFunction around those of the tensors that are defined; null where none of them will have a gradient. The
+/// tensors that will become its results: views that must not be changed in place, since that would lead past the Node.
+[[gnu::cold]] inline Ref<Node> wrap(Tensors& tensors)
+{
+    auto const wants_gradient = [](AnyTensor const& t) { return t.defined() && is_differentiable(t.dtype()) && t.requires_grad(); };
+    if (!xgrad::detail::recording() || std::ranges::none_of(tensors, wants_gradient)) return {};
+    Tensors of;
+    for (auto const& t : tensors)
+        if (t.defined()) of.push_back(t);
+    Ref<Node> const node(new BackwardHookFunction(of));
+    std::uint32_t output = 0;
+    for (auto& t : tensors) {
+        if (!t.defined()) continue;
+        auto const nr = output++;
+        if (!wants_gradient(t)) continue;
+        AnyTensor const same = xgrad::detail::alias(t);
+        xgrad::detail::mark_view(same, t);
+        auto& impl = same.impl();
+        if (impl.view) impl.view->meta = xgrad::detail::CreationMeta::in_custom_function;
+        impl.grad_fn = node;
+        impl.output_nr = nr;
+        t = same;
+    }
+    return node;
+}
+
+/// The hooks around the backward pass of one call. What a pass has brought to the results stands in the pass's notes until it
+/// reaches the arguments, so that several passes, in turn or at once, do not meet, and nothing outlives them.
+class BackwardHooksOfCall : public std::enable_shared_from_this<BackwardHooksOfCall> {
+public:
+    explicit BackwardHooksOfCall(AnyModule& m) : hooks_(m.made_hooks())
+    {
+        for (auto const* const list : {&ModuleHooks::of_all_modules(), hooks_.get()}) {
+            auto const pre = list->backward_pre.snapshot();
+            before_.insert(before_.end(), pre.begin(), pre.end());
+            if (list->backward_kind == ModuleHooks::BackwardKind::of_last_node) continue;
+            auto const full = list->backward.snapshot();
+            after_.insert(after_.end(), full.begin(), full.end());
+        }
+    }
+    bool any() const noexcept { return !before_.empty() || !after_.empty(); }
+
+    void wrap_arguments(Tensors& tensors)
+    {
+        places_of(tensors, arguments_);
+        count_arguments_ = tensors.size();
+        auto const node = wrap(tensors);
+        if (!(arguments_require_grad_ = static_cast<bool>(node))) return;
+        node->register_hook([self = shared_from_this()](Gradients const& grad_inputs, Gradients const&) { return self->leave(grad_inputs); });
+    }
+    void wrap_results(Tensors& tensors)
+    {
+        places_of(tensors, results_);
+        count_results_ = tensors.size();
+        if (auto const node = wrap(tensors))
+            node->register_hook([self = shared_from_this()](Gradients const&, Gradients const& grad_outputs) { return self->enter(grad_outputs); });
+    }
+
+private:
+    static void places_of(Tensors const& tensors, std::vector<std::size_t>& places)
+    {
+        for (std::size_t i = 0; i < tensors.size(); ++i)
+            if (tensors[i].defined()) places.push_back(i);
+    }
+    static Gradients spread(Gradients const& gradients, std::vector<std::size_t> const& places, std::size_t count)
+    {
+        Gradients all(count);
+        for (std::size_t i = 0; i < places.size(); ++i) all[places[i]] = gradients[i];
+        return all;
+    }
+    static Gradients picked(Gradients const& all, std::vector<std::size_t> const& places)
+    {
+        Gradients gradients;
+        for (auto const p : places) gradients.push_back(all[p]);
+        return gradients;
+    }
+
+    AnyModule& module() const
+    {
+        if (!hooks_->module) fail<GraphError>("a module with backward hooks was destroyed before the backward pass: keep it until then");
+        return *hooks_->module;
+    }
+
+    /// The backward pass comes to the results.
+    Gradients enter(Gradients const& grad_outputs) const
+    {
+        Gradients gradients = spread(grad_outputs, results_, count_results_);
+        for (auto const& slot : before_) {
+            if (slot->removed) continue;
+            auto after = slot->hook(module(), gradients);
+            if (!after) continue;
+            if (after->size() != count_results_) fail<GraphError>("Backward pre hook returned an invalid number of grad_output, got ", after->size(), ", but expected ", count_results_);
+            gradients = std::move(*after);
+        }
+        if (arguments_require_grad_) xgrad::detail::current_pass->note(this) = gradients;
+        else call_without_arguments(gradients);
+        return picked(gradients, results_);
+    }
+    void call_without_arguments(Gradients const& grad_output) const
+    {
+        Gradients const nothing(count_arguments_);
+        for (auto const& slot : after_) {
+            if (slot->removed) continue;
+            auto const after = slot->hook(module(), nothing, grad_output);
+            if (after && std::ranges::any_of(*after, [](AnyTensor const& t) { return t.defined(); }))
+                fail<GraphError>("Backward hook for Modules where no input requires gradient should always return nothing or undefined tensors for all gradients.");
+        }
+    }
+
+    /// It comes to the arguments, if it has come to the results.
+    Gradients leave(Gradients const& grad_inputs) const
+    {
+        std::any const note = std::exchange(xgrad::detail::current_pass->note(this), {});
+        if (!note.has_value()) return {};
+        auto const& grad_output = std::any_cast<Gradients const&>(note);
+        Gradients gradients = spread(grad_inputs, arguments_, count_arguments_);
+        for (auto const& slot : after_) {
+            if (slot->removed) continue;
+            auto after = slot->hook(module(), gradients, grad_output);
+            if (!after) continue;
+            if (after->size() != count_arguments_) fail<GraphError>("Backward hook returned an invalid number of grad_input, got ", after->size(), ", but expected ", count_arguments_);
+            gradients = std::move(*after);
+        }
+        return picked(gradients, arguments_);
+    }
+
+    std::shared_ptr<ModuleHooks> hooks_;
+    ModuleHooks::PreHooks::Snapshot before_;
+    ModuleHooks::BackwardHooks::Snapshot after_;
+    std::vector<std::size_t> arguments_, results_;
+    std::size_t count_arguments_ = 0, count_results_ = 0;
+    bool arguments_require_grad_ = false;
+};
+
+/// Says where PyTorch's hook of old will not show the whole module.
+[[gnu::cold]] inline void warn_of_last_node(Node const& last, Tensors const& arguments, Tensors const& results)
+{
+    std::vector<Node const*> makers, of_arguments, next;
+    auto const add = [](std::vector<Node const*>& to, Node const* node) {
+        if (node && std::ranges::find(to, node) == to.end()) to.push_back(node);
+    };
+    for (auto const& t : results)
+        if (t.defined()) add(makers, t.grad_fn());
+    for (auto const& t : arguments)
+        if (t.defined()) add(of_arguments, t.grad_fn());
+    for (auto const& edge : last.next_edges()) add(next, edge.function.get());
+    std::string_view const end = "Please use register_full_backward_hook to get the documented behavior.";
+    if (makers.size() > 1)
+        return warn("Using a non-full backward hook when outputs are generated by different autograd Nodes is deprecated and will be removed in future versions. This hook will be missing some grad_output. ", end);
+    std::ranges::sort(of_arguments);
+    std::ranges::sort(next);
+    if (of_arguments != next)
+        warn("Using a non-full backward hook when the forward contains multiple autograd Nodes is deprecated and will be removed in future versions. This hook will be missing some grad_input. ", end);
+}
+
+/// Puts the module's hooks of old onto the Node that made its first result.
+[[gnu::cold]] inline void hook_last_node(AnyModule& m, ModuleCall const& call)
+{
+    auto const hooks = m.made_hooks();
+    auto const slots = hooks->backward.snapshot();
+    auto const results = call.results();
+    auto const first = std::ranges::find_if(results, [](AnyTensor const& t) { return t.defined(); });
+    if (slots.empty() || first == results.end() || !first->grad_fn()) return;
+    for (auto const& slot : slots)
+        first->grad_fn()->register_hook([slot, hooks](Gradients const& grad_inputs, Gradients const& grad_outputs) -> Gradients {
+            if (slot->removed) return {};
+            if (!hooks->module) fail<GraphError>("a module with backward hooks was destroyed before the backward pass: keep it until then");
+            return slot->hook(*hooks->module, grad_inputs, grad_outputs).value_or(Gradients());
+        });
+    warn_of_last_node(*first->grad_fn(), call.arguments(), results);
+}
+
+/// Calls forward with all hooks around it, those of all modules before the module's own.
+[[gnu::cold]] inline void call_with_hooks(AnyModule& m, ModuleCall& call)
+{
+    auto const hooks = m.made_hooks();      // a hook may destroy or replace the module
+    auto& all = ModuleHooks::of_all_modules();
+    auto const visit = [&](auto list, AnyModule& on) {
+        (all.*list).for_each([&](auto const& hook) { hook(on, call); });
+        ((*hooks).*list).for_each([&](auto const& hook) { hook(on, call); });
+    };
+    try {
+        visit(&ModuleHooks::forward_pre, m);
+        auto const backward = std::make_shared<BackwardHooksOfCall>(m);
+        if (backward->any()) {
+            auto arguments = call.arguments();
+            backward->wrap_arguments(arguments);
+            call.set_arguments(arguments, "a backward hook");
+        }
+        call.forward();
+        visit(&ModuleHooks::forward, m);
+        if (backward->any()) {
+            if (!call.returns_tensors()) warn("For backward hooks to be called, module output should be a Tensor or a tuple of Tensors");
+            auto results = call.results();
+            backward->wrap_results(results);
+            call.set_results(results, "a backward hook");
+        }
+        if (hooks->backward_kind == ModuleHooks::BackwardKind::of_last_node) hook_last_node(m, call);
+    } catch (...) {
+        call.failed = true;
+        auto const call_rest = [&](ModuleHooks const& of) {
+            of.forward.for_each([&](auto const& hook) {
+                try {
+                    hook(m, call);
+                } catch (std::exception const& e) {
+                    warn("module forward hook with always_call=True raised an exception that was silenced as another error was raised in forward: ", e.what());
+                }
+            });
+        };
+        call_rest(all);
+        call_rest(*hooks);
+        throw;
+    }
+}
+
+/// Registers the hooks around the backward pass, as functions of an M&.
+template <class M, class F> HookHandle add_backward_pre_hook(ModuleHooks& hooks, F f, HookOptions options)
+{
+    constexpr bool takes_gradients = std::is_invocable_v<F&, M&, Gradients const&>;
+    static_assert(takes_gradients, "register_full_backward_pre_hook: a hook takes the module and the gradients of its results, a std::vector<AnyTensor> const&");
+    if constexpr (takes_gradients) {
+        constexpr bool fits = returns_gradients<std::invoke_result_t<F&, M&, Gradients const&>>;
+        static_assert(fits, "register_full_backward_pre_hook: a hook returns nothing, or the gradients of the results to go on with as a std::vector<AnyTensor>");
+        if constexpr (fits)
+            return hooks.backward_pre.add([f = std::move(f)](AnyModule& m, Gradients const& out) mutable { return call_hook(f, static_cast<M&>(m), out); }, options.prepend);
+    }
+    return {};
+}
+template <class M, class F> HookHandle add_backward_hook(ModuleHooks& hooks, ModuleHooks::BackwardKind kind, F f, HookOptions options)
+{
+    constexpr bool takes_gradients = std::is_invocable_v<F&, M&, Gradients const&, Gradients const&>;
+    static_assert(takes_gradients, "register_full_backward_hook: a hook takes the module, the gradients of its arguments and those of its results, two std::vector<AnyTensor> const&");
+    if constexpr (takes_gradients) {
+        constexpr bool fits = returns_gradients<std::invoke_result_t<F&, M&, Gradients const&, Gradients const&>>;
+        static_assert(fits, "register_full_backward_hook: a hook returns nothing, or the gradients of the arguments to go on with as a std::vector<AnyTensor>");
+        if constexpr (fits) {
+            if (hooks.backward_kind != ModuleHooks::BackwardKind::none && hooks.backward_kind != kind)
+                fail<GraphError>("Cannot use both regular backward hooks and full backward hooks on a single Module. Please use only one of them.");
+            hooks.backward_kind = kind;
+            return hooks.backward.add([f = std::move(f)](AnyModule& m, Gradients const& in, Gradients const& out) mutable { return call_hook(f, static_cast<M&>(m), in, out); }, options.prepend);
+        }
+    }
+    return {};
+}
+
+}  // namespace xgrad::nn::detail
+
+namespace xgrad::nn {
+
+template <class F> HookHandle AnyModule::register_full_backward_pre_hook(F f, HookOptions options)
+{
+    return detail::add_backward_pre_hook<AnyModule>(*made_hooks(), std::move(f), options);
+}
+template <class F> HookHandle AnyModule::register_full_backward_hook(F f, HookOptions options)
+{
+    return detail::add_backward_hook<AnyModule>(*made_hooks(), detail::ModuleHooks::BackwardKind::full, std::move(f), options);
+}
+template <class F> HookHandle AnyModule::register_backward_hook(F f, HookOptions options)
+{
+    return detail::add_backward_hook<AnyModule>(*made_hooks(), detail::ModuleHooks::BackwardKind::of_last_node, std::move(f), options);
+}
+
+}  // namespace xgrad::nn
+#endif  // XGRAD_SINGLE_XGRAD_NN_BACKWARD_HOOKS_HPP
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad::nn::detail {
+
+template <class X> inline constexpr bool is_tensor = false;
+template <Scalar T> inline constexpr bool is_tensor<Tensor<T>> = true;
+template <> inline constexpr bool is_tensor<AnyTensor> = true;
+template <class X> inline constexpr bool is_tuple = false;
+template <class... X> inline constexpr bool is_tuple<std::tuple<X...>> = true;
+template <class A, class B> inline constexpr bool is_tuple<std::pair<A, B>> = true;
+
+/// What an argument or a result becomes that is kept: an expression becomes a tensor.
+template <class X> struct Kept {
+    using type = std::remove_cvref_t<X>;
+};
+template <class X>
+    requires(!is_tensor<std::remove_cvref_t<X>> && xgrad::detail::TensorLike<std::remove_cvref_t<X>>)
+struct Kept<X> {
+    using type = xgrad::detail::tensor_type<std::remove_cvref_t<X>>;
+};
+template <class X> using kept = typename Kept<X>::type;
+/// The same for an argument: what is no tensor and can be changed, or cannot be copied, is passed on as it is.
+template <class X>
+using kept_argument = std::conditional_t<!xgrad::detail::TensorLike<std::remove_cvref_t<X>> && std::is_lvalue_reference_v<X> &&
+                                             (!std::is_const_v<std::remove_reference_t<X>> || !std::is_copy_constructible_v<std::remove_cvref_t<X>>),
+                                         X, kept<X>>;
+template <class X> using kept_result = std::conditional_t<std::is_void_v<X>, std::tuple<>, kept<std::conditional_t<std::is_void_v<X>, int, X>>>;
+template <class X> struct KeptOrVoid : Kept<X> {};
+template <> struct KeptOrVoid<void> {
+    using type = void;
+};
+template <class X> using kept_or_void = typename KeptOrVoid<X>::type;
+
+/// The signature of forward, where there is just one.
+template <class F> struct Signature {
+    static constexpr bool known = false;
+};
+template <class R, class... A> struct KnownSignature {
+    static constexpr bool known = true;
+    using Arguments = std::tuple<kept_argument<A>...>;
+    using Result = kept_result<R>;
+    template <class F, class Self> static constexpr bool takes = std::is_invocable_v<F&, Self&, std::remove_reference_t<kept_argument<A>> const&...>;
+    template <class F, class Self> static auto call(F& f, Self& self, Arguments const& a)
+    {
+        return std::apply([&](auto const&... each) { return f(self, each...); }, a);
+    }
+};
+template <class C, class R, class... A> struct Signature<R (C::*)(A...)> : KnownSignature<R, A...> {};
+template <class C, class R, class... A> struct Signature<R (C::*)(A...) const> : KnownSignature<R, A...> {};
+template <class C, class R, class... A> struct Signature<R (C::*)(A...) noexcept> : KnownSignature<R, A...> {};
+template <class C, class R, class... A> struct Signature<R (C::*)(A...) const noexcept> : KnownSignature<R, A...> {};
+template <class R, class... A> struct Signature<R (*)(A...)> : KnownSignature<R, A...> {};
+template <class R, class... A> struct Signature<R (*)(A...) noexcept> : KnownSignature<R, A...> {};
+
+template <class Self> struct ForwardOf : Signature<void> {};
+template <class Self>
+    requires requires { &Self::forward; }
+struct ForwardOf<Self> : Signature<decltype(&Self::forward)> {};
+
+template <class X> AnyTensor tensor_in(X const& x)
+{
+    if constexpr (is_tensor<X>) return x;
+    else return {};
+}
+template <Scalar T> AnyTensor tensor_in(std::optional<Tensor<T>> const& x) { return x ? *x : AnyTensor(); }
+
+/// Puts a tensor of any type in the place of x.
+template <class X> void replace(X& x, AnyTensor const& t, std::size_t i, std::string_view by)
+{
+    if constexpr (std::same_as<X, AnyTensor>) x = t;
+    else if constexpr (is_tensor<X>) {
+        if (t.defined() && t.dtype() != dtype_of<typename X::scalar>) fail<TypeError>(by, " gave a tensor of type ", name(t.dtype()), " for number ", i, ", which has type ", name(dtype_of<typename X::scalar>));
+        x = t.defined() ? t.as<typename X::scalar>() : X();
+    } else if constexpr (requires { requires is_tensor<typename X::value_type>; requires std::same_as<X, std::optional<typename X::value_type>>; }) {
+        if (!t.defined()) return x.reset();
+        typename X::value_type value;
+        replace(value, t, i, by);
+        x = value;
+    } else if (t.defined()) fail<TypeError>(by, " gave a tensor for number ", i, ", which is none");
+}
+template <class Tuple> Tensors tensors_in(Tuple const& all)
+{
+    return std::apply([](auto const&... x) { return Tensors{tensor_in(x)...}; }, all);
+}
+template <class Tuple> void replace_all(Tuple& all, Tensors const& tensors, std::string_view what, std::string_view by)
+{
+    constexpr auto n = std::tuple_size_v<Tuple>;
+    if (tensors.size() != n) fail<GraphError>(by, " returned ", tensors.size(), " tensors for ", n, " ", what);
+    Tensors const before = tensors_in(all);
+    std::size_t i = 0;
+    auto const put = [&](auto& x) {
+        if (!tensors[i].is_same(before[i])) replace(x, tensors[i], i, by);
+        ++i;
+    };
+    std::apply([&](auto&... x) { (put(x), ...); }, all);
+}
+
+/// Arguments and result of a call, with their types.
+template <class Arguments, class Result> class CallValues : public ModuleCall {
+public:
+    template <class... A> explicit CallValues(A&&... a) : kept_arguments(std::in_place, std::forward<A>(a)...) {}
+
+    Tensors arguments() const final { return tensors_in(*kept_arguments); }
+    void set_arguments(Tensors const& tensors, std::string_view by) final { replace_all(*kept_arguments, tensors, "arguments", by); }
+    Tensors results() const final
+    {
+        if (!result) return {};
+        if constexpr (is_tuple<Result>) return tensors_in(*result);
+        else return {tensor_in(*result)};
+    }
+    void set_results(Tensors const& tensors, std::string_view by) final
+    {
+        if constexpr (is_tuple<Result>) replace_all(*result, tensors, "results", by);
+        else {
+            auto one = std::tie(*result);
+            replace_all(one, tensors, "results", by);
+        }
+    }
+    bool returns_tensors() const final { return is_tensor<Result> || is_tuple<Result>; }
+
+    std::optional<Arguments> kept_arguments;
+    std::optional<Result> result;
+};
+
+template <class Self, class Arguments, class Result> class CallOf final : public CallValues<Arguments, Result> {
+public:
+    template <class... A> explicit CallOf(Self& self, A&&... a) : CallValues<Arguments, Result>(std::forward<A>(a)...), self_(self) {}
+
+    void forward() override
+    {
+        [&]<std::size_t... I>(std::index_sequence<I...>) {
+            auto const call = [&]() -> decltype(auto) { return self_.forward(passed<std::tuple_element_t<I, Arguments>>(std::get<I>(*this->kept_arguments))...); };
+            if constexpr (std::is_void_v<decltype(call())>) {
+                call();
+                this->result.emplace();
+            } else this->result.emplace(call());
+        }(std::make_index_sequence<std::tuple_size_v<Arguments>>{});
+    }
+
+private:
+    /// Hooks after forward still want the arguments, so what can be copied is not given away.
+    template <class A, class X> static decltype(auto) passed(X& x)
+    {
+        if constexpr (std::is_reference_v<A> || std::is_copy_constructible_v<A>) return (x);
+        else return std::move(x);
+    }
+
+    Self& self_;
+};
+
+/// A hook that replaces something may return nothing, that, or an optional of that.
+template <class R, class V> inline constexpr bool returns = std::is_void_v<R> || std::is_convertible_v<R, V> || std::is_convertible_v<R, std::optional<V>>;
+template <class R, class... A> inline constexpr bool returns<R, std::tuple<A...>> =
+    std::is_void_v<R> || std::is_convertible_v<R, std::tuple<A...>> || std::is_convertible_v<R, std::optional<std::tuple<A...>>> || (sizeof...(A) == 1 && (std::is_convertible_v<R, A> && ...));
+
+template <class V, class R> void take(std::optional<V>& place, R&& value)
+{
+    if constexpr (std::is_convertible_v<R, V>) place.emplace(std::forward<R>(value));
+    else if constexpr (std::is_convertible_v<R, std::optional<V>>) {
+        if (std::optional<V> some(std::forward<R>(value)); some) place.emplace(*std::move(some));
+    } else place.emplace(V(std::forward<R>(value)));
+}
+
+}  // namespace xgrad::nn::detail
+#endif  // XGRAD_SINGLE_XGRAD_NN_FORWARD_CALL_HPP
+#ifndef XGRAD_SINGLE_XGRAD_NN_MEMBER_HPP
+#define XGRAD_SINGLE_XGRAD_NN_MEMBER_HPP
+
+// ======== xgrad/nn/member.hpp
+// What a module is made of. Each registers itself, as a member of the class whose `*this` it is given:
+//
+//     struct Net : nn::Module<Net> {
+//         nn::Child<nn::Linear<double>> hidden{*this, "hidden", 784, 128};
+//         nn::Parameter<double> scale{*this, "scale", {1.}};
+//     };
+
+#ifndef XGRAD_SINGLE_XGRAD_NN_ANY_MODULE_HPP
+#define XGRAD_SINGLE_XGRAD_NN_ANY_MODULE_HPP
+
+// ======== xgrad/nn/any_module.hpp
+// AnyModule: a part of a model, of any kind: its members under their names (parameters, buffers, other modules), what is asked of
+// all of them together, and its hooks. Modules are values: a copy has parameters of its own.
+
+#ifndef XGRAD_SINGLE_XGRAD_NN_MODULE_HOOKS_HPP
+#define XGRAD_SINGLE_XGRAD_NN_MODULE_HOOKS_HPP
+
+// ======== xgrad/nn/module_hooks.hpp
+// Hooks of modules: the lists of one module, those of all modules, and what a call of forward shows to them.
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad::nn {
+
+class AnyModule;
+
+/// How a hook on a module is registered.
+struct HookOptions {
+    /// Before the hooks that are there, not behind them.
+    bool prepend = false;
+    /// Of a hook after forward: it runs also where forward or another hook throws, with an undefined (default-constructed) result
+    /// where there is none. The exception then goes on.
+    bool always_call = false;
+};
+
+namespace detail {
+
+using xgrad::detail::Gradients;
+using xgrad::detail::HookList;
+using Tensors = std::vector<AnyTensor>;
+
+enum class MemberKind : unsigned char { parameter, buffer, module };
+
+/// A call of forward as hooks see it that do not know its types: a place for each argument and for each result (the parts of
+/// a tuple), which is undefined where that is no tensor.
+class ModuleCall {
+public:
+    virtual Tensors arguments() const = 0;
+    virtual void set_arguments(Tensors const& tensors, std::string_view by) = 0;
+    virtual void forward() = 0;
+    /// Nothing while there is no result.
+    virtual Tensors results() const = 0;
+    virtual void set_results(Tensors const& tensors, std::string_view by) = 0;
+    /// False where the results hold no tensor that a backward hook could be put on.
+    virtual bool returns_tensors() const = 0;
+
+    /// Whether a hook runs now: where the call has failed, only one that is always called, and has not been.
+    bool begin(void const* hook, bool always)
+    {
+        if (failed && !always) return false;
+        for (auto const* const other : called_)
+            if (other == hook) return false;
+        if (always) called_.push_back(hook);
+        return true;
+    }
+
+    bool failed = false;
+
+protected:
+    ~ModuleCall() = default;
+
+private:
+    std::vector<void const*> called_;
+};
+
+/// The hooks of one module, or of all. They belong to the object: they move with it, and a copy has none.
+struct ModuleHooks {
+    using Returned = std::optional<Gradients>;
+    using ForwardHooks = HookList<void(AnyModule&, ModuleCall&)>;
+    using PreHooks = HookList<Returned(AnyModule&, Gradients const& grad_output)>;
+    using BackwardHooks = HookList<Returned(AnyModule&, Gradients const& grad_input, Gradients const& grad_output)>;
+    enum class BackwardKind : unsigned char { none, full, of_last_node };
+
+    AnyModule* module = nullptr;  // where it is now, if it is
+    ForwardHooks forward_pre, forward;
+    PreHooks backward_pre;
+    BackwardHooks backward;
+    BackwardKind backward_kind = BackwardKind::none;
+
+    bool any() const { return forward_pre.any() || forward.any() || backward_pre.any() || backward.any(); }
+    static ModuleHooks& of_all_modules()
+    {
+        static ModuleHooks hooks;
+        return hooks;
+    }
+};
+
+template <class R> inline constexpr bool returns_gradients = std::is_void_v<R> || std::is_convertible_v<R, Gradients> || std::is_convertible_v<R, std::optional<Gradients>>;
+
+/// A call of a hook that may return nothing.
+template <class F, class... A> std::optional<Gradients> call_hook(F& f, A&&... arguments)
+{
+    if constexpr (std::is_void_v<std::invoke_result_t<F&, A...>>) {
+        f(std::forward<A>(arguments)...);
+        return std::nullopt;
+    } else return f(std::forward<A>(arguments)...);
+}
+
+/// A hook on tensors of any types in the form of the lists.
+template <class M, class F> ModuleHooks::ForwardHooks::Function untyped_pre_hook(F f)
+{
+    return [f = std::move(f)](AnyModule& m, ModuleCall& call) mutable {
+        Tensors const in = call.arguments();
+        if (auto const after = call_hook(f, static_cast<M&>(m), in)) call.set_arguments(*after, "a forward pre-hook");
+    };
+}
+template <class M, class F> ModuleHooks::ForwardHooks::Function untyped_forward_hook(F f, bool always)
+{
+    return [f = std::move(f), always](AnyModule& m, ModuleCall& call) mutable {
+        if (!call.begin(&f, always)) return;
+        Tensors const in = call.arguments(), out = call.results();
+        if (auto const after = call_hook(f, static_cast<M&>(m), in, out); after && !call.failed) call.set_results(*after, "a forward hook");
+    };
+}
+
+}  // namespace detail
+}  // namespace xgrad::nn
+#endif  // XGRAD_SINGLE_XGRAD_NN_MODULE_HOOKS_HPP
+#ifndef XGRAD_SINGLE_XGRAD_TENSOR_STATE_DICT_HPP
+#define XGRAD_SINGLE_XGRAD_TENSOR_STATE_DICT_HPP
+
+// ======== xgrad/tensor/state_dict.hpp
+// StateDict: tensors under names, in order: what a module or an optimiser gives away and takes back.
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad {
+
+struct NamedTensor {
+    std::string name;
+    AnyTensor tensor;
+};
+
+/// Tensors under names that are all different, in the order in which they came.
+class StateDict {
+public:
+    StateDict() = default;
+    StateDict(std::initializer_list<NamedTensor> entries)
+    {
+        for (auto const& e : entries) set(e.name, e.tensor);
+    }
+
+    /// Adds a tensor, or replaces the one of that name.
+    void set(std::string const& name, AnyTensor tensor)
+    {
+        for (auto& e : entries_)
+            if (e.name == name) return void(e.tensor = std::move(tensor));
+        entries_.push_back({name, std::move(tensor)});
+    }
+    void erase(std::string_view name)
+    {
+        std::erase_if(entries_, [&](NamedTensor const& e) { return e.name == name; });
+    }
+    /// Null where there is none of that name.
+    AnyTensor const* find(std::string_view name) const
+    {
+        for (auto const& e : entries_)
+            if (e.name == name) return &e.tensor;
+        return nullptr;
+    }
+    bool contains(std::string_view name) const { return find(name); }
+    /// Throws IndexError where there is none of that name.
+    AnyTensor const& at(std::string_view name) const
+    {
+        if (auto const* const t = find(name)) return *t;
+        detail::fail<IndexError>("StateDict: there is no entry '", name, "'");
+    }
+
+    std::size_t size() const noexcept { return entries_.size(); }
+    bool empty() const noexcept { return entries_.empty(); }
+    auto begin() const noexcept { return entries_.begin(); }
+    auto end() const noexcept { return entries_.end(); }
+
+private:
+    std::vector<NamedTensor> entries_;
+};
+
+namespace detail {
+
+/// A copy of the values in memory of its own, without history.
+inline AnyTensor value_copy(AnyTensor const& t)
+{
+    if (!t.defined()) return {};
+    AnyTensor copy(TensorImpl::make(*t.impl().type, t.shape()));
+    t.impl().type->copy_elements(copy.impl().array, t.impl().array);
+    return copy;
+}
+
+/// Calls f(Tensor<T>) with the scalar type that t has.
+template <class F> decltype(auto) with_type(AnyTensor const& t, F&& f)
+{
+    switch (t.dtype()) {
+    case DType::boolean: return f(t.as<bool>());
+    case DType::int64: return f(t.as<std::int64_t>());
+    case DType::float32: return f(t.as<float>());
+    case DType::float64: return f(t.as<double>());
+    case DType::complex64: return f(t.as<std::complex<float>>());
+    default: return f(t.as<std::complex<double>>());
+    }
+}
+
+/// Whether numbers of one type become numbers of another without losing their nature: precision may change, and real numbers
+/// become complex ones.
+constexpr bool converts(DType from, DType to) noexcept
+{
+    return from == to || (is_differentiable(from) && is_differentiable(to) && (xgrad::is_complex(to) || !xgrad::is_complex(from)));
+}
+
+/// Overwrites the elements of a tensor by those of another one of the same shape, whose type converts to its own. Unrecorded;
+/// counts as a change in place.
+inline void overwrite(AnyTensor const& to, AnyTensor const& from)
+{
+    to.impl().array.storage->bump();
+    if (to.dtype() == from.dtype()) return to.impl().type->copy_elements(to.impl().array, from.impl().array);
+    std::vector<std::complex<double>> values;  // all types that convert fit in
+    with_type(from, [&]<Scalar S>(Tensor<S> const& source) {
+        if constexpr (Differentiable<S>)
+            for (auto const& v : contiguous(source.array_of())) values.emplace_back(v);
+    });
+    with_type(to, [&]<Scalar T>(Tensor<T> const& target) {
+        if constexpr (Differentiable<T>) {
+            Array<T> same(target.shape());
+            for (std::size_t i = 0; i < values.size(); ++i) {
+                if constexpr (is_complex<T>) same.begin()[i] = T(values[i]);
+                else same.begin()[i] = static_cast<T>(values[i].real());
+            }
+            copy_elements(target.array_of(), same);
+        }
+    });
+}
+
+}  // namespace detail
+}  // namespace xgrad
+#endif  // XGRAD_SINGLE_XGRAD_TENSOR_STATE_DICT_HPP
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad::nn {
+
+struct NamedModule {
+    std::string name;
+    AnyModule* module;
+};
+
+/// What load_state_dict() could not do: names that the module has and the state has not, the other way round, and tensors of
+/// another shape or kind (with the reason).
+struct LoadReport {
+    std::vector<std::string> missing, unexpected, mismatched;
+    bool complete() const noexcept { return missing.empty() && unexpected.empty() && mismatched.empty(); }
+};
+
+class AnyModule {
+public:
+    virtual ~AnyModule()
+    {
+        if (hooks_) hooks_->module = nullptr;
+    }
+
+    /// "Linear": the name of its class.
+    virtual std::string_view kind() const noexcept = 0;
+    /// What is printed between the parentheses: "in_features=3, out_features=2".
+    virtual std::string extra_repr() const { return {}; }
+    /// A copy with parameters, buffers and modules of its own, and without hooks.
+    virtual std::unique_ptr<AnyModule> clone_any() const = 0;
+
+    /// All parameters, those of modules inside included, in the order of their registration.
+    std::vector<AnyTensor> parameters() const { return tensors_of(named_parameters()); }
+    /// The same with their names: "hidden.weight".
+    std::vector<NamedTensor> named_parameters() const { return named_tensors(Kind::parameter); }
+    /// All buffers, those of modules inside included.
+    std::vector<AnyTensor> buffers() const { return tensors_of(named_buffers()); }
+    std::vector<NamedTensor> named_buffers() const { return named_tensors(Kind::buffer); }
+    /// The modules directly inside this one.
+    std::vector<AnyModule*> children() { return modules_of(named_children()); }
+    inline std::vector<NamedModule> named_children();
+    /// This module and all inside it, each before those inside it.
+    std::vector<AnyModule*> modules() { return modules_of(named_modules()); }
+    inline std::vector<NamedModule> named_modules();
+    /// How many numbers the parameters are.
+    inline std::size_t parameter_count() const;
+
+    /// Copies of the values of all parameters and buffers under their names.
+    inline StateDict state_dict() const;
+    /// Overwrites parameters and buffers by the values of those names, converted where only precision differs or a real value
+    /// becomes complex. With strict anything that does not fit is an Error; without, what fits is loaded and the rest reported.
+    /// After an error nothing has been loaded.
+    inline LoadReport load_state_dict(StateDict const& state, bool strict = true);
+
+    /// Sets this module and all inside it to training, where dropout drops and statistics are collected; so they are made.
+    void train(bool on = true)
+    {
+        for (auto* const m : modules()) m->training_ = on;
+    }
+    void eval() { train(false); }
+    bool is_training() const noexcept { return training_; }
+    /// Turns the collection of gradients on or off for all parameters.
+    void requires_grad_(bool on = true)
+    {
+        for (auto const& p : parameters()) p.impl().requires_grad = on;
+    }
+    /// Drops the gradients of all parameters.
+    void zero_grad()
+    {
+        for (auto const& p : parameters()) p.impl().grad = nullptr;
+    }
+    /// Calls f(AnyModule&) for all modules inside, and then for this one.
+    template <class F> void apply(F&& f)
+    {
+        static_assert(std::is_invocable_v<F&, AnyModule&>, "apply: the function takes an AnyModule&");
+        for (auto* const child : children()) child->apply(f);
+        f(*this);
+    }
+
+    /// A hook before the backward pass through this module: f(module, grad_output), both hooks with the gradients of all results
+    /// or arguments in a std::vector<AnyTensor>, undefined ones where there is no tensor or no gradient. It may return other
+    /// ones to go on with. Runs before the gradients of this module's parameters are known.
+    template <class F> HookHandle register_full_backward_pre_hook(F f, HookOptions options = {});
+    /// A hook after the backward pass through this module: f(module, grad_input, grad_output). It may return other gradients of
+    /// the arguments to go on with. Where no argument requires a gradient, it runs before this module's pass, with undefined ones.
+    template <class F> HookHandle register_full_backward_hook(F f, HookOptions options = {});
+    /// PyTorch's hook of old: the hook of the last recorded Node only, so grad_input has the gradients of that Node's inputs. It
+    /// warns where this is not the whole module. Use register_full_backward_hook().
+    template <class F> HookHandle register_backward_hook(F f, HookOptions options = {});
+
+    /// Registers a member of this object under a name. Parameter, Buffer and Child do that by themselves.
+    inline void register_member(std::string_view name, detail::MemberKind kind, void const* place, bool persistent = true);
+    detail::ModuleHooks* hooks() const noexcept { return hooks_.get(); }
+    inline std::shared_ptr<detail::ModuleHooks> const& made_hooks();
+
+protected:
+    using Kind = detail::MemberKind;
+
+    explicit AnyModule(std::size_t bytes) noexcept : bytes_(bytes) {}
+    AnyModule(AnyModule const& o) : bytes_(o.bytes_), training_(o.training_), members_(o.members_) {}
+    AnyModule(AnyModule&& o) noexcept : bytes_(o.bytes_), training_(o.training_), members_(std::move(o.members_)), hooks_(std::move(o.hooks_)) { take_hooks(); }
+    AnyModule& operator=(AnyModule const& o)
+    {
+        if (this == &o) return *this;
+        members_ = o.members_;
+        training_ = o.training_;
+        return *this;
+    }
+    AnyModule& operator=(AnyModule&& o)
+    {
+        if (this == &o) return *this;
+        members_ = std::move(o.members_);
+        training_ = o.training_;
+        if (hooks_) hooks_->module = nullptr;
+        hooks_ = std::move(o.hooks_);
+        take_hooks();
+        return *this;
+    }
+
+    /// Takes a module that lives on the heap as the last of the modules inside.
+    inline void own(std::string_view name, std::unique_ptr<AnyModule> module);
+    AnyModule& owned(std::size_t i) const { return *members_[i].owned; }
+    std::size_t member_count() const noexcept { return members_.size(); }
+
+private:
+    /// A member, by its place relative to this object, or a module that is owned.
+    struct Member {
+        std::string name;
+        Kind kind;
+        bool persistent;
+        std::ptrdiff_t offset;
+        std::unique_ptr<AnyModule> owned;
+
+        Member(std::string n, Kind k, bool keep, std::ptrdiff_t at, std::unique_ptr<AnyModule> m = nullptr) : name(std::move(n)), kind(k), persistent(keep), offset(at), owned(std::move(m)) {}
+        Member(Member const& o) : name(o.name), kind(o.kind), persistent(o.persistent), offset(o.offset), owned(o.owned ? o.owned->clone_any() : nullptr) {}
+        Member(Member&&) noexcept = default;
+        Member& operator=(Member o) noexcept
+        {
+            name.swap(o.name);
+            kind = o.kind, persistent = o.persistent, offset = o.offset;
+            owned.swap(o.owned);
+            return *this;
+        }
+    };
+    struct Found {
+        std::string name;
+        AnyTensor tensor;
+        bool persistent;
+    };
+
+    void take_hooks() noexcept
+    {
+        if (hooks_) hooks_->module = this;
+    }
+    std::uintptr_t address() const noexcept { return reinterpret_cast<std::uintptr_t>(this); }
+    template <class T> T& at(Member const& m) const noexcept { return *reinterpret_cast<T*>(address() + static_cast<std::uintptr_t>(m.offset)); }
+    AnyModule& module_of(Member const& m) const noexcept { return m.owned ? *m.owned : at<AnyModule>(m); }
+    inline void check_name(std::string_view name, Kind kind) const;
+    inline void find_tensors(std::string const& prefix, Kind kind, std::vector<Found>& found) const;
+    inline std::vector<NamedTensor> named_tensors(Kind kind) const;
+    inline void find_modules(std::string const& name, std::vector<NamedModule>& found);
+    /// Parameters and persistent buffers, module by module.
+    inline void find_state(std::string const& prefix, std::vector<NamedTensor>& found) const;
+
+    static std::vector<AnyTensor> tensors_of(std::vector<NamedTensor> const& named)
+    {
+        std::vector<AnyTensor> all;
+        for (auto const& n : named) all.push_back(n.tensor);
+        return all;
+    }
+    static std::vector<AnyModule*> modules_of(std::vector<NamedModule> const& named)
+    {
+        std::vector<AnyModule*> all;
+        for (auto const& n : named) all.push_back(n.module);
+        return all;
+    }
+    friend std::string to_string(AnyModule const& m);
+    inline void print(std::string const& indent, std::string& out) const;
+
+    std::size_t bytes_;
+    bool training_ = true;
+    std::vector<Member> members_;
+    std::shared_ptr<detail::ModuleHooks> hooks_;
+};
+
+inline void AnyModule::check_name(std::string_view name, Kind kind) const
+{
+    std::string_view const what = kind == Kind::parameter ? "parameter" : kind == Kind::buffer ? "buffer" : "module";
+    if (name.empty()) xgrad::detail::fail(this->kind(), ": ", what, " name can't be empty string \"\"");
+    if (name.find('.') != name.npos) xgrad::detail::fail(this->kind(), ": ", what, " name can't contain \".\", got: ", name);
+    for (auto const& m : members_)
+        if (m.name == name) xgrad::detail::fail(this->kind(), ": ", what, " '", name, "' already exists");
+}
+
+inline void AnyModule::register_member(std::string_view name, Kind kind, void const* place, bool persistent)
+{
+    check_name(name, kind);
+    auto const offset = reinterpret_cast<std::uintptr_t>(place) - address();
+    if (offset >= bytes_)
+        xgrad::detail::fail(this->kind(), ": '", name, "' is no member of the module that it is registered with. Give it `*this` in the class that it is a member of; modules on the heap go into a ModuleList");
+    members_.push_back({std::string(name), kind, persistent, static_cast<std::ptrdiff_t>(offset)});
+}
+
+inline void AnyModule::own(std::string_view name, std::unique_ptr<AnyModule> module)
+{
+    check_name(name, Kind::module);
+    members_.push_back({std::string(name), Kind::module, true, 0, std::move(module)});
+}
+
+inline std::shared_ptr<detail::ModuleHooks> const& AnyModule::made_hooks()
+{
+    if (!hooks_) {
+        hooks_ = std::make_shared<detail::ModuleHooks>();
+        hooks_->module = this;
+    }
+    return hooks_;
+}
+
+inline void AnyModule::find_tensors(std::string const& prefix, Kind kind, std::vector<Found>& found) const
+{
+    for (auto const& m : members_)
+        if (m.kind == kind)
+            if (auto const& t = at<AnyTensor>(m); t.defined()) found.push_back({prefix + m.name, t, m.persistent});
+    for (auto const& m : members_)
+        if (m.kind == Kind::module) module_of(m).find_tensors(prefix + m.name + ".", kind, found);
+}
+
+inline std::vector<NamedTensor> AnyModule::named_tensors(Kind kind) const
+{
+    std::vector<Found> found;
+    find_tensors("", kind, found);
+    std::vector<NamedTensor> all;
+    for (auto& f : found) all.push_back({std::move(f.name), std::move(f.tensor)});
+    return all;
+}
+
+inline std::vector<NamedModule> AnyModule::named_children()
+{
+    std::vector<NamedModule> all;
+    for (auto const& m : members_)
+        if (m.kind == Kind::module) all.push_back({m.name, &module_of(m)});
+    return all;
+}
+
+inline std::vector<NamedModule> AnyModule::named_modules()
+{
+    std::vector<NamedModule> all;
+    find_modules("", all);
+    return all;
+}
+inline void AnyModule::find_modules(std::string const& name, std::vector<NamedModule>& found)
+{
+    found.push_back({name, this});
+    for (auto const& [child, module] : named_children()) module->find_modules(name.empty() ? child : name + "." + child, found);
+}
+
+inline std::size_t AnyModule::parameter_count() const
+{
+    std::size_t n = 0;
+    for (auto const& p : parameters()) n += p.numel();
+    return n;
+}
+
+inline void AnyModule::find_state(std::string const& prefix, std::vector<NamedTensor>& found) const
+{
+    for (auto const kind : {Kind::parameter, Kind::buffer})
+        for (auto const& m : members_)
+            if (m.kind == kind && m.persistent && at<AnyTensor>(m).defined()) found.push_back({prefix + m.name, at<AnyTensor>(m)});
+    for (auto const& m : members_)
+        if (m.kind == Kind::module) module_of(m).find_state(prefix + m.name + ".", found);
+}
+
+inline StateDict AnyModule::state_dict() const
+{
+    std::vector<NamedTensor> found;
+    find_state("", found);
+    StateDict state;
+    for (auto const& [name, tensor] : found) state.set(name, xgrad::detail::value_copy(tensor));
+    return state;
+}
+
+inline LoadReport AnyModule::load_state_dict(StateDict const& state, bool strict)
+{
+    using xgrad::detail::Piece;
+    std::vector<NamedTensor> own;
+    find_state("", own);
+    LoadReport report;
+    std::vector<std::pair<AnyTensor, AnyTensor>> pairs;
+    for (auto const& [name, to] : own) {
+        auto const* const from = state.find(name);
+        if (!from) report.missing.push_back(name);
+        else if (!from->defined()) report.mismatched.push_back(name + ": the state has an undefined tensor");
+        else if (!(from->shape() == to.shape()))
+            report.mismatched.push_back("size mismatch for " + name + ": a tensor of shape " + Piece(from->shape()).text + " in the state, of shape " + Piece(to.shape()).text + " in the module");
+        else if (!xgrad::detail::converts(from->dtype(), to.dtype()))
+            report.mismatched.push_back("type mismatch for " + name + ": " + std::string(xgrad::name(from->dtype())) + " in the state, " + std::string(xgrad::name(to.dtype())) + " in the module");
+        else pairs.emplace_back(to, *from);
+    }
+    for (auto const& [name, tensor] : state)
+        if (std::ranges::none_of(own, [&](NamedTensor const& n) { return n.name == name; })) report.unexpected.push_back(name);
+    if (strict && !report.complete()) {
+        std::string message = "Error(s) in loading state_dict for " + std::string(kind()) + ":";
+        for (auto const& [what, names] : {std::pair("Missing", &report.missing), std::pair("Unexpected", &report.unexpected)})
+            for (auto const& name : *names) message += std::string(name == names->front() ? std::string("\n\t") + what + " key(s) in state_dict: " : std::string(", ")) + '"' + name + '"';
+        for (auto const& text : report.mismatched) message += "\n\t" + text;
+        xgrad::detail::fail(message);
+    }
+    for (auto& pair : pairs)        // a state may look into the module's own memory
+        if (std::ranges::any_of(own, [&](NamedTensor const& n) { return n.tensor.impl().array.storage == pair.second.impl().array.storage; })) pair.second = xgrad::detail::value_copy(pair.second);
+    for (auto const& [to, from] : pairs) xgrad::detail::overwrite(to, from);
+    return report;
+}
+
+inline void AnyModule::print(std::string const& indent, std::string& out) const
+{
+    out += std::string(kind()) + "(" + extra_repr();
+    bool has_children = false;
+    for (auto const& m : members_) {
+        if (m.kind != Kind::module) continue;
+        if (!std::exchange(has_children, true) && out.back() != '(') out += ",";
+        out += "\n" + indent + "  (" + m.name + "): ";
+        module_of(m).print(indent + "  ", out);
+    }
+    out += has_children ? "\n" + indent + ")" : ")";
+    if (auto const n = parameter_count()) out += ", " + std::to_string(n) + (n == 1 ? " parameter" : " parameters");
+}
+
+/// The tree of modules, each with the number of its parameters.
+inline std::string to_string(AnyModule const& m)
+{
+    std::string out;
+    m.print("", out);
+    return out;
+}
+inline std::ostream& operator<<(std::ostream& out, AnyModule const& m) { return out << to_string(m); }
+
+}  // namespace xgrad::nn
+#endif  // XGRAD_SINGLE_XGRAD_NN_ANY_MODULE_HPP
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad {
+namespace nn::detail {
+
+/// A tensor that belongs to a module: a handle like any other, but a copy of it is a copy of the values.
+template <Scalar T> class MemberTensor : public Tensor<T> {
+public:
+    using tensor = Tensor<T>;
+
+    MemberTensor(MemberTensor const& o) : Tensor<T>(copy_of(o)) {}
+    MemberTensor(MemberTensor&& o) noexcept = default;
+    MemberTensor& operator=(MemberTensor const& o)
+    {
+        if (this != &o) Tensor<T>::operator=(copy_of(o));
+        return *this;
+    }
+    MemberTensor& operator=(MemberTensor&& o) noexcept = default;
+    ~MemberTensor() = default;
+
+    /// As a plain handle: `auto w = net.weight` would be a copy.
+    Tensor<T> const& handle_of() const noexcept { return *this; }
+
+protected:
+    MemberTensor(AnyModule& owner, std::string_view name, MemberKind kind, Tensor<T> const& value, bool persistent) : Tensor<T>(value.defined() ? value.detach() : value)
+    {
+        owner.register_member(name, kind, static_cast<AnyTensor const*>(this), persistent);
+    }
+
+private:
+    static Tensor<T> copy_of(MemberTensor const& o)
+    {
+        Tensor<T> const copy(xgrad::detail::value_copy(o).handle());
+        if (o.defined()) copy.impl().requires_grad = o.impl().requires_grad;
+        return copy;
+    }
+};
+
+}  // namespace nn::detail
+
+namespace detail {
+template <class X> concept MemberOfModule = Operand<X> && std::derived_from<X, nn::detail::MemberTensor<typename X::scalar>>;
+/// In an expression it is the tensor.
+template <MemberOfModule X> struct OperandTraits<X> {
+    using type = typename X::tensor;
+    static type const& make(X const& x) { return x; }
+};
+}  // namespace detail
+
+namespace nn {
+
+/// A tensor of a module that is trained: it requires a gradient, and parameters() has it. Made from an undefined tensor it stands for a
+/// parameter that this module does not have, such as a bias.
+template <Differentiable T> class Parameter : public detail::MemberTensor<T> {
+public:
+    Parameter(AnyModule& owner, std::string_view name, Tensor<T> const& value) : detail::MemberTensor<T>(owner, name, detail::MemberKind::parameter, value, true)
+    {
+        if (value.defined()) this->requires_grad_();
+    }
+};
+
+/// A tensor of a module that is not trained, but belongs to its state: state_dict() has it unless it is not persistent.
+template <Scalar T> class Buffer : public detail::MemberTensor<T> {
+public:
+    Buffer(AnyModule& owner, std::string_view name, Tensor<T> const& value, bool persistent = true) : detail::MemberTensor<T>(owner, name, detail::MemberKind::buffer, value, persistent) {}
+};
+
+/// A module inside another one: an M, made from the arguments after the name.
+template <class M> class Child : public M {
+    static_assert(std::derived_from<M, AnyModule>, "Child: what is inside a module must be a module itself, derived from nn::Module");
+
+public:
+    template <class... A> explicit Child(AnyModule& owner, std::string_view name, A&&... arguments) : M(std::forward<A>(arguments)...)
+    {
+        owner.register_member(name, detail::MemberKind::module, static_cast<AnyModule const*>(this));
+    }
+};
+
+}  // namespace nn
+}  // namespace xgrad
+#endif  // XGRAD_SINGLE_XGRAD_NN_MEMBER_HPP
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad::nn {
+
+template <class Self> class Module : public AnyModule {
+public:
+    Module() noexcept : AnyModule(sizeof(Self)) { static_assert(std::derived_from<Self, Module>, "a module derives from nn::Module of itself: struct Net : nn::Module<Net>"); }
+
+    /// Calls forward with these arguments. An expression that forward returns is evaluated.
+    template <class... A> auto operator()(A&&... arguments)
+    {
+        using Result = std::invoke_result_t<Calls, Self&, A...>;
+        if constexpr (!std::same_as<Result, NotCallable>) {
+            if (!has_hooks()) [[likely]]
+                return static_cast<detail::kept_or_void<Result>>(self().forward(std::forward<A>(arguments)...));
+            return call_with_hooks<Result>(std::forward<A>(arguments)...);
+        } else static_assert(!std::same_as<Result, NotCallable>, "forward of this module cannot be called with these arguments");
+    }
+
+    std::string_view kind() const noexcept override { return xgrad::detail::type_name<Self>; }
+    std::unique_ptr<AnyModule> clone_any() const override { return std::make_unique<Self>(static_cast<Self const&>(*this)); }
+    /// A copy with parameters, buffers and modules of its own, and without hooks.
+    Self clone() const { return Self(static_cast<Self const&>(*this)); }
+
+    /// A hook before forward. Where forward is neither overloaded nor a template: f(module, arguments...), which returns nothing, or
+    /// the arguments to go on with (a std::tuple where there are several). Otherwise f(module, tensors) with a std::vector<AnyTensor>
+    /// const& that has a place for each argument, undefined where that is no tensor, and returns nothing or such a vector.
+    template <class F, class S = Self> HookHandle register_forward_pre_hook(F f, HookOptions options = {});
+    /// A hook after forward: f(module, arguments, result) with the arguments as a std::tuple, which returns nothing, or the result to
+    /// go on with. Where forward is overloaded or a template, arguments and results are two std::vector<AnyTensor> const&.
+    template <class F, class S = Self> HookHandle register_forward_hook(F f, HookOptions options = {});
+
+    /// As those of AnyModule, with the module as a Self&.
+    template <class F> HookHandle register_full_backward_pre_hook(F f, HookOptions options = {})
+    {
+        return detail::add_backward_pre_hook<Self>(*made_hooks(), std::move(f), options);
+    }
+    template <class F> HookHandle register_full_backward_hook(F f, HookOptions options = {})
+    {
+        return detail::add_backward_hook<Self>(*made_hooks(), detail::ModuleHooks::BackwardKind::full, std::move(f), options);
+    }
+    template <class F> HookHandle register_backward_hook(F f, HookOptions options = {})
+    {
+        return detail::add_backward_hook<Self>(*made_hooks(), detail::ModuleHooks::BackwardKind::of_last_node, std::move(f), options);
+    }
+
+private:
+    struct NotCallable {};
+    struct Calls {
+        template <class S, class... A> decltype(auto) operator()(S& s, A&&... a) const
+            requires requires { s.forward(std::forward<A>(a)...); }
+        {
+            return s.forward(std::forward<A>(a)...);
+        }
+        NotCallable operator()(...) const;
+    };
+
+    Self& self() noexcept { return static_cast<Self&>(*this); }
+    bool has_hooks() const { return (hooks() && hooks()->any()) || detail::ModuleHooks::of_all_modules().any(); }
+
+    template <class Result, class... A> [[gnu::noinline]] auto call_with_hooks(A&&... arguments)
+    {
+        using Forward = detail::ForwardOf<Self>;
+        auto const run = [this](auto call) -> detail::kept_or_void<Result> {
+            detail::call_with_hooks(*this, call);
+            if constexpr (!std::is_void_v<Result>) return *std::move(call.result);
+        };
+        if constexpr (Forward::known) return run(detail::CallOf<Self, typename Forward::Arguments, typename Forward::Result>(self(), std::forward<A>(arguments)...));
+        else return run(detail::CallOf<Self, std::tuple<detail::kept_argument<A>...>, detail::kept_result<Result>>(self(), std::forward<A>(arguments)...));
+    }
+};
+
+template <class Self> template <class F, class S> HookHandle Module<Self>::register_forward_pre_hook(F f, HookOptions options)
+{
+    using Forward = detail::ForwardOf<S>;
+    if constexpr (Forward::known) {
+        constexpr bool takes = Forward::template takes<F, S>;
+        static_assert(takes, "register_forward_pre_hook: a hook takes the module and the arguments of forward: f(module, arguments...)");
+        if constexpr (takes) {
+            using Arguments = typename Forward::Arguments;
+            using Returned = decltype(Forward::call(f, self(), std::declval<Arguments const&>()));
+            constexpr bool fits = detail::returns<Returned, Arguments>;
+            static_assert(fits, "register_forward_pre_hook: a hook returns nothing, or the arguments to go on with: one by itself, several as a std::tuple");
+            if constexpr (fits)
+                return made_hooks()->forward_pre.add(
+                    [f = std::move(f)](AnyModule& m, detail::ModuleCall& call) mutable {
+                        auto& arguments = static_cast<detail::CallValues<Arguments, typename Forward::Result>&>(call).kept_arguments;
+                        if constexpr (std::is_void_v<Returned>) Forward::call(f, static_cast<S&>(m), *arguments);
+                        else detail::take(arguments, Forward::call(f, static_cast<S&>(m), *arguments));
+                    },
+                    options.prepend);
+        }
+    } else {
+        constexpr bool takes = std::is_invocable_v<F&, S&, detail::Tensors const&>;
+        static_assert(takes, "register_forward_pre_hook: forward is overloaded or a template, so a hook takes the module and a std::vector<AnyTensor> const&");
+        if constexpr (takes) {
+            constexpr bool fits = detail::returns_gradients<std::invoke_result_t<F&, S&, detail::Tensors const&>>;
+            static_assert(fits, "register_forward_pre_hook: forward is overloaded or a template, so a hook returns nothing, or a std::vector<AnyTensor>");
+            if constexpr (fits) return made_hooks()->forward_pre.add(detail::untyped_pre_hook<S>(std::move(f)), options.prepend);
+        }
+    }
+    return {};
+}
+
+template <class Self> template <class F, class S> HookHandle Module<Self>::register_forward_hook(F f, HookOptions options)
+{
+    using Forward = detail::ForwardOf<S>;
+    if constexpr (Forward::known) {
+        using Arguments = typename Forward::Arguments;
+        using Result = typename Forward::Result;
+        constexpr bool takes = std::is_invocable_v<F&, S&, Arguments const&, Result const&>;
+        static_assert(takes, "register_forward_hook: a hook takes the module, the arguments of forward as a std::tuple, and its result");
+        if constexpr (takes) {
+            using Returned = std::invoke_result_t<F&, S&, Arguments const&, Result const&>;
+            constexpr bool fits = detail::returns<Returned, Result>;
+            static_assert(fits, "register_forward_hook: a hook returns nothing, or the result to go on with");
+            if constexpr (!std::default_initializable<Result>)
+                if (options.always_call) xgrad::detail::fail(kind(), ": register_forward_hook: a result that cannot be made without arguments cannot be shown to a hook that is always called");
+            if constexpr (fits)
+                return made_hooks()->forward.add(
+                    [f = std::move(f), always = options.always_call](AnyModule& m, detail::ModuleCall& call) mutable {
+                        if (!call.begin(&f, always)) return;
+                        auto& values = static_cast<detail::CallValues<Arguments, Result>&>(call);
+                        if constexpr (std::default_initializable<Result>)
+                            if (!values.result) return void(f(static_cast<S&>(m), std::as_const(*values.kept_arguments), Result()));
+                        if constexpr (std::is_void_v<Returned>) f(static_cast<S&>(m), std::as_const(*values.kept_arguments), std::as_const(*values.result));
+                        else detail::take(values.result, f(static_cast<S&>(m), std::as_const(*values.kept_arguments), std::as_const(*values.result)));
+                    },
+                    options.prepend);
+        }
+    } else {
+        constexpr bool takes = std::is_invocable_v<F&, S&, detail::Tensors const&, detail::Tensors const&>;
+        static_assert(takes, "register_forward_hook: forward is overloaded or a template, so a hook takes the module and two std::vector<AnyTensor> const&");
+        if constexpr (takes) {
+            constexpr bool fits = detail::returns_gradients<std::invoke_result_t<F&, S&, detail::Tensors const&, detail::Tensors const&>>;
+            static_assert(fits, "register_forward_hook: forward is overloaded or a template, so a hook returns nothing, or a std::vector<AnyTensor>");
+            if constexpr (fits) return made_hooks()->forward.add(detail::untyped_forward_hook<S>(std::move(f), options.always_call), options.prepend);
+        }
+    }
+    return {};
+}
+
+/// The same hooks for every call of every module, before those of the module: f(AnyModule&, std::vector<AnyTensor> const& arguments).
+template <class F> HookHandle register_module_forward_pre_hook(F f, HookOptions options = {})
+{
+    constexpr bool takes = std::is_invocable_v<F&, AnyModule&, detail::Tensors const&>;
+    static_assert(takes, "register_module_forward_pre_hook: a hook takes an AnyModule& and a std::vector<AnyTensor> const&");
+    if constexpr (takes) return detail::ModuleHooks::of_all_modules().forward_pre.add(detail::untyped_pre_hook<AnyModule>(std::move(f)), options.prepend);
+    else return {};
+}
+/// f(AnyModule&, std::vector<AnyTensor> const& arguments, std::vector<AnyTensor> const& results).
+template <class F> HookHandle register_module_forward_hook(F f, HookOptions options = {})
+{
+    constexpr bool takes = std::is_invocable_v<F&, AnyModule&, detail::Tensors const&, detail::Tensors const&>;
+    static_assert(takes, "register_module_forward_hook: a hook takes an AnyModule& and two std::vector<AnyTensor> const&");
+    if constexpr (takes) return detail::ModuleHooks::of_all_modules().forward.add(detail::untyped_forward_hook<AnyModule>(std::move(f), options.always_call), options.prepend);
+    else return {};
+}
+/// f(AnyModule&, std::vector<AnyTensor> const& grad_output).
+template <class F> HookHandle register_module_full_backward_pre_hook(F f, HookOptions options = {})
+{
+    return detail::add_backward_pre_hook<AnyModule>(detail::ModuleHooks::of_all_modules(), std::move(f), options);
+}
+/// f(AnyModule&, std::vector<AnyTensor> const& grad_input, std::vector<AnyTensor> const& grad_output).
+template <class F> HookHandle register_module_full_backward_hook(F f, HookOptions options = {})
+{
+    return detail::add_backward_hook<AnyModule>(detail::ModuleHooks::of_all_modules(), detail::ModuleHooks::BackwardKind::full, std::move(f), options);
+}
+
+}  // namespace xgrad::nn
+#endif  // XGRAD_SINGLE_XGRAD_NN_MODULE_HPP
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad::nn {
+
+namespace functional {
+
+/// x W^T + b on the last axis: x of shape [..., in], W [out, in], b [out] or undefined. Complex numbers are not conjugated.
+template <Scalar T> Tensor<T> linear(Tensor<T> const& x, std::type_identity_t<Tensor<T>> const& weight, std::type_identity_t<Tensor<T>> const& bias = {})
+{
+    if (weight.dim() != 2 || x.dim() == 0 || x.shape().back() != weight.shape()[1])
+        xgrad::detail::fail<ShapeError>("linear: an input of shape ", x.shape(), " does not fit a weight of shape ", weight.shape(), ", which is [out, in]");
+    Tensor<T> const y = matmul(x, mT(weight));
+    return bias.defined() ? Tensor<T>(y + bias) : y;
+}
+
+/// y_k = sum_ij x1_i W_kij x2_j + b_k on the last axes: W of shape [out, in1, in2], b [out] or undefined.
+template <Scalar T>
+Tensor<T> bilinear(Tensor<T> const& x1, std::type_identity_t<Tensor<T>> const& x2, std::type_identity_t<Tensor<T>> const& weight, std::type_identity_t<Tensor<T>> const& bias = {})
+{
+    auto const& w = weight.shape();
+    if (w.size() != 3 || x1.dim() == 0 || x2.dim() == 0 || x1.shape().back() != w[1] || x2.shape().back() != w[2])
+        xgrad::detail::fail<ShapeError>("bilinear: inputs of shapes ", x1.shape(), " and ", x2.shape(), " do not fit a weight of shape ", w, ", which is [out, in1, in2]");
+    // [..., in1] times [in1, out in2] is [..., out in2], whose rows of in2 numbers meet x2
+    auto const out = static_cast<std::ptrdiff_t>(w[0]), in1 = static_cast<std::ptrdiff_t>(w[1]), in2 = static_cast<std::ptrdiff_t>(w[2]);
+    Axes rows(x1.shape());
+    rows.back() = out;
+    rows.push_back(in2);
+    Tensor<T> const half = reshape(Tensor<T>(matmul(x1, reshape(permute(weight, {1, 0, 2}), {in1, out * in2}))), rows);
+    Tensor<T> const y = sum(half * unsqueeze(x2, -2), {-1});
+    return bias.defined() ? Tensor<T>(y + bias) : y;
+}
+
+}  // namespace functional
+
+/// y = x W^T + b on the last axis. weight [out_features, in_features] and bias [out_features] begin uniform on
+/// +-1/sqrt(in_features), of complex numbers both parts; without a bias it is undefined.
+template <Differentiable T = double> struct Linear : Module<Linear<T>> {
+    Parameter<T> weight, bias;
+
+    Linear(std::size_t in_features, std::size_t out_features, bool has_bias = true)
+        : weight(*this, "weight", detail::uniform_for<T>(in_features, {out_features, in_features})),
+          bias(*this, "bias", has_bias ? detail::uniform_for<T>(in_features, {out_features}) : Tensor<T>())
+    {
+    }
+    Tensor<T> forward(Tensor<T> const& x) const { return functional::linear(x, weight, bias); }
+    std::string extra_repr() const override
+    {
+        return "in_features=" + std::to_string(weight.shape()[1]) + ", out_features=" + std::to_string(weight.shape()[0]) + ", bias=" + (bias.defined() ? "true" : "false");
+    }
+};
+
+/// y_k = x1 W_k x2 + b_k on the last axes. weight [out_features, in1_features, in2_features] and bias begin uniform on
+/// +-1/sqrt(in1_features).
+template <Differentiable T = double> struct Bilinear : Module<Bilinear<T>> {
+    Parameter<T> weight, bias;
+
+    Bilinear(std::size_t in1_features, std::size_t in2_features, std::size_t out_features, bool has_bias = true)
+        : weight(*this, "weight", detail::uniform_for<T>(in1_features, {out_features, in1_features, in2_features})),
+          bias(*this, "bias", has_bias ? detail::uniform_for<T>(in1_features, {out_features}) : Tensor<T>())
+    {
+    }
+    Tensor<T> forward(Tensor<T> const& x1, Tensor<T> const& x2) const { return functional::bilinear(x1, x2, weight, bias); }
+    std::string extra_repr() const override
+    {
+        auto const& w = weight.shape();
+        return "in1_features=" + std::to_string(w[1]) + ", in2_features=" + std::to_string(w[2]) + ", out_features=" + std::to_string(w[0]) + ", bias=" + (bias.defined() ? "true" : "false");
+    }
+};
+
+}  // namespace xgrad::nn
+#endif  // XGRAD_SINGLE_XGRAD_NN_LINEAR_HPP
+#ifndef XGRAD_SINGLE_XGRAD_NN_LOSS_MODULES_HPP
+#define XGRAD_SINGLE_XGRAD_NN_LOSS_MODULES_HPP
+
+// ======== xgrad/nn/loss_modules.hpp
+// Losses as modules, which keep their options: `nn::CrossEntropyLoss<double> loss({.label_smoothing = 0.1});`
+
+#ifndef XGRAD_SINGLE_XGRAD_NN_CROSS_ENTROPY_HPP
+#define XGRAD_SINGLE_XGRAD_NN_CROSS_ENTROPY_HPP
+
+// ======== xgrad/nn/cross_entropy.hpp
+// Losses of classification: the classes are axis 1 of the input, [N, C, ...], or the only one, [C].
+
+#ifndef XGRAD_SINGLE_XGRAD_NN_LOSSES_HPP
+#define XGRAD_SINGLE_XGRAD_NN_LOSSES_HPP
+
+// ======== xgrad/nn/losses.hpp
+// Losses as functions: how far an input is from a target. All of them take a Reduction last, and are recorded in both arguments
+// where these are real tensors that require a gradient.
+
+#ifndef XGRAD_SINGLE_XGRAD_NN_FUNCTIONAL_HPP
+#define XGRAD_SINGLE_XGRAD_NN_FUNCTIONAL_HPP
+
+// ======== xgrad/nn/functional.hpp
+// Functions that modules call: those that are no operations of their own.
+
+#ifndef XGRAD_SINGLE_XGRAD_OPS_ACTIVATION_HPP
+#define XGRAD_SINGLE_XGRAD_OPS_ACTIVATION_HPP
+
+// ======== xgrad/ops/activation.hpp
+// Activation functions of neural networks that are no composition of other operations, and the error function.
+
+namespace xgrad {
+
+// The word that their rules are written in, as packs, probes and dual numbers read it.
+template <class P> XGRAD_INLINE RealPack<P> erf(RealPack<P> x) { using std::erf; return RealPack<P>::from(erf(x.v)); }
+namespace detail {
+inline RealProbe erf(RealProbe x) { return x; }
+}
+
+/// Error function: 2/sqrt(pi) times the integral of e^(-t^2) from 0 to x.
+struct Erf : Elementwise<R(R)> {
+    XGRAD_INLINE auto value(auto x) const { return erf(x); }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return 2 * std::numbers::inv_sqrtpi * exp(-x * x); }
+};
+template <Operand X> auto erf(X const& x) { return express(Erf{}, x); }
+template <detail::DualNumber X> XGRAD_INLINE auto erf(X x) { return detail::on_duals(Erf{}, x); }
+
+/// Gaussian error linear unit: x times the normal distribution function at x (Hendrycks and Gimpel, 2016).
+struct Gelu : Elementwise<R(R)> {
+    XGRAD_INLINE auto value(auto x) const { return 0.5 * x * (1 + erf(x * (1 / std::numbers::sqrt2))); }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const
+    {
+        return 0.5 * (1 + erf(x * (1 / std::numbers::sqrt2))) + (std::numbers::inv_sqrtpi / std::numbers::sqrt2) * x * exp(-0.5 * x * x);
+    }
+};
+template <Operand X> auto gelu(X const& x) { return express(Gelu{}, x); }
+
+/// x where it is positive, else x times a slope, which is also the derivative at 0.
+struct LeakyRelu : Elementwise<R(R)> {
+    double slope = 0.01;
+    XGRAD_INLINE auto value(auto x) const { return where(x > 0, x, slope * x); }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return where(x > 0, zero_like(x) + 1, slope); }
+};
+template <Operand X> auto leaky_relu(X const& x, double slope = 0.01) { return express(LeakyRelu{{}, slope}, x); }
+
+/// x where it is positive, else alpha (e^x - 1) (Clevert, Unterthiner and Hochreiter, 2015). The derivative at 0 is alpha.
+struct Elu : Elementwise<R(R)> {
+    double alpha = 1;
+    XGRAD_INLINE auto value(auto x) const { return where(x > 0, x, alpha * expm1(where(x > 0, 0, x))); }    // which never overflows
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return where(x > 0, zero_like(x) + 1, alpha * exp(where(x > 0, 0, x))); }
+};
+template <Operand X> auto elu(X const& x, double alpha = 1) { return express(Elu{{}, alpha}, x); }
+
+}  // namespace xgrad
+#endif  // XGRAD_SINGLE_XGRAD_OPS_ACTIVATION_HPP
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad::nn::functional {
+
+/// x times the logistic function of x (Elfwing, Uchibe and Doya, 2017).
+template <Operand X> auto silu(X const& x) { return x * sigmoid(x); }
+
+/// The approximation 0.5 x (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))) of gelu(x).
+template <Operand X> auto gelu_tanh(X const& x)
+{
+    constexpr double c = std::numbers::sqrt2 * std::numbers::inv_sqrtpi;
+    return 0.5 * x * (1 + tanh(c * (x + 0.044715 * (x * square(x)))));
+}
+
+/// log(1 + e^(beta x)) / beta.
+template <Operand X> auto softplus(X const& x, double beta) { return xgrad::softplus(beta * x) / beta; }
+
+/// e^x, divided by its sum over an axis; without overflow.
+template <Operand X> auto softmax(X const& x, std::ptrdiff_t axis)
+{
+    auto const values = materialize_expression(x);
+    auto const e = materialize_expression(exp(values - finite_largest(values, {axis})));
+    return materialize_expression(e / sum(e, {axis}, keepdims));
+}
+/// The logarithm of softmax, which does not underflow.
+template <Operand X> auto log_softmax(X const& x, std::ptrdiff_t axis)
+{
+    auto const values = materialize_expression(x);
+    return materialize_expression(values - logsumexp(values, {axis}, keepdims));
+}
+
+/// Where training, each element is 0 with probability p, else multiplied by 1/(1 - p).
+template <Differentiable T> Tensor<T> dropout(Tensor<T> const& x, double p = 0.5, bool training = true)
+{
+    if (!(p >= 0 && p <= 1)) xgrad::detail::fail("dropout: the probability must lie between 0 and 1");
+    if (!training || p == 0) return x;
+    Tensor<bool> const kept = rand<precision_of<T>>(x.shape()) >= static_cast<precision_of<T>>(p);
+    return where(kept, x * static_cast<precision_of<T>>(p < 1 ? 1 / (1 - p) : 0), T(0));
+}
+
+/// Axes first to last (both counted) become one. A view where the strides allow.
+template <Scalar T> Tensor<T> flatten(Tensor<T> const& x, std::ptrdiff_t first = 1, std::ptrdiff_t last = -1)
+{
+    auto const from = xgrad::detail::normalize_axis("flatten", first, x.dim()), to = xgrad::detail::normalize_axis("flatten", last, x.dim());
+    if (from > to) xgrad::detail::fail<ShapeError>("flatten: axis ", first, " lies behind axis ", last, " of shape ", x.shape());
+    Axes shape;
+    std::ptrdiff_t together = 1;
+    for (std::size_t d = 0; d < x.dim(); ++d) {
+        auto const n = static_cast<std::ptrdiff_t>(x.shape()[d]);
+        if (d >= from && d <= to) together *= n;
+        if (d < from || d > to) shape.push_back(n);
+        else if (d == to) shape.push_back(together);
+    }
+    return xgrad::reshape(x, shape);
+}
+
+}  // namespace xgrad::nn::functional
+#endif  // XGRAD_SINGLE_XGRAD_NN_FUNCTIONAL_HPP
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad::nn {
+
+/// What becomes of the losses of single elements. batch_mean, of kl_div() alone, is their sum over the extent of the first axis.
+enum class Reduction : unsigned char { none, mean, sum, batch_mean };
+
+namespace detail {
+
+template <class X> auto reduced(std::string_view name, X const& losses, Reduction reduction)
+{
+    using Result = decltype(materialize_expression(losses));
+    switch (reduction) {
+    case Reduction::none: return Result(losses);
+    case Reduction::mean: return Result(mean(losses));
+    case Reduction::sum: return Result(sum(losses));
+    default: xgrad::detail::fail(name, ": batch_mean is a reduction of kl_div alone");
+    }
+}
+/// Operands of a loss are not broadcast: that a target has another shape is nearly always a mistake.
+template <class A, class B> void check_same_shape(std::string_view name, A const& input, B const& target)
+{
+    Shape const a = input.shape(), b = target.shape();
+    if (!(a == b)) xgrad::detail::fail<ShapeError>(name, ": the input has shape ", a, " and the target ", b, "; they must be the same");
+}
+
+}  // namespace detail
+
+namespace functional {
+
+/// |input - target|^2.
+template <Operand X, Operand Y> auto mse_loss(X const& input, Y const& target, Reduction reduction = Reduction::mean)
+{
+    detail::check_same_shape("mse_loss", input, target);
+    return detail::reduced("mse_loss", abs2(input - target), reduction);
+}
+/// |input - target|, with gradient 0 where they are equal.
+template <Operand X, Operand Y> auto l1_loss(X const& input, Y const& target, Reduction reduction = Reduction::mean)
+{
+    detail::check_same_shape("l1_loss", input, target);
+    return detail::reduced("l1_loss", abs(input - target), reduction);
+}
+/// d^2/2 for a distance d below delta, else delta (d - delta/2).
+template <Operand X, Operand Y> auto huber_loss(X const& input, Y const& target, Reduction reduction = Reduction::mean, double delta = 1)
+{
+    detail::check_same_shape("huber_loss", input, target);
+    if (!(delta > 0)) xgrad::detail::fail("huber_loss: delta must be positive");
+    auto const d = abs(input - target);
+    return detail::reduced("huber_loss", where(d < delta, 0.5 * square(d), delta * (d - 0.5 * delta)), reduction);
+}
+/// d^2/(2 beta) for a distance d below beta, else d - beta/2; l1_loss for beta = 0.
+template <Operand X, Operand Y> auto smooth_l1_loss(X const& input, Y const& target, Reduction reduction = Reduction::mean, double beta = 1)
+{
+    detail::check_same_shape("smooth_l1_loss", input, target);
+    if (!(beta >= 0)) xgrad::detail::fail("smooth_l1_loss: beta must not be negative");
+    if (beta == 0) return l1_loss(input, target, reduction);
+    auto const d = abs(input - target);
+    return detail::reduced("smooth_l1_loss", where(d < beta, (0.5 / beta) * square(d), d - 0.5 * beta), reduction);
+}
+
+/// -(w+ t log p + (1 - t) log(1 - p)) for p = sigmoid(input), without overflow. `weight` and `pos_weight` (w+) may be undefined;
+/// they are broadcast.
+template <RealScalar T>
+Tensor<T> binary_cross_entropy_with_logits(Tensor<T> const& input, std::type_identity_t<Tensor<T>> const& target, Reduction reduction = Reduction::mean,
+                                           std::type_identity_t<Tensor<T>> const& weight = {}, std::type_identity_t<Tensor<T>> const& pos_weight = {})
+{
+    std::string_view const name = "binary_cross_entropy_with_logits";
+    detail::check_same_shape(name, input, target);
+    Tensor<T> loss;
+    if (pos_weight.defined()) loss = (T(1) - target) * input + (T(1) + (pos_weight - T(1)) * target) * xgrad::softplus(-input);
+    else loss = (T(1) - target) * input + xgrad::softplus(-input);
+    if (weight.defined()) loss = loss * weight;
+    return detail::reduced(name, loss, reduction);
+}
+
+/// t (log t - input) with 0 log 0 = 0: the divergence of a distribution from the one whose logarithm the input is. With log_target the
+/// target is a logarithm, too. The mean over all elements is no divergence: take batch_mean, or sum.
+template <RealScalar T> Tensor<T> kl_div(Tensor<T> const& input, std::type_identity_t<Tensor<T>> const& target, Reduction reduction = Reduction::mean, bool log_target = false)
+{
+    detail::check_same_shape("kl_div", input, target);
+    auto const finish = [&](auto const& losses) -> Tensor<T> {
+        if (reduction != Reduction::batch_mean) return detail::reduced("kl_div", losses, reduction);
+        if (input.dim() == 0) xgrad::detail::fail<ShapeError>("kl_div: batch_mean of a tensor without axes");
+        return sum(losses) / static_cast<T>(input.shape()[0]);
+    };
+    if (log_target) return finish(exp(target) * (target - input));
+    auto const positive = target > T(0);
+    return finish(where(positive, target * log(where(positive, target, T(1))), T(0)) - target * input);
+}
+
+/// Of rows x1 and x2 with angle phi: 1 - cos phi where the target is 1, max(0, cos phi - margin) where it is -1. The last axis is
+/// that of a row; the target has the shape of the others.
+template <RealScalar T>
+Tensor<T> cosine_embedding_loss(Tensor<T> const& x1, std::type_identity_t<Tensor<T>> const& x2, std::type_identity_t<Tensor<T>> const& target, double margin = 0, Reduction reduction = Reduction::mean)
+{
+    detail::check_same_shape("cosine_embedding_loss", x1, x2);
+    T const tiny = T(1e-12);
+    Tensor<T> const product = sum(x1 * x2, {-1}), a = sum(square(x1), {-1}), b = sum(square(x2), {-1});
+    if (!(product.shape() == target.shape())) xgrad::detail::fail<ShapeError>("cosine_embedding_loss: inputs of shape ", x1.shape(), " need a target of shape ", product.shape(), ", not ", target.shape());
+    auto const cosine = product / sqrt((a + tiny) * (b + tiny));
+    auto const apart = relu(cosine - static_cast<T>(margin));
+    return detail::reduced("cosine_embedding_loss", where(target == T(1), T(1) - cosine, where(target == T(-1), apart, T(0))), reduction);
+}
+
+/// max(0, |a - p| - |a - n| + margin) with p-norms of rows (the last axis), to whose differences eps is added as in PyTorch. With
+/// `swap` the smaller of |a - n| and |p - n| is taken.
+template <RealScalar T>
+Tensor<T> triplet_margin_loss(Tensor<T> const& anchor, std::type_identity_t<Tensor<T>> const& positive, std::type_identity_t<Tensor<T>> const& negative, double margin = 1, double p = 2,
+                              double eps = 1e-6, bool swap = false, Reduction reduction = Reduction::mean)
+{
+    detail::check_same_shape("triplet_margin_loss", anchor, positive);
+    detail::check_same_shape("triplet_margin_loss", anchor, negative);
+    auto const distance = [&](Tensor<T> const& a, Tensor<T> const& b) { return Tensor<T>(norm(a - b + static_cast<T>(eps), p, {-1})); };
+    Tensor<T> far = distance(anchor, negative);
+    if (swap) far = minimum(far, distance(positive, negative));
+    return detail::reduced("triplet_margin_loss", relu(distance(anchor, positive) - far + static_cast<T>(margin)), reduction);
+}
+
+}  // namespace functional
+}  // namespace xgrad::nn
+#endif  // XGRAD_SINGLE_XGRAD_NN_LOSSES_HPP
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad::nn {
+
+/// Beside input and target of a loss over classes.
+template <RealScalar T> struct ClassLossOptions {
+    /// One for each class; undefined for ones.
+    Tensor<T> weight = {};
+    Reduction reduction = Reduction::mean;
+    /// Targets of this class have no loss and no gradient, and do not count in the mean.
+    std::int64_t ignore_index = -100;
+    /// This part of the target goes to all classes alike (cross_entropy() only).
+    double label_smoothing = 0;
+};
+
+namespace detail {
+
+/// Targets and weights of a loss over classes, in the shapes that broadcast against the input.
+template <RealScalar T> struct Classes {
+    std::ptrdiff_t axis;
+    Tensor<std::int64_t> index;   // of the class, along its axis
+    Tensor<std::int64_t> target;  // with an axis of extent 1 for it
+    Tensor<T> weight;             // of the classes
+    Tensor<T> weight_of_target;   // 0 where it is ignored; no axis of classes
+
+    Classes(std::string_view name, Tensor<T> const& input, Tensor<std::int64_t> const& of, ClassLossOptions<T> const& options) : Classes(name, input, options)
+    {
+        Shape wanted = input.shape();
+        wanted.erase(static_cast<std::size_t>(axis));
+        if (!(of.shape() == wanted)) xgrad::detail::fail<ShapeError>(name, ": an input of shape ", input.shape(), " needs targets of shape ", wanted, ", not ", of.shape());
+        auto const n = static_cast<std::int64_t>(index.numel());
+        for (auto const c : of.array_of())
+            if (c != options.ignore_index && (c < 0 || c >= n)) xgrad::detail::fail<IndexError>(name, ": Target ", c, " is out of bounds of ", n, " classes");
+        NoGradGuard const off;
+        target = unsqueeze(of, axis);
+        weight_of_target = sum(where(index == target && target != options.ignore_index, weight, T(0)), {axis});
+    }
+    Classes(std::string_view name, Tensor<T> const& input, ClassLossOptions<T> const& options)
+    {
+        if (input.dim() == 0) xgrad::detail::fail<ShapeError>(name, ": the input needs an axis of classes");
+        axis = input.dim() == 1 ? 0 : 1;
+        auto const n = input.shape()[static_cast<std::size_t>(axis)];
+        if (options.weight.defined() && !(options.weight.shape() == Shape{n})) xgrad::detail::fail<ShapeError>(name, ": the weight of ", n, " classes has shape ", options.weight.shape());
+        Axes along(input.dim() - static_cast<std::size_t>(axis), 1);
+        along[0] = static_cast<std::ptrdiff_t>(n);
+        index = reshape(arange<std::int64_t>(0, static_cast<std::int64_t>(n)), along);
+        weight = reshape(options.weight.defined() ? options.weight.detach() : ones<T>({n}), along);
+    }
+
+    /// Losses of single targets, reduced; their mean is weighted.
+    Tensor<T> reduced(std::string_view name, Tensor<T> const& losses, Reduction reduction) const
+    {
+        return reduction == Reduction::mean ? Tensor<T>(sum(losses) / sum(weight_of_target)) : detail::reduced(name, losses, reduction);
+    }
+};
+
+}  // namespace detail
+
+namespace functional {
+
+/// -w_t input_t for the class t of each target: of logarithms of probabilities, which log_softmax() makes. The mean is over the
+/// weights of the targets; NaN where all are ignored.
+template <RealScalar T> Tensor<T> nll_loss(Tensor<T> const& input, Tensor<std::int64_t> const& target, std::type_identity_t<ClassLossOptions<T>> const& options = {})
+{
+    detail::Classes<T> const c("nll_loss", input, target, options);
+    auto const chosen = c.index == c.target && c.target != options.ignore_index;
+    return c.reduced("nll_loss", sum(where(chosen, -c.weight * input, T(0)), {c.axis}), options.reduction);
+}
+
+/// nll_loss of log_softmax(input): of any real numbers, one for each class.
+template <RealScalar T> Tensor<T> cross_entropy(Tensor<T> const& input, Tensor<std::int64_t> const& target, std::type_identity_t<ClassLossOptions<T>> const& options = {})
+{
+    double const smoothing = options.label_smoothing;
+    if (!(smoothing >= 0 && smoothing <= 1)) xgrad::detail::fail("cross_entropy: label_smoothing must lie between 0 and 1");
+    detail::Classes<T> const c("cross_entropy", input, target, options);
+    Tensor<T> const log_p = log_softmax(input, c.axis);
+    if (smoothing == 0) return nll_loss(log_p, target, options);
+    auto const counts = c.target != options.ignore_index;
+    auto const own = static_cast<T>(1 - smoothing), all = static_cast<T>(smoothing / static_cast<double>(c.index.numel()));
+    auto const share = c.weight * (where(c.index == c.target, own, T(0)) + all);
+    return c.reduced("cross_entropy", sum(where(counts, -share * log_p, T(0)), {c.axis}), options.reduction);
+}
+
+/// The same with a probability for each class as target, of the input's shape. The mean is over the targets, without weights.
+template <RealScalar T> Tensor<T> cross_entropy(Tensor<T> const& input, Tensor<T> const& target, std::type_identity_t<ClassLossOptions<T>> const& options = {})
+{
+    double const smoothing = options.label_smoothing;
+    if (!(smoothing >= 0 && smoothing <= 1)) xgrad::detail::fail("cross_entropy: label_smoothing must lie between 0 and 1");
+    detail::check_same_shape("cross_entropy", input, target);
+    detail::Classes<T> const c("cross_entropy", input, options);
+    auto const own = static_cast<T>(1 - smoothing), all = static_cast<T>(smoothing / static_cast<double>(c.index.numel()));
+    Tensor<T> const losses = sum(-c.weight * (own * target + all) * log_softmax(input, c.axis), {c.axis});
+    return detail::reduced("cross_entropy", losses, options.reduction);
+}
+
+}  // namespace functional
+}  // namespace xgrad::nn
+#endif  // XGRAD_SINGLE_XGRAD_NN_CROSS_ENTROPY_HPP
+#ifndef XGRAD_SINGLE_XGRAD_NN_MODULE_HPP
+#define XGRAD_SINGLE_XGRAD_NN_MODULE_HPP
+
+// ======== xgrad/nn/module.hpp
+// Module: the base class of a part of a model. `struct Net : nn::Module<Net>` has a function forward, of any signature, and members
+// that register themselves (member.hpp); net(x) calls forward with the hooks around it.
+
+#ifndef XGRAD_SINGLE_XGRAD_NN_FORWARD_CALL_HPP
+#define XGRAD_SINGLE_XGRAD_NN_FORWARD_CALL_HPP
+
+// ======== xgrad/nn/forward_call.hpp
+// The types of a module's forward, and a call of it with its arguments and results at hand, as hooks need them.
+
+#ifndef XGRAD_SINGLE_XGRAD_NN_BACKWARD_HOOKS_HPP
+#define XGRAD_SINGLE_XGRAD_NN_BACKWARD_HOOKS_HPP
+
+// ======== xgrad/nn/backward_hooks.hpp
+// What a call of a module needs for the hooks around its backward pass: an identity Node around its arguments, and one around its
+// results, whose own hooks call those of the module.
+
+#ifndef XGRAD_SINGLE_XGRAD_NN_ANY_MODULE_HPP
+#define XGRAD_SINGLE_XGRAD_NN_ANY_MODULE_HPP
+
+// ======== xgrad/nn/any_module.hpp
+// AnyModule: a part of a model, of any kind: its members under their names (parameters, buffers, other modules), what is asked of
+// all of them together, and its hooks. Modules are values: a copy has parameters of its own.
+
+#ifndef XGRAD_SINGLE_XGRAD_NN_MODULE_HOOKS_HPP
+#define XGRAD_SINGLE_XGRAD_NN_MODULE_HOOKS_HPP
+
+// ======== xgrad/nn/module_hooks.hpp
+// Hooks of modules: the lists of one module, those of all modules, and what a call of forward shows to them.
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad::nn {
+
+class AnyModule;
+
+/// How a hook on a module is registered.
+struct HookOptions {
+    /// Before the hooks that are there, not behind them.
+    bool prepend = false;
+    /// Of a hook after forward: it runs also where forward or another hook throws, with an undefined (default-constructed) result
+    /// where there is none. The exception then goes on.
+    bool always_call = false;
+};
+
+namespace detail {
+
+using xgrad::detail::Gradients;
+using xgrad::detail::HookList;
+using Tensors = std::vector<AnyTensor>;
+
+enum class MemberKind : unsigned char { parameter, buffer, module };
+
+/// A call of forward as hooks see it that do not know its types: a place for each argument and for each result (the parts of
+/// a tuple), which is undefined where that is no tensor.
+class ModuleCall {
+public:
+    virtual Tensors arguments() const = 0;
+    virtual void set_arguments(Tensors const& tensors, std::string_view by) = 0;
+    virtual void forward() = 0;
+    /// Nothing while there is no result.
+    virtual Tensors results() const = 0;
+    virtual void set_results(Tensors const& tensors, std::string_view by) = 0;
+    /// False where the results hold no tensor that a backward hook could be put on.
+    virtual bool returns_tensors() const = 0;
+
+    /// Whether a hook runs now: where the call has failed, only one that is always called, and has not been.
+    bool begin(void const* hook, bool always)
+    {
+        if (failed && !always) return false;
+        for (auto const* const other : called_)
+            if (other == hook) return false;
+        if (always) called_.push_back(hook);
+        return true;
+    }
+
+    bool failed = false;
+
+protected:
+    ~ModuleCall() = default;
+
+private:
+    std::vector<void const*> called_;
+};
+
+/// The hooks of one module, or of all. They belong to the object: they move with it, and a copy has none.
+struct ModuleHooks {
+    using Returned = std::optional<Gradients>;
+    using ForwardHooks = HookList<void(AnyModule&, ModuleCall&)>;
+    using PreHooks = HookList<Returned(AnyModule&, Gradients const& grad_output)>;
+    using BackwardHooks = HookList<Returned(AnyModule&, Gradients const& grad_input, Gradients const& grad_output)>;
+    enum class BackwardKind : unsigned char { none, full, of_last_node };
+
+    AnyModule* module = nullptr;  // where it is now, if it is
+    ForwardHooks forward_pre, forward;
+    PreHooks backward_pre;
+    BackwardHooks backward;
+    BackwardKind backward_kind = BackwardKind::none;
+
+    bool any() const { return forward_pre.any() || forward.any() || backward_pre.any() || backward.any(); }
+    static ModuleHooks& of_all_modules()
+    {
+        static ModuleHooks hooks;
+        return hooks;
+    }
+};
+
+template <class R> inline constexpr bool returns_gradients = std::is_void_v<R> || std::is_convertible_v<R, Gradients> || std::is_convertible_v<R, std::optional<Gradients>>;
+
+/// A call of a hook that may return nothing.
+template <class F, class... A> std::optional<Gradients> call_hook(F& f, A&&... arguments)
+{
+    if constexpr (std::is_void_v<std::invoke_result_t<F&, A...>>) {
+        f(std::forward<A>(arguments)...);
+        return std::nullopt;
+    } else return f(std::forward<A>(arguments)...);
+}
+
+/// A hook on tensors of any types in the form of the lists.
+template <class M, class F> ModuleHooks::ForwardHooks::Function untyped_pre_hook(F f)
+{
+    return [f = std::move(f)](AnyModule& m, ModuleCall& call) mutable {
+        Tensors const in = call.arguments();
+        if (auto const after = call_hook(f, static_cast<M&>(m), in)) call.set_arguments(*after, "a forward pre-hook");
+    };
+}
+template <class M, class F> ModuleHooks::ForwardHooks::Function untyped_forward_hook(F f, bool always)
+{
+    return [f = std::move(f), always](AnyModule& m, ModuleCall& call) mutable {
+        if (!call.begin(&f, always)) return;
+        Tensors const in = call.arguments(), out = call.results();
+        if (auto const after = call_hook(f, static_cast<M&>(m), in, out); after && !call.failed) call.set_results(*after, "a forward hook");
+    };
+}
+
+}  // namespace detail
+}  // namespace xgrad::nn
+#endif  // XGRAD_SINGLE_XGRAD_NN_MODULE_HOOKS_HPP
+#ifndef XGRAD_SINGLE_XGRAD_TENSOR_STATE_DICT_HPP
+#define XGRAD_SINGLE_XGRAD_TENSOR_STATE_DICT_HPP
+
+// ======== xgrad/tensor/state_dict.hpp
+// StateDict: tensors under names, in order: what a module or an optimiser gives away and takes back.
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad {
+
+struct NamedTensor {
+    std::string name;
+    AnyTensor tensor;
+};
+
+/// Tensors under names that are all different, in the order in which they came.
+class StateDict {
+public:
+    StateDict() = default;
+    StateDict(std::initializer_list<NamedTensor> entries)
+    {
+        for (auto const& e : entries) set(e.name, e.tensor);
+    }
+
+    /// Adds a tensor, or replaces the one of that name.
+    void set(std::string const& name, AnyTensor tensor)
+    {
+        for (auto& e : entries_)
+            if (e.name == name) return void(e.tensor = std::move(tensor));
+        entries_.push_back({name, std::move(tensor)});
+    }
+    void erase(std::string_view name)
+    {
+        std::erase_if(entries_, [&](NamedTensor const& e) { return e.name == name; });
+    }
+    /// Null where there is none of that name.
+    AnyTensor const* find(std::string_view name) const
+    {
+        for (auto const& e : entries_)
+            if (e.name == name) return &e.tensor;
+        return nullptr;
+    }
+    bool contains(std::string_view name) const { return find(name); }
+    /// Throws IndexError where there is none of that name.
+    AnyTensor const& at(std::string_view name) const
+    {
+        if (auto const* const t = find(name)) return *t;
+        detail::fail<IndexError>("StateDict: there is no entry '", name, "'");
+    }
+
+    std::size_t size() const noexcept { return entries_.size(); }
+    bool empty() const noexcept { return entries_.empty(); }
+    auto begin() const noexcept { return entries_.begin(); }
+    auto end() const noexcept { return entries_.end(); }
+
+private:
+    std::vector<NamedTensor> entries_;
+};
+
+namespace detail {
+
+/// A copy of the values in memory of its own, without history.
+inline AnyTensor value_copy(AnyTensor const& t)
+{
+    if (!t.defined()) return {};
+    AnyTensor copy(TensorImpl::make(*t.impl().type, t.shape()));
+    t.impl().type->copy_elements(copy.impl().array, t.impl().array);
+    return copy;
+}
+
+/// Calls f(Tensor<T>) with the scalar type that t has.
+template <class F> decltype(auto) with_type(AnyTensor const& t, F&& f)
+{
+    switch (t.dtype()) {
+    case DType::boolean: return f(t.as<bool>());
+    case DType::int64: return f(t.as<std::int64_t>());
+    case DType::float32: return f(t.as<float>());
+    case DType::float64: return f(t.as<double>());
+    case DType::complex64: return f(t.as<std::complex<float>>());
+    default: return f(t.as<std::complex<double>>());
+    }
+}
+
+/// Whether numbers of one type become numbers of another without losing their nature: precision may change, and real numbers
+/// become complex ones.
+constexpr bool converts(DType from, DType to) noexcept
+{
+    return from == to || (is_differentiable(from) && is_differentiable(to) && (xgrad::is_complex(to) || !xgrad::is_complex(from)));
+}
+
+/// Overwrites the elements of a tensor by those of another one of the same shape, whose type converts to its own. Unrecorded;
+/// counts as a change in place.
+inline void overwrite(AnyTensor const& to, AnyTensor const& from)
+{
+    to.impl().array.storage->bump();
+    if (to.dtype() == from.dtype()) return to.impl().type->copy_elements(to.impl().array, from.impl().array);
+    std::vector<std::complex<double>> values;  // all types that convert fit in
+    with_type(from, [&]<Scalar S>(Tensor<S> const& source) {
+        if constexpr (Differentiable<S>)
+            for (auto const& v : contiguous(source.array_of())) values.emplace_back(v);
+    });
+    with_type(to, [&]<Scalar T>(Tensor<T> const& target) {
+        if constexpr (Differentiable<T>) {
+            Array<T> same(target.shape());
+            for (std::size_t i = 0; i < values.size(); ++i) {
+                if constexpr (is_complex<T>) same.begin()[i] = T(values[i]);
+                else same.begin()[i] = static_cast<T>(values[i].real());
+            }
+            copy_elements(target.array_of(), same);
+        }
+    });
+}
+
+}  // namespace detail
+}  // namespace xgrad
+#endif  // XGRAD_SINGLE_XGRAD_TENSOR_STATE_DICT_HPP
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad::nn {
+
+struct NamedModule {
+    std::string name;
+    AnyModule* module;
+};
+
+/// What load_state_dict() could not do: names that the module has and the state has not, the other way round, and tensors of
+/// another shape or kind (with the reason).
+struct LoadReport {
+    std::vector<std::string> missing, unexpected, mismatched;
+    bool complete() const noexcept { return missing.empty() && unexpected.empty() && mismatched.empty(); }
+};
+
+class AnyModule {
+public:
+    virtual ~AnyModule()
+    {
+        if (hooks_) hooks_->module = nullptr;
+    }
+
+    /// "Linear": the name of its class.
+    virtual std::string_view kind() const noexcept = 0;
+    /// What is printed between the parentheses: "in_features=3, out_features=2".
+    virtual std::string extra_repr() const { return {}; }
+    /// A copy with parameters, buffers and modules of its own, and without hooks.
+    virtual std::unique_ptr<AnyModule> clone_any() const = 0;
+
+    /// All parameters, those of modules inside included, in the order of their registration.
+    std::vector<AnyTensor> parameters() const { return tensors_of(named_parameters()); }
+    /// The same with their names: "hidden.weight".
+    std::vector<NamedTensor> named_parameters() const { return named_tensors(Kind::parameter); }
+    /// All buffers, those of modules inside included.
+    std::vector<AnyTensor> buffers() const { return tensors_of(named_buffers()); }
+    std::vector<NamedTensor> named_buffers() const { return named_tensors(Kind::buffer); }
+    /// The modules directly inside this one.
+    std::vector<AnyModule*> children() { return modules_of(named_children()); }
+    inline std::vector<NamedModule> named_children();
+    /// This module and all inside it, each before those inside it.
+    std::vector<AnyModule*> modules() { return modules_of(named_modules()); }
+    inline std::vector<NamedModule> named_modules();
+    /// How many numbers the parameters are.
+    inline std::size_t parameter_count() const;
+
+    /// Copies of the values of all parameters and buffers under their names.
+    inline StateDict state_dict() const;
+    /// Overwrites parameters and buffers by the values of those names, converted where only precision differs or a real value
+    /// becomes complex. With strict anything that does not fit is an Error; without, what fits is loaded and the rest reported.
+    /// After an error nothing has been loaded.
+    inline LoadReport load_state_dict(StateDict const& state, bool strict = true);
+
+    /// Sets this module and all inside it to training, where dropout drops and statistics are collected; so they are made.
+    void train(bool on = true)
+    {
+        for (auto* const m : modules()) m->training_ = on;
+    }
+    void eval() { train(false); }
+    bool is_training() const noexcept { return training_; }
+    /// Turns the collection of gradients on or off for all parameters.
+    void requires_grad_(bool on = true)
+    {
+        for (auto const& p : parameters()) p.impl().requires_grad = on;
+    }
+    /// Drops the gradients of all parameters.
+    void zero_grad()
+    {
+        for (auto const& p : parameters()) p.impl().grad = nullptr;
+    }
+    /// Calls f(AnyModule&) for all modules inside, and then for this one.
+    template <class F> void apply(F&& f)
+    {
+        static_assert(std::is_invocable_v<F&, AnyModule&>, "apply: the function takes an AnyModule&");
+        for (auto* const child : children()) child->apply(f);
+        f(*this);
+    }
+
+    /// A hook before the backward pass through this module: f(module, grad_output), both hooks with the gradients of all results
+    /// or arguments in a std::vector<AnyTensor>, undefined ones where there is no tensor or no gradient. It may return other
+    /// ones to go on with. Runs before the gradients of this module's parameters are known.
+    template <class F> HookHandle register_full_backward_pre_hook(F f, HookOptions options = {});
+    /// A hook after the backward pass through this module: f(module, grad_input, grad_output). It may return other gradients of
+    /// the arguments to go on with. Where no argument requires a gradient, it runs before this module's pass, with undefined ones.
+    template <class F> HookHandle register_full_backward_hook(F f, HookOptions options = {});
+    /// PyTorch's hook of old: the hook of the last recorded Node only, so grad_input has the gradients of that Node's inputs. It
+    /// warns where this is not the whole module. Use register_full_backward_hook().
+    template <class F> HookHandle register_backward_hook(F f, HookOptions options = {});
+
+    /// Registers a member of this object under a name. Parameter, Buffer and Child do that by themselves.
+    inline void register_member(std::string_view name, detail::MemberKind kind, void const* place, bool persistent = true);
+    detail::ModuleHooks* hooks() const noexcept { return hooks_.get(); }
+    inline std::shared_ptr<detail::ModuleHooks> const& made_hooks();
+
+protected:
+    using Kind = detail::MemberKind;
+
+    explicit AnyModule(std::size_t bytes) noexcept : bytes_(bytes) {}
+    AnyModule(AnyModule const& o) : bytes_(o.bytes_), training_(o.training_), members_(o.members_) {}
+    AnyModule(AnyModule&& o) noexcept : bytes_(o.bytes_), training_(o.training_), members_(std::move(o.members_)), hooks_(std::move(o.hooks_)) { take_hooks(); }
+    AnyModule& operator=(AnyModule const& o)
+    {
+        if (this == &o) return *this;
+        members_ = o.members_;
+        training_ = o.training_;
+        return *this;
+    }
+    AnyModule& operator=(AnyModule&& o)
+    {
+        if (this == &o) return *this;
+        members_ = std::move(o.members_);
+        training_ = o.training_;
+        if (hooks_) hooks_->module = nullptr;
+        hooks_ = std::move(o.hooks_);
+        take_hooks();
+        return *this;
+    }
+
+    /// Takes a module that lives on the heap as the last of the modules inside.
+    inline void own(std::string_view name, std::unique_ptr<AnyModule> module);
+    AnyModule& owned(std::size_t i) const { return *members_[i].owned; }
+    std::size_t member_count() const noexcept { return members_.size(); }
+
+private:
+    /// A member, by its place relative to this object, or a module that is owned.
+    struct Member {
+        std::string name;
+        Kind kind;
+        bool persistent;
+        std::ptrdiff_t offset;
+        std::unique_ptr<AnyModule> owned;
+
+        Member(std::string n, Kind k, bool keep, std::ptrdiff_t at, std::unique_ptr<AnyModule> m = nullptr) : name(std::move(n)), kind(k), persistent(keep), offset(at), owned(std::move(m)) {}
+        Member(Member const& o) : name(o.name), kind(o.kind), persistent(o.persistent), offset(o.offset), owned(o.owned ? o.owned->clone_any() : nullptr) {}
+        Member(Member&&) noexcept = default;
+        Member& operator=(Member o) noexcept
+        {
+            name.swap(o.name);
+            kind = o.kind, persistent = o.persistent, offset = o.offset;
+            owned.swap(o.owned);
+            return *this;
+        }
+    };
+    struct Found {
+        std::string name;
+        AnyTensor tensor;
+        bool persistent;
+    };
+
+    void take_hooks() noexcept
+    {
+        if (hooks_) hooks_->module = this;
+    }
+    std::uintptr_t address() const noexcept { return reinterpret_cast<std::uintptr_t>(this); }
+    template <class T> T& at(Member const& m) const noexcept { return *reinterpret_cast<T*>(address() + static_cast<std::uintptr_t>(m.offset)); }
+    AnyModule& module_of(Member const& m) const noexcept { return m.owned ? *m.owned : at<AnyModule>(m); }
+    inline void check_name(std::string_view name, Kind kind) const;
+    inline void find_tensors(std::string const& prefix, Kind kind, std::vector<Found>& found) const;
+    inline std::vector<NamedTensor> named_tensors(Kind kind) const;
+    inline void find_modules(std::string const& name, std::vector<NamedModule>& found);
+    /// Parameters and persistent buffers, module by module.
+    inline void find_state(std::string const& prefix, std::vector<NamedTensor>& found) const;
+
+    static std::vector<AnyTensor> tensors_of(std::vector<NamedTensor> const& named)
+    {
+        std::vector<AnyTensor> all;
+        for (auto const& n : named) all.push_back(n.tensor);
+        return all;
+    }
+    static std::vector<AnyModule*> modules_of(std::vector<NamedModule> const& named)
+    {
+        std::vector<AnyModule*> all;
+        for (auto const& n : named) all.push_back(n.module);
+        return all;
+    }
+    friend std::string to_string(AnyModule const& m);
+    inline void print(std::string const& indent, std::string& out) const;
+
+    std::size_t bytes_;
+    bool training_ = true;
+    std::vector<Member> members_;
+    std::shared_ptr<detail::ModuleHooks> hooks_;
+};
+
+inline void AnyModule::check_name(std::string_view name, Kind kind) const
+{
+    std::string_view const what = kind == Kind::parameter ? "parameter" : kind == Kind::buffer ? "buffer" : "module";
+    if (name.empty()) xgrad::detail::fail(this->kind(), ": ", what, " name can't be empty string \"\"");
+    if (name.find('.') != name.npos) xgrad::detail::fail(this->kind(), ": ", what, " name can't contain \".\", got: ", name);
+    for (auto const& m : members_)
+        if (m.name == name) xgrad::detail::fail(this->kind(), ": ", what, " '", name, "' already exists");
+}
+
+inline void AnyModule::register_member(std::string_view name, Kind kind, void const* place, bool persistent)
+{
+    check_name(name, kind);
+    auto const offset = reinterpret_cast<std::uintptr_t>(place) - address();
+    if (offset >= bytes_)
+        xgrad::detail::fail(this->kind(), ": '", name, "' is no member of the module that it is registered with. Give it `*this` in the class that it is a member of; modules on the heap go into a ModuleList");
+    members_.push_back({std::string(name), kind, persistent, static_cast<std::ptrdiff_t>(offset)});
+}
+
+inline void AnyModule::own(std::string_view name, std::unique_ptr<AnyModule> module)
+{
+    check_name(name, Kind::module);
+    members_.push_back({std::string(name), Kind::module, true, 0, std::move(module)});
+}
+
+inline std::shared_ptr<detail::ModuleHooks> const& AnyModule::made_hooks()
+{
+    if (!hooks_) {
+        hooks_ = std::make_shared<detail::ModuleHooks>();
+        hooks_->module = this;
+    }
+    return hooks_;
+}
+
+inline void AnyModule::find_tensors(std::string const& prefix, Kind kind, std::vector<Found>& found) const
+{
+    for (auto const& m : members_)
+        if (m.kind == kind)
+            if (auto const& t = at<AnyTensor>(m); t.defined()) found.push_back({prefix + m.name, t, m.persistent});
+    for (auto const& m : members_)
+        if (m.kind == Kind::module) module_of(m).find_tensors(prefix + m.name + ".", kind, found);
+}
+
+inline std::vector<NamedTensor> AnyModule::named_tensors(Kind kind) const
+{
+    std::vector<Found> found;
+    find_tensors("", kind, found);
+    std::vector<NamedTensor> all;
+    for (auto& f : found) all.push_back({std::move(f.name), std::move(f.tensor)});
+    return all;
+}
+
+inline std::vector<NamedModule> AnyModule::named_children()
+{
+    std::vector<NamedModule> all;
+    for (auto const& m : members_)
+        if (m.kind == Kind::module) all.push_back({m.name, &module_of(m)});
+    return all;
+}
+
+inline std::vector<NamedModule> AnyModule::named_modules()
+{
+    std::vector<NamedModule> all;
+    find_modules("", all);
+    return all;
+}
+inline void AnyModule::find_modules(std::string const& name, std::vector<NamedModule>& found)
+{
+    found.push_back({name, this});
+    for (auto const& [child, module] : named_children()) module->find_modules(name.empty() ? child : name + "." + child, found);
+}
+
+inline std::size_t AnyModule::parameter_count() const
+{
+    std::size_t n = 0;
+    for (auto const& p : parameters()) n += p.numel();
+    return n;
+}
+
+inline void AnyModule::find_state(std::string const& prefix, std::vector<NamedTensor>& found) const
+{
+    for (auto const kind : {Kind::parameter, Kind::buffer})
+        for (auto const& m : members_)
+            if (m.kind == kind && m.persistent && at<AnyTensor>(m).defined()) found.push_back({prefix + m.name, at<AnyTensor>(m)});
+    for (auto const& m : members_)
+        if (m.kind == Kind::module) module_of(m).find_state(prefix + m.name + ".", found);
+}
+
+inline StateDict AnyModule::state_dict() const
+{
+    std::vector<NamedTensor> found;
+    find_state("", found);
+    StateDict state;
+    for (auto const& [name, tensor] : found) state.set(name, xgrad::detail::value_copy(tensor));
+    return state;
+}
+
+inline LoadReport AnyModule::load_state_dict(StateDict const& state, bool strict)
+{
+    using xgrad::detail::Piece;
+    std::vector<NamedTensor> own;
+    find_state("", own);
+    LoadReport report;
+    std::vector<std::pair<AnyTensor, AnyTensor>> pairs;
+    for (auto const& [name, to] : own) {
+        auto const* const from = state.find(name);
+        if (!from) report.missing.push_back(name);
+        else if (!from->defined()) report.mismatched.push_back(name + ": the state has an undefined tensor");
+        else if (!(from->shape() == to.shape()))
+            report.mismatched.push_back("size mismatch for " + name + ": a tensor of shape " + Piece(from->shape()).text + " in the state, of shape " + Piece(to.shape()).text + " in the module");
+        else if (!xgrad::detail::converts(from->dtype(), to.dtype()))
+            report.mismatched.push_back("type mismatch for " + name + ": " + std::string(xgrad::name(from->dtype())) + " in the state, " + std::string(xgrad::name(to.dtype())) + " in the module");
+        else pairs.emplace_back(to, *from);
+    }
+    for (auto const& [name, tensor] : state)
+        if (std::ranges::none_of(own, [&](NamedTensor const& n) { return n.name == name; })) report.unexpected.push_back(name);
+    if (strict && !report.complete()) {
+        std::string message = "Error(s) in loading state_dict for " + std::string(kind()) + ":";
+        for (auto const& [what, names] : {std::pair("Missing", &report.missing), std::pair("Unexpected", &report.unexpected)})
+            for (auto const& name : *names) message += std::string(name == names->front() ? std::string("\n\t") + what + " key(s) in state_dict: " : std::string(", ")) + '"' + name + '"';
+        for (auto const& text : report.mismatched) message += "\n\t" + text;
+        xgrad::detail::fail(message);
+    }
+    for (auto& pair : pairs)        // a state may look into the module's own memory
+        if (std::ranges::any_of(own, [&](NamedTensor const& n) { return n.tensor.impl().array.storage == pair.second.impl().array.storage; })) pair.second = xgrad::detail::value_copy(pair.second);
+    for (auto const& [to, from] : pairs) xgrad::detail::overwrite(to, from);
+    return report;
+}
+
+inline void AnyModule::print(std::string const& indent, std::string& out) const
+{
+    out += std::string(kind()) + "(" + extra_repr();
+    bool has_children = false;
+    for (auto const& m : members_) {
+        if (m.kind != Kind::module) continue;
+        if (!std::exchange(has_children, true) && out.back() != '(') out += ",";
+        out += "\n" + indent + "  (" + m.name + "): ";
+        module_of(m).print(indent + "  ", out);
+    }
+    out += has_children ? "\n" + indent + ")" : ")";
+    if (auto const n = parameter_count()) out += ", " + std::to_string(n) + (n == 1 ? " parameter" : " parameters");
+}
+
+/// The tree of modules, each with the number of its parameters.
+inline std::string to_string(AnyModule const& m)
+{
+    std::string out;
+    m.print("", out);
+    return out;
+}
+inline std::ostream& operator<<(std::ostream& out, AnyModule const& m) { return out << to_string(m); }
+
+}  // namespace xgrad::nn
+#endif  // XGRAD_SINGLE_XGRAD_NN_ANY_MODULE_HPP
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad::nn::detail {
+
+using xgrad::detail::fail;
+using xgrad::detail::Ref;
+using xgrad::detail::warn;
+
+/// The identity on some tensors. Where no gradient comes it hands on zeros.
+class BackwardHookFunction final : public Node {
+public:
+    explicit BackwardHookFunction(Tensors const& of)
+    {
+        for (auto const& t : of) {
+            bool const differentiable = is_differentiable(t.dtype());
+            edges_.push_back(differentiable && t.requires_grad() ? xgrad::detail::gradient_edge(t) : Edge());
+            shapes_.emplace_back(differentiable ? t.impl().type : nullptr, t.shape());
+        }
+        set_edges(edges_.data(), edges_.size());
+        set_num_outputs(static_cast<std::uint32_t>(edges_.size()));
+    }
+    void apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) override
+    {
+        for (std::size_t i = 0; i < edges_.size(); ++i) {
+            auto const& [type, shape] = shapes_[i];
+            if (gradients[i].defined()) results[i] = std::move(gradients[i]);
+            else if (type) results[i] = type->filled(shape, 0);
+        }
+    }
+    void pushforward(std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override { std::ranges::copy(tangents, results.begin()); }
+    std::string name() const override { return "BackwardHookFunctionBackward"; }
+
+private:
+    std::vector<Edge> edges_;
+    std::vector<std::pair<xgrad::detail::TypeInfo const*, Shape>> shapes_;
+};
+
+/// Puts a BackwardHookFunction around those of the tensors that are defined; null where none of them will have a gradient. The
+/// tensors that will become its results: views that must not be changed in place, since that would lead past the Node.
+[[gnu::cold]] inline Ref<Node> wrap(Tensors& tensors)
+{
+    auto const wants_gradient = [](AnyTensor const& t) { return t.defined() && is_differentiable(t.dtype()) && t.requires_grad(); };
+    if (!xgrad::detail::recording() || std::ranges::none_of(tensors, wants_gradient)) return {};
+    Tensors of;
+    for (auto const& t : tensors)
+        if (t.defined()) of.push_back(t);
+    Ref<Node> const node(new BackwardHookFunction(of));
+    std::uint32_t output = 0;
+    for (auto& t : tensors) {
+        if (!t.defined()) continue;
+        auto const nr = output++;
+        if (!wants_gradient(t)) continue;
+        AnyTensor const same = xgrad::detail::alias(t);
+        xgrad::detail::mark_view(same, t);
+        auto& impl = same.impl();
+        if (impl.view) impl.view->meta = xgrad::detail::CreationMeta::in_custom_function;
+        impl.grad_fn = node;
+        impl.output_nr = nr;
+        t = same;
+    }
+    return node;
+}
+
+/// The hooks around the backward pass of one call. What a pass has brought to the results stands in the pass's notes until it
+/// reaches the arguments, so that several passes, in turn or at once, do not meet, and nothing outlives them.
+class BackwardHooksOfCall : public std::enable_shared_from_this<BackwardHooksOfCall> {
+public:
+    explicit BackwardHooksOfCall(AnyModule& m) : hooks_(m.made_hooks())
+    {
+        for (auto const* const list : {&ModuleHooks::of_all_modules(), hooks_.get()}) {
+            auto const pre = list->backward_pre.snapshot();
+            before_.insert(before_.end(), pre.begin(), pre.end());
+            if (list->backward_kind == ModuleHooks::BackwardKind::of_last_node) continue;
+            auto const full = list->backward.snapshot();
+            after_.insert(after_.end(), full.begin(), full.end());
+        }
+    }
+    bool any() const noexcept { return !before_.empty() || !after_.empty(); }
+
+    void wrap_arguments(Tensors& tensors)
+    {
+        places_of(tensors, arguments_);
+        count_arguments_ = tensors.size();
+        auto const node = wrap(tensors);
+        if (!(arguments_require_grad_ = static_cast<bool>(node))) return;
+        node->register_hook([self = shared_from_this()](Gradients const& grad_inputs, Gradients const&) { return self->leave(grad_inputs); });
+    }
+    void wrap_results(Tensors& tensors)
+    {
+        places_of(tensors, results_);
+        count_results_ = tensors.size();
+        if (auto const node = wrap(tensors))
+            node->register_hook([self = shared_from_this()](Gradients const&, Gradients const& grad_outputs) { return self->enter(grad_outputs); });
+    }
+
+private:
+    static void places_of(Tensors const& tensors, std::vector<std::size_t>& places)
+    {
+        for (std::size_t i = 0; i < tensors.size(); ++i)
+            if (tensors[i].defined()) places.push_back(i);
+    }
+    static Gradients spread(Gradients const& gradients, std::vector<std::size_t> const& places, std::size_t count)
+    {
+        Gradients all(count);
+        for (std::size_t i = 0; i < places.size(); ++i) all[places[i]] = gradients[i];
+        return all;
+    }
+    static Gradients picked(Gradients const& all, std::vector<std::size_t> const& places)
+    {
+        Gradients gradients;
+        for (auto const p : places) gradients.push_back(all[p]);
+        return gradients;
+    }
+
+    AnyModule& module() const
+    {
+        if (!hooks_->module) fail<GraphError>("a module with backward hooks was destroyed before the backward pass: keep it until then");
+        return *hooks_->module;
+    }
+
+    /// The backward pass comes to the results.
+    Gradients enter(Gradients const& grad_outputs) const
+    {
+        Gradients gradients = spread(grad_outputs, results_, count_results_);
+        for (auto const& slot : before_) {
+            if (slot->removed) continue;
+            auto after = slot->hook(module(), gradients);
+            if (!after) continue;
+            if (after->size() != count_results_) fail<GraphError>("Backward pre hook returned an invalid number of grad_output, got ", after->size(), ", but expected ", count_results_);
+            gradients = std::move(*after);
+        }
+        if (arguments_require_grad_) xgrad::detail::current_pass->note(this) = gradients;
+        else call_without_arguments(gradients);
+        return picked(gradients, results_);
+    }
+    void call_without_arguments(Gradients const& grad_output) const
+    {
+        Gradients const nothing(count_arguments_);
+        for (auto const& slot : after_) {
+            if (slot->removed) continue;
+            auto const after = slot->hook(module(), nothing, grad_output);
+            if (after && std::ranges::any_of(*after, [](AnyTensor const& t) { return t.defined(); }))
+                fail<GraphError>("Backward hook for Modules where no input requires gradient should always return nothing or undefined tensors for all gradients.");
+        }
+    }
+
+    /// It comes to the arguments, if it has come to the results.
+    Gradients leave(Gradients const& grad_inputs) const
+    {
+        std::any const note = std::exchange(xgrad::detail::current_pass->note(this), {});
+        if (!note.has_value()) return {};
+        auto const& grad_output = std::any_cast<Gradients const&>(note);
+        Gradients gradients = spread(grad_inputs, arguments_, count_arguments_);
+        for (auto const& slot : after_) {
+            if (slot->removed) continue;
+            auto after = slot->hook(module(), gradients, grad_output);
+            if (!after) continue;
+            if (after->size() != count_arguments_) fail<GraphError>("Backward hook returned an invalid number of grad_input, got ", after->size(), ", but expected ", count_arguments_);
+            gradients = std::move(*after);
+        }
+        return picked(gradients, arguments_);
+    }
+
+    std::shared_ptr<ModuleHooks> hooks_;
+    ModuleHooks::PreHooks::Snapshot before_;
+    ModuleHooks::BackwardHooks::Snapshot after_;
+    std::vector<std::size_t> arguments_, results_;
+    std::size_t count_arguments_ = 0, count_results_ = 0;
+    bool arguments_require_grad_ = false;
+};
+
+/// Says where PyTorch's hook of old will not show the whole module.
+[[gnu::cold]] inline void warn_of_last_node(Node const& last, Tensors const& arguments, Tensors const& results)
+{
+    std::vector<Node const*> makers, of_arguments, next;
+    auto const add = [](std::vector<Node const*>& to, Node const* node) {
+        if (node && std::ranges::find(to, node) == to.end()) to.push_back(node);
+    };
+    for (auto const& t : results)
+        if (t.defined()) add(makers, t.grad_fn());
+    for (auto const& t : arguments)
+        if (t.defined()) add(of_arguments, t.grad_fn());
+    for (auto const& edge : last.next_edges()) add(next, edge.function.get());
+    std::string_view const end = "Please use register_full_backward_hook to get the documented behavior.";
+    if (makers.size() > 1)
+        return warn("Using a non-full backward hook when outputs are generated by different autograd Nodes is deprecated and will be removed in future versions. This hook will be missing some grad_output. ", end);
+    std::ranges::sort(of_arguments);
+    std::ranges::sort(next);
+    if (of_arguments != next)
+        warn("Using a non-full backward hook when the forward contains multiple autograd Nodes is deprecated and will be removed in future versions. This hook will be missing some grad_input. ", end);
+}
+
+/// Puts the module's hooks of old onto the Node that made its first result.
+[[gnu::cold]] inline void hook_last_node(AnyModule& m, ModuleCall const& call)
+{
+    auto const hooks = m.made_hooks();
+    auto const slots = hooks->backward.snapshot();
+    auto const results = call.results();
+    auto const first = std::ranges::find_if(results, [](AnyTensor const& t) { return t.defined(); });
+    if (slots.empty() || first == results.end() || !first->grad_fn()) return;
+    for (auto const& slot : slots)
+        first->grad_fn()->register_hook([slot, hooks](Gradients const& grad_inputs, Gradients const& grad_outputs) -> Gradients {
+            if (slot->removed) return {};
+            if (!hooks->module) fail<GraphError>("a module with backward hooks was destroyed before the backward pass: keep it until then");
+            return slot->hook(*hooks->module, grad_inputs, grad_outputs).value_or(Gradients());
+        });
+    warn_of_last_node(*first->grad_fn(), call.arguments(), results);
+}
+
+/// Calls forward with all hooks around it, those of all modules before the module's own.
+[[gnu::cold]] inline void call_with_hooks(AnyModule& m, ModuleCall& call)
+{
+    auto const hooks = m.made_hooks();      // a hook may destroy or replace the module
+    auto& all = ModuleHooks::of_all_modules();
+    auto const visit = [&](auto list, AnyModule& on) {
+        (all.*list).for_each([&](auto const& hook) { hook(on, call); });
+        ((*hooks).*list).for_each([&](auto const& hook) { hook(on, call); });
+    };
+    try {
+        visit(&ModuleHooks::forward_pre, m);
+        auto const backward = std::make_shared<BackwardHooksOfCall>(m);
+        if (backward->any()) {
+            auto arguments = call.arguments();
+            backward->wrap_arguments(arguments);
+            call.set_arguments(arguments, "a backward hook");
+        }
+        call.forward();
+        visit(&ModuleHooks::forward, m);
+        if (backward->any()) {
+            if (!call.returns_tensors()) warn("For backward hooks to be called, module output should be a Tensor or a tuple of Tensors");
+            auto results = call.results();
+            backward->wrap_results(results);
+            call.set_results(results, "a backward hook");
+        }
+        if (hooks->backward_kind == ModuleHooks::BackwardKind::of_last_node) hook_last_node(m, call);
+    } catch (...) {
+        call.failed = true;
+        auto const call_rest = [&](ModuleHooks const& of) {
+            of.forward.for_each([&](auto const& hook) {
+                try {
+                    hook(m, call);
+                } catch (std::exception const& e) {
+                    warn("module forward hook with always_call=True raised an exception that was silenced as another error was raised in forward: ", e.what());
+                }
+            });
+        };
+        call_rest(all);
+        call_rest(*hooks);
+        throw;
+    }
+}
+
+/// Registers the hooks around the backward pass, as functions of an M&.
+template <class M, class F> HookHandle add_backward_pre_hook(ModuleHooks& hooks, F f, HookOptions options)
+{
+    constexpr bool takes_gradients = std::is_invocable_v<F&, M&, Gradients const&>;
+    static_assert(takes_gradients, "register_full_backward_pre_hook: a hook takes the module and the gradients of its results, a std::vector<AnyTensor> const&");
+    if constexpr (takes_gradients) {
+        constexpr bool fits = returns_gradients<std::invoke_result_t<F&, M&, Gradients const&>>;
+        static_assert(fits, "register_full_backward_pre_hook: a hook returns nothing, or the gradients of the results to go on with as a std::vector<AnyTensor>");
+        if constexpr (fits)
+            return hooks.backward_pre.add([f = std::move(f)](AnyModule& m, Gradients const& out) mutable { return call_hook(f, static_cast<M&>(m), out); }, options.prepend);
+    }
+    return {};
+}
+template <class M, class F> HookHandle add_backward_hook(ModuleHooks& hooks, ModuleHooks::BackwardKind kind, F f, HookOptions options)
+{
+    constexpr bool takes_gradients = std::is_invocable_v<F&, M&, Gradients const&, Gradients const&>;
+    static_assert(takes_gradients, "register_full_backward_hook: a hook takes the module, the gradients of its arguments and those of its results, two std::vector<AnyTensor> const&");
+    if constexpr (takes_gradients) {
+        constexpr bool fits = returns_gradients<std::invoke_result_t<F&, M&, Gradients const&, Gradients const&>>;
+        static_assert(fits, "register_full_backward_hook: a hook returns nothing, or the gradients of the arguments to go on with as a std::vector<AnyTensor>");
+        if constexpr (fits) {
+            if (hooks.backward_kind != ModuleHooks::BackwardKind::none && hooks.backward_kind != kind)
+                fail<GraphError>("Cannot use both regular backward hooks and full backward hooks on a single Module. Please use only one of them.");
+            hooks.backward_kind = kind;
+            return hooks.backward.add([f = std::move(f)](AnyModule& m, Gradients const& in, Gradients const& out) mutable { return call_hook(f, static_cast<M&>(m), in, out); }, options.prepend);
+        }
+    }
+    return {};
+}
+
+}  // namespace xgrad::nn::detail
+
+namespace xgrad::nn {
+
+template <class F> HookHandle AnyModule::register_full_backward_pre_hook(F f, HookOptions options)
+{
+    return detail::add_backward_pre_hook<AnyModule>(*made_hooks(), std::move(f), options);
+}
+template <class F> HookHandle AnyModule::register_full_backward_hook(F f, HookOptions options)
+{
+    return detail::add_backward_hook<AnyModule>(*made_hooks(), detail::ModuleHooks::BackwardKind::full, std::move(f), options);
+}
+template <class F> HookHandle AnyModule::register_backward_hook(F f, HookOptions options)
+{
+    return detail::add_backward_hook<AnyModule>(*made_hooks(), detail::ModuleHooks::BackwardKind::of_last_node, std::move(f), options);
+}
+
+}  // namespace xgrad::nn
+#endif  // XGRAD_SINGLE_XGRAD_NN_BACKWARD_HOOKS_HPP
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad::nn::detail {
+
+template <class X> inline constexpr bool is_tensor = false;
+template <Scalar T> inline constexpr bool is_tensor<Tensor<T>> = true;
+template <> inline constexpr bool is_tensor<AnyTensor> = true;
+template <class X> inline constexpr bool is_tuple = false;
+template <class... X> inline constexpr bool is_tuple<std::tuple<X...>> = true;
+template <class A, class B> inline constexpr bool is_tuple<std::pair<A, B>> = true;
+
+/// What an argument or a result becomes that is kept: an expression becomes a tensor.
+template <class X> struct Kept {
+    using type = std::remove_cvref_t<X>;
+};
+template <class X>
+    requires(!is_tensor<std::remove_cvref_t<X>> && xgrad::detail::TensorLike<std::remove_cvref_t<X>>)
+struct Kept<X> {
+    using type = xgrad::detail::tensor_type<std::remove_cvref_t<X>>;
+};
+template <class X> using kept = typename Kept<X>::type;
+/// The same for an argument: what is no tensor and can be changed, or cannot be copied, is passed on as it is.
+template <class X>
+using kept_argument = std::conditional_t<!xgrad::detail::TensorLike<std::remove_cvref_t<X>> && std::is_lvalue_reference_v<X> &&
+                                             (!std::is_const_v<std::remove_reference_t<X>> || !std::is_copy_constructible_v<std::remove_cvref_t<X>>),
+                                         X, kept<X>>;
+template <class X> using kept_result = std::conditional_t<std::is_void_v<X>, std::tuple<>, kept<std::conditional_t<std::is_void_v<X>, int, X>>>;
+template <class X> struct KeptOrVoid : Kept<X> {};
+template <> struct KeptOrVoid<void> {
+    using type = void;
+};
+template <class X> using kept_or_void = typename KeptOrVoid<X>::type;
+
+/// The signature of forward, where there is just one.
+template <class F> struct Signature {
+    static constexpr bool known = false;
+};
+template <class R, class... A> struct KnownSignature {
+    static constexpr bool known = true;
+    using Arguments = std::tuple<kept_argument<A>...>;
+    using Result = kept_result<R>;
+    template <class F, class Self> static constexpr bool takes = std::is_invocable_v<F&, Self&, std::remove_reference_t<kept_argument<A>> const&...>;
+    template <class F, class Self> static auto call(F& f, Self& self, Arguments const& a)
+    {
+        return std::apply([&](auto const&... each) { return f(self, each...); }, a);
+    }
+};
+template <class C, class R, class... A> struct Signature<R (C::*)(A...)> : KnownSignature<R, A...> {};
+template <class C, class R, class... A> struct Signature<R (C::*)(A...) const> : KnownSignature<R, A...> {};
+template <class C, class R, class... A> struct Signature<R (C::*)(A...) noexcept> : KnownSignature<R, A...> {};
+template <class C, class R, class... A> struct Signature<R (C::*)(A...) const noexcept> : KnownSignature<R, A...> {};
+template <class R, class... A> struct Signature<R (*)(A...)> : KnownSignature<R, A...> {};
+template <class R, class... A> struct Signature<R (*)(A...) noexcept> : KnownSignature<R, A...> {};
+
+template <class Self> struct ForwardOf : Signature<void> {};
+template <class Self>
+    requires requires { &Self::forward; }
+struct ForwardOf<Self> : Signature<decltype(&Self::forward)> {};
+
+template <class X> AnyTensor tensor_in(X const& x)
+{
+    if constexpr (is_tensor<X>) return x;
+    else return {};
+}
+template <Scalar T> AnyTensor tensor_in(std::optional<Tensor<T>> const& x) { return x ? *x : AnyTensor(); }
+
+/// Puts a tensor of any type in the place of x.
+template <class X> void replace(X& x, AnyTensor const& t, std::size_t i, std::string_view by)
+{
+    if constexpr (std::same_as<X, AnyTensor>) x = t;
+    else if constexpr (is_tensor<X>) {
+        if (t.defined() && t.dtype() != dtype_of<typename X::scalar>) fail<TypeError>(by, " gave a tensor of type ", name(t.dtype()), " for number ", i, ", which has type ", name(dtype_of<typename X::scalar>));
+        x = t.defined() ? t.as<typename X::scalar>() : X();
+    } else if constexpr (requires { requires is_tensor<typename X::value_type>; requires std::same_as<X, std::optional<typename X::value_type>>; }) {
+        if (!t.defined()) return x.reset();
+        typename X::value_type value;
+        replace(value, t, i, by);
+        x = value;
+    } else if (t.defined()) fail<TypeError>(by, " gave a tensor for number ", i, ", which is none");
+}
+template <class Tuple> Tensors tensors_in(Tuple const& all)
+{
+    return std::apply([](auto const&... x) { return Tensors{tensor_in(x)...}; }, all);
+}
+template <class Tuple> void replace_all(Tuple& all, Tensors const& tensors, std::string_view what, std::string_view by)
+{
+    constexpr auto n = std::tuple_size_v<Tuple>;
+    if (tensors.size() != n) fail<GraphError>(by, " returned ", tensors.size(), " tensors for ", n, " ", what);
+    Tensors const before = tensors_in(all);
+    std::size_t i = 0;
+    auto const put = [&](auto& x) {
+        if (!tensors[i].is_same(before[i])) replace(x, tensors[i], i, by);
+        ++i;
+    };
+    std::apply([&](auto&... x) { (put(x), ...); }, all);
+}
+
+/// Arguments and result of a call, with their types.
+template <class Arguments, class Result> class CallValues : public ModuleCall {
+public:
+    template <class... A> explicit CallValues(A&&... a) : kept_arguments(std::in_place, std::forward<A>(a)...) {}
+
+    Tensors arguments() const final { return tensors_in(*kept_arguments); }
+    void set_arguments(Tensors const& tensors, std::string_view by) final { replace_all(*kept_arguments, tensors, "arguments", by); }
+    Tensors results() const final
+    {
+        if (!result) return {};
+        if constexpr (is_tuple<Result>) return tensors_in(*result);
+        else return {tensor_in(*result)};
+    }
+    void set_results(Tensors const& tensors, std::string_view by) final
+    {
+        if constexpr (is_tuple<Result>) replace_all(*result, tensors, "results", by);
+        else {
+            auto one = std::tie(*result);
+            replace_all(one, tensors, "results", by);
+        }
+    }
+    bool returns_tensors() const final { return is_tensor<Result> || is_tuple<Result>; }
+
+    std::optional<Arguments> kept_arguments;
+    std::optional<Result> result;
+};
+
+template <class Self, class Arguments, class Result> class CallOf final : public CallValues<Arguments, Result> {
+public:
+    template <class... A> explicit CallOf(Self& self, A&&... a) : CallValues<Arguments, Result>(std::forward<A>(a)...), self_(self) {}
+
+    void forward() override
+    {
+        [&]<std::size_t... I>(std::index_sequence<I...>) {
+            auto const call = [&]() -> decltype(auto) { return self_.forward(passed<std::tuple_element_t<I, Arguments>>(std::get<I>(*this->kept_arguments))...); };
+            if constexpr (std::is_void_v<decltype(call())>) {
+                call();
+                this->result.emplace();
+            } else this->result.emplace(call());
+        }(std::make_index_sequence<std::tuple_size_v<Arguments>>{});
+    }
+
+private:
+    /// Hooks after forward still want the arguments, so what can be copied is not given away.
+    template <class A, class X> static decltype(auto) passed(X& x)
+    {
+        if constexpr (std::is_reference_v<A> || std::is_copy_constructible_v<A>) return (x);
+        else return std::move(x);
+    }
+
+    Self& self_;
+};
+
+/// A hook that replaces something may return nothing, that, or an optional of that.
+template <class R, class V> inline constexpr bool returns = std::is_void_v<R> || std::is_convertible_v<R, V> || std::is_convertible_v<R, std::optional<V>>;
+template <class R, class... A> inline constexpr bool returns<R, std::tuple<A...>> =
+    std::is_void_v<R> || std::is_convertible_v<R, std::tuple<A...>> || std::is_convertible_v<R, std::optional<std::tuple<A...>>> || (sizeof...(A) == 1 && (std::is_convertible_v<R, A> && ...));
+
+template <class V, class R> void take(std::optional<V>& place, R&& value)
+{
+    if constexpr (std::is_convertible_v<R, V>) place.emplace(std::forward<R>(value));
+    else if constexpr (std::is_convertible_v<R, std::optional<V>>) {
+        if (std::optional<V> some(std::forward<R>(value)); some) place.emplace(*std::move(some));
+    } else place.emplace(V(std::forward<R>(value)));
+}
+
+}  // namespace xgrad::nn::detail
+#endif  // XGRAD_SINGLE_XGRAD_NN_FORWARD_CALL_HPP
+#ifndef XGRAD_SINGLE_XGRAD_NN_MEMBER_HPP
+#define XGRAD_SINGLE_XGRAD_NN_MEMBER_HPP
+
+// ======== xgrad/nn/member.hpp
+// What a module is made of. Each registers itself, as a member of the class whose `*this` it is given:
+//
+//     struct Net : nn::Module<Net> {
+//         nn::Child<nn::Linear<double>> hidden{*this, "hidden", 784, 128};
+//         nn::Parameter<double> scale{*this, "scale", {1.}};
+//     };
+
+#ifndef XGRAD_SINGLE_XGRAD_NN_ANY_MODULE_HPP
+#define XGRAD_SINGLE_XGRAD_NN_ANY_MODULE_HPP
+
+// ======== xgrad/nn/any_module.hpp
+// AnyModule: a part of a model, of any kind: its members under their names (parameters, buffers, other modules), what is asked of
+// all of them together, and its hooks. Modules are values: a copy has parameters of its own.
+
+#ifndef XGRAD_SINGLE_XGRAD_NN_MODULE_HOOKS_HPP
+#define XGRAD_SINGLE_XGRAD_NN_MODULE_HOOKS_HPP
+
+// ======== xgrad/nn/module_hooks.hpp
+// Hooks of modules: the lists of one module, those of all modules, and what a call of forward shows to them.
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad::nn {
+
+class AnyModule;
+
+/// How a hook on a module is registered.
+struct HookOptions {
+    /// Before the hooks that are there, not behind them.
+    bool prepend = false;
+    /// Of a hook after forward: it runs also where forward or another hook throws, with an undefined (default-constructed) result
+    /// where there is none. The exception then goes on.
+    bool always_call = false;
+};
+
+namespace detail {
+
+using xgrad::detail::Gradients;
+using xgrad::detail::HookList;
+using Tensors = std::vector<AnyTensor>;
+
+enum class MemberKind : unsigned char { parameter, buffer, module };
+
+/// A call of forward as hooks see it that do not know its types: a place for each argument and for each result (the parts of
+/// a tuple), which is undefined where that is no tensor.
+class ModuleCall {
+public:
+    virtual Tensors arguments() const = 0;
+    virtual void set_arguments(Tensors const& tensors, std::string_view by) = 0;
+    virtual void forward() = 0;
+    /// Nothing while there is no result.
+    virtual Tensors results() const = 0;
+    virtual void set_results(Tensors const& tensors, std::string_view by) = 0;
+    /// False where the results hold no tensor that a backward hook could be put on.
+    virtual bool returns_tensors() const = 0;
+
+    /// Whether a hook runs now: where the call has failed, only one that is always called, and has not been.
+    bool begin(void const* hook, bool always)
+    {
+        if (failed && !always) return false;
+        for (auto const* const other : called_)
+            if (other == hook) return false;
+        if (always) called_.push_back(hook);
+        return true;
+    }
+
+    bool failed = false;
+
+protected:
+    ~ModuleCall() = default;
+
+private:
+    std::vector<void const*> called_;
+};
+
+/// The hooks of one module, or of all. They belong to the object: they move with it, and a copy has none.
+struct ModuleHooks {
+    using Returned = std::optional<Gradients>;
+    using ForwardHooks = HookList<void(AnyModule&, ModuleCall&)>;
+    using PreHooks = HookList<Returned(AnyModule&, Gradients const& grad_output)>;
+    using BackwardHooks = HookList<Returned(AnyModule&, Gradients const& grad_input, Gradients const& grad_output)>;
+    enum class BackwardKind : unsigned char { none, full, of_last_node };
+
+    AnyModule* module = nullptr;  // where it is now, if it is
+    ForwardHooks forward_pre, forward;
+    PreHooks backward_pre;
+    BackwardHooks backward;
+    BackwardKind backward_kind = BackwardKind::none;
+
+    bool any() const { return forward_pre.any() || forward.any() || backward_pre.any() || backward.any(); }
+    static ModuleHooks& of_all_modules()
+    {
+        static ModuleHooks hooks;
+        return hooks;
+    }
+};
+
+template <class R> inline constexpr bool returns_gradients = std::is_void_v<R> || std::is_convertible_v<R, Gradients> || std::is_convertible_v<R, std::optional<Gradients>>;
+
+/// A call of a hook that may return nothing.
+template <class F, class... A> std::optional<Gradients> call_hook(F& f, A&&... arguments)
+{
+    if constexpr (std::is_void_v<std::invoke_result_t<F&, A...>>) {
+        f(std::forward<A>(arguments)...);
+        return std::nullopt;
+    } else return f(std::forward<A>(arguments)...);
+}
+
+/// A hook on tensors of any types in the form of the lists.
+template <class M, class F> ModuleHooks::ForwardHooks::Function untyped_pre_hook(F f)
+{
+    return [f = std::move(f)](AnyModule& m, ModuleCall& call) mutable {
+        Tensors const in = call.arguments();
+        if (auto const after = call_hook(f, static_cast<M&>(m), in)) call.set_arguments(*after, "a forward pre-hook");
+    };
+}
+template <class M, class F> ModuleHooks::ForwardHooks::Function untyped_forward_hook(F f, bool always)
+{
+    return [f = std::move(f), always](AnyModule& m, ModuleCall& call) mutable {
+        if (!call.begin(&f, always)) return;
+        Tensors const in = call.arguments(), out = call.results();
+        if (auto const after = call_hook(f, static_cast<M&>(m), in, out); after && !call.failed) call.set_results(*after, "a forward hook");
+    };
+}
+
+}  // namespace detail
+}  // namespace xgrad::nn
+#endif  // XGRAD_SINGLE_XGRAD_NN_MODULE_HOOKS_HPP
+#ifndef XGRAD_SINGLE_XGRAD_TENSOR_STATE_DICT_HPP
+#define XGRAD_SINGLE_XGRAD_TENSOR_STATE_DICT_HPP
+
+// ======== xgrad/tensor/state_dict.hpp
+// StateDict: tensors under names, in order: what a module or an optimiser gives away and takes back.
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad {
+
+struct NamedTensor {
+    std::string name;
+    AnyTensor tensor;
+};
+
+/// Tensors under names that are all different, in the order in which they came.
+class StateDict {
+public:
+    StateDict() = default;
+    StateDict(std::initializer_list<NamedTensor> entries)
+    {
+        for (auto const& e : entries) set(e.name, e.tensor);
+    }
+
+    /// Adds a tensor, or replaces the one of that name.
+    void set(std::string const& name, AnyTensor tensor)
+    {
+        for (auto& e : entries_)
+            if (e.name == name) return void(e.tensor = std::move(tensor));
+        entries_.push_back({name, std::move(tensor)});
+    }
+    void erase(std::string_view name)
+    {
+        std::erase_if(entries_, [&](NamedTensor const& e) { return e.name == name; });
+    }
+    /// Null where there is none of that name.
+    AnyTensor const* find(std::string_view name) const
+    {
+        for (auto const& e : entries_)
+            if (e.name == name) return &e.tensor;
+        return nullptr;
+    }
+    bool contains(std::string_view name) const { return find(name); }
+    /// Throws IndexError where there is none of that name.
+    AnyTensor const& at(std::string_view name) const
+    {
+        if (auto const* const t = find(name)) return *t;
+        detail::fail<IndexError>("StateDict: there is no entry '", name, "'");
+    }
+
+    std::size_t size() const noexcept { return entries_.size(); }
+    bool empty() const noexcept { return entries_.empty(); }
+    auto begin() const noexcept { return entries_.begin(); }
+    auto end() const noexcept { return entries_.end(); }
+
+private:
+    std::vector<NamedTensor> entries_;
+};
+
+namespace detail {
+
+/// A copy of the values in memory of its own, without history.
+inline AnyTensor value_copy(AnyTensor const& t)
+{
+    if (!t.defined()) return {};
+    AnyTensor copy(TensorImpl::make(*t.impl().type, t.shape()));
+    t.impl().type->copy_elements(copy.impl().array, t.impl().array);
+    return copy;
+}
+
+/// Calls f(Tensor<T>) with the scalar type that t has.
+template <class F> decltype(auto) with_type(AnyTensor const& t, F&& f)
+{
+    switch (t.dtype()) {
+    case DType::boolean: return f(t.as<bool>());
+    case DType::int64: return f(t.as<std::int64_t>());
+    case DType::float32: return f(t.as<float>());
+    case DType::float64: return f(t.as<double>());
+    case DType::complex64: return f(t.as<std::complex<float>>());
+    default: return f(t.as<std::complex<double>>());
+    }
+}
+
+/// Whether numbers of one type become numbers of another without losing their nature: precision may change, and real numbers
+/// become complex ones.
+constexpr bool converts(DType from, DType to) noexcept
+{
+    return from == to || (is_differentiable(from) && is_differentiable(to) && (xgrad::is_complex(to) || !xgrad::is_complex(from)));
+}
+
+/// Overwrites the elements of a tensor by those of another one of the same shape, whose type converts to its own. Unrecorded;
+/// counts as a change in place.
+inline void overwrite(AnyTensor const& to, AnyTensor const& from)
+{
+    to.impl().array.storage->bump();
+    if (to.dtype() == from.dtype()) return to.impl().type->copy_elements(to.impl().array, from.impl().array);
+    std::vector<std::complex<double>> values;  // all types that convert fit in
+    with_type(from, [&]<Scalar S>(Tensor<S> const& source) {
+        if constexpr (Differentiable<S>)
+            for (auto const& v : contiguous(source.array_of())) values.emplace_back(v);
+    });
+    with_type(to, [&]<Scalar T>(Tensor<T> const& target) {
+        if constexpr (Differentiable<T>) {
+            Array<T> same(target.shape());
+            for (std::size_t i = 0; i < values.size(); ++i) {
+                if constexpr (is_complex<T>) same.begin()[i] = T(values[i]);
+                else same.begin()[i] = static_cast<T>(values[i].real());
+            }
+            copy_elements(target.array_of(), same);
+        }
+    });
+}
+
+}  // namespace detail
+}  // namespace xgrad
+#endif  // XGRAD_SINGLE_XGRAD_TENSOR_STATE_DICT_HPP
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad::nn {
+
+struct NamedModule {
+    std::string name;
+    AnyModule* module;
+};
+
+/// What load_state_dict() could not do: names that the module has and the state has not, the other way round, and tensors of
+/// another shape or kind (with the reason).
+struct LoadReport {
+    std::vector<std::string> missing, unexpected, mismatched;
+    bool complete() const noexcept { return missing.empty() && unexpected.empty() && mismatched.empty(); }
+};
+
+class AnyModule {
+public:
+    virtual ~AnyModule()
+    {
+        if (hooks_) hooks_->module = nullptr;
+    }
+
+    /// "Linear": the name of its class.
+    virtual std::string_view kind() const noexcept = 0;
+    /// What is printed between the parentheses: "in_features=3, out_features=2".
+    virtual std::string extra_repr() const { return {}; }
+    /// A copy with parameters, buffers and modules of its own, and without hooks.
+    virtual std::unique_ptr<AnyModule> clone_any() const = 0;
+
+    /// All parameters, those of modules inside included, in the order of their registration.
+    std::vector<AnyTensor> parameters() const { return tensors_of(named_parameters()); }
+    /// The same with their names: "hidden.weight".
+    std::vector<NamedTensor> named_parameters() const { return named_tensors(Kind::parameter); }
+    /// All buffers, those of modules inside included.
+    std::vector<AnyTensor> buffers() const { return tensors_of(named_buffers()); }
+    std::vector<NamedTensor> named_buffers() const { return named_tensors(Kind::buffer); }
+    /// The modules directly inside this one.
+    std::vector<AnyModule*> children() { return modules_of(named_children()); }
+    inline std::vector<NamedModule> named_children();
+    /// This module and all inside it, each before those inside it.
+    std::vector<AnyModule*> modules() { return modules_of(named_modules()); }
+    inline std::vector<NamedModule> named_modules();
+    /// How many numbers the parameters are.
+    inline std::size_t parameter_count() const;
+
+    /// Copies of the values of all parameters and buffers under their names.
+    inline StateDict state_dict() const;
+    /// Overwrites parameters and buffers by the values of those names, converted where only precision differs or a real value
+    /// becomes complex. With strict anything that does not fit is an Error; without, what fits is loaded and the rest reported.
+    /// After an error nothing has been loaded.
+    inline LoadReport load_state_dict(StateDict const& state, bool strict = true);
+
+    /// Sets this module and all inside it to training, where dropout drops and statistics are collected; so they are made.
+    void train(bool on = true)
+    {
+        for (auto* const m : modules()) m->training_ = on;
+    }
+    void eval() { train(false); }
+    bool is_training() const noexcept { return training_; }
+    /// Turns the collection of gradients on or off for all parameters.
+    void requires_grad_(bool on = true)
+    {
+        for (auto const& p : parameters()) p.impl().requires_grad = on;
+    }
+    /// Drops the gradients of all parameters.
+    void zero_grad()
+    {
+        for (auto const& p : parameters()) p.impl().grad = nullptr;
+    }
+    /// Calls f(AnyModule&) for all modules inside, and then for this one.
+    template <class F> void apply(F&& f)
+    {
+        static_assert(std::is_invocable_v<F&, AnyModule&>, "apply: the function takes an AnyModule&");
+        for (auto* const child : children()) child->apply(f);
+        f(*this);
+    }
+
+    /// A hook before the backward pass through this module: f(module, grad_output), both hooks with the gradients of all results
+    /// or arguments in a std::vector<AnyTensor>, undefined ones where there is no tensor or no gradient. It may return other
+    /// ones to go on with. Runs before the gradients of this module's parameters are known.
+    template <class F> HookHandle register_full_backward_pre_hook(F f, HookOptions options = {});
+    /// A hook after the backward pass through this module: f(module, grad_input, grad_output). It may return other gradients of
+    /// the arguments to go on with. Where no argument requires a gradient, it runs before this module's pass, with undefined ones.
+    template <class F> HookHandle register_full_backward_hook(F f, HookOptions options = {});
+    /// PyTorch's hook of old: the hook of the last recorded Node only, so grad_input has the gradients of that Node's inputs. It
+    /// warns where this is not the whole module. Use register_full_backward_hook().
+    template <class F> HookHandle register_backward_hook(F f, HookOptions options = {});
+
+    /// Registers a member of this object under a name. Parameter, Buffer and Child do that by themselves.
+    inline void register_member(std::string_view name, detail::MemberKind kind, void const* place, bool persistent = true);
+    detail::ModuleHooks* hooks() const noexcept { return hooks_.get(); }
+    inline std::shared_ptr<detail::ModuleHooks> const& made_hooks();
+
+protected:
+    using Kind = detail::MemberKind;
+
+    explicit AnyModule(std::size_t bytes) noexcept : bytes_(bytes) {}
+    AnyModule(AnyModule const& o) : bytes_(o.bytes_), training_(o.training_), members_(o.members_) {}
+    AnyModule(AnyModule&& o) noexcept : bytes_(o.bytes_), training_(o.training_), members_(std::move(o.members_)), hooks_(std::move(o.hooks_)) { take_hooks(); }
+    AnyModule& operator=(AnyModule const& o)
+    {
+        if (this == &o) return *this;
+        members_ = o.members_;
+        training_ = o.training_;
+        return *this;
+    }
+    AnyModule& operator=(AnyModule&& o)
+    {
+        if (this == &o) return *this;
+        members_ = std::move(o.members_);
+        training_ = o.training_;
+        if (hooks_) hooks_->module = nullptr;
+        hooks_ = std::move(o.hooks_);
+        take_hooks();
+        return *this;
+    }
+
+    /// Takes a module that lives on the heap as the last of the modules inside.
+    inline void own(std::string_view name, std::unique_ptr<AnyModule> module);
+    AnyModule& owned(std::size_t i) const { return *members_[i].owned; }
+    std::size_t member_count() const noexcept { return members_.size(); }
+
+private:
+    /// A member, by its place relative to this object, or a module that is owned.
+    struct Member {
+        std::string name;
+        Kind kind;
+        bool persistent;
+        std::ptrdiff_t offset;
+        std::unique_ptr<AnyModule> owned;
+
+        Member(std::string n, Kind k, bool keep, std::ptrdiff_t at, std::unique_ptr<AnyModule> m = nullptr) : name(std::move(n)), kind(k), persistent(keep), offset(at), owned(std::move(m)) {}
+        Member(Member const& o) : name(o.name), kind(o.kind), persistent(o.persistent), offset(o.offset), owned(o.owned ? o.owned->clone_any() : nullptr) {}
+        Member(Member&&) noexcept = default;
+        Member& operator=(Member o) noexcept
+        {
+            name.swap(o.name);
+            kind = o.kind, persistent = o.persistent, offset = o.offset;
+            owned.swap(o.owned);
+            return *this;
+        }
+    };
+    struct Found {
+        std::string name;
+        AnyTensor tensor;
+        bool persistent;
+    };
+
+    void take_hooks() noexcept
+    {
+        if (hooks_) hooks_->module = this;
+    }
+    std::uintptr_t address() const noexcept { return reinterpret_cast<std::uintptr_t>(this); }
+    template <class T> T& at(Member const& m) const noexcept { return *reinterpret_cast<T*>(address() + static_cast<std::uintptr_t>(m.offset)); }
+    AnyModule& module_of(Member const& m) const noexcept { return m.owned ? *m.owned : at<AnyModule>(m); }
+    inline void check_name(std::string_view name, Kind kind) const;
+    inline void find_tensors(std::string const& prefix, Kind kind, std::vector<Found>& found) const;
+    inline std::vector<NamedTensor> named_tensors(Kind kind) const;
+    inline void find_modules(std::string const& name, std::vector<NamedModule>& found);
+    /// Parameters and persistent buffers, module by module.
+    inline void find_state(std::string const& prefix, std::vector<NamedTensor>& found) const;
+
+    static std::vector<AnyTensor> tensors_of(std::vector<NamedTensor> const& named)
+    {
+        std::vector<AnyTensor> all;
+        for (auto const& n : named) all.push_back(n.tensor);
+        return all;
+    }
+    static std::vector<AnyModule*> modules_of(std::vector<NamedModule> const& named)
+    {
+        std::vector<AnyModule*> all;
+        for (auto const& n : named) all.push_back(n.module);
+        return all;
+    }
+    friend std::string to_string(AnyModule const& m);
+    inline void print(std::string const& indent, std::string& out) const;
+
+    std::size_t bytes_;
+    bool training_ = true;
+    std::vector<Member> members_;
+    std::shared_ptr<detail::ModuleHooks> hooks_;
+};
+
+inline void AnyModule::check_name(std::string_view name, Kind kind) const
+{
+    std::string_view const what = kind == Kind::parameter ? "parameter" : kind == Kind::buffer ? "buffer" : "module";
+    if (name.empty()) xgrad::detail::fail(this->kind(), ": ", what, " name can't be empty string \"\"");
+    if (name.find('.') != name.npos) xgrad::detail::fail(this->kind(), ": ", what, " name can't contain \".\", got: ", name);
+    for (auto const& m : members_)
+        if (m.name == name) xgrad::detail::fail(this->kind(), ": ", what, " '", name, "' already exists");
+}
+
+inline void AnyModule::register_member(std::string_view name, Kind kind, void const* place, bool persistent)
+{
+    check_name(name, kind);
+    auto const offset = reinterpret_cast<std::uintptr_t>(place) - address();
+    if (offset >= bytes_)
+        xgrad::detail::fail(this->kind(), ": '", name, "' is no member of the module that it is registered with. Give it `*this` in the class that it is a member of; modules on the heap go into a ModuleList");
+    members_.push_back({std::string(name), kind, persistent, static_cast<std::ptrdiff_t>(offset)});
+}
+
+inline void AnyModule::own(std::string_view name, std::unique_ptr<AnyModule> module)
+{
+    check_name(name, Kind::module);
+    members_.push_back({std::string(name), Kind::module, true, 0, std::move(module)});
+}
+
+inline std::shared_ptr<detail::ModuleHooks> const& AnyModule::made_hooks()
+{
+    if (!hooks_) {
+        hooks_ = std::make_shared<detail::ModuleHooks>();
+        hooks_->module = this;
+    }
+    return hooks_;
+}
+
+inline void AnyModule::find_tensors(std::string const& prefix, Kind kind, std::vector<Found>& found) const
+{
+    for (auto const& m : members_)
+        if (m.kind == kind)
+            if (auto const& t = at<AnyTensor>(m); t.defined()) found.push_back({prefix + m.name, t, m.persistent});
+    for (auto const& m : members_)
+        if (m.kind == Kind::module) module_of(m).find_tensors(prefix + m.name + ".", kind, found);
+}
+
+inline std::vector<NamedTensor> AnyModule::named_tensors(Kind kind) const
+{
+    std::vector<Found> found;
+    find_tensors("", kind, found);
+    std::vector<NamedTensor> all;
+    for (auto& f : found) all.push_back({std::move(f.name), std::move(f.tensor)});
+    return all;
+}
+
+inline std::vector<NamedModule> AnyModule::named_children()
+{
+    std::vector<NamedModule> all;
+    for (auto const& m : members_)
+        if (m.kind == Kind::module) all.push_back({m.name, &module_of(m)});
+    return all;
+}
+
+inline std::vector<NamedModule> AnyModule::named_modules()
+{
+    std::vector<NamedModule> all;
+    find_modules("", all);
+    return all;
+}
+inline void AnyModule::find_modules(std::string const& name, std::vector<NamedModule>& found)
+{
+    found.push_back({name, this});
+    for (auto const& [child, module] : named_children()) module->find_modules(name.empty() ? child : name + "." + child, found);
+}
+
+inline std::size_t AnyModule::parameter_count() const
+{
+    std::size_t n = 0;
+    for (auto const& p : parameters()) n += p.numel();
+    return n;
+}
+
+inline void AnyModule::find_state(std::string const& prefix, std::vector<NamedTensor>& found) const
+{
+    for (auto const kind : {Kind::parameter, Kind::buffer})
+        for (auto const& m : members_)
+            if (m.kind == kind && m.persistent && at<AnyTensor>(m).defined()) found.push_back({prefix + m.name, at<AnyTensor>(m)});
+    for (auto const& m : members_)
+        if (m.kind == Kind::module) module_of(m).find_state(prefix + m.name + ".", found);
+}
+
+inline StateDict AnyModule::state_dict() const
+{
+    std::vector<NamedTensor> found;
+    find_state("", found);
+    StateDict state;
+    for (auto const& [name, tensor] : found) state.set(name, xgrad::detail::value_copy(tensor));
+    return state;
+}
+
+inline LoadReport AnyModule::load_state_dict(StateDict const& state, bool strict)
+{
+    using xgrad::detail::Piece;
+    std::vector<NamedTensor> own;
+    find_state("", own);
+    LoadReport report;
+    std::vector<std::pair<AnyTensor, AnyTensor>> pairs;
+    for (auto const& [name, to] : own) {
+        auto const* const from = state.find(name);
+        if (!from) report.missing.push_back(name);
+        else if (!from->defined()) report.mismatched.push_back(name + ": the state has an undefined tensor");
+        else if (!(from->shape() == to.shape()))
+            report.mismatched.push_back("size mismatch for " + name + ": a tensor of shape " + Piece(from->shape()).text + " in the state, of shape " + Piece(to.shape()).text + " in the module");
+        else if (!xgrad::detail::converts(from->dtype(), to.dtype()))
+            report.mismatched.push_back("type mismatch for " + name + ": " + std::string(xgrad::name(from->dtype())) + " in the state, " + std::string(xgrad::name(to.dtype())) + " in the module");
+        else pairs.emplace_back(to, *from);
+    }
+    for (auto const& [name, tensor] : state)
+        if (std::ranges::none_of(own, [&](NamedTensor const& n) { return n.name == name; })) report.unexpected.push_back(name);
+    if (strict && !report.complete()) {
+        std::string message = "Error(s) in loading state_dict for " + std::string(kind()) + ":";
+        for (auto const& [what, names] : {std::pair("Missing", &report.missing), std::pair("Unexpected", &report.unexpected)})
+            for (auto const& name : *names) message += std::string(name == names->front() ? std::string("\n\t") + what + " key(s) in state_dict: " : std::string(", ")) + '"' + name + '"';
+        for (auto const& text : report.mismatched) message += "\n\t" + text;
+        xgrad::detail::fail(message);
+    }
+    for (auto& pair : pairs)        // a state may look into the module's own memory
+        if (std::ranges::any_of(own, [&](NamedTensor const& n) { return n.tensor.impl().array.storage == pair.second.impl().array.storage; })) pair.second = xgrad::detail::value_copy(pair.second);
+    for (auto const& [to, from] : pairs) xgrad::detail::overwrite(to, from);
+    return report;
+}
+
+inline void AnyModule::print(std::string const& indent, std::string& out) const
+{
+    out += std::string(kind()) + "(" + extra_repr();
+    bool has_children = false;
+    for (auto const& m : members_) {
+        if (m.kind != Kind::module) continue;
+        if (!std::exchange(has_children, true) && out.back() != '(') out += ",";
+        out += "\n" + indent + "  (" + m.name + "): ";
+        module_of(m).print(indent + "  ", out);
+    }
+    out += has_children ? "\n" + indent + ")" : ")";
+    if (auto const n = parameter_count()) out += ", " + std::to_string(n) + (n == 1 ? " parameter" : " parameters");
+}
+
+/// The tree of modules, each with the number of its parameters.
+inline std::string to_string(AnyModule const& m)
+{
+    std::string out;
+    m.print("", out);
+    return out;
+}
+inline std::ostream& operator<<(std::ostream& out, AnyModule const& m) { return out << to_string(m); }
+
+}  // namespace xgrad::nn
+#endif  // XGRAD_SINGLE_XGRAD_NN_ANY_MODULE_HPP
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad {
+namespace nn::detail {
+
+/// A tensor that belongs to a module: a handle like any other, but a copy of it is a copy of the values.
+template <Scalar T> class MemberTensor : public Tensor<T> {
+public:
+    using tensor = Tensor<T>;
+
+    MemberTensor(MemberTensor const& o) : Tensor<T>(copy_of(o)) {}
+    MemberTensor(MemberTensor&& o) noexcept = default;
+    MemberTensor& operator=(MemberTensor const& o)
+    {
+        if (this != &o) Tensor<T>::operator=(copy_of(o));
+        return *this;
+    }
+    MemberTensor& operator=(MemberTensor&& o) noexcept = default;
+    ~MemberTensor() = default;
+
+    /// As a plain handle: `auto w = net.weight` would be a copy.
+    Tensor<T> const& handle_of() const noexcept { return *this; }
+
+protected:
+    MemberTensor(AnyModule& owner, std::string_view name, MemberKind kind, Tensor<T> const& value, bool persistent) : Tensor<T>(value.defined() ? value.detach() : value)
+    {
+        owner.register_member(name, kind, static_cast<AnyTensor const*>(this), persistent);
+    }
+
+private:
+    static Tensor<T> copy_of(MemberTensor const& o)
+    {
+        Tensor<T> const copy(xgrad::detail::value_copy(o).handle());
+        if (o.defined()) copy.impl().requires_grad = o.impl().requires_grad;
+        return copy;
+    }
+};
+
+}  // namespace nn::detail
+
+namespace detail {
+template <class X> concept MemberOfModule = Operand<X> && std::derived_from<X, nn::detail::MemberTensor<typename X::scalar>>;
+/// In an expression it is the tensor.
+template <MemberOfModule X> struct OperandTraits<X> {
+    using type = typename X::tensor;
+    static type const& make(X const& x) { return x; }
+};
+}  // namespace detail
+
+namespace nn {
+
+/// A tensor of a module that is trained: it requires a gradient, and parameters() has it. Made from an undefined tensor it stands for a
+/// parameter that this module does not have, such as a bias.
+template <Differentiable T> class Parameter : public detail::MemberTensor<T> {
+public:
+    Parameter(AnyModule& owner, std::string_view name, Tensor<T> const& value) : detail::MemberTensor<T>(owner, name, detail::MemberKind::parameter, value, true)
+    {
+        if (value.defined()) this->requires_grad_();
+    }
+};
+
+/// A tensor of a module that is not trained, but belongs to its state: state_dict() has it unless it is not persistent.
+template <Scalar T> class Buffer : public detail::MemberTensor<T> {
+public:
+    Buffer(AnyModule& owner, std::string_view name, Tensor<T> const& value, bool persistent = true) : detail::MemberTensor<T>(owner, name, detail::MemberKind::buffer, value, persistent) {}
+};
+
+/// A module inside another one: an M, made from the arguments after the name.
+template <class M> class Child : public M {
+    static_assert(std::derived_from<M, AnyModule>, "Child: what is inside a module must be a module itself, derived from nn::Module");
+
+public:
+    template <class... A> explicit Child(AnyModule& owner, std::string_view name, A&&... arguments) : M(std::forward<A>(arguments)...)
+    {
+        owner.register_member(name, detail::MemberKind::module, static_cast<AnyModule const*>(this));
+    }
+};
+
+}  // namespace nn
+}  // namespace xgrad
+#endif  // XGRAD_SINGLE_XGRAD_NN_MEMBER_HPP
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad::nn {
+
+template <class Self> class Module : public AnyModule {
+public:
+    Module() noexcept : AnyModule(sizeof(Self)) { static_assert(std::derived_from<Self, Module>, "a module derives from nn::Module of itself: struct Net : nn::Module<Net>"); }
+
+    /// Calls forward with these arguments. An expression that forward returns is evaluated.
+    template <class... A> auto operator()(A&&... arguments)
+    {
+        using Result = std::invoke_result_t<Calls, Self&, A...>;
+        if constexpr (!std::same_as<Result, NotCallable>) {
+            if (!has_hooks()) [[likely]]
+                return static_cast<detail::kept_or_void<Result>>(self().forward(std::forward<A>(arguments)...));
+            return call_with_hooks<Result>(std::forward<A>(arguments)...);
+        } else static_assert(!std::same_as<Result, NotCallable>, "forward of this module cannot be called with these arguments");
+    }
+
+    std::string_view kind() const noexcept override { return xgrad::detail::type_name<Self>; }
+    std::unique_ptr<AnyModule> clone_any() const override { return std::make_unique<Self>(static_cast<Self const&>(*this)); }
+    /// A copy with parameters, buffers and modules of its own, and without hooks.
+    Self clone() const { return Self(static_cast<Self const&>(*this)); }
+
+    /// A hook before forward. Where forward is neither overloaded nor a template: f(module, arguments...), which returns nothing, or
+    /// the arguments to go on with (a std::tuple where there are several). Otherwise f(module, tensors) with a std::vector<AnyTensor>
+    /// const& that has a place for each argument, undefined where that is no tensor, and returns nothing or such a vector.
+    template <class F, class S = Self> HookHandle register_forward_pre_hook(F f, HookOptions options = {});
+    /// A hook after forward: f(module, arguments, result) with the arguments as a std::tuple, which returns nothing, or the result to
+    /// go on with. Where forward is overloaded or a template, arguments and results are two std::vector<AnyTensor> const&.
+    template <class F, class S = Self> HookHandle register_forward_hook(F f, HookOptions options = {});
+
+    /// As those of AnyModule, with the module as a Self&.
+    template <class F> HookHandle register_full_backward_pre_hook(F f, HookOptions options = {})
+    {
+        return detail::add_backward_pre_hook<Self>(*made_hooks(), std::move(f), options);
+    }
+    template <class F> HookHandle register_full_backward_hook(F f, HookOptions options = {})
+    {
+        return detail::add_backward_hook<Self>(*made_hooks(), detail::ModuleHooks::BackwardKind::full, std::move(f), options);
+    }
+    template <class F> HookHandle register_backward_hook(F f, HookOptions options = {})
+    {
+        return detail::add_backward_hook<Self>(*made_hooks(), detail::ModuleHooks::BackwardKind::of_last_node, std::move(f), options);
+    }
+
+private:
+    struct NotCallable {};
+    struct Calls {
+        template <class S, class... A> decltype(auto) operator()(S& s, A&&... a) const
+            requires requires { s.forward(std::forward<A>(a)...); }
+        {
+            return s.forward(std::forward<A>(a)...);
+        }
+        NotCallable operator()(...) const;
+    };
+
+    Self& self() noexcept { return static_cast<Self&>(*this); }
+    bool has_hooks() const { return (hooks() && hooks()->any()) || detail::ModuleHooks::of_all_modules().any(); }
+
+    template <class Result, class... A> [[gnu::noinline]] auto call_with_hooks(A&&... arguments)
+    {
+        using Forward = detail::ForwardOf<Self>;
+        auto const run = [this](auto call) -> detail::kept_or_void<Result> {
+            detail::call_with_hooks(*this, call);
+            if constexpr (!std::is_void_v<Result>) return *std::move(call.result);
+        };
+        if constexpr (Forward::known) return run(detail::CallOf<Self, typename Forward::Arguments, typename Forward::Result>(self(), std::forward<A>(arguments)...));
+        else return run(detail::CallOf<Self, std::tuple<detail::kept_argument<A>...>, detail::kept_result<Result>>(self(), std::forward<A>(arguments)...));
+    }
+};
+
+template <class Self> template <class F, class S> HookHandle Module<Self>::register_forward_pre_hook(F f, HookOptions options)
+{
+    using Forward = detail::ForwardOf<S>;
+    if constexpr (Forward::known) {
+        constexpr bool takes = Forward::template takes<F, S>;
+        static_assert(takes, "register_forward_pre_hook: a hook takes the module and the arguments of forward: f(module, arguments...)");
+        if constexpr (takes) {
+            using Arguments = typename Forward::Arguments;
+            using Returned = decltype(Forward::call(f, self(), std::declval<Arguments const&>()));
+            constexpr bool fits = detail::returns<Returned, Arguments>;
+            static_assert(fits, "register_forward_pre_hook: a hook returns nothing, or the arguments to go on with: one by itself, several as a std::tuple");
+            if constexpr (fits)
+                return made_hooks()->forward_pre.add(
+                    [f = std::move(f)](AnyModule& m, detail::ModuleCall& call) mutable {
+                        auto& arguments = static_cast<detail::CallValues<Arguments, typename Forward::Result>&>(call).kept_arguments;
+                        if constexpr (std::is_void_v<Returned>) Forward::call(f, static_cast<S&>(m), *arguments);
+                        else detail::take(arguments, Forward::call(f, static_cast<S&>(m), *arguments));
+                    },
+                    options.prepend);
+        }
+    } else {
+        constexpr bool takes = std::is_invocable_v<F&, S&, detail::Tensors const&>;
+        static_assert(takes, "register_forward_pre_hook: forward is overloaded or a template, so a hook takes the module and a std::vector<AnyTensor> const&");
+        if constexpr (takes) {
+            constexpr bool fits = detail::returns_gradients<std::invoke_result_t<F&, S&, detail::Tensors const&>>;
+            static_assert(fits, "register_forward_pre_hook: forward is overloaded or a template, so a hook returns nothing, or a std::vector<AnyTensor>");
+            if constexpr (fits) return made_hooks()->forward_pre.add(detail::untyped_pre_hook<S>(std::move(f)), options.prepend);
+        }
+    }
+    return {};
+}
+
+template <class Self> template <class F, class S> HookHandle Module<Self>::register_forward_hook(F f, HookOptions options)
+{
+    using Forward = detail::ForwardOf<S>;
+    if constexpr (Forward::known) {
+        using Arguments = typename Forward::Arguments;
+        using Result = typename Forward::Result;
+        constexpr bool takes = std::is_invocable_v<F&, S&, Arguments const&, Result const&>;
+        static_assert(takes, "register_forward_hook: a hook takes the module, the arguments of forward as a std::tuple, and its result");
+        if constexpr (takes) {
+            using Returned = std::invoke_result_t<F&, S&, Arguments const&, Result const&>;
+            constexpr bool fits = detail::returns<Returned, Result>;
+            static_assert(fits, "register_forward_hook: a hook returns nothing, or the result to go on with");
+            if constexpr (!std::default_initializable<Result>)
+                if (options.always_call) xgrad::detail::fail(kind(), ": register_forward_hook: a result that cannot be made without arguments cannot be shown to a hook that is always called");
+            if constexpr (fits)
+                return made_hooks()->forward.add(
+                    [f = std::move(f), always = options.always_call](AnyModule& m, detail::ModuleCall& call) mutable {
+                        if (!call.begin(&f, always)) return;
+                        auto& values = static_cast<detail::CallValues<Arguments, Result>&>(call);
+                        if constexpr (std::default_initializable<Result>)
+                            if (!values.result) return void(f(static_cast<S&>(m), std::as_const(*values.kept_arguments), Result()));
+                        if constexpr (std::is_void_v<Returned>) f(static_cast<S&>(m), std::as_const(*values.kept_arguments), std::as_const(*values.result));
+                        else detail::take(values.result, f(static_cast<S&>(m), std::as_const(*values.kept_arguments), std::as_const(*values.result)));
+                    },
+                    options.prepend);
+        }
+    } else {
+        constexpr bool takes = std::is_invocable_v<F&, S&, detail::Tensors const&, detail::Tensors const&>;
+        static_assert(takes, "register_forward_hook: forward is overloaded or a template, so a hook takes the module and two std::vector<AnyTensor> const&");
+        if constexpr (takes) {
+            constexpr bool fits = detail::returns_gradients<std::invoke_result_t<F&, S&, detail::Tensors const&, detail::Tensors const&>>;
+            static_assert(fits, "register_forward_hook: forward is overloaded or a template, so a hook returns nothing, or a std::vector<AnyTensor>");
+            if constexpr (fits) return made_hooks()->forward.add(detail::untyped_forward_hook<S>(std::move(f), options.always_call), options.prepend);
+        }
+    }
+    return {};
+}
+
+/// The same hooks for every call of every module, before those of the module: f(AnyModule&, std::vector<AnyTensor> const& arguments).
+template <class F> HookHandle register_module_forward_pre_hook(F f, HookOptions options = {})
+{
+    constexpr bool takes = std::is_invocable_v<F&, AnyModule&, detail::Tensors const&>;
+    static_assert(takes, "register_module_forward_pre_hook: a hook takes an AnyModule& and a std::vector<AnyTensor> const&");
+    if constexpr (takes) return detail::ModuleHooks::of_all_modules().forward_pre.add(detail::untyped_pre_hook<AnyModule>(std::move(f)), options.prepend);
+    else return {};
+}
+/// f(AnyModule&, std::vector<AnyTensor> const& arguments, std::vector<AnyTensor> const& results).
+template <class F> HookHandle register_module_forward_hook(F f, HookOptions options = {})
+{
+    constexpr bool takes = std::is_invocable_v<F&, AnyModule&, detail::Tensors const&, detail::Tensors const&>;
+    static_assert(takes, "register_module_forward_hook: a hook takes an AnyModule& and two std::vector<AnyTensor> const&");
+    if constexpr (takes) return detail::ModuleHooks::of_all_modules().forward.add(detail::untyped_forward_hook<AnyModule>(std::move(f), options.always_call), options.prepend);
+    else return {};
+}
+/// f(AnyModule&, std::vector<AnyTensor> const& grad_output).
+template <class F> HookHandle register_module_full_backward_pre_hook(F f, HookOptions options = {})
+{
+    return detail::add_backward_pre_hook<AnyModule>(detail::ModuleHooks::of_all_modules(), std::move(f), options);
+}
+/// f(AnyModule&, std::vector<AnyTensor> const& grad_input, std::vector<AnyTensor> const& grad_output).
+template <class F> HookHandle register_module_full_backward_hook(F f, HookOptions options = {})
+{
+    return detail::add_backward_hook<AnyModule>(detail::ModuleHooks::of_all_modules(), detail::ModuleHooks::BackwardKind::full, std::move(f), options);
+}
+
+}  // namespace xgrad::nn
+#endif  // XGRAD_SINGLE_XGRAD_NN_MODULE_HPP
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad::nn {
+
+struct MSELoss : Module<MSELoss> {
+    Reduction reduction;
+    explicit MSELoss(Reduction r = Reduction::mean) : reduction(r) {}
+    template <Operand X, Operand Y> auto forward(X const& input, Y const& target) const { return functional::mse_loss(input, target, reduction); }
+};
+struct L1Loss : Module<L1Loss> {
+    Reduction reduction;
+    explicit L1Loss(Reduction r = Reduction::mean) : reduction(r) {}
+    template <Operand X, Operand Y> auto forward(X const& input, Y const& target) const { return functional::l1_loss(input, target, reduction); }
+};
+struct HuberLoss : Module<HuberLoss> {
+    Reduction reduction;
+    double delta;
+    explicit HuberLoss(Reduction r = Reduction::mean, double d = 1) : reduction(r), delta(d) {}
+    template <Operand X, Operand Y> auto forward(X const& input, Y const& target) const { return functional::huber_loss(input, target, reduction, delta); }
+};
+struct SmoothL1Loss : Module<SmoothL1Loss> {
+    Reduction reduction;
+    double beta;
+    explicit SmoothL1Loss(Reduction r = Reduction::mean, double b = 1) : reduction(r), beta(b) {}
+    template <Operand X, Operand Y> auto forward(X const& input, Y const& target) const { return functional::smooth_l1_loss(input, target, reduction, beta); }
+};
+template <RealScalar T = double> struct NLLLoss : Module<NLLLoss<T>> {
+    ClassLossOptions<T> options;
+    explicit NLLLoss(ClassLossOptions<T> o = {}) : options(std::move(o)) {}
+    Tensor<T> forward(Tensor<T> const& input, Tensor<std::int64_t> const& target) const { return functional::nll_loss(input, target, options); }
+};
+/// Targets are classes, or a probability for each class.
+template <RealScalar T = double> struct CrossEntropyLoss : Module<CrossEntropyLoss<T>> {
+    ClassLossOptions<T> options;
+    explicit CrossEntropyLoss(ClassLossOptions<T> o = {}) : options(std::move(o)) {}
+    Tensor<T> forward(Tensor<T> const& input, Tensor<std::int64_t> const& target) const { return functional::cross_entropy(input, target, options); }
+    Tensor<T> forward(Tensor<T> const& input, Tensor<T> const& target) const { return functional::cross_entropy(input, target, options); }
+};
+template <RealScalar T = double> struct BCEWithLogitsLoss : Module<BCEWithLogitsLoss<T>> {
+    Reduction reduction;
+    Buffer<T> weight, pos_weight;
+    explicit BCEWithLogitsLoss(Reduction r = Reduction::mean, Tensor<T> const& w = {}, Tensor<T> const& pos = {}) : reduction(r), weight(*this, "weight", w), pos_weight(*this, "pos_weight", pos) {}
+    Tensor<T> forward(Tensor<T> const& input, Tensor<T> const& target) const { return functional::binary_cross_entropy_with_logits(input, target, reduction, weight, pos_weight); }
+};
+template <RealScalar T = double> struct KLDivLoss : Module<KLDivLoss<T>> {
+    Reduction reduction;
+    bool log_target;
+    explicit KLDivLoss(Reduction r = Reduction::mean, bool log = false) : reduction(r), log_target(log) {}
+    Tensor<T> forward(Tensor<T> const& input, Tensor<T> const& target) const { return functional::kl_div(input, target, reduction, log_target); }
+};
+template <RealScalar T = double> struct CosineEmbeddingLoss : Module<CosineEmbeddingLoss<T>> {
+    double margin;
+    Reduction reduction;
+    explicit CosineEmbeddingLoss(double m = 0, Reduction r = Reduction::mean) : margin(m), reduction(r) {}
+    Tensor<T> forward(Tensor<T> const& x1, Tensor<T> const& x2, Tensor<T> const& target) const { return functional::cosine_embedding_loss(x1, x2, target, margin, reduction); }
+};
+template <RealScalar T = double> struct TripletMarginLoss : Module<TripletMarginLoss<T>> {
+    double margin, p, eps;
+    bool swap;
+    Reduction reduction;
+    explicit TripletMarginLoss(double m = 1, double power = 2, double e = 1e-6, bool s = false, Reduction r = Reduction::mean) : margin(m), p(power), eps(e), swap(s), reduction(r) {}
+    Tensor<T> forward(Tensor<T> const& anchor, Tensor<T> const& positive, Tensor<T> const& negative) const
+    {
+        return functional::triplet_margin_loss(anchor, positive, negative, margin, p, eps, swap, reduction);
+    }
+};
+
+}  // namespace xgrad::nn
+#endif  // XGRAD_SINGLE_XGRAD_NN_LOSS_MODULES_HPP
+#ifndef XGRAD_SINGLE_XGRAD_NN_MODULE_LIST_HPP
+#define XGRAD_SINGLE_XGRAD_NN_MODULE_LIST_HPP
+
+// ======== xgrad/nn/module_list.hpp
+// ModuleList: any number of modules of one kind.
+
+#ifndef XGRAD_SINGLE_XGRAD_NN_MODULE_HPP
+#define XGRAD_SINGLE_XGRAD_NN_MODULE_HPP
+
+// ======== xgrad/nn/module.hpp
+// Module: the base class of a part of a model. `struct Net : nn::Module<Net>` has a function forward, of any signature, and members
+// that register themselves (member.hpp); net(x) calls forward with the hooks around it.
+
+#ifndef XGRAD_SINGLE_XGRAD_NN_FORWARD_CALL_HPP
+#define XGRAD_SINGLE_XGRAD_NN_FORWARD_CALL_HPP
+
+// ======== xgrad/nn/forward_call.hpp
+// The types of a module's forward, and a call of it with its arguments and results at hand, as hooks need them.
+
+#ifndef XGRAD_SINGLE_XGRAD_NN_BACKWARD_HOOKS_HPP
+#define XGRAD_SINGLE_XGRAD_NN_BACKWARD_HOOKS_HPP
+
+// ======== xgrad/nn/backward_hooks.hpp
+// What a call of a module needs for the hooks around its backward pass: an identity Node around its arguments, and one around its
+// results, whose own hooks call those of the module.
+
+#ifndef XGRAD_SINGLE_XGRAD_NN_ANY_MODULE_HPP
+#define XGRAD_SINGLE_XGRAD_NN_ANY_MODULE_HPP
+
+// ======== xgrad/nn/any_module.hpp
+// AnyModule: a part of a model, of any kind: its members under their names (parameters, buffers, other modules), what is asked of
+// all of them together, and its hooks. Modules are values: a copy has parameters of its own.
+
+#ifndef XGRAD_SINGLE_XGRAD_NN_MODULE_HOOKS_HPP
+#define XGRAD_SINGLE_XGRAD_NN_MODULE_HOOKS_HPP
+
+// ======== xgrad/nn/module_hooks.hpp
+// Hooks of modules: the lists of one module, those of all modules, and what a call of forward shows to them.
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad::nn {
+
+class AnyModule;
+
+/// How a hook on a module is registered.
+struct HookOptions {
+    /// Before the hooks that are there, not behind them.
+    bool prepend = false;
+    /// Of a hook after forward: it runs also where forward or another hook throws, with an undefined (default-constructed) result
+    /// where there is none. The exception then goes on.
+    bool always_call = false;
+};
+
+namespace detail {
+
+using xgrad::detail::Gradients;
+using xgrad::detail::HookList;
+using Tensors = std::vector<AnyTensor>;
+
+enum class MemberKind : unsigned char { parameter, buffer, module };
+
+/// A call of forward as hooks see it that do not know its types: a place for each argument and for each result (the parts of
+/// a tuple), which is undefined where that is no tensor.
+class ModuleCall {
+public:
+    virtual Tensors arguments() const = 0;
+    virtual void set_arguments(Tensors const& tensors, std::string_view by) = 0;
+    virtual void forward() = 0;
+    /// Nothing while there is no result.
+    virtual Tensors results() const = 0;
+    virtual void set_results(Tensors const& tensors, std::string_view by) = 0;
+    /// False where the results hold no tensor that a backward hook could be put on.
+    virtual bool returns_tensors() const = 0;
+
+    /// Whether a hook runs now: where the call has failed, only one that is always called, and has not been.
+    bool begin(void const* hook, bool always)
+    {
+        if (failed && !always) return false;
+        for (auto const* const other : called_)
+            if (other == hook) return false;
+        if (always) called_.push_back(hook);
+        return true;
+    }
+
+    bool failed = false;
+
+protected:
+    ~ModuleCall() = default;
+
+private:
+    std::vector<void const*> called_;
+};
+
+/// The hooks of one module, or of all. They belong to the object: they move with it, and a copy has none.
+struct ModuleHooks {
+    using Returned = std::optional<Gradients>;
+    using ForwardHooks = HookList<void(AnyModule&, ModuleCall&)>;
+    using PreHooks = HookList<Returned(AnyModule&, Gradients const& grad_output)>;
+    using BackwardHooks = HookList<Returned(AnyModule&, Gradients const& grad_input, Gradients const& grad_output)>;
+    enum class BackwardKind : unsigned char { none, full, of_last_node };
+
+    AnyModule* module = nullptr;  // where it is now, if it is
+    ForwardHooks forward_pre, forward;
+    PreHooks backward_pre;
+    BackwardHooks backward;
+    BackwardKind backward_kind = BackwardKind::none;
+
+    bool any() const { return forward_pre.any() || forward.any() || backward_pre.any() || backward.any(); }
+    static ModuleHooks& of_all_modules()
+    {
+        static ModuleHooks hooks;
+        return hooks;
+    }
+};
+
+template <class R> inline constexpr bool returns_gradients = std::is_void_v<R> || std::is_convertible_v<R, Gradients> || std::is_convertible_v<R, std::optional<Gradients>>;
+
+/// A call of a hook that may return nothing.
+template <class F, class... A> std::optional<Gradients> call_hook(F& f, A&&... arguments)
+{
+    if constexpr (std::is_void_v<std::invoke_result_t<F&, A...>>) {
+        f(std::forward<A>(arguments)...);
+        return std::nullopt;
+    } else return f(std::forward<A>(arguments)...);
+}
+
+/// A hook on tensors of any types in the form of the lists.
+template <class M, class F> ModuleHooks::ForwardHooks::Function untyped_pre_hook(F f)
+{
+    return [f = std::move(f)](AnyModule& m, ModuleCall& call) mutable {
+        Tensors const in = call.arguments();
+        if (auto const after = call_hook(f, static_cast<M&>(m), in)) call.set_arguments(*after, "a forward pre-hook");
+    };
+}
+template <class M, class F> ModuleHooks::ForwardHooks::Function untyped_forward_hook(F f, bool always)
+{
+    return [f = std::move(f), always](AnyModule& m, ModuleCall& call) mutable {
+        if (!call.begin(&f, always)) return;
+        Tensors const in = call.arguments(), out = call.results();
+        if (auto const after = call_hook(f, static_cast<M&>(m), in, out); after && !call.failed) call.set_results(*after, "a forward hook");
+    };
+}
+
+}  // namespace detail
+}  // namespace xgrad::nn
+#endif  // XGRAD_SINGLE_XGRAD_NN_MODULE_HOOKS_HPP
+#ifndef XGRAD_SINGLE_XGRAD_TENSOR_STATE_DICT_HPP
+#define XGRAD_SINGLE_XGRAD_TENSOR_STATE_DICT_HPP
+
+// ======== xgrad/tensor/state_dict.hpp
+// StateDict: tensors under names, in order: what a module or an optimiser gives away and takes back.
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad {
+
+struct NamedTensor {
+    std::string name;
+    AnyTensor tensor;
+};
+
+/// Tensors under names that are all different, in the order in which they came.
+class StateDict {
+public:
+    StateDict() = default;
+    StateDict(std::initializer_list<NamedTensor> entries)
+    {
+        for (auto const& e : entries) set(e.name, e.tensor);
+    }
+
+    /// Adds a tensor, or replaces the one of that name.
+    void set(std::string const& name, AnyTensor tensor)
+    {
+        for (auto& e : entries_)
+            if (e.name == name) return void(e.tensor = std::move(tensor));
+        entries_.push_back({name, std::move(tensor)});
+    }
+    void erase(std::string_view name)
+    {
+        std::erase_if(entries_, [&](NamedTensor const& e) { return e.name == name; });
+    }
+    /// Null where there is none of that name.
+    AnyTensor const* find(std::string_view name) const
+    {
+        for (auto const& e : entries_)
+            if (e.name == name) return &e.tensor;
+        return nullptr;
+    }
+    bool contains(std::string_view name) const { return find(name); }
+    /// Throws IndexError where there is none of that name.
+    AnyTensor const& at(std::string_view name) const
+    {
+        if (auto const* const t = find(name)) return *t;
+        detail::fail<IndexError>("StateDict: there is no entry '", name, "'");
+    }
+
+    std::size_t size() const noexcept { return entries_.size(); }
+    bool empty() const noexcept { return entries_.empty(); }
+    auto begin() const noexcept { return entries_.begin(); }
+    auto end() const noexcept { return entries_.end(); }
+
+private:
+    std::vector<NamedTensor> entries_;
+};
+
+namespace detail {
+
+/// A copy of the values in memory of its own, without history.
+inline AnyTensor value_copy(AnyTensor const& t)
+{
+    if (!t.defined()) return {};
+    AnyTensor copy(TensorImpl::make(*t.impl().type, t.shape()));
+    t.impl().type->copy_elements(copy.impl().array, t.impl().array);
+    return copy;
+}
+
+/// Calls f(Tensor<T>) with the scalar type that t has.
+template <class F> decltype(auto) with_type(AnyTensor const& t, F&& f)
+{
+    switch (t.dtype()) {
+    case DType::boolean: return f(t.as<bool>());
+    case DType::int64: return f(t.as<std::int64_t>());
+    case DType::float32: return f(t.as<float>());
+    case DType::float64: return f(t.as<double>());
+    case DType::complex64: return f(t.as<std::complex<float>>());
+    default: return f(t.as<std::complex<double>>());
+    }
+}
+
+/// Whether numbers of one type become numbers of another without losing their nature: precision may change, and real numbers
+/// become complex ones.
+constexpr bool converts(DType from, DType to) noexcept
+{
+    return from == to || (is_differentiable(from) && is_differentiable(to) && (xgrad::is_complex(to) || !xgrad::is_complex(from)));
+}
+
+/// Overwrites the elements of a tensor by those of another one of the same shape, whose type converts to its own. Unrecorded;
+/// counts as a change in place.
+inline void overwrite(AnyTensor const& to, AnyTensor const& from)
+{
+    to.impl().array.storage->bump();
+    if (to.dtype() == from.dtype()) return to.impl().type->copy_elements(to.impl().array, from.impl().array);
+    std::vector<std::complex<double>> values;  // all types that convert fit in
+    with_type(from, [&]<Scalar S>(Tensor<S> const& source) {
+        if constexpr (Differentiable<S>)
+            for (auto const& v : contiguous(source.array_of())) values.emplace_back(v);
+    });
+    with_type(to, [&]<Scalar T>(Tensor<T> const& target) {
+        if constexpr (Differentiable<T>) {
+            Array<T> same(target.shape());
+            for (std::size_t i = 0; i < values.size(); ++i) {
+                if constexpr (is_complex<T>) same.begin()[i] = T(values[i]);
+                else same.begin()[i] = static_cast<T>(values[i].real());
+            }
+            copy_elements(target.array_of(), same);
+        }
+    });
+}
+
+}  // namespace detail
+}  // namespace xgrad
+#endif  // XGRAD_SINGLE_XGRAD_TENSOR_STATE_DICT_HPP
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad::nn {
+
+struct NamedModule {
+    std::string name;
+    AnyModule* module;
+};
+
+/// What load_state_dict() could not do: names that the module has and the state has not, the other way round, and tensors of
+/// another shape or kind (with the reason).
+struct LoadReport {
+    std::vector<std::string> missing, unexpected, mismatched;
+    bool complete() const noexcept { return missing.empty() && unexpected.empty() && mismatched.empty(); }
+};
+
+class AnyModule {
+public:
+    virtual ~AnyModule()
+    {
+        if (hooks_) hooks_->module = nullptr;
+    }
+
+    /// "Linear": the name of its class.
+    virtual std::string_view kind() const noexcept = 0;
+    /// What is printed between the parentheses: "in_features=3, out_features=2".
+    virtual std::string extra_repr() const { return {}; }
+    /// A copy with parameters, buffers and modules of its own, and without hooks.
+    virtual std::unique_ptr<AnyModule> clone_any() const = 0;
+
+    /// All parameters, those of modules inside included, in the order of their registration.
+    std::vector<AnyTensor> parameters() const { return tensors_of(named_parameters()); }
+    /// The same with their names: "hidden.weight".
+    std::vector<NamedTensor> named_parameters() const { return named_tensors(Kind::parameter); }
+    /// All buffers, those of modules inside included.
+    std::vector<AnyTensor> buffers() const { return tensors_of(named_buffers()); }
+    std::vector<NamedTensor> named_buffers() const { return named_tensors(Kind::buffer); }
+    /// The modules directly inside this one.
+    std::vector<AnyModule*> children() { return modules_of(named_children()); }
+    inline std::vector<NamedModule> named_children();
+    /// This module and all inside it, each before those inside it.
+    std::vector<AnyModule*> modules() { return modules_of(named_modules()); }
+    inline std::vector<NamedModule> named_modules();
+    /// How many numbers the parameters are.
+    inline std::size_t parameter_count() const;
+
+    /// Copies of the values of all parameters and buffers under their names.
+    inline StateDict state_dict() const;
+    /// Overwrites parameters and buffers by the values of those names, converted where only precision differs or a real value
+    /// becomes complex. With strict anything that does not fit is an Error; without, what fits is loaded and the rest reported.
+    /// After an error nothing has been loaded.
+    inline LoadReport load_state_dict(StateDict const& state, bool strict = true);
+
+    /// Sets this module and all inside it to training, where dropout drops and statistics are collected; so they are made.
+    void train(bool on = true)
+    {
+        for (auto* const m : modules()) m->training_ = on;
+    }
+    void eval() { train(false); }
+    bool is_training() const noexcept { return training_; }
+    /// Turns the collection of gradients on or off for all parameters.
+    void requires_grad_(bool on = true)
+    {
+        for (auto const& p : parameters()) p.impl().requires_grad = on;
+    }
+    /// Drops the gradients of all parameters.
+    void zero_grad()
+    {
+        for (auto const& p : parameters()) p.impl().grad = nullptr;
+    }
+    /// Calls f(AnyModule&) for all modules inside, and then for this one.
+    template <class F> void apply(F&& f)
+    {
+        static_assert(std::is_invocable_v<F&, AnyModule&>, "apply: the function takes an AnyModule&");
+        for (auto* const child : children()) child->apply(f);
+        f(*this);
+    }
+
+    /// A hook before the backward pass through this module: f(module, grad_output), both hooks with the gradients of all results
+    /// or arguments in a std::vector<AnyTensor>, undefined ones where there is no tensor or no gradient. It may return other
+    /// ones to go on with. Runs before the gradients of this module's parameters are known.
+    template <class F> HookHandle register_full_backward_pre_hook(F f, HookOptions options = {});
+    /// A hook after the backward pass through this module: f(module, grad_input, grad_output). It may return other gradients of
+    /// the arguments to go on with. Where no argument requires a gradient, it runs before this module's pass, with undefined ones.
+    template <class F> HookHandle register_full_backward_hook(F f, HookOptions options = {});
+    /// PyTorch's hook of old: the hook of the last recorded Node only, so grad_input has the gradients of that Node's inputs. It
+    /// warns where this is not the whole module. Use register_full_backward_hook().
+    template <class F> HookHandle register_backward_hook(F f, HookOptions options = {});
+
+    /// Registers a member of this object under a name. Parameter, Buffer and Child do that by themselves.
+    inline void register_member(std::string_view name, detail::MemberKind kind, void const* place, bool persistent = true);
+    detail::ModuleHooks* hooks() const noexcept { return hooks_.get(); }
+    inline std::shared_ptr<detail::ModuleHooks> const& made_hooks();
+
+protected:
+    using Kind = detail::MemberKind;
+
+    explicit AnyModule(std::size_t bytes) noexcept : bytes_(bytes) {}
+    AnyModule(AnyModule const& o) : bytes_(o.bytes_), training_(o.training_), members_(o.members_) {}
+    AnyModule(AnyModule&& o) noexcept : bytes_(o.bytes_), training_(o.training_), members_(std::move(o.members_)), hooks_(std::move(o.hooks_)) { take_hooks(); }
+    AnyModule& operator=(AnyModule const& o)
+    {
+        if (this == &o) return *this;
+        members_ = o.members_;
+        training_ = o.training_;
+        return *this;
+    }
+    AnyModule& operator=(AnyModule&& o)
+    {
+        if (this == &o) return *this;
+        members_ = std::move(o.members_);
+        training_ = o.training_;
+        if (hooks_) hooks_->module = nullptr;
+        hooks_ = std::move(o.hooks_);
+        take_hooks();
+        return *this;
+    }
+
+    /// Takes a module that lives on the heap as the last of the modules inside.
+    inline void own(std::string_view name, std::unique_ptr<AnyModule> module);
+    AnyModule& owned(std::size_t i) const { return *members_[i].owned; }
+    std::size_t member_count() const noexcept { return members_.size(); }
+
+private:
+    /// A member, by its place relative to this object, or a module that is owned.
+    struct Member {
+        std::string name;
+        Kind kind;
+        bool persistent;
+        std::ptrdiff_t offset;
+        std::unique_ptr<AnyModule> owned;
+
+        Member(std::string n, Kind k, bool keep, std::ptrdiff_t at, std::unique_ptr<AnyModule> m = nullptr) : name(std::move(n)), kind(k), persistent(keep), offset(at), owned(std::move(m)) {}
+        Member(Member const& o) : name(o.name), kind(o.kind), persistent(o.persistent), offset(o.offset), owned(o.owned ? o.owned->clone_any() : nullptr) {}
+        Member(Member&&) noexcept = default;
+        Member& operator=(Member o) noexcept
+        {
+            name.swap(o.name);
+            kind = o.kind, persistent = o.persistent, offset = o.offset;
+            owned.swap(o.owned);
+            return *this;
+        }
+    };
+    struct Found {
+        std::string name;
+        AnyTensor tensor;
+        bool persistent;
+    };
+
+    void take_hooks() noexcept
+    {
+        if (hooks_) hooks_->module = this;
+    }
+    std::uintptr_t address() const noexcept { return reinterpret_cast<std::uintptr_t>(this); }
+    template <class T> T& at(Member const& m) const noexcept { return *reinterpret_cast<T*>(address() + static_cast<std::uintptr_t>(m.offset)); }
+    AnyModule& module_of(Member const& m) const noexcept { return m.owned ? *m.owned : at<AnyModule>(m); }
+    inline void check_name(std::string_view name, Kind kind) const;
+    inline void find_tensors(std::string const& prefix, Kind kind, std::vector<Found>& found) const;
+    inline std::vector<NamedTensor> named_tensors(Kind kind) const;
+    inline void find_modules(std::string const& name, std::vector<NamedModule>& found);
+    /// Parameters and persistent buffers, module by module.
+    inline void find_state(std::string const& prefix, std::vector<NamedTensor>& found) const;
+
+    static std::vector<AnyTensor> tensors_of(std::vector<NamedTensor> const& named)
+    {
+        std::vector<AnyTensor> all;
+        for (auto const& n : named) all.push_back(n.tensor);
+        return all;
+    }
+    static std::vector<AnyModule*> modules_of(std::vector<NamedModule> const& named)
+    {
+        std::vector<AnyModule*> all;
+        for (auto const& n : named) all.push_back(n.module);
+        return all;
+    }
+    friend std::string to_string(AnyModule const& m);
+    inline void print(std::string const& indent, std::string& out) const;
+
+    std::size_t bytes_;
+    bool training_ = true;
+    std::vector<Member> members_;
+    std::shared_ptr<detail::ModuleHooks> hooks_;
+};
+
+inline void AnyModule::check_name(std::string_view name, Kind kind) const
+{
+    std::string_view const what = kind == Kind::parameter ? "parameter" : kind == Kind::buffer ? "buffer" : "module";
+    if (name.empty()) xgrad::detail::fail(this->kind(), ": ", what, " name can't be empty string \"\"");
+    if (name.find('.') != name.npos) xgrad::detail::fail(this->kind(), ": ", what, " name can't contain \".\", got: ", name);
+    for (auto const& m : members_)
+        if (m.name == name) xgrad::detail::fail(this->kind(), ": ", what, " '", name, "' already exists");
+}
+
+inline void AnyModule::register_member(std::string_view name, Kind kind, void const* place, bool persistent)
+{
+    check_name(name, kind);
+    auto const offset = reinterpret_cast<std::uintptr_t>(place) - address();
+    if (offset >= bytes_)
+        xgrad::detail::fail(this->kind(), ": '", name, "' is no member of the module that it is registered with. Give it `*this` in the class that it is a member of; modules on the heap go into a ModuleList");
+    members_.push_back({std::string(name), kind, persistent, static_cast<std::ptrdiff_t>(offset)});
+}
+
+inline void AnyModule::own(std::string_view name, std::unique_ptr<AnyModule> module)
+{
+    check_name(name, Kind::module);
+    members_.push_back({std::string(name), Kind::module, true, 0, std::move(module)});
+}
+
+inline std::shared_ptr<detail::ModuleHooks> const& AnyModule::made_hooks()
+{
+    if (!hooks_) {
+        hooks_ = std::make_shared<detail::ModuleHooks>();
+        hooks_->module = this;
+    }
+    return hooks_;
+}
+
+inline void AnyModule::find_tensors(std::string const& prefix, Kind kind, std::vector<Found>& found) const
+{
+    for (auto const& m : members_)
+        if (m.kind == kind)
+            if (auto const& t = at<AnyTensor>(m); t.defined()) found.push_back({prefix + m.name, t, m.persistent});
+    for (auto const& m : members_)
+        if (m.kind == Kind::module) module_of(m).find_tensors(prefix + m.name + ".", kind, found);
+}
+
+inline std::vector<NamedTensor> AnyModule::named_tensors(Kind kind) const
+{
+    std::vector<Found> found;
+    find_tensors("", kind, found);
+    std::vector<NamedTensor> all;
+    for (auto& f : found) all.push_back({std::move(f.name), std::move(f.tensor)});
+    return all;
+}
+
+inline std::vector<NamedModule> AnyModule::named_children()
+{
+    std::vector<NamedModule> all;
+    for (auto const& m : members_)
+        if (m.kind == Kind::module) all.push_back({m.name, &module_of(m)});
+    return all;
+}
+
+inline std::vector<NamedModule> AnyModule::named_modules()
+{
+    std::vector<NamedModule> all;
+    find_modules("", all);
+    return all;
+}
+inline void AnyModule::find_modules(std::string const& name, std::vector<NamedModule>& found)
+{
+    found.push_back({name, this});
+    for (auto const& [child, module] : named_children()) module->find_modules(name.empty() ? child : name + "." + child, found);
+}
+
+inline std::size_t AnyModule::parameter_count() const
+{
+    std::size_t n = 0;
+    for (auto const& p : parameters()) n += p.numel();
+    return n;
+}
+
+inline void AnyModule::find_state(std::string const& prefix, std::vector<NamedTensor>& found) const
+{
+    for (auto const kind : {Kind::parameter, Kind::buffer})
+        for (auto const& m : members_)
+            if (m.kind == kind && m.persistent && at<AnyTensor>(m).defined()) found.push_back({prefix + m.name, at<AnyTensor>(m)});
+    for (auto const& m : members_)
+        if (m.kind == Kind::module) module_of(m).find_state(prefix + m.name + ".", found);
+}
+
+inline StateDict AnyModule::state_dict() const
+{
+    std::vector<NamedTensor> found;
+    find_state("", found);
+    StateDict state;
+    for (auto const& [name, tensor] : found) state.set(name, xgrad::detail::value_copy(tensor));
+    return state;
+}
+
+inline LoadReport AnyModule::load_state_dict(StateDict const& state, bool strict)
+{
+    using xgrad::detail::Piece;
+    std::vector<NamedTensor> own;
+    find_state("", own);
+    LoadReport report;
+    std::vector<std::pair<AnyTensor, AnyTensor>> pairs;
+    for (auto const& [name, to] : own) {
+        auto const* const from = state.find(name);
+        if (!from) report.missing.push_back(name);
+        else if (!from->defined()) report.mismatched.push_back(name + ": the state has an undefined tensor");
+        else if (!(from->shape() == to.shape()))
+            report.mismatched.push_back("size mismatch for " + name + ": a tensor of shape " + Piece(from->shape()).text + " in the state, of shape " + Piece(to.shape()).text + " in the module");
+        else if (!xgrad::detail::converts(from->dtype(), to.dtype()))
+            report.mismatched.push_back("type mismatch for " + name + ": " + std::string(xgrad::name(from->dtype())) + " in the state, " + std::string(xgrad::name(to.dtype())) + " in the module");
+        else pairs.emplace_back(to, *from);
+    }
+    for (auto const& [name, tensor] : state)
+        if (std::ranges::none_of(own, [&](NamedTensor const& n) { return n.name == name; })) report.unexpected.push_back(name);
+    if (strict && !report.complete()) {
+        std::string message = "Error(s) in loading state_dict for " + std::string(kind()) + ":";
+        for (auto const& [what, names] : {std::pair("Missing", &report.missing), std::pair("Unexpected", &report.unexpected)})
+            for (auto const& name : *names) message += std::string(name == names->front() ? std::string("\n\t") + what + " key(s) in state_dict: " : std::string(", ")) + '"' + name + '"';
+        for (auto const& text : report.mismatched) message += "\n\t" + text;
+        xgrad::detail::fail(message);
+    }
+    for (auto& pair : pairs)        // a state may look into the module's own memory
+        if (std::ranges::any_of(own, [&](NamedTensor const& n) { return n.tensor.impl().array.storage == pair.second.impl().array.storage; })) pair.second = xgrad::detail::value_copy(pair.second);
+    for (auto const& [to, from] : pairs) xgrad::detail::overwrite(to, from);
+    return report;
+}
+
+inline void AnyModule::print(std::string const& indent, std::string& out) const
+{
+    out += std::string(kind()) + "(" + extra_repr();
+    bool has_children = false;
+    for (auto const& m : members_) {
+        if (m.kind != Kind::module) continue;
+        if (!std::exchange(has_children, true) && out.back() != '(') out += ",";
+        out += "\n" + indent + "  (" + m.name + "): ";
+        module_of(m).print(indent + "  ", out);
+    }
+    out += has_children ? "\n" + indent + ")" : ")";
+    if (auto const n = parameter_count()) out += ", " + std::to_string(n) + (n == 1 ? " parameter" : " parameters");
+}
+
+/// The tree of modules, each with the number of its parameters.
+inline std::string to_string(AnyModule const& m)
+{
+    std::string out;
+    m.print("", out);
+    return out;
+}
+inline std::ostream& operator<<(std::ostream& out, AnyModule const& m) { return out << to_string(m); }
+
+}  // namespace xgrad::nn
+#endif  // XGRAD_SINGLE_XGRAD_NN_ANY_MODULE_HPP
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad::nn::detail {
+
+using xgrad::detail::fail;
+using xgrad::detail::Ref;
+using xgrad::detail::warn;
+
+/// The identity on some tensors. Where no gradient comes it hands on zeros.
+class BackwardHookFunction final : public Node {
+public:
+    explicit BackwardHookFunction(Tensors const& of)
+    {
+        for (auto const& t : of) {
+            bool const differentiable = is_differentiable(t.dtype());
+            edges_.push_back(differentiable && t.requires_grad() ? xgrad::detail::gradient_edge(t) : Edge());
+            shapes_.emplace_back(differentiable ? t.impl().type : nullptr, t.shape());
+        }
+        set_edges(edges_.data(), edges_.size());
+        set_num_outputs(static_cast<std::uint32_t>(edges_.size()));
+    }
+    void apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) override
+    {
+        for (std::size_t i = 0; i < edges_.size(); ++i) {
+            auto const& [type, shape] = shapes_[i];
+            if (gradients[i].defined()) results[i] = std::move(gradients[i]);
+            else if (type) results[i] = type->filled(shape, 0);
+        }
+    }
+    void pushforward(std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override { std::ranges::copy(tangents, results.begin()); }
+    std::string name() const override { return "BackwardHookFunctionBackward"; }
+
+private:
+    std::vector<Edge> edges_;
+    std::vector<std::pair<xgrad::detail::TypeInfo const*, Shape>> shapes_;
+};
+
+/// Puts a BackwardHookFunction around those of the tensors that are defined; null where none of them will have a gradient. The
+/// tensors that will become its results: views that must not be changed in place, since that would lead past the Node.
+[[gnu::cold]] inline Ref<Node> wrap(Tensors& tensors)
+{
+    auto const wants_gradient = [](AnyTensor const& t) { return t.defined() && is_differentiable(t.dtype()) && t.requires_grad(); };
+    if (!xgrad::detail::recording() || std::ranges::none_of(tensors, wants_gradient)) return {};
+    Tensors of;
+    for (auto const& t : tensors)
+        if (t.defined()) of.push_back(t);
+    Ref<Node> const node(new BackwardHookFunction(of));
+    std::uint32_t output = 0;
+    for (auto& t : tensors) {
+        if (!t.defined()) continue;
+        auto const nr = output++;
+        if (!wants_gradient(t)) continue;
+        AnyTensor const same = xgrad::detail::alias(t);
+        xgrad::detail::mark_view(same, t);
+        auto& impl = same.impl();
+        if (impl.view) impl.view->meta = xgrad::detail::CreationMeta::in_custom_function;
+        impl.grad_fn = node;
+        impl.output_nr = nr;
+        t = same;
+    }
+    return node;
+}
+
+/// The hooks around the backward pass of one call. What a pass has brought to the results stands in the pass's notes until it
+/// reaches the arguments, so that several passes, in turn or at once, do not meet, and nothing outlives them.
+class BackwardHooksOfCall : public std::enable_shared_from_this<BackwardHooksOfCall> {
+public:
+    explicit BackwardHooksOfCall(AnyModule& m) : hooks_(m.made_hooks())
+    {
+        for (auto const* const list : {&ModuleHooks::of_all_modules(), hooks_.get()}) {
+            auto const pre = list->backward_pre.snapshot();
+            before_.insert(before_.end(), pre.begin(), pre.end());
+            if (list->backward_kind == ModuleHooks::BackwardKind::of_last_node) continue;
+            auto const full = list->backward.snapshot();
+            after_.insert(after_.end(), full.begin(), full.end());
+        }
+    }
+    bool any() const noexcept { return !before_.empty() || !after_.empty(); }
+
+    void wrap_arguments(Tensors& tensors)
+    {
+        places_of(tensors, arguments_);
+        count_arguments_ = tensors.size();
+        auto const node = wrap(tensors);
+        if (!(arguments_require_grad_ = static_cast<bool>(node))) return;
+        node->register_hook([self = shared_from_this()](Gradients const& grad_inputs, Gradients const&) { return self->leave(grad_inputs); });
+    }
+    void wrap_results(Tensors& tensors)
+    {
+        places_of(tensors, results_);
+        count_results_ = tensors.size();
+        if (auto const node = wrap(tensors))
+            node->register_hook([self = shared_from_this()](Gradients const&, Gradients const& grad_outputs) { return self->enter(grad_outputs); });
+    }
+
+private:
+    static void places_of(Tensors const& tensors, std::vector<std::size_t>& places)
+    {
+        for (std::size_t i = 0; i < tensors.size(); ++i)
+            if (tensors[i].defined()) places.push_back(i);
+    }
+    static Gradients spread(Gradients const& gradients, std::vector<std::size_t> const& places, std::size_t count)
+    {
+        Gradients all(count);
+        for (std::size_t i = 0; i < places.size(); ++i) all[places[i]] = gradients[i];
+        return all;
+    }
+    static Gradients picked(Gradients const& all, std::vector<std::size_t> const& places)
+    {
+        Gradients gradients;
+        for (auto const p : places) gradients.push_back(all[p]);
+        return gradients;
+    }
+
+    AnyModule& module() const
+    {
+        if (!hooks_->module) fail<GraphError>("a module with backward hooks was destroyed before the backward pass: keep it until then");
+        return *hooks_->module;
+    }
+
+    /// The backward pass comes to the results.
+    Gradients enter(Gradients const& grad_outputs) const
+    {
+        Gradients gradients = spread(grad_outputs, results_, count_results_);
+        for (auto const& slot : before_) {
+            if (slot->removed) continue;
+            auto after = slot->hook(module(), gradients);
+            if (!after) continue;
+            if (after->size() != count_results_) fail<GraphError>("Backward pre hook returned an invalid number of grad_output, got ", after->size(), ", but expected ", count_results_);
+            gradients = std::move(*after);
+        }
+        if (arguments_require_grad_) xgrad::detail::current_pass->note(this) = gradients;
+        else call_without_arguments(gradients);
+        return picked(gradients, results_);
+    }
+    void call_without_arguments(Gradients const& grad_output) const
+    {
+        Gradients const nothing(count_arguments_);
+        for (auto const& slot : after_) {
+            if (slot->removed) continue;
+            auto const after = slot->hook(module(), nothing, grad_output);
+            if (after && std::ranges::any_of(*after, [](AnyTensor const& t) { return t.defined(); }))
+                fail<GraphError>("Backward hook for Modules where no input requires gradient should always return nothing or undefined tensors for all gradients.");
+        }
+    }
+
+    /// It comes to the arguments, if it has come to the results.
+    Gradients leave(Gradients const& grad_inputs) const
+    {
+        std::any const note = std::exchange(xgrad::detail::current_pass->note(this), {});
+        if (!note.has_value()) return {};
+        auto const& grad_output = std::any_cast<Gradients const&>(note);
+        Gradients gradients = spread(grad_inputs, arguments_, count_arguments_);
+        for (auto const& slot : after_) {
+            if (slot->removed) continue;
+            auto after = slot->hook(module(), gradients, grad_output);
+            if (!after) continue;
+            if (after->size() != count_arguments_) fail<GraphError>("Backward hook returned an invalid number of grad_input, got ", after->size(), ", but expected ", count_arguments_);
+            gradients = std::move(*after);
+        }
+        return picked(gradients, arguments_);
+    }
+
+    std::shared_ptr<ModuleHooks> hooks_;
+    ModuleHooks::PreHooks::Snapshot before_;
+    ModuleHooks::BackwardHooks::Snapshot after_;
+    std::vector<std::size_t> arguments_, results_;
+    std::size_t count_arguments_ = 0, count_results_ = 0;
+    bool arguments_require_grad_ = false;
+};
+
+/// Says where PyTorch's hook of old will not show the whole module.
+[[gnu::cold]] inline void warn_of_last_node(Node const& last, Tensors const& arguments, Tensors const& results)
+{
+    std::vector<Node const*> makers, of_arguments, next;
+    auto const add = [](std::vector<Node const*>& to, Node const* node) {
+        if (node && std::ranges::find(to, node) == to.end()) to.push_back(node);
+    };
+    for (auto const& t : results)
+        if (t.defined()) add(makers, t.grad_fn());
+    for (auto const& t : arguments)
+        if (t.defined()) add(of_arguments, t.grad_fn());
+    for (auto const& edge : last.next_edges()) add(next, edge.function.get());
+    std::string_view const end = "Please use register_full_backward_hook to get the documented behavior.";
+    if (makers.size() > 1)
+        return warn("Using a non-full backward hook when outputs are generated by different autograd Nodes is deprecated and will be removed in future versions. This hook will be missing some grad_output. ", end);
+    std::ranges::sort(of_arguments);
+    std::ranges::sort(next);
+    if (of_arguments != next)
+        warn("Using a non-full backward hook when the forward contains multiple autograd Nodes is deprecated and will be removed in future versions. This hook will be missing some grad_input. ", end);
+}
+
+/// Puts the module's hooks of old onto the Node that made its first result.
+[[gnu::cold]] inline void hook_last_node(AnyModule& m, ModuleCall const& call)
+{
+    auto const hooks = m.made_hooks();
+    auto const slots = hooks->backward.snapshot();
+    auto const results = call.results();
+    auto const first = std::ranges::find_if(results, [](AnyTensor const& t) { return t.defined(); });
+    if (slots.empty() || first == results.end() || !first->grad_fn()) return;
+    for (auto const& slot : slots)
+        first->grad_fn()->register_hook([slot, hooks](Gradients const& grad_inputs, Gradients const& grad_outputs) -> Gradients {
+            if (slot->removed) return {};
+            if (!hooks->module) fail<GraphError>("a module with backward hooks was destroyed before the backward pass: keep it until then");
+            return slot->hook(*hooks->module, grad_inputs, grad_outputs).value_or(Gradients());
+        });
+    warn_of_last_node(*first->grad_fn(), call.arguments(), results);
+}
+
+/// Calls forward with all hooks around it, those of all modules before the module's own.
+[[gnu::cold]] inline void call_with_hooks(AnyModule& m, ModuleCall& call)
+{
+    auto const hooks = m.made_hooks();      // a hook may destroy or replace the module
+    auto& all = ModuleHooks::of_all_modules();
+    auto const visit = [&](auto list, AnyModule& on) {
+        (all.*list).for_each([&](auto const& hook) { hook(on, call); });
+        ((*hooks).*list).for_each([&](auto const& hook) { hook(on, call); });
+    };
+    try {
+        visit(&ModuleHooks::forward_pre, m);
+        auto const backward = std::make_shared<BackwardHooksOfCall>(m);
+        if (backward->any()) {
+            auto arguments = call.arguments();
+            backward->wrap_arguments(arguments);
+            call.set_arguments(arguments, "a backward hook");
+        }
+        call.forward();
+        visit(&ModuleHooks::forward, m);
+        if (backward->any()) {
+            if (!call.returns_tensors()) warn("For backward hooks to be called, module output should be a Tensor or a tuple of Tensors");
+            auto results = call.results();
+            backward->wrap_results(results);
+            call.set_results(results, "a backward hook");
+        }
+        if (hooks->backward_kind == ModuleHooks::BackwardKind::of_last_node) hook_last_node(m, call);
+    } catch (...) {
+        call.failed = true;
+        auto const call_rest = [&](ModuleHooks const& of) {
+            of.forward.for_each([&](auto const& hook) {
+                try {
+                    hook(m, call);
+                } catch (std::exception const& e) {
+                    warn("module forward hook with always_call=True raised an exception that was silenced as another error was raised in forward: ", e.what());
+                }
+            });
+        };
+        call_rest(all);
+        call_rest(*hooks);
+        throw;
+    }
+}
+
+/// Registers the hooks around the backward pass, as functions of an M&.
+template <class M, class F> HookHandle add_backward_pre_hook(ModuleHooks& hooks, F f, HookOptions options)
+{
+    constexpr bool takes_gradients = std::is_invocable_v<F&, M&, Gradients const&>;
+    static_assert(takes_gradients, "register_full_backward_pre_hook: a hook takes the module and the gradients of its results, a std::vector<AnyTensor> const&");
+    if constexpr (takes_gradients) {
+        constexpr bool fits = returns_gradients<std::invoke_result_t<F&, M&, Gradients const&>>;
+        static_assert(fits, "register_full_backward_pre_hook: a hook returns nothing, or the gradients of the results to go on with as a std::vector<AnyTensor>");
+        if constexpr (fits)
+            return hooks.backward_pre.add([f = std::move(f)](AnyModule& m, Gradients const& out) mutable { return call_hook(f, static_cast<M&>(m), out); }, options.prepend);
+    }
+    return {};
+}
+template <class M, class F> HookHandle add_backward_hook(ModuleHooks& hooks, ModuleHooks::BackwardKind kind, F f, HookOptions options)
+{
+    constexpr bool takes_gradients = std::is_invocable_v<F&, M&, Gradients const&, Gradients const&>;
+    static_assert(takes_gradients, "register_full_backward_hook: a hook takes the module, the gradients of its arguments and those of its results, two std::vector<AnyTensor> const&");
+    if constexpr (takes_gradients) {
+        constexpr bool fits = returns_gradients<std::invoke_result_t<F&, M&, Gradients const&, Gradients const&>>;
+        static_assert(fits, "register_full_backward_hook: a hook returns nothing, or the gradients of the arguments to go on with as a std::vector<AnyTensor>");
+        if constexpr (fits) {
+            if (hooks.backward_kind != ModuleHooks::BackwardKind::none && hooks.backward_kind != kind)
+                fail<GraphError>("Cannot use both regular backward hooks and full backward hooks on a single Module. Please use only one of them.");
+            hooks.backward_kind = kind;
+            return hooks.backward.add([f = std::move(f)](AnyModule& m, Gradients const& in, Gradients const& out) mutable { return call_hook(f, static_cast<M&>(m), in, out); }, options.prepend);
+        }
+    }
+    return {};
+}
+
+}  // namespace xgrad::nn::detail
+
+namespace xgrad::nn {
+
+template <class F> HookHandle AnyModule::register_full_backward_pre_hook(F f, HookOptions options)
+{
+    return detail::add_backward_pre_hook<AnyModule>(*made_hooks(), std::move(f), options);
+}
+template <class F> HookHandle AnyModule::register_full_backward_hook(F f, HookOptions options)
+{
+    return detail::add_backward_hook<AnyModule>(*made_hooks(), detail::ModuleHooks::BackwardKind::full, std::move(f), options);
+}
+template <class F> HookHandle AnyModule::register_backward_hook(F f, HookOptions options)
+{
+    return detail::add_backward_hook<AnyModule>(*made_hooks(), detail::ModuleHooks::BackwardKind::of_last_node, std::move(f), options);
+}
+
+}  // namespace xgrad::nn
+#endif  // XGRAD_SINGLE_XGRAD_NN_BACKWARD_HOOKS_HPP
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad::nn::detail {
+
+template <class X> inline constexpr bool is_tensor = false;
+template <Scalar T> inline constexpr bool is_tensor<Tensor<T>> = true;
+template <> inline constexpr bool is_tensor<AnyTensor> = true;
+template <class X> inline constexpr bool is_tuple = false;
+template <class... X> inline constexpr bool is_tuple<std::tuple<X...>> = true;
+template <class A, class B> inline constexpr bool is_tuple<std::pair<A, B>> = true;
+
+/// What an argument or a result becomes that is kept: an expression becomes a tensor.
+template <class X> struct Kept {
+    using type = std::remove_cvref_t<X>;
+};
+template <class X>
+    requires(!is_tensor<std::remove_cvref_t<X>> && xgrad::detail::TensorLike<std::remove_cvref_t<X>>)
+struct Kept<X> {
+    using type = xgrad::detail::tensor_type<std::remove_cvref_t<X>>;
+};
+template <class X> using kept = typename Kept<X>::type;
+/// The same for an argument: what is no tensor and can be changed, or cannot be copied, is passed on as it is.
+template <class X>
+using kept_argument = std::conditional_t<!xgrad::detail::TensorLike<std::remove_cvref_t<X>> && std::is_lvalue_reference_v<X> &&
+                                             (!std::is_const_v<std::remove_reference_t<X>> || !std::is_copy_constructible_v<std::remove_cvref_t<X>>),
+                                         X, kept<X>>;
+template <class X> using kept_result = std::conditional_t<std::is_void_v<X>, std::tuple<>, kept<std::conditional_t<std::is_void_v<X>, int, X>>>;
+template <class X> struct KeptOrVoid : Kept<X> {};
+template <> struct KeptOrVoid<void> {
+    using type = void;
+};
+template <class X> using kept_or_void = typename KeptOrVoid<X>::type;
+
+/// The signature of forward, where there is just one.
+template <class F> struct Signature {
+    static constexpr bool known = false;
+};
+template <class R, class... A> struct KnownSignature {
+    static constexpr bool known = true;
+    using Arguments = std::tuple<kept_argument<A>...>;
+    using Result = kept_result<R>;
+    template <class F, class Self> static constexpr bool takes = std::is_invocable_v<F&, Self&, std::remove_reference_t<kept_argument<A>> const&...>;
+    template <class F, class Self> static auto call(F& f, Self& self, Arguments const& a)
+    {
+        return std::apply([&](auto const&... each) { return f(self, each...); }, a);
+    }
+};
+template <class C, class R, class... A> struct Signature<R (C::*)(A...)> : KnownSignature<R, A...> {};
+template <class C, class R, class... A> struct Signature<R (C::*)(A...) const> : KnownSignature<R, A...> {};
+template <class C, class R, class... A> struct Signature<R (C::*)(A...) noexcept> : KnownSignature<R, A...> {};
+template <class C, class R, class... A> struct Signature<R (C::*)(A...) const noexcept> : KnownSignature<R, A...> {};
+template <class R, class... A> struct Signature<R (*)(A...)> : KnownSignature<R, A...> {};
+template <class R, class... A> struct Signature<R (*)(A...) noexcept> : KnownSignature<R, A...> {};
+
+template <class Self> struct ForwardOf : Signature<void> {};
+template <class Self>
+    requires requires { &Self::forward; }
+struct ForwardOf<Self> : Signature<decltype(&Self::forward)> {};
+
+template <class X> AnyTensor tensor_in(X const& x)
+{
+    if constexpr (is_tensor<X>) return x;
+    else return {};
+}
+template <Scalar T> AnyTensor tensor_in(std::optional<Tensor<T>> const& x) { return x ? *x : AnyTensor(); }
+
+/// Puts a tensor of any type in the place of x.
+template <class X> void replace(X& x, AnyTensor const& t, std::size_t i, std::string_view by)
+{
+    if constexpr (std::same_as<X, AnyTensor>) x = t;
+    else if constexpr (is_tensor<X>) {
+        if (t.defined() && t.dtype() != dtype_of<typename X::scalar>) fail<TypeError>(by, " gave a tensor of type ", name(t.dtype()), " for number ", i, ", which has type ", name(dtype_of<typename X::scalar>));
+        x = t.defined() ? t.as<typename X::scalar>() : X();
+    } else if constexpr (requires { requires is_tensor<typename X::value_type>; requires std::same_as<X, std::optional<typename X::value_type>>; }) {
+        if (!t.defined()) return x.reset();
+        typename X::value_type value;
+        replace(value, t, i, by);
+        x = value;
+    } else if (t.defined()) fail<TypeError>(by, " gave a tensor for number ", i, ", which is none");
+}
+template <class Tuple> Tensors tensors_in(Tuple const& all)
+{
+    return std::apply([](auto const&... x) { return Tensors{tensor_in(x)...}; }, all);
+}
+template <class Tuple> void replace_all(Tuple& all, Tensors const& tensors, std::string_view what, std::string_view by)
+{
+    constexpr auto n = std::tuple_size_v<Tuple>;
+    if (tensors.size() != n) fail<GraphError>(by, " returned ", tensors.size(), " tensors for ", n, " ", what);
+    Tensors const before = tensors_in(all);
+    std::size_t i = 0;
+    auto const put = [&](auto& x) {
+        if (!tensors[i].is_same(before[i])) replace(x, tensors[i], i, by);
+        ++i;
+    };
+    std::apply([&](auto&... x) { (put(x), ...); }, all);
+}
+
+/// Arguments and result of a call, with their types.
+template <class Arguments, class Result> class CallValues : public ModuleCall {
+public:
+    template <class... A> explicit CallValues(A&&... a) : kept_arguments(std::in_place, std::forward<A>(a)...) {}
+
+    Tensors arguments() const final { return tensors_in(*kept_arguments); }
+    void set_arguments(Tensors const& tensors, std::string_view by) final { replace_all(*kept_arguments, tensors, "arguments", by); }
+    Tensors results() const final
+    {
+        if (!result) return {};
+        if constexpr (is_tuple<Result>) return tensors_in(*result);
+        else return {tensor_in(*result)};
+    }
+    void set_results(Tensors const& tensors, std::string_view by) final
+    {
+        if constexpr (is_tuple<Result>) replace_all(*result, tensors, "results", by);
+        else {
+            auto one = std::tie(*result);
+            replace_all(one, tensors, "results", by);
+        }
+    }
+    bool returns_tensors() const final { return is_tensor<Result> || is_tuple<Result>; }
+
+    std::optional<Arguments> kept_arguments;
+    std::optional<Result> result;
+};
+
+template <class Self, class Arguments, class Result> class CallOf final : public CallValues<Arguments, Result> {
+public:
+    template <class... A> explicit CallOf(Self& self, A&&... a) : CallValues<Arguments, Result>(std::forward<A>(a)...), self_(self) {}
+
+    void forward() override
+    {
+        [&]<std::size_t... I>(std::index_sequence<I...>) {
+            auto const call = [&]() -> decltype(auto) { return self_.forward(passed<std::tuple_element_t<I, Arguments>>(std::get<I>(*this->kept_arguments))...); };
+            if constexpr (std::is_void_v<decltype(call())>) {
+                call();
+                this->result.emplace();
+            } else this->result.emplace(call());
+        }(std::make_index_sequence<std::tuple_size_v<Arguments>>{});
+    }
+
+private:
+    /// Hooks after forward still want the arguments, so what can be copied is not given away.
+    template <class A, class X> static decltype(auto) passed(X& x)
+    {
+        if constexpr (std::is_reference_v<A> || std::is_copy_constructible_v<A>) return (x);
+        else return std::move(x);
+    }
+
+    Self& self_;
+};
+
+/// A hook that replaces something may return nothing, that, or an optional of that.
+template <class R, class V> inline constexpr bool returns = std::is_void_v<R> || std::is_convertible_v<R, V> || std::is_convertible_v<R, std::optional<V>>;
+template <class R, class... A> inline constexpr bool returns<R, std::tuple<A...>> =
+    std::is_void_v<R> || std::is_convertible_v<R, std::tuple<A...>> || std::is_convertible_v<R, std::optional<std::tuple<A...>>> || (sizeof...(A) == 1 && (std::is_convertible_v<R, A> && ...));
+
+template <class V, class R> void take(std::optional<V>& place, R&& value)
+{
+    if constexpr (std::is_convertible_v<R, V>) place.emplace(std::forward<R>(value));
+    else if constexpr (std::is_convertible_v<R, std::optional<V>>) {
+        if (std::optional<V> some(std::forward<R>(value)); some) place.emplace(*std::move(some));
+    } else place.emplace(V(std::forward<R>(value)));
+}
+
+}  // namespace xgrad::nn::detail
+#endif  // XGRAD_SINGLE_XGRAD_NN_FORWARD_CALL_HPP
+#ifndef XGRAD_SINGLE_XGRAD_NN_MEMBER_HPP
+#define XGRAD_SINGLE_XGRAD_NN_MEMBER_HPP
+
+// ======== xgrad/nn/member.hpp
+// What a module is made of. Each registers itself, as a member of the class whose `*this` it is given:
+//
+//     struct Net : nn::Module<Net> {
+//         nn::Child<nn::Linear<double>> hidden{*this, "hidden", 784, 128};
+//         nn::Parameter<double> scale{*this, "scale", {1.}};
+//     };
+
+#ifndef XGRAD_SINGLE_XGRAD_NN_ANY_MODULE_HPP
+#define XGRAD_SINGLE_XGRAD_NN_ANY_MODULE_HPP
+
+// ======== xgrad/nn/any_module.hpp
+// AnyModule: a part of a model, of any kind: its members under their names (parameters, buffers, other modules), what is asked of
+// all of them together, and its hooks. Modules are values: a copy has parameters of its own.
+
+#ifndef XGRAD_SINGLE_XGRAD_NN_MODULE_HOOKS_HPP
+#define XGRAD_SINGLE_XGRAD_NN_MODULE_HOOKS_HPP
+
+// ======== xgrad/nn/module_hooks.hpp
+// Hooks of modules: the lists of one module, those of all modules, and what a call of forward shows to them.
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad::nn {
+
+class AnyModule;
+
+/// How a hook on a module is registered.
+struct HookOptions {
+    /// Before the hooks that are there, not behind them.
+    bool prepend = false;
+    /// Of a hook after forward: it runs also where forward or another hook throws, with an undefined (default-constructed) result
+    /// where there is none. The exception then goes on.
+    bool always_call = false;
+};
+
+namespace detail {
+
+using xgrad::detail::Gradients;
+using xgrad::detail::HookList;
+using Tensors = std::vector<AnyTensor>;
+
+enum class MemberKind : unsigned char { parameter, buffer, module };
+
+/// A call of forward as hooks see it that do not know its types: a place for each argument and for each result (the parts of
+/// a tuple), which is undefined where that is no tensor.
+class ModuleCall {
+public:
+    virtual Tensors arguments() const = 0;
+    virtual void set_arguments(Tensors const& tensors, std::string_view by) = 0;
+    virtual void forward() = 0;
+    /// Nothing while there is no result.
+    virtual Tensors results() const = 0;
+    virtual void set_results(Tensors const& tensors, std::string_view by) = 0;
+    /// False where the results hold no tensor that a backward hook could be put on.
+    virtual bool returns_tensors() const = 0;
+
+    /// Whether a hook runs now: where the call has failed, only one that is always called, and has not been.
+    bool begin(void const* hook, bool always)
+    {
+        if (failed && !always) return false;
+        for (auto const* const other : called_)
+            if (other == hook) return false;
+        if (always) called_.push_back(hook);
+        return true;
+    }
+
+    bool failed = false;
+
+protected:
+    ~ModuleCall() = default;
+
+private:
+    std::vector<void const*> called_;
+};
+
+/// The hooks of one module, or of all. They belong to the object: they move with it, and a copy has none.
+struct ModuleHooks {
+    using Returned = std::optional<Gradients>;
+    using ForwardHooks = HookList<void(AnyModule&, ModuleCall&)>;
+    using PreHooks = HookList<Returned(AnyModule&, Gradients const& grad_output)>;
+    using BackwardHooks = HookList<Returned(AnyModule&, Gradients const& grad_input, Gradients const& grad_output)>;
+    enum class BackwardKind : unsigned char { none, full, of_last_node };
+
+    AnyModule* module = nullptr;  // where it is now, if it is
+    ForwardHooks forward_pre, forward;
+    PreHooks backward_pre;
+    BackwardHooks backward;
+    BackwardKind backward_kind = BackwardKind::none;
+
+    bool any() const { return forward_pre.any() || forward.any() || backward_pre.any() || backward.any(); }
+    static ModuleHooks& of_all_modules()
+    {
+        static ModuleHooks hooks;
+        return hooks;
+    }
+};
+
+template <class R> inline constexpr bool returns_gradients = std::is_void_v<R> || std::is_convertible_v<R, Gradients> || std::is_convertible_v<R, std::optional<Gradients>>;
+
+/// A call of a hook that may return nothing.
+template <class F, class... A> std::optional<Gradients> call_hook(F& f, A&&... arguments)
+{
+    if constexpr (std::is_void_v<std::invoke_result_t<F&, A...>>) {
+        f(std::forward<A>(arguments)...);
+        return std::nullopt;
+    } else return f(std::forward<A>(arguments)...);
+}
+
+/// A hook on tensors of any types in the form of the lists.
+template <class M, class F> ModuleHooks::ForwardHooks::Function untyped_pre_hook(F f)
+{
+    return [f = std::move(f)](AnyModule& m, ModuleCall& call) mutable {
+        Tensors const in = call.arguments();
+        if (auto const after = call_hook(f, static_cast<M&>(m), in)) call.set_arguments(*after, "a forward pre-hook");
+    };
+}
+template <class M, class F> ModuleHooks::ForwardHooks::Function untyped_forward_hook(F f, bool always)
+{
+    return [f = std::move(f), always](AnyModule& m, ModuleCall& call) mutable {
+        if (!call.begin(&f, always)) return;
+        Tensors const in = call.arguments(), out = call.results();
+        if (auto const after = call_hook(f, static_cast<M&>(m), in, out); after && !call.failed) call.set_results(*after, "a forward hook");
+    };
+}
+
+}  // namespace detail
+}  // namespace xgrad::nn
+#endif  // XGRAD_SINGLE_XGRAD_NN_MODULE_HOOKS_HPP
+#ifndef XGRAD_SINGLE_XGRAD_TENSOR_STATE_DICT_HPP
+#define XGRAD_SINGLE_XGRAD_TENSOR_STATE_DICT_HPP
+
+// ======== xgrad/tensor/state_dict.hpp
+// StateDict: tensors under names, in order: what a module or an optimiser gives away and takes back.
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad {
+
+struct NamedTensor {
+    std::string name;
+    AnyTensor tensor;
+};
+
+/// Tensors under names that are all different, in the order in which they came.
+class StateDict {
+public:
+    StateDict() = default;
+    StateDict(std::initializer_list<NamedTensor> entries)
+    {
+        for (auto const& e : entries) set(e.name, e.tensor);
+    }
+
+    /// Adds a tensor, or replaces the one of that name.
+    void set(std::string const& name, AnyTensor tensor)
+    {
+        for (auto& e : entries_)
+            if (e.name == name) return void(e.tensor = std::move(tensor));
+        entries_.push_back({name, std::move(tensor)});
+    }
+    void erase(std::string_view name)
+    {
+        std::erase_if(entries_, [&](NamedTensor const& e) { return e.name == name; });
+    }
+    /// Null where there is none of that name.
+    AnyTensor const* find(std::string_view name) const
+    {
+        for (auto const& e : entries_)
+            if (e.name == name) return &e.tensor;
+        return nullptr;
+    }
+    bool contains(std::string_view name) const { return find(name); }
+    /// Throws IndexError where there is none of that name.
+    AnyTensor const& at(std::string_view name) const
+    {
+        if (auto const* const t = find(name)) return *t;
+        detail::fail<IndexError>("StateDict: there is no entry '", name, "'");
+    }
+
+    std::size_t size() const noexcept { return entries_.size(); }
+    bool empty() const noexcept { return entries_.empty(); }
+    auto begin() const noexcept { return entries_.begin(); }
+    auto end() const noexcept { return entries_.end(); }
+
+private:
+    std::vector<NamedTensor> entries_;
+};
+
+namespace detail {
+
+/// A copy of the values in memory of its own, without history.
+inline AnyTensor value_copy(AnyTensor const& t)
+{
+    if (!t.defined()) return {};
+    AnyTensor copy(TensorImpl::make(*t.impl().type, t.shape()));
+    t.impl().type->copy_elements(copy.impl().array, t.impl().array);
+    return copy;
+}
+
+/// Calls f(Tensor<T>) with the scalar type that t has.
+template <class F> decltype(auto) with_type(AnyTensor const& t, F&& f)
+{
+    switch (t.dtype()) {
+    case DType::boolean: return f(t.as<bool>());
+    case DType::int64: return f(t.as<std::int64_t>());
+    case DType::float32: return f(t.as<float>());
+    case DType::float64: return f(t.as<double>());
+    case DType::complex64: return f(t.as<std::complex<float>>());
+    default: return f(t.as<std::complex<double>>());
+    }
+}
+
+/// Whether numbers of one type become numbers of another without losing their nature: precision may change, and real numbers
+/// become complex ones.
+constexpr bool converts(DType from, DType to) noexcept
+{
+    return from == to || (is_differentiable(from) && is_differentiable(to) && (xgrad::is_complex(to) || !xgrad::is_complex(from)));
+}
+
+/// Overwrites the elements of a tensor by those of another one of the same shape, whose type converts to its own. Unrecorded;
+/// counts as a change in place.
+inline void overwrite(AnyTensor const& to, AnyTensor const& from)
+{
+    to.impl().array.storage->bump();
+    if (to.dtype() == from.dtype()) return to.impl().type->copy_elements(to.impl().array, from.impl().array);
+    std::vector<std::complex<double>> values;  // all types that convert fit in
+    with_type(from, [&]<Scalar S>(Tensor<S> const& source) {
+        if constexpr (Differentiable<S>)
+            for (auto const& v : contiguous(source.array_of())) values.emplace_back(v);
+    });
+    with_type(to, [&]<Scalar T>(Tensor<T> const& target) {
+        if constexpr (Differentiable<T>) {
+            Array<T> same(target.shape());
+            for (std::size_t i = 0; i < values.size(); ++i) {
+                if constexpr (is_complex<T>) same.begin()[i] = T(values[i]);
+                else same.begin()[i] = static_cast<T>(values[i].real());
+            }
+            copy_elements(target.array_of(), same);
+        }
+    });
+}
+
+}  // namespace detail
+}  // namespace xgrad
+#endif  // XGRAD_SINGLE_XGRAD_TENSOR_STATE_DICT_HPP
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad::nn {
+
+struct NamedModule {
+    std::string name;
+    AnyModule* module;
+};
+
+/// What load_state_dict() could not do: names that the module has and the state has not, the other way round, and tensors of
+/// another shape or kind (with the reason).
+struct LoadReport {
+    std::vector<std::string> missing, unexpected, mismatched;
+    bool complete() const noexcept { return missing.empty() && unexpected.empty() && mismatched.empty(); }
+};
+
+class AnyModule {
+public:
+    virtual ~AnyModule()
+    {
+        if (hooks_) hooks_->module = nullptr;
+    }
+
+    /// "Linear": the name of its class.
+    virtual std::string_view kind() const noexcept = 0;
+    /// What is printed between the parentheses: "in_features=3, out_features=2".
+    virtual std::string extra_repr() const { return {}; }
+    /// A copy with parameters, buffers and modules of its own, and without hooks.
+    virtual std::unique_ptr<AnyModule> clone_any() const = 0;
+
+    /// All parameters, those of modules inside included, in the order of their registration.
+    std::vector<AnyTensor> parameters() const { return tensors_of(named_parameters()); }
+    /// The same with their names: "hidden.weight".
+    std::vector<NamedTensor> named_parameters() const { return named_tensors(Kind::parameter); }
+    /// All buffers, those of modules inside included.
+    std::vector<AnyTensor> buffers() const { return tensors_of(named_buffers()); }
+    std::vector<NamedTensor> named_buffers() const { return named_tensors(Kind::buffer); }
+    /// The modules directly inside this one.
+    std::vector<AnyModule*> children() { return modules_of(named_children()); }
+    inline std::vector<NamedModule> named_children();
+    /// This module and all inside it, each before those inside it.
+    std::vector<AnyModule*> modules() { return modules_of(named_modules()); }
+    inline std::vector<NamedModule> named_modules();
+    /// How many numbers the parameters are.
+    inline std::size_t parameter_count() const;
+
+    /// Copies of the values of all parameters and buffers under their names.
+    inline StateDict state_dict() const;
+    /// Overwrites parameters and buffers by the values of those names, converted where only precision differs or a real value
+    /// becomes complex. With strict anything that does not fit is an Error; without, what fits is loaded and the rest reported.
+    /// After an error nothing has been loaded.
+    inline LoadReport load_state_dict(StateDict const& state, bool strict = true);
+
+    /// Sets this module and all inside it to training, where dropout drops and statistics are collected; so they are made.
+    void train(bool on = true)
+    {
+        for (auto* const m : modules()) m->training_ = on;
+    }
+    void eval() { train(false); }
+    bool is_training() const noexcept { return training_; }
+    /// Turns the collection of gradients on or off for all parameters.
+    void requires_grad_(bool on = true)
+    {
+        for (auto const& p : parameters()) p.impl().requires_grad = on;
+    }
+    /// Drops the gradients of all parameters.
+    void zero_grad()
+    {
+        for (auto const& p : parameters()) p.impl().grad = nullptr;
+    }
+    /// Calls f(AnyModule&) for all modules inside, and then for this one.
+    template <class F> void apply(F&& f)
+    {
+        static_assert(std::is_invocable_v<F&, AnyModule&>, "apply: the function takes an AnyModule&");
+        for (auto* const child : children()) child->apply(f);
+        f(*this);
+    }
+
+    /// A hook before the backward pass through this module: f(module, grad_output), both hooks with the gradients of all results
+    /// or arguments in a std::vector<AnyTensor>, undefined ones where there is no tensor or no gradient. It may return other
+    /// ones to go on with. Runs before the gradients of this module's parameters are known.
+    template <class F> HookHandle register_full_backward_pre_hook(F f, HookOptions options = {});
+    /// A hook after the backward pass through this module: f(module, grad_input, grad_output). It may return other gradients of
+    /// the arguments to go on with. Where no argument requires a gradient, it runs before this module's pass, with undefined ones.
+    template <class F> HookHandle register_full_backward_hook(F f, HookOptions options = {});
+    /// PyTorch's hook of old: the hook of the last recorded Node only, so grad_input has the gradients of that Node's inputs. It
+    /// warns where this is not the whole module. Use register_full_backward_hook().
+    template <class F> HookHandle register_backward_hook(F f, HookOptions options = {});
+
+    /// Registers a member of this object under a name. Parameter, Buffer and Child do that by themselves.
+    inline void register_member(std::string_view name, detail::MemberKind kind, void const* place, bool persistent = true);
+    detail::ModuleHooks* hooks() const noexcept { return hooks_.get(); }
+    inline std::shared_ptr<detail::ModuleHooks> const& made_hooks();
+
+protected:
+    using Kind = detail::MemberKind;
+
+    explicit AnyModule(std::size_t bytes) noexcept : bytes_(bytes) {}
+    AnyModule(AnyModule const& o) : bytes_(o.bytes_), training_(o.training_), members_(o.members_) {}
+    AnyModule(AnyModule&& o) noexcept : bytes_(o.bytes_), training_(o.training_), members_(std::move(o.members_)), hooks_(std::move(o.hooks_)) { take_hooks(); }
+    AnyModule& operator=(AnyModule const& o)
+    {
+        if (this == &o) return *this;
+        members_ = o.members_;
+        training_ = o.training_;
+        return *this;
+    }
+    AnyModule& operator=(AnyModule&& o)
+    {
+        if (this == &o) return *this;
+        members_ = std::move(o.members_);
+        training_ = o.training_;
+        if (hooks_) hooks_->module = nullptr;
+        hooks_ = std::move(o.hooks_);
+        take_hooks();
+        return *this;
+    }
+
+    /// Takes a module that lives on the heap as the last of the modules inside.
+    inline void own(std::string_view name, std::unique_ptr<AnyModule> module);
+    AnyModule& owned(std::size_t i) const { return *members_[i].owned; }
+    std::size_t member_count() const noexcept { return members_.size(); }
+
+private:
+    /// A member, by its place relative to this object, or a module that is owned.
+    struct Member {
+        std::string name;
+        Kind kind;
+        bool persistent;
+        std::ptrdiff_t offset;
+        std::unique_ptr<AnyModule> owned;
+
+        Member(std::string n, Kind k, bool keep, std::ptrdiff_t at, std::unique_ptr<AnyModule> m = nullptr) : name(std::move(n)), kind(k), persistent(keep), offset(at), owned(std::move(m)) {}
+        Member(Member const& o) : name(o.name), kind(o.kind), persistent(o.persistent), offset(o.offset), owned(o.owned ? o.owned->clone_any() : nullptr) {}
+        Member(Member&&) noexcept = default;
+        Member& operator=(Member o) noexcept
+        {
+            name.swap(o.name);
+            kind = o.kind, persistent = o.persistent, offset = o.offset;
+            owned.swap(o.owned);
+            return *this;
+        }
+    };
+    struct Found {
+        std::string name;
+        AnyTensor tensor;
+        bool persistent;
+    };
+
+    void take_hooks() noexcept
+    {
+        if (hooks_) hooks_->module = this;
+    }
+    std::uintptr_t address() const noexcept { return reinterpret_cast<std::uintptr_t>(this); }
+    template <class T> T& at(Member const& m) const noexcept { return *reinterpret_cast<T*>(address() + static_cast<std::uintptr_t>(m.offset)); }
+    AnyModule& module_of(Member const& m) const noexcept { return m.owned ? *m.owned : at<AnyModule>(m); }
+    inline void check_name(std::string_view name, Kind kind) const;
+    inline void find_tensors(std::string const& prefix, Kind kind, std::vector<Found>& found) const;
+    inline std::vector<NamedTensor> named_tensors(Kind kind) const;
+    inline void find_modules(std::string const& name, std::vector<NamedModule>& found);
+    /// Parameters and persistent buffers, module by module.
+    inline void find_state(std::string const& prefix, std::vector<NamedTensor>& found) const;
+
+    static std::vector<AnyTensor> tensors_of(std::vector<NamedTensor> const& named)
+    {
+        std::vector<AnyTensor> all;
+        for (auto const& n : named) all.push_back(n.tensor);
+        return all;
+    }
+    static std::vector<AnyModule*> modules_of(std::vector<NamedModule> const& named)
+    {
+        std::vector<AnyModule*> all;
+        for (auto const& n : named) all.push_back(n.module);
+        return all;
+    }
+    friend std::string to_string(AnyModule const& m);
+    inline void print(std::string const& indent, std::string& out) const;
+
+    std::size_t bytes_;
+    bool training_ = true;
+    std::vector<Member> members_;
+    std::shared_ptr<detail::ModuleHooks> hooks_;
+};
+
+inline void AnyModule::check_name(std::string_view name, Kind kind) const
+{
+    std::string_view const what = kind == Kind::parameter ? "parameter" : kind == Kind::buffer ? "buffer" : "module";
+    if (name.empty()) xgrad::detail::fail(this->kind(), ": ", what, " name can't be empty string \"\"");
+    if (name.find('.') != name.npos) xgrad::detail::fail(this->kind(), ": ", what, " name can't contain \".\", got: ", name);
+    for (auto const& m : members_)
+        if (m.name == name) xgrad::detail::fail(this->kind(), ": ", what, " '", name, "' already exists");
+}
+
+inline void AnyModule::register_member(std::string_view name, Kind kind, void const* place, bool persistent)
+{
+    check_name(name, kind);
+    auto const offset = reinterpret_cast<std::uintptr_t>(place) - address();
+    if (offset >= bytes_)
+        xgrad::detail::fail(this->kind(), ": '", name, "' is no member of the module that it is registered with. Give it `*this` in the class that it is a member of; modules on the heap go into a ModuleList");
+    members_.push_back({std::string(name), kind, persistent, static_cast<std::ptrdiff_t>(offset)});
+}
+
+inline void AnyModule::own(std::string_view name, std::unique_ptr<AnyModule> module)
+{
+    check_name(name, Kind::module);
+    members_.push_back({std::string(name), Kind::module, true, 0, std::move(module)});
+}
+
+inline std::shared_ptr<detail::ModuleHooks> const& AnyModule::made_hooks()
+{
+    if (!hooks_) {
+        hooks_ = std::make_shared<detail::ModuleHooks>();
+        hooks_->module = this;
+    }
+    return hooks_;
+}
+
+inline void AnyModule::find_tensors(std::string const& prefix, Kind kind, std::vector<Found>& found) const
+{
+    for (auto const& m : members_)
+        if (m.kind == kind)
+            if (auto const& t = at<AnyTensor>(m); t.defined()) found.push_back({prefix + m.name, t, m.persistent});
+    for (auto const& m : members_)
+        if (m.kind == Kind::module) module_of(m).find_tensors(prefix + m.name + ".", kind, found);
+}
+
+inline std::vector<NamedTensor> AnyModule::named_tensors(Kind kind) const
+{
+    std::vector<Found> found;
+    find_tensors("", kind, found);
+    std::vector<NamedTensor> all;
+    for (auto& f : found) all.push_back({std::move(f.name), std::move(f.tensor)});
+    return all;
+}
+
+inline std::vector<NamedModule> AnyModule::named_children()
+{
+    std::vector<NamedModule> all;
+    for (auto const& m : members_)
+        if (m.kind == Kind::module) all.push_back({m.name, &module_of(m)});
+    return all;
+}
+
+inline std::vector<NamedModule> AnyModule::named_modules()
+{
+    std::vector<NamedModule> all;
+    find_modules("", all);
+    return all;
+}
+inline void AnyModule::find_modules(std::string const& name, std::vector<NamedModule>& found)
+{
+    found.push_back({name, this});
+    for (auto const& [child, module] : named_children()) module->find_modules(name.empty() ? child : name + "." + child, found);
+}
+
+inline std::size_t AnyModule::parameter_count() const
+{
+    std::size_t n = 0;
+    for (auto const& p : parameters()) n += p.numel();
+    return n;
+}
+
+inline void AnyModule::find_state(std::string const& prefix, std::vector<NamedTensor>& found) const
+{
+    for (auto const kind : {Kind::parameter, Kind::buffer})
+        for (auto const& m : members_)
+            if (m.kind == kind && m.persistent && at<AnyTensor>(m).defined()) found.push_back({prefix + m.name, at<AnyTensor>(m)});
+    for (auto const& m : members_)
+        if (m.kind == Kind::module) module_of(m).find_state(prefix + m.name + ".", found);
+}
+
+inline StateDict AnyModule::state_dict() const
+{
+    std::vector<NamedTensor> found;
+    find_state("", found);
+    StateDict state;
+    for (auto const& [name, tensor] : found) state.set(name, xgrad::detail::value_copy(tensor));
+    return state;
+}
+
+inline LoadReport AnyModule::load_state_dict(StateDict const& state, bool strict)
+{
+    using xgrad::detail::Piece;
+    std::vector<NamedTensor> own;
+    find_state("", own);
+    LoadReport report;
+    std::vector<std::pair<AnyTensor, AnyTensor>> pairs;
+    for (auto const& [name, to] : own) {
+        auto const* const from = state.find(name);
+        if (!from) report.missing.push_back(name);
+        else if (!from->defined()) report.mismatched.push_back(name + ": the state has an undefined tensor");
+        else if (!(from->shape() == to.shape()))
+            report.mismatched.push_back("size mismatch for " + name + ": a tensor of shape " + Piece(from->shape()).text + " in the state, of shape " + Piece(to.shape()).text + " in the module");
+        else if (!xgrad::detail::converts(from->dtype(), to.dtype()))
+            report.mismatched.push_back("type mismatch for " + name + ": " + std::string(xgrad::name(from->dtype())) + " in the state, " + std::string(xgrad::name(to.dtype())) + " in the module");
+        else pairs.emplace_back(to, *from);
+    }
+    for (auto const& [name, tensor] : state)
+        if (std::ranges::none_of(own, [&](NamedTensor const& n) { return n.name == name; })) report.unexpected.push_back(name);
+    if (strict && !report.complete()) {
+        std::string message = "Error(s) in loading state_dict for " + std::string(kind()) + ":";
+        for (auto const& [what, names] : {std::pair("Missing", &report.missing), std::pair("Unexpected", &report.unexpected)})
+            for (auto const& name : *names) message += std::string(name == names->front() ? std::string("\n\t") + what + " key(s) in state_dict: " : std::string(", ")) + '"' + name + '"';
+        for (auto const& text : report.mismatched) message += "\n\t" + text;
+        xgrad::detail::fail(message);
+    }
+    for (auto& pair : pairs)        // a state may look into the module's own memory
+        if (std::ranges::any_of(own, [&](NamedTensor const& n) { return n.tensor.impl().array.storage == pair.second.impl().array.storage; })) pair.second = xgrad::detail::value_copy(pair.second);
+    for (auto const& [to, from] : pairs) xgrad::detail::overwrite(to, from);
+    return report;
+}
+
+inline void AnyModule::print(std::string const& indent, std::string& out) const
+{
+    out += std::string(kind()) + "(" + extra_repr();
+    bool has_children = false;
+    for (auto const& m : members_) {
+        if (m.kind != Kind::module) continue;
+        if (!std::exchange(has_children, true) && out.back() != '(') out += ",";
+        out += "\n" + indent + "  (" + m.name + "): ";
+        module_of(m).print(indent + "  ", out);
+    }
+    out += has_children ? "\n" + indent + ")" : ")";
+    if (auto const n = parameter_count()) out += ", " + std::to_string(n) + (n == 1 ? " parameter" : " parameters");
+}
+
+/// The tree of modules, each with the number of its parameters.
+inline std::string to_string(AnyModule const& m)
+{
+    std::string out;
+    m.print("", out);
+    return out;
+}
+inline std::ostream& operator<<(std::ostream& out, AnyModule const& m) { return out << to_string(m); }
+
+}  // namespace xgrad::nn
+#endif  // XGRAD_SINGLE_XGRAD_NN_ANY_MODULE_HPP
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad {
+namespace nn::detail {
+
+/// A tensor that belongs to a module: a handle like any other, but a copy of it is a copy of the values.
+template <Scalar T> class MemberTensor : public Tensor<T> {
+public:
+    using tensor = Tensor<T>;
+
+    MemberTensor(MemberTensor const& o) : Tensor<T>(copy_of(o)) {}
+    MemberTensor(MemberTensor&& o) noexcept = default;
+    MemberTensor& operator=(MemberTensor const& o)
+    {
+        if (this != &o) Tensor<T>::operator=(copy_of(o));
+        return *this;
+    }
+    MemberTensor& operator=(MemberTensor&& o) noexcept = default;
+    ~MemberTensor() = default;
+
+    /// As a plain handle: `auto w = net.weight` would be a copy.
+    Tensor<T> const& handle_of() const noexcept { return *this; }
+
+protected:
+    MemberTensor(AnyModule& owner, std::string_view name, MemberKind kind, Tensor<T> const& value, bool persistent) : Tensor<T>(value.defined() ? value.detach() : value)
+    {
+        owner.register_member(name, kind, static_cast<AnyTensor const*>(this), persistent);
+    }
+
+private:
+    static Tensor<T> copy_of(MemberTensor const& o)
+    {
+        Tensor<T> const copy(xgrad::detail::value_copy(o).handle());
+        if (o.defined()) copy.impl().requires_grad = o.impl().requires_grad;
+        return copy;
+    }
+};
+
+}  // namespace nn::detail
+
+namespace detail {
+template <class X> concept MemberOfModule = Operand<X> && std::derived_from<X, nn::detail::MemberTensor<typename X::scalar>>;
+/// In an expression it is the tensor.
+template <MemberOfModule X> struct OperandTraits<X> {
+    using type = typename X::tensor;
+    static type const& make(X const& x) { return x; }
+};
+}  // namespace detail
+
+namespace nn {
+
+/// A tensor of a module that is trained: it requires a gradient, and parameters() has it. Made from an undefined tensor it stands for a
+/// parameter that this module does not have, such as a bias.
+template <Differentiable T> class Parameter : public detail::MemberTensor<T> {
+public:
+    Parameter(AnyModule& owner, std::string_view name, Tensor<T> const& value) : detail::MemberTensor<T>(owner, name, detail::MemberKind::parameter, value, true)
+    {
+        if (value.defined()) this->requires_grad_();
+    }
+};
+
+/// A tensor of a module that is not trained, but belongs to its state: state_dict() has it unless it is not persistent.
+template <Scalar T> class Buffer : public detail::MemberTensor<T> {
+public:
+    Buffer(AnyModule& owner, std::string_view name, Tensor<T> const& value, bool persistent = true) : detail::MemberTensor<T>(owner, name, detail::MemberKind::buffer, value, persistent) {}
+};
+
+/// A module inside another one: an M, made from the arguments after the name.
+template <class M> class Child : public M {
+    static_assert(std::derived_from<M, AnyModule>, "Child: what is inside a module must be a module itself, derived from nn::Module");
+
+public:
+    template <class... A> explicit Child(AnyModule& owner, std::string_view name, A&&... arguments) : M(std::forward<A>(arguments)...)
+    {
+        owner.register_member(name, detail::MemberKind::module, static_cast<AnyModule const*>(this));
+    }
+};
+
+}  // namespace nn
+}  // namespace xgrad
+#endif  // XGRAD_SINGLE_XGRAD_NN_MEMBER_HPP
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad::nn {
+
+template <class Self> class Module : public AnyModule {
+public:
+    Module() noexcept : AnyModule(sizeof(Self)) { static_assert(std::derived_from<Self, Module>, "a module derives from nn::Module of itself: struct Net : nn::Module<Net>"); }
+
+    /// Calls forward with these arguments. An expression that forward returns is evaluated.
+    template <class... A> auto operator()(A&&... arguments)
+    {
+        using Result = std::invoke_result_t<Calls, Self&, A...>;
+        if constexpr (!std::same_as<Result, NotCallable>) {
+            if (!has_hooks()) [[likely]]
+                return static_cast<detail::kept_or_void<Result>>(self().forward(std::forward<A>(arguments)...));
+            return call_with_hooks<Result>(std::forward<A>(arguments)...);
+        } else static_assert(!std::same_as<Result, NotCallable>, "forward of this module cannot be called with these arguments");
+    }
+
+    std::string_view kind() const noexcept override { return xgrad::detail::type_name<Self>; }
+    std::unique_ptr<AnyModule> clone_any() const override { return std::make_unique<Self>(static_cast<Self const&>(*this)); }
+    /// A copy with parameters, buffers and modules of its own, and without hooks.
+    Self clone() const { return Self(static_cast<Self const&>(*this)); }
+
+    /// A hook before forward. Where forward is neither overloaded nor a template: f(module, arguments...), which returns nothing, or
+    /// the arguments to go on with (a std::tuple where there are several). Otherwise f(module, tensors) with a std::vector<AnyTensor>
+    /// const& that has a place for each argument, undefined where that is no tensor, and returns nothing or such a vector.
+    template <class F, class S = Self> HookHandle register_forward_pre_hook(F f, HookOptions options = {});
+    /// A hook after forward: f(module, arguments, result) with the arguments as a std::tuple, which returns nothing, or the result to
+    /// go on with. Where forward is overloaded or a template, arguments and results are two std::vector<AnyTensor> const&.
+    template <class F, class S = Self> HookHandle register_forward_hook(F f, HookOptions options = {});
+
+    /// As those of AnyModule, with the module as a Self&.
+    template <class F> HookHandle register_full_backward_pre_hook(F f, HookOptions options = {})
+    {
+        return detail::add_backward_pre_hook<Self>(*made_hooks(), std::move(f), options);
+    }
+    template <class F> HookHandle register_full_backward_hook(F f, HookOptions options = {})
+    {
+        return detail::add_backward_hook<Self>(*made_hooks(), detail::ModuleHooks::BackwardKind::full, std::move(f), options);
+    }
+    template <class F> HookHandle register_backward_hook(F f, HookOptions options = {})
+    {
+        return detail::add_backward_hook<Self>(*made_hooks(), detail::ModuleHooks::BackwardKind::of_last_node, std::move(f), options);
+    }
+
+private:
+    struct NotCallable {};
+    struct Calls {
+        template <class S, class... A> decltype(auto) operator()(S& s, A&&... a) const
+            requires requires { s.forward(std::forward<A>(a)...); }
+        {
+            return s.forward(std::forward<A>(a)...);
+        }
+        NotCallable operator()(...) const;
+    };
+
+    Self& self() noexcept { return static_cast<Self&>(*this); }
+    bool has_hooks() const { return (hooks() && hooks()->any()) || detail::ModuleHooks::of_all_modules().any(); }
+
+    template <class Result, class... A> [[gnu::noinline]] auto call_with_hooks(A&&... arguments)
+    {
+        using Forward = detail::ForwardOf<Self>;
+        auto const run = [this](auto call) -> detail::kept_or_void<Result> {
+            detail::call_with_hooks(*this, call);
+            if constexpr (!std::is_void_v<Result>) return *std::move(call.result);
+        };
+        if constexpr (Forward::known) return run(detail::CallOf<Self, typename Forward::Arguments, typename Forward::Result>(self(), std::forward<A>(arguments)...));
+        else return run(detail::CallOf<Self, std::tuple<detail::kept_argument<A>...>, detail::kept_result<Result>>(self(), std::forward<A>(arguments)...));
+    }
+};
+
+template <class Self> template <class F, class S> HookHandle Module<Self>::register_forward_pre_hook(F f, HookOptions options)
+{
+    using Forward = detail::ForwardOf<S>;
+    if constexpr (Forward::known) {
+        constexpr bool takes = Forward::template takes<F, S>;
+        static_assert(takes, "register_forward_pre_hook: a hook takes the module and the arguments of forward: f(module, arguments...)");
+        if constexpr (takes) {
+            using Arguments = typename Forward::Arguments;
+            using Returned = decltype(Forward::call(f, self(), std::declval<Arguments const&>()));
+            constexpr bool fits = detail::returns<Returned, Arguments>;
+            static_assert(fits, "register_forward_pre_hook: a hook returns nothing, or the arguments to go on with: one by itself, several as a std::tuple");
+            if constexpr (fits)
+                return made_hooks()->forward_pre.add(
+                    [f = std::move(f)](AnyModule& m, detail::ModuleCall& call) mutable {
+                        auto& arguments = static_cast<detail::CallValues<Arguments, typename Forward::Result>&>(call).kept_arguments;
+                        if constexpr (std::is_void_v<Returned>) Forward::call(f, static_cast<S&>(m), *arguments);
+                        else detail::take(arguments, Forward::call(f, static_cast<S&>(m), *arguments));
+                    },
+                    options.prepend);
+        }
+    } else {
+        constexpr bool takes = std::is_invocable_v<F&, S&, detail::Tensors const&>;
+        static_assert(takes, "register_forward_pre_hook: forward is overloaded or a template, so a hook takes the module and a std::vector<AnyTensor> const&");
+        if constexpr (takes) {
+            constexpr bool fits = detail::returns_gradients<std::invoke_result_t<F&, S&, detail::Tensors const&>>;
+            static_assert(fits, "register_forward_pre_hook: forward is overloaded or a template, so a hook returns nothing, or a std::vector<AnyTensor>");
+            if constexpr (fits) return made_hooks()->forward_pre.add(detail::untyped_pre_hook<S>(std::move(f)), options.prepend);
+        }
+    }
+    return {};
+}
+
+template <class Self> template <class F, class S> HookHandle Module<Self>::register_forward_hook(F f, HookOptions options)
+{
+    using Forward = detail::ForwardOf<S>;
+    if constexpr (Forward::known) {
+        using Arguments = typename Forward::Arguments;
+        using Result = typename Forward::Result;
+        constexpr bool takes = std::is_invocable_v<F&, S&, Arguments const&, Result const&>;
+        static_assert(takes, "register_forward_hook: a hook takes the module, the arguments of forward as a std::tuple, and its result");
+        if constexpr (takes) {
+            using Returned = std::invoke_result_t<F&, S&, Arguments const&, Result const&>;
+            constexpr bool fits = detail::returns<Returned, Result>;
+            static_assert(fits, "register_forward_hook: a hook returns nothing, or the result to go on with");
+            if constexpr (!std::default_initializable<Result>)
+                if (options.always_call) xgrad::detail::fail(kind(), ": register_forward_hook: a result that cannot be made without arguments cannot be shown to a hook that is always called");
+            if constexpr (fits)
+                return made_hooks()->forward.add(
+                    [f = std::move(f), always = options.always_call](AnyModule& m, detail::ModuleCall& call) mutable {
+                        if (!call.begin(&f, always)) return;
+                        auto& values = static_cast<detail::CallValues<Arguments, Result>&>(call);
+                        if constexpr (std::default_initializable<Result>)
+                            if (!values.result) return void(f(static_cast<S&>(m), std::as_const(*values.kept_arguments), Result()));
+                        if constexpr (std::is_void_v<Returned>) f(static_cast<S&>(m), std::as_const(*values.kept_arguments), std::as_const(*values.result));
+                        else detail::take(values.result, f(static_cast<S&>(m), std::as_const(*values.kept_arguments), std::as_const(*values.result)));
+                    },
+                    options.prepend);
+        }
+    } else {
+        constexpr bool takes = std::is_invocable_v<F&, S&, detail::Tensors const&, detail::Tensors const&>;
+        static_assert(takes, "register_forward_hook: forward is overloaded or a template, so a hook takes the module and two std::vector<AnyTensor> const&");
+        if constexpr (takes) {
+            constexpr bool fits = detail::returns_gradients<std::invoke_result_t<F&, S&, detail::Tensors const&, detail::Tensors const&>>;
+            static_assert(fits, "register_forward_hook: forward is overloaded or a template, so a hook returns nothing, or a std::vector<AnyTensor>");
+            if constexpr (fits) return made_hooks()->forward.add(detail::untyped_forward_hook<S>(std::move(f), options.always_call), options.prepend);
+        }
+    }
+    return {};
+}
+
+/// The same hooks for every call of every module, before those of the module: f(AnyModule&, std::vector<AnyTensor> const& arguments).
+template <class F> HookHandle register_module_forward_pre_hook(F f, HookOptions options = {})
+{
+    constexpr bool takes = std::is_invocable_v<F&, AnyModule&, detail::Tensors const&>;
+    static_assert(takes, "register_module_forward_pre_hook: a hook takes an AnyModule& and a std::vector<AnyTensor> const&");
+    if constexpr (takes) return detail::ModuleHooks::of_all_modules().forward_pre.add(detail::untyped_pre_hook<AnyModule>(std::move(f)), options.prepend);
+    else return {};
+}
+/// f(AnyModule&, std::vector<AnyTensor> const& arguments, std::vector<AnyTensor> const& results).
+template <class F> HookHandle register_module_forward_hook(F f, HookOptions options = {})
+{
+    constexpr bool takes = std::is_invocable_v<F&, AnyModule&, detail::Tensors const&, detail::Tensors const&>;
+    static_assert(takes, "register_module_forward_hook: a hook takes an AnyModule& and two std::vector<AnyTensor> const&");
+    if constexpr (takes) return detail::ModuleHooks::of_all_modules().forward.add(detail::untyped_forward_hook<AnyModule>(std::move(f), options.always_call), options.prepend);
+    else return {};
+}
+/// f(AnyModule&, std::vector<AnyTensor> const& grad_output).
+template <class F> HookHandle register_module_full_backward_pre_hook(F f, HookOptions options = {})
+{
+    return detail::add_backward_pre_hook<AnyModule>(detail::ModuleHooks::of_all_modules(), std::move(f), options);
+}
+/// f(AnyModule&, std::vector<AnyTensor> const& grad_input, std::vector<AnyTensor> const& grad_output).
+template <class F> HookHandle register_module_full_backward_hook(F f, HookOptions options = {})
+{
+    return detail::add_backward_hook<AnyModule>(detail::ModuleHooks::of_all_modules(), detail::ModuleHooks::BackwardKind::full, std::move(f), options);
+}
+
+}  // namespace xgrad::nn
+#endif  // XGRAD_SINGLE_XGRAD_NN_MODULE_HPP
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad::nn {
+
+/// Modules M in a row, under the names "0", "1", ... It has no forward: the module that it is a member of calls them.
+template <std::derived_from<AnyModule> M> class ModuleList : public Module<ModuleList<M>> {
+public:
+    class iterator {
+    public:
+        iterator(ModuleList& list, std::size_t at) noexcept : list_(&list), at_(at) {}
+        M& operator*() const { return (*list_)[at_]; }
+        iterator& operator++() noexcept
+        {
+            ++at_;
+            return *this;
+        }
+        bool operator==(iterator const&) const = default;
+
+    private:
+        ModuleList* list_;
+        std::size_t at_;
+    };
+
+    M& push_back(M module) { return insert(std::make_unique<M>(std::move(module))); }
+    template <class... A> M& emplace_back(A&&... arguments) { return insert(std::make_unique<M>(std::forward<A>(arguments)...)); }
+
+    std::size_t size() const noexcept { return this->member_count(); }
+    bool empty() const noexcept { return size() == 0; }
+    M& operator[](std::size_t i) { return static_cast<M&>(this->owned(i)); }
+    M& at(std::size_t i)
+    {
+        if (i >= size()) xgrad::detail::fail<IndexError>("ModuleList: there is no module ", i, " of ", size());
+        return (*this)[i];
+    }
+    iterator begin() noexcept { return {*this, 0}; }
+    iterator end() noexcept { return {*this, size()}; }
+
+private:
+    M& insert(std::unique_ptr<M> module)
+    {
+        M& m = *module;
+        this->own(std::to_string(size()), std::move(module));
+        return m;
+    }
+};
+
+}  // namespace xgrad::nn
+#endif  // XGRAD_SINGLE_XGRAD_NN_MODULE_LIST_HPP
+#ifndef XGRAD_SINGLE_XGRAD_NN_SEQUENTIAL_HPP
+#define XGRAD_SINGLE_XGRAD_NN_SEQUENTIAL_HPP
+
+// ======== xgrad/nn/sequential.hpp
+// Sequential: modules that are called one after the other.
+
+#ifndef XGRAD_SINGLE_XGRAD_NN_MODULE_HPP
+#define XGRAD_SINGLE_XGRAD_NN_MODULE_HPP
+
+// ======== xgrad/nn/module.hpp
+// Module: the base class of a part of a model. `struct Net : nn::Module<Net>` has a function forward, of any signature, and members
+// that register themselves (member.hpp); net(x) calls forward with the hooks around it.
+
+#ifndef XGRAD_SINGLE_XGRAD_NN_FORWARD_CALL_HPP
+#define XGRAD_SINGLE_XGRAD_NN_FORWARD_CALL_HPP
+
+// ======== xgrad/nn/forward_call.hpp
+// The types of a module's forward, and a call of it with its arguments and results at hand, as hooks need them.
+
+#ifndef XGRAD_SINGLE_XGRAD_NN_BACKWARD_HOOKS_HPP
+#define XGRAD_SINGLE_XGRAD_NN_BACKWARD_HOOKS_HPP
+
+// ======== xgrad/nn/backward_hooks.hpp
+// What a call of a module needs for the hooks around its backward pass: an identity Node around its arguments, and one around its
+// results, whose own hooks call those of the module.
+
+#ifndef XGRAD_SINGLE_XGRAD_NN_ANY_MODULE_HPP
+#define XGRAD_SINGLE_XGRAD_NN_ANY_MODULE_HPP
+
+// ======== xgrad/nn/any_module.hpp
+// AnyModule: a part of a model, of any kind: its members under their names (parameters, buffers, other modules), what is asked of
+// all of them together, and its hooks. Modules are values: a copy has parameters of its own.
+
+#ifndef XGRAD_SINGLE_XGRAD_NN_MODULE_HOOKS_HPP
+#define XGRAD_SINGLE_XGRAD_NN_MODULE_HOOKS_HPP
+
+// ======== xgrad/nn/module_hooks.hpp
+// Hooks of modules: the lists of one module, those of all modules, and what a call of forward shows to them.
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad::nn {
+
+class AnyModule;
+
+/// How a hook on a module is registered.
+struct HookOptions {
+    /// Before the hooks that are there, not behind them.
+    bool prepend = false;
+    /// Of a hook after forward: it runs also where forward or another hook throws, with an undefined (default-constructed) result
+    /// where there is none. The exception then goes on.
+    bool always_call = false;
+};
+
+namespace detail {
+
+using xgrad::detail::Gradients;
+using xgrad::detail::HookList;
+using Tensors = std::vector<AnyTensor>;
+
+enum class MemberKind : unsigned char { parameter, buffer, module };
+
+/// A call of forward as hooks see it that do not know its types: a place for each argument and for each result (the parts of
+/// a tuple), which is undefined where that is no tensor.
+class ModuleCall {
+public:
+    virtual Tensors arguments() const = 0;
+    virtual void set_arguments(Tensors const& tensors, std::string_view by) = 0;
+    virtual void forward() = 0;
+    /// Nothing while there is no result.
+    virtual Tensors results() const = 0;
+    virtual void set_results(Tensors const& tensors, std::string_view by) = 0;
+    /// False where the results hold no tensor that a backward hook could be put on.
+    virtual bool returns_tensors() const = 0;
+
+    /// Whether a hook runs now: where the call has failed, only one that is always called, and has not been.
+    bool begin(void const* hook, bool always)
+    {
+        if (failed && !always) return false;
+        for (auto const* const other : called_)
+            if (other == hook) return false;
+        if (always) called_.push_back(hook);
+        return true;
+    }
+
+    bool failed = false;
+
+protected:
+    ~ModuleCall() = default;
+
+private:
+    std::vector<void const*> called_;
+};
+
+/// The hooks of one module, or of all. They belong to the object: they move with it, and a copy has none.
+struct ModuleHooks {
+    using Returned = std::optional<Gradients>;
+    using ForwardHooks = HookList<void(AnyModule&, ModuleCall&)>;
+    using PreHooks = HookList<Returned(AnyModule&, Gradients const& grad_output)>;
+    using BackwardHooks = HookList<Returned(AnyModule&, Gradients const& grad_input, Gradients const& grad_output)>;
+    enum class BackwardKind : unsigned char { none, full, of_last_node };
+
+    AnyModule* module = nullptr;  // where it is now, if it is
+    ForwardHooks forward_pre, forward;
+    PreHooks backward_pre;
+    BackwardHooks backward;
+    BackwardKind backward_kind = BackwardKind::none;
+
+    bool any() const { return forward_pre.any() || forward.any() || backward_pre.any() || backward.any(); }
+    static ModuleHooks& of_all_modules()
+    {
+        static ModuleHooks hooks;
+        return hooks;
+    }
+};
+
+template <class R> inline constexpr bool returns_gradients = std::is_void_v<R> || std::is_convertible_v<R, Gradients> || std::is_convertible_v<R, std::optional<Gradients>>;
+
+/// A call of a hook that may return nothing.
+template <class F, class... A> std::optional<Gradients> call_hook(F& f, A&&... arguments)
+{
+    if constexpr (std::is_void_v<std::invoke_result_t<F&, A...>>) {
+        f(std::forward<A>(arguments)...);
+        return std::nullopt;
+    } else return f(std::forward<A>(arguments)...);
+}
+
+/// A hook on tensors of any types in the form of the lists.
+template <class M, class F> ModuleHooks::ForwardHooks::Function untyped_pre_hook(F f)
+{
+    return [f = std::move(f)](AnyModule& m, ModuleCall& call) mutable {
+        Tensors const in = call.arguments();
+        if (auto const after = call_hook(f, static_cast<M&>(m), in)) call.set_arguments(*after, "a forward pre-hook");
+    };
+}
+template <class M, class F> ModuleHooks::ForwardHooks::Function untyped_forward_hook(F f, bool always)
+{
+    return [f = std::move(f), always](AnyModule& m, ModuleCall& call) mutable {
+        if (!call.begin(&f, always)) return;
+        Tensors const in = call.arguments(), out = call.results();
+        if (auto const after = call_hook(f, static_cast<M&>(m), in, out); after && !call.failed) call.set_results(*after, "a forward hook");
+    };
+}
+
+}  // namespace detail
+}  // namespace xgrad::nn
+#endif  // XGRAD_SINGLE_XGRAD_NN_MODULE_HOOKS_HPP
+#ifndef XGRAD_SINGLE_XGRAD_TENSOR_STATE_DICT_HPP
+#define XGRAD_SINGLE_XGRAD_TENSOR_STATE_DICT_HPP
+
+// ======== xgrad/tensor/state_dict.hpp
+// StateDict: tensors under names, in order: what a module or an optimiser gives away and takes back.
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad {
+
+struct NamedTensor {
+    std::string name;
+    AnyTensor tensor;
+};
+
+/// Tensors under names that are all different, in the order in which they came.
+class StateDict {
+public:
+    StateDict() = default;
+    StateDict(std::initializer_list<NamedTensor> entries)
+    {
+        for (auto const& e : entries) set(e.name, e.tensor);
+    }
+
+    /// Adds a tensor, or replaces the one of that name.
+    void set(std::string const& name, AnyTensor tensor)
+    {
+        for (auto& e : entries_)
+            if (e.name == name) return void(e.tensor = std::move(tensor));
+        entries_.push_back({name, std::move(tensor)});
+    }
+    void erase(std::string_view name)
+    {
+        std::erase_if(entries_, [&](NamedTensor const& e) { return e.name == name; });
+    }
+    /// Null where there is none of that name.
+    AnyTensor const* find(std::string_view name) const
+    {
+        for (auto const& e : entries_)
+            if (e.name == name) return &e.tensor;
+        return nullptr;
+    }
+    bool contains(std::string_view name) const { return find(name); }
+    /// Throws IndexError where there is none of that name.
+    AnyTensor const& at(std::string_view name) const
+    {
+        if (auto const* const t = find(name)) return *t;
+        detail::fail<IndexError>("StateDict: there is no entry '", name, "'");
+    }
+
+    std::size_t size() const noexcept { return entries_.size(); }
+    bool empty() const noexcept { return entries_.empty(); }
+    auto begin() const noexcept { return entries_.begin(); }
+    auto end() const noexcept { return entries_.end(); }
+
+private:
+    std::vector<NamedTensor> entries_;
+};
+
+namespace detail {
+
+/// A copy of the values in memory of its own, without history.
+inline AnyTensor value_copy(AnyTensor const& t)
+{
+    if (!t.defined()) return {};
+    AnyTensor copy(TensorImpl::make(*t.impl().type, t.shape()));
+    t.impl().type->copy_elements(copy.impl().array, t.impl().array);
+    return copy;
+}
+
+/// Calls f(Tensor<T>) with the scalar type that t has.
+template <class F> decltype(auto) with_type(AnyTensor const& t, F&& f)
+{
+    switch (t.dtype()) {
+    case DType::boolean: return f(t.as<bool>());
+    case DType::int64: return f(t.as<std::int64_t>());
+    case DType::float32: return f(t.as<float>());
+    case DType::float64: return f(t.as<double>());
+    case DType::complex64: return f(t.as<std::complex<float>>());
+    default: return f(t.as<std::complex<double>>());
+    }
+}
+
+/// Whether numbers of one type become numbers of another without losing their nature: precision may change, and real numbers
+/// become complex ones.
+constexpr bool converts(DType from, DType to) noexcept
+{
+    return from == to || (is_differentiable(from) && is_differentiable(to) && (xgrad::is_complex(to) || !xgrad::is_complex(from)));
+}
+
+/// Overwrites the elements of a tensor by those of another one of the same shape, whose type converts to its own. Unrecorded;
+/// counts as a change in place.
+inline void overwrite(AnyTensor const& to, AnyTensor const& from)
+{
+    to.impl().array.storage->bump();
+    if (to.dtype() == from.dtype()) return to.impl().type->copy_elements(to.impl().array, from.impl().array);
+    std::vector<std::complex<double>> values;  // all types that convert fit in
+    with_type(from, [&]<Scalar S>(Tensor<S> const& source) {
+        if constexpr (Differentiable<S>)
+            for (auto const& v : contiguous(source.array_of())) values.emplace_back(v);
+    });
+    with_type(to, [&]<Scalar T>(Tensor<T> const& target) {
+        if constexpr (Differentiable<T>) {
+            Array<T> same(target.shape());
+            for (std::size_t i = 0; i < values.size(); ++i) {
+                if constexpr (is_complex<T>) same.begin()[i] = T(values[i]);
+                else same.begin()[i] = static_cast<T>(values[i].real());
+            }
+            copy_elements(target.array_of(), same);
+        }
+    });
+}
+
+}  // namespace detail
+}  // namespace xgrad
+#endif  // XGRAD_SINGLE_XGRAD_TENSOR_STATE_DICT_HPP
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad::nn {
+
+struct NamedModule {
+    std::string name;
+    AnyModule* module;
+};
+
+/// What load_state_dict() could not do: names that the module has and the state has not, the other way round, and tensors of
+/// another shape or kind (with the reason).
+struct LoadReport {
+    std::vector<std::string> missing, unexpected, mismatched;
+    bool complete() const noexcept { return missing.empty() && unexpected.empty() && mismatched.empty(); }
+};
+
+class AnyModule {
+public:
+    virtual ~AnyModule()
+    {
+        if (hooks_) hooks_->module = nullptr;
+    }
+
+    /// "Linear": the name of its class.
+    virtual std::string_view kind() const noexcept = 0;
+    /// What is printed between the parentheses: "in_features=3, out_features=2".
+    virtual std::string extra_repr() const { return {}; }
+    /// A copy with parameters, buffers and modules of its own, and without hooks.
+    virtual std::unique_ptr<AnyModule> clone_any() const = 0;
+
+    /// All parameters, those of modules inside included, in the order of their registration.
+    std::vector<AnyTensor> parameters() const { return tensors_of(named_parameters()); }
+    /// The same with their names: "hidden.weight".
+    std::vector<NamedTensor> named_parameters() const { return named_tensors(Kind::parameter); }
+    /// All buffers, those of modules inside included.
+    std::vector<AnyTensor> buffers() const { return tensors_of(named_buffers()); }
+    std::vector<NamedTensor> named_buffers() const { return named_tensors(Kind::buffer); }
+    /// The modules directly inside this one.
+    std::vector<AnyModule*> children() { return modules_of(named_children()); }
+    inline std::vector<NamedModule> named_children();
+    /// This module and all inside it, each before those inside it.
+    std::vector<AnyModule*> modules() { return modules_of(named_modules()); }
+    inline std::vector<NamedModule> named_modules();
+    /// How many numbers the parameters are.
+    inline std::size_t parameter_count() const;
+
+    /// Copies of the values of all parameters and buffers under their names.
+    inline StateDict state_dict() const;
+    /// Overwrites parameters and buffers by the values of those names, converted where only precision differs or a real value
+    /// becomes complex. With strict anything that does not fit is an Error; without, what fits is loaded and the rest reported.
+    /// After an error nothing has been loaded.
+    inline LoadReport load_state_dict(StateDict const& state, bool strict = true);
+
+    /// Sets this module and all inside it to training, where dropout drops and statistics are collected; so they are made.
+    void train(bool on = true)
+    {
+        for (auto* const m : modules()) m->training_ = on;
+    }
+    void eval() { train(false); }
+    bool is_training() const noexcept { return training_; }
+    /// Turns the collection of gradients on or off for all parameters.
+    void requires_grad_(bool on = true)
+    {
+        for (auto const& p : parameters()) p.impl().requires_grad = on;
+    }
+    /// Drops the gradients of all parameters.
+    void zero_grad()
+    {
+        for (auto const& p : parameters()) p.impl().grad = nullptr;
+    }
+    /// Calls f(AnyModule&) for all modules inside, and then for this one.
+    template <class F> void apply(F&& f)
+    {
+        static_assert(std::is_invocable_v<F&, AnyModule&>, "apply: the function takes an AnyModule&");
+        for (auto* const child : children()) child->apply(f);
+        f(*this);
+    }
+
+    /// A hook before the backward pass through this module: f(module, grad_output), both hooks with the gradients of all results
+    /// or arguments in a std::vector<AnyTensor>, undefined ones where there is no tensor or no gradient. It may return other
+    /// ones to go on with. Runs before the gradients of this module's parameters are known.
+    template <class F> HookHandle register_full_backward_pre_hook(F f, HookOptions options = {});
+    /// A hook after the backward pass through this module: f(module, grad_input, grad_output). It may return other gradients of
+    /// the arguments to go on with. Where no argument requires a gradient, it runs before this module's pass, with undefined ones.
+    template <class F> HookHandle register_full_backward_hook(F f, HookOptions options = {});
+    /// PyTorch's hook of old: the hook of the last recorded Node only, so grad_input has the gradients of that Node's inputs. It
+    /// warns where this is not the whole module. Use register_full_backward_hook().
+    template <class F> HookHandle register_backward_hook(F f, HookOptions options = {});
+
+    /// Registers a member of this object under a name. Parameter, Buffer and Child do that by themselves.
+    inline void register_member(std::string_view name, detail::MemberKind kind, void const* place, bool persistent = true);
+    detail::ModuleHooks* hooks() const noexcept { return hooks_.get(); }
+    inline std::shared_ptr<detail::ModuleHooks> const& made_hooks();
+
+protected:
+    using Kind = detail::MemberKind;
+
+    explicit AnyModule(std::size_t bytes) noexcept : bytes_(bytes) {}
+    AnyModule(AnyModule const& o) : bytes_(o.bytes_), training_(o.training_), members_(o.members_) {}
+    AnyModule(AnyModule&& o) noexcept : bytes_(o.bytes_), training_(o.training_), members_(std::move(o.members_)), hooks_(std::move(o.hooks_)) { take_hooks(); }
+    AnyModule& operator=(AnyModule const& o)
+    {
+        if (this == &o) return *this;
+        members_ = o.members_;
+        training_ = o.training_;
+        return *this;
+    }
+    AnyModule& operator=(AnyModule&& o)
+    {
+        if (this == &o) return *this;
+        members_ = std::move(o.members_);
+        training_ = o.training_;
+        if (hooks_) hooks_->module = nullptr;
+        hooks_ = std::move(o.hooks_);
+        take_hooks();
+        return *this;
+    }
+
+    /// Takes a module that lives on the heap as the last of the modules inside.
+    inline void own(std::string_view name, std::unique_ptr<AnyModule> module);
+    AnyModule& owned(std::size_t i) const { return *members_[i].owned; }
+    std::size_t member_count() const noexcept { return members_.size(); }
+
+private:
+    /// A member, by its place relative to this object, or a module that is owned.
+    struct Member {
+        std::string name;
+        Kind kind;
+        bool persistent;
+        std::ptrdiff_t offset;
+        std::unique_ptr<AnyModule> owned;
+
+        Member(std::string n, Kind k, bool keep, std::ptrdiff_t at, std::unique_ptr<AnyModule> m = nullptr) : name(std::move(n)), kind(k), persistent(keep), offset(at), owned(std::move(m)) {}
+        Member(Member const& o) : name(o.name), kind(o.kind), persistent(o.persistent), offset(o.offset), owned(o.owned ? o.owned->clone_any() : nullptr) {}
+        Member(Member&&) noexcept = default;
+        Member& operator=(Member o) noexcept
+        {
+            name.swap(o.name);
+            kind = o.kind, persistent = o.persistent, offset = o.offset;
+            owned.swap(o.owned);
+            return *this;
+        }
+    };
+    struct Found {
+        std::string name;
+        AnyTensor tensor;
+        bool persistent;
+    };
+
+    void take_hooks() noexcept
+    {
+        if (hooks_) hooks_->module = this;
+    }
+    std::uintptr_t address() const noexcept { return reinterpret_cast<std::uintptr_t>(this); }
+    template <class T> T& at(Member const& m) const noexcept { return *reinterpret_cast<T*>(address() + static_cast<std::uintptr_t>(m.offset)); }
+    AnyModule& module_of(Member const& m) const noexcept { return m.owned ? *m.owned : at<AnyModule>(m); }
+    inline void check_name(std::string_view name, Kind kind) const;
+    inline void find_tensors(std::string const& prefix, Kind kind, std::vector<Found>& found) const;
+    inline std::vector<NamedTensor> named_tensors(Kind kind) const;
+    inline void find_modules(std::string const& name, std::vector<NamedModule>& found);
+    /// Parameters and persistent buffers, module by module.
+    inline void find_state(std::string const& prefix, std::vector<NamedTensor>& found) const;
+
+    static std::vector<AnyTensor> tensors_of(std::vector<NamedTensor> const& named)
+    {
+        std::vector<AnyTensor> all;
+        for (auto const& n : named) all.push_back(n.tensor);
+        return all;
+    }
+    static std::vector<AnyModule*> modules_of(std::vector<NamedModule> const& named)
+    {
+        std::vector<AnyModule*> all;
+        for (auto const& n : named) all.push_back(n.module);
+        return all;
+    }
+    friend std::string to_string(AnyModule const& m);
+    inline void print(std::string const& indent, std::string& out) const;
+
+    std::size_t bytes_;
+    bool training_ = true;
+    std::vector<Member> members_;
+    std::shared_ptr<detail::ModuleHooks> hooks_;
+};
+
+inline void AnyModule::check_name(std::string_view name, Kind kind) const
+{
+    std::string_view const what = kind == Kind::parameter ? "parameter" : kind == Kind::buffer ? "buffer" : "module";
+    if (name.empty()) xgrad::detail::fail(this->kind(), ": ", what, " name can't be empty string \"\"");
+    if (name.find('.') != name.npos) xgrad::detail::fail(this->kind(), ": ", what, " name can't contain \".\", got: ", name);
+    for (auto const& m : members_)
+        if (m.name == name) xgrad::detail::fail(this->kind(), ": ", what, " '", name, "' already exists");
+}
+
+inline void AnyModule::register_member(std::string_view name, Kind kind, void const* place, bool persistent)
+{
+    check_name(name, kind);
+    auto const offset = reinterpret_cast<std::uintptr_t>(place) - address();
+    if (offset >= bytes_)
+        xgrad::detail::fail(this->kind(), ": '", name, "' is no member of the module that it is registered with. Give it `*this` in the class that it is a member of; modules on the heap go into a ModuleList");
+    members_.push_back({std::string(name), kind, persistent, static_cast<std::ptrdiff_t>(offset)});
+}
+
+inline void AnyModule::own(std::string_view name, std::unique_ptr<AnyModule> module)
+{
+    check_name(name, Kind::module);
+    members_.push_back({std::string(name), Kind::module, true, 0, std::move(module)});
+}
+
+inline std::shared_ptr<detail::ModuleHooks> const& AnyModule::made_hooks()
+{
+    if (!hooks_) {
+        hooks_ = std::make_shared<detail::ModuleHooks>();
+        hooks_->module = this;
+    }
+    return hooks_;
+}
+
+inline void AnyModule::find_tensors(std::string const& prefix, Kind kind, std::vector<Found>& found) const
+{
+    for (auto const& m : members_)
+        if (m.kind == kind)
+            if (auto const& t = at<AnyTensor>(m); t.defined()) found.push_back({prefix + m.name, t, m.persistent});
+    for (auto const& m : members_)
+        if (m.kind == Kind::module) module_of(m).find_tensors(prefix + m.name + ".", kind, found);
+}
+
+inline std::vector<NamedTensor> AnyModule::named_tensors(Kind kind) const
+{
+    std::vector<Found> found;
+    find_tensors("", kind, found);
+    std::vector<NamedTensor> all;
+    for (auto& f : found) all.push_back({std::move(f.name), std::move(f.tensor)});
+    return all;
+}
+
+inline std::vector<NamedModule> AnyModule::named_children()
+{
+    std::vector<NamedModule> all;
+    for (auto const& m : members_)
+        if (m.kind == Kind::module) all.push_back({m.name, &module_of(m)});
+    return all;
+}
+
+inline std::vector<NamedModule> AnyModule::named_modules()
+{
+    std::vector<NamedModule> all;
+    find_modules("", all);
+    return all;
+}
+inline void AnyModule::find_modules(std::string const& name, std::vector<NamedModule>& found)
+{
+    found.push_back({name, this});
+    for (auto const& [child, module] : named_children()) module->find_modules(name.empty() ? child : name + "." + child, found);
+}
+
+inline std::size_t AnyModule::parameter_count() const
+{
+    std::size_t n = 0;
+    for (auto const& p : parameters()) n += p.numel();
+    return n;
+}
+
+inline void AnyModule::find_state(std::string const& prefix, std::vector<NamedTensor>& found) const
+{
+    for (auto const kind : {Kind::parameter, Kind::buffer})
+        for (auto const& m : members_)
+            if (m.kind == kind && m.persistent && at<AnyTensor>(m).defined()) found.push_back({prefix + m.name, at<AnyTensor>(m)});
+    for (auto const& m : members_)
+        if (m.kind == Kind::module) module_of(m).find_state(prefix + m.name + ".", found);
+}
+
+inline StateDict AnyModule::state_dict() const
+{
+    std::vector<NamedTensor> found;
+    find_state("", found);
+    StateDict state;
+    for (auto const& [name, tensor] : found) state.set(name, xgrad::detail::value_copy(tensor));
+    return state;
+}
+
+inline LoadReport AnyModule::load_state_dict(StateDict const& state, bool strict)
+{
+    using xgrad::detail::Piece;
+    std::vector<NamedTensor> own;
+    find_state("", own);
+    LoadReport report;
+    std::vector<std::pair<AnyTensor, AnyTensor>> pairs;
+    for (auto const& [name, to] : own) {
+        auto const* const from = state.find(name);
+        if (!from) report.missing.push_back(name);
+        else if (!from->defined()) report.mismatched.push_back(name + ": the state has an undefined tensor");
+        else if (!(from->shape() == to.shape()))
+            report.mismatched.push_back("size mismatch for " + name + ": a tensor of shape " + Piece(from->shape()).text + " in the state, of shape " + Piece(to.shape()).text + " in the module");
+        else if (!xgrad::detail::converts(from->dtype(), to.dtype()))
+            report.mismatched.push_back("type mismatch for " + name + ": " + std::string(xgrad::name(from->dtype())) + " in the state, " + std::string(xgrad::name(to.dtype())) + " in the module");
+        else pairs.emplace_back(to, *from);
+    }
+    for (auto const& [name, tensor] : state)
+        if (std::ranges::none_of(own, [&](NamedTensor const& n) { return n.name == name; })) report.unexpected.push_back(name);
+    if (strict && !report.complete()) {
+        std::string message = "Error(s) in loading state_dict for " + std::string(kind()) + ":";
+        for (auto const& [what, names] : {std::pair("Missing", &report.missing), std::pair("Unexpected", &report.unexpected)})
+            for (auto const& name : *names) message += std::string(name == names->front() ? std::string("\n\t") + what + " key(s) in state_dict: " : std::string(", ")) + '"' + name + '"';
+        for (auto const& text : report.mismatched) message += "\n\t" + text;
+        xgrad::detail::fail(message);
+    }
+    for (auto& pair : pairs)        // a state may look into the module's own memory
+        if (std::ranges::any_of(own, [&](NamedTensor const& n) { return n.tensor.impl().array.storage == pair.second.impl().array.storage; })) pair.second = xgrad::detail::value_copy(pair.second);
+    for (auto const& [to, from] : pairs) xgrad::detail::overwrite(to, from);
+    return report;
+}
+
+inline void AnyModule::print(std::string const& indent, std::string& out) const
+{
+    out += std::string(kind()) + "(" + extra_repr();
+    bool has_children = false;
+    for (auto const& m : members_) {
+        if (m.kind != Kind::module) continue;
+        if (!std::exchange(has_children, true) && out.back() != '(') out += ",";
+        out += "\n" + indent + "  (" + m.name + "): ";
+        module_of(m).print(indent + "  ", out);
+    }
+    out += has_children ? "\n" + indent + ")" : ")";
+    if (auto const n = parameter_count()) out += ", " + std::to_string(n) + (n == 1 ? " parameter" : " parameters");
+}
+
+/// The tree of modules, each with the number of its parameters.
+inline std::string to_string(AnyModule const& m)
+{
+    std::string out;
+    m.print("", out);
+    return out;
+}
+inline std::ostream& operator<<(std::ostream& out, AnyModule const& m) { return out << to_string(m); }
+
+}  // namespace xgrad::nn
+#endif  // XGRAD_SINGLE_XGRAD_NN_ANY_MODULE_HPP
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad::nn::detail {
+
+using xgrad::detail::fail;
+using xgrad::detail::Ref;
+using xgrad::detail::warn;
+
+/// The identity on some tensors. Where no gradient comes it hands on zeros.
+class BackwardHookFunction final : public Node {
+public:
+    explicit BackwardHookFunction(Tensors const& of)
+    {
+        for (auto const& t : of) {
+            bool const differentiable = is_differentiable(t.dtype());
+            edges_.push_back(differentiable && t.requires_grad() ? xgrad::detail::gradient_edge(t) : Edge());
+            shapes_.emplace_back(differentiable ? t.impl().type : nullptr, t.shape());
+        }
+        set_edges(edges_.data(), edges_.size());
+        set_num_outputs(static_cast<std::uint32_t>(edges_.size()));
+    }
+    void apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) override
+    {
+        for (std::size_t i = 0; i < edges_.size(); ++i) {
+            auto const& [type, shape] = shapes_[i];
+            if (gradients[i].defined()) results[i] = std::move(gradients[i]);
+            else if (type) results[i] = type->filled(shape, 0);
+        }
+    }
+    void pushforward(std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override { std::ranges::copy(tangents, results.begin()); }
+    std::string name() const override { return "BackwardHookFunctionBackward"; }
+
+private:
+    std::vector<Edge> edges_;
+    std::vector<std::pair<xgrad::detail::TypeInfo const*, Shape>> shapes_;
+};
+
+/// Puts a BackwardHookFunction around those of the tensors that are defined; null where none of them will have a gradient. The
+/// tensors that will become its results: views that must not be changed in place, since that would lead past the Node.
+[[gnu::cold]] inline Ref<Node> wrap(Tensors& tensors)
+{
+    auto const wants_gradient = [](AnyTensor const& t) { return t.defined() && is_differentiable(t.dtype()) && t.requires_grad(); };
+    if (!xgrad::detail::recording() || std::ranges::none_of(tensors, wants_gradient)) return {};
+    Tensors of;
+    for (auto const& t : tensors)
+        if (t.defined()) of.push_back(t);
+    Ref<Node> const node(new BackwardHookFunction(of));
+    std::uint32_t output = 0;
+    for (auto& t : tensors) {
+        if (!t.defined()) continue;
+        auto const nr = output++;
+        if (!wants_gradient(t)) continue;
+        AnyTensor const same = xgrad::detail::alias(t);
+        xgrad::detail::mark_view(same, t);
+        auto& impl = same.impl();
+        if (impl.view) impl.view->meta = xgrad::detail::CreationMeta::in_custom_function;
+        impl.grad_fn = node;
+        impl.output_nr = nr;
+        t = same;
+    }
+    return node;
+}
+
+/// The hooks around the backward pass of one call. What a pass has brought to the results stands in the pass's notes until it
+/// reaches the arguments, so that several passes, in turn or at once, do not meet, and nothing outlives them.
+class BackwardHooksOfCall : public std::enable_shared_from_this<BackwardHooksOfCall> {
+public:
+    explicit BackwardHooksOfCall(AnyModule& m) : hooks_(m.made_hooks())
+    {
+        for (auto const* const list : {&ModuleHooks::of_all_modules(), hooks_.get()}) {
+            auto const pre = list->backward_pre.snapshot();
+            before_.insert(before_.end(), pre.begin(), pre.end());
+            if (list->backward_kind == ModuleHooks::BackwardKind::of_last_node) continue;
+            auto const full = list->backward.snapshot();
+            after_.insert(after_.end(), full.begin(), full.end());
+        }
+    }
+    bool any() const noexcept { return !before_.empty() || !after_.empty(); }
+
+    void wrap_arguments(Tensors& tensors)
+    {
+        places_of(tensors, arguments_);
+        count_arguments_ = tensors.size();
+        auto const node = wrap(tensors);
+        if (!(arguments_require_grad_ = static_cast<bool>(node))) return;
+        node->register_hook([self = shared_from_this()](Gradients const& grad_inputs, Gradients const&) { return self->leave(grad_inputs); });
+    }
+    void wrap_results(Tensors& tensors)
+    {
+        places_of(tensors, results_);
+        count_results_ = tensors.size();
+        if (auto const node = wrap(tensors))
+            node->register_hook([self = shared_from_this()](Gradients const&, Gradients const& grad_outputs) { return self->enter(grad_outputs); });
+    }
+
+private:
+    static void places_of(Tensors const& tensors, std::vector<std::size_t>& places)
+    {
+        for (std::size_t i = 0; i < tensors.size(); ++i)
+            if (tensors[i].defined()) places.push_back(i);
+    }
+    static Gradients spread(Gradients const& gradients, std::vector<std::size_t> const& places, std::size_t count)
+    {
+        Gradients all(count);
+        for (std::size_t i = 0; i < places.size(); ++i) all[places[i]] = gradients[i];
+        return all;
+    }
+    static Gradients picked(Gradients const& all, std::vector<std::size_t> const& places)
+    {
+        Gradients gradients;
+        for (auto const p : places) gradients.push_back(all[p]);
+        return gradients;
+    }
+
+    AnyModule& module() const
+    {
+        if (!hooks_->module) fail<GraphError>("a module with backward hooks was destroyed before the backward pass: keep it until then");
+        return *hooks_->module;
+    }
+
+    /// The backward pass comes to the results.
+    Gradients enter(Gradients const& grad_outputs) const
+    {
+        Gradients gradients = spread(grad_outputs, results_, count_results_);
+        for (auto const& slot : before_) {
+            if (slot->removed) continue;
+            auto after = slot->hook(module(), gradients);
+            if (!after) continue;
+            if (after->size() != count_results_) fail<GraphError>("Backward pre hook returned an invalid number of grad_output, got ", after->size(), ", but expected ", count_results_);
+            gradients = std::move(*after);
+        }
+        if (arguments_require_grad_) xgrad::detail::current_pass->note(this) = gradients;
+        else call_without_arguments(gradients);
+        return picked(gradients, results_);
+    }
+    void call_without_arguments(Gradients const& grad_output) const
+    {
+        Gradients const nothing(count_arguments_);
+        for (auto const& slot : after_) {
+            if (slot->removed) continue;
+            auto const after = slot->hook(module(), nothing, grad_output);
+            if (after && std::ranges::any_of(*after, [](AnyTensor const& t) { return t.defined(); }))
+                fail<GraphError>("Backward hook for Modules where no input requires gradient should always return nothing or undefined tensors for all gradients.");
+        }
+    }
+
+    /// It comes to the arguments, if it has come to the results.
+    Gradients leave(Gradients const& grad_inputs) const
+    {
+        std::any const note = std::exchange(xgrad::detail::current_pass->note(this), {});
+        if (!note.has_value()) return {};
+        auto const& grad_output = std::any_cast<Gradients const&>(note);
+        Gradients gradients = spread(grad_inputs, arguments_, count_arguments_);
+        for (auto const& slot : after_) {
+            if (slot->removed) continue;
+            auto after = slot->hook(module(), gradients, grad_output);
+            if (!after) continue;
+            if (after->size() != count_arguments_) fail<GraphError>("Backward hook returned an invalid number of grad_input, got ", after->size(), ", but expected ", count_arguments_);
+            gradients = std::move(*after);
+        }
+        return picked(gradients, arguments_);
+    }
+
+    std::shared_ptr<ModuleHooks> hooks_;
+    ModuleHooks::PreHooks::Snapshot before_;
+    ModuleHooks::BackwardHooks::Snapshot after_;
+    std::vector<std::size_t> arguments_, results_;
+    std::size_t count_arguments_ = 0, count_results_ = 0;
+    bool arguments_require_grad_ = false;
+};
+
+/// Says where PyTorch's hook of old will not show the whole module.
+[[gnu::cold]] inline void warn_of_last_node(Node const& last, Tensors const& arguments, Tensors const& results)
+{
+    std::vector<Node const*> makers, of_arguments, next;
+    auto const add = [](std::vector<Node const*>& to, Node const* node) {
+        if (node && std::ranges::find(to, node) == to.end()) to.push_back(node);
+    };
+    for (auto const& t : results)
+        if (t.defined()) add(makers, t.grad_fn());
+    for (auto const& t : arguments)
+        if (t.defined()) add(of_arguments, t.grad_fn());
+    for (auto const& edge : last.next_edges()) add(next, edge.function.get());
+    std::string_view const end = "Please use register_full_backward_hook to get the documented behavior.";
+    if (makers.size() > 1)
+        return warn("Using a non-full backward hook when outputs are generated by different autograd Nodes is deprecated and will be removed in future versions. This hook will be missing some grad_output. ", end);
+    std::ranges::sort(of_arguments);
+    std::ranges::sort(next);
+    if (of_arguments != next)
+        warn("Using a non-full backward hook when the forward contains multiple autograd Nodes is deprecated and will be removed in future versions. This hook will be missing some grad_input. ", end);
+}
+
+/// Puts the module's hooks of old onto the Node that made its first result.
+[[gnu::cold]] inline void hook_last_node(AnyModule& m, ModuleCall const& call)
+{
+    auto const hooks = m.made_hooks();
+    auto const slots = hooks->backward.snapshot();
+    auto const results = call.results();
+    auto const first = std::ranges::find_if(results, [](AnyTensor const& t) { return t.defined(); });
+    if (slots.empty() || first == results.end() || !first->grad_fn()) return;
+    for (auto const& slot : slots)
+        first->grad_fn()->register_hook([slot, hooks](Gradients const& grad_inputs, Gradients const& grad_outputs) -> Gradients {
+            if (slot->removed) return {};
+            if (!hooks->module) fail<GraphError>("a module with backward hooks was destroyed before the backward pass: keep it until then");
+            return slot->hook(*hooks->module, grad_inputs, grad_outputs).value_or(Gradients());
+        });
+    warn_of_last_node(*first->grad_fn(), call.arguments(), results);
+}
+
+/// Calls forward with all hooks around it, those of all modules before the module's own.
+[[gnu::cold]] inline void call_with_hooks(AnyModule& m, ModuleCall& call)
+{
+    auto const hooks = m.made_hooks();      // a hook may destroy or replace the module
+    auto& all = ModuleHooks::of_all_modules();
+    auto const visit = [&](auto list, AnyModule& on) {
+        (all.*list).for_each([&](auto const& hook) { hook(on, call); });
+        ((*hooks).*list).for_each([&](auto const& hook) { hook(on, call); });
+    };
+    try {
+        visit(&ModuleHooks::forward_pre, m);
+        auto const backward = std::make_shared<BackwardHooksOfCall>(m);
+        if (backward->any()) {
+            auto arguments = call.arguments();
+            backward->wrap_arguments(arguments);
+            call.set_arguments(arguments, "a backward hook");
+        }
+        call.forward();
+        visit(&ModuleHooks::forward, m);
+        if (backward->any()) {
+            if (!call.returns_tensors()) warn("For backward hooks to be called, module output should be a Tensor or a tuple of Tensors");
+            auto results = call.results();
+            backward->wrap_results(results);
+            call.set_results(results, "a backward hook");
+        }
+        if (hooks->backward_kind == ModuleHooks::BackwardKind::of_last_node) hook_last_node(m, call);
+    } catch (...) {
+        call.failed = true;
+        auto const call_rest = [&](ModuleHooks const& of) {
+            of.forward.for_each([&](auto const& hook) {
+                try {
+                    hook(m, call);
+                } catch (std::exception const& e) {
+                    warn("module forward hook with always_call=True raised an exception that was silenced as another error was raised in forward: ", e.what());
+                }
+            });
+        };
+        call_rest(all);
+        call_rest(*hooks);
+        throw;
+    }
+}
+
+/// Registers the hooks around the backward pass, as functions of an M&.
+template <class M, class F> HookHandle add_backward_pre_hook(ModuleHooks& hooks, F f, HookOptions options)
+{
+    constexpr bool takes_gradients = std::is_invocable_v<F&, M&, Gradients const&>;
+    static_assert(takes_gradients, "register_full_backward_pre_hook: a hook takes the module and the gradients of its results, a std::vector<AnyTensor> const&");
+    if constexpr (takes_gradients) {
+        constexpr bool fits = returns_gradients<std::invoke_result_t<F&, M&, Gradients const&>>;
+        static_assert(fits, "register_full_backward_pre_hook: a hook returns nothing, or the gradients of the results to go on with as a std::vector<AnyTensor>");
+        if constexpr (fits)
+            return hooks.backward_pre.add([f = std::move(f)](AnyModule& m, Gradients const& out) mutable { return call_hook(f, static_cast<M&>(m), out); }, options.prepend);
+    }
+    return {};
+}
+template <class M, class F> HookHandle add_backward_hook(ModuleHooks& hooks, ModuleHooks::BackwardKind kind, F f, HookOptions options)
+{
+    constexpr bool takes_gradients = std::is_invocable_v<F&, M&, Gradients const&, Gradients const&>;
+    static_assert(takes_gradients, "register_full_backward_hook: a hook takes the module, the gradients of its arguments and those of its results, two std::vector<AnyTensor> const&");
+    if constexpr (takes_gradients) {
+        constexpr bool fits = returns_gradients<std::invoke_result_t<F&, M&, Gradients const&, Gradients const&>>;
+        static_assert(fits, "register_full_backward_hook: a hook returns nothing, or the gradients of the arguments to go on with as a std::vector<AnyTensor>");
+        if constexpr (fits) {
+            if (hooks.backward_kind != ModuleHooks::BackwardKind::none && hooks.backward_kind != kind)
+                fail<GraphError>("Cannot use both regular backward hooks and full backward hooks on a single Module. Please use only one of them.");
+            hooks.backward_kind = kind;
+            return hooks.backward.add([f = std::move(f)](AnyModule& m, Gradients const& in, Gradients const& out) mutable { return call_hook(f, static_cast<M&>(m), in, out); }, options.prepend);
+        }
+    }
+    return {};
+}
+
+}  // namespace xgrad::nn::detail
+
+namespace xgrad::nn {
+
+template <class F> HookHandle AnyModule::register_full_backward_pre_hook(F f, HookOptions options)
+{
+    return detail::add_backward_pre_hook<AnyModule>(*made_hooks(), std::move(f), options);
+}
+template <class F> HookHandle AnyModule::register_full_backward_hook(F f, HookOptions options)
+{
+    return detail::add_backward_hook<AnyModule>(*made_hooks(), detail::ModuleHooks::BackwardKind::full, std::move(f), options);
+}
+template <class F> HookHandle AnyModule::register_backward_hook(F f, HookOptions options)
+{
+    return detail::add_backward_hook<AnyModule>(*made_hooks(), detail::ModuleHooks::BackwardKind::of_last_node, std::move(f), options);
+}
+
+}  // namespace xgrad::nn
+#endif  // XGRAD_SINGLE_XGRAD_NN_BACKWARD_HOOKS_HPP
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad::nn::detail {
+
+template <class X> inline constexpr bool is_tensor = false;
+template <Scalar T> inline constexpr bool is_tensor<Tensor<T>> = true;
+template <> inline constexpr bool is_tensor<AnyTensor> = true;
+template <class X> inline constexpr bool is_tuple = false;
+template <class... X> inline constexpr bool is_tuple<std::tuple<X...>> = true;
+template <class A, class B> inline constexpr bool is_tuple<std::pair<A, B>> = true;
+
+/// What an argument or a result becomes that is kept: an expression becomes a tensor.
+template <class X> struct Kept {
+    using type = std::remove_cvref_t<X>;
+};
+template <class X>
+    requires(!is_tensor<std::remove_cvref_t<X>> && xgrad::detail::TensorLike<std::remove_cvref_t<X>>)
+struct Kept<X> {
+    using type = xgrad::detail::tensor_type<std::remove_cvref_t<X>>;
+};
+template <class X> using kept = typename Kept<X>::type;
+/// The same for an argument: what is no tensor and can be changed, or cannot be copied, is passed on as it is.
+template <class X>
+using kept_argument = std::conditional_t<!xgrad::detail::TensorLike<std::remove_cvref_t<X>> && std::is_lvalue_reference_v<X> &&
+                                             (!std::is_const_v<std::remove_reference_t<X>> || !std::is_copy_constructible_v<std::remove_cvref_t<X>>),
+                                         X, kept<X>>;
+template <class X> using kept_result = std::conditional_t<std::is_void_v<X>, std::tuple<>, kept<std::conditional_t<std::is_void_v<X>, int, X>>>;
+template <class X> struct KeptOrVoid : Kept<X> {};
+template <> struct KeptOrVoid<void> {
+    using type = void;
+};
+template <class X> using kept_or_void = typename KeptOrVoid<X>::type;
+
+/// The signature of forward, where there is just one.
+template <class F> struct Signature {
+    static constexpr bool known = false;
+};
+template <class R, class... A> struct KnownSignature {
+    static constexpr bool known = true;
+    using Arguments = std::tuple<kept_argument<A>...>;
+    using Result = kept_result<R>;
+    template <class F, class Self> static constexpr bool takes = std::is_invocable_v<F&, Self&, std::remove_reference_t<kept_argument<A>> const&...>;
+    template <class F, class Self> static auto call(F& f, Self& self, Arguments const& a)
+    {
+        return std::apply([&](auto const&... each) { return f(self, each...); }, a);
+    }
+};
+template <class C, class R, class... A> struct Signature<R (C::*)(A...)> : KnownSignature<R, A...> {};
+template <class C, class R, class... A> struct Signature<R (C::*)(A...) const> : KnownSignature<R, A...> {};
+template <class C, class R, class... A> struct Signature<R (C::*)(A...) noexcept> : KnownSignature<R, A...> {};
+template <class C, class R, class... A> struct Signature<R (C::*)(A...) const noexcept> : KnownSignature<R, A...> {};
+template <class R, class... A> struct Signature<R (*)(A...)> : KnownSignature<R, A...> {};
+template <class R, class... A> struct Signature<R (*)(A...) noexcept> : KnownSignature<R, A...> {};
+
+template <class Self> struct ForwardOf : Signature<void> {};
+template <class Self>
+    requires requires { &Self::forward; }
+struct ForwardOf<Self> : Signature<decltype(&Self::forward)> {};
+
+template <class X> AnyTensor tensor_in(X const& x)
+{
+    if constexpr (is_tensor<X>) return x;
+    else return {};
+}
+template <Scalar T> AnyTensor tensor_in(std::optional<Tensor<T>> const& x) { return x ? *x : AnyTensor(); }
+
+/// Puts a tensor of any type in the place of x.
+template <class X> void replace(X& x, AnyTensor const& t, std::size_t i, std::string_view by)
+{
+    if constexpr (std::same_as<X, AnyTensor>) x = t;
+    else if constexpr (is_tensor<X>) {
+        if (t.defined() && t.dtype() != dtype_of<typename X::scalar>) fail<TypeError>(by, " gave a tensor of type ", name(t.dtype()), " for number ", i, ", which has type ", name(dtype_of<typename X::scalar>));
+        x = t.defined() ? t.as<typename X::scalar>() : X();
+    } else if constexpr (requires { requires is_tensor<typename X::value_type>; requires std::same_as<X, std::optional<typename X::value_type>>; }) {
+        if (!t.defined()) return x.reset();
+        typename X::value_type value;
+        replace(value, t, i, by);
+        x = value;
+    } else if (t.defined()) fail<TypeError>(by, " gave a tensor for number ", i, ", which is none");
+}
+template <class Tuple> Tensors tensors_in(Tuple const& all)
+{
+    return std::apply([](auto const&... x) { return Tensors{tensor_in(x)...}; }, all);
+}
+template <class Tuple> void replace_all(Tuple& all, Tensors const& tensors, std::string_view what, std::string_view by)
+{
+    constexpr auto n = std::tuple_size_v<Tuple>;
+    if (tensors.size() != n) fail<GraphError>(by, " returned ", tensors.size(), " tensors for ", n, " ", what);
+    Tensors const before = tensors_in(all);
+    std::size_t i = 0;
+    auto const put = [&](auto& x) {
+        if (!tensors[i].is_same(before[i])) replace(x, tensors[i], i, by);
+        ++i;
+    };
+    std::apply([&](auto&... x) { (put(x), ...); }, all);
+}
+
+/// Arguments and result of a call, with their types.
+template <class Arguments, class Result> class CallValues : public ModuleCall {
+public:
+    template <class... A> explicit CallValues(A&&... a) : kept_arguments(std::in_place, std::forward<A>(a)...) {}
+
+    Tensors arguments() const final { return tensors_in(*kept_arguments); }
+    void set_arguments(Tensors const& tensors, std::string_view by) final { replace_all(*kept_arguments, tensors, "arguments", by); }
+    Tensors results() const final
+    {
+        if (!result) return {};
+        if constexpr (is_tuple<Result>) return tensors_in(*result);
+        else return {tensor_in(*result)};
+    }
+    void set_results(Tensors const& tensors, std::string_view by) final
+    {
+        if constexpr (is_tuple<Result>) replace_all(*result, tensors, "results", by);
+        else {
+            auto one = std::tie(*result);
+            replace_all(one, tensors, "results", by);
+        }
+    }
+    bool returns_tensors() const final { return is_tensor<Result> || is_tuple<Result>; }
+
+    std::optional<Arguments> kept_arguments;
+    std::optional<Result> result;
+};
+
+template <class Self, class Arguments, class Result> class CallOf final : public CallValues<Arguments, Result> {
+public:
+    template <class... A> explicit CallOf(Self& self, A&&... a) : CallValues<Arguments, Result>(std::forward<A>(a)...), self_(self) {}
+
+    void forward() override
+    {
+        [&]<std::size_t... I>(std::index_sequence<I...>) {
+            auto const call = [&]() -> decltype(auto) { return self_.forward(passed<std::tuple_element_t<I, Arguments>>(std::get<I>(*this->kept_arguments))...); };
+            if constexpr (std::is_void_v<decltype(call())>) {
+                call();
+                this->result.emplace();
+            } else this->result.emplace(call());
+        }(std::make_index_sequence<std::tuple_size_v<Arguments>>{});
+    }
+
+private:
+    /// Hooks after forward still want the arguments, so what can be copied is not given away.
+    template <class A, class X> static decltype(auto) passed(X& x)
+    {
+        if constexpr (std::is_reference_v<A> || std::is_copy_constructible_v<A>) return (x);
+        else return std::move(x);
+    }
+
+    Self& self_;
+};
+
+/// A hook that replaces something may return nothing, that, or an optional of that.
+template <class R, class V> inline constexpr bool returns = std::is_void_v<R> || std::is_convertible_v<R, V> || std::is_convertible_v<R, std::optional<V>>;
+template <class R, class... A> inline constexpr bool returns<R, std::tuple<A...>> =
+    std::is_void_v<R> || std::is_convertible_v<R, std::tuple<A...>> || std::is_convertible_v<R, std::optional<std::tuple<A...>>> || (sizeof...(A) == 1 && (std::is_convertible_v<R, A> && ...));
+
+template <class V, class R> void take(std::optional<V>& place, R&& value)
+{
+    if constexpr (std::is_convertible_v<R, V>) place.emplace(std::forward<R>(value));
+    else if constexpr (std::is_convertible_v<R, std::optional<V>>) {
+        if (std::optional<V> some(std::forward<R>(value)); some) place.emplace(*std::move(some));
+    } else place.emplace(V(std::forward<R>(value)));
+}
+
+}  // namespace xgrad::nn::detail
+#endif  // XGRAD_SINGLE_XGRAD_NN_FORWARD_CALL_HPP
+#ifndef XGRAD_SINGLE_XGRAD_NN_MEMBER_HPP
+#define XGRAD_SINGLE_XGRAD_NN_MEMBER_HPP
+
+// ======== xgrad/nn/member.hpp
+// What a module is made of. Each registers itself, as a member of the class whose `*this` it is given:
+//
+//     struct Net : nn::Module<Net> {
+//         nn::Child<nn::Linear<double>> hidden{*this, "hidden", 784, 128};
+//         nn::Parameter<double> scale{*this, "scale", {1.}};
+//     };
+
+#ifndef XGRAD_SINGLE_XGRAD_NN_ANY_MODULE_HPP
+#define XGRAD_SINGLE_XGRAD_NN_ANY_MODULE_HPP
+
+// ======== xgrad/nn/any_module.hpp
+// AnyModule: a part of a model, of any kind: its members under their names (parameters, buffers, other modules), what is asked of
+// all of them together, and its hooks. Modules are values: a copy has parameters of its own.
+
+#ifndef XGRAD_SINGLE_XGRAD_NN_MODULE_HOOKS_HPP
+#define XGRAD_SINGLE_XGRAD_NN_MODULE_HOOKS_HPP
+
+// ======== xgrad/nn/module_hooks.hpp
+// Hooks of modules: the lists of one module, those of all modules, and what a call of forward shows to them.
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad::nn {
+
+class AnyModule;
+
+/// How a hook on a module is registered.
+struct HookOptions {
+    /// Before the hooks that are there, not behind them.
+    bool prepend = false;
+    /// Of a hook after forward: it runs also where forward or another hook throws, with an undefined (default-constructed) result
+    /// where there is none. The exception then goes on.
+    bool always_call = false;
+};
+
+namespace detail {
+
+using xgrad::detail::Gradients;
+using xgrad::detail::HookList;
+using Tensors = std::vector<AnyTensor>;
+
+enum class MemberKind : unsigned char { parameter, buffer, module };
+
+/// A call of forward as hooks see it that do not know its types: a place for each argument and for each result (the parts of
+/// a tuple), which is undefined where that is no tensor.
+class ModuleCall {
+public:
+    virtual Tensors arguments() const = 0;
+    virtual void set_arguments(Tensors const& tensors, std::string_view by) = 0;
+    virtual void forward() = 0;
+    /// Nothing while there is no result.
+    virtual Tensors results() const = 0;
+    virtual void set_results(Tensors const& tensors, std::string_view by) = 0;
+    /// False where the results hold no tensor that a backward hook could be put on.
+    virtual bool returns_tensors() const = 0;
+
+    /// Whether a hook runs now: where the call has failed, only one that is always called, and has not been.
+    bool begin(void const* hook, bool always)
+    {
+        if (failed && !always) return false;
+        for (auto const* const other : called_)
+            if (other == hook) return false;
+        if (always) called_.push_back(hook);
+        return true;
+    }
+
+    bool failed = false;
+
+protected:
+    ~ModuleCall() = default;
+
+private:
+    std::vector<void const*> called_;
+};
+
+/// The hooks of one module, or of all. They belong to the object: they move with it, and a copy has none.
+struct ModuleHooks {
+    using Returned = std::optional<Gradients>;
+    using ForwardHooks = HookList<void(AnyModule&, ModuleCall&)>;
+    using PreHooks = HookList<Returned(AnyModule&, Gradients const& grad_output)>;
+    using BackwardHooks = HookList<Returned(AnyModule&, Gradients const& grad_input, Gradients const& grad_output)>;
+    enum class BackwardKind : unsigned char { none, full, of_last_node };
+
+    AnyModule* module = nullptr;  // where it is now, if it is
+    ForwardHooks forward_pre, forward;
+    PreHooks backward_pre;
+    BackwardHooks backward;
+    BackwardKind backward_kind = BackwardKind::none;
+
+    bool any() const { return forward_pre.any() || forward.any() || backward_pre.any() || backward.any(); }
+    static ModuleHooks& of_all_modules()
+    {
+        static ModuleHooks hooks;
+        return hooks;
+    }
+};
+
+template <class R> inline constexpr bool returns_gradients = std::is_void_v<R> || std::is_convertible_v<R, Gradients> || std::is_convertible_v<R, std::optional<Gradients>>;
+
+/// A call of a hook that may return nothing.
+template <class F, class... A> std::optional<Gradients> call_hook(F& f, A&&... arguments)
+{
+    if constexpr (std::is_void_v<std::invoke_result_t<F&, A...>>) {
+        f(std::forward<A>(arguments)...);
+        return std::nullopt;
+    } else return f(std::forward<A>(arguments)...);
+}
+
+/// A hook on tensors of any types in the form of the lists.
+template <class M, class F> ModuleHooks::ForwardHooks::Function untyped_pre_hook(F f)
+{
+    return [f = std::move(f)](AnyModule& m, ModuleCall& call) mutable {
+        Tensors const in = call.arguments();
+        if (auto const after = call_hook(f, static_cast<M&>(m), in)) call.set_arguments(*after, "a forward pre-hook");
+    };
+}
+template <class M, class F> ModuleHooks::ForwardHooks::Function untyped_forward_hook(F f, bool always)
+{
+    return [f = std::move(f), always](AnyModule& m, ModuleCall& call) mutable {
+        if (!call.begin(&f, always)) return;
+        Tensors const in = call.arguments(), out = call.results();
+        if (auto const after = call_hook(f, static_cast<M&>(m), in, out); after && !call.failed) call.set_results(*after, "a forward hook");
+    };
+}
+
+}  // namespace detail
+}  // namespace xgrad::nn
+#endif  // XGRAD_SINGLE_XGRAD_NN_MODULE_HOOKS_HPP
+#ifndef XGRAD_SINGLE_XGRAD_TENSOR_STATE_DICT_HPP
+#define XGRAD_SINGLE_XGRAD_TENSOR_STATE_DICT_HPP
+
+// ======== xgrad/tensor/state_dict.hpp
+// StateDict: tensors under names, in order: what a module or an optimiser gives away and takes back.
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad {
+
+struct NamedTensor {
+    std::string name;
+    AnyTensor tensor;
+};
+
+/// Tensors under names that are all different, in the order in which they came.
+class StateDict {
+public:
+    StateDict() = default;
+    StateDict(std::initializer_list<NamedTensor> entries)
+    {
+        for (auto const& e : entries) set(e.name, e.tensor);
+    }
+
+    /// Adds a tensor, or replaces the one of that name.
+    void set(std::string const& name, AnyTensor tensor)
+    {
+        for (auto& e : entries_)
+            if (e.name == name) return void(e.tensor = std::move(tensor));
+        entries_.push_back({name, std::move(tensor)});
+    }
+    void erase(std::string_view name)
+    {
+        std::erase_if(entries_, [&](NamedTensor const& e) { return e.name == name; });
+    }
+    /// Null where there is none of that name.
+    AnyTensor const* find(std::string_view name) const
+    {
+        for (auto const& e : entries_)
+            if (e.name == name) return &e.tensor;
+        return nullptr;
+    }
+    bool contains(std::string_view name) const { return find(name); }
+    /// Throws IndexError where there is none of that name.
+    AnyTensor const& at(std::string_view name) const
+    {
+        if (auto const* const t = find(name)) return *t;
+        detail::fail<IndexError>("StateDict: there is no entry '", name, "'");
+    }
+
+    std::size_t size() const noexcept { return entries_.size(); }
+    bool empty() const noexcept { return entries_.empty(); }
+    auto begin() const noexcept { return entries_.begin(); }
+    auto end() const noexcept { return entries_.end(); }
+
+private:
+    std::vector<NamedTensor> entries_;
+};
+
+namespace detail {
+
+/// A copy of the values in memory of its own, without history.
+inline AnyTensor value_copy(AnyTensor const& t)
+{
+    if (!t.defined()) return {};
+    AnyTensor copy(TensorImpl::make(*t.impl().type, t.shape()));
+    t.impl().type->copy_elements(copy.impl().array, t.impl().array);
+    return copy;
+}
+
+/// Calls f(Tensor<T>) with the scalar type that t has.
+template <class F> decltype(auto) with_type(AnyTensor const& t, F&& f)
+{
+    switch (t.dtype()) {
+    case DType::boolean: return f(t.as<bool>());
+    case DType::int64: return f(t.as<std::int64_t>());
+    case DType::float32: return f(t.as<float>());
+    case DType::float64: return f(t.as<double>());
+    case DType::complex64: return f(t.as<std::complex<float>>());
+    default: return f(t.as<std::complex<double>>());
+    }
+}
+
+/// Whether numbers of one type become numbers of another without losing their nature: precision may change, and real numbers
+/// become complex ones.
+constexpr bool converts(DType from, DType to) noexcept
+{
+    return from == to || (is_differentiable(from) && is_differentiable(to) && (xgrad::is_complex(to) || !xgrad::is_complex(from)));
+}
+
+/// Overwrites the elements of a tensor by those of another one of the same shape, whose type converts to its own. Unrecorded;
+/// counts as a change in place.
+inline void overwrite(AnyTensor const& to, AnyTensor const& from)
+{
+    to.impl().array.storage->bump();
+    if (to.dtype() == from.dtype()) return to.impl().type->copy_elements(to.impl().array, from.impl().array);
+    std::vector<std::complex<double>> values;  // all types that convert fit in
+    with_type(from, [&]<Scalar S>(Tensor<S> const& source) {
+        if constexpr (Differentiable<S>)
+            for (auto const& v : contiguous(source.array_of())) values.emplace_back(v);
+    });
+    with_type(to, [&]<Scalar T>(Tensor<T> const& target) {
+        if constexpr (Differentiable<T>) {
+            Array<T> same(target.shape());
+            for (std::size_t i = 0; i < values.size(); ++i) {
+                if constexpr (is_complex<T>) same.begin()[i] = T(values[i]);
+                else same.begin()[i] = static_cast<T>(values[i].real());
+            }
+            copy_elements(target.array_of(), same);
+        }
+    });
+}
+
+}  // namespace detail
+}  // namespace xgrad
+#endif  // XGRAD_SINGLE_XGRAD_TENSOR_STATE_DICT_HPP
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad::nn {
+
+struct NamedModule {
+    std::string name;
+    AnyModule* module;
+};
+
+/// What load_state_dict() could not do: names that the module has and the state has not, the other way round, and tensors of
+/// another shape or kind (with the reason).
+struct LoadReport {
+    std::vector<std::string> missing, unexpected, mismatched;
+    bool complete() const noexcept { return missing.empty() && unexpected.empty() && mismatched.empty(); }
+};
+
+class AnyModule {
+public:
+    virtual ~AnyModule()
+    {
+        if (hooks_) hooks_->module = nullptr;
+    }
+
+    /// "Linear": the name of its class.
+    virtual std::string_view kind() const noexcept = 0;
+    /// What is printed between the parentheses: "in_features=3, out_features=2".
+    virtual std::string extra_repr() const { return {}; }
+    /// A copy with parameters, buffers and modules of its own, and without hooks.
+    virtual std::unique_ptr<AnyModule> clone_any() const = 0;
+
+    /// All parameters, those of modules inside included, in the order of their registration.
+    std::vector<AnyTensor> parameters() const { return tensors_of(named_parameters()); }
+    /// The same with their names: "hidden.weight".
+    std::vector<NamedTensor> named_parameters() const { return named_tensors(Kind::parameter); }
+    /// All buffers, those of modules inside included.
+    std::vector<AnyTensor> buffers() const { return tensors_of(named_buffers()); }
+    std::vector<NamedTensor> named_buffers() const { return named_tensors(Kind::buffer); }
+    /// The modules directly inside this one.
+    std::vector<AnyModule*> children() { return modules_of(named_children()); }
+    inline std::vector<NamedModule> named_children();
+    /// This module and all inside it, each before those inside it.
+    std::vector<AnyModule*> modules() { return modules_of(named_modules()); }
+    inline std::vector<NamedModule> named_modules();
+    /// How many numbers the parameters are.
+    inline std::size_t parameter_count() const;
+
+    /// Copies of the values of all parameters and buffers under their names.
+    inline StateDict state_dict() const;
+    /// Overwrites parameters and buffers by the values of those names, converted where only precision differs or a real value
+    /// becomes complex. With strict anything that does not fit is an Error; without, what fits is loaded and the rest reported.
+    /// After an error nothing has been loaded.
+    inline LoadReport load_state_dict(StateDict const& state, bool strict = true);
+
+    /// Sets this module and all inside it to training, where dropout drops and statistics are collected; so they are made.
+    void train(bool on = true)
+    {
+        for (auto* const m : modules()) m->training_ = on;
+    }
+    void eval() { train(false); }
+    bool is_training() const noexcept { return training_; }
+    /// Turns the collection of gradients on or off for all parameters.
+    void requires_grad_(bool on = true)
+    {
+        for (auto const& p : parameters()) p.impl().requires_grad = on;
+    }
+    /// Drops the gradients of all parameters.
+    void zero_grad()
+    {
+        for (auto const& p : parameters()) p.impl().grad = nullptr;
+    }
+    /// Calls f(AnyModule&) for all modules inside, and then for this one.
+    template <class F> void apply(F&& f)
+    {
+        static_assert(std::is_invocable_v<F&, AnyModule&>, "apply: the function takes an AnyModule&");
+        for (auto* const child : children()) child->apply(f);
+        f(*this);
+    }
+
+    /// A hook before the backward pass through this module: f(module, grad_output), both hooks with the gradients of all results
+    /// or arguments in a std::vector<AnyTensor>, undefined ones where there is no tensor or no gradient. It may return other
+    /// ones to go on with. Runs before the gradients of this module's parameters are known.
+    template <class F> HookHandle register_full_backward_pre_hook(F f, HookOptions options = {});
+    /// A hook after the backward pass through this module: f(module, grad_input, grad_output). It may return other gradients of
+    /// the arguments to go on with. Where no argument requires a gradient, it runs before this module's pass, with undefined ones.
+    template <class F> HookHandle register_full_backward_hook(F f, HookOptions options = {});
+    /// PyTorch's hook of old: the hook of the last recorded Node only, so grad_input has the gradients of that Node's inputs. It
+    /// warns where this is not the whole module. Use register_full_backward_hook().
+    template <class F> HookHandle register_backward_hook(F f, HookOptions options = {});
+
+    /// Registers a member of this object under a name. Parameter, Buffer and Child do that by themselves.
+    inline void register_member(std::string_view name, detail::MemberKind kind, void const* place, bool persistent = true);
+    detail::ModuleHooks* hooks() const noexcept { return hooks_.get(); }
+    inline std::shared_ptr<detail::ModuleHooks> const& made_hooks();
+
+protected:
+    using Kind = detail::MemberKind;
+
+    explicit AnyModule(std::size_t bytes) noexcept : bytes_(bytes) {}
+    AnyModule(AnyModule const& o) : bytes_(o.bytes_), training_(o.training_), members_(o.members_) {}
+    AnyModule(AnyModule&& o) noexcept : bytes_(o.bytes_), training_(o.training_), members_(std::move(o.members_)), hooks_(std::move(o.hooks_)) { take_hooks(); }
+    AnyModule& operator=(AnyModule const& o)
+    {
+        if (this == &o) return *this;
+        members_ = o.members_;
+        training_ = o.training_;
+        return *this;
+    }
+    AnyModule& operator=(AnyModule&& o)
+    {
+        if (this == &o) return *this;
+        members_ = std::move(o.members_);
+        training_ = o.training_;
+        if (hooks_) hooks_->module = nullptr;
+        hooks_ = std::move(o.hooks_);
+        take_hooks();
+        return *this;
+    }
+
+    /// Takes a module that lives on the heap as the last of the modules inside.
+    inline void own(std::string_view name, std::unique_ptr<AnyModule> module);
+    AnyModule& owned(std::size_t i) const { return *members_[i].owned; }
+    std::size_t member_count() const noexcept { return members_.size(); }
+
+private:
+    /// A member, by its place relative to this object, or a module that is owned.
+    struct Member {
+        std::string name;
+        Kind kind;
+        bool persistent;
+        std::ptrdiff_t offset;
+        std::unique_ptr<AnyModule> owned;
+
+        Member(std::string n, Kind k, bool keep, std::ptrdiff_t at, std::unique_ptr<AnyModule> m = nullptr) : name(std::move(n)), kind(k), persistent(keep), offset(at), owned(std::move(m)) {}
+        Member(Member const& o) : name(o.name), kind(o.kind), persistent(o.persistent), offset(o.offset), owned(o.owned ? o.owned->clone_any() : nullptr) {}
+        Member(Member&&) noexcept = default;
+        Member& operator=(Member o) noexcept
+        {
+            name.swap(o.name);
+            kind = o.kind, persistent = o.persistent, offset = o.offset;
+            owned.swap(o.owned);
+            return *this;
+        }
+    };
+    struct Found {
+        std::string name;
+        AnyTensor tensor;
+        bool persistent;
+    };
+
+    void take_hooks() noexcept
+    {
+        if (hooks_) hooks_->module = this;
+    }
+    std::uintptr_t address() const noexcept { return reinterpret_cast<std::uintptr_t>(this); }
+    template <class T> T& at(Member const& m) const noexcept { return *reinterpret_cast<T*>(address() + static_cast<std::uintptr_t>(m.offset)); }
+    AnyModule& module_of(Member const& m) const noexcept { return m.owned ? *m.owned : at<AnyModule>(m); }
+    inline void check_name(std::string_view name, Kind kind) const;
+    inline void find_tensors(std::string const& prefix, Kind kind, std::vector<Found>& found) const;
+    inline std::vector<NamedTensor> named_tensors(Kind kind) const;
+    inline void find_modules(std::string const& name, std::vector<NamedModule>& found);
+    /// Parameters and persistent buffers, module by module.
+    inline void find_state(std::string const& prefix, std::vector<NamedTensor>& found) const;
+
+    static std::vector<AnyTensor> tensors_of(std::vector<NamedTensor> const& named)
+    {
+        std::vector<AnyTensor> all;
+        for (auto const& n : named) all.push_back(n.tensor);
+        return all;
+    }
+    static std::vector<AnyModule*> modules_of(std::vector<NamedModule> const& named)
+    {
+        std::vector<AnyModule*> all;
+        for (auto const& n : named) all.push_back(n.module);
+        return all;
+    }
+    friend std::string to_string(AnyModule const& m);
+    inline void print(std::string const& indent, std::string& out) const;
+
+    std::size_t bytes_;
+    bool training_ = true;
+    std::vector<Member> members_;
+    std::shared_ptr<detail::ModuleHooks> hooks_;
+};
+
+inline void AnyModule::check_name(std::string_view name, Kind kind) const
+{
+    std::string_view const what = kind == Kind::parameter ? "parameter" : kind == Kind::buffer ? "buffer" : "module";
+    if (name.empty()) xgrad::detail::fail(this->kind(), ": ", what, " name can't be empty string \"\"");
+    if (name.find('.') != name.npos) xgrad::detail::fail(this->kind(), ": ", what, " name can't contain \".\", got: ", name);
+    for (auto const& m : members_)
+        if (m.name == name) xgrad::detail::fail(this->kind(), ": ", what, " '", name, "' already exists");
+}
+
+inline void AnyModule::register_member(std::string_view name, Kind kind, void const* place, bool persistent)
+{
+    check_name(name, kind);
+    auto const offset = reinterpret_cast<std::uintptr_t>(place) - address();
+    if (offset >= bytes_)
+        xgrad::detail::fail(this->kind(), ": '", name, "' is no member of the module that it is registered with. Give it `*this` in the class that it is a member of; modules on the heap go into a ModuleList");
+    members_.push_back({std::string(name), kind, persistent, static_cast<std::ptrdiff_t>(offset)});
+}
+
+inline void AnyModule::own(std::string_view name, std::unique_ptr<AnyModule> module)
+{
+    check_name(name, Kind::module);
+    members_.push_back({std::string(name), Kind::module, true, 0, std::move(module)});
+}
+
+inline std::shared_ptr<detail::ModuleHooks> const& AnyModule::made_hooks()
+{
+    if (!hooks_) {
+        hooks_ = std::make_shared<detail::ModuleHooks>();
+        hooks_->module = this;
+    }
+    return hooks_;
+}
+
+inline void AnyModule::find_tensors(std::string const& prefix, Kind kind, std::vector<Found>& found) const
+{
+    for (auto const& m : members_)
+        if (m.kind == kind)
+            if (auto const& t = at<AnyTensor>(m); t.defined()) found.push_back({prefix + m.name, t, m.persistent});
+    for (auto const& m : members_)
+        if (m.kind == Kind::module) module_of(m).find_tensors(prefix + m.name + ".", kind, found);
+}
+
+inline std::vector<NamedTensor> AnyModule::named_tensors(Kind kind) const
+{
+    std::vector<Found> found;
+    find_tensors("", kind, found);
+    std::vector<NamedTensor> all;
+    for (auto& f : found) all.push_back({std::move(f.name), std::move(f.tensor)});
+    return all;
+}
+
+inline std::vector<NamedModule> AnyModule::named_children()
+{
+    std::vector<NamedModule> all;
+    for (auto const& m : members_)
+        if (m.kind == Kind::module) all.push_back({m.name, &module_of(m)});
+    return all;
+}
+
+inline std::vector<NamedModule> AnyModule::named_modules()
+{
+    std::vector<NamedModule> all;
+    find_modules("", all);
+    return all;
+}
+inline void AnyModule::find_modules(std::string const& name, std::vector<NamedModule>& found)
+{
+    found.push_back({name, this});
+    for (auto const& [child, module] : named_children()) module->find_modules(name.empty() ? child : name + "." + child, found);
+}
+
+inline std::size_t AnyModule::parameter_count() const
+{
+    std::size_t n = 0;
+    for (auto const& p : parameters()) n += p.numel();
+    return n;
+}
+
+inline void AnyModule::find_state(std::string const& prefix, std::vector<NamedTensor>& found) const
+{
+    for (auto const kind : {Kind::parameter, Kind::buffer})
+        for (auto const& m : members_)
+            if (m.kind == kind && m.persistent && at<AnyTensor>(m).defined()) found.push_back({prefix + m.name, at<AnyTensor>(m)});
+    for (auto const& m : members_)
+        if (m.kind == Kind::module) module_of(m).find_state(prefix + m.name + ".", found);
+}
+
+inline StateDict AnyModule::state_dict() const
+{
+    std::vector<NamedTensor> found;
+    find_state("", found);
+    StateDict state;
+    for (auto const& [name, tensor] : found) state.set(name, xgrad::detail::value_copy(tensor));
+    return state;
+}
+
+inline LoadReport AnyModule::load_state_dict(StateDict const& state, bool strict)
+{
+    using xgrad::detail::Piece;
+    std::vector<NamedTensor> own;
+    find_state("", own);
+    LoadReport report;
+    std::vector<std::pair<AnyTensor, AnyTensor>> pairs;
+    for (auto const& [name, to] : own) {
+        auto const* const from = state.find(name);
+        if (!from) report.missing.push_back(name);
+        else if (!from->defined()) report.mismatched.push_back(name + ": the state has an undefined tensor");
+        else if (!(from->shape() == to.shape()))
+            report.mismatched.push_back("size mismatch for " + name + ": a tensor of shape " + Piece(from->shape()).text + " in the state, of shape " + Piece(to.shape()).text + " in the module");
+        else if (!xgrad::detail::converts(from->dtype(), to.dtype()))
+            report.mismatched.push_back("type mismatch for " + name + ": " + std::string(xgrad::name(from->dtype())) + " in the state, " + std::string(xgrad::name(to.dtype())) + " in the module");
+        else pairs.emplace_back(to, *from);
+    }
+    for (auto const& [name, tensor] : state)
+        if (std::ranges::none_of(own, [&](NamedTensor const& n) { return n.name == name; })) report.unexpected.push_back(name);
+    if (strict && !report.complete()) {
+        std::string message = "Error(s) in loading state_dict for " + std::string(kind()) + ":";
+        for (auto const& [what, names] : {std::pair("Missing", &report.missing), std::pair("Unexpected", &report.unexpected)})
+            for (auto const& name : *names) message += std::string(name == names->front() ? std::string("\n\t") + what + " key(s) in state_dict: " : std::string(", ")) + '"' + name + '"';
+        for (auto const& text : report.mismatched) message += "\n\t" + text;
+        xgrad::detail::fail(message);
+    }
+    for (auto& pair : pairs)        // a state may look into the module's own memory
+        if (std::ranges::any_of(own, [&](NamedTensor const& n) { return n.tensor.impl().array.storage == pair.second.impl().array.storage; })) pair.second = xgrad::detail::value_copy(pair.second);
+    for (auto const& [to, from] : pairs) xgrad::detail::overwrite(to, from);
+    return report;
+}
+
+inline void AnyModule::print(std::string const& indent, std::string& out) const
+{
+    out += std::string(kind()) + "(" + extra_repr();
+    bool has_children = false;
+    for (auto const& m : members_) {
+        if (m.kind != Kind::module) continue;
+        if (!std::exchange(has_children, true) && out.back() != '(') out += ",";
+        out += "\n" + indent + "  (" + m.name + "): ";
+        module_of(m).print(indent + "  ", out);
+    }
+    out += has_children ? "\n" + indent + ")" : ")";
+    if (auto const n = parameter_count()) out += ", " + std::to_string(n) + (n == 1 ? " parameter" : " parameters");
+}
+
+/// The tree of modules, each with the number of its parameters.
+inline std::string to_string(AnyModule const& m)
+{
+    std::string out;
+    m.print("", out);
+    return out;
+}
+inline std::ostream& operator<<(std::ostream& out, AnyModule const& m) { return out << to_string(m); }
+
+}  // namespace xgrad::nn
+#endif  // XGRAD_SINGLE_XGRAD_NN_ANY_MODULE_HPP
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad {
+namespace nn::detail {
+
+/// A tensor that belongs to a module: a handle like any other, but a copy of it is a copy of the values.
+template <Scalar T> class MemberTensor : public Tensor<T> {
+public:
+    using tensor = Tensor<T>;
+
+    MemberTensor(MemberTensor const& o) : Tensor<T>(copy_of(o)) {}
+    MemberTensor(MemberTensor&& o) noexcept = default;
+    MemberTensor& operator=(MemberTensor const& o)
+    {
+        if (this != &o) Tensor<T>::operator=(copy_of(o));
+        return *this;
+    }
+    MemberTensor& operator=(MemberTensor&& o) noexcept = default;
+    ~MemberTensor() = default;
+
+    /// As a plain handle: `auto w = net.weight` would be a copy.
+    Tensor<T> const& handle_of() const noexcept { return *this; }
+
+protected:
+    MemberTensor(AnyModule& owner, std::string_view name, MemberKind kind, Tensor<T> const& value, bool persistent) : Tensor<T>(value.defined() ? value.detach() : value)
+    {
+        owner.register_member(name, kind, static_cast<AnyTensor const*>(this), persistent);
+    }
+
+private:
+    static Tensor<T> copy_of(MemberTensor const& o)
+    {
+        Tensor<T> const copy(xgrad::detail::value_copy(o).handle());
+        if (o.defined()) copy.impl().requires_grad = o.impl().requires_grad;
+        return copy;
+    }
+};
+
+}  // namespace nn::detail
+
+namespace detail {
+template <class X> concept MemberOfModule = Operand<X> && std::derived_from<X, nn::detail::MemberTensor<typename X::scalar>>;
+/// In an expression it is the tensor.
+template <MemberOfModule X> struct OperandTraits<X> {
+    using type = typename X::tensor;
+    static type const& make(X const& x) { return x; }
+};
+}  // namespace detail
+
+namespace nn {
+
+/// A tensor of a module that is trained: it requires a gradient, and parameters() has it. Made from an undefined tensor it stands for a
+/// parameter that this module does not have, such as a bias.
+template <Differentiable T> class Parameter : public detail::MemberTensor<T> {
+public:
+    Parameter(AnyModule& owner, std::string_view name, Tensor<T> const& value) : detail::MemberTensor<T>(owner, name, detail::MemberKind::parameter, value, true)
+    {
+        if (value.defined()) this->requires_grad_();
+    }
+};
+
+/// A tensor of a module that is not trained, but belongs to its state: state_dict() has it unless it is not persistent.
+template <Scalar T> class Buffer : public detail::MemberTensor<T> {
+public:
+    Buffer(AnyModule& owner, std::string_view name, Tensor<T> const& value, bool persistent = true) : detail::MemberTensor<T>(owner, name, detail::MemberKind::buffer, value, persistent) {}
+};
+
+/// A module inside another one: an M, made from the arguments after the name.
+template <class M> class Child : public M {
+    static_assert(std::derived_from<M, AnyModule>, "Child: what is inside a module must be a module itself, derived from nn::Module");
+
+public:
+    template <class... A> explicit Child(AnyModule& owner, std::string_view name, A&&... arguments) : M(std::forward<A>(arguments)...)
+    {
+        owner.register_member(name, detail::MemberKind::module, static_cast<AnyModule const*>(this));
+    }
+};
+
+}  // namespace nn
+}  // namespace xgrad
+#endif  // XGRAD_SINGLE_XGRAD_NN_MEMBER_HPP
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad::nn {
+
+template <class Self> class Module : public AnyModule {
+public:
+    Module() noexcept : AnyModule(sizeof(Self)) { static_assert(std::derived_from<Self, Module>, "a module derives from nn::Module of itself: struct Net : nn::Module<Net>"); }
+
+    /// Calls forward with these arguments. An expression that forward returns is evaluated.
+    template <class... A> auto operator()(A&&... arguments)
+    {
+        using Result = std::invoke_result_t<Calls, Self&, A...>;
+        if constexpr (!std::same_as<Result, NotCallable>) {
+            if (!has_hooks()) [[likely]]
+                return static_cast<detail::kept_or_void<Result>>(self().forward(std::forward<A>(arguments)...));
+            return call_with_hooks<Result>(std::forward<A>(arguments)...);
+        } else static_assert(!std::same_as<Result, NotCallable>, "forward of this module cannot be called with these arguments");
+    }
+
+    std::string_view kind() const noexcept override { return xgrad::detail::type_name<Self>; }
+    std::unique_ptr<AnyModule> clone_any() const override { return std::make_unique<Self>(static_cast<Self const&>(*this)); }
+    /// A copy with parameters, buffers and modules of its own, and without hooks.
+    Self clone() const { return Self(static_cast<Self const&>(*this)); }
+
+    /// A hook before forward. Where forward is neither overloaded nor a template: f(module, arguments...), which returns nothing, or
+    /// the arguments to go on with (a std::tuple where there are several). Otherwise f(module, tensors) with a std::vector<AnyTensor>
+    /// const& that has a place for each argument, undefined where that is no tensor, and returns nothing or such a vector.
+    template <class F, class S = Self> HookHandle register_forward_pre_hook(F f, HookOptions options = {});
+    /// A hook after forward: f(module, arguments, result) with the arguments as a std::tuple, which returns nothing, or the result to
+    /// go on with. Where forward is overloaded or a template, arguments and results are two std::vector<AnyTensor> const&.
+    template <class F, class S = Self> HookHandle register_forward_hook(F f, HookOptions options = {});
+
+    /// As those of AnyModule, with the module as a Self&.
+    template <class F> HookHandle register_full_backward_pre_hook(F f, HookOptions options = {})
+    {
+        return detail::add_backward_pre_hook<Self>(*made_hooks(), std::move(f), options);
+    }
+    template <class F> HookHandle register_full_backward_hook(F f, HookOptions options = {})
+    {
+        return detail::add_backward_hook<Self>(*made_hooks(), detail::ModuleHooks::BackwardKind::full, std::move(f), options);
+    }
+    template <class F> HookHandle register_backward_hook(F f, HookOptions options = {})
+    {
+        return detail::add_backward_hook<Self>(*made_hooks(), detail::ModuleHooks::BackwardKind::of_last_node, std::move(f), options);
+    }
+
+private:
+    struct NotCallable {};
+    struct Calls {
+        template <class S, class... A> decltype(auto) operator()(S& s, A&&... a) const
+            requires requires { s.forward(std::forward<A>(a)...); }
+        {
+            return s.forward(std::forward<A>(a)...);
+        }
+        NotCallable operator()(...) const;
+    };
+
+    Self& self() noexcept { return static_cast<Self&>(*this); }
+    bool has_hooks() const { return (hooks() && hooks()->any()) || detail::ModuleHooks::of_all_modules().any(); }
+
+    template <class Result, class... A> [[gnu::noinline]] auto call_with_hooks(A&&... arguments)
+    {
+        using Forward = detail::ForwardOf<Self>;
+        auto const run = [this](auto call) -> detail::kept_or_void<Result> {
+            detail::call_with_hooks(*this, call);
+            if constexpr (!std::is_void_v<Result>) return *std::move(call.result);
+        };
+        if constexpr (Forward::known) return run(detail::CallOf<Self, typename Forward::Arguments, typename Forward::Result>(self(), std::forward<A>(arguments)...));
+        else return run(detail::CallOf<Self, std::tuple<detail::kept_argument<A>...>, detail::kept_result<Result>>(self(), std::forward<A>(arguments)...));
+    }
+};
+
+template <class Self> template <class F, class S> HookHandle Module<Self>::register_forward_pre_hook(F f, HookOptions options)
+{
+    using Forward = detail::ForwardOf<S>;
+    if constexpr (Forward::known) {
+        constexpr bool takes = Forward::template takes<F, S>;
+        static_assert(takes, "register_forward_pre_hook: a hook takes the module and the arguments of forward: f(module, arguments...)");
+        if constexpr (takes) {
+            using Arguments = typename Forward::Arguments;
+            using Returned = decltype(Forward::call(f, self(), std::declval<Arguments const&>()));
+            constexpr bool fits = detail::returns<Returned, Arguments>;
+            static_assert(fits, "register_forward_pre_hook: a hook returns nothing, or the arguments to go on with: one by itself, several as a std::tuple");
+            if constexpr (fits)
+                return made_hooks()->forward_pre.add(
+                    [f = std::move(f)](AnyModule& m, detail::ModuleCall& call) mutable {
+                        auto& arguments = static_cast<detail::CallValues<Arguments, typename Forward::Result>&>(call).kept_arguments;
+                        if constexpr (std::is_void_v<Returned>) Forward::call(f, static_cast<S&>(m), *arguments);
+                        else detail::take(arguments, Forward::call(f, static_cast<S&>(m), *arguments));
+                    },
+                    options.prepend);
+        }
+    } else {
+        constexpr bool takes = std::is_invocable_v<F&, S&, detail::Tensors const&>;
+        static_assert(takes, "register_forward_pre_hook: forward is overloaded or a template, so a hook takes the module and a std::vector<AnyTensor> const&");
+        if constexpr (takes) {
+            constexpr bool fits = detail::returns_gradients<std::invoke_result_t<F&, S&, detail::Tensors const&>>;
+            static_assert(fits, "register_forward_pre_hook: forward is overloaded or a template, so a hook returns nothing, or a std::vector<AnyTensor>");
+            if constexpr (fits) return made_hooks()->forward_pre.add(detail::untyped_pre_hook<S>(std::move(f)), options.prepend);
+        }
+    }
+    return {};
+}
+
+template <class Self> template <class F, class S> HookHandle Module<Self>::register_forward_hook(F f, HookOptions options)
+{
+    using Forward = detail::ForwardOf<S>;
+    if constexpr (Forward::known) {
+        using Arguments = typename Forward::Arguments;
+        using Result = typename Forward::Result;
+        constexpr bool takes = std::is_invocable_v<F&, S&, Arguments const&, Result const&>;
+        static_assert(takes, "register_forward_hook: a hook takes the module, the arguments of forward as a std::tuple, and its result");
+        if constexpr (takes) {
+            using Returned = std::invoke_result_t<F&, S&, Arguments const&, Result const&>;
+            constexpr bool fits = detail::returns<Returned, Result>;
+            static_assert(fits, "register_forward_hook: a hook returns nothing, or the result to go on with");
+            if constexpr (!std::default_initializable<Result>)
+                if (options.always_call) xgrad::detail::fail(kind(), ": register_forward_hook: a result that cannot be made without arguments cannot be shown to a hook that is always called");
+            if constexpr (fits)
+                return made_hooks()->forward.add(
+                    [f = std::move(f), always = options.always_call](AnyModule& m, detail::ModuleCall& call) mutable {
+                        if (!call.begin(&f, always)) return;
+                        auto& values = static_cast<detail::CallValues<Arguments, Result>&>(call);
+                        if constexpr (std::default_initializable<Result>)
+                            if (!values.result) return void(f(static_cast<S&>(m), std::as_const(*values.kept_arguments), Result()));
+                        if constexpr (std::is_void_v<Returned>) f(static_cast<S&>(m), std::as_const(*values.kept_arguments), std::as_const(*values.result));
+                        else detail::take(values.result, f(static_cast<S&>(m), std::as_const(*values.kept_arguments), std::as_const(*values.result)));
+                    },
+                    options.prepend);
+        }
+    } else {
+        constexpr bool takes = std::is_invocable_v<F&, S&, detail::Tensors const&, detail::Tensors const&>;
+        static_assert(takes, "register_forward_hook: forward is overloaded or a template, so a hook takes the module and two std::vector<AnyTensor> const&");
+        if constexpr (takes) {
+            constexpr bool fits = detail::returns_gradients<std::invoke_result_t<F&, S&, detail::Tensors const&, detail::Tensors const&>>;
+            static_assert(fits, "register_forward_hook: forward is overloaded or a template, so a hook returns nothing, or a std::vector<AnyTensor>");
+            if constexpr (fits) return made_hooks()->forward.add(detail::untyped_forward_hook<S>(std::move(f), options.always_call), options.prepend);
+        }
+    }
+    return {};
+}
+
+/// The same hooks for every call of every module, before those of the module: f(AnyModule&, std::vector<AnyTensor> const& arguments).
+template <class F> HookHandle register_module_forward_pre_hook(F f, HookOptions options = {})
+{
+    constexpr bool takes = std::is_invocable_v<F&, AnyModule&, detail::Tensors const&>;
+    static_assert(takes, "register_module_forward_pre_hook: a hook takes an AnyModule& and a std::vector<AnyTensor> const&");
+    if constexpr (takes) return detail::ModuleHooks::of_all_modules().forward_pre.add(detail::untyped_pre_hook<AnyModule>(std::move(f)), options.prepend);
+    else return {};
+}
+/// f(AnyModule&, std::vector<AnyTensor> const& arguments, std::vector<AnyTensor> const& results).
+template <class F> HookHandle register_module_forward_hook(F f, HookOptions options = {})
+{
+    constexpr bool takes = std::is_invocable_v<F&, AnyModule&, detail::Tensors const&, detail::Tensors const&>;
+    static_assert(takes, "register_module_forward_hook: a hook takes an AnyModule& and two std::vector<AnyTensor> const&");
+    if constexpr (takes) return detail::ModuleHooks::of_all_modules().forward.add(detail::untyped_forward_hook<AnyModule>(std::move(f), options.always_call), options.prepend);
+    else return {};
+}
+/// f(AnyModule&, std::vector<AnyTensor> const& grad_output).
+template <class F> HookHandle register_module_full_backward_pre_hook(F f, HookOptions options = {})
+{
+    return detail::add_backward_pre_hook<AnyModule>(detail::ModuleHooks::of_all_modules(), std::move(f), options);
+}
+/// f(AnyModule&, std::vector<AnyTensor> const& grad_input, std::vector<AnyTensor> const& grad_output).
+template <class F> HookHandle register_module_full_backward_hook(F f, HookOptions options = {})
+{
+    return detail::add_backward_hook<AnyModule>(detail::ModuleHooks::of_all_modules(), detail::ModuleHooks::BackwardKind::full, std::move(f), options);
+}
+
+}  // namespace xgrad::nn
+#endif  // XGRAD_SINGLE_XGRAD_NN_MODULE_HPP
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad::nn {
+
+/// Modules of any kinds in a row, under the names "0", "1", ...: each takes a Tensor<T>, the result of the one before it, and
+/// returns a Tensor<T>. Where the type changes on the way, write a module of your own.
+template <Scalar T = double> class Sequential : public Module<Sequential<T>> {
+public:
+    template <class... M>
+        requires(std::derived_from<std::remove_cvref_t<M>, AnyModule> && ...)
+    explicit Sequential(M&&... modules)
+    {
+        (push_back(std::forward<M>(modules)), ...);
+    }
+    Sequential(Sequential const&) = default;
+    Sequential(Sequential&) = default;      // a copy as well, not a Sequential in a Sequential
+    Sequential(Sequential&&) = default;
+    Sequential& operator=(Sequential const&) = default;
+    Sequential& operator=(Sequential&&) = default;
+
+    /// Appends a module, which is copied or moved; returns it as it is here.
+    template <class M> auto& push_back(M&& module)
+    {
+        using Kind = std::remove_cvref_t<M>;
+        constexpr bool fits = std::is_invocable_r_v<Tensor<T>, Kind&, Tensor<T> const&>;
+        static_assert(fits, "Sequential: a module is called with a Tensor of this Sequential's scalar type, and returns one");
+        auto owned = std::make_unique<Kind>(std::forward<M>(module));
+        auto& m = *owned;
+        calls_.reserve(calls_.size() + 1);
+        this->own(std::to_string(size()), std::move(owned));
+        if constexpr (fits) calls_.push_back([](AnyModule& any, Tensor<T> const& x) { return Tensor<T>(static_cast<Kind&>(any)(x)); });
+        return m;
+    }
+    std::size_t size() const noexcept { return this->member_count(); }
+    AnyModule& operator[](std::size_t i)
+    {
+        if (i >= size()) xgrad::detail::fail<IndexError>("Sequential: there is no module ", i, " of ", size());
+        return this->owned(i);
+    }
+
+    Tensor<T> forward(Tensor<T> x)
+    {
+        for (std::size_t i = 0; i < calls_.size(); ++i) x = calls_[i](this->owned(i), x);
+        return x;
+    }
+
+private:
+    std::vector<Tensor<T> (*)(AnyModule&, Tensor<T> const&)> calls_;
+};
+
+}  // namespace xgrad::nn
+#endif  // XGRAD_SINGLE_XGRAD_NN_SEQUENTIAL_HPP
 
 namespace xgrad::detail {
 namespace kernel {
