@@ -9,6 +9,8 @@
 #include <xgrad/nn/loss_modules.hpp>
 #include <xgrad/nn/module_list.hpp>
 #include <xgrad/nn/sequential.hpp>
+#include <xgrad/optim/clip.hpp>
+#include <xgrad/optim/schedule.hpp>
 #include <xgrad/tensor/gradient_arithmetic.hpp>
 
 namespace xgrad::detail {

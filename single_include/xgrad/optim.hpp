@@ -38,8 +38,853 @@
 #define XGRAD_SINGLE_XGRAD_OPTIM_HPP
 
 // ======== xgrad/optim.hpp
-// Optimisers and learning rate schedules. Not part of xgrad.hpp, which a program without them compiles faster.
+// Optimisers and schedules of their learning rates. Not part of xgrad.hpp, so that a program without them compiles faster.
 
+#ifndef XGRAD_SINGLE_XGRAD_OPTIM_ADAGRAD_HPP
+#define XGRAD_SINGLE_XGRAD_OPTIM_ADAGRAD_HPP
+
+// ======== xgrad/optim/adagrad.hpp
+// Adagrad: steps scaled by the sum of all squared gradients (Duchi, Hazan and Singer, 2011).
+
+#ifndef XGRAD_SINGLE_XGRAD_OPTIM_OPTIMIZER_HPP
+#define XGRAD_SINGLE_XGRAD_OPTIM_OPTIMIZER_HPP
+
+// ======== xgrad/optim/optimizer.hpp
+// Optimizer: changes parameters by their gradients. Each algorithm is a rule (its options, the names of what it remembers, the
+// update of one parameter), and Optimizing<Rule> is the optimiser: groups of parameters with options of their own, and a state.
+
+#ifndef XGRAD_SINGLE_XGRAD_TENSOR_STATE_DICT_HPP
+#define XGRAD_SINGLE_XGRAD_TENSOR_STATE_DICT_HPP
+
+// ======== xgrad/tensor/state_dict.hpp
+// StateDict: tensors under names, in order: what a module or an optimiser gives away and takes back.
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad {
+
+struct NamedTensor {
+    std::string name;
+    AnyTensor tensor;
+};
+
+/// Tensors under names that are all different, in the order in which they came.
+class StateDict {
+public:
+    StateDict() = default;
+    StateDict(std::initializer_list<NamedTensor> entries)
+    {
+        for (auto const& e : entries) set(e.name, e.tensor);
+    }
+
+    /// Adds a tensor, or replaces the one of that name.
+    void set(std::string const& name, AnyTensor tensor)
+    {
+        for (auto& e : entries_)
+            if (e.name == name) return void(e.tensor = std::move(tensor));
+        entries_.push_back({name, std::move(tensor)});
+    }
+    void erase(std::string_view name)
+    {
+        std::erase_if(entries_, [&](NamedTensor const& e) { return e.name == name; });
+    }
+    /// Null where there is none of that name.
+    AnyTensor const* find(std::string_view name) const
+    {
+        for (auto const& e : entries_)
+            if (e.name == name) return &e.tensor;
+        return nullptr;
+    }
+    bool contains(std::string_view name) const { return find(name); }
+    /// Throws IndexError where there is none of that name.
+    AnyTensor const& at(std::string_view name) const
+    {
+        if (auto const* const t = find(name)) return *t;
+        detail::fail<IndexError>("StateDict: there is no entry '", name, "'");
+    }
+
+    std::size_t size() const noexcept { return entries_.size(); }
+    bool empty() const noexcept { return entries_.empty(); }
+    auto begin() const noexcept { return entries_.begin(); }
+    auto end() const noexcept { return entries_.end(); }
+
+private:
+    std::vector<NamedTensor> entries_;
+};
+
+namespace detail {
+
+/// A copy of the values in memory of its own, without history.
+inline AnyTensor value_copy(AnyTensor const& t)
+{
+    if (!t.defined()) return {};
+    AnyTensor copy(TensorImpl::make(*t.impl().type, t.shape()));
+    t.impl().type->copy_elements(copy.impl().array, t.impl().array);
+    return copy;
+}
+
+/// Calls f(Tensor<T>) with the scalar type that t has.
+template <class F> decltype(auto) with_type(AnyTensor const& t, F&& f)
+{
+    switch (t.dtype()) {
+    case DType::boolean: return f(t.as<bool>());
+    case DType::int64: return f(t.as<std::int64_t>());
+    case DType::float32: return f(t.as<float>());
+    case DType::float64: return f(t.as<double>());
+    case DType::complex64: return f(t.as<std::complex<float>>());
+    default: return f(t.as<std::complex<double>>());
+    }
+}
+
+/// Whether numbers of one type become numbers of another without losing their nature: precision may change, and real numbers
+/// become complex ones.
+constexpr bool converts(DType from, DType to) noexcept
+{
+    return from == to || (is_differentiable(from) && is_differentiable(to) && (xgrad::is_complex(to) || !xgrad::is_complex(from)));
+}
+
+/// Overwrites the elements of a tensor by those of another one of the same shape, whose type converts to its own. Unrecorded;
+/// counts as a change in place.
+inline void overwrite(AnyTensor const& to, AnyTensor const& from)
+{
+    to.impl().array.storage->bump();
+    if (to.dtype() == from.dtype()) return to.impl().type->copy_elements(to.impl().array, from.impl().array);
+    std::vector<std::complex<double>> values;  // all types that convert fit in
+    with_type(from, [&]<Scalar S>(Tensor<S> const& source) {
+        if constexpr (Differentiable<S>)
+            for (auto const& v : contiguous(source.array_of())) values.emplace_back(v);
+    });
+    with_type(to, [&]<Scalar T>(Tensor<T> const& target) {
+        if constexpr (Differentiable<T>) {
+            Array<T> same(target.shape());
+            for (std::size_t i = 0; i < values.size(); ++i) {
+                if constexpr (is_complex<T>) same.begin()[i] = T(values[i]);
+                else same.begin()[i] = static_cast<T>(values[i].real());
+            }
+            copy_elements(target.array_of(), same);
+        }
+    });
+}
+
+}  // namespace detail
+}  // namespace xgrad
+#endif  // XGRAD_SINGLE_XGRAD_TENSOR_STATE_DICT_HPP
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad::optim {
+
+/// Parameters that are trained with the same options.
+template <class Options> struct ParameterGroup {
+    std::vector<AnyTensor> parameters;
+    Options options = {};
+};
+
+/// What an algorithm remembers of one parameter: how many steps it has made, and tensors that begin as zeros, by their place in the
+/// rule's list of names. Of a complex parameter it remembers pairs of real numbers.
+struct ParameterState {
+    std::int64_t steps = 0;
+    std::vector<AnyTensor> tensors = {};
+
+    /// Whether tensor i has been used.
+    bool has(std::size_t i) const { return tensors[i].defined(); }
+    template <RealScalar T> Tensor<T> tensor(std::size_t i, Tensor<T> const& like, T begin = 0)
+    {
+        if (!has(i)) tensors[i] = Tensor<T>(xgrad::detail::Array<T>(like.shape(), begin));
+        return tensors[i].as<T>();
+    }
+};
+
+/// What is common to all optimisers, and all that a schedule needs to know.
+class Optimizer {
+public:
+    Optimizer() noexcept {}
+    Optimizer(Optimizer const&) = delete;
+    Optimizer& operator=(Optimizer const&) = delete;
+    virtual ~Optimizer() = default;
+
+    /// Changes each parameter that has a gradient. Unrecorded; counts as a change in place.
+    virtual void step() = 0;
+    /// Calls a function that computes gradients and returns the loss, then makes a step. Returns what the function returned.
+    template <class F>
+        requires std::invocable<F&>
+    auto step(F&& closure)
+    {
+        auto loss = [&] {
+            EnableGradGuard const on;
+            return closure();
+        }();
+        step();
+        return loss;
+    }
+    /// Drops the gradients of all parameters.
+    void zero_grad()
+    {
+        for (std::size_t k = 0; k < group_count(); ++k)
+            for (auto const& p : parameters(k)) p.impl().grad = nullptr;
+    }
+
+    virtual std::size_t group_count() const noexcept = 0;
+    virtual std::vector<AnyTensor> const& parameters(std::size_t group) const = 0;
+    /// The learning rate of a group, to be read or set.
+    virtual double& lr(std::size_t group = 0) = 0;
+    /// The momentum of a group (of Adam the first of its betas); null where the algorithm has none.
+    virtual double* momentum(std::size_t group) = 0;
+
+    /// Copies of what is remembered, and the options of all groups. An optimiser with the same parameters that loads it goes on
+    /// exactly as this one would.
+    virtual StateDict state_dict() const = 0;
+    /// Throws Error, and changes nothing, where the state is of another algorithm or of other parameters.
+    virtual void load_state_dict(StateDict const& state) = 0;
+};
+
+namespace detail {
+
+using xgrad::detail::fail;
+
+inline AnyTensor number_tensor(double v) { return AnyTensor(xgrad::detail::type_info<double>.filled(Shape{}, v)); }
+inline double number_in(StateDict const& state, std::string const& name)
+{
+    auto const* const t = state.find(name);
+    if (!t || !t->defined() || t->dtype() != DType::float64 || t->numel() != 1) fail("load_state_dict: there is no number '", name, "'");
+    return t->as<double>().item();
+}
+
+/// Parameters must be leaves, each in one group.
+[[gnu::cold]] inline void check_parameters(std::vector<AnyTensor> const& fresh, std::vector<AnyTensor> all)
+{
+    if (fresh.empty()) fail("optimizer got an empty parameter list");
+    for (auto const& p : fresh) {
+        if (!is_differentiable(p.dtype())) fail<TypeError>("optimizer: a tensor of type ", name(p.dtype()), " cannot be trained");
+        if (!p.is_leaf()) fail<GraphError>("can't optimize a non-leaf Tensor");
+        if (std::ranges::any_of(all, [&](AnyTensor const& other) { return other.is_same(p); })) fail("optimizer: some parameters appear more than once, or in more than one parameter group");
+        all.push_back(p);
+    }
+}
+
+/// Real numbers as they are, complex ones as pairs.
+template <Scalar T> auto as_real(Tensor<T> const& t)
+{
+    if constexpr (xgrad::detail::is_complex<T>) return view_as_real(t);
+    else return t;
+}
+inline Shape real_shape(AnyTensor const& t)
+{
+    Shape shape = t.shape();
+    if (is_complex(t.dtype())) shape.push_back(2);
+    return shape;
+}
+
+}  // namespace detail
+
+template <class Rule> class Optimizing final : public Optimizer {
+public:
+    using Options = typename Rule::Options;
+    using Group = ParameterGroup<Options>;
+
+    explicit Optimizing(std::vector<AnyTensor> parameters, Options const& options = {}) { add_param_group({std::move(parameters), options}); }
+    explicit Optimizing(std::vector<Group> groups)
+    {
+        if (groups.empty()) detail::fail("optimizer got an empty parameter list");
+        for (auto& g : groups) add_param_group(std::move(g));
+    }
+
+    using Optimizer::step;
+    void step() override
+    {
+        NoGradGuard const off;
+        std::size_t i = 0;
+        for (auto const& group : groups_)
+            for (auto const& p : group.parameters) {
+                auto& state = states_[i++];
+                if (!p.impl().grad) continue;
+                xgrad::detail::with_type(p, [&]<Scalar T>(Tensor<T> const& parameter) {
+                    if constexpr (Differentiable<T>) {
+                        auto values = detail::as_real(parameter);
+                        auto const gradient = detail::as_real(AnyTensor(p.impl().grad).as<T>());
+                        ++state.steps;
+                        Rule::update(values, gradient, state, group.options);
+                    }
+                });
+            }
+    }
+
+    void add_param_group(Group group)
+    {
+        std::vector<AnyTensor> all;
+        for (auto const& g : groups_) all.insert(all.end(), g.parameters.begin(), g.parameters.end());
+        detail::check_parameters(group.parameters, all);
+        Rule::check(group.options);
+        ParameterState fresh;
+        fresh.tensors.resize(Rule::tensors.size());
+        states_.reserve(all.size() + group.parameters.size());
+        auto const n = group.parameters.size();
+        groups_.push_back(std::move(group));
+        states_.insert(states_.end(), n, fresh);
+    }
+
+    std::size_t group_count() const noexcept override { return groups_.size(); }
+    std::vector<AnyTensor> const& parameters(std::size_t group) const override { return groups_.at(group).parameters; }
+    Options& options(std::size_t group = 0) { return groups_.at(group).options; }
+    double& lr(std::size_t group = 0) override { return options(group).lr; }
+    double* momentum(std::size_t group) override { return Rule::momentum(options(group)); }
+    /// What is remembered of the parameter with this number, counted through all groups.
+    ParameterState const& state(std::size_t parameter) const { return states_.at(parameter); }
+
+    StateDict state_dict() const override
+    {
+        StateDict all;
+        for (std::size_t i = 0; i < states_.size(); ++i) {
+            all.set(at("state.", i, "steps"), detail::number_tensor(static_cast<double>(states_[i].steps)));
+            for (std::size_t k = 0; k < Rule::tensors.size(); ++k)
+                if (states_[i].has(k)) all.set(at("state.", i, Rule::tensors[k]), xgrad::detail::value_copy(states_[i].tensors[k]));
+        }
+        for (std::size_t g = 0; g < groups_.size(); ++g) {
+            auto options = groups_[g].options;
+            Rule::each_option(options, [&](char const* name, auto const& v) { all.set(at("groups.", g, name), detail::number_tensor(static_cast<double>(v))); });
+        }
+        return all;
+    }
+    void load_state_dict(StateDict const& state) override
+    {
+        auto states = states_;
+        auto groups = groups_;
+        std::size_t used = 0, i = 0;
+        for (std::size_t g = 0; g < groups.size(); ++g) {
+            Rule::each_option(groups[g].options, [&](char const* name, auto& v) { v = static_cast<std::remove_reference_t<decltype(v)>>(detail::number_in(state, at("groups.", g, name))), ++used; });
+            for (auto const& p : groups[g].parameters) {
+                states[i].steps = static_cast<std::int64_t>(detail::number_in(state, at("state.", i, "steps"))), ++used;
+                for (std::size_t k = 0; k < Rule::tensors.size(); ++k) {
+                    auto const name = at("state.", i, Rule::tensors[k]);
+                    auto const* const t = state.find(name);
+                    states[i].tensors[k] = t ? xgrad::detail::value_copy(*t) : AnyTensor();
+                    if (!t) continue;
+                    ++used;
+                    if (!(t->shape() == detail::real_shape(p)) || t->dtype() != real_type(p)) detail::fail("load_state_dict: '", name, "' does not fit its parameter of shape ", p.shape());
+                }
+                ++i;
+            }
+        }
+        if (used != state.size()) detail::fail("load_state_dict: the state has entries that this optimizer does not know; it belongs to another one");
+        states_ = std::move(states);
+        groups_ = std::move(groups);
+    }
+
+private:
+    static std::string at(char const* what, std::size_t i, std::string_view name) { return what + std::to_string(i) + "." + std::string(name); }
+    static DType real_type(AnyTensor const& p) { return p.dtype() == DType::float32 || p.dtype() == DType::complex64 ? DType::float32 : DType::float64; }
+
+    std::vector<Group> groups_;
+    std::vector<ParameterState> states_;
+};
+
+namespace detail {
+inline void check_not_negative(char const* what, double v)
+{
+    if (!(v >= 0)) fail("Invalid ", what, ": it must not be negative, and is ", std::to_string(v));
+}
+inline void check_fraction(char const* what, double v)
+{
+    if (!(v >= 0 && v < 1)) fail("Invalid ", what, ": it must lie in [0, 1), and is ", std::to_string(v));
+}
+
+/// The gradient that an algorithm works with: its sign is turned to maximise, and a part of the parameter added.
+template <RealScalar T, class Options> Tensor<T> penalized(Tensor<T> const& gradient, Tensor<T> const& parameter, Options const& o)
+{
+    if (o.weight_decay == 0) return o.maximize ? Tensor<T>(-gradient) : gradient;
+    return o.maximize ? Tensor<T>(o.weight_decay * parameter - gradient) : Tensor<T>(gradient + o.weight_decay * parameter);
+}
+}  // namespace detail
+
+}  // namespace xgrad::optim
+#endif  // XGRAD_SINGLE_XGRAD_OPTIM_OPTIMIZER_HPP
+
+namespace xgrad::optim {
+
+struct AdagradOptions {
+    double lr = 1e-2, lr_decay = 0, weight_decay = 0, initial_accumulator_value = 0, eps = 1e-10;
+    bool maximize = false;
+};
+
+namespace detail {
+/// s += g^2, p -= lr / (1 + (t - 1) lr_decay) g / (sqrt(s) + eps).
+struct AdagradRule {
+    using Options = AdagradOptions;
+    static constexpr std::array tensors{"sum"};
+
+    template <RealScalar T> static void update(Tensor<T>& p, Tensor<T> const& gradient, ParameterState& state, Options const& o)
+    {
+        auto const g = penalized(gradient, p, o);
+        auto s = state.tensor(0, p, static_cast<T>(o.initial_accumulator_value));
+        s.copy_(s + square(g));
+        double const rate = o.lr / (1 + static_cast<double>(state.steps - 1) * o.lr_decay);
+        p -= rate * (g / (sqrt(s) + o.eps));
+    }
+    static void check(Options const& o)
+    {
+        check_not_negative("learning rate", o.lr);
+        check_not_negative("lr_decay value", o.lr_decay);
+        check_not_negative("weight_decay value", o.weight_decay);
+        check_not_negative("initial_accumulator_value value", o.initial_accumulator_value);
+        check_not_negative("epsilon value", o.eps);
+    }
+    static double* momentum(Options&) { return nullptr; }
+    template <class F> static void each_option(Options& o, F f)
+    {
+        f("lr", o.lr), f("lr_decay", o.lr_decay), f("weight_decay", o.weight_decay), f("initial_accumulator_value", o.initial_accumulator_value), f("eps", o.eps), f("maximize", o.maximize);
+    }
+};
+}  // namespace detail
+
+using Adagrad = Optimizing<detail::AdagradRule>;
+
+}  // namespace xgrad::optim
+#endif  // XGRAD_SINGLE_XGRAD_OPTIM_ADAGRAD_HPP
+#ifndef XGRAD_SINGLE_XGRAD_OPTIM_ADAM_HPP
+#define XGRAD_SINGLE_XGRAD_OPTIM_ADAM_HPP
+
+// ======== xgrad/optim/adam.hpp
+// Adam and AdamW: steps scaled by running means of the gradient and of its square (Kingma and Ba, 2014; Loshchilov and Hutter, 2017).
+
+namespace xgrad::optim {
+
+struct AdamOptions {
+    double lr = 1e-3, beta1 = 0.9, beta2 = 0.999, eps = 1e-8, weight_decay = 0;
+    bool amsgrad = false, maximize = false;
+};
+struct AdamWOptions {
+    double lr = 1e-3, beta1 = 0.9, beta2 = 0.999, eps = 1e-8, weight_decay = 1e-2;
+    bool amsgrad = false, maximize = false;
+};
+
+namespace detail {
+/// m += (1 - beta1)(g - m), v = beta2 v + (1 - beta2) g^2, p -= lr m' / (sqrt(v') + eps) with m' = m / (1 - beta1^t) and v' = v / (1 - beta2^t),
+/// or the largest v so far with amsgrad. Adam adds weight_decay p to g; AdamW shrinks p by lr weight_decay p before.
+template <class O, bool decoupled> struct AdamRule {
+    using Options = O;
+    static constexpr std::array tensors{"exp_avg", "exp_avg_sq", "max_exp_avg_sq"};
+
+    template <RealScalar T> static void update(Tensor<T>& p, Tensor<T> const& gradient, ParameterState& state, Options const& o)
+    {
+        Options mine = o;
+        if (decoupled) {
+            mine.weight_decay = 0;
+            if (o.weight_decay != 0) p *= 1 - o.lr * o.weight_decay;
+        }
+        auto const g = penalized(gradient, p, mine);
+        auto m = state.tensor(0, p), v = state.tensor(1, p);
+        m.copy_(m + (1 - o.beta1) * (g - m));
+        v.copy_(o.beta2 * v + (1 - o.beta2) * square(g));
+        auto const t = static_cast<double>(state.steps);
+        double const rate = o.lr / (1 - std::pow(o.beta1, t)), scale = 1 / std::sqrt(1 - std::pow(o.beta2, t));
+        auto largest = v;
+        if (o.amsgrad) {
+            largest = state.tensor(2, p);
+            largest.copy_(maximum(largest, v));
+        }
+        p -= rate * (m / (scale * sqrt(largest) + o.eps));
+    }
+    static void check(Options const& o)
+    {
+        check_not_negative("learning rate", o.lr);
+        check_not_negative("epsilon value", o.eps);
+        check_not_negative("weight_decay value", o.weight_decay);
+        check_fraction("beta parameter at index 0", o.beta1);
+        check_fraction("beta parameter at index 1", o.beta2);
+    }
+    static double* momentum(Options& o) { return &o.beta1; }
+    template <class F> static void each_option(Options& o, F f)
+    {
+        f("lr", o.lr), f("beta1", o.beta1), f("beta2", o.beta2), f("eps", o.eps), f("weight_decay", o.weight_decay), f("amsgrad", o.amsgrad), f("maximize", o.maximize);
+    }
+};
+}  // namespace detail
+
+/// Adam. Complex parameters are pairs of real ones, as in PyTorch.
+using Adam = Optimizing<detail::AdamRule<AdamOptions, false>>;
+/// Adam with weight decay apart from the gradient.
+using AdamW = Optimizing<detail::AdamRule<AdamWOptions, true>>;
+
+}  // namespace xgrad::optim
+#endif  // XGRAD_SINGLE_XGRAD_OPTIM_ADAM_HPP
+#ifndef XGRAD_SINGLE_XGRAD_OPTIM_CLIP_HPP
+#define XGRAD_SINGLE_XGRAD_OPTIM_CLIP_HPP
+
+// ======== xgrad/optim/clip.hpp
+// Bounds for gradients, between backward() and step().
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad::optim {
+
+/// Scales all gradients by one factor, so that their norm (as of one vector, the p-norm of the moduli of all elements) is at most max_norm.
+/// Returns the norm before. One that is not finite is an error where that is asked for, and no gradient changes; otherwise it
+/// makes them NaN or zero, as in PyTorch.
+inline double clip_grad_norm_(std::vector<AnyTensor> const& parameters, double max_norm, double p = 2, bool error_if_nonfinite = false)
+{
+    if (!(p > 0)) xgrad::detail::fail("clip_grad_norm_: p must be positive, and may be infinity");
+    bool const largest = p == std::numeric_limits<double>::infinity();
+    double total = 0;
+    std::vector<AnyTensor> gradients;
+    for (auto const& t : parameters)
+        if (t.impl().grad) gradients.emplace_back(t.impl().grad);
+    for (auto const& g : gradients)
+        xgrad::detail::with_type(g, [&]<Scalar T>(Tensor<T> const& gradient) {
+            if constexpr (Differentiable<T>)
+                for (T const v : xgrad::detail::contiguous(gradient.array_of())) {
+                    double const modulus = static_cast<double>(std::abs(v));
+                    if (largest) total = modulus > total || modulus != modulus ? modulus : total;
+                    else total += p == 2 ? modulus * modulus : std::pow(modulus, p);
+                }
+        });
+    if (!largest) total = p == 2 ? std::sqrt(total) : std::pow(total, 1 / p);
+    if (error_if_nonfinite && !std::isfinite(total)) xgrad::detail::fail("The total norm of the gradients is non-finite, so it cannot be clipped");
+    double const factor = max_norm / (total + 1e-6);
+    if (!(factor >= 1))
+        for (auto const& g : gradients) {
+            g.impl().array.storage->bump();
+            g.impl().type->multiply_in_place(g, factor);
+        }
+    return total;
+}
+
+/// Keeps each element of all gradients within +-bound; of complex ones both parts.
+inline void clip_grad_value_(std::vector<AnyTensor> const& parameters, double bound)
+{
+    if (!(bound >= 0)) xgrad::detail::fail("clip_grad_value_: the bound must not be negative");
+    NoGradGuard const off;
+    for (auto const& t : parameters)
+        if (t.impl().grad)
+            xgrad::detail::with_type(AnyTensor(t.impl().grad), [&]<Scalar T>(Tensor<T> const& gradient) {
+                if constexpr (Differentiable<T>) detail::as_real(gradient).clamp_(-bound, bound);
+            });
+}
+
+}  // namespace xgrad::optim
+#endif  // XGRAD_SINGLE_XGRAD_OPTIM_CLIP_HPP
+#ifndef XGRAD_SINGLE_XGRAD_OPTIM_RMSPROP_HPP
+#define XGRAD_SINGLE_XGRAD_OPTIM_RMSPROP_HPP
+
+// ======== xgrad/optim/rmsprop.hpp
+// RMSprop: steps scaled by a running mean of squared gradients (Tieleman and Hinton, 2012).
+
+namespace xgrad::optim {
+
+struct RMSpropOptions {
+    double lr = 1e-2, alpha = 0.99, eps = 1e-8, weight_decay = 0, momentum = 0;
+    bool centered = false, maximize = false;
+};
+
+namespace detail {
+/// s = alpha s + (1 - alpha) g^2, d = g / (sqrt(s) + eps), or with `centered` g / (sqrt(s - a^2) + eps) for the running mean a of g;
+/// p -= lr d, or with momentum b = momentum b + d, p -= lr b.
+struct RMSpropRule {
+    using Options = RMSpropOptions;
+    static constexpr std::array tensors{"square_avg", "momentum_buffer", "grad_avg"};
+
+    template <RealScalar T> static void update(Tensor<T>& p, Tensor<T> const& gradient, ParameterState& state, Options const& o)
+    {
+        auto const g = penalized(gradient, p, o);
+        auto s = state.tensor(0, p);
+        s.copy_(o.alpha * s + (1 - o.alpha) * square(g));
+        Tensor<T> direction;
+        if (o.centered) {
+            auto a = state.tensor(2, p);
+            a.copy_(a + (1 - o.alpha) * (g - a));
+            direction = g / (sqrt(s - square(a)) + o.eps);
+        } else direction = g / (sqrt(s) + o.eps);
+        if (o.momentum == 0) return void(p -= o.lr * direction);
+        auto b = state.tensor(1, p);
+        b.copy_(o.momentum * b + direction);
+        p -= o.lr * b;
+    }
+    static void check(Options const& o)
+    {
+        check_not_negative("learning rate", o.lr);
+        check_not_negative("epsilon value", o.eps);
+        check_not_negative("momentum value", o.momentum);
+        check_not_negative("weight_decay value", o.weight_decay);
+        check_not_negative("alpha value", o.alpha);
+    }
+    static double* momentum(Options& o) { return &o.momentum; }
+    template <class F> static void each_option(Options& o, F f)
+    {
+        f("lr", o.lr), f("alpha", o.alpha), f("eps", o.eps), f("weight_decay", o.weight_decay), f("momentum", o.momentum), f("centered", o.centered), f("maximize", o.maximize);
+    }
+};
+}  // namespace detail
+
+using RMSprop = Optimizing<detail::RMSpropRule>;
+
+}  // namespace xgrad::optim
+#endif  // XGRAD_SINGLE_XGRAD_OPTIM_RMSPROP_HPP
+#ifndef XGRAD_SINGLE_XGRAD_OPTIM_SCHEDULE_HPP
+#define XGRAD_SINGLE_XGRAD_OPTIM_SCHEDULE_HPP
+
+// ======== xgrad/optim/schedule.hpp
+// Schedules: learning rates as functions of how often step() was called. They hold a reference to the optimiser.
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad::optim {
+
+/// A schedule in closed form: the rate of each group from the one that it had when the schedule was made. Call step() once per
+/// epoch (or batch), after the optimiser's.
+class Schedule {
+public:
+    Schedule(Schedule const&) = delete;
+    Schedule& operator=(Schedule const&) = delete;
+    virtual ~Schedule() = default;
+
+    void step() { set(count_ + 1); }
+    /// How often step() was called.
+    std::int64_t count() const noexcept { return count_; }
+    StateDict state_dict() const
+    {
+        StateDict state{{"count", detail::number_tensor(static_cast<double>(count_))}};
+        for (std::size_t k = 0; k < base_.size(); ++k) state.set("base." + std::to_string(k), detail::number_tensor(base_[k]));
+        return state;
+    }
+    /// Goes on where the other one was: the optimiser's rates are set accordingly.
+    void load_state_dict(StateDict const& state)
+    {
+        auto const count = static_cast<std::int64_t>(detail::number_in(state, "count"));
+        std::vector<double> base;
+        for (std::size_t k = 0; k < base_.size(); ++k) base.push_back(detail::number_in(state, "base." + std::to_string(k)));
+        base_ = std::move(base);
+        set(count);
+    }
+
+protected:
+    explicit Schedule(Optimizer& o) : optimizer_(o)
+    {
+        for (std::size_t k = 0; k < o.group_count(); ++k) base_.push_back(o.lr(k));
+    }
+    virtual double rate(double base, std::int64_t count) const = 0;
+    virtual void set(std::int64_t count)
+    {
+        for (std::size_t k = 0; k < base_.size(); ++k) optimizer_.lr(k) = rate(base_[k], count);
+        count_ = count;
+    }
+    Optimizer& optimizer() const noexcept { return optimizer_; }
+
+private:
+    Optimizer& optimizer_;
+    std::vector<double> base_;
+    std::int64_t count_ = 0;
+};
+
+/// Times gamma every step_size steps.
+class StepLR final : public Schedule {
+public:
+    StepLR(Optimizer& o, std::int64_t step_size, double gamma = 0.1) : Schedule(o), step_size_(step_size), gamma_(gamma)
+    {
+        if (step_size < 1) detail::fail("StepLR: the step size must be positive");
+    }
+
+private:
+    double rate(double base, std::int64_t n) const override { return base * std::pow(gamma_, static_cast<double>(n / step_size_)); }
+    std::int64_t step_size_;
+    double gamma_;
+};
+
+/// Half a cosine from the rate down to `lowest` in t_max steps, and up again (Loshchilov and Hutter, 2016).
+class CosineAnnealingLR final : public Schedule {
+public:
+    CosineAnnealingLR(Optimizer& o, std::int64_t t_max, double lowest = 0) : Schedule(o), t_max_(t_max), lowest_(lowest)
+    {
+        if (t_max < 1) detail::fail("CosineAnnealingLR: the number of steps must be positive");
+    }
+
+private:
+    double rate(double base, std::int64_t n) const override
+    {
+        return lowest_ + (base - lowest_) * (1 + std::cos(std::numbers::pi * static_cast<double>(n) / static_cast<double>(t_max_))) / 2;
+    }
+    std::int64_t t_max_;
+    double lowest_;
+};
+
+/// A factor that goes from start to end in a line, and stays there: a warm-up.
+class LinearLR final : public Schedule {
+public:
+    explicit LinearLR(Optimizer& o, double start = 1. / 3, double end = 1, std::int64_t steps = 5) : Schedule(o), start_(start), end_(end), steps_(steps)
+    {
+        if (!(start > 0 && start <= 1)) detail::fail("Starting multiplicative factor expected to be greater than 0 and less or equal to 1.");
+        if (!(end >= 0 && end <= 1)) detail::fail("Ending multiplicative factor expected to be between 0 and 1.");
+        if (steps < 1) detail::fail("LinearLR: the number of steps must be positive");
+        LinearLR::set(0);
+    }
+
+private:
+    double rate(double base, std::int64_t n) const override { return base * (start_ + (end_ - start_) * static_cast<double>(std::min(n, steps_)) / static_cast<double>(steps_)); }
+    double start_, end_;
+    std::int64_t steps_;
+};
+
+struct OneCycleOptions {
+    double max_lr = 1e-2;
+    std::int64_t total_steps = 100;
+    /// The part of the steps in which the rate rises.
+    double pct_start = 0.3;
+    /// Along half a cosine; otherwise in a line.
+    bool cosine = true;
+    /// Momentum goes the other way, from max_momentum down and up again.
+    bool cycle_momentum = true;
+    double base_momentum = 0.85, max_momentum = 0.95;
+    /// The first rate is max_lr / div_factor, the last one that by final_div_factor.
+    double div_factor = 25, final_div_factor = 1e4;
+};
+/// Up to a largest rate and down far below the first one (Smith and Topin, 2017), for all groups alike. Call step() after each batch.
+class OneCycleLR final : public Schedule {
+public:
+    OneCycleLR(Optimizer& o, OneCycleOptions const& options) : Schedule(o), options_(options)
+    {
+        if (options.total_steps < 1) detail::fail("OneCycleLR: the number of steps must be positive");
+        if (!(options.pct_start >= 0 && options.pct_start <= 1)) detail::fail("OneCycleLR: pct_start must lie between 0 and 1");
+        if (options.cycle_momentum)
+            for (std::size_t k = 0; k < o.group_count(); ++k)
+                if (!o.momentum(k) || *o.momentum(k) == 0) detail::fail("optimizer must support momentum or beta1 with `cycle_momentum` option enabled");
+        OneCycleLR::set(0);
+    }
+
+private:
+    /// From a to c by way of b, where the first part of the steps ends.
+    double between(double a, double b, double c, std::int64_t count) const
+    {
+        double const n = static_cast<double>(count), peak = options_.pct_start * static_cast<double>(options_.total_steps) - 1, last = static_cast<double>(options_.total_steps) - 1;
+        auto const anneal = [&](double from, double to, double part) { return options_.cosine ? to + (from - to) / 2 * (1 + std::cos(std::numbers::pi * part)) : from + (to - from) * part; };
+        return n <= peak ? anneal(a, b, peak > 0 ? n / peak : 1) : anneal(b, c, last > peak ? (n - peak) / (last - peak) : 1);
+    }
+    double rate(double, std::int64_t n) const override
+    {
+        double const first = options_.max_lr / options_.div_factor;
+        return between(first, options_.max_lr, first / options_.final_div_factor, n);
+    }
+    void set(std::int64_t count) override
+    {
+        if (count >= options_.total_steps) detail::fail("Tried to step ", count, " times. The specified number of total steps is ", options_.total_steps);
+        Schedule::set(count);
+        if (!options_.cycle_momentum) return;
+        for (std::size_t k = 0; k < optimizer().group_count(); ++k) *optimizer().momentum(k) = between(options_.max_momentum, options_.base_momentum, options_.max_momentum, count);
+    }
+    OneCycleOptions options_;
+};
+
+struct PlateauOptions {
+    /// Whether the number that is watched should become large; otherwise small.
+    bool maximize = false;
+    double factor = 0.1;
+    /// So many steps without an improvement are let pass.
+    std::int64_t patience = 10;
+    /// An improvement by less than this does not count: a part of the best number so far, or an amount where `absolute`.
+    double threshold = 1e-4;
+    bool absolute = false;
+    /// So many steps after a reduction nothing is counted.
+    std::int64_t cooldown = 0;
+    double min_lr = 0;
+    /// A change of a rate by no more than this is not made.
+    double eps = 1e-8;
+};
+/// Times a factor whenever a number, such as the loss on a test set, has stopped to improve.
+class ReduceLROnPlateau {
+public:
+    explicit ReduceLROnPlateau(Optimizer& o, PlateauOptions const& options = {}) : optimizer_(o), options_(options), best_(worst())
+    {
+        if (!(options.factor >= 0 && options.factor < 1)) detail::fail("Factor should be < 1.0.");
+    }
+
+    void step(double number)
+    {
+        if (improves(number)) best_ = number, bad_ = 0;
+        else ++bad_;
+        if (waiting_ > 0) --waiting_, bad_ = 0;
+        if (bad_ <= options_.patience) return;
+        for (std::size_t k = 0; k < optimizer_.group_count(); ++k) {
+            double const now = optimizer_.lr(k), next = std::max(now * options_.factor, options_.min_lr);
+            if (now - next > options_.eps) optimizer_.lr(k) = next;
+        }
+        waiting_ = options_.cooldown;
+        bad_ = 0;
+    }
+    double best() const noexcept { return best_; }
+    StateDict state_dict() const
+    {
+        return {{"best", detail::number_tensor(best_)}, {"bad", detail::number_tensor(static_cast<double>(bad_))}, {"waiting", detail::number_tensor(static_cast<double>(waiting_))}};
+    }
+    void load_state_dict(StateDict const& state)
+    {
+        double const best = detail::number_in(state, "best"), bad = detail::number_in(state, "bad"), waiting = detail::number_in(state, "waiting");
+        best_ = best, bad_ = static_cast<std::int64_t>(bad), waiting_ = static_cast<std::int64_t>(waiting);
+    }
+
+private:
+    double worst() const noexcept { return options_.maximize ? -std::numeric_limits<double>::infinity() : std::numeric_limits<double>::infinity(); }
+    bool improves(double v) const
+    {
+        double const t = options_.threshold;
+        if (options_.absolute || std::isinf(best_)) return options_.maximize ? v > best_ + t : v < best_ - t;
+        return options_.maximize ? v > best_ * (1 + t) : v < best_ * (1 - t);
+    }
+    Optimizer& optimizer_;
+    PlateauOptions options_;
+    double best_;
+    std::int64_t bad_ = 0, waiting_ = 0;
+};
+
+}  // namespace xgrad::optim
+#endif  // XGRAD_SINGLE_XGRAD_OPTIM_SCHEDULE_HPP
+#ifndef XGRAD_SINGLE_XGRAD_OPTIM_SGD_HPP
+#define XGRAD_SINGLE_XGRAD_OPTIM_SGD_HPP
+
+// ======== xgrad/optim/sgd.hpp
+// SGD: gradient descent with momentum.
+
+namespace xgrad::optim {
+
+struct SGDOptions {
+    double lr = 1e-3, momentum = 0, dampening = 0, weight_decay = 0;
+    bool nesterov = false, maximize = false;
+};
+
+namespace detail {
+/// With g = gradient + weight_decay p: b = momentum b + (1 - dampening) g (g itself in the first step), p -= lr b; with Nesterov's
+/// momentum p -= lr (g + momentum b).
+struct SGDRule {
+    using Options = SGDOptions;
+    static constexpr std::array tensors{"momentum_buffer"};
+
+    template <RealScalar T> static void update(Tensor<T>& p, Tensor<T> const& gradient, ParameterState& state, Options const& o)
+    {
+        auto const g = penalized(gradient, p, o);
+        if (o.momentum == 0) return void(p -= o.lr * g);
+        bool const first = !state.has(0);
+        auto b = state.tensor(0, p);
+        if (first) b.copy_(g);
+        else b.copy_(o.momentum * b + (1 - o.dampening) * g);
+        if (o.nesterov) p -= o.lr * (g + o.momentum * b);
+        else p -= o.lr * b;
+    }
+    static void check(Options const& o)
+    {
+        check_not_negative("learning rate", o.lr);
+        check_not_negative("momentum", o.momentum);
+        check_not_negative("weight_decay", o.weight_decay);
+        if (o.nesterov && (o.momentum <= 0 || o.dampening != 0)) fail("Nesterov momentum requires a momentum and zero dampening");
+    }
+    static double* momentum(Options& o) { return &o.momentum; }
+    template <class F> static void each_option(Options& o, F f)
+    {
+        f("lr", o.lr), f("momentum", o.momentum), f("dampening", o.dampening), f("weight_decay", o.weight_decay), f("nesterov", o.nesterov), f("maximize", o.maximize);
+    }
+};
+}  // namespace detail
+
+/// Stochastic gradient descent: `optim::SGD optimizer(net.parameters(), {.lr = 0.1, .momentum = 0.9});`
+using SGD = Optimizing<detail::SGDRule>;
+
+}  // namespace xgrad::optim
+#endif  // XGRAD_SINGLE_XGRAD_OPTIM_SGD_HPP
 #endif  // XGRAD_SINGLE_XGRAD_OPTIM_HPP
 
 #endif  // XGRAD_SINGLE_HEADER_OPTIM
