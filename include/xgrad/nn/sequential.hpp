@@ -26,14 +26,14 @@ public:
     /// Appends a module, which is copied or moved; returns it as it is here.
     template <class M> auto& push_back(M&& module)
     {
-        using Kind = std::remove_cvref_t<M>;
-        constexpr bool fits = std::is_invocable_r_v<Tensor<T>, Kind&, Tensor<T> const&>;
+        using Stored = std::remove_cvref_t<M>;
+        constexpr bool fits = std::is_invocable_r_v<Tensor<T>, Stored&, Tensor<T> const&>;
         static_assert(fits, "Sequential: a module is called with a Tensor of this Sequential's scalar type, and returns one");
-        auto owned = std::make_unique<Kind>(std::forward<M>(module));
+        auto owned = std::make_unique<Stored>(std::forward<M>(module));
         auto& m = *owned;
         calls_.reserve(calls_.size() + 1);
         this->own(std::to_string(size()), std::move(owned));
-        if constexpr (fits) calls_.push_back([](AnyModule& any, Tensor<T> const& x) { return Tensor<T>(static_cast<Kind&>(any)(x)); });
+        if constexpr (fits) calls_.push_back([](AnyModule& any, Tensor<T> const& x) { return Tensor<T>(static_cast<Stored&>(any)(x)); });
         return m;
     }
     std::size_t size() const noexcept { return this->member_count(); }
