@@ -8,14 +8,16 @@ file(GLOB_RECURSE headers CONFIGURE_DEPENDS RELATIVE "${PROJECT_SOURCE_DIR}/incl
 set(header_files "")
 foreach(header IN LISTS headers)
     list(APPEND header_files "${PROJECT_SOURCE_DIR}/include/${header}")
-    if(NOT header STREQUAL "xgrad/xgrad.hpp")
+    if(header MATCHES "^xgrad/(nn|optim)/")
+        file(CONFIGURE OUTPUT "${forward}/${header}" CONTENT "#include <xgrad/${CMAKE_MATCH_1}.hpp>\n")
+    elseif(header MATCHES "^xgrad/.*/")
         file(CONFIGURE OUTPUT "${forward}/${header}" CONTENT "#include <xgrad/xgrad.hpp>\n")
     endif()
 endforeach()
-add_custom_command(OUTPUT "${single}/xgrad/xgrad.hpp"
+add_custom_command(OUTPUT "${single}/xgrad/xgrad.hpp" "${single}/xgrad/nn.hpp" "${single}/xgrad/optim.hpp"
     COMMAND Python3::Interpreter "${PROJECT_SOURCE_DIR}/tools/amalgamate" --output "${single}/xgrad/xgrad.hpp"
     DEPENDS "${PROJECT_SOURCE_DIR}/tools/amalgamate" "${PROJECT_SOURCE_DIR}/tools/cpp_source.py" ${header_files}
-    COMMENT "Generating the single header")
+    COMMENT "Generating the single headers")
 add_custom_target(xgrad_single_header DEPENDS "${single}/xgrad/xgrad.hpp")
 
 xgrad_add_compiled(xgrad_single_compiled xgrad_own_program)

@@ -612,7 +612,8 @@ public:
     HookList& operator=(HookList const&) = delete;
     ~HookList() { delete hooks_.load(std::memory_order_relaxed); }
 
-    HookHandle add(Function f)
+    /// Puts f behind the others, or before them.
+    HookHandle add(Function f, bool first = false)
     {
         auto const& hooks = made();
         auto slot = std::make_shared<Slot>(std::move(f));
@@ -625,7 +626,7 @@ public:
             std::erase(hooks->slots, removed);
         });
         std::lock_guard const lock(hooks->mutex);
-        hooks->slots.push_back(std::move(slot));
+        hooks->slots.insert(first ? hooks->slots.begin() : hooks->slots.end(), std::move(slot));
         return handle;
     }
 
@@ -639,15 +640,26 @@ public:
     /// True where a hook is in the list.
     bool any() const { return !snapshot().empty(); }
 
-private:
     struct Slot {
         Function hook;
         std::atomic<bool> removed = false;
         explicit Slot(Function f) : hook(std::move(f)) {}
     };
+    using Snapshot = std::vector<std::shared_ptr<Slot>>;
+
+    /// The hooks of now, to be called later, unless they are removed before.
+    Snapshot snapshot() const
+    {
+        auto const* const hooks = hooks_.load(std::memory_order_acquire);
+        if (!hooks) return {};
+        std::lock_guard const lock((*hooks)->mutex);
+        return (*hooks)->slots;
+    }
+
+private:
     struct Hooks {
         std::mutex mutex;
-        std::vector<std::shared_ptr<Slot>> slots;
+        Snapshot slots;
     };
     std::shared_ptr<Hooks> const& made()
     {
@@ -657,13 +669,6 @@ private:
             if (hooks_.compare_exchange_strong(hooks, fresh.get(), std::memory_order_acq_rel)) hooks = fresh.release();
         }
         return *hooks;
-    }
-    std::vector<std::shared_ptr<Slot>> snapshot() const
-    {
-        auto const* const hooks = hooks_.load(std::memory_order_acquire);
-        if (!hooks) return {};
-        std::lock_guard const lock((*hooks)->mutex);
-        return (*hooks)->slots;
     }
     std::atomic<std::shared_ptr<Hooks>*> hooks_{nullptr};
 };

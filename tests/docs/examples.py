@@ -21,7 +21,7 @@ PREFACE = """// Made from {document} by tests/docs/examples.py.
 #include <doctest/doctest.h>
 #include <xgrad/testing/gradcheck.hpp>
 #include <xgrad/testing/to_dot.hpp>
-#include <xgrad/xgrad.hpp>
+{headers}#include <xgrad/xgrad.hpp>
 
 #include <filesystem>
 #include <fstream>
@@ -168,10 +168,12 @@ def split_definitions(code):
 def main():
     document, output = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2])
     name = document.name
-    examples = read(document.read_text(encoding="utf-8").split("\n"))
+    source = document.read_text(encoding="utf-8")
+    examples = read(source.split("\n"))
     if not examples:
         return f"{document} has no examples"
-    text = PREFACE.format(document=name)
+    headers = "".join(f"#include <xgrad/{part}.hpp>\n" for part in ("nn", "optim") if f"xg::{part}" in source)
+    text = PREFACE.format(document=name, headers=headers)
     for number, example in enumerate(examples):
         outside, inside = split_definitions(example.code)
         place = f'#line {example.line} "{name}"\n'

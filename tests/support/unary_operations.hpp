@@ -3,6 +3,7 @@
 #pragma once
 
 #include <support/derivatives.hpp>
+#include <xgrad/ops/activation.hpp>
 
 namespace support {
 
@@ -35,6 +36,9 @@ template <class T> std::vector<Unary> unary_operations()
     std::vector<Unary> all;
     static constexpr double ln2 = std::numbers::ln2, ln10 = std::numbers::ln10;
     static constexpr cd i(0, 1);
+    static double const sqrtpi = std::sqrt(std::numbers::pi);
+    static Form const normal = [](cd z) -> cd { return 0.5 * std::erfc(-z.real() / std::numbers::sqrt2); };
+    static Form const density = [](cd z) -> cd { return exp(-0.5 * z * z) / std::sqrt(2 * std::numbers::pi); };
 
     UNARY(-x,            -3,   3,   -z,                -1.,                     0.)
     UNARY(x + 3,         -3,   3,   z + 3.,            1.,                      0.)
@@ -71,6 +75,12 @@ template <class T> std::vector<Unary> unary_operations()
     REAL(softplus(x),    -3,   3,   log(1. + exp(z)),  1. / (1. + exp(-z)),     exp(-z) / pow(1. + exp(-z), 2))
     REAL(relu(x),        0.25, 3,   z,                 1.,                      0.)
     REAL(relu(x),        -3, -0.25, 0.,                0.,                      0.)
+    REAL(erf(x),         -2,   2,   std::erf(z.real()), 2. / sqrtpi * exp(-z * z), -4. / sqrtpi * z * exp(-z * z))
+    REAL(gelu(x),        -3,   3,   z * normal(z),     normal(z) + z * density(z), (2. - z * z) * density(z))
+    REAL(leaky_relu(x, 0.1), 0.25, 3, z,               1.,                      0.)
+    REAL(leaky_relu(x, 0.1), -3, -0.25, 0.1 * z,       0.1,                     0.)
+    REAL(elu(x, 1.5),    0.25, 3,   z,                 1.,                      0.)
+    REAL(elu(x, 1.5),    -3, -0.25, 1.5 * (exp(z) - 1.), 1.5 * exp(z),          1.5 * exp(z))
 
     UNARY(sin(x),        -3,   3,   sin(z),            cos(z),                  -sin(z))
     UNARY(cos(x),        -3,   3,   cos(z),            -sin(z),                 -cos(z))

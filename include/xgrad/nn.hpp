@@ -1,0 +1,10 @@
+// Modules, layers, activations and losses. Not part of xgrad.hpp, so that a program without them compiles faster.
+#pragma once
+
+#include <xgrad/nn/activation.hpp>
+#include <xgrad/nn/cross_entropy.hpp>
+#include <xgrad/nn/linear.hpp>
+#include <xgrad/nn/loss_modules.hpp>
+#include <xgrad/nn/module_list.hpp>
+#include <xgrad/nn/sequential.hpp>
+#include <xgrad/xgrad.hpp>

@@ -1,0 +1,344 @@
+// AnyModule: a part of a model, of any kind: its members under their names (parameters, buffers, other modules), what is asked of
+// all of them together, and its hooks. Modules are values: a copy has parameters of its own.
+#pragma once
+
+#include <cstdint>
+#include <ostream>
+
+#include <xgrad/nn/module_hooks.hpp>
+#include <xgrad/tensor/state_dict.hpp>
+
+namespace xgrad::nn {
+
+struct NamedModule {
+    std::string name;
+    AnyModule* module;
+};
+
+/// What load_state_dict() could not do: names that the module has and the state has not, the other way round, and tensors of
+/// another shape or kind (with the reason).
+struct LoadReport {
+    std::vector<std::string> missing, unexpected, mismatched;
+    bool complete() const noexcept { return missing.empty() && unexpected.empty() && mismatched.empty(); }
+};
+
+class AnyModule {
+public:
+    virtual ~AnyModule()
+    {
+        if (hooks_) hooks_->module = nullptr;
+    }
+
+    /// "Linear": the name of its class.
+    virtual std::string_view kind() const noexcept = 0;
+    /// What is printed between the parentheses: "in_features=3, out_features=2".
+    virtual std::string extra_repr() const { return {}; }
+    /// A copy with parameters, buffers and modules of its own, and without hooks.
+    virtual std::unique_ptr<AnyModule> clone_any() const = 0;
+
+    /// All parameters, those of modules inside included, in the order of their registration.
+    std::vector<AnyTensor> parameters() const { return tensors_of(named_parameters()); }
+    /// The same with their names: "hidden.weight".
+    std::vector<NamedTensor> named_parameters() const { return named_tensors(Kind::parameter); }
+    /// All buffers, those of modules inside included.
+    std::vector<AnyTensor> buffers() const { return tensors_of(named_buffers()); }
+    std::vector<NamedTensor> named_buffers() const { return named_tensors(Kind::buffer); }
+    /// The modules directly inside this one.
+    std::vector<AnyModule*> children() { return modules_of(named_children()); }
+    inline std::vector<NamedModule> named_children();
+    /// This module and all inside it, each before those inside it.
+    std::vector<AnyModule*> modules() { return modules_of(named_modules()); }
+    inline std::vector<NamedModule> named_modules();
+    /// How many numbers the parameters are.
+    inline std::size_t parameter_count() const;
+
+    /// Copies of the values of all parameters and buffers under their names.
+    inline StateDict state_dict() const;
+    /// Overwrites parameters and buffers by the values of those names, converted where only precision differs or a real value
+    /// becomes complex. With strict anything that does not fit is an Error; without, what fits is loaded and the rest reported.
+    /// After an error nothing has been loaded.
+    inline LoadReport load_state_dict(StateDict const& state, bool strict = true);
+
+    /// Sets this module and all inside it to training, where dropout drops and statistics are collected; so they are made.
+    void train(bool on = true)
+    {
+        for (auto* const m : modules()) m->training_ = on;
+    }
+    void eval() { train(false); }
+    bool is_training() const noexcept { return training_; }
+    /// Turns the collection of gradients on or off for all parameters.
+    void requires_grad_(bool on = true)
+    {
+        for (auto const& p : parameters()) p.impl().requires_grad = on;
+    }
+    /// Drops the gradients of all parameters.
+    void zero_grad()
+    {
+        for (auto const& p : parameters()) p.impl().grad = nullptr;
+    }
+    /// Calls f(AnyModule&) for all modules inside, and then for this one.
+    template <class F> void apply(F&& f)
+    {
+        static_assert(std::is_invocable_v<F&, AnyModule&>, "apply: the function takes an AnyModule&");
+        for (auto* const child : children()) child->apply(f);
+        f(*this);
+    }
+
+    /// A hook before the backward pass through this module: f(module, grad_output), both hooks with the gradients of all results
+    /// or arguments in a std::vector<AnyTensor>, undefined ones where there is no tensor or no gradient. It may return other
+    /// ones to go on with. Runs before the gradients of this module's parameters are known.
+    template <class F> HookHandle register_full_backward_pre_hook(F f, HookOptions options = {});
+    /// A hook after the backward pass through this module: f(module, grad_input, grad_output). It may return other gradients of
+    /// the arguments to go on with. Where no argument requires a gradient, it runs before this module's pass, with undefined ones.
+    template <class F> HookHandle register_full_backward_hook(F f, HookOptions options = {});
+    /// PyTorch's hook of old: the hook of the last recorded Node only, so grad_input has the gradients of that Node's inputs. It
+    /// warns where this is not the whole module. Use register_full_backward_hook().
+    template <class F> HookHandle register_backward_hook(F f, HookOptions options = {});
+
+    /// Registers a member of this object under a name. Parameter, Buffer and Child do that by themselves.
+    inline void register_member(std::string_view name, detail::MemberKind kind, void const* place, bool persistent = true);
+    detail::ModuleHooks* hooks() const noexcept { return hooks_.get(); }
+    inline std::shared_ptr<detail::ModuleHooks> const& made_hooks();
+
+protected:
+    using Kind = detail::MemberKind;
+
+    explicit AnyModule(std::size_t bytes) noexcept : bytes_(bytes) {}
+    AnyModule(AnyModule const& o) : bytes_(o.bytes_), training_(o.training_), members_(o.members_) {}
+    AnyModule(AnyModule&& o) noexcept : bytes_(o.bytes_), training_(o.training_), members_(std::move(o.members_)), hooks_(std::move(o.hooks_)) { take_hooks(); }
+    AnyModule& operator=(AnyModule const& o)
+    {
+        if (this == &o) return *this;
+        members_ = o.members_;
+        training_ = o.training_;
+        return *this;
+    }
+    AnyModule& operator=(AnyModule&& o)
+    {
+        if (this == &o) return *this;
+        members_ = std::move(o.members_);
+        training_ = o.training_;
+        if (hooks_) hooks_->module = nullptr;
+        hooks_ = std::move(o.hooks_);
+        take_hooks();
+        return *this;
+    }
+
+    /// Takes a module that lives on the heap as the last of the modules inside.
+    inline void own(std::string_view name, std::unique_ptr<AnyModule> module);
+    AnyModule& owned(std::size_t i) const { return *members_[i].owned; }
+    std::size_t member_count() const noexcept { return members_.size(); }
+
+private:
+    /// A member, by its place relative to this object, or a module that is owned.
+    struct Member {
+        std::string name;
+        Kind kind;
+        bool persistent;
+        std::ptrdiff_t offset;
+        std::unique_ptr<AnyModule> owned;
+
+        Member(std::string n, Kind k, bool keep, std::ptrdiff_t at, std::unique_ptr<AnyModule> m = nullptr) : name(std::move(n)), kind(k), persistent(keep), offset(at), owned(std::move(m)) {}
+        Member(Member const& o) : name(o.name), kind(o.kind), persistent(o.persistent), offset(o.offset), owned(o.owned ? o.owned->clone_any() : nullptr) {}
+        Member(Member&&) noexcept = default;
+        Member& operator=(Member o) noexcept
+        {
+            name.swap(o.name);
+            kind = o.kind, persistent = o.persistent, offset = o.offset;
+            owned.swap(o.owned);
+            return *this;
+        }
+    };
+    struct Found {
+        std::string name;
+        AnyTensor tensor;
+        bool persistent;
+    };
+
+    void take_hooks() noexcept
+    {
+        if (hooks_) hooks_->module = this;
+    }
+    std::uintptr_t address() const noexcept { return reinterpret_cast<std::uintptr_t>(this); }
+    template <class T> T& at(Member const& m) const noexcept { return *reinterpret_cast<T*>(address() + static_cast<std::uintptr_t>(m.offset)); }
+    AnyModule& module_of(Member const& m) const noexcept { return m.owned ? *m.owned : at<AnyModule>(m); }
+    inline void check_name(std::string_view name, Kind kind) const;
+    inline void find_tensors(std::string const& prefix, Kind kind, std::vector<Found>& found) const;
+    inline std::vector<NamedTensor> named_tensors(Kind kind) const;
+    inline void find_modules(std::string const& name, std::vector<NamedModule>& found);
+    /// Parameters and persistent buffers, module by module.
+    inline void find_state(std::string const& prefix, std::vector<NamedTensor>& found) const;
+
+    static std::vector<AnyTensor> tensors_of(std::vector<NamedTensor> const& named)
+    {
+        std::vector<AnyTensor> all;
+        for (auto const& n : named) all.push_back(n.tensor);
+        return all;
+    }
+    static std::vector<AnyModule*> modules_of(std::vector<NamedModule> const& named)
+    {
+        std::vector<AnyModule*> all;
+        for (auto const& n : named) all.push_back(n.module);
+        return all;
+    }
+    friend std::string to_string(AnyModule const& m);
+    inline void print(std::string const& indent, std::string& out) const;
+
+    std::size_t bytes_;
+    bool training_ = true;
+    std::vector<Member> members_;
+    std::shared_ptr<detail::ModuleHooks> hooks_;
+};
+
+inline void AnyModule::check_name(std::string_view name, Kind kind) const
+{
+    std::string_view const what = kind == Kind::parameter ? "parameter" : kind == Kind::buffer ? "buffer" : "module";
+    if (name.empty()) xgrad::detail::fail(this->kind(), ": ", what, " name can't be empty string \"\"");
+    if (name.find('.') != name.npos) xgrad::detail::fail(this->kind(), ": ", what, " name can't contain \".\", got: ", name);
+    for (auto const& m : members_)
+        if (m.name == name) xgrad::detail::fail(this->kind(), ": ", what, " '", name, "' already exists");
+}
+
+inline void AnyModule::register_member(std::string_view name, Kind kind, void const* place, bool persistent)
+{
+    check_name(name, kind);
+    auto const offset = reinterpret_cast<std::uintptr_t>(place) - address();
+    if (offset >= bytes_)
+        xgrad::detail::fail(this->kind(), ": '", name, "' is no member of the module that it is registered with. Give it `*this` in the class that it is a member of; modules on the heap go into a ModuleList");
+    members_.push_back({std::string(name), kind, persistent, static_cast<std::ptrdiff_t>(offset)});
+}
+
+inline void AnyModule::own(std::string_view name, std::unique_ptr<AnyModule> module)
+{
+    check_name(name, Kind::module);
+    members_.push_back({std::string(name), Kind::module, true, 0, std::move(module)});
+}
+
+inline std::shared_ptr<detail::ModuleHooks> const& AnyModule::made_hooks()
+{
+    if (!hooks_) {
+        hooks_ = std::make_shared<detail::ModuleHooks>();
+        hooks_->module = this;
+    }
+    return hooks_;
+}
+
+inline void AnyModule::find_tensors(std::string const& prefix, Kind kind, std::vector<Found>& found) const
+{
+    for (auto const& m : members_)
+        if (m.kind == kind)
+            if (auto const& t = at<AnyTensor>(m); t.defined()) found.push_back({prefix + m.name, t, m.persistent});
+    for (auto const& m : members_)
+        if (m.kind == Kind::module) module_of(m).find_tensors(prefix + m.name + ".", kind, found);
+}
+
+inline std::vector<NamedTensor> AnyModule::named_tensors(Kind kind) const
+{
+    std::vector<Found> found;
+    find_tensors("", kind, found);
+    std::vector<NamedTensor> all;
+    for (auto& f : found) all.push_back({std::move(f.name), std::move(f.tensor)});
+    return all;
+}
+
+inline std::vector<NamedModule> AnyModule::named_children()
+{
+    std::vector<NamedModule> all;
+    for (auto const& m : members_)
+        if (m.kind == Kind::module) all.push_back({m.name, &module_of(m)});
+    return all;
+}
+
+inline std::vector<NamedModule> AnyModule::named_modules()
+{
+    std::vector<NamedModule> all;
+    find_modules("", all);
+    return all;
+}
+inline void AnyModule::find_modules(std::string const& name, std::vector<NamedModule>& found)
+{
+    found.push_back({name, this});
+    for (auto const& [child, module] : named_children()) module->find_modules(name.empty() ? child : name + "." + child, found);
+}
+
+inline std::size_t AnyModule::parameter_count() const
+{
+    std::size_t n = 0;
+    for (auto const& p : parameters()) n += p.numel();
+    return n;
+}
+
+inline void AnyModule::find_state(std::string const& prefix, std::vector<NamedTensor>& found) const
+{
+    for (auto const kind : {Kind::parameter, Kind::buffer})
+        for (auto const& m : members_)
+            if (m.kind == kind && m.persistent && at<AnyTensor>(m).defined()) found.push_back({prefix + m.name, at<AnyTensor>(m)});
+    for (auto const& m : members_)
+        if (m.kind == Kind::module) module_of(m).find_state(prefix + m.name + ".", found);
+}
+
+inline StateDict AnyModule::state_dict() const
+{
+    std::vector<NamedTensor> found;
+    find_state("", found);
+    StateDict state;
+    for (auto const& [name, tensor] : found) state.set(name, xgrad::detail::value_copy(tensor));
+    return state;
+}
+
+inline LoadReport AnyModule::load_state_dict(StateDict const& state, bool strict)
+{
+    using xgrad::detail::Piece;
+    std::vector<NamedTensor> own;
+    find_state("", own);
+    LoadReport report;
+    std::vector<std::pair<AnyTensor, AnyTensor>> pairs;
+    for (auto const& [name, to] : own) {
+        auto const* const from = state.find(name);
+        if (!from) report.missing.push_back(name);
+        else if (!from->defined()) report.mismatched.push_back(name + ": the state has an undefined tensor");
+        else if (!(from->shape() == to.shape()))
+            report.mismatched.push_back("size mismatch for " + name + ": a tensor of shape " + Piece(from->shape()).text + " in the state, of shape " + Piece(to.shape()).text + " in the module");
+        else if (!xgrad::detail::converts(from->dtype(), to.dtype()))
+            report.mismatched.push_back("type mismatch for " + name + ": " + std::string(xgrad::name(from->dtype())) + " in the state, " + std::string(xgrad::name(to.dtype())) + " in the module");
+        else pairs.emplace_back(to, *from);
+    }
+    for (auto const& [name, tensor] : state)
+        if (std::ranges::none_of(own, [&](NamedTensor const& n) { return n.name == name; })) report.unexpected.push_back(name);
+    if (strict && !report.complete()) {
+        std::string message = "Error(s) in loading state_dict for " + std::string(kind()) + ":";
+        for (auto const& [what, names] : {std::pair("Missing", &report.missing), std::pair("Unexpected", &report.unexpected)})
+            for (auto const& name : *names) message += std::string(name == names->front() ? std::string("\n\t") + what + " key(s) in state_dict: " : std::string(", ")) + '"' + name + '"';
+        for (auto const& text : report.mismatched) message += "\n\t" + text;
+        xgrad::detail::fail(message);
+    }
+    for (auto& pair : pairs)        // a state may look into the module's own memory
+        if (std::ranges::any_of(own, [&](NamedTensor const& n) { return n.tensor.impl().array.storage == pair.second.impl().array.storage; })) pair.second = xgrad::detail::value_copy(pair.second);
+    for (auto const& [to, from] : pairs) xgrad::detail::overwrite(to, from);
+    return report;
+}
+
+inline void AnyModule::print(std::string const& indent, std::string& out) const
+{
+    out += std::string(kind()) + "(" + extra_repr();
+    bool has_children = false;
+    for (auto const& m : members_) {
+        if (m.kind != Kind::module) continue;
+        if (!std::exchange(has_children, true) && out.back() != '(') out += ",";
+        out += "\n" + indent + "  (" + m.name + "): ";
+        module_of(m).print(indent + "  ", out);
+    }
+    out += has_children ? "\n" + indent + ")" : ")";
+    if (auto const n = parameter_count()) out += ", " + std::to_string(n) + (n == 1 ? " parameter" : " parameters");
+}
+
+/// The tree of modules, each with the number of its parameters.
+inline std::string to_string(AnyModule const& m)
+{
+    std::string out;
+    m.print("", out);
+    return out;
+}
+inline std::ostream& operator<<(std::ostream& out, AnyModule const& m) { return out << to_string(m); }
+
+}  // namespace xgrad::nn

@@ -1,0 +1,169 @@
+// The types of a module's forward, and a call of it with its arguments and results at hand, as hooks need them.
+#pragma once
+
+#include <tuple>
+
+#include <xgrad/nn/backward_hooks.hpp>
+
+namespace xgrad::nn::detail {
+
+template <class X> inline constexpr bool is_tensor = false;
+template <Scalar T> inline constexpr bool is_tensor<Tensor<T>> = true;
+template <> inline constexpr bool is_tensor<AnyTensor> = true;
+template <class X> inline constexpr bool is_tuple = false;
+template <class... X> inline constexpr bool is_tuple<std::tuple<X...>> = true;
+template <class A, class B> inline constexpr bool is_tuple<std::pair<A, B>> = true;
+
+/// What an argument or a result becomes that is kept: an expression becomes a tensor.
+template <class X> struct Kept {
+    using type = std::remove_cvref_t<X>;
+};
+template <class X>
+    requires(!is_tensor<std::remove_cvref_t<X>> && xgrad::detail::TensorLike<std::remove_cvref_t<X>>)
+struct Kept<X> {
+    using type = xgrad::detail::tensor_type<std::remove_cvref_t<X>>;
+};
+template <class X> using kept = typename Kept<X>::type;
+/// The same for an argument: what is no tensor and can be changed, or cannot be copied, is passed on as it is.
+template <class X>
+using kept_argument = std::conditional_t<!xgrad::detail::TensorLike<std::remove_cvref_t<X>> && std::is_lvalue_reference_v<X> &&
+                                             (!std::is_const_v<std::remove_reference_t<X>> || !std::is_copy_constructible_v<std::remove_cvref_t<X>>),
+                                         X, kept<X>>;
+template <class X> using kept_result = std::conditional_t<std::is_void_v<X>, std::tuple<>, kept<std::conditional_t<std::is_void_v<X>, int, X>>>;
+template <class X> struct KeptOrVoid : Kept<X> {};
+template <> struct KeptOrVoid<void> {
+    using type = void;
+};
+template <class X> using kept_or_void = typename KeptOrVoid<X>::type;
+
+/// The signature of forward, where there is just one.
+template <class F> struct Signature {
+    static constexpr bool known = false;
+};
+template <class R, class... A> struct KnownSignature {
+    static constexpr bool known = true;
+    using Arguments = std::tuple<kept_argument<A>...>;
+    using Result = kept_result<R>;
+    template <class F, class Self> static constexpr bool takes = std::is_invocable_v<F&, Self&, std::remove_reference_t<kept_argument<A>> const&...>;
+    template <class F, class Self> static auto call(F& f, Self& self, Arguments const& a)
+    {
+        return std::apply([&](auto const&... each) { return f(self, each...); }, a);
+    }
+};
+template <class C, class R, class... A> struct Signature<R (C::*)(A...)> : KnownSignature<R, A...> {};
+template <class C, class R, class... A> struct Signature<R (C::*)(A...) const> : KnownSignature<R, A...> {};
+template <class C, class R, class... A> struct Signature<R (C::*)(A...) noexcept> : KnownSignature<R, A...> {};
+template <class C, class R, class... A> struct Signature<R (C::*)(A...) const noexcept> : KnownSignature<R, A...> {};
+template <class R, class... A> struct Signature<R (*)(A...)> : KnownSignature<R, A...> {};
+template <class R, class... A> struct Signature<R (*)(A...) noexcept> : KnownSignature<R, A...> {};
+
+template <class Self> struct ForwardOf : Signature<void> {};
+template <class Self>
+    requires requires { &Self::forward; }
+struct ForwardOf<Self> : Signature<decltype(&Self::forward)> {};
+
+template <class X> AnyTensor tensor_in(X const& x)
+{
+    if constexpr (is_tensor<X>) return x;
+    else return {};
+}
+template <Scalar T> AnyTensor tensor_in(std::optional<Tensor<T>> const& x) { return x ? *x : AnyTensor(); }
+
+/// Puts a tensor of any type in the place of x.
+template <class X> void replace(X& x, AnyTensor const& t, std::size_t i, std::string_view by)
+{
+    if constexpr (std::same_as<X, AnyTensor>) x = t;
+    else if constexpr (is_tensor<X>) {
+        if (t.defined() && t.dtype() != dtype_of<typename X::scalar>) fail<TypeError>(by, " gave a tensor of type ", name(t.dtype()), " for number ", i, ", which has type ", name(dtype_of<typename X::scalar>));
+        x = t.defined() ? t.as<typename X::scalar>() : X();
+    } else if constexpr (requires { requires is_tensor<typename X::value_type>; requires std::same_as<X, std::optional<typename X::value_type>>; }) {
+        if (!t.defined()) return x.reset();
+        typename X::value_type value;
+        replace(value, t, i, by);
+        x = value;
+    } else if (t.defined()) fail<TypeError>(by, " gave a tensor for number ", i, ", which is none");
+}
+template <class Tuple> Tensors tensors_in(Tuple const& all)
+{
+    return std::apply([](auto const&... x) { return Tensors{tensor_in(x)...}; }, all);
+}
+template <class Tuple> void replace_all(Tuple& all, Tensors const& tensors, std::string_view what, std::string_view by)
+{
+    constexpr auto n = std::tuple_size_v<Tuple>;
+    if (tensors.size() != n) fail<GraphError>(by, " returned ", tensors.size(), " tensors for ", n, " ", what);
+    Tensors const before = tensors_in(all);
+    std::size_t i = 0;
+    auto const put = [&](auto& x) {
+        if (!tensors[i].is_same(before[i])) replace(x, tensors[i], i, by);
+        ++i;
+    };
+    std::apply([&](auto&... x) { (put(x), ...); }, all);
+}
+
+/// Arguments and result of a call, with their types.
+template <class Arguments, class Result> class CallValues : public ModuleCall {
+public:
+    template <class... A> explicit CallValues(A&&... a) : kept_arguments(std::in_place, std::forward<A>(a)...) {}
+
+    Tensors arguments() const final { return tensors_in(*kept_arguments); }
+    void set_arguments(Tensors const& tensors, std::string_view by) final { replace_all(*kept_arguments, tensors, "arguments", by); }
+    Tensors results() const final
+    {
+        if (!result) return {};
+        if constexpr (is_tuple<Result>) return tensors_in(*result);
+        else return {tensor_in(*result)};
+    }
+    void set_results(Tensors const& tensors, std::string_view by) final
+    {
+        if constexpr (is_tuple<Result>) replace_all(*result, tensors, "results", by);
+        else {
+            auto one = std::tie(*result);
+            replace_all(one, tensors, "results", by);
+        }
+    }
+    bool returns_tensors() const final { return is_tensor<Result> || is_tuple<Result>; }
+
+    std::optional<Arguments> kept_arguments;
+    std::optional<Result> result;
+};
+
+template <class Self, class Arguments, class Result> class CallOf final : public CallValues<Arguments, Result> {
+public:
+    template <class... A> explicit CallOf(Self& self, A&&... a) : CallValues<Arguments, Result>(std::forward<A>(a)...), self_(self) {}
+
+    void forward() override
+    {
+        [&]<std::size_t... I>(std::index_sequence<I...>) {
+            auto const call = [&]() -> decltype(auto) { return self_.forward(passed<std::tuple_element_t<I, Arguments>>(std::get<I>(*this->kept_arguments))...); };
+            if constexpr (std::is_void_v<decltype(call())>) {
+                call();
+                this->result.emplace();
+            } else this->result.emplace(call());
+        }(std::make_index_sequence<std::tuple_size_v<Arguments>>{});
+    }
+
+private:
+    /// Hooks after forward still want the arguments, so what can be copied is not given away.
+    template <class A, class X> static decltype(auto) passed(X& x)
+    {
+        if constexpr (std::is_reference_v<A> || std::is_copy_constructible_v<A>) return (x);
+        else return std::move(x);
+    }
+
+    Self& self_;
+};
+
+/// A hook that replaces something may return nothing, that, or an optional of that.
+template <class R, class V> inline constexpr bool returns = std::is_void_v<R> || std::is_convertible_v<R, V> || std::is_convertible_v<R, std::optional<V>>;
+template <class R, class... A> inline constexpr bool returns<R, std::tuple<A...>> =
+    std::is_void_v<R> || std::is_convertible_v<R, std::tuple<A...>> || std::is_convertible_v<R, std::optional<std::tuple<A...>>> || (sizeof...(A) == 1 && (std::is_convertible_v<R, A> && ...));
+
+template <class V, class R> void take(std::optional<V>& place, R&& value)
+{
+    if constexpr (std::is_convertible_v<R, V>) place.emplace(std::forward<R>(value));
+    else if constexpr (std::is_convertible_v<R, std::optional<V>>) {
+        if (std::optional<V> some(std::forward<R>(value)); some) place.emplace(*std::move(some));
+    } else place.emplace(V(std::forward<R>(value)));
+}
+
+}  // namespace xgrad::nn::detail

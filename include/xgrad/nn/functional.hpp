@@ -1,0 +1,65 @@
+// Functions that modules call: those that are no operations of their own.
+#pragma once
+
+#include <xgrad/ops/activation.hpp>
+#include <xgrad/ops/comparison.hpp>
+#include <xgrad/ops/reduction.hpp>
+#include <xgrad/ops/trigonometric.hpp>
+#include <xgrad/tensor/create.hpp>
+#include <xgrad/tensor/reduce.hpp>
+
+namespace xgrad::nn::functional {
+
+/// x times the logistic function of x (Elfwing, Uchibe and Doya, 2017).
+template <Operand X> auto silu(X const& x) { return x * sigmoid(x); }
+
+/// The approximation 0.5 x (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))) of gelu(x).
+template <Operand X> auto gelu_tanh(X const& x)
+{
+    constexpr double c = std::numbers::sqrt2 * std::numbers::inv_sqrtpi;
+    return 0.5 * x * (1 + tanh(c * (x + 0.044715 * (x * square(x)))));
+}
+
+/// log(1 + e^(beta x)) / beta.
+template <Operand X> auto softplus(X const& x, double beta) { return xgrad::softplus(beta * x) / beta; }
+
+/// e^x, divided by its sum over an axis; without overflow.
+template <Operand X> auto softmax(X const& x, std::ptrdiff_t axis)
+{
+    auto const values = materialize_expression(x);
+    auto const e = materialize_expression(exp(values - finite_largest(values, {axis})));
+    return materialize_expression(e / sum(e, {axis}, keepdims));
+}
+/// The logarithm of softmax, which does not underflow.
+template <Operand X> auto log_softmax(X const& x, std::ptrdiff_t axis)
+{
+    auto const values = materialize_expression(x);
+    return materialize_expression(values - logsumexp(values, {axis}, keepdims));
+}
+
+/// Where training, each element is 0 with probability p, else multiplied by 1/(1 - p).
+template <Differentiable T> Tensor<T> dropout(Tensor<T> const& x, double p = 0.5, bool training = true)
+{
+    if (!(p >= 0 && p <= 1)) xgrad::detail::fail("dropout: the probability must lie between 0 and 1");
+    if (!training || p == 0) return x;
+    Tensor<bool> const kept = rand<precision_of<T>>(x.shape()) >= static_cast<precision_of<T>>(p);
+    return where(kept, x * static_cast<precision_of<T>>(p < 1 ? 1 / (1 - p) : 0), T(0));
+}
+
+/// Axes first to last (both counted) become one. A view where the strides allow.
+template <Scalar T> Tensor<T> flatten(Tensor<T> const& x, std::ptrdiff_t first = 1, std::ptrdiff_t last = -1)
+{
+    auto const from = xgrad::detail::normalize_axis("flatten", first, x.dim()), to = xgrad::detail::normalize_axis("flatten", last, x.dim());
+    if (from > to) xgrad::detail::fail<ShapeError>("flatten: axis ", first, " lies behind axis ", last, " of shape ", x.shape());
+    Axes shape;
+    std::ptrdiff_t together = 1;
+    for (std::size_t d = 0; d < x.dim(); ++d) {
+        auto const n = static_cast<std::ptrdiff_t>(x.shape()[d]);
+        if (d >= from && d <= to) together *= n;
+        if (d < from || d > to) shape.push_back(n);
+        else if (d == to) shape.push_back(together);
+    }
+    return xgrad::reshape(x, shape);
+}
+
+}  // namespace xgrad::nn::functional

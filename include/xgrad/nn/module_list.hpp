@@ -1,0 +1,50 @@
+// ModuleList: any number of modules of one kind.
+#pragma once
+
+#include <xgrad/nn/module.hpp>
+
+namespace xgrad::nn {
+
+/// Modules M in a row, under the names "0", "1", ... It has no forward: the module that it is a member of calls them.
+template <std::derived_from<AnyModule> M> class ModuleList : public Module<ModuleList<M>> {
+public:
+    class iterator {
+    public:
+        iterator(ModuleList& list, std::size_t at) noexcept : list_(&list), at_(at) {}
+        M& operator*() const { return (*list_)[at_]; }
+        iterator& operator++() noexcept
+        {
+            ++at_;
+            return *this;
+        }
+        bool operator==(iterator const&) const = default;
+
+    private:
+        ModuleList* list_;
+        std::size_t at_;
+    };
+
+    M& push_back(M module) { return insert(std::make_unique<M>(std::move(module))); }
+    template <class... A> M& emplace_back(A&&... arguments) { return insert(std::make_unique<M>(std::forward<A>(arguments)...)); }
+
+    std::size_t size() const noexcept { return this->member_count(); }
+    bool empty() const noexcept { return size() == 0; }
+    M& operator[](std::size_t i) { return static_cast<M&>(this->owned(i)); }
+    M& at(std::size_t i)
+    {
+        if (i >= size()) xgrad::detail::fail<IndexError>("ModuleList: there is no module ", i, " of ", size());
+        return (*this)[i];
+    }
+    iterator begin() noexcept { return {*this, 0}; }
+    iterator end() noexcept { return {*this, size()}; }
+
+private:
+    M& insert(std::unique_ptr<M> module)
+    {
+        M& m = *module;
+        this->own(std::to_string(size()), std::move(module));
+        return m;
+    }
+};
+
+}  // namespace xgrad::nn

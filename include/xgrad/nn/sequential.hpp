@@ -1,0 +1,54 @@
+// Sequential: modules that are called one after the other.
+#pragma once
+
+#include <xgrad/nn/module.hpp>
+
+namespace xgrad::nn {
+
+/// Modules of any kinds in a row, under the names "0", "1", ...: each takes a Tensor<T>, the result of the one before it, and
+/// returns a Tensor<T>. Where the type changes on the way, write a module of your own.
+template <Scalar T = double> class Sequential : public Module<Sequential<T>> {
+public:
+    template <class... M>
+        requires(std::derived_from<std::remove_cvref_t<M>, AnyModule> && ...)
+    explicit Sequential(M&&... modules)
+    {
+        (push_back(std::forward<M>(modules)), ...);
+    }
+    Sequential(Sequential const&) = default;
+    Sequential(Sequential&) = default;      // a copy as well, not a Sequential in a Sequential
+    Sequential(Sequential&&) = default;
+    Sequential& operator=(Sequential const&) = default;
+    Sequential& operator=(Sequential&&) = default;
+
+    /// Appends a module, which is copied or moved; returns it as it is here.
+    template <class M> auto& push_back(M&& module)
+    {
+        using Stored = std::remove_cvref_t<M>;
+        constexpr bool fits = std::is_invocable_r_v<Tensor<T>, Stored&, Tensor<T> const&>;
+        static_assert(fits, "Sequential: a module is called with a Tensor of this Sequential's scalar type, and returns one");
+        auto owned = std::make_unique<Stored>(std::forward<M>(module));
+        auto& m = *owned;
+        calls_.reserve(calls_.size() + 1);
+        this->own(std::to_string(size()), std::move(owned));
+        if constexpr (fits) calls_.push_back([](AnyModule& any, Tensor<T> const& x) { return Tensor<T>(static_cast<Stored&>(any)(x)); });
+        return m;
+    }
+    std::size_t size() const noexcept { return this->member_count(); }
+    AnyModule& operator[](std::size_t i)
+    {
+        if (i >= size()) xgrad::detail::fail<IndexError>("Sequential: there is no module ", i, " of ", size());
+        return this->owned(i);
+    }
+
+    Tensor<T> forward(Tensor<T> x)
+    {
+        for (std::size_t i = 0; i < calls_.size(); ++i) x = calls_[i](this->owned(i), x);
+        return x;
+    }
+
+private:
+    std::vector<Tensor<T> (*)(AnyModule&, Tensor<T> const&)> calls_;
+};
+
+}  // namespace xgrad::nn

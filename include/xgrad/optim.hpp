@@ -1,0 +1,10 @@
+// Optimisers and schedules of their learning rates. Not part of xgrad.hpp, so that a program without them compiles faster.
+#pragma once
+
+#include <xgrad/optim/adagrad.hpp>
+#include <xgrad/optim/adam.hpp>
+#include <xgrad/optim/clip.hpp>
+#include <xgrad/optim/rmsprop.hpp>
+#include <xgrad/optim/schedule.hpp>
+#include <xgrad/optim/sgd.hpp>
+#include <xgrad/xgrad.hpp>

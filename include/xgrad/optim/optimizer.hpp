@@ -1,0 +1,235 @@
+// Optimizer: changes parameters by their gradients. Each algorithm is a rule (its options, the names of what it remembers, the
+// update of one parameter), and Optimizing<Rule> is the optimiser: groups of parameters with options of their own, and a state.
+#pragma once
+
+#include <algorithm>
+
+#include <xgrad/tensor/inplace.hpp>
+#include <xgrad/tensor/state_dict.hpp>
+#include <xgrad/tensor/views.hpp>
+
+namespace xgrad::optim {
+
+/// Parameters that are trained with the same options.
+template <class Options> struct ParameterGroup {
+    std::vector<AnyTensor> parameters;
+    Options options = {};
+};
+
+/// What an algorithm remembers of one parameter: how many steps it has made, and tensors that begin as zeros, by their place in the
+/// rule's list of names. Of a complex parameter it remembers pairs of real numbers.
+struct ParameterState {
+    std::int64_t steps = 0;
+    std::vector<AnyTensor> tensors = {};
+
+    /// Whether tensor i has been used.
+    bool has(std::size_t i) const { return tensors[i].defined(); }
+    template <RealScalar T> Tensor<T> tensor(std::size_t i, Tensor<T> const& like, T begin = 0)
+    {
+        if (!has(i)) tensors[i] = Tensor<T>(xgrad::detail::Array<T>(like.shape(), begin));
+        return tensors[i].as<T>();
+    }
+};
+
+/// What is common to all optimisers, and all that a schedule needs to know.
+class Optimizer {
+public:
+    Optimizer() noexcept {}
+    Optimizer(Optimizer const&) = delete;
+    Optimizer& operator=(Optimizer const&) = delete;
+    virtual ~Optimizer() = default;
+
+    /// Changes each parameter that has a gradient. Unrecorded; counts as a change in place.
+    virtual void step() = 0;
+    /// Calls a function that computes gradients and returns the loss, then makes a step. Returns what the function returned.
+    template <class F>
+        requires std::invocable<F&>
+    auto step(F&& closure)
+    {
+        auto loss = [&] {
+            EnableGradGuard const on;
+            return closure();
+        }();
+        step();
+        return loss;
+    }
+    /// Drops the gradients of all parameters.
+    void zero_grad()
+    {
+        for (std::size_t k = 0; k < group_count(); ++k)
+            for (auto const& p : parameters(k)) p.impl().grad = nullptr;
+    }
+
+    virtual std::size_t group_count() const noexcept = 0;
+    virtual std::vector<AnyTensor> const& parameters(std::size_t group) const = 0;
+    /// The learning rate of a group, to be read or set.
+    virtual double& lr(std::size_t group = 0) = 0;
+    /// The momentum of a group (of Adam the first of its betas); null where the algorithm has none.
+    virtual double* momentum(std::size_t group) = 0;
+
+    /// Copies of what is remembered, and the options of all groups. An optimiser with the same parameters that loads it goes on
+    /// exactly as this one would.
+    virtual StateDict state_dict() const = 0;
+    /// Throws Error, and changes nothing, where the state is of another algorithm or of other parameters.
+    virtual void load_state_dict(StateDict const& state) = 0;
+};
+
+namespace detail {
+
+using xgrad::detail::fail;
+
+inline AnyTensor number_tensor(double v) { return AnyTensor(xgrad::detail::type_info<double>.filled(Shape{}, v)); }
+inline double number_in(StateDict const& state, std::string const& name)
+{
+    auto const* const t = state.find(name);
+    if (!t || !t->defined() || t->dtype() != DType::float64 || t->numel() != 1) fail("load_state_dict: there is no number '", name, "'");
+    return t->as<double>().item();
+}
+
+/// Parameters must be leaves, each in one group.
+[[gnu::cold]] inline void check_parameters(std::vector<AnyTensor> const& fresh, std::vector<AnyTensor> all)
+{
+    if (fresh.empty()) fail("optimizer got an empty parameter list");
+    for (auto const& p : fresh) {
+        if (!is_differentiable(p.dtype())) fail<TypeError>("optimizer: a tensor of type ", name(p.dtype()), " cannot be trained");
+        if (!p.is_leaf()) fail<GraphError>("can't optimize a non-leaf Tensor");
+        if (std::ranges::any_of(all, [&](AnyTensor const& other) { return other.is_same(p); })) fail("optimizer: some parameters appear more than once, or in more than one parameter group");
+        all.push_back(p);
+    }
+}
+
+/// Real numbers as they are, complex ones as pairs.
+template <Scalar T> auto as_real(Tensor<T> const& t)
+{
+    if constexpr (xgrad::detail::is_complex<T>) return view_as_real(t);
+    else return t;
+}
+inline Shape real_shape(AnyTensor const& t)
+{
+    Shape shape = t.shape();
+    if (is_complex(t.dtype())) shape.push_back(2);
+    return shape;
+}
+
+}  // namespace detail
+
+template <class Rule> class Optimizing final : public Optimizer {
+public:
+    using Options = typename Rule::Options;
+    using Group = ParameterGroup<Options>;
+
+    explicit Optimizing(std::vector<AnyTensor> parameters, Options const& options = {}) { add_param_group({std::move(parameters), options}); }
+    explicit Optimizing(std::vector<Group> groups)
+    {
+        if (groups.empty()) detail::fail("optimizer got an empty parameter list");
+        for (auto& g : groups) add_param_group(std::move(g));
+    }
+
+    using Optimizer::step;
+    void step() override
+    {
+        NoGradGuard const off;
+        std::size_t i = 0;
+        for (auto const& group : groups_)
+            for (auto const& p : group.parameters) {
+                auto& state = states_[i++];
+                if (!p.impl().grad) continue;
+                xgrad::detail::with_type(p, [&]<Scalar T>(Tensor<T> const& parameter) {
+                    if constexpr (Differentiable<T>) {
+                        auto values = detail::as_real(parameter);
+                        auto const gradient = detail::as_real(AnyTensor(p.impl().grad).as<T>());
+                        ++state.steps;
+                        Rule::update(values, gradient, state, group.options);
+                    }
+                });
+            }
+    }
+
+    void add_param_group(Group group)
+    {
+        std::vector<AnyTensor> all;
+        for (auto const& g : groups_) all.insert(all.end(), g.parameters.begin(), g.parameters.end());
+        detail::check_parameters(group.parameters, all);
+        Rule::check(group.options);
+        ParameterState fresh;
+        fresh.tensors.resize(Rule::tensors.size());
+        states_.reserve(all.size() + group.parameters.size());
+        auto const n = group.parameters.size();
+        groups_.push_back(std::move(group));
+        states_.insert(states_.end(), n, fresh);
+    }
+
+    std::size_t group_count() const noexcept override { return groups_.size(); }
+    std::vector<AnyTensor> const& parameters(std::size_t group) const override { return groups_.at(group).parameters; }
+    Options& options(std::size_t group = 0) { return groups_.at(group).options; }
+    double& lr(std::size_t group = 0) override { return options(group).lr; }
+    double* momentum(std::size_t group) override { return Rule::momentum(options(group)); }
+    /// What is remembered of the parameter with this number, counted through all groups.
+    ParameterState const& state(std::size_t parameter) const { return states_.at(parameter); }
+
+    StateDict state_dict() const override
+    {
+        StateDict all;
+        for (std::size_t i = 0; i < states_.size(); ++i) {
+            all.set(at("state.", i, "steps"), detail::number_tensor(static_cast<double>(states_[i].steps)));
+            for (std::size_t k = 0; k < Rule::tensors.size(); ++k)
+                if (states_[i].has(k)) all.set(at("state.", i, Rule::tensors[k]), xgrad::detail::value_copy(states_[i].tensors[k]));
+        }
+        for (std::size_t g = 0; g < groups_.size(); ++g) {
+            auto options = groups_[g].options;
+            Rule::each_option(options, [&](char const* name, auto const& v) { all.set(at("groups.", g, name), detail::number_tensor(static_cast<double>(v))); });
+        }
+        return all;
+    }
+    void load_state_dict(StateDict const& state) override
+    {
+        auto states = states_;
+        auto groups = groups_;
+        std::size_t used = 0, i = 0;
+        for (std::size_t g = 0; g < groups.size(); ++g) {
+            Rule::each_option(groups[g].options, [&](char const* name, auto& v) { v = static_cast<std::remove_reference_t<decltype(v)>>(detail::number_in(state, at("groups.", g, name))), ++used; });
+            for (auto const& p : groups[g].parameters) {
+                states[i].steps = static_cast<std::int64_t>(detail::number_in(state, at("state.", i, "steps"))), ++used;
+                for (std::size_t k = 0; k < Rule::tensors.size(); ++k) {
+                    auto const name = at("state.", i, Rule::tensors[k]);
+                    auto const* const t = state.find(name);
+                    states[i].tensors[k] = t ? xgrad::detail::value_copy(*t) : AnyTensor();
+                    if (!t) continue;
+                    ++used;
+                    if (!(t->shape() == detail::real_shape(p)) || t->dtype() != real_type(p)) detail::fail("load_state_dict: '", name, "' does not fit its parameter of shape ", p.shape());
+                }
+                ++i;
+            }
+        }
+        if (used != state.size()) detail::fail("load_state_dict: the state has entries that this optimizer does not know; it belongs to another one");
+        states_ = std::move(states);
+        groups_ = std::move(groups);
+    }
+
+private:
+    static std::string at(char const* what, std::size_t i, std::string_view name) { return what + std::to_string(i) + "." + std::string(name); }
+    static DType real_type(AnyTensor const& p) { return p.dtype() == DType::float32 || p.dtype() == DType::complex64 ? DType::float32 : DType::float64; }
+
+    std::vector<Group> groups_;
+    std::vector<ParameterState> states_;
+};
+
+namespace detail {
+inline void check_not_negative(char const* what, double v)
+{
+    if (!(v >= 0)) fail("Invalid ", what, ": it must not be negative, and is ", std::to_string(v));
+}
+inline void check_fraction(char const* what, double v)
+{
+    if (!(v >= 0 && v < 1)) fail("Invalid ", what, ": it must lie in [0, 1), and is ", std::to_string(v));
+}
+
+/// The gradient that an algorithm works with: its sign is turned to maximise, and a part of the parameter added.
+template <RealScalar T, class Options> Tensor<T> penalized(Tensor<T> const& gradient, Tensor<T> const& parameter, Options const& o)
+{
+    if (o.weight_decay == 0) return o.maximize ? Tensor<T>(-gradient) : gradient;
+    return o.maximize ? Tensor<T>(o.weight_decay * parameter - gradient) : Tensor<T>(gradient + o.weight_decay * parameter);
+}
+}  // namespace detail
+
+}  // namespace xgrad::optim

@@ -1,0 +1,217 @@
+// Schedules: learning rates as functions of how often step() was called. They hold a reference to the optimiser.
+#pragma once
+
+#include <cmath>
+#include <functional>
+#include <numbers>
+#include <optional>
+
+#include <xgrad/optim/optimizer.hpp>
+
+namespace xgrad::optim {
+
+/// A schedule in closed form: the rate of each group from the one that it had when the schedule was made. Call step() once per
+/// epoch (or batch), after the optimiser's.
+class Schedule {
+public:
+    Schedule(Schedule const&) = delete;
+    Schedule& operator=(Schedule const&) = delete;
+    virtual ~Schedule() = default;
+
+    void step() { set(count_ + 1); }
+    /// How often step() was called.
+    std::int64_t count() const noexcept { return count_; }
+    StateDict state_dict() const
+    {
+        StateDict state{{"count", detail::number_tensor(static_cast<double>(count_))}};
+        for (std::size_t k = 0; k < base_.size(); ++k) state.set("base." + std::to_string(k), detail::number_tensor(base_[k]));
+        return state;
+    }
+    /// Goes on where the other one was: the optimiser's rates are set accordingly.
+    void load_state_dict(StateDict const& state)
+    {
+        auto const count = static_cast<std::int64_t>(detail::number_in(state, "count"));
+        std::vector<double> base;
+        for (std::size_t k = 0; k < base_.size(); ++k) base.push_back(detail::number_in(state, "base." + std::to_string(k)));
+        base_ = std::move(base);
+        set(count);
+    }
+
+protected:
+    explicit Schedule(Optimizer& o) : optimizer_(o)
+    {
+        for (std::size_t k = 0; k < o.group_count(); ++k) base_.push_back(o.lr(k));
+    }
+    virtual double rate(double base, std::int64_t count) const = 0;
+    virtual void set(std::int64_t count)
+    {
+        for (std::size_t k = 0; k < base_.size(); ++k) optimizer_.lr(k) = rate(base_[k], count);
+        count_ = count;
+    }
+    Optimizer& optimizer() const noexcept { return optimizer_; }
+
+private:
+    Optimizer& optimizer_;
+    std::vector<double> base_;
+    std::int64_t count_ = 0;
+};
+
+/// Times gamma every step_size steps.
+class StepLR final : public Schedule {
+public:
+    StepLR(Optimizer& o, std::int64_t step_size, double gamma = 0.1) : Schedule(o), step_size_(step_size), gamma_(gamma)
+    {
+        if (step_size < 1) detail::fail("StepLR: the step size must be positive");
+    }
+
+private:
+    double rate(double base, std::int64_t n) const override { return base * std::pow(gamma_, static_cast<double>(n / step_size_)); }
+    std::int64_t step_size_;
+    double gamma_;
+};
+
+/// Half a cosine from the rate down to `lowest` in t_max steps, and up again (Loshchilov and Hutter, 2016).
+class CosineAnnealingLR final : public Schedule {
+public:
+    CosineAnnealingLR(Optimizer& o, std::int64_t t_max, double lowest = 0) : Schedule(o), t_max_(t_max), lowest_(lowest)
+    {
+        if (t_max < 1) detail::fail("CosineAnnealingLR: the number of steps must be positive");
+    }
+
+private:
+    double rate(double base, std::int64_t n) const override
+    {
+        return lowest_ + (base - lowest_) * (1 + std::cos(std::numbers::pi * static_cast<double>(n) / static_cast<double>(t_max_))) / 2;
+    }
+    std::int64_t t_max_;
+    double lowest_;
+};
+
+/// A factor that goes from start to end in a line, and stays there: a warm-up.
+class LinearLR final : public Schedule {
+public:
+    explicit LinearLR(Optimizer& o, double start = 1. / 3, double end = 1, std::int64_t steps = 5) : Schedule(o), start_(start), end_(end), steps_(steps)
+    {
+        if (!(start > 0 && start <= 1)) detail::fail("Starting multiplicative factor expected to be greater than 0 and less or equal to 1.");
+        if (!(end >= 0 && end <= 1)) detail::fail("Ending multiplicative factor expected to be between 0 and 1.");
+        if (steps < 1) detail::fail("LinearLR: the number of steps must be positive");
+        LinearLR::set(0);
+    }
+
+private:
+    double rate(double base, std::int64_t n) const override { return base * (start_ + (end_ - start_) * static_cast<double>(std::min(n, steps_)) / static_cast<double>(steps_)); }
+    double start_, end_;
+    std::int64_t steps_;
+};
+
+struct OneCycleOptions {
+    double max_lr = 1e-2;
+    std::int64_t total_steps = 100;
+    /// The part of the steps in which the rate rises.
+    double pct_start = 0.3;
+    /// Along half a cosine; otherwise in a line.
+    bool cosine = true;
+    /// Momentum goes the other way, from max_momentum down and up again.
+    bool cycle_momentum = true;
+    double base_momentum = 0.85, max_momentum = 0.95;
+    /// The first rate is max_lr / div_factor, the last one that by final_div_factor.
+    double div_factor = 25, final_div_factor = 1e4;
+};
+/// Up to a largest rate and down far below the first one (Smith and Topin, 2017), for all groups alike. Call step() after each batch.
+class OneCycleLR final : public Schedule {
+public:
+    OneCycleLR(Optimizer& o, OneCycleOptions const& options) : Schedule(o), options_(options)
+    {
+        if (options.total_steps < 1) detail::fail("OneCycleLR: the number of steps must be positive");
+        if (!(options.pct_start >= 0 && options.pct_start <= 1)) detail::fail("OneCycleLR: pct_start must lie between 0 and 1");
+        if (options.cycle_momentum)
+            for (std::size_t k = 0; k < o.group_count(); ++k)
+                if (!o.momentum(k) || *o.momentum(k) == 0) detail::fail("optimizer must support momentum or beta1 with `cycle_momentum` option enabled");
+        OneCycleLR::set(0);
+    }
+
+private:
+    /// From a to c by way of b, where the first part of the steps ends.
+    double between(double a, double b, double c, std::int64_t count) const
+    {
+        double const n = static_cast<double>(count), peak = options_.pct_start * static_cast<double>(options_.total_steps) - 1, last = static_cast<double>(options_.total_steps) - 1;
+        auto const anneal = [&](double from, double to, double part) { return options_.cosine ? to + (from - to) / 2 * (1 + std::cos(std::numbers::pi * part)) : from + (to - from) * part; };
+        return n <= peak ? anneal(a, b, peak > 0 ? n / peak : 1) : anneal(b, c, last > peak ? (n - peak) / (last - peak) : 1);
+    }
+    double rate(double, std::int64_t n) const override
+    {
+        double const first = options_.max_lr / options_.div_factor;
+        return between(first, options_.max_lr, first / options_.final_div_factor, n);
+    }
+    void set(std::int64_t count) override
+    {
+        if (count >= options_.total_steps) detail::fail("Tried to step ", count, " times. The specified number of total steps is ", options_.total_steps);
+        Schedule::set(count);
+        if (!options_.cycle_momentum) return;
+        for (std::size_t k = 0; k < optimizer().group_count(); ++k) *optimizer().momentum(k) = between(options_.max_momentum, options_.base_momentum, options_.max_momentum, count);
+    }
+    OneCycleOptions options_;
+};
+
+struct PlateauOptions {
+    /// Whether the number that is watched should become large; otherwise small.
+    bool maximize = false;
+    double factor = 0.1;
+    /// So many steps without an improvement are let pass.
+    std::int64_t patience = 10;
+    /// An improvement by less than this does not count: a part of the best number so far, or an amount where `absolute`.
+    double threshold = 1e-4;
+    bool absolute = false;
+    /// So many steps after a reduction nothing is counted.
+    std::int64_t cooldown = 0;
+    double min_lr = 0;
+    /// A change of a rate by no more than this is not made.
+    double eps = 1e-8;
+};
+/// Times a factor whenever a number, such as the loss on a test set, has stopped to improve.
+class ReduceLROnPlateau {
+public:
+    explicit ReduceLROnPlateau(Optimizer& o, PlateauOptions const& options = {}) : optimizer_(o), options_(options), best_(worst())
+    {
+        if (!(options.factor >= 0 && options.factor < 1)) detail::fail("Factor should be < 1.0.");
+    }
+
+    void step(double number)
+    {
+        if (improves(number)) best_ = number, bad_ = 0;
+        else ++bad_;
+        if (waiting_ > 0) --waiting_, bad_ = 0;
+        if (bad_ <= options_.patience) return;
+        for (std::size_t k = 0; k < optimizer_.group_count(); ++k) {
+            double const now = optimizer_.lr(k), next = std::max(now * options_.factor, options_.min_lr);
+            if (now - next > options_.eps) optimizer_.lr(k) = next;
+        }
+        waiting_ = options_.cooldown;
+        bad_ = 0;
+    }
+    double best() const noexcept { return best_; }
+    StateDict state_dict() const
+    {
+        return {{"best", detail::number_tensor(best_)}, {"bad", detail::number_tensor(static_cast<double>(bad_))}, {"waiting", detail::number_tensor(static_cast<double>(waiting_))}};
+    }
+    void load_state_dict(StateDict const& state)
+    {
+        double const best = detail::number_in(state, "best"), bad = detail::number_in(state, "bad"), waiting = detail::number_in(state, "waiting");
+        best_ = best, bad_ = static_cast<std::int64_t>(bad), waiting_ = static_cast<std::int64_t>(waiting);
+    }
+
+private:
+    double worst() const noexcept { return options_.maximize ? -std::numeric_limits<double>::infinity() : std::numeric_limits<double>::infinity(); }
+    bool improves(double v) const
+    {
+        double const t = options_.threshold;
+        if (options_.absolute || std::isinf(best_)) return options_.maximize ? v > best_ + t : v < best_ - t;
+        return options_.maximize ? v > best_ * (1 + t) : v < best_ * (1 - t);
+    }
+    Optimizer& optimizer_;
+    PlateauOptions options_;
+    double best_;
+    std::int64_t bad_ = 0, waiting_ = 0;
+};
+
+}  // namespace xgrad::optim

@@ -1,0 +1,159 @@
+// Hooks around forward: what they see, what they replace, which run when something throws.
+#include "two_layers.hpp"
+
+namespace {
+
+struct Twice : nn::Module<Twice> {
+    D forward(D const& x) const { return 2. * x; }
+};
+struct Mixed : nn::Module<Mixed> {
+    std::tuple<D, int> forward(D const& x, F const& y, int n) const { return {x * cast<double>(y), n}; }
+};
+struct AnyType : nn::Module<AnyType> {
+    template <class T> auto forward(xg::Tensor<T> const& x, int n) const { return x * T(n); }
+};
+struct Overloaded : nn::Module<Overloaded> {
+    D forward(D const& x) const { return x + 1.; }
+    F forward(F const& x) const { return x + 2.f; }
+};
+struct Throwing : nn::Module<Throwing> {
+    D forward(D const& x) const
+    {
+        if (x.item() > 0) throw std::out_of_range("boom");
+        return x;
+    }
+};
+struct Nothing : nn::Module<Nothing> {
+    int* calls;
+    explicit Nothing(int& n) : calls(&n) {}
+    void forward(std::vector<int>& out) const { out.push_back(++*calls); }
+};
+
+}  // namespace
+
+TEST_CASE("a pre-hook replaces the argument, a forward hook the result; each sees what the one before it returned")
+{
+    Twice m;
+    m.register_forward_pre_hook([](Twice&, D const& x) { return x + 1.; });
+    m.register_forward_pre_hook([](Twice&, D const& x) { CHECK(difference(x, {4.}) == ""); });
+    m.register_forward_hook([](Twice&, std::tuple<D> const& in, D const& y) {
+        CHECK(difference(std::get<0>(in), {4.}) == "");
+        return D(y * 10.);
+    });
+    m.register_forward_hook([](Twice&, auto const&, D const& y) -> std::optional<D> {
+        CHECK(difference(y, {80.}) == "");
+        return std::nullopt;
+    });
+    CHECK(difference(m(D({3.})), {80.}) == "");
+    CHECK(difference(m.forward(D({3.})), {6.}) == "");
+}
+
+TEST_CASE("several arguments of several types, and a tuple as result")
+{
+    Mixed m;
+    m.register_forward_pre_hook([](Mixed&, D const& x, F const& y, int n) { return std::tuple(D(x + 1.), y, n + 1); });
+    m.register_forward_hook([](Mixed&, std::tuple<D, F, int> const& in, std::tuple<D, int> const& out) {
+        CHECK(std::get<2>(in) == 8);
+        return std::tuple(std::get<0>(out), std::get<1>(out) * 2);
+    });
+    auto const [y, n] = m(D({1.}), F({3.f}), 7);
+    CHECK(difference(y, {6.}) == "");
+    CHECK(n == 16);
+}
+
+TEST_CASE("prepend and remove")
+{
+    std::string log;
+    Twice m;
+    auto const note = [&](char const* what) { return [&log, what](auto const&...) { log += what; }; };
+    auto b = m.register_forward_pre_hook(note("b"));
+    m.register_forward_pre_hook(note("a"), {.prepend = true});
+    auto d = m.register_forward_hook(note("d"));
+    m.register_forward_hook(note("c"), {.prepend = true});
+    m(D({1.}));
+    CHECK(log == "abcd");
+    b.remove(), d.remove(), d.remove();
+    m(D({1.}));
+    CHECK(log == "abcdac");
+}
+
+TEST_CASE("a forward that is a template or overloaded has hooks on tensors of any type")
+{
+    AnyType m;
+    m.register_forward_pre_hook([](AnyType&, std::vector<xg::AnyTensor> const& in) {
+        REQUIRE(in.size() == 2);
+        CHECK_FALSE(in[1].defined());
+        return std::vector<xg::AnyTensor>{F(in[0].as<float>() + 1.f), {}};
+    });
+    m.register_forward_hook([](AnyType&, auto const&, std::vector<xg::AnyTensor> const& out) { CHECK(difference(out.at(0).template as<float>(), {8.f}) == ""); });
+    CHECK(difference(m(F({3.f}), 2), {8.f}) == "");
+
+    Overloaded o;
+    int calls = 0;
+    o.register_forward_hook([&](Overloaded&, std::vector<xg::AnyTensor> const&, std::vector<xg::AnyTensor> const&) { ++calls; });
+    CHECK(difference(o(D({1.})), {2.}) == "");
+    CHECK(difference(o(F({1.f})), {3.f}) == "");
+    CHECK(calls == 2);
+}
+
+TEST_CASE("hooks of all modules come first, and may replace by tensors of the same types")
+{
+    std::string log;
+    Twice m;
+    m.register_forward_pre_hook([&](auto const&...) { log += "own "; });
+    auto pre = nn::register_module_forward_pre_hook([&](nn::AnyModule& any, std::vector<xg::AnyTensor> const& in) {
+        log += std::string(any.kind()) + " ";
+        return std::vector<xg::AnyTensor>{D(in[0].as<double>() + 1.)};
+    });
+    auto post = nn::register_module_forward_hook([&](nn::AnyModule&, std::vector<xg::AnyTensor> const&, std::vector<xg::AnyTensor> const& out) { return out; });
+    CHECK(difference(m(D({1.})), {4.}) == "");
+    CHECK(log == "Twice own ");
+    auto wrong = nn::register_module_forward_pre_hook([](auto&, auto const&) { return std::vector<xg::AnyTensor>{F({1.f})}; });
+    CHECK_THROWS_WITH_AS(m(D({1.})), "a forward pre-hook gave a tensor of type float32 for number 0, which has type float64", xg::TypeError);
+    wrong.remove();
+    auto many = nn::register_module_forward_pre_hook([](auto&, auto const&) { return std::vector<xg::AnyTensor>(2); });
+    CHECK_THROWS_WITH_AS(m(D({1.})), "a forward pre-hook returned 2 tensors for 1 arguments", xg::GraphError);
+    many.remove(), pre.remove(), post.remove();
+    CHECK(difference(m(D({1.})), {2.}) == "");
+}
+
+TEST_CASE("always_call: the hook also runs where forward throws, with an undefined result")
+{
+    Throwing m;
+    int always = 0, normal = 0, undefined = 0;
+    m.register_forward_hook([&](Throwing&, auto const&, D const& y) { ++always, undefined += !y.defined(); }, {.always_call = true});
+    m.register_forward_hook([&](Throwing&, auto const&, D const&) { ++normal; });
+    CHECK_THROWS_AS(m(D({1.})), std::out_of_range);
+    CHECK(always == 1);
+    CHECK(undefined == 1);
+    CHECK(normal == 0);
+    m(D({-1.}));
+    CHECK(always == 2);
+    CHECK(undefined == 1);
+    CHECK(normal == 1);
+}
+
+TEST_CASE("always_call: once, where a later hook throws; what it throws itself becomes a warning")
+{
+    Warnings warnings;
+    Twice m;
+    int calls = 0;
+    m.register_forward_hook([&](auto&, auto const&, D const& y) { calls += y.defined(); }, {.always_call = true});
+    m.register_forward_hook([](auto&, auto const&, D const&) { throw std::out_of_range("first"); });
+    m.register_forward_hook([](auto&, auto const&, D const&) { throw std::runtime_error("second"); }, {.always_call = true});
+    CHECK_THROWS_AS(m(D({1.})), std::out_of_range);
+    CHECK(calls == 1);
+    REQUIRE(warnings.texts.size() == 1);
+    CHECK(warnings.texts[0].find("second") != std::string::npos);
+}
+
+TEST_CASE("what is no tensor is passed as it is, with hooks and without")
+{
+    int calls = 0;
+    Nothing m(calls);
+    std::vector<int> out;
+    m(out);
+    auto handle = m.register_forward_hook([](Nothing&, std::tuple<std::vector<int>&> const& in, std::tuple<> const&) { CHECK(std::get<0>(in).size() == 2); });
+    m(out);
+    CHECK(out == std::vector{1, 2});
+}

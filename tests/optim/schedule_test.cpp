@@ -1,0 +1,106 @@
+// Schedules against their formulas and against numbers worked out by hand.
+#include <xgrad/optim.hpp>
+
+#include "tensor/compare.hpp"
+
+namespace optim = xg::optim;
+
+namespace {
+struct Trained {
+    D p = D({1.}, xg::requires_grad), q = D({1.}, xg::requires_grad);
+    optim::SGD o{std::vector<optim::SGD::Group>{{{p}, {.lr = 1., .momentum = 0.5}}, {{q}, {.lr = 0.1, .momentum = 0.5}}}};
+
+    void check(auto& schedule, std::vector<double> const& rates)
+    {
+        for (double const r : rates) {
+            CHECK(o.lr(0) == doctest::Approx(r).epsilon(1e-12));
+            schedule.step();
+        }
+    }
+};
+}  // namespace
+
+TEST_CASE("StepLR")
+{
+    Trained t;
+    optim::StepLR s(t.o, 2, 0.5);
+    t.check(s, {1, 1, 0.5, 0.5, 0.25, 0.25});
+    CHECK(t.o.lr(1) == doctest::Approx(0.0125));
+}
+
+TEST_CASE("CosineAnnealingLR goes down and up again")
+{
+    Trained t;
+    optim::CosineAnnealingLR s(t.o, 4, 0.2);
+    double const c = std::sqrt(0.5) * 0.4;
+    t.check(s, {1, 0.6 + c, 0.6, 0.6 - c, 0.2, 0.6 - c, 0.6, 0.6 + c, 1});
+}
+
+TEST_CASE("LinearLR warms up")
+{
+    Trained t;
+    optim::LinearLR s(t.o, 0.2, 1, 4);
+    t.check(s, {0.2, 0.4, 0.6, 0.8, 1, 1, 1});
+}
+
+TEST_CASE("OneCycleLR: rate up and down, momentum down and up")
+{
+    Trained t;
+    optim::OneCycleLR s(t.o, {.max_lr = 2, .total_steps = 11, .pct_start = 5. / 11, .cosine = false, .div_factor = 10, .final_div_factor = 100});
+    std::vector<double> const rates{0.2, 0.65, 1.1, 1.55, 2};
+    std::vector<double> const momenta{0.95, 0.925, 0.9, 0.875, 0.85};
+    for (std::size_t i = 0; i < 5; ++i) {
+        CHECK(t.o.lr(1) == doctest::Approx(rates[i]));
+        CHECK(*t.o.momentum(1) == doctest::Approx(momenta[i]));
+        s.step();
+    }
+    CHECK(t.o.lr(0) == doctest::Approx(2 - (2 - 0.002) / 6));
+    for (int i = 5; i < 10; ++i) s.step();
+    CHECK(t.o.lr(0) == doctest::Approx(0.002));
+    CHECK(*t.o.momentum(0) == doctest::Approx(0.95));
+    CHECK_THROWS_WITH_AS(s.step(), "Tried to step 11 times. The specified number of total steps is 11", xg::Error);
+
+    optim::Adagrad adagrad({t.p});
+    CHECK_THROWS_WITH_AS(optim::OneCycleLR(adagrad, {}), doctest::Contains("must support momentum"), xg::Error);
+    Trained cosine;
+    optim::OneCycleLR half(cosine.o, {.max_lr = 2, .total_steps = 11, .pct_start = 5. / 11, .div_factor = 10});
+    half.step(), half.step();
+    CHECK(cosine.o.lr(0) == doctest::Approx(1.1));
+}
+
+TEST_CASE("ReduceLROnPlateau: patience, cooldown, threshold, a lowest rate")
+{
+    Trained t;
+    optim::ReduceLROnPlateau s(t.o, {.factor = 0.5, .patience = 1, .threshold = 0.1, .cooldown = 2, .min_lr = 0.3});
+    std::vector<std::pair<double, double>> const number_and_rate{{10, 1}, {9.5, 1}, {9.5, 0.5}, {9.5, 0.5}, {9.5, 0.5}, {9.5, 0.5}, {9.5, 0.3}, {5, 0.3}};
+    for (auto const& [number, rate] : number_and_rate) {
+        s.step(number);
+        CHECK(t.o.lr(0) == doctest::Approx(rate));
+    }
+    CHECK(s.best() == 5);
+    Trained up;
+    optim::ReduceLROnPlateau m(up.o, {.maximize = true, .patience = 0, .absolute = true});
+    m.step(1), m.step(2);
+    CHECK(up.o.lr(0) == 1);
+    m.step(2);
+    CHECK(up.o.lr(0) == doctest::Approx(0.1));
+}
+
+TEST_CASE("a schedule resumes")
+{
+    Trained a, b;
+    optim::CosineAnnealingLR s(a.o, 7), r(b.o, 7);
+    for (int i = 0; i < 3; ++i) s.step();
+    b.o.load_state_dict(a.o.state_dict());
+    r.load_state_dict(s.state_dict());
+    s.step(), r.step();
+    CHECK(a.o.lr(0) == b.o.lr(0));
+    CHECK(r.count() == 4);
+
+    Trained c, d;
+    optim::ReduceLROnPlateau p(c.o, {.patience = 1}), q(d.o, {.patience = 1});
+    p.step(1), p.step(1);
+    q.load_state_dict(p.state_dict());
+    q.step(1);
+    CHECK(d.o.lr(0) == doctest::Approx(0.1));
+}
