@@ -287,7 +287,10 @@ inline void run_forward(FormulaTable const& table, void const* formula, AnyArray
         at[n] = out.array->data;
         return table.forward(formula, at, count);
     }
-    if (table.is_identity) return out.move(at[0], out.array->data, 0, count);
+    if (table.is_identity) {
+        for (std::size_t i = 0; i < count; i += most_summed) out.move(static_cast<std::byte*>(at[0]) + i * table.leaf[0]->element, out.array->data, 0, std::min(most_summed, count - i));
+        return;
+    }
     TileRoom tile;
     at[n] = tile.elements;
     for (std::size_t i = 0; i < count; i += tile_size) {

@@ -69,7 +69,7 @@ template <Operand X> auto amin(X const& x) { return amin(x, detail::all_axes(x.d
 template <Operand X> auto logsumexp(X const& x, Axes const& axes, bool keep = false)
 {
     auto const over = detail::checked_axes("logsumexp", x, axes);
-    if constexpr (!std::same_as<typename X::letter, C>)
+    if constexpr (std::same_as<typename X::letter, R>)
         if (over.size() == x.dim()) {   // a number in the formula: exponentials and their gradients are one pass
             auto const largest = static_cast<precision_of<typename X::scalar>>(finite_largest(x));
             auto const y = materialize_expression(log(sum(exp(x - largest))) + largest);

@@ -15,6 +15,8 @@ XGRAD_COMPILED_ONCE
 namespace xgrad::detail {
 
 inline constexpr std::size_t tile_size = 256;
+/// Elements that are summed in one go: longer runs would lose digits.
+inline constexpr std::size_t most_summed = 4096;
 
 /// Moves a run of n elements between a tile and an array whose elements are `stride` apart.
 using MoveRun = void (*)(void* tile, void* array, std::ptrdiff_t stride, std::size_t n);
@@ -212,7 +214,7 @@ private:
             walk.way = direct ? Way::in_place : o.output ? Way::collected : walk.step == 0 ? Way::repeated : Way::staged;
             tiled |= !direct && o.from < 0;
         }
-        std::size_t const longest = tiled ? std::min(row, tile_size) : row;
+        std::size_t const longest = std::min(row, tiled ? tile_size : most_summed);
         Shape index(last, 0);
         for (;;) {
             for (std::size_t done = 0, count; done < row; done += count) {
