@@ -3,14 +3,6 @@
 
 #include <xgrad/base/fft.hpp>
 #include <xgrad/base/gemm.hpp>
-#include <xgrad/nn/activation.hpp>
-#include <xgrad/nn/cross_entropy.hpp>
-#include <xgrad/nn/linear.hpp>
-#include <xgrad/nn/loss_modules.hpp>
-#include <xgrad/nn/module_list.hpp>
-#include <xgrad/nn/sequential.hpp>
-#include <xgrad/optim/clip.hpp>
-#include <xgrad/optim/schedule.hpp>
 #include <xgrad/tensor/gradient_arithmetic.hpp>
 
 namespace xgrad::detail {
