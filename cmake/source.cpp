@@ -1,3 +1,5 @@
 // Of our own programs of many files: see XGRAD_SEPARATE_COMPILATION in base/config.hpp.
 #define XGRAD_SOURCE
+#include <xgrad/nn.hpp>
+#include <xgrad/optim.hpp>
 #include <xgrad/xgrad.hpp>

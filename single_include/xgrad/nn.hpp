@@ -103,6 +103,8 @@ template <Operand X> auto elu(X const& x, double alpha = 1) { return express(Elu
 }  // namespace xgrad
 #endif  // XGRAD_SINGLE_XGRAD_OPS_ACTIVATION_HPP
 
+XGRAD_COMPILED_ONCE
+
 namespace xgrad::nn::functional {
 
 /// x times the logistic function of x (Elfwing, Uchibe and Doya, 2017).
@@ -191,6 +193,8 @@ template <Scalar T> Tensor<T> flatten(Tensor<T> const& x, std::ptrdiff_t first =
 
 // ======== xgrad/nn/module_hooks.hpp
 // Hooks of modules: the lists of one module, those of all modules, and what a call of forward shows to them.
+
+XGRAD_COMPILED_ONCE
 
 namespace xgrad::nn {
 
@@ -304,6 +308,8 @@ template <class M, class F> ModuleHooks::ForwardHooks::Function untyped_forward_
 // ======== xgrad/tensor/state_dict.hpp
 // StateDict: tensors under names, in order: what a module or an optimiser gives away and takes back.
 
+XGRAD_COMPILED_ONCE
+
 namespace xgrad {
 
 struct NamedTensor {
@@ -386,32 +392,40 @@ constexpr bool converts(DType from, DType to) noexcept
     return from == to || (is_differentiable(from) && is_differentiable(to) && (xgrad::is_complex(to) || !xgrad::is_complex(from)));
 }
 
-/// Overwrites the elements of a tensor by those of another one of the same shape, whose type converts to its own. Unrecorded;
-/// counts as a change in place.
-inline void overwrite(AnyTensor const& to, AnyTensor const& from)
+/// A copy of the values in a type to which theirs converts.
+inline AnyTensor converted_copy(AnyTensor const& from, TypeInfo const& type)
 {
-    to.impl().array.storage->bump();
-    if (to.dtype() == from.dtype()) return to.impl().type->copy_elements(to.impl().array, from.impl().array);
+    if (from.dtype() == type.dtype) return value_copy(from);
     std::vector<std::complex<double>> values;  // all types that convert fit in
     with_type(from, [&]<Scalar S>(Tensor<S> const& source) {
         if constexpr (Differentiable<S>)
             for (auto const& v : contiguous(source.array_of())) values.emplace_back(v);
     });
-    with_type(to, [&]<Scalar T>(Tensor<T> const& target) {
+    AnyTensor const copy(TensorImpl::make(type, from.shape()));
+    with_type(copy, [&]<Scalar T>(Tensor<T> const& target) {
         if constexpr (Differentiable<T>) {
-            Array<T> same(target.shape());
-            for (std::size_t i = 0; i < values.size(); ++i) {
-                if constexpr (is_complex<T>) same.begin()[i] = T(values[i]);
-                else same.begin()[i] = static_cast<T>(values[i].real());
+            T* to = target.array_of().begin();
+            for (auto const& v : values) {
+                if constexpr (is_complex<T>) *to++ = T(v);
+                else *to++ = static_cast<T>(v.real());
             }
-            copy_elements(target.array_of(), same);
         }
     });
+    return copy;
+}
+
+/// Overwrites the elements of a tensor by those of another one of its shape and type. Unrecorded; counts as a change in place.
+inline void overwrite(AnyTensor const& to, AnyTensor const& from)
+{
+    to.impl().array.storage->bump();
+    to.impl().type->copy_elements(to.impl().array, from.impl().array);
 }
 
 }  // namespace detail
 }  // namespace xgrad
 #endif  // XGRAD_SINGLE_XGRAD_TENSOR_STATE_DICT_HPP
+
+XGRAD_COMPILED_ONCE
 
 namespace xgrad::nn {
 
@@ -717,8 +731,7 @@ inline LoadReport AnyModule::load_state_dict(StateDict const& state, bool strict
         for (auto const& text : report.mismatched) message += "\n\t" + text;
         xgrad::detail::fail(message);
     }
-    for (auto& pair : pairs)        // a state may look into the module's own memory
-        if (std::ranges::any_of(own, [&](NamedTensor const& n) { return n.tensor.impl().array.storage == pair.second.impl().array.storage; })) pair.second = xgrad::detail::value_copy(pair.second);
+    for (auto& [to, from] : pairs) from = xgrad::detail::converted_copy(from, *to.impl().type);     // which may look into the module's own memory
     for (auto const& [to, from] : pairs) xgrad::detail::overwrite(to, from);
     return report;
 }
@@ -748,6 +761,8 @@ inline std::ostream& operator<<(std::ostream& out, AnyModule const& m) { return 
 
 }  // namespace xgrad::nn
 #endif  // XGRAD_SINGLE_XGRAD_NN_ANY_MODULE_HPP
+
+XGRAD_COMPILED_ONCE
 
 namespace xgrad::nn::detail {
 
@@ -1049,6 +1064,8 @@ template <class F> HookHandle AnyModule::register_backward_hook(F f, HookOptions
 }  // namespace xgrad::nn
 #endif  // XGRAD_SINGLE_XGRAD_NN_BACKWARD_HOOKS_HPP
 
+XGRAD_COMPILED_ONCE
+
 namespace xgrad::nn::detail {
 
 template <class X> inline constexpr bool is_tensor = false;
@@ -1223,6 +1240,8 @@ template <class V, class R> void take(std::optional<V>& place, R&& value)
 //         nn::Parameter<double> scale{*this, "scale", {1.}};
 //     };
 
+XGRAD_COMPILED_ONCE
+
 namespace xgrad {
 namespace nn::detail {
 
@@ -1302,6 +1321,8 @@ public:
 }  // namespace nn
 }  // namespace xgrad
 #endif  // XGRAD_SINGLE_XGRAD_NN_MEMBER_HPP
+
+XGRAD_COMPILED_ONCE
 
 namespace xgrad::nn {
 
@@ -1473,6 +1494,8 @@ template <class F> HookHandle register_module_full_backward_hook(F f, HookOption
 }  // namespace xgrad::nn
 #endif  // XGRAD_SINGLE_XGRAD_NN_MODULE_HPP
 
+XGRAD_COMPILED_ONCE
+
 namespace xgrad::nn {
 
 /// x where it is positive, else 0.
@@ -1571,6 +1594,8 @@ struct Flatten : Module<Flatten> {
 // ======== xgrad/nn/losses.hpp
 // Losses as functions: how far an input is from a target. All of them take a Reduction last, and are recorded in both arguments
 // where these are real tensors that require a gradient.
+
+XGRAD_COMPILED_ONCE
 
 namespace xgrad::nn {
 
@@ -1692,6 +1717,8 @@ Tensor<T> triplet_margin_loss(Tensor<T> const& anchor, std::type_identity_t<Tens
 }  // namespace xgrad::nn
 #endif  // XGRAD_SINGLE_XGRAD_NN_LOSSES_HPP
 
+XGRAD_COMPILED_ONCE
+
 namespace xgrad::nn {
 
 /// Beside input and target of a loss over classes.
@@ -1800,6 +1827,8 @@ template <RealScalar T> Tensor<T> cross_entropy(Tensor<T> const& input, Tensor<T
 // ======== xgrad/nn/init.hpp
 // How parameters begin.
 
+XGRAD_COMPILED_ONCE
+
 namespace xgrad::nn {
 
 /// Overwrites a tensor by numbers that are uniform on [low, high), of complex ones both parts. Unrecorded.
@@ -1833,6 +1862,8 @@ template <Differentiable T> Tensor<T> uniform_for(std::size_t inputs, Shape cons
 
 }  // namespace xgrad::nn
 #endif  // XGRAD_SINGLE_XGRAD_NN_INIT_HPP
+
+XGRAD_COMPILED_ONCE
 
 namespace xgrad::nn {
 
@@ -1909,6 +1940,8 @@ template <Differentiable T = double> struct Bilinear : Module<Bilinear<T>> {
 // ======== xgrad/nn/loss_modules.hpp
 // Losses as modules, which keep their options: `nn::CrossEntropyLoss<double> loss({.label_smoothing = 0.1});`
 
+XGRAD_COMPILED_ONCE
+
 namespace xgrad::nn {
 
 struct MSELoss : Module<MSELoss> {
@@ -1982,6 +2015,8 @@ template <RealScalar T = double> struct TripletMarginLoss : Module<TripletMargin
 // ======== xgrad/nn/module_list.hpp
 // ModuleList: any number of modules of one kind.
 
+XGRAD_COMPILED_ONCE
+
 namespace xgrad::nn {
 
 /// Modules M in a row, under the names "0", "1", ... It has no forward: the module that it is a member of calls them.
@@ -2033,6 +2068,8 @@ private:
 
 // ======== xgrad/nn/sequential.hpp
 // Sequential: modules that are called one after the other.
+
+XGRAD_COMPILED_ONCE
 
 namespace xgrad::nn {
 

@@ -59,6 +59,8 @@
 // ======== xgrad/tensor/state_dict.hpp
 // StateDict: tensors under names, in order: what a module or an optimiser gives away and takes back.
 
+XGRAD_COMPILED_ONCE
+
 namespace xgrad {
 
 struct NamedTensor {
@@ -141,32 +143,40 @@ constexpr bool converts(DType from, DType to) noexcept
     return from == to || (is_differentiable(from) && is_differentiable(to) && (xgrad::is_complex(to) || !xgrad::is_complex(from)));
 }
 
-/// Overwrites the elements of a tensor by those of another one of the same shape, whose type converts to its own. Unrecorded;
-/// counts as a change in place.
-inline void overwrite(AnyTensor const& to, AnyTensor const& from)
+/// A copy of the values in a type to which theirs converts.
+inline AnyTensor converted_copy(AnyTensor const& from, TypeInfo const& type)
 {
-    to.impl().array.storage->bump();
-    if (to.dtype() == from.dtype()) return to.impl().type->copy_elements(to.impl().array, from.impl().array);
+    if (from.dtype() == type.dtype) return value_copy(from);
     std::vector<std::complex<double>> values;  // all types that convert fit in
     with_type(from, [&]<Scalar S>(Tensor<S> const& source) {
         if constexpr (Differentiable<S>)
             for (auto const& v : contiguous(source.array_of())) values.emplace_back(v);
     });
-    with_type(to, [&]<Scalar T>(Tensor<T> const& target) {
+    AnyTensor const copy(TensorImpl::make(type, from.shape()));
+    with_type(copy, [&]<Scalar T>(Tensor<T> const& target) {
         if constexpr (Differentiable<T>) {
-            Array<T> same(target.shape());
-            for (std::size_t i = 0; i < values.size(); ++i) {
-                if constexpr (is_complex<T>) same.begin()[i] = T(values[i]);
-                else same.begin()[i] = static_cast<T>(values[i].real());
+            T* to = target.array_of().begin();
+            for (auto const& v : values) {
+                if constexpr (is_complex<T>) *to++ = T(v);
+                else *to++ = static_cast<T>(v.real());
             }
-            copy_elements(target.array_of(), same);
         }
     });
+    return copy;
+}
+
+/// Overwrites the elements of a tensor by those of another one of its shape and type. Unrecorded; counts as a change in place.
+inline void overwrite(AnyTensor const& to, AnyTensor const& from)
+{
+    to.impl().array.storage->bump();
+    to.impl().type->copy_elements(to.impl().array, from.impl().array);
 }
 
 }  // namespace detail
 }  // namespace xgrad
 #endif  // XGRAD_SINGLE_XGRAD_TENSOR_STATE_DICT_HPP
+
+XGRAD_COMPILED_ONCE
 
 namespace xgrad::optim {
 
@@ -509,6 +519,8 @@ using AdamW = Optimizing<detail::AdamRule<AdamWOptions, true>>;
 // ======== xgrad/optim/clip.hpp
 // Bounds for gradients, between backward() and step().
 
+XGRAD_COMPILED_ONCE
+
 namespace xgrad::optim {
 
 /// Scales all gradients by one factor, so that their norm (as of one vector, the p-norm of the moduli of all elements) is at most max_norm.
@@ -617,6 +629,8 @@ using RMSprop = Optimizing<detail::RMSpropRule>;
 
 // ======== xgrad/optim/schedule.hpp
 // Schedules: learning rates as functions of how often step() was called. They hold a reference to the optimiser.
+
+XGRAD_COMPILED_ONCE
 
 namespace xgrad::optim {
 

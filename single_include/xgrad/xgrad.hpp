@@ -145,9 +145,9 @@
 #define XGRAD_LAMBDA_INLINE __attribute__((always_inline))
 #define XGRAD_NOINLINE [[gnu::noinline]]
 
-// XGRAD_SEPARATE_COMPILATION, for programs of many files: with it in all of them, and XGRAD_SOURCE before <xgrad/xgrad.hpp> in one, that
-// one alone compiles the functions that are no templates, in headers where XGRAD_COMPILED_ONCE stands (g++; no other compiler
-// can leave them out elsewhere), and the templates in source.hpp.
+// XGRAD_SEPARATE_COMPILATION, for programs of many files: with it in all of them, and XGRAD_SOURCE before <xgrad/xgrad.hpp> (and
+// <xgrad/nn.hpp> and <xgrad/optim.hpp>, where they are used) in one, that one alone compiles the functions that are no templates,
+// in headers where XGRAD_COMPILED_ONCE stands (g++; no other compiler can leave them out elsewhere), and the templates in source.hpp.
 #if defined(XGRAD_SEPARATE_COMPILATION) && defined(__GNUC__) && !defined(__clang__)
 #    define XGRAD_COMPILED_ONCE _Pragma("interface \"xgrad\"")
 #    ifdef XGRAD_SOURCE
@@ -6459,6 +6459,8 @@ XGRAD_COMPILED_ONCE
 namespace xgrad::detail {
 
 inline constexpr std::size_t tile_size = 256;
+/// Elements that are summed in one go: longer runs would lose digits.
+inline constexpr std::size_t most_summed = 4096;
 
 /// Moves a run of n elements between a tile and an array whose elements are `stride` apart.
 using MoveRun = void (*)(void* tile, void* array, std::ptrdiff_t stride, std::size_t n);
@@ -6656,7 +6658,7 @@ private:
             walk.way = direct ? Way::in_place : o.output ? Way::collected : walk.step == 0 ? Way::repeated : Way::staged;
             tiled |= !direct && o.from < 0;
         }
-        std::size_t const longest = tiled ? std::min(row, tile_size) : row;
+        std::size_t const longest = std::min(row, tiled ? tile_size : most_summed);
         Shape index(last, 0);
         for (;;) {
             for (std::size_t done = 0, count; done < row; done += count) {
@@ -7016,7 +7018,10 @@ inline void run_forward(FormulaTable const& table, void const* formula, AnyArray
         at[n] = out.array->data;
         return table.forward(formula, at, count);
     }
-    if (table.is_identity) return out.move(at[0], out.array->data, 0, count);
+    if (table.is_identity) {
+        for (std::size_t i = 0; i < count; i += most_summed) out.move(static_cast<std::byte*>(at[0]) + i * table.leaf[0]->element, out.array->data, 0, std::min(most_summed, count - i));
+        return;
+    }
     TileRoom tile;
     at[n] = tile.elements;
     for (std::size_t i = 0; i < count; i += tile_size) {
@@ -12828,7 +12833,7 @@ template <Operand X> auto amin(X const& x) { return amin(x, detail::all_axes(x.d
 template <Operand X> auto logsumexp(X const& x, Axes const& axes, bool keep = false)
 {
     auto const over = detail::checked_axes("logsumexp", x, axes);
-    if constexpr (!std::same_as<typename X::letter, C>)
+    if constexpr (std::same_as<typename X::letter, R>)
         if (over.size() == x.dim()) {   // a number in the formula: exponentials and their gradients are one pass
             auto const largest = static_cast<precision_of<typename X::scalar>>(finite_largest(x));
             auto const y = materialize_expression(log(sum(exp(x - largest))) + largest);
@@ -13219,7 +13224,7 @@ template <template <class> class Fold, Operand X> auto record_extremum(std::stri
             if (needs_graph(x)) {
                 NoGradGuard const off;
                 Tensor<T> const extremum = keep ? y.detach() : y.reshape(Axes(detail::reduced_shape(x.shape(), axes, true)));
-                Tensor<T> const share = 1 / sum(where(x == extremum || isnan(x), T(1), T(0)), axes, true);
+                Tensor<T> const share = 1 / cast<T>(sum(where(x == extremum || isnan(x), 1., 0.), axes, true));
                 EnableGradGuard const on;
                 detail::record_known_sum(Fold<T>::name, express(ShareOfExtremum{}, x, extremum, share), axes, y);
             }

@@ -111,6 +111,30 @@ TEST_CASE("arguments: zeros for a tensor that requires no gradient, nothing for 
     CHECK_FALSE(y.grad().defined());
 }
 
+TEST_CASE("hooks change neither which arguments require a gradient, nor their values")
+{
+    struct Look : nn::Module<Look> {
+        std::vector<bool> flags;
+        D forward(D const& a, D const& b, F const& c)
+        {
+            flags = {a.requires_grad(), b.requires_grad(), c.requires_grad()};
+            return a * b * cast<double>(c);
+        }
+    } m;
+    m.register_full_backward_hook([](auto&, auto const&, auto const&) {});
+    D const a({2.}, xg::requires_grad), b({3.});
+    F const c({4.f}, xg::requires_grad);
+    D const y = m(a * 2., b, c);
+    CHECK(m.flags == std::vector<bool>{true, false, true});
+    CHECK(difference(y, {48.}) == "");
+    sum(y).backward();
+    CHECK(difference(a.grad(), {24.}) == "");
+    CHECK(difference(c.grad(), {12.f}) == "");
+    CHECK_FALSE(b.grad().defined());
+    m(b, b, F({1.f}));
+    CHECK(m.flags == std::vector<bool>{false, false, false});
+}
+
 TEST_CASE("one tensor as two arguments has two gradients")
 {
     Sum m;

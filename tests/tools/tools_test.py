@@ -53,6 +53,25 @@ class Amalgamate(Tree):
         self.assertIn("xgrad 7.7.7", text)
         self.assertIn("// Free.", text)
 
+    def test_extensions_hold_what_the_single_header_does_not(self):
+        self.write("xgrad.hpp", "#pragma once\n#include <xgrad/a.hpp>\n")
+        self.write("a.hpp", "#pragma once\ncore\n")
+        self.write("shared.hpp", "#pragma once\n#include <xgrad/a.hpp>\nshared\n")
+        for part in ("nn", "optim"):
+            self.write(f"{part}.hpp", f"#pragma once\n#include <xgrad/shared.hpp>\n#include <xgrad/xgrad.hpp>\nown {part}\n")
+        self.assertNotIn("shared", self.single())
+        for part in ("nn", "optim"):
+            text = (self.root / f"single_include/xgrad/{part}.hpp").read_text()
+            self.assertIn("#include <xgrad/xgrad.hpp>\n", text)
+            self.assertNotIn("core", text)
+            self.assertIn("#ifndef XGRAD_SINGLE_XGRAD_SHARED_HPP\n", text)     # a program may include both
+            self.assertEqual(text.count("\nshared\n"), 1)
+            self.assertIn(f"own {part}", text)
+        self.write("shared.hpp", "#pragma once\nanother\n")
+        code, output = self.amalgamate("--check")
+        self.assertEqual(code, 1)
+        self.assertIn("nn.hpp is not what include/xgrad makes of it", output)
+
     def test_byte_order_mark_and_carriage_returns(self):
         self.write("xgrad.hpp", b"\xef\xbb\xbf#pragma once\r\n#include <xgrad/a.hpp>\r\n")
         self.write("a.hpp", b"\xef\xbb\xbf#pragma once\r\nint a;")

@@ -5,6 +5,8 @@
 #include <xgrad/nn/module.hpp>
 #include <xgrad/tensor/print.hpp>
 
+XGRAD_COMPILED_ONCE
+
 namespace xgrad::nn {
 
 /// x where it is positive, else 0.

@@ -8,6 +8,8 @@
 #include <xgrad/nn/module_hooks.hpp>
 #include <xgrad/tensor/state_dict.hpp>
 
+XGRAD_COMPILED_ONCE
+
 namespace xgrad::nn {
 
 struct NamedModule {
@@ -312,8 +314,7 @@ inline LoadReport AnyModule::load_state_dict(StateDict const& state, bool strict
         for (auto const& text : report.mismatched) message += "\n\t" + text;
         xgrad::detail::fail(message);
     }
-    for (auto& pair : pairs)        // a state may look into the module's own memory
-        if (std::ranges::any_of(own, [&](NamedTensor const& n) { return n.tensor.impl().array.storage == pair.second.impl().array.storage; })) pair.second = xgrad::detail::value_copy(pair.second);
+    for (auto& [to, from] : pairs) from = xgrad::detail::converted_copy(from, *to.impl().type);     // which may look into the module's own memory
     for (auto const& [to, from] : pairs) xgrad::detail::overwrite(to, from);
     return report;
 }

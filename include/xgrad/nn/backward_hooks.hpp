@@ -7,6 +7,8 @@
 #include <xgrad/nn/any_module.hpp>
 #include <xgrad/tensor/hooks.hpp>
 
+XGRAD_COMPILED_ONCE
+
 namespace xgrad::nn::detail {
 
 using xgrad::detail::fail;

@@ -3,6 +3,8 @@
 
 #include <xgrad/nn/losses.hpp>
 
+XGRAD_COMPILED_ONCE
+
 namespace xgrad::nn {
 
 /// Beside input and target of a loss over classes.

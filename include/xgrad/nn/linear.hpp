@@ -5,6 +5,8 @@
 #include <xgrad/nn/module.hpp>
 #include <xgrad/ops/linalg.hpp>
 
+XGRAD_COMPILED_ONCE
+
 namespace xgrad::nn {
 
 namespace functional {

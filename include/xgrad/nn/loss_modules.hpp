@@ -4,6 +4,8 @@
 #include <xgrad/nn/cross_entropy.hpp>
 #include <xgrad/nn/module.hpp>
 
+XGRAD_COMPILED_ONCE
+
 namespace xgrad::nn {
 
 struct MSELoss : Module<MSELoss> {

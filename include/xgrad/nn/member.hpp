@@ -9,6 +9,8 @@
 #include <xgrad/nn/any_module.hpp>
 #include <xgrad/tensor/inplace.hpp>
 
+XGRAD_COMPILED_ONCE
+
 namespace xgrad {
 namespace nn::detail {
 

@@ -5,6 +5,8 @@
 #include <xgrad/nn/forward_call.hpp>
 #include <xgrad/nn/member.hpp>
 
+XGRAD_COMPILED_ONCE
+
 namespace xgrad::nn {
 
 template <class Self> class Module : public AnyModule {

@@ -5,6 +5,8 @@
 
 #include <xgrad/graph/any_tensor.hpp>
 
+XGRAD_COMPILED_ONCE
+
 namespace xgrad::nn {
 
 class AnyModule;

@@ -3,6 +3,8 @@
 
 #include <xgrad/nn/module.hpp>
 
+XGRAD_COMPILED_ONCE
+
 namespace xgrad::nn {
 
 /// Modules M in a row, under the names "0", "1", ... It has no forward: the module that it is a member of calls them.

@@ -3,6 +3,8 @@
 
 #include <xgrad/nn/module.hpp>
 
+XGRAD_COMPILED_ONCE
+
 namespace xgrad::nn {
 
 /// Modules of any kinds in a row, under the names "0", "1", ...: each takes a Tensor<T>, the result of the one before it, and

@@ -6,6 +6,8 @@
 
 #include <xgrad/optim/optimizer.hpp>
 
+XGRAD_COMPILED_ONCE
+
 namespace xgrad::optim {
 
 /// Scales all gradients by one factor, so that their norm (as of one vector, the p-norm of the moduli of all elements) is at most max_norm.

@@ -8,6 +8,8 @@
 #include <xgrad/tensor/state_dict.hpp>
 #include <xgrad/tensor/views.hpp>
 
+XGRAD_COMPILED_ONCE
+
 namespace xgrad::optim {
 
 /// Parameters that are trained with the same options.

@@ -8,6 +8,8 @@
 
 #include <xgrad/optim/optimizer.hpp>
 
+XGRAD_COMPILED_ONCE
+
 namespace xgrad::optim {
 
 /// A schedule in closed form: the rate of each group from the one that it had when the schedule was made. Call step() once per

@@ -6,6 +6,8 @@
 
 #include <xgrad/tensor/tensor.hpp>
 
+XGRAD_COMPILED_ONCE
+
 namespace xgrad {
 
 struct NamedTensor {
@@ -88,27 +90,33 @@ constexpr bool converts(DType from, DType to) noexcept
     return from == to || (is_differentiable(from) && is_differentiable(to) && (xgrad::is_complex(to) || !xgrad::is_complex(from)));
 }
 
-/// Overwrites the elements of a tensor by those of another one of the same shape, whose type converts to its own. Unrecorded;
-/// counts as a change in place.
-inline void overwrite(AnyTensor const& to, AnyTensor const& from)
+/// A copy of the values in a type to which theirs converts.
+inline AnyTensor converted_copy(AnyTensor const& from, TypeInfo const& type)
 {
-    to.impl().array.storage->bump();
-    if (to.dtype() == from.dtype()) return to.impl().type->copy_elements(to.impl().array, from.impl().array);
+    if (from.dtype() == type.dtype) return value_copy(from);
     std::vector<std::complex<double>> values;  // all types that convert fit in
     with_type(from, [&]<Scalar S>(Tensor<S> const& source) {
         if constexpr (Differentiable<S>)
             for (auto const& v : contiguous(source.array_of())) values.emplace_back(v);
     });
-    with_type(to, [&]<Scalar T>(Tensor<T> const& target) {
+    AnyTensor const copy(TensorImpl::make(type, from.shape()));
+    with_type(copy, [&]<Scalar T>(Tensor<T> const& target) {
         if constexpr (Differentiable<T>) {
-            Array<T> same(target.shape());
-            for (std::size_t i = 0; i < values.size(); ++i) {
-                if constexpr (is_complex<T>) same.begin()[i] = T(values[i]);
-                else same.begin()[i] = static_cast<T>(values[i].real());
+            T* to = target.array_of().begin();
+            for (auto const& v : values) {
+                if constexpr (is_complex<T>) *to++ = T(v);
+                else *to++ = static_cast<T>(v.real());
             }
-            copy_elements(target.array_of(), same);
         }
     });
+    return copy;
+}
+
+/// Overwrites the elements of a tensor by those of another one of its shape and type. Unrecorded; counts as a change in place.
+inline void overwrite(AnyTensor const& to, AnyTensor const& from)
+{
+    to.impl().array.storage->bump();
+    to.impl().type->copy_elements(to.impl().array, from.impl().array);
 }
 
 }  // namespace detail
