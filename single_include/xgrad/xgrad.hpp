@@ -12936,11 +12936,16 @@ struct ProdOfOthers : Arraywise {
 
     template <Scalar T> auto value(detail::Array<T> const& x) const
     {
+        using W = detail::wide<T>;      // what is multiplied in another order must not overflow on the way
         auto const order = detail::axes_with_last(over, x.shape.size());
-        detail::Array<T> const rows = detail::contiguous(Permute{{}, order}.value(x));
-        detail::Array<T> const out(rows.shape);
+        auto const permuted = Permute{{}, order}.value(x);
+        detail::Array<W> const rows(permuted.shape), wide(permuted.shape);
+        detail::copy_elements(rows, permuted);
         std::size_t const n = detail::count_over(x.shape, over);
-        for (std::size_t at = 0; at < x.numel; at += n) detail::products_of_others(rows.begin() + at, n, out.begin() + at);
+        for (std::size_t at = 0; at < x.numel; at += n) detail::products_of_others(rows.begin() + at, n, wide.begin() + at);
+        detail::AnyArray narrowed = wide;
+        detail::narrow<W, T>(narrowed);
+        auto const& out = detail::as<T>(narrowed);
         Axes back(order.size());
         for (std::size_t i = 0; i < order.size(); ++i) back[static_cast<std::size_t>(order[i])] = static_cast<std::ptrdiff_t>(i);
         return Permute{{}, back}.value(out);
@@ -13224,7 +13229,8 @@ template <template <class> class Fold, Operand X> auto record_extremum(std::stri
             if (needs_graph(x)) {
                 NoGradGuard const off;
                 Tensor<T> const extremum = keep ? y.detach() : y.reshape(Axes(detail::reduced_shape(x.shape(), axes, true)));
-                Tensor<T> const share = 1 / cast<T>(sum(where(x == extremum || isnan(x), 1., 0.), axes, true));
+                Tensor<T> const one(T(1));      // a number would have x computed anew in double, and equal to nothing
+                Tensor<T> const share = 1 / sum(where(x == extremum || isnan(x), one, 0), axes, true);
                 EnableGradGuard const on;
                 detail::record_known_sum(Fold<T>::name, express(ShareOfExtremum{}, x, extremum, share), axes, y);
             }

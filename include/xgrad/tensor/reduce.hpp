@@ -53,7 +53,8 @@ template <template <class> class Fold, Operand X> auto record_extremum(std::stri
             if (needs_graph(x)) {
                 NoGradGuard const off;
                 Tensor<T> const extremum = keep ? y.detach() : y.reshape(Axes(detail::reduced_shape(x.shape(), axes, true)));
-                Tensor<T> const share = 1 / cast<T>(sum(where(x == extremum || isnan(x), 1., 0.), axes, true));
+                Tensor<T> const one(T(1));      // a number would have x computed anew in double, and equal to nothing
+                Tensor<T> const share = 1 / sum(where(x == extremum || isnan(x), one, 0), axes, true);
                 EnableGradGuard const on;
                 detail::record_known_sum(Fold<T>::name, express(ShareOfExtremum{}, x, extremum, share), axes, y);
             }
