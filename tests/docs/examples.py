@@ -47,12 +47,13 @@ namespace {{
 /// What an example prints; its warnings too, since they go where its author would see them.
 class Printed {{
 public:
-    Printed() : before_(std::cout.rdbuf(text_.rdbuf())), handler_(xg::set_warning_handler([](std::string const& w) {{ std::cout << "warning: " << w << '\\n'; }})) {{}}
+    Printed() : before_(std::cout.rdbuf(text_.rdbuf())), flags_(std::cout.flags(std::ios_base::dec)), handler_(xg::set_warning_handler([](std::string const& w) {{ std::cout << "warning: " << w << '\\n'; }})) {{}}
     Printed(Printed const&) = delete;
     Printed& operator=(Printed const&) = delete;
     ~Printed()
     {{
         std::cout.rdbuf(before_);
+        std::cout.flags(flags_);
         xg::set_warning_handler(handler_);
     }}
     std::string text() const {{ return text_.str(); }}
@@ -60,6 +61,7 @@ public:
 private:
     std::ostringstream text_;
     std::streambuf* before_;
+    std::ios_base::fmtflags flags_;
     xg::WarningHandler handler_;
 }};
 
