@@ -103,8 +103,6 @@ template <Operand X> auto elu(X const& x, double alpha = 1) { return express(Elu
 }  // namespace xgrad
 #endif  // XGRAD_SINGLE_XGRAD_OPS_ACTIVATION_HPP
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad::nn::functional {
 
 /// x times the logistic function of x (Elfwing, Uchibe and Doya, 2017).
@@ -396,20 +394,11 @@ constexpr bool converts(DType from, DType to) noexcept
 inline AnyTensor converted_copy(AnyTensor const& from, TypeInfo const& type)
 {
     if (from.dtype() == type.dtype) return value_copy(from);
-    std::vector<std::complex<double>> values;  // all types that convert fit in
-    with_type(from, [&]<Scalar S>(Tensor<S> const& source) {
-        if constexpr (Differentiable<S>)
-            for (auto const& v : contiguous(source.array_of())) values.emplace_back(v);
-    });
     AnyTensor const copy(TensorImpl::make(type, from.shape()));
-    with_type(copy, [&]<Scalar T>(Tensor<T> const& target) {
-        if constexpr (Differentiable<T>) {
-            T* to = target.array_of().begin();
-            for (auto const& v : values) {
-                if constexpr (is_complex<T>) *to++ = T(v);
-                else *to++ = static_cast<T>(v.real());
-            }
-        }
+    with_type(copy, [&]<Scalar To>(Tensor<To> const& target) {
+        with_type(from, [&]<Scalar From>(Tensor<From> const& source) {
+            if constexpr (!std::same_as<To, From> && converts(dtype_of<From>, dtype_of<To>)) copy_elements(target.array_of(), source.array_of());
+        });
     });
     return copy;
 }
@@ -568,11 +557,6 @@ private:
             return *this;
         }
     };
-    struct Found {
-        std::string name;
-        AnyTensor tensor;
-        bool persistent;
-    };
 
     void take_hooks() noexcept
     {
@@ -582,7 +566,7 @@ private:
     template <class T> T& at(Member const& m) const noexcept { return *reinterpret_cast<T*>(address() + static_cast<std::uintptr_t>(m.offset)); }
     AnyModule& module_of(Member const& m) const noexcept { return m.owned ? *m.owned : at<AnyModule>(m); }
     inline void check_name(std::string_view name, Kind kind) const;
-    inline void find_tensors(std::string const& prefix, Kind kind, std::vector<Found>& found) const;
+    inline void find_tensors(std::string const& prefix, Kind kind, std::vector<NamedTensor>& found) const;
     inline std::vector<NamedTensor> named_tensors(Kind kind) const;
     inline void find_modules(std::string const& name, std::vector<NamedModule>& found);
     /// Parameters and persistent buffers, module by module.
@@ -642,22 +626,20 @@ inline std::shared_ptr<detail::ModuleHooks> const& AnyModule::made_hooks()
     return hooks_;
 }
 
-inline void AnyModule::find_tensors(std::string const& prefix, Kind kind, std::vector<Found>& found) const
+inline void AnyModule::find_tensors(std::string const& prefix, Kind kind, std::vector<NamedTensor>& found) const
 {
     for (auto const& m : members_)
         if (m.kind == kind)
-            if (auto const& t = at<AnyTensor>(m); t.defined()) found.push_back({prefix + m.name, t, m.persistent});
+            if (auto const& t = at<AnyTensor>(m); t.defined()) found.push_back({prefix + m.name, t});
     for (auto const& m : members_)
         if (m.kind == Kind::module) module_of(m).find_tensors(prefix + m.name + ".", kind, found);
 }
 
 inline std::vector<NamedTensor> AnyModule::named_tensors(Kind kind) const
 {
-    std::vector<Found> found;
+    std::vector<NamedTensor> found;
     find_tensors("", kind, found);
-    std::vector<NamedTensor> all;
-    for (auto& f : found) all.push_back({std::move(f.name), std::move(f.tensor)});
-    return all;
+    return found;
 }
 
 inline std::vector<NamedModule> AnyModule::named_children()
@@ -1595,8 +1577,6 @@ struct Flatten : Module<Flatten> {
 // Losses as functions: how far an input is from a target. All of them take a Reduction last, and are recorded in both arguments
 // where these are real tensors that require a gradient.
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad::nn {
 
 /// What becomes of the losses of single elements. batch_mean, of kl_div() alone, is their sum over the extent of the first axis.
@@ -1717,8 +1697,6 @@ Tensor<T> triplet_margin_loss(Tensor<T> const& anchor, std::type_identity_t<Tens
 }  // namespace xgrad::nn
 #endif  // XGRAD_SINGLE_XGRAD_NN_LOSSES_HPP
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad::nn {
 
 /// Beside input and target of a loss over classes.
@@ -1773,6 +1751,13 @@ template <RealScalar T> struct Classes {
     }
 };
 
+template <RealScalar T> double checked_smoothing(ClassLossOptions<T> const& options)
+{
+    double const smoothing = options.label_smoothing;
+    if (!(smoothing >= 0 && smoothing <= 1)) xgrad::detail::fail("cross_entropy: label_smoothing must lie between 0 and 1");
+    return smoothing;
+}
+
 }  // namespace detail
 
 namespace functional {
@@ -1789,8 +1774,7 @@ template <RealScalar T> Tensor<T> nll_loss(Tensor<T> const& input, Tensor<std::i
 /// nll_loss of log_softmax(input): of any real numbers, one for each class.
 template <RealScalar T> Tensor<T> cross_entropy(Tensor<T> const& input, Tensor<std::int64_t> const& target, std::type_identity_t<ClassLossOptions<T>> const& options = {})
 {
-    double const smoothing = options.label_smoothing;
-    if (!(smoothing >= 0 && smoothing <= 1)) xgrad::detail::fail("cross_entropy: label_smoothing must lie between 0 and 1");
+    double const smoothing = detail::checked_smoothing(options);
     detail::Classes<T> const c("cross_entropy", input, target, options);
     Tensor<T> const log_p = log_softmax(input, c.axis);
     if (smoothing == 0) return nll_loss(log_p, target, options);
@@ -1803,8 +1787,7 @@ template <RealScalar T> Tensor<T> cross_entropy(Tensor<T> const& input, Tensor<s
 /// The same with a probability for each class as target, of the input's shape. The mean is over the targets, without weights.
 template <RealScalar T> Tensor<T> cross_entropy(Tensor<T> const& input, Tensor<T> const& target, std::type_identity_t<ClassLossOptions<T>> const& options = {})
 {
-    double const smoothing = options.label_smoothing;
-    if (!(smoothing >= 0 && smoothing <= 1)) xgrad::detail::fail("cross_entropy: label_smoothing must lie between 0 and 1");
+    double const smoothing = detail::checked_smoothing(options);
     detail::check_same_shape("cross_entropy", input, target);
     detail::Classes<T> const c("cross_entropy", input, options);
     auto const own = static_cast<T>(1 - smoothing), all = static_cast<T>(smoothing / static_cast<double>(c.index.numel()));
@@ -1826,8 +1809,6 @@ template <RealScalar T> Tensor<T> cross_entropy(Tensor<T> const& input, Tensor<T
 
 // ======== xgrad/nn/init.hpp
 // How parameters begin.
-
-XGRAD_COMPILED_ONCE
 
 namespace xgrad::nn {
 

@@ -638,7 +638,13 @@ public:
     }
 
     /// True where a hook is in the list.
-    bool any() const { return !snapshot().empty(); }
+    bool any() const
+    {
+        auto const* const hooks = hooks_.load(std::memory_order_acquire);
+        if (!hooks) return false;
+        std::lock_guard const lock((*hooks)->mutex);
+        return !(*hooks)->slots.empty();
+    }
 
     struct Slot {
         Function hook;
@@ -1397,6 +1403,86 @@ inline Shape reduced_shape(Shape const& shape, Axes const& axes, bool keepdims)
 }  // namespace detail
 }  // namespace xgrad
 
+// ======== xgrad/base/transposed.hpp
+// Copying a matrix whose neighbours lie along columns to one whose neighbours lie along rows: square by square, so that each
+// line of the cache is fetched once.
+
+XGRAD_COMPILED_ONCE
+
+#ifdef __has_builtin
+#    if __has_builtin(__builtin_shufflevector)
+#        define XGRAD_SHUFFLES 1
+#    endif
+#endif
+
+namespace xgrad::detail {
+
+template <std::size_t Bytes> struct Opaque {
+    std::byte bytes[Bytes];
+};
+
+/// to[r * to_row + c] = from[r + c * from_column] for r < rows and c < columns.
+template <class W> [[gnu::always_inline]] inline void copy_square(W* to, std::ptrdiff_t to_row, W const* from, std::ptrdiff_t from_column, std::size_t rows, std::size_t columns)
+{
+    for (std::size_t r = 0; r < rows; ++r, to += to_row)
+        for (std::size_t c = 0; c < columns; ++c) to[c] = from[static_cast<std::ptrdiff_t>(c) * from_column + static_cast<std::ptrdiff_t>(r)];
+}
+
+#ifdef XGRAD_SHUFFLES
+/// Four by four words of eight bytes, in registers.
+[[gnu::always_inline]] inline void copy_four_by_four(Opaque<8>* to, std::ptrdiff_t to_row, Opaque<8> const* from, std::ptrdiff_t from_column)
+{
+    typedef long long Four __attribute__((vector_size(32)));
+    Four column[4];
+    for (int c = 0; c < 4; ++c) std::memcpy(&column[c], from + c * from_column, sizeof(Four));
+    Four const even = __builtin_shufflevector(column[0], column[1], 0, 4, 2, 6), odd = __builtin_shufflevector(column[0], column[1], 1, 5, 3, 7);
+    Four const more_even = __builtin_shufflevector(column[2], column[3], 0, 4, 2, 6), more_odd = __builtin_shufflevector(column[2], column[3], 1, 5, 3, 7);
+    Four const row[4] = {__builtin_shufflevector(even, more_even, 0, 1, 4, 5), __builtin_shufflevector(odd, more_odd, 0, 1, 4, 5),
+                         __builtin_shufflevector(even, more_even, 2, 3, 6, 7), __builtin_shufflevector(odd, more_odd, 2, 3, 6, 7)};
+    for (int r = 0; r < 4; ++r) std::memcpy(to + r * to_row, &row[r], sizeof(Four));
+}
+#endif
+
+template <class W> void copy_transposed_words(W* to, std::ptrdiff_t to_row, W const* from, std::ptrdiff_t from_column, std::size_t rows, std::size_t columns)
+{
+    constexpr std::size_t side = 8;
+    for (std::size_t r = 0; r < rows; r += side)
+        for (std::size_t c = 0; c < columns; c += side) {
+            W* const t = to + static_cast<std::ptrdiff_t>(r) * to_row + static_cast<std::ptrdiff_t>(c);
+            W const* const f = from + static_cast<std::ptrdiff_t>(c) * from_column + static_cast<std::ptrdiff_t>(r);
+            if (r + side > rows || c + side > columns) {
+                copy_square(t, to_row, f, from_column, std::min(side, rows - r), std::min(side, columns - c));
+                continue;
+            }
+#ifdef XGRAD_SHUFFLES
+            if constexpr (sizeof(W) == 8) {
+                for (std::ptrdiff_t i = 0; i < 8; i += 4)
+                    for (std::ptrdiff_t j = 0; j < 8; j += 4) copy_four_by_four(t + i * to_row + j, to_row, f + j * from_column + i, from_column);
+                continue;
+            }
+#endif
+            copy_square(t, to_row, f, from_column, side, side);
+        }
+}
+
+/// to[r * to_row + c] = from[r + c * from_column] for r < rows and c < columns, of elements of this many bytes; steps in elements.
+inline void copy_transposed(std::size_t element, std::byte* to, std::ptrdiff_t to_row, std::byte const* from, std::ptrdiff_t from_column, std::size_t rows, std::size_t columns)
+{
+    auto const copy = [&]<std::size_t Bytes>(std::integral_constant<std::size_t, Bytes>) {
+        copy_transposed_words(reinterpret_cast<Opaque<Bytes>*>(to), to_row, reinterpret_cast<Opaque<Bytes> const*>(from), from_column, rows, columns);
+    };
+    switch (element) {
+    case 1: return copy(std::integral_constant<std::size_t, 1>{});
+    case 4: return copy(std::integral_constant<std::size_t, 4>{});
+    case 8: return copy(std::integral_constant<std::size_t, 8>{});
+    default: return copy(std::integral_constant<std::size_t, 16>{});
+    }
+}
+
+}  // namespace xgrad::detail
+
+#undef XGRAD_SHUFFLES
+
 XGRAD_COMPILED_ONCE
 
 namespace xgrad::detail {
@@ -1569,27 +1655,30 @@ template <class A, class B, class F> void for_each_pair(Array<A> const& a, Array
     });
 }
 
-/// The same where neighbours in `from` lie along axis d: square by square, so that each line of the cache is fetched once.
-template <class To, class From> void copy_in_squares(Array<To> const& to, Array<From> const& from, std::size_t d)
+/// Copies between two windows of which one has its neighbours along the last axis and the other along axis d.
+inline void copy_across(AnyArray const& to, AnyArray const& from, std::size_t d, std::size_t element)
 {
-    constexpr std::size_t side = 8;
     std::size_t const last = to.shape.size() - 1, rows = to.shape[d], columns = to.shape[last];
-    std::ptrdiff_t const to_row = to.strides[d], to_column = to.strides[last], from_column = from.strides[last];
+    bool const reads_across = from.strides[d] == 1;
     Shape others = to.shape;
     others[d] = others[last] = 1;
     Strides const* const strides[] = {&to.strides, &from.strides};
+    auto const bytes = static_cast<std::ptrdiff_t>(element);
     for_each_run(others, strides, [&](std::size_t, std::ptrdiff_t const* at) {
-        auto const square = [&](std::size_t r, std::size_t c, std::size_t height, std::size_t width) XGRAD_LAMBDA_INLINE {
-            To* t = to.begin() + at[0] + static_cast<std::ptrdiff_t>(r) * to_row + static_cast<std::ptrdiff_t>(c) * to_column;
-            From const* const f = from.begin() + at[1] + static_cast<std::ptrdiff_t>(r) + static_cast<std::ptrdiff_t>(c) * from_column;
-            for (std::size_t i = 0; i < height; ++i, t += to_row)
-                for (std::size_t j = 0; j < width; ++j) t[static_cast<std::ptrdiff_t>(j) * to_column] = converted<To>(f[static_cast<std::ptrdiff_t>(j) * from_column + static_cast<std::ptrdiff_t>(i)]);
-        };
-        for (std::size_t r = 0; r < rows; r += side)
-            for (std::size_t c = 0; c < columns; c += side)
-                if (r + side <= rows && c + side <= columns) square(r, c, side, side);
-                else square(r, c, std::min(side, rows - r), std::min(side, columns - c));
+        auto *const t = to.data + at[0] * bytes, *const f = from.data + at[1] * bytes;
+        if (reads_across) copy_transposed(element, t, to.strides[d], f, from.strides[last], rows, columns);
+        else copy_transposed(element, t, to.strides[last], f, from.strides[d], columns, rows);
     });
+}
+
+/// An axis for copy_across() that is worth it, or none.
+inline std::optional<std::size_t> axis_across(AnyArray const& to, AnyArray const& from)
+{
+    for (std::size_t d = 0; d + 1 < to.shape.size(); ++d) {
+        bool const reads = from.strides[d] == 1 && to.strides.back() == 1, writes = to.strides[d] == 1 && from.strides.back() == 1;
+        if (reads != writes && to.shape[d] >= 8 && to.shape.back() >= 8) return d;
+    }
+    return {};
 }
 
 /// Copies elements between two windows of one shape, converting as needed.
@@ -1599,9 +1688,8 @@ template <class To, class From> void copy_elements(Array<To> const& to, Array<Fr
         if (to.numel) std::memmove(to.data, from.data, to.numel * sizeof(To));
         return;
     }
-    std::size_t const last = to.shape.size() - 1;
-    for (std::size_t d = 0; d < last && to.shape.size() > 1; ++d)
-        if (from.strides[d] == 1 && to.shape[d] >= 8 && to.shape[last] >= 8 && from.strides[last] != 1) return copy_in_squares(to, from, d);
+    if constexpr (std::same_as<To, From>)
+        if (auto const d = axis_across(to, from)) return copy_across(to, from, *d, sizeof(To));
     for_each_pair(to, from, [](To& t, From const& f) { t = converted<To>(f); });
 }
 
@@ -1618,6 +1706,29 @@ template <class T> Array<T> contiguous(Array<T> const& a)
 template <class T> Array<T> broadcast_window(Array<T> const& a, Shape const& to)
 {
     return a.window(to, broadcast_strides(a.shape, a.strides, to));
+}
+
+/// True where the elements fill their memory without gaps, in the order of some permutation of the axes.
+inline bool is_dense(AnyArray const& a)
+{
+    if (a.contiguous) return true;
+    std::size_t const rank = a.shape.size();
+    std::ptrdiff_t next = 1;
+    for (std::size_t placed = 0; placed < rank; ++placed) {
+        std::size_t d = 0;
+        while (d < rank && (a.shape[d] == 1 || a.strides[d] != next)) ++d;
+        if (d == rank) break;
+        next *= static_cast<std::ptrdiff_t>(a.shape[d]);
+    }
+    return static_cast<std::size_t>(next) == a.numel;
+}
+
+/// Fresh memory for elements of this many bytes, laid out like `a` where that is dense, else in row-major order.
+inline AnyArray fresh_like(AnyArray const& a, std::size_t element)
+{
+    AnyArray out = is_dense(a) ? AnyArray(AnyArray::Layout{a}) : AnyArray(a.shape);
+    out.place(Storage::make(out.numel * element));
+    return out;
 }
 
 /// True where two elements share a place.
@@ -1986,6 +2097,9 @@ inline void accumulate(AnyTensor& grad, AnyTensor gradient)
     } else if (is_exclusive(gradient) && gradient.is_contiguous()) grad = std::move(gradient);
     else grad = gradient.impl().type->copy(gradient);
 }
+
+/// Adds to a sum that may not have begun; recorded in grad mode.
+inline void add_to(AnyTensor& sum, AnyTensor const& more) { sum = sum.defined() ? sum.impl().type->add(sum, more) : more; }
 
 class AccumulateGrad final : public Node {
 public:
@@ -2745,8 +2859,7 @@ public:
     {
         if (tangents[0].defined()) results[0] = apply_view_map(geometry_, ViewMap::erase, tangents[0], "CopySlices");
         if (!edges_[1] || !tangents[1].defined()) return;
-        AnyTensor const part = apply_view_map(geometry_, ViewMap::scatter, tangents[1], "CopySlices");
-        results[0] = results[0].defined() ? part.impl().type->add(results[0], part) : part;
+        add_to(results[0], apply_view_map(geometry_, ViewMap::scatter, tangents[1], "CopySlices"));
     }
     std::string name() const override { return "CopySlices"; }
 
@@ -4667,6 +4780,16 @@ template <Operand X> auto reshape(X const& x, Axes const& shape) { return expres
 /// All elements in one row.
 template <Operand X> auto flatten(X const& x) { return reshape(x, Axes{-1}); }
 
+namespace detail {
+/// The order that undoes another one.
+inline Axes inverse_of(Axes const& order)
+{
+    Axes inverse(order.size());
+    for (std::size_t i = 0; i < order.size(); ++i) inverse[static_cast<std::size_t>(order[i])] = static_cast<std::ptrdiff_t>(i);
+    return inverse;
+}
+}  // namespace detail
+
 /// Axes in another order: axis i of the result is axis axes[i] of x. A view.
 struct Permute : Arraywise {
     Axes axes;
@@ -4684,10 +4807,7 @@ struct Permute : Arraywise {
     }
     auto pullback(wrt<0>, auto const& g, auto const&, auto const& x) const
     {
-        auto const order = normalized(x.dim());
-        Axes inverse(order.size());
-        for (std::size_t i = 0; i < order.size(); ++i) inverse[static_cast<std::size_t>(order[i])] = static_cast<std::ptrdiff_t>(i);
-        return permute(g, inverse);
+        return permute(g, detail::inverse_of(normalized(x.dim())));
     }
 
 private:
@@ -6474,6 +6594,7 @@ struct TileOperand {
     bool in_place = false;         // the array's elements are what a tile would hold
     bool whole = false;            // it covers the index space in row-major order
     bool output = false;
+    bool folds = false;            // an output to whose elements tiles are added, or otherwise joined
     bool absent = false;           // an input that nothing looks at is a tile of zeros; an output has no place at all
     bool uniform = false;          // one element for the whole index space
     std::int8_t from = -1;         // an output that is what this input holds
@@ -6501,6 +6622,8 @@ template <class F> TileBody tile_body(F& f)
 class TileLoop {
 public:
     static constexpr std::size_t max_operands = 2 * 64 + 2;
+    static constexpr std::size_t most_rows = 8;      // of a panel
+    static constexpr std::size_t shortest_row = 48;  // that is walked in place
 
     TileLoop(Shape const& shape, TileOperand* operands, std::size_t count) : shape_(shape), operands_(operands), count_(count) {}
     TileLoop(TileLoop const&) = delete;
@@ -6629,61 +6752,83 @@ private:
     {
         step_ = std::make_unique<Strides[]>(count_);
         coalesce();
-        if (extent_.back() >= tile_size / 2) run_rows(body);
+        if (extent_.back() >= shortest_row) run_rows(body);
         else run_short_rows(n, body);
     }
 
-    /// Tiles that are parts of rows, in which unit steps are read in place.
+    /// Tiles that are parts of rows, in which unit steps are read in place. Where an operand has its neighbours along the axis before, as a
+    /// transposed matrix has, some rows are taken at once, so that its elements move square by square.
     void run_rows(TileBody body)
     {
-        enum class Way : std::uint8_t { at_hand, in_place, repeated, staged, collected };
+        enum class Way : std::uint8_t { at_hand, in_place, repeated, staged, collected, turned };
         struct Walk {
             Way way = Way::at_hand;
-            std::byte *place = nullptr, *filled = nullptr;  // the row's first element; where repeated elements were staged from
-            std::ptrdiff_t step = 0;
+            std::byte *place = nullptr, *filled = nullptr;  // the first element of the rows; where repeated elements were staged from
+            std::ptrdiff_t step = 0, row_step = 0;          // in bytes
+            std::byte* panel = nullptr;
+
+            std::byte* at(std::size_t row, std::size_t column) const { return place + static_cast<std::ptrdiff_t>(row) * row_step + static_cast<std::ptrdiff_t>(column) * step; }
         };
         std::size_t const row = extent_.back(), last = extent_.size() - 1;
         std::array<void*, max_operands> at;
         auto const walks = std::make_unique<Walk[]>(count_);
         bool tiled = false;
+        std::size_t panels = 0;
         for (std::size_t k = 0; k < count_; ++k) {
             auto const& o = operands_[k];
             auto& walk = walks[k];
             at[k] = tile(k);
             tiled |= o.absent && !o.output;
             if (o.absent) continue;
+            auto const step = step_[k][last], row_step = last ? step_[k][last - 1] : 0;
             walk.place = o.array->data;
-            walk.step = step_[k][last];
-            bool const direct = o.in_place && (o.whole || (!o.output && walk.step == 1));
-            walk.way = direct ? Way::in_place : o.output ? Way::collected : walk.step == 0 ? Way::repeated : Way::staged;
+            walk.step = step * static_cast<std::ptrdiff_t>(o.element);
+            walk.row_step = row_step * static_cast<std::ptrdiff_t>(o.element);
+            bool const direct = o.in_place && (o.whole || (!o.output && step == 1));
+            bool const turned = o.in_place && !o.folds && row_step == 1 && step != 0;
+            walk.way = direct ? Way::in_place : turned ? Way::turned : o.output ? Way::collected : step == 0 ? Way::repeated : Way::staged;
             tiled |= !direct && o.from < 0;
+            panels += walk.way == Way::turned;
         }
-        std::size_t const longest = std::min(row, tiled ? tile_size : most_summed);
+        std::size_t const longest = std::min(row, panels ? tile_size / 2 : tiled ? tile_size : most_summed);
+        std::size_t const rooms = (most_rows * longest + tile_size - 1) / tile_size;  // of a panel
+        CachedVector<TileRoom> room(panels * rooms);
+        for (std::size_t k = 0, panel = 0; k < count_; ++k)
+            if (walks[k].way == Way::turned) walks[k].panel = room[panel++ * rooms].elements;
         Shape index(last, 0);
         for (;;) {
+            std::size_t const rows = panels ? std::min(most_rows, extent_[last - 1] - index[last - 1]) : 1;
             for (std::size_t done = 0, count; done < row; done += count) {
                 count = std::min(longest, row - done);
-                for (std::size_t k = 0; k < count_; ++k) {
-                    auto& walk = walks[k];
-                    auto const& o = operands_[k];
-                    auto* const place = walk.place + static_cast<std::ptrdiff_t>(done * o.element) * walk.step;
-                    if (walk.way == Way::in_place) at[k] = place;
-                    else if (walk.way == Way::staged) o.move(at[k], place, walk.step, count);
-                    else if (walk.way == Way::repeated && std::exchange(walk.filled, place) != place) o.move(at[k], place, 0, longest);
+                for (std::size_t k = 0; panels && k < count_; ++k)
+                    if (auto const& o = operands_[k]; walks[k].way == Way::turned && !o.output)
+                        copy_transposed(o.element, walks[k].panel, static_cast<std::ptrdiff_t>(longest), walks[k].at(0, done), step_[k][last], rows, count);
+                for (std::size_t r = 0; r < rows; ++r) {
+                    for (std::size_t k = 0; k < count_; ++k) {
+                        auto& walk = walks[k];
+                        auto const& o = operands_[k];
+                        auto* const place = walk.at(r, done);
+                        if (walk.way == Way::in_place) at[k] = place;
+                        else if (walk.way == Way::turned) at[k] = walk.panel + r * longest * o.element;
+                        else if (walk.way == Way::staged) o.move(at[k], place, step_[k][last], count);
+                        else if (walk.way == Way::repeated && std::exchange(walk.filled, place) != place) o.move(at[k], place, 0, longest);
+                    }
+                    body.call(body.context, at.data(), count);
+                    for (std::size_t k = 0; k < count_; ++k)
+                        if (auto const& o = operands_[k]; walks[k].way == Way::collected)
+                            o.move(at[o.from < 0 ? k : static_cast<std::size_t>(o.from)], walks[k].at(r, done), step_[k][last], count);
                 }
-                body.call(body.context, at.data(), count);
-                for (std::size_t k = 0; k < count_; ++k) {
-                    if (walks[k].way != Way::collected) continue;
-                    auto const& o = operands_[k];
-                    o.move(at[o.from < 0 ? k : static_cast<std::size_t>(o.from)], walks[k].place + static_cast<std::ptrdiff_t>(done * o.element) * walks[k].step, walks[k].step, count);
-                }
+                for (std::size_t k = 0; panels && k < count_; ++k)
+                    if (auto const& o = operands_[k]; walks[k].way == Way::turned && o.output)
+                        copy_transposed(o.element, walks[k].at(0, done), step_[k][last], walks[k].panel, static_cast<std::ptrdiff_t>(longest), count, rows);
             }
-            std::size_t d = last;
-            for (; d-- > 0;) {
-                bool const carries = ++index[d] == extent_[d];
+            std::size_t d = last, moved = rows;
+            for (; d-- > 0; moved = 1) {
+                bool const carries = (index[d] += moved) == extent_[d];
                 if (carries) index[d] = 0;
+                auto const steps = static_cast<std::ptrdiff_t>(moved) - (carries ? static_cast<std::ptrdiff_t>(extent_[d]) : 0);
                 for (std::size_t k = 0; k < count_; ++k)
-                    if (walks[k].place) walks[k].place += (carries ? 1 - static_cast<std::ptrdiff_t>(extent_[d]) : 1) * step_[k][d] * static_cast<std::ptrdiff_t>(operands_[k].element);
+                    if (walks[k].place) walks[k].place += steps * step_[k][d] * static_cast<std::ptrdiff_t>(operands_[k].element);
                 if (!carries) break;
             }
             if (d == static_cast<std::size_t>(-1)) return;
@@ -6885,7 +7030,8 @@ inline TileOperand output_operand(AnyArray const& a, LeafInfo const& info)
     o.tile_element = info.tile_element;
     o.move = info.collect;
     o.in_place = info.in_place;
-    o.whole = o.output = true;
+    o.whole = a.contiguous;
+    o.output = true;
     return o;
 }
 
@@ -6898,7 +7044,7 @@ inline TileOperand fold_operand(AnyArray const& a, std::size_t element, std::siz
     o.tile_element = tile_element;
     o.move = move;
     o.uniform = a.numel == 1;
-    o.output = true;
+    o.output = o.folds = true;
     return o;
 }
 /// An output summed into a wide array, zero to begin with.
@@ -7621,33 +7767,23 @@ public:
         }
     }
 
-    /// True where a full sum and its gradients are best computed in one pass: all operands lie in order, and a backward pass is
-    /// likely to come.
+    /// True where a full sum and its gradients are best computed in one pass: a backward pass is likely to come.
     static bool sums_at_once(RecordTable const& table, Gathered const& in)
     {
-        return in.in_order && !default_packing && table.use->load(std::memory_order_relaxed) >= 0
-               && WaitingGradients::has_room(in.arrays[0]->numel * table.kernels.leaves * table.kernels.leaf[0]->element);
+        return !default_packing && table.use->load(std::memory_order_relaxed) >= 0
+               && WaitingGradients::has_room(numel(in.space()) * table.kernels.leaves * table.kernels.leaf[0]->element);
     }
     /// The sum, times its factor; keeps the gradients until a backward pass asks for them.
-    double sum_at_once(SumKernel kernel, AnyArray const* const* arrays)
+    double sum_at_once(SumKernel kernel, Gathered const& in)
     {
-        std::size_t const n = table_.kernels.leaves, first_gradient = n + 2;
-        void* at[TileLoop::max_operands];
-        std::size_t bytes = 0;
+        double const sum = in.in_order ? sum_in_order(kernel, in.arrays) : sum_tiled(kernel, in);
         auto* const ready = this->ready();
-        for (std::size_t k = 0; k < n; ++k) {
-            at[k] = arrays[k]->data;
-            at[first_gradient + k] = nullptr;
-            if (!makes_gradient(k)) continue;
-            auto& gradient = ready[k] = TensorImpl::make(*table_.leaf_types[k], AnyArray::Layout{*arrays[k]});
-            at[first_gradient + k] = gradient->array.data;
-            bytes += gradient->array.storage->bytes();
-        }
+        std::size_t bytes = 0;
+        for (std::size_t k = 0; k < table_.kernels.leaves; ++k)
+            if (ready[k]) bytes += ready[k]->array.storage->bytes();
         WaitingGradients::add(static_cast<std::ptrdiff_t>(bytes));
         waiting_ = bytes;
-        std::size_t const count = arrays[0]->numel;
-        double const scale = sum_->scale;
-        return scale * (count <= part_size ? kernel(formula_object(), plan(), at, scale, count) : sum_of_parts(kernel, at, count));
+        return sum_->scale * sum;
     }
 
     bool apply_to_one(std::span<AnyTensor> results) override
@@ -7671,6 +7807,67 @@ public:
 
 private:
     using FusedOperands::FusedOperands;
+
+    double sum_in_order(SumKernel kernel, AnyArray const* const* arrays)
+    {
+        std::size_t const n = table_.kernels.leaves, first_gradient = n + 2;
+        void* at[TileLoop::max_operands];
+        auto* const ready = this->ready();
+        for (std::size_t k = 0; k < n; ++k) {
+            at[k] = arrays[k]->data;
+            at[first_gradient + k] = nullptr;
+            if (!makes_gradient(k)) continue;
+            ready[k] = TensorImpl::make(*table_.leaf_types[k], AnyArray::Layout{*arrays[k]});
+            at[first_gradient + k] = ready[k]->array.data;
+        }
+        std::size_t const count = arrays[0]->numel;
+        return count <= part_size ? kernel(formula_object(), plan(), at, sum_->scale, count) : sum_of_parts(kernel, at, count);
+    }
+    /// An operand that stands at several places is staged once.
+    [[gnu::noinline]] double sum_tiled(SumKernel kernel, Gathered const& in)
+    {
+        std::size_t const n = table_.kernels.leaves, first_gradient = n + 2;
+        BackwardPlan const plan = this->plan();
+        LocalArray<TileOperand, 14> operands(first_gradient + n);
+        LocalArray<AnyArray, 6> gradients(n);
+        for (std::size_t k = 0; k < n; ++k) {
+            operands[k] = in.first[k] == k ? input_operand(*in.arrays[k], *table_.kernels.leaf[k], space_) : absent_output();
+            place_gradient(k, in.arrays[k], gradients[k], operands[first_gradient + k]);
+        }
+        operands[n] = operands[n + 1] = absent_output();
+        double sum = 0;
+        auto body = [&](void* const* at, std::size_t count) {
+            void* here[TileLoop::max_operands];
+            std::copy_n(at, first_gradient + n, here);
+            for (std::size_t k = 0; k < n; ++k) here[k] = at[in.first[k]];
+            sum += kernel(formula_object(), plan, here, sum_->scale, count);
+        };
+        TileLoop(space_, operands.data(), first_gradient + n).run(tile_body(body));
+        for (std::size_t k = 0; k < n; ++k)
+            if (makes_gradient(k)) ready()[k] = finished_gradient(k, gradients[k]);
+        return sum;
+    }
+
+    /// Room for a gradient of a tiled pass: zeroes to be summed into where its operand was broadcast, and else laid out like an array that
+    /// is given.
+    void place_gradient(std::size_t k, AnyArray const* like, AnyArray& gradient, TileOperand& operand) const
+    {
+        operand = absent_output();
+        if (!makes_gradient(k)) return;
+        auto const& info = *table_.kernels.leaf[k];
+        if (is_broadcast(k)) {
+            gradient = zeroed(leaf_shape(k), info.wide_element);
+            operand = sum_operand(gradient, info);
+        } else {
+            gradient = like ? fresh_like(*like, info.element) : AnyArray(space_, info.element);
+            operand = output_operand(gradient, info);
+        }
+    }
+    Ref<TensorImpl> finished_gradient(std::size_t k, AnyArray& gradient) const
+    {
+        if (is_broadcast(k)) table_.kernels.leaf[k]->narrow(gradient);
+        return TensorImpl::make(*table_.leaf_types[k], std::move(gradient));
+    }
 
     [[gnu::noinline]] double sum_of_parts(SumKernel kernel, void* const* at, std::size_t count) const
     {
@@ -7821,11 +8018,7 @@ private:
             auto const& info = *table_.kernels.leaf[k];
             if (is_needed(k)) values[k] = saved_array(k);
             operands[k] = is_needed(k) ? input_operand(values[k], info, space_) : absent_input(info.tile_element);
-            operands[first_gradient + k] = absent_output();
-            if (!makes_gradient(k)) continue;
-            bool const sums = broadcast_ >> k & 1;
-            gradients[k] = sums ? zeroed(leaf_shape(k), info.wide_element) : AnyArray(space_, info.element);
-            operands[first_gradient + k] = sums ? sum_operand(gradients[k], info) : output_operand(gradients[k], info);
+            place_gradient(k, is_needed(k) ? &values[k] : nullptr, gradients[k], operands[first_gradient + k]);
         }
         operands[seed] = input_operand(seeds, *table_.kernels.result, space_);
         if (saves_result_) values[n] = saved_result();
@@ -7833,11 +8026,8 @@ private:
 
         auto body = [&](void* const* at, std::size_t count) { table_.kernels.backward(formula_object(), plan, at, count); };
         TileLoop(space_, operands.data(), first_gradient + n).run(tile_body(body));
-        for (std::size_t k = 0; k < n; ++k) {
-            if (!makes_gradient(k)) continue;
-            if (broadcast_ >> k & 1) table_.kernels.leaf[k]->narrow(gradients[k]);
-            results[leaf(k).edge] = AnyTensor(TensorImpl::make(*table_.leaf_types[k], std::move(gradients[k])));
-        }
+        for (std::size_t k = 0; k < n; ++k)
+            if (makes_gradient(k)) results[leaf(k).edge] = AnyTensor(finished_gradient(k, gradients[k]));
     }
 
     static constexpr signed char most_uses = 2;
@@ -8033,21 +8223,11 @@ public:
         std::vector<AnyTensor> of_operands(of_.next_edges().size());
         for (std::size_t k = 0, edge = 0; k < leaves(); ++k)
             if (differentiable_ >> k & 1) of_operands[of_.edge_of(k)] = tangents[edge++];
-        LocalArray<AnyArray const*, 8> values(leaves());
-        LeafMask wanted = 0;
-        for (std::size_t k = 0; k < leaves(); ++k) {
-            if (of_.is_needed(k)) values[k] = &saved_[of_.first_of(k)].array();
-            if (of_.wanted() >> k & 1 && differentiable_ >> of_.target_of(k) & 1) wanted |= LeafMask{1} << k;
-        }
-        DualPass pass(of_, values.data(), of_.saves_result() ? &saved_result().array() : nullptr, of_operands);
-        pass.want_gradients(wanted, saved_gradient().unpack(*this));
+        DualPass pass = pass_along(of_operands);
+        pass.want_gradients(dependent_leaves(), saved_gradient().unpack(*this));
         pass.run();
-        for (std::size_t k = 0; k < leaves(); ++k) {
-            if (!(differentiable_ >> k & 1)) continue;
-            auto const more = pass.gradient(k);
-            auto& result = results[of_.edge_of(k)];
-            result = result.defined() ? more.impl().type->add(result, more) : more;
-        }
+        for (std::size_t k = 0; k < leaves(); ++k)
+            if (differentiable_ >> k & 1) add_to(results[of_.edge_of(k)], pass.gradient(k));
     }
     [[gnu::cold]] std::string name() const override { return backward_name(of_.name()); }
     [[gnu::cold]] std::string formula() const override { return "Gradient(" + of_.formula() + ")"; }
@@ -8103,18 +8283,29 @@ private:
         CachedVector<char> opened_;
     };
 
+    /// A pass of the formula over what was saved, while that is opened, with tangents of its operands.
+    DualPass pass_along(std::span<AnyTensor const> tangents)
+    {
+        LocalArray<AnyArray const*, 8> values(leaves());
+        for (std::size_t k = 0; k < leaves(); ++k)
+            if (of_.is_needed(k)) values[k] = &saved_[of_.first_of(k)].array();
+        return DualPass(of_, values.data(), of_.saves_result() ? &saved_result().array() : nullptr, tangents);
+    }
+    /// Leaves whose gradients, which are this Node's outputs, depend on its inputs.
+    LeafMask dependent_leaves() const
+    {
+        LeafMask all = 0;
+        for (std::size_t k = 0; k < leaves(); ++k)
+            if (of_.wanted() >> k & 1 && differentiable_ >> of_.target_of(k) & 1) all |= LeafMask{1} << k;
+        return all;
+    }
+
     void apply_fused(std::span<AnyTensor const> tangents, std::span<AnyTensor> results)
     {
         Opened const opened(*this);
-        LocalArray<AnyArray const*, 8> values(leaves());
-        LeafMask wanted = 0;
-        for (std::size_t k = 0; k < leaves(); ++k) {
-            if (of_.is_needed(k)) values[k] = &saved_[of_.first_of(k)].array();
-            if (of_.wanted() >> k & 1 && differentiable_ >> of_.target_of(k) & 1) wanted |= LeafMask{1} << k;
-        }
-        DualPass pass(of_, values.data(), of_.saves_result() ? &saved_result().array() : nullptr, tangents);
+        DualPass pass = pass_along(tangents);
         if (has_gradient_edge_) pass.want_tangent();
-        if (wanted) pass.want_gradients(wanted, saved_gradient().unpack(*this));
+        if (LeafMask const wanted = dependent_leaves()) pass.want_gradients(wanted, saved_gradient().unpack(*this));
         pass.run();
         std::size_t edge = 0;
         for (std::size_t k = 0; k < leaves(); ++k)
@@ -8795,7 +8986,7 @@ inline AnyTensor record_full_sum(RecordTable const& table, SumKernel kernel, voi
 {
     SumOver const over{mean ? "Mean" : "Sum", all_axes(in.space().size()), mean ? 1 / static_cast<double>(numel(in.space())) : 1};
     auto node = FusedNode::make(table, formula, operands, in, &over, AnyTensor());
-    double const sum = static_cast<FusedNode&>(*node).sum_at_once(kernel, in.arrays);
+    double const sum = static_cast<FusedNode&>(*node).sum_at_once(kernel, in);
     AnyTensor result = table.result_type.filled(Shape(), sum);
     result.impl().grad_fn = std::move(node);
     return result;
@@ -8968,7 +9159,7 @@ public:
                         else return saved_[K].unpack(*this).template as<std::tuple_element_t<K, std::tuple<T...>>>();
                     };
                     Tensor<Y> const more = record_on_tensors(op_, argument(wrt<I>{})...);
-                    results[0] = results[0].defined() ? type_info<Y>.add(results[0], more) : AnyTensor(more);
+                    add_to(results[0], more);
                 };
                 (one(wrt<I>{}), ...);
             } else push_by_transposing(*this, {type_info<Y>.filled(shape_, 0)}, tangents, results);
@@ -9283,9 +9474,7 @@ private:
     if (result.defined()) replay.set_result(table.traced_result(result));
     replay.send(0, table.traced_seed(gradient, node.sum(), node.space()), [&](std::size_t leaf, TracedTable const& t, AnyTensor const& g) {
         if (!(node.wanted() >> leaf & 1)) return;
-        auto& sum = results[node.edge_of(leaf)];
-        AnyTensor const part = t.arrive(g, node.leaf_shape(leaf));
-        sum = sum.defined() ? sum.impl().type->add(sum, part) : part;
+        add_to(results[node.edge_of(leaf)], t.arrive(g, node.leaf_shape(leaf)));
     });
 }
 
@@ -9564,11 +9753,8 @@ public:
     }
     void pushforward(std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override
     {
-        for (std::size_t i = 0; i < edges_.size(); ++i) {
-            if (!tangents[i].defined()) continue;
-            AnyTensor const all = apply_view_map(row_geometry(type_, all_, row_, i), ViewMap::scatter, tangents[i], "Stack");
-            results[0] = results[0].defined() ? type_.add(results[0], all) : all;
-        }
+        for (std::size_t i = 0; i < edges_.size(); ++i)
+            if (tangents[i].defined()) add_to(results[0], apply_view_map(row_geometry(type_, all_, row_, i), ViewMap::scatter, tangents[i], "Stack"));
     }
     std::string name() const override { return "StackBackward"; }
 
@@ -10460,13 +10646,19 @@ namespace xgrad {
 
 namespace detail {
 
-/// J v: the tangents v of the inputs, pushed along the graph.
+/// The tangents v of the inputs, pushed along the graph to what was computed from them; undefined where nothing arrives.
+[[gnu::cold]] inline Tensors pushed(Evaluation const& e, Tensors const& v, Tensors const& outputs)
+{
+    check_vector(e.transform, v, e.inputs);
+    AutoGradMode const mode(e.create_graph);
+    return ForwardPass(e.inputs, vector_or_one(v, e.inputs)).run(outputs);
+}
+
+/// J v.
 [[gnu::cold]] inline Tensors jacobian_vector_product(Evaluation const& e, Tensors const& v)
 {
     check_outputs(e);
-    check_vector(e.transform, v, e.inputs);
-    AutoGradMode const mode(e.create_graph);
-    auto products = ForwardPass(e.inputs, vector_or_one(v, e.inputs)).run(e.outputs);
+    auto products = pushed(e, v, e.outputs);
     for (std::size_t k = 0; k < products.size(); ++k) {
         if (products[k].defined()) continue;
         if (e.strict) fail<GraphError>(e.transform, ": Output ", k, " of the user-provided function is independent of the inputs. This is not allowed in strict mode.");
@@ -10708,9 +10900,7 @@ namespace detail {
 [[gnu::cold]] inline Tensors hessian_vector_product(Evaluation const& e, Tensors const& v)
 {
     auto const gradient = gradient_as_outputs(e);
-    check_vector(e.transform, v, e.inputs);
-    AutoGradMode const mode(e.create_graph);
-    return filled_in(e, "The hessian of the user-provided function", "hessian", ForwardPass(e.inputs, vector_or_one(v, e.inputs)).run(gradient.outputs), e.inputs);
+    return filled_in(e, "The hessian of the user-provided function", "hessian", pushed(e, v, gradient.outputs), e.inputs);
 }
 
 template <class F, class X, class V = X> constexpr bool check_hessian_product()
@@ -12945,10 +13135,7 @@ struct ProdOfOthers : Arraywise {
         for (std::size_t at = 0; at < x.numel; at += n) detail::products_of_others(rows.begin() + at, n, wide.begin() + at);
         detail::AnyArray narrowed = wide;
         detail::narrow<W, T>(narrowed);
-        auto const& out = detail::as<T>(narrowed);
-        Axes back(order.size());
-        for (std::size_t i = 0; i < order.size(); ++i) back[static_cast<std::size_t>(order[i])] = static_cast<std::ptrdiff_t>(i);
-        return Permute{{}, back}.value(out);
+        return Permute{{}, detail::inverse_of(order)}.value(detail::as<T>(narrowed));
     }
     /// d(others of i)/dx_j is the product of all but i and j: one j after another, with x_j replaced by 1.
     auto pullback(wrt<0>, auto const& g, auto const&, auto const& x) const
@@ -14667,13 +14854,8 @@ public:
     {
         Shape shape = std::ranges::find_if(tangents, &AnyTensor::defined)->shape();
         shape[axis_] = std::accumulate(counts_.begin(), counts_.end(), std::size_t{0});
-        AnyTensor sum;
-        for (std::size_t i = 0, start = 0; i < edges_.size(); start += counts_[i++]) {
-            if (!tangents[i].defined()) continue;
-            Tensor<T> const all = express(Embed{{}, shape, part(i, start, shape)}, tangents[i].as<T>());
-            sum = sum.defined() ? type_info<T>.add(sum, all) : AnyTensor(all);
-        }
-        results[0] = sum;
+        for (std::size_t i = 0, start = 0; i < edges_.size(); start += counts_[i++])
+            if (tangents[i].defined()) add_to(results[0], express(Embed{{}, shape, part(i, start, shape)}, tangents[i].as<T>()));
     }
     std::string name() const override { return "CatBackward"; }
 

@@ -11,6 +11,7 @@
 #include <xgrad/base/ref.hpp>
 #include <xgrad/base/scalar.hpp>
 #include <xgrad/base/shape.hpp>
+#include <xgrad/base/transposed.hpp>
 
 XGRAD_COMPILED_ONCE
 
@@ -184,27 +185,30 @@ template <class A, class B, class F> void for_each_pair(Array<A> const& a, Array
     });
 }
 
-/// The same where neighbours in `from` lie along axis d: square by square, so that each line of the cache is fetched once.
-template <class To, class From> void copy_in_squares(Array<To> const& to, Array<From> const& from, std::size_t d)
+/// Copies between two windows of which one has its neighbours along the last axis and the other along axis d.
+inline void copy_across(AnyArray const& to, AnyArray const& from, std::size_t d, std::size_t element)
 {
-    constexpr std::size_t side = 8;
     std::size_t const last = to.shape.size() - 1, rows = to.shape[d], columns = to.shape[last];
-    std::ptrdiff_t const to_row = to.strides[d], to_column = to.strides[last], from_column = from.strides[last];
+    bool const reads_across = from.strides[d] == 1;
     Shape others = to.shape;
     others[d] = others[last] = 1;
     Strides const* const strides[] = {&to.strides, &from.strides};
+    auto const bytes = static_cast<std::ptrdiff_t>(element);
     for_each_run(others, strides, [&](std::size_t, std::ptrdiff_t const* at) {
-        auto const square = [&](std::size_t r, std::size_t c, std::size_t height, std::size_t width) XGRAD_LAMBDA_INLINE {
-            To* t = to.begin() + at[0] + static_cast<std::ptrdiff_t>(r) * to_row + static_cast<std::ptrdiff_t>(c) * to_column;
-            From const* const f = from.begin() + at[1] + static_cast<std::ptrdiff_t>(r) + static_cast<std::ptrdiff_t>(c) * from_column;
-            for (std::size_t i = 0; i < height; ++i, t += to_row)
-                for (std::size_t j = 0; j < width; ++j) t[static_cast<std::ptrdiff_t>(j) * to_column] = converted<To>(f[static_cast<std::ptrdiff_t>(j) * from_column + static_cast<std::ptrdiff_t>(i)]);
-        };
-        for (std::size_t r = 0; r < rows; r += side)
-            for (std::size_t c = 0; c < columns; c += side)
-                if (r + side <= rows && c + side <= columns) square(r, c, side, side);
-                else square(r, c, std::min(side, rows - r), std::min(side, columns - c));
+        auto *const t = to.data + at[0] * bytes, *const f = from.data + at[1] * bytes;
+        if (reads_across) copy_transposed(element, t, to.strides[d], f, from.strides[last], rows, columns);
+        else copy_transposed(element, t, to.strides[last], f, from.strides[d], columns, rows);
     });
+}
+
+/// An axis for copy_across() that is worth it, or none.
+inline std::optional<std::size_t> axis_across(AnyArray const& to, AnyArray const& from)
+{
+    for (std::size_t d = 0; d + 1 < to.shape.size(); ++d) {
+        bool const reads = from.strides[d] == 1 && to.strides.back() == 1, writes = to.strides[d] == 1 && from.strides.back() == 1;
+        if (reads != writes && to.shape[d] >= 8 && to.shape.back() >= 8) return d;
+    }
+    return {};
 }
 
 /// Copies elements between two windows of one shape, converting as needed.
@@ -214,9 +218,8 @@ template <class To, class From> void copy_elements(Array<To> const& to, Array<Fr
         if (to.numel) std::memmove(to.data, from.data, to.numel * sizeof(To));
         return;
     }
-    std::size_t const last = to.shape.size() - 1;
-    for (std::size_t d = 0; d < last && to.shape.size() > 1; ++d)
-        if (from.strides[d] == 1 && to.shape[d] >= 8 && to.shape[last] >= 8 && from.strides[last] != 1) return copy_in_squares(to, from, d);
+    if constexpr (std::same_as<To, From>)
+        if (auto const d = axis_across(to, from)) return copy_across(to, from, *d, sizeof(To));
     for_each_pair(to, from, [](To& t, From const& f) { t = converted<To>(f); });
 }
 
@@ -233,6 +236,29 @@ template <class T> Array<T> contiguous(Array<T> const& a)
 template <class T> Array<T> broadcast_window(Array<T> const& a, Shape const& to)
 {
     return a.window(to, broadcast_strides(a.shape, a.strides, to));
+}
+
+/// True where the elements fill their memory without gaps, in the order of some permutation of the axes.
+inline bool is_dense(AnyArray const& a)
+{
+    if (a.contiguous) return true;
+    std::size_t const rank = a.shape.size();
+    std::ptrdiff_t next = 1;
+    for (std::size_t placed = 0; placed < rank; ++placed) {
+        std::size_t d = 0;
+        while (d < rank && (a.shape[d] == 1 || a.strides[d] != next)) ++d;
+        if (d == rank) break;
+        next *= static_cast<std::ptrdiff_t>(a.shape[d]);
+    }
+    return static_cast<std::size_t>(next) == a.numel;
+}
+
+/// Fresh memory for elements of this many bytes, laid out like `a` where that is dense, else in row-major order.
+inline AnyArray fresh_like(AnyArray const& a, std::size_t element)
+{
+    AnyArray out = is_dense(a) ? AnyArray(AnyArray::Layout{a}) : AnyArray(a.shape);
+    out.place(Storage::make(out.numel * element));
+    return out;
 }
 
 /// True where two elements share a place.

@@ -154,7 +154,8 @@ inline TileOperand output_operand(AnyArray const& a, LeafInfo const& info)
     o.tile_element = info.tile_element;
     o.move = info.collect;
     o.in_place = info.in_place;
-    o.whole = o.output = true;
+    o.whole = a.contiguous;
+    o.output = true;
     return o;
 }
 
@@ -167,7 +168,7 @@ inline TileOperand fold_operand(AnyArray const& a, std::size_t element, std::siz
     o.tile_element = tile_element;
     o.move = move;
     o.uniform = a.numel == 1;
-    o.output = true;
+    o.output = o.folds = true;
     return o;
 }
 /// An output summed into a wide array, zero to begin with.

@@ -30,6 +30,7 @@ struct TileOperand {
     bool in_place = false;         // the array's elements are what a tile would hold
     bool whole = false;            // it covers the index space in row-major order
     bool output = false;
+    bool folds = false;            // an output to whose elements tiles are added, or otherwise joined
     bool absent = false;           // an input that nothing looks at is a tile of zeros; an output has no place at all
     bool uniform = false;          // one element for the whole index space
     std::int8_t from = -1;         // an output that is what this input holds
@@ -57,6 +58,8 @@ template <class F> TileBody tile_body(F& f)
 class TileLoop {
 public:
     static constexpr std::size_t max_operands = 2 * 64 + 2;
+    static constexpr std::size_t most_rows = 8;      // of a panel
+    static constexpr std::size_t shortest_row = 48;  // that is walked in place
 
     TileLoop(Shape const& shape, TileOperand* operands, std::size_t count) : shape_(shape), operands_(operands), count_(count) {}
     TileLoop(TileLoop const&) = delete;
@@ -185,61 +188,83 @@ private:
     {
         step_ = std::make_unique<Strides[]>(count_);
         coalesce();
-        if (extent_.back() >= tile_size / 2) run_rows(body);
+        if (extent_.back() >= shortest_row) run_rows(body);
         else run_short_rows(n, body);
     }
 
-    /// Tiles that are parts of rows, in which unit steps are read in place.
+    /// Tiles that are parts of rows, in which unit steps are read in place. Where an operand has its neighbours along the axis before, as a
+    /// transposed matrix has, some rows are taken at once, so that its elements move square by square.
     void run_rows(TileBody body)
     {
-        enum class Way : std::uint8_t { at_hand, in_place, repeated, staged, collected };
+        enum class Way : std::uint8_t { at_hand, in_place, repeated, staged, collected, turned };
         struct Walk {
             Way way = Way::at_hand;
-            std::byte *place = nullptr, *filled = nullptr;  // the row's first element; where repeated elements were staged from
-            std::ptrdiff_t step = 0;
+            std::byte *place = nullptr, *filled = nullptr;  // the first element of the rows; where repeated elements were staged from
+            std::ptrdiff_t step = 0, row_step = 0;          // in bytes
+            std::byte* panel = nullptr;
+
+            std::byte* at(std::size_t row, std::size_t column) const { return place + static_cast<std::ptrdiff_t>(row) * row_step + static_cast<std::ptrdiff_t>(column) * step; }
         };
         std::size_t const row = extent_.back(), last = extent_.size() - 1;
         std::array<void*, max_operands> at;
         auto const walks = std::make_unique<Walk[]>(count_);
         bool tiled = false;
+        std::size_t panels = 0;
         for (std::size_t k = 0; k < count_; ++k) {
             auto const& o = operands_[k];
             auto& walk = walks[k];
             at[k] = tile(k);
             tiled |= o.absent && !o.output;
             if (o.absent) continue;
+            auto const step = step_[k][last], row_step = last ? step_[k][last - 1] : 0;
             walk.place = o.array->data;
-            walk.step = step_[k][last];
-            bool const direct = o.in_place && (o.whole || (!o.output && walk.step == 1));
-            walk.way = direct ? Way::in_place : o.output ? Way::collected : walk.step == 0 ? Way::repeated : Way::staged;
+            walk.step = step * static_cast<std::ptrdiff_t>(o.element);
+            walk.row_step = row_step * static_cast<std::ptrdiff_t>(o.element);
+            bool const direct = o.in_place && (o.whole || (!o.output && step == 1));
+            bool const turned = o.in_place && !o.folds && row_step == 1 && step != 0;
+            walk.way = direct ? Way::in_place : turned ? Way::turned : o.output ? Way::collected : step == 0 ? Way::repeated : Way::staged;
             tiled |= !direct && o.from < 0;
+            panels += walk.way == Way::turned;
         }
-        std::size_t const longest = std::min(row, tiled ? tile_size : most_summed);
+        std::size_t const longest = std::min(row, panels ? tile_size / 2 : tiled ? tile_size : most_summed);
+        std::size_t const rooms = (most_rows * longest + tile_size - 1) / tile_size;  // of a panel
+        CachedVector<TileRoom> room(panels * rooms);
+        for (std::size_t k = 0, panel = 0; k < count_; ++k)
+            if (walks[k].way == Way::turned) walks[k].panel = room[panel++ * rooms].elements;
         Shape index(last, 0);
         for (;;) {
+            std::size_t const rows = panels ? std::min(most_rows, extent_[last - 1] - index[last - 1]) : 1;
             for (std::size_t done = 0, count; done < row; done += count) {
                 count = std::min(longest, row - done);
-                for (std::size_t k = 0; k < count_; ++k) {
-                    auto& walk = walks[k];
-                    auto const& o = operands_[k];
-                    auto* const place = walk.place + static_cast<std::ptrdiff_t>(done * o.element) * walk.step;
-                    if (walk.way == Way::in_place) at[k] = place;
-                    else if (walk.way == Way::staged) o.move(at[k], place, walk.step, count);
-                    else if (walk.way == Way::repeated && std::exchange(walk.filled, place) != place) o.move(at[k], place, 0, longest);
+                for (std::size_t k = 0; panels && k < count_; ++k)
+                    if (auto const& o = operands_[k]; walks[k].way == Way::turned && !o.output)
+                        copy_transposed(o.element, walks[k].panel, static_cast<std::ptrdiff_t>(longest), walks[k].at(0, done), step_[k][last], rows, count);
+                for (std::size_t r = 0; r < rows; ++r) {
+                    for (std::size_t k = 0; k < count_; ++k) {
+                        auto& walk = walks[k];
+                        auto const& o = operands_[k];
+                        auto* const place = walk.at(r, done);
+                        if (walk.way == Way::in_place) at[k] = place;
+                        else if (walk.way == Way::turned) at[k] = walk.panel + r * longest * o.element;
+                        else if (walk.way == Way::staged) o.move(at[k], place, step_[k][last], count);
+                        else if (walk.way == Way::repeated && std::exchange(walk.filled, place) != place) o.move(at[k], place, 0, longest);
+                    }
+                    body.call(body.context, at.data(), count);
+                    for (std::size_t k = 0; k < count_; ++k)
+                        if (auto const& o = operands_[k]; walks[k].way == Way::collected)
+                            o.move(at[o.from < 0 ? k : static_cast<std::size_t>(o.from)], walks[k].at(r, done), step_[k][last], count);
                 }
-                body.call(body.context, at.data(), count);
-                for (std::size_t k = 0; k < count_; ++k) {
-                    if (walks[k].way != Way::collected) continue;
-                    auto const& o = operands_[k];
-                    o.move(at[o.from < 0 ? k : static_cast<std::size_t>(o.from)], walks[k].place + static_cast<std::ptrdiff_t>(done * o.element) * walks[k].step, walks[k].step, count);
-                }
+                for (std::size_t k = 0; panels && k < count_; ++k)
+                    if (auto const& o = operands_[k]; walks[k].way == Way::turned && o.output)
+                        copy_transposed(o.element, walks[k].at(0, done), step_[k][last], walks[k].panel, static_cast<std::ptrdiff_t>(longest), count, rows);
             }
-            std::size_t d = last;
-            for (; d-- > 0;) {
-                bool const carries = ++index[d] == extent_[d];
+            std::size_t d = last, moved = rows;
+            for (; d-- > 0; moved = 1) {
+                bool const carries = (index[d] += moved) == extent_[d];
                 if (carries) index[d] = 0;
+                auto const steps = static_cast<std::ptrdiff_t>(moved) - (carries ? static_cast<std::ptrdiff_t>(extent_[d]) : 0);
                 for (std::size_t k = 0; k < count_; ++k)
-                    if (walks[k].place) walks[k].place += (carries ? 1 - static_cast<std::ptrdiff_t>(extent_[d]) : 1) * step_[k][d] * static_cast<std::ptrdiff_t>(operands_[k].element);
+                    if (walks[k].place) walks[k].place += steps * step_[k][d] * static_cast<std::ptrdiff_t>(operands_[k].element);
                 if (!carries) break;
             }
             if (d == static_cast<std::size_t>(-1)) return;

@@ -24,33 +24,23 @@ public:
         }
     }
 
-    /// True where a full sum and its gradients are best computed in one pass: all operands lie in order, and a backward pass is
-    /// likely to come.
+    /// True where a full sum and its gradients are best computed in one pass: a backward pass is likely to come.
     static bool sums_at_once(RecordTable const& table, Gathered const& in)
     {
-        return in.in_order && !default_packing && table.use->load(std::memory_order_relaxed) >= 0
-               && WaitingGradients::has_room(in.arrays[0]->numel * table.kernels.leaves * table.kernels.leaf[0]->element);
+        return !default_packing && table.use->load(std::memory_order_relaxed) >= 0
+               && WaitingGradients::has_room(numel(in.space()) * table.kernels.leaves * table.kernels.leaf[0]->element);
     }
     /// The sum, times its factor; keeps the gradients until a backward pass asks for them.
-    double sum_at_once(SumKernel kernel, AnyArray const* const* arrays)
+    double sum_at_once(SumKernel kernel, Gathered const& in)
     {
-        std::size_t const n = table_.kernels.leaves, first_gradient = n + 2;
-        void* at[TileLoop::max_operands];
-        std::size_t bytes = 0;
+        double const sum = in.in_order ? sum_in_order(kernel, in.arrays) : sum_tiled(kernel, in);
         auto* const ready = this->ready();
-        for (std::size_t k = 0; k < n; ++k) {
-            at[k] = arrays[k]->data;
-            at[first_gradient + k] = nullptr;
-            if (!makes_gradient(k)) continue;
-            auto& gradient = ready[k] = TensorImpl::make(*table_.leaf_types[k], AnyArray::Layout{*arrays[k]});
-            at[first_gradient + k] = gradient->array.data;
-            bytes += gradient->array.storage->bytes();
-        }
+        std::size_t bytes = 0;
+        for (std::size_t k = 0; k < table_.kernels.leaves; ++k)
+            if (ready[k]) bytes += ready[k]->array.storage->bytes();
         WaitingGradients::add(static_cast<std::ptrdiff_t>(bytes));
         waiting_ = bytes;
-        std::size_t const count = arrays[0]->numel;
-        double const scale = sum_->scale;
-        return scale * (count <= part_size ? kernel(formula_object(), plan(), at, scale, count) : sum_of_parts(kernel, at, count));
+        return sum_->scale * sum;
     }
 
     bool apply_to_one(std::span<AnyTensor> results) override
@@ -74,6 +64,67 @@ public:
 
 private:
     using FusedOperands::FusedOperands;
+
+    double sum_in_order(SumKernel kernel, AnyArray const* const* arrays)
+    {
+        std::size_t const n = table_.kernels.leaves, first_gradient = n + 2;
+        void* at[TileLoop::max_operands];
+        auto* const ready = this->ready();
+        for (std::size_t k = 0; k < n; ++k) {
+            at[k] = arrays[k]->data;
+            at[first_gradient + k] = nullptr;
+            if (!makes_gradient(k)) continue;
+            ready[k] = TensorImpl::make(*table_.leaf_types[k], AnyArray::Layout{*arrays[k]});
+            at[first_gradient + k] = ready[k]->array.data;
+        }
+        std::size_t const count = arrays[0]->numel;
+        return count <= part_size ? kernel(formula_object(), plan(), at, sum_->scale, count) : sum_of_parts(kernel, at, count);
+    }
+    /// An operand that stands at several places is staged once.
+    [[gnu::noinline]] double sum_tiled(SumKernel kernel, Gathered const& in)
+    {
+        std::size_t const n = table_.kernels.leaves, first_gradient = n + 2;
+        BackwardPlan const plan = this->plan();
+        LocalArray<TileOperand, 14> operands(first_gradient + n);
+        LocalArray<AnyArray, 6> gradients(n);
+        for (std::size_t k = 0; k < n; ++k) {
+            operands[k] = in.first[k] == k ? input_operand(*in.arrays[k], *table_.kernels.leaf[k], space_) : absent_output();
+            place_gradient(k, in.arrays[k], gradients[k], operands[first_gradient + k]);
+        }
+        operands[n] = operands[n + 1] = absent_output();
+        double sum = 0;
+        auto body = [&](void* const* at, std::size_t count) {
+            void* here[TileLoop::max_operands];
+            std::copy_n(at, first_gradient + n, here);
+            for (std::size_t k = 0; k < n; ++k) here[k] = at[in.first[k]];
+            sum += kernel(formula_object(), plan, here, sum_->scale, count);
+        };
+        TileLoop(space_, operands.data(), first_gradient + n).run(tile_body(body));
+        for (std::size_t k = 0; k < n; ++k)
+            if (makes_gradient(k)) ready()[k] = finished_gradient(k, gradients[k]);
+        return sum;
+    }
+
+    /// Room for a gradient of a tiled pass: zeroes to be summed into where its operand was broadcast, and else laid out like an array that
+    /// is given.
+    void place_gradient(std::size_t k, AnyArray const* like, AnyArray& gradient, TileOperand& operand) const
+    {
+        operand = absent_output();
+        if (!makes_gradient(k)) return;
+        auto const& info = *table_.kernels.leaf[k];
+        if (is_broadcast(k)) {
+            gradient = zeroed(leaf_shape(k), info.wide_element);
+            operand = sum_operand(gradient, info);
+        } else {
+            gradient = like ? fresh_like(*like, info.element) : AnyArray(space_, info.element);
+            operand = output_operand(gradient, info);
+        }
+    }
+    Ref<TensorImpl> finished_gradient(std::size_t k, AnyArray& gradient) const
+    {
+        if (is_broadcast(k)) table_.kernels.leaf[k]->narrow(gradient);
+        return TensorImpl::make(*table_.leaf_types[k], std::move(gradient));
+    }
 
     [[gnu::noinline]] double sum_of_parts(SumKernel kernel, void* const* at, std::size_t count) const
     {
@@ -224,11 +275,7 @@ private:
             auto const& info = *table_.kernels.leaf[k];
             if (is_needed(k)) values[k] = saved_array(k);
             operands[k] = is_needed(k) ? input_operand(values[k], info, space_) : absent_input(info.tile_element);
-            operands[first_gradient + k] = absent_output();
-            if (!makes_gradient(k)) continue;
-            bool const sums = broadcast_ >> k & 1;
-            gradients[k] = sums ? zeroed(leaf_shape(k), info.wide_element) : AnyArray(space_, info.element);
-            operands[first_gradient + k] = sums ? sum_operand(gradients[k], info) : output_operand(gradients[k], info);
+            place_gradient(k, is_needed(k) ? &values[k] : nullptr, gradients[k], operands[first_gradient + k]);
         }
         operands[seed] = input_operand(seeds, *table_.kernels.result, space_);
         if (saves_result_) values[n] = saved_result();
@@ -236,11 +283,8 @@ private:
 
         auto body = [&](void* const* at, std::size_t count) { table_.kernels.backward(formula_object(), plan, at, count); };
         TileLoop(space_, operands.data(), first_gradient + n).run(tile_body(body));
-        for (std::size_t k = 0; k < n; ++k) {
-            if (!makes_gradient(k)) continue;
-            if (broadcast_ >> k & 1) table_.kernels.leaf[k]->narrow(gradients[k]);
-            results[leaf(k).edge] = AnyTensor(TensorImpl::make(*table_.leaf_types[k], std::move(gradients[k])));
-        }
+        for (std::size_t k = 0; k < n; ++k)
+            if (makes_gradient(k)) results[leaf(k).edge] = AnyTensor(finished_gradient(k, gradients[k]));
     }
 
     static constexpr signed char most_uses = 2;

@@ -82,7 +82,7 @@ inline AnyTensor record_full_sum(RecordTable const& table, SumKernel kernel, voi
 {
     SumOver const over{mean ? "Mean" : "Sum", all_axes(in.space().size()), mean ? 1 / static_cast<double>(numel(in.space())) : 1};
     auto node = FusedNode::make(table, formula, operands, in, &over, AnyTensor());
-    double const sum = static_cast<FusedNode&>(*node).sum_at_once(kernel, in.arrays);
+    double const sum = static_cast<FusedNode&>(*node).sum_at_once(kernel, in);
     AnyTensor result = table.result_type.filled(Shape(), sum);
     result.impl().grad_fn = std::move(node);
     return result;
