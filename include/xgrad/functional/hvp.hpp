@@ -22,9 +22,7 @@ namespace detail {
 [[gnu::cold]] inline Tensors hessian_vector_product(Evaluation const& e, Tensors const& v)
 {
     auto const gradient = gradient_as_outputs(e);
-    check_vector(e.transform, v, e.inputs);
-    AutoGradMode const mode(e.create_graph);
-    return filled_in(e, "The hessian of the user-provided function", "hessian", ForwardPass(e.inputs, vector_or_one(v, e.inputs)).run(gradient.outputs), e.inputs);
+    return filled_in(e, "The hessian of the user-provided function", "hessian", pushed(e, v, gradient.outputs), e.inputs);
 }
 
 template <class F, class X, class V = X> constexpr bool check_hessian_product()

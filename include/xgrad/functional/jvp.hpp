@@ -9,13 +9,19 @@ namespace xgrad {
 
 namespace detail {
 
-/// J v: the tangents v of the inputs, pushed along the graph.
+/// The tangents v of the inputs, pushed along the graph to what was computed from them; undefined where nothing arrives.
+[[gnu::cold]] inline Tensors pushed(Evaluation const& e, Tensors const& v, Tensors const& outputs)
+{
+    check_vector(e.transform, v, e.inputs);
+    AutoGradMode const mode(e.create_graph);
+    return ForwardPass(e.inputs, vector_or_one(v, e.inputs)).run(outputs);
+}
+
+/// J v.
 [[gnu::cold]] inline Tensors jacobian_vector_product(Evaluation const& e, Tensors const& v)
 {
     check_outputs(e);
-    check_vector(e.transform, v, e.inputs);
-    AutoGradMode const mode(e.create_graph);
-    auto products = ForwardPass(e.inputs, vector_or_one(v, e.inputs)).run(e.outputs);
+    auto products = pushed(e, v, e.outputs);
     for (std::size_t k = 0; k < products.size(); ++k) {
         if (products[k].defined()) continue;
         if (e.strict) fail<GraphError>(e.transform, ": Output ", k, " of the user-provided function is independent of the inputs. This is not allowed in strict mode.");

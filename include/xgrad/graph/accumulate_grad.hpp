@@ -23,6 +23,9 @@ inline void accumulate(AnyTensor& grad, AnyTensor gradient)
     else grad = gradient.impl().type->copy(gradient);
 }
 
+/// Adds to a sum that may not have begun; recorded in grad mode.
+inline void add_to(AnyTensor& sum, AnyTensor const& more) { sum = sum.defined() ? sum.impl().type->add(sum, more) : more; }
+
 class AccumulateGrad final : public Node {
 public:
     explicit AccumulateGrad(TensorImpl& leaf) : Node(leaf_sequence), leaf_(&leaf) {}

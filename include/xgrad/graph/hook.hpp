@@ -68,7 +68,13 @@ public:
     }
 
     /// True where a hook is in the list.
-    bool any() const { return !snapshot().empty(); }
+    bool any() const
+    {
+        auto const* const hooks = hooks_.load(std::memory_order_acquire);
+        if (!hooks) return false;
+        std::lock_guard const lock((*hooks)->mutex);
+        return !(*hooks)->slots.empty();
+    }
 
     struct Slot {
         Function hook;

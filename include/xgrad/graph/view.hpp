@@ -123,8 +123,7 @@ public:
     {
         if (tangents[0].defined()) results[0] = apply_view_map(geometry_, ViewMap::erase, tangents[0], "CopySlices");
         if (!edges_[1] || !tangents[1].defined()) return;
-        AnyTensor const part = apply_view_map(geometry_, ViewMap::scatter, tangents[1], "CopySlices");
-        results[0] = results[0].defined() ? part.impl().type->add(results[0], part) : part;
+        add_to(results[0], apply_view_map(geometry_, ViewMap::scatter, tangents[1], "CopySlices"));
     }
     std::string name() const override { return "CopySlices"; }
 

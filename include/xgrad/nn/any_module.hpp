@@ -151,11 +151,6 @@ private:
             return *this;
         }
     };
-    struct Found {
-        std::string name;
-        AnyTensor tensor;
-        bool persistent;
-    };
 
     void take_hooks() noexcept
     {
@@ -165,7 +160,7 @@ private:
     template <class T> T& at(Member const& m) const noexcept { return *reinterpret_cast<T*>(address() + static_cast<std::uintptr_t>(m.offset)); }
     AnyModule& module_of(Member const& m) const noexcept { return m.owned ? *m.owned : at<AnyModule>(m); }
     inline void check_name(std::string_view name, Kind kind) const;
-    inline void find_tensors(std::string const& prefix, Kind kind, std::vector<Found>& found) const;
+    inline void find_tensors(std::string const& prefix, Kind kind, std::vector<NamedTensor>& found) const;
     inline std::vector<NamedTensor> named_tensors(Kind kind) const;
     inline void find_modules(std::string const& name, std::vector<NamedModule>& found);
     /// Parameters and persistent buffers, module by module.
@@ -225,22 +220,20 @@ inline std::shared_ptr<detail::ModuleHooks> const& AnyModule::made_hooks()
     return hooks_;
 }
 
-inline void AnyModule::find_tensors(std::string const& prefix, Kind kind, std::vector<Found>& found) const
+inline void AnyModule::find_tensors(std::string const& prefix, Kind kind, std::vector<NamedTensor>& found) const
 {
     for (auto const& m : members_)
         if (m.kind == kind)
-            if (auto const& t = at<AnyTensor>(m); t.defined()) found.push_back({prefix + m.name, t, m.persistent});
+            if (auto const& t = at<AnyTensor>(m); t.defined()) found.push_back({prefix + m.name, t});
     for (auto const& m : members_)
         if (m.kind == Kind::module) module_of(m).find_tensors(prefix + m.name + ".", kind, found);
 }
 
 inline std::vector<NamedTensor> AnyModule::named_tensors(Kind kind) const
 {
-    std::vector<Found> found;
+    std::vector<NamedTensor> found;
     find_tensors("", kind, found);
-    std::vector<NamedTensor> all;
-    for (auto& f : found) all.push_back({std::move(f.name), std::move(f.tensor)});
-    return all;
+    return found;
 }
 
 inline std::vector<NamedModule> AnyModule::named_children()

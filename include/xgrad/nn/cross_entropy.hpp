@@ -3,8 +3,6 @@
 
 #include <xgrad/nn/losses.hpp>
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad::nn {
 
 /// Beside input and target of a loss over classes.
@@ -59,6 +57,13 @@ template <RealScalar T> struct Classes {
     }
 };
 
+template <RealScalar T> double checked_smoothing(ClassLossOptions<T> const& options)
+{
+    double const smoothing = options.label_smoothing;
+    if (!(smoothing >= 0 && smoothing <= 1)) xgrad::detail::fail("cross_entropy: label_smoothing must lie between 0 and 1");
+    return smoothing;
+}
+
 }  // namespace detail
 
 namespace functional {
@@ -75,8 +80,7 @@ template <RealScalar T> Tensor<T> nll_loss(Tensor<T> const& input, Tensor<std::i
 /// nll_loss of log_softmax(input): of any real numbers, one for each class.
 template <RealScalar T> Tensor<T> cross_entropy(Tensor<T> const& input, Tensor<std::int64_t> const& target, std::type_identity_t<ClassLossOptions<T>> const& options = {})
 {
-    double const smoothing = options.label_smoothing;
-    if (!(smoothing >= 0 && smoothing <= 1)) xgrad::detail::fail("cross_entropy: label_smoothing must lie between 0 and 1");
+    double const smoothing = detail::checked_smoothing(options);
     detail::Classes<T> const c("cross_entropy", input, target, options);
     Tensor<T> const log_p = log_softmax(input, c.axis);
     if (smoothing == 0) return nll_loss(log_p, target, options);
@@ -89,8 +93,7 @@ template <RealScalar T> Tensor<T> cross_entropy(Tensor<T> const& input, Tensor<s
 /// The same with a probability for each class as target, of the input's shape. The mean is over the targets, without weights.
 template <RealScalar T> Tensor<T> cross_entropy(Tensor<T> const& input, Tensor<T> const& target, std::type_identity_t<ClassLossOptions<T>> const& options = {})
 {
-    double const smoothing = options.label_smoothing;
-    if (!(smoothing >= 0 && smoothing <= 1)) xgrad::detail::fail("cross_entropy: label_smoothing must lie between 0 and 1");
+    double const smoothing = detail::checked_smoothing(options);
     detail::check_same_shape("cross_entropy", input, target);
     detail::Classes<T> const c("cross_entropy", input, options);
     auto const own = static_cast<T>(1 - smoothing), all = static_cast<T>(smoothing / static_cast<double>(c.index.numel()));

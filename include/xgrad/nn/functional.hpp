@@ -8,8 +8,6 @@
 #include <xgrad/tensor/create.hpp>
 #include <xgrad/tensor/reduce.hpp>
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad::nn::functional {
 
 /// x times the logistic function of x (Elfwing, Uchibe and Doya, 2017).

@@ -4,8 +4,6 @@
 #include <xgrad/tensor/create.hpp>
 #include <xgrad/tensor/inplace.hpp>
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad::nn {
 
 /// Overwrites a tensor by numbers that are uniform on [low, high), of complex ones both parts. Unrecorded.

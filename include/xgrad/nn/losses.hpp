@@ -4,8 +4,6 @@
 
 #include <xgrad/nn/functional.hpp>
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad::nn {
 
 /// What becomes of the losses of single elements. batch_mean, of kl_div() alone, is their sum over the extent of the first axis.

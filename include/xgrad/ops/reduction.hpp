@@ -181,10 +181,7 @@ struct ProdOfOthers : Arraywise {
         for (std::size_t at = 0; at < x.numel; at += n) detail::products_of_others(rows.begin() + at, n, wide.begin() + at);
         detail::AnyArray narrowed = wide;
         detail::narrow<W, T>(narrowed);
-        auto const& out = detail::as<T>(narrowed);
-        Axes back(order.size());
-        for (std::size_t i = 0; i < order.size(); ++i) back[static_cast<std::size_t>(order[i])] = static_cast<std::ptrdiff_t>(i);
-        return Permute{{}, back}.value(out);
+        return Permute{{}, detail::inverse_of(order)}.value(detail::as<T>(narrowed));
     }
     /// d(others of i)/dx_j is the product of all but i and j: one j after another, with x_j replaced by 1.
     auto pullback(wrt<0>, auto const& g, auto const&, auto const& x) const

@@ -69,6 +69,16 @@ template <Operand X> auto reshape(X const& x, Axes const& shape) { return expres
 /// All elements in one row.
 template <Operand X> auto flatten(X const& x) { return reshape(x, Axes{-1}); }
 
+namespace detail {
+/// The order that undoes another one.
+inline Axes inverse_of(Axes const& order)
+{
+    Axes inverse(order.size());
+    for (std::size_t i = 0; i < order.size(); ++i) inverse[static_cast<std::size_t>(order[i])] = static_cast<std::ptrdiff_t>(i);
+    return inverse;
+}
+}  // namespace detail
+
 /// Axes in another order: axis i of the result is axis axes[i] of x. A view.
 struct Permute : Arraywise {
     Axes axes;
@@ -86,10 +96,7 @@ struct Permute : Arraywise {
     }
     auto pullback(wrt<0>, auto const& g, auto const&, auto const& x) const
     {
-        auto const order = normalized(x.dim());
-        Axes inverse(order.size());
-        for (std::size_t i = 0; i < order.size(); ++i) inverse[static_cast<std::size_t>(order[i])] = static_cast<std::ptrdiff_t>(i);
-        return permute(g, inverse);
+        return permute(g, detail::inverse_of(normalized(x.dim())));
     }
 
 private:

@@ -87,7 +87,7 @@ public:
                         else return saved_[K].unpack(*this).template as<std::tuple_element_t<K, std::tuple<T...>>>();
                     };
                     Tensor<Y> const more = record_on_tensors(op_, argument(wrt<I>{})...);
-                    results[0] = results[0].defined() ? type_info<Y>.add(results[0], more) : AnyTensor(more);
+                    add_to(results[0], more);
                 };
                 (one(wrt<I>{}), ...);
             } else push_by_transposing(*this, {type_info<Y>.filled(shape_, 0)}, tangents, results);

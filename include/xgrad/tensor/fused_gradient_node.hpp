@@ -69,21 +69,11 @@ public:
         std::vector<AnyTensor> of_operands(of_.next_edges().size());
         for (std::size_t k = 0, edge = 0; k < leaves(); ++k)
             if (differentiable_ >> k & 1) of_operands[of_.edge_of(k)] = tangents[edge++];
-        LocalArray<AnyArray const*, 8> values(leaves());
-        LeafMask wanted = 0;
-        for (std::size_t k = 0; k < leaves(); ++k) {
-            if (of_.is_needed(k)) values[k] = &saved_[of_.first_of(k)].array();
-            if (of_.wanted() >> k & 1 && differentiable_ >> of_.target_of(k) & 1) wanted |= LeafMask{1} << k;
-        }
-        DualPass pass(of_, values.data(), of_.saves_result() ? &saved_result().array() : nullptr, of_operands);
-        pass.want_gradients(wanted, saved_gradient().unpack(*this));
+        DualPass pass = pass_along(of_operands);
+        pass.want_gradients(dependent_leaves(), saved_gradient().unpack(*this));
         pass.run();
-        for (std::size_t k = 0; k < leaves(); ++k) {
-            if (!(differentiable_ >> k & 1)) continue;
-            auto const more = pass.gradient(k);
-            auto& result = results[of_.edge_of(k)];
-            result = result.defined() ? more.impl().type->add(result, more) : more;
-        }
+        for (std::size_t k = 0; k < leaves(); ++k)
+            if (differentiable_ >> k & 1) add_to(results[of_.edge_of(k)], pass.gradient(k));
     }
     [[gnu::cold]] std::string name() const override { return backward_name(of_.name()); }
     [[gnu::cold]] std::string formula() const override { return "Gradient(" + of_.formula() + ")"; }
@@ -139,18 +129,29 @@ private:
         CachedVector<char> opened_;
     };
 
+    /// A pass of the formula over what was saved, while that is opened, with tangents of its operands.
+    DualPass pass_along(std::span<AnyTensor const> tangents)
+    {
+        LocalArray<AnyArray const*, 8> values(leaves());
+        for (std::size_t k = 0; k < leaves(); ++k)
+            if (of_.is_needed(k)) values[k] = &saved_[of_.first_of(k)].array();
+        return DualPass(of_, values.data(), of_.saves_result() ? &saved_result().array() : nullptr, tangents);
+    }
+    /// Leaves whose gradients, which are this Node's outputs, depend on its inputs.
+    LeafMask dependent_leaves() const
+    {
+        LeafMask all = 0;
+        for (std::size_t k = 0; k < leaves(); ++k)
+            if (of_.wanted() >> k & 1 && differentiable_ >> of_.target_of(k) & 1) all |= LeafMask{1} << k;
+        return all;
+    }
+
     void apply_fused(std::span<AnyTensor const> tangents, std::span<AnyTensor> results)
     {
         Opened const opened(*this);
-        LocalArray<AnyArray const*, 8> values(leaves());
-        LeafMask wanted = 0;
-        for (std::size_t k = 0; k < leaves(); ++k) {
-            if (of_.is_needed(k)) values[k] = &saved_[of_.first_of(k)].array();
-            if (of_.wanted() >> k & 1 && differentiable_ >> of_.target_of(k) & 1) wanted |= LeafMask{1} << k;
-        }
-        DualPass pass(of_, values.data(), of_.saves_result() ? &saved_result().array() : nullptr, tangents);
+        DualPass pass = pass_along(tangents);
         if (has_gradient_edge_) pass.want_tangent();
-        if (wanted) pass.want_gradients(wanted, saved_gradient().unpack(*this));
+        if (LeafMask const wanted = dependent_leaves()) pass.want_gradients(wanted, saved_gradient().unpack(*this));
         pass.run();
         std::size_t edge = 0;
         for (std::size_t k = 0; k < leaves(); ++k)

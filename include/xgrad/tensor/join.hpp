@@ -31,13 +31,8 @@ public:
     {
         Shape shape = std::ranges::find_if(tangents, &AnyTensor::defined)->shape();
         shape[axis_] = std::accumulate(counts_.begin(), counts_.end(), std::size_t{0});
-        AnyTensor sum;
-        for (std::size_t i = 0, start = 0; i < edges_.size(); start += counts_[i++]) {
-            if (!tangents[i].defined()) continue;
-            Tensor<T> const all = express(Embed{{}, shape, part(i, start, shape)}, tangents[i].as<T>());
-            sum = sum.defined() ? type_info<T>.add(sum, all) : AnyTensor(all);
-        }
-        results[0] = sum;
+        for (std::size_t i = 0, start = 0; i < edges_.size(); start += counts_[i++])
+            if (tangents[i].defined()) add_to(results[0], express(Embed{{}, shape, part(i, start, shape)}, tangents[i].as<T>()));
     }
     std::string name() const override { return "CatBackward"; }
 

@@ -39,11 +39,8 @@ public:
     }
     void pushforward(std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override
     {
-        for (std::size_t i = 0; i < edges_.size(); ++i) {
-            if (!tangents[i].defined()) continue;
-            AnyTensor const all = apply_view_map(row_geometry(type_, all_, row_, i), ViewMap::scatter, tangents[i], "Stack");
-            results[0] = results[0].defined() ? type_.add(results[0], all) : all;
-        }
+        for (std::size_t i = 0; i < edges_.size(); ++i)
+            if (tangents[i].defined()) add_to(results[0], apply_view_map(row_geometry(type_, all_, row_, i), ViewMap::scatter, tangents[i], "Stack"));
     }
     std::string name() const override { return "StackBackward"; }
 

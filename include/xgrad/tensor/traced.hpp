@@ -260,9 +260,7 @@ private:
     if (result.defined()) replay.set_result(table.traced_result(result));
     replay.send(0, table.traced_seed(gradient, node.sum(), node.space()), [&](std::size_t leaf, TracedTable const& t, AnyTensor const& g) {
         if (!(node.wanted() >> leaf & 1)) return;
-        auto& sum = results[node.edge_of(leaf)];
-        AnyTensor const part = t.arrive(g, node.leaf_shape(leaf));
-        sum = sum.defined() ? sum.impl().type->add(sum, part) : part;
+        add_to(results[node.edge_of(leaf)], t.arrive(g, node.leaf_shape(leaf)));
     });
 }
 
