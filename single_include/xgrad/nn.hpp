@@ -1582,6 +1582,686 @@ struct Flatten : Module<Flatten> {
 
 }  // namespace xgrad::nn
 #endif  // XGRAD_SINGLE_XGRAD_NN_ACTIVATION_HPP
+#ifndef XGRAD_SINGLE_XGRAD_NN_CONV_MODULES_HPP
+#define XGRAD_SINGLE_XGRAD_NN_CONV_MODULES_HPP
+
+// ======== xgrad/nn/conv_modules.hpp
+// Convolutions as modules: `nn::Conv2d<float> layer(3, 16, 3, {.stride = 2, .padding = 1});`
+
+#ifndef XGRAD_SINGLE_XGRAD_NN_CONV_HPP
+#define XGRAD_SINGLE_XGRAD_NN_CONV_HPP
+
+// ======== xgrad/nn/conv.hpp
+// Convolutions and their transposes over one and two axes, as functions.
+
+#ifndef XGRAD_SINGLE_XGRAD_NN_CONVOLUTION_HPP
+#define XGRAD_SINGLE_XGRAD_NN_CONVOLUTION_HPP
+
+// ======== xgrad/nn/convolution.hpp
+// Convolutions as operations. A convolution is one trilinear form of images, filters and products, and each of the three can be
+// computed from the two others: so the gradients of each are the other two, to any order.
+
+#ifndef XGRAD_SINGLE_XGRAD_NN_IM2COL_HPP
+#define XGRAD_SINGLE_XGRAD_NN_IM2COL_HPP
+
+// ======== xgrad/nn/im2col.hpp
+// The parts of images that windows see, as the columns of a matrix: a convolution is then a product of matrices. Some
+// windows at a time, so that their matrix stays in the cache.
+
+#ifndef XGRAD_SINGLE_XGRAD_NN_WINDOW_HPP
+#define XGRAD_SINGLE_XGRAD_NN_WINDOW_HPP
+
+// ======== xgrad/nn/window.hpp
+// How windows move over images: options along each axis, and the extents that follow from them.
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad::nn {
+
+/// A whole number for each of D spatial axes: one for all of them, or {one for each}.
+template <std::size_t D> struct PerAxis {
+    std::array<std::ptrdiff_t, D> along{};
+
+    template <std::integral I> constexpr PerAxis(I n) { along.fill(static_cast<std::ptrdiff_t>(n)); }
+    template <std::integral... I>
+        requires(D > 1 && sizeof...(I) == D)
+    constexpr PerAxis(I... n) : along{static_cast<std::ptrdiff_t>(n)...}
+    {
+    }
+};
+
+namespace detail {
+
+/// One axis of images, and the windows on it.
+struct Slide {
+    std::size_t extent = 1, windows = 1, kernel = 1, stride = 1, padding = 0, dilation = 1;
+
+    std::size_t padded() const { return extent + 2 * padding; }
+    /// From the first to the last position of a window.
+    std::size_t reach() const { return dilation * (kernel - 1) + 1; }
+};
+
+/// "(3 x 3)".
+template <std::size_t D> std::string sizes_text(std::array<std::ptrdiff_t, D> const& sizes)
+{
+    std::string text = "(";
+    for (auto const n : sizes) text += (text.size() > 1 ? " x " : "") + std::to_string(n);
+    return text + ")";
+}
+/// "(3, 3)", as modules print their options.
+template <std::size_t D> std::string option_text(PerAxis<D> const& option)
+{
+    std::string text = "(";
+    for (auto const n : option.along) text += (text.size() > 1 ? ", " : "") + std::to_string(n);
+    return text + (D == 1 ? ",)" : ")");
+}
+
+template <std::size_t D> void check_window(std::string_view name, PerAxis<D> const& kernel, PerAxis<D> const& stride, PerAxis<D> const& padding, PerAxis<D> const& dilation)
+{
+    auto const check = [name](PerAxis<D> const& option, std::ptrdiff_t least, char const* complaint) {
+        for (auto const n : option.along)
+            if (n < least) xgrad::detail::fail<ShapeError>(name, ": ", complaint, ", not ", option.along);
+    };
+    check(kernel, 1, "the kernel size must be positive");
+    check(stride, 1, "the stride must be positive");
+    check(padding, 0, "the padding must not be negative");
+    check(dilation, 1, "the dilation must be positive");
+}
+
+/// Axis d of a window that check_window() has seen; how many windows there are is left open.
+template <std::size_t D> Slide slide(std::size_t d, std::ptrdiff_t kernel, PerAxis<D> const& stride, PerAxis<D> const& padding, PerAxis<D> const& dilation)
+{
+    auto const of = [d](PerAxis<D> const& option) { return static_cast<std::size_t>(option.along[d]); };
+    return {.kernel = static_cast<std::size_t>(kernel), .stride = of(stride), .padding = of(padding), .dilation = of(dilation)};
+}
+
+/// The last D extents of a shape; at most one axis of samples and one of channels lie before them.
+template <std::size_t D> std::array<std::size_t, D> spatial_extents(std::string_view name, Shape const& shape)
+{
+    if (shape.size() != D + 1 && shape.size() != D + 2)
+        xgrad::detail::fail<ShapeError>("Expected ", D + 1, "D (unbatched) or ", D + 2, "D (batched) input to ", name, ", but got input of size: ", shape);
+    std::array<std::size_t, D> extents;
+    std::copy(shape.end() - D, shape.end(), extents.begin());
+    return extents;
+}
+
+}  // namespace detail
+}  // namespace xgrad::nn
+#endif  // XGRAD_SINGLE_XGRAD_NN_WINDOW_HPP
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad::nn::detail {
+
+/// Images [batch, channels, rows, columns], filters [filters, channels / groups, rows, columns], and their products
+/// [batch, filters, rows, columns], a number for each window. Of one spatial axis, there is one row.
+struct ConvGeometry {
+    std::size_t axes = 2, batch = 1, channels = 1, filters = 1, groups = 1;
+    Slide rows = {}, columns = {};
+
+    std::size_t channels_of_group() const { return channels / groups; }
+    std::size_t filters_of_group() const { return filters / groups; }
+    std::size_t windows() const { return rows.windows * columns.windows; }
+    /// How many numbers a window sees.
+    std::size_t depth() const { return channels_of_group() * rows.kernel * columns.kernel; }
+    bool is_padded() const { return rows.padding || columns.padding; }
+    /// Each window is one pixel: the images themselves are the matrix.
+    bool is_pointwise() const { return rows.kernel == 1 && columns.kernel == 1 && rows.stride == 1 && columns.stride == 1 && !is_padded() && rows.windows == rows.extent && columns.windows == columns.extent; }
+
+    Shape image_shape() const { return shape(batch, channels, rows.extent, columns.extent); }
+    Shape product_shape() const { return shape(batch, filters, rows.windows, columns.windows); }
+    Shape filter_shape() const { return shape(filters, channels_of_group(), rows.kernel, columns.kernel); }
+
+private:
+    Shape shape(std::size_t first, std::size_t second, std::size_t height, std::size_t width) const { return axes == 1 ? Shape{first, second, width} : Shape{first, second, height, width}; }
+};
+
+/// The windows of several whole images, or of some rows of windows on one.
+struct Chunk {
+    std::size_t sample = 0, samples = 1, row = 0, rows = 1;
+
+    std::size_t windows(ConvGeometry const& g) const { return samples * rows * g.columns.windows; }
+};
+
+/// How many windows at a time: their columns should stay in the second cache.
+inline Chunk largest_chunk(ConvGeometry const& g, std::size_t element)
+{
+    constexpr std::size_t room = std::size_t{1} << 18;
+    std::size_t const fitting = std::max<std::size_t>(1, room / element / std::max<std::size_t>(1, g.depth()));
+    if (g.is_pointwise() && g.windows() >= 64) return {.rows = g.rows.windows};
+    if (fitting < g.windows()) return {.rows = std::clamp<std::size_t>(fitting / g.columns.windows, 1, g.rows.windows)};
+    return {.samples = std::min(g.batch, fitting / g.windows()), .rows = g.rows.windows};
+}
+
+/// Calls f for each chunk of all windows.
+template <class F> void for_each_chunk(ConvGeometry const& g, Chunk const& largest, F f)
+{
+    for (std::size_t sample = 0; sample < g.batch; sample += largest.samples)
+        for (std::size_t row = 0; row < g.rows.windows; row += largest.rows)
+            f(Chunk{sample, std::min(largest.samples, g.batch - sample), row, std::min(largest.rows, g.rows.windows - row)});
+}
+
+/// Visits columns and images of one group side by side: f(numbers in the matrix, numbers in the image) for the same place in all
+/// windows of one sample. `images` has its padding.
+template <class T, class Image, class F> void for_each_place(ConvGeometry const& g, Chunk const& chunk, T* matrix, Image* images, std::size_t image_step, F f)
+{
+    std::size_t const width = g.columns.padded(), plane = g.rows.padded() * width;
+    for (std::size_t c = 0; c < g.channels_of_group(); ++c)
+        for (std::size_t i = 0; i < g.rows.kernel; ++i)
+            for (std::size_t j = 0; j < g.columns.kernel; ++j) {
+                Image* image = images + c * plane + (chunk.row * g.rows.stride + i * g.rows.dilation) * width + j * g.columns.dilation;
+                for (std::size_t s = 0; s < chunk.samples; ++s, image += image_step, matrix += chunk.rows * g.columns.windows) f(matrix, image);
+            }
+}
+
+/// One row of n numbers, by fours where it has as many: short rows are what a small image is made of.
+template <class T> XGRAD_INLINE void copy_row(T* to, T const* from, std::size_t n)
+{
+    constexpr std::size_t step = 4;
+    if (n < step) {
+        for (std::size_t q = 0; q < n; ++q) to[q] = from[q];
+        return;
+    }
+    for (std::size_t q = 0; q + step <= n; q += step) std::memcpy(static_cast<void*>(to + q), from + q, step * sizeof(T));
+    std::memcpy(static_cast<void*>(to + n - step), from + n - step, step * sizeof(T));
+}
+template <class T> XGRAD_INLINE void add_row(T* to, T const* from, std::size_t n)
+{
+    constexpr std::size_t step = 4;
+    std::size_t q = 0;
+    for (; q + step <= n; q += step)
+        for (std::size_t k = 0; k < step; ++k) to[q + k] += from[q + k];
+    for (; q < n; ++q) to[q] += from[q];
+}
+
+/// The columns of the windows of a chunk.
+template <class T> void gather_columns(ConvGeometry const& g, Chunk const& chunk, T* matrix, T const* images, std::size_t image_step)
+{
+    std::size_t const n = g.columns.windows, step = g.columns.stride, line = g.rows.stride * g.columns.padded();
+    if (step == 1)
+        for_each_place(g, chunk, matrix, images, image_step, [=](T* to, T const* from) {
+            for (std::size_t r = 0; r < chunk.rows; ++r, to += n, from += line) copy_row(to, from, n);
+        });
+    else
+        for_each_place(g, chunk, matrix, images, image_step, [=](T* to, T const* from) {
+            for (std::size_t r = 0; r < chunk.rows; ++r, to += n, from += line)
+                for (std::size_t q = 0; q < n; ++q) to[q] = from[q * step];
+        });
+}
+/// Adds each column to where its numbers come from: the adjoint of gather_columns().
+template <class T> void scatter_columns(ConvGeometry const& g, Chunk const& chunk, T const* matrix, T* images, std::size_t image_step)
+{
+    std::size_t const n = g.columns.windows, step = g.columns.stride, line = g.rows.stride * g.columns.padded();
+    if (step == 1)
+        for_each_place(g, chunk, matrix, images, image_step, [=](T const* from, T* to) {
+            for (std::size_t r = 0; r < chunk.rows; ++r, from += n, to += line) add_row(to, from, n);
+        });
+    else
+        for_each_place(g, chunk, matrix, images, image_step, [=](T const* from, T* to) {
+            for (std::size_t r = 0; r < chunk.rows; ++r, from += n, to += line)
+                for (std::size_t q = 0; q < n; ++q) to[q * step] += from[q];
+        });
+}
+
+/// Visits the lines of images without padding and with it: f(line of the plain one, line of the padded one). `padded` has the
+/// channels of one group only.
+template <class P, class Q, class F> void for_each_line(ConvGeometry const& g, std::size_t samples, P* plain, Q* padded, F f)
+{
+    std::size_t const height = g.rows.extent, width = g.columns.extent, line = g.columns.padded();
+    for (std::size_t s = 0; s < samples; ++s)
+        for (std::size_t c = 0; c < g.channels_of_group(); ++c, padded += g.rows.padded() * line) {
+            P* at = plain + (s * g.channels + c) * height * width;
+            for (std::size_t h = 0; h < height; ++h, at += width) f(at, padded + (h + g.rows.padding) * line + g.columns.padding);
+        }
+}
+
+}  // namespace xgrad::nn::detail
+#endif  // XGRAD_SINGLE_XGRAD_NN_IM2COL_HPP
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad::nn {
+
+namespace detail {
+
+/// A kernel on arrays in row-major order, with factors conjugated or not.
+template <class T> class Convolver {
+public:
+    explicit Convolver(ConvGeometry const& geometry)
+        : g(geometry), largest(largest_chunk(g, sizeof(T))), depth(g.depth()), windows(g.windows()), image(g.channels * g.rows.extent * g.columns.extent),
+          padded_image(g.channels_of_group() * g.rows.padded() * g.columns.padded())
+    {
+    }
+
+    /// A number for each window: the product of filters and images, plus a bias for each filter where there is one.
+    void products(T const* images, bool conj_images, T const* filters, bool conj_filters, T const* bias, T* out) const
+    {
+        Room const room(*this);
+        for_each_group_and_chunk([&](std::size_t group, Chunk const& chunk) {
+            auto const [columns, step] = columns_of(room, group, chunk, images);
+            std::size_t const m = g.filters_of_group(), n = chunk.windows(g);
+            T const* const own_bias = bias ? bias + group * m : nullptr;
+            T* const to = out + product_at(group, chunk);
+            bool const in_place = chunk.samples == 1;
+            if (in_place && bias)
+                for (std::size_t o = 0; o < m; ++o) std::fill_n(to + o * windows, n, own_bias[o]);
+            T* const result = in_place ? to : room.products;
+            xgrad::detail::gemm<T>(m, n, depth, filters + group * m * depth, signed_size(depth), 1, conj_filters, columns, step, 1, conj_images, result, signed_size(in_place ? windows : n), in_place && bias);
+            if (in_place) return;
+            for_each_filter(chunk, to, room.products, [&](T* plain, T const* gathered, std::size_t o) {
+                T const add = own_bias ? own_bias[o] : T(0);
+                for (std::size_t p = 0; p < windows; ++p) plain[p] = gathered[p] + add;
+            });
+        });
+    }
+    /// The images whose windows see the products, each through its filter: the transpose of products().
+    void images(T const* products, bool conj_products, T const* filters, bool conj_filters, T const* bias, T* out) const
+    {
+        Room const room(*this);
+        std::size_t const pixels = g.rows.extent * g.columns.extent;
+        for (std::size_t plane = 0; plane < g.batch * g.channels; ++plane) std::fill_n(out + plane * pixels, pixels, bias ? bias[plane % g.channels] : T(0));
+        if (windows == 0) return;
+        for_each_group_and_chunk([&](std::size_t group, Chunk const& chunk) {
+            std::size_t const m = g.filters_of_group(), n = chunk.windows(g);
+            auto const [factor, step] = products_of(room, group, chunk, products);
+            T* const to = out + image_at(group, chunk);
+            T const* const own_filters = filters + group * m * depth;
+            if (is_plain(chunk)) return xgrad::detail::gemm<T>(depth, n, m, own_filters, 1, signed_size(depth), conj_filters, factor, step, 1, conj_products, to, signed_size(windows), true);
+            xgrad::detail::gemm<T>(depth, n, m, own_filters, 1, signed_size(depth), conj_filters, factor, step, 1, conj_products, room.columns, signed_size(n), false);
+            if (!g.is_padded()) return scatter_columns(g, chunk, room.columns, to, image);
+            if (chunk.row == 0) std::fill_n(room.padded, chunk.samples * padded_image, T(0));
+            scatter_columns(g, chunk, room.columns, room.padded, padded_image);
+            if (chunk.row + chunk.rows == g.rows.windows)
+                for_each_line(g, chunk.samples, to, room.padded, [&](T* plain, T const* padded) { add_row(plain, padded, g.columns.extent); });
+        });
+    }
+    /// For each filter, the sum of what its windows see, times its products.
+    void filters(T const* images, bool conj_images, T const* products, bool conj_products, T* out) const
+    {
+        Room const room(*this);
+        std::size_t const m = g.filters_of_group();
+        std::fill_n(out, g.filters * depth, T(0));
+        for_each_group_and_chunk([&](std::size_t group, Chunk const& chunk) {
+            auto const [columns, columns_step] = columns_of(room, group, chunk, images);
+            auto const [factor, step] = products_of(room, group, chunk, products);
+            xgrad::detail::gemm<T>(m, depth, chunk.windows(g), factor, step, 1, conj_products, columns, 1, columns_step, conj_images, out + group * m * depth, signed_size(depth), true);
+        });
+    }
+
+private:
+    /// Working memory for a chunk.
+    struct Room {
+        xgrad::detail::kernel::Scratch<T> scratch;
+        T *columns, *products, *padded;
+
+        explicit Room(Convolver const& c)
+            : scratch(c.largest.windows(c.g) * (c.depth + c.g.filters_of_group()) + (c.g.is_padded() ? c.largest.samples * c.padded_image : 0)), columns(scratch.data()),
+              products(columns + c.largest.windows(c.g) * c.depth), padded(products + c.largest.windows(c.g) * c.g.filters_of_group())
+        {
+        }
+    };
+    struct Factor {
+        T const* data;
+        std::ptrdiff_t step;  // from row to row
+    };
+
+    static std::ptrdiff_t signed_size(std::size_t n) { return static_cast<std::ptrdiff_t>(n); }
+    bool is_plain(Chunk const& chunk) const { return chunk.samples == 1 && g.is_pointwise(); }
+    std::size_t image_at(std::size_t group, Chunk const& chunk) const { return chunk.sample * image + group * g.channels_of_group() * g.rows.extent * g.columns.extent; }
+    std::size_t product_at(std::size_t group, Chunk const& chunk) const
+    {
+        return (chunk.sample * g.filters + group * g.filters_of_group()) * windows + chunk.row * g.columns.windows;
+    }
+    template <class F> void for_each_group_and_chunk(F f) const
+    {
+        for (std::size_t group = 0; group < g.groups; ++group) for_each_chunk(g, largest, [&](Chunk const& chunk) { f(group, chunk); });
+    }
+    /// Visits products as they lie in samples, and side by side for each filter: f(those of a sample, the same, filter).
+    template <class P, class Q, class F> void for_each_filter(Chunk const& chunk, P* plain, Q* gathered, F f) const
+    {
+        for (std::size_t o = 0; o < g.filters_of_group(); ++o)
+            for (std::size_t s = 0; s < chunk.samples; ++s, gathered += windows) f(plain + (s * g.filters + o) * windows, gathered, o);
+    }
+    Factor columns_of(Room const& room, std::size_t group, Chunk const& chunk, T const* images) const
+    {
+        T const* const own = images + image_at(group, chunk);
+        if (is_plain(chunk)) return {own + chunk.row * g.columns.windows, signed_size(windows)};
+        if (!g.is_padded()) gather_columns(g, chunk, room.columns, own, image);
+        else {
+            if (chunk.row == 0) {
+                std::fill_n(room.padded, chunk.samples * padded_image, T(0));
+                for_each_line(g, chunk.samples, own, room.padded, [&](T const* plain, T* padded) { copy_row(padded, plain, g.columns.extent); });
+            }
+            gather_columns(g, chunk, room.columns, static_cast<T const*>(room.padded), padded_image);
+        }
+        return {room.columns, signed_size(chunk.windows(g))};
+    }
+    Factor products_of(Room const& room, std::size_t group, Chunk const& chunk, T const* products) const
+    {
+        T const* const own = products + product_at(group, chunk);
+        if (chunk.samples == 1) return {own, signed_size(windows)};
+        for_each_filter(chunk, own, room.products, [&](T const* plain, T* gathered, std::size_t) { std::copy_n(plain, windows, gathered); });
+        return {room.products, signed_size(chunk.windows(g))};
+    }
+
+    ConvGeometry const& g;
+    Chunk largest;
+    std::size_t depth, windows, image, padded_image;
+};
+
+}  // namespace detail
+
+/// What of a convolution is computed from the two others, which stand in this order.
+enum class ConvPart : unsigned char { products, images, filters };
+
+/// Products from images and filters; images from products and filters; filters from images and products.
+template <ConvPart part> struct Convolution : Arraywise {
+    detail::ConvGeometry geometry;
+    bool conj_a = false, conj_b = false;
+    static constexpr bool is_multilinear = true;
+    static constexpr xgrad::detail::Uses uses[] = {xgrad::detail::uses_argument(1), xgrad::detail::uses_argument(0)};
+
+    template <Scalar T> auto value(xgrad::detail::Array<T> const& a, xgrad::detail::Array<T> const& b) const { return computed(a, b, nullptr); }
+    auto pullback(wrt<0>, auto const& g, auto const&, auto const&, auto const& b) const
+    {
+        constexpr auto other = part == ConvPart::images ? ConvPart::products : ConvPart::images;
+        Convolution<other> const op{{}, geometry, conj_a, conj_a == conj_b};
+        if constexpr (part == ConvPart::filters) return express(Convolution<other>{{}, geometry, op.conj_b, op.conj_a}, b, g);
+        else return express(op, g, b);
+    }
+    auto pullback(wrt<1>, auto const& g, auto const&, auto const& a, auto const&) const
+    {
+        constexpr auto other = part == ConvPart::filters ? ConvPart::products : ConvPart::filters;
+        Convolution<other> const op{{}, geometry, conj_a == conj_b, conj_b};
+        if constexpr (part == ConvPart::images) return express(Convolution<other>{{}, geometry, op.conj_b, op.conj_a}, g, a);
+        else return express(op, a, g);
+    }
+
+protected:
+    template <Scalar T> auto computed(xgrad::detail::Array<T> const& a, xgrad::detail::Array<T> const& b, std::type_identity_t<T> const* bias) const
+    {
+        using xgrad::detail::Array;
+        Array<T> const first = xgrad::detail::contiguous(a), second = xgrad::detail::contiguous(b);
+        Array<T> out(part == ConvPart::products ? geometry.product_shape() : part == ConvPart::images ? geometry.image_shape() : geometry.filter_shape());
+        detail::Convolver<T> const convolver(geometry);
+        if constexpr (part == ConvPart::products) convolver.products(first.begin(), conj_a, second.begin(), conj_b, bias, out.begin());
+        else if constexpr (part == ConvPart::images) convolver.images(first.begin(), conj_a, second.begin(), conj_b, bias, out.begin());
+        else convolver.filters(first.begin(), conj_a, second.begin(), conj_b, out.begin());
+        return out;
+    }
+};
+
+/// The same, plus a number for each channel of the result.
+template <ConvPart part> struct BiasedConvolution : Convolution<part> {
+    static constexpr bool is_multilinear = false;
+    static constexpr xgrad::detail::Uses uses[] = {xgrad::detail::uses_argument(1), xgrad::detail::uses_argument(0), 0};
+
+    template <Scalar T> auto value(xgrad::detail::Array<T> const& a, xgrad::detail::Array<T> const& b, xgrad::detail::Array<T> const& bias) const
+    {
+        return this->computed(a, b, xgrad::detail::contiguous(bias).begin());
+    }
+    template <std::size_t I> auto pullback(wrt<I> argument, auto const& g, auto const& y, auto const& a, auto const& b, auto const&) const
+    {
+        if constexpr (I < 2) return Convolution<part>::pullback(argument, g, y, a, b);
+        else return this->geometry.axes == 1 ? sum(g, {0, 2}) : sum(g, {0, 2, 3});
+    }
+};
+
+}  // namespace xgrad::nn
+#endif  // XGRAD_SINGLE_XGRAD_NN_CONVOLUTION_HPP
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad::nn {
+
+/// Steps of windows, zeros around images, steps inside windows, and how many groups of channels and filters are separate.
+template <std::size_t D> struct ConvOptions {
+    PerAxis<D> stride = 1, padding = 0, dilation = 1;
+    std::size_t groups = 1;
+};
+/// The same for the transpose; output_padding chooses among the images that have as many windows.
+template <std::size_t D> struct ConvTransposeOptions {
+    PerAxis<D> stride = 1, padding = 0, output_padding = 0;
+    std::size_t groups = 1;
+    PerAxis<D> dilation = 1;
+};
+
+namespace detail {
+
+/// What both directions have in common: the shapes of images (or products) and filters, seen and found right.
+template <std::size_t D, Scalar T>
+ConvGeometry conv_geometry(std::string_view name, bool transposed, Tensor<T> const& x, Tensor<T> const& weight, Tensor<T> const& bias, PerAxis<D> stride, PerAxis<D> padding, PerAxis<D> dilation, std::size_t groups)
+{
+    using xgrad::detail::fail;
+    auto const extents = spatial_extents<D>(name, x.shape());
+    auto const& w = weight.shape();
+    if (w.size() != D + 2) fail<ShapeError>(name, ": the weight needs ", D + 2, " axes, not shape ", w);
+    PerAxis<D> kernel(1);
+    for (std::size_t d = 0; d < D; ++d) kernel.along[d] = static_cast<std::ptrdiff_t>(w[2 + d]);
+    check_window(name, kernel, stride, padding, dilation);
+    if (groups == 0) fail<ShapeError>(name, ": the number of groups must be positive");
+    if (w[0] == 0 || w[0] % groups != 0) fail<ShapeError>(name, ": ", groups, " groups need a weight whose first extent they divide, not shape ", w);
+
+    ConvGeometry g{.axes = D, .batch = x.dim() == D + 2 ? x.shape()[0] : 1, .channels = w[1] * groups, .filters = w[0], .groups = groups};
+    auto const channels = x.shape()[x.dim() - D - 1], wanted = transposed ? g.filters : g.channels, made = transposed ? g.channels : g.filters;
+    if (channels != wanted)
+        fail<ShapeError>("Given ", transposed ? "transposed=1" : "groups=" + std::to_string(groups), ", weight of size ", w, ", expected input", x.shape(), " of ", name, " to have ", wanted, " channels, but got ", channels, " channels instead");
+    if (bias.defined() && !(bias.shape() == Shape{made})) fail<ShapeError>(name, ": a weight of size ", w, " needs a bias with ", made, " elements, not one of shape ", bias.shape());
+    for (std::size_t d = 0; d < D; ++d) {
+        Slide& axis = d + 1 == D ? g.columns : g.rows;
+        axis = slide(d, kernel.along[d], stride, padding, dilation);
+        (transposed ? axis.windows : axis.extent) = extents[d];
+    }
+    return g;
+}
+
+/// The result for a batch, or for one sample without the axis of samples.
+template <ConvPart part, std::size_t D, Scalar T> Tensor<T> convolve(ConvGeometry const& g, Tensor<T> const& x, Tensor<T> const& weight, Tensor<T> const& bias)
+{
+    bool const batched = x.dim() == D + 2;
+    Tensor<T> const images = batched ? x : unsqueeze(x, 0);
+    Tensor<T> const y = bias.defined() ? express(BiasedConvolution<part>{{{}, g}}, images, weight, bias) : express(Convolution<part>{{}, g}, images, weight);
+    return batched ? y : squeeze(y, 0);
+}
+
+template <std::size_t D, Scalar T> Tensor<T> conv(std::string_view name, Tensor<T> const& x, Tensor<T> const& weight, Tensor<T> const& bias, ConvOptions<D> const& o)
+{
+    auto g = conv_geometry<D>(name, false, x, weight, bias, o.stride, o.padding, o.dilation, o.groups);
+    for (Slide* axis : {&g.rows, &g.columns}) {
+        if (axis->padded() < axis->reach()) {
+            std::array<std::ptrdiff_t, D> image, window;
+            for (std::size_t d = 0; d < D; ++d) {
+                Slide const& s = d + 1 == D ? g.columns : g.rows;
+                image[d] = static_cast<std::ptrdiff_t>(s.padded());
+                window[d] = static_cast<std::ptrdiff_t>(s.reach());
+            }
+            xgrad::detail::fail<ShapeError>(name, ": Calculated padded input size per channel: ", sizes_text(image), ". Kernel size: ", sizes_text(window), ". Kernel size can't be greater than actual input size");
+        }
+        axis->windows = (axis->padded() - axis->reach()) / axis->stride + 1;
+    }
+    return convolve<ConvPart::products, D>(g, x, weight, bias);
+}
+
+template <std::size_t D, Scalar T> Tensor<T> conv_transpose(std::string_view name, Tensor<T> const& x, Tensor<T> const& weight, Tensor<T> const& bias, ConvTransposeOptions<D> const& o)
+{
+    auto g = conv_geometry<D>(name, true, x, weight, bias, o.stride, o.padding, o.dilation, o.groups);
+    for (std::size_t d = 0; d < D; ++d) {
+        Slide& axis = d + 1 == D ? g.columns : g.rows;
+        auto const more = o.output_padding.along[d];
+        if (more < 0 || (static_cast<std::size_t>(more) >= axis.stride && static_cast<std::size_t>(more) >= axis.dilation))
+            xgrad::detail::fail<ShapeError>(name, ": output padding must be smaller than either stride or dilation, but got output_padding ", o.output_padding.along, ", stride ", o.stride.along, ", dilation ", o.dilation.along);
+        std::size_t const all = axis.windows == 0 ? 0 : (axis.windows - 1) * axis.stride + axis.reach() + static_cast<std::size_t>(more);
+        if (all <= 2 * axis.padding) xgrad::detail::fail<ShapeError>(name, ": an input of shape ", x.shape(), " with padding ", o.padding.along, " gives an output without elements");
+        axis.extent = all - 2 * axis.padding;
+    }
+    return convolve<ConvPart::images, D>(g, x, weight, bias);
+}
+
+}  // namespace detail
+
+namespace functional {
+
+/// Cross-correlation, with zeros around: y[n,o,t] = b[o] + sum over channels c of the group and places i of
+/// w[o,c,i] x[n, c, t stride + i dilation - padding]. x of shape [N, C, L] or [C, L], w [O, C/groups, K], b [O] or undefined;
+/// the result is [N, O, floor((L + 2 padding - dilation (K-1) - 1) / stride) + 1]. Complex numbers are not conjugated.
+template <Differentiable T> Tensor<T> conv1d(Tensor<T> const& x, std::type_identity_t<Tensor<T>> const& weight, std::type_identity_t<Tensor<T>> const& bias = {}, ConvOptions<1> const& options = {})
+{
+    return detail::conv<1>("conv1d", x, weight, bias, options);
+}
+/// The same over two axes: x of shape [N, C, H, W] or [C, H, W], w [O, C/groups, KH, KW].
+template <Differentiable T> Tensor<T> conv2d(Tensor<T> const& x, std::type_identity_t<Tensor<T>> const& weight, std::type_identity_t<Tensor<T>> const& bias = {}, ConvOptions<2> const& options = {})
+{
+    return detail::conv<2>("conv2d", x, weight, bias, options);
+}
+
+/// The transpose of conv1d() with the same weight, which here is [C, O/groups, K] for x of shape [N, C, L] or [C, L]: the result is
+/// [N, O, (L-1) stride - 2 padding + dilation (K-1) + output_padding + 1].
+template <Differentiable T>
+Tensor<T> conv_transpose1d(Tensor<T> const& x, std::type_identity_t<Tensor<T>> const& weight, std::type_identity_t<Tensor<T>> const& bias = {}, ConvTransposeOptions<1> const& options = {})
+{
+    return detail::conv_transpose<1>("conv_transpose1d", x, weight, bias, options);
+}
+/// The transpose of conv2d(): x of shape [N, C, H, W] or [C, H, W], w [C, O/groups, KH, KW].
+template <Differentiable T>
+Tensor<T> conv_transpose2d(Tensor<T> const& x, std::type_identity_t<Tensor<T>> const& weight, std::type_identity_t<Tensor<T>> const& bias = {}, ConvTransposeOptions<2> const& options = {})
+{
+    return detail::conv_transpose<2>("conv_transpose2d", x, weight, bias, options);
+}
+
+}  // namespace functional
+}  // namespace xgrad::nn
+#endif  // XGRAD_SINGLE_XGRAD_NN_CONV_HPP
+#ifndef XGRAD_SINGLE_XGRAD_NN_INIT_HPP
+#define XGRAD_SINGLE_XGRAD_NN_INIT_HPP
+
+// ======== xgrad/nn/init.hpp
+// How parameters begin.
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad::nn {
+
+/// Overwrites a tensor by numbers that are uniform on [low, high), of complex ones both parts. Unrecorded.
+template <Differentiable T> void uniform_(Tensor<T> t, double low, double high)
+{
+    using P = precision_of<T>;
+    NoGradGuard const off;
+    Tensor<T> values = rand<T>(t.shape());
+    if constexpr (xgrad::detail::is_complex<T>) t.copy_(values * static_cast<P>(high - low) + T(P(low), P(low)));
+    else t.copy_(values * static_cast<P>(high - low) + static_cast<P>(low));
+}
+
+/// Overwrites a tensor by normal numbers; of complex ones each part has half the variance. Unrecorded.
+template <Differentiable T> void normal_(Tensor<T> t, double mean = 0, double deviation = 1)
+{
+    using P = precision_of<T>;
+    NoGradGuard const off;
+    t.copy_(randn<T>(t.shape()) * static_cast<P>(deviation) + static_cast<P>(mean));
+}
+
+namespace detail {
+/// A tensor uniform on +-1/sqrt(inputs): what PyTorch's linear layers begin with (Kaiming's uniform distribution for a = sqrt(5)).
+template <Differentiable T> Tensor<T> uniform_for(std::size_t inputs, Shape const& shape)
+{
+    Tensor<T> t = Tensor<T>::empty(shape);
+    double const bound = inputs ? 1 / std::sqrt(static_cast<double>(inputs)) : 0;
+    uniform_(t, -bound, bound);
+    return t;
+}
+}  // namespace detail
+
+}  // namespace xgrad::nn
+#endif  // XGRAD_SINGLE_XGRAD_NN_INIT_HPP
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad::nn {
+
+namespace detail {
+
+/// weight [first, second / groups, kernel...] and bias [out_channels]; both begin uniform on +-1/sqrt(extents of the weight after
+/// its first, multiplied), of complex numbers both parts.
+template <class Self, Differentiable T, std::size_t D, class Options> struct ConvLayer : Module<Self> {
+    Options options;
+    Parameter<T> weight, bias;
+
+    ConvLayer(std::string_view name, std::size_t in, std::size_t out, bool transposed, PerAxis<D> kernel, Options const& o, bool has_bias)
+        : options(checked(name, in, out, kernel, o)), weight(*this, "weight", begin(transposed ? in : out, transposed ? out : in, kernel, true)),
+          bias(*this, "bias", has_bias ? begin(transposed ? in : out, transposed ? out : in, kernel, false, out) : Tensor<T>())
+    {
+    }
+    std::string extra_repr() const override
+    {
+        PerAxis<D> kernel(0);
+        for (std::size_t d = 0; d < D; ++d) kernel.along[d] = static_cast<std::ptrdiff_t>(weight.shape()[2 + d]);
+        constexpr bool transposed = std::same_as<Options, ConvTransposeOptions<D>>;
+        std::size_t const first = weight.shape()[0], second = weight.shape()[1] * options.groups;
+        std::string text = std::to_string(transposed ? first : second) + ", " + std::to_string(transposed ? second : first) + ", kernel_size=" + option_text(kernel) + ", stride=" + option_text(options.stride);
+        auto const add = [&text](char const* name, PerAxis<D> const& value, int usual) {
+            if (value.along != PerAxis<D>(usual).along) text += ", " + (name + option_text(value));
+        };
+        add("padding=", options.padding, 0);
+        add("dilation=", options.dilation, 1);
+        if constexpr (transposed) add("output_padding=", options.output_padding, 0);
+        if (options.groups != 1) text += ", groups=" + std::to_string(options.groups);
+        return bias.defined() ? text : text + ", bias=false";
+    }
+
+private:
+    static Options const& checked(std::string_view name, std::size_t in, std::size_t out, PerAxis<D> const& kernel, Options const& o)
+    {
+        if (o.groups == 0) xgrad::detail::fail<ShapeError>(name, ": groups must be a positive integer");
+        if (in % o.groups) xgrad::detail::fail<ShapeError>(name, ": in_channels must be divisible by groups");
+        if (out % o.groups) xgrad::detail::fail<ShapeError>(name, ": out_channels must be divisible by groups");
+        check_window(name, kernel, o.stride, o.padding, o.dilation);
+        return o;
+    }
+    Tensor<T> begin(std::size_t first, std::size_t second, PerAxis<D> const& kernel, bool is_weight, std::size_t length = 0) const
+    {
+        Shape shape{first, second / options.groups};
+        for (auto const n : kernel.along) shape.push_back(static_cast<std::size_t>(n));
+        std::size_t const fan_in = first ? numel(shape) / first : 0;
+        return uniform_for<T>(fan_in, is_weight ? shape : Shape{length});
+    }
+};
+
+}  // namespace detail
+
+/// functional::conv1d() with a weight and a bias of its own, which begin uniform on +-1/sqrt(in_channels kernel_size / groups).
+template <Differentiable T = double> struct Conv1d : detail::ConvLayer<Conv1d<T>, T, 1, ConvOptions<1>> {
+    Conv1d(std::size_t in_channels, std::size_t out_channels, PerAxis<1> kernel_size, ConvOptions<1> const& options = {}, bool has_bias = true)
+        : detail::ConvLayer<Conv1d<T>, T, 1, ConvOptions<1>>("Conv1d", in_channels, out_channels, false, kernel_size, options, has_bias)
+    {
+    }
+    Tensor<T> forward(Tensor<T> const& x) const { return functional::conv1d(x, this->weight, this->bias, this->options); }
+};
+/// functional::conv2d() with a weight and a bias of its own.
+template <Differentiable T = double> struct Conv2d : detail::ConvLayer<Conv2d<T>, T, 2, ConvOptions<2>> {
+    Conv2d(std::size_t in_channels, std::size_t out_channels, PerAxis<2> kernel_size, ConvOptions<2> const& options = {}, bool has_bias = true)
+        : detail::ConvLayer<Conv2d<T>, T, 2, ConvOptions<2>>("Conv2d", in_channels, out_channels, false, kernel_size, options, has_bias)
+    {
+    }
+    Tensor<T> forward(Tensor<T> const& x) const { return functional::conv2d(x, this->weight, this->bias, this->options); }
+};
+/// functional::conv_transpose1d() with a weight and a bias of its own, which begin uniform on +-1/sqrt(out_channels kernel_size / groups).
+template <Differentiable T = double> struct ConvTranspose1d : detail::ConvLayer<ConvTranspose1d<T>, T, 1, ConvTransposeOptions<1>> {
+    ConvTranspose1d(std::size_t in_channels, std::size_t out_channels, PerAxis<1> kernel_size, ConvTransposeOptions<1> const& options = {}, bool has_bias = true)
+        : detail::ConvLayer<ConvTranspose1d<T>, T, 1, ConvTransposeOptions<1>>("ConvTranspose1d", in_channels, out_channels, true, kernel_size, options, has_bias)
+    {
+    }
+    Tensor<T> forward(Tensor<T> const& x) const { return functional::conv_transpose1d(x, this->weight, this->bias, this->options); }
+};
+/// functional::conv_transpose2d() with a weight and a bias of its own.
+template <Differentiable T = double> struct ConvTranspose2d : detail::ConvLayer<ConvTranspose2d<T>, T, 2, ConvTransposeOptions<2>> {
+    ConvTranspose2d(std::size_t in_channels, std::size_t out_channels, PerAxis<2> kernel_size, ConvTransposeOptions<2> const& options = {}, bool has_bias = true)
+        : detail::ConvLayer<ConvTranspose2d<T>, T, 2, ConvTransposeOptions<2>>("ConvTranspose2d", in_channels, out_channels, true, kernel_size, options, has_bias)
+    {
+    }
+    Tensor<T> forward(Tensor<T> const& x) const { return functional::conv_transpose2d(x, this->weight, this->bias, this->options); }
+};
+
+}  // namespace xgrad::nn
+#endif  // XGRAD_SINGLE_XGRAD_NN_CONV_MODULES_HPP
 #ifndef XGRAD_SINGLE_XGRAD_NN_CROSS_ENTROPY_HPP
 #define XGRAD_SINGLE_XGRAD_NN_CROSS_ENTROPY_HPP
 
@@ -1796,7 +2476,7 @@ template <RealScalar T> Tensor<T> cross_entropy(Tensor<T> const& input, Tensor<s
     if (smoothing == 0) return nll_loss(log_p, target, options);
     auto const counts = c.target != options.ignore_index;
     auto const own = static_cast<T>(1 - smoothing), all = static_cast<T>(smoothing / static_cast<double>(c.index.numel()));
-    auto const share = c.weight * (where(c.index == c.target, own, T(0)) + all);
+    auto const share = where(c.index == c.target, (own + all) * c.weight, all * c.weight);
     return c.reduced("cross_entropy", sum(where(counts, -share * log_p, T(0)), {c.axis}), options.reduction);
 }
 
@@ -1820,48 +2500,6 @@ template <RealScalar T> Tensor<T> cross_entropy(Tensor<T> const& input, Tensor<T
 
 // ======== xgrad/nn/linear.hpp
 // Linear and bilinear maps.
-
-#ifndef XGRAD_SINGLE_XGRAD_NN_INIT_HPP
-#define XGRAD_SINGLE_XGRAD_NN_INIT_HPP
-
-// ======== xgrad/nn/init.hpp
-// How parameters begin.
-
-XGRAD_COMPILED_ONCE
-
-namespace xgrad::nn {
-
-/// Overwrites a tensor by numbers that are uniform on [low, high), of complex ones both parts. Unrecorded.
-template <Differentiable T> void uniform_(Tensor<T> t, double low, double high)
-{
-    using P = precision_of<T>;
-    NoGradGuard const off;
-    Tensor<T> values = rand<T>(t.shape());
-    if constexpr (xgrad::detail::is_complex<T>) t.copy_(values * static_cast<P>(high - low) + T(P(low), P(low)));
-    else t.copy_(values * static_cast<P>(high - low) + static_cast<P>(low));
-}
-
-/// Overwrites a tensor by normal numbers; of complex ones each part has half the variance. Unrecorded.
-template <Differentiable T> void normal_(Tensor<T> t, double mean = 0, double deviation = 1)
-{
-    using P = precision_of<T>;
-    NoGradGuard const off;
-    t.copy_(randn<T>(t.shape()) * static_cast<P>(deviation) + static_cast<P>(mean));
-}
-
-namespace detail {
-/// A tensor uniform on +-1/sqrt(inputs): what PyTorch's linear layers begin with (Kaiming's uniform distribution for a = sqrt(5)).
-template <Differentiable T> Tensor<T> uniform_for(std::size_t inputs, Shape const& shape)
-{
-    Tensor<T> t = Tensor<T>::empty(shape);
-    double const bound = inputs ? 1 / std::sqrt(static_cast<double>(inputs)) : 0;
-    uniform_(t, -bound, bound);
-    return t;
-}
-}  // namespace detail
-
-}  // namespace xgrad::nn
-#endif  // XGRAD_SINGLE_XGRAD_NN_INIT_HPP
 
 XGRAD_COMPILED_ONCE
 
