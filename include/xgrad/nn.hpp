@@ -7,6 +7,7 @@
 #include <xgrad/nn/linear.hpp>
 #include <xgrad/nn/loss_modules.hpp>
 #include <xgrad/nn/module_list.hpp>
+#include <xgrad/nn/normalization.hpp>
 #include <xgrad/nn/pooling_modules.hpp>
 #include <xgrad/nn/sequential.hpp>
 #include <xgrad/xgrad.hpp>
