@@ -4,6 +4,8 @@
 #include <xgrad/nn/activation.hpp>
 #include <xgrad/nn/conv_modules.hpp>
 #include <xgrad/nn/cross_entropy.hpp>
+#include <xgrad/nn/embedding.hpp>
+#include <xgrad/nn/initializers.hpp>
 #include <xgrad/nn/linear.hpp>
 #include <xgrad/nn/loss_modules.hpp>
 #include <xgrad/nn/module_list.hpp>

@@ -2495,6 +2495,227 @@ template <RealScalar T> Tensor<T> cross_entropy(Tensor<T> const& input, Tensor<T
 }  // namespace functional
 }  // namespace xgrad::nn
 #endif  // XGRAD_SINGLE_XGRAD_NN_CROSS_ENTROPY_HPP
+#ifndef XGRAD_SINGLE_XGRAD_NN_EMBEDDING_HPP
+#define XGRAD_SINGLE_XGRAD_NN_EMBEDDING_HPP
+
+// ======== xgrad/nn/embedding.hpp
+// Embeddings: rows of a table, picked by their numbers.
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad::nn {
+
+/// Rows of a matrix by their numbers, one after the other; padding is a row without a gradient.
+struct PickRows : Arraywise {
+    xgrad::detail::Array<std::int64_t> rows;  // in row-major order
+    std::int64_t padding = -1;
+    std::size_t count = 0;                    // of the matrix
+
+    template <Scalar T> auto value(xgrad::detail::Array<T> const& table) const
+    {
+        auto const from = xgrad::detail::contiguous(table);
+        Shape shape = rows.shape;
+        std::size_t const n = table.shape.back();
+        shape.push_back(n);
+        xgrad::detail::Array<T> out(shape);
+        for (std::size_t i = 0; i < rows.numel; ++i) std::copy_n(from.begin() + static_cast<std::size_t>(rows.begin()[i]) * n, n, out.begin() + i * n);
+        return out;
+    }
+    auto pullback(wrt<0>, auto const& g, auto const&, auto const&) const;
+};
+/// Adds each row to the one with its number, on zeros: the transpose of PickRows.
+struct AddRows : Arraywise {
+    PickRows picked;
+
+    template <Scalar T> auto value(xgrad::detail::Array<T> const& x) const
+    {
+        auto const from = xgrad::detail::contiguous(x);
+        std::size_t const n = x.shape.back();
+        xgrad::detail::Array<T> out(Shape{picked.count, n}, T(0));
+        for (std::size_t i = 0; i < picked.rows.numel; ++i) {
+            if (picked.rows.begin()[i] == picked.padding) continue;
+            T* const to = out.begin() + static_cast<std::size_t>(picked.rows.begin()[i]) * n;
+            for (std::size_t j = 0; j < n; ++j) to[j] += from.begin()[i * n + j];
+        }
+        return out;
+    }
+    auto pullback(wrt<0>, auto const& g, auto const&, auto const&) const
+    {
+        auto const rows = express(picked, g);
+        if (picked.padding < 0) return rows;
+        Axes along(rows.dim(), 1);
+        std::copy(picked.rows.shape.begin(), picked.rows.shape.end(), along.begin());
+        return materialize_expression(where(reshape(Tensor<std::int64_t>(picked.rows) == picked.padding, along), 0 * rows, rows));
+    }
+};
+auto PickRows::pullback(wrt<0>, auto const& g, auto const&, auto const&) const { return express(AddRows{{}, *this}, g); }
+
+namespace detail {
+/// A row as PyTorch numbers it: negative ones count from the end.
+inline std::int64_t padding_row(std::string_view name, std::optional<std::int64_t> index, std::size_t count)
+{
+    auto const n = static_cast<std::int64_t>(count);
+    if (index && (*index < -n || *index >= n)) xgrad::detail::fail<IndexError>(name, ": padding_idx ", *index, " must be within ", n, " rows");
+    return !index ? -1 : *index < 0 ? *index + n : *index;
+}
+}  // namespace detail
+
+namespace functional {
+
+/// The rows of weight, of shape [num_embeddings, embedding_dim], that an array of any shape names: [..., embedding_dim]. Gradients of
+/// a row that is named several times are added; the one of padding_idx has none.
+template <Differentiable T> Tensor<T> embedding(Tensor<std::int64_t> const& input, Tensor<T> const& weight, std::optional<std::int64_t> padding_idx = {})
+{
+    if (weight.dim() != 2) xgrad::detail::fail<ShapeError>("embedding: the weight is [num_embeddings, embedding_dim], not of shape ", weight.shape());
+    std::size_t const count = weight.shape()[0];
+    xgrad::detail::Array<std::int64_t> rows(input.shape());      // a copy: the caller may change the numbers before the backward pass
+    xgrad::detail::copy_elements(rows, input.array_of());
+    for (auto const row : rows)
+        if (row < 0 || row >= static_cast<std::int64_t>(count)) xgrad::detail::fail<IndexError>("embedding: index ", row, " is out of range for ", count, " rows");
+    return express(PickRows{{}, std::move(rows), detail::padding_row("embedding", padding_idx, count), count}, weight);
+}
+
+}  // namespace functional
+
+/// A row of numbers for each of num_embeddings words. weight begins normal, with zeros for padding_idx, whose row is not trained.
+template <Differentiable T = double> struct Embedding : Module<Embedding<T>> {
+    std::optional<std::int64_t> padding_idx;
+    Parameter<T> weight;
+
+    Embedding(std::size_t num_embeddings, std::size_t embedding_dim, std::optional<std::int64_t> padding = {}) : padding_idx(padding), weight(*this, "weight", begin(num_embeddings, embedding_dim, padding)) {}
+    Tensor<T> forward(Tensor<std::int64_t> const& input) const { return functional::embedding(input, weight.handle_of(), padding_idx); }
+    std::string extra_repr() const override
+    {
+        return std::to_string(weight.shape()[0]) + ", " + std::to_string(weight.shape()[1]) + (padding_idx ? ", padding_idx=" + std::to_string(*padding_idx) : "");
+    }
+
+private:
+    static Tensor<T> begin(std::size_t count, std::size_t n, std::optional<std::int64_t> padding)
+    {
+        auto const row = detail::padding_row("Embedding", padding, count);
+        Tensor<T> table = randn<T>({count, n});
+        if (row >= 0) table[static_cast<std::ptrdiff_t>(row)].zero_();
+        return table;
+    }
+};
+
+}  // namespace xgrad::nn
+#endif  // XGRAD_SINGLE_XGRAD_NN_EMBEDDING_HPP
+#ifndef XGRAD_SINGLE_XGRAD_NN_INITIALIZERS_HPP
+#define XGRAD_SINGLE_XGRAD_NN_INITIALIZERS_HPP
+
+// ======== xgrad/nn/initializers.hpp
+// nn::init: rules for the numbers that parameters begin with. They overwrite a tensor, unrecorded. Of complex tensors the variance
+// is that of both parts together, so the normal rules have magnitudes of Rayleigh's distribution with uniform phases, as Trabelsi et
+// al., "Deep Complex Networks", 2018, derive them, without further ado.
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad::nn::init {
+
+using nn::normal_;
+using nn::uniform_;
+
+/// Which of the two a Kaiming rule keeps the variance of: the values on the way forward, or the gradients on the way back.
+enum class FanMode : unsigned char { fan_in, fan_out };
+enum class Nonlinearity : unsigned char { linear, conv, sigmoid, tanh, relu, leaky_relu, selu };
+
+template <Differentiable T> void constant_(Tensor<T> t, std::type_identity_t<T> value)
+{
+    NoGradGuard const off;
+    t.fill_(value);
+}
+template <Differentiable T> void zeros_(Tensor<T> t) { constant_(t, T(0)); }
+template <Differentiable T> void ones_(Tensor<T> t) { constant_(t, T(1)); }
+
+/// What a nonlinearity takes from the standard deviation; param is the slope of leaky_relu (0.01 where it is not given).
+inline double calculate_gain(Nonlinearity nonlinearity, std::optional<double> param = {})
+{
+    double const slope = param.value_or(0.01);
+    switch (nonlinearity) {
+    case Nonlinearity::tanh: return 5. / 3;
+    case Nonlinearity::relu: return std::numbers::sqrt2;
+    case Nonlinearity::leaky_relu: return std::sqrt(2 / (1 + slope * slope));
+    case Nonlinearity::selu: return 0.75;
+    default: return 1;
+    }
+}
+
+namespace detail {
+
+struct Fans {
+    double in, out;
+    double of(FanMode mode) const { return mode == FanMode::fan_in ? in : out; }
+};
+/// Of a weight [out, in, kernel...].
+inline Fans fans(std::string_view name, Shape const& shape)
+{
+    if (shape.size() < 2) xgrad::detail::fail<ShapeError>(name, ": Fan in and fan out can not be computed for tensor with fewer than 2 dimensions, of shape ", shape);
+    double field = 1;
+    for (std::size_t d = 2; d < shape.size(); ++d) field *= static_cast<double>(shape[d]);
+    return {static_cast<double>(shape[1]) * field, static_cast<double>(shape[0]) * field};
+}
+/// Uniform around 0 with a standard deviation; of complex numbers each part has half of the variance.
+template <Differentiable T> void uniform_with(Tensor<T> const& t, double deviation)
+{
+    double const bound = deviation * std::sqrt(xgrad::detail::is_complex<T> ? 1.5 : 3.);
+    uniform_(t, -bound, bound);
+}
+template <Differentiable T> double kaiming_deviation(std::string_view name, Tensor<T> const& t, double a, FanMode mode, Nonlinearity nonlinearity)
+{
+    return calculate_gain(nonlinearity, a) / std::sqrt(fans(name, t.shape()).of(mode));
+}
+template <Differentiable T> double xavier_deviation(std::string_view name, Tensor<T> const& t, double gain)
+{
+    auto const [in, out] = fans(name, t.shape());
+    return gain * std::sqrt(2 / (in + out));
+}
+
+}  // namespace detail
+
+/// Glorot and Bengio, 2010: variance 2 gain^2 / (fan_in + fan_out), uniform or normal.
+template <Differentiable T> void xavier_uniform_(Tensor<T> t, double gain = 1) { detail::uniform_with(t, detail::xavier_deviation("xavier_uniform_", t, gain)); }
+template <Differentiable T> void xavier_normal_(Tensor<T> t, double gain = 1) { normal_(t, 0, detail::xavier_deviation("xavier_normal_", t, gain)); }
+
+/// He et al., 2015: variance gain^2 / fan, uniform or normal; a is the slope of leaky_relu.
+template <Differentiable T> void kaiming_uniform_(Tensor<T> t, double a = 0, FanMode mode = FanMode::fan_in, Nonlinearity nonlinearity = Nonlinearity::leaky_relu)
+{
+    detail::uniform_with(t, detail::kaiming_deviation("kaiming_uniform_", t, a, mode, nonlinearity));
+}
+template <Differentiable T> void kaiming_normal_(Tensor<T> t, double a = 0, FanMode mode = FanMode::fan_in, Nonlinearity nonlinearity = Nonlinearity::leaky_relu)
+{
+    normal_(t, 0, detail::kaiming_deviation("kaiming_normal_", t, a, mode, nonlinearity));
+}
+
+/// Rows (or, where there are more rows than columns, columns) that are orthonormal, times the gain; axes after the first count as
+/// one. Of complex tensors they are unitary. Gram and Schmidt's process on normal numbers, done twice (Saxe et al., 2013).
+template <Differentiable T> void orthogonal_(Tensor<T> t, double gain = 1)
+{
+    using P = precision_of<T>;
+    if (t.dim() < 2) xgrad::detail::fail<ShapeError>("orthogonal_: Only tensors with 2 or more dimensions are supported, not of shape ", t.shape());
+    if (t.numel() == 0) return;
+    NoGradGuard const off;
+    std::size_t const rows = t.shape()[0], columns = t.numel() / rows, few = std::min(rows, columns), n = std::max(rows, columns);
+    Tensor<T> vectors = randn<T>({few, n});
+    T* const v = vectors.mutable_data();
+    for (std::size_t i = 0; i < few; ++i)
+        for (int round = 0; round < 2; ++round) {
+            for (std::size_t j = 0; j < i; ++j) {
+                T along(0);
+                for (std::size_t k = 0; k < n; ++k)
+                    if constexpr (xgrad::detail::is_complex<T>) along += v[i * n + k] * std::conj(v[j * n + k]);
+                    else along += v[i * n + k] * v[j * n + k];
+                for (std::size_t k = 0; k < n; ++k) v[i * n + k] -= along * v[j * n + k];
+            }
+            P squares(0);
+            for (std::size_t k = 0; k < n; ++k) squares += std::norm(v[i * n + k]);
+            for (std::size_t k = 0; k < n; ++k) v[i * n + k] /= std::sqrt(squares);
+        }
+    t.copy_(reshape(rows <= columns ? vectors : mT(vectors), Axes(t.shape())) * static_cast<P>(gain));
+}
+
+}  // namespace xgrad::nn::init
+#endif  // XGRAD_SINGLE_XGRAD_NN_INITIALIZERS_HPP
 #ifndef XGRAD_SINGLE_XGRAD_NN_LINEAR_HPP
 #define XGRAD_SINGLE_XGRAD_NN_LINEAR_HPP
 
