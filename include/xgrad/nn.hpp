@@ -2,6 +2,7 @@
 #pragma once
 
 #include <xgrad/nn/activation.hpp>
+#include <xgrad/nn/complex_activation.hpp>
 #include <xgrad/nn/conv_modules.hpp>
 #include <xgrad/nn/cross_entropy.hpp>
 #include <xgrad/nn/embedding.hpp>
