@@ -1564,6 +1564,792 @@ struct Flatten : Module<Flatten> {
 
 }  // namespace xgrad::nn
 #endif  // XGRAD_SINGLE_XGRAD_NN_ACTIVATION_HPP
+#ifndef XGRAD_SINGLE_XGRAD_NN_COMPLEX_ACTIVATION_HPP
+#define XGRAD_SINGLE_XGRAD_NN_COMPLEX_ACTIVATION_HPP
+
+// ======== xgrad/nn/complex_activation.hpp
+// Activations of complex-valued networks as modules; as functions they are in xgrad.
+
+#ifndef XGRAD_SINGLE_XGRAD_OPS_COMPLEX_ACTIVATION_HPP
+#define XGRAD_SINGLE_XGRAD_OPS_COMPLEX_ACTIVATION_HPP
+
+// ======== xgrad/ops/complex_activation.hpp
+// Activation functions of complex-valued networks. None of them is holomorphic.
+
+namespace xgrad {
+
+/// modReLU: max(|z| + b, 0) z/|z| with a real bias b, which moves the modulus and keeps the direction (Arjovsky, Shah and Bengio,
+/// 2016). 0 where |z| + b <= 0, and at 0.
+struct ModRelu : Elementwise<C(C, R)> {
+    XGRAD_INLINE auto value(auto z, auto b) const
+    {
+        auto const r = abs(z);
+        return where((r + b > 0) && (r > 0), z + b * sgn(z), zero_like(z));
+    }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto z, auto b) const
+    {
+        auto const r = abs(z);
+        auto const on = (r + b > 0) && (r > 0);
+        auto const h = where(r > 0, 0.5 * b * reciprocal(r), 0);
+        auto const u = sgn(z);
+        return wirtinger{where(on, 1 + h, 0), where(on, -(h * u * u), zero_like(z))};
+    }
+    XGRAD_INLINE auto partial(wrt<1>, auto, auto z, auto b) const { return where((abs(z) + b > 0), sgn(z), zero_like(z)); }
+};
+template <class X, class B_>
+    requires AnyOperand<X, B_>
+auto modrelu(X&& z, B_&& bias)
+{
+    return express(ModRelu{}, z, bias);
+}
+
+/// CReLU: relu of the real and of the imaginary part (Trabelsi et al., 2018).
+struct ComplexRelu : Elementwise<C(C)> {
+    XGRAD_INLINE auto value(auto z) const { return complex(where(real(z) > 0, real(z), 0), where(imag(z) > 0, imag(z), 0)); }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto z) const
+    {
+        auto const x = where(real(z) > 0, zero_like(real(z)) + 0.5, 0), y = where(imag(z) > 0, zero_like(imag(z)) + 0.5, 0);
+        return wirtinger{x + y, x - y};
+    }
+};
+template <Operand X> auto crelu(X const& z) { return express(ComplexRelu{}, z); }
+
+/// zReLU: z in the first quadrant, with its edges, else 0 (Guberman, 2016).
+struct QuadrantRelu : Elementwise<C(C)> {
+    XGRAD_INLINE auto value(auto z) const { return where((real(z) >= 0) && (imag(z) >= 0), z, zero_like(z)); }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto z) const { return selected{(real(z) >= 0) && (imag(z) >= 0)}; }
+};
+template <Operand X> auto zrelu(X const& z) { return express(QuadrantRelu{}, z); }
+
+/// Cardioid: (1 + cos(arg z))/2 z, which is relu on the real line (Virtue, Yu and Lustig, 2017).
+struct Cardioid : Elementwise<C(C)> {
+    XGRAD_INLINE auto value(auto z) const { return 0.5 * (1 + real(sgn(z))) * z; }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto z) const
+    {
+        auto const u = sgn(z);
+        auto const quarter_sine = complex(zero_like(imag(u)), 0.25 * imag(u));
+        return wirtinger{0.5 * (1 + real(u)) + quarter_sine, -(quarter_sine * u * u)};
+    }
+};
+template <Operand X> auto cardioid(X const& z) { return express(Cardioid{}, z); }
+
+}  // namespace xgrad
+#endif  // XGRAD_SINGLE_XGRAD_OPS_COMPLEX_ACTIVATION_HPP
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad::nn {
+
+/// modrelu() with a learnable real bias for each of num_features channels (axis 1 of the input, or its only one), which begins as 0.
+template <Differentiable T = std::complex<double>> struct ModReLU : Module<ModReLU<T>> {
+    Parameter<precision_of<T>> bias;
+
+    explicit ModReLU(std::size_t num_features) : bias(*this, "bias", zeros<precision_of<T>>({num_features})) {}
+    Tensor<T> forward(Tensor<T> const& z) const
+    {
+        std::size_t const axis = z.dim() > 1 ? 1 : 0, n = bias.shape()[0];
+        if (z.dim() == 0 || z.shape()[axis] != n) xgrad::detail::fail<ShapeError>("ModReLU: a bias for ", n, " channels does not fit an input of shape ", z.shape());
+        Axes along(z.dim(), 1);
+        along[axis] = static_cast<std::ptrdiff_t>(n);
+        return modrelu(z, reshape(bias.handle_of(), along));
+    }
+    std::string extra_repr() const override { return std::to_string(bias.shape()[0]); }
+};
+/// relu of the real and of the imaginary part.
+struct CReLU : Module<CReLU> {
+    template <Operand X> auto forward(X const& z) const { return crelu(z); }
+};
+/// z in the first quadrant, else 0.
+struct ZReLU : Module<ZReLU> {
+    template <Operand X> auto forward(X const& z) const { return zrelu(z); }
+};
+/// (1 + cos(arg z))/2 z.
+struct Cardioid : Module<Cardioid> {
+    template <Operand X> auto forward(X const& z) const { return cardioid(z); }
+};
+
+}  // namespace xgrad::nn
+#endif  // XGRAD_SINGLE_XGRAD_NN_COMPLEX_ACTIVATION_HPP
+#ifndef XGRAD_SINGLE_XGRAD_NN_CONV_MODULES_HPP
+#define XGRAD_SINGLE_XGRAD_NN_CONV_MODULES_HPP
+
+// ======== xgrad/nn/conv_modules.hpp
+// Convolutions as modules: `nn::Conv2d<float> layer(3, 16, 3, {.stride = 2, .padding = 1});`
+
+#ifndef XGRAD_SINGLE_XGRAD_NN_CONV_HPP
+#define XGRAD_SINGLE_XGRAD_NN_CONV_HPP
+
+// ======== xgrad/nn/conv.hpp
+// Convolutions and their transposes over one and two axes, as functions.
+
+#ifndef XGRAD_SINGLE_XGRAD_NN_CONVOLUTION_HPP
+#define XGRAD_SINGLE_XGRAD_NN_CONVOLUTION_HPP
+
+// ======== xgrad/nn/convolution.hpp
+// Convolutions as operations. A convolution is one trilinear form of images, filters and products, and each of the three can be
+// computed from the two others: so the gradients of each are the other two, to any order.
+
+#ifndef XGRAD_SINGLE_XGRAD_NN_IM2COL_HPP
+#define XGRAD_SINGLE_XGRAD_NN_IM2COL_HPP
+
+// ======== xgrad/nn/im2col.hpp
+// The parts of images that windows see, as the columns of a matrix: a convolution is then a product of matrices. Some
+// windows at a time, so that their matrix stays in the cache.
+
+#ifndef XGRAD_SINGLE_XGRAD_NN_WINDOW_HPP
+#define XGRAD_SINGLE_XGRAD_NN_WINDOW_HPP
+
+// ======== xgrad/nn/window.hpp
+// How windows move over images: options along each axis, and the extents that follow from them.
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad::nn {
+
+/// A whole number for each of D spatial axes: one for all of them, or {one for each}.
+template <std::size_t D> struct PerAxis {
+    std::array<std::ptrdiff_t, D> along{};
+
+    template <std::integral I> constexpr PerAxis(I n) { along.fill(static_cast<std::ptrdiff_t>(n)); }
+    template <std::integral... I>
+        requires(D > 1 && sizeof...(I) == D)
+    constexpr PerAxis(I... n) : along{static_cast<std::ptrdiff_t>(n)...}
+    {
+    }
+};
+
+namespace detail {
+
+/// One axis of images, and the windows on it.
+struct Slide {
+    std::size_t extent = 1, windows = 1, kernel = 1, stride = 1, padding = 0, dilation = 1;
+
+    std::size_t padded() const { return extent + 2 * padding; }
+    /// From the first to the last position of a window.
+    std::size_t reach() const { return dilation * (kernel - 1) + 1; }
+};
+
+/// "(3 x 3)".
+template <std::size_t D> std::string sizes_text(std::array<std::ptrdiff_t, D> const& sizes)
+{
+    std::string text = "(";
+    for (auto const n : sizes) text += (text.size() > 1 ? " x " : "") + std::to_string(n);
+    return text + ")";
+}
+/// "(3, 3)", as modules print their options.
+template <std::size_t D> std::string option_text(PerAxis<D> const& option)
+{
+    std::string text = "(";
+    for (auto const n : option.along) text += (text.size() > 1 ? ", " : "") + std::to_string(n);
+    return text + (D == 1 ? ",)" : ")");
+}
+
+template <std::size_t D> void check_window(std::string_view name, PerAxis<D> const& kernel, PerAxis<D> const& stride, PerAxis<D> const& padding, PerAxis<D> const& dilation)
+{
+    auto const check = [name](PerAxis<D> const& option, std::ptrdiff_t least, char const* complaint) {
+        for (auto const n : option.along)
+            if (n < least) xgrad::detail::fail<ShapeError>(name, ": ", complaint, ", not ", option.along);
+    };
+    check(kernel, 1, "the kernel size must be positive");
+    check(stride, 1, "the stride must be positive");
+    check(padding, 0, "the padding must not be negative");
+    check(dilation, 1, "the dilation must be positive");
+}
+
+/// Axis d of a window that check_window() has seen; how many windows there are is left open.
+template <std::size_t D> Slide slide(std::size_t d, std::ptrdiff_t kernel, PerAxis<D> const& stride, PerAxis<D> const& padding, PerAxis<D> const& dilation)
+{
+    auto const of = [d](PerAxis<D> const& option) { return static_cast<std::size_t>(option.along[d]); };
+    return {.kernel = static_cast<std::size_t>(kernel), .stride = of(stride), .padding = of(padding), .dilation = of(dilation)};
+}
+
+/// The last D extents of a shape; at most one axis of samples and one of channels lie before them.
+template <std::size_t D> std::array<std::size_t, D> spatial_extents(std::string_view name, Shape const& shape)
+{
+    if (shape.size() != D + 1 && shape.size() != D + 2)
+        xgrad::detail::fail<ShapeError>("Expected ", D + 1, "D (unbatched) or ", D + 2, "D (batched) input to ", name, ", but got input of size: ", shape);
+    std::array<std::size_t, D> extents;
+    std::copy(shape.end() - D, shape.end(), extents.begin());
+    return extents;
+}
+
+}  // namespace detail
+}  // namespace xgrad::nn
+#endif  // XGRAD_SINGLE_XGRAD_NN_WINDOW_HPP
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad::nn::detail {
+
+/// Images [batch, channels, rows, columns], filters [filters, channels / groups, rows, columns], and their products
+/// [batch, filters, rows, columns], a number for each window. Of one spatial axis, there is one row.
+struct ConvGeometry {
+    std::size_t axes = 2, batch = 1, channels = 1, filters = 1, groups = 1;
+    Slide rows = {}, columns = {};
+
+    std::size_t channels_of_group() const { return channels / groups; }
+    std::size_t filters_of_group() const { return filters / groups; }
+    std::size_t windows() const { return rows.windows * columns.windows; }
+    /// How many numbers a window sees.
+    std::size_t depth() const { return channels_of_group() * rows.kernel * columns.kernel; }
+    bool is_padded() const { return rows.padding || columns.padding; }
+    /// Each window is one pixel: the images themselves are the matrix.
+    bool is_pointwise() const { return rows.kernel == 1 && columns.kernel == 1 && rows.stride == 1 && columns.stride == 1 && !is_padded() && rows.windows == rows.extent && columns.windows == columns.extent; }
+
+    Shape image_shape() const { return shape(batch, channels, rows.extent, columns.extent); }
+    Shape product_shape() const { return shape(batch, filters, rows.windows, columns.windows); }
+    Shape filter_shape() const { return shape(filters, channels_of_group(), rows.kernel, columns.kernel); }
+
+private:
+    Shape shape(std::size_t first, std::size_t second, std::size_t height, std::size_t width) const { return axes == 1 ? Shape{first, second, width} : Shape{first, second, height, width}; }
+};
+
+/// The windows of several whole images, or of some rows of windows on one.
+struct Chunk {
+    std::size_t sample = 0, samples = 1, row = 0, rows = 1;
+
+    std::size_t windows(ConvGeometry const& g) const { return samples * rows * g.columns.windows; }
+};
+
+/// How many windows at a time: their columns should stay in the second cache.
+inline Chunk largest_chunk(ConvGeometry const& g, std::size_t element)
+{
+    constexpr std::size_t room = std::size_t{1} << 18;
+    std::size_t const fitting = std::max<std::size_t>(1, room / element / std::max<std::size_t>(1, g.depth()));
+    if (g.is_pointwise() && g.windows() >= 64) return {.rows = g.rows.windows};
+    if (fitting < g.windows()) return {.rows = std::clamp<std::size_t>(fitting / g.columns.windows, 1, g.rows.windows)};
+    return {.samples = std::min(g.batch, fitting / g.windows()), .rows = g.rows.windows};
+}
+
+/// Calls f for each chunk of all windows.
+template <class F> void for_each_chunk(ConvGeometry const& g, Chunk const& largest, F f)
+{
+    for (std::size_t sample = 0; sample < g.batch; sample += largest.samples)
+        for (std::size_t row = 0; row < g.rows.windows; row += largest.rows)
+            f(Chunk{sample, std::min(largest.samples, g.batch - sample), row, std::min(largest.rows, g.rows.windows - row)});
+}
+
+/// Visits columns and images of one group side by side: f(numbers in the matrix, numbers in the image) for the same place in all
+/// windows of one sample. `images` has its padding.
+template <class T, class Image, class F> void for_each_place(ConvGeometry const& g, Chunk const& chunk, T* matrix, Image* images, std::size_t image_step, F f)
+{
+    std::size_t const width = g.columns.padded(), plane = g.rows.padded() * width;
+    for (std::size_t c = 0; c < g.channels_of_group(); ++c)
+        for (std::size_t i = 0; i < g.rows.kernel; ++i)
+            for (std::size_t j = 0; j < g.columns.kernel; ++j) {
+                Image* image = images + c * plane + (chunk.row * g.rows.stride + i * g.rows.dilation) * width + j * g.columns.dilation;
+                for (std::size_t s = 0; s < chunk.samples; ++s, image += image_step, matrix += chunk.rows * g.columns.windows) f(matrix, image);
+            }
+}
+
+/// One row of n numbers, by fours where it has as many: short rows are what a small image is made of.
+template <class T> XGRAD_INLINE void copy_row(T* to, T const* from, std::size_t n)
+{
+    constexpr std::size_t step = 4;
+    if (n < step) {
+        for (std::size_t q = 0; q < n; ++q) to[q] = from[q];
+        return;
+    }
+    for (std::size_t q = 0; q + step <= n; q += step) std::memcpy(static_cast<void*>(to + q), from + q, step * sizeof(T));
+    std::memcpy(static_cast<void*>(to + n - step), from + n - step, step * sizeof(T));
+}
+template <class T> XGRAD_INLINE void add_row(T* to, T const* from, std::size_t n)
+{
+    constexpr std::size_t step = 4;
+    std::size_t q = 0;
+    for (; q + step <= n; q += step)
+        for (std::size_t k = 0; k < step; ++k) to[q + k] += from[q + k];
+    for (; q < n; ++q) to[q] += from[q];
+}
+
+/// The columns of the windows of a chunk.
+template <class T> void gather_columns(ConvGeometry const& g, Chunk const& chunk, T* matrix, T const* images, std::size_t image_step)
+{
+    std::size_t const n = g.columns.windows, step = g.columns.stride, line = g.rows.stride * g.columns.padded();
+    if (step == 1)
+        for_each_place(g, chunk, matrix, images, image_step, [=](T* to, T const* from) {
+            for (std::size_t r = 0; r < chunk.rows; ++r, to += n, from += line) copy_row(to, from, n);
+        });
+    else
+        for_each_place(g, chunk, matrix, images, image_step, [=](T* to, T const* from) {
+            for (std::size_t r = 0; r < chunk.rows; ++r, to += n, from += line)
+                for (std::size_t q = 0; q < n; ++q) to[q] = from[q * step];
+        });
+}
+/// Adds each column to where its numbers come from: the adjoint of gather_columns().
+template <class T> void scatter_columns(ConvGeometry const& g, Chunk const& chunk, T const* matrix, T* images, std::size_t image_step)
+{
+    std::size_t const n = g.columns.windows, step = g.columns.stride, line = g.rows.stride * g.columns.padded();
+    if (step == 1)
+        for_each_place(g, chunk, matrix, images, image_step, [=](T const* from, T* to) {
+            for (std::size_t r = 0; r < chunk.rows; ++r, from += n, to += line) add_row(to, from, n);
+        });
+    else
+        for_each_place(g, chunk, matrix, images, image_step, [=](T const* from, T* to) {
+            for (std::size_t r = 0; r < chunk.rows; ++r, from += n, to += line)
+                for (std::size_t q = 0; q < n; ++q) to[q * step] += from[q];
+        });
+}
+
+/// Visits the lines of images without padding and with it: f(line of the plain one, line of the padded one). `padded` has the
+/// channels of one group only.
+template <class P, class Q, class F> void for_each_line(ConvGeometry const& g, std::size_t samples, P* plain, Q* padded, F f)
+{
+    std::size_t const height = g.rows.extent, width = g.columns.extent, line = g.columns.padded();
+    for (std::size_t s = 0; s < samples; ++s)
+        for (std::size_t c = 0; c < g.channels_of_group(); ++c, padded += g.rows.padded() * line) {
+            P* at = plain + (s * g.channels + c) * height * width;
+            for (std::size_t h = 0; h < height; ++h, at += width) f(at, padded + (h + g.rows.padding) * line + g.columns.padding);
+        }
+}
+
+}  // namespace xgrad::nn::detail
+#endif  // XGRAD_SINGLE_XGRAD_NN_IM2COL_HPP
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad::nn {
+
+namespace detail {
+
+/// A kernel on arrays in row-major order, with factors conjugated or not.
+template <class T> class Convolver {
+public:
+    explicit Convolver(ConvGeometry const& geometry)
+        : g(geometry), largest(largest_chunk(g, sizeof(T))), depth(g.depth()), windows(g.windows()), image(g.channels * g.rows.extent * g.columns.extent),
+          padded_image(g.channels_of_group() * g.rows.padded() * g.columns.padded())
+    {
+    }
+
+    /// A number for each window: the product of filters and images, plus a bias for each filter where there is one.
+    void products(T const* images, bool conj_images, T const* filters, bool conj_filters, T const* bias, T* out) const
+    {
+        Room const room(*this);
+        for_each_group_and_chunk([&](std::size_t group, Chunk const& chunk) {
+            auto const [columns, step] = columns_of(room, group, chunk, images);
+            std::size_t const m = g.filters_of_group(), n = chunk.windows(g);
+            T const* const own_bias = bias ? bias + group * m : nullptr;
+            T* const to = out + product_at(group, chunk);
+            bool const in_place = chunk.samples == 1;
+            if (in_place && bias)
+                for (std::size_t o = 0; o < m; ++o) std::fill_n(to + o * windows, n, own_bias[o]);
+            T* const result = in_place ? to : room.products;
+            xgrad::detail::gemm<T>(m, n, depth, filters + group * m * depth, signed_size(depth), 1, conj_filters, columns, step, 1, conj_images, result, signed_size(in_place ? windows : n), in_place && bias);
+            if (in_place) return;
+            for_each_filter(chunk, to, room.products, [&](T* plain, T const* gathered, std::size_t o) {
+                T const add = own_bias ? own_bias[o] : T(0);
+                for (std::size_t p = 0; p < windows; ++p) plain[p] = gathered[p] + add;
+            });
+        });
+    }
+    /// The images whose windows see the products, each through its filter: the transpose of products().
+    void images(T const* products, bool conj_products, T const* filters, bool conj_filters, T const* bias, T* out) const
+    {
+        Room const room(*this);
+        std::size_t const pixels = g.rows.extent * g.columns.extent;
+        for (std::size_t plane = 0; plane < g.batch * g.channels; ++plane) std::fill_n(out + plane * pixels, pixels, bias ? bias[plane % g.channels] : T(0));
+        if (windows == 0) return;
+        for_each_group_and_chunk([&](std::size_t group, Chunk const& chunk) {
+            std::size_t const m = g.filters_of_group(), n = chunk.windows(g);
+            auto const [factor, step] = products_of(room, group, chunk, products);
+            T* const to = out + image_at(group, chunk);
+            T const* const own_filters = filters + group * m * depth;
+            if (is_plain(chunk)) return xgrad::detail::gemm<T>(depth, n, m, own_filters, 1, signed_size(depth), conj_filters, factor, step, 1, conj_products, to, signed_size(windows), true);
+            xgrad::detail::gemm<T>(depth, n, m, own_filters, 1, signed_size(depth), conj_filters, factor, step, 1, conj_products, room.columns, signed_size(n), false);
+            if (!g.is_padded()) return scatter_columns(g, chunk, room.columns, to, image);
+            if (chunk.row == 0) std::fill_n(room.padded, chunk.samples * padded_image, T(0));
+            scatter_columns(g, chunk, room.columns, room.padded, padded_image);
+            if (chunk.row + chunk.rows == g.rows.windows)
+                for_each_line(g, chunk.samples, to, room.padded, [&](T* plain, T const* padded) { add_row(plain, padded, g.columns.extent); });
+        });
+    }
+    /// For each filter, the sum of what its windows see, times its products.
+    void filters(T const* images, bool conj_images, T const* products, bool conj_products, T* out) const
+    {
+        Room const room(*this);
+        std::size_t const m = g.filters_of_group();
+        std::fill_n(out, g.filters * depth, T(0));
+        for_each_group_and_chunk([&](std::size_t group, Chunk const& chunk) {
+            auto const [columns, columns_step] = columns_of(room, group, chunk, images);
+            auto const [factor, step] = products_of(room, group, chunk, products);
+            xgrad::detail::gemm<T>(m, depth, chunk.windows(g), factor, step, 1, conj_products, columns, 1, columns_step, conj_images, out + group * m * depth, signed_size(depth), true);
+        });
+    }
+
+private:
+    /// Working memory for a chunk.
+    struct Room {
+        xgrad::detail::kernel::Scratch<T> scratch;
+        T *columns, *products, *padded;
+
+        explicit Room(Convolver const& c)
+            : scratch(c.largest.windows(c.g) * (c.depth + c.g.filters_of_group()) + (c.g.is_padded() ? c.largest.samples * c.padded_image : 0)), columns(scratch.data()),
+              products(columns + c.largest.windows(c.g) * c.depth), padded(products + c.largest.windows(c.g) * c.g.filters_of_group())
+        {
+        }
+    };
+    struct Factor {
+        T const* data;
+        std::ptrdiff_t step;  // from row to row
+    };
+
+    static std::ptrdiff_t signed_size(std::size_t n) { return static_cast<std::ptrdiff_t>(n); }
+    bool is_plain(Chunk const& chunk) const { return chunk.samples == 1 && g.is_pointwise(); }
+    std::size_t image_at(std::size_t group, Chunk const& chunk) const { return chunk.sample * image + group * g.channels_of_group() * g.rows.extent * g.columns.extent; }
+    std::size_t product_at(std::size_t group, Chunk const& chunk) const
+    {
+        return (chunk.sample * g.filters + group * g.filters_of_group()) * windows + chunk.row * g.columns.windows;
+    }
+    template <class F> void for_each_group_and_chunk(F f) const
+    {
+        for (std::size_t group = 0; group < g.groups; ++group) for_each_chunk(g, largest, [&](Chunk const& chunk) { f(group, chunk); });
+    }
+    /// Visits products as they lie in samples, and side by side for each filter: f(those of a sample, the same, filter).
+    template <class P, class Q, class F> void for_each_filter(Chunk const& chunk, P* plain, Q* gathered, F f) const
+    {
+        for (std::size_t o = 0; o < g.filters_of_group(); ++o)
+            for (std::size_t s = 0; s < chunk.samples; ++s, gathered += windows) f(plain + (s * g.filters + o) * windows, gathered, o);
+    }
+    Factor columns_of(Room const& room, std::size_t group, Chunk const& chunk, T const* images) const
+    {
+        T const* const own = images + image_at(group, chunk);
+        if (is_plain(chunk)) return {own + chunk.row * g.columns.windows, signed_size(windows)};
+        if (!g.is_padded()) gather_columns(g, chunk, room.columns, own, image);
+        else {
+            if (chunk.row == 0) {
+                std::fill_n(room.padded, chunk.samples * padded_image, T(0));
+                for_each_line(g, chunk.samples, own, room.padded, [&](T const* plain, T* padded) { copy_row(padded, plain, g.columns.extent); });
+            }
+            gather_columns(g, chunk, room.columns, static_cast<T const*>(room.padded), padded_image);
+        }
+        return {room.columns, signed_size(chunk.windows(g))};
+    }
+    Factor products_of(Room const& room, std::size_t group, Chunk const& chunk, T const* products) const
+    {
+        T const* const own = products + product_at(group, chunk);
+        if (chunk.samples == 1) return {own, signed_size(windows)};
+        for_each_filter(chunk, own, room.products, [&](T const* plain, T* gathered, std::size_t) { std::copy_n(plain, windows, gathered); });
+        return {room.products, signed_size(chunk.windows(g))};
+    }
+
+    ConvGeometry const& g;
+    Chunk largest;
+    std::size_t depth, windows, image, padded_image;
+};
+
+}  // namespace detail
+
+/// What of a convolution is computed from the two others, which stand in this order.
+enum class ConvPart : unsigned char { products, images, filters };
+
+/// Products from images and filters; images from products and filters; filters from images and products.
+template <ConvPart part> struct Convolution : Arraywise {
+    detail::ConvGeometry geometry;
+    bool conj_a = false, conj_b = false;
+    static constexpr bool is_multilinear = true;
+    static constexpr xgrad::detail::Uses uses[] = {xgrad::detail::uses_argument(1), xgrad::detail::uses_argument(0)};
+
+    template <Scalar T> auto value(xgrad::detail::Array<T> const& a, xgrad::detail::Array<T> const& b) const { return computed(a, b, nullptr); }
+    auto pullback(wrt<0>, auto const& g, auto const&, auto const&, auto const& b) const
+    {
+        constexpr auto other = part == ConvPart::images ? ConvPart::products : ConvPart::images;
+        Convolution<other> const op{{}, geometry, conj_a, conj_a == conj_b};
+        if constexpr (part == ConvPart::filters) return express(Convolution<other>{{}, geometry, op.conj_b, op.conj_a}, b, g);
+        else return express(op, g, b);
+    }
+    auto pullback(wrt<1>, auto const& g, auto const&, auto const& a, auto const&) const
+    {
+        constexpr auto other = part == ConvPart::filters ? ConvPart::products : ConvPart::filters;
+        Convolution<other> const op{{}, geometry, conj_a == conj_b, conj_b};
+        if constexpr (part == ConvPart::images) return express(Convolution<other>{{}, geometry, op.conj_b, op.conj_a}, g, a);
+        else return express(op, a, g);
+    }
+
+protected:
+    template <Scalar T> auto computed(xgrad::detail::Array<T> const& a, xgrad::detail::Array<T> const& b, std::type_identity_t<T> const* bias) const
+    {
+        using xgrad::detail::Array;
+        Array<T> const first = xgrad::detail::contiguous(a), second = xgrad::detail::contiguous(b);
+        Array<T> out(part == ConvPart::products ? geometry.product_shape() : part == ConvPart::images ? geometry.image_shape() : geometry.filter_shape());
+        detail::Convolver<T> const convolver(geometry);
+        if constexpr (part == ConvPart::products) convolver.products(first.begin(), conj_a, second.begin(), conj_b, bias, out.begin());
+        else if constexpr (part == ConvPart::images) convolver.images(first.begin(), conj_a, second.begin(), conj_b, bias, out.begin());
+        else convolver.filters(first.begin(), conj_a, second.begin(), conj_b, out.begin());
+        return out;
+    }
+};
+
+/// The same, plus a number for each channel of the result.
+template <ConvPart part> struct BiasedConvolution : Convolution<part> {
+    static constexpr bool is_multilinear = false;
+    static constexpr xgrad::detail::Uses uses[] = {xgrad::detail::uses_argument(1), xgrad::detail::uses_argument(0), 0};
+
+    template <Scalar T> auto value(xgrad::detail::Array<T> const& a, xgrad::detail::Array<T> const& b, xgrad::detail::Array<T> const& bias) const
+    {
+        return this->computed(a, b, xgrad::detail::contiguous(bias).begin());
+    }
+    template <std::size_t I> auto pullback(wrt<I> argument, auto const& g, auto const& y, auto const& a, auto const& b, auto const&) const
+    {
+        if constexpr (I < 2) return Convolution<part>::pullback(argument, g, y, a, b);
+        else return this->geometry.axes == 1 ? sum(g, {0, 2}) : sum(g, {0, 2, 3});
+    }
+};
+
+}  // namespace xgrad::nn
+#endif  // XGRAD_SINGLE_XGRAD_NN_CONVOLUTION_HPP
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad::nn {
+
+/// Steps of windows, zeros around images, steps inside windows, and how many groups of channels and filters are separate.
+template <std::size_t D> struct ConvOptions {
+    PerAxis<D> stride = 1, padding = 0, dilation = 1;
+    std::size_t groups = 1;
+};
+/// The same for the transpose; output_padding chooses among the images that have as many windows.
+template <std::size_t D> struct ConvTransposeOptions {
+    PerAxis<D> stride = 1, padding = 0, output_padding = 0;
+    std::size_t groups = 1;
+    PerAxis<D> dilation = 1;
+};
+
+namespace detail {
+
+/// What both directions have in common: the shapes of images (or products) and filters, seen and found right.
+template <std::size_t D, Scalar T>
+ConvGeometry conv_geometry(std::string_view name, bool transposed, Tensor<T> const& x, Tensor<T> const& weight, Tensor<T> const& bias, PerAxis<D> stride, PerAxis<D> padding, PerAxis<D> dilation, std::size_t groups)
+{
+    using xgrad::detail::fail;
+    auto const extents = spatial_extents<D>(name, x.shape());
+    auto const& w = weight.shape();
+    if (w.size() != D + 2) fail<ShapeError>(name, ": the weight needs ", D + 2, " axes, not shape ", w);
+    PerAxis<D> kernel(1);
+    for (std::size_t d = 0; d < D; ++d) kernel.along[d] = static_cast<std::ptrdiff_t>(w[2 + d]);
+    check_window(name, kernel, stride, padding, dilation);
+    if (groups == 0) fail<ShapeError>(name, ": the number of groups must be positive");
+    if (w[0] == 0 || w[0] % groups != 0) fail<ShapeError>(name, ": ", groups, " groups need a weight whose first extent they divide, not shape ", w);
+
+    ConvGeometry g{.axes = D, .batch = x.dim() == D + 2 ? x.shape()[0] : 1, .channels = w[1] * groups, .filters = w[0], .groups = groups};
+    auto const channels = x.shape()[x.dim() - D - 1], wanted = transposed ? g.filters : g.channels, made = transposed ? g.channels : g.filters;
+    if (channels != wanted)
+        fail<ShapeError>("Given ", transposed ? "transposed=1" : "groups=" + std::to_string(groups), ", weight of size ", w, ", expected input", x.shape(), " of ", name, " to have ", wanted, " channels, but got ", channels, " channels instead");
+    if (bias.defined() && !(bias.shape() == Shape{made})) fail<ShapeError>(name, ": a weight of size ", w, " needs a bias with ", made, " elements, not one of shape ", bias.shape());
+    for (std::size_t d = 0; d < D; ++d) {
+        Slide& axis = d + 1 == D ? g.columns : g.rows;
+        axis = slide(d, kernel.along[d], stride, padding, dilation);
+        (transposed ? axis.windows : axis.extent) = extents[d];
+    }
+    return g;
+}
+
+/// The result for a batch, or for one sample without the axis of samples.
+template <ConvPart part, std::size_t D, Scalar T> Tensor<T> convolve(ConvGeometry const& g, Tensor<T> const& x, Tensor<T> const& weight, Tensor<T> const& bias)
+{
+    bool const batched = x.dim() == D + 2;
+    Tensor<T> const images = batched ? x : unsqueeze(x, 0);
+    Tensor<T> const y = bias.defined() ? express(BiasedConvolution<part>{{{}, g}}, images, weight, bias) : express(Convolution<part>{{}, g}, images, weight);
+    return batched ? y : squeeze(y, 0);
+}
+
+template <std::size_t D, Scalar T> Tensor<T> conv(std::string_view name, Tensor<T> const& x, Tensor<T> const& weight, Tensor<T> const& bias, ConvOptions<D> const& o)
+{
+    auto g = conv_geometry<D>(name, false, x, weight, bias, o.stride, o.padding, o.dilation, o.groups);
+    for (Slide* axis : {&g.rows, &g.columns}) {
+        if (axis->padded() < axis->reach()) {
+            std::array<std::ptrdiff_t, D> image, window;
+            for (std::size_t d = 0; d < D; ++d) {
+                Slide const& s = d + 1 == D ? g.columns : g.rows;
+                image[d] = static_cast<std::ptrdiff_t>(s.padded());
+                window[d] = static_cast<std::ptrdiff_t>(s.reach());
+            }
+            xgrad::detail::fail<ShapeError>(name, ": Calculated padded input size per channel: ", sizes_text(image), ". Kernel size: ", sizes_text(window), ". Kernel size can't be greater than actual input size");
+        }
+        axis->windows = (axis->padded() - axis->reach()) / axis->stride + 1;
+    }
+    return convolve<ConvPart::products, D>(g, x, weight, bias);
+}
+
+template <std::size_t D, Scalar T> Tensor<T> conv_transpose(std::string_view name, Tensor<T> const& x, Tensor<T> const& weight, Tensor<T> const& bias, ConvTransposeOptions<D> const& o)
+{
+    auto g = conv_geometry<D>(name, true, x, weight, bias, o.stride, o.padding, o.dilation, o.groups);
+    for (std::size_t d = 0; d < D; ++d) {
+        Slide& axis = d + 1 == D ? g.columns : g.rows;
+        auto const more = o.output_padding.along[d];
+        if (more < 0 || (static_cast<std::size_t>(more) >= axis.stride && static_cast<std::size_t>(more) >= axis.dilation))
+            xgrad::detail::fail<ShapeError>(name, ": output padding must be smaller than either stride or dilation, but got output_padding ", o.output_padding.along, ", stride ", o.stride.along, ", dilation ", o.dilation.along);
+        std::size_t const all = axis.windows == 0 ? 0 : (axis.windows - 1) * axis.stride + axis.reach() + static_cast<std::size_t>(more);
+        if (all <= 2 * axis.padding) xgrad::detail::fail<ShapeError>(name, ": an input of shape ", x.shape(), " with padding ", o.padding.along, " gives an output without elements");
+        axis.extent = all - 2 * axis.padding;
+    }
+    return convolve<ConvPart::images, D>(g, x, weight, bias);
+}
+
+}  // namespace detail
+
+namespace functional {
+
+/// Cross-correlation, with zeros around: y[n,o,t] = b[o] + sum over channels c of the group and places i of
+/// w[o,c,i] x[n, c, t stride + i dilation - padding]. x of shape [N, C, L] or [C, L], w [O, C/groups, K], b [O] or undefined;
+/// the result is [N, O, floor((L + 2 padding - dilation (K-1) - 1) / stride) + 1]. Complex numbers are not conjugated.
+template <Differentiable T> Tensor<T> conv1d(Tensor<T> const& x, std::type_identity_t<Tensor<T>> const& weight, std::type_identity_t<Tensor<T>> const& bias = {}, ConvOptions<1> const& options = {})
+{
+    return detail::conv<1>("conv1d", x, weight, bias, options);
+}
+/// The same over two axes: x of shape [N, C, H, W] or [C, H, W], w [O, C/groups, KH, KW].
+template <Differentiable T> Tensor<T> conv2d(Tensor<T> const& x, std::type_identity_t<Tensor<T>> const& weight, std::type_identity_t<Tensor<T>> const& bias = {}, ConvOptions<2> const& options = {})
+{
+    return detail::conv<2>("conv2d", x, weight, bias, options);
+}
+
+/// The transpose of conv1d() with the same weight, which here is [C, O/groups, K] for x of shape [N, C, L] or [C, L]: the result is
+/// [N, O, (L-1) stride - 2 padding + dilation (K-1) + output_padding + 1].
+template <Differentiable T>
+Tensor<T> conv_transpose1d(Tensor<T> const& x, std::type_identity_t<Tensor<T>> const& weight, std::type_identity_t<Tensor<T>> const& bias = {}, ConvTransposeOptions<1> const& options = {})
+{
+    return detail::conv_transpose<1>("conv_transpose1d", x, weight, bias, options);
+}
+/// The transpose of conv2d(): x of shape [N, C, H, W] or [C, H, W], w [C, O/groups, KH, KW].
+template <Differentiable T>
+Tensor<T> conv_transpose2d(Tensor<T> const& x, std::type_identity_t<Tensor<T>> const& weight, std::type_identity_t<Tensor<T>> const& bias = {}, ConvTransposeOptions<2> const& options = {})
+{
+    return detail::conv_transpose<2>("conv_transpose2d", x, weight, bias, options);
+}
+
+}  // namespace functional
+}  // namespace xgrad::nn
+#endif  // XGRAD_SINGLE_XGRAD_NN_CONV_HPP
+#ifndef XGRAD_SINGLE_XGRAD_NN_INIT_HPP
+#define XGRAD_SINGLE_XGRAD_NN_INIT_HPP
+
+// ======== xgrad/nn/init.hpp
+// How parameters begin.
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad::nn {
+
+/// Overwrites a tensor by numbers that are uniform on [low, high), of complex ones both parts. Unrecorded.
+template <Differentiable T> void uniform_(Tensor<T> t, double low, double high)
+{
+    using P = precision_of<T>;
+    NoGradGuard const off;
+    Tensor<T> values = rand<T>(t.shape());
+    if constexpr (xgrad::detail::is_complex<T>) t.copy_(values * static_cast<P>(high - low) + T(P(low), P(low)));
+    else t.copy_(values * static_cast<P>(high - low) + static_cast<P>(low));
+}
+
+/// Overwrites a tensor by normal numbers; of complex ones each part has half the variance. Unrecorded.
+template <Differentiable T> void normal_(Tensor<T> t, double mean = 0, double deviation = 1)
+{
+    using P = precision_of<T>;
+    NoGradGuard const off;
+    t.copy_(randn<T>(t.shape()) * static_cast<P>(deviation) + static_cast<P>(mean));
+}
+
+namespace detail {
+/// A tensor uniform on +-1/sqrt(inputs): what PyTorch's linear layers begin with (Kaiming's uniform distribution for a = sqrt(5)).
+template <Differentiable T> Tensor<T> uniform_for(std::size_t inputs, Shape const& shape)
+{
+    Tensor<T> t = Tensor<T>::empty(shape);
+    double const bound = inputs ? 1 / std::sqrt(static_cast<double>(inputs)) : 0;
+    uniform_(t, -bound, bound);
+    return t;
+}
+}  // namespace detail
+
+}  // namespace xgrad::nn
+#endif  // XGRAD_SINGLE_XGRAD_NN_INIT_HPP
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad::nn {
+
+namespace detail {
+
+/// weight [first, second / groups, kernel...] and bias [out_channels]; both begin uniform on +-1/sqrt(extents of the weight after
+/// its first, multiplied), of complex numbers both parts.
+template <class Self, Differentiable T, std::size_t D, class Options> struct ConvLayer : Module<Self> {
+    Options options;
+    Parameter<T> weight, bias;
+
+    ConvLayer(std::string_view name, std::size_t in, std::size_t out, bool transposed, PerAxis<D> kernel, Options const& o, bool has_bias)
+        : options(checked(name, in, out, kernel, o)), weight(*this, "weight", begin(transposed ? in : out, transposed ? out : in, kernel, true)),
+          bias(*this, "bias", has_bias ? begin(transposed ? in : out, transposed ? out : in, kernel, false, out) : Tensor<T>())
+    {
+    }
+    std::string extra_repr() const override
+    {
+        PerAxis<D> kernel(0);
+        for (std::size_t d = 0; d < D; ++d) kernel.along[d] = static_cast<std::ptrdiff_t>(weight.shape()[2 + d]);
+        constexpr bool transposed = std::same_as<Options, ConvTransposeOptions<D>>;
+        std::size_t const first = weight.shape()[0], second = weight.shape()[1] * options.groups;
+        std::string text = std::to_string(transposed ? first : second) + ", " + std::to_string(transposed ? second : first) + ", kernel_size=" + option_text(kernel) + ", stride=" + option_text(options.stride);
+        auto const add = [&text](char const* name, PerAxis<D> const& value, int usual) {
+            if (value.along != PerAxis<D>(usual).along) text += ", " + (name + option_text(value));
+        };
+        add("padding=", options.padding, 0);
+        add("dilation=", options.dilation, 1);
+        if constexpr (transposed) add("output_padding=", options.output_padding, 0);
+        if (options.groups != 1) text += ", groups=" + std::to_string(options.groups);
+        return bias.defined() ? text : text + ", bias=false";
+    }
+
+private:
+    static Options const& checked(std::string_view name, std::size_t in, std::size_t out, PerAxis<D> const& kernel, Options const& o)
+    {
+        if (o.groups == 0) xgrad::detail::fail<ShapeError>(name, ": groups must be a positive integer");
+        if (in % o.groups) xgrad::detail::fail<ShapeError>(name, ": in_channels must be divisible by groups");
+        if (out % o.groups) xgrad::detail::fail<ShapeError>(name, ": out_channels must be divisible by groups");
+        check_window(name, kernel, o.stride, o.padding, o.dilation);
+        return o;
+    }
+    Tensor<T> begin(std::size_t first, std::size_t second, PerAxis<D> const& kernel, bool is_weight, std::size_t length = 0) const
+    {
+        Shape shape{first, second / options.groups};
+        for (auto const n : kernel.along) shape.push_back(static_cast<std::size_t>(n));
+        std::size_t const fan_in = first ? numel(shape) / first : 0;
+        return uniform_for<T>(fan_in, is_weight ? shape : Shape{length});
+    }
+};
+
+}  // namespace detail
+
+/// functional::conv1d() with a weight and a bias of its own, which begin uniform on +-1/sqrt(in_channels kernel_size / groups).
+template <Differentiable T = double> struct Conv1d : detail::ConvLayer<Conv1d<T>, T, 1, ConvOptions<1>> {
+    Conv1d(std::size_t in_channels, std::size_t out_channels, PerAxis<1> kernel_size, ConvOptions<1> const& options = {}, bool has_bias = true)
+        : detail::ConvLayer<Conv1d<T>, T, 1, ConvOptions<1>>("Conv1d", in_channels, out_channels, false, kernel_size, options, has_bias)
+    {
+    }
+    Tensor<T> forward(Tensor<T> const& x) const { return functional::conv1d(x, this->weight, this->bias, this->options); }
+};
+/// functional::conv2d() with a weight and a bias of its own.
+template <Differentiable T = double> struct Conv2d : detail::ConvLayer<Conv2d<T>, T, 2, ConvOptions<2>> {
+    Conv2d(std::size_t in_channels, std::size_t out_channels, PerAxis<2> kernel_size, ConvOptions<2> const& options = {}, bool has_bias = true)
+        : detail::ConvLayer<Conv2d<T>, T, 2, ConvOptions<2>>("Conv2d", in_channels, out_channels, false, kernel_size, options, has_bias)
+    {
+    }
+    Tensor<T> forward(Tensor<T> const& x) const { return functional::conv2d(x, this->weight, this->bias, this->options); }
+};
+/// functional::conv_transpose1d() with a weight and a bias of its own, which begin uniform on +-1/sqrt(out_channels kernel_size / groups).
+template <Differentiable T = double> struct ConvTranspose1d : detail::ConvLayer<ConvTranspose1d<T>, T, 1, ConvTransposeOptions<1>> {
+    ConvTranspose1d(std::size_t in_channels, std::size_t out_channels, PerAxis<1> kernel_size, ConvTransposeOptions<1> const& options = {}, bool has_bias = true)
+        : detail::ConvLayer<ConvTranspose1d<T>, T, 1, ConvTransposeOptions<1>>("ConvTranspose1d", in_channels, out_channels, true, kernel_size, options, has_bias)
+    {
+    }
+    Tensor<T> forward(Tensor<T> const& x) const { return functional::conv_transpose1d(x, this->weight, this->bias, this->options); }
+};
+/// functional::conv_transpose2d() with a weight and a bias of its own.
+template <Differentiable T = double> struct ConvTranspose2d : detail::ConvLayer<ConvTranspose2d<T>, T, 2, ConvTransposeOptions<2>> {
+    ConvTranspose2d(std::size_t in_channels, std::size_t out_channels, PerAxis<2> kernel_size, ConvTransposeOptions<2> const& options = {}, bool has_bias = true)
+        : detail::ConvLayer<ConvTranspose2d<T>, T, 2, ConvTransposeOptions<2>>("ConvTranspose2d", in_channels, out_channels, true, kernel_size, options, has_bias)
+    {
+    }
+    Tensor<T> forward(Tensor<T> const& x) const { return functional::conv_transpose2d(x, this->weight, this->bias, this->options); }
+};
+
+}  // namespace xgrad::nn
+#endif  // XGRAD_SINGLE_XGRAD_NN_CONV_MODULES_HPP
 #ifndef XGRAD_SINGLE_XGRAD_NN_CROSS_ENTROPY_HPP
 #define XGRAD_SINGLE_XGRAD_NN_CROSS_ENTROPY_HPP
 
@@ -1780,7 +2566,7 @@ template <RealScalar T> Tensor<T> cross_entropy(Tensor<T> const& input, Tensor<s
     if (smoothing == 0) return nll_loss(log_p, target, options);
     auto const counts = c.target != options.ignore_index;
     auto const own = static_cast<T>(1 - smoothing), all = static_cast<T>(smoothing / static_cast<double>(c.index.numel()));
-    auto const share = c.weight * (where(c.index == c.target, own, T(0)) + all);
+    auto const share = where(c.index == c.target, (own + all) * c.weight, all * c.weight);
     return c.reduced("cross_entropy", sum(where(counts, -share * log_p, T(0)), {c.axis}), options.reduction);
 }
 
@@ -1798,51 +2584,230 @@ template <RealScalar T> Tensor<T> cross_entropy(Tensor<T> const& input, Tensor<T
 }  // namespace functional
 }  // namespace xgrad::nn
 #endif  // XGRAD_SINGLE_XGRAD_NN_CROSS_ENTROPY_HPP
+#ifndef XGRAD_SINGLE_XGRAD_NN_EMBEDDING_HPP
+#define XGRAD_SINGLE_XGRAD_NN_EMBEDDING_HPP
+
+// ======== xgrad/nn/embedding.hpp
+// Embeddings: rows of a table, picked by their numbers.
+
+namespace xgrad::nn {
+
+/// Rows of a matrix by their numbers, one after the other; padding is a row without a gradient.
+struct PickRows : Arraywise {
+    xgrad::detail::Array<std::int64_t> rows;  // in row-major order
+    std::int64_t padding = -1;
+    std::size_t count = 0;                    // of the matrix
+
+    template <Scalar T> auto value(xgrad::detail::Array<T> const& table) const
+    {
+        auto const from = xgrad::detail::contiguous(table);
+        Shape shape = rows.shape;
+        std::size_t const n = table.shape.back();
+        shape.push_back(n);
+        xgrad::detail::Array<T> out(shape);
+        for (std::size_t i = 0; i < rows.numel; ++i) std::copy_n(from.begin() + static_cast<std::size_t>(rows.begin()[i]) * n, n, out.begin() + i * n);
+        return out;
+    }
+    auto pullback(wrt<0>, auto const& g, auto const&, auto const&) const;
+};
+/// Adds each row to the one with its number, on zeros: the transpose of PickRows.
+struct AddRows : Arraywise {
+    PickRows picked;
+
+    template <Scalar T> auto value(xgrad::detail::Array<T> const& x) const
+    {
+        auto const from = xgrad::detail::contiguous(x);
+        std::size_t const n = x.shape.back();
+        xgrad::detail::Array<T> out(Shape{picked.count, n}, T(0));
+        for (std::size_t i = 0; i < picked.rows.numel; ++i) {
+            if (picked.rows.begin()[i] == picked.padding) continue;
+            T* const to = out.begin() + static_cast<std::size_t>(picked.rows.begin()[i]) * n;
+            for (std::size_t j = 0; j < n; ++j) to[j] += from.begin()[i * n + j];
+        }
+        return out;
+    }
+    auto pullback(wrt<0>, auto const& g, auto const&, auto const&) const
+    {
+        auto const rows = express(picked, g);
+        if (picked.padding < 0) return rows;
+        Axes along(rows.dim(), 1);
+        std::copy(picked.rows.shape.begin(), picked.rows.shape.end(), along.begin());
+        return materialize_expression(where(reshape(Tensor<std::int64_t>(picked.rows) == picked.padding, along), 0 * rows, rows));
+    }
+};
+auto PickRows::pullback(wrt<0>, auto const& g, auto const&, auto const&) const { return express(AddRows{{}, *this}, g); }
+
+namespace detail {
+/// A row as PyTorch numbers it: negative ones count from the end.
+inline std::int64_t padding_row(std::string_view name, std::optional<std::int64_t> index, std::size_t count)
+{
+    auto const n = static_cast<std::int64_t>(count);
+    if (index && (*index < -n || *index >= n)) xgrad::detail::fail<IndexError>(name, ": padding_idx ", *index, " must be within ", n, " rows");
+    return !index ? -1 : *index < 0 ? *index + n : *index;
+}
+}  // namespace detail
+
+namespace functional {
+
+/// The rows of weight, of shape [num_embeddings, embedding_dim], that an array of any shape names: [..., embedding_dim]. Gradients of
+/// a row that is named several times are added; the one of padding_idx has none.
+template <Differentiable T> Tensor<T> embedding(Tensor<std::int64_t> const& input, Tensor<T> const& weight, std::optional<std::int64_t> padding_idx = {})
+{
+    if (weight.dim() != 2) xgrad::detail::fail<ShapeError>("embedding: the weight is [num_embeddings, embedding_dim], not of shape ", weight.shape());
+    std::size_t const count = weight.shape()[0];
+    xgrad::detail::Array<std::int64_t> rows(input.shape());      // a copy: the caller may change the numbers before the backward pass
+    xgrad::detail::copy_elements(rows, input.array_of());
+    for (auto const row : rows)
+        if (row < 0 || row >= static_cast<std::int64_t>(count)) xgrad::detail::fail<IndexError>("embedding: index ", row, " is out of range for ", count, " rows");
+    return express(PickRows{{}, std::move(rows), detail::padding_row("embedding", padding_idx, count), count}, weight);
+}
+
+}  // namespace functional
+
+/// A row of numbers for each of num_embeddings words. weight begins normal, with zeros for padding_idx, whose row is not trained.
+template <Differentiable T = double> struct Embedding : Module<Embedding<T>> {
+    std::optional<std::int64_t> padding_idx;
+    Parameter<T> weight;
+
+    Embedding(std::size_t num_embeddings, std::size_t embedding_dim, std::optional<std::int64_t> padding = {}) : padding_idx(padding), weight(*this, "weight", begin(num_embeddings, embedding_dim, padding)) {}
+    Tensor<T> forward(Tensor<std::int64_t> const& input) const { return functional::embedding(input, weight.handle_of(), padding_idx); }
+    std::string extra_repr() const override
+    {
+        return std::to_string(weight.shape()[0]) + ", " + std::to_string(weight.shape()[1]) + (padding_idx ? ", padding_idx=" + std::to_string(*padding_idx) : "");
+    }
+
+private:
+    static Tensor<T> begin(std::size_t count, std::size_t n, std::optional<std::int64_t> padding)
+    {
+        auto const row = detail::padding_row("Embedding", padding, count);
+        Tensor<T> table = randn<T>({count, n});
+        if (row >= 0) table[static_cast<std::ptrdiff_t>(row)].zero_();
+        return table;
+    }
+};
+
+}  // namespace xgrad::nn
+#endif  // XGRAD_SINGLE_XGRAD_NN_EMBEDDING_HPP
+#ifndef XGRAD_SINGLE_XGRAD_NN_INITIALIZERS_HPP
+#define XGRAD_SINGLE_XGRAD_NN_INITIALIZERS_HPP
+
+// ======== xgrad/nn/initializers.hpp
+// nn::init: rules for the numbers that parameters begin with. They overwrite a tensor, unrecorded. Of complex tensors the variance
+// is that of both parts together, so the normal rules have magnitudes of Rayleigh's distribution with uniform phases, as Trabelsi et
+// al., "Deep Complex Networks", 2018, derive them, without further ado.
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad::nn::init {
+
+using nn::normal_;
+using nn::uniform_;
+
+/// Which of the two a Kaiming rule keeps the variance of: the values on the way forward, or the gradients on the way back.
+enum class FanMode : unsigned char { fan_in, fan_out };
+enum class Nonlinearity : unsigned char { linear, conv, sigmoid, tanh, relu, leaky_relu, selu };
+
+template <Differentiable T> void constant_(Tensor<T> t, std::type_identity_t<T> value)
+{
+    NoGradGuard const off;
+    t.fill_(value);
+}
+template <Differentiable T> void zeros_(Tensor<T> t) { constant_(t, T(0)); }
+template <Differentiable T> void ones_(Tensor<T> t) { constant_(t, T(1)); }
+
+/// What a nonlinearity takes from the standard deviation; param is the slope of leaky_relu (0.01 where it is not given).
+inline double calculate_gain(Nonlinearity nonlinearity, std::optional<double> param = {})
+{
+    double const slope = param.value_or(0.01);
+    switch (nonlinearity) {
+    case Nonlinearity::tanh: return 5. / 3;
+    case Nonlinearity::relu: return std::numbers::sqrt2;
+    case Nonlinearity::leaky_relu: return std::sqrt(2 / (1 + slope * slope));
+    case Nonlinearity::selu: return 0.75;
+    default: return 1;
+    }
+}
+
+namespace detail {
+
+struct Fans {
+    double in, out;
+    double of(FanMode mode) const { return mode == FanMode::fan_in ? in : out; }
+};
+/// Of a weight [out, in, kernel...].
+inline Fans fans(std::string_view name, Shape const& shape)
+{
+    if (shape.size() < 2) xgrad::detail::fail<ShapeError>(name, ": Fan in and fan out can not be computed for tensor with fewer than 2 dimensions, of shape ", shape);
+    double field = 1;
+    for (std::size_t d = 2; d < shape.size(); ++d) field *= static_cast<double>(shape[d]);
+    return {static_cast<double>(shape[1]) * field, static_cast<double>(shape[0]) * field};
+}
+/// Uniform around 0 with a standard deviation; of complex numbers each part has half of the variance.
+template <Differentiable T> void uniform_with(Tensor<T> const& t, double deviation)
+{
+    double const bound = deviation * std::sqrt(xgrad::detail::is_complex<T> ? 1.5 : 3.);
+    uniform_(t, -bound, bound);
+}
+template <Differentiable T> double kaiming_deviation(std::string_view name, Tensor<T> const& t, double a, FanMode mode, Nonlinearity nonlinearity)
+{
+    return calculate_gain(nonlinearity, a) / std::sqrt(fans(name, t.shape()).of(mode));
+}
+template <Differentiable T> double xavier_deviation(std::string_view name, Tensor<T> const& t, double gain)
+{
+    auto const [in, out] = fans(name, t.shape());
+    return gain * std::sqrt(2 / (in + out));
+}
+
+}  // namespace detail
+
+/// Glorot and Bengio, 2010: variance 2 gain^2 / (fan_in + fan_out), uniform or normal.
+template <Differentiable T> void xavier_uniform_(Tensor<T> t, double gain = 1) { detail::uniform_with(t, detail::xavier_deviation("xavier_uniform_", t, gain)); }
+template <Differentiable T> void xavier_normal_(Tensor<T> t, double gain = 1) { normal_(t, 0, detail::xavier_deviation("xavier_normal_", t, gain)); }
+
+/// He et al., 2015: variance gain^2 / fan, uniform or normal; a is the slope of leaky_relu.
+template <Differentiable T> void kaiming_uniform_(Tensor<T> t, double a = 0, FanMode mode = FanMode::fan_in, Nonlinearity nonlinearity = Nonlinearity::leaky_relu)
+{
+    detail::uniform_with(t, detail::kaiming_deviation("kaiming_uniform_", t, a, mode, nonlinearity));
+}
+template <Differentiable T> void kaiming_normal_(Tensor<T> t, double a = 0, FanMode mode = FanMode::fan_in, Nonlinearity nonlinearity = Nonlinearity::leaky_relu)
+{
+    normal_(t, 0, detail::kaiming_deviation("kaiming_normal_", t, a, mode, nonlinearity));
+}
+
+/// Rows (or, where there are more rows than columns, columns) that are orthonormal, times the gain; axes after the first count as
+/// one. Of complex tensors they are unitary. Gram and Schmidt's process on normal numbers, done twice (Saxe et al., 2013).
+template <Differentiable T> void orthogonal_(Tensor<T> t, double gain = 1)
+{
+    using P = precision_of<T>;
+    if (t.dim() < 2) xgrad::detail::fail<ShapeError>("orthogonal_: Only tensors with 2 or more dimensions are supported, not of shape ", t.shape());
+    if (t.numel() == 0) return;
+    NoGradGuard const off;
+    std::size_t const rows = t.shape()[0], columns = t.numel() / rows, few = std::min(rows, columns), n = std::max(rows, columns);
+    Tensor<T> vectors = randn<T>({few, n});
+    T* const v = vectors.mutable_data();
+    for (std::size_t i = 0; i < few; ++i)
+        for (int round = 0; round < 2; ++round) {
+            for (std::size_t j = 0; j < i; ++j) {
+                T along(0);
+                for (std::size_t k = 0; k < n; ++k)
+                    if constexpr (xgrad::detail::is_complex<T>) along += v[i * n + k] * std::conj(v[j * n + k]);
+                    else along += v[i * n + k] * v[j * n + k];
+                for (std::size_t k = 0; k < n; ++k) v[i * n + k] -= along * v[j * n + k];
+            }
+            P squares(0);
+            for (std::size_t k = 0; k < n; ++k) squares += std::norm(v[i * n + k]);
+            for (std::size_t k = 0; k < n; ++k) v[i * n + k] /= std::sqrt(squares);
+        }
+    t.copy_(reshape(rows <= columns ? vectors : mT(vectors), Axes(t.shape())) * static_cast<P>(gain));
+}
+
+}  // namespace xgrad::nn::init
+#endif  // XGRAD_SINGLE_XGRAD_NN_INITIALIZERS_HPP
 #ifndef XGRAD_SINGLE_XGRAD_NN_LINEAR_HPP
 #define XGRAD_SINGLE_XGRAD_NN_LINEAR_HPP
 
 // ======== xgrad/nn/linear.hpp
 // Linear and bilinear maps.
-
-#ifndef XGRAD_SINGLE_XGRAD_NN_INIT_HPP
-#define XGRAD_SINGLE_XGRAD_NN_INIT_HPP
-
-// ======== xgrad/nn/init.hpp
-// How parameters begin.
-
-namespace xgrad::nn {
-
-/// Overwrites a tensor by numbers that are uniform on [low, high), of complex ones both parts. Unrecorded.
-template <Differentiable T> void uniform_(Tensor<T> t, double low, double high)
-{
-    using P = precision_of<T>;
-    NoGradGuard const off;
-    Tensor<T> values = rand<T>(t.shape());
-    if constexpr (xgrad::detail::is_complex<T>) t.copy_(values * static_cast<P>(high - low) + T(P(low), P(low)));
-    else t.copy_(values * static_cast<P>(high - low) + static_cast<P>(low));
-}
-
-/// Overwrites a tensor by normal numbers; of complex ones each part has half the variance. Unrecorded.
-template <Differentiable T> void normal_(Tensor<T> t, double mean = 0, double deviation = 1)
-{
-    using P = precision_of<T>;
-    NoGradGuard const off;
-    t.copy_(randn<T>(t.shape()) * static_cast<P>(deviation) + static_cast<P>(mean));
-}
-
-namespace detail {
-/// A tensor uniform on +-1/sqrt(inputs): what PyTorch's linear layers begin with (Kaiming's uniform distribution for a = sqrt(5)).
-template <Differentiable T> Tensor<T> uniform_for(std::size_t inputs, Shape const& shape)
-{
-    Tensor<T> t = Tensor<T>::empty(shape);
-    double const bound = inputs ? 1 / std::sqrt(static_cast<double>(inputs)) : 0;
-    uniform_(t, -bound, bound);
-    return t;
-}
-}  // namespace detail
-
-}  // namespace xgrad::nn
-#endif  // XGRAD_SINGLE_XGRAD_NN_INIT_HPP
 
 XGRAD_COMPILED_ONCE
 
@@ -2044,6 +3009,755 @@ private:
 
 }  // namespace xgrad::nn
 #endif  // XGRAD_SINGLE_XGRAD_NN_MODULE_LIST_HPP
+#ifndef XGRAD_SINGLE_XGRAD_NN_NORMALIZATION_HPP
+#define XGRAD_SINGLE_XGRAD_NN_NORMALIZATION_HPP
+
+// ======== xgrad/nn/normalization.hpp
+// Batch and group normalisation.
+
+#ifndef XGRAD_SINGLE_XGRAD_NN_STANDARDIZE_HPP
+#define XGRAD_SINGLE_XGRAD_NN_STANDARDIZE_HPP
+
+// ======== xgrad/nn/standardize.hpp
+// Numbers less their mean, divided by their standard deviation, scaled and shifted for each channel: what the layers of
+// normalisation have in common. An array is seen as [samples, groups, channels of a group, positions].
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad::nn::detail {
+
+struct StandardizeGeometry {
+    std::size_t samples = 1, groups = 1, channels = 1, positions = 1;   // channels are those of one group
+    bool over_samples = false;                                          // whether all samples have their mean together
+    double eps = 1e-5;
+
+    /// A line is what lies in order: the positions of one channel of one sample.
+    std::size_t lines() const { return samples * groups * channels; }
+    std::size_t statistics() const { return over_samples ? groups : samples * groups; }
+    std::size_t statistic_of(std::size_t line) const { return over_samples ? line / channels % groups : line / channels; }
+    std::size_t channel_of(std::size_t line) const { return line % (groups * channels); }
+    double count() const { return static_cast<double>(channels * positions) * static_cast<double>(over_samples ? samples : 1); }
+};
+
+/// Mean and variance of the numbers that belong together, in double.
+struct Moments {
+    double mean = 0, variance = 0;
+};
+
+/// The sums of f(i) for i < n, in parts that do not wait for each other.
+template <class F> double sum_of(std::size_t n, F f)
+{
+    constexpr std::size_t width = 8;
+    double part[width] = {}, rest = 0;
+    std::size_t i = 0;
+    for (; i + width <= n; i += width)
+        for (std::size_t k = 0; k < width; ++k) part[k] += f(i + k);
+    for (; i < n; ++i) rest += f(i);
+    for (auto const p : part) rest += p;
+    return rest;
+}
+
+/// One pass over memory: the moments of a line, which is in the cache the second time, join those before (Chan et al., 1983).
+template <RealScalar T> std::vector<Moments> moments(StandardizeGeometry const& g, T const* x)
+{
+    std::vector<Moments> all(g.statistics());
+    std::vector<double> counts(all.size());
+    auto const n = static_cast<double>(g.positions);
+    for (std::size_t line = 0; g.positions && line < g.lines(); ++line, x += g.positions) {
+        double const mean = sum_of(g.positions, [x](std::size_t i) { return static_cast<double>(x[i]); }) / n;
+        double const squares = sum_of(g.positions, [x, mean](std::size_t i) { double const d = static_cast<double>(x[i]) - mean; return d * d; });
+        auto const at = g.statistic_of(line);
+        auto& [joint_mean, joint_squares] = all[at];
+        double const before = counts[at], share = n / (counts[at] += n), apart = mean - joint_mean;
+        joint_mean += apart * share;
+        joint_squares += squares + apart * apart * before * share;
+    }
+    for (auto& m : all) m.variance /= g.count();
+    return all;
+}
+
+template <RealScalar T> class StandardizeNode final : public Node {
+public:
+    StandardizeNode(StandardizeGeometry const& geometry, std::vector<Moments> moments, Tensor<T> const& x, Tensor<T> const& weight, Tensor<T> const& bias)
+        : g_(geometry), moments_(std::move(moments)), shape_(x.shape())
+    {
+        std::size_t edges = 0;
+        Tensor<T> const* const arguments[] = {&x, &weight, &bias};
+        for (std::size_t i = 0; i < 3; ++i)
+            if (arguments[i]->defined() && arguments[i]->requires_grad()) {
+                edge_of_[i] = static_cast<std::ptrdiff_t>(edges);
+                edges_[edges++] = xgrad::detail::gradient_edge(*arguments[i]);
+            }
+        x_ = SavedTensor::operand(x);
+        has_weight_ = weight.defined();
+        if (has_weight_) weight_ = SavedTensor::operand(weight);
+        set_edges(edges_.data(), edges);
+    }
+
+    void apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) override
+    {
+        if (!gradients[0].defined()) return;
+        Tensor<T> const g = gradients[0].as<T>(), x = x_.unpack(*this).template as<T>();
+        Tensor<T> const weight = has_weight_ ? weight_.unpack(*this).template as<T>() : Tensor<T>();
+        auto const [to_x, to_weight, to_bias] = xgrad::detail::recording() ? recorded(g, x, weight) : computed(g, x, weight);
+        if (edge_of_[0] >= 0) results[static_cast<std::size_t>(edge_of_[0])] = to_x;
+        if (edge_of_[1] >= 0) results[static_cast<std::size_t>(edge_of_[1])] = to_weight;
+        if (edge_of_[2] >= 0) results[static_cast<std::size_t>(edge_of_[2])] = to_bias;
+    }
+    void pushforward(std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override
+    {
+        xgrad::detail::push_by_transposing(*this, {xgrad::detail::type_info<T>.filled(shape_, 0)}, tangents, results);
+    }
+    std::string name() const override { return "StandardizeBackward"; }
+    std::string formula() const override { return has_weight_ ? "Standardize(a, b, c)" : "Standardize(a)"; }
+    void release_saved() noexcept override
+    {
+        x_.release();
+        weight_.release();
+    }
+    std::vector<NamedSavedTensor> saved_tensors() override
+    {
+        std::vector<NamedSavedTensor> all{{"a", &x_}};
+        if (has_weight_) all.push_back({"b", &weight_});
+        return all;
+    }
+
+private:
+    using Three = std::tuple<Tensor<T>, Tensor<T>, Tensor<T>>;
+    using Sums = struct {
+        double of_g = 0, of_g_x = 0;
+    };
+
+    /// Two passes: sums of gradients, and of gradients times standardized numbers; then dx = w g/s - mean(w g)/s - x' mean(w g x')/s.
+    Three computed(Tensor<T> const& gradient, Tensor<T> const& numbers, Tensor<T> const& weight) const
+    {
+        auto const g = xgrad::detail::contiguous(gradient.array_of()), x = xgrad::detail::contiguous(numbers.array_of());
+        auto const w = weight.defined() ? xgrad::detail::contiguous(weight.array_of()) : xgrad::detail::Array<T>();
+        auto const scale = [&](std::size_t channel) { return w.defined() ? static_cast<double>(w.begin()[channel]) : 1.; };
+        std::size_t const n = g_.positions, channels = g_.groups * g_.channels;
+        std::vector<Sums> of_statistic(g_.statistics()), of_channel(channels);
+        for (std::size_t line = 0; line < g_.lines(); ++line) {
+            auto const c = g_.channel_of(line), s = g_.statistic_of(line);
+            T const *gl = g.begin() + line * n, *xl = x.begin() + line * n;
+            double const mean = moments_[s].mean, of_g = sum_of(n, [gl](std::size_t i) { return static_cast<double>(gl[i]); });
+            double const of_g_x = deviation(s) * sum_of(n, [gl, xl, mean](std::size_t i) { return static_cast<double>(gl[i]) * (static_cast<double>(xl[i]) - mean); });
+            of_channel[c].of_g += of_g, of_channel[c].of_g_x += of_g_x;
+            of_statistic[s].of_g += scale(c) * of_g, of_statistic[s].of_g_x += scale(c) * of_g_x;
+        }
+        Three all;
+        auto& [to_x, to_weight, to_bias] = all;
+        if (edge_of_[0] >= 0) {
+            xgrad::detail::Array<T> out(shape_);
+            for (std::size_t line = 0; line < g_.lines(); ++line) {
+                auto const s = g_.statistic_of(line);
+                double const r = deviation(s), mean_g = of_statistic[s].of_g / g_.count(), mean_g_x = of_statistic[s].of_g_x / g_.count();
+                auto const of_g = static_cast<T>(r * scale(g_.channel_of(line))), of_x = static_cast<T>(-r * r * mean_g_x), mean = static_cast<T>(moments_[s].mean), rest = static_cast<T>(-r * mean_g);
+                T const *gl = g.begin() + line * n, *xl = x.begin() + line * n;
+                T* const to = out.begin() + line * n;
+                for (std::size_t i = 0; i < n; ++i) to[i] = of_g * gl[i] + (of_x * (xl[i] - mean) + rest);
+            }
+            to_x = Tensor<T>(std::move(out));
+        }
+        auto const of_channels = [&](double Sums::* which) {
+            xgrad::detail::Array<T> out(Shape{channels});
+            for (std::size_t c = 0; c < channels; ++c) out.begin()[c] = static_cast<T>(of_channel[c].*which);
+            return Tensor<T>(std::move(out));
+        };
+        if (edge_of_[1] >= 0) to_weight = of_channels(&Sums::of_g_x);
+        if (edge_of_[2] >= 0) to_bias = of_channels(&Sums::of_g);
+        return all;
+    }
+    /// The same by operations that are themselves recorded.
+    Three recorded(Tensor<T> const& gradient, Tensor<T> const& numbers, Tensor<T> const& weight) const
+    {
+        auto const extent = [](std::size_t n) { return static_cast<std::ptrdiff_t>(n); };
+        Axes const all{extent(g_.samples), extent(g_.groups), extent(g_.channels), extent(g_.positions)}, over = g_.over_samples ? Axes{0, 2, 3} : Axes{2, 3}, flat{extent(g_.groups * g_.channels)};
+        Tensor<T> const g = reshape(gradient, all), x = reshape(numbers, all), centred = x - mean(x, over, keepdims);
+        Tensor<T> const r = rsqrt(mean(square(centred), over, keepdims) + static_cast<T>(g_.eps)), standard = centred * r;
+        Tensor<T> const weighted = weight.defined() ? Tensor<T>(g * reshape(weight, {1, all[1], all[2], 1})) : g;
+        Tensor<T> const to_x = r * (weighted - mean(weighted, over, keepdims) - standard * mean(weighted * standard, over, keepdims));
+        return {reshape(to_x, Axes(shape_)), reshape(sum(g * standard, {0, 3}), flat), reshape(sum(g, {0, 3}), flat)};
+    }
+    double deviation(std::size_t statistic) const { return 1 / std::sqrt(moments_[statistic].variance + g_.eps); }
+
+    StandardizeGeometry g_;
+    std::vector<Moments> moments_;
+    Shape shape_;
+    std::array<Edge, 3> edges_;
+    std::array<std::ptrdiff_t, 3> edge_of_{-1, -1, -1};
+    SavedTensor x_, weight_;
+    bool has_weight_ = false;
+};
+
+/// The result, and the moments of the numbers.
+template <RealScalar T> std::pair<Tensor<T>, std::vector<Moments>> standardize(StandardizeGeometry const& g, Tensor<T> const& x, Tensor<T> const& weight, Tensor<T> const& bias)
+{
+    using xgrad::detail::contiguous;
+    auto const from = contiguous(x.array_of());
+    xgrad::detail::Array<T> const none, w = weight.defined() ? contiguous(weight.array_of()) : none, b = bias.defined() ? contiguous(bias.array_of()) : none;
+    auto all = moments(g, from.begin());
+    xgrad::detail::Array<T> out(x.shape());
+    std::size_t const n = g.positions;
+    for (std::size_t line = 0; line < g.lines(); ++line) {
+        auto const c = g.channel_of(line);
+        auto const& m = all[g.statistic_of(line)];
+        auto const factor = static_cast<T>((w.defined() ? static_cast<double>(w.begin()[c]) : 1.) / std::sqrt(m.variance + g.eps)), mean = static_cast<T>(m.mean), shift = b.defined() ? b.begin()[c] : T(0);
+        T const* const in = from.begin() + line * n;
+        T* const to = out.begin() + line * n;
+        for (std::size_t i = 0; i < n; ++i) to[i] = (in[i] - mean) * factor + shift;
+    }
+    Tensor<T> y(std::move(out));
+    auto const wanted = [](Tensor<T> const& t) { return t.defined() && t.requires_grad(); };
+    if (xgrad::detail::recording() && (wanted(x) || wanted(weight) || wanted(bias))) y.impl().grad_fn = xgrad::detail::Ref<Node>(new StandardizeNode<T>(g, all, x, weight, bias));
+    return {std::move(y), std::move(all)};
+}
+
+}  // namespace xgrad::nn::detail
+#endif  // XGRAD_SINGLE_XGRAD_NN_STANDARDIZE_HPP
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad::nn {
+
+namespace detail {
+
+/// An array of shape [N, C, ...], whose channels are its groups.
+inline StandardizeGeometry channel_geometry(std::string_view name, Shape const& shape)
+{
+    if (shape.size() < 2) xgrad::detail::fail<ShapeError>(name, ": expected at least 2D input (got ", shape.size(), "D input)");
+    std::size_t positions = 1;
+    for (std::size_t d = 2; d < shape.size(); ++d) positions *= shape[d];
+    return {.samples = shape[0], .groups = shape[1], .positions = positions};
+}
+template <Scalar T> void check_of_channels(std::string_view name, std::string_view which, Tensor<T> const& t, std::size_t channels)
+{
+    if (t.defined() && !(t.shape() == Shape{channels})) xgrad::detail::fail<ShapeError>(name, ": ", which, " should contain ", channels, " elements, not have shape ", t.shape());
+}
+
+}  // namespace detail
+
+namespace functional {
+
+/// (x - mean) / sqrt(variance + eps) w + b for each channel of x, of shape [N, C, ...]. In training the moments are those of x, and
+/// the running ones, where there are any, move towards them by the momentum (their variance is that with N - 1); else moments are
+/// the running ones. Ioffe and Szegedy, 2015.
+template <RealScalar T>
+Tensor<T> batch_norm(Tensor<T> const& x, std::type_identity_t<Tensor<T>> running_mean, std::type_identity_t<Tensor<T>> running_var, std::type_identity_t<Tensor<T>> const& weight = {},
+                     std::type_identity_t<Tensor<T>> const& bias = {}, bool training = false, double momentum = 0.1, double eps = 1e-5)
+{
+    using xgrad::detail::fail;
+    auto g = detail::channel_geometry("batch_norm", x.shape());
+    g.over_samples = true;
+    g.eps = eps;
+    detail::check_of_channels("batch_norm", "running_mean", running_mean, g.groups);
+    detail::check_of_channels("batch_norm", "running_var", running_var, g.groups);
+    detail::check_of_channels("batch_norm", "weight", weight, g.groups);
+    detail::check_of_channels("batch_norm", "bias", bias, g.groups);
+    if (running_mean.defined() != running_var.defined() || (!training && !running_mean.defined())) fail("batch_norm: Expected running_mean and running_var to be defined when training=False, and both or none of them");
+    if (!training) {
+        Axes along(x.dim(), 1);
+        along[1] = static_cast<std::ptrdiff_t>(g.groups);
+        Tensor<T> const by = rsqrt(running_var + static_cast<T>(eps)), factor = weight.defined() ? Tensor<T>(by * weight) : by;
+        Tensor<T> const moved = (x - reshape(running_mean, along)) * reshape(factor, along);
+        return bias.defined() ? Tensor<T>(moved + reshape(bias, along)) : moved;
+    }
+    if (g.count() <= 1) fail<ShapeError>("batch_norm: Expected more than 1 value per channel when training, got input size ", x.shape());
+    auto [y, moments] = detail::standardize(g, x, weight, bias);
+    if (running_mean.defined()) {
+        T *const mean = running_mean.mutable_data(), *const variance = running_var.mutable_data();
+        for (std::size_t c = 0; c < g.groups; ++c) {
+            auto const at_mean = static_cast<std::ptrdiff_t>(c) * running_mean.strides()[0], at_variance = static_cast<std::ptrdiff_t>(c) * running_var.strides()[0];
+            mean[at_mean] = static_cast<T>((1 - momentum) * static_cast<double>(mean[at_mean]) + momentum * moments[c].mean);
+            variance[at_variance] = static_cast<T>((1 - momentum) * static_cast<double>(variance[at_variance]) + momentum * moments[c].variance * (g.count() / (g.count() - 1)));
+        }
+    }
+    return std::move(y);
+}
+
+/// (x - mean) / sqrt(variance + eps) w + b: moments of each sample and each group of channels of x, of shape [N, C, ...]; w and b
+/// for each channel. Wu and He, 2018.
+template <RealScalar T>
+Tensor<T> group_norm(Tensor<T> const& x, std::size_t num_groups, std::type_identity_t<Tensor<T>> const& weight = {}, std::type_identity_t<Tensor<T>> const& bias = {}, double eps = 1e-5)
+{
+    auto g = detail::channel_geometry("group_norm", x.shape());
+    if (num_groups == 0 || g.groups % num_groups != 0)
+        xgrad::detail::fail<ShapeError>("group_norm: Expected number of channels in input to be divisible by num_groups, but got input of shape ", x.shape(), " and num_groups=", num_groups);
+    detail::check_of_channels("group_norm", "weight", weight, g.groups);
+    detail::check_of_channels("group_norm", "bias", bias, g.groups);
+    g.channels = g.groups / num_groups;
+    g.groups = num_groups;
+    g.eps = eps;
+    if (g.channels * g.positions <= 1) xgrad::detail::fail<ShapeError>("group_norm: Expected more than 1 value per channel when training, got input size ", x.shape());
+    return detail::standardize(g, x, weight, bias).first;
+}
+
+}  // namespace functional
+
+/// The momentum is nullopt for the plain mean of all batches so far.
+struct BatchNormOptions {
+    double eps = 1e-5;
+    std::optional<double> momentum = 0.1;
+    bool affine = true, track_running_stats = true;
+};
+
+namespace detail {
+
+/// weight begins as ones, bias as zeros; the buffers running_mean, running_var and num_batches_tracked as 0, 1 and 0. Without
+/// running moments those of the batch are used in evaluation, too.
+template <class Self, RealScalar T> struct BatchNormLayer : Module<Self> {
+    BatchNormOptions options;
+    Parameter<T> weight, bias;
+    Buffer<T> running_mean, running_var;
+    Buffer<std::int64_t> num_batches_tracked;
+
+    BatchNormLayer(std::string_view name, std::size_t least, std::size_t most, std::size_t num_features, BatchNormOptions const& o)
+        : options(o), weight(*this, "weight", when(o.affine, num_features, 1)), bias(*this, "bias", when(o.affine, num_features, 0)),
+          running_mean(*this, "running_mean", when(o.track_running_stats, num_features, 0)), running_var(*this, "running_var", when(o.track_running_stats, num_features, 1)),
+          num_batches_tracked(*this, "num_batches_tracked", o.track_running_stats ? Tensor<std::int64_t>(0) : Tensor<std::int64_t>()), name_(name), least_(least), most_(most), features_(num_features)
+    {
+    }
+    Tensor<T> forward(Tensor<T> const& x)
+    {
+        if (x.dim() < least_ || x.dim() > most_)
+            xgrad::detail::fail<ShapeError>(name_, ": expected ", least_ == most_ ? std::to_string(least_) + "D" : std::to_string(least_) + "D or " + std::to_string(most_) + "D", " input (got ", x.dim(), "D input)");
+        if (x.shape()[1] != features_) xgrad::detail::fail<ShapeError>(name_, ": expected input with ", features_, " channels, not of shape ", x.shape());
+        bool const tracks = options.track_running_stats, training = this->is_training() || !tracks;
+        double momentum = 0;
+        if (training && tracks) momentum = options.momentum.value_or(1 / static_cast<double>(num_batches_tracked.item() + 1));
+        Tensor<T> const y = functional::batch_norm(x, running_mean.handle_of(), running_var.handle_of(), weight, bias, training, momentum, options.eps);
+        if (training && tracks) ++*num_batches_tracked.mutable_data();
+        return y;
+    }
+    std::string extra_repr() const override
+    {
+        auto const yes = [](bool on) { return on ? "true" : "false"; };
+        return std::to_string(features_) + ", eps=" + xgrad::detail::number_text(options.eps) + ", momentum=" + (options.momentum ? xgrad::detail::number_text(*options.momentum) : "none") + ", affine=" + yes(options.affine) +
+               ", track_running_stats=" + yes(options.track_running_stats);
+    }
+
+private:
+    static Tensor<T> when(bool on, std::size_t n, int value) { return on ? full<T>({n}, static_cast<T>(value)) : Tensor<T>(); }
+
+    std::string_view name_;
+    std::size_t least_, most_, features_;
+};
+
+}  // namespace detail
+
+/// functional::batch_norm() of inputs [N, C] or [N, C, L]: by the batch in training, by running moments in evaluation.
+template <RealScalar T = double> struct BatchNorm1d : detail::BatchNormLayer<BatchNorm1d<T>, T> {
+    explicit BatchNorm1d(std::size_t num_features, BatchNormOptions const& options = {}) : detail::BatchNormLayer<BatchNorm1d<T>, T>("BatchNorm1d", 2, 3, num_features, options) {}
+};
+/// The same of inputs [N, C, H, W].
+template <RealScalar T = double> struct BatchNorm2d : detail::BatchNormLayer<BatchNorm2d<T>, T> {
+    explicit BatchNorm2d(std::size_t num_features, BatchNormOptions const& options = {}) : detail::BatchNormLayer<BatchNorm2d<T>, T>("BatchNorm2d", 4, 4, num_features, options) {}
+};
+
+/// functional::group_norm() with a weight and a bias for each channel, which begin as ones and zeros.
+template <RealScalar T = double> struct GroupNorm : Module<GroupNorm<T>> {
+    std::size_t num_groups;
+    double eps;
+    Parameter<T> weight, bias;
+
+    GroupNorm(std::size_t groups, std::size_t num_channels, double e = 1e-5, bool affine = true)
+        : num_groups(groups), eps(e), weight(*this, "weight", affine ? ones<T>({num_channels}) : Tensor<T>()), bias(*this, "bias", affine ? zeros<T>({num_channels}) : Tensor<T>())
+    {
+        if (groups == 0 || num_channels % groups != 0) xgrad::detail::fail<ShapeError>("GroupNorm: num_channels must be divisible by num_groups");
+    }
+    Tensor<T> forward(Tensor<T> const& x) const { return functional::group_norm(x, num_groups, weight, bias, eps); }
+    std::string extra_repr() const override { return std::to_string(num_groups) + ", eps=" + xgrad::detail::number_text(eps) + ", affine=" + (weight.defined() ? "true" : "false"); }
+};
+
+}  // namespace xgrad::nn
+#endif  // XGRAD_SINGLE_XGRAD_NN_NORMALIZATION_HPP
+#ifndef XGRAD_SINGLE_XGRAD_NN_POOLING_MODULES_HPP
+#define XGRAD_SINGLE_XGRAD_NN_POOLING_MODULES_HPP
+
+// ======== xgrad/nn/pooling_modules.hpp
+// Pooling layers as modules: `nn::MaxPool2d pool(3, {.stride = 2});`
+
+#ifndef XGRAD_SINGLE_XGRAD_NN_POOLING_HPP
+#define XGRAD_SINGLE_XGRAD_NN_POOLING_HPP
+
+// ======== xgrad/nn/pooling.hpp
+// Pooling: the largest number or the mean of each window, and the mean over windows that share an image evenly.
+
+#ifndef XGRAD_SINGLE_XGRAD_NN_POOLING_WINDOWS_HPP
+#define XGRAD_SINGLE_XGRAD_NN_POOLING_WINDOWS_HPP
+
+// ======== xgrad/nn/pooling_windows.hpp
+// Windows of pooling layers, one axis apart from the other: which positions each of them sees.
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad::nn::detail {
+
+/// Positions start, start + step, ... below stop, and what each of them counts in an average.
+struct AxisWindow {
+    std::size_t start = 0, stop = 1, step = 1;
+    double weight = 1;
+};
+
+/// All windows on planes of one extent.
+struct Windows {
+    std::size_t axes, height = 1, width = 1;
+    std::vector<AxisWindow> rows{AxisWindow{}}, columns{AxisWindow{}};
+
+    std::size_t count() const { return rows.size() * columns.size(); }
+    /// The shape of an array of planes when there is a number for each window instead of each position.
+    Shape pooled(Shape shape) const
+    {
+        shape.back() = columns.size();
+        if (axes == 2) shape[shape.size() - 2] = rows.size();
+        return shape;
+    }
+    Shape unpooled(Shape shape) const
+    {
+        shape.back() = width;
+        if (axes == 2) shape[shape.size() - 2] = height;
+        return shape;
+    }
+};
+using SharedWindows = std::shared_ptr<Windows const>;
+
+/// What pooling layers may be told of one axis.
+struct PoolAxis {
+    Slide slide;
+    bool ceil_mode = false, count_include_pad = true;
+};
+
+/// Windows at multiples of the stride; with ceil_mode also a last one that begins inside the image or its padding on the left.
+inline std::vector<AxisWindow> sliding_windows(std::string_view name, PoolAxis const& axis)
+{
+    Slide const& s = axis.slide;
+    if (2 * s.padding > s.kernel) xgrad::detail::fail<ShapeError>(name, ": pad should be at most half of kernel size, but got padding ", s.padding, " and kernel size ", s.kernel);
+    bool const any = s.padded() >= s.reach() && s.extent > 0;
+    std::size_t count = any ? (s.padded() - s.reach() + (axis.ceil_mode ? s.stride - 1 : 0)) / s.stride + 1 : 0;
+    if (axis.ceil_mode && count > 0 && (count - 1) * s.stride >= s.extent + s.padding) --count;
+    if (count == 0) xgrad::detail::fail<ShapeError>(name, ": a window of ", s.reach(), " positions does not fit an extent of ", s.extent, " with padding ", s.padding);
+    std::vector<AxisWindow> windows(count);
+    for (std::size_t i = 0; i < count; ++i) {
+        std::size_t const from = i * s.stride, to = std::min(from + s.reach(), s.padded());     // counted from the padding on
+        std::size_t const skipped = from < s.padding ? (s.padding - from + s.dilation - 1) / s.dilation : 0;
+        auto& w = windows[i];
+        w.start = from + skipped * s.dilation - s.padding;
+        w.stop = std::max(w.start, std::min(to, s.extent + s.padding) - s.padding);
+        if (w.start >= w.stop) xgrad::detail::fail<ShapeError>(name, ": a window of kernel size ", s.kernel, " and dilation ", s.dilation, " sees nothing but padding");
+        w.step = s.dilation;
+        w.weight = 1 / static_cast<double>(axis.count_include_pad ? to - from : w.stop - w.start);
+    }
+    return windows;
+}
+
+/// As many windows as wanted, which share the extent as evenly as they can, and overlap by at most one position.
+inline std::vector<AxisWindow> adaptive_windows(std::size_t extent, std::size_t count)
+{
+    std::vector<AxisWindow> windows(count);
+    for (std::size_t i = 0; i < count; ++i) {
+        auto& w = windows[i];
+        w.start = i * extent / count;
+        w.stop = ((i + 1) * extent + count - 1) / count;
+        w.weight = 1 / static_cast<double>(w.stop - w.start);
+    }
+    return windows;
+}
+
+}  // namespace xgrad::nn::detail
+#endif  // XGRAD_SINGLE_XGRAD_NN_POOLING_WINDOWS_HPP
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad::nn {
+
+namespace detail {
+
+/// Adds up the numbers that each window sees, times the weights of the window.
+template <class T> void average_windows(Windows const& w, T const* plane, T* out)
+{
+    using P = precision_of<T>;
+    for (auto const& row : w.rows)
+        for (auto const& column : w.columns) {
+            T total(0);
+            for (std::size_t h = row.start; h < row.stop; h += row.step)
+                for (std::size_t k = column.start; k < column.stop; k += column.step) total += plane[h * w.width + k];
+            *out++ = total * static_cast<P>(row.weight * column.weight);
+        }
+}
+/// Adds a number for each window, times its weights, to the positions that it sees.
+template <class T> void spread_windows(Windows const& w, T const* numbers, T* plane)
+{
+    using P = precision_of<T>;
+    std::fill_n(plane, w.height * w.width, T(0));
+    for (auto const& row : w.rows)
+        for (auto const& column : w.columns) {
+            T const part = *numbers++ * static_cast<P>(row.weight * column.weight);
+            for (std::size_t h = row.start; h < row.stop; h += row.step)
+                for (std::size_t k = column.start; k < column.stop; k += column.step) plane[h * w.width + k] += part;
+        }
+}
+/// Where in its plane the largest number of each window is: the first of equal ones, NaN before all others.
+template <RealScalar T> void find_largest(Windows const& w, T const* plane, std::int64_t* out)
+{
+    for (auto const& row : w.rows)
+        for (auto const& column : w.columns) {
+            std::size_t at = row.start * w.width + column.start;
+            T best = plane[at];
+            for (std::size_t h = row.start; h < row.stop; h += row.step)
+                for (std::size_t k = column.start; k < column.stop; k += column.step) {
+                    T const v = plane[h * w.width + k];
+                    bool const wins = (v > best) | (v != v);    // without a jump, which could not be foreseen
+                    best = wins ? v : best;
+                    at = wins ? h * w.width + k : at;
+                }
+            *out++ = static_cast<std::int64_t>(at);
+        }
+}
+
+}  // namespace detail
+
+/// The weighted sum of what each window sees.
+struct AverageWindows : Arraywise {
+    detail::SharedWindows windows;
+
+    template <Scalar T> auto value(xgrad::detail::Array<T> const& x) const
+    {
+        auto const from = xgrad::detail::contiguous(x);
+        xgrad::detail::Array<T> out(windows->pooled(x.shape));
+        std::size_t const plane = windows->height * windows->width, count = windows->count();
+        for (std::size_t i = 0, planes = plane ? x.numel / plane : 0; i < planes; ++i) detail::average_windows(*windows, from.begin() + i * plane, out.begin() + i * count);
+        return out;
+    }
+    auto pullback(wrt<0>, auto const& g, auto const&, auto const&) const;
+};
+/// The transpose of AverageWindows.
+struct SpreadWindows : Arraywise {
+    detail::SharedWindows windows;
+
+    template <Scalar T> auto value(xgrad::detail::Array<T> const& x) const
+    {
+        auto const from = xgrad::detail::contiguous(x);
+        xgrad::detail::Array<T> out(windows->unpooled(x.shape));
+        std::size_t const plane = windows->height * windows->width, count = windows->count();
+        for (std::size_t i = 0, planes = count ? x.numel / count : 0; i < planes; ++i) detail::spread_windows(*windows, from.begin() + i * count, out.begin() + i * plane);
+        return out;
+    }
+    auto pullback(wrt<0>, auto const& g, auto const&, auto const&) const { return express(AverageWindows{{}, windows}, g); }
+};
+auto AverageWindows::pullback(wrt<0>, auto const& g, auto const&, auto const&) const { return express(SpreadWindows{{}, windows}, g); }
+
+/// One number of each plane for each window.
+struct PickFromPlanes : Arraywise {
+    detail::SharedWindows windows;
+    xgrad::detail::Array<std::int64_t> places;  // in the plane
+
+    template <Scalar T> auto value(xgrad::detail::Array<T> const& x) const
+    {
+        auto const from = xgrad::detail::contiguous(x);
+        xgrad::detail::Array<T> out(windows->pooled(x.shape));
+        std::size_t const plane = windows->height * windows->width, count = windows->count();
+        T const* numbers = from.begin();
+        for (std::size_t i = 0; i < out.numel; i += count, numbers += plane)
+            for (std::size_t j = i; j < i + count; ++j) out.begin()[j] = numbers[places.begin()[j]];
+        return out;
+    }
+    auto pullback(wrt<0>, auto const& g, auto const&, auto const&) const;
+};
+/// Zeros, to which the number of each window is added at its place: the transpose of PickFromPlanes.
+struct PlaceOnPlanes : Arraywise {
+    detail::SharedWindows windows;
+    xgrad::detail::Array<std::int64_t> places;
+
+    template <Scalar T> auto value(xgrad::detail::Array<T> const& x) const
+    {
+        auto const from = xgrad::detail::contiguous(x);
+        xgrad::detail::Array<T> out(windows->unpooled(x.shape), T(0));
+        std::size_t const plane = windows->height * windows->width, count = windows->count();
+        T* numbers = out.begin();
+        for (std::size_t i = 0; i < x.numel; i += count, numbers += plane)
+            for (std::size_t j = i; j < i + count; ++j) numbers[places.begin()[j]] += from.begin()[j];
+        return out;
+    }
+    auto pullback(wrt<0>, auto const& g, auto const&, auto const&) const { return express(PickFromPlanes{{}, windows, places}, g); }
+};
+auto PickFromPlanes::pullback(wrt<0>, auto const& g, auto const&, auto const&) const { return express(PlaceOnPlanes{{}, windows, places}, g); }
+
+/// The stride of windows is their size where it is not given. With ceil_mode the last window may hang over the edge.
+template <std::size_t D> struct MaxPoolOptions {
+    std::optional<PerAxis<D>> stride = {};
+    PerAxis<D> padding = 0, dilation = 1;
+    bool ceil_mode = false;
+};
+/// count_include_pad says whether zeros around the image count in the mean. divisor_override replaces the number of elements.
+template <std::size_t D> struct AvgPoolOptions {
+    std::optional<PerAxis<D>> stride = {};
+    PerAxis<D> padding = 0;
+    bool ceil_mode = false, count_include_pad = true;
+    std::optional<double> divisor_override = {};
+};
+
+namespace detail {
+
+template <std::size_t D, class Make> SharedWindows make_windows(std::string_view name, Shape const& shape, Make make)
+{
+    auto const extents = spatial_extents<D>(name, shape);
+    Windows w{.axes = D};
+    if constexpr (D == 2) w.height = extents[0], w.rows = make(std::size_t{0}, extents[0]);
+    w.width = extents[D - 1];
+    w.columns = make(D - 1, w.width);
+    return std::make_shared<Windows const>(std::move(w));
+}
+
+template <std::size_t D> SharedWindows max_pool_windows(std::string_view name, Shape const& shape, PerAxis<D> const& kernel, MaxPoolOptions<D> const& o)
+{
+    auto const stride = o.stride.value_or(kernel);
+    check_window(name, kernel, stride, o.padding, o.dilation);
+    return make_windows<D>(name, shape, [&](std::size_t d, std::size_t extent) {
+        auto s = slide(d, kernel.along[d], stride, o.padding, o.dilation);
+        s.extent = extent;
+        return sliding_windows(name, {.slide = s, .ceil_mode = o.ceil_mode});
+    });
+}
+
+template <std::size_t D> SharedWindows avg_pool_windows(std::string_view name, Shape const& shape, PerAxis<D> const& kernel, AvgPoolOptions<D> const& o)
+{
+    auto const stride = o.stride.value_or(kernel);
+    check_window<D>(name, kernel, stride, o.padding, 1);
+    if (o.divisor_override && *o.divisor_override == 0) xgrad::detail::fail(name, ": divisor must be not zero");
+    return make_windows<D>(name, shape, [&](std::size_t d, std::size_t extent) {
+        auto s = slide<D>(d, kernel.along[d], stride, o.padding, 1);
+        s.extent = extent;
+        auto windows = sliding_windows(name, {.slide = s, .ceil_mode = o.ceil_mode, .count_include_pad = o.count_include_pad});
+        if (o.divisor_override)
+            for (auto& w : windows) w.weight = d == 0 ? 1 / *o.divisor_override : 1;
+        return windows;
+    });
+}
+
+template <std::size_t D> SharedWindows even_windows(std::string_view name, Shape const& shape, PerAxis<D> const& size)
+{
+    for (auto const n : size.along)
+        if (n < 0) xgrad::detail::fail<ShapeError>(name, ": an output size must not be negative, not ", size.along);
+    return make_windows<D>(name, shape, [&](std::size_t d, std::size_t extent) {
+        if (extent == 0) xgrad::detail::fail<ShapeError>(name, ": Expected input to have non-zero size for non-batch dimensions, but input has sizes ", shape);
+        return adaptive_windows(extent, static_cast<std::size_t>(size.along[d]));
+    });
+}
+
+/// The largest numbers, and where they are.
+template <RealScalar T> std::pair<Tensor<T>, Tensor<std::int64_t>> max_pool(Tensor<T> const& x, SharedWindows windows)
+{
+    auto const from = xgrad::detail::contiguous(x.array_of());
+    xgrad::detail::Array<std::int64_t> places(windows->pooled(x.shape()));
+    std::size_t const plane = windows->height * windows->width, count = windows->count();
+    for (std::size_t i = 0, planes = places.numel / count; i < planes; ++i) find_largest(*windows, from.begin() + i * plane, places.begin() + i * count);
+    return {express(PickFromPlanes{{}, std::move(windows), places}, x), Tensor<std::int64_t>(places)};
+}
+
+}  // namespace detail
+
+namespace functional {
+
+/// The largest number of each window: x of shape [N, C, L] or [C, L]. Of equal ones the first has the gradient; NaN is passed on.
+/// Padding is never larger than anything.
+template <RealScalar T> Tensor<T> max_pool1d(Tensor<T> const& x, PerAxis<1> kernel_size, MaxPoolOptions<1> const& options = {})
+{
+    return detail::max_pool(x, detail::max_pool_windows("max_pool1d", x.shape(), kernel_size, options)).first;
+}
+/// The same over two axes: x of shape [N, C, H, W] or [C, H, W].
+template <RealScalar T> Tensor<T> max_pool2d(Tensor<T> const& x, PerAxis<2> kernel_size, MaxPoolOptions<2> const& options = {})
+{
+    return detail::max_pool(x, detail::max_pool_windows("max_pool2d", x.shape(), kernel_size, options)).first;
+}
+/// The same, and where in its plane each number was: w + h W.
+template <RealScalar T> std::pair<Tensor<T>, Tensor<std::int64_t>> max_pool2d_with_indices(Tensor<T> const& x, PerAxis<2> kernel_size, MaxPoolOptions<2> const& options = {})
+{
+    auto [largest, places] = detail::max_pool(x, detail::max_pool_windows("max_pool2d", x.shape(), kernel_size, options));
+    return {std::move(largest), places.clone()};    // whose caller may change them
+}
+
+/// The mean of each window: x of shape [N, C, L] or [C, L].
+template <Differentiable T> Tensor<T> avg_pool1d(Tensor<T> const& x, PerAxis<1> kernel_size, AvgPoolOptions<1> const& options = {})
+{
+    return express(AverageWindows{{}, detail::avg_pool_windows("avg_pool1d", x.shape(), kernel_size, options)}, x);
+}
+/// The same over two axes: x of shape [N, C, H, W] or [C, H, W].
+template <Differentiable T> Tensor<T> avg_pool2d(Tensor<T> const& x, PerAxis<2> kernel_size, AvgPoolOptions<2> const& options = {})
+{
+    return express(AverageWindows{{}, detail::avg_pool_windows("avg_pool2d", x.shape(), kernel_size, options)}, x);
+}
+
+/// The means of as many windows as wanted: window i of n on an extent L goes from floor(i L/n) to ceil((i+1) L/n).
+template <Differentiable T> Tensor<T> adaptive_avg_pool1d(Tensor<T> const& x, PerAxis<1> output_size)
+{
+    return express(AverageWindows{{}, detail::even_windows("adaptive_avg_pool1d", x.shape(), output_size)}, x);
+}
+/// The same over two axes.
+template <Differentiable T> Tensor<T> adaptive_avg_pool2d(Tensor<T> const& x, PerAxis<2> output_size)
+{
+    return express(AverageWindows{{}, detail::even_windows("adaptive_avg_pool2d", x.shape(), output_size)}, x);
+}
+
+}  // namespace functional
+}  // namespace xgrad::nn
+#endif  // XGRAD_SINGLE_XGRAD_NN_POOLING_HPP
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad::nn {
+
+namespace detail {
+template <std::size_t D, class Options> std::string pool_text(PerAxis<D> const& kernel, Options const& o)
+{
+    return "kernel_size=" + option_text(kernel) + ", stride=" + option_text(o.stride.value_or(kernel)) + ", padding=" + option_text(o.padding) + (o.ceil_mode ? ", ceil_mode=true" : "");
+}
+}  // namespace detail
+
+/// functional::max_pool1d() of a kernel size; the stride is the same where it is not given.
+struct MaxPool1d : Module<MaxPool1d> {
+    PerAxis<1> kernel_size;
+    MaxPoolOptions<1> options;
+    explicit MaxPool1d(PerAxis<1> kernel, MaxPoolOptions<1> const& o = {}) : kernel_size(kernel), options(o) {}
+    template <RealScalar T> Tensor<T> forward(Tensor<T> const& x) const { return functional::max_pool1d(x, kernel_size, options); }
+    std::string extra_repr() const override { return detail::pool_text(kernel_size, options); }
+};
+struct MaxPool2d : Module<MaxPool2d> {
+    PerAxis<2> kernel_size;
+    MaxPoolOptions<2> options;
+    explicit MaxPool2d(PerAxis<2> kernel, MaxPoolOptions<2> const& o = {}) : kernel_size(kernel), options(o) {}
+    template <RealScalar T> Tensor<T> forward(Tensor<T> const& x) const { return functional::max_pool2d(x, kernel_size, options); }
+    std::string extra_repr() const override { return detail::pool_text(kernel_size, options); }
+};
+/// functional::avg_pool1d() of a kernel size.
+struct AvgPool1d : Module<AvgPool1d> {
+    PerAxis<1> kernel_size;
+    AvgPoolOptions<1> options;
+    explicit AvgPool1d(PerAxis<1> kernel, AvgPoolOptions<1> const& o = {}) : kernel_size(kernel), options(o) {}
+    template <Differentiable T> Tensor<T> forward(Tensor<T> const& x) const { return functional::avg_pool1d(x, kernel_size, options); }
+    std::string extra_repr() const override { return detail::pool_text(kernel_size, options); }
+};
+struct AvgPool2d : Module<AvgPool2d> {
+    PerAxis<2> kernel_size;
+    AvgPoolOptions<2> options;
+    explicit AvgPool2d(PerAxis<2> kernel, AvgPoolOptions<2> const& o = {}) : kernel_size(kernel), options(o) {}
+    template <Differentiable T> Tensor<T> forward(Tensor<T> const& x) const { return functional::avg_pool2d(x, kernel_size, options); }
+    std::string extra_repr() const override { return detail::pool_text(kernel_size, options); }
+};
+/// functional::adaptive_avg_pool1d() to an output size.
+struct AdaptiveAvgPool1d : Module<AdaptiveAvgPool1d> {
+    PerAxis<1> output_size;
+    explicit AdaptiveAvgPool1d(PerAxis<1> size) : output_size(size) {}
+    template <Differentiable T> Tensor<T> forward(Tensor<T> const& x) const { return functional::adaptive_avg_pool1d(x, output_size); }
+    std::string extra_repr() const override { return "output_size=" + detail::option_text(output_size); }
+};
+struct AdaptiveAvgPool2d : Module<AdaptiveAvgPool2d> {
+    PerAxis<2> output_size;
+    explicit AdaptiveAvgPool2d(PerAxis<2> size) : output_size(size) {}
+    template <Differentiable T> Tensor<T> forward(Tensor<T> const& x) const { return functional::adaptive_avg_pool2d(x, output_size); }
+    std::string extra_repr() const override { return "output_size=" + detail::option_text(output_size); }
+};
+
+}  // namespace xgrad::nn
+#endif  // XGRAD_SINGLE_XGRAD_NN_POOLING_MODULES_HPP
 #ifndef XGRAD_SINGLE_XGRAD_NN_SEQUENTIAL_HPP
 #define XGRAD_SINGLE_XGRAD_NN_SEQUENTIAL_HPP
 

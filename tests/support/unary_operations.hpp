@@ -4,6 +4,7 @@
 
 #include <support/derivatives.hpp>
 #include <xgrad/ops/activation.hpp>
+#include <xgrad/ops/complex_activation.hpp>
 
 namespace support {
 
@@ -113,6 +114,11 @@ template <class T> std::vector<Unary> unary_operations()
     COMPLEX(real(x),     z.real(),     0.5,                    0.5)
     COMPLEX(imag(x),     z.imag(),     -0.5 * i,               0.5 * i)
     COMPLEX(conj(x),     conj(z),      0.,                     1.)
+    COMPLEX(modrelu(x, 0.5),  z + 0.5 * z / abs(z), 1. + 0.25 / abs(z), -0.25 * z * z / pow(abs(z), 3))
+    COMPLEX(modrelu(x, -1.5), abs(z) > 1.5 ? z - 1.5 * z / abs(z) : 0., abs(z) > 1.5 ? 1. - 0.75 / abs(z) : 0., abs(z) > 1.5 ? 0.75 * z * z / pow(abs(z), 3) : 0.)
+    COMPLEX(crelu(x),    cd(std::max(z.real(), 0.), std::max(z.imag(), 0.)), 0.5 * (z.real() > 0) + 0.5 * (z.imag() > 0), 0.5 * (z.real() > 0) - 0.5 * (z.imag() > 0))
+    COMPLEX(zrelu(x),    z.real() > 0 && z.imag() > 0 ? z : 0., z.real() > 0 && z.imag() > 0 ? 1. : 0., 0.)
+    COMPLEX(cardioid(x), 0.5 * (1. + z.real() / abs(z)) * z, 0.5 * (1. + z.real() / abs(z)) + 0.25 * i * z.imag() / abs(z), -0.25 * i * z.imag() / abs(z) * z * z / norm(z))
     return all;
 }
 // clang-format on

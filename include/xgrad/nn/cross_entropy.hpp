@@ -86,7 +86,7 @@ template <RealScalar T> Tensor<T> cross_entropy(Tensor<T> const& input, Tensor<s
     if (smoothing == 0) return nll_loss(log_p, target, options);
     auto const counts = c.target != options.ignore_index;
     auto const own = static_cast<T>(1 - smoothing), all = static_cast<T>(smoothing / static_cast<double>(c.index.numel()));
-    auto const share = c.weight * (where(c.index == c.target, own, T(0)) + all);
+    auto const share = where(c.index == c.target, (own + all) * c.weight, all * c.weight);
     return c.reduced("cross_entropy", sum(where(counts, -share * log_p, T(0)), {c.axis}), options.reduction);
 }
 

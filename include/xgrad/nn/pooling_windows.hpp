@@ -1,0 +1,83 @@
+// Windows of pooling layers, one axis apart from the other: which positions each of them sees.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include <xgrad/nn/window.hpp>
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad::nn::detail {
+
+/// Positions start, start + step, ... below stop, and what each of them counts in an average.
+struct AxisWindow {
+    std::size_t start = 0, stop = 1, step = 1;
+    double weight = 1;
+};
+
+/// All windows on planes of one extent.
+struct Windows {
+    std::size_t axes, height = 1, width = 1;
+    std::vector<AxisWindow> rows{AxisWindow{}}, columns{AxisWindow{}};
+
+    std::size_t count() const { return rows.size() * columns.size(); }
+    /// The shape of an array of planes when there is a number for each window instead of each position.
+    Shape pooled(Shape shape) const
+    {
+        shape.back() = columns.size();
+        if (axes == 2) shape[shape.size() - 2] = rows.size();
+        return shape;
+    }
+    Shape unpooled(Shape shape) const
+    {
+        shape.back() = width;
+        if (axes == 2) shape[shape.size() - 2] = height;
+        return shape;
+    }
+};
+using SharedWindows = std::shared_ptr<Windows const>;
+
+/// What pooling layers may be told of one axis.
+struct PoolAxis {
+    Slide slide;
+    bool ceil_mode = false, count_include_pad = true;
+};
+
+/// Windows at multiples of the stride; with ceil_mode also a last one that begins inside the image or its padding on the left.
+inline std::vector<AxisWindow> sliding_windows(std::string_view name, PoolAxis const& axis)
+{
+    Slide const& s = axis.slide;
+    if (2 * s.padding > s.kernel) xgrad::detail::fail<ShapeError>(name, ": pad should be at most half of kernel size, but got padding ", s.padding, " and kernel size ", s.kernel);
+    bool const any = s.padded() >= s.reach() && s.extent > 0;
+    std::size_t count = any ? (s.padded() - s.reach() + (axis.ceil_mode ? s.stride - 1 : 0)) / s.stride + 1 : 0;
+    if (axis.ceil_mode && count > 0 && (count - 1) * s.stride >= s.extent + s.padding) --count;
+    if (count == 0) xgrad::detail::fail<ShapeError>(name, ": a window of ", s.reach(), " positions does not fit an extent of ", s.extent, " with padding ", s.padding);
+    std::vector<AxisWindow> windows(count);
+    for (std::size_t i = 0; i < count; ++i) {
+        std::size_t const from = i * s.stride, to = std::min(from + s.reach(), s.padded());     // counted from the padding on
+        std::size_t const skipped = from < s.padding ? (s.padding - from + s.dilation - 1) / s.dilation : 0;
+        auto& w = windows[i];
+        w.start = from + skipped * s.dilation - s.padding;
+        w.stop = std::max(w.start, std::min(to, s.extent + s.padding) - s.padding);
+        if (w.start >= w.stop) xgrad::detail::fail<ShapeError>(name, ": a window of kernel size ", s.kernel, " and dilation ", s.dilation, " sees nothing but padding");
+        w.step = s.dilation;
+        w.weight = 1 / static_cast<double>(axis.count_include_pad ? to - from : w.stop - w.start);
+    }
+    return windows;
+}
+
+/// As many windows as wanted, which share the extent as evenly as they can, and overlap by at most one position.
+inline std::vector<AxisWindow> adaptive_windows(std::size_t extent, std::size_t count)
+{
+    std::vector<AxisWindow> windows(count);
+    for (std::size_t i = 0; i < count; ++i) {
+        auto& w = windows[i];
+        w.start = i * extent / count;
+        w.stop = ((i + 1) * extent + count - 1) / count;
+        w.weight = 1 / static_cast<double>(w.stop - w.start);
+    }
+    return windows;
+}
+
+}  // namespace xgrad::nn::detail
