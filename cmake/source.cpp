@@ -1,5 +1,6 @@
 // Of our own programs of many files: see XGRAD_SEPARATE_COMPILATION in base/config.hpp.
 #define XGRAD_SOURCE
+#include <xgrad/data.hpp>
 #include <xgrad/nn.hpp>
 #include <xgrad/optim.hpp>
 #include <xgrad/xgrad.hpp>

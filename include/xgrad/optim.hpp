@@ -4,7 +4,9 @@
 #include <xgrad/optim/adagrad.hpp>
 #include <xgrad/optim/adam.hpp>
 #include <xgrad/optim/clip.hpp>
+#include <xgrad/optim/lbfgs.hpp>
 #include <xgrad/optim/rmsprop.hpp>
 #include <xgrad/optim/schedule.hpp>
 #include <xgrad/optim/sgd.hpp>
+#include <xgrad/optim/step_in_backward.hpp>
 #include <xgrad/xgrad.hpp>

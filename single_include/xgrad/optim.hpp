@@ -292,18 +292,18 @@ public:
         NoGradGuard const off;
         std::size_t i = 0;
         for (auto const& group : groups_)
-            for (auto const& p : group.parameters) {
-                auto& state = states_[i++];
-                if (!p.impl().grad) continue;
-                xgrad::detail::with_type(p, [&]<Scalar T>(Tensor<T> const& parameter) {
-                    if constexpr (Differentiable<T>) {
-                        auto values = detail::as_real(parameter);
-                        auto const gradient = detail::as_real(AnyTensor(p.impl().grad).as<T>());
-                        ++state.steps;
-                        Rule::update(values, gradient, state, group.options);
-                    }
-                });
-            }
+            for (auto const& p : group.parameters) update(p, states_[i++], group.options);
+    }
+    /// The same for one parameter, with this number, counted through all groups.
+    void step_parameter(std::size_t parameter)
+    {
+        NoGradGuard const off;
+        std::size_t first = 0;
+        for (auto const& group : groups_) {
+            if (parameter - first < group.parameters.size()) return update(group.parameters[parameter - first], states_[parameter], group.options);
+            first += group.parameters.size();
+        }
+        detail::fail<IndexError>("step_parameter: there is no parameter ", parameter, " of ", first);
     }
 
     void add_param_group(Group group)
@@ -368,6 +368,18 @@ public:
     }
 
 private:
+    static void update(AnyTensor const& p, ParameterState& state, Options const& options)
+    {
+        if (!p.impl().grad) return;
+        xgrad::detail::with_type(p, [&]<Scalar T>(Tensor<T> const& parameter) {
+            if constexpr (Differentiable<T>) {
+                auto values = detail::as_real(parameter);
+                auto const gradient = detail::as_real(AnyTensor(p.impl().grad).as<T>());
+                ++state.steps;
+                Rule::update(values, gradient, state, options);
+            }
+        });
+    }
     static std::string at(char const* what, std::size_t i, std::string_view name) { return what + std::to_string(i) + "." + std::string(name); }
     static DType real_type(AnyTensor const& p) { return p.dtype() == DType::float32 || p.dtype() == DType::complex64 ? DType::float32 : DType::float64; }
 
@@ -559,6 +571,373 @@ inline void clip_grad_value_(std::vector<AnyTensor> const& parameters, double bo
 
 }  // namespace xgrad::optim
 #endif  // XGRAD_SINGLE_XGRAD_OPTIM_CLIP_HPP
+#ifndef XGRAD_SINGLE_XGRAD_OPTIM_LBFGS_HPP
+#define XGRAD_SINGLE_XGRAD_OPTIM_LBFGS_HPP
+
+// ======== xgrad/optim/lbfgs.hpp
+// L-BFGS: quasi-Newton steps from the last gradients (Liu and Nocedal, 1989), with a line search for the strong Wolfe conditions.
+
+#include <deque>
+
+#ifndef XGRAD_SINGLE_XGRAD_OPTIM_LINE_SEARCH_HPP
+#define XGRAD_SINGLE_XGRAD_OPTIM_LINE_SEARCH_HPP
+
+// ======== xgrad/optim/line_search.hpp
+// A line search for the strong Wolfe conditions (Nocedal and Wright, Numerical Optimization, algorithms 3.5 and 3.6).
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad::optim::detail {
+
+/// A place on the line, with the function's value, its slope along the line, and its gradient.
+struct LinePoint {
+    double t, value, slope;
+    std::vector<double> gradient;
+};
+
+/// Where the cubic that has the values and slopes of two points is least, kept between two bounds; their middle where it has no minimum.
+inline double cubic_minimum(LinePoint const& p, LinePoint const& q, double low, double high)
+{
+    auto const& [a, b] = p.t <= q.t ? std::pair<LinePoint const&, LinePoint const&>(p, q) : std::pair<LinePoint const&, LinePoint const&>(q, p);
+    double const u = a.slope + b.slope - 3 * (a.value - b.value) / (a.t - b.t), square = u * u - a.slope * b.slope, w = std::sqrt(square);
+    double const least = b.t - (b.t - a.t) * ((b.slope + w - u) / (b.slope - a.slope + 2 * w));
+    return square >= 0 && least == least ? std::min(std::max(least, low), high) : (low + high) / 2;
+}
+
+/// A point t > 0 with value <= value(0) + c1 t slope(0) and |slope| <= c2 |slope(0)|; the best one found after 25 trials, or when the interval
+/// that holds one is narrower than `narrow`. `evaluate(t)` gives a point, `start` is that of t = 0, `t` the first one to try. A value that is
+/// not a number counts as too high.
+template <class F> LinePoint strong_wolfe(F evaluate, LinePoint const& start, double t, double narrow)
+{
+    constexpr double c1 = 1e-4, c2 = 0.9;
+    constexpr int most_trials = 25;
+    auto const too_high = [&](LinePoint const& p) { return !(p.value <= start.value + c1 * p.t * start.slope); };
+    auto const flat = [&](LinePoint const& p) { return std::abs(p.slope) <= -c2 * start.slope; };
+    auto const lower = [](LinePoint const& p, LinePoint const& q) { return p.value < q.value || q.value != q.value; };
+
+    // outwards, until two points have a minimum between them
+    LinePoint low = start, high = evaluate(t);
+    int trials = 0;
+    while (!(too_high(high) || (trials > 1 && !(high.value < low.value)))) {
+        if (flat(high)) return high;
+        if (high.slope >= 0) break;
+        if (trials == most_trials) {
+            low = start;
+            break;
+        }
+        double const next = cubic_minimum(low, high, high.t + 0.01 * (high.t - low.t), 10 * high.t);
+        low = std::exchange(high, evaluate(next));
+        ++trials;
+    }
+    if (lower(high, low)) std::swap(low, high);
+
+    // inwards: a minimum lies between the two, and `low` is the best point so far
+    bool was_near_end = false;
+    for (; trials < most_trials && std::abs(high.t - low.t) >= narrow; ++trials) {
+        auto const [left, right] = std::minmax(low.t, high.t);
+        double const margin = 0.1 * (right - left);
+        t = cubic_minimum(low, high, left, right);
+        bool const near_end = std::min(right - t, t - left) < margin;
+        bool const moved = near_end && (was_near_end || t >= right || t <= left);     // else the interval might shrink from one side only
+        if (moved) t = right - t < t - left ? right - margin : left + margin;
+        was_near_end = near_end && !moved;
+        auto p = evaluate(t);
+        if (too_high(p) || !(p.value < low.value)) {
+            high = std::move(p);
+            if (lower(high, low)) std::swap(low, high);
+        } else {
+            if (flat(p)) return p;
+            if (p.slope * (high.t - low.t) >= 0) high = std::move(low);
+            low = std::move(p);
+        }
+    }
+    return low;
+}
+
+}  // namespace xgrad::optim::detail
+#endif  // XGRAD_SINGLE_XGRAD_OPTIM_LINE_SEARCH_HPP
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad::optim {
+
+enum class LineSearch { none, strong_wolfe };
+
+struct LBFGSOptions {
+    double lr = 1;
+    /// Iterations in one step(), and calls of the closure; 0 stands for 5/4 of max_iter.
+    std::int64_t max_iter = 20, max_eval = 0;
+    /// A step() ends when no element of the gradient is larger, or when the loss, or each parameter, changes by less.
+    double tolerance_grad = 1e-7, tolerance_change = 1e-9;
+    /// How many pairs of steps and changes of the gradient are remembered.
+    std::int64_t history_size = 100;
+    LineSearch line_search = LineSearch::none;
+};
+
+/// Minimises a function of all parameters together: `optimizer.step(closure)`, where the closure drops the gradients, computes the loss,
+/// calls backward() and returns the loss. Parameters may be of several real and complex types; they are one vector of real numbers, so that
+/// the inner product is Re <a, b>. There is one group of parameters. Where the closure throws, the parameters are what they were before the
+/// iteration.
+class LBFGS final : public Optimizer {
+public:
+    using Options = LBFGSOptions;
+
+    explicit LBFGS(std::vector<AnyTensor> parameters, Options const& options = {}) : options_(options), parameters_(std::move(parameters))
+    {
+        detail::check_parameters(parameters_, {});
+        check(options);
+    }
+
+    /// Not without a closure.
+    void step() override { detail::fail("LBFGS: step() needs a closure that computes the loss and its gradients, for it is called several times"); }
+    /// Iterates until one of the options ends it. Returns what the closure returned first.
+    template <class F>
+        requires std::invocable<F&>
+    auto step(F&& closure)
+    {
+        auto const call = [&] {
+            EnableGradGuard const on;
+            return closure();
+        };
+        auto const number = [](auto const& loss) {
+            if constexpr (requires { loss.item(); }) return static_cast<double>(loss.item());
+            else return static_cast<double>(loss);
+        };
+        auto first = call();
+        iterate(number(first), [&] { return number(call()); });
+        return first;
+    }
+
+    std::size_t group_count() const noexcept override { return 1; }
+    std::vector<AnyTensor> const& parameters(std::size_t group = 0) const override
+    {
+        if (group) detail::fail<IndexError>("LBFGS has one group of parameters");
+        return parameters_;
+    }
+    Options& options() noexcept { return options_; }
+    double& lr(std::size_t = 0) override { return options_.lr; }
+    double* momentum(std::size_t) override { return nullptr; }
+    /// How many iterations there were, and how often closures were called.
+    std::int64_t iterations() const noexcept { return state_.iterations; }
+    std::int64_t evaluations() const noexcept { return state_.evaluations; }
+
+    StateDict state_dict() const override
+    {
+        StateDict all;
+        auto options = options_;
+        each_option(options, [&](char const* name, auto const& v) { all.set(std::string("options.") + name, detail::number_tensor(static_cast<double>(v))); });
+        all.set("iterations", detail::number_tensor(static_cast<double>(state_.iterations)));
+        all.set("evaluations", detail::number_tensor(static_cast<double>(state_.evaluations)));
+        all.set("scale", detail::number_tensor(state_.scale));
+        all.set("step", vector_tensor(state_.step));
+        all.set("gradient", vector_tensor(state_.gradient));
+        for (std::size_t i = 0; i < state_.history.size(); ++i) {
+            all.set(at(i, "step"), vector_tensor(state_.history[i].step));
+            all.set(at(i, "change"), vector_tensor(state_.history[i].change));
+        }
+        return all;
+    }
+    void load_state_dict(StateDict const& state) override
+    {
+        auto options = options_;
+        State fresh;
+        std::size_t used = 5;
+        each_option(options, [&](char const* name, auto& v) { v = static_cast<std::remove_reference_t<decltype(v)>>(detail::number_in(state, std::string("options.") + name)), ++used; });
+        check(options);
+        fresh.iterations = static_cast<std::int64_t>(detail::number_in(state, "iterations"));
+        fresh.evaluations = static_cast<std::int64_t>(detail::number_in(state, "evaluations"));
+        fresh.scale = detail::number_in(state, "scale");
+        fresh.step = vector_in(state, "step"), fresh.gradient = vector_in(state, "gradient");
+        for (std::size_t i = 0; state.contains(at(i, "step")); ++i, used += 2) {
+            Pair pair{vector_in(state, at(i, "step")), vector_in(state, at(i, "change"))};
+            if (pair.step.size() != pair.change.size()) detail::fail("load_state_dict: '", at(i, "step"), "' and '", at(i, "change"), "' have different sizes");
+            pair.curvature = dot(pair.step, pair.change);
+            fresh.history.push_back(std::move(pair));
+        }
+        if (used != state.size()) detail::fail("load_state_dict: the state has entries that this optimizer does not know; it belongs to another one");
+        options_ = options;
+        state_ = std::move(fresh);
+    }
+
+private:
+    using Vector = std::vector<double>;
+    /// A step, how the gradient changed along it, and their product.
+    struct Pair {
+        Vector step, change;
+        double curvature = 0;
+    };
+    struct State {
+        std::int64_t iterations = 0, evaluations = 0;
+        /// The inverse of the second derivative that is assumed where nothing is remembered.
+        double scale = 1;
+        /// The last step, whose pair waits for the gradient at its end (empty where there is none), and the gradient at its beginning.
+        Vector step = {}, gradient = {};
+        std::deque<Pair> history = {};
+    };
+
+    static void check(Options const& o)
+    {
+        detail::check_not_negative("learning rate", o.lr);
+        if (o.max_iter < 1 || o.max_eval < 0 || o.history_size < 1) detail::fail("LBFGS: max_iter and history_size must be positive, and max_eval not negative");
+        if (o.line_search != LineSearch::none && o.line_search != LineSearch::strong_wolfe) detail::fail("LBFGS: there is no such line search");
+    }
+    template <class F> static void each_option(Options& o, F f)
+    {
+        f("lr", o.lr), f("max_iter", o.max_iter), f("max_eval", o.max_eval), f("tolerance_grad", o.tolerance_grad), f("tolerance_change", o.tolerance_change), f("history_size", o.history_size), f("line_search", o.line_search);
+    }
+    static std::string at(std::size_t i, char const* what) { return "history." + std::to_string(i) + "." + what; }
+    static AnyTensor vector_tensor(Vector const& v)
+    {
+        auto const t = Tensor<double>::empty(Shape{v.size()});
+        std::copy(v.begin(), v.end(), t.array_of().begin());
+        return t;
+    }
+    Vector vector_in(StateDict const& state, std::string const& name) const
+    {
+        std::size_t n = 0;
+        for (auto const& p : parameters_) n += xgrad::numel(detail::real_shape(p));
+        auto const* const t = state.find(name);
+        if (!t || !t->defined() || t->dtype() != DType::float64 || t->dim() != 1 || (t->numel() != n && t->numel() != 0)) detail::fail("load_state_dict: '", name, "' is no vector of ", n, " numbers");
+        auto const a = xgrad::detail::contiguous(t->as<double>().array_of());
+        return {a.begin(), a.end()};
+    }
+
+    static double dot(Vector const& a, Vector const& b)
+    {
+        double sum = 0;
+        for (std::size_t i = 0; i < a.size(); ++i) sum += a[i] * b[i];
+        return sum;
+    }
+    static double largest(Vector const& v)
+    {
+        double most = 0;
+        for (double const x : v) most = std::abs(x) > most || x != x ? std::abs(x) : most;
+        return most;
+    }
+    /// y += a x.
+    static void add(Vector& y, double a, Vector const& x)
+    {
+        for (std::size_t i = 0; i < y.size(); ++i) y[i] += a * x[i];
+    }
+
+    /// All parameters, or their gradients (zeros where there is none), as one vector.
+    Vector gathered(bool gradients) const
+    {
+        Vector all;
+        for (auto const& p : parameters_) {
+            auto const source = gradients ? AnyTensor(p.impl().grad) : p;
+            if (!source.defined()) all.resize(all.size() + xgrad::numel(detail::real_shape(p)));
+            else
+                xgrad::detail::with_type(source, [&]<Scalar T>(Tensor<T> const& t) {
+                    if constexpr (Differentiable<T>)
+                        for (auto const v : xgrad::detail::contiguous(detail::as_real(t).array_of())) all.push_back(static_cast<double>(v));
+                });
+        }
+        return all;
+    }
+    /// Puts the parameters to x + t d.
+    void move(Vector const& x, double t, Vector const& d) const
+    {
+        std::size_t i = 0;
+        for (auto const& p : parameters_) {
+            p.impl().array.storage->bump();
+            xgrad::detail::with_type(p, [&]<Scalar T>(Tensor<T> const& parameter) {
+                if constexpr (Differentiable<T>) {
+                    auto const values = detail::as_real(parameter);
+                    xgrad::detail::Array<precision_of<T>> fresh(values.shape());
+                    for (auto& v : fresh) v = static_cast<precision_of<T>>(t == 0 ? x[i] : x[i] + t * d[i]), ++i;
+                    xgrad::detail::copy_elements(values.array_of(), fresh);
+                }
+            });
+        }
+    }
+
+    /// Remembers the last step with the change of the gradient along it, unless the function bends downwards there.
+    void remember(Vector const& gradient)
+    {
+        if (state_.step.empty()) return;
+        Pair pair{std::exchange(state_.step, {}), gradient};
+        add(pair.change, -1, state_.gradient);
+        pair.curvature = dot(pair.step, pair.change);
+        if (!(pair.curvature > 1e-10)) return;
+        while (state_.history.size() >= static_cast<std::size_t>(options_.history_size)) state_.history.pop_front();
+        state_.scale = pair.curvature / dot(pair.change, pair.change);
+        state_.history.push_back(std::move(pair));
+    }
+    /// Minus the gradient times the approximate inverse of the second derivative, by two loops over what is remembered.
+    Vector direction(Vector const& gradient) const
+    {
+        Vector d(gradient.size()), parts(state_.history.size());
+        add(d, -1, gradient);
+        for (std::size_t i = state_.history.size(); i-- > 0;) {
+            auto const& pair = state_.history[i];
+            parts[i] = dot(pair.step, d) / pair.curvature;
+            add(d, -parts[i], pair.change);
+        }
+        for (double& v : d) v *= state_.scale;
+        for (std::size_t i = 0; i < state_.history.size(); ++i) {
+            auto const& pair = state_.history[i];
+            add(d, parts[i] - dot(pair.change, d) / pair.curvature, pair.step);
+        }
+        return d;
+    }
+
+    void iterate(double loss, std::function<double()> const& closure)
+    {
+        NoGradGuard const off;
+        auto const o = options_;
+        std::int64_t const most_evaluations = o.max_eval ? o.max_eval : o.max_iter * 5 / 4;
+        std::int64_t evaluations = 1;
+        ++state_.evaluations;
+        Vector gradient = gathered(true);
+        for (std::int64_t n = 1; largest(gradient) > o.tolerance_grad; ++n) {
+            remember(gradient);
+            Vector const d = direction(gradient), x = gathered(false);
+            double length = o.lr;
+            if (state_.iterations == 0) {
+                double sum = 0;
+                for (double const v : gradient) sum += std::abs(v);
+                length *= std::min(1., 1 / sum);
+            }
+            double const slope = dot(gradient, d), before = loss;
+            ++state_.iterations;
+            state_.gradient = gradient;
+            if (!(slope <= -o.tolerance_change)) return;
+            auto const evaluate = [&](double t) {
+                move(x, t, d);
+                double const value = closure();
+                ++evaluations, ++state_.evaluations;
+                detail::LinePoint p{t, value, 0, gathered(true)};
+                p.slope = dot(p.gradient, d);
+                return p;
+            };
+            try {
+                if (o.line_search == LineSearch::strong_wolfe) {
+                    auto found = detail::strong_wolfe(evaluate, {0, loss, slope, gradient}, length, o.tolerance_change / largest(d));
+                    length = found.t, loss = found.value, gradient = std::move(found.gradient);
+                    move(x, length, d);
+                } else if (n == o.max_iter) move(x, length, d);     // a loss of other data would follow, so it is of no use
+                else {
+                    auto reached = evaluate(length);
+                    loss = reached.value, gradient = std::move(reached.gradient);
+                }
+            } catch (...) {
+                move(x, 0, d);
+                throw;
+            }
+            state_.step.assign(d.size(), 0.);
+            add(state_.step, length, d);
+            if (n == o.max_iter || evaluations >= most_evaluations || largest(state_.step) <= o.tolerance_change || std::abs(loss - before) < o.tolerance_change) return;
+        }
+    }
+
+    Options options_;
+    std::vector<AnyTensor> parameters_;
+    State state_;
+};
+
+}  // namespace xgrad::optim
+#endif  // XGRAD_SINGLE_XGRAD_OPTIM_LBFGS_HPP
 #ifndef XGRAD_SINGLE_XGRAD_OPTIM_RMSPROP_HPP
 #define XGRAD_SINGLE_XGRAD_OPTIM_RMSPROP_HPP
 
@@ -683,6 +1062,16 @@ private:
     double rate(double base, std::int64_t n) const override { return base * std::pow(gamma_, static_cast<double>(n / step_size_)); }
     std::int64_t step_size_;
     double gamma_;
+};
+
+/// Times a function of how often step() was called.
+class LambdaLR final : public Schedule {
+public:
+    LambdaLR(Optimizer& o, std::function<double(std::int64_t)> factor) : Schedule(o), factor_(std::move(factor)) { LambdaLR::set(0); }
+
+private:
+    double rate(double base, std::int64_t n) const override { return base * factor_(n); }
+    std::function<double(std::int64_t)> factor_;
 };
 
 /// Half a cosine from the rate down to `lowest` in t_max steps, and up again (Loshchilov and Hutter, 2016).
@@ -882,6 +1271,47 @@ using SGD = Optimizing<detail::SGDRule>;
 
 }  // namespace xgrad::optim
 #endif  // XGRAD_SINGLE_XGRAD_OPTIM_SGD_HPP
+#ifndef XGRAD_SINGLE_XGRAD_OPTIM_STEP_IN_BACKWARD_HPP
+#define XGRAD_SINGLE_XGRAD_OPTIM_STEP_IN_BACKWARD_HPP
+
+// ======== xgrad/optim/step_in_backward.hpp
+// Steps of an optimiser inside backward(): each parameter changes as soon as its gradient is complete, which is then freed.
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad::optim {
+
+/// From now on each backward() makes the optimiser's step: the gradients of all parameters never exist together. step() and zero_grad() are
+/// then not called; gradients cannot be collected over several passes, and clip_grad_norm_() sees none. A graph whose parameters have
+/// changed cannot be passed again. The optimiser must outlive the hooks, which the handle removes.
+template <class Rule> [[nodiscard]] HookHandle step_in_backward(Optimizing<Rule>& optimizer)
+{
+    auto const handles = std::make_shared<std::vector<HookHandle>>();
+    HookHandle all([handles] {
+        for (auto& handle : *handles) handle.remove();
+    });
+    std::size_t i = 0;
+    try {
+        for (std::size_t g = 0; g < optimizer.group_count(); ++g)
+            for (auto const& p : optimizer.parameters(g)) {
+                xgrad::detail::with_type(p, [&]<Scalar T>(Tensor<T> parameter) {
+                    if constexpr (Differentiable<T>)
+                        handles->push_back(parameter.register_post_accumulate_grad_hook([&optimizer, i](Tensor<T> const& leaf) {
+                            optimizer.step_parameter(i);
+                            leaf.impl().grad = nullptr;
+                        }));
+                });
+                ++i;
+            }
+    } catch (...) {
+        all.remove();
+        throw;
+    }
+    return all;
+}
+
+}  // namespace xgrad::optim
+#endif  // XGRAD_SINGLE_XGRAD_OPTIM_STEP_IN_BACKWARD_HPP
 #endif  // XGRAD_SINGLE_XGRAD_OPTIM_HPP
 
 #endif  // XGRAD_SINGLE_HEADER_OPTIM

@@ -36,6 +36,14 @@ TEST_CASE("CosineAnnealingLR goes down and up again")
     t.check(s, {1, 0.6 + c, 0.6, 0.6 - c, 0.2, 0.6 - c, 0.6, 0.6 + c, 1});
 }
 
+TEST_CASE("LambdaLR")
+{
+    Trained t;
+    optim::LambdaLR s(t.o, [](std::int64_t n) { return 1. / static_cast<double>(1 + n); });
+    t.check(s, {1, 0.5, 1. / 3});
+    CHECK(t.o.lr(1) == doctest::Approx(0.025));
+}
+
 TEST_CASE("LinearLR warms up")
 {
     Trained t;

@@ -29,7 +29,7 @@ template <class T> struct StringMaker<xg::Dims<T>> {
 template <class T> std::vector<T> values(xg::Tensor<T> const& t)
 {
     auto const a = xg::detail::contiguous(t.array_of());
-    return {a.begin(), a.end()};
+    return std::vector<T>(a.begin(), a.end());
 }
 
 /// Nothing where shapes agree and values do up to rounding (relative to 1 or to their size), else both tensors. NaN equals NaN.

@@ -49,7 +49,7 @@
 #define XGRAD_NOINLINE [[gnu::noinline]]
 
 // XGRAD_SEPARATE_COMPILATION, for programs of many files: with it in all of them, and XGRAD_SOURCE before <xgrad/xgrad.hpp> (and
-// <xgrad/nn.hpp> and <xgrad/optim.hpp>, where they are used) in one, that one alone compiles the functions that are no templates,
+// <xgrad/nn.hpp>, <xgrad/optim.hpp> and <xgrad/data.hpp>, where they are used) in one, that one alone compiles the functions that are no templates,
 // in headers where XGRAD_COMPILED_ONCE stands (g++; no other compiler can leave them out elsewhere), and the templates in source.hpp.
 #if defined(XGRAD_SEPARATE_COMPILATION) && defined(__GNUC__) && !defined(__clang__)
 #    define XGRAD_COMPILED_ONCE _Pragma("interface \"xgrad\"")

@@ -133,18 +133,18 @@ public:
         NoGradGuard const off;
         std::size_t i = 0;
         for (auto const& group : groups_)
-            for (auto const& p : group.parameters) {
-                auto& state = states_[i++];
-                if (!p.impl().grad) continue;
-                xgrad::detail::with_type(p, [&]<Scalar T>(Tensor<T> const& parameter) {
-                    if constexpr (Differentiable<T>) {
-                        auto values = detail::as_real(parameter);
-                        auto const gradient = detail::as_real(AnyTensor(p.impl().grad).as<T>());
-                        ++state.steps;
-                        Rule::update(values, gradient, state, group.options);
-                    }
-                });
-            }
+            for (auto const& p : group.parameters) update(p, states_[i++], group.options);
+    }
+    /// The same for one parameter, with this number, counted through all groups.
+    void step_parameter(std::size_t parameter)
+    {
+        NoGradGuard const off;
+        std::size_t first = 0;
+        for (auto const& group : groups_) {
+            if (parameter - first < group.parameters.size()) return update(group.parameters[parameter - first], states_[parameter], group.options);
+            first += group.parameters.size();
+        }
+        detail::fail<IndexError>("step_parameter: there is no parameter ", parameter, " of ", first);
     }
 
     void add_param_group(Group group)
@@ -209,6 +209,18 @@ public:
     }
 
 private:
+    static void update(AnyTensor const& p, ParameterState& state, Options const& options)
+    {
+        if (!p.impl().grad) return;
+        xgrad::detail::with_type(p, [&]<Scalar T>(Tensor<T> const& parameter) {
+            if constexpr (Differentiable<T>) {
+                auto values = detail::as_real(parameter);
+                auto const gradient = detail::as_real(AnyTensor(p.impl().grad).as<T>());
+                ++state.steps;
+                Rule::update(values, gradient, state, options);
+            }
+        });
+    }
     static std::string at(char const* what, std::size_t i, std::string_view name) { return what + std::to_string(i) + "." + std::string(name); }
     static DType real_type(AnyTensor const& p) { return p.dtype() == DType::float32 || p.dtype() == DType::complex64 ? DType::float32 : DType::float64; }
 

@@ -72,6 +72,16 @@ private:
     double gamma_;
 };
 
+/// Times a function of how often step() was called.
+class LambdaLR final : public Schedule {
+public:
+    LambdaLR(Optimizer& o, std::function<double(std::int64_t)> factor) : Schedule(o), factor_(std::move(factor)) { LambdaLR::set(0); }
+
+private:
+    double rate(double base, std::int64_t n) const override { return base * factor_(n); }
+    std::function<double(std::int64_t)> factor_;
+};
+
 /// Half a cosine from the rate down to `lowest` in t_max steps, and up again (Loshchilov and Hutter, 2016).
 class CosineAnnealingLR final : public Schedule {
 public:

@@ -1,0 +1,12 @@
+// Data and files: arrays and states in files, tables, datasets and their batches, progress and logs. Not part of xgrad.hpp, so that a
+// program without them compiles faster.
+#pragma once
+
+#include <xgrad/data/csv.hpp>
+#include <xgrad/data/csv_log.hpp>
+#include <xgrad/data/event_log.hpp>
+#include <xgrad/data/loader.hpp>
+#include <xgrad/data/npz.hpp>
+#include <xgrad/data/progress.hpp>
+#include <xgrad/data/safetensors.hpp>
+#include <xgrad/xgrad.hpp>

@@ -1,0 +1,189 @@
+// CSV: tables of numbers as text (RFC 4180).
+#pragma once
+
+#include <charconv>
+#include <limits>
+#include <set>
+#include <vector>
+
+#include <xgrad/data/file.hpp>
+#include <xgrad/tensor/tensor.hpp>
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad::data {
+
+/// What becomes of a field that is empty or "NA": an error, or not a number.
+enum class Missing { error, nan };
+
+struct CsvOptions {
+    char delimiter = ',';
+    /// Whether the first line has the names of the columns.
+    bool header = true;
+    Missing missing = Missing::error;
+};
+
+/// A table: the names of its columns (none without a header), and its values, one row a line.
+template <class T> struct Table {
+    std::vector<std::string> columns;
+    Tensor<T> values;
+
+    /// The column of this name. Throws IndexError where there is none.
+    Tensor<T> column(std::string_view name) const
+    {
+        for (std::size_t i = 0; i < columns.size(); ++i)
+            if (columns[i] == name) return Tensor<T>(values.array_of().window(Shape{values.shape(0)}, Strides{values.strides()[0]}, static_cast<std::ptrdiff_t>(i)));
+        xgrad::detail::fail<IndexError>("Table: there is no column '", name, "'");
+    }
+};
+
+namespace detail {
+
+/// Fields of a text, line by line. A field between quotes may hold delimiters, ends of lines and doubled quotes.
+class CsvReader {
+public:
+    CsvReader(Input const& in, char delimiter) : in_(in), delimiter_(delimiter), text_(in.text(0, static_cast<std::size_t>(in.size()), "the table"))
+    {
+        if (std::string_view("\"\r\n").find(delimiter) != std::string_view::npos) fail("read_csv: quotes and ends of lines cannot be delimiters");
+        if (text_.starts_with("\xef\xbb\xbf")) at_ = 3;
+    }
+
+    /// The fields of the next line that is not empty; false where there is none.
+    bool next(std::vector<std::string>& fields)
+    {
+        fields.clear();
+        while (at_ < text_.size() && end_of_line()) {}
+        if (at_ == text_.size()) return false;
+        line_ = next_line_;
+        for (;;) {
+            fields.push_back(field(fields.size()));
+            if (at_ == text_.size() || end_of_line()) return true;
+            ++at_;      // a delimiter
+            if (at_ == text_.size()) return fields.emplace_back(), true;
+        }
+    }
+    /// Throws FormatError for a field (counted from 0) of the line that was read last.
+    template <class... Parts> [[noreturn]] void fail_at(std::size_t column, Parts const&... parts) const
+    {
+        fail<FormatError>(in_.name(), ", line ", line_, ", column ", column + 1, ": ", parts...);
+    }
+
+private:
+    bool end_of_line()
+    {
+        if (text_[at_] == '\r' && at_ + 1 < text_.size() && text_[at_ + 1] == '\n') ++at_;
+        if (text_[at_] != '\n' && text_[at_] != '\r') return false;
+        ++at_, ++next_line_;
+        return true;
+    }
+    std::string field(std::size_t column)
+    {
+        if (text_[at_] != '"') {
+            auto const ends = std::string{delimiter_, '\n', '\r'};
+            auto const end = std::min(text_.find_first_of(ends, at_), text_.size());
+            return text_.substr(std::exchange(at_, end), end - at_);
+        }
+        std::string s;
+        for (++at_;; ++at_) {
+            if (at_ == text_.size()) fail_at(column, "a quoted field does not end");
+            if (text_[at_] == '\n') ++next_line_;
+            if (text_[at_] == '"') {
+                ++at_;
+                if (at_ == text_.size() || text_[at_] != '"') break;
+            }
+            s += text_[at_];
+        }
+        if (at_ < text_.size() && text_[at_] != delimiter_ && text_[at_] != '\n' && text_[at_] != '\r') fail_at(column, "something stands after the closing quote");
+        return s;
+    }
+
+    Input const& in_;
+    char delimiter_;
+    std::string text_;
+    std::size_t at_ = 0, line_ = 1, next_line_ = 1;
+};
+
+inline std::string_view trimmed(std::string_view s) noexcept
+{
+    auto const begin = std::min(s.find_first_not_of(" \t"), s.size());
+    return s.substr(begin, s.find_last_not_of(" \t") + 1 - begin);
+}
+
+template <class T> T number_of(CsvReader const& in, std::string_view field, std::size_t column, Missing missing)
+{
+    auto const text = trimmed(field);
+    if (text.empty() || text == "NA") {
+        if constexpr (RealScalar<T>)
+            if (missing == Missing::nan) return std::numeric_limits<T>::quiet_NaN();
+        in.fail_at(column, "the value is missing");
+    }
+    T value{};
+    auto const* const begin = text.data() + (text.size() > 1 && text[0] == '+' && text[1] != '-');
+    auto const [end, error] = std::from_chars(begin, text.data() + text.size(), value);
+    if (error == std::errc::result_out_of_range) in.fail_at(column, "'", text.substr(0, 40), "' is out of the range of ", name(dtype_of<T>));
+    if (error != std::errc() || end != text.data() + text.size()) in.fail_at(column, "'", text.substr(0, 40), "' is no number of type ", name(dtype_of<T>));
+    return value;
+}
+
+}  // namespace detail
+
+/// A table of numbers of one type: double, float or std::int64_t. Lines that are empty are passed over; all others must have equally many fields.
+template <class T = double> Table<T> read_csv(Input const& in, CsvOptions const& options = {})
+{
+    static_assert(RealScalar<T> || std::same_as<T, std::int64_t>, "read_csv: a table has elements of double, float or std::int64_t");
+    detail::CsvReader reader(in, options.delimiter);
+    Table<T> table;
+    std::vector<std::string> fields;
+    std::vector<T> values;
+    std::size_t rows = 0, columns = 0;
+    bool known = options.header && reader.next(fields);
+    if (known) {
+        columns = fields.size();
+        for (auto const& f : fields) table.columns.emplace_back(detail::trimmed(f));
+        std::set<std::string_view> names;
+        for (std::size_t i = 0; i < columns; ++i)
+            if (!names.insert(table.columns[i]).second) reader.fail_at(i, "the name '", table.columns[i], "' stands twice");
+    }
+    for (; reader.next(fields); ++rows) {
+        if (!std::exchange(known, true)) columns = fields.size();
+        if (fields.size() != columns) reader.fail_at(std::min(fields.size(), columns), "the line has ", fields.size(), " fields, and those before have ", columns);
+        for (std::size_t i = 0; i < columns; ++i) values.push_back(detail::number_of<T>(reader, fields[i], i, options.missing));
+    }
+    table.values = Tensor<T>::empty(Shape{rows, columns});
+    std::copy(values.begin(), values.end(), table.values.array_of().begin());
+    return table;
+}
+
+/// Writes a matrix, or a vector as one column, in as many digits as give the same numbers back. Names that need it are quoted.
+template <class T> void write_csv(std::filesystem::path const& path, Tensor<T> const& values, std::vector<std::string> const& columns = {}, char delimiter = ',')
+{
+    static_assert(RealScalar<T> || std::same_as<T, std::int64_t>, "write_csv: a table has elements of double, float or std::int64_t");
+    if (values.dim() != 1 && values.dim() != 2) detail::fail<ShapeError>("write_csv: a table is a matrix or a vector, and not of shape ", values.shape());
+    std::size_t const width = values.dim() == 2 ? values.shape(1) : 1;
+    if (!columns.empty() && columns.size() != width) detail::fail<ShapeError>("write_csv: ", columns.size(), " names for ", width, " columns");
+    AtomicFile file(path);
+    std::string line;
+    for (auto const& name : columns) {
+        line += &name == columns.data() ? "" : std::string{delimiter};
+        if (name.find_first_of(std::string("\"\r\n") + delimiter) == name.npos) line += name;
+        else {
+            line += '"';
+            for (char const c : name) line += c == '"' ? std::string("\"\"") : std::string{c};
+            line += '"';
+        }
+    }
+    if (!columns.empty()) file.write(line + "\n");
+    auto const elements = xgrad::detail::contiguous(values.array_of());
+    for (auto const* p = elements.begin(); p != elements.end();) {
+        line.clear();
+        for (std::size_t i = 0; i < width; ++i, ++p) {
+            char digits[32];
+            line += i ? std::string{delimiter} : "";
+            line.append(digits, std::to_chars(digits, digits + sizeof digits, *p).ptr);
+        }
+        file.write(line + "\n");
+    }
+    file.commit();
+}
+
+}  // namespace xgrad::data

@@ -1,0 +1,251 @@
+// DataLoader: a dataset in batches, in order or shuffled, which a thread of its own prepares while the program computes.
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <exception>
+#include <iterator>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <variant>
+
+#include <xgrad/data/dataset.hpp>
+#include <xgrad/tensor/join.hpp>
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad::data {
+
+/// Items to a batch: tensors are stacked, numbers become a vector (integers of int64), a std::tuple or std::pair of items becomes a
+/// std::tuple of batches, and strings a std::vector.
+struct DefaultCollate {
+    template <class Item> auto operator()(std::vector<Item> const& items) const
+    {
+        if constexpr (requires { typename Item::scalar; } && std::derived_from<Item, AnyTensor>) return stack(items);
+        else if constexpr (std::is_arithmetic_v<Item> || xgrad::detail::is_complex<Item>) {
+            using T = std::conditional_t<std::integral<Item> && !std::same_as<Item, bool>, std::int64_t, Item>;
+            auto const batch = Tensor<T>::empty(Shape{items.size()});
+            std::copy(items.begin(), items.end(), batch.array_of().begin());
+            return batch;
+        } else if constexpr (requires { std::tuple_size<Item>::value; })
+            return [&]<std::size_t... I>(std::index_sequence<I...>) { return std::tuple((*this)(part<I>(items))...); }(std::make_index_sequence<std::tuple_size_v<Item>>());
+        else {
+            static_assert(std::same_as<Item, std::string>, "DataLoader: items are tensors, numbers, strings, or a std::tuple of such; give it a collate function for others");
+            return items;
+        }
+    }
+
+private:
+    template <std::size_t I, class Item> static auto part(std::vector<Item> const& items)
+    {
+        std::vector<std::remove_cvref_t<std::tuple_element_t<I, Item>>> parts;
+        for (auto const& item : items) parts.push_back(std::get<I>(item));
+        return parts;
+    }
+};
+
+struct LoaderOptions {
+    std::size_t batch_size = 1;
+    /// Another order in each epoch.
+    bool shuffle = false;
+    /// Whether a last batch that is not full is left out.
+    bool drop_last = false;
+    /// How many batches a thread prepares ahead; 0: none does, and each is made when the loop asks for it.
+    std::size_t prefetch = 2;
+    /// Where the random numbers start; without it the calling thread's generator decides, and with it manual_seed().
+    std::optional<std::uint64_t> seed = {};
+};
+
+namespace detail {
+
+/// What a thread makes ahead of its reader: f() until it gives nothing or throws, which the reader then gets in its turn.
+template <class Batch> class Prefetch {
+public:
+    template <class F> Prefetch(std::size_t most, F f) : most_(most), thread_([this, f = std::move(f)]() mutable { run(f); }) {}
+    Prefetch(Prefetch const&) = delete;
+    Prefetch& operator=(Prefetch const&) = delete;
+    /// Waits for the batch that is being made, and for no other.
+    ~Prefetch()
+    {
+        {
+            std::lock_guard const lock(mutex_);
+            unwanted_ = true;
+        }
+        change_.notify_all();
+        thread_.join();
+    }
+
+    std::optional<Batch> next()
+    {
+        std::unique_lock lock(mutex_);
+        change_.wait(lock, [&] { return !made_.empty() || ended_; });
+        if (made_.empty()) {
+            if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
+            return {};
+        }
+        std::optional<Batch> batch(std::move(made_.front()));
+        made_.pop_front();
+        lock.unlock();
+        change_.notify_all();
+        return batch;
+    }
+
+private:
+    template <class F> void run(F& f) noexcept
+    {
+        std::exception_ptr error;
+        try {
+            for (;;) {
+                {
+                    std::unique_lock lock(mutex_);
+                    change_.wait(lock, [&] { return made_.size() < most_ || unwanted_; });
+                    if (unwanted_) break;
+                }
+                std::optional<Batch> batch = f();
+                if (!batch) break;
+                {
+                    std::lock_guard const lock(mutex_);
+                    made_.push_back(*std::move(batch));
+                }
+                change_.notify_all();
+            }
+        } catch (...) {
+            error = std::current_exception();
+        }
+        {
+            std::lock_guard const lock(mutex_);
+            ended_ = true;
+            error_ = std::move(error);
+        }
+        change_.notify_all();
+    }
+
+    std::size_t most_;
+    std::mutex mutex_;
+    std::condition_variable change_;
+    std::deque<Batch> made_;
+    std::exception_ptr error_;
+    bool ended_ = false, unwanted_ = false;
+    std::thread thread_;    // the last member, since it uses the others
+};
+
+}  // namespace detail
+
+/// `for (auto const& [x, y] : loader)`: each loop is an epoch. The dataset is read through const, with a thread by another thread, without
+/// recording; its random numbers are the same with and without a thread. What it throws comes out of the loop.
+template <class D, class Collate = DefaultCollate> class DataLoader {
+    static_assert(detail::is_dataset<D>());
+    static constexpr bool whole_batches = detail::HasBatches<D> && std::same_as<Collate, DefaultCollate>;
+    using Generator = std::remove_cvref_t<decltype(xgrad::detail::generator)>;
+
+    struct Source {
+        D dataset;
+        Collate collate;
+
+        auto batch(std::span<std::size_t const> numbers) const
+        {
+            NoGradGuard const off;
+            if constexpr (whole_batches) return dataset.get_batch(numbers);
+            else {
+                std::vector<detail::item_type<D>> items;
+                items.reserve(numbers.size());
+                for (auto const i : numbers) items.push_back(detail::item(dataset, i));
+                return collate(std::as_const(items));
+            }
+        }
+    };
+
+public:
+    using Batch = decltype(std::declval<Source const&>().batch({}));
+
+    explicit DataLoader(D dataset, LoaderOptions const& options = {}, Collate collate = {})
+        : source_(std::make_shared<Source>(std::move(dataset), std::move(collate))), options_(options), generator_(options.seed.value_or(0))
+    {
+        if (options.batch_size == 0) detail::fail("DataLoader: the batch size must be positive");
+    }
+
+    /// The number of batches of an epoch.
+    std::size_t size() const
+    {
+        auto const items = static_cast<std::size_t>(source_->dataset.size());
+        return items / options_.batch_size + (!options_.drop_last && items % options_.batch_size ? 1 : 0);
+    }
+    D const& dataset() const noexcept { return source_->dataset; }
+
+private:
+    /// The batches of an epoch, one after the other.
+    struct Maker {
+        std::shared_ptr<Source const> source;
+        std::vector<std::size_t> order;
+        std::size_t batch_size, batches, made = 0;
+        Generator generator;
+
+        std::optional<Batch> operator()()
+        {
+            if (made == batches) return {};
+            auto const begin = batch_size * made++, count = std::min(batch_size, order.size() - begin);
+            struct Exchanged {
+                Generator& mine;
+                explicit Exchanged(Generator& g) : mine(g) { std::swap(mine, xgrad::detail::generator); }
+                ~Exchanged() { std::swap(mine, xgrad::detail::generator); }
+            } const exchanged(generator);
+            return source->batch(std::span(order).subspan(begin, count));
+        }
+    };
+    struct Epoch {
+        Maker maker;
+        std::optional<detail::Prefetch<Batch>> ahead;
+
+        Epoch(Maker m, std::size_t prefetch) : maker(std::move(m))
+        {
+            if (prefetch) ahead.emplace(prefetch, std::move(maker));
+        }
+        std::optional<Batch> next() { return ahead ? ahead->next() : maker(); }
+    };
+
+public:
+    class Iterator {
+    public:
+        using value_type = Batch;
+        using difference_type = std::ptrdiff_t;
+        using iterator_concept = std::input_iterator_tag;
+
+        explicit Iterator(std::unique_ptr<Epoch> epoch) : epoch_(std::move(epoch)), batch_(epoch_->next()) {}
+        Batch const& operator*() const { return *batch_; }
+        Batch const* operator->() const { return &*batch_; }
+        Iterator& operator++()
+        {
+            batch_ = epoch_->next();
+            return *this;
+        }
+        void operator++(int) { ++*this; }
+        friend bool operator==(Iterator const& i, std::default_sentinel_t) { return !i.batch_; }
+
+    private:
+        std::unique_ptr<Epoch> epoch_;
+        std::optional<Batch> batch_;
+    };
+
+    /// Starts an epoch, which ends with the iterator.
+    Iterator begin()
+    {
+        Generator generator((options_.seed ? generator_ : xgrad::detail::generator)());
+        auto const items = static_cast<std::size_t>(source_->dataset.size());
+        std::vector<std::size_t> order;
+        if (options_.shuffle) order = detail::permutation(items, generator);
+        else {
+            order.resize(items);
+            std::iota(order.begin(), order.end(), std::size_t{0});
+        }
+        return Iterator(std::make_unique<Epoch>(Maker{source_, std::move(order), options_.batch_size, size(), 0, generator}, options_.prefetch));
+    }
+    std::default_sentinel_t end() const noexcept { return {}; }
+
+private:
+    std::shared_ptr<Source> source_;
+    LoaderOptions options_;
+    Generator generator_;
+};
+
+}  // namespace xgrad::data

@@ -1,0 +1,148 @@
+// Scanner: reads the texts in the headers of files, character by character, and says at which byte one goes wrong.
+#pragma once
+
+#include <algorithm>
+#include <limits>
+
+#include <xgrad/data/file.hpp>
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad::data::detail {
+
+/// Where text stops being UTF-8 (without surrogates and needless length); its size where it never does.
+inline std::size_t utf8_until(std::string_view s) noexcept
+{
+    for (std::size_t at = 0; at < s.size();) {
+        auto const byte = [&](std::size_t i) { return at + i < s.size() ? static_cast<unsigned char>(s[at + i]) : 0u; };
+        auto const follows = [&](std::size_t i) { return (byte(i) & 0xc0u) == 0x80u; };
+        unsigned const first = byte(0), second = byte(1);
+        std::size_t length = 0;
+        if (first < 0x80) length = 1;
+        else if (first >= 0xc2 && first < 0xe0 && follows(1)) length = 2;
+        else if ((first & 0xf0u) == 0xe0 && follows(1) && follows(2) && (first != 0xe0 || second >= 0xa0) && (first != 0xed || second < 0xa0)) length = 3;
+        else if (first >= 0xf0 && first < 0xf5 && follows(1) && follows(2) && follows(3) && (first != 0xf0 || second >= 0x90) && (first != 0xf4 || second < 0x90)) length = 4;
+        if (!length) return at;
+        at += length;
+    }
+    return s.size();
+}
+
+inline void put_utf8(std::string& to, std::uint32_t code)
+{
+    auto const put = [&](std::uint32_t bits) { to += static_cast<char>(bits); };
+    if (code < 0x80) return put(code);
+    if (code < 0x800) put(0xc0 | code >> 6);
+    else {
+        if (code < 0x10000) put(0xe0 | code >> 12);
+        else put(0xf0 | code >> 18), put(0x80 | (code >> 12 & 63));
+        put(0x80 | (code >> 6 & 63));
+    }
+    put(0x80 | (code & 63));
+}
+
+class Scanner {
+public:
+    /// Of the text that stands in the file from byte `offset` on.
+    Scanner(Input const& in, std::string_view text, std::uint64_t offset) : in_(in), text_(text), offset_(offset) {}
+
+    std::uint64_t offset() const noexcept { return offset_ + at_; }
+    bool at_end() const noexcept { return at_ == text_.size(); }
+    void skip(std::string_view characters) noexcept { at_ = std::min(text_.find_first_not_of(characters, at_), text_.size()); }
+    bool accept(char c) noexcept
+    {
+        if (at_end() || text_[at_] != c) return false;
+        ++at_;
+        return true;
+    }
+    bool accept(std::string_view word) noexcept
+    {
+        if (text_.substr(at_, word.size()) != word) return false;
+        at_ += word.size();
+        return true;
+    }
+    void expect(char c)
+    {
+        if (!accept(c)) fail("here should be ", std::string{'\'', c, '\''});
+    }
+    /// A number that is not negative, without needless zeros in front.
+    std::uint64_t number()
+    {
+        std::uint64_t value = 0;
+        auto const begin = at_;
+        for (; !at_end() && text_[at_] >= '0' && text_[at_] <= '9'; ++at_) {
+            auto const digit = static_cast<std::uint64_t>(text_[at_] - '0');
+            if (value > (std::numeric_limits<std::uint64_t>::max() - digit) / 10) fail("a number is too large");
+            value = 10 * value + digit;
+        }
+        if (at_ == begin) fail("here should be a number that is not negative");
+        if (at_ > begin + 1 && text_[begin] == '0') fail("a number begins with 0");
+        return value;
+    }
+    /// Up to a closing quote like the one that is next; nothing is escaped.
+    std::string_view plain_string()
+    {
+        char const quote = accept('"') ? '"' : '\'';
+        if (quote == '\'') expect('\'');
+        auto const end = text_.find(quote, at_);
+        if (end == text_.npos) fail("a string does not end");
+        auto const s = text_.substr(at_, end - at_);
+        at_ = end + 1;
+        return s;
+    }
+    /// A string of JSON.
+    std::string json_string()
+    {
+        expect('"');
+        std::string s;
+        while (!accept('"')) {
+            if (at_end()) fail("a string does not end");
+            char const c = text_[at_];
+            if (static_cast<unsigned char>(c) < 0x20) fail("a control character stands in a string");
+            ++at_;
+            if (c != '\\') s += c;
+            else escape(s);
+        }
+        return s;
+    }
+    template <class... Parts> [[noreturn]] void fail(Parts const&... parts) const { in_.fail_at(offset(), parts...); }
+
+private:
+    void escape(std::string& s)
+    {
+        static constexpr std::string_view letters = "\"\\/bfnrt", meanings = "\"\\/\b\f\n\r\t";
+        if (accept('u')) {
+            auto code = hexadecimal();
+            if (code >= 0xdc00 && code < 0xe000) fail("half of a surrogate pair");
+            if (code >= 0xd800 && code < 0xdc00) {
+                if (!accept("\\u")) fail("half of a surrogate pair");
+                auto const low = hexadecimal();
+                if (low < 0xdc00 || low >= 0xe000) fail("half of a surrogate pair");
+                code = 0x10000 + ((code - 0xd800) << 10) + (low - 0xdc00);
+            }
+            return put_utf8(s, code);
+        }
+        auto const which = at_end() ? letters.npos : letters.find(text_[at_]);
+        if (which == letters.npos) fail("an escape that JSON does not have");
+        s += meanings[which];
+        ++at_;
+    }
+    std::uint32_t hexadecimal()
+    {
+        static constexpr std::string_view digits = "0123456789abcdef0123456789ABCDEF";
+        std::uint32_t code = 0;
+        for (int i = 0; i < 4; ++i, ++at_) {
+            auto const digit = at_end() ? digits.npos : digits.find(text_[at_]);
+            if (digit == digits.npos) fail("here should be four hexadecimal digits");
+            code = code << 4 | (digit & 15);
+        }
+        return code;
+    }
+
+    Input const& in_;
+    std::string_view text_;
+    std::uint64_t offset_;
+    std::size_t at_ = 0;
+};
+
+}  // namespace xgrad::data::detail

@@ -1,0 +1,80 @@
+// A line search for the strong Wolfe conditions (Nocedal and Wright, Numerical Optimization, algorithms 3.5 and 3.6).
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+#include <vector>
+
+#include <xgrad/base/config.hpp>
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad::optim::detail {
+
+/// A place on the line, with the function's value, its slope along the line, and its gradient.
+struct LinePoint {
+    double t, value, slope;
+    std::vector<double> gradient;
+};
+
+/// Where the cubic that has the values and slopes of two points is least, kept between two bounds; their middle where it has no minimum.
+inline double cubic_minimum(LinePoint const& p, LinePoint const& q, double low, double high)
+{
+    auto const& [a, b] = p.t <= q.t ? std::pair<LinePoint const&, LinePoint const&>(p, q) : std::pair<LinePoint const&, LinePoint const&>(q, p);
+    double const u = a.slope + b.slope - 3 * (a.value - b.value) / (a.t - b.t), square = u * u - a.slope * b.slope, w = std::sqrt(square);
+    double const least = b.t - (b.t - a.t) * ((b.slope + w - u) / (b.slope - a.slope + 2 * w));
+    return square >= 0 && least == least ? std::min(std::max(least, low), high) : (low + high) / 2;
+}
+
+/// A point t > 0 with value <= value(0) + c1 t slope(0) and |slope| <= c2 |slope(0)|; the best one found after 25 trials, or when the interval
+/// that holds one is narrower than `narrow`. `evaluate(t)` gives a point, `start` is that of t = 0, `t` the first one to try. A value that is
+/// not a number counts as too high.
+template <class F> LinePoint strong_wolfe(F evaluate, LinePoint const& start, double t, double narrow)
+{
+    constexpr double c1 = 1e-4, c2 = 0.9;
+    constexpr int most_trials = 25;
+    auto const too_high = [&](LinePoint const& p) { return !(p.value <= start.value + c1 * p.t * start.slope); };
+    auto const flat = [&](LinePoint const& p) { return std::abs(p.slope) <= -c2 * start.slope; };
+    auto const lower = [](LinePoint const& p, LinePoint const& q) { return p.value < q.value || q.value != q.value; };
+
+    // outwards, until two points have a minimum between them
+    LinePoint low = start, high = evaluate(t);
+    int trials = 0;
+    while (!(too_high(high) || (trials > 1 && !(high.value < low.value)))) {
+        if (flat(high)) return high;
+        if (high.slope >= 0) break;
+        if (trials == most_trials) {
+            low = start;
+            break;
+        }
+        double const next = cubic_minimum(low, high, high.t + 0.01 * (high.t - low.t), 10 * high.t);
+        low = std::exchange(high, evaluate(next));
+        ++trials;
+    }
+    if (lower(high, low)) std::swap(low, high);
+
+    // inwards: a minimum lies between the two, and `low` is the best point so far
+    bool was_near_end = false;
+    for (; trials < most_trials && std::abs(high.t - low.t) >= narrow; ++trials) {
+        auto const [left, right] = std::minmax(low.t, high.t);
+        double const margin = 0.1 * (right - left);
+        t = cubic_minimum(low, high, left, right);
+        bool const near_end = std::min(right - t, t - left) < margin;
+        bool const moved = near_end && (was_near_end || t >= right || t <= left);     // else the interval might shrink from one side only
+        if (moved) t = right - t < t - left ? right - margin : left + margin;
+        was_near_end = near_end && !moved;
+        auto p = evaluate(t);
+        if (too_high(p) || !(p.value < low.value)) {
+            high = std::move(p);
+            if (lower(high, low)) std::swap(low, high);
+        } else {
+            if (flat(p)) return p;
+            if (p.slope * (high.t - low.t) >= 0) high = std::move(low);
+            low = std::move(p);
+        }
+    }
+    return low;
+}
+
+}  // namespace xgrad::optim::detail

@@ -1,0 +1,40 @@
+// Steps of an optimiser inside backward(): each parameter changes as soon as its gradient is complete, which is then freed.
+#pragma once
+
+#include <xgrad/optim/optimizer.hpp>
+#include <xgrad/tensor/hooks.hpp>
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad::optim {
+
+/// From now on each backward() makes the optimiser's step: the gradients of all parameters never exist together. step() and zero_grad() are
+/// then not called; gradients cannot be collected over several passes, and clip_grad_norm_() sees none. A graph whose parameters have
+/// changed cannot be passed again. The optimiser must outlive the hooks, which the handle removes.
+template <class Rule> [[nodiscard]] HookHandle step_in_backward(Optimizing<Rule>& optimizer)
+{
+    auto const handles = std::make_shared<std::vector<HookHandle>>();
+    HookHandle all([handles] {
+        for (auto& handle : *handles) handle.remove();
+    });
+    std::size_t i = 0;
+    try {
+        for (std::size_t g = 0; g < optimizer.group_count(); ++g)
+            for (auto const& p : optimizer.parameters(g)) {
+                xgrad::detail::with_type(p, [&]<Scalar T>(Tensor<T> parameter) {
+                    if constexpr (Differentiable<T>)
+                        handles->push_back(parameter.register_post_accumulate_grad_hook([&optimizer, i](Tensor<T> const& leaf) {
+                            optimizer.step_parameter(i);
+                            leaf.impl().grad = nullptr;
+                        }));
+                });
+                ++i;
+            }
+    } catch (...) {
+        all.remove();
+        throw;
+    }
+    return all;
+}
+
+}  // namespace xgrad::optim
