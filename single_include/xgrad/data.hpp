@@ -600,20 +600,11 @@ constexpr bool converts(DType from, DType to) noexcept
 inline AnyTensor converted_copy(AnyTensor const& from, TypeInfo const& type)
 {
     if (from.dtype() == type.dtype) return value_copy(from);
-    std::vector<std::complex<double>> values;  // all types that convert fit in
-    with_type(from, [&]<Scalar S>(Tensor<S> const& source) {
-        if constexpr (Differentiable<S>)
-            for (auto const& v : contiguous(source.array_of())) values.emplace_back(v);
-    });
     AnyTensor const copy(TensorImpl::make(type, from.shape()));
-    with_type(copy, [&]<Scalar T>(Tensor<T> const& target) {
-        if constexpr (Differentiable<T>) {
-            T* to = target.array_of().begin();
-            for (auto const& v : values) {
-                if constexpr (is_complex<T>) *to++ = T(v);
-                else *to++ = static_cast<T>(v.real());
-            }
-        }
+    with_type(copy, [&]<Scalar To>(Tensor<To> const& target) {
+        with_type(from, [&]<Scalar From>(Tensor<From> const& source) {
+            if constexpr (!std::same_as<To, From> && converts(dtype_of<From>, dtype_of<To>)) copy_elements(target.array_of(), source.array_of());
+        });
     });
     return copy;
 }

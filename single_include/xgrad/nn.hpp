@@ -2225,8 +2225,6 @@ Tensor<T> conv_transpose2d(Tensor<T> const& x, std::type_identity_t<Tensor<T>> c
 // ======== xgrad/nn/init.hpp
 // How parameters begin.
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad::nn {
 
 /// Overwrites a tensor by numbers that are uniform on [low, high), of complex ones both parts. Unrecorded.
@@ -2589,6 +2587,8 @@ template <RealScalar T> Tensor<T> cross_entropy(Tensor<T> const& input, Tensor<T
 
 // ======== xgrad/nn/embedding.hpp
 // Embeddings: rows of a table, picked by their numbers.
+
+XGRAD_COMPILED_ONCE
 
 namespace xgrad::nn {
 
