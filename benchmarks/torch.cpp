@@ -154,6 +154,44 @@ void recurrence(int steps)
     row(name::recurrence, steps, {start, p}, chain).per_step(static_cast<std::size_t>(steps));
 }
 
+/// A step of training, as benchmarks/networks.cpp has it.
+template <class Forward> void training(std::string const& name, std::int64_t batch, std::shared_ptr<torch::optim::Optimizer> optimizer, Forward loss_of)
+{
+    bench::Case(name, static_cast<std::size_t>(batch)).peer("libtorch", [=]() mutable {
+        optimizer->zero_grad();
+        auto const loss = loss_of();
+        loss.backward();
+        optimizer->step();
+        return loss.template item<float>();
+    });
+}
+void convolutional(std::int64_t batch)
+{
+    namespace nn = torch::nn;
+    auto const block = [](std::int64_t in, std::int64_t out) {
+        return nn::Sequential(nn::Conv2d(nn::Conv2dOptions(in, out, 3).padding(1).bias(false)), nn::BatchNorm2d(out), nn::ReLU());
+    };
+    nn::Sequential net(block(1, 16), block(16, 32), nn::MaxPool2d(2), block(32, 32), nn::MaxPool2d(2), nn::Flatten(), nn::Dropout(0.3), nn::Linear(128, 10));
+    auto const images = torch::rand({batch, 1, 8, 8}, single), labels = torch::randint(10, {batch}, torch::kInt64);
+    training(name::convolutional, batch, std::make_shared<torch::optim::AdamW>(net->parameters(), torch::optim::AdamWOptions(1e-3)),
+             [=]() mutable { return torch::nn::functional::cross_entropy(net->forward(images), labels); });
+}
+void small_perceptron(std::int64_t batch)
+{
+    namespace nn = torch::nn;
+    nn::Sequential net(nn::Linear(2, 16), nn::Tanh(), nn::Linear(16, 16), nn::Tanh(), nn::Linear(16, 1));
+    auto const x = torch::rand({batch, 2}, single), y = torch::rand({batch, 1}, single);
+    training(name::small_perceptron, batch, std::make_shared<torch::optim::Adam>(net->parameters(), torch::optim::AdamOptions(1e-3)),
+             [=]() mutable { return torch::nn::functional::mse_loss(net->forward(x), y); });
+}
+void recurrent(std::int64_t batch)
+{
+    torch::nn::LSTM lstm(16, 32);
+    auto const x = torch::rand({20, batch, 16}, single), y = torch::rand({20, batch, 32}, single);
+    training(name::recurrent, batch, std::make_shared<torch::optim::Adam>(lstm->parameters(), torch::optim::AdamOptions(1e-3)),
+             [=]() mutable { return torch::nn::functional::mse_loss(std::get<0>(lstm->forward(x)), y); });
+}
+
 }  // namespace
 
 int main(int argc, char** argv)
@@ -178,5 +216,8 @@ int main(int argc, char** argv)
     perceptron();
     statistics();
     recurrence(1000);
+    convolutional(32);
+    small_perceptron(32);
+    recurrent(16);
     return bench::run(argc, argv);
 }

@@ -1,0 +1,70 @@
+// Steps of training networks: forward, backward and the optimiser's step. bench_torch has the same in libtorch.
+#include <benchmark/benchmark.h>
+#include <xgrad/nn.hpp>
+#include <xgrad/optim.hpp>
+
+#include "cases.hpp"
+#include "table.hpp"
+
+extern "C" [[gnu::weak]] void openblas_set_num_threads(int);
+
+namespace xg = xgrad;
+namespace nn = xg::nn;
+namespace optim = xg::optim;
+using F = xg::Tensor<float>;
+using Labels = xg::Tensor<std::int64_t>;
+
+namespace {
+
+/// A step of training; what it needs lives as long as the benchmark.
+template <class Net, class Optimizer, class LossOf> bench::Case training(std::string const& name, std::size_t batch, std::shared_ptr<Net> net, std::shared_ptr<Optimizer> optimizer, LossOf loss_of)
+{
+    return bench::Case(name, batch).xgrad([=] {
+        optimizer->zero_grad();
+        F const loss = loss_of(*net);
+        loss.backward();
+        optimizer->step();
+        return loss.item();
+    });
+}
+
+struct Block : nn::Module<Block> {
+    nn::Child<nn::Conv2d<float>> conv;
+    nn::Child<nn::BatchNorm2d<float>> norm;
+    Block(std::size_t in, std::size_t out) : conv(*this, "conv", in, out, 3, nn::ConvOptions<2>{.padding = 1}, false), norm(*this, "norm", out) {}
+    F forward(F const& x) { return relu(norm(conv(x))); }
+};
+struct ConvNet : nn::Module<ConvNet> {
+    nn::Child<Block> first{*this, "first", 1, 16}, second{*this, "second", 16, 32}, third{*this, "third", 32, 32};
+    nn::Child<nn::MaxPool2d> pool{*this, "pool", 2};
+    nn::Child<nn::Dropout> dropout{*this, "dropout", 0.3};
+    nn::Child<nn::Linear<float>> last{*this, "last", 128, 10};
+    F forward(F const& x) { return last(dropout(nn::functional::flatten(pool(third(pool(second(first(x)))))))); }
+};
+void convolutional(std::size_t batch)
+{
+    auto const net = std::make_shared<ConvNet>();
+    F const images = xg::rand<float>({batch, 1, 8, 8});
+    auto labels = Labels::empty({batch});
+    for (std::size_t i = 0; i < batch; ++i) labels.mutable_data()[i] = static_cast<std::int64_t>((7 * i + 3) % 10);
+    training(bench::name::convolutional, batch, net, std::make_shared<optim::AdamW>(net->parameters(), optim::AdamWOptions{.lr = 1e-3}), [=](ConvNet& n) { return nn::functional::cross_entropy(n(images), labels); })
+        .faster_than_libtorch(1);
+}
+
+void small_perceptron(std::size_t batch)
+{
+    using Net = nn::Sequential<float>;
+    auto const net = std::make_shared<Net>(nn::Linear<float>(2, 16), nn::Tanh(), nn::Linear<float>(16, 16), nn::Tanh(), nn::Linear<float>(16, 1));
+    F const x = xg::rand<float>({batch, 2}), y = xg::rand<float>({batch, 1});
+    training(bench::name::small_perceptron, batch, net, std::make_shared<optim::Adam>(net->parameters(), optim::AdamOptions{.lr = 1e-3}), [=](Net& n) { return nn::functional::mse_loss(n(x), y); }).faster_than_libtorch(2);
+}
+
+}  // namespace
+
+int main(int argc, char** argv)
+{
+    if (openblas_set_num_threads) openblas_set_num_threads(1);      // goals are for one core
+    convolutional(32);
+    small_perceptron(32);
+    return bench::run(argc, argv);
+}
