@@ -799,12 +799,12 @@ template <class D> constexpr bool is_dataset()
     static_assert(HasGet<D> || HasIndex<D>, "a dataset has a const function get(i) or operator[](i), which gives item i, a std::size_t");
     return Dataset<D>;
 }
-template <Dataset D> auto item(D const& d, std::size_t i)
+template <class D> auto item(D const& d, std::size_t i)
 {
     if constexpr (HasGet<D>) return d.get(i);
-    else return d[i];
+    else if constexpr (HasIndex<D>) return d[i];
 }
-template <Dataset D> using item_type = decltype(item(std::declval<D const&>(), std::size_t{}));
+template <class D> using item_type = decltype(item(std::declval<D const&>(), std::size_t{}));
 
 /// 0, 1, ..., n - 1 in an order that the generator's numbers decide, the same on every machine (Fisher and Yates).
 template <class Generator> std::vector<std::size_t> permutation(std::size_t n, Generator& generator)
@@ -1070,7 +1070,7 @@ private:
 /// `for (auto const& [x, y] : loader)`: each loop is an epoch. The dataset is read through const, with a thread by another thread, without
 /// recording; its random numbers are the same with and without a thread. What it throws comes out of the loop.
 template <class D, class Collate = DefaultCollate> class DataLoader {
-    static_assert(detail::is_dataset<D>());
+    static constexpr bool reads_dataset = detail::is_dataset<D>();
     static constexpr bool whole_batches = detail::HasBatches<D> && std::same_as<Collate, DefaultCollate>;
     using Generator = std::remove_cvref_t<decltype(xgrad::detail::generator)>;
 
@@ -1082,12 +1082,12 @@ template <class D, class Collate = DefaultCollate> class DataLoader {
         {
             NoGradGuard const off;
             if constexpr (whole_batches) return dataset.get_batch(numbers);
-            else {
+            else if constexpr (reads_dataset) {
                 std::vector<detail::item_type<D>> items;
                 items.reserve(numbers.size());
                 for (auto const i : numbers) items.push_back(detail::item(dataset, i));
                 return collate(std::as_const(items));
-            }
+            } else return 0;
         }
     };
 
