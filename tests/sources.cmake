@@ -32,7 +32,7 @@ xgrad_add_test(gdb_printers LABEL source COMMAND
 set_property(TEST gdb_printers PROPERTY SKIP_RETURN_CODE 77)
 
 # What the documents show is what happens: their examples are test cases, made by docs/examples.py.
-set(documents README.md docs/autograd.md docs/complex.md docs/from_pytorch.md docs/functional.md docs/functions.md docs/nn.md)
+set(documents README.md docs/autograd.md docs/complex.md docs/data.md docs/from_pytorch.md docs/functional.md docs/functions.md docs/nn.md)
 set(document_sources "")
 foreach(document IN LISTS documents)
     get_filename_component(name "${document}" NAME_WE)

@@ -413,19 +413,20 @@ public:
     void add(std::int64_t step, std::vector<NamedNumber> const& numbers)
     {
         std::string text;
-        bool const first = columns_.empty() && !std::exchange(begun_, true);
-        if (first) {
+        auto columns = columns_;
+        if (!begun_) {
             text = "step";
             for (auto const& [name, value] : numbers) {
-                if (name.empty() || name.find_first_of(",\"\r\n") != name.npos) detail::fail("CsvLog: '", name, "' cannot be the name of a column");
-                columns_.push_back(name);
+                if (name.empty() || name == "step" || name.find_first_of(",\"\r\n") != name.npos || std::ranges::find(columns, name) != columns.end())
+                    detail::fail("CsvLog: '", name, "' cannot be the name of a column");
+                columns.push_back(name);
                 text += "," + name;
             }
             text += "\n";
         }
         text += std::to_string(step);
         std::vector<bool> used(numbers.size());
-        for (auto const& column : columns_) {
+        for (auto const& column : columns) {
             text += ',';
             for (std::size_t i = 0; i < numbers.size(); ++i)
                 if (!used[i] && numbers[i].name == column) {
@@ -437,6 +438,7 @@ public:
         }
         for (std::size_t i = 0; i < numbers.size(); ++i)
             if (!used[i]) detail::fail("CsvLog: there is no column '", numbers[i].name, "'; the first line decides which there are");
+        columns_ = std::move(columns), begun_ = true;
         file_ << text + "\n" << std::flush;
         check();
     }
@@ -799,12 +801,12 @@ template <class D> constexpr bool is_dataset()
     static_assert(HasGet<D> || HasIndex<D>, "a dataset has a const function get(i) or operator[](i), which gives item i, a std::size_t");
     return Dataset<D>;
 }
-template <Dataset D> auto item(D const& d, std::size_t i)
+template <class D> auto item(D const& d, std::size_t i)
 {
     if constexpr (HasGet<D>) return d.get(i);
-    else return d[i];
+    else if constexpr (HasIndex<D>) return d[i];
 }
-template <Dataset D> using item_type = decltype(item(std::declval<D const&>(), std::size_t{}));
+template <class D> using item_type = decltype(item(std::declval<D const&>(), std::size_t{}));
 
 /// 0, 1, ..., n - 1 in an order that the generator's numbers decide, the same on every machine (Fisher and Yates).
 template <class Generator> std::vector<std::size_t> permutation(std::size_t n, Generator& generator)
@@ -1070,7 +1072,7 @@ private:
 /// `for (auto const& [x, y] : loader)`: each loop is an epoch. The dataset is read through const, with a thread by another thread, without
 /// recording; its random numbers are the same with and without a thread. What it throws comes out of the loop.
 template <class D, class Collate = DefaultCollate> class DataLoader {
-    static_assert(detail::is_dataset<D>());
+    static constexpr bool reads_dataset = detail::is_dataset<D>();
     static constexpr bool whole_batches = detail::HasBatches<D> && std::same_as<Collate, DefaultCollate>;
     using Generator = std::remove_cvref_t<decltype(xgrad::detail::generator)>;
 
@@ -1082,12 +1084,12 @@ template <class D, class Collate = DefaultCollate> class DataLoader {
         {
             NoGradGuard const off;
             if constexpr (whole_batches) return dataset.get_batch(numbers);
-            else {
+            else if constexpr (reads_dataset) {
                 std::vector<detail::item_type<D>> items;
                 items.reserve(numbers.size());
                 for (auto const i : numbers) items.push_back(detail::item(dataset, i));
                 return collate(std::as_const(items));
-            }
+            } else return 0;
         }
     };
 

@@ -42,7 +42,7 @@ struct Noisy {
 
 TEST_CASE("batches in order, and what is left over")
 {
-    for (std::size_t const prefetch : {0, 1, 3}) {
+    for (std::size_t const prefetch : {0u, 1u, 3u}) {
         data::DataLoader all(pairs(7), {.batch_size = 3, .prefetch = prefetch});
         CHECK(all.size() == 3);
         CHECK(epoch(all) == std::vector<std::int64_t>{0, 1, 2, 3, 4, 5, 6});
@@ -96,7 +96,7 @@ TEST_CASE("a dataset's own random numbers do not depend on the thread, and diffe
 
 TEST_CASE("what a dataset throws comes out of the loop, after the batches before it")
 {
-    for (std::size_t const prefetch : {0, 2}) {
+    for (std::size_t const prefetch : {0u, 2u}) {
         data::DataLoader loader(Noisy{10, 5}, {.batch_size = 2, .prefetch = prefetch});
         std::size_t batches = 0;
         auto const run = [&] {

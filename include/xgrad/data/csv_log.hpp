@@ -1,6 +1,7 @@
 // CsvLog: numbers of a training run, one line each step, on disk as soon as they are logged.
 #pragma once
 
+#include <algorithm>
 #include <charconv>
 #include <fstream>
 #include <initializer_list>
@@ -27,19 +28,20 @@ public:
     void add(std::int64_t step, std::vector<NamedNumber> const& numbers)
     {
         std::string text;
-        bool const first = columns_.empty() && !std::exchange(begun_, true);
-        if (first) {
+        auto columns = columns_;
+        if (!begun_) {
             text = "step";
             for (auto const& [name, value] : numbers) {
-                if (name.empty() || name.find_first_of(",\"\r\n") != name.npos) detail::fail("CsvLog: '", name, "' cannot be the name of a column");
-                columns_.push_back(name);
+                if (name.empty() || name == "step" || name.find_first_of(",\"\r\n") != name.npos || std::ranges::find(columns, name) != columns.end())
+                    detail::fail("CsvLog: '", name, "' cannot be the name of a column");
+                columns.push_back(name);
                 text += "," + name;
             }
             text += "\n";
         }
         text += std::to_string(step);
         std::vector<bool> used(numbers.size());
-        for (auto const& column : columns_) {
+        for (auto const& column : columns) {
             text += ',';
             for (std::size_t i = 0; i < numbers.size(); ++i)
                 if (!used[i] && numbers[i].name == column) {
@@ -51,6 +53,7 @@ public:
         }
         for (std::size_t i = 0; i < numbers.size(); ++i)
             if (!used[i]) detail::fail("CsvLog: there is no column '", numbers[i].name, "'; the first line decides which there are");
+        columns_ = std::move(columns), begun_ = true;
         file_ << text + "\n" << std::flush;
         check();
     }

@@ -37,12 +37,12 @@ template <class D> constexpr bool is_dataset()
     static_assert(HasGet<D> || HasIndex<D>, "a dataset has a const function get(i) or operator[](i), which gives item i, a std::size_t");
     return Dataset<D>;
 }
-template <Dataset D> auto item(D const& d, std::size_t i)
+template <class D> auto item(D const& d, std::size_t i)
 {
     if constexpr (HasGet<D>) return d.get(i);
-    else return d[i];
+    else if constexpr (HasIndex<D>) return d[i];
 }
-template <Dataset D> using item_type = decltype(item(std::declval<D const&>(), std::size_t{}));
+template <class D> using item_type = decltype(item(std::declval<D const&>(), std::size_t{}));
 
 /// 0, 1, ..., n - 1 in an order that the generator's numbers decide, the same on every machine (Fisher and Yates).
 template <class Generator> std::vector<std::size_t> permutation(std::size_t n, Generator& generator)

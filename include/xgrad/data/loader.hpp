@@ -135,7 +135,7 @@ private:
 /// `for (auto const& [x, y] : loader)`: each loop is an epoch. The dataset is read through const, with a thread by another thread, without
 /// recording; its random numbers are the same with and without a thread. What it throws comes out of the loop.
 template <class D, class Collate = DefaultCollate> class DataLoader {
-    static_assert(detail::is_dataset<D>());
+    static constexpr bool reads_dataset = detail::is_dataset<D>();
     static constexpr bool whole_batches = detail::HasBatches<D> && std::same_as<Collate, DefaultCollate>;
     using Generator = std::remove_cvref_t<decltype(xgrad::detail::generator)>;
 
@@ -147,12 +147,12 @@ template <class D, class Collate = DefaultCollate> class DataLoader {
         {
             NoGradGuard const off;
             if constexpr (whole_batches) return dataset.get_batch(numbers);
-            else {
+            else if constexpr (reads_dataset) {
                 std::vector<detail::item_type<D>> items;
                 items.reserve(numbers.size());
                 for (auto const i : numbers) items.push_back(detail::item(dataset, i));
                 return collate(std::as_const(items));
-            }
+            } else return 0;
         }
     };
 
