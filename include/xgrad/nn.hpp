@@ -2,15 +2,19 @@
 #pragma once
 
 #include <xgrad/nn/activation.hpp>
+#include <xgrad/nn/attention.hpp>
 #include <xgrad/nn/complex_activation.hpp>
 #include <xgrad/nn/conv_modules.hpp>
 #include <xgrad/nn/cross_entropy.hpp>
 #include <xgrad/nn/embedding.hpp>
 #include <xgrad/nn/initializers.hpp>
+#include <xgrad/nn/layer_norm.hpp>
 #include <xgrad/nn/linear.hpp>
 #include <xgrad/nn/loss_modules.hpp>
 #include <xgrad/nn/module_list.hpp>
 #include <xgrad/nn/normalization.hpp>
 #include <xgrad/nn/pooling_modules.hpp>
+#include <xgrad/nn/recurrent.hpp>
 #include <xgrad/nn/sequential.hpp>
+#include <xgrad/nn/transformer.hpp>
 #include <xgrad/xgrad.hpp>

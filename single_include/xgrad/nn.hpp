@@ -535,25 +535,35 @@ protected:
     /// Takes a module that lives on the heap as the last of the modules inside.
     inline void own(std::string_view name, std::unique_ptr<AnyModule> module);
     AnyModule& owned(std::size_t i) const { return *members_[i].owned; }
+    /// Takes a parameter as the last of the members: for modules whose number of parameters is known only when they are made.
+    inline void own(std::string_view name, AnyTensor parameter);
+    AnyTensor const& owned_tensor(std::size_t i) const { return members_[i].tensor; }
     std::size_t member_count() const noexcept { return members_.size(); }
 
 private:
-    /// A member, by its place relative to this object, or a module that is owned.
+    /// A member, by its place relative to this object, or a module or tensor that is owned.
     struct Member {
         std::string name;
         Kind kind;
         bool persistent;
         std::ptrdiff_t offset;
         std::unique_ptr<AnyModule> owned;
+        AnyTensor tensor;
 
         Member(std::string n, Kind k, bool keep, std::ptrdiff_t at, std::unique_ptr<AnyModule> m = nullptr) : name(std::move(n)), kind(k), persistent(keep), offset(at), owned(std::move(m)) {}
-        Member(Member const& o) : name(o.name), kind(o.kind), persistent(o.persistent), offset(o.offset), owned(o.owned ? o.owned->clone_any() : nullptr) {}
+        Member(Member const& o) : name(o.name), kind(o.kind), persistent(o.persistent), offset(o.offset), owned(o.owned ? o.owned->clone_any() : nullptr)
+        {
+            if (!o.tensor.defined()) return;
+            tensor = xgrad::detail::value_copy(o.tensor);
+            tensor.impl().requires_grad = o.tensor.impl().requires_grad;
+        }
         Member(Member&&) noexcept = default;
         Member& operator=(Member o) noexcept
         {
             name.swap(o.name);
             kind = o.kind, persistent = o.persistent, offset = o.offset;
             owned.swap(o.owned);
+            std::swap(tensor, o.tensor);
             return *this;
         }
     };
@@ -564,6 +574,7 @@ private:
     }
     std::uintptr_t address() const noexcept { return reinterpret_cast<std::uintptr_t>(this); }
     template <class T> T& at(Member const& m) const noexcept { return *reinterpret_cast<T*>(address() + static_cast<std::uintptr_t>(m.offset)); }
+    AnyTensor const& tensor_of(Member const& m) const noexcept { return m.tensor.defined() ? m.tensor : at<AnyTensor>(m); }
     AnyModule& module_of(Member const& m) const noexcept { return m.owned ? *m.owned : at<AnyModule>(m); }
     inline void check_name(std::string_view name, Kind kind) const;
     inline void find_tensors(std::string const& prefix, Kind kind, std::vector<NamedTensor>& found) const;
@@ -590,7 +601,7 @@ private:
     std::size_t bytes_;
     bool training_ = true;
     std::vector<Member> members_;
-    std::shared_ptr<detail::ModuleHooks> hooks_;
+    mutable std::shared_ptr<detail::ModuleHooks> hooks_;     // a call of a const module with hooks of all modules makes them, too
 };
 
 inline void AnyModule::check_name(std::string_view name, Kind kind) const
@@ -617,6 +628,14 @@ inline void AnyModule::own(std::string_view name, std::unique_ptr<AnyModule> mod
     members_.push_back({std::string(name), Kind::module, true, 0, std::move(module)});
 }
 
+inline void AnyModule::own(std::string_view name, AnyTensor parameter)
+{
+    check_name(name, Kind::parameter);
+    parameter.impl().requires_grad = true;
+    members_.push_back({std::string(name), Kind::parameter, true, 0});
+    members_.back().tensor = std::move(parameter);
+}
+
 inline std::shared_ptr<detail::ModuleHooks> const& AnyModule::made_hooks()
 {
     if (!hooks_) {
@@ -630,7 +649,7 @@ inline void AnyModule::find_tensors(std::string const& prefix, Kind kind, std::v
 {
     for (auto const& m : members_)
         if (m.kind == kind)
-            if (auto const& t = at<AnyTensor>(m); t.defined()) found.push_back({prefix + m.name, t});
+            if (auto const& t = tensor_of(m); t.defined()) found.push_back({prefix + m.name, t});
     for (auto const& m : members_)
         if (m.kind == Kind::module) module_of(m).find_tensors(prefix + m.name + ".", kind, found);
 }
@@ -673,7 +692,7 @@ inline void AnyModule::find_state(std::string const& prefix, std::vector<NamedTe
 {
     for (auto const kind : {Kind::parameter, Kind::buffer})
         for (auto const& m : members_)
-            if (m.kind == kind && m.persistent && at<AnyTensor>(m).defined()) found.push_back({prefix + m.name, at<AnyTensor>(m)});
+            if (m.kind == kind && m.persistent && tensor_of(m).defined()) found.push_back({prefix + m.name, tensor_of(m)});
     for (auto const& m : members_)
         if (m.kind == Kind::module) module_of(m).find_state(prefix + m.name + ".", found);
 }
@@ -1313,15 +1332,9 @@ public:
     Module() noexcept : AnyModule(sizeof(Self)) { static_assert(std::derived_from<Self, Module>, "a module derives from nn::Module of itself: struct Net : nn::Module<Net>"); }
 
     /// Calls forward with these arguments. An expression that forward returns is evaluated.
-    template <class... A> auto operator()(A&&... arguments)
-    {
-        using Result = std::invoke_result_t<Calls, Self&, A...>;
-        if constexpr (!std::same_as<Result, NotCallable>) {
-            if (!has_hooks()) [[likely]]
-                return static_cast<detail::kept_or_void<Result>>(self().forward(std::forward<A>(arguments)...));
-            return call_with_hooks<Result>(std::forward<A>(arguments)...);
-        } else static_assert(!std::same_as<Result, NotCallable>, "forward of this module cannot be called with these arguments");
-    }
+    template <class... A> auto operator()(A&&... arguments) { return call(self(), std::forward<A>(arguments)...); }
+    /// The same where forward is const. Hooks get the module as one that can be changed, as ever.
+    template <class... A> auto operator()(A&&... arguments) const { return call(static_cast<Self const&>(*this), std::forward<A>(arguments)...); }
 
     std::string_view kind() const noexcept override { return xgrad::detail::type_name<Self>; }
     std::unique_ptr<AnyModule> clone_any() const override { return std::make_unique<Self>(static_cast<Self const&>(*this)); }
@@ -1364,15 +1377,27 @@ private:
     Self& self() noexcept { return static_cast<Self&>(*this); }
     bool has_hooks() const { return (hooks() && hooks()->any()) || detail::ModuleHooks::of_all_modules().any(); }
 
-    template <class Result, class... A> [[gnu::noinline]] auto call_with_hooks(A&&... arguments)
+    template <class S, class... A> static auto call(S& s, A&&... arguments)
+    {
+        using Result = std::invoke_result_t<Calls, S&, A...>;
+        constexpr bool fits = !std::same_as<Result, NotCallable>;
+        static_assert(fits || std::is_const_v<S>, "forward of this module cannot be called with these arguments");
+        static_assert(fits || !std::is_const_v<S>, "forward of this module, which is const here, cannot be called with these arguments: it must be const itself");
+        if constexpr (fits) {
+            if (!static_cast<Module const&>(s).has_hooks()) [[likely]]
+                return static_cast<detail::kept_or_void<Result>>(s.forward(std::forward<A>(arguments)...));
+            return call_with_hooks<Result>(s, std::forward<A>(arguments)...);
+        }
+    }
+    template <class Result, class S, class... A> [[gnu::noinline]] static auto call_with_hooks(S& s, A&&... arguments)
     {
         using Forward = detail::ForwardOf<Self>;
-        auto const run = [this](auto call) -> detail::kept_or_void<Result> {
-            detail::call_with_hooks(*this, call);
+        auto const run = [&s](auto call) -> detail::kept_or_void<Result> {
+            detail::call_with_hooks(const_cast<Self&>(s), call);
             if constexpr (!std::is_void_v<Result>) return *std::move(call.result);
         };
-        if constexpr (Forward::known) return run(detail::CallOf<Self, typename Forward::Arguments, typename Forward::Result>(self(), std::forward<A>(arguments)...));
-        else return run(detail::CallOf<Self, std::tuple<detail::kept_argument<A>...>, detail::kept_result<Result>>(self(), std::forward<A>(arguments)...));
+        if constexpr (Forward::known) return run(detail::CallOf<S, typename Forward::Arguments, typename Forward::Result>(s, std::forward<A>(arguments)...));
+        else return run(detail::CallOf<S, std::tuple<detail::kept_argument<A>...>, detail::kept_result<Result>>(s, std::forward<A>(arguments)...));
     }
 };
 
@@ -1564,6 +1589,350 @@ struct Flatten : Module<Flatten> {
 
 }  // namespace xgrad::nn
 #endif  // XGRAD_SINGLE_XGRAD_NN_ACTIVATION_HPP
+#ifndef XGRAD_SINGLE_XGRAD_NN_ATTENTION_HPP
+#define XGRAD_SINGLE_XGRAD_NN_ATTENTION_HPP
+
+// ======== xgrad/nn/attention.hpp
+// Attention: scaled_dot_product_attention() and MultiheadAttention.
+
+#ifndef XGRAD_SINGLE_XGRAD_NN_LINEAR_HPP
+#define XGRAD_SINGLE_XGRAD_NN_LINEAR_HPP
+
+// ======== xgrad/nn/linear.hpp
+// Linear and bilinear maps.
+
+#ifndef XGRAD_SINGLE_XGRAD_NN_INIT_HPP
+#define XGRAD_SINGLE_XGRAD_NN_INIT_HPP
+
+// ======== xgrad/nn/init.hpp
+// How parameters begin.
+
+namespace xgrad::nn {
+
+/// Overwrites a tensor by numbers that are uniform on [low, high), of complex ones both parts. Unrecorded.
+template <Differentiable T> void uniform_(Tensor<T> t, double low, double high)
+{
+    using P = precision_of<T>;
+    NoGradGuard const off;
+    Tensor<T> values = rand<T>(t.shape());
+    if constexpr (xgrad::detail::is_complex<T>) t.copy_(values * static_cast<P>(high - low) + T(P(low), P(low)));
+    else t.copy_(values * static_cast<P>(high - low) + static_cast<P>(low));
+}
+
+/// Overwrites a tensor by normal numbers; of complex ones each part has half the variance. Unrecorded.
+template <Differentiable T> void normal_(Tensor<T> t, double mean = 0, double deviation = 1)
+{
+    using P = precision_of<T>;
+    NoGradGuard const off;
+    t.copy_(randn<T>(t.shape()) * static_cast<P>(deviation) + static_cast<P>(mean));
+}
+
+namespace detail {
+/// A tensor uniform on +-1/sqrt(inputs): what PyTorch's linear layers begin with (Kaiming's uniform distribution for a = sqrt(5)).
+template <Differentiable T> Tensor<T> uniform_for(std::size_t inputs, Shape const& shape)
+{
+    Tensor<T> t = Tensor<T>::empty(shape);
+    double const bound = inputs ? 1 / std::sqrt(static_cast<double>(inputs)) : 0;
+    uniform_(t, -bound, bound);
+    return t;
+}
+}  // namespace detail
+
+}  // namespace xgrad::nn
+#endif  // XGRAD_SINGLE_XGRAD_NN_INIT_HPP
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad::nn {
+
+namespace functional {
+
+/// x W^T + b on the last axis: x of shape [..., in], W [out, in], b [out] or undefined. Complex numbers are not conjugated.
+template <Scalar T> Tensor<T> linear(Tensor<T> const& x, std::type_identity_t<Tensor<T>> const& weight, std::type_identity_t<Tensor<T>> const& bias = {})
+{
+    if (weight.dim() != 2 || x.dim() == 0 || x.shape().back() != weight.shape()[1])
+        xgrad::detail::fail<ShapeError>("linear: an input of shape ", x.shape(), " does not fit a weight of shape ", weight.shape(), ", which is [out, in]");
+    auto const in = static_cast<std::ptrdiff_t>(weight.shape()[1]);
+    bool const stacked = x.dim() > 2;   // one product of two matrices, also for the gradient of the weight
+    Tensor<T> y = matmul(stacked ? reshape(x, {static_cast<std::ptrdiff_t>(numel(Shape(x.shape().begin(), x.shape().end() - 1))), in}) : x, mT(weight));
+    if (bias.defined()) y = y + bias;
+    if (!stacked) return y;
+    Axes shape(x.shape());
+    shape.back() = static_cast<std::ptrdiff_t>(weight.shape()[0]);
+    return reshape(y, shape);
+}
+
+/// y_k = sum_ij x1_i W_kij x2_j + b_k on the last axes: W of shape [out, in1, in2], b [out] or undefined.
+template <Scalar T>
+Tensor<T> bilinear(Tensor<T> const& x1, std::type_identity_t<Tensor<T>> const& x2, std::type_identity_t<Tensor<T>> const& weight, std::type_identity_t<Tensor<T>> const& bias = {})
+{
+    auto const& w = weight.shape();
+    if (w.size() != 3 || x1.dim() == 0 || x2.dim() == 0 || x1.shape().back() != w[1] || x2.shape().back() != w[2])
+        xgrad::detail::fail<ShapeError>("bilinear: inputs of shapes ", x1.shape(), " and ", x2.shape(), " do not fit a weight of shape ", w, ", which is [out, in1, in2]");
+    // [..., in1] times [in1, out in2] is [..., out in2], whose rows of in2 numbers meet x2
+    auto const out = static_cast<std::ptrdiff_t>(w[0]), in1 = static_cast<std::ptrdiff_t>(w[1]), in2 = static_cast<std::ptrdiff_t>(w[2]);
+    Axes rows(x1.shape());
+    rows.back() = out;
+    rows.push_back(in2);
+    Tensor<T> const half = reshape(Tensor<T>(matmul(x1, reshape(permute(weight, {1, 0, 2}), {in1, out * in2}))), rows);
+    Tensor<T> const y = sum(half * unsqueeze(x2, -2), {-1});
+    return bias.defined() ? Tensor<T>(y + bias) : y;
+}
+
+}  // namespace functional
+
+/// y = x W^T + b on the last axis. weight [out_features, in_features] and bias [out_features] begin uniform on
+/// +-1/sqrt(in_features), of complex numbers both parts; without a bias it is undefined.
+template <Differentiable T = double> struct Linear : Module<Linear<T>> {
+    Parameter<T> weight, bias;
+
+    Linear(std::size_t in_features, std::size_t out_features, bool has_bias = true)
+        : weight(*this, "weight", detail::uniform_for<T>(in_features, {out_features, in_features})),
+          bias(*this, "bias", has_bias ? detail::uniform_for<T>(in_features, {out_features}) : Tensor<T>())
+    {
+    }
+    Tensor<T> forward(Tensor<T> const& x) const { return functional::linear(x, weight, bias); }
+    std::string extra_repr() const override
+    {
+        return "in_features=" + std::to_string(weight.shape()[1]) + ", out_features=" + std::to_string(weight.shape()[0]) + ", bias=" + (bias.defined() ? "true" : "false");
+    }
+};
+
+/// y_k = x1 W_k x2 + b_k on the last axes. weight [out_features, in1_features, in2_features] and bias begin uniform on
+/// +-1/sqrt(in1_features).
+template <Differentiable T = double> struct Bilinear : Module<Bilinear<T>> {
+    Parameter<T> weight, bias;
+
+    Bilinear(std::size_t in1_features, std::size_t in2_features, std::size_t out_features, bool has_bias = true)
+        : weight(*this, "weight", detail::uniform_for<T>(in1_features, {out_features, in1_features, in2_features})),
+          bias(*this, "bias", has_bias ? detail::uniform_for<T>(in1_features, {out_features}) : Tensor<T>())
+    {
+    }
+    Tensor<T> forward(Tensor<T> const& x1, Tensor<T> const& x2) const { return functional::bilinear(x1, x2, weight, bias); }
+    std::string extra_repr() const override
+    {
+        auto const& w = weight.shape();
+        return "in1_features=" + std::to_string(w[1]) + ", in2_features=" + std::to_string(w[2]) + ", out_features=" + std::to_string(w[0]) + ", bias=" + (bias.defined() ? "true" : "false");
+    }
+};
+
+}  // namespace xgrad::nn
+#endif  // XGRAD_SINGLE_XGRAD_NN_LINEAR_HPP
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad::nn {
+
+/// A mask of attention: flags, or numbers that are added to the scores; undefined, it masks nothing.
+template <RealScalar T> struct AttentionMask {
+    Tensor<bool> flags;
+    Tensor<T> added;
+
+    AttentionMask() = default;
+    AttentionMask(Tensor<bool> mask) : flags(std::move(mask)) {}
+    AttentionMask(Tensor<T> mask) : added(std::move(mask)) {}
+    bool defined() const noexcept { return flags.defined() || added.defined(); }
+    Shape const& shape() const { return flags.defined() ? flags.shape() : added.shape(); }
+    /// The same along other axes.
+    AttentionMask reshaped(Axes const& axes) const
+    {
+        if (flags.defined()) return Tensor<bool>(reshape(flags, axes));
+        return Tensor<T>(reshape(added, axes));
+    }
+};
+
+/// Of scaled_dot_product_attention().
+template <RealScalar T> struct AttentionOptions {
+    /// Broadcasts to [..., L, S]. Flags are true where a query takes part in a key.
+    AttentionMask<T> attn_mask = {};
+    /// Probability with which a weight becomes 0.
+    double dropout_p = 0;
+    /// Query i sees the keys 0 to i only.
+    bool is_causal = false;
+    /// 1/sqrt(E) by default.
+    std::optional<double> scale = {};
+};
+
+namespace detail {
+
+/// softmax(scale q k' + masks) for queries [..., L, E] and keys [..., S, E]: the weights of attention, [..., L, S].
+template <RealScalar T> Tensor<T> attention_weights(Tensor<T> const& q, Tensor<T> const& k, double scale, Tensor<bool> const& kept, Tensor<T> const& added)
+{
+    Tensor<T> scores = matmul(Tensor<T>(q * static_cast<T>(scale)), mT(k));
+    constexpr T none = -std::numeric_limits<T>::infinity();
+    if (kept.defined() && added.defined()) scores = where(kept, scores + added, none);
+    else if (kept.defined()) scores = where(kept, scores, none);
+    else if (added.defined()) scores = scores + added;
+    return functional::softmax(scores, -1);
+}
+/// True where key j is not behind query i.
+inline Tensor<bool> causal_mask(std::size_t queries, std::size_t keys)
+{
+    auto const i = arange<std::int64_t>(0, static_cast<std::int64_t>(queries)), j = arange<std::int64_t>(0, static_cast<std::int64_t>(keys));
+    return unsqueeze(i, 1) >= j;
+}
+
+}  // namespace detail
+
+namespace functional {
+
+/// softmax(q k'/sqrt(E) + mask) v for queries [..., L, E], keys [..., S, E] and values [..., S, Ev] (Vaswani et al., 2017): [..., L, Ev].
+/// A query that may see no key has NaN.
+template <RealScalar T>
+Tensor<T> scaled_dot_product_attention(Tensor<T> const& q, std::type_identity_t<Tensor<T>> const& k, std::type_identity_t<Tensor<T>> const& v, std::type_identity_t<AttentionOptions<T>> const& options = {})
+{
+    if (q.dim() < 2 || k.dim() < 2 || v.dim() < 2 || q.shape().back() != k.shape().back() || k.shape(-2) != v.shape(-2))
+        xgrad::detail::fail<ShapeError>("scaled_dot_product_attention: queries of shape ", q.shape(), ", keys of shape ", k.shape(), " and values of shape ", v.shape(), " do not fit: [..., L, E], [..., S, E] and [..., S, Ev] are needed");
+    if (options.is_causal && options.attn_mask.defined()) xgrad::detail::fail("scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True");
+    Tensor<bool> const kept = options.is_causal ? detail::causal_mask(q.shape(-2), k.shape(-2)) : options.attn_mask.flags;
+    auto const scale = options.scale.value_or(1 / std::sqrt(static_cast<double>(q.shape().back())));
+    auto const w = detail::attention_weights(q, k, scale, kept, options.attn_mask.added);
+    return matmul(dropout(w, options.dropout_p), v);
+}
+
+}  // namespace functional
+
+/// Of MultiheadAttention.
+struct MultiheadAttentionOptions {
+    /// In training, the probability with which a weight of attention becomes 0.
+    double dropout = 0;
+    bool bias = true;
+    /// Tensors are [N, L, E], not [L, N, E].
+    bool batch_first = false;
+    /// Extents of keys and values; 0 for that of queries.
+    std::size_t kdim = 0, vdim = 0;
+};
+
+/// What a call of MultiheadAttention may be given beside queries, keys and values.
+template <RealScalar T = double> struct MultiheadAttentionMasks {
+    /// [N, S] ([S] without a batch): flags are true for keys that are left out.
+    AttentionMask<T> key_padding_mask = {};
+    /// [L, S] or [N heads, L, S]: flags are true where a query does not see a key.
+    AttentionMask<T> attn_mask = {};
+    /// Whether the weights of attention are a result, too, and whether as their mean over all heads.
+    bool need_weights = true, average_attn_weights = true;
+};
+
+/// Attention with several heads, each in a subspace of its own. Called with queries [L, N, E], keys [S, N, kdim] and values
+/// [S, N, vdim], or all without the axis N, it returns the output [L, N, E] and the weights [N, L, S] ([N, heads, L, S] where they
+/// are not averaged; undefined where they are not needed). in_proj_weight [3E, E] has those of queries, keys and values in this
+/// order; where kdim or vdim differ from E there are q_proj_weight, k_proj_weight and v_proj_weight instead.
+template <RealScalar T = double> class MultiheadAttention : public Module<MultiheadAttention<T>> {
+    using Options = MultiheadAttentionOptions;
+    using Masks = MultiheadAttentionMasks<T>;
+    std::size_t heads_;
+    Options options_;
+    bool same_;
+
+    static Tensor<T> xavier(bool there, std::size_t out, std::size_t in)
+    {
+        if (!there) return {};
+        Tensor<T> t = Tensor<T>::empty({out, in});
+        double const bound = std::sqrt(6 / static_cast<double>(in + out));
+        uniform_(t, -bound, bound);
+        return t;
+    }
+
+public:
+    Parameter<T> in_proj_weight, q_proj_weight, k_proj_weight, v_proj_weight, in_proj_bias;
+    Child<Linear<T>> out_proj;
+
+    MultiheadAttention(std::size_t embed_dim, std::size_t num_heads, Options const& o = {})
+        : heads_(num_heads), options_(o), same_((!o.kdim || o.kdim == embed_dim) && (!o.vdim || o.vdim == embed_dim)),
+          in_proj_weight(*this, "in_proj_weight", xavier(same_, 3 * embed_dim, embed_dim)), q_proj_weight(*this, "q_proj_weight", xavier(!same_, embed_dim, embed_dim)),
+          k_proj_weight(*this, "k_proj_weight", xavier(!same_, embed_dim, o.kdim ? o.kdim : embed_dim)),
+          v_proj_weight(*this, "v_proj_weight", xavier(!same_, embed_dim, o.vdim ? o.vdim : embed_dim)),
+          in_proj_bias(*this, "in_proj_bias", o.bias ? zeros<T>({3 * embed_dim}) : Tensor<T>()), out_proj(*this, "out_proj", embed_dim, embed_dim, o.bias)
+    {
+        if (num_heads == 0 || embed_dim == 0 || embed_dim % num_heads != 0) xgrad::detail::fail("MultiheadAttention: embed_dim ", embed_dim, " must be divisible by num_heads ", num_heads);
+        if (!(o.dropout >= 0 && o.dropout <= 1)) xgrad::detail::fail("MultiheadAttention: the probability of dropout must lie between 0 and 1");
+        NoGradGuard const off;
+        if (o.bias) Tensor<T>(out_proj.bias.handle_of()).zero_();
+    }
+
+    std::tuple<Tensor<T>, Tensor<T>> forward(Tensor<T> const& query, Tensor<T> const& key, Tensor<T> const& value) const { return forward(query, key, value, Masks()); }
+    std::tuple<Tensor<T>, Tensor<T>> forward(Tensor<T> const& query, Tensor<T> const& key, Tensor<T> const& value, Masks const& masks) const
+    {
+        auto const embed = out_proj.weight.shape()[1];
+        check(query, key, value, embed);
+        bool const batched = query.dim() == 3;
+        auto const projected = project(query, key, value, static_cast<std::ptrdiff_t>(embed));
+        Tensor<T> const q = in_heads(projected[0]), k = in_heads(projected[1]), v = in_heads(projected[2]);   // [N, heads, L, E/heads]
+        Tensor<bool> kept;
+        Tensor<T> added;
+        collect_masks(masks, q.shape()[0], q.shape()[2], k.shape()[2], kept, added);
+        Tensor<T> w = detail::attention_weights(q, k, 1 / std::sqrt(static_cast<double>(q.shape().back())), kept, added);
+        w = functional::dropout(w, options_.dropout, this->is_training());
+        Tensor<T> const y = matmul(w, v);
+        // [N, heads, L, E/heads] back to the layout of the queries
+        Tensor<T> const out = out_proj(Tensor<T>(reshape(permute(y, batched && options_.batch_first ? Axes{0, 2, 1, 3} : Axes{2, 0, 1, 3}), Axes(query.shape()))));
+        if (!masks.need_weights) return {out, {}};
+        if (masks.average_attn_weights) w = mean(w, {1});
+        return {out, batched ? w : Tensor<T>(squeeze(w, 0))};
+    }
+    std::size_t num_heads() const noexcept { return heads_; }
+    std::string extra_repr() const override { return "embed_dim=" + std::to_string(out_proj.weight.shape()[1]) + ", num_heads=" + std::to_string(heads_); }
+
+private:
+    void check(Tensor<T> const& query, Tensor<T> const& key, Tensor<T> const& value, std::size_t embed) const
+    {
+        auto const kdim = options_.kdim ? options_.kdim : embed, vdim = options_.vdim ? options_.vdim : embed;
+        auto const rank = query.dim();
+        bool fits = (rank == 2 || rank == 3) && key.dim() == rank && value.dim() == rank && query.shape().back() == embed && key.shape().back() == kdim && value.shape().back() == vdim;
+        std::size_t const length = rank == 3 && options_.batch_first ? 1 : 0;
+        if (fits) fits = key.shape()[length] == value.shape()[length] && (rank == 2 || (query.shape()[1 - length] == key.shape()[1 - length] && key.shape()[1 - length] == value.shape()[1 - length]));
+        if (!fits)
+            xgrad::detail::fail<ShapeError>("MultiheadAttention: queries of shape ", query.shape(), ", keys of shape ", key.shape(), " and values of shape ", value.shape(), " do not fit: ",
+                                            options_.batch_first ? "[N, L, " : "[L, N, ", embed, options_.batch_first ? "], [N, S, " : "], [S, N, ", kdim, options_.batch_first ? "] and [N, S, " : "] and [S, N, ", vdim, "] are needed, or all without N");
+    }
+    /// Queries, keys and values after their linear maps, with as few products as their sameness allows.
+    std::vector<Tensor<T>> project(Tensor<T> const& query, Tensor<T> const& key, Tensor<T> const& value, std::ptrdiff_t embed) const
+    {
+        auto const part = [&](Tensor<T> const& all, std::ptrdiff_t from, std::ptrdiff_t to) { return all.defined() ? all(slice(from * embed, to * embed)) : all; };
+        Tensor<T> const& w = in_proj_weight.handle_of();
+        Tensor<T> const& b = in_proj_bias.handle_of();
+        if (!same_)
+            return {functional::linear(query, q_proj_weight.handle_of(), part(b, 0, 1)), functional::linear(key, k_proj_weight.handle_of(), part(b, 1, 2)),
+                    functional::linear(value, v_proj_weight.handle_of(), part(b, 2, 3))};
+        if (!key.is_same(value)) return {functional::linear(query, part(w, 0, 1), part(b, 0, 1)), functional::linear(key, part(w, 1, 2), part(b, 1, 2)), functional::linear(value, part(w, 2, 3), part(b, 2, 3))};
+        if (query.is_same(key)) return chunk(functional::linear(query, w, b), 3, -1);
+        auto const both = chunk(functional::linear(key, part(w, 1, 3), part(b, 1, 3)), 2, -1);
+        return {functional::linear(query, part(w, 0, 1), part(b, 0, 1)), both[0], both[1]};
+    }
+    /// [L, N, E] or [N, L, E] or [L, E] as [N, heads, L, E/heads].
+    Tensor<T> in_heads(Tensor<T> const& x) const
+    {
+        Axes shape(x.shape());
+        shape.back() = static_cast<std::ptrdiff_t>(heads_);
+        shape.push_back(static_cast<std::ptrdiff_t>(x.shape().back() / heads_));
+        Tensor<T> const parts = reshape(x, shape);
+        if (x.dim() == 2) return unsqueeze(permute(parts, {1, 0, 2}), 0);
+        return permute(parts, options_.batch_first ? Axes{0, 2, 1, 3} : Axes{1, 2, 0, 3});
+    }
+    /// Both masks as one for scores [N, heads, L, S]: where they are kept, and what is added to them.
+    void collect_masks(Masks const& masks, std::size_t n, std::size_t l, std::size_t s, Tensor<bool>& kept, Tensor<T>& added) const
+    {
+        auto const extent = [](std::size_t e) { return static_cast<std::ptrdiff_t>(e); };
+        auto const add = [&](AttentionMask<T> const& m) {
+            if (m.flags.defined()) kept = kept.defined() ? Tensor<bool>(kept && !m.flags) : Tensor<bool>(!m.flags);
+            if (m.added.defined()) added = added.defined() ? Tensor<T>(added + m.added) : m.added;
+        };
+        if (auto const& m = masks.attn_mask; m.defined()) {
+            bool const of_heads = m.shape() == Shape{n * heads_, l, s};
+            if (!of_heads && !(m.shape() == Shape{l, s}))
+                xgrad::detail::fail<ShapeError>("MultiheadAttention: the attn_mask has shape ", m.shape(), ", it should have ", Shape{l, s}, " or ", Shape{n * heads_, l, s});
+            add(m.reshaped(of_heads ? Axes{extent(n), extent(heads_), extent(l), extent(s)} : Axes{1, 1, extent(l), extent(s)}));
+        }
+        if (auto const& m = masks.key_padding_mask; m.defined()) {
+            if (!(m.shape() == Shape{n, s}) && !(n == 1 && m.shape() == Shape{s}))
+                xgrad::detail::fail<ShapeError>("MultiheadAttention: the key_padding_mask has shape ", m.shape(), ", it should have ", Shape{n, s});
+            add(m.reshaped({extent(n), 1, 1, extent(s)}));
+        }
+    }
+};
+
+}  // namespace xgrad::nn
+#endif  // XGRAD_SINGLE_XGRAD_NN_ATTENTION_HPP
 #ifndef XGRAD_SINGLE_XGRAD_NN_COMPLEX_ACTIVATION_HPP
 #define XGRAD_SINGLE_XGRAD_NN_COMPLEX_ACTIVATION_HPP
 
@@ -2219,45 +2588,6 @@ Tensor<T> conv_transpose2d(Tensor<T> const& x, std::type_identity_t<Tensor<T>> c
 }  // namespace functional
 }  // namespace xgrad::nn
 #endif  // XGRAD_SINGLE_XGRAD_NN_CONV_HPP
-#ifndef XGRAD_SINGLE_XGRAD_NN_INIT_HPP
-#define XGRAD_SINGLE_XGRAD_NN_INIT_HPP
-
-// ======== xgrad/nn/init.hpp
-// How parameters begin.
-
-namespace xgrad::nn {
-
-/// Overwrites a tensor by numbers that are uniform on [low, high), of complex ones both parts. Unrecorded.
-template <Differentiable T> void uniform_(Tensor<T> t, double low, double high)
-{
-    using P = precision_of<T>;
-    NoGradGuard const off;
-    Tensor<T> values = rand<T>(t.shape());
-    if constexpr (xgrad::detail::is_complex<T>) t.copy_(values * static_cast<P>(high - low) + T(P(low), P(low)));
-    else t.copy_(values * static_cast<P>(high - low) + static_cast<P>(low));
-}
-
-/// Overwrites a tensor by normal numbers; of complex ones each part has half the variance. Unrecorded.
-template <Differentiable T> void normal_(Tensor<T> t, double mean = 0, double deviation = 1)
-{
-    using P = precision_of<T>;
-    NoGradGuard const off;
-    t.copy_(randn<T>(t.shape()) * static_cast<P>(deviation) + static_cast<P>(mean));
-}
-
-namespace detail {
-/// A tensor uniform on +-1/sqrt(inputs): what PyTorch's linear layers begin with (Kaiming's uniform distribution for a = sqrt(5)).
-template <Differentiable T> Tensor<T> uniform_for(std::size_t inputs, Shape const& shape)
-{
-    Tensor<T> t = Tensor<T>::empty(shape);
-    double const bound = inputs ? 1 / std::sqrt(static_cast<double>(inputs)) : 0;
-    uniform_(t, -bound, bound);
-    return t;
-}
-}  // namespace detail
-
-}  // namespace xgrad::nn
-#endif  // XGRAD_SINGLE_XGRAD_NN_INIT_HPP
 
 XGRAD_COMPILED_ONCE
 
@@ -2803,83 +3133,150 @@ template <Differentiable T> void orthogonal_(Tensor<T> t, double gain = 1)
 
 }  // namespace xgrad::nn::init
 #endif  // XGRAD_SINGLE_XGRAD_NN_INITIALIZERS_HPP
-#ifndef XGRAD_SINGLE_XGRAD_NN_LINEAR_HPP
-#define XGRAD_SINGLE_XGRAD_NN_LINEAR_HPP
+#ifndef XGRAD_SINGLE_XGRAD_NN_LAYER_NORM_HPP
+#define XGRAD_SINGLE_XGRAD_NN_LAYER_NORM_HPP
 
-// ======== xgrad/nn/linear.hpp
-// Linear and bilinear maps.
+// ======== xgrad/nn/layer_norm.hpp
+// Layer normalisation.
 
 XGRAD_COMPILED_ONCE
 
 namespace xgrad::nn {
 
-namespace functional {
+namespace detail {
 
-/// x W^T + b on the last axis: x of shape [..., in], W [out, in], b [out] or undefined. Complex numbers are not conjugated.
-template <Scalar T> Tensor<T> linear(Tensor<T> const& x, std::type_identity_t<Tensor<T>> const& weight, std::type_identity_t<Tensor<T>> const& bias = {})
+/// Mean of f(0), ..., f(n - 1), in several parts at once.
+template <class T, class F> T mean_of(std::size_t n, F f)
 {
-    if (weight.dim() != 2 || x.dim() == 0 || x.shape().back() != weight.shape()[1])
-        xgrad::detail::fail<ShapeError>("linear: an input of shape ", x.shape(), " does not fit a weight of shape ", weight.shape(), ", which is [out, in]");
-    Tensor<T> const y = matmul(x, mT(weight));
-    return bias.defined() ? Tensor<T>(y + bias) : y;
+    constexpr std::size_t lanes = 64 / sizeof(T) * 2;
+    T part[lanes] = {}, sum = 0;
+    std::size_t i = 0;
+    for (; i + lanes <= n; i += lanes)
+        for (std::size_t j = 0; j < lanes; ++j) part[j] += f(i + j);
+    for (; i < n; ++i) sum += f(i);
+    for (std::size_t half = lanes / 2; half > 0; half /= 2)
+        for (std::size_t j = 0; j < half; ++j) part[j] += part[j + half];
+    return (sum + part[0]) / static_cast<T>(n);
 }
 
-/// y_k = sum_ij x1_i W_kij x2_j + b_k on the last axes: W of shape [out, in1, in2], b [out] or undefined.
-template <Scalar T>
-Tensor<T> bilinear(Tensor<T> const& x1, std::type_identity_t<Tensor<T>> const& x2, std::type_identity_t<Tensor<T>> const& weight, std::type_identity_t<Tensor<T>> const& bias = {})
+template <class T> struct RowMoments {
+    T mean, rstd;
+    RowMoments(T const* x, std::size_t n, double eps)
+    {
+        T const m = mean = mean_of<T>(n, [=](std::size_t i) { return x[i]; });
+        rstd = 1 / std::sqrt(mean_of<T>(n, [=](std::size_t i) { return (x[i] - m) * (x[i] - m); }) + static_cast<T>(eps));
+    }
+};
+
+/// Rows y of x, each less its mean and divided by sqrt(variance + eps). Its derivative of a row of n elements is the symmetric matrix
+/// J = (I - (1 1' + y y')/n)/sqrt(variance + eps).
+struct NormalizeRows : Arraywise {
+    double eps;
+    static constexpr xgrad::detail::Uses uses[] = {xgrad::detail::uses_argument(0)};
+
+    template <RealScalar T> auto value(xgrad::detail::Array<T> const& x) const
+    {
+        auto const from = xgrad::detail::contiguous(x);
+        xgrad::detail::Array<T> out(x.shape);
+        std::size_t const n = x.shape.back();
+        for (std::size_t at = 0; at < x.numel; at += n) {
+            T const* const in = from.begin() + at;
+            T* const to = out.begin() + at;
+            RowMoments<T> const m(in, n, eps);
+            for (std::size_t i = 0; i < n; ++i) to[i] = (in[i] - m.mean) * m.rstd;
+        }
+        return out;
+    }
+    auto pullback(wrt<0>, auto const& g, auto const&, auto const& x) const;
+};
+
+/// J g for each row.
+struct NormalizeRowsGradient : Arraywise {
+    double eps;
+    static constexpr xgrad::detail::Uses uses[] = {xgrad::detail::uses_argument(1), xgrad::detail::uses_argument(0) | xgrad::detail::uses_argument(1)};
+
+    template <RealScalar T> auto value(xgrad::detail::Array<T> const& gradient, xgrad::detail::Array<T> const& x) const
+    {
+        auto const from = xgrad::detail::contiguous(x), by = xgrad::detail::contiguous(gradient);
+        xgrad::detail::Array<T> out(x.shape);
+        std::size_t const n = x.shape.back();
+        for (std::size_t at = 0; at < x.numel; at += n) {
+            T const *const in = from.begin() + at, *const g = by.begin() + at;
+            T* const to = out.begin() + at;
+            RowMoments<T> const m(in, n, eps);
+            T const mean_g = mean_of<T>(n, [=](std::size_t i) { return g[i]; });
+            T const mean_gy = mean_of<T>(n, [=](std::size_t i) { return g[i] * ((in[i] - m.mean) * m.rstd); });
+            for (std::size_t i = 0; i < n; ++i) to[i] = m.rstd * (g[i] - mean_g - (in[i] - m.mean) * m.rstd * mean_gy);
+        }
+        return out;
+    }
+    auto pullback(wrt<0>, auto const& h, auto const&, auto const&, auto const& x) const { return express(*this, h, x); }
+    /// Of h'J g: with dr = -r^2 (y'dx)/n for the factor r = 1/sqrt(variance + eps) of J, and dy = J dx.
+    auto pullback(wrt<1>, auto const& h, auto const&, auto const& g, auto const& x) const
+    {
+        auto const y = express(NormalizeRows{{}, eps}, x);
+        auto const from_mean = materialize_expression(x - mean(x, {-1}, keepdims));
+        auto const r = materialize_expression(pow(mean(square(from_mean), {-1}, keepdims) + eps, -0.5));
+        auto const jg = express(*this, g, x);
+        auto const mixed = materialize_expression(mean(g * y, {-1}, keepdims) * h + mean(h * y, {-1}, keepdims) * g);
+        auto const jm = express(*this, mixed, x);
+        return materialize_expression(-r * (y * mean(h * jg, {-1}, keepdims) + jm));
+    }
+};
+
+auto NormalizeRows::pullback(wrt<0>, auto const& g, auto const&, auto const& x) const { return express(NormalizeRowsGradient{{}, eps}, g, x); }
+
+}  // namespace detail
+
+namespace functional {
+
+/// (x - mean)/sqrt(variance + eps) over the last axes, those of normalized_shape, times `weight` plus `bias` of that shape where
+/// they are defined; the variance has no correction (Ba, Kiros and Hinton, 2016).
+template <RealScalar T>
+Tensor<T> layer_norm(Tensor<T> const& x, Shape const& normalized_shape, std::type_identity_t<Tensor<T>> const& weight = {}, std::type_identity_t<Tensor<T>> const& bias = {}, double eps = 1e-5)
 {
-    auto const& w = weight.shape();
-    if (w.size() != 3 || x1.dim() == 0 || x2.dim() == 0 || x1.shape().back() != w[1] || x2.shape().back() != w[2])
-        xgrad::detail::fail<ShapeError>("bilinear: inputs of shapes ", x1.shape(), " and ", x2.shape(), " do not fit a weight of shape ", w, ", which is [out, in1, in2]");
-    // [..., in1] times [in1, out in2] is [..., out in2], whose rows of in2 numbers meet x2
-    auto const out = static_cast<std::ptrdiff_t>(w[0]), in1 = static_cast<std::ptrdiff_t>(w[1]), in2 = static_cast<std::ptrdiff_t>(w[2]);
-    Axes rows(x1.shape());
-    rows.back() = out;
-    rows.push_back(in2);
-    Tensor<T> const half = reshape(Tensor<T>(matmul(x1, reshape(permute(weight, {1, 0, 2}), {in1, out * in2}))), rows);
-    Tensor<T> const y = sum(half * unsqueeze(x2, -2), {-1});
+    auto const& shape = x.shape();
+    auto const k = normalized_shape.size();
+    if (k == 0) xgrad::detail::fail<ShapeError>("layer_norm: normalized_shape has no axes");
+    if (shape.size() < k || !std::equal(normalized_shape.begin(), normalized_shape.end(), shape.end() - static_cast<std::ptrdiff_t>(k)))
+        xgrad::detail::fail<ShapeError>("layer_norm: an input of shape ", shape, " does not end in normalized_shape ", normalized_shape);
+    for (auto const* const p : {&weight, &bias})
+        if (p->defined() && !(p->shape() == normalized_shape))
+            xgrad::detail::fail<ShapeError>("layer_norm: ", p == &weight ? "weight" : "bias", " has shape ", p->shape(), ", it should have normalized_shape ", normalized_shape);
+    Axes rows(shape.begin(), shape.end() - static_cast<std::ptrdiff_t>(k));
+    rows.push_back(static_cast<std::ptrdiff_t>(numel(normalized_shape)));
+    Tensor<T> y = express(detail::NormalizeRows{{}, eps}, k == 1 ? x : reshape(x, rows));
+    if (k != 1) y = reshape(y, Axes(shape));
+    if (weight.defined() && bias.defined()) return y * weight + bias;
+    if (weight.defined()) return y * weight;
     return bias.defined() ? Tensor<T>(y + bias) : y;
 }
 
 }  // namespace functional
 
-/// y = x W^T + b on the last axis. weight [out_features, in_features] and bias [out_features] begin uniform on
-/// +-1/sqrt(in_features), of complex numbers both parts; without a bias it is undefined.
-template <Differentiable T = double> struct Linear : Module<Linear<T>> {
+/// layer_norm() with weight (ones to begin with) and bias (zeros) of normalized_shape, or without (elementwise_affine).
+template <RealScalar T = double> struct LayerNorm : Module<LayerNorm<T>> {
+    Shape normalized_shape;
+    double eps;
     Parameter<T> weight, bias;
 
-    Linear(std::size_t in_features, std::size_t out_features, bool has_bias = true)
-        : weight(*this, "weight", detail::uniform_for<T>(in_features, {out_features, in_features})),
-          bias(*this, "bias", has_bias ? detail::uniform_for<T>(in_features, {out_features}) : Tensor<T>())
+    explicit LayerNorm(Shape const& shape, double epsilon = 1e-5, bool elementwise_affine = true)
+        : normalized_shape(shape), eps(epsilon), weight(*this, "weight", elementwise_affine ? ones<T>(shape) : Tensor<T>()), bias(*this, "bias", elementwise_affine ? zeros<T>(shape) : Tensor<T>())
     {
     }
-    Tensor<T> forward(Tensor<T> const& x) const { return functional::linear(x, weight, bias); }
+    explicit LayerNorm(std::initializer_list<std::size_t> shape, double epsilon = 1e-5, bool elementwise_affine = true) : LayerNorm(Shape(shape), epsilon, elementwise_affine) {}
+    explicit LayerNorm(std::size_t features, double epsilon = 1e-5, bool elementwise_affine = true) : LayerNorm(Shape{features}, epsilon, elementwise_affine) {}
+    Tensor<T> forward(Tensor<T> const& x) const { return functional::layer_norm(x, normalized_shape, weight, bias, eps); }
     std::string extra_repr() const override
     {
-        return "in_features=" + std::to_string(weight.shape()[1]) + ", out_features=" + std::to_string(weight.shape()[0]) + ", bias=" + (bias.defined() ? "true" : "false");
-    }
-};
-
-/// y_k = x1 W_k x2 + b_k on the last axes. weight [out_features, in1_features, in2_features] and bias begin uniform on
-/// +-1/sqrt(in1_features).
-template <Differentiable T = double> struct Bilinear : Module<Bilinear<T>> {
-    Parameter<T> weight, bias;
-
-    Bilinear(std::size_t in1_features, std::size_t in2_features, std::size_t out_features, bool has_bias = true)
-        : weight(*this, "weight", detail::uniform_for<T>(in1_features, {out_features, in1_features, in2_features})),
-          bias(*this, "bias", has_bias ? detail::uniform_for<T>(in1_features, {out_features}) : Tensor<T>())
-    {
-    }
-    Tensor<T> forward(Tensor<T> const& x1, Tensor<T> const& x2) const { return functional::bilinear(x1, x2, weight, bias); }
-    std::string extra_repr() const override
-    {
-        auto const& w = weight.shape();
-        return "in1_features=" + std::to_string(w[1]) + ", in2_features=" + std::to_string(w[2]) + ", out_features=" + std::to_string(w[0]) + ", bias=" + (bias.defined() ? "true" : "false");
+        std::string s;
+        for (auto const n : normalized_shape) s += (s.empty() ? "[" : ", ") + std::to_string(n);
+        return s + "], eps=" + xgrad::detail::number_text(eps) + ", elementwise_affine=" + (weight.defined() ? "true" : "false");
     }
 };
 
 }  // namespace xgrad::nn
-#endif  // XGRAD_SINGLE_XGRAD_NN_LINEAR_HPP
+#endif  // XGRAD_SINGLE_XGRAD_NN_LAYER_NORM_HPP
 #ifndef XGRAD_SINGLE_XGRAD_NN_LOSS_MODULES_HPP
 #define XGRAD_SINGLE_XGRAD_NN_LOSS_MODULES_HPP
 
@@ -2990,6 +3387,7 @@ public:
     std::size_t size() const noexcept { return this->member_count(); }
     bool empty() const noexcept { return size() == 0; }
     M& operator[](std::size_t i) { return static_cast<M&>(this->owned(i)); }
+    M const& operator[](std::size_t i) const { return static_cast<M const&>(this->owned(i)); }
     M& at(std::size_t i)
     {
         if (i >= size()) xgrad::detail::fail<IndexError>("ModuleList: there is no module ", i, " of ", size());
@@ -3758,6 +4156,575 @@ struct AdaptiveAvgPool2d : Module<AdaptiveAvgPool2d> {
 
 }  // namespace xgrad::nn
 #endif  // XGRAD_SINGLE_XGRAD_NN_POOLING_MODULES_HPP
+#ifndef XGRAD_SINGLE_XGRAD_NN_RECURRENT_HPP
+#define XGRAD_SINGLE_XGRAD_NN_RECURRENT_HPP
+
+// ======== xgrad/nn/recurrent.hpp
+// Recurrent networks over whole sequences: RNN, LSTM and GRU, with layers, directions, and PyTorch's names of parameters.
+
+#ifndef XGRAD_SINGLE_XGRAD_NN_RECURRENCE_HPP
+#define XGRAD_SINGLE_XGRAD_NN_RECURRENCE_HPP
+
+// ======== xgrad/nn/recurrence.hpp
+// A layer of a recurrent network over a whole sequence as one Node: a product and one pass over the gates for each step, and in the
+// backward pass one product for the gradient of the weights at all steps.
+
+#ifndef XGRAD_SINGLE_XGRAD_NN_RECURRENT_CELLS_HPP
+#define XGRAD_SINGLE_XGRAD_NN_RECURRENT_CELLS_HPP
+
+// ======== xgrad/nn/recurrent_cells.hpp
+// One step of a recurrent network: the formulas of the three kinds, and RNNCell, LSTMCell and GRUCell.
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad::nn {
+
+/// What an RNN or RNNCell applies to the sum of its inputs.
+enum class Nonlinearity : unsigned char { tanh, relu };
+
+namespace detail {
+
+/// The state of a recurrent network for each sequence of a batch, [N, H]; c is an LSTM's alone.
+template <RealScalar T> struct RecurrentState {
+    Tensor<T> h, c;
+};
+
+/// The weights of one layer in one direction. Biases and projection may be undefined.
+template <RealScalar T> struct RecurrentWeights {
+    Tensor<T> ih, hh_t, bias_ih, bias_hh, hr;   // hh_t is the transpose: once for all steps, whose gradients so add up as they lie
+};
+
+/// Some neighbouring units of one sequence of a batch, as many as a pack has or fewer: a place in arrays [N, gates H].
+template <RealScalar T> struct UnitsAt {
+    using Pack = RealPack<T>;
+    std::size_t row, unit, count, hidden;
+
+    Pack load(T const* p, std::size_t gate = 0, std::size_t gates = 1) const
+    {
+        T const* const from = p + (row * gates + gate) * hidden + unit;
+        if (count == Pack::width) return Pack::load(from);
+        T some[Pack::width] = {};
+        std::copy_n(from, count, some);
+        return Pack::load(some);
+    }
+    void store(Pack v, T* p, std::size_t gate = 0, std::size_t gates = 1) const
+    {
+        T* const to = p + (row * gates + gate) * hidden + unit;
+        if (count == Pack::width) return v.store(to);
+        T some[Pack::width];
+        v.store(some);
+        std::copy_n(some, count, to);
+    }
+};
+
+// A kind of cell: the next state from what the input adds to its gates, `in`, and what the state before it adds, `rec`, both
+// [N, gates H], in PyTorch's order. step() is the formula on tensors. forward() and backward() are the same and its derivative for some
+// units in plain memory: forward() keeps `kept` numbers a unit; backward() turns the gradients dh and dc of a state into those of
+// in and rec, and into those parts of the gradients of the state before it that do not come through rec.
+
+/// h' = tanh(in + rec) or relu(in + rec) (Elman, 1990).
+struct ElmanCell {
+    static constexpr std::size_t gates = 1, kept = 0;
+    static constexpr bool has_c = false, adds_biases = true;
+    Nonlinearity nonlinearity = Nonlinearity::tanh;
+
+    template <RealScalar T> void step(Tensor<T> const& in, Tensor<T> const& rec, RecurrentState<T>& s) const
+    {
+        s.h = nonlinearity == Nonlinearity::tanh ? Tensor<T>(tanh(in + rec)) : Tensor<T>(relu(in + rec));
+    }
+    template <RealScalar T> void forward(UnitsAt<T> at, T const* in, T const* rec, T const*, T const*, T*, T* h, T*) const
+    {
+        auto const x = at.load(in) + at.load(rec);
+        at.store(nonlinearity == Nonlinearity::tanh ? tanh(x) : xgrad::Relu{}.value(x), h);
+    }
+    template <RealScalar T> void backward(UnitsAt<T> at, T const*, T const*, T const*, T const* h, T const*, T* dh, T*, T* d_in, T*) const
+    {
+        auto const y = at.load(h), g = at.load(dh);
+        at.store(nonlinearity == Nonlinearity::tanh ? g * (1 - y * y) : where(y <= 0, 0, g), d_in);
+        at.store(0, dh);
+    }
+};
+
+/// c' = f c + i g and h' = o tanh(c') with the gates i, f, g, o (Hochreiter and Schmidhuber, 1997; Gers, Schmidhuber and Cummins, 2000).
+struct LstmCell {
+    static constexpr std::size_t gates = 4, kept = 4;
+    static constexpr bool has_c = true, adds_biases = true;
+
+    template <RealScalar T> void step(Tensor<T> const& in, Tensor<T> const& rec, RecurrentState<T>& s) const
+    {
+        Tensor<T> const sum = in + rec;
+        auto const g = chunk(sum, gates, -1);
+        s.c = sigmoid(g[1]) * s.c + sigmoid(g[0]) * tanh(g[2]);
+        s.h = sigmoid(g[3]) * tanh(s.c);
+    }
+    template <RealScalar T> void forward(UnitsAt<T> at, T const* in, T const* rec, T const*, T const* c_before, T* keep, T* h, T* c) const
+    {
+        auto const sum = [&](std::size_t gate) { return at.load(in, gate, 4) + at.load(rec, gate, 4); };
+        auto const i = xgrad::Sigmoid{}.value(sum(0)), f = xgrad::Sigmoid{}.value(sum(1)), g = tanh(sum(2)), o = xgrad::Sigmoid{}.value(sum(3));
+        auto const next = f * at.load(c_before) + i * g;
+        at.store(i, keep, 0, 4), at.store(f, keep, 1, 4), at.store(g, keep, 2, 4), at.store(o, keep, 3, 4);
+        at.store(next, c);
+        at.store(o * tanh(next), h);
+    }
+    template <RealScalar T> void backward(UnitsAt<T> at, T const* keep, T const*, T const* c_before, T const*, T const* c, T* dh, T* dc, T* d_in, T*) const
+    {
+        auto const i = at.load(keep, 0, 4), f = at.load(keep, 1, 4), g = at.load(keep, 2, 4), o = at.load(keep, 3, 4), t = tanh(at.load(c));
+        auto const to_h = at.load(dh), to_c = at.load(dc) + to_h * o * (1 - t * t);
+        at.store(to_c * g * i * (1 - i), d_in, 0, 4), at.store(to_c * at.load(c_before) * f * (1 - f), d_in, 1, 4);
+        at.store(to_c * i * (1 - g * g), d_in, 2, 4), at.store(to_h * t * o * (1 - o), d_in, 3, 4);
+        at.store(0, dh);
+        at.store(to_c * f, dc);
+    }
+};
+
+/// h' = (1 - z) n + z h with r = sigmoid(in_r + rec_r), z = sigmoid(in_z + rec_z), n = tanh(in_n + r rec_n) (Cho et al., 2014, with
+/// the reset behind the product, as in PyTorch and cuDNN).
+struct GruCell {
+    static constexpr std::size_t gates = 3, kept = 4;
+    static constexpr bool has_c = false, adds_biases = false;
+
+    template <RealScalar T> void step(Tensor<T> const& in, Tensor<T> const& rec, RecurrentState<T>& s) const
+    {
+        auto const i = chunk(in, gates, -1), r = chunk(rec, gates, -1);
+        Tensor<T> const n = tanh(i[2] + sigmoid(i[0] + r[0]) * r[2]);
+        s.h = n + sigmoid(i[1] + r[1]) * (s.h - n);
+    }
+    template <RealScalar T> void forward(UnitsAt<T> at, T const* in, T const* rec, T const* h_before, T const*, T* keep, T* h, T*) const
+    {
+        auto const sum = [&](std::size_t gate) { return at.load(in, gate, 3) + at.load(rec, gate, 3); };
+        auto const r = xgrad::Sigmoid{}.value(sum(0)), z = xgrad::Sigmoid{}.value(sum(1)), rec_n = at.load(rec, 2, 3), n = tanh(at.load(in, 2, 3) + r * rec_n);
+        at.store(r, keep, 0, 4), at.store(z, keep, 1, 4), at.store(n, keep, 2, 4), at.store(rec_n, keep, 3, 4);
+        at.store(n + z * (at.load(h_before) - n), h);
+    }
+    template <RealScalar T> void backward(UnitsAt<T> at, T const* keep, T const* h_before, T const*, T const*, T const*, T* dh, T*, T* d_in, T* d_rec) const
+    {
+        auto const r = at.load(keep, 0, 4), z = at.load(keep, 1, 4), n = at.load(keep, 2, 4), rec_n = at.load(keep, 3, 4), g = at.load(dh);
+        auto const dz = g * (at.load(h_before) - n) * z * (1 - z), dn = g * (1 - z) * (1 - n * n), dr = dn * rec_n * r * (1 - r);
+        at.store(dr, d_in, 0, 3), at.store(dz, d_in, 1, 3), at.store(dn, d_in, 2, 3);
+        at.store(dr, d_rec, 0, 3), at.store(dz, d_rec, 1, 3), at.store(dn * r, d_rec, 2, 3);
+        at.store(g * z, dh);
+    }
+};
+
+/// What inputs [..., in] add to the gates: both biases, where they are added anyway.
+template <class Cell, RealScalar T> Tensor<T> gates_of_input(Tensor<T> const& x, RecurrentWeights<T> const& w)
+{
+    return functional::linear(x, w.ih, Cell::adds_biases && w.bias_ih.defined() ? Tensor<T>(w.bias_ih + w.bias_hh) : w.bias_ih);
+}
+/// What a state adds.
+template <class Cell, RealScalar T> Tensor<T> gates_of_state(Tensor<T> const& h, RecurrentWeights<T> const& w)
+{
+    Tensor<T> const r = matmul(h, w.hh_t);
+    return Cell::adds_biases || !w.bias_hh.defined() ? r : Tensor<T>(r + w.bias_hh);
+}
+
+/// A cell as a module: weight_ih [gates H, in], weight_hh [gates H, H], bias_ih and bias_hh, all uniform on +-1/sqrt(H) to begin with.
+template <class Self, class Cell, RealScalar T> class CellModule : public Module<Self> {
+public:
+    Parameter<T> weight_ih, weight_hh, bias_ih, bias_hh;
+    std::string extra_repr() const override
+    {
+        return std::to_string(weight_ih.shape()[1]) + ", " + std::to_string(weight_hh.shape()[1]) + (bias_ih.defined() ? "" : ", bias=false");
+    }
+
+protected:
+    CellModule(std::size_t input_size, std::size_t hidden_size, bool bias)
+        : weight_ih(*this, "weight_ih", uniform_for<T>(hidden_size, {Cell::gates * hidden_size, input_size})),
+          weight_hh(*this, "weight_hh", uniform_for<T>(hidden_size, {Cell::gates * hidden_size, hidden_size})),
+          bias_ih(*this, "bias_ih", bias ? uniform_for<T>(hidden_size, {Cell::gates * hidden_size}) : Tensor<T>()),
+          bias_hh(*this, "bias_hh", bias ? uniform_for<T>(hidden_size, {Cell::gates * hidden_size}) : Tensor<T>())
+    {
+    }
+
+    /// The next state; an undefined one is zeros. Input and state have a batch axis [N, ...], or both none.
+    RecurrentState<T> next(Cell const& cell, Tensor<T> const& x, RecurrentState<T> s) const
+    {
+        auto const input_size = weight_ih.shape()[1], hidden_size = weight_hh.shape()[1];
+        if ((x.dim() != 1 && x.dim() != 2) || x.shape().back() != input_size)
+            xgrad::detail::fail<ShapeError>(this->kind(), ": an input of shape ", x.shape(), " is none of shape [", input_size, "] or [batch, ", input_size, "]");
+        Shape shape = x.shape();
+        shape.back() = hidden_size;
+        for (auto* const part : {&s.h, &s.c}) {
+            if (!part->defined() && (part == &s.h || Cell::has_c)) *part = zeros<T>(shape);
+            if (part->defined() && !(part->shape() == shape)) xgrad::detail::fail<ShapeError>(this->kind(), ": an input of shape ", x.shape(), " needs a state of shape ", shape, ", not ", part->shape());
+        }
+        RecurrentWeights<T> const w{weight_ih.handle_of(), mT(weight_hh.handle_of()), bias_ih.handle_of(), bias_hh.handle_of(), {}};
+        auto const row = [](Tensor<T> const& t) { return t.defined() && t.dim() == 1 ? Tensor<T>(unsqueeze(t, 0)) : t; };
+        RecurrentState<T> r{row(s.h), row(s.c)};
+        cell.step(gates_of_input<Cell>(row(x), w), gates_of_state<Cell>(r.h, w), r);
+        if (x.dim() == 2) return r;
+        return {Tensor<T>(squeeze(r.h, 0)), Cell::has_c ? Tensor<T>(squeeze(r.c, 0)) : Tensor<T>()};
+    }
+};
+
+}  // namespace detail
+
+/// h' = tanh(W_ih x + b_ih + W_hh h + b_hh), or relu of the same. x is [N, in] and h [N, H], or both have no batch axis; without h
+/// it is zeros. Returns h'.
+template <RealScalar T = double> struct RNNCell : detail::CellModule<RNNCell<T>, detail::ElmanCell, T> {
+    Nonlinearity nonlinearity;
+    RNNCell(std::size_t input_size, std::size_t hidden_size, bool bias = true, Nonlinearity f = Nonlinearity::tanh)
+        : detail::CellModule<RNNCell<T>, detail::ElmanCell, T>(input_size, hidden_size, bias), nonlinearity(f)
+    {
+    }
+    Tensor<T> forward(Tensor<T> const& x) const { return forward(x, {}); }
+    Tensor<T> forward(Tensor<T> const& x, Tensor<T> const& h) const { return this->next({nonlinearity}, x, {h, {}}).h; }
+};
+
+/// One step of an LSTM, with the gates i, f, g, o in this order in its weights. Returns h' and c'; a state that is not given is zeros.
+template <RealScalar T = double> struct LSTMCell : detail::CellModule<LSTMCell<T>, detail::LstmCell, T> {
+    LSTMCell(std::size_t input_size, std::size_t hidden_size, bool bias = true) : detail::CellModule<LSTMCell<T>, detail::LstmCell, T>(input_size, hidden_size, bias) {}
+    std::tuple<Tensor<T>, Tensor<T>> forward(Tensor<T> const& x) const { return forward(x, {}, {}); }
+    std::tuple<Tensor<T>, Tensor<T>> forward(Tensor<T> const& x, Tensor<T> const& h, Tensor<T> const& c) const
+    {
+        auto const s = this->next({}, x, {h, c});
+        return {s.h, s.c};
+    }
+};
+
+/// One step of a GRU, with the gates r, z, n in this order in its weights. Returns h'; without h it is zeros.
+template <RealScalar T = double> struct GRUCell : detail::CellModule<GRUCell<T>, detail::GruCell, T> {
+    GRUCell(std::size_t input_size, std::size_t hidden_size, bool bias = true) : detail::CellModule<GRUCell<T>, detail::GruCell, T>(input_size, hidden_size, bias) {}
+    Tensor<T> forward(Tensor<T> const& x) const { return forward(x, {}); }
+    Tensor<T> forward(Tensor<T> const& x, Tensor<T> const& h) const { return this->next({}, x, {h, {}}).h; }
+};
+
+}  // namespace xgrad::nn
+#endif  // XGRAD_SINGLE_XGRAD_NN_RECURRENT_CELLS_HPP
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad::nn::detail {
+
+/// All states h, and c where there is one, [L, N, H], step by step with differentiable operations: from what the inputs add to the
+/// gates, [L, N, gates H].
+template <class Cell, RealScalar T> std::vector<Tensor<T>> unrolled(Cell const& cell, Tensor<T> const& in, RecurrentState<T> s, RecurrentWeights<T> const& w, bool backwards)
+{
+    auto const inputs = unbind(in, 0);
+    std::size_t const length = inputs.size();
+    std::vector<Tensor<T>> h(length), c(length);
+    for (std::size_t k = 0; k < length; ++k) {
+        auto const t = backwards ? length - 1 - k : k;
+        cell.step(inputs[t], gates_of_state<Cell>(s.h, w), s);
+        if (w.hr.defined()) s.h = functional::linear(s.h, w.hr);
+        h[t] = s.h;
+        c[t] = s.c;
+    }
+    auto const joined = [&](std::vector<Tensor<T>> const& all) { return Tensor<T>(reshape(cat(all, 0), {static_cast<std::ptrdiff_t>(length), -1, static_cast<std::ptrdiff_t>(all[0].shape().back())})); };
+    if (!Cell::has_c) return {joined(h)};
+    return {joined(h), joined(c)};
+}
+
+/// The same as one Node, without a projection. What its backward pass gives when that is itself recorded is unrolled.
+template <class Cell, RealScalar T> struct Recurrence : Function<Recurrence<Cell, T>> {
+    using Context = xgrad::Context<Recurrence>;
+    using X = Tensor<T>;
+    using Array = xgrad::detail::Array<T>;
+    /// in, h_0, c_0, weight [gates H, H], bias, what the cell keeps, h, c.
+    using Saved = std::tuple<X, X, std::optional<X>, X, std::optional<X>, X, X, std::optional<X>>;
+    struct Data {
+        Cell cell;
+        bool backwards = false;
+    };
+
+    static std::vector<X> forward(Context& ctx, X const& in, X const& h_0, std::optional<X> const& c_0, X const& weight, std::optional<X> const& bias, Cell const& cell, bool backwards)
+    {
+        Extents const e(in, h_0);
+        X const h = X::empty({e.length, e.batch, e.hidden}), keep = X::empty({e.length, e.batch, Cell::kept * e.hidden});
+        X const c = Cell::has_c ? X::empty(h.shape()) : X();
+        Array const gates = plain(in), w = plain(weight), first_h = plain(h_0), first_c = c_0 ? plain(*c_0) : Array(Shape{0});
+        Array rec(Shape{e.batch, Cell::gates * e.hidden});
+        Array const add = bias ? plain(*bias) : Array(Shape{0});
+        T *const all_h = h.array_of().begin(), *const all_c = c.defined() ? c.array_of().begin() : nullptr, *const all_kept = keep.array_of().begin();
+        T const *h_before = first_h.begin(), *c_before = first_c.begin();
+        auto const rows = e.batch * e.hidden;
+        for (std::size_t k = 0; k < e.length; ++k) {
+            auto const t = backwards ? e.length - 1 - k : k;
+            if (bias)
+                for (std::size_t n = 0; n < e.batch; ++n) std::copy_n(add.begin(), add.numel, rec.begin() + n * add.numel);
+            multiply(e.batch, Cell::gates * e.hidden, e.hidden, h_before, false, e.hidden, w.begin(), true, e.hidden, rec.begin(), bias.has_value());
+            T* const c_now = all_c ? all_c + t * rows : nullptr;
+            each_units(e, [&](UnitsAt<T> at) { cell.forward(at, gates.begin() + t * Cell::gates * rows, rec.begin(), h_before, c_before, all_kept + t * Cell::kept * rows, all_h + t * rows, c_now); });
+            h_before = all_h + t * rows;
+            c_before = c_now;
+        }
+        ctx.cell = cell;
+        ctx.backwards = backwards;
+        ctx.set_materialize_grads(false);
+        std::optional<X> const saved_c = c.defined() ? std::optional<X>(c) : std::nullopt;
+        ctx.save_for_backward(in, h_0, c_0, weight, bias, keep, h, saved_c);
+        if (!Cell::has_c) return {h};
+        return {h, c};
+    }
+
+    static auto backward(Context& ctx, std::vector<X> const& g)
+    {
+        auto const [in, h_0, c_0, weight, bias, keep, h, c] = ctx.saved_tensors();
+        std::tuple<X, X, std::optional<X>, X, std::optional<X>> all;
+        if (is_grad_enabled()) all = recorded(ctx, g, in, h_0, c_0, weight, bias);
+        else all = computed(ctx, g, in, h_0, c_0, weight, bias, keep, h, c);
+        return std::tuple_cat(std::move(all), std::tuple(std::nullopt, std::nullopt));
+    }
+
+private:
+    struct Extents {
+        std::size_t length, batch, hidden;
+        Extents(X const& in, X const& h_0) : length(in.shape()[0]), batch(in.shape()[1]), hidden(h_0.shape()[1]) {}
+    };
+
+    static Array plain(X const& x) { return xgrad::detail::contiguous(x.array_of()); }
+    /// C = op(A) op(B), or C += it: row-major with rows of lda, ldb and n numbers, transposed where it says so.
+    static void multiply(std::size_t m, std::size_t n, std::size_t k, T const* a, bool at, std::size_t lda, T const* b, bool bt, std::size_t ldb, T* c, bool add)
+    {
+        auto const p = static_cast<std::ptrdiff_t>(lda), q = static_cast<std::ptrdiff_t>(ldb);
+        xgrad::detail::gemm<T>(m, n, k, a, at ? 1 : p, at ? p : 1, false, b, bt ? 1 : q, bt ? q : 1, false, c, static_cast<std::ptrdiff_t>(n), add);
+    }
+    template <class F> static void each_units(Extents const& e, F f)
+    {
+        constexpr std::size_t width = RealPack<T>::width;
+        for (std::size_t n = 0; n < e.batch; ++n)
+            for (std::size_t i = 0; i < e.hidden; i += width) f(UnitsAt<T>{n, i, std::min(width, e.hidden - i), e.hidden});
+    }
+
+    static std::tuple<X, X, std::optional<X>, X, std::optional<X>> computed(Context& ctx, std::vector<X> const& g, X const& in, X const& h_0, std::optional<X> const& c_0, X const& weight,
+                                                                            std::optional<X> const& bias, X const& keep, X const& h, std::optional<X> const& c)
+    {
+        Extents const e(in, h_0);
+        auto const rows = e.batch * e.hidden, gates = Cell::gates * e.hidden;
+        Array const w = plain(weight), first_h = plain(h_0), first_c = c_0 ? plain(*c_0) : Array(Shape{0}), kept = plain(keep), all_h = plain(h), all_c = c ? plain(*c) : Array(Shape{0});
+        Array const g_h = g[0].defined() ? plain(g[0]) : Array(Shape{0}), g_c = Cell::has_c && g[1].defined() ? plain(g[1]) : Array(Shape{0});
+        Array const dh(Shape{e.batch, e.hidden}, T(0)), dc(Shape{e.batch, e.hidden}, T(0)), d_in(in.shape());
+        Array const d_rec = Cell::adds_biases ? d_in : Array(in.shape());
+        auto const add = [&](Array const& to, Array const& from, std::size_t t) {
+            if (from.numel)
+                for (std::size_t i = 0; i < rows; ++i) to.begin()[i] += from.begin()[t * rows + i];
+        };
+        for (std::size_t k = e.length; k-- > 0;) {
+            auto const t = ctx.backwards ? e.length - 1 - k : k, before = ctx.backwards ? t + 1 : t - 1;
+            T const *const h_before = k ? all_h.begin() + before * rows : first_h.begin(), *const c_before = k && c ? all_c.begin() + before * rows : first_c.begin();
+            T* const to_rec = d_rec.begin() + t * e.batch * gates;
+            add(dh, g_h, t);
+            add(dc, g_c, t);
+            each_units(e, [&](UnitsAt<T> at) {
+                ctx.cell.backward(at, kept.begin() + t * Cell::kept * rows, h_before, c_before, all_h.begin() + t * rows, all_c.begin() + (c ? t * rows : 0), dh.begin(), dc.begin(), d_in.begin() + t * e.batch * gates, to_rec);
+            });
+            multiply(e.batch, e.hidden, gates, to_rec, false, gates, w.begin(), false, e.hidden, dh.begin(), true);
+        }
+        std::optional<X> d_weight, d_bias;
+        if (ctx.needs_input_grad(3)) {
+            Array const d(weight.shape());
+            auto const first = ctx.backwards ? e.length - 1 : 0, rest = (e.length - 1) * e.batch;
+            multiply(gates, e.hidden, e.batch, d_rec.begin() + first * e.batch * gates, true, gates, first_h.begin(), false, e.hidden, d.begin(), false);
+            if (rest) multiply(gates, e.hidden, rest, d_rec.begin() + (ctx.backwards ? 0 : e.batch * gates), true, gates, all_h.begin() + (ctx.backwards ? rows : 0), false, e.hidden, d.begin(), true);
+            d_weight = X(d);
+        }
+        if (bias && ctx.needs_input_grad(4)) d_bias = sum(X(d_rec), {0, 1});
+        return {X(d_in), X(dh), c_0 ? std::optional<X>(X(dc)) : std::nullopt, d_weight.value_or(X()), d_bias};
+    }
+
+    static std::tuple<X, X, std::optional<X>, X, std::optional<X>> recorded(Context& ctx, std::vector<X> const& g, X const& in, X const& h_0, std::optional<X> const& c_0, X const& weight,
+                                                                            std::optional<X> const& bias)
+    {
+        xgrad::detail::LocalGraph graph;
+        auto const input = [&](X const& t) { return X(graph.input(t, t.requires_grad() ? xgrad::detail::gradient_edge(t) : Edge()).handle()); };
+        auto const optional_input = [&](std::optional<X> const& t) { return t ? input(*t) : X(); };
+        auto const x = input(in), h = input(h_0), w = input(weight), c = optional_input(c_0), add = optional_input(bias);
+        auto const all = unrolled(ctx.cell, x, RecurrentState<T>{h, c}, RecurrentWeights<T>{{}, mT(w), {}, add, {}}, ctx.backwards);
+        auto const d = graph.gradients(std::vector<AnyTensor>(all.begin(), all.end()), std::vector<AnyTensor>(g.begin(), g.end()));
+        auto const at = [&](std::size_t i) { return d[i].defined() ? X(d[i].handle()) : X(); };
+        return {at(0), at(1), c_0 ? std::optional<X>(at(3)) : std::nullopt, at(2), bias ? std::optional<X>(at(c_0 ? 4 : 3)) : std::nullopt};
+    }
+};
+
+/// A layer in one direction: inputs [L, N, in] to all h, [L, N, H]; `s` becomes the last state.
+template <class Cell, RealScalar T> Tensor<T> run_layer(Cell const& cell, Tensor<T> const& x, RecurrentWeights<T> const& w, RecurrentState<T>& s, bool backwards)
+{
+    Tensor<T> const in = gates_of_input<Cell>(x, w);
+    std::vector<Tensor<T>> all;
+    if (w.hr.defined()) all = unrolled(cell, in, s, w, backwards);
+    else {
+        auto const there = [](bool wanted, Tensor<T> const& t) { return wanted && t.defined() ? std::optional<Tensor<T>>(t) : std::nullopt; };
+        all = Recurrence<Cell, T>::apply(in, s.h, there(Cell::has_c, s.c), Tensor<T>(mT(w.hh_t)), there(!Cell::adds_biases, w.bias_hh), cell, backwards);
+    }
+    auto const last = backwards ? 0 : static_cast<std::ptrdiff_t>(x.shape()[0]) - 1;
+    s.h = all[0](last);
+    if (Cell::has_c) s.c = all[1](last);
+    return all[0];
+}
+
+}  // namespace xgrad::nn::detail
+#endif  // XGRAD_SINGLE_XGRAD_NN_RECURRENCE_HPP
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad::nn {
+
+/// Of an RNN, LSTM or GRU.
+struct RecurrentOptions {
+    std::size_t num_layers = 1;
+    bool bias = true;
+    /// Sequences are [N, L, ...], not [L, N, ...].
+    bool batch_first = false;
+    /// In training, the probability of a 0 in what one layer gives to the next.
+    double dropout = 0;
+    bool bidirectional = false;
+    /// The extent of an LSTM's h where it is projected; 0 where it is not.
+    std::size_t proj_size = 0;
+    /// Of an RNN.
+    Nonlinearity nonlinearity = Nonlinearity::tanh;
+};
+
+namespace detail {
+
+/// What RNN, LSTM and GRU share: the parameters weight_ih_l0, weight_hh_l0, bias_ih_l0, bias_hh_l0, weight_hr_l0, then
+/// those of the other direction (..._reverse), then the other layers. All begin uniform on +-1/sqrt(hidden_size).
+template <class Self, class Cell, RealScalar T> class RecurrentModule : public Module<Self> {
+public:
+    std::size_t input_size() const noexcept { return input_size_; }
+    std::size_t hidden_size() const noexcept { return hidden_size_; }
+    RecurrentOptions const& options() const noexcept { return options_; }
+
+    std::string extra_repr() const override
+    {
+        auto const& o = options_;
+        std::string s = std::to_string(input_size_) + ", " + std::to_string(hidden_size_);
+        if (o.proj_size != 0) s += ", proj_size=" + std::to_string(o.proj_size);
+        if (o.num_layers != 1) s += ", num_layers=" + std::to_string(o.num_layers);
+        if (!o.bias) s += ", bias=false";
+        if (o.batch_first) s += ", batch_first=true";
+        if (o.dropout != 0) s += ", dropout=" + xgrad::detail::number_text(o.dropout);
+        if (o.bidirectional) s += ", bidirectional=true";
+        return s;
+    }
+
+protected:
+    RecurrentModule(std::size_t input_size, std::size_t hidden_size, RecurrentOptions const& options) : input_size_(input_size), hidden_size_(hidden_size), options_(options)
+    {
+        check_options();
+        for (std::size_t layer = 0; layer < options_.num_layers; ++layer)
+            for (std::size_t direction = 0; direction < directions(); ++direction) {
+                auto const end = "_l" + std::to_string(layer) + (direction ? "_reverse" : "");
+                auto const add = [&](std::string const& name, Shape const& shape) { this->own(name + end, uniform_for<T>(hidden_size_, shape)); };
+                auto const rows = Cell::gates * hidden_size_;
+                add("weight_ih", {rows, layer ? directions() * output_size() : input_size_});
+                add("weight_hh", {rows, output_size()});
+                if (options_.bias) add("bias_ih", {rows});
+                if (options_.bias) add("bias_hh", {rows});
+                if (options_.proj_size) add("weight_hr", {options_.proj_size, hidden_size_});
+            }
+    }
+
+    /// The output of the last layer, and the last states [layers directions, N, H]. First states are given like that, or undefined
+    /// for zeros. Without a batch axis there is none in the states either.
+    std::pair<Tensor<T>, RecurrentState<T>> run(Cell const& cell, Tensor<T> x, RecurrentState<T> first) const
+    {
+        check_input(x);
+        bool const batched = x.dim() == 3, turned = batched && options_.batch_first;
+        if (!batched) x = unsqueeze(x, 1);
+        if (turned) x = transpose(x, 0, 1);
+        std::size_t const count = options_.num_layers * directions();
+        auto const h = first_states("h", first.h, x.shape()[1], output_size(), batched), c = Cell::has_c ? first_states("c", first.c, x.shape()[1], hidden_size_, batched) : h;
+        std::vector<Tensor<T>> last_h(count), last_c(count);
+        for (std::size_t layer = 0, i = 0; layer < options_.num_layers; ++layer) {
+            std::vector<Tensor<T>> outputs;
+            for (std::size_t direction = 0; direction < directions(); ++direction, ++i) {
+                RecurrentState<T> s{h[i], c[i]};
+                outputs.push_back(run_layer(cell, x, weights(i), s, direction == 1));
+                last_h[i] = s.h;
+                last_c[i] = s.c;
+            }
+            x = outputs.size() == 1 ? outputs[0] : cat(outputs, 2);
+            if (layer + 1 < options_.num_layers) x = functional::dropout(x, options_.dropout, this->is_training());
+        }
+        auto const states = [&](std::vector<Tensor<T>> const& last) { return batched ? stack(last) : cat(last, 0); };
+        if (turned) x = transpose(x, 0, 1);
+        if (!batched) x = squeeze(x, 1);
+        return {x, {states(last_h), Cell::has_c ? states(last_c) : Tensor<T>()}};
+    }
+
+private:
+    std::size_t directions() const noexcept { return options_.bidirectional ? 2 : 1; }
+    std::size_t output_size() const noexcept { return options_.proj_size ? options_.proj_size : hidden_size_; }
+
+    void check_options() const
+    {
+        auto const& o = options_;
+        auto const name = this->kind();
+        using xgrad::detail::fail;
+        if (hidden_size_ == 0) fail(name, ": hidden_size must be greater than zero");
+        if (o.num_layers == 0) fail(name, ": num_layers must be greater than zero");
+        if (!(o.dropout >= 0 && o.dropout <= 1)) fail(name, ": dropout should be a number in range [0, 1] representing the probability of an element being zeroed");
+        if (o.proj_size && !Cell::has_c) fail(name, ": proj_size argument is only supported for LSTM, not RNN or GRU");
+        if (o.proj_size >= hidden_size_) fail(name, ": proj_size has to be smaller than hidden_size");
+        if (o.nonlinearity != Nonlinearity::tanh && !std::same_as<Cell, ElmanCell>) fail(name, ": nonlinearity is an option of RNN, not of LSTM or GRU");
+        if (o.dropout > 0 && o.num_layers == 1)
+            xgrad::detail::warn("dropout option adds dropout after all but last recurrent layer, so non-zero dropout expects num_layers greater than 1, but got dropout=", xgrad::detail::number_text(o.dropout), " and num_layers=1");
+    }
+    void check_input(Tensor<T> const& x) const
+    {
+        if ((x.dim() != 2 && x.dim() != 3) || x.shape().back() != input_size_)
+            xgrad::detail::fail<ShapeError>(this->kind(), ": an input of shape ", x.shape(), " is none of shape [length, ", input_size_, options_.batch_first ? "] or [batch, length, " : "] or [length, batch, ", input_size_, "]");
+        if (x.shape()[x.dim() == 3 && options_.batch_first ? 1 : 0] == 0) xgrad::detail::fail<ShapeError>(this->kind(), ": Expected sequence length to be larger than 0, the input has shape ", x.shape());
+    }
+    /// The parts of a first state, for each layer and direction one.
+    std::vector<Tensor<T>> first_states(std::string_view name, Tensor<T> const& given, std::size_t batch, std::size_t size, bool batched) const
+    {
+        std::size_t const count = options_.num_layers * directions();
+        if (!given.defined()) return std::vector<Tensor<T>>(count, zeros<T>({batch, size}));
+        Shape const wanted = batched ? Shape{count, batch, size} : Shape{count, size};
+        if (!(given.shape() == wanted)) xgrad::detail::fail<ShapeError>(this->kind(), ": the first ", name, " has shape ", given.shape(), ", it should have ", wanted);
+        return unbind(batched ? given : Tensor<T>(unsqueeze(given, 1)), 0);
+    }
+    RecurrentWeights<T> weights(std::size_t i) const
+    {
+        std::size_t const each = 2 + (options_.bias ? 2 : 0) + (options_.proj_size ? 1 : 0);
+        auto const at = [&](std::size_t k) { return Tensor<T>(this->owned_tensor(i * each + k).handle()); };
+        return {at(0), mT(at(1)), options_.bias ? at(2) : Tensor<T>(), options_.bias ? at(3) : Tensor<T>(), options_.proj_size ? at(each - 1) : Tensor<T>()};
+    }
+
+    std::size_t input_size_, hidden_size_;
+    RecurrentOptions options_;
+};
+
+}  // namespace detail
+
+/// Elman's network h_t = tanh(W_ih x_t + b_ih + W_hh h_(t-1) + b_hh), or with relu. Called with x [L, N, in] ([N, L, in] where
+/// batch_first, [L, in] without a batch) and, if you like, a first state [layers directions, N, H], it returns the h of the last layer,
+/// directions side by side, and the last state of each layer and direction.
+template <RealScalar T = double> struct RNN : detail::RecurrentModule<RNN<T>, detail::ElmanCell, T> {
+    RNN(std::size_t input_size, std::size_t hidden_size, RecurrentOptions const& options = {}) : detail::RecurrentModule<RNN<T>, detail::ElmanCell, T>(input_size, hidden_size, options) {}
+    std::tuple<Tensor<T>, Tensor<T>> forward(Tensor<T> const& x) const { return forward(x, {}); }
+    std::tuple<Tensor<T>, Tensor<T>> forward(Tensor<T> const& x, Tensor<T> const& h_0) const
+    {
+        auto const [y, last] = this->run({this->options().nonlinearity}, x, {h_0, {}});
+        return {y, last.h};
+    }
+};
+
+/// Long short-term memory; see LSTMCell. As RNN, with two states: returns output, h_n and c_n. With proj_size, h is W_hr times it.
+template <RealScalar T = double> struct LSTM : detail::RecurrentModule<LSTM<T>, detail::LstmCell, T> {
+    LSTM(std::size_t input_size, std::size_t hidden_size, RecurrentOptions const& options = {}) : detail::RecurrentModule<LSTM<T>, detail::LstmCell, T>(input_size, hidden_size, options) {}
+    std::tuple<Tensor<T>, Tensor<T>, Tensor<T>> forward(Tensor<T> const& x) const { return forward(x, {}, {}); }
+    std::tuple<Tensor<T>, Tensor<T>, Tensor<T>> forward(Tensor<T> const& x, Tensor<T> const& h_0, Tensor<T> const& c_0) const
+    {
+        auto const [y, last] = this->run({}, x, {h_0, c_0});
+        return {y, last.h, last.c};
+    }
+};
+
+/// Gated recurrent units; see GRUCell. As RNN.
+template <RealScalar T = double> struct GRU : detail::RecurrentModule<GRU<T>, detail::GruCell, T> {
+    GRU(std::size_t input_size, std::size_t hidden_size, RecurrentOptions const& options = {}) : detail::RecurrentModule<GRU<T>, detail::GruCell, T>(input_size, hidden_size, options) {}
+    std::tuple<Tensor<T>, Tensor<T>> forward(Tensor<T> const& x) const { return forward(x, {}); }
+    std::tuple<Tensor<T>, Tensor<T>> forward(Tensor<T> const& x, Tensor<T> const& h_0) const
+    {
+        auto const [y, last] = this->run({}, x, {h_0, {}});
+        return {y, last.h};
+    }
+};
+
+}  // namespace xgrad::nn
+#endif  // XGRAD_SINGLE_XGRAD_NN_RECURRENT_HPP
 #ifndef XGRAD_SINGLE_XGRAD_NN_SEQUENTIAL_HPP
 #define XGRAD_SINGLE_XGRAD_NN_SEQUENTIAL_HPP
 
@@ -3816,6 +4783,104 @@ private:
 
 }  // namespace xgrad::nn
 #endif  // XGRAD_SINGLE_XGRAD_NN_SEQUENTIAL_HPP
+#ifndef XGRAD_SINGLE_XGRAD_NN_TRANSFORMER_HPP
+#define XGRAD_SINGLE_XGRAD_NN_TRANSFORMER_HPP
+
+// ======== xgrad/nn/transformer.hpp
+// The encoder of a transformer.
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad::nn {
+
+/// The activation of a transformer's layers.
+enum class TransformerActivation : unsigned char { relu, gelu };
+
+/// Of TransformerEncoderLayer.
+struct TransformerEncoderLayerOptions {
+    std::size_t dim_feedforward = 2048;
+    double dropout = 0.1;
+    TransformerActivation activation = TransformerActivation::relu;
+    double layer_norm_eps = 1e-5;
+    /// Tensors are [N, L, E], not [L, N, E].
+    bool batch_first = false;
+    /// Normalisation comes before attention and the linear layers, not after.
+    bool norm_first = false;
+};
+
+/// Self-attention and two linear layers, each with a way around it, dropout and normalisation (Vaswani et al., 2017). Called with x
+/// [L, N, d_model] and, if you like, a src_mask and a src_key_padding_mask: those of MultiheadAttention.
+template <RealScalar T = double> class TransformerEncoderLayer : public Module<TransformerEncoderLayer<T>> {
+    using Options = TransformerEncoderLayerOptions;
+    using Mask = AttentionMask<T>;
+
+public:
+    Child<MultiheadAttention<T>> self_attn;
+    Child<Linear<T>> linear1;
+    Child<Dropout> dropout;
+    Child<Linear<T>> linear2;
+    Child<LayerNorm<T>> norm1, norm2;
+    Child<Dropout> dropout1, dropout2;
+    TransformerActivation activation;
+    bool norm_first;
+
+    TransformerEncoderLayer(std::size_t d_model, std::size_t nhead, Options const& o = {})
+        : self_attn(*this, "self_attn", d_model, nhead, MultiheadAttentionOptions{.dropout = o.dropout, .batch_first = o.batch_first}), linear1(*this, "linear1", d_model, o.dim_feedforward),
+          dropout(*this, "dropout", o.dropout), linear2(*this, "linear2", o.dim_feedforward, d_model), norm1(*this, "norm1", d_model, o.layer_norm_eps),
+          norm2(*this, "norm2", d_model, o.layer_norm_eps), dropout1(*this, "dropout1", o.dropout), dropout2(*this, "dropout2", o.dropout), activation(o.activation), norm_first(o.norm_first)
+    {
+    }
+
+    Tensor<T> forward(Tensor<T> const& x) const { return forward(x, {}, {}); }
+    Tensor<T> forward(Tensor<T> const& x, Mask const& src_mask) const { return forward(x, src_mask, {}); }
+    Tensor<T> forward(Tensor<T> const& x, Mask const& src_mask, Mask const& src_key_padding_mask) const
+    {
+        MultiheadAttentionMasks<T> const masks{.key_padding_mask = src_key_padding_mask, .attn_mask = src_mask, .need_weights = false};
+        if (norm_first) {
+            Tensor<T> const y = x + attend(norm1(x), masks);
+            return y + feed(norm2(y));
+        }
+        Tensor<T> const y = norm1(Tensor<T>(x + attend(x, masks)));
+        return norm2(Tensor<T>(y + feed(y)));
+    }
+
+private:
+    Tensor<T> attend(Tensor<T> const& x, MultiheadAttentionMasks<T> const& masks) const { return dropout1(std::get<0>(self_attn(x, x, x, masks))); }
+    Tensor<T> feed(Tensor<T> const& x) const
+    {
+        Tensor<T> const inner = linear1(x);
+        return dropout2(linear2(dropout(activation == TransformerActivation::relu ? Tensor<T>(relu(inner)) : Tensor<T>(gelu(inner)))));
+    }
+};
+
+/// Layers in a row, which begin as copies of one, and a normalisation at the end if one is given.
+template <RealScalar T = double> class TransformerEncoder : public Module<TransformerEncoder<T>> {
+    using Mask = AttentionMask<T>;
+
+public:
+    Child<ModuleList<TransformerEncoderLayer<T>>> layers{*this, "layers"};
+
+    TransformerEncoder(TransformerEncoderLayer<T> const& layer, std::size_t num_layers)
+    {
+        for (std::size_t i = 0; i < num_layers; ++i) layers.push_back(layer);
+    }
+    TransformerEncoder(TransformerEncoderLayer<T> const& layer, std::size_t num_layers, LayerNorm<T> const& norm) : TransformerEncoder(layer, num_layers)
+    {
+        this->own("norm", std::make_unique<LayerNorm<T>>(norm));
+    }
+
+    Tensor<T> forward(Tensor<T> const& x) const { return forward(x, {}, {}); }
+    Tensor<T> forward(Tensor<T> const& x, Mask const& mask) const { return forward(x, mask, {}); }
+    Tensor<T> forward(Tensor<T> x, Mask const& mask, Mask const& src_key_padding_mask) const
+    {
+        for (std::size_t i = 0; i < layers.size(); ++i) x = layers[i](x, mask, src_key_padding_mask);
+        bool const has_norm = this->member_count() > 1;
+        return has_norm ? static_cast<LayerNorm<T> const&>(this->owned(1))(x) : x;
+    }
+};
+
+}  // namespace xgrad::nn
+#endif  // XGRAD_SINGLE_XGRAD_NN_TRANSFORMER_HPP
 #endif  // XGRAD_SINGLE_XGRAD_NN_HPP
 
 #endif  // XGRAD_SINGLE_HEADER_NN

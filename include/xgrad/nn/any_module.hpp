@@ -129,25 +129,35 @@ protected:
     /// Takes a module that lives on the heap as the last of the modules inside.
     inline void own(std::string_view name, std::unique_ptr<AnyModule> module);
     AnyModule& owned(std::size_t i) const { return *members_[i].owned; }
+    /// Takes a parameter as the last of the members: for modules whose number of parameters is known only when they are made.
+    inline void own(std::string_view name, AnyTensor parameter);
+    AnyTensor const& owned_tensor(std::size_t i) const { return members_[i].tensor; }
     std::size_t member_count() const noexcept { return members_.size(); }
 
 private:
-    /// A member, by its place relative to this object, or a module that is owned.
+    /// A member, by its place relative to this object, or a module or tensor that is owned.
     struct Member {
         std::string name;
         Kind kind;
         bool persistent;
         std::ptrdiff_t offset;
         std::unique_ptr<AnyModule> owned;
+        AnyTensor tensor;
 
         Member(std::string n, Kind k, bool keep, std::ptrdiff_t at, std::unique_ptr<AnyModule> m = nullptr) : name(std::move(n)), kind(k), persistent(keep), offset(at), owned(std::move(m)) {}
-        Member(Member const& o) : name(o.name), kind(o.kind), persistent(o.persistent), offset(o.offset), owned(o.owned ? o.owned->clone_any() : nullptr) {}
+        Member(Member const& o) : name(o.name), kind(o.kind), persistent(o.persistent), offset(o.offset), owned(o.owned ? o.owned->clone_any() : nullptr)
+        {
+            if (!o.tensor.defined()) return;
+            tensor = xgrad::detail::value_copy(o.tensor);
+            tensor.impl().requires_grad = o.tensor.impl().requires_grad;
+        }
         Member(Member&&) noexcept = default;
         Member& operator=(Member o) noexcept
         {
             name.swap(o.name);
             kind = o.kind, persistent = o.persistent, offset = o.offset;
             owned.swap(o.owned);
+            std::swap(tensor, o.tensor);
             return *this;
         }
     };
@@ -158,6 +168,7 @@ private:
     }
     std::uintptr_t address() const noexcept { return reinterpret_cast<std::uintptr_t>(this); }
     template <class T> T& at(Member const& m) const noexcept { return *reinterpret_cast<T*>(address() + static_cast<std::uintptr_t>(m.offset)); }
+    AnyTensor const& tensor_of(Member const& m) const noexcept { return m.tensor.defined() ? m.tensor : at<AnyTensor>(m); }
     AnyModule& module_of(Member const& m) const noexcept { return m.owned ? *m.owned : at<AnyModule>(m); }
     inline void check_name(std::string_view name, Kind kind) const;
     inline void find_tensors(std::string const& prefix, Kind kind, std::vector<NamedTensor>& found) const;
@@ -184,7 +195,7 @@ private:
     std::size_t bytes_;
     bool training_ = true;
     std::vector<Member> members_;
-    std::shared_ptr<detail::ModuleHooks> hooks_;
+    mutable std::shared_ptr<detail::ModuleHooks> hooks_;     // a call of a const module with hooks of all modules makes them, too
 };
 
 inline void AnyModule::check_name(std::string_view name, Kind kind) const
@@ -211,6 +222,14 @@ inline void AnyModule::own(std::string_view name, std::unique_ptr<AnyModule> mod
     members_.push_back({std::string(name), Kind::module, true, 0, std::move(module)});
 }
 
+inline void AnyModule::own(std::string_view name, AnyTensor parameter)
+{
+    check_name(name, Kind::parameter);
+    parameter.impl().requires_grad = true;
+    members_.push_back({std::string(name), Kind::parameter, true, 0});
+    members_.back().tensor = std::move(parameter);
+}
+
 inline std::shared_ptr<detail::ModuleHooks> const& AnyModule::made_hooks()
 {
     if (!hooks_) {
@@ -224,7 +243,7 @@ inline void AnyModule::find_tensors(std::string const& prefix, Kind kind, std::v
 {
     for (auto const& m : members_)
         if (m.kind == kind)
-            if (auto const& t = at<AnyTensor>(m); t.defined()) found.push_back({prefix + m.name, t});
+            if (auto const& t = tensor_of(m); t.defined()) found.push_back({prefix + m.name, t});
     for (auto const& m : members_)
         if (m.kind == Kind::module) module_of(m).find_tensors(prefix + m.name + ".", kind, found);
 }
@@ -267,7 +286,7 @@ inline void AnyModule::find_state(std::string const& prefix, std::vector<NamedTe
 {
     for (auto const kind : {Kind::parameter, Kind::buffer})
         for (auto const& m : members_)
-            if (m.kind == kind && m.persistent && at<AnyTensor>(m).defined()) found.push_back({prefix + m.name, at<AnyTensor>(m)});
+            if (m.kind == kind && m.persistent && tensor_of(m).defined()) found.push_back({prefix + m.name, tensor_of(m)});
     for (auto const& m : members_)
         if (m.kind == Kind::module) module_of(m).find_state(prefix + m.name + ".", found);
 }

@@ -16,8 +16,14 @@ template <Scalar T> Tensor<T> linear(Tensor<T> const& x, std::type_identity_t<Te
 {
     if (weight.dim() != 2 || x.dim() == 0 || x.shape().back() != weight.shape()[1])
         xgrad::detail::fail<ShapeError>("linear: an input of shape ", x.shape(), " does not fit a weight of shape ", weight.shape(), ", which is [out, in]");
-    Tensor<T> const y = matmul(x, mT(weight));
-    return bias.defined() ? Tensor<T>(y + bias) : y;
+    auto const in = static_cast<std::ptrdiff_t>(weight.shape()[1]);
+    bool const stacked = x.dim() > 2;   // one product of two matrices, also for the gradient of the weight
+    Tensor<T> y = matmul(stacked ? reshape(x, {static_cast<std::ptrdiff_t>(numel(Shape(x.shape().begin(), x.shape().end() - 1))), in}) : x, mT(weight));
+    if (bias.defined()) y = y + bias;
+    if (!stacked) return y;
+    Axes shape(x.shape());
+    shape.back() = static_cast<std::ptrdiff_t>(weight.shape()[0]);
+    return reshape(y, shape);
 }
 
 /// y_k = sum_ij x1_i W_kij x2_j + b_k on the last axes: W of shape [out, in1, in2], b [out] or undefined.

@@ -14,15 +14,9 @@ public:
     Module() noexcept : AnyModule(sizeof(Self)) { static_assert(std::derived_from<Self, Module>, "a module derives from nn::Module of itself: struct Net : nn::Module<Net>"); }
 
     /// Calls forward with these arguments. An expression that forward returns is evaluated.
-    template <class... A> auto operator()(A&&... arguments)
-    {
-        using Result = std::invoke_result_t<Calls, Self&, A...>;
-        if constexpr (!std::same_as<Result, NotCallable>) {
-            if (!has_hooks()) [[likely]]
-                return static_cast<detail::kept_or_void<Result>>(self().forward(std::forward<A>(arguments)...));
-            return call_with_hooks<Result>(std::forward<A>(arguments)...);
-        } else static_assert(!std::same_as<Result, NotCallable>, "forward of this module cannot be called with these arguments");
-    }
+    template <class... A> auto operator()(A&&... arguments) { return call(self(), std::forward<A>(arguments)...); }
+    /// The same where forward is const. Hooks get the module as one that can be changed, as ever.
+    template <class... A> auto operator()(A&&... arguments) const { return call(static_cast<Self const&>(*this), std::forward<A>(arguments)...); }
 
     std::string_view kind() const noexcept override { return xgrad::detail::type_name<Self>; }
     std::unique_ptr<AnyModule> clone_any() const override { return std::make_unique<Self>(static_cast<Self const&>(*this)); }
@@ -65,15 +59,27 @@ private:
     Self& self() noexcept { return static_cast<Self&>(*this); }
     bool has_hooks() const { return (hooks() && hooks()->any()) || detail::ModuleHooks::of_all_modules().any(); }
 
-    template <class Result, class... A> [[gnu::noinline]] auto call_with_hooks(A&&... arguments)
+    template <class S, class... A> static auto call(S& s, A&&... arguments)
+    {
+        using Result = std::invoke_result_t<Calls, S&, A...>;
+        constexpr bool fits = !std::same_as<Result, NotCallable>;
+        static_assert(fits || std::is_const_v<S>, "forward of this module cannot be called with these arguments");
+        static_assert(fits || !std::is_const_v<S>, "forward of this module, which is const here, cannot be called with these arguments: it must be const itself");
+        if constexpr (fits) {
+            if (!static_cast<Module const&>(s).has_hooks()) [[likely]]
+                return static_cast<detail::kept_or_void<Result>>(s.forward(std::forward<A>(arguments)...));
+            return call_with_hooks<Result>(s, std::forward<A>(arguments)...);
+        }
+    }
+    template <class Result, class S, class... A> [[gnu::noinline]] static auto call_with_hooks(S& s, A&&... arguments)
     {
         using Forward = detail::ForwardOf<Self>;
-        auto const run = [this](auto call) -> detail::kept_or_void<Result> {
-            detail::call_with_hooks(*this, call);
+        auto const run = [&s](auto call) -> detail::kept_or_void<Result> {
+            detail::call_with_hooks(const_cast<Self&>(s), call);
             if constexpr (!std::is_void_v<Result>) return *std::move(call.result);
         };
-        if constexpr (Forward::known) return run(detail::CallOf<Self, typename Forward::Arguments, typename Forward::Result>(self(), std::forward<A>(arguments)...));
-        else return run(detail::CallOf<Self, std::tuple<detail::kept_argument<A>...>, detail::kept_result<Result>>(self(), std::forward<A>(arguments)...));
+        if constexpr (Forward::known) return run(detail::CallOf<S, typename Forward::Arguments, typename Forward::Result>(s, std::forward<A>(arguments)...));
+        else return run(detail::CallOf<S, std::tuple<detail::kept_argument<A>...>, detail::kept_result<Result>>(s, std::forward<A>(arguments)...));
     }
 };
 

@@ -32,6 +32,7 @@ public:
     std::size_t size() const noexcept { return this->member_count(); }
     bool empty() const noexcept { return size() == 0; }
     M& operator[](std::size_t i) { return static_cast<M&>(this->owned(i)); }
+    M const& operator[](std::size_t i) const { return static_cast<M const&>(this->owned(i)); }
     M& at(std::size_t i)
     {
         if (i >= size()) xgrad::detail::fail<IndexError>("ModuleList: there is no module ", i, " of ", size());
