@@ -1,6 +1,7 @@
 // Attention: scaled_dot_product_attention() and MultiheadAttention.
 #pragma once
 
+#include <xgrad/nn/functional.hpp>
 #include <xgrad/nn/linear.hpp>
 #include <xgrad/ops/comparison.hpp>
 #include <xgrad/tensor/views.hpp>

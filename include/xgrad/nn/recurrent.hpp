@@ -2,6 +2,7 @@
 #pragma once
 
 #include <xgrad/base/warning.hpp>
+#include <xgrad/nn/functional.hpp>
 #include <xgrad/nn/recurrence.hpp>
 #include <xgrad/tensor/print.hpp>
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <xgrad/nn/linear.hpp>
+#include <xgrad/ops/trigonometric.hpp>
 #include <xgrad/tensor/views.hpp>
 
 XGRAD_COMPILED_ONCE
