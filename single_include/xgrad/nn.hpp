@@ -103,7 +103,20 @@ template <Operand X> auto elu(X const& x, double alpha = 1) { return express(Elu
 }  // namespace xgrad
 #endif  // XGRAD_SINGLE_XGRAD_OPS_ACTIVATION_HPP
 
-namespace xgrad::nn::functional {
+namespace xgrad::nn {
+
+namespace detail {
+/// Zeros with probability p, the same ones where a mask of this shape is stretched.
+template <Differentiable T> Tensor<T> dropped(std::string_view name, Tensor<T> const& x, Shape const& mask, double p, bool training)
+{
+    if (!(p >= 0 && p <= 1)) xgrad::detail::fail(name, ": the probability must lie between 0 and 1");
+    if (!training || p == 0) return x;
+    Tensor<bool> const kept = rand<precision_of<T>>(mask) >= static_cast<precision_of<T>>(p);
+    return where(kept, x * static_cast<precision_of<T>>(p < 1 ? 1 / (1 - p) : 0), T(0));
+}
+}  // namespace detail
+
+namespace functional {
 
 /// x times the logistic function of x (Elfwing, Uchibe and Doya, 2017).
 template <Operand X> auto silu(X const& x) { return x * sigmoid(x); }
@@ -133,12 +146,13 @@ template <Operand X> auto log_softmax(X const& x, std::ptrdiff_t axis)
 }
 
 /// Where training, each element is 0 with probability p, else multiplied by 1/(1 - p).
-template <Differentiable T> Tensor<T> dropout(Tensor<T> const& x, double p = 0.5, bool training = true)
+template <Differentiable T> Tensor<T> dropout(Tensor<T> const& x, double p = 0.5, bool training = true) { return detail::dropped("dropout", x, x.shape(), p, training); }
+
+/// The same for whole channels of x, of shape [N, C, H, W] (Tompson et al., 2015).
+template <Differentiable T> Tensor<T> dropout2d(Tensor<T> const& x, double p = 0.5, bool training = true)
 {
-    if (!(p >= 0 && p <= 1)) xgrad::detail::fail("dropout: the probability must lie between 0 and 1");
-    if (!training || p == 0) return x;
-    Tensor<bool> const kept = rand<precision_of<T>>(x.shape()) >= static_cast<precision_of<T>>(p);
-    return where(kept, x * static_cast<precision_of<T>>(p < 1 ? 1 / (1 - p) : 0), T(0));
+    if (x.dim() != 4) xgrad::detail::fail<ShapeError>("dropout2d: an input [N, C, H, W] is needed, not one of shape ", x.shape());
+    return detail::dropped("dropout2d", x, {x.shape()[0], x.shape()[1], 1, 1}, p, training);
 }
 
 /// Axes first to last (both counted) become one. A view where the strides allow.
@@ -157,7 +171,8 @@ template <Scalar T> Tensor<T> flatten(Tensor<T> const& x, std::ptrdiff_t first =
     return xgrad::reshape(x, shape);
 }
 
-}  // namespace xgrad::nn::functional
+}  // namespace functional
+}  // namespace xgrad::nn
 #endif  // XGRAD_SINGLE_XGRAD_NN_FUNCTIONAL_HPP
 #ifndef XGRAD_SINGLE_XGRAD_NN_MODULE_HPP
 #define XGRAD_SINGLE_XGRAD_NN_MODULE_HPP
@@ -1579,6 +1594,16 @@ struct Dropout : Module<Dropout> {
     template <Differentiable T> Tensor<T> forward(Tensor<T> const& x) const { return functional::dropout(x, p, is_training()); }
     std::string extra_repr() const override { return "p=" + xgrad::detail::number_text(p); }
 };
+/// The same for whole channels of an input [N, C, H, W].
+struct Dropout2d : Module<Dropout2d> {
+    double p;
+    explicit Dropout2d(double probability = 0.5) : p(probability)
+    {
+        if (!(p >= 0 && p <= 1)) xgrad::detail::fail("Dropout2d: the probability must lie between 0 and 1");
+    }
+    template <Differentiable T> Tensor<T> forward(Tensor<T> const& x) const { return functional::dropout2d(x, p, is_training()); }
+    std::string extra_repr() const override { return "p=" + xgrad::detail::number_text(p); }
+};
 /// Some axes become one; by default all but the first.
 struct Flatten : Module<Flatten> {
     std::ptrdiff_t first, last;
@@ -2226,8 +2251,13 @@ template <class T> XGRAD_INLINE void add_row(T* to, T const* from, std::size_t n
 {
     constexpr std::size_t step = 4;
     std::size_t q = 0;
-    for (; q + step <= n; q += step)
-        for (std::size_t k = 0; k < step; ++k) to[q + k] += from[q + k];
+    for (; q + step <= n; q += step) {  // through registers: compilers need not ask whether the rows overlap
+        T sum[step], more[step];
+        std::memcpy(static_cast<void*>(sum), to + q, sizeof sum);
+        std::memcpy(static_cast<void*>(more), from + q, sizeof more);
+        for (std::size_t k = 0; k < step; ++k) sum[k] += more[k];
+        std::memcpy(static_cast<void*>(to + q), sum, sizeof sum);
+    }
     for (; q < n; ++q) to[q] += from[q];
 }
 
@@ -2323,7 +2353,7 @@ public:
             auto const [factor, step] = products_of(room, group, chunk, products);
             T* const to = out + image_at(group, chunk);
             T const* const own_filters = filters + group * m * depth;
-            if (is_plain(chunk)) return xgrad::detail::gemm<T>(depth, n, m, own_filters, 1, signed_size(depth), conj_filters, factor, step, 1, conj_products, to, signed_size(windows), true);
+            if (is_plain(chunk)) return xgrad::detail::gemm<T>(depth, n, m, own_filters, 1, signed_size(depth), conj_filters, factor, step, 1, conj_products, to + chunk.row * g.columns.windows, signed_size(windows), true);
             xgrad::detail::gemm<T>(depth, n, m, own_filters, 1, signed_size(depth), conj_filters, factor, step, 1, conj_products, room.columns, signed_size(n), false);
             if (!g.is_padded()) return scatter_columns(g, chunk, room.columns, to, image);
             if (chunk.row == 0) std::fill_n(room.padded, chunk.samples * padded_image, T(0));
@@ -3522,7 +3552,7 @@ public:
 
 private:
     using Three = std::tuple<Tensor<T>, Tensor<T>, Tensor<T>>;
-    using Sums = struct {
+    struct Sums {
         double of_g = 0, of_g_x = 0;
     };
 
@@ -3893,22 +3923,33 @@ template <class T> void spread_windows(Windows const& w, T const* numbers, T* pl
                 for (std::size_t k = column.start; k < column.stop; k += column.step) plane[h * w.width + k] += part;
         }
 }
+/// The places that each window sees, one after the other: one short loop for each, instead of two within each other.
+struct Places {
+    std::vector<std::size_t> all, end;  // end: behind the last one of each window
+
+    explicit Places(Windows const& w)
+    {
+        for (auto const& row : w.rows)
+            for (auto const& column : w.columns) {
+                for (std::size_t h = row.start; h < row.stop; h += row.step)
+                    for (std::size_t k = column.start; k < column.stop; k += column.step) all.push_back(h * w.width + k);
+                end.push_back(all.size());
+            }
+    }
+};
 /// Where in its plane the largest number of each window is: the first of equal ones, NaN before all others.
-template <RealScalar T> void find_largest(Windows const& w, T const* plane, std::int64_t* out)
+template <RealScalar T> void find_largest(Places const& places, T const* plane, std::int64_t* out)
 {
-    for (auto const& row : w.rows)
-        for (auto const& column : w.columns) {
-            std::size_t at = row.start * w.width + column.start;
-            T best = plane[at];
-            for (std::size_t h = row.start; h < row.stop; h += row.step)
-                for (std::size_t k = column.start; k < column.stop; k += column.step) {
-                    T const v = plane[h * w.width + k];
-                    bool const wins = (v > best) | (v != v);    // without a jump, which could not be foreseen
-                    best = wins ? v : best;
-                    at = wins ? h * w.width + k : at;
-                }
-            *out++ = static_cast<std::int64_t>(at);
+    std::size_t const* place = places.all.data();
+    for (auto const end : places.end) {
+        std::size_t at = *place;
+        for (; place != places.all.data() + end; ++place) {
+            T const v = plane[*place];
+            auto const mask = -static_cast<std::size_t>((v > plane[at]) | (v != v));    // no jump, which could not be foreseen
+            at = (at & ~mask) | (*place & mask);
         }
+        *out++ = static_cast<std::int64_t>(at);
+    }
 }
 
 }  // namespace detail
@@ -4047,7 +4088,8 @@ template <RealScalar T> std::pair<Tensor<T>, Tensor<std::int64_t>> max_pool(Tens
     auto const from = xgrad::detail::contiguous(x.array_of());
     xgrad::detail::Array<std::int64_t> places(windows->pooled(x.shape()));
     std::size_t const plane = windows->height * windows->width, count = windows->count();
-    for (std::size_t i = 0, planes = places.numel / count; i < planes; ++i) find_largest(*windows, from.begin() + i * plane, places.begin() + i * count);
+    Places const seen(*windows);
+    for (std::size_t i = 0, planes = places.numel / count; i < planes; ++i) find_largest(seen, from.begin() + i * plane, places.begin() + i * count);
     return {express(PickFromPlanes{{}, std::move(windows), places}, x), Tensor<std::int64_t>(places)};
 }
 

@@ -56,6 +56,14 @@ TEST_CASE("convolutions have the numbers of PyTorch")
           {{2, 2, 12, 6}, -1.8661547336, 0.242556324789, 0.810496933788, 0.329745882014, -0.0736747322971, 4.61127068109});
 }
 
+TEST_CASE("windows of one pixel, of so many channels that an image is taken in parts")
+{
+    D const x = wave({1, 1, 7, 7}, 1), w = wave({1, 700, 1, 1}, 1.3);
+    D const y = f::conv_transpose2d(x, w);
+    CHECK(difference(y, D(x * w)) == "");
+    CHECK(difference(f::conv2d(y, w), D(x * sum(square(w)))) == "");
+}
+
 TEST_CASE("convolutions are differentiable twice and forward, real and complex")
 {
     auto const conv = [](auto const&... t) { return f::conv2d(t..., {.stride = {1, 2}, .padding = {1, 0}, .groups = 2}); };

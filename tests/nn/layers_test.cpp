@@ -163,6 +163,22 @@ TEST_CASE("dropout keeps the mean, in training only, and its gradient has the sa
     CHECK_THROWS_AS(nn::Dropout(1.5), xg::Error);
 }
 
+TEST_CASE("dropout2d drops whole channels")
+{
+    xg::manual_seed(5);
+    D const y = nn::Dropout2d(0.5)(xg::ones({20, 10, 2, 3}));
+    double dropped = 0;
+    for (int n = 0; n < 20; ++n)
+        for (int c = 0; c < 10; ++c) {
+            double const first = y(n, c, 0, 0).item();
+            dropped += first == 0;
+            CHECK((first == 0 || first == 2));
+            CHECK(difference(y(n, c), xg::full({2, 3}, first)) == "");
+        }
+    CHECK(std::abs(dropped - 100) < 30);
+    CHECK_THROWS_WITH_AS(nn::Dropout2d()(xg::ones({2, 3})), "dropout2d: an input [N, C, H, W] is needed, not one of shape [2, 3]", xg::ShapeError);
+}
+
 TEST_CASE("flatten")
 {
     D const x = xg::zeros({2, 3, 4, 5});

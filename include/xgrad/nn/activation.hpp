@@ -83,6 +83,16 @@ struct Dropout : Module<Dropout> {
     template <Differentiable T> Tensor<T> forward(Tensor<T> const& x) const { return functional::dropout(x, p, is_training()); }
     std::string extra_repr() const override { return "p=" + xgrad::detail::number_text(p); }
 };
+/// The same for whole channels of an input [N, C, H, W].
+struct Dropout2d : Module<Dropout2d> {
+    double p;
+    explicit Dropout2d(double probability = 0.5) : p(probability)
+    {
+        if (!(p >= 0 && p <= 1)) xgrad::detail::fail("Dropout2d: the probability must lie between 0 and 1");
+    }
+    template <Differentiable T> Tensor<T> forward(Tensor<T> const& x) const { return functional::dropout2d(x, p, is_training()); }
+    std::string extra_repr() const override { return "p=" + xgrad::detail::number_text(p); }
+};
 /// Some axes become one; by default all but the first.
 struct Flatten : Module<Flatten> {
     std::ptrdiff_t first, last;

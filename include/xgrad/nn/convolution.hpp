@@ -54,7 +54,7 @@ public:
             auto const [factor, step] = products_of(room, group, chunk, products);
             T* const to = out + image_at(group, chunk);
             T const* const own_filters = filters + group * m * depth;
-            if (is_plain(chunk)) return xgrad::detail::gemm<T>(depth, n, m, own_filters, 1, signed_size(depth), conj_filters, factor, step, 1, conj_products, to, signed_size(windows), true);
+            if (is_plain(chunk)) return xgrad::detail::gemm<T>(depth, n, m, own_filters, 1, signed_size(depth), conj_filters, factor, step, 1, conj_products, to + chunk.row * g.columns.windows, signed_size(windows), true);
             xgrad::detail::gemm<T>(depth, n, m, own_filters, 1, signed_size(depth), conj_filters, factor, step, 1, conj_products, room.columns, signed_size(n), false);
             if (!g.is_padded()) return scatter_columns(g, chunk, room.columns, to, image);
             if (chunk.row == 0) std::fill_n(room.padded, chunk.samples * padded_image, T(0));

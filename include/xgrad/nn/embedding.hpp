@@ -5,6 +5,7 @@
 
 #include <xgrad/nn/init.hpp>
 #include <xgrad/nn/module.hpp>
+#include <xgrad/ops/comparison.hpp>
 #include <xgrad/tensor/views.hpp>
 
 XGRAD_COMPILED_ONCE

@@ -8,7 +8,20 @@
 #include <xgrad/tensor/create.hpp>
 #include <xgrad/tensor/reduce.hpp>
 
-namespace xgrad::nn::functional {
+namespace xgrad::nn {
+
+namespace detail {
+/// Zeros with probability p, the same ones where a mask of this shape is stretched.
+template <Differentiable T> Tensor<T> dropped(std::string_view name, Tensor<T> const& x, Shape const& mask, double p, bool training)
+{
+    if (!(p >= 0 && p <= 1)) xgrad::detail::fail(name, ": the probability must lie between 0 and 1");
+    if (!training || p == 0) return x;
+    Tensor<bool> const kept = rand<precision_of<T>>(mask) >= static_cast<precision_of<T>>(p);
+    return where(kept, x * static_cast<precision_of<T>>(p < 1 ? 1 / (1 - p) : 0), T(0));
+}
+}  // namespace detail
+
+namespace functional {
 
 /// x times the logistic function of x (Elfwing, Uchibe and Doya, 2017).
 template <Operand X> auto silu(X const& x) { return x * sigmoid(x); }
@@ -38,12 +51,13 @@ template <Operand X> auto log_softmax(X const& x, std::ptrdiff_t axis)
 }
 
 /// Where training, each element is 0 with probability p, else multiplied by 1/(1 - p).
-template <Differentiable T> Tensor<T> dropout(Tensor<T> const& x, double p = 0.5, bool training = true)
+template <Differentiable T> Tensor<T> dropout(Tensor<T> const& x, double p = 0.5, bool training = true) { return detail::dropped("dropout", x, x.shape(), p, training); }
+
+/// The same for whole channels of x, of shape [N, C, H, W] (Tompson et al., 2015).
+template <Differentiable T> Tensor<T> dropout2d(Tensor<T> const& x, double p = 0.5, bool training = true)
 {
-    if (!(p >= 0 && p <= 1)) xgrad::detail::fail("dropout: the probability must lie between 0 and 1");
-    if (!training || p == 0) return x;
-    Tensor<bool> const kept = rand<precision_of<T>>(x.shape()) >= static_cast<precision_of<T>>(p);
-    return where(kept, x * static_cast<precision_of<T>>(p < 1 ? 1 / (1 - p) : 0), T(0));
+    if (x.dim() != 4) xgrad::detail::fail<ShapeError>("dropout2d: an input [N, C, H, W] is needed, not one of shape ", x.shape());
+    return detail::dropped("dropout2d", x, {x.shape()[0], x.shape()[1], 1, 1}, p, training);
 }
 
 /// Axes first to last (both counted) become one. A view where the strides allow.
@@ -62,4 +76,5 @@ template <Scalar T> Tensor<T> flatten(Tensor<T> const& x, std::ptrdiff_t first =
     return xgrad::reshape(x, shape);
 }
 
-}  // namespace xgrad::nn::functional
+}  // namespace functional
+}  // namespace xgrad::nn

@@ -87,8 +87,13 @@ template <class T> XGRAD_INLINE void add_row(T* to, T const* from, std::size_t n
 {
     constexpr std::size_t step = 4;
     std::size_t q = 0;
-    for (; q + step <= n; q += step)
-        for (std::size_t k = 0; k < step; ++k) to[q + k] += from[q + k];
+    for (; q + step <= n; q += step) {  // through registers: compilers need not ask whether the rows overlap
+        T sum[step], more[step];
+        std::memcpy(static_cast<void*>(sum), to + q, sizeof sum);
+        std::memcpy(static_cast<void*>(more), from + q, sizeof more);
+        for (std::size_t k = 0; k < step; ++k) sum[k] += more[k];
+        std::memcpy(static_cast<void*>(to + q), sum, sizeof sum);
+    }
     for (; q < n; ++q) to[q] += from[q];
 }
 

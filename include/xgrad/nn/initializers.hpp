@@ -3,6 +3,9 @@
 // al., "Deep Complex Networks", 2018, derive them, without further ado.
 #pragma once
 
+#include <numbers>
+#include <optional>
+
 #include <xgrad/nn/init.hpp>
 #include <xgrad/ops/linalg.hpp>
 

@@ -112,7 +112,7 @@ public:
 
 private:
     using Three = std::tuple<Tensor<T>, Tensor<T>, Tensor<T>>;
-    using Sums = struct {
+    struct Sums {
         double of_g = 0, of_g_x = 0;
     };
 
