@@ -4895,6 +4895,10 @@ template <Operand X> auto sum_to(X const& x, Shape const& shape)
 // not kept.
 
 
+// ======== xgrad/tensor/arraywise_record.hpp
+// What is recorded of an operation on whole arrays, whatever it computes: its edges, and what its gradients look at.
+
+
 // ======== xgrad/graph/local_graph.hpp
 // A small graph that a Node makes for itself, to differentiate it on the spot.
 
@@ -5071,14 +5075,30 @@ private:
 
 }  // namespace xgrad::detail
 
-// ======== xgrad/tensor/record.hpp
-// Recording: where an elementwise Expression becomes a Tensor, and, if a gradient will be wanted, one Node. The only place
-// that knows both operations and the graph. sum() of an expression goes the same way: the tiles of the expression are summed
-// as they are made, and backward starts from the broadcast gradient of the sum.
+// ======== xgrad/tensor/fused_gradient_node.hpp
+// FusedGradientNode: the recorded backward pass of a fused Node, which is one Node as well. Its own backward pass is one more
+// fused pass, over dual numbers. Only where that is recorded in turn, for third derivatives, is the formula replayed operation
+// by operation (traced.hpp).
 
 
-// ======== xgrad/ops/fold.hpp
-// Folds: many numbers made one, tile by tile, by something else than a sum (which move.hpp has).
+// ======== xgrad/tensor/dual_pass.hpp
+// A pass of a fused Node's formula over dual numbers: what tangents of its operands make of its result, and of the gradients
+// that it sends back.
+
+
+// ======== xgrad/tensor/fused_node.hpp
+// FusedNode: one recorded pass over an elementwise formula: how its gradients are computed, all in one pass.
+
+#include <numeric>
+
+
+// ======== xgrad/tensor/fused_operands.hpp
+// What a fused Node holds: the formula, its operands, its edges and what is saved of them, behind the Node in the same block.
+// It is compiled once for all formulas; what differs stands in a table of function pointers.
+
+
+// ======== xgrad/tensor/record_table.hpp
+// What it takes to record a formula: a table of all that is compiled for it, and its operands looked through once.
 
 
 // ======== xgrad/ops/move.hpp
@@ -7184,101 +7204,6 @@ XGRAD_COMPILED_ONCE
 
 namespace xgrad::detail {
 
-template <class T> T choice(bool condition, T a, T b) { return condition ? a : b; }
-template <class P> XGRAD_INLINE RealPack<P> choice(MaskPack<P> condition, RealPack<P> a, RealPack<P> b) { return where(condition, a, b); }
-
-/// The product of all.
-template <class T> struct Product {
-    using accumulator = wide<T>;
-    static accumulator start() { return 1; }
-    XGRAD_INLINE static auto join(auto a, auto v) { return a * v; }
-};
-/// The larger of two; NaN always.
-template <class T> struct Larger {
-    using accumulator = T;
-    static constexpr std::string_view name = "Amax";
-    static T start() { return std::numeric_limits<T>::has_infinity ? -std::numeric_limits<T>::infinity() : std::numeric_limits<T>::lowest(); }
-    XGRAD_INLINE static auto join(auto best, auto v) { return choice(v > best || v != v, v, best); }
-};
-/// The smaller of two; NaN always.
-template <class T> struct Smaller {
-    using accumulator = T;
-    static constexpr std::string_view name = "Amin";
-    static T start() { return std::numeric_limits<T>::has_infinity ? std::numeric_limits<T>::infinity() : std::numeric_limits<T>::max(); }
-    XGRAD_INLINE static auto join(auto best, auto v) { return choice(v < best || v != v, v, best); }
-};
-
-/// A run of numbers folded into one, in interleaved parts.
-template <class Fold, class A, class T> void fold_into(A& a, T const* t, std::size_t n)
-{
-    std::size_t i = 0;
-    if constexpr (std::same_as<A, T> && RealScalar<T>) {
-        using Pack = RealPack<T>;
-        Pack part[4] = {Fold::start(), Fold::start(), Fold::start(), Fold::start()};
-        for (; i + 4 * Pack::width <= n; i += 4 * Pack::width)
-            for (std::size_t j = 0; j < 4; ++j) part[j] = Fold::join(part[j], Pack::load(t + i + j * Pack::width));
-        for (; i + Pack::width <= n; i += Pack::width) part[0] = Fold::join(part[0], Pack::load(t + i));
-        T lanes[Pack::width];
-        Fold::join(Fold::join(part[0], part[1]), Fold::join(part[2], part[3])).store(lanes);
-        for (auto const lane : lanes) a = Fold::join(a, lane);
-    } else {
-        A part[4] = {Fold::start(), Fold::start(), Fold::start(), Fold::start()};
-        for (; i + 4 <= n; i += 4)
-            for (std::size_t j = 0; j < 4; ++j) part[j] = Fold::join(part[j], converted<A>(t[i + j]));
-        for (auto const p : part) a = Fold::join(a, p);
-    }
-    for (; i < n; ++i) a = Fold::join(a, converted<A>(t[i]));
-}
-
-/// tile of T -> array of the fold's accumulators; a step of 0 folds the whole run into one.
-template <class Fold, class T> void fold_run(void* tile, void* array, std::ptrdiff_t stride, std::size_t n)
-{
-    using A = typename Fold::accumulator;
-    auto const* const t = static_cast<T const*>(tile);
-    auto* const a = static_cast<A*>(array);
-    if (stride == 0) return fold_into<Fold>(*a, t, n);
-    std::size_t i = 0;
-    if constexpr (std::same_as<A, T> && RealScalar<T>) {
-        using Pack = RealPack<T>;
-        for (; stride == 1 && i + Pack::width <= n; i += Pack::width) Fold::join(Pack::load(a + i), Pack::load(t + i)).store(a + i);
-    }
-    for (; i < n; ++i) {
-        auto& at = a[static_cast<std::ptrdiff_t>(i) * stride];
-        at = Fold::join(at, converted<A>(t[i]));
-    }
-}
-
-}  // namespace xgrad::detail
-
-// ======== xgrad/tensor/fused_gradient_node.hpp
-// FusedGradientNode: the recorded backward pass of a fused Node, which is one Node as well. Its own backward pass is one more
-// fused pass, over dual numbers. Only where that is recorded in turn, for third derivatives, is the formula replayed operation
-// by operation (traced.hpp).
-
-
-// ======== xgrad/tensor/dual_pass.hpp
-// A pass of a fused Node's formula over dual numbers: what tangents of its operands make of its result, and of the gradients
-// that it sends back.
-
-
-// ======== xgrad/tensor/fused_node.hpp
-// FusedNode: one recorded pass over an elementwise formula: how its gradients are computed, all in one pass.
-
-#include <numeric>
-
-
-// ======== xgrad/tensor/fused_operands.hpp
-// What a fused Node holds: the formula, its operands, its edges and what is saved of them, behind the Node in the same block.
-// It is compiled once for all formulas; what differs stands in a table of function pointers.
-
-
-// ======== xgrad/tensor/record_table.hpp
-// What it takes to record a formula: a table of all that is compiled for it, and its operands looked through once.
-
-XGRAD_COMPILED_ONCE
-
-namespace xgrad::detail {
-
 class FusedNode;
 struct SumOver;
 struct TracedVertex;
@@ -8406,6 +8331,201 @@ inline void FusedNode::apply_recorded(AnyTensor const& gradient, std::span<AnyTe
 
 }  // namespace xgrad::detail
 
+XGRAD_COMPILED_ONCE
+
+namespace xgrad::detail {
+
+class ArraywiseRecord : public Node {
+public:
+    /// An operation and its types, as the compiler knows them.
+    struct Table {
+        std::string_view name;
+        bool is_linear;  // in each of its arguments
+        std::size_t count;
+        TypeInfo const& result;
+        TypeInfo const* const* operands;
+        Uses const* uses;  // what the gradient of each operand looks at
+    };
+
+    void apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) override
+    {
+        if (!gradients[0].defined()) return;
+        AnyTensor const y = uses_ & uses_result ? result_.unpack(*this) : shape_only(table_.result, shape_);
+        LocalArray<AnyTensor, 6> x(table_.count);
+        for (std::size_t i = 0; i < table_.count; ++i) x[i] = uses_ & uses_argument(i) ? operands_[i].saved.unpack(*this) : shape_only(*table_.operands[i], operands_[i].shape);
+        for (std::size_t i = 0; i < table_.count; ++i)
+            if (wanted_ >> i & 1) results[operands_[i].edge] = pull(i, gradients[0], y, x.data());
+    }
+    [[gnu::cold]] void pushforward(std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override
+    {
+        if (!table_.is_linear) return push_by_transposing(*this, {table_.result.filled(shape_, 0)}, tangents, results);
+        for (std::size_t i = 0; i < table_.count; ++i) {
+            if (!(wanted_ >> i & 1) || !tangents[operands_[i].edge].defined()) continue;
+            std::vector<AnyTensor> x(table_.count);
+            for (std::size_t j = 0; j < x.size(); ++j) x[j] = j == i ? tangents[operands_[i].edge] : operands_[j].saved.unpack(*this);
+            add_to(results[0], value(x.data()));
+        }
+    }
+    [[gnu::cold]] std::string name() const override { return backward_name(table_.name); }
+    [[gnu::cold]] std::string formula() const override
+    {
+        std::string s(table_.name);
+        for (std::size_t i = 0; i < table_.count; ++i) s += (i ? ", " : "(") + tensor_letter(i);
+        return s + ")";
+    }
+    void release_saved() noexcept override
+    {
+        for (std::size_t i = 0; i < table_.count; ++i) operands_[i].saved.release();
+        result_.release();
+    }
+    [[gnu::cold]] std::vector<NamedSavedTensor> saved_tensors() override
+    {
+        std::vector<NamedSavedTensor> all;
+        for (std::size_t i = 0; i < table_.count; ++i)
+            if (uses_ & uses_argument(i)) all.push_back({tensor_letter(i), &operands_[i].saved});
+        if (uses_ & uses_result) all.push_back({"result", &result_});
+        return all;
+    }
+
+protected:
+    struct Operand {
+        Shape shape;
+        SavedTensor saved;
+        std::uint8_t edge = 0;
+    };
+
+    ArraywiseRecord(Table const& table, Operand* operands) noexcept : table_(table), operands_(operands) {}
+
+    void connect(AnyTensor const& result, AnyTensor const* const* x, Edge* edges)
+    {
+        std::size_t used_edges = 0;
+        shape_ = result.shape();
+        for (std::size_t i = 0; i < table_.count; ++i) {
+            operands_[i].shape = x[i]->shape();
+            if (!is_differentiable(x[i]->dtype()) || !x[i]->requires_grad()) continue;
+            operands_[i].edge = static_cast<std::uint8_t>(used_edges);
+            edges[used_edges++] = gradient_edge(*x[i]);
+            wanted_ |= LeafMask{1} << i;
+            uses_ |= table_.uses[i];
+        }
+        for (std::size_t i = 0; i < table_.count; ++i)
+            if (uses_ & uses_argument(i)) operands_[i].saved = SavedTensor::operand(*x[i]);
+        if (uses_ & uses_result) result_ = SavedTensor::result(result);
+        set_edges(edges, used_edges);
+    }
+
+private:
+    /// The gradient of one operand; of values that it does not look at there are only shapes.
+    virtual AnyTensor pull(std::size_t operand, AnyTensor const& g, AnyTensor const& y, AnyTensor const* x) const = 0;
+    /// The operation, recorded where that is wanted; only asked for where it is linear.
+    virtual AnyTensor value(AnyTensor const* x) const = 0;
+
+    Table const& table_;
+    Operand* operands_;
+    Shape shape_;
+    SavedTensor result_;
+    LeafMask wanted_ = 0;
+    Uses uses_ = 0;
+};
+
+/// With room for so many operands.
+template <std::size_t count> class ArraywiseRecordOf : public ArraywiseRecord {
+protected:
+    explicit ArraywiseRecordOf(Table const& table) noexcept : ArraywiseRecord(table, places_.data()) {}
+    void connect(AnyTensor const& result, AnyTensor const* const* x) { ArraywiseRecord::connect(result, x, edges_.data()); }
+
+private:
+    std::array<Operand, count> places_;
+    std::array<Edge, count> edges_;
+};
+
+/// True where an operation on these tensors is to be recorded.
+inline bool wants_record(std::span<AnyTensor const* const> operands)
+{
+    return recording() && std::ranges::any_of(operands, [](AnyTensor const* t) { return is_differentiable(t->dtype()) && t->requires_grad(); });
+}
+
+}  // namespace xgrad::detail
+
+// ======== xgrad/tensor/record.hpp
+// Recording: where an elementwise Expression becomes a Tensor, and, if a gradient will be wanted, one Node. The only place
+// that knows both operations and the graph. sum() of an expression goes the same way: the tiles of the expression are summed
+// as they are made, and backward starts from the broadcast gradient of the sum.
+
+
+// ======== xgrad/ops/fold.hpp
+// Folds: many numbers made one, tile by tile, by something else than a sum (which move.hpp has).
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad::detail {
+
+template <class T> T choice(bool condition, T a, T b) { return condition ? a : b; }
+template <class P> XGRAD_INLINE RealPack<P> choice(MaskPack<P> condition, RealPack<P> a, RealPack<P> b) { return where(condition, a, b); }
+
+/// The product of all.
+template <class T> struct Product {
+    using accumulator = wide<T>;
+    static accumulator start() { return 1; }
+    XGRAD_INLINE static auto join(auto a, auto v) { return a * v; }
+};
+/// The larger of two; NaN always.
+template <class T> struct Larger {
+    using accumulator = T;
+    static constexpr std::string_view name = "Amax";
+    static T start() { return std::numeric_limits<T>::has_infinity ? -std::numeric_limits<T>::infinity() : std::numeric_limits<T>::lowest(); }
+    XGRAD_INLINE static auto join(auto best, auto v) { return choice(v > best || v != v, v, best); }
+};
+/// The smaller of two; NaN always.
+template <class T> struct Smaller {
+    using accumulator = T;
+    static constexpr std::string_view name = "Amin";
+    static T start() { return std::numeric_limits<T>::has_infinity ? std::numeric_limits<T>::infinity() : std::numeric_limits<T>::max(); }
+    XGRAD_INLINE static auto join(auto best, auto v) { return choice(v < best || v != v, v, best); }
+};
+
+/// A run of numbers folded into one, in interleaved parts.
+template <class Fold, class A, class T> void fold_into(A& a, T const* t, std::size_t n)
+{
+    std::size_t i = 0;
+    if constexpr (std::same_as<A, T> && RealScalar<T>) {
+        using Pack = RealPack<T>;
+        Pack part[4] = {Fold::start(), Fold::start(), Fold::start(), Fold::start()};
+        for (; i + 4 * Pack::width <= n; i += 4 * Pack::width)
+            for (std::size_t j = 0; j < 4; ++j) part[j] = Fold::join(part[j], Pack::load(t + i + j * Pack::width));
+        for (; i + Pack::width <= n; i += Pack::width) part[0] = Fold::join(part[0], Pack::load(t + i));
+        T lanes[Pack::width];
+        Fold::join(Fold::join(part[0], part[1]), Fold::join(part[2], part[3])).store(lanes);
+        for (auto const lane : lanes) a = Fold::join(a, lane);
+    } else {
+        A part[4] = {Fold::start(), Fold::start(), Fold::start(), Fold::start()};
+        for (; i + 4 <= n; i += 4)
+            for (std::size_t j = 0; j < 4; ++j) part[j] = Fold::join(part[j], converted<A>(t[i + j]));
+        for (auto const p : part) a = Fold::join(a, p);
+    }
+    for (; i < n; ++i) a = Fold::join(a, converted<A>(t[i]));
+}
+
+/// tile of T -> array of the fold's accumulators; a step of 0 folds the whole run into one.
+template <class Fold, class T> void fold_run(void* tile, void* array, std::ptrdiff_t stride, std::size_t n)
+{
+    using A = typename Fold::accumulator;
+    auto const* const t = static_cast<T const*>(tile);
+    auto* const a = static_cast<A*>(array);
+    if (stride == 0) return fold_into<Fold>(*a, t, n);
+    std::size_t i = 0;
+    if constexpr (std::same_as<A, T> && RealScalar<T>) {
+        using Pack = RealPack<T>;
+        for (; stride == 1 && i + Pack::width <= n; i += Pack::width) Fold::join(Pack::load(a + i), Pack::load(t + i)).store(a + i);
+    }
+    for (; i < n; ++i) {
+        auto& at = a[static_cast<std::ptrdiff_t>(i) * stride];
+        at = Fold::join(at, converted<A>(t[i]));
+    }
+}
+
+}  // namespace xgrad::detail
+
 // ======== xgrad/tensor/tensor.hpp
 // Tensor<T>: a handle to an array of one scalar type and its place in the graph. Copies share. Made from nested lists, from
 // xtensor expressions, or from an xgrad expression, which is then evaluated in one pass and recorded as one Node
@@ -9087,15 +9207,6 @@ namespace xgrad {
 
 namespace detail {
 
-/// A tensor of which only the shape is known.
-template <Scalar T> Tensor<T> shape_only(Shape const& shape)
-{
-    Array<T> a;
-    a.shape = shape;
-    a.numel = numel(shape);
-    return Tensor<T>(std::move(a));
-}
-
 template <class Op> constexpr Uses arraywise_uses(std::size_t i)
 {
     if constexpr (requires { Op::uses; }) return Op::uses[i];
@@ -9107,93 +9218,38 @@ template <class Op, std::size_t count> inline constexpr bool is_linear = require
 
 template <class Op, Scalar... T> auto record_on_tensors(Op op, Tensor<T> const&... x);
 
-template <class Op, Scalar Y, Scalar... T> class ArraywiseNode final : public Node {
-public:
+template <class Op, Scalar Y, Scalar... T> class ArraywiseNode final : public ArraywiseRecordOf<sizeof...(T)> {
     static constexpr std::size_t count = sizeof...(T);
 
-    ArraywiseNode(Op op, Tensor<Y> const& result, Tensor<T> const&... x) : op_(std::move(op)), shape_(result.shape()), shapes_{x.shape()...}
-    {
-        Uses all = 0;
-        std::size_t i = 0, edges = 0;
-        auto const connect = [&](AnyTensor const& t) {
-            if (is_differentiable(t.dtype()) && t.requires_grad()) {
-                edge_of_[i] = static_cast<std::uint8_t>(edges);
-                edges_[edges++] = gradient_edge(t);
-                wanted_ |= LeafMask{1} << i;
-                all |= arraywise_uses<Op>(i);
-            }
-            ++i;
-        };
-        (connect(x), ...);
-        i = 0;
-        ((all & uses_argument(i) ? void(saved_[i] = SavedTensor::operand(x)) : void(), ++i), ...);
-        if (all & uses_result) saved_[count] = SavedTensor::result(result);
-        saved_uses_ = all;
-        set_edges(edges_.data(), edges);
-    }
-
-    void apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) override
-    {
-        if (!gradients[0].defined()) return;
-        [&]<std::size_t... I>(std::index_sequence<I...>) {
-            Tensor<Y> const g = gradients[0].as<Y>();
-            Tensor<Y> const y = saved_uses_ & uses_result ? saved_[count].unpack(*this).template as<Y>() : shape_only<Y>(shape_);
-            auto const x = std::tuple(saved_uses_ & uses_argument(I) ? saved_[I].unpack(*this).template as<T>() : shape_only<T>(shapes_[I])...);
-            auto const one = [&]<std::size_t J>(wrt<J> argument) {
-                using X = std::tuple_element_t<J, std::tuple<T...>>;
-                if constexpr (Differentiable<X>)
-                    if (wanted_ >> J & 1) results[edge_of_[J]] = Tensor<X>(op_.pullback(argument, g, y, std::get<I>(x)...));
-            };
-            (one(wrt<I>{}), ...);
-        }(std::index_sequence_for<T...>{});
-    }
-    void pushforward(std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override
-    {
-        [&]<std::size_t... I>(std::index_sequence<I...>) {
-            if constexpr (is_linear<Op, count>) {
-                auto const one = [&]<std::size_t J>(wrt<J>) {
-                    using X = std::tuple_element_t<J, std::tuple<T...>>;
-                    if (!(wanted_ >> J & 1) || !tangents[edge_of_[J]].defined()) return;
-                    auto const argument = [&]<std::size_t K>(wrt<K>) {
-                        if constexpr (K == J) return tangents[edge_of_[J]].template as<X>();
-                        else return saved_[K].unpack(*this).template as<std::tuple_element_t<K, std::tuple<T...>>>();
-                    };
-                    Tensor<Y> const more = record_on_tensors(op_, argument(wrt<I>{})...);
-                    add_to(results[0], more);
-                };
-                (one(wrt<I>{}), ...);
-            } else push_by_transposing(*this, {type_info<Y>.filled(shape_, 0)}, tangents, results);
-        }(std::index_sequence_for<T...>{});
-    }
-    std::string name() const override { return backward_name(type_name<Op>); }
-    std::string formula() const override
-    {
-        std::string s(type_name<Op>);
-        for (std::size_t i = 0; i < count; ++i) s += (i ? ", " : "(") + tensor_letter(i);
-        return s + ")";
-    }
-    void release_saved() noexcept override
-    {
-        for (auto& s : saved_) s.release();
-    }
-    std::vector<NamedSavedTensor> saved_tensors() override
-    {
-        std::vector<NamedSavedTensor> all;
-        for (std::size_t i = 0; i < count; ++i)
-            if (saved_uses_ & uses_argument(i)) all.push_back({tensor_letter(i), &saved_[i]});
-        if (saved_uses_ & uses_result) all.push_back({"result", &saved_[count]});
-        return all;
-    }
+public:
+    ArraywiseNode(Op op, AnyTensor const& result, AnyTensor const* const* x) : ArraywiseRecordOf<count>(table), op_(std::move(op)) { this->connect(result, x); }
 
 private:
+    AnyTensor pull(std::size_t operand, AnyTensor const& g, AnyTensor const& y, AnyTensor const* x) const override
+    {
+        return [&]<std::size_t... I>(std::index_sequence<I...>) {
+            AnyTensor result;
+            auto const one = [&]<std::size_t J, class X>(wrt<J> argument, std::type_identity<X>) {
+                if constexpr (Differentiable<X>)
+                    if (operand == J) result = Tensor<X>(op_.pullback(argument, g.as<Y>(), y.as<Y>(), x[I].template as<T>()...));
+            };
+            (one(wrt<I>{}, std::type_identity<T>{}), ...);
+            return result;
+        }(std::index_sequence_for<T...>{});
+    }
+    [[gnu::cold]] AnyTensor value(AnyTensor const* x) const override
+    {
+        return [&]<std::size_t... I>(std::index_sequence<I...>) -> AnyTensor {
+            if constexpr (is_linear<Op, count>) return record_on_tensors(op_, x[I].template as<T>()...);
+            else return {};
+        }(std::index_sequence_for<T...>{});
+    }
+
+    static constexpr std::array<TypeInfo const*, count> types{&type_info<T>...};
+    static constexpr std::array<Uses, count> uses = []<std::size_t... I>(std::index_sequence<I...>) { return std::array<Uses, count>{arraywise_uses<Op>(I)...}; }(std::index_sequence_for<T...>{});
+    static constexpr typename ArraywiseRecord::Table table{type_name<Op>, is_linear<Op, count>, count, type_info<Y>, types.data(), uses.data()};
+
     Op op_;
-    Shape shape_;
-    std::array<Shape, count> shapes_;
-    std::array<Edge, count> edges_;
-    std::array<std::uint8_t, count> edge_of_{};
-    std::array<SavedTensor, count + 1> saved_;
-    LeafMask wanted_ = 0;
-    Uses saved_uses_ = 0;
 };
 
 template <class Op, Scalar... T> auto record_on_tensors(Op op, Tensor<T> const&... x)
@@ -9201,13 +9257,11 @@ template <class Op, Scalar... T> auto record_on_tensors(Op op, Tensor<T> const&.
     auto value = op.value(x.array_of()...);
     using Y = typename decltype(value)::value_type;
     Tensor<Y> result(std::move(value));
+    std::array<AnyTensor const*, sizeof...(T)> const operands{&x...};
     if constexpr (Differentiable<Y>)
-        if (recording() && ((Differentiable<T> && x.requires_grad()) || ...))
-            result.impl().grad_fn = Ref<Node>(new ArraywiseNode<Op, Y, T...>(std::move(op), result, x...));
-    if constexpr (sizeof...(T) == 1) {
-        AnyTensor const& only = (x, ...);
-        if (result.impl().array.storage == only.impl().array.storage) mark_view(result, only);
-    }
+        if (wants_record(operands)) result.impl().grad_fn = Ref<Node>(new ArraywiseNode<Op, Y, T...>(std::move(op), result, operands.data()));
+    if constexpr (sizeof...(T) == 1)
+        if (AnyTensor const& only = *operands[0]; result.impl().array.storage == only.impl().array.storage) mark_view(result, only);
     return result;
 }
 

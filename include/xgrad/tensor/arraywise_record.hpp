@@ -1,0 +1,122 @@
+// What is recorded of an operation on whole arrays, whatever it computes: its edges, and what its gradients look at.
+#pragma once
+
+#include <xgrad/graph/local_graph.hpp>
+#include <xgrad/graph/view.hpp>
+#include <xgrad/tensor/fused_gradient_node.hpp>
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad::detail {
+
+class ArraywiseRecord : public Node {
+public:
+    /// An operation and its types, as the compiler knows them.
+    struct Table {
+        std::string_view name;
+        bool is_linear;  // in each of its arguments
+        std::size_t count;
+        TypeInfo const& result;
+        TypeInfo const* const* operands;
+        Uses const* uses;  // what the gradient of each operand looks at
+    };
+
+    void apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) override
+    {
+        if (!gradients[0].defined()) return;
+        AnyTensor const y = uses_ & uses_result ? result_.unpack(*this) : shape_only(table_.result, shape_);
+        LocalArray<AnyTensor, 6> x(table_.count);
+        for (std::size_t i = 0; i < table_.count; ++i) x[i] = uses_ & uses_argument(i) ? operands_[i].saved.unpack(*this) : shape_only(*table_.operands[i], operands_[i].shape);
+        for (std::size_t i = 0; i < table_.count; ++i)
+            if (wanted_ >> i & 1) results[operands_[i].edge] = pull(i, gradients[0], y, x.data());
+    }
+    [[gnu::cold]] void pushforward(std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override
+    {
+        if (!table_.is_linear) return push_by_transposing(*this, {table_.result.filled(shape_, 0)}, tangents, results);
+        for (std::size_t i = 0; i < table_.count; ++i) {
+            if (!(wanted_ >> i & 1) || !tangents[operands_[i].edge].defined()) continue;
+            std::vector<AnyTensor> x(table_.count);
+            for (std::size_t j = 0; j < x.size(); ++j) x[j] = j == i ? tangents[operands_[i].edge] : operands_[j].saved.unpack(*this);
+            add_to(results[0], value(x.data()));
+        }
+    }
+    [[gnu::cold]] std::string name() const override { return backward_name(table_.name); }
+    [[gnu::cold]] std::string formula() const override
+    {
+        std::string s(table_.name);
+        for (std::size_t i = 0; i < table_.count; ++i) s += (i ? ", " : "(") + tensor_letter(i);
+        return s + ")";
+    }
+    void release_saved() noexcept override
+    {
+        for (std::size_t i = 0; i < table_.count; ++i) operands_[i].saved.release();
+        result_.release();
+    }
+    [[gnu::cold]] std::vector<NamedSavedTensor> saved_tensors() override
+    {
+        std::vector<NamedSavedTensor> all;
+        for (std::size_t i = 0; i < table_.count; ++i)
+            if (uses_ & uses_argument(i)) all.push_back({tensor_letter(i), &operands_[i].saved});
+        if (uses_ & uses_result) all.push_back({"result", &result_});
+        return all;
+    }
+
+protected:
+    struct Operand {
+        Shape shape;
+        SavedTensor saved;
+        std::uint8_t edge = 0;
+    };
+
+    ArraywiseRecord(Table const& table, Operand* operands) noexcept : table_(table), operands_(operands) {}
+
+    void connect(AnyTensor const& result, AnyTensor const* const* x, Edge* edges)
+    {
+        std::size_t used_edges = 0;
+        shape_ = result.shape();
+        for (std::size_t i = 0; i < table_.count; ++i) {
+            operands_[i].shape = x[i]->shape();
+            if (!is_differentiable(x[i]->dtype()) || !x[i]->requires_grad()) continue;
+            operands_[i].edge = static_cast<std::uint8_t>(used_edges);
+            edges[used_edges++] = gradient_edge(*x[i]);
+            wanted_ |= LeafMask{1} << i;
+            uses_ |= table_.uses[i];
+        }
+        for (std::size_t i = 0; i < table_.count; ++i)
+            if (uses_ & uses_argument(i)) operands_[i].saved = SavedTensor::operand(*x[i]);
+        if (uses_ & uses_result) result_ = SavedTensor::result(result);
+        set_edges(edges, used_edges);
+    }
+
+private:
+    /// The gradient of one operand; of values that it does not look at there are only shapes.
+    virtual AnyTensor pull(std::size_t operand, AnyTensor const& g, AnyTensor const& y, AnyTensor const* x) const = 0;
+    /// The operation, recorded where that is wanted; only asked for where it is linear.
+    virtual AnyTensor value(AnyTensor const* x) const = 0;
+
+    Table const& table_;
+    Operand* operands_;
+    Shape shape_;
+    SavedTensor result_;
+    LeafMask wanted_ = 0;
+    Uses uses_ = 0;
+};
+
+/// With room for so many operands.
+template <std::size_t count> class ArraywiseRecordOf : public ArraywiseRecord {
+protected:
+    explicit ArraywiseRecordOf(Table const& table) noexcept : ArraywiseRecord(table, places_.data()) {}
+    void connect(AnyTensor const& result, AnyTensor const* const* x) { ArraywiseRecord::connect(result, x, edges_.data()); }
+
+private:
+    std::array<Operand, count> places_;
+    std::array<Edge, count> edges_;
+};
+
+/// True where an operation on these tensors is to be recorded.
+inline bool wants_record(std::span<AnyTensor const* const> operands)
+{
+    return recording() && std::ranges::any_of(operands, [](AnyTensor const* t) { return is_differentiable(t->dtype()) && t->requires_grad(); });
+}
+
+}  // namespace xgrad::detail
