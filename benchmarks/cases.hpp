@@ -19,8 +19,8 @@ inline constexpr Name product = "sum(square(matmul(A, B)))", complex_product = "
 inline constexpr Name normal = "normal log density, as one sum", normal_hoisted = "normal log density, log(sigma) outside",
                       regression = "linear regression 1000 x 150: w, log sigma";
 inline constexpr Name phase = "sum(abs2(exp(i*phi)*z - t))", complex_misfit = "sum(abs2(matmul(A, z) - b)), for z";
-inline constexpr Name convolutional = "digits: step of a ConvNet, AdamW, float", small_perceptron = "step of an MLP 2-16-16-1, Adam, float",
-                      recurrent = "step of an LSTM(16, 32), 20 times, Adam, float";
+inline constexpr Name convolutional = "digits: ConvNet, AdamW, float", small_perceptron = "MLP 2-16-16-1, Adam, float",
+                      characters = "characters: LSTM(64, 128) x 50, Adam, float", equaliser = "equaliser: complex MLP 9-12-1, SGD";
 inline constexpr Name recurrence = "x = x + dt*sin(x)*p, per step";
 
 /// The name of a case in single precision.

@@ -59,6 +59,49 @@ void small_perceptron(std::size_t batch)
     training(bench::name::small_perceptron, batch, net, std::make_shared<optim::Adam>(net->parameters(), optim::AdamOptions{.lr = 1e-3}), [=](Net& n) { return nn::functional::mse_loss(n(x), y); }).faster_than_libtorch(2);
 }
 
+struct CharacterNet : nn::Module<CharacterNet> {
+    nn::Child<nn::LSTM<float>> lstm{*this, "lstm", 64, 128};
+    nn::Child<nn::Linear<float>> last{*this, "last", 128, 64};
+    F forward(F const& x) { return last(F(reshape(std::get<0>(lstm(x)), {-1, 128}))); }
+};
+void characters(std::size_t batch)
+{
+    auto const net = std::make_shared<CharacterNet>();
+    std::size_t const length = 50;
+    F const x = xg::rand<float>({length, batch, 64});
+    auto labels = Labels::empty({length * batch});
+    for (std::size_t i = 0; i < labels.numel(); ++i) labels.mutable_data()[i] = static_cast<std::int64_t>((7 * i + 3) % 64);
+    training(bench::name::characters, batch, net, std::make_shared<optim::Adam>(net->parameters(), optim::AdamOptions{.lr = 1e-3}), [=](CharacterNet& n) { return nn::functional::cross_entropy(n(x), labels); })
+        .faster_than_libtorch(1);
+}
+
+using Complex = std::complex<double>;
+using Z = xg::Tensor<Complex>;
+
+struct Equaliser : nn::Module<Equaliser> {
+    nn::Child<nn::Linear<Complex>> first{*this, "first", 9, 12}, last{*this, "last", 12, 1};
+    Z forward(Z const& x)
+    {
+        Z const z = first(x);
+        return last(Z(complex(tanh(real(z)), tanh(imag(z)))));
+    }
+};
+void equaliser(std::size_t batch)
+{
+    auto const net = std::make_shared<Equaliser>();
+    Z const x = xg::randn<Complex>({batch, 9}), wanted = xg::randn<Complex>({batch, 1});
+    auto const sgd = std::make_shared<optim::SGD>(net->parameters(), optim::SGDOptions{.lr = 1e-3});
+    bench::Case(bench::name::equaliser, batch)
+        .xgrad([=] {
+            sgd->zero_grad();
+            xg::Tensor<double> const loss = mean(abs2((*net)(x) - wanted));
+            loss.backward();
+            sgd->step();
+            return loss.item();
+        })
+        .faster_than_libtorch(2);
+}
+
 }  // namespace
 
 int main(int argc, char** argv)
@@ -66,5 +109,7 @@ int main(int argc, char** argv)
     if (openblas_set_num_threads) openblas_set_num_threads(1);      // goals are for one core
     convolutional(32);
     small_perceptron(32);
+    characters(16);
+    equaliser(128);
     return bench::run(argc, argv);
 }

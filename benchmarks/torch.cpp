@@ -162,7 +162,7 @@ template <class Forward> void training(std::string const& name, std::int64_t bat
         auto const loss = loss_of();
         loss.backward();
         optimizer->step();
-        return loss.template item<float>();
+        return loss.template item<double>();
     });
 }
 void convolutional(std::int64_t batch)
@@ -184,12 +184,27 @@ void small_perceptron(std::int64_t batch)
     training(name::small_perceptron, batch, std::make_shared<torch::optim::Adam>(net->parameters(), torch::optim::AdamOptions(1e-3)),
              [=]() mutable { return torch::nn::functional::mse_loss(net->forward(x), y); });
 }
-void recurrent(std::int64_t batch)
+void characters(std::int64_t batch)
 {
-    torch::nn::LSTM lstm(16, 32);
-    auto const x = torch::rand({20, batch, 16}, single), y = torch::rand({20, batch, 32}, single);
-    training(name::recurrent, batch, std::make_shared<torch::optim::Adam>(lstm->parameters(), torch::optim::AdamOptions(1e-3)),
-             [=]() mutable { return torch::nn::functional::mse_loss(std::get<0>(lstm->forward(x)), y); });
+    namespace nn = torch::nn;
+    nn::LSTM lstm(64, 128);
+    nn::Linear last(128, 64);
+    auto parameters = lstm->parameters();
+    for (auto const& p : last->parameters()) parameters.push_back(p);
+    auto const x = torch::rand({50, batch, 64}, single), labels = torch::randint(64, {50 * batch}, torch::kInt64);
+    training(name::characters, batch, std::make_shared<torch::optim::Adam>(parameters, torch::optim::AdamOptions(1e-3)),
+             [=]() mutable { return nn::functional::cross_entropy(last->forward(std::get<0>(lstm->forward(x)).reshape({-1, 128})), labels); });
+}
+void equaliser(std::int64_t batch)
+{
+    auto const leaf = [](torch::IntArrayRef shape) { return (0.3 * torch::randn(shape, complex)).requires_grad_(); };
+    auto const w1 = leaf({12, 9}), b1 = leaf({12}), w2 = leaf({1, 12}), b2 = leaf({1});
+    auto const x = torch::randn({batch, 9}, complex), wanted = torch::randn({batch, 1}, complex);
+    training(name::equaliser, batch, std::make_shared<torch::optim::SGD>(std::vector<Tensor>{w1, b1, w2, b2}, torch::optim::SGDOptions(1e-3)), [=] {
+        auto const z = torch::addmm(b1, x, w1.t());
+        auto const y = torch::addmm(b2, torch::complex(torch::tanh(torch::real(z)), torch::tanh(torch::imag(z))), w2.t());
+        return torch::view_as_real(y - wanted).square().sum() / static_cast<double>(batch);
+    });
 }
 
 }  // namespace
@@ -218,6 +233,7 @@ int main(int argc, char** argv)
     recurrence(1000);
     convolutional(32);
     small_perceptron(32);
-    recurrent(16);
+    characters(16);
+    equaliser(128);
     return bench::run(argc, argv);
 }

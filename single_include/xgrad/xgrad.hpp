@@ -8394,11 +8394,12 @@ protected:
         std::uint8_t edge = 0;
     };
 
-    ArraywiseRecord(Table const& table, Operand* operands) noexcept : table_(table), operands_(operands) {}
+    explicit ArraywiseRecord(Table const& table) : table_(table) {}
 
-    void connect(AnyTensor const& result, AnyTensor const* const* x, Edge* edges)
+    void connect(AnyTensor const& result, AnyTensor const* const* x, Operand* operands, Edge* edges)
     {
         std::size_t used_edges = 0;
+        operands_ = operands;
         shape_ = result.shape();
         for (std::size_t i = 0; i < table_.count; ++i) {
             operands_[i].shape = x[i]->shape();
@@ -8421,7 +8422,7 @@ private:
     virtual AnyTensor value(AnyTensor const* x) const = 0;
 
     Table const& table_;
-    Operand* operands_;
+    Operand* operands_ = nullptr;
     Shape shape_;
     SavedTensor result_;
     LeafMask wanted_ = 0;
@@ -8431,8 +8432,8 @@ private:
 /// With room for so many operands.
 template <std::size_t count> class ArraywiseRecordOf : public ArraywiseRecord {
 protected:
-    explicit ArraywiseRecordOf(Table const& table) noexcept : ArraywiseRecord(table, places_.data()) {}
-    void connect(AnyTensor const& result, AnyTensor const* const* x) { ArraywiseRecord::connect(result, x, edges_.data()); }
+    using ArraywiseRecord::ArraywiseRecord;
+    void connect(AnyTensor const& result, AnyTensor const* const* x) { ArraywiseRecord::connect(result, x, places_.data(), edges_.data()); }
 
 private:
     std::array<Operand, count> places_;
@@ -12963,6 +12964,49 @@ template <class T> void multiply_tiny(Product<T> const& product)
         }
 }
 
+/// Real factors that are smaller than what a BLAS, or blocks, must do before they begin.
+inline constexpr std::size_t most_small = 8192, most_copied = 1024;  // multiplications; numbers of B
+template <class T> bool multiply_small(Product<T> const& product)
+{
+    constexpr std::size_t width = RealPack<T>::width;
+    std::size_t const m = product.m, n = product.n, k = product.k;
+    Operand<T> const a = product.a, b = product.b;
+    bool const add = product.add;
+    if (n < width || m * n > most_small / k || k * n > most_copied) return false;
+    T copy[most_copied];
+    T const* rows = b.data;
+    auto step = b.rs;
+    if (b.cs != 1) {
+        for (std::size_t p = 0; p < k; ++p)
+            for (std::size_t j = 0; j < n; ++j) copy[p * n + j] = *b.at(p, j);
+        rows = copy;
+        step = static_cast<std::ptrdiff_t>(n);
+    }
+    for (std::size_t i = 0; i < m; ++i) {
+        T* const to = product.c_at(i, 0);
+        auto const words = [&]<std::size_t count>(std::integral_constant<std::size_t, count>, std::size_t j) XGRAD_LAMBDA_INLINE {
+            RealPack<T> sum[count];
+#pragma GCC unroll 2
+            for (std::size_t q = 0; q < count; ++q) sum[q] = add ? RealPack<T>::load(to + j + q * width) : RealPack<T>(0);
+            T const *factor = a.at(i, 0), *row = rows + j;
+            for (std::size_t p = 0; p < k; ++p, factor += a.cs, row += step)
+#pragma GCC unroll 2
+                for (std::size_t q = 0; q < count; ++q) sum[q] = sum[q] + RealPack<T>(*factor) * RealPack<T>::load(row + q * width);
+#pragma GCC unroll 2
+            for (std::size_t q = 0; q < count; ++q) sum[q].store(to + j + q * width);
+        };
+        std::size_t j = 0;
+        for (; j + 2 * width <= n; j += 2 * width) words(std::integral_constant<std::size_t, 2>(), j);
+        for (; j + width <= n; j += width) words(std::integral_constant<std::size_t, 1>(), j);
+        for (; j < n; ++j) {
+            T sum = add ? to[j] : T(0);
+            for (std::size_t p = 0; p < k; ++p) sum += *a.at(i, p) * rows[static_cast<std::ptrdiff_t>(p) * step + static_cast<std::ptrdiff_t>(j)];
+            to[j] = sum;
+        }
+    }
+    return true;
+}
+
 template <class T> void multiply_by_vector(VectorProduct<T> const& product)
 {
 #if defined(XGRAD_USE_BLAS) && XGRAD_USE_BLAS
@@ -12973,6 +13017,8 @@ template <class T> void multiply_by_vector(VectorProduct<T> const& product)
 
 template <class T> void multiply(Product<T> const& product)
 {
+    if constexpr (parts<T> == 1)
+        if (multiply_small(product)) return;
 #if defined(XGRAD_USE_BLAS) && XGRAD_USE_BLAS
     if (blas_multiply(product)) return;
 #endif
@@ -13296,6 +13342,11 @@ private:
     template <class Y> detail::Array<Y> product(detail::Array<Y> const& a, detail::Array<Y> const& b) const
     {
         std::size_t const m = a.shape[a.shape.size() - 2], k = a.shape.back(), n = b.shape.back();
+        if (a.shape.size() == 2 && b.shape.size() == 2) {
+            detail::Array<Y> out(Shape{m, n});
+            detail::gemm<Y>(m, n, k, a.begin(), a.strides[0], a.strides[1], conj_a, b.begin(), b.strides[0], b.strides[1], conj_b, out.begin(), static_cast<std::ptrdiff_t>(n), false);
+            return out;
+        }
         Shape batch_a(a.shape.begin(), a.shape.end() - 2), batch_b(b.shape.begin(), b.shape.end() - 2);
         Shape shape = detail::broadcast("matmul", batch_a, batch_b);
         auto const steps_a = detail::broadcast_strides(batch_a, Strides(a.strides.begin(), a.strides.end() - 2), shape);

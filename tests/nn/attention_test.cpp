@@ -55,7 +55,7 @@ TEST_CASE("layer_norm is differentiable twice, and in forward mode")
     CHECK(xg::gradcheck(y, inputs));
     CHECK(xg::gradgradcheck(y, inputs));
     auto const h = [](D const& x) { return f::layer_norm(x, {3}, {}, {}, 0.1); };
-    D const x = wave({2, 3}, 3), v = wave({2, 3}, 50);
+    D const x = half_wave({2, 3}, 3), v = half_wave({2, 3}, 50);
     D const quotient = (h(x + 1e-6 * v) - h(x - 1e-6 * v)) / 2e-6;
     CHECK(difference(xg::jvp(h, x, v).second, quotient, 1e-8) == "");
 }
@@ -68,7 +68,7 @@ TEST_CASE("scaled_dot_product_attention: plain, causal, with both kinds of masks
         leaves();
         check_digests({f::scaled_dot_product_attention(q, k, v, options)}, {q, k, v}, nullptr, wanted);
     };
-    D const mask = wave({3, 5}, 400);
+    D const mask = half_wave({3, 5}, 400);
     check({}, {-0.125086855944119, 0.413931746314926, -0.708596325835701, 2.18147680795352});
     check({.is_causal = true}, {0.349090168668176, -0.218845999983957, -0.530460234777355, 4.87573483001705});
     check({.attn_mask = mask}, {-0.339094731654546, 0.449274323260283, -0.673131391026196, 2.65963364378291});
@@ -96,7 +96,7 @@ TEST_CASE("multihead attention has PyTorch's values, gradients and names")
     x = wave_leaf({2, 3, 4}, 100);
     D k = wave_leaf({2, 5, 4}, 200);
     xg::Tensor<bool> const padding({{false, false, false, false, true}, {false, true, false, false, false}});
-    check_digests(both(first(x, k, k, Masks{.key_padding_mask = padding, .attn_mask = wave({3, 5}, 400), .average_attn_weights = false})), {x, k}, &first,
+    check_digests(both(first(x, k, k, Masks{.key_padding_mask = padding, .attn_mask = half_wave({3, 5}, 400), .average_attn_weights = false})), {x, k}, &first,
                   {0.67914553323371, 0.301615030209175, -0.2389177724564, 0.093871487646388, 1.08635981666113});
 
     auto const unbatched = waves_in(nn::MultiheadAttention<double>(4, 2, {.bias = false}));
@@ -162,7 +162,7 @@ TEST_CASE("a const module is called with the hooks around it")
     net.hidden.register_forward_hook([&](auto&, auto const&, D const&) { log += "hidden "; });
     auto all = nn::register_module_forward_hook([&](nn::AnyModule& m, auto const&, auto const&) { log += std::string(m.kind()) + " "; });
     Net const& same = net;
-    D const x = wave({1, 2}, 1);
+    D const x = half_wave({1, 2}, 1);
     D const y = same(x);
     CHECK(log == "before Linear hidden Net ");
     CHECK(difference(y, net.forward(D(2. * x))) == "");

@@ -7,7 +7,7 @@
 #include "tensor/compare.hpp"
 
 /// sin(0.7 k)/2 for k = start, start + 1, ...
-inline D wave(xg::Shape const& shape, double start)
+inline D half_wave(xg::Shape const& shape, double start)
 {
     D t = xg::zeros(shape);
     auto* const p = t.mutable_data();
@@ -16,7 +16,7 @@ inline D wave(xg::Shape const& shape, double start)
 }
 inline D wave_leaf(xg::Shape const& shape, double start)
 {
-    D t = wave(shape, start);
+    D t = half_wave(shape, start);
     return t.requires_grad_();
 }
 /// Parameter after parameter, each ten further on.
@@ -24,7 +24,7 @@ inline void fill_with_waves(xg::nn::AnyModule& m)
 {
     xg::NoGradGuard const off;
     double start = 1;
-    for (auto const& p : m.parameters()) p.as<double>().copy_(wave(p.shape(), std::exchange(start, start + 10)));
+    for (auto const& p : m.parameters()) p.as<double>().copy_(half_wave(p.shape(), std::exchange(start, start + 10)));
 }
 /// The sum of t_k cos(k): recorded, so that it serves as a loss, too.
 inline D digest(D const& t)

@@ -64,7 +64,7 @@ TEST_CASE("recurrent networks are differentiable twice, and in forward mode")
     CHECK(xg::gradcheck(f, wave_leaf({3, 2, 1}, 0)));
     CHECK(xg::gradgradcheck(f, wave_leaf({3, 2, 1}, 0)));
     CHECK(xg::gradgradcheck(g, wave_leaf({2, 2, 1}, 0)));
-    D const x = wave({3, 2, 1}, 0), v = wave({3, 2, 1}, 50);
+    D const x = half_wave({3, 2, 1}, 0), v = half_wave({3, 2, 1}, 50);
     for (auto const& h : {std::function<D(D const&)>(f), std::function<D(D const&)>(g)}) {
         D const quotient = (h(x + 1e-6 * v) - h(x - 1e-6 * v)) / 2e-6;
         CHECK(difference(xg::jvp(h, x, v).second, quotient, 1e-8) == "");
@@ -85,7 +85,7 @@ TEST_CASE("the parameters of a recurrent network have PyTorch's names, and are c
 
     nn::RNN<double> a(2, 3);
     nn::RNN<double> b = a, c(2, 3);
-    D const x = wave({4, 2, 2}, 0);
+    D const x = half_wave({4, 2, 2}, 0);
     D const before = std::get<0>(a(x));
     {
         xg::NoGradGuard const off;
@@ -102,7 +102,7 @@ TEST_CASE("the parameters of a recurrent network have PyTorch's names, and are c
 TEST_CASE("dropout stands between the layers of a recurrent network, in training")
 {
     nn::GRU<double> gru(2, 3, {.num_layers = 2, .dropout = 1});
-    D const x = wave({4, 2, 2}, 0);
+    D const x = half_wave({4, 2, 2}, 0);
     D const zeros = std::get<0>(gru(x));
     CHECK(difference(zeros(0, 0), zeros(0, 1)) == "");      // nothing of the input arrives
     gru.eval();
@@ -115,7 +115,7 @@ TEST_CASE("hooks see a recurrent network's states as results")
     nn::LSTM<double> lstm(2, 3);
     std::size_t results = 0;
     lstm.register_forward_hook([&](auto&, std::vector<xg::AnyTensor> const&, std::vector<xg::AnyTensor> const& out) { results = out.size(); });
-    lstm(wave({4, 2, 2}, 0));
+    lstm(half_wave({4, 2, 2}, 0));
     CHECK(results == 3);
 }
 

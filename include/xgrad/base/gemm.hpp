@@ -9,6 +9,7 @@
 
 #include <xgrad/base/gemm_kernel.hpp>
 #include <xgrad/base/gemv_kernel.hpp>
+#include <xgrad/base/simd.hpp>
 #if defined(XGRAD_USE_BLAS) && XGRAD_USE_BLAS
 #    include <xgrad/base/gemm_blas.hpp>
 #endif
@@ -29,6 +30,49 @@ template <class T> void multiply_tiny(Product<T> const& product)
         }
 }
 
+/// Real factors that are smaller than what a BLAS, or blocks, must do before they begin.
+inline constexpr std::size_t most_small = 8192, most_copied = 1024;  // multiplications; numbers of B
+template <class T> bool multiply_small(Product<T> const& product)
+{
+    constexpr std::size_t width = RealPack<T>::width;
+    std::size_t const m = product.m, n = product.n, k = product.k;
+    Operand<T> const a = product.a, b = product.b;
+    bool const add = product.add;
+    if (n < width || m * n > most_small / k || k * n > most_copied) return false;
+    T copy[most_copied];
+    T const* rows = b.data;
+    auto step = b.rs;
+    if (b.cs != 1) {
+        for (std::size_t p = 0; p < k; ++p)
+            for (std::size_t j = 0; j < n; ++j) copy[p * n + j] = *b.at(p, j);
+        rows = copy;
+        step = static_cast<std::ptrdiff_t>(n);
+    }
+    for (std::size_t i = 0; i < m; ++i) {
+        T* const to = product.c_at(i, 0);
+        auto const words = [&]<std::size_t count>(std::integral_constant<std::size_t, count>, std::size_t j) XGRAD_LAMBDA_INLINE {
+            RealPack<T> sum[count];
+#pragma GCC unroll 2
+            for (std::size_t q = 0; q < count; ++q) sum[q] = add ? RealPack<T>::load(to + j + q * width) : RealPack<T>(0);
+            T const *factor = a.at(i, 0), *row = rows + j;
+            for (std::size_t p = 0; p < k; ++p, factor += a.cs, row += step)
+#pragma GCC unroll 2
+                for (std::size_t q = 0; q < count; ++q) sum[q] = sum[q] + RealPack<T>(*factor) * RealPack<T>::load(row + q * width);
+#pragma GCC unroll 2
+            for (std::size_t q = 0; q < count; ++q) sum[q].store(to + j + q * width);
+        };
+        std::size_t j = 0;
+        for (; j + 2 * width <= n; j += 2 * width) words(std::integral_constant<std::size_t, 2>(), j);
+        for (; j + width <= n; j += width) words(std::integral_constant<std::size_t, 1>(), j);
+        for (; j < n; ++j) {
+            T sum = add ? to[j] : T(0);
+            for (std::size_t p = 0; p < k; ++p) sum += *a.at(i, p) * rows[static_cast<std::ptrdiff_t>(p) * step + static_cast<std::ptrdiff_t>(j)];
+            to[j] = sum;
+        }
+    }
+    return true;
+}
+
 template <class T> void multiply_by_vector(VectorProduct<T> const& product)
 {
 #if defined(XGRAD_USE_BLAS) && XGRAD_USE_BLAS
@@ -39,6 +83,8 @@ template <class T> void multiply_by_vector(VectorProduct<T> const& product)
 
 template <class T> void multiply(Product<T> const& product)
 {
+    if constexpr (parts<T> == 1)
+        if (multiply_small(product)) return;
 #if defined(XGRAD_USE_BLAS) && XGRAD_USE_BLAS
     if (blas_multiply(product)) return;
 #endif

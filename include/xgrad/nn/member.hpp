@@ -76,6 +76,12 @@ public:
     Buffer(AnyModule& owner, std::string_view name, Tensor<T> const& value, bool persistent = true) : detail::MemberTensor<T>(owner, name, detail::MemberKind::buffer, value, persistent) {}
 };
 
+// The whole numbers that a program writes down, as in {*this, "hidden", 2, 8}, arrive as variables of type int.
+#ifdef __GNUC__
+#    pragma GCC diagnostic push
+#    pragma GCC diagnostic ignored "-Wsign-conversion"
+#endif
+
 /// A module inside another one: an M, made from the arguments after the name.
 template <class M> class Child : public M {
     static_assert(std::derived_from<M, AnyModule>, "Child: what is inside a module must be a module itself, derived from nn::Module");
@@ -86,6 +92,10 @@ public:
         owner.register_member(name, detail::MemberKind::module, static_cast<AnyModule const*>(this));
     }
 };
+
+#ifdef __GNUC__
+#    pragma GCC diagnostic pop
+#endif
 
 }  // namespace nn
 }  // namespace xgrad

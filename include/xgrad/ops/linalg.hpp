@@ -54,6 +54,11 @@ private:
     template <class Y> detail::Array<Y> product(detail::Array<Y> const& a, detail::Array<Y> const& b) const
     {
         std::size_t const m = a.shape[a.shape.size() - 2], k = a.shape.back(), n = b.shape.back();
+        if (a.shape.size() == 2 && b.shape.size() == 2) {
+            detail::Array<Y> out(Shape{m, n});
+            detail::gemm<Y>(m, n, k, a.begin(), a.strides[0], a.strides[1], conj_a, b.begin(), b.strides[0], b.strides[1], conj_b, out.begin(), static_cast<std::ptrdiff_t>(n), false);
+            return out;
+        }
         Shape batch_a(a.shape.begin(), a.shape.end() - 2), batch_b(b.shape.begin(), b.shape.end() - 2);
         Shape shape = detail::broadcast("matmul", batch_a, batch_b);
         auto const steps_a = detail::broadcast_strides(batch_a, Strides(a.strides.begin(), a.strides.end() - 2), shape);

@@ -68,11 +68,12 @@ protected:
         std::uint8_t edge = 0;
     };
 
-    ArraywiseRecord(Table const& table, Operand* operands) noexcept : table_(table), operands_(operands) {}
+    explicit ArraywiseRecord(Table const& table) : table_(table) {}
 
-    void connect(AnyTensor const& result, AnyTensor const* const* x, Edge* edges)
+    void connect(AnyTensor const& result, AnyTensor const* const* x, Operand* operands, Edge* edges)
     {
         std::size_t used_edges = 0;
+        operands_ = operands;
         shape_ = result.shape();
         for (std::size_t i = 0; i < table_.count; ++i) {
             operands_[i].shape = x[i]->shape();
@@ -95,7 +96,7 @@ private:
     virtual AnyTensor value(AnyTensor const* x) const = 0;
 
     Table const& table_;
-    Operand* operands_;
+    Operand* operands_ = nullptr;
     Shape shape_;
     SavedTensor result_;
     LeafMask wanted_ = 0;
@@ -105,8 +106,8 @@ private:
 /// With room for so many operands.
 template <std::size_t count> class ArraywiseRecordOf : public ArraywiseRecord {
 protected:
-    explicit ArraywiseRecordOf(Table const& table) noexcept : ArraywiseRecord(table, places_.data()) {}
-    void connect(AnyTensor const& result, AnyTensor const* const* x) { ArraywiseRecord::connect(result, x, edges_.data()); }
+    using ArraywiseRecord::ArraywiseRecord;
+    void connect(AnyTensor const& result, AnyTensor const* const* x) { ArraywiseRecord::connect(result, x, places_.data(), edges_.data()); }
 
 private:
     std::array<Operand, count> places_;
