@@ -168,10 +168,20 @@ template <class Forward> void training(std::string const& name, std::int64_t bat
 void convolutional(std::int64_t batch)
 {
     namespace nn = torch::nn;
-    auto const block = [](std::int64_t in, std::int64_t out) {
-        return nn::Sequential(nn::Conv2d(nn::Conv2dOptions(in, out, 3).padding(1).bias(false)), nn::BatchNorm2d(out), nn::ReLU());
+    nn::Sequential net;
+    auto const add_block = [&](std::int64_t in, std::int64_t out) {
+        net->push_back(nn::Conv2d(nn::Conv2dOptions(in, out, 3).padding(1).bias(false)));
+        net->push_back(nn::BatchNorm2d(out));
+        net->push_back(nn::ReLU());
     };
-    nn::Sequential net(block(1, 16), block(16, 32), nn::MaxPool2d(2), block(32, 32), nn::MaxPool2d(2), nn::Flatten(), nn::Dropout(0.3), nn::Linear(128, 10));
+    add_block(1, 16);
+    add_block(16, 32);
+    net->push_back(nn::MaxPool2d(2));
+    add_block(32, 32);
+    net->push_back(nn::MaxPool2d(2));
+    net->push_back(nn::Flatten());
+    net->push_back(nn::Dropout(0.3));
+    net->push_back(nn::Linear(128, 10));
     auto const images = torch::rand({batch, 1, 8, 8}, single), labels = torch::randint(10, {batch}, torch::kInt64);
     training(name::convolutional, batch, std::make_shared<torch::optim::AdamW>(net->parameters(), torch::optim::AdamWOptions(1e-3)),
              [=]() mutable { return torch::nn::functional::cross_entropy(net->forward(images), labels); });

@@ -58,8 +58,8 @@ template <class F> TileBody tile_body(F& f)
 class TileLoop {
 public:
     static constexpr std::size_t max_operands = 2 * 64 + 2;
-    static constexpr std::size_t most_rows = 8;      // of a panel
-    static constexpr std::size_t shortest_row = 48;  // that is walked in place
+    static constexpr std::size_t most_rows = 8;                 // of a panel
+    static constexpr std::size_t shortest_row = tile_size / 2;  // that is walked in place
 
     TileLoop(Shape const& shape, TileOperand* operands, std::size_t count) : shape_(shape), operands_(operands), count_(count) {}
     TileLoop(TileLoop const&) = delete;
