@@ -1630,11 +1630,13 @@ struct Flatten : Module<Flatten> {
 // ======== xgrad/nn/attention.hpp
 // Attention: scaled_dot_product_attention() and MultiheadAttention.
 
-#ifndef XGRAD_SINGLE_XGRAD_NN_LINEAR_HPP
-#define XGRAD_SINGLE_XGRAD_NN_LINEAR_HPP
+#ifndef XGRAD_SINGLE_XGRAD_NN_INITIALIZERS_HPP
+#define XGRAD_SINGLE_XGRAD_NN_INITIALIZERS_HPP
 
-// ======== xgrad/nn/linear.hpp
-// Linear and bilinear maps.
+// ======== xgrad/nn/initializers.hpp
+// nn::init: rules for the numbers that parameters begin with. They overwrite a tensor, unrecorded. Of complex tensors the variance
+// is that of both parts together, so the normal rules have magnitudes of Rayleigh's distribution with uniform phases, as Trabelsi et
+// al., "Deep Complex Networks", 2018, derive them, without further ado.
 
 #ifndef XGRAD_SINGLE_XGRAD_NN_INIT_HPP
 #define XGRAD_SINGLE_XGRAD_NN_INIT_HPP
@@ -1675,6 +1677,119 @@ template <Differentiable T> Tensor<T> uniform_for(std::size_t inputs, Shape cons
 
 }  // namespace xgrad::nn
 #endif  // XGRAD_SINGLE_XGRAD_NN_INIT_HPP
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad::nn::init {
+
+using nn::normal_;
+using nn::uniform_;
+
+/// Which of the two a Kaiming rule keeps the variance of: the values on the way forward, or the gradients on the way back.
+enum class FanMode : unsigned char { fan_in, fan_out };
+enum class Nonlinearity : unsigned char { linear, conv, sigmoid, tanh, relu, leaky_relu, selu };
+
+template <Differentiable T> void constant_(Tensor<T> t, std::type_identity_t<T> value)
+{
+    NoGradGuard const off;
+    t.fill_(value);
+}
+template <Differentiable T> void zeros_(Tensor<T> t) { constant_(t, T(0)); }
+template <Differentiable T> void ones_(Tensor<T> t) { constant_(t, T(1)); }
+
+/// What a nonlinearity takes from the standard deviation; param is the slope of leaky_relu (0.01 where it is not given).
+inline double calculate_gain(Nonlinearity nonlinearity, std::optional<double> param = {})
+{
+    double const slope = param.value_or(0.01);
+    switch (nonlinearity) {
+    case Nonlinearity::tanh: return 5. / 3;
+    case Nonlinearity::relu: return std::numbers::sqrt2;
+    case Nonlinearity::leaky_relu: return std::sqrt(2 / (1 + slope * slope));
+    case Nonlinearity::selu: return 0.75;
+    default: return 1;
+    }
+}
+
+namespace detail {
+
+struct Fans {
+    double in, out;
+    double of(FanMode mode) const { return mode == FanMode::fan_in ? in : out; }
+};
+/// Of a weight [out, in, kernel...].
+inline Fans fans(std::string_view name, Shape const& shape)
+{
+    if (shape.size() < 2) xgrad::detail::fail<ShapeError>(name, ": Fan in and fan out can not be computed for tensor with fewer than 2 dimensions, of shape ", shape);
+    double field = 1;
+    for (std::size_t d = 2; d < shape.size(); ++d) field *= static_cast<double>(shape[d]);
+    return {static_cast<double>(shape[1]) * field, static_cast<double>(shape[0]) * field};
+}
+/// Uniform around 0 with a standard deviation; of complex numbers each part has half of the variance.
+template <Differentiable T> void uniform_with(Tensor<T> const& t, double deviation)
+{
+    double const bound = deviation * std::sqrt(xgrad::detail::is_complex<T> ? 1.5 : 3.);
+    uniform_(t, -bound, bound);
+}
+template <Differentiable T> double kaiming_deviation(std::string_view name, Tensor<T> const& t, double a, FanMode mode, Nonlinearity nonlinearity)
+{
+    return calculate_gain(nonlinearity, a) / std::sqrt(fans(name, t.shape()).of(mode));
+}
+template <Differentiable T> double xavier_deviation(std::string_view name, Tensor<T> const& t, double gain)
+{
+    auto const [in, out] = fans(name, t.shape());
+    return gain * std::sqrt(2 / (in + out));
+}
+
+}  // namespace detail
+
+/// Glorot and Bengio, 2010: variance 2 gain^2 / (fan_in + fan_out), uniform or normal.
+template <Differentiable T> void xavier_uniform_(Tensor<T> t, double gain = 1) { detail::uniform_with(t, detail::xavier_deviation("xavier_uniform_", t, gain)); }
+template <Differentiable T> void xavier_normal_(Tensor<T> t, double gain = 1) { normal_(t, 0, detail::xavier_deviation("xavier_normal_", t, gain)); }
+
+/// He et al., 2015: variance gain^2 / fan, uniform or normal; a is the slope of leaky_relu.
+template <Differentiable T> void kaiming_uniform_(Tensor<T> t, double a = 0, FanMode mode = FanMode::fan_in, Nonlinearity nonlinearity = Nonlinearity::leaky_relu)
+{
+    detail::uniform_with(t, detail::kaiming_deviation("kaiming_uniform_", t, a, mode, nonlinearity));
+}
+template <Differentiable T> void kaiming_normal_(Tensor<T> t, double a = 0, FanMode mode = FanMode::fan_in, Nonlinearity nonlinearity = Nonlinearity::leaky_relu)
+{
+    normal_(t, 0, detail::kaiming_deviation("kaiming_normal_", t, a, mode, nonlinearity));
+}
+
+/// Rows (or, where there are more rows than columns, columns) that are orthonormal, times the gain; axes after the first count as
+/// one. Of complex tensors they are unitary. Gram and Schmidt's process on normal numbers, done twice (Saxe et al., 2013).
+template <Differentiable T> void orthogonal_(Tensor<T> t, double gain = 1)
+{
+    using P = precision_of<T>;
+    if (t.dim() < 2) xgrad::detail::fail<ShapeError>("orthogonal_: Only tensors with 2 or more dimensions are supported, not of shape ", t.shape());
+    if (t.numel() == 0) return;
+    NoGradGuard const off;
+    std::size_t const rows = t.shape()[0], columns = t.numel() / rows, few = std::min(rows, columns), n = std::max(rows, columns);
+    Tensor<T> vectors = randn<T>({few, n});
+    T* const v = vectors.mutable_data();
+    for (std::size_t i = 0; i < few; ++i)
+        for (int round = 0; round < 2; ++round) {
+            for (std::size_t j = 0; j < i; ++j) {
+                T along(0);
+                for (std::size_t k = 0; k < n; ++k)
+                    if constexpr (xgrad::detail::is_complex<T>) along += v[i * n + k] * std::conj(v[j * n + k]);
+                    else along += v[i * n + k] * v[j * n + k];
+                for (std::size_t k = 0; k < n; ++k) v[i * n + k] -= along * v[j * n + k];
+            }
+            P squares(0);
+            for (std::size_t k = 0; k < n; ++k) squares += std::norm(v[i * n + k]);
+            for (std::size_t k = 0; k < n; ++k) v[i * n + k] /= std::sqrt(squares);
+        }
+    t.copy_(reshape(rows <= columns ? vectors : mT(vectors), Axes(t.shape())) * static_cast<P>(gain));
+}
+
+}  // namespace xgrad::nn::init
+#endif  // XGRAD_SINGLE_XGRAD_NN_INITIALIZERS_HPP
+#ifndef XGRAD_SINGLE_XGRAD_NN_LINEAR_HPP
+#define XGRAD_SINGLE_XGRAD_NN_LINEAR_HPP
+
+// ======== xgrad/nn/linear.hpp
+// Linear and bilinear maps.
 
 XGRAD_COMPILED_ONCE
 
@@ -1863,8 +1978,7 @@ template <RealScalar T = double> class MultiheadAttention : public Module<Multih
     {
         if (!there) return {};
         Tensor<T> t = Tensor<T>::empty({out, in});
-        double const bound = std::sqrt(6 / static_cast<double>(in + out));
-        uniform_(t, -bound, bound);
+        init::xavier_uniform_(t);
         return t;
     }
 
@@ -1881,8 +1995,7 @@ public:
     {
         if (num_heads == 0 || embed_dim == 0 || embed_dim % num_heads != 0) xgrad::detail::fail("MultiheadAttention: embed_dim ", embed_dim, " must be divisible by num_heads ", num_heads);
         if (!(o.dropout >= 0 && o.dropout <= 1)) xgrad::detail::fail("MultiheadAttention: the probability of dropout must lie between 0 and 1");
-        NoGradGuard const off;
-        if (o.bias) Tensor<T>(out_proj.bias.handle_of()).zero_();
+        if (o.bias) init::zeros_(out_proj.bias.handle_of());
     }
 
     std::tuple<Tensor<T>, Tensor<T>> forward(Tensor<T> const& query, Tensor<T> const& key, Tensor<T> const& value) const { return forward(query, key, value, Masks()); }
@@ -3058,400 +3171,11 @@ private:
 
 }  // namespace xgrad::nn
 #endif  // XGRAD_SINGLE_XGRAD_NN_EMBEDDING_HPP
-#ifndef XGRAD_SINGLE_XGRAD_NN_INITIALIZERS_HPP
-#define XGRAD_SINGLE_XGRAD_NN_INITIALIZERS_HPP
-
-// ======== xgrad/nn/initializers.hpp
-// nn::init: rules for the numbers that parameters begin with. They overwrite a tensor, unrecorded. Of complex tensors the variance
-// is that of both parts together, so the normal rules have magnitudes of Rayleigh's distribution with uniform phases, as Trabelsi et
-// al., "Deep Complex Networks", 2018, derive them, without further ado.
-
-XGRAD_COMPILED_ONCE
-
-namespace xgrad::nn::init {
-
-using nn::normal_;
-using nn::uniform_;
-
-/// Which of the two a Kaiming rule keeps the variance of: the values on the way forward, or the gradients on the way back.
-enum class FanMode : unsigned char { fan_in, fan_out };
-enum class Nonlinearity : unsigned char { linear, conv, sigmoid, tanh, relu, leaky_relu, selu };
-
-template <Differentiable T> void constant_(Tensor<T> t, std::type_identity_t<T> value)
-{
-    NoGradGuard const off;
-    t.fill_(value);
-}
-template <Differentiable T> void zeros_(Tensor<T> t) { constant_(t, T(0)); }
-template <Differentiable T> void ones_(Tensor<T> t) { constant_(t, T(1)); }
-
-/// What a nonlinearity takes from the standard deviation; param is the slope of leaky_relu (0.01 where it is not given).
-inline double calculate_gain(Nonlinearity nonlinearity, std::optional<double> param = {})
-{
-    double const slope = param.value_or(0.01);
-    switch (nonlinearity) {
-    case Nonlinearity::tanh: return 5. / 3;
-    case Nonlinearity::relu: return std::numbers::sqrt2;
-    case Nonlinearity::leaky_relu: return std::sqrt(2 / (1 + slope * slope));
-    case Nonlinearity::selu: return 0.75;
-    default: return 1;
-    }
-}
-
-namespace detail {
-
-struct Fans {
-    double in, out;
-    double of(FanMode mode) const { return mode == FanMode::fan_in ? in : out; }
-};
-/// Of a weight [out, in, kernel...].
-inline Fans fans(std::string_view name, Shape const& shape)
-{
-    if (shape.size() < 2) xgrad::detail::fail<ShapeError>(name, ": Fan in and fan out can not be computed for tensor with fewer than 2 dimensions, of shape ", shape);
-    double field = 1;
-    for (std::size_t d = 2; d < shape.size(); ++d) field *= static_cast<double>(shape[d]);
-    return {static_cast<double>(shape[1]) * field, static_cast<double>(shape[0]) * field};
-}
-/// Uniform around 0 with a standard deviation; of complex numbers each part has half of the variance.
-template <Differentiable T> void uniform_with(Tensor<T> const& t, double deviation)
-{
-    double const bound = deviation * std::sqrt(xgrad::detail::is_complex<T> ? 1.5 : 3.);
-    uniform_(t, -bound, bound);
-}
-template <Differentiable T> double kaiming_deviation(std::string_view name, Tensor<T> const& t, double a, FanMode mode, Nonlinearity nonlinearity)
-{
-    return calculate_gain(nonlinearity, a) / std::sqrt(fans(name, t.shape()).of(mode));
-}
-template <Differentiable T> double xavier_deviation(std::string_view name, Tensor<T> const& t, double gain)
-{
-    auto const [in, out] = fans(name, t.shape());
-    return gain * std::sqrt(2 / (in + out));
-}
-
-}  // namespace detail
-
-/// Glorot and Bengio, 2010: variance 2 gain^2 / (fan_in + fan_out), uniform or normal.
-template <Differentiable T> void xavier_uniform_(Tensor<T> t, double gain = 1) { detail::uniform_with(t, detail::xavier_deviation("xavier_uniform_", t, gain)); }
-template <Differentiable T> void xavier_normal_(Tensor<T> t, double gain = 1) { normal_(t, 0, detail::xavier_deviation("xavier_normal_", t, gain)); }
-
-/// He et al., 2015: variance gain^2 / fan, uniform or normal; a is the slope of leaky_relu.
-template <Differentiable T> void kaiming_uniform_(Tensor<T> t, double a = 0, FanMode mode = FanMode::fan_in, Nonlinearity nonlinearity = Nonlinearity::leaky_relu)
-{
-    detail::uniform_with(t, detail::kaiming_deviation("kaiming_uniform_", t, a, mode, nonlinearity));
-}
-template <Differentiable T> void kaiming_normal_(Tensor<T> t, double a = 0, FanMode mode = FanMode::fan_in, Nonlinearity nonlinearity = Nonlinearity::leaky_relu)
-{
-    normal_(t, 0, detail::kaiming_deviation("kaiming_normal_", t, a, mode, nonlinearity));
-}
-
-/// Rows (or, where there are more rows than columns, columns) that are orthonormal, times the gain; axes after the first count as
-/// one. Of complex tensors they are unitary. Gram and Schmidt's process on normal numbers, done twice (Saxe et al., 2013).
-template <Differentiable T> void orthogonal_(Tensor<T> t, double gain = 1)
-{
-    using P = precision_of<T>;
-    if (t.dim() < 2) xgrad::detail::fail<ShapeError>("orthogonal_: Only tensors with 2 or more dimensions are supported, not of shape ", t.shape());
-    if (t.numel() == 0) return;
-    NoGradGuard const off;
-    std::size_t const rows = t.shape()[0], columns = t.numel() / rows, few = std::min(rows, columns), n = std::max(rows, columns);
-    Tensor<T> vectors = randn<T>({few, n});
-    T* const v = vectors.mutable_data();
-    for (std::size_t i = 0; i < few; ++i)
-        for (int round = 0; round < 2; ++round) {
-            for (std::size_t j = 0; j < i; ++j) {
-                T along(0);
-                for (std::size_t k = 0; k < n; ++k)
-                    if constexpr (xgrad::detail::is_complex<T>) along += v[i * n + k] * std::conj(v[j * n + k]);
-                    else along += v[i * n + k] * v[j * n + k];
-                for (std::size_t k = 0; k < n; ++k) v[i * n + k] -= along * v[j * n + k];
-            }
-            P squares(0);
-            for (std::size_t k = 0; k < n; ++k) squares += std::norm(v[i * n + k]);
-            for (std::size_t k = 0; k < n; ++k) v[i * n + k] /= std::sqrt(squares);
-        }
-    t.copy_(reshape(rows <= columns ? vectors : mT(vectors), Axes(t.shape())) * static_cast<P>(gain));
-}
-
-}  // namespace xgrad::nn::init
-#endif  // XGRAD_SINGLE_XGRAD_NN_INITIALIZERS_HPP
 #ifndef XGRAD_SINGLE_XGRAD_NN_LAYER_NORM_HPP
 #define XGRAD_SINGLE_XGRAD_NN_LAYER_NORM_HPP
 
 // ======== xgrad/nn/layer_norm.hpp
 // Layer normalisation.
-
-XGRAD_COMPILED_ONCE
-
-namespace xgrad::nn {
-
-namespace detail {
-
-/// Mean of f(0), ..., f(n - 1), in several parts at once.
-template <class T, class F> T mean_of(std::size_t n, F f)
-{
-    constexpr std::size_t lanes = 64 / sizeof(T) * 2;
-    T part[lanes] = {}, sum = 0;
-    std::size_t i = 0;
-    for (; i + lanes <= n; i += lanes)
-        for (std::size_t j = 0; j < lanes; ++j) part[j] += f(i + j);
-    for (; i < n; ++i) sum += f(i);
-    for (std::size_t half = lanes / 2; half > 0; half /= 2)
-        for (std::size_t j = 0; j < half; ++j) part[j] += part[j + half];
-    return (sum + part[0]) / static_cast<T>(n);
-}
-
-template <class T> struct RowMoments {
-    T mean, rstd;
-    RowMoments(T const* x, std::size_t n, double eps)
-    {
-        T const m = mean = mean_of<T>(n, [=](std::size_t i) { return x[i]; });
-        rstd = 1 / std::sqrt(mean_of<T>(n, [=](std::size_t i) { return (x[i] - m) * (x[i] - m); }) + static_cast<T>(eps));
-    }
-};
-
-/// Rows y of x, each less its mean and divided by sqrt(variance + eps). Its derivative of a row of n elements is the symmetric matrix
-/// J = (I - (1 1' + y y')/n)/sqrt(variance + eps).
-struct NormalizeRows : Arraywise {
-    double eps;
-    static constexpr xgrad::detail::Uses uses[] = {xgrad::detail::uses_argument(0)};
-
-    template <RealScalar T> auto value(xgrad::detail::Array<T> const& x) const
-    {
-        auto const from = xgrad::detail::contiguous(x);
-        xgrad::detail::Array<T> out(x.shape);
-        std::size_t const n = x.shape.back();
-        for (std::size_t at = 0; at < x.numel; at += n) {
-            T const* const in = from.begin() + at;
-            T* const to = out.begin() + at;
-            RowMoments<T> const m(in, n, eps);
-            for (std::size_t i = 0; i < n; ++i) to[i] = (in[i] - m.mean) * m.rstd;
-        }
-        return out;
-    }
-    auto pullback(wrt<0>, auto const& g, auto const&, auto const& x) const;
-};
-
-/// J g for each row.
-struct NormalizeRowsGradient : Arraywise {
-    double eps;
-    static constexpr xgrad::detail::Uses uses[] = {xgrad::detail::uses_argument(1), xgrad::detail::uses_argument(0) | xgrad::detail::uses_argument(1)};
-
-    template <RealScalar T> auto value(xgrad::detail::Array<T> const& gradient, xgrad::detail::Array<T> const& x) const
-    {
-        auto const from = xgrad::detail::contiguous(x), by = xgrad::detail::contiguous(gradient);
-        xgrad::detail::Array<T> out(x.shape);
-        std::size_t const n = x.shape.back();
-        for (std::size_t at = 0; at < x.numel; at += n) {
-            T const *const in = from.begin() + at, *const g = by.begin() + at;
-            T* const to = out.begin() + at;
-            RowMoments<T> const m(in, n, eps);
-            T const mean_g = mean_of<T>(n, [=](std::size_t i) { return g[i]; });
-            T const mean_gy = mean_of<T>(n, [=](std::size_t i) { return g[i] * ((in[i] - m.mean) * m.rstd); });
-            for (std::size_t i = 0; i < n; ++i) to[i] = m.rstd * (g[i] - mean_g - (in[i] - m.mean) * m.rstd * mean_gy);
-        }
-        return out;
-    }
-    auto pullback(wrt<0>, auto const& h, auto const&, auto const&, auto const& x) const { return express(*this, h, x); }
-    /// Of h'J g: with dr = -r^2 (y'dx)/n for the factor r = 1/sqrt(variance + eps) of J, and dy = J dx.
-    auto pullback(wrt<1>, auto const& h, auto const&, auto const& g, auto const& x) const
-    {
-        auto const y = express(NormalizeRows{{}, eps}, x);
-        auto const from_mean = materialize_expression(x - mean(x, {-1}, keepdims));
-        auto const r = materialize_expression(pow(mean(square(from_mean), {-1}, keepdims) + eps, -0.5));
-        auto const jg = express(*this, g, x);
-        auto const mixed = materialize_expression(mean(g * y, {-1}, keepdims) * h + mean(h * y, {-1}, keepdims) * g);
-        auto const jm = express(*this, mixed, x);
-        return materialize_expression(-r * (y * mean(h * jg, {-1}, keepdims) + jm));
-    }
-};
-
-auto NormalizeRows::pullback(wrt<0>, auto const& g, auto const&, auto const& x) const { return express(NormalizeRowsGradient{{}, eps}, g, x); }
-
-}  // namespace detail
-
-namespace functional {
-
-/// (x - mean)/sqrt(variance + eps) over the last axes, those of normalized_shape, times `weight` plus `bias` of that shape where
-/// they are defined; the variance has no correction (Ba, Kiros and Hinton, 2016).
-template <RealScalar T>
-Tensor<T> layer_norm(Tensor<T> const& x, Shape const& normalized_shape, std::type_identity_t<Tensor<T>> const& weight = {}, std::type_identity_t<Tensor<T>> const& bias = {}, double eps = 1e-5)
-{
-    auto const& shape = x.shape();
-    auto const k = normalized_shape.size();
-    if (k == 0) xgrad::detail::fail<ShapeError>("layer_norm: normalized_shape has no axes");
-    if (shape.size() < k || !std::equal(normalized_shape.begin(), normalized_shape.end(), shape.end() - static_cast<std::ptrdiff_t>(k)))
-        xgrad::detail::fail<ShapeError>("layer_norm: an input of shape ", shape, " does not end in normalized_shape ", normalized_shape);
-    for (auto const* const p : {&weight, &bias})
-        if (p->defined() && !(p->shape() == normalized_shape))
-            xgrad::detail::fail<ShapeError>("layer_norm: ", p == &weight ? "weight" : "bias", " has shape ", p->shape(), ", it should have normalized_shape ", normalized_shape);
-    Axes rows(shape.begin(), shape.end() - static_cast<std::ptrdiff_t>(k));
-    rows.push_back(static_cast<std::ptrdiff_t>(numel(normalized_shape)));
-    Tensor<T> y = express(detail::NormalizeRows{{}, eps}, k == 1 ? x : reshape(x, rows));
-    if (k != 1) y = reshape(y, Axes(shape));
-    if (weight.defined() && bias.defined()) return y * weight + bias;
-    if (weight.defined()) return y * weight;
-    return bias.defined() ? Tensor<T>(y + bias) : y;
-}
-
-}  // namespace functional
-
-/// layer_norm() with weight (ones to begin with) and bias (zeros) of normalized_shape, or without (elementwise_affine).
-template <RealScalar T = double> struct LayerNorm : Module<LayerNorm<T>> {
-    Shape normalized_shape;
-    double eps;
-    Parameter<T> weight, bias;
-
-    explicit LayerNorm(Shape const& shape, double epsilon = 1e-5, bool elementwise_affine = true)
-        : normalized_shape(shape), eps(epsilon), weight(*this, "weight", elementwise_affine ? ones<T>(shape) : Tensor<T>()), bias(*this, "bias", elementwise_affine ? zeros<T>(shape) : Tensor<T>())
-    {
-    }
-    explicit LayerNorm(std::initializer_list<std::size_t> shape, double epsilon = 1e-5, bool elementwise_affine = true) : LayerNorm(Shape(shape), epsilon, elementwise_affine) {}
-    explicit LayerNorm(std::size_t features, double epsilon = 1e-5, bool elementwise_affine = true) : LayerNorm(Shape{features}, epsilon, elementwise_affine) {}
-    Tensor<T> forward(Tensor<T> const& x) const { return functional::layer_norm(x, normalized_shape, weight, bias, eps); }
-    std::string extra_repr() const override
-    {
-        std::string s;
-        for (auto const n : normalized_shape) s += (s.empty() ? "[" : ", ") + std::to_string(n);
-        return s + "], eps=" + xgrad::detail::number_text(eps) + ", elementwise_affine=" + (weight.defined() ? "true" : "false");
-    }
-};
-
-}  // namespace xgrad::nn
-#endif  // XGRAD_SINGLE_XGRAD_NN_LAYER_NORM_HPP
-#ifndef XGRAD_SINGLE_XGRAD_NN_LOSS_MODULES_HPP
-#define XGRAD_SINGLE_XGRAD_NN_LOSS_MODULES_HPP
-
-// ======== xgrad/nn/loss_modules.hpp
-// Losses as modules, which keep their options: `nn::CrossEntropyLoss<double> loss({.label_smoothing = 0.1});`
-
-XGRAD_COMPILED_ONCE
-
-namespace xgrad::nn {
-
-struct MSELoss : Module<MSELoss> {
-    Reduction reduction;
-    explicit MSELoss(Reduction r = Reduction::mean) : reduction(r) {}
-    template <Operand X, Operand Y> auto forward(X const& input, Y const& target) const { return functional::mse_loss(input, target, reduction); }
-};
-struct L1Loss : Module<L1Loss> {
-    Reduction reduction;
-    explicit L1Loss(Reduction r = Reduction::mean) : reduction(r) {}
-    template <Operand X, Operand Y> auto forward(X const& input, Y const& target) const { return functional::l1_loss(input, target, reduction); }
-};
-struct HuberLoss : Module<HuberLoss> {
-    Reduction reduction;
-    double delta;
-    explicit HuberLoss(Reduction r = Reduction::mean, double d = 1) : reduction(r), delta(d) {}
-    template <Operand X, Operand Y> auto forward(X const& input, Y const& target) const { return functional::huber_loss(input, target, reduction, delta); }
-};
-struct SmoothL1Loss : Module<SmoothL1Loss> {
-    Reduction reduction;
-    double beta;
-    explicit SmoothL1Loss(Reduction r = Reduction::mean, double b = 1) : reduction(r), beta(b) {}
-    template <Operand X, Operand Y> auto forward(X const& input, Y const& target) const { return functional::smooth_l1_loss(input, target, reduction, beta); }
-};
-template <RealScalar T = double> struct NLLLoss : Module<NLLLoss<T>> {
-    ClassLossOptions<T> options;
-    explicit NLLLoss(ClassLossOptions<T> o = {}) : options(std::move(o)) {}
-    Tensor<T> forward(Tensor<T> const& input, Tensor<std::int64_t> const& target) const { return functional::nll_loss(input, target, options); }
-};
-/// Targets are classes, or a probability for each class.
-template <RealScalar T = double> struct CrossEntropyLoss : Module<CrossEntropyLoss<T>> {
-    ClassLossOptions<T> options;
-    explicit CrossEntropyLoss(ClassLossOptions<T> o = {}) : options(std::move(o)) {}
-    Tensor<T> forward(Tensor<T> const& input, Tensor<std::int64_t> const& target) const { return functional::cross_entropy(input, target, options); }
-    Tensor<T> forward(Tensor<T> const& input, Tensor<T> const& target) const { return functional::cross_entropy(input, target, options); }
-};
-template <RealScalar T = double> struct BCEWithLogitsLoss : Module<BCEWithLogitsLoss<T>> {
-    Reduction reduction;
-    Buffer<T> weight, pos_weight;
-    explicit BCEWithLogitsLoss(Reduction r = Reduction::mean, Tensor<T> const& w = {}, Tensor<T> const& pos = {}) : reduction(r), weight(*this, "weight", w), pos_weight(*this, "pos_weight", pos) {}
-    Tensor<T> forward(Tensor<T> const& input, Tensor<T> const& target) const { return functional::binary_cross_entropy_with_logits(input, target, reduction, weight, pos_weight); }
-};
-template <RealScalar T = double> struct KLDivLoss : Module<KLDivLoss<T>> {
-    Reduction reduction;
-    bool log_target;
-    explicit KLDivLoss(Reduction r = Reduction::mean, bool log = false) : reduction(r), log_target(log) {}
-    Tensor<T> forward(Tensor<T> const& input, Tensor<T> const& target) const { return functional::kl_div(input, target, reduction, log_target); }
-};
-template <RealScalar T = double> struct CosineEmbeddingLoss : Module<CosineEmbeddingLoss<T>> {
-    double margin;
-    Reduction reduction;
-    explicit CosineEmbeddingLoss(double m = 0, Reduction r = Reduction::mean) : margin(m), reduction(r) {}
-    Tensor<T> forward(Tensor<T> const& x1, Tensor<T> const& x2, Tensor<T> const& target) const { return functional::cosine_embedding_loss(x1, x2, target, margin, reduction); }
-};
-template <RealScalar T = double> struct TripletMarginLoss : Module<TripletMarginLoss<T>> {
-    double margin, p, eps;
-    bool swap;
-    Reduction reduction;
-    explicit TripletMarginLoss(double m = 1, double power = 2, double e = 1e-6, bool s = false, Reduction r = Reduction::mean) : margin(m), p(power), eps(e), swap(s), reduction(r) {}
-    Tensor<T> forward(Tensor<T> const& anchor, Tensor<T> const& positive, Tensor<T> const& negative) const
-    {
-        return functional::triplet_margin_loss(anchor, positive, negative, margin, p, eps, swap, reduction);
-    }
-};
-
-}  // namespace xgrad::nn
-#endif  // XGRAD_SINGLE_XGRAD_NN_LOSS_MODULES_HPP
-#ifndef XGRAD_SINGLE_XGRAD_NN_MODULE_LIST_HPP
-#define XGRAD_SINGLE_XGRAD_NN_MODULE_LIST_HPP
-
-// ======== xgrad/nn/module_list.hpp
-// ModuleList: any number of modules of one kind.
-
-XGRAD_COMPILED_ONCE
-
-namespace xgrad::nn {
-
-/// Modules M in a row, under the names "0", "1", ... It has no forward: the module that it is a member of calls them.
-template <std::derived_from<AnyModule> M> class ModuleList : public Module<ModuleList<M>> {
-public:
-    class iterator {
-    public:
-        iterator(ModuleList& list, std::size_t at) noexcept : list_(&list), at_(at) {}
-        M& operator*() const { return (*list_)[at_]; }
-        iterator& operator++() noexcept
-        {
-            ++at_;
-            return *this;
-        }
-        bool operator==(iterator const&) const = default;
-
-    private:
-        ModuleList* list_;
-        std::size_t at_;
-    };
-
-    M& push_back(M module) { return insert(std::make_unique<M>(std::move(module))); }
-    template <class... A> M& emplace_back(A&&... arguments) { return insert(std::make_unique<M>(std::forward<A>(arguments)...)); }
-
-    std::size_t size() const noexcept { return this->member_count(); }
-    bool empty() const noexcept { return size() == 0; }
-    M& operator[](std::size_t i) { return static_cast<M&>(this->owned(i)); }
-    M const& operator[](std::size_t i) const { return static_cast<M const&>(this->owned(i)); }
-    M& at(std::size_t i)
-    {
-        if (i >= size()) xgrad::detail::fail<IndexError>("ModuleList: there is no module ", i, " of ", size());
-        return (*this)[i];
-    }
-    iterator begin() noexcept { return {*this, 0}; }
-    iterator end() noexcept { return {*this, size()}; }
-
-private:
-    M& insert(std::unique_ptr<M> module)
-    {
-        M& m = *module;
-        this->own(std::to_string(size()), std::move(module));
-        return m;
-    }
-};
-
-}  // namespace xgrad::nn
-#endif  // XGRAD_SINGLE_XGRAD_NN_MODULE_LIST_HPP
-#ifndef XGRAD_SINGLE_XGRAD_NN_NORMALIZATION_HPP
-#define XGRAD_SINGLE_XGRAD_NN_NORMALIZATION_HPP
-
-// ======== xgrad/nn/normalization.hpp
-// Batch and group normalisation.
 
 #ifndef XGRAD_SINGLE_XGRAD_NN_STANDARDIZE_HPP
 #define XGRAD_SINGLE_XGRAD_NN_STANDARDIZE_HPP
@@ -3652,6 +3376,194 @@ template <RealScalar T> std::pair<Tensor<T>, std::vector<Moments>> standardize(S
 
 }  // namespace xgrad::nn::detail
 #endif  // XGRAD_SINGLE_XGRAD_NN_STANDARDIZE_HPP
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad::nn {
+
+namespace functional {
+
+/// (x - mean)/sqrt(variance + eps) over the last axes, those of normalized_shape, times `weight` plus `bias` of that shape where
+/// they are defined; the variance has no correction (Ba, Kiros and Hinton, 2016).
+template <RealScalar T>
+Tensor<T> layer_norm(Tensor<T> const& x, Shape const& normalized_shape, std::type_identity_t<Tensor<T>> const& weight = {}, std::type_identity_t<Tensor<T>> const& bias = {}, double eps = 1e-5)
+{
+    auto const& shape = x.shape();
+    auto const k = normalized_shape.size();
+    if (k == 0) xgrad::detail::fail<ShapeError>("layer_norm: normalized_shape has no axes");
+    if (shape.size() < k || !std::equal(normalized_shape.begin(), normalized_shape.end(), shape.end() - static_cast<std::ptrdiff_t>(k)))
+        xgrad::detail::fail<ShapeError>("layer_norm: an input of shape ", shape, " does not end in normalized_shape ", normalized_shape);
+    for (auto const* const p : {&weight, &bias})
+        if (p->defined() && !(p->shape() == normalized_shape))
+            xgrad::detail::fail<ShapeError>("layer_norm: ", p == &weight ? "weight" : "bias", " has shape ", p->shape(), ", it should have normalized_shape ", normalized_shape);
+    auto const n = numel(normalized_shape);
+    detail::StandardizeGeometry const rows{.samples = n ? x.numel() / n : 0, .positions = n, .eps = eps};
+    Tensor<T> const y = detail::standardize<T>(rows, x, {}, {}).first;
+    if (weight.defined() && bias.defined()) return y * weight + bias;
+    if (weight.defined()) return y * weight;
+    return bias.defined() ? Tensor<T>(y + bias) : y;
+}
+
+}  // namespace functional
+
+/// layer_norm() with weight (ones to begin with) and bias (zeros) of normalized_shape, or without (elementwise_affine).
+template <RealScalar T = double> struct LayerNorm : Module<LayerNorm<T>> {
+    Shape normalized_shape;
+    double eps;
+    Parameter<T> weight, bias;
+
+    explicit LayerNorm(Shape const& shape, double epsilon = 1e-5, bool elementwise_affine = true)
+        : normalized_shape(shape), eps(epsilon), weight(*this, "weight", elementwise_affine ? ones<T>(shape) : Tensor<T>()), bias(*this, "bias", elementwise_affine ? zeros<T>(shape) : Tensor<T>())
+    {
+    }
+    explicit LayerNorm(std::initializer_list<std::size_t> shape, double epsilon = 1e-5, bool elementwise_affine = true) : LayerNorm(Shape(shape), epsilon, elementwise_affine) {}
+    explicit LayerNorm(std::size_t features, double epsilon = 1e-5, bool elementwise_affine = true) : LayerNorm(Shape{features}, epsilon, elementwise_affine) {}
+    Tensor<T> forward(Tensor<T> const& x) const { return functional::layer_norm(x, normalized_shape, weight, bias, eps); }
+    std::string extra_repr() const override
+    {
+        std::string s;
+        for (auto const n : normalized_shape) s += (s.empty() ? "[" : ", ") + std::to_string(n);
+        return s + "], eps=" + xgrad::detail::number_text(eps) + ", elementwise_affine=" + (weight.defined() ? "true" : "false");
+    }
+};
+
+}  // namespace xgrad::nn
+#endif  // XGRAD_SINGLE_XGRAD_NN_LAYER_NORM_HPP
+#ifndef XGRAD_SINGLE_XGRAD_NN_LOSS_MODULES_HPP
+#define XGRAD_SINGLE_XGRAD_NN_LOSS_MODULES_HPP
+
+// ======== xgrad/nn/loss_modules.hpp
+// Losses as modules, which keep their options: `nn::CrossEntropyLoss<double> loss({.label_smoothing = 0.1});`
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad::nn {
+
+struct MSELoss : Module<MSELoss> {
+    Reduction reduction;
+    explicit MSELoss(Reduction r = Reduction::mean) : reduction(r) {}
+    template <Operand X, Operand Y> auto forward(X const& input, Y const& target) const { return functional::mse_loss(input, target, reduction); }
+};
+struct L1Loss : Module<L1Loss> {
+    Reduction reduction;
+    explicit L1Loss(Reduction r = Reduction::mean) : reduction(r) {}
+    template <Operand X, Operand Y> auto forward(X const& input, Y const& target) const { return functional::l1_loss(input, target, reduction); }
+};
+struct HuberLoss : Module<HuberLoss> {
+    Reduction reduction;
+    double delta;
+    explicit HuberLoss(Reduction r = Reduction::mean, double d = 1) : reduction(r), delta(d) {}
+    template <Operand X, Operand Y> auto forward(X const& input, Y const& target) const { return functional::huber_loss(input, target, reduction, delta); }
+};
+struct SmoothL1Loss : Module<SmoothL1Loss> {
+    Reduction reduction;
+    double beta;
+    explicit SmoothL1Loss(Reduction r = Reduction::mean, double b = 1) : reduction(r), beta(b) {}
+    template <Operand X, Operand Y> auto forward(X const& input, Y const& target) const { return functional::smooth_l1_loss(input, target, reduction, beta); }
+};
+template <RealScalar T = double> struct NLLLoss : Module<NLLLoss<T>> {
+    ClassLossOptions<T> options;
+    explicit NLLLoss(ClassLossOptions<T> o = {}) : options(std::move(o)) {}
+    Tensor<T> forward(Tensor<T> const& input, Tensor<std::int64_t> const& target) const { return functional::nll_loss(input, target, options); }
+};
+/// Targets are classes, or a probability for each class.
+template <RealScalar T = double> struct CrossEntropyLoss : Module<CrossEntropyLoss<T>> {
+    ClassLossOptions<T> options;
+    explicit CrossEntropyLoss(ClassLossOptions<T> o = {}) : options(std::move(o)) {}
+    Tensor<T> forward(Tensor<T> const& input, Tensor<std::int64_t> const& target) const { return functional::cross_entropy(input, target, options); }
+    Tensor<T> forward(Tensor<T> const& input, Tensor<T> const& target) const { return functional::cross_entropy(input, target, options); }
+};
+template <RealScalar T = double> struct BCEWithLogitsLoss : Module<BCEWithLogitsLoss<T>> {
+    Reduction reduction;
+    Buffer<T> weight, pos_weight;
+    explicit BCEWithLogitsLoss(Reduction r = Reduction::mean, Tensor<T> const& w = {}, Tensor<T> const& pos = {}) : reduction(r), weight(*this, "weight", w), pos_weight(*this, "pos_weight", pos) {}
+    Tensor<T> forward(Tensor<T> const& input, Tensor<T> const& target) const { return functional::binary_cross_entropy_with_logits(input, target, reduction, weight, pos_weight); }
+};
+template <RealScalar T = double> struct KLDivLoss : Module<KLDivLoss<T>> {
+    Reduction reduction;
+    bool log_target;
+    explicit KLDivLoss(Reduction r = Reduction::mean, bool log = false) : reduction(r), log_target(log) {}
+    Tensor<T> forward(Tensor<T> const& input, Tensor<T> const& target) const { return functional::kl_div(input, target, reduction, log_target); }
+};
+template <RealScalar T = double> struct CosineEmbeddingLoss : Module<CosineEmbeddingLoss<T>> {
+    double margin;
+    Reduction reduction;
+    explicit CosineEmbeddingLoss(double m = 0, Reduction r = Reduction::mean) : margin(m), reduction(r) {}
+    Tensor<T> forward(Tensor<T> const& x1, Tensor<T> const& x2, Tensor<T> const& target) const { return functional::cosine_embedding_loss(x1, x2, target, margin, reduction); }
+};
+template <RealScalar T = double> struct TripletMarginLoss : Module<TripletMarginLoss<T>> {
+    double margin, p, eps;
+    bool swap;
+    Reduction reduction;
+    explicit TripletMarginLoss(double m = 1, double power = 2, double e = 1e-6, bool s = false, Reduction r = Reduction::mean) : margin(m), p(power), eps(e), swap(s), reduction(r) {}
+    Tensor<T> forward(Tensor<T> const& anchor, Tensor<T> const& positive, Tensor<T> const& negative) const
+    {
+        return functional::triplet_margin_loss(anchor, positive, negative, margin, p, eps, swap, reduction);
+    }
+};
+
+}  // namespace xgrad::nn
+#endif  // XGRAD_SINGLE_XGRAD_NN_LOSS_MODULES_HPP
+#ifndef XGRAD_SINGLE_XGRAD_NN_MODULE_LIST_HPP
+#define XGRAD_SINGLE_XGRAD_NN_MODULE_LIST_HPP
+
+// ======== xgrad/nn/module_list.hpp
+// ModuleList: any number of modules of one kind.
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad::nn {
+
+/// Modules M in a row, under the names "0", "1", ... It has no forward: the module that it is a member of calls them.
+template <std::derived_from<AnyModule> M> class ModuleList : public Module<ModuleList<M>> {
+public:
+    class iterator {
+    public:
+        iterator(ModuleList& list, std::size_t at) noexcept : list_(&list), at_(at) {}
+        M& operator*() const { return (*list_)[at_]; }
+        iterator& operator++() noexcept
+        {
+            ++at_;
+            return *this;
+        }
+        bool operator==(iterator const&) const = default;
+
+    private:
+        ModuleList* list_;
+        std::size_t at_;
+    };
+
+    M& push_back(M module) { return insert(std::make_unique<M>(std::move(module))); }
+    template <class... A> M& emplace_back(A&&... arguments) { return insert(std::make_unique<M>(std::forward<A>(arguments)...)); }
+
+    std::size_t size() const noexcept { return this->member_count(); }
+    bool empty() const noexcept { return size() == 0; }
+    M& operator[](std::size_t i) { return static_cast<M&>(this->owned(i)); }
+    M const& operator[](std::size_t i) const { return static_cast<M const&>(this->owned(i)); }
+    M& at(std::size_t i)
+    {
+        if (i >= size()) xgrad::detail::fail<IndexError>("ModuleList: there is no module ", i, " of ", size());
+        return (*this)[i];
+    }
+    iterator begin() noexcept { return {*this, 0}; }
+    iterator end() noexcept { return {*this, size()}; }
+
+private:
+    M& insert(std::unique_ptr<M> module)
+    {
+        M& m = *module;
+        this->own(std::to_string(size()), std::move(module));
+        return m;
+    }
+};
+
+}  // namespace xgrad::nn
+#endif  // XGRAD_SINGLE_XGRAD_NN_MODULE_LIST_HPP
+#ifndef XGRAD_SINGLE_XGRAD_NN_NORMALIZATION_HPP
+#define XGRAD_SINGLE_XGRAD_NN_NORMALIZATION_HPP
+
+// ======== xgrad/nn/normalization.hpp
+// Batch and group normalisation.
 
 XGRAD_COMPILED_ONCE
 

@@ -1130,6 +1130,7 @@ using letter_of = std::conditional_t<std::same_as<T, bool>, B, std::conditional_
 // Shapes, strides and axes: short vectors that need no heap up to four dimensions, and broadcasting.
 
 #include <iterator>
+#include <numeric>
 
 XGRAD_COMPILED_ONCE
 
@@ -1207,8 +1208,12 @@ public:
         std::fill_n(fresh.data(), n, value);
         *this = std::move(fresh);
     }
-    void push_back(T value) { insert(size_, value); }
-    void insert(std::size_t at, T value)
+    void push_back(T value)
+    {
+        if (size_ < inline_size) local_[size_++] = value;
+        else insert(size_, value);
+    }
+    [[gnu::noinline]] void insert(std::size_t at, T value)
     {
         Dims fresh;
         fresh.reserve_exactly(size_ + std::size_t{1});
@@ -1383,8 +1388,9 @@ inline Axes normalize_axes(std::string_view operation, Axes axes, std::size_t ra
 
 inline Axes all_axes(std::size_t rank)
 {
-    Axes axes(rank);
-    for (std::size_t i = 0; i < rank; ++i) axes[i] = static_cast<std::ptrdiff_t>(i);
+    Axes axes;
+    axes.reserve_exactly(rank);
+    std::iota(axes.begin(), axes.end(), std::ptrdiff_t{0});
     return axes;
 }
 
@@ -1526,7 +1532,11 @@ public:
     std::byte* data() noexcept { return reinterpret_cast<std::byte*>(this) + header_for(bytes_); }
     std::size_t bytes() const noexcept { return bytes_; }
     std::uint32_t version() const noexcept { return version_.load(std::memory_order_relaxed); }
-    void bump() noexcept { version_.fetch_add(1, std::memory_order_relaxed); }
+    void bump() noexcept
+    {
+        if (single_threaded()) version_.store(version() + 1, std::memory_order_relaxed);
+        else version_.fetch_add(1, std::memory_order_relaxed);
+    }
 
     RefCount refs{1};
 
@@ -2025,6 +2035,15 @@ inline std::string describe(AnyTensor const& t)
     return t.defined() ? "[" + std::string(name(t.dtype())) + " " + Piece(t.shape()).text + "]" : "[undefined]";
 }
 
+/// A tensor of which only the shape is known.
+inline AnyTensor shape_only(TypeInfo const& type, Shape const& shape)
+{
+    AnyArray a;
+    a.shape = shape;
+    a.numel = numel(shape);
+    return AnyTensor(TensorImpl::make(type, std::move(a)));
+}
+
 /// A second tensor on the same memory, without history.
 inline AnyTensor alias(AnyTensor const& t)
 {
@@ -2084,6 +2103,9 @@ XGRAD_COMPILED_ONCE
 
 namespace xgrad::detail {
 
+/// True for a gradient that nobody else holds, so that it can become a .grad itself.
+inline bool can_be_taken(AnyTensor const& gradient) { return is_exclusive(gradient) && gradient.is_contiguous(); }
+
 /// Adds a gradient into `grad`. Without grad mode the sum is made in place, unless elements share a place; a first gradient
 /// that nobody else holds is taken over, any other is copied.
 inline void accumulate(AnyTensor& grad, AnyTensor gradient)
@@ -2094,7 +2116,7 @@ inline void accumulate(AnyTensor& grad, AnyTensor gradient)
                              "update. The tensor is a .grad that backward() made in InferenceMode.");
         if (grad_mode || overlaps_itself(grad.impl().array)) grad = grad.impl().type->add(grad, gradient);
         else grad.impl().type->add_in_place(grad, gradient);
-    } else if (is_exclusive(gradient) && gradient.is_contiguous()) grad = std::move(gradient);
+    } else if (can_be_taken(gradient)) grad = std::move(gradient);
     else grad = gradient.impl().type->copy(gradient);
 }
 
@@ -2106,18 +2128,12 @@ public:
     explicit AccumulateGrad(TensorImpl& leaf) : Node(leaf_sequence), leaf_(&leaf) {}
 
     /// Called with the NodeLock, so that threads which share a leaf add one after the other.
-    void apply(std::span<AnyTensor> gradients, std::span<AnyTensor>) override
+    void apply(std::span<AnyTensor> gradients, std::span<AnyTensor>) override { collect(gradients[0]); }
+    void collect(AnyTensor& gradient)
     {
-        auto& gradient = gradients[0];
         if (!gradient.defined() || !collects()) return;
-        AnyTensor grad(std::move(leaf_->grad));
-        try {
-            accumulate(grad, std::move(gradient));
-        } catch (...) {
-            leaf_->grad = std::move(grad).handle();
-            throw;
-        }
-        leaf_->grad = std::move(grad).handle();
+        if (!leaf_->grad && can_be_taken(gradient)) leaf_->grad = std::move(gradient).handle();
+        else add(std::move(gradient));
     }
     std::string name() const override { return "AccumulateGrad"; }
 
@@ -2127,19 +2143,35 @@ public:
     AnyTensor variable() const { return AnyTensor(Ref<TensorImpl>(leaf_)); }
 
     /// The edge to a leaf's AccumulateGrad.
-    static Edge edge(TensorImpl& leaf)
+    [[gnu::always_inline]] static Edge edge(TensorImpl& leaf)
     {
         auto* node = leaf.accumulator.load(std::memory_order_acquire);
-        if (!node) {
-            auto* const fresh = new AccumulateGrad(leaf);
-            if (leaf.accumulator.compare_exchange_strong(node, fresh, std::memory_order_acq_rel)) node = fresh;
-            else delete fresh;
-        }
+        if (!node) [[unlikely]]
+            node = made(leaf);
         if (node->refs.increment() == 0) leaf.refs.increment();
         return {Ref<Node>::adopt(node), 0};
     }
 
 private:
+    [[gnu::cold]] static AccumulateGrad* made(TensorImpl& leaf)
+    {
+        AccumulateGrad* node = nullptr;
+        auto* const fresh = new AccumulateGrad(leaf);
+        if (leaf.accumulator.compare_exchange_strong(node, fresh, std::memory_order_acq_rel)) return fresh;
+        delete fresh;
+        return node;
+    }
+    [[gnu::noinline]] void add(AnyTensor gradient)
+    {
+        AnyTensor grad(std::move(leaf_->grad));
+        try {
+            accumulate(grad, std::move(gradient));
+        } catch (...) {
+            leaf_->grad = std::move(grad).handle();
+            throw;
+        }
+        leaf_->grad = std::move(grad).handle();
+    }
     void end() noexcept override
     {
         if (leaf_->refs.decrement()) TensorImpl::destroy(leaf_);
@@ -2151,7 +2183,7 @@ private:
 inline TensorImpl::~TensorImpl() { delete accumulator.load(std::memory_order_relaxed); }
 
 /// Where the gradient of a tensor goes: to the Node that made it, to the leaf's AccumulateGrad, or nowhere.
-inline Edge gradient_edge(AnyTensor const& t)
+[[gnu::always_inline]] inline Edge gradient_edge(AnyTensor const& t)
 {
     auto& impl = current(t.impl());
     if (impl.grad_fn) return {impl.grad_fn, impl.output_nr};
@@ -3147,8 +3179,8 @@ public:
 
     void run(std::span<Root> roots)
     {
-        discover(roots);
-        if (!captures_.empty()) mark_needed();
+        notes_.reserve(8);
+        captures_.empty() ? discover(roots) : discover_needed(roots);
         for (auto& root : roots) root.define();
         for (auto& root : roots) add_gradient(lookup(*root.edge.function), root.edge.input_nr, std::move(root.gradient));
         for (auto const& root : roots)
@@ -3159,7 +3191,7 @@ public:
     bool reaches(Node const& node) const override
     {
         auto const index = lookup(node);
-        return index != none && (notes_[index].needed || is_captured(node));
+        return index != none && is_used(index);
     }
 
 private:
@@ -3167,7 +3199,8 @@ private:
         Node* node;
         std::uint32_t pending = 0;
         bool claimed = false;
-        bool needed = true;
+        bool captured = false;  // a gradient of its outputs is asked for
+        bool needed = true;     // it runs: what is asked for lies behind it
         bool queued = false;
         AnyTensor gradient = {};                            // of the one output, or
         std::unique_ptr<AnyTensor[]> gradients = nullptr;  // of each of several
@@ -3192,12 +3225,19 @@ private:
         auto const index = static_cast<Index>(notes_.size());
         auto& note = notes_.emplace_back(Note{&node});
         if (node.num_outputs() > 1) note.gradients = std::make_unique<AnyTensor[]>(node.num_outputs());
-        GraphTask* free = nullptr;
-        if (node.task_.compare_exchange_strong(free, this, std::memory_order_acq_rel)) {
+        if (claim(node)) {
             note.claimed = true;
             node.slot_ = index;
         } else elsewhere_.emplace(&node, index);
         return {index, true};
+    }
+    bool claim(Node& node)
+    {
+        GraphTask* owner = nullptr;
+        if (!single_threaded()) return node.task_.compare_exchange_strong(owner, this, std::memory_order_acq_rel);
+        if (node.task_.load(std::memory_order_relaxed)) return false;
+        node.task_.store(this, std::memory_order_relaxed);
+        return true;
     }
 
     std::span<Edge const> edges_of(Node const& node) const { return node.sequence_nr() < oldest_ ? std::span<Edge const>() : node.next_edges(); }
@@ -3219,41 +3259,45 @@ private:
         }
     }
 
-    /// Only Nodes from which a captured gradient can be reached run: found from the inputs upwards, in topological order.
-    void mark_needed()
+    /// The same where only Nodes run from which a captured gradient can be reached.
+    void discover_needed(std::span<Root const> roots)
     {
         struct Visit {
             Index index;
             std::size_t next = 0;
         };
-        std::vector<bool> seen(notes_.size());
-        for (auto& note : notes_) note.needed = false;
-        for (auto& capture : captures_)
-            if (auto const index = lookup(*capture.edge.function); capture.also_run && index != none) notes_[index].needed = true;
-        std::vector<Visit> path;
-        for (Index start = 0; start < notes_.size(); ++start) {
-            if (seen[start]) continue;
-            seen[start] = true;
-            path.push_back({start});
+        CachedVector<Visit> path;
+        path.reserve(8);
+        auto const begin = [&](Node& node) {
+            auto const [index, fresh] = enter(node);
+            if (!fresh) return index;
+            notes_[index].needed = false;
+            for (auto const& capture : captures_)
+                if (capture.edge.function.get() == &node) {
+                    notes_[index].captured = true;
+                    notes_[index].needed |= capture.also_run;
+                }
+            path.push_back({index});
+            return index;
+        };
+        for (auto const& root : roots) {
+            begin(*root.edge.function);
             while (!path.empty()) {
-                auto& visit = path.back();
-                auto const edges = edges_of(*notes_[visit.index].node);
-                if (visit.next == edges.size()) {
-                    for (auto const& edge : edges)
-                        if (edge && leads_to_capture(lookup(*edge.function))) notes_[visit.index].needed = true;
+                auto& [index, next] = path.back();
+                auto const here = index;
+                auto const edges = edges_of(*notes_[here].node);
+                if (next == edges.size()) {
                     path.pop_back();
-                } else if (auto const& edge = edges[visit.next++]; edge)
-                    if (auto const index = lookup(*edge.function); !seen[index]) {
-                        seen[index] = true;
-                        path.push_back({index});
-                    }
+                    if (!path.empty()) notes_[path.back().index].needed |= is_used(here);
+                } else if (auto const& edge = edges[next++]) {
+                    auto const to = begin(*edge.function);
+                    ++notes_[to].pending;
+                    notes_[here].needed |= is_used(to);  // where it was visited before, this is all that will be known
+                }
             }
         }
     }
-    bool leads_to_capture(Index index) const
-    {
-        return notes_[index].needed || std::ranges::any_of(captures_, [&](Capture const& c) { return c.edge.function.get() == notes_[index].node; });
-    }
+    bool is_used(Index index) const { return notes_[index].needed || notes_[index].captured; }
 
     void add_gradient(Index index, std::uint32_t output, AnyTensor gradient)
     {
@@ -3267,11 +3311,12 @@ private:
     void evaluate(Index index)
     {
         Node& node = *notes_[index].node;
-        if (!notes_[index].needed && !is_captured(node)) return;
+        if (!is_used(index)) return;
         auto gradients = notes_[index].arrived();
         run_tensor_hooks(node, gradients);
-        for (auto& capture : captures_)
-            if (capture.edge.function.get() == &node) capture.gradient = gradients[capture.edge.input_nr];
+        if (notes_[index].captured)
+            for (auto& capture : captures_)
+                if (capture.edge.function.get() == &node) capture.gradient = gradients[capture.edge.input_nr];
         if (!notes_[index].needed) return;
 
         auto const edges = node.next_edges();
@@ -3282,14 +3327,9 @@ private:
         for (std::size_t i = 0; i < edges.size(); ++i) {
             if (!edges[i]) continue;
             auto const next = lookup(*edges[i].function);
-            auto& note = notes_[next];
-            if (note.needed || is_captured(*note.node)) add_gradient(next, edges[i].input_nr, std::move(results[i]));
-            if (--note.pending == 0) push(next);
+            if (is_used(next)) add_gradient(next, edges[i].input_nr, std::move(results[i]));
+            if (--notes_[next].pending == 0) push(next);
         }
-    }
-    bool is_captured(Node const& node) const
-    {
-        return std::ranges::any_of(captures_, [&](Capture const& c) { return c.edge.function.get() == &node; });
     }
 
     /// The newest Node runs first. In a chain there is only ever one, which waits outside the heap.
@@ -3363,9 +3403,15 @@ public:
         }
         for (std::size_t i = 0; i < edges.size(); ++i) {
             if (!edges[i]) continue;
+            auto& leaf = static_cast<AccumulateGrad&>(*edges[i].function);
+            if (!anomaly.enabled && !NodeHooks::of(leaf)) [[likely]] {
+                NodeLock const lock(leaf);
+                leaf.collect(results[i]);
+                continue;
+            }
             std::span const result(&results[i], 1);
-            run_tensor_hooks(*edges[i].function, result);
-            run_node(*edges[i].function, result, {}, keep_graph);
+            run_tensor_hooks(leaf, result);
+            run_node(leaf, result, {}, keep_graph);
         }
     }
     bool reaches(Node const& node) const override
@@ -3521,7 +3567,7 @@ public:
     auto end() const noexcept { return all_.end(); }
 
 private:
-    std::vector<TensorOrEdge> all_;
+    detail::CachedVector<TensorOrEdge> all_;
     bool given_ = false;
 };
 
@@ -4815,8 +4861,9 @@ private:
     {
         Axes order = axes;
         for (auto& a : order) a = static_cast<std::ptrdiff_t>(detail::normalize_axis("permute", a, rank));
-        if (order.size() != rank || detail::normalize_axes("permute", order, rank).size() != rank)
-            detail::fail<ShapeError>("permute: ", axes, " does not name each of ", rank, " axes once");
+        bool each_once = order.size() == rank;
+        for (auto a = order.begin(); each_once && a != order.end(); ++a) each_once = std::find(order.begin(), a, *a) == a;
+        if (!each_once) detail::fail<ShapeError>("permute: ", axes, " does not name each of ", rank, " axes once");
         return order;
     }
 };
@@ -5075,30 +5122,458 @@ private:
 
 }  // namespace xgrad::detail
 
-// ======== xgrad/tensor/fused_gradient_node.hpp
-// FusedGradientNode: the recorded backward pass of a fused Node, which is one Node as well. Its own backward pass is one more
-// fused pass, over dual numbers. Only where that is recorded in turn, for third derivatives, is the formula replayed operation
-// by operation (traced.hpp).
+// ======== xgrad/ops/formula.hpp
+// Formulas: an elementwise Expression with its tensors taken out. One pass over a formula's tree computes the value at one
+// pack of elements; a second pass through the tree of values, which never leaves the registers, gives the gradients of all
+// leaves. kernel.hpp puts the loop around both.
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad::detail {
+
+/// The place of a tensor in a formula. Leaves are numbered from left to right.
+template <Scalar T> struct Slot {
+    using letter = letter_of<T>;
+    using precision = precision_of<T>;
+    using scalar = T;
+    static constexpr std::size_t leaves = 1;
+};
+
+template <class X> struct FormulaOf;
+template <class X> using formula_of = typename FormulaOf<X>::type;
+template <Number T> struct FormulaOf<Constant<T>> {
+    using type = Constant<T>;
+    static type make(Constant<T> const& c) { return c; }
+};
+template <class X>
+    requires requires { typename X::leaf_tag; }
+struct FormulaOf<X> {
+    using type = Slot<typename X::scalar>;
+    static type make(X const&) { return {}; }
+};
+template <class Op, class... X> struct FormulaOf<Expression<Op, X...>> {
+    using type = Expression<Op, formula_of<X>...>;
+    static type make(Expression<Op, X...> const& e)
+    {
+        return [&]<std::size_t... I>(std::index_sequence<I...>) { return type(e.op, FormulaOf<X>::make(get<I>(e.x))...); }(std::index_sequence_for<X...>{});
+    }
+};
+
+/// The precision in which a whole formula is computed: the widest of its parts.
+template <class X> struct ComputePrecision {
+    using type = typename X::precision;
+};
+template <class Op, class... X> struct ComputePrecision<Expression<Op, X...>> {
+    using type = widest_precision<typename Expression<Op, X...>::precision, typename ComputePrecision<X>::type...>;
+};
+/// A formula of masks alone is computed on integers.
+template <class F>
+using compute_precision = std::conditional_t<std::same_as<typename ComputePrecision<F>::type, bool>, std::int64_t, typename ComputePrecision<F>::type>;
+
+/// The first leaf of each operand, counted from the first leaf of the whole; one past the end last.
+template <class... X> consteval auto first_leaves()
+{
+    std::array<std::size_t, sizeof...(X) + 1> first{};
+    std::size_t i = 0, n = 0;
+    ((first[i++] = n, n += X::leaves), ...);
+    first[i] = n;
+    return first;
+}
+
+/// Visits the scalar types of the leaves from left to right: f.template operator()<T, index>().
+template <std::size_t At, class X, class F> constexpr void each_leaf(F&& f)
+{
+    if constexpr (requires { typename X::operation; })
+        []<class Op, class... Y>(std::type_identity<Expression<Op, Y...>>, F& g) {
+            constexpr auto first = first_leaves<Y...>();
+            [&]<std::size_t... I>(std::index_sequence<I...>) { (each_leaf<At + first[I], Y>(g), ...); }(std::index_sequence_for<Y...>{});
+        }(std::type_identity<X>{}, f);
+    else if constexpr (X::leaves == 1) f.template operator()<typename X::scalar, At>();
+}
+
+/// The scalar type of leaf K.
+template <class X, std::size_t K> struct LeafScalar {
+    using type = typename X::scalar;
+};
+template <class Op, class... X, std::size_t K> struct LeafScalar<Expression<Op, X...>, K> {
+    template <std::size_t I> static auto find()
+    {
+        constexpr auto first = first_leaves<X...>();
+        if constexpr (K < first[I + 1]) return std::type_identity<typename LeafScalar<std::tuple_element_t<I, std::tuple<X...>>, K - first[I]>::type>{};
+        else return find<I + 1>();
+    }
+    using type = typename decltype(find<0>())::type;
+};
+template <class F, std::size_t K> using leaf_scalar = typename LeafScalar<F, K>::type;
+
+/// One vertex of a formula, for printing: vertices in the order in which they are written, each before its operands.
+struct Vertex {
+    std::string_view name;  // of an operation; of a tensor or a number empty
+    std::uint8_t operands;
+    bool is_tensor;
+};
+template <class X> inline constexpr std::size_t vertices = 1;
+template <class Op, class... X> inline constexpr std::size_t vertices<Expression<Op, X...>> = (vertices<X> + ... + 1);
+
+template <class X> constexpr void write_vertices(Vertex*& out) { *out++ = {{}, 0, X::leaves == 1}; }
+template <class X>
+    requires requires { typename X::operation; }
+constexpr void write_vertices(Vertex*& out)
+{
+    []<class Op, class... Y>(std::type_identity<Expression<Op, Y...>>, Vertex*& to) {
+        *to++ = {type_name<Op>, sizeof...(Y), false};
+        (write_vertices<Y>(to), ...);
+    }(std::type_identity<X>{}, out);
+}
+template <class F> constexpr auto make_vertices()
+{
+    std::array<Vertex, vertices<F>> all{};
+    Vertex* out = all.data();
+    write_vertices<F>(out);
+    return all;
+}
+template <class F> inline constexpr auto vertices_of = make_vertices<F>();
+
+/// How texts call the i-th tensor of a formula: "a", "b", ...
+inline std::string tensor_letter(std::size_t i) { return i < 26 ? std::string(1, static_cast<char>('a' + i)) : "x" + std::to_string(i); }
+
+/// "Add(Mul(Sin(a), b), number)": a formula in words, its tensors as letters.
+[[gnu::cold]] inline std::string formula_text(Vertex const*& v, std::size_t& tensors)
+{
+    Vertex const here = *v++;
+    if (here.is_tensor) return tensor_letter(tensors++);
+    if (here.name.empty()) return "number";
+    std::string s(here.name);
+    for (std::size_t i = 0; i < here.operands; ++i) s += (i ? ", " : "(") + formula_text(v, tensors);
+    return s + ")";
+}
+
+template <class L, class P> using pack_for = pack_of<typename L::template over<P>, P>;
+
+/// What an operation of one argument that finds value and derivative together keeps of the latter until it is asked for.
+struct NoPartial {};
+template <class E, class P> struct FoundTogether : std::false_type {
+    using type = NoPartial;
+};
+template <class E> using FirstArgument = typename ArgumentOf<0, typename E::signature>::type;
+template <class Op, class X, class P>
+    requires requires(Op const op, pack_for<FirstArgument<Expression<Op, X>>, P> x) { op.value_and_partial(x); }
+struct FoundTogether<Expression<Op, X>, P> : std::true_type {
+    using type = decltype(std::declval<Op const&>().value_and_partial(std::declval<pack_for<FirstArgument<Expression<Op, X>>, P>>()).second);
+};
+template <class E, class P> using PartialOf = typename FoundTogether<E, P>::type;
+
+/// The values at every vertex of a formula, for one pack of elements. Filled in place: the compiler keeps the parts of a
+/// structure in registers only if it is never copied whole.
+template <class X, class P> struct Values {
+    pack_for<typename X::letter, P> y;
+};
+template <class Indices, class P, class... X> struct ValuesPack;
+template <std::size_t... I, class P, class... X> struct ValuesPack<std::index_sequence<I...>, P, X...> : OperandAt<I, Values<X, P>>... {};
+template <class Op, class... X, class P> struct Values<Expression<Op, X...>, P> {
+    pack_for<typename Expression<Op, X...>::letter, P> y;
+    ValuesPack<std::index_sequence_for<X...>, P, X...> x;
+    [[no_unique_address]] PartialOf<Expression<Op, X...>, P> partial;
+};
+
+/// The value of operand I as the signature of the operation E takes it.
+template <class E, std::size_t I, class P, class V> XGRAD_INLINE auto argument(V const& v)
+{
+    return pack_for<typename ArgumentOf<I, typename E::signature>::type, P>(get<I>(v.x).y);
+}
+
+/// Whether values are computed for their own sake, or once more because gradients need them: then an operation may offer
+/// `value_again`, which shares work with its partials and may be off by a rounding, or `value_and_partial`, which finds both.
+enum class Pass { forward, backward };
+
+template <std::size_t At, class P, Pass pass, class T, class Load> XGRAD_INLINE void evaluate(Slot<T> const&, Load const& load, Values<Slot<T>, P>& v)
+{
+    v.y = load.template operator()<T, At>();
+}
+template <std::size_t At, class P, Pass pass, class T, class Load> XGRAD_INLINE void evaluate(Constant<T> const& c, Load const&, Values<Constant<T>, P>& v)
+{
+    if constexpr (std::same_as<T, bool>) v.y = RealPack<P>(c.value) != 0;
+    else v.y = pack_for<letter_of<T>, P>(c.value);
+}
+template <std::size_t At, class P, Pass pass, class Op, class... X, class Load, std::size_t... I>
+XGRAD_INLINE void evaluate_operands(Expression<Op, X...> const& e, Load const& load, Values<Expression<Op, X...>, P>& v, std::index_sequence<I...>)
+{
+    constexpr auto first = first_leaves<X...>();
+    (evaluate<At + first[I], P, pass>(get<I>(e.x), load, get<I>(v.x)), ...);
+}
+template <class P, Pass pass, class Op, class... X, std::size_t... I>
+XGRAD_INLINE void apply_operation(Expression<Op, X...> const& e, Values<Expression<Op, X...>, P>& v, std::index_sequence<I...>)
+{
+    using E = Expression<Op, X...>;
+    using pack = pack_for<typename E::letter, P>;
+    if constexpr (pass == Pass::backward && FoundTogether<E, P>::value) {
+        auto const [y, partial] = e.op.value_and_partial(argument<E, I, P>(v)...);
+        v.y = y;
+        v.partial = partial;
+    } else if constexpr (pass == Pass::backward && requires { e.op.value_again(argument<E, I, P>(v)...); }) v.y = pack(e.op.value_again(argument<E, I, P>(v)...));
+    else v.y = pack(e.op.value(argument<E, I, P>(v)...));
+}
+template <std::size_t At, class P, Pass pass, class Op, class... X, class Load>
+XGRAD_INLINE void evaluate(Expression<Op, X...> const& e, Load const& load, Values<Expression<Op, X...>, P>& v)
+{
+    evaluate_operands<At, P, pass>(e, load, v, std::index_sequence_for<X...>{});
+    apply_operation<P, pass>(e, v, std::index_sequence_for<X...>{});
+}
+
+/// Once more for backward, with the outermost value read instead of computed where `saved` says so.
+template <class P, class T, class Load, class LoadResult>
+XGRAD_INLINE void evaluate_again(Slot<T> const& f, Load const& load, bool, LoadResult const&, Values<Slot<T>, P>& v)
+{
+    evaluate<0, P, Pass::backward>(f, load, v);
+}
+template <class P, class Op, class... X, class Load, class LoadResult>
+XGRAD_INLINE void evaluate_again(Expression<Op, X...> const& e, Load const& load, bool saved, LoadResult const& result, Values<Expression<Op, X...>, P>& v)
+{
+    evaluate_operands<0, P, Pass::backward>(e, load, v, std::index_sequence_for<X...>{});
+    if (saved && !FoundTogether<Expression<Op, X...>, P>::value) v.y = result();
+    else apply_operation<P, Pass::backward>(e, v, std::index_sequence_for<X...>{});
+}
+
+/// What an operand can take of a gradient: the real part if it is real.
+template <class L, class P> XGRAD_INLINE auto project(RealPack<P> g)
+{
+    if constexpr (std::same_as<L, C>) return ComplexPack<P>(g);
+    else return g;
+}
+template <class L, class P> XGRAD_INLINE auto project(ComplexPack<P> g)
+{
+    if constexpr (std::same_as<L, C>) return g;
+    else return g.re;
+}
+
+template <class X> inline constexpr bool wants_gradient = X::leaves > 0 && takes_gradients<typename X::letter>;
+
+/// Which leaves want a gradient, one bit each.
+using LeafMask = std::uint64_t;
+template <std::size_t From, std::size_t Count> inline constexpr LeafMask leaf_range = (Count >= 64 ? ~LeafMask{0} : (LeafMask{1} << Count) - 1) << From;
+
+/// Sends the gradient g of a formula's value down to its leaves: sink.template operator()<T, leaf>(gradient).
+template <std::size_t At, class P, class T, class G, class Sink>
+XGRAD_INLINE void send(Slot<T> const&, Values<Slot<T>, P> const&, G g, LeafMask, Sink const& sink)
+{
+    sink.template operator()<T, At>(g);
+}
+template <std::size_t At, class P, class Op, class... X, class G, class Sink>
+XGRAD_INLINE void send(Expression<Op, X...> const& e, Values<Expression<Op, X...>, P> const& v, G g, LeafMask wanted, Sink const& sink)
+{
+    using E = Expression<Op, X...>;
+    constexpr auto first = first_leaves<X...>();
+    auto const to_operand = [&]<std::size_t I>(wrt<I> which) XGRAD_LAMBDA_INLINE {
+        using Xi = std::tuple_element_t<I, std::tuple<X...>>;
+        if constexpr (wants_gradient<Xi>) {
+            if (!(wanted & leaf_range<At + first[I], Xi::leaves>)) return;
+            auto const gi = [&]<std::size_t... J>(std::index_sequence<J...>) XGRAD_LAMBDA_INLINE {
+                if constexpr (FoundTogether<E, P>::value) return pull(g, v.partial);
+                else return pull(g, e.op.partial(which, v.y, argument<E, J, P>(v)...));
+            }(std::index_sequence_for<X...>{});
+            send<At + first[I], P>(get<I>(e.x), get<I>(v.x), project<typename Xi::letter>(gi), wanted, sink);
+        }
+    };
+    [&]<std::size_t... I>(std::index_sequence<I...>) XGRAD_LAMBDA_INLINE { (to_operand(wrt<I>{}), ...); }(std::index_sequence_for<X...>{});
+}
+
+/// What the gradient of each leaf looks at: values of leaves, one bit each, and whether the result is worth saving.
+template <std::size_t N> struct Needs {
+    std::array<LeafMask, N> of{};
+    LeafMask reached = 0;  // leaves to which a gradient leads at all; through a mask none does
+    bool result = false;
+};
+
+template <std::size_t At, class T, std::size_t N> void add_needs(Slot<T> const&, LeafMask above, Needs<N>& needs, bool) { needs.of[At] = above, needs.reached |= LeafMask{1} << At; }
+template <std::size_t At, class Op, class... X, std::size_t N>
+void add_needs(Expression<Op, X...> const& e, LeafMask above, Needs<N>& needs, bool has_saved_result)
+{
+    constexpr auto first = first_leaves<X...>();
+    auto const operand = [&]<std::size_t I>(wrt<I>) {
+        using Xi = std::tuple_element_t<I, std::tuple<X...>>;
+        if constexpr (wants_gradient<Xi>) {
+            auto const uses = partial_uses<I>(e.op, std::type_identity<typename Expression<Op, X...>::signature>{});
+            LeafMask mask = above;
+            [&]<std::size_t... J>(std::index_sequence<J...>) {
+                ((mask |= uses & uses_argument(J) ? leaf_range<At + first[J], std::tuple_element_t<J, std::tuple<X...>>::leaves> : 0), ...);
+            }(std::index_sequence_for<X...>{});
+            if (uses & uses_result && !has_saved_result) mask |= leaf_range<At, Expression<Op, X...>::leaves>;
+            add_needs<At + first[I]>(get<I>(e.x), mask, needs, false);
+        }
+    };
+    [&]<std::size_t... I>(std::index_sequence<I...>) { (operand(wrt<I>{}), ...); }(std::index_sequence_for<X...>{});
+}
+
+template <std::size_t I, class Op, class X, class Signature> Uses uses_if_wanted(Op const& op)
+{
+    if constexpr (wants_gradient<X>) return partial_uses<I>(op, std::type_identity<Signature>{});
+    else return 0;
+}
+
+/// True where the rules of the outermost operation are written in terms of its result alone, as exp's is: saving that
+/// result then spares its operands or a second evaluation.
+template <class Op, class... X> bool wants_saved_result(Expression<Op, X...> const& e)
+{
+    Uses all = 0;
+    [&]<std::size_t... I>(std::index_sequence<I...>) {
+        ((all |= uses_if_wanted<I, Op, X, typename Expression<Op, X...>::signature>(e.op)), ...);
+    }(std::index_sequence_for<X...>{});
+    return all == uses_result;
+}
+
+/// The same without the number of leaves.
+struct NeedsView {
+    LeafMask const* of;
+    LeafMask reached;
+    bool result;
+};
+
+/// The needs of formula F, found once. `result_exists` is false under a fused reduction.
+template <class F> NeedsView needs_of(F const& f, bool result_exists)
+{
+    if constexpr (requires { typename F::operation; }) {
+        auto const find = [&f](bool with_result) {
+            Needs<F::leaves> needs;
+            needs.result = with_result && wants_saved_result(f);
+            add_needs<0>(f, 0, needs, needs.result);
+            return needs;
+        };
+        static Needs<F::leaves> const with = find(true), without = find(false);
+        auto const& needs = result_exists ? with : without;
+        return {needs.of.data(), needs.reached, needs.result};
+    } else {
+        static constexpr LeafMask none[1] = {};
+        return {none, 1, false};
+    }
+}
+
+}  // namespace xgrad::detail
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad::detail {
+
+class ArraywiseRecord : public Node {
+public:
+    /// An operation and its types, as the compiler knows them.
+    struct Table {
+        std::string_view name;
+        bool is_linear;  // in each of its arguments
+        std::size_t count;
+        TypeInfo const& result;
+        TypeInfo const* const* operands;
+        Uses const* uses;  // what the gradient of each operand looks at
+    };
+
+    void apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) override
+    {
+        if (!gradients[0].defined()) return;
+        AnyTensor const y = uses_ & uses_result ? result_.unpack(*this) : shape_only(table_.result, shape_);
+        LocalArray<AnyTensor, 6> x(table_.count);
+        for (std::size_t i = 0; i < table_.count; ++i) x[i] = uses_ & uses_argument(i) ? operands_[i].saved.unpack(*this) : shape_only(*table_.operands[i], operands_[i].shape);
+        for (std::size_t i = 0; i < table_.count; ++i)
+            if (wanted_ >> i & 1) results[operands_[i].edge] = pull(i, gradients[0], y, x.data());
+    }
+    [[gnu::cold]] void pushforward(std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override
+    {
+        if (!table_.is_linear) return push_by_transposing(*this, {table_.result.filled(shape_, 0)}, tangents, results);
+        for (std::size_t i = 0; i < table_.count; ++i) {
+            if (!(wanted_ >> i & 1) || !tangents[operands_[i].edge].defined()) continue;
+            std::vector<AnyTensor> x(table_.count);
+            for (std::size_t j = 0; j < x.size(); ++j) x[j] = j == i ? tangents[operands_[i].edge] : operands_[j].saved.unpack(*this);
+            add_to(results[0], value(x.data()));
+        }
+    }
+    [[gnu::cold]] std::string name() const override { return backward_name(table_.name); }
+    [[gnu::cold]] std::string formula() const override
+    {
+        std::string s(table_.name);
+        for (std::size_t i = 0; i < table_.count; ++i) s += (i ? ", " : "(") + tensor_letter(i);
+        return s + ")";
+    }
+    void release_saved() noexcept override
+    {
+        for (std::size_t i = 0; i < table_.count; ++i) operands_[i].saved.release();
+        result_.release();
+    }
+    [[gnu::cold]] std::vector<NamedSavedTensor> saved_tensors() override
+    {
+        std::vector<NamedSavedTensor> all;
+        for (std::size_t i = 0; i < table_.count; ++i)
+            if (uses_ & uses_argument(i)) all.push_back({tensor_letter(i), &operands_[i].saved});
+        if (uses_ & uses_result) all.push_back({"result", &result_});
+        return all;
+    }
+
+protected:
+    struct Operand {
+        Shape shape;
+        SavedTensor saved;
+        std::uint8_t edge = 0;
+    };
+
+    explicit ArraywiseRecord(Table const& table) : table_(table) {}
+
+    void connect(AnyTensor const& result, AnyTensor const* const* x, Operand* operands, Edge* edges)
+    {
+        std::size_t used_edges = 0;
+        operands_ = operands;
+        shape_ = result.shape();
+        for (std::size_t i = 0; i < table_.count; ++i) {
+            operands_[i].shape = x[i]->shape();
+            if (!is_differentiable(x[i]->dtype()) || !x[i]->requires_grad()) continue;
+            operands_[i].edge = static_cast<std::uint8_t>(used_edges);
+            edges[used_edges++] = gradient_edge(*x[i]);
+            wanted_ |= LeafMask{1} << i;
+            uses_ |= table_.uses[i];
+        }
+        for (std::size_t i = 0; i < table_.count; ++i)
+            if (uses_ & uses_argument(i)) operands_[i].saved = SavedTensor::operand(*x[i]);
+        if (uses_ & uses_result) result_ = SavedTensor::result(result);
+        set_edges(edges, used_edges);
+    }
+
+private:
+    /// The gradient of one operand; of values that it does not look at there are only shapes.
+    virtual AnyTensor pull(std::size_t operand, AnyTensor const& g, AnyTensor const& y, AnyTensor const* x) const = 0;
+    /// The operation, recorded where that is wanted; only asked for where it is linear.
+    virtual AnyTensor value(AnyTensor const* x) const = 0;
+
+    Table const& table_;
+    Operand* operands_ = nullptr;
+    Shape shape_;
+    SavedTensor result_;
+    LeafMask wanted_ = 0;
+    Uses uses_ = 0;
+};
+
+/// With room for so many operands.
+template <std::size_t count> class ArraywiseRecordOf : public ArraywiseRecord {
+protected:
+    using ArraywiseRecord::ArraywiseRecord;
+    void connect(AnyTensor const& result, AnyTensor const* const* x) { ArraywiseRecord::connect(result, x, places_.data(), edges_.data()); }
+
+private:
+    std::array<Operand, count> places_;
+    std::array<Edge, count> edges_;
+};
+
+/// True where an operation on these tensors is to be recorded.
+inline bool wants_record(std::span<AnyTensor const* const> operands)
+{
+    return recording() && std::ranges::any_of(operands, [](AnyTensor const* t) { return is_differentiable(t->dtype()) && t->requires_grad(); });
+}
+
+}  // namespace xgrad::detail
+
+// ======== xgrad/tensor/record.hpp
+// Recording: where an elementwise Expression becomes a Tensor, and, if a gradient will be wanted, one Node. The only place
+// that knows both operations and the graph. sum() of an expression goes the same way: the tiles of the expression are summed
+// as they are made, and backward starts from the broadcast gradient of the sum.
 
 
-// ======== xgrad/tensor/dual_pass.hpp
-// A pass of a fused Node's formula over dual numbers: what tangents of its operands make of its result, and of the gradients
-// that it sends back.
-
-
-// ======== xgrad/tensor/fused_node.hpp
-// FusedNode: one recorded pass over an elementwise formula: how its gradients are computed, all in one pass.
-
-#include <numeric>
-
-
-// ======== xgrad/tensor/fused_operands.hpp
-// What a fused Node holds: the formula, its operands, its edges and what is saved of them, behind the Node in the same block.
-// It is compiled once for all formulas; what differs stands in a table of function pointers.
-
-
-// ======== xgrad/tensor/record_table.hpp
-// What it takes to record a formula: a table of all that is compiled for it, and its operands looked through once.
+// ======== xgrad/ops/fold.hpp
+// Folds: many numbers made one, tile by tile, by something else than a sum (which move.hpp has).
 
 
 // ======== xgrad/ops/move.hpp
@@ -5491,333 +5966,6 @@ template <Operand X> auto relu(X const& x) { return express(Relu{}, x); }
 
 }  // namespace xgrad
 
-// ======== xgrad/ops/formula.hpp
-// Formulas: an elementwise Expression with its tensors taken out. One pass over a formula's tree computes the value at one
-// pack of elements; a second pass through the tree of values, which never leaves the registers, gives the gradients of all
-// leaves. kernel.hpp puts the loop around both.
-
-XGRAD_COMPILED_ONCE
-
-namespace xgrad::detail {
-
-/// The place of a tensor in a formula. Leaves are numbered from left to right.
-template <Scalar T> struct Slot {
-    using letter = letter_of<T>;
-    using precision = precision_of<T>;
-    using scalar = T;
-    static constexpr std::size_t leaves = 1;
-};
-
-template <class X> struct FormulaOf;
-template <class X> using formula_of = typename FormulaOf<X>::type;
-template <Number T> struct FormulaOf<Constant<T>> {
-    using type = Constant<T>;
-    static type make(Constant<T> const& c) { return c; }
-};
-template <class X>
-    requires requires { typename X::leaf_tag; }
-struct FormulaOf<X> {
-    using type = Slot<typename X::scalar>;
-    static type make(X const&) { return {}; }
-};
-template <class Op, class... X> struct FormulaOf<Expression<Op, X...>> {
-    using type = Expression<Op, formula_of<X>...>;
-    static type make(Expression<Op, X...> const& e)
-    {
-        return [&]<std::size_t... I>(std::index_sequence<I...>) { return type(e.op, FormulaOf<X>::make(get<I>(e.x))...); }(std::index_sequence_for<X...>{});
-    }
-};
-
-/// The precision in which a whole formula is computed: the widest of its parts.
-template <class X> struct ComputePrecision {
-    using type = typename X::precision;
-};
-template <class Op, class... X> struct ComputePrecision<Expression<Op, X...>> {
-    using type = widest_precision<typename Expression<Op, X...>::precision, typename ComputePrecision<X>::type...>;
-};
-/// A formula of masks alone is computed on integers.
-template <class F>
-using compute_precision = std::conditional_t<std::same_as<typename ComputePrecision<F>::type, bool>, std::int64_t, typename ComputePrecision<F>::type>;
-
-/// The first leaf of each operand, counted from the first leaf of the whole; one past the end last.
-template <class... X> consteval auto first_leaves()
-{
-    std::array<std::size_t, sizeof...(X) + 1> first{};
-    std::size_t i = 0, n = 0;
-    ((first[i++] = n, n += X::leaves), ...);
-    first[i] = n;
-    return first;
-}
-
-/// Visits the scalar types of the leaves from left to right: f.template operator()<T, index>().
-template <std::size_t At, class X, class F> constexpr void each_leaf(F&& f)
-{
-    if constexpr (requires { typename X::operation; })
-        []<class Op, class... Y>(std::type_identity<Expression<Op, Y...>>, F& g) {
-            constexpr auto first = first_leaves<Y...>();
-            [&]<std::size_t... I>(std::index_sequence<I...>) { (each_leaf<At + first[I], Y>(g), ...); }(std::index_sequence_for<Y...>{});
-        }(std::type_identity<X>{}, f);
-    else if constexpr (X::leaves == 1) f.template operator()<typename X::scalar, At>();
-}
-
-/// The scalar type of leaf K.
-template <class X, std::size_t K> struct LeafScalar {
-    using type = typename X::scalar;
-};
-template <class Op, class... X, std::size_t K> struct LeafScalar<Expression<Op, X...>, K> {
-    template <std::size_t I> static auto find()
-    {
-        constexpr auto first = first_leaves<X...>();
-        if constexpr (K < first[I + 1]) return std::type_identity<typename LeafScalar<std::tuple_element_t<I, std::tuple<X...>>, K - first[I]>::type>{};
-        else return find<I + 1>();
-    }
-    using type = typename decltype(find<0>())::type;
-};
-template <class F, std::size_t K> using leaf_scalar = typename LeafScalar<F, K>::type;
-
-/// One vertex of a formula, for printing: vertices in the order in which they are written, each before its operands.
-struct Vertex {
-    std::string_view name;  // of an operation; of a tensor or a number empty
-    std::uint8_t operands;
-    bool is_tensor;
-};
-template <class X> inline constexpr std::size_t vertices = 1;
-template <class Op, class... X> inline constexpr std::size_t vertices<Expression<Op, X...>> = (vertices<X> + ... + 1);
-
-template <class X> constexpr void write_vertices(Vertex*& out) { *out++ = {{}, 0, X::leaves == 1}; }
-template <class X>
-    requires requires { typename X::operation; }
-constexpr void write_vertices(Vertex*& out)
-{
-    []<class Op, class... Y>(std::type_identity<Expression<Op, Y...>>, Vertex*& to) {
-        *to++ = {type_name<Op>, sizeof...(Y), false};
-        (write_vertices<Y>(to), ...);
-    }(std::type_identity<X>{}, out);
-}
-template <class F> constexpr auto make_vertices()
-{
-    std::array<Vertex, vertices<F>> all{};
-    Vertex* out = all.data();
-    write_vertices<F>(out);
-    return all;
-}
-template <class F> inline constexpr auto vertices_of = make_vertices<F>();
-
-/// How texts call the i-th tensor of a formula: "a", "b", ...
-inline std::string tensor_letter(std::size_t i) { return i < 26 ? std::string(1, static_cast<char>('a' + i)) : "x" + std::to_string(i); }
-
-/// "Add(Mul(Sin(a), b), number)": a formula in words, its tensors as letters.
-[[gnu::cold]] inline std::string formula_text(Vertex const*& v, std::size_t& tensors)
-{
-    Vertex const here = *v++;
-    if (here.is_tensor) return tensor_letter(tensors++);
-    if (here.name.empty()) return "number";
-    std::string s(here.name);
-    for (std::size_t i = 0; i < here.operands; ++i) s += (i ? ", " : "(") + formula_text(v, tensors);
-    return s + ")";
-}
-
-template <class L, class P> using pack_for = pack_of<typename L::template over<P>, P>;
-
-/// What an operation of one argument that finds value and derivative together keeps of the latter until it is asked for.
-struct NoPartial {};
-template <class E, class P> struct FoundTogether : std::false_type {
-    using type = NoPartial;
-};
-template <class E> using FirstArgument = typename ArgumentOf<0, typename E::signature>::type;
-template <class Op, class X, class P>
-    requires requires(Op const op, pack_for<FirstArgument<Expression<Op, X>>, P> x) { op.value_and_partial(x); }
-struct FoundTogether<Expression<Op, X>, P> : std::true_type {
-    using type = decltype(std::declval<Op const&>().value_and_partial(std::declval<pack_for<FirstArgument<Expression<Op, X>>, P>>()).second);
-};
-template <class E, class P> using PartialOf = typename FoundTogether<E, P>::type;
-
-/// The values at every vertex of a formula, for one pack of elements. Filled in place: the compiler keeps the parts of a
-/// structure in registers only if it is never copied whole.
-template <class X, class P> struct Values {
-    pack_for<typename X::letter, P> y;
-};
-template <class Indices, class P, class... X> struct ValuesPack;
-template <std::size_t... I, class P, class... X> struct ValuesPack<std::index_sequence<I...>, P, X...> : OperandAt<I, Values<X, P>>... {};
-template <class Op, class... X, class P> struct Values<Expression<Op, X...>, P> {
-    pack_for<typename Expression<Op, X...>::letter, P> y;
-    ValuesPack<std::index_sequence_for<X...>, P, X...> x;
-    [[no_unique_address]] PartialOf<Expression<Op, X...>, P> partial;
-};
-
-/// The value of operand I as the signature of the operation E takes it.
-template <class E, std::size_t I, class P, class V> XGRAD_INLINE auto argument(V const& v)
-{
-    return pack_for<typename ArgumentOf<I, typename E::signature>::type, P>(get<I>(v.x).y);
-}
-
-/// Whether values are computed for their own sake, or once more because gradients need them: then an operation may offer
-/// `value_again`, which shares work with its partials and may be off by a rounding, or `value_and_partial`, which finds both.
-enum class Pass { forward, backward };
-
-template <std::size_t At, class P, Pass pass, class T, class Load> XGRAD_INLINE void evaluate(Slot<T> const&, Load const& load, Values<Slot<T>, P>& v)
-{
-    v.y = load.template operator()<T, At>();
-}
-template <std::size_t At, class P, Pass pass, class T, class Load> XGRAD_INLINE void evaluate(Constant<T> const& c, Load const&, Values<Constant<T>, P>& v)
-{
-    if constexpr (std::same_as<T, bool>) v.y = RealPack<P>(c.value) != 0;
-    else v.y = pack_for<letter_of<T>, P>(c.value);
-}
-template <std::size_t At, class P, Pass pass, class Op, class... X, class Load, std::size_t... I>
-XGRAD_INLINE void evaluate_operands(Expression<Op, X...> const& e, Load const& load, Values<Expression<Op, X...>, P>& v, std::index_sequence<I...>)
-{
-    constexpr auto first = first_leaves<X...>();
-    (evaluate<At + first[I], P, pass>(get<I>(e.x), load, get<I>(v.x)), ...);
-}
-template <class P, Pass pass, class Op, class... X, std::size_t... I>
-XGRAD_INLINE void apply_operation(Expression<Op, X...> const& e, Values<Expression<Op, X...>, P>& v, std::index_sequence<I...>)
-{
-    using E = Expression<Op, X...>;
-    using pack = pack_for<typename E::letter, P>;
-    if constexpr (pass == Pass::backward && FoundTogether<E, P>::value) {
-        auto const [y, partial] = e.op.value_and_partial(argument<E, I, P>(v)...);
-        v.y = y;
-        v.partial = partial;
-    } else if constexpr (pass == Pass::backward && requires { e.op.value_again(argument<E, I, P>(v)...); }) v.y = pack(e.op.value_again(argument<E, I, P>(v)...));
-    else v.y = pack(e.op.value(argument<E, I, P>(v)...));
-}
-template <std::size_t At, class P, Pass pass, class Op, class... X, class Load>
-XGRAD_INLINE void evaluate(Expression<Op, X...> const& e, Load const& load, Values<Expression<Op, X...>, P>& v)
-{
-    evaluate_operands<At, P, pass>(e, load, v, std::index_sequence_for<X...>{});
-    apply_operation<P, pass>(e, v, std::index_sequence_for<X...>{});
-}
-
-/// Once more for backward, with the outermost value read instead of computed where `saved` says so.
-template <class P, class T, class Load, class LoadResult>
-XGRAD_INLINE void evaluate_again(Slot<T> const& f, Load const& load, bool, LoadResult const&, Values<Slot<T>, P>& v)
-{
-    evaluate<0, P, Pass::backward>(f, load, v);
-}
-template <class P, class Op, class... X, class Load, class LoadResult>
-XGRAD_INLINE void evaluate_again(Expression<Op, X...> const& e, Load const& load, bool saved, LoadResult const& result, Values<Expression<Op, X...>, P>& v)
-{
-    evaluate_operands<0, P, Pass::backward>(e, load, v, std::index_sequence_for<X...>{});
-    if (saved && !FoundTogether<Expression<Op, X...>, P>::value) v.y = result();
-    else apply_operation<P, Pass::backward>(e, v, std::index_sequence_for<X...>{});
-}
-
-/// What an operand can take of a gradient: the real part if it is real.
-template <class L, class P> XGRAD_INLINE auto project(RealPack<P> g)
-{
-    if constexpr (std::same_as<L, C>) return ComplexPack<P>(g);
-    else return g;
-}
-template <class L, class P> XGRAD_INLINE auto project(ComplexPack<P> g)
-{
-    if constexpr (std::same_as<L, C>) return g;
-    else return g.re;
-}
-
-template <class X> inline constexpr bool wants_gradient = X::leaves > 0 && takes_gradients<typename X::letter>;
-
-/// Which leaves want a gradient, one bit each.
-using LeafMask = std::uint64_t;
-template <std::size_t From, std::size_t Count> inline constexpr LeafMask leaf_range = (Count >= 64 ? ~LeafMask{0} : (LeafMask{1} << Count) - 1) << From;
-
-/// Sends the gradient g of a formula's value down to its leaves: sink.template operator()<T, leaf>(gradient).
-template <std::size_t At, class P, class T, class G, class Sink>
-XGRAD_INLINE void send(Slot<T> const&, Values<Slot<T>, P> const&, G g, LeafMask, Sink const& sink)
-{
-    sink.template operator()<T, At>(g);
-}
-template <std::size_t At, class P, class Op, class... X, class G, class Sink>
-XGRAD_INLINE void send(Expression<Op, X...> const& e, Values<Expression<Op, X...>, P> const& v, G g, LeafMask wanted, Sink const& sink)
-{
-    using E = Expression<Op, X...>;
-    constexpr auto first = first_leaves<X...>();
-    auto const to_operand = [&]<std::size_t I>(wrt<I> which) XGRAD_LAMBDA_INLINE {
-        using Xi = std::tuple_element_t<I, std::tuple<X...>>;
-        if constexpr (wants_gradient<Xi>) {
-            if (!(wanted & leaf_range<At + first[I], Xi::leaves>)) return;
-            auto const gi = [&]<std::size_t... J>(std::index_sequence<J...>) XGRAD_LAMBDA_INLINE {
-                if constexpr (FoundTogether<E, P>::value) return pull(g, v.partial);
-                else return pull(g, e.op.partial(which, v.y, argument<E, J, P>(v)...));
-            }(std::index_sequence_for<X...>{});
-            send<At + first[I], P>(get<I>(e.x), get<I>(v.x), project<typename Xi::letter>(gi), wanted, sink);
-        }
-    };
-    [&]<std::size_t... I>(std::index_sequence<I...>) XGRAD_LAMBDA_INLINE { (to_operand(wrt<I>{}), ...); }(std::index_sequence_for<X...>{});
-}
-
-/// What the gradient of each leaf looks at: values of leaves, one bit each, and whether the result is worth saving.
-template <std::size_t N> struct Needs {
-    std::array<LeafMask, N> of{};
-    LeafMask reached = 0;  // leaves to which a gradient leads at all; through a mask none does
-    bool result = false;
-};
-
-template <std::size_t At, class T, std::size_t N> void add_needs(Slot<T> const&, LeafMask above, Needs<N>& needs, bool) { needs.of[At] = above, needs.reached |= LeafMask{1} << At; }
-template <std::size_t At, class Op, class... X, std::size_t N>
-void add_needs(Expression<Op, X...> const& e, LeafMask above, Needs<N>& needs, bool has_saved_result)
-{
-    constexpr auto first = first_leaves<X...>();
-    auto const operand = [&]<std::size_t I>(wrt<I>) {
-        using Xi = std::tuple_element_t<I, std::tuple<X...>>;
-        if constexpr (wants_gradient<Xi>) {
-            auto const uses = partial_uses<I>(e.op, std::type_identity<typename Expression<Op, X...>::signature>{});
-            LeafMask mask = above;
-            [&]<std::size_t... J>(std::index_sequence<J...>) {
-                ((mask |= uses & uses_argument(J) ? leaf_range<At + first[J], std::tuple_element_t<J, std::tuple<X...>>::leaves> : 0), ...);
-            }(std::index_sequence_for<X...>{});
-            if (uses & uses_result && !has_saved_result) mask |= leaf_range<At, Expression<Op, X...>::leaves>;
-            add_needs<At + first[I]>(get<I>(e.x), mask, needs, false);
-        }
-    };
-    [&]<std::size_t... I>(std::index_sequence<I...>) { (operand(wrt<I>{}), ...); }(std::index_sequence_for<X...>{});
-}
-
-template <std::size_t I, class Op, class X, class Signature> Uses uses_if_wanted(Op const& op)
-{
-    if constexpr (wants_gradient<X>) return partial_uses<I>(op, std::type_identity<Signature>{});
-    else return 0;
-}
-
-/// True where the rules of the outermost operation are written in terms of its result alone, as exp's is: saving that
-/// result then spares its operands or a second evaluation.
-template <class Op, class... X> bool wants_saved_result(Expression<Op, X...> const& e)
-{
-    Uses all = 0;
-    [&]<std::size_t... I>(std::index_sequence<I...>) {
-        ((all |= uses_if_wanted<I, Op, X, typename Expression<Op, X...>::signature>(e.op)), ...);
-    }(std::index_sequence_for<X...>{});
-    return all == uses_result;
-}
-
-/// The same without the number of leaves.
-struct NeedsView {
-    LeafMask const* of;
-    LeafMask reached;
-    bool result;
-};
-
-/// The needs of formula F, found once. `result_exists` is false under a fused reduction.
-template <class F> NeedsView needs_of(F const& f, bool result_exists)
-{
-    if constexpr (requires { typename F::operation; }) {
-        auto const find = [&f](bool with_result) {
-            Needs<F::leaves> needs;
-            needs.result = with_result && wants_saved_result(f);
-            add_needs<0>(f, 0, needs, needs.result);
-            return needs;
-        };
-        static Needs<F::leaves> const with = find(true), without = find(false);
-        auto const& needs = result_exists ? with : without;
-        return {needs.of.data(), needs.reached, needs.result};
-    } else {
-        static constexpr LeafMask none[1] = {};
-        return {none, 1, false};
-    }
-}
-
-}  // namespace xgrad::detail
-
 // ======== xgrad/ops/trigonometric.hpp
 // Trigonometric and hyperbolic functions and their inverses; complex ones have the branch cuts of the C++ standard.
 
@@ -6186,13 +6334,88 @@ template <class F> struct BackwardLayout {
 };
 
 /// Which gradients a backward tile writes: `wanted` at all; leaf k to the place of leaf target[k] (an earlier one where both
-/// stand for one tensor), and then `add` says that something lies there already.
+/// stand for one tensor), and then `add` says that something lies there already. `meets` says the same of pairs of the first leaves.
 struct BackwardPlan {
+    static constexpr std::size_t paired_leaves = 6;
+    static constexpr std::uint32_t pair(std::size_t earlier, std::size_t later) { return std::uint32_t{1} << (later * (later - 1) / 2 + earlier); }
+
     LeafMask wanted = 0, add = 0;
+    std::uint32_t meets = 0;
     bool saved_result = false;
     std::uint8_t target[64];
 
     BackwardPlan() noexcept {}  // leaves `target` to be filled
+
+    /// Leaf k gets its gradient at an earlier one's place.
+    void send_to(std::size_t earlier, std::size_t k) noexcept
+    {
+        target[k] = static_cast<std::uint8_t>(earlier);
+        add |= LeafMask{1} << k;
+        if (k < paired_leaves) meets |= pair(earlier, k);
+    }
+};
+
+template <class T, class P> using gradient_pack = std::conditional_t<Differentiable<T>, pack_of<tile_type<T, P>, P>, NoPartial>;
+template <class Indices, class F, class P> struct GradientPacks;
+template <std::size_t... K, class F, class P> struct GradientPacks<std::index_sequence<K...>, F, P> : OperandAt<K, gradient_pack<leaf_scalar<F, K>, P>>... {};
+
+/// Takes the gradients of the leaves of F to their places, pack by pack. Those of one tensor meet in registers, or in memory where there
+/// are many leaves.
+template <class F, class P> struct GradientSink {
+    static constexpr bool in_registers = F::leaves <= BackwardPlan::paired_leaves;
+    using Packs = GradientPacks<std::make_index_sequence<in_registers ? F::leaves : 0>, F, P>;
+
+    LeafMask const wanted, add;
+    std::uint32_t const meets;
+    void* out[F::leaves];
+
+    XGRAD_INLINE explicit GradientSink(BackwardPlan const& plan) : wanted(plan.wanted), add(plan.add), meets(plan.meets) {}
+
+    /// Where the gradients lie: place(k) for each leaf k that writes one.
+    XGRAD_INLINE void set_places(BackwardPlan const& plan, auto place)
+    {
+        for (std::size_t k = 0; k < F::leaves; ++k) out[k] = place(in_registers ? k : std::size_t{plan.target[k]});
+    }
+    template <class T, std::size_t K> XGRAD_INLINE void take(Packs& packs, auto g, std::size_t i) const
+    {
+        if constexpr (in_registers) get<K>(packs) = g;
+        else {
+            auto* const p = place<T, K>(i);
+            if (add >> K & 1) (decltype(g)::load(p) + g).store(p);
+            else if (wanted >> K & 1) g.store(p);
+        }
+    }
+    /// After all gradients of a pack were taken.
+    XGRAD_INLINE void store(Packs& packs, std::size_t i) const
+    {
+        if constexpr (in_registers)
+            [&]<std::size_t... K>(std::index_sequence<K...>) XGRAD_LAMBDA_INLINE {
+                auto pairs = meets;
+                auto stored = static_cast<std::uint32_t>(wanted & ~add);
+                asm("" : "+r"(pairs), "+r"(stored));  // else a compiler keeps each bit in a place of its own, for which there are no registers
+                if (pairs) (add_to_earlier<K>(packs, pairs), ...);
+                (store_one<K>(packs, stored, i), ...);
+            }(std::make_index_sequence<F::leaves>{});
+    }
+
+private:
+    template <class T, std::size_t K> XGRAD_INLINE auto* place(std::size_t i) const { return static_cast<tile_type<T, P>*>(out[K]) + i; }
+    template <std::size_t K> XGRAD_INLINE void add_to_earlier(Packs& packs, std::uint32_t pairs) const
+    {
+        [&]<std::size_t... Earlier>(std::index_sequence<Earlier...>) XGRAD_LAMBDA_INLINE { (add_to<Earlier, K>(packs, pairs), ...); }(std::make_index_sequence<K>{});
+    }
+    template <std::size_t Earlier, std::size_t K> XGRAD_INLINE void add_to(Packs& packs, std::uint32_t pairs) const
+    {
+        using T = leaf_scalar<F, K>;
+        if constexpr (Differentiable<T> && std::same_as<leaf_scalar<F, Earlier>, T>)
+            if (pairs & BackwardPlan::pair(Earlier, K)) get<Earlier>(packs) = get<Earlier>(packs) + get<K>(packs);
+    }
+    template <std::size_t K> XGRAD_INLINE void store_one(Packs const& packs, std::uint32_t stored, std::size_t i) const
+    {
+        using T = leaf_scalar<F, K>;
+        if constexpr (Differentiable<T>)
+            if (stored >> K & 1) get<K>(packs).store(place<T, K>(i));
+    }
 };
 
 /// Gradients of all leaves of f for a tile, from the gradient of its value.
@@ -6204,11 +6427,10 @@ template <class F> XGRAD_NOINLINE void backward_kernel(F const& formula, Backwar
     using Y = typename F::scalar;
     constexpr std::size_t width = RealPack<P>::width;
     void const* in[L::gradients];
-    void* out[L::leaves];
     for (std::size_t k = 0; k < L::gradients; ++k) in[k] = operands[k];
-    for (std::size_t k = 0; k < L::leaves; ++k) out[k] = operands[L::gradients + plan.target[k]];
+    GradientSink<F, P> sink(plan);
+    sink.set_places(plan, [&](std::size_t k) { return operands[L::gradients + k]; });
     std::size_t i = 0;
-    LeafMask const wanted = plan.wanted, add = plan.add;
     bool const saved = plan.saved_result;
 
     auto const step = [&]() XGRAD_LAMBDA_INLINE {
@@ -6216,11 +6438,9 @@ template <class F> XGRAD_NOINLINE void backward_kernel(F const& formula, Backwar
         evaluate_again<P>(
             f, [&]<class T, std::size_t K>() XGRAD_LAMBDA_INLINE { return load_pack<T, P>(in[K], i); }, saved,
             [&]() XGRAD_LAMBDA_INLINE { return load_pack<Y, P>(in[L::result], i); }, v);
-        send<0, P>(f, v, load_pack<Y, P>(in[L::seed], i), wanted, [&]<class T, std::size_t K>(auto g) XGRAD_LAMBDA_INLINE {
-            auto* const p = static_cast<tile_type<T, P>*>(out[K]) + i;
-            if (add >> K & 1) (decltype(g)::load(p) + g).store(p);
-            else g.store(p);
-        });
+        typename GradientSink<F, P>::Packs packs{};
+        send<0, P>(f, v, load_pack<Y, P>(in[L::seed], i), sink.wanted, [&]<class T, std::size_t K>(auto g) XGRAD_LAMBDA_INLINE { sink.template take<T, K>(packs, g, i); });
+        sink.store(packs, i);
     };
     for (; i + width <= n; i += width) step();
     if (i == n) return;
@@ -6228,16 +6448,14 @@ template <class F> XGRAD_NOINLINE void backward_kernel(F const& formula, Backwar
     Remainder<P, L::gradients> rest;
     Remainder<P, L::leaves> last{};
     std::size_t const left = n - i, at = std::exchange(i, std::size_t{0});
-    each_leaf<0, F>([&]<class T, std::size_t K>() {
-        in[K] = rest.template copy<tile_type<T, P>>(K, in[K], at, left);
-        out[K] = last.buffer[plan.target[K]];
-    });
+    each_leaf<0, F>([&]<class T, std::size_t K>() { in[K] = rest.template copy<tile_type<T, P>>(K, in[K], at, left); });
+    sink.set_places(plan, [&](std::size_t k) { return last.buffer[k]; });
     in[L::seed] = rest.template copy<tile_type<Y, P>>(L::seed, in[L::seed], at, left);
     if (saved) in[L::result] = rest.template copy<tile_type<Y, P>>(L::result, in[L::result], at, left);
     step();
     each_leaf<0, F>([&]<class T, std::size_t K>() {
         using E = tile_type<T, P>;
-        if ((wanted & ~add) >> K & 1) copy_few<width / 2>(static_cast<E const*>(out[K]), left, static_cast<E*>(operands[L::gradients + K]) + at);
+        if ((plan.wanted & ~plan.add) >> K & 1) copy_few<width / 2>(reinterpret_cast<E const*>(last.buffer[K]), left, static_cast<E*>(operands[L::gradients + K]) + at);
     });
 }
 
@@ -6254,20 +6472,18 @@ template <class F> XGRAD_NOINLINE double sum_and_gradient_kernel(F const& formul
     using L = BackwardLayout<F>;
     constexpr std::size_t width = RealPack<P>::width;
     void const* in[L::leaves];
-    void* out[L::leaves];
-    for (std::size_t k = 0; k < L::leaves; ++k) in[k] = operands[k], out[k] = operands[L::gradients + plan.target[k]];
+    for (std::size_t k = 0; k < L::leaves; ++k) in[k] = operands[k];
+    GradientSink<F, P> sink(plan);
+    sink.set_places(plan, [&](std::size_t k) { return operands[L::gradients + k]; });
     std::size_t i = 0;
-    LeafMask const wanted = plan.wanted, add = plan.add;
     RealPack<P> const seed(factor);
 
     auto const step = [&]() XGRAD_LAMBDA_INLINE {
         Values<F, P> v;
         evaluate<0, P, Pass::backward>(f, [&]<class T, std::size_t K>() XGRAD_LAMBDA_INLINE { return load_pack<T, P>(in[K], i); }, v);
-        send<0, P>(f, v, seed, ~LeafMask{0}, [&]<class T, std::size_t K>(auto g) XGRAD_LAMBDA_INLINE {
-            auto* const p = static_cast<tile_type<T, P>*>(out[K]) + i;
-            if (add >> K & 1) (decltype(g)::load(p) + g).store(p);
-            else if (wanted >> K & 1) g.store(p);
-        });
+        typename GradientSink<F, P>::Packs packs{};
+        send<0, P>(f, v, seed, ~LeafMask{0}, [&]<class T, std::size_t K>(auto g) XGRAD_LAMBDA_INLINE { sink.template take<T, K>(packs, g, i); });
+        sink.store(packs, i);
         return v.y;
     };
     P lanes[width];
@@ -6283,15 +6499,13 @@ template <class F> XGRAD_NOINLINE double sum_and_gradient_kernel(F const& formul
 
     Remainder<P, L::leaves> rest, last{};
     std::size_t const left = n - i, at = std::exchange(i, std::size_t{0});
-    each_leaf<0, F>([&]<class T, std::size_t K>() {
-        in[K] = rest.template copy<tile_type<T, P>>(K, in[K], at, left);
-        out[K] = last.buffer[plan.target[K]];
-    });
+    each_leaf<0, F>([&]<class T, std::size_t K>() { in[K] = rest.template copy<tile_type<T, P>>(K, in[K], at, left); });
+    sink.set_places(plan, [&](std::size_t k) { return last.buffer[k]; });
     step().store(lanes);
     for (std::size_t lane = 0; lane < left; ++lane) total += static_cast<double>(lanes[lane]);
     each_leaf<0, F>([&]<class T, std::size_t K>() {
         using E = tile_type<T, P>;
-        if (void* const place = operands[L::gradients + K]) copy_few<width / 2>(static_cast<E const*>(out[K]), left, static_cast<E*>(place) + at);
+        if (void* const place = operands[L::gradients + K]) copy_few<width / 2>(reinterpret_cast<E const*>(last.buffer[K]), left, static_cast<E*>(place) + at);
     });
     return total;
 }
@@ -7102,6 +7316,8 @@ struct FormulaTable {
     void (*backward)(void const* formula, BackwardPlan const& plan, void* const* operands, std::size_t n);
     std::size_t (*dual)(void const* formula, DualPlan const& plan, void* const* operands, std::size_t n);
     bool is_identity;  // one tensor and no operation
+    bool in_place;     // a kernel can read the elements of all leaves where they are
+    LeafMask differentiable;
 };
 
 template <class F> struct FormulaTableOf {
@@ -7123,7 +7339,13 @@ template <class F> struct FormulaTableOf {
         if constexpr (Differentiable<Y>) return dual_kernel(*static_cast<F const*>(formula), plan, operands, n);
         else return n;
     }
-    static constexpr FormulaTable table{F::leaves, vertices_of<F>.data(), leaf.data(), &leaf_info<Y, tile_type<Y, P>>, &forward, &backward, &dual, !requires { typename F::operation; }};
+    static constexpr bool in_place = std::ranges::all_of(leaf, [](auto const* l) { return l->in_place; });
+    static constexpr LeafMask differentiable = [] {
+        LeafMask mask = 0;
+        for (std::size_t k = 0; k < F::leaves; ++k) mask |= LeafMask{leaf[k]->differentiable} << k;
+        return mask;
+    }();
+    static constexpr FormulaTable table{F::leaves, vertices_of<F>.data(), leaf.data(), &leaf_info<Y, tile_type<Y, P>>, &forward, &backward, &dual, !requires { typename F::operation; }, in_place, differentiable};
 };
 
 /// A sum and its gradients in one pass; only formulas that are summed have one.
@@ -7204,7 +7426,110 @@ XGRAD_COMPILED_ONCE
 
 namespace xgrad::detail {
 
+template <class T> T choice(bool condition, T a, T b) { return condition ? a : b; }
+template <class P> XGRAD_INLINE RealPack<P> choice(MaskPack<P> condition, RealPack<P> a, RealPack<P> b) { return where(condition, a, b); }
+
+/// The product of all.
+template <class T> struct Product {
+    using accumulator = wide<T>;
+    static accumulator start() { return 1; }
+    XGRAD_INLINE static auto join(auto a, auto v) { return a * v; }
+};
+/// The larger of two; NaN always.
+template <class T> struct Larger {
+    using accumulator = T;
+    static constexpr std::string_view name = "Amax";
+    static T start() { return std::numeric_limits<T>::has_infinity ? -std::numeric_limits<T>::infinity() : std::numeric_limits<T>::lowest(); }
+    XGRAD_INLINE static auto join(auto best, auto v) { return choice(v > best || v != v, v, best); }
+};
+/// The smaller of two; NaN always.
+template <class T> struct Smaller {
+    using accumulator = T;
+    static constexpr std::string_view name = "Amin";
+    static T start() { return std::numeric_limits<T>::has_infinity ? std::numeric_limits<T>::infinity() : std::numeric_limits<T>::max(); }
+    XGRAD_INLINE static auto join(auto best, auto v) { return choice(v < best || v != v, v, best); }
+};
+
+/// A run of numbers folded into one, in interleaved parts.
+template <class Fold, class A, class T> void fold_into(A& a, T const* t, std::size_t n)
+{
+    std::size_t i = 0;
+    if constexpr (std::same_as<A, T> && RealScalar<T>) {
+        using Pack = RealPack<T>;
+        Pack part[4] = {Fold::start(), Fold::start(), Fold::start(), Fold::start()};
+        for (; i + 4 * Pack::width <= n; i += 4 * Pack::width)
+            for (std::size_t j = 0; j < 4; ++j) part[j] = Fold::join(part[j], Pack::load(t + i + j * Pack::width));
+        for (; i + Pack::width <= n; i += Pack::width) part[0] = Fold::join(part[0], Pack::load(t + i));
+        T lanes[Pack::width];
+        Fold::join(Fold::join(part[0], part[1]), Fold::join(part[2], part[3])).store(lanes);
+        for (auto const lane : lanes) a = Fold::join(a, lane);
+    } else {
+        A part[4] = {Fold::start(), Fold::start(), Fold::start(), Fold::start()};
+        for (; i + 4 <= n; i += 4)
+            for (std::size_t j = 0; j < 4; ++j) part[j] = Fold::join(part[j], converted<A>(t[i + j]));
+        for (auto const p : part) a = Fold::join(a, p);
+    }
+    for (; i < n; ++i) a = Fold::join(a, converted<A>(t[i]));
+}
+
+/// tile of T -> array of the fold's accumulators; a step of 0 folds the whole run into one.
+template <class Fold, class T> void fold_run(void* tile, void* array, std::ptrdiff_t stride, std::size_t n)
+{
+    using A = typename Fold::accumulator;
+    auto const* const t = static_cast<T const*>(tile);
+    auto* const a = static_cast<A*>(array);
+    if (stride == 0) return fold_into<Fold>(*a, t, n);
+    std::size_t i = 0;
+    if constexpr (std::same_as<A, T> && RealScalar<T>) {
+        using Pack = RealPack<T>;
+        for (; stride == 1 && i + Pack::width <= n; i += Pack::width) Fold::join(Pack::load(a + i), Pack::load(t + i)).store(a + i);
+    }
+    for (; i < n; ++i) {
+        auto& at = a[static_cast<std::ptrdiff_t>(i) * stride];
+        at = Fold::join(at, converted<A>(t[i]));
+    }
+}
+
+}  // namespace xgrad::detail
+
+// ======== xgrad/tensor/fused_gradient_node.hpp
+// FusedGradientNode: the recorded backward pass of a fused Node, which is one Node as well. Its own backward pass is one more
+// fused pass, over dual numbers. Only where that is recorded in turn, for third derivatives, is the formula replayed operation
+// by operation (traced.hpp).
+
+
+// ======== xgrad/tensor/dual_pass.hpp
+// A pass of a fused Node's formula over dual numbers: what tangents of its operands make of its result, and of the gradients
+// that it sends back.
+
+
+// ======== xgrad/tensor/fused_node.hpp
+// FusedNode: one recorded pass over an elementwise formula: how its gradients are computed, all in one pass.
+
+
+// ======== xgrad/tensor/fused_operands.hpp
+// What a fused Node holds: saved values, edges and the formula, behind the Node in the same block. It is compiled once for all
+// formulas; what differs stands in a table of function pointers and in the plan for its pattern of operands.
+
+
+// ======== xgrad/tensor/gathered.hpp
+// Gathered: the operands of a formula, looked through once.
+
+
+// ======== xgrad/tensor/operand_plan.hpp
+// OperandPlan: what recording a formula follows from which of its operands are one tensor, and which of them require a
+// gradient. It is found once for each such pattern of a formula; the Nodes of that pattern point to it.
+
+
+// ======== xgrad/tensor/record_table.hpp
+// What it takes to record a formula: a table of all that is compiled for it.
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad::detail {
+
 class FusedNode;
+struct OperandPlan;
 struct SumOver;
 struct TracedVertex;
 
@@ -7219,6 +7544,7 @@ struct RecordTable {
     void (*copy)(void* to, void const* from) = nullptr;
     void (*destroy)(void* formula) noexcept = nullptr;
     NeedsView (*needs)(void const* formula, bool result_exists) = nullptr;
+    std::atomic<OperandPlan const*>* plans = nullptr;
     /// Whether gradients that were computed together with a sum have lately been used: above or at 0 where they have.
     std::atomic<signed char>* use = nullptr;
     // The gradients out of recorded operations, for derivatives of higher orders; see traced.hpp.
@@ -7257,6 +7583,129 @@ struct SumOver {
     }
 };
 
+}  // namespace xgrad::detail
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad::detail {
+
+/// A saved value whose elements lie in order.
+struct KeptValue {
+    Ref<Storage> storage;
+    std::byte* data = nullptr;
+    std::uint32_t version = 0;
+
+    void keep(AnyArray const& a) noexcept
+    {
+        storage = a.storage;
+        data = a.data;
+        version = storage->version();
+    }
+    bool is_intact() const noexcept { return storage && storage->version() == version; }
+};
+
+/// Which operands are one tensor, and which require a gradient.
+struct OperandPattern {
+    std::array<std::uint8_t, 64> first{};  // the first operand that is the same tensor
+    LeafMask requires_grad = 0;
+    bool result_exists = true;             // false where a fused reduction takes the formula's values
+
+    bool is_same(OperandPattern const& o, std::size_t n) const noexcept
+    {
+        std::uint64_t difference = (requires_grad ^ o.requires_grad) | static_cast<std::uint64_t>(result_exists ^ o.result_exists);
+        for (std::size_t k = 0; k < n; k += 8) {  // eight at a time
+            std::uint64_t mine, others;
+            std::memcpy(&mine, &first[k], 8);
+            std::memcpy(&others, &o.first[k], 8);
+            difference |= mine ^ others;
+        }
+        return difference == 0;
+    }
+};
+
+struct OperandPlan {
+    OperandPattern pattern;
+    RecordTable const& table;
+    BackwardPlan gradients;      // of one tensor at several places the first that gets a gradient gets all
+    LeafMask needed = 0;         // leaves whose values the gradients look at
+    LeafMask kept = 0;           // the first leaves of those
+    bool keeps_history = false;  // a value is kept that requires a gradient but gets none here
+    std::uint8_t edges = 0, places = 0;
+    std::array<std::uint8_t, 64> edge{};     // of each leaf that gets a gradient
+    std::array<std::uint8_t, 64> target{};   // of each edge, the leaf that gets the gradient
+    std::array<std::uint8_t, 64> place{};    // of each leaf that is needed, where its value is kept
+    std::array<std::uint8_t, 64> at_place{};  // of each place, the first leaf that is kept there; the result, if it is saved, is kept behind them
+    /// Where the parts of a Node's block lie, from its end on: kept values, edges, the formula, and under a sum that and the gradients that
+    /// are ready.
+    std::size_t edges_at, formula_at, sum_at, bytes, bytes_with_sum;
+    OperandPlan const* next = nullptr;
+
+    /// True where a gradient leads to an operand that requires one.
+    bool records() const noexcept { return gradients.wanted != 0; }
+    std::size_t kept_values() const noexcept { return std::size_t{places} + gradients.saved_result; }
+    bool makes_gradient(std::size_t k) const noexcept { return (gradients.wanted & ~gradients.add) >> k & 1; }
+
+    /// The plan for a pattern of the formula with this table.
+    static OperandPlan const& of(RecordTable const& table, void const* formula, OperandPattern const& pattern)
+    {
+        for (auto const* plan = table.plans->load(std::memory_order_acquire); plan; plan = plan->next)
+            if (plan->pattern.is_same(pattern, table.kernels.leaves)) [[likely]]
+                return *plan;
+        return made(table, formula, pattern);
+    }
+
+private:
+    /// Kept as long as the program runs: a formula has few patterns.
+    [[gnu::cold]] static OperandPlan const& made(RecordTable const& table, void const* formula, OperandPattern const& pattern)
+    {
+        auto* const plan = new OperandPlan(table, formula, pattern);
+        plan->next = table.plans->load(std::memory_order_relaxed);
+        while (!table.plans->compare_exchange_weak(plan->next, plan, std::memory_order_release, std::memory_order_relaxed)) {}
+        return *plan;
+    }
+
+    OperandPlan(RecordTable const& t, void const* formula, OperandPattern const& p) : pattern(p), table(t)
+    {
+        std::size_t const n = t.kernels.leaves;
+        auto const needs = t.needs(formula, p.result_exists);
+        gradients.wanted = p.requires_grad & needs.reached;
+        gradients.saved_result = needs.result;
+        for (std::size_t k = 0; k < n; ++k) {
+            auto const first = gradients.target[k] = p.first[k];
+            if (!(gradients.wanted >> k & 1)) continue;
+            needed |= needs.of[k];
+            std::size_t earlier = 0;
+            while (earlier < k && !(p.first[earlier] == first && makes_gradient(earlier))) ++earlier;
+            if (earlier < k) gradients.send_to(earlier, k);
+            else gradients.target[k] = target[edge[k] = edges++] = static_cast<std::uint8_t>(k);
+        }
+        for (std::size_t k = 0; k < n; ++k) {
+            if (!(needed >> k & 1)) continue;
+            auto const first = p.first[k];
+            if (!(kept >> first & 1)) {
+                kept |= LeafMask{1} << first;
+                at_place[place[first] = places++] = first;
+                bool gets_one = false;
+                for (std::size_t j = 0; j < n; ++j) gets_one |= p.first[j] == first && gradients.wanted >> j & 1;
+                keeps_history |= p.requires_grad >> first & !gets_one;
+            }
+            place[k] = place[first];
+        }
+        auto const aligned = [](std::size_t at) { return (at + 15) / 16 * 16; };
+        edges_at = kept_values() * sizeof(KeptValue);
+        formula_at = aligned(edges_at + edges * sizeof(Edge));
+        bytes = formula_at + t.formula_bytes;
+        sum_at = aligned(bytes);
+        bytes_with_sum = sum_at + sizeof(SumOver) + edges * sizeof(Ref<TensorImpl>);
+    }
+};
+
+}  // namespace xgrad::detail
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad::detail {
+
 /// The shape of a vertex of a formula; the message of an error names the operation that cannot broadcast.
 inline Shape vertex_shape(Vertex const*& v, AnyTensor const* const*& operand)
 {
@@ -7272,41 +7721,39 @@ inline Shape vertex_shape(Vertex const*& v, AnyTensor const* const*& operand)
 
 /// The operands of a formula, ready for a kernel.
 struct Gathered {
-    std::size_t leaves;
     AnyArray const* arrays[64];
-    std::uint8_t first[64];  // the first operand that is the same tensor
-    LeafMask requires_grad = 0;
-    bool wanted = false;  // a gradient leads to an operand that requires one, and operations are recorded
+    OperandPattern pattern;            // filled where operations are recorded
+    OperandPlan const* plan = nullptr;  // where they are, and a gradient leads to an operand that requires one
     bool same_shape = true;
     bool in_order = true;  // a kernel can read all operands where they are
-    NeedsView needs{};     // where a gradient is wanted
 
     /// `result_exists` is false where a fused reduction takes the formula's values.
-    Gathered(RecordTable const& table, void const* formula, AnyTensor const* const* operands, bool result_exists) : leaves(table.kernels.leaves)
+    Gathered(RecordTable const& table, void const* formula, AnyTensor const* const* operands, bool result_exists) : pattern{.result_exists = result_exists}
     {
+        std::size_t const n = table.kernels.leaves;
+        bool const records = table.plans && recording();
+        bool ordered = table.kernels.in_place, same_shapes = true;
         LeafMask require = 0;
-        bool ordered = true, same_shapes = true;
-        for (std::size_t k = 0; k < leaves; ++k) {
+        for (std::size_t k = 0; k < n; ++k) {
             auto const& impl = operands[k]->impl();
             AnyArray const* const array = arrays[k] = &impl.array;
             std::size_t same = 0;
             while (arrays[same] != array) ++same;
-            first[k] = static_cast<std::uint8_t>(same);
+            pattern.first[k] = static_cast<std::uint8_t>(same);
             if (same != k) {
                 require |= (require >> same & 1) << k;
                 continue;
             }
-            auto const& leaf = *table.kernels.leaf[k];
-            ordered &= array->contiguous & leaf.in_place;
-            if (leaf.differentiable && (impl.view ? operands[k]->requires_grad() : impl.requires_grad || impl.grad_fn)) require |= LeafMask{1} << k;
+            ordered &= array->contiguous;
             if (k > 0) same_shapes &= array->shape == arrays[0]->shape;
+            if (records && (impl.view ? operands[k]->requires_grad() : impl.requires_grad || impl.grad_fn)) require |= LeafMask{1} << k;
         }
-        requires_grad = require;
         in_order = ordered;
         same_shape = same_shapes;
-        if (requires_grad && recording() && table.result.differentiable) {
-            needs = table.needs(formula, result_exists);
-            wanted = requires_grad & needs.reached;
+        if (LeafMask const differentiable = require & table.kernels.differentiable) {
+            pattern.requires_grad = differentiable;
+            auto const& found = OperandPlan::of(table, formula, pattern);
+            if (found.records()) plan = &found;
         }
         if (!same_shape) {
             in_order = false;
@@ -7316,6 +7763,8 @@ struct Gathered {
     }
     /// The formula's index space.
     Shape const& space() const noexcept { return same_shape ? arrays[0]->shape : broadcasted_; }
+    /// The number of its elements.
+    std::size_t count() const noexcept { return same_shape ? arrays[0]->numel : numel(broadcasted_); }
 
 private:
     Shape broadcasted_;
@@ -7357,24 +7806,23 @@ XGRAD_COMPILED_ONCE
 
 namespace xgrad::detail {
 
-class FusedOperands : public Node {
+class alignas(16) FusedOperands : public Node {
 public:
     [[gnu::cold]] std::string name() const override
     {
-        auto const root = table_.kernels.vertices->name;
+        auto const root = table().kernels.vertices->name;
         return backward_name(sum_ ? sum_->name : root.empty() ? "Alias" : root);
     }
     [[gnu::cold]] std::string formula() const override
     {
-        auto const* first = table_.kernels.vertices;
+        auto const* first = table().kernels.vertices;
         std::size_t tensors = 0;
         auto const inner = formula_text(first, tensors);
         return sum_ ? std::string(sum_->name) + "(" + inner + ")" : inner;
     }
     void release_saved() noexcept override
     {
-        for (auto& leaf : leaves()) leaf.storage = nullptr;
-        result_.storage = nullptr;
+        for (auto& kept : kept_values()) kept.storage = nullptr;
         if (watched_) release_watched();
         drop_ready();
     }
@@ -7382,88 +7830,60 @@ public:
     {
         watch();
         std::vector<NamedSavedTensor> all;
-        for (std::size_t k = 0; k < table_.kernels.leaves; ++k)
-            if (kept_ >> k & 1) all.push_back({tensor_letter(k), &watched_[k]});
-        if (saves_result_) all.push_back({"result", &watched_[table_.kernels.leaves]});
+        for (std::size_t k = 0; k < leaves(); ++k)
+            if (plan_.kept >> k & 1) all.push_back({tensor_letter(k), &watched_[k]});
+        if (saves_result()) all.push_back({"result", &watched_[leaves()]});
         return all;
     }
 
     // What second derivatives ask.
-    RecordTable const& table() const noexcept { return table_; }
-    void const* formula_object() const noexcept { return block() + formula_at(table_.kernels.leaves); }
+    RecordTable const& table() const noexcept { return plan_.table; }
+    void const* formula_object() const noexcept { return behind() + plan_.formula_at; }
     SumOver const* sum() const noexcept { return sum_; }
     /// The formula's index space.
     Shape const& space() const noexcept { return space_; }
-    Shape const& leaf_shape(std::size_t k) const { return is_broadcast(k) ? shapes_[leaf(k).first] : space_; }
-    LeafMask wanted() const noexcept { return wanted_; }
-    LeafMask added() const noexcept { return add_; }
-    bool is_needed(std::size_t k) const { return needed_ >> k & 1; }
+    std::size_t leaves() const noexcept { return table().kernels.leaves; }
+    Shape const& leaf_shape(std::size_t k) const { return is_broadcast(k) ? shapes_[first_of(k)] : space_; }
+    LeafMask wanted() const noexcept { return plan_.gradients.wanted; }
+    LeafMask added() const noexcept { return plan_.gradients.add; }
+    bool makes_gradient(std::size_t k) const { return plan_.makes_gradient(k); }
+    bool is_needed(std::size_t k) const { return plan_.needed >> k & 1; }
     bool is_broadcast(std::size_t k) const { return broadcast_ >> k & 1; }
-    bool saves_result() const noexcept { return saves_result_; }
-    std::size_t first_of(std::size_t k) const { return leaf(k).first; }
-    std::size_t target_of(std::size_t k) const { return leaf(k).target; }
-    std::size_t edge_of(std::size_t k) const { return leaf(leaf(k).target).edge; }
+    bool saves_result() const noexcept { return plan_.gradients.saved_result; }
+    std::size_t first_of(std::size_t k) const { return plan_.pattern.first[k]; }
+    std::size_t target_of(std::size_t k) const { return plan_.gradients.target[k]; }
+    std::size_t edge_of(std::size_t k) const { return plan_.edge[target_of(k)]; }
     AnyTensor unpack_leaf(std::size_t k)
     {
         watch();
-        return watched_[leaf(k).first].unpack(*this);
+        return watched_[first_of(k)].unpack(*this);
     }
     AnyTensor unpack_result()
     {
         watch();
-        return watched_[table_.kernels.leaves].unpack(*this);
+        return watched_[leaves()].unpack(*this);
     }
 
 protected:
-    /// A saved value whose elements lie in order. What more a SavedTensor can do is added by watch() when it is needed.
-    struct Kept {
-        Ref<Storage> storage;
-        std::byte* data = nullptr;
-        std::uint32_t version = 0;
+    // The block: the Node, kept values, edges, formula, and under a sum that and for each edge the gradient that is ready.
+    std::byte* behind() noexcept { return reinterpret_cast<std::byte*>(this + 1); }
+    std::byte const* behind() const noexcept { return reinterpret_cast<std::byte const*>(this + 1); }
+    KeptValue const& kept(std::size_t i) const noexcept { return reinterpret_cast<KeptValue const*>(behind())[i]; }
+    std::span<KeptValue> kept_values() noexcept { return {reinterpret_cast<KeptValue*>(behind()), plan_.kept_values()}; }
+    std::span<Edge> edges() noexcept { return {reinterpret_cast<Edge*>(behind() + plan_.edges_at), plan_.edges}; }
+    std::span<Ref<TensorImpl>> ready() noexcept { return {reinterpret_cast<Ref<TensorImpl>*>(behind() + plan_.sum_at + sizeof(SumOver)), plan_.edges}; }
+    static std::size_t block_bytes(OperandPlan const& plan, bool sums) { return sizeof(FusedOperands) + (sums ? plan.bytes_with_sum : plan.bytes); }
 
-        void keep(AnyArray const& a) noexcept
-        {
-            storage = a.storage;
-            data = a.data;
-            version = storage->version();
-        }
-        bool is_intact() const noexcept { return storage && storage->version() == version; }
-    };
-    /// Operands as the Node keeps them; one tensor at several places of the formula is kept, and gets its gradient, once.
-    struct Leaf : Kept {
-        std::uint8_t first = 0;   // the first leaf that is the same tensor
-        std::uint8_t target = 0;  // the first of those that gets a gradient
-        std::uint8_t edge = 0;
-    };
-
-    // The block: the Node, its leaves, its edges, its formula, and under a sum that and the gradients that are ready.
-    static constexpr std::size_t aligned(std::size_t at) { return (at + 15) / 16 * 16; }
-    static constexpr std::size_t leaves_at() { return (sizeof(FusedOperands) + alignof(Leaf) - 1) / alignof(Leaf) * alignof(Leaf); }
-    static constexpr std::size_t edges_at(std::size_t n) { return leaves_at() + n * sizeof(Leaf); }
-    static constexpr std::size_t formula_at(std::size_t n) { return aligned(edges_at(n) + n * sizeof(Edge)); }
-    static std::size_t sum_at(RecordTable const& table) { return aligned(formula_at(table.kernels.leaves) + table.formula_bytes); }
-    static std::size_t block_bytes(RecordTable const& table, bool sums)
+    FusedOperands(OperandPlan const& plan, void const* formula, AnyTensor const* const* operands, Gathered const& in, SumOver const* over, AnyTensor const& result)
+        : plan_(plan), in_order_(in.in_order && plan.table.result.in_place), space_(in.space())
     {
-        return sums ? sum_at(table) + sizeof(SumOver) + table.kernels.leaves * sizeof(Ref<TensorImpl>) : formula_at(table.kernels.leaves) + table.formula_bytes;
-    }
-    std::byte* block() noexcept { return reinterpret_cast<std::byte*>(this); }
-    std::byte const* block() const noexcept { return reinterpret_cast<std::byte const*>(this); }
-    std::span<Leaf> leaves() noexcept { return {reinterpret_cast<Leaf*>(block() + leaves_at()), table_.kernels.leaves}; }
-    Leaf& leaf(std::size_t k) noexcept { return reinterpret_cast<Leaf*>(block() + leaves_at())[k]; }
-    Leaf const& leaf(std::size_t k) const noexcept { return reinterpret_cast<Leaf const*>(block() + leaves_at())[k]; }
-    Edge* edges() noexcept { return reinterpret_cast<Edge*>(block() + edges_at(table_.kernels.leaves)); }
-    Ref<TensorImpl>* ready() noexcept { return reinterpret_cast<Ref<TensorImpl>*>(block() + sum_at(table_) + sizeof(SumOver)); }
-
-    FusedOperands(RecordTable const& table, void const* formula, AnyTensor const* const* operands, Gathered const& in, SumOver const* over, AnyTensor const& result)
-        : table_(table), space_(in.space())
-    {
-        std::size_t const n = table.kernels.leaves;
-        table.copy(block() + formula_at(n), formula);
-        std::uninitialized_value_construct_n(leaves().data(), n);
+        plan.table.copy(behind() + plan.formula_at, formula);
+        std::uninitialized_value_construct_n(kept_values().data(), plan.kept_values());
+        std::uninitialized_value_construct_n(edges().data(), plan.edges);
         try {
             if (over) {
-                sum_ = ::new (block() + sum_at(table)) SumOver(*over);
-                std::uninitialized_value_construct_n(ready(), n);
+                sum_ = ::new (behind() + plan.sum_at) SumOver(*over);
+                std::uninitialized_value_construct_n(ready().data(), plan.edges);
             }
             connect(operands, in, result);
         } catch (...) {
@@ -7474,25 +7894,22 @@ protected:
     ~FusedOperands() override { destroy_block(); }
     void destroy_block() noexcept
     {
-        std::size_t const n = table_.kernels.leaves;
         if (sum_) {
-            if (waiting_ && table_.use->load(std::memory_order_relaxed) >= 0) table_.use->fetch_sub(1, std::memory_order_relaxed);
+            if (waiting_ && table().use->load(std::memory_order_relaxed) >= 0) table().use->fetch_sub(1, std::memory_order_relaxed);
             drop_ready();
-            std::destroy_n(ready(), n);
+            std::ranges::destroy(ready());
             std::destroy_at(sum_);
         }
-        std::destroy_n(edges(), edge_count_);
-        std::destroy_n(leaves().data(), n);
-        table_.destroy(block() + formula_at(n));
+        std::ranges::destroy(edges());
+        std::ranges::destroy(kept_values());
+        table().destroy(behind() + plan_.formula_at);
     }
     void dispose() noexcept override
     {
-        auto const bytes = block_bytes(table_, sum_);
+        auto const bytes = block_bytes(plan_, sum_);
         this->~FusedOperands();
         deallocate(this, bytes);
     }
-
-    bool makes_gradient(std::size_t k) const { return (wanted_ & ~add_) >> k & 1; }
 
     /// Saved values made ready for a pass, and let go at its end.
     class Opened {
@@ -7514,10 +7931,10 @@ protected:
         [[gnu::cold]] void open()
         {
             node_.watch();
-            std::size_t const n = node_.table_.kernels.leaves;
+            std::size_t const n = node_.leaves();
             for (std::size_t k = 0; k < n; ++k)
-                if (node_.kept_ >> k & 1 && node_.watched_[k].open(node_)) opened_ |= LeafMask{1} << k;
-            if (node_.saves_result_ && node_.watched_[n].open(node_)) opened_ |= LeafMask{1} << n;
+                if (node_.plan_.kept >> k & 1 && node_.watched_[k].open(node_)) opened_ |= LeafMask{1} << k;
+            if (node_.saves_result() && node_.watched_[n].open(node_)) opened_ |= LeafMask{1} << n;
         }
         [[gnu::cold]] void close() noexcept
         {
@@ -7532,19 +7949,17 @@ protected:
     bool is_intact() const noexcept
     {
         if (watched_) return false;
-        bool intact = !saves_result_ || result_.is_intact();
-        for (std::size_t k = 0; kept_ >> k; ++k)
-            if (kept_ >> k & 1) intact &= leaf(k).is_intact();
+        bool intact = true;
+        for (std::size_t i = 0; i < plan_.kept_values(); ++i) intact &= kept(i).is_intact();
         return intact;
     }
     /// The values of leaf k, and those of the result, while they are opened.
-    AnyArray saved_array(std::size_t k) const
-    {
-        if (watched_) return watched_[leaf(k).first].array();
-        return in_order(leaf(leaf(k).first), leaf_shape(k));
-    }
-    AnyArray saved_result() const { return watched_ ? watched_[table_.kernels.leaves].array() : in_order(result_, space_); }
-    static AnyArray in_order(Kept const& kept, Shape const& shape)
+    AnyArray saved_array(std::size_t k) const { return watched_ ? watched_[first_of(k)].array() : in_order(kept(plan_.place[k]), leaf_shape(k)); }
+    AnyArray saved_result() const { return watched_ ? watched_[leaves()].array() : in_order(kept(plan_.places), space_); }
+    /// The same where they lie in order as the formula reads them.
+    std::byte* saved_data(std::size_t k) const { return watched_ ? watched_[first_of(k)].array().data : kept(plan_.place[k]).data; }
+    std::byte* saved_result_data() const { return watched_ ? watched_[leaves()].array().data : kept(plan_.places).data; }
+    static AnyArray in_order(KeptValue const& kept, Shape const& shape)
     {
         AnyArray a(shape);
         a.storage = kept.storage;
@@ -7559,7 +7974,7 @@ protected:
     void drop_ready() noexcept
     {
         if (!waiting_) return;
-        for (std::size_t k = 0; k < table_.kernels.leaves; ++k) ready()[k] = nullptr;
+        for (auto& gradient : ready()) gradient = nullptr;
         no_longer_waiting();
     }
 
@@ -7567,68 +7982,41 @@ private:
     /// Connects the Node to its operands, and saves what the gradients of those that want one will look at.
     void connect(AnyTensor const* const* operands, Gathered const& in, AnyTensor const& result)
     {
-        std::size_t const n = in.leaves;
-        Leaf* const leaf = leaves().data();
-        Edge* const edge = edges();
-        LeafMask const wanted = in.requires_grad & in.needs.reached;
-        LeafMask needed = 0, kept = 0, broadcast = 0, add = 0;  // members only at the end: bytes that are written could be any member
-        LeafMask connected = 0;                                 // the first leaves of tensors to which an edge leads
+        auto const edges = this->edges();
+        for (std::size_t i = 0; i < edges.size(); ++i) ::new (&edges[i]) Edge(gradient_edge(*operands[plan_.target[i]]));
+        set_edges(edges.data(), edges.size());
+        if (!in.same_shape) keep_shapes(in);
+        auto* const kept = kept_values().data();
+        bool plain = !default_packing & !plan_.keeps_history;
+        for (std::size_t i = 0; i < plan_.places; ++i) {
+            std::size_t const k = plan_.at_place[i];
+            plain &= in.arrays[k]->contiguous & !operands[k]->is_inference();
+            kept[i].keep(*in.arrays[k]);
+        }
+        if (!plain) return save_watched(operands, result);
+        if (saves_result()) kept[plan_.places].keep(result.impl().array);
+    }
+    [[gnu::noinline]] void keep_shapes(Gathered const& in)
+    {
+        std::size_t const n = leaves();
         for (std::size_t k = 0; k < n; ++k) {
-            LeafMask const bit = LeafMask{1} << k;
-            auto const first = in.first[k];
-            auto target = first;
-            if (wanted & bit) {
-                needed |= in.needs.of[k];
-                if (connected >> first & 1) {
-                    target = leaf[first].target;
-                    add |= bit;
-                } else {
-                    connected |= LeafMask{1} << first;
-                    leaf[first].target = target = static_cast<std::uint8_t>(k);
-                    leaf[k].edge = edge_count_;
-                    ::new (edge + edge_count_) Edge(gradient_edge(*operands[k]));
-                    ++edge_count_;
-                }
-            }
-            leaf[k].first = first;
-            leaf[k].target = target;
-            if (in.same_shape) continue;
-            if (first != k) broadcast |= (broadcast >> first & 1) << k;
+            std::size_t const first = first_of(k);
+            if (first != k) broadcast_ |= (broadcast_ >> first & 1) << k;
             else if (in.arrays[k]->shape != space_) {
                 if (!shapes_) shapes_ = std::make_unique<Shape[]>(n);
                 shapes_[k] = in.arrays[k]->shape;
-                broadcast |= bit;
+                broadcast_ |= LeafMask{1} << k;
             }
         }
-        set_edges(edge, edge_count_);
-        bool plain = !default_packing;
-        for (LeafMask left = needed; left; left &= left - 1) {
-            std::size_t const first = leaf[std::countr_zero(left)].first;
-            if (kept >> first & 1) continue;
-            auto const& a = *in.arrays[first];
-            kept |= LeafMask{1} << first;
-            plain &= a.contiguous & !operands[first]->is_inference() & !(in.requires_grad >> first & ~(connected >> first) & 1);
-            leaf[first].keep(a);
-        }
-        wanted_ = wanted;
-        needed_ = needed;
-        kept_ = kept;
-        broadcast_ = broadcast;
-        add_ = add;
-        saves_result_ = in.needs.result;
-        in_order_ = in.in_order && table_.result.in_place;
-        if (!plain) return save_watched(operands, result);
-        if (saves_result_) result_.keep(result.impl().array);
     }
     [[gnu::cold]] void save_watched(AnyTensor const* const* operands, AnyTensor const& result)
     {
-        std::size_t const n = table_.kernels.leaves;
+        std::size_t const n = leaves();
         watched_ = std::make_unique<SavedTensor[]>(n + 1);
-        for (std::size_t k = 0; k < n; ++k) {
-            leaf(k).storage = nullptr;
-            if (kept_ >> k & 1) watched_[k] = SavedTensor::operand(*operands[k]);
-        }
-        if (saves_result_) watched_[n] = SavedTensor::result(result);
+        for (auto& kept : kept_values()) kept.storage = nullptr;
+        for (std::size_t k = 0; k < n; ++k)
+            if (plan_.kept >> k & 1) watched_[k] = SavedTensor::operand(*operands[k]);
+        if (saves_result()) watched_[n] = SavedTensor::result(result);
     }
 
     /// Keeps what was saved as SavedTensors from now on: for hooks, for messages, and to be differentiated again.
@@ -7636,34 +8024,32 @@ private:
     {
         NodeLock const lock(*this);
         if (watched_) return;
-        std::size_t const n = table_.kernels.leaves;
+        std::size_t const n = leaves();
         auto saved = std::make_unique<SavedTensor[]>(n + 1);
-        auto const restore = [](Kept const& kept, Edge const& history, TypeInfo const& type, Shape const& shape) {
+        auto const restore = [](KeptValue const& kept, Edge const& history, TypeInfo const& type, Shape const& shape) {
             return SavedTensor::restored(type, in_order(kept, shape), kept.version, history);
         };
-        for (std::size_t k = 0; k < n; ++k) {
-            if (!leaf(k).storage) continue;
+        for (std::size_t i = 0; i < plan_.places; ++i) {
+            std::size_t const k = plan_.at_place[i];
+            if (!kept(i).storage) continue;
             std::size_t at = k;
-            while (at < n && !(leaf(at).first == k && makes_gradient(at))) ++at;
-            saved[k] = restore(leaf(k), at < n ? edges()[leaf(at).edge] : Edge(), *table_.leaf_types[k], leaf_shape(k));
+            while (at < n && !(first_of(at) == k && makes_gradient(at))) ++at;
+            saved[k] = restore(kept(i), at < n ? edges()[plan_.edge[at]] : Edge(), *table().leaf_types[k], leaf_shape(k));
         }
-        if (result_.storage) saved[n] = SavedTensor::restored_result(restore(result_, Edge(), table_.result_type, space_));
+        if (saves_result() && kept(plan_.places).storage)
+            saved[n] = SavedTensor::restored_result(restore(kept(plan_.places), Edge(), table().result_type, space_));
         watched_ = std::move(saved);
-        for (auto& leaf : leaves()) leaf.storage = nullptr;
-        result_.storage = nullptr;
+        for (auto& kept : kept_values()) kept.storage = nullptr;
     }
     [[gnu::cold]] void release_watched() noexcept
     {
-        for (std::size_t k = 0; k <= table_.kernels.leaves; ++k) watched_[k].release();
+        for (std::size_t k = 0; k <= leaves(); ++k) watched_[k].release();
     }
 
 protected:
-    RecordTable const& table_;
-    LeafMask needed_ = 0, kept_ = 0, broadcast_ = 0, wanted_ = 0, add_ = 0;
-    bool saves_result_ = false;
-    std::uint8_t edge_count_ = 0;
-    bool in_order_ = false;  // all operands were in order when they were saved
-    Kept result_;
+    OperandPlan const& plan_;
+    bool in_order_;           // all operands were in order when they were saved
+    LeafMask broadcast_ = 0;
     SumOver* sum_ = nullptr;
     Shape space_;
     std::size_t waiting_ = 0;                 // bytes of gradients that are ready
@@ -7680,12 +8066,12 @@ namespace xgrad::detail {
 class FusedNode final : public FusedOperands {
 public:
     /// `over` is null where no sum is fused, and then `result` are the formula's values.
-    static Ref<Node> make(RecordTable const& table, void const* formula, AnyTensor const* const* operands, Gathered const& in, SumOver const* over, AnyTensor const& result)
+    static Ref<Node> make(void const* formula, AnyTensor const* const* operands, Gathered const& in, SumOver const* over, AnyTensor const& result)
     {
-        auto const bytes = block_bytes(table, over);
+        auto const bytes = block_bytes(*in.plan, over);
         void* const block = allocate(bytes);
         try {
-            return Ref<Node>(::new (block) FusedNode(table, formula, operands, in, over, result));
+            return Ref<Node>(::new (block) FusedNode(*in.plan, formula, operands, in, over, result));
         } catch (...) {
             deallocate(block, bytes);
             throw;
@@ -7693,19 +8079,18 @@ public:
     }
 
     /// True where a full sum and its gradients are best computed in one pass: a backward pass is likely to come.
-    static bool sums_at_once(RecordTable const& table, Gathered const& in)
+    static bool sums_at_once(Gathered const& in)
     {
-        return !default_packing && table.use->load(std::memory_order_relaxed) >= 0
-               && WaitingGradients::has_room(numel(in.space()) * table.kernels.leaves * table.kernels.leaf[0]->element);
+        auto const& table = in.plan->table;
+        return in.count() != 0 && !default_packing && table.use->load(std::memory_order_relaxed) >= 0
+               && WaitingGradients::has_room(in.count() * in.plan->edges * table.kernels.leaf[0]->element);
     }
     /// The sum, times its factor; keeps the gradients until a backward pass asks for them.
     double sum_at_once(SumKernel kernel, Gathered const& in)
     {
         double const sum = in.in_order ? sum_in_order(kernel, in.arrays) : sum_tiled(kernel, in);
-        auto* const ready = this->ready();
         std::size_t bytes = 0;
-        for (std::size_t k = 0; k < table_.kernels.leaves; ++k)
-            if (ready[k]) bytes += ready[k]->array.storage->bytes();
+        for (auto const& gradient : ready()) bytes += gradient->array.storage->bytes();
         WaitingGradients::add(static_cast<std::ptrdiff_t>(bytes));
         waiting_ = bytes;
         return sum_->scale * sum;
@@ -7735,28 +8120,29 @@ private:
 
     double sum_in_order(SumKernel kernel, AnyArray const* const* arrays)
     {
-        std::size_t const n = table_.kernels.leaves, first_gradient = n + 2;
+        std::size_t const n = leaves(), first_gradient = n + 2;
         void* at[TileLoop::max_operands];
-        auto* const ready = this->ready();
         for (std::size_t k = 0; k < n; ++k) {
             at[k] = arrays[k]->data;
             at[first_gradient + k] = nullptr;
-            if (!makes_gradient(k)) continue;
-            ready[k] = TensorImpl::make(*table_.leaf_types[k], AnyArray::Layout{*arrays[k]});
-            at[first_gradient + k] = ready[k]->array.data;
+        }
+        auto const ready = this->ready();
+        for (std::size_t i = 0; i < ready.size(); ++i) {
+            std::size_t const k = plan_.target[i];
+            ready[i] = TensorImpl::make(*table().leaf_types[k], AnyArray::Layout{*arrays[k]});
+            at[first_gradient + k] = ready[i]->array.data;
         }
         std::size_t const count = arrays[0]->numel;
-        return count <= part_size ? kernel(formula_object(), plan(), at, sum_->scale, count) : sum_of_parts(kernel, at, count);
+        return count <= part_size ? kernel(formula_object(), plan_.gradients, at, sum_->scale, count) : sum_of_parts(kernel, at, count);
     }
     /// An operand that stands at several places is staged once.
     [[gnu::noinline]] double sum_tiled(SumKernel kernel, Gathered const& in)
     {
-        std::size_t const n = table_.kernels.leaves, first_gradient = n + 2;
-        BackwardPlan const plan = this->plan();
+        std::size_t const n = leaves(), first_gradient = n + 2;
         LocalArray<TileOperand, 14> operands(first_gradient + n);
         LocalArray<AnyArray, 6> gradients(n);
         for (std::size_t k = 0; k < n; ++k) {
-            operands[k] = in.first[k] == k ? input_operand(*in.arrays[k], *table_.kernels.leaf[k], space_) : absent_output();
+            operands[k] = first_of(k) == k ? input_operand(*in.arrays[k], *table().kernels.leaf[k], space_) : absent_output();
             place_gradient(k, in.arrays[k], gradients[k], operands[first_gradient + k]);
         }
         operands[n] = operands[n + 1] = absent_output();
@@ -7764,12 +8150,12 @@ private:
         auto body = [&](void* const* at, std::size_t count) {
             void* here[TileLoop::max_operands];
             std::copy_n(at, first_gradient + n, here);
-            for (std::size_t k = 0; k < n; ++k) here[k] = at[in.first[k]];
-            sum += kernel(formula_object(), plan, here, sum_->scale, count);
+            for (std::size_t k = 0; k < n; ++k) here[k] = at[first_of(k)];
+            sum += kernel(formula_object(), plan_.gradients, here, sum_->scale, count);
         };
         TileLoop(space_, operands.data(), first_gradient + n).run(tile_body(body));
         for (std::size_t k = 0; k < n; ++k)
-            if (makes_gradient(k)) ready()[k] = finished_gradient(k, gradients[k]);
+            if (makes_gradient(k)) ready()[plan_.edge[k]] = finished_gradient(k, gradients[k]);
         return sum;
     }
 
@@ -7779,7 +8165,7 @@ private:
     {
         operand = absent_output();
         if (!makes_gradient(k)) return;
-        auto const& info = *table_.kernels.leaf[k];
+        auto const& info = *table().kernels.leaf[k];
         if (is_broadcast(k)) {
             gradient = zeroed(leaf_shape(k), info.wide_element);
             operand = sum_operand(gradient, info);
@@ -7790,31 +8176,30 @@ private:
     }
     Ref<TensorImpl> finished_gradient(std::size_t k, AnyArray& gradient) const
     {
-        if (is_broadcast(k)) table_.kernels.leaf[k]->narrow(gradient);
-        return TensorImpl::make(*table_.leaf_types[k], std::move(gradient));
+        if (is_broadcast(k)) table().kernels.leaf[k]->narrow(gradient);
+        return TensorImpl::make(*table().leaf_types[k], std::move(gradient));
     }
 
     [[gnu::noinline]] double sum_of_parts(SumKernel kernel, void* const* at, std::size_t count) const
     {
-        BackwardPlan const plan = this->plan();
         std::vector<double> sums((count + part_size - 1) / part_size);
-        std::size_t const n = table_.kernels.leaves, first_gradient = n + 2;
+        std::size_t const n = leaves(), first_gradient = n + 2;
         for_each_part(count, [&](std::size_t part, std::size_t first, std::size_t elements) {
             void* here[TileLoop::max_operands];
             for (std::size_t k = 0; k < n; ++k) {
-                auto const bytes = first * table_.kernels.leaf[k]->element;
+                auto const bytes = first * table().kernels.leaf[k]->element;
                 here[k] = static_cast<std::byte*>(at[k]) + bytes;
                 here[first_gradient + k] = at[first_gradient + k] ? static_cast<std::byte*>(at[first_gradient + k]) + bytes : nullptr;
             }
-            sums[part] = kernel(formula_object(), plan, here, sum_->scale, elements);
+            sums[part] = kernel(formula_object(), plan_.gradients, here, sum_->scale, elements);
         });
         return std::accumulate(sums.begin(), sums.end(), 0.);
     }
 
     bool would_record(AnyTensor const& gradient) const
     {
-        bool any = gradient.requires_grad() || saves_result_;
-        for (std::size_t k = 0; k < table_.kernels.leaves; ++k) any |= watched_ ? watched_[k].requires_grad() : makes_gradient(k) && kept_ >> leaf(k).first & 1;
+        bool any = gradient.requires_grad() || saves_result();
+        for (std::size_t k = 0; k < leaves(); ++k) any |= watched_ ? watched_[k].requires_grad() : makes_gradient(k) && plan_.kept >> first_of(k) & 1;
         return any;
     }
 
@@ -7831,34 +8216,23 @@ private:
         }
         if (has_gradients_ready() && !gradient.requires_grad())
             if (double const factor = real_number(gradient); std::abs(factor) >= least_factor && std::abs(factor) <= 1 / least_factor) return hand_over_scaled(factor, results);
-        if (table_.use->load(std::memory_order_relaxed) < 0) table_.use->fetch_add(1, std::memory_order_relaxed);
+        if (table().use->load(std::memory_order_relaxed) < 0) table().use->fetch_add(1, std::memory_order_relaxed);
         AnyArray const seeds = sum_->spread(gradient, space_);
         return is_simple(seeds) ? apply_direct(seeds, results) : apply_tiled(seeds, results);
     }
 
-    BackwardPlan plan() const
-    {
-        BackwardPlan plan;
-        plan.wanted = wanted_;
-        plan.add = add_;
-        plan.saved_result = saves_result_;
-        for (std::size_t k = 0; k < table_.kernels.leaves; ++k) plan.target[k] = leaf(k).target;
-        return plan;
-    }
-
     /// True where gradients are ready to be handed over: not once hooks decide what was saved.
-    bool has_gradients_ready() const noexcept { return waiting_ && !(watched_ && std::any_of(watched_.get(), watched_.get() + table_.kernels.leaves, [](auto const& s) { return s.is_packed(); })); }
+    bool has_gradients_ready() const noexcept { return waiting_ && !(watched_ && std::any_of(watched_.get(), watched_.get() + leaves(), [](auto const& s) { return s.is_packed(); })); }
     /// The gradients that are ready, once; another pass computes them anew.
     void hand_over(std::span<AnyTensor> results)
     {
-        auto* const ready = this->ready();
-        for (LeafMask left = wanted_ & ~add_; left; left &= left - 1) {
-            auto const k = static_cast<std::size_t>(std::countr_zero(left));
-            ready[k]->inference = inference_mode;  // as if made now
-            results[leaf(k).edge] = AnyTensor(std::move(ready[k]));
+        auto const ready = this->ready();
+        for (std::size_t i = 0; i < ready.size(); ++i) {
+            ready[i]->inference = inference_mode;  // as if made now
+            results[i] = AnyTensor(std::move(ready[i]));
         }
         no_longer_waiting();
-        if (auto const use = table_.use->load(std::memory_order_relaxed); use < most_uses) table_.use->store(static_cast<signed char>(use + 1), std::memory_order_relaxed);
+        if (auto const use = table().use->load(std::memory_order_relaxed); use < most_uses) table().use->store(static_cast<signed char>(use + 1), std::memory_order_relaxed);
     }
     void hand_over_scaled(double factor, std::span<AnyTensor> results)
     {
@@ -7875,84 +8249,84 @@ private:
     /// True where all that is read lies in order; the gradient of a sum may be one number.
     bool is_simple(AnyArray const& seeds) const
     {
-        auto const& result = *table_.kernels.result;
+        auto const& result = *table().kernels.result;
         if (in_order_ && !watched_) return (seeds.contiguous && seeds.shape == space_) || (seeds.numel == 1 && sum_);
         bool simple = broadcast_ == 0 && (is_direct(seeds, result, space_) || (seeds.numel == 1 && sum_));
-        if (watched_ && saves_result_) simple &= is_direct(saved_result(), result, space_);
-        for (std::size_t k = 0; k < table_.kernels.leaves; ++k) {
-            auto const& info = *table_.kernels.leaf[k];
+        if (watched_ && saves_result()) simple &= is_direct(saved_result(), result, space_);
+        for (std::size_t k = 0; k < leaves(); ++k) {
+            auto const& info = *table().kernels.leaf[k];
             simple &= info.in_place;
-            if (watched_ && kept_ >> k & 1) simple &= is_direct(watched_[k].array(), info, space_);
+            if (watched_ && plan_.kept >> k & 1) simple &= is_direct(watched_[k].array(), info, space_);
         }
         return simple;
     }
 
     void apply_direct(AnyArray const& seeds, std::span<AnyTensor> results)
     {
-        std::size_t const n = table_.kernels.leaves, count = numel(space_), seed = n, result = n + 1, first_gradient = n + 2;
-        BackwardPlan const plan = this->plan();
+        std::size_t const n = leaves(), count = numel(space_), seed = n, result = n + 1, first_gradient = n + 2;
         std::byte* at[TileLoop::max_operands];
-        bool const repeats_seed = !is_direct(seeds, *table_.kernels.result, space_);
+        bool const repeats_seed = !is_direct(seeds, *table().kernels.result, space_);
         bool tiled = repeats_seed;
         for (std::size_t k = 0; k < n; ++k) {
-            if (is_needed(k)) at[k] = watched_ ? watched_[leaf(k).first].array().data : leaf(leaf(k).first).data;
+            if (is_needed(k)) at[k] = saved_data(k);
             else at[k] = zero_tile.elements, tiled = true;
             at[first_gradient + k] = nullptr;
-            if (!makes_gradient(k)) continue;
-            auto made = repeats_seed ? TensorImpl::make(*table_.leaf_types[k], space_) : TensorImpl::make(*table_.leaf_types[k], AnyArray::Layout{seeds});
+        }
+        for (std::size_t i = 0; i < plan_.edges; ++i) {
+            std::size_t const k = plan_.target[i];
+            auto made = repeats_seed ? TensorImpl::make(*table().leaf_types[k], space_) : TensorImpl::make(*table().leaf_types[k], AnyArray::Layout{seeds});
             at[first_gradient + k] = made->array.data;
-            results[leaf(k).edge] = AnyTensor(std::move(made));
+            results[i] = AnyTensor(std::move(made));
         }
         TileRoom splat;
         at[seed] = seeds.data;
         if (repeats_seed) {
             at[seed] = splat.elements;
-            table_.kernels.result->stage(splat.elements, seeds.data, 0, std::min(count, tile_size));
+            table().kernels.result->stage(splat.elements, seeds.data, 0, std::min(count, tile_size));
         }
-        if (saves_result_) at[result] = watched_ ? watched_[n].array().data : result_.data;
-        if (count <= (tiled ? tile_size : part_size)) return table_.kernels.backward(formula_object(), plan, reinterpret_cast<void* const*>(at), count);
-        apply_parts(plan, at, count, repeats_seed, tiled);
+        if (saves_result()) at[result] = saved_result_data();
+        if (count <= (tiled ? tile_size : part_size)) return table().kernels.backward(formula_object(), plan_.gradients, reinterpret_cast<void* const*>(at), count);
+        apply_parts(at, count, repeats_seed, tiled);
     }
-    [[gnu::noinline]] void apply_parts(BackwardPlan const& plan, std::byte* const* at, std::size_t count, bool repeats_seed, bool tiled) const
+    [[gnu::noinline]] void apply_parts(std::byte* const* at, std::size_t count, bool repeats_seed, bool tiled) const
     {
-        std::size_t const n = table_.kernels.leaves, seed = n, result = n + 1, first_gradient = n + 2;
+        std::size_t const n = leaves(), seed = n, result = n + 1, first_gradient = n + 2;
         for_each_part(count, [&](std::size_t, std::size_t first, std::size_t elements) {
             void* here[TileLoop::max_operands];
             for (std::size_t done = 0, chunk; done < elements; done += chunk) {
                 chunk = tiled ? std::min(tile_size, elements - done) : elements;
                 for (std::size_t k = 0; k < n; ++k) {
-                    auto const bytes = (first + done) * table_.kernels.leaf[k]->element;
+                    auto const bytes = (first + done) * table().kernels.leaf[k]->element;
                     here[k] = at[k] + (is_needed(k) ? bytes : 0);
                     here[first_gradient + k] = at[first_gradient + k] ? at[first_gradient + k] + bytes : nullptr;
                 }
-                auto const bytes = (first + done) * table_.kernels.result->element;
+                auto const bytes = (first + done) * table().kernels.result->element;
                 here[seed] = at[seed] + (repeats_seed ? 0 : bytes);
-                here[result] = saves_result_ ? at[result] + bytes : nullptr;
-                table_.kernels.backward(formula_object(), plan, here, chunk);
+                here[result] = saves_result() ? at[result] + bytes : nullptr;
+                table().kernels.backward(formula_object(), plan_.gradients, here, chunk);
             }
         });
     }
 
     void apply_tiled(AnyArray const& seeds, std::span<AnyTensor> results)
     {
-        std::size_t const n = table_.kernels.leaves, seed = n, result = n + 1, first_gradient = n + 2;
-        BackwardPlan const plan = this->plan();
+        std::size_t const n = leaves(), seed = n, result = n + 1, first_gradient = n + 2;
         LocalArray<TileOperand, 14> operands(first_gradient + n);
         LocalArray<AnyArray, 6> values(n + 1), gradients(n);
         for (std::size_t k = 0; k < n; ++k) {
-            auto const& info = *table_.kernels.leaf[k];
+            auto const& info = *table().kernels.leaf[k];
             if (is_needed(k)) values[k] = saved_array(k);
             operands[k] = is_needed(k) ? input_operand(values[k], info, space_) : absent_input(info.tile_element);
             place_gradient(k, is_needed(k) ? &values[k] : nullptr, gradients[k], operands[first_gradient + k]);
         }
-        operands[seed] = input_operand(seeds, *table_.kernels.result, space_);
-        if (saves_result_) values[n] = saved_result();
-        operands[result] = saves_result_ ? input_operand(values[n], *table_.kernels.result, space_) : absent_output();
+        operands[seed] = input_operand(seeds, *table().kernels.result, space_);
+        if (saves_result()) values[n] = saved_result();
+        operands[result] = saves_result() ? input_operand(values[n], *table().kernels.result, space_) : absent_output();
 
-        auto body = [&](void* const* at, std::size_t count) { table_.kernels.backward(formula_object(), plan, at, count); };
+        auto body = [&](void* const* at, std::size_t count) { table().kernels.backward(formula_object(), plan_.gradients, at, count); };
         TileLoop(space_, operands.data(), first_gradient + n).run(tile_body(body));
         for (std::size_t k = 0; k < n; ++k)
-            if (makes_gradient(k)) results[leaf(k).edge] = AnyTensor(finished_gradient(k, gradients[k]));
+            if (makes_gradient(k)) results[plan_.edge[k]] = AnyTensor(finished_gradient(k, gradients[k]));
     }
 
     static constexpr signed char most_uses = 2;
@@ -8088,15 +8462,6 @@ private:
 XGRAD_COMPILED_ONCE
 
 namespace xgrad::detail {
-
-/// A tensor of which only the shape is known.
-inline AnyTensor shape_only(TypeInfo const& type, Shape const& shape)
-{
-    AnyArray a;
-    a.shape = shape;
-    a.numel = numel(shape);
-    return AnyTensor(TensorImpl::make(type, std::move(a)));
-}
 
 /// Its outputs are the gradients that the Node `of` sends along its edges; its inputs are those operands of the formula on
 /// which they depend, and the gradient that came in.
@@ -8281,7 +8646,7 @@ private:
         for (std::size_t k = 0; k < operands.size(); ++k) pointers[k] = &operands[k];
         AnyTensor result = alias(value);
         Gathered const in(of_.table(), of_.formula_object(), pointers, true);
-        result.impl().grad_fn = FusedNode::make(of_.table(), of_.formula_object(), pointers, in, nullptr, result);
+        result.impl().grad_fn = FusedNode::make(of_.formula_object(), pointers, in, nullptr, result);
         return result;
     }
 
@@ -8299,16 +8664,16 @@ private:
 {
     if (recording()) {
         auto const shape = sum_ ? reduced_shape(space_, sum_->axes, sum_->keeps_dims) : space_;
-        return push_by_transposing(*this, {table_.result_type.filled(shape, 0)}, tangents, results);
+        return push_by_transposing(*this, {table().result_type.filled(shape, 0)}, tangents, results);
     }
     Opened const opened(*this);
-    std::size_t const n = table_.kernels.leaves;
+    std::size_t const n = leaves();
     LocalArray<AnyArray, 6> saved(n + 1);
     LocalArray<AnyArray const*, 8> values(n);
     for (std::size_t k = 0; k < n; ++k)
         if (is_needed(k)) values[k] = &(saved[k] = saved_array(k));
-    if (saves_result_) saved[n] = saved_result();
-    DualPass pass(*this, values.data(), saves_result_ ? &saved[n] : nullptr, tangents);
+    if (saves_result()) saved[n] = saved_result();
+    DualPass pass(*this, values.data(), saves_result() ? &saved[n] : nullptr, tangents);
     pass.want_tangent();
     pass.run();
     results[0] = pass.tangent();
@@ -8326,202 +8691,6 @@ inline void FusedNode::apply_recorded(AnyTensor const& gradient, std::span<AnyTe
     for (std::uint32_t i = 0; i < results.size(); ++i) {
         results[i].impl().grad_fn = node;
         results[i].impl().output_nr = i;
-    }
-}
-
-}  // namespace xgrad::detail
-
-XGRAD_COMPILED_ONCE
-
-namespace xgrad::detail {
-
-class ArraywiseRecord : public Node {
-public:
-    /// An operation and its types, as the compiler knows them.
-    struct Table {
-        std::string_view name;
-        bool is_linear;  // in each of its arguments
-        std::size_t count;
-        TypeInfo const& result;
-        TypeInfo const* const* operands;
-        Uses const* uses;  // what the gradient of each operand looks at
-    };
-
-    void apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) override
-    {
-        if (!gradients[0].defined()) return;
-        AnyTensor const y = uses_ & uses_result ? result_.unpack(*this) : shape_only(table_.result, shape_);
-        LocalArray<AnyTensor, 6> x(table_.count);
-        for (std::size_t i = 0; i < table_.count; ++i) x[i] = uses_ & uses_argument(i) ? operands_[i].saved.unpack(*this) : shape_only(*table_.operands[i], operands_[i].shape);
-        for (std::size_t i = 0; i < table_.count; ++i)
-            if (wanted_ >> i & 1) results[operands_[i].edge] = pull(i, gradients[0], y, x.data());
-    }
-    [[gnu::cold]] void pushforward(std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override
-    {
-        if (!table_.is_linear) return push_by_transposing(*this, {table_.result.filled(shape_, 0)}, tangents, results);
-        for (std::size_t i = 0; i < table_.count; ++i) {
-            if (!(wanted_ >> i & 1) || !tangents[operands_[i].edge].defined()) continue;
-            std::vector<AnyTensor> x(table_.count);
-            for (std::size_t j = 0; j < x.size(); ++j) x[j] = j == i ? tangents[operands_[i].edge] : operands_[j].saved.unpack(*this);
-            add_to(results[0], value(x.data()));
-        }
-    }
-    [[gnu::cold]] std::string name() const override { return backward_name(table_.name); }
-    [[gnu::cold]] std::string formula() const override
-    {
-        std::string s(table_.name);
-        for (std::size_t i = 0; i < table_.count; ++i) s += (i ? ", " : "(") + tensor_letter(i);
-        return s + ")";
-    }
-    void release_saved() noexcept override
-    {
-        for (std::size_t i = 0; i < table_.count; ++i) operands_[i].saved.release();
-        result_.release();
-    }
-    [[gnu::cold]] std::vector<NamedSavedTensor> saved_tensors() override
-    {
-        std::vector<NamedSavedTensor> all;
-        for (std::size_t i = 0; i < table_.count; ++i)
-            if (uses_ & uses_argument(i)) all.push_back({tensor_letter(i), &operands_[i].saved});
-        if (uses_ & uses_result) all.push_back({"result", &result_});
-        return all;
-    }
-
-protected:
-    struct Operand {
-        Shape shape;
-        SavedTensor saved;
-        std::uint8_t edge = 0;
-    };
-
-    explicit ArraywiseRecord(Table const& table) : table_(table) {}
-
-    void connect(AnyTensor const& result, AnyTensor const* const* x, Operand* operands, Edge* edges)
-    {
-        std::size_t used_edges = 0;
-        operands_ = operands;
-        shape_ = result.shape();
-        for (std::size_t i = 0; i < table_.count; ++i) {
-            operands_[i].shape = x[i]->shape();
-            if (!is_differentiable(x[i]->dtype()) || !x[i]->requires_grad()) continue;
-            operands_[i].edge = static_cast<std::uint8_t>(used_edges);
-            edges[used_edges++] = gradient_edge(*x[i]);
-            wanted_ |= LeafMask{1} << i;
-            uses_ |= table_.uses[i];
-        }
-        for (std::size_t i = 0; i < table_.count; ++i)
-            if (uses_ & uses_argument(i)) operands_[i].saved = SavedTensor::operand(*x[i]);
-        if (uses_ & uses_result) result_ = SavedTensor::result(result);
-        set_edges(edges, used_edges);
-    }
-
-private:
-    /// The gradient of one operand; of values that it does not look at there are only shapes.
-    virtual AnyTensor pull(std::size_t operand, AnyTensor const& g, AnyTensor const& y, AnyTensor const* x) const = 0;
-    /// The operation, recorded where that is wanted; only asked for where it is linear.
-    virtual AnyTensor value(AnyTensor const* x) const = 0;
-
-    Table const& table_;
-    Operand* operands_ = nullptr;
-    Shape shape_;
-    SavedTensor result_;
-    LeafMask wanted_ = 0;
-    Uses uses_ = 0;
-};
-
-/// With room for so many operands.
-template <std::size_t count> class ArraywiseRecordOf : public ArraywiseRecord {
-protected:
-    using ArraywiseRecord::ArraywiseRecord;
-    void connect(AnyTensor const& result, AnyTensor const* const* x) { ArraywiseRecord::connect(result, x, places_.data(), edges_.data()); }
-
-private:
-    std::array<Operand, count> places_;
-    std::array<Edge, count> edges_;
-};
-
-/// True where an operation on these tensors is to be recorded.
-inline bool wants_record(std::span<AnyTensor const* const> operands)
-{
-    return recording() && std::ranges::any_of(operands, [](AnyTensor const* t) { return is_differentiable(t->dtype()) && t->requires_grad(); });
-}
-
-}  // namespace xgrad::detail
-
-// ======== xgrad/tensor/record.hpp
-// Recording: where an elementwise Expression becomes a Tensor, and, if a gradient will be wanted, one Node. The only place
-// that knows both operations and the graph. sum() of an expression goes the same way: the tiles of the expression are summed
-// as they are made, and backward starts from the broadcast gradient of the sum.
-
-
-// ======== xgrad/ops/fold.hpp
-// Folds: many numbers made one, tile by tile, by something else than a sum (which move.hpp has).
-
-XGRAD_COMPILED_ONCE
-
-namespace xgrad::detail {
-
-template <class T> T choice(bool condition, T a, T b) { return condition ? a : b; }
-template <class P> XGRAD_INLINE RealPack<P> choice(MaskPack<P> condition, RealPack<P> a, RealPack<P> b) { return where(condition, a, b); }
-
-/// The product of all.
-template <class T> struct Product {
-    using accumulator = wide<T>;
-    static accumulator start() { return 1; }
-    XGRAD_INLINE static auto join(auto a, auto v) { return a * v; }
-};
-/// The larger of two; NaN always.
-template <class T> struct Larger {
-    using accumulator = T;
-    static constexpr std::string_view name = "Amax";
-    static T start() { return std::numeric_limits<T>::has_infinity ? -std::numeric_limits<T>::infinity() : std::numeric_limits<T>::lowest(); }
-    XGRAD_INLINE static auto join(auto best, auto v) { return choice(v > best || v != v, v, best); }
-};
-/// The smaller of two; NaN always.
-template <class T> struct Smaller {
-    using accumulator = T;
-    static constexpr std::string_view name = "Amin";
-    static T start() { return std::numeric_limits<T>::has_infinity ? std::numeric_limits<T>::infinity() : std::numeric_limits<T>::max(); }
-    XGRAD_INLINE static auto join(auto best, auto v) { return choice(v < best || v != v, v, best); }
-};
-
-/// A run of numbers folded into one, in interleaved parts.
-template <class Fold, class A, class T> void fold_into(A& a, T const* t, std::size_t n)
-{
-    std::size_t i = 0;
-    if constexpr (std::same_as<A, T> && RealScalar<T>) {
-        using Pack = RealPack<T>;
-        Pack part[4] = {Fold::start(), Fold::start(), Fold::start(), Fold::start()};
-        for (; i + 4 * Pack::width <= n; i += 4 * Pack::width)
-            for (std::size_t j = 0; j < 4; ++j) part[j] = Fold::join(part[j], Pack::load(t + i + j * Pack::width));
-        for (; i + Pack::width <= n; i += Pack::width) part[0] = Fold::join(part[0], Pack::load(t + i));
-        T lanes[Pack::width];
-        Fold::join(Fold::join(part[0], part[1]), Fold::join(part[2], part[3])).store(lanes);
-        for (auto const lane : lanes) a = Fold::join(a, lane);
-    } else {
-        A part[4] = {Fold::start(), Fold::start(), Fold::start(), Fold::start()};
-        for (; i + 4 <= n; i += 4)
-            for (std::size_t j = 0; j < 4; ++j) part[j] = Fold::join(part[j], converted<A>(t[i + j]));
-        for (auto const p : part) a = Fold::join(a, p);
-    }
-    for (; i < n; ++i) a = Fold::join(a, converted<A>(t[i]));
-}
-
-/// tile of T -> array of the fold's accumulators; a step of 0 folds the whole run into one.
-template <class Fold, class T> void fold_run(void* tile, void* array, std::ptrdiff_t stride, std::size_t n)
-{
-    using A = typename Fold::accumulator;
-    auto const* const t = static_cast<T const*>(tile);
-    auto* const a = static_cast<A*>(array);
-    if (stride == 0) return fold_into<Fold>(*a, t, n);
-    std::size_t i = 0;
-    if constexpr (std::same_as<A, T> && RealScalar<T>) {
-        using Pack = RealPack<T>;
-        for (; stride == 1 && i + Pack::width <= n; i += Pack::width) Fold::join(Pack::load(a + i), Pack::load(t + i)).store(a + i);
-    }
-    for (; i < n; ++i) {
-        auto& at = a[static_cast<std::ptrdiff_t>(i) * stride];
-        at = Fold::join(at, converted<A>(t[i]));
     }
 }
 
@@ -9061,6 +9230,7 @@ template <class F> struct RecordTableOf {
     static constexpr auto types = leaf_types(std::make_index_sequence<F::leaves>{});
     static void copy(void* to, void const* from) { ::new (to) F(*static_cast<F const*>(from)); }
     static void destroy(void* formula) noexcept { static_cast<F*>(formula)->~F(); }
+    static inline std::atomic<OperandPlan const*> plans{nullptr};
     static inline std::atomic<signed char> use{0};
     static void list_vertices(void const* formula, std::vector<TracedVertex>& out) { detail::list_vertices<compute_precision<F>>(*static_cast<F const*>(formula), out); }
     static NeedsView needs(void const* formula, bool result_exists) { return needs_of(*static_cast<F const*>(formula), result_exists); }
@@ -9071,6 +9241,7 @@ template <class F> struct RecordTableOf {
             t.copy = &copy;
             t.destroy = &destroy;
             t.needs = &needs;
+            t.plans = &plans;
             t.use = &use;
             t.traced = &traced_pass;
             t.list_vertices = &list_vertices;
@@ -9082,15 +9253,6 @@ template <class F> struct RecordTableOf {
     static constexpr RecordTable table = make();
 };
 
-/// The leaves whose values a Node of this formula will save.
-inline LeafMask needed_leaves(RecordTable const& table, Gathered const& in)
-{
-    LeafMask needed = 0;
-    for (std::size_t k = 0; k < table.kernels.leaves; ++k)
-        if ((in.requires_grad & in.needs.reached) >> k & 1) needed |= in.needs.of[k];
-    return needed;
-}
-
 inline AnyTensor record_formula(RecordTable const& table, void const* formula, AnyTensor const* const* operands)
 {
     Gathered const in(table, formula, operands, true);
@@ -9098,15 +9260,15 @@ inline AnyTensor record_formula(RecordTable const& table, void const* formula, A
     auto const& out = result.impl().array;
     if (in.in_order && table.result.in_place) run_in_order(table.kernels, formula, in.arrays, out);
     else run_forward(table.kernels, formula, in.arrays, in.space(), output_operand(out, table.result));
-    if (in.wanted) result.impl().grad_fn = FusedNode::make(table, formula, operands, in, nullptr, result);
+    if (in.plan) result.impl().grad_fn = FusedNode::make(formula, operands, in, nullptr, result);
     return result;
 }
 
 /// A sum over all elements together with its gradients, in one pass.
 inline AnyTensor record_full_sum(RecordTable const& table, SumKernel kernel, void const* formula, AnyTensor const* const* operands, Gathered const& in, bool mean)
 {
-    SumOver const over{mean ? "Mean" : "Sum", all_axes(in.space().size()), mean ? 1 / static_cast<double>(numel(in.space())) : 1};
-    auto node = FusedNode::make(table, formula, operands, in, &over, AnyTensor());
+    SumOver const over{mean ? "Mean" : "Sum", all_axes(in.space().size()), mean ? 1 / static_cast<double>(in.count()) : 1};
+    auto node = FusedNode::make(formula, operands, in, &over, AnyTensor());
     double const sum = static_cast<FusedNode&>(*node).sum_at_once(kernel, in);
     AnyTensor result = table.result_type.filled(Shape(), sum);
     result.impl().grad_fn = std::move(node);
@@ -9118,10 +9280,10 @@ inline AnyTensor record_formula_sum(std::string_view operation, RecordTable cons
 {
     Gathered const in(table, formula, operands, false);
     auto const& space = in.space();
-    if (kernel && in.wanted && !over && !keepdims && numel(space) != 0 && FusedNode::sums_at_once(table, in)) return record_full_sum(table, kernel, formula, operands, in, mean);
+    if (kernel && in.plan && !over && !keepdims && FusedNode::sums_at_once(in)) return record_full_sum(table, kernel, formula, operands, in, mean);
     SumOver sum{mean ? "Mean" : "Sum", over ? normalize_axes(operation, *over, space.size()) : all_axes(space.size())};
     AnyArray sums = zeroed(reduced_shape(space, sum.axes, true), table.result.wide_element);
-    if (mean) sum.scale = static_cast<double>(sums.numel) / static_cast<double>(numel(space));
+    if (mean) sum.scale = static_cast<double>(sums.numel) / static_cast<double>(in.count());
     if (sums.numel) run_forward(table.kernels, formula, in.arrays, space, sum_operand(sums, table.result));
     if (mean) table.result.scale(sums, sum.scale);
     table.result.narrow(sums);
@@ -9131,7 +9293,7 @@ inline AnyTensor record_formula_sum(std::string_view operation, RecordTable cons
         sums.strides = row_major(sums.shape);
     }
     AnyTensor result(TensorImpl::make(table.result_type, std::move(sums)));
-    if (in.wanted) result.impl().grad_fn = FusedNode::make(table, formula, operands, in, &sum, result);
+    if (in.plan) result.impl().grad_fn = FusedNode::make(formula, operands, in, &sum, result);
     return result;
 }
 
@@ -9163,7 +9325,7 @@ template <class E> void record_known_sum(std::string_view name, E const& e, Axes
     TakenApart<E> const apart(e);
     Gathered const in(apart.table, &apart.formula, apart.operands, false);
     SumOver const sum{name, axes, 1, value.dim() == in.space().size()};
-    if (in.wanted) value.impl().grad_fn = FusedNode::make(apart.table, &apart.formula, apart.operands, in, &sum, value);
+    if (in.plan) value.impl().grad_fn = FusedNode::make(&apart.formula, apart.operands, in, &sum, value);
 }
 
 /// Folds an expression's values over axes without storing or recording them; the axes stay.
@@ -9563,8 +9725,8 @@ template <Scalar T> AnyTensor GradientArithmetic<T>::copy(AnyTensor const& t)
 
 template <Scalar T> AnyTensor GradientArithmetic<T>::filled(Shape const& shape, double value) 
 {
-    auto made = Tensor<T>::empty(shape);
-    std::uninitialized_fill_n(made.array_of().begin(), made.numel(), converted<T>(value));
+    AnyTensor made(TensorImpl::make(type_info<T>, shape));
+    std::uninitialized_fill_n(as<T>(made.impl().array).begin(), made.numel(), converted<T>(value));
     return made;
 }
 
@@ -9900,18 +10062,19 @@ inline Root root_of(TensorOrEdge const& output, AnyTensor gradient, std::size_t 
     return {std::move(edge), std::move(gradient), *type, shape};
 }
 
-inline std::vector<Root> roots_of(TensorsOrEdges const& outputs, std::vector<AnyTensor> gradients)
+inline CachedVector<Root> roots_of(TensorsOrEdges const& outputs, std::vector<AnyTensor> const& gradients)
 {
     if (!gradients.empty() && gradients.size() != outputs.size()) fail<GraphError>("got ", outputs.size(), " tensors and ", gradients.size(), " gradients");
-    gradients.resize(outputs.size());
-    std::vector<Root> roots;
-    for (std::size_t i = 0; i < outputs.size(); ++i) roots.push_back(root_of(outputs[i], std::move(gradients[i]), i));
+    CachedVector<Root> roots;
+    roots.reserve(outputs.size());
+    for (std::size_t i = 0; i < outputs.size(); ++i) roots.push_back(root_of(outputs[i], gradients.empty() ? AnyTensor() : gradients[i], i));
     return roots;
 }
 
-inline std::vector<Capture> captures_of(TensorsOrEdges const& inputs, bool also_run)
+inline CachedVector<Capture> captures_of(TensorsOrEdges const& inputs, bool also_run)
 {
-    std::vector<Capture> captures;
+    CachedVector<Capture> captures;
+    captures.reserve(inputs.size());
     for (auto const& input : inputs) {
         auto edge = input.edge();
         if (!edge) fail<GraphError>("One of the differentiated Tensors does not require grad");
@@ -9938,9 +10101,9 @@ inline std::vector<AnyTensor> batched_grad(TensorsOrEdges const& outputs, Tensor
 
 /// Gradients of the outputs for all leaves (or options.inputs), added into their .grad. To an input that is a GradientEdge
 /// the pass goes, its Node included; a leaf's Node adds into .grad.
-inline void backward(TensorsOrEdges const& outputs, std::vector<AnyTensor> gradients = {}, BackwardOptions const& options = {})
+inline void backward(TensorsOrEdges const& outputs, std::vector<AnyTensor> const& gradients = {}, BackwardOptions const& options = {})
 {
-    auto roots = detail::roots_of(outputs, std::move(gradients));
+    auto roots = detail::roots_of(outputs, gradients);
     if (options.inputs.empty() && options.inputs.given()) detail::fail<GraphError>("'inputs' argument to backward() cannot be empty.");
     auto captures = detail::captures_of(options.inputs, true);
     if (options.create_graph)
@@ -9968,6 +10131,7 @@ inline std::vector<AnyTensor> grad(TensorsOrEdges const& outputs, TensorsOrEdges
     auto roots = detail::roots_of(outputs, options.gradients);
     detail::run_backward(roots, captures, options.retain_graph.value_or(options.create_graph), options.create_graph);
     std::vector<AnyTensor> gradients;
+    gradients.reserve(captures.size());
     for (std::size_t i = 0; i < captures.size(); ++i) gradients.push_back(detail::delivered(std::move(captures[i].gradient), inputs[i].type(), inputs[i].shape(), options));
     return gradients;
 }
@@ -11974,7 +12138,7 @@ struct AxisPart {
 
 /// A window on an array: some indices, slices and new axes. A view.
 struct Window : Arraywise {
-    std::vector<detail::AxisPart> parts;
+    detail::CachedVector<detail::AxisPart> parts;
 
     template <Scalar T> auto value(detail::Array<T> const& x) const
     {
@@ -13916,18 +14080,18 @@ template <Scalar T, class E> void assign(Tensor<T> const& t, E const& e, std::st
         TakenApart<E> apart(e);
         auto const& table = apart.table;
         Gathered in(table, &apart.formula, apart.operands, true);
-        bool const recorded = in.wanted && Differentiable<T>;
+        bool const recorded = in.plan && Differentiable<T>;
         check_in_place(t, operation, recorded);
         OldOperands old;
         if (recorded) {
-            old.take(t, needed_leaves(table, in), apart.operands);
+            old.take(t, in.plan->needed, apart.operands);
             if (std::same_as<typename E::operation, Copy> && t.is_view()) apart.operands[0] = &old.overwritten(t);  // CopySlices leaves the old values out already
             in = Gathered(table, &apart.formula, apart.operands, true);
         }
         Array<T> const& out = t.array_of();
         if (!(in.space() == out.shape)) fail<ShapeError>(operation, ": output with shape ", out.shape, " doesn't match the broadcast shape ", in.space());
 
-        bool const aside = !std::same_as<S, T> || needs_room_aside(out, table, in.arrays) || (recorded && in.needs.result);
+        bool const aside = !std::same_as<S, T> || needs_room_aside(out, table, in.arrays) || (recorded && in.plan && in.plan->gradients.saved_result);
         if (aside) {
             Tensor<S> const values(record_formula(table, &apart.formula, apart.operands).handle());
             Tensor<T> const converted = cast<T>(values);
@@ -13938,7 +14102,9 @@ template <Scalar T, class E> void assign(Tensor<T> const& t, E const& e, std::st
         } else {
             if constexpr (Differentiable<T>)
                 if (recorded) {
-                    NewHistory history(t, {FusedNode::make(table, &apart.formula, apart.operands, in, nullptr, t), 0});
+                    Edge written;  // to nothing, where a part of t is overwritten with numbers
+                    if (in.plan) written = {FusedNode::make(&apart.formula, apart.operands, in, nullptr, t), 0};
+                    NewHistory history(t, std::move(written));
                     run_forward(table.kernels, &apart.formula, in.arrays, in.space(), output_operand(out, leaf_info<T>));
                     return history.begin();
                 }

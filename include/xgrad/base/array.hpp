@@ -56,7 +56,11 @@ public:
     std::byte* data() noexcept { return reinterpret_cast<std::byte*>(this) + header_for(bytes_); }
     std::size_t bytes() const noexcept { return bytes_; }
     std::uint32_t version() const noexcept { return version_.load(std::memory_order_relaxed); }
-    void bump() noexcept { version_.fetch_add(1, std::memory_order_relaxed); }
+    void bump() noexcept
+    {
+        if (single_threaded()) version_.store(version() + 1, std::memory_order_relaxed);
+        else version_.fetch_add(1, std::memory_order_relaxed);
+    }
 
     RefCount refs{1};
 

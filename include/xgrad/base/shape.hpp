@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <iterator>
+#include <numeric>
 #include <optional>
 #include <ranges>
 #include <span>
@@ -90,8 +91,12 @@ public:
         std::fill_n(fresh.data(), n, value);
         *this = std::move(fresh);
     }
-    void push_back(T value) { insert(size_, value); }
-    void insert(std::size_t at, T value)
+    void push_back(T value)
+    {
+        if (size_ < inline_size) local_[size_++] = value;
+        else insert(size_, value);
+    }
+    [[gnu::noinline]] void insert(std::size_t at, T value)
     {
         Dims fresh;
         fresh.reserve_exactly(size_ + std::size_t{1});
@@ -266,8 +271,9 @@ inline Axes normalize_axes(std::string_view operation, Axes axes, std::size_t ra
 
 inline Axes all_axes(std::size_t rank)
 {
-    Axes axes(rank);
-    for (std::size_t i = 0; i < rank; ++i) axes[i] = static_cast<std::ptrdiff_t>(i);
+    Axes axes;
+    axes.reserve_exactly(rank);
+    std::iota(axes.begin(), axes.end(), std::ptrdiff_t{0});
     return axes;
 }
 

@@ -9,6 +9,9 @@ XGRAD_COMPILED_ONCE
 
 namespace xgrad::detail {
 
+/// True for a gradient that nobody else holds, so that it can become a .grad itself.
+inline bool can_be_taken(AnyTensor const& gradient) { return is_exclusive(gradient) && gradient.is_contiguous(); }
+
 /// Adds a gradient into `grad`. Without grad mode the sum is made in place, unless elements share a place; a first gradient
 /// that nobody else holds is taken over, any other is copied.
 inline void accumulate(AnyTensor& grad, AnyTensor gradient)
@@ -19,7 +22,7 @@ inline void accumulate(AnyTensor& grad, AnyTensor gradient)
                              "update. The tensor is a .grad that backward() made in InferenceMode.");
         if (grad_mode || overlaps_itself(grad.impl().array)) grad = grad.impl().type->add(grad, gradient);
         else grad.impl().type->add_in_place(grad, gradient);
-    } else if (is_exclusive(gradient) && gradient.is_contiguous()) grad = std::move(gradient);
+    } else if (can_be_taken(gradient)) grad = std::move(gradient);
     else grad = gradient.impl().type->copy(gradient);
 }
 
@@ -31,18 +34,12 @@ public:
     explicit AccumulateGrad(TensorImpl& leaf) : Node(leaf_sequence), leaf_(&leaf) {}
 
     /// Called with the NodeLock, so that threads which share a leaf add one after the other.
-    void apply(std::span<AnyTensor> gradients, std::span<AnyTensor>) override
+    void apply(std::span<AnyTensor> gradients, std::span<AnyTensor>) override { collect(gradients[0]); }
+    void collect(AnyTensor& gradient)
     {
-        auto& gradient = gradients[0];
         if (!gradient.defined() || !collects()) return;
-        AnyTensor grad(std::move(leaf_->grad));
-        try {
-            accumulate(grad, std::move(gradient));
-        } catch (...) {
-            leaf_->grad = std::move(grad).handle();
-            throw;
-        }
-        leaf_->grad = std::move(grad).handle();
+        if (!leaf_->grad && can_be_taken(gradient)) leaf_->grad = std::move(gradient).handle();
+        else add(std::move(gradient));
     }
     std::string name() const override { return "AccumulateGrad"; }
 
@@ -52,19 +49,35 @@ public:
     AnyTensor variable() const { return AnyTensor(Ref<TensorImpl>(leaf_)); }
 
     /// The edge to a leaf's AccumulateGrad.
-    static Edge edge(TensorImpl& leaf)
+    [[gnu::always_inline]] static Edge edge(TensorImpl& leaf)
     {
         auto* node = leaf.accumulator.load(std::memory_order_acquire);
-        if (!node) {
-            auto* const fresh = new AccumulateGrad(leaf);
-            if (leaf.accumulator.compare_exchange_strong(node, fresh, std::memory_order_acq_rel)) node = fresh;
-            else delete fresh;
-        }
+        if (!node) [[unlikely]]
+            node = made(leaf);
         if (node->refs.increment() == 0) leaf.refs.increment();
         return {Ref<Node>::adopt(node), 0};
     }
 
 private:
+    [[gnu::cold]] static AccumulateGrad* made(TensorImpl& leaf)
+    {
+        AccumulateGrad* node = nullptr;
+        auto* const fresh = new AccumulateGrad(leaf);
+        if (leaf.accumulator.compare_exchange_strong(node, fresh, std::memory_order_acq_rel)) return fresh;
+        delete fresh;
+        return node;
+    }
+    [[gnu::noinline]] void add(AnyTensor gradient)
+    {
+        AnyTensor grad(std::move(leaf_->grad));
+        try {
+            accumulate(grad, std::move(gradient));
+        } catch (...) {
+            leaf_->grad = std::move(grad).handle();
+            throw;
+        }
+        leaf_->grad = std::move(grad).handle();
+    }
     void end() noexcept override
     {
         if (leaf_->refs.decrement()) TensorImpl::destroy(leaf_);
@@ -76,7 +89,7 @@ private:
 inline TensorImpl::~TensorImpl() { delete accumulator.load(std::memory_order_relaxed); }
 
 /// Where the gradient of a tensor goes: to the Node that made it, to the leaf's AccumulateGrad, or nowhere.
-inline Edge gradient_edge(AnyTensor const& t)
+[[gnu::always_inline]] inline Edge gradient_edge(AnyTensor const& t)
 {
     auto& impl = current(t.impl());
     if (impl.grad_fn) return {impl.grad_fn, impl.output_nr};

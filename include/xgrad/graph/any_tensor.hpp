@@ -234,6 +234,15 @@ inline std::string describe(AnyTensor const& t)
     return t.defined() ? "[" + std::string(name(t.dtype())) + " " + Piece(t.shape()).text + "]" : "[undefined]";
 }
 
+/// A tensor of which only the shape is known.
+inline AnyTensor shape_only(TypeInfo const& type, Shape const& shape)
+{
+    AnyArray a;
+    a.shape = shape;
+    a.numel = numel(shape);
+    return AnyTensor(TensorImpl::make(type, std::move(a)));
+}
+
 /// A second tensor on the same memory, without history.
 inline AnyTensor alias(AnyTensor const& t)
 {

@@ -42,9 +42,15 @@ public:
         }
         for (std::size_t i = 0; i < edges.size(); ++i) {
             if (!edges[i]) continue;
+            auto& leaf = static_cast<AccumulateGrad&>(*edges[i].function);
+            if (!anomaly.enabled && !NodeHooks::of(leaf)) [[likely]] {
+                NodeLock const lock(leaf);
+                leaf.collect(results[i]);
+                continue;
+            }
             std::span const result(&results[i], 1);
-            run_tensor_hooks(*edges[i].function, result);
-            run_node(*edges[i].function, result, {}, keep_graph);
+            run_tensor_hooks(leaf, result);
+            run_node(leaf, result, {}, keep_graph);
         }
     }
     bool reaches(Node const& node) const override

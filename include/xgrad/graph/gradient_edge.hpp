@@ -78,7 +78,7 @@ public:
     auto end() const noexcept { return all_.end(); }
 
 private:
-    std::vector<TensorOrEdge> all_;
+    detail::CachedVector<TensorOrEdge> all_;
     bool given_ = false;
 };
 

@@ -47,8 +47,8 @@ public:
 
     void run(std::span<Root> roots)
     {
-        discover(roots);
-        if (!captures_.empty()) mark_needed();
+        notes_.reserve(8);
+        captures_.empty() ? discover(roots) : discover_needed(roots);
         for (auto& root : roots) root.define();
         for (auto& root : roots) add_gradient(lookup(*root.edge.function), root.edge.input_nr, std::move(root.gradient));
         for (auto const& root : roots)
@@ -59,7 +59,7 @@ public:
     bool reaches(Node const& node) const override
     {
         auto const index = lookup(node);
-        return index != none && (notes_[index].needed || is_captured(node));
+        return index != none && is_used(index);
     }
 
 private:
@@ -67,7 +67,8 @@ private:
         Node* node;
         std::uint32_t pending = 0;
         bool claimed = false;
-        bool needed = true;
+        bool captured = false;  // a gradient of its outputs is asked for
+        bool needed = true;     // it runs: what is asked for lies behind it
         bool queued = false;
         AnyTensor gradient = {};                            // of the one output, or
         std::unique_ptr<AnyTensor[]> gradients = nullptr;  // of each of several
@@ -92,12 +93,19 @@ private:
         auto const index = static_cast<Index>(notes_.size());
         auto& note = notes_.emplace_back(Note{&node});
         if (node.num_outputs() > 1) note.gradients = std::make_unique<AnyTensor[]>(node.num_outputs());
-        GraphTask* free = nullptr;
-        if (node.task_.compare_exchange_strong(free, this, std::memory_order_acq_rel)) {
+        if (claim(node)) {
             note.claimed = true;
             node.slot_ = index;
         } else elsewhere_.emplace(&node, index);
         return {index, true};
+    }
+    bool claim(Node& node)
+    {
+        GraphTask* owner = nullptr;
+        if (!single_threaded()) return node.task_.compare_exchange_strong(owner, this, std::memory_order_acq_rel);
+        if (node.task_.load(std::memory_order_relaxed)) return false;
+        node.task_.store(this, std::memory_order_relaxed);
+        return true;
     }
 
     std::span<Edge const> edges_of(Node const& node) const { return node.sequence_nr() < oldest_ ? std::span<Edge const>() : node.next_edges(); }
@@ -119,41 +127,45 @@ private:
         }
     }
 
-    /// Only Nodes from which a captured gradient can be reached run: found from the inputs upwards, in topological order.
-    void mark_needed()
+    /// The same where only Nodes run from which a captured gradient can be reached.
+    void discover_needed(std::span<Root const> roots)
     {
         struct Visit {
             Index index;
             std::size_t next = 0;
         };
-        std::vector<bool> seen(notes_.size());
-        for (auto& note : notes_) note.needed = false;
-        for (auto& capture : captures_)
-            if (auto const index = lookup(*capture.edge.function); capture.also_run && index != none) notes_[index].needed = true;
-        std::vector<Visit> path;
-        for (Index start = 0; start < notes_.size(); ++start) {
-            if (seen[start]) continue;
-            seen[start] = true;
-            path.push_back({start});
+        CachedVector<Visit> path;
+        path.reserve(8);
+        auto const begin = [&](Node& node) {
+            auto const [index, fresh] = enter(node);
+            if (!fresh) return index;
+            notes_[index].needed = false;
+            for (auto const& capture : captures_)
+                if (capture.edge.function.get() == &node) {
+                    notes_[index].captured = true;
+                    notes_[index].needed |= capture.also_run;
+                }
+            path.push_back({index});
+            return index;
+        };
+        for (auto const& root : roots) {
+            begin(*root.edge.function);
             while (!path.empty()) {
-                auto& visit = path.back();
-                auto const edges = edges_of(*notes_[visit.index].node);
-                if (visit.next == edges.size()) {
-                    for (auto const& edge : edges)
-                        if (edge && leads_to_capture(lookup(*edge.function))) notes_[visit.index].needed = true;
+                auto& [index, next] = path.back();
+                auto const here = index;
+                auto const edges = edges_of(*notes_[here].node);
+                if (next == edges.size()) {
                     path.pop_back();
-                } else if (auto const& edge = edges[visit.next++]; edge)
-                    if (auto const index = lookup(*edge.function); !seen[index]) {
-                        seen[index] = true;
-                        path.push_back({index});
-                    }
+                    if (!path.empty()) notes_[path.back().index].needed |= is_used(here);
+                } else if (auto const& edge = edges[next++]) {
+                    auto const to = begin(*edge.function);
+                    ++notes_[to].pending;
+                    notes_[here].needed |= is_used(to);  // where it was visited before, this is all that will be known
+                }
             }
         }
     }
-    bool leads_to_capture(Index index) const
-    {
-        return notes_[index].needed || std::ranges::any_of(captures_, [&](Capture const& c) { return c.edge.function.get() == notes_[index].node; });
-    }
+    bool is_used(Index index) const { return notes_[index].needed || notes_[index].captured; }
 
     void add_gradient(Index index, std::uint32_t output, AnyTensor gradient)
     {
@@ -167,11 +179,12 @@ private:
     void evaluate(Index index)
     {
         Node& node = *notes_[index].node;
-        if (!notes_[index].needed && !is_captured(node)) return;
+        if (!is_used(index)) return;
         auto gradients = notes_[index].arrived();
         run_tensor_hooks(node, gradients);
-        for (auto& capture : captures_)
-            if (capture.edge.function.get() == &node) capture.gradient = gradients[capture.edge.input_nr];
+        if (notes_[index].captured)
+            for (auto& capture : captures_)
+                if (capture.edge.function.get() == &node) capture.gradient = gradients[capture.edge.input_nr];
         if (!notes_[index].needed) return;
 
         auto const edges = node.next_edges();
@@ -182,14 +195,9 @@ private:
         for (std::size_t i = 0; i < edges.size(); ++i) {
             if (!edges[i]) continue;
             auto const next = lookup(*edges[i].function);
-            auto& note = notes_[next];
-            if (note.needed || is_captured(*note.node)) add_gradient(next, edges[i].input_nr, std::move(results[i]));
-            if (--note.pending == 0) push(next);
+            if (is_used(next)) add_gradient(next, edges[i].input_nr, std::move(results[i]));
+            if (--notes_[next].pending == 0) push(next);
         }
-    }
-    bool is_captured(Node const& node) const
-    {
-        return std::ranges::any_of(captures_, [&](Capture const& c) { return c.edge.function.get() == &node; });
     }
 
     /// The newest Node runs first. In a chain there is only ever one, which waits outside the heap.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <xgrad/nn/functional.hpp>
+#include <xgrad/nn/initializers.hpp>
 #include <xgrad/nn/linear.hpp>
 #include <xgrad/ops/comparison.hpp>
 #include <xgrad/tensor/views.hpp>
@@ -115,8 +116,7 @@ template <RealScalar T = double> class MultiheadAttention : public Module<Multih
     {
         if (!there) return {};
         Tensor<T> t = Tensor<T>::empty({out, in});
-        double const bound = std::sqrt(6 / static_cast<double>(in + out));
-        uniform_(t, -bound, bound);
+        init::xavier_uniform_(t);
         return t;
     }
 
@@ -133,8 +133,7 @@ public:
     {
         if (num_heads == 0 || embed_dim == 0 || embed_dim % num_heads != 0) xgrad::detail::fail("MultiheadAttention: embed_dim ", embed_dim, " must be divisible by num_heads ", num_heads);
         if (!(o.dropout >= 0 && o.dropout <= 1)) xgrad::detail::fail("MultiheadAttention: the probability of dropout must lie between 0 and 1");
-        NoGradGuard const off;
-        if (o.bias) Tensor<T>(out_proj.bias.handle_of()).zero_();
+        if (o.bias) init::zeros_(out_proj.bias.handle_of());
     }
 
     std::tuple<Tensor<T>, Tensor<T>> forward(Tensor<T> const& query, Tensor<T> const& key, Tensor<T> const& value) const { return forward(query, key, value, Masks()); }

@@ -3,8 +3,8 @@
 
 #include <optional>
 #include <utility>
-#include <vector>
 
+#include <xgrad/base/memory.hpp>
 #include <xgrad/base/xtensor.hpp>
 #include <xgrad/ops/shaping.hpp>
 
@@ -32,7 +32,7 @@ struct AxisPart {
 
 /// A window on an array: some indices, slices and new axes. A view.
 struct Window : Arraywise {
-    std::vector<detail::AxisPart> parts;
+    detail::CachedVector<detail::AxisPart> parts;
 
     template <Scalar T> auto value(detail::Array<T> const& x) const
     {

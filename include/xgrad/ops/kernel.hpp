@@ -91,13 +91,88 @@ template <class F> struct BackwardLayout {
 };
 
 /// Which gradients a backward tile writes: `wanted` at all; leaf k to the place of leaf target[k] (an earlier one where both
-/// stand for one tensor), and then `add` says that something lies there already.
+/// stand for one tensor), and then `add` says that something lies there already. `meets` says the same of pairs of the first leaves.
 struct BackwardPlan {
+    static constexpr std::size_t paired_leaves = 6;
+    static constexpr std::uint32_t pair(std::size_t earlier, std::size_t later) { return std::uint32_t{1} << (later * (later - 1) / 2 + earlier); }
+
     LeafMask wanted = 0, add = 0;
+    std::uint32_t meets = 0;
     bool saved_result = false;
     std::uint8_t target[64];
 
     BackwardPlan() noexcept {}  // leaves `target` to be filled
+
+    /// Leaf k gets its gradient at an earlier one's place.
+    void send_to(std::size_t earlier, std::size_t k) noexcept
+    {
+        target[k] = static_cast<std::uint8_t>(earlier);
+        add |= LeafMask{1} << k;
+        if (k < paired_leaves) meets |= pair(earlier, k);
+    }
+};
+
+template <class T, class P> using gradient_pack = std::conditional_t<Differentiable<T>, pack_of<tile_type<T, P>, P>, NoPartial>;
+template <class Indices, class F, class P> struct GradientPacks;
+template <std::size_t... K, class F, class P> struct GradientPacks<std::index_sequence<K...>, F, P> : OperandAt<K, gradient_pack<leaf_scalar<F, K>, P>>... {};
+
+/// Takes the gradients of the leaves of F to their places, pack by pack. Those of one tensor meet in registers, or in memory where there
+/// are many leaves.
+template <class F, class P> struct GradientSink {
+    static constexpr bool in_registers = F::leaves <= BackwardPlan::paired_leaves;
+    using Packs = GradientPacks<std::make_index_sequence<in_registers ? F::leaves : 0>, F, P>;
+
+    LeafMask const wanted, add;
+    std::uint32_t const meets;
+    void* out[F::leaves];
+
+    XGRAD_INLINE explicit GradientSink(BackwardPlan const& plan) : wanted(plan.wanted), add(plan.add), meets(plan.meets) {}
+
+    /// Where the gradients lie: place(k) for each leaf k that writes one.
+    XGRAD_INLINE void set_places(BackwardPlan const& plan, auto place)
+    {
+        for (std::size_t k = 0; k < F::leaves; ++k) out[k] = place(in_registers ? k : std::size_t{plan.target[k]});
+    }
+    template <class T, std::size_t K> XGRAD_INLINE void take(Packs& packs, auto g, std::size_t i) const
+    {
+        if constexpr (in_registers) get<K>(packs) = g;
+        else {
+            auto* const p = place<T, K>(i);
+            if (add >> K & 1) (decltype(g)::load(p) + g).store(p);
+            else if (wanted >> K & 1) g.store(p);
+        }
+    }
+    /// After all gradients of a pack were taken.
+    XGRAD_INLINE void store(Packs& packs, std::size_t i) const
+    {
+        if constexpr (in_registers)
+            [&]<std::size_t... K>(std::index_sequence<K...>) XGRAD_LAMBDA_INLINE {
+                auto pairs = meets;
+                auto stored = static_cast<std::uint32_t>(wanted & ~add);
+                asm("" : "+r"(pairs), "+r"(stored));  // else a compiler keeps each bit in a place of its own, for which there are no registers
+                if (pairs) (add_to_earlier<K>(packs, pairs), ...);
+                (store_one<K>(packs, stored, i), ...);
+            }(std::make_index_sequence<F::leaves>{});
+    }
+
+private:
+    template <class T, std::size_t K> XGRAD_INLINE auto* place(std::size_t i) const { return static_cast<tile_type<T, P>*>(out[K]) + i; }
+    template <std::size_t K> XGRAD_INLINE void add_to_earlier(Packs& packs, std::uint32_t pairs) const
+    {
+        [&]<std::size_t... Earlier>(std::index_sequence<Earlier...>) XGRAD_LAMBDA_INLINE { (add_to<Earlier, K>(packs, pairs), ...); }(std::make_index_sequence<K>{});
+    }
+    template <std::size_t Earlier, std::size_t K> XGRAD_INLINE void add_to(Packs& packs, std::uint32_t pairs) const
+    {
+        using T = leaf_scalar<F, K>;
+        if constexpr (Differentiable<T> && std::same_as<leaf_scalar<F, Earlier>, T>)
+            if (pairs & BackwardPlan::pair(Earlier, K)) get<Earlier>(packs) = get<Earlier>(packs) + get<K>(packs);
+    }
+    template <std::size_t K> XGRAD_INLINE void store_one(Packs const& packs, std::uint32_t stored, std::size_t i) const
+    {
+        using T = leaf_scalar<F, K>;
+        if constexpr (Differentiable<T>)
+            if (stored >> K & 1) get<K>(packs).store(place<T, K>(i));
+    }
 };
 
 /// Gradients of all leaves of f for a tile, from the gradient of its value.
@@ -109,11 +184,10 @@ template <class F> XGRAD_NOINLINE void backward_kernel(F const& formula, Backwar
     using Y = typename F::scalar;
     constexpr std::size_t width = RealPack<P>::width;
     void const* in[L::gradients];
-    void* out[L::leaves];
     for (std::size_t k = 0; k < L::gradients; ++k) in[k] = operands[k];
-    for (std::size_t k = 0; k < L::leaves; ++k) out[k] = operands[L::gradients + plan.target[k]];
+    GradientSink<F, P> sink(plan);
+    sink.set_places(plan, [&](std::size_t k) { return operands[L::gradients + k]; });
     std::size_t i = 0;
-    LeafMask const wanted = plan.wanted, add = plan.add;
     bool const saved = plan.saved_result;
 
     auto const step = [&]() XGRAD_LAMBDA_INLINE {
@@ -121,11 +195,9 @@ template <class F> XGRAD_NOINLINE void backward_kernel(F const& formula, Backwar
         evaluate_again<P>(
             f, [&]<class T, std::size_t K>() XGRAD_LAMBDA_INLINE { return load_pack<T, P>(in[K], i); }, saved,
             [&]() XGRAD_LAMBDA_INLINE { return load_pack<Y, P>(in[L::result], i); }, v);
-        send<0, P>(f, v, load_pack<Y, P>(in[L::seed], i), wanted, [&]<class T, std::size_t K>(auto g) XGRAD_LAMBDA_INLINE {
-            auto* const p = static_cast<tile_type<T, P>*>(out[K]) + i;
-            if (add >> K & 1) (decltype(g)::load(p) + g).store(p);
-            else g.store(p);
-        });
+        typename GradientSink<F, P>::Packs packs{};
+        send<0, P>(f, v, load_pack<Y, P>(in[L::seed], i), sink.wanted, [&]<class T, std::size_t K>(auto g) XGRAD_LAMBDA_INLINE { sink.template take<T, K>(packs, g, i); });
+        sink.store(packs, i);
     };
     for (; i + width <= n; i += width) step();
     if (i == n) return;
@@ -133,16 +205,14 @@ template <class F> XGRAD_NOINLINE void backward_kernel(F const& formula, Backwar
     Remainder<P, L::gradients> rest;
     Remainder<P, L::leaves> last{};
     std::size_t const left = n - i, at = std::exchange(i, std::size_t{0});
-    each_leaf<0, F>([&]<class T, std::size_t K>() {
-        in[K] = rest.template copy<tile_type<T, P>>(K, in[K], at, left);
-        out[K] = last.buffer[plan.target[K]];
-    });
+    each_leaf<0, F>([&]<class T, std::size_t K>() { in[K] = rest.template copy<tile_type<T, P>>(K, in[K], at, left); });
+    sink.set_places(plan, [&](std::size_t k) { return last.buffer[k]; });
     in[L::seed] = rest.template copy<tile_type<Y, P>>(L::seed, in[L::seed], at, left);
     if (saved) in[L::result] = rest.template copy<tile_type<Y, P>>(L::result, in[L::result], at, left);
     step();
     each_leaf<0, F>([&]<class T, std::size_t K>() {
         using E = tile_type<T, P>;
-        if ((wanted & ~add) >> K & 1) copy_few<width / 2>(static_cast<E const*>(out[K]), left, static_cast<E*>(operands[L::gradients + K]) + at);
+        if ((plan.wanted & ~plan.add) >> K & 1) copy_few<width / 2>(reinterpret_cast<E const*>(last.buffer[K]), left, static_cast<E*>(operands[L::gradients + K]) + at);
     });
 }
 
@@ -159,20 +229,18 @@ template <class F> XGRAD_NOINLINE double sum_and_gradient_kernel(F const& formul
     using L = BackwardLayout<F>;
     constexpr std::size_t width = RealPack<P>::width;
     void const* in[L::leaves];
-    void* out[L::leaves];
-    for (std::size_t k = 0; k < L::leaves; ++k) in[k] = operands[k], out[k] = operands[L::gradients + plan.target[k]];
+    for (std::size_t k = 0; k < L::leaves; ++k) in[k] = operands[k];
+    GradientSink<F, P> sink(plan);
+    sink.set_places(plan, [&](std::size_t k) { return operands[L::gradients + k]; });
     std::size_t i = 0;
-    LeafMask const wanted = plan.wanted, add = plan.add;
     RealPack<P> const seed(factor);
 
     auto const step = [&]() XGRAD_LAMBDA_INLINE {
         Values<F, P> v;
         evaluate<0, P, Pass::backward>(f, [&]<class T, std::size_t K>() XGRAD_LAMBDA_INLINE { return load_pack<T, P>(in[K], i); }, v);
-        send<0, P>(f, v, seed, ~LeafMask{0}, [&]<class T, std::size_t K>(auto g) XGRAD_LAMBDA_INLINE {
-            auto* const p = static_cast<tile_type<T, P>*>(out[K]) + i;
-            if (add >> K & 1) (decltype(g)::load(p) + g).store(p);
-            else if (wanted >> K & 1) g.store(p);
-        });
+        typename GradientSink<F, P>::Packs packs{};
+        send<0, P>(f, v, seed, ~LeafMask{0}, [&]<class T, std::size_t K>(auto g) XGRAD_LAMBDA_INLINE { sink.template take<T, K>(packs, g, i); });
+        sink.store(packs, i);
         return v.y;
     };
     P lanes[width];
@@ -188,15 +256,13 @@ template <class F> XGRAD_NOINLINE double sum_and_gradient_kernel(F const& formul
 
     Remainder<P, L::leaves> rest, last{};
     std::size_t const left = n - i, at = std::exchange(i, std::size_t{0});
-    each_leaf<0, F>([&]<class T, std::size_t K>() {
-        in[K] = rest.template copy<tile_type<T, P>>(K, in[K], at, left);
-        out[K] = last.buffer[plan.target[K]];
-    });
+    each_leaf<0, F>([&]<class T, std::size_t K>() { in[K] = rest.template copy<tile_type<T, P>>(K, in[K], at, left); });
+    sink.set_places(plan, [&](std::size_t k) { return last.buffer[k]; });
     step().store(lanes);
     for (std::size_t lane = 0; lane < left; ++lane) total += static_cast<double>(lanes[lane]);
     each_leaf<0, F>([&]<class T, std::size_t K>() {
         using E = tile_type<T, P>;
-        if (void* const place = operands[L::gradients + K]) copy_few<width / 2>(static_cast<E const*>(out[K]), left, static_cast<E*>(place) + at);
+        if (void* const place = operands[L::gradients + K]) copy_few<width / 2>(reinterpret_cast<E const*>(last.buffer[K]), left, static_cast<E*>(place) + at);
     });
     return total;
 }

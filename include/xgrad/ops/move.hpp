@@ -206,6 +206,8 @@ struct FormulaTable {
     void (*backward)(void const* formula, BackwardPlan const& plan, void* const* operands, std::size_t n);
     std::size_t (*dual)(void const* formula, DualPlan const& plan, void* const* operands, std::size_t n);
     bool is_identity;  // one tensor and no operation
+    bool in_place;     // a kernel can read the elements of all leaves where they are
+    LeafMask differentiable;
 };
 
 template <class F> struct FormulaTableOf {
@@ -227,7 +229,13 @@ template <class F> struct FormulaTableOf {
         if constexpr (Differentiable<Y>) return dual_kernel(*static_cast<F const*>(formula), plan, operands, n);
         else return n;
     }
-    static constexpr FormulaTable table{F::leaves, vertices_of<F>.data(), leaf.data(), &leaf_info<Y, tile_type<Y, P>>, &forward, &backward, &dual, !requires { typename F::operation; }};
+    static constexpr bool in_place = std::ranges::all_of(leaf, [](auto const* l) { return l->in_place; });
+    static constexpr LeafMask differentiable = [] {
+        LeafMask mask = 0;
+        for (std::size_t k = 0; k < F::leaves; ++k) mask |= LeafMask{leaf[k]->differentiable} << k;
+        return mask;
+    }();
+    static constexpr FormulaTable table{F::leaves, vertices_of<F>.data(), leaf.data(), &leaf_info<Y, tile_type<Y, P>>, &forward, &backward, &dual, !requires { typename F::operation; }, in_place, differentiable};
 };
 
 /// A sum and its gradients in one pass; only formulas that are summed have one.

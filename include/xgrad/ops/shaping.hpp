@@ -104,8 +104,9 @@ private:
     {
         Axes order = axes;
         for (auto& a : order) a = static_cast<std::ptrdiff_t>(detail::normalize_axis("permute", a, rank));
-        if (order.size() != rank || detail::normalize_axes("permute", order, rank).size() != rank)
-            detail::fail<ShapeError>("permute: ", axes, " does not name each of ", rank, " axes once");
+        bool each_once = order.size() == rank;
+        for (auto a = order.begin(); each_once && a != order.end(); ++a) each_once = std::find(order.begin(), a, *a) == a;
+        if (!each_once) detail::fail<ShapeError>("permute: ", axes, " does not name each of ", rank, " axes once");
         return order;
     }
 };

@@ -2,8 +2,9 @@
 #pragma once
 
 #include <xgrad/graph/local_graph.hpp>
+#include <xgrad/graph/saved_tensor.hpp>
 #include <xgrad/graph/view.hpp>
-#include <xgrad/tensor/fused_gradient_node.hpp>
+#include <xgrad/ops/formula.hpp>
 
 XGRAD_COMPILED_ONCE
 

@@ -55,18 +55,19 @@ inline Root root_of(TensorOrEdge const& output, AnyTensor gradient, std::size_t 
     return {std::move(edge), std::move(gradient), *type, shape};
 }
 
-inline std::vector<Root> roots_of(TensorsOrEdges const& outputs, std::vector<AnyTensor> gradients)
+inline CachedVector<Root> roots_of(TensorsOrEdges const& outputs, std::vector<AnyTensor> const& gradients)
 {
     if (!gradients.empty() && gradients.size() != outputs.size()) fail<GraphError>("got ", outputs.size(), " tensors and ", gradients.size(), " gradients");
-    gradients.resize(outputs.size());
-    std::vector<Root> roots;
-    for (std::size_t i = 0; i < outputs.size(); ++i) roots.push_back(root_of(outputs[i], std::move(gradients[i]), i));
+    CachedVector<Root> roots;
+    roots.reserve(outputs.size());
+    for (std::size_t i = 0; i < outputs.size(); ++i) roots.push_back(root_of(outputs[i], gradients.empty() ? AnyTensor() : gradients[i], i));
     return roots;
 }
 
-inline std::vector<Capture> captures_of(TensorsOrEdges const& inputs, bool also_run)
+inline CachedVector<Capture> captures_of(TensorsOrEdges const& inputs, bool also_run)
 {
-    std::vector<Capture> captures;
+    CachedVector<Capture> captures;
+    captures.reserve(inputs.size());
     for (auto const& input : inputs) {
         auto edge = input.edge();
         if (!edge) fail<GraphError>("One of the differentiated Tensors does not require grad");
@@ -93,9 +94,9 @@ inline std::vector<AnyTensor> batched_grad(TensorsOrEdges const& outputs, Tensor
 
 /// Gradients of the outputs for all leaves (or options.inputs), added into their .grad. To an input that is a GradientEdge
 /// the pass goes, its Node included; a leaf's Node adds into .grad.
-inline void backward(TensorsOrEdges const& outputs, std::vector<AnyTensor> gradients = {}, BackwardOptions const& options = {})
+inline void backward(TensorsOrEdges const& outputs, std::vector<AnyTensor> const& gradients = {}, BackwardOptions const& options = {})
 {
-    auto roots = detail::roots_of(outputs, std::move(gradients));
+    auto roots = detail::roots_of(outputs, gradients);
     if (options.inputs.empty() && options.inputs.given()) detail::fail<GraphError>("'inputs' argument to backward() cannot be empty.");
     auto captures = detail::captures_of(options.inputs, true);
     if (options.create_graph)
@@ -123,6 +124,7 @@ inline std::vector<AnyTensor> grad(TensorsOrEdges const& outputs, TensorsOrEdges
     auto roots = detail::roots_of(outputs, options.gradients);
     detail::run_backward(roots, captures, options.retain_graph.value_or(options.create_graph), options.create_graph);
     std::vector<AnyTensor> gradients;
+    gradients.reserve(captures.size());
     for (std::size_t i = 0; i < captures.size(); ++i) gradients.push_back(detail::delivered(std::move(captures[i].gradient), inputs[i].type(), inputs[i].shape(), options));
     return gradients;
 }

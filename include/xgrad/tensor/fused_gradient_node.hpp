@@ -10,15 +10,6 @@ XGRAD_COMPILED_ONCE
 
 namespace xgrad::detail {
 
-/// A tensor of which only the shape is known.
-inline AnyTensor shape_only(TypeInfo const& type, Shape const& shape)
-{
-    AnyArray a;
-    a.shape = shape;
-    a.numel = numel(shape);
-    return AnyTensor(TensorImpl::make(type, std::move(a)));
-}
-
 /// Its outputs are the gradients that the Node `of` sends along its edges; its inputs are those operands of the formula on
 /// which they depend, and the gradient that came in.
 class FusedGradientNode final : public Node {
@@ -202,7 +193,7 @@ private:
         for (std::size_t k = 0; k < operands.size(); ++k) pointers[k] = &operands[k];
         AnyTensor result = alias(value);
         Gathered const in(of_.table(), of_.formula_object(), pointers, true);
-        result.impl().grad_fn = FusedNode::make(of_.table(), of_.formula_object(), pointers, in, nullptr, result);
+        result.impl().grad_fn = FusedNode::make(of_.formula_object(), pointers, in, nullptr, result);
         return result;
     }
 
@@ -220,16 +211,16 @@ private:
 {
     if (recording()) {
         auto const shape = sum_ ? reduced_shape(space_, sum_->axes, sum_->keeps_dims) : space_;
-        return push_by_transposing(*this, {table_.result_type.filled(shape, 0)}, tangents, results);
+        return push_by_transposing(*this, {table().result_type.filled(shape, 0)}, tangents, results);
     }
     Opened const opened(*this);
-    std::size_t const n = table_.kernels.leaves;
+    std::size_t const n = leaves();
     LocalArray<AnyArray, 6> saved(n + 1);
     LocalArray<AnyArray const*, 8> values(n);
     for (std::size_t k = 0; k < n; ++k)
         if (is_needed(k)) values[k] = &(saved[k] = saved_array(k));
-    if (saves_result_) saved[n] = saved_result();
-    DualPass pass(*this, values.data(), saves_result_ ? &saved[n] : nullptr, tangents);
+    if (saves_result()) saved[n] = saved_result();
+    DualPass pass(*this, values.data(), saves_result() ? &saved[n] : nullptr, tangents);
     pass.want_tangent();
     pass.run();
     results[0] = pass.tangent();

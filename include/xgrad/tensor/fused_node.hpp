@@ -12,12 +12,12 @@ namespace xgrad::detail {
 class FusedNode final : public FusedOperands {
 public:
     /// `over` is null where no sum is fused, and then `result` are the formula's values.
-    static Ref<Node> make(RecordTable const& table, void const* formula, AnyTensor const* const* operands, Gathered const& in, SumOver const* over, AnyTensor const& result)
+    static Ref<Node> make(void const* formula, AnyTensor const* const* operands, Gathered const& in, SumOver const* over, AnyTensor const& result)
     {
-        auto const bytes = block_bytes(table, over);
+        auto const bytes = block_bytes(*in.plan, over);
         void* const block = allocate(bytes);
         try {
-            return Ref<Node>(::new (block) FusedNode(table, formula, operands, in, over, result));
+            return Ref<Node>(::new (block) FusedNode(*in.plan, formula, operands, in, over, result));
         } catch (...) {
             deallocate(block, bytes);
             throw;
@@ -25,19 +25,18 @@ public:
     }
 
     /// True where a full sum and its gradients are best computed in one pass: a backward pass is likely to come.
-    static bool sums_at_once(RecordTable const& table, Gathered const& in)
+    static bool sums_at_once(Gathered const& in)
     {
-        return !default_packing && table.use->load(std::memory_order_relaxed) >= 0
-               && WaitingGradients::has_room(numel(in.space()) * table.kernels.leaves * table.kernels.leaf[0]->element);
+        auto const& table = in.plan->table;
+        return in.count() != 0 && !default_packing && table.use->load(std::memory_order_relaxed) >= 0
+               && WaitingGradients::has_room(in.count() * in.plan->edges * table.kernels.leaf[0]->element);
     }
     /// The sum, times its factor; keeps the gradients until a backward pass asks for them.
     double sum_at_once(SumKernel kernel, Gathered const& in)
     {
         double const sum = in.in_order ? sum_in_order(kernel, in.arrays) : sum_tiled(kernel, in);
-        auto* const ready = this->ready();
         std::size_t bytes = 0;
-        for (std::size_t k = 0; k < table_.kernels.leaves; ++k)
-            if (ready[k]) bytes += ready[k]->array.storage->bytes();
+        for (auto const& gradient : ready()) bytes += gradient->array.storage->bytes();
         WaitingGradients::add(static_cast<std::ptrdiff_t>(bytes));
         waiting_ = bytes;
         return sum_->scale * sum;
@@ -67,28 +66,29 @@ private:
 
     double sum_in_order(SumKernel kernel, AnyArray const* const* arrays)
     {
-        std::size_t const n = table_.kernels.leaves, first_gradient = n + 2;
+        std::size_t const n = leaves(), first_gradient = n + 2;
         void* at[TileLoop::max_operands];
-        auto* const ready = this->ready();
         for (std::size_t k = 0; k < n; ++k) {
             at[k] = arrays[k]->data;
             at[first_gradient + k] = nullptr;
-            if (!makes_gradient(k)) continue;
-            ready[k] = TensorImpl::make(*table_.leaf_types[k], AnyArray::Layout{*arrays[k]});
-            at[first_gradient + k] = ready[k]->array.data;
+        }
+        auto const ready = this->ready();
+        for (std::size_t i = 0; i < ready.size(); ++i) {
+            std::size_t const k = plan_.target[i];
+            ready[i] = TensorImpl::make(*table().leaf_types[k], AnyArray::Layout{*arrays[k]});
+            at[first_gradient + k] = ready[i]->array.data;
         }
         std::size_t const count = arrays[0]->numel;
-        return count <= part_size ? kernel(formula_object(), plan(), at, sum_->scale, count) : sum_of_parts(kernel, at, count);
+        return count <= part_size ? kernel(formula_object(), plan_.gradients, at, sum_->scale, count) : sum_of_parts(kernel, at, count);
     }
     /// An operand that stands at several places is staged once.
     [[gnu::noinline]] double sum_tiled(SumKernel kernel, Gathered const& in)
     {
-        std::size_t const n = table_.kernels.leaves, first_gradient = n + 2;
-        BackwardPlan const plan = this->plan();
+        std::size_t const n = leaves(), first_gradient = n + 2;
         LocalArray<TileOperand, 14> operands(first_gradient + n);
         LocalArray<AnyArray, 6> gradients(n);
         for (std::size_t k = 0; k < n; ++k) {
-            operands[k] = in.first[k] == k ? input_operand(*in.arrays[k], *table_.kernels.leaf[k], space_) : absent_output();
+            operands[k] = first_of(k) == k ? input_operand(*in.arrays[k], *table().kernels.leaf[k], space_) : absent_output();
             place_gradient(k, in.arrays[k], gradients[k], operands[first_gradient + k]);
         }
         operands[n] = operands[n + 1] = absent_output();
@@ -96,12 +96,12 @@ private:
         auto body = [&](void* const* at, std::size_t count) {
             void* here[TileLoop::max_operands];
             std::copy_n(at, first_gradient + n, here);
-            for (std::size_t k = 0; k < n; ++k) here[k] = at[in.first[k]];
-            sum += kernel(formula_object(), plan, here, sum_->scale, count);
+            for (std::size_t k = 0; k < n; ++k) here[k] = at[first_of(k)];
+            sum += kernel(formula_object(), plan_.gradients, here, sum_->scale, count);
         };
         TileLoop(space_, operands.data(), first_gradient + n).run(tile_body(body));
         for (std::size_t k = 0; k < n; ++k)
-            if (makes_gradient(k)) ready()[k] = finished_gradient(k, gradients[k]);
+            if (makes_gradient(k)) ready()[plan_.edge[k]] = finished_gradient(k, gradients[k]);
         return sum;
     }
 
@@ -111,7 +111,7 @@ private:
     {
         operand = absent_output();
         if (!makes_gradient(k)) return;
-        auto const& info = *table_.kernels.leaf[k];
+        auto const& info = *table().kernels.leaf[k];
         if (is_broadcast(k)) {
             gradient = zeroed(leaf_shape(k), info.wide_element);
             operand = sum_operand(gradient, info);
@@ -122,31 +122,30 @@ private:
     }
     Ref<TensorImpl> finished_gradient(std::size_t k, AnyArray& gradient) const
     {
-        if (is_broadcast(k)) table_.kernels.leaf[k]->narrow(gradient);
-        return TensorImpl::make(*table_.leaf_types[k], std::move(gradient));
+        if (is_broadcast(k)) table().kernels.leaf[k]->narrow(gradient);
+        return TensorImpl::make(*table().leaf_types[k], std::move(gradient));
     }
 
     [[gnu::noinline]] double sum_of_parts(SumKernel kernel, void* const* at, std::size_t count) const
     {
-        BackwardPlan const plan = this->plan();
         std::vector<double> sums((count + part_size - 1) / part_size);
-        std::size_t const n = table_.kernels.leaves, first_gradient = n + 2;
+        std::size_t const n = leaves(), first_gradient = n + 2;
         for_each_part(count, [&](std::size_t part, std::size_t first, std::size_t elements) {
             void* here[TileLoop::max_operands];
             for (std::size_t k = 0; k < n; ++k) {
-                auto const bytes = first * table_.kernels.leaf[k]->element;
+                auto const bytes = first * table().kernels.leaf[k]->element;
                 here[k] = static_cast<std::byte*>(at[k]) + bytes;
                 here[first_gradient + k] = at[first_gradient + k] ? static_cast<std::byte*>(at[first_gradient + k]) + bytes : nullptr;
             }
-            sums[part] = kernel(formula_object(), plan, here, sum_->scale, elements);
+            sums[part] = kernel(formula_object(), plan_.gradients, here, sum_->scale, elements);
         });
         return std::accumulate(sums.begin(), sums.end(), 0.);
     }
 
     bool would_record(AnyTensor const& gradient) const
     {
-        bool any = gradient.requires_grad() || saves_result_;
-        for (std::size_t k = 0; k < table_.kernels.leaves; ++k) any |= watched_ ? watched_[k].requires_grad() : makes_gradient(k) && kept_ >> leaf(k).first & 1;
+        bool any = gradient.requires_grad() || saves_result();
+        for (std::size_t k = 0; k < leaves(); ++k) any |= watched_ ? watched_[k].requires_grad() : makes_gradient(k) && plan_.kept >> first_of(k) & 1;
         return any;
     }
 
@@ -163,34 +162,23 @@ private:
         }
         if (has_gradients_ready() && !gradient.requires_grad())
             if (double const factor = real_number(gradient); std::abs(factor) >= least_factor && std::abs(factor) <= 1 / least_factor) return hand_over_scaled(factor, results);
-        if (table_.use->load(std::memory_order_relaxed) < 0) table_.use->fetch_add(1, std::memory_order_relaxed);
+        if (table().use->load(std::memory_order_relaxed) < 0) table().use->fetch_add(1, std::memory_order_relaxed);
         AnyArray const seeds = sum_->spread(gradient, space_);
         return is_simple(seeds) ? apply_direct(seeds, results) : apply_tiled(seeds, results);
     }
 
-    BackwardPlan plan() const
-    {
-        BackwardPlan plan;
-        plan.wanted = wanted_;
-        plan.add = add_;
-        plan.saved_result = saves_result_;
-        for (std::size_t k = 0; k < table_.kernels.leaves; ++k) plan.target[k] = leaf(k).target;
-        return plan;
-    }
-
     /// True where gradients are ready to be handed over: not once hooks decide what was saved.
-    bool has_gradients_ready() const noexcept { return waiting_ && !(watched_ && std::any_of(watched_.get(), watched_.get() + table_.kernels.leaves, [](auto const& s) { return s.is_packed(); })); }
+    bool has_gradients_ready() const noexcept { return waiting_ && !(watched_ && std::any_of(watched_.get(), watched_.get() + leaves(), [](auto const& s) { return s.is_packed(); })); }
     /// The gradients that are ready, once; another pass computes them anew.
     void hand_over(std::span<AnyTensor> results)
     {
-        auto* const ready = this->ready();
-        for (LeafMask left = wanted_ & ~add_; left; left &= left - 1) {
-            auto const k = static_cast<std::size_t>(std::countr_zero(left));
-            ready[k]->inference = inference_mode;  // as if made now
-            results[leaf(k).edge] = AnyTensor(std::move(ready[k]));
+        auto const ready = this->ready();
+        for (std::size_t i = 0; i < ready.size(); ++i) {
+            ready[i]->inference = inference_mode;  // as if made now
+            results[i] = AnyTensor(std::move(ready[i]));
         }
         no_longer_waiting();
-        if (auto const use = table_.use->load(std::memory_order_relaxed); use < most_uses) table_.use->store(static_cast<signed char>(use + 1), std::memory_order_relaxed);
+        if (auto const use = table().use->load(std::memory_order_relaxed); use < most_uses) table().use->store(static_cast<signed char>(use + 1), std::memory_order_relaxed);
     }
     void hand_over_scaled(double factor, std::span<AnyTensor> results)
     {
@@ -207,84 +195,84 @@ private:
     /// True where all that is read lies in order; the gradient of a sum may be one number.
     bool is_simple(AnyArray const& seeds) const
     {
-        auto const& result = *table_.kernels.result;
+        auto const& result = *table().kernels.result;
         if (in_order_ && !watched_) return (seeds.contiguous && seeds.shape == space_) || (seeds.numel == 1 && sum_);
         bool simple = broadcast_ == 0 && (is_direct(seeds, result, space_) || (seeds.numel == 1 && sum_));
-        if (watched_ && saves_result_) simple &= is_direct(saved_result(), result, space_);
-        for (std::size_t k = 0; k < table_.kernels.leaves; ++k) {
-            auto const& info = *table_.kernels.leaf[k];
+        if (watched_ && saves_result()) simple &= is_direct(saved_result(), result, space_);
+        for (std::size_t k = 0; k < leaves(); ++k) {
+            auto const& info = *table().kernels.leaf[k];
             simple &= info.in_place;
-            if (watched_ && kept_ >> k & 1) simple &= is_direct(watched_[k].array(), info, space_);
+            if (watched_ && plan_.kept >> k & 1) simple &= is_direct(watched_[k].array(), info, space_);
         }
         return simple;
     }
 
     void apply_direct(AnyArray const& seeds, std::span<AnyTensor> results)
     {
-        std::size_t const n = table_.kernels.leaves, count = numel(space_), seed = n, result = n + 1, first_gradient = n + 2;
-        BackwardPlan const plan = this->plan();
+        std::size_t const n = leaves(), count = numel(space_), seed = n, result = n + 1, first_gradient = n + 2;
         std::byte* at[TileLoop::max_operands];
-        bool const repeats_seed = !is_direct(seeds, *table_.kernels.result, space_);
+        bool const repeats_seed = !is_direct(seeds, *table().kernels.result, space_);
         bool tiled = repeats_seed;
         for (std::size_t k = 0; k < n; ++k) {
-            if (is_needed(k)) at[k] = watched_ ? watched_[leaf(k).first].array().data : leaf(leaf(k).first).data;
+            if (is_needed(k)) at[k] = saved_data(k);
             else at[k] = zero_tile.elements, tiled = true;
             at[first_gradient + k] = nullptr;
-            if (!makes_gradient(k)) continue;
-            auto made = repeats_seed ? TensorImpl::make(*table_.leaf_types[k], space_) : TensorImpl::make(*table_.leaf_types[k], AnyArray::Layout{seeds});
+        }
+        for (std::size_t i = 0; i < plan_.edges; ++i) {
+            std::size_t const k = plan_.target[i];
+            auto made = repeats_seed ? TensorImpl::make(*table().leaf_types[k], space_) : TensorImpl::make(*table().leaf_types[k], AnyArray::Layout{seeds});
             at[first_gradient + k] = made->array.data;
-            results[leaf(k).edge] = AnyTensor(std::move(made));
+            results[i] = AnyTensor(std::move(made));
         }
         TileRoom splat;
         at[seed] = seeds.data;
         if (repeats_seed) {
             at[seed] = splat.elements;
-            table_.kernels.result->stage(splat.elements, seeds.data, 0, std::min(count, tile_size));
+            table().kernels.result->stage(splat.elements, seeds.data, 0, std::min(count, tile_size));
         }
-        if (saves_result_) at[result] = watched_ ? watched_[n].array().data : result_.data;
-        if (count <= (tiled ? tile_size : part_size)) return table_.kernels.backward(formula_object(), plan, reinterpret_cast<void* const*>(at), count);
-        apply_parts(plan, at, count, repeats_seed, tiled);
+        if (saves_result()) at[result] = saved_result_data();
+        if (count <= (tiled ? tile_size : part_size)) return table().kernels.backward(formula_object(), plan_.gradients, reinterpret_cast<void* const*>(at), count);
+        apply_parts(at, count, repeats_seed, tiled);
     }
-    [[gnu::noinline]] void apply_parts(BackwardPlan const& plan, std::byte* const* at, std::size_t count, bool repeats_seed, bool tiled) const
+    [[gnu::noinline]] void apply_parts(std::byte* const* at, std::size_t count, bool repeats_seed, bool tiled) const
     {
-        std::size_t const n = table_.kernels.leaves, seed = n, result = n + 1, first_gradient = n + 2;
+        std::size_t const n = leaves(), seed = n, result = n + 1, first_gradient = n + 2;
         for_each_part(count, [&](std::size_t, std::size_t first, std::size_t elements) {
             void* here[TileLoop::max_operands];
             for (std::size_t done = 0, chunk; done < elements; done += chunk) {
                 chunk = tiled ? std::min(tile_size, elements - done) : elements;
                 for (std::size_t k = 0; k < n; ++k) {
-                    auto const bytes = (first + done) * table_.kernels.leaf[k]->element;
+                    auto const bytes = (first + done) * table().kernels.leaf[k]->element;
                     here[k] = at[k] + (is_needed(k) ? bytes : 0);
                     here[first_gradient + k] = at[first_gradient + k] ? at[first_gradient + k] + bytes : nullptr;
                 }
-                auto const bytes = (first + done) * table_.kernels.result->element;
+                auto const bytes = (first + done) * table().kernels.result->element;
                 here[seed] = at[seed] + (repeats_seed ? 0 : bytes);
-                here[result] = saves_result_ ? at[result] + bytes : nullptr;
-                table_.kernels.backward(formula_object(), plan, here, chunk);
+                here[result] = saves_result() ? at[result] + bytes : nullptr;
+                table().kernels.backward(formula_object(), plan_.gradients, here, chunk);
             }
         });
     }
 
     void apply_tiled(AnyArray const& seeds, std::span<AnyTensor> results)
     {
-        std::size_t const n = table_.kernels.leaves, seed = n, result = n + 1, first_gradient = n + 2;
-        BackwardPlan const plan = this->plan();
+        std::size_t const n = leaves(), seed = n, result = n + 1, first_gradient = n + 2;
         LocalArray<TileOperand, 14> operands(first_gradient + n);
         LocalArray<AnyArray, 6> values(n + 1), gradients(n);
         for (std::size_t k = 0; k < n; ++k) {
-            auto const& info = *table_.kernels.leaf[k];
+            auto const& info = *table().kernels.leaf[k];
             if (is_needed(k)) values[k] = saved_array(k);
             operands[k] = is_needed(k) ? input_operand(values[k], info, space_) : absent_input(info.tile_element);
             place_gradient(k, is_needed(k) ? &values[k] : nullptr, gradients[k], operands[first_gradient + k]);
         }
-        operands[seed] = input_operand(seeds, *table_.kernels.result, space_);
-        if (saves_result_) values[n] = saved_result();
-        operands[result] = saves_result_ ? input_operand(values[n], *table_.kernels.result, space_) : absent_output();
+        operands[seed] = input_operand(seeds, *table().kernels.result, space_);
+        if (saves_result()) values[n] = saved_result();
+        operands[result] = saves_result() ? input_operand(values[n], *table().kernels.result, space_) : absent_output();
 
-        auto body = [&](void* const* at, std::size_t count) { table_.kernels.backward(formula_object(), plan, at, count); };
+        auto body = [&](void* const* at, std::size_t count) { table().kernels.backward(formula_object(), plan_.gradients, at, count); };
         TileLoop(space_, operands.data(), first_gradient + n).run(tile_body(body));
         for (std::size_t k = 0; k < n; ++k)
-            if (makes_gradient(k)) results[leaf(k).edge] = AnyTensor(finished_gradient(k, gradients[k]));
+            if (makes_gradient(k)) results[plan_.edge[k]] = AnyTensor(finished_gradient(k, gradients[k]));
     }
 
     static constexpr signed char most_uses = 2;

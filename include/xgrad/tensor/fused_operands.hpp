@@ -1,33 +1,32 @@
-// What a fused Node holds: the formula, its operands, its edges and what is saved of them, behind the Node in the same block.
-// It is compiled once for all formulas; what differs stands in a table of function pointers.
+// What a fused Node holds: saved values, edges and the formula, behind the Node in the same block. It is compiled once for all
+// formulas; what differs stands in a table of function pointers and in the plan for its pattern of operands.
 #pragma once
 
 #include <xgrad/graph/saved_tensor.hpp>
-#include <xgrad/tensor/record_table.hpp>
+#include <xgrad/tensor/gathered.hpp>
 #include <xgrad/tensor/waiting_gradients.hpp>
 
 XGRAD_COMPILED_ONCE
 
 namespace xgrad::detail {
 
-class FusedOperands : public Node {
+class alignas(16) FusedOperands : public Node {
 public:
     [[gnu::cold]] std::string name() const override
     {
-        auto const root = table_.kernels.vertices->name;
+        auto const root = table().kernels.vertices->name;
         return backward_name(sum_ ? sum_->name : root.empty() ? "Alias" : root);
     }
     [[gnu::cold]] std::string formula() const override
     {
-        auto const* first = table_.kernels.vertices;
+        auto const* first = table().kernels.vertices;
         std::size_t tensors = 0;
         auto const inner = formula_text(first, tensors);
         return sum_ ? std::string(sum_->name) + "(" + inner + ")" : inner;
     }
     void release_saved() noexcept override
     {
-        for (auto& leaf : leaves()) leaf.storage = nullptr;
-        result_.storage = nullptr;
+        for (auto& kept : kept_values()) kept.storage = nullptr;
         if (watched_) release_watched();
         drop_ready();
     }
@@ -35,88 +34,60 @@ public:
     {
         watch();
         std::vector<NamedSavedTensor> all;
-        for (std::size_t k = 0; k < table_.kernels.leaves; ++k)
-            if (kept_ >> k & 1) all.push_back({tensor_letter(k), &watched_[k]});
-        if (saves_result_) all.push_back({"result", &watched_[table_.kernels.leaves]});
+        for (std::size_t k = 0; k < leaves(); ++k)
+            if (plan_.kept >> k & 1) all.push_back({tensor_letter(k), &watched_[k]});
+        if (saves_result()) all.push_back({"result", &watched_[leaves()]});
         return all;
     }
 
     // What second derivatives ask.
-    RecordTable const& table() const noexcept { return table_; }
-    void const* formula_object() const noexcept { return block() + formula_at(table_.kernels.leaves); }
+    RecordTable const& table() const noexcept { return plan_.table; }
+    void const* formula_object() const noexcept { return behind() + plan_.formula_at; }
     SumOver const* sum() const noexcept { return sum_; }
     /// The formula's index space.
     Shape const& space() const noexcept { return space_; }
-    Shape const& leaf_shape(std::size_t k) const { return is_broadcast(k) ? shapes_[leaf(k).first] : space_; }
-    LeafMask wanted() const noexcept { return wanted_; }
-    LeafMask added() const noexcept { return add_; }
-    bool is_needed(std::size_t k) const { return needed_ >> k & 1; }
+    std::size_t leaves() const noexcept { return table().kernels.leaves; }
+    Shape const& leaf_shape(std::size_t k) const { return is_broadcast(k) ? shapes_[first_of(k)] : space_; }
+    LeafMask wanted() const noexcept { return plan_.gradients.wanted; }
+    LeafMask added() const noexcept { return plan_.gradients.add; }
+    bool makes_gradient(std::size_t k) const { return plan_.makes_gradient(k); }
+    bool is_needed(std::size_t k) const { return plan_.needed >> k & 1; }
     bool is_broadcast(std::size_t k) const { return broadcast_ >> k & 1; }
-    bool saves_result() const noexcept { return saves_result_; }
-    std::size_t first_of(std::size_t k) const { return leaf(k).first; }
-    std::size_t target_of(std::size_t k) const { return leaf(k).target; }
-    std::size_t edge_of(std::size_t k) const { return leaf(leaf(k).target).edge; }
+    bool saves_result() const noexcept { return plan_.gradients.saved_result; }
+    std::size_t first_of(std::size_t k) const { return plan_.pattern.first[k]; }
+    std::size_t target_of(std::size_t k) const { return plan_.gradients.target[k]; }
+    std::size_t edge_of(std::size_t k) const { return plan_.edge[target_of(k)]; }
     AnyTensor unpack_leaf(std::size_t k)
     {
         watch();
-        return watched_[leaf(k).first].unpack(*this);
+        return watched_[first_of(k)].unpack(*this);
     }
     AnyTensor unpack_result()
     {
         watch();
-        return watched_[table_.kernels.leaves].unpack(*this);
+        return watched_[leaves()].unpack(*this);
     }
 
 protected:
-    /// A saved value whose elements lie in order. What more a SavedTensor can do is added by watch() when it is needed.
-    struct Kept {
-        Ref<Storage> storage;
-        std::byte* data = nullptr;
-        std::uint32_t version = 0;
+    // The block: the Node, kept values, edges, formula, and under a sum that and for each edge the gradient that is ready.
+    std::byte* behind() noexcept { return reinterpret_cast<std::byte*>(this + 1); }
+    std::byte const* behind() const noexcept { return reinterpret_cast<std::byte const*>(this + 1); }
+    KeptValue const& kept(std::size_t i) const noexcept { return reinterpret_cast<KeptValue const*>(behind())[i]; }
+    std::span<KeptValue> kept_values() noexcept { return {reinterpret_cast<KeptValue*>(behind()), plan_.kept_values()}; }
+    std::span<Edge> edges() noexcept { return {reinterpret_cast<Edge*>(behind() + plan_.edges_at), plan_.edges}; }
+    std::span<Ref<TensorImpl>> ready() noexcept { return {reinterpret_cast<Ref<TensorImpl>*>(behind() + plan_.sum_at + sizeof(SumOver)), plan_.edges}; }
+    static std::size_t block_bytes(OperandPlan const& plan, bool sums) { return sizeof(FusedOperands) + (sums ? plan.bytes_with_sum : plan.bytes); }
 
-        void keep(AnyArray const& a) noexcept
-        {
-            storage = a.storage;
-            data = a.data;
-            version = storage->version();
-        }
-        bool is_intact() const noexcept { return storage && storage->version() == version; }
-    };
-    /// Operands as the Node keeps them; one tensor at several places of the formula is kept, and gets its gradient, once.
-    struct Leaf : Kept {
-        std::uint8_t first = 0;   // the first leaf that is the same tensor
-        std::uint8_t target = 0;  // the first of those that gets a gradient
-        std::uint8_t edge = 0;
-    };
-
-    // The block: the Node, its leaves, its edges, its formula, and under a sum that and the gradients that are ready.
-    static constexpr std::size_t aligned(std::size_t at) { return (at + 15) / 16 * 16; }
-    static constexpr std::size_t leaves_at() { return (sizeof(FusedOperands) + alignof(Leaf) - 1) / alignof(Leaf) * alignof(Leaf); }
-    static constexpr std::size_t edges_at(std::size_t n) { return leaves_at() + n * sizeof(Leaf); }
-    static constexpr std::size_t formula_at(std::size_t n) { return aligned(edges_at(n) + n * sizeof(Edge)); }
-    static std::size_t sum_at(RecordTable const& table) { return aligned(formula_at(table.kernels.leaves) + table.formula_bytes); }
-    static std::size_t block_bytes(RecordTable const& table, bool sums)
+    FusedOperands(OperandPlan const& plan, void const* formula, AnyTensor const* const* operands, Gathered const& in, SumOver const* over, AnyTensor const& result)
+        : plan_(plan), in_order_(in.in_order && plan.table.result.in_place), space_(in.space())
     {
-        return sums ? sum_at(table) + sizeof(SumOver) + table.kernels.leaves * sizeof(Ref<TensorImpl>) : formula_at(table.kernels.leaves) + table.formula_bytes;
-    }
-    std::byte* block() noexcept { return reinterpret_cast<std::byte*>(this); }
-    std::byte const* block() const noexcept { return reinterpret_cast<std::byte const*>(this); }
-    std::span<Leaf> leaves() noexcept { return {reinterpret_cast<Leaf*>(block() + leaves_at()), table_.kernels.leaves}; }
-    Leaf& leaf(std::size_t k) noexcept { return reinterpret_cast<Leaf*>(block() + leaves_at())[k]; }
-    Leaf const& leaf(std::size_t k) const noexcept { return reinterpret_cast<Leaf const*>(block() + leaves_at())[k]; }
-    Edge* edges() noexcept { return reinterpret_cast<Edge*>(block() + edges_at(table_.kernels.leaves)); }
-    Ref<TensorImpl>* ready() noexcept { return reinterpret_cast<Ref<TensorImpl>*>(block() + sum_at(table_) + sizeof(SumOver)); }
-
-    FusedOperands(RecordTable const& table, void const* formula, AnyTensor const* const* operands, Gathered const& in, SumOver const* over, AnyTensor const& result)
-        : table_(table), space_(in.space())
-    {
-        std::size_t const n = table.kernels.leaves;
-        table.copy(block() + formula_at(n), formula);
-        std::uninitialized_value_construct_n(leaves().data(), n);
+        plan.table.copy(behind() + plan.formula_at, formula);
+        std::uninitialized_value_construct_n(kept_values().data(), plan.kept_values());
+        std::uninitialized_value_construct_n(edges().data(), plan.edges);
         try {
             if (over) {
-                sum_ = ::new (block() + sum_at(table)) SumOver(*over);
-                std::uninitialized_value_construct_n(ready(), n);
+                sum_ = ::new (behind() + plan.sum_at) SumOver(*over);
+                std::uninitialized_value_construct_n(ready().data(), plan.edges);
             }
             connect(operands, in, result);
         } catch (...) {
@@ -127,25 +98,22 @@ protected:
     ~FusedOperands() override { destroy_block(); }
     void destroy_block() noexcept
     {
-        std::size_t const n = table_.kernels.leaves;
         if (sum_) {
-            if (waiting_ && table_.use->load(std::memory_order_relaxed) >= 0) table_.use->fetch_sub(1, std::memory_order_relaxed);
+            if (waiting_ && table().use->load(std::memory_order_relaxed) >= 0) table().use->fetch_sub(1, std::memory_order_relaxed);
             drop_ready();
-            std::destroy_n(ready(), n);
+            std::ranges::destroy(ready());
             std::destroy_at(sum_);
         }
-        std::destroy_n(edges(), edge_count_);
-        std::destroy_n(leaves().data(), n);
-        table_.destroy(block() + formula_at(n));
+        std::ranges::destroy(edges());
+        std::ranges::destroy(kept_values());
+        table().destroy(behind() + plan_.formula_at);
     }
     void dispose() noexcept override
     {
-        auto const bytes = block_bytes(table_, sum_);
+        auto const bytes = block_bytes(plan_, sum_);
         this->~FusedOperands();
         deallocate(this, bytes);
     }
-
-    bool makes_gradient(std::size_t k) const { return (wanted_ & ~add_) >> k & 1; }
 
     /// Saved values made ready for a pass, and let go at its end.
     class Opened {
@@ -167,10 +135,10 @@ protected:
         [[gnu::cold]] void open()
         {
             node_.watch();
-            std::size_t const n = node_.table_.kernels.leaves;
+            std::size_t const n = node_.leaves();
             for (std::size_t k = 0; k < n; ++k)
-                if (node_.kept_ >> k & 1 && node_.watched_[k].open(node_)) opened_ |= LeafMask{1} << k;
-            if (node_.saves_result_ && node_.watched_[n].open(node_)) opened_ |= LeafMask{1} << n;
+                if (node_.plan_.kept >> k & 1 && node_.watched_[k].open(node_)) opened_ |= LeafMask{1} << k;
+            if (node_.saves_result() && node_.watched_[n].open(node_)) opened_ |= LeafMask{1} << n;
         }
         [[gnu::cold]] void close() noexcept
         {
@@ -185,19 +153,17 @@ protected:
     bool is_intact() const noexcept
     {
         if (watched_) return false;
-        bool intact = !saves_result_ || result_.is_intact();
-        for (std::size_t k = 0; kept_ >> k; ++k)
-            if (kept_ >> k & 1) intact &= leaf(k).is_intact();
+        bool intact = true;
+        for (std::size_t i = 0; i < plan_.kept_values(); ++i) intact &= kept(i).is_intact();
         return intact;
     }
     /// The values of leaf k, and those of the result, while they are opened.
-    AnyArray saved_array(std::size_t k) const
-    {
-        if (watched_) return watched_[leaf(k).first].array();
-        return in_order(leaf(leaf(k).first), leaf_shape(k));
-    }
-    AnyArray saved_result() const { return watched_ ? watched_[table_.kernels.leaves].array() : in_order(result_, space_); }
-    static AnyArray in_order(Kept const& kept, Shape const& shape)
+    AnyArray saved_array(std::size_t k) const { return watched_ ? watched_[first_of(k)].array() : in_order(kept(plan_.place[k]), leaf_shape(k)); }
+    AnyArray saved_result() const { return watched_ ? watched_[leaves()].array() : in_order(kept(plan_.places), space_); }
+    /// The same where they lie in order as the formula reads them.
+    std::byte* saved_data(std::size_t k) const { return watched_ ? watched_[first_of(k)].array().data : kept(plan_.place[k]).data; }
+    std::byte* saved_result_data() const { return watched_ ? watched_[leaves()].array().data : kept(plan_.places).data; }
+    static AnyArray in_order(KeptValue const& kept, Shape const& shape)
     {
         AnyArray a(shape);
         a.storage = kept.storage;
@@ -212,7 +178,7 @@ protected:
     void drop_ready() noexcept
     {
         if (!waiting_) return;
-        for (std::size_t k = 0; k < table_.kernels.leaves; ++k) ready()[k] = nullptr;
+        for (auto& gradient : ready()) gradient = nullptr;
         no_longer_waiting();
     }
 
@@ -220,68 +186,41 @@ private:
     /// Connects the Node to its operands, and saves what the gradients of those that want one will look at.
     void connect(AnyTensor const* const* operands, Gathered const& in, AnyTensor const& result)
     {
-        std::size_t const n = in.leaves;
-        Leaf* const leaf = leaves().data();
-        Edge* const edge = edges();
-        LeafMask const wanted = in.requires_grad & in.needs.reached;
-        LeafMask needed = 0, kept = 0, broadcast = 0, add = 0;  // members only at the end: bytes that are written could be any member
-        LeafMask connected = 0;                                 // the first leaves of tensors to which an edge leads
+        auto const edges = this->edges();
+        for (std::size_t i = 0; i < edges.size(); ++i) ::new (&edges[i]) Edge(gradient_edge(*operands[plan_.target[i]]));
+        set_edges(edges.data(), edges.size());
+        if (!in.same_shape) keep_shapes(in);
+        auto* const kept = kept_values().data();
+        bool plain = !default_packing & !plan_.keeps_history;
+        for (std::size_t i = 0; i < plan_.places; ++i) {
+            std::size_t const k = plan_.at_place[i];
+            plain &= in.arrays[k]->contiguous & !operands[k]->is_inference();
+            kept[i].keep(*in.arrays[k]);
+        }
+        if (!plain) return save_watched(operands, result);
+        if (saves_result()) kept[plan_.places].keep(result.impl().array);
+    }
+    [[gnu::noinline]] void keep_shapes(Gathered const& in)
+    {
+        std::size_t const n = leaves();
         for (std::size_t k = 0; k < n; ++k) {
-            LeafMask const bit = LeafMask{1} << k;
-            auto const first = in.first[k];
-            auto target = first;
-            if (wanted & bit) {
-                needed |= in.needs.of[k];
-                if (connected >> first & 1) {
-                    target = leaf[first].target;
-                    add |= bit;
-                } else {
-                    connected |= LeafMask{1} << first;
-                    leaf[first].target = target = static_cast<std::uint8_t>(k);
-                    leaf[k].edge = edge_count_;
-                    ::new (edge + edge_count_) Edge(gradient_edge(*operands[k]));
-                    ++edge_count_;
-                }
-            }
-            leaf[k].first = first;
-            leaf[k].target = target;
-            if (in.same_shape) continue;
-            if (first != k) broadcast |= (broadcast >> first & 1) << k;
+            std::size_t const first = first_of(k);
+            if (first != k) broadcast_ |= (broadcast_ >> first & 1) << k;
             else if (in.arrays[k]->shape != space_) {
                 if (!shapes_) shapes_ = std::make_unique<Shape[]>(n);
                 shapes_[k] = in.arrays[k]->shape;
-                broadcast |= bit;
+                broadcast_ |= LeafMask{1} << k;
             }
         }
-        set_edges(edge, edge_count_);
-        bool plain = !default_packing;
-        for (LeafMask left = needed; left; left &= left - 1) {
-            std::size_t const first = leaf[std::countr_zero(left)].first;
-            if (kept >> first & 1) continue;
-            auto const& a = *in.arrays[first];
-            kept |= LeafMask{1} << first;
-            plain &= a.contiguous & !operands[first]->is_inference() & !(in.requires_grad >> first & ~(connected >> first) & 1);
-            leaf[first].keep(a);
-        }
-        wanted_ = wanted;
-        needed_ = needed;
-        kept_ = kept;
-        broadcast_ = broadcast;
-        add_ = add;
-        saves_result_ = in.needs.result;
-        in_order_ = in.in_order && table_.result.in_place;
-        if (!plain) return save_watched(operands, result);
-        if (saves_result_) result_.keep(result.impl().array);
     }
     [[gnu::cold]] void save_watched(AnyTensor const* const* operands, AnyTensor const& result)
     {
-        std::size_t const n = table_.kernels.leaves;
+        std::size_t const n = leaves();
         watched_ = std::make_unique<SavedTensor[]>(n + 1);
-        for (std::size_t k = 0; k < n; ++k) {
-            leaf(k).storage = nullptr;
-            if (kept_ >> k & 1) watched_[k] = SavedTensor::operand(*operands[k]);
-        }
-        if (saves_result_) watched_[n] = SavedTensor::result(result);
+        for (auto& kept : kept_values()) kept.storage = nullptr;
+        for (std::size_t k = 0; k < n; ++k)
+            if (plan_.kept >> k & 1) watched_[k] = SavedTensor::operand(*operands[k]);
+        if (saves_result()) watched_[n] = SavedTensor::result(result);
     }
 
     /// Keeps what was saved as SavedTensors from now on: for hooks, for messages, and to be differentiated again.
@@ -289,34 +228,32 @@ private:
     {
         NodeLock const lock(*this);
         if (watched_) return;
-        std::size_t const n = table_.kernels.leaves;
+        std::size_t const n = leaves();
         auto saved = std::make_unique<SavedTensor[]>(n + 1);
-        auto const restore = [](Kept const& kept, Edge const& history, TypeInfo const& type, Shape const& shape) {
+        auto const restore = [](KeptValue const& kept, Edge const& history, TypeInfo const& type, Shape const& shape) {
             return SavedTensor::restored(type, in_order(kept, shape), kept.version, history);
         };
-        for (std::size_t k = 0; k < n; ++k) {
-            if (!leaf(k).storage) continue;
+        for (std::size_t i = 0; i < plan_.places; ++i) {
+            std::size_t const k = plan_.at_place[i];
+            if (!kept(i).storage) continue;
             std::size_t at = k;
-            while (at < n && !(leaf(at).first == k && makes_gradient(at))) ++at;
-            saved[k] = restore(leaf(k), at < n ? edges()[leaf(at).edge] : Edge(), *table_.leaf_types[k], leaf_shape(k));
+            while (at < n && !(first_of(at) == k && makes_gradient(at))) ++at;
+            saved[k] = restore(kept(i), at < n ? edges()[plan_.edge[at]] : Edge(), *table().leaf_types[k], leaf_shape(k));
         }
-        if (result_.storage) saved[n] = SavedTensor::restored_result(restore(result_, Edge(), table_.result_type, space_));
+        if (saves_result() && kept(plan_.places).storage)
+            saved[n] = SavedTensor::restored_result(restore(kept(plan_.places), Edge(), table().result_type, space_));
         watched_ = std::move(saved);
-        for (auto& leaf : leaves()) leaf.storage = nullptr;
-        result_.storage = nullptr;
+        for (auto& kept : kept_values()) kept.storage = nullptr;
     }
     [[gnu::cold]] void release_watched() noexcept
     {
-        for (std::size_t k = 0; k <= table_.kernels.leaves; ++k) watched_[k].release();
+        for (std::size_t k = 0; k <= leaves(); ++k) watched_[k].release();
     }
 
 protected:
-    RecordTable const& table_;
-    LeafMask needed_ = 0, kept_ = 0, broadcast_ = 0, wanted_ = 0, add_ = 0;
-    bool saves_result_ = false;
-    std::uint8_t edge_count_ = 0;
-    bool in_order_ = false;  // all operands were in order when they were saved
-    Kept result_;
+    OperandPlan const& plan_;
+    bool in_order_;           // all operands were in order when they were saved
+    LeafMask broadcast_ = 0;
     SumOver* sum_ = nullptr;
     Shape space_;
     std::size_t waiting_ = 0;                 // bytes of gradients that are ready

@@ -31,8 +31,8 @@ template <Scalar T> AnyTensor GradientArithmetic<T>::copy(AnyTensor const& t)
 
 template <Scalar T> AnyTensor GradientArithmetic<T>::filled(Shape const& shape, double value) 
 {
-    auto made = Tensor<T>::empty(shape);
-    std::uninitialized_fill_n(made.array_of().begin(), made.numel(), converted<T>(value));
+    AnyTensor made(TensorImpl::make(type_info<T>, shape));
+    std::uninitialized_fill_n(as<T>(made.impl().array).begin(), made.numel(), converted<T>(value));
     return made;
 }
 

@@ -140,18 +140,18 @@ template <Scalar T, class E> void assign(Tensor<T> const& t, E const& e, std::st
         TakenApart<E> apart(e);
         auto const& table = apart.table;
         Gathered in(table, &apart.formula, apart.operands, true);
-        bool const recorded = in.wanted && Differentiable<T>;
+        bool const recorded = in.plan && Differentiable<T>;
         check_in_place(t, operation, recorded);
         OldOperands old;
         if (recorded) {
-            old.take(t, needed_leaves(table, in), apart.operands);
+            old.take(t, in.plan->needed, apart.operands);
             if (std::same_as<typename E::operation, Copy> && t.is_view()) apart.operands[0] = &old.overwritten(t);  // CopySlices leaves the old values out already
             in = Gathered(table, &apart.formula, apart.operands, true);
         }
         Array<T> const& out = t.array_of();
         if (!(in.space() == out.shape)) fail<ShapeError>(operation, ": output with shape ", out.shape, " doesn't match the broadcast shape ", in.space());
 
-        bool const aside = !std::same_as<S, T> || needs_room_aside(out, table, in.arrays) || (recorded && in.needs.result);
+        bool const aside = !std::same_as<S, T> || needs_room_aside(out, table, in.arrays) || (recorded && in.plan && in.plan->gradients.saved_result);
         if (aside) {
             Tensor<S> const values(record_formula(table, &apart.formula, apart.operands).handle());
             Tensor<T> const converted = cast<T>(values);
@@ -162,7 +162,9 @@ template <Scalar T, class E> void assign(Tensor<T> const& t, E const& e, std::st
         } else {
             if constexpr (Differentiable<T>)
                 if (recorded) {
-                    NewHistory history(t, {FusedNode::make(table, &apart.formula, apart.operands, in, nullptr, t), 0});
+                    Edge written;  // to nothing, where a part of t is overwritten with numbers
+                    if (in.plan) written = {FusedNode::make(&apart.formula, apart.operands, in, nullptr, t), 0};
+                    NewHistory history(t, std::move(written));
                     run_forward(table.kernels, &apart.formula, in.arrays, in.space(), output_operand(out, leaf_info<T>));
                     return history.begin();
                 }

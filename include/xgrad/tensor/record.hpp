@@ -36,6 +36,7 @@ template <class F> struct RecordTableOf {
     static constexpr auto types = leaf_types(std::make_index_sequence<F::leaves>{});
     static void copy(void* to, void const* from) { ::new (to) F(*static_cast<F const*>(from)); }
     static void destroy(void* formula) noexcept { static_cast<F*>(formula)->~F(); }
+    static inline std::atomic<OperandPlan const*> plans{nullptr};
     static inline std::atomic<signed char> use{0};
     static void list_vertices(void const* formula, std::vector<TracedVertex>& out) { detail::list_vertices<compute_precision<F>>(*static_cast<F const*>(formula), out); }
     static NeedsView needs(void const* formula, bool result_exists) { return needs_of(*static_cast<F const*>(formula), result_exists); }
@@ -46,6 +47,7 @@ template <class F> struct RecordTableOf {
             t.copy = &copy;
             t.destroy = &destroy;
             t.needs = &needs;
+            t.plans = &plans;
             t.use = &use;
             t.traced = &traced_pass;
             t.list_vertices = &list_vertices;
@@ -57,15 +59,6 @@ template <class F> struct RecordTableOf {
     static constexpr RecordTable table = make();
 };
 
-/// The leaves whose values a Node of this formula will save.
-inline LeafMask needed_leaves(RecordTable const& table, Gathered const& in)
-{
-    LeafMask needed = 0;
-    for (std::size_t k = 0; k < table.kernels.leaves; ++k)
-        if ((in.requires_grad & in.needs.reached) >> k & 1) needed |= in.needs.of[k];
-    return needed;
-}
-
 inline AnyTensor record_formula(RecordTable const& table, void const* formula, AnyTensor const* const* operands)
 {
     Gathered const in(table, formula, operands, true);
@@ -73,15 +66,15 @@ inline AnyTensor record_formula(RecordTable const& table, void const* formula, A
     auto const& out = result.impl().array;
     if (in.in_order && table.result.in_place) run_in_order(table.kernels, formula, in.arrays, out);
     else run_forward(table.kernels, formula, in.arrays, in.space(), output_operand(out, table.result));
-    if (in.wanted) result.impl().grad_fn = FusedNode::make(table, formula, operands, in, nullptr, result);
+    if (in.plan) result.impl().grad_fn = FusedNode::make(formula, operands, in, nullptr, result);
     return result;
 }
 
 /// A sum over all elements together with its gradients, in one pass.
 inline AnyTensor record_full_sum(RecordTable const& table, SumKernel kernel, void const* formula, AnyTensor const* const* operands, Gathered const& in, bool mean)
 {
-    SumOver const over{mean ? "Mean" : "Sum", all_axes(in.space().size()), mean ? 1 / static_cast<double>(numel(in.space())) : 1};
-    auto node = FusedNode::make(table, formula, operands, in, &over, AnyTensor());
+    SumOver const over{mean ? "Mean" : "Sum", all_axes(in.space().size()), mean ? 1 / static_cast<double>(in.count()) : 1};
+    auto node = FusedNode::make(formula, operands, in, &over, AnyTensor());
     double const sum = static_cast<FusedNode&>(*node).sum_at_once(kernel, in);
     AnyTensor result = table.result_type.filled(Shape(), sum);
     result.impl().grad_fn = std::move(node);
@@ -93,10 +86,10 @@ inline AnyTensor record_formula_sum(std::string_view operation, RecordTable cons
 {
     Gathered const in(table, formula, operands, false);
     auto const& space = in.space();
-    if (kernel && in.wanted && !over && !keepdims && numel(space) != 0 && FusedNode::sums_at_once(table, in)) return record_full_sum(table, kernel, formula, operands, in, mean);
+    if (kernel && in.plan && !over && !keepdims && FusedNode::sums_at_once(in)) return record_full_sum(table, kernel, formula, operands, in, mean);
     SumOver sum{mean ? "Mean" : "Sum", over ? normalize_axes(operation, *over, space.size()) : all_axes(space.size())};
     AnyArray sums = zeroed(reduced_shape(space, sum.axes, true), table.result.wide_element);
-    if (mean) sum.scale = static_cast<double>(sums.numel) / static_cast<double>(numel(space));
+    if (mean) sum.scale = static_cast<double>(sums.numel) / static_cast<double>(in.count());
     if (sums.numel) run_forward(table.kernels, formula, in.arrays, space, sum_operand(sums, table.result));
     if (mean) table.result.scale(sums, sum.scale);
     table.result.narrow(sums);
@@ -106,7 +99,7 @@ inline AnyTensor record_formula_sum(std::string_view operation, RecordTable cons
         sums.strides = row_major(sums.shape);
     }
     AnyTensor result(TensorImpl::make(table.result_type, std::move(sums)));
-    if (in.wanted) result.impl().grad_fn = FusedNode::make(table, formula, operands, in, &sum, result);
+    if (in.plan) result.impl().grad_fn = FusedNode::make(formula, operands, in, &sum, result);
     return result;
 }
 
@@ -138,7 +131,7 @@ template <class E> void record_known_sum(std::string_view name, E const& e, Axes
     TakenApart<E> const apart(e);
     Gathered const in(apart.table, &apart.formula, apart.operands, false);
     SumOver const sum{name, axes, 1, value.dim() == in.space().size()};
-    if (in.wanted) value.impl().grad_fn = FusedNode::make(apart.table, &apart.formula, apart.operands, in, &sum, value);
+    if (in.plan) value.impl().grad_fn = FusedNode::make(&apart.formula, apart.operands, in, &sum, value);
 }
 
 /// Folds an expression's values over axes without storing or recording them; the axes stay.

@@ -1,0 +1,126 @@
+// OperandPlan: what recording a formula follows from which of its operands are one tensor, and which of them require a
+// gradient. It is found once for each such pattern of a formula; the Nodes of that pattern point to it.
+#pragma once
+
+#include <array>
+#include <cstring>
+
+#include <xgrad/graph/node.hpp>
+#include <xgrad/tensor/record_table.hpp>
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad::detail {
+
+/// A saved value whose elements lie in order.
+struct KeptValue {
+    Ref<Storage> storage;
+    std::byte* data = nullptr;
+    std::uint32_t version = 0;
+
+    void keep(AnyArray const& a) noexcept
+    {
+        storage = a.storage;
+        data = a.data;
+        version = storage->version();
+    }
+    bool is_intact() const noexcept { return storage && storage->version() == version; }
+};
+
+/// Which operands are one tensor, and which require a gradient.
+struct OperandPattern {
+    std::array<std::uint8_t, 64> first{};  // the first operand that is the same tensor
+    LeafMask requires_grad = 0;
+    bool result_exists = true;             // false where a fused reduction takes the formula's values
+
+    bool is_same(OperandPattern const& o, std::size_t n) const noexcept
+    {
+        std::uint64_t difference = (requires_grad ^ o.requires_grad) | static_cast<std::uint64_t>(result_exists ^ o.result_exists);
+        for (std::size_t k = 0; k < n; k += 8) {  // eight at a time
+            std::uint64_t mine, others;
+            std::memcpy(&mine, &first[k], 8);
+            std::memcpy(&others, &o.first[k], 8);
+            difference |= mine ^ others;
+        }
+        return difference == 0;
+    }
+};
+
+struct OperandPlan {
+    OperandPattern pattern;
+    RecordTable const& table;
+    BackwardPlan gradients;      // of one tensor at several places the first that gets a gradient gets all
+    LeafMask needed = 0;         // leaves whose values the gradients look at
+    LeafMask kept = 0;           // the first leaves of those
+    bool keeps_history = false;  // a value is kept that requires a gradient but gets none here
+    std::uint8_t edges = 0, places = 0;
+    std::array<std::uint8_t, 64> edge{};     // of each leaf that gets a gradient
+    std::array<std::uint8_t, 64> target{};   // of each edge, the leaf that gets the gradient
+    std::array<std::uint8_t, 64> place{};    // of each leaf that is needed, where its value is kept
+    std::array<std::uint8_t, 64> at_place{};  // of each place, the first leaf that is kept there; the result, if it is saved, is kept behind them
+    /// Where the parts of a Node's block lie, from its end on: kept values, edges, the formula, and under a sum that and the gradients that
+    /// are ready.
+    std::size_t edges_at, formula_at, sum_at, bytes, bytes_with_sum;
+    OperandPlan const* next = nullptr;
+
+    /// True where a gradient leads to an operand that requires one.
+    bool records() const noexcept { return gradients.wanted != 0; }
+    std::size_t kept_values() const noexcept { return std::size_t{places} + gradients.saved_result; }
+    bool makes_gradient(std::size_t k) const noexcept { return (gradients.wanted & ~gradients.add) >> k & 1; }
+
+    /// The plan for a pattern of the formula with this table.
+    static OperandPlan const& of(RecordTable const& table, void const* formula, OperandPattern const& pattern)
+    {
+        for (auto const* plan = table.plans->load(std::memory_order_acquire); plan; plan = plan->next)
+            if (plan->pattern.is_same(pattern, table.kernels.leaves)) [[likely]]
+                return *plan;
+        return made(table, formula, pattern);
+    }
+
+private:
+    /// Kept as long as the program runs: a formula has few patterns.
+    [[gnu::cold]] static OperandPlan const& made(RecordTable const& table, void const* formula, OperandPattern const& pattern)
+    {
+        auto* const plan = new OperandPlan(table, formula, pattern);
+        plan->next = table.plans->load(std::memory_order_relaxed);
+        while (!table.plans->compare_exchange_weak(plan->next, plan, std::memory_order_release, std::memory_order_relaxed)) {}
+        return *plan;
+    }
+
+    OperandPlan(RecordTable const& t, void const* formula, OperandPattern const& p) : pattern(p), table(t)
+    {
+        std::size_t const n = t.kernels.leaves;
+        auto const needs = t.needs(formula, p.result_exists);
+        gradients.wanted = p.requires_grad & needs.reached;
+        gradients.saved_result = needs.result;
+        for (std::size_t k = 0; k < n; ++k) {
+            auto const first = gradients.target[k] = p.first[k];
+            if (!(gradients.wanted >> k & 1)) continue;
+            needed |= needs.of[k];
+            std::size_t earlier = 0;
+            while (earlier < k && !(p.first[earlier] == first && makes_gradient(earlier))) ++earlier;
+            if (earlier < k) gradients.send_to(earlier, k);
+            else gradients.target[k] = target[edge[k] = edges++] = static_cast<std::uint8_t>(k);
+        }
+        for (std::size_t k = 0; k < n; ++k) {
+            if (!(needed >> k & 1)) continue;
+            auto const first = p.first[k];
+            if (!(kept >> first & 1)) {
+                kept |= LeafMask{1} << first;
+                at_place[place[first] = places++] = first;
+                bool gets_one = false;
+                for (std::size_t j = 0; j < n; ++j) gets_one |= p.first[j] == first && gradients.wanted >> j & 1;
+                keeps_history |= p.requires_grad >> first & !gets_one;
+            }
+            place[k] = place[first];
+        }
+        auto const aligned = [](std::size_t at) { return (at + 15) / 16 * 16; };
+        edges_at = kept_values() * sizeof(KeptValue);
+        formula_at = aligned(edges_at + edges * sizeof(Edge));
+        bytes = formula_at + t.formula_bytes;
+        sum_at = aligned(bytes);
+        bytes_with_sum = sum_at + sizeof(SumOver) + edges * sizeof(Ref<TensorImpl>);
+    }
+};
+
+}  // namespace xgrad::detail
