@@ -1,5 +1,5 @@
-// OperandPlan: what recording a formula follows from which of its operands are one tensor, and which of them require a
-// gradient. It is found once for each such pattern of a formula; the Nodes of that pattern point to it.
+// OperandPlan: all that is to be known of a recorded formula once it is known which of its operands are one tensor, and which of
+// them require a gradient. It is found once for each such pattern of a formula; the Nodes of that pattern point to it.
 #pragma once
 
 #include <array>
@@ -31,7 +31,7 @@ struct KeptValue {
 struct OperandPattern {
     std::array<std::uint8_t, 64> first{};  // the first operand that is the same tensor
     LeafMask requires_grad = 0;
-    bool result_exists = true;             // false where a fused reduction takes the formula's values
+    bool result_exists = true;  // false where a fused reduction takes the formula's values
 
     bool is_same(OperandPattern const& o, std::size_t n) const noexcept
     {
@@ -54,12 +54,12 @@ struct OperandPlan {
     LeafMask kept = 0;           // the first leaves of those
     bool keeps_history = false;  // a value is kept that requires a gradient but gets none here
     std::uint8_t edges = 0, places = 0;
-    std::array<std::uint8_t, 64> edge{};     // of each leaf that gets a gradient
-    std::array<std::uint8_t, 64> target{};   // of each edge, the leaf that gets the gradient
-    std::array<std::uint8_t, 64> place{};    // of each leaf that is needed, where its value is kept
-    std::array<std::uint8_t, 64> at_place{};  // of each place, the first leaf that is kept there; the result, if it is saved, is kept behind them
-    /// Where the parts of a Node's block lie, from its end on: kept values, edges, the formula, and under a sum that and the gradients that
-    /// are ready.
+    std::array<std::uint8_t, 64> edge{};      // of each leaf that gets a gradient
+    std::array<std::uint8_t, 64> target{};    // of each edge, the leaf that gets the gradient
+    std::array<std::uint8_t, 64> place{};     // of each leaf that is needed, where its value is kept; a saved result comes behind them
+    std::array<std::uint8_t, 64> at_place{};  // of each place, the first leaf that is kept there
+    /// Where the parts of a Node lie, from the end of the object on: kept values, edges, the formula, and under a sum that and the gradients
+    /// that are ready.
     std::size_t edges_at, formula_at, sum_at, bytes, bytes_with_sum;
     OperandPlan const* next = nullptr;
 
