@@ -103,6 +103,26 @@ TEST_CASE("a gradient that nobody else holds is taken over, not copied")
     CHECK(x.grad().data() == made);
 }
 
+TEST_CASE("so is one that looks into another, unless that is held")
+{
+    D x = xg::ones({20, 30}, xg::requires_grad);
+    double const* made = nullptr;
+    auto const handle = x.register_hook([&](D const& g) { made = g.data(); });
+    sum(square(transpose(x) + 1)).backward();
+    CHECK(x.grad().data() == made);
+    x.grad().fill_(0);
+
+    D held;
+    D turned = transpose(x);
+    turned.register_hook([&](D const& g) { held = g; });
+    x.zero_grad();
+    sum(square(turned + 1)).backward();
+    CHECK(x.grad().data() != held.data());
+    sum(square(x + 1)).backward();
+    CHECK(difference(held, xg::full({30, 20}, 4.)) == "");
+    CHECK(difference(x.grad(), xg::full({20, 30}, 8.)) == "");
+}
+
 TEST_CASE("one gradient buffered for several inputs is never added to in place")
 {
     D const x({1., 2.}, xg::requires_grad), g({1., 1.});

@@ -19,7 +19,7 @@ struct DoubleInPlace : xg::Function<DoubleInPlace> {
     static std::tuple<D, D> forward(Context& ctx, D const& x)
     {
         ctx.mark_dirty(x);
-        xg::detail::scale_elements(x.array_of(), 2.);
+        for (double& element : std::span(x.array_of().begin(), x.numel())) element *= 2;
         return {x, x};
     }
     static auto backward(Context&, D const& g, D const& h) { return 2. * g + 2. * h; }

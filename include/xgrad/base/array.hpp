@@ -171,11 +171,6 @@ template <class To, class From> To converted(From v)
     else return static_cast<To>(v);
 }
 
-template <class T> void scale_elements(Array<T> const& a, double factor)
-{
-    for (T* p = a.begin(); p != a.end(); ++p) *p = converted<T>(*p * static_cast<precision_of<T>>(factor));
-}
-
 /// Visits the elements of two windows of one shape side by side: f(element of a, element of b).
 template <class A, class B, class F> void for_each_pair(Array<A> const& a, Array<B> const& b, F f)
 {

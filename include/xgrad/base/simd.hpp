@@ -33,6 +33,8 @@ template <class P> struct Lanes {
     using mask = bool;
     static constexpr std::size_t width = 1;
     XGRAD_INLINE static P select(bool m, P a, P b) { return m ? a : b; }
+    XGRAD_INLINE static P larger(P a, P b) { return a > b ? a : b; }
+    XGRAD_INLINE static P smaller(P a, P b) { return a < b ? a : b; }
     XGRAD_INLINE static bool all(bool m) { return m; }
     XGRAD_INLINE static std::pair<P, P> sincos(P x) { return {std::sin(x), std::cos(x)}; }
     XGRAD_INLINE static P load(P const* p) { return *p; }
@@ -46,6 +48,13 @@ struct Lanes<P> {
     using mask = xsimd::batch_bool<P>;
     static constexpr std::size_t width = vector::size;
     XGRAD_INLINE static vector select(mask m, vector a, vector b) { return xsimd::select(m, a, b); }
+#    if defined(__SSE2__)
+    XGRAD_INLINE static vector larger(vector a, vector b) { return xsimd::max(a, b); }
+    XGRAD_INLINE static vector smaller(vector a, vector b) { return xsimd::min(a, b); }
+#    else  // where other processors' instructions take NaN in another way
+    XGRAD_INLINE static vector larger(vector a, vector b) { return select(a > b, a, b); }
+    XGRAD_INLINE static vector smaller(vector a, vector b) { return select(a < b, a, b); }
+#    endif
     XGRAD_INLINE static bool all(mask m) { return xsimd::all(m); }
     XGRAD_INLINE static std::pair<vector, vector> sincos(vector x) { return xsimd::sincos(x); }
     XGRAD_INLINE static vector load(P const* p) { return vector::load_unaligned(p); }
@@ -80,7 +89,11 @@ template <class P> struct MaskPack {
         if constexpr (width == 1) return {a.m || b.m};
         else return {a.m | b.m};
     }
-    XGRAD_INLINE friend MaskPack operator!(MaskPack a) { return {!a.m}; }
+    XGRAD_INLINE friend MaskPack operator!(MaskPack a)
+    {
+        if constexpr (width == 1) return {!a.m};
+        else return {~a.m};
+    }
 };
 
 /// Real numbers (or int64, one at a time).
@@ -107,6 +120,9 @@ template <class P> struct RealPack {
     XGRAD_INLINE static RealPack load(P const* p) { return from(lanes::load(p)); }
     XGRAD_INLINE void store(P* p) const { lanes::store(p, v); }
 
+    /// Every lane joined with every other by an operation that asks for no order: the result is in all of them.
+    template <class Join> XGRAD_INLINE RealPack across(Join join) const { return across_from<width / 2>(join); }
+
     XGRAD_INLINE friend RealPack operator+(RealPack a, RealPack b) { return from(a.v + b.v); }
     XGRAD_INLINE friend RealPack operator-(RealPack a, RealPack b) { return from(a.v - b.v); }
     XGRAD_INLINE friend RealPack operator*(RealPack a, RealPack b) { return from(a.v * b.v); }
@@ -119,6 +135,20 @@ template <class P> struct RealPack {
     XGRAD_INLINE friend MaskPack<P> operator==(RealPack a, RealPack b) { return {a.v == b.v}; }
     XGRAD_INLINE friend MaskPack<P> operator!=(RealPack a, RealPack b) { return !(a == b); }  // not xsimd's, which is false for NaN on AVX-512
     XGRAD_INLINE friend RealPack where(MaskPack<P> m, RealPack a, RealPack b) { return from(lanes::select(m.m, a.v, b.v)); }
+    /// a where it is larger (smaller) than b, else b: where either is NaN, too.
+    XGRAD_INLINE friend RealPack larger(RealPack a, RealPack b) { return from(lanes::larger(a.v, b.v)); }
+    XGRAD_INLINE friend RealPack smaller(RealPack a, RealPack b) { return from(lanes::smaller(a.v, b.v)); }
+
+private:
+    template <std::size_t half, class Join> XGRAD_INLINE RealPack across_from(Join join) const
+    {
+        if constexpr (half == 0) return *this;
+        else return join(*this, rotated<half>(std::make_index_sequence<width>{})).template across_from<half / 2>(join);
+    }
+    template <std::size_t by, std::size_t... I> XGRAD_INLINE RealPack rotated(std::index_sequence<I...>) const
+    {
+        return from(__builtin_shufflevector(v.data, v.data, static_cast<int>((I + by) % width)...));
+    }
 };
 
 /// Complex numbers, real and imaginary parts in packs of their own.

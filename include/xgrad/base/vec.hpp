@@ -168,6 +168,33 @@ template <class T> void interleave(std::size_t count, T const* even, T const* od
     });
 }
 
+/// As many words as each has lanes become their transpose: words that are 1, 2, 4, ... apart exchange blocks of as many lanes.
+template <class T, std::size_t block = 1, class V, std::size_t n> [[gnu::always_inline]] inline void turn_over(V (&row)[n])
+{
+    if constexpr (block < n) {
+        constexpr std::make_integer_sequence<int, n> all;
+        constexpr auto first = [](int i) { return i & int(block) ? int(n - block) + i : i; };
+        constexpr auto second = [](int i) { return i & int(block) ? int(n) + i : int(block) + i; };
+        unroll<n>([&](auto i) XGRAD_INLINE_LAMBDA {
+            if constexpr (!(i & block)) {
+                V const a = row[i], b = row[i + block];
+                row[i] = shuffle(a, b, first, all);
+                row[i + block] = shuffle(a, b, second, all);
+            }
+        });
+        turn_over<T, 2 * block>(row);
+    }
+}
+/// to[j * to_gap + i] = from[i * from_gap + j] for as many rows and columns as a word of T has lanes.
+template <class T> [[gnu::always_inline]] inline void transpose_square(T const* from, std::ptrdiff_t from_gap, T* to, std::ptrdiff_t to_gap)
+{
+    constexpr auto n = width<Vec<T>, T>;
+    Vec<T> row[n];
+    unroll<n>([&](auto r) XGRAD_INLINE_LAMBDA { row[r] = load<Vec<T>>(from + static_cast<std::ptrdiff_t>(r()) * from_gap); });
+    if constexpr (n > 1) turn_over<T>(row);
+    unroll<n>([&](auto r) XGRAD_INLINE_LAMBDA { store(to + static_cast<std::ptrdiff_t>(r()) * to_gap, row[r]); });
+}
+
 /// to[j * to_gap + i] = from[i * from_gap + j] for a matrix of rows x columns that does not overlap its image.
 template <class T>
 void transpose(std::size_t rows, std::size_t columns, T const* from, std::size_t from_gap, T* to, std::size_t to_gap)
@@ -179,15 +206,7 @@ void transpose(std::size_t rows, std::size_t columns, T const* from, std::size_t
         return;
     }
     auto const block = [=](std::size_t i, std::size_t j) XGRAD_INLINE_LAMBDA {
-        Vec<T> row[n], zipped[n];
-        unroll<n>([&](auto r) XGRAD_INLINE_LAMBDA { row[r] = load<Vec<T>>(from + (i + r) * from_gap + j); });
-        // Row r zipped with row r + n/2, log2(n) times, is the transpose.
-        unroll<static_cast<std::size_t>(std::bit_width(n)) - 1>([&](auto) XGRAD_INLINE_LAMBDA {
-            unroll<n / 2>(
-                [&](auto r) XGRAD_INLINE_LAMBDA { zip<T>(row[r], row[r + n / 2], zipped[2 * r], zipped[2 * r + 1]); });
-            unroll<n>([&](auto r) XGRAD_INLINE_LAMBDA { row[r] = zipped[r]; });
-        });
-        unroll<n>([&](auto r) XGRAD_INLINE_LAMBDA { store(to + (j + r) * to_gap + i, row[r]); });
+        transpose_square(from + i * from_gap + j, static_cast<std::ptrdiff_t>(from_gap), to + j * to_gap + i, static_cast<std::ptrdiff_t>(to_gap));
     };
     for (std::size_t i = 0; i < rows; i += n)  // the last block of a line may overlap the one before
         for (std::size_t j = 0; j < columns; j += n) block(std::min(i, rows - n), std::min(j, columns - n));

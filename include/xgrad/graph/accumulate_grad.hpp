@@ -13,9 +13,10 @@ namespace xgrad::detail {
 inline bool can_be_taken(AnyTensor const& gradient) { return is_exclusive(gradient) && gradient.is_contiguous(); }
 
 /// Adds a gradient into `grad`. Without grad mode the sum is made in place, unless elements share a place; a first gradient
-/// that nobody else holds is taken over, any other is copied.
+/// that nobody else holds is taken over, any other is copied. A view of what nobody else holds is no view any more.
 inline void accumulate(AnyTensor& grad, AnyTensor gradient)
 {
+    if (auto& view = gradient.impl().view; view && !grad_mode && view->base->refs.load() == 1) view.reset();
     if (grad.defined()) {
         if (grad.is_inference() && !inference_mode)
             fail<GraphError>("Inplace update to inference tensor outside InferenceMode is not allowed. You can make a clone to get a normal tensor before doing inplace "

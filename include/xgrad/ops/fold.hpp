@@ -4,6 +4,7 @@
 #include <limits>
 
 #include <xgrad/ops/move.hpp>
+#include <xgrad/ops/shaping.hpp>
 
 XGRAD_COMPILED_ONCE
 
@@ -11,6 +12,8 @@ namespace xgrad::detail {
 
 template <class T> T choice(bool condition, T a, T b) { return condition ? a : b; }
 template <class P> XGRAD_INLINE RealPack<P> choice(MaskPack<P> condition, RealPack<P> a, RealPack<P> b) { return where(condition, a, b); }
+template <class T> T larger(T a, T b) { return a > b ? a : b; }
+template <class T> T smaller(T a, T b) { return a < b ? a : b; }
 
 /// The product of all.
 template <class T> struct Product {
@@ -21,16 +24,14 @@ template <class T> struct Product {
 /// The larger of two; NaN always.
 template <class T> struct Larger {
     using accumulator = T;
-    static constexpr std::string_view name = "Amax";
     static T start() { return std::numeric_limits<T>::has_infinity ? -std::numeric_limits<T>::infinity() : std::numeric_limits<T>::lowest(); }
-    XGRAD_INLINE static auto join(auto best, auto v) { return choice(v > best || v != v, v, best); }
+    XGRAD_INLINE static auto join(auto best, auto v) { return choice(v != v, v, larger(v, best)); }
 };
 /// The smaller of two; NaN always.
 template <class T> struct Smaller {
     using accumulator = T;
-    static constexpr std::string_view name = "Amin";
     static T start() { return std::numeric_limits<T>::has_infinity ? std::numeric_limits<T>::infinity() : std::numeric_limits<T>::max(); }
-    XGRAD_INLINE static auto join(auto best, auto v) { return choice(v < best || v != v, v, best); }
+    XGRAD_INLINE static auto join(auto best, auto v) { return choice(v != v, v, smaller(v, best)); }
 };
 
 /// A run of numbers folded into one, in interleaved parts.
@@ -41,11 +42,12 @@ template <class Fold, class A, class T> void fold_into(A& a, T const* t, std::si
         using Pack = RealPack<T>;
         Pack part[4] = {Fold::start(), Fold::start(), Fold::start(), Fold::start()};
         for (; i + 4 * Pack::width <= n; i += 4 * Pack::width)
-            for (std::size_t j = 0; j < 4; ++j) part[j] = Fold::join(part[j], Pack::load(t + i + j * Pack::width));
+            kernel::unroll<4>([&](auto j) XGRAD_LAMBDA_INLINE { part[j] = Fold::join(part[j], Pack::load(t + i + j * Pack::width)); });
         for (; i + Pack::width <= n; i += Pack::width) part[0] = Fold::join(part[0], Pack::load(t + i));
+        auto const join = [](Pack p, Pack q) XGRAD_LAMBDA_INLINE { return Fold::join(p, q); };
         T lanes[Pack::width];
-        Fold::join(Fold::join(part[0], part[1]), Fold::join(part[2], part[3])).store(lanes);
-        for (auto const lane : lanes) a = Fold::join(a, lane);
+        join(join(part[0], part[1]), join(part[2], part[3])).across(join).store(lanes);
+        a = Fold::join(a, lanes[0]);
     } else {
         A part[4] = {Fold::start(), Fold::start(), Fold::start(), Fold::start()};
         for (; i + 4 <= n; i += 4)
@@ -73,4 +75,96 @@ template <class Fold, class T> void fold_run(void* tile, void* array, std::ptrdi
     }
 }
 
+/// Folds a formula's values over axes without storing them.
+template <class Fold, class T> Array<T> fold_formula(FormulaTable const& table, void const* formula, AnyArray const* const* leaves, Shape const& space, Axes const& axes, bool keep)
+{
+    using A = typename Fold::accumulator;
+    Array<A> out(reduced_shape(space, axes, true), Fold::start());
+    run_forward(table, formula, leaves, space, fold_operand(out, sizeof(A), sizeof(T), &fold_run<Fold, T>));
+    narrow<A, T>(out);
+    if (!keep) {
+        out.shape = reduced_shape(space, axes, false);
+        out.strides = row_major(out.shape);
+    }
+    return std::move(as<T>(out));
+}
+
+/// The same of an array's elements.
+template <template <class> class F, Scalar T> Array<T> fold_array(Array<T> const& x, Axes const& axes, bool keep)
+{
+    using Fold = F<T>;
+    if (x.contiguous && axes.size() == x.shape.size()) {
+        auto all = Fold::start();
+        for (std::size_t i = 0; i < x.numel; i += most_summed) fold_into<Fold>(all, x.begin() + i, std::min(most_summed, x.numel - i));
+        return Array<T>(keep ? Shape(x.shape.size(), 1) : Shape(), converted<T>(all));
+    }
+    Slot<T> const formula;
+    AnyArray const* const leaf = &x;
+    return fold_formula<Fold, T>(FormulaTableOf<Slot<T>>::table, &formula, &leaf, x.shape, axes, keep);
+}
+
+// What gradients of folds over axes need.
+
+template <Operand X> Axes checked_axes(std::string_view operation, X const& x, Axes const& axes) { return normalize_axes(operation, axes, x.dim()); }
+
+/// The number of elements that are reduced to one.
+inline std::size_t count_over(Shape const& shape, Axes const& axes)
+{
+    std::size_t n = 1;
+    for (auto const axis : axes) n *= shape[static_cast<std::size_t>(axis)];
+    return n;
+}
+
+/// Axes in an order in which those of `over` come last.
+[[gnu::cold]] inline Axes axes_with_last(Axes const& over, std::size_t rank)
+{
+    Axes order;
+    for (std::ptrdiff_t i = 0; i < static_cast<std::ptrdiff_t>(rank); ++i)
+        if (!std::ranges::binary_search(over, i)) order.push_back(i);
+    for (auto const axis : over) order.push_back(axis);
+    return order;
+}
+inline bool are_last(Axes const& over, std::size_t rank) { return over.empty() || static_cast<std::size_t>(over[0]) + over.size() == rank; }
+
+/// The elements as W, in row-major order with the axes `over` last: where they are if they lie so, else copied into `room`.
+template <class W, Scalar T> W const* rows_over(Axes const& over, Array<T> const& x, Array<W>& room)
+{
+    if constexpr (std::same_as<W, T>)
+        if (x.contiguous && are_last(over, x.shape.size())) return x.begin();
+    auto const turned = Permute{{}, axes_with_last(over, x.shape.size())}.value(x);
+    room = Array<W>(turned.shape);
+    copy_elements(room, turned);
+    return room.begin();
+}
+/// The window on such rows in which the axes have their own places.
+template <Scalar T> Array<T> rows_put_back(Axes const& over, Array<T> rows)
+{
+    auto const rank = rows.shape.size();
+    return are_last(over, rank) ? rows : Permute{{}, inverse_of(axes_with_last(over, rank))}.value(rows);
+}
+
 }  // namespace xgrad::detail
+
+namespace xgrad {
+
+/// For the last argument of a reduction: reduced axes stay, with extent 1.
+inline constexpr bool keepdims = true;
+
+/// Base of an operation that folds the elements over some axes.
+template <template <class> class F> struct Folding : Arraywise {
+    template <class T> using fold = F<T>;
+    Axes over;  // normalised
+    bool keep = false;
+
+    template <Scalar T> auto value(detail::Array<T> const& x) const { return detail::fold_array<F>(x, over, keep); }
+};
+
+/// Values that a gradient will need are stored; others are folded as they are computed.
+template <class Op, Operand X> auto express_folding(Op op, X const& x)
+{
+    if constexpr (Differentiable<typename X::scalar>)
+        if (needs_graph(x)) return express(std::move(op), x);
+    return fold<Op::template fold>(x, op.over, op.keep);
+}
+
+}  // namespace xgrad

@@ -6,6 +6,7 @@
 #include <xgrad/base/fft.hpp>
 #include <xgrad/ops/indexing.hpp>
 #include <xgrad/ops/complex.hpp>
+#include <xgrad/ops/move.hpp>
 
 XGRAD_COMPILED_ONCE
 
@@ -61,7 +62,7 @@ struct Dft : Arraywise {
         detail::Array<T> out(x.shape);
         detail::copy_elements(out, x);
         for (auto const axis : axes) detail::transform_axis(out, static_cast<std::size_t>(axis), sign);
-        if (scale != 1) detail::scale_elements(out, scale);
+        if (scale != 1) detail::scale<T>(out, scale);
         return out;
     }
     auto pullback(wrt<0>, auto const& g, auto const&, auto const&) const { return express(Dft{{}, axes, -sign, scale}, g); }
@@ -77,7 +78,7 @@ struct RealDft : Arraywise {
         detail::Array<std::complex<P>> full(x.shape);
         detail::copy_elements(full, x);
         detail::transform_axis(full, axis, -1);
-        if (scale != 1) detail::scale_elements(full, scale);
+        if (scale != 1) detail::scale<std::complex<P>>(full, scale);
         Shape half = full.shape;
         half[axis] = half[axis] / 2 + 1;
         return detail::contiguous(full.window(half, full.strides));

@@ -2,6 +2,11 @@
 // spread out. Sums of float are kept in double, and long sums are made tile by tile, so that rounding does not pile up.
 #pragma once
 
+#include <array>
+#include <functional>
+#include <optional>
+
+#include <xgrad/base/vec.hpp>
 #include <xgrad/ops/dual_kernel.hpp>
 #include <xgrad/ops/tile_loop.hpp>
 
@@ -23,11 +28,17 @@ template <class E> void fill_run(E* t, std::size_t n, E value)
     }
     for (; i < n; ++i) t[i] = value;
 }
+/// to[i] = f(from[i]...), for packs and for what is left over.
+template <class P, class F, class... From> void map_run(P* to, std::size_t n, F f, From const*... from)
+{
+    using Pack = RealPack<P>;
+    std::size_t i = 0;
+    for (; i + Pack::width <= n; i += Pack::width) f(Pack::load(from + i)...).store(to + i);
+    for (; i < n; ++i) to[i] = f(from[i]...);
+}
 template <class P> void add_reals(P* a, P const* t, std::size_t n)
 {
-    std::size_t i = 0;
-    for (; i + RealPack<P>::width <= n; i += RealPack<P>::width) (RealPack<P>::load(a + i) + RealPack<P>::load(t + i)).store(a + i);
-    for (; i < n; ++i) a[i] += t[i];
+    map_run(a, n, [](auto x, auto y) XGRAD_LAMBDA_INLINE { return x + y; }, a, t);
 }
 
 /// array of T -> tile of E.
@@ -36,7 +47,7 @@ template <class T, class E> void stage_run(void* tile, void* array, std::ptrdiff
     auto* const t = static_cast<E*>(tile);
     auto const* const a = static_cast<T const*>(array);
     if (stride == 0) fill_run(t, n, converted<E>(*a));
-    else if (stride == 1 && std::same_as<T, E>) std::memcpy(t, a, n * sizeof(E));
+    else if (stride == 1 && std::same_as<T, E>) std::memcpy(tile, array, n * sizeof(E));
     else if (stride == 1)
         for (std::size_t i = 0; i < n; ++i) t[i] = converted<E>(a[i]);
     else
@@ -51,17 +62,27 @@ template <class T, class E> void collect_run(void* tile, void* array, std::ptrdi
     for (std::size_t i = 0; i < n; ++i) a[static_cast<std::ptrdiff_t>(i) * stride] = converted<T>(t[i]);
 }
 
-/// Sums whole packs lane by lane; returns how many numbers that took.
-template <class P> std::size_t sum_packs(P const* p, std::size_t n, P* lanes)
+/// Sums f of whole packs lane by lane; returns how many numbers that took.
+template <class P, class F> std::size_t sum_packs(P const* p, std::size_t n, RealPack<P>& total, F f)
 {
     constexpr std::size_t w = RealPack<P>::width;
     RealPack<P> sum[4] = {0, 0, 0, 0};
     std::size_t i = 0;
     for (; i + 4 * w <= n; i += 4 * w)
-        for (std::size_t j = 0; j < 4; ++j) sum[j] = sum[j] + RealPack<P>::load(p + i + j * w);
-    for (; i + w <= n; i += w) sum[0] = sum[0] + RealPack<P>::load(p + i);
-    ((sum[0] + sum[1]) + (sum[2] + sum[3])).store(lanes);
+        kernel::unroll<4>([&](auto j) XGRAD_LAMBDA_INLINE { sum[j] = sum[j] + f(RealPack<P>::load(p + i + j * w)); });
+    for (; i + w <= n; i += w) sum[0] = sum[0] + f(RealPack<P>::load(p + i));
+    total = (sum[0] + sum[1]) + (sum[2] + sum[3]);
     return i;
+}
+/// The sum of f of n real numbers.
+template <class P, class F> P sum_of_packs(P const* p, std::size_t n, F f)
+{
+    RealPack<P> total;
+    P lanes[RealPack<P>::width];
+    std::size_t i = sum_packs(p, n, total, f);
+    total.across([](auto a, auto b) XGRAD_LAMBDA_INLINE { return a + b; }).store(lanes);
+    for (; i < n; ++i) lanes[0] += f(p[i]);
+    return lanes[0];
 }
 
 /// The sum of n numbers, in interleaved parts.
@@ -71,18 +92,15 @@ template <class W, class E> W sum_of(E const* t, std::size_t n)
         using P = precision_of<E>;
         P part[RealPack<P>::width];
         auto const* const p = reinterpret_cast<P const*>(t);
-        std::size_t const done = sum_packs(p, 2 * n, part);
+        RealPack<P> total;
+        std::size_t const done = sum_packs(p, 2 * n, total, std::identity());
+        total.store(part);
         W sum(0);
         for (std::size_t i = 0; i < RealPack<P>::width; i += 2) sum += W(part[i], part[i + 1]);
         for (std::size_t i = done; i < 2 * n; i += 2) sum += W(p[i], p[i + 1]);
         return sum;
-    } else if constexpr (std::same_as<W, E> && RealScalar<E>) {
-        E part[RealPack<E>::width];
-        E sum(0);
-        for (std::size_t i = sum_packs(t, n, part); i < n; ++i) sum += t[i];
-        for (auto const p : part) sum += p;
-        return sum;
-    } else {
+    } else if constexpr (std::same_as<W, E> && RealScalar<E>) return sum_of_packs(t, n, std::identity());
+    else {
         W part[4] = {};
         std::size_t i = 0;
         for (; i + 4 <= n; i += 4)
@@ -127,7 +145,13 @@ template <class W, class T> void narrow(AnyArray& sums)
     }
 }
 
-template <class W> void scale(AnyArray const& sums, double factor) { scale_elements(as<W>(sums), factor); }
+/// Multiplies elements that lie without gaps.
+template <class W> void scale(AnyArray const& a, double factor)
+{
+    using P = precision_of<W>;
+    auto* const p = reinterpret_cast<P*>(a.data);
+    if constexpr (!std::same_as<P, bool>) map_run(p, a.numel * (sizeof(W) / sizeof(P)), [by = static_cast<P>(factor)]<class V>(V x) XGRAD_LAMBDA_INLINE { return x * V(by); }, p);
+}
 
 template <class T, class E = T>
 inline constexpr LeafInfo leaf_info{sizeof(T), sizeof(E), sizeof(wide<E>), std::same_as<T, E>, Differentiable<T>, &stage_run<T, E>, &collect_run<T, E>, &add_run<wide<E>, E>, &narrow<wide<E>, T>, &scale<wide<E>>};
@@ -272,33 +296,63 @@ inline void run_in_order(FormulaTable const& table, void const* formula, AnyArra
     if (out.numel) table.forward(formula, at, out.numel);
 }
 
+/// An index space whose folded axes lie side by side, as three: those before them, they, and those after.
+inline std::optional<std::array<std::size_t, 3>> folded_axes(Shape const& space, Shape const& kept)
+{
+    std::array<std::size_t, 3> extent{1, 1, 1};
+    std::size_t at = 0;
+    for (std::size_t d = 0; d < space.size(); ++d) {
+        bool const folded = kept[d] != space[d];
+        if (folded && at == 2) return {};
+        if (folded != (at == 1) && space[d] != 1) ++at;
+        extent[at] *= space[d];
+    }
+    if (at == 0) std::swap(extent[0], extent[2]);
+    return extent;
+}
+
+/// Folds elements in row-major order where they lie.
+inline void fold_in_order(std::byte* from, std::array<std::size_t, 3> const& extent, TileOperand const& out)
+{
+    auto const [rows, folded, columns] = extent;
+    auto* to = out.array->data;
+    for (std::size_t row = 0; row < rows; ++row, to += columns * out.element)
+        for (std::size_t done = 0, run; done < folded; done += run) {
+            run = columns == 1 ? std::min(folded - done, most_summed) : 1;
+            out.move(from, to, columns == 1 ? 0 : 1, run * columns);
+            from += run * columns * out.tile_element;
+        }
+}
+
+[[gnu::noinline]] inline void run_tiled(FormulaTable const& table, void const* formula, AnyArray const* const* leaves, Shape const& space, TileOperand const& out)
+{
+    std::size_t const n = table.leaves;
+    LocalArray<TileOperand, 8> operands(n + 1);
+    for (std::size_t k = 0; k < n; ++k) operands[k] = input_operand(*leaves[k], *table.leaf[k], space);
+    operands[n] = out;
+    bool const passes_on = table.is_identity && out.needs_tile();
+    if (passes_on) operands[n].from = 0;
+    auto body = [&](void* const* at, std::size_t elements) {
+        if (!passes_on) table.forward(formula, at, elements);
+    };
+    TileLoop(space, operands.data(), n + 1).run(tile_body(body));
+}
+
 /// Runs a formula forward over an index space into `out`. The common case, every tensor in order, needs no tile loop.
 inline void run_forward(FormulaTable const& table, void const* formula, AnyArray const* const* leaves, Shape const& space, TileOperand const& out)
 {
     std::size_t const n = table.leaves, count = numel(space);
     if (count == 0) return;
-    bool direct = !out.needs_tile() || out.uniform;
-    for (std::size_t k = 0; k < n; ++k) direct &= is_direct(*leaves[k], *table.leaf[k], space);
-    if (!direct) {
-        LocalArray<TileOperand, 8> operands(n + 1);
-        for (std::size_t k = 0; k < n; ++k) operands[k] = input_operand(*leaves[k], *table.leaf[k], space);
-        operands[n] = out;
-        bool const passes_on = table.is_identity && out.needs_tile();
-        if (passes_on) operands[n].from = 0;
-        auto body = [&](void* const* at, std::size_t elements) {
-            if (!passes_on) table.forward(formula, at, elements);
-        };
-        return TileLoop(space, operands.data(), n + 1).run(tile_body(body));
-    }
+    bool in_order = true;
+    for (std::size_t k = 0; k < n; ++k) in_order &= is_direct(*leaves[k], *table.leaf[k], space);
+    if (in_order && out.folds && table.is_identity)
+        if (auto const extent = folded_axes(space, out.array->shape)) return fold_in_order(leaves[0]->data, *extent, out);
+    if (!in_order || (out.needs_tile() && !out.uniform)) return run_tiled(table, formula, leaves, space, out);
     void* at[64];
     for (std::size_t k = 0; k < n; ++k) at[k] = leaves[k]->data;
     if (!out.needs_tile()) {
         at[n] = out.array->data;
         return table.forward(formula, at, count);
-    }
-    if (table.is_identity) {
-        for (std::size_t i = 0; i < count; i += most_summed) out.move(static_cast<std::byte*>(at[0]) + i * table.leaf[0]->element, out.array->data, 0, std::min(most_summed, count - i));
-        return;
     }
     TileRoom tile;
     at[n] = tile.elements;

@@ -226,7 +226,7 @@ private:
             tiled |= !direct && o.from < 0;
             panels += walk.way == Way::turned;
         }
-        std::size_t const longest = std::min(row, panels ? tile_size / 2 : tiled ? tile_size : most_summed);
+        std::size_t const longest = std::min(row, tiled || panels ? tile_size : most_summed);
         std::size_t const rooms = (most_rows * longest + tile_size - 1) / tile_size;  // of a panel
         CachedVector<TileRoom> room(panels * rooms);
         for (std::size_t k = 0, panel = 0; k < count_; ++k)

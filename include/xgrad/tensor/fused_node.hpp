@@ -164,7 +164,9 @@ private:
             if (double const factor = real_number(gradient); std::abs(factor) >= least_factor && std::abs(factor) <= 1 / least_factor) return hand_over_scaled(factor, results);
         if (table().use->load(std::memory_order_relaxed) < 0) table().use->fetch_add(1, std::memory_order_relaxed);
         AnyArray const seeds = sum_->spread(gradient, space_);
-        return is_simple(seeds) ? apply_direct(seeds, results) : apply_tiled(seeds, results);
+        if (is_simple(seeds)) return apply_direct(seeds, results);
+        if (table().kernels.is_identity) return repeat(seeds, results);
+        apply_tiled(seeds, results);
     }
 
     /// True where gradients are ready to be handed over: not once hooks decide what was saved.
@@ -252,6 +254,20 @@ private:
                 table().kernels.backward(formula_object(), plan_.gradients, here, chunk);
             }
         });
+    }
+
+    /// The gradient of what was only summed: that of the sum, spread out.
+    void repeat(AnyArray const& seeds, std::span<AnyTensor> results) const
+    {
+        auto const& info = *table().kernels.result;
+        auto made = TensorImpl::make(*table().leaf_types[0], space_);
+        auto* to = made->array.data;
+        Strides const* const strides[] = {&seeds.strides};
+        for_each_run(space_, strides, [&](std::size_t n, std::ptrdiff_t const* at) {
+            info.stage(to, seeds.data + at[0] * static_cast<std::ptrdiff_t>(info.element), seeds.strides.back(), n);
+            to += n * info.element;
+        });
+        results[0] = AnyTensor(std::move(made));
     }
 
     void apply_tiled(AnyArray const& seeds, std::span<AnyTensor> results)

@@ -45,7 +45,7 @@ template <Scalar T> AnyTensor GradientArithmetic<T>::scaled(AnyTensor const& t, 
 template <Scalar T> void GradientArithmetic<T>::multiply_in_place(AnyTensor const& t, double factor)
 {
     if constexpr (Differentiable<T>)
-        if (factor != 1) scale_elements(as<T>(t.impl().array), factor);
+        if (factor != 1) scale<T>(t.impl().array, factor);
 }
 
 template <Scalar T> void GradientArithmetic<T>::scatter_add(AnyArray const& to, AnyArray const& more)

@@ -125,26 +125,12 @@ template <class E> Tensor<typename E::scalar> record(E const& e)
     return Tensor<typename E::scalar>(record_formula(apart.table, &apart.formula, apart.operands).handle());
 }
 
-/// Records a sum of an expression over axes whose value is known.
-template <class E> void record_known_sum(std::string_view name, E const& e, Axes const& axes, AnyTensor const& value)
+/// Folds an expression's values over axes without storing or recording them.
+template <class Fold, class E> Array<typename E::scalar> fold(E const& e, Axes const& axes, bool keep)
 {
     TakenApart<E> const apart(e);
     Gathered const in(apart.table, &apart.formula, apart.operands, false);
-    SumOver const sum{name, axes, 1, value.dim() == in.space().size()};
-    if (in.plan) value.impl().grad_fn = FusedNode::make(&apart.formula, apart.operands, in, &sum, value);
-}
-
-/// Folds an expression's values over axes without storing or recording them; the axes stay.
-template <class Fold, class E> Array<typename E::scalar> fold(E const& e, Axes const& axes)
-{
-    using T = typename E::scalar;
-    using A = typename Fold::accumulator;
-    TakenApart<E> const apart(e);
-    Gathered const in(apart.table, &apart.formula, apart.operands, false);
-    Array<A> out(reduced_shape(in.space(), axes, true), Fold::start());
-    run_forward(apart.table.kernels, &apart.formula, in.arrays, in.space(), fold_operand(out, sizeof(A), sizeof(T), &fold_run<Fold, T>));
-    narrow<A, T>(out);
-    return as<T>(out);
+    return fold_formula<Fold, typename E::scalar>(apart.table.kernels, &apart.formula, in.arrays, in.space(), axes, keep);
 }
 
 /// Sums an expression over axes (all of them without a list), times a factor, without storing its values, and records it.

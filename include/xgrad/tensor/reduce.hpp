@@ -33,34 +33,12 @@ template <Scalar T> bool needs_graph(Traced<T> const&) { return true; }
 template <template <class> class Fold, Operand X> auto fold(X const& x, Axes const& axes, bool keep)
 {
     using T = typename X::scalar;
-    auto values = detail::fold<Fold<T>>(x, axes);
-    auto shape = keep ? values.shape : detail::reduced_shape(x.shape(), axes, false);
-    auto strides = detail::row_major(shape);
-    return Tensor<T>(values.window(std::move(shape), std::move(strides)));
+    if constexpr (detail::is_expression<X>) return Tensor<T>(detail::fold<Fold<T>>(x, axes, keep));
+    else return Tensor<T>(detail::fold_array<Fold>(x.array_of(), axes, keep));
 }
 
-/// Called by amax() and amin(): the gradient is that of the mean of the elements that share the extremum.
-template <template <class> class Fold, Operand X> auto record_extremum(std::string_view operation, X const& x, Axes const& over, bool keep)
-{
-    using T = typename X::scalar;
-    static_assert(!detail::is_complex<T>, "amax and amin: complex numbers have no order");
-    if constexpr (!detail::is_complex<T>) {
-        auto const axes = detail::checked_axes(operation, x, over);
-        if (auto const shape = x.shape(); numel(shape) == 0 && numel(detail::reduced_shape(shape, axes, true)) != 0)
-            detail::fail<ShapeError>(operation, ": nothing to choose from in shape ", shape, " over axes ", axes);
-        auto const y = fold<Fold>(x, axes, keep);
-        if constexpr (Differentiable<T>)
-            if (needs_graph(x)) {
-                NoGradGuard const off;
-                Tensor<T> const extremum = keep ? y.detach() : y.reshape(Axes(detail::reduced_shape(x.shape(), axes, true)));
-                Tensor<T> const one(T(1));      // a number would have x computed anew in double, and equal to nothing
-                Tensor<T> const share = 1 / sum(where(x == extremum || isnan(x), one, 0), axes, true);
-                EnableGradGuard const on;
-                detail::record_known_sum(Fold<T>::name, express(ShareOfExtremum{}, x, extremum, share), axes, y);
-            }
-        return y;
-    } else return x;
-}
+/// What a recorded operation takes as a constant.
+template <Scalar T> Tensor<T> unrecorded(Tensor<T> const& x) { return detail::recording() ? x.detach() : x; }
 
 /// The largest elements over axes where they are finite, else 0: what logsumexp takes out of its exponents.
 template <Operand X> auto finite_largest(X const& x, Axes const& axes)
