@@ -11,64 +11,91 @@ XGRAD_COMPILED_ONCE
 
 namespace xgrad::detail {
 
-/// True for a Node whose inputs are all different leaves: a whole graph of one Node.
-inline bool leads_to_distinct_leaves(Node const& node)
-{
-    auto const edges = node.next_edges();
-    if (edges.size() > 4) return false;
-    for (std::size_t i = 0; i < edges.size(); ++i) {
-        if (!edges[i]) continue;
-        if (edges[i].function->sequence_nr() != leaf_sequence) return false;
-        for (std::size_t j = 0; j < i; ++j)
-            if (edges[j].function == edges[i].function) return false;
-    }
-    return true;
-}
-
-/// The pass over such a graph, which needs no notes.
-class SingleNodePass final : public BackwardPass {
+/// The pass over a chain of few Nodes, each of which leads to the next one and to leaves, all of them different: nothing meets, so
+/// that it needs no notes.
+class ChainPass final : public BackwardPass {
 public:
-    explicit SingleNodePass(Node& node) noexcept : node_(node) {}
+    explicit ChainPass(Node& first) noexcept
+    {
+        for (Node* node = &first; node && fits_; node = next_of(*node)) {
+            fits_ = length_ < most_nodes && node->num_outputs() == 1;
+            if (fits_) nodes_[length_++] = node;
+        }
+    }
+    /// False for a graph that is no such chain.
+    bool fits() const noexcept { return fits_; }
 
     void run(Root& root, bool keep_graph)
     {
-        auto const edges = node_.next_edges();
-        LocalArray<AnyTensor, 4> results(edges.size());
-        if (!takes_short_way(root, results.span(), keep_graph)) {
-            root.define();
-            std::span const gradients(&root.gradient, 1);
-            run_tensor_hooks(node_, gradients);
-            run_node(node_, gradients, results.span(), keep_graph);
-        }
-        for (std::size_t i = 0; i < edges.size(); ++i) {
-            if (!edges[i]) continue;
-            auto& leaf = static_cast<AccumulateGrad&>(*edges[i].function);
-            if (!anomaly.enabled && !NodeHooks::of(leaf)) [[likely]] {
-                NodeLock const lock(leaf);
-                leaf.collect(results[i]);
-                continue;
+        for (std::size_t i = 0; i < length_; ++i) {
+            Node& node = *nodes_[i];
+            auto const edges = node.next_edges();
+            LocalArray<AnyTensor, 8> results(edges.size());
+            if (i > 0 || !takes_short_way(root, results.span(), keep_graph)) {
+                if (i == 0) root.define();
+                std::span const gradients(&root.gradient, 1);
+                run_tensor_hooks(node, gradients);
+                run_node(node, gradients, results.span(), keep_graph);
             }
-            std::span const result(&results[i], 1);
-            run_tensor_hooks(leaf, result);
-            run_node(leaf, result, {}, keep_graph);
+            root.gradient = {};
+            for (std::size_t k = 0; k < edges.size(); ++k)
+                if (edges[k]) deliver(*edges[k].function, results[k], root, keep_graph);
         }
     }
     bool reaches(Node const& node) const override
     {
-        return &node == &node_ || std::ranges::any_of(node_.next_edges(), [&](Edge const& e) { return e.function.get() == &node; });
+        auto const leads_to = [&](Node const* n) { return n == &node || std::ranges::any_of(n->next_edges(), [&](Edge const& e) { return e.function.get() == &node; }); };
+        return std::any_of(nodes_, nodes_ + length_, leads_to);
     }
 
 private:
+    static constexpr std::size_t most_nodes = 8, most_leaves = 16;
+
+    /// The one Node that is no leaf's; null at the end of the chain, or where it is none.
+    Node* next_of(Node& node) noexcept
+    {
+        Node* next = nullptr;
+        for (auto const& edge : node.next_edges()) {
+            Node* const to = edge.function.get();
+            if (!to) continue;
+            if (to->sequence_nr() != leaf_sequence) {
+                fits_ &= !next;
+                next = to;
+            } else if (leaf_count_ == most_leaves || std::find(leaves_, leaves_ + leaf_count_, to) != leaves_ + leaf_count_) fits_ = false;
+            else leaves_[leaf_count_++] = to;
+        }
+        return next;
+    }
+    /// Leaves run as soon as they are ready.
+    static void deliver(Node& to, AnyTensor& gradient, Root& root, bool keep_graph)
+    {
+        if (to.sequence_nr() != leaf_sequence) {
+            root.gradient = std::move(gradient);
+            return;
+        }
+        auto& leaf = static_cast<AccumulateGrad&>(to);
+        if (!anomaly.enabled && !NodeHooks::of(leaf)) [[likely]] {
+            NodeLock const lock(leaf);
+            return leaf.collect(gradient);
+        }
+        std::span const arrived(&gradient, 1);
+        run_tensor_hooks(leaf, arrived);
+        run_node(leaf, arrived, {}, keep_graph);
+    }
     bool takes_short_way(Root const& root, std::span<AnyTensor> results, bool keep_graph)
     {
-        if (root.gradient.defined() || grad_mode || anomaly.enabled || NodeHooks::of(node_)) return false;
-        NodeLock const lock(node_);
-        if (!node_.apply_to_one(results)) return false;
-        if (!keep_graph) node_.release_saved();
+        Node& node = *nodes_[0];
+        if (root.gradient.defined() || grad_mode || anomaly.enabled || NodeHooks::of(node)) return false;
+        NodeLock const lock(node);
+        if (!node.apply_to_one(results)) return false;
+        if (!keep_graph) node.release_saved();
         return true;
     }
 
-    Node& node_;
+    bool fits_ = true;
+    std::size_t length_ = 0, leaf_count_ = 0;
+    Node* nodes_[most_nodes];
+    Node* leaves_[most_leaves];
 };
 
 inline constinit thread_local std::size_t pass_depth = 0;
@@ -117,13 +144,12 @@ inline void run_backward(std::span<Root> roots, std::span<Capture> captures, boo
         }
         pass.run_callbacks();
     };
-    if (roots.size() == 1 && captures.empty() && roots[0].edge.function->num_outputs() == 1 && leads_to_distinct_leaves(*roots[0].edge.function)) {
-        SingleNodePass pass(*roots[0].edge.function);
-        run(pass, roots[0], keep_graph);
-    } else {
-        GraphTask pass(captures, keep_graph, oldest);
-        run(pass, roots);
+    if (roots.size() == 1 && captures.empty()) {
+        ChainPass pass(*roots[0].edge.function);
+        if (pass.fits()) return run(pass, roots[0], keep_graph);
     }
+    GraphTask pass(captures, keep_graph, oldest);
+    run(pass, roots);
 }
 
 }  // namespace xgrad::detail
