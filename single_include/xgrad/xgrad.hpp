@@ -1413,13 +1413,216 @@ inline Shape reduced_shape(Shape const& shape, Axes const& axes, bool keepdims)
 // Copying a matrix whose neighbours lie along columns to one whose neighbours lie along rows: square by square, so that each
 // line of the cache is fetched once.
 
-XGRAD_COMPILED_ONCE
 
-#ifdef __has_builtin
-#    if __has_builtin(__builtin_shufflevector)
-#        define XGRAD_SHUFFLES 1
-#    endif
+// ======== xgrad/base/vec.hpp
+// Vec<T>: as many T as one register of this build holds, and the few motions of data that the hand-written kernels
+// (fft.hpp, gemm.hpp) need on it.
+//
+// These are the vector types of GCC and Clang, so + - * and multiplication by a number are written as for numbers, and
+// a kernel is vectorised at -O2 too, with nothing left to the mood of the optimiser. Elsewhere Vec<T> is T and the same
+// code runs on numbers. The width follows the compiler's flags; whatever has a memory layout that depends on it must
+// name it among its template parameters, so that translation units with different flags can be linked together.
+
+/// After the parameters of a lambda that is the body of a loop over registers.
+#if defined(__GNUC__)
+#    define XGRAD_INLINE_LAMBDA __attribute__((always_inline))
+#else
+#    define XGRAD_INLINE_LAMBDA
 #endif
+
+namespace xgrad::detail::kernel {
+
+#if !defined(__GNUC__)
+inline constexpr std::size_t register_bytes = 0;
+#elif defined(__AVX512F__)
+inline constexpr std::size_t register_bytes = 64;
+#elif defined(__AVX__)
+inline constexpr std::size_t register_bytes = 32;
+#else
+inline constexpr std::size_t register_bytes = 16;
+#endif
+
+template <class T, std::size_t Bytes> struct VecOf {
+    using type = T;
+};
+#if defined(__GNUC__)
+template <class T, std::size_t Bytes>
+    requires(Bytes > sizeof(T))
+struct VecOf<T, Bytes> {
+    typedef T type __attribute__((vector_size(Bytes)));
+};
+#endif
+
+template <class T, std::size_t Bytes = register_bytes> using Vec = typename VecOf<T, Bytes>::type;
+
+/// How many T a word V holds.
+template <class V, class T> inline constexpr std::size_t width = sizeof(V) / sizeof(T);
+
+/// A word in an array of numbers, wherever it begins. (A struct, because templates drop the attributes of a typedef.)
+template <class V>
+#if defined(__GNUC__)
+struct __attribute__((packed, may_alias)) Loose {
+#else
+struct Loose {
+#endif
+    V word;
+};
+template <class V, class T> [[gnu::always_inline]] inline Loose<V>* loose(T* p)
+{
+    return reinterpret_cast<Loose<V>*>(p);
+}
+template <class V, class T> [[gnu::always_inline]] inline Loose<V> const* loose(T const* p)
+{
+    return reinterpret_cast<Loose<V> const*>(p);
+}
+
+template <class V, class T> [[gnu::always_inline]] inline V load(T const* from) { return loose<V>(from)->word; }
+template <class V, class T> [[gnu::always_inline]] inline void store(T* to, V const& v) { loose<V>(to)->word = v; }
+
+template <class F, std::size_t... I> [[gnu::always_inline]] inline void unroll(F const& f, std::index_sequence<I...>)
+{
+    (f(std::integral_constant<std::size_t, I>{}), ...);
+}
+
+/// f(0), ..., f(N-1) with constants for arguments: GCC unrolls a loop over registers only from -O3 on.
+template <std::size_t N, class F> [[gnu::always_inline]] inline void unroll(F const& f)
+{
+    unroll(f, std::make_index_sequence<N>{});
+}
+
+/// Calls f.operator()<V>(i) until every index below count has been inside a word V that starts at i. The last word may
+/// overlap the one before instead of leaving a scalar tail, so doing an index twice must do no harm.
+template <class T, std::size_t Bytes = register_bytes, class F>
+[[gnu::always_inline]] inline void cover(std::size_t count, F const& f)
+{
+    using V = Vec<T, Bytes>;
+    constexpr std::size_t n = width<V, T>;
+    if (count >= n)
+        for (std::size_t i = 0; i < count; i += n) f.template operator()<V>(std::min(i, count - n));
+    else if constexpr (n > 1) cover<T, (Bytes > 16 ? Bytes / 2 : 0)>(count, f);
+}
+
+/// The same, with every index inside one word only.
+template <class T, class F> [[gnu::always_inline]] inline void cover_once(std::size_t count, F const& f)
+{
+    constexpr std::size_t n = width<Vec<T>, T>;
+    std::size_t i = 0;
+    if constexpr (n > 1)
+        for (; i + n <= count; i += n) f.template operator()<Vec<T>>(i);
+    for (; i < count; ++i) f.template operator()<T>(i);
+}
+
+/// The word whose lane i is lane index(i) of the double word (a, b); index is a lambda without captures.
+template <class V, class F, int... I>
+[[gnu::always_inline]] inline V shuffle(V const& a, V const& b, F, std::integer_sequence<int, I...>)
+{
+#if defined(__clang__) || __GNUC__ >= 12
+    return __builtin_shufflevector(a, b, F{}(I)...);
+#else
+    using Index = std::conditional_t<sizeof(a[0]) == 4, std::int32_t, std::int64_t>;
+    return __builtin_shuffle(a, b, Vec<Index, sizeof(V)>{F{}(I)...});
+#endif
+}
+
+/// (a0, b0, a1, b1, ...) in two words.
+template <class T, class V> [[gnu::always_inline]] inline void zip(V const& a, V const& b, V& low, V& high)
+{
+    static constexpr int n = width<V, T>;
+    constexpr std::make_integer_sequence<int, n> all;
+    constexpr auto in_low = [](int i) { return i % 2 * n + i / 2; };
+    constexpr auto in_high = [](int i) { return i % 2 * n + (n + i) / 2; };
+    low = shuffle(a, b, in_low, all);
+    high = shuffle(a, b, in_high, all);
+}
+
+/// Undoes zip.
+template <class T, class V> [[gnu::always_inline]] inline void unzip(V const& low, V const& high, V& a, V& b)
+{
+    constexpr std::make_integer_sequence<int, width<V, T>> all;
+    constexpr auto even = [](int i) { return 2 * i; };
+    constexpr auto odd = [](int i) { return 2 * i + 1; };
+    a = shuffle(low, high, even, all);
+    b = shuffle(low, high, odd, all);
+}
+
+/// Copies count pairs (even, odd) from one array to two.
+template <class T> void deinterleave(std::size_t count, T const* pairs, T* even, T* odd)
+{
+    cover<T>(count, [=]<class V>(std::size_t i) XGRAD_INLINE_LAMBDA {
+        if constexpr (constexpr auto n = width<V, T>; n == 1) {
+            even[i] = pairs[2 * i];
+            odd[i] = pairs[2 * i + 1];
+        } else {
+            V a, b;
+            unzip<T>(load<V>(pairs + 2 * i), load<V>(pairs + 2 * i + n), a, b);
+            store(even + i, a);
+            store(odd + i, b);
+        }
+    });
+}
+
+/// Copies two arrays of count numbers to one of pairs (even, odd).
+template <class T> void interleave(std::size_t count, T const* even, T const* odd, T* pairs)
+{
+    cover<T>(count, [=]<class V>(std::size_t i) XGRAD_INLINE_LAMBDA {
+        if constexpr (constexpr auto n = width<V, T>; n == 1) {
+            pairs[2 * i] = even[i];
+            pairs[2 * i + 1] = odd[i];
+        } else {
+            V a, b;
+            zip<T>(load<V>(even + i), load<V>(odd + i), a, b);
+            store(pairs + 2 * i, a);
+            store(pairs + 2 * i + n, b);
+        }
+    });
+}
+
+/// As many words as each has lanes become their transpose: words that are 1, 2, 4, ... apart exchange blocks of as many lanes.
+template <class T, std::size_t block = 1, class V, std::size_t n> [[gnu::always_inline]] inline void turn_over(V (&row)[n])
+{
+    if constexpr (block < n) {
+        constexpr std::make_integer_sequence<int, n> all;
+        constexpr auto first = [](int i) { return i & int(block) ? int(n - block) + i : i; };
+        constexpr auto second = [](int i) { return i & int(block) ? int(n) + i : int(block) + i; };
+        unroll<n>([&](auto i) XGRAD_INLINE_LAMBDA {
+            if constexpr (!(i & block)) {
+                V const a = row[i], b = row[i + block];
+                row[i] = shuffle(a, b, first, all);
+                row[i + block] = shuffle(a, b, second, all);
+            }
+        });
+        turn_over<T, 2 * block>(row);
+    }
+}
+/// to[j * to_gap + i] = from[i * from_gap + j] for as many rows and columns as a word of T has lanes.
+template <class T> [[gnu::always_inline]] inline void transpose_square(T const* from, std::ptrdiff_t from_gap, T* to, std::ptrdiff_t to_gap)
+{
+    constexpr auto n = width<Vec<T>, T>;
+    Vec<T> row[n];
+    unroll<n>([&](auto r) XGRAD_INLINE_LAMBDA { row[r] = load<Vec<T>>(from + static_cast<std::ptrdiff_t>(r()) * from_gap); });
+    if constexpr (n > 1) turn_over<T>(row);
+    unroll<n>([&](auto r) XGRAD_INLINE_LAMBDA { store(to + static_cast<std::ptrdiff_t>(r()) * to_gap, row[r]); });
+}
+
+/// to[j * to_gap + i] = from[i * from_gap + j] for a matrix of rows x columns that does not overlap its image.
+template <class T>
+void transpose(std::size_t rows, std::size_t columns, T const* from, std::size_t from_gap, T* to, std::size_t to_gap)
+{
+    constexpr auto n = width<Vec<T>, T>;
+    if (n == 1 || rows < n || columns < n) {
+        for (std::size_t i = 0; i < rows; ++i)
+            for (std::size_t j = 0; j < columns; ++j) to[j * to_gap + i] = from[i * from_gap + j];
+        return;
+    }
+    auto const block = [=](std::size_t i, std::size_t j) XGRAD_INLINE_LAMBDA {
+        transpose_square(from + i * from_gap + j, static_cast<std::ptrdiff_t>(from_gap), to + j * to_gap + i, static_cast<std::ptrdiff_t>(to_gap));
+    };
+    for (std::size_t i = 0; i < rows; i += n)  // the last block of a line may overlap the one before
+        for (std::size_t j = 0; j < columns; j += n) block(std::min(i, rows - n), std::min(j, columns - n));
+}
+}  // namespace xgrad::detail::kernel
+
+XGRAD_COMPILED_ONCE
 
 namespace xgrad::detail {
 
@@ -1434,40 +1637,21 @@ template <class W> [[gnu::always_inline]] inline void copy_square(W* to, std::pt
         for (std::size_t c = 0; c < columns; ++c) to[c] = from[static_cast<std::ptrdiff_t>(c) * from_column + static_cast<std::ptrdiff_t>(r)];
 }
 
-#ifdef XGRAD_SHUFFLES
-/// Four by four words of eight bytes, in registers.
-[[gnu::always_inline]] inline void copy_four_by_four(Opaque<8>* to, std::ptrdiff_t to_row, Opaque<8> const* from, std::ptrdiff_t from_column)
+template <std::size_t Bytes, class W = Opaque<Bytes>> void copy_transposed_words(W* to, std::ptrdiff_t to_row, W const* from, std::ptrdiff_t from_column, std::size_t rows, std::size_t columns)
 {
-    typedef long long Four __attribute__((vector_size(32)));
-    Four column[4];
-    for (int c = 0; c < 4; ++c) std::memcpy(&column[c], from + c * from_column, sizeof(Four));
-    Four const even = __builtin_shufflevector(column[0], column[1], 0, 4, 2, 6), odd = __builtin_shufflevector(column[0], column[1], 1, 5, 3, 7);
-    Four const more_even = __builtin_shufflevector(column[2], column[3], 0, 4, 2, 6), more_odd = __builtin_shufflevector(column[2], column[3], 1, 5, 3, 7);
-    Four const row[4] = {__builtin_shufflevector(even, more_even, 0, 1, 4, 5), __builtin_shufflevector(odd, more_odd, 0, 1, 4, 5),
-                         __builtin_shufflevector(even, more_even, 2, 3, 6, 7), __builtin_shufflevector(odd, more_odd, 2, 3, 6, 7)};
-    for (int r = 0; r < 4; ++r) std::memcpy(to + r * to_row, &row[r], sizeof(Four));
-}
-#endif
-
-template <class W> void copy_transposed_words(W* to, std::ptrdiff_t to_row, W const* from, std::ptrdiff_t from_column, std::size_t rows, std::size_t columns)
-{
-    constexpr std::size_t side = 8;
+    constexpr std::size_t side = Bytes < 4 ? 8 : 64 / Bytes;
     for (std::size_t r = 0; r < rows; r += side)
         for (std::size_t c = 0; c < columns; c += side) {
             W* const t = to + static_cast<std::ptrdiff_t>(r) * to_row + static_cast<std::ptrdiff_t>(c);
             W const* const f = from + static_cast<std::ptrdiff_t>(c) * from_column + static_cast<std::ptrdiff_t>(r);
-            if (r + side > rows || c + side > columns) {
-                copy_square(t, to_row, f, from_column, std::min(side, rows - r), std::min(side, columns - c));
-                continue;
-            }
-#ifdef XGRAD_SHUFFLES
-            if constexpr (sizeof(W) == 8) {
-                for (std::ptrdiff_t i = 0; i < 8; i += 4)
-                    for (std::ptrdiff_t j = 0; j < 8; j += 4) copy_four_by_four(t + i * to_row + j, to_row, f + j * from_column + i, from_column);
-                continue;
-            }
-#endif
-            copy_square(t, to_row, f, from_column, side, side);
+            if (r + side > rows || c + side > columns) copy_square(t, to_row, f, from_column, std::min(side, rows - r), std::min(side, columns - c));
+            else if constexpr (Bytes == 4 || Bytes == 8) {
+                using Word = std::conditional_t<Bytes == 4, std::int32_t, std::int64_t>;
+                constexpr auto n = static_cast<std::ptrdiff_t>(kernel::width<kernel::Vec<Word>, Word>), all = static_cast<std::ptrdiff_t>(side);
+                for (std::ptrdiff_t i = 0; i < all; i += n)
+                    for (std::ptrdiff_t j = 0; j < all; j += n)
+                        kernel::transpose_square(reinterpret_cast<Word const*>(f + j * from_column + i), from_column, reinterpret_cast<Word*>(t + i * to_row + j), to_row);
+            } else copy_square(t, to_row, f, from_column, side, side);
         }
 }
 
@@ -1475,7 +1659,7 @@ template <class W> void copy_transposed_words(W* to, std::ptrdiff_t to_row, W co
 inline void copy_transposed(std::size_t element, std::byte* to, std::ptrdiff_t to_row, std::byte const* from, std::ptrdiff_t from_column, std::size_t rows, std::size_t columns)
 {
     auto const copy = [&]<std::size_t Bytes>(std::integral_constant<std::size_t, Bytes>) {
-        copy_transposed_words(reinterpret_cast<Opaque<Bytes>*>(to), to_row, reinterpret_cast<Opaque<Bytes> const*>(from), from_column, rows, columns);
+        copy_transposed_words<Bytes>(reinterpret_cast<Opaque<Bytes>*>(to), to_row, reinterpret_cast<Opaque<Bytes> const*>(from), from_column, rows, columns);
     };
     switch (element) {
     case 1: return copy(std::integral_constant<std::size_t, 1>{});
@@ -1486,8 +1670,6 @@ inline void copy_transposed(std::size_t element, std::byte* to, std::ptrdiff_t t
 }
 
 }  // namespace xgrad::detail
-
-#undef XGRAD_SHUFFLES
 
 XGRAD_COMPILED_ONCE
 
@@ -1645,11 +1827,6 @@ template <class To, class From> To converted(From v)
     else if constexpr (is_complex<From> && !is_complex<To>) return static_cast<To>(v.real());
     else if constexpr (is_complex<To>) return To(static_cast<precision_of<To>>(v));
     else return static_cast<To>(v);
-}
-
-template <class T> void scale_elements(Array<T> const& a, double factor)
-{
-    for (T* p = a.begin(); p != a.end(); ++p) *p = converted<T>(*p * static_cast<precision_of<T>>(factor));
 }
 
 /// Visits the elements of two windows of one shape side by side: f(element of a, element of b).
@@ -2107,9 +2284,10 @@ namespace xgrad::detail {
 inline bool can_be_taken(AnyTensor const& gradient) { return is_exclusive(gradient) && gradient.is_contiguous(); }
 
 /// Adds a gradient into `grad`. Without grad mode the sum is made in place, unless elements share a place; a first gradient
-/// that nobody else holds is taken over, any other is copied.
+/// that nobody else holds is taken over, any other is copied. A view of what nobody else holds is no view any more.
 inline void accumulate(AnyTensor& grad, AnyTensor gradient)
 {
+    if (auto& view = gradient.impl().view; view && !grad_mode && view->base->refs.load() == 1) view.reset();
     if (grad.defined()) {
         if (grad.is_inference() && !inference_mode)
             fail<GraphError>("Inplace update to inference tensor outside InferenceMode is not allowed. You can make a clone to get a normal tensor before doing inplace "
@@ -3372,64 +3550,88 @@ XGRAD_COMPILED_ONCE
 
 namespace xgrad::detail {
 
-/// True for a Node whose inputs are all different leaves: a whole graph of one Node.
-inline bool leads_to_distinct_leaves(Node const& node)
-{
-    auto const edges = node.next_edges();
-    if (edges.size() > 4) return false;
-    for (std::size_t i = 0; i < edges.size(); ++i) {
-        if (!edges[i]) continue;
-        if (edges[i].function->sequence_nr() != leaf_sequence) return false;
-        for (std::size_t j = 0; j < i; ++j)
-            if (edges[j].function == edges[i].function) return false;
-    }
-    return true;
-}
-
-/// The pass over such a graph, which needs no notes.
-class SingleNodePass final : public BackwardPass {
+/// The pass over a chain of few Nodes, each of which leads to the next one and to leaves, all of them different: nothing meets, so
+/// that it needs no notes.
+class ChainPass final : public BackwardPass {
 public:
-    explicit SingleNodePass(Node& node) noexcept : node_(node) {}
+    explicit ChainPass(Node& first) noexcept
+    {
+        for (Node* node = &first; node && fits_; node = next_of(*node)) {
+            fits_ = length_ < most_nodes && node->num_outputs() == 1;
+            if (fits_) nodes_[length_++] = node;
+        }
+    }
+    /// False for a graph that is no such chain.
+    bool fits() const noexcept { return fits_; }
 
     void run(Root& root, bool keep_graph)
     {
-        auto const edges = node_.next_edges();
-        LocalArray<AnyTensor, 4> results(edges.size());
-        if (!takes_short_way(root, results.span(), keep_graph)) {
-            root.define();
-            std::span const gradients(&root.gradient, 1);
-            run_tensor_hooks(node_, gradients);
-            run_node(node_, gradients, results.span(), keep_graph);
-        }
-        for (std::size_t i = 0; i < edges.size(); ++i) {
-            if (!edges[i]) continue;
-            auto& leaf = static_cast<AccumulateGrad&>(*edges[i].function);
-            if (!anomaly.enabled && !NodeHooks::of(leaf)) [[likely]] {
-                NodeLock const lock(leaf);
-                leaf.collect(results[i]);
-                continue;
+        for (std::size_t i = 0; i < length_; ++i) {
+            Node& node = *nodes_[i];
+            auto const edges = node.next_edges();
+            LocalArray<AnyTensor, 8> results(edges.size());
+            if (i > 0 || !takes_short_way(root, results.span(), keep_graph)) {
+                if (i == 0) root.define();
+                std::span const gradients(&root.gradient, 1);
+                run_tensor_hooks(node, gradients);
+                run_node(node, gradients, results.span(), keep_graph);
             }
-            std::span const result(&results[i], 1);
-            run_tensor_hooks(leaf, result);
-            run_node(leaf, result, {}, keep_graph);
+            root.gradient = {};
+            for (std::size_t k = 0; k < edges.size(); ++k) {
+                if (!edges[k]) continue;
+                if (edges[k].function->sequence_nr() != leaf_sequence) root.gradient = std::move(results[k]);
+                else run_leaf(static_cast<AccumulateGrad&>(*edges[k].function), results[k], keep_graph);
+            }
         }
     }
     bool reaches(Node const& node) const override
     {
-        return &node == &node_ || std::ranges::any_of(node_.next_edges(), [&](Edge const& e) { return e.function.get() == &node; });
+        auto const leads_to = [&](Node const* n) { return n == &node || std::ranges::any_of(n->next_edges(), [&](Edge const& e) { return e.function.get() == &node; }); };
+        return std::any_of(nodes_, nodes_ + length_, leads_to);
     }
 
 private:
+    static constexpr std::size_t most_nodes = 8, most_leaves = 16;
+
+    /// The one Node that is no leaf's; null at the end of the chain, or where it is none.
+    Node* next_of(Node& node) noexcept
+    {
+        Node* next = nullptr;
+        for (auto const& edge : node.next_edges()) {
+            Node* const to = edge.function.get();
+            if (!to) continue;
+            if (to->sequence_nr() != leaf_sequence) {
+                fits_ &= !next;
+                next = to;
+            } else if (leaf_count_ == most_leaves || std::find(leaves_, leaves_ + leaf_count_, to) != leaves_ + leaf_count_) fits_ = false;
+            else leaves_[leaf_count_++] = to;
+        }
+        return next;
+    }
+    static void run_leaf(AccumulateGrad& leaf, AnyTensor& gradient, bool keep_graph)
+    {
+        if (!anomaly.enabled && !NodeHooks::of(leaf)) [[likely]] {
+            NodeLock const lock(leaf);
+            return leaf.collect(gradient);
+        }
+        std::span const arrived(&gradient, 1);
+        run_tensor_hooks(leaf, arrived);
+        run_node(leaf, arrived, {}, keep_graph);
+    }
     bool takes_short_way(Root const& root, std::span<AnyTensor> results, bool keep_graph)
     {
-        if (root.gradient.defined() || grad_mode || anomaly.enabled || NodeHooks::of(node_)) return false;
-        NodeLock const lock(node_);
-        if (!node_.apply_to_one(results)) return false;
-        if (!keep_graph) node_.release_saved();
+        Node& node = *nodes_[0];
+        if (root.gradient.defined() || grad_mode || anomaly.enabled || NodeHooks::of(node)) return false;
+        NodeLock const lock(node);
+        if (!node.apply_to_one(results)) return false;
+        if (!keep_graph) node.release_saved();
         return true;
     }
 
-    Node& node_;
+    bool fits_ = true;
+    std::size_t length_ = 0, leaf_count_ = 0;
+    Node* nodes_[most_nodes];
+    Node* leaves_[most_leaves];
 };
 
 inline constinit thread_local std::size_t pass_depth = 0;
@@ -3478,13 +3680,12 @@ inline void run_backward(std::span<Root> roots, std::span<Capture> captures, boo
         }
         pass.run_callbacks();
     };
-    if (roots.size() == 1 && captures.empty() && roots[0].edge.function->num_outputs() == 1 && leads_to_distinct_leaves(*roots[0].edge.function)) {
-        SingleNodePass pass(*roots[0].edge.function);
-        run(pass, roots[0], keep_graph);
-    } else {
-        GraphTask pass(captures, keep_graph, oldest);
-        run(pass, roots);
+    if (roots.size() == 1 && captures.empty()) {
+        ChainPass pass(*roots[0].edge.function);
+        if (pass.fits()) return run(pass, roots[0], keep_graph);
     }
+    GraphTask pass(captures, keep_graph, oldest);
+    run(pass, roots);
 }
 
 }  // namespace xgrad::detail
@@ -3641,6 +3842,8 @@ template <class P> struct Lanes {
     using mask = bool;
     static constexpr std::size_t width = 1;
     XGRAD_INLINE static P select(bool m, P a, P b) { return m ? a : b; }
+    XGRAD_INLINE static P larger(P a, P b) { return a > b ? a : b; }
+    XGRAD_INLINE static P smaller(P a, P b) { return a < b ? a : b; }
     XGRAD_INLINE static bool all(bool m) { return m; }
     XGRAD_INLINE static std::pair<P, P> sincos(P x) { return {std::sin(x), std::cos(x)}; }
     XGRAD_INLINE static P load(P const* p) { return *p; }
@@ -3654,6 +3857,13 @@ struct Lanes<P> {
     using mask = xsimd::batch_bool<P>;
     static constexpr std::size_t width = vector::size;
     XGRAD_INLINE static vector select(mask m, vector a, vector b) { return xsimd::select(m, a, b); }
+#    if defined(__SSE2__)
+    XGRAD_INLINE static vector larger(vector a, vector b) { return xsimd::max(a, b); }
+    XGRAD_INLINE static vector smaller(vector a, vector b) { return xsimd::min(a, b); }
+#    else  // where other processors' instructions take NaN in another way
+    XGRAD_INLINE static vector larger(vector a, vector b) { return select(a > b, a, b); }
+    XGRAD_INLINE static vector smaller(vector a, vector b) { return select(a < b, a, b); }
+#    endif
     XGRAD_INLINE static bool all(mask m) { return xsimd::all(m); }
     XGRAD_INLINE static std::pair<vector, vector> sincos(vector x) { return xsimd::sincos(x); }
     XGRAD_INLINE static vector load(P const* p) { return vector::load_unaligned(p); }
@@ -3688,7 +3898,11 @@ template <class P> struct MaskPack {
         if constexpr (width == 1) return {a.m || b.m};
         else return {a.m | b.m};
     }
-    XGRAD_INLINE friend MaskPack operator!(MaskPack a) { return {!a.m}; }
+    XGRAD_INLINE friend MaskPack operator!(MaskPack a)
+    {
+        if constexpr (width == 1) return {!a.m};
+        else return {~a.m};
+    }
 };
 
 /// Real numbers (or int64, one at a time).
@@ -3715,6 +3929,9 @@ template <class P> struct RealPack {
     XGRAD_INLINE static RealPack load(P const* p) { return from(lanes::load(p)); }
     XGRAD_INLINE void store(P* p) const { lanes::store(p, v); }
 
+    /// Every lane joined with every other by an operation that asks for no order: the result is in all of them.
+    template <class Join> XGRAD_INLINE RealPack across(Join join) const { return across_from<width / 2>(join); }
+
     XGRAD_INLINE friend RealPack operator+(RealPack a, RealPack b) { return from(a.v + b.v); }
     XGRAD_INLINE friend RealPack operator-(RealPack a, RealPack b) { return from(a.v - b.v); }
     XGRAD_INLINE friend RealPack operator*(RealPack a, RealPack b) { return from(a.v * b.v); }
@@ -3727,6 +3944,20 @@ template <class P> struct RealPack {
     XGRAD_INLINE friend MaskPack<P> operator==(RealPack a, RealPack b) { return {a.v == b.v}; }
     XGRAD_INLINE friend MaskPack<P> operator!=(RealPack a, RealPack b) { return !(a == b); }  // not xsimd's, which is false for NaN on AVX-512
     XGRAD_INLINE friend RealPack where(MaskPack<P> m, RealPack a, RealPack b) { return from(lanes::select(m.m, a.v, b.v)); }
+    /// a where it is larger (smaller) than b, else b: where either is NaN, too.
+    XGRAD_INLINE friend RealPack larger(RealPack a, RealPack b) { return from(lanes::larger(a.v, b.v)); }
+    XGRAD_INLINE friend RealPack smaller(RealPack a, RealPack b) { return from(lanes::smaller(a.v, b.v)); }
+
+private:
+    template <std::size_t half, class Join> XGRAD_INLINE RealPack across_from(Join join) const
+    {
+        if constexpr (half == 0) return *this;
+        else return join(*this, rotated<half>(std::make_index_sequence<width>{})).template across_from<half / 2>(join);
+    }
+    template <std::size_t by, std::size_t... I> XGRAD_INLINE RealPack rotated(std::index_sequence<I...>) const
+    {
+        return from(__builtin_shufflevector(v.data, v.data, static_cast<int>((I + by) % width)...));
+    }
 };
 
 /// Complex numbers, real and imaginary parts in packs of their own.
@@ -7024,7 +7255,7 @@ private:
             tiled |= !direct && o.from < 0;
             panels += walk.way == Way::turned;
         }
-        std::size_t const longest = std::min(row, panels ? tile_size / 2 : tiled ? tile_size : most_summed);
+        std::size_t const longest = std::min(row, tiled || panels ? tile_size : most_summed);
         std::size_t const rooms = (most_rows * longest + tile_size - 1) / tile_size;  // of a panel
         CachedVector<TileRoom> room(panels * rooms);
         for (std::size_t k = 0, panel = 0; k < count_; ++k)
@@ -7133,11 +7364,17 @@ template <class E> void fill_run(E* t, std::size_t n, E value)
     }
     for (; i < n; ++i) t[i] = value;
 }
+/// to[i] = f(from[i]...), for packs and for what is left over.
+template <class P, class F, class... From> void map_run(P* to, std::size_t n, F f, From const*... from)
+{
+    using Pack = RealPack<P>;
+    std::size_t i = 0;
+    for (; i + Pack::width <= n; i += Pack::width) f(Pack::load(from + i)...).store(to + i);
+    for (; i < n; ++i) to[i] = f(from[i]...);
+}
 template <class P> void add_reals(P* a, P const* t, std::size_t n)
 {
-    std::size_t i = 0;
-    for (; i + RealPack<P>::width <= n; i += RealPack<P>::width) (RealPack<P>::load(a + i) + RealPack<P>::load(t + i)).store(a + i);
-    for (; i < n; ++i) a[i] += t[i];
+    map_run(a, n, [](auto x, auto y) XGRAD_LAMBDA_INLINE { return x + y; }, a, t);
 }
 
 /// array of T -> tile of E.
@@ -7146,7 +7383,7 @@ template <class T, class E> void stage_run(void* tile, void* array, std::ptrdiff
     auto* const t = static_cast<E*>(tile);
     auto const* const a = static_cast<T const*>(array);
     if (stride == 0) fill_run(t, n, converted<E>(*a));
-    else if (stride == 1 && std::same_as<T, E>) std::memcpy(t, a, n * sizeof(E));
+    else if (stride == 1 && std::same_as<T, E>) std::memcpy(tile, array, n * sizeof(E));
     else if (stride == 1)
         for (std::size_t i = 0; i < n; ++i) t[i] = converted<E>(a[i]);
     else
@@ -7161,17 +7398,27 @@ template <class T, class E> void collect_run(void* tile, void* array, std::ptrdi
     for (std::size_t i = 0; i < n; ++i) a[static_cast<std::ptrdiff_t>(i) * stride] = converted<T>(t[i]);
 }
 
-/// Sums whole packs lane by lane; returns how many numbers that took.
-template <class P> std::size_t sum_packs(P const* p, std::size_t n, P* lanes)
+/// Sums f of whole packs lane by lane; returns how many numbers that took.
+template <class P, class F> std::size_t sum_packs(P const* p, std::size_t n, RealPack<P>& total, F f)
 {
     constexpr std::size_t w = RealPack<P>::width;
     RealPack<P> sum[4] = {0, 0, 0, 0};
     std::size_t i = 0;
     for (; i + 4 * w <= n; i += 4 * w)
-        for (std::size_t j = 0; j < 4; ++j) sum[j] = sum[j] + RealPack<P>::load(p + i + j * w);
-    for (; i + w <= n; i += w) sum[0] = sum[0] + RealPack<P>::load(p + i);
-    ((sum[0] + sum[1]) + (sum[2] + sum[3])).store(lanes);
+        kernel::unroll<4>([&](auto j) XGRAD_LAMBDA_INLINE { sum[j] = sum[j] + f(RealPack<P>::load(p + i + j * w)); });
+    for (; i + w <= n; i += w) sum[0] = sum[0] + f(RealPack<P>::load(p + i));
+    total = (sum[0] + sum[1]) + (sum[2] + sum[3]);
     return i;
+}
+/// The sum of f of n real numbers.
+template <class P, class F> P sum_of_packs(P const* p, std::size_t n, F f)
+{
+    RealPack<P> total;
+    P lanes[RealPack<P>::width];
+    std::size_t i = sum_packs(p, n, total, f);
+    total.across([](auto a, auto b) XGRAD_LAMBDA_INLINE { return a + b; }).store(lanes);
+    for (; i < n; ++i) lanes[0] += f(p[i]);
+    return lanes[0];
 }
 
 /// The sum of n numbers, in interleaved parts.
@@ -7181,18 +7428,15 @@ template <class W, class E> W sum_of(E const* t, std::size_t n)
         using P = precision_of<E>;
         P part[RealPack<P>::width];
         auto const* const p = reinterpret_cast<P const*>(t);
-        std::size_t const done = sum_packs(p, 2 * n, part);
+        RealPack<P> total;
+        std::size_t const done = sum_packs(p, 2 * n, total, std::identity());
+        total.store(part);
         W sum(0);
         for (std::size_t i = 0; i < RealPack<P>::width; i += 2) sum += W(part[i], part[i + 1]);
         for (std::size_t i = done; i < 2 * n; i += 2) sum += W(p[i], p[i + 1]);
         return sum;
-    } else if constexpr (std::same_as<W, E> && RealScalar<E>) {
-        E part[RealPack<E>::width];
-        E sum(0);
-        for (std::size_t i = sum_packs(t, n, part); i < n; ++i) sum += t[i];
-        for (auto const p : part) sum += p;
-        return sum;
-    } else {
+    } else if constexpr (std::same_as<W, E> && RealScalar<E>) return sum_of_packs(t, n, std::identity());
+    else {
         W part[4] = {};
         std::size_t i = 0;
         for (; i + 4 <= n; i += 4)
@@ -7237,7 +7481,13 @@ template <class W, class T> void narrow(AnyArray& sums)
     }
 }
 
-template <class W> void scale(AnyArray const& sums, double factor) { scale_elements(as<W>(sums), factor); }
+/// Multiplies elements that lie without gaps.
+template <class W> void scale(AnyArray const& a, double factor)
+{
+    using P = precision_of<W>;
+    auto* const p = reinterpret_cast<P*>(a.data);
+    if constexpr (!std::same_as<P, bool>) map_run(p, a.numel * (sizeof(W) / sizeof(P)), [by = static_cast<P>(factor)]<class V>(V x) XGRAD_LAMBDA_INLINE { return x * V(by); }, p);
+}
 
 template <class T, class E = T>
 inline constexpr LeafInfo leaf_info{sizeof(T), sizeof(E), sizeof(wide<E>), std::same_as<T, E>, Differentiable<T>, &stage_run<T, E>, &collect_run<T, E>, &add_run<wide<E>, E>, &narrow<wide<E>, T>, &scale<wide<E>>};
@@ -7382,33 +7632,63 @@ inline void run_in_order(FormulaTable const& table, void const* formula, AnyArra
     if (out.numel) table.forward(formula, at, out.numel);
 }
 
+/// An index space whose folded axes lie side by side, as three: those before them, they, and those after.
+inline std::optional<std::array<std::size_t, 3>> folded_axes(Shape const& space, Shape const& kept)
+{
+    std::array<std::size_t, 3> extent{1, 1, 1};
+    std::size_t at = 0;
+    for (std::size_t d = 0; d < space.size(); ++d) {
+        bool const folded = kept[d] != space[d];
+        if (folded && at == 2) return {};
+        if (folded != (at == 1) && space[d] != 1) ++at;
+        extent[at] *= space[d];
+    }
+    if (at == 0) std::swap(extent[0], extent[2]);
+    return extent;
+}
+
+/// Folds elements in row-major order where they lie.
+inline void fold_in_order(std::byte* from, std::array<std::size_t, 3> const& extent, TileOperand const& out)
+{
+    auto const [rows, folded, columns] = extent;
+    auto* to = out.array->data;
+    for (std::size_t row = 0; row < rows; ++row, to += columns * out.element)
+        for (std::size_t done = 0, run; done < folded; done += run) {
+            run = columns == 1 ? std::min(folded - done, most_summed) : 1;
+            out.move(from, to, columns == 1 ? 0 : 1, run * columns);
+            from += run * columns * out.tile_element;
+        }
+}
+
+[[gnu::noinline]] inline void run_tiled(FormulaTable const& table, void const* formula, AnyArray const* const* leaves, Shape const& space, TileOperand const& out)
+{
+    std::size_t const n = table.leaves;
+    LocalArray<TileOperand, 8> operands(n + 1);
+    for (std::size_t k = 0; k < n; ++k) operands[k] = input_operand(*leaves[k], *table.leaf[k], space);
+    operands[n] = out;
+    bool const passes_on = table.is_identity && out.needs_tile();
+    if (passes_on) operands[n].from = 0;
+    auto body = [&](void* const* at, std::size_t elements) {
+        if (!passes_on) table.forward(formula, at, elements);
+    };
+    TileLoop(space, operands.data(), n + 1).run(tile_body(body));
+}
+
 /// Runs a formula forward over an index space into `out`. The common case, every tensor in order, needs no tile loop.
 inline void run_forward(FormulaTable const& table, void const* formula, AnyArray const* const* leaves, Shape const& space, TileOperand const& out)
 {
     std::size_t const n = table.leaves, count = numel(space);
     if (count == 0) return;
-    bool direct = !out.needs_tile() || out.uniform;
-    for (std::size_t k = 0; k < n; ++k) direct &= is_direct(*leaves[k], *table.leaf[k], space);
-    if (!direct) {
-        LocalArray<TileOperand, 8> operands(n + 1);
-        for (std::size_t k = 0; k < n; ++k) operands[k] = input_operand(*leaves[k], *table.leaf[k], space);
-        operands[n] = out;
-        bool const passes_on = table.is_identity && out.needs_tile();
-        if (passes_on) operands[n].from = 0;
-        auto body = [&](void* const* at, std::size_t elements) {
-            if (!passes_on) table.forward(formula, at, elements);
-        };
-        return TileLoop(space, operands.data(), n + 1).run(tile_body(body));
-    }
+    bool in_order = true;
+    for (std::size_t k = 0; k < n; ++k) in_order &= is_direct(*leaves[k], *table.leaf[k], space);
+    if (in_order && out.folds && table.is_identity)
+        if (auto const extent = folded_axes(space, out.array->shape)) return fold_in_order(leaves[0]->data, *extent, out);
+    if (!in_order || (out.needs_tile() && !out.uniform)) return run_tiled(table, formula, leaves, space, out);
     void* at[64];
     for (std::size_t k = 0; k < n; ++k) at[k] = leaves[k]->data;
     if (!out.needs_tile()) {
         at[n] = out.array->data;
         return table.forward(formula, at, count);
-    }
-    if (table.is_identity) {
-        for (std::size_t i = 0; i < count; i += most_summed) out.move(static_cast<std::byte*>(at[0]) + i * table.leaf[0]->element, out.array->data, 0, std::min(most_summed, count - i));
-        return;
     }
     TileRoom tile;
     at[n] = tile.elements;
@@ -7428,6 +7708,8 @@ namespace xgrad::detail {
 
 template <class T> T choice(bool condition, T a, T b) { return condition ? a : b; }
 template <class P> XGRAD_INLINE RealPack<P> choice(MaskPack<P> condition, RealPack<P> a, RealPack<P> b) { return where(condition, a, b); }
+template <class T> T larger(T a, T b) { return a > b ? a : b; }
+template <class T> T smaller(T a, T b) { return a < b ? a : b; }
 
 /// The product of all.
 template <class T> struct Product {
@@ -7438,16 +7720,14 @@ template <class T> struct Product {
 /// The larger of two; NaN always.
 template <class T> struct Larger {
     using accumulator = T;
-    static constexpr std::string_view name = "Amax";
     static T start() { return std::numeric_limits<T>::has_infinity ? -std::numeric_limits<T>::infinity() : std::numeric_limits<T>::lowest(); }
-    XGRAD_INLINE static auto join(auto best, auto v) { return choice(v > best || v != v, v, best); }
+    XGRAD_INLINE static auto join(auto best, auto v) { return choice(v != v, v, larger(v, best)); }
 };
 /// The smaller of two; NaN always.
 template <class T> struct Smaller {
     using accumulator = T;
-    static constexpr std::string_view name = "Amin";
     static T start() { return std::numeric_limits<T>::has_infinity ? std::numeric_limits<T>::infinity() : std::numeric_limits<T>::max(); }
-    XGRAD_INLINE static auto join(auto best, auto v) { return choice(v < best || v != v, v, best); }
+    XGRAD_INLINE static auto join(auto best, auto v) { return choice(v != v, v, smaller(v, best)); }
 };
 
 /// A run of numbers folded into one, in interleaved parts.
@@ -7458,11 +7738,12 @@ template <class Fold, class A, class T> void fold_into(A& a, T const* t, std::si
         using Pack = RealPack<T>;
         Pack part[4] = {Fold::start(), Fold::start(), Fold::start(), Fold::start()};
         for (; i + 4 * Pack::width <= n; i += 4 * Pack::width)
-            for (std::size_t j = 0; j < 4; ++j) part[j] = Fold::join(part[j], Pack::load(t + i + j * Pack::width));
+            kernel::unroll<4>([&](auto j) XGRAD_LAMBDA_INLINE { part[j] = Fold::join(part[j], Pack::load(t + i + j * Pack::width)); });
         for (; i + Pack::width <= n; i += Pack::width) part[0] = Fold::join(part[0], Pack::load(t + i));
+        auto const join = [](Pack p, Pack q) XGRAD_LAMBDA_INLINE { return Fold::join(p, q); };
         T lanes[Pack::width];
-        Fold::join(Fold::join(part[0], part[1]), Fold::join(part[2], part[3])).store(lanes);
-        for (auto const lane : lanes) a = Fold::join(a, lane);
+        join(join(part[0], part[1]), join(part[2], part[3])).across(join).store(lanes);
+        a = Fold::join(a, lanes[0]);
     } else {
         A part[4] = {Fold::start(), Fold::start(), Fold::start(), Fold::start()};
         for (; i + 4 <= n; i += 4)
@@ -7490,7 +7771,99 @@ template <class Fold, class T> void fold_run(void* tile, void* array, std::ptrdi
     }
 }
 
+/// Folds a formula's values over axes without storing them.
+template <class Fold, class T> Array<T> fold_formula(FormulaTable const& table, void const* formula, AnyArray const* const* leaves, Shape const& space, Axes const& axes, bool keep)
+{
+    using A = typename Fold::accumulator;
+    Array<A> out(reduced_shape(space, axes, true), Fold::start());
+    run_forward(table, formula, leaves, space, fold_operand(out, sizeof(A), sizeof(T), &fold_run<Fold, T>));
+    narrow<A, T>(out);
+    if (!keep) {
+        out.shape = reduced_shape(space, axes, false);
+        out.strides = row_major(out.shape);
+    }
+    return std::move(as<T>(out));
+}
+
+/// The same of an array's elements.
+template <template <class> class F, Scalar T> Array<T> fold_array(Array<T> const& x, Axes const& axes, bool keep)
+{
+    using Fold = F<T>;
+    if (x.contiguous && axes.size() == x.shape.size()) {
+        auto all = Fold::start();
+        for (std::size_t i = 0; i < x.numel; i += most_summed) fold_into<Fold>(all, x.begin() + i, std::min(most_summed, x.numel - i));
+        return Array<T>(keep ? Shape(x.shape.size(), 1) : Shape(), converted<T>(all));
+    }
+    Slot<T> const formula;
+    AnyArray const* const leaf = &x;
+    return fold_formula<Fold, T>(FormulaTableOf<Slot<T>>::table, &formula, &leaf, x.shape, axes, keep);
+}
+
+// What gradients of folds over axes need.
+
+template <Operand X> Axes checked_axes(std::string_view operation, X const& x, Axes const& axes) { return normalize_axes(operation, axes, x.dim()); }
+
+/// The number of elements that are reduced to one.
+inline std::size_t count_over(Shape const& shape, Axes const& axes)
+{
+    std::size_t n = 1;
+    for (auto const axis : axes) n *= shape[static_cast<std::size_t>(axis)];
+    return n;
+}
+
+/// Axes in an order in which those of `over` come last.
+[[gnu::cold]] inline Axes axes_with_last(Axes const& over, std::size_t rank)
+{
+    Axes order;
+    for (std::ptrdiff_t i = 0; i < static_cast<std::ptrdiff_t>(rank); ++i)
+        if (!std::ranges::binary_search(over, i)) order.push_back(i);
+    for (auto const axis : over) order.push_back(axis);
+    return order;
+}
+inline bool are_last(Axes const& over, std::size_t rank) { return over.empty() || static_cast<std::size_t>(over[0]) + over.size() == rank; }
+
+/// The elements as W, in row-major order with the axes `over` last: where they are if they lie so, else copied into `room`.
+template <class W, Scalar T> W const* rows_over(Axes const& over, Array<T> const& x, Array<W>& room)
+{
+    if constexpr (std::same_as<W, T>)
+        if (x.contiguous && are_last(over, x.shape.size())) return x.begin();
+    auto const turned = Permute{{}, axes_with_last(over, x.shape.size())}.value(x);
+    room = Array<W>(turned.shape);
+    copy_elements(room, turned);
+    return room.begin();
+}
+/// The window on such rows in which the axes have their own places.
+template <Scalar T> Array<T> rows_put_back(Axes const& over, Array<T> rows)
+{
+    auto const rank = rows.shape.size();
+    return are_last(over, rank) ? rows : Permute{{}, inverse_of(axes_with_last(over, rank))}.value(rows);
+}
+
 }  // namespace xgrad::detail
+
+namespace xgrad {
+
+/// For the last argument of a reduction: reduced axes stay, with extent 1.
+inline constexpr bool keepdims = true;
+
+/// Base of an operation that folds the elements over some axes.
+template <template <class> class F> struct Folding : Arraywise {
+    template <class T> using fold = F<T>;
+    Axes over;  // normalised
+    bool keep = false;
+
+    template <Scalar T> auto value(detail::Array<T> const& x) const { return detail::fold_array<F>(x, over, keep); }
+};
+
+/// Values that a gradient will need are stored; others are folded as they are computed.
+template <class Op, Operand X> auto express_folding(Op op, X const& x)
+{
+    if constexpr (Differentiable<typename X::scalar>)
+        if (needs_graph(x)) return express(std::move(op), x);
+    return fold<Op::template fold>(x, op.over, op.keep);
+}
+
+}  // namespace xgrad
 
 // ======== xgrad/tensor/fused_gradient_node.hpp
 // FusedGradientNode: the recorded backward pass of a fused Node, which is one Node as well. Its own backward pass is one more
@@ -7517,8 +7890,8 @@ template <class Fold, class T> void fold_run(void* tile, void* array, std::ptrdi
 
 
 // ======== xgrad/tensor/operand_plan.hpp
-// OperandPlan: what recording a formula follows from which of its operands are one tensor, and which of them require a
-// gradient. It is found once for each such pattern of a formula; the Nodes of that pattern point to it.
+// OperandPlan: all that is to be known of a recorded formula once it is known which of its operands are one tensor, and which of
+// them require a gradient. It is found once for each such pattern of a formula; the Nodes of that pattern point to it.
 
 
 // ======== xgrad/tensor/record_table.hpp
@@ -7608,7 +7981,7 @@ struct KeptValue {
 struct OperandPattern {
     std::array<std::uint8_t, 64> first{};  // the first operand that is the same tensor
     LeafMask requires_grad = 0;
-    bool result_exists = true;             // false where a fused reduction takes the formula's values
+    bool result_exists = true;  // false where a fused reduction takes the formula's values
 
     bool is_same(OperandPattern const& o, std::size_t n) const noexcept
     {
@@ -7631,12 +8004,12 @@ struct OperandPlan {
     LeafMask kept = 0;           // the first leaves of those
     bool keeps_history = false;  // a value is kept that requires a gradient but gets none here
     std::uint8_t edges = 0, places = 0;
-    std::array<std::uint8_t, 64> edge{};     // of each leaf that gets a gradient
-    std::array<std::uint8_t, 64> target{};   // of each edge, the leaf that gets the gradient
-    std::array<std::uint8_t, 64> place{};    // of each leaf that is needed, where its value is kept
-    std::array<std::uint8_t, 64> at_place{};  // of each place, the first leaf that is kept there; the result, if it is saved, is kept behind them
-    /// Where the parts of a Node's block lie, from its end on: kept values, edges, the formula, and under a sum that and the gradients that
-    /// are ready.
+    std::array<std::uint8_t, 64> edge{};      // of each leaf that gets a gradient
+    std::array<std::uint8_t, 64> target{};    // of each edge, the leaf that gets the gradient
+    std::array<std::uint8_t, 64> place{};     // of each leaf that is needed, where its value is kept; a saved result comes behind them
+    std::array<std::uint8_t, 64> at_place{};  // of each place, the first leaf that is kept there
+    /// Where the parts of a Node lie, from the end of the object on: kept values, edges, the formula, and under a sum that and the gradients
+    /// that are ready.
     std::size_t edges_at, formula_at, sum_at, bytes, bytes_with_sum;
     OperandPlan const* next = nullptr;
 
@@ -8218,7 +8591,9 @@ private:
             if (double const factor = real_number(gradient); std::abs(factor) >= least_factor && std::abs(factor) <= 1 / least_factor) return hand_over_scaled(factor, results);
         if (table().use->load(std::memory_order_relaxed) < 0) table().use->fetch_add(1, std::memory_order_relaxed);
         AnyArray const seeds = sum_->spread(gradient, space_);
-        return is_simple(seeds) ? apply_direct(seeds, results) : apply_tiled(seeds, results);
+        if (is_simple(seeds)) return apply_direct(seeds, results);
+        if (table().kernels.is_identity) return repeat(seeds, results);
+        apply_tiled(seeds, results);
     }
 
     /// True where gradients are ready to be handed over: not once hooks decide what was saved.
@@ -8308,6 +8683,20 @@ private:
         });
     }
 
+    /// The gradient of what was only summed: that of the sum, spread out.
+    void repeat(AnyArray const& seeds, std::span<AnyTensor> results) const
+    {
+        auto const& info = *table().kernels.result;
+        auto made = TensorImpl::make(*table().leaf_types[0], space_);
+        auto* to = made->array.data;
+        Strides const* const strides[] = {&seeds.strides};
+        for_each_run(space_, strides, [&](std::size_t n, std::ptrdiff_t const* at) {
+            info.stage(to, seeds.data + at[0] * static_cast<std::ptrdiff_t>(info.element), seeds.strides.back(), n);
+            to += n * info.element;
+        });
+        results[0] = AnyTensor(std::move(made));
+    }
+
     void apply_tiled(AnyArray const& seeds, std::span<AnyTensor> results)
     {
         std::size_t const n = leaves(), seed = n, result = n + 1, first_gradient = n + 2;
@@ -8381,7 +8770,7 @@ public:
             kernels_.result->stage(uniform_.elements, seeds_.data, 0, most_lanes);
             plan_.uniform_seed = uniform_.elements;
         } else operands_[layout_.seed()] = input_operand(seeds_, *kernels_.result, space_);
-        gradients_ = std::make_unique<AnyArray[]>(layout_.leaves);
+        gradients_.resize(layout_.leaves);
         for (std::size_t k = 0; k < layout_.leaves; ++k) {
             if (!makes_gradient(k)) continue;
             auto const& info = *kernels_.leaf[k];
@@ -8450,11 +8839,11 @@ private:
     FormulaTable const& kernels_;
     DualLayout layout_;
     Shape space_;
-    LocalArray<TileOperand, 9> operands_;
+    LocalArray<TileOperand, 21> operands_;
     DualPlan plan_;
     Rest uniform_;
     AnyArray seeds_, tangent_;
-    std::unique_ptr<AnyArray[]> gradients_;
+    CachedVector<AnyArray> gradients_;
 };
 
 }  // namespace xgrad::detail
@@ -9319,26 +9708,12 @@ template <class E> Tensor<typename E::scalar> record(E const& e)
     return Tensor<typename E::scalar>(record_formula(apart.table, &apart.formula, apart.operands).handle());
 }
 
-/// Records a sum of an expression over axes whose value is known.
-template <class E> void record_known_sum(std::string_view name, E const& e, Axes const& axes, AnyTensor const& value)
+/// Folds an expression's values over axes without storing or recording them.
+template <class Fold, class E> Array<typename E::scalar> fold(E const& e, Axes const& axes, bool keep)
 {
     TakenApart<E> const apart(e);
     Gathered const in(apart.table, &apart.formula, apart.operands, false);
-    SumOver const sum{name, axes, 1, value.dim() == in.space().size()};
-    if (in.plan) value.impl().grad_fn = FusedNode::make(&apart.formula, apart.operands, in, &sum, value);
-}
-
-/// Folds an expression's values over axes without storing or recording them; the axes stay.
-template <class Fold, class E> Array<typename E::scalar> fold(E const& e, Axes const& axes)
-{
-    using T = typename E::scalar;
-    using A = typename Fold::accumulator;
-    TakenApart<E> const apart(e);
-    Gathered const in(apart.table, &apart.formula, apart.operands, false);
-    Array<A> out(reduced_shape(in.space(), axes, true), Fold::start());
-    run_forward(apart.table.kernels, &apart.formula, in.arrays, in.space(), fold_operand(out, sizeof(A), sizeof(T), &fold_run<Fold, T>));
-    narrow<A, T>(out);
-    return as<T>(out);
+    return fold_formula<Fold, typename E::scalar>(apart.table.kernels, &apart.formula, in.arrays, in.space(), axes, keep);
 }
 
 /// Sums an expression over axes (all of them without a list), times a factor, without storing its values, and records it.
@@ -9739,7 +10114,7 @@ template <Scalar T> AnyTensor GradientArithmetic<T>::scaled(AnyTensor const& t, 
 template <Scalar T> void GradientArithmetic<T>::multiply_in_place(AnyTensor const& t, double factor)
 {
     if constexpr (Differentiable<T>)
-        if (factor != 1) scale_elements(as<T>(t.impl().array), factor);
+        if (factor != 1) scale<T>(t.impl().array, factor);
 }
 
 template <Scalar T> void GradientArithmetic<T>::scatter_add(AnyArray const& to, AnyArray const& more)
@@ -11193,196 +11568,6 @@ template <class F, class X> auto hvp(F&& f, X const& inputs, TransformOptions co
 // is ever put into bit-reversed order. Only exp(-2 pi i / n) occurs: who exchanges real and imaginary parts on the way
 // in and out gets the other sign. Read Columns, at the end, first.
 
-
-// ======== xgrad/base/vec.hpp
-// Vec<T>: as many T as one register of this build holds, and the few motions of data that the hand-written kernels
-// (fft.hpp, gemm.hpp) need on it.
-//
-// These are the vector types of GCC and Clang, so + - * and multiplication by a number are written as for numbers, and
-// a kernel is vectorised at -O2 too, with nothing left to the mood of the optimiser. Elsewhere Vec<T> is T and the same
-// code runs on numbers. The width follows the compiler's flags; whatever has a memory layout that depends on it must
-// name it among its template parameters, so that translation units with different flags can be linked together.
-
-/// After the parameters of a lambda that is the body of a loop over registers.
-#if defined(__GNUC__)
-#    define XGRAD_INLINE_LAMBDA __attribute__((always_inline))
-#else
-#    define XGRAD_INLINE_LAMBDA
-#endif
-
-namespace xgrad::detail::kernel {
-
-#if !defined(__GNUC__)
-inline constexpr std::size_t register_bytes = 0;
-#elif defined(__AVX512F__)
-inline constexpr std::size_t register_bytes = 64;
-#elif defined(__AVX__)
-inline constexpr std::size_t register_bytes = 32;
-#else
-inline constexpr std::size_t register_bytes = 16;
-#endif
-
-template <class T, std::size_t Bytes> struct VecOf {
-    using type = T;
-};
-#if defined(__GNUC__)
-template <class T, std::size_t Bytes>
-    requires(Bytes > sizeof(T))
-struct VecOf<T, Bytes> {
-    typedef T type __attribute__((vector_size(Bytes)));
-};
-#endif
-
-template <class T, std::size_t Bytes = register_bytes> using Vec = typename VecOf<T, Bytes>::type;
-
-/// How many T a word V holds.
-template <class V, class T> inline constexpr std::size_t width = sizeof(V) / sizeof(T);
-
-/// A word in an array of numbers, wherever it begins. (A struct, because templates drop the attributes of a typedef.)
-template <class V>
-#if defined(__GNUC__)
-struct __attribute__((packed, may_alias)) Loose {
-#else
-struct Loose {
-#endif
-    V word;
-};
-template <class V, class T> [[gnu::always_inline]] inline Loose<V>* loose(T* p)
-{
-    return reinterpret_cast<Loose<V>*>(p);
-}
-template <class V, class T> [[gnu::always_inline]] inline Loose<V> const* loose(T const* p)
-{
-    return reinterpret_cast<Loose<V> const*>(p);
-}
-
-template <class V, class T> [[gnu::always_inline]] inline V load(T const* from) { return loose<V>(from)->word; }
-template <class V, class T> [[gnu::always_inline]] inline void store(T* to, V const& v) { loose<V>(to)->word = v; }
-
-template <class F, std::size_t... I> [[gnu::always_inline]] inline void unroll(F const& f, std::index_sequence<I...>)
-{
-    (f(std::integral_constant<std::size_t, I>{}), ...);
-}
-
-/// f(0), ..., f(N-1) with constants for arguments: GCC unrolls a loop over registers only from -O3 on.
-template <std::size_t N, class F> [[gnu::always_inline]] inline void unroll(F const& f)
-{
-    unroll(f, std::make_index_sequence<N>{});
-}
-
-/// Calls f.operator()<V>(i) until every index below count has been inside a word V that starts at i. The last word may
-/// overlap the one before instead of leaving a scalar tail, so doing an index twice must do no harm.
-template <class T, std::size_t Bytes = register_bytes, class F>
-[[gnu::always_inline]] inline void cover(std::size_t count, F const& f)
-{
-    using V = Vec<T, Bytes>;
-    constexpr std::size_t n = width<V, T>;
-    if (count >= n)
-        for (std::size_t i = 0; i < count; i += n) f.template operator()<V>(std::min(i, count - n));
-    else if constexpr (n > 1) cover<T, (Bytes > 16 ? Bytes / 2 : 0)>(count, f);
-}
-
-/// The same, with every index inside one word only.
-template <class T, class F> [[gnu::always_inline]] inline void cover_once(std::size_t count, F const& f)
-{
-    constexpr std::size_t n = width<Vec<T>, T>;
-    std::size_t i = 0;
-    if constexpr (n > 1)
-        for (; i + n <= count; i += n) f.template operator()<Vec<T>>(i);
-    for (; i < count; ++i) f.template operator()<T>(i);
-}
-
-/// The word whose lane i is lane index(i) of the double word (a, b); index is a lambda without captures.
-template <class V, class F, int... I>
-[[gnu::always_inline]] inline V shuffle(V const& a, V const& b, F, std::integer_sequence<int, I...>)
-{
-#if defined(__clang__) || __GNUC__ >= 12
-    return __builtin_shufflevector(a, b, F{}(I)...);
-#else
-    using Index = std::conditional_t<sizeof(a[0]) == 4, std::int32_t, std::int64_t>;
-    return __builtin_shuffle(a, b, Vec<Index, sizeof(V)>{F{}(I)...});
-#endif
-}
-
-/// (a0, b0, a1, b1, ...) in two words.
-template <class T, class V> [[gnu::always_inline]] inline void zip(V const& a, V const& b, V& low, V& high)
-{
-    static constexpr int n = width<V, T>;
-    constexpr std::make_integer_sequence<int, n> all;
-    constexpr auto in_low = [](int i) { return i % 2 * n + i / 2; };
-    constexpr auto in_high = [](int i) { return i % 2 * n + (n + i) / 2; };
-    low = shuffle(a, b, in_low, all);
-    high = shuffle(a, b, in_high, all);
-}
-
-/// Undoes zip.
-template <class T, class V> [[gnu::always_inline]] inline void unzip(V const& low, V const& high, V& a, V& b)
-{
-    constexpr std::make_integer_sequence<int, width<V, T>> all;
-    constexpr auto even = [](int i) { return 2 * i; };
-    constexpr auto odd = [](int i) { return 2 * i + 1; };
-    a = shuffle(low, high, even, all);
-    b = shuffle(low, high, odd, all);
-}
-
-/// Copies count pairs (even, odd) from one array to two.
-template <class T> void deinterleave(std::size_t count, T const* pairs, T* even, T* odd)
-{
-    cover<T>(count, [=]<class V>(std::size_t i) XGRAD_INLINE_LAMBDA {
-        if constexpr (constexpr auto n = width<V, T>; n == 1) {
-            even[i] = pairs[2 * i];
-            odd[i] = pairs[2 * i + 1];
-        } else {
-            V a, b;
-            unzip<T>(load<V>(pairs + 2 * i), load<V>(pairs + 2 * i + n), a, b);
-            store(even + i, a);
-            store(odd + i, b);
-        }
-    });
-}
-
-/// Copies two arrays of count numbers to one of pairs (even, odd).
-template <class T> void interleave(std::size_t count, T const* even, T const* odd, T* pairs)
-{
-    cover<T>(count, [=]<class V>(std::size_t i) XGRAD_INLINE_LAMBDA {
-        if constexpr (constexpr auto n = width<V, T>; n == 1) {
-            pairs[2 * i] = even[i];
-            pairs[2 * i + 1] = odd[i];
-        } else {
-            V a, b;
-            zip<T>(load<V>(even + i), load<V>(odd + i), a, b);
-            store(pairs + 2 * i, a);
-            store(pairs + 2 * i + n, b);
-        }
-    });
-}
-
-/// to[j * to_gap + i] = from[i * from_gap + j] for a matrix of rows x columns that does not overlap its image.
-template <class T>
-void transpose(std::size_t rows, std::size_t columns, T const* from, std::size_t from_gap, T* to, std::size_t to_gap)
-{
-    constexpr auto n = width<Vec<T>, T>;
-    if (n == 1 || rows < n || columns < n) {
-        for (std::size_t i = 0; i < rows; ++i)
-            for (std::size_t j = 0; j < columns; ++j) to[j * to_gap + i] = from[i * from_gap + j];
-        return;
-    }
-    auto const block = [=](std::size_t i, std::size_t j) XGRAD_INLINE_LAMBDA {
-        Vec<T> row[n], zipped[n];
-        unroll<n>([&](auto r) XGRAD_INLINE_LAMBDA { row[r] = load<Vec<T>>(from + (i + r) * from_gap + j); });
-        // Row r zipped with row r + n/2, log2(n) times, is the transpose.
-        unroll<static_cast<std::size_t>(std::bit_width(n)) - 1>([&](auto) XGRAD_INLINE_LAMBDA {
-            unroll<n / 2>(
-                [&](auto r) XGRAD_INLINE_LAMBDA { zip<T>(row[r], row[r + n / 2], zipped[2 * r], zipped[2 * r + 1]); });
-            unroll<n>([&](auto r) XGRAD_INLINE_LAMBDA { row[r] = zipped[r]; });
-        });
-        unroll<n>([&](auto r) XGRAD_INLINE_LAMBDA { store(to + (j + r) * to_gap + i, row[r]); });
-    };
-    for (std::size_t i = 0; i < rows; i += n)  // the last block of a line may overlap the one before
-        for (std::size_t j = 0; j < columns; j += n) block(std::min(i, rows - n), std::min(j, columns - n));
-}
-}  // namespace xgrad::detail::kernel
-
 namespace xgrad::detail::kernel {
 
 /// A complex number, or a word of them, with plain arithmetic (operator* of std::complex looks after infinities).
@@ -12310,7 +12495,7 @@ struct Dft : Arraywise {
         detail::Array<T> out(x.shape);
         detail::copy_elements(out, x);
         for (auto const axis : axes) detail::transform_axis(out, static_cast<std::size_t>(axis), sign);
-        if (scale != 1) detail::scale_elements(out, scale);
+        if (scale != 1) detail::scale<T>(out, scale);
         return out;
     }
     auto pullback(wrt<0>, auto const& g, auto const&, auto const&) const { return express(Dft{{}, axes, -sign, scale}, g); }
@@ -12326,7 +12511,7 @@ struct RealDft : Arraywise {
         detail::Array<std::complex<P>> full(x.shape);
         detail::copy_elements(full, x);
         detail::transform_axis(full, axis, -1);
-        if (scale != 1) detail::scale_elements(full, scale);
+        if (scale != 1) detail::scale<std::complex<P>>(full, scale);
         Shape half = full.shape;
         half[axis] = half[axis] / 2 + 1;
         return detail::contiguous(full.window(half, full.strides));
@@ -13223,28 +13408,235 @@ void gemm(std::size_t m, std::size_t n, std::size_t k, T const* a, std::ptrdiff_
 
 // ======== xgrad/ops/reduction.hpp
 // Reductions over all or some axes. They fuse with the expression under them, which is evaluated tile by tile; its values
-// are stored only for the gradient of a product.
+// are stored only for the gradient of a product or an extremum.
+
+
+// ======== xgrad/ops/extremum.hpp
+// The largest and the smallest elements over axes.
 
 XGRAD_COMPILED_ONCE
 
 namespace xgrad {
 
-/// For the last argument of a reduction: reduced axes stay, with extent 1.
-inline constexpr bool keepdims = true;
-
 namespace detail {
 
-template <Operand X> Axes checked_axes(std::string_view operation, X const& x, Axes const& axes) { return normalize_axes(operation, axes, x.dim()); }
-
-/// The number of elements that are reduced to one.
-inline std::size_t count_over(Shape const& shape, Axes const& axes)
+/// The gradient of the extremum of a row, shared equally by the elements that have its value.
+template <class T> void share_in_row(T const* x, std::size_t n, T extremum, T gradient, T* out)
 {
-    std::size_t n = 1;
-    for (auto const axis : axes) n *= shape[static_cast<std::size_t>(axis)];
-    return n;
+    auto const share_by = [=](auto has_it) {
+        double count = 0;
+        for (std::size_t i = 0; i < n; i += most_summed)
+            count += static_cast<double>(sum_of_packs(x + i, std::min(most_summed, n - i), [=]<class V>(V v) XGRAD_LAMBDA_INLINE { return choice(has_it(v), V(1), V(0)); }));
+        map_run(out, n, [=, share = static_cast<T>(gradient / count)]<class V>(V v) XGRAD_LAMBDA_INLINE { return choice(has_it(v), V(share), V(0)); }, x);
+    };
+    if (extremum == extremum) share_by([=](auto v) XGRAD_LAMBDA_INLINE { return v == extremum; });
+    else share_by([](auto v) XGRAD_LAMBDA_INLINE { return v != v; });
+}
+/// The same of each column.
+template <class T> void share_in_columns(T const* x, std::size_t rows, std::size_t columns, T const* extremum, T const* gradient, T* out)
+{
+    auto const part_of = []<class V>(V v, V most, V part) XGRAD_LAMBDA_INLINE { return choice(v == most || v != v, part, V(0)); };
+    CachedVector<wide<T>> count(columns);
+    CachedVector<T> share(columns);
+    auto const for_each_tile = [=](auto f) {
+        for (std::size_t row = 0; row < rows; ++row)
+            for (std::size_t c = 0; c < columns; c += tile_size) f(row * columns + c, c, std::min(tile_size, columns - c));
+    };
+    for_each_tile([&](std::size_t at, std::size_t c, std::size_t n) {
+        alignas(64) T tile[tile_size];
+        map_run(tile, n, [=]<class V>(V v, V most) XGRAD_LAMBDA_INLINE { return part_of(v, most, V(1)); }, x + at, extremum + c);
+        add_run<wide<T>, T>(tile, &count[c], 1, n);
+    });
+    for (std::size_t c = 0; c < columns; ++c) share[c] = static_cast<T>(gradient[c] / count[c]);
+    for_each_tile([&](std::size_t at, std::size_t c, std::size_t n) { map_run(out + at, n, part_of, x + at, extremum + c, &share[c]); });
 }
 
 }  // namespace detail
+
+/// The gradient of an extremum y of x over some axes, from that of y.
+struct ExtremumGradient : Arraywise {
+    Axes over;  // normalised
+    static constexpr detail::Uses uses[] = {detail::uses_argument(1) | detail::uses_argument(2), 0, 0};
+
+    template <RealScalar T> auto value(detail::Array<T> const& g, detail::Array<T> const& y, detail::Array<T> const& x) const
+    {
+        detail::Array<T> room;
+        auto extent = detail::folded_axes(x.shape, detail::reduced_shape(x.shape, over, true));
+        bool const in_place = x.contiguous && extent;
+        auto const* from = in_place ? x.begin() : detail::rows_over(over, x, room);
+        if (!in_place) extent = {y.numel, detail::count_over(x.shape, over), 1};
+        auto const [rows, folded, columns] = *extent;
+        detail::Array<T> out(in_place ? x.shape : room.shape);
+        auto const gradients = detail::contiguous(g), extrema = detail::contiguous(y);
+        auto *const most = extrema.begin(), *const gradient = gradients.begin(), *const to = out.begin();
+        for (std::size_t at = 0, c = 0; c < rows * columns; at += folded * columns, c += columns) {
+            if (columns == 1) detail::share_in_row(from + at, folded, most[c], gradient[c], to + at);
+            else detail::share_in_columns(from + at, folded, columns, most + c, gradient + c, to + at);
+        }
+        return in_place ? out : detail::rows_put_back(over, std::move(out));
+    }
+    /// The mean over the elements that have the extreme value.
+    auto pullback(wrt<0>, auto const& h, auto const&, auto const& g, auto const& y, auto const& x) const
+    {
+        std::remove_cvref_t<decltype(x)> const one(typename std::remove_cvref_t<decltype(x)>::value_type(1));
+        auto const extremum = reshape(y, Axes(detail::reduced_shape(x.shape(), over, true)));
+        auto const has_it = materialize_expression(x == extremum || isnan(x));
+        return reshape(materialize_expression(sum(where(has_it, h, 0), over) / sum(where(has_it, one, 0), over)), Axes(g.shape()));
+    }
+    /// Which elements those are does not change.
+    template <std::size_t I> auto pullback(wrt<I>, auto const& h, auto const&...) const { return std::remove_cvref_t<decltype(h)>(); }
+};
+
+/// Largest or smallest element over some axes.
+template <template <class> class Fold> struct Extremum : Folding<Fold> {
+    static constexpr detail::Uses uses[] = {detail::uses_argument(0) | detail::uses_result};
+
+    auto pullback(wrt<0>, auto const& g, auto const& y, auto const& x) const { return express(ExtremumGradient{{}, this->over}, g, unrecorded(y), unrecorded(x)); }
+};
+struct Amax : Extremum<detail::Larger> {};
+struct Amin : Extremum<detail::Smaller> {};
+
+namespace detail {
+template <class Op, Operand X> auto extremum(std::string_view operation, X const& x, Axes const& over, bool keep)
+{
+    static_assert(!is_complex<typename X::scalar>, "amax and amin: complex numbers have no order");
+    if constexpr (is_complex<typename X::scalar>) return x;
+    else {
+        auto const axes = checked_axes(operation, x, over);
+        if (auto const& shape = x.shape(); numel(shape) == 0 && numel(reduced_shape(shape, axes, true)) != 0)
+            fail<ShapeError>(operation, ": nothing to choose from in shape ", shape, " over axes ", axes);
+        return express_folding(Op{{{{}, axes, keep}}}, x);
+    }
+}
+}  // namespace detail
+
+/// Largest element over axes; elements that share it share the gradient equally. NaN is passed on.
+template <Operand X> auto amax(X const& x, Axes const& axes, bool keep = false) { return detail::extremum<Amax>("amax", x, axes, keep); }
+template <Operand X> auto amax(X const& x) { return amax(x, detail::all_axes(x.dim())); }
+
+/// Smallest element over axes; ties and NaN as for amax.
+template <Operand X> auto amin(X const& x, Axes const& axes, bool keep = false) { return detail::extremum<Amin>("amin", x, axes, keep); }
+template <Operand X> auto amin(X const& x) { return amin(x, detail::all_axes(x.dim())); }
+
+}  // namespace xgrad
+
+// ======== xgrad/ops/product.hpp
+// Products over axes, whose gradient needs no division.
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad {
+
+namespace detail {
+
+/// finish(factor times the product of the others) for each of n numbers: forward for what comes before, then back for what comes after.
+/// Returns the product of all.
+template <class T, class F> T each_product_of_others(T const* x, std::size_t n, T factor, T* out, F finish)
+{
+    T before(1);
+    for (std::size_t i = 0; i < n; ++i) out[i] = before, before *= x[i];
+    for (std::size_t i = n; i-- > 0;) out[i] = finish(out[i] * factor), factor *= x[i];
+    return before;
+}
+
+/// The same in packs, without a factor. Every lane of some packs is a chain of its own, and what is
+/// left over is one more.
+template <Differentiable T, class F> void products_of_others(T const* x, std::size_t n, T* out, F finish)
+{
+    using Pack = pack_of<T, precision_of<T>>;
+    constexpr std::size_t width = RealPack<precision_of<T>>::width, packs = 4, block = packs * width;
+    std::size_t const end = n - n % block;
+    T others(1);  // of what is left over
+    if (end) {
+        Pack part[packs] = {1, 1, 1, 1};
+        for (std::size_t i = 0; i < end; i += block)
+            kernel::unroll<packs>([&](auto j) XGRAD_LAMBDA_INLINE {
+                part[j].store(out + i + j * width);
+                part[j] = part[j] * Pack::load(x + i + j * width);
+            });
+        auto const first = part[0] * part[1], second = part[2] * part[3];
+        T lanes[width], others_of_lanes[width], left_over(1);
+        (first * second).store(lanes);
+        for (std::size_t i = end; i < n; ++i) left_over *= x[i];
+        others = each_product_of_others(lanes, width, left_over, others_of_lanes, std::identity());
+        auto const of_lanes = Pack::load(others_of_lanes);
+        Pack after[packs] = {of_lanes * (part[1] * second), of_lanes * (part[0] * second), of_lanes * (first * part[3]), of_lanes * (first * part[2])};
+        for (std::size_t i = end; i > 0;) {
+            i -= block;
+            kernel::unroll<packs>([&](auto j) XGRAD_LAMBDA_INLINE {
+                auto* const at = out + i + j * width;
+                finish(Pack::load(at) * after[j]).store(at);
+                after[j] = after[j] * Pack::load(x + i + j * width);
+            });
+        }
+    }
+    each_product_of_others(x + end, n - end, others, out + end, finish);
+}
+
+}  // namespace detail
+
+/// The gradient of a product over some axes: that of the result, one number for all where it is but one, times the conjugate product of
+/// the other elements.
+struct ProdGradient : Arraywise {
+    Axes over;  // normalised
+    static constexpr detail::Uses uses[] = {detail::uses_argument(1), detail::uses_argument(0) | detail::uses_argument(1)};
+
+    template <Scalar T> auto value(detail::Array<T> const& g, detail::Array<T> const& x) const
+    {
+        using W = detail::wide<T>;  // what is multiplied in another order must not overflow on the way
+        detail::Array<W> room;
+        auto const* const rows = detail::rows_over(over, x, room);
+        detail::Array<W> out(room.defined() ? room.shape : x.shape);
+        auto const gradients = detail::contiguous(g);
+        std::size_t const n = detail::count_over(x.shape, over);
+        for (std::size_t at = 0, row = 0; at < x.numel; at += n, ++row)
+            detail::products_of_others(rows + at, n, out.begin() + at, [gi = detail::converted<W>(gradients.begin()[g.numel == 1 ? 0 : row])](auto v) {
+                using detail::conj;
+                return gi * conj(v);
+            });
+        detail::narrow<W, T>(out);
+        return detail::rows_put_back(over, std::move(detail::as<T>(out)));
+    }
+    auto pullback(wrt<0>, auto const& h, auto const&, auto const& g, auto const& x) const
+    {
+        std::remove_cvref_t<decltype(x)> const one(typename std::remove_cvref_t<decltype(x)>::value_type(1));
+        return reshape(materialize_expression(sum(h * conj(express(*this, one, x)), over)), Axes(g.shape()));
+    }
+    /// By x_j depends what comes out for all but j, as the product of all but the two: one j after another, with x_j replaced by 1.
+    auto pullback(wrt<1>, auto const& h, auto const&, auto const& g, auto const& x) const
+    {
+        using T = typename std::remove_cvref_t<decltype(x)>::value_type;
+        auto out = materialize_expression(h * T(0));
+        for (std::size_t j = 0; j < detail::count_over(x.shape(), over); ++j) {
+            auto const is_j = place_mask(x, over, j);
+            auto const without_j = materialize_expression(where(is_j, T(1), x));
+            auto const part = sum(where(is_j, T(0), conj(h) * express(*this, g, without_j)), over, keepdims);
+            out = materialize_expression(out + where(is_j, part, T(0)));
+        }
+        return out;
+    }
+};
+
+/// Product of the elements over some axes, zeros among them or not.
+struct Prod : Folding<detail::Product> {
+    static constexpr detail::Uses uses[] = {detail::uses_argument(0)};
+
+    auto pullback(wrt<0>, auto const& g, auto const&, auto const& x) const { return express(ProdGradient{{}, over}, g, x); }
+};
+
+/// Product over axes. Of integers and masks: a product of int64.
+template <Operand X> auto prod(X const& x, Axes const& axes, bool keep = false)
+{
+    if constexpr (std::same_as<typename X::letter, B>) return prod(cast<std::int64_t>(x), axes, keep);
+    else return express_folding(Prod{{{}, detail::checked_axes("prod", x, axes), keep}}, x);
+}
+template <Operand X> auto prod(X const& x) { return prod(x, detail::all_axes(x.dim())); }
+
+}  // namespace xgrad
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad {
 
 /// Integers and masks as double; anything else as it is.
 template <Operand X> auto real_valued(X const& x)
@@ -13260,28 +13652,6 @@ template <Operand X> auto sum(X const& x) { return record_sum("sum", x, nullptr,
 /// Arithmetic mean over axes; NaN of nothing. Of integers and masks: a mean of double.
 template <Operand X> auto mean(X const& x, Axes const& axes, bool keep = false) { return record_sum("mean", real_valued(x), &axes, keep, true); }
 template <Operand X> auto mean(X const& x) { return record_sum("mean", real_valued(x), nullptr, false, true); }
-
-/// What an element adds to the extremum over its axes: its share, if it is one of those that have the extreme value.
-struct ShareOfExtremum : Elementwise<R(R, R, R)> {
-    auto value(auto x, auto extremum, auto share) const { return where(x == extremum || isnan(x), x * share, 0); }
-    auto partial(wrt<0>, auto, auto x, auto extremum, auto share) const { return selected{x == extremum || isnan(x), share}; }
-    auto partial(wrt<1>, auto, auto, auto, auto) const { return nothing; }
-    auto partial(wrt<2>, auto, auto, auto, auto) const { return nothing; }
-};
-
-/// Largest element over axes; elements that share it share the gradient equally. NaN is passed on.
-template <Operand X> auto amax(X const& x, Axes const& axes, bool keep = false)
-{
-    return record_extremum<detail::Larger>("amax", x, axes, keep);
-}
-template <Operand X> auto amax(X const& x) { return amax(x, detail::all_axes(x.dim())); }
-
-/// Smallest element over axes; ties and NaN as for amax.
-template <Operand X> auto amin(X const& x, Axes const& axes, bool keep = false)
-{
-    return record_extremum<detail::Smaller>("amin", x, axes, keep);
-}
-template <Operand X> auto amin(X const& x) { return amin(x, detail::all_axes(x.dim())); }
 
 /// log(sum(exp(x))) over axes, without overflow; the gradient is softmax(x).
 template <Operand X> auto logsumexp(X const& x, Axes const& axes, bool keep = false)
@@ -13336,124 +13706,6 @@ template <Operand X> auto norm(X const& x, double p, Axes const& axes, bool keep
     }
 }
 template <Operand X> auto norm(X const& x, double p = 2) { return norm(x, p, detail::all_axes(x.dim())); }
-
-namespace detail {
-
-/// Axes in an order in which those of `over` come last.
-[[gnu::cold]] inline Axes axes_with_last(Axes const& over, std::size_t rank)
-{
-    Axes order;
-    for (std::ptrdiff_t i = 0; i < static_cast<std::ptrdiff_t>(rank); ++i)
-        if (!std::ranges::binary_search(over, i)) order.push_back(i);
-    for (auto const axis : over) order.push_back(axis);
-    return order;
-}
-
-/// The product of the others for each of n numbers. Every lane of some packs, and what is left over, is a chain of its own: forward
-/// for what comes before in it, then back for what comes after and for what all other chains have. There is no division.
-template <Differentiable T> void products_of_others(T const* x, std::size_t n, T* out)
-{
-    using Pack = pack_of<T, precision_of<T>>;
-    constexpr std::size_t width = RealPack<precision_of<T>>::width, packs = 4, block = packs * width;
-    std::size_t const end = n - n % block;
-    Pack part[packs] = {1, 1, 1, 1};
-    for (std::size_t i = 0; i < end; i += block)
-        for (std::size_t j = 0; j < packs; ++j) {
-            part[j].store(out + i + j * width);
-            part[j] = part[j] * Pack::load(x + i + j * width);
-        }
-    T chain[block + 1], others[block + 1];
-    for (std::size_t j = 0; j < packs; ++j) part[j].store(chain + j * width);
-    chain[block] = T(1);
-    for (std::size_t i = end; i < n; ++i) out[i] = chain[block], chain[block] *= x[i];
-    T before(1), after(1);
-    for (std::size_t c = 0; c <= block; ++c) others[c] = before, before *= chain[c];
-    for (std::size_t c = block + 1; c-- > 0;) others[c] *= after, after *= chain[c];
-    for (std::size_t i = n; i-- > end;) out[i] *= others[block], others[block] *= x[i];
-    for (std::size_t j = 0; j < packs; ++j) part[j] = Pack::load(others + j * width);
-    for (std::size_t i = end; i > 0;) {
-        i -= block;
-        for (std::size_t j = 0; j < packs; ++j) {
-            auto* const at = out + i + j * width;
-            (Pack::load(at) * part[j]).store(at);
-            part[j] = part[j] * Pack::load(x + i + j * width);
-        }
-    }
-}
-
-}  // namespace detail
-
-/// For each element the product of the others along some axes.
-struct ProdOfOthers : Arraywise {
-    Axes over;  // normalised
-    static constexpr detail::Uses uses[] = {detail::uses_argument(0)};
-
-    template <Scalar T> auto value(detail::Array<T> const& x) const
-    {
-        using W = detail::wide<T>;      // what is multiplied in another order must not overflow on the way
-        auto const order = detail::axes_with_last(over, x.shape.size());
-        auto const permuted = Permute{{}, order}.value(x);
-        detail::Array<W> const rows(permuted.shape), wide(permuted.shape);
-        detail::copy_elements(rows, permuted);
-        std::size_t const n = detail::count_over(x.shape, over);
-        for (std::size_t at = 0; at < x.numel; at += n) detail::products_of_others(rows.begin() + at, n, wide.begin() + at);
-        detail::AnyArray narrowed = wide;
-        detail::narrow<W, T>(narrowed);
-        return Permute{{}, detail::inverse_of(order)}.value(detail::as<T>(narrowed));
-    }
-    /// d(others of i)/dx_j is the product of all but i and j: one j after another, with x_j replaced by 1.
-    auto pullback(wrt<0>, auto const& g, auto const&, auto const& x) const
-    {
-        using T = typename std::remove_cvref_t<decltype(x)>::value_type;
-        auto out = materialize_expression(g * T(0));
-        for (std::size_t j = 0; j < detail::count_over(x.shape(), over); ++j) {
-            auto const is_j = place_mask(x, over, j);
-            auto const without_j = materialize_expression(where(is_j, T(1), x));
-            auto const all_but = express(*this, without_j);
-            auto const part = sum(where(is_j, T(0), g * conj(all_but)), over, keepdims);
-            out = materialize_expression(out + where(is_j, part, T(0)));
-        }
-        return out;
-    }
-};
-
-/// Product of the elements over some axes. The gradient needs no division, so zeros do no harm.
-struct Prod : Arraywise {
-    Axes over;  // normalised
-    bool keep = false;
-    static constexpr detail::Uses uses[] = {detail::uses_argument(0)};
-
-    template <Scalar T> auto value(detail::Array<T> const& x) const
-    {
-        detail::Array<T> const rows = detail::contiguous(Permute{{}, detail::axes_with_last(over, x.shape.size())}.value(x));
-        detail::Array<T> out(detail::reduced_shape(x.shape, over, keep));
-        std::size_t const n = detail::count_over(x.shape, over);
-        for (std::size_t i = 0; i < out.numel; ++i) {
-            auto product = detail::Product<T>::start();
-            detail::fold_into<detail::Product<T>>(product, rows.begin() + i * n, n);
-            out.begin()[i] = detail::converted<T>(product);
-        }
-        return out;
-    }
-    auto pullback(wrt<0>, auto const& g, auto const&, auto const& x) const
-    {
-        auto const kept = reshape(g, Axes(detail::reduced_shape(x.shape(), over, true)));
-        return kept * conj(express(ProdOfOthers{{}, over}, x));
-    }
-};
-
-/// Product over axes. Values that a gradient will need are stored. Of integers and masks: a product of int64.
-template <Operand X> auto prod(X const& x, Axes const& axes, bool keep = false)
-{
-    if constexpr (std::same_as<typename X::letter, B>) return prod(cast<std::int64_t>(x), axes, keep);
-    else {
-        auto const over = detail::checked_axes("prod", x, axes);
-        if constexpr (Differentiable<typename X::scalar>)
-            if (needs_graph(x)) return express(Prod{{}, over, keep}, x);
-        return fold<detail::Product>(x, over, keep);
-    }
-}
-template <Operand X> auto prod(X const& x) { return prod(x, detail::all_axes(x.dim())); }
 
 }  // namespace xgrad
 
@@ -13665,34 +13917,12 @@ template <Scalar T> bool needs_graph(Traced<T> const&) { return true; }
 template <template <class> class Fold, Operand X> auto fold(X const& x, Axes const& axes, bool keep)
 {
     using T = typename X::scalar;
-    auto values = detail::fold<Fold<T>>(x, axes);
-    auto shape = keep ? values.shape : detail::reduced_shape(x.shape(), axes, false);
-    auto strides = detail::row_major(shape);
-    return Tensor<T>(values.window(std::move(shape), std::move(strides)));
+    if constexpr (detail::is_expression<X>) return Tensor<T>(detail::fold<Fold<T>>(x, axes, keep));
+    else return Tensor<T>(detail::fold_array<Fold>(x.array_of(), axes, keep));
 }
 
-/// Called by amax() and amin(): the gradient is that of the mean of the elements that share the extremum.
-template <template <class> class Fold, Operand X> auto record_extremum(std::string_view operation, X const& x, Axes const& over, bool keep)
-{
-    using T = typename X::scalar;
-    static_assert(!detail::is_complex<T>, "amax and amin: complex numbers have no order");
-    if constexpr (!detail::is_complex<T>) {
-        auto const axes = detail::checked_axes(operation, x, over);
-        if (auto const shape = x.shape(); numel(shape) == 0 && numel(detail::reduced_shape(shape, axes, true)) != 0)
-            detail::fail<ShapeError>(operation, ": nothing to choose from in shape ", shape, " over axes ", axes);
-        auto const y = fold<Fold>(x, axes, keep);
-        if constexpr (Differentiable<T>)
-            if (needs_graph(x)) {
-                NoGradGuard const off;
-                Tensor<T> const extremum = keep ? y.detach() : y.reshape(Axes(detail::reduced_shape(x.shape(), axes, true)));
-                Tensor<T> const one(T(1));      // a number would have x computed anew in double, and equal to nothing
-                Tensor<T> const share = 1 / sum(where(x == extremum || isnan(x), one, 0), axes, true);
-                EnableGradGuard const on;
-                detail::record_known_sum(Fold<T>::name, express(ShareOfExtremum{}, x, extremum, share), axes, y);
-            }
-        return y;
-    } else return x;
-}
+/// What a recorded operation takes as a constant.
+template <Scalar T> Tensor<T> unrecorded(Tensor<T> const& x) { return detail::recording() ? x.detach() : x; }
 
 /// The largest elements over axes where they are finite, else 0: what logsumexp takes out of its exponents.
 template <Operand X> auto finite_largest(X const& x, Axes const& axes)

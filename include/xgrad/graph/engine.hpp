@@ -38,8 +38,11 @@ public:
                 run_node(node, gradients, results.span(), keep_graph);
             }
             root.gradient = {};
-            for (std::size_t k = 0; k < edges.size(); ++k)
-                if (edges[k]) deliver(*edges[k].function, results[k], root, keep_graph);
+            for (std::size_t k = 0; k < edges.size(); ++k) {
+                if (!edges[k]) continue;
+                if (edges[k].function->sequence_nr() != leaf_sequence) root.gradient = std::move(results[k]);
+                else run_leaf(static_cast<AccumulateGrad&>(*edges[k].function), results[k], keep_graph);
+            }
         }
     }
     bool reaches(Node const& node) const override
@@ -66,14 +69,8 @@ private:
         }
         return next;
     }
-    /// Leaves run as soon as they are ready.
-    static void deliver(Node& to, AnyTensor& gradient, Root& root, bool keep_graph)
+    static void run_leaf(AccumulateGrad& leaf, AnyTensor& gradient, bool keep_graph)
     {
-        if (to.sequence_nr() != leaf_sequence) {
-            root.gradient = std::move(gradient);
-            return;
-        }
-        auto& leaf = static_cast<AccumulateGrad&>(to);
         if (!anomaly.enabled && !NodeHooks::of(leaf)) [[likely]] {
             NodeLock const lock(leaf);
             return leaf.collect(gradient);

@@ -48,7 +48,7 @@ public:
             kernels_.result->stage(uniform_.elements, seeds_.data, 0, most_lanes);
             plan_.uniform_seed = uniform_.elements;
         } else operands_[layout_.seed()] = input_operand(seeds_, *kernels_.result, space_);
-        gradients_ = std::make_unique<AnyArray[]>(layout_.leaves);
+        gradients_.resize(layout_.leaves);
         for (std::size_t k = 0; k < layout_.leaves; ++k) {
             if (!makes_gradient(k)) continue;
             auto const& info = *kernels_.leaf[k];
@@ -117,11 +117,11 @@ private:
     FormulaTable const& kernels_;
     DualLayout layout_;
     Shape space_;
-    LocalArray<TileOperand, 9> operands_;
+    LocalArray<TileOperand, 21> operands_;
     DualPlan plan_;
     Rest uniform_;
     AnyArray seeds_, tangent_;
-    std::unique_ptr<AnyArray[]> gradients_;
+    CachedVector<AnyArray> gradients_;
 };
 
 }  // namespace xgrad::detail
