@@ -34,7 +34,8 @@ template <class P, class F, class... From> void map_run(P* to, std::size_t n, F 
     using Pack = RealPack<P>;
     std::size_t i = 0;
     for (; i + Pack::width <= n; i += Pack::width) f(Pack::load(from + i)...).store(to + i);
-    for (; i < n; ++i) to[i] = f(from[i]...);
+    if constexpr (Pack::width > 1)
+        for (; i < n; ++i) to[i] = f(from[i]...);
 }
 template <class P> void add_reals(P* a, P const* t, std::size_t n)
 {
