@@ -79,7 +79,7 @@ struct ExtremumGradient : Arraywise {
 
 /// Largest or smallest element over some axes.
 template <template <class> class Fold> struct Extremum : Folding<Fold> {
-    static constexpr detail::Uses uses[] = {detail::uses_argument(0) | detail::uses_result};
+    static constexpr detail::Uses uses[1] = {detail::uses_argument(0) | detail::uses_result};  // clang wants the bound in a template
 
     auto pullback(wrt<0>, auto const& g, auto const& y, auto const& x) const { return express(ExtremumGradient{{}, this->over}, g, unrecorded(y), unrecorded(x)); }
 };

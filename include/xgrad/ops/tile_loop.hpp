@@ -20,6 +20,8 @@ inline constexpr std::size_t most_summed = 4096;
 
 /// Moves a run of n elements between a tile and an array whose elements are `stride` apart.
 using MoveRun = void (*)(void* tile, void* array, std::ptrdiff_t stride, std::size_t n);
+/// Folds rows of n elements that lie one after another into an array of n.
+using FoldRows = void (*)(void* from, void* array, std::size_t n, std::size_t rows);
 
 /// An input or an output of a kernel over an index space.
 struct TileOperand {
@@ -27,6 +29,7 @@ struct TileOperand {
     std::size_t element = 0;       // bytes of an element of the array
     std::size_t tile_element = 0;  // bytes of an element of a tile
     MoveRun move = nullptr;
+    FoldRows fold_rows = nullptr;  // what moves of one row after another would do, where that can be done faster
     bool in_place = false;         // the array's elements are what a tile would hold
     bool whole = false;            // it covers the index space in row-major order
     bool output = false;
