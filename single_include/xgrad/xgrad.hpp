@@ -7049,6 +7049,8 @@ inline constexpr std::size_t most_summed = 4096;
 
 /// Moves a run of n elements between a tile and an array whose elements are `stride` apart.
 using MoveRun = void (*)(void* tile, void* array, std::ptrdiff_t stride, std::size_t n);
+/// Folds rows of n elements that lie one after another into an array of n.
+using FoldRows = void (*)(void* from, void* array, std::size_t n, std::size_t rows);
 
 /// An input or an output of a kernel over an index space.
 struct TileOperand {
@@ -7056,6 +7058,7 @@ struct TileOperand {
     std::size_t element = 0;       // bytes of an element of the array
     std::size_t tile_element = 0;  // bytes of an element of a tile
     MoveRun move = nullptr;
+    FoldRows fold_rows = nullptr;  // what moves of one row after another would do, where that can be done faster
     bool in_place = false;         // the array's elements are what a tile would hold
     bool whole = false;            // it covers the index space in row-major order
     bool output = false;
@@ -7370,7 +7373,8 @@ template <class P, class F, class... From> void map_run(P* to, std::size_t n, F 
     using Pack = RealPack<P>;
     std::size_t i = 0;
     for (; i + Pack::width <= n; i += Pack::width) f(Pack::load(from + i)...).store(to + i);
-    for (; i < n; ++i) to[i] = f(from[i]...);
+    if constexpr (Pack::width > 1)
+        for (; i < n; ++i) to[i] = f(from[i]...);
 }
 template <class P> void add_reals(P* a, P const* t, std::size_t n)
 {
@@ -7461,12 +7465,28 @@ template <class W, class E> void add_run(void* tile, void* array, std::ptrdiff_t
         for (std::size_t i = 0; i < n; ++i) a[static_cast<std::ptrdiff_t>(i) * stride] += converted<W>(t[i]);
 }
 
+/// Rows added to an array of W, four at a time, so that what is there is read and written less often.
+template <class W, class E> void add_rows(void* from, void* array, std::size_t n, std::size_t rows)
+{
+    auto* t = static_cast<E*>(from);
+    if constexpr (std::same_as<W, E> && Differentiable<E>) {
+        using P = precision_of<E>;
+        for (; rows >= 4; rows -= 4, t += 4 * n) {
+            auto* const a = static_cast<P*>(array);
+            auto const at = [=](std::size_t row) { return reinterpret_cast<P const*>(t + row * n); };
+            map_run(a, n * (sizeof(E) / sizeof(P)), [](auto sum, auto p, auto q, auto r, auto s) XGRAD_LAMBDA_INLINE { return sum + ((p + q) + (r + s)); }, a, at(0), at(1), at(2), at(3));
+        }
+    }
+    for (; rows > 0; --rows, t += n) add_run<W, E>(t, array, 1, n);
+}
+
 /// How elements of type T go into tiles of E, and how tiles (of their gradients, for instance) come back.
 struct LeafInfo {
     std::size_t element, tile_element, wide_element;
     bool in_place;  // elements are what a tile holds
     bool differentiable;
     MoveRun stage, collect, add;
+    FoldRows add_rows;
     void (*narrow)(AnyArray& sums);                       // elements of a wide sum become elements of T
     void (*scale)(AnyArray const& sums, double factor);  // of a wide sum
 };
@@ -7490,7 +7510,7 @@ template <class W> void scale(AnyArray const& a, double factor)
 }
 
 template <class T, class E = T>
-inline constexpr LeafInfo leaf_info{sizeof(T), sizeof(E), sizeof(wide<E>), std::same_as<T, E>, Differentiable<T>, &stage_run<T, E>, &collect_run<T, E>, &add_run<wide<E>, E>, &narrow<wide<E>, T>, &scale<wide<E>>};
+inline constexpr LeafInfo leaf_info{sizeof(T), sizeof(E), sizeof(wide<E>), std::same_as<T, E>, Differentiable<T>, &stage_run<T, E>, &collect_run<T, E>, &add_run<wide<E>, E>, &add_rows<wide<E>, E>, &narrow<wide<E>, T>, &scale<wide<E>>};
 
 inline TileOperand input_operand(AnyArray const& a, LeafInfo const& info, Shape const& space)
 {
@@ -7532,7 +7552,12 @@ inline TileOperand fold_operand(AnyArray const& a, std::size_t element, std::siz
     return o;
 }
 /// An output summed into a wide array, zero to begin with.
-inline TileOperand sum_operand(AnyArray const& a, LeafInfo const& info) { return fold_operand(a, info.wide_element, info.tile_element, info.add); }
+inline TileOperand sum_operand(AnyArray const& a, LeafInfo const& info)
+{
+    TileOperand o = fold_operand(a, info.wide_element, info.tile_element, info.add);
+    o.fold_rows = info.add_rows;
+    return o;
+}
 
 /// An array of zeros with elements of this many bytes.
 inline AnyArray zeroed(Shape const& shape, std::size_t element)
@@ -7651,13 +7676,13 @@ inline std::optional<std::array<std::size_t, 3>> folded_axes(Shape const& space,
 inline void fold_in_order(std::byte* from, std::array<std::size_t, 3> const& extent, TileOperand const& out)
 {
     auto const [rows, folded, columns] = extent;
+    std::size_t const run = columns == 1 ? most_summed : 1;
     auto* to = out.array->data;
-    for (std::size_t row = 0; row < rows; ++row, to += columns * out.element)
-        for (std::size_t done = 0, run; done < folded; done += run) {
-            run = columns == 1 ? std::min(folded - done, most_summed) : 1;
-            out.move(from, to, columns == 1 ? 0 : 1, run * columns);
-            from += run * columns * out.tile_element;
-        }
+    for (std::size_t row = 0; row < rows; ++row, from += folded * columns * out.tile_element, to += columns * out.element) {
+        if (columns > 1 && out.fold_rows) out.fold_rows(from, to, columns, folded);
+        else
+            for (std::size_t i = 0; i < folded; i += run) out.move(from + i * columns * out.tile_element, to, columns != 1, std::min(run, folded - i) * columns);
+    }
 }
 
 [[gnu::noinline]] inline void run_tiled(FormulaTable const& table, void const* formula, AnyArray const* const* leaves, Shape const& space, TileOperand const& out)
@@ -13489,7 +13514,7 @@ struct ExtremumGradient : Arraywise {
 
 /// Largest or smallest element over some axes.
 template <template <class> class Fold> struct Extremum : Folding<Fold> {
-    static constexpr detail::Uses uses[] = {detail::uses_argument(0) | detail::uses_result};
+    static constexpr detail::Uses uses[1] = {detail::uses_argument(0) | detail::uses_result};  // clang wants the bound in a template
 
     auto pullback(wrt<0>, auto const& g, auto const& y, auto const& x) const { return express(ExtremumGradient{{}, this->over}, g, unrecorded(y), unrecorded(x)); }
 };
