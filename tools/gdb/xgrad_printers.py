@@ -93,7 +93,7 @@ def name_and_formula(node):
     bare = re.sub(r"<.*", "", kind).split("::")[-1]
     try:
         if bare == "FusedNode":
-            kernels = node["table_"]["kernels"]
+            kernels = node["plan_"]["table"]["kernels"]
             root, text = text_of_view(kernels["vertices"]["name"]) or "Alias", formula(kernels["vertices"])
             if node["sum_"]:
                 root = text_of_view(node["sum_"]["name"])

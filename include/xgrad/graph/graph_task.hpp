@@ -213,14 +213,14 @@ private:
     void push_heap(Index index)
     {
         if (index == none) return;
-        ready_.emplace_back(notes_[index].node->sequence_nr(), index);
+        ready_.emplace_back(notes_[index].node->sequence_nr(), ~index);  // of leaves the first runs first
         std::ranges::push_heap(ready_);
     }
     Index pop()
     {
         if (next_ != none || ready_.empty()) return std::exchange(next_, none);
         std::ranges::pop_heap(ready_);
-        auto const index = ready_.back().second;
+        auto const index = ~ready_.back().second;
         ready_.pop_back();
         return index;
     }

@@ -104,9 +104,9 @@ private:
     {
         Axes order = axes;
         for (auto& a : order) a = static_cast<std::ptrdiff_t>(detail::normalize_axis("permute", a, rank));
-        bool each_once = order.size() == rank;
-        for (auto a = order.begin(); each_once && a != order.end(); ++a) each_once = std::find(order.begin(), a, *a) == a;
-        if (!each_once) detail::fail<ShapeError>("permute: ", axes, " does not name each of ", rank, " axes once");
+        if (order.size() != rank) detail::fail<ShapeError>("permute: ", axes, " does not name each of ", rank, " axes once");
+        for (auto a = order.begin(); a != order.end(); ++a)
+            if (std::find(order.begin(), a, *a) != a) detail::fail<IndexError>("permute: an axis is given twice in ", axes);
         return order;
     }
 };
