@@ -3523,14 +3523,14 @@ private:
     void push_heap(Index index)
     {
         if (index == none) return;
-        ready_.emplace_back(notes_[index].node->sequence_nr(), index);
+        ready_.emplace_back(notes_[index].node->sequence_nr(), ~index);  // of leaves the first runs first
         std::ranges::push_heap(ready_);
     }
     Index pop()
     {
         if (next_ != none || ready_.empty()) return std::exchange(next_, none);
         std::ranges::pop_heap(ready_);
-        auto const index = ready_.back().second;
+        auto const index = ~ready_.back().second;
         ready_.pop_back();
         return index;
     }
@@ -5092,9 +5092,9 @@ private:
     {
         Axes order = axes;
         for (auto& a : order) a = static_cast<std::ptrdiff_t>(detail::normalize_axis("permute", a, rank));
-        bool each_once = order.size() == rank;
-        for (auto a = order.begin(); each_once && a != order.end(); ++a) each_once = std::find(order.begin(), a, *a) == a;
-        if (!each_once) detail::fail<ShapeError>("permute: ", axes, " does not name each of ", rank, " axes once");
+        if (order.size() != rank) detail::fail<ShapeError>("permute: ", axes, " does not name each of ", rank, " axes once");
+        for (auto a = order.begin(); a != order.end(); ++a)
+            if (std::find(order.begin(), a, *a) != a) detail::fail<IndexError>("permute: an axis is given twice in ", axes);
         return order;
     }
 };
