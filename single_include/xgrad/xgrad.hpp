@@ -1762,6 +1762,12 @@ struct AnyArray {
 
     bool defined() const noexcept { return static_cast<bool>(storage); }
 
+    /// Gives elements in row-major order another shape of as many.
+    void reshape(Shape s)
+    {
+        shape = std::move(s);
+        strides = row_major(shape);
+    }
     /// Looks at the same memory through another window, which starts `bytes` after this one's.
     void look_through(Shape s, Strides st, std::ptrdiff_t bytes = 0)
     {
@@ -5093,8 +5099,7 @@ private:
         Axes order = axes;
         for (auto& a : order) a = static_cast<std::ptrdiff_t>(detail::normalize_axis("permute", a, rank));
         if (order.size() != rank) detail::fail<ShapeError>("permute: ", axes, " does not name each of ", rank, " axes once");
-        for (auto a = order.begin(); a != order.end(); ++a)
-            if (std::find(order.begin(), a, *a) != a) detail::fail<IndexError>("permute: an axis is given twice in ", axes);
+        detail::normalize_axes("permute", order, rank);  // throws where one is given twice
         return order;
     }
 };
@@ -7803,10 +7808,7 @@ template <class Fold, class T> Array<T> fold_formula(FormulaTable const& table, 
     Array<A> out(reduced_shape(space, axes, true), Fold::start());
     run_forward(table, formula, leaves, space, fold_operand(out, sizeof(A), sizeof(T), &fold_run<Fold, T>));
     narrow<A, T>(out);
-    if (!keep) {
-        out.shape = reduced_shape(space, axes, false);
-        out.strides = row_major(out.shape);
-    }
+    if (!keep) out.reshape(reduced_shape(space, axes, false));
     return std::move(as<T>(out));
 }
 
@@ -8819,11 +8821,7 @@ public:
         if (sum) {
             if (sum->scale != 1) kernels_.result->scale(tangent_, sum->scale);
             kernels_.result->narrow(tangent_);
-            if (!sum->keeps_dims) {
-                auto shape = reduced_shape(space_, sum->axes, false);
-                auto strides = row_major(shape);
-                tangent_.look_through(std::move(shape), std::move(strides));
-            }
+            if (!sum->keeps_dims) tangent_.reshape(reduced_shape(space_, sum->axes, false));
         }
         return AnyTensor(TensorImpl::make(node_.table().result_type, std::move(tangent_)));
     }
@@ -8887,7 +8885,7 @@ public:
             if (of.is_needed(k)) kept_ |= LeafMask{1} << of.first_of(k);
         edges_.reserve(of.next_edges().size() + 1);
         for (std::size_t k = 0; k < leaves(); ++k) {
-            bool const is_target = (of.wanted() & ~of.added()) >> k & 1;
+            bool const is_target = of.makes_gradient(k);
             if (!is_target || !(kept_ >> of.first_of(k) & 1 || of.saves_result())) continue;
             edges_.push_back(of.next_edges()[of.edge_of(k)]);
             differentiable_ |= LeafMask{1} << k;
@@ -8918,7 +8916,7 @@ public:
         if (recording()) {
             std::vector<AnyTensor> zeros(results.size());
             for (std::size_t k = 0; k < leaves(); ++k)
-                if ((of_.wanted() & ~of_.added()) >> k & 1) zeros[of_.edge_of(k)] = of_.table().leaf_types[k]->filled(of_.leaf_shape(k), 0);
+                if (of_.makes_gradient(k)) zeros[of_.edge_of(k)] = of_.table().leaf_types[k]->filled(of_.leaf_shape(k), 0);
             return push_by_transposing(*this, std::move(zeros), tangents, results);
         }
         if (has_gradient_edge_ && tangents.back().defined()) of_.apply_to(tangents.back(), results);
@@ -9046,7 +9044,7 @@ private:
         // those of leaves that the first pass does not depend on are undefined and have no edge
         std::size_t input = 0, edge = 0;
         for (std::size_t k = 0; k < n; ++k)
-            if ((of_.wanted() & ~of_.added()) >> k & 1) {
+            if (of_.makes_gradient(k)) {
                 if (differentiable_ >> k & 1) results[edge++] = found[input];
                 ++input;
             }
@@ -9702,10 +9700,7 @@ inline AnyTensor record_formula_sum(std::string_view operation, RecordTable cons
     if (mean) table.result.scale(sums, sum.scale);
     table.result.narrow(sums);
     sum.keeps_dims = keepdims;
-    if (!keepdims) {
-        sums.shape = reduced_shape(space, sum.axes, false);
-        sums.strides = row_major(sums.shape);
-    }
+    if (!keepdims) sums.reshape(reduced_shape(space, sum.axes, false));
     AnyTensor result(TensorImpl::make(table.result_type, std::move(sums)));
     if (in.plan) result.impl().grad_fn = FusedNode::make(formula, operands, in, &sum, result);
     return result;

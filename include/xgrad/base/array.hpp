@@ -104,6 +104,12 @@ struct AnyArray {
 
     bool defined() const noexcept { return static_cast<bool>(storage); }
 
+    /// Gives elements in row-major order another shape of as many.
+    void reshape(Shape s)
+    {
+        shape = std::move(s);
+        strides = row_major(shape);
+    }
     /// Looks at the same memory through another window, which starts `bytes` after this one's.
     void look_through(Shape s, Strides st, std::ptrdiff_t bytes = 0)
     {

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include <xgrad/base/config.hpp>
 #include <xgrad/base/vec.hpp>
 
 XGRAD_COMPILED_ONCE

@@ -82,10 +82,7 @@ template <class Fold, class T> Array<T> fold_formula(FormulaTable const& table, 
     Array<A> out(reduced_shape(space, axes, true), Fold::start());
     run_forward(table, formula, leaves, space, fold_operand(out, sizeof(A), sizeof(T), &fold_run<Fold, T>));
     narrow<A, T>(out);
-    if (!keep) {
-        out.shape = reduced_shape(space, axes, false);
-        out.strides = row_major(out.shape);
-    }
+    if (!keep) out.reshape(reduced_shape(space, axes, false));
     return std::move(as<T>(out));
 }
 

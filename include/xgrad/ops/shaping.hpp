@@ -105,8 +105,7 @@ private:
         Axes order = axes;
         for (auto& a : order) a = static_cast<std::ptrdiff_t>(detail::normalize_axis("permute", a, rank));
         if (order.size() != rank) detail::fail<ShapeError>("permute: ", axes, " does not name each of ", rank, " axes once");
-        for (auto a = order.begin(); a != order.end(); ++a)
-            if (std::find(order.begin(), a, *a) != a) detail::fail<IndexError>("permute: an axis is given twice in ", axes);
+        detail::normalize_axes("permute", order, rank);  // throws where one is given twice
         return order;
     }
 };

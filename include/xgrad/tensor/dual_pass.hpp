@@ -72,11 +72,7 @@ public:
         if (sum) {
             if (sum->scale != 1) kernels_.result->scale(tangent_, sum->scale);
             kernels_.result->narrow(tangent_);
-            if (!sum->keeps_dims) {
-                auto shape = reduced_shape(space_, sum->axes, false);
-                auto strides = row_major(shape);
-                tangent_.look_through(std::move(shape), std::move(strides));
-            }
+            if (!sum->keeps_dims) tangent_.reshape(reduced_shape(space_, sum->axes, false));
         }
         return AnyTensor(TensorImpl::make(node_.table().result_type, std::move(tangent_)));
     }

@@ -20,7 +20,7 @@ public:
             if (of.is_needed(k)) kept_ |= LeafMask{1} << of.first_of(k);
         edges_.reserve(of.next_edges().size() + 1);
         for (std::size_t k = 0; k < leaves(); ++k) {
-            bool const is_target = (of.wanted() & ~of.added()) >> k & 1;
+            bool const is_target = of.makes_gradient(k);
             if (!is_target || !(kept_ >> of.first_of(k) & 1 || of.saves_result())) continue;
             edges_.push_back(of.next_edges()[of.edge_of(k)]);
             differentiable_ |= LeafMask{1} << k;
@@ -51,7 +51,7 @@ public:
         if (recording()) {
             std::vector<AnyTensor> zeros(results.size());
             for (std::size_t k = 0; k < leaves(); ++k)
-                if ((of_.wanted() & ~of_.added()) >> k & 1) zeros[of_.edge_of(k)] = of_.table().leaf_types[k]->filled(of_.leaf_shape(k), 0);
+                if (of_.makes_gradient(k)) zeros[of_.edge_of(k)] = of_.table().leaf_types[k]->filled(of_.leaf_shape(k), 0);
             return push_by_transposing(*this, std::move(zeros), tangents, results);
         }
         if (has_gradient_edge_ && tangents.back().defined()) of_.apply_to(tangents.back(), results);
@@ -179,7 +179,7 @@ private:
         // those of leaves that the first pass does not depend on are undefined and have no edge
         std::size_t input = 0, edge = 0;
         for (std::size_t k = 0; k < n; ++k)
-            if ((of_.wanted() & ~of_.added()) >> k & 1) {
+            if (of_.makes_gradient(k)) {
                 if (differentiable_ >> k & 1) results[edge++] = found[input];
                 ++input;
             }

@@ -94,10 +94,7 @@ inline AnyTensor record_formula_sum(std::string_view operation, RecordTable cons
     if (mean) table.result.scale(sums, sum.scale);
     table.result.narrow(sums);
     sum.keeps_dims = keepdims;
-    if (!keepdims) {
-        sums.shape = reduced_shape(space, sum.axes, false);
-        sums.strides = row_major(sums.shape);
-    }
+    if (!keepdims) sums.reshape(reduced_shape(space, sum.axes, false));
     AnyTensor result(TensorImpl::make(table.result_type, std::move(sums)));
     if (in.plan) result.impl().grad_fn = FusedNode::make(formula, operands, in, &sum, result);
     return result;
