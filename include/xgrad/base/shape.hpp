@@ -230,17 +230,25 @@ inline bool broadcasts_to(Shape const& from, Shape const& to) noexcept
     return true;
 }
 
+/// Makes `shape` the one to which it and another broadcast together; false where they do not.
+inline bool widen(Shape& shape, Shape const& other)
+{
+    if (other.size() > shape.size()) {
+        auto const shorter = std::exchange(shape, other);
+        return widen(shape, shorter);
+    }
+    for (std::size_t i = 0, lead = shape.size() - other.size(); i < other.size(); ++i) {
+        auto& d = shape[lead + i];
+        if (d == 1) d = other[i];
+        else if (other[i] != 1 && other[i] != d) return false;
+    }
+    return true;
+}
 /// The common shape of two operands by NumPy's rules; the message names the operation and both shapes.
 inline Shape broadcast(std::string_view operation, Shape const& a, Shape const& b)
 {
-    Shape const& longer = a.size() >= b.size() ? a : b;
-    Shape const& shorter = a.size() >= b.size() ? b : a;
-    Shape out = longer;
-    for (std::size_t i = 0, lead = longer.size() - shorter.size(); i < shorter.size(); ++i) {
-        auto& d = out[lead + i];
-        if (d == 1) d = shorter[i];
-        else if (shorter[i] != 1 && shorter[i] != d) fail<ShapeError>(operation, ": shapes ", a, " and ", b, " do not broadcast");
-    }
+    Shape out = a;
+    if (!widen(out, b)) fail<ShapeError>(operation, ": shapes ", a, " and ", b, " do not broadcast");
     return out;
 }
 

@@ -54,6 +54,7 @@ auto operator*(A&& a, B&& b)
 /// Quotient of two operands, each real or complex; of integers too it is a real number.
 struct Div : Elementwise<R(R, R), C(C, C), C(R, C), C(C, R)> {
     XGRAD_INLINE auto value(auto a, auto b) const { return a / b; }
+    static constexpr bool divides = true;  // a backward pass finds the reciprocal of b once
     XGRAD_INLINE auto value_again(auto a, auto b) const { return a * reciprocal(b); }
     XGRAD_INLINE auto partial(wrt<0>, auto, auto, auto b) const { return reciprocal(b); }
     XGRAD_INLINE auto partial(wrt<1>, auto y, auto, auto b) const { return -(y * reciprocal(b)); }
@@ -94,14 +95,14 @@ struct Rsqrt : Elementwise<R(R), C(C)> {
 template <Operand X> auto rsqrt(X const& x) { return express(Rsqrt{}, x); }
 
 /// Power a^b. The gradient for the base of a^0 is 0, and for the exponent of 0^b it is 0 where b >= 0.
-struct Pow : Elementwise<R(R, R), C(C, C)> {
+struct Pow : Transcendental<R(R, R), C(C, C)> {
     XGRAD_INLINE auto value(auto a, auto b) const { return pow(a, b); }
     XGRAD_INLINE auto partial(wrt<0>, auto, auto a, auto b) const { return where(b == 0, 0, b * pow(a, b - 1)); }
     XGRAD_INLINE auto partial(wrt<1>, auto y, auto a, auto b) const { return where(a == 0 && real(b) >= 0, 0, y * log(a)); }
 };
 
 /// Power x^p with a real number p; small whole ones are products.
-struct PowNumber : Elementwise<R(R), C(C)> {
+struct PowNumber : Transcendental<R(R), C(C)> {
     double p = 1;
 
     XGRAD_INLINE auto value(auto x) const { return pow(x, p); }

@@ -43,7 +43,7 @@ template <Operand X> auto sgn(X const& x)
 }
 
 /// Argument, in (-pi, pi]; gradient 0 at 0 and on the real line.
-struct Angle : Elementwise<R(R), R(C)> {
+struct Angle : Transcendental<R(R), R(C)> {
     XGRAD_INLINE auto value(auto x) const { return angle(x); }
     XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const
     {
@@ -96,7 +96,7 @@ auto complex(Re&& re, Im&& im)
 }
 
 /// r e^(i phi).
-struct Polar : Elementwise<C(R, R)> {
+struct Polar : Transcendental<C(R, R)> {
     XGRAD_INLINE auto value(auto r, auto phi) const { return polar(r, phi); }
     XGRAD_INLINE auto partial(wrt<0>, auto, auto, auto phi) const { return complex(cos(phi), sin(phi)); }
     XGRAD_INLINE auto partial(wrt<1>, auto y, auto, auto) const { return complex(-imag(y), real(y)); }

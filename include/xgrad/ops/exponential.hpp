@@ -6,56 +6,57 @@
 namespace xgrad {
 
 /// e^x.
-struct Exp : Elementwise<R(R), C(C)> {
+struct Exp : Transcendental<R(R), C(C)> {
     XGRAD_INLINE auto value(auto x) const { return exp(x); }
     XGRAD_INLINE auto partial(wrt<0>, auto y, auto) const { return y; }
 };
 template <Operand X> auto exp(X const& x) { return express(Exp{}, x); }
 
 /// e^x - 1, accurate near 0.
-struct Expm1 : Elementwise<R(R), C(C)> {
+struct Expm1 : Transcendental<R(R), C(C)> {
     XGRAD_INLINE auto value(auto x) const { return expm1(x); }
     XGRAD_INLINE auto partial(wrt<0>, auto y, auto) const { return y + 1; }
 };
 template <Operand X> auto expm1(X const& x) { return express(Expm1{}, x); }
 
 /// Natural logarithm.
-struct Log : Elementwise<R(R), C(C)> {
+struct Log : Transcendental<R(R), C(C)> {
     XGRAD_INLINE auto value(auto x) const { return log(x); }
     XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return reciprocal(x); }
+    XGRAD_INLINE auto value_and_partial(auto x) const { return std::pair(log(x), reciprocal(x)); }
 };
 template <Operand X> auto log(X const& x) { return express(Log{}, x); }
 
 /// log(1 + x), accurate near 0.
-struct Log1p : Elementwise<R(R), C(C)> {
+struct Log1p : Transcendental<R(R), C(C)> {
     XGRAD_INLINE auto value(auto x) const { return log1p(x); }
     XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return reciprocal(1 + x); }
 };
 template <Operand X> auto log1p(X const& x) { return express(Log1p{}, x); }
 
 /// Logarithm to base 2.
-struct Log2 : Elementwise<R(R), C(C)> {
+struct Log2 : Transcendental<R(R), C(C)> {
     XGRAD_INLINE auto value(auto x) const { return log2(x); }
     XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return reciprocal(std::numbers::ln2 * x); }
 };
 template <Operand X> auto log2(X const& x) { return express(Log2{}, x); }
 
 /// Logarithm to base 10.
-struct Log10 : Elementwise<R(R), C(C)> {
+struct Log10 : Transcendental<R(R), C(C)> {
     XGRAD_INLINE auto value(auto x) const { return log10(x); }
     XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return reciprocal(std::numbers::ln10 * x); }
 };
 template <Operand X> auto log10(X const& x) { return express(Log10{}, x); }
 
 /// Logistic function 1 / (1 + e^-x).
-struct Sigmoid : Elementwise<R(R), C(C)> {
+struct Sigmoid : Transcendental<R(R), C(C)> {
     XGRAD_INLINE auto value(auto x) const { return reciprocal(1 + exp(-x)); }
     XGRAD_INLINE auto partial(wrt<0>, auto y, auto) const { return y * (1 - y); }
 };
 template <Operand X> auto sigmoid(X const& x) { return express(Sigmoid{}, x); }
 
 /// log(1 + e^x), without overflow.
-struct Softplus : Elementwise<R(R)> {
+struct Softplus : Transcendental<R(R)> {
     XGRAD_INLINE auto value(auto x) const { return where(x > 0, x, 0) + log1p(exp(-abs(x))); }
     XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return reciprocal(1 + exp(-x)); }
 };

@@ -143,6 +143,23 @@ struct FoundTogether<Expression<Op, X>, P> : std::true_type {
 };
 template <class E, class P> using PartialOf = typename FoundTogether<E, P>::type;
 
+/// A second argument together with its inverse.
+template <class Pack> struct Divisor {
+    Pack value, inverse;
+};
+template <class Pack> XGRAD_INLINE Pack reciprocal(Divisor<Pack> d) { return d.inverse; }
+template <class E> inline constexpr bool divides = false;
+template <class Op, class X, class Y> inline constexpr bool divides<Expression<Op, X, Y>> = requires { requires Op::divides; };
+struct NoInverse {};
+template <class E, class P> struct InverseOf {
+    using type = NoInverse;
+};
+template <class E, class P>
+    requires divides<E>
+struct InverseOf<E, P> {
+    using type = pack_for<typename ArgumentOf<1, typename E::signature>::type, P>;
+};
+
 /// The values at every vertex of a formula, for one pack of elements. Filled in place: the compiler keeps the parts of a
 /// structure in registers only if it is never copied whole.
 template <class X, class P> struct Values {
@@ -154,6 +171,7 @@ template <class Op, class... X, class P> struct Values<Expression<Op, X...>, P> 
     pack_for<typename Expression<Op, X...>::letter, P> y;
     ValuesPack<std::index_sequence_for<X...>, P, X...> x;
     [[no_unique_address]] PartialOf<Expression<Op, X...>, P> partial;
+    [[no_unique_address]] typename InverseOf<Expression<Op, X...>, P>::type inverse;
 };
 
 /// The value of operand I as the signature of the operation E takes it.
@@ -161,25 +179,50 @@ template <class E, std::size_t I, class P, class V> XGRAD_INLINE auto argument(V
 {
     return pack_for<typename ArgumentOf<I, typename E::signature>::type, P>(get<I>(v.x).y);
 }
+/// The same for a backward pass.
+template <class E, std::size_t I, class P, class V> XGRAD_INLINE auto argument_again(V const& v)
+{
+    auto const x = argument<E, I, P>(v);
+    if constexpr (I == 1 && divides<E>) return Divisor{x, v.inverse};
+    else return x;
+}
 
 /// Whether values are computed for their own sake, or once more because gradients need them: then an operation may offer
 /// `value_again`, which shares work with its partials and may be off by a rounding, or `value_and_partial`, which finds both.
 enum class Pass { forward, backward };
 
-template <std::size_t At, class P, Pass pass, class T, class Load> XGRAD_INLINE void evaluate(Slot<T> const&, Load const& load, Values<Slot<T>, P>& v)
+/// Which leaves, one bit each.
+using LeafMask = std::uint64_t;
+template <std::size_t From, std::size_t Count> inline constexpr LeafMask leaf_range = (Count >= 64 ? ~LeafMask{0} : (LeafMask{1} << Count) - 1) << From;
+template <class E, std::size_t At> XGRAD_INLINE bool covers(LeafMask mask)
+{
+    return E::leaves > 0 && (mask & leaf_range<At, E::leaves>) == leaf_range<At, E::leaves>;
+}
+
+template <class Op> inline constexpr bool is_transcendental = requires { requires Op::is_transcendental; };
+/// Whether a formula has parts that are not found again where all their leaves have the values of the pack before.
+template <class X> inline constexpr bool keeps_values = false;
+template <class Op, class... X>
+inline constexpr bool keeps_values<Expression<Op, X...>> = is_transcendental<Op> || divides<Expression<Op, X...>> || (keeps_values<X> || ...);
+
+// `known`: the leaves that have the values of the pack before.
+template <std::size_t At, class P, Pass pass, class T, class Load> XGRAD_INLINE void evaluate(Slot<T> const&, Load const& load, Values<Slot<T>, P>& v, LeafMask)
 {
     v.y = load.template operator()<T, At>();
 }
-template <std::size_t At, class P, Pass pass, class T, class Load> XGRAD_INLINE void evaluate(Constant<T> const& c, Load const&, Values<Constant<T>, P>& v)
+template <std::size_t At, class P, Pass pass, class T, class Load> XGRAD_INLINE void evaluate(Constant<T> const& c, Load const&, Values<Constant<T>, P>& v, LeafMask)
 {
     if constexpr (std::same_as<T, bool>) v.y = RealPack<P>(c.value) != 0;
     else v.y = pack_for<letter_of<T>, P>(c.value);
 }
 template <std::size_t At, class P, Pass pass, class Op, class... X, class Load, std::size_t... I>
-XGRAD_INLINE void evaluate_operands(Expression<Op, X...> const& e, Load const& load, Values<Expression<Op, X...>, P>& v, std::index_sequence<I...>)
+XGRAD_INLINE void evaluate_operands(Expression<Op, X...> const& e, Load const& load, Values<Expression<Op, X...>, P>& v, LeafMask known, std::index_sequence<I...>)
 {
+    using E = Expression<Op, X...>;
     constexpr auto first = first_leaves<X...>();
-    (evaluate<At + first[I], P, pass>(get<I>(e.x), load, get<I>(v.x)), ...);
+    (evaluate<At + first[I], P, pass>(get<I>(e.x), load, get<I>(v.x), known), ...);
+    if constexpr (pass == Pass::backward && divides<E>)
+        if (!covers<std::tuple_element_t<1, std::tuple<X...>>, At + first[1]>(known)) v.inverse = reciprocal(argument<E, 1, P>(v));
 }
 template <class P, Pass pass, class Op, class... X, std::size_t... I>
 XGRAD_INLINE void apply_operation(Expression<Op, X...> const& e, Values<Expression<Op, X...>, P>& v, std::index_sequence<I...>)
@@ -190,26 +233,28 @@ XGRAD_INLINE void apply_operation(Expression<Op, X...> const& e, Values<Expressi
         auto const [y, partial] = e.op.value_and_partial(argument<E, I, P>(v)...);
         v.y = y;
         v.partial = partial;
-    } else if constexpr (pass == Pass::backward && requires { e.op.value_again(argument<E, I, P>(v)...); }) v.y = pack(e.op.value_again(argument<E, I, P>(v)...));
+    } else if constexpr (pass == Pass::backward && requires { e.op.value_again(argument_again<E, I, P>(v)...); }) v.y = pack(e.op.value_again(argument_again<E, I, P>(v)...));
     else v.y = pack(e.op.value(argument<E, I, P>(v)...));
 }
 template <std::size_t At, class P, Pass pass, class Op, class... X, class Load>
-XGRAD_INLINE void evaluate(Expression<Op, X...> const& e, Load const& load, Values<Expression<Op, X...>, P>& v)
+XGRAD_INLINE void evaluate(Expression<Op, X...> const& e, Load const& load, Values<Expression<Op, X...>, P>& v, LeafMask known)
 {
-    evaluate_operands<At, P, pass>(e, load, v, std::index_sequence_for<X...>{});
+    if constexpr (is_transcendental<Op>)
+        if (covers<Expression<Op, X...>, At>(known)) return;
+    evaluate_operands<At, P, pass>(e, load, v, known, std::index_sequence_for<X...>{});
     apply_operation<P, pass>(e, v, std::index_sequence_for<X...>{});
 }
 
 /// Once more for backward, with the outermost value read instead of computed where `saved` says so.
 template <class P, class T, class Load, class LoadResult>
-XGRAD_INLINE void evaluate_again(Slot<T> const& f, Load const& load, bool, LoadResult const&, Values<Slot<T>, P>& v)
+XGRAD_INLINE void evaluate_again(Slot<T> const& f, Load const& load, bool, LoadResult const&, Values<Slot<T>, P>& v, LeafMask known)
 {
-    evaluate<0, P, Pass::backward>(f, load, v);
+    evaluate<0, P, Pass::backward>(f, load, v, known);
 }
 template <class P, class Op, class... X, class Load, class LoadResult>
-XGRAD_INLINE void evaluate_again(Expression<Op, X...> const& e, Load const& load, bool saved, LoadResult const& result, Values<Expression<Op, X...>, P>& v)
+XGRAD_INLINE void evaluate_again(Expression<Op, X...> const& e, Load const& load, bool saved, LoadResult const& result, Values<Expression<Op, X...>, P>& v, LeafMask known)
 {
-    evaluate_operands<0, P, Pass::backward>(e, load, v, std::index_sequence_for<X...>{});
+    evaluate_operands<0, P, Pass::backward>(e, load, v, known, std::index_sequence_for<X...>{});
     if (saved && !FoundTogether<Expression<Op, X...>, P>::value) v.y = result();
     else apply_operation<P, Pass::backward>(e, v, std::index_sequence_for<X...>{});
 }
@@ -228,10 +273,6 @@ template <class L, class P> XGRAD_INLINE auto project(ComplexPack<P> g)
 
 template <class X> inline constexpr bool wants_gradient = X::leaves > 0 && takes_gradients<typename X::letter>;
 
-/// Which leaves want a gradient, one bit each.
-using LeafMask = std::uint64_t;
-template <std::size_t From, std::size_t Count> inline constexpr LeafMask leaf_range = (Count >= 64 ? ~LeafMask{0} : (LeafMask{1} << Count) - 1) << From;
-
 /// Sends the gradient g of a formula's value down to its leaves: sink.template operator()<T, leaf>(gradient).
 template <std::size_t At, class P, class T, class G, class Sink>
 XGRAD_INLINE void send(Slot<T> const&, Values<Slot<T>, P> const&, G g, LeafMask, Sink const& sink)
@@ -249,7 +290,7 @@ XGRAD_INLINE void send(Expression<Op, X...> const& e, Values<Expression<Op, X...
             if (!(wanted & leaf_range<At + first[I], Xi::leaves>)) return;
             auto const gi = [&]<std::size_t... J>(std::index_sequence<J...>) XGRAD_LAMBDA_INLINE {
                 if constexpr (FoundTogether<E, P>::value) return pull(g, v.partial);
-                else return pull(g, e.op.partial(which, v.y, argument<E, J, P>(v)...));
+                else return pull(g, e.op.partial(which, v.y, argument_again<E, J, P>(v)...));
             }(std::index_sequence_for<X...>{});
             send<At + first[I], P>(get<I>(e.x), get<I>(v.x), project<typename Xi::letter>(gi), wanted, sink);
         }

@@ -59,8 +59,21 @@ template <class P, std::size_t Count> struct Remainder {
     }
 };
 
-/// out[i] = f(in[0][i], in[1][i], ...) for i < n.
-template <class F> XGRAD_NOINLINE void forward_kernel(F const& formula, void* const* operands, typename F::scalar* out, std::size_t n)
+/// The leaves whose values are those of the pack before: none at the first pack, then those that are the same in the whole tile.
+template <class F> struct KnownLeaves {
+    LeafMask uniform, now = 0;
+
+    XGRAD_INLINE LeafMask next()
+    {
+        if constexpr (F::leaves < 2 || !keeps_values<F>) return 0;
+        LeafMask known = std::exchange(now, uniform);
+        asm("" : "+r"(known));  // else a compiler makes a loop for each case
+        return known;
+    }
+};
+
+/// out[i] = f(in[0][i], in[1][i], ...) for i < n. The leaves in `uniform` have one value in all n places.
+template <class F> XGRAD_NOINLINE void forward_kernel(F const& formula, void* const* operands, typename F::scalar* out, std::size_t n, LeafMask uniform)
 {
     F const f = formula;  // a copy that no output can alias
     using P = compute_precision<F>;
@@ -68,9 +81,10 @@ template <class F> XGRAD_NOINLINE void forward_kernel(F const& formula, void* co
     void const* in[leaves + 1];
     for (std::size_t k = 0; k < leaves; ++k) in[k] = operands[k];
     std::size_t i = 0;
+    KnownLeaves<F> known{uniform};
+    Values<F, P> v{};
     auto const compute = [&]() XGRAD_LAMBDA_INLINE {
-        Values<F, P> v;
-        evaluate<0, P, Pass::forward>(f, [&]<class T, std::size_t K>() XGRAD_LAMBDA_INLINE { return load_pack<T, P>(in[K], i); }, v);
+        evaluate<0, P, Pass::forward>(f, [&]<class T, std::size_t K>() XGRAD_LAMBDA_INLINE { return load_pack<T, P>(in[K], i); }, v, known.next());
         return v.y;
     };
     for (; i + width <= n; i += width) store_pack(out + i, compute());
@@ -176,7 +190,7 @@ private:
 };
 
 /// Gradients of all leaves of f for a tile, from the gradient of its value.
-template <class F> XGRAD_NOINLINE void backward_kernel(F const& formula, BackwardPlan const& plan, void* const* operands, std::size_t n)
+template <class F> XGRAD_NOINLINE void backward_kernel(F const& formula, BackwardPlan const& plan, void* const* operands, std::size_t n, LeafMask uniform)
 {
     F const f = formula;
     using P = compute_precision<F>;
@@ -189,12 +203,13 @@ template <class F> XGRAD_NOINLINE void backward_kernel(F const& formula, Backwar
     sink.set_places(plan, [&](std::size_t k) { return operands[L::gradients + k]; });
     std::size_t i = 0;
     bool const saved = plan.saved_result;
+    KnownLeaves<F> known{uniform};
+    Values<F, P> v{};
 
     auto const step = [&]() XGRAD_LAMBDA_INLINE {
-        Values<F, P> v;
         evaluate_again<P>(
             f, [&]<class T, std::size_t K>() XGRAD_LAMBDA_INLINE { return load_pack<T, P>(in[K], i); }, saved,
-            [&]() XGRAD_LAMBDA_INLINE { return load_pack<Y, P>(in[L::result], i); }, v);
+            [&]() XGRAD_LAMBDA_INLINE { return load_pack<Y, P>(in[L::result], i); }, v, known.next());
         typename GradientSink<F, P>::Packs packs{};
         send<0, P>(f, v, load_pack<Y, P>(in[L::seed], i), sink.wanted, [&]<class T, std::size_t K>(auto g) XGRAD_LAMBDA_INLINE { sink.template take<T, K>(packs, g, i); });
         sink.store(packs, i);
@@ -222,7 +237,7 @@ inline constexpr std::size_t summed_packs = 32;
 /// The sum of f over n elements and in the same pass the gradients of `factor` times that sum, for all leaves that want one: of
 /// those that stand for one tensor the first gets all. Operands as for backward_kernel, without the gradient of the result and the saved
 /// result. Values may be off by a rounding, as in any backward pass.
-template <class F> XGRAD_NOINLINE double sum_and_gradient_kernel(F const& formula, BackwardPlan const& plan, void* const* operands, double factor, std::size_t n)
+template <class F> XGRAD_NOINLINE double sum_and_gradient_kernel(F const& formula, BackwardPlan const& plan, void* const* operands, double factor, std::size_t n, LeafMask uniform)
 {
     F const f = formula;
     using P = compute_precision<F>;
@@ -234,10 +249,11 @@ template <class F> XGRAD_NOINLINE double sum_and_gradient_kernel(F const& formul
     sink.set_places(plan, [&](std::size_t k) { return operands[L::gradients + k]; });
     std::size_t i = 0;
     RealPack<P> const seed(factor);
+    KnownLeaves<F> known{uniform};
+    Values<F, P> v{};
 
     auto const step = [&]() XGRAD_LAMBDA_INLINE {
-        Values<F, P> v;
-        evaluate<0, P, Pass::backward>(f, [&]<class T, std::size_t K>() XGRAD_LAMBDA_INLINE { return load_pack<T, P>(in[K], i); }, v);
+        evaluate<0, P, Pass::backward>(f, [&]<class T, std::size_t K>() XGRAD_LAMBDA_INLINE { return load_pack<T, P>(in[K], i); }, v, known.next());
         typename GradientSink<F, P>::Packs packs{};
         send<0, P>(f, v, seed, ~LeafMask{0}, [&]<class T, std::size_t K>(auto g) XGRAD_LAMBDA_INLINE { sink.template take<T, K>(packs, g, i); });
         sink.store(packs, i);
@@ -245,14 +261,18 @@ template <class F> XGRAD_NOINLINE double sum_and_gradient_kernel(F const& formul
     };
     P lanes[width];
     double total = 0;
-    while (i + width <= n) {
-        std::size_t const end = std::min(n, i + summed_packs * width);
-        RealPack<P> sum(0);
-        for (; i + width <= end; i += width) sum = sum + step();
-        sum.store(lanes);
-        for (std::size_t lane = 0; lane < width; ++lane) total += static_cast<double>(lanes[lane]);
+    if (n >= width) {
+        double wide[width] = {};
+        while (i + width <= n) {
+            std::size_t const end = std::min(n, i + summed_packs * width);
+            RealPack<P> sum(0);
+            for (; i + width <= end; i += width) sum = sum + step();
+            sum.store(lanes);
+            for (std::size_t lane = 0; lane < width; ++lane) wide[lane] += static_cast<double>(lanes[lane]);
+        }
+        for (std::size_t lane = 0; lane < width; ++lane) total += wide[lane];
+        if (i == n) return total;
     }
-    if (i == n) return total;
 
     Remainder<P, L::leaves> rest, last{};
     std::size_t const left = n - i, at = std::exchange(i, std::size_t{0});

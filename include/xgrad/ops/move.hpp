@@ -248,8 +248,9 @@ struct FormulaTable {
     Vertex const* vertices;
     LeafInfo const* const* leaf;  // of each leaf
     LeafInfo const* result;       // of the gradient and the saved result, which a backward pass reads
-    void (*forward)(void const* formula, void* const* operands, std::size_t n);
-    void (*backward)(void const* formula, BackwardPlan const& plan, void* const* operands, std::size_t n);
+    // `uniform`: the leaves that have one value in all n places.
+    void (*forward)(void const* formula, void* const* operands, std::size_t n, LeafMask uniform);
+    void (*backward)(void const* formula, BackwardPlan const& plan, void* const* operands, std::size_t n, LeafMask uniform);
     std::size_t (*dual)(void const* formula, DualPlan const& plan, void* const* operands, std::size_t n);
     bool is_identity;  // one tensor and no operation
     bool in_place;     // a kernel can read the elements of all leaves where they are
@@ -262,13 +263,13 @@ template <class F> struct FormulaTableOf {
 
     template <std::size_t... K> static constexpr auto leaf_infos(std::index_sequence<K...>) { return std::array<LeafInfo const*, F::leaves>{&leaf_info<leaf_scalar<F, K>, tile_type<leaf_scalar<F, K>, P>>...}; }
     static constexpr auto leaf = leaf_infos(std::make_index_sequence<F::leaves>{});
-    static void forward(void const* formula, void* const* operands, std::size_t n)
+    static void forward(void const* formula, void* const* operands, std::size_t n, LeafMask uniform)
     {
-        forward_kernel(*static_cast<F const*>(formula), operands, static_cast<Y*>(operands[F::leaves]), n);
+        forward_kernel(*static_cast<F const*>(formula), operands, static_cast<Y*>(operands[F::leaves]), n, uniform);
     }
-    static void backward(void const* formula, BackwardPlan const& plan, void* const* operands, std::size_t n)
+    static void backward(void const* formula, BackwardPlan const& plan, void* const* operands, std::size_t n, LeafMask uniform)
     {
-        if constexpr (Differentiable<Y>) backward_kernel(*static_cast<F const*>(formula), plan, operands, n);
+        if constexpr (Differentiable<Y>) backward_kernel(*static_cast<F const*>(formula), plan, operands, n, uniform);
     }
     static std::size_t dual(void const* formula, DualPlan const& plan, void* const* operands, std::size_t n)
     {
@@ -285,12 +286,12 @@ template <class F> struct FormulaTableOf {
 };
 
 /// A sum and its gradients in one pass; only formulas that are summed have one.
-using SumKernel = double (*)(void const* formula, BackwardPlan const& plan, void* const* operands, double factor, std::size_t n);
+using SumKernel = double (*)(void const* formula, BackwardPlan const& plan, void* const* operands, double factor, std::size_t n, LeafMask uniform);
 template <class F> constexpr SumKernel sum_kernel()
 {
     if constexpr (RealScalar<typename F::scalar>)
-        return [](void const* formula, BackwardPlan const& plan, void* const* operands, double factor, std::size_t n) {
-            return sum_and_gradient_kernel(*static_cast<F const*>(formula), plan, operands, factor, n);
+        return [](void const* formula, BackwardPlan const& plan, void* const* operands, double factor, std::size_t n, LeafMask uniform) {
+            return sum_and_gradient_kernel(*static_cast<F const*>(formula), plan, operands, factor, n, uniform);
         };
     else return nullptr;
 }
@@ -304,7 +305,7 @@ inline bool is_direct(AnyArray const& a, LeafInfo const& info, Shape const& spac
         void* at[64];
         for (std::size_t k = 0; k < table.leaves; ++k) at[k] = leaves[k]->data + first * table.leaf[k]->element;
         at[table.leaves] = out.data + first * table.result->element;
-        table.forward(formula, at, count);
+        table.forward(formula, at, count, 0);
     });
 }
 
@@ -315,7 +316,7 @@ inline void run_in_order(FormulaTable const& table, void const* formula, AnyArra
     void* at[64];
     for (std::size_t k = 0; k < table.leaves; ++k) at[k] = leaves[k]->data;
     at[table.leaves] = out.data;
-    if (out.numel) table.forward(formula, at, out.numel);
+    if (out.numel) table.forward(formula, at, out.numel, 0);
 }
 
 /// An index space whose folded axes lie side by side, as three: those before them, they, and those after.
@@ -354,8 +355,8 @@ inline void fold_in_order(std::byte* from, std::array<std::size_t, 3> const& ext
     operands[n] = out;
     bool const passes_on = table.is_identity && out.needs_tile();
     if (passes_on) operands[n].from = 0;
-    auto body = [&](void* const* at, std::size_t elements) {
-        if (!passes_on) table.forward(formula, at, elements);
+    auto body = [&](void* const* at, std::size_t elements, LeafMask uniform) {
+        if (!passes_on) table.forward(formula, at, elements, uniform);
     };
     TileLoop(space, operands.data(), n + 1).run(tile_body(body));
 }
@@ -374,13 +375,13 @@ inline void run_forward(FormulaTable const& table, void const* formula, AnyArray
     for (std::size_t k = 0; k < n; ++k) at[k] = leaves[k]->data;
     if (!out.needs_tile()) {
         at[n] = out.array->data;
-        return table.forward(formula, at, count);
+        return table.forward(formula, at, count, 0);
     }
     TileRoom tile;
     at[n] = tile.elements;
     for (std::size_t i = 0; i < count; i += tile_size) {
         std::size_t const elements = std::min(tile_size, count - i);
-        table.forward(formula, at, elements);
+        table.forward(formula, at, elements, 0);
         out.move(tile.elements, out.array->data, 0, elements);
         for (std::size_t k = 0; k < n; ++k) at[k] = static_cast<std::byte*>(at[k]) + elements * table.leaf[k]->element;
     }

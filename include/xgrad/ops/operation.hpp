@@ -111,6 +111,11 @@ template <class... Signatures> struct Elementwise {
     using domain = Maps<Signatures...>;
 };
 
+/// Base of one whose value takes so long that it is found once where its arguments are the same for all elements of a tile.
+template <class... Signatures> struct Transcendental : Elementwise<Signatures...> {
+    static constexpr bool is_transcendental = true;
+};
+
 /// Base of an operation on whole arrays.
 struct Arraywise {
     static constexpr bool whole_arrays = true;

@@ -47,15 +47,16 @@ struct TileRoom {
 };
 inline constinit TileRoom zero_tile{};
 
-/// A kernel over one tile: the operands' places and the number of elements.
+/// A kernel over one tile: the operands' places, the number of elements, and which of the first 64 operands are inputs with one value
+/// in the whole tile, one bit each.
 struct TileBody {
-    void (*call)(void* context, void* const* operands, std::size_t n);
+    void (*call)(void* context, void* const* operands, std::size_t n, std::uint64_t uniform);
     void* context;
 };
 
 template <class F> TileBody tile_body(F& f)
 {
-    return {[](void* context, void* const* operands, std::size_t n) { (*static_cast<F*>(context))(operands, n); }, &f};
+    return {[](void* context, void* const* operands, std::size_t n, std::uint64_t uniform) { (*static_cast<F*>(context))(operands, n, uniform); }, &f};
 }
 
 class TileLoop {
@@ -92,6 +93,14 @@ public:
 private:
     void* tile(std::size_t k) const { return operands_[k].absent && operands_[k].output ? nullptr : tiles_ + tile_at_[k]; }
 
+    std::uint64_t uniform_inputs() const
+    {
+        std::uint64_t uniform = 0;
+        for (std::size_t k = 0; k < std::min<std::size_t>(count_, 64); ++k)
+            if (auto const& o = operands_[k]; (o.uniform || o.absent) && !o.output) uniform |= std::uint64_t{1} << k;
+        return uniform;
+    }
+
     void make_tiles(std::size_t elements)
     {
         std::size_t total = 0, zeros = 0;
@@ -120,9 +129,10 @@ private:
             at[k] = tile(k);
             if (!o.absent && !o.output) o.move(at[k], o.array->data, 0, std::min(n, chunk));
         }
+        auto const uniform = uniform_inputs();
         for (std::size_t i = 0; i < n; i += chunk) {
             std::size_t const count = std::min(chunk, n - i);
-            body.call(body.context, at.data(), count);
+            body.call(body.context, at.data(), count, uniform);
             for (std::size_t k = 0; k < count_; ++k) {
                 auto const& o = operands_[k];
                 if (o.absent) continue;
@@ -210,6 +220,7 @@ private:
         };
         std::size_t const row = extent_.back(), last = extent_.size() - 1;
         std::array<void*, max_operands> at;
+        auto uniform = uniform_inputs();
         auto const walks = std::make_unique<Walk[]>(count_);
         bool tiled = false;
         std::size_t panels = 0;
@@ -226,6 +237,7 @@ private:
             bool const direct = o.in_place && (o.whole || (!o.output && step == 1));
             bool const turned = o.in_place && !o.folds && row_step == 1 && step != 0;
             walk.way = direct ? Way::in_place : turned ? Way::turned : o.output ? Way::collected : step == 0 ? Way::repeated : Way::staged;
+            if (walk.way == Way::repeated && k < 64) uniform |= std::uint64_t{1} << k;
             tiled |= !direct && o.from < 0;
             panels += walk.way == Way::turned;
         }
@@ -252,7 +264,7 @@ private:
                         else if (walk.way == Way::staged) o.move(at[k], place, step_[k][last], count);
                         else if (walk.way == Way::repeated && std::exchange(walk.filled, place) != place) o.move(at[k], place, 0, longest);
                     }
-                    body.call(body.context, at.data(), count);
+                    body.call(body.context, at.data(), count, uniform);
                     for (std::size_t k = 0; k < count_; ++k)
                         if (auto const& o = operands_[k]; walks[k].way == Way::collected)
                             o.move(at[o.from < 0 ? k : static_cast<std::size_t>(o.from)], walks[k].at(r, done), step_[k][last], count);
@@ -280,6 +292,7 @@ private:
         std::size_t const row = extent_.back(), longest = tile_size / row * row;
         auto const direct = [&](std::size_t k) { return operands_[k].in_place && operands_[k].whole; };
         std::array<void*, max_operands> at;
+        auto const uniform = uniform_inputs();
         auto const filled = std::make_unique<bool[]>(count_);  // the same rows again
         Shape index(extent_.size(), 0);
         for (std::size_t i = 0; i < n;) {
@@ -296,7 +309,7 @@ private:
                     else if (!std::exchange(filled[k], true)) move_runs(k, at[k], index, std::min(longest, n));
                 }
             }
-            body.call(body.context, at.data(), count);
+            body.call(body.context, at.data(), count, uniform);
             for (std::size_t k = 0; k < count_; ++k)
                 if (auto const& o = operands_[k]; o.output && !o.absent && !direct(k)) move_runs(k, at[o.from < 0 ? k : static_cast<std::size_t>(o.from)], index, count);
             i += count;

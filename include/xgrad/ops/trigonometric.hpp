@@ -6,7 +6,7 @@
 namespace xgrad {
 
 /// Sine.
-struct Sin : Elementwise<R(R), C(C)> {
+struct Sin : Transcendental<R(R), C(C)> {
     XGRAD_INLINE auto value(auto x) const { return sin(x); }
     XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return cos(x); }
     template <class P> XGRAD_INLINE auto value_and_partial(RealPack<P> x) const
@@ -18,7 +18,7 @@ struct Sin : Elementwise<R(R), C(C)> {
 template <Operand X> auto sin(X const& x) { return express(Sin{}, x); }
 
 /// Cosine.
-struct Cos : Elementwise<R(R), C(C)> {
+struct Cos : Transcendental<R(R), C(C)> {
     XGRAD_INLINE auto value(auto x) const { return cos(x); }
     XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return -sin(x); }
     template <class P> XGRAD_INLINE auto value_and_partial(RealPack<P> x) const
@@ -30,77 +30,77 @@ struct Cos : Elementwise<R(R), C(C)> {
 template <Operand X> auto cos(X const& x) { return express(Cos{}, x); }
 
 /// Tangent.
-struct Tan : Elementwise<R(R), C(C)> {
+struct Tan : Transcendental<R(R), C(C)> {
     XGRAD_INLINE auto value(auto x) const { return tan(x); }
     XGRAD_INLINE auto partial(wrt<0>, auto y, auto) const { return 1 + y * y; }
 };
 template <Operand X> auto tan(X const& x) { return express(Tan{}, x); }
 
 /// Arc sine.
-struct Asin : Elementwise<R(R), C(C)> {
+struct Asin : Transcendental<R(R), C(C)> {
     XGRAD_INLINE auto value(auto x) const { return asin(x); }
     XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return reciprocal(sqrt(1 - x * x)); }
 };
 template <Operand X> auto asin(X const& x) { return express(Asin{}, x); }
 
 /// Arc cosine.
-struct Acos : Elementwise<R(R), C(C)> {
+struct Acos : Transcendental<R(R), C(C)> {
     XGRAD_INLINE auto value(auto x) const { return acos(x); }
     XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return -reciprocal(sqrt(1 - x * x)); }
 };
 template <Operand X> auto acos(X const& x) { return express(Acos{}, x); }
 
 /// Arc tangent.
-struct Atan : Elementwise<R(R), C(C)> {
+struct Atan : Transcendental<R(R), C(C)> {
     XGRAD_INLINE auto value(auto x) const { return atan(x); }
     XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return reciprocal(1 + x * x); }
 };
 template <Operand X> auto atan(X const& x) { return express(Atan{}, x); }
 
 /// Hyperbolic sine.
-struct Sinh : Elementwise<R(R), C(C)> {
+struct Sinh : Transcendental<R(R), C(C)> {
     XGRAD_INLINE auto value(auto x) const { return sinh(x); }
     XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return cosh(x); }
 };
 template <Operand X> auto sinh(X const& x) { return express(Sinh{}, x); }
 
 /// Hyperbolic cosine.
-struct Cosh : Elementwise<R(R), C(C)> {
+struct Cosh : Transcendental<R(R), C(C)> {
     XGRAD_INLINE auto value(auto x) const { return cosh(x); }
     XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return sinh(x); }
 };
 template <Operand X> auto cosh(X const& x) { return express(Cosh{}, x); }
 
 /// Hyperbolic tangent.
-struct Tanh : Elementwise<R(R), C(C)> {
+struct Tanh : Transcendental<R(R), C(C)> {
     XGRAD_INLINE auto value(auto x) const { return tanh(x); }
     XGRAD_INLINE auto partial(wrt<0>, auto y, auto) const { return 1 - y * y; }
 };
 template <Operand X> auto tanh(X const& x) { return express(Tanh{}, x); }
 
 /// Inverse hyperbolic sine.
-struct Asinh : Elementwise<R(R), C(C)> {
+struct Asinh : Transcendental<R(R), C(C)> {
     XGRAD_INLINE auto value(auto x) const { return asinh(x); }
     XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return reciprocal(sqrt(1 + x * x)); }
 };
 template <Operand X> auto asinh(X const& x) { return express(Asinh{}, x); }
 
 /// Inverse hyperbolic cosine.
-struct Acosh : Elementwise<R(R), C(C)> {
+struct Acosh : Transcendental<R(R), C(C)> {
     XGRAD_INLINE auto value(auto x) const { return acosh(x); }
     XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return reciprocal(sqrt(x - 1) * sqrt(x + 1)); }
 };
 template <Operand X> auto acosh(X const& x) { return express(Acosh{}, x); }
 
 /// Inverse hyperbolic tangent.
-struct Atanh : Elementwise<R(R), C(C)> {
+struct Atanh : Transcendental<R(R), C(C)> {
     XGRAD_INLINE auto value(auto x) const { return atanh(x); }
     XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return reciprocal(1 - x * x); }
 };
 template <Operand X> auto atanh(X const& x) { return express(Atanh{}, x); }
 
 /// The angle of the point (x, y), in (-pi, pi]; the gradient at the origin is NaN.
-struct Atan2 : Elementwise<R(R, R)> {
+struct Atan2 : Transcendental<R(R, R)> {
     XGRAD_INLINE auto value(auto y, auto x) const { return atan2(y, x); }
     XGRAD_INLINE auto partial(wrt<0>, auto, auto y, auto x) const { return x * reciprocal(x * x + y * y); }
     XGRAD_INLINE auto partial(wrt<1>, auto, auto y, auto x) const { return -y * reciprocal(x * x + y * y); }

@@ -8,7 +8,7 @@ XGRAD_COMPILED_ONCE
 namespace xgrad::detail {
 
 /// The shape of a vertex of a formula; the message of an error names the operation that cannot broadcast.
-inline Shape vertex_shape(Vertex const*& v, AnyTensor const* const*& operand)
+[[gnu::cold]] inline Shape vertex_shape(Vertex const*& v, AnyTensor const* const*& operand)
 {
     Vertex const here = *v++;
     if (here.is_tensor) return (*operand++)->shape();
@@ -58,8 +58,14 @@ struct Gathered {
         }
         if (!same_shape) {
             in_order = false;
-            auto const* root = table.kernels.vertices;
-            broadcasted_ = vertex_shape(root, operands);
+            bool fits = true;
+            broadcasted_ = arrays[0]->shape;
+            for (std::size_t k = 1; k < n; ++k)
+                if (pattern.first[k] == k) fits = fits && widen(broadcasted_, arrays[k]->shape);
+            if (!fits) {
+                auto const* root = table.kernels.vertices;
+                vertex_shape(root, operands);
+            }
         }
     }
     /// The formula's index space.
