@@ -67,7 +67,7 @@ inline RealProbe erf(RealProbe x) { return x; }
 }
 
 /// Error function: 2/sqrt(pi) times the integral of e^(-t^2) from 0 to x.
-struct Erf : Elementwise<R(R)> {
+struct Erf : Transcendental<R(R)> {
     XGRAD_INLINE auto value(auto x) const { return erf(x); }
     XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return 2 * std::numbers::inv_sqrtpi * exp(-x * x); }
 };
@@ -75,7 +75,7 @@ template <Operand X> auto erf(X const& x) { return express(Erf{}, x); }
 template <detail::DualNumber X> XGRAD_INLINE auto erf(X x) { return detail::on_duals(Erf{}, x); }
 
 /// Gaussian error linear unit: x times the normal distribution function at x (Hendrycks and Gimpel, 2016).
-struct Gelu : Elementwise<R(R)> {
+struct Gelu : Transcendental<R(R)> {
     XGRAD_INLINE auto value(auto x) const { return 0.5 * x * (1 + erf(x * (1 / std::numbers::sqrt2))); }
     XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const
     {
@@ -93,7 +93,7 @@ struct LeakyRelu : Elementwise<R(R)> {
 template <Operand X> auto leaky_relu(X const& x, double slope = 0.01) { return express(LeakyRelu{{}, slope}, x); }
 
 /// x where it is positive, else alpha (e^x - 1) (Clevert, Unterthiner and Hochreiter, 2015). The derivative at 0 is alpha.
-struct Elu : Elementwise<R(R)> {
+struct Elu : Transcendental<R(R)> {
     double alpha = 1;
     XGRAD_INLINE auto value(auto x) const { return where(x > 0, x, alpha * expm1(where(x > 0, 0, x))); }    // which never overflows
     XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return where(x > 0, zero_like(x) + 1, alpha * exp(where(x > 0, 0, x))); }

@@ -1347,17 +1347,25 @@ inline bool broadcasts_to(Shape const& from, Shape const& to) noexcept
     return true;
 }
 
+/// Makes `shape` the one to which it and another broadcast together; false where they do not.
+inline bool widen(Shape& shape, Shape const& other)
+{
+    if (other.size() > shape.size()) {
+        auto const shorter = std::exchange(shape, other);
+        return widen(shape, shorter);
+    }
+    for (std::size_t i = 0, lead = shape.size() - other.size(); i < other.size(); ++i) {
+        auto& d = shape[lead + i];
+        if (d == 1) d = other[i];
+        else if (other[i] != 1 && other[i] != d) return false;
+    }
+    return true;
+}
 /// The common shape of two operands by NumPy's rules; the message names the operation and both shapes.
 inline Shape broadcast(std::string_view operation, Shape const& a, Shape const& b)
 {
-    Shape const& longer = a.size() >= b.size() ? a : b;
-    Shape const& shorter = a.size() >= b.size() ? b : a;
-    Shape out = longer;
-    for (std::size_t i = 0, lead = longer.size() - shorter.size(); i < shorter.size(); ++i) {
-        auto& d = out[lead + i];
-        if (d == 1) d = shorter[i];
-        else if (shorter[i] != 1 && shorter[i] != d) fail<ShapeError>(operation, ": shapes ", a, " and ", b, " do not broadcast");
-    }
+    Shape out = a;
+    if (!widen(out, b)) fail<ShapeError>(operation, ": shapes ", a, " and ", b, " do not broadcast");
     return out;
 }
 
@@ -4391,6 +4399,11 @@ template <class... Signatures> struct Elementwise {
     using domain = Maps<Signatures...>;
 };
 
+/// Base of one whose value takes so long that it is found once where its arguments are the same for all elements of a tile.
+template <class... Signatures> struct Transcendental : Elementwise<Signatures...> {
+    static constexpr bool is_transcendental = true;
+};
+
 /// Base of an operation on whole arrays.
 struct Arraywise {
     static constexpr bool whole_arrays = true;
@@ -4926,6 +4939,7 @@ auto operator*(A&& a, B&& b)
 /// Quotient of two operands, each real or complex; of integers too it is a real number.
 struct Div : Elementwise<R(R, R), C(C, C), C(R, C), C(C, R)> {
     XGRAD_INLINE auto value(auto a, auto b) const { return a / b; }
+    static constexpr bool divides = true;  // a backward pass finds the reciprocal of b once
     XGRAD_INLINE auto value_again(auto a, auto b) const { return a * reciprocal(b); }
     XGRAD_INLINE auto partial(wrt<0>, auto, auto, auto b) const { return reciprocal(b); }
     XGRAD_INLINE auto partial(wrt<1>, auto y, auto, auto b) const { return -(y * reciprocal(b)); }
@@ -4966,14 +4980,14 @@ struct Rsqrt : Elementwise<R(R), C(C)> {
 template <Operand X> auto rsqrt(X const& x) { return express(Rsqrt{}, x); }
 
 /// Power a^b. The gradient for the base of a^0 is 0, and for the exponent of 0^b it is 0 where b >= 0.
-struct Pow : Elementwise<R(R, R), C(C, C)> {
+struct Pow : Transcendental<R(R, R), C(C, C)> {
     XGRAD_INLINE auto value(auto a, auto b) const { return pow(a, b); }
     XGRAD_INLINE auto partial(wrt<0>, auto, auto a, auto b) const { return where(b == 0, 0, b * pow(a, b - 1)); }
     XGRAD_INLINE auto partial(wrt<1>, auto y, auto a, auto b) const { return where(a == 0 && real(b) >= 0, 0, y * log(a)); }
 };
 
 /// Power x^p with a real number p; small whole ones are products.
-struct PowNumber : Elementwise<R(R), C(C)> {
+struct PowNumber : Transcendental<R(R), C(C)> {
     double p = 1;
 
     XGRAD_INLINE auto value(auto x) const { return pow(x, p); }
@@ -5499,6 +5513,23 @@ struct FoundTogether<Expression<Op, X>, P> : std::true_type {
 };
 template <class E, class P> using PartialOf = typename FoundTogether<E, P>::type;
 
+/// A second argument together with its inverse.
+template <class Pack> struct Divisor {
+    Pack value, inverse;
+};
+template <class Pack> XGRAD_INLINE Pack reciprocal(Divisor<Pack> d) { return d.inverse; }
+template <class E> inline constexpr bool divides = false;
+template <class Op, class X, class Y> inline constexpr bool divides<Expression<Op, X, Y>> = requires { requires Op::divides; };
+struct NoInverse {};
+template <class E, class P> struct InverseOf {
+    using type = NoInverse;
+};
+template <class E, class P>
+    requires divides<E>
+struct InverseOf<E, P> {
+    using type = pack_for<typename ArgumentOf<1, typename E::signature>::type, P>;
+};
+
 /// The values at every vertex of a formula, for one pack of elements. Filled in place: the compiler keeps the parts of a
 /// structure in registers only if it is never copied whole.
 template <class X, class P> struct Values {
@@ -5510,6 +5541,7 @@ template <class Op, class... X, class P> struct Values<Expression<Op, X...>, P> 
     pack_for<typename Expression<Op, X...>::letter, P> y;
     ValuesPack<std::index_sequence_for<X...>, P, X...> x;
     [[no_unique_address]] PartialOf<Expression<Op, X...>, P> partial;
+    [[no_unique_address]] typename InverseOf<Expression<Op, X...>, P>::type inverse;
 };
 
 /// The value of operand I as the signature of the operation E takes it.
@@ -5517,25 +5549,50 @@ template <class E, std::size_t I, class P, class V> XGRAD_INLINE auto argument(V
 {
     return pack_for<typename ArgumentOf<I, typename E::signature>::type, P>(get<I>(v.x).y);
 }
+/// The same for a backward pass.
+template <class E, std::size_t I, class P, class V> XGRAD_INLINE auto argument_again(V const& v)
+{
+    auto const x = argument<E, I, P>(v);
+    if constexpr (I == 1 && divides<E>) return Divisor{x, v.inverse};
+    else return x;
+}
 
 /// Whether values are computed for their own sake, or once more because gradients need them: then an operation may offer
 /// `value_again`, which shares work with its partials and may be off by a rounding, or `value_and_partial`, which finds both.
 enum class Pass { forward, backward };
 
-template <std::size_t At, class P, Pass pass, class T, class Load> XGRAD_INLINE void evaluate(Slot<T> const&, Load const& load, Values<Slot<T>, P>& v)
+/// Which leaves, one bit each.
+using LeafMask = std::uint64_t;
+template <std::size_t From, std::size_t Count> inline constexpr LeafMask leaf_range = (Count >= 64 ? ~LeafMask{0} : (LeafMask{1} << Count) - 1) << From;
+template <class E, std::size_t At> XGRAD_INLINE bool covers(LeafMask mask)
+{
+    return E::leaves > 0 && (mask & leaf_range<At, E::leaves>) == leaf_range<At, E::leaves>;
+}
+
+template <class Op> inline constexpr bool is_transcendental = requires { requires Op::is_transcendental; };
+/// Whether a formula has parts that are not found again where all their leaves have the values of the pack before.
+template <class X> inline constexpr bool keeps_values = false;
+template <class Op, class... X>
+inline constexpr bool keeps_values<Expression<Op, X...>> = is_transcendental<Op> || divides<Expression<Op, X...>> || (keeps_values<X> || ...);
+
+// `known`: the leaves that have the values of the pack before.
+template <std::size_t At, class P, Pass pass, class T, class Load> XGRAD_INLINE void evaluate(Slot<T> const&, Load const& load, Values<Slot<T>, P>& v, LeafMask)
 {
     v.y = load.template operator()<T, At>();
 }
-template <std::size_t At, class P, Pass pass, class T, class Load> XGRAD_INLINE void evaluate(Constant<T> const& c, Load const&, Values<Constant<T>, P>& v)
+template <std::size_t At, class P, Pass pass, class T, class Load> XGRAD_INLINE void evaluate(Constant<T> const& c, Load const&, Values<Constant<T>, P>& v, LeafMask)
 {
     if constexpr (std::same_as<T, bool>) v.y = RealPack<P>(c.value) != 0;
     else v.y = pack_for<letter_of<T>, P>(c.value);
 }
 template <std::size_t At, class P, Pass pass, class Op, class... X, class Load, std::size_t... I>
-XGRAD_INLINE void evaluate_operands(Expression<Op, X...> const& e, Load const& load, Values<Expression<Op, X...>, P>& v, std::index_sequence<I...>)
+XGRAD_INLINE void evaluate_operands(Expression<Op, X...> const& e, Load const& load, Values<Expression<Op, X...>, P>& v, LeafMask known, std::index_sequence<I...>)
 {
+    using E = Expression<Op, X...>;
     constexpr auto first = first_leaves<X...>();
-    (evaluate<At + first[I], P, pass>(get<I>(e.x), load, get<I>(v.x)), ...);
+    (evaluate<At + first[I], P, pass>(get<I>(e.x), load, get<I>(v.x), known), ...);
+    if constexpr (pass == Pass::backward && divides<E>)
+        if (!covers<std::tuple_element_t<1, std::tuple<X...>>, At + first[1]>(known)) v.inverse = reciprocal(argument<E, 1, P>(v));
 }
 template <class P, Pass pass, class Op, class... X, std::size_t... I>
 XGRAD_INLINE void apply_operation(Expression<Op, X...> const& e, Values<Expression<Op, X...>, P>& v, std::index_sequence<I...>)
@@ -5546,26 +5603,28 @@ XGRAD_INLINE void apply_operation(Expression<Op, X...> const& e, Values<Expressi
         auto const [y, partial] = e.op.value_and_partial(argument<E, I, P>(v)...);
         v.y = y;
         v.partial = partial;
-    } else if constexpr (pass == Pass::backward && requires { e.op.value_again(argument<E, I, P>(v)...); }) v.y = pack(e.op.value_again(argument<E, I, P>(v)...));
+    } else if constexpr (pass == Pass::backward && requires { e.op.value_again(argument_again<E, I, P>(v)...); }) v.y = pack(e.op.value_again(argument_again<E, I, P>(v)...));
     else v.y = pack(e.op.value(argument<E, I, P>(v)...));
 }
 template <std::size_t At, class P, Pass pass, class Op, class... X, class Load>
-XGRAD_INLINE void evaluate(Expression<Op, X...> const& e, Load const& load, Values<Expression<Op, X...>, P>& v)
+XGRAD_INLINE void evaluate(Expression<Op, X...> const& e, Load const& load, Values<Expression<Op, X...>, P>& v, LeafMask known)
 {
-    evaluate_operands<At, P, pass>(e, load, v, std::index_sequence_for<X...>{});
+    if constexpr (is_transcendental<Op>)
+        if (covers<Expression<Op, X...>, At>(known)) return;
+    evaluate_operands<At, P, pass>(e, load, v, known, std::index_sequence_for<X...>{});
     apply_operation<P, pass>(e, v, std::index_sequence_for<X...>{});
 }
 
 /// Once more for backward, with the outermost value read instead of computed where `saved` says so.
 template <class P, class T, class Load, class LoadResult>
-XGRAD_INLINE void evaluate_again(Slot<T> const& f, Load const& load, bool, LoadResult const&, Values<Slot<T>, P>& v)
+XGRAD_INLINE void evaluate_again(Slot<T> const& f, Load const& load, bool, LoadResult const&, Values<Slot<T>, P>& v, LeafMask known)
 {
-    evaluate<0, P, Pass::backward>(f, load, v);
+    evaluate<0, P, Pass::backward>(f, load, v, known);
 }
 template <class P, class Op, class... X, class Load, class LoadResult>
-XGRAD_INLINE void evaluate_again(Expression<Op, X...> const& e, Load const& load, bool saved, LoadResult const& result, Values<Expression<Op, X...>, P>& v)
+XGRAD_INLINE void evaluate_again(Expression<Op, X...> const& e, Load const& load, bool saved, LoadResult const& result, Values<Expression<Op, X...>, P>& v, LeafMask known)
 {
-    evaluate_operands<0, P, Pass::backward>(e, load, v, std::index_sequence_for<X...>{});
+    evaluate_operands<0, P, Pass::backward>(e, load, v, known, std::index_sequence_for<X...>{});
     if (saved && !FoundTogether<Expression<Op, X...>, P>::value) v.y = result();
     else apply_operation<P, Pass::backward>(e, v, std::index_sequence_for<X...>{});
 }
@@ -5584,10 +5643,6 @@ template <class L, class P> XGRAD_INLINE auto project(ComplexPack<P> g)
 
 template <class X> inline constexpr bool wants_gradient = X::leaves > 0 && takes_gradients<typename X::letter>;
 
-/// Which leaves want a gradient, one bit each.
-using LeafMask = std::uint64_t;
-template <std::size_t From, std::size_t Count> inline constexpr LeafMask leaf_range = (Count >= 64 ? ~LeafMask{0} : (LeafMask{1} << Count) - 1) << From;
-
 /// Sends the gradient g of a formula's value down to its leaves: sink.template operator()<T, leaf>(gradient).
 template <std::size_t At, class P, class T, class G, class Sink>
 XGRAD_INLINE void send(Slot<T> const&, Values<Slot<T>, P> const&, G g, LeafMask, Sink const& sink)
@@ -5605,7 +5660,7 @@ XGRAD_INLINE void send(Expression<Op, X...> const& e, Values<Expression<Op, X...
             if (!(wanted & leaf_range<At + first[I], Xi::leaves>)) return;
             auto const gi = [&]<std::size_t... J>(std::index_sequence<J...>) XGRAD_LAMBDA_INLINE {
                 if constexpr (FoundTogether<E, P>::value) return pull(g, v.partial);
-                else return pull(g, e.op.partial(which, v.y, argument<E, J, P>(v)...));
+                else return pull(g, e.op.partial(which, v.y, argument_again<E, J, P>(v)...));
             }(std::index_sequence_for<X...>{});
             send<At + first[I], P>(get<I>(e.x), get<I>(v.x), project<typename Xi::letter>(gi), wanted, sink);
         }
@@ -6065,7 +6120,7 @@ template <Operand X> auto sgn(X const& x)
 }
 
 /// Argument, in (-pi, pi]; gradient 0 at 0 and on the real line.
-struct Angle : Elementwise<R(R), R(C)> {
+struct Angle : Transcendental<R(R), R(C)> {
     XGRAD_INLINE auto value(auto x) const { return angle(x); }
     XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const
     {
@@ -6118,7 +6173,7 @@ auto complex(Re&& re, Im&& im)
 }
 
 /// r e^(i phi).
-struct Polar : Elementwise<C(R, R)> {
+struct Polar : Transcendental<C(R, R)> {
     XGRAD_INLINE auto value(auto r, auto phi) const { return polar(r, phi); }
     XGRAD_INLINE auto partial(wrt<0>, auto, auto, auto phi) const { return complex(cos(phi), sin(phi)); }
     XGRAD_INLINE auto partial(wrt<1>, auto y, auto, auto) const { return complex(-imag(y), real(y)); }
@@ -6138,56 +6193,57 @@ auto polar(R_&& r, Phi&& phi)
 namespace xgrad {
 
 /// e^x.
-struct Exp : Elementwise<R(R), C(C)> {
+struct Exp : Transcendental<R(R), C(C)> {
     XGRAD_INLINE auto value(auto x) const { return exp(x); }
     XGRAD_INLINE auto partial(wrt<0>, auto y, auto) const { return y; }
 };
 template <Operand X> auto exp(X const& x) { return express(Exp{}, x); }
 
 /// e^x - 1, accurate near 0.
-struct Expm1 : Elementwise<R(R), C(C)> {
+struct Expm1 : Transcendental<R(R), C(C)> {
     XGRAD_INLINE auto value(auto x) const { return expm1(x); }
     XGRAD_INLINE auto partial(wrt<0>, auto y, auto) const { return y + 1; }
 };
 template <Operand X> auto expm1(X const& x) { return express(Expm1{}, x); }
 
 /// Natural logarithm.
-struct Log : Elementwise<R(R), C(C)> {
+struct Log : Transcendental<R(R), C(C)> {
     XGRAD_INLINE auto value(auto x) const { return log(x); }
     XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return reciprocal(x); }
+    XGRAD_INLINE auto value_and_partial(auto x) const { return std::pair(log(x), reciprocal(x)); }
 };
 template <Operand X> auto log(X const& x) { return express(Log{}, x); }
 
 /// log(1 + x), accurate near 0.
-struct Log1p : Elementwise<R(R), C(C)> {
+struct Log1p : Transcendental<R(R), C(C)> {
     XGRAD_INLINE auto value(auto x) const { return log1p(x); }
     XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return reciprocal(1 + x); }
 };
 template <Operand X> auto log1p(X const& x) { return express(Log1p{}, x); }
 
 /// Logarithm to base 2.
-struct Log2 : Elementwise<R(R), C(C)> {
+struct Log2 : Transcendental<R(R), C(C)> {
     XGRAD_INLINE auto value(auto x) const { return log2(x); }
     XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return reciprocal(std::numbers::ln2 * x); }
 };
 template <Operand X> auto log2(X const& x) { return express(Log2{}, x); }
 
 /// Logarithm to base 10.
-struct Log10 : Elementwise<R(R), C(C)> {
+struct Log10 : Transcendental<R(R), C(C)> {
     XGRAD_INLINE auto value(auto x) const { return log10(x); }
     XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return reciprocal(std::numbers::ln10 * x); }
 };
 template <Operand X> auto log10(X const& x) { return express(Log10{}, x); }
 
 /// Logistic function 1 / (1 + e^-x).
-struct Sigmoid : Elementwise<R(R), C(C)> {
+struct Sigmoid : Transcendental<R(R), C(C)> {
     XGRAD_INLINE auto value(auto x) const { return reciprocal(1 + exp(-x)); }
     XGRAD_INLINE auto partial(wrt<0>, auto y, auto) const { return y * (1 - y); }
 };
 template <Operand X> auto sigmoid(X const& x) { return express(Sigmoid{}, x); }
 
 /// log(1 + e^x), without overflow.
-struct Softplus : Elementwise<R(R)> {
+struct Softplus : Transcendental<R(R)> {
     XGRAD_INLINE auto value(auto x) const { return where(x > 0, x, 0) + log1p(exp(-abs(x))); }
     XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return reciprocal(1 + exp(-x)); }
 };
@@ -6208,7 +6264,7 @@ template <Operand X> auto relu(X const& x) { return express(Relu{}, x); }
 namespace xgrad {
 
 /// Sine.
-struct Sin : Elementwise<R(R), C(C)> {
+struct Sin : Transcendental<R(R), C(C)> {
     XGRAD_INLINE auto value(auto x) const { return sin(x); }
     XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return cos(x); }
     template <class P> XGRAD_INLINE auto value_and_partial(RealPack<P> x) const
@@ -6220,7 +6276,7 @@ struct Sin : Elementwise<R(R), C(C)> {
 template <Operand X> auto sin(X const& x) { return express(Sin{}, x); }
 
 /// Cosine.
-struct Cos : Elementwise<R(R), C(C)> {
+struct Cos : Transcendental<R(R), C(C)> {
     XGRAD_INLINE auto value(auto x) const { return cos(x); }
     XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return -sin(x); }
     template <class P> XGRAD_INLINE auto value_and_partial(RealPack<P> x) const
@@ -6232,77 +6288,77 @@ struct Cos : Elementwise<R(R), C(C)> {
 template <Operand X> auto cos(X const& x) { return express(Cos{}, x); }
 
 /// Tangent.
-struct Tan : Elementwise<R(R), C(C)> {
+struct Tan : Transcendental<R(R), C(C)> {
     XGRAD_INLINE auto value(auto x) const { return tan(x); }
     XGRAD_INLINE auto partial(wrt<0>, auto y, auto) const { return 1 + y * y; }
 };
 template <Operand X> auto tan(X const& x) { return express(Tan{}, x); }
 
 /// Arc sine.
-struct Asin : Elementwise<R(R), C(C)> {
+struct Asin : Transcendental<R(R), C(C)> {
     XGRAD_INLINE auto value(auto x) const { return asin(x); }
     XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return reciprocal(sqrt(1 - x * x)); }
 };
 template <Operand X> auto asin(X const& x) { return express(Asin{}, x); }
 
 /// Arc cosine.
-struct Acos : Elementwise<R(R), C(C)> {
+struct Acos : Transcendental<R(R), C(C)> {
     XGRAD_INLINE auto value(auto x) const { return acos(x); }
     XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return -reciprocal(sqrt(1 - x * x)); }
 };
 template <Operand X> auto acos(X const& x) { return express(Acos{}, x); }
 
 /// Arc tangent.
-struct Atan : Elementwise<R(R), C(C)> {
+struct Atan : Transcendental<R(R), C(C)> {
     XGRAD_INLINE auto value(auto x) const { return atan(x); }
     XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return reciprocal(1 + x * x); }
 };
 template <Operand X> auto atan(X const& x) { return express(Atan{}, x); }
 
 /// Hyperbolic sine.
-struct Sinh : Elementwise<R(R), C(C)> {
+struct Sinh : Transcendental<R(R), C(C)> {
     XGRAD_INLINE auto value(auto x) const { return sinh(x); }
     XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return cosh(x); }
 };
 template <Operand X> auto sinh(X const& x) { return express(Sinh{}, x); }
 
 /// Hyperbolic cosine.
-struct Cosh : Elementwise<R(R), C(C)> {
+struct Cosh : Transcendental<R(R), C(C)> {
     XGRAD_INLINE auto value(auto x) const { return cosh(x); }
     XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return sinh(x); }
 };
 template <Operand X> auto cosh(X const& x) { return express(Cosh{}, x); }
 
 /// Hyperbolic tangent.
-struct Tanh : Elementwise<R(R), C(C)> {
+struct Tanh : Transcendental<R(R), C(C)> {
     XGRAD_INLINE auto value(auto x) const { return tanh(x); }
     XGRAD_INLINE auto partial(wrt<0>, auto y, auto) const { return 1 - y * y; }
 };
 template <Operand X> auto tanh(X const& x) { return express(Tanh{}, x); }
 
 /// Inverse hyperbolic sine.
-struct Asinh : Elementwise<R(R), C(C)> {
+struct Asinh : Transcendental<R(R), C(C)> {
     XGRAD_INLINE auto value(auto x) const { return asinh(x); }
     XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return reciprocal(sqrt(1 + x * x)); }
 };
 template <Operand X> auto asinh(X const& x) { return express(Asinh{}, x); }
 
 /// Inverse hyperbolic cosine.
-struct Acosh : Elementwise<R(R), C(C)> {
+struct Acosh : Transcendental<R(R), C(C)> {
     XGRAD_INLINE auto value(auto x) const { return acosh(x); }
     XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return reciprocal(sqrt(x - 1) * sqrt(x + 1)); }
 };
 template <Operand X> auto acosh(X const& x) { return express(Acosh{}, x); }
 
 /// Inverse hyperbolic tangent.
-struct Atanh : Elementwise<R(R), C(C)> {
+struct Atanh : Transcendental<R(R), C(C)> {
     XGRAD_INLINE auto value(auto x) const { return atanh(x); }
     XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return reciprocal(1 - x * x); }
 };
 template <Operand X> auto atanh(X const& x) { return express(Atanh{}, x); }
 
 /// The angle of the point (x, y), in (-pi, pi]; the gradient at the origin is NaN.
-struct Atan2 : Elementwise<R(R, R)> {
+struct Atan2 : Transcendental<R(R, R)> {
     XGRAD_INLINE auto value(auto y, auto x) const { return atan2(y, x); }
     XGRAD_INLINE auto partial(wrt<0>, auto, auto y, auto x) const { return x * reciprocal(x * x + y * y); }
     XGRAD_INLINE auto partial(wrt<1>, auto, auto y, auto x) const { return -y * reciprocal(x * x + y * y); }
@@ -6538,8 +6594,21 @@ template <class P, std::size_t Count> struct Remainder {
     }
 };
 
-/// out[i] = f(in[0][i], in[1][i], ...) for i < n.
-template <class F> XGRAD_NOINLINE void forward_kernel(F const& formula, void* const* operands, typename F::scalar* out, std::size_t n)
+/// The leaves whose values are those of the pack before: none at the first pack, then those that are the same in the whole tile.
+template <class F> struct KnownLeaves {
+    LeafMask uniform, now = 0;
+
+    XGRAD_INLINE LeafMask next()
+    {
+        if constexpr (F::leaves < 2 || !keeps_values<F>) return 0;
+        LeafMask known = std::exchange(now, uniform);
+        asm("" : "+r"(known));  // else a compiler makes a loop for each case
+        return known;
+    }
+};
+
+/// out[i] = f(in[0][i], in[1][i], ...) for i < n. The leaves in `uniform` have one value in all n places.
+template <class F> XGRAD_NOINLINE void forward_kernel(F const& formula, void* const* operands, typename F::scalar* out, std::size_t n, LeafMask uniform)
 {
     F const f = formula;  // a copy that no output can alias
     using P = compute_precision<F>;
@@ -6547,9 +6616,10 @@ template <class F> XGRAD_NOINLINE void forward_kernel(F const& formula, void* co
     void const* in[leaves + 1];
     for (std::size_t k = 0; k < leaves; ++k) in[k] = operands[k];
     std::size_t i = 0;
+    KnownLeaves<F> known{uniform};
+    Values<F, P> v{};
     auto const compute = [&]() XGRAD_LAMBDA_INLINE {
-        Values<F, P> v;
-        evaluate<0, P, Pass::forward>(f, [&]<class T, std::size_t K>() XGRAD_LAMBDA_INLINE { return load_pack<T, P>(in[K], i); }, v);
+        evaluate<0, P, Pass::forward>(f, [&]<class T, std::size_t K>() XGRAD_LAMBDA_INLINE { return load_pack<T, P>(in[K], i); }, v, known.next());
         return v.y;
     };
     for (; i + width <= n; i += width) store_pack(out + i, compute());
@@ -6601,11 +6671,15 @@ template <class F, class P> struct GradientSink {
     static constexpr bool in_registers = F::leaves <= BackwardPlan::paired_leaves;
     using Packs = GradientPacks<std::make_index_sequence<in_registers ? F::leaves : 0>, F, P>;
 
-    LeafMask const wanted, add;
+    LeafMask const wanted, add, added_to;
     std::uint32_t const meets;
     void* out[F::leaves];
 
-    XGRAD_INLINE explicit GradientSink(BackwardPlan const& plan) : wanted(plan.wanted), add(plan.add), meets(plan.meets) {}
+    /// `added_to`: leaves whose gradient is added to what lies in its place.
+    XGRAD_INLINE GradientSink(BackwardPlan const& plan, LeafMask added_to_place)
+        : wanted(plan.wanted), add(in_registers ? plan.add : plan.add | added_to_place), added_to(added_to_place), meets(plan.meets)
+    {
+    }
 
     /// Where the gradients lie: place(k) for each leaf k that writes one.
     XGRAD_INLINE void set_places(BackwardPlan const& plan, auto place)
@@ -6627,9 +6701,10 @@ template <class F, class P> struct GradientSink {
         if constexpr (in_registers)
             [&]<std::size_t... K>(std::index_sequence<K...>) XGRAD_LAMBDA_INLINE {
                 auto pairs = meets;
-                auto stored = static_cast<std::uint32_t>(wanted & ~add);
-                asm("" : "+r"(pairs), "+r"(stored));  // else a compiler keeps each bit in a place of its own, for which there are no registers
+                auto stored = static_cast<std::uint32_t>(wanted & ~add), adding = static_cast<std::uint32_t>(added_to);
+                asm("" : "+r"(pairs), "+r"(stored), "+r"(adding));  // else a compiler keeps each bit in a place of its own, for which there are no registers
                 if (pairs) (add_to_earlier<K>(packs, pairs), ...);
+                if (adding) (add_place<K>(packs, adding, i), ...);
                 (store_one<K>(packs, stored, i), ...);
             }(std::make_index_sequence<F::leaves>{});
     }
@@ -6646,6 +6721,12 @@ private:
         if constexpr (Differentiable<T> && std::same_as<leaf_scalar<F, Earlier>, T>)
             if (pairs & BackwardPlan::pair(Earlier, K)) get<Earlier>(packs) = get<Earlier>(packs) + get<K>(packs);
     }
+    template <std::size_t K> XGRAD_INLINE void add_place(Packs& packs, std::uint32_t adding, std::size_t i) const
+    {
+        using T = leaf_scalar<F, K>;
+        if constexpr (Differentiable<T>)
+            if (adding >> K & 1) get<K>(packs) = get<K>(packs) + gradient_pack<T, P>::load(place<T, K>(i));
+    }
     template <std::size_t K> XGRAD_INLINE void store_one(Packs const& packs, std::uint32_t stored, std::size_t i) const
     {
         using T = leaf_scalar<F, K>;
@@ -6654,8 +6735,8 @@ private:
     }
 };
 
-/// Gradients of all leaves of f for a tile, from the gradient of its value.
-template <class F> XGRAD_NOINLINE void backward_kernel(F const& formula, BackwardPlan const& plan, void* const* operands, std::size_t n)
+/// Gradients of all leaves of f for a tile, from the gradient of its value. Those of the leaves in `added_to` are added to what is there.
+template <class F> XGRAD_NOINLINE void backward_kernel(F const& formula, BackwardPlan const& plan, void* const* operands, std::size_t n, LeafMask uniform, LeafMask added_to)
 {
     F const f = formula;
     using P = compute_precision<F>;
@@ -6664,16 +6745,17 @@ template <class F> XGRAD_NOINLINE void backward_kernel(F const& formula, Backwar
     constexpr std::size_t width = RealPack<P>::width;
     void const* in[L::gradients];
     for (std::size_t k = 0; k < L::gradients; ++k) in[k] = operands[k];
-    GradientSink<F, P> sink(plan);
+    GradientSink<F, P> sink(plan, added_to);
     sink.set_places(plan, [&](std::size_t k) { return operands[L::gradients + k]; });
     std::size_t i = 0;
     bool const saved = plan.saved_result;
+    KnownLeaves<F> known{uniform};
+    Values<F, P> v{};
 
     auto const step = [&]() XGRAD_LAMBDA_INLINE {
-        Values<F, P> v;
         evaluate_again<P>(
             f, [&]<class T, std::size_t K>() XGRAD_LAMBDA_INLINE { return load_pack<T, P>(in[K], i); }, saved,
-            [&]() XGRAD_LAMBDA_INLINE { return load_pack<Y, P>(in[L::result], i); }, v);
+            [&]() XGRAD_LAMBDA_INLINE { return load_pack<Y, P>(in[L::result], i); }, v, known.next());
         typename GradientSink<F, P>::Packs packs{};
         send<0, P>(f, v, load_pack<Y, P>(in[L::seed], i), sink.wanted, [&]<class T, std::size_t K>(auto g) XGRAD_LAMBDA_INLINE { sink.template take<T, K>(packs, g, i); });
         sink.store(packs, i);
@@ -6684,7 +6766,10 @@ template <class F> XGRAD_NOINLINE void backward_kernel(F const& formula, Backwar
     Remainder<P, L::gradients> rest;
     Remainder<P, L::leaves> last{};
     std::size_t const left = n - i, at = std::exchange(i, std::size_t{0});
-    each_leaf<0, F>([&]<class T, std::size_t K>() { in[K] = rest.template copy<tile_type<T, P>>(K, in[K], at, left); });
+    each_leaf<0, F>([&]<class T, std::size_t K>() {
+        in[K] = rest.template copy<tile_type<T, P>>(K, in[K], at, left);
+        if (added_to >> K & 1) last.template copy<tile_type<T, P>>(K, operands[L::gradients + K], at, left);
+    });
     sink.set_places(plan, [&](std::size_t k) { return last.buffer[k]; });
     in[L::seed] = rest.template copy<tile_type<Y, P>>(L::seed, in[L::seed], at, left);
     if (saved) in[L::result] = rest.template copy<tile_type<Y, P>>(L::result, in[L::result], at, left);
@@ -6700,8 +6785,8 @@ inline constexpr std::size_t summed_packs = 32;
 
 /// The sum of f over n elements and in the same pass the gradients of `factor` times that sum, for all leaves that want one: of
 /// those that stand for one tensor the first gets all. Operands as for backward_kernel, without the gradient of the result and the saved
-/// result. Values may be off by a rounding, as in any backward pass.
-template <class F> XGRAD_NOINLINE double sum_and_gradient_kernel(F const& formula, BackwardPlan const& plan, void* const* operands, double factor, std::size_t n)
+/// result; `added_to` as there. Values may be off by a rounding, as in any backward pass.
+template <class F> XGRAD_NOINLINE double sum_and_gradient_kernel(F const& formula, BackwardPlan const& plan, void* const* operands, double factor, std::size_t n, LeafMask uniform, LeafMask added_to)
 {
     F const f = formula;
     using P = compute_precision<F>;
@@ -6709,14 +6794,15 @@ template <class F> XGRAD_NOINLINE double sum_and_gradient_kernel(F const& formul
     constexpr std::size_t width = RealPack<P>::width;
     void const* in[L::leaves];
     for (std::size_t k = 0; k < L::leaves; ++k) in[k] = operands[k];
-    GradientSink<F, P> sink(plan);
+    GradientSink<F, P> sink(plan, added_to);
     sink.set_places(plan, [&](std::size_t k) { return operands[L::gradients + k]; });
     std::size_t i = 0;
     RealPack<P> const seed(factor);
+    KnownLeaves<F> known{uniform};
+    Values<F, P> v{};
 
     auto const step = [&]() XGRAD_LAMBDA_INLINE {
-        Values<F, P> v;
-        evaluate<0, P, Pass::backward>(f, [&]<class T, std::size_t K>() XGRAD_LAMBDA_INLINE { return load_pack<T, P>(in[K], i); }, v);
+        evaluate<0, P, Pass::backward>(f, [&]<class T, std::size_t K>() XGRAD_LAMBDA_INLINE { return load_pack<T, P>(in[K], i); }, v, known.next());
         typename GradientSink<F, P>::Packs packs{};
         send<0, P>(f, v, seed, ~LeafMask{0}, [&]<class T, std::size_t K>(auto g) XGRAD_LAMBDA_INLINE { sink.template take<T, K>(packs, g, i); });
         sink.store(packs, i);
@@ -6724,18 +6810,25 @@ template <class F> XGRAD_NOINLINE double sum_and_gradient_kernel(F const& formul
     };
     P lanes[width];
     double total = 0;
-    while (i + width <= n) {
-        std::size_t const end = std::min(n, i + summed_packs * width);
-        RealPack<P> sum(0);
-        for (; i + width <= end; i += width) sum = sum + step();
-        sum.store(lanes);
-        for (std::size_t lane = 0; lane < width; ++lane) total += static_cast<double>(lanes[lane]);
+    if (n >= width) {
+        double wide[width] = {};
+        while (i + width <= n) {
+            std::size_t const end = std::min(n, i + summed_packs * width);
+            RealPack<P> sum(0);
+            for (; i + width <= end; i += width) sum = sum + step();
+            sum.store(lanes);
+            for (std::size_t lane = 0; lane < width; ++lane) wide[lane] += static_cast<double>(lanes[lane]);
+        }
+        for (std::size_t lane = 0; lane < width; ++lane) total += wide[lane];
+        if (i == n) return total;
     }
-    if (i == n) return total;
 
     Remainder<P, L::leaves> rest, last{};
     std::size_t const left = n - i, at = std::exchange(i, std::size_t{0});
-    each_leaf<0, F>([&]<class T, std::size_t K>() { in[K] = rest.template copy<tile_type<T, P>>(K, in[K], at, left); });
+    each_leaf<0, F>([&]<class T, std::size_t K>() {
+        in[K] = rest.template copy<tile_type<T, P>>(K, in[K], at, left);
+        if (added_to >> K & 1) last.template copy<tile_type<T, P>>(K, operands[L::gradients + K], at, left);
+    });
     sink.set_places(plan, [&](std::size_t k) { return last.buffer[k]; });
     step().store(lanes);
     for (std::size_t lane = 0; lane < left; ++lane) total += static_cast<double>(lanes[lane]);
@@ -7070,6 +7163,7 @@ struct TileOperand {
     bool folds = false;            // an output to whose elements tiles are added, or otherwise joined
     bool absent = false;           // an input that nothing looks at is a tile of zeros; an output has no place at all
     bool uniform = false;          // one element for the whole index space
+    bool kernel_adds = false;      // the kernel can add to what lies in the place of this output
     std::int8_t from = -1;         // an output that is what this input holds
 
     bool needs_tile() const noexcept { return !(whole && in_place); }
@@ -7081,15 +7175,23 @@ struct TileRoom {
 };
 inline constinit TileRoom zero_tile{};
 
-/// A kernel over one tile: the operands' places and the number of elements.
+/// Of the first 64 operands, one bit each: the inputs that have one value in a whole tile, and the outputs that are added to what lies in
+/// their places.
+struct TileFacts {
+    std::uint64_t uniform = 0, added_to = 0;
+
+    static constexpr std::uint64_t bit(std::size_t k) { return k < 64 ? std::uint64_t{1} << k : 0; }
+};
+
+/// A kernel over one tile: the operands' places, of which it may set those of absent ones, and the number of elements.
 struct TileBody {
-    void (*call)(void* context, void* const* operands, std::size_t n);
+    void (*call)(void* context, void** operands, std::size_t n, TileFacts facts);
     void* context;
 };
 
 template <class F> TileBody tile_body(F& f)
 {
-    return {[](void* context, void* const* operands, std::size_t n) { (*static_cast<F*>(context))(operands, n); }, &f};
+    return {[](void* context, void** operands, std::size_t n, TileFacts facts) { (*static_cast<F*>(context))(operands, n, facts); }, &f};
 }
 
 class TileLoop {
@@ -7097,6 +7199,7 @@ public:
     static constexpr std::size_t max_operands = 2 * 64 + 2;
     static constexpr std::size_t most_rows = 8;                 // of a panel
     static constexpr std::size_t shortest_row = tile_size / 2;  // that is walked in place
+    static constexpr std::size_t most_held = 16;                // tiles that a kernel adds up before they are collected
 
     TileLoop(Shape const& shape, TileOperand* operands, std::size_t count) : shape_(shape), operands_(operands), count_(count) {}
     TileLoop(TileLoop const&) = delete;
@@ -7126,6 +7229,22 @@ public:
 private:
     void* tile(std::size_t k) const { return operands_[k].absent && operands_[k].output ? nullptr : tiles_ + tile_at_[k]; }
 
+    std::uint64_t uniform_inputs() const
+    {
+        std::uint64_t uniform = 0;
+        for (std::size_t k = 0; k < count_; ++k)
+            if (auto const& o = operands_[k]; (o.uniform || o.absent) && !o.output) uniform |= TileFacts::bit(k);
+        return uniform;
+    }
+    bool adds(std::size_t k) const { return operands_[k].kernel_adds && TileFacts::bit(k); }
+
+    /// An output's tile in which a kernel adds up what falls on the same elements.
+    void hold(std::size_t k, std::size_t elements, TileFacts& facts) const
+    {
+        std::memset(tile(k), 0, elements * operands_[k].tile_element);
+        facts.added_to |= TileFacts::bit(k);
+    }
+
     void make_tiles(std::size_t elements)
     {
         std::size_t total = 0, zeros = 0;
@@ -7154,13 +7273,22 @@ private:
             at[k] = tile(k);
             if (!o.absent && !o.output) o.move(at[k], o.array->data, 0, std::min(n, chunk));
         }
+        TileFacts facts{uniform_inputs()};
+        for (std::size_t k = 0; n > chunk && k < count_; ++k)
+            if (operands_[k].output && adds(k)) hold(k, chunk, facts);
+        std::size_t held = 0;
         for (std::size_t i = 0; i < n; i += chunk) {
             std::size_t const count = std::min(chunk, n - i);
-            body.call(body.context, at.data(), count);
+            body.call(body.context, at.data(), count, facts);
+            bool const collects = ++held % most_held == 0 || i + count == n;
             for (std::size_t k = 0; k < count_; ++k) {
                 auto const& o = operands_[k];
-                if (o.absent) continue;
-                if (o.output && o.needs_tile()) o.move(at[o.from < 0 ? k : static_cast<std::size_t>(o.from)], o.array->data, 0, count);
+                if (o.absent || !o.output || !o.needs_tile()) continue;
+                if (!(facts.added_to & TileFacts::bit(k))) o.move(at[o.from < 0 ? k : static_cast<std::size_t>(o.from)], o.array->data, 0, count);
+                else if (collects) {
+                    o.move(at[k], o.array->data, 0, chunk);
+                    hold(k, chunk, facts);
+                }
             }
             for (std::size_t k = 0; k < count_; ++k)
                 if (auto const& o = operands_[k]; !o.absent && !o.needs_tile()) at[k] = static_cast<std::byte*>(at[k]) + chunk * o.element;
@@ -7192,33 +7320,24 @@ private:
         for (std::size_t k = 0; k < count_; ++k) step_[k].push_back(0);
     }
 
-    std::ptrdiff_t offset(std::size_t k, Shape const& index) const
-    {
-        std::ptrdiff_t at = 0;
-        for (std::size_t d = 0; d < index.size(); ++d) at += static_cast<std::ptrdiff_t>(index[d]) * step_[k][d];
-        return at;
-    }
-
-    /// Moves `count` elements of an operand from multi-index `index` on, run by run.
-    void move_runs(std::size_t k, void* tile, Shape index, std::size_t count) const
+    /// Moves some of an operand's rows between its array and a tile.
+    void move_rows(std::size_t k, void* tile, std::size_t first, std::size_t rows) const
     {
         auto const& o = operands_[k];
-        std::size_t const last = extent_.size() - 1;
-        auto const step = step_[k][last];
+        auto const& step = step_[k];
+        auto const element = static_cast<std::ptrdiff_t>(o.element);
+        std::size_t const last = extent_.size() - 1, row = extent_[last];
         auto* t = static_cast<std::byte*>(tile);
-        while (count) {
-            std::size_t const run = std::min(count, extent_[last] - index[last]);
-            o.move(t, o.array->data + offset(k, index) * static_cast<std::ptrdiff_t>(o.element), step, run);
-            t += run * o.tile_element;
-            count -= run;
-            advance(index, run);
+        for (std::size_t run; rows > 0; first += run, rows -= run) {
+            auto* place = o.array->data;
+            run = 1;  // rows along the axis before
+            for (std::size_t d = last, at = first; d-- > 0; at /= extent_[d]) {
+                std::size_t const i = at % extent_[d];
+                place += static_cast<std::ptrdiff_t>(i) * step[d] * element;
+                if (d == last - 1) run = std::min(rows, extent_[d] - i);
+            }
+            for (std::size_t r = 0; r < run; ++r, t += row * o.tile_element) o.move(t, place + (last ? static_cast<std::ptrdiff_t>(r) * step[last - 1] * element : 0), step[last], row);
         }
-    }
-
-    void advance(Shape& index, std::size_t run) const
-    {
-        std::size_t d = extent_.size() - 1;
-        for (index[d] += run; index[d] == extent_[d] && d > 0; ++index[d]) index[d--] = 0;
     }
 
     void run_general(std::size_t n, TileBody body)
@@ -7244,6 +7363,7 @@ private:
         };
         std::size_t const row = extent_.back(), last = extent_.size() - 1;
         std::array<void*, max_operands> at;
+        TileFacts facts{uniform_inputs()};
         auto const walks = std::make_unique<Walk[]>(count_);
         bool tiled = false;
         std::size_t panels = 0;
@@ -7257,9 +7377,12 @@ private:
             walk.place = o.array->data;
             walk.step = step * static_cast<std::ptrdiff_t>(o.element);
             walk.row_step = row_step * static_cast<std::ptrdiff_t>(o.element);
-            bool const direct = o.in_place && (o.whole || (!o.output && step == 1));
+            bool const added_to = o.output && step == 1 && o.element == o.tile_element && adds(k);
+            bool const direct = added_to || (o.in_place && (o.whole || (!o.output && step == 1)));
             bool const turned = o.in_place && !o.folds && row_step == 1 && step != 0;
             walk.way = direct ? Way::in_place : turned ? Way::turned : o.output ? Way::collected : step == 0 ? Way::repeated : Way::staged;
+            if (walk.way == Way::repeated) facts.uniform |= TileFacts::bit(k);
+            if (added_to) facts.added_to |= TileFacts::bit(k);
             tiled |= !direct && o.from < 0;
             panels += walk.way == Way::turned;
         }
@@ -7286,7 +7409,7 @@ private:
                         else if (walk.way == Way::staged) o.move(at[k], place, step_[k][last], count);
                         else if (walk.way == Way::repeated && std::exchange(walk.filled, place) != place) o.move(at[k], place, 0, longest);
                     }
-                    body.call(body.context, at.data(), count);
+                    body.call(body.context, at.data(), count, facts);
                     for (std::size_t k = 0; k < count_; ++k)
                         if (auto const& o = operands_[k]; walks[k].way == Way::collected)
                             o.move(at[o.from < 0 ? k : static_cast<std::size_t>(o.from)], walks[k].at(r, done), step_[k][last], count);
@@ -7311,37 +7434,39 @@ private:
     /// Tiles of some whole rows.
     void run_short_rows(std::size_t n, TileBody body)
     {
-        std::size_t const row = extent_.back(), longest = tile_size / row * row;
-        auto const direct = [&](std::size_t k) { return operands_[k].in_place && operands_[k].whole; };
+        enum class Way : std::uint8_t { at_hand, in_place, staged, collected, held };
+        std::size_t const row = extent_.back(), longest = std::min(n, tile_size / row * row);
         std::array<void*, max_operands> at;
-        auto const filled = std::make_unique<bool[]>(count_);  // the same rows again
-        Shape index(extent_.size(), 0);
-        for (std::size_t i = 0; i < n;) {
-            std::size_t const count = std::min(longest, n - i);
+        LocalArray<Way, 32> ways(count_);
+        TileFacts facts{uniform_inputs()};
+        for (std::size_t k = 0; k < count_; ++k) {
+            auto const& o = operands_[k];
+            at[k] = tile(k);
+            if (o.absent) continue;
+            bool const repeats = std::all_of(step_[k].begin(), step_[k].end() - 1, [](auto step) { return step == 0; });
+            ways[k] = o.in_place && o.whole ? Way::in_place : !o.output ? (repeats ? Way::at_hand : Way::staged) : repeats && adds(k) ? Way::held : Way::collected;
+            if (ways[k] == Way::held) hold(k, longest, facts);
+            else if (repeats && !o.output && ways[k] == Way::at_hand) move_rows(k, at[k], 0, longest / row);
+        }
+        std::size_t held = 0;
+        for (std::size_t i = 0, count; i < n; i += count) {
+            count = std::min(longest, n - i);
+            std::size_t const first = i / row, rows = count / row;
             for (std::size_t k = 0; k < count_; ++k) {
-                auto const& o = operands_[k];
-                if (o.absent) at[k] = tile(k);
-                else if (direct(k)) at[k] = o.array->data + i * o.element;
-                else {
-                    at[k] = tile(k);
-                    if (o.output) continue;
-                    bool const repeats = std::all_of(step_[k].begin(), step_[k].end() - 1, [](auto step) { return step == 0; });
-                    if (!repeats) move_runs(k, at[k], index, count);
-                    else if (!std::exchange(filled[k], true)) move_runs(k, at[k], index, std::min(longest, n));
-                }
+                if (ways[k] == Way::in_place) at[k] = operands_[k].array->data + i * operands_[k].element;
+                else if (ways[k] == Way::staged) move_rows(k, at[k], first, rows);
             }
-            body.call(body.context, at.data(), count);
-            for (std::size_t k = 0; k < count_; ++k)
-                if (auto const& o = operands_[k]; o.output && !o.absent && !direct(k)) move_runs(k, at[o.from < 0 ? k : static_cast<std::size_t>(o.from)], index, count);
-            i += count;
-            for (std::size_t left = count; left;) {
-                std::size_t const run = std::min(left, row - index.back());
-                advance(index, run);
-                left -= run;
+            body.call(body.context, at.data(), count, facts);
+            bool const collects = ++held % most_held == 0 || i + count == n;
+            for (std::size_t k = 0; k < count_; ++k) {
+                if (ways[k] == Way::collected) move_rows(k, at[operands_[k].from < 0 ? k : static_cast<std::size_t>(operands_[k].from)], first, rows);
+                else if (ways[k] == Way::held && collects) {
+                    move_rows(k, at[k], 0, longest / row);
+                    hold(k, longest, facts);
+                }
             }
         }
     }
-
     Shape const& shape_;
     TileOperand* operands_;
     std::size_t count_;
@@ -7592,8 +7717,9 @@ struct FormulaTable {
     Vertex const* vertices;
     LeafInfo const* const* leaf;  // of each leaf
     LeafInfo const* result;       // of the gradient and the saved result, which a backward pass reads
-    void (*forward)(void const* formula, void* const* operands, std::size_t n);
-    void (*backward)(void const* formula, BackwardPlan const& plan, void* const* operands, std::size_t n);
+    // `uniform`: the leaves that have one value in all n places. `added_to`: those whose gradients are added to what is there.
+    void (*forward)(void const* formula, void* const* operands, std::size_t n, LeafMask uniform);
+    void (*backward)(void const* formula, BackwardPlan const& plan, void* const* operands, std::size_t n, LeafMask uniform, LeafMask added_to);
     std::size_t (*dual)(void const* formula, DualPlan const& plan, void* const* operands, std::size_t n);
     bool is_identity;  // one tensor and no operation
     bool in_place;     // a kernel can read the elements of all leaves where they are
@@ -7606,13 +7732,13 @@ template <class F> struct FormulaTableOf {
 
     template <std::size_t... K> static constexpr auto leaf_infos(std::index_sequence<K...>) { return std::array<LeafInfo const*, F::leaves>{&leaf_info<leaf_scalar<F, K>, tile_type<leaf_scalar<F, K>, P>>...}; }
     static constexpr auto leaf = leaf_infos(std::make_index_sequence<F::leaves>{});
-    static void forward(void const* formula, void* const* operands, std::size_t n)
+    static void forward(void const* formula, void* const* operands, std::size_t n, LeafMask uniform)
     {
-        forward_kernel(*static_cast<F const*>(formula), operands, static_cast<Y*>(operands[F::leaves]), n);
+        forward_kernel(*static_cast<F const*>(formula), operands, static_cast<Y*>(operands[F::leaves]), n, uniform);
     }
-    static void backward(void const* formula, BackwardPlan const& plan, void* const* operands, std::size_t n)
+    static void backward(void const* formula, BackwardPlan const& plan, void* const* operands, std::size_t n, LeafMask uniform, LeafMask added_to)
     {
-        if constexpr (Differentiable<Y>) backward_kernel(*static_cast<F const*>(formula), plan, operands, n);
+        if constexpr (Differentiable<Y>) backward_kernel(*static_cast<F const*>(formula), plan, operands, n, uniform, added_to);
     }
     static std::size_t dual(void const* formula, DualPlan const& plan, void* const* operands, std::size_t n)
     {
@@ -7629,12 +7755,12 @@ template <class F> struct FormulaTableOf {
 };
 
 /// A sum and its gradients in one pass; only formulas that are summed have one.
-using SumKernel = double (*)(void const* formula, BackwardPlan const& plan, void* const* operands, double factor, std::size_t n);
+using SumKernel = double (*)(void const* formula, BackwardPlan const& plan, void* const* operands, double factor, std::size_t n, LeafMask uniform, LeafMask added_to);
 template <class F> constexpr SumKernel sum_kernel()
 {
     if constexpr (RealScalar<typename F::scalar>)
-        return [](void const* formula, BackwardPlan const& plan, void* const* operands, double factor, std::size_t n) {
-            return sum_and_gradient_kernel(*static_cast<F const*>(formula), plan, operands, factor, n);
+        return [](void const* formula, BackwardPlan const& plan, void* const* operands, double factor, std::size_t n, LeafMask uniform, LeafMask added_to) {
+            return sum_and_gradient_kernel(*static_cast<F const*>(formula), plan, operands, factor, n, uniform, added_to);
         };
     else return nullptr;
 }
@@ -7648,7 +7774,7 @@ inline bool is_direct(AnyArray const& a, LeafInfo const& info, Shape const& spac
         void* at[64];
         for (std::size_t k = 0; k < table.leaves; ++k) at[k] = leaves[k]->data + first * table.leaf[k]->element;
         at[table.leaves] = out.data + first * table.result->element;
-        table.forward(formula, at, count);
+        table.forward(formula, at, count, 0);
     });
 }
 
@@ -7659,7 +7785,7 @@ inline void run_in_order(FormulaTable const& table, void const* formula, AnyArra
     void* at[64];
     for (std::size_t k = 0; k < table.leaves; ++k) at[k] = leaves[k]->data;
     at[table.leaves] = out.data;
-    if (out.numel) table.forward(formula, at, out.numel);
+    if (out.numel) table.forward(formula, at, out.numel, 0);
 }
 
 /// An index space whose folded axes lie side by side, as three: those before them, they, and those after.
@@ -7698,8 +7824,8 @@ inline void fold_in_order(std::byte* from, std::array<std::size_t, 3> const& ext
     operands[n] = out;
     bool const passes_on = table.is_identity && out.needs_tile();
     if (passes_on) operands[n].from = 0;
-    auto body = [&](void* const* at, std::size_t elements) {
-        if (!passes_on) table.forward(formula, at, elements);
+    auto body = [&](void* const* at, std::size_t elements, TileFacts facts) {
+        if (!passes_on) table.forward(formula, at, elements, facts.uniform);
     };
     TileLoop(space, operands.data(), n + 1).run(tile_body(body));
 }
@@ -7718,13 +7844,13 @@ inline void run_forward(FormulaTable const& table, void const* formula, AnyArray
     for (std::size_t k = 0; k < n; ++k) at[k] = leaves[k]->data;
     if (!out.needs_tile()) {
         at[n] = out.array->data;
-        return table.forward(formula, at, count);
+        return table.forward(formula, at, count, 0);
     }
     TileRoom tile;
     at[n] = tile.elements;
     for (std::size_t i = 0; i < count; i += tile_size) {
         std::size_t const elements = std::min(tile_size, count - i);
-        table.forward(formula, at, elements);
+        table.forward(formula, at, elements, 0);
         out.move(tile.elements, out.array->data, 0, elements);
         for (std::size_t k = 0; k < n; ++k) at[k] = static_cast<std::byte*>(at[k]) + elements * table.leaf[k]->element;
     }
@@ -8107,7 +8233,7 @@ XGRAD_COMPILED_ONCE
 namespace xgrad::detail {
 
 /// The shape of a vertex of a formula; the message of an error names the operation that cannot broadcast.
-inline Shape vertex_shape(Vertex const*& v, AnyTensor const* const*& operand)
+[[gnu::cold]] inline Shape vertex_shape(Vertex const*& v, AnyTensor const* const*& operand)
 {
     Vertex const here = *v++;
     if (here.is_tensor) return (*operand++)->shape();
@@ -8157,8 +8283,14 @@ struct Gathered {
         }
         if (!same_shape) {
             in_order = false;
-            auto const* root = table.kernels.vertices;
-            broadcasted_ = vertex_shape(root, operands);
+            bool fits = true;
+            broadcasted_ = arrays[0]->shape;
+            for (std::size_t k = 1; k < n; ++k)
+                if (pattern.first[k] == k) fits = fits && widen(broadcasted_, arrays[k]->shape);
+            if (!fits) {
+                auto const* root = table.kernels.vertices;
+                vertex_shape(root, operands);
+            }
         }
     }
     /// The formula's index space.
@@ -8533,7 +8665,7 @@ private:
             at[first_gradient + k] = ready[i]->array.data;
         }
         std::size_t const count = arrays[0]->numel;
-        return count <= part_size ? kernel(formula_object(), plan_.gradients, at, sum_->scale, count) : sum_of_parts(kernel, at, count);
+        return count <= part_size ? kernel(formula_object(), plan_.gradients, at, sum_->scale, count, 0, 0) : sum_of_parts(kernel, at, count);
     }
     /// An operand that stands at several places is staged once.
     [[gnu::noinline]] double sum_tiled(SumKernel kernel, Gathered const& in)
@@ -8547,11 +8679,12 @@ private:
         }
         operands[n] = operands[n + 1] = absent_output();
         double sum = 0;
-        auto body = [&](void* const* at, std::size_t count) {
-            void* here[TileLoop::max_operands];
-            std::copy_n(at, first_gradient + n, here);
-            for (std::size_t k = 0; k < n; ++k) here[k] = at[first_of(k)];
-            sum += kernel(formula_object(), plan_.gradients, here, sum_->scale, count);
+        auto body = [&](void** at, std::size_t count, TileFacts facts) {
+            for (std::size_t k = 0; k < n; ++k) {
+                at[k] = at[first_of(k)];
+                facts.uniform |= (facts.uniform >> first_of(k) & 1) << k;
+            }
+            sum += kernel(formula_object(), plan_.gradients, at, sum_->scale, count, facts.uniform, leaves_added_to(facts));
         };
         TileLoop(space_, operands.data(), first_gradient + n).run(tile_body(body));
         for (std::size_t k = 0; k < n; ++k)
@@ -8569,10 +8702,17 @@ private:
         if (is_broadcast(k)) {
             gradient = zeroed(leaf_shape(k), info.wide_element);
             operand = sum_operand(gradient, info);
+            operand.kernel_adds = true;
         } else {
             gradient = like ? fresh_like(*like, info.element) : AnyArray(space_, info.element);
             operand = output_operand(gradient, info);
         }
+    }
+    /// The leaves whose gradients the tile loop asks a kernel to add to what is there.
+    LeafMask leaves_added_to(TileFacts const& facts) const
+    {
+        std::size_t const first_gradient = leaves() + 2;
+        return first_gradient < 64 ? facts.added_to >> first_gradient : 0;
     }
     Ref<TensorImpl> finished_gradient(std::size_t k, AnyArray& gradient) const
     {
@@ -8591,7 +8731,7 @@ private:
                 here[k] = static_cast<std::byte*>(at[k]) + bytes;
                 here[first_gradient + k] = at[first_gradient + k] ? static_cast<std::byte*>(at[first_gradient + k]) + bytes : nullptr;
             }
-            sums[part] = kernel(formula_object(), plan_.gradients, here, sum_->scale, elements);
+            sums[part] = kernel(formula_object(), plan_.gradients, here, sum_->scale, elements, 0, 0);
         });
         return std::accumulate(sums.begin(), sums.end(), 0.);
     }
@@ -8687,7 +8827,7 @@ private:
             table().kernels.result->stage(splat.elements, seeds.data, 0, std::min(count, tile_size));
         }
         if (saves_result()) at[result] = saved_result_data();
-        if (count <= (tiled ? tile_size : part_size)) return table().kernels.backward(formula_object(), plan_.gradients, reinterpret_cast<void* const*>(at), count);
+        if (count <= (tiled ? tile_size : part_size)) return table().kernels.backward(formula_object(), plan_.gradients, reinterpret_cast<void* const*>(at), count, 0, 0);
         apply_parts(at, count, repeats_seed, tiled);
     }
     [[gnu::noinline]] void apply_parts(std::byte* const* at, std::size_t count, bool repeats_seed, bool tiled) const
@@ -8705,7 +8845,7 @@ private:
                 auto const bytes = (first + done) * table().kernels.result->element;
                 here[seed] = at[seed] + (repeats_seed ? 0 : bytes);
                 here[result] = saves_result() ? at[result] + bytes : nullptr;
-                table().kernels.backward(formula_object(), plan_.gradients, here, chunk);
+                table().kernels.backward(formula_object(), plan_.gradients, here, chunk, 0, 0);
             }
         });
     }
@@ -8739,7 +8879,9 @@ private:
         if (saves_result()) values[n] = saved_result();
         operands[result] = saves_result() ? input_operand(values[n], *table().kernels.result, space_) : absent_output();
 
-        auto body = [&](void* const* at, std::size_t count) { table().kernels.backward(formula_object(), plan_.gradients, at, count); };
+        auto body = [&](void* const* at, std::size_t count, TileFacts facts) {
+            table().kernels.backward(formula_object(), plan_.gradients, at, count, facts.uniform, leaves_added_to(facts));
+        };
         TileLoop(space_, operands.data(), first_gradient + n).run(tile_body(body));
         for (std::size_t k = 0; k < n; ++k)
             if (makes_gradient(k)) results[plan_.edge[k]] = AnyTensor(finished_gradient(k, gradients[k]));
@@ -8809,7 +8951,7 @@ public:
 
     void run()
     {
-        auto body = [this](void* const* at, std::size_t count) {
+        auto body = [this](void* const* at, std::size_t count, TileFacts) {
             if (auto const done = kernels_.dual(node_.formula_object(), plan_, at, count); done < count) run_rest(at, done, count - done);
         };
         TileLoop(space_, operands_.data(), layout_.total()).run(tile_body(body));

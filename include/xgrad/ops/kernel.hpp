@@ -136,11 +136,15 @@ template <class F, class P> struct GradientSink {
     static constexpr bool in_registers = F::leaves <= BackwardPlan::paired_leaves;
     using Packs = GradientPacks<std::make_index_sequence<in_registers ? F::leaves : 0>, F, P>;
 
-    LeafMask const wanted, add;
+    LeafMask const wanted, add, added_to;
     std::uint32_t const meets;
     void* out[F::leaves];
 
-    XGRAD_INLINE explicit GradientSink(BackwardPlan const& plan) : wanted(plan.wanted), add(plan.add), meets(plan.meets) {}
+    /// `added_to`: leaves whose gradient is added to what lies in its place.
+    XGRAD_INLINE GradientSink(BackwardPlan const& plan, LeafMask added_to_place)
+        : wanted(plan.wanted), add(in_registers ? plan.add : plan.add | added_to_place), added_to(added_to_place), meets(plan.meets)
+    {
+    }
 
     /// Where the gradients lie: place(k) for each leaf k that writes one.
     XGRAD_INLINE void set_places(BackwardPlan const& plan, auto place)
@@ -162,9 +166,10 @@ template <class F, class P> struct GradientSink {
         if constexpr (in_registers)
             [&]<std::size_t... K>(std::index_sequence<K...>) XGRAD_LAMBDA_INLINE {
                 auto pairs = meets;
-                auto stored = static_cast<std::uint32_t>(wanted & ~add);
-                asm("" : "+r"(pairs), "+r"(stored));  // else a compiler keeps each bit in a place of its own, for which there are no registers
+                auto stored = static_cast<std::uint32_t>(wanted & ~add), adding = static_cast<std::uint32_t>(added_to);
+                asm("" : "+r"(pairs), "+r"(stored), "+r"(adding));  // else a compiler keeps each bit in a place of its own, for which there are no registers
                 if (pairs) (add_to_earlier<K>(packs, pairs), ...);
+                if (adding) (add_place<K>(packs, adding, i), ...);
                 (store_one<K>(packs, stored, i), ...);
             }(std::make_index_sequence<F::leaves>{});
     }
@@ -181,6 +186,12 @@ private:
         if constexpr (Differentiable<T> && std::same_as<leaf_scalar<F, Earlier>, T>)
             if (pairs & BackwardPlan::pair(Earlier, K)) get<Earlier>(packs) = get<Earlier>(packs) + get<K>(packs);
     }
+    template <std::size_t K> XGRAD_INLINE void add_place(Packs& packs, std::uint32_t adding, std::size_t i) const
+    {
+        using T = leaf_scalar<F, K>;
+        if constexpr (Differentiable<T>)
+            if (adding >> K & 1) get<K>(packs) = get<K>(packs) + gradient_pack<T, P>::load(place<T, K>(i));
+    }
     template <std::size_t K> XGRAD_INLINE void store_one(Packs const& packs, std::uint32_t stored, std::size_t i) const
     {
         using T = leaf_scalar<F, K>;
@@ -189,8 +200,8 @@ private:
     }
 };
 
-/// Gradients of all leaves of f for a tile, from the gradient of its value.
-template <class F> XGRAD_NOINLINE void backward_kernel(F const& formula, BackwardPlan const& plan, void* const* operands, std::size_t n, LeafMask uniform)
+/// Gradients of all leaves of f for a tile, from the gradient of its value. Those of the leaves in `added_to` are added to what is there.
+template <class F> XGRAD_NOINLINE void backward_kernel(F const& formula, BackwardPlan const& plan, void* const* operands, std::size_t n, LeafMask uniform, LeafMask added_to)
 {
     F const f = formula;
     using P = compute_precision<F>;
@@ -199,7 +210,7 @@ template <class F> XGRAD_NOINLINE void backward_kernel(F const& formula, Backwar
     constexpr std::size_t width = RealPack<P>::width;
     void const* in[L::gradients];
     for (std::size_t k = 0; k < L::gradients; ++k) in[k] = operands[k];
-    GradientSink<F, P> sink(plan);
+    GradientSink<F, P> sink(plan, added_to);
     sink.set_places(plan, [&](std::size_t k) { return operands[L::gradients + k]; });
     std::size_t i = 0;
     bool const saved = plan.saved_result;
@@ -220,7 +231,10 @@ template <class F> XGRAD_NOINLINE void backward_kernel(F const& formula, Backwar
     Remainder<P, L::gradients> rest;
     Remainder<P, L::leaves> last{};
     std::size_t const left = n - i, at = std::exchange(i, std::size_t{0});
-    each_leaf<0, F>([&]<class T, std::size_t K>() { in[K] = rest.template copy<tile_type<T, P>>(K, in[K], at, left); });
+    each_leaf<0, F>([&]<class T, std::size_t K>() {
+        in[K] = rest.template copy<tile_type<T, P>>(K, in[K], at, left);
+        if (added_to >> K & 1) last.template copy<tile_type<T, P>>(K, operands[L::gradients + K], at, left);
+    });
     sink.set_places(plan, [&](std::size_t k) { return last.buffer[k]; });
     in[L::seed] = rest.template copy<tile_type<Y, P>>(L::seed, in[L::seed], at, left);
     if (saved) in[L::result] = rest.template copy<tile_type<Y, P>>(L::result, in[L::result], at, left);
@@ -236,8 +250,8 @@ inline constexpr std::size_t summed_packs = 32;
 
 /// The sum of f over n elements and in the same pass the gradients of `factor` times that sum, for all leaves that want one: of
 /// those that stand for one tensor the first gets all. Operands as for backward_kernel, without the gradient of the result and the saved
-/// result. Values may be off by a rounding, as in any backward pass.
-template <class F> XGRAD_NOINLINE double sum_and_gradient_kernel(F const& formula, BackwardPlan const& plan, void* const* operands, double factor, std::size_t n, LeafMask uniform)
+/// result; `added_to` as there. Values may be off by a rounding, as in any backward pass.
+template <class F> XGRAD_NOINLINE double sum_and_gradient_kernel(F const& formula, BackwardPlan const& plan, void* const* operands, double factor, std::size_t n, LeafMask uniform, LeafMask added_to)
 {
     F const f = formula;
     using P = compute_precision<F>;
@@ -245,7 +259,7 @@ template <class F> XGRAD_NOINLINE double sum_and_gradient_kernel(F const& formul
     constexpr std::size_t width = RealPack<P>::width;
     void const* in[L::leaves];
     for (std::size_t k = 0; k < L::leaves; ++k) in[k] = operands[k];
-    GradientSink<F, P> sink(plan);
+    GradientSink<F, P> sink(plan, added_to);
     sink.set_places(plan, [&](std::size_t k) { return operands[L::gradients + k]; });
     std::size_t i = 0;
     RealPack<P> const seed(factor);
@@ -276,7 +290,10 @@ template <class F> XGRAD_NOINLINE double sum_and_gradient_kernel(F const& formul
 
     Remainder<P, L::leaves> rest, last{};
     std::size_t const left = n - i, at = std::exchange(i, std::size_t{0});
-    each_leaf<0, F>([&]<class T, std::size_t K>() { in[K] = rest.template copy<tile_type<T, P>>(K, in[K], at, left); });
+    each_leaf<0, F>([&]<class T, std::size_t K>() {
+        in[K] = rest.template copy<tile_type<T, P>>(K, in[K], at, left);
+        if (added_to >> K & 1) last.template copy<tile_type<T, P>>(K, operands[L::gradients + K], at, left);
+    });
     sink.set_places(plan, [&](std::size_t k) { return last.buffer[k]; });
     step().store(lanes);
     for (std::size_t lane = 0; lane < left; ++lane) total += static_cast<double>(lanes[lane]);

@@ -248,9 +248,9 @@ struct FormulaTable {
     Vertex const* vertices;
     LeafInfo const* const* leaf;  // of each leaf
     LeafInfo const* result;       // of the gradient and the saved result, which a backward pass reads
-    // `uniform`: the leaves that have one value in all n places.
+    // `uniform`: the leaves that have one value in all n places. `added_to`: those whose gradients are added to what is there.
     void (*forward)(void const* formula, void* const* operands, std::size_t n, LeafMask uniform);
-    void (*backward)(void const* formula, BackwardPlan const& plan, void* const* operands, std::size_t n, LeafMask uniform);
+    void (*backward)(void const* formula, BackwardPlan const& plan, void* const* operands, std::size_t n, LeafMask uniform, LeafMask added_to);
     std::size_t (*dual)(void const* formula, DualPlan const& plan, void* const* operands, std::size_t n);
     bool is_identity;  // one tensor and no operation
     bool in_place;     // a kernel can read the elements of all leaves where they are
@@ -267,9 +267,9 @@ template <class F> struct FormulaTableOf {
     {
         forward_kernel(*static_cast<F const*>(formula), operands, static_cast<Y*>(operands[F::leaves]), n, uniform);
     }
-    static void backward(void const* formula, BackwardPlan const& plan, void* const* operands, std::size_t n, LeafMask uniform)
+    static void backward(void const* formula, BackwardPlan const& plan, void* const* operands, std::size_t n, LeafMask uniform, LeafMask added_to)
     {
-        if constexpr (Differentiable<Y>) backward_kernel(*static_cast<F const*>(formula), plan, operands, n, uniform);
+        if constexpr (Differentiable<Y>) backward_kernel(*static_cast<F const*>(formula), plan, operands, n, uniform, added_to);
     }
     static std::size_t dual(void const* formula, DualPlan const& plan, void* const* operands, std::size_t n)
     {
@@ -286,12 +286,12 @@ template <class F> struct FormulaTableOf {
 };
 
 /// A sum and its gradients in one pass; only formulas that are summed have one.
-using SumKernel = double (*)(void const* formula, BackwardPlan const& plan, void* const* operands, double factor, std::size_t n, LeafMask uniform);
+using SumKernel = double (*)(void const* formula, BackwardPlan const& plan, void* const* operands, double factor, std::size_t n, LeafMask uniform, LeafMask added_to);
 template <class F> constexpr SumKernel sum_kernel()
 {
     if constexpr (RealScalar<typename F::scalar>)
-        return [](void const* formula, BackwardPlan const& plan, void* const* operands, double factor, std::size_t n, LeafMask uniform) {
-            return sum_and_gradient_kernel(*static_cast<F const*>(formula), plan, operands, factor, n, uniform);
+        return [](void const* formula, BackwardPlan const& plan, void* const* operands, double factor, std::size_t n, LeafMask uniform, LeafMask added_to) {
+            return sum_and_gradient_kernel(*static_cast<F const*>(formula), plan, operands, factor, n, uniform, added_to);
         };
     else return nullptr;
 }
@@ -355,8 +355,8 @@ inline void fold_in_order(std::byte* from, std::array<std::size_t, 3> const& ext
     operands[n] = out;
     bool const passes_on = table.is_identity && out.needs_tile();
     if (passes_on) operands[n].from = 0;
-    auto body = [&](void* const* at, std::size_t elements, LeafMask uniform) {
-        if (!passes_on) table.forward(formula, at, elements, uniform);
+    auto body = [&](void* const* at, std::size_t elements, TileFacts facts) {
+        if (!passes_on) table.forward(formula, at, elements, facts.uniform);
     };
     TileLoop(space, operands.data(), n + 1).run(tile_body(body));
 }

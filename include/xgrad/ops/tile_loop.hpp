@@ -36,6 +36,7 @@ struct TileOperand {
     bool folds = false;            // an output to whose elements tiles are added, or otherwise joined
     bool absent = false;           // an input that nothing looks at is a tile of zeros; an output has no place at all
     bool uniform = false;          // one element for the whole index space
+    bool kernel_adds = false;      // the kernel can add to what lies in the place of this output
     std::int8_t from = -1;         // an output that is what this input holds
 
     bool needs_tile() const noexcept { return !(whole && in_place); }
@@ -47,16 +48,23 @@ struct TileRoom {
 };
 inline constinit TileRoom zero_tile{};
 
-/// A kernel over one tile: the operands' places, the number of elements, and which of the first 64 operands are inputs with one value
-/// in the whole tile, one bit each.
+/// Of the first 64 operands, one bit each: the inputs that have one value in a whole tile, and the outputs that are added to what lies in
+/// their places.
+struct TileFacts {
+    std::uint64_t uniform = 0, added_to = 0;
+
+    static constexpr std::uint64_t bit(std::size_t k) { return k < 64 ? std::uint64_t{1} << k : 0; }
+};
+
+/// A kernel over one tile: the operands' places, of which it may set those of absent ones, and the number of elements.
 struct TileBody {
-    void (*call)(void* context, void* const* operands, std::size_t n, std::uint64_t uniform);
+    void (*call)(void* context, void** operands, std::size_t n, TileFacts facts);
     void* context;
 };
 
 template <class F> TileBody tile_body(F& f)
 {
-    return {[](void* context, void* const* operands, std::size_t n, std::uint64_t uniform) { (*static_cast<F*>(context))(operands, n, uniform); }, &f};
+    return {[](void* context, void** operands, std::size_t n, TileFacts facts) { (*static_cast<F*>(context))(operands, n, facts); }, &f};
 }
 
 class TileLoop {
@@ -64,6 +72,7 @@ public:
     static constexpr std::size_t max_operands = 2 * 64 + 2;
     static constexpr std::size_t most_rows = 8;                 // of a panel
     static constexpr std::size_t shortest_row = tile_size / 2;  // that is walked in place
+    static constexpr std::size_t most_held = 16;                // tiles that a kernel adds up before they are collected
 
     TileLoop(Shape const& shape, TileOperand* operands, std::size_t count) : shape_(shape), operands_(operands), count_(count) {}
     TileLoop(TileLoop const&) = delete;
@@ -96,9 +105,17 @@ private:
     std::uint64_t uniform_inputs() const
     {
         std::uint64_t uniform = 0;
-        for (std::size_t k = 0; k < std::min<std::size_t>(count_, 64); ++k)
-            if (auto const& o = operands_[k]; (o.uniform || o.absent) && !o.output) uniform |= std::uint64_t{1} << k;
+        for (std::size_t k = 0; k < count_; ++k)
+            if (auto const& o = operands_[k]; (o.uniform || o.absent) && !o.output) uniform |= TileFacts::bit(k);
         return uniform;
+    }
+    bool adds(std::size_t k) const { return operands_[k].kernel_adds && TileFacts::bit(k); }
+
+    /// An output's tile in which a kernel adds up what falls on the same elements.
+    void hold(std::size_t k, std::size_t elements, TileFacts& facts) const
+    {
+        std::memset(tile(k), 0, elements * operands_[k].tile_element);
+        facts.added_to |= TileFacts::bit(k);
     }
 
     void make_tiles(std::size_t elements)
@@ -129,14 +146,22 @@ private:
             at[k] = tile(k);
             if (!o.absent && !o.output) o.move(at[k], o.array->data, 0, std::min(n, chunk));
         }
-        auto const uniform = uniform_inputs();
+        TileFacts facts{uniform_inputs()};
+        for (std::size_t k = 0; n > chunk && k < count_; ++k)
+            if (operands_[k].output && adds(k)) hold(k, chunk, facts);
+        std::size_t held = 0;
         for (std::size_t i = 0; i < n; i += chunk) {
             std::size_t const count = std::min(chunk, n - i);
-            body.call(body.context, at.data(), count, uniform);
+            body.call(body.context, at.data(), count, facts);
+            bool const collects = ++held % most_held == 0 || i + count == n;
             for (std::size_t k = 0; k < count_; ++k) {
                 auto const& o = operands_[k];
-                if (o.absent) continue;
-                if (o.output && o.needs_tile()) o.move(at[o.from < 0 ? k : static_cast<std::size_t>(o.from)], o.array->data, 0, count);
+                if (o.absent || !o.output || !o.needs_tile()) continue;
+                if (!(facts.added_to & TileFacts::bit(k))) o.move(at[o.from < 0 ? k : static_cast<std::size_t>(o.from)], o.array->data, 0, count);
+                else if (collects) {
+                    o.move(at[k], o.array->data, 0, chunk);
+                    hold(k, chunk, facts);
+                }
             }
             for (std::size_t k = 0; k < count_; ++k)
                 if (auto const& o = operands_[k]; !o.absent && !o.needs_tile()) at[k] = static_cast<std::byte*>(at[k]) + chunk * o.element;
@@ -168,33 +193,24 @@ private:
         for (std::size_t k = 0; k < count_; ++k) step_[k].push_back(0);
     }
 
-    std::ptrdiff_t offset(std::size_t k, Shape const& index) const
-    {
-        std::ptrdiff_t at = 0;
-        for (std::size_t d = 0; d < index.size(); ++d) at += static_cast<std::ptrdiff_t>(index[d]) * step_[k][d];
-        return at;
-    }
-
-    /// Moves `count` elements of an operand from multi-index `index` on, run by run.
-    void move_runs(std::size_t k, void* tile, Shape index, std::size_t count) const
+    /// Moves some of an operand's rows between its array and a tile.
+    void move_rows(std::size_t k, void* tile, std::size_t first, std::size_t rows) const
     {
         auto const& o = operands_[k];
-        std::size_t const last = extent_.size() - 1;
-        auto const step = step_[k][last];
+        auto const& step = step_[k];
+        auto const element = static_cast<std::ptrdiff_t>(o.element);
+        std::size_t const last = extent_.size() - 1, row = extent_[last];
         auto* t = static_cast<std::byte*>(tile);
-        while (count) {
-            std::size_t const run = std::min(count, extent_[last] - index[last]);
-            o.move(t, o.array->data + offset(k, index) * static_cast<std::ptrdiff_t>(o.element), step, run);
-            t += run * o.tile_element;
-            count -= run;
-            advance(index, run);
+        for (std::size_t run; rows > 0; first += run, rows -= run) {
+            auto* place = o.array->data;
+            run = 1;  // rows along the axis before
+            for (std::size_t d = last, at = first; d-- > 0; at /= extent_[d]) {
+                std::size_t const i = at % extent_[d];
+                place += static_cast<std::ptrdiff_t>(i) * step[d] * element;
+                if (d == last - 1) run = std::min(rows, extent_[d] - i);
+            }
+            for (std::size_t r = 0; r < run; ++r, t += row * o.tile_element) o.move(t, place + (last ? static_cast<std::ptrdiff_t>(r) * step[last - 1] * element : 0), step[last], row);
         }
-    }
-
-    void advance(Shape& index, std::size_t run) const
-    {
-        std::size_t d = extent_.size() - 1;
-        for (index[d] += run; index[d] == extent_[d] && d > 0; ++index[d]) index[d--] = 0;
     }
 
     void run_general(std::size_t n, TileBody body)
@@ -220,7 +236,7 @@ private:
         };
         std::size_t const row = extent_.back(), last = extent_.size() - 1;
         std::array<void*, max_operands> at;
-        auto uniform = uniform_inputs();
+        TileFacts facts{uniform_inputs()};
         auto const walks = std::make_unique<Walk[]>(count_);
         bool tiled = false;
         std::size_t panels = 0;
@@ -234,10 +250,12 @@ private:
             walk.place = o.array->data;
             walk.step = step * static_cast<std::ptrdiff_t>(o.element);
             walk.row_step = row_step * static_cast<std::ptrdiff_t>(o.element);
-            bool const direct = o.in_place && (o.whole || (!o.output && step == 1));
+            bool const added_to = o.output && step == 1 && o.element == o.tile_element && adds(k);
+            bool const direct = added_to || (o.in_place && (o.whole || (!o.output && step == 1)));
             bool const turned = o.in_place && !o.folds && row_step == 1 && step != 0;
             walk.way = direct ? Way::in_place : turned ? Way::turned : o.output ? Way::collected : step == 0 ? Way::repeated : Way::staged;
-            if (walk.way == Way::repeated && k < 64) uniform |= std::uint64_t{1} << k;
+            if (walk.way == Way::repeated) facts.uniform |= TileFacts::bit(k);
+            if (added_to) facts.added_to |= TileFacts::bit(k);
             tiled |= !direct && o.from < 0;
             panels += walk.way == Way::turned;
         }
@@ -264,7 +282,7 @@ private:
                         else if (walk.way == Way::staged) o.move(at[k], place, step_[k][last], count);
                         else if (walk.way == Way::repeated && std::exchange(walk.filled, place) != place) o.move(at[k], place, 0, longest);
                     }
-                    body.call(body.context, at.data(), count, uniform);
+                    body.call(body.context, at.data(), count, facts);
                     for (std::size_t k = 0; k < count_; ++k)
                         if (auto const& o = operands_[k]; walks[k].way == Way::collected)
                             o.move(at[o.from < 0 ? k : static_cast<std::size_t>(o.from)], walks[k].at(r, done), step_[k][last], count);
@@ -289,38 +307,39 @@ private:
     /// Tiles of some whole rows.
     void run_short_rows(std::size_t n, TileBody body)
     {
-        std::size_t const row = extent_.back(), longest = tile_size / row * row;
-        auto const direct = [&](std::size_t k) { return operands_[k].in_place && operands_[k].whole; };
+        enum class Way : std::uint8_t { at_hand, in_place, staged, collected, held };
+        std::size_t const row = extent_.back(), longest = std::min(n, tile_size / row * row);
         std::array<void*, max_operands> at;
-        auto const uniform = uniform_inputs();
-        auto const filled = std::make_unique<bool[]>(count_);  // the same rows again
-        Shape index(extent_.size(), 0);
-        for (std::size_t i = 0; i < n;) {
-            std::size_t const count = std::min(longest, n - i);
+        LocalArray<Way, 32> ways(count_);
+        TileFacts facts{uniform_inputs()};
+        for (std::size_t k = 0; k < count_; ++k) {
+            auto const& o = operands_[k];
+            at[k] = tile(k);
+            if (o.absent) continue;
+            bool const repeats = std::all_of(step_[k].begin(), step_[k].end() - 1, [](auto step) { return step == 0; });
+            ways[k] = o.in_place && o.whole ? Way::in_place : !o.output ? (repeats ? Way::at_hand : Way::staged) : repeats && adds(k) ? Way::held : Way::collected;
+            if (ways[k] == Way::held) hold(k, longest, facts);
+            else if (repeats && !o.output && ways[k] == Way::at_hand) move_rows(k, at[k], 0, longest / row);
+        }
+        std::size_t held = 0;
+        for (std::size_t i = 0, count; i < n; i += count) {
+            count = std::min(longest, n - i);
+            std::size_t const first = i / row, rows = count / row;
             for (std::size_t k = 0; k < count_; ++k) {
-                auto const& o = operands_[k];
-                if (o.absent) at[k] = tile(k);
-                else if (direct(k)) at[k] = o.array->data + i * o.element;
-                else {
-                    at[k] = tile(k);
-                    if (o.output) continue;
-                    bool const repeats = std::all_of(step_[k].begin(), step_[k].end() - 1, [](auto step) { return step == 0; });
-                    if (!repeats) move_runs(k, at[k], index, count);
-                    else if (!std::exchange(filled[k], true)) move_runs(k, at[k], index, std::min(longest, n));
-                }
+                if (ways[k] == Way::in_place) at[k] = operands_[k].array->data + i * operands_[k].element;
+                else if (ways[k] == Way::staged) move_rows(k, at[k], first, rows);
             }
-            body.call(body.context, at.data(), count, uniform);
-            for (std::size_t k = 0; k < count_; ++k)
-                if (auto const& o = operands_[k]; o.output && !o.absent && !direct(k)) move_runs(k, at[o.from < 0 ? k : static_cast<std::size_t>(o.from)], index, count);
-            i += count;
-            for (std::size_t left = count; left;) {
-                std::size_t const run = std::min(left, row - index.back());
-                advance(index, run);
-                left -= run;
+            body.call(body.context, at.data(), count, facts);
+            bool const collects = ++held % most_held == 0 || i + count == n;
+            for (std::size_t k = 0; k < count_; ++k) {
+                if (ways[k] == Way::collected) move_rows(k, at[operands_[k].from < 0 ? k : static_cast<std::size_t>(operands_[k].from)], first, rows);
+                else if (ways[k] == Way::held && collects) {
+                    move_rows(k, at[k], 0, longest / row);
+                    hold(k, longest, facts);
+                }
             }
         }
     }
-
     Shape const& shape_;
     TileOperand* operands_;
     std::size_t count_;

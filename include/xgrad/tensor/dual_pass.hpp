@@ -60,7 +60,7 @@ public:
 
     void run()
     {
-        auto body = [this](void* const* at, std::size_t count, LeafMask) {
+        auto body = [this](void* const* at, std::size_t count, TileFacts) {
             if (auto const done = kernels_.dual(node_.formula_object(), plan_, at, count); done < count) run_rest(at, done, count - done);
         };
         TileLoop(space_, operands_.data(), layout_.total()).run(tile_body(body));

@@ -79,7 +79,7 @@ private:
             at[first_gradient + k] = ready[i]->array.data;
         }
         std::size_t const count = arrays[0]->numel;
-        return count <= part_size ? kernel(formula_object(), plan_.gradients, at, sum_->scale, count, 0) : sum_of_parts(kernel, at, count);
+        return count <= part_size ? kernel(formula_object(), plan_.gradients, at, sum_->scale, count, 0, 0) : sum_of_parts(kernel, at, count);
     }
     /// An operand that stands at several places is staged once.
     [[gnu::noinline]] double sum_tiled(SumKernel kernel, Gathered const& in)
@@ -93,14 +93,12 @@ private:
         }
         operands[n] = operands[n + 1] = absent_output();
         double sum = 0;
-        auto body = [&](void* const* at, std::size_t count, LeafMask uniform) {
-            void* here[TileLoop::max_operands];
-            std::copy_n(at, first_gradient + n, here);
+        auto body = [&](void** at, std::size_t count, TileFacts facts) {
             for (std::size_t k = 0; k < n; ++k) {
-                here[k] = at[first_of(k)];
-                uniform |= (uniform >> first_of(k) & 1) << k;
+                at[k] = at[first_of(k)];
+                facts.uniform |= (facts.uniform >> first_of(k) & 1) << k;
             }
-            sum += kernel(formula_object(), plan_.gradients, here, sum_->scale, count, uniform);
+            sum += kernel(formula_object(), plan_.gradients, at, sum_->scale, count, facts.uniform, leaves_added_to(facts));
         };
         TileLoop(space_, operands.data(), first_gradient + n).run(tile_body(body));
         for (std::size_t k = 0; k < n; ++k)
@@ -118,10 +116,17 @@ private:
         if (is_broadcast(k)) {
             gradient = zeroed(leaf_shape(k), info.wide_element);
             operand = sum_operand(gradient, info);
+            operand.kernel_adds = true;
         } else {
             gradient = like ? fresh_like(*like, info.element) : AnyArray(space_, info.element);
             operand = output_operand(gradient, info);
         }
+    }
+    /// The leaves whose gradients the tile loop asks a kernel to add to what is there.
+    LeafMask leaves_added_to(TileFacts const& facts) const
+    {
+        std::size_t const first_gradient = leaves() + 2;
+        return first_gradient < 64 ? facts.added_to >> first_gradient : 0;
     }
     Ref<TensorImpl> finished_gradient(std::size_t k, AnyArray& gradient) const
     {
@@ -140,7 +145,7 @@ private:
                 here[k] = static_cast<std::byte*>(at[k]) + bytes;
                 here[first_gradient + k] = at[first_gradient + k] ? static_cast<std::byte*>(at[first_gradient + k]) + bytes : nullptr;
             }
-            sums[part] = kernel(formula_object(), plan_.gradients, here, sum_->scale, elements, 0);
+            sums[part] = kernel(formula_object(), plan_.gradients, here, sum_->scale, elements, 0, 0);
         });
         return std::accumulate(sums.begin(), sums.end(), 0.);
     }
@@ -236,7 +241,7 @@ private:
             table().kernels.result->stage(splat.elements, seeds.data, 0, std::min(count, tile_size));
         }
         if (saves_result()) at[result] = saved_result_data();
-        if (count <= (tiled ? tile_size : part_size)) return table().kernels.backward(formula_object(), plan_.gradients, reinterpret_cast<void* const*>(at), count, 0);
+        if (count <= (tiled ? tile_size : part_size)) return table().kernels.backward(formula_object(), plan_.gradients, reinterpret_cast<void* const*>(at), count, 0, 0);
         apply_parts(at, count, repeats_seed, tiled);
     }
     [[gnu::noinline]] void apply_parts(std::byte* const* at, std::size_t count, bool repeats_seed, bool tiled) const
@@ -254,7 +259,7 @@ private:
                 auto const bytes = (first + done) * table().kernels.result->element;
                 here[seed] = at[seed] + (repeats_seed ? 0 : bytes);
                 here[result] = saves_result() ? at[result] + bytes : nullptr;
-                table().kernels.backward(formula_object(), plan_.gradients, here, chunk, 0);
+                table().kernels.backward(formula_object(), plan_.gradients, here, chunk, 0, 0);
             }
         });
     }
@@ -288,7 +293,9 @@ private:
         if (saves_result()) values[n] = saved_result();
         operands[result] = saves_result() ? input_operand(values[n], *table().kernels.result, space_) : absent_output();
 
-        auto body = [&](void* const* at, std::size_t count, LeafMask uniform) { table().kernels.backward(formula_object(), plan_.gradients, at, count, uniform); };
+        auto body = [&](void* const* at, std::size_t count, TileFacts facts) {
+            table().kernels.backward(formula_object(), plan_.gradients, at, count, facts.uniform, leaves_added_to(facts));
+        };
         TileLoop(space_, operands.data(), first_gradient + n).run(tile_body(body));
         for (std::size_t k = 0; k < n; ++k)
             if (makes_gradient(k)) results[plan_.edge[k]] = AnyTensor(finished_gradient(k, gradients[k]));
