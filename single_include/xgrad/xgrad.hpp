@@ -5759,7 +5759,7 @@ public:
     void apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) override
     {
         if (!gradients[0].defined()) return;
-        AnyTensor const y = uses_ & uses_result ? result_.unpack(*this) : shape_only(table_.result, shape_);
+        AnyTensor const y = uses_ & uses_result ? result_.unpack(*this) : gradients[0];  // which has the result's shape
         LocalArray<AnyTensor, 6> x(table_.count);
         for (std::size_t i = 0; i < table_.count; ++i) x[i] = uses_ & uses_argument(i) ? operands_[i].saved.unpack(*this) : shape_only(*table_.operands[i], operands_[i].shape);
         for (std::size_t i = 0; i < table_.count; ++i)
@@ -7236,7 +7236,8 @@ private:
             if (auto const& o = operands_[k]; (o.uniform || o.absent) && !o.output) uniform |= TileFacts::bit(k);
         return uniform;
     }
-    bool adds(std::size_t k) const { return operands_[k].kernel_adds && TileFacts::bit(k); }
+    /// A kernel would add in the precision of its tile, so only where the sums have no other.
+    bool adds(std::size_t k) const { return operands_[k].kernel_adds && operands_[k].element == operands_[k].tile_element && TileFacts::bit(k); }
 
     /// An output's tile in which a kernel adds up what falls on the same elements.
     void hold(std::size_t k, std::size_t elements, TileFacts& facts) const
@@ -7377,7 +7378,7 @@ private:
             walk.place = o.array->data;
             walk.step = step * static_cast<std::ptrdiff_t>(o.element);
             walk.row_step = row_step * static_cast<std::ptrdiff_t>(o.element);
-            bool const added_to = o.output && step == 1 && o.element == o.tile_element && adds(k);
+            bool const added_to = o.output && step == 1 && adds(k);
             bool const direct = added_to || (o.in_place && (o.whole || (!o.output && step == 1)));
             bool const turned = o.in_place && !o.folds && row_step == 1 && step != 0;
             walk.way = direct ? Way::in_place : turned ? Way::turned : o.output ? Way::collected : step == 0 ? Way::repeated : Way::staged;
@@ -13488,8 +13489,10 @@ template <class T> bool multiply_small(Product<T> const& product)
     T const* rows = b.data;
     auto step = b.rs;
     if (b.cs != 1) {
-        for (std::size_t p = 0; p < k; ++p)
-            for (std::size_t j = 0; j < n; ++j) copy[p * n + j] = *b.at(p, j);
+        if (b.rs == 1 && b.cs > 0) transpose(n, k, b.data, static_cast<std::size_t>(b.cs), copy, n);
+        else
+            for (std::size_t p = 0; p < k; ++p)
+                for (std::size_t j = 0; j < n; ++j) copy[p * n + j] = *b.at(p, j);
         rows = copy;
         step = static_cast<std::ptrdiff_t>(n);
     }
@@ -13875,10 +13878,15 @@ XGRAD_COMPILED_ONCE
 
 namespace xgrad {
 
-/// Matrix products over broadcast leading axes, each factor conjugated or not. Each rule is a product with the other
-/// factor's adjoint, which costs a flag and a stride and no copy.
+/// How a matrix product takes a factor.
+struct MatmulFactor {
+    bool conj = false, transposed = false;
+};
+
+/// Matrix products over broadcast leading axes, each factor conjugated and transposed or not. Each rule is such a product again: with
+/// the other factor's adjoint, which costs flags and no copy.
 struct Matmul : Arraywise {
-    bool conj_a = false, conj_b = false;
+    MatmulFactor a_is, b_is;
     static constexpr bool is_multilinear = true;
     static constexpr detail::Uses uses[] = {detail::uses_argument(1), detail::uses_argument(0)};
 
@@ -13889,40 +13897,61 @@ struct Matmul : Arraywise {
         check(a.shape, b.shape);
         return product<Y>(promoted<Y>(a), promoted<Y>(b));
     }
+    /// For y = op(a) op(b), op(a) gets g op(b)^H, which op takes back to a; as op may transpose, the order of factors may turn.
     auto pullback(wrt<0>, auto const& g, auto const&, auto const& a, auto const& b) const
     {
-        return like(express(Matmul{{}, conj_a, conj_a == conj_b}, g, mT(b)), a);
+        MatmulFactor const from_g{a_is.conj, a_is.transposed}, from_b{a_is.conj == b_is.conj, a_is.transposed == b_is.transposed};
+        return like(a_is.transposed ? express(Matmul{{}, from_b, from_g}, b, g) : express(Matmul{{}, from_g, from_b}, g, b), a);
     }
     auto pullback(wrt<1>, auto const& g, auto const&, auto const& a, auto const& b) const
     {
-        return like(express(Matmul{{}, conj_a == conj_b, conj_b}, mT(a), g), b);
+        MatmulFactor const from_g{b_is.conj, b_is.transposed}, from_a{a_is.conj == b_is.conj, a_is.transposed == b_is.transposed};
+        return like(b_is.transposed ? express(Matmul{{}, from_g, from_a}, g, a) : express(Matmul{{}, from_a, from_g}, a, g), b);
     }
 
 private:
-    static void check(Shape const& a, Shape const& b)
+    /// A factor's matrices as they enter the product.
+    struct Matrix {
+        std::size_t rows, columns;
+        std::ptrdiff_t row_step, column_step;
+
+        Matrix(Shape const& shape, Strides const& strides, MatmulFactor is)
+            : rows(*(shape.end() - 2)), columns(shape.back()), row_step(*(strides.end() - 2)), column_step(strides.back())
+        {
+            if (!is.transposed) return;
+            std::swap(rows, columns);
+            std::swap(row_step, column_step);
+        }
+    };
+
+    void check(Shape const& a, Shape const& b) const
     {
-        bool fits = a.size() >= 2 && b.size() >= 2 && a.back() == b[b.size() - 2];
+        bool fits = a.size() >= 2 && b.size() >= 2 && a[a.size() - (a_is.transposed ? 2 : 1)] == b[b.size() - (b_is.transposed ? 1 : 2)];
         for (std::size_t i = 3; fits && i <= std::min(a.size(), b.size()); ++i) {
             auto const p = a[a.size() - i], q = b[b.size() - i];
             fits = p == q || p == 1 || q == 1;
         }
         if (!fits) detail::fail<ShapeError>("matmul: shapes ", a, " and ", b, " cannot be multiplied");
     }
-    template <class Y, class T> static detail::Array<Y> promoted(detail::Array<T> const& x)
+    template <class Y> static detail::Array<Y> const& promoted(detail::Array<Y> const& x) { return x; }
+    template <class Y, class T>
+        requires(!std::same_as<Y, T>)
+    static detail::Array<Y> promoted(detail::Array<T> const& x)
     {
-        if constexpr (std::same_as<Y, T>) return x;
-        else {
-            detail::Array<Y> out(x.shape);
-            detail::copy_elements(out, x);
-            return out;
-        }
+        detail::Array<Y> out(x.shape);
+        detail::copy_elements(out, x);
+        return out;
     }
     template <class Y> detail::Array<Y> product(detail::Array<Y> const& a, detail::Array<Y> const& b) const
     {
-        std::size_t const m = a.shape[a.shape.size() - 2], k = a.shape.back(), n = b.shape.back();
+        Matrix const left(a.shape, a.strides, a_is), right(b.shape, b.strides, b_is);
+        std::size_t const m = left.rows, n = right.columns;
+        auto const multiply = [&](Y const* p, Y const* q, Y* out) {
+            detail::gemm<Y>(m, n, left.columns, p, left.row_step, left.column_step, a_is.conj, q, right.row_step, right.column_step, b_is.conj, out, static_cast<std::ptrdiff_t>(n), false);
+        };
         if (a.shape.size() == 2 && b.shape.size() == 2) {
             detail::Array<Y> out(Shape{m, n});
-            detail::gemm<Y>(m, n, k, a.begin(), a.strides[0], a.strides[1], conj_a, b.begin(), b.strides[0], b.strides[1], conj_b, out.begin(), static_cast<std::ptrdiff_t>(n), false);
+            multiply(a.begin(), b.begin(), out.begin());
             return out;
         }
         Shape batch_a(a.shape.begin(), a.shape.end() - 2), batch_b(b.shape.begin(), b.shape.end() - 2);
@@ -13933,14 +13962,12 @@ private:
         shape.push_back(m);
         shape.push_back(n);
         detail::Array<Y> out(std::move(shape));
-        auto const *last_a = a.strides.end() - 2, *last_b = b.strides.end() - 2;
         Strides const* const steps[] = {&steps_a, &steps_b};
         std::ptrdiff_t const step_a = batch.empty() ? 0 : steps_a.back(), step_b = batch.empty() ? 0 : steps_b.back();
         Y* c = out.begin();
         detail::for_each_run(batch, steps, [&](std::size_t count, std::ptrdiff_t const* at) {
             for (std::size_t i = 0; i < count; ++i, c += m * n)
-                detail::gemm<Y>(m, n, k, a.begin() + at[0] + static_cast<std::ptrdiff_t>(i) * step_a, last_a[0], last_a[1], conj_a,
-                                b.begin() + at[1] + static_cast<std::ptrdiff_t>(i) * step_b, last_b[0], last_b[1], conj_b, c, static_cast<std::ptrdiff_t>(n), false);
+                multiply(a.begin() + at[0] + static_cast<std::ptrdiff_t>(i) * step_a, b.begin() + at[1] + static_cast<std::ptrdiff_t>(i) * step_b, c);
         });
         return out;
     }
@@ -13984,7 +14011,7 @@ template <Operand A, Operand B> auto matmul(A const& a, B const& b)
     if (p.empty() || q.empty() || p.back() != q[q.size() == 1 ? 0 : q.size() - 2])
         detail::fail<ShapeError>("matmul: shapes ", p, " and ", q, " cannot be multiplied");
     bool const row = p.size() == 1, column = q.size() == 1;
-    auto out = express(Matmul{{}, x.conj, y.conj}, row ? unsqueeze(x.tensor, 0) : x.tensor, column ? unsqueeze(y.tensor, 1) : y.tensor);
+    auto out = express(Matmul{{}, {x.conj}, {y.conj}}, row ? unsqueeze(x.tensor, 0) : x.tensor, column ? unsqueeze(y.tensor, 1) : y.tensor);
     if (column) out = squeeze(out, -1);
     if (row) out = squeeze(out, column ? -1 : -2);
     return out;

@@ -13,13 +13,13 @@ using namespace support;
 
 namespace {
 
-/// Every `struct Name : Elementwise<` of the headers in ops/, with its file.
+/// Every `struct Name : Elementwise<`, or Transcendental<, of the headers in ops/, with its file.
 std::map<std::string, std::string> declared()
 {
     std::map<std::string, std::string> all;
     for (auto const& entry : std::filesystem::directory_iterator(std::filesystem::path(__FILE__).parent_path() / "../../include/xgrad/ops")) {
         std::ifstream file(entry.path());
-        static std::regex const declaration(R"(^struct (\w+) : Elementwise<)");
+        static std::regex const declaration(R"(^struct (\w+) : (?:Elementwise|Transcendental)<)");
         std::smatch found;
         for (std::string line; std::getline(file, line);)
             if (std::regex_search(line, found, declaration)) all[found[1]] = entry.path().filename();

@@ -43,8 +43,10 @@ template <class T> bool multiply_small(Product<T> const& product)
     T const* rows = b.data;
     auto step = b.rs;
     if (b.cs != 1) {
-        for (std::size_t p = 0; p < k; ++p)
-            for (std::size_t j = 0; j < n; ++j) copy[p * n + j] = *b.at(p, j);
+        if (b.rs == 1 && b.cs > 0) transpose(n, k, b.data, static_cast<std::size_t>(b.cs), copy, n);
+        else
+            for (std::size_t p = 0; p < k; ++p)
+                for (std::size_t j = 0; j < n; ++j) copy[p * n + j] = *b.at(p, j);
         rows = copy;
         step = static_cast<std::ptrdiff_t>(n);
     }

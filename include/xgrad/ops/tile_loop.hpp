@@ -109,7 +109,8 @@ private:
             if (auto const& o = operands_[k]; (o.uniform || o.absent) && !o.output) uniform |= TileFacts::bit(k);
         return uniform;
     }
-    bool adds(std::size_t k) const { return operands_[k].kernel_adds && TileFacts::bit(k); }
+    /// A kernel would add in the precision of its tile, so only where the sums have no other.
+    bool adds(std::size_t k) const { return operands_[k].kernel_adds && operands_[k].element == operands_[k].tile_element && TileFacts::bit(k); }
 
     /// An output's tile in which a kernel adds up what falls on the same elements.
     void hold(std::size_t k, std::size_t elements, TileFacts& facts) const
@@ -250,7 +251,7 @@ private:
             walk.place = o.array->data;
             walk.step = step * static_cast<std::ptrdiff_t>(o.element);
             walk.row_step = row_step * static_cast<std::ptrdiff_t>(o.element);
-            bool const added_to = o.output && step == 1 && o.element == o.tile_element && adds(k);
+            bool const added_to = o.output && step == 1 && adds(k);
             bool const direct = added_to || (o.in_place && (o.whole || (!o.output && step == 1)));
             bool const turned = o.in_place && !o.folds && row_step == 1 && step != 0;
             walk.way = direct ? Way::in_place : turned ? Way::turned : o.output ? Way::collected : step == 0 ? Way::repeated : Way::staged;

@@ -25,7 +25,7 @@ public:
     void apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) override
     {
         if (!gradients[0].defined()) return;
-        AnyTensor const y = uses_ & uses_result ? result_.unpack(*this) : shape_only(table_.result, shape_);
+        AnyTensor const y = uses_ & uses_result ? result_.unpack(*this) : gradients[0];  // which has the result's shape
         LocalArray<AnyTensor, 6> x(table_.count);
         for (std::size_t i = 0; i < table_.count; ++i) x[i] = uses_ & uses_argument(i) ? operands_[i].saved.unpack(*this) : shape_only(*table_.operands[i], operands_[i].shape);
         for (std::size_t i = 0; i < table_.count; ++i)
