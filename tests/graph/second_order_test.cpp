@@ -180,3 +180,19 @@ TEST_CASE("hooks on the gradients and on their Node run in the second pass")
     CHECK(difference(grad(sum(g), x), {12., 24.}) == "");
     CHECK(seen == 2);
 }
+
+TEST_CASE("a window on other memory that is a leaf itself has second derivatives")
+{
+    auto const memory = xg::full<double>({3, 5}, 0.);
+    D x = memory(xt::all(), xg::slice(0, {}, 2)).transpose();
+    x.fill_(1.5);
+    x.requires_grad_();
+    D const cubed = xg::grad(sum(x * x * x), x, {.create_graph = true});
+    CHECK(difference(xg::grad(sum(cubed), x), xg::full<double>({3, 3}, 9.)) == "");
+    D const product = xg::grad(sum(matmul(x, x)), x, {.create_graph = true});  // sums of rows and of columns
+    CHECK(difference(xg::grad(sum(product), x), xg::full<double>({3, 3}, 6.)) == "");
+    D row = memory(1).detach();
+    row.requires_grad_();
+    D const gradient = xg::grad(sum(exp(2 * row)), row, {.create_graph = true});
+    CHECK(difference(xg::grad(sum(gradient), row), {4 * std::exp(3.), 4., 4 * std::exp(3.), 4., 4 * std::exp(3.)}) == "");
+}

@@ -40,6 +40,21 @@ TEST_CASE("a factor that is conjugated, transposed or an expression has both der
     CHECK(differentiates(function_of<cd>([](auto a) { return matmul(a, adjoint(a)); }), {at[0]}));
 }
 
+TEST_CASE("the gradients of a product have both derivatives, so that third ones of products are right")
+{
+    auto const gradients = function_of<cd, cd, cd>([](auto a, auto b, auto w) {
+        auto const y = matmul(conj(a), b) * matmul(conj(a), b);
+        auto const [ga, gb] = xg::grad(xg::Tensor<cd>(y), xg::inputs(a, b), {.gradients = {w}, .create_graph = true});
+        return matmul(gb, matmul(ga, gb));
+    });
+    CHECK(differentiates(gradients, {sample(xg::DType::complex128, {2, 3}, 1), sample(xg::DType::complex128, {3, 2}, 2), sample(xg::DType::complex128, {2, 2}, 3)}, 1e-6));
+    auto const stacked = function_of<double, double>([](auto a, auto b) {
+        auto const [ga, gb] = xg::grad(sum(square(matmul(a, b))), xg::inputs(a, b), {.create_graph = true});
+        return matmul(mT(ga), mT(gb));
+    });
+    CHECK(differentiates(stacked, {sample(xg::DType::float64, {2, 2, 3}, 1), sample(xg::DType::float64, {3, 2}, 2)}, 1e-6));
+}
+
 TEST_CASE("inner and outer products have both derivatives")
 {
     CHECK(differentiates(function_of<cd, cd>([](auto a, auto b) { return dot(a, b); }), point<cd, cd>({5}, {5})));

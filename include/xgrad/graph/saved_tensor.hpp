@@ -19,7 +19,7 @@ public:
     {
         if (t.is_inference()) detail::fail<GraphError>("Inference tensors cannot be saved for backward. To work around you can make a clone to get a normal tensor and use it in autograd.");
         bool const is_collecting_leaf = !t.is_view() && t.impl().requires_grad && !t.impl().grad_fn;
-        return {is_collecting_leaf ? t : detail::snapshot(t), operand_nr, t.impl().is_number};
+        return {is_collecting_leaf ? t : now(t), operand_nr, t.impl().is_number};
     }
     /// Keeps a result of a Node, its output `output_nr`: without its history, which would be the Node itself.
     static SavedTensor result(AnyTensor const& t, std::uint32_t output_nr = 0) { return {detail::alias(t), output_nr, false}; }
@@ -114,6 +114,16 @@ private:
 
     static constexpr std::uint32_t operand_nr = ~std::uint32_t{0};
 
+    /// A tensor with the history that it has now, which that of a view may not keep; a leaf's is where its gradient is collected.
+    static AnyTensor now(AnyTensor const& t)
+    {
+        AnyTensor a = detail::alias(t);
+        auto history = detail::gradient_edge(t);
+        a.impl().grad_fn = std::move(history.function);
+        a.impl().output_nr = history.input_nr;
+        return a;
+    }
+
     SavedTensor(AnyTensor t, std::uint32_t output_nr, bool is_number) : value_(std::move(t)), version_(value_.impl().array.storage->version()), output_nr_(output_nr)
     {
         if (detail::default_packing && !is_number) [[unlikely]]
@@ -153,7 +163,8 @@ private:
 
     [[noreturn]] void fail_changed(Node const& owner) const
     {
-        Node const* const maker = is_result() ? &owner : value_.grad_fn();
+        Node const* maker = is_result() ? &owner : value_.grad_fn();
+        if (maker && maker->sequence_nr() == detail::leaf_sequence) maker = nullptr;
         auto const origin = detail::origin_text(owner);
         detail::fail<VersionError>(
             "one of the variables needed for gradient computation has been modified by an inplace operation: ", detail::describe(value_),
