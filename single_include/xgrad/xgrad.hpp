@@ -3576,15 +3576,24 @@ XGRAD_COMPILED_ONCE
 namespace xgrad::detail {
 
 /// The pass over a chain of few Nodes, each of which leads to the next one and to leaves, all of them different: nothing meets, so
-/// that it needs no notes.
+/// that it needs no notes. What is captured, if anything, are gradients of such leaves.
 class ChainPass final : public BackwardPass {
 public:
-    explicit ChainPass(Node& first) noexcept
+    ChainPass(Node& first, std::span<Capture> captures) noexcept : captures_(captures)
     {
         for (Node* node = &first; node && fits_; node = next_of(*node)) {
             fits_ = length_ < most_nodes && node->num_outputs() == 1;
             if (fits_) nodes_[length_++] = node;
         }
+        if (captures_.empty()) return;
+        std::size_t used = 0;  // Nodes that lead to a captured gradient
+        for (auto const& capture : captures_) {
+            auto const* const leaf = std::find(leaves_, leaves_ + leaf_count_, capture.edge.function.get());
+            fits_ &= leaf != leaves_ + leaf_count_ && !capture.also_run;
+            if (!fits_) return;
+            used = std::max(used, std::size_t{place_[leaf - leaves_]});
+        }
+        length_ = used;
     }
     /// False for a graph that is no such chain.
     bool fits() const noexcept { return fits_; }
@@ -3605,12 +3614,14 @@ public:
             for (std::size_t k = 0; k < edges.size(); ++k) {
                 if (!edges[k]) continue;
                 if (edges[k].function->sequence_nr() != leaf_sequence) root.gradient = std::move(results[k]);
-                else run_leaf(static_cast<AccumulateGrad&>(*edges[k].function), results[k], keep_graph);
+                else if (captures_.empty()) run_leaf(static_cast<AccumulateGrad&>(*edges[k].function), results[k], keep_graph);
+                else hand_back(*edges[k].function, results[k]);
             }
         }
     }
     bool reaches(Node const& node) const override
     {
+        if (!captures_.empty()) return std::find(nodes_, nodes_ + length_, &node) != nodes_ + length_ || std::ranges::any_of(captures_, [&](auto const& c) { return c.edge.function.get() == &node; });
         auto const leads_to = [&](Node const* n) { return n == &node || std::ranges::any_of(n->next_edges(), [&](Edge const& e) { return e.function.get() == &node; }); };
         return std::any_of(nodes_, nodes_ + length_, leads_to);
     }
@@ -3629,9 +3640,21 @@ private:
                 fits_ &= !next;
                 next = to;
             } else if (leaf_count_ == most_leaves || std::find(leaves_, leaves_ + leaf_count_, to) != leaves_ + leaf_count_) fits_ = false;
-            else leaves_[leaf_count_++] = to;
+            else {
+                place_[leaf_count_] = static_cast<std::uint8_t>(length_);
+                leaves_[leaf_count_++] = to;
+            }
         }
         return next;
+    }
+    void hand_back(Node& leaf, AnyTensor& gradient)
+    {
+        bool hooked = false;
+        for (auto& capture : captures_) {
+            if (capture.edge.function.get() != &leaf) continue;
+            if (!std::exchange(hooked, true)) run_tensor_hooks(leaf, std::span(&gradient, 1));
+            capture.gradient = gradient;
+        }
     }
     static void run_leaf(AccumulateGrad& leaf, AnyTensor& gradient, bool keep_graph)
     {
@@ -3657,6 +3680,8 @@ private:
     std::size_t length_ = 0, leaf_count_ = 0;
     Node* nodes_[most_nodes];
     Node* leaves_[most_leaves];
+    std::uint8_t place_[most_leaves];  // of each leaf, how many Nodes are needed to reach it
+    std::span<Capture> captures_;
 };
 
 inline constinit thread_local std::size_t pass_depth = 0;
@@ -3705,8 +3730,8 @@ inline void run_backward(std::span<Root> roots, std::span<Capture> captures, boo
         }
         pass.run_callbacks();
     };
-    if (roots.size() == 1 && captures.empty()) {
-        ChainPass pass(*roots[0].edge.function);
+    if (roots.size() == 1 && oldest == 0) {
+        ChainPass pass(*roots[0].edge.function, captures);
         if (pass.fits()) return run(pass, roots[0], keep_graph);
     }
     GraphTask pass(captures, keep_graph, oldest);

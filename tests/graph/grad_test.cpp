@@ -139,3 +139,24 @@ TEST_CASE("a gradient obtained without create_graph has no history")
     CHECK_FALSE(g.requires_grad());
     CHECK_THROWS_WITH_AS(grad(sum(g), x), doctest::Contains("element 0 of tensors does not require grad"), xg::GraphError);
 }
+
+TEST_CASE("grad() of a chain runs the hooks of what it is asked for, and nothing behind or beside it")
+{
+    D const a({1., 2.}, xg::requires_grad), b({3., 4.}, xg::requires_grad), c({5., 6.}, xg::requires_grad);
+    int of_a = 0, of_b = 0, of_c = 0, of_inner = 0;
+    a.register_hook([&](D const& g) { ++of_a; return D(10 * g); });
+    b.register_hook([&](D const&) { ++of_b; });
+    c.register_hook([&](D const&) { ++of_c; });
+    D const inner = a * c;
+    inner.register_hook([&](D const&) { ++of_inner; });
+    D const loss = sum(inner * b);
+    CHECK(difference(xg::grad(loss, b, {.retain_graph = true}), {5., 12.}) == "");
+    CHECK(std::array{of_a, of_b, of_c, of_inner} == std::array{0, 1, 0, 0});
+    auto const [first, again, gb] = xg::grad(loss, xg::inputs(a, a, b));
+    CHECK(difference(first, {150., 240.}) == "");
+    CHECK(difference(again, {150., 240.}) == "");
+    CHECK(difference(gb, {5., 12.}) == "");
+    CHECK(std::array{of_a, of_b, of_c, of_inner} == std::array{1, 2, 0, 1});
+    CHECK_FALSE(a.grad().defined());
+    CHECK_FALSE(c.grad().defined());
+}
