@@ -142,12 +142,12 @@ TEST_CASE("a gradient obtained without create_graph has no history")
 
 TEST_CASE("grad() of a chain runs the hooks of what it is asked for, and nothing behind or beside it")
 {
-    D const a({1., 2.}, xg::requires_grad), b({3., 4.}, xg::requires_grad), c({5., 6.}, xg::requires_grad);
+    D a({1., 2.}, xg::requires_grad), b({3., 4.}, xg::requires_grad), c({5., 6.}, xg::requires_grad);
     int of_a = 0, of_b = 0, of_c = 0, of_inner = 0;
     a.register_hook([&](D const& g) { ++of_a; return D(10 * g); });
     b.register_hook([&](D const&) { ++of_b; });
     c.register_hook([&](D const&) { ++of_c; });
-    D const inner = a * c;
+    D inner = a * c;
     inner.register_hook([&](D const&) { ++of_inner; });
     D const loss = sum(inner * b);
     CHECK(difference(xg::grad(loss, b, {.retain_graph = true}), {5., 12.}) == "");
