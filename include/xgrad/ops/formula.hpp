@@ -147,6 +147,7 @@ template <class E, class P> using PartialOf = typename FoundTogether<E, P>::type
 template <class Pack> struct Divisor {
     Pack value, inverse;
 };
+template <class Pack> Divisor(Pack, Pack) -> Divisor<Pack>;
 template <class Pack> XGRAD_INLINE Pack reciprocal(Divisor<Pack> d) { return d.inverse; }
 template <class E> inline constexpr bool divides = false;
 template <class Op, class X, class Y> inline constexpr bool divides<Expression<Op, X, Y>> = requires { requires Op::divides; };
