@@ -10775,6 +10775,27 @@ template <Scalar Y, Scalar T> Tensor<T> grad(Tensor<Y> const& output, Tensor<T> 
 {
     return std::get<0>(grad(output, inputs(input), options));
 }
+/// Gradients of an output for a list of inputs, which may be of several types: `grad(loss, {x, z})`.
+template <Scalar Y> std::vector<AnyTensor> grad(Tensor<Y> const& output, std::initializer_list<TensorOrEdge> inputs, GradOptions const& options = {})
+{
+    return grad(TensorsOrEdges{output}, TensorsOrEdges(inputs), options);
+}
+template <Scalar Y> std::vector<AnyTensor> grad(Tensor<Y> const& output, std::vector<AnyTensor> const& inputs, GradOptions const& options = {})
+{
+    return grad(TensorsOrEdges{output}, TensorsOrEdges(inputs), options);
+}
+/// The same for inputs of one type.
+template <Scalar Y, Scalar T> std::vector<Tensor<T>> grad(Tensor<Y> const& output, std::vector<Tensor<T>> const& inputs, GradOptions const& options = {})
+{
+    std::vector<Tensor<T>> typed;
+    typed.reserve(inputs.size());
+    for (auto const& g : grad(TensorsOrEdges{output}, TensorsOrEdges(inputs), options)) typed.push_back(g.defined() ? g.template as<T>() : Tensor<T>());
+    return typed;
+}
+template <Scalar Y, Scalar T> std::vector<Tensor<T>> grad(Tensor<Y> const& output, std::initializer_list<Tensor<T>> inputs, GradOptions const& options = {})
+{
+    return grad(output, std::vector<Tensor<T>>(inputs), options);
+}
 /// The gradient of an output at a place in the graph.
 template <Scalar Y> AnyTensor grad(Tensor<Y> const& output, GradientEdge const& input, GradOptions const& options = {})
 {

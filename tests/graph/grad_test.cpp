@@ -160,3 +160,19 @@ TEST_CASE("grad() of a chain runs the hooks of what it is asked for, and nothing
     CHECK_FALSE(a.grad().defined());
     CHECK_FALSE(c.grad().defined());
 }
+
+TEST_CASE("inputs may be a list or a vector, of one type or of several")
+{
+    D const x({1., 2.}, xg::requires_grad), w({3., 4.}, xg::requires_grad), unused({5.}, xg::requires_grad);
+    xg::Tensor<float> const f({2.f, 2.f}, xg::requires_grad);
+    D const loss = sum(x * w * f);
+    std::vector<D> const of_one_type = xg::grad(loss, {x, w}, {.retain_graph = true});
+    CHECK(difference(of_one_type[0], {6., 8.}) == "");
+    CHECK(difference(of_one_type[1], {2., 4.}) == "");
+    CHECK(difference(xg::grad(loss, {w}, {.retain_graph = true})[0], {2., 4.}) == "");
+    std::vector<xg::AnyTensor> const mixed = xg::grad(loss, {f, x}, {.retain_graph = true});
+    CHECK(mixed[0].dtype() == xg::DType::float32);
+    CHECK(difference(mixed[1].as<double>(), {6., 8.}) == "");
+    CHECK_FALSE(xg::grad(loss, std::vector<D>{unused, x}, {.retain_graph = true, .allow_unused = true})[0].defined());
+    CHECK(difference(xg::grad(loss, std::vector<xg::AnyTensor>{x, f})[0].as<double>(), {6., 8.}) == "");
+}

@@ -8,7 +8,7 @@
 #include <xgrad/base/source_location.hpp>
 #include <xgrad/base/warning.hpp>
 #include <xgrad/base/xtensor.hpp>
-#include <xgrad/graph/any_tensor.hpp>
+#include <xgrad/graph/view.hpp>
 #include <xgrad/ops/expression.hpp>
 #include <xgrad/tensor/inplace_forms.hpp>
 #include <xgrad/tensor/type_info.hpp>
