@@ -7182,8 +7182,24 @@ inline constexpr std::size_t tile_size = 256;
 /// Elements that are summed in one go: longer runs would lose digits.
 inline constexpr std::size_t most_summed = 4096;
 
-/// Moves a run of n elements between a tile and an array whose elements are `stride` apart.
-using MoveRun = void (*)(void* tile, void* array, std::ptrdiff_t stride, std::size_t n);
+/// How elements move between a tile and an array.
+struct Move {
+    /// n elements that are `stride` apart in the array.
+    using Run = void (*)(void* tile, void* array, std::ptrdiff_t stride, std::size_t n);
+    /// Rows of them: `tile_gap` bytes apart in the tile, and `gap` bytes in the array.
+    using Rows = void (*)(std::byte* tile, std::size_t tile_gap, std::byte* array, std::ptrdiff_t gap, std::ptrdiff_t stride, std::size_t n, std::size_t rows);
+
+    Run run = nullptr;
+    Rows rows = nullptr;
+
+    void operator()(void* tile, void* array, std::ptrdiff_t stride, std::size_t n) const { run(tile, array, stride, n); }
+};
+template <Move::Run run> void move_rows_by(std::byte* tile, std::size_t tile_gap, std::byte* array, std::ptrdiff_t gap, std::ptrdiff_t stride, std::size_t n, std::size_t rows)
+{
+    for (; rows > 0; --rows, tile += tile_gap, array += gap) run(tile, array, stride, n);
+}
+template <Move::Run run> inline constexpr Move move_by{run, &move_rows_by<run>};
+
 /// Folds rows of n elements that lie one after another into an array of n.
 using FoldRows = void (*)(void* from, void* array, std::size_t n, std::size_t rows);
 
@@ -7192,7 +7208,7 @@ struct TileOperand {
     AnyArray const* array = nullptr;
     std::size_t element = 0;       // bytes of an element of the array
     std::size_t tile_element = 0;  // bytes of an element of a tile
-    MoveRun move = nullptr;
+    Move move;
     FoldRows fold_rows = nullptr;  // what moves of one row after another would do, where that can be done faster
     bool in_place = false;         // the array's elements are what a tile would hold
     bool whole = false;            // it covers the index space in row-major order
@@ -7374,7 +7390,8 @@ private:
                 place += static_cast<std::ptrdiff_t>(i) * step[d] * element;
                 if (d == last - 1) run = std::min(rows, extent_[d] - i);
             }
-            for (std::size_t r = 0; r < run; ++r, t += row * o.tile_element) o.move(t, place + (last ? static_cast<std::ptrdiff_t>(r) * step[last - 1] * element : 0), step[last], row);
+            o.move.rows(t, row * o.tile_element, place, last ? step[last - 1] * element : 0, step[last], row, run);
+            t += run * row * o.tile_element;
         }
     }
 
@@ -7653,7 +7670,7 @@ struct LeafInfo {
     std::size_t element, tile_element, wide_element;
     bool in_place;  // elements are what a tile holds
     bool differentiable;
-    MoveRun stage, collect, add;
+    Move stage, collect, add;
     FoldRows add_rows;
     void (*narrow)(AnyArray& sums);                       // elements of a wide sum become elements of T
     void (*scale)(AnyArray const& sums, double factor);  // of a wide sum
@@ -7678,7 +7695,7 @@ template <class W> void scale(AnyArray const& a, double factor)
 }
 
 template <class T, class E = T>
-inline constexpr LeafInfo leaf_info{sizeof(T), sizeof(E), sizeof(wide<E>), std::same_as<T, E>, Differentiable<T>, &stage_run<T, E>, &collect_run<T, E>, &add_run<wide<E>, E>, &add_rows<wide<E>, E>, &narrow<wide<E>, T>, &scale<wide<E>>};
+inline constexpr LeafInfo leaf_info{sizeof(T), sizeof(E), sizeof(wide<E>), std::same_as<T, E>, Differentiable<T>, move_by<&stage_run<T, E>>, move_by<&collect_run<T, E>>, move_by<&add_run<wide<E>, E>>, &add_rows<wide<E>, E>, &narrow<wide<E>, T>, &scale<wide<E>>};
 
 inline TileOperand input_operand(AnyArray const& a, LeafInfo const& info, Shape const& space)
 {
@@ -7708,7 +7725,7 @@ inline TileOperand output_operand(AnyArray const& a, LeafInfo const& info)
 }
 
 /// An output that `move` folds into an array which is smaller than the index space and holds where the fold starts.
-inline TileOperand fold_operand(AnyArray const& a, std::size_t element, std::size_t tile_element, MoveRun move)
+inline TileOperand fold_operand(AnyArray const& a, std::size_t element, std::size_t tile_element, Move const& move)
 {
     TileOperand o;
     o.array = &a;
@@ -7970,7 +7987,7 @@ template <class Fold, class T> Array<T> fold_formula(FormulaTable const& table, 
 {
     using A = typename Fold::accumulator;
     Array<A> out(reduced_shape(space, axes, true), Fold::start());
-    run_forward(table, formula, leaves, space, fold_operand(out, sizeof(A), sizeof(T), &fold_run<Fold, T>));
+    run_forward(table, formula, leaves, space, fold_operand(out, sizeof(A), sizeof(T), move_by<&fold_run<Fold, T>>));
     narrow<A, T>(out);
     if (!keep) out.reshape(reduced_shape(space, axes, false));
     return std::move(as<T>(out));

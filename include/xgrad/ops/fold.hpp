@@ -80,7 +80,7 @@ template <class Fold, class T> Array<T> fold_formula(FormulaTable const& table, 
 {
     using A = typename Fold::accumulator;
     Array<A> out(reduced_shape(space, axes, true), Fold::start());
-    run_forward(table, formula, leaves, space, fold_operand(out, sizeof(A), sizeof(T), &fold_run<Fold, T>));
+    run_forward(table, formula, leaves, space, fold_operand(out, sizeof(A), sizeof(T), move_by<&fold_run<Fold, T>>));
     narrow<A, T>(out);
     if (!keep) out.reshape(reduced_shape(space, axes, false));
     return std::move(as<T>(out));

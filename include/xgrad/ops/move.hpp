@@ -146,7 +146,7 @@ struct LeafInfo {
     std::size_t element, tile_element, wide_element;
     bool in_place;  // elements are what a tile holds
     bool differentiable;
-    MoveRun stage, collect, add;
+    Move stage, collect, add;
     FoldRows add_rows;
     void (*narrow)(AnyArray& sums);                       // elements of a wide sum become elements of T
     void (*scale)(AnyArray const& sums, double factor);  // of a wide sum
@@ -171,7 +171,7 @@ template <class W> void scale(AnyArray const& a, double factor)
 }
 
 template <class T, class E = T>
-inline constexpr LeafInfo leaf_info{sizeof(T), sizeof(E), sizeof(wide<E>), std::same_as<T, E>, Differentiable<T>, &stage_run<T, E>, &collect_run<T, E>, &add_run<wide<E>, E>, &add_rows<wide<E>, E>, &narrow<wide<E>, T>, &scale<wide<E>>};
+inline constexpr LeafInfo leaf_info{sizeof(T), sizeof(E), sizeof(wide<E>), std::same_as<T, E>, Differentiable<T>, move_by<&stage_run<T, E>>, move_by<&collect_run<T, E>>, move_by<&add_run<wide<E>, E>>, &add_rows<wide<E>, E>, &narrow<wide<E>, T>, &scale<wide<E>>};
 
 inline TileOperand input_operand(AnyArray const& a, LeafInfo const& info, Shape const& space)
 {
@@ -201,7 +201,7 @@ inline TileOperand output_operand(AnyArray const& a, LeafInfo const& info)
 }
 
 /// An output that `move` folds into an array which is smaller than the index space and holds where the fold starts.
-inline TileOperand fold_operand(AnyArray const& a, std::size_t element, std::size_t tile_element, MoveRun move)
+inline TileOperand fold_operand(AnyArray const& a, std::size_t element, std::size_t tile_element, Move const& move)
 {
     TileOperand o;
     o.array = &a;

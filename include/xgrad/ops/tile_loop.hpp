@@ -18,8 +18,24 @@ inline constexpr std::size_t tile_size = 256;
 /// Elements that are summed in one go: longer runs would lose digits.
 inline constexpr std::size_t most_summed = 4096;
 
-/// Moves a run of n elements between a tile and an array whose elements are `stride` apart.
-using MoveRun = void (*)(void* tile, void* array, std::ptrdiff_t stride, std::size_t n);
+/// How elements move between a tile and an array.
+struct Move {
+    /// n elements that are `stride` apart in the array.
+    using Run = void (*)(void* tile, void* array, std::ptrdiff_t stride, std::size_t n);
+    /// Rows of them: `tile_gap` bytes apart in the tile, and `gap` bytes in the array.
+    using Rows = void (*)(std::byte* tile, std::size_t tile_gap, std::byte* array, std::ptrdiff_t gap, std::ptrdiff_t stride, std::size_t n, std::size_t rows);
+
+    Run run = nullptr;
+    Rows rows = nullptr;
+
+    void operator()(void* tile, void* array, std::ptrdiff_t stride, std::size_t n) const { run(tile, array, stride, n); }
+};
+template <Move::Run run> void move_rows_by(std::byte* tile, std::size_t tile_gap, std::byte* array, std::ptrdiff_t gap, std::ptrdiff_t stride, std::size_t n, std::size_t rows)
+{
+    for (; rows > 0; --rows, tile += tile_gap, array += gap) run(tile, array, stride, n);
+}
+template <Move::Run run> inline constexpr Move move_by{run, &move_rows_by<run>};
+
 /// Folds rows of n elements that lie one after another into an array of n.
 using FoldRows = void (*)(void* from, void* array, std::size_t n, std::size_t rows);
 
@@ -28,7 +44,7 @@ struct TileOperand {
     AnyArray const* array = nullptr;
     std::size_t element = 0;       // bytes of an element of the array
     std::size_t tile_element = 0;  // bytes of an element of a tile
-    MoveRun move = nullptr;
+    Move move;
     FoldRows fold_rows = nullptr;  // what moves of one row after another would do, where that can be done faster
     bool in_place = false;         // the array's elements are what a tile would hold
     bool whole = false;            // it covers the index space in row-major order
@@ -210,7 +226,8 @@ private:
                 place += static_cast<std::ptrdiff_t>(i) * step[d] * element;
                 if (d == last - 1) run = std::min(rows, extent_[d] - i);
             }
-            for (std::size_t r = 0; r < run; ++r, t += row * o.tile_element) o.move(t, place + (last ? static_cast<std::ptrdiff_t>(r) * step[last - 1] * element : 0), step[last], row);
+            o.move.rows(t, row * o.tile_element, place, last ? step[last - 1] * element : 0, step[last], row, run);
+            t += run * row * o.tile_element;
         }
     }
 
