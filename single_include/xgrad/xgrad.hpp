@@ -6689,6 +6689,8 @@ struct BackwardPlan {
 
     BackwardPlan() noexcept {}  // leaves `target` to be filled
 
+    /// True for a leaf that has a gradient of its own.
+    bool makes_gradient(std::size_t k) const noexcept { return (wanted & ~add) >> k & 1; }
     /// Leaf k gets its gradient at an earlier one's place.
     void send_to(std::size_t earlier, std::size_t k) noexcept
     {
@@ -6813,7 +6815,7 @@ template <class F> XGRAD_NOINLINE void backward_kernel(F const& formula, Backwar
     step();
     each_leaf<0, F>([&]<class T, std::size_t K>() {
         using E = tile_type<T, P>;
-        if ((plan.wanted & ~plan.add) >> K & 1) copy_few<width / 2>(reinterpret_cast<E const*>(last.buffer[K]), left, static_cast<E*>(operands[L::gradients + K]) + at);
+        if (plan.makes_gradient(K)) copy_few<width / 2>(reinterpret_cast<E const*>(last.buffer[K]), left, static_cast<E*>(operands[L::gradients + K]) + at);
     });
 }
 
@@ -8224,7 +8226,7 @@ struct OperandPlan {
     /// True where a gradient leads to an operand that requires one.
     bool records() const noexcept { return gradients.wanted != 0; }
     std::size_t kept_values() const noexcept { return std::size_t{places} + gradients.saved_result; }
-    bool makes_gradient(std::size_t k) const noexcept { return (gradients.wanted & ~gradients.add) >> k & 1; }
+    bool makes_gradient(std::size_t k) const noexcept { return gradients.makes_gradient(k); }
 
     /// The plan for a pattern of the formula with this table.
     static OperandPlan const& of(RecordTable const& table, void const* formula, OperandPattern const& pattern)

@@ -117,6 +117,8 @@ struct BackwardPlan {
 
     BackwardPlan() noexcept {}  // leaves `target` to be filled
 
+    /// True for a leaf that has a gradient of its own.
+    bool makes_gradient(std::size_t k) const noexcept { return (wanted & ~add) >> k & 1; }
     /// Leaf k gets its gradient at an earlier one's place.
     void send_to(std::size_t earlier, std::size_t k) noexcept
     {
@@ -241,7 +243,7 @@ template <class F> XGRAD_NOINLINE void backward_kernel(F const& formula, Backwar
     step();
     each_leaf<0, F>([&]<class T, std::size_t K>() {
         using E = tile_type<T, P>;
-        if ((plan.wanted & ~plan.add) >> K & 1) copy_few<width / 2>(reinterpret_cast<E const*>(last.buffer[K]), left, static_cast<E*>(operands[L::gradients + K]) + at);
+        if (plan.makes_gradient(K)) copy_few<width / 2>(reinterpret_cast<E const*>(last.buffer[K]), left, static_cast<E*>(operands[L::gradients + K]) + at);
     });
 }
 

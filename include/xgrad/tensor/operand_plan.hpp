@@ -66,7 +66,7 @@ struct OperandPlan {
     /// True where a gradient leads to an operand that requires one.
     bool records() const noexcept { return gradients.wanted != 0; }
     std::size_t kept_values() const noexcept { return std::size_t{places} + gradients.saved_result; }
-    bool makes_gradient(std::size_t k) const noexcept { return (gradients.wanted & ~gradients.add) >> k & 1; }
+    bool makes_gradient(std::size_t k) const noexcept { return gradients.makes_gradient(k); }
 
     /// The plan for a pattern of the formula with this table.
     static OperandPlan const& of(RecordTable const& table, void const* formula, OperandPattern const& pattern)
