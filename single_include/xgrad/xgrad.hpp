@@ -3173,7 +3173,8 @@ inline void take_history(TensorImpl& view, Ref<Node> node)
     if (info.version == now) return;
     if (info.meta == CreationMeta::in_custom_function) fail_in_custom_function(view, "its base or another view of its base has been");
     auto const edge = gradient_edge(AnyTensor(info.base));
-    if (edge) take_history(view, fresh_view_node(view, edge));
+    bool const has_no_place = info.meta == CreationMeta::in_no_grad || info.meta == CreationMeta::in_inference || overlaps_itself(info.base->array);
+    if (edge && !has_no_place) take_history(view, fresh_view_node(view, edge));
     info.version = now;
 }
 /// The same with a Node made before.
@@ -5018,7 +5019,8 @@ template <Operand X> auto rsqrt(X const& x) { return express(Rsqrt{}, x); }
 /// Power a^b. The gradient for the base of a^0 is 0, and for the exponent of 0^b it is 0 where b >= 0.
 struct Pow : Transcendental<R(R, R), C(C, C)> {
     XGRAD_INLINE auto value(auto a, auto b) const { return pow(a, b); }
-    XGRAD_INLINE auto partial(wrt<0>, auto, auto a, auto b) const { return where(b == 0, 0, b * pow(a, b - 1)); }
+    // b a^(b-1) is 0 at b = 0, but its derivative for b is not: only where it would be NaN is it replaced.
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto a, auto b) const { return where(b == 0 && (a == 0 || a != a), 0, b * pow(a, b - 1)); }
     XGRAD_INLINE auto partial(wrt<1>, auto y, auto a, auto b) const { return where(a == 0 && real(b) >= 0, 0, y * log(a)); }
 };
 
@@ -5110,6 +5112,14 @@ private:
     }
 };
 template <Operand X> auto reshape(X const& x, Axes const& shape) { return express(Reshape{{}, shape}, x); }
+namespace detail {
+/// A result that was only given its shape: no view for a user, who never had the tensor that it looks into.
+template <class T> T only_reshaped(T t)
+{
+    if constexpr (requires { t.impl().view.reset(); }) t.impl().view.reset();
+    return t;
+}
+}  // namespace detail
 /// All elements in one row.
 template <Operand X> auto flatten(X const& x) { return reshape(x, Axes{-1}); }
 
@@ -5216,7 +5226,7 @@ template <Operand X> auto sum_to(X const& x, Shape const& shape)
     for (std::size_t i = 0, lead = from.size() - shape.size(); i < from.size(); ++i)
         if (i < lead || (shape[i - lead] == 1 && from[i] != 1)) axes.push_back(static_cast<std::ptrdiff_t>(i));
     if (from.size() == shape.size() && axes.empty()) return x;
-    return reshape(sum(x, axes), Axes(shape));
+    return detail::only_reshaped(reshape(sum(x, axes), Axes(shape)));
 }
 
 }  // namespace xgrad
@@ -13903,11 +13913,11 @@ template <Operand X> auto logsumexp(X const& x, Axes const& axes, bool keep = fa
         if (over.size() == x.dim()) {   // a number in the formula: exponentials and their gradients are one pass
             auto const largest = static_cast<precision_of<typename X::scalar>>(finite_largest(x));
             auto const y = materialize_expression(log(sum(exp(x - largest))) + largest);
-            return keep ? reshape(y, Axes(x.dim(), 1)) : y;
+            return keep ? detail::only_reshaped(reshape(y, Axes(x.dim(), 1))) : y;
         }
     auto const largest = finite_largest(x, over);
     auto const y = materialize_expression(log(sum(exp(x - largest), over, keepdims)) + largest);
-    return keep ? y : reshape(y, Axes(detail::reduced_shape(y.shape(), over, false)));
+    return keep ? y : detail::only_reshaped(reshape(y, Axes(detail::reduced_shape(y.shape(), over, false))));
 }
 template <Operand X> auto logsumexp(X const& x) { return logsumexp(x, detail::all_axes(x.dim())); }
 
@@ -14091,6 +14101,7 @@ template <Operand A, Operand B> auto matmul(A const& a, B const& b)
     auto out = express(Matmul{{}, {x.conj}, {y.conj}}, row ? unsqueeze(x.tensor, 0) : x.tensor, column ? unsqueeze(y.tensor, 1) : y.tensor);
     if (column) out = squeeze(out, -1);
     if (row) out = squeeze(out, column ? -1 : -2);
+    if (row || column) return detail::only_reshaped(std::move(out));
     return out;
 }
 
@@ -14479,10 +14490,16 @@ inline void check_in_place(AnyTensor const& t, std::string_view operation, bool 
 {
     if (t.is_inference() && !inference_mode)
         fail<GraphError>(operation, ": Inplace update to inference tensor outside InferenceMode is not allowed. You can make a clone to get a normal tensor before doing inplace update.");
-    if (overlaps_itself(t.impl().array))
-        fail<ShapeError>(operation, ": unsupported operation: more than one element of the written-to tensor refers to a single memory location. Please clone() the tensor before performing the operation.");
+    auto const check_overlap = [&](AnyArray const& a, char const* whose) {
+        if (overlaps_itself(a))
+            fail<ShapeError>(operation, ": unsupported operation: more than one element of ", whose, " refers to a single memory location. Please clone() the tensor before performing the operation.");
+    };
+    check_overlap(t.impl().array, "the written-to tensor");
     if (!recorded) return;
-    if (t.is_view()) check_view_may_change(t, operation);
+    if (t.is_view()) {
+        check_overlap(t.impl().view->base->array, "the base of the written-to tensor");
+        check_view_may_change(t, operation);
+    }
     if (t.requires_grad() && t.is_leaf()) fail<GraphError>(operation, ": a leaf Variable that requires grad is being used in an in-place operation.");
 }
 

@@ -109,6 +109,8 @@ TEST_CASE("powers of 0 and of negative numbers have the gradients of their limit
     CHECK(at2(power, {-2, -2}, {2, 3}, {4, -8}, {-4, 12}, {NaN, NaN}));
     CHECK(at2(power, {-2}, {0.5}, {NaN}, {NaN}, {NaN}));
     CHECK(has_gradients(function_of<double, double>(power), {reals({NaN, inf, -2}), reals({0, 0, 0})}, {1, 1, 1}, {{0, 0, 0}}));
+    CHECK(differentiates(function_of<double, double>(power), {reals({2, 0.5, 3}), reals({0, 0, 1})}));  // a^b log(a) for b, of which 1/a is left at b = 0
+    CHECK(differentiates(function_of<cd, cd>(power), {{xg::DType::complex128, {2}, {cd(2, 1), cd(0.5, -1)}}, {xg::DType::complex128, {2}, {0., 0.}}}));
     CHECK(at([](auto x) { return pow(x, 0); }, {0, -2, NaN, inf}, {1, 1, 1, 1}, {0, 0, 0, 0}));
     CHECK(at([](auto x) { return pow(x, 1); }, {0}, {0}, {1}));
     CHECK(at([](auto x) { return pow(x, 2); }, {0, -3}, {0, 9}, {0, -6}));

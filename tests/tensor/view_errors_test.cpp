@@ -152,3 +152,14 @@ TEST_CASE("overlapping parts of a recorded tensor are read as they were, also by
         CHECK(difference(x.grad(), {1. + 20., 10. + 300., 200. + 4000., 3000.}) == "");
     }
 }
+
+TEST_CASE("a part of memory that repeats elsewhere is not changed where the change would be recorded")
+{
+    D const w({3.}, xg::requires_grad);
+    D const repeated = xg::full({1}, 2.).expand({2}).detach();
+    CHECK_THROWS_WITH_AS(repeated(xg::slice(0, 1)) *= w, doctest::Contains("more than one element of the base of the written-to tensor refers to a single memory location"), xg::ShapeError);
+    CHECK(difference(repeated, {2., 2.}) == "");
+    xg::NoGradGuard const off;
+    repeated(xg::slice(0, 1)) *= w;
+    CHECK(difference(repeated, {6., 6.}) == "");
+}

@@ -189,3 +189,41 @@ TEST_CASE("a change in place of part of what is not used gets no gradient")
     CHECK(difference(x.grad(), {0., 2.}) == "");
     CHECK(difference(v.grad(), {0.}) == "");
 }
+
+TEST_CASE("a view made in no-grad mode has no place in the graph, also after its base was changed")
+{
+    D const x({1., 2.}, xg::requires_grad);
+    D y = 3. * x, view;
+    {
+        xg::NoGradGuard const off;
+        view = y(xg::slice(0, 1));
+        view *= 2.;
+    }
+    CHECK(difference(view, {6.}) == "");
+    D const z = view * 5.;
+    CHECK_FALSE(grad(sum(z), x, {.allow_unused = true}).defined());
+    CHECK(difference(grad(sum(y * y), x), {36., 36.}) == "");  // which sees the values that y has now, and the old history
+}
+
+TEST_CASE("what an operation gives is no view, though its shape was the last thing to be found")
+{
+    D const x({1., 2.}), w({1., 2.}, xg::requires_grad), square = xg::ones({2, 2});
+    auto const changed = [&](D result) {  // made without recording, changed with it
+        CHECK_FALSE(result.is_view());
+        result += sum(w);
+        return grad(sum(result), w);
+    };
+    auto const unrecorded = [](auto make) {
+        xg::NoGradGuard const off;
+        return D(make());
+    };
+    CHECK(difference(changed(unrecorded([&] { return matmul(x, x); })), {1., 1.}) == "");
+    CHECK(difference(changed(unrecorded([&] { return matmul(square, x); })), {2., 2.}) == "");
+    CHECK(difference(changed(unrecorded([&] { return matmul(x, square); })), {2., 2.}) == "");
+    CHECK(difference(changed(unrecorded([&] { return logsumexp(square, {1}); })), {2., 2.}) == "");
+    CHECK(difference(changed(unrecorded([&] { return sum_to(square, {2}); })), {2., 2.}) == "");
+    D product = matmul(w, w);
+    D view = unsqueeze(product, 0);
+    view.mul_(3.);
+    CHECK(difference(grad(sum(view), product), D(1.)) == "");
+}

@@ -202,7 +202,8 @@ inline void take_history(TensorImpl& view, Ref<Node> node)
     if (info.version == now) return;
     if (info.meta == CreationMeta::in_custom_function) fail_in_custom_function(view, "its base or another view of its base has been");
     auto const edge = gradient_edge(AnyTensor(info.base));
-    if (edge) take_history(view, fresh_view_node(view, edge));
+    bool const has_no_place = info.meta == CreationMeta::in_no_grad || info.meta == CreationMeta::in_inference || overlaps_itself(info.base->array);
+    if (edge && !has_no_place) take_history(view, fresh_view_node(view, edge));
     info.version = now;
 }
 /// The same with a Node made before.

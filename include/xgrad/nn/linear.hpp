@@ -23,7 +23,7 @@ template <Scalar T> Tensor<T> linear(Tensor<T> const& x, std::type_identity_t<Te
     if (!stacked) return y;
     Axes shape(x.shape());
     shape.back() = static_cast<std::ptrdiff_t>(weight.shape()[0]);
-    return reshape(y, shape);
+    return xgrad::detail::only_reshaped(reshape(y, shape));
 }
 
 /// y_k = sum_ij x1_i W_kij x2_j + b_k on the last axes: W of shape [out, in1, in2], b [out] or undefined.

@@ -145,6 +145,7 @@ template <Operand A, Operand B> auto matmul(A const& a, B const& b)
     auto out = express(Matmul{{}, {x.conj}, {y.conj}}, row ? unsqueeze(x.tensor, 0) : x.tensor, column ? unsqueeze(y.tensor, 1) : y.tensor);
     if (column) out = squeeze(out, -1);
     if (row) out = squeeze(out, column ? -1 : -2);
+    if (row || column) return detail::only_reshaped(std::move(out));
     return out;
 }
 

@@ -33,11 +33,11 @@ template <Operand X> auto logsumexp(X const& x, Axes const& axes, bool keep = fa
         if (over.size() == x.dim()) {   // a number in the formula: exponentials and their gradients are one pass
             auto const largest = static_cast<precision_of<typename X::scalar>>(finite_largest(x));
             auto const y = materialize_expression(log(sum(exp(x - largest))) + largest);
-            return keep ? reshape(y, Axes(x.dim(), 1)) : y;
+            return keep ? detail::only_reshaped(reshape(y, Axes(x.dim(), 1))) : y;
         }
     auto const largest = finite_largest(x, over);
     auto const y = materialize_expression(log(sum(exp(x - largest), over, keepdims)) + largest);
-    return keep ? y : reshape(y, Axes(detail::reduced_shape(y.shape(), over, false)));
+    return keep ? y : detail::only_reshaped(reshape(y, Axes(detail::reduced_shape(y.shape(), over, false))));
 }
 template <Operand X> auto logsumexp(X const& x) { return logsumexp(x, detail::all_axes(x.dim())); }
 

@@ -66,6 +66,14 @@ private:
     }
 };
 template <Operand X> auto reshape(X const& x, Axes const& shape) { return express(Reshape{{}, shape}, x); }
+namespace detail {
+/// A result that was only given its shape: no view for a user, who never had the tensor that it looks into.
+template <class T> T only_reshaped(T t)
+{
+    if constexpr (requires { t.impl().view.reset(); }) t.impl().view.reset();
+    return t;
+}
+}  // namespace detail
 /// All elements in one row.
 template <Operand X> auto flatten(X const& x) { return reshape(x, Axes{-1}); }
 
@@ -172,7 +180,7 @@ template <Operand X> auto sum_to(X const& x, Shape const& shape)
     for (std::size_t i = 0, lead = from.size() - shape.size(); i < from.size(); ++i)
         if (i < lead || (shape[i - lead] == 1 && from[i] != 1)) axes.push_back(static_cast<std::ptrdiff_t>(i));
     if (from.size() == shape.size() && axes.empty()) return x;
-    return reshape(sum(x, axes), Axes(shape));
+    return detail::only_reshaped(reshape(sum(x, axes), Axes(shape)));
 }
 
 }  // namespace xgrad

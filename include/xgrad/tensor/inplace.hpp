@@ -43,10 +43,16 @@ inline void check_in_place(AnyTensor const& t, std::string_view operation, bool 
 {
     if (t.is_inference() && !inference_mode)
         fail<GraphError>(operation, ": Inplace update to inference tensor outside InferenceMode is not allowed. You can make a clone to get a normal tensor before doing inplace update.");
-    if (overlaps_itself(t.impl().array))
-        fail<ShapeError>(operation, ": unsupported operation: more than one element of the written-to tensor refers to a single memory location. Please clone() the tensor before performing the operation.");
+    auto const check_overlap = [&](AnyArray const& a, char const* whose) {
+        if (overlaps_itself(a))
+            fail<ShapeError>(operation, ": unsupported operation: more than one element of ", whose, " refers to a single memory location. Please clone() the tensor before performing the operation.");
+    };
+    check_overlap(t.impl().array, "the written-to tensor");
     if (!recorded) return;
-    if (t.is_view()) check_view_may_change(t, operation);
+    if (t.is_view()) {
+        check_overlap(t.impl().view->base->array, "the base of the written-to tensor");
+        check_view_may_change(t, operation);
+    }
     if (t.requires_grad() && t.is_leaf()) fail<GraphError>(operation, ": a leaf Variable that requires grad is being used in an in-place operation.");
 }
 
