@@ -6859,18 +6859,14 @@ template <class F> XGRAD_NOINLINE double sum_and_gradient_kernel(F const& formul
     };
     P lanes[width];
     double total = 0;
-    if (n >= width) {
-        double wide[width] = {};
-        while (i + width <= n) {
-            std::size_t const end = std::min(n, i + summed_packs * width);
-            RealPack<P> sum(0);
-            for (; i + width <= end; i += width) sum = sum + step();
-            sum.store(lanes);
-            for (std::size_t lane = 0; lane < width; ++lane) wide[lane] += static_cast<double>(lanes[lane]);
-        }
-        for (std::size_t lane = 0; lane < width; ++lane) total += wide[lane];
-        if (i == n) return total;
+    while (i + width <= n) {
+        std::size_t const end = std::min(n, i + summed_packs * width);
+        RealPack<P> sum(0);
+        for (; i + width <= end; i += width) sum = sum + step();
+        sum.store(lanes);
+        for (std::size_t lane = 0; lane < width; ++lane) total += static_cast<double>(lanes[lane]);
     }
+    if (i == n) return total;
 
     Remainder<P, L::leaves> rest, last{};
     std::size_t const left = n - i, at = std::exchange(i, std::size_t{0});
@@ -7501,7 +7497,7 @@ private:
     /// Tiles of some whole rows.
     void run_short_rows(std::size_t n, TileBody body)
     {
-        enum class Way : std::uint8_t { at_hand, in_place, staged, collected, held };
+        enum class Way : std::uint8_t { at_hand, in_place, staged, collected, held };  // at hand: absent, or staged once
         std::size_t const row = extent_.back(), longest = std::min(n, tile_size / row * row);
         std::array<void*, max_operands> at;
         LocalArray<Way, 32> ways(count_);
@@ -7513,7 +7509,7 @@ private:
             bool const repeats = std::all_of(step_[k].begin(), step_[k].end() - 1, [](auto step) { return step == 0; });
             ways[k] = o.in_place && o.whole ? Way::in_place : !o.output ? (repeats ? Way::at_hand : Way::staged) : repeats && adds(k) ? Way::held : Way::collected;
             if (ways[k] == Way::held) hold(k, longest, facts);
-            else if (repeats && !o.output && ways[k] == Way::at_hand) move_rows(k, at[k], 0, longest / row);
+            else if (ways[k] == Way::at_hand) move_rows(k, at[k], 0, longest / row);
         }
         std::size_t held = 0;
         for (std::size_t i = 0, count; i < n; i += count) {

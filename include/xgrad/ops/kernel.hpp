@@ -277,18 +277,14 @@ template <class F> XGRAD_NOINLINE double sum_and_gradient_kernel(F const& formul
     };
     P lanes[width];
     double total = 0;
-    if (n >= width) {
-        double wide[width] = {};
-        while (i + width <= n) {
-            std::size_t const end = std::min(n, i + summed_packs * width);
-            RealPack<P> sum(0);
-            for (; i + width <= end; i += width) sum = sum + step();
-            sum.store(lanes);
-            for (std::size_t lane = 0; lane < width; ++lane) wide[lane] += static_cast<double>(lanes[lane]);
-        }
-        for (std::size_t lane = 0; lane < width; ++lane) total += wide[lane];
-        if (i == n) return total;
+    while (i + width <= n) {
+        std::size_t const end = std::min(n, i + summed_packs * width);
+        RealPack<P> sum(0);
+        for (; i + width <= end; i += width) sum = sum + step();
+        sum.store(lanes);
+        for (std::size_t lane = 0; lane < width; ++lane) total += static_cast<double>(lanes[lane]);
     }
+    if (i == n) return total;
 
     Remainder<P, L::leaves> rest, last{};
     std::size_t const left = n - i, at = std::exchange(i, std::size_t{0});

@@ -325,7 +325,7 @@ private:
     /// Tiles of some whole rows.
     void run_short_rows(std::size_t n, TileBody body)
     {
-        enum class Way : std::uint8_t { at_hand, in_place, staged, collected, held };
+        enum class Way : std::uint8_t { at_hand, in_place, staged, collected, held };  // at hand: absent, or staged once
         std::size_t const row = extent_.back(), longest = std::min(n, tile_size / row * row);
         std::array<void*, max_operands> at;
         LocalArray<Way, 32> ways(count_);
@@ -337,7 +337,7 @@ private:
             bool const repeats = std::all_of(step_[k].begin(), step_[k].end() - 1, [](auto step) { return step == 0; });
             ways[k] = o.in_place && o.whole ? Way::in_place : !o.output ? (repeats ? Way::at_hand : Way::staged) : repeats && adds(k) ? Way::held : Way::collected;
             if (ways[k] == Way::held) hold(k, longest, facts);
-            else if (repeats && !o.output && ways[k] == Way::at_hand) move_rows(k, at[k], 0, longest / row);
+            else if (ways[k] == Way::at_hand) move_rows(k, at[k], 0, longest / row);
         }
         std::size_t held = 0;
         for (std::size_t i = 0, count; i < n; i += count) {
