@@ -7312,6 +7312,7 @@ private:
         std::size_t total = 0, zeros = 0;
         for (std::size_t k = 0; k < count_; ++k) {
             auto const& o = operands_[k];
+            tile_at_[k] = 0;
             if (o.absent) zeros = std::max(zeros, o.tile_element * elements);
             else if (o.needs_tile()) tile_at_[k] = total, total += (o.tile_element * elements + 63) / 64 * 64;
         }
