@@ -2243,16 +2243,6 @@ inline AnyTensor alias(AnyTensor const& t)
     return a;
 }
 
-/// The same with the history that the tensor has now: what it was, whatever becomes of it.
-inline AnyTensor snapshot(AnyTensor const& t)
-{
-    AnyTensor a = alias(t);
-    auto const& now = current(t.impl());
-    a.impl().grad_fn = now.grad_fn;
-    a.impl().output_nr = now.output_nr;
-    return a;
-}
-
 inline std::mutex& weak_cells_mutex()
 {
     static std::mutex mutex;
@@ -2381,6 +2371,17 @@ inline TensorImpl::~TensorImpl() { delete accumulator.load(std::memory_order_rel
     if (impl.grad_fn) return {impl.grad_fn, impl.output_nr};
     if (impl.requires_grad) return AccumulateGrad::edge(impl);
     return {};
+}
+
+/// Another tensor of the same memory with the history that this one has now, which a view may not keep; a leaf's is where its gradient
+/// is collected.
+inline AnyTensor snapshot(AnyTensor const& t)
+{
+    AnyTensor a = alias(t);
+    auto history = gradient_edge(t);
+    a.impl().grad_fn = std::move(history.function);
+    a.impl().output_nr = history.input_nr;
+    return a;
 }
 
 }  // namespace xgrad::detail
@@ -2777,7 +2778,7 @@ public:
     {
         if (t.is_inference()) detail::fail<GraphError>("Inference tensors cannot be saved for backward. To work around you can make a clone to get a normal tensor and use it in autograd.");
         bool const is_collecting_leaf = !t.is_view() && t.impl().requires_grad && !t.impl().grad_fn;
-        return {is_collecting_leaf ? t : now(t), operand_nr, t.impl().is_number};
+        return {is_collecting_leaf ? t : detail::snapshot(t), operand_nr, t.impl().is_number};
     }
     /// Keeps a result of a Node, its output `output_nr`: without its history, which would be the Node itself.
     static SavedTensor result(AnyTensor const& t, std::uint32_t output_nr = 0) { return {detail::alias(t), output_nr, false}; }
@@ -2871,16 +2872,6 @@ private:
     };
 
     static constexpr std::uint32_t operand_nr = ~std::uint32_t{0};
-
-    /// A tensor with the history that it has now, which that of a view may not keep; a leaf's is where its gradient is collected.
-    static AnyTensor now(AnyTensor const& t)
-    {
-        AnyTensor a = detail::alias(t);
-        auto history = detail::gradient_edge(t);
-        a.impl().grad_fn = std::move(history.function);
-        a.impl().output_nr = history.input_nr;
-        return a;
-    }
 
     SavedTensor(AnyTensor t, std::uint32_t output_nr, bool is_number) : value_(std::move(t)), version_(value_.impl().array.storage->version()), output_nr_(output_nr)
     {

@@ -98,4 +98,15 @@ inline TensorImpl::~TensorImpl() { delete accumulator.load(std::memory_order_rel
     return {};
 }
 
+/// Another tensor of the same memory with the history that this one has now, which a view may not keep; a leaf's is where its gradient
+/// is collected.
+inline AnyTensor snapshot(AnyTensor const& t)
+{
+    AnyTensor a = alias(t);
+    auto history = gradient_edge(t);
+    a.impl().grad_fn = std::move(history.function);
+    a.impl().output_nr = history.input_nr;
+    return a;
+}
+
 }  // namespace xgrad::detail

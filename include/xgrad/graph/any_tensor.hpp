@@ -251,16 +251,6 @@ inline AnyTensor alias(AnyTensor const& t)
     return a;
 }
 
-/// The same with the history that the tensor has now: what it was, whatever becomes of it.
-inline AnyTensor snapshot(AnyTensor const& t)
-{
-    AnyTensor a = alias(t);
-    auto const& now = current(t.impl());
-    a.impl().grad_fn = now.grad_fn;
-    a.impl().output_nr = now.output_nr;
-    return a;
-}
-
 inline std::mutex& weak_cells_mutex()
 {
     static std::mutex mutex;

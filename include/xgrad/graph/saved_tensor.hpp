@@ -19,7 +19,7 @@ public:
     {
         if (t.is_inference()) detail::fail<GraphError>("Inference tensors cannot be saved for backward. To work around you can make a clone to get a normal tensor and use it in autograd.");
         bool const is_collecting_leaf = !t.is_view() && t.impl().requires_grad && !t.impl().grad_fn;
-        return {is_collecting_leaf ? t : now(t), operand_nr, t.impl().is_number};
+        return {is_collecting_leaf ? t : detail::snapshot(t), operand_nr, t.impl().is_number};
     }
     /// Keeps a result of a Node, its output `output_nr`: without its history, which would be the Node itself.
     static SavedTensor result(AnyTensor const& t, std::uint32_t output_nr = 0) { return {detail::alias(t), output_nr, false}; }
@@ -113,16 +113,6 @@ private:
     };
 
     static constexpr std::uint32_t operand_nr = ~std::uint32_t{0};
-
-    /// A tensor with the history that it has now, which that of a view may not keep; a leaf's is where its gradient is collected.
-    static AnyTensor now(AnyTensor const& t)
-    {
-        AnyTensor a = detail::alias(t);
-        auto history = detail::gradient_edge(t);
-        a.impl().grad_fn = std::move(history.function);
-        a.impl().output_nr = history.input_nr;
-        return a;
-    }
 
     SavedTensor(AnyTensor t, std::uint32_t output_nr, bool is_number) : value_(std::move(t)), version_(value_.impl().array.storage->version()), output_nr_(output_nr)
     {
