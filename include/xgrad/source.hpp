@@ -5,6 +5,7 @@
 #include <xgrad/base/gemm.hpp>
 #include <xgrad/tensor/gradient_arithmetic.hpp>
 #include <xgrad/tensor/reduce.hpp>
+#include <xgrad/tensor/traced.hpp>
 
 namespace xgrad::detail {
 namespace kernel {
@@ -29,4 +30,28 @@ template struct GradientArithmetic<float>;
 template struct GradientArithmetic<double>;
 template struct GradientArithmetic<std::complex<float>>;
 template struct GradientArithmetic<std::complex<double>>;
+
+template struct TracedEnds<double, double>;
+template struct TracedEnds<std::complex<double>, double>;
+
+template <class X> TracedTable const* shared_table() { return &X::table; }
+
+// An explicit instance of these refers to tables, and so has them compiled.
+template <class... X> struct TablesOf {
+    static constexpr std::array tables{&shared_table<X>...};
+};
+template <class Operations> struct TablesOfOperations;
+template <class... Op> struct TablesOfOperations<Operations<Op...>> {
+    template <class O, class Y, class... L> static constexpr TracedTable const* (*table(std::type_identity<Y(L...)>))()
+    {
+        using X = TracedOperation<O, Y(L...), double, L...>;
+        if constexpr (is_shared<X>) return &shared_table<X>;
+        else return nullptr;
+    }
+    template <class O, class... Signature> static constexpr auto list(Maps<Signature...>) { return std::array{table<O>(std::type_identity<Signature>{})...}; }
+    static constexpr auto tables = std::tuple{list<Op>(typename Op::domain{})...};
+};
+template struct TablesOf<TracedLeaf<bool, double>, TracedLeaf<std::int64_t, double>, TracedLeaf<float, double>, TracedLeaf<double, double>, TracedLeaf<std::complex<float>, double>,
+                         TracedLeaf<std::complex<double>, double>, TracedNumber<int, double>, TracedNumber<double, double>, TracedNumber<std::complex<double>, double>>;
+template struct TablesOfOperations<SharedOperations>;
 }  // namespace xgrad::detail

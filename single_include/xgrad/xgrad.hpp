@@ -5706,76 +5706,6 @@ XGRAD_INLINE void send(Expression<Op, X...> const& e, Values<Expression<Op, X...
     [&]<std::size_t... I>(std::index_sequence<I...>) XGRAD_LAMBDA_INLINE { (to_operand(wrt<I>{}), ...); }(std::index_sequence_for<X...>{});
 }
 
-/// What the gradient of each leaf looks at: values of leaves, one bit each, and whether the result is worth saving.
-template <std::size_t N> struct Needs {
-    std::array<LeafMask, N> of{};
-    LeafMask reached = 0;  // leaves to which a gradient leads at all; through a mask none does
-    bool result = false;
-};
-
-template <std::size_t At, class T, std::size_t N> void add_needs(Slot<T> const&, LeafMask above, Needs<N>& needs, bool) { needs.of[At] = above, needs.reached |= LeafMask{1} << At; }
-template <std::size_t At, class Op, class... X, std::size_t N>
-void add_needs(Expression<Op, X...> const& e, LeafMask above, Needs<N>& needs, bool has_saved_result)
-{
-    constexpr auto first = first_leaves<X...>();
-    auto const operand = [&]<std::size_t I>(wrt<I>) {
-        using Xi = std::tuple_element_t<I, std::tuple<X...>>;
-        if constexpr (wants_gradient<Xi>) {
-            auto const uses = partial_uses<I>(e.op, std::type_identity<typename Expression<Op, X...>::signature>{});
-            LeafMask mask = above;
-            [&]<std::size_t... J>(std::index_sequence<J...>) {
-                ((mask |= uses & uses_argument(J) ? leaf_range<At + first[J], std::tuple_element_t<J, std::tuple<X...>>::leaves> : 0), ...);
-            }(std::index_sequence_for<X...>{});
-            if (uses & uses_result && !has_saved_result) mask |= leaf_range<At, Expression<Op, X...>::leaves>;
-            add_needs<At + first[I]>(get<I>(e.x), mask, needs, false);
-        }
-    };
-    [&]<std::size_t... I>(std::index_sequence<I...>) { (operand(wrt<I>{}), ...); }(std::index_sequence_for<X...>{});
-}
-
-template <std::size_t I, class Op, class X, class Signature> Uses uses_if_wanted(Op const& op)
-{
-    if constexpr (wants_gradient<X>) return partial_uses<I>(op, std::type_identity<Signature>{});
-    else return 0;
-}
-
-/// True where the rules of the outermost operation are written in terms of its result alone, as exp's is: saving that
-/// result then spares its operands or a second evaluation.
-template <class Op, class... X> bool wants_saved_result(Expression<Op, X...> const& e)
-{
-    Uses all = 0;
-    [&]<std::size_t... I>(std::index_sequence<I...>) {
-        ((all |= uses_if_wanted<I, Op, X, typename Expression<Op, X...>::signature>(e.op)), ...);
-    }(std::index_sequence_for<X...>{});
-    return all == uses_result;
-}
-
-/// The same without the number of leaves.
-struct NeedsView {
-    LeafMask const* of;
-    LeafMask reached;
-    bool result;
-};
-
-/// The needs of formula F, found once. `result_exists` is false under a fused reduction.
-template <class F> NeedsView needs_of(F const& f, bool result_exists)
-{
-    if constexpr (requires { typename F::operation; }) {
-        auto const find = [&f](bool with_result) {
-            Needs<F::leaves> needs;
-            needs.result = with_result && wants_saved_result(f);
-            add_needs<0>(f, 0, needs, needs.result);
-            return needs;
-        };
-        static Needs<F::leaves> const with = find(true), without = find(false);
-        auto const& needs = result_exists ? with : without;
-        return {needs.of.data(), needs.reached, needs.result};
-    } else {
-        static constexpr LeafMask none[1] = {};
-        return {none, 1, false};
-    }
-}
-
 }  // namespace xgrad::detail
 
 XGRAD_COMPILED_ONCE
@@ -6653,22 +6583,23 @@ template <class F> XGRAD_NOINLINE void forward_kernel(F const& formula, void* co
     constexpr std::size_t leaves = F::leaves, width = RealPack<P>::width;
     void const* in[leaves + 1];
     for (std::size_t k = 0; k < leaves; ++k) in[k] = operands[k];
-    std::size_t i = 0;
     KnownLeaves<F> known{uniform};
     Values<F, P> v{};
-    auto const compute = [&]() XGRAD_LAMBDA_INLINE {
-        evaluate<0, P, Pass::forward>(f, [&]<class T, std::size_t K>() XGRAD_LAMBDA_INLINE { return load_pack<T, P>(in[K], i); }, v, known.next());
-        return v.y;
-    };
-    for (; i + width <= n; i += width) store_pack(out + i, compute());
-    if (i == n) return;
     Remainder<P, leaves + 1> rest;
-    typename F::scalar last[width] = {};
-    std::size_t const left = n - i;
-    each_leaf<0, F>([&]<class T, std::size_t K>() { in[K] = rest.template copy<tile_type<T, P>>(K, in[K], i, left); });
-    out += std::exchange(i, std::size_t{0});
-    store_pack(last, compute());
-    copy_few<width / 2>(last, left, out);
+    typename F::scalar last[width];
+    std::size_t const left = n % width, whole = n - left;
+    auto* to = out;
+    for (std::size_t end = whole;; end = width) {
+        for (std::size_t i = 0; i < end; i += width) {
+            evaluate<0, P, Pass::forward>(f, [&]<class T, std::size_t K>() XGRAD_LAMBDA_INLINE { return load_pack<T, P>(in[K], i); }, v, known.next());
+            store_pack(to + i, v.y);
+        }
+        if (left == 0) return;
+        if (to == last) break;
+        each_leaf<0, F>([&]<class T, std::size_t K>() { in[K] = rest.template copy<tile_type<T, P>>(K, in[K], whole, left); });
+        to = last;
+    }
+    copy_few<width / 2>(last, left, out + whole);
 }
 
 /// Where a backward tile finds its operands, in this order: the leaves, the gradient of the result, the saved result, and
@@ -6787,36 +6718,35 @@ template <class F> XGRAD_NOINLINE void backward_kernel(F const& formula, Backwar
     for (std::size_t k = 0; k < L::gradients; ++k) in[k] = operands[k];
     GradientSink<F, P> sink(plan, added_to);
     sink.set_places(plan, [&](std::size_t k) { return operands[L::gradients + k]; });
-    std::size_t i = 0;
     bool const saved = plan.saved_result;
     KnownLeaves<F> known{uniform};
     Values<F, P> v{};
-
-    auto const step = [&]() XGRAD_LAMBDA_INLINE {
-        evaluate_again<P>(
-            f, [&]<class T, std::size_t K>() XGRAD_LAMBDA_INLINE { return load_pack<T, P>(in[K], i); }, saved,
-            [&]() XGRAD_LAMBDA_INLINE { return load_pack<Y, P>(in[L::result], i); }, v, known.next());
-        typename GradientSink<F, P>::Packs packs{};
-        send<0, P>(f, v, load_pack<Y, P>(in[L::seed], i), sink.wanted, [&]<class T, std::size_t K>(auto g) XGRAD_LAMBDA_INLINE { sink.template take<T, K>(packs, g, i); });
-        sink.store(packs, i);
-    };
-    for (; i + width <= n; i += width) step();
-    if (i == n) return;
-
     Remainder<P, L::gradients> rest;
-    Remainder<P, L::leaves> last{};
-    std::size_t const left = n - i, at = std::exchange(i, std::size_t{0});
-    each_leaf<0, F>([&]<class T, std::size_t K>() {
-        in[K] = rest.template copy<tile_type<T, P>>(K, in[K], at, left);
-        if (added_to >> K & 1) last.template copy<tile_type<T, P>>(K, operands[L::gradients + K], at, left);
-    });
-    sink.set_places(plan, [&](std::size_t k) { return last.buffer[k]; });
-    in[L::seed] = rest.template copy<tile_type<Y, P>>(L::seed, in[L::seed], at, left);
-    if (saved) in[L::result] = rest.template copy<tile_type<Y, P>>(L::result, in[L::result], at, left);
-    step();
+    Remainder<P, L::leaves> last;
+    bool on_copies = false;
+    std::size_t const left = n % width, whole = n - left;
+    for (std::size_t end = whole;; end = width) {
+        for (std::size_t i = 0; i < end; i += width) {
+            evaluate_again<P>(
+                f, [&]<class T, std::size_t K>() XGRAD_LAMBDA_INLINE { return load_pack<T, P>(in[K], i); }, saved,
+                [&]() XGRAD_LAMBDA_INLINE { return load_pack<Y, P>(in[L::result], i); }, v, known.next());
+            typename GradientSink<F, P>::Packs packs{};
+            send<0, P>(f, v, load_pack<Y, P>(in[L::seed], i), sink.wanted, [&]<class T, std::size_t K>(auto g) XGRAD_LAMBDA_INLINE { sink.template take<T, K>(packs, g, i); });
+            sink.store(packs, i);
+        }
+        if (left == 0) return;
+        if (std::exchange(on_copies, true)) break;
+        each_leaf<0, F>([&]<class T, std::size_t K>() {
+            in[K] = rest.template copy<tile_type<T, P>>(K, in[K], whole, left);
+            if (added_to >> K & 1) last.template copy<tile_type<T, P>>(K, operands[L::gradients + K], whole, left);
+        });
+        sink.set_places(plan, [&](std::size_t k) { return last.buffer[k]; });
+        in[L::seed] = rest.template copy<tile_type<Y, P>>(L::seed, in[L::seed], whole, left);
+        if (saved) in[L::result] = rest.template copy<tile_type<Y, P>>(L::result, in[L::result], whole, left);
+    }
     each_leaf<0, F>([&]<class T, std::size_t K>() {
         using E = tile_type<T, P>;
-        if (plan.makes_gradient(K)) copy_few<width / 2>(reinterpret_cast<E const*>(last.buffer[K]), left, static_cast<E*>(operands[L::gradients + K]) + at);
+        if (plan.makes_gradient(K)) copy_few<width / 2>(reinterpret_cast<E const*>(last.buffer[K]), left, static_cast<E*>(operands[L::gradients + K]) + whole);
     });
 }
 
@@ -6836,41 +6766,39 @@ template <class F> XGRAD_NOINLINE double sum_and_gradient_kernel(F const& formul
     for (std::size_t k = 0; k < L::leaves; ++k) in[k] = operands[k];
     GradientSink<F, P> sink(plan, added_to);
     sink.set_places(plan, [&](std::size_t k) { return operands[L::gradients + k]; });
-    std::size_t i = 0;
     RealPack<P> const seed(factor);
     KnownLeaves<F> known{uniform};
     Values<F, P> v{};
-
-    auto const step = [&]() XGRAD_LAMBDA_INLINE {
-        evaluate<0, P, Pass::backward>(f, [&]<class T, std::size_t K>() XGRAD_LAMBDA_INLINE { return load_pack<T, P>(in[K], i); }, v, known.next());
-        typename GradientSink<F, P>::Packs packs{};
-        send<0, P>(f, v, seed, ~LeafMask{0}, [&]<class T, std::size_t K>(auto g) XGRAD_LAMBDA_INLINE { sink.template take<T, K>(packs, g, i); });
-        sink.store(packs, i);
-        return v.y;
-    };
-    P lanes[width];
+    Remainder<P, L::leaves> rest, last;
     double total = 0;
-    while (i + width <= n) {
-        std::size_t const end = std::min(n, i + summed_packs * width);
-        RealPack<P> sum(0);
-        for (; i + width <= end; i += width) sum = sum + step();
-        sum.store(lanes);
-        for (std::size_t lane = 0; lane < width; ++lane) total += static_cast<double>(lanes[lane]);
+    bool on_copies = false;
+    std::size_t const left = n % width, whole = n - left;
+    for (std::size_t end = whole, summed = width;; end = width, summed = left) {
+        for (std::size_t i = 0; i < end;) {
+            std::size_t const stop = std::min(end, i + summed_packs * width);
+            RealPack<P> sum(0);
+            for (; i < stop; i += width) {
+                evaluate<0, P, Pass::backward>(f, [&]<class T, std::size_t K>() XGRAD_LAMBDA_INLINE { return load_pack<T, P>(in[K], i); }, v, known.next());
+                typename GradientSink<F, P>::Packs packs{};
+                send<0, P>(f, v, seed, ~LeafMask{0}, [&]<class T, std::size_t K>(auto g) XGRAD_LAMBDA_INLINE { sink.template take<T, K>(packs, g, i); });
+                sink.store(packs, i);
+                sum = sum + v.y;
+            }
+            P lanes[width];
+            sum.store(lanes);
+            for (std::size_t lane = 0; lane < summed; ++lane) total += static_cast<double>(lanes[lane]);
+        }
+        if (left == 0) return total;
+        if (std::exchange(on_copies, true)) break;
+        each_leaf<0, F>([&]<class T, std::size_t K>() {
+            in[K] = rest.template copy<tile_type<T, P>>(K, in[K], whole, left);
+            if (added_to >> K & 1) last.template copy<tile_type<T, P>>(K, operands[L::gradients + K], whole, left);
+        });
+        sink.set_places(plan, [&](std::size_t k) { return last.buffer[k]; });
     }
-    if (i == n) return total;
-
-    Remainder<P, L::leaves> rest, last{};
-    std::size_t const left = n - i, at = std::exchange(i, std::size_t{0});
-    each_leaf<0, F>([&]<class T, std::size_t K>() {
-        in[K] = rest.template copy<tile_type<T, P>>(K, in[K], at, left);
-        if (added_to >> K & 1) last.template copy<tile_type<T, P>>(K, operands[L::gradients + K], at, left);
-    });
-    sink.set_places(plan, [&](std::size_t k) { return last.buffer[k]; });
-    step().store(lanes);
-    for (std::size_t lane = 0; lane < left; ++lane) total += static_cast<double>(lanes[lane]);
     each_leaf<0, F>([&]<class T, std::size_t K>() {
         using E = tile_type<T, P>;
-        if (void* const place = operands[L::gradients + K]) copy_few<width / 2>(reinterpret_cast<E const*>(last.buffer[K]), left, static_cast<E*>(place) + at);
+        if (void* const place = operands[L::gradients + K]) copy_few<width / 2>(reinterpret_cast<E const*>(last.buffer[K]), left, static_cast<E*>(place) + whole);
     });
     return total;
 }
@@ -8112,7 +8040,29 @@ namespace xgrad::detail {
 class FusedNode;
 struct OperandPlan;
 struct SumOver;
-struct TracedVertex;
+
+/// A vertex of a formula on Traced operands (traced.hpp); tensors have the scalar type that their letter has in the formula's precision.
+struct TracedTable {
+    std::size_t operands = 0;
+    bool is_leaf = false;
+    /// The value, from those of the operands (of a leaf: from its tensor).
+    AnyTensor (*value)(void const* object, AnyTensor const* x) = nullptr;
+    /// What the gradient of an operand looks at, and that gradient; a tensor that it does not look at may be undefined.
+    Uses (*uses)(void const* operation, std::size_t operand) = nullptr;
+    AnyTensor (*pull)(void const* operation, std::size_t operand, AnyTensor const& g, AnyTensor const& y, AnyTensor const* x) = nullptr;
+    /// The gradient of a leaf as it takes it.
+    AnyTensor (*arrive)(AnyTensor const& g, Shape const& shape) = nullptr;
+
+    bool takes_gradients() const noexcept { return pull || arrive; }
+};
+struct TracedVertex {
+    TracedTable const* table;
+    void const* object;  // an operation or a number
+    // found once all are listed
+    std::size_t end = 0;  // of the vertices below it
+    std::size_t first_leaf = 0;
+    LeafMask leaves = 0;  // among and below it
+};
 
 /// What recording needs to know of a formula beside its kernels.
 struct RecordTable {
@@ -8124,7 +8074,6 @@ struct RecordTable {
     // The rest only for formulas that can have gradients.
     void (*copy)(void* to, void const* from) = nullptr;
     void (*destroy)(void* formula) noexcept = nullptr;
-    NeedsView (*needs)(void const* formula, bool result_exists) = nullptr;
     std::atomic<OperandPlan const*>* plans = nullptr;
     /// Whether gradients that were computed together with a sum have lately been used: above or at 0 where they have.
     std::atomic<signed char>* use = nullptr;
@@ -8134,6 +8083,29 @@ struct RecordTable {
     AnyTensor (*traced_seed)(AnyTensor const& gradient, SumOver const* sum, Shape const& space) = nullptr;
     AnyTensor (*traced_result)(AnyTensor const& result) = nullptr;
 };
+
+inline void measure(std::vector<TracedVertex>& vertices, std::size_t at, std::size_t& leaf)
+{
+    auto& v = vertices[at];
+    v.first_leaf = leaf;
+    v.end = at + 1;
+    if (v.table->is_leaf) v.leaves = LeafMask{1} << leaf++;
+    for (std::size_t i = 0; i < v.table->operands; ++i) {
+        auto const child = v.end;
+        measure(vertices, child, leaf);
+        v.end = vertices[child].end;
+        v.leaves |= vertices[child].leaves;
+    }
+}
+/// The vertices of a formula in the order in which they are written, each before its operands.
+[[gnu::cold]] inline std::vector<TracedVertex> traced_vertices(RecordTable const& table, void const* formula)
+{
+    std::vector<TracedVertex> vertices;
+    table.list_vertices(formula, vertices);
+    std::size_t leaves = 0;
+    measure(vertices, 0, leaves);
+    return vertices;
+}
 
 /// A sum over axes, times a factor, of a formula's values.
 struct SumOver {
@@ -8204,6 +8176,49 @@ struct OperandPattern {
     }
 };
 
+/// What the gradient of each leaf of a formula looks at: values of leaves, one bit each, and whether the result is worth saving.
+struct Needs {
+    std::array<LeafMask, 64> of{};
+    LeafMask reached = 0;  // leaves to which a gradient leads at all; through a mask none does
+    bool result = false;
+};
+
+/// Visits the operands of a vertex that can have a gradient: f(vertex, what that gradient looks at).
+template <class F> void each_operand_with_gradient(std::vector<TracedVertex> const& vertices, std::size_t at, F const& f)
+{
+    auto const& v = vertices[at];
+    std::size_t child = at + 1;
+    for (std::size_t i = 0; i < v.table->operands; child = vertices[child].end, ++i)
+        if (auto const& x = vertices[child]; x.leaves && x.table->takes_gradients()) f(child, v.table->uses(v.object, i));
+}
+inline void add_needs(std::vector<TracedVertex> const& vertices, std::size_t at, LeafMask above, Needs& needs)
+{
+    auto const& v = vertices[at];
+    if (v.table->is_leaf) {
+        needs.of[v.first_leaf] = above;
+        needs.reached |= v.leaves;
+    }
+    each_operand_with_gradient(vertices, at, [&](std::size_t child, Uses uses) {
+        LeafMask mask = above;
+        std::size_t argument = at + 1;
+        for (std::size_t j = 0; j < v.table->operands; argument = vertices[argument].end, ++j)
+            if (uses & uses_argument(j)) mask |= vertices[argument].leaves;
+        if (uses & uses_result && !(at == 0 && needs.result)) mask |= v.leaves;
+        add_needs(vertices, child, mask, needs);
+    });
+}
+/// `result_exists` is false under a fused reduction. A result is worth saving where the rules of the outermost operation are written
+/// in terms of it alone, as exp's is: that spares its operands or a second evaluation.
+[[gnu::cold]] inline Needs needs_of(std::vector<TracedVertex> const& vertices, bool result_exists)
+{
+    Uses outermost = 0;
+    each_operand_with_gradient(vertices, 0, [&](std::size_t, Uses uses) { outermost |= uses; });
+    Needs needs;
+    needs.result = result_exists && outermost == uses_result;
+    add_needs(vertices, 0, 0, needs);
+    return needs;
+}
+
 struct OperandPlan {
     OperandPattern pattern;
     RecordTable const& table;
@@ -8248,7 +8263,7 @@ private:
     OperandPlan(RecordTable const& t, void const* formula, OperandPattern const& p) : pattern(p), table(t)
     {
         std::size_t const n = t.kernels.leaves;
-        auto const needs = t.needs(formula, p.result_exists);
+        auto const needs = needs_of(traced_vertices(t, formula), p.result_exists);
         gradients.wanted = p.requires_grad & needs.reached;
         gradients.saved_result = needs.result;
         for (std::size_t k = 0; k < n; ++k) {
@@ -9842,14 +9857,12 @@ template <class F> struct RecordTableOf {
     static inline std::atomic<OperandPlan const*> plans{nullptr};
     static inline std::atomic<signed char> use{0};
     static void list_vertices(void const* formula, std::vector<TracedVertex>& out) { detail::list_vertices<compute_precision<F>>(*static_cast<F const*>(formula), out); }
-    static NeedsView needs(void const* formula, bool result_exists) { return needs_of(*static_cast<F const*>(formula), result_exists); }
     static constexpr RecordTable make()
     {
         RecordTable t{FormulaTableOf<F>::table, leaf_info<Y>, type_info<Y>, types.data(), sizeof(F)};
         if constexpr (Differentiable<Y>) {
             t.copy = &copy;
             t.destroy = &destroy;
-            t.needs = &needs;
             t.plans = &plans;
             t.use = &use;
             t.traced = &traced_pass;
@@ -10030,6 +10043,46 @@ template <class Op, detail::TensorLike... X> auto record_arraywise(Op op, X cons
 
 }  // namespace xgrad
 
+// ======== xgrad/tensor/shared_tables.hpp
+// What a program with XGRAD_SEPARATE_COMPILATION compiles once of traced.hpp: the tables of operations in double precision, and with
+// them all that derivatives of higher order may need.
+
+namespace xgrad::detail {
+
+template <class... Op> struct Operations {};
+/// Any other operation is compiled in each file that uses it.
+using SharedOperations = Operations<Neg, Add, Sub, Mul, Div, Reciprocal, Square, Sqrt, Rsqrt, Pow, PowNumber, Exp, Log, Log1p, Sigmoid, Sin, Cos, Tanh, Atan, Relu, Where, Maximum, Minimum, Abs,
+                                    Abs2, Sign, RealPart, ImagPart, Conj, Complex>;
+
+template <class T, class P> struct TracedLeaf;
+template <class N, class P> struct TracedNumber;
+template <class Op, class Signature, class P, class... L> struct TracedOperation;
+
+template <class Op, class Operations> inline constexpr bool is_among = false;
+template <class Op, class... All> inline constexpr bool is_among<Op, Operations<All...>> = (std::same_as<Op, All> || ...);
+
+template <class X> inline constexpr bool is_shared = false;
+template <class T> inline constexpr bool is_shared<TracedLeaf<T, double>> = true;
+template <> inline constexpr bool is_shared<TracedNumber<int, double>> = true;
+template <> inline constexpr bool is_shared<TracedNumber<double, double>> = true;
+template <> inline constexpr bool is_shared<TracedNumber<std::complex<double>, double>> = true;
+template <class Op, class Y, class... L> inline constexpr bool is_shared<TracedOperation<Op, Y(L...), double, L...>> = takes_gradients<Y> && is_among<Op, SharedOperations>;
+
+/// The table of X, where that is shared; source.hpp defines this.
+template <class X> TracedTable const* shared_table();
+
+/// The table of X, which is a TracedLeaf, TracedNumber or TracedOperation.
+template <class X> TracedTable const* table_of()
+{
+#ifdef XGRAD_SEPARATE_COMPILATION
+    if constexpr (is_shared<X>) return shared_table<X>();
+    else
+#endif
+        return &X::table;
+}
+
+}  // namespace xgrad::detail
+
 XGRAD_COMPILED_ONCE
 
 namespace xgrad {
@@ -10094,23 +10147,6 @@ template <class L, class T> auto promoted(Traced<T> const& x)
     } else return x;
 }
 template <class T> Traced<T> traced_as(AnyTensor const& t) { return {t.defined() ? t.as<T>() : Tensor<T>()}; }
-
-/// A vertex of a formula on Traced operands; tensors have the scalar type that their letter has in the formula's precision.
-struct TracedTable {
-    std::size_t operands = 0;
-    bool is_leaf = false;
-    /// The value, from those of the operands (of a leaf: from its tensor).
-    AnyTensor (*value)(void const* object, AnyTensor const* x) = nullptr;
-    /// What the gradient of an operand looks at, and that gradient; a tensor that it does not look at may be undefined.
-    Uses (*uses)(void const* operation, std::size_t operand) = nullptr;
-    AnyTensor (*pull)(void const* operation, std::size_t operand, AnyTensor const& g, AnyTensor const& y, AnyTensor const* x) = nullptr;
-    /// The gradient of a leaf as it takes it.
-    AnyTensor (*arrive)(AnyTensor const& g, Shape const& shape) = nullptr;
-};
-struct TracedVertex {
-    TracedTable const* table;
-    void const* object;  // an operation or a number
-};
 
 template <class T, class P> struct TracedLeaf {
     using S = traced_scalar<letter_of<T>, P>;
@@ -10189,36 +10225,40 @@ template <class N, class P> struct TracedLetter<Constant<N>, P> {
 };
 
 /// Lists the vertices in the order in which they are written, each before its operands.
-template <class P, class T> void list_vertices(Slot<T> const&, std::vector<TracedVertex>& out) { out.push_back({&TracedLeaf<T, P>::table, nullptr}); }
-template <class P, class N> void list_vertices(Constant<N> const& c, std::vector<TracedVertex>& out) { out.push_back({&TracedNumber<N, P>::table, &c.value}); }
+template <class P, class T> void list_vertices(Slot<T> const&, std::vector<TracedVertex>& out) { out.push_back({table_of<TracedLeaf<T, P>>(), nullptr}); }
+template <class P, class N> void list_vertices(Constant<N> const& c, std::vector<TracedVertex>& out) { out.push_back({table_of<TracedNumber<N, P>>(), &c.value}); }
 template <class P, class Op, class... X> [[gnu::cold]] void list_vertices(Expression<Op, X...> const& e, std::vector<TracedVertex>& out)
 {
-    out.push_back({&TracedOperation<Op, typename Expression<Op, X...>::signature, P, typename TracedLetter<X, P>::type...>::table, &e.op});
+    out.push_back({table_of<TracedOperation<Op, typename Expression<Op, X...>::signature, P, typename TracedLetter<X, P>::type...>>(), &e.op});
     [&]<std::size_t... I>(std::index_sequence<I...>) { (list_vertices<P>(get<I>(e.x), out), ...); }(std::index_sequence_for<X...>{});
 }
 
 /// What a pass needs to know of a formula of type Y and precision P.
 template <class Y, class P> struct TracedEnds {
     /// The gradient of the result, or of a sum of it.
-    [[gnu::cold]] static AnyTensor seed(AnyTensor const& gradient, SumOver const* sum, Shape const& space)
-    {
-        if (!sum) return result(gradient);
-        auto const g = gradient.impl().type->scaled(gradient, sum->scale).template as<Y>();
-        return result(broadcast_to(reshape(g, Axes(reduced_shape(space, sum->axes, true))), space));
-    }
-    [[gnu::cold]] static AnyTensor result(AnyTensor const& y) { return cast<traced_scalar<letter_of<Y>, P>>(y.as<Y>()); }
+    static AnyTensor seed(AnyTensor const& gradient, SumOver const* sum, Shape const& space);
+    static AnyTensor result(AnyTensor const& y);
 };
+template <class Y, class P> [[gnu::cold]] AnyTensor TracedEnds<Y, P>::seed(AnyTensor const& gradient, SumOver const* sum, Shape const& space)
+{
+    if (!sum) return result(gradient);
+    auto const g = gradient.impl().type->scaled(gradient, sum->scale).template as<Y>();
+    return result(broadcast_to(reshape(g, Axes(reduced_shape(space, sum->axes, true))), space));
+}
+template <class Y, class P> [[gnu::cold]] AnyTensor TracedEnds<Y, P>::result(AnyTensor const& y) { return cast<traced_scalar<letter_of<Y>, P>>(y.as<Y>()); }
+#ifdef XGRAD_SEPARATE_COMPILATION
+extern template struct TracedEnds<double, double>;
+extern template struct TracedEnds<std::complex<double>, double>;
+#endif
 
 /// A formula whose vertices are computed when a rule first asks for them.
 class Replay {
 public:
-    Replay(std::vector<TracedVertex> vertices, AnyTensor const* leaves, LeafMask wanted) : leaves_(leaves), wanted_(wanted)
+    Replay(std::vector<TracedVertex> vertices, AnyTensor const* leaves, LeafMask wanted)
+        : vertices_(std::move(vertices)), values_(vertices_.size()), leaves_(leaves), wanted_(wanted)
     {
-        for (auto const& v : vertices) vertices_.push_back({v});
-        std::size_t leaf = 0;
-        measure(0, leaf);
     }
-    void set_result(AnyTensor y) { vertices_[0].value = std::move(y); }
+    void set_result(AnyTensor y) { values_[0] = std::move(y); }
 
     /// Sends the gradient of a vertex down to the leaves: sink(leaf, table of the leaf, gradient).
     template <class Sink> [[gnu::cold]] void send(std::size_t at, AnyTensor const& g, Sink const& sink)
@@ -10238,36 +10278,17 @@ public:
     }
 
 private:
-    struct Vertex : TracedVertex {
-        std::size_t end = 0;  // of the vertices below it
-        std::size_t first_leaf = 0;
-        LeafMask leaves = 0;
-        AnyTensor value = {};
-    };
-
-    void measure(std::size_t at, std::size_t& leaf)
-    {
-        auto& v = vertices_[at];
-        v.first_leaf = leaf;
-        v.end = at + 1;
-        if (v.table->is_leaf) v.leaves = LeafMask{1} << leaf++;
-        for (std::size_t i = 0; i < v.table->operands; ++i) {
-            auto const child = v.end;
-            measure(child, leaf);
-            v.end = vertices_[child].end;
-            v.leaves |= vertices_[child].leaves;
-        }
-    }
     [[gnu::cold]] AnyTensor const& value(std::size_t at)
     {
-        auto& v = vertices_[at];
-        if (v.value.defined()) return v.value;
+        if (values_[at].defined()) return values_[at];
+        auto const& v = vertices_[at];
         std::vector<AnyTensor> x(v.table->operands);
         for (std::size_t i = 0, child = at + 1; i < x.size(); ++i, child = vertices_[child].end) x[i] = value(child);
-        return v.value = v.table->value(v.object, v.table->is_leaf ? leaves_ + v.first_leaf : x.data());
+        return values_[at] = v.table->value(v.object, v.table->is_leaf ? leaves_ + v.first_leaf : x.data());
     }
 
-    std::vector<Vertex> vertices_;
+    std::vector<TracedVertex> vertices_;
+    std::vector<AnyTensor> values_;
     AnyTensor const* leaves_;
     LeafMask wanted_;
 };
@@ -10277,9 +10298,7 @@ private:
 [[gnu::cold]] inline void traced_pass(FusedNode const& node, AnyTensor const* leaves, AnyTensor const& result, AnyTensor const& gradient, std::span<AnyTensor> results)
 {
     auto const& table = node.table();
-    std::vector<TracedVertex> vertices;
-    table.list_vertices(node.formula_object(), vertices);
-    Replay replay(std::move(vertices), leaves, node.wanted());
+    Replay replay(traced_vertices(table, node.formula_object()), leaves, node.wanted());
     if (result.defined()) replay.set_result(table.traced_result(result));
     replay.send(0, table.traced_seed(gradient, node.sum(), node.space()), [&](std::size_t leaf, TracedTable const& t, AnyTensor const& g) {
         if (!(node.wanted() >> leaf & 1)) return;
@@ -15910,6 +15929,30 @@ template struct GradientArithmetic<float>;
 template struct GradientArithmetic<double>;
 template struct GradientArithmetic<std::complex<float>>;
 template struct GradientArithmetic<std::complex<double>>;
+
+template struct TracedEnds<double, double>;
+template struct TracedEnds<std::complex<double>, double>;
+
+template <class X> TracedTable const* shared_table() { return &X::table; }
+
+// An explicit instance of these refers to tables, and so has them compiled.
+template <class... X> struct TablesOf {
+    static constexpr std::array tables{&shared_table<X>...};
+};
+template <class Operations> struct TablesOfOperations;
+template <class... Op> struct TablesOfOperations<Operations<Op...>> {
+    template <class O, class Y, class... L> static constexpr TracedTable const* (*table(std::type_identity<Y(L...)>))()
+    {
+        using X = TracedOperation<O, Y(L...), double, L...>;
+        if constexpr (is_shared<X>) return &shared_table<X>;
+        else return nullptr;
+    }
+    template <class O, class... Signature> static constexpr auto list(Maps<Signature...>) { return std::array{table<O>(std::type_identity<Signature>{})...}; }
+    static constexpr auto tables = std::tuple{list<Op>(typename Op::domain{})...};
+};
+template struct TablesOf<TracedLeaf<bool, double>, TracedLeaf<std::int64_t, double>, TracedLeaf<float, double>, TracedLeaf<double, double>, TracedLeaf<std::complex<float>, double>,
+                         TracedLeaf<std::complex<double>, double>, TracedNumber<int, double>, TracedNumber<double, double>, TracedNumber<std::complex<double>, double>>;
+template struct TablesOfOperations<SharedOperations>;
 }  // namespace xgrad::detail
 #endif  // XGRAD_SINGLE_XGRAD_SOURCE_HPP
 #endif

@@ -80,22 +80,23 @@ template <class F> XGRAD_NOINLINE void forward_kernel(F const& formula, void* co
     constexpr std::size_t leaves = F::leaves, width = RealPack<P>::width;
     void const* in[leaves + 1];
     for (std::size_t k = 0; k < leaves; ++k) in[k] = operands[k];
-    std::size_t i = 0;
     KnownLeaves<F> known{uniform};
     Values<F, P> v{};
-    auto const compute = [&]() XGRAD_LAMBDA_INLINE {
-        evaluate<0, P, Pass::forward>(f, [&]<class T, std::size_t K>() XGRAD_LAMBDA_INLINE { return load_pack<T, P>(in[K], i); }, v, known.next());
-        return v.y;
-    };
-    for (; i + width <= n; i += width) store_pack(out + i, compute());
-    if (i == n) return;
     Remainder<P, leaves + 1> rest;
-    typename F::scalar last[width] = {};
-    std::size_t const left = n - i;
-    each_leaf<0, F>([&]<class T, std::size_t K>() { in[K] = rest.template copy<tile_type<T, P>>(K, in[K], i, left); });
-    out += std::exchange(i, std::size_t{0});
-    store_pack(last, compute());
-    copy_few<width / 2>(last, left, out);
+    typename F::scalar last[width];
+    std::size_t const left = n % width, whole = n - left;
+    auto* to = out;
+    for (std::size_t end = whole;; end = width) {
+        for (std::size_t i = 0; i < end; i += width) {
+            evaluate<0, P, Pass::forward>(f, [&]<class T, std::size_t K>() XGRAD_LAMBDA_INLINE { return load_pack<T, P>(in[K], i); }, v, known.next());
+            store_pack(to + i, v.y);
+        }
+        if (left == 0) return;
+        if (to == last) break;
+        each_leaf<0, F>([&]<class T, std::size_t K>() { in[K] = rest.template copy<tile_type<T, P>>(K, in[K], whole, left); });
+        to = last;
+    }
+    copy_few<width / 2>(last, left, out + whole);
 }
 
 /// Where a backward tile finds its operands, in this order: the leaves, the gradient of the result, the saved result, and
@@ -214,36 +215,35 @@ template <class F> XGRAD_NOINLINE void backward_kernel(F const& formula, Backwar
     for (std::size_t k = 0; k < L::gradients; ++k) in[k] = operands[k];
     GradientSink<F, P> sink(plan, added_to);
     sink.set_places(plan, [&](std::size_t k) { return operands[L::gradients + k]; });
-    std::size_t i = 0;
     bool const saved = plan.saved_result;
     KnownLeaves<F> known{uniform};
     Values<F, P> v{};
-
-    auto const step = [&]() XGRAD_LAMBDA_INLINE {
-        evaluate_again<P>(
-            f, [&]<class T, std::size_t K>() XGRAD_LAMBDA_INLINE { return load_pack<T, P>(in[K], i); }, saved,
-            [&]() XGRAD_LAMBDA_INLINE { return load_pack<Y, P>(in[L::result], i); }, v, known.next());
-        typename GradientSink<F, P>::Packs packs{};
-        send<0, P>(f, v, load_pack<Y, P>(in[L::seed], i), sink.wanted, [&]<class T, std::size_t K>(auto g) XGRAD_LAMBDA_INLINE { sink.template take<T, K>(packs, g, i); });
-        sink.store(packs, i);
-    };
-    for (; i + width <= n; i += width) step();
-    if (i == n) return;
-
     Remainder<P, L::gradients> rest;
-    Remainder<P, L::leaves> last{};
-    std::size_t const left = n - i, at = std::exchange(i, std::size_t{0});
-    each_leaf<0, F>([&]<class T, std::size_t K>() {
-        in[K] = rest.template copy<tile_type<T, P>>(K, in[K], at, left);
-        if (added_to >> K & 1) last.template copy<tile_type<T, P>>(K, operands[L::gradients + K], at, left);
-    });
-    sink.set_places(plan, [&](std::size_t k) { return last.buffer[k]; });
-    in[L::seed] = rest.template copy<tile_type<Y, P>>(L::seed, in[L::seed], at, left);
-    if (saved) in[L::result] = rest.template copy<tile_type<Y, P>>(L::result, in[L::result], at, left);
-    step();
+    Remainder<P, L::leaves> last;
+    bool on_copies = false;
+    std::size_t const left = n % width, whole = n - left;
+    for (std::size_t end = whole;; end = width) {
+        for (std::size_t i = 0; i < end; i += width) {
+            evaluate_again<P>(
+                f, [&]<class T, std::size_t K>() XGRAD_LAMBDA_INLINE { return load_pack<T, P>(in[K], i); }, saved,
+                [&]() XGRAD_LAMBDA_INLINE { return load_pack<Y, P>(in[L::result], i); }, v, known.next());
+            typename GradientSink<F, P>::Packs packs{};
+            send<0, P>(f, v, load_pack<Y, P>(in[L::seed], i), sink.wanted, [&]<class T, std::size_t K>(auto g) XGRAD_LAMBDA_INLINE { sink.template take<T, K>(packs, g, i); });
+            sink.store(packs, i);
+        }
+        if (left == 0) return;
+        if (std::exchange(on_copies, true)) break;
+        each_leaf<0, F>([&]<class T, std::size_t K>() {
+            in[K] = rest.template copy<tile_type<T, P>>(K, in[K], whole, left);
+            if (added_to >> K & 1) last.template copy<tile_type<T, P>>(K, operands[L::gradients + K], whole, left);
+        });
+        sink.set_places(plan, [&](std::size_t k) { return last.buffer[k]; });
+        in[L::seed] = rest.template copy<tile_type<Y, P>>(L::seed, in[L::seed], whole, left);
+        if (saved) in[L::result] = rest.template copy<tile_type<Y, P>>(L::result, in[L::result], whole, left);
+    }
     each_leaf<0, F>([&]<class T, std::size_t K>() {
         using E = tile_type<T, P>;
-        if (plan.makes_gradient(K)) copy_few<width / 2>(reinterpret_cast<E const*>(last.buffer[K]), left, static_cast<E*>(operands[L::gradients + K]) + at);
+        if (plan.makes_gradient(K)) copy_few<width / 2>(reinterpret_cast<E const*>(last.buffer[K]), left, static_cast<E*>(operands[L::gradients + K]) + whole);
     });
 }
 
@@ -263,41 +263,39 @@ template <class F> XGRAD_NOINLINE double sum_and_gradient_kernel(F const& formul
     for (std::size_t k = 0; k < L::leaves; ++k) in[k] = operands[k];
     GradientSink<F, P> sink(plan, added_to);
     sink.set_places(plan, [&](std::size_t k) { return operands[L::gradients + k]; });
-    std::size_t i = 0;
     RealPack<P> const seed(factor);
     KnownLeaves<F> known{uniform};
     Values<F, P> v{};
-
-    auto const step = [&]() XGRAD_LAMBDA_INLINE {
-        evaluate<0, P, Pass::backward>(f, [&]<class T, std::size_t K>() XGRAD_LAMBDA_INLINE { return load_pack<T, P>(in[K], i); }, v, known.next());
-        typename GradientSink<F, P>::Packs packs{};
-        send<0, P>(f, v, seed, ~LeafMask{0}, [&]<class T, std::size_t K>(auto g) XGRAD_LAMBDA_INLINE { sink.template take<T, K>(packs, g, i); });
-        sink.store(packs, i);
-        return v.y;
-    };
-    P lanes[width];
+    Remainder<P, L::leaves> rest, last;
     double total = 0;
-    while (i + width <= n) {
-        std::size_t const end = std::min(n, i + summed_packs * width);
-        RealPack<P> sum(0);
-        for (; i + width <= end; i += width) sum = sum + step();
-        sum.store(lanes);
-        for (std::size_t lane = 0; lane < width; ++lane) total += static_cast<double>(lanes[lane]);
+    bool on_copies = false;
+    std::size_t const left = n % width, whole = n - left;
+    for (std::size_t end = whole, summed = width;; end = width, summed = left) {
+        for (std::size_t i = 0; i < end;) {
+            std::size_t const stop = std::min(end, i + summed_packs * width);
+            RealPack<P> sum(0);
+            for (; i < stop; i += width) {
+                evaluate<0, P, Pass::backward>(f, [&]<class T, std::size_t K>() XGRAD_LAMBDA_INLINE { return load_pack<T, P>(in[K], i); }, v, known.next());
+                typename GradientSink<F, P>::Packs packs{};
+                send<0, P>(f, v, seed, ~LeafMask{0}, [&]<class T, std::size_t K>(auto g) XGRAD_LAMBDA_INLINE { sink.template take<T, K>(packs, g, i); });
+                sink.store(packs, i);
+                sum = sum + v.y;
+            }
+            P lanes[width];
+            sum.store(lanes);
+            for (std::size_t lane = 0; lane < summed; ++lane) total += static_cast<double>(lanes[lane]);
+        }
+        if (left == 0) return total;
+        if (std::exchange(on_copies, true)) break;
+        each_leaf<0, F>([&]<class T, std::size_t K>() {
+            in[K] = rest.template copy<tile_type<T, P>>(K, in[K], whole, left);
+            if (added_to >> K & 1) last.template copy<tile_type<T, P>>(K, operands[L::gradients + K], whole, left);
+        });
+        sink.set_places(plan, [&](std::size_t k) { return last.buffer[k]; });
     }
-    if (i == n) return total;
-
-    Remainder<P, L::leaves> rest, last{};
-    std::size_t const left = n - i, at = std::exchange(i, std::size_t{0});
-    each_leaf<0, F>([&]<class T, std::size_t K>() {
-        in[K] = rest.template copy<tile_type<T, P>>(K, in[K], at, left);
-        if (added_to >> K & 1) last.template copy<tile_type<T, P>>(K, operands[L::gradients + K], at, left);
-    });
-    sink.set_places(plan, [&](std::size_t k) { return last.buffer[k]; });
-    step().store(lanes);
-    for (std::size_t lane = 0; lane < left; ++lane) total += static_cast<double>(lanes[lane]);
     each_leaf<0, F>([&]<class T, std::size_t K>() {
         using E = tile_type<T, P>;
-        if (void* const place = operands[L::gradients + K]) copy_few<width / 2>(reinterpret_cast<E const*>(last.buffer[K]), left, static_cast<E*>(place) + at);
+        if (void* const place = operands[L::gradients + K]) copy_few<width / 2>(reinterpret_cast<E const*>(last.buffer[K]), left, static_cast<E*>(place) + whole);
     });
     return total;
 }

@@ -46,6 +46,49 @@ struct OperandPattern {
     }
 };
 
+/// What the gradient of each leaf of a formula looks at: values of leaves, one bit each, and whether the result is worth saving.
+struct Needs {
+    std::array<LeafMask, 64> of{};
+    LeafMask reached = 0;  // leaves to which a gradient leads at all; through a mask none does
+    bool result = false;
+};
+
+/// Visits the operands of a vertex that can have a gradient: f(vertex, what that gradient looks at).
+template <class F> void each_operand_with_gradient(std::vector<TracedVertex> const& vertices, std::size_t at, F const& f)
+{
+    auto const& v = vertices[at];
+    std::size_t child = at + 1;
+    for (std::size_t i = 0; i < v.table->operands; child = vertices[child].end, ++i)
+        if (auto const& x = vertices[child]; x.leaves && x.table->takes_gradients()) f(child, v.table->uses(v.object, i));
+}
+inline void add_needs(std::vector<TracedVertex> const& vertices, std::size_t at, LeafMask above, Needs& needs)
+{
+    auto const& v = vertices[at];
+    if (v.table->is_leaf) {
+        needs.of[v.first_leaf] = above;
+        needs.reached |= v.leaves;
+    }
+    each_operand_with_gradient(vertices, at, [&](std::size_t child, Uses uses) {
+        LeafMask mask = above;
+        std::size_t argument = at + 1;
+        for (std::size_t j = 0; j < v.table->operands; argument = vertices[argument].end, ++j)
+            if (uses & uses_argument(j)) mask |= vertices[argument].leaves;
+        if (uses & uses_result && !(at == 0 && needs.result)) mask |= v.leaves;
+        add_needs(vertices, child, mask, needs);
+    });
+}
+/// `result_exists` is false under a fused reduction. A result is worth saving where the rules of the outermost operation are written
+/// in terms of it alone, as exp's is: that spares its operands or a second evaluation.
+[[gnu::cold]] inline Needs needs_of(std::vector<TracedVertex> const& vertices, bool result_exists)
+{
+    Uses outermost = 0;
+    each_operand_with_gradient(vertices, 0, [&](std::size_t, Uses uses) { outermost |= uses; });
+    Needs needs;
+    needs.result = result_exists && outermost == uses_result;
+    add_needs(vertices, 0, 0, needs);
+    return needs;
+}
+
 struct OperandPlan {
     OperandPattern pattern;
     RecordTable const& table;
@@ -90,7 +133,7 @@ private:
     OperandPlan(RecordTable const& t, void const* formula, OperandPattern const& p) : pattern(p), table(t)
     {
         std::size_t const n = t.kernels.leaves;
-        auto const needs = t.needs(formula, p.result_exists);
+        auto const needs = needs_of(traced_vertices(t, formula), p.result_exists);
         gradients.wanted = p.requires_grad & needs.reached;
         gradients.saved_result = needs.result;
         for (std::size_t k = 0; k < n; ++k) {

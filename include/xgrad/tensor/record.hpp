@@ -39,14 +39,12 @@ template <class F> struct RecordTableOf {
     static inline std::atomic<OperandPlan const*> plans{nullptr};
     static inline std::atomic<signed char> use{0};
     static void list_vertices(void const* formula, std::vector<TracedVertex>& out) { detail::list_vertices<compute_precision<F>>(*static_cast<F const*>(formula), out); }
-    static NeedsView needs(void const* formula, bool result_exists) { return needs_of(*static_cast<F const*>(formula), result_exists); }
     static constexpr RecordTable make()
     {
         RecordTable t{FormulaTableOf<F>::table, leaf_info<Y>, type_info<Y>, types.data(), sizeof(F)};
         if constexpr (Differentiable<Y>) {
             t.copy = &copy;
             t.destroy = &destroy;
-            t.needs = &needs;
             t.plans = &plans;
             t.use = &use;
             t.traced = &traced_pass;

@@ -11,7 +11,29 @@ namespace xgrad::detail {
 class FusedNode;
 struct OperandPlan;
 struct SumOver;
-struct TracedVertex;
+
+/// A vertex of a formula on Traced operands (traced.hpp); tensors have the scalar type that their letter has in the formula's precision.
+struct TracedTable {
+    std::size_t operands = 0;
+    bool is_leaf = false;
+    /// The value, from those of the operands (of a leaf: from its tensor).
+    AnyTensor (*value)(void const* object, AnyTensor const* x) = nullptr;
+    /// What the gradient of an operand looks at, and that gradient; a tensor that it does not look at may be undefined.
+    Uses (*uses)(void const* operation, std::size_t operand) = nullptr;
+    AnyTensor (*pull)(void const* operation, std::size_t operand, AnyTensor const& g, AnyTensor const& y, AnyTensor const* x) = nullptr;
+    /// The gradient of a leaf as it takes it.
+    AnyTensor (*arrive)(AnyTensor const& g, Shape const& shape) = nullptr;
+
+    bool takes_gradients() const noexcept { return pull || arrive; }
+};
+struct TracedVertex {
+    TracedTable const* table;
+    void const* object;  // an operation or a number
+    // found once all are listed
+    std::size_t end = 0;  // of the vertices below it
+    std::size_t first_leaf = 0;
+    LeafMask leaves = 0;  // among and below it
+};
 
 /// What recording needs to know of a formula beside its kernels.
 struct RecordTable {
@@ -23,7 +45,6 @@ struct RecordTable {
     // The rest only for formulas that can have gradients.
     void (*copy)(void* to, void const* from) = nullptr;
     void (*destroy)(void* formula) noexcept = nullptr;
-    NeedsView (*needs)(void const* formula, bool result_exists) = nullptr;
     std::atomic<OperandPlan const*>* plans = nullptr;
     /// Whether gradients that were computed together with a sum have lately been used: above or at 0 where they have.
     std::atomic<signed char>* use = nullptr;
@@ -33,6 +54,29 @@ struct RecordTable {
     AnyTensor (*traced_seed)(AnyTensor const& gradient, SumOver const* sum, Shape const& space) = nullptr;
     AnyTensor (*traced_result)(AnyTensor const& result) = nullptr;
 };
+
+inline void measure(std::vector<TracedVertex>& vertices, std::size_t at, std::size_t& leaf)
+{
+    auto& v = vertices[at];
+    v.first_leaf = leaf;
+    v.end = at + 1;
+    if (v.table->is_leaf) v.leaves = LeafMask{1} << leaf++;
+    for (std::size_t i = 0; i < v.table->operands; ++i) {
+        auto const child = v.end;
+        measure(vertices, child, leaf);
+        v.end = vertices[child].end;
+        v.leaves |= vertices[child].leaves;
+    }
+}
+/// The vertices of a formula in the order in which they are written, each before its operands.
+[[gnu::cold]] inline std::vector<TracedVertex> traced_vertices(RecordTable const& table, void const* formula)
+{
+    std::vector<TracedVertex> vertices;
+    table.list_vertices(formula, vertices);
+    std::size_t leaves = 0;
+    measure(vertices, 0, leaves);
+    return vertices;
+}
 
 /// A sum over axes, times a factor, of a formula's values.
 struct SumOver {

@@ -6,6 +6,7 @@
 
 #include <xgrad/ops/shaping.hpp>
 #include <xgrad/tensor/arraywise.hpp>
+#include <xgrad/tensor/shared_tables.hpp>
 
 XGRAD_COMPILED_ONCE
 
@@ -71,23 +72,6 @@ template <class L, class T> auto promoted(Traced<T> const& x)
     } else return x;
 }
 template <class T> Traced<T> traced_as(AnyTensor const& t) { return {t.defined() ? t.as<T>() : Tensor<T>()}; }
-
-/// A vertex of a formula on Traced operands; tensors have the scalar type that their letter has in the formula's precision.
-struct TracedTable {
-    std::size_t operands = 0;
-    bool is_leaf = false;
-    /// The value, from those of the operands (of a leaf: from its tensor).
-    AnyTensor (*value)(void const* object, AnyTensor const* x) = nullptr;
-    /// What the gradient of an operand looks at, and that gradient; a tensor that it does not look at may be undefined.
-    Uses (*uses)(void const* operation, std::size_t operand) = nullptr;
-    AnyTensor (*pull)(void const* operation, std::size_t operand, AnyTensor const& g, AnyTensor const& y, AnyTensor const* x) = nullptr;
-    /// The gradient of a leaf as it takes it.
-    AnyTensor (*arrive)(AnyTensor const& g, Shape const& shape) = nullptr;
-};
-struct TracedVertex {
-    TracedTable const* table;
-    void const* object;  // an operation or a number
-};
 
 template <class T, class P> struct TracedLeaf {
     using S = traced_scalar<letter_of<T>, P>;
@@ -166,36 +150,40 @@ template <class N, class P> struct TracedLetter<Constant<N>, P> {
 };
 
 /// Lists the vertices in the order in which they are written, each before its operands.
-template <class P, class T> void list_vertices(Slot<T> const&, std::vector<TracedVertex>& out) { out.push_back({&TracedLeaf<T, P>::table, nullptr}); }
-template <class P, class N> void list_vertices(Constant<N> const& c, std::vector<TracedVertex>& out) { out.push_back({&TracedNumber<N, P>::table, &c.value}); }
+template <class P, class T> void list_vertices(Slot<T> const&, std::vector<TracedVertex>& out) { out.push_back({table_of<TracedLeaf<T, P>>(), nullptr}); }
+template <class P, class N> void list_vertices(Constant<N> const& c, std::vector<TracedVertex>& out) { out.push_back({table_of<TracedNumber<N, P>>(), &c.value}); }
 template <class P, class Op, class... X> [[gnu::cold]] void list_vertices(Expression<Op, X...> const& e, std::vector<TracedVertex>& out)
 {
-    out.push_back({&TracedOperation<Op, typename Expression<Op, X...>::signature, P, typename TracedLetter<X, P>::type...>::table, &e.op});
+    out.push_back({table_of<TracedOperation<Op, typename Expression<Op, X...>::signature, P, typename TracedLetter<X, P>::type...>>(), &e.op});
     [&]<std::size_t... I>(std::index_sequence<I...>) { (list_vertices<P>(get<I>(e.x), out), ...); }(std::index_sequence_for<X...>{});
 }
 
 /// What a pass needs to know of a formula of type Y and precision P.
 template <class Y, class P> struct TracedEnds {
     /// The gradient of the result, or of a sum of it.
-    [[gnu::cold]] static AnyTensor seed(AnyTensor const& gradient, SumOver const* sum, Shape const& space)
-    {
-        if (!sum) return result(gradient);
-        auto const g = gradient.impl().type->scaled(gradient, sum->scale).template as<Y>();
-        return result(broadcast_to(reshape(g, Axes(reduced_shape(space, sum->axes, true))), space));
-    }
-    [[gnu::cold]] static AnyTensor result(AnyTensor const& y) { return cast<traced_scalar<letter_of<Y>, P>>(y.as<Y>()); }
+    static AnyTensor seed(AnyTensor const& gradient, SumOver const* sum, Shape const& space);
+    static AnyTensor result(AnyTensor const& y);
 };
+template <class Y, class P> [[gnu::cold]] AnyTensor TracedEnds<Y, P>::seed(AnyTensor const& gradient, SumOver const* sum, Shape const& space)
+{
+    if (!sum) return result(gradient);
+    auto const g = gradient.impl().type->scaled(gradient, sum->scale).template as<Y>();
+    return result(broadcast_to(reshape(g, Axes(reduced_shape(space, sum->axes, true))), space));
+}
+template <class Y, class P> [[gnu::cold]] AnyTensor TracedEnds<Y, P>::result(AnyTensor const& y) { return cast<traced_scalar<letter_of<Y>, P>>(y.as<Y>()); }
+#ifdef XGRAD_SEPARATE_COMPILATION
+extern template struct TracedEnds<double, double>;
+extern template struct TracedEnds<std::complex<double>, double>;
+#endif
 
 /// A formula whose vertices are computed when a rule first asks for them.
 class Replay {
 public:
-    Replay(std::vector<TracedVertex> vertices, AnyTensor const* leaves, LeafMask wanted) : leaves_(leaves), wanted_(wanted)
+    Replay(std::vector<TracedVertex> vertices, AnyTensor const* leaves, LeafMask wanted)
+        : vertices_(std::move(vertices)), values_(vertices_.size()), leaves_(leaves), wanted_(wanted)
     {
-        for (auto const& v : vertices) vertices_.push_back({v});
-        std::size_t leaf = 0;
-        measure(0, leaf);
     }
-    void set_result(AnyTensor y) { vertices_[0].value = std::move(y); }
+    void set_result(AnyTensor y) { values_[0] = std::move(y); }
 
     /// Sends the gradient of a vertex down to the leaves: sink(leaf, table of the leaf, gradient).
     template <class Sink> [[gnu::cold]] void send(std::size_t at, AnyTensor const& g, Sink const& sink)
@@ -215,36 +203,17 @@ public:
     }
 
 private:
-    struct Vertex : TracedVertex {
-        std::size_t end = 0;  // of the vertices below it
-        std::size_t first_leaf = 0;
-        LeafMask leaves = 0;
-        AnyTensor value = {};
-    };
-
-    void measure(std::size_t at, std::size_t& leaf)
-    {
-        auto& v = vertices_[at];
-        v.first_leaf = leaf;
-        v.end = at + 1;
-        if (v.table->is_leaf) v.leaves = LeafMask{1} << leaf++;
-        for (std::size_t i = 0; i < v.table->operands; ++i) {
-            auto const child = v.end;
-            measure(child, leaf);
-            v.end = vertices_[child].end;
-            v.leaves |= vertices_[child].leaves;
-        }
-    }
     [[gnu::cold]] AnyTensor const& value(std::size_t at)
     {
-        auto& v = vertices_[at];
-        if (v.value.defined()) return v.value;
+        if (values_[at].defined()) return values_[at];
+        auto const& v = vertices_[at];
         std::vector<AnyTensor> x(v.table->operands);
         for (std::size_t i = 0, child = at + 1; i < x.size(); ++i, child = vertices_[child].end) x[i] = value(child);
-        return v.value = v.table->value(v.object, v.table->is_leaf ? leaves_ + v.first_leaf : x.data());
+        return values_[at] = v.table->value(v.object, v.table->is_leaf ? leaves_ + v.first_leaf : x.data());
     }
 
-    std::vector<Vertex> vertices_;
+    std::vector<TracedVertex> vertices_;
+    std::vector<AnyTensor> values_;
     AnyTensor const* leaves_;
     LeafMask wanted_;
 };
@@ -254,9 +223,7 @@ private:
 [[gnu::cold]] inline void traced_pass(FusedNode const& node, AnyTensor const* leaves, AnyTensor const& result, AnyTensor const& gradient, std::span<AnyTensor> results)
 {
     auto const& table = node.table();
-    std::vector<TracedVertex> vertices;
-    table.list_vertices(node.formula_object(), vertices);
-    Replay replay(std::move(vertices), leaves, node.wanted());
+    Replay replay(traced_vertices(table, node.formula_object()), leaves, node.wanted());
     if (result.defined()) replay.set_result(table.traced_result(result));
     replay.send(0, table.traced_seed(gradient, node.sum(), node.space()), [&](std::size_t leaf, TracedTable const& t, AnyTensor const& g) {
         if (!(node.wanted() >> leaf & 1)) return;
