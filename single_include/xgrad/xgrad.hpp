@@ -5832,12 +5832,12 @@ inline bool wants_record(std::span<AnyTensor const* const> operands)
 
 
 // ======== xgrad/ops/fold.hpp
-// Folds: many numbers made one, tile by tile, by something else than a sum (which move.hpp has).
+// Folds: many numbers made one, tile by tile, by something else than a sum (which runs.hpp has).
 
 
 // ======== xgrad/ops/move.hpp
-// Moving runs of elements between tiles and arrays: staging an input, collecting an output, summing what broadcasting had
-// spread out. Sums of float are kept in double, and long sums are made tile by tile, so that rounding does not pile up.
+// What a kernel is to the code that is compiled once for all of them: how the elements of each operand move into tiles and back, and tables
+// of functions.
 
 
 // ======== xgrad/ops/dual_kernel.hpp
@@ -6961,8 +6961,13 @@ template <class F> XGRAD_NOINLINE std::size_t dual_kernel(F const& formula, Dual
 
 }  // namespace xgrad::detail
 
+// ======== xgrad/ops/runs.hpp
+// Moving runs of elements between tiles and arrays: staging an input, collecting an output, summing what broadcasting had
+// spread out. Sums of float are kept in double, and long sums are made tile by tile, so that rounding does not pile up.
+
+
 // ======== xgrad/ops/tile_loop.hpp
-// The tile loop: cuts a broadcast index space into tiles of at most 256 elements that stay in the nearest cache. An operand
+// The tile loop: cuts a broadcast index space into tiles of some 256 elements that stay in the nearest cache. An operand
 // whose elements lie in order is used in place; any other (broadcast, strided, of another type) passes through a tile of
 // its own: an input is staged into it before the kernel runs, an output is collected from it afterwards. So one kernel
 // serves every mix of shapes, and the gradient of a broadcast operand is summed in the same pass.
@@ -7201,9 +7206,9 @@ public:
             tiled |= !direct;
             simple &= direct || o.absent || o.uniform;
         }
+        if (!simple) return run_general(n, body);
         if (tiled) make_tiles(std::min(n, tile_size));
-        if (simple) run_simple(n, tiled ? tile_size : n, body);
-        else run_general(n, body);
+        run_simple(n, tiled ? tile_size : n, body);
     }
 
 private:
@@ -7310,6 +7315,7 @@ private:
         auto const element = static_cast<std::ptrdiff_t>(o.element);
         std::size_t const last = extent_.size() - 1, row = extent_[last];
         auto* t = static_cast<std::byte*>(tile);
+        if (last == 1) return o.move.rows(t, row * o.tile_element, o.array->data + static_cast<std::ptrdiff_t>(first) * step[0] * element, step[0] * element, step[1], row, rows);
         for (std::size_t run; rows > 0; first += run, rows -= run) {
             auto* place = o.array->data;
             run = 1;  // rows along the axis before
@@ -7327,8 +7333,19 @@ private:
     {
         step_ = std::make_unique<Strides[]>(count_);
         coalesce();
-        if (extent_.back() >= shortest_row) run_rows(body);
-        else run_short_rows(n, body);
+        std::size_t const row = extent_.back(), longest = row < shortest_row ? rows_of_a_tile(row) * row : tile_size;
+        make_tiles(std::min(n, longest));
+        if (row >= shortest_row) run_rows(body);
+        else run_short_rows(n, longest, body);
+    }
+
+    /// How many short rows make a tile: so many that no pack is incomplete, unless they are too long for that.
+    static std::size_t rows_of_a_tile(std::size_t row)
+    {
+        constexpr std::size_t pack = 8;
+        std::size_t const usual = tile_size / row, even = pack / std::gcd(row, pack);
+        if (usual >= even) return usual / even * even;
+        return even * row <= 2 * tile_size ? even : usual;
     }
 
     /// Tiles that are parts of rows, in which unit steps are read in place. Where an operand has its neighbours along the axis before, as a
@@ -7415,10 +7432,11 @@ private:
     }
 
     /// Tiles of some whole rows.
-    void run_short_rows(std::size_t n, TileBody body)
+    void run_short_rows(std::size_t n, std::size_t longest, TileBody body)
     {
         enum class Way : std::uint8_t { at_hand, in_place, staged, collected, held };  // at hand: absent, or staged once
-        std::size_t const row = extent_.back(), longest = std::min(n, tile_size / row * row);
+        std::size_t const row = extent_.back();
+        longest = std::min(n, longest);
         std::array<void*, max_operands> at;
         LocalArray<Way, 32> ways(count_);
         TileFacts facts{uniform_inputs()};
@@ -7593,6 +7611,98 @@ template <class W, class E> void add_rows(void* from, void* array, std::size_t n
     for (; rows > 0; --rows, t += n) add_run<W, E>(t, array, 1, n);
 }
 
+// Rows of a tile that have one element each in the array, as beside a column. They are written and read in the packs in which a kernel
+// reads and writes them, also where a pack belongs to two rows: what was just stored is at hand only for loads from the same places.
+
+template <class P> XGRAD_INLINE MaskPack<P> first_lanes(std::size_t n)
+{
+    static constexpr auto lanes = [] {
+        std::array<P, RealPack<P>::width> all{};
+        for (std::size_t i = 0; i < all.size(); ++i) all[i] = static_cast<P>(i);
+        return all;
+    }();
+    return RealPack<P>::load(lanes.data()) < RealPack<P>(static_cast<P>(n));
+}
+/// Rows of n numbers, at least a pack: all elements of row r become value(r).
+template <class P, class F> void fill_rows(P* t, std::size_t n, std::size_t rows, F value)
+{
+    constexpr std::size_t width = RealPack<P>::width;
+    std::size_t i = 0, end = n;
+    RealPack<P> here(value(0));
+    for (std::size_t row = 0;; end += n) {
+        for (; i + width <= end; i += width) here.store(t + i);
+        if (++row == rows) break;
+        RealPack<P> const next(value(row));
+        if (i < end) {
+            where(first_lanes<P>(end - i), here, next).store(t + i);
+            i += width;
+        }
+        here = next;
+    }
+    fill_run(t + i, end - i, value(rows - 1));
+}
+/// The sums of rows of n numbers, at least a pack: take(row, sum).
+template <class P, class F> void sum_rows(P const* t, std::size_t n, std::size_t rows, F take)
+{
+    constexpr std::size_t width = RealPack<P>::width;
+    std::size_t i = 0, end = n;
+    RealPack<P> begun(0);
+    for (std::size_t row = 0; row < rows; ++row, end += n) {
+        auto sum = std::exchange(begun, RealPack<P>(0));
+        for (; i + width <= end; i += width) sum = sum + RealPack<P>::load(t + i);
+        if (i < end && row + 1 < rows) {
+            auto const last = RealPack<P>::load(t + i), mine = where(first_lanes<P>(end - i), last, RealPack<P>(0));
+            sum = sum + mine;
+            begun = where(first_lanes<P>(end - i), RealPack<P>(0), last);
+            i += width;
+        }
+        P lanes[width];
+        sum.across([](auto a, auto b) XGRAD_LAMBDA_INLINE { return a + b; }).store(lanes);
+        for (; i < end; ++i) lanes[0] += t[i];
+        take(row, lanes[0]);
+    }
+}
+/// The same for few numbers, four rows at a time.
+template <class W, class E, class F> void sum_short_rows(E const* t, std::size_t n, std::size_t rows, F take)
+{
+    std::size_t row = 0;
+    for (; row + 4 <= rows; row += 4) {
+        W sums[4] = {};
+        for (std::size_t i = 0; i < n; ++i)
+            for (std::size_t r = 0; r < 4; ++r) sums[r] += converted<W>(t[(row + r) * n + i]);
+        for (std::size_t r = 0; r < 4; ++r) take(row + r, sums[r]);
+    }
+    for (; row < rows; ++row) take(row, sum_of<W>(t + row * n, n));
+}
+
+/// stage_run for rows.
+template <class T, class E> void stage_rows(std::byte* tile, std::size_t tile_gap, std::byte* array, std::ptrdiff_t gap, std::ptrdiff_t stride, std::size_t n, std::size_t rows)
+{
+    if constexpr (RealScalar<E>)
+        if (stride == 0 && n >= RealPack<E>::width && tile_gap == n * sizeof(E))
+            return fill_rows(reinterpret_cast<E*>(tile), n, rows, [=](std::size_t row) { return converted<E>(*reinterpret_cast<T const*>(array + static_cast<std::ptrdiff_t>(row) * gap)); });
+    move_rows_by<&stage_run<T, E>>(tile, tile_gap, array, gap, stride, n, rows);
+}
+/// add_run for rows.
+template <class W, class E> void add_runs(std::byte* tile, std::size_t tile_gap, std::byte* array, std::ptrdiff_t gap, std::ptrdiff_t stride, std::size_t n, std::size_t rows)
+{
+    if constexpr (Differentiable<E>)
+        if (stride == 0 && tile_gap == n * sizeof(E)) {
+            auto const* const t = reinterpret_cast<E const*>(tile);
+            auto const add = [=](std::size_t row, W sum) { *reinterpret_cast<W*>(array + static_cast<std::ptrdiff_t>(row) * gap) += sum; };
+            if constexpr (std::same_as<W, E> && RealScalar<E>)
+                if (n >= 4 * RealPack<E>::width) return sum_rows(t, n, rows, add);
+            return sum_short_rows<W>(t, n, rows, add);
+        }
+    move_rows_by<&add_run<W, E>>(tile, tile_gap, array, gap, stride, n, rows);
+}
+
+}  // namespace xgrad::detail
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad::detail {
+
 /// How elements of type T go into tiles of E, and how tiles (of their gradients, for instance) come back.
 struct LeafInfo {
     std::size_t element, tile_element, wide_element;
@@ -7623,7 +7733,7 @@ template <class W> void scale(AnyArray const& a, double factor)
 }
 
 template <class T, class E = T>
-inline constexpr LeafInfo leaf_info{sizeof(T), sizeof(E), sizeof(wide<E>), std::same_as<T, E>, Differentiable<T>, move_by<&stage_run<T, E>>, move_by<&collect_run<T, E>>, move_by<&add_run<wide<E>, E>>, &add_rows<wide<E>, E>, &narrow<wide<E>, T>, &scale<wide<E>>};
+inline constexpr LeafInfo leaf_info{sizeof(T), sizeof(E), sizeof(wide<E>), std::same_as<T, E>, Differentiable<T>, Move{&stage_run<T, E>, &stage_rows<T, E>}, move_by<&collect_run<T, E>>, Move{&add_run<wide<E>, E>, &add_runs<wide<E>, E>}, &add_rows<wide<E>, E>, &narrow<wide<E>, T>, &scale<wide<E>>};
 
 inline TileOperand input_operand(AnyArray const& a, LeafInfo const& info, Shape const& space)
 {
@@ -8084,7 +8194,7 @@ struct RecordTable {
     AnyTensor (*traced_result)(AnyTensor const& result) = nullptr;
 };
 
-inline void measure(std::vector<TracedVertex>& vertices, std::size_t at, std::size_t& leaf)
+[[gnu::cold]] inline void measure(std::vector<TracedVertex>& vertices, std::size_t at, std::size_t& leaf)
 {
     auto& v = vertices[at];
     v.first_leaf = leaf;
@@ -8191,7 +8301,7 @@ template <class F> void each_operand_with_gradient(std::vector<TracedVertex> con
     for (std::size_t i = 0; i < v.table->operands; child = vertices[child].end, ++i)
         if (auto const& x = vertices[child]; x.leaves && x.table->takes_gradients()) f(child, v.table->uses(v.object, i));
 }
-inline void add_needs(std::vector<TracedVertex> const& vertices, std::size_t at, LeafMask above, Needs& needs)
+[[gnu::cold]] inline void add_needs(std::vector<TracedVertex> const& vertices, std::size_t at, LeafMask above, Needs& needs)
 {
     auto const& v = vertices[at];
     if (v.table->is_leaf) {

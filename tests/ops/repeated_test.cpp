@@ -9,7 +9,8 @@ using namespace support;
 namespace {
 
 /// Spaces of two axes whose rows, and whose number of elements, lie on either side of a tile, of half a tile and of some tiles.
-xg::Shape const spaces[] = {{1, 1}, {1, 5}, {3, 7}, {5, 64}, {3, 130}, {2, 300}, {70, 60}, {90, 257}, {600, 8}, {1, 9000}, {9000, 1}};
+xg::Shape const spaces[] = {{1, 1}, {1, 5}, {3, 7}, {5, 64}, {3, 130}, {2, 300}, {70, 60}, {90, 257}, {600, 8}, {1, 9000}, {9000, 1},
+                             {130, 3}, {90, 10}, {50, 17}, {40, 33}, {20, 100}, {11, 127}};
 
 std::vector<xg::Shape> repeated(xg::Shape const& space) { return {{}, {1, 1}, {space[1]}, {space[0], 1}}; }
 
@@ -63,7 +64,7 @@ TEST_CASE("functions of a repeated complex operand") { check_repeated<cd>(1e-12)
 TEST_CASE("a repeated operand at several places gets one gradient")
 {
     auto const f = function_of<double, double>([](auto x, auto s) { return exp(s) * x + s * x * x - s / x; });
-    for (auto const& [space, shape] : std::vector<std::pair<xg::Shape, xg::Shape>>{{{40}, {}}, {{3, 200}, {200}}, {{30, 20}, {20}}, {{3, 200}, {3, 1}}})
+    for (auto const& [space, shape] : std::vector<std::pair<xg::Shape, xg::Shape>>{{{40}, {}}, {{3, 200}, {200}}, {{30, 20}, {20}}, {{3, 200}, {3, 1}}, {{3, 20, 13}, {20, 1}}, {{3, 20, 13}, {3, 20, 1}}, {{3, 20, 13}, {3, 1, 13}}})
         CHECK(differentiates(f, {sample(xg::DType::float64, space, 1, 0.5, 2), sample(xg::DType::float64, shape, 2, -1, 1)}));
 }
 

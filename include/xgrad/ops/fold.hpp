@@ -1,4 +1,4 @@
-// Folds: many numbers made one, tile by tile, by something else than a sum (which move.hpp has).
+// Folds: many numbers made one, tile by tile, by something else than a sum (which runs.hpp has).
 #pragma once
 
 #include <limits>

@@ -1,145 +1,16 @@
-// Moving runs of elements between tiles and arrays: staging an input, collecting an output, summing what broadcasting had
-// spread out. Sums of float are kept in double, and long sums are made tile by tile, so that rounding does not pile up.
+// What a kernel is to the code that is compiled once for all of them: how the elements of each operand move into tiles and back, and tables
+// of functions.
 #pragma once
 
 #include <array>
-#include <functional>
 #include <optional>
 
-#include <xgrad/base/vec.hpp>
 #include <xgrad/ops/dual_kernel.hpp>
-#include <xgrad/ops/tile_loop.hpp>
+#include <xgrad/ops/runs.hpp>
 
 XGRAD_COMPILED_ONCE
 
 namespace xgrad::detail {
-
-/// The type in which sums over elements of type T are kept.
-template <class T>
-using wide = std::conditional_t<std::same_as<T, float>, double, std::conditional_t<std::same_as<T, std::complex<float>>, std::complex<double>, T>>;
-
-/// Loops that compilers turn into vector code only when they optimise harder than usual.
-template <class E> void fill_run(E* t, std::size_t n, E value)
-{
-    std::size_t i = 0;
-    if constexpr (RealScalar<E>) {
-        RealPack<E> const v(value);
-        for (; i + RealPack<E>::width <= n; i += RealPack<E>::width) v.store(t + i);
-    }
-    for (; i < n; ++i) t[i] = value;
-}
-/// to[i] = f(from[i]...), for packs and for what is left over.
-template <class P, class F, class... From> void map_run(P* to, std::size_t n, F f, From const*... from)
-{
-    using Pack = RealPack<P>;
-    std::size_t i = 0;
-    for (; i + Pack::width <= n; i += Pack::width) f(Pack::load(from + i)...).store(to + i);
-    if constexpr (Pack::width > 1)
-        for (; i < n; ++i) to[i] = f(from[i]...);
-}
-template <class P> void add_reals(P* a, P const* t, std::size_t n)
-{
-    map_run(a, n, [](auto x, auto y) XGRAD_LAMBDA_INLINE { return x + y; }, a, t);
-}
-
-/// array of T -> tile of E.
-template <class T, class E> void stage_run(void* tile, void* array, std::ptrdiff_t stride, std::size_t n)
-{
-    auto* const t = static_cast<E*>(tile);
-    auto const* const a = static_cast<T const*>(array);
-    if (stride == 0) fill_run(t, n, converted<E>(*a));
-    else if (stride == 1 && std::same_as<T, E>) std::memcpy(tile, array, n * sizeof(E));
-    else if (stride == 1)
-        for (std::size_t i = 0; i < n; ++i) t[i] = converted<E>(a[i]);
-    else
-        for (std::size_t i = 0; i < n; ++i) t[i] = converted<E>(a[static_cast<std::ptrdiff_t>(i) * stride]);
-}
-
-/// tile of E -> array of T.
-template <class T, class E> void collect_run(void* tile, void* array, std::ptrdiff_t stride, std::size_t n)
-{
-    auto const* const t = static_cast<E const*>(tile);
-    auto* const a = static_cast<T*>(array);
-    for (std::size_t i = 0; i < n; ++i) a[static_cast<std::ptrdiff_t>(i) * stride] = converted<T>(t[i]);
-}
-
-/// Sums f of whole packs lane by lane; returns how many numbers that took.
-template <class P, class F> std::size_t sum_packs(P const* p, std::size_t n, RealPack<P>& total, F f)
-{
-    constexpr std::size_t w = RealPack<P>::width;
-    RealPack<P> sum[4] = {0, 0, 0, 0};
-    std::size_t i = 0;
-    for (; i + 4 * w <= n; i += 4 * w)
-        kernel::unroll<4>([&](auto j) XGRAD_LAMBDA_INLINE { sum[j] = sum[j] + f(RealPack<P>::load(p + i + j * w)); });
-    for (; i + w <= n; i += w) sum[0] = sum[0] + f(RealPack<P>::load(p + i));
-    total = (sum[0] + sum[1]) + (sum[2] + sum[3]);
-    return i;
-}
-/// The sum of f of n real numbers.
-template <class P, class F> P sum_of_packs(P const* p, std::size_t n, F f)
-{
-    RealPack<P> total;
-    P lanes[RealPack<P>::width];
-    std::size_t i = sum_packs(p, n, total, f);
-    total.across([](auto a, auto b) XGRAD_LAMBDA_INLINE { return a + b; }).store(lanes);
-    for (; i < n; ++i) lanes[0] += f(p[i]);
-    return lanes[0];
-}
-
-/// The sum of n numbers, in interleaved parts.
-template <class W, class E> W sum_of(E const* t, std::size_t n)
-{
-    if constexpr (std::same_as<W, std::complex<precision_of<E>>> && RealPack<precision_of<E>>::width % 2 == 0) {
-        using P = precision_of<E>;
-        P part[RealPack<P>::width];
-        auto const* const p = reinterpret_cast<P const*>(t);
-        RealPack<P> total;
-        std::size_t const done = sum_packs(p, 2 * n, total, std::identity());
-        total.store(part);
-        W sum(0);
-        for (std::size_t i = 0; i < RealPack<P>::width; i += 2) sum += W(part[i], part[i + 1]);
-        for (std::size_t i = done; i < 2 * n; i += 2) sum += W(p[i], p[i + 1]);
-        return sum;
-    } else if constexpr (std::same_as<W, E> && RealScalar<E>) return sum_of_packs(t, n, std::identity());
-    else {
-        W part[4] = {};
-        std::size_t i = 0;
-        for (; i + 4 <= n; i += 4)
-            for (std::size_t j = 0; j < 4; ++j) part[j] += converted<W>(t[i + j]);
-        for (; i < n; ++i) part[0] += converted<W>(t[i]);
-        return (part[0] + part[1]) + (part[2] + part[3]);
-    }
-}
-
-/// tile -> array of W, added to what is there; a step of 0 sums the whole run.
-template <class W, class E> void add_run(void* tile, void* array, std::ptrdiff_t stride, std::size_t n)
-{
-    auto const* const t = static_cast<E const*>(tile);
-    auto* const a = static_cast<W*>(array);
-    if (stride == 0) *a += sum_of<W>(t, n);
-    else if (stride == 1) {
-        if constexpr (std::same_as<W, E> && RealScalar<E>) add_reals(a, t, n);
-        else if constexpr (std::same_as<W, E> && is_complex<E>) add_reals(reinterpret_cast<precision_of<E>*>(a), reinterpret_cast<precision_of<E> const*>(t), 2 * n);
-        else
-            for (std::size_t i = 0; i < n; ++i) a[i] += converted<W>(t[i]);
-    } else
-        for (std::size_t i = 0; i < n; ++i) a[static_cast<std::ptrdiff_t>(i) * stride] += converted<W>(t[i]);
-}
-
-/// Rows added to an array of W, four at a time, so that what is there is read and written less often.
-template <class W, class E> void add_rows(void* from, void* array, std::size_t n, std::size_t rows)
-{
-    auto* t = static_cast<E*>(from);
-    if constexpr (std::same_as<W, E> && Differentiable<E>) {
-        using P = precision_of<E>;
-        for (; rows >= 4; rows -= 4, t += 4 * n) {
-            auto* const a = static_cast<P*>(array);
-            auto const at = [=](std::size_t row) { return reinterpret_cast<P const*>(t + row * n); };
-            map_run(a, n * (sizeof(E) / sizeof(P)), [](auto sum, auto p, auto q, auto r, auto s) XGRAD_LAMBDA_INLINE { return sum + ((p + q) + (r + s)); }, a, at(0), at(1), at(2), at(3));
-        }
-    }
-    for (; rows > 0; --rows, t += n) add_run<W, E>(t, array, 1, n);
-}
 
 /// How elements of type T go into tiles of E, and how tiles (of their gradients, for instance) come back.
 struct LeafInfo {
@@ -171,7 +42,7 @@ template <class W> void scale(AnyArray const& a, double factor)
 }
 
 template <class T, class E = T>
-inline constexpr LeafInfo leaf_info{sizeof(T), sizeof(E), sizeof(wide<E>), std::same_as<T, E>, Differentiable<T>, move_by<&stage_run<T, E>>, move_by<&collect_run<T, E>>, move_by<&add_run<wide<E>, E>>, &add_rows<wide<E>, E>, &narrow<wide<E>, T>, &scale<wide<E>>};
+inline constexpr LeafInfo leaf_info{sizeof(T), sizeof(E), sizeof(wide<E>), std::same_as<T, E>, Differentiable<T>, Move{&stage_run<T, E>, &stage_rows<T, E>}, move_by<&collect_run<T, E>>, Move{&add_run<wide<E>, E>, &add_runs<wide<E>, E>}, &add_rows<wide<E>, E>, &narrow<wide<E>, T>, &scale<wide<E>>};
 
 inline TileOperand input_operand(AnyArray const& a, LeafInfo const& info, Shape const& space)
 {

@@ -1,4 +1,4 @@
-// The tile loop: cuts a broadcast index space into tiles of at most 256 elements that stay in the nearest cache. An operand
+// The tile loop: cuts a broadcast index space into tiles of some 256 elements that stay in the nearest cache. An operand
 // whose elements lie in order is used in place; any other (broadcast, strided, of another type) passes through a tile of
 // its own: an input is staged into it before the kernel runs, an output is collected from it afterwards. So one kernel
 // serves every mix of shapes, and the gradient of a broadcast operand is summed in the same pass.
@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <numeric>
 
 #include <xgrad/base/array.hpp>
 #include <xgrad/base/parallel.hpp>
@@ -110,9 +111,9 @@ public:
             tiled |= !direct;
             simple &= direct || o.absent || o.uniform;
         }
+        if (!simple) return run_general(n, body);
         if (tiled) make_tiles(std::min(n, tile_size));
-        if (simple) run_simple(n, tiled ? tile_size : n, body);
-        else run_general(n, body);
+        run_simple(n, tiled ? tile_size : n, body);
     }
 
 private:
@@ -219,6 +220,7 @@ private:
         auto const element = static_cast<std::ptrdiff_t>(o.element);
         std::size_t const last = extent_.size() - 1, row = extent_[last];
         auto* t = static_cast<std::byte*>(tile);
+        if (last == 1) return o.move.rows(t, row * o.tile_element, o.array->data + static_cast<std::ptrdiff_t>(first) * step[0] * element, step[0] * element, step[1], row, rows);
         for (std::size_t run; rows > 0; first += run, rows -= run) {
             auto* place = o.array->data;
             run = 1;  // rows along the axis before
@@ -236,8 +238,19 @@ private:
     {
         step_ = std::make_unique<Strides[]>(count_);
         coalesce();
-        if (extent_.back() >= shortest_row) run_rows(body);
-        else run_short_rows(n, body);
+        std::size_t const row = extent_.back(), longest = row < shortest_row ? rows_of_a_tile(row) * row : tile_size;
+        make_tiles(std::min(n, longest));
+        if (row >= shortest_row) run_rows(body);
+        else run_short_rows(n, longest, body);
+    }
+
+    /// How many short rows make a tile: so many that no pack is incomplete, unless they are too long for that.
+    static std::size_t rows_of_a_tile(std::size_t row)
+    {
+        constexpr std::size_t pack = 8;
+        std::size_t const usual = tile_size / row, even = pack / std::gcd(row, pack);
+        if (usual >= even) return usual / even * even;
+        return even * row <= 2 * tile_size ? even : usual;
     }
 
     /// Tiles that are parts of rows, in which unit steps are read in place. Where an operand has its neighbours along the axis before, as a
@@ -324,10 +337,11 @@ private:
     }
 
     /// Tiles of some whole rows.
-    void run_short_rows(std::size_t n, TileBody body)
+    void run_short_rows(std::size_t n, std::size_t longest, TileBody body)
     {
         enum class Way : std::uint8_t { at_hand, in_place, staged, collected, held };  // at hand: absent, or staged once
-        std::size_t const row = extent_.back(), longest = std::min(n, tile_size / row * row);
+        std::size_t const row = extent_.back();
+        longest = std::min(n, longest);
         std::array<void*, max_operands> at;
         LocalArray<Way, 32> ways(count_);
         TileFacts facts{uniform_inputs()};

@@ -61,7 +61,7 @@ template <class F> void each_operand_with_gradient(std::vector<TracedVertex> con
     for (std::size_t i = 0; i < v.table->operands; child = vertices[child].end, ++i)
         if (auto const& x = vertices[child]; x.leaves && x.table->takes_gradients()) f(child, v.table->uses(v.object, i));
 }
-inline void add_needs(std::vector<TracedVertex> const& vertices, std::size_t at, LeafMask above, Needs& needs)
+[[gnu::cold]] inline void add_needs(std::vector<TracedVertex> const& vertices, std::size_t at, LeafMask above, Needs& needs)
 {
     auto const& v = vertices[at];
     if (v.table->is_leaf) {

@@ -55,7 +55,7 @@ struct RecordTable {
     AnyTensor (*traced_result)(AnyTensor const& result) = nullptr;
 };
 
-inline void measure(std::vector<TracedVertex>& vertices, std::size_t at, std::size_t& leaf)
+[[gnu::cold]] inline void measure(std::vector<TracedVertex>& vertices, std::size_t at, std::size_t& leaf)
 {
     auto& v = vertices[at];
     v.first_leaf = leaf;

@@ -1,0 +1,229 @@
+// Moving runs of elements between tiles and arrays: staging an input, collecting an output, summing what broadcasting had
+// spread out. Sums of float are kept in double, and long sums are made tile by tile, so that rounding does not pile up.
+#pragma once
+
+#include <array>
+#include <functional>
+
+#include <xgrad/base/vec.hpp>
+#include <xgrad/ops/kernel.hpp>
+#include <xgrad/ops/tile_loop.hpp>
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad::detail {
+
+/// The type in which sums over elements of type T are kept.
+template <class T>
+using wide = std::conditional_t<std::same_as<T, float>, double, std::conditional_t<std::same_as<T, std::complex<float>>, std::complex<double>, T>>;
+
+/// Loops that compilers turn into vector code only when they optimise harder than usual.
+template <class E> void fill_run(E* t, std::size_t n, E value)
+{
+    std::size_t i = 0;
+    if constexpr (RealScalar<E>) {
+        RealPack<E> const v(value);
+        for (; i + RealPack<E>::width <= n; i += RealPack<E>::width) v.store(t + i);
+    }
+    for (; i < n; ++i) t[i] = value;
+}
+/// to[i] = f(from[i]...), for packs and for what is left over.
+template <class P, class F, class... From> void map_run(P* to, std::size_t n, F f, From const*... from)
+{
+    using Pack = RealPack<P>;
+    std::size_t i = 0;
+    for (; i + Pack::width <= n; i += Pack::width) f(Pack::load(from + i)...).store(to + i);
+    if constexpr (Pack::width > 1)
+        for (; i < n; ++i) to[i] = f(from[i]...);
+}
+template <class P> void add_reals(P* a, P const* t, std::size_t n)
+{
+    map_run(a, n, [](auto x, auto y) XGRAD_LAMBDA_INLINE { return x + y; }, a, t);
+}
+
+/// array of T -> tile of E.
+template <class T, class E> void stage_run(void* tile, void* array, std::ptrdiff_t stride, std::size_t n)
+{
+    auto* const t = static_cast<E*>(tile);
+    auto const* const a = static_cast<T const*>(array);
+    if (stride == 0) fill_run(t, n, converted<E>(*a));
+    else if (stride == 1 && std::same_as<T, E>) std::memcpy(tile, array, n * sizeof(E));
+    else if (stride == 1)
+        for (std::size_t i = 0; i < n; ++i) t[i] = converted<E>(a[i]);
+    else
+        for (std::size_t i = 0; i < n; ++i) t[i] = converted<E>(a[static_cast<std::ptrdiff_t>(i) * stride]);
+}
+
+/// tile of E -> array of T.
+template <class T, class E> void collect_run(void* tile, void* array, std::ptrdiff_t stride, std::size_t n)
+{
+    auto const* const t = static_cast<E const*>(tile);
+    auto* const a = static_cast<T*>(array);
+    for (std::size_t i = 0; i < n; ++i) a[static_cast<std::ptrdiff_t>(i) * stride] = converted<T>(t[i]);
+}
+
+/// Sums f of whole packs lane by lane; returns how many numbers that took.
+template <class P, class F> std::size_t sum_packs(P const* p, std::size_t n, RealPack<P>& total, F f)
+{
+    constexpr std::size_t w = RealPack<P>::width;
+    RealPack<P> sum[4] = {0, 0, 0, 0};
+    std::size_t i = 0;
+    for (; i + 4 * w <= n; i += 4 * w)
+        kernel::unroll<4>([&](auto j) XGRAD_LAMBDA_INLINE { sum[j] = sum[j] + f(RealPack<P>::load(p + i + j * w)); });
+    for (; i + w <= n; i += w) sum[0] = sum[0] + f(RealPack<P>::load(p + i));
+    total = (sum[0] + sum[1]) + (sum[2] + sum[3]);
+    return i;
+}
+/// The sum of f of n real numbers.
+template <class P, class F> P sum_of_packs(P const* p, std::size_t n, F f)
+{
+    RealPack<P> total;
+    P lanes[RealPack<P>::width];
+    std::size_t i = sum_packs(p, n, total, f);
+    total.across([](auto a, auto b) XGRAD_LAMBDA_INLINE { return a + b; }).store(lanes);
+    for (; i < n; ++i) lanes[0] += f(p[i]);
+    return lanes[0];
+}
+
+/// The sum of n numbers, in interleaved parts.
+template <class W, class E> W sum_of(E const* t, std::size_t n)
+{
+    if constexpr (std::same_as<W, std::complex<precision_of<E>>> && RealPack<precision_of<E>>::width % 2 == 0) {
+        using P = precision_of<E>;
+        P part[RealPack<P>::width];
+        auto const* const p = reinterpret_cast<P const*>(t);
+        RealPack<P> total;
+        std::size_t const done = sum_packs(p, 2 * n, total, std::identity());
+        total.store(part);
+        W sum(0);
+        for (std::size_t i = 0; i < RealPack<P>::width; i += 2) sum += W(part[i], part[i + 1]);
+        for (std::size_t i = done; i < 2 * n; i += 2) sum += W(p[i], p[i + 1]);
+        return sum;
+    } else if constexpr (std::same_as<W, E> && RealScalar<E>) return sum_of_packs(t, n, std::identity());
+    else {
+        W part[4] = {};
+        std::size_t i = 0;
+        for (; i + 4 <= n; i += 4)
+            for (std::size_t j = 0; j < 4; ++j) part[j] += converted<W>(t[i + j]);
+        for (; i < n; ++i) part[0] += converted<W>(t[i]);
+        return (part[0] + part[1]) + (part[2] + part[3]);
+    }
+}
+
+/// tile -> array of W, added to what is there; a step of 0 sums the whole run.
+template <class W, class E> void add_run(void* tile, void* array, std::ptrdiff_t stride, std::size_t n)
+{
+    auto const* const t = static_cast<E const*>(tile);
+    auto* const a = static_cast<W*>(array);
+    if (stride == 0) *a += sum_of<W>(t, n);
+    else if (stride == 1) {
+        if constexpr (std::same_as<W, E> && RealScalar<E>) add_reals(a, t, n);
+        else if constexpr (std::same_as<W, E> && is_complex<E>) add_reals(reinterpret_cast<precision_of<E>*>(a), reinterpret_cast<precision_of<E> const*>(t), 2 * n);
+        else
+            for (std::size_t i = 0; i < n; ++i) a[i] += converted<W>(t[i]);
+    } else
+        for (std::size_t i = 0; i < n; ++i) a[static_cast<std::ptrdiff_t>(i) * stride] += converted<W>(t[i]);
+}
+
+/// Rows added to an array of W, four at a time, so that what is there is read and written less often.
+template <class W, class E> void add_rows(void* from, void* array, std::size_t n, std::size_t rows)
+{
+    auto* t = static_cast<E*>(from);
+    if constexpr (std::same_as<W, E> && Differentiable<E>) {
+        using P = precision_of<E>;
+        for (; rows >= 4; rows -= 4, t += 4 * n) {
+            auto* const a = static_cast<P*>(array);
+            auto const at = [=](std::size_t row) { return reinterpret_cast<P const*>(t + row * n); };
+            map_run(a, n * (sizeof(E) / sizeof(P)), [](auto sum, auto p, auto q, auto r, auto s) XGRAD_LAMBDA_INLINE { return sum + ((p + q) + (r + s)); }, a, at(0), at(1), at(2), at(3));
+        }
+    }
+    for (; rows > 0; --rows, t += n) add_run<W, E>(t, array, 1, n);
+}
+
+// Rows of a tile that have one element each in the array, as beside a column. They are written and read in the packs in which a kernel
+// reads and writes them, also where a pack belongs to two rows: what was just stored is at hand only for loads from the same places.
+
+template <class P> XGRAD_INLINE MaskPack<P> first_lanes(std::size_t n)
+{
+    static constexpr auto lanes = [] {
+        std::array<P, RealPack<P>::width> all{};
+        for (std::size_t i = 0; i < all.size(); ++i) all[i] = static_cast<P>(i);
+        return all;
+    }();
+    return RealPack<P>::load(lanes.data()) < RealPack<P>(static_cast<P>(n));
+}
+/// Rows of n numbers, at least a pack: all elements of row r become value(r).
+template <class P, class F> void fill_rows(P* t, std::size_t n, std::size_t rows, F value)
+{
+    constexpr std::size_t width = RealPack<P>::width;
+    std::size_t i = 0, end = n;
+    RealPack<P> here(value(0));
+    for (std::size_t row = 0;; end += n) {
+        for (; i + width <= end; i += width) here.store(t + i);
+        if (++row == rows) break;
+        RealPack<P> const next(value(row));
+        if (i < end) {
+            where(first_lanes<P>(end - i), here, next).store(t + i);
+            i += width;
+        }
+        here = next;
+    }
+    fill_run(t + i, end - i, value(rows - 1));
+}
+/// The sums of rows of n numbers, at least a pack: take(row, sum).
+template <class P, class F> void sum_rows(P const* t, std::size_t n, std::size_t rows, F take)
+{
+    constexpr std::size_t width = RealPack<P>::width;
+    std::size_t i = 0, end = n;
+    RealPack<P> begun(0);
+    for (std::size_t row = 0; row < rows; ++row, end += n) {
+        auto sum = std::exchange(begun, RealPack<P>(0));
+        for (; i + width <= end; i += width) sum = sum + RealPack<P>::load(t + i);
+        if (i < end && row + 1 < rows) {
+            auto const last = RealPack<P>::load(t + i), mine = where(first_lanes<P>(end - i), last, RealPack<P>(0));
+            sum = sum + mine;
+            begun = where(first_lanes<P>(end - i), RealPack<P>(0), last);
+            i += width;
+        }
+        P lanes[width];
+        sum.across([](auto a, auto b) XGRAD_LAMBDA_INLINE { return a + b; }).store(lanes);
+        for (; i < end; ++i) lanes[0] += t[i];
+        take(row, lanes[0]);
+    }
+}
+/// The same for few numbers, four rows at a time.
+template <class W, class E, class F> void sum_short_rows(E const* t, std::size_t n, std::size_t rows, F take)
+{
+    std::size_t row = 0;
+    for (; row + 4 <= rows; row += 4) {
+        W sums[4] = {};
+        for (std::size_t i = 0; i < n; ++i)
+            for (std::size_t r = 0; r < 4; ++r) sums[r] += converted<W>(t[(row + r) * n + i]);
+        for (std::size_t r = 0; r < 4; ++r) take(row + r, sums[r]);
+    }
+    for (; row < rows; ++row) take(row, sum_of<W>(t + row * n, n));
+}
+
+/// stage_run for rows.
+template <class T, class E> void stage_rows(std::byte* tile, std::size_t tile_gap, std::byte* array, std::ptrdiff_t gap, std::ptrdiff_t stride, std::size_t n, std::size_t rows)
+{
+    if constexpr (RealScalar<E>)
+        if (stride == 0 && n >= RealPack<E>::width && tile_gap == n * sizeof(E))
+            return fill_rows(reinterpret_cast<E*>(tile), n, rows, [=](std::size_t row) { return converted<E>(*reinterpret_cast<T const*>(array + static_cast<std::ptrdiff_t>(row) * gap)); });
+    move_rows_by<&stage_run<T, E>>(tile, tile_gap, array, gap, stride, n, rows);
+}
+/// add_run for rows.
+template <class W, class E> void add_runs(std::byte* tile, std::size_t tile_gap, std::byte* array, std::ptrdiff_t gap, std::ptrdiff_t stride, std::size_t n, std::size_t rows)
+{
+    if constexpr (Differentiable<E>)
+        if (stride == 0 && tile_gap == n * sizeof(E)) {
+            auto const* const t = reinterpret_cast<E const*>(tile);
+            auto const add = [=](std::size_t row, W sum) { *reinterpret_cast<W*>(array + static_cast<std::ptrdiff_t>(row) * gap) += sum; };
+            if constexpr (std::same_as<W, E> && RealScalar<E>)
+                if (n >= 4 * RealPack<E>::width) return sum_rows(t, n, rows, add);
+            return sum_short_rows<W>(t, n, rows, add);
+        }
+    move_rows_by<&add_run<W, E>>(tile, tile_gap, array, gap, stride, n, rows);
+}
+
+}  // namespace xgrad::detail
