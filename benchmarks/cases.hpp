@@ -21,7 +21,7 @@ inline constexpr Name normal = "normal log density, as one sum", normal_hoisted 
 inline constexpr Name phase = "sum(abs2(exp(i*phi)*z - t))", complex_misfit = "sum(abs2(matmul(A, z) - b)), for z";
 inline constexpr Name convolutional = "digits: ConvNet, AdamW, float", small_perceptron = "MLP 2-16-16-1, Adam, float",
                       characters = "characters: LSTM(64, 128) x 50, Adam, float", equaliser = "equaliser: complex MLP 9-12-1, SGD";
-inline constexpr Name recurrence = "x = x + dt*sin(x)*p, per step";
+inline constexpr Name recurrence = "x = x + dt*sin(x)*p, per step", rows = "h = tanh(h + s(t)), per row of 100";
 
 /// The name of a case in single precision.
 inline std::string in_float(Name name) { return name + std::string(", float"); }

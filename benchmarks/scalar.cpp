@@ -1,4 +1,4 @@
-// Many recorded steps on single numbers: x = x + dt*sin(x)*p, differentiated for p and for the first x.
+// Many recorded steps: on single numbers, x = x + dt*sin(x)*p, differentiated for p and for the first x; and on the rows of a tensor.
 #include <benchmark/benchmark.h>
 #include <xgrad/xgrad.hpp>
 
@@ -8,8 +8,29 @@
 
 namespace xg = xgrad;
 
+void rows(std::size_t steps, std::size_t n)
+{
+    auto const name = bench::name::rows;
+    xg::Tensor<double> s = xg::randn({steps, n});
+    s.requires_grad_();
+    auto by_xgrad = [=]() mutable {
+        s.zero_grad();
+        xg::Tensor<double> h = xg::zeros({n});
+        for (std::size_t t = 0; t < steps; ++t) h = tanh(h + s(t));
+        auto const total = sum(h);
+        total.backward();
+        return total.item();
+    };
+    std::vector<double> gradient(steps * n), tape;
+    auto by_hand = [=]() mutable { return hand::rows(s.data(), gradient.data(), steps, n, tape); };
+    bench::agree(name, by_xgrad(), hand::rows(s.data(), gradient.data(), steps, n, tape));
+    bench::agree("gradient for the rows", s.grad().data(), gradient.data(), steps * n);
+    bench::Case(name, steps).per_step(steps).peer("hand", by_hand).xgrad(by_xgrad);
+}
+
 int main(int argc, char** argv)
 {
+    rows(1000, 100);
     auto const name = bench::name::recurrence;
     std::size_t const steps = 1000;
     double const dt = 1e-3;

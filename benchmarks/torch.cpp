@@ -154,6 +154,17 @@ void recurrence(int steps)
     row(name::recurrence, steps, {start, p}, chain).per_step(static_cast<std::size_t>(steps));
 }
 
+void rows(std::int64_t steps, std::int64_t n)
+{
+    auto const s = torch::randn({steps, n}, real);
+    auto const chain = [=] {
+        auto h = torch::zeros({n}, torch::kFloat64);
+        for (std::int64_t t = 0; t < steps; ++t) h = torch::tanh(h + s[t]);
+        return h.sum();
+    };
+    row(name::rows, steps, {s}, chain).per_step(static_cast<std::size_t>(steps));
+}
+
 /// A step of training, as benchmarks/networks.cpp has it.
 template <class Forward> void training(std::string const& name, std::int64_t batch, std::shared_ptr<torch::optim::Optimizer> optimizer, Forward loss_of)
 {
@@ -241,6 +252,7 @@ int main(int argc, char** argv)
     perceptron();
     statistics();
     recurrence(1000);
+    rows(1000, 100);
     convolutional(32);
     small_perceptron(32);
     characters(16);

@@ -727,6 +727,9 @@ public:
     virtual void apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) = 0;
     /// The same for one real output whose gradient is 1, where a Node knows a shorter way; false where it does not.
     virtual bool apply_to_one(std::span<AnyTensor> /*results*/) { return false; }
+    /// Adds the gradient of the only input, from that of the only output, to a sum of such gradients, where a Node can do so without making
+    /// it first; false where it cannot.
+    virtual bool add_gradient_to(AnyTensor const& /*sum*/, AnyTensor const& /*gradient*/) { return false; }
     /// Forward mode: tangents of the outputs from those of the inputs (one for each edge). An undefined tensor stands for zero.
     virtual void pushforward(std::span<AnyTensor const> /*tangents*/, std::span<AnyTensor> /*results*/) { detail::fail<GraphError>(name(), ": there is no forward mode for this Node"); }
     /// "MulBackward": the outermost operation and what this Node is for.
@@ -3024,6 +3027,13 @@ public:
         set_edges(&edge_, 1);
     }
     inline void apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) override;
+    bool add_gradient_to(AnyTensor const& sum, AnyTensor const& gradient) override
+    {
+        auto const& whole = sum.impl().array;
+        if (map_ != ViewMap::gather || whole.strides != geometry_->base_strides) return false;
+        geometry_->type->scatter_add(geometry_->window(whole), gradient.impl().array);
+        return true;
+    }
     inline void pushforward(std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override;
     std::string name() const override { return backward_name(name_); }
 
@@ -3516,7 +3526,7 @@ private:
 
         auto const edges = node.next_edges();
         LocalArray<AnyTensor, 8> results(edges.size());
-        run_node(node, gradients, results.span(), keep_graph_);
+        if (!adds_directly(node, gradients)) run_node(node, gradients, results.span(), keep_graph_);
         for (auto& g : gradients) g = {};
 
         for (std::size_t i = 0; i < edges.size(); ++i) {
@@ -3525,6 +3535,19 @@ private:
             if (is_used(next)) add_gradient(next, edges[i].input_nr, std::move(results[i]));
             if (--notes_[next].pending == 0) push(next);
         }
+    }
+    /// Runs a Node of a part of a tensor where gradients of other parts have arrived: what is done is then in proportion to the part.
+    bool adds_directly(Node& node, std::span<AnyTensor> gradients)
+    {
+        auto const edges = node.next_edges();
+        if (edges.size() != 1 || !edges[0] || gradients.size() != 1 || !gradients[0].defined() || grad_mode || anomaly.enabled || NodeHooks::of(node)) return false;
+        auto& note = notes_[lookup(*edges[0].function)];
+        auto const& sum = note.arrived()[edges[0].input_nr];
+        if (!sum.defined() || !is_exclusive(sum) || !sum.is_contiguous()) return false;
+        NodeLock const lock(node);
+        if (!node.add_gradient_to(sum, gradients[0])) return false;
+        if (!keep_graph_) node.release_saved();
+        return true;
     }
 
     /// The newest Node runs first. In a chain there is only ever one, which waits outside the heap.
@@ -10102,6 +10125,12 @@ template <class Op, Scalar Y, Scalar... T> class ArraywiseNode final : public Ar
 public:
     ArraywiseNode(Op op, AnyTensor const& result, AnyTensor const* const* x) : ArraywiseRecordOf<count>(table), op_(std::move(op)) { this->connect(result, x); }
 
+    bool add_gradient_to(AnyTensor const& sum, AnyTensor const& gradient) override
+    {
+        if constexpr (requires { requires Op::is_part; }) type_info<Y>.add_in_place(Tensor<Y>(op_.value(as<Y>(sum.impl().array))), gradient);
+        return requires { requires Op::is_part; };
+    }
+
 private:
     AnyTensor pull(std::size_t operand, AnyTensor const& g, AnyTensor const& y, AnyTensor const* x) const override
     {
@@ -12690,6 +12719,7 @@ struct AxisPart {
 
 /// A window on an array: some indices, slices and new axes. A view.
 struct Window : Arraywise {
+    static constexpr bool is_part = true;  // each element of the result is another one of the argument
     detail::CachedVector<detail::AxisPart> parts;
 
     template <Scalar T> auto value(detail::Array<T> const& x) const

@@ -189,7 +189,7 @@ private:
 
         auto const edges = node.next_edges();
         LocalArray<AnyTensor, 8> results(edges.size());
-        run_node(node, gradients, results.span(), keep_graph_);
+        if (!adds_directly(node, gradients)) run_node(node, gradients, results.span(), keep_graph_);
         for (auto& g : gradients) g = {};
 
         for (std::size_t i = 0; i < edges.size(); ++i) {
@@ -198,6 +198,19 @@ private:
             if (is_used(next)) add_gradient(next, edges[i].input_nr, std::move(results[i]));
             if (--notes_[next].pending == 0) push(next);
         }
+    }
+    /// Runs a Node of a part of a tensor where gradients of other parts have arrived: what is done is then in proportion to the part.
+    bool adds_directly(Node& node, std::span<AnyTensor> gradients)
+    {
+        auto const edges = node.next_edges();
+        if (edges.size() != 1 || !edges[0] || gradients.size() != 1 || !gradients[0].defined() || grad_mode || anomaly.enabled || NodeHooks::of(node)) return false;
+        auto& note = notes_[lookup(*edges[0].function)];
+        auto const& sum = note.arrived()[edges[0].input_nr];
+        if (!sum.defined() || !is_exclusive(sum) || !sum.is_contiguous()) return false;
+        NodeLock const lock(node);
+        if (!node.add_gradient_to(sum, gradients[0])) return false;
+        if (!keep_graph_) node.release_saved();
+        return true;
     }
 
     /// The newest Node runs first. In a chain there is only ever one, which waits outside the heap.

@@ -62,6 +62,13 @@ public:
         set_edges(&edge_, 1);
     }
     inline void apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) override;
+    bool add_gradient_to(AnyTensor const& sum, AnyTensor const& gradient) override
+    {
+        auto const& whole = sum.impl().array;
+        if (map_ != ViewMap::gather || whole.strides != geometry_->base_strides) return false;
+        geometry_->type->scatter_add(geometry_->window(whole), gradient.impl().array);
+        return true;
+    }
     inline void pushforward(std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override;
     std::string name() const override { return backward_name(name_); }
 

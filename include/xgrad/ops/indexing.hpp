@@ -32,6 +32,7 @@ struct AxisPart {
 
 /// A window on an array: some indices, slices and new axes. A view.
 struct Window : Arraywise {
+    static constexpr bool is_part = true;  // each element of the result is another one of the argument
     detail::CachedVector<detail::AxisPart> parts;
 
     template <Scalar T> auto value(detail::Array<T> const& x) const

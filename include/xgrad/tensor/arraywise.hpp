@@ -30,6 +30,12 @@ template <class Op, Scalar Y, Scalar... T> class ArraywiseNode final : public Ar
 public:
     ArraywiseNode(Op op, AnyTensor const& result, AnyTensor const* const* x) : ArraywiseRecordOf<count>(table), op_(std::move(op)) { this->connect(result, x); }
 
+    bool add_gradient_to(AnyTensor const& sum, AnyTensor const& gradient) override
+    {
+        if constexpr (requires { requires Op::is_part; }) type_info<Y>.add_in_place(Tensor<Y>(op_.value(as<Y>(sum.impl().array))), gradient);
+        return requires { requires Op::is_part; };
+    }
+
 private:
     AnyTensor pull(std::size_t operand, AnyTensor const& g, AnyTensor const& y, AnyTensor const* x) const override
     {
