@@ -8842,7 +8842,7 @@ public:
     void apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) override
     {
         if (recording() && gradients[0].defined() && would_record(gradients[0])) apply_recorded(gradients[0], results);
-        else apply_fused(gradients[0], results);
+        else apply_fused(gradients[0], results, is_free(gradients[0]) ? &gradients[0] : nullptr);
     }
 
     /// The gradients for this one, unrecorded.
@@ -8949,13 +8949,17 @@ private:
     /// The same gradients with a history; see fused_gradient_node.hpp.
     void apply_recorded(AnyTensor const& gradient, std::span<AnyTensor> results);
 
-    void apply_fused(AnyTensor const& gradient, std::span<AnyTensor> results)
+    /// True for a gradient whose memory nobody will look at any more.
+    static bool is_free(AnyTensor const& gradient) { return gradient.defined() && is_exclusive(gradient) && !gradient.is_view() && !gradient.requires_grad() && !gradient.impl().weak; }
+
+    /// `room`: the gradient itself, where one of the results may take its place.
+    void apply_fused(AnyTensor const& gradient, std::span<AnyTensor> results, AnyTensor* room = nullptr)
     {
         if (!gradient.defined()) return;
         Opened const opened(*this);
         if (!sum_) {
             AnyArray const& seeds = gradient.impl().array;
-            return is_simple(seeds) ? apply_direct(seeds, results) : apply_tiled(seeds, results);
+            return is_simple(seeds) ? apply_direct(seeds, results, room) : apply_tiled(seeds, results);
         }
         if (has_gradients_ready() && !gradient.requires_grad())
             if (double const factor = real_number(gradient); std::abs(factor) >= least_factor && std::abs(factor) <= 1 / least_factor) return hand_over_scaled(factor, results);
@@ -9006,7 +9010,7 @@ private:
         return simple;
     }
 
-    void apply_direct(AnyArray const& seeds, std::span<AnyTensor> results)
+    void apply_direct(AnyArray const& seeds, std::span<AnyTensor> results, AnyTensor* room = nullptr)
     {
         std::size_t const n = leaves(), count = numel(space_), seed = n, result = n + 1, first_gradient = n + 2;
         std::byte* at[TileLoop::max_operands];
@@ -9019,9 +9023,10 @@ private:
         }
         for (std::size_t i = 0; i < plan_.edges; ++i) {
             std::size_t const k = plan_.target[i];
-            auto made = repeats_seed ? TensorImpl::make(*table().leaf_types[k], space_) : TensorImpl::make(*table().leaf_types[k], AnyArray::Layout{seeds});
-            at[first_gradient + k] = made->array.data;
-            results[i] = AnyTensor(std::move(made));
+            auto const& type = *table().leaf_types[k];
+            if (room && room->impl().type == &type) results[i] = std::move(*std::exchange(room, nullptr));
+            else results[i] = AnyTensor(repeats_seed ? TensorImpl::make(type, space_) : TensorImpl::make(type, AnyArray::Layout{seeds}));
+            at[first_gradient + k] = results[i].impl().array.data;
         }
         TileRoom splat;
         at[seed] = seeds.data;

@@ -47,6 +47,39 @@ TEST_CASE("a loop takes memory from the system in its first round only" * doctes
     CHECK(xg::cached_bytes() == held);
 }
 
+TEST_CASE("a chain is differentiated in the memory of one gradient" * doctest::skip(!xg::detail::cache_blocks))
+{
+    CleanCache const clean;
+    D x = array();
+    x.requires_grad_();
+    D y = x;
+    for (int i = 0; i < 10; ++i) y = y * 2.;
+    D const seed = array() + 1.;
+    xg::empty_cache();
+    y.backward(seed);
+    CHECK(xg::cached_bytes() < large);
+    CHECK(x.grad().data()[7] == 1024.);
+    CHECK(seed.data()[7] == 1.);
+}
+
+TEST_CASE("gradients that hooks, retain_grad and grad() keep are not the memory of others")
+{
+    D const x({1., 2.}, xg::requires_grad);
+    D const a = x * 2.;
+    D b = a * 3., c = b * 5., d = c * 7.;
+    D kept;
+    c.register_hook([&](D const& g) { kept = g; });
+    b.retain_grad();
+    d.backward(D({1., 10.}), {.retain_graph = true});
+    CHECK(values(kept) == std::vector<double>{7., 70.});
+    CHECK(values(b.grad()) == std::vector<double>{35., 350.});
+    CHECK(values(x.grad()) == std::vector<double>{210., 2100.});
+    auto const [of_x, of_a, of_b] = grad(sum(d), xg::inputs(x, a, b));
+    CHECK(values(of_b) == std::vector<double>{35., 35.});
+    CHECK(values(of_a) == std::vector<double>{105., 105.});
+    CHECK(values(of_x) == std::vector<double>{210., 210.});
+}
+
 TEST_CASE("empty_cache gives everything back")
 {
     CleanCache const clean;
