@@ -6725,7 +6725,8 @@ private:
     {
         using T = leaf_scalar<F, K>;
         if constexpr (Differentiable<T>)
-            if (stored >> K & 1) get<K>(packs).store(place<T, K>(i));
+            if (stored >> K & 1) [[likely]]
+                get<K>(packs).store(place<T, K>(i));
     }
 };
 
@@ -7671,8 +7672,9 @@ template <class P, class F> void sum_rows(P const* t, std::size_t n, std::size_t
     std::size_t i = 0, end = n;
     RealPack<P> begun(0);
     for (std::size_t row = 0; row < rows; ++row, end += n) {
-        auto sum = std::exchange(begun, RealPack<P>(0));
-        for (; i + width <= end; i += width) sum = sum + RealPack<P>::load(t + i);
+        RealPack<P> sum;
+        i += sum_packs(t + i, end - i, sum, std::identity());
+        sum = sum + std::exchange(begun, RealPack<P>(0));
         if (i < end && row + 1 < rows) {
             auto const last = RealPack<P>::load(t + i), mine = where(first_lanes<P>(end - i), last, RealPack<P>(0));
             sum = sum + mine;

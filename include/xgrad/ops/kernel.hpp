@@ -199,7 +199,8 @@ private:
     {
         using T = leaf_scalar<F, K>;
         if constexpr (Differentiable<T>)
-            if (stored >> K & 1) get<K>(packs).store(place<T, K>(i));
+            if (stored >> K & 1) [[likely]]
+                get<K>(packs).store(place<T, K>(i));
     }
 };
 
