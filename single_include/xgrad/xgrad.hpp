@@ -2995,6 +2995,8 @@ struct Geometry {
         w.look_through(shape, strides, offset);
         return w;
     }
+    /// Adds the gradient of a view to that of its base, which lies as the base does.
+    void scatter_add(AnyArray const& whole, AnyArray const& part) const { type->scatter_add(window(whole), part); }
     /// Memory that lies as the base does.
     [[gnu::cold]] AnyArray like_base() const
     {
@@ -3031,7 +3033,7 @@ public:
     {
         auto const& whole = sum.impl().array;
         if (map_ != ViewMap::gather || whole.strides != geometry_->base_strides) return false;
-        geometry_->type->scatter_add(geometry_->window(whole), gradient.impl().array);
+        geometry_->scatter_add(whole, gradient.impl().array);
         return true;
     }
     inline void pushforward(std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override;
@@ -3058,7 +3060,7 @@ private:
     } else {
         AnyArray out = g.like_base();
         std::memset(out.data, 0, out.storage->bytes());
-        g.type->scatter_add(g.window(out), in);
+        g.scatter_add(out, in);
         result = tensor_of(*g.base_type, std::move(out));
     }
     if (recording() && x.requires_grad()) result.impl().grad_fn = Ref<Node>(new ViewNode(geometry, map, gradient_edge(x), name));
@@ -3119,7 +3121,7 @@ public:
             auto const& g = gradients[i];
             if (!g.defined()) continue;
             if (!sum.defined()) sum = apply_view_map(parts_[i], ViewMap::scatter, g, name_);
-            else if (!recording()) parts_[i]->type->scatter_add(parts_[i]->window(sum.impl().array), g.impl().array);
+            else if (!recording()) parts_[i]->scatter_add(sum.impl().array, g.impl().array);
             else sum = sum.impl().type->add(sum, apply_view_map(parts_[i], ViewMap::scatter, g, name_));
         }
         results[0] = sum;
@@ -3303,6 +3305,17 @@ inline void run_node(Node& node, std::span<AnyTensor> gradients, std::span<AnyTe
         return;
     }
     run_watched_node(node, hooks, gradients, results, keep_saved);
+}
+
+/// Runs a Node by f, which knows a shorter way than apply(), unless hooks look on or the pass is recorded; false where f does not know it
+/// either.
+template <class F> bool run_shorter(Node& node, bool keep_saved, F f)
+{
+    if (grad_mode || anomaly.enabled || NodeHooks::of(node)) return false;
+    NodeLock const lock(node);
+    if (!f()) return false;
+    if (!keep_saved) node.release_saved();
+    return true;
 }
 
 template <class R> inline constexpr bool is_hook_result = std::is_void_v<R> || std::is_convertible_v<R, Gradients>;
@@ -3540,14 +3553,11 @@ private:
     bool adds_directly(Node& node, std::span<AnyTensor> gradients)
     {
         auto const edges = node.next_edges();
-        if (edges.size() != 1 || !edges[0] || gradients.size() != 1 || !gradients[0].defined() || grad_mode || anomaly.enabled || NodeHooks::of(node)) return false;
+        if (edges.size() != 1 || !edges[0] || gradients.size() != 1 || !gradients[0].defined()) return false;
         auto& note = notes_[lookup(*edges[0].function)];
         auto const& sum = note.arrived()[edges[0].input_nr];
         if (!sum.defined() || !is_exclusive(sum) || !sum.is_contiguous()) return false;
-        NodeLock const lock(node);
-        if (!node.add_gradient_to(sum, gradients[0])) return false;
-        if (!keep_graph_) node.release_saved();
-        return true;
+        return run_shorter(node, keep_graph_, [&] { return node.add_gradient_to(sum, gradients[0]); });
     }
 
     /// The newest Node runs first. In a chain there is only ever one, which waits outside the heap.
@@ -3684,11 +3694,7 @@ private:
     bool takes_short_way(Root const& root, std::span<AnyTensor> results, bool keep_graph)
     {
         Node& node = *nodes_[0];
-        if (root.gradient.defined() || grad_mode || anomaly.enabled || NodeHooks::of(node)) return false;
-        NodeLock const lock(node);
-        if (!node.apply_to_one(results)) return false;
-        if (!keep_graph) node.release_saved();
-        return true;
+        return !root.gradient.defined() && run_shorter(node, keep_graph, [&] { return node.apply_to_one(results); });
     }
 
     bool fits_ = true;
@@ -8219,6 +8225,7 @@ struct RecordTable {
     AnyTensor (*traced_result)(AnyTensor const& result) = nullptr;
 };
 
+/// Finds for a vertex, and for those below it, where they end and which leaves are theirs.
 [[gnu::cold]] inline void measure(std::vector<TracedVertex>& vertices, std::size_t at, std::size_t& leaf)
 {
     auto& v = vertices[at];

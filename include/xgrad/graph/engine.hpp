@@ -105,11 +105,7 @@ private:
     bool takes_short_way(Root const& root, std::span<AnyTensor> results, bool keep_graph)
     {
         Node& node = *nodes_[0];
-        if (root.gradient.defined() || grad_mode || anomaly.enabled || NodeHooks::of(node)) return false;
-        NodeLock const lock(node);
-        if (!node.apply_to_one(results)) return false;
-        if (!keep_graph) node.release_saved();
-        return true;
+        return !root.gradient.defined() && run_shorter(node, keep_graph, [&] { return node.apply_to_one(results); });
     }
 
     bool fits_ = true;

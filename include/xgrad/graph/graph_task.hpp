@@ -203,14 +203,11 @@ private:
     bool adds_directly(Node& node, std::span<AnyTensor> gradients)
     {
         auto const edges = node.next_edges();
-        if (edges.size() != 1 || !edges[0] || gradients.size() != 1 || !gradients[0].defined() || grad_mode || anomaly.enabled || NodeHooks::of(node)) return false;
+        if (edges.size() != 1 || !edges[0] || gradients.size() != 1 || !gradients[0].defined()) return false;
         auto& note = notes_[lookup(*edges[0].function)];
         auto const& sum = note.arrived()[edges[0].input_nr];
         if (!sum.defined() || !is_exclusive(sum) || !sum.is_contiguous()) return false;
-        NodeLock const lock(node);
-        if (!node.add_gradient_to(sum, gradients[0])) return false;
-        if (!keep_graph_) node.release_saved();
-        return true;
+        return run_shorter(node, keep_graph_, [&] { return node.add_gradient_to(sum, gradients[0]); });
     }
 
     /// The newest Node runs first. In a chain there is only ever one, which waits outside the heap.

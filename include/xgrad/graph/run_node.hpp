@@ -108,6 +108,17 @@ inline void run_node(Node& node, std::span<AnyTensor> gradients, std::span<AnyTe
     run_watched_node(node, hooks, gradients, results, keep_saved);
 }
 
+/// Runs a Node by f, which knows a shorter way than apply(), unless hooks look on or the pass is recorded; false where f does not know it
+/// either.
+template <class F> bool run_shorter(Node& node, bool keep_saved, F f)
+{
+    if (grad_mode || anomaly.enabled || NodeHooks::of(node)) return false;
+    NodeLock const lock(node);
+    if (!f()) return false;
+    if (!keep_saved) node.release_saved();
+    return true;
+}
+
 template <class R> inline constexpr bool is_hook_result = std::is_void_v<R> || std::is_convertible_v<R, Gradients>;
 
 /// A call of a hook that may return nothing.

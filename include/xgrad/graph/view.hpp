@@ -30,6 +30,8 @@ struct Geometry {
         w.look_through(shape, strides, offset);
         return w;
     }
+    /// Adds the gradient of a view to that of its base, which lies as the base does.
+    void scatter_add(AnyArray const& whole, AnyArray const& part) const { type->scatter_add(window(whole), part); }
     /// Memory that lies as the base does.
     [[gnu::cold]] AnyArray like_base() const
     {
@@ -66,7 +68,7 @@ public:
     {
         auto const& whole = sum.impl().array;
         if (map_ != ViewMap::gather || whole.strides != geometry_->base_strides) return false;
-        geometry_->type->scatter_add(geometry_->window(whole), gradient.impl().array);
+        geometry_->scatter_add(whole, gradient.impl().array);
         return true;
     }
     inline void pushforward(std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override;
@@ -93,7 +95,7 @@ private:
     } else {
         AnyArray out = g.like_base();
         std::memset(out.data, 0, out.storage->bytes());
-        g.type->scatter_add(g.window(out), in);
+        g.scatter_add(out, in);
         result = tensor_of(*g.base_type, std::move(out));
     }
     if (recording() && x.requires_grad()) result.impl().grad_fn = Ref<Node>(new ViewNode(geometry, map, gradient_edge(x), name));
@@ -154,7 +156,7 @@ public:
             auto const& g = gradients[i];
             if (!g.defined()) continue;
             if (!sum.defined()) sum = apply_view_map(parts_[i], ViewMap::scatter, g, name_);
-            else if (!recording()) parts_[i]->type->scatter_add(parts_[i]->window(sum.impl().array), g.impl().array);
+            else if (!recording()) parts_[i]->scatter_add(sum.impl().array, g.impl().array);
             else sum = sum.impl().type->add(sum, apply_view_map(parts_[i], ViewMap::scatter, g, name_));
         }
         results[0] = sum;

@@ -55,6 +55,7 @@ struct RecordTable {
     AnyTensor (*traced_result)(AnyTensor const& result) = nullptr;
 };
 
+/// Finds for a vertex, and for those below it, where they end and which leaves are theirs.
 [[gnu::cold]] inline void measure(std::vector<TracedVertex>& vertices, std::size_t at, std::size_t& leaf)
 {
     auto& v = vertices[at];
