@@ -59,7 +59,7 @@ public:
     /// The gradients for this one, unrecorded.
     void apply_to(AnyTensor const& gradient, std::span<AnyTensor> results) { apply_fused(gradient, results); }
     /// In one pass over dual numbers; see fused_gradient_node.hpp.
-    void pushforward(std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override;
+    inline void pushforward(std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override;
 
 private:
     using FusedOperands::FusedOperands;
