@@ -727,9 +727,9 @@ public:
     virtual void apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) = 0;
     /// The same for one real output whose gradient is 1, where a Node knows a shorter way; false where it does not.
     virtual bool apply_to_one(std::span<AnyTensor> /*results*/) { return false; }
-    /// Adds the gradient of the only input, from that of the only output, to a sum of such gradients, where a Node can do so without making
-    /// it first; false where it cannot.
-    virtual bool add_gradient_to(AnyTensor const& /*sum*/, AnyTensor const& /*gradient*/) { return false; }
+    /// apply() where some results are there already: sums in row-major order that nobody else holds, to which a Node adds what it would have
+    /// made. False where it knows no such way, and then it has done nothing.
+    virtual bool apply_onto(std::span<AnyTensor> /*gradients*/, std::span<AnyTensor> /*results*/) { return false; }
     /// Forward mode: tangents of the outputs from those of the inputs (one for each edge). An undefined tensor stands for zero.
     virtual void pushforward(std::span<AnyTensor const> /*tangents*/, std::span<AnyTensor> /*results*/) { detail::fail<GraphError>(name(), ": there is no forward mode for this Node"); }
     /// "MulBackward": the outermost operation and what this Node is for.
@@ -3029,11 +3029,11 @@ public:
         set_edges(&edge_, 1);
     }
     inline void apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) override;
-    bool add_gradient_to(AnyTensor const& sum, AnyTensor const& gradient) override
+    bool apply_onto(std::span<AnyTensor> gradients, std::span<AnyTensor> results) override
     {
-        auto const& whole = sum.impl().array;
+        auto const& whole = results[0].impl().array;
         if (map_ != ViewMap::gather || whole.strides != geometry_->base_strides) return false;
-        geometry_->scatter_add(whole, gradient.impl().array);
+        if (gradients[0].defined()) geometry_->scatter_add(whole, gradients[0].impl().array);
         return true;
     }
     inline void pushforward(std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override;
@@ -3307,15 +3307,33 @@ inline void run_node(Node& node, std::span<AnyTensor> gradients, std::span<AnyTe
     run_watched_node(node, hooks, gradients, results, keep_saved);
 }
 
-/// Runs a Node by f, which knows a shorter way than apply(), unless hooks look on or the pass is recorded; false where f does not know it
-/// either.
+/// True where hooks look on when a Node runs, or the pass is recorded, so that it must run by apply().
+inline bool is_watched(Node const& node) noexcept { return grad_mode || anomaly.enabled || NodeHooks::of(node); }
+
+/// Runs a Node by f, which knows a shorter way than apply(); false where f does not know it for this Node.
 template <class F> bool run_shorter(Node& node, bool keep_saved, F f)
 {
-    if (grad_mode || anomaly.enabled || NodeHooks::of(node)) return false;
     NodeLock const lock(node);
     if (!f()) return false;
     if (!keep_saved) node.release_saved();
     return true;
+}
+
+/// Runs a Node so that it adds its gradients to sums that have begun: sum_at(edge), or null. False where there are none, or the Node cannot.
+template <class F> bool run_onto_sums(Node& node, std::span<AnyTensor> gradients, std::span<AnyTensor> results, bool keep_saved, F sum_at)
+{
+    auto const edges = node.next_edges();
+    bool any = false;
+    for (std::size_t i = 0; i < edges.size(); ++i)
+        if (AnyTensor* const sum = edges[i] ? sum_at(edges[i]) : nullptr; sum && sum->defined() && can_be_taken(*sum)) {
+            results[i] = std::move(*sum);
+            any = true;
+        }
+    if (!any) return false;
+    if (run_shorter(node, keep_saved, [&] { return node.apply_onto(gradients, results); })) return true;
+    for (std::size_t i = 0; i < edges.size(); ++i)
+        if (results[i].defined()) *sum_at(edges[i]) = std::move(results[i]);
+    return false;
 }
 
 template <class R> inline constexpr bool is_hook_result = std::is_void_v<R> || std::is_convertible_v<R, Gradients>;
@@ -3383,6 +3401,15 @@ struct Capture {
     bool also_run = false;
     AnyTensor gradient = {};
 };
+
+/// Adds to the sum of what has arrived, which may not have begun; an undefined gradient stands for zero.
+inline void add_gradient(AnyTensor& sum, AnyTensor gradient)
+{
+    if (!gradient.defined()) return;
+    if (!sum.defined()) sum = std::move(gradient);
+    else if (!grad_mode && can_be_taken(sum)) sum.impl().type->add_in_place(sum, gradient);
+    else sum = sum.impl().type->add(sum, gradient);
+}
 
 class GraphTask final : public BackwardPass {
 public:
@@ -3517,14 +3544,7 @@ private:
     }
     bool is_used(Index index) const { return notes_[index].needed || notes_[index].captured; }
 
-    void add_gradient(Index index, std::uint32_t output, AnyTensor gradient)
-    {
-        if (!gradient.defined()) return;
-        auto& sum = notes_[index].arrived()[output];
-        if (!sum.defined()) sum = std::move(gradient);
-        else if (!grad_mode && is_exclusive(sum) && sum.is_contiguous()) sum.impl().type->add_in_place(sum, gradient);
-        else sum = sum.impl().type->add(sum, gradient);
-    }
+    void add_gradient(Index index, std::uint32_t output, AnyTensor gradient) { detail::add_gradient(notes_[index].arrived()[output], std::move(gradient)); }
 
     void evaluate(Index index)
     {
@@ -3539,7 +3559,8 @@ private:
 
         auto const edges = node.next_edges();
         LocalArray<AnyTensor, 8> results(edges.size());
-        if (!adds_directly(node, gradients)) run_node(node, gradients, results.span(), keep_graph_);
+        auto const sum_at = [this](Edge const& edge) { return &notes_[lookup(*edge.function)].arrived()[edge.input_nr]; };
+        if (is_watched(node) || !run_onto_sums(node, gradients, results.span(), keep_graph_, sum_at)) run_node(node, gradients, results.span(), keep_graph_);
         for (auto& g : gradients) g = {};
 
         for (std::size_t i = 0; i < edges.size(); ++i) {
@@ -3549,17 +3570,6 @@ private:
             if (--notes_[next].pending == 0) push(next);
         }
     }
-    /// Runs a Node of a part of a tensor where gradients of other parts have arrived: what is done is then in proportion to the part.
-    bool adds_directly(Node& node, std::span<AnyTensor> gradients)
-    {
-        auto const edges = node.next_edges();
-        if (edges.size() != 1 || !edges[0] || gradients.size() != 1 || !gradients[0].defined()) return false;
-        auto& note = notes_[lookup(*edges[0].function)];
-        auto const& sum = note.arrived()[edges[0].input_nr];
-        if (!sum.defined() || !is_exclusive(sum) || !sum.is_contiguous()) return false;
-        return run_shorter(node, keep_graph_, [&] { return node.add_gradient_to(sum, gradients[0]); });
-    }
-
     /// The newest Node runs first. In a chain there is only ever one, which waits outside the heap.
     void push(Index index)
     {
@@ -3600,23 +3610,24 @@ XGRAD_COMPILED_ONCE
 
 namespace xgrad::detail {
 
-/// The pass over a chain of few Nodes, each of which leads to the next one and to leaves, all of them different: nothing meets, so
-/// that it needs no notes. What is captured, if anything, are gradients of such leaves.
+/// The pass over a chain of Nodes, each of which leads to the next one and to few leaves: it needs no notes on Nodes. What is captured, if
+/// anything, are gradients of such leaves.
 class ChainPass final : public BackwardPass {
 public:
-    ChainPass(Node& first, std::span<Capture> captures) noexcept : captures_(captures)
+    ChainPass(Node& first, std::span<Capture> captures) noexcept : first_(first), captures_(captures)
     {
-        for (Node* node = &first; node && fits_; node = next_of(*node)) {
-            fits_ = length_ < most_nodes && node->num_outputs() == 1;
-            if (fits_) nodes_[length_++] = node;
+        for (Node* node = &first; node && fits_; ++length_) {
+            fits_ = node->num_outputs() == 1;
+            node = visit(*node);
         }
         if (captures_.empty()) return;
         std::size_t used = 0;  // Nodes that lead to a captured gradient
         for (auto const& capture : captures_) {
-            auto const* const leaf = std::find(leaves_, leaves_ + leaf_count_, capture.edge.function.get());
-            fits_ &= leaf != leaves_ + leaf_count_ && !capture.also_run;
+            auto* const leaf = find(*capture.edge.function);
+            fits_ &= leaf && !capture.also_run;
             if (!fits_) return;
-            used = std::max(used, std::size_t{place_[leaf - leaves_]});
+            leaf->wanted = true;
+            used = std::max(used, leaf->last + 1);
         }
         length_ = used;
     }
@@ -3625,52 +3636,108 @@ public:
 
     void run(Root& root, bool keep_graph)
     {
-        for (std::size_t i = 0; i < length_; ++i) {
-            Node& node = *nodes_[i];
-            auto const edges = node.next_edges();
+        LocalArray<AnyTensor, most_leaves> sums(meets_ ? leaf_count_ : 0);
+        for (Node* next = &first_; position_ < length_; ++position_) {
+            running_ = next;
+            auto const edges = running_->next_edges();
             LocalArray<AnyTensor, 8> results(edges.size());
-            if (i > 0 || !takes_short_way(root, results.span(), keep_graph)) {
-                if (i == 0) root.define();
-                std::span const gradients(&root.gradient, 1);
-                run_tensor_hooks(node, gradients);
-                run_node(node, gradients, results.span(), keep_graph);
-            }
+            run_one(*running_, root, results.span(), sums.data(), keep_graph);
             root.gradient = {};
             for (std::size_t k = 0; k < edges.size(); ++k) {
                 if (!edges[k]) continue;
-                if (edges[k].function->sequence_nr() != leaf_sequence) root.gradient = std::move(results[k]);
-                else if (captures_.empty()) run_leaf(static_cast<AccumulateGrad&>(*edges[k].function), results[k], keep_graph);
-                else hand_back(*edges[k].function, results[k]);
+                Node& to = *edges[k].function;
+                if (!is_leaf(to)) {
+                    next = &to;
+                    root.gradient = std::move(results[k]);
+                } else if (meets_) arrive(*find(to), results[k], sums.data(), keep_graph);
+                else deliver(to, results[k], keep_graph);
             }
         }
     }
     bool reaches(Node const& node) const override
     {
-        if (!captures_.empty()) return std::find(nodes_, nodes_ + length_, &node) != nodes_ + length_ || std::ranges::any_of(captures_, [&](auto const& c) { return c.edge.function.get() == &node; });
-        auto const leads_to = [&](Node const* n) { return n == &node || std::ranges::any_of(n->next_edges(), [&](Edge const& e) { return e.function.get() == &node; }); };
-        return std::any_of(nodes_, nodes_ + length_, leads_to);
+        if (is_leaf(node)) {
+            auto const* const leaf = find(node);
+            return leaf && leaf->wanted;
+        }
+        // what is asked for is most often the Node after the one that runs
+        return is_among(node, *running_, length_ - position_) || is_among(node, first_, position_);
     }
 
 private:
-    static constexpr std::size_t most_nodes = 8, most_leaves = 16;
+    static constexpr std::size_t most_leaves = 16;
 
-    /// The one Node that is no leaf's; null at the end of the chain, or where it is none.
-    Node* next_of(Node& node) noexcept
+    struct Leaf {
+        Node* node;
+        std::size_t last;  // the last Node of the chain that leads to it
+        std::uint32_t pending;
+        bool wanted;
+    };
+
+    static bool is_leaf(Node const& node) noexcept { return node.sequence_nr() == leaf_sequence; }
+    Leaf const* find(Node const& node) const noexcept
+    {
+        for (std::size_t l = 0; l < leaf_count_; ++l)
+            if (leaves_[l].node == &node) return &leaves_[l];
+        return nullptr;
+    }
+    Leaf* find(Node const& node) noexcept { return const_cast<Leaf*>(std::as_const(*this).find(node)); }
+    /// True for one of `count` Nodes of the chain from `first` on.
+    static bool is_among(Node const& node, Node const& first, std::size_t count) noexcept
+    {
+        for (Node const* at = &first; count > 0 && at; --count) {
+            if (at == &node) return true;
+            auto const edges = at->next_edges();
+            auto const next = std::ranges::find_if(edges, [](Edge const& e) { return e && !is_leaf(*e.function); });
+            at = next == edges.end() ? nullptr : next->function.get();
+        }
+        return false;
+    }
+
+    /// Enters the leaves of the Node at the end; gives the one Node that is no leaf's, or null at the end of the chain, or where it is none.
+    Node* visit(Node& node) noexcept
     {
         Node* next = nullptr;
         for (auto const& edge : node.next_edges()) {
             Node* const to = edge.function.get();
             if (!to) continue;
-            if (to->sequence_nr() != leaf_sequence) {
+            if (!is_leaf(*to)) {
                 fits_ &= !next;
                 next = to;
-            } else if (leaf_count_ == most_leaves || std::find(leaves_, leaves_ + leaf_count_, to) != leaves_ + leaf_count_) fits_ = false;
-            else {
-                place_[leaf_count_] = static_cast<std::uint8_t>(length_);
-                leaves_[leaf_count_++] = to;
-            }
+            } else if (auto* const known = find(*to)) {
+                known->last = length_;
+                ++known->pending;
+                meets_ = true;
+            } else if (leaf_count_ == most_leaves) fits_ = false;
+            else leaves_[leaf_count_++] = {to, length_, 1, captures_.empty()};
         }
         return next;
+    }
+
+    void run_one(Node& node, Root& root, std::span<AnyTensor> results, AnyTensor* sums, bool keep_graph)
+    {
+        bool const watched = is_watched(node);
+        if (position_ == 0) {
+            if (!watched && !root.gradient.defined() && run_shorter(node, keep_graph, [&] { return node.apply_to_one(results); })) return;
+            root.define();
+        }
+        std::span const gradients(&root.gradient, 1);
+        if (watched) run_tensor_hooks(node, gradients);
+        else if (meets_ && run_onto_sums(node, gradients, results, keep_graph, [&](Edge const& e) { return is_leaf(*e.function) ? &sums[find(*e.function) - leaves_] : nullptr; })) return;
+        run_node(node, gradients, results, keep_graph);
+    }
+    /// One of several gradients of a leaf: the last one hands their sum on.
+    void arrive(Leaf& leaf, AnyTensor& gradient, AnyTensor* sums, bool keep_graph)
+    {
+        if (!leaf.wanted) return;
+        auto& sum = sums[&leaf - leaves_];
+        add_gradient(sum, std::move(gradient));
+        if (--leaf.pending == 0) deliver(*leaf.node, sum, keep_graph);
+    }
+    void deliver(Node& leaf, AnyTensor& gradient, bool keep_graph)
+    {
+        if (captures_.empty()) run_leaf(static_cast<AccumulateGrad&>(leaf), gradient, keep_graph);
+        else hand_back(leaf, gradient);
     }
     void hand_back(Node& leaf, AnyTensor& gradient)
     {
@@ -3691,17 +3758,13 @@ private:
         run_tensor_hooks(leaf, arrived);
         run_node(leaf, arrived, {}, keep_graph);
     }
-    bool takes_short_way(Root const& root, std::span<AnyTensor> results, bool keep_graph)
-    {
-        Node& node = *nodes_[0];
-        return !root.gradient.defined() && run_shorter(node, keep_graph, [&] { return node.apply_to_one(results); });
-    }
 
     bool fits_ = true;
-    std::size_t length_ = 0, leaf_count_ = 0;
-    Node* nodes_[most_nodes];
-    Node* leaves_[most_leaves];
-    std::uint8_t place_[most_leaves];  // of each leaf, how many Nodes are needed to reach it
+    bool meets_ = false;  // a leaf gets more than one gradient
+    std::size_t length_ = 0, leaf_count_ = 0, position_ = 0;
+    Node& first_;
+    Node* running_ = &first_;
+    Leaf leaves_[most_leaves];
     std::span<Capture> captures_;
 };
 
@@ -6638,13 +6701,16 @@ template <class F> struct BackwardLayout {
 };
 
 /// Which gradients a backward tile writes: `wanted` at all; leaf k to the place of leaf target[k] (an earlier one where both
-/// stand for one tensor), and then `add` says that something lies there already. `meets` says the same of pairs of the first leaves.
+/// stand for one tensor), and then `add` says that something lies there already. `ways` says the same of the first leaves.
 struct BackwardPlan {
     static constexpr std::size_t paired_leaves = 6;
-    static constexpr std::uint32_t pair(std::size_t earlier, std::size_t later) { return std::uint32_t{1} << (later * (later - 1) / 2 + earlier); }
+    /// Bits of `ways`: leaf k is written to its place; it is added to an earlier one; and to which, unless that is the first.
+    static constexpr std::uint32_t stored(std::size_t k) { return std::uint32_t{1} << k; }
+    static constexpr std::uint32_t meets(std::size_t k) { return std::uint32_t{1} << (paired_leaves + k); }
+    static constexpr std::uint32_t pair(std::size_t earlier, std::size_t later) { return std::uint32_t{1} << (2 * paired_leaves + later * (later - 1) / 2 + earlier); }
 
     LeafMask wanted = 0, add = 0;
-    std::uint32_t meets = 0;
+    std::uint32_t ways = 0;
     bool saved_result = false;
     std::uint8_t target[64];
 
@@ -6652,12 +6718,18 @@ struct BackwardPlan {
 
     /// True for a leaf that has a gradient of its own.
     bool makes_gradient(std::size_t k) const noexcept { return (wanted & ~add) >> k & 1; }
-    /// Leaf k gets its gradient at an earlier one's place.
-    void send_to(std::size_t earlier, std::size_t k) noexcept
+    /// Leaf k has a gradient of its own.
+    void keep(std::size_t k) noexcept
     {
-        target[k] = static_cast<std::uint8_t>(earlier);
+        target[k] = static_cast<std::uint8_t>(k);
+        if (k < paired_leaves) ways |= stored(k);
+    }
+    /// Leaf k gets its gradient at the place of leaf `first`; `nearest` is the one of its tensor before it.
+    void send_to(std::size_t first, std::size_t nearest, std::size_t k) noexcept
+    {
+        target[k] = static_cast<std::uint8_t>(first);
         add |= LeafMask{1} << k;
-        if (k < paired_leaves) meets |= pair(earlier, k);
+        if (k < paired_leaves) ways |= meets(k) | pair(nearest, k);
     }
 };
 
@@ -6672,12 +6744,12 @@ template <class F, class P> struct GradientSink {
     using Packs = GradientPacks<std::make_index_sequence<in_registers ? F::leaves : 0>, F, P>;
 
     LeafMask const wanted, add, added_to;
-    std::uint32_t const meets;
+    std::uint32_t const ways;
     void* out[F::leaves];
 
     /// `added_to`: leaves whose gradient is added to what lies in its place.
     XGRAD_INLINE GradientSink(BackwardPlan const& plan, LeafMask added_to_place)
-        : wanted(plan.wanted), add(in_registers ? plan.add : plan.add | added_to_place), added_to(added_to_place), meets(plan.meets)
+        : wanted(plan.wanted), add(in_registers ? plan.add : plan.add | added_to_place), added_to(added_to_place), ways(plan.ways)
     {
     }
 
@@ -6700,39 +6772,38 @@ template <class F, class P> struct GradientSink {
     {
         if constexpr (in_registers)
             [&]<std::size_t... K>(std::index_sequence<K...>) XGRAD_LAMBDA_INLINE {
-                auto pairs = meets;
-                auto stored = static_cast<std::uint32_t>(wanted & ~add), adding = static_cast<std::uint32_t>(added_to);
-                asm("" : "+r"(pairs), "+r"(stored), "+r"(adding));  // else a compiler keeps each bit in a place of its own, for which there are no registers
-                if (pairs) (add_to_earlier<K>(packs, pairs), ...);
+                auto goes = ways;
+                auto adding = static_cast<std::uint32_t>(added_to);
+                asm("" : "+r"(goes), "+r"(adding));  // else a compiler keeps each bit in a place of its own, for which there are no registers
                 if (adding) (add_place<K>(packs, adding, i), ...);
-                (store_one<K>(packs, stored, i), ...);
+                (pass_on<F::leaves - 1 - K>(packs, goes, i), ...);
             }(std::make_index_sequence<F::leaves>{});
     }
 
 private:
     template <class T, std::size_t K> XGRAD_INLINE auto* place(std::size_t i) const { return static_cast<tile_type<T, P>*>(out[K]) + i; }
-    template <std::size_t K> XGRAD_INLINE void add_to_earlier(Packs& packs, std::uint32_t pairs) const
-    {
-        [&]<std::size_t... Earlier>(std::index_sequence<Earlier...>) XGRAD_LAMBDA_INLINE { (add_to<Earlier, K>(packs, pairs), ...); }(std::make_index_sequence<K>{});
-    }
-    template <std::size_t Earlier, std::size_t K> XGRAD_INLINE void add_to(Packs& packs, std::uint32_t pairs) const
+    /// From the last leaf to the first: the gradient of a leaf is complete when its turn comes.
+    template <std::size_t K> XGRAD_INLINE void pass_on(Packs& packs, std::uint32_t goes, std::size_t i) const
     {
         using T = leaf_scalar<F, K>;
-        if constexpr (Differentiable<T> && std::same_as<leaf_scalar<F, Earlier>, T>)
-            if (pairs & BackwardPlan::pair(Earlier, K)) get<Earlier>(packs) = get<Earlier>(packs) + get<K>(packs);
+        if constexpr (Differentiable<T>) {
+            if constexpr (K > 0)
+                if (goes & BackwardPlan::meets(K)) return add_to_nearest<K - 1, K>(packs, goes);
+            if (goes & BackwardPlan::stored(K)) [[likely]]
+                get<K>(packs).store(place<T, K>(i));
+        }
+    }
+    template <std::size_t Earlier, std::size_t K> XGRAD_INLINE void add_to_nearest(Packs& packs, std::uint32_t goes) const
+    {
+        if constexpr (Earlier > 0)
+            if (!(goes & BackwardPlan::pair(Earlier, K))) return add_to_nearest<Earlier - 1, K>(packs, goes);
+        if constexpr (std::same_as<leaf_scalar<F, Earlier>, leaf_scalar<F, K>>) get<Earlier>(packs) = get<Earlier>(packs) + get<K>(packs);
     }
     template <std::size_t K> XGRAD_INLINE void add_place(Packs& packs, std::uint32_t adding, std::size_t i) const
     {
         using T = leaf_scalar<F, K>;
         if constexpr (Differentiable<T>)
             if (adding >> K & 1) get<K>(packs) = get<K>(packs) + gradient_pack<T, P>::load(place<T, K>(i));
-    }
-    template <std::size_t K> XGRAD_INLINE void store_one(Packs const& packs, std::uint32_t stored, std::size_t i) const
-    {
-        using T = leaf_scalar<F, K>;
-        if constexpr (Differentiable<T>)
-            if (stored >> K & 1) [[likely]]
-                get<K>(packs).store(place<T, K>(i));
     }
 };
 
@@ -8414,8 +8485,14 @@ private:
             needed |= needs.of[k];
             std::size_t earlier = 0;
             while (earlier < k && !(p.first[earlier] == first && makes_gradient(earlier))) ++earlier;
-            if (earlier < k) gradients.send_to(earlier, k);
-            else gradients.target[k] = target[edge[k] = edges++] = static_cast<std::uint8_t>(k);
+            if (earlier < k) {
+                std::size_t nearest = k - 1;
+                while (!(p.first[nearest] == first && gradients.wanted >> nearest & 1)) --nearest;
+                gradients.send_to(earlier, nearest, k);
+            } else {
+                gradients.keep(k);
+                target[edge[k] = edges++] = static_cast<std::uint8_t>(k);
+            }
         }
         for (std::size_t k = 0; k < n; ++k) {
             if (!(needed >> k & 1)) continue;
@@ -8854,10 +8931,21 @@ public:
         else apply_fused(gradients[0], results, is_free(gradients[0]) ? &gradients[0] : nullptr);
     }
 
+    bool apply_onto(std::span<AnyTensor> gradients, std::span<AnyTensor> results) override
+    {
+        auto& gradient = gradients[0];
+        if (sum_ || !gradient.defined()) return false;
+        Opened const opened(*this);
+        AnyArray const& seeds = gradient.impl().array;
+        bool const simple = is_simple(seeds);
+        if (simple) apply_direct(seeds, results, is_free(gradient) ? &gradient : nullptr);
+        return simple;
+    }
+
     /// The gradients for this one, unrecorded.
     void apply_to(AnyTensor const& gradient, std::span<AnyTensor> results) { apply_fused(gradient, results); }
     /// In one pass over dual numbers; see fused_gradient_node.hpp.
-    void pushforward(std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override;
+    inline void pushforward(std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override;
 
 private:
     using FusedOperands::FusedOperands;
@@ -9019,12 +9107,14 @@ private:
         return simple;
     }
 
+    /// Gradients for which results are there already are added to those.
     void apply_direct(AnyArray const& seeds, std::span<AnyTensor> results, AnyTensor* room = nullptr)
     {
         std::size_t const n = leaves(), count = numel(space_), seed = n, result = n + 1, first_gradient = n + 2;
         std::byte* at[TileLoop::max_operands];
         bool const repeats_seed = !is_direct(seeds, *table().kernels.result, space_);
         bool tiled = repeats_seed;
+        LeafMask added_to = 0;
         for (std::size_t k = 0; k < n; ++k) {
             if (is_needed(k)) at[k] = saved_data(k);
             else at[k] = zero_tile.elements, tiled = true;
@@ -9033,7 +9123,8 @@ private:
         for (std::size_t i = 0; i < plan_.edges; ++i) {
             std::size_t const k = plan_.target[i];
             auto const& type = *table().leaf_types[k];
-            if (room && room->impl().type == &type) results[i] = std::move(*std::exchange(room, nullptr));
+            if (results[i].defined()) added_to |= LeafMask{1} << k;
+            else if (room && room->impl().type == &type) results[i] = std::move(*std::exchange(room, nullptr));
             else results[i] = AnyTensor(repeats_seed ? TensorImpl::make(type, space_) : TensorImpl::make(type, AnyArray::Layout{seeds}));
             at[first_gradient + k] = results[i].impl().array.data;
         }
@@ -9044,10 +9135,10 @@ private:
             table().kernels.result->stage(splat.elements, seeds.data, 0, std::min(count, tile_size));
         }
         if (saves_result()) at[result] = saved_result_data();
-        if (count <= (tiled ? tile_size : part_size)) return table().kernels.backward(formula_object(), plan_.gradients, reinterpret_cast<void* const*>(at), count, 0, 0);
-        apply_parts(at, count, repeats_seed, tiled);
+        if (count <= (tiled ? tile_size : part_size)) return table().kernels.backward(formula_object(), plan_.gradients, reinterpret_cast<void* const*>(at), count, 0, added_to);
+        apply_parts(at, count, repeats_seed, tiled, added_to);
     }
-    [[gnu::noinline]] void apply_parts(std::byte* const* at, std::size_t count, bool repeats_seed, bool tiled) const
+    [[gnu::noinline]] void apply_parts(std::byte* const* at, std::size_t count, bool repeats_seed, bool tiled, LeafMask added_to) const
     {
         std::size_t const n = leaves(), seed = n, result = n + 1, first_gradient = n + 2;
         for_each_part(count, [&](std::size_t, std::size_t first, std::size_t elements) {
@@ -9062,7 +9153,7 @@ private:
                 auto const bytes = (first + done) * table().kernels.result->element;
                 here[seed] = at[seed] + (repeats_seed ? 0 : bytes);
                 here[result] = saves_result() ? at[result] + bytes : nullptr;
-                table().kernels.backward(formula_object(), plan_.gradients, here, chunk, 0, 0);
+                table().kernels.backward(formula_object(), plan_.gradients, here, chunk, 0, added_to);
             }
         });
     }
@@ -10139,10 +10230,12 @@ template <class Op, Scalar Y, Scalar... T> class ArraywiseNode final : public Ar
 public:
     ArraywiseNode(Op op, AnyTensor const& result, AnyTensor const* const* x) : ArraywiseRecordOf<count>(table), op_(std::move(op)) { this->connect(result, x); }
 
-    bool add_gradient_to(AnyTensor const& sum, AnyTensor const& gradient) override
+    bool apply_onto(std::span<AnyTensor> gradients, std::span<AnyTensor> results) override
     {
-        if constexpr (requires { requires Op::is_part; }) type_info<Y>.add_in_place(Tensor<Y>(op_.value(as<Y>(sum.impl().array))), gradient);
-        return requires { requires Op::is_part; };
+        constexpr bool is_part = requires { requires Op::is_part; };
+        if constexpr (is_part)
+            if (gradients[0].defined()) type_info<Y>.add_in_place(Tensor<Y>(op_.value(as<Y>(results[0].impl().array))), gradients[0]);
+        return is_part;
     }
 
 private:

@@ -11,23 +11,24 @@ XGRAD_COMPILED_ONCE
 
 namespace xgrad::detail {
 
-/// The pass over a chain of few Nodes, each of which leads to the next one and to leaves, all of them different: nothing meets, so
-/// that it needs no notes. What is captured, if anything, are gradients of such leaves.
+/// The pass over a chain of Nodes, each of which leads to the next one and to few leaves: it needs no notes on Nodes. What is captured, if
+/// anything, are gradients of such leaves.
 class ChainPass final : public BackwardPass {
 public:
-    ChainPass(Node& first, std::span<Capture> captures) noexcept : captures_(captures)
+    ChainPass(Node& first, std::span<Capture> captures) noexcept : first_(first), captures_(captures)
     {
-        for (Node* node = &first; node && fits_; node = next_of(*node)) {
-            fits_ = length_ < most_nodes && node->num_outputs() == 1;
-            if (fits_) nodes_[length_++] = node;
+        for (Node* node = &first; node && fits_; ++length_) {
+            fits_ = node->num_outputs() == 1;
+            node = visit(*node);
         }
         if (captures_.empty()) return;
         std::size_t used = 0;  // Nodes that lead to a captured gradient
         for (auto const& capture : captures_) {
-            auto const* const leaf = std::find(leaves_, leaves_ + leaf_count_, capture.edge.function.get());
-            fits_ &= leaf != leaves_ + leaf_count_ && !capture.also_run;
+            auto* const leaf = find(*capture.edge.function);
+            fits_ &= leaf && !capture.also_run;
             if (!fits_) return;
-            used = std::max(used, std::size_t{place_[leaf - leaves_]});
+            leaf->wanted = true;
+            used = std::max(used, leaf->last + 1);
         }
         length_ = used;
     }
@@ -36,52 +37,108 @@ public:
 
     void run(Root& root, bool keep_graph)
     {
-        for (std::size_t i = 0; i < length_; ++i) {
-            Node& node = *nodes_[i];
-            auto const edges = node.next_edges();
+        LocalArray<AnyTensor, most_leaves> sums(meets_ ? leaf_count_ : 0);
+        for (Node* next = &first_; position_ < length_; ++position_) {
+            running_ = next;
+            auto const edges = running_->next_edges();
             LocalArray<AnyTensor, 8> results(edges.size());
-            if (i > 0 || !takes_short_way(root, results.span(), keep_graph)) {
-                if (i == 0) root.define();
-                std::span const gradients(&root.gradient, 1);
-                run_tensor_hooks(node, gradients);
-                run_node(node, gradients, results.span(), keep_graph);
-            }
+            run_one(*running_, root, results.span(), sums.data(), keep_graph);
             root.gradient = {};
             for (std::size_t k = 0; k < edges.size(); ++k) {
                 if (!edges[k]) continue;
-                if (edges[k].function->sequence_nr() != leaf_sequence) root.gradient = std::move(results[k]);
-                else if (captures_.empty()) run_leaf(static_cast<AccumulateGrad&>(*edges[k].function), results[k], keep_graph);
-                else hand_back(*edges[k].function, results[k]);
+                Node& to = *edges[k].function;
+                if (!is_leaf(to)) {
+                    next = &to;
+                    root.gradient = std::move(results[k]);
+                } else if (meets_) arrive(*find(to), results[k], sums.data(), keep_graph);
+                else deliver(to, results[k], keep_graph);
             }
         }
     }
     bool reaches(Node const& node) const override
     {
-        if (!captures_.empty()) return std::find(nodes_, nodes_ + length_, &node) != nodes_ + length_ || std::ranges::any_of(captures_, [&](auto const& c) { return c.edge.function.get() == &node; });
-        auto const leads_to = [&](Node const* n) { return n == &node || std::ranges::any_of(n->next_edges(), [&](Edge const& e) { return e.function.get() == &node; }); };
-        return std::any_of(nodes_, nodes_ + length_, leads_to);
+        if (is_leaf(node)) {
+            auto const* const leaf = find(node);
+            return leaf && leaf->wanted;
+        }
+        // what is asked for is most often the Node after the one that runs
+        return is_among(node, *running_, length_ - position_) || is_among(node, first_, position_);
     }
 
 private:
-    static constexpr std::size_t most_nodes = 8, most_leaves = 16;
+    static constexpr std::size_t most_leaves = 16;
 
-    /// The one Node that is no leaf's; null at the end of the chain, or where it is none.
-    Node* next_of(Node& node) noexcept
+    struct Leaf {
+        Node* node;
+        std::size_t last;  // the last Node of the chain that leads to it
+        std::uint32_t pending;
+        bool wanted;
+    };
+
+    static bool is_leaf(Node const& node) noexcept { return node.sequence_nr() == leaf_sequence; }
+    Leaf const* find(Node const& node) const noexcept
+    {
+        for (std::size_t l = 0; l < leaf_count_; ++l)
+            if (leaves_[l].node == &node) return &leaves_[l];
+        return nullptr;
+    }
+    Leaf* find(Node const& node) noexcept { return const_cast<Leaf*>(std::as_const(*this).find(node)); }
+    /// True for one of `count` Nodes of the chain from `first` on.
+    static bool is_among(Node const& node, Node const& first, std::size_t count) noexcept
+    {
+        for (Node const* at = &first; count > 0 && at; --count) {
+            if (at == &node) return true;
+            auto const edges = at->next_edges();
+            auto const next = std::ranges::find_if(edges, [](Edge const& e) { return e && !is_leaf(*e.function); });
+            at = next == edges.end() ? nullptr : next->function.get();
+        }
+        return false;
+    }
+
+    /// Enters the leaves of the Node at the end; gives the one Node that is no leaf's, or null at the end of the chain, or where it is none.
+    Node* visit(Node& node) noexcept
     {
         Node* next = nullptr;
         for (auto const& edge : node.next_edges()) {
             Node* const to = edge.function.get();
             if (!to) continue;
-            if (to->sequence_nr() != leaf_sequence) {
+            if (!is_leaf(*to)) {
                 fits_ &= !next;
                 next = to;
-            } else if (leaf_count_ == most_leaves || std::find(leaves_, leaves_ + leaf_count_, to) != leaves_ + leaf_count_) fits_ = false;
-            else {
-                place_[leaf_count_] = static_cast<std::uint8_t>(length_);
-                leaves_[leaf_count_++] = to;
-            }
+            } else if (auto* const known = find(*to)) {
+                known->last = length_;
+                ++known->pending;
+                meets_ = true;
+            } else if (leaf_count_ == most_leaves) fits_ = false;
+            else leaves_[leaf_count_++] = {to, length_, 1, captures_.empty()};
         }
         return next;
+    }
+
+    void run_one(Node& node, Root& root, std::span<AnyTensor> results, AnyTensor* sums, bool keep_graph)
+    {
+        bool const watched = is_watched(node);
+        if (position_ == 0) {
+            if (!watched && !root.gradient.defined() && run_shorter(node, keep_graph, [&] { return node.apply_to_one(results); })) return;
+            root.define();
+        }
+        std::span const gradients(&root.gradient, 1);
+        if (watched) run_tensor_hooks(node, gradients);
+        else if (meets_ && run_onto_sums(node, gradients, results, keep_graph, [&](Edge const& e) { return is_leaf(*e.function) ? &sums[find(*e.function) - leaves_] : nullptr; })) return;
+        run_node(node, gradients, results, keep_graph);
+    }
+    /// One of several gradients of a leaf: the last one hands their sum on.
+    void arrive(Leaf& leaf, AnyTensor& gradient, AnyTensor* sums, bool keep_graph)
+    {
+        if (!leaf.wanted) return;
+        auto& sum = sums[&leaf - leaves_];
+        add_gradient(sum, std::move(gradient));
+        if (--leaf.pending == 0) deliver(*leaf.node, sum, keep_graph);
+    }
+    void deliver(Node& leaf, AnyTensor& gradient, bool keep_graph)
+    {
+        if (captures_.empty()) run_leaf(static_cast<AccumulateGrad&>(leaf), gradient, keep_graph);
+        else hand_back(leaf, gradient);
     }
     void hand_back(Node& leaf, AnyTensor& gradient)
     {
@@ -102,17 +159,13 @@ private:
         run_tensor_hooks(leaf, arrived);
         run_node(leaf, arrived, {}, keep_graph);
     }
-    bool takes_short_way(Root const& root, std::span<AnyTensor> results, bool keep_graph)
-    {
-        Node& node = *nodes_[0];
-        return !root.gradient.defined() && run_shorter(node, keep_graph, [&] { return node.apply_to_one(results); });
-    }
 
     bool fits_ = true;
-    std::size_t length_ = 0, leaf_count_ = 0;
-    Node* nodes_[most_nodes];
-    Node* leaves_[most_leaves];
-    std::uint8_t place_[most_leaves];  // of each leaf, how many Nodes are needed to reach it
+    bool meets_ = false;  // a leaf gets more than one gradient
+    std::size_t length_ = 0, leaf_count_ = 0, position_ = 0;
+    Node& first_;
+    Node* running_ = &first_;
+    Leaf leaves_[most_leaves];
     std::span<Capture> captures_;
 };
 

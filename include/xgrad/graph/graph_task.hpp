@@ -34,6 +34,15 @@ struct Capture {
     AnyTensor gradient = {};
 };
 
+/// Adds to the sum of what has arrived, which may not have begun; an undefined gradient stands for zero.
+inline void add_gradient(AnyTensor& sum, AnyTensor gradient)
+{
+    if (!gradient.defined()) return;
+    if (!sum.defined()) sum = std::move(gradient);
+    else if (!grad_mode && can_be_taken(sum)) sum.impl().type->add_in_place(sum, gradient);
+    else sum = sum.impl().type->add(sum, gradient);
+}
+
 class GraphTask final : public BackwardPass {
 public:
     GraphTask(std::span<Capture> captures, bool keep_graph, std::uint64_t oldest = 0) noexcept : captures_(captures), keep_graph_(keep_graph), oldest_(oldest) {}
@@ -167,14 +176,7 @@ private:
     }
     bool is_used(Index index) const { return notes_[index].needed || notes_[index].captured; }
 
-    void add_gradient(Index index, std::uint32_t output, AnyTensor gradient)
-    {
-        if (!gradient.defined()) return;
-        auto& sum = notes_[index].arrived()[output];
-        if (!sum.defined()) sum = std::move(gradient);
-        else if (!grad_mode && is_exclusive(sum) && sum.is_contiguous()) sum.impl().type->add_in_place(sum, gradient);
-        else sum = sum.impl().type->add(sum, gradient);
-    }
+    void add_gradient(Index index, std::uint32_t output, AnyTensor gradient) { detail::add_gradient(notes_[index].arrived()[output], std::move(gradient)); }
 
     void evaluate(Index index)
     {
@@ -189,7 +191,8 @@ private:
 
         auto const edges = node.next_edges();
         LocalArray<AnyTensor, 8> results(edges.size());
-        if (!adds_directly(node, gradients)) run_node(node, gradients, results.span(), keep_graph_);
+        auto const sum_at = [this](Edge const& edge) { return &notes_[lookup(*edge.function)].arrived()[edge.input_nr]; };
+        if (is_watched(node) || !run_onto_sums(node, gradients, results.span(), keep_graph_, sum_at)) run_node(node, gradients, results.span(), keep_graph_);
         for (auto& g : gradients) g = {};
 
         for (std::size_t i = 0; i < edges.size(); ++i) {
@@ -199,17 +202,6 @@ private:
             if (--notes_[next].pending == 0) push(next);
         }
     }
-    /// Runs a Node of a part of a tensor where gradients of other parts have arrived: what is done is then in proportion to the part.
-    bool adds_directly(Node& node, std::span<AnyTensor> gradients)
-    {
-        auto const edges = node.next_edges();
-        if (edges.size() != 1 || !edges[0] || gradients.size() != 1 || !gradients[0].defined()) return false;
-        auto& note = notes_[lookup(*edges[0].function)];
-        auto const& sum = note.arrived()[edges[0].input_nr];
-        if (!sum.defined() || !is_exclusive(sum) || !sum.is_contiguous()) return false;
-        return run_shorter(node, keep_graph_, [&] { return node.add_gradient_to(sum, gradients[0]); });
-    }
-
     /// The newest Node runs first. In a chain there is only ever one, which waits outside the heap.
     void push(Index index)
     {

@@ -59,9 +59,9 @@ public:
     virtual void apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) = 0;
     /// The same for one real output whose gradient is 1, where a Node knows a shorter way; false where it does not.
     virtual bool apply_to_one(std::span<AnyTensor> /*results*/) { return false; }
-    /// Adds the gradient of the only input, from that of the only output, to a sum of such gradients, where a Node can do so without making
-    /// it first; false where it cannot.
-    virtual bool add_gradient_to(AnyTensor const& /*sum*/, AnyTensor const& /*gradient*/) { return false; }
+    /// apply() where some results are there already: sums in row-major order that nobody else holds, to which a Node adds what it would have
+    /// made. False where it knows no such way, and then it has done nothing.
+    virtual bool apply_onto(std::span<AnyTensor> /*gradients*/, std::span<AnyTensor> /*results*/) { return false; }
     /// Forward mode: tangents of the outputs from those of the inputs (one for each edge). An undefined tensor stands for zero.
     virtual void pushforward(std::span<AnyTensor const> /*tangents*/, std::span<AnyTensor> /*results*/) { detail::fail<GraphError>(name(), ": there is no forward mode for this Node"); }
     /// "MulBackward": the outermost operation and what this Node is for.

@@ -108,15 +108,33 @@ inline void run_node(Node& node, std::span<AnyTensor> gradients, std::span<AnyTe
     run_watched_node(node, hooks, gradients, results, keep_saved);
 }
 
-/// Runs a Node by f, which knows a shorter way than apply(), unless hooks look on or the pass is recorded; false where f does not know it
-/// either.
+/// True where hooks look on when a Node runs, or the pass is recorded, so that it must run by apply().
+inline bool is_watched(Node const& node) noexcept { return grad_mode || anomaly.enabled || NodeHooks::of(node); }
+
+/// Runs a Node by f, which knows a shorter way than apply(); false where f does not know it for this Node.
 template <class F> bool run_shorter(Node& node, bool keep_saved, F f)
 {
-    if (grad_mode || anomaly.enabled || NodeHooks::of(node)) return false;
     NodeLock const lock(node);
     if (!f()) return false;
     if (!keep_saved) node.release_saved();
     return true;
+}
+
+/// Runs a Node so that it adds its gradients to sums that have begun: sum_at(edge), or null. False where there are none, or the Node cannot.
+template <class F> bool run_onto_sums(Node& node, std::span<AnyTensor> gradients, std::span<AnyTensor> results, bool keep_saved, F sum_at)
+{
+    auto const edges = node.next_edges();
+    bool any = false;
+    for (std::size_t i = 0; i < edges.size(); ++i)
+        if (AnyTensor* const sum = edges[i] ? sum_at(edges[i]) : nullptr; sum && sum->defined() && can_be_taken(*sum)) {
+            results[i] = std::move(*sum);
+            any = true;
+        }
+    if (!any) return false;
+    if (run_shorter(node, keep_saved, [&] { return node.apply_onto(gradients, results); })) return true;
+    for (std::size_t i = 0; i < edges.size(); ++i)
+        if (results[i].defined()) *sum_at(edges[i]) = std::move(results[i]);
+    return false;
 }
 
 template <class R> inline constexpr bool is_hook_result = std::is_void_v<R> || std::is_convertible_v<R, Gradients>;

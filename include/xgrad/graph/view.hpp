@@ -64,11 +64,11 @@ public:
         set_edges(&edge_, 1);
     }
     inline void apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) override;
-    bool add_gradient_to(AnyTensor const& sum, AnyTensor const& gradient) override
+    bool apply_onto(std::span<AnyTensor> gradients, std::span<AnyTensor> results) override
     {
-        auto const& whole = sum.impl().array;
+        auto const& whole = results[0].impl().array;
         if (map_ != ViewMap::gather || whole.strides != geometry_->base_strides) return false;
-        geometry_->scatter_add(whole, gradient.impl().array);
+        if (gradients[0].defined()) geometry_->scatter_add(whole, gradients[0].impl().array);
         return true;
     }
     inline void pushforward(std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override;

@@ -106,13 +106,16 @@ template <class F> struct BackwardLayout {
 };
 
 /// Which gradients a backward tile writes: `wanted` at all; leaf k to the place of leaf target[k] (an earlier one where both
-/// stand for one tensor), and then `add` says that something lies there already. `meets` says the same of pairs of the first leaves.
+/// stand for one tensor), and then `add` says that something lies there already. `ways` says the same of the first leaves.
 struct BackwardPlan {
     static constexpr std::size_t paired_leaves = 6;
-    static constexpr std::uint32_t pair(std::size_t earlier, std::size_t later) { return std::uint32_t{1} << (later * (later - 1) / 2 + earlier); }
+    /// Bits of `ways`: leaf k is written to its place; it is added to an earlier one; and to which, unless that is the first.
+    static constexpr std::uint32_t stored(std::size_t k) { return std::uint32_t{1} << k; }
+    static constexpr std::uint32_t meets(std::size_t k) { return std::uint32_t{1} << (paired_leaves + k); }
+    static constexpr std::uint32_t pair(std::size_t earlier, std::size_t later) { return std::uint32_t{1} << (2 * paired_leaves + later * (later - 1) / 2 + earlier); }
 
     LeafMask wanted = 0, add = 0;
-    std::uint32_t meets = 0;
+    std::uint32_t ways = 0;
     bool saved_result = false;
     std::uint8_t target[64];
 
@@ -120,12 +123,18 @@ struct BackwardPlan {
 
     /// True for a leaf that has a gradient of its own.
     bool makes_gradient(std::size_t k) const noexcept { return (wanted & ~add) >> k & 1; }
-    /// Leaf k gets its gradient at an earlier one's place.
-    void send_to(std::size_t earlier, std::size_t k) noexcept
+    /// Leaf k has a gradient of its own.
+    void keep(std::size_t k) noexcept
     {
-        target[k] = static_cast<std::uint8_t>(earlier);
+        target[k] = static_cast<std::uint8_t>(k);
+        if (k < paired_leaves) ways |= stored(k);
+    }
+    /// Leaf k gets its gradient at the place of leaf `first`; `nearest` is the one of its tensor before it.
+    void send_to(std::size_t first, std::size_t nearest, std::size_t k) noexcept
+    {
+        target[k] = static_cast<std::uint8_t>(first);
         add |= LeafMask{1} << k;
-        if (k < paired_leaves) meets |= pair(earlier, k);
+        if (k < paired_leaves) ways |= meets(k) | pair(nearest, k);
     }
 };
 
@@ -140,12 +149,12 @@ template <class F, class P> struct GradientSink {
     using Packs = GradientPacks<std::make_index_sequence<in_registers ? F::leaves : 0>, F, P>;
 
     LeafMask const wanted, add, added_to;
-    std::uint32_t const meets;
+    std::uint32_t const ways;
     void* out[F::leaves];
 
     /// `added_to`: leaves whose gradient is added to what lies in its place.
     XGRAD_INLINE GradientSink(BackwardPlan const& plan, LeafMask added_to_place)
-        : wanted(plan.wanted), add(in_registers ? plan.add : plan.add | added_to_place), added_to(added_to_place), meets(plan.meets)
+        : wanted(plan.wanted), add(in_registers ? plan.add : plan.add | added_to_place), added_to(added_to_place), ways(plan.ways)
     {
     }
 
@@ -168,39 +177,38 @@ template <class F, class P> struct GradientSink {
     {
         if constexpr (in_registers)
             [&]<std::size_t... K>(std::index_sequence<K...>) XGRAD_LAMBDA_INLINE {
-                auto pairs = meets;
-                auto stored = static_cast<std::uint32_t>(wanted & ~add), adding = static_cast<std::uint32_t>(added_to);
-                asm("" : "+r"(pairs), "+r"(stored), "+r"(adding));  // else a compiler keeps each bit in a place of its own, for which there are no registers
-                if (pairs) (add_to_earlier<K>(packs, pairs), ...);
+                auto goes = ways;
+                auto adding = static_cast<std::uint32_t>(added_to);
+                asm("" : "+r"(goes), "+r"(adding));  // else a compiler keeps each bit in a place of its own, for which there are no registers
                 if (adding) (add_place<K>(packs, adding, i), ...);
-                (store_one<K>(packs, stored, i), ...);
+                (pass_on<F::leaves - 1 - K>(packs, goes, i), ...);
             }(std::make_index_sequence<F::leaves>{});
     }
 
 private:
     template <class T, std::size_t K> XGRAD_INLINE auto* place(std::size_t i) const { return static_cast<tile_type<T, P>*>(out[K]) + i; }
-    template <std::size_t K> XGRAD_INLINE void add_to_earlier(Packs& packs, std::uint32_t pairs) const
-    {
-        [&]<std::size_t... Earlier>(std::index_sequence<Earlier...>) XGRAD_LAMBDA_INLINE { (add_to<Earlier, K>(packs, pairs), ...); }(std::make_index_sequence<K>{});
-    }
-    template <std::size_t Earlier, std::size_t K> XGRAD_INLINE void add_to(Packs& packs, std::uint32_t pairs) const
+    /// From the last leaf to the first: the gradient of a leaf is complete when its turn comes.
+    template <std::size_t K> XGRAD_INLINE void pass_on(Packs& packs, std::uint32_t goes, std::size_t i) const
     {
         using T = leaf_scalar<F, K>;
-        if constexpr (Differentiable<T> && std::same_as<leaf_scalar<F, Earlier>, T>)
-            if (pairs & BackwardPlan::pair(Earlier, K)) get<Earlier>(packs) = get<Earlier>(packs) + get<K>(packs);
+        if constexpr (Differentiable<T>) {
+            if constexpr (K > 0)
+                if (goes & BackwardPlan::meets(K)) return add_to_nearest<K - 1, K>(packs, goes);
+            if (goes & BackwardPlan::stored(K)) [[likely]]
+                get<K>(packs).store(place<T, K>(i));
+        }
+    }
+    template <std::size_t Earlier, std::size_t K> XGRAD_INLINE void add_to_nearest(Packs& packs, std::uint32_t goes) const
+    {
+        if constexpr (Earlier > 0)
+            if (!(goes & BackwardPlan::pair(Earlier, K))) return add_to_nearest<Earlier - 1, K>(packs, goes);
+        if constexpr (std::same_as<leaf_scalar<F, Earlier>, leaf_scalar<F, K>>) get<Earlier>(packs) = get<Earlier>(packs) + get<K>(packs);
     }
     template <std::size_t K> XGRAD_INLINE void add_place(Packs& packs, std::uint32_t adding, std::size_t i) const
     {
         using T = leaf_scalar<F, K>;
         if constexpr (Differentiable<T>)
             if (adding >> K & 1) get<K>(packs) = get<K>(packs) + gradient_pack<T, P>::load(place<T, K>(i));
-    }
-    template <std::size_t K> XGRAD_INLINE void store_one(Packs const& packs, std::uint32_t stored, std::size_t i) const
-    {
-        using T = leaf_scalar<F, K>;
-        if constexpr (Differentiable<T>)
-            if (stored >> K & 1) [[likely]]
-                get<K>(packs).store(place<T, K>(i));
     }
 };
 

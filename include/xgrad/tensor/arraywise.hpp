@@ -30,10 +30,12 @@ template <class Op, Scalar Y, Scalar... T> class ArraywiseNode final : public Ar
 public:
     ArraywiseNode(Op op, AnyTensor const& result, AnyTensor const* const* x) : ArraywiseRecordOf<count>(table), op_(std::move(op)) { this->connect(result, x); }
 
-    bool add_gradient_to(AnyTensor const& sum, AnyTensor const& gradient) override
+    bool apply_onto(std::span<AnyTensor> gradients, std::span<AnyTensor> results) override
     {
-        if constexpr (requires { requires Op::is_part; }) type_info<Y>.add_in_place(Tensor<Y>(op_.value(as<Y>(sum.impl().array))), gradient);
-        return requires { requires Op::is_part; };
+        constexpr bool is_part = requires { requires Op::is_part; };
+        if constexpr (is_part)
+            if (gradients[0].defined()) type_info<Y>.add_in_place(Tensor<Y>(op_.value(as<Y>(results[0].impl().array))), gradients[0]);
+        return is_part;
     }
 
 private:

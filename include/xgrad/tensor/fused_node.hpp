@@ -56,6 +56,17 @@ public:
         else apply_fused(gradients[0], results, is_free(gradients[0]) ? &gradients[0] : nullptr);
     }
 
+    bool apply_onto(std::span<AnyTensor> gradients, std::span<AnyTensor> results) override
+    {
+        auto& gradient = gradients[0];
+        if (sum_ || !gradient.defined()) return false;
+        Opened const opened(*this);
+        AnyArray const& seeds = gradient.impl().array;
+        bool const simple = is_simple(seeds);
+        if (simple) apply_direct(seeds, results, is_free(gradient) ? &gradient : nullptr);
+        return simple;
+    }
+
     /// The gradients for this one, unrecorded.
     void apply_to(AnyTensor const& gradient, std::span<AnyTensor> results) { apply_fused(gradient, results); }
     /// In one pass over dual numbers; see fused_gradient_node.hpp.
@@ -221,12 +232,14 @@ private:
         return simple;
     }
 
+    /// Gradients for which results are there already are added to those.
     void apply_direct(AnyArray const& seeds, std::span<AnyTensor> results, AnyTensor* room = nullptr)
     {
         std::size_t const n = leaves(), count = numel(space_), seed = n, result = n + 1, first_gradient = n + 2;
         std::byte* at[TileLoop::max_operands];
         bool const repeats_seed = !is_direct(seeds, *table().kernels.result, space_);
         bool tiled = repeats_seed;
+        LeafMask added_to = 0;
         for (std::size_t k = 0; k < n; ++k) {
             if (is_needed(k)) at[k] = saved_data(k);
             else at[k] = zero_tile.elements, tiled = true;
@@ -235,7 +248,8 @@ private:
         for (std::size_t i = 0; i < plan_.edges; ++i) {
             std::size_t const k = plan_.target[i];
             auto const& type = *table().leaf_types[k];
-            if (room && room->impl().type == &type) results[i] = std::move(*std::exchange(room, nullptr));
+            if (results[i].defined()) added_to |= LeafMask{1} << k;
+            else if (room && room->impl().type == &type) results[i] = std::move(*std::exchange(room, nullptr));
             else results[i] = AnyTensor(repeats_seed ? TensorImpl::make(type, space_) : TensorImpl::make(type, AnyArray::Layout{seeds}));
             at[first_gradient + k] = results[i].impl().array.data;
         }
@@ -246,10 +260,10 @@ private:
             table().kernels.result->stage(splat.elements, seeds.data, 0, std::min(count, tile_size));
         }
         if (saves_result()) at[result] = saved_result_data();
-        if (count <= (tiled ? tile_size : part_size)) return table().kernels.backward(formula_object(), plan_.gradients, reinterpret_cast<void* const*>(at), count, 0, 0);
-        apply_parts(at, count, repeats_seed, tiled);
+        if (count <= (tiled ? tile_size : part_size)) return table().kernels.backward(formula_object(), plan_.gradients, reinterpret_cast<void* const*>(at), count, 0, added_to);
+        apply_parts(at, count, repeats_seed, tiled, added_to);
     }
-    [[gnu::noinline]] void apply_parts(std::byte* const* at, std::size_t count, bool repeats_seed, bool tiled) const
+    [[gnu::noinline]] void apply_parts(std::byte* const* at, std::size_t count, bool repeats_seed, bool tiled, LeafMask added_to) const
     {
         std::size_t const n = leaves(), seed = n, result = n + 1, first_gradient = n + 2;
         for_each_part(count, [&](std::size_t, std::size_t first, std::size_t elements) {
@@ -264,7 +278,7 @@ private:
                 auto const bytes = (first + done) * table().kernels.result->element;
                 here[seed] = at[seed] + (repeats_seed ? 0 : bytes);
                 here[result] = saves_result() ? at[result] + bytes : nullptr;
-                table().kernels.backward(formula_object(), plan_.gradients, here, chunk, 0, 0);
+                table().kernels.backward(formula_object(), plan_.gradients, here, chunk, 0, added_to);
             }
         });
     }

@@ -142,8 +142,14 @@ private:
             needed |= needs.of[k];
             std::size_t earlier = 0;
             while (earlier < k && !(p.first[earlier] == first && makes_gradient(earlier))) ++earlier;
-            if (earlier < k) gradients.send_to(earlier, k);
-            else gradients.target[k] = target[edge[k] = edges++] = static_cast<std::uint8_t>(k);
+            if (earlier < k) {
+                std::size_t nearest = k - 1;
+                while (!(p.first[nearest] == first && gradients.wanted >> nearest & 1)) --nearest;
+                gradients.send_to(earlier, nearest, k);
+            } else {
+                gradients.keep(k);
+                target[edge[k] = edges++] = static_cast<std::uint8_t>(k);
+            }
         }
         for (std::size_t k = 0; k < n; ++k) {
             if (!(needed >> k & 1)) continue;
