@@ -5927,6 +5927,16 @@ inline bool wants_record(std::span<AnyTensor const* const> operands)
 // Folds: many numbers made one, tile by tile, by something else than a sum (which runs.hpp has).
 
 
+// ======== xgrad/ops/run_forward.hpp
+// Runs a formula forward over an index space, by the shortest way that its operands allow.
+
+
+// ======== xgrad/ops/block_loop.hpp
+// The block loop: runs a kernel where all operands lie in order over the index space, but for single numbers among them. A block holds a
+// number as often as a kernel looks at it, and the gradients for a number are summed in one; nothing else is staged. It serves what is
+// most common of broadcasting, parameters that are single numbers, in less time than the tile loop takes to begin.
+
+
 // ======== xgrad/ops/move.hpp
 // What a kernel is to the code that is compiled once for all of them: how the elements of each operand move into tiles and back, and tables
 // of functions.
@@ -7814,6 +7824,7 @@ struct LeafInfo {
     FoldRows add_rows;
     void (*narrow)(AnyArray& sums);                       // elements of a wide sum become elements of T
     void (*scale)(AnyArray const& sums, double factor);  // of a wide sum
+    void (*set)(void* element, void const* wide);        // to one element of a wide sum
 };
 
 template <class W, class T> void narrow(AnyArray& sums)
@@ -7834,8 +7845,10 @@ template <class W> void scale(AnyArray const& a, double factor)
     if constexpr (!std::same_as<P, bool>) map_run(p, a.numel * (sizeof(W) / sizeof(P)), [by = static_cast<P>(factor)]<class V>(V x) XGRAD_LAMBDA_INLINE { return x * V(by); }, p);
 }
 
+template <class T, class W> void set_element(void* element, void const* wide) { *static_cast<T*>(element) = converted<T>(*static_cast<W const*>(wide)); }
+
 template <class T, class E = T>
-inline constexpr LeafInfo leaf_info{sizeof(T), sizeof(E), sizeof(wide<E>), std::same_as<T, E>, Differentiable<T>, Move{&stage_run<T, E>, &stage_rows<T, E>}, move_by<&collect_run<T, E>>, Move{&add_run<wide<E>, E>, &add_runs<wide<E>, E>}, &add_rows<wide<E>, E>, &narrow<wide<E>, T>, &scale<wide<E>>};
+inline constexpr LeafInfo leaf_info{sizeof(T), sizeof(E), sizeof(wide<E>), std::same_as<T, E>, Differentiable<T>, Move{&stage_run<T, E>, &stage_rows<T, E>}, move_by<&collect_run<T, E>>, Move{&add_run<wide<E>, E>, &add_runs<wide<E>, E>}, &add_rows<wide<E>, E>, &narrow<wide<E>, T>, &scale<wide<E>>, &set_element<T, wide<E>>};
 
 inline TileOperand input_operand(AnyArray const& a, LeafInfo const& info, Shape const& space)
 {
@@ -7919,6 +7932,7 @@ struct FormulaTable {
     bool is_identity;  // one tensor and no operation
     bool in_place;     // a kernel can read the elements of all leaves where they are
     LeafMask differentiable;
+    std::size_t largest_element;  // of a leaf or the result
 };
 
 template <class F> struct FormulaTableOf {
@@ -7941,12 +7955,13 @@ template <class F> struct FormulaTableOf {
         else return n;
     }
     static constexpr bool in_place = std::ranges::all_of(leaf, [](auto const* l) { return l->in_place; });
+    static constexpr std::size_t largest_element = std::max(sizeof(Y), std::ranges::max(leaf, {}, &LeafInfo::element)->element);
     static constexpr LeafMask differentiable = [] {
         LeafMask mask = 0;
         for (std::size_t k = 0; k < F::leaves; ++k) mask |= LeafMask{leaf[k]->differentiable} << k;
         return mask;
     }();
-    static constexpr FormulaTable table{F::leaves, vertices_of<F>.data(), leaf.data(), &leaf_info<Y, tile_type<Y, P>>, &forward, &backward, &dual, !requires { typename F::operation; }, in_place, differentiable};
+    static constexpr FormulaTable table{F::leaves, vertices_of<F>.data(), leaf.data(), &leaf_info<Y, tile_type<Y, P>>, &forward, &backward, &dual, !requires { typename F::operation; }, in_place, differentiable, largest_element};
 };
 
 /// A sum and its gradients in one pass; only formulas that are summed have one.
@@ -7962,6 +7977,114 @@ template <class F> constexpr SumKernel sum_kernel()
 
 /// True where a kernel can read or write the elements of an array where they are.
 inline bool is_direct(AnyArray const& a, LeafInfo const& info, Shape const& space) { return info.in_place && a.contiguous && a.shape == space; }
+
+}  // namespace xgrad::detail
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad::detail {
+
+/// The leaves that are single numbers, where all others lie in order over the index space; nothing where they do not.
+inline std::optional<LeafMask> numbers_among(FormulaTable const& table, AnyArray const* const* leaves, Shape const& space)
+{
+    LeafMask numbers = 0;
+    if (!table.in_place) return {};
+    for (std::size_t k = 0; k < table.leaves; ++k) {
+        if (leaves[k]->contiguous && leaves[k]->shape == space) continue;
+        if (leaves[k]->numel != 1) return {};
+        numbers |= LeafMask{1} << k;
+    }
+    return numbers;
+}
+
+class BlockLoop {
+public:
+    /// Over `count` elements; for each of the numbers among the leaves so many operands are numbers or sums.
+    BlockLoop(std::size_t count, FormulaTable const& table, LeafMask numbers, std::size_t rooms_each)
+        : table_(table), count_(count), block_(std::min(count, room_bytes / table.largest_element)), room_((block_ * table.largest_element + 63) / 64 * 64),
+          bytes_(static_cast<std::size_t>(std::popcount(numbers)) * rooms_each * room_), rooms_(static_cast<std::byte*>(allocate(bytes_))), free_(rooms_)
+    {
+    }
+    BlockLoop(BlockLoop const&) = delete;
+    BlockLoop& operator=(BlockLoop const&) = delete;
+    ~BlockLoop() { deallocate(rooms_, bytes_); }
+
+    /// The leaves; one that stands at several places is the same operand at all of them.
+    void inputs(AnyArray const* const* leaves, LeafMask numbers)
+    {
+        for (std::size_t k = 0; k < table_.leaves; ++k) {
+            std::size_t same = 0;
+            while (leaves[same] != leaves[k]) ++same;
+            if (same < k) put(k, at_[same], step_[same]);
+            else if (numbers >> k & 1) number(k, leaves[k]->data, *table_.leaf[k]);
+            else in_order(k, leaves[k]->data, table_.leaf[k]->element);
+        }
+    }
+    // What operand k is; each has to be told.
+    void in_order(std::size_t k, void* data, std::size_t element) noexcept { put(k, data, element); }
+    void number(std::size_t k, void* data, LeafInfo const& info)
+    {
+        put(k, std::exchange(free_, free_ + room_), 0);
+        info.stage(at_[k], data, 0, block_);
+    }
+    void zeros(std::size_t k) noexcept { put(k, zero_tile.elements, 0); }
+    void absent(std::size_t k) noexcept { put(k, nullptr, 0); }
+    /// An output that is summed; sums are counted from 0 on in the order in which they are told.
+    void sum(std::size_t k, LeafInfo const& info) noexcept
+    {
+        put(k, std::exchange(free_, free_ + room_), 0);
+        sums_[sum_count_++] = {&info, static_cast<std::uint8_t>(k), {}};
+    }
+
+    /// kernel(operands, elements, true where sums have begun) for one block after the other.
+    template <class Kernel> void run(std::size_t operands, Kernel kernel)
+    {
+        for (std::size_t done = 0, held = 0;;) {
+            std::size_t const n = std::min(block_, count_ - done);
+            kernel(at_, n, held > 0);
+            done += n;
+            if (sum_count_ && (++held == most_held || done == count_ || count_ - done < block_)) collect(n), held = 0;
+            if (done == count_) return;
+            for (std::size_t k = 0; k < operands; ++k)
+                if (step_[k]) at_[k] = static_cast<std::byte*>(at_[k]) + n * step_[k];
+        }
+    }
+    /// Writes the i-th sum as an element of its type.
+    void write_sum(std::size_t i, void* element) const { sums_[i].info->set(element, sums_[i].total); }
+
+private:
+    static constexpr std::size_t room_bytes = sizeof(TileRoom);
+    static constexpr std::size_t most_held = 16;  // blocks that a kernel adds up before they are summed
+
+    struct Sum {
+        LeafInfo const* info;
+        std::uint8_t operand;
+        alignas(16) std::byte total[16];
+    };
+
+    void put(std::size_t k, void* at, std::size_t step) noexcept
+    {
+        at_[k] = at;
+        step_[k] = step;
+    }
+    void collect(std::size_t n)
+    {
+        for (std::size_t i = 0; i < sum_count_; ++i) sums_[i].info->add(at_[sums_[i].operand], sums_[i].total, 0, n);
+    }
+
+    FormulaTable const& table_;
+    std::size_t count_, block_, room_, bytes_, sum_count_ = 0;
+    std::byte *rooms_, *free_;
+    void* at_[TileLoop::max_operands];
+    std::size_t step_[TileLoop::max_operands];
+    Sum sums_[64];
+};
+
+}  // namespace xgrad::detail
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad::detail {
 
 [[gnu::noinline]] inline void run_parts(FormulaTable const& table, void const* formula, AnyArray const* const* leaves, AnyArray const& out)
 {
@@ -8025,6 +8148,15 @@ inline void fold_in_order(std::byte* from, std::array<std::size_t, 3> const& ext
     TileLoop(space, operands.data(), n + 1).run(tile_body(body));
 }
 
+[[gnu::noinline]] inline void run_beside_numbers(FormulaTable const& table, void const* formula, AnyArray const* const* leaves, LeafMask numbers, AnyArray const& out)
+{
+    std::size_t const n = table.leaves;
+    BlockLoop loop(out.numel, table, numbers, 1);
+    loop.inputs(leaves, numbers);
+    loop.in_order(n, out.data, table.result->element);
+    loop.run(n + 1, [&](void* const* at, std::size_t elements, bool) { table.forward(formula, at, elements, numbers); });
+}
+
 /// Runs a formula forward over an index space into `out`. The common case, every tensor in order, needs no tile loop.
 inline void run_forward(FormulaTable const& table, void const* formula, AnyArray const* const* leaves, Shape const& space, TileOperand const& out)
 {
@@ -8034,6 +8166,8 @@ inline void run_forward(FormulaTable const& table, void const* formula, AnyArray
     for (std::size_t k = 0; k < n; ++k) in_order &= is_direct(*leaves[k], *table.leaf[k], space);
     if (in_order && out.folds && table.is_identity)
         if (auto const extent = folded_axes(space, out.array->shape)) return fold_in_order(leaves[0]->data, *extent, out);
+    if (!in_order && !out.needs_tile())
+        if (auto const numbers = numbers_among(table, leaves, space)) return run_beside_numbers(table, formula, leaves, *numbers, *out.array);
     if (!in_order || (out.needs_tile() && !out.uniform)) return run_tiled(table, formula, leaves, space, out);
     void* at[64];
     for (std::size_t k = 0; k < n; ++k) at[k] = leaves[k]->data;
@@ -8226,6 +8360,11 @@ template <class Op, Operand X> auto express_folding(Op op, X const& x)
 
 // ======== xgrad/tensor/fused_node.hpp
 // FusedNode: one recorded pass over an elementwise formula: how its gradients are computed, all in one pass.
+
+
+// ======== xgrad/tensor/fused_sum.hpp
+// A full sum of a formula and its gradients in one pass, before anybody asks for them; and where any pass of a fused Node puts its
+// gradients.
 
 
 // ======== xgrad/tensor/fused_operands.hpp
@@ -8664,7 +8803,11 @@ public:
     /// The formula's index space.
     Shape const& space() const noexcept { return space_; }
     std::size_t leaves() const noexcept { return table().kernels.leaves; }
-    Shape const& leaf_shape(std::size_t k) const { return is_broadcast(k) ? shapes_[first_of(k)] : space_; }
+    Shape const& leaf_shape(std::size_t k) const
+    {
+        static Shape const of_a_number;
+        return !is_broadcast(k) ? space_ : shapes_ ? shapes_[first_of(k)] : of_a_number;
+    }
     LeafMask wanted() const noexcept { return plan_.gradients.wanted; }
     LeafMask added() const noexcept { return plan_.gradients.add; }
     bool makes_gradient(std::size_t k) const { return plan_.makes_gradient(k); }
@@ -8820,13 +8963,17 @@ private:
     [[gnu::noinline]] void keep_shapes(Gathered const& in)
     {
         std::size_t const n = leaves();
+        beside_numbers_ = table().kernels.in_place && table().result.in_place;
         for (std::size_t k = 0; k < n; ++k) {
             std::size_t const first = first_of(k);
             if (first != k) broadcast_ |= (broadcast_ >> first & 1) << k;
             else if (in.arrays[k]->shape != space_) {
-                if (!shapes_) shapes_ = std::make_unique<Shape[]>(n);
-                shapes_[k] = in.arrays[k]->shape;
+                auto const& array = *in.arrays[k];
                 broadcast_ |= LeafMask{1} << k;
+                beside_numbers_ &= array.numel == 1;
+                if (array.shape.empty()) continue;
+                if (!shapes_) shapes_ = std::make_unique<Shape[]>(n);
+                shapes_[k] = array.shape;
             }
         }
     }
@@ -8869,13 +9016,14 @@ private:
 
 protected:
     OperandPlan const& plan_;
-    bool in_order_;           // all operands were in order when they were saved
+    bool in_order_;                // all operands were in order when they were saved
+    bool beside_numbers_ = false;  // those that were broadcast are single numbers, and elements are read where they are
     LeafMask broadcast_ = 0;
     SumOver* sum_ = nullptr;
     Shape space_;
     std::size_t waiting_ = 0;                 // bytes of gradients that are ready
     std::unique_ptr<SavedTensor[]> watched_;  // of the leaves and the result; then their own places are empty
-    std::unique_ptr<Shape[]> shapes_;         // of the leaves that were broadcast
+    std::unique_ptr<Shape[]> shapes_;         // of the leaves that were broadcast; none where they have no dimensions
 };
 
 }  // namespace xgrad::detail
@@ -8884,7 +9032,167 @@ XGRAD_COMPILED_ONCE
 
 namespace xgrad::detail {
 
-class FusedNode final : public FusedOperands {
+class FusedSum : public FusedOperands {
+public:
+    /// True where a full sum and its gradients are best computed in one pass: a backward pass is likely to come.
+    static bool sums_at_once(Gathered const& in)
+    {
+        auto const& table = in.plan->table;
+        return in.count() != 0 && !default_packing && table.use->load(std::memory_order_relaxed) >= 0
+               && WaitingGradients::has_room(in.count() * in.plan->edges * table.kernels.leaf[0]->element);
+    }
+    /// The sum, times its factor; keeps the gradients until a backward pass asks for them.
+    double sum_at_once(SumKernel kernel, Gathered const& in)
+    {
+        double const sum = in.in_order ? sum_in_order(kernel, in.arrays) : sum_in_blocks_or_tiles(kernel, in);
+        std::size_t bytes = 0;
+        for (auto const& gradient : ready()) bytes += gradient->array.storage->bytes();
+        WaitingGradients::add(static_cast<std::ptrdiff_t>(bytes));
+        waiting_ = bytes;
+        return sum_->scale * sum;
+    }
+
+protected:
+    using FusedOperands::FusedOperands;
+
+    /// Room for a gradient of a tiled pass: zeroes to be summed into where its operand was broadcast, and else laid out like an array that
+    /// is given.
+    void place_gradient(std::size_t k, AnyArray const* like, AnyArray& gradient, TileOperand& operand) const
+    {
+        operand = absent_output();
+        if (!makes_gradient(k)) return;
+        auto const& info = *table().kernels.leaf[k];
+        if (is_broadcast(k)) {
+            gradient = zeroed(leaf_shape(k), info.wide_element);
+            operand = sum_operand(gradient, info);
+            operand.kernel_adds = true;
+        } else {
+            gradient = like ? fresh_like(*like, info.element) : AnyArray(space_, info.element);
+            operand = output_operand(gradient, info);
+        }
+    }
+    /// The leaves whose gradients the tile loop asks a kernel to add to what is there.
+    LeafMask leaves_added_to(TileFacts const& facts) const
+    {
+        std::size_t const first_gradient = leaves() + 2;
+        return first_gradient < 64 ? facts.added_to >> first_gradient : 0;
+    }
+    Ref<TensorImpl> finished_gradient(std::size_t k, AnyArray& gradient) const
+    {
+        if (is_broadcast(k)) table().kernels.leaf[k]->narrow(gradient);
+        return TensorImpl::make(*table().leaf_types[k], std::move(gradient));
+    }
+
+    /// Makes the gradients of a pass in blocks, make(edge, leaf); gives the leaves whose gradients are sums.
+    template <class Make> LeafMask place_gradients(BlockLoop& loop, LeafMask numbers, Make make) const
+    {
+        std::size_t const first_gradient = leaves() + 2;
+        LeafMask sums = 0;
+        for (std::size_t k = 0; k < leaves(); ++k) loop.absent(first_gradient + k);
+        for (std::size_t edge = 0; edge < plan_.edges; ++edge) {
+            std::size_t const k = plan_.target[edge];
+            auto const& info = *table().kernels.leaf[k];
+            TensorImpl& gradient = make(edge, k);
+            if (numbers >> k & 1) {
+                sums |= LeafMask{1} << k;
+                loop.sum(first_gradient + k, info);
+            } else loop.in_order(first_gradient + k, gradient.array.data, info.element);
+        }
+        return sums;
+    }
+    template <class Made> void write_sums(BlockLoop const& loop, LeafMask sums, Made made) const
+    {
+        for (std::size_t edge = 0, sum = 0; edge < plan_.edges; ++edge)
+            if (sums >> plan_.target[edge] & 1) loop.write_sum(sum++, made(edge).array.data);
+    }
+
+private:
+    double sum_in_order(SumKernel kernel, AnyArray const* const* arrays)
+    {
+        std::size_t const n = leaves(), first_gradient = n + 2;
+        void* at[TileLoop::max_operands];
+        for (std::size_t k = 0; k < n; ++k) {
+            at[k] = arrays[k]->data;
+            at[first_gradient + k] = nullptr;
+        }
+        auto const ready = this->ready();
+        for (std::size_t i = 0; i < ready.size(); ++i) {
+            std::size_t const k = plan_.target[i];
+            ready[i] = TensorImpl::make(*table().leaf_types[k], AnyArray::Layout{*arrays[k]});
+            at[first_gradient + k] = ready[i]->array.data;
+        }
+        std::size_t const count = arrays[0]->numel;
+        return count <= part_size ? kernel(formula_object(), plan_.gradients, at, sum_->scale, count, 0, 0) : sum_of_parts(kernel, at, count);
+    }
+    [[gnu::noinline]] double sum_of_parts(SumKernel kernel, void* const* at, std::size_t count) const
+    {
+        std::vector<double> sums((count + part_size - 1) / part_size);
+        std::size_t const n = leaves(), first_gradient = n + 2;
+        for_each_part(count, [&](std::size_t part, std::size_t first, std::size_t elements) {
+            void* here[TileLoop::max_operands];
+            for (std::size_t k = 0; k < n; ++k) {
+                auto const bytes = first * table().kernels.leaf[k]->element;
+                here[k] = static_cast<std::byte*>(at[k]) + bytes;
+                here[first_gradient + k] = at[first_gradient + k] ? static_cast<std::byte*>(at[first_gradient + k]) + bytes : nullptr;
+            }
+            sums[part] = kernel(formula_object(), plan_.gradients, here, sum_->scale, elements, 0, 0);
+        });
+        return std::accumulate(sums.begin(), sums.end(), 0.);
+    }
+    [[gnu::noinline]] double sum_in_blocks_or_tiles(SumKernel kernel, Gathered const& in)
+    {
+        auto const numbers = numbers_among(table().kernels, in.arrays, in.space());
+        return numbers ? sum_beside_numbers(kernel, in, *numbers) : sum_tiled(kernel, in);
+    }
+    double sum_beside_numbers(SumKernel kernel, Gathered const& in, LeafMask numbers)
+    {
+        std::size_t const n = leaves();
+        BlockLoop loop(in.count(), table().kernels, numbers, 2);
+        loop.inputs(in.arrays, numbers);
+        loop.absent(n);
+        loop.absent(n + 1);
+        LeafMask const sums = place_gradients(loop, numbers, [&](std::size_t edge, std::size_t k) -> TensorImpl& {
+            ready()[edge] = is_broadcast(k) ? TensorImpl::make(*table().leaf_types[k], leaf_shape(k)) : TensorImpl::make(*table().leaf_types[k], AnyArray::Layout{*in.arrays[k]});
+            return *ready()[edge];
+        });
+        double sum = 0;
+        loop.run(2 * n + 2, [&](void* const* at, std::size_t count, bool begun) { sum += kernel(formula_object(), plan_.gradients, at, sum_->scale, count, numbers, begun ? sums : 0); });
+        write_sums(loop, sums, [&](std::size_t edge) -> TensorImpl& { return *ready()[edge]; });
+        return sum;
+    }
+    /// An operand that stands at several places is staged once.
+    [[gnu::noinline]] double sum_tiled(SumKernel kernel, Gathered const& in)
+    {
+        std::size_t const n = leaves(), first_gradient = n + 2;
+        LocalArray<TileOperand, 14> operands(first_gradient + n);
+        LocalArray<AnyArray, 6> gradients(n);
+        for (std::size_t k = 0; k < n; ++k) {
+            operands[k] = first_of(k) == k ? input_operand(*in.arrays[k], *table().kernels.leaf[k], space_) : absent_output();
+            place_gradient(k, in.arrays[k], gradients[k], operands[first_gradient + k]);
+        }
+        operands[n] = operands[n + 1] = absent_output();
+        double sum = 0;
+        auto body = [&](void** at, std::size_t count, TileFacts facts) {
+            for (std::size_t k = 0; k < n; ++k) {
+                at[k] = at[first_of(k)];
+                facts.uniform |= (facts.uniform >> first_of(k) & 1) << k;
+            }
+            sum += kernel(formula_object(), plan_.gradients, at, sum_->scale, count, facts.uniform, leaves_added_to(facts));
+        };
+        TileLoop(space_, operands.data(), first_gradient + n).run(tile_body(body));
+        for (std::size_t k = 0; k < n; ++k)
+            if (makes_gradient(k)) ready()[plan_.edge[k]] = finished_gradient(k, gradients[k]);
+        return sum;
+    }
+};
+
+}  // namespace xgrad::detail
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad::detail {
+
+class FusedNode final : public FusedSum {
 public:
     /// `over` is null where no sum is fused, and then `result` are the formula's values.
     static Ref<Node> make(void const* formula, AnyTensor const* const* operands, Gathered const& in, SumOver const* over, AnyTensor const& result)
@@ -8897,24 +9205,6 @@ public:
             deallocate(block, bytes);
             throw;
         }
-    }
-
-    /// True where a full sum and its gradients are best computed in one pass: a backward pass is likely to come.
-    static bool sums_at_once(Gathered const& in)
-    {
-        auto const& table = in.plan->table;
-        return in.count() != 0 && !default_packing && table.use->load(std::memory_order_relaxed) >= 0
-               && WaitingGradients::has_room(in.count() * in.plan->edges * table.kernels.leaf[0]->element);
-    }
-    /// The sum, times its factor; keeps the gradients until a backward pass asks for them.
-    double sum_at_once(SumKernel kernel, Gathered const& in)
-    {
-        double const sum = in.in_order ? sum_in_order(kernel, in.arrays) : sum_tiled(kernel, in);
-        std::size_t bytes = 0;
-        for (auto const& gradient : ready()) bytes += gradient->array.storage->bytes();
-        WaitingGradients::add(static_cast<std::ptrdiff_t>(bytes));
-        waiting_ = bytes;
-        return sum_->scale * sum;
     }
 
     bool apply_to_one(std::span<AnyTensor> results) override
@@ -8948,93 +9238,7 @@ public:
     inline void pushforward(std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override;
 
 private:
-    using FusedOperands::FusedOperands;
-
-    double sum_in_order(SumKernel kernel, AnyArray const* const* arrays)
-    {
-        std::size_t const n = leaves(), first_gradient = n + 2;
-        void* at[TileLoop::max_operands];
-        for (std::size_t k = 0; k < n; ++k) {
-            at[k] = arrays[k]->data;
-            at[first_gradient + k] = nullptr;
-        }
-        auto const ready = this->ready();
-        for (std::size_t i = 0; i < ready.size(); ++i) {
-            std::size_t const k = plan_.target[i];
-            ready[i] = TensorImpl::make(*table().leaf_types[k], AnyArray::Layout{*arrays[k]});
-            at[first_gradient + k] = ready[i]->array.data;
-        }
-        std::size_t const count = arrays[0]->numel;
-        return count <= part_size ? kernel(formula_object(), plan_.gradients, at, sum_->scale, count, 0, 0) : sum_of_parts(kernel, at, count);
-    }
-    /// An operand that stands at several places is staged once.
-    [[gnu::noinline]] double sum_tiled(SumKernel kernel, Gathered const& in)
-    {
-        std::size_t const n = leaves(), first_gradient = n + 2;
-        LocalArray<TileOperand, 14> operands(first_gradient + n);
-        LocalArray<AnyArray, 6> gradients(n);
-        for (std::size_t k = 0; k < n; ++k) {
-            operands[k] = first_of(k) == k ? input_operand(*in.arrays[k], *table().kernels.leaf[k], space_) : absent_output();
-            place_gradient(k, in.arrays[k], gradients[k], operands[first_gradient + k]);
-        }
-        operands[n] = operands[n + 1] = absent_output();
-        double sum = 0;
-        auto body = [&](void** at, std::size_t count, TileFacts facts) {
-            for (std::size_t k = 0; k < n; ++k) {
-                at[k] = at[first_of(k)];
-                facts.uniform |= (facts.uniform >> first_of(k) & 1) << k;
-            }
-            sum += kernel(formula_object(), plan_.gradients, at, sum_->scale, count, facts.uniform, leaves_added_to(facts));
-        };
-        TileLoop(space_, operands.data(), first_gradient + n).run(tile_body(body));
-        for (std::size_t k = 0; k < n; ++k)
-            if (makes_gradient(k)) ready()[plan_.edge[k]] = finished_gradient(k, gradients[k]);
-        return sum;
-    }
-
-    /// Room for a gradient of a tiled pass: zeroes to be summed into where its operand was broadcast, and else laid out like an array that
-    /// is given.
-    void place_gradient(std::size_t k, AnyArray const* like, AnyArray& gradient, TileOperand& operand) const
-    {
-        operand = absent_output();
-        if (!makes_gradient(k)) return;
-        auto const& info = *table().kernels.leaf[k];
-        if (is_broadcast(k)) {
-            gradient = zeroed(leaf_shape(k), info.wide_element);
-            operand = sum_operand(gradient, info);
-            operand.kernel_adds = true;
-        } else {
-            gradient = like ? fresh_like(*like, info.element) : AnyArray(space_, info.element);
-            operand = output_operand(gradient, info);
-        }
-    }
-    /// The leaves whose gradients the tile loop asks a kernel to add to what is there.
-    LeafMask leaves_added_to(TileFacts const& facts) const
-    {
-        std::size_t const first_gradient = leaves() + 2;
-        return first_gradient < 64 ? facts.added_to >> first_gradient : 0;
-    }
-    Ref<TensorImpl> finished_gradient(std::size_t k, AnyArray& gradient) const
-    {
-        if (is_broadcast(k)) table().kernels.leaf[k]->narrow(gradient);
-        return TensorImpl::make(*table().leaf_types[k], std::move(gradient));
-    }
-
-    [[gnu::noinline]] double sum_of_parts(SumKernel kernel, void* const* at, std::size_t count) const
-    {
-        std::vector<double> sums((count + part_size - 1) / part_size);
-        std::size_t const n = leaves(), first_gradient = n + 2;
-        for_each_part(count, [&](std::size_t part, std::size_t first, std::size_t elements) {
-            void* here[TileLoop::max_operands];
-            for (std::size_t k = 0; k < n; ++k) {
-                auto const bytes = first * table().kernels.leaf[k]->element;
-                here[k] = static_cast<std::byte*>(at[k]) + bytes;
-                here[first_gradient + k] = at[first_gradient + k] ? static_cast<std::byte*>(at[first_gradient + k]) + bytes : nullptr;
-            }
-            sums[part] = kernel(formula_object(), plan_.gradients, here, sum_->scale, elements, 0, 0);
-        });
-        return std::accumulate(sums.begin(), sums.end(), 0.);
-    }
+    using FusedSum::FusedSum;
 
     bool would_record(AnyTensor const& gradient) const
     {
@@ -9056,7 +9260,7 @@ private:
         Opened const opened(*this);
         if (!sum_) {
             AnyArray const& seeds = gradient.impl().array;
-            return is_simple(seeds) ? apply_direct(seeds, results, room) : apply_tiled(seeds, results);
+            return is_simple(seeds) ? apply_direct(seeds, results, room) : is_beside_numbers(seeds) ? apply_beside_numbers(seeds, results) : apply_tiled(seeds, results);
         }
         if (has_gradients_ready() && !gradient.requires_grad())
             if (double const factor = real_number(gradient); std::abs(factor) >= least_factor && std::abs(factor) <= 1 / least_factor) return hand_over_scaled(factor, results);
@@ -9064,6 +9268,7 @@ private:
         AnyArray const seeds = sum_->spread(gradient, space_);
         if (is_simple(seeds)) return apply_direct(seeds, results);
         if (table().kernels.is_identity) return repeat(seeds, results);
+        if (is_beside_numbers(seeds)) return apply_beside_numbers(seeds, results);
         apply_tiled(seeds, results);
     }
 
@@ -9170,6 +9375,35 @@ private:
             to += n * info.element;
         });
         results[0] = AnyTensor(std::move(made));
+    }
+
+    /// True where what was broadcast are single numbers, and all else lies in order.
+    bool is_beside_numbers(AnyArray const& seeds) const
+    {
+        return beside_numbers_ && !watched_ && (is_direct(seeds, *table().kernels.result, space_) || (seeds.numel == 1 && sum_)) && numel(space_) != 0;
+    }
+    [[gnu::noinline]] void apply_beside_numbers(AnyArray const& seeds, std::span<AnyTensor> results)
+    {
+        std::size_t const n = leaves(), seed = n, result = n + 1;
+        LeafMask const numbers = broadcast_;
+        BlockLoop loop(numel(space_), table().kernels, numbers, 3);  // with one for the gradient that came in
+        for (std::size_t k = 0; k < n; ++k) {
+            auto const& info = *table().kernels.leaf[k];
+            if (!is_needed(k)) loop.zeros(k);
+            else if (numbers >> k & 1) loop.number(k, saved_data(k), info);
+            else loop.in_order(k, saved_data(k), info.element);
+        }
+        if (seeds.numel == 1) loop.number(seed, seeds.data, *table().kernels.result);
+        else loop.in_order(seed, seeds.data, table().kernels.result->element);
+        saves_result() ? loop.in_order(result, saved_result_data(), table().kernels.result->element) : loop.absent(result);
+        LeafMask const sums = place_gradients(loop, numbers, [&](std::size_t edge, std::size_t k) -> TensorImpl& {
+            results[edge] = AnyTensor(TensorImpl::make(*table().leaf_types[k], leaf_shape(k)));
+            return results[edge].impl();
+        });
+        loop.run(2 * n + 2, [&](void* const* at, std::size_t count, bool begun) {
+            table().kernels.backward(formula_object(), plan_.gradients, at, count, numbers, begun ? sums : 0);
+        });
+        write_sums(loop, sums, [&](std::size_t edge) -> TensorImpl& { return results[edge].impl(); });
     }
 
     void apply_tiled(AnyArray const& seeds, std::span<AnyTensor> results)

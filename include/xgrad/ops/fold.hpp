@@ -3,7 +3,7 @@
 
 #include <limits>
 
-#include <xgrad/ops/move.hpp>
+#include <xgrad/ops/run_forward.hpp>
 #include <xgrad/ops/shaping.hpp>
 
 XGRAD_COMPILED_ONCE

@@ -21,6 +21,7 @@ struct LeafInfo {
     FoldRows add_rows;
     void (*narrow)(AnyArray& sums);                       // elements of a wide sum become elements of T
     void (*scale)(AnyArray const& sums, double factor);  // of a wide sum
+    void (*set)(void* element, void const* wide);        // to one element of a wide sum
 };
 
 template <class W, class T> void narrow(AnyArray& sums)
@@ -41,8 +42,10 @@ template <class W> void scale(AnyArray const& a, double factor)
     if constexpr (!std::same_as<P, bool>) map_run(p, a.numel * (sizeof(W) / sizeof(P)), [by = static_cast<P>(factor)]<class V>(V x) XGRAD_LAMBDA_INLINE { return x * V(by); }, p);
 }
 
+template <class T, class W> void set_element(void* element, void const* wide) { *static_cast<T*>(element) = converted<T>(*static_cast<W const*>(wide)); }
+
 template <class T, class E = T>
-inline constexpr LeafInfo leaf_info{sizeof(T), sizeof(E), sizeof(wide<E>), std::same_as<T, E>, Differentiable<T>, Move{&stage_run<T, E>, &stage_rows<T, E>}, move_by<&collect_run<T, E>>, Move{&add_run<wide<E>, E>, &add_runs<wide<E>, E>}, &add_rows<wide<E>, E>, &narrow<wide<E>, T>, &scale<wide<E>>};
+inline constexpr LeafInfo leaf_info{sizeof(T), sizeof(E), sizeof(wide<E>), std::same_as<T, E>, Differentiable<T>, Move{&stage_run<T, E>, &stage_rows<T, E>}, move_by<&collect_run<T, E>>, Move{&add_run<wide<E>, E>, &add_runs<wide<E>, E>}, &add_rows<wide<E>, E>, &narrow<wide<E>, T>, &scale<wide<E>>, &set_element<T, wide<E>>};
 
 inline TileOperand input_operand(AnyArray const& a, LeafInfo const& info, Shape const& space)
 {
@@ -126,6 +129,7 @@ struct FormulaTable {
     bool is_identity;  // one tensor and no operation
     bool in_place;     // a kernel can read the elements of all leaves where they are
     LeafMask differentiable;
+    std::size_t largest_element;  // of a leaf or the result
 };
 
 template <class F> struct FormulaTableOf {
@@ -148,12 +152,13 @@ template <class F> struct FormulaTableOf {
         else return n;
     }
     static constexpr bool in_place = std::ranges::all_of(leaf, [](auto const* l) { return l->in_place; });
+    static constexpr std::size_t largest_element = std::max(sizeof(Y), std::ranges::max(leaf, {}, &LeafInfo::element)->element);
     static constexpr LeafMask differentiable = [] {
         LeafMask mask = 0;
         for (std::size_t k = 0; k < F::leaves; ++k) mask |= LeafMask{leaf[k]->differentiable} << k;
         return mask;
     }();
-    static constexpr FormulaTable table{F::leaves, vertices_of<F>.data(), leaf.data(), &leaf_info<Y, tile_type<Y, P>>, &forward, &backward, &dual, !requires { typename F::operation; }, in_place, differentiable};
+    static constexpr FormulaTable table{F::leaves, vertices_of<F>.data(), leaf.data(), &leaf_info<Y, tile_type<Y, P>>, &forward, &backward, &dual, !requires { typename F::operation; }, in_place, differentiable, largest_element};
 };
 
 /// A sum and its gradients in one pass; only formulas that are summed have one.
@@ -169,93 +174,5 @@ template <class F> constexpr SumKernel sum_kernel()
 
 /// True where a kernel can read or write the elements of an array where they are.
 inline bool is_direct(AnyArray const& a, LeafInfo const& info, Shape const& space) { return info.in_place && a.contiguous && a.shape == space; }
-
-[[gnu::noinline]] inline void run_parts(FormulaTable const& table, void const* formula, AnyArray const* const* leaves, AnyArray const& out)
-{
-    for_each_part(out.numel, [&](std::size_t, std::size_t first, std::size_t count) {
-        void* at[64];
-        for (std::size_t k = 0; k < table.leaves; ++k) at[k] = leaves[k]->data + first * table.leaf[k]->element;
-        at[table.leaves] = out.data + first * table.result->element;
-        table.forward(formula, at, count, 0);
-    });
-}
-
-/// Runs a formula forward where all leaves and `out` lie in order.
-inline void run_in_order(FormulaTable const& table, void const* formula, AnyArray const* const* leaves, AnyArray const& out)
-{
-    if (out.numel > part_size) return run_parts(table, formula, leaves, out);
-    void* at[64];
-    for (std::size_t k = 0; k < table.leaves; ++k) at[k] = leaves[k]->data;
-    at[table.leaves] = out.data;
-    if (out.numel) table.forward(formula, at, out.numel, 0);
-}
-
-/// An index space whose folded axes lie side by side, as three: those before them, they, and those after.
-inline std::optional<std::array<std::size_t, 3>> folded_axes(Shape const& space, Shape const& kept)
-{
-    std::array<std::size_t, 3> extent{1, 1, 1};
-    std::size_t at = 0;
-    for (std::size_t d = 0; d < space.size(); ++d) {
-        bool const folded = kept[d] != space[d];
-        if (folded && at == 2) return {};
-        if (folded != (at == 1) && space[d] != 1) ++at;
-        extent[at] *= space[d];
-    }
-    if (at == 0) std::swap(extent[0], extent[2]);
-    return extent;
-}
-
-/// Folds elements in row-major order where they lie.
-inline void fold_in_order(std::byte* from, std::array<std::size_t, 3> const& extent, TileOperand const& out)
-{
-    auto const [rows, folded, columns] = extent;
-    std::size_t const run = columns == 1 ? most_summed : 1;
-    auto* to = out.array->data;
-    for (std::size_t row = 0; row < rows; ++row, from += folded * columns * out.tile_element, to += columns * out.element) {
-        if (columns > 1 && out.fold_rows) out.fold_rows(from, to, columns, folded);
-        else
-            for (std::size_t i = 0; i < folded; i += run) out.move(from + i * columns * out.tile_element, to, columns != 1, std::min(run, folded - i) * columns);
-    }
-}
-
-[[gnu::noinline]] inline void run_tiled(FormulaTable const& table, void const* formula, AnyArray const* const* leaves, Shape const& space, TileOperand const& out)
-{
-    std::size_t const n = table.leaves;
-    LocalArray<TileOperand, 8> operands(n + 1);
-    for (std::size_t k = 0; k < n; ++k) operands[k] = input_operand(*leaves[k], *table.leaf[k], space);
-    operands[n] = out;
-    bool const passes_on = table.is_identity && out.needs_tile();
-    if (passes_on) operands[n].from = 0;
-    auto body = [&](void* const* at, std::size_t elements, TileFacts facts) {
-        if (!passes_on) table.forward(formula, at, elements, facts.uniform);
-    };
-    TileLoop(space, operands.data(), n + 1).run(tile_body(body));
-}
-
-/// Runs a formula forward over an index space into `out`. The common case, every tensor in order, needs no tile loop.
-inline void run_forward(FormulaTable const& table, void const* formula, AnyArray const* const* leaves, Shape const& space, TileOperand const& out)
-{
-    std::size_t const n = table.leaves, count = numel(space);
-    if (count == 0) return;
-    bool in_order = true;
-    for (std::size_t k = 0; k < n; ++k) in_order &= is_direct(*leaves[k], *table.leaf[k], space);
-    if (in_order && out.folds && table.is_identity)
-        if (auto const extent = folded_axes(space, out.array->shape)) return fold_in_order(leaves[0]->data, *extent, out);
-    if (!in_order || (out.needs_tile() && !out.uniform)) return run_tiled(table, formula, leaves, space, out);
-    void* at[64];
-    for (std::size_t k = 0; k < n; ++k) at[k] = leaves[k]->data;
-    if (!out.needs_tile()) {
-        at[n] = out.array->data;
-        return table.forward(formula, at, count, 0);
-    }
-    TileRoom tile;
-    at[n] = tile.elements;
-    for (std::size_t i = 0; i < count; i += tile_size) {
-        std::size_t const elements = std::min(tile_size, count - i);
-        table.forward(formula, at, elements, 0);
-        out.move(tile.elements, out.array->data, 0, elements);
-        for (std::size_t k = 0; k < n; ++k) at[k] = static_cast<std::byte*>(at[k]) + elements * table.leaf[k]->element;
-    }
-}
 
 }  // namespace xgrad::detail

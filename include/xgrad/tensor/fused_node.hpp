@@ -1,15 +1,13 @@
 // FusedNode: one recorded pass over an elementwise formula: how its gradients are computed, all in one pass.
 #pragma once
 
-#include <numeric>
-
-#include <xgrad/tensor/fused_operands.hpp>
+#include <xgrad/tensor/fused_sum.hpp>
 
 XGRAD_COMPILED_ONCE
 
 namespace xgrad::detail {
 
-class FusedNode final : public FusedOperands {
+class FusedNode final : public FusedSum {
 public:
     /// `over` is null where no sum is fused, and then `result` are the formula's values.
     static Ref<Node> make(void const* formula, AnyTensor const* const* operands, Gathered const& in, SumOver const* over, AnyTensor const& result)
@@ -22,24 +20,6 @@ public:
             deallocate(block, bytes);
             throw;
         }
-    }
-
-    /// True where a full sum and its gradients are best computed in one pass: a backward pass is likely to come.
-    static bool sums_at_once(Gathered const& in)
-    {
-        auto const& table = in.plan->table;
-        return in.count() != 0 && !default_packing && table.use->load(std::memory_order_relaxed) >= 0
-               && WaitingGradients::has_room(in.count() * in.plan->edges * table.kernels.leaf[0]->element);
-    }
-    /// The sum, times its factor; keeps the gradients until a backward pass asks for them.
-    double sum_at_once(SumKernel kernel, Gathered const& in)
-    {
-        double const sum = in.in_order ? sum_in_order(kernel, in.arrays) : sum_tiled(kernel, in);
-        std::size_t bytes = 0;
-        for (auto const& gradient : ready()) bytes += gradient->array.storage->bytes();
-        WaitingGradients::add(static_cast<std::ptrdiff_t>(bytes));
-        waiting_ = bytes;
-        return sum_->scale * sum;
     }
 
     bool apply_to_one(std::span<AnyTensor> results) override
@@ -73,93 +53,7 @@ public:
     inline void pushforward(std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override;
 
 private:
-    using FusedOperands::FusedOperands;
-
-    double sum_in_order(SumKernel kernel, AnyArray const* const* arrays)
-    {
-        std::size_t const n = leaves(), first_gradient = n + 2;
-        void* at[TileLoop::max_operands];
-        for (std::size_t k = 0; k < n; ++k) {
-            at[k] = arrays[k]->data;
-            at[first_gradient + k] = nullptr;
-        }
-        auto const ready = this->ready();
-        for (std::size_t i = 0; i < ready.size(); ++i) {
-            std::size_t const k = plan_.target[i];
-            ready[i] = TensorImpl::make(*table().leaf_types[k], AnyArray::Layout{*arrays[k]});
-            at[first_gradient + k] = ready[i]->array.data;
-        }
-        std::size_t const count = arrays[0]->numel;
-        return count <= part_size ? kernel(formula_object(), plan_.gradients, at, sum_->scale, count, 0, 0) : sum_of_parts(kernel, at, count);
-    }
-    /// An operand that stands at several places is staged once.
-    [[gnu::noinline]] double sum_tiled(SumKernel kernel, Gathered const& in)
-    {
-        std::size_t const n = leaves(), first_gradient = n + 2;
-        LocalArray<TileOperand, 14> operands(first_gradient + n);
-        LocalArray<AnyArray, 6> gradients(n);
-        for (std::size_t k = 0; k < n; ++k) {
-            operands[k] = first_of(k) == k ? input_operand(*in.arrays[k], *table().kernels.leaf[k], space_) : absent_output();
-            place_gradient(k, in.arrays[k], gradients[k], operands[first_gradient + k]);
-        }
-        operands[n] = operands[n + 1] = absent_output();
-        double sum = 0;
-        auto body = [&](void** at, std::size_t count, TileFacts facts) {
-            for (std::size_t k = 0; k < n; ++k) {
-                at[k] = at[first_of(k)];
-                facts.uniform |= (facts.uniform >> first_of(k) & 1) << k;
-            }
-            sum += kernel(formula_object(), plan_.gradients, at, sum_->scale, count, facts.uniform, leaves_added_to(facts));
-        };
-        TileLoop(space_, operands.data(), first_gradient + n).run(tile_body(body));
-        for (std::size_t k = 0; k < n; ++k)
-            if (makes_gradient(k)) ready()[plan_.edge[k]] = finished_gradient(k, gradients[k]);
-        return sum;
-    }
-
-    /// Room for a gradient of a tiled pass: zeroes to be summed into where its operand was broadcast, and else laid out like an array that
-    /// is given.
-    void place_gradient(std::size_t k, AnyArray const* like, AnyArray& gradient, TileOperand& operand) const
-    {
-        operand = absent_output();
-        if (!makes_gradient(k)) return;
-        auto const& info = *table().kernels.leaf[k];
-        if (is_broadcast(k)) {
-            gradient = zeroed(leaf_shape(k), info.wide_element);
-            operand = sum_operand(gradient, info);
-            operand.kernel_adds = true;
-        } else {
-            gradient = like ? fresh_like(*like, info.element) : AnyArray(space_, info.element);
-            operand = output_operand(gradient, info);
-        }
-    }
-    /// The leaves whose gradients the tile loop asks a kernel to add to what is there.
-    LeafMask leaves_added_to(TileFacts const& facts) const
-    {
-        std::size_t const first_gradient = leaves() + 2;
-        return first_gradient < 64 ? facts.added_to >> first_gradient : 0;
-    }
-    Ref<TensorImpl> finished_gradient(std::size_t k, AnyArray& gradient) const
-    {
-        if (is_broadcast(k)) table().kernels.leaf[k]->narrow(gradient);
-        return TensorImpl::make(*table().leaf_types[k], std::move(gradient));
-    }
-
-    [[gnu::noinline]] double sum_of_parts(SumKernel kernel, void* const* at, std::size_t count) const
-    {
-        std::vector<double> sums((count + part_size - 1) / part_size);
-        std::size_t const n = leaves(), first_gradient = n + 2;
-        for_each_part(count, [&](std::size_t part, std::size_t first, std::size_t elements) {
-            void* here[TileLoop::max_operands];
-            for (std::size_t k = 0; k < n; ++k) {
-                auto const bytes = first * table().kernels.leaf[k]->element;
-                here[k] = static_cast<std::byte*>(at[k]) + bytes;
-                here[first_gradient + k] = at[first_gradient + k] ? static_cast<std::byte*>(at[first_gradient + k]) + bytes : nullptr;
-            }
-            sums[part] = kernel(formula_object(), plan_.gradients, here, sum_->scale, elements, 0, 0);
-        });
-        return std::accumulate(sums.begin(), sums.end(), 0.);
-    }
+    using FusedSum::FusedSum;
 
     bool would_record(AnyTensor const& gradient) const
     {
@@ -181,7 +75,7 @@ private:
         Opened const opened(*this);
         if (!sum_) {
             AnyArray const& seeds = gradient.impl().array;
-            return is_simple(seeds) ? apply_direct(seeds, results, room) : apply_tiled(seeds, results);
+            return is_simple(seeds) ? apply_direct(seeds, results, room) : is_beside_numbers(seeds) ? apply_beside_numbers(seeds, results) : apply_tiled(seeds, results);
         }
         if (has_gradients_ready() && !gradient.requires_grad())
             if (double const factor = real_number(gradient); std::abs(factor) >= least_factor && std::abs(factor) <= 1 / least_factor) return hand_over_scaled(factor, results);
@@ -189,6 +83,7 @@ private:
         AnyArray const seeds = sum_->spread(gradient, space_);
         if (is_simple(seeds)) return apply_direct(seeds, results);
         if (table().kernels.is_identity) return repeat(seeds, results);
+        if (is_beside_numbers(seeds)) return apply_beside_numbers(seeds, results);
         apply_tiled(seeds, results);
     }
 
@@ -295,6 +190,35 @@ private:
             to += n * info.element;
         });
         results[0] = AnyTensor(std::move(made));
+    }
+
+    /// True where what was broadcast are single numbers, and all else lies in order.
+    bool is_beside_numbers(AnyArray const& seeds) const
+    {
+        return beside_numbers_ && !watched_ && (is_direct(seeds, *table().kernels.result, space_) || (seeds.numel == 1 && sum_)) && numel(space_) != 0;
+    }
+    [[gnu::noinline]] void apply_beside_numbers(AnyArray const& seeds, std::span<AnyTensor> results)
+    {
+        std::size_t const n = leaves(), seed = n, result = n + 1;
+        LeafMask const numbers = broadcast_;
+        BlockLoop loop(numel(space_), table().kernels, numbers, 3);  // with one for the gradient that came in
+        for (std::size_t k = 0; k < n; ++k) {
+            auto const& info = *table().kernels.leaf[k];
+            if (!is_needed(k)) loop.zeros(k);
+            else if (numbers >> k & 1) loop.number(k, saved_data(k), info);
+            else loop.in_order(k, saved_data(k), info.element);
+        }
+        if (seeds.numel == 1) loop.number(seed, seeds.data, *table().kernels.result);
+        else loop.in_order(seed, seeds.data, table().kernels.result->element);
+        saves_result() ? loop.in_order(result, saved_result_data(), table().kernels.result->element) : loop.absent(result);
+        LeafMask const sums = place_gradients(loop, numbers, [&](std::size_t edge, std::size_t k) -> TensorImpl& {
+            results[edge] = AnyTensor(TensorImpl::make(*table().leaf_types[k], leaf_shape(k)));
+            return results[edge].impl();
+        });
+        loop.run(2 * n + 2, [&](void* const* at, std::size_t count, bool begun) {
+            table().kernels.backward(formula_object(), plan_.gradients, at, count, numbers, begun ? sums : 0);
+        });
+        write_sums(loop, sums, [&](std::size_t edge) -> TensorImpl& { return results[edge].impl(); });
     }
 
     void apply_tiled(AnyArray const& seeds, std::span<AnyTensor> results)

@@ -47,7 +47,11 @@ public:
     /// The formula's index space.
     Shape const& space() const noexcept { return space_; }
     std::size_t leaves() const noexcept { return table().kernels.leaves; }
-    Shape const& leaf_shape(std::size_t k) const { return is_broadcast(k) ? shapes_[first_of(k)] : space_; }
+    Shape const& leaf_shape(std::size_t k) const
+    {
+        static Shape const of_a_number;
+        return !is_broadcast(k) ? space_ : shapes_ ? shapes_[first_of(k)] : of_a_number;
+    }
     LeafMask wanted() const noexcept { return plan_.gradients.wanted; }
     LeafMask added() const noexcept { return plan_.gradients.add; }
     bool makes_gradient(std::size_t k) const { return plan_.makes_gradient(k); }
@@ -203,13 +207,17 @@ private:
     [[gnu::noinline]] void keep_shapes(Gathered const& in)
     {
         std::size_t const n = leaves();
+        beside_numbers_ = table().kernels.in_place && table().result.in_place;
         for (std::size_t k = 0; k < n; ++k) {
             std::size_t const first = first_of(k);
             if (first != k) broadcast_ |= (broadcast_ >> first & 1) << k;
             else if (in.arrays[k]->shape != space_) {
-                if (!shapes_) shapes_ = std::make_unique<Shape[]>(n);
-                shapes_[k] = in.arrays[k]->shape;
+                auto const& array = *in.arrays[k];
                 broadcast_ |= LeafMask{1} << k;
+                beside_numbers_ &= array.numel == 1;
+                if (array.shape.empty()) continue;
+                if (!shapes_) shapes_ = std::make_unique<Shape[]>(n);
+                shapes_[k] = array.shape;
             }
         }
     }
@@ -252,13 +260,14 @@ private:
 
 protected:
     OperandPlan const& plan_;
-    bool in_order_;           // all operands were in order when they were saved
+    bool in_order_;                // all operands were in order when they were saved
+    bool beside_numbers_ = false;  // those that were broadcast are single numbers, and elements are read where they are
     LeafMask broadcast_ = 0;
     SumOver* sum_ = nullptr;
     Shape space_;
     std::size_t waiting_ = 0;                 // bytes of gradients that are ready
     std::unique_ptr<SavedTensor[]> watched_;  // of the leaves and the result; then their own places are empty
-    std::unique_ptr<Shape[]> shapes_;         // of the leaves that were broadcast
+    std::unique_ptr<Shape[]> shapes_;         // of the leaves that were broadcast; none where they have no dimensions
 };
 
 }  // namespace xgrad::detail

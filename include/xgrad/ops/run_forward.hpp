@@ -1,0 +1,109 @@
+// Runs a formula forward over an index space, by the shortest way that its operands allow.
+#pragma once
+
+#include <xgrad/ops/block_loop.hpp>
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad::detail {
+
+[[gnu::noinline]] inline void run_parts(FormulaTable const& table, void const* formula, AnyArray const* const* leaves, AnyArray const& out)
+{
+    for_each_part(out.numel, [&](std::size_t, std::size_t first, std::size_t count) {
+        void* at[64];
+        for (std::size_t k = 0; k < table.leaves; ++k) at[k] = leaves[k]->data + first * table.leaf[k]->element;
+        at[table.leaves] = out.data + first * table.result->element;
+        table.forward(formula, at, count, 0);
+    });
+}
+
+/// Runs a formula forward where all leaves and `out` lie in order.
+inline void run_in_order(FormulaTable const& table, void const* formula, AnyArray const* const* leaves, AnyArray const& out)
+{
+    if (out.numel > part_size) return run_parts(table, formula, leaves, out);
+    void* at[64];
+    for (std::size_t k = 0; k < table.leaves; ++k) at[k] = leaves[k]->data;
+    at[table.leaves] = out.data;
+    if (out.numel) table.forward(formula, at, out.numel, 0);
+}
+
+/// An index space whose folded axes lie side by side, as three: those before them, they, and those after.
+inline std::optional<std::array<std::size_t, 3>> folded_axes(Shape const& space, Shape const& kept)
+{
+    std::array<std::size_t, 3> extent{1, 1, 1};
+    std::size_t at = 0;
+    for (std::size_t d = 0; d < space.size(); ++d) {
+        bool const folded = kept[d] != space[d];
+        if (folded && at == 2) return {};
+        if (folded != (at == 1) && space[d] != 1) ++at;
+        extent[at] *= space[d];
+    }
+    if (at == 0) std::swap(extent[0], extent[2]);
+    return extent;
+}
+
+/// Folds elements in row-major order where they lie.
+inline void fold_in_order(std::byte* from, std::array<std::size_t, 3> const& extent, TileOperand const& out)
+{
+    auto const [rows, folded, columns] = extent;
+    std::size_t const run = columns == 1 ? most_summed : 1;
+    auto* to = out.array->data;
+    for (std::size_t row = 0; row < rows; ++row, from += folded * columns * out.tile_element, to += columns * out.element) {
+        if (columns > 1 && out.fold_rows) out.fold_rows(from, to, columns, folded);
+        else
+            for (std::size_t i = 0; i < folded; i += run) out.move(from + i * columns * out.tile_element, to, columns != 1, std::min(run, folded - i) * columns);
+    }
+}
+
+[[gnu::noinline]] inline void run_tiled(FormulaTable const& table, void const* formula, AnyArray const* const* leaves, Shape const& space, TileOperand const& out)
+{
+    std::size_t const n = table.leaves;
+    LocalArray<TileOperand, 8> operands(n + 1);
+    for (std::size_t k = 0; k < n; ++k) operands[k] = input_operand(*leaves[k], *table.leaf[k], space);
+    operands[n] = out;
+    bool const passes_on = table.is_identity && out.needs_tile();
+    if (passes_on) operands[n].from = 0;
+    auto body = [&](void* const* at, std::size_t elements, TileFacts facts) {
+        if (!passes_on) table.forward(formula, at, elements, facts.uniform);
+    };
+    TileLoop(space, operands.data(), n + 1).run(tile_body(body));
+}
+
+[[gnu::noinline]] inline void run_beside_numbers(FormulaTable const& table, void const* formula, AnyArray const* const* leaves, LeafMask numbers, AnyArray const& out)
+{
+    std::size_t const n = table.leaves;
+    BlockLoop loop(out.numel, table, numbers, 1);
+    loop.inputs(leaves, numbers);
+    loop.in_order(n, out.data, table.result->element);
+    loop.run(n + 1, [&](void* const* at, std::size_t elements, bool) { table.forward(formula, at, elements, numbers); });
+}
+
+/// Runs a formula forward over an index space into `out`. The common case, every tensor in order, needs no tile loop.
+inline void run_forward(FormulaTable const& table, void const* formula, AnyArray const* const* leaves, Shape const& space, TileOperand const& out)
+{
+    std::size_t const n = table.leaves, count = numel(space);
+    if (count == 0) return;
+    bool in_order = true;
+    for (std::size_t k = 0; k < n; ++k) in_order &= is_direct(*leaves[k], *table.leaf[k], space);
+    if (in_order && out.folds && table.is_identity)
+        if (auto const extent = folded_axes(space, out.array->shape)) return fold_in_order(leaves[0]->data, *extent, out);
+    if (!in_order && !out.needs_tile())
+        if (auto const numbers = numbers_among(table, leaves, space)) return run_beside_numbers(table, formula, leaves, *numbers, *out.array);
+    if (!in_order || (out.needs_tile() && !out.uniform)) return run_tiled(table, formula, leaves, space, out);
+    void* at[64];
+    for (std::size_t k = 0; k < n; ++k) at[k] = leaves[k]->data;
+    if (!out.needs_tile()) {
+        at[n] = out.array->data;
+        return table.forward(formula, at, count, 0);
+    }
+    TileRoom tile;
+    at[n] = tile.elements;
+    for (std::size_t i = 0; i < count; i += tile_size) {
+        std::size_t const elements = std::min(tile_size, count - i);
+        table.forward(formula, at, elements, 0);
+        out.move(tile.elements, out.array->data, 0, elements);
+        for (std::size_t k = 0; k < n; ++k) at[k] = static_cast<std::byte*>(at[k]) + elements * table.leaf[k]->element;
+    }
+}
+
+}  // namespace xgrad::detail

@@ -1,0 +1,167 @@
+// A full sum of a formula and its gradients in one pass, before anybody asks for them; and where any pass of a fused Node puts its
+// gradients.
+#pragma once
+
+#include <numeric>
+
+#include <xgrad/tensor/fused_operands.hpp>
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad::detail {
+
+class FusedSum : public FusedOperands {
+public:
+    /// True where a full sum and its gradients are best computed in one pass: a backward pass is likely to come.
+    static bool sums_at_once(Gathered const& in)
+    {
+        auto const& table = in.plan->table;
+        return in.count() != 0 && !default_packing && table.use->load(std::memory_order_relaxed) >= 0
+               && WaitingGradients::has_room(in.count() * in.plan->edges * table.kernels.leaf[0]->element);
+    }
+    /// The sum, times its factor; keeps the gradients until a backward pass asks for them.
+    double sum_at_once(SumKernel kernel, Gathered const& in)
+    {
+        double const sum = in.in_order ? sum_in_order(kernel, in.arrays) : sum_in_blocks_or_tiles(kernel, in);
+        std::size_t bytes = 0;
+        for (auto const& gradient : ready()) bytes += gradient->array.storage->bytes();
+        WaitingGradients::add(static_cast<std::ptrdiff_t>(bytes));
+        waiting_ = bytes;
+        return sum_->scale * sum;
+    }
+
+protected:
+    using FusedOperands::FusedOperands;
+
+    /// Room for a gradient of a tiled pass: zeroes to be summed into where its operand was broadcast, and else laid out like an array that
+    /// is given.
+    void place_gradient(std::size_t k, AnyArray const* like, AnyArray& gradient, TileOperand& operand) const
+    {
+        operand = absent_output();
+        if (!makes_gradient(k)) return;
+        auto const& info = *table().kernels.leaf[k];
+        if (is_broadcast(k)) {
+            gradient = zeroed(leaf_shape(k), info.wide_element);
+            operand = sum_operand(gradient, info);
+            operand.kernel_adds = true;
+        } else {
+            gradient = like ? fresh_like(*like, info.element) : AnyArray(space_, info.element);
+            operand = output_operand(gradient, info);
+        }
+    }
+    /// The leaves whose gradients the tile loop asks a kernel to add to what is there.
+    LeafMask leaves_added_to(TileFacts const& facts) const
+    {
+        std::size_t const first_gradient = leaves() + 2;
+        return first_gradient < 64 ? facts.added_to >> first_gradient : 0;
+    }
+    Ref<TensorImpl> finished_gradient(std::size_t k, AnyArray& gradient) const
+    {
+        if (is_broadcast(k)) table().kernels.leaf[k]->narrow(gradient);
+        return TensorImpl::make(*table().leaf_types[k], std::move(gradient));
+    }
+
+    /// Makes the gradients of a pass in blocks, make(edge, leaf); gives the leaves whose gradients are sums.
+    template <class Make> LeafMask place_gradients(BlockLoop& loop, LeafMask numbers, Make make) const
+    {
+        std::size_t const first_gradient = leaves() + 2;
+        LeafMask sums = 0;
+        for (std::size_t k = 0; k < leaves(); ++k) loop.absent(first_gradient + k);
+        for (std::size_t edge = 0; edge < plan_.edges; ++edge) {
+            std::size_t const k = plan_.target[edge];
+            auto const& info = *table().kernels.leaf[k];
+            TensorImpl& gradient = make(edge, k);
+            if (numbers >> k & 1) {
+                sums |= LeafMask{1} << k;
+                loop.sum(first_gradient + k, info);
+            } else loop.in_order(first_gradient + k, gradient.array.data, info.element);
+        }
+        return sums;
+    }
+    template <class Made> void write_sums(BlockLoop const& loop, LeafMask sums, Made made) const
+    {
+        for (std::size_t edge = 0, sum = 0; edge < plan_.edges; ++edge)
+            if (sums >> plan_.target[edge] & 1) loop.write_sum(sum++, made(edge).array.data);
+    }
+
+private:
+    double sum_in_order(SumKernel kernel, AnyArray const* const* arrays)
+    {
+        std::size_t const n = leaves(), first_gradient = n + 2;
+        void* at[TileLoop::max_operands];
+        for (std::size_t k = 0; k < n; ++k) {
+            at[k] = arrays[k]->data;
+            at[first_gradient + k] = nullptr;
+        }
+        auto const ready = this->ready();
+        for (std::size_t i = 0; i < ready.size(); ++i) {
+            std::size_t const k = plan_.target[i];
+            ready[i] = TensorImpl::make(*table().leaf_types[k], AnyArray::Layout{*arrays[k]});
+            at[first_gradient + k] = ready[i]->array.data;
+        }
+        std::size_t const count = arrays[0]->numel;
+        return count <= part_size ? kernel(formula_object(), plan_.gradients, at, sum_->scale, count, 0, 0) : sum_of_parts(kernel, at, count);
+    }
+    [[gnu::noinline]] double sum_of_parts(SumKernel kernel, void* const* at, std::size_t count) const
+    {
+        std::vector<double> sums((count + part_size - 1) / part_size);
+        std::size_t const n = leaves(), first_gradient = n + 2;
+        for_each_part(count, [&](std::size_t part, std::size_t first, std::size_t elements) {
+            void* here[TileLoop::max_operands];
+            for (std::size_t k = 0; k < n; ++k) {
+                auto const bytes = first * table().kernels.leaf[k]->element;
+                here[k] = static_cast<std::byte*>(at[k]) + bytes;
+                here[first_gradient + k] = at[first_gradient + k] ? static_cast<std::byte*>(at[first_gradient + k]) + bytes : nullptr;
+            }
+            sums[part] = kernel(formula_object(), plan_.gradients, here, sum_->scale, elements, 0, 0);
+        });
+        return std::accumulate(sums.begin(), sums.end(), 0.);
+    }
+    [[gnu::noinline]] double sum_in_blocks_or_tiles(SumKernel kernel, Gathered const& in)
+    {
+        auto const numbers = numbers_among(table().kernels, in.arrays, in.space());
+        return numbers ? sum_beside_numbers(kernel, in, *numbers) : sum_tiled(kernel, in);
+    }
+    double sum_beside_numbers(SumKernel kernel, Gathered const& in, LeafMask numbers)
+    {
+        std::size_t const n = leaves();
+        BlockLoop loop(in.count(), table().kernels, numbers, 2);
+        loop.inputs(in.arrays, numbers);
+        loop.absent(n);
+        loop.absent(n + 1);
+        LeafMask const sums = place_gradients(loop, numbers, [&](std::size_t edge, std::size_t k) -> TensorImpl& {
+            ready()[edge] = is_broadcast(k) ? TensorImpl::make(*table().leaf_types[k], leaf_shape(k)) : TensorImpl::make(*table().leaf_types[k], AnyArray::Layout{*in.arrays[k]});
+            return *ready()[edge];
+        });
+        double sum = 0;
+        loop.run(2 * n + 2, [&](void* const* at, std::size_t count, bool begun) { sum += kernel(formula_object(), plan_.gradients, at, sum_->scale, count, numbers, begun ? sums : 0); });
+        write_sums(loop, sums, [&](std::size_t edge) -> TensorImpl& { return *ready()[edge]; });
+        return sum;
+    }
+    /// An operand that stands at several places is staged once.
+    [[gnu::noinline]] double sum_tiled(SumKernel kernel, Gathered const& in)
+    {
+        std::size_t const n = leaves(), first_gradient = n + 2;
+        LocalArray<TileOperand, 14> operands(first_gradient + n);
+        LocalArray<AnyArray, 6> gradients(n);
+        for (std::size_t k = 0; k < n; ++k) {
+            operands[k] = first_of(k) == k ? input_operand(*in.arrays[k], *table().kernels.leaf[k], space_) : absent_output();
+            place_gradient(k, in.arrays[k], gradients[k], operands[first_gradient + k]);
+        }
+        operands[n] = operands[n + 1] = absent_output();
+        double sum = 0;
+        auto body = [&](void** at, std::size_t count, TileFacts facts) {
+            for (std::size_t k = 0; k < n; ++k) {
+                at[k] = at[first_of(k)];
+                facts.uniform |= (facts.uniform >> first_of(k) & 1) << k;
+            }
+            sum += kernel(formula_object(), plan_.gradients, at, sum_->scale, count, facts.uniform, leaves_added_to(facts));
+        };
+        TileLoop(space_, operands.data(), first_gradient + n).run(tile_body(body));
+        for (std::size_t k = 0; k < n; ++k)
+            if (makes_gradient(k)) ready()[plan_.edge[k]] = finished_gradient(k, gradients[k]);
+        return sum;
+    }
+};
+
+}  // namespace xgrad::detail
