@@ -61,6 +61,7 @@ public:
     {
         put(k, std::exchange(free_, free_ + room_), 0);
         sums_[sum_count_++] = {&info, static_cast<std::uint8_t>(k), {}};
+        if (info.wide_element > info.element) most_held_ = 16;
     }
 
     /// kernel(operands, elements, true where sums have begun) for one block after the other.
@@ -70,7 +71,7 @@ public:
             std::size_t const n = std::min(block_, count_ - done);
             kernel(at_, n, held > 0);
             done += n;
-            if (sum_count_ && (++held == most_held || done == count_ || count_ - done < block_)) collect(n), held = 0;
+            if (sum_count_ && (++held == most_held_ || done == count_ || count_ - done < block_)) collect(n), held = 0;
             if (done == count_) return;
             for (std::size_t k = 0; k < operands; ++k)
                 if (step_[k]) at_[k] = static_cast<std::byte*>(at_[k]) + n * step_[k];
@@ -81,7 +82,6 @@ public:
 
 private:
     static constexpr std::size_t room_bytes = sizeof(TileRoom);
-    static constexpr std::size_t most_held = 16;  // blocks that a kernel adds up before they are summed
 
     struct Sum {
         LeafInfo const* info;
@@ -101,6 +101,7 @@ private:
 
     FormulaTable const& table_;
     std::size_t count_, block_, room_, bytes_, sum_count_ = 0;
+    std::size_t most_held_ = 1;  // blocks that a kernel adds up before they are summed, where a sum in a wider type takes long
     std::byte *rooms_, *free_;
     void* at_[TileLoop::max_operands];
     std::size_t step_[TileLoop::max_operands];
