@@ -2037,11 +2037,16 @@ struct TensorImpl;
 enum class CreationMeta : std::uint8_t { normal, in_no_grad, in_inference, one_of_several, in_custom_function };
 
 /// Of a tensor that looks into the memory of another one: whose, and for which version its grad_fn holds.
-struct ViewInfo {
+struct ViewInfo : Cached {
     Ref<TensorImpl> base;  // never a view itself
     CreationMeta meta;
     std::uint32_t version;
-    std::mutex mutex = {};
+    std::mutex mutex;
+
+    ViewInfo(Ref<TensorImpl> b, CreationMeta m, std::uint32_t v) : base(std::move(b)), meta(m), version(v) {}
+
+    /// For what reads or refreshes the history of a view, while there are several threads.
+    [[nodiscard]] std::unique_lock<std::mutex> lock() { return single_threaded() ? std::unique_lock<std::mutex>() : std::unique_lock(mutex); }
 };
 
 /// How handles that do not own a tensor find it, until it goes.
@@ -2186,7 +2191,7 @@ public:
         auto const& t = impl();
         if (!t.view) [[likely]]
             return t.requires_grad || t.grad_fn;
-        std::lock_guard const lock(t.view->mutex);  // another thread may be about to refresh the view
+        auto const lock = t.view->lock();  // another thread may be about to refresh the view
         return t.requires_grad || t.grad_fn || t.view->base->requires_grad || t.view->base->grad_fn;
     }
     /// True for a tensor that no recorded operation made.
@@ -3171,7 +3176,7 @@ inline void take_history(TensorImpl& view, Ref<Node> node)
 [[gnu::cold]] inline void refresh_view(TensorImpl& view)
 {
     ViewInfo& info = *view.view;
-    std::lock_guard const lock(info.mutex);
+    auto const lock = info.lock();
     auto const now = view.array.storage->version();
     if (info.version == now) return;
     if (info.meta == CreationMeta::in_custom_function) fail_in_custom_function(view, "its base or another view of its base has been");
@@ -3183,7 +3188,7 @@ inline void take_history(TensorImpl& view, Ref<Node> node)
 /// The same with a Node made before.
 inline void renew_view(TensorImpl& view, Ref<Node> node) noexcept
 {
-    std::lock_guard const lock(view.view->mutex);
+    auto const lock = view.view->lock();
     take_history(view, std::move(node));
     view.view->version = view.array.storage->version();
 }
@@ -3198,7 +3203,7 @@ inline void mark_view(AnyTensor const& t, AnyTensor const& of, bool one_of_sever
     auto meta = inference_mode ? CreationMeta::in_inference : grad_mode ? CreationMeta::normal : CreationMeta::in_no_grad;
     if (one_of_several && meta == CreationMeta::normal) meta = CreationMeta::one_of_several;
     if (source.view && meta == CreationMeta::normal) meta = source.view->meta;
-    impl.view.reset(new ViewInfo{source.view ? source.view->base : of.handle(), meta, impl.array.storage->version()});
+    impl.view.reset(new ViewInfo(source.view ? source.view->base : of.handle(), meta, impl.array.storage->version()));
 }
 
 }  // namespace xgrad::detail
@@ -8034,6 +8039,7 @@ public:
     {
         put(k, std::exchange(free_, free_ + room_), 0);
         sums_[sum_count_++] = {&info, static_cast<std::uint8_t>(k), {}};
+        if (info.wide_element > info.element) most_held_ = 16;
     }
 
     /// kernel(operands, elements, true where sums have begun) for one block after the other.
@@ -8043,7 +8049,7 @@ public:
             std::size_t const n = std::min(block_, count_ - done);
             kernel(at_, n, held > 0);
             done += n;
-            if (sum_count_ && (++held == most_held || done == count_ || count_ - done < block_)) collect(n), held = 0;
+            if (sum_count_ && (++held == most_held_ || done == count_ || count_ - done < block_)) collect(n), held = 0;
             if (done == count_) return;
             for (std::size_t k = 0; k < operands; ++k)
                 if (step_[k]) at_[k] = static_cast<std::byte*>(at_[k]) + n * step_[k];
@@ -8054,7 +8060,6 @@ public:
 
 private:
     static constexpr std::size_t room_bytes = sizeof(TileRoom);
-    static constexpr std::size_t most_held = 16;  // blocks that a kernel adds up before they are summed
 
     struct Sum {
         LeafInfo const* info;
@@ -8074,6 +8079,7 @@ private:
 
     FormulaTable const& table_;
     std::size_t count_, block_, room_, bytes_, sum_count_ = 0;
+    std::size_t most_held_ = 1;  // blocks that a kernel adds up before they are summed, where a sum in a wider type takes long
     std::byte *rooms_, *free_;
     void* at_[TileLoop::max_operands];
     std::size_t step_[TileLoop::max_operands];

@@ -42,11 +42,16 @@ struct TensorImpl;
 enum class CreationMeta : std::uint8_t { normal, in_no_grad, in_inference, one_of_several, in_custom_function };
 
 /// Of a tensor that looks into the memory of another one: whose, and for which version its grad_fn holds.
-struct ViewInfo {
+struct ViewInfo : Cached {
     Ref<TensorImpl> base;  // never a view itself
     CreationMeta meta;
     std::uint32_t version;
-    std::mutex mutex = {};
+    std::mutex mutex;
+
+    ViewInfo(Ref<TensorImpl> b, CreationMeta m, std::uint32_t v) : base(std::move(b)), meta(m), version(v) {}
+
+    /// For what reads or refreshes the history of a view, while there are several threads.
+    [[nodiscard]] std::unique_lock<std::mutex> lock() { return single_threaded() ? std::unique_lock<std::mutex>() : std::unique_lock(mutex); }
 };
 
 /// How handles that do not own a tensor find it, until it goes.
@@ -191,7 +196,7 @@ public:
         auto const& t = impl();
         if (!t.view) [[likely]]
             return t.requires_grad || t.grad_fn;
-        std::lock_guard const lock(t.view->mutex);  // another thread may be about to refresh the view
+        auto const lock = t.view->lock();  // another thread may be about to refresh the view
         return t.requires_grad || t.grad_fn || t.view->base->requires_grad || t.view->base->grad_fn;
     }
     /// True for a tensor that no recorded operation made.

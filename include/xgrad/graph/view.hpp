@@ -206,7 +206,7 @@ inline void take_history(TensorImpl& view, Ref<Node> node)
 [[gnu::cold]] inline void refresh_view(TensorImpl& view)
 {
     ViewInfo& info = *view.view;
-    std::lock_guard const lock(info.mutex);
+    auto const lock = info.lock();
     auto const now = view.array.storage->version();
     if (info.version == now) return;
     if (info.meta == CreationMeta::in_custom_function) fail_in_custom_function(view, "its base or another view of its base has been");
@@ -218,7 +218,7 @@ inline void take_history(TensorImpl& view, Ref<Node> node)
 /// The same with a Node made before.
 inline void renew_view(TensorImpl& view, Ref<Node> node) noexcept
 {
-    std::lock_guard const lock(view.view->mutex);
+    auto const lock = view.view->lock();
     take_history(view, std::move(node));
     view.view->version = view.array.storage->version();
 }
@@ -233,7 +233,7 @@ inline void mark_view(AnyTensor const& t, AnyTensor const& of, bool one_of_sever
     auto meta = inference_mode ? CreationMeta::in_inference : grad_mode ? CreationMeta::normal : CreationMeta::in_no_grad;
     if (one_of_several && meta == CreationMeta::normal) meta = CreationMeta::one_of_several;
     if (source.view && meta == CreationMeta::normal) meta = source.view->meta;
-    impl.view.reset(new ViewInfo{source.view ? source.view->base : of.handle(), meta, impl.array.storage->version()});
+    impl.view.reset(new ViewInfo(source.view ? source.view->base : of.handle(), meta, impl.array.storage->version()));
 }
 
 }  // namespace xgrad::detail
