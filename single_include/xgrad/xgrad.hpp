@@ -3446,6 +3446,8 @@ public:
 
 private:
     struct Note {
+        explicit Note(Node& n) noexcept : node(&n) {}
+
         Node* node;
         std::uint32_t pending = 0;
         bool claimed = false;
@@ -3473,7 +3475,7 @@ private:
     {
         if (auto const known = lookup(node); known != none) return {known, false};
         auto const index = static_cast<Index>(notes_.size());
-        auto& note = notes_.emplace_back(Note{&node});
+        auto& note = notes_.emplace_back(node);
         if (node.num_outputs() > 1) note.gradients = std::make_unique<AnyTensor[]>(node.num_outputs());
         if (claim(node)) {
             note.claimed = true;
@@ -3565,7 +3567,7 @@ private:
         auto const edges = node.next_edges();
         LocalArray<AnyTensor, 8> results(edges.size());
         auto const sum_at = [this](Edge const& edge) { return &notes_[lookup(*edge.function)].arrived()[edge.input_nr]; };
-        if (is_watched(node) || !run_onto_sums(node, gradients, results.span(), keep_graph_, sum_at)) run_node(node, gradients, results.span(), keep_graph_);
+        if (edges.empty() || is_watched(node) || !run_onto_sums(node, gradients, results.span(), keep_graph_, sum_at)) run_node(node, gradients, results.span(), keep_graph_);
         for (auto& g : gradients) g = {};
 
         for (std::size_t i = 0; i < edges.size(); ++i) {
