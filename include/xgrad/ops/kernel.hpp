@@ -4,6 +4,7 @@
 
 #include <cstring>
 
+#include <xgrad/base/vec.hpp>
 #include <xgrad/ops/formula.hpp>
 
 namespace xgrad::detail {
@@ -172,8 +173,8 @@ template <class F, class P> struct GradientSink {
             else if (wanted >> K & 1) g.store(p);
         }
     }
-    /// After all gradients of a pack were taken.
-    XGRAD_INLINE void store(Packs& packs, std::size_t i) const
+    /// After all gradients of one or more packs that lie side by side were taken.
+    template <std::size_t Together> XGRAD_INLINE void store(Packs (&packs)[Together], std::size_t i) const
     {
         if constexpr (in_registers)
             [&]<std::size_t... K>(std::index_sequence<K...>) XGRAD_LAMBDA_INLINE {
@@ -188,27 +189,29 @@ template <class F, class P> struct GradientSink {
 private:
     template <class T, std::size_t K> XGRAD_INLINE auto* place(std::size_t i) const { return static_cast<tile_type<T, P>*>(out[K]) + i; }
     /// From the last leaf to the first: the gradient of a leaf is complete when its turn comes.
-    template <std::size_t K> XGRAD_INLINE void pass_on(Packs& packs, std::uint32_t goes, std::size_t i) const
+    template <std::size_t K, std::size_t Together> XGRAD_INLINE void pass_on(Packs (&packs)[Together], std::uint32_t goes, std::size_t i) const
     {
         using T = leaf_scalar<F, K>;
         if constexpr (Differentiable<T>) {
             if constexpr (K > 0)
                 if (goes & BackwardPlan::meets(K)) return add_to_nearest<K - 1, K>(packs, goes);
             if (goes & BackwardPlan::stored(K)) [[likely]]
-                get<K>(packs).store(place<T, K>(i));
+                kernel::unroll<Together>([&](auto u) XGRAD_LAMBDA_INLINE { get<K>(packs[u]).store(place<T, K>(i + u * RealPack<P>::width)); });
         }
     }
-    template <std::size_t Earlier, std::size_t K> XGRAD_INLINE void add_to_nearest(Packs& packs, std::uint32_t goes) const
+    template <std::size_t Earlier, std::size_t K, std::size_t Together> XGRAD_INLINE void add_to_nearest(Packs (&packs)[Together], std::uint32_t goes) const
     {
         if constexpr (Earlier > 0)
             if (!(goes & BackwardPlan::pair(Earlier, K))) return add_to_nearest<Earlier - 1, K>(packs, goes);
-        if constexpr (std::same_as<leaf_scalar<F, Earlier>, leaf_scalar<F, K>>) get<Earlier>(packs) = get<Earlier>(packs) + get<K>(packs);
+        if constexpr (std::same_as<leaf_scalar<F, Earlier>, leaf_scalar<F, K>>)
+            kernel::unroll<Together>([&](auto u) XGRAD_LAMBDA_INLINE { get<Earlier>(packs[u]) = get<Earlier>(packs[u]) + get<K>(packs[u]); });
     }
-    template <std::size_t K> XGRAD_INLINE void add_place(Packs& packs, std::uint32_t adding, std::size_t i) const
+    template <std::size_t K, std::size_t Together> XGRAD_INLINE void add_place(Packs (&packs)[Together], std::uint32_t adding, std::size_t i) const
     {
         using T = leaf_scalar<F, K>;
         if constexpr (Differentiable<T>)
-            if (adding >> K & 1) get<K>(packs) = get<K>(packs) + gradient_pack<T, P>::load(place<T, K>(i));
+            if (adding >> K & 1)
+                kernel::unroll<Together>([&](auto u) XGRAD_LAMBDA_INLINE { get<K>(packs[u]) = get<K>(packs[u]) + gradient_pack<T, P>::load(place<T, K>(i + u * RealPack<P>::width)); });
     }
 };
 
@@ -236,8 +239,8 @@ template <class F> XGRAD_NOINLINE void backward_kernel(F const& formula, Backwar
             evaluate_again<P>(
                 f, [&]<class T, std::size_t K>() XGRAD_LAMBDA_INLINE { return load_pack<T, P>(in[K], i); }, saved,
                 [&]() XGRAD_LAMBDA_INLINE { return load_pack<Y, P>(in[L::result], i); }, v, known.next());
-            typename GradientSink<F, P>::Packs packs{};
-            send<0, P>(f, v, load_pack<Y, P>(in[L::seed], i), sink.wanted, [&]<class T, std::size_t K>(auto g) XGRAD_LAMBDA_INLINE { sink.template take<T, K>(packs, g, i); });
+            typename GradientSink<F, P>::Packs packs[1]{};
+            send<0, P>(f, v, load_pack<Y, P>(in[L::seed], i), sink.wanted, [&]<class T, std::size_t K>(auto g) XGRAD_LAMBDA_INLINE { sink.template take<T, K>(packs[0], g, i); });
             sink.store(packs, i);
         }
         if (left == 0) return;
@@ -256,6 +259,12 @@ template <class F> XGRAD_NOINLINE void backward_kernel(F const& formula, Backwar
     });
 }
 
+/// How many packs a kernel computes side by side: two where that takes so little that the tests of where gradients go would be most of the
+/// work.
+template <class X> inline constexpr bool is_cheap = true;
+template <class Op, class... X> inline constexpr bool is_cheap<Expression<Op, X...>> = !is_transcendental<Op> && (is_cheap<X> && ...);
+template <class F> inline constexpr std::size_t packs_together = is_cheap<F> && F::leaves > 1 && F::leaves <= BackwardPlan::paired_leaves && RealPack<compute_precision<F>>::width > 1 ? 2 : 1;
+
 /// The number of packs that a kernel adds up in its own precision before it goes on in a wider one.
 inline constexpr std::size_t summed_packs = 32;
 
@@ -267,14 +276,24 @@ template <class F> XGRAD_NOINLINE double sum_and_gradient_kernel(F const& formul
     F const f = formula;
     using P = compute_precision<F>;
     using L = BackwardLayout<F>;
-    constexpr std::size_t width = RealPack<P>::width;
+    constexpr std::size_t width = RealPack<P>::width, together = packs_together<F>;
     void const* in[L::leaves];
     for (std::size_t k = 0; k < L::leaves; ++k) in[k] = operands[k];
     GradientSink<F, P> sink(plan, added_to);
     sink.set_places(plan, [&](std::size_t k) { return operands[L::gradients + k]; });
     RealPack<P> const seed(factor);
+    auto const compute = [&]<std::size_t Packs>(Values<F, P>(&v)[Packs], LeafMask known, std::size_t i, RealPack<P>& sum) XGRAD_LAMBDA_INLINE {
+        typename GradientSink<F, P>::Packs packs[Packs]{};
+        kernel::unroll<Packs>([&](auto u) XGRAD_LAMBDA_INLINE {
+            std::size_t const at = i + u * width;
+            evaluate<0, P, Pass::backward>(f, [&]<class T, std::size_t K>() XGRAD_LAMBDA_INLINE { return load_pack<T, P>(in[K], at); }, v[u], known);
+            send<0, P>(f, v[u], seed, ~LeafMask{0}, [&]<class T, std::size_t K>(auto g) XGRAD_LAMBDA_INLINE { sink.template take<T, K>(packs[u], g, at); });
+            sum = sum + v[u].y;
+        });
+        sink.store(packs, i);
+    };
     KnownLeaves<F> known{uniform};
-    Values<F, P> v{};
+    Values<F, P> v[1]{};
     Remainder<P, L::leaves> rest, last;
     double total = 0;
     bool on_copies = false;
@@ -283,13 +302,12 @@ template <class F> XGRAD_NOINLINE double sum_and_gradient_kernel(F const& formul
         for (std::size_t i = 0; i < end;) {
             std::size_t const stop = std::min(end, i + summed_packs * width);
             RealPack<P> sum(0);
-            for (; i < stop; i += width) {
-                evaluate<0, P, Pass::backward>(f, [&]<class T, std::size_t K>() XGRAD_LAMBDA_INLINE { return load_pack<T, P>(in[K], i); }, v, known.next());
-                typename GradientSink<F, P>::Packs packs{};
-                send<0, P>(f, v, seed, ~LeafMask{0}, [&]<class T, std::size_t K>(auto g) XGRAD_LAMBDA_INLINE { sink.template take<T, K>(packs, g, i); });
-                sink.store(packs, i);
-                sum = sum + v.y;
+            if constexpr (together > 1) {
+                KnownLeaves<F> known_to_all{uniform};
+                Values<F, P> all[together]{};
+                for (; i + together * width <= stop; i += together * width) compute(all, known_to_all.next(), i, sum);
             }
+            for (; i < stop; i += width) compute(v, known.next(), i, sum);
             P lanes[width];
             sum.store(lanes);
             for (std::size_t lane = 0; lane < summed; ++lane) total += static_cast<double>(lanes[lane]);
