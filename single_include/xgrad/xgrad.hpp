@@ -3663,7 +3663,7 @@ public:
     }
     bool reaches(Node const& node) const override
     {
-        if (is_leaf(node)) {
+        if (is_leaf(node) && &node != &first_) {
             auto const* const leaf = find(node);
             return leaf && leaf->wanted;
         }
@@ -9276,7 +9276,10 @@ private:
     void apply_recorded(AnyTensor const& gradient, std::span<AnyTensor> results);
 
     /// True for a gradient whose memory nobody will look at any more.
-    static bool is_free(AnyTensor const& gradient) { return gradient.defined() && is_exclusive(gradient) && !gradient.is_view() && !gradient.requires_grad() && !gradient.impl().weak; }
+    static bool is_free(AnyTensor const& gradient)
+    {
+        return gradient.defined() && is_exclusive(gradient) && !gradient.is_view() && !gradient.requires_grad() && !gradient.impl().weak && gradient.is_inference() == inference_mode;
+    }
 
     /// `room`: the gradient itself, where one of the results may take its place.
     void apply_fused(AnyTensor const& gradient, std::span<AnyTensor> results, AnyTensor* room = nullptr)

@@ -51,6 +51,31 @@ TEST_CASE("gradients that a hook keeps are not added to afterwards")
     CHECK(difference(p.grad(), xg::full({3}, 1.5)) == "");
 }
 
+TEST_CASE("a gradient that a hook made in inference mode is not written over by one that was not")
+{
+    D const x = xg::full({3}, 2., xg::requires_grad), p = xg::full({3}, 3., xg::requires_grad);
+    D y = x * p;
+    D const z = y * p;
+    y.register_hook([](D const& g) {
+        xg::InferenceMode const inside;
+        return D(g * 2.);
+    });
+    for (int round = 1; round <= 2; ++round) {
+        sum(z).backward({.retain_graph = true});
+        CHECK_FALSE(x.grad().is_inference());
+        CHECK(difference(x.grad(), xg::full({3}, round * 18.)) == "");
+    }
+}
+
+TEST_CASE("a leaf that is differentiated itself counts for hooks on several tensors")
+{
+    D const x(2., xg::requires_grad);
+    int calls = 0;
+    auto const handle = xg::register_multi_grad_hook({x}, [&](std::vector<xg::AnyTensor> const& g) { calls += g[0].defined(); });
+    x.backward();
+    CHECK(calls == 1);
+}
+
 TEST_CASE("a chain over a leaf whose shape is stretched, or that stands at several places of a formula")
 {
     D x = xg::full({4, 3}, 1., xg::requires_grad), row({1., 2., 3.}, xg::requires_grad), one(2., xg::requires_grad);

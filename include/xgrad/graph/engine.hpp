@@ -57,7 +57,7 @@ public:
     }
     bool reaches(Node const& node) const override
     {
-        if (is_leaf(node)) {
+        if (is_leaf(node) && &node != &first_) {
             auto const* const leaf = find(node);
             return leaf && leaf->wanted;
         }

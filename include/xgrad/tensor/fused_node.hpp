@@ -66,7 +66,10 @@ private:
     void apply_recorded(AnyTensor const& gradient, std::span<AnyTensor> results);
 
     /// True for a gradient whose memory nobody will look at any more.
-    static bool is_free(AnyTensor const& gradient) { return gradient.defined() && is_exclusive(gradient) && !gradient.is_view() && !gradient.requires_grad() && !gradient.impl().weak; }
+    static bool is_free(AnyTensor const& gradient)
+    {
+        return gradient.defined() && is_exclusive(gradient) && !gradient.is_view() && !gradient.requires_grad() && !gradient.impl().weak && gradient.is_inference() == inference_mode;
+    }
 
     /// `room`: the gradient itself, where one of the results may take its place.
     void apply_fused(AnyTensor const& gradient, std::span<AnyTensor> results, AnyTensor* room = nullptr)
