@@ -204,6 +204,7 @@ private:
             if (--notes_[next].pending == 0) push(next);
         }
     }
+
     /// The newest Node runs first. In a chain there is only ever one, which waits outside the heap.
     void push(Index index)
     {
