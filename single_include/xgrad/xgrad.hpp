@@ -3631,11 +3631,11 @@ public:
         if (captures_.empty()) return;
         std::size_t used = 0;  // Nodes that lead to a captured gradient
         for (auto const& capture : captures_) {
-            auto* const leaf = find(*capture.edge.function);
-            fits_ &= leaf && !capture.also_run;
+            auto const leaf = index_of(*capture.edge.function);
+            fits_ &= leaf != leaf_count_ && !capture.also_run;
             if (!fits_) return;
-            leaf->wanted = true;
-            used = std::max(used, leaf->last + 1);
+            leaves_[leaf].wanted = true;
+            used = std::max(used, leaves_[leaf].last + 1);
         }
         length_ = used;
     }
@@ -3657,7 +3657,7 @@ public:
                 if (!is_leaf(to)) {
                     next = &to;
                     root.gradient = std::move(results[k]);
-                } else if (meets_) arrive(*find(to), results[k], sums.data(), keep_graph);
+                } else if (meets_) arrive(index_of(to), results[k], sums.data(), keep_graph);
                 else deliver(to, results[k], keep_graph);
             }
         }
@@ -3665,8 +3665,8 @@ public:
     bool reaches(Node const& node) const override
     {
         if (is_leaf(node) && &node != &first_) {
-            auto const* const leaf = find(node);
-            return leaf && leaf->wanted;
+            auto const leaf = index_of(node);
+            return leaf != leaf_count_ && leaves_[leaf].wanted;
         }
         // what is asked for is most often the Node after the one that runs
         return is_among(node, *running_, length_ - position_) || is_among(node, first_, position_);
@@ -3683,13 +3683,13 @@ private:
     };
 
     static bool is_leaf(Node const& node) noexcept { return node.sequence_nr() == leaf_sequence; }
-    Leaf const* find(Node const& node) const noexcept
+    /// Where a leaf stands among those of the chain; behind them all where it is none of them.
+    std::size_t index_of(Node const& leaf) const noexcept
     {
-        for (std::size_t l = 0; l < leaf_count_; ++l)
-            if (leaves_[l].node == &node) return &leaves_[l];
-        return nullptr;
+        std::size_t l = 0;
+        while (l < leaf_count_ && leaves_[l].node != &leaf) ++l;
+        return l;
     }
-    Leaf* find(Node const& node) noexcept { return const_cast<Leaf*>(std::as_const(*this).find(node)); }
     /// True for one of `count` Nodes of the chain from `first` on.
     static bool is_among(Node const& node, Node const& first, std::size_t count) noexcept
     {
@@ -3712,9 +3712,9 @@ private:
             if (!is_leaf(*to)) {
                 fits_ &= !next;
                 next = to;
-            } else if (auto* const known = find(*to)) {
-                known->last = length_;
-                ++known->pending;
+            } else if (auto const known = index_of(*to); known != leaf_count_) {
+                leaves_[known].last = length_;
+                ++leaves_[known].pending;
                 meets_ = true;
             } else if (leaf_count_ == most_leaves) fits_ = false;
             else leaves_[leaf_count_++] = {to, length_, 1, captures_.empty()};
@@ -3731,16 +3731,16 @@ private:
         }
         std::span const gradients(&root.gradient, 1);
         if (watched) run_tensor_hooks(node, gradients);
-        else if (meets_ && run_onto_sums(node, gradients, results, keep_graph, [&](Edge const& e) { return is_leaf(*e.function) ? &sums[find(*e.function) - leaves_] : nullptr; })) return;
+        else if (meets_ && run_onto_sums(node, gradients, results, keep_graph, [&](Edge const& e) { return is_leaf(*e.function) ? &sums[index_of(*e.function)] : nullptr; })) return;
         run_node(node, gradients, results, keep_graph);
     }
     /// One of several gradients of a leaf: the last one hands their sum on.
-    void arrive(Leaf& leaf, AnyTensor& gradient, AnyTensor* sums, bool keep_graph)
+    void arrive(std::size_t index, AnyTensor& gradient, AnyTensor* sums, bool keep_graph)
     {
+        auto& leaf = leaves_[index];
         if (!leaf.wanted) return;
-        auto& sum = sums[&leaf - leaves_];
-        add_gradient(sum, std::move(gradient));
-        if (--leaf.pending == 0) deliver(*leaf.node, sum, keep_graph);
+        add_gradient(sums[index], std::move(gradient));
+        if (--leaf.pending == 0) deliver(*leaf.node, sums[index], keep_graph);
     }
     void deliver(Node& leaf, AnyTensor& gradient, bool keep_graph)
     {
@@ -6742,10 +6742,10 @@ struct BackwardPlan {
         target[k] = static_cast<std::uint8_t>(k);
         if (k < paired_leaves) ways |= stored(k);
     }
-    /// Leaf k gets its gradient at the place of leaf `first`; `nearest` is the one of its tensor before it.
-    void send_to(std::size_t first, std::size_t nearest, std::size_t k) noexcept
+    /// Leaf k gets its gradient where that of `nearest` lies, the leaf of its tensor before it.
+    void send_to(std::size_t nearest, std::size_t k) noexcept
     {
-        target[k] = static_cast<std::uint8_t>(first);
+        target[k] = target[nearest];
         add |= LeafMask{1} << k;
         if (k < paired_leaves) ways |= meets(k) | pair(nearest, k);
     }
@@ -7849,15 +7849,14 @@ struct LeafInfo {
     FoldRows add_rows;
     void (*narrow)(AnyArray& sums);                       // elements of a wide sum become elements of T
     void (*scale)(AnyArray const& sums, double factor);  // of a wide sum
-    void (*set)(void* element, void const* wide);        // to one element of a wide sum
+    Move::Run collect_wide;                              // elements of a wide sum as elements of T
 };
 
 template <class W, class T> void narrow(AnyArray& sums)
 {
     if constexpr (!std::same_as<T, W>) {
         Array<T> out(sums.shape);
-        auto const* const w = as<W>(sums).begin();
-        std::transform(w, w + out.numel, out.begin(), [](W v) { return converted<T>(v); });
+        collect_run<T, W>(sums.data, out.data, 1, out.numel);
         sums = std::move(out);
     }
 }
@@ -7870,10 +7869,8 @@ template <class W> void scale(AnyArray const& a, double factor)
     if constexpr (!std::same_as<P, bool>) map_run(p, a.numel * (sizeof(W) / sizeof(P)), [by = static_cast<P>(factor)]<class V>(V x) XGRAD_LAMBDA_INLINE { return x * V(by); }, p);
 }
 
-template <class T, class W> void set_element(void* element, void const* wide) { *static_cast<T*>(element) = converted<T>(*static_cast<W const*>(wide)); }
-
 template <class T, class E = T>
-inline constexpr LeafInfo leaf_info{sizeof(T), sizeof(E), sizeof(wide<E>), std::same_as<T, E>, Differentiable<T>, Move{&stage_run<T, E>, &stage_rows<T, E>}, move_by<&collect_run<T, E>>, Move{&add_run<wide<E>, E>, &add_runs<wide<E>, E>}, &add_rows<wide<E>, E>, &narrow<wide<E>, T>, &scale<wide<E>>, &set_element<T, wide<E>>};
+inline constexpr LeafInfo leaf_info{sizeof(T), sizeof(E), sizeof(wide<E>), std::same_as<T, E>, Differentiable<T>, Move{&stage_run<T, E>, &stage_rows<T, E>}, move_by<&collect_run<T, E>>, Move{&add_run<wide<E>, E>, &add_runs<wide<E>, E>}, &add_rows<wide<E>, E>, &narrow<wide<E>, T>, &scale<wide<E>>, &collect_run<T, wide<E>>};
 
 inline TileOperand input_operand(AnyArray const& a, LeafInfo const& info, Shape const& space)
 {
@@ -8009,14 +8006,13 @@ XGRAD_COMPILED_ONCE
 
 namespace xgrad::detail {
 
-/// The leaves that are single numbers, where all others lie in order over the index space; nothing where they do not.
+/// The leaves that are single numbers, where a kernel can read all others where they are; nothing where it cannot.
 inline std::optional<LeafMask> numbers_among(FormulaTable const& table, AnyArray const* const* leaves, Shape const& space)
 {
     LeafMask numbers = 0;
-    if (!table.in_place) return {};
     for (std::size_t k = 0; k < table.leaves; ++k) {
-        if (leaves[k]->contiguous && leaves[k]->shape == space) continue;
-        if (leaves[k]->numel != 1) return {};
+        if (is_direct(*leaves[k], *table.leaf[k], space)) continue;
+        if (leaves[k]->numel != 1 || !table.leaf[k]->in_place) return {};
         numbers |= LeafMask{1} << k;
     }
     return numbers;
@@ -8054,11 +8050,11 @@ public:
     }
     void zeros(std::size_t k) noexcept { put(k, zero_tile.elements, 0); }
     void absent(std::size_t k) noexcept { put(k, nullptr, 0); }
-    /// An output that is summed; sums are counted from 0 on in the order in which they are told.
-    void sum(std::size_t k, LeafInfo const& info) noexcept
+    /// An output that is summed; run() writes the sum to an element.
+    void sum(std::size_t k, void* element, LeafInfo const& info) noexcept
     {
         put(k, std::exchange(free_, free_ + room_), 0);
-        sums_[sum_count_++] = {&info, static_cast<std::uint8_t>(k), {}};
+        sums_[sum_count_++] = {&info, element, static_cast<std::uint8_t>(k), {}};
         if (info.wide_element > info.element) most_held_ = 16;
     }
 
@@ -8070,19 +8066,17 @@ public:
             kernel(at_, n, held > 0);
             done += n;
             if (sum_count_ && (++held == most_held_ || done == count_ || count_ - done < block_)) collect(n), held = 0;
-            if (done == count_) return;
+            if (done == count_) return write_sums();
             for (std::size_t k = 0; k < operands; ++k)
                 if (step_[k]) at_[k] = static_cast<std::byte*>(at_[k]) + n * step_[k];
         }
     }
-    /// Writes the i-th sum as an element of its type.
-    void write_sum(std::size_t i, void* element) const { sums_[i].info->set(element, sums_[i].total); }
-
 private:
     static constexpr std::size_t room_bytes = sizeof(TileRoom);
 
     struct Sum {
         LeafInfo const* info;
+        void* element;
         std::uint8_t operand;
         alignas(16) std::byte total[16];
     };
@@ -8095,6 +8089,10 @@ private:
     void collect(std::size_t n)
     {
         for (std::size_t i = 0; i < sum_count_; ++i) sums_[i].info->add(at_[sums_[i].operand], sums_[i].total, 0, n);
+    }
+    void write_sums()
+    {
+        for (std::size_t i = 0; i < sum_count_; ++i) sums_[i].info->collect_wide(sums_[i].total, sums_[i].element, 1, 1);
     }
 
     FormulaTable const& table_;
@@ -8188,12 +8186,11 @@ inline void run_forward(FormulaTable const& table, void const* formula, AnyArray
 {
     std::size_t const n = table.leaves, count = numel(space);
     if (count == 0) return;
-    bool in_order = true;
-    for (std::size_t k = 0; k < n; ++k) in_order &= is_direct(*leaves[k], *table.leaf[k], space);
+    auto const numbers = numbers_among(table, leaves, space);
+    bool const in_order = numbers && *numbers == 0;
     if (in_order && out.folds && table.is_identity)
         if (auto const extent = folded_axes(space, out.array->shape)) return fold_in_order(leaves[0]->data, *extent, out);
-    if (!in_order && !out.needs_tile())
-        if (auto const numbers = numbers_among(table, leaves, space)) return run_beside_numbers(table, formula, leaves, *numbers, *out.array);
+    if (!in_order && numbers && !out.needs_tile()) return run_beside_numbers(table, formula, leaves, *numbers, *out.array);
     if (!in_order || (out.needs_tile() && !out.uniform)) return run_tiled(table, formula, leaves, space, out);
     void* at[64];
     for (std::size_t k = 0; k < n; ++k) at[k] = leaves[k]->data;
@@ -8648,13 +8645,10 @@ private:
             auto const first = gradients.target[k] = p.first[k];
             if (!(gradients.wanted >> k & 1)) continue;
             needed |= needs.of[k];
-            std::size_t earlier = 0;
-            while (earlier < k && !(p.first[earlier] == first && makes_gradient(earlier))) ++earlier;
-            if (earlier < k) {
-                std::size_t nearest = k - 1;
-                while (!(p.first[nearest] == first && gradients.wanted >> nearest & 1)) --nearest;
-                gradients.send_to(earlier, nearest, k);
-            } else {
+            std::size_t behind = k;  // the nearest leaf before k that gets a gradient of the same tensor
+            while (behind > 0 && !(p.first[behind - 1] == first && gradients.wanted >> (behind - 1) & 1)) --behind;
+            if (behind > 0) gradients.send_to(behind - 1, k);
+            else {
                 gradients.keep(k);
                 target[edge[k] = edges++] = static_cast<std::uint8_t>(k);
             }
@@ -9121,15 +9115,10 @@ protected:
             TensorImpl& gradient = make(edge, k);
             if (numbers >> k & 1) {
                 sums |= LeafMask{1} << k;
-                loop.sum(first_gradient + k, info);
+                loop.sum(first_gradient + k, gradient.array.data, info);
             } else loop.in_order(first_gradient + k, gradient.array.data, info.element);
         }
         return sums;
-    }
-    template <class Made> void write_sums(BlockLoop const& loop, LeafMask sums, Made made) const
-    {
-        for (std::size_t edge = 0, sum = 0; edge < plan_.edges; ++edge)
-            if (sums >> plan_.target[edge] & 1) loop.write_sum(sum++, made(edge).array.data);
     }
 
 private:
@@ -9183,7 +9172,6 @@ private:
         });
         double sum = 0;
         loop.run(2 * n + 2, [&](void* const* at, std::size_t count, bool begun) { sum += kernel(formula_object(), plan_.gradients, at, sum_->scale, count, numbers, begun ? sums : 0); });
-        write_sums(loop, sums, [&](std::size_t edge) -> TensorImpl& { return *ready()[edge]; });
         return sum;
     }
     /// An operand that stands at several places is staged once.
@@ -9287,18 +9275,19 @@ private:
     {
         if (!gradient.defined()) return;
         Opened const opened(*this);
-        if (!sum_) {
-            AnyArray const& seeds = gradient.impl().array;
-            return is_simple(seeds) ? apply_direct(seeds, results, room) : is_beside_numbers(seeds) ? apply_beside_numbers(seeds, results) : apply_tiled(seeds, results);
-        }
+        if (!sum_) return apply_shortest(gradient.impl().array, results, room);
         if (has_gradients_ready() && !gradient.requires_grad())
             if (double const factor = real_number(gradient); std::abs(factor) >= least_factor && std::abs(factor) <= 1 / least_factor) return hand_over_scaled(factor, results);
         if (table().use->load(std::memory_order_relaxed) < 0) table().use->fetch_add(1, std::memory_order_relaxed);
         AnyArray const seeds = sum_->spread(gradient, space_);
-        if (is_simple(seeds)) return apply_direct(seeds, results);
-        if (table().kernels.is_identity) return repeat(seeds, results);
-        if (is_beside_numbers(seeds)) return apply_beside_numbers(seeds, results);
-        apply_tiled(seeds, results);
+        if (table().kernels.is_identity && !is_simple(seeds)) return repeat(seeds, results);
+        apply_shortest(seeds, results);
+    }
+    void apply_shortest(AnyArray const& seeds, std::span<AnyTensor> results, AnyTensor* room = nullptr)
+    {
+        if (is_simple(seeds)) apply_direct(seeds, results, room);
+        else if (is_beside_numbers(seeds)) apply_beside_numbers(seeds, results);
+        else apply_tiled(seeds, results);
     }
 
     /// True where gradients are ready to be handed over: not once hooks decide what was saved.
@@ -9326,13 +9315,14 @@ private:
         return t.dtype() == DType::float32 ? static_cast<double>(*as<float>(a).begin()) : *as<double>(a).begin();
     }
 
-    /// True where all that is read lies in order; the gradient of a sum may be one number.
+    /// True for a gradient that came in and lies in order; that of a sum may be one number.
+    bool is_plain(AnyArray const& seeds) const { return is_direct(seeds, *table().kernels.result, space_) || (seeds.numel == 1 && sum_); }
+    /// True where all that is read lies in order.
     bool is_simple(AnyArray const& seeds) const
     {
-        auto const& result = *table().kernels.result;
-        if (in_order_ && !watched_) return (seeds.contiguous && seeds.shape == space_) || (seeds.numel == 1 && sum_);
-        bool simple = broadcast_ == 0 && (is_direct(seeds, result, space_) || (seeds.numel == 1 && sum_));
-        if (watched_ && saves_result()) simple &= is_direct(saved_result(), result, space_);
+        if (in_order_ && !watched_) return is_plain(seeds);
+        bool simple = broadcast_ == 0 && is_plain(seeds);
+        if (watched_ && saves_result()) simple &= is_direct(saved_result(), *table().kernels.result, space_);
         for (std::size_t k = 0; k < leaves(); ++k) {
             auto const& info = *table().kernels.leaf[k];
             simple &= info.in_place;
@@ -9409,7 +9399,7 @@ private:
     /// True where what was broadcast are single numbers, and all else lies in order.
     bool is_beside_numbers(AnyArray const& seeds) const
     {
-        return beside_numbers_ && !watched_ && (is_direct(seeds, *table().kernels.result, space_) || (seeds.numel == 1 && sum_)) && numel(space_) != 0;
+        return beside_numbers_ && !watched_ && is_plain(seeds) && numel(space_) != 0;
     }
     [[gnu::noinline]] void apply_beside_numbers(AnyArray const& seeds, std::span<AnyTensor> results)
     {
@@ -9432,7 +9422,6 @@ private:
         loop.run(2 * n + 2, [&](void* const* at, std::size_t count, bool begun) {
             table().kernels.backward(formula_object(), plan_.gradients, at, count, numbers, begun ? sums : 0);
         });
-        write_sums(loop, sums, [&](std::size_t edge) -> TensorImpl& { return results[edge].impl(); });
     }
 
     void apply_tiled(AnyArray const& seeds, std::span<AnyTensor> results)

@@ -24,11 +24,11 @@ public:
         if (captures_.empty()) return;
         std::size_t used = 0;  // Nodes that lead to a captured gradient
         for (auto const& capture : captures_) {
-            auto* const leaf = find(*capture.edge.function);
-            fits_ &= leaf && !capture.also_run;
+            auto const leaf = index_of(*capture.edge.function);
+            fits_ &= leaf != leaf_count_ && !capture.also_run;
             if (!fits_) return;
-            leaf->wanted = true;
-            used = std::max(used, leaf->last + 1);
+            leaves_[leaf].wanted = true;
+            used = std::max(used, leaves_[leaf].last + 1);
         }
         length_ = used;
     }
@@ -50,7 +50,7 @@ public:
                 if (!is_leaf(to)) {
                     next = &to;
                     root.gradient = std::move(results[k]);
-                } else if (meets_) arrive(*find(to), results[k], sums.data(), keep_graph);
+                } else if (meets_) arrive(index_of(to), results[k], sums.data(), keep_graph);
                 else deliver(to, results[k], keep_graph);
             }
         }
@@ -58,8 +58,8 @@ public:
     bool reaches(Node const& node) const override
     {
         if (is_leaf(node) && &node != &first_) {
-            auto const* const leaf = find(node);
-            return leaf && leaf->wanted;
+            auto const leaf = index_of(node);
+            return leaf != leaf_count_ && leaves_[leaf].wanted;
         }
         // what is asked for is most often the Node after the one that runs
         return is_among(node, *running_, length_ - position_) || is_among(node, first_, position_);
@@ -76,13 +76,13 @@ private:
     };
 
     static bool is_leaf(Node const& node) noexcept { return node.sequence_nr() == leaf_sequence; }
-    Leaf const* find(Node const& node) const noexcept
+    /// Where a leaf stands among those of the chain; behind them all where it is none of them.
+    std::size_t index_of(Node const& leaf) const noexcept
     {
-        for (std::size_t l = 0; l < leaf_count_; ++l)
-            if (leaves_[l].node == &node) return &leaves_[l];
-        return nullptr;
+        std::size_t l = 0;
+        while (l < leaf_count_ && leaves_[l].node != &leaf) ++l;
+        return l;
     }
-    Leaf* find(Node const& node) noexcept { return const_cast<Leaf*>(std::as_const(*this).find(node)); }
     /// True for one of `count` Nodes of the chain from `first` on.
     static bool is_among(Node const& node, Node const& first, std::size_t count) noexcept
     {
@@ -105,9 +105,9 @@ private:
             if (!is_leaf(*to)) {
                 fits_ &= !next;
                 next = to;
-            } else if (auto* const known = find(*to)) {
-                known->last = length_;
-                ++known->pending;
+            } else if (auto const known = index_of(*to); known != leaf_count_) {
+                leaves_[known].last = length_;
+                ++leaves_[known].pending;
                 meets_ = true;
             } else if (leaf_count_ == most_leaves) fits_ = false;
             else leaves_[leaf_count_++] = {to, length_, 1, captures_.empty()};
@@ -124,16 +124,16 @@ private:
         }
         std::span const gradients(&root.gradient, 1);
         if (watched) run_tensor_hooks(node, gradients);
-        else if (meets_ && run_onto_sums(node, gradients, results, keep_graph, [&](Edge const& e) { return is_leaf(*e.function) ? &sums[find(*e.function) - leaves_] : nullptr; })) return;
+        else if (meets_ && run_onto_sums(node, gradients, results, keep_graph, [&](Edge const& e) { return is_leaf(*e.function) ? &sums[index_of(*e.function)] : nullptr; })) return;
         run_node(node, gradients, results, keep_graph);
     }
     /// One of several gradients of a leaf: the last one hands their sum on.
-    void arrive(Leaf& leaf, AnyTensor& gradient, AnyTensor* sums, bool keep_graph)
+    void arrive(std::size_t index, AnyTensor& gradient, AnyTensor* sums, bool keep_graph)
     {
+        auto& leaf = leaves_[index];
         if (!leaf.wanted) return;
-        auto& sum = sums[&leaf - leaves_];
-        add_gradient(sum, std::move(gradient));
-        if (--leaf.pending == 0) deliver(*leaf.node, sum, keep_graph);
+        add_gradient(sums[index], std::move(gradient));
+        if (--leaf.pending == 0) deliver(*leaf.node, sums[index], keep_graph);
     }
     void deliver(Node& leaf, AnyTensor& gradient, bool keep_graph)
     {

@@ -11,14 +11,13 @@ XGRAD_COMPILED_ONCE
 
 namespace xgrad::detail {
 
-/// The leaves that are single numbers, where all others lie in order over the index space; nothing where they do not.
+/// The leaves that are single numbers, where a kernel can read all others where they are; nothing where it cannot.
 inline std::optional<LeafMask> numbers_among(FormulaTable const& table, AnyArray const* const* leaves, Shape const& space)
 {
     LeafMask numbers = 0;
-    if (!table.in_place) return {};
     for (std::size_t k = 0; k < table.leaves; ++k) {
-        if (leaves[k]->contiguous && leaves[k]->shape == space) continue;
-        if (leaves[k]->numel != 1) return {};
+        if (is_direct(*leaves[k], *table.leaf[k], space)) continue;
+        if (leaves[k]->numel != 1 || !table.leaf[k]->in_place) return {};
         numbers |= LeafMask{1} << k;
     }
     return numbers;
@@ -56,11 +55,11 @@ public:
     }
     void zeros(std::size_t k) noexcept { put(k, zero_tile.elements, 0); }
     void absent(std::size_t k) noexcept { put(k, nullptr, 0); }
-    /// An output that is summed; sums are counted from 0 on in the order in which they are told.
-    void sum(std::size_t k, LeafInfo const& info) noexcept
+    /// An output that is summed; run() writes the sum to an element.
+    void sum(std::size_t k, void* element, LeafInfo const& info) noexcept
     {
         put(k, std::exchange(free_, free_ + room_), 0);
-        sums_[sum_count_++] = {&info, static_cast<std::uint8_t>(k), {}};
+        sums_[sum_count_++] = {&info, element, static_cast<std::uint8_t>(k), {}};
         if (info.wide_element > info.element) most_held_ = 16;
     }
 
@@ -72,19 +71,17 @@ public:
             kernel(at_, n, held > 0);
             done += n;
             if (sum_count_ && (++held == most_held_ || done == count_ || count_ - done < block_)) collect(n), held = 0;
-            if (done == count_) return;
+            if (done == count_) return write_sums();
             for (std::size_t k = 0; k < operands; ++k)
                 if (step_[k]) at_[k] = static_cast<std::byte*>(at_[k]) + n * step_[k];
         }
     }
-    /// Writes the i-th sum as an element of its type.
-    void write_sum(std::size_t i, void* element) const { sums_[i].info->set(element, sums_[i].total); }
-
 private:
     static constexpr std::size_t room_bytes = sizeof(TileRoom);
 
     struct Sum {
         LeafInfo const* info;
+        void* element;
         std::uint8_t operand;
         alignas(16) std::byte total[16];
     };
@@ -97,6 +94,10 @@ private:
     void collect(std::size_t n)
     {
         for (std::size_t i = 0; i < sum_count_; ++i) sums_[i].info->add(at_[sums_[i].operand], sums_[i].total, 0, n);
+    }
+    void write_sums()
+    {
+        for (std::size_t i = 0; i < sum_count_; ++i) sums_[i].info->collect_wide(sums_[i].total, sums_[i].element, 1, 1);
     }
 
     FormulaTable const& table_;

@@ -130,10 +130,10 @@ struct BackwardPlan {
         target[k] = static_cast<std::uint8_t>(k);
         if (k < paired_leaves) ways |= stored(k);
     }
-    /// Leaf k gets its gradient at the place of leaf `first`; `nearest` is the one of its tensor before it.
-    void send_to(std::size_t first, std::size_t nearest, std::size_t k) noexcept
+    /// Leaf k gets its gradient where that of `nearest` lies, the leaf of its tensor before it.
+    void send_to(std::size_t nearest, std::size_t k) noexcept
     {
-        target[k] = static_cast<std::uint8_t>(first);
+        target[k] = target[nearest];
         add |= LeafMask{1} << k;
         if (k < paired_leaves) ways |= meets(k) | pair(nearest, k);
     }

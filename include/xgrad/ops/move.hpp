@@ -21,15 +21,14 @@ struct LeafInfo {
     FoldRows add_rows;
     void (*narrow)(AnyArray& sums);                       // elements of a wide sum become elements of T
     void (*scale)(AnyArray const& sums, double factor);  // of a wide sum
-    void (*set)(void* element, void const* wide);        // to one element of a wide sum
+    Move::Run collect_wide;                              // elements of a wide sum as elements of T
 };
 
 template <class W, class T> void narrow(AnyArray& sums)
 {
     if constexpr (!std::same_as<T, W>) {
         Array<T> out(sums.shape);
-        auto const* const w = as<W>(sums).begin();
-        std::transform(w, w + out.numel, out.begin(), [](W v) { return converted<T>(v); });
+        collect_run<T, W>(sums.data, out.data, 1, out.numel);
         sums = std::move(out);
     }
 }
@@ -42,10 +41,8 @@ template <class W> void scale(AnyArray const& a, double factor)
     if constexpr (!std::same_as<P, bool>) map_run(p, a.numel * (sizeof(W) / sizeof(P)), [by = static_cast<P>(factor)]<class V>(V x) XGRAD_LAMBDA_INLINE { return x * V(by); }, p);
 }
 
-template <class T, class W> void set_element(void* element, void const* wide) { *static_cast<T*>(element) = converted<T>(*static_cast<W const*>(wide)); }
-
 template <class T, class E = T>
-inline constexpr LeafInfo leaf_info{sizeof(T), sizeof(E), sizeof(wide<E>), std::same_as<T, E>, Differentiable<T>, Move{&stage_run<T, E>, &stage_rows<T, E>}, move_by<&collect_run<T, E>>, Move{&add_run<wide<E>, E>, &add_runs<wide<E>, E>}, &add_rows<wide<E>, E>, &narrow<wide<E>, T>, &scale<wide<E>>, &set_element<T, wide<E>>};
+inline constexpr LeafInfo leaf_info{sizeof(T), sizeof(E), sizeof(wide<E>), std::same_as<T, E>, Differentiable<T>, Move{&stage_run<T, E>, &stage_rows<T, E>}, move_by<&collect_run<T, E>>, Move{&add_run<wide<E>, E>, &add_runs<wide<E>, E>}, &add_rows<wide<E>, E>, &narrow<wide<E>, T>, &scale<wide<E>>, &collect_run<T, wide<E>>};
 
 inline TileOperand input_operand(AnyArray const& a, LeafInfo const& info, Shape const& space)
 {

@@ -83,12 +83,11 @@ inline void run_forward(FormulaTable const& table, void const* formula, AnyArray
 {
     std::size_t const n = table.leaves, count = numel(space);
     if (count == 0) return;
-    bool in_order = true;
-    for (std::size_t k = 0; k < n; ++k) in_order &= is_direct(*leaves[k], *table.leaf[k], space);
+    auto const numbers = numbers_among(table, leaves, space);
+    bool const in_order = numbers && *numbers == 0;
     if (in_order && out.folds && table.is_identity)
         if (auto const extent = folded_axes(space, out.array->shape)) return fold_in_order(leaves[0]->data, *extent, out);
-    if (!in_order && !out.needs_tile())
-        if (auto const numbers = numbers_among(table, leaves, space)) return run_beside_numbers(table, formula, leaves, *numbers, *out.array);
+    if (!in_order && numbers && !out.needs_tile()) return run_beside_numbers(table, formula, leaves, *numbers, *out.array);
     if (!in_order || (out.needs_tile() && !out.uniform)) return run_tiled(table, formula, leaves, space, out);
     void* at[64];
     for (std::size_t k = 0; k < n; ++k) at[k] = leaves[k]->data;

@@ -76,18 +76,19 @@ private:
     {
         if (!gradient.defined()) return;
         Opened const opened(*this);
-        if (!sum_) {
-            AnyArray const& seeds = gradient.impl().array;
-            return is_simple(seeds) ? apply_direct(seeds, results, room) : is_beside_numbers(seeds) ? apply_beside_numbers(seeds, results) : apply_tiled(seeds, results);
-        }
+        if (!sum_) return apply_shortest(gradient.impl().array, results, room);
         if (has_gradients_ready() && !gradient.requires_grad())
             if (double const factor = real_number(gradient); std::abs(factor) >= least_factor && std::abs(factor) <= 1 / least_factor) return hand_over_scaled(factor, results);
         if (table().use->load(std::memory_order_relaxed) < 0) table().use->fetch_add(1, std::memory_order_relaxed);
         AnyArray const seeds = sum_->spread(gradient, space_);
-        if (is_simple(seeds)) return apply_direct(seeds, results);
-        if (table().kernels.is_identity) return repeat(seeds, results);
-        if (is_beside_numbers(seeds)) return apply_beside_numbers(seeds, results);
-        apply_tiled(seeds, results);
+        if (table().kernels.is_identity && !is_simple(seeds)) return repeat(seeds, results);
+        apply_shortest(seeds, results);
+    }
+    void apply_shortest(AnyArray const& seeds, std::span<AnyTensor> results, AnyTensor* room = nullptr)
+    {
+        if (is_simple(seeds)) apply_direct(seeds, results, room);
+        else if (is_beside_numbers(seeds)) apply_beside_numbers(seeds, results);
+        else apply_tiled(seeds, results);
     }
 
     /// True where gradients are ready to be handed over: not once hooks decide what was saved.
@@ -115,13 +116,14 @@ private:
         return t.dtype() == DType::float32 ? static_cast<double>(*as<float>(a).begin()) : *as<double>(a).begin();
     }
 
-    /// True where all that is read lies in order; the gradient of a sum may be one number.
+    /// True for a gradient that came in and lies in order; that of a sum may be one number.
+    bool is_plain(AnyArray const& seeds) const { return is_direct(seeds, *table().kernels.result, space_) || (seeds.numel == 1 && sum_); }
+    /// True where all that is read lies in order.
     bool is_simple(AnyArray const& seeds) const
     {
-        auto const& result = *table().kernels.result;
-        if (in_order_ && !watched_) return (seeds.contiguous && seeds.shape == space_) || (seeds.numel == 1 && sum_);
-        bool simple = broadcast_ == 0 && (is_direct(seeds, result, space_) || (seeds.numel == 1 && sum_));
-        if (watched_ && saves_result()) simple &= is_direct(saved_result(), result, space_);
+        if (in_order_ && !watched_) return is_plain(seeds);
+        bool simple = broadcast_ == 0 && is_plain(seeds);
+        if (watched_ && saves_result()) simple &= is_direct(saved_result(), *table().kernels.result, space_);
         for (std::size_t k = 0; k < leaves(); ++k) {
             auto const& info = *table().kernels.leaf[k];
             simple &= info.in_place;
@@ -198,7 +200,7 @@ private:
     /// True where what was broadcast are single numbers, and all else lies in order.
     bool is_beside_numbers(AnyArray const& seeds) const
     {
-        return beside_numbers_ && !watched_ && (is_direct(seeds, *table().kernels.result, space_) || (seeds.numel == 1 && sum_)) && numel(space_) != 0;
+        return beside_numbers_ && !watched_ && is_plain(seeds) && numel(space_) != 0;
     }
     [[gnu::noinline]] void apply_beside_numbers(AnyArray const& seeds, std::span<AnyTensor> results)
     {
@@ -221,7 +223,6 @@ private:
         loop.run(2 * n + 2, [&](void* const* at, std::size_t count, bool begun) {
             table().kernels.backward(formula_object(), plan_.gradients, at, count, numbers, begun ? sums : 0);
         });
-        write_sums(loop, sums, [&](std::size_t edge) -> TensorImpl& { return results[edge].impl(); });
     }
 
     void apply_tiled(AnyArray const& seeds, std::span<AnyTensor> results)

@@ -4,6 +4,7 @@
 
 #include <numeric>
 
+#include <xgrad/ops/block_loop.hpp>
 #include <xgrad/tensor/fused_operands.hpp>
 
 XGRAD_COMPILED_ONCE
@@ -73,15 +74,10 @@ protected:
             TensorImpl& gradient = make(edge, k);
             if (numbers >> k & 1) {
                 sums |= LeafMask{1} << k;
-                loop.sum(first_gradient + k, info);
+                loop.sum(first_gradient + k, gradient.array.data, info);
             } else loop.in_order(first_gradient + k, gradient.array.data, info.element);
         }
         return sums;
-    }
-    template <class Made> void write_sums(BlockLoop const& loop, LeafMask sums, Made made) const
-    {
-        for (std::size_t edge = 0, sum = 0; edge < plan_.edges; ++edge)
-            if (sums >> plan_.target[edge] & 1) loop.write_sum(sum++, made(edge).array.data);
     }
 
 private:
@@ -135,7 +131,6 @@ private:
         });
         double sum = 0;
         loop.run(2 * n + 2, [&](void* const* at, std::size_t count, bool begun) { sum += kernel(formula_object(), plan_.gradients, at, sum_->scale, count, numbers, begun ? sums : 0); });
-        write_sums(loop, sums, [&](std::size_t edge) -> TensorImpl& { return *ready()[edge]; });
         return sum;
     }
     /// An operand that stands at several places is staged once.

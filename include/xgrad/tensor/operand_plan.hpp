@@ -140,13 +140,10 @@ private:
             auto const first = gradients.target[k] = p.first[k];
             if (!(gradients.wanted >> k & 1)) continue;
             needed |= needs.of[k];
-            std::size_t earlier = 0;
-            while (earlier < k && !(p.first[earlier] == first && makes_gradient(earlier))) ++earlier;
-            if (earlier < k) {
-                std::size_t nearest = k - 1;
-                while (!(p.first[nearest] == first && gradients.wanted >> nearest & 1)) --nearest;
-                gradients.send_to(earlier, nearest, k);
-            } else {
+            std::size_t behind = k;  // the nearest leaf before k that gets a gradient of the same tensor
+            while (behind > 0 && !(p.first[behind - 1] == first && gradients.wanted >> (behind - 1) & 1)) --behind;
+            if (behind > 0) gradients.send_to(behind - 1, k);
+            else {
                 gradients.keep(k);
                 target[edge[k] = edges++] = static_cast<std::uint8_t>(k);
             }
