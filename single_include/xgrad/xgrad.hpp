@@ -3947,10 +3947,15 @@ private:
 // partial returns says which special case it is. Read expression.hpp next.
 
 
+// ======== xgrad/base/complex_words.hpp
+// Functions of complex packs. Where all numbers are of ordinary size they are made of real functions of packs, off by a few
+// roundings of the modulus of the result; else, and where branch cuts are delicate, they are std's, number by number.
+
+
 // ======== xgrad/base/words.hpp
 // The words in which rules are written, for packs: sin, exp, conj, ... They are found through their argument's type, and
-// mean the same for a tensor that records. Real functions are xsimd's or std's; complex ones with delicate branch cuts
-// are std's, number by number.
+// mean the same for a tensor that records. Real functions are xsimd's or std's; complex_words.hpp has those of complex numbers
+// that go on from here.
 
 #include <cmath>
 #include <limits>
@@ -3960,7 +3965,7 @@ private:
 // ======== xgrad/base/simd.hpp
 // Packs: a few numbers of one precision side by side, real, complex or true/false. A kernel runs on packs, and so do the
 // rules of operations, which is why the operators here take plain numbers too. Without SIMD a pack holds one number.
-// Read words.hpp next for the functions on packs.
+// Read words.hpp and complex_words.hpp next for the functions on packs.
 
 #if XGRAD_SIMD
 // g++ 12 takes the undefined lanes that its own AVX-512 intrinsics start from for a mistake of whoever inlines them.
@@ -3986,6 +3991,7 @@ template <class P> struct Lanes {
     XGRAD_INLINE static P select(bool m, P a, P b) { return m ? a : b; }
     XGRAD_INLINE static P larger(P a, P b) { return a > b ? a : b; }
     XGRAD_INLINE static P smaller(P a, P b) { return a < b ? a : b; }
+    XGRAD_INLINE static P negative(P a) { return -a; }
     XGRAD_INLINE static bool all(bool m) { return m; }
     XGRAD_INLINE static std::pair<P, P> sincos(P x) { return {std::sin(x), std::cos(x)}; }
     XGRAD_INLINE static P load(P const* p) { return *p; }
@@ -4006,6 +4012,7 @@ struct Lanes<P> {
     XGRAD_INLINE static vector larger(vector a, vector b) { return select(a > b, a, b); }
     XGRAD_INLINE static vector smaller(vector a, vector b) { return select(a < b, a, b); }
 #    endif
+    XGRAD_INLINE static vector negative(vector a) { return a ^ vector(P(-0.)); }  // xsimd's minus makes 0 of 0 on some processors
     XGRAD_INLINE static bool all(mask m) { return xsimd::all(m); }
     XGRAD_INLINE static std::pair<vector, vector> sincos(vector x) { return xsimd::sincos(x); }
     XGRAD_INLINE static vector load(P const* p) { return vector::load_unaligned(p); }
@@ -4078,7 +4085,7 @@ template <class P> struct RealPack {
     XGRAD_INLINE friend RealPack operator-(RealPack a, RealPack b) { return from(a.v - b.v); }
     XGRAD_INLINE friend RealPack operator*(RealPack a, RealPack b) { return from(a.v * b.v); }
     XGRAD_INLINE friend RealPack operator/(RealPack a, RealPack b) { return from(a.v / b.v); }
-    XGRAD_INLINE friend RealPack operator-(RealPack a) { return from(-a.v); }
+    XGRAD_INLINE friend RealPack operator-(RealPack a) { return from(lanes::negative(a.v)); }
     XGRAD_INLINE friend MaskPack<P> operator<(RealPack a, RealPack b) { return {a.v < b.v}; }
     XGRAD_INLINE friend MaskPack<P> operator<=(RealPack a, RealPack b) { return {a.v <= b.v}; }
     XGRAD_INLINE friend MaskPack<P> operator>(RealPack a, RealPack b) { return {a.v > b.v}; }
@@ -4302,15 +4309,15 @@ template <class P> XGRAD_INLINE RealPack<P> acosh(RealPack<P> x)
 }
 template <class P> XGRAD_INLINE RealPack<P> atanh(RealPack<P> x) { using std::atanh; return RealPack<P>::from(atanh(x.v)); }
 template <class P> XGRAD_INLINE RealPack<P> abs(RealPack<P> x) { using std::abs; return RealPack<P>::from(abs(x.v)); }
+template <class P> XGRAD_INLINE RealPack<P> copysign(RealPack<P> size, RealPack<P> sign) { using std::copysign; return RealPack<P>::from(copysign(size.v, sign.v)); }
 template <class P> XGRAD_INLINE RealPack<P> floor(RealPack<P> x) { using std::floor; return RealPack<P>::from(floor(x.v)); }
 template <class P> XGRAD_INLINE RealPack<P> atan2(RealPack<P> y, RealPack<P> x)
 {
-    using std::atan2, std::copysign;
+    using std::atan2;
     if constexpr (RealPack<P>::width > 1) {  // xsimd divides 0 by 0 and infinity by infinity
-        auto const sign = [](RealPack<P> v) XGRAD_LAMBDA_INLINE { return RealPack<P>::from(copysign(RealPack<P>(1).v, v.v)); };
         auto const infinite = abs(y) == HUGE_VAL && abs(x) == HUGE_VAL;
-        x = where(infinite || (y == 0 && x == 0), sign(x), x);
-        y = where(infinite, sign(y), y);
+        x = where(infinite || (y == 0 && x == 0), copysign(RealPack<P>(1), x), x);
+        y = where(infinite, copysign(RealPack<P>(1), y), y);
     }
     return RealPack<P>::from(atan2(y.v, x.v));
 }
@@ -4334,77 +4341,6 @@ template <class P> XGRAD_INLINE RealPack<P> real(ComplexPack<P> z) { return z.re
 template <class P> XGRAD_INLINE RealPack<P> imag(ComplexPack<P> z) { return z.im; }
 template <class P> XGRAD_INLINE ComplexPack<P> conj(ComplexPack<P> z) { return {z.re, -z.im}; }
 template <class P> XGRAD_INLINE RealPack<P> abs2(ComplexPack<P> z) { return z.re * z.re + z.im * z.im; }
-/// Scaled, so that squares neither overflow nor vanish.
-template <class P> XGRAD_INLINE RealPack<P> abs(ComplexPack<P> z)
-{
-    auto const a = abs(z.re), b = abs(z.im);
-    auto const big = where(a > b, a, b), small = where(a > b, b, a);
-    auto const ratio = small / big;
-    auto const length = where(big == 0, big, big * sqrt(ratio * ratio + 1));
-    auto const infinite = a == HUGE_VAL || b == HUGE_VAL;
-    return where(infinite, RealPack<P>(HUGE_VAL), where(isnan(a), a, length));
-}
-template <class P> XGRAD_INLINE RealPack<P> angle(ComplexPack<P> z) { return atan2(z.im, z.re); }
-/// z/|z|, and 0 at 0.
-template <class P> XGRAD_INLINE ComplexPack<P> sgn(ComplexPack<P> z)
-{
-    auto const r = abs(z);
-    return where(r == 0, ComplexPack<P>(0), z / r);
-}
-/// e^(i phi).
-template <class P> XGRAD_INLINE ComplexPack<P> unit_at(RealPack<P> phi)
-{
-    auto const [s, c] = RealPack<P>::lanes::sincos(phi.v);
-    return {RealPack<P>::from(c), RealPack<P>::from(s)};
-}
-template <class P> XGRAD_INLINE ComplexPack<P> polar(RealPack<P> r, RealPack<P> phi) { return r * unit_at(phi); }
-template <class P> XGRAD_INLINE ComplexPack<P> exp(ComplexPack<P> z)
-{
-    auto const unit = unit_at(z.im);
-    if (RealPack<P>::lanes::all((z.re == 0).m)) return unit;  // phases, the most common of complex exponentials
-    auto const r = exp(z.re);
-    auto const real_argument = z.im == 0;  // infinity times sin(0) would be NaN
-    return {where(real_argument, r, r * unit.re), where(real_argument, z.im, r * unit.im)};
-}
-template <class P> XGRAD_INLINE ComplexPack<P> expm1(ComplexPack<P> z)
-{
-    // exp(x)cos(y) - 1 = expm1(x)cos(y) - 2 sin(y/2)^2 keeps its digits near 0
-    auto const s = sin(0.5 * z.im);
-    return {expm1(z.re) * cos(z.im) - 2 * s * s, exp(z.re) * sin(z.im)};
-}
-template <class P> ComplexPack<P> log(ComplexPack<P> z) { return detail::each([](auto v) { return std::log(v); }, z); }
-template <class P> ComplexPack<P> log2(ComplexPack<P> z) { return log(z) * (1 / std::numbers::ln2); }
-template <class P> ComplexPack<P> log10(ComplexPack<P> z) { return log(z) * (1 / std::numbers::ln10); }
-/// log(1 + z): half the log1p of |1 + z|^2 - 1 = x(2 + x) + y^2 for small z, where log(1 + z) would lose digits.
-template <class P> ComplexPack<P> log1p(ComplexPack<P> z)
-{
-    return detail::each(
-        [](std::complex<P> v) -> std::complex<P> {
-            auto const whole = std::log(P(1) + v);
-            if (std::norm(v) > P(0.25)) return whole;
-            return {std::log1p(v.real() * (2 + v.real()) + v.imag() * v.imag()) / 2, whole.imag()};
-        },
-        z);
-}
-template <class P> ComplexPack<P> sqrt(ComplexPack<P> z) { return detail::each([](auto v) { return std::sqrt(v); }, z); }
-template <class P> ComplexPack<P> sin(ComplexPack<P> z) { return detail::each([](auto v) { return std::sin(v); }, z); }
-template <class P> ComplexPack<P> cos(ComplexPack<P> z) { return detail::each([](auto v) { return std::cos(v); }, z); }
-template <class P> ComplexPack<P> tan(ComplexPack<P> z) { return detail::each([](auto v) { return std::tan(v); }, z); }
-template <class P> ComplexPack<P> asin(ComplexPack<P> z) { return detail::each([](auto v) { return std::asin(v); }, z); }
-template <class P> ComplexPack<P> acos(ComplexPack<P> z) { return detail::each([](auto v) { return std::acos(v); }, z); }
-template <class P> ComplexPack<P> atan(ComplexPack<P> z) { return detail::each([](auto v) { return std::atan(v); }, z); }
-template <class P> ComplexPack<P> sinh(ComplexPack<P> z) { return detail::each([](auto v) { return std::sinh(v); }, z); }
-template <class P> ComplexPack<P> cosh(ComplexPack<P> z) { return detail::each([](auto v) { return std::cosh(v); }, z); }
-template <class P> ComplexPack<P> tanh(ComplexPack<P> z) { return detail::each([](auto v) { return std::tanh(v); }, z); }
-template <class P> ComplexPack<P> asinh(ComplexPack<P> z) { return detail::each([](auto v) { return std::asinh(v); }, z); }
-template <class P> ComplexPack<P> acosh(ComplexPack<P> z) { return detail::each([](auto v) { return std::acosh(v); }, z); }
-template <class P> ComplexPack<P> atanh(ComplexPack<P> z) { return detail::each([](auto v) { return std::atanh(v); }, z); }
-template <class P> ComplexPack<P> pow(ComplexPack<P> x, ComplexPack<P> p)
-{
-    return detail::each([](auto a, auto b) { return a == decltype(a)(0) ? (b == decltype(b)(0) ? decltype(a)(1) : decltype(a)(0)) : std::pow(a, b); }, x, p);
-}
-template <class P> ComplexPack<P> pow(ComplexPack<P> x, RealPack<P> p) { return pow(x, ComplexPack<P>(p)); }
-template <class P> ComplexPack<P> pow(RealPack<P> x, ComplexPack<P> p) { return pow(ComplexPack<P>(x), p); }
 
 /// x^p for one real exponent: small whole ones, and 1/2, without a call.
 template <class Pack>
@@ -4424,6 +4360,171 @@ Pack pow(Pack x, double p)
 /// 1/x.
 template <class P> XGRAD_INLINE RealPack<P> reciprocal(RealPack<P> x) { return 1 / x; }
 template <class P> XGRAD_INLINE ComplexPack<P> reciprocal(ComplexPack<P> z) { return 1 / z; }
+
+}  // namespace xgrad
+
+namespace xgrad {
+
+namespace detail {
+
+/// Whether squares of these sizes neither overflow nor lose digits. Those of 0 are exact.
+template <class P> XGRAD_INLINE bool square_well(RealPack<P> size)
+{
+    constexpr P most = std::same_as<P, float> ? P(1e18) : P(1e150);
+    return RealPack<P>::lanes::all(((size < most && size > 1 / most) || size == 0).m);
+}
+
+/// The modulus by a quotient, so that squares neither overflow nor vanish.
+template <class P> XGRAD_NOINLINE RealPack<P> scaled_modulus(RealPack<P> a, RealPack<P> b)
+{
+    auto const big = where(a > b, a, b), small = where(a > b, b, a);
+    auto const ratio = small / big;
+    auto const length = where(big == 0, big, big * sqrt(ratio * ratio + 1));
+    auto const infinite = a == HUGE_VAL || b == HUGE_VAL;
+    return where(infinite, RealPack<P>(HUGE_VAL), where(isnan(a), a, length));
+}
+
+template <class P> struct SineCosine {
+    ComplexPack<P> sine, cosine;
+};
+
+/// Whether e^2x is finite and phi has a sine.
+template <class P> XGRAD_INLINE bool have_exponential(RealPack<P> x, RealPack<P> phi)
+{
+    constexpr P most = std::same_as<P, float> ? P(40) : P(300);
+    return RealPack<P>::lanes::all((abs(x) < most && abs(phi) < HUGE_VAL).m);
+}
+
+/// (cosh x, sinh x) for |x| as above, from one exponential: with e = exp|x| - 1, sinh|x| = (e + e/(1 + e))/2.
+template <class P> XGRAD_INLINE std::pair<RealPack<P>, RealPack<P>> cosh_sinh(RealPack<P> x)
+{
+    auto const e = expm1(abs(x)), inverse = 1 / (1 + e);
+    return {0.5 * (1 + e + inverse), copysign(0.5 * (e + e * inverse), x)};
+}
+
+}  // namespace detail
+
+template <class P> XGRAD_INLINE RealPack<P> abs(ComplexPack<P> z)
+{
+    auto const a = abs(z.re), b = abs(z.im);
+    return detail::square_well(larger(a, b)) ? sqrt(abs2(z)) : detail::scaled_modulus(a, b);
+}
+template <class P> XGRAD_INLINE RealPack<P> angle(ComplexPack<P> z) { return atan2(z.im, z.re); }
+/// z/|z|, and 0 at 0.
+template <class P> XGRAD_INLINE ComplexPack<P> sgn(ComplexPack<P> z)
+{
+    auto const r = abs(z);
+    return where(r == 0, ComplexPack<P>(0), z / r);
+}
+/// e^(i phi).
+template <class P> XGRAD_INLINE ComplexPack<P> unit_at(RealPack<P> phi)
+{
+    auto const [s, c] = RealPack<P>::lanes::sincos(phi.v);
+    return {RealPack<P>::from(c), RealPack<P>::from(s)};
+}
+template <class P> XGRAD_INLINE ComplexPack<P> polar(RealPack<P> r, RealPack<P> phi) { return r * unit_at(phi); }
+template <class P> XGRAD_INLINE ComplexPack<P> exp(ComplexPack<P> z)
+{
+    if (RealPack<P>::lanes::all((z.re == 0).m)) return unit_at(z.im);  // phases, the most common of complex exponentials
+    constexpr P most = std::same_as<P, float> ? P(85) : P(700);
+    if (!RealPack<P>::lanes::all(((z.re < most) && -HUGE_VAL < z.re && abs(z.im) < HUGE_VAL).m)) return detail::each([](auto v) { return std::exp(v); }, z);
+    return polar(exp(z.re), z.im);
+}
+template <class P> XGRAD_INLINE ComplexPack<P> expm1(ComplexPack<P> z)
+{
+    // exp(x)cos(y) - 1 = expm1(x)cos(y) - 2 sin(y/2)^2 keeps its digits near 0
+    auto const s = sin(0.5 * z.im);
+    return {expm1(z.re) * cos(z.im) - 2 * s * s, exp(z.re) * sin(z.im)};
+}
+
+/// The real part is log(|z|^2)/2, near the unit circle with the rounding of |z|^2 made good, from |z|^2 - 1 = (big - 1)(big + 1) + small^2.
+template <class P> ComplexPack<P> log(ComplexPack<P> z)
+{
+    auto const a = abs(z.re), b = abs(z.im), big = larger(a, b), small = smaller(a, b);
+    if (!detail::square_well(big)) return detail::each([](auto v) { return std::log(v); }, z);
+    auto const excess = (big - 1) * (big + 1) + small * small;
+    auto const near_one = abs(excess) < 0.5;
+    auto const square = where(near_one, 1 + excess, abs2(z)), rounding = where(near_one, (excess - (square - 1)) / square, RealPack<P>(0));
+    return {0.5 * (log(square) + rounding), angle(z)};
+}
+template <class P> ComplexPack<P> log2(ComplexPack<P> z) { return log(z) * (1 / std::numbers::ln2); }
+template <class P> ComplexPack<P> log10(ComplexPack<P> z) { return log(z) * (1 / std::numbers::ln10); }
+/// log(1 + z): half the log1p of |1 + z|^2 - 1 = x(2 + x) + y^2 for small z, where log(1 + z) would lose digits.
+template <class P> ComplexPack<P> log1p(ComplexPack<P> z)
+{
+    return detail::each(
+        [](std::complex<P> v) -> std::complex<P> {
+            auto const whole = std::log(P(1) + v);
+            if (std::norm(v) > P(0.25)) return whole;
+            return {std::log1p(v.real() * (2 + v.real()) + v.imag() * v.imag()) / 2, whole.imag()};
+        },
+        z);
+}
+
+/// The part of the root that has no cancellation is sqrt((|z| + |x|)/2); it is the real part where x is positive.
+template <class P> ComplexPack<P> sqrt(ComplexPack<P> z)
+{
+    auto const a = abs(z.re), b = abs(z.im);
+    if (!detail::square_well(larger(a, b))) return detail::each([](auto v) { return std::sqrt(v); }, z);
+    auto const t = sqrt(0.5 * (sqrt(abs2(z)) + a)), other = where(t == 0, t, b / (t + t));
+    return {where(z.re < 0, other, t), copysign(where(z.re < 0, t, other), z.im)};
+}
+
+namespace detail {
+
+/// sinh and cosh together: of x + iy, sinh x cos y + i cosh x sin y and cosh x cos y + i sinh x sin y.
+template <class P> SineCosine<P> hyperbolic(ComplexPack<P> z)
+{
+    if (!have_exponential(z.re, z.im)) return {each([](auto v) { return std::sinh(v); }, z), each([](auto v) { return std::cosh(v); }, z)};
+    auto const unit = unit_at(z.im);
+    auto const [c, s] = cosh_sinh(z.re);
+    return {{s * unit.re, c * unit.im}, {c * unit.re, s * unit.im}};
+}
+/// sin and cos together: sin z = -i sinh(iz), cos z = cosh(iz).
+template <class P> XGRAD_INLINE SineCosine<P> circular(ComplexPack<P> z)
+{
+    auto const [s, c] = hyperbolic(ComplexPack<P>(-z.im, z.re));
+    return {{s.im, -s.re}, c};
+}
+
+}  // namespace detail
+
+template <class P> XGRAD_INLINE ComplexPack<P> sin(ComplexPack<P> z) { return detail::circular(z).sine; }
+template <class P> XGRAD_INLINE ComplexPack<P> cos(ComplexPack<P> z) { return detail::circular(z).cosine; }
+template <class P> XGRAD_INLINE ComplexPack<P> sinh(ComplexPack<P> z) { return detail::hyperbolic(z).sine; }
+template <class P> XGRAD_INLINE ComplexPack<P> cosh(ComplexPack<P> z) { return detail::hyperbolic(z).cosine; }
+/// (sinh x cosh x + i sin y cos y) / (sinh^2 x + cos^2 y), a sum of squares, so that nothing cancels.
+template <class P> ComplexPack<P> tanh(ComplexPack<P> z)
+{
+    if (!detail::have_exponential(z.re, z.im)) return detail::each([](auto v) { return std::tanh(v); }, z);
+    auto const unit = unit_at(z.im);
+    auto const [c, s] = detail::cosh_sinh(z.re);
+    auto const scale = 1 / (s * s + unit.re * unit.re);
+    return {s * c * scale, unit.im * unit.re * scale};
+}
+/// -i tanh(iz).
+template <class P> XGRAD_INLINE ComplexPack<P> tan(ComplexPack<P> z)
+{
+    auto const t = tanh(ComplexPack<P>(-z.im, z.re));
+    return {t.im, -t.re};
+}
+template <class P> ComplexPack<P> asin(ComplexPack<P> z) { return detail::each([](auto v) { return std::asin(v); }, z); }
+template <class P> ComplexPack<P> acos(ComplexPack<P> z) { return detail::each([](auto v) { return std::acos(v); }, z); }
+template <class P> ComplexPack<P> atan(ComplexPack<P> z) { return detail::each([](auto v) { return std::atan(v); }, z); }
+template <class P> ComplexPack<P> asinh(ComplexPack<P> z) { return detail::each([](auto v) { return std::asinh(v); }, z); }
+template <class P> ComplexPack<P> acosh(ComplexPack<P> z) { return detail::each([](auto v) { return std::acosh(v); }, z); }
+template <class P> ComplexPack<P> atanh(ComplexPack<P> z) { return detail::each([](auto v) { return std::atanh(v); }, z); }
+
+/// e^(p log x); powers of 0 are 0, but for 0^0 = 1.
+template <class P> ComplexPack<P> pow(ComplexPack<P> x, ComplexPack<P> p)
+{
+    auto const is_zero = x == ComplexPack<P>(0);
+    if (!detail::square_well(larger(abs(x.re), abs(x.im))))
+        return detail::each([](auto a, auto b) { return a == decltype(a)(0) ? decltype(a)(b == decltype(b)(0)) : std::pow(a, b); }, x, p);
+    return where(is_zero, where(p == ComplexPack<P>(0), ComplexPack<P>(1), ComplexPack<P>(0)), exp(p * log(where(is_zero, ComplexPack<P>(1), x))));
+}
+template <class P> ComplexPack<P> pow(ComplexPack<P> x, RealPack<P> p) { return pow(x, ComplexPack<P>(p)); }
+template <class P> ComplexPack<P> pow(RealPack<P> x, ComplexPack<P> p) { return pow(ComplexPack<P>(x), p); }
 
 }  // namespace xgrad
 
@@ -6164,6 +6265,11 @@ namespace xgrad {
 struct Abs : Elementwise<Z(Z), R(R), R(C)> {
     XGRAD_INLINE auto value(auto x) const { return abs(x); }
     XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return gradient{sgn(x)}; }
+    template <class P> XGRAD_INLINE auto value_and_partial(ComplexPack<P> z) const
+    {
+        auto const r = abs(z);
+        return std::pair(r, gradient{where(r == 0, ComplexPack<P>(0), z * reciprocal(r))});
+    }
 };
 template <Operand X> auto abs(X const& x) { return express(Abs{}, x); }
 
@@ -6350,6 +6456,11 @@ struct Sin : Transcendental<R(R), C(C)> {
         auto const unit = unit_at(x);
         return std::pair(unit.im, unit.re);
     }
+    template <class P> XGRAD_INLINE auto value_and_partial(ComplexPack<P> z) const
+    {
+        auto const [s, c] = detail::circular(z);
+        return std::pair(s, c);
+    }
 };
 template <Operand X> auto sin(X const& x) { return express(Sin{}, x); }
 
@@ -6361,6 +6472,11 @@ struct Cos : Transcendental<R(R), C(C)> {
     {
         auto const unit = unit_at(x);
         return std::pair(unit.re, -unit.im);
+    }
+    template <class P> XGRAD_INLINE auto value_and_partial(ComplexPack<P> z) const
+    {
+        auto const [s, c] = detail::circular(z);
+        return std::pair(c, -s);
     }
 };
 template <Operand X> auto cos(X const& x) { return express(Cos{}, x); }
@@ -6397,6 +6513,11 @@ template <Operand X> auto atan(X const& x) { return express(Atan{}, x); }
 struct Sinh : Transcendental<R(R), C(C)> {
     XGRAD_INLINE auto value(auto x) const { return sinh(x); }
     XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return cosh(x); }
+    template <class P> XGRAD_INLINE auto value_and_partial(ComplexPack<P> z) const
+    {
+        auto const [s, c] = detail::hyperbolic(z);
+        return std::pair(s, c);
+    }
 };
 template <Operand X> auto sinh(X const& x) { return express(Sinh{}, x); }
 
@@ -6404,6 +6525,11 @@ template <Operand X> auto sinh(X const& x) { return express(Sinh{}, x); }
 struct Cosh : Transcendental<R(R), C(C)> {
     XGRAD_INLINE auto value(auto x) const { return cosh(x); }
     XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return sinh(x); }
+    template <class P> XGRAD_INLINE auto value_and_partial(ComplexPack<P> z) const
+    {
+        auto const [s, c] = detail::hyperbolic(z);
+        return std::pair(c, s);
+    }
 };
 template <Operand X> auto cosh(X const& x) { return express(Cosh{}, x); }
 

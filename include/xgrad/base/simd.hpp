@@ -1,6 +1,6 @@
 // Packs: a few numbers of one precision side by side, real, complex or true/false. A kernel runs on packs, and so do the
 // rules of operations, which is why the operators here take plain numbers too. Without SIMD a pack holds one number.
-// Read words.hpp next for the functions on packs.
+// Read words.hpp and complex_words.hpp next for the functions on packs.
 #pragma once
 
 #include <cmath>
@@ -35,6 +35,7 @@ template <class P> struct Lanes {
     XGRAD_INLINE static P select(bool m, P a, P b) { return m ? a : b; }
     XGRAD_INLINE static P larger(P a, P b) { return a > b ? a : b; }
     XGRAD_INLINE static P smaller(P a, P b) { return a < b ? a : b; }
+    XGRAD_INLINE static P negative(P a) { return -a; }
     XGRAD_INLINE static bool all(bool m) { return m; }
     XGRAD_INLINE static std::pair<P, P> sincos(P x) { return {std::sin(x), std::cos(x)}; }
     XGRAD_INLINE static P load(P const* p) { return *p; }
@@ -55,6 +56,7 @@ struct Lanes<P> {
     XGRAD_INLINE static vector larger(vector a, vector b) { return select(a > b, a, b); }
     XGRAD_INLINE static vector smaller(vector a, vector b) { return select(a < b, a, b); }
 #    endif
+    XGRAD_INLINE static vector negative(vector a) { return a ^ vector(P(-0.)); }  // xsimd's minus makes 0 of 0 on some processors
     XGRAD_INLINE static bool all(mask m) { return xsimd::all(m); }
     XGRAD_INLINE static std::pair<vector, vector> sincos(vector x) { return xsimd::sincos(x); }
     XGRAD_INLINE static vector load(P const* p) { return vector::load_unaligned(p); }
@@ -127,7 +129,7 @@ template <class P> struct RealPack {
     XGRAD_INLINE friend RealPack operator-(RealPack a, RealPack b) { return from(a.v - b.v); }
     XGRAD_INLINE friend RealPack operator*(RealPack a, RealPack b) { return from(a.v * b.v); }
     XGRAD_INLINE friend RealPack operator/(RealPack a, RealPack b) { return from(a.v / b.v); }
-    XGRAD_INLINE friend RealPack operator-(RealPack a) { return from(-a.v); }
+    XGRAD_INLINE friend RealPack operator-(RealPack a) { return from(lanes::negative(a.v)); }
     XGRAD_INLINE friend MaskPack<P> operator<(RealPack a, RealPack b) { return {a.v < b.v}; }
     XGRAD_INLINE friend MaskPack<P> operator<=(RealPack a, RealPack b) { return {a.v <= b.v}; }
     XGRAD_INLINE friend MaskPack<P> operator>(RealPack a, RealPack b) { return {a.v > b.v}; }

@@ -1,6 +1,6 @@
 // The words in which rules are written, for packs: sin, exp, conj, ... They are found through their argument's type, and
-// mean the same for a tensor that records. Real functions are xsimd's or std's; complex ones with delicate branch cuts
-// are std's, number by number.
+// mean the same for a tensor that records. Real functions are xsimd's or std's; complex_words.hpp has those of complex numbers
+// that go on from here.
 #pragma once
 
 #include <cmath>
@@ -66,15 +66,15 @@ template <class P> XGRAD_INLINE RealPack<P> acosh(RealPack<P> x)
 }
 template <class P> XGRAD_INLINE RealPack<P> atanh(RealPack<P> x) { using std::atanh; return RealPack<P>::from(atanh(x.v)); }
 template <class P> XGRAD_INLINE RealPack<P> abs(RealPack<P> x) { using std::abs; return RealPack<P>::from(abs(x.v)); }
+template <class P> XGRAD_INLINE RealPack<P> copysign(RealPack<P> size, RealPack<P> sign) { using std::copysign; return RealPack<P>::from(copysign(size.v, sign.v)); }
 template <class P> XGRAD_INLINE RealPack<P> floor(RealPack<P> x) { using std::floor; return RealPack<P>::from(floor(x.v)); }
 template <class P> XGRAD_INLINE RealPack<P> atan2(RealPack<P> y, RealPack<P> x)
 {
-    using std::atan2, std::copysign;
+    using std::atan2;
     if constexpr (RealPack<P>::width > 1) {  // xsimd divides 0 by 0 and infinity by infinity
-        auto const sign = [](RealPack<P> v) XGRAD_LAMBDA_INLINE { return RealPack<P>::from(copysign(RealPack<P>(1).v, v.v)); };
         auto const infinite = abs(y) == HUGE_VAL && abs(x) == HUGE_VAL;
-        x = where(infinite || (y == 0 && x == 0), sign(x), x);
-        y = where(infinite, sign(y), y);
+        x = where(infinite || (y == 0 && x == 0), copysign(RealPack<P>(1), x), x);
+        y = where(infinite, copysign(RealPack<P>(1), y), y);
     }
     return RealPack<P>::from(atan2(y.v, x.v));
 }
@@ -98,77 +98,6 @@ template <class P> XGRAD_INLINE RealPack<P> real(ComplexPack<P> z) { return z.re
 template <class P> XGRAD_INLINE RealPack<P> imag(ComplexPack<P> z) { return z.im; }
 template <class P> XGRAD_INLINE ComplexPack<P> conj(ComplexPack<P> z) { return {z.re, -z.im}; }
 template <class P> XGRAD_INLINE RealPack<P> abs2(ComplexPack<P> z) { return z.re * z.re + z.im * z.im; }
-/// Scaled, so that squares neither overflow nor vanish.
-template <class P> XGRAD_INLINE RealPack<P> abs(ComplexPack<P> z)
-{
-    auto const a = abs(z.re), b = abs(z.im);
-    auto const big = where(a > b, a, b), small = where(a > b, b, a);
-    auto const ratio = small / big;
-    auto const length = where(big == 0, big, big * sqrt(ratio * ratio + 1));
-    auto const infinite = a == HUGE_VAL || b == HUGE_VAL;
-    return where(infinite, RealPack<P>(HUGE_VAL), where(isnan(a), a, length));
-}
-template <class P> XGRAD_INLINE RealPack<P> angle(ComplexPack<P> z) { return atan2(z.im, z.re); }
-/// z/|z|, and 0 at 0.
-template <class P> XGRAD_INLINE ComplexPack<P> sgn(ComplexPack<P> z)
-{
-    auto const r = abs(z);
-    return where(r == 0, ComplexPack<P>(0), z / r);
-}
-/// e^(i phi).
-template <class P> XGRAD_INLINE ComplexPack<P> unit_at(RealPack<P> phi)
-{
-    auto const [s, c] = RealPack<P>::lanes::sincos(phi.v);
-    return {RealPack<P>::from(c), RealPack<P>::from(s)};
-}
-template <class P> XGRAD_INLINE ComplexPack<P> polar(RealPack<P> r, RealPack<P> phi) { return r * unit_at(phi); }
-template <class P> XGRAD_INLINE ComplexPack<P> exp(ComplexPack<P> z)
-{
-    auto const unit = unit_at(z.im);
-    if (RealPack<P>::lanes::all((z.re == 0).m)) return unit;  // phases, the most common of complex exponentials
-    auto const r = exp(z.re);
-    auto const real_argument = z.im == 0;  // infinity times sin(0) would be NaN
-    return {where(real_argument, r, r * unit.re), where(real_argument, z.im, r * unit.im)};
-}
-template <class P> XGRAD_INLINE ComplexPack<P> expm1(ComplexPack<P> z)
-{
-    // exp(x)cos(y) - 1 = expm1(x)cos(y) - 2 sin(y/2)^2 keeps its digits near 0
-    auto const s = sin(0.5 * z.im);
-    return {expm1(z.re) * cos(z.im) - 2 * s * s, exp(z.re) * sin(z.im)};
-}
-template <class P> ComplexPack<P> log(ComplexPack<P> z) { return detail::each([](auto v) { return std::log(v); }, z); }
-template <class P> ComplexPack<P> log2(ComplexPack<P> z) { return log(z) * (1 / std::numbers::ln2); }
-template <class P> ComplexPack<P> log10(ComplexPack<P> z) { return log(z) * (1 / std::numbers::ln10); }
-/// log(1 + z): half the log1p of |1 + z|^2 - 1 = x(2 + x) + y^2 for small z, where log(1 + z) would lose digits.
-template <class P> ComplexPack<P> log1p(ComplexPack<P> z)
-{
-    return detail::each(
-        [](std::complex<P> v) -> std::complex<P> {
-            auto const whole = std::log(P(1) + v);
-            if (std::norm(v) > P(0.25)) return whole;
-            return {std::log1p(v.real() * (2 + v.real()) + v.imag() * v.imag()) / 2, whole.imag()};
-        },
-        z);
-}
-template <class P> ComplexPack<P> sqrt(ComplexPack<P> z) { return detail::each([](auto v) { return std::sqrt(v); }, z); }
-template <class P> ComplexPack<P> sin(ComplexPack<P> z) { return detail::each([](auto v) { return std::sin(v); }, z); }
-template <class P> ComplexPack<P> cos(ComplexPack<P> z) { return detail::each([](auto v) { return std::cos(v); }, z); }
-template <class P> ComplexPack<P> tan(ComplexPack<P> z) { return detail::each([](auto v) { return std::tan(v); }, z); }
-template <class P> ComplexPack<P> asin(ComplexPack<P> z) { return detail::each([](auto v) { return std::asin(v); }, z); }
-template <class P> ComplexPack<P> acos(ComplexPack<P> z) { return detail::each([](auto v) { return std::acos(v); }, z); }
-template <class P> ComplexPack<P> atan(ComplexPack<P> z) { return detail::each([](auto v) { return std::atan(v); }, z); }
-template <class P> ComplexPack<P> sinh(ComplexPack<P> z) { return detail::each([](auto v) { return std::sinh(v); }, z); }
-template <class P> ComplexPack<P> cosh(ComplexPack<P> z) { return detail::each([](auto v) { return std::cosh(v); }, z); }
-template <class P> ComplexPack<P> tanh(ComplexPack<P> z) { return detail::each([](auto v) { return std::tanh(v); }, z); }
-template <class P> ComplexPack<P> asinh(ComplexPack<P> z) { return detail::each([](auto v) { return std::asinh(v); }, z); }
-template <class P> ComplexPack<P> acosh(ComplexPack<P> z) { return detail::each([](auto v) { return std::acosh(v); }, z); }
-template <class P> ComplexPack<P> atanh(ComplexPack<P> z) { return detail::each([](auto v) { return std::atanh(v); }, z); }
-template <class P> ComplexPack<P> pow(ComplexPack<P> x, ComplexPack<P> p)
-{
-    return detail::each([](auto a, auto b) { return a == decltype(a)(0) ? (b == decltype(b)(0) ? decltype(a)(1) : decltype(a)(0)) : std::pow(a, b); }, x, p);
-}
-template <class P> ComplexPack<P> pow(ComplexPack<P> x, RealPack<P> p) { return pow(x, ComplexPack<P>(p)); }
-template <class P> ComplexPack<P> pow(RealPack<P> x, ComplexPack<P> p) { return pow(ComplexPack<P>(x), p); }
 
 /// x^p for one real exponent: small whole ones, and 1/2, without a call.
 template <class Pack>

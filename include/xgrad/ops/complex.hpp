@@ -9,6 +9,11 @@ namespace xgrad {
 struct Abs : Elementwise<Z(Z), R(R), R(C)> {
     XGRAD_INLINE auto value(auto x) const { return abs(x); }
     XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return gradient{sgn(x)}; }
+    template <class P> XGRAD_INLINE auto value_and_partial(ComplexPack<P> z) const
+    {
+        auto const r = abs(z);
+        return std::pair(r, gradient{where(r == 0, ComplexPack<P>(0), z * reciprocal(r))});
+    }
 };
 template <Operand X> auto abs(X const& x) { return express(Abs{}, x); }
 

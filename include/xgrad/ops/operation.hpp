@@ -9,7 +9,7 @@
 #include <type_traits>
 #include <utility>
 
-#include <xgrad/base/words.hpp>
+#include <xgrad/base/complex_words.hpp>
 
 namespace xgrad {
 

@@ -14,6 +14,11 @@ struct Sin : Transcendental<R(R), C(C)> {
         auto const unit = unit_at(x);
         return std::pair(unit.im, unit.re);
     }
+    template <class P> XGRAD_INLINE auto value_and_partial(ComplexPack<P> z) const
+    {
+        auto const [s, c] = detail::circular(z);
+        return std::pair(s, c);
+    }
 };
 template <Operand X> auto sin(X const& x) { return express(Sin{}, x); }
 
@@ -25,6 +30,11 @@ struct Cos : Transcendental<R(R), C(C)> {
     {
         auto const unit = unit_at(x);
         return std::pair(unit.re, -unit.im);
+    }
+    template <class P> XGRAD_INLINE auto value_and_partial(ComplexPack<P> z) const
+    {
+        auto const [s, c] = detail::circular(z);
+        return std::pair(c, -s);
     }
 };
 template <Operand X> auto cos(X const& x) { return express(Cos{}, x); }
@@ -61,6 +71,11 @@ template <Operand X> auto atan(X const& x) { return express(Atan{}, x); }
 struct Sinh : Transcendental<R(R), C(C)> {
     XGRAD_INLINE auto value(auto x) const { return sinh(x); }
     XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return cosh(x); }
+    template <class P> XGRAD_INLINE auto value_and_partial(ComplexPack<P> z) const
+    {
+        auto const [s, c] = detail::hyperbolic(z);
+        return std::pair(s, c);
+    }
 };
 template <Operand X> auto sinh(X const& x) { return express(Sinh{}, x); }
 
@@ -68,6 +83,11 @@ template <Operand X> auto sinh(X const& x) { return express(Sinh{}, x); }
 struct Cosh : Transcendental<R(R), C(C)> {
     XGRAD_INLINE auto value(auto x) const { return cosh(x); }
     XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return sinh(x); }
+    template <class P> XGRAD_INLINE auto value_and_partial(ComplexPack<P> z) const
+    {
+        auto const [s, c] = detail::hyperbolic(z);
+        return std::pair(c, s);
+    }
 };
 template <Operand X> auto cosh(X const& x) { return express(Cosh{}, x); }
 
