@@ -89,6 +89,27 @@ TEST_CASE("expm1 and log1p keep their digits near 0, real and complex")
     }
 }
 
+TEST_CASE("gradients of powers are those of the C++ library's powers at zeros, infinities, NaN and where the power overflows")
+{
+    auto const power = [](double p) {
+        return [p](Values const& x) {
+            auto const at = leaf_of<double>(x);
+            xg::Tensor<double>(sum(pow(at, p))).backward();
+            return values(at.grad()).numbers;
+        };
+    };
+    std::vector<cd> const at{0.0, -0.0, 1e-200, 1e200, -2, inf, -inf, NaN, 1, 3, 1e-160, 1e160, 0.5};
+    for (double const p : {1.6, -1.5, 7., -3., 0.3}) {
+        auto const all = power(p)({xg::DType::float64, {at.size()}, at});
+        for (std::size_t i = 0; i < at.size(); ++i) {
+            INFO("pow(x, " << p << ") at " << text(at[i]));
+            double const want = p * std::pow(at[i].real(), p - 1);
+            CHECK(is_near<double>(at[i].real(), all[i].real(), want, 8));
+            CHECK(is_near<double>(at[i].real(), power(p)({xg::DType::float64, {1}, {at[i]}})[0].real(), want, 8));
+        }
+    }
+}
+
 TEST_CASE("complex functions keep the branches of the C++ library on both sides of their cuts")
 {
     using Name = std::pair<char const*, Form>;

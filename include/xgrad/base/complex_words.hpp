@@ -8,11 +8,10 @@ namespace xgrad {
 
 namespace detail {
 
-/// Whether squares of these sizes neither overflow nor lose digits. Those of 0 are exact.
+/// Whether squares of these sizes neither overflow nor lose digits; those of 0 are exact.
 template <class P> XGRAD_INLINE bool square_well(RealPack<P> size)
 {
-    constexpr P most = std::same_as<P, float> ? P(1e18) : P(1e150);
-    return RealPack<P>::lanes::all(((size < most && size > 1 / most) || size == 0).m);
+    return RealPack<P>::lanes::all(((size < largest_to_square<P> && size > 1 / largest_to_square<P>) || size == 0).m);
 }
 
 /// The modulus by a quotient, so that squares neither overflow nor vanish.

@@ -99,19 +99,55 @@ template <class P> XGRAD_INLINE RealPack<P> imag(ComplexPack<P> z) { return z.im
 template <class P> XGRAD_INLINE ComplexPack<P> conj(ComplexPack<P> z) { return {z.re, -z.im}; }
 template <class P> XGRAD_INLINE RealPack<P> abs2(ComplexPack<P> z) { return z.re * z.re + z.im * z.im; }
 
-/// x^p for one real exponent: small whole ones, and 1/2, without a call.
-template <class Pack>
-    requires requires(Pack x) { x.store(nullptr); sqrt(x); }
-Pack pow(Pack x, double p)
+namespace detail {
+
+/// Exponents of powers that take no call.
+constexpr bool is_quick_exponent(double p) noexcept { return p == -2 || p == -1 || p == -0.5 || p == 0 || p == 0.5 || p == 1 || p == 2 || p == 3 || p == 4 || p == 5 || p == 6; }
+
+template <class X>
+concept Pack = requires(X x) { x.store(nullptr); sqrt(x); };
+
+/// Squares of numbers up to this, and down to its inverse, neither overflow nor lose digits.
+template <class P> inline constexpr P largest_to_square = std::same_as<P, float> ? P(1e18) : P(1e150);
+
+template <class P> XGRAD_INLINE bool are_ordinary(RealPack<P> x)
+{
+    auto const size = abs(x);
+    return RealPack<P>::lanes::all((size < largest_to_square<P> && size > 1 / largest_to_square<P>).m);
+}
+template <class P> XGRAD_INLINE bool are_ordinary(ComplexPack<P> z) { return are_ordinary(larger(abs(z.re), abs(z.im))); }
+
+}  // namespace detail
+
+/// x^p for one real exponent.
+template <detail::Pack X> X pow(X x, double p)
 {
     if (p == 2) return x * x;
     if (p == 1) return x;
     if (p == 3) return x * x * x;
     if (p == 4) return (x * x) * (x * x);
+    if (p == 5) return (x * x) * (x * x) * x;
+    if (p == 6) return (x * x) * (x * x) * (x * x);
     if (p == 0) return 1;
     if (p == -1) return 1 / x;
+    if (p == -2) return 1 / (x * x);
     if (p == 0.5) return sqrt(x);
-    return pow(x, RealPack<typename Pack::precision>(p));
+    if (p == -0.5) return 1 / sqrt(x);
+    return pow(x, RealPack<typename X::precision>(p));
+}
+
+/// x^(p - 1) beside y = x^p: for packs a quotient, where that loses nothing.
+template <class Y, class X, class E> auto power_below(Y const&, X const& x, E const& p)
+{
+    return pow(x, p - 1);
+}
+template <class Y, detail::Pack X, class E>
+    requires detail::Pack<Y>
+XGRAD_INLINE auto power_below(Y const& y, X const& x, E const& p)
+{
+    if constexpr (std::same_as<E, double>)
+        if (detail::is_quick_exponent(p - 1)) return pow(x, p - 1);
+    return detail::are_ordinary(y) && detail::are_ordinary(x) ? y / x : pow(x, p - 1);
 }
 
 /// 1/x.

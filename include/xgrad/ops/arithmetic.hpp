@@ -98,7 +98,7 @@ template <Operand X> auto rsqrt(X const& x) { return express(Rsqrt{}, x); }
 struct Pow : Transcendental<R(R, R), C(C, C)> {
     XGRAD_INLINE auto value(auto a, auto b) const { return pow(a, b); }
     // b a^(b-1) is 0 at b = 0, but its derivative for b is not: only where it would be NaN is it replaced.
-    XGRAD_INLINE auto partial(wrt<0>, auto, auto a, auto b) const { return where(b == 0 && (a == 0 || a != a), 0, b * pow(a, b - 1)); }
+    XGRAD_INLINE auto partial(wrt<0>, auto y, auto a, auto b) const { return where(b == 0 && (a == 0 || a != a), 0, b * power_below(y, a, b)); }
     XGRAD_INLINE auto partial(wrt<1>, auto y, auto a, auto b) const { return where(a == 0 && real(b) >= 0, 0, y * log(a)); }
 };
 
@@ -107,7 +107,7 @@ struct PowNumber : Transcendental<R(R), C(C)> {
     double p = 1;
 
     XGRAD_INLINE auto value(auto x) const { return pow(x, p); }
-    XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return p * pow(x, p == 0 ? 0. : p - 1); }
+    XGRAD_INLINE auto partial(wrt<0>, auto y, auto x) const { return p * power_below(y, x, p == 0 ? 1. : p); }
 };
 
 template <class A, class B>
