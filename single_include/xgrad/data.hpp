@@ -281,7 +281,8 @@ private:
         if (text_[at_] != '"') {
             auto const ends = std::string{delimiter_, '\n', '\r'};
             auto const end = std::min(text_.find_first_of(ends, at_), text_.size());
-            return text_.substr(std::exchange(at_, end), end - at_);
+            auto const begin = std::exchange(at_, end);
+            return text_.substr(begin, end - begin);
         }
         std::string s;
         for (++at_;; ++at_) {

@@ -12,6 +12,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "headers
 import compiler
 
 MOST_LINES = 25
+MOST_LINES_OF_CLANG = 45     # it tells of every constructor that does not fit
 DOCUMENT = pathlib.Path(__file__).resolve().parent.parent.parent / "docs" / "functions.md"
 
 
@@ -36,13 +37,15 @@ def main():
     if code:
         return f"{program.name} must compile without MISTAKE, and does not:\n{beginning(messages)}"
     code, messages = compiler.compile_file(words, program, "-DMISTAKE")
-    lines = messages.count("\n")
+    # clang says with each mistake through which headers it came there, which is no fault of the message
+    lines = sum(not line.startswith("In file included from ") for line in messages.splitlines())
     if not code:
         return f"{program.name} compiles with MISTAKE, and must not"
     if not re.search(expected[1].strip(), messages):
         return f"{program.name}: no message matches /{expected[1].strip()}/ in\n{beginning(messages)}"
-    if lines >= MOST_LINES:
-        return f"{program.name}: {lines} lines of messages, {MOST_LINES} are too many:\n{beginning(messages)}"
+    most = MOST_LINES_OF_CLANG if "clang" in words[0] else MOST_LINES
+    if lines >= most:
+        return f"{program.name}: {lines} lines of messages, {most} are too many:\n{beginning(messages)}"
     print(f"{lines} lines:\n{messages}")
     return 0
 

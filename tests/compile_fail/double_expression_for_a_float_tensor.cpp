@@ -1,4 +1,4 @@
-// expect: conversion from '.*Expression<.*Tensor<double>.*' to .*Tensor<float>'
+// expect: conversion from '.*Expression<.*Tensor<double>.*'\)? to .*Tensor<float>'
 #include <xgrad/xgrad.hpp>
 
 int main()

@@ -14,7 +14,7 @@ D ramp(std::size_t n, double first)
 
 TEST_CASE("value and gradients of a full sum are right for every number of elements")
 {
-    for (std::size_t n : {1, 2, 3, 7, 8, 9, 15, 16, 17, 23, 24, 31, 40, 256, 257, 263, 264, 265, 520, 1000}) {
+    for (std::size_t n : {1u, 2u, 3u, 7u, 8u, 9u, 15u, 16u, 17u, 23u, 24u, 31u, 40u, 256u, 257u, 263u, 264u, 265u, 520u, 1000u}) {
         D const a = ramp(n, 1), b = ramp(n, -2);
         D const loss = sum(a * b + 0.5 * a - b / (a + 2.));
         loss.backward();
@@ -31,7 +31,7 @@ TEST_CASE("value and gradients of a full sum are right for every number of eleme
 
 TEST_CASE("a tensor that stands in masks only, or beside itself, is no trouble for a full sum")
 {
-    for (std::size_t n : {3, 8, 20}) {
+    for (std::size_t n : {3u, 8u, 20u}) {
         D const x = ramp(n, -0.005), y = ramp(n, 2);
         sum(x * x * where(x > 0, 1., 3.) + where(y > 0, x, 5.)).backward();
         for (std::size_t i = 0; i < n; ++i) CHECK(x.grad().data()[i] == doctest::Approx(2 * x.data()[i] * (x.data()[i] > 0 ? 1 : 3) + 1));

@@ -22,7 +22,7 @@ template <class... T> auto hessian_times(D const& loss, std::tuple<T...> const& 
 
 TEST_CASE("the Hessian of a fused sum times a direction is the one on paper, for every number of elements")
 {
-    for (std::size_t n : {1, 2, 3, 7, 8, 16, 17, 255, 256, 300}) {
+    for (std::size_t n : {1u, 2u, 3u, 7u, 8u, 16u, 17u, 255u, 256u, 300u}) {
         D const a = ramp(n, -1, 0.01).requires_grad_(), b = ramp(n, 0.5, 0.003).requires_grad_(), p = ramp(n, 1, -0.02), q = ramp(n, -2, 0.03);
         auto const [ha, hb] = hessian_times(sum(tanh(a * b) + log(1 + a * a)), xg::inputs(a, b), {p, q});
         D wanted_a = xg::zeros({n}), wanted_b = xg::zeros({n});

@@ -92,7 +92,7 @@ TEST_CASE("every pair of shapes up to rank 3 broadcasts as in NumPy, or says tha
 
 TEST_CASE("large shapes broadcast alike, on both sides of every limit of the tile loop")
 {
-    for (std::size_t const n : {7, 31, 32, 33, 255, 256, 257, 513})
+    for (std::size_t const n : {7u, 31u, 32u, 33u, 255u, 256u, 257u, 513u})
         for (auto const& [a, b] : std::vector<std::pair<xg::Shape, xg::Shape>>{
                  {{3, n}, {n}}, {{n, 3}, {3}}, {{n, 1}, {1, n}}, {{n}, {3, 1}}, {{2, n, 3}, {n, 1}}, {{2, 1, n}, {3, 1}}, {{3, n}, {}}, {{n}, {1}}, {{1, n}, {n, 1}}, {{2, 3, n}, {2, 1, n}}})
             for (bool const strided : {false, true}) {

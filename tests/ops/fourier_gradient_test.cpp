@@ -14,7 +14,7 @@ TEST_CASE("transforms along one axis have both derivatives, cut, padded, with an
 {
     using enum xg::FftNorm;
     for (auto const norm : {backward, ortho, forward})
-        for (std::size_t const n : {3, 4, 6}) {
+        for (std::size_t const n : {3u, 4u, 6u}) {
             INFO("length " << n << ", norm " << int(norm));
             CHECK(differentiates(function_of<cd>([=](auto z) { return fft(z, n, 0, norm); }), complexes({4, 2})));
             CHECK(differentiates(function_of<cd>([=](auto z) { return ifft(z, n, -1, norm); }), complexes({2, 4})));
@@ -59,7 +59,7 @@ TEST_CASE("the ends of a half spectrum get no imaginary gradient, and the bins b
             else g[k] *= 2;
         return g;
     };
-    for (std::size_t const n : {4, 5, 1, 2, 8}) {
+    for (std::size_t const n : {4u, 5u, 1u, 2u, 8u}) {
         INFO("length " << n);
         CHECK(holds(gradient(n), want(n)));
         CHECK(gradient(n)[0].imag() == 0);

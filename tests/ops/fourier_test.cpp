@@ -56,7 +56,7 @@ std::vector<std::size_t> lengths()
 {
     std::vector<std::size_t> n;
     for (std::size_t i = 1; i <= 36; ++i) n.push_back(i);
-    for (std::size_t const i : {45, 49, 64, 97, 100, 121, 127, 128, 143, 169, 210, 243, 256, 289, 360, 512, 1000, 1009, 1024}) n.push_back(i);
+    for (std::size_t const i : {45u, 49u, 64u, 97u, 100u, 121u, 127u, 128u, 143u, 169u, 210u, 243u, 256u, 289u, 360u, 512u, 1000u, 1009u, 1024u}) n.push_back(i);
     return n;
 }
 
@@ -94,7 +94,7 @@ TEST_CASE("rfft and irfft of every length are the halves of fft and ifft")
 TEST_CASE("a given length cuts the input or pads it with zeros")
 {
     auto const x = sample(xg::DType::complex128, {6}), r = sample(xg::DType::float64, {6});
-    for (std::size_t const n : {1, 3, 5, 6, 7, 12}) {
+    for (std::size_t const n : {1u, 3u, 5u, 6u, 7u, 12u}) {
         INFO("length " << n);
         CHECK(holds(fft(leaf(x).as<cd>(), n), naive(first(x.numbers, n), n)));
         CHECK(holds(ifft(leaf(x).as<cd>(), n), naive(first(x.numbers, n), n, 1, 1 / static_cast<double>(n))));

@@ -67,7 +67,7 @@ TEST_CASE("shaping does not mind how its operand lies")
 
 TEST_CASE("long views, which are read in place row by row, give what their copies give")
 {
-    for (std::size_t const n : {31, 32, 33, 255, 256, 257, 600}) {
+    for (std::size_t const n : {31u, 32u, 33u, 255u, 256u, 257u, 600u}) {
         auto const odd = function_of<double, double>([](auto x, auto y) { return x(xg::slice(1), xg::slice(3, {})) * y + y; });
         auto const copied = function_of<double, double>([](auto x, auto y) { return x(xg::slice(1), xg::slice(3, {})).clone() * y + y; });
         CHECK(agrees_with(odd, copied, {sample(xg::DType::float64, {4, n + 3}, 1), sample(xg::DType::float64, {3, n}, 2)}));

@@ -12,7 +12,7 @@ std::vector<std::size_t> lengths()
 {
     std::vector<std::size_t> n;
     for (std::size_t i = 0; i <= 40; ++i) n.push_back(i);
-    for (std::size_t const i : {63, 64, 65, 127, 128, 129, 255, 256, 257, 511, 512, 513, 768, 1000, 1025}) n.push_back(i);
+    for (std::size_t const i : {63u, 64u, 65u, 127u, 128u, 129u, 255u, 256u, 257u, 511u, 512u, 513u, 768u, 1000u, 1025u}) n.push_back(i);
     return n;
 }
 

@@ -147,7 +147,7 @@ template <ConvPart part> struct Convolution : Arraywise {
     detail::ConvGeometry geometry;
     bool conj_a = false, conj_b = false;
     static constexpr bool is_multilinear = true;
-    static constexpr xgrad::detail::Uses uses[] = {xgrad::detail::uses_argument(1), xgrad::detail::uses_argument(0)};
+    static constexpr xgrad::detail::Uses uses[2] = {xgrad::detail::uses_argument(1), xgrad::detail::uses_argument(0)};
 
     template <Scalar T> auto value(xgrad::detail::Array<T> const& a, xgrad::detail::Array<T> const& b) const { return computed(a, b, nullptr); }
     auto pullback(wrt<0>, auto const& g, auto const&, auto const&, auto const& b) const
@@ -182,7 +182,7 @@ protected:
 /// The same, plus a number for each channel of the result.
 template <ConvPart part> struct BiasedConvolution : Convolution<part> {
     static constexpr bool is_multilinear = false;
-    static constexpr xgrad::detail::Uses uses[] = {xgrad::detail::uses_argument(1), xgrad::detail::uses_argument(0), 0};
+    static constexpr xgrad::detail::Uses uses[3] = {xgrad::detail::uses_argument(1), xgrad::detail::uses_argument(0), 0};
 
     template <Scalar T> auto value(xgrad::detail::Array<T> const& a, xgrad::detail::Array<T> const& b, xgrad::detail::Array<T> const& bias) const
     {
