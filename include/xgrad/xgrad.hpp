@@ -13,6 +13,7 @@
 #include <xgrad/tensor/inplace.hpp>
 #include <xgrad/tensor/join.hpp>
 #include <xgrad/tensor/masking.hpp>
+#include <xgrad/tensor/picking.hpp>
 #include <xgrad/tensor/print.hpp>
 #ifdef XGRAD_SOURCE
 #    include <xgrad/source.hpp>

@@ -2979,42 +2979,56 @@ template <RealScalar T> struct ClassLossOptions {
 
 namespace detail {
 
-/// Targets and weights of a loss over classes, in the shapes that broadcast against the input.
+/// The axis of classes of a loss's input, how many there are, and their weights in a shape that broadcasts against it.
 template <RealScalar T> struct Classes {
-    std::ptrdiff_t axis;
-    Tensor<std::int64_t> index;   // of the class, along its axis
-    Tensor<std::int64_t> target;  // with an axis of extent 1 for it
-    Tensor<T> weight;             // of the classes
-    Tensor<T> weight_of_target;   // 0 where it is ignored; no axis of classes
+    std::size_t axis;
+    std::size_t count;
+    Tensor<T> weight;
 
-    Classes(std::string_view name, Tensor<T> const& input, Tensor<std::int64_t> const& of, ClassLossOptions<T> const& options) : Classes(name, input, options)
-    {
-        Shape wanted = input.shape();
-        wanted.erase(static_cast<std::size_t>(axis));
-        if (!(of.shape() == wanted)) xgrad::detail::fail<ShapeError>(name, ": an input of shape ", input.shape(), " needs targets of shape ", wanted, ", not ", of.shape());
-        auto const n = static_cast<std::int64_t>(index.numel());
-        for (auto const c : of.array_of())
-            if (c != options.ignore_index && (c < 0 || c >= n)) xgrad::detail::fail<IndexError>(name, ": Target ", c, " is out of bounds of ", n, " classes");
-        NoGradGuard const off;
-        target = unsqueeze(of, axis);
-        weight_of_target = sum(where(index == target && target != options.ignore_index, weight, T(0)), {axis});
-    }
-    Classes(std::string_view name, Tensor<T> const& input, ClassLossOptions<T> const& options)
+    Classes(std::string_view name, Tensor<T> const& input, ClassLossOptions<T> const& options) : axis(input.dim() > 1)
     {
         if (input.dim() == 0) xgrad::detail::fail<ShapeError>(name, ": the input needs an axis of classes");
-        axis = input.dim() == 1 ? 0 : 1;
-        auto const n = input.shape()[static_cast<std::size_t>(axis)];
-        if (options.weight.defined() && !(options.weight.shape() == Shape{n})) xgrad::detail::fail<ShapeError>(name, ": the weight of ", n, " classes has shape ", options.weight.shape());
-        Axes along(input.dim() - static_cast<std::size_t>(axis), 1);
-        along[0] = static_cast<std::ptrdiff_t>(n);
-        index = reshape(arange<std::int64_t>(0, static_cast<std::int64_t>(n)), along);
-        weight = reshape(options.weight.defined() ? options.weight.detach() : ones<T>({n}), along);
+        count = input.shape()[axis];
+        if (options.weight.defined() && !(options.weight.shape() == Shape{count})) xgrad::detail::fail<ShapeError>(name, ": the weight of ", count, " classes has shape ", options.weight.shape());
+        Axes along(input.dim() - axis, 1);
+        along[0] = static_cast<std::ptrdiff_t>(count);
+        weight = reshape(options.weight.defined() ? options.weight.detach() : ones<T>({count}), along);
+    }
+    Axes over() const { return {static_cast<std::ptrdiff_t>(axis)}; }
+};
+
+/// One class for each sample. What has one element a sample keeps the axis of classes, with extent 1.
+template <RealScalar T> struct Targets {
+    Classes<T> classes;
+    Tensor<std::int64_t> number;  // 0 where the sample is ignored
+    Tensor<bool> counts;
+    Tensor<T> weight;             // 0 where the sample is ignored
+
+    Targets(std::string_view name, Tensor<T> const& input, Tensor<std::int64_t> const& target, ClassLossOptions<T> const& options) : classes(name, input, options)
+    {
+        Shape wanted = input.shape();
+        wanted.erase(classes.axis);
+        if (!(target.shape() == wanted)) xgrad::detail::fail<ShapeError>(name, ": an input of shape ", input.shape(), " needs targets of shape ", wanted, ", not ", target.shape());
+        auto const n = static_cast<std::int64_t>(classes.count);
+        for (auto const c : target.array_of())
+            if (c != options.ignore_index && (c < 0 || c >= n)) xgrad::detail::fail<IndexError>(name, ": Target ", c, " is out of bounds of ", n, " classes");
+        NoGradGuard const off;
+        auto const at = unsqueeze(target, static_cast<std::ptrdiff_t>(classes.axis));
+        counts = at != options.ignore_index;
+        number = where(counts, at, std::int64_t{0});
+        if (options.weight.defined()) weight = where(counts, reshape(index_select(options.weight, 0, flatten(number)), at.shape()), T(0));
+        else weight = cast<T>(counts);
     }
 
-    /// Losses of single targets, reduced; their mean is weighted.
-    Tensor<T> reduced(std::string_view name, Tensor<T> const& losses, Reduction reduction) const
+    /// The number of each sample's own class.
+    template <Operand X> auto own(X const& x) const { return gather(x, static_cast<std::ptrdiff_t>(classes.axis), number); }
+    /// Losses of the samples that count, reduced; their mean is weighted.
+    template <Operand X> Tensor<T> reduced(std::string_view name, X const& losses, Reduction reduction) const
     {
-        return reduction == Reduction::mean ? Tensor<T>(sum(losses) / sum(weight_of_target)) : detail::reduced(name, losses, reduction);
+        auto const counted = where(counts, losses, T(0));
+        if (reduction == Reduction::mean) return sum(counted) / sum(weight);
+        if (reduction == Reduction::sum) return sum(counted);
+        return detail::reduced(name, squeeze(Tensor<T>(counted), static_cast<std::ptrdiff_t>(classes.axis)), reduction);
     }
 };
 
@@ -3033,22 +3047,21 @@ namespace functional {
 /// weights of the targets; NaN where all are ignored.
 template <RealScalar T> Tensor<T> nll_loss(Tensor<T> const& input, Tensor<std::int64_t> const& target, std::type_identity_t<ClassLossOptions<T>> const& options = {})
 {
-    detail::Classes<T> const c("nll_loss", input, target, options);
-    auto const chosen = c.index == c.target && c.target != options.ignore_index;
-    return c.reduced("nll_loss", sum(where(chosen, -c.weight * input, T(0)), {c.axis}), options.reduction);
+    detail::Targets<T> const of("nll_loss", input, target, options);
+    return of.reduced("nll_loss", -of.weight * of.own(input), options.reduction);
 }
 
 /// nll_loss of log_softmax(input): of any real numbers, one for each class.
 template <RealScalar T> Tensor<T> cross_entropy(Tensor<T> const& input, Tensor<std::int64_t> const& target, std::type_identity_t<ClassLossOptions<T>> const& options = {})
 {
     double const smoothing = detail::checked_smoothing(options);
-    detail::Classes<T> const c("cross_entropy", input, target, options);
-    Tensor<T> const log_p = log_softmax(input, c.axis);
-    if (smoothing == 0) return nll_loss(log_p, target, options);
-    auto const counts = c.target != options.ignore_index;
-    auto const own = static_cast<T>(1 - smoothing), all = static_cast<T>(smoothing / static_cast<double>(c.index.numel()));
-    auto const share = where(c.index == c.target, (own + all) * c.weight, all * c.weight);
-    return c.reduced("cross_entropy", sum(where(counts, -share * log_p, T(0)), {c.axis}), options.reduction);
+    detail::Targets<T> const of("cross_entropy", input, target, options);
+    auto const own = of.own(input);  // first, so that its gradient is the last: it adds to what is there
+    auto const all = logsumexp(input, of.classes.over(), keepdims);
+    if (smoothing == 0) return of.reduced("cross_entropy", of.weight * (all - own), options.reduction);
+    auto const share = static_cast<T>(smoothing / static_cast<double>(of.classes.count));
+    auto const others = sum(of.classes.weight * (all - input), of.classes.over(), keepdims);
+    return of.reduced("cross_entropy", static_cast<T>(1 - smoothing) * of.weight * (all - own) + share * others, options.reduction);
 }
 
 /// The same with a probability for each class as target, of the input's shape. The mean is over the targets, without weights.
@@ -3057,8 +3070,8 @@ template <RealScalar T> Tensor<T> cross_entropy(Tensor<T> const& input, Tensor<T
     double const smoothing = detail::checked_smoothing(options);
     detail::check_same_shape("cross_entropy", input, target);
     detail::Classes<T> const c("cross_entropy", input, options);
-    auto const own = static_cast<T>(1 - smoothing), all = static_cast<T>(smoothing / static_cast<double>(c.index.numel()));
-    Tensor<T> const losses = sum(-c.weight * (own * target + all) * log_softmax(input, c.axis), {c.axis});
+    auto const own = static_cast<T>(1 - smoothing), all = static_cast<T>(smoothing / static_cast<double>(c.count));
+    Tensor<T> const losses = sum(-c.weight * (own * target + all) * log_softmax(input, static_cast<std::ptrdiff_t>(c.axis)), c.over());
     return detail::reduced("cross_entropy", losses, options.reduction);
 }
 
@@ -3074,51 +3087,6 @@ template <RealScalar T> Tensor<T> cross_entropy(Tensor<T> const& input, Tensor<T
 XGRAD_COMPILED_ONCE
 
 namespace xgrad::nn {
-
-/// Rows of a matrix by their numbers, one after the other; padding is a row without a gradient.
-struct PickRows : Arraywise {
-    xgrad::detail::Array<std::int64_t> rows;  // in row-major order
-    std::int64_t padding = -1;
-    std::size_t count = 0;                    // of the matrix
-
-    template <Scalar T> auto value(xgrad::detail::Array<T> const& table) const
-    {
-        auto const from = xgrad::detail::contiguous(table);
-        Shape shape = rows.shape;
-        std::size_t const n = table.shape.back();
-        shape.push_back(n);
-        xgrad::detail::Array<T> out(shape);
-        for (std::size_t i = 0; i < rows.numel; ++i) std::copy_n(from.begin() + static_cast<std::size_t>(rows.begin()[i]) * n, n, out.begin() + i * n);
-        return out;
-    }
-    auto pullback(wrt<0>, auto const& g, auto const&, auto const&) const;
-};
-/// Adds each row to the one with its number, on zeros: the transpose of PickRows.
-struct AddRows : Arraywise {
-    PickRows picked;
-
-    template <Scalar T> auto value(xgrad::detail::Array<T> const& x) const
-    {
-        auto const from = xgrad::detail::contiguous(x);
-        std::size_t const n = x.shape.back();
-        xgrad::detail::Array<T> out(Shape{picked.count, n}, T(0));
-        for (std::size_t i = 0; i < picked.rows.numel; ++i) {
-            if (picked.rows.begin()[i] == picked.padding) continue;
-            T* const to = out.begin() + static_cast<std::size_t>(picked.rows.begin()[i]) * n;
-            for (std::size_t j = 0; j < n; ++j) to[j] += from.begin()[i * n + j];
-        }
-        return out;
-    }
-    auto pullback(wrt<0>, auto const& g, auto const&, auto const&) const
-    {
-        auto const rows = express(picked, g);
-        if (picked.padding < 0) return rows;
-        Axes along(rows.dim(), 1);
-        std::copy(picked.rows.shape.begin(), picked.rows.shape.end(), along.begin());
-        return materialize_expression(where(reshape(Tensor<std::int64_t>(picked.rows) == picked.padding, along), 0 * rows, rows));
-    }
-};
-auto PickRows::pullback(wrt<0>, auto const& g, auto const&, auto const&) const { return express(AddRows{{}, *this}, g); }
 
 namespace detail {
 /// A row as PyTorch numbers it: negative ones count from the end.
@@ -3138,11 +3106,7 @@ template <Differentiable T> Tensor<T> embedding(Tensor<std::int64_t> const& inpu
 {
     if (weight.dim() != 2) xgrad::detail::fail<ShapeError>("embedding: the weight is [num_embeddings, embedding_dim], not of shape ", weight.shape());
     std::size_t const count = weight.shape()[0];
-    xgrad::detail::Array<std::int64_t> rows(input.shape());      // a copy: the caller may change the numbers before the backward pass
-    xgrad::detail::copy_elements(rows, input.array_of());
-    for (auto const row : rows)
-        if (row < 0 || row >= static_cast<std::int64_t>(count)) xgrad::detail::fail<IndexError>("embedding: index ", row, " is out of range for ", count, " rows");
-    return express(PickRows{{}, std::move(rows), detail::padding_row("embedding", padding_idx, count), count}, weight);
+    return express(IndexSelect{{}, xgrad::detail::checked_index("embedding", input, 0, count), 0, detail::padding_row("embedding", padding_idx, count)}, weight);
 }
 
 }  // namespace functional
@@ -3821,56 +3785,77 @@ namespace xgrad::nn {
 
 namespace detail {
 
-/// Adds up the numbers that each window sees, times the weights of the window.
-template <class T> void average_windows(Windows const& w, T const* plane, T* out)
+/// Adds up the numbers that each window sees, times the weights of the window: rows first. `line` is room for one.
+template <class T> void average_windows(Windows const& w, T const* plane, T* line, T* out)
 {
     using P = precision_of<T>;
-    for (auto const& row : w.rows)
+    for (auto const& row : w.rows) {
+        T const* sums = plane + row.start * w.width;
+        for (std::size_t h = row.start + row.step; h < row.stop; h += row.step) {
+            std::transform(sums, sums + w.width, plane + h * w.width, line, std::plus());
+            sums = line;
+        }
         for (auto const& column : w.columns) {
-            T total(0);
-            for (std::size_t h = row.start; h < row.stop; h += row.step)
-                for (std::size_t k = column.start; k < column.stop; k += column.step) total += plane[h * w.width + k];
+            T total = sums[column.start];
+            for (std::size_t k = column.start + column.step; k < column.stop; k += column.step) total += sums[k];
             *out++ = total * static_cast<P>(row.weight * column.weight);
         }
+    }
 }
 /// Adds a number for each window, times its weights, to the positions that it sees.
-template <class T> void spread_windows(Windows const& w, T const* numbers, T* plane)
+template <class T> void spread_windows(Windows const& w, T const* numbers, T* line, T* plane)
 {
     using P = precision_of<T>;
     std::fill_n(plane, w.height * w.width, T(0));
-    for (auto const& row : w.rows)
+    for (auto const& row : w.rows) {
+        std::fill_n(line, w.width, T(0));
         for (auto const& column : w.columns) {
             T const part = *numbers++ * static_cast<P>(row.weight * column.weight);
-            for (std::size_t h = row.start; h < row.stop; h += row.step)
-                for (std::size_t k = column.start; k < column.stop; k += column.step) plane[h * w.width + k] += part;
+            for (std::size_t k = column.start; k < column.stop; k += column.step) line[k] += part;
         }
-}
-/// The places that each window sees, one after the other: one short loop for each, instead of two within each other.
-struct Places {
-    std::vector<std::size_t> all, end;  // end: behind the last one of each window
-
-    explicit Places(Windows const& w)
-    {
-        for (auto const& row : w.rows)
-            for (auto const& column : w.columns) {
-                for (std::size_t h = row.start; h < row.stop; h += row.step)
-                    for (std::size_t k = column.start; k < column.stop; k += column.step) all.push_back(h * w.width + k);
-                end.push_back(all.size());
-            }
+        for (std::size_t h = row.start; h < row.stop; h += row.step) std::transform(line, line + w.width, plane + h * w.width, plane + h * w.width, std::plus());
     }
-};
-/// Where in its plane the largest number of each window is: the first of equal ones, NaN before all others.
-template <RealScalar T> void find_largest(Places const& places, T const* plane, std::int64_t* out)
+}
+
+/// The first column of each window along a row, then the second of each, and so on; from a window that has fewer its last again.
+inline std::vector<std::int64_t> columns_in_turn(Windows const& w)
 {
-    std::size_t const* place = places.all.data();
-    for (auto const end : places.end) {
-        std::size_t at = *place;
-        for (; place != places.all.data() + end; ++place) {
-            T const v = plane[*place];
-            auto const mask = -static_cast<std::size_t>((v > plane[at]) | (v != v));    // no jump, which could not be foreseen
-            at = (at & ~mask) | (*place & mask);
+    std::vector<std::int64_t> all;
+    for (std::size_t turn = 0, most = 1; turn < most; ++turn)
+        for (auto const& c : w.columns) {
+            std::size_t const count = (c.stop - c.start + c.step - 1) / c.step;
+            most = std::max(most, count);
+            all.push_back(static_cast<std::int64_t>(c.start + std::min(turn, count - 1) * c.step));
         }
-        *out++ = static_cast<std::int64_t>(at);
+    return all;
+}
+/// a where a mask is all ones, b where it is 0.
+template <RealScalar T> T chosen(std::int64_t mask, T a, T b)
+{
+    using Bits = std::conditional_t<sizeof(T) == 4, std::int32_t, std::int64_t>;
+    auto const bits = static_cast<Bits>(mask);
+    return std::bit_cast<T>((bits & std::bit_cast<Bits>(a)) | (~bits & std::bit_cast<Bits>(b)));
+}
+/// Where in its plane the largest number of each window is: the first of equal ones, NaN before all others. All windows of a row
+/// are looked at side by side; `largest` is room for a number of each.
+template <RealScalar T> void find_largest(Windows const& w, std::vector<std::int64_t> const& turns, T const* plane, T* largest, std::int64_t* out)
+{
+    std::size_t const count = w.columns.size();
+    for (auto const& row : w.rows) {
+        auto const begin = static_cast<std::int64_t>(row.start * w.width);
+        for (std::size_t j = 0; j < count; ++j) largest[j] = plane[out[j] = begin + turns[j]];
+        for (std::size_t h = row.start; h < row.stop; h += row.step)
+            for (auto const* turn = turns.data(); turn != turns.data() + turns.size(); turn += count) {
+                T const* const line = plane + h * w.width;
+                auto const line_begin = static_cast<std::int64_t>(h * w.width);
+                for (std::size_t j = 0; j < count; ++j) {
+                    T const v = line[turn[j]];
+                    auto const mask = -static_cast<std::int64_t>((v > largest[j]) | (v != v));  // no jump, which could not be foreseen
+                    largest[j] = chosen(mask, v, largest[j]);
+                    out[j] = (mask & (line_begin + turn[j])) | (~mask & out[j]);
+                }
+            }
+        out += count;
     }
 }
 
@@ -3885,7 +3870,8 @@ struct AverageWindows : Arraywise {
         auto const from = xgrad::detail::contiguous(x);
         xgrad::detail::Array<T> out(windows->pooled(x.shape));
         std::size_t const plane = windows->height * windows->width, count = windows->count();
-        for (std::size_t i = 0, planes = plane ? x.numel / plane : 0; i < planes; ++i) detail::average_windows(*windows, from.begin() + i * plane, out.begin() + i * count);
+        std::vector<T> line(windows->width);
+        for (std::size_t i = 0, planes = plane ? x.numel / plane : 0; i < planes; ++i) detail::average_windows(*windows, from.begin() + i * plane, line.data(), out.begin() + i * count);
         return out;
     }
     auto pullback(wrt<0>, auto const& g, auto const&, auto const&) const;
@@ -3899,7 +3885,8 @@ struct SpreadWindows : Arraywise {
         auto const from = xgrad::detail::contiguous(x);
         xgrad::detail::Array<T> out(windows->unpooled(x.shape));
         std::size_t const plane = windows->height * windows->width, count = windows->count();
-        for (std::size_t i = 0, planes = count ? x.numel / count : 0; i < planes; ++i) detail::spread_windows(*windows, from.begin() + i * count, out.begin() + i * plane);
+        std::vector<T> line(windows->width);
+        for (std::size_t i = 0, planes = count ? x.numel / count : 0; i < planes; ++i) detail::spread_windows(*windows, from.begin() + i * count, line.data(), out.begin() + i * plane);
         return out;
     }
     auto pullback(wrt<0>, auto const& g, auto const&, auto const&) const { return express(AverageWindows{{}, windows}, g); }
@@ -4010,8 +3997,9 @@ template <RealScalar T> std::pair<Tensor<T>, Tensor<std::int64_t>> max_pool(Tens
     auto const from = xgrad::detail::contiguous(x.array_of());
     xgrad::detail::Array<std::int64_t> places(windows->pooled(x.shape()));
     std::size_t const plane = windows->height * windows->width, count = windows->count();
-    Places const seen(*windows);
-    for (std::size_t i = 0, planes = places.numel / count; i < planes; ++i) find_largest(seen, from.begin() + i * plane, places.begin() + i * count);
+    auto const turns = columns_in_turn(*windows);
+    std::vector<T> largest(windows->columns.size());
+    for (std::size_t i = 0, planes = places.numel / count; i < planes; ++i) find_largest(*windows, turns, from.begin() + i * plane, largest.data(), places.begin() + i * count);
     return {express(PickFromPlanes{{}, std::move(windows), places}, x), Tensor<std::int64_t>(places)};
 }
 

@@ -10645,10 +10645,14 @@ public:
 
     bool apply_onto(std::span<AnyTensor> gradients, std::span<AnyTensor> results) override
     {
-        constexpr bool is_part = requires { requires Op::is_part; };
-        if constexpr (is_part)
-            if (gradients[0].defined()) type_info<Y>.add_in_place(Tensor<Y>(op_.value(as<Y>(results[0].impl().array))), gradients[0]);
-        return is_part;
+        constexpr bool is_part = requires { requires Op::is_part; }, picks = requires(Op const& op, Array<Y> const& a) { op.add_onto(a, a); };
+        if (is_part || picks) {
+            auto const& sum = as<Y>(results[0].impl().array);
+            if (!gradients[0].defined()) return true;
+            if constexpr (is_part) type_info<Y>.add_in_place(Tensor<Y>(op_.value(sum)), gradients[0]);
+            if constexpr (picks) op_.add_onto(sum, as<Y>(gradients[0].impl().array));
+        }
+        return is_part || picks;
     }
 
 private:
@@ -16390,9 +16394,9 @@ struct MaskedSelect : Arraywise {
     {
         auto const from = detail::contiguous(x);
         detail::Array<T> out(Shape{detail::count_true(mask)});
-        T* to = out.begin();
-        for (std::size_t i = 0; i < mask.numel; ++i)
-            if (mask.begin()[i]) *to++ = from.begin()[i];
+        T const* next = from.begin();
+        bool const* picks = mask.begin();
+        for (T* to = out.begin(); to != out.end(); to += *picks++) *to = *next++;  // no jump, which could not be foreseen
         return out;
     }
     auto pullback(wrt<0>, auto const& g, auto const&, auto const& x) const;
@@ -16407,10 +16411,15 @@ struct MaskedScatter : Arraywise {
         auto const count = detail::count_true(mask);
         if (x.shape.size() != 1 || x.numel != count) detail::fail<ShapeError>("a mask that is true ", count, " times takes as many values, not an array of shape ", x.shape);
         auto const from = detail::contiguous(x);
-        detail::Array<T> out(mask.shape, T(0));
+        detail::Array<T> out(mask.shape);
         T const* next = from.begin();
-        for (std::size_t i = 0; i < mask.numel; ++i)
-            if (mask.begin()[i]) out.begin()[i] = *next++;
+        bool const* picks = mask.begin();
+        T* to = out.begin();
+        for (; next != from.end(); next += *picks++) {
+            T const choice[2] = {T(0), *next};
+            *to++ = choice[*picks];
+        }
+        std::fill(to, out.end(), T(0));
         return out;
     }
     auto pullback(wrt<0>, auto const& g, auto const&, auto const&) const { return express(MaskedSelect{{}, mask}, g); }
@@ -16482,6 +16491,212 @@ template <Scalar T> struct OperandTraits<MaskedTensor<T>> {
 }  // namespace detail
 
 template <Scalar T> MaskedTensor<T> Tensor<T>::operator()(Tensor<bool> const& mask) const { return {*this, mask}; }
+
+}  // namespace xgrad
+
+// ======== xgrad/tensor/picking.hpp
+// Picking by numbers: index_select and gather, index_add and scatter_add.
+
+
+// ======== xgrad/ops/picking.hpp
+// Elements and slices picked by their numbers along an axis, and the ways back of their gradients. A number may occur several
+// times: what comes back is added.
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad {
+
+/// Slices by their numbers along an axis, which becomes the axes of the numbers.
+struct IndexSelect : Arraywise {
+    detail::Array<std::int64_t> index;  // row-major; each number is one of a slice
+    std::size_t axis = 0;
+    std::int64_t frozen = -1;           // the number of a slice that gets no gradient
+
+    template <Scalar T> auto value(detail::Array<T> const& x) const
+    {
+        auto const from = detail::contiguous(x);
+        Shape shape;
+        for (std::size_t d = 0; d < x.shape.size(); ++d) {
+            if (d != axis) shape.push_back(x.shape[d]);
+            else for (auto const n : index.shape) shape.push_back(n);
+        }
+        detail::Array<T> out(shape);
+        T* to = out.begin();
+        each_slice(x.shape, [&](std::size_t offset, std::size_t n, bool) { to = std::copy_n(from.begin() + offset, n, to); });
+        return out;
+    }
+    /// Adds gradients of the slices to what lies where they came from.
+    template <Scalar T> void add_onto(detail::Array<T> const& sum, detail::Array<T> const& gradient) const
+    {
+        auto const from = detail::contiguous(gradient);
+        T const* next = from.begin();
+        each_slice(sum.shape, [&](std::size_t offset, std::size_t n, bool moves) {
+            T* const to = sum.begin() + offset;
+            if (moves) std::transform(to, to + n, next, to, std::plus());
+            next += n;
+        });
+    }
+    auto pullback(wrt<0>, auto const& g, auto const&, auto const& x) const;
+
+private:
+    /// f(where it begins, how many elements it has, whether it gets a gradient) for each slice of an array in row-major order.
+    template <class F> void each_slice(Shape const& of, F f) const
+    {
+        auto const count = [](auto first, auto last) { return std::accumulate(first, last, std::size_t{1}, std::multiplies()); };
+        std::size_t const before = count(of.begin(), of.begin() + axis), n = count(of.begin() + axis + 1, of.end());
+        for (std::size_t b = 0; b < before; ++b)
+            for (std::size_t i = 0; i < index.numel; ++i) f((b * of[axis] + static_cast<std::size_t>(index.begin()[i])) * n, n, index.begin()[i] != frozen);
+    }
+};
+
+/// Zeros of a shape, to which slices are added: the transpose of IndexSelect.
+struct IndexAdd : Arraywise {
+    IndexSelect picked;
+    Shape shape;
+
+    template <Scalar T> auto value(detail::Array<T> const& slices) const
+    {
+        detail::Array<T> out(shape, T(0));
+        picked.add_onto(out, slices);
+        return out;
+    }
+    auto pullback(wrt<0>, auto const& g, auto const&, auto const& slices) const
+    {
+        auto const all = express(picked, g);
+        if (picked.frozen < 0) return all;
+        Axes along(slices.dim(), 1);
+        std::copy(picked.index.shape.begin(), picked.index.shape.end(), along.begin() + picked.axis);
+        return materialize_expression(where(reshape(Tensor<std::int64_t>(picked.index) == picked.frozen, along), 0 * all, all));
+    }
+};
+
+auto IndexSelect::pullback(wrt<0>, auto const& g, auto const&, auto const& x) const { return express(IndexAdd{{}, *this, x.shape()}, g); }
+
+/// One element for each number: the result at place p is the element whose place along the axis is the number at p, and along the
+/// others that of p.
+struct Gather : Arraywise {
+    detail::Array<std::int64_t> index;  // row-major
+    std::size_t axis = 0;
+
+    template <Scalar T> auto value(detail::Array<T> const& x) const
+    {
+        detail::Array<T> out(index.shape);
+        T* to = out.begin();
+        each_element(x, [&](T const& from) { *to++ = from; });
+        return out;
+    }
+    /// Adds gradients of the elements to what lies where they came from.
+    template <Scalar T> void add_onto(detail::Array<T> const& sum, detail::Array<T> const& gradient) const
+    {
+        auto const from = detail::contiguous(gradient);
+        T const* next = from.begin();
+        each_element(sum, [&](T& to) { to += *next++; });
+    }
+    auto pullback(wrt<0>, auto const& g, auto const&, auto const& x) const;
+
+private:
+    template <Scalar T, class F> void each_element(detail::Array<T> const& x, F f) const
+    {
+        Strides others = x.strides;
+        auto const stride = std::exchange(others[axis], 0), step = others.back();
+        Strides const* const strides[] = {&index.strides, &others};
+        detail::for_each_run(index.shape, strides, [&](std::size_t n, std::ptrdiff_t const* at) {
+            std::int64_t const* number = index.begin() + at[0];
+            T* place = x.begin() + at[1];
+            for (std::size_t i = 0; i < n; ++i, place += step) f(place[*number++ * stride]);
+        });
+    }
+};
+
+/// Zeros of a shape, to which elements are added: the transpose of Gather.
+struct ScatterAdd : Arraywise {
+    Gather picked;
+    Shape shape;
+
+    template <Scalar T> auto value(detail::Array<T> const& x) const
+    {
+        detail::Array<T> out(shape, T(0));
+        picked.add_onto(out, x);
+        return out;
+    }
+    auto pullback(wrt<0>, auto const& g, auto const&, auto const&) const { return express(picked, g); }
+};
+
+auto Gather::pullback(wrt<0>, auto const& g, auto const&, auto const& x) const { return express(ScatterAdd{{}, *this, x.shape()}, g); }
+
+}  // namespace xgrad
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad {
+
+namespace detail {
+
+/// A copy of numbers in row-major order, which the caller may change before the backward pass, each seen to lie in [0, extent).
+inline Array<std::int64_t> checked_index(std::string_view name, Tensor<std::int64_t> const& index, std::size_t axis, std::size_t extent)
+{
+    Array<std::int64_t> copy(index.shape());
+    copy_elements(copy, index.array_of());
+    for (auto const i : copy)
+        if (i < 0 || i >= static_cast<std::int64_t>(extent)) fail<IndexError>(name, ": index ", i, " is out of bounds for axis ", axis, " with extent ", extent);
+    return copy;
+}
+
+template <Operand X> IndexSelect picked_slices(std::string_view name, X const& x, std::ptrdiff_t axis, Tensor<std::int64_t> const& index)
+{
+    auto const d = normalize_axis(name, axis, x.dim());
+    if (index.dim() > 1) fail<ShapeError>(name, ": the index is a vector, not an array of shape ", index.shape());
+    return {{}, checked_index(name, index.dim() == 0 ? reshape(index, {1}) : index, d, x.shape()[d]), d};
+}
+
+template <Operand X> Gather picked_elements(std::string_view name, X const& x, std::ptrdiff_t axis, Tensor<std::int64_t> const& index)
+{
+    auto const d = normalize_axis(name, axis, x.dim());
+    bool fits = index.dim() == x.dim();
+    for (std::size_t i = 0; fits && i < x.dim(); ++i) fits = i == d || index.shape()[i] <= x.shape()[i];
+    if (!fits) fail<ShapeError>(name, ": an index of shape ", index.shape(), " does not fit shape ", x.shape(), ": it needs as many axes, none longer but axis ", d);
+    return {{}, checked_index(name, index, d, x.shape()[d]), d};
+}
+
+template <Operand X, Operand Y> void check_added(std::string_view name, X const& x, Y const& y, Shape const& wanted)
+{
+    using T = typename X::scalar;
+    static_assert(std::same_as<typename Y::scalar, T>, "index_add, scatter_add: what is added has the scalar type of what it is added to");
+    if (!(y.shape() == wanted)) fail<ShapeError>(name, ": shape ", wanted, " is to be added to parts of shape ", x.shape(), ", not shape ", y.shape());
+}
+
+}  // namespace detail
+
+/// The slices of x along an axis that a vector of numbers names, each as often as it is named.
+template <Operand X> auto index_select(X const& x, std::ptrdiff_t axis, Tensor<std::int64_t> const& index)
+{
+    return express(detail::picked_slices("index_select", x, axis, index), x);
+}
+
+/// x, with slice i of y added to the slice index(i) of x along an axis. Slices that are named several times get several.
+template <Operand X, Operand Y> auto index_add(X const& x, std::ptrdiff_t axis, Tensor<std::int64_t> const& index, Y const& y)
+{
+    auto picked = detail::picked_slices("index_add", x, axis, index);
+    Shape wanted = x.shape();
+    wanted[picked.axis] = picked.index.numel;
+    detail::check_added("index_add", x, y, wanted);
+    return materialize_expression(x + express(IndexAdd{{}, std::move(picked), x.shape()}, y));
+}
+
+/// One element of x for each number of an index, which has as many axes as x: in two dimensions, x(index(i, j), j) along axis 0 and
+/// x(i, index(i, j)) along axis 1. The index may be shorter than x.
+template <Operand X> auto gather(X const& x, std::ptrdiff_t axis, Tensor<std::int64_t> const& index)
+{
+    return express(detail::picked_elements("gather", x, axis, index), x);
+}
+
+/// x, with each element of y, which has the shape of the index, added to the element that gather() takes there.
+template <Operand X, Operand Y> auto scatter_add(X const& x, std::ptrdiff_t axis, Tensor<std::int64_t> const& index, Y const& y)
+{
+    auto picked = detail::picked_elements("scatter_add", x, axis, index);
+    detail::check_added("scatter_add", x, y, index.shape());
+    return materialize_expression(x + express(ScatterAdd{{}, std::move(picked), x.shape()}, y));
+}
 
 }  // namespace xgrad
 

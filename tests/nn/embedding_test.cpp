@@ -31,7 +31,7 @@ TEST_CASE("the layer, and wrong calls")
     CHECK(difference(layer(I({0})), F({{0.f, 0.f, 0.f}})) == "");
     CHECK(layer(I(7)).shape() == xg::Shape{3});
     CHECK(to_string(layer) == "Embedding(10, 3, padding_idx=0), 30 parameters");
-    CHECK_THROWS_WITH_AS(layer(I({3, 10})), "embedding: index 10 is out of range for 10 rows", xg::IndexError);
+    CHECK_THROWS_WITH_AS(layer(I({3, 10})), "embedding: index 10 is out of bounds for axis 0 with extent 10", xg::IndexError);
     CHECK_THROWS_WITH_AS(f::embedding(I({0}), D({1., 2.})), "embedding: the weight is [num_embeddings, embedding_dim], not of shape [2]", xg::ShapeError);
     CHECK_THROWS_WITH_AS(nn::Embedding<double>(10, 3, 10), "Embedding: padding_idx 10 must be within 10 rows", xg::IndexError);
 }

@@ -18,42 +18,56 @@ template <RealScalar T> struct ClassLossOptions {
 
 namespace detail {
 
-/// Targets and weights of a loss over classes, in the shapes that broadcast against the input.
+/// The axis of classes of a loss's input, how many there are, and their weights in a shape that broadcasts against it.
 template <RealScalar T> struct Classes {
-    std::ptrdiff_t axis;
-    Tensor<std::int64_t> index;   // of the class, along its axis
-    Tensor<std::int64_t> target;  // with an axis of extent 1 for it
-    Tensor<T> weight;             // of the classes
-    Tensor<T> weight_of_target;   // 0 where it is ignored; no axis of classes
+    std::size_t axis;
+    std::size_t count;
+    Tensor<T> weight;
 
-    Classes(std::string_view name, Tensor<T> const& input, Tensor<std::int64_t> const& of, ClassLossOptions<T> const& options) : Classes(name, input, options)
-    {
-        Shape wanted = input.shape();
-        wanted.erase(static_cast<std::size_t>(axis));
-        if (!(of.shape() == wanted)) xgrad::detail::fail<ShapeError>(name, ": an input of shape ", input.shape(), " needs targets of shape ", wanted, ", not ", of.shape());
-        auto const n = static_cast<std::int64_t>(index.numel());
-        for (auto const c : of.array_of())
-            if (c != options.ignore_index && (c < 0 || c >= n)) xgrad::detail::fail<IndexError>(name, ": Target ", c, " is out of bounds of ", n, " classes");
-        NoGradGuard const off;
-        target = unsqueeze(of, axis);
-        weight_of_target = sum(where(index == target && target != options.ignore_index, weight, T(0)), {axis});
-    }
-    Classes(std::string_view name, Tensor<T> const& input, ClassLossOptions<T> const& options)
+    Classes(std::string_view name, Tensor<T> const& input, ClassLossOptions<T> const& options) : axis(input.dim() > 1)
     {
         if (input.dim() == 0) xgrad::detail::fail<ShapeError>(name, ": the input needs an axis of classes");
-        axis = input.dim() == 1 ? 0 : 1;
-        auto const n = input.shape()[static_cast<std::size_t>(axis)];
-        if (options.weight.defined() && !(options.weight.shape() == Shape{n})) xgrad::detail::fail<ShapeError>(name, ": the weight of ", n, " classes has shape ", options.weight.shape());
-        Axes along(input.dim() - static_cast<std::size_t>(axis), 1);
-        along[0] = static_cast<std::ptrdiff_t>(n);
-        index = reshape(arange<std::int64_t>(0, static_cast<std::int64_t>(n)), along);
-        weight = reshape(options.weight.defined() ? options.weight.detach() : ones<T>({n}), along);
+        count = input.shape()[axis];
+        if (options.weight.defined() && !(options.weight.shape() == Shape{count})) xgrad::detail::fail<ShapeError>(name, ": the weight of ", count, " classes has shape ", options.weight.shape());
+        Axes along(input.dim() - axis, 1);
+        along[0] = static_cast<std::ptrdiff_t>(count);
+        weight = reshape(options.weight.defined() ? options.weight.detach() : ones<T>({count}), along);
+    }
+    Axes over() const { return {static_cast<std::ptrdiff_t>(axis)}; }
+};
+
+/// One class for each sample. What has one element a sample keeps the axis of classes, with extent 1.
+template <RealScalar T> struct Targets {
+    Classes<T> classes;
+    Tensor<std::int64_t> number;  // 0 where the sample is ignored
+    Tensor<bool> counts;
+    Tensor<T> weight;             // 0 where the sample is ignored
+
+    Targets(std::string_view name, Tensor<T> const& input, Tensor<std::int64_t> const& target, ClassLossOptions<T> const& options) : classes(name, input, options)
+    {
+        Shape wanted = input.shape();
+        wanted.erase(classes.axis);
+        if (!(target.shape() == wanted)) xgrad::detail::fail<ShapeError>(name, ": an input of shape ", input.shape(), " needs targets of shape ", wanted, ", not ", target.shape());
+        auto const n = static_cast<std::int64_t>(classes.count);
+        for (auto const c : target.array_of())
+            if (c != options.ignore_index && (c < 0 || c >= n)) xgrad::detail::fail<IndexError>(name, ": Target ", c, " is out of bounds of ", n, " classes");
+        NoGradGuard const off;
+        auto const at = unsqueeze(target, static_cast<std::ptrdiff_t>(classes.axis));
+        counts = at != options.ignore_index;
+        number = where(counts, at, std::int64_t{0});
+        if (options.weight.defined()) weight = where(counts, reshape(index_select(options.weight, 0, flatten(number)), at.shape()), T(0));
+        else weight = cast<T>(counts);
     }
 
-    /// Losses of single targets, reduced; their mean is weighted.
-    Tensor<T> reduced(std::string_view name, Tensor<T> const& losses, Reduction reduction) const
+    /// The number of each sample's own class.
+    template <Operand X> auto own(X const& x) const { return gather(x, static_cast<std::ptrdiff_t>(classes.axis), number); }
+    /// Losses of the samples that count, reduced; their mean is weighted.
+    template <Operand X> Tensor<T> reduced(std::string_view name, X const& losses, Reduction reduction) const
     {
-        return reduction == Reduction::mean ? Tensor<T>(sum(losses) / sum(weight_of_target)) : detail::reduced(name, losses, reduction);
+        auto const counted = where(counts, losses, T(0));
+        if (reduction == Reduction::mean) return sum(counted) / sum(weight);
+        if (reduction == Reduction::sum) return sum(counted);
+        return detail::reduced(name, squeeze(Tensor<T>(counted), static_cast<std::ptrdiff_t>(classes.axis)), reduction);
     }
 };
 
@@ -72,22 +86,21 @@ namespace functional {
 /// weights of the targets; NaN where all are ignored.
 template <RealScalar T> Tensor<T> nll_loss(Tensor<T> const& input, Tensor<std::int64_t> const& target, std::type_identity_t<ClassLossOptions<T>> const& options = {})
 {
-    detail::Classes<T> const c("nll_loss", input, target, options);
-    auto const chosen = c.index == c.target && c.target != options.ignore_index;
-    return c.reduced("nll_loss", sum(where(chosen, -c.weight * input, T(0)), {c.axis}), options.reduction);
+    detail::Targets<T> const of("nll_loss", input, target, options);
+    return of.reduced("nll_loss", -of.weight * of.own(input), options.reduction);
 }
 
 /// nll_loss of log_softmax(input): of any real numbers, one for each class.
 template <RealScalar T> Tensor<T> cross_entropy(Tensor<T> const& input, Tensor<std::int64_t> const& target, std::type_identity_t<ClassLossOptions<T>> const& options = {})
 {
     double const smoothing = detail::checked_smoothing(options);
-    detail::Classes<T> const c("cross_entropy", input, target, options);
-    Tensor<T> const log_p = log_softmax(input, c.axis);
-    if (smoothing == 0) return nll_loss(log_p, target, options);
-    auto const counts = c.target != options.ignore_index;
-    auto const own = static_cast<T>(1 - smoothing), all = static_cast<T>(smoothing / static_cast<double>(c.index.numel()));
-    auto const share = where(c.index == c.target, (own + all) * c.weight, all * c.weight);
-    return c.reduced("cross_entropy", sum(where(counts, -share * log_p, T(0)), {c.axis}), options.reduction);
+    detail::Targets<T> const of("cross_entropy", input, target, options);
+    auto const own = of.own(input);  // first, so that its gradient is the last: it adds to what is there
+    auto const all = logsumexp(input, of.classes.over(), keepdims);
+    if (smoothing == 0) return of.reduced("cross_entropy", of.weight * (all - own), options.reduction);
+    auto const share = static_cast<T>(smoothing / static_cast<double>(of.classes.count));
+    auto const others = sum(of.classes.weight * (all - input), of.classes.over(), keepdims);
+    return of.reduced("cross_entropy", static_cast<T>(1 - smoothing) * of.weight * (all - own) + share * others, options.reduction);
 }
 
 /// The same with a probability for each class as target, of the input's shape. The mean is over the targets, without weights.
@@ -96,8 +109,8 @@ template <RealScalar T> Tensor<T> cross_entropy(Tensor<T> const& input, Tensor<T
     double const smoothing = detail::checked_smoothing(options);
     detail::check_same_shape("cross_entropy", input, target);
     detail::Classes<T> const c("cross_entropy", input, options);
-    auto const own = static_cast<T>(1 - smoothing), all = static_cast<T>(smoothing / static_cast<double>(c.index.numel()));
-    Tensor<T> const losses = sum(-c.weight * (own * target + all) * log_softmax(input, c.axis), {c.axis});
+    auto const own = static_cast<T>(1 - smoothing), all = static_cast<T>(smoothing / static_cast<double>(c.count));
+    Tensor<T> const losses = sum(-c.weight * (own * target + all) * log_softmax(input, static_cast<std::ptrdiff_t>(c.axis)), c.over());
     return detail::reduced("cross_entropy", losses, options.reduction);
 }
 

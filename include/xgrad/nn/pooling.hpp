@@ -1,6 +1,9 @@
 // Pooling: the largest number or the mean of each window, and the mean over windows that share an image evenly.
 #pragma once
 
+#include <algorithm>
+#include <bit>
+#include <functional>
 #include <optional>
 
 #include <xgrad/nn/pooling_windows.hpp>
@@ -12,56 +15,77 @@ namespace xgrad::nn {
 
 namespace detail {
 
-/// Adds up the numbers that each window sees, times the weights of the window.
-template <class T> void average_windows(Windows const& w, T const* plane, T* out)
+/// Adds up the numbers that each window sees, times the weights of the window: rows first. `line` is room for one.
+template <class T> void average_windows(Windows const& w, T const* plane, T* line, T* out)
 {
     using P = precision_of<T>;
-    for (auto const& row : w.rows)
+    for (auto const& row : w.rows) {
+        T const* sums = plane + row.start * w.width;
+        for (std::size_t h = row.start + row.step; h < row.stop; h += row.step) {
+            std::transform(sums, sums + w.width, plane + h * w.width, line, std::plus());
+            sums = line;
+        }
         for (auto const& column : w.columns) {
-            T total(0);
-            for (std::size_t h = row.start; h < row.stop; h += row.step)
-                for (std::size_t k = column.start; k < column.stop; k += column.step) total += plane[h * w.width + k];
+            T total = sums[column.start];
+            for (std::size_t k = column.start + column.step; k < column.stop; k += column.step) total += sums[k];
             *out++ = total * static_cast<P>(row.weight * column.weight);
         }
+    }
 }
 /// Adds a number for each window, times its weights, to the positions that it sees.
-template <class T> void spread_windows(Windows const& w, T const* numbers, T* plane)
+template <class T> void spread_windows(Windows const& w, T const* numbers, T* line, T* plane)
 {
     using P = precision_of<T>;
     std::fill_n(plane, w.height * w.width, T(0));
-    for (auto const& row : w.rows)
+    for (auto const& row : w.rows) {
+        std::fill_n(line, w.width, T(0));
         for (auto const& column : w.columns) {
             T const part = *numbers++ * static_cast<P>(row.weight * column.weight);
-            for (std::size_t h = row.start; h < row.stop; h += row.step)
-                for (std::size_t k = column.start; k < column.stop; k += column.step) plane[h * w.width + k] += part;
+            for (std::size_t k = column.start; k < column.stop; k += column.step) line[k] += part;
         }
-}
-/// The places that each window sees, one after the other: one short loop for each, instead of two within each other.
-struct Places {
-    std::vector<std::size_t> all, end;  // end: behind the last one of each window
-
-    explicit Places(Windows const& w)
-    {
-        for (auto const& row : w.rows)
-            for (auto const& column : w.columns) {
-                for (std::size_t h = row.start; h < row.stop; h += row.step)
-                    for (std::size_t k = column.start; k < column.stop; k += column.step) all.push_back(h * w.width + k);
-                end.push_back(all.size());
-            }
+        for (std::size_t h = row.start; h < row.stop; h += row.step) std::transform(line, line + w.width, plane + h * w.width, plane + h * w.width, std::plus());
     }
-};
-/// Where in its plane the largest number of each window is: the first of equal ones, NaN before all others.
-template <RealScalar T> void find_largest(Places const& places, T const* plane, std::int64_t* out)
+}
+
+/// The first column of each window along a row, then the second of each, and so on; from a window that has fewer its last again.
+inline std::vector<std::int64_t> columns_in_turn(Windows const& w)
 {
-    std::size_t const* place = places.all.data();
-    for (auto const end : places.end) {
-        std::size_t at = *place;
-        for (; place != places.all.data() + end; ++place) {
-            T const v = plane[*place];
-            auto const mask = -static_cast<std::size_t>((v > plane[at]) | (v != v));    // no jump, which could not be foreseen
-            at = (at & ~mask) | (*place & mask);
+    std::vector<std::int64_t> all;
+    for (std::size_t turn = 0, most = 1; turn < most; ++turn)
+        for (auto const& c : w.columns) {
+            std::size_t const count = (c.stop - c.start + c.step - 1) / c.step;
+            most = std::max(most, count);
+            all.push_back(static_cast<std::int64_t>(c.start + std::min(turn, count - 1) * c.step));
         }
-        *out++ = static_cast<std::int64_t>(at);
+    return all;
+}
+/// a where a mask is all ones, b where it is 0.
+template <RealScalar T> T chosen(std::int64_t mask, T a, T b)
+{
+    using Bits = std::conditional_t<sizeof(T) == 4, std::int32_t, std::int64_t>;
+    auto const bits = static_cast<Bits>(mask);
+    return std::bit_cast<T>((bits & std::bit_cast<Bits>(a)) | (~bits & std::bit_cast<Bits>(b)));
+}
+/// Where in its plane the largest number of each window is: the first of equal ones, NaN before all others. All windows of a row
+/// are looked at side by side; `largest` is room for a number of each.
+template <RealScalar T> void find_largest(Windows const& w, std::vector<std::int64_t> const& turns, T const* plane, T* largest, std::int64_t* out)
+{
+    std::size_t const count = w.columns.size();
+    for (auto const& row : w.rows) {
+        auto const begin = static_cast<std::int64_t>(row.start * w.width);
+        for (std::size_t j = 0; j < count; ++j) largest[j] = plane[out[j] = begin + turns[j]];
+        for (std::size_t h = row.start; h < row.stop; h += row.step)
+            for (auto const* turn = turns.data(); turn != turns.data() + turns.size(); turn += count) {
+                T const* const line = plane + h * w.width;
+                auto const line_begin = static_cast<std::int64_t>(h * w.width);
+                for (std::size_t j = 0; j < count; ++j) {
+                    T const v = line[turn[j]];
+                    auto const mask = -static_cast<std::int64_t>((v > largest[j]) | (v != v));  // no jump, which could not be foreseen
+                    largest[j] = chosen(mask, v, largest[j]);
+                    out[j] = (mask & (line_begin + turn[j])) | (~mask & out[j]);
+                }
+            }
+        out += count;
     }
 }
 
@@ -76,7 +100,8 @@ struct AverageWindows : Arraywise {
         auto const from = xgrad::detail::contiguous(x);
         xgrad::detail::Array<T> out(windows->pooled(x.shape));
         std::size_t const plane = windows->height * windows->width, count = windows->count();
-        for (std::size_t i = 0, planes = plane ? x.numel / plane : 0; i < planes; ++i) detail::average_windows(*windows, from.begin() + i * plane, out.begin() + i * count);
+        std::vector<T> line(windows->width);
+        for (std::size_t i = 0, planes = plane ? x.numel / plane : 0; i < planes; ++i) detail::average_windows(*windows, from.begin() + i * plane, line.data(), out.begin() + i * count);
         return out;
     }
     auto pullback(wrt<0>, auto const& g, auto const&, auto const&) const;
@@ -90,7 +115,8 @@ struct SpreadWindows : Arraywise {
         auto const from = xgrad::detail::contiguous(x);
         xgrad::detail::Array<T> out(windows->unpooled(x.shape));
         std::size_t const plane = windows->height * windows->width, count = windows->count();
-        for (std::size_t i = 0, planes = count ? x.numel / count : 0; i < planes; ++i) detail::spread_windows(*windows, from.begin() + i * count, out.begin() + i * plane);
+        std::vector<T> line(windows->width);
+        for (std::size_t i = 0, planes = count ? x.numel / count : 0; i < planes; ++i) detail::spread_windows(*windows, from.begin() + i * count, line.data(), out.begin() + i * plane);
         return out;
     }
     auto pullback(wrt<0>, auto const& g, auto const&, auto const&) const { return express(AverageWindows{{}, windows}, g); }
@@ -201,8 +227,9 @@ template <RealScalar T> std::pair<Tensor<T>, Tensor<std::int64_t>> max_pool(Tens
     auto const from = xgrad::detail::contiguous(x.array_of());
     xgrad::detail::Array<std::int64_t> places(windows->pooled(x.shape()));
     std::size_t const plane = windows->height * windows->width, count = windows->count();
-    Places const seen(*windows);
-    for (std::size_t i = 0, planes = places.numel / count; i < planes; ++i) find_largest(seen, from.begin() + i * plane, places.begin() + i * count);
+    auto const turns = columns_in_turn(*windows);
+    std::vector<T> largest(windows->columns.size());
+    for (std::size_t i = 0, planes = places.numel / count; i < planes; ++i) find_largest(*windows, turns, from.begin() + i * plane, largest.data(), places.begin() + i * count);
     return {express(PickFromPlanes{{}, std::move(windows), places}, x), Tensor<std::int64_t>(places)};
 }
 

@@ -19,9 +19,9 @@ struct MaskedSelect : Arraywise {
     {
         auto const from = detail::contiguous(x);
         detail::Array<T> out(Shape{detail::count_true(mask)});
-        T* to = out.begin();
-        for (std::size_t i = 0; i < mask.numel; ++i)
-            if (mask.begin()[i]) *to++ = from.begin()[i];
+        T const* next = from.begin();
+        bool const* picks = mask.begin();
+        for (T* to = out.begin(); to != out.end(); to += *picks++) *to = *next++;  // no jump, which could not be foreseen
         return out;
     }
     auto pullback(wrt<0>, auto const& g, auto const&, auto const& x) const;
@@ -36,10 +36,15 @@ struct MaskedScatter : Arraywise {
         auto const count = detail::count_true(mask);
         if (x.shape.size() != 1 || x.numel != count) detail::fail<ShapeError>("a mask that is true ", count, " times takes as many values, not an array of shape ", x.shape);
         auto const from = detail::contiguous(x);
-        detail::Array<T> out(mask.shape, T(0));
+        detail::Array<T> out(mask.shape);
         T const* next = from.begin();
-        for (std::size_t i = 0; i < mask.numel; ++i)
-            if (mask.begin()[i]) out.begin()[i] = *next++;
+        bool const* picks = mask.begin();
+        T* to = out.begin();
+        for (; next != from.end(); next += *picks++) {
+            T const choice[2] = {T(0), *next};
+            *to++ = choice[*picks];
+        }
+        std::fill(to, out.end(), T(0));
         return out;
     }
     auto pullback(wrt<0>, auto const& g, auto const&, auto const&) const { return express(MaskedSelect{{}, mask}, g); }

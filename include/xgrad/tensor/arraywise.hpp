@@ -32,10 +32,14 @@ public:
 
     bool apply_onto(std::span<AnyTensor> gradients, std::span<AnyTensor> results) override
     {
-        constexpr bool is_part = requires { requires Op::is_part; };
-        if constexpr (is_part)
-            if (gradients[0].defined()) type_info<Y>.add_in_place(Tensor<Y>(op_.value(as<Y>(results[0].impl().array))), gradients[0]);
-        return is_part;
+        constexpr bool is_part = requires { requires Op::is_part; }, picks = requires(Op const& op, Array<Y> const& a) { op.add_onto(a, a); };
+        if (is_part || picks) {
+            auto const& sum = as<Y>(results[0].impl().array);
+            if (!gradients[0].defined()) return true;
+            if constexpr (is_part) type_info<Y>.add_in_place(Tensor<Y>(op_.value(sum)), gradients[0]);
+            if constexpr (picks) op_.add_onto(sum, as<Y>(gradients[0].impl().array));
+        }
+        return is_part || picks;
     }
 
 private:

@@ -1,0 +1,132 @@
+// Elements and slices picked by their numbers along an axis, and the ways back of their gradients. A number may occur several
+// times: what comes back is added.
+#pragma once
+
+#include <functional>
+#include <numeric>
+
+#include <xgrad/ops/shaping.hpp>
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad {
+
+/// Slices by their numbers along an axis, which becomes the axes of the numbers.
+struct IndexSelect : Arraywise {
+    detail::Array<std::int64_t> index;  // row-major; each number is one of a slice
+    std::size_t axis = 0;
+    std::int64_t frozen = -1;           // the number of a slice that gets no gradient
+
+    template <Scalar T> auto value(detail::Array<T> const& x) const
+    {
+        auto const from = detail::contiguous(x);
+        Shape shape;
+        for (std::size_t d = 0; d < x.shape.size(); ++d) {
+            if (d != axis) shape.push_back(x.shape[d]);
+            else for (auto const n : index.shape) shape.push_back(n);
+        }
+        detail::Array<T> out(shape);
+        T* to = out.begin();
+        each_slice(x.shape, [&](std::size_t offset, std::size_t n, bool) { to = std::copy_n(from.begin() + offset, n, to); });
+        return out;
+    }
+    /// Adds gradients of the slices to what lies where they came from.
+    template <Scalar T> void add_onto(detail::Array<T> const& sum, detail::Array<T> const& gradient) const
+    {
+        auto const from = detail::contiguous(gradient);
+        T const* next = from.begin();
+        each_slice(sum.shape, [&](std::size_t offset, std::size_t n, bool moves) {
+            T* const to = sum.begin() + offset;
+            if (moves) std::transform(to, to + n, next, to, std::plus());
+            next += n;
+        });
+    }
+    auto pullback(wrt<0>, auto const& g, auto const&, auto const& x) const;
+
+private:
+    /// f(where it begins, how many elements it has, whether it gets a gradient) for each slice of an array in row-major order.
+    template <class F> void each_slice(Shape const& of, F f) const
+    {
+        auto const count = [](auto first, auto last) { return std::accumulate(first, last, std::size_t{1}, std::multiplies()); };
+        std::size_t const before = count(of.begin(), of.begin() + axis), n = count(of.begin() + axis + 1, of.end());
+        for (std::size_t b = 0; b < before; ++b)
+            for (std::size_t i = 0; i < index.numel; ++i) f((b * of[axis] + static_cast<std::size_t>(index.begin()[i])) * n, n, index.begin()[i] != frozen);
+    }
+};
+
+/// Zeros of a shape, to which slices are added: the transpose of IndexSelect.
+struct IndexAdd : Arraywise {
+    IndexSelect picked;
+    Shape shape;
+
+    template <Scalar T> auto value(detail::Array<T> const& slices) const
+    {
+        detail::Array<T> out(shape, T(0));
+        picked.add_onto(out, slices);
+        return out;
+    }
+    auto pullback(wrt<0>, auto const& g, auto const&, auto const& slices) const
+    {
+        auto const all = express(picked, g);
+        if (picked.frozen < 0) return all;
+        Axes along(slices.dim(), 1);
+        std::copy(picked.index.shape.begin(), picked.index.shape.end(), along.begin() + picked.axis);
+        return materialize_expression(where(reshape(Tensor<std::int64_t>(picked.index) == picked.frozen, along), 0 * all, all));
+    }
+};
+
+auto IndexSelect::pullback(wrt<0>, auto const& g, auto const&, auto const& x) const { return express(IndexAdd{{}, *this, x.shape()}, g); }
+
+/// One element for each number: the result at place p is the element whose place along the axis is the number at p, and along the
+/// others that of p.
+struct Gather : Arraywise {
+    detail::Array<std::int64_t> index;  // row-major
+    std::size_t axis = 0;
+
+    template <Scalar T> auto value(detail::Array<T> const& x) const
+    {
+        detail::Array<T> out(index.shape);
+        T* to = out.begin();
+        each_element(x, [&](T const& from) { *to++ = from; });
+        return out;
+    }
+    /// Adds gradients of the elements to what lies where they came from.
+    template <Scalar T> void add_onto(detail::Array<T> const& sum, detail::Array<T> const& gradient) const
+    {
+        auto const from = detail::contiguous(gradient);
+        T const* next = from.begin();
+        each_element(sum, [&](T& to) { to += *next++; });
+    }
+    auto pullback(wrt<0>, auto const& g, auto const&, auto const& x) const;
+
+private:
+    template <Scalar T, class F> void each_element(detail::Array<T> const& x, F f) const
+    {
+        Strides others = x.strides;
+        auto const stride = std::exchange(others[axis], 0), step = others.back();
+        Strides const* const strides[] = {&index.strides, &others};
+        detail::for_each_run(index.shape, strides, [&](std::size_t n, std::ptrdiff_t const* at) {
+            std::int64_t const* number = index.begin() + at[0];
+            T* place = x.begin() + at[1];
+            for (std::size_t i = 0; i < n; ++i, place += step) f(place[*number++ * stride]);
+        });
+    }
+};
+
+/// Zeros of a shape, to which elements are added: the transpose of Gather.
+struct ScatterAdd : Arraywise {
+    Gather picked;
+    Shape shape;
+
+    template <Scalar T> auto value(detail::Array<T> const& x) const
+    {
+        detail::Array<T> out(shape, T(0));
+        picked.add_onto(out, x);
+        return out;
+    }
+    auto pullback(wrt<0>, auto const& g, auto const&, auto const&) const { return express(picked, g); }
+};
+
+auto Gather::pullback(wrt<0>, auto const& g, auto const&, auto const& x) const { return express(ScatterAdd{{}, *this, x.shape()}, g); }
+
+}  // namespace xgrad

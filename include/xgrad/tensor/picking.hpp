@@ -1,0 +1,79 @@
+// Picking by numbers: index_select and gather, index_add and scatter_add.
+#pragma once
+
+#include <xgrad/ops/picking.hpp>
+#include <xgrad/tensor/gradient_arithmetic.hpp>
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad {
+
+namespace detail {
+
+/// A copy of numbers in row-major order, which the caller may change before the backward pass, each seen to lie in [0, extent).
+inline Array<std::int64_t> checked_index(std::string_view name, Tensor<std::int64_t> const& index, std::size_t axis, std::size_t extent)
+{
+    Array<std::int64_t> copy(index.shape());
+    copy_elements(copy, index.array_of());
+    for (auto const i : copy)
+        if (i < 0 || i >= static_cast<std::int64_t>(extent)) fail<IndexError>(name, ": index ", i, " is out of bounds for axis ", axis, " with extent ", extent);
+    return copy;
+}
+
+template <Operand X> IndexSelect picked_slices(std::string_view name, X const& x, std::ptrdiff_t axis, Tensor<std::int64_t> const& index)
+{
+    auto const d = normalize_axis(name, axis, x.dim());
+    if (index.dim() > 1) fail<ShapeError>(name, ": the index is a vector, not an array of shape ", index.shape());
+    return {{}, checked_index(name, index.dim() == 0 ? reshape(index, {1}) : index, d, x.shape()[d]), d};
+}
+
+template <Operand X> Gather picked_elements(std::string_view name, X const& x, std::ptrdiff_t axis, Tensor<std::int64_t> const& index)
+{
+    auto const d = normalize_axis(name, axis, x.dim());
+    bool fits = index.dim() == x.dim();
+    for (std::size_t i = 0; fits && i < x.dim(); ++i) fits = i == d || index.shape()[i] <= x.shape()[i];
+    if (!fits) fail<ShapeError>(name, ": an index of shape ", index.shape(), " does not fit shape ", x.shape(), ": it needs as many axes, none longer but axis ", d);
+    return {{}, checked_index(name, index, d, x.shape()[d]), d};
+}
+
+template <Operand X, Operand Y> void check_added(std::string_view name, X const& x, Y const& y, Shape const& wanted)
+{
+    using T = typename X::scalar;
+    static_assert(std::same_as<typename Y::scalar, T>, "index_add, scatter_add: what is added has the scalar type of what it is added to");
+    if (!(y.shape() == wanted)) fail<ShapeError>(name, ": shape ", wanted, " is to be added to parts of shape ", x.shape(), ", not shape ", y.shape());
+}
+
+}  // namespace detail
+
+/// The slices of x along an axis that a vector of numbers names, each as often as it is named.
+template <Operand X> auto index_select(X const& x, std::ptrdiff_t axis, Tensor<std::int64_t> const& index)
+{
+    return express(detail::picked_slices("index_select", x, axis, index), x);
+}
+
+/// x, with slice i of y added to the slice index(i) of x along an axis. Slices that are named several times get several.
+template <Operand X, Operand Y> auto index_add(X const& x, std::ptrdiff_t axis, Tensor<std::int64_t> const& index, Y const& y)
+{
+    auto picked = detail::picked_slices("index_add", x, axis, index);
+    Shape wanted = x.shape();
+    wanted[picked.axis] = picked.index.numel;
+    detail::check_added("index_add", x, y, wanted);
+    return materialize_expression(x + express(IndexAdd{{}, std::move(picked), x.shape()}, y));
+}
+
+/// One element of x for each number of an index, which has as many axes as x: in two dimensions, x(index(i, j), j) along axis 0 and
+/// x(i, index(i, j)) along axis 1. The index may be shorter than x.
+template <Operand X> auto gather(X const& x, std::ptrdiff_t axis, Tensor<std::int64_t> const& index)
+{
+    return express(detail::picked_elements("gather", x, axis, index), x);
+}
+
+/// x, with each element of y, which has the shape of the index, added to the element that gather() takes there.
+template <Operand X, Operand Y> auto scatter_add(X const& x, std::ptrdiff_t axis, Tensor<std::int64_t> const& index, Y const& y)
+{
+    auto picked = detail::picked_elements("scatter_add", x, axis, index);
+    detail::check_added("scatter_add", x, y, index.shape());
+    return materialize_expression(x + express(ScatterAdd{{}, std::move(picked), x.shape()}, y));
+}
+
+}  // namespace xgrad
