@@ -24,6 +24,18 @@ template <class T> auto phase(std::size_t n)
     return row;
 }
 
+/// A neuron of a complex network for each element.
+void activation(std::size_t n)
+{
+    using C = std::complex<double>;
+    bench::Leaf const z(xg::randn<C>({n})), w(xg::randn<C>({n}));
+    auto const t = xg::randn<C>({n});
+    auto const formula = [=, z = z.x, w = w.x] { return sum(abs2(tanh(z * w) - t)); };
+    bench::Comparison row(bench::name::complex_tanh, n, formula, z, w);
+    row.hand("hand", [=] { return hand::complex_tanh(z.data, w.data, t.data(), z.gradient, w.gradient, n); });
+    row.goal().at_most(1.3);
+}
+
 void misfit(std::size_t n)
 {
     using C = std::complex<double>;
@@ -42,6 +54,7 @@ int main(int argc, char** argv)
     auto const in_double = phase<double>(65536);
     phase<double>(4 << 20);
     bench::float_beside_double(bench::name::phase, 65536, phase<float>(65536), in_double);
+    activation(1024);
     misfit(256);
     return bench::run(argc, argv);
 }

@@ -102,6 +102,11 @@ void phase(std::string const& name, std::int64_t n, torch::TensorOptions const& 
     auto const phi = torch::randn({n}, of_phase), z = torch::randn({n}, of_z), t = torch::randn({n}, of_z);
     complex_row(name, n, {phi, z}, [=] { return torch::exp(phi * c10::Scalar(c10::complex<double>(0, 1))) * z - t; });
 }
+void complex_tanh(std::int64_t n)
+{
+    auto const z = torch::randn({n}, complex), w = torch::randn({n}, complex), t = torch::randn({n}, complex);
+    complex_row(name::complex_tanh, n, {z, w}, [=] { return torch::tanh(z * w) - t; });
+}
 void complex_misfit(std::int64_t n)
 {
     auto const a = torch::randn({n, n}, complex), z = torch::randn({n}, complex), b = torch::randn({n}, complex);
@@ -244,6 +249,7 @@ int main(int argc, char** argv)
     reductions();
     for (std::int64_t const n : {std::int64_t{1024}, std::int64_t{65536}, 4 * mebi}) phase(name::phase, n, real, complex);
     phase(name::in_float(name::phase), 65536, single, complex_single);
+    complex_tanh(1024);
     complex_misfit(256);
     for (std::int64_t const n : {8, 64, 512}) product(name::product, n, real);
     product(name::in_float(name::product), 512, single);

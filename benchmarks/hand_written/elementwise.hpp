@@ -123,6 +123,28 @@ template <Stores how = Stores::cached, class T>
     return sum;
 }
 
+// sum(abs2(tanh(z*w) - t)), complex
+
+/// tanh(x + iy) = (sinh 2x + i sin 2y)/(cosh 2x + cos 2y); its derivative is 1 - tanh^2. Only for |x| that do not overflow.
+template <class T>
+[[gnu::noinline]] double complex_tanh(std::complex<T> const* z, std::complex<T> const* w, std::complex<T> const* t, std::complex<T>* gz, std::complex<T>* gw, std::size_t n)
+{
+    return sum_of<T>(n, [=]<class V>(std::size_t i, V) HAND_INLINE {
+        using std::exp;
+        V const one(T(1)), half(T(0.5));
+        auto const x = load_complex<V>(z + i), y = load_complex<V>(w + i), target = load_complex<V>(t + i);
+        V const re = x.re * y.re - x.im * y.im, im = x.re * y.im + x.im * y.re, e = exp(re + re), inverse = one / e;
+        auto const [s, c] = sine_cosine(im + im);
+        V const scale = one / (half * (e + inverse) + c), a = half * (e - inverse) * scale, b = s * scale;
+        V const r = a - target.re, q = b - target.im, g_re = r + r, g_im = q + q;
+        V const slope_re = one - (a * a - b * b), slope_im = -(a + a) * b;      // 1 - tanh^2, conjugated below
+        V const h_re = g_re * slope_re + g_im * slope_im, h_im = g_im * slope_re - g_re * slope_im;
+        store_complex(gz + i, Complex<V>{h_re * y.re + h_im * y.im, h_im * y.re - h_re * y.im});
+        store_complex(gw + i, Complex<V>{h_re * x.re + h_im * x.im, h_im * x.re - h_re * x.im});
+        return r * r + q * q;
+    });
+}
+
 // sum(100*square(x[1:] - square(x[:-1])) + square(1 - x[:-1])), Rosenbrock's function
 
 /// Each element's gradient takes the misfit before it and the one after it; computing both anew costs less than keeping one.

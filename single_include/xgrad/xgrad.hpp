@@ -4419,6 +4419,12 @@ template <class P> XGRAD_NOINLINE RealPack<P> scaled_modulus(RealPack<P> a, Real
     return where(infinite, RealPack<P>(HUGE_VAL), where(isnan(a), a, length));
 }
 
+/// std's function, where numbers are not ordinary. Not part of the loops that call it.
+template <class P, class F, class... More> XGRAD_NOINLINE ComplexPack<P> number_by_number(F f, ComplexPack<P> z, More... more)
+{
+    return each(f, z, more...);
+}
+
 template <class P> struct SineCosine {
     ComplexPack<P> sine, cosine;
 };
@@ -4462,7 +4468,7 @@ template <class P> XGRAD_INLINE ComplexPack<P> exp(ComplexPack<P> z)
 {
     if (RealPack<P>::lanes::all((z.re == 0).m)) return unit_at(z.im);  // phases, the most common of complex exponentials
     constexpr P most = std::same_as<P, float> ? P(85) : P(700);
-    if (!RealPack<P>::lanes::all(((z.re < most) && -HUGE_VAL < z.re && abs(z.im) < HUGE_VAL).m)) return detail::each([](auto v) { return std::exp(v); }, z);
+    if (!RealPack<P>::lanes::all(((z.re < most) && -HUGE_VAL < z.re && abs(z.im) < HUGE_VAL).m)) return detail::number_by_number([](auto v) { return std::exp(v); }, z);
     return polar(exp(z.re), z.im);
 }
 template <class P> XGRAD_INLINE ComplexPack<P> expm1(ComplexPack<P> z)
@@ -4473,10 +4479,10 @@ template <class P> XGRAD_INLINE ComplexPack<P> expm1(ComplexPack<P> z)
 }
 
 /// The real part is log(|z|^2)/2, near the unit circle with the rounding of |z|^2 made good, from |z|^2 - 1 = (big - 1)(big + 1) + small^2.
-template <class P> ComplexPack<P> log(ComplexPack<P> z)
+template <class P> XGRAD_INLINE ComplexPack<P> log(ComplexPack<P> z)
 {
     auto const a = abs(z.re), b = abs(z.im), big = larger(a, b), small = smaller(a, b);
-    if (!detail::square_well(big)) return detail::each([](auto v) { return std::log(v); }, z);
+    if (!detail::square_well(big)) return detail::number_by_number([](auto v) { return std::log(v); }, z);
     auto const excess = (big - 1) * (big + 1) + small * small;
     auto const near_one = abs(excess) < 0.5;
     auto const square = where(near_one, 1 + excess, abs2(z)), rounding = where(near_one, (excess - (square - 1)) / square, RealPack<P>(0));
@@ -4497,10 +4503,10 @@ template <class P> ComplexPack<P> log1p(ComplexPack<P> z)
 }
 
 /// The part of the root that has no cancellation is sqrt((|z| + |x|)/2); it is the real part where x is positive.
-template <class P> ComplexPack<P> sqrt(ComplexPack<P> z)
+template <class P> XGRAD_INLINE ComplexPack<P> sqrt(ComplexPack<P> z)
 {
     auto const a = abs(z.re), b = abs(z.im);
-    if (!detail::square_well(larger(a, b))) return detail::each([](auto v) { return std::sqrt(v); }, z);
+    if (!detail::square_well(larger(a, b))) return detail::number_by_number([](auto v) { return std::sqrt(v); }, z);
     auto const t = sqrt(0.5 * (sqrt(abs2(z)) + a)), other = where(t == 0, t, b / (t + t));
     return {where(z.re < 0, other, t), copysign(where(z.re < 0, t, other), z.im)};
 }
@@ -4508,9 +4514,9 @@ template <class P> ComplexPack<P> sqrt(ComplexPack<P> z)
 namespace detail {
 
 /// sinh and cosh together: of x + iy, sinh x cos y + i cosh x sin y and cosh x cos y + i sinh x sin y.
-template <class P> SineCosine<P> hyperbolic(ComplexPack<P> z)
+template <class P> XGRAD_INLINE SineCosine<P> hyperbolic(ComplexPack<P> z)
 {
-    if (!have_exponential(z.re, z.im)) return {each([](auto v) { return std::sinh(v); }, z), each([](auto v) { return std::cosh(v); }, z)};
+    if (!have_exponential(z.re, z.im)) return {number_by_number([](auto v) { return std::sinh(v); }, z), number_by_number([](auto v) { return std::cosh(v); }, z)};
     auto const unit = unit_at(z.im);
     auto const [c, s] = cosh_sinh(z.re);
     return {{s * unit.re, c * unit.im}, {c * unit.re, s * unit.im}};
@@ -4529,9 +4535,9 @@ template <class P> XGRAD_INLINE ComplexPack<P> cos(ComplexPack<P> z) { return de
 template <class P> XGRAD_INLINE ComplexPack<P> sinh(ComplexPack<P> z) { return detail::hyperbolic(z).sine; }
 template <class P> XGRAD_INLINE ComplexPack<P> cosh(ComplexPack<P> z) { return detail::hyperbolic(z).cosine; }
 /// (sinh x cosh x + i sin y cos y) / (sinh^2 x + cos^2 y), a sum of squares, so that nothing cancels.
-template <class P> ComplexPack<P> tanh(ComplexPack<P> z)
+template <class P> XGRAD_INLINE ComplexPack<P> tanh(ComplexPack<P> z)
 {
-    if (!detail::have_exponential(z.re, z.im)) return detail::each([](auto v) { return std::tanh(v); }, z);
+    if (!detail::have_exponential(z.re, z.im)) return detail::number_by_number([](auto v) { return std::tanh(v); }, z);
     auto const unit = unit_at(z.im);
     auto const [c, s] = detail::cosh_sinh(z.re);
     auto const scale = 1 / (s * s + unit.re * unit.re);
@@ -4555,7 +4561,7 @@ template <class P> ComplexPack<P> pow(ComplexPack<P> x, ComplexPack<P> p)
 {
     auto const is_zero = x == ComplexPack<P>(0);
     if (!detail::square_well(larger(abs(x.re), abs(x.im))))
-        return detail::each([](auto a, auto b) { return a == decltype(a)(0) ? decltype(a)(b == decltype(b)(0)) : std::pow(a, b); }, x, p);
+        return detail::number_by_number([](auto a, auto b) { return a == decltype(a)(0) ? decltype(a)(b == decltype(b)(0)) : std::pow(a, b); }, x, p);
     return where(is_zero, where(p == ComplexPack<P>(0), ComplexPack<P>(1), ComplexPack<P>(0)), exp(p * log(where(is_zero, ComplexPack<P>(1), x))));
 }
 template <class P> ComplexPack<P> pow(ComplexPack<P> x, RealPack<P> p) { return pow(x, ComplexPack<P>(p)); }
@@ -4998,13 +5004,27 @@ template <class X> concept Operand = requires { typename std::remove_cvref_t<X>:
 
 namespace detail {
 
+/// How an expression keeps a number. Of each structure with a complex<float> in it GCC would tell whoever compiles it that its ABI
+/// changed once, so there it is two floats.
+template <class T> struct KeptNumber {
+    T number;
+    operator T() const { return number; }
+};
+template <> struct KeptNumber<std::complex<float>> {
+    float re, im;
+    KeptNumber(std::complex<float> z) : re(z.real()), im(z.imag()) {}
+    operator std::complex<float>() const { return {re, im}; }
+};
+
 /// A number in an expression. It has no precision of its own: the tensors beside it decide, as in NumPy.
 template <Number T> struct Constant {
     using operand_tag = void;
     using letter = letter_of<T>;
     using precision = bool;  // promotes to anything
     static constexpr std::size_t leaves = 0;
-    T value;
+    KeptNumber<T> kept;
+
+    T value() const { return kept; }
 };
 
 /// How something that a user writes beside a tensor enters an expression; specialised for xtensor's expressions too.
@@ -5856,8 +5876,8 @@ template <std::size_t At, class P, Pass pass, class T, class Load> XGRAD_INLINE 
 }
 template <std::size_t At, class P, Pass pass, class T, class Load> XGRAD_INLINE void evaluate(Constant<T> const& c, Load const&, Values<Constant<T>, P>& v, LeafMask)
 {
-    if constexpr (std::same_as<T, bool>) v.y = RealPack<P>(c.value) != 0;
-    else v.y = pack_for<letter_of<T>, P>(c.value);
+    if constexpr (std::same_as<T, bool>) v.y = RealPack<P>(c.value()) != 0;
+    else v.y = pack_for<letter_of<T>, P>(c.value());
 }
 template <std::size_t At, class P, Pass pass, class Op, class... X, class Load, std::size_t... I>
 XGRAD_INLINE void evaluate_operands(Expression<Op, X...> const& e, Load const& load, Values<Expression<Op, X...>, P>& v, LeafMask known, std::index_sequence<I...>)
@@ -7168,8 +7188,8 @@ template <std::size_t At, std::size_t Leaves, class P, class T> XGRAD_INLINE voi
 }
 template <std::size_t At, std::size_t Leaves, class P, class T> XGRAD_INLINE void evaluate_dual(Constant<T> const& c, DualTile, DualValues<Constant<T>, P>& v)
 {
-    if constexpr (std::same_as<T, bool>) v.y = RealPack<P>(c.value) != 0;
-    else v.y = pack_for<letter_of<T>, P>(c.value);
+    if constexpr (std::same_as<T, bool>) v.y = RealPack<P>(c.value()) != 0;
+    else v.y = pack_for<letter_of<T>, P>(c.value());
 }
 template <std::size_t At, std::size_t Leaves, class P, class Op, class... X, std::size_t... J>
 XGRAD_INLINE void apply_dual(Expression<Op, X...> const& e, DualTile tile, bool saved, DualValues<Expression<Op, X...>, P>& v, std::index_sequence<J...>)
@@ -7853,10 +7873,35 @@ template <class P, class F> P sum_of_packs(P const* p, std::size_t n, F f)
     return lanes[0];
 }
 
+/// Whether registers hold enough numbers of double precision for sum_widened() to be worth it.
+inline constexpr bool can_widen = kernel::register_bytes >= 32;
+/// The sums, in double precision, of numbers at even and at odd places.
+template <class P> std::complex<double> sum_widened(P const* p, std::size_t n)
+{
+    using Wide = kernel::Vec<double>;
+    using Narrow = kernel::Vec<P, kernel::register_bytes / 2>;
+    constexpr std::size_t w = kernel::width<Wide, double>;
+    Wide sum[4] = {};
+    std::size_t i = 0;
+    for (; i + 4 * w <= n; i += 4 * w)
+        kernel::unroll<4>([&](auto j) XGRAD_LAMBDA_INLINE { sum[j] += __builtin_convertvector(kernel::load<Narrow>(p + i + j * w), Wide); });
+    for (; i + w <= n; i += w) sum[0] += __builtin_convertvector(kernel::load<Narrow>(p + i), Wide);
+    double lanes[w];
+    kernel::store(lanes, (sum[0] + sum[1]) + (sum[2] + sum[3]));
+    for (; i < n; ++i) lanes[i % w] += static_cast<double>(p[i]);
+    std::complex<double> total(0);
+    for (std::size_t lane = 0; lane < w; lane += 2) total += std::complex<double>(lanes[lane], lanes[lane + 1]);
+    return total;
+}
+
 /// The sum of n numbers, in interleaved parts.
 template <class W, class E> W sum_of(E const* t, std::size_t n)
 {
-    if constexpr (std::same_as<W, std::complex<precision_of<E>>> && RealPack<precision_of<E>>::width % 2 == 0) {
+    if constexpr (can_widen && std::same_as<W, double> && std::same_as<E, float>) {
+        auto const sum = sum_widened(t, n);
+        return sum.real() + sum.imag();
+    } else if constexpr (can_widen && std::same_as<W, std::complex<double>> && std::same_as<E, std::complex<float>>) return sum_widened(reinterpret_cast<float const*>(t), 2 * n);
+    else if constexpr (std::same_as<W, std::complex<precision_of<E>>> && RealPack<precision_of<E>>::width % 2 == 0) {
         using P = precision_of<E>;
         P part[RealPack<P>::width];
         auto const* const p = reinterpret_cast<P const*>(t);
@@ -7961,7 +8006,7 @@ template <class P, class F> void sum_rows(P const* t, std::size_t n, std::size_t
     }
 }
 /// The same for few numbers, four rows at a time.
-template <class W, class E, class F> void sum_short_rows(E const* t, std::size_t n, std::size_t rows, F take)
+template <class W, class E, class F> XGRAD_NOINLINE void sum_short_rows(E const* t, std::size_t n, std::size_t rows, F take)
 {
     std::size_t row = 0;
     for (; row + 4 <= rows; row += 4) {
@@ -7988,9 +8033,10 @@ template <class W, class E> void add_runs(std::byte* tile, std::size_t tile_gap,
         if (stride == 0 && tile_gap == n * sizeof(E)) {
             auto const* const t = reinterpret_cast<E const*>(tile);
             auto const add = [=](std::size_t row, W sum) { *reinterpret_cast<W*>(array + static_cast<std::ptrdiff_t>(row) * gap) += sum; };
-            if constexpr (std::same_as<W, E> && RealScalar<E>)
-                if (n >= 4 * RealPack<E>::width) return sum_rows(t, n, rows, add);
-            return sum_short_rows<W>(t, n, rows, add);
+            if (n < 4 * RealPack<precision_of<E>>::width) return sum_short_rows<W>(t, n, rows, add);
+            if constexpr (std::same_as<W, E> && RealScalar<E>) return sum_rows(t, n, rows, add);
+            for (std::size_t row = 0; row < rows; ++row) add(row, sum_of<W>(t + row * n, n));
+            return;
         }
     move_rows_by<&add_run<W, E>>(tile, tile_gap, array, gap, stride, n, rows);
 }
@@ -10824,7 +10870,7 @@ template <class T, class P> struct TracedLeaf {
     static constexpr TracedTable table = make();
 };
 template <class N, class P> struct TracedNumber {
-    [[gnu::cold]] static AnyTensor value(void const* number, AnyTensor const*) { return traced_operand<P>(*static_cast<N const*>(number)); }
+    [[gnu::cold]] static AnyTensor value(void const* number, AnyTensor const*) { return traced_operand<P>(static_cast<Constant<N> const*>(number)->value()); }
     static constexpr TracedTable table{0, false, &value};
 };
 
@@ -10889,7 +10935,7 @@ template <class N, class P> struct TracedLetter<Constant<N>, P> {
 
 /// Lists the vertices in the order in which they are written, each before its operands.
 template <class P, class T> void list_vertices(Slot<T> const&, std::vector<TracedVertex>& out) { out.push_back({table_of<TracedLeaf<T, P>>(), nullptr}); }
-template <class P, class N> void list_vertices(Constant<N> const& c, std::vector<TracedVertex>& out) { out.push_back({table_of<TracedNumber<N, P>>(), &c.value}); }
+template <class P, class N> void list_vertices(Constant<N> const& c, std::vector<TracedVertex>& out) { out.push_back({table_of<TracedNumber<N, P>>(), &c}); }
 template <class P, class Op, class... X> [[gnu::cold]] void list_vertices(Expression<Op, X...> const& e, std::vector<TracedVertex>& out)
 {
     out.push_back({table_of<TracedOperation<Op, typename Expression<Op, X...>::signature, P, typename TracedLetter<X, P>::type...>>(), &e.op});

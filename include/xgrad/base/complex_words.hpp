@@ -24,6 +24,12 @@ template <class P> XGRAD_NOINLINE RealPack<P> scaled_modulus(RealPack<P> a, Real
     return where(infinite, RealPack<P>(HUGE_VAL), where(isnan(a), a, length));
 }
 
+/// std's function, where numbers are not ordinary. Not part of the loops that call it.
+template <class P, class F, class... More> XGRAD_NOINLINE ComplexPack<P> number_by_number(F f, ComplexPack<P> z, More... more)
+{
+    return each(f, z, more...);
+}
+
 template <class P> struct SineCosine {
     ComplexPack<P> sine, cosine;
 };
@@ -67,7 +73,7 @@ template <class P> XGRAD_INLINE ComplexPack<P> exp(ComplexPack<P> z)
 {
     if (RealPack<P>::lanes::all((z.re == 0).m)) return unit_at(z.im);  // phases, the most common of complex exponentials
     constexpr P most = std::same_as<P, float> ? P(85) : P(700);
-    if (!RealPack<P>::lanes::all(((z.re < most) && -HUGE_VAL < z.re && abs(z.im) < HUGE_VAL).m)) return detail::each([](auto v) { return std::exp(v); }, z);
+    if (!RealPack<P>::lanes::all(((z.re < most) && -HUGE_VAL < z.re && abs(z.im) < HUGE_VAL).m)) return detail::number_by_number([](auto v) { return std::exp(v); }, z);
     return polar(exp(z.re), z.im);
 }
 template <class P> XGRAD_INLINE ComplexPack<P> expm1(ComplexPack<P> z)
@@ -78,10 +84,10 @@ template <class P> XGRAD_INLINE ComplexPack<P> expm1(ComplexPack<P> z)
 }
 
 /// The real part is log(|z|^2)/2, near the unit circle with the rounding of |z|^2 made good, from |z|^2 - 1 = (big - 1)(big + 1) + small^2.
-template <class P> ComplexPack<P> log(ComplexPack<P> z)
+template <class P> XGRAD_INLINE ComplexPack<P> log(ComplexPack<P> z)
 {
     auto const a = abs(z.re), b = abs(z.im), big = larger(a, b), small = smaller(a, b);
-    if (!detail::square_well(big)) return detail::each([](auto v) { return std::log(v); }, z);
+    if (!detail::square_well(big)) return detail::number_by_number([](auto v) { return std::log(v); }, z);
     auto const excess = (big - 1) * (big + 1) + small * small;
     auto const near_one = abs(excess) < 0.5;
     auto const square = where(near_one, 1 + excess, abs2(z)), rounding = where(near_one, (excess - (square - 1)) / square, RealPack<P>(0));
@@ -102,10 +108,10 @@ template <class P> ComplexPack<P> log1p(ComplexPack<P> z)
 }
 
 /// The part of the root that has no cancellation is sqrt((|z| + |x|)/2); it is the real part where x is positive.
-template <class P> ComplexPack<P> sqrt(ComplexPack<P> z)
+template <class P> XGRAD_INLINE ComplexPack<P> sqrt(ComplexPack<P> z)
 {
     auto const a = abs(z.re), b = abs(z.im);
-    if (!detail::square_well(larger(a, b))) return detail::each([](auto v) { return std::sqrt(v); }, z);
+    if (!detail::square_well(larger(a, b))) return detail::number_by_number([](auto v) { return std::sqrt(v); }, z);
     auto const t = sqrt(0.5 * (sqrt(abs2(z)) + a)), other = where(t == 0, t, b / (t + t));
     return {where(z.re < 0, other, t), copysign(where(z.re < 0, t, other), z.im)};
 }
@@ -113,9 +119,9 @@ template <class P> ComplexPack<P> sqrt(ComplexPack<P> z)
 namespace detail {
 
 /// sinh and cosh together: of x + iy, sinh x cos y + i cosh x sin y and cosh x cos y + i sinh x sin y.
-template <class P> SineCosine<P> hyperbolic(ComplexPack<P> z)
+template <class P> XGRAD_INLINE SineCosine<P> hyperbolic(ComplexPack<P> z)
 {
-    if (!have_exponential(z.re, z.im)) return {each([](auto v) { return std::sinh(v); }, z), each([](auto v) { return std::cosh(v); }, z)};
+    if (!have_exponential(z.re, z.im)) return {number_by_number([](auto v) { return std::sinh(v); }, z), number_by_number([](auto v) { return std::cosh(v); }, z)};
     auto const unit = unit_at(z.im);
     auto const [c, s] = cosh_sinh(z.re);
     return {{s * unit.re, c * unit.im}, {c * unit.re, s * unit.im}};
@@ -134,9 +140,9 @@ template <class P> XGRAD_INLINE ComplexPack<P> cos(ComplexPack<P> z) { return de
 template <class P> XGRAD_INLINE ComplexPack<P> sinh(ComplexPack<P> z) { return detail::hyperbolic(z).sine; }
 template <class P> XGRAD_INLINE ComplexPack<P> cosh(ComplexPack<P> z) { return detail::hyperbolic(z).cosine; }
 /// (sinh x cosh x + i sin y cos y) / (sinh^2 x + cos^2 y), a sum of squares, so that nothing cancels.
-template <class P> ComplexPack<P> tanh(ComplexPack<P> z)
+template <class P> XGRAD_INLINE ComplexPack<P> tanh(ComplexPack<P> z)
 {
-    if (!detail::have_exponential(z.re, z.im)) return detail::each([](auto v) { return std::tanh(v); }, z);
+    if (!detail::have_exponential(z.re, z.im)) return detail::number_by_number([](auto v) { return std::tanh(v); }, z);
     auto const unit = unit_at(z.im);
     auto const [c, s] = detail::cosh_sinh(z.re);
     auto const scale = 1 / (s * s + unit.re * unit.re);
@@ -160,7 +166,7 @@ template <class P> ComplexPack<P> pow(ComplexPack<P> x, ComplexPack<P> p)
 {
     auto const is_zero = x == ComplexPack<P>(0);
     if (!detail::square_well(larger(abs(x.re), abs(x.im))))
-        return detail::each([](auto a, auto b) { return a == decltype(a)(0) ? decltype(a)(b == decltype(b)(0)) : std::pow(a, b); }, x, p);
+        return detail::number_by_number([](auto a, auto b) { return a == decltype(a)(0) ? decltype(a)(b == decltype(b)(0)) : std::pow(a, b); }, x, p);
     return where(is_zero, where(p == ComplexPack<P>(0), ComplexPack<P>(1), ComplexPack<P>(0)), exp(p * log(where(is_zero, ComplexPack<P>(1), x))));
 }
 template <class P> ComplexPack<P> pow(ComplexPack<P> x, RealPack<P> p) { return pow(x, ComplexPack<P>(p)); }

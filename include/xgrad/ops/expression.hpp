@@ -18,13 +18,27 @@ template <class X> concept Operand = requires { typename std::remove_cvref_t<X>:
 
 namespace detail {
 
+/// How an expression keeps a number. Of each structure with a complex<float> in it GCC would tell whoever compiles it that its ABI
+/// changed once, so there it is two floats.
+template <class T> struct KeptNumber {
+    T number;
+    operator T() const { return number; }
+};
+template <> struct KeptNumber<std::complex<float>> {
+    float re, im;
+    KeptNumber(std::complex<float> z) : re(z.real()), im(z.imag()) {}
+    operator std::complex<float>() const { return {re, im}; }
+};
+
 /// A number in an expression. It has no precision of its own: the tensors beside it decide, as in NumPy.
 template <Number T> struct Constant {
     using operand_tag = void;
     using letter = letter_of<T>;
     using precision = bool;  // promotes to anything
     static constexpr std::size_t leaves = 0;
-    T value;
+    KeptNumber<T> kept;
+
+    T value() const { return kept; }
 };
 
 /// How something that a user writes beside a tensor enters an expression; specialised for xtensor's expressions too.

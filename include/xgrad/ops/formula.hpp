@@ -213,8 +213,8 @@ template <std::size_t At, class P, Pass pass, class T, class Load> XGRAD_INLINE 
 }
 template <std::size_t At, class P, Pass pass, class T, class Load> XGRAD_INLINE void evaluate(Constant<T> const& c, Load const&, Values<Constant<T>, P>& v, LeafMask)
 {
-    if constexpr (std::same_as<T, bool>) v.y = RealPack<P>(c.value) != 0;
-    else v.y = pack_for<letter_of<T>, P>(c.value);
+    if constexpr (std::same_as<T, bool>) v.y = RealPack<P>(c.value()) != 0;
+    else v.y = pack_for<letter_of<T>, P>(c.value());
 }
 template <std::size_t At, class P, Pass pass, class Op, class... X, class Load, std::size_t... I>
 XGRAD_INLINE void evaluate_operands(Expression<Op, X...> const& e, Load const& load, Values<Expression<Op, X...>, P>& v, LeafMask known, std::index_sequence<I...>)

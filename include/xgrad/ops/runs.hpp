@@ -85,10 +85,35 @@ template <class P, class F> P sum_of_packs(P const* p, std::size_t n, F f)
     return lanes[0];
 }
 
+/// Whether registers hold enough numbers of double precision for sum_widened() to be worth it.
+inline constexpr bool can_widen = kernel::register_bytes >= 32;
+/// The sums, in double precision, of numbers at even and at odd places.
+template <class P> std::complex<double> sum_widened(P const* p, std::size_t n)
+{
+    using Wide = kernel::Vec<double>;
+    using Narrow = kernel::Vec<P, kernel::register_bytes / 2>;
+    constexpr std::size_t w = kernel::width<Wide, double>;
+    Wide sum[4] = {};
+    std::size_t i = 0;
+    for (; i + 4 * w <= n; i += 4 * w)
+        kernel::unroll<4>([&](auto j) XGRAD_LAMBDA_INLINE { sum[j] += __builtin_convertvector(kernel::load<Narrow>(p + i + j * w), Wide); });
+    for (; i + w <= n; i += w) sum[0] += __builtin_convertvector(kernel::load<Narrow>(p + i), Wide);
+    double lanes[w];
+    kernel::store(lanes, (sum[0] + sum[1]) + (sum[2] + sum[3]));
+    for (; i < n; ++i) lanes[i % w] += static_cast<double>(p[i]);
+    std::complex<double> total(0);
+    for (std::size_t lane = 0; lane < w; lane += 2) total += std::complex<double>(lanes[lane], lanes[lane + 1]);
+    return total;
+}
+
 /// The sum of n numbers, in interleaved parts.
 template <class W, class E> W sum_of(E const* t, std::size_t n)
 {
-    if constexpr (std::same_as<W, std::complex<precision_of<E>>> && RealPack<precision_of<E>>::width % 2 == 0) {
+    if constexpr (can_widen && std::same_as<W, double> && std::same_as<E, float>) {
+        auto const sum = sum_widened(t, n);
+        return sum.real() + sum.imag();
+    } else if constexpr (can_widen && std::same_as<W, std::complex<double>> && std::same_as<E, std::complex<float>>) return sum_widened(reinterpret_cast<float const*>(t), 2 * n);
+    else if constexpr (std::same_as<W, std::complex<precision_of<E>>> && RealPack<precision_of<E>>::width % 2 == 0) {
         using P = precision_of<E>;
         P part[RealPack<P>::width];
         auto const* const p = reinterpret_cast<P const*>(t);
@@ -193,7 +218,7 @@ template <class P, class F> void sum_rows(P const* t, std::size_t n, std::size_t
     }
 }
 /// The same for few numbers, four rows at a time.
-template <class W, class E, class F> void sum_short_rows(E const* t, std::size_t n, std::size_t rows, F take)
+template <class W, class E, class F> XGRAD_NOINLINE void sum_short_rows(E const* t, std::size_t n, std::size_t rows, F take)
 {
     std::size_t row = 0;
     for (; row + 4 <= rows; row += 4) {
@@ -220,9 +245,10 @@ template <class W, class E> void add_runs(std::byte* tile, std::size_t tile_gap,
         if (stride == 0 && tile_gap == n * sizeof(E)) {
             auto const* const t = reinterpret_cast<E const*>(tile);
             auto const add = [=](std::size_t row, W sum) { *reinterpret_cast<W*>(array + static_cast<std::ptrdiff_t>(row) * gap) += sum; };
-            if constexpr (std::same_as<W, E> && RealScalar<E>)
-                if (n >= 4 * RealPack<E>::width) return sum_rows(t, n, rows, add);
-            return sum_short_rows<W>(t, n, rows, add);
+            if (n < 4 * RealPack<precision_of<E>>::width) return sum_short_rows<W>(t, n, rows, add);
+            if constexpr (std::same_as<W, E> && RealScalar<E>) return sum_rows(t, n, rows, add);
+            for (std::size_t row = 0; row < rows; ++row) add(row, sum_of<W>(t + row * n, n));
+            return;
         }
     move_rows_by<&add_run<W, E>>(tile, tile_gap, array, gap, stride, n, rows);
 }

@@ -86,7 +86,7 @@ template <class T, class P> struct TracedLeaf {
     static constexpr TracedTable table = make();
 };
 template <class N, class P> struct TracedNumber {
-    [[gnu::cold]] static AnyTensor value(void const* number, AnyTensor const*) { return traced_operand<P>(*static_cast<N const*>(number)); }
+    [[gnu::cold]] static AnyTensor value(void const* number, AnyTensor const*) { return traced_operand<P>(static_cast<Constant<N> const*>(number)->value()); }
     static constexpr TracedTable table{0, false, &value};
 };
 
@@ -151,7 +151,7 @@ template <class N, class P> struct TracedLetter<Constant<N>, P> {
 
 /// Lists the vertices in the order in which they are written, each before its operands.
 template <class P, class T> void list_vertices(Slot<T> const&, std::vector<TracedVertex>& out) { out.push_back({table_of<TracedLeaf<T, P>>(), nullptr}); }
-template <class P, class N> void list_vertices(Constant<N> const& c, std::vector<TracedVertex>& out) { out.push_back({table_of<TracedNumber<N, P>>(), &c.value}); }
+template <class P, class N> void list_vertices(Constant<N> const& c, std::vector<TracedVertex>& out) { out.push_back({table_of<TracedNumber<N, P>>(), &c}); }
 template <class P, class Op, class... X> [[gnu::cold]] void list_vertices(Expression<Op, X...> const& e, std::vector<TracedVertex>& out)
 {
     out.push_back({table_of<TracedOperation<Op, typename Expression<Op, X...>::signature, P, typename TracedLetter<X, P>::type...>>(), &e.op});
