@@ -3949,7 +3949,8 @@ private:
 
 // ======== xgrad/base/complex_words.hpp
 // Functions of complex packs. Where all numbers are of ordinary size they are made of real functions of packs, off by a few
-// roundings of the modulus of the result; else, and where branch cuts are delicate, they are std's, number by number.
+// roundings of the modulus of the result; else, and where branch cuts are delicate, they are std's, number by number. So the
+// last digits of one may depend on the numbers beside it.
 
 
 // ======== xgrad/base/words.hpp
@@ -4344,8 +4345,12 @@ template <class P> XGRAD_INLINE RealPack<P> abs2(ComplexPack<P> z) { return z.re
 
 namespace detail {
 
-/// Exponents of powers that take no call.
-constexpr bool is_quick_exponent(double p) noexcept { return p == -2 || p == -1 || p == -0.5 || p == 0 || p == 0.5 || p == 1 || p == 2 || p == 3 || p == 4 || p == 5 || p == 6; }
+/// Exponents of powers of X that take no call.
+template <class X> constexpr bool is_quick_exponent(double p) noexcept
+{
+    bool const is_real = std::same_as<X, RealPack<typename X::precision>>;
+    return p == -1 || p == 0 || p == 0.5 || p == 1 || p == 2 || p == 3 || p == 4 || p == 5 || p == 6 || (is_real && (p == -2 || p == -0.5));
+}
 
 template <class X>
 concept Pack = requires(X x) { x.store(nullptr); sqrt(x); };
@@ -4362,7 +4367,7 @@ template <class P> XGRAD_INLINE bool are_ordinary(ComplexPack<P> z) { return are
 
 }  // namespace detail
 
-/// x^p for one real exponent.
+/// x^p for one real exponent. For 1/2 and -1/2 it is the root, or its inverse, at -0 and -infinity, too.
 template <detail::Pack X> X pow(X x, double p)
 {
     if (p == 2) return x * x;
@@ -4373,9 +4378,8 @@ template <detail::Pack X> X pow(X x, double p)
     if (p == 6) return (x * x) * (x * x) * (x * x);
     if (p == 0) return 1;
     if (p == -1) return 1 / x;
-    if (p == -2) return 1 / (x * x);
     if (p == 0.5) return sqrt(x);
-    if (p == -0.5) return 1 / sqrt(x);
+    if (detail::is_quick_exponent<X>(p)) return p == -2 ? 1 / (x * x) : 1 / sqrt(x);
     return pow(x, RealPack<typename X::precision>(p));
 }
 
@@ -4389,7 +4393,7 @@ template <class Y, detail::Pack X, class E>
 XGRAD_INLINE auto power_below(Y const& y, X const& x, E const& p)
 {
     if constexpr (std::same_as<E, double>)
-        if (detail::is_quick_exponent(p - 1)) return pow(x, p - 1);
+        if (detail::is_quick_exponent<X>(p - 1)) return pow(x, p - 1);
     return detail::are_ordinary(y) && detail::are_ordinary(x) ? y / x : pow(x, p - 1);
 }
 
@@ -9245,6 +9249,7 @@ protected:
     OperandPlan const& plan_;
     bool in_order_;                // all operands were in order when they were saved
     bool beside_numbers_ = false;  // those that were broadcast are single numbers, and elements are read where they are
+    bool handed_over_ = false;     // gradients that were ready are gone to a pass
     LeafMask broadcast_ = 0;
     SumOver* sum_ = nullptr;
     Shape space_;
@@ -9483,9 +9488,18 @@ private:
         if (!gradient.defined()) return;
         Opened const opened(*this);
         if (!sum_) return apply_shortest(gradient.impl().array, results, room);
-        if (has_gradients_ready() && !gradient.requires_grad())
-            if (double const factor = real_number(gradient); std::abs(factor) >= least_factor && std::abs(factor) <= 1 / least_factor) return hand_over_scaled(factor, results);
+        bool const ready = has_gradients_ready();
+        if ((ready || handed_over_) && !gradient.requires_grad())
+            if (double const factor = real_number(gradient); std::abs(factor) >= least_factor && std::abs(factor) <= 1 / least_factor) {
+                if (ready) hand_over(results);
+                else apply_spread(gradient.impl().type->filled(gradient.shape(), 1), results);  // rounded as they were the first time
+                return scale(results, factor);
+            }
         if (table().use->load(std::memory_order_relaxed) < 0) table().use->fetch_add(1, std::memory_order_relaxed);
+        apply_spread(gradient, results);
+    }
+    void apply_spread(AnyTensor const& gradient, std::span<AnyTensor> results)
+    {
         AnyArray const seeds = sum_->spread(gradient, space_);
         if (table().kernels.is_identity && !is_simple(seeds)) return repeat(seeds, results);
         apply_shortest(seeds, results);
@@ -9508,11 +9522,12 @@ private:
             results[i] = AnyTensor(std::move(ready[i]));
         }
         no_longer_waiting();
+        handed_over_ = true;
         if (auto const use = table().use->load(std::memory_order_relaxed); use < most_uses) table().use->store(static_cast<signed char>(use + 1), std::memory_order_relaxed);
     }
-    void hand_over_scaled(double factor, std::span<AnyTensor> results)
+    static void scale(std::span<AnyTensor> results, double factor)
     {
-        hand_over(results);
+        if (factor == 1) return;
         for (auto const& g : results)
             if (g.defined()) g.impl().type->multiply_in_place(g, factor);
     }

@@ -1,4 +1,6 @@
 // A sum over everything computes its gradients together with its value; nobody may notice but by the time it takes.
+#include <xgrad/testing/gradcheck.hpp>
+
 #include "walk.hpp"
 
 namespace {
@@ -108,4 +110,23 @@ TEST_CASE("hooks on what a full sum saved decide its gradient")
     SUBCASE("from another gradient") { loss.backward(D(1.)); }
     CHECK(x.grad()(0).item() == 20);
     CHECK(x.grad()(1).item() == 40);
+}
+
+TEST_CASE("a graph that is kept gives the same gradients, to the last bit, in every pass")
+{
+    auto const wave = [](xg::Shape const& shape, double first) { return D(reshape(sin(ramp(numel(shape), first).detach() * 300.), xg::Axes(shape))); };
+    D const w = wave({3, 7}, 2), v = wave({3, 1}, 3);
+    auto const same = [&](auto const& f) {
+        D x = wave({3, 7}, 1);
+        x.requires_grad_();
+        D const y = f(x);
+        D const first = xg::grad(y, x, {.retain_graph = true}), second = xg::grad(y, x, {.retain_graph = true}), third = xg::grad(y, x);
+        CHECK(std::equal(first.data(), first.data() + first.numel(), second.data()));
+        CHECK(std::equal(first.data(), first.data() + first.numel(), third.data()));
+        CHECK(xg::gradcheck(f, x));
+    };
+    same([&](D const& x) { return D(sum(sin(x) * w * x) * 0.37); });
+    same([&](D const& x) { return D(mean(tanh(x * w) + log(1. + x * x)) / 3.); });
+    same([&](D const& x) { return D(sum(x * v * x + v / (x * x + 1.)) / 7.); });
+    same([&](D const& x) { return D(sum(log(sum(exp(x) * w * w, {1}, xg::keepdims)) * v * x) / 3.); });
 }

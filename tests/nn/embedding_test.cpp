@@ -25,6 +25,17 @@ TEST_CASE("an embedding picks rows; their gradients are added, that of padding i
     CHECK(difference(xg::grad(sum(g), table), {{0., 0., 0.}, {2., 2., 2.}, {0., 0., 0.}, {0., 0., 0.}, {0., 0., 0.}}) == "");
 }
 
+TEST_CASE("gradients of words are added to what else the table is used for, those of padding are not")
+{
+    D table = wave({3, 2}, 1);
+    table.requires_grad_();
+    D const y = f::embedding(I({2, 0, 2}), table, 0), square = table * table;     // what is recorded last has its gradient first
+    D(sum(y) + sum(square)).backward();
+    D want = 2. * table.detach();
+    want(2) = want(2) + 2.;
+    CHECK(difference(table.grad(), want) == "");
+}
+
 TEST_CASE("the layer, and wrong calls")
 {
     nn::Embedding<float> layer(10, 3, 0);

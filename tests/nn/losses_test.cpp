@@ -116,6 +116,23 @@ TEST_CASE("cross entropy: all targets ignored, targets out of bounds, other shap
     CHECK(f::cross_entropy(image, xg::zeros<std::int64_t>({2, 4}), {.reduction = Reduction::none}).shape() == xg::Shape{2, 4});
 }
 
+TEST_CASE("cross entropy of targets that are views")
+{
+    I const numbers({{1, 57}, {0, 99}});
+    CHECK(f::cross_entropy(x, numbers(xg::slice(), 0)).item() == doctest::Approx(f::cross_entropy(x, I({1, 0})).item()));
+    CHECK(f::cross_entropy(x, I({2}).expand({2})).item() == doctest::Approx(f::cross_entropy(x, I({2, 2})).item()));
+    CHECK_THROWS_WITH_AS(f::cross_entropy(x, numbers(xg::slice(), 1)), "cross_entropy: Target 57 is out of bounds of 3 classes", xg::IndexError);
+}
+
+TEST_CASE("small losses of large numbers keep their digits, in single precision, too")
+{
+    using S = xg::Tensor<float>;
+    S const large({{1000.f, 990.f}, {1e8f, 1e8f}});
+    CHECK(difference(xg::cast<double>(f::cross_entropy(large, I({0, 1}), {.reduction = Reduction::none})), {4.539889922e-5, 0.69314718}, 5e-8) == "");
+    CHECK(difference(xg::cast<double>(f::log_softmax(large, 1)), {{-4.539889922e-5, -10.00004539889922}, {-0.69314718, -0.69314718}}, 1e-6) == "");
+    CHECK(difference(xg::cast<double>(f::cross_entropy(large, I({0, 1}), {.reduction = Reduction::none, .label_smoothing = 0.2})), {1.00004539889922, 0.69314718}, 1e-6) == "");
+}
+
 TEST_CASE("cross entropy with probabilities as targets")
 {
     D const p({{0.2, 0.3, 0.5}, {1., 0., 0.}}), w({0.5, 1., 2.});

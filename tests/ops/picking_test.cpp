@@ -62,16 +62,18 @@ TEST_CASE("what is picked and what is added has first and second derivatives, re
     check(std::type_identity<cd>());
 }
 
-TEST_CASE("a gradient is added where a sum has begun, whichever of the parts comes first")
+TEST_CASE("a gradient is added where a sum has begun, and where none has")
 {
-    for (bool const last : {false, true}) {
+    for (bool const begun : {false, true}) {
         D a = x.clone();
         a.requires_grad_();
-        D const early = gather(a, 1, corners), square = a * a, late = index_select(a, 1, I({0, 0}));
-        (last ? sum(early * 2.) + sum(square) : sum(square) + sum(late)).backward();
-        D want = 2. * x;
-        if (last) want = scatter_add(want, 1, corners, xg::full({2, 2}, 2.));
-        else want(xg::slice(), 0) = want(xg::slice(), 0) + 2.;
+        D square;
+        if (!begun) square = a * a;  // what is recorded last has its gradient first
+        D const elements = gather(a, 1, corners), columns = index_select(a, 1, I({0, 0}));
+        if (begun) square = a * a;
+        D(sum(elements * 2.) + sum(columns) + sum(square)).backward();
+        D want = scatter_add(2. * x, 1, corners, xg::full({2, 2}, 2.));
+        want(xg::slice(), 0) = want(xg::slice(), 0) + 2.;
         CHECK(holds_exactly(a.grad(), Wanted(want)));
     }
 }

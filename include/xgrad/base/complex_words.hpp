@@ -1,5 +1,6 @@
 // Functions of complex packs. Where all numbers are of ordinary size they are made of real functions of packs, off by a few
-// roundings of the modulus of the result; else, and where branch cuts are delicate, they are std's, number by number.
+// roundings of the modulus of the result; else, and where branch cuts are delicate, they are std's, number by number. So the
+// last digits of one may depend on the numbers beside it.
 #pragma once
 
 #include <xgrad/base/words.hpp>

@@ -101,8 +101,12 @@ template <class P> XGRAD_INLINE RealPack<P> abs2(ComplexPack<P> z) { return z.re
 
 namespace detail {
 
-/// Exponents of powers that take no call.
-constexpr bool is_quick_exponent(double p) noexcept { return p == -2 || p == -1 || p == -0.5 || p == 0 || p == 0.5 || p == 1 || p == 2 || p == 3 || p == 4 || p == 5 || p == 6; }
+/// Exponents of powers of X that take no call.
+template <class X> constexpr bool is_quick_exponent(double p) noexcept
+{
+    bool const is_real = std::same_as<X, RealPack<typename X::precision>>;
+    return p == -1 || p == 0 || p == 0.5 || p == 1 || p == 2 || p == 3 || p == 4 || p == 5 || p == 6 || (is_real && (p == -2 || p == -0.5));
+}
 
 template <class X>
 concept Pack = requires(X x) { x.store(nullptr); sqrt(x); };
@@ -119,7 +123,7 @@ template <class P> XGRAD_INLINE bool are_ordinary(ComplexPack<P> z) { return are
 
 }  // namespace detail
 
-/// x^p for one real exponent.
+/// x^p for one real exponent. For 1/2 and -1/2 it is the root, or its inverse, at -0 and -infinity, too.
 template <detail::Pack X> X pow(X x, double p)
 {
     if (p == 2) return x * x;
@@ -130,9 +134,8 @@ template <detail::Pack X> X pow(X x, double p)
     if (p == 6) return (x * x) * (x * x) * (x * x);
     if (p == 0) return 1;
     if (p == -1) return 1 / x;
-    if (p == -2) return 1 / (x * x);
     if (p == 0.5) return sqrt(x);
-    if (p == -0.5) return 1 / sqrt(x);
+    if (detail::is_quick_exponent<X>(p)) return p == -2 ? 1 / (x * x) : 1 / sqrt(x);
     return pow(x, RealPack<typename X::precision>(p));
 }
 
@@ -146,7 +149,7 @@ template <class Y, detail::Pack X, class E>
 XGRAD_INLINE auto power_below(Y const& y, X const& x, E const& p)
 {
     if constexpr (std::same_as<E, double>)
-        if (detail::is_quick_exponent(p - 1)) return pow(x, p - 1);
+        if (detail::is_quick_exponent<X>(p - 1)) return pow(x, p - 1);
     return detail::are_ordinary(y) && detail::are_ordinary(x) ? y / x : pow(x, p - 1);
 }
 

@@ -49,7 +49,7 @@ template <RealScalar T> struct Targets {
         wanted.erase(classes.axis);
         if (!(target.shape() == wanted)) xgrad::detail::fail<ShapeError>(name, ": an input of shape ", input.shape(), " needs targets of shape ", wanted, ", not ", target.shape());
         auto const n = static_cast<std::int64_t>(classes.count);
-        for (auto const c : target.array_of())
+        for (auto const c : xgrad::detail::contiguous(target.array_of()))
             if (c != options.ignore_index && (c < 0 || c >= n)) xgrad::detail::fail<IndexError>(name, ": Target ", c, " is out of bounds of ", n, " classes");
         NoGradGuard const off;
         auto const at = unsqueeze(target, static_cast<std::ptrdiff_t>(classes.axis));
@@ -96,11 +96,13 @@ template <RealScalar T> Tensor<T> cross_entropy(Tensor<T> const& input, Tensor<s
     double const smoothing = detail::checked_smoothing(options);
     detail::Targets<T> const of("cross_entropy", input, target, options);
     auto const own = of.own(input);  // first, so that its gradient is the last: it adds to what is there
-    auto const all = logsumexp(input, of.classes.over(), keepdims);
-    if (smoothing == 0) return of.reduced("cross_entropy", of.weight * (all - own), options.reduction);
+    auto const largest = finite_largest(input, of.classes.over());
+    auto const all = sum(exp(input - largest), of.classes.over(), keepdims);
+    if (smoothing == 0) return of.reduced("cross_entropy", of.weight * (log(all) - (own - largest)), options.reduction);
     auto const share = static_cast<T>(smoothing / static_cast<double>(of.classes.count));
-    auto const others = sum(of.classes.weight * (all - input), of.classes.over(), keepdims);
-    return of.reduced("cross_entropy", static_cast<T>(1 - smoothing) * of.weight * (all - own) + share * others, options.reduction);
+    Tensor<T> const log_all = log(all);
+    auto const others = sum(of.classes.weight * (log_all - (input - largest)), of.classes.over(), keepdims);
+    return of.reduced("cross_entropy", static_cast<T>(1 - smoothing) * of.weight * (log_all - (own - largest)) + share * others, options.reduction);
 }
 
 /// The same with a probability for each class as target, of the input's shape. The mean is over the targets, without weights.

@@ -47,7 +47,9 @@ template <Operand X> auto softmax(X const& x, std::ptrdiff_t axis)
 template <Operand X> auto log_softmax(X const& x, std::ptrdiff_t axis)
 {
     auto const values = materialize_expression(x);
-    return materialize_expression(values - logsumexp(values, {axis}, keepdims));
+    auto const largest = finite_largest(values, {axis});
+    auto const all = materialize_expression(log(sum(exp(values - largest), {axis}, keepdims)));
+    return materialize_expression((values - largest) - all);  // in this order no digits of a small result are lost
 }
 
 /// Where training, each element is 0 with probability p, else multiplied by 1/(1 - p).

@@ -77,9 +77,18 @@ private:
         if (!gradient.defined()) return;
         Opened const opened(*this);
         if (!sum_) return apply_shortest(gradient.impl().array, results, room);
-        if (has_gradients_ready() && !gradient.requires_grad())
-            if (double const factor = real_number(gradient); std::abs(factor) >= least_factor && std::abs(factor) <= 1 / least_factor) return hand_over_scaled(factor, results);
+        bool const ready = has_gradients_ready();
+        if ((ready || handed_over_) && !gradient.requires_grad())
+            if (double const factor = real_number(gradient); std::abs(factor) >= least_factor && std::abs(factor) <= 1 / least_factor) {
+                if (ready) hand_over(results);
+                else apply_spread(gradient.impl().type->filled(gradient.shape(), 1), results);  // rounded as they were the first time
+                return scale(results, factor);
+            }
         if (table().use->load(std::memory_order_relaxed) < 0) table().use->fetch_add(1, std::memory_order_relaxed);
+        apply_spread(gradient, results);
+    }
+    void apply_spread(AnyTensor const& gradient, std::span<AnyTensor> results)
+    {
         AnyArray const seeds = sum_->spread(gradient, space_);
         if (table().kernels.is_identity && !is_simple(seeds)) return repeat(seeds, results);
         apply_shortest(seeds, results);
@@ -102,11 +111,12 @@ private:
             results[i] = AnyTensor(std::move(ready[i]));
         }
         no_longer_waiting();
+        handed_over_ = true;
         if (auto const use = table().use->load(std::memory_order_relaxed); use < most_uses) table().use->store(static_cast<signed char>(use + 1), std::memory_order_relaxed);
     }
-    void hand_over_scaled(double factor, std::span<AnyTensor> results)
+    static void scale(std::span<AnyTensor> results, double factor)
     {
-        hand_over(results);
+        if (factor == 1) return;
         for (auto const& g : results)
             if (g.defined()) g.impl().type->multiply_in_place(g, factor);
     }

@@ -262,6 +262,7 @@ protected:
     OperandPlan const& plan_;
     bool in_order_;                // all operands were in order when they were saved
     bool beside_numbers_ = false;  // those that were broadcast are single numbers, and elements are read where they are
+    bool handed_over_ = false;     // gradients that were ready are gone to a pass
     LeafMask broadcast_ = 0;
     SumOver* sum_ = nullptr;
     Shape space_;
