@@ -4455,12 +4455,9 @@ template <class P> XGRAD_INLINE RealPack<P> abs(ComplexPack<P> z)
     return detail::square_well(larger(a, b)) ? sqrt(abs2(z)) : detail::scaled_modulus(a, b);
 }
 template <class P> XGRAD_INLINE RealPack<P> angle(ComplexPack<P> z) { return atan2(z.im, z.re); }
-/// z/|z|, and 0 at 0.
-template <class P> XGRAD_INLINE ComplexPack<P> sgn(ComplexPack<P> z)
-{
-    auto const r = abs(z);
-    return where(r == 0, ComplexPack<P>(0), z / r);
-}
+/// z/|z|, and 0 at 0; also for who has |z| already.
+template <class P> XGRAD_INLINE ComplexPack<P> sgn(ComplexPack<P> z, RealPack<P> modulus) { return where(modulus == 0, ComplexPack<P>(0), z / modulus); }
+template <class P> XGRAD_INLINE ComplexPack<P> sgn(ComplexPack<P> z) { return sgn(z, abs(z)); }
 /// e^(i phi).
 template <class P> XGRAD_INLINE ComplexPack<P> unit_at(RealPack<P> phi)
 {
@@ -6327,7 +6324,7 @@ struct Abs : Elementwise<Z(Z), R(R), R(C)> {
     template <class P> XGRAD_INLINE auto value_and_partial(ComplexPack<P> z) const
     {
         auto const r = abs(z);
-        return std::pair(r, gradient{where(r == 0, ComplexPack<P>(0), z / r)});
+        return std::pair(r, gradient{sgn(z, r)});
     }
 };
 template <Operand X> auto abs(X const& x) { return express(Abs{}, x); }
@@ -16572,6 +16569,7 @@ struct IndexSelect : Arraywise {
     detail::Array<std::int64_t> index;  // row-major; each number is one of a slice
     std::size_t axis = 0;
     std::int64_t frozen = -1;           // the number of a slice that gets no gradient
+    bool zeroes_frozen = false;         // as the transpose of IndexAdd does
 
     template <Scalar T> auto value(detail::Array<T> const& x) const
     {
@@ -16583,7 +16581,7 @@ struct IndexSelect : Arraywise {
         }
         detail::Array<T> out(shape);
         T* to = out.begin();
-        each_slice(x.shape, [&](std::size_t offset, std::size_t n, bool) { to = std::copy_n(from.begin() + offset, n, to); });
+        each_slice(x.shape, [&](std::size_t offset, std::size_t n, bool moves) { to = zeroes_frozen && !moves ? std::fill_n(to, n, T(0)) : std::copy_n(from.begin() + offset, n, to); });
         return out;
     }
     /// Adds gradients of the slices to what lies where they came from.
@@ -16621,13 +16619,11 @@ struct IndexAdd : Arraywise {
         picked.add_onto(out, slices);
         return out;
     }
-    auto pullback(wrt<0>, auto const& g, auto const&, auto const& slices) const
+    auto pullback(wrt<0>, auto const& g, auto const&, auto const&) const
     {
-        auto const all = express(picked, g);
-        if (picked.frozen < 0) return all;
-        Axes along(slices.dim(), 1);
-        std::copy(picked.index.shape.begin(), picked.index.shape.end(), along.begin() + picked.axis);
-        return materialize_expression(where(reshape(Tensor<std::int64_t>(picked.index) == picked.frozen, along), 0 * all, all));
+        IndexSelect back = picked;
+        back.zeroes_frozen = true;
+        return express(std::move(back), g);
     }
 };
 

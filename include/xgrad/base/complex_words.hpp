@@ -57,12 +57,9 @@ template <class P> XGRAD_INLINE RealPack<P> abs(ComplexPack<P> z)
     return detail::square_well(larger(a, b)) ? sqrt(abs2(z)) : detail::scaled_modulus(a, b);
 }
 template <class P> XGRAD_INLINE RealPack<P> angle(ComplexPack<P> z) { return atan2(z.im, z.re); }
-/// z/|z|, and 0 at 0.
-template <class P> XGRAD_INLINE ComplexPack<P> sgn(ComplexPack<P> z)
-{
-    auto const r = abs(z);
-    return where(r == 0, ComplexPack<P>(0), z / r);
-}
+/// z/|z|, and 0 at 0; also for who has |z| already.
+template <class P> XGRAD_INLINE ComplexPack<P> sgn(ComplexPack<P> z, RealPack<P> modulus) { return where(modulus == 0, ComplexPack<P>(0), z / modulus); }
+template <class P> XGRAD_INLINE ComplexPack<P> sgn(ComplexPack<P> z) { return sgn(z, abs(z)); }
 /// e^(i phi).
 template <class P> XGRAD_INLINE ComplexPack<P> unit_at(RealPack<P> phi)
 {

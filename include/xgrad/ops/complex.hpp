@@ -12,7 +12,7 @@ struct Abs : Elementwise<Z(Z), R(R), R(C)> {
     template <class P> XGRAD_INLINE auto value_and_partial(ComplexPack<P> z) const
     {
         auto const r = abs(z);
-        return std::pair(r, gradient{where(r == 0, ComplexPack<P>(0), z / r)});
+        return std::pair(r, gradient{sgn(z, r)});
     }
 };
 template <Operand X> auto abs(X const& x) { return express(Abs{}, x); }

@@ -16,6 +16,7 @@ struct IndexSelect : Arraywise {
     detail::Array<std::int64_t> index;  // row-major; each number is one of a slice
     std::size_t axis = 0;
     std::int64_t frozen = -1;           // the number of a slice that gets no gradient
+    bool zeroes_frozen = false;         // as the transpose of IndexAdd does
 
     template <Scalar T> auto value(detail::Array<T> const& x) const
     {
@@ -27,7 +28,7 @@ struct IndexSelect : Arraywise {
         }
         detail::Array<T> out(shape);
         T* to = out.begin();
-        each_slice(x.shape, [&](std::size_t offset, std::size_t n, bool) { to = std::copy_n(from.begin() + offset, n, to); });
+        each_slice(x.shape, [&](std::size_t offset, std::size_t n, bool moves) { to = zeroes_frozen && !moves ? std::fill_n(to, n, T(0)) : std::copy_n(from.begin() + offset, n, to); });
         return out;
     }
     /// Adds gradients of the slices to what lies where they came from.
@@ -65,13 +66,11 @@ struct IndexAdd : Arraywise {
         picked.add_onto(out, slices);
         return out;
     }
-    auto pullback(wrt<0>, auto const& g, auto const&, auto const& slices) const
+    auto pullback(wrt<0>, auto const& g, auto const&, auto const&) const
     {
-        auto const all = express(picked, g);
-        if (picked.frozen < 0) return all;
-        Axes along(slices.dim(), 1);
-        std::copy(picked.index.shape.begin(), picked.index.shape.end(), along.begin() + picked.axis);
-        return materialize_expression(where(reshape(Tensor<std::int64_t>(picked.index) == picked.frozen, along), 0 * all, all));
+        IndexSelect back = picked;
+        back.zeroes_frozen = true;
+        return express(std::move(back), g);
     }
 };
 
