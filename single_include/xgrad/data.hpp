@@ -764,7 +764,6 @@ private:
 // DataLoader: a dataset in batches, in order or shuffled, which a thread of its own prepares while the program computes.
 
 #include <deque>
-#include <exception>
 #include <variant>
 
 #ifndef XGRAD_SINGLE_XGRAD_DATA_DATASET_HPP

@@ -2208,12 +2208,259 @@ struct Cardioid : Module<Cardioid> {
 // Convolutions as operations. A convolution is one trilinear form of images, filters and products, and each of the three can be
 // computed from the two others: so the gradients of each are the other two, to any order.
 
-#ifndef XGRAD_SINGLE_XGRAD_NN_IM2COL_HPP
-#define XGRAD_SINGLE_XGRAD_NN_IM2COL_HPP
+#ifndef XGRAD_SINGLE_XGRAD_NN_CORRELATION_HPP
+#define XGRAD_SINGLE_XGRAD_NN_CORRELATION_HPP
 
-// ======== xgrad/nn/im2col.hpp
-// The parts of images that windows see, as the columns of a matrix: a convolution is then a product of matrices. Some
-// windows at a time, so that their matrix stays in the cache.
+// ======== xgrad/nn/correlation.hpp
+// Results of a convolution for each window: products of images and filters, and the transpose of that.
+
+#ifndef XGRAD_SINGLE_XGRAD_NN_CONVOLUTION_LINES_HPP
+#define XGRAD_SINGLE_XGRAD_NN_CONVOLUTION_LINES_HPP
+
+// ======== xgrad/nn/convolution_lines.hpp
+// The source of a convolution, laid out so that neighbouring windows see neighbouring numbers: zeros around images, and the
+// lines that a stride deals each of their lines out to. Complex numbers are two lines of real ones.
+
+#ifndef XGRAD_SINGLE_XGRAD_BASE_CORRELATION_KERNEL_HPP
+#define XGRAD_SINGLE_XGRAD_BASE_CORRELATION_KERNEL_HPP
+
+// ======== xgrad/base/correlation_kernel.hpp
+// The inner loops of convolutions: sums of products of numbers with windows on lines of numbers.
+//
+// Windows that are neighbours begin at neighbouring numbers, so that a word holds what as many windows see in one place,
+// and is read where it is: nothing is copied for a window. Where a window looks is a table of offsets from the number
+// it begins at. As with products of matrices, a tile of sums stays in the registers, the loops exist once for each
+// width of those, and the processor is asked which ones it can run.
+
+namespace xgrad::detail::kernel {
+
+/// What a window sees: `depth` numbers, at these distances from where it begins.
+template <class Real> struct Sight {
+    std::size_t depth;
+    std::ptrdiff_t const* offsets;
+    Real const* at;  // where the first window begins
+};
+
+/// sums[r][w] = the sum over p of factors[p][r] times what window w sees at p, for as many windows as `words` words hold. Rows of sums
+/// are `gap` numbers apart.
+template <class Real, std::size_t Bytes, std::size_t rows, std::size_t words>
+[[gnu::always_inline]] inline void correlate_body(Sight<Real> const& sight, Real const* factors, std::size_t gap, Real* sums)
+{
+    using Word = Vec<Real, Bytes>;
+    constexpr std::size_t lanes = width<Word, Real>;
+    Word sum[rows][words] = {}, seen[words];
+    for (std::size_t p = 0; p < sight.depth; ++p, factors += rows) {
+        Real const* const at = sight.at + sight.offsets[p];
+#pragma GCC unroll 8
+        for (std::size_t w = 0; w < words; ++w) seen[w] = loose<Word>(at + w * lanes)->word;
+#pragma GCC unroll 8
+        for (std::size_t r = 0; r < rows; ++r)
+#pragma GCC unroll 8
+            for (std::size_t w = 0; w < words; ++w) sum[r][w] += factors[r] * seen[w];
+    }
+#pragma GCC unroll 8
+    for (std::size_t r = 0; r < rows; ++r)
+#pragma GCC unroll 8
+        for (std::size_t w = 0; w < words; ++w) loose<Word>(sums + r * gap + w * lanes)->word = sum[r][w];
+}
+
+/// Windows in lines: `length` of them side by side, the next line `pitch` numbers further on.
+struct WindowLines {
+    std::size_t lines, length, pitch;
+};
+
+inline constexpr std::size_t places_at_once = 6;  // of what a window sees
+
+/// sums[k][o] += the sum over windows of what each sees at place k, of places_at_once, times its products[o], for as many o as
+/// `words` words hold. The products of one window lie `gap` behind those of the one before, and so do the sums of places.
+template <class Real, std::size_t Bytes, std::size_t words>
+[[gnu::always_inline]] inline void weigh_body(WindowLines const& windows, Sight<Real> const& sight, Real const* products, std::size_t gap, Real* sums)
+{
+    using Word = Vec<Real, Bytes>;
+    constexpr std::size_t lanes = width<Word, Real>;
+    Word sum[places_at_once][words], factor[words];
+#pragma GCC unroll 8
+    for (std::size_t k = 0; k < places_at_once; ++k)
+#pragma GCC unroll 8
+        for (std::size_t w = 0; w < words; ++w) sum[k][w] = loose<Word>(sums + k * gap + w * lanes)->word;
+    Real const* line[places_at_once];
+    for (std::size_t k = 0; k < places_at_once; ++k) line[k] = sight.at + sight.offsets[k];
+    for (std::size_t i = 0; i < windows.lines; ++i) {
+        for (std::size_t q = 0; q < windows.length; ++q, products += gap) {
+#pragma GCC unroll 8
+            for (std::size_t w = 0; w < words; ++w) factor[w] = loose<Word>(products + w * lanes)->word;
+#pragma GCC unroll 8
+            for (std::size_t k = 0; k < places_at_once; ++k)
+#pragma GCC unroll 8
+                for (std::size_t w = 0; w < words; ++w) sum[k][w] += line[k][q] * factor[w];
+        }
+        for (auto& start : line) start += windows.pitch;
+    }
+#pragma GCC unroll 8
+    for (std::size_t k = 0; k < places_at_once; ++k)
+#pragma GCC unroll 8
+        for (std::size_t w = 0; w < words; ++w) loose<Word>(sums + k * gap + w * lanes)->word = sum[k][w];
+}
+
+/// Puts zeros in all but the first lanes of a word, whatever these hold.
+template <class Real, std::size_t Bytes> class FirstLanes {
+    using Word = Vec<Real, Bytes>;
+    using Bits = Vec<std::conditional_t<sizeof(Real) == 4, std::int32_t, std::int64_t>, Bytes>;
+
+public:
+    [[gnu::always_inline]] inline explicit FirstLanes(std::size_t count)
+    {
+        if constexpr (width<Word, Real> > 1)
+            for (std::size_t l = 0; l < width<Word, Real>; ++l) mask_[l] = l < count ? -1 : 0;
+    }
+    [[gnu::always_inline]] inline void keep_in(Word& word) const
+    {
+        if constexpr (width<Word, Real> > 1) word = (Word)((Bits)word & mask_);
+    }
+
+private:
+    Bits mask_{};
+};
+
+/// sums[k] += the sum over windows of what each sees at place k, of places_at_once, times products[window]; lines of products are
+/// whole words, and `gap` numbers apart.
+template <class Real, std::size_t Bytes>
+[[gnu::always_inline]] inline void dot_body(WindowLines const& windows, Sight<Real> const& sight, Real const* products, std::size_t gap, Real* sums)
+{
+    using Word = Vec<Real, Bytes>;
+    constexpr std::size_t lanes = width<Word, Real>;
+    Word sum[places_at_once] = {};
+    std::size_t const whole = windows.length / lanes * lanes, rest = windows.length - whole;
+    FirstLanes<Real, Bytes> const last(rest);
+    for (std::size_t i = 0; i < windows.lines; ++i, products += gap) {
+        Real const* const at = sight.at + i * windows.pitch;
+        for (std::size_t q = 0; q < whole; q += lanes) {
+            Word const factor = loose<Word>(products + q)->word;
+#pragma GCC unroll 8
+            for (std::size_t k = 0; k < places_at_once; ++k) sum[k] += factor * loose<Word>(at + sight.offsets[k] + q)->word;
+        }
+        if (rest == 0) continue;
+        Word const factor = loose<Word>(products + whole)->word;
+#pragma GCC unroll 8
+        for (std::size_t k = 0; k < places_at_once; ++k) {
+            Word seen = loose<Word>(at + sight.offsets[k] + whole)->word;
+            last.keep_in(seen);
+            sum[k] += factor * seen;
+        }
+    }
+    for (std::size_t k = 0; k < places_at_once; ++k) {
+        Real lane[lanes];
+        loose<Word>(lane)->word = sum[k];
+        for (Real const each : lane) sums[k] += each;
+    }
+}
+
+/// The largest tiles for one width of registers.
+template <std::size_t Bytes> struct CorrelationTile {
+    static constexpr std::size_t rows = Bytes == 64 ? 8 : 4, words_of_products = Bytes == 64 ? 4 : 2;
+};
+inline constexpr std::size_t most_words_of_row = 8;
+
+/// One run of one of the loops.
+template <class Real> struct CorrelationRun {
+    enum { correlate, weigh, dot } loop;
+    std::size_t rows, words;  // of the tile
+    Sight<Real> sight;
+    Real const* factors;  // or products
+    Real* sums;
+    WindowLines windows;
+    std::size_t gap;
+};
+
+template <class Real, std::size_t Bytes> [[gnu::always_inline]] inline void correlation_body(CorrelationRun<Real> const& run)
+{
+    using Tile = CorrelationTile<Bytes>;
+    auto const& [loop, rows, words, sight, factors, sums, windows, gap] = run;
+    if (loop == CorrelationRun<Real>::dot) dot_body<Real, Bytes>(windows, sight, factors, gap, sums);
+    else if (loop == CorrelationRun<Real>::weigh) {
+        if (words == 1) weigh_body<Real, Bytes, 1>(windows, sight, factors, gap, sums);
+        else if (words == 2) weigh_body<Real, Bytes, 2>(windows, sight, factors, gap, sums);
+        else weigh_body<Real, Bytes, Tile::words_of_products>(windows, sight, factors, gap, sums);
+    } else if (rows == 1) words == 4 ? correlate_body<Real, Bytes, 1, 4>(sight, factors, gap, sums) : correlate_body<Real, Bytes, 1, 8>(sight, factors, gap, sums);
+    else if (rows == 4) words == 1 ? correlate_body<Real, Bytes, 4, 1>(sight, factors, gap, sums) : correlate_body<Real, Bytes, 4, 3>(sight, factors, gap, sums);
+    else words == 1 ? correlate_body<Real, Bytes, Tile::rows, 1>(sight, factors, gap, sums) : correlate_body<Real, Bytes, Tile::rows, 3>(sight, factors, gap, sums);
+}
+
+/// The loops for one width of registers, and which tiles they compute.
+template <class Real> struct CorrelationLoops {
+    std::size_t lanes, most_rows, most_words_of_products;
+    void (*call)(CorrelationRun<Real> const& run);
+
+    /// Rows of the tile for the first of so many rows that are left.
+    std::size_t rows_of(std::size_t left) const { return left == 1 ? 1 : left > 4 ? most_rows : 4; }
+    /// Words of a tile of so many rows for the first of so many windows that are left.
+    std::size_t words_of(std::size_t rows, std::size_t left) const { return rows == 1 ? (left > 4 * lanes ? 8 : 4) : left > 2 * lanes ? 3 : 1; }
+    /// Words of products for the first of so many words that are left.
+    std::size_t words_of_products(std::size_t left) const { return left >= most_words_of_products ? most_words_of_products : left >= 2 ? 2 : 1; }
+
+    void correlate(std::size_t rows, std::size_t words, Sight<Real> const& sight, Real const* factors, std::size_t gap, Real* sums) const
+    {
+        call({CorrelationRun<Real>::correlate, rows, words, sight, factors, sums, {}, gap});
+    }
+    void weigh(std::size_t words, WindowLines const& windows, Sight<Real> const& sight, Real const* products, std::size_t gap, Real* sums) const
+    {
+        call({CorrelationRun<Real>::weigh, 0, words, sight, products, sums, windows, gap});
+    }
+    void dot(WindowLines const& windows, Sight<Real> const& sight, Real const* products, std::size_t gap, Real* sums) const
+    {
+        call({CorrelationRun<Real>::dot, 0, 0, sight, products, sums, windows, gap});
+    }
+};
+
+template <class Real, std::size_t Bytes> constexpr CorrelationLoops<Real> correlation_loops_of(decltype(CorrelationLoops<Real>::call) call)
+{
+    return {width<Vec<Real, Bytes>, Real>, CorrelationTile<Bytes>::rows, CorrelationTile<Bytes>::words_of_products, call};
+}
+
+template <class Real>
+#if defined(__clang__)
+[[clang::min_vector_width(8 * register_bytes)]]  // or Clang halves 64-byte words on some processors
+#endif
+void correlation_plain(CorrelationRun<Real> const& run)
+{
+    correlation_body<Real, register_bytes>(run);
+}
+
+#if defined(__GNUC__) && defined(__x86_64__) && !defined(__AVX512F__)
+template <class Real> [[gnu::target("avx2,fma")]] void correlation_avx2(CorrelationRun<Real> const& run) { correlation_body<Real, 32>(run); }
+template <class Real> [[gnu::target("avx512f")]] void correlation_avx512(CorrelationRun<Real> const& run) { correlation_body<Real, 64>(run); }
+
+/// Those that this processor can run, the fastest last.
+template <class Real> std::vector<CorrelationLoops<Real>> correlation_loops()
+{
+    std::vector<CorrelationLoops<Real>> loops{correlation_loops_of<Real, register_bytes>(correlation_plain<Real>)};
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) loops.push_back(correlation_loops_of<Real, 32>(correlation_avx2<Real>));
+    if (__builtin_cpu_supports("avx512f")) loops.push_back(correlation_loops_of<Real, 64>(correlation_avx512<Real>));
+    return loops;
+}
+#else
+template <class Real> std::vector<CorrelationLoops<Real>> correlation_loops() { return {correlation_loops_of<Real, register_bytes>(correlation_plain<Real>)}; }
+#endif
+
+template <class Real> CorrelationLoops<Real> const& best_correlation_loops()
+{
+    static CorrelationLoops<Real> const loops = correlation_loops<Real>().back();
+    return loops;
+}
+
+#ifdef XGRAD_SEPARATE_COMPILATION
+extern template CorrelationLoops<float> const& best_correlation_loops();
+extern template CorrelationLoops<double> const& best_correlation_loops();
+#endif
+
+}  // namespace xgrad::detail::kernel
+#endif  // XGRAD_SINGLE_XGRAD_BASE_CORRELATION_KERNEL_HPP
+#ifndef XGRAD_SINGLE_XGRAD_NN_CONVOLUTION_PLAN_HPP
+#define XGRAD_SINGLE_XGRAD_NN_CONVOLUTION_PLAN_HPP
+
+// ======== xgrad/nn/convolution_plan.hpp
+// Where the windows of a convolution look. All three of its parts are computed from lines of numbers on which neighbouring
+// windows see neighbouring numbers: zeros are put around images, and a stride deals each line out to several.
 
 #ifndef XGRAD_SINGLE_XGRAD_NN_WINDOW_HPP
 #define XGRAD_SINGLE_XGRAD_NN_WINDOW_HPP
@@ -2246,6 +2493,8 @@ struct Slide {
     std::size_t padded() const { return extent + 2 * padding; }
     /// From the first to the last position of a window.
     std::size_t reach() const { return dilation * (kernel - 1) + 1; }
+    /// A single window, on all of the axis.
+    bool is_whole() const { return windows == 1 && kernel == extent && padding == 0 && dilation == 1; }
 };
 
 /// "(3 x 3)".
@@ -2287,7 +2536,7 @@ template <std::size_t D> std::array<std::size_t, D> spatial_extents(std::string_
 {
     if (shape.size() != D + 1 && shape.size() != D + 2)
         xgrad::detail::fail<ShapeError>("Expected ", D + 1, "D (unbatched) or ", D + 2, "D (batched) input to ", name, ", but got input of size: ", shape);
-    std::array<std::size_t, D> extents;
+    std::array<std::size_t, D> extents{};
     std::copy(shape.end() - D, shape.end(), extents.begin());
     return extents;
 }
@@ -2308,12 +2557,11 @@ struct ConvGeometry {
 
     std::size_t channels_of_group() const { return channels / groups; }
     std::size_t filters_of_group() const { return filters / groups; }
-    std::size_t windows() const { return rows.windows * columns.windows; }
-    /// How many numbers a window sees.
-    std::size_t depth() const { return channels_of_group() * rows.kernel * columns.kernel; }
-    bool is_padded() const { return rows.padding || columns.padding; }
-    /// Each window is one pixel: the images themselves are the matrix.
-    bool is_pointwise() const { return rows.kernel == 1 && columns.kernel == 1 && rows.stride == 1 && columns.stride == 1 && !is_padded() && rows.windows == rows.extent && columns.windows == columns.extent; }
+    /// Numbers of a filter for one channel, and for all of a group.
+    std::size_t places() const { return rows.kernel * columns.kernel; }
+    std::size_t depth() const { return channels_of_group() * places(); }
+    /// One window sees an image whole, in order: the convolution is a product of matrices.
+    bool is_matrix_product() const { return rows.is_whole() && columns.is_whole(); }
 
     Shape image_shape() const { return shape(batch, channels, rows.extent, columns.extent); }
     Shape product_shape() const { return shape(batch, filters, rows.windows, columns.windows); }
@@ -2323,112 +2571,503 @@ private:
     Shape shape(std::size_t first, std::size_t second, std::size_t height, std::size_t width) const { return axes == 1 ? Shape{first, second, width} : Shape{first, second, height, width}; }
 };
 
-/// The windows of several whole images, or of some rows of windows on one.
-struct Chunk {
-    std::size_t sample = 0, samples = 1, row = 0, rows = 1;
-
-    std::size_t windows(ConvGeometry const& g) const { return samples * rows * g.columns.windows; }
+/// A number of a filter: which, on which of the lines that a stride makes of one, and how far from its window's place there.
+struct Place {
+    std::size_t index, part, offset;
 };
 
-/// How many windows at a time: their columns should stay in the second cache.
-inline Chunk largest_chunk(ConvGeometry const& g, std::size_t element)
+/// Results `first`, `first + step`, ... along an axis, whose windows look at the same places.
+struct Phase {
+    std::size_t first, step, count;
+    xgrad::detail::CachedVector<Place> places;
+};
+
+/// One axis of what windows look at, the source.
+struct AxisPlan {
+    std::size_t extent;            // of the source
+    std::size_t before;            // zeros in front of it
+    std::size_t parts;             // number u of it, zeros counted, is number u / parts of part u % parts
+    std::size_t length = 0;        // of a part, as far as windows see it
+    std::size_t furthest = 0;      // offset of a place
+    xgrad::detail::CachedVector<Phase> phases = {};
+
+    void add(Phase phase)
+    {
+        for (auto const& place : phase.places) furthest = std::max(furthest, place.offset);
+        length = std::max(length, phase.count);
+        for (auto const& place : phase.places) length = std::max(length, place.offset + phase.count);
+        phases.push_back(std::move(phase));
+    }
+};
+
+/// Windows on images.
+inline AxisPlan plan_of_products(Slide const& s)
 {
-    constexpr std::size_t room = std::size_t{1} << 18;
-    std::size_t const fitting = std::max<std::size_t>(1, room / element / std::max<std::size_t>(1, g.depth()));
-    if (g.is_pointwise() && g.windows() >= 64) return {.rows = g.rows.windows};
-    if (fitting < g.windows()) return {.rows = std::clamp<std::size_t>(fitting / g.columns.windows, 1, g.rows.windows)};
-    return {.samples = std::min(g.batch, fitting / g.windows()), .rows = g.rows.windows};
+    AxisPlan plan{.extent = s.extent, .before = s.padding, .parts = s.stride};
+    Phase all{0, 1, s.windows, {}};
+    for (std::size_t i = 0; i < s.kernel; ++i) all.places.push_back({i, i * s.dilation % s.stride, i * s.dilation / s.stride});
+    plan.add(std::move(all));
+    return plan;
 }
 
-/// Calls f for each chunk of all windows.
-template <class F> void for_each_chunk(ConvGeometry const& g, Chunk const& largest, F f)
+/// What an image gets from products: pixel h from window t where h + padding = t stride + i dilation. Pixels that are a stride
+/// apart get it through the same places i of the filters.
+inline AxisPlan plan_of_images(Slide const& s)
 {
-    for (std::size_t sample = 0; sample < g.batch; sample += largest.samples)
-        for (std::size_t row = 0; row < g.rows.windows; row += largest.rows)
-            f(Chunk{sample, std::min(largest.samples, g.batch - sample), row, std::min(largest.rows, g.rows.windows - row)});
-}
-
-/// Visits columns and images of one group side by side: f(numbers in the matrix, numbers in the image) for the same place in all
-/// windows of one sample. `images` has its padding.
-template <class T, class Image, class F> void for_each_place(ConvGeometry const& g, Chunk const& chunk, T* matrix, Image* images, std::size_t image_step, F f)
-{
-    std::size_t const width = g.columns.padded(), plane = g.rows.padded() * width;
-    for (std::size_t c = 0; c < g.channels_of_group(); ++c)
-        for (std::size_t i = 0; i < g.rows.kernel; ++i)
-            for (std::size_t j = 0; j < g.columns.kernel; ++j) {
-                Image* image = images + c * plane + (chunk.row * g.rows.stride + i * g.rows.dilation) * width + j * g.columns.dilation;
-                for (std::size_t s = 0; s < chunk.samples; ++s, image += image_step, matrix += chunk.rows * g.columns.windows) f(matrix, image);
+    struct Pixels {
+        std::size_t first, window;                // window: the last that sees the first pixel, were the filter long enough
+        xgrad::detail::CachedVector<std::pair<std::size_t, std::size_t>> seen;  // place of the filter, how many windows earlier
+    };
+    xgrad::detail::CachedVector<Pixels> all;
+    std::size_t before = 0;
+    for (std::size_t remainder = 0; remainder < s.stride; ++remainder) {
+        Pixels pixels{0, remainder < s.padding ? (s.padding - remainder + s.stride - 1) / s.stride : 0, {}};
+        pixels.first = pixels.window * s.stride + remainder - s.padding;
+        for (std::size_t i = 0; i < s.kernel; ++i)
+            if (auto const at = i * s.dilation; at % s.stride == remainder) {
+                auto const earlier = (at - remainder) / s.stride;
+                pixels.seen.emplace_back(i, earlier);
+                if (earlier > pixels.window) before = std::max(before, earlier - pixels.window);
             }
-}
-
-/// One row of n numbers, by fours where it has as many: short rows are what a small image is made of.
-template <class T> XGRAD_INLINE void copy_row(T* to, T const* from, std::size_t n)
-{
-    constexpr std::size_t step = 4;
-    if (n < step) {
-        for (std::size_t q = 0; q < n; ++q) to[q] = from[q];
-        return;
+        if (pixels.first < s.extent) all.push_back(std::move(pixels));
     }
-    for (std::size_t q = 0; q + step <= n; q += step) std::memcpy(static_cast<void*>(to + q), from + q, step * sizeof(T));
-    std::memcpy(static_cast<void*>(to + n - step), from + n - step, step * sizeof(T));
-}
-template <class T> XGRAD_INLINE void add_row(T* to, T const* from, std::size_t n)
-{
-    constexpr std::size_t step = 4;
-    std::size_t q = 0;
-    for (; q + step <= n; q += step) {  // through registers: compilers need not ask whether the rows overlap
-        T sum[step], more[step];
-        std::memcpy(static_cast<void*>(sum), to + q, sizeof sum);
-        std::memcpy(static_cast<void*>(more), from + q, sizeof more);
-        for (std::size_t k = 0; k < step; ++k) sum[k] += more[k];
-        std::memcpy(static_cast<void*>(to + q), sum, sizeof sum);
+    AxisPlan plan{.extent = s.windows, .before = before, .parts = 1};
+    for (auto const& pixels : all) {
+        Phase phase{pixels.first, s.stride, (s.extent - 1 - pixels.first) / s.stride + 1, {}};
+        for (auto const& [index, earlier] : pixels.seen) phase.places.push_back({index, 0, before + pixels.window - earlier});
+        plan.add(std::move(phase));
     }
-    for (; q < n; ++q) to[q] += from[q];
-}
-
-/// The columns of the windows of a chunk.
-template <class T> void gather_columns(ConvGeometry const& g, Chunk const& chunk, T* matrix, T const* images, std::size_t image_step)
-{
-    std::size_t const n = g.columns.windows, step = g.columns.stride, line = g.rows.stride * g.columns.padded();
-    if (step == 1)
-        for_each_place(g, chunk, matrix, images, image_step, [=](T* to, T const* from) {
-            for (std::size_t r = 0; r < chunk.rows; ++r, to += n, from += line) copy_row(to, from, n);
-        });
-    else
-        for_each_place(g, chunk, matrix, images, image_step, [=](T* to, T const* from) {
-            for (std::size_t r = 0; r < chunk.rows; ++r, to += n, from += line)
-                for (std::size_t q = 0; q < n; ++q) to[q] = from[q * step];
-        });
-}
-/// Adds each column to where its numbers come from: the adjoint of gather_columns().
-template <class T> void scatter_columns(ConvGeometry const& g, Chunk const& chunk, T const* matrix, T* images, std::size_t image_step)
-{
-    std::size_t const n = g.columns.windows, step = g.columns.stride, line = g.rows.stride * g.columns.padded();
-    if (step == 1)
-        for_each_place(g, chunk, matrix, images, image_step, [=](T const* from, T* to) {
-            for (std::size_t r = 0; r < chunk.rows; ++r, from += n, to += line) add_row(to, from, n);
-        });
-    else
-        for_each_place(g, chunk, matrix, images, image_step, [=](T const* from, T* to) {
-            for (std::size_t r = 0; r < chunk.rows; ++r, from += n, to += line)
-                for (std::size_t q = 0; q < n; ++q) to[q * step] += from[q];
-        });
-}
-
-/// Visits the lines of images without padding and with it: f(line of the plain one, line of the padded one). `padded` has the
-/// channels of one group only.
-template <class P, class Q, class F> void for_each_line(ConvGeometry const& g, std::size_t samples, P* plain, Q* padded, F f)
-{
-    std::size_t const height = g.rows.extent, width = g.columns.extent, line = g.columns.padded();
-    for (std::size_t s = 0; s < samples; ++s)
-        for (std::size_t c = 0; c < g.channels_of_group(); ++c, padded += g.rows.padded() * line) {
-            P* at = plain + (s * g.channels + c) * height * width;
-            for (std::size_t h = 0; h < height; ++h, at += width) f(at, padded + (h + g.rows.padding) * line + g.columns.padding);
-        }
+    return plan;
 }
 
 }  // namespace xgrad::nn::detail
-#endif  // XGRAD_SINGLE_XGRAD_NN_IM2COL_HPP
+#endif  // XGRAD_SINGLE_XGRAD_NN_CONVOLUTION_PLAN_HPP
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad::nn::detail {
+
+namespace kernel = xgrad::detail::kernel;
+
+/// An array in row-major order, conjugated or not.
+template <class T> struct Factor {
+    T const* data;
+    bool conj;
+};
+
+inline std::size_t rounded_up(std::size_t n, std::size_t step) { return (n + step - 1) / step * step; }
+
+/// Some rows of windows on some channels of a few samples, which lie side by side.
+struct Band {
+    std::size_t sample, samples, first, channels, row, rows;
+};
+
+using Offsets = xgrad::detail::CachedVector<std::ptrdiff_t>;
+
+/// The source of a convolution, laid out as its plan wants it, one band at a time.
+template <class T> class Lines {
+public:
+    using Real = kernel::real_of<T>;
+    static constexpr std::size_t parts = kernel::parts<T>;
+
+    /// For bands of at most these many channels, rows of windows, and samples.
+    Lines(AxisPlan const& rows, AxisPlan const& columns, std::size_t channels, std::size_t all_channels, std::size_t most_rows, std::size_t samples)
+        : rows_(rows), columns_(columns), channels_(channels), all_channels_(all_channels), samples_(samples), pitch_(columns.length * samples),
+          height_(std::min(rows.length, most_rows + rows.furthest)), plane_((rounded_up(height_ * pitch_, line) / line | 1) * line)
+    {
+        for (std::size_t part = 0; part < columns.parts; ++part) {
+            std::size_t const step = columns.parts, first = (part + step - columns.before % step) % step, at = (first + columns.before) / step;
+            std::size_t const behind = first < columns.extent ? (columns.extent - 1 - first) / step + 1 : 0;
+            dealt_.push_back({first, at, std::min(behind, columns.length > at ? columns.length - at : 0)});
+        }
+    }
+    std::size_t size() const { return channels_ * parts * planes() * plane_ + most_past_end; }
+    std::size_t pitch() const { return pitch_; }
+    std::size_t samples() const { return samples_; }
+
+    /// Where the numbers of a window lie, from the one it begins at: for channels, real and imaginary parts, places along both axes.
+    Offsets offsets(Phase const& row, Phase const& column) const
+    {
+        Offsets all;
+        all.reserve(channels_ * parts * row.places.size() * column.places.size());
+        for (std::size_t c = 0; c < channels_ * parts; ++c)
+            for (auto const& i : row.places)
+                for (auto const& j : column.places)
+                    all.push_back(static_cast<std::ptrdiff_t>((c * planes() + i.part * columns_.parts + j.part) * plane_ + i.offset * pitch_ + j.offset * samples_));
+        return all;
+    }
+    /// Windows of a band of a phase, from the first to the last, with the places between rows where none begins.
+    std::size_t span(std::size_t rows, Phase const& column) const { return (rows - 1) * pitch_ + column.count * samples_; }
+
+    void fill(Band const& band, Factor<T> const& source, Real* to) const
+    {
+        std::fill_n(to, size(), Real(0));
+        std::size_t const image = rows_.extent * columns_.extent;
+        auto const from = [this](std::size_t row) { return row * rows_.parts > rows_.before ? row * rows_.parts - rows_.before : 0; };
+        std::size_t const low = from(band.row), high = std::min(rows_.extent, from(band.row + height_));
+        for (std::size_t s = 0; s < band.samples; ++s)
+            for (std::size_t c = 0; c < band.channels; ++c) {
+                T const* line = source.data + ((band.sample + s) * all_channels_ + band.first + c) * image + low * columns_.extent;
+                Real* const own = to + c * parts * planes() * plane_ + s;
+                std::size_t part = (low + rows_.before) % rows_.parts, row = (low + rows_.before) / rows_.parts - band.row;
+                for (std::size_t h = low; h < high; ++h, line += columns_.extent) {
+                    fill_line(line, source.conj, own + part * columns_.parts * plane_ + row * pitch_);
+                    if (++part == rows_.parts) part = 0, ++row;
+                }
+            }
+    }
+
+private:
+    static constexpr std::size_t line = 64 / sizeof(Real);  // an odd number of cache lines for a plane: planes then share no sets of a cache
+    static constexpr std::size_t most_past_end = kernel::most_words_of_row * line;
+
+    std::size_t planes() const { return rows_.parts * columns_.parts; }
+    /// Which numbers of a line go to one of its parts: the first, its place there, how many.
+    struct Dealt {
+        std::size_t first, at, count;
+    };
+
+    XGRAD_INLINE void fill_line(T const* from, bool conj, Real* to) const
+    {
+        if constexpr (parts == 1)
+            if (columns_.parts == 2 && samples_ == 1) {
+                auto const& [first, at, count] = dealt_[0];
+                auto const& odd = dealt_[1];
+                std::size_t const lone = odd.first == 0, pairs = std::min(count, odd.count - std::min(odd.count, lone));
+                if (lone && odd.count) to[plane_ + odd.at] = from[0];
+                kernel::deinterleave(pairs, from + first, to + at, to + plane_ + odd.at + lone);
+                if (pairs < count) to[at + pairs] = from[first + 2 * pairs];
+                return;
+            }
+        for (auto const& [first, at, count] : dealt_) {
+            T const* const numbers = from + first;
+            Real* const place = to + at * samples_;
+            std::size_t const step = columns_.parts, gap = samples_, imaginary = planes() * plane_;
+            if constexpr (parts == 2)
+                for (std::size_t k = 0; k < count; ++k) {
+                    T const z = numbers[k * step];
+                    place[k * gap] = z.real();
+                    place[k * gap + imaginary] = conj ? -z.imag() : z.imag();
+                }
+            else if (step == 1 && gap == 1)
+                kernel::cover<T>(count, [=]<class V>(std::size_t k) XGRAD_INLINE_LAMBDA { kernel::store(place + k, kernel::load<V>(numbers + k)); });
+            else
+                for (std::size_t k = 0; k < count; ++k) place[k * gap] = numbers[k * step];
+            to += plane_;
+        }
+    }
+
+    AxisPlan const &rows_, &columns_;
+    std::size_t channels_, all_channels_, samples_, pitch_, height_, plane_;
+    xgrad::detail::CachedVector<Dealt> dealt_;
+};
+
+/// Bytes of a band, which should stay in the second cache.
+inline constexpr std::size_t room_of_band = std::size_t{1} << 19;
+
+/// How many of all rows of windows a band has: there is room for them where a row takes so many bytes, and the source is not laid out more
+/// than about twice.
+inline std::size_t rows_of_band(AxisPlan const& rows, std::size_t bytes_of_row, std::size_t all)
+{
+    std::size_t const fitting = room_of_band / std::max<std::size_t>(1, bytes_of_row), least = std::min(all, rows.furthest + 1);
+    std::size_t const most = std::clamp<std::size_t>(fitting > rows.furthest ? fitting - rows.furthest : 0, least, std::max<std::size_t>(1, all));
+    std::size_t const bands = (all + most - 1) / most;
+    return bands ? (all + bands - 1) / bands : 1;
+}
+
+}  // namespace xgrad::nn::detail
+#endif  // XGRAD_SINGLE_XGRAD_NN_CONVOLUTION_LINES_HPP
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad::nn::detail {
+
+/// Results for each group, each the sum over the sources of the group: products of images, or images of products.
+template <class T> class Correlation {
+    using Real = kernel::real_of<T>;
+    static constexpr std::size_t parts = kernel::parts<T>;
+
+public:
+    std::size_t batch, groups;
+    std::size_t sources, results;                              // of a group
+    std::size_t step_of_source, step_of_result, filters_size;  // from one to the next among the filters of a group, and their numbers
+    std::size_t height, width;                                 // of a result
+    AxisPlan rows, columns;
+
+    void run(Factor<T> const& source, Factor<T> const& filters, T const* bias, T* out) const
+    {
+        if (batch == 0) return;
+        std::size_t most_lines = 1;
+        for (auto const& row : rows.phases) most_lines = std::max(most_lines, row.count);
+        std::size_t const samples = samples_at_once(), band_rows = rows_of_band(rows, samples * bytes_of_row(), most_lines);
+        Lines<T> const lines(rows, columns, sources, sources * groups, band_rows, samples);
+
+        xgrad::detail::CachedVector<Pass> passes;
+        std::size_t packed = 0;
+        for (auto const& row : rows.phases)
+            for (auto const& column : columns.phases) {
+                passes.push_back({row, column, lines.offsets(row, column), packed});
+                packed += groups * packed_rows() * passes.back().offsets.size();
+            }
+        kernel::Scratch<Real> const factors(packed);
+        for (auto const& pass : passes)
+            for (std::size_t g = 0; g < groups; ++g) pack(pass, filters, g, factors.data() + pass.packed + g * packed_rows() * pass.offsets.size());
+
+        std::size_t const bands = (most_lines + band_rows - 1) / band_rows, chunks = (batch + samples - 1) / samples;
+        xgrad::detail::for_each_index(chunks * groups * bands, [&](std::size_t job) {
+            std::size_t const row = job % bands * band_rows, group = job / bands % groups, sample = job / bands / groups * samples;
+            Band const band{sample, std::min(samples, batch - sample), group * sources, sources, row, band_rows};
+            std::size_t const gap = band_rows * lines.pitch() + kernel::most_words_of_row * loops().lanes;
+            kernel::Scratch<Real> const room(lines.size() + packed_rows() * gap);
+            Real *const own = room.data(), *const sums = own + lines.size();
+            lines.fill(band, source, own);
+            for (auto const& pass : passes)
+                if (row < pass.row.count) {
+                    correlate(pass, lines.span(std::min(band_rows, pass.row.count - row), pass.column), own, factors.data() + pass.packed + group * packed_rows() * pass.offsets.size(), gap, sums);
+                    hand_out(pass, lines, band, group, gap, sums, bias, out);
+                }
+        });
+    }
+
+private:
+    /// What has one phase along each axis.
+    struct Pass {
+        Phase const &row, &column;
+        Offsets offsets;
+        std::size_t packed;  // where its factors begin
+    };
+
+    static kernel::CorrelationLoops<Real> const& loops() { return kernel::best_correlation_loops<Real>(); }
+
+    /// Visits the tiles of rows: f(first row, rows of the tile).
+    template <class F> void for_each_tile(F f) const
+    {
+        for (std::size_t r = 0, n; r < results * parts; r += n) f(r, n = loops().rows_of(results * parts - r));
+    }
+    std::size_t packed_rows() const
+    {
+        std::size_t all = 0;
+        for_each_tile([&](std::size_t, std::size_t n) { all += n; });
+        return all;
+    }
+    /// For a row of windows of one sample, on average.
+    std::size_t bytes_of_row() const { return (sources * rows.parts * columns.parts + results) * columns.length * sizeof(T); }
+    /// Where the windows of one sample would leave many lanes of words idle, those of several samples lie side by side, even if that is
+    /// more than the second cache holds.
+    std::size_t samples_at_once() const
+    {
+        std::size_t const most = std::clamp<std::size_t>(8 * room_of_band / (1 + rows.length * bytes_of_row()), 1, std::min(batch, loops().lanes));
+        auto const lanes = [&](std::size_t samples) {
+            std::size_t all = 0;
+            for (auto const& row : rows.phases)
+                for (auto const& column : columns.phases) all += rounded_up(((row.count - 1) * columns.length + column.count) * samples, loops().lanes);
+            return all;
+        };
+        return 3 * lanes(1) * most > 4 * lanes(most) ? most : 1;
+    }
+
+    void pack(Pass const& pass, Factor<T> const& filters, std::size_t group, Real* to) const
+    {
+        T const* const own = filters.data + group * filters_size;
+        std::size_t const all = results * parts, kernel_width = columns_of_filter();
+        for_each_tile([&](std::size_t first, std::size_t n) {
+            for (std::size_t source = 0; source < sources; ++source)
+                for (std::size_t part = 0; part < parts; ++part)
+                    for (auto const& i : pass.row.places)
+                        for (auto const& j : pass.column.places) {
+                            T const* const at = own + source * step_of_source + i.index * kernel_width + j.index;
+                            for (std::size_t r = first; r < std::min(all, first + n); ++r) to[r - first] = factor(at[r / parts * step_of_result], part, r % parts, filters.conj);
+                            if (first + n > all) std::fill(to + (all - first), to + n, Real(0));
+                            to += n;
+                        }
+        });
+    }
+    /// What a filter's number is to the real or imaginary part of a result, times that of a source.
+    static Real factor(T const& z, std::size_t of_source, std::size_t of_result, bool conj)
+    {
+        if constexpr (parts == 1) return z;
+        else {
+            if (of_source == of_result) return z.real();
+            return conj == (of_result == 0) ? z.imag() : -z.imag();
+        }
+    }
+    std::size_t columns_of_filter() const
+    {
+        std::size_t n = 0;
+        for (auto const& phase : columns.phases)
+            for (auto const& j : phase.places) n = std::max(n, j.index + 1);
+        return n;
+    }
+
+    /// Sums for all windows of a span.
+    void correlate(Pass const& pass, std::size_t span, Real const* source, Real const* factors, std::size_t gap, Real* sums) const
+    {
+        std::size_t const depth = pass.offsets.size(), largest = loops().rows_of(results * parts);
+        for (std::size_t at = 0, words; at < span; at += words * loops().lanes) {
+            words = loops().words_of(largest, span - at);
+            Real const* own = factors;
+            for_each_tile([&](std::size_t first, std::size_t n) {
+                loops().correlate(n, n == 1 ? loops().words_of(1, words * loops().lanes) : words, {depth, pass.offsets.data(), source + at}, own, gap, sums + first * gap + at);
+                own += n * depth;
+            });
+        }
+    }
+    /// Sums to the results that they belong to.
+    void hand_out(Pass const& pass, Lines<T> const& lines, Band const& band, std::size_t group, std::size_t gap, Real const* sums, T const* bias, T* out) const
+    {
+        std::size_t const count = pass.column.count, step = pass.column.step, samples = lines.samples();
+        std::size_t const rows_here = std::min(band.rows, pass.row.count - band.row);
+        for (std::size_t result = 0; result < results; ++result, sums += parts * gap) {
+            T const add = bias ? bias[group * results + result] : T(0);
+            for (std::size_t s = 0; s < band.samples; ++s) {
+                T* to = out + (((band.sample + s) * groups + group) * results + result) * height * width + (pass.row.first + band.row * pass.row.step) * width + pass.column.first;
+                Real const* from = sums + s;
+                for (std::size_t r = 0; r < rows_here; ++r, to += pass.row.step * width, from += lines.pitch()) {
+                    if constexpr (parts == 2)
+                        for (std::size_t q = 0; q < count; ++q) to[q * step] = T(from[q * samples], from[gap + q * samples]) + add;
+                    else if (step == 1 && samples == 1)
+                        kernel::cover<T>(count, [=]<class V>(std::size_t q) XGRAD_INLINE_LAMBDA { kernel::store(to + q, kernel::load<V>(from + q) + add); });
+                    else
+                        for (std::size_t q = 0; q < count; ++q) to[q * step] = from[q * samples] + add;
+                }
+            }
+        }
+    }
+};
+
+}  // namespace xgrad::nn::detail
+#endif  // XGRAD_SINGLE_XGRAD_NN_CORRELATION_HPP
+#ifndef XGRAD_SINGLE_XGRAD_NN_FILTER_SUMS_HPP
+#define XGRAD_SINGLE_XGRAD_NN_FILTER_SUMS_HPP
+
+// ======== xgrad/nn/filter_sums.hpp
+// The part of a convolution that belongs to its filters: for each of their numbers, the sum over windows of what these see there, times
+// their products.
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad::nn::detail {
+
+template <class T> class FilterSums {
+    using Real = kernel::real_of<T>;
+    static constexpr std::size_t parts = kernel::parts<T>;
+
+public:
+    explicit FilterSums(ConvGeometry const& geometry) : g(geometry), rows(plan_of_products(g.rows)), columns(plan_of_products(g.columns)) {}
+
+    void run(Factor<T> const& images, Factor<T> const& products, T* out) const
+    {
+        constexpr std::size_t most_channels = 32;  // of one job, whatever the number of threads
+        std::size_t const channels = g.channels_of_group(), blocks = (channels + most_channels - 1) / most_channels;
+        xgrad::detail::for_each_index(g.groups * blocks, [&](std::size_t job) {
+            std::size_t const first = job % blocks * most_channels;
+            Block(*this, job / blocks, first, std::min(most_channels, channels - first)).run(images, products, out);
+        });
+    }
+
+private:
+    static kernel::CorrelationLoops<Real> const& loops() { return kernel::best_correlation_loops<Real>(); }
+
+    /// Some channels of a group.
+    class Block {
+    public:
+        Block(FilterSums const& all, std::size_t group, std::size_t first, std::size_t channels)
+            : g(all.g), rows(all.rows), columns(all.columns), group_(group), first_(first), channels_(channels), filters_(g.filters_of_group()),
+              band_rows_(rows_of_band(rows, (channels * rows.parts * columns.parts + filters_) * columns.length * sizeof(T), g.rows.windows)), lines_(rows, columns, channels, g.channels, band_rows_, 1),
+              places_(lines_.offsets(rows.phases[0], columns.phases[0])), depth_(places_.size()), gap_(rounded_up(is_single() ? g.columns.windows : filters_ * parts, loops().lanes))
+        {
+            places_.resize(rounded_up(depth_, kernel::places_at_once), places_.back());
+        }
+        void run(Factor<T> const& images, Factor<T> const& products, T* out) const
+        {
+            std::size_t const of_products = (is_single() ? band_rows_ : band_rows_ * g.columns.windows) * gap_, of_sums = places_.size() * (is_single() ? 1 : gap_);
+            kernel::Scratch<Real> const room(lines_.size() + of_products + of_sums);
+            Real *const source = room.data(), *const factors = source + lines_.size(), *const sums = factors + of_products;
+            std::fill_n(factors, of_products + of_sums, Real(0));
+            for (std::size_t sample = 0; sample < g.batch; ++sample)
+                for (std::size_t row = 0; row < g.rows.windows; row += band_rows_) {
+                    std::size_t const n = std::min(band_rows_, g.rows.windows - row);
+                    lines_.fill({sample, 1, group_ * g.channels_of_group() + first_, channels_, row, n}, images, source);
+                    T const* const own = products.data + ((sample * g.filters + group_ * filters_) * g.rows.windows + row) * g.columns.windows;
+                    if (is_single()) {
+                        spread(own, n, factors);
+                        dot(n, source, factors, sums);
+                    } else {
+                        turn_over(own, n * g.columns.windows, products.conj, factors);
+                        weigh(n, source, factors, sums);
+                    }
+                }
+            write(sums, out);
+        }
+
+    private:
+        /// The products of one filter are summed word by word, those of several side by side.
+        bool is_single() const { return filters_ * parts == 1; }
+
+        /// The products of one filter, in lines of whole words.
+        void spread(T const* products, std::size_t n, Real* to) const
+        {
+            if constexpr (parts == 1)
+                for (std::size_t i = 0; i < n; ++i) std::copy_n(products + i * g.columns.windows, g.columns.windows, to + i * gap_);
+        }
+        void dot(std::size_t n, Real const* source, Real const* products, Real* sums) const
+        {
+            for (std::size_t p = 0; p < places_.size(); p += kernel::places_at_once)
+                loops().dot({n, g.columns.windows, lines_.pitch()}, {0, places_.data() + p, source}, products, gap_, sums + p);
+        }
+        /// Products of all filters for each window.
+        void turn_over(T const* products, std::size_t windows, bool conj, Real* to) const
+        {
+            std::size_t const plane = g.rows.windows * g.columns.windows;
+            if constexpr (parts == 1) kernel::transpose(filters_, windows, products, plane, to, gap_);
+            else
+                for (std::size_t o = 0; o < filters_; ++o)
+                    for (std::size_t t = 0; t < windows; ++t) {
+                        T const z = products[o * plane + t];
+                        to[t * gap_ + 2 * o] = z.real();
+                        to[t * gap_ + 2 * o + 1] = conj ? -z.imag() : z.imag();
+                    }
+        }
+        void weigh(std::size_t n, Real const* source, Real const* products, Real* sums) const
+        {
+            constexpr std::size_t windows_at_once = 128;  // whose products stay in the first cache
+            std::size_t const length = g.columns.windows, lines = std::max<std::size_t>(1, windows_at_once / length), words = gap_ / loops().lanes;
+            for (std::size_t i = 0; i < n; i += lines) {
+                kernel::WindowLines const windows{std::min(lines, n - i), length, lines_.pitch()};
+                for (std::size_t w = 0, some; w < words; w += some) {
+                    some = loops().words_of_products(words - w);
+                    for (std::size_t p = 0; p < places_.size(); p += kernel::places_at_once)
+                        loops().weigh(some, windows, {0, places_.data() + p, source + i * lines_.pitch()}, products + i * length * gap_ + w * loops().lanes, gap_, sums + p * gap_ + w * loops().lanes);
+                }
+            }
+        }
+        void write(Real const* sums, T* out) const
+        {
+            T* const own = out + group_ * filters_ * g.depth() + first_ * g.places();
+            if constexpr (parts == 1) kernel::transpose(depth_, filters_, sums, is_single() ? 1 : gap_, own, g.depth());
+            else
+                for (std::size_t o = 0; o < filters_; ++o)
+                    for (std::size_t c = 0; c < channels_; ++c)
+                        for (std::size_t i = 0; i < g.places(); ++i) {
+                            Real const *const real = sums + (2 * c * g.places() + i) * gap_ + 2 * o, *const imaginary = real + g.places() * gap_;
+                            own[o * g.depth() + c * g.places() + i] = T(real[0] - imaginary[1], real[1] + imaginary[0]);
+                        }
+        }
+
+        ConvGeometry const& g;
+        AxisPlan const &rows, &columns;
+        std::size_t group_, first_, channels_, filters_, band_rows_;
+        Lines<T> lines_;
+        Offsets places_;
+        std::size_t depth_, gap_;  // numbers of a window; from the products of one window, or of a single filter's line, to the next
+    };
+
+    ConvGeometry const& g;
+    AxisPlan rows, columns;
+};
+
+}  // namespace xgrad::nn::detail
+#endif  // XGRAD_SINGLE_XGRAD_NN_FILTER_SUMS_HPP
 
 XGRAD_COMPILED_ONCE
 
@@ -2436,135 +3075,65 @@ namespace xgrad::nn {
 
 namespace detail {
 
-/// A kernel on arrays in row-major order, with factors conjugated or not.
-template <class T> class Convolver {
-public:
-    explicit Convolver(ConvGeometry const& geometry)
-        : g(geometry), largest(largest_chunk(g, sizeof(T))), depth(g.depth()), windows(g.windows()), image(g.channels * g.rows.extent * g.columns.extent),
-          padded_image(g.channels_of_group() * g.rows.padded() * g.columns.padded())
-    {
-    }
-
-    /// A number for each window: the product of filters and images, plus a bias for each filter where there is one.
-    void products(T const* images, bool conj_images, T const* filters, bool conj_filters, T const* bias, T* out) const
-    {
-        Room const room(*this);
-        for_each_group_and_chunk([&](std::size_t group, Chunk const& chunk) {
-            auto const [columns, step] = columns_of(room, group, chunk, images);
-            std::size_t const m = g.filters_of_group(), n = chunk.windows(g);
-            T const* const own_bias = bias ? bias + group * m : nullptr;
-            T* const to = out + product_at(group, chunk);
-            bool const in_place = chunk.samples == 1;
-            if (in_place && bias)
-                for (std::size_t o = 0; o < m; ++o) std::fill_n(to + o * windows, n, own_bias[o]);
-            T* const result = in_place ? to : room.products;
-            xgrad::detail::gemm<T>(m, n, depth, filters + group * m * depth, signed_size(depth), 1, conj_filters, columns, step, 1, conj_images, result, signed_size(in_place ? windows : n), in_place && bias);
-            if (in_place) return;
-            for_each_filter(chunk, to, room.products, [&](T* plain, T const* gathered, std::size_t o) {
-                T const add = own_bias ? own_bias[o] : T(0);
-                for (std::size_t p = 0; p < windows; ++p) plain[p] = gathered[p] + add;
-            });
-        });
-    }
-    /// The images whose windows see the products, each through its filter: the transpose of products().
-    void images(T const* products, bool conj_products, T const* filters, bool conj_filters, T const* bias, T* out) const
-    {
-        Room const room(*this);
-        std::size_t const pixels = g.rows.extent * g.columns.extent;
-        for (std::size_t plane = 0; plane < g.batch * g.channels; ++plane) std::fill_n(out + plane * pixels, pixels, bias ? bias[plane % g.channels] : T(0));
-        if (windows == 0) return;
-        for_each_group_and_chunk([&](std::size_t group, Chunk const& chunk) {
-            std::size_t const m = g.filters_of_group(), n = chunk.windows(g);
-            auto const [factor, step] = products_of(room, group, chunk, products);
-            T* const to = out + image_at(group, chunk);
-            T const* const own_filters = filters + group * m * depth;
-            if (is_plain(chunk)) return xgrad::detail::gemm<T>(depth, n, m, own_filters, 1, signed_size(depth), conj_filters, factor, step, 1, conj_products, to + chunk.row * g.columns.windows, signed_size(windows), true);
-            xgrad::detail::gemm<T>(depth, n, m, own_filters, 1, signed_size(depth), conj_filters, factor, step, 1, conj_products, room.columns, signed_size(n), false);
-            if (!g.is_padded()) return scatter_columns(g, chunk, room.columns, to, image);
-            if (chunk.row == 0) std::fill_n(room.padded, chunk.samples * padded_image, T(0));
-            scatter_columns(g, chunk, room.columns, room.padded, padded_image);
-            if (chunk.row + chunk.rows == g.rows.windows)
-                for_each_line(g, chunk.samples, to, room.padded, [&](T* plain, T const* padded) { add_row(plain, padded, g.columns.extent); });
-        });
-    }
-    /// For each filter, the sum of what its windows see, times its products.
-    void filters(T const* images, bool conj_images, T const* products, bool conj_products, T* out) const
-    {
-        Room const room(*this);
-        std::size_t const m = g.filters_of_group();
-        std::fill_n(out, g.filters * depth, T(0));
-        for_each_group_and_chunk([&](std::size_t group, Chunk const& chunk) {
-            auto const [columns, columns_step] = columns_of(room, group, chunk, images);
-            auto const [factor, step] = products_of(room, group, chunk, products);
-            xgrad::detail::gemm<T>(m, depth, chunk.windows(g), factor, step, 1, conj_products, columns, 1, columns_step, conj_images, out + group * m * depth, signed_size(depth), true);
-        });
-    }
-
-private:
-    /// Working memory for a chunk.
-    struct Room {
-        xgrad::detail::kernel::Scratch<T> scratch;
-        T *columns, *products, *padded;
-
-        explicit Room(Convolver const& c)
-            : scratch(c.largest.windows(c.g) * (c.depth + c.g.filters_of_group()) + (c.g.is_padded() ? c.largest.samples * c.padded_image : 0)), columns(scratch.data()),
-              products(columns + c.largest.windows(c.g) * c.depth), padded(products + c.largest.windows(c.g) * c.g.filters_of_group())
-        {
-        }
-    };
-    struct Factor {
-        T const* data;
-        std::ptrdiff_t step;  // from row to row
-    };
-
-    static std::ptrdiff_t signed_size(std::size_t n) { return static_cast<std::ptrdiff_t>(n); }
-    bool is_plain(Chunk const& chunk) const { return chunk.samples == 1 && g.is_pointwise(); }
-    std::size_t image_at(std::size_t group, Chunk const& chunk) const { return chunk.sample * image + group * g.channels_of_group() * g.rows.extent * g.columns.extent; }
-    std::size_t product_at(std::size_t group, Chunk const& chunk) const
-    {
-        return (chunk.sample * g.filters + group * g.filters_of_group()) * windows + chunk.row * g.columns.windows;
-    }
-    template <class F> void for_each_group_and_chunk(F f) const
-    {
-        for (std::size_t group = 0; group < g.groups; ++group) for_each_chunk(g, largest, [&](Chunk const& chunk) { f(group, chunk); });
-    }
-    /// Visits products as they lie in samples, and side by side for each filter: f(those of a sample, the same, filter).
-    template <class P, class Q, class F> void for_each_filter(Chunk const& chunk, P* plain, Q* gathered, F f) const
-    {
-        for (std::size_t o = 0; o < g.filters_of_group(); ++o)
-            for (std::size_t s = 0; s < chunk.samples; ++s, gathered += windows) f(plain + (s * g.filters + o) * windows, gathered, o);
-    }
-    Factor columns_of(Room const& room, std::size_t group, Chunk const& chunk, T const* images) const
-    {
-        T const* const own = images + image_at(group, chunk);
-        if (is_plain(chunk)) return {own + chunk.row * g.columns.windows, signed_size(windows)};
-        if (!g.is_padded()) gather_columns(g, chunk, room.columns, own, image);
-        else {
-            if (chunk.row == 0) {
-                std::fill_n(room.padded, chunk.samples * padded_image, T(0));
-                for_each_line(g, chunk.samples, own, room.padded, [&](T const* plain, T* padded) { copy_row(padded, plain, g.columns.extent); });
-            }
-            gather_columns(g, chunk, room.columns, static_cast<T const*>(room.padded), padded_image);
-        }
-        return {room.columns, signed_size(chunk.windows(g))};
-    }
-    Factor products_of(Room const& room, std::size_t group, Chunk const& chunk, T const* products) const
-    {
-        T const* const own = products + product_at(group, chunk);
-        if (chunk.samples == 1) return {own, signed_size(windows)};
-        for_each_filter(chunk, own, room.products, [&](T const* plain, T* gathered, std::size_t) { std::copy_n(plain, windows, gathered); });
-        return {room.products, signed_size(chunk.windows(g))};
-    }
-
-    ConvGeometry const& g;
-    Chunk largest;
-    std::size_t depth, windows, image, padded_image;
-};
+/// Products of images and filters.
+template <class T> Correlation<T> products_of(ConvGeometry const& g)
+{
+    return {.batch = g.batch,
+            .groups = g.groups,
+            .sources = g.channels_of_group(),
+            .results = g.filters_of_group(),
+            .step_of_source = g.places(),
+            .step_of_result = g.depth(),
+            .filters_size = g.filters_of_group() * g.depth(),
+            .height = g.rows.windows,
+            .width = g.columns.windows,
+            .rows = plan_of_products(g.rows),
+            .columns = plan_of_products(g.columns)};
+}
+/// Images whose windows see products, each through its filter: the transpose.
+template <class T> Correlation<T> images_of(ConvGeometry const& g)
+{
+    return {.batch = g.batch,
+            .groups = g.groups,
+            .sources = g.filters_of_group(),
+            .results = g.channels_of_group(),
+            .step_of_source = g.depth(),
+            .step_of_result = g.places(),
+            .filters_size = g.filters_of_group() * g.depth(),
+            .height = g.rows.extent,
+            .width = g.columns.extent,
+            .rows = plan_of_images(g.rows),
+            .columns = plan_of_images(g.columns)};
+}
 
 }  // namespace detail
 
 /// What of a convolution is computed from the two others, which stand in this order.
 enum class ConvPart : unsigned char { products, images, filters };
+
+namespace detail {
+
+/// The parts of a convolution that is a product of matrices: those of images [batch, depth], filters [filters, depth] and products
+/// [batch, filters] for each group.
+template <ConvPart part, class T> void multiply_whole(ConvGeometry const& g, Factor<T> const& a, Factor<T> const& b, T const* bias, T* out)
+{
+    auto const depth = static_cast<std::ptrdiff_t>(g.depth()), all = depth * static_cast<std::ptrdiff_t>(g.groups), filters = static_cast<std::ptrdiff_t>(g.filters);
+    if (bias)
+        for (std::size_t n = 0; n < g.batch; ++n)
+            for (std::size_t k = 0; k < (part == ConvPart::products ? g.filters : g.channels); ++k) {
+                std::size_t const numbers = part == ConvPart::products ? 1 : g.places();
+                std::fill_n(out + n * static_cast<std::size_t>(part == ConvPart::products ? filters : all) + k * numbers, numbers, bias[k]);
+            }
+    for (std::size_t group = 0; group < g.groups; ++group) {
+        std::size_t const m = g.filters_of_group(), image = group * g.depth(), product = group * m, filter = product * g.depth();
+        using xgrad::detail::gemm;
+        if constexpr (part == ConvPart::products) gemm(g.batch, m, g.depth(), a.data + image, all, 1, a.conj, b.data + filter, 1, depth, b.conj, out + product, filters, bias != nullptr);
+        else if constexpr (part == ConvPart::images) gemm(g.batch, g.depth(), m, a.data + product, filters, 1, a.conj, b.data + filter, depth, 1, b.conj, out + image, all, bias != nullptr);
+        else gemm(m, g.depth(), g.batch, b.data + product, 1, filters, b.conj, a.data + image, all, 1, a.conj, out + filter, depth, false);
+    }
+}
+
+}  // namespace detail
 
 /// Products from images and filters; images from products and filters; filters from images and products.
 template <ConvPart part> struct Convolution : Arraywise {
@@ -2595,10 +3164,11 @@ protected:
         using xgrad::detail::Array;
         Array<T> const first = xgrad::detail::contiguous(a), second = xgrad::detail::contiguous(b);
         Array<T> out(part == ConvPart::products ? geometry.product_shape() : part == ConvPart::images ? geometry.image_shape() : geometry.filter_shape());
-        detail::Convolver<T> const convolver(geometry);
-        if constexpr (part == ConvPart::products) convolver.products(first.begin(), conj_a, second.begin(), conj_b, bias, out.begin());
-        else if constexpr (part == ConvPart::images) convolver.images(first.begin(), conj_a, second.begin(), conj_b, bias, out.begin());
-        else convolver.filters(first.begin(), conj_a, second.begin(), conj_b, out.begin());
+        detail::Factor<T> const x{first.begin(), conj_a}, y{second.begin(), conj_b};
+        if (geometry.is_matrix_product()) detail::multiply_whole<part>(geometry, x, y, bias, out.begin());
+        else if constexpr (part == ConvPart::products) detail::products_of<T>(geometry).run(x, y, bias, out.begin());
+        else if constexpr (part == ConvPart::images) detail::images_of<T>(geometry).run(x, y, bias, out.begin());
+        else detail::FilterSums<T>(geometry).run(x, y, out.begin());
         return out;
     }
 };

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <cstddef>
+#include <exception>
 #include <mutex>
 #include <thread>
 #include <vector>
@@ -113,6 +114,31 @@ private:
     bool ending_ = false;
 };
 
+/// Calls f(0), ..., f(count - 1), each once, on all threads that are wanted. Of what is thrown, something is thrown on.
+template <class F> void for_each_index(std::size_t count, F f)
+{
+    if (count <= 1 || !WorkerPool::is_wanted()) {
+        for (std::size_t i = 0; i < count; ++i) f(i);
+        return;
+    }
+    struct Context {
+        F& f;
+        std::exception_ptr thrown;
+        std::mutex mutex;
+    } context{f, {}, {}};
+    auto const call = [](void* to, std::size_t i) {
+        auto& c = *static_cast<Context*>(to);
+        try {
+            c.f(i);
+        } catch (...) {
+            std::lock_guard const lock(c.mutex);
+            c.thrown = std::current_exception();
+        }
+    };
+    WorkerPool::instance().run({call, &context, count});
+    if (context.thrown) std::rethrow_exception(context.thrown);
+}
+
 /// How many elements one thread takes at a time; a multiple of every pack, so that parts are computed as the whole would be.
 inline constexpr std::size_t part_size = std::size_t{1} << 15;
 
@@ -128,7 +154,7 @@ template <class F> void for_each_part(std::size_t n, F f)
 
 }  // namespace detail
 
-/// Lets formulas over many elements run on n threads; 0 stands for one for each core, and 1, as at the start, for none but the
+/// Lets formulas over many elements, and convolutions, run on n threads; 0 stands for one for each core, and 1, as at the start, for none but the
 /// caller's. Results are the same to the last bit for every n. Matrix products follow the settings of the BLAS.
 inline void set_num_threads(std::size_t n)
 {

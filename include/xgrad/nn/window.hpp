@@ -30,6 +30,8 @@ struct Slide {
     std::size_t padded() const { return extent + 2 * padding; }
     /// From the first to the last position of a window.
     std::size_t reach() const { return dilation * (kernel - 1) + 1; }
+    /// A single window, on all of the axis.
+    bool is_whole() const { return windows == 1 && kernel == extent && padding == 0 && dilation == 1; }
 };
 
 /// "(3 x 3)".
@@ -71,7 +73,7 @@ template <std::size_t D> std::array<std::size_t, D> spatial_extents(std::string_
 {
     if (shape.size() != D + 1 && shape.size() != D + 2)
         xgrad::detail::fail<ShapeError>("Expected ", D + 1, "D (unbatched) or ", D + 2, "D (batched) input to ", name, ", but got input of size: ", shape);
-    std::array<std::size_t, D> extents;
+    std::array<std::size_t, D> extents{};
     std::copy(shape.end() - D, shape.end(), extents.begin());
     return extents;
 }

@@ -1,0 +1,238 @@
+// The inner loops of convolutions: sums of products of numbers with windows on lines of numbers.
+//
+// Windows that are neighbours begin at neighbouring numbers, so that a word holds what as many windows see in one place,
+// and is read where it is: nothing is copied for a window. Where a window looks is a table of offsets from the number
+// it begins at. As with products of matrices, a tile of sums stays in the registers, the loops exist once for each
+// width of those, and the processor is asked which ones it can run.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+#include <vector>
+
+#include <xgrad/base/vec.hpp>
+
+namespace xgrad::detail::kernel {
+
+/// What a window sees: `depth` numbers, at these distances from where it begins.
+template <class Real> struct Sight {
+    std::size_t depth;
+    std::ptrdiff_t const* offsets;
+    Real const* at;  // where the first window begins
+};
+
+/// sums[r][w] = the sum over p of factors[p][r] times what window w sees at p, for as many windows as `words` words hold. Rows of sums
+/// are `gap` numbers apart.
+template <class Real, std::size_t Bytes, std::size_t rows, std::size_t words>
+[[gnu::always_inline]] inline void correlate_body(Sight<Real> const& sight, Real const* factors, std::size_t gap, Real* sums)
+{
+    using Word = Vec<Real, Bytes>;
+    constexpr std::size_t lanes = width<Word, Real>;
+    Word sum[rows][words] = {}, seen[words];
+    for (std::size_t p = 0; p < sight.depth; ++p, factors += rows) {
+        Real const* const at = sight.at + sight.offsets[p];
+#pragma GCC unroll 8
+        for (std::size_t w = 0; w < words; ++w) seen[w] = loose<Word>(at + w * lanes)->word;
+#pragma GCC unroll 8
+        for (std::size_t r = 0; r < rows; ++r)
+#pragma GCC unroll 8
+            for (std::size_t w = 0; w < words; ++w) sum[r][w] += factors[r] * seen[w];
+    }
+#pragma GCC unroll 8
+    for (std::size_t r = 0; r < rows; ++r)
+#pragma GCC unroll 8
+        for (std::size_t w = 0; w < words; ++w) loose<Word>(sums + r * gap + w * lanes)->word = sum[r][w];
+}
+
+/// Windows in lines: `length` of them side by side, the next line `pitch` numbers further on.
+struct WindowLines {
+    std::size_t lines, length, pitch;
+};
+
+inline constexpr std::size_t places_at_once = 6;  // of what a window sees
+
+/// sums[k][o] += the sum over windows of what each sees at place k, of places_at_once, times its products[o], for as many o as
+/// `words` words hold. The products of one window lie `gap` behind those of the one before, and so do the sums of places.
+template <class Real, std::size_t Bytes, std::size_t words>
+[[gnu::always_inline]] inline void weigh_body(WindowLines const& windows, Sight<Real> const& sight, Real const* products, std::size_t gap, Real* sums)
+{
+    using Word = Vec<Real, Bytes>;
+    constexpr std::size_t lanes = width<Word, Real>;
+    Word sum[places_at_once][words], factor[words];
+#pragma GCC unroll 8
+    for (std::size_t k = 0; k < places_at_once; ++k)
+#pragma GCC unroll 8
+        for (std::size_t w = 0; w < words; ++w) sum[k][w] = loose<Word>(sums + k * gap + w * lanes)->word;
+    Real const* line[places_at_once];
+    for (std::size_t k = 0; k < places_at_once; ++k) line[k] = sight.at + sight.offsets[k];
+    for (std::size_t i = 0; i < windows.lines; ++i) {
+        for (std::size_t q = 0; q < windows.length; ++q, products += gap) {
+#pragma GCC unroll 8
+            for (std::size_t w = 0; w < words; ++w) factor[w] = loose<Word>(products + w * lanes)->word;
+#pragma GCC unroll 8
+            for (std::size_t k = 0; k < places_at_once; ++k)
+#pragma GCC unroll 8
+                for (std::size_t w = 0; w < words; ++w) sum[k][w] += line[k][q] * factor[w];
+        }
+        for (auto& start : line) start += windows.pitch;
+    }
+#pragma GCC unroll 8
+    for (std::size_t k = 0; k < places_at_once; ++k)
+#pragma GCC unroll 8
+        for (std::size_t w = 0; w < words; ++w) loose<Word>(sums + k * gap + w * lanes)->word = sum[k][w];
+}
+
+/// Puts zeros in all but the first lanes of a word, whatever these hold.
+template <class Real, std::size_t Bytes> class FirstLanes {
+    using Word = Vec<Real, Bytes>;
+    using Bits = Vec<std::conditional_t<sizeof(Real) == 4, std::int32_t, std::int64_t>, Bytes>;
+
+public:
+    [[gnu::always_inline]] inline explicit FirstLanes(std::size_t count)
+    {
+        if constexpr (width<Word, Real> > 1)
+            for (std::size_t l = 0; l < width<Word, Real>; ++l) mask_[l] = l < count ? -1 : 0;
+    }
+    [[gnu::always_inline]] inline void keep_in(Word& word) const
+    {
+        if constexpr (width<Word, Real> > 1) word = (Word)((Bits)word & mask_);
+    }
+
+private:
+    Bits mask_{};
+};
+
+/// sums[k] += the sum over windows of what each sees at place k, of places_at_once, times products[window]; lines of products are
+/// whole words, and `gap` numbers apart.
+template <class Real, std::size_t Bytes>
+[[gnu::always_inline]] inline void dot_body(WindowLines const& windows, Sight<Real> const& sight, Real const* products, std::size_t gap, Real* sums)
+{
+    using Word = Vec<Real, Bytes>;
+    constexpr std::size_t lanes = width<Word, Real>;
+    Word sum[places_at_once] = {};
+    std::size_t const whole = windows.length / lanes * lanes, rest = windows.length - whole;
+    FirstLanes<Real, Bytes> const last(rest);
+    for (std::size_t i = 0; i < windows.lines; ++i, products += gap) {
+        Real const* const at = sight.at + i * windows.pitch;
+        for (std::size_t q = 0; q < whole; q += lanes) {
+            Word const factor = loose<Word>(products + q)->word;
+#pragma GCC unroll 8
+            for (std::size_t k = 0; k < places_at_once; ++k) sum[k] += factor * loose<Word>(at + sight.offsets[k] + q)->word;
+        }
+        if (rest == 0) continue;
+        Word const factor = loose<Word>(products + whole)->word;
+#pragma GCC unroll 8
+        for (std::size_t k = 0; k < places_at_once; ++k) {
+            Word seen = loose<Word>(at + sight.offsets[k] + whole)->word;
+            last.keep_in(seen);
+            sum[k] += factor * seen;
+        }
+    }
+    for (std::size_t k = 0; k < places_at_once; ++k) {
+        Real lane[lanes];
+        loose<Word>(lane)->word = sum[k];
+        for (Real const each : lane) sums[k] += each;
+    }
+}
+
+/// The largest tiles for one width of registers.
+template <std::size_t Bytes> struct CorrelationTile {
+    static constexpr std::size_t rows = Bytes == 64 ? 8 : 4, words_of_products = Bytes == 64 ? 4 : 2;
+};
+inline constexpr std::size_t most_words_of_row = 8;
+
+/// One run of one of the loops.
+template <class Real> struct CorrelationRun {
+    enum { correlate, weigh, dot } loop;
+    std::size_t rows, words;  // of the tile
+    Sight<Real> sight;
+    Real const* factors;  // or products
+    Real* sums;
+    WindowLines windows;
+    std::size_t gap;
+};
+
+template <class Real, std::size_t Bytes> [[gnu::always_inline]] inline void correlation_body(CorrelationRun<Real> const& run)
+{
+    using Tile = CorrelationTile<Bytes>;
+    auto const& [loop, rows, words, sight, factors, sums, windows, gap] = run;
+    if (loop == CorrelationRun<Real>::dot) dot_body<Real, Bytes>(windows, sight, factors, gap, sums);
+    else if (loop == CorrelationRun<Real>::weigh) {
+        if (words == 1) weigh_body<Real, Bytes, 1>(windows, sight, factors, gap, sums);
+        else if (words == 2) weigh_body<Real, Bytes, 2>(windows, sight, factors, gap, sums);
+        else weigh_body<Real, Bytes, Tile::words_of_products>(windows, sight, factors, gap, sums);
+    } else if (rows == 1) words == 4 ? correlate_body<Real, Bytes, 1, 4>(sight, factors, gap, sums) : correlate_body<Real, Bytes, 1, 8>(sight, factors, gap, sums);
+    else if (rows == 4) words == 1 ? correlate_body<Real, Bytes, 4, 1>(sight, factors, gap, sums) : correlate_body<Real, Bytes, 4, 3>(sight, factors, gap, sums);
+    else words == 1 ? correlate_body<Real, Bytes, Tile::rows, 1>(sight, factors, gap, sums) : correlate_body<Real, Bytes, Tile::rows, 3>(sight, factors, gap, sums);
+}
+
+/// The loops for one width of registers, and which tiles they compute.
+template <class Real> struct CorrelationLoops {
+    std::size_t lanes, most_rows, most_words_of_products;
+    void (*call)(CorrelationRun<Real> const& run);
+
+    /// Rows of the tile for the first of so many rows that are left.
+    std::size_t rows_of(std::size_t left) const { return left == 1 ? 1 : left > 4 ? most_rows : 4; }
+    /// Words of a tile of so many rows for the first of so many windows that are left.
+    std::size_t words_of(std::size_t rows, std::size_t left) const { return rows == 1 ? (left > 4 * lanes ? 8 : 4) : left > 2 * lanes ? 3 : 1; }
+    /// Words of products for the first of so many words that are left.
+    std::size_t words_of_products(std::size_t left) const { return left >= most_words_of_products ? most_words_of_products : left >= 2 ? 2 : 1; }
+
+    void correlate(std::size_t rows, std::size_t words, Sight<Real> const& sight, Real const* factors, std::size_t gap, Real* sums) const
+    {
+        call({CorrelationRun<Real>::correlate, rows, words, sight, factors, sums, {}, gap});
+    }
+    void weigh(std::size_t words, WindowLines const& windows, Sight<Real> const& sight, Real const* products, std::size_t gap, Real* sums) const
+    {
+        call({CorrelationRun<Real>::weigh, 0, words, sight, products, sums, windows, gap});
+    }
+    void dot(WindowLines const& windows, Sight<Real> const& sight, Real const* products, std::size_t gap, Real* sums) const
+    {
+        call({CorrelationRun<Real>::dot, 0, 0, sight, products, sums, windows, gap});
+    }
+};
+
+template <class Real, std::size_t Bytes> constexpr CorrelationLoops<Real> correlation_loops_of(decltype(CorrelationLoops<Real>::call) call)
+{
+    return {width<Vec<Real, Bytes>, Real>, CorrelationTile<Bytes>::rows, CorrelationTile<Bytes>::words_of_products, call};
+}
+
+template <class Real>
+#if defined(__clang__)
+[[clang::min_vector_width(8 * register_bytes)]]  // or Clang halves 64-byte words on some processors
+#endif
+void correlation_plain(CorrelationRun<Real> const& run)
+{
+    correlation_body<Real, register_bytes>(run);
+}
+
+#if defined(__GNUC__) && defined(__x86_64__) && !defined(__AVX512F__)
+template <class Real> [[gnu::target("avx2,fma")]] void correlation_avx2(CorrelationRun<Real> const& run) { correlation_body<Real, 32>(run); }
+template <class Real> [[gnu::target("avx512f")]] void correlation_avx512(CorrelationRun<Real> const& run) { correlation_body<Real, 64>(run); }
+
+/// Those that this processor can run, the fastest last.
+template <class Real> std::vector<CorrelationLoops<Real>> correlation_loops()
+{
+    std::vector<CorrelationLoops<Real>> loops{correlation_loops_of<Real, register_bytes>(correlation_plain<Real>)};
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) loops.push_back(correlation_loops_of<Real, 32>(correlation_avx2<Real>));
+    if (__builtin_cpu_supports("avx512f")) loops.push_back(correlation_loops_of<Real, 64>(correlation_avx512<Real>));
+    return loops;
+}
+#else
+template <class Real> std::vector<CorrelationLoops<Real>> correlation_loops() { return {correlation_loops_of<Real, register_bytes>(correlation_plain<Real>)}; }
+#endif
+
+template <class Real> CorrelationLoops<Real> const& best_correlation_loops()
+{
+    static CorrelationLoops<Real> const loops = correlation_loops<Real>().back();
+    return loops;
+}
+
+#ifdef XGRAD_SEPARATE_COMPILATION
+extern template CorrelationLoops<float> const& best_correlation_loops();
+extern template CorrelationLoops<double> const& best_correlation_loops();
+#endif
+
+}  // namespace xgrad::detail::kernel
