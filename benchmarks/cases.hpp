@@ -20,6 +20,7 @@ inline constexpr Name normal = "normal log density, as one sum", normal_hoisted 
                       regression = "linear regression 1000 x 150: w, log sigma";
 inline constexpr Name phase = "sum(abs2(exp(i*phi)*z - t))", complex_tanh = "sum(abs2(tanh(z*w) - t))",
                       complex_misfit = "sum(abs2(matmul(A, z) - b)), for z";
+inline constexpr Name convolution = "conv2d 64 -> 64, 3 x 3, on 28 x 28, float", depthwise = "the same, each channel by itself";
 inline constexpr Name convolutional = "digits: ConvNet, AdamW, float", small_perceptron = "MLP 2-16-16-1, Adam, float",
                       characters = "characters: LSTM(64, 128) x 50, Adam, float", equaliser = "equaliser: complex MLP 9-12-1, SGD";
 inline constexpr Name recurrence = "x = x + dt*sin(x)*p, per step", rows = "h = tanh(h + s(t)), per row of 100";

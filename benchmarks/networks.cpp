@@ -1,4 +1,4 @@
-// Steps of training networks: forward, backward and the optimiser's step. bench_torch has the same in libtorch.
+// Convolutions, and steps of training networks: forward, backward and the optimiser's step. bench_torch has the same in libtorch.
 #include <benchmark/benchmark.h>
 #include <xgrad/nn.hpp>
 #include <xgrad/optim.hpp>
@@ -48,6 +48,22 @@ void convolutional(std::size_t batch)
     auto labels = Labels::empty({batch});
     for (std::size_t i = 0; i < batch; ++i) labels.mutable_data()[i] = static_cast<std::int64_t>((7 * i + 3) % 10);
     training(bench::name::convolutional, batch, net, std::make_shared<optim::AdamW>(net->parameters(), optim::AdamWOptions{.lr = 1e-3}), [=](ConvNet& n) { return nn::functional::cross_entropy(n(images), labels); })
+        .faster_than_libtorch(1);
+}
+
+void convolution(bench::name::Name name, std::size_t batch, std::size_t groups)
+{
+    F x = xg::randn<float>({batch, 64, 28, 28}), weight = xg::randn<float>({64, 64 / groups, 3, 3});
+    x.requires_grad_();
+    weight.requires_grad_();
+    bench::Case(name, batch)
+        .xgrad([=]() mutable {
+            x.zero_grad();
+            weight.zero_grad();
+            F const loss = sum(square(nn::functional::conv2d(x, weight, {}, {.padding = 1, .groups = groups})));
+            loss.backward();
+            return loss.item();
+        })
         .faster_than_libtorch(1);
 }
 
@@ -107,6 +123,8 @@ void equaliser(std::size_t batch)
 int main(int argc, char** argv)
 {
     if (openblas_set_num_threads) openblas_set_num_threads(1);      // goals are for one core
+    convolution(bench::name::convolution, 8, 1);
+    convolution(bench::name::depthwise, 8, 64);
     convolutional(32);
     small_perceptron(32);
     characters(16);

@@ -181,6 +181,12 @@ template <class Forward> void training(std::string const& name, std::int64_t bat
         return loss.template item<double>();
     });
 }
+void convolution(name::Name name, std::int64_t batch, std::int64_t groups)
+{
+    auto const x = torch::randn({batch, 64, 28, 28}, single), weight = torch::randn({64, 64 / groups, 3, 3}, single);
+    auto const options = torch::nn::functional::Conv2dFuncOptions().padding(1).groups(groups);
+    row(name, batch, {x, weight}, [=] { return torch::nn::functional::conv2d(x, weight, options).square().sum(); });
+}
 void convolutional(std::int64_t batch)
 {
     namespace nn = torch::nn;
@@ -259,6 +265,8 @@ int main(int argc, char** argv)
     statistics();
     recurrence(1000);
     rows(1000, 100);
+    convolution(name::convolution, 8, 1);
+    convolution(name::depthwise, 8, 64);
     convolutional(32);
     small_perceptron(32);
     characters(16);

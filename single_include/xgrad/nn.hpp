@@ -2322,33 +2322,33 @@ private:
     Bits mask_{};
 };
 
-/// sums[k] += the sum over windows of what each sees at place k, of places_at_once, times products[window]; lines of products are
-/// whole words, and `gap` numbers apart.
-template <class Real, std::size_t Bytes>
+/// sums[k] += the sum over windows of what each sees at place k, of `places`, times products[window]; lines of products are whole
+/// words, and `gap` numbers apart.
+template <class Real, std::size_t Bytes, std::size_t places>
 [[gnu::always_inline]] inline void dot_body(WindowLines const& windows, Sight<Real> const& sight, Real const* products, std::size_t gap, Real* sums)
 {
     using Word = Vec<Real, Bytes>;
     constexpr std::size_t lanes = width<Word, Real>;
-    Word sum[places_at_once] = {};
+    Word sum[places] = {};
     std::size_t const whole = windows.length / lanes * lanes, rest = windows.length - whole;
     FirstLanes<Real, Bytes> const last(rest);
     for (std::size_t i = 0; i < windows.lines; ++i, products += gap) {
         Real const* const at = sight.at + i * windows.pitch;
         for (std::size_t q = 0; q < whole; q += lanes) {
             Word const factor = loose<Word>(products + q)->word;
-#pragma GCC unroll 8
-            for (std::size_t k = 0; k < places_at_once; ++k) sum[k] += factor * loose<Word>(at + sight.offsets[k] + q)->word;
+#pragma GCC unroll 16
+            for (std::size_t k = 0; k < places; ++k) sum[k] += factor * loose<Word>(at + sight.offsets[k] + q)->word;
         }
         if (rest == 0) continue;
         Word const factor = loose<Word>(products + whole)->word;
-#pragma GCC unroll 8
-        for (std::size_t k = 0; k < places_at_once; ++k) {
+#pragma GCC unroll 16
+        for (std::size_t k = 0; k < places; ++k) {
             Word seen = loose<Word>(at + sight.offsets[k] + whole)->word;
             last.keep_in(seen);
             sum[k] += factor * seen;
         }
     }
-    for (std::size_t k = 0; k < places_at_once; ++k) {
+    for (std::size_t k = 0; k < places; ++k) {
         Real lane[lanes];
         loose<Word>(lane)->word = sum[k];
         for (Real const each : lane) sums[k] += each;
@@ -2364,7 +2364,7 @@ inline constexpr std::size_t most_words_of_row = 8;
 /// One run of one of the loops.
 template <class Real> struct CorrelationRun {
     enum { correlate, weigh, dot } loop;
-    std::size_t rows, words;  // of the tile
+    std::size_t rows, words;  // of the tile, or places
     Sight<Real> sight;
     Real const* factors;  // or products
     Real* sums;
@@ -2376,7 +2376,7 @@ template <class Real, std::size_t Bytes> [[gnu::always_inline]] inline void corr
 {
     using Tile = CorrelationTile<Bytes>;
     auto const& [loop, rows, words, sight, factors, sums, windows, gap] = run;
-    if (loop == CorrelationRun<Real>::dot) dot_body<Real, Bytes>(windows, sight, factors, gap, sums);
+    if (loop == CorrelationRun<Real>::dot) rows == 3 ? dot_body<Real, Bytes, 3>(windows, sight, factors, gap, sums) : dot_body<Real, Bytes, 9>(windows, sight, factors, gap, sums);
     else if (loop == CorrelationRun<Real>::weigh) {
         if (words == 1) weigh_body<Real, Bytes, 1>(windows, sight, factors, gap, sums);
         else if (words == 2) weigh_body<Real, Bytes, 2>(windows, sight, factors, gap, sums);
@@ -2395,6 +2395,8 @@ template <class Real> struct CorrelationLoops {
     std::size_t rows_of(std::size_t left) const { return left == 1 ? 1 : left > 4 ? most_rows : 4; }
     /// Words of a tile of so many rows for the first of so many windows that are left.
     std::size_t words_of(std::size_t rows, std::size_t left) const { return rows == 1 ? (left > 4 * lanes ? 8 : 4) : left > 2 * lanes ? 3 : 1; }
+    /// Places of a dot product for the first of so many places that are left.
+    static std::size_t places_of_dot(std::size_t left) { return left > 6 ? 9 : 3; }
     /// Words of products for the first of so many words that are left.
     std::size_t words_of_products(std::size_t left) const { return left >= most_words_of_products ? most_words_of_products : left >= 2 ? 2 : 1; }
 
@@ -2406,9 +2408,9 @@ template <class Real> struct CorrelationLoops {
     {
         call({CorrelationRun<Real>::weigh, 0, words, sight, products, sums, windows, gap});
     }
-    void dot(WindowLines const& windows, Sight<Real> const& sight, Real const* products, std::size_t gap, Real* sums) const
+    void dot(std::size_t places, WindowLines const& windows, Sight<Real> const& sight, Real const* products, std::size_t gap, Real* sums) const
     {
-        call({CorrelationRun<Real>::dot, 0, 0, sight, products, sums, windows, gap});
+        call({CorrelationRun<Real>::dot, places, 0, sight, products, sums, windows, gap});
     }
 };
 
@@ -2704,6 +2706,7 @@ public:
         std::fill_n(to, size(), Real(0));
         std::size_t const image = rows_.extent * columns_.extent;
         auto const from = [this](std::size_t row) { return row * rows_.parts > rows_.before ? row * rows_.parts - rows_.before : 0; };
+        bool const plain = columns_.parts == 1 && samples_ == 1;
         std::size_t const low = from(band.row), high = std::min(rows_.extent, from(band.row + height_));
         for (std::size_t s = 0; s < band.samples; ++s)
             for (std::size_t c = 0; c < band.channels; ++c) {
@@ -2711,7 +2714,11 @@ public:
                 Real* const own = to + c * parts * planes() * plane_ + s;
                 std::size_t part = (low + rows_.before) % rows_.parts, row = (low + rows_.before) / rows_.parts - band.row;
                 for (std::size_t h = low; h < high; ++h, line += columns_.extent) {
-                    fill_line(line, source.conj, own + part * columns_.parts * plane_ + row * pitch_);
+                    Real* const at = own + part * columns_.parts * plane_ + row * pitch_;
+                    if constexpr (parts == 1)
+                        if (plain) copy(line, at + columns_.before, dealt_[0].count);
+                        else fill_line(line, source.conj, at);
+                    else fill_line(line, source.conj, at);
                     if (++part == rows_.parts) part = 0, ++row;
                 }
             }
@@ -2727,7 +2734,11 @@ private:
         std::size_t first, at, count;
     };
 
-    XGRAD_INLINE void fill_line(T const* from, bool conj, Real* to) const
+    XGRAD_INLINE static void copy(Real const* from, Real* to, std::size_t n)
+    {
+        kernel::cover<Real>(n, [=]<class V>(std::size_t k) XGRAD_INLINE_LAMBDA { kernel::store(to + k, kernel::load<V>(from + k)); });
+    }
+    void fill_line(T const* from, bool conj, Real* to) const
     {
         if constexpr (parts == 1)
             if (columns_.parts == 2 && samples_ == 1) {
@@ -2749,8 +2760,6 @@ private:
                     place[k * gap] = z.real();
                     place[k * gap + imaginary] = conj ? -z.imag() : z.imag();
                 }
-            else if (step == 1 && gap == 1)
-                kernel::cover<T>(count, [=]<class V>(std::size_t k) XGRAD_INLINE_LAMBDA { kernel::store(place + k, kernel::load<V>(numbers + k)); });
             else
                 for (std::size_t k = 0; k < count; ++k) place[k * gap] = numbers[k * step];
             to += plane_;
@@ -2976,7 +2985,7 @@ private:
               band_rows_(rows_of_band(rows, (channels * rows.parts * columns.parts + filters_) * columns.length * sizeof(T), g.rows.windows)), lines_(rows, columns, channels, g.channels, band_rows_, 1),
               places_(lines_.offsets(rows.phases[0], columns.phases[0])), depth_(places_.size()), gap_(rounded_up(is_single() ? g.columns.windows : filters_ * parts, loops().lanes))
         {
-            places_.resize(rounded_up(depth_, kernel::places_at_once), places_.back());
+            places_.resize(rounded_up(depth_, is_single() ? 9 : kernel::places_at_once), places_.back());
         }
         void run(Factor<T> const& images, Factor<T> const& products, T* out) const
         {
@@ -3012,8 +3021,8 @@ private:
         }
         void dot(std::size_t n, Real const* source, Real const* products, Real* sums) const
         {
-            for (std::size_t p = 0; p < places_.size(); p += kernel::places_at_once)
-                loops().dot({n, g.columns.windows, lines_.pitch()}, {0, places_.data() + p, source}, products, gap_, sums + p);
+            for (std::size_t p = 0, places; p < depth_; p += places)
+                loops().dot(places = loops().places_of_dot(depth_ - p), {n, g.columns.windows, lines_.pitch()}, {0, places_.data() + p, source}, products, gap_, sums + p);
         }
         /// Products of all filters for each window.
         void turn_over(T const* products, std::size_t windows, bool conj, Real* to) const

@@ -104,33 +104,33 @@ private:
     Bits mask_{};
 };
 
-/// sums[k] += the sum over windows of what each sees at place k, of places_at_once, times products[window]; lines of products are
-/// whole words, and `gap` numbers apart.
-template <class Real, std::size_t Bytes>
+/// sums[k] += the sum over windows of what each sees at place k, of `places`, times products[window]; lines of products are whole
+/// words, and `gap` numbers apart.
+template <class Real, std::size_t Bytes, std::size_t places>
 [[gnu::always_inline]] inline void dot_body(WindowLines const& windows, Sight<Real> const& sight, Real const* products, std::size_t gap, Real* sums)
 {
     using Word = Vec<Real, Bytes>;
     constexpr std::size_t lanes = width<Word, Real>;
-    Word sum[places_at_once] = {};
+    Word sum[places] = {};
     std::size_t const whole = windows.length / lanes * lanes, rest = windows.length - whole;
     FirstLanes<Real, Bytes> const last(rest);
     for (std::size_t i = 0; i < windows.lines; ++i, products += gap) {
         Real const* const at = sight.at + i * windows.pitch;
         for (std::size_t q = 0; q < whole; q += lanes) {
             Word const factor = loose<Word>(products + q)->word;
-#pragma GCC unroll 8
-            for (std::size_t k = 0; k < places_at_once; ++k) sum[k] += factor * loose<Word>(at + sight.offsets[k] + q)->word;
+#pragma GCC unroll 16
+            for (std::size_t k = 0; k < places; ++k) sum[k] += factor * loose<Word>(at + sight.offsets[k] + q)->word;
         }
         if (rest == 0) continue;
         Word const factor = loose<Word>(products + whole)->word;
-#pragma GCC unroll 8
-        for (std::size_t k = 0; k < places_at_once; ++k) {
+#pragma GCC unroll 16
+        for (std::size_t k = 0; k < places; ++k) {
             Word seen = loose<Word>(at + sight.offsets[k] + whole)->word;
             last.keep_in(seen);
             sum[k] += factor * seen;
         }
     }
-    for (std::size_t k = 0; k < places_at_once; ++k) {
+    for (std::size_t k = 0; k < places; ++k) {
         Real lane[lanes];
         loose<Word>(lane)->word = sum[k];
         for (Real const each : lane) sums[k] += each;
@@ -146,7 +146,7 @@ inline constexpr std::size_t most_words_of_row = 8;
 /// One run of one of the loops.
 template <class Real> struct CorrelationRun {
     enum { correlate, weigh, dot } loop;
-    std::size_t rows, words;  // of the tile
+    std::size_t rows, words;  // of the tile, or places
     Sight<Real> sight;
     Real const* factors;  // or products
     Real* sums;
@@ -158,7 +158,7 @@ template <class Real, std::size_t Bytes> [[gnu::always_inline]] inline void corr
 {
     using Tile = CorrelationTile<Bytes>;
     auto const& [loop, rows, words, sight, factors, sums, windows, gap] = run;
-    if (loop == CorrelationRun<Real>::dot) dot_body<Real, Bytes>(windows, sight, factors, gap, sums);
+    if (loop == CorrelationRun<Real>::dot) rows == 3 ? dot_body<Real, Bytes, 3>(windows, sight, factors, gap, sums) : dot_body<Real, Bytes, 9>(windows, sight, factors, gap, sums);
     else if (loop == CorrelationRun<Real>::weigh) {
         if (words == 1) weigh_body<Real, Bytes, 1>(windows, sight, factors, gap, sums);
         else if (words == 2) weigh_body<Real, Bytes, 2>(windows, sight, factors, gap, sums);
@@ -177,6 +177,8 @@ template <class Real> struct CorrelationLoops {
     std::size_t rows_of(std::size_t left) const { return left == 1 ? 1 : left > 4 ? most_rows : 4; }
     /// Words of a tile of so many rows for the first of so many windows that are left.
     std::size_t words_of(std::size_t rows, std::size_t left) const { return rows == 1 ? (left > 4 * lanes ? 8 : 4) : left > 2 * lanes ? 3 : 1; }
+    /// Places of a dot product for the first of so many places that are left.
+    static std::size_t places_of_dot(std::size_t left) { return left > 6 ? 9 : 3; }
     /// Words of products for the first of so many words that are left.
     std::size_t words_of_products(std::size_t left) const { return left >= most_words_of_products ? most_words_of_products : left >= 2 ? 2 : 1; }
 
@@ -188,9 +190,9 @@ template <class Real> struct CorrelationLoops {
     {
         call({CorrelationRun<Real>::weigh, 0, words, sight, products, sums, windows, gap});
     }
-    void dot(WindowLines const& windows, Sight<Real> const& sight, Real const* products, std::size_t gap, Real* sums) const
+    void dot(std::size_t places, WindowLines const& windows, Sight<Real> const& sight, Real const* products, std::size_t gap, Real* sums) const
     {
-        call({CorrelationRun<Real>::dot, 0, 0, sight, products, sums, windows, gap});
+        call({CorrelationRun<Real>::dot, places, 0, sight, products, sums, windows, gap});
     }
 };
 

@@ -67,6 +67,7 @@ public:
         std::fill_n(to, size(), Real(0));
         std::size_t const image = rows_.extent * columns_.extent;
         auto const from = [this](std::size_t row) { return row * rows_.parts > rows_.before ? row * rows_.parts - rows_.before : 0; };
+        bool const plain = columns_.parts == 1 && samples_ == 1;
         std::size_t const low = from(band.row), high = std::min(rows_.extent, from(band.row + height_));
         for (std::size_t s = 0; s < band.samples; ++s)
             for (std::size_t c = 0; c < band.channels; ++c) {
@@ -74,7 +75,11 @@ public:
                 Real* const own = to + c * parts * planes() * plane_ + s;
                 std::size_t part = (low + rows_.before) % rows_.parts, row = (low + rows_.before) / rows_.parts - band.row;
                 for (std::size_t h = low; h < high; ++h, line += columns_.extent) {
-                    fill_line(line, source.conj, own + part * columns_.parts * plane_ + row * pitch_);
+                    Real* const at = own + part * columns_.parts * plane_ + row * pitch_;
+                    if constexpr (parts == 1)
+                        if (plain) copy(line, at + columns_.before, dealt_[0].count);
+                        else fill_line(line, source.conj, at);
+                    else fill_line(line, source.conj, at);
                     if (++part == rows_.parts) part = 0, ++row;
                 }
             }
@@ -90,7 +95,11 @@ private:
         std::size_t first, at, count;
     };
 
-    XGRAD_INLINE void fill_line(T const* from, bool conj, Real* to) const
+    XGRAD_INLINE static void copy(Real const* from, Real* to, std::size_t n)
+    {
+        kernel::cover<Real>(n, [=]<class V>(std::size_t k) XGRAD_INLINE_LAMBDA { kernel::store(to + k, kernel::load<V>(from + k)); });
+    }
+    void fill_line(T const* from, bool conj, Real* to) const
     {
         if constexpr (parts == 1)
             if (columns_.parts == 2 && samples_ == 1) {
@@ -112,8 +121,6 @@ private:
                     place[k * gap] = z.real();
                     place[k * gap + imaginary] = conj ? -z.imag() : z.imag();
                 }
-            else if (step == 1 && gap == 1)
-                kernel::cover<T>(count, [=]<class V>(std::size_t k) XGRAD_INLINE_LAMBDA { kernel::store(place + k, kernel::load<V>(numbers + k)); });
             else
                 for (std::size_t k = 0; k < count; ++k) place[k * gap] = numbers[k * step];
             to += plane_;

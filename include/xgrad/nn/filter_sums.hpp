@@ -38,7 +38,7 @@ private:
               band_rows_(rows_of_band(rows, (channels * rows.parts * columns.parts + filters_) * columns.length * sizeof(T), g.rows.windows)), lines_(rows, columns, channels, g.channels, band_rows_, 1),
               places_(lines_.offsets(rows.phases[0], columns.phases[0])), depth_(places_.size()), gap_(rounded_up(is_single() ? g.columns.windows : filters_ * parts, loops().lanes))
         {
-            places_.resize(rounded_up(depth_, kernel::places_at_once), places_.back());
+            places_.resize(rounded_up(depth_, is_single() ? 9 : kernel::places_at_once), places_.back());
         }
         void run(Factor<T> const& images, Factor<T> const& products, T* out) const
         {
@@ -74,8 +74,8 @@ private:
         }
         void dot(std::size_t n, Real const* source, Real const* products, Real* sums) const
         {
-            for (std::size_t p = 0; p < places_.size(); p += kernel::places_at_once)
-                loops().dot({n, g.columns.windows, lines_.pitch()}, {0, places_.data() + p, source}, products, gap_, sums + p);
+            for (std::size_t p = 0, places; p < depth_; p += places)
+                loops().dot(places = loops().places_of_dot(depth_ - p), {n, g.columns.windows, lines_.pitch()}, {0, places_.data() + p, source}, products, gap_, sums + p);
         }
         /// Products of all filters for each window.
         void turn_over(T const* products, std::size_t windows, bool conj, Real* to) const
