@@ -6097,9 +6097,10 @@ inline bool wants_record(std::span<AnyTensor const* const> operands)
 
 
 // ======== xgrad/ops/block_loop.hpp
-// The block loop: runs a kernel where all operands lie in order over the index space, but for single numbers among them. A block holds a
-// number as often as a kernel looks at it, and the gradients for a number are summed in one; nothing else is staged. It serves what is
-// most common of broadcasting, parameters that are single numbers, in less time than the tile loop takes to begin.
+// The block loop: runs a kernel where all operands lie in order over the index space, but for some that repeat: single numbers; rows, whose
+// extents are the last ones of the space; and columns, of which each element stands for all places of a row. A block holds them as often
+// as a kernel looks at them, and the gradients for them are added up in one. It serves what is most common of broadcasting, parameters that
+// are single numbers, biases, and means over an axis, in less time than the tile loop takes to begin.
 
 
 // ======== xgrad/ops/move.hpp
@@ -8240,24 +8241,66 @@ XGRAD_COMPILED_ONCE
 
 namespace xgrad::detail {
 
-/// The leaves that are single numbers, where a kernel can read all others where they are; nothing where it cannot.
-inline std::optional<LeafMask> numbers_among(FormulaTable const& table, AnyArray const* const* leaves, Shape const& space)
-{
-    LeafMask numbers = 0;
-    for (std::size_t k = 0; k < table.leaves; ++k) {
-        if (is_direct(*leaves[k], *table.leaf[k], space)) continue;
-        if (leaves[k]->numel != 1 || !table.leaf[k]->in_place) return {};
-        numbers |= LeafMask{1} << k;
+/// Leaves that repeat.
+struct Repeats {
+    static constexpr std::size_t longest = 4096;  // longer rows are tiles of their own
+
+    LeafMask all = 0, numbers = 0, columns = 0;  // of all, those that are single numbers, and those that are columns
+    std::size_t period = 1;                      // elements of the longest row; the others divide it
+    std::size_t run = 1;                         // places for each element of a column
+
+    /// False for an array that repeats in another way.
+    bool add(std::size_t k, Shape const& shape, Shape const& space)
+    {
+        std::size_t const n = numel(shape);
+        if (is_row(shape, space)) {
+            if (n > longest) return false;
+            period = std::max(period, n);
+            if (n == 1) numbers |= LeafMask{1} << k;
+        } else {
+            if (n == 0 || !is_column(shape, space)) return false;
+            std::size_t const places = numel(space) / n;
+            if (places > longest || (columns && run != places)) return false;
+            run = places;
+            columns |= LeafMask{1} << k;
+        }
+        all |= LeafMask{1} << k;
+        return true;
     }
-    return numbers;
+    /// What a kernel is called with is a multiple of this; of the two the shorter divides the longer.
+    std::size_t row() const noexcept { return std::max(period, run); }
+
+private:
+    static bool is_row(Shape const& shape, Shape const& space)
+    {
+        std::size_t first = 0;
+        while (first < shape.size() && shape[first] == 1) ++first;
+        return std::equal(shape.begin() + first, shape.end(), space.end() - (shape.size() - first));
+    }
+    static bool is_column(Shape const& shape, Shape const& space)
+    {
+        std::size_t last = shape.size();
+        while (last > 0 && shape[last - 1] == 1) --last;
+        return shape.size() == space.size() && std::equal(shape.begin(), shape.begin() + last, space.begin());
+    }
+};
+
+/// The leaves that repeat, where a kernel can read all others where they are; nothing where it cannot.
+inline std::optional<Repeats> repeats_among(FormulaTable const& table, AnyArray const* const* leaves, Shape const& space)
+{
+    Repeats repeats;
+    for (std::size_t k = 0; k < table.leaves; ++k)
+        if (auto const& leaf = *leaves[k]; !is_direct(leaf, *table.leaf[k], space) && !(table.leaf[k]->in_place && leaf.contiguous && repeats.add(k, leaf.shape, space))) return {};
+    return repeats;
 }
 
 class BlockLoop {
 public:
-    /// Over `count` elements; for each of the numbers among the leaves so many operands are numbers or sums.
-    BlockLoop(std::size_t count, FormulaTable const& table, LeafMask numbers, std::size_t rooms_each)
-        : table_(table), count_(count), block_(std::min(count, room_bytes / table.largest_element)), room_((block_ * table.largest_element + 63) / 64 * 64),
-          bytes_(static_cast<std::size_t>(std::popcount(numbers)) * rooms_each * room_), rooms_(static_cast<std::byte*>(allocate(bytes_))), free_(rooms_)
+    /// Over `count` elements; for each leaf that repeats so many operands are such leaves, numbers or sums.
+    BlockLoop(std::size_t count, FormulaTable const& table, Repeats const& repeats, std::size_t rooms_each)
+        : table_(table), repeats_(repeats), count_(count), block_(block_of(count, table, repeats.row())),
+          room_((std::max({block_ * table.largest_element, repeats.period * widest, repeats.columns ? block_ / repeats.run * widest : 0}) + 63) / 64 * 64),
+          bytes_((static_cast<std::size_t>(std::popcount(repeats.all)) * (rooms_each + 1) + 1) * room_), rooms_(static_cast<std::byte*>(allocate(bytes_))), free_(rooms_)
     {
     }
     BlockLoop(BlockLoop const&) = delete;
@@ -8265,77 +8308,151 @@ public:
     ~BlockLoop() { deallocate(rooms_, bytes_); }
 
     /// The leaves; one that stands at several places is the same operand at all of them.
-    void inputs(AnyArray const* const* leaves, LeafMask numbers)
+    void inputs(AnyArray const* const* leaves)
     {
         for (std::size_t k = 0; k < table_.leaves; ++k) {
             std::size_t same = 0;
             while (leaves[same] != leaves[k]) ++same;
             if (same < k) put(k, at_[same], step_[same]);
-            else if (numbers >> k & 1) number(k, leaves[k]->data, *table_.leaf[k]);
+            else if (repeats_.all >> k & 1) repeated(k, leaves[k]->data, leaves[k]->numel, *table_.leaf[k]);
             else in_order(k, leaves[k]->data, table_.leaf[k]->element);
         }
     }
     // What operand k is; each has to be told.
     void in_order(std::size_t k, void* data, std::size_t element) noexcept { put(k, data, element); }
+    /// A leaf that repeats.
+    void repeated(std::size_t k, void* data, std::size_t elements, LeafInfo const& info)
+    {
+        if (repeats_.columns >> k & 1) {
+            columns_[column_count_++] = {&info, static_cast<std::byte*>(data), static_cast<std::uint8_t>(k)};
+            return put(k, take(), 0);
+        }
+        if (elements == block_) return put(k, data, 0);
+        if (elements == 1) return number(k, data, info);
+        put(k, take(), 0);
+        std::size_t const bytes = elements * info.element;
+        for (std::size_t done = 0; done < block_ * info.element; done += bytes) std::memcpy(static_cast<std::byte*>(at_[k]) + done, data, bytes);
+    }
     void number(std::size_t k, void* data, LeafInfo const& info)
     {
-        put(k, std::exchange(free_, free_ + room_), 0);
+        put(k, take(), 0);
         info.stage(at_[k], data, 0, block_);
     }
-    void zeros(std::size_t k) noexcept { put(k, zero_tile.elements, 0); }
-    void absent(std::size_t k) noexcept { put(k, nullptr, 0); }
-    /// An output that is summed; run() writes the sum to an element.
-    void sum(std::size_t k, void* element, LeafInfo const& info) noexcept
+    void zeros(std::size_t k)
     {
-        put(k, std::exchange(free_, free_ + room_), 0);
-        sums_[sum_count_++] = {&info, element, static_cast<std::uint8_t>(k), {}};
-        if (info.wide_element > info.element) most_held_ = 16;
+        if (!zeros_ && room_ <= sizeof zero_tile) zeros_ = zero_tile.elements;
+        if (!zeros_) std::memset(zeros_ = take(), 0, room_);
+        put(k, zeros_, 0);
     }
+    void absent(std::size_t k) noexcept { put(k, nullptr, 0); }
+    /// An output that is the gradient of a leaf that repeats; run() writes the sums over all repetitions.
+    void sum(std::size_t k, std::size_t leaf, void* to, std::size_t elements, LeafInfo const& info)
+    {
+        bool const is_column = repeats_.columns >> leaf & 1;
+        if (!is_column && elements == block_ && elements > 1 && info.wide_element == info.element) {
+            added_at_once_ |= LeafMask{1} << leaf;
+            return put(k, to, 0);
+        }
+        put(k, take(), 0);
+        auto* const total = take();
+        if (is_column) {
+            column_sums_[column_sum_count_++] = {&info, static_cast<std::byte*>(to), total, 0, static_cast<std::uint8_t>(k)};
+            return;
+        }
+        std::memset(total, 0, elements * info.wide_element);
+        sums_[sum_count_++] = {&info, static_cast<std::byte*>(to), total, elements, static_cast<std::uint8_t>(k)};
+        summed_ |= LeafMask{1} << leaf;
+        if (info.wide_element > info.element || elements > 1) most_held_ = 16;
+    }
+    /// Leaves that have one value in all of a block.
+    LeafMask uniform() const noexcept { return repeats_.numbers | (block_ == repeats_.run ? repeats_.columns : 0); }
 
-    /// kernel(operands, elements, true where sums have begun) for one block after the other.
+    /// kernel(operands, elements, leaves whose gradients are added to what is there) for one block after the other.
     template <class Kernel> void run(std::size_t operands, Kernel kernel)
     {
         for (std::size_t done = 0, held = 0;;) {
             std::size_t const n = std::min(block_, count_ - done);
-            kernel(at_, n, held > 0);
+            stage_columns(n);
+            kernel(at_, n, (done ? added_at_once_ : 0) | (held ? summed_ : 0));
             done += n;
+            collect_columns(n);
             if (sum_count_ && (++held == most_held_ || done == count_ || count_ - done < block_)) collect(n), held = 0;
             if (done == count_) return write_sums();
             for (std::size_t k = 0; k < operands; ++k)
                 if (step_[k]) at_[k] = static_cast<std::byte*>(at_[k]) + n * step_[k];
         }
     }
-private:
-    static constexpr std::size_t room_bytes = sizeof(TileRoom);
 
+private:
+    static constexpr std::size_t room_bytes = sizeof(TileRoom), widest = 16;
+
+    struct Column {
+        LeafInfo const* info;
+        std::byte* at;  // the element for the next row
+        std::uint8_t operand;
+    };
     struct Sum {
         LeafInfo const* info;
-        void* element;
+        std::byte *to, *total;
+        std::size_t elements;
         std::uint8_t operand;
-        alignas(16) std::byte total[16];
     };
 
+    /// As much as fits into a room, in whole repetitions.
+    static std::size_t block_of(std::size_t count, FormulaTable const& table, std::size_t row)
+    {
+        return std::min(count, std::max<std::size_t>(1, room_bytes / table.largest_element / row) * row);
+    }
+    std::byte* take() noexcept { return std::exchange(free_, free_ + room_); }
     void put(std::size_t k, void* at, std::size_t step) noexcept
     {
         at_[k] = at;
         step_[k] = step;
     }
+    void stage_columns(std::size_t n)
+    {
+        for (std::size_t i = 0; i < column_count_; ++i) {
+            auto& [info, at, operand] = columns_[i];
+            std::size_t const rows = n / repeats_.run;
+            info->stage.rows(static_cast<std::byte*>(at_[operand]), repeats_.run * info->element, at, static_cast<std::ptrdiff_t>(info->element), 0, repeats_.run, rows);
+            at += rows * info->element;
+        }
+    }
+    void collect_columns(std::size_t n)
+    {
+        for (std::size_t i = 0; i < column_sum_count_; ++i) {
+            auto& sum = column_sums_[i];
+            std::size_t const rows = n / repeats_.run;
+            std::memset(sum.total, 0, rows * sum.info->wide_element);
+            sum.info->add.rows(static_cast<std::byte*>(at_[sum.operand]), repeats_.run * sum.info->element, sum.total, static_cast<std::ptrdiff_t>(sum.info->wide_element), 0, repeats_.run, rows);
+            sum.info->collect_wide(sum.total, sum.to, 1, rows);
+            sum.to += rows * sum.info->element;
+        }
+    }
     void collect(std::size_t n)
     {
-        for (std::size_t i = 0; i < sum_count_; ++i) sums_[i].info->add(at_[sums_[i].operand], sums_[i].total, 0, n);
+        for (std::size_t i = 0; i < sum_count_; ++i) {
+            auto const& sum = sums_[i];
+            if (sum.elements == 1) sum.info->add(at_[sum.operand], sum.total, 0, n);
+            else sum.info->add_rows(at_[sum.operand], sum.total, sum.elements, n / sum.elements);
+        }
     }
     void write_sums()
     {
-        for (std::size_t i = 0; i < sum_count_; ++i) sums_[i].info->collect_wide(sums_[i].total, sums_[i].element, 1, 1);
+        for (std::size_t i = 0; i < sum_count_; ++i) sums_[i].info->collect_wide(sums_[i].total, sums_[i].to, 1, sums_[i].elements);
     }
 
     FormulaTable const& table_;
-    std::size_t count_, block_, room_, bytes_, sum_count_ = 0;
-    std::size_t most_held_ = 1;  // blocks that a kernel adds up before they are summed, where a sum in a wider type takes long
+    Repeats const& repeats_;
+    std::size_t count_, block_, room_, bytes_, column_count_ = 0, sum_count_ = 0, column_sum_count_ = 0;
+    std::size_t most_held_ = 1;  // blocks that a kernel adds up before they are summed, where that takes long
+    LeafMask summed_ = 0, added_at_once_ = 0;
     std::byte *rooms_, *free_;
+    void* zeros_ = nullptr;
     void* at_[TileLoop::max_operands];
     std::size_t step_[TileLoop::max_operands];
-    Sum sums_[64];
+    Column columns_[64];
+    Sum sums_[64], column_sums_[64];
 };
 
 }  // namespace xgrad::detail
@@ -8406,13 +8523,13 @@ inline void fold_in_order(std::byte* from, std::array<std::size_t, 3> const& ext
     TileLoop(space, operands.data(), n + 1).run(tile_body(body));
 }
 
-[[gnu::noinline]] inline void run_beside_numbers(FormulaTable const& table, void const* formula, AnyArray const* const* leaves, LeafMask numbers, AnyArray const& out)
+[[gnu::noinline]] inline void run_in_blocks(FormulaTable const& table, void const* formula, AnyArray const* const* leaves, Repeats const& repeats, AnyArray const& out)
 {
     std::size_t const n = table.leaves;
-    BlockLoop loop(out.numel, table, numbers, 1);
-    loop.inputs(leaves, numbers);
+    BlockLoop loop(out.numel, table, repeats, 1);
+    loop.inputs(leaves);
     loop.in_order(n, out.data, table.result->element);
-    loop.run(n + 1, [&](void* const* at, std::size_t elements, bool) { table.forward(formula, at, elements, numbers); });
+    loop.run(n + 1, [&](void* const* at, std::size_t elements, LeafMask) { table.forward(formula, at, elements, loop.uniform()); });
 }
 
 /// Runs a formula forward over an index space into `out`. The common case, every tensor in order, needs no tile loop.
@@ -8420,11 +8537,11 @@ inline void run_forward(FormulaTable const& table, void const* formula, AnyArray
 {
     std::size_t const n = table.leaves, count = numel(space);
     if (count == 0) return;
-    auto const numbers = numbers_among(table, leaves, space);
-    bool const in_order = numbers && *numbers == 0;
+    auto const repeats = repeats_among(table, leaves, space);
+    bool const in_order = repeats && repeats->all == 0;
     if (in_order && out.folds && table.is_identity)
         if (auto const extent = folded_axes(space, out.array->shape)) return fold_in_order(leaves[0]->data, *extent, out);
-    if (!in_order && numbers && !out.needs_tile()) return run_beside_numbers(table, formula, leaves, *numbers, *out.array);
+    if (!in_order && repeats && !out.needs_tile()) return run_in_blocks(table, formula, leaves, *repeats, *out.array);
     if (!in_order || (out.needs_tile() && !out.uniform)) return run_tiled(table, formula, leaves, space, out);
     void* at[64];
     for (std::size_t k = 0; k < n; ++k) at[k] = leaves[k]->data;
@@ -9217,14 +9334,15 @@ private:
     [[gnu::noinline]] void keep_shapes(Gathered const& in)
     {
         std::size_t const n = leaves();
-        beside_numbers_ = table().kernels.in_place && table().result.in_place;
+        Repeats repeats;
+        in_blocks_ = table().kernels.in_place && table().result.in_place;
         for (std::size_t k = 0; k < n; ++k) {
             std::size_t const first = first_of(k);
             if (first != k) broadcast_ |= (broadcast_ >> first & 1) << k;
             else if (in.arrays[k]->shape != space_) {
                 auto const& array = *in.arrays[k];
                 broadcast_ |= LeafMask{1} << k;
-                beside_numbers_ &= array.numel == 1;
+                in_blocks_ = in_blocks_ && repeats.add(k, array.shape, space_);
                 if (array.shape.empty()) continue;
                 if (!shapes_) shapes_ = std::make_unique<Shape[]>(n);
                 shapes_[k] = array.shape;
@@ -9271,7 +9389,7 @@ private:
 protected:
     OperandPlan const& plan_;
     bool in_order_;                // all operands were in order when they were saved
-    bool beside_numbers_ = false;  // those that were broadcast are single numbers, and elements are read where they are
+    bool in_blocks_ = false;       // those that were broadcast repeat, and elements are read where they are
     bool handed_over_ = false;     // gradients that were ready are gone to a pass
     LeafMask broadcast_ = 0;
     SumOver* sum_ = nullptr;
@@ -9338,22 +9456,18 @@ protected:
         return TensorImpl::make(*table().leaf_types[k], std::move(gradient));
     }
 
-    /// Makes the gradients of a pass in blocks, make(edge, leaf); gives the leaves whose gradients are sums.
-    template <class Make> LeafMask place_gradients(BlockLoop& loop, LeafMask numbers, Make make) const
+    /// Makes the gradients of a pass in blocks, make(edge, leaf).
+    template <class Make> void place_gradients(BlockLoop& loop, Repeats const& repeats, Make make) const
     {
         std::size_t const first_gradient = leaves() + 2;
-        LeafMask sums = 0;
         for (std::size_t k = 0; k < leaves(); ++k) loop.absent(first_gradient + k);
         for (std::size_t edge = 0; edge < plan_.edges; ++edge) {
             std::size_t const k = plan_.target[edge];
             auto const& info = *table().kernels.leaf[k];
-            TensorImpl& gradient = make(edge, k);
-            if (numbers >> k & 1) {
-                sums |= LeafMask{1} << k;
-                loop.sum(first_gradient + k, gradient.array.data, info);
-            } else loop.in_order(first_gradient + k, gradient.array.data, info.element);
+            AnyArray const& gradient = make(edge, k).array;
+            if (repeats.all >> k & 1) loop.sum(first_gradient + k, k, gradient.data, gradient.numel, info);
+            else loop.in_order(first_gradient + k, gradient.data, info.element);
         }
-        return sums;
     }
 
 private:
@@ -9391,22 +9505,22 @@ private:
     }
     [[gnu::noinline]] double sum_in_blocks_or_tiles(SumKernel kernel, Gathered const& in)
     {
-        auto const numbers = numbers_among(table().kernels, in.arrays, in.space());
-        return numbers ? sum_beside_numbers(kernel, in, *numbers) : sum_tiled(kernel, in);
+        auto const repeats = repeats_among(table().kernels, in.arrays, in.space());
+        return repeats ? sum_in_blocks(kernel, in, *repeats) : sum_tiled(kernel, in);
     }
-    double sum_beside_numbers(SumKernel kernel, Gathered const& in, LeafMask numbers)
+    double sum_in_blocks(SumKernel kernel, Gathered const& in, Repeats const& repeats)
     {
         std::size_t const n = leaves();
-        BlockLoop loop(in.count(), table().kernels, numbers, 2);
-        loop.inputs(in.arrays, numbers);
+        BlockLoop loop(in.count(), table().kernels, repeats, 2);
+        loop.inputs(in.arrays);
         loop.absent(n);
         loop.absent(n + 1);
-        LeafMask const sums = place_gradients(loop, numbers, [&](std::size_t edge, std::size_t k) -> TensorImpl& {
+        place_gradients(loop, repeats, [&](std::size_t edge, std::size_t k) -> TensorImpl& {
             ready()[edge] = is_broadcast(k) ? TensorImpl::make(*table().leaf_types[k], leaf_shape(k)) : TensorImpl::make(*table().leaf_types[k], AnyArray::Layout{*in.arrays[k]});
             return *ready()[edge];
         });
         double sum = 0;
-        loop.run(2 * n + 2, [&](void* const* at, std::size_t count, bool begun) { sum += kernel(formula_object(), plan_.gradients, at, sum_->scale, count, numbers, begun ? sums : 0); });
+        loop.run(2 * n + 2, [&](void* const* at, std::size_t count, LeafMask added_to) { sum += kernel(formula_object(), plan_.gradients, at, sum_->scale, count, loop.uniform(), added_to); });
         return sum;
     }
     /// An operand that stands at several places is staged once.
@@ -9530,7 +9644,7 @@ private:
     void apply_shortest(AnyArray const& seeds, std::span<AnyTensor> results, AnyTensor* room = nullptr)
     {
         if (is_simple(seeds)) apply_direct(seeds, results, room);
-        else if (is_beside_numbers(seeds)) apply_beside_numbers(seeds, results);
+        else if (in_blocks_ && !watched_ && is_plain(seeds) && numel(space_) != 0) apply_in_blocks(seeds, results);
         else apply_tiled(seeds, results);
     }
 
@@ -9641,32 +9755,27 @@ private:
         results[0] = AnyTensor(std::move(made));
     }
 
-    /// True where what was broadcast are single numbers, and all else lies in order.
-    bool is_beside_numbers(AnyArray const& seeds) const
-    {
-        return beside_numbers_ && !watched_ && is_plain(seeds) && numel(space_) != 0;
-    }
-    [[gnu::noinline]] void apply_beside_numbers(AnyArray const& seeds, std::span<AnyTensor> results)
+    [[gnu::noinline]] void apply_in_blocks(AnyArray const& seeds, std::span<AnyTensor> results)
     {
         std::size_t const n = leaves(), seed = n, result = n + 1;
-        LeafMask const numbers = broadcast_;
-        BlockLoop loop(numel(space_), table().kernels, numbers, 3);  // with one for the gradient that came in
+        Repeats repeats;
+        for (std::size_t k = 0; k < n; ++k)
+            if (is_broadcast(k)) repeats.add(k, leaf_shape(k), space_);
+        BlockLoop loop(numel(space_), table().kernels, repeats, 3);  // with one for the gradient that came in
         for (std::size_t k = 0; k < n; ++k) {
             auto const& info = *table().kernels.leaf[k];
             if (!is_needed(k)) loop.zeros(k);
-            else if (numbers >> k & 1) loop.number(k, saved_data(k), info);
+            else if (is_broadcast(k)) loop.repeated(k, saved_data(k), numel(leaf_shape(k)), info);
             else loop.in_order(k, saved_data(k), info.element);
         }
         if (seeds.numel == 1) loop.number(seed, seeds.data, *table().kernels.result);
         else loop.in_order(seed, seeds.data, table().kernels.result->element);
         saves_result() ? loop.in_order(result, saved_result_data(), table().kernels.result->element) : loop.absent(result);
-        LeafMask const sums = place_gradients(loop, numbers, [&](std::size_t edge, std::size_t k) -> TensorImpl& {
+        place_gradients(loop, repeats, [&](std::size_t edge, std::size_t k) -> TensorImpl& {
             results[edge] = AnyTensor(TensorImpl::make(*table().leaf_types[k], leaf_shape(k)));
             return results[edge].impl();
         });
-        loop.run(2 * n + 2, [&](void* const* at, std::size_t count, bool begun) {
-            table().kernels.backward(formula_object(), plan_.gradients, at, count, numbers, begun ? sums : 0);
-        });
+        loop.run(2 * n + 2, [&](void* const* at, std::size_t count, LeafMask added_to) { table().kernels.backward(formula_object(), plan_.gradients, at, count, loop.uniform(), added_to); });
     }
 
     void apply_tiled(AnyArray const& seeds, std::span<AnyTensor> results)

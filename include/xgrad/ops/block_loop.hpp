@@ -1,6 +1,7 @@
-// The block loop: runs a kernel where all operands lie in order over the index space, but for single numbers among them. A block holds a
-// number as often as a kernel looks at it, and the gradients for a number are summed in one; nothing else is staged. It serves what is
-// most common of broadcasting, parameters that are single numbers, in less time than the tile loop takes to begin.
+// The block loop: runs a kernel where all operands lie in order over the index space, but for some that repeat: single numbers; rows, whose
+// extents are the last ones of the space; and columns, of which each element stands for all places of a row. A block holds them as often
+// as a kernel looks at them, and the gradients for them are added up in one. It serves what is most common of broadcasting, parameters that
+// are single numbers, biases, and means over an axis, in less time than the tile loop takes to begin.
 #pragma once
 
 #include <bit>
@@ -11,24 +12,66 @@ XGRAD_COMPILED_ONCE
 
 namespace xgrad::detail {
 
-/// The leaves that are single numbers, where a kernel can read all others where they are; nothing where it cannot.
-inline std::optional<LeafMask> numbers_among(FormulaTable const& table, AnyArray const* const* leaves, Shape const& space)
-{
-    LeafMask numbers = 0;
-    for (std::size_t k = 0; k < table.leaves; ++k) {
-        if (is_direct(*leaves[k], *table.leaf[k], space)) continue;
-        if (leaves[k]->numel != 1 || !table.leaf[k]->in_place) return {};
-        numbers |= LeafMask{1} << k;
+/// Leaves that repeat.
+struct Repeats {
+    static constexpr std::size_t longest = 4096;  // longer rows are tiles of their own
+
+    LeafMask all = 0, numbers = 0, columns = 0;  // of all, those that are single numbers, and those that are columns
+    std::size_t period = 1;                      // elements of the longest row; the others divide it
+    std::size_t run = 1;                         // places for each element of a column
+
+    /// False for an array that repeats in another way.
+    bool add(std::size_t k, Shape const& shape, Shape const& space)
+    {
+        std::size_t const n = numel(shape);
+        if (is_row(shape, space)) {
+            if (n > longest) return false;
+            period = std::max(period, n);
+            if (n == 1) numbers |= LeafMask{1} << k;
+        } else {
+            if (n == 0 || !is_column(shape, space)) return false;
+            std::size_t const places = numel(space) / n;
+            if (places > longest || (columns && run != places)) return false;
+            run = places;
+            columns |= LeafMask{1} << k;
+        }
+        all |= LeafMask{1} << k;
+        return true;
     }
-    return numbers;
+    /// What a kernel is called with is a multiple of this; of the two the shorter divides the longer.
+    std::size_t row() const noexcept { return std::max(period, run); }
+
+private:
+    static bool is_row(Shape const& shape, Shape const& space)
+    {
+        std::size_t first = 0;
+        while (first < shape.size() && shape[first] == 1) ++first;
+        return std::equal(shape.begin() + first, shape.end(), space.end() - (shape.size() - first));
+    }
+    static bool is_column(Shape const& shape, Shape const& space)
+    {
+        std::size_t last = shape.size();
+        while (last > 0 && shape[last - 1] == 1) --last;
+        return shape.size() == space.size() && std::equal(shape.begin(), shape.begin() + last, space.begin());
+    }
+};
+
+/// The leaves that repeat, where a kernel can read all others where they are; nothing where it cannot.
+inline std::optional<Repeats> repeats_among(FormulaTable const& table, AnyArray const* const* leaves, Shape const& space)
+{
+    Repeats repeats;
+    for (std::size_t k = 0; k < table.leaves; ++k)
+        if (auto const& leaf = *leaves[k]; !is_direct(leaf, *table.leaf[k], space) && !(table.leaf[k]->in_place && leaf.contiguous && repeats.add(k, leaf.shape, space))) return {};
+    return repeats;
 }
 
 class BlockLoop {
 public:
-    /// Over `count` elements; for each of the numbers among the leaves so many operands are numbers or sums.
-    BlockLoop(std::size_t count, FormulaTable const& table, LeafMask numbers, std::size_t rooms_each)
-        : table_(table), count_(count), block_(std::min(count, room_bytes / table.largest_element)), room_((block_ * table.largest_element + 63) / 64 * 64),
-          bytes_(static_cast<std::size_t>(std::popcount(numbers)) * rooms_each * room_), rooms_(static_cast<std::byte*>(allocate(bytes_))), free_(rooms_)
+    /// Over `count` elements; for each leaf that repeats so many operands are such leaves, numbers or sums.
+    BlockLoop(std::size_t count, FormulaTable const& table, Repeats const& repeats, std::size_t rooms_each)
+        : table_(table), repeats_(repeats), count_(count), block_(block_of(count, table, repeats.row())),
+          room_((std::max({block_ * table.largest_element, repeats.period * widest, repeats.columns ? block_ / repeats.run * widest : 0}) + 63) / 64 * 64),
+          bytes_((static_cast<std::size_t>(std::popcount(repeats.all)) * (rooms_each + 1) + 1) * room_), rooms_(static_cast<std::byte*>(allocate(bytes_))), free_(rooms_)
     {
     }
     BlockLoop(BlockLoop const&) = delete;
@@ -36,77 +79,151 @@ public:
     ~BlockLoop() { deallocate(rooms_, bytes_); }
 
     /// The leaves; one that stands at several places is the same operand at all of them.
-    void inputs(AnyArray const* const* leaves, LeafMask numbers)
+    void inputs(AnyArray const* const* leaves)
     {
         for (std::size_t k = 0; k < table_.leaves; ++k) {
             std::size_t same = 0;
             while (leaves[same] != leaves[k]) ++same;
             if (same < k) put(k, at_[same], step_[same]);
-            else if (numbers >> k & 1) number(k, leaves[k]->data, *table_.leaf[k]);
+            else if (repeats_.all >> k & 1) repeated(k, leaves[k]->data, leaves[k]->numel, *table_.leaf[k]);
             else in_order(k, leaves[k]->data, table_.leaf[k]->element);
         }
     }
     // What operand k is; each has to be told.
     void in_order(std::size_t k, void* data, std::size_t element) noexcept { put(k, data, element); }
+    /// A leaf that repeats.
+    void repeated(std::size_t k, void* data, std::size_t elements, LeafInfo const& info)
+    {
+        if (repeats_.columns >> k & 1) {
+            columns_[column_count_++] = {&info, static_cast<std::byte*>(data), static_cast<std::uint8_t>(k)};
+            return put(k, take(), 0);
+        }
+        if (elements == block_) return put(k, data, 0);
+        if (elements == 1) return number(k, data, info);
+        put(k, take(), 0);
+        std::size_t const bytes = elements * info.element;
+        for (std::size_t done = 0; done < block_ * info.element; done += bytes) std::memcpy(static_cast<std::byte*>(at_[k]) + done, data, bytes);
+    }
     void number(std::size_t k, void* data, LeafInfo const& info)
     {
-        put(k, std::exchange(free_, free_ + room_), 0);
+        put(k, take(), 0);
         info.stage(at_[k], data, 0, block_);
     }
-    void zeros(std::size_t k) noexcept { put(k, zero_tile.elements, 0); }
-    void absent(std::size_t k) noexcept { put(k, nullptr, 0); }
-    /// An output that is summed; run() writes the sum to an element.
-    void sum(std::size_t k, void* element, LeafInfo const& info) noexcept
+    void zeros(std::size_t k)
     {
-        put(k, std::exchange(free_, free_ + room_), 0);
-        sums_[sum_count_++] = {&info, element, static_cast<std::uint8_t>(k), {}};
-        if (info.wide_element > info.element) most_held_ = 16;
+        if (!zeros_ && room_ <= sizeof zero_tile) zeros_ = zero_tile.elements;
+        if (!zeros_) std::memset(zeros_ = take(), 0, room_);
+        put(k, zeros_, 0);
     }
+    void absent(std::size_t k) noexcept { put(k, nullptr, 0); }
+    /// An output that is the gradient of a leaf that repeats; run() writes the sums over all repetitions.
+    void sum(std::size_t k, std::size_t leaf, void* to, std::size_t elements, LeafInfo const& info)
+    {
+        bool const is_column = repeats_.columns >> leaf & 1;
+        if (!is_column && elements == block_ && elements > 1 && info.wide_element == info.element) {
+            added_at_once_ |= LeafMask{1} << leaf;
+            return put(k, to, 0);
+        }
+        put(k, take(), 0);
+        auto* const total = take();
+        if (is_column) {
+            column_sums_[column_sum_count_++] = {&info, static_cast<std::byte*>(to), total, 0, static_cast<std::uint8_t>(k)};
+            return;
+        }
+        std::memset(total, 0, elements * info.wide_element);
+        sums_[sum_count_++] = {&info, static_cast<std::byte*>(to), total, elements, static_cast<std::uint8_t>(k)};
+        summed_ |= LeafMask{1} << leaf;
+        if (info.wide_element > info.element || elements > 1) most_held_ = 16;
+    }
+    /// Leaves that have one value in all of a block.
+    LeafMask uniform() const noexcept { return repeats_.numbers | (block_ == repeats_.run ? repeats_.columns : 0); }
 
-    /// kernel(operands, elements, true where sums have begun) for one block after the other.
+    /// kernel(operands, elements, leaves whose gradients are added to what is there) for one block after the other.
     template <class Kernel> void run(std::size_t operands, Kernel kernel)
     {
         for (std::size_t done = 0, held = 0;;) {
             std::size_t const n = std::min(block_, count_ - done);
-            kernel(at_, n, held > 0);
+            stage_columns(n);
+            kernel(at_, n, (done ? added_at_once_ : 0) | (held ? summed_ : 0));
             done += n;
+            collect_columns(n);
             if (sum_count_ && (++held == most_held_ || done == count_ || count_ - done < block_)) collect(n), held = 0;
             if (done == count_) return write_sums();
             for (std::size_t k = 0; k < operands; ++k)
                 if (step_[k]) at_[k] = static_cast<std::byte*>(at_[k]) + n * step_[k];
         }
     }
-private:
-    static constexpr std::size_t room_bytes = sizeof(TileRoom);
 
+private:
+    static constexpr std::size_t room_bytes = sizeof(TileRoom), widest = 16;
+
+    struct Column {
+        LeafInfo const* info;
+        std::byte* at;  // the element for the next row
+        std::uint8_t operand;
+    };
     struct Sum {
         LeafInfo const* info;
-        void* element;
+        std::byte *to, *total;
+        std::size_t elements;
         std::uint8_t operand;
-        alignas(16) std::byte total[16];
     };
 
+    /// As much as fits into a room, in whole repetitions.
+    static std::size_t block_of(std::size_t count, FormulaTable const& table, std::size_t row)
+    {
+        return std::min(count, std::max<std::size_t>(1, room_bytes / table.largest_element / row) * row);
+    }
+    std::byte* take() noexcept { return std::exchange(free_, free_ + room_); }
     void put(std::size_t k, void* at, std::size_t step) noexcept
     {
         at_[k] = at;
         step_[k] = step;
     }
+    void stage_columns(std::size_t n)
+    {
+        for (std::size_t i = 0; i < column_count_; ++i) {
+            auto& [info, at, operand] = columns_[i];
+            std::size_t const rows = n / repeats_.run;
+            info->stage.rows(static_cast<std::byte*>(at_[operand]), repeats_.run * info->element, at, static_cast<std::ptrdiff_t>(info->element), 0, repeats_.run, rows);
+            at += rows * info->element;
+        }
+    }
+    void collect_columns(std::size_t n)
+    {
+        for (std::size_t i = 0; i < column_sum_count_; ++i) {
+            auto& sum = column_sums_[i];
+            std::size_t const rows = n / repeats_.run;
+            std::memset(sum.total, 0, rows * sum.info->wide_element);
+            sum.info->add.rows(static_cast<std::byte*>(at_[sum.operand]), repeats_.run * sum.info->element, sum.total, static_cast<std::ptrdiff_t>(sum.info->wide_element), 0, repeats_.run, rows);
+            sum.info->collect_wide(sum.total, sum.to, 1, rows);
+            sum.to += rows * sum.info->element;
+        }
+    }
     void collect(std::size_t n)
     {
-        for (std::size_t i = 0; i < sum_count_; ++i) sums_[i].info->add(at_[sums_[i].operand], sums_[i].total, 0, n);
+        for (std::size_t i = 0; i < sum_count_; ++i) {
+            auto const& sum = sums_[i];
+            if (sum.elements == 1) sum.info->add(at_[sum.operand], sum.total, 0, n);
+            else sum.info->add_rows(at_[sum.operand], sum.total, sum.elements, n / sum.elements);
+        }
     }
     void write_sums()
     {
-        for (std::size_t i = 0; i < sum_count_; ++i) sums_[i].info->collect_wide(sums_[i].total, sums_[i].element, 1, 1);
+        for (std::size_t i = 0; i < sum_count_; ++i) sums_[i].info->collect_wide(sums_[i].total, sums_[i].to, 1, sums_[i].elements);
     }
 
     FormulaTable const& table_;
-    std::size_t count_, block_, room_, bytes_, sum_count_ = 0;
-    std::size_t most_held_ = 1;  // blocks that a kernel adds up before they are summed, where a sum in a wider type takes long
+    Repeats const& repeats_;
+    std::size_t count_, block_, room_, bytes_, column_count_ = 0, sum_count_ = 0, column_sum_count_ = 0;
+    std::size_t most_held_ = 1;  // blocks that a kernel adds up before they are summed, where that takes long
+    LeafMask summed_ = 0, added_at_once_ = 0;
     std::byte *rooms_, *free_;
+    void* zeros_ = nullptr;
     void* at_[TileLoop::max_operands];
     std::size_t step_[TileLoop::max_operands];
-    Sum sums_[64];
+    Column columns_[64];
+    Sum sums_[64], column_sums_[64];
 };
 
 }  // namespace xgrad::detail

@@ -69,13 +69,13 @@ inline void fold_in_order(std::byte* from, std::array<std::size_t, 3> const& ext
     TileLoop(space, operands.data(), n + 1).run(tile_body(body));
 }
 
-[[gnu::noinline]] inline void run_beside_numbers(FormulaTable const& table, void const* formula, AnyArray const* const* leaves, LeafMask numbers, AnyArray const& out)
+[[gnu::noinline]] inline void run_in_blocks(FormulaTable const& table, void const* formula, AnyArray const* const* leaves, Repeats const& repeats, AnyArray const& out)
 {
     std::size_t const n = table.leaves;
-    BlockLoop loop(out.numel, table, numbers, 1);
-    loop.inputs(leaves, numbers);
+    BlockLoop loop(out.numel, table, repeats, 1);
+    loop.inputs(leaves);
     loop.in_order(n, out.data, table.result->element);
-    loop.run(n + 1, [&](void* const* at, std::size_t elements, bool) { table.forward(formula, at, elements, numbers); });
+    loop.run(n + 1, [&](void* const* at, std::size_t elements, LeafMask) { table.forward(formula, at, elements, loop.uniform()); });
 }
 
 /// Runs a formula forward over an index space into `out`. The common case, every tensor in order, needs no tile loop.
@@ -83,11 +83,11 @@ inline void run_forward(FormulaTable const& table, void const* formula, AnyArray
 {
     std::size_t const n = table.leaves, count = numel(space);
     if (count == 0) return;
-    auto const numbers = numbers_among(table, leaves, space);
-    bool const in_order = numbers && *numbers == 0;
+    auto const repeats = repeats_among(table, leaves, space);
+    bool const in_order = repeats && repeats->all == 0;
     if (in_order && out.folds && table.is_identity)
         if (auto const extent = folded_axes(space, out.array->shape)) return fold_in_order(leaves[0]->data, *extent, out);
-    if (!in_order && numbers && !out.needs_tile()) return run_beside_numbers(table, formula, leaves, *numbers, *out.array);
+    if (!in_order && repeats && !out.needs_tile()) return run_in_blocks(table, formula, leaves, *repeats, *out.array);
     if (!in_order || (out.needs_tile() && !out.uniform)) return run_tiled(table, formula, leaves, space, out);
     void* at[64];
     for (std::size_t k = 0; k < n; ++k) at[k] = leaves[k]->data;

@@ -96,7 +96,7 @@ private:
     void apply_shortest(AnyArray const& seeds, std::span<AnyTensor> results, AnyTensor* room = nullptr)
     {
         if (is_simple(seeds)) apply_direct(seeds, results, room);
-        else if (is_beside_numbers(seeds)) apply_beside_numbers(seeds, results);
+        else if (in_blocks_ && !watched_ && is_plain(seeds) && numel(space_) != 0) apply_in_blocks(seeds, results);
         else apply_tiled(seeds, results);
     }
 
@@ -207,32 +207,27 @@ private:
         results[0] = AnyTensor(std::move(made));
     }
 
-    /// True where what was broadcast are single numbers, and all else lies in order.
-    bool is_beside_numbers(AnyArray const& seeds) const
-    {
-        return beside_numbers_ && !watched_ && is_plain(seeds) && numel(space_) != 0;
-    }
-    [[gnu::noinline]] void apply_beside_numbers(AnyArray const& seeds, std::span<AnyTensor> results)
+    [[gnu::noinline]] void apply_in_blocks(AnyArray const& seeds, std::span<AnyTensor> results)
     {
         std::size_t const n = leaves(), seed = n, result = n + 1;
-        LeafMask const numbers = broadcast_;
-        BlockLoop loop(numel(space_), table().kernels, numbers, 3);  // with one for the gradient that came in
+        Repeats repeats;
+        for (std::size_t k = 0; k < n; ++k)
+            if (is_broadcast(k)) repeats.add(k, leaf_shape(k), space_);
+        BlockLoop loop(numel(space_), table().kernels, repeats, 3);  // with one for the gradient that came in
         for (std::size_t k = 0; k < n; ++k) {
             auto const& info = *table().kernels.leaf[k];
             if (!is_needed(k)) loop.zeros(k);
-            else if (numbers >> k & 1) loop.number(k, saved_data(k), info);
+            else if (is_broadcast(k)) loop.repeated(k, saved_data(k), numel(leaf_shape(k)), info);
             else loop.in_order(k, saved_data(k), info.element);
         }
         if (seeds.numel == 1) loop.number(seed, seeds.data, *table().kernels.result);
         else loop.in_order(seed, seeds.data, table().kernels.result->element);
         saves_result() ? loop.in_order(result, saved_result_data(), table().kernels.result->element) : loop.absent(result);
-        LeafMask const sums = place_gradients(loop, numbers, [&](std::size_t edge, std::size_t k) -> TensorImpl& {
+        place_gradients(loop, repeats, [&](std::size_t edge, std::size_t k) -> TensorImpl& {
             results[edge] = AnyTensor(TensorImpl::make(*table().leaf_types[k], leaf_shape(k)));
             return results[edge].impl();
         });
-        loop.run(2 * n + 2, [&](void* const* at, std::size_t count, bool begun) {
-            table().kernels.backward(formula_object(), plan_.gradients, at, count, numbers, begun ? sums : 0);
-        });
+        loop.run(2 * n + 2, [&](void* const* at, std::size_t count, LeafMask added_to) { table().kernels.backward(formula_object(), plan_.gradients, at, count, loop.uniform(), added_to); });
     }
 
     void apply_tiled(AnyArray const& seeds, std::span<AnyTensor> results)

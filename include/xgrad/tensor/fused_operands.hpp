@@ -207,14 +207,15 @@ private:
     [[gnu::noinline]] void keep_shapes(Gathered const& in)
     {
         std::size_t const n = leaves();
-        beside_numbers_ = table().kernels.in_place && table().result.in_place;
+        Repeats repeats;
+        in_blocks_ = table().kernels.in_place && table().result.in_place;
         for (std::size_t k = 0; k < n; ++k) {
             std::size_t const first = first_of(k);
             if (first != k) broadcast_ |= (broadcast_ >> first & 1) << k;
             else if (in.arrays[k]->shape != space_) {
                 auto const& array = *in.arrays[k];
                 broadcast_ |= LeafMask{1} << k;
-                beside_numbers_ &= array.numel == 1;
+                in_blocks_ = in_blocks_ && repeats.add(k, array.shape, space_);
                 if (array.shape.empty()) continue;
                 if (!shapes_) shapes_ = std::make_unique<Shape[]>(n);
                 shapes_[k] = array.shape;
@@ -261,7 +262,7 @@ private:
 protected:
     OperandPlan const& plan_;
     bool in_order_;                // all operands were in order when they were saved
-    bool beside_numbers_ = false;  // those that were broadcast are single numbers, and elements are read where they are
+    bool in_blocks_ = false;       // those that were broadcast repeat, and elements are read where they are
     bool handed_over_ = false;     // gradients that were ready are gone to a pass
     LeafMask broadcast_ = 0;
     SumOver* sum_ = nullptr;

@@ -62,22 +62,18 @@ protected:
         return TensorImpl::make(*table().leaf_types[k], std::move(gradient));
     }
 
-    /// Makes the gradients of a pass in blocks, make(edge, leaf); gives the leaves whose gradients are sums.
-    template <class Make> LeafMask place_gradients(BlockLoop& loop, LeafMask numbers, Make make) const
+    /// Makes the gradients of a pass in blocks, make(edge, leaf).
+    template <class Make> void place_gradients(BlockLoop& loop, Repeats const& repeats, Make make) const
     {
         std::size_t const first_gradient = leaves() + 2;
-        LeafMask sums = 0;
         for (std::size_t k = 0; k < leaves(); ++k) loop.absent(first_gradient + k);
         for (std::size_t edge = 0; edge < plan_.edges; ++edge) {
             std::size_t const k = plan_.target[edge];
             auto const& info = *table().kernels.leaf[k];
-            TensorImpl& gradient = make(edge, k);
-            if (numbers >> k & 1) {
-                sums |= LeafMask{1} << k;
-                loop.sum(first_gradient + k, gradient.array.data, info);
-            } else loop.in_order(first_gradient + k, gradient.array.data, info.element);
+            AnyArray const& gradient = make(edge, k).array;
+            if (repeats.all >> k & 1) loop.sum(first_gradient + k, k, gradient.data, gradient.numel, info);
+            else loop.in_order(first_gradient + k, gradient.data, info.element);
         }
-        return sums;
     }
 
 private:
@@ -115,22 +111,22 @@ private:
     }
     [[gnu::noinline]] double sum_in_blocks_or_tiles(SumKernel kernel, Gathered const& in)
     {
-        auto const numbers = numbers_among(table().kernels, in.arrays, in.space());
-        return numbers ? sum_beside_numbers(kernel, in, *numbers) : sum_tiled(kernel, in);
+        auto const repeats = repeats_among(table().kernels, in.arrays, in.space());
+        return repeats ? sum_in_blocks(kernel, in, *repeats) : sum_tiled(kernel, in);
     }
-    double sum_beside_numbers(SumKernel kernel, Gathered const& in, LeafMask numbers)
+    double sum_in_blocks(SumKernel kernel, Gathered const& in, Repeats const& repeats)
     {
         std::size_t const n = leaves();
-        BlockLoop loop(in.count(), table().kernels, numbers, 2);
-        loop.inputs(in.arrays, numbers);
+        BlockLoop loop(in.count(), table().kernels, repeats, 2);
+        loop.inputs(in.arrays);
         loop.absent(n);
         loop.absent(n + 1);
-        LeafMask const sums = place_gradients(loop, numbers, [&](std::size_t edge, std::size_t k) -> TensorImpl& {
+        place_gradients(loop, repeats, [&](std::size_t edge, std::size_t k) -> TensorImpl& {
             ready()[edge] = is_broadcast(k) ? TensorImpl::make(*table().leaf_types[k], leaf_shape(k)) : TensorImpl::make(*table().leaf_types[k], AnyArray::Layout{*in.arrays[k]});
             return *ready()[edge];
         });
         double sum = 0;
-        loop.run(2 * n + 2, [&](void* const* at, std::size_t count, bool begun) { sum += kernel(formula_object(), plan_.gradients, at, sum_->scale, count, numbers, begun ? sums : 0); });
+        loop.run(2 * n + 2, [&](void* const* at, std::size_t count, LeafMask added_to) { sum += kernel(formula_object(), plan_.gradients, at, sum_->scale, count, loop.uniform(), added_to); });
         return sum;
     }
     /// An operand that stands at several places is staged once.
