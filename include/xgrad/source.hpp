@@ -1,7 +1,6 @@
 // Templates that a program with XGRAD_SEPARATE_COMPILATION compiles once; xgrad.hpp includes this where XGRAD_SOURCE is defined.
 #pragma once
 
-#include <xgrad/base/correlation_kernel.hpp>
 #include <xgrad/base/fft.hpp>
 #include <xgrad/base/gemm.hpp>
 #include <xgrad/tensor/gradient_arithmetic.hpp>
@@ -10,8 +9,6 @@
 
 namespace xgrad::detail {
 namespace kernel {
-template CorrelationLoops<float> const& best_correlation_loops();
-template CorrelationLoops<double> const& best_correlation_loops();
 template void multiply_by_vector(VectorProduct<float> const&);
 template void multiply_by_vector(VectorProduct<double> const&);
 template void multiply_by_vector(VectorProduct<std::complex<float>> const&);

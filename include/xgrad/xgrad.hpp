@@ -4,6 +4,7 @@
 
 #include <xgrad/functional/checkpoint.hpp>
 #include <xgrad/functional/hvp.hpp>
+#include <xgrad/ops/cumulative.hpp>
 #include <xgrad/ops/fourier.hpp>
 #include <xgrad/ops/linalg.hpp>
 #include <xgrad/ops/trigonometric.hpp>
@@ -13,7 +14,7 @@
 #include <xgrad/tensor/inplace.hpp>
 #include <xgrad/tensor/join.hpp>
 #include <xgrad/tensor/masking.hpp>
-#include <xgrad/tensor/picking.hpp>
+#include <xgrad/tensor/ordering.hpp>
 #include <xgrad/tensor/print.hpp>
 #ifdef XGRAD_SOURCE
 #    include <xgrad/source.hpp>

@@ -2221,10 +2221,10 @@ struct Cardioid : Module<Cardioid> {
 // The source of a convolution, laid out so that neighbouring windows see neighbouring numbers: zeros around images, and the
 // lines that a stride deals each of their lines out to. Complex numbers are two lines of real ones.
 
-#ifndef XGRAD_SINGLE_XGRAD_BASE_CORRELATION_KERNEL_HPP
-#define XGRAD_SINGLE_XGRAD_BASE_CORRELATION_KERNEL_HPP
+#ifndef XGRAD_SINGLE_XGRAD_NN_CORRELATION_KERNEL_HPP
+#define XGRAD_SINGLE_XGRAD_NN_CORRELATION_KERNEL_HPP
 
-// ======== xgrad/base/correlation_kernel.hpp
+// ======== xgrad/nn/correlation_kernel.hpp
 // The inner loops of convolutions: sums of products of numbers with windows on lines of numbers.
 //
 // Windows that are neighbours begin at neighbouring numbers, so that a word holds what as many windows see in one place,
@@ -2450,13 +2450,16 @@ template <class Real> CorrelationLoops<Real> const& best_correlation_loops()
     return loops;
 }
 
-#ifdef XGRAD_SEPARATE_COMPILATION
+#if defined(XGRAD_SEPARATE_COMPILATION) && defined(XGRAD_SOURCE)
+template CorrelationLoops<float> const& best_correlation_loops();
+template CorrelationLoops<double> const& best_correlation_loops();
+#elif defined(XGRAD_SEPARATE_COMPILATION)
 extern template CorrelationLoops<float> const& best_correlation_loops();
 extern template CorrelationLoops<double> const& best_correlation_loops();
 #endif
 
 }  // namespace xgrad::detail::kernel
-#endif  // XGRAD_SINGLE_XGRAD_BASE_CORRELATION_KERNEL_HPP
+#endif  // XGRAD_SINGLE_XGRAD_NN_CORRELATION_KERNEL_HPP
 #ifndef XGRAD_SINGLE_XGRAD_NN_CONVOLUTION_PLAN_HPP
 #define XGRAD_SINGLE_XGRAD_NN_CONVOLUTION_PLAN_HPP
 

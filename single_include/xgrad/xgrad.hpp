@@ -12658,6 +12658,47 @@ template <class F, class X> auto hvp(F&& f, X const& inputs, TransformOptions co
 
 }  // namespace xgrad
 
+// ======== xgrad/ops/cumulative.hpp
+// Sums of all that comes before.
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad {
+
+/// The sum of the elements up to each one along an axis; reversed, of those from each one on.
+struct CumulativeSum : Arraywise {
+    std::size_t axis = 0;
+    bool reversed = false;
+    static constexpr bool is_multilinear = true;
+
+    template <Scalar T> auto value(detail::Array<T> const& x) const
+    {
+        auto const from = detail::contiguous(x);
+        detail::Array<T> out(x.shape);
+        std::size_t n = x.shape[axis], columns = 1;
+        for (std::size_t d = axis + 1; d < x.shape.size(); ++d) columns *= x.shape[d];
+        detail::CachedVector<detail::wide<T>> sums(columns);
+        for (std::size_t begin = 0; begin < x.numel; begin += n * columns) {
+            std::ranges::fill(sums, detail::wide<T>(0));
+            for (std::size_t i = 0; i < n; ++i) {
+                std::size_t const at = begin + (reversed ? n - 1 - i : i) * columns;
+                for (std::size_t c = 0; c < columns; ++c) out.begin()[at + c] = detail::converted<T>(sums[c] += detail::converted<detail::wide<T>>(from.begin()[at + c]));
+            }
+        }
+        return out;
+    }
+    auto pullback(wrt<0>, auto const& g, auto const&, auto const&) const { return express(CumulativeSum{{}, axis, !reversed}, g); }
+};
+
+/// The sum of the elements up to each one, and with it, along an axis. Of integers and masks: sums of int64.
+template <Operand X> auto cumsum(X const& x, std::ptrdiff_t axis)
+{
+    if constexpr (std::same_as<typename X::letter, B>) return cumsum(cast<std::int64_t>(x), axis);
+    else return express(CumulativeSum{{}, detail::normalize_axis("cumsum", axis, x.dim())}, x);
+}
+
+}  // namespace xgrad
+
 // ======== xgrad/ops/fourier.hpp
 // Discrete Fourier transforms with NumPy's conventions: exp(-2 pi i jk/n) forward, and the scale chosen by `norm`.
 
@@ -14823,6 +14864,23 @@ template <Operand X> auto norm(X const& x, double p, Axes const& axes, bool keep
 }
 template <Operand X> auto norm(X const& x, double p = 2) { return norm(x, p, detail::all_axes(x.dim())); }
 
+/// Variance over axes, sum(abs2(x - mean(x))) / (n - correction) for n elements; of complex numbers, too, it is real. Not a
+/// finite number where n is no more than the correction.
+template <Operand X> auto var(X const& x, Axes const& axes, bool keep = false, double correction = 1)
+{
+    auto const over = detail::checked_axes("var", x, axes);
+    if constexpr (std::same_as<typename X::letter, B> || std::same_as<typename X::letter, Z>) return var(real_valued(x), over, keep, correction);
+    else {
+        auto const n = static_cast<double>(detail::count_over(x.shape(), over));
+        return materialize_expression(sum(abs2(x - mean(x, over, keepdims)), over, keep) / std::max(0., n - correction));
+    }
+}
+template <Operand X> auto var(X const& x) { return var(x, detail::all_axes(x.dim())); }
+
+/// Standard deviation over axes, the root of var(), with gradient 0 at 0. (PyTorch's name for it is taken in C++.)
+template <Operand X> auto stddev(X const& x, Axes const& axes, bool keep = false, double correction = 1) { return materialize_expression(express(NormRoot{}, var(x, axes, keep, correction))); }
+template <Operand X> auto stddev(X const& x) { return stddev(x, detail::all_axes(x.dim())); }
+
 }  // namespace xgrad
 
 XGRAD_COMPILED_ONCE
@@ -16687,6 +16745,11 @@ template <Scalar T> MaskedTensor<T> Tensor<T>::operator()(Tensor<bool> const& ma
 
 }  // namespace xgrad
 
+// ======== xgrad/tensor/ordering.hpp
+// Which elements are the largest or smallest along an axis, and all of them in order: argmax and argmin, argsort, sort, topk. NaN counts as
+// larger than all numbers.
+
+
 // ======== xgrad/tensor/picking.hpp
 // Picking by numbers: index_select and gather, index_add and scatter_add.
 
@@ -16892,6 +16955,126 @@ template <Operand X, Operand Y> auto scatter_add(X const& x, std::ptrdiff_t axis
 
 }  // namespace xgrad
 
+XGRAD_COMPILED_ONCE
+
+namespace xgrad {
+
+/// Elements, and their places along the axis.
+template <Scalar T> struct Ordered {
+    Tensor<T> values;
+    Tensor<std::int64_t> indices;
+};
+
+namespace detail {
+
+template <class T> bool is_less(T a, T b) { return a < b || (b != b && a == a); }
+
+template <class T> struct Placed {
+    T value;
+    std::int64_t place;
+
+    /// Equal ones stay in the order of their places.
+    static bool ascending(Placed const& a, Placed const& b) { return is_less(a.value, b.value) || (!is_less(b.value, a.value) && a.place < b.place); }
+    static bool descending(Placed const& a, Placed const& b) { return is_less(b.value, a.value) || (!is_less(a.value, b.value) && a.place < b.place); }
+};
+
+template <Operand X> void check_ordered()
+{
+    static_assert(!is_complex<typename X::scalar>, "argmax, argmin, argsort, sort, topk: complex numbers have no order");
+}
+
+/// count numbers for each row of x along an axis: choose(row, its length, the numbers).
+template <Scalar T, class F> Tensor<std::int64_t> places_along(Array<T> const& x, std::size_t axis, std::size_t count, F choose)
+{
+    Axes const over{static_cast<std::ptrdiff_t>(axis)};
+    Array<T> room;
+    T const* const rows = rows_over(over, x, room);
+    std::size_t const n = x.shape[axis];
+    Shape shape;
+    for (std::size_t d = 0; d < x.shape.size(); ++d)
+        if (d != axis) shape.push_back(x.shape[d]);
+    shape.push_back(count);
+    Array<std::int64_t> places(shape);
+    for (std::size_t row = 0; row < (count ? places.numel / count : 0); ++row) choose(rows + row * n, n, places.begin() + row * count);
+    return Tensor<std::int64_t>(rows_put_back(over, std::move(places)));
+}
+
+/// The first `count` of each row in order.
+template <Scalar T> Tensor<std::int64_t> first_places(Array<T> const& x, std::size_t axis, std::size_t count, bool descending)
+{
+    CachedVector<Placed<T>> all(x.shape[axis]);
+    return places_along(x, axis, count, [&](T const* row, std::size_t n, std::int64_t* places) {
+        for (std::size_t i = 0; i < n; ++i) all[i] = {row[i], static_cast<std::int64_t>(i)};
+        auto const sort = [&](auto less) {
+            if (count == n) std::sort(all.begin(), all.end(), less);
+            else std::partial_sort(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(count), all.end(), less);
+        };
+        descending ? sort(Placed<T>::descending) : sort(Placed<T>::ascending);
+        for (std::size_t i = 0; i < count; ++i) places[i] = all[i].place;
+    });
+}
+
+template <Operand X> auto values_of(X const& x)
+{
+    NoGradGuard const off;
+    return materialize(x).array_of();
+}
+
+template <Operand X> Tensor<std::int64_t> extreme_place(std::string_view name, X const& x, std::ptrdiff_t axis, bool keep, bool largest)
+{
+    check_ordered<X>();
+    auto const d = normalize_axis(name, axis, x.dim());
+    auto const values = values_of(x);
+    if (values.shape[d] == 0 && numel(reduced_shape(values.shape, {static_cast<std::ptrdiff_t>(d)}, false)) != 0) fail<ShapeError>(name, ": nothing to choose from in shape ", values.shape, " along axis ", d);
+    auto const places = places_along(values, d, 1, [largest](auto const* row, std::size_t n, std::int64_t* place) {
+        std::size_t at = 0;
+        for (std::size_t i = 1; i < n; ++i)
+            if (largest ? is_less(row[at], row[i]) : row[i] < row[at] || (row[i] != row[i] && row[at] == row[at])) at = i;
+        *place = static_cast<std::int64_t>(at);
+    });
+    return keep ? places : Tensor<std::int64_t>(reshape(places, Axes(reduced_shape(places.shape(), {static_cast<std::ptrdiff_t>(d)}, false))));
+}
+
+template <Operand X> auto ordered(std::string_view name, X const& x, std::ptrdiff_t axis, std::optional<std::size_t> count, bool descending)
+{
+    check_ordered<X>();
+    auto const d = normalize_axis(name, axis, x.dim());
+    auto const t = materialize(x);
+    std::size_t const n = t.shape()[d];
+    if (count && *count > n) fail<IndexError>(name, ": ", *count, " elements were asked for along axis ", d, " of shape ", t.shape());
+    auto indices = first_places(t.array_of(), d, count.value_or(n), descending);
+    return Ordered<typename X::scalar>{gather(t, static_cast<std::ptrdiff_t>(d), indices), indices};
+}
+
+}  // namespace detail
+
+/// The place of the largest element along an axis, the first of equal ones, or of the first NaN. Not differentiable.
+template <Operand X> Tensor<std::int64_t> argmax(X const& x, std::ptrdiff_t axis, bool keep = false) { return detail::extreme_place("argmax", x, axis, keep, true); }
+/// Among all elements in row-major order.
+template <Operand X> Tensor<std::int64_t> argmax(X const& x) { return argmax(flatten(x), 0); }
+
+/// The place of the smallest element along an axis, the first of equal ones, or of the first NaN. Not differentiable.
+template <Operand X> Tensor<std::int64_t> argmin(X const& x, std::ptrdiff_t axis, bool keep = false) { return detail::extreme_place("argmin", x, axis, keep, false); }
+template <Operand X> Tensor<std::int64_t> argmin(X const& x) { return argmin(flatten(x), 0); }
+
+/// The places of the elements along an axis in ascending or descending order; equal ones keep theirs. Not differentiable.
+template <Operand X> Tensor<std::int64_t> argsort(X const& x, std::ptrdiff_t axis = -1, bool descending = false)
+{
+    detail::check_ordered<X>();
+    auto const d = detail::normalize_axis("argsort", axis, x.dim());
+    auto const values = detail::values_of(x);
+    return detail::first_places(values, d, values.shape[d], descending);
+}
+
+/// The elements along an axis in ascending or descending order, and the places that they had; equal ones keep their order. Gradients go back
+/// to those places.
+template <Operand X> auto sort(X const& x, std::ptrdiff_t axis = -1, bool descending = false) { return detail::ordered("sort", x, axis, {}, descending); }
+
+/// The k largest elements along an axis in descending order, or the k smallest ones in ascending order, and their places.
+template <Operand X> auto topk(X const& x, std::size_t k, std::ptrdiff_t axis = -1, bool largest = true) { return detail::ordered("topk", x, axis, k, largest); }
+
+}  // namespace xgrad
+
 // ======== xgrad/tensor/print.hpp
 // Printing: values, shape, dtype and place in the graph, as NumPy lays them out.
 
@@ -16973,247 +17156,8 @@ template <class Op, class... X> std::ostream& operator<<(std::ostream& out, Expr
 // ======== xgrad/source.hpp
 // Templates that a program with XGRAD_SEPARATE_COMPILATION compiles once; xgrad.hpp includes this where XGRAD_SOURCE is defined.
 
-#ifndef XGRAD_SINGLE_XGRAD_BASE_CORRELATION_KERNEL_HPP
-#define XGRAD_SINGLE_XGRAD_BASE_CORRELATION_KERNEL_HPP
-
-// ======== xgrad/base/correlation_kernel.hpp
-// The inner loops of convolutions: sums of products of numbers with windows on lines of numbers.
-//
-// Windows that are neighbours begin at neighbouring numbers, so that a word holds what as many windows see in one place,
-// and is read where it is: nothing is copied for a window. Where a window looks is a table of offsets from the number
-// it begins at. As with products of matrices, a tile of sums stays in the registers, the loops exist once for each
-// width of those, and the processor is asked which ones it can run.
-
-namespace xgrad::detail::kernel {
-
-/// What a window sees: `depth` numbers, at these distances from where it begins.
-template <class Real> struct Sight {
-    std::size_t depth;
-    std::ptrdiff_t const* offsets;
-    Real const* at;  // where the first window begins
-};
-
-/// sums[r][w] = the sum over p of factors[p][r] times what window w sees at p, for as many windows as `words` words hold. Rows of sums
-/// are `gap` numbers apart.
-template <class Real, std::size_t Bytes, std::size_t rows, std::size_t words>
-[[gnu::always_inline]] inline void correlate_body(Sight<Real> const& sight, Real const* factors, std::size_t gap, Real* sums)
-{
-    using Word = Vec<Real, Bytes>;
-    constexpr std::size_t lanes = width<Word, Real>;
-    Word sum[rows][words] = {}, seen[words];
-    for (std::size_t p = 0; p < sight.depth; ++p, factors += rows) {
-        Real const* const at = sight.at + sight.offsets[p];
-#pragma GCC unroll 8
-        for (std::size_t w = 0; w < words; ++w) seen[w] = loose<Word>(at + w * lanes)->word;
-#pragma GCC unroll 8
-        for (std::size_t r = 0; r < rows; ++r)
-#pragma GCC unroll 8
-            for (std::size_t w = 0; w < words; ++w) sum[r][w] += factors[r] * seen[w];
-    }
-#pragma GCC unroll 8
-    for (std::size_t r = 0; r < rows; ++r)
-#pragma GCC unroll 8
-        for (std::size_t w = 0; w < words; ++w) loose<Word>(sums + r * gap + w * lanes)->word = sum[r][w];
-}
-
-/// Windows in lines: `length` of them side by side, the next line `pitch` numbers further on.
-struct WindowLines {
-    std::size_t lines, length, pitch;
-};
-
-inline constexpr std::size_t places_at_once = 6;  // of what a window sees
-
-/// sums[k][o] += the sum over windows of what each sees at place k, of places_at_once, times its products[o], for as many o as
-/// `words` words hold. The products of one window lie `gap` behind those of the one before, and so do the sums of places.
-template <class Real, std::size_t Bytes, std::size_t words>
-[[gnu::always_inline]] inline void weigh_body(WindowLines const& windows, Sight<Real> const& sight, Real const* products, std::size_t gap, Real* sums)
-{
-    using Word = Vec<Real, Bytes>;
-    constexpr std::size_t lanes = width<Word, Real>;
-    Word sum[places_at_once][words], factor[words];
-#pragma GCC unroll 8
-    for (std::size_t k = 0; k < places_at_once; ++k)
-#pragma GCC unroll 8
-        for (std::size_t w = 0; w < words; ++w) sum[k][w] = loose<Word>(sums + k * gap + w * lanes)->word;
-    Real const* line[places_at_once];
-    for (std::size_t k = 0; k < places_at_once; ++k) line[k] = sight.at + sight.offsets[k];
-    for (std::size_t i = 0; i < windows.lines; ++i) {
-        for (std::size_t q = 0; q < windows.length; ++q, products += gap) {
-#pragma GCC unroll 8
-            for (std::size_t w = 0; w < words; ++w) factor[w] = loose<Word>(products + w * lanes)->word;
-#pragma GCC unroll 8
-            for (std::size_t k = 0; k < places_at_once; ++k)
-#pragma GCC unroll 8
-                for (std::size_t w = 0; w < words; ++w) sum[k][w] += line[k][q] * factor[w];
-        }
-        for (auto& start : line) start += windows.pitch;
-    }
-#pragma GCC unroll 8
-    for (std::size_t k = 0; k < places_at_once; ++k)
-#pragma GCC unroll 8
-        for (std::size_t w = 0; w < words; ++w) loose<Word>(sums + k * gap + w * lanes)->word = sum[k][w];
-}
-
-/// Puts zeros in all but the first lanes of a word, whatever these hold.
-template <class Real, std::size_t Bytes> class FirstLanes {
-    using Word = Vec<Real, Bytes>;
-    using Bits = Vec<std::conditional_t<sizeof(Real) == 4, std::int32_t, std::int64_t>, Bytes>;
-
-public:
-    [[gnu::always_inline]] inline explicit FirstLanes(std::size_t count)
-    {
-        if constexpr (width<Word, Real> > 1)
-            for (std::size_t l = 0; l < width<Word, Real>; ++l) mask_[l] = l < count ? -1 : 0;
-    }
-    [[gnu::always_inline]] inline void keep_in(Word& word) const
-    {
-        if constexpr (width<Word, Real> > 1) word = (Word)((Bits)word & mask_);
-    }
-
-private:
-    Bits mask_{};
-};
-
-/// sums[k] += the sum over windows of what each sees at place k, of `places`, times products[window]; lines of products are whole
-/// words, and `gap` numbers apart.
-template <class Real, std::size_t Bytes, std::size_t places>
-[[gnu::always_inline]] inline void dot_body(WindowLines const& windows, Sight<Real> const& sight, Real const* products, std::size_t gap, Real* sums)
-{
-    using Word = Vec<Real, Bytes>;
-    constexpr std::size_t lanes = width<Word, Real>;
-    Word sum[places] = {};
-    std::size_t const whole = windows.length / lanes * lanes, rest = windows.length - whole;
-    FirstLanes<Real, Bytes> const last(rest);
-    for (std::size_t i = 0; i < windows.lines; ++i, products += gap) {
-        Real const* const at = sight.at + i * windows.pitch;
-        for (std::size_t q = 0; q < whole; q += lanes) {
-            Word const factor = loose<Word>(products + q)->word;
-#pragma GCC unroll 16
-            for (std::size_t k = 0; k < places; ++k) sum[k] += factor * loose<Word>(at + sight.offsets[k] + q)->word;
-        }
-        if (rest == 0) continue;
-        Word const factor = loose<Word>(products + whole)->word;
-#pragma GCC unroll 16
-        for (std::size_t k = 0; k < places; ++k) {
-            Word seen = loose<Word>(at + sight.offsets[k] + whole)->word;
-            last.keep_in(seen);
-            sum[k] += factor * seen;
-        }
-    }
-    for (std::size_t k = 0; k < places; ++k) {
-        Real lane[lanes];
-        loose<Word>(lane)->word = sum[k];
-        for (Real const each : lane) sums[k] += each;
-    }
-}
-
-/// The largest tiles for one width of registers.
-template <std::size_t Bytes> struct CorrelationTile {
-    static constexpr std::size_t rows = Bytes == 64 ? 8 : 4, words_of_products = Bytes == 64 ? 4 : 2;
-};
-inline constexpr std::size_t most_words_of_row = 8;
-
-/// One run of one of the loops.
-template <class Real> struct CorrelationRun {
-    enum { correlate, weigh, dot } loop;
-    std::size_t rows, words;  // of the tile, or places
-    Sight<Real> sight;
-    Real const* factors;  // or products
-    Real* sums;
-    WindowLines windows;
-    std::size_t gap;
-};
-
-template <class Real, std::size_t Bytes> [[gnu::always_inline]] inline void correlation_body(CorrelationRun<Real> const& run)
-{
-    using Tile = CorrelationTile<Bytes>;
-    auto const& [loop, rows, words, sight, factors, sums, windows, gap] = run;
-    if (loop == CorrelationRun<Real>::dot) rows == 3 ? dot_body<Real, Bytes, 3>(windows, sight, factors, gap, sums) : dot_body<Real, Bytes, 9>(windows, sight, factors, gap, sums);
-    else if (loop == CorrelationRun<Real>::weigh) {
-        if (words == 1) weigh_body<Real, Bytes, 1>(windows, sight, factors, gap, sums);
-        else if (words == 2) weigh_body<Real, Bytes, 2>(windows, sight, factors, gap, sums);
-        else weigh_body<Real, Bytes, Tile::words_of_products>(windows, sight, factors, gap, sums);
-    } else if (rows == 1) words == 4 ? correlate_body<Real, Bytes, 1, 4>(sight, factors, gap, sums) : correlate_body<Real, Bytes, 1, 8>(sight, factors, gap, sums);
-    else if (rows == 4) words == 1 ? correlate_body<Real, Bytes, 4, 1>(sight, factors, gap, sums) : correlate_body<Real, Bytes, 4, 3>(sight, factors, gap, sums);
-    else words == 1 ? correlate_body<Real, Bytes, Tile::rows, 1>(sight, factors, gap, sums) : correlate_body<Real, Bytes, Tile::rows, 3>(sight, factors, gap, sums);
-}
-
-/// The loops for one width of registers, and which tiles they compute.
-template <class Real> struct CorrelationLoops {
-    std::size_t lanes, most_rows, most_words_of_products;
-    void (*call)(CorrelationRun<Real> const& run);
-
-    /// Rows of the tile for the first of so many rows that are left.
-    std::size_t rows_of(std::size_t left) const { return left == 1 ? 1 : left > 4 ? most_rows : 4; }
-    /// Words of a tile of so many rows for the first of so many windows that are left.
-    std::size_t words_of(std::size_t rows, std::size_t left) const { return rows == 1 ? (left > 4 * lanes ? 8 : 4) : left > 2 * lanes ? 3 : 1; }
-    /// Places of a dot product for the first of so many places that are left.
-    static std::size_t places_of_dot(std::size_t left) { return left > 6 ? 9 : 3; }
-    /// Words of products for the first of so many words that are left.
-    std::size_t words_of_products(std::size_t left) const { return left >= most_words_of_products ? most_words_of_products : left >= 2 ? 2 : 1; }
-
-    void correlate(std::size_t rows, std::size_t words, Sight<Real> const& sight, Real const* factors, std::size_t gap, Real* sums) const
-    {
-        call({CorrelationRun<Real>::correlate, rows, words, sight, factors, sums, {}, gap});
-    }
-    void weigh(std::size_t words, WindowLines const& windows, Sight<Real> const& sight, Real const* products, std::size_t gap, Real* sums) const
-    {
-        call({CorrelationRun<Real>::weigh, 0, words, sight, products, sums, windows, gap});
-    }
-    void dot(std::size_t places, WindowLines const& windows, Sight<Real> const& sight, Real const* products, std::size_t gap, Real* sums) const
-    {
-        call({CorrelationRun<Real>::dot, places, 0, sight, products, sums, windows, gap});
-    }
-};
-
-template <class Real, std::size_t Bytes> constexpr CorrelationLoops<Real> correlation_loops_of(decltype(CorrelationLoops<Real>::call) call)
-{
-    return {width<Vec<Real, Bytes>, Real>, CorrelationTile<Bytes>::rows, CorrelationTile<Bytes>::words_of_products, call};
-}
-
-template <class Real>
-#if defined(__clang__)
-[[clang::min_vector_width(8 * register_bytes)]]  // or Clang halves 64-byte words on some processors
-#endif
-void correlation_plain(CorrelationRun<Real> const& run)
-{
-    correlation_body<Real, register_bytes>(run);
-}
-
-#if defined(__GNUC__) && defined(__x86_64__) && !defined(__AVX512F__)
-template <class Real> [[gnu::target("avx2,fma")]] void correlation_avx2(CorrelationRun<Real> const& run) { correlation_body<Real, 32>(run); }
-template <class Real> [[gnu::target("avx512f")]] void correlation_avx512(CorrelationRun<Real> const& run) { correlation_body<Real, 64>(run); }
-
-/// Those that this processor can run, the fastest last.
-template <class Real> std::vector<CorrelationLoops<Real>> correlation_loops()
-{
-    std::vector<CorrelationLoops<Real>> loops{correlation_loops_of<Real, register_bytes>(correlation_plain<Real>)};
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) loops.push_back(correlation_loops_of<Real, 32>(correlation_avx2<Real>));
-    if (__builtin_cpu_supports("avx512f")) loops.push_back(correlation_loops_of<Real, 64>(correlation_avx512<Real>));
-    return loops;
-}
-#else
-template <class Real> std::vector<CorrelationLoops<Real>> correlation_loops() { return {correlation_loops_of<Real, register_bytes>(correlation_plain<Real>)}; }
-#endif
-
-template <class Real> CorrelationLoops<Real> const& best_correlation_loops()
-{
-    static CorrelationLoops<Real> const loops = correlation_loops<Real>().back();
-    return loops;
-}
-
-#ifdef XGRAD_SEPARATE_COMPILATION
-extern template CorrelationLoops<float> const& best_correlation_loops();
-extern template CorrelationLoops<double> const& best_correlation_loops();
-#endif
-
-}  // namespace xgrad::detail::kernel
-#endif  // XGRAD_SINGLE_XGRAD_BASE_CORRELATION_KERNEL_HPP
-
 namespace xgrad::detail {
 namespace kernel {
-template CorrelationLoops<float> const& best_correlation_loops();
-template CorrelationLoops<double> const& best_correlation_loops();
 template void multiply_by_vector(VectorProduct<float> const&);
 template void multiply_by_vector(VectorProduct<double> const&);
 template void multiply_by_vector(VectorProduct<std::complex<float>> const&);

@@ -2,7 +2,7 @@
 // lines that a stride deals each of their lines out to. Complex numbers are two lines of real ones.
 #pragma once
 
-#include <xgrad/base/correlation_kernel.hpp>
+#include <xgrad/nn/correlation_kernel.hpp>
 #include <xgrad/base/gemm_kernel.hpp>
 #include <xgrad/nn/convolution_plan.hpp>
 

@@ -79,4 +79,21 @@ template <Operand X> auto norm(X const& x, double p, Axes const& axes, bool keep
 }
 template <Operand X> auto norm(X const& x, double p = 2) { return norm(x, p, detail::all_axes(x.dim())); }
 
+/// Variance over axes, sum(abs2(x - mean(x))) / (n - correction) for n elements; of complex numbers, too, it is real. Not a
+/// finite number where n is no more than the correction.
+template <Operand X> auto var(X const& x, Axes const& axes, bool keep = false, double correction = 1)
+{
+    auto const over = detail::checked_axes("var", x, axes);
+    if constexpr (std::same_as<typename X::letter, B> || std::same_as<typename X::letter, Z>) return var(real_valued(x), over, keep, correction);
+    else {
+        auto const n = static_cast<double>(detail::count_over(x.shape(), over));
+        return materialize_expression(sum(abs2(x - mean(x, over, keepdims)), over, keep) / std::max(0., n - correction));
+    }
+}
+template <Operand X> auto var(X const& x) { return var(x, detail::all_axes(x.dim())); }
+
+/// Standard deviation over axes, the root of var(), with gradient 0 at 0. (PyTorch's name for it is taken in C++.)
+template <Operand X> auto stddev(X const& x, Axes const& axes, bool keep = false, double correction = 1) { return materialize_expression(express(NormRoot{}, var(x, axes, keep, correction))); }
+template <Operand X> auto stddev(X const& x) { return stddev(x, detail::all_axes(x.dim())); }
+
 }  // namespace xgrad

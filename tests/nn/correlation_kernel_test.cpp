@@ -6,7 +6,7 @@
 
 #include <doctest/doctest.h>
 
-#include <xgrad/base/correlation_kernel.hpp>
+#include <xgrad/nn/correlation_kernel.hpp>
 
 namespace kernel = xgrad::detail::kernel;
 

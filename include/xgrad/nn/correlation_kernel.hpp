@@ -232,7 +232,10 @@ template <class Real> CorrelationLoops<Real> const& best_correlation_loops()
     return loops;
 }
 
-#ifdef XGRAD_SEPARATE_COMPILATION
+#if defined(XGRAD_SEPARATE_COMPILATION) && defined(XGRAD_SOURCE)
+template CorrelationLoops<float> const& best_correlation_loops();
+template CorrelationLoops<double> const& best_correlation_loops();
+#elif defined(XGRAD_SEPARATE_COMPILATION)
 extern template CorrelationLoops<float> const& best_correlation_loops();
 extern template CorrelationLoops<double> const& best_correlation_loops();
 #endif
