@@ -125,13 +125,8 @@ template <class Dataset> ConfusionMatrix test(Net& net, Dataset const& digits)
     net.eval();
     ConfusionMatrix confusion(10);
     for (auto const& [images, labels] : xg::data::DataLoader(digits, {.batch_size = 150})) {
-        auto const scores = net(images).array();
-        for (std::size_t i = 0; i < labels.numel(); ++i) {
-            std::size_t best = 0;
-            for (std::size_t c = 1; c < 10; ++c)
-                if (scores(i, c) > scores(i, best)) best = c;
-            confusion.add(static_cast<std::size_t>(labels.data()[i]), best);
-        }
+        auto const answers = argmax(net(images), 1);
+        for (std::size_t i = 0; i < labels.numel(); ++i) confusion.add(static_cast<std::size_t>(labels.data()[i]), static_cast<std::size_t>(answers.data()[i]));
     }
     net.train();
     return confusion;

@@ -2219,8 +2219,223 @@ struct Cardioid : Module<Cardioid> {
 
 // ======== xgrad/nn/convolution_lines.hpp
 // The source of a convolution, laid out so that neighbouring windows see neighbouring numbers: zeros around images, and the
-// lines that a stride deals each of their lines out to. Complex numbers are two lines of real ones.
+// parts that a stride deals each of their lines out to. Complex numbers are two lines of real ones.
 
+#ifndef XGRAD_SINGLE_XGRAD_NN_CONVOLUTION_PLAN_HPP
+#define XGRAD_SINGLE_XGRAD_NN_CONVOLUTION_PLAN_HPP
+
+// ======== xgrad/nn/convolution_plan.hpp
+// Where the windows of a convolution look. All three of its parts are computed from lines of numbers on which neighbouring
+// windows see neighbouring numbers: zeros are put around images, and a stride deals each line out to several.
+
+#ifndef XGRAD_SINGLE_XGRAD_NN_WINDOW_HPP
+#define XGRAD_SINGLE_XGRAD_NN_WINDOW_HPP
+
+// ======== xgrad/nn/window.hpp
+// How windows move over images: options along each axis, and the extents that follow from them.
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad::nn {
+
+/// A whole number for each of D spatial axes: one for all of them, or {one for each}.
+template <std::size_t D> struct PerAxis {
+    std::array<std::ptrdiff_t, D> along{};
+
+    template <std::integral I> constexpr PerAxis(I n) { along.fill(static_cast<std::ptrdiff_t>(n)); }
+    template <std::integral... I>
+        requires(D > 1 && sizeof...(I) == D)
+    constexpr PerAxis(I... n) : along{static_cast<std::ptrdiff_t>(n)...}
+    {
+    }
+};
+
+namespace detail {
+
+/// One axis of images, and the windows on it.
+struct Slide {
+    std::size_t extent = 1, windows = 1, kernel = 1, stride = 1, padding = 0, dilation = 1;
+
+    std::size_t padded() const { return extent + 2 * padding; }
+    /// From the first to the last position of a window.
+    std::size_t reach() const { return dilation * (kernel - 1) + 1; }
+    /// A single window, on all of the axis.
+    bool is_whole() const { return windows == 1 && kernel == extent && padding == 0 && dilation == 1; }
+};
+
+/// "(3 x 3)".
+template <std::size_t D> std::string sizes_text(std::array<std::ptrdiff_t, D> const& sizes)
+{
+    std::string text = "(";
+    for (auto const n : sizes) text += (text.size() > 1 ? " x " : "") + std::to_string(n);
+    return text + ")";
+}
+/// "(3, 3)", as modules print their options.
+template <std::size_t D> std::string option_text(PerAxis<D> const& option)
+{
+    std::string text = "(";
+    for (auto const n : option.along) text += (text.size() > 1 ? ", " : "") + std::to_string(n);
+    return text + (D == 1 ? ",)" : ")");
+}
+
+template <std::size_t D> void check_window(std::string_view name, PerAxis<D> const& kernel, PerAxis<D> const& stride, PerAxis<D> const& padding, PerAxis<D> const& dilation)
+{
+    auto const check = [name](PerAxis<D> const& option, std::ptrdiff_t least, char const* complaint) {
+        for (auto const n : option.along) {
+            if (n < least) xgrad::detail::fail<ShapeError>(name, ": ", complaint, ", not ", option.along);
+            if (n > std::ptrdiff_t{1} << 31) xgrad::detail::fail<ShapeError>(name, ": no option may be as large as ", n);
+        }
+    };
+    check(kernel, 1, "the kernel size must be positive");
+    check(stride, 1, "the stride must be positive");
+    check(padding, 0, "the padding must not be negative");
+    check(dilation, 1, "the dilation must be positive");
+}
+
+/// Axis d of a window that check_window() has seen; how many windows there are is left open.
+template <std::size_t D> Slide slide(std::size_t d, std::ptrdiff_t kernel, PerAxis<D> const& stride, PerAxis<D> const& padding, PerAxis<D> const& dilation)
+{
+    auto const of = [d](PerAxis<D> const& option) { return static_cast<std::size_t>(option.along[d]); };
+    return {.kernel = static_cast<std::size_t>(kernel), .stride = of(stride), .padding = of(padding), .dilation = of(dilation)};
+}
+
+/// The last D extents of a shape; at most one axis of samples and one of channels lie before them.
+template <std::size_t D> std::array<std::size_t, D> spatial_extents(std::string_view name, Shape const& shape)
+{
+    if (shape.size() != D + 1 && shape.size() != D + 2)
+        xgrad::detail::fail<ShapeError>("Expected ", D + 1, "D (unbatched) or ", D + 2, "D (batched) input to ", name, ", but got input of size: ", shape);
+    std::array<std::size_t, D> extents{};
+    std::copy(shape.end() - D, shape.end(), extents.begin());
+    return extents;
+}
+
+}  // namespace detail
+}  // namespace xgrad::nn
+#endif  // XGRAD_SINGLE_XGRAD_NN_WINDOW_HPP
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad::nn::detail {
+
+/// Images [batch, channels, rows, columns], filters [filters, channels / groups, rows, columns], and their products
+/// [batch, filters, rows, columns], a number for each window. Of one spatial axis, there is one row.
+struct ConvGeometry {
+    std::size_t axes = 2, batch = 1, channels = 1, filters = 1, groups = 1;
+    Slide rows = {}, columns = {};
+
+    std::size_t channels_of_group() const { return channels / groups; }
+    std::size_t filters_of_group() const { return filters / groups; }
+    /// Numbers of a filter for one channel, and for all of a group.
+    std::size_t places() const { return rows.kernel * columns.kernel; }
+    std::size_t depth() const { return channels_of_group() * places(); }
+    /// One window sees an image whole, in order: the convolution is a product of matrices.
+    bool is_matrix_product() const { return rows.is_whole() && columns.is_whole(); }
+
+    Shape image_shape() const { return shape(batch, channels, rows.extent, columns.extent); }
+    Shape product_shape() const { return shape(batch, filters, rows.windows, columns.windows); }
+    Shape filter_shape() const { return shape(filters, channels_of_group(), rows.kernel, columns.kernel); }
+
+private:
+    Shape shape(std::size_t first, std::size_t second, std::size_t height, std::size_t width) const { return axes == 1 ? Shape{first, second, width} : Shape{first, second, height, width}; }
+};
+
+/// A number of a filter: which, on which of the parts of a line, and how far from its window's place there.
+struct Place {
+    std::size_t index, part, offset;
+};
+
+/// Results `first`, `first + step`, ... along an axis, whose windows look at the same places.
+struct Phase {
+    std::size_t first, step, count;
+    xgrad::detail::CachedVector<Place> places;
+};
+
+/// One axis of what windows look at, the source: its number h, of `extent`, is u = h + before with the zeros in front of it, and number
+/// u / stride of the part that has those u of which u % stride is the same.
+struct AxisPlan {
+    std::size_t extent, before, stride, kernel;
+    xgrad::detail::CachedVector<std::size_t> parts = {};  // their remainders, where windows look at them
+    std::size_t length = 0;                               // of a part, as far as windows see it
+    std::size_t furthest = 0;                             // the largest offset of a place
+    xgrad::detail::CachedVector<Phase> phases = {};
+
+    void add(Phase phase)
+    {
+        length = std::max(length, phase.count);
+        for (auto const& place : phase.places) {
+            furthest = std::max(furthest, place.offset);
+            length = std::max(length, place.offset + phase.count);
+        }
+        phases.push_back(std::move(phase));
+    }
+    std::size_t most_results() const
+    {
+        std::size_t most = 0;
+        for (auto const& phase : phases) most = std::max(most, phase.count);
+        return most;
+    }
+};
+
+/// Windows that are a stride apart; a single one has none.
+inline std::size_t stride_of(Slide const& s) { return s.windows > 1 ? s.stride : 1; }
+
+/// Windows on images.
+inline AxisPlan plan_of_products(Slide const& s)
+{
+    AxisPlan plan{.extent = s.extent, .before = s.padding, .stride = stride_of(s), .kernel = s.kernel};
+    Phase all{0, 1, s.windows, {}};
+    for (std::size_t i = 0; i < s.kernel; ++i) {
+        std::size_t const at = i * s.dilation, remainder = at % plan.stride;
+        auto const part = static_cast<std::size_t>(std::ranges::find(plan.parts, remainder) - plan.parts.begin());
+        if (part == plan.parts.size()) plan.parts.push_back(remainder);
+        all.places.push_back({i, part, at / plan.stride});
+    }
+    plan.add(std::move(all));
+    return plan;
+}
+
+/// What an image gets from products: pixel h from window t where h + padding = t stride + i dilation. Pixels that are a stride
+/// apart get it through the same places i of the filters.
+inline AxisPlan plan_of_images(Slide const& s)
+{
+    std::size_t const stride = stride_of(s), phases = std::min(stride, s.extent);
+    auto const each_place = [&](std::size_t pixel, auto f) {  // f(place, the window in which it sees the pixel, were there windows before the first one)
+        for (std::size_t i = 0; i < s.kernel; ++i)
+            if (auto const at = i * s.dilation; at % stride == (pixel + s.padding) % stride) f(i, static_cast<std::ptrdiff_t>((pixel + s.padding) / stride) - static_cast<std::ptrdiff_t>(at / stride));
+    };
+    std::ptrdiff_t before = 0;
+    for (std::size_t pixel = 0; pixel < phases; ++pixel) each_place(pixel, [&](std::size_t, std::ptrdiff_t window) { before = std::max(before, -window); });
+    AxisPlan plan{.extent = s.windows, .before = static_cast<std::size_t>(before), .stride = 1, .kernel = s.kernel, .parts = {0}};
+    for (std::size_t pixel = 0; pixel < phases; ++pixel) {
+        Phase phase{pixel, stride, (s.extent - 1 - pixel) / stride + 1, {}};
+        each_place(pixel, [&](std::size_t i, std::ptrdiff_t window) { phase.places.push_back({i, 0, static_cast<std::size_t>(before + window)}); });
+        plan.add(std::move(phase));
+    }
+    return plan;
+}
+
+/// Rows and columns of results that are computed at a time.
+struct BandSize {
+    std::size_t rows, columns;
+};
+
+/// Bytes of a band, which should stay in the second cache.
+inline constexpr std::size_t room_of_band = std::size_t{1} << 19;
+
+/// As many whole rows as there is room for where a place takes so many bytes; or else few rows, of which the source is not laid out more
+/// than about twice, and parts of them.
+inline BandSize band_size(AxisPlan const& rows, AxisPlan const& columns, std::size_t bytes)
+{
+    auto const evenly = [](std::size_t all, std::size_t most) { return all ? (all + (all + most - 1) / most - 1) / ((all + most - 1) / most) : 1; };
+    std::size_t const all_rows = std::max<std::size_t>(1, rows.most_results()), all_columns = std::max<std::size_t>(1, columns.most_results());
+    std::size_t const places = room_of_band / std::max<std::size_t>(1, bytes), fitting = places / columns.length, least = std::min(all_rows, rows.furthest + 1);
+    if (fitting >= least + rows.furthest) return {evenly(all_rows, std::min(all_rows, fitting - rows.furthest)), all_columns};
+    std::size_t const least_columns = std::min(all_columns, std::max<std::size_t>(256, 4 * columns.furthest));
+    return {least, evenly(all_columns, std::clamp(places / (least + rows.furthest), least_columns, all_columns))};
+}
+
+}  // namespace xgrad::nn::detail
+#endif  // XGRAD_SINGLE_XGRAD_NN_CONVOLUTION_PLAN_HPP
 #ifndef XGRAD_SINGLE_XGRAD_NN_CORRELATION_KERNEL_HPP
 #define XGRAD_SINGLE_XGRAD_NN_CORRELATION_KERNEL_HPP
 
@@ -2234,22 +2449,21 @@ struct Cardioid : Module<Cardioid> {
 
 namespace xgrad::detail::kernel {
 
-/// What a window sees: `depth` numbers, at these distances from where it begins.
+/// What a window sees: numbers at these distances from where it begins.
 template <class Real> struct Sight {
-    std::size_t depth;
     std::ptrdiff_t const* offsets;
     Real const* at;  // where the first window begins
 };
 
-/// sums[r][w] = the sum over p of factors[p][r] times what window w sees at p, for as many windows as `words` words hold. Rows of sums
-/// are `gap` numbers apart.
+/// sums[r][w] = the sum over `depth` places p of factors[p][r] times what window w sees at p, for as many windows as `words` words hold.
+/// Rows of sums are `gap` numbers apart.
 template <class Real, std::size_t Bytes, std::size_t rows, std::size_t words>
-[[gnu::always_inline]] inline void correlate_body(Sight<Real> const& sight, Real const* factors, std::size_t gap, Real* sums)
+[[gnu::always_inline]] inline void correlate_body(std::size_t depth, Sight<Real> const& sight, Real const* factors, std::size_t gap, Real* sums)
 {
     using Word = Vec<Real, Bytes>;
     constexpr std::size_t lanes = width<Word, Real>;
     Word sum[rows][words] = {}, seen[words];
-    for (std::size_t p = 0; p < sight.depth; ++p, factors += rows) {
+    for (std::size_t p = 0; p < depth; ++p, factors += rows) {
         Real const* const at = sight.at + sight.offsets[p];
 #pragma GCC unroll 8
         for (std::size_t w = 0; w < words; ++w) seen[w] = loose<Word>(at + w * lanes)->word;
@@ -2269,37 +2483,31 @@ struct WindowLines {
     std::size_t lines, length, pitch;
 };
 
-inline constexpr std::size_t places_at_once = 6;  // of what a window sees
-
-/// sums[k][o] += the sum over windows of what each sees at place k, of places_at_once, times its products[o], for as many o as
-/// `words` words hold. The products of one window lie `gap` behind those of the one before, and so do the sums of places.
-template <class Real, std::size_t Bytes, std::size_t words>
+/// sums[k][o] += the sum over windows of what each sees at place k, of `places`, times its products[o], for as many o as `words` words
+/// hold. The products of one window lie `gap` behind those of the one before, and so do the sums of places.
+template <class Real, std::size_t Bytes, std::size_t places, std::size_t words>
 [[gnu::always_inline]] inline void weigh_body(WindowLines const& windows, Sight<Real> const& sight, Real const* products, std::size_t gap, Real* sums)
 {
     using Word = Vec<Real, Bytes>;
     constexpr std::size_t lanes = width<Word, Real>;
-    Word sum[places_at_once][words], factor[words];
-#pragma GCC unroll 8
-    for (std::size_t k = 0; k < places_at_once; ++k)
-#pragma GCC unroll 8
-        for (std::size_t w = 0; w < words; ++w) sum[k][w] = loose<Word>(sums + k * gap + w * lanes)->word;
-    Real const* line[places_at_once];
-    for (std::size_t k = 0; k < places_at_once; ++k) line[k] = sight.at + sight.offsets[k];
+    Word sum[places][words] = {}, factor[words];
+    Real const* line[places];
+    for (std::size_t k = 0; k < places; ++k) line[k] = sight.at + sight.offsets[k];
     for (std::size_t i = 0; i < windows.lines; ++i) {
         for (std::size_t q = 0; q < windows.length; ++q, products += gap) {
 #pragma GCC unroll 8
             for (std::size_t w = 0; w < words; ++w) factor[w] = loose<Word>(products + w * lanes)->word;
 #pragma GCC unroll 8
-            for (std::size_t k = 0; k < places_at_once; ++k)
+            for (std::size_t k = 0; k < places; ++k)
 #pragma GCC unroll 8
                 for (std::size_t w = 0; w < words; ++w) sum[k][w] += line[k][q] * factor[w];
         }
         for (auto& start : line) start += windows.pitch;
     }
 #pragma GCC unroll 8
-    for (std::size_t k = 0; k < places_at_once; ++k)
+    for (std::size_t k = 0; k < places; ++k)
 #pragma GCC unroll 8
-        for (std::size_t w = 0; w < words; ++w) loose<Word>(sums + k * gap + w * lanes)->word = sum[k][w];
+        for (std::size_t w = 0; w < words; ++w) loose<Word>(sums + k * gap + w * lanes)->word += sum[k][w];
 }
 
 /// Puts zeros in all but the first lanes of a word, whatever these hold.
@@ -2364,26 +2572,30 @@ inline constexpr std::size_t most_words_of_row = 8;
 /// One run of one of the loops.
 template <class Real> struct CorrelationRun {
     enum { correlate, weigh, dot } loop;
-    std::size_t rows, words;  // of the tile, or places
+    std::size_t rows, words;  // of the tile, whose rows are those of sums, or places
     Sight<Real> sight;
     Real const* factors;  // or products
-    Real* sums;
-    WindowLines windows;
     std::size_t gap;
+    Real* sums;
+    std::size_t depth = 0;
+    WindowLines windows = {};
 };
 
+template <class Real, std::size_t Bytes, std::size_t places> [[gnu::always_inline]] inline void weigh_any(CorrelationRun<Real> const& run)
+{
+    if (run.words == 1) weigh_body<Real, Bytes, places, 1>(run.windows, run.sight, run.factors, run.gap, run.sums);
+    else if (run.words == 2) weigh_body<Real, Bytes, places, 2>(run.windows, run.sight, run.factors, run.gap, run.sums);
+    else weigh_body<Real, Bytes, places, CorrelationTile<Bytes>::words_of_products>(run.windows, run.sight, run.factors, run.gap, run.sums);
+}
 template <class Real, std::size_t Bytes> [[gnu::always_inline]] inline void correlation_body(CorrelationRun<Real> const& run)
 {
-    using Tile = CorrelationTile<Bytes>;
-    auto const& [loop, rows, words, sight, factors, sums, windows, gap] = run;
+    constexpr std::size_t most_rows = CorrelationTile<Bytes>::rows;
+    auto const& [loop, rows, words, sight, factors, gap, sums, depth, windows] = run;
     if (loop == CorrelationRun<Real>::dot) rows == 3 ? dot_body<Real, Bytes, 3>(windows, sight, factors, gap, sums) : dot_body<Real, Bytes, 9>(windows, sight, factors, gap, sums);
-    else if (loop == CorrelationRun<Real>::weigh) {
-        if (words == 1) weigh_body<Real, Bytes, 1>(windows, sight, factors, gap, sums);
-        else if (words == 2) weigh_body<Real, Bytes, 2>(windows, sight, factors, gap, sums);
-        else weigh_body<Real, Bytes, Tile::words_of_products>(windows, sight, factors, gap, sums);
-    } else if (rows == 1) words == 4 ? correlate_body<Real, Bytes, 1, 4>(sight, factors, gap, sums) : correlate_body<Real, Bytes, 1, 8>(sight, factors, gap, sums);
-    else if (rows == 4) words == 1 ? correlate_body<Real, Bytes, 4, 1>(sight, factors, gap, sums) : correlate_body<Real, Bytes, 4, 3>(sight, factors, gap, sums);
-    else words == 1 ? correlate_body<Real, Bytes, Tile::rows, 1>(sight, factors, gap, sums) : correlate_body<Real, Bytes, Tile::rows, 3>(sight, factors, gap, sums);
+    else if (loop == CorrelationRun<Real>::weigh) rows == 2 ? weigh_any<Real, Bytes, 2>(run) : weigh_any<Real, Bytes, 6>(run);
+    else if (rows == 1) words == 4 ? correlate_body<Real, Bytes, 1, 4>(depth, sight, factors, gap, sums) : correlate_body<Real, Bytes, 1, 8>(depth, sight, factors, gap, sums);
+    else if (rows == 4) words == 1 ? correlate_body<Real, Bytes, 4, 1>(depth, sight, factors, gap, sums) : correlate_body<Real, Bytes, 4, 3>(depth, sight, factors, gap, sums);
+    else words == 1 ? correlate_body<Real, Bytes, most_rows, 1>(depth, sight, factors, gap, sums) : correlate_body<Real, Bytes, most_rows, 3>(depth, sight, factors, gap, sums);
 }
 
 /// The loops for one width of registers, and which tiles they compute.
@@ -2395,22 +2607,24 @@ template <class Real> struct CorrelationLoops {
     std::size_t rows_of(std::size_t left) const { return left == 1 ? 1 : left > 4 ? most_rows : 4; }
     /// Words of a tile of so many rows for the first of so many windows that are left.
     std::size_t words_of(std::size_t rows, std::size_t left) const { return rows == 1 ? (left > 4 * lanes ? 8 : 4) : left > 2 * lanes ? 3 : 1; }
-    /// Places of a dot product for the first of so many places that are left.
+    /// Places for the first of so many places that are left; what is added up for those behind the last one is nobody's.
+    static std::size_t places_of_weigh(std::size_t left) { return left > 2 ? 6 : 2; }
     static std::size_t places_of_dot(std::size_t left) { return left > 6 ? 9 : 3; }
+    static constexpr std::size_t most_places = 9;
     /// Words of products for the first of so many words that are left.
     std::size_t words_of_products(std::size_t left) const { return left >= most_words_of_products ? most_words_of_products : left >= 2 ? 2 : 1; }
 
-    void correlate(std::size_t rows, std::size_t words, Sight<Real> const& sight, Real const* factors, std::size_t gap, Real* sums) const
+    void correlate(std::size_t rows, std::size_t words, std::size_t depth, Sight<Real> const& sight, Real const* factors, std::size_t gap, Real* sums) const
     {
-        call({CorrelationRun<Real>::correlate, rows, words, sight, factors, sums, {}, gap});
+        call({CorrelationRun<Real>::correlate, rows, words, sight, factors, gap, sums, depth, {}});
     }
-    void weigh(std::size_t words, WindowLines const& windows, Sight<Real> const& sight, Real const* products, std::size_t gap, Real* sums) const
+    void weigh(std::size_t places, std::size_t words, WindowLines const& windows, Sight<Real> const& sight, Real const* products, std::size_t gap, Real* sums) const
     {
-        call({CorrelationRun<Real>::weigh, 0, words, sight, products, sums, windows, gap});
+        call({CorrelationRun<Real>::weigh, places, words, sight, products, gap, sums, 0, windows});
     }
     void dot(std::size_t places, WindowLines const& windows, Sight<Real> const& sight, Real const* products, std::size_t gap, Real* sums) const
     {
-        call({CorrelationRun<Real>::dot, places, 0, sight, products, sums, windows, gap});
+        call({CorrelationRun<Real>::dot, places, 0, sight, products, gap, sums, 0, windows});
     }
 };
 
@@ -2460,193 +2674,6 @@ extern template CorrelationLoops<double> const& best_correlation_loops();
 
 }  // namespace xgrad::detail::kernel
 #endif  // XGRAD_SINGLE_XGRAD_NN_CORRELATION_KERNEL_HPP
-#ifndef XGRAD_SINGLE_XGRAD_NN_CONVOLUTION_PLAN_HPP
-#define XGRAD_SINGLE_XGRAD_NN_CONVOLUTION_PLAN_HPP
-
-// ======== xgrad/nn/convolution_plan.hpp
-// Where the windows of a convolution look. All three of its parts are computed from lines of numbers on which neighbouring
-// windows see neighbouring numbers: zeros are put around images, and a stride deals each line out to several.
-
-#ifndef XGRAD_SINGLE_XGRAD_NN_WINDOW_HPP
-#define XGRAD_SINGLE_XGRAD_NN_WINDOW_HPP
-
-// ======== xgrad/nn/window.hpp
-// How windows move over images: options along each axis, and the extents that follow from them.
-
-XGRAD_COMPILED_ONCE
-
-namespace xgrad::nn {
-
-/// A whole number for each of D spatial axes: one for all of them, or {one for each}.
-template <std::size_t D> struct PerAxis {
-    std::array<std::ptrdiff_t, D> along{};
-
-    template <std::integral I> constexpr PerAxis(I n) { along.fill(static_cast<std::ptrdiff_t>(n)); }
-    template <std::integral... I>
-        requires(D > 1 && sizeof...(I) == D)
-    constexpr PerAxis(I... n) : along{static_cast<std::ptrdiff_t>(n)...}
-    {
-    }
-};
-
-namespace detail {
-
-/// One axis of images, and the windows on it.
-struct Slide {
-    std::size_t extent = 1, windows = 1, kernel = 1, stride = 1, padding = 0, dilation = 1;
-
-    std::size_t padded() const { return extent + 2 * padding; }
-    /// From the first to the last position of a window.
-    std::size_t reach() const { return dilation * (kernel - 1) + 1; }
-    /// A single window, on all of the axis.
-    bool is_whole() const { return windows == 1 && kernel == extent && padding == 0 && dilation == 1; }
-};
-
-/// "(3 x 3)".
-template <std::size_t D> std::string sizes_text(std::array<std::ptrdiff_t, D> const& sizes)
-{
-    std::string text = "(";
-    for (auto const n : sizes) text += (text.size() > 1 ? " x " : "") + std::to_string(n);
-    return text + ")";
-}
-/// "(3, 3)", as modules print their options.
-template <std::size_t D> std::string option_text(PerAxis<D> const& option)
-{
-    std::string text = "(";
-    for (auto const n : option.along) text += (text.size() > 1 ? ", " : "") + std::to_string(n);
-    return text + (D == 1 ? ",)" : ")");
-}
-
-template <std::size_t D> void check_window(std::string_view name, PerAxis<D> const& kernel, PerAxis<D> const& stride, PerAxis<D> const& padding, PerAxis<D> const& dilation)
-{
-    auto const check = [name](PerAxis<D> const& option, std::ptrdiff_t least, char const* complaint) {
-        for (auto const n : option.along)
-            if (n < least) xgrad::detail::fail<ShapeError>(name, ": ", complaint, ", not ", option.along);
-    };
-    check(kernel, 1, "the kernel size must be positive");
-    check(stride, 1, "the stride must be positive");
-    check(padding, 0, "the padding must not be negative");
-    check(dilation, 1, "the dilation must be positive");
-}
-
-/// Axis d of a window that check_window() has seen; how many windows there are is left open.
-template <std::size_t D> Slide slide(std::size_t d, std::ptrdiff_t kernel, PerAxis<D> const& stride, PerAxis<D> const& padding, PerAxis<D> const& dilation)
-{
-    auto const of = [d](PerAxis<D> const& option) { return static_cast<std::size_t>(option.along[d]); };
-    return {.kernel = static_cast<std::size_t>(kernel), .stride = of(stride), .padding = of(padding), .dilation = of(dilation)};
-}
-
-/// The last D extents of a shape; at most one axis of samples and one of channels lie before them.
-template <std::size_t D> std::array<std::size_t, D> spatial_extents(std::string_view name, Shape const& shape)
-{
-    if (shape.size() != D + 1 && shape.size() != D + 2)
-        xgrad::detail::fail<ShapeError>("Expected ", D + 1, "D (unbatched) or ", D + 2, "D (batched) input to ", name, ", but got input of size: ", shape);
-    std::array<std::size_t, D> extents{};
-    std::copy(shape.end() - D, shape.end(), extents.begin());
-    return extents;
-}
-
-}  // namespace detail
-}  // namespace xgrad::nn
-#endif  // XGRAD_SINGLE_XGRAD_NN_WINDOW_HPP
-
-XGRAD_COMPILED_ONCE
-
-namespace xgrad::nn::detail {
-
-/// Images [batch, channels, rows, columns], filters [filters, channels / groups, rows, columns], and their products
-/// [batch, filters, rows, columns], a number for each window. Of one spatial axis, there is one row.
-struct ConvGeometry {
-    std::size_t axes = 2, batch = 1, channels = 1, filters = 1, groups = 1;
-    Slide rows = {}, columns = {};
-
-    std::size_t channels_of_group() const { return channels / groups; }
-    std::size_t filters_of_group() const { return filters / groups; }
-    /// Numbers of a filter for one channel, and for all of a group.
-    std::size_t places() const { return rows.kernel * columns.kernel; }
-    std::size_t depth() const { return channels_of_group() * places(); }
-    /// One window sees an image whole, in order: the convolution is a product of matrices.
-    bool is_matrix_product() const { return rows.is_whole() && columns.is_whole(); }
-
-    Shape image_shape() const { return shape(batch, channels, rows.extent, columns.extent); }
-    Shape product_shape() const { return shape(batch, filters, rows.windows, columns.windows); }
-    Shape filter_shape() const { return shape(filters, channels_of_group(), rows.kernel, columns.kernel); }
-
-private:
-    Shape shape(std::size_t first, std::size_t second, std::size_t height, std::size_t width) const { return axes == 1 ? Shape{first, second, width} : Shape{first, second, height, width}; }
-};
-
-/// A number of a filter: which, on which of the lines that a stride makes of one, and how far from its window's place there.
-struct Place {
-    std::size_t index, part, offset;
-};
-
-/// Results `first`, `first + step`, ... along an axis, whose windows look at the same places.
-struct Phase {
-    std::size_t first, step, count;
-    xgrad::detail::CachedVector<Place> places;
-};
-
-/// One axis of what windows look at, the source.
-struct AxisPlan {
-    std::size_t extent;            // of the source
-    std::size_t before;            // zeros in front of it
-    std::size_t parts;             // number u of it, zeros counted, is number u / parts of part u % parts
-    std::size_t length = 0;        // of a part, as far as windows see it
-    std::size_t furthest = 0;      // offset of a place
-    xgrad::detail::CachedVector<Phase> phases = {};
-
-    void add(Phase phase)
-    {
-        for (auto const& place : phase.places) furthest = std::max(furthest, place.offset);
-        length = std::max(length, phase.count);
-        for (auto const& place : phase.places) length = std::max(length, place.offset + phase.count);
-        phases.push_back(std::move(phase));
-    }
-};
-
-/// Windows on images.
-inline AxisPlan plan_of_products(Slide const& s)
-{
-    AxisPlan plan{.extent = s.extent, .before = s.padding, .parts = s.stride};
-    Phase all{0, 1, s.windows, {}};
-    for (std::size_t i = 0; i < s.kernel; ++i) all.places.push_back({i, i * s.dilation % s.stride, i * s.dilation / s.stride});
-    plan.add(std::move(all));
-    return plan;
-}
-
-/// What an image gets from products: pixel h from window t where h + padding = t stride + i dilation. Pixels that are a stride
-/// apart get it through the same places i of the filters.
-inline AxisPlan plan_of_images(Slide const& s)
-{
-    struct Pixels {
-        std::size_t first, window;                // window: the last that sees the first pixel, were the filter long enough
-        xgrad::detail::CachedVector<std::pair<std::size_t, std::size_t>> seen;  // place of the filter, how many windows earlier
-    };
-    xgrad::detail::CachedVector<Pixels> all;
-    std::size_t before = 0;
-    for (std::size_t remainder = 0; remainder < s.stride; ++remainder) {
-        Pixels pixels{0, remainder < s.padding ? (s.padding - remainder + s.stride - 1) / s.stride : 0, {}};
-        pixels.first = pixels.window * s.stride + remainder - s.padding;
-        for (std::size_t i = 0; i < s.kernel; ++i)
-            if (auto const at = i * s.dilation; at % s.stride == remainder) {
-                auto const earlier = (at - remainder) / s.stride;
-                pixels.seen.emplace_back(i, earlier);
-                if (earlier > pixels.window) before = std::max(before, earlier - pixels.window);
-            }
-        if (pixels.first < s.extent) all.push_back(std::move(pixels));
-    }
-    AxisPlan plan{.extent = s.windows, .before = before, .parts = 1};
-    for (auto const& pixels : all) {
-        Phase phase{pixels.first, s.stride, (s.extent - 1 - pixels.first) / s.stride + 1, {}};
-        for (auto const& [index, earlier] : pixels.seen) phase.places.push_back({index, 0, before + pixels.window - earlier});
-        plan.add(std::move(phase));
-    }
-    return plan;
-}
-
-}  // namespace xgrad::nn::detail
-#endif  // XGRAD_SINGLE_XGRAD_NN_CONVOLUTION_PLAN_HPP
 
 XGRAD_COMPILED_ONCE
 
@@ -2662,9 +2689,14 @@ template <class T> struct Factor {
 
 inline std::size_t rounded_up(std::size_t n, std::size_t step) { return (n + step - 1) / step * step; }
 
-/// Some rows of windows on some channels of a few samples, which lie side by side.
+/// Windows, some rows and columns of them, on some channels of a few samples, which lie side by side.
 struct Band {
-    std::size_t sample, samples, first, channels, row, rows;
+    std::size_t sample, samples, first, channels;
+    std::size_t row, rows, column, columns;
+
+    /// How many of a phase's results are among them.
+    std::size_t rows_of(Phase const& phase) const { return phase.count > row ? std::min(rows, phase.count - row) : 0; }
+    std::size_t columns_of(Phase const& phase) const { return phase.count > column ? std::min(columns, phase.count - column) : 0; }
 };
 
 using Offsets = xgrad::detail::CachedVector<std::ptrdiff_t>;
@@ -2675,19 +2707,14 @@ public:
     using Real = kernel::real_of<T>;
     static constexpr std::size_t parts = kernel::parts<T>;
 
-    /// For bands of at most these many channels, rows of windows, and samples.
-    Lines(AxisPlan const& rows, AxisPlan const& columns, std::size_t channels, std::size_t all_channels, std::size_t most_rows, std::size_t samples)
-        : rows_(rows), columns_(columns), channels_(channels), all_channels_(all_channels), samples_(samples), pitch_(columns.length * samples),
-          height_(std::min(rows.length, most_rows + rows.furthest)), plane_((rounded_up(height_ * pitch_, line) / line | 1) * line)
+    /// For bands of at most these many channels, windows and samples.
+    Lines(AxisPlan const& rows, AxisPlan const& columns, std::size_t channels, std::size_t all_channels, BandSize const& most, std::size_t samples)
+        : rows_(rows), columns_(columns), channels_(channels), all_channels_(all_channels), samples_(samples), width_(std::min(columns.length, most.columns + columns.furthest)),
+          height_(std::min(rows.length, most.rows + rows.furthest)), plane_((rounded_up(height_ * pitch(), line) / line | 1) * line)
     {
-        for (std::size_t part = 0; part < columns.parts; ++part) {
-            std::size_t const step = columns.parts, first = (part + step - columns.before % step) % step, at = (first + columns.before) / step;
-            std::size_t const behind = first < columns.extent ? (columns.extent - 1 - first) / step + 1 : 0;
-            dealt_.push_back({first, at, std::min(behind, columns.length > at ? columns.length - at : 0)});
-        }
     }
     std::size_t size() const { return channels_ * parts * planes() * plane_ + most_past_end; }
-    std::size_t pitch() const { return pitch_; }
+    std::size_t pitch() const { return width_ * samples_; }
     std::size_t samples() const { return samples_; }
 
     /// Where the numbers of a window lie, from the one it begins at: for channels, real and imaginary parts, places along both axes.
@@ -2698,31 +2725,22 @@ public:
         for (std::size_t c = 0; c < channels_ * parts; ++c)
             for (auto const& i : row.places)
                 for (auto const& j : column.places)
-                    all.push_back(static_cast<std::ptrdiff_t>((c * planes() + i.part * columns_.parts + j.part) * plane_ + i.offset * pitch_ + j.offset * samples_));
+                    all.push_back(static_cast<std::ptrdiff_t>((c * planes() + i.part * columns_.parts.size() + j.part) * plane_ + i.offset * pitch() + j.offset * samples_));
         return all;
     }
-    /// Windows of a band of a phase, from the first to the last, with the places between rows where none begins.
-    std::size_t span(std::size_t rows, Phase const& column) const { return (rows - 1) * pitch_ + column.count * samples_; }
 
     void fill(Band const& band, Factor<T> const& source, Real* to) const
     {
         std::fill_n(to, size(), Real(0));
-        std::size_t const image = rows_.extent * columns_.extent;
-        auto const from = [this](std::size_t row) { return row * rows_.parts > rows_.before ? row * rows_.parts - rows_.before : 0; };
-        bool const plain = columns_.parts == 1 && samples_ == 1;
-        std::size_t const low = from(band.row), high = std::min(rows_.extent, from(band.row + height_));
+        Dealing const columns(columns_, band.column, width_);
         for (std::size_t s = 0; s < band.samples; ++s)
             for (std::size_t c = 0; c < band.channels; ++c) {
-                T const* line = source.data + ((band.sample + s) * all_channels_ + band.first + c) * image + low * columns_.extent;
-                Real* const own = to + c * parts * planes() * plane_ + s;
-                std::size_t part = (low + rows_.before) % rows_.parts, row = (low + rows_.before) / rows_.parts - band.row;
-                for (std::size_t h = low; h < high; ++h, line += columns_.extent) {
-                    Real* const at = own + part * columns_.parts * plane_ + row * pitch_;
-                    if constexpr (parts == 1)
-                        if (plain) copy(line, at + columns_.before, dealt_[0].count);
-                        else fill_line(line, source.conj, at);
-                    else fill_line(line, source.conj, at);
-                    if (++part == rows_.parts) part = 0, ++row;
+                T const* const image = source.data + ((band.sample + s) * all_channels_ + band.first + c) * rows_.extent * columns_.extent;
+                Real* plane = to + c * parts * planes() * plane_ + s;
+                for (std::size_t const remainder : rows_.parts) {
+                    auto const [first, at, count] = dealt(rows_, remainder, band.row, height_);
+                    for (std::size_t k = 0; k < count; ++k) fill_line(image + (first + k * rows_.stride) * columns_.extent, source.conj, columns, plane + (at + k) * pitch());
+                    plane += columns_.parts.size() * plane_;
                 }
             }
     }
@@ -2731,61 +2749,73 @@ private:
     static constexpr std::size_t line = 64 / sizeof(Real);  // an odd number of cache lines for a plane: planes then share no sets of a cache
     static constexpr std::size_t most_past_end = kernel::most_words_of_row * line;
 
-    std::size_t planes() const { return rows_.parts * columns_.parts; }
-    /// Which numbers of a line go to one of its parts: the first, its place there, how many.
+    /// Which numbers of an axis go to `length` places of a part: the first, its place there, how many.
     struct Dealt {
         std::size_t first, at, count;
     };
+    static Dealt dealt(AxisPlan const& axis, std::size_t remainder, std::size_t begin, std::size_t length)
+    {
+        std::size_t const zeros = axis.before > remainder ? (axis.before - remainder + axis.stride - 1) / axis.stride : 0;  // places before the first number
+        std::size_t const at = zeros > begin ? zeros - begin : 0, first = (begin + at) * axis.stride + remainder - axis.before;
+        if (at >= length || first >= axis.extent) return {0, 0, 0};
+        return {first, at, std::min(length - at, (axis.extent - 1 - first) / axis.stride + 1)};
+    }
+    struct Dealing {
+        xgrad::detail::LocalArray<Dealt, 4> of_part;
+        bool plain, in_pairs;  // all numbers go to one part; to two, in turn
+
+        Dealing(AxisPlan const& axis, std::size_t begin, std::size_t length) : of_part(axis.parts.size()), plain(axis.stride == 1), in_pairs(axis.stride == 2 && axis.parts.size() == 2)
+        {
+            for (std::size_t part = 0; part < axis.parts.size(); ++part) {
+                of_part.data()[part] = dealt(axis, axis.parts[part], begin, length);
+                in_pairs &= of_part.data()[part].count > 0;
+            }
+        }
+    };
+
+    std::size_t planes() const { return rows_.parts.size() * columns_.parts.size(); }
 
     XGRAD_INLINE static void copy(Real const* from, Real* to, std::size_t n)
     {
         kernel::cover<Real>(n, [=]<class V>(std::size_t k) XGRAD_INLINE_LAMBDA { kernel::store(to + k, kernel::load<V>(from + k)); });
     }
-    void fill_line(T const* from, bool conj, Real* to) const
+    XGRAD_INLINE void fill_line(T const* from, bool conj, Dealing const& dealing, Real* to) const
     {
         if constexpr (parts == 1)
-            if (columns_.parts == 2 && samples_ == 1) {
-                auto const& [first, at, count] = dealt_[0];
-                auto const& odd = dealt_[1];
-                std::size_t const lone = odd.first == 0, pairs = std::min(count, odd.count - std::min(odd.count, lone));
-                if (lone && odd.count) to[plane_ + odd.at] = from[0];
-                kernel::deinterleave(pairs, from + first, to + at, to + plane_ + odd.at + lone);
-                if (pairs < count) to[at + pairs] = from[first + 2 * pairs];
-                return;
+            if (samples_ == 1) {
+                auto const& part = *const_cast<Dealing&>(dealing).of_part.data();
+                if (dealing.plain) return copy(from + part.first, to + part.at, part.count);
+                if (dealing.in_pairs) return fill_in_pairs(from, (&part)[0], (&part)[1], to);
             }
-        for (auto const& [first, at, count] : dealt_) {
-            T const* const numbers = from + first;
-            Real* const place = to + at * samples_;
-            std::size_t const step = columns_.parts, gap = samples_, imaginary = planes() * plane_;
-            if constexpr (parts == 2)
-                for (std::size_t k = 0; k < count; ++k) {
-                    T const z = numbers[k * step];
-                    place[k * gap] = z.real();
-                    place[k * gap + imaginary] = conj ? -z.imag() : z.imag();
-                }
-            else
-                for (std::size_t k = 0; k < count; ++k) place[k * gap] = numbers[k * step];
-            to += plane_;
+        fill_parts(from, conj, dealing, to);
+    }
+    void fill_in_pairs(T const* from, Dealt const& even, Dealt const& odd, Real* to) const
+    {
+        if constexpr (parts == 1) {
+            std::size_t const lone = odd.first < even.first, pairs = std::min(even.count, odd.count - lone);
+            if (lone) to[plane_ + odd.at] = from[odd.first];
+            kernel::deinterleave(pairs, from + even.first, to + even.at, to + plane_ + odd.at + lone);
+            if (pairs < even.count) to[even.at + pairs] = from[even.first + 2 * pairs];
         }
+    }
+    void fill_parts(T const* from, bool conj, Dealing const& dealing, Real* to) const
+    {
+        auto const* part = const_cast<Dealing&>(dealing).of_part.data();
+        for (std::size_t p = 0; p < columns_.parts.size(); ++p, ++part, to += plane_)
+            for (std::size_t k = 0; k < part->count; ++k) {
+                T const z = from[part->first + k * columns_.stride];
+                Real* const place = to + (part->at + k) * samples_;
+                if constexpr (parts == 1) *place = z;
+                else {
+                    place[0] = z.real();
+                    place[planes() * plane_] = conj ? -z.imag() : z.imag();
+                }
+            }
     }
 
     AxisPlan const &rows_, &columns_;
-    std::size_t channels_, all_channels_, samples_, pitch_, height_, plane_;
-    xgrad::detail::CachedVector<Dealt> dealt_;
+    std::size_t channels_, all_channels_, samples_, width_, height_, plane_;
 };
-
-/// Bytes of a band, which should stay in the second cache.
-inline constexpr std::size_t room_of_band = std::size_t{1} << 19;
-
-/// How many of all rows of windows a band has: there is room for them where a row takes so many bytes, and the source is not laid out more
-/// than about twice.
-inline std::size_t rows_of_band(AxisPlan const& rows, std::size_t bytes_of_row, std::size_t all)
-{
-    std::size_t const fitting = room_of_band / std::max<std::size_t>(1, bytes_of_row), least = std::min(all, rows.furthest + 1);
-    std::size_t const most = std::clamp<std::size_t>(fitting > rows.furthest ? fitting - rows.furthest : 0, least, std::max<std::size_t>(1, all));
-    std::size_t const bands = (all + most - 1) / most;
-    return bands ? (all + bands - 1) / bands : 1;
-}
 
 }  // namespace xgrad::nn::detail
 #endif  // XGRAD_SINGLE_XGRAD_NN_CONVOLUTION_LINES_HPP
@@ -2809,10 +2839,9 @@ public:
     void run(Factor<T> const& source, Factor<T> const& filters, T const* bias, T* out) const
     {
         if (batch == 0) return;
-        std::size_t most_lines = 1;
-        for (auto const& row : rows.phases) most_lines = std::max(most_lines, row.count);
-        std::size_t const samples = samples_at_once(), band_rows = rows_of_band(rows, samples * bytes_of_row(), most_lines);
-        Lines<T> const lines(rows, columns, sources, sources * groups, band_rows, samples);
+        std::size_t const samples = samples_at_once();
+        BandSize const most = band_size(rows, columns, samples * bytes_of_place());
+        Lines<T> const lines(rows, columns, sources, sources * groups, most, samples);
 
         xgrad::detail::CachedVector<Pass> passes;
         std::size_t packed = 0;
@@ -2825,17 +2854,18 @@ public:
         for (auto const& pass : passes)
             for (std::size_t g = 0; g < groups; ++g) pack(pass, filters, g, factors.data() + pass.packed + g * packed_rows() * pass.offsets.size());
 
-        std::size_t const bands = (most_lines + band_rows - 1) / band_rows, chunks = (batch + samples - 1) / samples;
+        auto const bands_of = [](AxisPlan const& axis, std::size_t n) { return (axis.most_results() + n - 1) / n; };
+        std::size_t const across = bands_of(columns, most.columns), bands = bands_of(rows, most.rows) * across, chunks = (batch + samples - 1) / samples;
         xgrad::detail::for_each_index(chunks * groups * bands, [&](std::size_t job) {
-            std::size_t const row = job % bands * band_rows, group = job / bands % groups, sample = job / bands / groups * samples;
-            Band const band{sample, std::min(samples, batch - sample), group * sources, sources, row, band_rows};
-            std::size_t const gap = band_rows * lines.pitch() + kernel::most_words_of_row * loops().lanes;
+            std::size_t const place = job % bands, group = job / bands % groups, sample = job / bands / groups * samples;
+            Band const band{sample, std::min(samples, batch - sample), group * sources, sources, place / across * most.rows, most.rows, place % across * most.columns, most.columns};
+            std::size_t const gap = most.rows * lines.pitch() + kernel::most_words_of_row * loops().lanes;
             kernel::Scratch<Real> const room(lines.size() + packed_rows() * gap);
             Real *const own = room.data(), *const sums = own + lines.size();
             lines.fill(band, source, own);
             for (auto const& pass : passes)
-                if (row < pass.row.count) {
-                    correlate(pass, lines.span(std::min(band_rows, pass.row.count - row), pass.column), own, factors.data() + pass.packed + group * packed_rows() * pass.offsets.size(), gap, sums);
+                if (auto const n = band.rows_of(pass.row), count = band.columns_of(pass.column); n && count) {
+                    correlate(pass, (n - 1) * lines.pitch() + count * samples, own, factors.data() + pass.packed + group * packed_rows() * pass.offsets.size(), gap, sums);
                     hand_out(pass, lines, band, group, gap, sums, bias, out);
                 }
         });
@@ -2862,13 +2892,13 @@ private:
         for_each_tile([&](std::size_t, std::size_t n) { all += n; });
         return all;
     }
-    /// For a row of windows of one sample, on average.
-    std::size_t bytes_of_row() const { return (sources * rows.parts * columns.parts + results) * columns.length * sizeof(T); }
+    /// For the source and the results at one place of one sample.
+    std::size_t bytes_of_place() const { return (sources * rows.parts.size() * columns.parts.size() + results) * sizeof(T); }
     /// Where the windows of one sample would leave many lanes of words idle, those of several samples lie side by side, even if that is
     /// more than the second cache holds.
     std::size_t samples_at_once() const
     {
-        std::size_t const most = std::clamp<std::size_t>(8 * room_of_band / (1 + rows.length * bytes_of_row()), 1, std::min(batch, loops().lanes));
+        std::size_t const most = std::clamp<std::size_t>(8 * room_of_band / (1 + rows.length * columns.length * bytes_of_place()), 1, std::min(batch, loops().lanes));
         auto const lanes = [&](std::size_t samples) {
             std::size_t all = 0;
             for (auto const& row : rows.phases)
@@ -2881,13 +2911,13 @@ private:
     void pack(Pass const& pass, Factor<T> const& filters, std::size_t group, Real* to) const
     {
         T const* const own = filters.data + group * filters_size;
-        std::size_t const all = results * parts, kernel_width = columns_of_filter();
+        std::size_t const all = results * parts;
         for_each_tile([&](std::size_t first, std::size_t n) {
             for (std::size_t source = 0; source < sources; ++source)
                 for (std::size_t part = 0; part < parts; ++part)
                     for (auto const& i : pass.row.places)
                         for (auto const& j : pass.column.places) {
-                            T const* const at = own + source * step_of_source + i.index * kernel_width + j.index;
+                            T const* const at = own + source * step_of_source + i.index * columns.kernel + j.index;
                             for (std::size_t r = first; r < std::min(all, first + n); ++r) to[r - first] = factor(at[r / parts * step_of_result], part, r % parts, filters.conj);
                             if (first + n > all) std::fill(to + (all - first), to + n, Real(0));
                             to += n;
@@ -2903,14 +2933,6 @@ private:
             return conj == (of_result == 0) ? z.imag() : -z.imag();
         }
     }
-    std::size_t columns_of_filter() const
-    {
-        std::size_t n = 0;
-        for (auto const& phase : columns.phases)
-            for (auto const& j : phase.places) n = std::max(n, j.index + 1);
-        return n;
-    }
-
     /// Sums for all windows of a span.
     void correlate(Pass const& pass, std::size_t span, Real const* source, Real const* factors, std::size_t gap, Real* sums) const
     {
@@ -2919,7 +2941,7 @@ private:
             words = loops().words_of(largest, span - at);
             Real const* own = factors;
             for_each_tile([&](std::size_t first, std::size_t n) {
-                loops().correlate(n, n == 1 ? loops().words_of(1, words * loops().lanes) : words, {depth, pass.offsets.data(), source + at}, own, gap, sums + first * gap + at);
+                loops().correlate(n, n == 1 ? loops().words_of(1, words * loops().lanes) : words, depth, {pass.offsets.data(), source + at}, own, gap, sums + first * gap + at);
                 own += n * depth;
             });
         }
@@ -2927,14 +2949,13 @@ private:
     /// Sums to the results that they belong to.
     void hand_out(Pass const& pass, Lines<T> const& lines, Band const& band, std::size_t group, std::size_t gap, Real const* sums, T const* bias, T* out) const
     {
-        std::size_t const count = pass.column.count, step = pass.column.step, samples = lines.samples();
-        std::size_t const rows_here = std::min(band.rows, pass.row.count - band.row);
+        std::size_t const n = band.rows_of(pass.row), count = band.columns_of(pass.column), step = pass.column.step, samples = lines.samples();
         for (std::size_t result = 0; result < results; ++result, sums += parts * gap) {
             T const add = bias ? bias[group * results + result] : T(0);
             for (std::size_t s = 0; s < band.samples; ++s) {
-                T* to = out + (((band.sample + s) * groups + group) * results + result) * height * width + (pass.row.first + band.row * pass.row.step) * width + pass.column.first;
+                T* to = out + (((band.sample + s) * groups + group) * results + result) * height * width + (pass.row.first + band.row * pass.row.step) * width + pass.column.first + band.column * step;
                 Real const* from = sums + s;
-                for (std::size_t r = 0; r < rows_here; ++r, to += pass.row.step * width, from += lines.pitch()) {
+                for (std::size_t r = 0; r < n; ++r, to += pass.row.step * width, from += lines.pitch()) {
                     if constexpr (parts == 2)
                         for (std::size_t q = 0; q < count; ++q) to[q * step] = T(from[q * samples], from[gap + q * samples]) + add;
                     else if (step == 1 && samples == 1)
@@ -2985,30 +3006,44 @@ private:
     public:
         Block(FilterSums const& all, std::size_t group, std::size_t first, std::size_t channels)
             : g(all.g), rows(all.rows), columns(all.columns), group_(group), first_(first), channels_(channels), filters_(g.filters_of_group()),
-              band_rows_(rows_of_band(rows, (channels * rows.parts * columns.parts + filters_) * columns.length * sizeof(T), g.rows.windows)), lines_(rows, columns, channels, g.channels, band_rows_, 1),
-              places_(lines_.offsets(rows.phases[0], columns.phases[0])), depth_(places_.size()), gap_(rounded_up(is_single() ? g.columns.windows : filters_ * parts, loops().lanes))
+              most_(band_size(rows, columns, (channels * rows.parts.size() * columns.parts.size() + filters_) * sizeof(T))), lines_(rows, columns, channels, g.channels, most_, 1),
+              places_(lines_.offsets(rows.phases[0], columns.phases[0])), depth_(places_.size()), gap_(rounded_up(is_single() ? most_.columns : filters_ * parts, loops().lanes)),
+              size_((depth_ + kernel::CorrelationLoops<Real>::most_places) * (is_single() ? 1 : gap_))
         {
-            places_.resize(rounded_up(depth_, is_single() ? 9 : kernel::places_at_once), places_.back());
+            places_.resize(depth_ + kernel::CorrelationLoops<Real>::most_places, places_.back());
         }
         void run(Factor<T> const& images, Factor<T> const& products, T* out) const
         {
-            std::size_t const of_products = (is_single() ? band_rows_ : band_rows_ * g.columns.windows) * gap_, of_sums = places_.size() * (is_single() ? 1 : gap_);
-            kernel::Scratch<Real> const room(lines_.size() + of_products + of_sums);
+            constexpr std::size_t most_added_up = 4096;  // windows, before their sums are kept in a wider type
+            std::size_t const of_products = (is_single() ? most_.rows : most_.rows * most_.columns) * gap_;
+            kernel::Scratch<Real> const room(lines_.size() + of_products + size_);
             Real *const source = room.data(), *const factors = source + lines_.size(), *const sums = factors + of_products;
-            std::fill_n(factors, of_products + of_sums, Real(0));
+            std::fill_n(factors, of_products + size_, Real(0));
+            xgrad::detail::CachedVector<xgrad::detail::wide<Real>> totals(size_);
+            auto const add_up = [&] {
+                xgrad::detail::add_run<xgrad::detail::wide<Real>, Real>(sums, totals.data(), 1, size_);
+                std::fill_n(sums, size_, Real(0));
+            };
+            std::size_t added = 0;
             for (std::size_t sample = 0; sample < g.batch; ++sample)
-                for (std::size_t row = 0; row < g.rows.windows; row += band_rows_) {
-                    std::size_t const n = std::min(band_rows_, g.rows.windows - row);
-                    lines_.fill({sample, 1, group_ * g.channels_of_group() + first_, channels_, row, n}, images, source);
-                    T const* const own = products.data + ((sample * g.filters + group_ * filters_) * g.rows.windows + row) * g.columns.windows;
-                    if (is_single()) {
-                        spread(own, n, factors);
-                        dot(n, source, factors, sums);
-                    } else {
-                        turn_over(own, n * g.columns.windows, products.conj, factors);
-                        weigh(n, source, factors, sums);
+                for (std::size_t row = 0; row < g.rows.windows; row += most_.rows)
+                    for (std::size_t column = 0; column < g.columns.windows; column += most_.columns) {
+                        Band const band{sample, 1, group_ * g.channels_of_group() + first_, channels_, row, most_.rows, column, most_.columns};
+                        kernel::WindowLines const windows{band.rows_of(rows.phases[0]), band.columns_of(columns.phases[0]), lines_.pitch()};
+                        lines_.fill(band, images, source);
+                        T const* const own = products.data + ((sample * g.filters + group_ * filters_) * g.rows.windows + row) * g.columns.windows + column;
+                        if (is_single()) {
+                            spread(own, windows, factors);
+                            dot(windows, source, factors, sums);
+                        } else {
+                            turn_over(own, windows, products.conj, factors);
+                            weigh(windows, source, factors, sums);
+                        }
+                        added += windows.lines * windows.length;
+                        if (added >= most_added_up) add_up(), added = 0;
                     }
-                }
+            add_up();
+            std::transform(totals.begin(), totals.end(), sums, [](auto total) { return static_cast<Real>(total); });
             write(sums, out);
         }
 
@@ -3016,42 +3051,51 @@ private:
         /// The products of one filter are summed word by word, those of several side by side.
         bool is_single() const { return filters_ * parts == 1; }
 
-        /// The products of one filter, in lines of whole words.
-        void spread(T const* products, std::size_t n, Real* to) const
+        /// The products of one filter, in lines of whole words, which end with zeros.
+        void spread(T const* products, kernel::WindowLines const& windows, Real* to) const
         {
             if constexpr (parts == 1)
-                for (std::size_t i = 0; i < n; ++i) std::copy_n(products + i * g.columns.windows, g.columns.windows, to + i * gap_);
+                for (std::size_t i = 0; i < windows.lines; ++i) {
+                    std::copy_n(products + i * g.columns.windows, windows.length, to + i * gap_);
+                    std::fill(to + i * gap_ + windows.length, to + (i + 1) * gap_, Real(0));
+                }
         }
-        void dot(std::size_t n, Real const* source, Real const* products, Real* sums) const
+        void dot(kernel::WindowLines const& windows, Real const* source, Real const* products, Real* sums) const
         {
             for (std::size_t p = 0, places; p < depth_; p += places)
-                loops().dot(places = loops().places_of_dot(depth_ - p), {n, g.columns.windows, lines_.pitch()}, {0, places_.data() + p, source}, products, gap_, sums + p);
+                loops().dot(places = loops().places_of_dot(depth_ - p), windows, {places_.data() + p, source}, products, gap_, sums + p);
         }
         /// Products of all filters for each window.
-        void turn_over(T const* products, std::size_t windows, bool conj, Real* to) const
+        void turn_over(T const* products, kernel::WindowLines const& windows, bool conj, Real* to) const
         {
             std::size_t const plane = g.rows.windows * g.columns.windows;
-            if constexpr (parts == 1) kernel::transpose(filters_, windows, products, plane, to, gap_);
-            else
-                for (std::size_t o = 0; o < filters_; ++o)
-                    for (std::size_t t = 0; t < windows; ++t) {
-                        T const z = products[o * plane + t];
-                        to[t * gap_ + 2 * o] = z.real();
-                        to[t * gap_ + 2 * o + 1] = conj ? -z.imag() : z.imag();
-                    }
-        }
-        void weigh(std::size_t n, Real const* source, Real const* products, Real* sums) const
-        {
-            constexpr std::size_t windows_at_once = 128;  // whose products stay in the first cache
-            std::size_t const length = g.columns.windows, lines = std::max<std::size_t>(1, windows_at_once / length), words = gap_ / loops().lanes;
-            for (std::size_t i = 0; i < n; i += lines) {
-                kernel::WindowLines const windows{std::min(lines, n - i), length, lines_.pitch()};
-                for (std::size_t w = 0, some; w < words; w += some) {
-                    some = loops().words_of_products(words - w);
-                    for (std::size_t p = 0; p < places_.size(); p += kernel::places_at_once)
-                        loops().weigh(some, windows, {0, places_.data() + p, source + i * lines_.pitch()}, products + i * length * gap_ + w * loops().lanes, gap_, sums + p * gap_ + w * loops().lanes);
-                }
+            bool const whole = windows.length == g.columns.windows;  // rows are one line
+            std::size_t const lines = whole ? 1 : windows.lines, length = whole ? windows.lines * windows.length : windows.length;
+            for (std::size_t i = 0; i < lines; ++i, products += g.columns.windows, to += length * gap_) {
+                if constexpr (parts == 1) kernel::transpose(filters_, length, products, plane, to, gap_);
+                else
+                    for (std::size_t o = 0; o < filters_; ++o)
+                        for (std::size_t t = 0; t < length; ++t) {
+                            T const z = products[o * plane + t];
+                            to[t * gap_ + 2 * o] = z.real();
+                            to[t * gap_ + 2 * o + 1] = conj ? -z.imag() : z.imag();
+                        }
             }
+        }
+        void weigh(kernel::WindowLines const& windows, Real const* source, Real const* products, Real* sums) const
+        {
+            constexpr std::size_t at_once = 128;  // windows, whose products stay in the first cache
+            std::size_t const lines = std::max<std::size_t>(1, at_once / windows.length), words = gap_ / loops().lanes;
+            for (std::size_t i = 0; i < windows.lines; i += lines)
+                for (std::size_t q = 0; q < windows.length; q += at_once) {
+                    kernel::WindowLines const some{std::min(lines, windows.lines - i), std::min(at_once, windows.length - q), windows.pitch};
+                    Real const *const from = source + i * windows.pitch + q, *const factors = products + (i * windows.length + q) * gap_;
+                    for (std::size_t w = 0, n; w < words; w += n) {
+                        n = loops().words_of_products(words - w);
+                        for (std::size_t p = 0, places; p < depth_; p += places)
+                            loops().weigh(places = loops().places_of_weigh(depth_ - p), n, some, {places_.data() + p, from}, factors + w * loops().lanes, gap_, sums + p * gap_ + w * loops().lanes);
+                    }
+                }
         }
         void write(Real const* sums, T* out) const
         {
@@ -3068,10 +3112,11 @@ private:
 
         ConvGeometry const& g;
         AxisPlan const &rows, &columns;
-        std::size_t group_, first_, channels_, filters_, band_rows_;
+        std::size_t group_, first_, channels_, filters_;
+        BandSize most_;
         Lines<T> lines_;
         Offsets places_;
-        std::size_t depth_, gap_;  // numbers of a window; from the products of one window, or of a single filter's line, to the next
+        std::size_t depth_, gap_, size_;  // numbers of a window; from the products of one window, or of a single filter's line, to the next; of sums
     };
 
     ConvGeometry const& g;

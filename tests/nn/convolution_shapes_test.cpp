@@ -109,6 +109,13 @@ std::vector<Geometry> geometries()
         {1, 24, 90, 100, 2, 3, 3, {.padding = 1}},                                         // several bands of rows
         {1, 3, 300, 150, 2, 2, 3, {.stride = {2, 1}, .dilation = {3, 1}}},
         {2, 2, 3, 200, 2, 2, 3, {.padding = {3, 4}}},
+        {1, 1, 1, 1, 1, 3, 3, {.stride = 2, .padding = 1}},                                // no pixel for some numbers of the filter
+        {2, 2, 5, 2, 3, 3, 4, {.stride = {1, 5}, .padding = {0, 2}}},
+        {1, 2, 4, 4, 2, 2, 3, {.stride = 1 << 20}},
+        {1, 40, 4, 3000, 3, 3, 5, {.padding = {1, 2}}},                                    // several bands of columns
+        {1, 33, 3, 4001, 2, 3, 4, {.stride = {1, 2}, .padding = {1, 3}, .dilation = {1, 3}}},
+        {1, 64, 1, 9001, 1, 1, 3, {.padding = {0, 1}}},
+        {0, 2, 3, 4, 3, 2, 2},
     };
 }
 
@@ -143,6 +150,15 @@ TEST_CASE("several threads compute the same convolution to the last bit")
     CHECK(values(std::get<0>(one)) == values(std::get<0>(four)));
     CHECK(values(std::get<1>(one)) == values(std::get<1>(four)));
     CHECK(values(std::get<2>(one)) == values(std::get<2>(four)));
+}
+
+TEST_CASE("sums of float over many windows keep their digits")
+{
+    for (std::size_t const filters : {1u, 2u}) {
+        xg::Tensor<float> x = xg::ones<float>({1, 1, 4200, 4200}), w = xg::ones<float>({filters, 1, 1, 2}, xg::requires_grad);
+        sum(f::conv2d(x, w)).backward();
+        for (float const v : values(w.grad())) CHECK(std::abs(v - 17635800.) <= 4);
+    }
 }
 
 TEST_CASE("an infinite pixel reaches only what windows on it touch")

@@ -1,10 +1,10 @@
 // The source of a convolution, laid out so that neighbouring windows see neighbouring numbers: zeros around images, and the
-// lines that a stride deals each of their lines out to. Complex numbers are two lines of real ones.
+// parts that a stride deals each of their lines out to. Complex numbers are two lines of real ones.
 #pragma once
 
-#include <xgrad/nn/correlation_kernel.hpp>
 #include <xgrad/base/gemm_kernel.hpp>
 #include <xgrad/nn/convolution_plan.hpp>
+#include <xgrad/nn/correlation_kernel.hpp>
 
 XGRAD_COMPILED_ONCE
 
@@ -20,9 +20,14 @@ template <class T> struct Factor {
 
 inline std::size_t rounded_up(std::size_t n, std::size_t step) { return (n + step - 1) / step * step; }
 
-/// Some rows of windows on some channels of a few samples, which lie side by side.
+/// Windows, some rows and columns of them, on some channels of a few samples, which lie side by side.
 struct Band {
-    std::size_t sample, samples, first, channels, row, rows;
+    std::size_t sample, samples, first, channels;
+    std::size_t row, rows, column, columns;
+
+    /// How many of a phase's results are among them.
+    std::size_t rows_of(Phase const& phase) const { return phase.count > row ? std::min(rows, phase.count - row) : 0; }
+    std::size_t columns_of(Phase const& phase) const { return phase.count > column ? std::min(columns, phase.count - column) : 0; }
 };
 
 using Offsets = xgrad::detail::CachedVector<std::ptrdiff_t>;
@@ -33,19 +38,14 @@ public:
     using Real = kernel::real_of<T>;
     static constexpr std::size_t parts = kernel::parts<T>;
 
-    /// For bands of at most these many channels, rows of windows, and samples.
-    Lines(AxisPlan const& rows, AxisPlan const& columns, std::size_t channels, std::size_t all_channels, std::size_t most_rows, std::size_t samples)
-        : rows_(rows), columns_(columns), channels_(channels), all_channels_(all_channels), samples_(samples), pitch_(columns.length * samples),
-          height_(std::min(rows.length, most_rows + rows.furthest)), plane_((rounded_up(height_ * pitch_, line) / line | 1) * line)
+    /// For bands of at most these many channels, windows and samples.
+    Lines(AxisPlan const& rows, AxisPlan const& columns, std::size_t channels, std::size_t all_channels, BandSize const& most, std::size_t samples)
+        : rows_(rows), columns_(columns), channels_(channels), all_channels_(all_channels), samples_(samples), width_(std::min(columns.length, most.columns + columns.furthest)),
+          height_(std::min(rows.length, most.rows + rows.furthest)), plane_((rounded_up(height_ * pitch(), line) / line | 1) * line)
     {
-        for (std::size_t part = 0; part < columns.parts; ++part) {
-            std::size_t const step = columns.parts, first = (part + step - columns.before % step) % step, at = (first + columns.before) / step;
-            std::size_t const behind = first < columns.extent ? (columns.extent - 1 - first) / step + 1 : 0;
-            dealt_.push_back({first, at, std::min(behind, columns.length > at ? columns.length - at : 0)});
-        }
     }
     std::size_t size() const { return channels_ * parts * planes() * plane_ + most_past_end; }
-    std::size_t pitch() const { return pitch_; }
+    std::size_t pitch() const { return width_ * samples_; }
     std::size_t samples() const { return samples_; }
 
     /// Where the numbers of a window lie, from the one it begins at: for channels, real and imaginary parts, places along both axes.
@@ -56,31 +56,22 @@ public:
         for (std::size_t c = 0; c < channels_ * parts; ++c)
             for (auto const& i : row.places)
                 for (auto const& j : column.places)
-                    all.push_back(static_cast<std::ptrdiff_t>((c * planes() + i.part * columns_.parts + j.part) * plane_ + i.offset * pitch_ + j.offset * samples_));
+                    all.push_back(static_cast<std::ptrdiff_t>((c * planes() + i.part * columns_.parts.size() + j.part) * plane_ + i.offset * pitch() + j.offset * samples_));
         return all;
     }
-    /// Windows of a band of a phase, from the first to the last, with the places between rows where none begins.
-    std::size_t span(std::size_t rows, Phase const& column) const { return (rows - 1) * pitch_ + column.count * samples_; }
 
     void fill(Band const& band, Factor<T> const& source, Real* to) const
     {
         std::fill_n(to, size(), Real(0));
-        std::size_t const image = rows_.extent * columns_.extent;
-        auto const from = [this](std::size_t row) { return row * rows_.parts > rows_.before ? row * rows_.parts - rows_.before : 0; };
-        bool const plain = columns_.parts == 1 && samples_ == 1;
-        std::size_t const low = from(band.row), high = std::min(rows_.extent, from(band.row + height_));
+        Dealing const columns(columns_, band.column, width_);
         for (std::size_t s = 0; s < band.samples; ++s)
             for (std::size_t c = 0; c < band.channels; ++c) {
-                T const* line = source.data + ((band.sample + s) * all_channels_ + band.first + c) * image + low * columns_.extent;
-                Real* const own = to + c * parts * planes() * plane_ + s;
-                std::size_t part = (low + rows_.before) % rows_.parts, row = (low + rows_.before) / rows_.parts - band.row;
-                for (std::size_t h = low; h < high; ++h, line += columns_.extent) {
-                    Real* const at = own + part * columns_.parts * plane_ + row * pitch_;
-                    if constexpr (parts == 1)
-                        if (plain) copy(line, at + columns_.before, dealt_[0].count);
-                        else fill_line(line, source.conj, at);
-                    else fill_line(line, source.conj, at);
-                    if (++part == rows_.parts) part = 0, ++row;
+                T const* const image = source.data + ((band.sample + s) * all_channels_ + band.first + c) * rows_.extent * columns_.extent;
+                Real* plane = to + c * parts * planes() * plane_ + s;
+                for (std::size_t const remainder : rows_.parts) {
+                    auto const [first, at, count] = dealt(rows_, remainder, band.row, height_);
+                    for (std::size_t k = 0; k < count; ++k) fill_line(image + (first + k * rows_.stride) * columns_.extent, source.conj, columns, plane + (at + k) * pitch());
+                    plane += columns_.parts.size() * plane_;
                 }
             }
     }
@@ -89,60 +80,72 @@ private:
     static constexpr std::size_t line = 64 / sizeof(Real);  // an odd number of cache lines for a plane: planes then share no sets of a cache
     static constexpr std::size_t most_past_end = kernel::most_words_of_row * line;
 
-    std::size_t planes() const { return rows_.parts * columns_.parts; }
-    /// Which numbers of a line go to one of its parts: the first, its place there, how many.
+    /// Which numbers of an axis go to `length` places of a part: the first, its place there, how many.
     struct Dealt {
         std::size_t first, at, count;
     };
+    static Dealt dealt(AxisPlan const& axis, std::size_t remainder, std::size_t begin, std::size_t length)
+    {
+        std::size_t const zeros = axis.before > remainder ? (axis.before - remainder + axis.stride - 1) / axis.stride : 0;  // places before the first number
+        std::size_t const at = zeros > begin ? zeros - begin : 0, first = (begin + at) * axis.stride + remainder - axis.before;
+        if (at >= length || first >= axis.extent) return {0, 0, 0};
+        return {first, at, std::min(length - at, (axis.extent - 1 - first) / axis.stride + 1)};
+    }
+    struct Dealing {
+        xgrad::detail::LocalArray<Dealt, 4> of_part;
+        bool plain, in_pairs;  // all numbers go to one part; to two, in turn
+
+        Dealing(AxisPlan const& axis, std::size_t begin, std::size_t length) : of_part(axis.parts.size()), plain(axis.stride == 1), in_pairs(axis.stride == 2 && axis.parts.size() == 2)
+        {
+            for (std::size_t part = 0; part < axis.parts.size(); ++part) {
+                of_part.data()[part] = dealt(axis, axis.parts[part], begin, length);
+                in_pairs &= of_part.data()[part].count > 0;
+            }
+        }
+    };
+
+    std::size_t planes() const { return rows_.parts.size() * columns_.parts.size(); }
 
     XGRAD_INLINE static void copy(Real const* from, Real* to, std::size_t n)
     {
         kernel::cover<Real>(n, [=]<class V>(std::size_t k) XGRAD_INLINE_LAMBDA { kernel::store(to + k, kernel::load<V>(from + k)); });
     }
-    void fill_line(T const* from, bool conj, Real* to) const
+    XGRAD_INLINE void fill_line(T const* from, bool conj, Dealing const& dealing, Real* to) const
     {
         if constexpr (parts == 1)
-            if (columns_.parts == 2 && samples_ == 1) {
-                auto const& [first, at, count] = dealt_[0];
-                auto const& odd = dealt_[1];
-                std::size_t const lone = odd.first == 0, pairs = std::min(count, odd.count - std::min(odd.count, lone));
-                if (lone && odd.count) to[plane_ + odd.at] = from[0];
-                kernel::deinterleave(pairs, from + first, to + at, to + plane_ + odd.at + lone);
-                if (pairs < count) to[at + pairs] = from[first + 2 * pairs];
-                return;
+            if (samples_ == 1) {
+                auto const& part = *const_cast<Dealing&>(dealing).of_part.data();
+                if (dealing.plain) return copy(from + part.first, to + part.at, part.count);
+                if (dealing.in_pairs) return fill_in_pairs(from, (&part)[0], (&part)[1], to);
             }
-        for (auto const& [first, at, count] : dealt_) {
-            T const* const numbers = from + first;
-            Real* const place = to + at * samples_;
-            std::size_t const step = columns_.parts, gap = samples_, imaginary = planes() * plane_;
-            if constexpr (parts == 2)
-                for (std::size_t k = 0; k < count; ++k) {
-                    T const z = numbers[k * step];
-                    place[k * gap] = z.real();
-                    place[k * gap + imaginary] = conj ? -z.imag() : z.imag();
-                }
-            else
-                for (std::size_t k = 0; k < count; ++k) place[k * gap] = numbers[k * step];
-            to += plane_;
+        fill_parts(from, conj, dealing, to);
+    }
+    void fill_in_pairs(T const* from, Dealt const& even, Dealt const& odd, Real* to) const
+    {
+        if constexpr (parts == 1) {
+            std::size_t const lone = odd.first < even.first, pairs = std::min(even.count, odd.count - lone);
+            if (lone) to[plane_ + odd.at] = from[odd.first];
+            kernel::deinterleave(pairs, from + even.first, to + even.at, to + plane_ + odd.at + lone);
+            if (pairs < even.count) to[even.at + pairs] = from[even.first + 2 * pairs];
         }
+    }
+    void fill_parts(T const* from, bool conj, Dealing const& dealing, Real* to) const
+    {
+        auto const* part = const_cast<Dealing&>(dealing).of_part.data();
+        for (std::size_t p = 0; p < columns_.parts.size(); ++p, ++part, to += plane_)
+            for (std::size_t k = 0; k < part->count; ++k) {
+                T const z = from[part->first + k * columns_.stride];
+                Real* const place = to + (part->at + k) * samples_;
+                if constexpr (parts == 1) *place = z;
+                else {
+                    place[0] = z.real();
+                    place[planes() * plane_] = conj ? -z.imag() : z.imag();
+                }
+            }
     }
 
     AxisPlan const &rows_, &columns_;
-    std::size_t channels_, all_channels_, samples_, pitch_, height_, plane_;
-    xgrad::detail::CachedVector<Dealt> dealt_;
+    std::size_t channels_, all_channels_, samples_, width_, height_, plane_;
 };
-
-/// Bytes of a band, which should stay in the second cache.
-inline constexpr std::size_t room_of_band = std::size_t{1} << 19;
-
-/// How many of all rows of windows a band has: there is room for them where a row takes so many bytes, and the source is not laid out more
-/// than about twice.
-inline std::size_t rows_of_band(AxisPlan const& rows, std::size_t bytes_of_row, std::size_t all)
-{
-    std::size_t const fitting = room_of_band / std::max<std::size_t>(1, bytes_of_row), least = std::min(all, rows.furthest + 1);
-    std::size_t const most = std::clamp<std::size_t>(fitting > rows.furthest ? fitting - rows.furthest : 0, least, std::max<std::size_t>(1, all));
-    std::size_t const bands = (all + most - 1) / most;
-    return bands ? (all + bands - 1) / bands : 1;
-}
 
 }  // namespace xgrad::nn::detail

@@ -2,6 +2,8 @@
 // windows see neighbouring numbers: zeros are put around images, and a stride deals each line out to several.
 #pragma once
 
+#include <algorithm>
+
 #include <xgrad/base/memory.hpp>
 #include <xgrad/nn/window.hpp>
 
@@ -31,7 +33,7 @@ private:
     Shape shape(std::size_t first, std::size_t second, std::size_t height, std::size_t width) const { return axes == 1 ? Shape{first, second, width} : Shape{first, second, height, width}; }
 };
 
-/// A number of a filter: which, on which of the lines that a stride makes of one, and how far from its window's place there.
+/// A number of a filter: which, on which of the parts of a line, and how far from its window's place there.
 struct Place {
     std::size_t index, part, offset;
 };
@@ -42,30 +44,46 @@ struct Phase {
     xgrad::detail::CachedVector<Place> places;
 };
 
-/// One axis of what windows look at, the source.
+/// One axis of what windows look at, the source: its number h, of `extent`, is u = h + before with the zeros in front of it, and number
+/// u / stride of the part that has those u of which u % stride is the same.
 struct AxisPlan {
-    std::size_t extent;            // of the source
-    std::size_t before;            // zeros in front of it
-    std::size_t parts;             // number u of it, zeros counted, is number u / parts of part u % parts
-    std::size_t length = 0;        // of a part, as far as windows see it
-    std::size_t furthest = 0;      // offset of a place
+    std::size_t extent, before, stride, kernel;
+    xgrad::detail::CachedVector<std::size_t> parts = {};  // their remainders, where windows look at them
+    std::size_t length = 0;                               // of a part, as far as windows see it
+    std::size_t furthest = 0;                             // the largest offset of a place
     xgrad::detail::CachedVector<Phase> phases = {};
 
     void add(Phase phase)
     {
-        for (auto const& place : phase.places) furthest = std::max(furthest, place.offset);
         length = std::max(length, phase.count);
-        for (auto const& place : phase.places) length = std::max(length, place.offset + phase.count);
+        for (auto const& place : phase.places) {
+            furthest = std::max(furthest, place.offset);
+            length = std::max(length, place.offset + phase.count);
+        }
         phases.push_back(std::move(phase));
     }
+    std::size_t most_results() const
+    {
+        std::size_t most = 0;
+        for (auto const& phase : phases) most = std::max(most, phase.count);
+        return most;
+    }
 };
+
+/// Windows that are a stride apart; a single one has none.
+inline std::size_t stride_of(Slide const& s) { return s.windows > 1 ? s.stride : 1; }
 
 /// Windows on images.
 inline AxisPlan plan_of_products(Slide const& s)
 {
-    AxisPlan plan{.extent = s.extent, .before = s.padding, .parts = s.stride};
+    AxisPlan plan{.extent = s.extent, .before = s.padding, .stride = stride_of(s), .kernel = s.kernel};
     Phase all{0, 1, s.windows, {}};
-    for (std::size_t i = 0; i < s.kernel; ++i) all.places.push_back({i, i * s.dilation % s.stride, i * s.dilation / s.stride});
+    for (std::size_t i = 0; i < s.kernel; ++i) {
+        std::size_t const at = i * s.dilation, remainder = at % plan.stride;
+        auto const part = static_cast<std::size_t>(std::ranges::find(plan.parts, remainder) - plan.parts.begin());
+        if (part == plan.parts.size()) plan.parts.push_back(remainder);
+        all.places.push_back({i, part, at / plan.stride});
+    }
     plan.add(std::move(all));
     return plan;
 }
@@ -74,30 +92,40 @@ inline AxisPlan plan_of_products(Slide const& s)
 /// apart get it through the same places i of the filters.
 inline AxisPlan plan_of_images(Slide const& s)
 {
-    struct Pixels {
-        std::size_t first, window;                // window: the last that sees the first pixel, were the filter long enough
-        xgrad::detail::CachedVector<std::pair<std::size_t, std::size_t>> seen;  // place of the filter, how many windows earlier
-    };
-    xgrad::detail::CachedVector<Pixels> all;
-    std::size_t before = 0;
-    for (std::size_t remainder = 0; remainder < s.stride; ++remainder) {
-        Pixels pixels{0, remainder < s.padding ? (s.padding - remainder + s.stride - 1) / s.stride : 0, {}};
-        pixels.first = pixels.window * s.stride + remainder - s.padding;
+    std::size_t const stride = stride_of(s), phases = std::min(stride, s.extent);
+    auto const each_place = [&](std::size_t pixel, auto f) {  // f(place, the window in which it sees the pixel, were there windows before the first one)
         for (std::size_t i = 0; i < s.kernel; ++i)
-            if (auto const at = i * s.dilation; at % s.stride == remainder) {
-                auto const earlier = (at - remainder) / s.stride;
-                pixels.seen.emplace_back(i, earlier);
-                if (earlier > pixels.window) before = std::max(before, earlier - pixels.window);
-            }
-        if (pixels.first < s.extent) all.push_back(std::move(pixels));
-    }
-    AxisPlan plan{.extent = s.windows, .before = before, .parts = 1};
-    for (auto const& pixels : all) {
-        Phase phase{pixels.first, s.stride, (s.extent - 1 - pixels.first) / s.stride + 1, {}};
-        for (auto const& [index, earlier] : pixels.seen) phase.places.push_back({index, 0, before + pixels.window - earlier});
+            if (auto const at = i * s.dilation; at % stride == (pixel + s.padding) % stride) f(i, static_cast<std::ptrdiff_t>((pixel + s.padding) / stride) - static_cast<std::ptrdiff_t>(at / stride));
+    };
+    std::ptrdiff_t before = 0;
+    for (std::size_t pixel = 0; pixel < phases; ++pixel) each_place(pixel, [&](std::size_t, std::ptrdiff_t window) { before = std::max(before, -window); });
+    AxisPlan plan{.extent = s.windows, .before = static_cast<std::size_t>(before), .stride = 1, .kernel = s.kernel, .parts = {0}};
+    for (std::size_t pixel = 0; pixel < phases; ++pixel) {
+        Phase phase{pixel, stride, (s.extent - 1 - pixel) / stride + 1, {}};
+        each_place(pixel, [&](std::size_t i, std::ptrdiff_t window) { phase.places.push_back({i, 0, static_cast<std::size_t>(before + window)}); });
         plan.add(std::move(phase));
     }
     return plan;
+}
+
+/// Rows and columns of results that are computed at a time.
+struct BandSize {
+    std::size_t rows, columns;
+};
+
+/// Bytes of a band, which should stay in the second cache.
+inline constexpr std::size_t room_of_band = std::size_t{1} << 19;
+
+/// As many whole rows as there is room for where a place takes so many bytes; or else few rows, of which the source is not laid out more
+/// than about twice, and parts of them.
+inline BandSize band_size(AxisPlan const& rows, AxisPlan const& columns, std::size_t bytes)
+{
+    auto const evenly = [](std::size_t all, std::size_t most) { return all ? (all + (all + most - 1) / most - 1) / ((all + most - 1) / most) : 1; };
+    std::size_t const all_rows = std::max<std::size_t>(1, rows.most_results()), all_columns = std::max<std::size_t>(1, columns.most_results());
+    std::size_t const places = room_of_band / std::max<std::size_t>(1, bytes), fitting = places / columns.length, least = std::min(all_rows, rows.furthest + 1);
+    if (fitting >= least + rows.furthest) return {evenly(all_rows, std::min(all_rows, fitting - rows.furthest)), all_columns};
+    std::size_t const least_columns = std::min(all_columns, std::max<std::size_t>(256, 4 * columns.furthest));
+    return {least, evenly(all_columns, std::clamp(places / (least + rows.furthest), least_columns, all_columns))};
 }
 
 }  // namespace xgrad::nn::detail

@@ -24,10 +24,9 @@ public:
     void run(Factor<T> const& source, Factor<T> const& filters, T const* bias, T* out) const
     {
         if (batch == 0) return;
-        std::size_t most_lines = 1;
-        for (auto const& row : rows.phases) most_lines = std::max(most_lines, row.count);
-        std::size_t const samples = samples_at_once(), band_rows = rows_of_band(rows, samples * bytes_of_row(), most_lines);
-        Lines<T> const lines(rows, columns, sources, sources * groups, band_rows, samples);
+        std::size_t const samples = samples_at_once();
+        BandSize const most = band_size(rows, columns, samples * bytes_of_place());
+        Lines<T> const lines(rows, columns, sources, sources * groups, most, samples);
 
         xgrad::detail::CachedVector<Pass> passes;
         std::size_t packed = 0;
@@ -40,17 +39,18 @@ public:
         for (auto const& pass : passes)
             for (std::size_t g = 0; g < groups; ++g) pack(pass, filters, g, factors.data() + pass.packed + g * packed_rows() * pass.offsets.size());
 
-        std::size_t const bands = (most_lines + band_rows - 1) / band_rows, chunks = (batch + samples - 1) / samples;
+        auto const bands_of = [](AxisPlan const& axis, std::size_t n) { return (axis.most_results() + n - 1) / n; };
+        std::size_t const across = bands_of(columns, most.columns), bands = bands_of(rows, most.rows) * across, chunks = (batch + samples - 1) / samples;
         xgrad::detail::for_each_index(chunks * groups * bands, [&](std::size_t job) {
-            std::size_t const row = job % bands * band_rows, group = job / bands % groups, sample = job / bands / groups * samples;
-            Band const band{sample, std::min(samples, batch - sample), group * sources, sources, row, band_rows};
-            std::size_t const gap = band_rows * lines.pitch() + kernel::most_words_of_row * loops().lanes;
+            std::size_t const place = job % bands, group = job / bands % groups, sample = job / bands / groups * samples;
+            Band const band{sample, std::min(samples, batch - sample), group * sources, sources, place / across * most.rows, most.rows, place % across * most.columns, most.columns};
+            std::size_t const gap = most.rows * lines.pitch() + kernel::most_words_of_row * loops().lanes;
             kernel::Scratch<Real> const room(lines.size() + packed_rows() * gap);
             Real *const own = room.data(), *const sums = own + lines.size();
             lines.fill(band, source, own);
             for (auto const& pass : passes)
-                if (row < pass.row.count) {
-                    correlate(pass, lines.span(std::min(band_rows, pass.row.count - row), pass.column), own, factors.data() + pass.packed + group * packed_rows() * pass.offsets.size(), gap, sums);
+                if (auto const n = band.rows_of(pass.row), count = band.columns_of(pass.column); n && count) {
+                    correlate(pass, (n - 1) * lines.pitch() + count * samples, own, factors.data() + pass.packed + group * packed_rows() * pass.offsets.size(), gap, sums);
                     hand_out(pass, lines, band, group, gap, sums, bias, out);
                 }
         });
@@ -77,13 +77,13 @@ private:
         for_each_tile([&](std::size_t, std::size_t n) { all += n; });
         return all;
     }
-    /// For a row of windows of one sample, on average.
-    std::size_t bytes_of_row() const { return (sources * rows.parts * columns.parts + results) * columns.length * sizeof(T); }
+    /// For the source and the results at one place of one sample.
+    std::size_t bytes_of_place() const { return (sources * rows.parts.size() * columns.parts.size() + results) * sizeof(T); }
     /// Where the windows of one sample would leave many lanes of words idle, those of several samples lie side by side, even if that is
     /// more than the second cache holds.
     std::size_t samples_at_once() const
     {
-        std::size_t const most = std::clamp<std::size_t>(8 * room_of_band / (1 + rows.length * bytes_of_row()), 1, std::min(batch, loops().lanes));
+        std::size_t const most = std::clamp<std::size_t>(8 * room_of_band / (1 + rows.length * columns.length * bytes_of_place()), 1, std::min(batch, loops().lanes));
         auto const lanes = [&](std::size_t samples) {
             std::size_t all = 0;
             for (auto const& row : rows.phases)
@@ -96,13 +96,13 @@ private:
     void pack(Pass const& pass, Factor<T> const& filters, std::size_t group, Real* to) const
     {
         T const* const own = filters.data + group * filters_size;
-        std::size_t const all = results * parts, kernel_width = columns_of_filter();
+        std::size_t const all = results * parts;
         for_each_tile([&](std::size_t first, std::size_t n) {
             for (std::size_t source = 0; source < sources; ++source)
                 for (std::size_t part = 0; part < parts; ++part)
                     for (auto const& i : pass.row.places)
                         for (auto const& j : pass.column.places) {
-                            T const* const at = own + source * step_of_source + i.index * kernel_width + j.index;
+                            T const* const at = own + source * step_of_source + i.index * columns.kernel + j.index;
                             for (std::size_t r = first; r < std::min(all, first + n); ++r) to[r - first] = factor(at[r / parts * step_of_result], part, r % parts, filters.conj);
                             if (first + n > all) std::fill(to + (all - first), to + n, Real(0));
                             to += n;
@@ -118,14 +118,6 @@ private:
             return conj == (of_result == 0) ? z.imag() : -z.imag();
         }
     }
-    std::size_t columns_of_filter() const
-    {
-        std::size_t n = 0;
-        for (auto const& phase : columns.phases)
-            for (auto const& j : phase.places) n = std::max(n, j.index + 1);
-        return n;
-    }
-
     /// Sums for all windows of a span.
     void correlate(Pass const& pass, std::size_t span, Real const* source, Real const* factors, std::size_t gap, Real* sums) const
     {
@@ -134,7 +126,7 @@ private:
             words = loops().words_of(largest, span - at);
             Real const* own = factors;
             for_each_tile([&](std::size_t first, std::size_t n) {
-                loops().correlate(n, n == 1 ? loops().words_of(1, words * loops().lanes) : words, {depth, pass.offsets.data(), source + at}, own, gap, sums + first * gap + at);
+                loops().correlate(n, n == 1 ? loops().words_of(1, words * loops().lanes) : words, depth, {pass.offsets.data(), source + at}, own, gap, sums + first * gap + at);
                 own += n * depth;
             });
         }
@@ -142,14 +134,13 @@ private:
     /// Sums to the results that they belong to.
     void hand_out(Pass const& pass, Lines<T> const& lines, Band const& band, std::size_t group, std::size_t gap, Real const* sums, T const* bias, T* out) const
     {
-        std::size_t const count = pass.column.count, step = pass.column.step, samples = lines.samples();
-        std::size_t const rows_here = std::min(band.rows, pass.row.count - band.row);
+        std::size_t const n = band.rows_of(pass.row), count = band.columns_of(pass.column), step = pass.column.step, samples = lines.samples();
         for (std::size_t result = 0; result < results; ++result, sums += parts * gap) {
             T const add = bias ? bias[group * results + result] : T(0);
             for (std::size_t s = 0; s < band.samples; ++s) {
-                T* to = out + (((band.sample + s) * groups + group) * results + result) * height * width + (pass.row.first + band.row * pass.row.step) * width + pass.column.first;
+                T* to = out + (((band.sample + s) * groups + group) * results + result) * height * width + (pass.row.first + band.row * pass.row.step) * width + pass.column.first + band.column * step;
                 Real const* from = sums + s;
-                for (std::size_t r = 0; r < rows_here; ++r, to += pass.row.step * width, from += lines.pitch()) {
+                for (std::size_t r = 0; r < n; ++r, to += pass.row.step * width, from += lines.pitch()) {
                     if constexpr (parts == 2)
                         for (std::size_t q = 0; q < count; ++q) to[q * step] = T(from[q * samples], from[gap + q * samples]) + add;
                     else if (step == 1 && samples == 1)

@@ -16,22 +16,21 @@
 
 namespace xgrad::detail::kernel {
 
-/// What a window sees: `depth` numbers, at these distances from where it begins.
+/// What a window sees: numbers at these distances from where it begins.
 template <class Real> struct Sight {
-    std::size_t depth;
     std::ptrdiff_t const* offsets;
     Real const* at;  // where the first window begins
 };
 
-/// sums[r][w] = the sum over p of factors[p][r] times what window w sees at p, for as many windows as `words` words hold. Rows of sums
-/// are `gap` numbers apart.
+/// sums[r][w] = the sum over `depth` places p of factors[p][r] times what window w sees at p, for as many windows as `words` words hold.
+/// Rows of sums are `gap` numbers apart.
 template <class Real, std::size_t Bytes, std::size_t rows, std::size_t words>
-[[gnu::always_inline]] inline void correlate_body(Sight<Real> const& sight, Real const* factors, std::size_t gap, Real* sums)
+[[gnu::always_inline]] inline void correlate_body(std::size_t depth, Sight<Real> const& sight, Real const* factors, std::size_t gap, Real* sums)
 {
     using Word = Vec<Real, Bytes>;
     constexpr std::size_t lanes = width<Word, Real>;
     Word sum[rows][words] = {}, seen[words];
-    for (std::size_t p = 0; p < sight.depth; ++p, factors += rows) {
+    for (std::size_t p = 0; p < depth; ++p, factors += rows) {
         Real const* const at = sight.at + sight.offsets[p];
 #pragma GCC unroll 8
         for (std::size_t w = 0; w < words; ++w) seen[w] = loose<Word>(at + w * lanes)->word;
@@ -51,37 +50,31 @@ struct WindowLines {
     std::size_t lines, length, pitch;
 };
 
-inline constexpr std::size_t places_at_once = 6;  // of what a window sees
-
-/// sums[k][o] += the sum over windows of what each sees at place k, of places_at_once, times its products[o], for as many o as
-/// `words` words hold. The products of one window lie `gap` behind those of the one before, and so do the sums of places.
-template <class Real, std::size_t Bytes, std::size_t words>
+/// sums[k][o] += the sum over windows of what each sees at place k, of `places`, times its products[o], for as many o as `words` words
+/// hold. The products of one window lie `gap` behind those of the one before, and so do the sums of places.
+template <class Real, std::size_t Bytes, std::size_t places, std::size_t words>
 [[gnu::always_inline]] inline void weigh_body(WindowLines const& windows, Sight<Real> const& sight, Real const* products, std::size_t gap, Real* sums)
 {
     using Word = Vec<Real, Bytes>;
     constexpr std::size_t lanes = width<Word, Real>;
-    Word sum[places_at_once][words], factor[words];
-#pragma GCC unroll 8
-    for (std::size_t k = 0; k < places_at_once; ++k)
-#pragma GCC unroll 8
-        for (std::size_t w = 0; w < words; ++w) sum[k][w] = loose<Word>(sums + k * gap + w * lanes)->word;
-    Real const* line[places_at_once];
-    for (std::size_t k = 0; k < places_at_once; ++k) line[k] = sight.at + sight.offsets[k];
+    Word sum[places][words] = {}, factor[words];
+    Real const* line[places];
+    for (std::size_t k = 0; k < places; ++k) line[k] = sight.at + sight.offsets[k];
     for (std::size_t i = 0; i < windows.lines; ++i) {
         for (std::size_t q = 0; q < windows.length; ++q, products += gap) {
 #pragma GCC unroll 8
             for (std::size_t w = 0; w < words; ++w) factor[w] = loose<Word>(products + w * lanes)->word;
 #pragma GCC unroll 8
-            for (std::size_t k = 0; k < places_at_once; ++k)
+            for (std::size_t k = 0; k < places; ++k)
 #pragma GCC unroll 8
                 for (std::size_t w = 0; w < words; ++w) sum[k][w] += line[k][q] * factor[w];
         }
         for (auto& start : line) start += windows.pitch;
     }
 #pragma GCC unroll 8
-    for (std::size_t k = 0; k < places_at_once; ++k)
+    for (std::size_t k = 0; k < places; ++k)
 #pragma GCC unroll 8
-        for (std::size_t w = 0; w < words; ++w) loose<Word>(sums + k * gap + w * lanes)->word = sum[k][w];
+        for (std::size_t w = 0; w < words; ++w) loose<Word>(sums + k * gap + w * lanes)->word += sum[k][w];
 }
 
 /// Puts zeros in all but the first lanes of a word, whatever these hold.
@@ -146,26 +139,30 @@ inline constexpr std::size_t most_words_of_row = 8;
 /// One run of one of the loops.
 template <class Real> struct CorrelationRun {
     enum { correlate, weigh, dot } loop;
-    std::size_t rows, words;  // of the tile, or places
+    std::size_t rows, words;  // of the tile, whose rows are those of sums, or places
     Sight<Real> sight;
     Real const* factors;  // or products
-    Real* sums;
-    WindowLines windows;
     std::size_t gap;
+    Real* sums;
+    std::size_t depth = 0;
+    WindowLines windows = {};
 };
 
+template <class Real, std::size_t Bytes, std::size_t places> [[gnu::always_inline]] inline void weigh_any(CorrelationRun<Real> const& run)
+{
+    if (run.words == 1) weigh_body<Real, Bytes, places, 1>(run.windows, run.sight, run.factors, run.gap, run.sums);
+    else if (run.words == 2) weigh_body<Real, Bytes, places, 2>(run.windows, run.sight, run.factors, run.gap, run.sums);
+    else weigh_body<Real, Bytes, places, CorrelationTile<Bytes>::words_of_products>(run.windows, run.sight, run.factors, run.gap, run.sums);
+}
 template <class Real, std::size_t Bytes> [[gnu::always_inline]] inline void correlation_body(CorrelationRun<Real> const& run)
 {
-    using Tile = CorrelationTile<Bytes>;
-    auto const& [loop, rows, words, sight, factors, sums, windows, gap] = run;
+    constexpr std::size_t most_rows = CorrelationTile<Bytes>::rows;
+    auto const& [loop, rows, words, sight, factors, gap, sums, depth, windows] = run;
     if (loop == CorrelationRun<Real>::dot) rows == 3 ? dot_body<Real, Bytes, 3>(windows, sight, factors, gap, sums) : dot_body<Real, Bytes, 9>(windows, sight, factors, gap, sums);
-    else if (loop == CorrelationRun<Real>::weigh) {
-        if (words == 1) weigh_body<Real, Bytes, 1>(windows, sight, factors, gap, sums);
-        else if (words == 2) weigh_body<Real, Bytes, 2>(windows, sight, factors, gap, sums);
-        else weigh_body<Real, Bytes, Tile::words_of_products>(windows, sight, factors, gap, sums);
-    } else if (rows == 1) words == 4 ? correlate_body<Real, Bytes, 1, 4>(sight, factors, gap, sums) : correlate_body<Real, Bytes, 1, 8>(sight, factors, gap, sums);
-    else if (rows == 4) words == 1 ? correlate_body<Real, Bytes, 4, 1>(sight, factors, gap, sums) : correlate_body<Real, Bytes, 4, 3>(sight, factors, gap, sums);
-    else words == 1 ? correlate_body<Real, Bytes, Tile::rows, 1>(sight, factors, gap, sums) : correlate_body<Real, Bytes, Tile::rows, 3>(sight, factors, gap, sums);
+    else if (loop == CorrelationRun<Real>::weigh) rows == 2 ? weigh_any<Real, Bytes, 2>(run) : weigh_any<Real, Bytes, 6>(run);
+    else if (rows == 1) words == 4 ? correlate_body<Real, Bytes, 1, 4>(depth, sight, factors, gap, sums) : correlate_body<Real, Bytes, 1, 8>(depth, sight, factors, gap, sums);
+    else if (rows == 4) words == 1 ? correlate_body<Real, Bytes, 4, 1>(depth, sight, factors, gap, sums) : correlate_body<Real, Bytes, 4, 3>(depth, sight, factors, gap, sums);
+    else words == 1 ? correlate_body<Real, Bytes, most_rows, 1>(depth, sight, factors, gap, sums) : correlate_body<Real, Bytes, most_rows, 3>(depth, sight, factors, gap, sums);
 }
 
 /// The loops for one width of registers, and which tiles they compute.
@@ -177,22 +174,24 @@ template <class Real> struct CorrelationLoops {
     std::size_t rows_of(std::size_t left) const { return left == 1 ? 1 : left > 4 ? most_rows : 4; }
     /// Words of a tile of so many rows for the first of so many windows that are left.
     std::size_t words_of(std::size_t rows, std::size_t left) const { return rows == 1 ? (left > 4 * lanes ? 8 : 4) : left > 2 * lanes ? 3 : 1; }
-    /// Places of a dot product for the first of so many places that are left.
+    /// Places for the first of so many places that are left; what is added up for those behind the last one is nobody's.
+    static std::size_t places_of_weigh(std::size_t left) { return left > 2 ? 6 : 2; }
     static std::size_t places_of_dot(std::size_t left) { return left > 6 ? 9 : 3; }
+    static constexpr std::size_t most_places = 9;
     /// Words of products for the first of so many words that are left.
     std::size_t words_of_products(std::size_t left) const { return left >= most_words_of_products ? most_words_of_products : left >= 2 ? 2 : 1; }
 
-    void correlate(std::size_t rows, std::size_t words, Sight<Real> const& sight, Real const* factors, std::size_t gap, Real* sums) const
+    void correlate(std::size_t rows, std::size_t words, std::size_t depth, Sight<Real> const& sight, Real const* factors, std::size_t gap, Real* sums) const
     {
-        call({CorrelationRun<Real>::correlate, rows, words, sight, factors, sums, {}, gap});
+        call({CorrelationRun<Real>::correlate, rows, words, sight, factors, gap, sums, depth, {}});
     }
-    void weigh(std::size_t words, WindowLines const& windows, Sight<Real> const& sight, Real const* products, std::size_t gap, Real* sums) const
+    void weigh(std::size_t places, std::size_t words, WindowLines const& windows, Sight<Real> const& sight, Real const* products, std::size_t gap, Real* sums) const
     {
-        call({CorrelationRun<Real>::weigh, 0, words, sight, products, sums, windows, gap});
+        call({CorrelationRun<Real>::weigh, places, words, sight, products, gap, sums, 0, windows});
     }
     void dot(std::size_t places, WindowLines const& windows, Sight<Real> const& sight, Real const* products, std::size_t gap, Real* sums) const
     {
-        call({CorrelationRun<Real>::dot, places, 0, sight, products, sums, windows, gap});
+        call({CorrelationRun<Real>::dot, places, 0, sight, products, gap, sums, 0, windows});
     }
 };
 

@@ -52,8 +52,10 @@ template <std::size_t D> std::string option_text(PerAxis<D> const& option)
 template <std::size_t D> void check_window(std::string_view name, PerAxis<D> const& kernel, PerAxis<D> const& stride, PerAxis<D> const& padding, PerAxis<D> const& dilation)
 {
     auto const check = [name](PerAxis<D> const& option, std::ptrdiff_t least, char const* complaint) {
-        for (auto const n : option.along)
+        for (auto const n : option.along) {
             if (n < least) xgrad::detail::fail<ShapeError>(name, ": ", complaint, ", not ", option.along);
+            if (n > std::ptrdiff_t{1} << 31) xgrad::detail::fail<ShapeError>(name, ": no option may be as large as ", n);
+        }
     };
     check(kernel, 1, "the kernel size must be positive");
     check(stride, 1, "the stride must be positive");
