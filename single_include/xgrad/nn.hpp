@@ -2428,7 +2428,7 @@ inline BandSize band_size(AxisPlan const& rows, AxisPlan const& columns, std::si
 {
     auto const evenly = [](std::size_t all, std::size_t most) { return all ? (all + (all + most - 1) / most - 1) / ((all + most - 1) / most) : 1; };
     std::size_t const all_rows = std::max<std::size_t>(1, rows.most_results()), all_columns = std::max<std::size_t>(1, columns.most_results());
-    std::size_t const places = room_of_band / std::max<std::size_t>(1, bytes), fitting = places / columns.length, least = std::min(all_rows, rows.furthest + 1);
+    std::size_t const places = room_of_band / std::max<std::size_t>(1, bytes), fitting = places / std::max<std::size_t>(1, columns.length), least = std::min(all_rows, rows.furthest + 1);
     if (fitting >= least + rows.furthest) return {evenly(all_rows, std::min(all_rows, fitting - rows.furthest)), all_columns};
     std::size_t const least_columns = std::min(all_columns, std::max<std::size_t>(256, 4 * columns.furthest));
     return {least, evenly(all_columns, std::clamp(places / (least + rows.furthest), least_columns, all_columns))};
@@ -2761,14 +2761,15 @@ private:
         return {first, at, std::min(length - at, (axis.extent - 1 - first) / axis.stride + 1)};
     }
     struct Dealing {
-        xgrad::detail::LocalArray<Dealt, 4> of_part;
+        xgrad::detail::CachedVector<Dealt> of_part;
         bool plain, in_pairs;  // all numbers go to one part; to two, in turn
 
-        Dealing(AxisPlan const& axis, std::size_t begin, std::size_t length) : of_part(axis.parts.size()), plain(axis.stride == 1), in_pairs(axis.stride == 2 && axis.parts.size() == 2)
+        Dealing(AxisPlan const& axis, std::size_t begin, std::size_t length) : plain(axis.stride == 1), in_pairs(axis.stride == 2 && axis.parts.size() == 2)
         {
-            for (std::size_t part = 0; part < axis.parts.size(); ++part) {
-                of_part.data()[part] = dealt(axis, axis.parts[part], begin, length);
-                in_pairs &= of_part.data()[part].count > 0;
+            of_part.reserve(axis.parts.size());
+            for (std::size_t const remainder : axis.parts) {
+                of_part.push_back(dealt(axis, remainder, begin, length));
+                in_pairs &= of_part.back().count > 0;
             }
         }
     };
@@ -2783,9 +2784,9 @@ private:
     {
         if constexpr (parts == 1)
             if (samples_ == 1) {
-                auto const& part = *const_cast<Dealing&>(dealing).of_part.data();
-                if (dealing.plain) return copy(from + part.first, to + part.at, part.count);
-                if (dealing.in_pairs) return fill_in_pairs(from, (&part)[0], (&part)[1], to);
+                auto const& part = dealing.of_part;
+                if (dealing.plain) return copy(from + part[0].first, to + part[0].at, part[0].count);
+                if (dealing.in_pairs) return fill_in_pairs(from, part[0], part[1], to);
             }
         fill_parts(from, conj, dealing, to);
     }
@@ -2800,17 +2801,18 @@ private:
     }
     void fill_parts(T const* from, bool conj, Dealing const& dealing, Real* to) const
     {
-        auto const* part = const_cast<Dealing&>(dealing).of_part.data();
-        for (std::size_t p = 0; p < columns_.parts.size(); ++p, ++part, to += plane_)
-            for (std::size_t k = 0; k < part->count; ++k) {
-                T const z = from[part->first + k * columns_.stride];
-                Real* const place = to + (part->at + k) * samples_;
+        for (auto const& [first, at, count] : dealing.of_part) {
+            for (std::size_t k = 0; k < count; ++k) {
+                T const z = from[first + k * columns_.stride];
+                Real* const place = to + (at + k) * samples_;
                 if constexpr (parts == 1) *place = z;
                 else {
                     place[0] = z.real();
                     place[planes() * plane_] = conj ? -z.imag() : z.imag();
                 }
             }
+            to += plane_;
+        }
     }
 
     AxisPlan const &rows_, &columns_;
@@ -2824,7 +2826,8 @@ XGRAD_COMPILED_ONCE
 
 namespace xgrad::nn::detail {
 
-/// Results for each group, each the sum over the sources of the group: products of images, or images of products.
+/// Results for each group, each the sum over the sources of the group: products of images, or images of products. The zeros around a source
+/// are multiplied like other numbers, so that an infinite number of a filter makes NaN of them.
 template <class T> class Correlation {
     using Real = kernel::real_of<T>;
     static constexpr std::size_t parts = kernel::parts<T>;
@@ -3006,7 +3009,7 @@ private:
     public:
         Block(FilterSums const& all, std::size_t group, std::size_t first, std::size_t channels)
             : g(all.g), rows(all.rows), columns(all.columns), group_(group), first_(first), channels_(channels), filters_(g.filters_of_group()),
-              most_(band_size(rows, columns, (channels * rows.parts.size() * columns.parts.size() + filters_) * sizeof(T))), lines_(rows, columns, channels, g.channels, most_, 1),
+              most_(band_size(rows, columns, std::max(room_of_band / most_added_up, (channels * rows.parts.size() * columns.parts.size() + filters_) * sizeof(T)))), lines_(rows, columns, channels, g.channels, most_, 1),
               places_(lines_.offsets(rows.phases[0], columns.phases[0])), depth_(places_.size()), gap_(rounded_up(is_single() ? most_.columns : filters_ * parts, loops().lanes)),
               size_((depth_ + kernel::CorrelationLoops<Real>::most_places) * (is_single() ? 1 : gap_))
         {
@@ -3014,7 +3017,6 @@ private:
         }
         void run(Factor<T> const& images, Factor<T> const& products, T* out) const
         {
-            constexpr std::size_t most_added_up = 4096;  // windows, before their sums are kept in a wider type
             std::size_t const of_products = (is_single() ? most_.rows : most_.rows * most_.columns) * gap_;
             kernel::Scratch<Real> const room(lines_.size() + of_products + size_);
             Real *const source = room.data(), *const factors = source + lines_.size(), *const sums = factors + of_products;
@@ -3040,7 +3042,7 @@ private:
                             weigh(windows, source, factors, sums);
                         }
                         added += windows.lines * windows.length;
-                        if (added >= most_added_up) add_up(), added = 0;
+                        if (added >= most_added_up / 2) add_up(), added = 0;
                     }
             add_up();
             std::transform(totals.begin(), totals.end(), sums, [](auto total) { return static_cast<Real>(total); });
@@ -3048,6 +3050,8 @@ private:
         }
 
     private:
+        static constexpr std::size_t most_added_up = 8192;  // windows, more or less, before their sums are kept in a wider type
+
         /// The products of one filter are summed word by word, those of several side by side.
         bool is_single() const { return filters_ * parts == 1; }
 

@@ -8362,7 +8362,8 @@ public:
         std::memset(total, 0, elements * info.wide_element);
         sums_[sum_count_++] = {&info, static_cast<std::byte*>(to), total, elements, static_cast<std::uint8_t>(k)};
         summed_ |= LeafMask{1} << leaf;
-        if (info.wide_element > info.element || elements > 1) most_held_ = 16;
+        adds_rows_ |= elements > 1;
+        widens_ |= info.wide_element > info.element;
     }
     /// Leaves that have one value in all of a block.
     LeafMask uniform() const noexcept { return repeats_.numbers | (block_ == repeats_.run ? repeats_.columns : 0); }
@@ -8370,13 +8371,14 @@ public:
     /// kernel(operands, elements, leaves whose gradients are added to what is there) for one block after the other.
     template <class Kernel> void run(std::size_t operands, Kernel kernel)
     {
+        std::size_t const most_held = adds_rows_ != widens_ ? 16 : 1;  // blocks that a kernel adds up before they are summed: rows of float lose digits by it
         for (std::size_t done = 0, held = 0;;) {
             std::size_t const n = std::min(block_, count_ - done);
             stage_columns(n);
             kernel(at_, n, (done ? added_at_once_ : 0) | (held ? summed_ : 0));
             done += n;
             collect_columns(n);
-            if (sum_count_ && (++held == most_held_ || done == count_ || count_ - done < block_)) collect(n), held = 0;
+            if (sum_count_ && (++held == most_held || done == count_ || count_ - done < block_)) collect(n), held = 0;
             if (done == count_) return write_sums();
             for (std::size_t k = 0; k < operands; ++k)
                 if (step_[k]) at_[k] = static_cast<std::byte*>(at_[k]) + n * step_[k];
@@ -8445,7 +8447,7 @@ private:
     FormulaTable const& table_;
     Repeats const& repeats_;
     std::size_t count_, block_, room_, bytes_, column_count_ = 0, sum_count_ = 0, column_sum_count_ = 0;
-    std::size_t most_held_ = 1;  // blocks that a kernel adds up before they are summed, where that takes long
+    bool adds_rows_ = false, widens_ = false;  // sums that are rows, and in a wider type
     LeafMask summed_ = 0, added_at_once_ = 0;
     std::byte *rooms_, *free_;
     void* zeros_ = nullptr;

@@ -155,9 +155,9 @@ TEST_CASE("several threads compute the same convolution to the last bit")
 TEST_CASE("sums of float over many windows keep their digits")
 {
     for (std::size_t const filters : {1u, 2u}) {
-        xg::Tensor<float> x = xg::ones<float>({1, 1, 4200, 4200}), w = xg::ones<float>({filters, 1, 1, 2}, xg::requires_grad);
+        xg::Tensor<float> x = xg::full({2, 1, 1000, 1001}, 1.1f), w = xg::ones<float>({filters, 1, 1, 2}, xg::requires_grad);
         sum(f::conv2d(x, w)).backward();
-        for (float const v : values(w.grad())) CHECK(std::abs(v - 17635800.) <= 4);
+        for (float const v : values(w.grad())) CHECK(std::abs(v / (2e6 * 1.1f) - 1) <= 5e-5);  // one after another they would come to 1 % more
     }
 }
 

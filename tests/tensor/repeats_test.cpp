@@ -94,6 +94,22 @@ TEST_CASE("what repeats is as good as written out, real")
     check_all<double>(1e-12);
     check_all<float>(1e-4);
 }
+TEST_CASE("what repeats may be frozen, stand at several places, and be differentiated again")
+{
+    D const a = numbers<double>({6, 5}, 0.3), row = numbers<double>({5}, 0.5), column = numbers<double>({6, 1}, 0.7);
+    auto const close = [](D const& got, D const& wanted) { CHECK(difference(got, wanted) == ""); };
+    D const frozen = a.detach(), frozen_row = row.detach(), frozen_column = column.detach();
+    close(xg::grad(sum(frozen * row + frozen_column), row), sum(frozen, {0}));
+    close(xg::grad(sum(frozen * frozen_row * column), column), sum(frozen * frozen_row, {1}, xg::keepdims));
+    close(xg::grad(sum(a * frozen_row + frozen_column), a), D(xg::zeros({6, 5}) + frozen_row));
+    D const twice = square(row) * a + row * column + row;
+    close(xg::grad(twice, row, {.gradients = {xg::ones({6, 5})}}), D(2 * row * sum(a, {0}) + sum(column) + 6.));
+    D const mean_of_all = mean(exp(a) * row + column);
+    close(xg::grad(mean_of_all, row, {.retain_graph = true}), D(sum(exp(a), {0}) / 30.));
+    close(xg::grad(mean_of_all, column), D(xg::full({6, 1}, 1. / 6)));
+    D const first = xg::grad(sum(a * square(row)), row, {.create_graph = true});
+    close(xg::grad(sum(first), row), D(2 * sum(a, {0})));
+}
 TEST_CASE("what repeats is as good as written out, complex")
 {
     check_all<std::complex<double>>(1e-12);

@@ -92,14 +92,15 @@ private:
         return {first, at, std::min(length - at, (axis.extent - 1 - first) / axis.stride + 1)};
     }
     struct Dealing {
-        xgrad::detail::LocalArray<Dealt, 4> of_part;
+        xgrad::detail::CachedVector<Dealt> of_part;
         bool plain, in_pairs;  // all numbers go to one part; to two, in turn
 
-        Dealing(AxisPlan const& axis, std::size_t begin, std::size_t length) : of_part(axis.parts.size()), plain(axis.stride == 1), in_pairs(axis.stride == 2 && axis.parts.size() == 2)
+        Dealing(AxisPlan const& axis, std::size_t begin, std::size_t length) : plain(axis.stride == 1), in_pairs(axis.stride == 2 && axis.parts.size() == 2)
         {
-            for (std::size_t part = 0; part < axis.parts.size(); ++part) {
-                of_part.data()[part] = dealt(axis, axis.parts[part], begin, length);
-                in_pairs &= of_part.data()[part].count > 0;
+            of_part.reserve(axis.parts.size());
+            for (std::size_t const remainder : axis.parts) {
+                of_part.push_back(dealt(axis, remainder, begin, length));
+                in_pairs &= of_part.back().count > 0;
             }
         }
     };
@@ -114,9 +115,9 @@ private:
     {
         if constexpr (parts == 1)
             if (samples_ == 1) {
-                auto const& part = *const_cast<Dealing&>(dealing).of_part.data();
-                if (dealing.plain) return copy(from + part.first, to + part.at, part.count);
-                if (dealing.in_pairs) return fill_in_pairs(from, (&part)[0], (&part)[1], to);
+                auto const& part = dealing.of_part;
+                if (dealing.plain) return copy(from + part[0].first, to + part[0].at, part[0].count);
+                if (dealing.in_pairs) return fill_in_pairs(from, part[0], part[1], to);
             }
         fill_parts(from, conj, dealing, to);
     }
@@ -131,17 +132,18 @@ private:
     }
     void fill_parts(T const* from, bool conj, Dealing const& dealing, Real* to) const
     {
-        auto const* part = const_cast<Dealing&>(dealing).of_part.data();
-        for (std::size_t p = 0; p < columns_.parts.size(); ++p, ++part, to += plane_)
-            for (std::size_t k = 0; k < part->count; ++k) {
-                T const z = from[part->first + k * columns_.stride];
-                Real* const place = to + (part->at + k) * samples_;
+        for (auto const& [first, at, count] : dealing.of_part) {
+            for (std::size_t k = 0; k < count; ++k) {
+                T const z = from[first + k * columns_.stride];
+                Real* const place = to + (at + k) * samples_;
                 if constexpr (parts == 1) *place = z;
                 else {
                     place[0] = z.real();
                     place[planes() * plane_] = conj ? -z.imag() : z.imag();
                 }
             }
+            to += plane_;
+        }
     }
 
     AxisPlan const &rows_, &columns_;

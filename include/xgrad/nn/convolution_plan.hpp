@@ -122,7 +122,7 @@ inline BandSize band_size(AxisPlan const& rows, AxisPlan const& columns, std::si
 {
     auto const evenly = [](std::size_t all, std::size_t most) { return all ? (all + (all + most - 1) / most - 1) / ((all + most - 1) / most) : 1; };
     std::size_t const all_rows = std::max<std::size_t>(1, rows.most_results()), all_columns = std::max<std::size_t>(1, columns.most_results());
-    std::size_t const places = room_of_band / std::max<std::size_t>(1, bytes), fitting = places / columns.length, least = std::min(all_rows, rows.furthest + 1);
+    std::size_t const places = room_of_band / std::max<std::size_t>(1, bytes), fitting = places / std::max<std::size_t>(1, columns.length), least = std::min(all_rows, rows.furthest + 1);
     if (fitting >= least + rows.furthest) return {evenly(all_rows, std::min(all_rows, fitting - rows.furthest)), all_columns};
     std::size_t const least_columns = std::min(all_columns, std::max<std::size_t>(256, 4 * columns.furthest));
     return {least, evenly(all_columns, std::clamp(places / (least + rows.furthest), least_columns, all_columns))};

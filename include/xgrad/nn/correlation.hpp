@@ -9,7 +9,8 @@ XGRAD_COMPILED_ONCE
 
 namespace xgrad::nn::detail {
 
-/// Results for each group, each the sum over the sources of the group: products of images, or images of products.
+/// Results for each group, each the sum over the sources of the group: products of images, or images of products. The zeros around a source
+/// are multiplied like other numbers, so that an infinite number of a filter makes NaN of them.
 template <class T> class Correlation {
     using Real = kernel::real_of<T>;
     static constexpr std::size_t parts = kernel::parts<T>;

@@ -36,7 +36,7 @@ private:
     public:
         Block(FilterSums const& all, std::size_t group, std::size_t first, std::size_t channels)
             : g(all.g), rows(all.rows), columns(all.columns), group_(group), first_(first), channels_(channels), filters_(g.filters_of_group()),
-              most_(band_size(rows, columns, (channels * rows.parts.size() * columns.parts.size() + filters_) * sizeof(T))), lines_(rows, columns, channels, g.channels, most_, 1),
+              most_(band_size(rows, columns, std::max(room_of_band / most_added_up, (channels * rows.parts.size() * columns.parts.size() + filters_) * sizeof(T)))), lines_(rows, columns, channels, g.channels, most_, 1),
               places_(lines_.offsets(rows.phases[0], columns.phases[0])), depth_(places_.size()), gap_(rounded_up(is_single() ? most_.columns : filters_ * parts, loops().lanes)),
               size_((depth_ + kernel::CorrelationLoops<Real>::most_places) * (is_single() ? 1 : gap_))
         {
@@ -44,7 +44,6 @@ private:
         }
         void run(Factor<T> const& images, Factor<T> const& products, T* out) const
         {
-            constexpr std::size_t most_added_up = 4096;  // windows, before their sums are kept in a wider type
             std::size_t const of_products = (is_single() ? most_.rows : most_.rows * most_.columns) * gap_;
             kernel::Scratch<Real> const room(lines_.size() + of_products + size_);
             Real *const source = room.data(), *const factors = source + lines_.size(), *const sums = factors + of_products;
@@ -70,7 +69,7 @@ private:
                             weigh(windows, source, factors, sums);
                         }
                         added += windows.lines * windows.length;
-                        if (added >= most_added_up) add_up(), added = 0;
+                        if (added >= most_added_up / 2) add_up(), added = 0;
                     }
             add_up();
             std::transform(totals.begin(), totals.end(), sums, [](auto total) { return static_cast<Real>(total); });
@@ -78,6 +77,8 @@ private:
         }
 
     private:
+        static constexpr std::size_t most_added_up = 8192;  // windows, more or less, before their sums are kept in a wider type
+
         /// The products of one filter are summed word by word, those of several side by side.
         bool is_single() const { return filters_ * parts == 1; }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <xgrad/graph/saved_tensor.hpp>
+#include <xgrad/ops/block_loop.hpp>
 #include <xgrad/tensor/gathered.hpp>
 #include <xgrad/tensor/waiting_gradients.hpp>
 

@@ -4,7 +4,6 @@
 
 #include <numeric>
 
-#include <xgrad/ops/block_loop.hpp>
 #include <xgrad/tensor/fused_operands.hpp>
 
 XGRAD_COMPILED_ONCE
