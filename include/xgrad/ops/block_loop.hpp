@@ -23,11 +23,11 @@ struct Repeats {
     /// False for an array that repeats in another way.
     bool add(std::size_t k, Shape const& shape, Shape const& space)
     {
-        std::size_t const n = numel(shape);
-        if (is_row(shape, space)) {
+        std::size_t const n = shape.empty() ? 1 : numel(shape);
+        if (n == 1) numbers |= LeafMask{1} << k;
+        else if (is_row(shape, space)) {
             if (n > longest) return false;
             period = std::max(period, n);
-            if (n == 1) numbers |= LeafMask{1} << k;
         } else {
             if (n == 0 || !is_column(shape, space)) return false;
             std::size_t const places = numel(space) / n;
