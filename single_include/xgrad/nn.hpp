@@ -2426,7 +2426,8 @@ inline constexpr std::size_t room_of_band = std::size_t{1} << 19;
 /// than about twice, and parts of them.
 inline BandSize band_size(AxisPlan const& rows, AxisPlan const& columns, std::size_t bytes)
 {
-    auto const evenly = [](std::size_t all, std::size_t most) { return all ? (all + (all + most - 1) / most - 1) / ((all + most - 1) / most) : 1; };
+    using xgrad::detail::kernel::divided_up;
+    auto const evenly = [](std::size_t all, std::size_t most) { return divided_up(all, divided_up(all, most)); };
     std::size_t const all_rows = std::max<std::size_t>(1, rows.most_results()), all_columns = std::max<std::size_t>(1, columns.most_results());
     std::size_t const places = room_of_band / std::max<std::size_t>(1, bytes), fitting = places / std::max<std::size_t>(1, columns.length), least = std::min(all_rows, rows.furthest + 1);
     if (fitting >= least + rows.furthest) return {evenly(all_rows, std::min(all_rows, fitting - rows.furthest)), all_columns};
@@ -2642,17 +2643,13 @@ void correlation_plain(CorrelationRun<Real> const& run)
     correlation_body<Real, register_bytes>(run);
 }
 
-#if defined(__GNUC__) && defined(__x86_64__) && !defined(__AVX512F__)
+#ifdef XGRAD_WIDER_REGISTERS
 template <class Real> [[gnu::target("avx2,fma")]] void correlation_avx2(CorrelationRun<Real> const& run) { correlation_body<Real, 32>(run); }
 template <class Real> [[gnu::target("avx512f")]] void correlation_avx512(CorrelationRun<Real> const& run) { correlation_body<Real, 64>(run); }
 
-/// Those that this processor can run, the fastest last.
 template <class Real> std::vector<CorrelationLoops<Real>> correlation_loops()
 {
-    std::vector<CorrelationLoops<Real>> loops{correlation_loops_of<Real, register_bytes>(correlation_plain<Real>)};
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) loops.push_back(correlation_loops_of<Real, 32>(correlation_avx2<Real>));
-    if (__builtin_cpu_supports("avx512f")) loops.push_back(correlation_loops_of<Real, 64>(correlation_avx512<Real>));
-    return loops;
+    return runnable(correlation_loops_of<Real, register_bytes>(correlation_plain<Real>), correlation_loops_of<Real, 32>(correlation_avx2<Real>), correlation_loops_of<Real, 64>(correlation_avx512<Real>));
 }
 #else
 template <class Real> std::vector<CorrelationLoops<Real>> correlation_loops() { return {correlation_loops_of<Real, register_bytes>(correlation_plain<Real>)}; }
@@ -2687,8 +2684,6 @@ template <class T> struct Factor {
     bool conj;
 };
 
-inline std::size_t rounded_up(std::size_t n, std::size_t step) { return (n + step - 1) / step * step; }
-
 /// Windows, some rows and columns of them, on some channels of a few samples, which lie side by side.
 struct Band {
     std::size_t sample, samples, first, channels;
@@ -2710,7 +2705,7 @@ public:
     /// For bands of at most these many channels, windows and samples.
     Lines(AxisPlan const& rows, AxisPlan const& columns, std::size_t channels, std::size_t all_channels, BandSize const& most, std::size_t samples)
         : rows_(rows), columns_(columns), channels_(channels), all_channels_(all_channels), samples_(samples), width_(std::min(columns.length, most.columns + columns.furthest)),
-          height_(std::min(rows.length, most.rows + rows.furthest)), plane_((rounded_up(height_ * pitch(), line) / line | 1) * line)
+          height_(std::min(rows.length, most.rows + rows.furthest)), plane_((kernel::divided_up(height_ * pitch(), line) | 1) * line)
     {
     }
     std::size_t size() const { return channels_ * parts * planes() * plane_ + most_past_end; }
@@ -2755,7 +2750,7 @@ private:
     };
     static Dealt dealt(AxisPlan const& axis, std::size_t remainder, std::size_t begin, std::size_t length)
     {
-        std::size_t const zeros = axis.before > remainder ? (axis.before - remainder + axis.stride - 1) / axis.stride : 0;  // places before the first number
+        std::size_t const zeros = axis.before > remainder ? kernel::divided_up(axis.before - remainder, axis.stride) : 0;  // places before the first number
         std::size_t const at = zeros > begin ? zeros - begin : 0, first = (begin + at) * axis.stride + remainder - axis.before;
         if (at >= length || first >= axis.extent) return {0, 0, 0};
         return {first, at, std::min(length - at, (axis.extent - 1 - first) / axis.stride + 1)};
@@ -2846,29 +2841,29 @@ public:
         BandSize const most = band_size(rows, columns, samples * bytes_of_place());
         Lines<T> const lines(rows, columns, sources, sources * groups, most, samples);
 
+        std::size_t const tile_rows = packed_rows(), gap = most.rows * lines.pitch() + kernel::most_words_of_row * loops().lanes;  // of sums
         xgrad::detail::CachedVector<Pass> passes;
         std::size_t packed = 0;
         for (auto const& row : rows.phases)
             for (auto const& column : columns.phases) {
                 passes.push_back({row, column, lines.offsets(row, column), packed});
-                packed += groups * packed_rows() * passes.back().offsets.size();
+                packed += groups * tile_rows * passes.back().offsets.size();
             }
         kernel::Scratch<Real> const factors(packed);
+        auto const factors_of = [&](Pass const& pass, std::size_t group) { return factors.data() + pass.packed + group * tile_rows * pass.offsets.size(); };
         for (auto const& pass : passes)
-            for (std::size_t g = 0; g < groups; ++g) pack(pass, filters, g, factors.data() + pass.packed + g * packed_rows() * pass.offsets.size());
+            for (std::size_t g = 0; g < groups; ++g) pack(pass, filters, g, factors_of(pass, g));
 
-        auto const bands_of = [](AxisPlan const& axis, std::size_t n) { return (axis.most_results() + n - 1) / n; };
-        std::size_t const across = bands_of(columns, most.columns), bands = bands_of(rows, most.rows) * across, chunks = (batch + samples - 1) / samples;
+        std::size_t const across = kernel::divided_up(columns.most_results(), most.columns), bands = kernel::divided_up(rows.most_results(), most.rows) * across, chunks = kernel::divided_up(batch, samples);
         xgrad::detail::for_each_index(chunks * groups * bands, [&](std::size_t job) {
             std::size_t const place = job % bands, group = job / bands % groups, sample = job / bands / groups * samples;
             Band const band{sample, std::min(samples, batch - sample), group * sources, sources, place / across * most.rows, most.rows, place % across * most.columns, most.columns};
-            std::size_t const gap = most.rows * lines.pitch() + kernel::most_words_of_row * loops().lanes;
-            kernel::Scratch<Real> const room(lines.size() + packed_rows() * gap);
+            kernel::Scratch<Real> const room(lines.size() + tile_rows * gap);
             Real *const own = room.data(), *const sums = own + lines.size();
             lines.fill(band, source, own);
             for (auto const& pass : passes)
                 if (auto const n = band.rows_of(pass.row), count = band.columns_of(pass.column); n && count) {
-                    correlate(pass, (n - 1) * lines.pitch() + count * samples, own, factors.data() + pass.packed + group * packed_rows() * pass.offsets.size(), gap, sums);
+                    correlate(pass, (n - 1) * lines.pitch() + count * samples, own, factors_of(pass, group), gap, sums);
                     hand_out(pass, lines, band, group, gap, sums, bias, out);
                 }
         });
@@ -2905,7 +2900,7 @@ private:
         auto const lanes = [&](std::size_t samples) {
             std::size_t all = 0;
             for (auto const& row : rows.phases)
-                for (auto const& column : columns.phases) all += rounded_up(((row.count - 1) * columns.length + column.count) * samples, loops().lanes);
+                for (auto const& column : columns.phases) all += kernel::rounded_up(((row.count - 1) * columns.length + column.count) * samples, loops().lanes);
             return all;
         };
         return 3 * lanes(1) * most > 4 * lanes(most) ? most : 1;
@@ -2936,6 +2931,7 @@ private:
             return conj == (of_result == 0) ? z.imag() : -z.imag();
         }
     }
+
     /// Sums for all windows of a span.
     void correlate(Pass const& pass, std::size_t span, Real const* source, Real const* factors, std::size_t gap, Real* sums) const
     {
@@ -2994,7 +2990,7 @@ public:
     void run(Factor<T> const& images, Factor<T> const& products, T* out) const
     {
         constexpr std::size_t most_channels = 32;  // of one job, whatever the number of threads
-        std::size_t const channels = g.channels_of_group(), blocks = (channels + most_channels - 1) / most_channels;
+        std::size_t const channels = g.channels_of_group(), blocks = kernel::divided_up(channels, most_channels);
         xgrad::detail::for_each_index(g.groups * blocks, [&](std::size_t job) {
             std::size_t const first = job % blocks * most_channels;
             Block(*this, job / blocks, first, std::min(most_channels, channels - first)).run(images, products, out);
@@ -3010,7 +3006,7 @@ private:
         Block(FilterSums const& all, std::size_t group, std::size_t first, std::size_t channels)
             : g(all.g), rows(all.rows), columns(all.columns), group_(group), first_(first), channels_(channels), filters_(g.filters_of_group()),
               most_(band_size(rows, columns, std::max(room_of_band / most_added_up, (channels * rows.parts.size() * columns.parts.size() + filters_) * sizeof(T)))), lines_(rows, columns, channels, g.channels, most_, 1),
-              places_(lines_.offsets(rows.phases[0], columns.phases[0])), depth_(places_.size()), gap_(rounded_up(is_single() ? most_.columns : filters_ * parts, loops().lanes)),
+              places_(lines_.offsets(rows.phases[0], columns.phases[0])), depth_(places_.size()), gap_(kernel::rounded_up(is_single() ? most_.columns : filters_ * parts, loops().lanes)),
               size_((depth_ + kernel::CorrelationLoops<Real>::most_places) * (is_single() ? 1 : gap_))
         {
             places_.resize(depth_ + kernel::CorrelationLoops<Real>::most_places, places_.back());
@@ -3179,12 +3175,10 @@ namespace detail {
 template <ConvPart part, class T> void multiply_whole(ConvGeometry const& g, Factor<T> const& a, Factor<T> const& b, T const* bias, T* out)
 {
     auto const depth = static_cast<std::ptrdiff_t>(g.depth()), all = depth * static_cast<std::ptrdiff_t>(g.groups), filters = static_cast<std::ptrdiff_t>(g.filters);
-    if (bias)
-        for (std::size_t n = 0; n < g.batch; ++n)
-            for (std::size_t k = 0; k < (part == ConvPart::products ? g.filters : g.channels); ++k) {
-                std::size_t const numbers = part == ConvPart::products ? 1 : g.places();
-                std::fill_n(out + n * static_cast<std::size_t>(part == ConvPart::products ? filters : all) + k * numbers, numbers, bias[k]);
-            }
+    if (bias) {
+        std::size_t const results = part == ConvPart::products ? g.filters : g.channels, numbers = part == ConvPart::products ? 1 : g.places();
+        for (std::size_t k = 0; k < g.batch * results; ++k) std::fill_n(out + k * numbers, numbers, bias[k % results]);
+    }
     for (std::size_t group = 0; group < g.groups; ++group) {
         std::size_t const m = g.filters_of_group(), image = group * g.depth(), product = group * m, filter = product * g.depth();
         using xgrad::detail::gemm;

@@ -1453,6 +1453,18 @@ inline constexpr std::size_t register_bytes = 32;
 inline constexpr std::size_t register_bytes = 16;
 #endif
 
+#if defined(__GNUC__) && defined(__x86_64__) && !defined(__AVX512F__)
+#    define XGRAD_WIDER_REGISTERS  // than those of this build may be there when it runs
+/// Of a loop for the registers of this build, and the same for those of AVX2 and AVX-512, what this processor can run, the fastest last.
+template <class Loop> std::vector<Loop> runnable(Loop const& plain, Loop const& avx2, Loop const& avx512)
+{
+    std::vector<Loop> loops{plain};
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) loops.push_back(avx2);
+    if (__builtin_cpu_supports("avx512f")) loops.push_back(avx512);
+    return loops;
+}
+#endif
+
 template <class T, std::size_t Bytes> struct VecOf {
     using type = T;
 };
@@ -7431,11 +7443,7 @@ inline constexpr std::size_t part_size = std::size_t{1} << 15;
 /// Calls f(part, first element, number of elements) for each part of n elements.
 template <class F> void for_each_part(std::size_t n, F f)
 {
-    auto const part = [n, &f](std::size_t i) { f(i, i * part_size, std::min(part_size, n - i * part_size)); };
-    std::size_t const parts = (n + part_size - 1) / part_size;
-    if (parts > 1 && WorkerPool::is_wanted())
-        return WorkerPool::instance().run({[](void* context, std::size_t i) { (*static_cast<decltype(part)*>(context))(i); }, const_cast<void*>(static_cast<void const*>(&part)), parts});
-    for (std::size_t i = 0; i < parts; ++i) part(i);
+    for_each_index((n + part_size - 1) / part_size, [n, &f](std::size_t i) { f(i, i * part_size, std::min(part_size, n - i * part_size)); });
 }
 
 }  // namespace detail
@@ -13203,6 +13211,10 @@ XGRAD_COMPILED_ONCE
 
 namespace xgrad::detail::kernel {
 
+/// The quotient of two numbers, and a number to the next multiple of a step, both rounded up.
+constexpr std::size_t divided_up(std::size_t n, std::size_t by) { return (n + by - 1) / by; }
+constexpr std::size_t rounded_up(std::size_t n, std::size_t step) { return divided_up(n, step) * step; }
+
 /// Memory that starts at a cache line, and so at the alignment of every SIMD word.
 class AlignedBytes {
 public:
@@ -13987,7 +13999,7 @@ template <class T, std::size_t Bytes> constexpr InnerLoop<T> inner_loop_of(declt
     return {TileShape<T, Bytes>::rows, TileShape<T, Bytes>::columns, multiply};
 }
 
-#if defined(__GNUC__) && defined(__x86_64__) && !defined(__AVX512F__)
+#ifdef XGRAD_WIDER_REGISTERS
 template <class T>
 [[gnu::target("avx2,fma")]] void multiply_avx2(
     std::size_t depth, real_of<T> const* a, real_of<T> const* b, real_of<T>* tile)
@@ -14001,14 +14013,9 @@ template <class T>
     multiply_body<T, 64>(depth, a, b, tile);
 }
 
-/// Those that this processor can run, the fastest last.
 template <class T> std::vector<InnerLoop<T>> inner_loops()
 {
-    std::vector<InnerLoop<T>> loops{inner_loop_of<T, register_bytes>(multiply_plain<T, register_bytes>)};
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
-        loops.push_back(inner_loop_of<T, 32>(multiply_avx2<T>));
-    if (__builtin_cpu_supports("avx512f")) loops.push_back(inner_loop_of<T, 64>(multiply_avx512<T>));
-    return loops;
+    return runnable(inner_loop_of<T, register_bytes>(multiply_plain<T, register_bytes>), inner_loop_of<T, 32>(multiply_avx2<T>), inner_loop_of<T, 64>(multiply_avx512<T>));
 }
 #else
 template <class T> std::vector<InnerLoop<T>> inner_loops()
@@ -14096,8 +14103,8 @@ public:
     void run() const
     {
         auto const depths = std::min(product_.k, depth_block) * parts<T>;
-        auto const a_size = rounded(rounded(std::min(product_.m, row_block_), loop_.rows) * depths, 16);
-        auto const b_size = rounded(std::min(product_.n, column_block), loop_.columns) * depths;
+        auto const a_size = rounded_up(rounded_up(std::min(product_.m, row_block_), loop_.rows) * depths, 16);
+        auto const b_size = rounded_up(std::min(product_.n, column_block), loop_.columns) * depths;
         Scratch<Real> const scratch(a_size + b_size);
         Real* const a = scratch.data();
         Real* const b = a + a_size;
@@ -14107,8 +14114,6 @@ public:
 
 private:
     static constexpr std::size_t depth_block = 256, column_block = 1024 / parts<T>;
-
-    static std::size_t rounded(std::size_t x, std::size_t step) { return (x + step - 1) / step * step; }
 
     /// The block of B from row p and column j on, with all of A that it meets.
     void run_block_of_b(std::size_t p, std::size_t j, Real* packed_a, Real* packed_b) const
@@ -16969,7 +16974,12 @@ template <Scalar T> struct Ordered {
 
 namespace detail {
 
-template <class T> bool is_less(T a, T b) { return a < b || (b != b && a == a); }
+template <class T> bool is_less(T a, T b)
+{
+    static_assert(!is_complex<T>, "argmax, argmin, argsort, sort, topk: complex numbers have no order");
+    if constexpr (is_complex<T>) return false;
+    else return a < b || (b != b && a == a);
+}
 
 template <class T> struct Placed {
     T value;
@@ -16979,11 +16989,6 @@ template <class T> struct Placed {
     static bool ascending(Placed const& a, Placed const& b) { return is_less(a.value, b.value) || (!is_less(b.value, a.value) && a.place < b.place); }
     static bool descending(Placed const& a, Placed const& b) { return is_less(b.value, a.value) || (!is_less(a.value, b.value) && a.place < b.place); }
 };
-
-template <Operand X> void check_ordered()
-{
-    static_assert(!is_complex<typename X::scalar>, "argmax, argmin, argsort, sort, topk: complex numbers have no order");
-}
 
 /// count numbers for each row of x along an axis: choose(row, its length, the numbers).
 template <Scalar T, class F> Tensor<std::int64_t> places_along(Array<T> const& x, std::size_t axis, std::size_t count, F choose)
@@ -17016,6 +17021,7 @@ template <Scalar T> Tensor<std::int64_t> first_places(Array<T> const& x, std::si
     });
 }
 
+/// Unrecorded.
 template <Operand X> auto values_of(X const& x)
 {
     NoGradGuard const off;
@@ -17024,22 +17030,26 @@ template <Operand X> auto values_of(X const& x)
 
 template <Operand X> Tensor<std::int64_t> extreme_place(std::string_view name, X const& x, std::ptrdiff_t axis, bool keep, bool largest)
 {
-    check_ordered<X>();
     auto const d = normalize_axis(name, axis, x.dim());
     auto const values = values_of(x);
     if (values.shape[d] == 0 && numel(reduced_shape(values.shape, {static_cast<std::ptrdiff_t>(d)}, false)) != 0) fail<ShapeError>(name, ": nothing to choose from in shape ", values.shape, " along axis ", d);
     auto const places = places_along(values, d, 1, [largest](auto const* row, std::size_t n, std::int64_t* place) {
         std::size_t at = 0;
         for (std::size_t i = 1; i < n; ++i)
-            if (largest ? is_less(row[at], row[i]) : row[i] < row[at] || (row[i] != row[i] && row[at] == row[at])) at = i;
+            if (largest ? is_less(row[at], row[i]) : row[at] == row[at] && (is_less(row[i], row[at]) || row[i] != row[i])) at = i;
         *place = static_cast<std::int64_t>(at);
     });
     return keep ? places : Tensor<std::int64_t>(reshape(places, Axes(reduced_shape(places.shape(), {static_cast<std::ptrdiff_t>(d)}, false))));
 }
 
+template <Operand X> Tensor<std::int64_t> extreme_place_of_all(std::string_view name, X const& x, bool largest)
+{
+    NoGradGuard const off;
+    return extreme_place(name, flatten(x), 0, false, largest);
+}
+
 template <Operand X> auto ordered(std::string_view name, X const& x, std::ptrdiff_t axis, std::optional<std::size_t> count, bool descending)
 {
-    check_ordered<X>();
     auto const d = normalize_axis(name, axis, x.dim());
     auto const t = materialize(x);
     std::size_t const n = t.shape()[d];
@@ -17053,16 +17063,15 @@ template <Operand X> auto ordered(std::string_view name, X const& x, std::ptrdif
 /// The place of the largest element along an axis, the first of equal ones, or of the first NaN. Not differentiable.
 template <Operand X> Tensor<std::int64_t> argmax(X const& x, std::ptrdiff_t axis, bool keep = false) { return detail::extreme_place("argmax", x, axis, keep, true); }
 /// Among all elements in row-major order.
-template <Operand X> Tensor<std::int64_t> argmax(X const& x) { return argmax(flatten(x), 0); }
+template <Operand X> Tensor<std::int64_t> argmax(X const& x) { return detail::extreme_place_of_all("argmax", x, true); }
 
 /// The place of the smallest element along an axis, the first of equal ones, or of the first NaN. Not differentiable.
 template <Operand X> Tensor<std::int64_t> argmin(X const& x, std::ptrdiff_t axis, bool keep = false) { return detail::extreme_place("argmin", x, axis, keep, false); }
-template <Operand X> Tensor<std::int64_t> argmin(X const& x) { return argmin(flatten(x), 0); }
+template <Operand X> Tensor<std::int64_t> argmin(X const& x) { return detail::extreme_place_of_all("argmin", x, false); }
 
 /// The places of the elements along an axis in ascending or descending order; equal ones keep theirs. Not differentiable.
 template <Operand X> Tensor<std::int64_t> argsort(X const& x, std::ptrdiff_t axis = -1, bool descending = false)
 {
-    detail::check_ordered<X>();
     auto const d = detail::normalize_axis("argsort", axis, x.dim());
     auto const values = detail::values_of(x);
     return detail::first_places(values, d, values.shape[d], descending);

@@ -131,7 +131,7 @@ template <class T, std::size_t Bytes> constexpr InnerLoop<T> inner_loop_of(declt
     return {TileShape<T, Bytes>::rows, TileShape<T, Bytes>::columns, multiply};
 }
 
-#if defined(__GNUC__) && defined(__x86_64__) && !defined(__AVX512F__)
+#ifdef XGRAD_WIDER_REGISTERS
 template <class T>
 [[gnu::target("avx2,fma")]] void multiply_avx2(
     std::size_t depth, real_of<T> const* a, real_of<T> const* b, real_of<T>* tile)
@@ -145,14 +145,9 @@ template <class T>
     multiply_body<T, 64>(depth, a, b, tile);
 }
 
-/// Those that this processor can run, the fastest last.
 template <class T> std::vector<InnerLoop<T>> inner_loops()
 {
-    std::vector<InnerLoop<T>> loops{inner_loop_of<T, register_bytes>(multiply_plain<T, register_bytes>)};
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
-        loops.push_back(inner_loop_of<T, 32>(multiply_avx2<T>));
-    if (__builtin_cpu_supports("avx512f")) loops.push_back(inner_loop_of<T, 64>(multiply_avx512<T>));
-    return loops;
+    return runnable(inner_loop_of<T, register_bytes>(multiply_plain<T, register_bytes>), inner_loop_of<T, 32>(multiply_avx2<T>), inner_loop_of<T, 64>(multiply_avx512<T>));
 }
 #else
 template <class T> std::vector<InnerLoop<T>> inner_loops()
@@ -240,8 +235,8 @@ public:
     void run() const
     {
         auto const depths = std::min(product_.k, depth_block) * parts<T>;
-        auto const a_size = rounded(rounded(std::min(product_.m, row_block_), loop_.rows) * depths, 16);
-        auto const b_size = rounded(std::min(product_.n, column_block), loop_.columns) * depths;
+        auto const a_size = rounded_up(rounded_up(std::min(product_.m, row_block_), loop_.rows) * depths, 16);
+        auto const b_size = rounded_up(std::min(product_.n, column_block), loop_.columns) * depths;
         Scratch<Real> const scratch(a_size + b_size);
         Real* const a = scratch.data();
         Real* const b = a + a_size;
@@ -251,8 +246,6 @@ public:
 
 private:
     static constexpr std::size_t depth_block = 256, column_block = 1024 / parts<T>;
-
-    static std::size_t rounded(std::size_t x, std::size_t step) { return (x + step - 1) / step * step; }
 
     /// The block of B from row p and column j on, with all of A that it meets.
     void run_block_of_b(std::size_t p, std::size_t j, Real* packed_a, Real* packed_b) const

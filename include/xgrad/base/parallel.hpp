@@ -145,11 +145,7 @@ inline constexpr std::size_t part_size = std::size_t{1} << 15;
 /// Calls f(part, first element, number of elements) for each part of n elements.
 template <class F> void for_each_part(std::size_t n, F f)
 {
-    auto const part = [n, &f](std::size_t i) { f(i, i * part_size, std::min(part_size, n - i * part_size)); };
-    std::size_t const parts = (n + part_size - 1) / part_size;
-    if (parts > 1 && WorkerPool::is_wanted())
-        return WorkerPool::instance().run({[](void* context, std::size_t i) { (*static_cast<decltype(part)*>(context))(i); }, const_cast<void*>(static_cast<void const*>(&part)), parts});
-    for (std::size_t i = 0; i < parts; ++i) part(i);
+    for_each_index((n + part_size - 1) / part_size, [n, &f](std::size_t i) { f(i, i * part_size, std::min(part_size, n - i * part_size)); });
 }
 
 }  // namespace detail

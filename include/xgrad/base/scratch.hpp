@@ -16,6 +16,10 @@ XGRAD_COMPILED_ONCE
 
 namespace xgrad::detail::kernel {
 
+/// The quotient of two numbers, and a number to the next multiple of a step, both rounded up.
+constexpr std::size_t divided_up(std::size_t n, std::size_t by) { return (n + by - 1) / by; }
+constexpr std::size_t rounded_up(std::size_t n, std::size_t step) { return divided_up(n, step) * step; }
+
 /// Memory that starts at a cache line, and so at the alignment of every SIMD word.
 class AlignedBytes {
 public:

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 /// After the parameters of a lambda that is the body of a loop over registers.
 #if defined(__GNUC__)
@@ -30,6 +31,18 @@ inline constexpr std::size_t register_bytes = 64;
 inline constexpr std::size_t register_bytes = 32;
 #else
 inline constexpr std::size_t register_bytes = 16;
+#endif
+
+#if defined(__GNUC__) && defined(__x86_64__) && !defined(__AVX512F__)
+#    define XGRAD_WIDER_REGISTERS  // than those of this build may be there when it runs
+/// Of a loop for the registers of this build, and the same for those of AVX2 and AVX-512, what this processor can run, the fastest last.
+template <class Loop> std::vector<Loop> runnable(Loop const& plain, Loop const& avx2, Loop const& avx512)
+{
+    std::vector<Loop> loops{plain};
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) loops.push_back(avx2);
+    if (__builtin_cpu_supports("avx512f")) loops.push_back(avx512);
+    return loops;
+}
 #endif
 
 template <class T, std::size_t Bytes> struct VecOf {

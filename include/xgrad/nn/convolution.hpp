@@ -56,12 +56,10 @@ namespace detail {
 template <ConvPart part, class T> void multiply_whole(ConvGeometry const& g, Factor<T> const& a, Factor<T> const& b, T const* bias, T* out)
 {
     auto const depth = static_cast<std::ptrdiff_t>(g.depth()), all = depth * static_cast<std::ptrdiff_t>(g.groups), filters = static_cast<std::ptrdiff_t>(g.filters);
-    if (bias)
-        for (std::size_t n = 0; n < g.batch; ++n)
-            for (std::size_t k = 0; k < (part == ConvPart::products ? g.filters : g.channels); ++k) {
-                std::size_t const numbers = part == ConvPart::products ? 1 : g.places();
-                std::fill_n(out + n * static_cast<std::size_t>(part == ConvPart::products ? filters : all) + k * numbers, numbers, bias[k]);
-            }
+    if (bias) {
+        std::size_t const results = part == ConvPart::products ? g.filters : g.channels, numbers = part == ConvPart::products ? 1 : g.places();
+        for (std::size_t k = 0; k < g.batch * results; ++k) std::fill_n(out + k * numbers, numbers, bias[k % results]);
+    }
     for (std::size_t group = 0; group < g.groups; ++group) {
         std::size_t const m = g.filters_of_group(), image = group * g.depth(), product = group * m, filter = product * g.depth();
         using xgrad::detail::gemm;

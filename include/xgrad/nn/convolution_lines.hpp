@@ -18,8 +18,6 @@ template <class T> struct Factor {
     bool conj;
 };
 
-inline std::size_t rounded_up(std::size_t n, std::size_t step) { return (n + step - 1) / step * step; }
-
 /// Windows, some rows and columns of them, on some channels of a few samples, which lie side by side.
 struct Band {
     std::size_t sample, samples, first, channels;
@@ -41,7 +39,7 @@ public:
     /// For bands of at most these many channels, windows and samples.
     Lines(AxisPlan const& rows, AxisPlan const& columns, std::size_t channels, std::size_t all_channels, BandSize const& most, std::size_t samples)
         : rows_(rows), columns_(columns), channels_(channels), all_channels_(all_channels), samples_(samples), width_(std::min(columns.length, most.columns + columns.furthest)),
-          height_(std::min(rows.length, most.rows + rows.furthest)), plane_((rounded_up(height_ * pitch(), line) / line | 1) * line)
+          height_(std::min(rows.length, most.rows + rows.furthest)), plane_((kernel::divided_up(height_ * pitch(), line) | 1) * line)
     {
     }
     std::size_t size() const { return channels_ * parts * planes() * plane_ + most_past_end; }
@@ -86,7 +84,7 @@ private:
     };
     static Dealt dealt(AxisPlan const& axis, std::size_t remainder, std::size_t begin, std::size_t length)
     {
-        std::size_t const zeros = axis.before > remainder ? (axis.before - remainder + axis.stride - 1) / axis.stride : 0;  // places before the first number
+        std::size_t const zeros = axis.before > remainder ? kernel::divided_up(axis.before - remainder, axis.stride) : 0;  // places before the first number
         std::size_t const at = zeros > begin ? zeros - begin : 0, first = (begin + at) * axis.stride + remainder - axis.before;
         if (at >= length || first >= axis.extent) return {0, 0, 0};
         return {first, at, std::min(length - at, (axis.extent - 1 - first) / axis.stride + 1)};

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include <xgrad/base/memory.hpp>
+#include <xgrad/base/scratch.hpp>
 #include <xgrad/nn/window.hpp>
 
 XGRAD_COMPILED_ONCE
@@ -120,7 +121,8 @@ inline constexpr std::size_t room_of_band = std::size_t{1} << 19;
 /// than about twice, and parts of them.
 inline BandSize band_size(AxisPlan const& rows, AxisPlan const& columns, std::size_t bytes)
 {
-    auto const evenly = [](std::size_t all, std::size_t most) { return all ? (all + (all + most - 1) / most - 1) / ((all + most - 1) / most) : 1; };
+    using xgrad::detail::kernel::divided_up;
+    auto const evenly = [](std::size_t all, std::size_t most) { return divided_up(all, divided_up(all, most)); };
     std::size_t const all_rows = std::max<std::size_t>(1, rows.most_results()), all_columns = std::max<std::size_t>(1, columns.most_results());
     std::size_t const places = room_of_band / std::max<std::size_t>(1, bytes), fitting = places / std::max<std::size_t>(1, columns.length), least = std::min(all_rows, rows.furthest + 1);
     if (fitting >= least + rows.furthest) return {evenly(all_rows, std::min(all_rows, fitting - rows.furthest)), all_columns};

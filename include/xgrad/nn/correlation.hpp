@@ -29,29 +29,29 @@ public:
         BandSize const most = band_size(rows, columns, samples * bytes_of_place());
         Lines<T> const lines(rows, columns, sources, sources * groups, most, samples);
 
+        std::size_t const tile_rows = packed_rows(), gap = most.rows * lines.pitch() + kernel::most_words_of_row * loops().lanes;  // of sums
         xgrad::detail::CachedVector<Pass> passes;
         std::size_t packed = 0;
         for (auto const& row : rows.phases)
             for (auto const& column : columns.phases) {
                 passes.push_back({row, column, lines.offsets(row, column), packed});
-                packed += groups * packed_rows() * passes.back().offsets.size();
+                packed += groups * tile_rows * passes.back().offsets.size();
             }
         kernel::Scratch<Real> const factors(packed);
+        auto const factors_of = [&](Pass const& pass, std::size_t group) { return factors.data() + pass.packed + group * tile_rows * pass.offsets.size(); };
         for (auto const& pass : passes)
-            for (std::size_t g = 0; g < groups; ++g) pack(pass, filters, g, factors.data() + pass.packed + g * packed_rows() * pass.offsets.size());
+            for (std::size_t g = 0; g < groups; ++g) pack(pass, filters, g, factors_of(pass, g));
 
-        auto const bands_of = [](AxisPlan const& axis, std::size_t n) { return (axis.most_results() + n - 1) / n; };
-        std::size_t const across = bands_of(columns, most.columns), bands = bands_of(rows, most.rows) * across, chunks = (batch + samples - 1) / samples;
+        std::size_t const across = kernel::divided_up(columns.most_results(), most.columns), bands = kernel::divided_up(rows.most_results(), most.rows) * across, chunks = kernel::divided_up(batch, samples);
         xgrad::detail::for_each_index(chunks * groups * bands, [&](std::size_t job) {
             std::size_t const place = job % bands, group = job / bands % groups, sample = job / bands / groups * samples;
             Band const band{sample, std::min(samples, batch - sample), group * sources, sources, place / across * most.rows, most.rows, place % across * most.columns, most.columns};
-            std::size_t const gap = most.rows * lines.pitch() + kernel::most_words_of_row * loops().lanes;
-            kernel::Scratch<Real> const room(lines.size() + packed_rows() * gap);
+            kernel::Scratch<Real> const room(lines.size() + tile_rows * gap);
             Real *const own = room.data(), *const sums = own + lines.size();
             lines.fill(band, source, own);
             for (auto const& pass : passes)
                 if (auto const n = band.rows_of(pass.row), count = band.columns_of(pass.column); n && count) {
-                    correlate(pass, (n - 1) * lines.pitch() + count * samples, own, factors.data() + pass.packed + group * packed_rows() * pass.offsets.size(), gap, sums);
+                    correlate(pass, (n - 1) * lines.pitch() + count * samples, own, factors_of(pass, group), gap, sums);
                     hand_out(pass, lines, band, group, gap, sums, bias, out);
                 }
         });
@@ -88,7 +88,7 @@ private:
         auto const lanes = [&](std::size_t samples) {
             std::size_t all = 0;
             for (auto const& row : rows.phases)
-                for (auto const& column : columns.phases) all += rounded_up(((row.count - 1) * columns.length + column.count) * samples, loops().lanes);
+                for (auto const& column : columns.phases) all += kernel::rounded_up(((row.count - 1) * columns.length + column.count) * samples, loops().lanes);
             return all;
         };
         return 3 * lanes(1) * most > 4 * lanes(most) ? most : 1;
@@ -119,6 +119,7 @@ private:
             return conj == (of_result == 0) ? z.imag() : -z.imag();
         }
     }
+
     /// Sums for all windows of a span.
     void correlate(Pass const& pass, std::size_t span, Real const* source, Real const* factors, std::size_t gap, Real* sums) const
     {

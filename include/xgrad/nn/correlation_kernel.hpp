@@ -209,17 +209,13 @@ void correlation_plain(CorrelationRun<Real> const& run)
     correlation_body<Real, register_bytes>(run);
 }
 
-#if defined(__GNUC__) && defined(__x86_64__) && !defined(__AVX512F__)
+#ifdef XGRAD_WIDER_REGISTERS
 template <class Real> [[gnu::target("avx2,fma")]] void correlation_avx2(CorrelationRun<Real> const& run) { correlation_body<Real, 32>(run); }
 template <class Real> [[gnu::target("avx512f")]] void correlation_avx512(CorrelationRun<Real> const& run) { correlation_body<Real, 64>(run); }
 
-/// Those that this processor can run, the fastest last.
 template <class Real> std::vector<CorrelationLoops<Real>> correlation_loops()
 {
-    std::vector<CorrelationLoops<Real>> loops{correlation_loops_of<Real, register_bytes>(correlation_plain<Real>)};
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) loops.push_back(correlation_loops_of<Real, 32>(correlation_avx2<Real>));
-    if (__builtin_cpu_supports("avx512f")) loops.push_back(correlation_loops_of<Real, 64>(correlation_avx512<Real>));
-    return loops;
+    return runnable(correlation_loops_of<Real, register_bytes>(correlation_plain<Real>), correlation_loops_of<Real, 32>(correlation_avx2<Real>), correlation_loops_of<Real, 64>(correlation_avx512<Real>));
 }
 #else
 template <class Real> std::vector<CorrelationLoops<Real>> correlation_loops() { return {correlation_loops_of<Real, register_bytes>(correlation_plain<Real>)}; }

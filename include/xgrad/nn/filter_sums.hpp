@@ -21,7 +21,7 @@ public:
     void run(Factor<T> const& images, Factor<T> const& products, T* out) const
     {
         constexpr std::size_t most_channels = 32;  // of one job, whatever the number of threads
-        std::size_t const channels = g.channels_of_group(), blocks = (channels + most_channels - 1) / most_channels;
+        std::size_t const channels = g.channels_of_group(), blocks = kernel::divided_up(channels, most_channels);
         xgrad::detail::for_each_index(g.groups * blocks, [&](std::size_t job) {
             std::size_t const first = job % blocks * most_channels;
             Block(*this, job / blocks, first, std::min(most_channels, channels - first)).run(images, products, out);
@@ -37,7 +37,7 @@ private:
         Block(FilterSums const& all, std::size_t group, std::size_t first, std::size_t channels)
             : g(all.g), rows(all.rows), columns(all.columns), group_(group), first_(first), channels_(channels), filters_(g.filters_of_group()),
               most_(band_size(rows, columns, std::max(room_of_band / most_added_up, (channels * rows.parts.size() * columns.parts.size() + filters_) * sizeof(T)))), lines_(rows, columns, channels, g.channels, most_, 1),
-              places_(lines_.offsets(rows.phases[0], columns.phases[0])), depth_(places_.size()), gap_(rounded_up(is_single() ? most_.columns : filters_ * parts, loops().lanes)),
+              places_(lines_.offsets(rows.phases[0], columns.phases[0])), depth_(places_.size()), gap_(kernel::rounded_up(is_single() ? most_.columns : filters_ * parts, loops().lanes)),
               size_((depth_ + kernel::CorrelationLoops<Real>::most_places) * (is_single() ? 1 : gap_))
         {
             places_.resize(depth_ + kernel::CorrelationLoops<Real>::most_places, places_.back());

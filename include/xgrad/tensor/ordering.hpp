@@ -16,7 +16,12 @@ template <Scalar T> struct Ordered {
 
 namespace detail {
 
-template <class T> bool is_less(T a, T b) { return a < b || (b != b && a == a); }
+template <class T> bool is_less(T a, T b)
+{
+    static_assert(!is_complex<T>, "argmax, argmin, argsort, sort, topk: complex numbers have no order");
+    if constexpr (is_complex<T>) return false;
+    else return a < b || (b != b && a == a);
+}
 
 template <class T> struct Placed {
     T value;
@@ -26,11 +31,6 @@ template <class T> struct Placed {
     static bool ascending(Placed const& a, Placed const& b) { return is_less(a.value, b.value) || (!is_less(b.value, a.value) && a.place < b.place); }
     static bool descending(Placed const& a, Placed const& b) { return is_less(b.value, a.value) || (!is_less(a.value, b.value) && a.place < b.place); }
 };
-
-template <Operand X> void check_ordered()
-{
-    static_assert(!is_complex<typename X::scalar>, "argmax, argmin, argsort, sort, topk: complex numbers have no order");
-}
 
 /// count numbers for each row of x along an axis: choose(row, its length, the numbers).
 template <Scalar T, class F> Tensor<std::int64_t> places_along(Array<T> const& x, std::size_t axis, std::size_t count, F choose)
@@ -63,6 +63,7 @@ template <Scalar T> Tensor<std::int64_t> first_places(Array<T> const& x, std::si
     });
 }
 
+/// Unrecorded.
 template <Operand X> auto values_of(X const& x)
 {
     NoGradGuard const off;
@@ -71,22 +72,26 @@ template <Operand X> auto values_of(X const& x)
 
 template <Operand X> Tensor<std::int64_t> extreme_place(std::string_view name, X const& x, std::ptrdiff_t axis, bool keep, bool largest)
 {
-    check_ordered<X>();
     auto const d = normalize_axis(name, axis, x.dim());
     auto const values = values_of(x);
     if (values.shape[d] == 0 && numel(reduced_shape(values.shape, {static_cast<std::ptrdiff_t>(d)}, false)) != 0) fail<ShapeError>(name, ": nothing to choose from in shape ", values.shape, " along axis ", d);
     auto const places = places_along(values, d, 1, [largest](auto const* row, std::size_t n, std::int64_t* place) {
         std::size_t at = 0;
         for (std::size_t i = 1; i < n; ++i)
-            if (largest ? is_less(row[at], row[i]) : row[i] < row[at] || (row[i] != row[i] && row[at] == row[at])) at = i;
+            if (largest ? is_less(row[at], row[i]) : row[at] == row[at] && (is_less(row[i], row[at]) || row[i] != row[i])) at = i;
         *place = static_cast<std::int64_t>(at);
     });
     return keep ? places : Tensor<std::int64_t>(reshape(places, Axes(reduced_shape(places.shape(), {static_cast<std::ptrdiff_t>(d)}, false))));
 }
 
+template <Operand X> Tensor<std::int64_t> extreme_place_of_all(std::string_view name, X const& x, bool largest)
+{
+    NoGradGuard const off;
+    return extreme_place(name, flatten(x), 0, false, largest);
+}
+
 template <Operand X> auto ordered(std::string_view name, X const& x, std::ptrdiff_t axis, std::optional<std::size_t> count, bool descending)
 {
-    check_ordered<X>();
     auto const d = normalize_axis(name, axis, x.dim());
     auto const t = materialize(x);
     std::size_t const n = t.shape()[d];
@@ -100,16 +105,15 @@ template <Operand X> auto ordered(std::string_view name, X const& x, std::ptrdif
 /// The place of the largest element along an axis, the first of equal ones, or of the first NaN. Not differentiable.
 template <Operand X> Tensor<std::int64_t> argmax(X const& x, std::ptrdiff_t axis, bool keep = false) { return detail::extreme_place("argmax", x, axis, keep, true); }
 /// Among all elements in row-major order.
-template <Operand X> Tensor<std::int64_t> argmax(X const& x) { return argmax(flatten(x), 0); }
+template <Operand X> Tensor<std::int64_t> argmax(X const& x) { return detail::extreme_place_of_all("argmax", x, true); }
 
 /// The place of the smallest element along an axis, the first of equal ones, or of the first NaN. Not differentiable.
 template <Operand X> Tensor<std::int64_t> argmin(X const& x, std::ptrdiff_t axis, bool keep = false) { return detail::extreme_place("argmin", x, axis, keep, false); }
-template <Operand X> Tensor<std::int64_t> argmin(X const& x) { return argmin(flatten(x), 0); }
+template <Operand X> Tensor<std::int64_t> argmin(X const& x) { return detail::extreme_place_of_all("argmin", x, false); }
 
 /// The places of the elements along an axis in ascending or descending order; equal ones keep theirs. Not differentiable.
 template <Operand X> Tensor<std::int64_t> argsort(X const& x, std::ptrdiff_t axis = -1, bool descending = false)
 {
-    detail::check_ordered<X>();
     auto const d = detail::normalize_axis("argsort", axis, x.dim());
     auto const values = detail::values_of(x);
     return detail::first_places(values, d, values.shape[d], descending);
