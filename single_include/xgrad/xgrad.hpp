@@ -6958,11 +6958,13 @@ template <class F, class P> struct GradientSink {
 
     LeafMask const wanted, add, added_to;
     std::uint32_t const ways;
+    RealPack<P> const factor;
+    bool const scales;
     void* out[F::leaves];
 
-    /// `added_to`: leaves whose gradient is added to what lies in its place.
-    XGRAD_INLINE GradientSink(BackwardPlan const& plan, LeafMask added_to_place)
-        : wanted(plan.wanted), add(in_registers ? plan.add : plan.add | added_to_place), added_to(added_to_place), ways(plan.ways)
+    /// `added_to`: leaves whose gradient is added to what lies in its place; `times`: what all gradients are multiplied by.
+    XGRAD_INLINE GradientSink(BackwardPlan const& plan, LeafMask added_to_place, double times = 1)
+        : wanted(plan.wanted), add(in_registers ? plan.add : plan.add | added_to_place), added_to(added_to_place), ways(plan.ways), factor(times), scales(times != 1)
     {
     }
 
@@ -6976,6 +6978,7 @@ template <class F, class P> struct GradientSink {
         if constexpr (in_registers) get<K>(packs) = g;
         else {
             auto* const p = place<T, K>(i);
+            if (scales) g = g * factor;
             if (add >> K & 1) (decltype(g)::load(p) + g).store(p);
             else if (wanted >> K & 1) g.store(p);
         }
@@ -6988,6 +6991,8 @@ template <class F, class P> struct GradientSink {
                 auto goes = ways;
                 auto adding = static_cast<std::uint32_t>(added_to);
                 asm("" : "+r"(goes), "+r"(adding));  // else a compiler keeps each bit in a place of its own, for which there are no registers
+                if (scales) [[unlikely]]
+                    (scale_all<K>(packs), ...);
                 if (adding) (add_place<K>(packs, adding, i), ...);
                 (pass_on<F::leaves - 1 - K>(packs, goes, i), ...);
             }(std::make_index_sequence<F::leaves>{});
@@ -7012,6 +7017,11 @@ private:
             if (!(goes & BackwardPlan::pair(Earlier, K))) return add_to_nearest<Earlier - 1, K>(packs, goes);
         if constexpr (std::same_as<leaf_scalar<F, Earlier>, leaf_scalar<F, K>>)
             kernel::unroll<Together>([&](auto u) XGRAD_LAMBDA_INLINE { get<Earlier>(packs[u]) = get<Earlier>(packs[u]) + get<K>(packs[u]); });
+    }
+    template <std::size_t K, std::size_t Together> XGRAD_INLINE void scale_all(Packs (&packs)[Together]) const
+    {
+        if constexpr (Differentiable<leaf_scalar<F, K>>)
+            kernel::unroll<Together>([&](auto u) XGRAD_LAMBDA_INLINE { get<K>(packs[u]) = get<K>(packs[u]) * factor; });
     }
     template <std::size_t K, std::size_t Together> XGRAD_INLINE void add_place(Packs (&packs)[Together], std::uint32_t adding, std::size_t i) const
     {
@@ -7086,9 +7096,9 @@ template <class F> XGRAD_NOINLINE double sum_and_gradient_kernel(F const& formul
     constexpr std::size_t width = RealPack<P>::width, together = packs_together<F>;
     void const* in[L::leaves];
     for (std::size_t k = 0; k < L::leaves; ++k) in[k] = operands[k];
-    GradientSink<F, P> sink(plan, added_to);
+    GradientSink<F, P> sink(plan, added_to, factor);
     sink.set_places(plan, [&](std::size_t k) { return operands[L::gradients + k]; });
-    RealPack<P> const seed(factor);
+    RealPack<P> const seed(1);  // a constant, so that a product with it is none
     auto const compute = [&]<std::size_t Packs>(Values<F, P>(&v)[Packs], LeafMask known, std::size_t i, RealPack<P>& sum) XGRAD_LAMBDA_INLINE {
         typename GradientSink<F, P>::Packs packs[Packs]{};
         kernel::unroll<Packs>([&](auto u) XGRAD_LAMBDA_INLINE {
@@ -8849,6 +8859,7 @@ struct SumOver {
     Axes axes;
     double scale = 1;
     bool keeps_dims = false;
+    SumKernel kernel = nullptr;  // of a full sum that is found together with its gradients
 
     /// The gradient of a sum as that of each summand: a window on `space`, the formula's index space, that repeats it.
     AnyArray spread(AnyTensor const& gradient, Shape const& space) const
@@ -9301,6 +9312,12 @@ protected:
     /// The values of leaf k, and those of the result, while they are opened.
     AnyArray saved_array(std::size_t k) const { return watched_ ? watched_[first_of(k)].array() : in_order(kept(plan_.place[k]), leaf_shape(k)); }
     AnyArray saved_result() const { return watched_ ? watched_[leaves()].array() : in_order(kept(plan_.places), space_); }
+    /// Those of place i.
+    AnyArray kept_array(std::size_t i) const
+    {
+        std::size_t const k = plan_.at_place[i];
+        return watched_ ? watched_[k].array() : in_order(kept(i), leaf_shape(k));
+    }
     /// The same where they lie in order as the formula reads them.
     std::byte* saved_data(std::size_t k) const { return watched_ ? watched_[first_of(k)].array().data : kept(plan_.place[k]).data; }
     std::byte* saved_result_data() const { return watched_ ? watched_[leaves()].array().data : kept(plan_.places).data; }
@@ -9425,18 +9442,28 @@ public:
                && WaitingGradients::has_room(in.count() * in.plan->edges * table.kernels.leaf[0]->element);
     }
     /// The sum, times its factor; keeps the gradients until a backward pass asks for them.
-    double sum_at_once(SumKernel kernel, Gathered const& in)
-    {
-        double const sum = in.in_order ? sum_in_order(kernel, in.arrays) : sum_in_blocks_or_tiles(kernel, in);
-        std::size_t bytes = 0;
-        for (auto const& gradient : ready()) bytes += gradient->array.storage->bytes();
-        WaitingGradients::add(static_cast<std::ptrdiff_t>(bytes));
-        waiting_ = bytes;
-        return sum_->scale * sum;
-    }
+    double sum_at_once(Gathered const& in) { return sum_->scale * make_ready(in.arrays, in.in_order); }
 
 protected:
     using FusedOperands::FusedOperands;
+
+    /// Makes the gradients that were handed over once more, to the last bit as they were. Values at which they do not look are gone: any
+    /// others will do.
+    [[gnu::cold]] void make_ready_again()
+    {
+        std::size_t const n = leaves();
+        LocalArray<AnyArray, 6> values(n);
+        LocalArray<AnyArray const*, 6> arrays(n);
+        for (std::size_t i = 0; i < plan_.places; ++i) values[plan_.at_place[i]] = kept_array(i);
+        bool in_order = in_order_;
+        for (std::size_t k = 0; k < n; ++k) {
+            auto& value = values[first_of(k)];
+            if (!value.defined()) value = zeroed(leaf_shape(k), table().kernels.leaf[k]->element);
+            in_order &= value.contiguous;
+            arrays[k] = &value;
+        }
+        make_ready(arrays.data(), in_order);
+    }
 
     /// Room for a gradient of a tiled pass: zeroes to be summed into where its operand was broadcast, and else laid out like an array that
     /// is given.
@@ -9481,7 +9508,21 @@ protected:
     }
 
 private:
-    double sum_in_order(SumKernel kernel, AnyArray const* const* arrays)
+    double make_ready(AnyArray const* const* arrays, bool in_order)
+    {
+        double const sum = in_order ? sum_in_order(arrays) : sum_in_blocks_or_tiles(arrays);
+        std::size_t bytes = 0;
+        for (auto const& gradient : ready()) bytes += gradient->array.storage->bytes();
+        WaitingGradients::add(static_cast<std::ptrdiff_t>(bytes));
+        waiting_ = bytes;
+        return sum;
+    }
+    double run(void* const* at, std::size_t count, LeafMask uniform, LeafMask added_to) const
+    {
+        return sum_->kernel(formula_object(), plan_.gradients, at, sum_->scale, count, uniform, added_to);
+    }
+
+    double sum_in_order(AnyArray const* const* arrays)
     {
         std::size_t const n = leaves(), first_gradient = n + 2;
         void* at[TileLoop::max_operands];
@@ -9496,9 +9537,9 @@ private:
             at[first_gradient + k] = ready[i]->array.data;
         }
         std::size_t const count = arrays[0]->numel;
-        return count <= part_size ? kernel(formula_object(), plan_.gradients, at, sum_->scale, count, 0, 0) : sum_of_parts(kernel, at, count);
+        return count <= part_size ? run(at, count, 0, 0) : sum_of_parts(at, count);
     }
-    [[gnu::noinline]] double sum_of_parts(SumKernel kernel, void* const* at, std::size_t count) const
+    [[gnu::noinline]] double sum_of_parts(void* const* at, std::size_t count) const
     {
         std::vector<double> sums((count + part_size - 1) / part_size);
         std::size_t const n = leaves(), first_gradient = n + 2;
@@ -9509,39 +9550,39 @@ private:
                 here[k] = static_cast<std::byte*>(at[k]) + bytes;
                 here[first_gradient + k] = at[first_gradient + k] ? static_cast<std::byte*>(at[first_gradient + k]) + bytes : nullptr;
             }
-            sums[part] = kernel(formula_object(), plan_.gradients, here, sum_->scale, elements, 0, 0);
+            sums[part] = run(here, elements, 0, 0);
         });
         return std::accumulate(sums.begin(), sums.end(), 0.);
     }
-    [[gnu::noinline]] double sum_in_blocks_or_tiles(SumKernel kernel, Gathered const& in)
+    [[gnu::noinline]] double sum_in_blocks_or_tiles(AnyArray const* const* arrays)
     {
-        auto const repeats = repeats_among(table().kernels, in.arrays, in.space());
-        return repeats ? sum_in_blocks(kernel, in, *repeats) : sum_tiled(kernel, in);
+        auto const repeats = repeats_among(table().kernels, arrays, space_);
+        return repeats ? sum_in_blocks(arrays, *repeats) : sum_tiled(arrays);
     }
-    double sum_in_blocks(SumKernel kernel, Gathered const& in, Repeats const& repeats)
+    double sum_in_blocks(AnyArray const* const* arrays, Repeats const& repeats)
     {
         std::size_t const n = leaves();
-        BlockLoop loop(in.count(), table().kernels, repeats, 2);
-        loop.inputs(in.arrays);
+        BlockLoop loop(numel(space_), table().kernels, repeats, 2);
+        loop.inputs(arrays);
         loop.absent(n);
         loop.absent(n + 1);
         place_gradients(loop, repeats, [&](std::size_t edge, std::size_t k) -> TensorImpl& {
-            ready()[edge] = is_broadcast(k) ? TensorImpl::make(*table().leaf_types[k], leaf_shape(k)) : TensorImpl::make(*table().leaf_types[k], AnyArray::Layout{*in.arrays[k]});
+            ready()[edge] = is_broadcast(k) ? TensorImpl::make(*table().leaf_types[k], leaf_shape(k)) : TensorImpl::make(*table().leaf_types[k], AnyArray::Layout{*arrays[k]});
             return *ready()[edge];
         });
         double sum = 0;
-        loop.run(2 * n + 2, [&](void* const* at, std::size_t count, LeafMask added_to) { sum += kernel(formula_object(), plan_.gradients, at, sum_->scale, count, loop.uniform(), added_to); });
+        loop.run(2 * n + 2, [&](void* const* at, std::size_t count, LeafMask added_to) { sum += run(at, count, loop.uniform(), added_to); });
         return sum;
     }
     /// An operand that stands at several places is staged once.
-    [[gnu::noinline]] double sum_tiled(SumKernel kernel, Gathered const& in)
+    [[gnu::noinline]] double sum_tiled(AnyArray const* const* arrays)
     {
         std::size_t const n = leaves(), first_gradient = n + 2;
         LocalArray<TileOperand, 14> operands(first_gradient + n);
         LocalArray<AnyArray, 6> gradients(n);
         for (std::size_t k = 0; k < n; ++k) {
-            operands[k] = first_of(k) == k ? input_operand(*in.arrays[k], *table().kernels.leaf[k], space_) : absent_output();
-            place_gradient(k, in.arrays[k], gradients[k], operands[first_gradient + k]);
+            operands[k] = first_of(k) == k ? input_operand(*arrays[k], *table().kernels.leaf[k], space_) : absent_output();
+            place_gradient(k, arrays[k], gradients[k], operands[first_gradient + k]);
         }
         operands[n] = operands[n + 1] = absent_output();
         double sum = 0;
@@ -9550,7 +9591,7 @@ private:
                 at[k] = at[first_of(k)];
                 facts.uniform |= (facts.uniform >> first_of(k) & 1) << k;
             }
-            sum += kernel(formula_object(), plan_.gradients, at, sum_->scale, count, facts.uniform, leaves_added_to(facts));
+            sum += run(at, count, facts.uniform, leaves_added_to(facts));
         };
         TileLoop(space_, operands.data(), first_gradient + n).run(tile_body(body));
         for (std::size_t k = 0; k < n; ++k)
@@ -9638,8 +9679,8 @@ private:
         bool const ready = has_gradients_ready();
         if ((ready || handed_over_) && !gradient.requires_grad())
             if (double const factor = real_number(gradient); std::abs(factor) >= least_factor && std::abs(factor) <= 1 / least_factor) {
-                if (ready) hand_over(results);
-                else apply_spread(gradient.impl().type->filled(gradient.shape(), 1), results);  // rounded as they were the first time
+                if (!ready) make_ready_again();
+                hand_over(results);
                 return scale(results, factor);
             }
         if (table().use->load(std::memory_order_relaxed) < 0) table().use->fetch_add(1, std::memory_order_relaxed);
@@ -10740,12 +10781,14 @@ inline AnyTensor record_formula(RecordTable const& table, void const* formula, A
     return result;
 }
 
+inline std::string_view sum_name(bool mean) { return mean ? std::string_view("Mean") : std::string_view("Sum"); }
+
 /// A sum over all elements together with its gradients, in one pass.
 inline AnyTensor record_full_sum(RecordTable const& table, SumKernel kernel, void const* formula, AnyTensor const* const* operands, Gathered const& in, bool mean)
 {
-    SumOver const over{mean ? "Mean" : "Sum", all_axes(in.space().size()), mean ? 1 / static_cast<double>(in.count()) : 1};
+    SumOver const over{sum_name(mean), all_axes(in.space().size()), mean ? 1 / static_cast<double>(in.count()) : 1, false, kernel};
     auto node = FusedNode::make(formula, operands, in, &over, AnyTensor());
-    double const sum = static_cast<FusedNode&>(*node).sum_at_once(kernel, in);
+    double const sum = static_cast<FusedNode&>(*node).sum_at_once(in);
     AnyTensor result = table.result_type.filled(Shape(), sum);
     result.impl().grad_fn = std::move(node);
     return result;
@@ -10757,7 +10800,7 @@ inline AnyTensor record_formula_sum(std::string_view operation, RecordTable cons
     Gathered const in(table, formula, operands, false);
     auto const& space = in.space();
     if (kernel && in.plan && !over && !keepdims && FusedNode::sums_at_once(in)) return record_full_sum(table, kernel, formula, operands, in, mean);
-    SumOver sum{mean ? "Mean" : "Sum", over ? normalize_axes(operation, *over, space.size()) : all_axes(space.size())};
+    SumOver sum{sum_name(mean), over ? normalize_axes(operation, *over, space.size()) : all_axes(space.size())};
     AnyArray sums = zeroed(reduced_shape(space, sum.axes, true), table.result.wide_element);
     if (mean) sum.scale = static_cast<double>(sums.numel) / static_cast<double>(in.count());
     if (sums.numel) run_forward(table.kernels, formula, in.arrays, space, sum_operand(sums, table.result));

@@ -129,4 +129,7 @@ TEST_CASE("a graph that is kept gives the same gradients, to the last bit, in ev
     same([&](D const& x) { return D(mean(tanh(x * w) + log(1. + x * x)) / 3.); });
     same([&](D const& x) { return D(sum(x * v * x + v / (x * x + 1.)) / 7.); });
     same([&](D const& x) { return D(sum(log(sum(exp(x) * w * w, {1}, xg::keepdims)) * v * x) / 3.); });
+    auto const layers = wave({5, 3, 7}, 4);
+    same([&](D const& x) { return mean(x * layers + layers / (x * x + 1.) - x); });
+    same([&](D const& x) { return mean(w / 3. + exp(x) - x + v); });
 }

@@ -151,11 +151,13 @@ template <class F, class P> struct GradientSink {
 
     LeafMask const wanted, add, added_to;
     std::uint32_t const ways;
+    RealPack<P> const factor;
+    bool const scales;
     void* out[F::leaves];
 
-    /// `added_to`: leaves whose gradient is added to what lies in its place.
-    XGRAD_INLINE GradientSink(BackwardPlan const& plan, LeafMask added_to_place)
-        : wanted(plan.wanted), add(in_registers ? plan.add : plan.add | added_to_place), added_to(added_to_place), ways(plan.ways)
+    /// `added_to`: leaves whose gradient is added to what lies in its place; `times`: what all gradients are multiplied by.
+    XGRAD_INLINE GradientSink(BackwardPlan const& plan, LeafMask added_to_place, double times = 1)
+        : wanted(plan.wanted), add(in_registers ? plan.add : plan.add | added_to_place), added_to(added_to_place), ways(plan.ways), factor(times), scales(times != 1)
     {
     }
 
@@ -169,6 +171,7 @@ template <class F, class P> struct GradientSink {
         if constexpr (in_registers) get<K>(packs) = g;
         else {
             auto* const p = place<T, K>(i);
+            if (scales) g = g * factor;
             if (add >> K & 1) (decltype(g)::load(p) + g).store(p);
             else if (wanted >> K & 1) g.store(p);
         }
@@ -181,6 +184,8 @@ template <class F, class P> struct GradientSink {
                 auto goes = ways;
                 auto adding = static_cast<std::uint32_t>(added_to);
                 asm("" : "+r"(goes), "+r"(adding));  // else a compiler keeps each bit in a place of its own, for which there are no registers
+                if (scales) [[unlikely]]
+                    (scale_all<K>(packs), ...);
                 if (adding) (add_place<K>(packs, adding, i), ...);
                 (pass_on<F::leaves - 1 - K>(packs, goes, i), ...);
             }(std::make_index_sequence<F::leaves>{});
@@ -205,6 +210,11 @@ private:
             if (!(goes & BackwardPlan::pair(Earlier, K))) return add_to_nearest<Earlier - 1, K>(packs, goes);
         if constexpr (std::same_as<leaf_scalar<F, Earlier>, leaf_scalar<F, K>>)
             kernel::unroll<Together>([&](auto u) XGRAD_LAMBDA_INLINE { get<Earlier>(packs[u]) = get<Earlier>(packs[u]) + get<K>(packs[u]); });
+    }
+    template <std::size_t K, std::size_t Together> XGRAD_INLINE void scale_all(Packs (&packs)[Together]) const
+    {
+        if constexpr (Differentiable<leaf_scalar<F, K>>)
+            kernel::unroll<Together>([&](auto u) XGRAD_LAMBDA_INLINE { get<K>(packs[u]) = get<K>(packs[u]) * factor; });
     }
     template <std::size_t K, std::size_t Together> XGRAD_INLINE void add_place(Packs (&packs)[Together], std::uint32_t adding, std::size_t i) const
     {
@@ -279,9 +289,9 @@ template <class F> XGRAD_NOINLINE double sum_and_gradient_kernel(F const& formul
     constexpr std::size_t width = RealPack<P>::width, together = packs_together<F>;
     void const* in[L::leaves];
     for (std::size_t k = 0; k < L::leaves; ++k) in[k] = operands[k];
-    GradientSink<F, P> sink(plan, added_to);
+    GradientSink<F, P> sink(plan, added_to, factor);
     sink.set_places(plan, [&](std::size_t k) { return operands[L::gradients + k]; });
-    RealPack<P> const seed(factor);
+    RealPack<P> const seed(1);  // a constant, so that a product with it is none
     auto const compute = [&]<std::size_t Packs>(Values<F, P>(&v)[Packs], LeafMask known, std::size_t i, RealPack<P>& sum) XGRAD_LAMBDA_INLINE {
         typename GradientSink<F, P>::Packs packs[Packs]{};
         kernel::unroll<Packs>([&](auto u) XGRAD_LAMBDA_INLINE {

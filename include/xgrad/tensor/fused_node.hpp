@@ -80,8 +80,8 @@ private:
         bool const ready = has_gradients_ready();
         if ((ready || handed_over_) && !gradient.requires_grad())
             if (double const factor = real_number(gradient); std::abs(factor) >= least_factor && std::abs(factor) <= 1 / least_factor) {
-                if (ready) hand_over(results);
-                else apply_spread(gradient.impl().type->filled(gradient.shape(), 1), results);  // rounded as they were the first time
+                if (!ready) make_ready_again();
+                hand_over(results);
                 return scale(results, factor);
             }
         if (table().use->load(std::memory_order_relaxed) < 0) table().use->fetch_add(1, std::memory_order_relaxed);

@@ -165,6 +165,12 @@ protected:
     /// The values of leaf k, and those of the result, while they are opened.
     AnyArray saved_array(std::size_t k) const { return watched_ ? watched_[first_of(k)].array() : in_order(kept(plan_.place[k]), leaf_shape(k)); }
     AnyArray saved_result() const { return watched_ ? watched_[leaves()].array() : in_order(kept(plan_.places), space_); }
+    /// Those of place i.
+    AnyArray kept_array(std::size_t i) const
+    {
+        std::size_t const k = plan_.at_place[i];
+        return watched_ ? watched_[k].array() : in_order(kept(i), leaf_shape(k));
+    }
     /// The same where they lie in order as the formula reads them.
     std::byte* saved_data(std::size_t k) const { return watched_ ? watched_[first_of(k)].array().data : kept(plan_.place[k]).data; }
     std::byte* saved_result_data() const { return watched_ ? watched_[leaves()].array().data : kept(plan_.places).data; }

@@ -20,18 +20,28 @@ public:
                && WaitingGradients::has_room(in.count() * in.plan->edges * table.kernels.leaf[0]->element);
     }
     /// The sum, times its factor; keeps the gradients until a backward pass asks for them.
-    double sum_at_once(SumKernel kernel, Gathered const& in)
-    {
-        double const sum = in.in_order ? sum_in_order(kernel, in.arrays) : sum_in_blocks_or_tiles(kernel, in);
-        std::size_t bytes = 0;
-        for (auto const& gradient : ready()) bytes += gradient->array.storage->bytes();
-        WaitingGradients::add(static_cast<std::ptrdiff_t>(bytes));
-        waiting_ = bytes;
-        return sum_->scale * sum;
-    }
+    double sum_at_once(Gathered const& in) { return sum_->scale * make_ready(in.arrays, in.in_order); }
 
 protected:
     using FusedOperands::FusedOperands;
+
+    /// Makes the gradients that were handed over once more, to the last bit as they were. Values at which they do not look are gone: any
+    /// others will do.
+    [[gnu::cold]] void make_ready_again()
+    {
+        std::size_t const n = leaves();
+        LocalArray<AnyArray, 6> values(n);
+        LocalArray<AnyArray const*, 6> arrays(n);
+        for (std::size_t i = 0; i < plan_.places; ++i) values[plan_.at_place[i]] = kept_array(i);
+        bool in_order = in_order_;
+        for (std::size_t k = 0; k < n; ++k) {
+            auto& value = values[first_of(k)];
+            if (!value.defined()) value = zeroed(leaf_shape(k), table().kernels.leaf[k]->element);
+            in_order &= value.contiguous;
+            arrays[k] = &value;
+        }
+        make_ready(arrays.data(), in_order);
+    }
 
     /// Room for a gradient of a tiled pass: zeroes to be summed into where its operand was broadcast, and else laid out like an array that
     /// is given.
@@ -76,7 +86,21 @@ protected:
     }
 
 private:
-    double sum_in_order(SumKernel kernel, AnyArray const* const* arrays)
+    double make_ready(AnyArray const* const* arrays, bool in_order)
+    {
+        double const sum = in_order ? sum_in_order(arrays) : sum_in_blocks_or_tiles(arrays);
+        std::size_t bytes = 0;
+        for (auto const& gradient : ready()) bytes += gradient->array.storage->bytes();
+        WaitingGradients::add(static_cast<std::ptrdiff_t>(bytes));
+        waiting_ = bytes;
+        return sum;
+    }
+    double run(void* const* at, std::size_t count, LeafMask uniform, LeafMask added_to) const
+    {
+        return sum_->kernel(formula_object(), plan_.gradients, at, sum_->scale, count, uniform, added_to);
+    }
+
+    double sum_in_order(AnyArray const* const* arrays)
     {
         std::size_t const n = leaves(), first_gradient = n + 2;
         void* at[TileLoop::max_operands];
@@ -91,9 +115,9 @@ private:
             at[first_gradient + k] = ready[i]->array.data;
         }
         std::size_t const count = arrays[0]->numel;
-        return count <= part_size ? kernel(formula_object(), plan_.gradients, at, sum_->scale, count, 0, 0) : sum_of_parts(kernel, at, count);
+        return count <= part_size ? run(at, count, 0, 0) : sum_of_parts(at, count);
     }
-    [[gnu::noinline]] double sum_of_parts(SumKernel kernel, void* const* at, std::size_t count) const
+    [[gnu::noinline]] double sum_of_parts(void* const* at, std::size_t count) const
     {
         std::vector<double> sums((count + part_size - 1) / part_size);
         std::size_t const n = leaves(), first_gradient = n + 2;
@@ -104,39 +128,39 @@ private:
                 here[k] = static_cast<std::byte*>(at[k]) + bytes;
                 here[first_gradient + k] = at[first_gradient + k] ? static_cast<std::byte*>(at[first_gradient + k]) + bytes : nullptr;
             }
-            sums[part] = kernel(formula_object(), plan_.gradients, here, sum_->scale, elements, 0, 0);
+            sums[part] = run(here, elements, 0, 0);
         });
         return std::accumulate(sums.begin(), sums.end(), 0.);
     }
-    [[gnu::noinline]] double sum_in_blocks_or_tiles(SumKernel kernel, Gathered const& in)
+    [[gnu::noinline]] double sum_in_blocks_or_tiles(AnyArray const* const* arrays)
     {
-        auto const repeats = repeats_among(table().kernels, in.arrays, in.space());
-        return repeats ? sum_in_blocks(kernel, in, *repeats) : sum_tiled(kernel, in);
+        auto const repeats = repeats_among(table().kernels, arrays, space_);
+        return repeats ? sum_in_blocks(arrays, *repeats) : sum_tiled(arrays);
     }
-    double sum_in_blocks(SumKernel kernel, Gathered const& in, Repeats const& repeats)
+    double sum_in_blocks(AnyArray const* const* arrays, Repeats const& repeats)
     {
         std::size_t const n = leaves();
-        BlockLoop loop(in.count(), table().kernels, repeats, 2);
-        loop.inputs(in.arrays);
+        BlockLoop loop(numel(space_), table().kernels, repeats, 2);
+        loop.inputs(arrays);
         loop.absent(n);
         loop.absent(n + 1);
         place_gradients(loop, repeats, [&](std::size_t edge, std::size_t k) -> TensorImpl& {
-            ready()[edge] = is_broadcast(k) ? TensorImpl::make(*table().leaf_types[k], leaf_shape(k)) : TensorImpl::make(*table().leaf_types[k], AnyArray::Layout{*in.arrays[k]});
+            ready()[edge] = is_broadcast(k) ? TensorImpl::make(*table().leaf_types[k], leaf_shape(k)) : TensorImpl::make(*table().leaf_types[k], AnyArray::Layout{*arrays[k]});
             return *ready()[edge];
         });
         double sum = 0;
-        loop.run(2 * n + 2, [&](void* const* at, std::size_t count, LeafMask added_to) { sum += kernel(formula_object(), plan_.gradients, at, sum_->scale, count, loop.uniform(), added_to); });
+        loop.run(2 * n + 2, [&](void* const* at, std::size_t count, LeafMask added_to) { sum += run(at, count, loop.uniform(), added_to); });
         return sum;
     }
     /// An operand that stands at several places is staged once.
-    [[gnu::noinline]] double sum_tiled(SumKernel kernel, Gathered const& in)
+    [[gnu::noinline]] double sum_tiled(AnyArray const* const* arrays)
     {
         std::size_t const n = leaves(), first_gradient = n + 2;
         LocalArray<TileOperand, 14> operands(first_gradient + n);
         LocalArray<AnyArray, 6> gradients(n);
         for (std::size_t k = 0; k < n; ++k) {
-            operands[k] = first_of(k) == k ? input_operand(*in.arrays[k], *table().kernels.leaf[k], space_) : absent_output();
-            place_gradient(k, in.arrays[k], gradients[k], operands[first_gradient + k]);
+            operands[k] = first_of(k) == k ? input_operand(*arrays[k], *table().kernels.leaf[k], space_) : absent_output();
+            place_gradient(k, arrays[k], gradients[k], operands[first_gradient + k]);
         }
         operands[n] = operands[n + 1] = absent_output();
         double sum = 0;
@@ -145,7 +169,7 @@ private:
                 at[k] = at[first_of(k)];
                 facts.uniform |= (facts.uniform >> first_of(k) & 1) << k;
             }
-            sum += kernel(formula_object(), plan_.gradients, at, sum_->scale, count, facts.uniform, leaves_added_to(facts));
+            sum += run(at, count, facts.uniform, leaves_added_to(facts));
         };
         TileLoop(space_, operands.data(), first_gradient + n).run(tile_body(body));
         for (std::size_t k = 0; k < n; ++k)

@@ -68,12 +68,14 @@ inline AnyTensor record_formula(RecordTable const& table, void const* formula, A
     return result;
 }
 
+inline std::string_view sum_name(bool mean) { return mean ? std::string_view("Mean") : std::string_view("Sum"); }
+
 /// A sum over all elements together with its gradients, in one pass.
 inline AnyTensor record_full_sum(RecordTable const& table, SumKernel kernel, void const* formula, AnyTensor const* const* operands, Gathered const& in, bool mean)
 {
-    SumOver const over{mean ? "Mean" : "Sum", all_axes(in.space().size()), mean ? 1 / static_cast<double>(in.count()) : 1};
+    SumOver const over{sum_name(mean), all_axes(in.space().size()), mean ? 1 / static_cast<double>(in.count()) : 1, false, kernel};
     auto node = FusedNode::make(formula, operands, in, &over, AnyTensor());
-    double const sum = static_cast<FusedNode&>(*node).sum_at_once(kernel, in);
+    double const sum = static_cast<FusedNode&>(*node).sum_at_once(in);
     AnyTensor result = table.result_type.filled(Shape(), sum);
     result.impl().grad_fn = std::move(node);
     return result;
@@ -85,7 +87,7 @@ inline AnyTensor record_formula_sum(std::string_view operation, RecordTable cons
     Gathered const in(table, formula, operands, false);
     auto const& space = in.space();
     if (kernel && in.plan && !over && !keepdims && FusedNode::sums_at_once(in)) return record_full_sum(table, kernel, formula, operands, in, mean);
-    SumOver sum{mean ? "Mean" : "Sum", over ? normalize_axes(operation, *over, space.size()) : all_axes(space.size())};
+    SumOver sum{sum_name(mean), over ? normalize_axes(operation, *over, space.size()) : all_axes(space.size())};
     AnyArray sums = zeroed(reduced_shape(space, sum.axes, true), table.result.wide_element);
     if (mean) sum.scale = static_cast<double>(sums.numel) / static_cast<double>(in.count());
     if (sums.numel) run_forward(table.kernels, formula, in.arrays, space, sum_operand(sums, table.result));

@@ -85,6 +85,7 @@ struct SumOver {
     Axes axes;
     double scale = 1;
     bool keeps_dims = false;
+    SumKernel kernel = nullptr;  // of a full sum that is found together with its gradients
 
     /// The gradient of a sum as that of each summand: a window on `space`, the formula's index space, that repeats it.
     AnyArray spread(AnyTensor const& gradient, Shape const& space) const
