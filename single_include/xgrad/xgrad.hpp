@@ -7897,7 +7897,7 @@ template <class T, class E> void collect_run(void* tile, void* array, std::ptrdi
 }
 
 /// Sums f of whole packs lane by lane; returns how many numbers that took.
-template <class P, class F> std::size_t sum_packs(P const* p, std::size_t n, RealPack<P>& total, F f)
+template <class P, class F> XGRAD_INLINE std::size_t sum_packs(P const* p, std::size_t n, RealPack<P>& total, F f)
 {
     constexpr std::size_t w = RealPack<P>::width;
     RealPack<P> sum[4] = {0, 0, 0, 0};
@@ -7908,15 +7908,20 @@ template <class P, class F> std::size_t sum_packs(P const* p, std::size_t n, Rea
     total = (sum[0] + sum[1]) + (sum[2] + sum[3]);
     return i;
 }
+template <class P> XGRAD_INLINE P sum_of_lanes(RealPack<P> pack)
+{
+    P lanes[RealPack<P>::width];
+    pack.across([](auto a, auto b) XGRAD_LAMBDA_INLINE { return a + b; }).store(lanes);
+    return lanes[0];
+}
 /// The sum of f of n real numbers.
 template <class P, class F> P sum_of_packs(P const* p, std::size_t n, F f)
 {
     RealPack<P> total;
-    P lanes[RealPack<P>::width];
     std::size_t i = sum_packs(p, n, total, f);
-    total.across([](auto a, auto b) XGRAD_LAMBDA_INLINE { return a + b; }).store(lanes);
-    for (; i < n; ++i) lanes[0] += f(p[i]);
-    return lanes[0];
+    P sum = sum_of_lanes(total);
+    for (; i < n; ++i) sum += f(p[i]);
+    return sum;
 }
 
 /// Whether registers hold enough numbers of double precision for sum_widened() to be worth it.
@@ -8032,10 +8037,18 @@ template <class P, class F> void fill_rows(P* t, std::size_t n, std::size_t rows
 /// The sums of rows of n numbers, at least a pack: take(row, sum).
 template <class P, class F> void sum_rows(P const* t, std::size_t n, std::size_t rows, F take)
 {
-    constexpr std::size_t width = RealPack<P>::width;
+    constexpr std::size_t width = RealPack<P>::width, together = 4;
+    std::size_t row = 0;
+    if (n % width == 0)
+        for (; row + together <= rows; row += together, t += together * n) {
+            RealPack<P> sums[together] = {0, 0, 0, 0};
+            for (std::size_t i = 0; i < n; i += width)
+                kernel::unroll<together>([&](auto r) XGRAD_LAMBDA_INLINE { sums[r] = sums[r] + RealPack<P>::load(t + r * n + i); });
+            kernel::unroll<together>([&](auto r) XGRAD_LAMBDA_INLINE { take(row + r, sum_of_lanes(sums[r])); });
+        }
     std::size_t i = 0, end = n;
     RealPack<P> begun(0);
-    for (std::size_t row = 0; row < rows; ++row, end += n) {
+    for (; row < rows; ++row, end += n) {
         RealPack<P> sum;
         i += sum_packs(t + i, end - i, sum, std::identity());
         sum = sum + std::exchange(begun, RealPack<P>(0));
@@ -8045,10 +8058,9 @@ template <class P, class F> void sum_rows(P const* t, std::size_t n, std::size_t
             begun = where(first_lanes<P>(end - i), RealPack<P>(0), last);
             i += width;
         }
-        P lanes[width];
-        sum.across([](auto a, auto b) XGRAD_LAMBDA_INLINE { return a + b; }).store(lanes);
-        for (; i < end; ++i) lanes[0] += t[i];
-        take(row, lanes[0]);
+        P total = sum_of_lanes(sum);
+        for (; i < end; ++i) total += t[i];
+        take(row, total);
     }
 }
 /// The same for few numbers, four rows at a time.
