@@ -27,4 +27,6 @@ install(FILES
     "${CMAKE_CURRENT_BINARY_DIR}/xgradConfig.cmake"
     "${CMAKE_CURRENT_BINARY_DIR}/xgradConfigVersion.cmake"
     cmake/xtensor_flags.cmake
+    cmake/compile_once.cmake
+    cmake/source.cpp
     DESTINATION "${xgrad_package_directory}")

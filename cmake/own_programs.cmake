@@ -46,13 +46,10 @@ endif()
 
 # A library that compiles once what is the same for all programs, with the flags of `kind`. Parsing xtensor and xgrad costs more
 # than most of our programs do, so they also share its precompiled header: REUSE_FROM it.
-set(xgrad_cmake_directory "${CMAKE_CURRENT_LIST_DIR}")
 function(xgrad_add_compiled name kind)
-    set(source "${xgrad_cmake_directory}/source.cpp")
-    add_library(${name} STATIC EXCLUDE_FROM_ALL "${source}" "${xgrad_cmake_directory}/precompiled.cpp")
+    add_library(${name} STATIC EXCLUDE_FROM_ALL "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/precompiled.cpp")
     target_link_libraries(${name} PUBLIC ${kind})
-    target_compile_definitions(${name} PUBLIC XGRAD_SEPARATE_COMPILATION)
-    target_precompile_headers(${name} PRIVATE <xgrad/xgrad.hpp>)
-    set_source_files_properties("${source}" PROPERTIES SKIP_PRECOMPILE_HEADERS ON)
+    target_compile_definitions(${name} INTERFACE XGRAD_SEPARATE_COMPILATION)
+    xgrad_compile_once(${name})
 endfunction()
 xgrad_add_compiled(xgrad_own_compiled xgrad_own_native)

@@ -1,4 +1,4 @@
-// Of our own programs of many files: see XGRAD_SEPARATE_COMPILATION in base/config.hpp.
+// What is the same for all files of a program: see XGRAD_SEPARATE_COMPILATION in base/config.hpp.
 #define XGRAD_SOURCE
 #include <xgrad/data.hpp>
 #include <xgrad/nn.hpp>
