@@ -420,24 +420,27 @@ template <class T> using CachedVector = std::vector<T, CachedAllocator<T>>;
 /// An array for the length of a scope: on the stack up to N elements.
 template <class T, std::size_t N> class LocalArray {
 public:
-    explicit LocalArray(std::size_t n) : size_(n)
+    explicit LocalArray(std::size_t n) : size_(n), data_(reinterpret_cast<T*>(stack_))
     {
-        if (n > N) heap_ = std::make_unique<T[]>(n);
-        else std::uninitialized_value_construct_n(data(), n);
+        if (n > N) [[unlikely]]
+            data_ = new T[n]();
+        else std::uninitialized_value_construct_n(data_, n);
     }
     LocalArray(LocalArray const&) = delete;
     LocalArray& operator=(LocalArray const&) = delete;
     ~LocalArray()
     {
-        if (!heap_) std::destroy_n(data(), size_);
+        if (size_ > N) [[unlikely]]
+            delete[] data_;
+        else std::destroy_n(data_, size_);
     }
-    T* data() noexcept { return heap_ ? heap_.get() : reinterpret_cast<T*>(stack_); }
-    T& operator[](std::size_t i) noexcept { return data()[i]; }
-    std::span<T> span() noexcept { return {data(), size_}; }
+    T* data() noexcept { return data_; }
+    T& operator[](std::size_t i) noexcept { return data_[i]; }
+    std::span<T> span() noexcept { return {data_, size_}; }
 
 private:
-    std::size_t size_;
-    std::unique_ptr<T[]> heap_;
+    std::size_t const size_;
+    T* data_;
     alignas(T) std::byte stack_[N * sizeof(T)];
 };
 
@@ -3327,6 +3330,20 @@ inline void run_node(Node& node, std::span<AnyTensor> gradients, std::span<AnyTe
 /// True where hooks look on when a Node runs, or the pass is recorded, so that it must run by apply().
 inline bool is_watched(Node const& node) noexcept { return grad_mode || anomaly.enabled || NodeHooks::of(node); }
 
+inline bool is_leaf(Node const& node) noexcept { return node.sequence_nr() == leaf_sequence; }
+
+/// Runs the Node of a leaf from the gradient that has arrived, with all its hooks.
+inline void run_leaf(Node& node, AnyTensor& gradient, bool keep_saved)
+{
+    if (!anomaly.enabled && !NodeHooks::of(node)) [[likely]] {
+        NodeLock const lock(node);
+        return static_cast<AccumulateGrad&>(node).collect(gradient);
+    }
+    std::span const arrived(&gradient, 1);
+    run_tensor_hooks(node, arrived);
+    run_node(node, arrived, {}, keep_saved);
+}
+
 /// Runs a Node by f, which knows a shorter way than apply(); false where f does not know it for this Node.
 template <class F> bool run_shorter(Node& node, bool keep_saved, F f)
 {
@@ -3441,7 +3458,7 @@ public:
 
     void run(std::span<Root> roots)
     {
-        notes_.reserve(8);
+        notes_.reserve(few);
         captures_.empty() ? discover(roots) : discover_needed(roots);
         for (auto& root : roots) root.define();
         for (auto& root : roots) add_gradient(lookup(*root.edge.function), root.edge.input_nr, std::move(root.gradient));
@@ -3473,6 +3490,7 @@ private:
     };
     using Index = std::uint32_t;
     static constexpr Index none = ~Index{0};
+    static constexpr std::size_t few = 8;  // Nodes for which there is room before anything grows
 
     Index lookup(Node const& node) const
     {
@@ -3509,6 +3527,7 @@ private:
     void discover(std::span<Root const> roots)
     {
         CachedVector<Node*> todo;
+        todo.reserve(few);
         for (auto const& root : roots)
             if (enter(*root.edge.function).second) todo.push_back(root.edge.function.get());
         while (!todo.empty()) {
@@ -3531,7 +3550,7 @@ private:
             std::size_t next = 0;
         };
         CachedVector<Visit> path;
-        path.reserve(8);
+        path.reserve(few);
         auto const begin = [&](Node& node) {
             auto const [index, fresh] = enter(node);
             if (!fresh) return index;
@@ -3570,6 +3589,7 @@ private:
         Node& node = *notes_[index].node;
         if (!is_used(index)) return;
         auto gradients = notes_[index].arrived();
+        if (captures_.empty() && is_leaf(node)) return run_leaf(node, gradients[0], keep_graph_);
         run_tensor_hooks(node, gradients);
         if (notes_[index].captured)
             for (auto& capture : captures_)
@@ -3603,6 +3623,7 @@ private:
     void push_heap(Index index)
     {
         if (index == none) return;
+        if (ready_.capacity() == 0) ready_.reserve(few);
         ready_.emplace_back(notes_[index].node->sequence_nr(), ~index);  // of leaves the first runs first
         std::ranges::push_heap(ready_);
     }
@@ -3694,7 +3715,6 @@ private:
         bool wanted;
     };
 
-    static bool is_leaf(Node const& node) noexcept { return node.sequence_nr() == leaf_sequence; }
     /// Where a leaf stands among those of the chain; behind them all where it is none of them.
     std::size_t index_of(Node const& leaf) const noexcept
     {
@@ -3756,7 +3776,7 @@ private:
     }
     void deliver(Node& leaf, AnyTensor& gradient, bool keep_graph)
     {
-        if (captures_.empty()) run_leaf(static_cast<AccumulateGrad&>(leaf), gradient, keep_graph);
+        if (captures_.empty()) run_leaf(leaf, gradient, keep_graph);
         else hand_back(leaf, gradient);
     }
     void hand_back(Node& leaf, AnyTensor& gradient)
@@ -3768,17 +3788,6 @@ private:
             capture.gradient = gradient;
         }
     }
-    static void run_leaf(AccumulateGrad& leaf, AnyTensor& gradient, bool keep_graph)
-    {
-        if (!anomaly.enabled && !NodeHooks::of(leaf)) [[likely]] {
-            NodeLock const lock(leaf);
-            return leaf.collect(gradient);
-        }
-        std::span const arrived(&gradient, 1);
-        run_tensor_hooks(leaf, arrived);
-        run_node(leaf, arrived, {}, keep_graph);
-    }
-
     bool fits_ = true;
     bool meets_ = false;  // a leaf gets more than one gradient
     std::size_t length_ = 0, leaf_count_ = 0, position_ = 0;

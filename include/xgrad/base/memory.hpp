@@ -197,24 +197,27 @@ template <class T> using CachedVector = std::vector<T, CachedAllocator<T>>;
 /// An array for the length of a scope: on the stack up to N elements.
 template <class T, std::size_t N> class LocalArray {
 public:
-    explicit LocalArray(std::size_t n) : size_(n)
+    explicit LocalArray(std::size_t n) : size_(n), data_(reinterpret_cast<T*>(stack_))
     {
-        if (n > N) heap_ = std::make_unique<T[]>(n);
-        else std::uninitialized_value_construct_n(data(), n);
+        if (n > N) [[unlikely]]
+            data_ = new T[n]();
+        else std::uninitialized_value_construct_n(data_, n);
     }
     LocalArray(LocalArray const&) = delete;
     LocalArray& operator=(LocalArray const&) = delete;
     ~LocalArray()
     {
-        if (!heap_) std::destroy_n(data(), size_);
+        if (size_ > N) [[unlikely]]
+            delete[] data_;
+        else std::destroy_n(data_, size_);
     }
-    T* data() noexcept { return heap_ ? heap_.get() : reinterpret_cast<T*>(stack_); }
-    T& operator[](std::size_t i) noexcept { return data()[i]; }
-    std::span<T> span() noexcept { return {data(), size_}; }
+    T* data() noexcept { return data_; }
+    T& operator[](std::size_t i) noexcept { return data_[i]; }
+    std::span<T> span() noexcept { return {data_, size_}; }
 
 private:
-    std::size_t size_;
-    std::unique_ptr<T[]> heap_;
+    std::size_t const size_;
+    T* data_;
     alignas(T) std::byte stack_[N * sizeof(T)];
 };
 

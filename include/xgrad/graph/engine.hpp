@@ -75,7 +75,6 @@ private:
         bool wanted;
     };
 
-    static bool is_leaf(Node const& node) noexcept { return node.sequence_nr() == leaf_sequence; }
     /// Where a leaf stands among those of the chain; behind them all where it is none of them.
     std::size_t index_of(Node const& leaf) const noexcept
     {
@@ -137,7 +136,7 @@ private:
     }
     void deliver(Node& leaf, AnyTensor& gradient, bool keep_graph)
     {
-        if (captures_.empty()) run_leaf(static_cast<AccumulateGrad&>(leaf), gradient, keep_graph);
+        if (captures_.empty()) run_leaf(leaf, gradient, keep_graph);
         else hand_back(leaf, gradient);
     }
     void hand_back(Node& leaf, AnyTensor& gradient)
@@ -149,17 +148,6 @@ private:
             capture.gradient = gradient;
         }
     }
-    static void run_leaf(AccumulateGrad& leaf, AnyTensor& gradient, bool keep_graph)
-    {
-        if (!anomaly.enabled && !NodeHooks::of(leaf)) [[likely]] {
-            NodeLock const lock(leaf);
-            return leaf.collect(gradient);
-        }
-        std::span const arrived(&gradient, 1);
-        run_tensor_hooks(leaf, arrived);
-        run_node(leaf, arrived, {}, keep_graph);
-    }
-
     bool fits_ = true;
     bool meets_ = false;  // a leaf gets more than one gradient
     std::size_t length_ = 0, leaf_count_ = 0, position_ = 0;

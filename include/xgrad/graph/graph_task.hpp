@@ -56,7 +56,7 @@ public:
 
     void run(std::span<Root> roots)
     {
-        notes_.reserve(8);
+        notes_.reserve(few);
         captures_.empty() ? discover(roots) : discover_needed(roots);
         for (auto& root : roots) root.define();
         for (auto& root : roots) add_gradient(lookup(*root.edge.function), root.edge.input_nr, std::move(root.gradient));
@@ -88,6 +88,7 @@ private:
     };
     using Index = std::uint32_t;
     static constexpr Index none = ~Index{0};
+    static constexpr std::size_t few = 8;  // Nodes for which there is room before anything grows
 
     Index lookup(Node const& node) const
     {
@@ -124,6 +125,7 @@ private:
     void discover(std::span<Root const> roots)
     {
         CachedVector<Node*> todo;
+        todo.reserve(few);
         for (auto const& root : roots)
             if (enter(*root.edge.function).second) todo.push_back(root.edge.function.get());
         while (!todo.empty()) {
@@ -146,7 +148,7 @@ private:
             std::size_t next = 0;
         };
         CachedVector<Visit> path;
-        path.reserve(8);
+        path.reserve(few);
         auto const begin = [&](Node& node) {
             auto const [index, fresh] = enter(node);
             if (!fresh) return index;
@@ -185,6 +187,7 @@ private:
         Node& node = *notes_[index].node;
         if (!is_used(index)) return;
         auto gradients = notes_[index].arrived();
+        if (captures_.empty() && is_leaf(node)) return run_leaf(node, gradients[0], keep_graph_);
         run_tensor_hooks(node, gradients);
         if (notes_[index].captured)
             for (auto& capture : captures_)
@@ -218,6 +221,7 @@ private:
     void push_heap(Index index)
     {
         if (index == none) return;
+        if (ready_.capacity() == 0) ready_.reserve(few);
         ready_.emplace_back(notes_[index].node->sequence_nr(), ~index);  // of leaves the first runs first
         std::ranges::push_heap(ready_);
     }

@@ -111,6 +111,20 @@ inline void run_node(Node& node, std::span<AnyTensor> gradients, std::span<AnyTe
 /// True where hooks look on when a Node runs, or the pass is recorded, so that it must run by apply().
 inline bool is_watched(Node const& node) noexcept { return grad_mode || anomaly.enabled || NodeHooks::of(node); }
 
+inline bool is_leaf(Node const& node) noexcept { return node.sequence_nr() == leaf_sequence; }
+
+/// Runs the Node of a leaf from the gradient that has arrived, with all its hooks.
+inline void run_leaf(Node& node, AnyTensor& gradient, bool keep_saved)
+{
+    if (!anomaly.enabled && !NodeHooks::of(node)) [[likely]] {
+        NodeLock const lock(node);
+        return static_cast<AccumulateGrad&>(node).collect(gradient);
+    }
+    std::span const arrived(&gradient, 1);
+    run_tensor_hooks(node, arrived);
+    run_node(node, arrived, {}, keep_saved);
+}
+
 /// Runs a Node by f, which knows a shorter way than apply(); false where f does not know it for this Node.
 template <class F> bool run_shorter(Node& node, bool keep_saved, F f)
 {
