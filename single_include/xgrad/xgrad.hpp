@@ -8573,31 +8573,38 @@ inline void fold_in_order(std::byte* from, std::array<std::size_t, 3> const& ext
     loop.run(n + 1, [&](void* const* at, std::size_t elements, LeafMask) { table.forward(formula, at, elements, loop.uniform()); });
 }
 
-/// Runs a formula forward over an index space into `out`. The common case, every tensor in order, needs no tile loop.
-inline void run_forward(FormulaTable const& table, void const* formula, AnyArray const* const* leaves, Shape const& space, TileOperand const& out)
+/// Folds all elements into one, where all leaves lie in order.
+inline void fold_all(FormulaTable const& table, void const* formula, AnyArray const* const* leaves, std::size_t count, TileOperand const& out)
 {
-    std::size_t const n = table.leaves, count = numel(space);
-    if (count == 0) return;
-    auto const repeats = repeats_among(table, leaves, space);
-    bool const in_order = repeats && repeats->all == 0;
-    if (in_order && out.folds && table.is_identity)
-        if (auto const extent = folded_axes(space, out.array->shape)) return fold_in_order(leaves[0]->data, *extent, out);
-    if (!in_order && repeats && !out.needs_tile()) return run_in_blocks(table, formula, leaves, *repeats, *out.array);
-    if (!in_order || (out.needs_tile() && !out.uniform)) return run_tiled(table, formula, leaves, space, out);
+    if (table.is_identity) return fold_in_order(leaves[0]->data, {1, count, 1}, out);
     void* at[64];
-    for (std::size_t k = 0; k < n; ++k) at[k] = leaves[k]->data;
-    if (!out.needs_tile()) {
-        at[n] = out.array->data;
-        return table.forward(formula, at, count, 0);
-    }
+    for (std::size_t k = 0; k < table.leaves; ++k) at[k] = leaves[k]->data;
     TileRoom tile;
-    at[n] = tile.elements;
+    at[table.leaves] = tile.elements;
     for (std::size_t i = 0; i < count; i += tile_size) {
         std::size_t const elements = std::min(tile_size, count - i);
         table.forward(formula, at, elements, 0);
         out.move(tile.elements, out.array->data, 0, elements);
-        for (std::size_t k = 0; k < n; ++k) at[k] = static_cast<std::byte*>(at[k]) + elements * table.leaf[k]->element;
+        for (std::size_t k = 0; k < table.leaves; ++k) at[k] = static_cast<std::byte*>(at[k]) + elements * table.leaf[k]->element;
     }
+}
+
+/// Runs a formula forward over an index space into `out`. The common case, every tensor in order, needs no tile loop.
+inline void run_forward(FormulaTable const& table, void const* formula, AnyArray const* const* leaves, Shape const& space, TileOperand const& out)
+{
+    std::size_t const count = numel(space);
+    if (count == 0) return;
+    auto const repeats = repeats_among(table, leaves, space);
+    bool const in_order = repeats && repeats->all == 0;
+    if (in_order && out.folds && out.uniform) return fold_all(table, formula, leaves, count, out);
+    if (in_order && out.folds && table.is_identity)
+        if (auto const extent = folded_axes(space, out.array->shape)) return fold_in_order(leaves[0]->data, *extent, out);
+    if (out.needs_tile() || !repeats) return run_tiled(table, formula, leaves, space, out);
+    if (!in_order) return run_in_blocks(table, formula, leaves, *repeats, *out.array);
+    void* at[64];
+    for (std::size_t k = 0; k < table.leaves; ++k) at[k] = leaves[k]->data;
+    at[table.leaves] = out.array->data;
+    table.forward(formula, at, count, 0);
 }
 
 }  // namespace xgrad::detail
@@ -10822,13 +10829,15 @@ inline AnyTensor record_formula_sum(std::string_view operation, RecordTable cons
     auto const& space = in.space();
     if (kernel && in.plan && !over && !keepdims && FusedNode::sums_at_once(in)) return record_full_sum(table, kernel, formula, operands, in, mean);
     SumOver sum{sum_name(mean), over ? normalize_axes(operation, *over, space.size()) : all_axes(space.size())};
-    AnyArray sums = zeroed(reduced_shape(space, sum.axes, true), table.result.wide_element);
+    AnyArray sums = zeroed(over ? reduced_shape(space, sum.axes, true) : Shape(space.size(), 1), table.result.wide_element);
     if (mean) sum.scale = static_cast<double>(sums.numel) / static_cast<double>(in.count());
-    if (sums.numel) run_forward(table.kernels, formula, in.arrays, space, sum_operand(sums, table.result));
+    auto const target = sum_operand(sums, table.result);
+    if (in.in_order && !over) fold_all(table.kernels, formula, in.arrays, in.count(), target);
+    else if (sums.numel) run_forward(table.kernels, formula, in.arrays, space, target);
     if (mean) table.result.scale(sums, sum.scale);
     table.result.narrow(sums);
     sum.keeps_dims = keepdims;
-    if (!keepdims) sums.reshape(reduced_shape(space, sum.axes, false));
+    if (!keepdims) sums.reshape(over ? reduced_shape(space, sum.axes, false) : Shape());
     AnyTensor result(TensorImpl::make(table.result_type, std::move(sums)));
     if (in.plan) result.impl().grad_fn = FusedNode::make(formula, operands, in, &sum, result);
     return result;

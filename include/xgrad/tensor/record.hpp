@@ -88,13 +88,15 @@ inline AnyTensor record_formula_sum(std::string_view operation, RecordTable cons
     auto const& space = in.space();
     if (kernel && in.plan && !over && !keepdims && FusedNode::sums_at_once(in)) return record_full_sum(table, kernel, formula, operands, in, mean);
     SumOver sum{sum_name(mean), over ? normalize_axes(operation, *over, space.size()) : all_axes(space.size())};
-    AnyArray sums = zeroed(reduced_shape(space, sum.axes, true), table.result.wide_element);
+    AnyArray sums = zeroed(over ? reduced_shape(space, sum.axes, true) : Shape(space.size(), 1), table.result.wide_element);
     if (mean) sum.scale = static_cast<double>(sums.numel) / static_cast<double>(in.count());
-    if (sums.numel) run_forward(table.kernels, formula, in.arrays, space, sum_operand(sums, table.result));
+    auto const target = sum_operand(sums, table.result);
+    if (in.in_order && !over) fold_all(table.kernels, formula, in.arrays, in.count(), target);
+    else if (sums.numel) run_forward(table.kernels, formula, in.arrays, space, target);
     if (mean) table.result.scale(sums, sum.scale);
     table.result.narrow(sums);
     sum.keeps_dims = keepdims;
-    if (!keepdims) sums.reshape(reduced_shape(space, sum.axes, false));
+    if (!keepdims) sums.reshape(over ? reduced_shape(space, sum.axes, false) : Shape());
     AnyTensor result(TensorImpl::make(table.result_type, std::move(sums)));
     if (in.plan) result.impl().grad_fn = FusedNode::make(formula, operands, in, &sum, result);
     return result;
