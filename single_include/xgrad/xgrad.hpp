@@ -1156,8 +1156,16 @@ public:
     using const_reverse_iterator = std::reverse_iterator<T const*>;
 
     Dims() noexcept : local_{} {}
-    explicit Dims(std::size_t n, T value = T{}) : Dims() { assign(n, value); }
-    Dims(std::initializer_list<T> l) : Dims(l.begin(), l.end()) {}
+    explicit Dims(std::size_t n, T value = T{}) : Dims()
+    {
+        reserve_exactly(n);
+        std::fill_n(data(), n, value);
+    }
+    Dims(std::initializer_list<T> l) : Dims()
+    {
+        reserve_exactly(l.size());
+        std::copy(l.begin(), l.end(), data());
+    }
     template <std::forward_iterator I> Dims(I first, I last) : Dims()
     {
         reserve_exactly(static_cast<std::size_t>(std::distance(first, last)));
@@ -1207,13 +1215,7 @@ public:
     T const& back() const noexcept { return data()[size_ - 1]; }
     T& back() noexcept { return data()[size_ - 1]; }
 
-    void assign(std::size_t n, T value)
-    {
-        Dims fresh;
-        fresh.reserve_exactly(n);
-        std::fill_n(fresh.data(), n, value);
-        *this = std::move(fresh);
-    }
+    void assign(std::size_t n, T value) { *this = Dims(n, value); }
     void push_back(T value)
     {
         if (size_ < inline_size) local_[size_++] = value;
@@ -2088,7 +2090,8 @@ struct TensorImpl {
     std::unique_ptr<ViewInfo> view;
     Ref<WeakCell> weak;
 
-    static Ref<TensorImpl> make(TypeInfo const& t, AnyArray a)
+    static Ref<TensorImpl> make(TypeInfo const& t, AnyArray const& a) { return make(t, AnyArray(a)); }
+    static Ref<TensorImpl> make(TypeInfo const& t, AnyArray&& a)
     {
         return Ref<TensorImpl>::adopt(::new (Cached::operator new(sizeof(TensorImpl))) TensorImpl(t, std::move(a)));
     }
@@ -10533,8 +10536,8 @@ public:
         requires std::same_as<typename Expression<Op, X...>::scalar, T>
     Tensor(Expression<Op, X...> const& e, detail::SourceLocation place = detail::SourceLocation::current());
     /// An array of the library's own.
-    explicit Tensor(detail::Array<T>&& a, GradFlag<T> g = {}) : Tensor(detail::TensorImpl::make(detail::type_info<T>, detail::AnyArray(std::move(a))), g) {}
-    explicit Tensor(detail::Array<T> const& a, GradFlag<T> g = {}) : Tensor(detail::TensorImpl::make(detail::type_info<T>, detail::AnyArray(a)), g) {}
+    explicit Tensor(detail::Array<T>&& a, GradFlag<T> g = {}) : Tensor(detail::TensorImpl::make(detail::type_info<T>, std::move(a)), g) {}
+    explicit Tensor(detail::Array<T> const& a, GradFlag<T> g = {}) : Tensor(detail::TensorImpl::make(detail::type_info<T>, a), g) {}
     /// Fresh memory, not initialised.
     static Tensor empty(Shape const& shape) { return Tensor(detail::TensorImpl::make(detail::type_info<T>, shape)); }
     explicit Tensor(detail::Ref<detail::TensorImpl> impl) noexcept : AnyTensor(std::move(impl)) {}

@@ -33,8 +33,16 @@ public:
     using const_reverse_iterator = std::reverse_iterator<T const*>;
 
     Dims() noexcept : local_{} {}
-    explicit Dims(std::size_t n, T value = T{}) : Dims() { assign(n, value); }
-    Dims(std::initializer_list<T> l) : Dims(l.begin(), l.end()) {}
+    explicit Dims(std::size_t n, T value = T{}) : Dims()
+    {
+        reserve_exactly(n);
+        std::fill_n(data(), n, value);
+    }
+    Dims(std::initializer_list<T> l) : Dims()
+    {
+        reserve_exactly(l.size());
+        std::copy(l.begin(), l.end(), data());
+    }
     template <std::forward_iterator I> Dims(I first, I last) : Dims()
     {
         reserve_exactly(static_cast<std::size_t>(std::distance(first, last)));
@@ -84,13 +92,7 @@ public:
     T const& back() const noexcept { return data()[size_ - 1]; }
     T& back() noexcept { return data()[size_ - 1]; }
 
-    void assign(std::size_t n, T value)
-    {
-        Dims fresh;
-        fresh.reserve_exactly(n);
-        std::fill_n(fresh.data(), n, value);
-        *this = std::move(fresh);
-    }
+    void assign(std::size_t n, T value) { *this = Dims(n, value); }
     void push_back(T value)
     {
         if (size_ < inline_size) local_[size_++] = value;

@@ -78,7 +78,8 @@ struct TensorImpl {
     std::unique_ptr<ViewInfo> view;
     Ref<WeakCell> weak;
 
-    static Ref<TensorImpl> make(TypeInfo const& t, AnyArray a)
+    static Ref<TensorImpl> make(TypeInfo const& t, AnyArray const& a) { return make(t, AnyArray(a)); }
+    static Ref<TensorImpl> make(TypeInfo const& t, AnyArray&& a)
     {
         return Ref<TensorImpl>::adopt(::new (Cached::operator new(sizeof(TensorImpl))) TensorImpl(t, std::move(a)));
     }

@@ -79,8 +79,8 @@ public:
         requires std::same_as<typename Expression<Op, X...>::scalar, T>
     Tensor(Expression<Op, X...> const& e, detail::SourceLocation place = detail::SourceLocation::current());
     /// An array of the library's own.
-    explicit Tensor(detail::Array<T>&& a, GradFlag<T> g = {}) : Tensor(detail::TensorImpl::make(detail::type_info<T>, detail::AnyArray(std::move(a))), g) {}
-    explicit Tensor(detail::Array<T> const& a, GradFlag<T> g = {}) : Tensor(detail::TensorImpl::make(detail::type_info<T>, detail::AnyArray(a)), g) {}
+    explicit Tensor(detail::Array<T>&& a, GradFlag<T> g = {}) : Tensor(detail::TensorImpl::make(detail::type_info<T>, std::move(a)), g) {}
+    explicit Tensor(detail::Array<T> const& a, GradFlag<T> g = {}) : Tensor(detail::TensorImpl::make(detail::type_info<T>, a), g) {}
     /// Fresh memory, not initialised.
     static Tensor empty(Shape const& shape) { return Tensor(detail::TensorImpl::make(detail::type_info<T>, shape)); }
     explicit Tensor(detail::Ref<detail::TensorImpl> impl) noexcept : AnyTensor(std::move(impl)) {}
