@@ -114,6 +114,12 @@ template <Differentiable T> Tensor<T> dropped(std::string_view name, Tensor<T> c
     Tensor<bool> const kept = rand<precision_of<T>>(mask) >= static_cast<precision_of<T>>(p);
     return where(kept, x * static_cast<precision_of<T>>(p < 1 ? 1 / (1 - p) : 0), T(0));
 }
+/// The axis of a softmax. A number has one as if it were a vector.
+inline Axes softmax_axis(std::string_view name, std::size_t rank, std::ptrdiff_t axis)
+{
+    auto const normal = static_cast<std::ptrdiff_t>(xgrad::detail::normalize_axis(name, axis, std::max<std::size_t>(rank, 1)));
+    return rank ? Axes{normal} : Axes{};
+}
 }  // namespace detail
 
 namespace functional {
@@ -135,15 +141,17 @@ template <Operand X> auto softplus(X const& x, double beta) { return xgrad::soft
 template <Operand X> auto softmax(X const& x, std::ptrdiff_t axis)
 {
     auto const values = materialize_expression(x);
-    auto const e = materialize_expression(exp(values - finite_largest(values, {axis})));
-    return materialize_expression(e / sum(e, {axis}, keepdims));
+    auto const over = detail::softmax_axis("softmax", values.dim(), axis);
+    auto const e = materialize_expression(exp(values - largest_over(values, over)));
+    return materialize_expression(e / sum(e, over, keepdims));
 }
 /// The logarithm of softmax, which does not underflow.
 template <Operand X> auto log_softmax(X const& x, std::ptrdiff_t axis)
 {
     auto const values = materialize_expression(x);
-    auto const largest = finite_largest(values, {axis});
-    auto const all = materialize_expression(log(sum(exp(values - largest), {axis}, keepdims)));
+    auto const over = detail::softmax_axis("log_softmax", values.dim(), axis);
+    auto const largest = largest_over(values, over);
+    auto const all = materialize_expression(log(sum(exp(values - largest), over, keepdims)));
     return materialize_expression((values - largest) - all);  // in this order no digits of a small result are lost
 }
 
@@ -157,9 +165,10 @@ template <Differentiable T> Tensor<T> dropout2d(Tensor<T> const& x, double p = 0
     return detail::dropped("dropout2d", x, {x.shape()[0], x.shape()[1], 1, 1}, p, training);
 }
 
-/// Axes first to last (both counted) become one. A view where the strides allow.
+/// Axes first to last (both counted) become one; a number becomes a vector. A view where the strides allow.
 template <Scalar T> Tensor<T> flatten(Tensor<T> const& x, std::ptrdiff_t first = 1, std::ptrdiff_t last = -1)
 {
+    if (x.dim() == 0) return xgrad::reshape(x, {1});
     auto const from = xgrad::detail::normalize_axis("flatten", first, x.dim()), to = xgrad::detail::normalize_axis("flatten", last, x.dim());
     if (from > to) xgrad::detail::fail<ShapeError>("flatten: axis ", first, " lies behind axis ", last, " of shape ", x.shape());
     Axes shape;
@@ -1907,15 +1916,20 @@ template <RealScalar T> struct AttentionOptions {
 
 namespace detail {
 
+/// What becomes of a query that may see no key.
+enum class Unseeing { nan, zero };
+
 /// softmax(scale q k' + masks) for queries [..., L, E] and keys [..., S, E]: the weights of attention, [..., L, S].
-template <RealScalar T> Tensor<T> attention_weights(Tensor<T> const& q, Tensor<T> const& k, double scale, Tensor<bool> const& kept, Tensor<T> const& added)
+template <RealScalar T> Tensor<T> attention_weights(Tensor<T> const& q, Tensor<T> const& k, double scale, Tensor<bool> const& kept, Tensor<T> const& added, Unseeing unseeing)
 {
     Tensor<T> scores = matmul(Tensor<T>(q * static_cast<T>(scale)), mT(k));
     constexpr T none = -std::numeric_limits<T>::infinity();
     if (kept.defined() && added.defined()) scores = where(kept, scores + added, none);
     else if (kept.defined()) scores = where(kept, scores, none);
     else if (added.defined()) scores = scores + added;
-    return functional::softmax(scores, -1);
+    if (unseeing == Unseeing::nan || !(kept.defined() || added.defined())) return functional::softmax(scores, -1);
+    Tensor<bool> const sees = largest_over(scores, {static_cast<std::ptrdiff_t>(scores.dim()) - 1}) != none;
+    return where(sees, functional::softmax(Tensor<T>(where(sees, scores, T(0))), -1), T(0));
 }
 /// True where key j is not behind query i.
 inline Tensor<bool> causal_mask(std::size_t queries, std::size_t keys)
@@ -1929,7 +1943,7 @@ inline Tensor<bool> causal_mask(std::size_t queries, std::size_t keys)
 namespace functional {
 
 /// softmax(q k'/sqrt(E) + mask) v for queries [..., L, E], keys [..., S, E] and values [..., S, Ev] (Vaswani et al., 2017): [..., L, Ev].
-/// A query that may see no key has NaN.
+/// A query that may see no key gets zeros.
 template <RealScalar T>
 Tensor<T> scaled_dot_product_attention(Tensor<T> const& q, std::type_identity_t<Tensor<T>> const& k, std::type_identity_t<Tensor<T>> const& v, std::type_identity_t<AttentionOptions<T>> const& options = {})
 {
@@ -1938,7 +1952,7 @@ Tensor<T> scaled_dot_product_attention(Tensor<T> const& q, std::type_identity_t<
     if (options.is_causal && options.attn_mask.defined()) xgrad::detail::fail("scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True");
     Tensor<bool> const kept = options.is_causal ? detail::causal_mask(q.shape(-2), k.shape(-2)) : options.attn_mask.flags;
     auto const scale = options.scale.value_or(1 / std::sqrt(static_cast<double>(q.shape().back())));
-    auto const w = detail::attention_weights(q, k, scale, kept, options.attn_mask.added);
+    auto const w = detail::attention_weights(q, k, scale, kept, options.attn_mask.added, detail::Unseeing::zero);
     return matmul(dropout(w, options.dropout_p), v);
 }
 
@@ -2011,7 +2025,7 @@ public:
         Tensor<bool> kept;
         Tensor<T> added;
         collect_masks(masks, q.shape()[0], q.shape()[2], k.shape()[2], kept, added);
-        Tensor<T> w = detail::attention_weights(q, k, 1 / std::sqrt(static_cast<double>(q.shape().back())), kept, added);
+        Tensor<T> w = detail::attention_weights(q, k, 1 / std::sqrt(static_cast<double>(q.shape().back())), kept, added, masks.need_weights ? detail::Unseeing::nan : detail::Unseeing::zero);
         w = functional::dropout(w, options_.dropout, this->is_training());
         Tensor<T> const y = matmul(w, v);
         // [N, heads, L, E/heads] back to the layout of the queries
@@ -3517,7 +3531,8 @@ template <Operand X, Operand Y> auto huber_loss(X const& input, Y const& target,
     detail::check_same_shape("huber_loss", input, target);
     if (!(delta > 0)) xgrad::detail::fail("huber_loss: delta must be positive");
     auto const d = abs(input - target);
-    return detail::reduced("huber_loss", where(d < delta, 0.5 * square(d), delta * (d - 0.5 * delta)), reduction);
+    auto const below = minimum(d, delta);
+    return detail::reduced("huber_loss", 0.5 * square(below) + delta * (d - below), reduction);
 }
 /// d^2/(2 beta) for a distance d below beta, else d - beta/2; l1_loss for beta = 0.
 template <Operand X, Operand Y> auto smooth_l1_loss(X const& input, Y const& target, Reduction reduction = Reduction::mean, double beta = 1)
@@ -3526,7 +3541,8 @@ template <Operand X, Operand Y> auto smooth_l1_loss(X const& input, Y const& tar
     if (!(beta >= 0)) xgrad::detail::fail("smooth_l1_loss: beta must not be negative");
     if (beta == 0) return l1_loss(input, target, reduction);
     auto const d = abs(input - target);
-    return detail::reduced("smooth_l1_loss", where(d < beta, (0.5 / beta) * square(d), d - 0.5 * beta), reduction);
+    auto const below = minimum(d, beta);
+    return detail::reduced("smooth_l1_loss", (0.5 / beta) * square(below) + (d - below), reduction);
 }
 
 /// -(w+ t log p + (1 - t) log(1 - p)) for p = sigmoid(input), without overflow. `weight` and `pos_weight` (w+) may be undefined;
@@ -3555,8 +3571,8 @@ template <RealScalar T> Tensor<T> kl_div(Tensor<T> const& input, std::type_ident
         return sum(losses) / static_cast<T>(input.shape()[0]);
     };
     if (log_target) return finish(exp(target) * (target - input));
-    auto const positive = target > T(0);
-    return finish(where(positive, target * log(where(positive, target, T(1))), T(0)) - target * input);
+    auto const counts = target != T(0);
+    return finish(where(counts, target * log(where(counts, target, T(1))), T(0)) - target * input);
 }
 
 /// Of rows x1 and x2 with angle phi: 1 - cos phi where the target is 1, max(0, cos phi - margin) where it is -1. The last axis is
@@ -3569,7 +3585,7 @@ Tensor<T> cosine_embedding_loss(Tensor<T> const& x1, std::type_identity_t<Tensor
     Tensor<T> const product = sum(x1 * x2, {-1}), a = sum(square(x1), {-1}), b = sum(square(x2), {-1});
     if (!(product.shape() == target.shape())) xgrad::detail::fail<ShapeError>("cosine_embedding_loss: inputs of shape ", x1.shape(), " need a target of shape ", product.shape(), ", not ", target.shape());
     auto const cosine = product / sqrt((a + tiny) * (b + tiny));
-    auto const apart = relu(cosine - static_cast<T>(margin));
+    auto const apart = clamp_min(cosine - static_cast<T>(margin), T(0));  // whose gradient at 0 is 1, unlike that of relu
     return detail::reduced("cosine_embedding_loss", where(target == T(1), T(1) - cosine, where(target == T(-1), apart, T(0))), reduction);
 }
 
@@ -3584,7 +3600,7 @@ Tensor<T> triplet_margin_loss(Tensor<T> const& anchor, std::type_identity_t<Tens
     auto const distance = [&](Tensor<T> const& a, Tensor<T> const& b) { return Tensor<T>(norm(a - b + static_cast<T>(eps), p, {-1})); };
     Tensor<T> far = distance(anchor, negative);
     if (swap) far = minimum(far, distance(positive, negative));
-    return detail::reduced("triplet_margin_loss", relu(distance(anchor, positive) - far + static_cast<T>(margin)), reduction);
+    return detail::reduced("triplet_margin_loss", clamp_min(distance(anchor, positive) - far + static_cast<T>(margin), T(0)), reduction);
 }
 
 }  // namespace functional
@@ -4062,7 +4078,8 @@ template <RealScalar T = double> struct NLLLoss : Module<NLLLoss<T>> {
 /// Targets are classes, or a probability for each class.
 template <RealScalar T = double> struct CrossEntropyLoss : Module<CrossEntropyLoss<T>> {
     ClassLossOptions<T> options;
-    explicit CrossEntropyLoss(ClassLossOptions<T> o = {}) : options(std::move(o)) {}
+    Buffer<T> weight;  // that of the options
+    explicit CrossEntropyLoss(ClassLossOptions<T> o = {}) : options(std::move(o)), weight(*this, "weight", options.weight) {}
     Tensor<T> forward(Tensor<T> const& input, Tensor<std::int64_t> const& target) const { return functional::cross_entropy(input, target, options); }
     Tensor<T> forward(Tensor<T> const& input, Tensor<T> const& target) const { return functional::cross_entropy(input, target, options); }
 };
@@ -4201,12 +4218,12 @@ Tensor<T> batch_norm(Tensor<T> const& x, std::type_identity_t<Tensor<T>> running
         Axes along(x.dim(), 1);
         along[1] = static_cast<std::ptrdiff_t>(g.groups);
         Tensor<T> const by = rsqrt(running_var + static_cast<T>(eps)), factor = weight.defined() ? Tensor<T>(by * weight) : by;
-        Tensor<T> const moved = (x - reshape(running_mean, along)) * reshape(factor, along);
+        Tensor<T> const moved = (x - reshape(running_mean.clone(), along)) * reshape(factor, along);  // a copy, as training may go on before backward()
         return bias.defined() ? Tensor<T>(moved + reshape(bias, along)) : moved;
     }
-    if (g.count() <= 1) fail<ShapeError>("batch_norm: Expected more than 1 value per channel when training, got input size ", x.shape());
+    if (g.count() == 1) fail<ShapeError>("batch_norm: Expected more than 1 value per channel when training, got input size ", x.shape());
     auto [y, moments] = detail::standardize(g, x, weight, bias);
-    if (running_mean.defined()) {
+    if (running_mean.defined() && g.count() > 0) {
         T *const mean = running_mean.mutable_data(), *const variance = running_var.mutable_data();
         for (std::size_t c = 0; c < g.groups; ++c) {
             auto const at_mean = static_cast<std::ptrdiff_t>(c) * running_mean.strides()[0], at_variance = static_cast<std::ptrdiff_t>(c) * running_var.strides()[0];
@@ -4230,7 +4247,7 @@ Tensor<T> group_norm(Tensor<T> const& x, std::size_t num_groups, std::type_ident
     g.channels = g.groups / num_groups;
     g.groups = num_groups;
     g.eps = eps;
-    if (g.channels * g.positions <= 1) xgrad::detail::fail<ShapeError>("group_norm: Expected more than 1 value per channel when training, got input size ", x.shape());
+    if (g.samples * g.channels * g.positions == 1) xgrad::detail::fail<ShapeError>("group_norm: Expected more than 1 value per channel when training, got input size ", x.shape());
     return detail::standardize(g, x, weight, bias).first;
 }
 
@@ -4374,8 +4391,8 @@ inline std::vector<AxisWindow> sliding_windows(std::string_view name, PoolAxis c
 {
     Slide const& s = axis.slide;
     if (2 * s.padding > s.kernel) xgrad::detail::fail<ShapeError>(name, ": pad should be at most half of kernel size, but got padding ", s.padding, " and kernel size ", s.kernel);
-    bool const any = s.padded() >= s.reach() && s.extent > 0;
-    std::size_t count = any ? (s.padded() - s.reach() + (axis.ceil_mode ? s.stride - 1 : 0)) / s.stride + 1 : 0;
+    std::size_t const room = s.padded() + (axis.ceil_mode ? s.stride - 1 : 0);
+    std::size_t count = room >= s.reach() && s.extent > 0 ? (room - s.reach()) / s.stride + 1 : 0;
     if (axis.ceil_mode && count > 0 && (count - 1) * s.stride >= s.extent + s.padding) --count;
     if (count == 0) xgrad::detail::fail<ShapeError>(name, ": a window of ", s.reach(), " positions does not fit an extent of ", s.extent, " with padding ", s.padding);
     std::vector<AxisWindow> windows(count);
@@ -4512,10 +4529,12 @@ struct SpreadWindows : Arraywise {
     template <Scalar T> auto value(xgrad::detail::Array<T> const& x) const
     {
         auto const from = xgrad::detail::contiguous(x);
-        xgrad::detail::Array<T> out(windows->unpooled(x.shape));
         std::size_t const plane = windows->height * windows->width, count = windows->count();
+        auto const shape = windows->unpooled(x.shape);
+        if (count == 0) return xgrad::detail::Array<T>(shape, T(0));
+        xgrad::detail::Array<T> out(shape);
         std::vector<T> line(windows->width);
-        for (std::size_t i = 0, planes = count ? x.numel / count : 0; i < planes; ++i) detail::spread_windows(*windows, from.begin() + i * count, line.data(), out.begin() + i * plane);
+        for (std::size_t i = 0, planes = x.numel / count; i < planes; ++i) detail::spread_windows(*windows, from.begin() + i * count, line.data(), out.begin() + i * plane);
         return out;
     }
     auto pullback(wrt<0>, auto const& g, auto const&, auto const&) const { return express(AverageWindows{{}, windows}, g); }

@@ -246,6 +246,14 @@ inline double number_in(StateDict const& state, std::string const& name)
     if (!t || !t->defined() || t->dtype() != DType::float64 || t->numel() != 1) fail("load_state_dict: there is no number '", name, "'");
     return t->as<double>().item();
 }
+/// The same as a V, which may be a count.
+template <class V> V value_in(StateDict const& state, std::string const& name)
+{
+    double const v = number_in(state, name);
+    if constexpr (!std::is_floating_point_v<V>)
+        if (!(std::abs(v) < 9e15)) fail("load_state_dict: '", name, "' is no count");
+    return static_cast<V>(v);
+}
 
 /// Parameters must be leaves, each in one group.
 [[gnu::cold]] inline void check_parameters(std::vector<AnyTensor> const& fresh, std::vector<AnyTensor> all)
@@ -348,9 +356,10 @@ public:
         auto groups = groups_;
         std::size_t used = 0, i = 0;
         for (std::size_t g = 0; g < groups.size(); ++g) {
-            Rule::each_option(groups[g].options, [&](char const* name, auto& v) { v = static_cast<std::remove_reference_t<decltype(v)>>(detail::number_in(state, at("groups.", g, name))), ++used; });
+            Rule::each_option(groups[g].options, [&](char const* name, auto& v) { v = detail::value_in<std::remove_reference_t<decltype(v)>>(state, at("groups.", g, name)), ++used; });
+            Rule::check(groups[g].options);
             for (auto const& p : groups[g].parameters) {
-                states[i].steps = static_cast<std::int64_t>(detail::number_in(state, at("state.", i, "steps"))), ++used;
+                states[i].steps = detail::value_in<std::int64_t>(state, at("state.", i, "steps")), ++used;
                 for (std::size_t k = 0; k < Rule::tensors.size(); ++k) {
                     auto const name = at("state.", i, Rule::tensors[k]);
                     auto const* const t = state.find(name);
@@ -742,15 +751,16 @@ public:
         auto options = options_;
         State fresh;
         std::size_t used = 5;
-        each_option(options, [&](char const* name, auto& v) { v = static_cast<std::remove_reference_t<decltype(v)>>(detail::number_in(state, std::string("options.") + name)), ++used; });
+        each_option(options, [&](char const* name, auto& v) { v = detail::value_in<std::remove_reference_t<decltype(v)>>(state, std::string("options.") + name), ++used; });
         check(options);
-        fresh.iterations = static_cast<std::int64_t>(detail::number_in(state, "iterations"));
-        fresh.evaluations = static_cast<std::int64_t>(detail::number_in(state, "evaluations"));
+        fresh.iterations = detail::value_in<std::int64_t>(state, "iterations");
+        fresh.evaluations = detail::value_in<std::int64_t>(state, "evaluations");
         fresh.scale = detail::number_in(state, "scale");
         fresh.step = vector_in(state, "step"), fresh.gradient = vector_in(state, "gradient");
+        if (!fresh.step.empty() && fresh.gradient.empty()) detail::fail("load_state_dict: there is a 'step', but no 'gradient' at its beginning");
         for (std::size_t i = 0; state.contains(at(i, "step")); ++i, used += 2) {
             Pair pair{vector_in(state, at(i, "step")), vector_in(state, at(i, "change"))};
-            if (pair.step.size() != pair.change.size()) detail::fail("load_state_dict: '", at(i, "step"), "' and '", at(i, "change"), "' have different sizes");
+            if (pair.step.empty() || pair.change.empty()) detail::fail("load_state_dict: '", at(i, "step"), "' or '", at(i, "change"), "' is empty");
             pair.curvature = dot(pair.step, pair.change);
             fresh.history.push_back(std::move(pair));
         }
@@ -1024,7 +1034,7 @@ public:
     /// Goes on where the other one was: the optimiser's rates are set accordingly.
     void load_state_dict(StateDict const& state)
     {
-        auto const count = static_cast<std::int64_t>(detail::number_in(state, "count"));
+        auto const count = detail::value_in<std::int64_t>(state, "count");
         std::vector<double> base;
         for (std::size_t k = 0; k < base_.size(); ++k) base.push_back(detail::number_in(state, "base." + std::to_string(k)));
         base_ = std::move(base);
@@ -1130,7 +1140,7 @@ public:
         if (!(options.pct_start >= 0 && options.pct_start <= 1)) detail::fail("OneCycleLR: pct_start must lie between 0 and 1");
         if (options.cycle_momentum)
             for (std::size_t k = 0; k < o.group_count(); ++k)
-                if (!o.momentum(k) || *o.momentum(k) == 0) detail::fail("optimizer must support momentum or beta1 with `cycle_momentum` option enabled");
+                if (!o.momentum(k)) detail::fail("optimizer must support momentum or beta1 with `cycle_momentum` option enabled");
         OneCycleLR::set(0);
     }
 
@@ -1149,7 +1159,7 @@ private:
     }
     void set(std::int64_t count) override
     {
-        if (count >= options_.total_steps) detail::fail("Tried to step ", count, " times. The specified number of total steps is ", options_.total_steps);
+        if (count > options_.total_steps) detail::fail("Tried to step ", count, " times. The specified number of total steps is ", options_.total_steps);
         Schedule::set(count);
         if (!options_.cycle_momentum) return;
         for (std::size_t k = 0; k < optimizer().group_count(); ++k) *optimizer().momentum(k) = between(options_.max_momentum, options_.base_momentum, options_.max_momentum, count);
@@ -1200,8 +1210,9 @@ public:
     }
     void load_state_dict(StateDict const& state)
     {
-        double const best = detail::number_in(state, "best"), bad = detail::number_in(state, "bad"), waiting = detail::number_in(state, "waiting");
-        best_ = best, bad_ = static_cast<std::int64_t>(bad), waiting_ = static_cast<std::int64_t>(waiting);
+        double const best = detail::number_in(state, "best");
+        auto const bad = detail::value_in<std::int64_t>(state, "bad"), waiting = detail::value_in<std::int64_t>(state, "waiting");
+        best_ = best, bad_ = bad, waiting_ = waiting;
     }
 
 private:

@@ -1284,7 +1284,21 @@ inline std::size_t numel(Shape const& shape) noexcept
 
 namespace detail {
 
-/// Puts row-major strides into an empty vector; returns the number of elements.
+/// More elements than this, of any type, are in no memory.
+inline constexpr std::size_t most_elements = std::size_t{PTRDIFF_MAX} / 16;
+
+/// The same, of an array that can be; throws ShapeError.
+inline std::size_t checked_numel(Shape const& shape)
+{
+    if (std::ranges::find(shape, std::size_t{0}) != shape.end()) return 0;
+    std::size_t n = 1;
+    bool fits = true;
+    for (auto const d : shape) fits &= !__builtin_mul_overflow(n, d, &n);
+    if (!fits || n > most_elements) fail<ShapeError>("an array of shape ", shape, " has more elements than any memory");
+    return n;
+}
+
+/// Puts row-major strides into an empty vector; returns the number of elements. Throws ShapeError where these are too many.
 inline std::size_t lay_out(Shape const& shape, Strides& strides)
 {
     std::size_t const rank = shape.size();
@@ -1292,10 +1306,13 @@ inline std::size_t lay_out(Shape const& shape, Strides& strides)
     auto* const s = strides.data();
     auto const* const extent = shape.data();
     std::size_t step = 1;
+    bool fits = true;
     for (std::size_t i = rank; i-- > 0;) {
         s[i] = static_cast<std::ptrdiff_t>(step);
-        step *= extent[i];
+        fits &= !__builtin_mul_overflow(step, extent[i], &step);
     }
+    if (!fits || step > most_elements) [[unlikely]]
+        return checked_numel(shape);
     return step;
 }
 
@@ -1800,7 +1817,7 @@ struct AnyArray {
     void look_through(Shape s, Strides st, std::ptrdiff_t bytes = 0)
     {
         data += bytes;
-        numel = xgrad::numel(s);
+        numel = checked_numel(s);
         contiguous = detail::is_row_major(s, st);
         shape = std::move(s);
         strides = std::move(st);
@@ -4581,13 +4598,22 @@ template <class P> ComplexPack<P> asinh(ComplexPack<P> z) { return detail::each(
 template <class P> ComplexPack<P> acosh(ComplexPack<P> z) { return detail::each([](auto v) { return std::acosh(v); }, z); }
 template <class P> ComplexPack<P> atanh(ComplexPack<P> z) { return detail::each([](auto v) { return std::atanh(v); }, z); }
 
-/// e^(p log x); powers of 0 are 0, but for 0^0 = 1.
+namespace detail {
+/// Powers of 0: 0 where the exponent's real part is positive, 0^0 = 1, and else NaN.
+template <class P> std::complex<P> power_of_zero(std::complex<P> p)
+{
+    if (p.real() > 0) return 0;
+    P const nan = std::numeric_limits<P>::quiet_NaN();
+    return p == std::complex<P>(0) ? std::complex<P>(1) : std::complex<P>(nan, nan);
+}
+}  // namespace detail
+
+/// e^(p log x), and powers of 0.
 template <class P> ComplexPack<P> pow(ComplexPack<P> x, ComplexPack<P> p)
 {
-    auto const is_zero = x == ComplexPack<P>(0);
-    if (!detail::square_well(larger(abs(x.re), abs(x.im))))
-        return detail::number_by_number([](auto a, auto b) { return a == decltype(a)(0) ? decltype(a)(b == decltype(b)(0)) : std::pow(a, b); }, x, p);
-    return where(is_zero, where(p == ComplexPack<P>(0), ComplexPack<P>(1), ComplexPack<P>(0)), exp(p * log(where(is_zero, ComplexPack<P>(1), x))));
+    if (!detail::are_ordinary(x))
+        return detail::number_by_number([](auto a, auto b) { return a == decltype(a)(0) ? detail::power_of_zero(b) : std::pow(a, b); }, x, p);
+    return exp(p * log(x));
 }
 template <class P> ComplexPack<P> pow(ComplexPack<P> x, RealPack<P> p) { return pow(x, ComplexPack<P>(p)); }
 template <class P> ComplexPack<P> pow(RealPack<P> x, ComplexPack<P> p) { return pow(ComplexPack<P>(x), p); }
@@ -5369,14 +5395,14 @@ private:
     Shape resolve(Shape const& from) const
     {
         auto const n = numel(from);
-        Shape shape(to.size());
-        std::size_t known = 1;
+        Shape shape(to.size(), 1);
         std::optional<std::size_t> open;
         for (std::size_t i = 0; i < to.size(); ++i) {
             if (to[i] < -1 || (to[i] == -1 && open)) detail::fail<ShapeError>("reshape: ", to, " is no shape; one extent may be -1");
             if (to[i] == -1) open = i;
-            else known *= shape[i] = static_cast<std::size_t>(to[i]);
+            else shape[i] = static_cast<std::size_t>(to[i]);
         }
+        auto known = detail::checked_numel(shape);
         bool const found = !open || (known != 0 && n % known == 0);
         if (open && found) known *= shape[*open] = n / known;
         if (!found || known != n) detail::fail<ShapeError>("reshape: shape ", to, " does not hold the ", n, " elements of shape ", from);
@@ -5495,6 +5521,7 @@ template <Operand X> auto sum_to(X const& x, Shape const& shape)
 {
     Axes axes;
     auto const& from = x.shape();
+    if (!detail::broadcasts_to(shape, from)) detail::fail<ShapeError>("sum_to: an array of shape ", from, " was not broadcast from shape ", shape);
     for (std::size_t i = 0, lead = from.size() - shape.size(); i < from.size(); ++i)
         if (i < lead || (shape[i - lead] == 1 && from[i] != 1)) axes.push_back(static_cast<std::ptrdiff_t>(i));
     if (from.size() == shape.size() && axes.empty()) return x;
@@ -6293,13 +6320,13 @@ auto minimum(A&& a, B&& b)
     return express(Minimum{}, std::forward<A>(a), std::forward<B>(b));
 }
 
-/// x kept within [lower, upper]. The gradient is 1 at both bounds; a bound that was taken gets it instead of x, and where
+/// x kept within [lower, upper]; NaN where any of them is. The gradient is 1 at both bounds; a bound that was taken gets it instead of x, and where
 /// lower > upper all goes to upper.
 struct Clamp : Elementwise<Z(Z, Z, Z), R(R, R, R)> {
     XGRAD_INLINE auto value(auto x, auto lower, auto upper) const
     {
-        auto const raised = where(x < lower, lower, x);
-        return where(raised > upper, upper, raised);
+        auto const raised = where(x >= lower || x != x, x, lower);
+        return where(raised <= upper || raised != raised, raised, upper);
     }
     XGRAD_INLINE auto partial(wrt<0>, auto, auto x, auto lower, auto upper) const { return selected{x >= lower && x <= upper}; }
     XGRAD_INLINE auto partial(wrt<1>, auto, auto x, auto lower, auto upper) const { return selected{x < lower && lower < upper}; }
@@ -6314,7 +6341,7 @@ auto clamp(X&& x, L&& lower, U&& upper)
 
 /// x kept above a lower bound; gradient 1 for x at the bound.
 struct ClampMin : Elementwise<Z(Z, Z), R(R, R)> {
-    XGRAD_INLINE auto value(auto x, auto lower) const { return where(x < lower, lower, x); }
+    XGRAD_INLINE auto value(auto x, auto lower) const { return where(x >= lower || x != x, x, lower); }
     XGRAD_INLINE auto partial(wrt<0>, auto, auto x, auto lower) const { return selected{x >= lower}; }
     XGRAD_INLINE auto partial(wrt<1>, auto, auto x, auto lower) const { return selected{x < lower}; }
 };
@@ -6327,7 +6354,7 @@ auto clamp_min(X&& x, L&& lower)
 
 /// x kept below an upper bound; gradient 1 for x at the bound.
 struct ClampMax : Elementwise<Z(Z, Z), R(R, R)> {
-    XGRAD_INLINE auto value(auto x, auto upper) const { return where(x > upper, upper, x); }
+    XGRAD_INLINE auto value(auto x, auto upper) const { return where(x <= upper || x != x, x, upper); }
     XGRAD_INLINE auto partial(wrt<0>, auto, auto x, auto upper) const { return selected{x <= upper}; }
     XGRAD_INLINE auto partial(wrt<1>, auto, auto x, auto upper) const { return selected{x > upper}; }
 };
@@ -6510,7 +6537,7 @@ template <Operand X> auto sigmoid(X const& x) { return express(Sigmoid{}, x); }
 /// log(1 + e^x), without overflow.
 struct Softplus : Transcendental<R(R)> {
     XGRAD_INLINE auto value(auto x) const { return where(x > 0, x, 0) + log1p(exp(-abs(x))); }
-    XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return reciprocal(1 + exp(-x)); }
+    XGRAD_INLINE auto partial(wrt<0>, auto y, auto) const { return -expm1(-y); }  // the logistic function, without overflow in its derivative
 };
 template <Operand X> auto softplus(X const& x) { return express(Softplus{}, x); }
 
@@ -12036,13 +12063,28 @@ template <Scalar T = double> Tensor<T> eye(std::size_t n, std::type_identity_t<G
     return Tensor<T>(std::move(a), g);
 }
 
+namespace detail {
+/// How many numbers there are from start on in steps below stop, or above it for a negative step.
+template <Scalar T> std::size_t steps_between(T start, T stop, T step)
+{
+    if (step == T(0)) fail<Error>("arange: the step is 0");
+    if constexpr (std::same_as<T, std::int64_t>) {
+        auto const size = [](T from, T to) { return static_cast<std::uint64_t>(to) - static_cast<std::uint64_t>(from); };
+        if (step > 0 ? start >= stop : start <= stop) return 0;
+        return step > 0 ? (size(start, stop) - 1) / size(0, step) + 1 : (size(stop, start) - 1) / size(step, 0) + 1;
+    } else {
+        double const count = std::ceil((static_cast<double>(stop) - static_cast<double>(start)) / static_cast<double>(step));
+        if (!(std::abs(count) < static_cast<double>(most_elements))) fail<Error>("arange: the number of steps is not finite, or more than any memory holds");
+        return count > 0 ? static_cast<std::size_t>(count) : 0;
+    }
+}
+}  // namespace detail
+
 /// start, start + step, ... below stop (above it for a negative step).
 template <Scalar T = double> Tensor<T> arange(T start, T stop, T step = T(1), std::type_identity_t<GradFlag<T>> g = {})
     requires(!detail::is_complex<T>)
 {
-    if (step == T(0)) detail::fail<Error>("arange: the step is 0");
-    auto const count = std::ceil((static_cast<double>(stop) - static_cast<double>(start)) / static_cast<double>(step));
-    detail::Array<T> a(Shape{count > 0 ? static_cast<std::size_t>(count) : 0});
+    detail::Array<T> a(Shape{detail::steps_between(start, stop, step)});
     for (std::size_t i = 0; i < a.numel; ++i) a.begin()[i] = static_cast<T>(start + static_cast<T>(i) * step);
     return Tensor<T>(std::move(a), g);
 }
@@ -13623,7 +13665,7 @@ inline AxisPart part_of_axis(Slice const& s, std::size_t n, std::size_t axis)
     auto const extent = static_cast<std::ptrdiff_t>(n);
     auto const bounded = [extent](std::ptrdiff_t i) { return std::clamp<std::ptrdiff_t>(i < 0 ? i + extent : i, 0, extent); };
     auto const start = bounded(s.start.value_or(0)), stop = std::max(start, bounded(s.stop.value_or(extent)));
-    return {static_cast<std::size_t>(start), static_cast<std::size_t>((stop - start + s.step - 1) / s.step), static_cast<std::size_t>(s.step), true, false};
+    return {static_cast<std::size_t>(start), static_cast<std::size_t>(stop > start ? (stop - start - 1) / s.step + 1 : 0), static_cast<std::size_t>(s.step), true, false};
 }
 inline AxisPart part_of_axis(xt::xall_tag, std::size_t n, std::size_t) { return {0, n, 1, true, false}; }
 /// xt::range and its kin.
@@ -15206,18 +15248,24 @@ template <template <class> class Fold, Operand X> auto fold(X const& x, Axes con
 /// What a recorded operation takes as a constant.
 template <Scalar T> Tensor<T> unrecorded(Tensor<T> const& x) { return detail::recording() ? x.detach() : x; }
 
-/// The largest elements over axes where they are finite, else 0: what logsumexp takes out of its exponents.
-template <Operand X> auto finite_largest(X const& x, Axes const& axes)
+/// The largest (real parts of) elements over normalised axes, which stay, as constants: what softmax takes out of its exponents. 0 where
+/// there are no elements.
+template <Operand X> auto largest_over(X const& x, Axes const& axes)
 {
     NoGradGuard const off;
     using T = typename X::scalar;
     using Real = std::conditional_t<RealScalar<precision_of<T>>, precision_of<T>, double>;
     if (auto const shape = x.shape(); numel(shape) == 0) return Tensor<Real>(detail::Array<Real>(detail::reduced_shape(shape, axes, true), Real(0)));
-    auto const largest = [&] {
-        if constexpr (detail::is_complex<T>) return amax(real(x), axes, true);
-        else return amax(x, axes, true);
-    }();
-    return Tensor<Real>(where(abs(largest) <= std::numeric_limits<double>::max(), cast<Real>(largest), Real(0)));
+    if constexpr (detail::is_complex<T>) return Tensor<Real>(amax(real(x), axes, true));
+    else return Tensor<Real>(cast<Real>(amax(x, axes, true)));
+}
+/// The same with 0 where they are not finite: what logsumexp takes out.
+template <Operand X> auto finite_largest(X const& x, Axes const& axes)
+{
+    NoGradGuard const off;
+    auto const largest = largest_over(x, axes);
+    using Real = typename decltype(largest)::value_type;
+    return Tensor<Real>(where(abs(largest) <= std::numeric_limits<Real>::max(), largest, Real(0)));
 }
 
 /// The same of all elements together, as a number.

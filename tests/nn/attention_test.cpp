@@ -180,3 +180,44 @@ TEST_CASE("wrong calls of layer_norm say what is wrong")
     CHECK_THROWS_WITH_AS(f::layer_norm(xg::zeros({2, 3}), {3}, xg::zeros({2})), "layer_norm: weight has shape [2], it should have normalized_shape [3]", xg::ShapeError);
     CHECK_THROWS_WITH_AS(f::layer_norm(xg::zeros({2, 3}), {}), "layer_norm: normalized_shape has no axes", xg::ShapeError);
 }
+
+TEST_CASE("a query that sees no key: zeros, and NaN where the weights are asked for")
+{
+    D q = half_wave({2, 3}, 1), v = half_wave({2, 3}, 50);
+    q.requires_grad_();
+    v.requires_grad_();
+    xg::Tensor<bool> const seen({{true, false}, {false, false}});
+    D const y = f::scaled_dot_product_attention(q, q, v, {.attn_mask = seen});
+    CHECK(difference(y[1], {0., 0., 0.}) == "");
+    CHECK(difference(y[0], v[0], 1e-15) == "");
+    sum(y).backward();
+    CHECK(difference(v.grad(), {{1., 1., 1.}, {0., 0., 0.}}, 1e-15) == "");
+    CHECK(difference(q.grad(), {{0., 0., 0.}, {0., 0., 0.}}, 1e-15) == "");
+
+    nn::MultiheadAttention<double> layer(4, 2);
+    D const x = half_wave({2, 1, 4}, 1);
+    xg::Tensor<bool> const padding({{true, true}});
+    using Masks = nn::MultiheadAttentionMasks<double>;
+    auto const nans = [](D const& t) { return std::count_if(t.data(), t.data() + t.numel(), [](double v) { return std::isnan(v); }); };
+    CHECK(nans(std::get<0>(layer(x, x, x, Masks{.key_padding_mask = padding, .need_weights = false}))) == 0);
+    CHECK(nans(std::get<0>(layer(x, x, x, Masks{.key_padding_mask = padding}))) == 8);
+}
+
+TEST_CASE("softmax of nothing, of a number and of infinity")
+{
+    CHECK(f::softmax(D(xg::zeros({0, 2, 5})), -1).shape() == xg::Shape{0, 2, 5});
+    CHECK(f::log_softmax(D(xg::zeros({2, 0})), 1).shape() == xg::Shape{2, 0});
+    CHECK_THROWS_WITH_AS(f::softmax(D(xg::zeros({2, 0})), 7), "softmax: axis 7 is out of range for an array with 2 dimensions", xg::IndexError);
+    CHECK(f::softmax(D(3.), 0).item() == 1);
+    CHECK(f::log_softmax(D(3.), -1).item() == 0);
+    for (D const& x : {D({HUGE_VAL, 1.}), D({-HUGE_VAL, -HUGE_VAL})})
+        for (D const& y : {D(f::softmax(x, 0)), D(f::log_softmax(x, 0))}) {
+            CHECK(std::isnan(y.data()[0]));
+            CHECK(std::isnan(y.data()[1]));
+        }
+    CHECK(f::flatten(D(3.)).shape() == xg::Shape{1});
+    nn::MultiheadAttention<double> layer(4, 2);
+    D const some = xg::zeros({5, 2, 4}), no_sample = xg::zeros({5, 0, 4}), no_key = xg::zeros({0, 2, 4});
+    CHECK(std::get<0>(layer(no_sample, no_sample, no_sample)).shape() == xg::Shape{5, 0, 4});
+    CHECK(std::get<0>(layer(some, no_key, no_key)).shape() == xg::Shape{5, 2, 4});
+}

@@ -174,3 +174,36 @@ TEST_CASE("cosine embedding and triplet margin")
     CHECK(f::triplet_margin_loss(a, b, n, 2, 2, 1e-6, true, Reduction::none)(0).item() == doctest::Approx(std::max(0., d(0, -1) - swapped + 2)));
     CHECK(xg::gradcheck([](D const& u, D const& v, D const& w) { return f::triplet_margin_loss(u, v, w, 5.); }, xg::inputs(leaf(a), leaf(b + 0.5), leaf(n))));
 }
+
+TEST_CASE("losses at their kinks and at infinity have the gradients of PyTorch")
+{
+    D const one_row = leaf(D({{1., 0.}}));
+    f::cosine_embedding_loss(one_row, D({{0., 1.}}), D({-1.})).backward();
+    CHECK(difference(one_row.grad(), {{0., 1.}}, 1e-11) == "");
+
+    D const a = leaf(D({{0., 0.}})), p = leaf(D({{1., 0.}})), n = leaf(D({{0., 1.}}));
+    f::triplet_margin_loss(a, p, n, 0, 2, 0).backward();
+    CHECK(difference(a.grad(), {{-1., 1.}}) == "");
+    CHECK(difference(p.grad(), {{1., 0.}}) == "");
+    CHECK(difference(n.grad(), {{0., -1.}}) == "");
+
+    D const distances({0.5, 1., -1., 2., -0.25, HUGE_VAL, -HUGE_VAL, 1e200}), none = xg::zeros({8});
+    D const x1 = leaf(distances), x2 = leaf(distances);
+    f::huber_loss(x1, none, Reduction::sum).backward();
+    CHECK(difference(x1.grad(), {0.5, 1., -1., 1., -0.25, 1., -1., 1.}) == "");
+    f::smooth_l1_loss(x2, none, Reduction::sum, 0.5).backward();
+    CHECK(difference(x2.grad(), {1., 1., -1., 1., -0.5, 1., -1., 1.}) == "");
+
+    CHECK(std::isnan(f::kl_div(D({-1.}), D({-1.}), Reduction::sum).item()));
+}
+
+TEST_CASE("the weights of classes belong to the state of a loss")
+{
+    nn::CrossEntropyLoss<double> loss({.weight = D({1., 3.})});
+    CHECK(loss.state_dict().contains("weight"));
+    D const logits({{0., 0.}, {0., 0.}});
+    double const before = loss(logits, I({0, 1})).item();
+    loss.load_state_dict({{"weight", D({2., 2.})}});
+    CHECK(before == doctest::Approx(std::log(2.)));
+    CHECK(loss(D({{1., 0.}, {0., 0.}}), I({0, 1})).item() == doctest::Approx((std::log(1 + std::exp(-1.)) + std::log(2.)) / 2));
+}

@@ -90,3 +90,29 @@ TEST_CASE("wrong normalisation says what is wrong")
     CHECK_THROWS_WITH_AS(f::group_norm(xg::zeros({2, 3}), 2), "group_norm: Expected number of channels in input to be divisible by num_groups, but got input of shape [2, 3] and num_groups=2", xg::ShapeError);
     CHECK_THROWS_WITH_AS(nn::GroupNorm<double>(2, 3), "GroupNorm: num_channels must be divisible by num_groups", xg::ShapeError);
 }
+
+TEST_CASE("batches without a sample pass; groups of one number are their bias")
+{
+    nn::BatchNorm1d<double> layer(3);
+    D const y = layer(D(xg::zeros({0, 3})));
+    CHECK(y.shape() == xg::Shape{0, 3});
+    sum(y).backward();
+    CHECK(difference(layer.weight.grad(), {0., 0., 0.}) == "");
+    CHECK(difference(layer.running_mean.handle_of(), {0., 0., 0.}) == "");
+    CHECK(difference(layer.running_var.handle_of(), {1., 1., 1.}) == "");
+    CHECK(layer.num_batches_tracked.item() == 1);
+
+    CHECK(difference(nn::GroupNorm<double>(2, 2)(wave({2, 2}, 1)), {{0., 0.}, {0., 0.}}, 1e-12) == "");
+    CHECK_THROWS_AS(nn::GroupNorm<double>(2, 2)(wave({1, 2}, 1)), xg::ShapeError);
+}
+
+TEST_CASE("a result of evaluation goes back after the layer was trained on")
+{
+    nn::BatchNorm1d<double> layer(2);
+    layer.eval();
+    D const x = leaf({3, 2}, 1), y = layer(x);
+    layer.train();
+    layer(wave({3, 2}, 2));
+    sum(y).backward();
+    CHECK(difference(x.grad(), D(xg::full({3, 2}, 1 / std::sqrt(1 + 1e-5))), 1e-12) == "");
+}

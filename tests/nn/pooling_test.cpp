@@ -71,3 +71,27 @@ TEST_CASE("wrong pooling says what is wrong; layers show their options")
     CHECK(to_string(nn::MaxPool2d(3, {.stride = 2, .ceil_mode = true})) == "MaxPool2d(kernel_size=(3, 3), stride=(2, 2), padding=(0, 0), ceil_mode=true)");
     CHECK(to_string(nn::AvgPool1d(2)) == "AvgPool1d(kernel_size=(2,), stride=(2,), padding=(0,))");
 }
+
+TEST_CASE("with ceil_mode an image may be smaller than a window")
+{
+    D const line({{{1., 2.}}}), square({{{{1., 2.}, {3., 4.}}}});
+    CHECK(difference(f::max_pool1d(line, 3, {.stride = 2, .ceil_mode = true}), {{{2.}}}) == "");
+    CHECK(difference(f::avg_pool1d(line, 3, {.stride = 2, .ceil_mode = true}), {{{1.5}}}) == "");
+    CHECK(difference(f::max_pool2d(square, 3, {.stride = 2, .ceil_mode = true}), {{{{4.}}}}) == "");
+    CHECK(difference(f::avg_pool2d(square, 3, {.stride = 2, .ceil_mode = true}), {{{{2.5}}}}) == "");
+    CHECK_THROWS_AS(f::max_pool1d(line, 3, {.stride = 1, .ceil_mode = true}), xg::ShapeError);
+}
+
+TEST_CASE("no windows at all have the gradient zero")
+{
+    {
+        D const used_before = xg::ones({1, 2, 4000});
+    }
+    D x = D::empty({1, 2, 4000});
+    x.fill_(1.);
+    x.requires_grad_();
+    D const y = f::adaptive_avg_pool1d(x, 0);
+    CHECK(y.shape() == xg::Shape{1, 2, 0});
+    sum(y).backward();
+    CHECK(amax(abs(x.grad())).item() == 0);
+}

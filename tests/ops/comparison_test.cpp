@@ -125,3 +125,16 @@ TEST_CASE("where takes masks, numbers and tensors of any shape")
     CHECK(holds(where(true, D({1, 2}), 0), {1, 2}));
     CHECK(holds(where(m, D({1}), cd(0, 1)), {1, {0, 1}}));
 }
+
+TEST_CASE("bounds that are NaN make NaN, as PyTorch's do; the gradient is 0 there")
+{
+    D x({-2, 0.5, 3}, xg::requires_grad);
+    auto const is_nan = [](D const& y) { return std::all_of(y.data(), y.data() + y.numel(), [](double v) { return std::isnan(v); }); };
+    CHECK(is_nan(clamp(x, NaN, 1.)));
+    CHECK(is_nan(clamp(x, 0., NaN)));
+    CHECK(is_nan(clamp_min(x, NaN)));
+    CHECK(is_nan(clamp_max(x, D(NaN))));
+    CHECK(is_nan(clamp(D({NaN}), 0., 1.)));
+    sum(clamp(x, NaN, 1.)).backward();
+    CHECK(amax(abs(x.grad())).item() == 0);
+}

@@ -124,3 +124,16 @@ TEST_CASE("complex powers: of zeros, and accurate for large exponents of numbers
         CHECK(distance(many.data()[i], z == cd(0) ? cd(0) : cd(std::pow(Exact(z), Exact(37)))) < 1e-13);
     }
 }
+
+TEST_CASE("powers of 0 are 0 only for exponents with a positive real part; no gradient is 0 by mistake")
+{
+    using Z = xg::Tensor<cd>;
+    auto const is_nan = [](cd v) { return std::isnan(v.real()) || std::isnan(v.imag()); };
+    Z const zero({cd(0)}, xg::requires_grad);
+    CHECK(Z(pow(zero, Z({cd(2, 1)})))(0).item() == cd(0));
+    CHECK(Z(pow(zero, Z({cd(0)})))(0).item() == cd(1));
+    for (cd const p : {cd(-1), cd(-2, 1), cd(0, 1)}) CHECK(is_nan(Z(pow(zero, Z({p})))(0).item()));
+    CHECK(is_nan(Z(pow(zero, -2.5))(0).item()));
+    CHECK(is_nan(xg::grad(sum(real(pow(zero, 0.5))), zero)(0).item()));
+    CHECK(is_nan(xg::grad(sum(real(pow(zero, Z({cd(0.5, 1)})))), zero)(0).item()));
+}

@@ -111,3 +111,9 @@ TEST_CASE("after a refusal the same tensors compute as before")
     D const y = x * 3;
     CHECK(holds(xg::grad(sum(y), x), {3, 3}));
 }
+
+TEST_CASE("sum_to takes only shapes that broadcast")
+{
+    for (xg::Shape const& shape : {xg::Shape{2}, xg::Shape{1, 3, 1}, xg::Shape{1, 2}}) CHECK(has(shape_error([&] { sum_to(v3, shape); }), {"sum_to", "[3]"}));
+    CHECK(has(shape_error([] { sum_to(m23, {3, 3}); }), {"sum_to", "[2, 3]", "[3, 3]"}));
+}

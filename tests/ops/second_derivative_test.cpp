@@ -36,3 +36,17 @@ TEST_CASE("an expression in which each step has a result of its own kind")
     CHECK(differentiates(function_of<cd>([](auto z) { return abs(z * z) * exp(complex(real(z), abs(z))) / (1 + abs2(sin(z))); }), {complex({7})}));
     CHECK(differentiates(function_of<double, double>([](auto x, auto y) { return maximum(x * y, y) * clamp(x * x, 0.1, y) + atan2(x, y) * minimum(x, 1); }), {real({9}), real({9}, 4)}));
 }
+
+TEST_CASE("second derivatives of softplus far from 0 are those of the logistic function")
+{
+    auto const second = []<class T>(T at) {
+        xg::Tensor<T> const x({at}, xg::requires_grad);
+        auto const g = xg::grad(sum(softplus(x)), x, {.create_graph = true});
+        return xg::grad(sum(g), x).item();
+    };
+    for (double const at : {-800., -100., -30., -1., 0., 1., 30., 800.}) {
+        double const e = std::exp(-std::abs(at)), wanted = e / ((1 + e) * (1 + e));
+        CHECK(second(at) == doctest::Approx(wanted).epsilon(1e-12));
+        CHECK(second(static_cast<float>(at)) == doctest::Approx(wanted).epsilon(1e-5));
+    }
+}

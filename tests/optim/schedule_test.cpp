@@ -66,7 +66,8 @@ TEST_CASE("OneCycleLR: rate up and down, momentum down and up")
     for (int i = 5; i < 10; ++i) s.step();
     CHECK(t.o.lr(0) == doctest::Approx(0.002));
     CHECK(*t.o.momentum(0) == doctest::Approx(0.95));
-    CHECK_THROWS_WITH_AS(s.step(), "Tried to step 11 times. The specified number of total steps is 11", xg::Error);
+    s.step();
+    CHECK_THROWS_WITH_AS(s.step(), "Tried to step 12 times. The specified number of total steps is 11", xg::Error);
 
     optim::Adagrad adagrad({t.p});
     CHECK_THROWS_WITH_AS(optim::OneCycleLR(adagrad, {}), doctest::Contains("must support momentum"), xg::Error);
@@ -111,4 +112,19 @@ TEST_CASE("a schedule resumes")
     q.load_state_dict(p.state_dict());
     q.step(1);
     CHECK(d.o.lr(0) == doctest::Approx(0.1));
+}
+
+TEST_CASE("OneCycleLR lets a loop of total_steps end, and gives any momentum its cycle")
+{
+    D const w({1.}, xg::requires_grad);
+    optim::SGD o({w}, {.lr = 0.1});
+    optim::OneCycleLR s(o, {.max_lr = 0.1, .total_steps = 5});
+    std::vector<std::pair<double, double>> const recorded{{0.09504846320134738, 0.854951556604879}, {0.06112620219362893, 0.8888739533021842},
+                                                          {0.0188258346050237, 0.9311744900929366}, {4e-07, 0.95}, {0.01882583460502369, 0.9311744900929366}};  // PyTorch 1.13
+    for (auto const& [rate, momentum] : recorded) {
+        s.step();
+        CHECK(o.lr(0) == doctest::Approx(rate).epsilon(1e-12));
+        CHECK(*o.momentum(0) == doctest::Approx(momentum).epsilon(1e-12));
+    }
+    CHECK_THROWS_WITH_AS(s.step(), "Tried to step 6 times. The specified number of total steps is 5", xg::Error);
 }

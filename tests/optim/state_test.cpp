@@ -161,3 +161,31 @@ TEST_CASE("clip_grad_value_")
     CHECK(difference(a.grad(), {-0.5, 0.25}) == "");
     CHECK(difference(c.grad(), {complex<double>(0.5, -0.1)}) == "");
 }
+
+TEST_CASE("a state that cannot be is not loaded")
+{
+    D const w({1., 2.}, xg::requires_grad);
+    auto const loss = [&] {
+        D const l = sum(square(w) * square(w));
+        l.backward();
+        return l.item();
+    };
+    optim::Adam adam({w});
+    auto const refuses = [](auto& o, std::string const& entry, D const& value, std::string const& message) {
+        auto state = o.state_dict();
+        state.set(entry, value);
+        CHECK_THROWS_WITH_AS(o.load_state_dict(state), doctest::Contains(message.c_str()), xg::Error);
+    };
+    refuses(adam, "groups.0.lr", D(-5.), "learning rate");
+    refuses(adam, "state.0.steps", D(std::numeric_limits<double>::quiet_NaN()), "no count");
+    CHECK(adam.lr(0) == 1e-3);
+
+    optim::LBFGS lbfgs({w}, {.lr = 0.1, .max_iter = 5});
+    lbfgs.step([&] {
+        lbfgs.zero_grad();
+        return loss();
+    });
+    refuses(lbfgs, "gradient", xg::zeros({0}), "no 'gradient'");
+    refuses(lbfgs, "history.0.step", xg::zeros({0}), "is empty");
+    refuses(lbfgs, "options.max_iter", D(HUGE_VAL), "no count");
+}

@@ -89,3 +89,24 @@ TEST_CASE("randn has mean 0 and variance 1, shared by the parts of a complex num
     CHECK(re / 20000 == doctest::Approx(0.5).epsilon(0.04));
     CHECK(im / 20000 == doctest::Approx(0.5).epsilon(0.04));
 }
+
+TEST_CASE("sizes that no memory has are refused")
+{
+    std::size_t const none = 0;
+    CHECK_THROWS_WITH_AS(xg::zeros({none - 1}), doctest::Contains("has more elements than any memory"), xg::ShapeError);
+    CHECK_THROWS_AS(xg::randn({std::size_t{1} << 61}), xg::ShapeError);
+    CHECK_THROWS_AS(xg::zeros({(std::size_t{1} << 62) + 1, 4}), xg::ShapeError);
+    CHECK_THROWS_AS(D::empty({std::size_t{1} << 40, std::size_t{1} << 40}), xg::ShapeError);
+    CHECK_THROWS_AS(reshape(xg::ones({4}), {(std::ptrdiff_t{1} << 62) + 1, 4}), xg::ShapeError);
+    CHECK_THROWS_AS(broadcast_to(xg::ones({1}), {std::size_t{1} << 61}), xg::ShapeError);
+    CHECK(xg::zeros({none, none - 1, none - 1}).numel() == 0);
+}
+
+TEST_CASE("arange counts integers as such, and refuses what has no count")
+{
+    CHECK(xg::arange<std::int64_t>(std::int64_t{1} << 60, (std::int64_t{1} << 60) + 3).numel() == 3);
+    CHECK(xg::arange<std::int64_t>(7, 0, -3).numel() == 3);
+    CHECK(xg::arange<std::int64_t>(0, 7, -3).numel() == 0);
+    CHECK_THROWS_AS(xg::arange<std::int64_t>(INT64_MIN, INT64_MAX), xg::Error);
+    for (double const stop : {HUGE_VAL, std::nan("")}) CHECK_THROWS_AS(xg::arange(0., stop), xg::Error);
+}

@@ -169,3 +169,10 @@ TEST_CASE("axes and shapes that do not exist are errors that name the operation"
     CHECK_THROWS_WITH_AS(squeeze(m, 0), doctest::Contains("squeeze"), xg::ShapeError);
     CHECK_THROWS_WITH_AS(broadcast_to(m, {3, 5}), doctest::Contains("broadcast_to: shape [3, 4]"), xg::ShapeError);
 }
+
+TEST_CASE("a step may be as large as it likes")
+{
+    CHECK(matrix()(xg::slice({}, {}, PTRDIFF_MAX)).shape() == xg::Shape{1, 4});
+    CHECK(difference(xg::arange(0., 6.)(xg::slice(1, {}, PTRDIFF_MAX)), {1.}) == "");
+    CHECK(matrix()(xg::slice(3, {}, PTRDIFF_MAX)).shape() == xg::Shape{0, 4});
+}

@@ -159,13 +159,22 @@ template <class P> ComplexPack<P> asinh(ComplexPack<P> z) { return detail::each(
 template <class P> ComplexPack<P> acosh(ComplexPack<P> z) { return detail::each([](auto v) { return std::acosh(v); }, z); }
 template <class P> ComplexPack<P> atanh(ComplexPack<P> z) { return detail::each([](auto v) { return std::atanh(v); }, z); }
 
-/// e^(p log x); powers of 0 are 0, but for 0^0 = 1.
+namespace detail {
+/// Powers of 0: 0 where the exponent's real part is positive, 0^0 = 1, and else NaN.
+template <class P> std::complex<P> power_of_zero(std::complex<P> p)
+{
+    if (p.real() > 0) return 0;
+    P const nan = std::numeric_limits<P>::quiet_NaN();
+    return p == std::complex<P>(0) ? std::complex<P>(1) : std::complex<P>(nan, nan);
+}
+}  // namespace detail
+
+/// e^(p log x), and powers of 0.
 template <class P> ComplexPack<P> pow(ComplexPack<P> x, ComplexPack<P> p)
 {
-    auto const is_zero = x == ComplexPack<P>(0);
-    if (!detail::square_well(larger(abs(x.re), abs(x.im))))
-        return detail::number_by_number([](auto a, auto b) { return a == decltype(a)(0) ? decltype(a)(b == decltype(b)(0)) : std::pow(a, b); }, x, p);
-    return where(is_zero, where(p == ComplexPack<P>(0), ComplexPack<P>(1), ComplexPack<P>(0)), exp(p * log(where(is_zero, ComplexPack<P>(1), x))));
+    if (!detail::are_ordinary(x))
+        return detail::number_by_number([](auto a, auto b) { return a == decltype(a)(0) ? detail::power_of_zero(b) : std::pow(a, b); }, x, p);
+    return exp(p * log(x));
 }
 template <class P> ComplexPack<P> pow(ComplexPack<P> x, RealPack<P> p) { return pow(x, ComplexPack<P>(p)); }
 template <class P> ComplexPack<P> pow(RealPack<P> x, ComplexPack<P> p) { return pow(ComplexPack<P>(x), p); }

@@ -161,7 +161,21 @@ inline std::size_t numel(Shape const& shape) noexcept
 
 namespace detail {
 
-/// Puts row-major strides into an empty vector; returns the number of elements.
+/// More elements than this, of any type, are in no memory.
+inline constexpr std::size_t most_elements = std::size_t{PTRDIFF_MAX} / 16;
+
+/// The same, of an array that can be; throws ShapeError.
+inline std::size_t checked_numel(Shape const& shape)
+{
+    if (std::ranges::find(shape, std::size_t{0}) != shape.end()) return 0;
+    std::size_t n = 1;
+    bool fits = true;
+    for (auto const d : shape) fits &= !__builtin_mul_overflow(n, d, &n);
+    if (!fits || n > most_elements) fail<ShapeError>("an array of shape ", shape, " has more elements than any memory");
+    return n;
+}
+
+/// Puts row-major strides into an empty vector; returns the number of elements. Throws ShapeError where these are too many.
 inline std::size_t lay_out(Shape const& shape, Strides& strides)
 {
     std::size_t const rank = shape.size();
@@ -169,10 +183,13 @@ inline std::size_t lay_out(Shape const& shape, Strides& strides)
     auto* const s = strides.data();
     auto const* const extent = shape.data();
     std::size_t step = 1;
+    bool fits = true;
     for (std::size_t i = rank; i-- > 0;) {
         s[i] = static_cast<std::ptrdiff_t>(step);
-        step *= extent[i];
+        fits &= !__builtin_mul_overflow(step, extent[i], &step);
     }
+    if (!fits || step > most_elements) [[unlikely]]
+        return checked_numel(shape);
     return step;
 }
 

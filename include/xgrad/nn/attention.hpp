@@ -43,15 +43,20 @@ template <RealScalar T> struct AttentionOptions {
 
 namespace detail {
 
+/// What becomes of a query that may see no key.
+enum class Unseeing { nan, zero };
+
 /// softmax(scale q k' + masks) for queries [..., L, E] and keys [..., S, E]: the weights of attention, [..., L, S].
-template <RealScalar T> Tensor<T> attention_weights(Tensor<T> const& q, Tensor<T> const& k, double scale, Tensor<bool> const& kept, Tensor<T> const& added)
+template <RealScalar T> Tensor<T> attention_weights(Tensor<T> const& q, Tensor<T> const& k, double scale, Tensor<bool> const& kept, Tensor<T> const& added, Unseeing unseeing)
 {
     Tensor<T> scores = matmul(Tensor<T>(q * static_cast<T>(scale)), mT(k));
     constexpr T none = -std::numeric_limits<T>::infinity();
     if (kept.defined() && added.defined()) scores = where(kept, scores + added, none);
     else if (kept.defined()) scores = where(kept, scores, none);
     else if (added.defined()) scores = scores + added;
-    return functional::softmax(scores, -1);
+    if (unseeing == Unseeing::nan || !(kept.defined() || added.defined())) return functional::softmax(scores, -1);
+    Tensor<bool> const sees = largest_over(scores, {static_cast<std::ptrdiff_t>(scores.dim()) - 1}) != none;
+    return where(sees, functional::softmax(Tensor<T>(where(sees, scores, T(0))), -1), T(0));
 }
 /// True where key j is not behind query i.
 inline Tensor<bool> causal_mask(std::size_t queries, std::size_t keys)
@@ -65,7 +70,7 @@ inline Tensor<bool> causal_mask(std::size_t queries, std::size_t keys)
 namespace functional {
 
 /// softmax(q k'/sqrt(E) + mask) v for queries [..., L, E], keys [..., S, E] and values [..., S, Ev] (Vaswani et al., 2017): [..., L, Ev].
-/// A query that may see no key has NaN.
+/// A query that may see no key gets zeros.
 template <RealScalar T>
 Tensor<T> scaled_dot_product_attention(Tensor<T> const& q, std::type_identity_t<Tensor<T>> const& k, std::type_identity_t<Tensor<T>> const& v, std::type_identity_t<AttentionOptions<T>> const& options = {})
 {
@@ -74,7 +79,7 @@ Tensor<T> scaled_dot_product_attention(Tensor<T> const& q, std::type_identity_t<
     if (options.is_causal && options.attn_mask.defined()) xgrad::detail::fail("scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True");
     Tensor<bool> const kept = options.is_causal ? detail::causal_mask(q.shape(-2), k.shape(-2)) : options.attn_mask.flags;
     auto const scale = options.scale.value_or(1 / std::sqrt(static_cast<double>(q.shape().back())));
-    auto const w = detail::attention_weights(q, k, scale, kept, options.attn_mask.added);
+    auto const w = detail::attention_weights(q, k, scale, kept, options.attn_mask.added, detail::Unseeing::zero);
     return matmul(dropout(w, options.dropout_p), v);
 }
 
@@ -147,7 +152,7 @@ public:
         Tensor<bool> kept;
         Tensor<T> added;
         collect_masks(masks, q.shape()[0], q.shape()[2], k.shape()[2], kept, added);
-        Tensor<T> w = detail::attention_weights(q, k, 1 / std::sqrt(static_cast<double>(q.shape().back())), kept, added);
+        Tensor<T> w = detail::attention_weights(q, k, 1 / std::sqrt(static_cast<double>(q.shape().back())), kept, added, masks.need_weights ? detail::Unseeing::nan : detail::Unseeing::zero);
         w = functional::dropout(w, options_.dropout, this->is_training());
         Tensor<T> const y = matmul(w, v);
         // [N, heads, L, E/heads] back to the layout of the queries

@@ -19,6 +19,12 @@ template <Differentiable T> Tensor<T> dropped(std::string_view name, Tensor<T> c
     Tensor<bool> const kept = rand<precision_of<T>>(mask) >= static_cast<precision_of<T>>(p);
     return where(kept, x * static_cast<precision_of<T>>(p < 1 ? 1 / (1 - p) : 0), T(0));
 }
+/// The axis of a softmax. A number has one as if it were a vector.
+inline Axes softmax_axis(std::string_view name, std::size_t rank, std::ptrdiff_t axis)
+{
+    auto const normal = static_cast<std::ptrdiff_t>(xgrad::detail::normalize_axis(name, axis, std::max<std::size_t>(rank, 1)));
+    return rank ? Axes{normal} : Axes{};
+}
 }  // namespace detail
 
 namespace functional {
@@ -40,15 +46,17 @@ template <Operand X> auto softplus(X const& x, double beta) { return xgrad::soft
 template <Operand X> auto softmax(X const& x, std::ptrdiff_t axis)
 {
     auto const values = materialize_expression(x);
-    auto const e = materialize_expression(exp(values - finite_largest(values, {axis})));
-    return materialize_expression(e / sum(e, {axis}, keepdims));
+    auto const over = detail::softmax_axis("softmax", values.dim(), axis);
+    auto const e = materialize_expression(exp(values - largest_over(values, over)));
+    return materialize_expression(e / sum(e, over, keepdims));
 }
 /// The logarithm of softmax, which does not underflow.
 template <Operand X> auto log_softmax(X const& x, std::ptrdiff_t axis)
 {
     auto const values = materialize_expression(x);
-    auto const largest = finite_largest(values, {axis});
-    auto const all = materialize_expression(log(sum(exp(values - largest), {axis}, keepdims)));
+    auto const over = detail::softmax_axis("log_softmax", values.dim(), axis);
+    auto const largest = largest_over(values, over);
+    auto const all = materialize_expression(log(sum(exp(values - largest), over, keepdims)));
     return materialize_expression((values - largest) - all);  // in this order no digits of a small result are lost
 }
 
@@ -62,9 +70,10 @@ template <Differentiable T> Tensor<T> dropout2d(Tensor<T> const& x, double p = 0
     return detail::dropped("dropout2d", x, {x.shape()[0], x.shape()[1], 1, 1}, p, training);
 }
 
-/// Axes first to last (both counted) become one. A view where the strides allow.
+/// Axes first to last (both counted) become one; a number becomes a vector. A view where the strides allow.
 template <Scalar T> Tensor<T> flatten(Tensor<T> const& x, std::ptrdiff_t first = 1, std::ptrdiff_t last = -1)
 {
+    if (x.dim() == 0) return xgrad::reshape(x, {1});
     auto const from = xgrad::detail::normalize_axis("flatten", first, x.dim()), to = xgrad::detail::normalize_axis("flatten", last, x.dim());
     if (from > to) xgrad::detail::fail<ShapeError>("flatten: axis ", first, " lies behind axis ", last, " of shape ", x.shape());
     Axes shape;

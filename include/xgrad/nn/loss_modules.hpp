@@ -38,7 +38,8 @@ template <RealScalar T = double> struct NLLLoss : Module<NLLLoss<T>> {
 /// Targets are classes, or a probability for each class.
 template <RealScalar T = double> struct CrossEntropyLoss : Module<CrossEntropyLoss<T>> {
     ClassLossOptions<T> options;
-    explicit CrossEntropyLoss(ClassLossOptions<T> o = {}) : options(std::move(o)) {}
+    Buffer<T> weight;  // that of the options
+    explicit CrossEntropyLoss(ClassLossOptions<T> o = {}) : options(std::move(o)), weight(*this, "weight", options.weight) {}
     Tensor<T> forward(Tensor<T> const& input, Tensor<std::int64_t> const& target) const { return functional::cross_entropy(input, target, options); }
     Tensor<T> forward(Tensor<T> const& input, Tensor<T> const& target) const { return functional::cross_entropy(input, target, options); }
 };

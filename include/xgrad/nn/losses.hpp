@@ -50,7 +50,8 @@ template <Operand X, Operand Y> auto huber_loss(X const& input, Y const& target,
     detail::check_same_shape("huber_loss", input, target);
     if (!(delta > 0)) xgrad::detail::fail("huber_loss: delta must be positive");
     auto const d = abs(input - target);
-    return detail::reduced("huber_loss", where(d < delta, 0.5 * square(d), delta * (d - 0.5 * delta)), reduction);
+    auto const below = minimum(d, delta);
+    return detail::reduced("huber_loss", 0.5 * square(below) + delta * (d - below), reduction);
 }
 /// d^2/(2 beta) for a distance d below beta, else d - beta/2; l1_loss for beta = 0.
 template <Operand X, Operand Y> auto smooth_l1_loss(X const& input, Y const& target, Reduction reduction = Reduction::mean, double beta = 1)
@@ -59,7 +60,8 @@ template <Operand X, Operand Y> auto smooth_l1_loss(X const& input, Y const& tar
     if (!(beta >= 0)) xgrad::detail::fail("smooth_l1_loss: beta must not be negative");
     if (beta == 0) return l1_loss(input, target, reduction);
     auto const d = abs(input - target);
-    return detail::reduced("smooth_l1_loss", where(d < beta, (0.5 / beta) * square(d), d - 0.5 * beta), reduction);
+    auto const below = minimum(d, beta);
+    return detail::reduced("smooth_l1_loss", (0.5 / beta) * square(below) + (d - below), reduction);
 }
 
 /// -(w+ t log p + (1 - t) log(1 - p)) for p = sigmoid(input), without overflow. `weight` and `pos_weight` (w+) may be undefined;
@@ -88,8 +90,8 @@ template <RealScalar T> Tensor<T> kl_div(Tensor<T> const& input, std::type_ident
         return sum(losses) / static_cast<T>(input.shape()[0]);
     };
     if (log_target) return finish(exp(target) * (target - input));
-    auto const positive = target > T(0);
-    return finish(where(positive, target * log(where(positive, target, T(1))), T(0)) - target * input);
+    auto const counts = target != T(0);
+    return finish(where(counts, target * log(where(counts, target, T(1))), T(0)) - target * input);
 }
 
 /// Of rows x1 and x2 with angle phi: 1 - cos phi where the target is 1, max(0, cos phi - margin) where it is -1. The last axis is
@@ -102,7 +104,7 @@ Tensor<T> cosine_embedding_loss(Tensor<T> const& x1, std::type_identity_t<Tensor
     Tensor<T> const product = sum(x1 * x2, {-1}), a = sum(square(x1), {-1}), b = sum(square(x2), {-1});
     if (!(product.shape() == target.shape())) xgrad::detail::fail<ShapeError>("cosine_embedding_loss: inputs of shape ", x1.shape(), " need a target of shape ", product.shape(), ", not ", target.shape());
     auto const cosine = product / sqrt((a + tiny) * (b + tiny));
-    auto const apart = relu(cosine - static_cast<T>(margin));
+    auto const apart = clamp_min(cosine - static_cast<T>(margin), T(0));  // whose gradient at 0 is 1, unlike that of relu
     return detail::reduced("cosine_embedding_loss", where(target == T(1), T(1) - cosine, where(target == T(-1), apart, T(0))), reduction);
 }
 
@@ -117,7 +119,7 @@ Tensor<T> triplet_margin_loss(Tensor<T> const& anchor, std::type_identity_t<Tens
     auto const distance = [&](Tensor<T> const& a, Tensor<T> const& b) { return Tensor<T>(norm(a - b + static_cast<T>(eps), p, {-1})); };
     Tensor<T> far = distance(anchor, negative);
     if (swap) far = minimum(far, distance(positive, negative));
-    return detail::reduced("triplet_margin_loss", relu(distance(anchor, positive) - far + static_cast<T>(margin)), reduction);
+    return detail::reduced("triplet_margin_loss", clamp_min(distance(anchor, positive) - far + static_cast<T>(margin), T(0)), reduction);
 }
 
 }  // namespace functional

@@ -51,12 +51,12 @@ Tensor<T> batch_norm(Tensor<T> const& x, std::type_identity_t<Tensor<T>> running
         Axes along(x.dim(), 1);
         along[1] = static_cast<std::ptrdiff_t>(g.groups);
         Tensor<T> const by = rsqrt(running_var + static_cast<T>(eps)), factor = weight.defined() ? Tensor<T>(by * weight) : by;
-        Tensor<T> const moved = (x - reshape(running_mean, along)) * reshape(factor, along);
+        Tensor<T> const moved = (x - reshape(running_mean.clone(), along)) * reshape(factor, along);  // a copy, as training may go on before backward()
         return bias.defined() ? Tensor<T>(moved + reshape(bias, along)) : moved;
     }
-    if (g.count() <= 1) fail<ShapeError>("batch_norm: Expected more than 1 value per channel when training, got input size ", x.shape());
+    if (g.count() == 1) fail<ShapeError>("batch_norm: Expected more than 1 value per channel when training, got input size ", x.shape());
     auto [y, moments] = detail::standardize(g, x, weight, bias);
-    if (running_mean.defined()) {
+    if (running_mean.defined() && g.count() > 0) {
         T *const mean = running_mean.mutable_data(), *const variance = running_var.mutable_data();
         for (std::size_t c = 0; c < g.groups; ++c) {
             auto const at_mean = static_cast<std::ptrdiff_t>(c) * running_mean.strides()[0], at_variance = static_cast<std::ptrdiff_t>(c) * running_var.strides()[0];
@@ -80,7 +80,7 @@ Tensor<T> group_norm(Tensor<T> const& x, std::size_t num_groups, std::type_ident
     g.channels = g.groups / num_groups;
     g.groups = num_groups;
     g.eps = eps;
-    if (g.channels * g.positions <= 1) xgrad::detail::fail<ShapeError>("group_norm: Expected more than 1 value per channel when training, got input size ", x.shape());
+    if (g.samples * g.channels * g.positions == 1) xgrad::detail::fail<ShapeError>("group_norm: Expected more than 1 value per channel when training, got input size ", x.shape());
     return detail::standardize(g, x, weight, bias).first;
 }
 

@@ -113,10 +113,12 @@ struct SpreadWindows : Arraywise {
     template <Scalar T> auto value(xgrad::detail::Array<T> const& x) const
     {
         auto const from = xgrad::detail::contiguous(x);
-        xgrad::detail::Array<T> out(windows->unpooled(x.shape));
         std::size_t const plane = windows->height * windows->width, count = windows->count();
+        auto const shape = windows->unpooled(x.shape);
+        if (count == 0) return xgrad::detail::Array<T>(shape, T(0));
+        xgrad::detail::Array<T> out(shape);
         std::vector<T> line(windows->width);
-        for (std::size_t i = 0, planes = count ? x.numel / count : 0; i < planes; ++i) detail::spread_windows(*windows, from.begin() + i * count, line.data(), out.begin() + i * plane);
+        for (std::size_t i = 0, planes = x.numel / count; i < planes; ++i) detail::spread_windows(*windows, from.begin() + i * count, line.data(), out.begin() + i * plane);
         return out;
     }
     auto pullback(wrt<0>, auto const& g, auto const&, auto const&) const { return express(AverageWindows{{}, windows}, g); }

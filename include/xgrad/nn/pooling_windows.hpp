@@ -49,8 +49,8 @@ inline std::vector<AxisWindow> sliding_windows(std::string_view name, PoolAxis c
 {
     Slide const& s = axis.slide;
     if (2 * s.padding > s.kernel) xgrad::detail::fail<ShapeError>(name, ": pad should be at most half of kernel size, but got padding ", s.padding, " and kernel size ", s.kernel);
-    bool const any = s.padded() >= s.reach() && s.extent > 0;
-    std::size_t count = any ? (s.padded() - s.reach() + (axis.ceil_mode ? s.stride - 1 : 0)) / s.stride + 1 : 0;
+    std::size_t const room = s.padded() + (axis.ceil_mode ? s.stride - 1 : 0);
+    std::size_t count = room >= s.reach() && s.extent > 0 ? (room - s.reach()) / s.stride + 1 : 0;
     if (axis.ceil_mode && count > 0 && (count - 1) * s.stride >= s.extent + s.padding) --count;
     if (count == 0) xgrad::detail::fail<ShapeError>(name, ": a window of ", s.reach(), " positions does not fit an extent of ", s.extent, " with padding ", s.padding);
     std::vector<AxisWindow> windows(count);

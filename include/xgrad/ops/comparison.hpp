@@ -144,13 +144,13 @@ auto minimum(A&& a, B&& b)
     return express(Minimum{}, std::forward<A>(a), std::forward<B>(b));
 }
 
-/// x kept within [lower, upper]. The gradient is 1 at both bounds; a bound that was taken gets it instead of x, and where
+/// x kept within [lower, upper]; NaN where any of them is. The gradient is 1 at both bounds; a bound that was taken gets it instead of x, and where
 /// lower > upper all goes to upper.
 struct Clamp : Elementwise<Z(Z, Z, Z), R(R, R, R)> {
     XGRAD_INLINE auto value(auto x, auto lower, auto upper) const
     {
-        auto const raised = where(x < lower, lower, x);
-        return where(raised > upper, upper, raised);
+        auto const raised = where(x >= lower || x != x, x, lower);
+        return where(raised <= upper || raised != raised, raised, upper);
     }
     XGRAD_INLINE auto partial(wrt<0>, auto, auto x, auto lower, auto upper) const { return selected{x >= lower && x <= upper}; }
     XGRAD_INLINE auto partial(wrt<1>, auto, auto x, auto lower, auto upper) const { return selected{x < lower && lower < upper}; }
@@ -165,7 +165,7 @@ auto clamp(X&& x, L&& lower, U&& upper)
 
 /// x kept above a lower bound; gradient 1 for x at the bound.
 struct ClampMin : Elementwise<Z(Z, Z), R(R, R)> {
-    XGRAD_INLINE auto value(auto x, auto lower) const { return where(x < lower, lower, x); }
+    XGRAD_INLINE auto value(auto x, auto lower) const { return where(x >= lower || x != x, x, lower); }
     XGRAD_INLINE auto partial(wrt<0>, auto, auto x, auto lower) const { return selected{x >= lower}; }
     XGRAD_INLINE auto partial(wrt<1>, auto, auto x, auto lower) const { return selected{x < lower}; }
 };
@@ -178,7 +178,7 @@ auto clamp_min(X&& x, L&& lower)
 
 /// x kept below an upper bound; gradient 1 for x at the bound.
 struct ClampMax : Elementwise<Z(Z, Z), R(R, R)> {
-    XGRAD_INLINE auto value(auto x, auto upper) const { return where(x > upper, upper, x); }
+    XGRAD_INLINE auto value(auto x, auto upper) const { return where(x <= upper || x != x, x, upper); }
     XGRAD_INLINE auto partial(wrt<0>, auto, auto x, auto upper) const { return selected{x <= upper}; }
     XGRAD_INLINE auto partial(wrt<1>, auto, auto x, auto upper) const { return selected{x > upper}; }
 };

@@ -58,7 +58,7 @@ template <Operand X> auto sigmoid(X const& x) { return express(Sigmoid{}, x); }
 /// log(1 + e^x), without overflow.
 struct Softplus : Transcendental<R(R)> {
     XGRAD_INLINE auto value(auto x) const { return where(x > 0, x, 0) + log1p(exp(-abs(x))); }
-    XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return reciprocal(1 + exp(-x)); }
+    XGRAD_INLINE auto partial(wrt<0>, auto y, auto) const { return -expm1(-y); }  // the logistic function, without overflow in its derivative
 };
 template <Operand X> auto softplus(X const& x) { return express(Softplus{}, x); }
 

@@ -88,7 +88,7 @@ inline AxisPart part_of_axis(Slice const& s, std::size_t n, std::size_t axis)
     auto const extent = static_cast<std::ptrdiff_t>(n);
     auto const bounded = [extent](std::ptrdiff_t i) { return std::clamp<std::ptrdiff_t>(i < 0 ? i + extent : i, 0, extent); };
     auto const start = bounded(s.start.value_or(0)), stop = std::max(start, bounded(s.stop.value_or(extent)));
-    return {static_cast<std::size_t>(start), static_cast<std::size_t>((stop - start + s.step - 1) / s.step), static_cast<std::size_t>(s.step), true, false};
+    return {static_cast<std::size_t>(start), static_cast<std::size_t>(stop > start ? (stop - start - 1) / s.step + 1 : 0), static_cast<std::size_t>(s.step), true, false};
 }
 inline AxisPart part_of_axis(xt::xall_tag, std::size_t n, std::size_t) { return {0, n, 1, true, false}; }
 /// xt::range and its kin.

@@ -51,14 +51,14 @@ private:
     Shape resolve(Shape const& from) const
     {
         auto const n = numel(from);
-        Shape shape(to.size());
-        std::size_t known = 1;
+        Shape shape(to.size(), 1);
         std::optional<std::size_t> open;
         for (std::size_t i = 0; i < to.size(); ++i) {
             if (to[i] < -1 || (to[i] == -1 && open)) detail::fail<ShapeError>("reshape: ", to, " is no shape; one extent may be -1");
             if (to[i] == -1) open = i;
-            else known *= shape[i] = static_cast<std::size_t>(to[i]);
+            else shape[i] = static_cast<std::size_t>(to[i]);
         }
+        auto known = detail::checked_numel(shape);
         bool const found = !open || (known != 0 && n % known == 0);
         if (open && found) known *= shape[*open] = n / known;
         if (!found || known != n) detail::fail<ShapeError>("reshape: shape ", to, " does not hold the ", n, " elements of shape ", from);
@@ -177,6 +177,7 @@ template <Operand X> auto sum_to(X const& x, Shape const& shape)
 {
     Axes axes;
     auto const& from = x.shape();
+    if (!detail::broadcasts_to(shape, from)) detail::fail<ShapeError>("sum_to: an array of shape ", from, " was not broadcast from shape ", shape);
     for (std::size_t i = 0, lead = from.size() - shape.size(); i < from.size(); ++i)
         if (i < lead || (shape[i - lead] == 1 && from[i] != 1)) axes.push_back(static_cast<std::ptrdiff_t>(i));
     if (from.size() == shape.size() && axes.empty()) return x;

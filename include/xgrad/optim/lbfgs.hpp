@@ -92,15 +92,16 @@ public:
         auto options = options_;
         State fresh;
         std::size_t used = 5;
-        each_option(options, [&](char const* name, auto& v) { v = static_cast<std::remove_reference_t<decltype(v)>>(detail::number_in(state, std::string("options.") + name)), ++used; });
+        each_option(options, [&](char const* name, auto& v) { v = detail::value_in<std::remove_reference_t<decltype(v)>>(state, std::string("options.") + name), ++used; });
         check(options);
-        fresh.iterations = static_cast<std::int64_t>(detail::number_in(state, "iterations"));
-        fresh.evaluations = static_cast<std::int64_t>(detail::number_in(state, "evaluations"));
+        fresh.iterations = detail::value_in<std::int64_t>(state, "iterations");
+        fresh.evaluations = detail::value_in<std::int64_t>(state, "evaluations");
         fresh.scale = detail::number_in(state, "scale");
         fresh.step = vector_in(state, "step"), fresh.gradient = vector_in(state, "gradient");
+        if (!fresh.step.empty() && fresh.gradient.empty()) detail::fail("load_state_dict: there is a 'step', but no 'gradient' at its beginning");
         for (std::size_t i = 0; state.contains(at(i, "step")); ++i, used += 2) {
             Pair pair{vector_in(state, at(i, "step")), vector_in(state, at(i, "change"))};
-            if (pair.step.size() != pair.change.size()) detail::fail("load_state_dict: '", at(i, "step"), "' and '", at(i, "change"), "' have different sizes");
+            if (pair.step.empty() || pair.change.empty()) detail::fail("load_state_dict: '", at(i, "step"), "' or '", at(i, "change"), "' is empty");
             pair.curvature = dot(pair.step, pair.change);
             fresh.history.push_back(std::move(pair));
         }

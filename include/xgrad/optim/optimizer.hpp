@@ -87,6 +87,14 @@ inline double number_in(StateDict const& state, std::string const& name)
     if (!t || !t->defined() || t->dtype() != DType::float64 || t->numel() != 1) fail("load_state_dict: there is no number '", name, "'");
     return t->as<double>().item();
 }
+/// The same as a V, which may be a count.
+template <class V> V value_in(StateDict const& state, std::string const& name)
+{
+    double const v = number_in(state, name);
+    if constexpr (!std::is_floating_point_v<V>)
+        if (!(std::abs(v) < 9e15)) fail("load_state_dict: '", name, "' is no count");
+    return static_cast<V>(v);
+}
 
 /// Parameters must be leaves, each in one group.
 [[gnu::cold]] inline void check_parameters(std::vector<AnyTensor> const& fresh, std::vector<AnyTensor> all)
@@ -189,9 +197,10 @@ public:
         auto groups = groups_;
         std::size_t used = 0, i = 0;
         for (std::size_t g = 0; g < groups.size(); ++g) {
-            Rule::each_option(groups[g].options, [&](char const* name, auto& v) { v = static_cast<std::remove_reference_t<decltype(v)>>(detail::number_in(state, at("groups.", g, name))), ++used; });
+            Rule::each_option(groups[g].options, [&](char const* name, auto& v) { v = detail::value_in<std::remove_reference_t<decltype(v)>>(state, at("groups.", g, name)), ++used; });
+            Rule::check(groups[g].options);
             for (auto const& p : groups[g].parameters) {
-                states[i].steps = static_cast<std::int64_t>(detail::number_in(state, at("state.", i, "steps"))), ++used;
+                states[i].steps = detail::value_in<std::int64_t>(state, at("state.", i, "steps")), ++used;
                 for (std::size_t k = 0; k < Rule::tensors.size(); ++k) {
                     auto const name = at("state.", i, Rule::tensors[k]);
                     auto const* const t = state.find(name);

@@ -32,7 +32,7 @@ public:
     /// Goes on where the other one was: the optimiser's rates are set accordingly.
     void load_state_dict(StateDict const& state)
     {
-        auto const count = static_cast<std::int64_t>(detail::number_in(state, "count"));
+        auto const count = detail::value_in<std::int64_t>(state, "count");
         std::vector<double> base;
         for (std::size_t k = 0; k < base_.size(); ++k) base.push_back(detail::number_in(state, "base." + std::to_string(k)));
         base_ = std::move(base);
@@ -138,7 +138,7 @@ public:
         if (!(options.pct_start >= 0 && options.pct_start <= 1)) detail::fail("OneCycleLR: pct_start must lie between 0 and 1");
         if (options.cycle_momentum)
             for (std::size_t k = 0; k < o.group_count(); ++k)
-                if (!o.momentum(k) || *o.momentum(k) == 0) detail::fail("optimizer must support momentum or beta1 with `cycle_momentum` option enabled");
+                if (!o.momentum(k)) detail::fail("optimizer must support momentum or beta1 with `cycle_momentum` option enabled");
         OneCycleLR::set(0);
     }
 
@@ -157,7 +157,7 @@ private:
     }
     void set(std::int64_t count) override
     {
-        if (count >= options_.total_steps) detail::fail("Tried to step ", count, " times. The specified number of total steps is ", options_.total_steps);
+        if (count > options_.total_steps) detail::fail("Tried to step ", count, " times. The specified number of total steps is ", options_.total_steps);
         Schedule::set(count);
         if (!options_.cycle_momentum) return;
         for (std::size_t k = 0; k < optimizer().group_count(); ++k) *optimizer().momentum(k) = between(options_.max_momentum, options_.base_momentum, options_.max_momentum, count);
@@ -208,8 +208,9 @@ public:
     }
     void load_state_dict(StateDict const& state)
     {
-        double const best = detail::number_in(state, "best"), bad = detail::number_in(state, "bad"), waiting = detail::number_in(state, "waiting");
-        best_ = best, bad_ = static_cast<std::int64_t>(bad), waiting_ = static_cast<std::int64_t>(waiting);
+        double const best = detail::number_in(state, "best");
+        auto const bad = detail::value_in<std::int64_t>(state, "bad"), waiting = detail::value_in<std::int64_t>(state, "waiting");
+        best_ = best, bad_ = bad, waiting_ = waiting;
     }
 
 private:

@@ -24,13 +24,28 @@ template <Scalar T = double> Tensor<T> eye(std::size_t n, std::type_identity_t<G
     return Tensor<T>(std::move(a), g);
 }
 
+namespace detail {
+/// How many numbers there are from start on in steps below stop, or above it for a negative step.
+template <Scalar T> std::size_t steps_between(T start, T stop, T step)
+{
+    if (step == T(0)) fail<Error>("arange: the step is 0");
+    if constexpr (std::same_as<T, std::int64_t>) {
+        auto const size = [](T from, T to) { return static_cast<std::uint64_t>(to) - static_cast<std::uint64_t>(from); };
+        if (step > 0 ? start >= stop : start <= stop) return 0;
+        return step > 0 ? (size(start, stop) - 1) / size(0, step) + 1 : (size(stop, start) - 1) / size(step, 0) + 1;
+    } else {
+        double const count = std::ceil((static_cast<double>(stop) - static_cast<double>(start)) / static_cast<double>(step));
+        if (!(std::abs(count) < static_cast<double>(most_elements))) fail<Error>("arange: the number of steps is not finite, or more than any memory holds");
+        return count > 0 ? static_cast<std::size_t>(count) : 0;
+    }
+}
+}  // namespace detail
+
 /// start, start + step, ... below stop (above it for a negative step).
 template <Scalar T = double> Tensor<T> arange(T start, T stop, T step = T(1), std::type_identity_t<GradFlag<T>> g = {})
     requires(!detail::is_complex<T>)
 {
-    if (step == T(0)) detail::fail<Error>("arange: the step is 0");
-    auto const count = std::ceil((static_cast<double>(stop) - static_cast<double>(start)) / static_cast<double>(step));
-    detail::Array<T> a(Shape{count > 0 ? static_cast<std::size_t>(count) : 0});
+    detail::Array<T> a(Shape{detail::steps_between(start, stop, step)});
     for (std::size_t i = 0; i < a.numel; ++i) a.begin()[i] = static_cast<T>(start + static_cast<T>(i) * step);
     return Tensor<T>(std::move(a), g);
 }

@@ -40,18 +40,24 @@ template <template <class> class Fold, Operand X> auto fold(X const& x, Axes con
 /// What a recorded operation takes as a constant.
 template <Scalar T> Tensor<T> unrecorded(Tensor<T> const& x) { return detail::recording() ? x.detach() : x; }
 
-/// The largest elements over axes where they are finite, else 0: what logsumexp takes out of its exponents.
-template <Operand X> auto finite_largest(X const& x, Axes const& axes)
+/// The largest (real parts of) elements over normalised axes, which stay, as constants: what softmax takes out of its exponents. 0 where
+/// there are no elements.
+template <Operand X> auto largest_over(X const& x, Axes const& axes)
 {
     NoGradGuard const off;
     using T = typename X::scalar;
     using Real = std::conditional_t<RealScalar<precision_of<T>>, precision_of<T>, double>;
     if (auto const shape = x.shape(); numel(shape) == 0) return Tensor<Real>(detail::Array<Real>(detail::reduced_shape(shape, axes, true), Real(0)));
-    auto const largest = [&] {
-        if constexpr (detail::is_complex<T>) return amax(real(x), axes, true);
-        else return amax(x, axes, true);
-    }();
-    return Tensor<Real>(where(abs(largest) <= std::numeric_limits<double>::max(), cast<Real>(largest), Real(0)));
+    if constexpr (detail::is_complex<T>) return Tensor<Real>(amax(real(x), axes, true));
+    else return Tensor<Real>(cast<Real>(amax(x, axes, true)));
+}
+/// The same with 0 where they are not finite: what logsumexp takes out.
+template <Operand X> auto finite_largest(X const& x, Axes const& axes)
+{
+    NoGradGuard const off;
+    auto const largest = largest_over(x, axes);
+    using Real = typename decltype(largest)::value_type;
+    return Tensor<Real>(where(abs(largest) <= std::numeric_limits<Real>::max(), largest, Real(0)));
 }
 
 /// The same of all elements together, as a number.
