@@ -7030,8 +7030,7 @@ template <class F, class P> struct GradientSink {
                 auto goes = ways;
                 auto adding = static_cast<std::uint32_t>(added_to);
                 asm("" : "+r"(goes), "+r"(adding));  // else a compiler keeps each bit in a place of its own, for which there are no registers
-                if (scales) [[unlikely]]
-                    (scale_all<K>(packs), ...);
+                if (scales) (scale_all<K>(packs), ...);
                 if (adding) (add_place<K>(packs, adding, i), ...);
                 (pass_on<F::leaves - 1 - K>(packs, goes, i), ...);
             }(std::make_index_sequence<F::leaves>{});
@@ -10698,8 +10697,8 @@ public:
     template <detail::OperandLike X> Tensor& operator-=(X const& x);
     template <detail::OperandLike X> Tensor& operator*=(X const& x);
     template <detail::OperandLike X> Tensor& operator/=(X const& x);
-    Tensor& fill_(T value) { return copy_(value); }
-    Tensor& zero_() { return fill_(T(0)); }
+    Tensor& fill_(T value);
+    Tensor& zero_();
     /// `value` where the mask is true.
     template <detail::OperandLike X> Tensor& masked_fill_(Tensor<bool> const& mask, X const& value);
 
@@ -15694,6 +15693,16 @@ template <class Self, class F, class... X> Self& change_in_place(Self& self, std
 template <Scalar T> template <detail::OperandLike X> Tensor<T>& Tensor<T>::copy_(X const& x)
 {
     detail::assign(*this, express(Copy{}, *this, x), "copy_");
+    return *this;
+}
+template <Scalar T> Tensor<T>& Tensor<T>::fill_(T value)
+{
+    detail::assign(*this, express(Copy{}, *this, value), "fill_");
+    return *this;
+}
+template <Scalar T> Tensor<T>& Tensor<T>::zero_()
+{
+    detail::assign(*this, express(Copy{}, *this, T(0)), "zero_");
     return *this;
 }
 template <Scalar T> template <detail::OperandLike X> Tensor<T>& Tensor<T>::masked_fill_(Tensor<bool> const& mask, X const& value)

@@ -184,8 +184,7 @@ template <class F, class P> struct GradientSink {
                 auto goes = ways;
                 auto adding = static_cast<std::uint32_t>(added_to);
                 asm("" : "+r"(goes), "+r"(adding));  // else a compiler keeps each bit in a place of its own, for which there are no registers
-                if (scales) [[unlikely]]
-                    (scale_all<K>(packs), ...);
+                if (scales) (scale_all<K>(packs), ...);
                 if (adding) (add_place<K>(packs, adding, i), ...);
                 (pass_on<F::leaves - 1 - K>(packs, goes, i), ...);
             }(std::make_index_sequence<F::leaves>{});

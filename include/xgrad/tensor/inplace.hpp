@@ -196,6 +196,16 @@ template <Scalar T> template <detail::OperandLike X> Tensor<T>& Tensor<T>::copy_
     detail::assign(*this, express(Copy{}, *this, x), "copy_");
     return *this;
 }
+template <Scalar T> Tensor<T>& Tensor<T>::fill_(T value)
+{
+    detail::assign(*this, express(Copy{}, *this, value), "fill_");
+    return *this;
+}
+template <Scalar T> Tensor<T>& Tensor<T>::zero_()
+{
+    detail::assign(*this, express(Copy{}, *this, T(0)), "zero_");
+    return *this;
+}
 template <Scalar T> template <detail::OperandLike X> Tensor<T>& Tensor<T>::masked_fill_(Tensor<bool> const& mask, X const& value)
 {
     detail::assign(*this, where(mask, value, *this), "masked_fill_");

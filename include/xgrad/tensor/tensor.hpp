@@ -214,8 +214,8 @@ public:
     template <detail::OperandLike X> Tensor& operator-=(X const& x);
     template <detail::OperandLike X> Tensor& operator*=(X const& x);
     template <detail::OperandLike X> Tensor& operator/=(X const& x);
-    Tensor& fill_(T value) { return copy_(value); }
-    Tensor& zero_() { return fill_(T(0)); }
+    Tensor& fill_(T value);
+    Tensor& zero_();
     /// `value` where the mask is true.
     template <detail::OperandLike X> Tensor& masked_fill_(Tensor<bool> const& mask, X const& value);
 
