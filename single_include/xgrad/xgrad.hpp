@@ -2405,6 +2405,9 @@ private:
     TensorImpl* leaf_;
 };
 
+/// True for an AccumulateGrad.
+inline bool is_leaf(Node const& node) noexcept { return node.sequence_nr() == leaf_sequence; }
+
 inline TensorImpl::~TensorImpl() { delete accumulator.load(std::memory_order_relaxed); }
 
 /// Where the gradient of a tensor goes: to the Node that made it, to the leaf's AccumulateGrad, or nowhere.
@@ -2832,7 +2835,7 @@ public:
     {
         SavedTensor saved;
         saved.version_ = version;
-        if (history && history.function->sequence_nr() == detail::leaf_sequence) {
+        if (history && detail::is_leaf(*history.function)) {
             auto leaf = static_cast<detail::AccumulateGrad&>(*history.function).variable();
             if (leaf.impl().array.data == array.data) {
                 saved.value_ = std::move(leaf);
@@ -2956,7 +2959,7 @@ private:
     [[noreturn]] void fail_changed(Node const& owner) const
     {
         Node const* maker = is_result() ? &owner : value_.grad_fn();
-        if (maker && maker->sequence_nr() == detail::leaf_sequence) maker = nullptr;
+        if (maker && detail::is_leaf(*maker)) maker = nullptr;
         auto const origin = detail::origin_text(owner);
         detail::fail<VersionError>(
             "one of the variables needed for gradient computation has been modified by an inplace operation: ", detail::describe(value_),
@@ -3316,7 +3319,7 @@ inline void take_hook_results(std::span<AnyTensor> gradients, Gradients after)
 [[gnu::cold]] inline void run_watched_node(Node& node, NodeHooks const* hooks, std::span<AnyTensor> gradients, std::span<AnyTensor> results, bool keep_saved)
 {
     if (hooks) hooks->prehooks.for_each([&](auto const& hook) { take_hook_results(gradients, hook(Gradients(gradients.begin(), gradients.end()))); });
-    bool const accumulates = hooks && node.sequence_nr() == leaf_sequence && gradients[0].defined() && static_cast<AccumulateGrad&>(node).collects();
+    bool const accumulates = hooks && is_leaf(node) && gradients[0].defined() && static_cast<AccumulateGrad&>(node).collects();
     bool const has_posthooks = hooks && hooks->posthooks.any();
     Gradients grad_outputs;
     if (has_posthooks) grad_outputs.assign(gradients.begin(), gradients.end());
@@ -3349,8 +3352,6 @@ inline void run_node(Node& node, std::span<AnyTensor> gradients, std::span<AnyTe
 
 /// True where hooks look on when a Node runs, or the pass is recorded, so that it must run by apply().
 inline bool is_watched(Node const& node) noexcept { return grad_mode || anomaly.enabled || NodeHooks::of(node); }
-
-inline bool is_leaf(Node const& node) noexcept { return node.sequence_nr() == leaf_sequence; }
 
 /// Runs the Node of a leaf from the gradient that has arrived, with all its hooks.
 inline void run_leaf(Node& node, AnyTensor& gradient, bool keep_saved)
@@ -3892,7 +3893,7 @@ public:
     {
         if (!node) detail::fail<GraphError>("a GradientEdge needs a Node: a leaf's is made from the leaf");
         if (output_nr >= node->num_outputs()) detail::fail<IndexError>("GradientEdge: ", node->name(), " has no output ", output_nr, ", only ", node->num_outputs());
-        if (node->sequence_nr() == detail::leaf_sequence) *this = GradientEdge(static_cast<detail::AccumulateGrad&>(*node).variable());
+        if (detail::is_leaf(*node)) *this = GradientEdge(static_cast<detail::AccumulateGrad&>(*node).variable());
         else edge_ = {detail::Ref<Node>(node), output_nr};
     }
     GradientEdge(Edge const& edge) : GradientEdge(edge.function.get(), edge.input_nr) {}
@@ -8630,10 +8631,7 @@ inline void run_forward(FormulaTable const& table, void const* formula, AnyArray
         if (auto const extent = folded_axes(space, out.array->shape)) return fold_in_order(leaves[0]->data, *extent, out);
     if (out.needs_tile() || !repeats) return run_tiled(table, formula, leaves, space, out);
     if (!in_order) return run_in_blocks(table, formula, leaves, *repeats, *out.array);
-    void* at[64];
-    for (std::size_t k = 0; k < table.leaves; ++k) at[k] = leaves[k]->data;
-    at[table.leaves] = out.array->data;
-    table.forward(formula, at, count, 0);
+    run_in_order(table, formula, leaves, *out.array);
 }
 
 }  // namespace xgrad::detail
@@ -9367,7 +9365,7 @@ protected:
         return intact;
     }
     /// The values of leaf k, and those of the result, while they are opened.
-    AnyArray saved_array(std::size_t k) const { return watched_ ? watched_[first_of(k)].array() : in_order(kept(plan_.place[k]), leaf_shape(k)); }
+    AnyArray saved_array(std::size_t k) const { return kept_array(plan_.place[k]); }
     AnyArray saved_result() const { return watched_ ? watched_[leaves()].array() : in_order(kept(plan_.places), space_); }
     /// Those of place i.
     AnyArray kept_array(std::size_t i) const

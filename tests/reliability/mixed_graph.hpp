@@ -36,8 +36,8 @@ inline Steps record(Leaves const& leaf)
     s.row *= leaf.x(0) + 3.;
     s.joined = xg::cat<double>({s.a, s.buffer(xt::all(), xg::slice(0, 2))}, 1);
     s.e = exp(leaf.z * complex<double>(0.5, -1.)) * conj(leaf.z);
-    D const columns = sum(s.joined * s.joined, {0}, true), grown = exp(s.buffer * 0.125);
-    s.loss = sum(columns * s.joined) + sum(abs2(s.e)) * 0.5 + sum(grown / (leaf.b(0) + 4.));
+    D const columns = sum(s.joined * s.joined, {0}, true), grown = exp(s.buffer * 0.125), products = matmul(transpose(s.a), tanh(s.h));
+    s.loss = sum(columns * s.joined) + sum(abs2(s.e)) * 0.5 + sum(grown / (leaf.b(0) + 4.)) + sum(products * products);
     return s;
 }
 

@@ -87,6 +87,9 @@ private:
     TensorImpl* leaf_;
 };
 
+/// True for an AccumulateGrad.
+inline bool is_leaf(Node const& node) noexcept { return node.sequence_nr() == leaf_sequence; }
+
 inline TensorImpl::~TensorImpl() { delete accumulator.load(std::memory_order_relaxed); }
 
 /// Where the gradient of a tensor goes: to the Node that made it, to the leaf's AccumulateGrad, or nowhere.

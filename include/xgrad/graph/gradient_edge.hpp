@@ -19,7 +19,7 @@ public:
     {
         if (!node) detail::fail<GraphError>("a GradientEdge needs a Node: a leaf's is made from the leaf");
         if (output_nr >= node->num_outputs()) detail::fail<IndexError>("GradientEdge: ", node->name(), " has no output ", output_nr, ", only ", node->num_outputs());
-        if (node->sequence_nr() == detail::leaf_sequence) *this = GradientEdge(static_cast<detail::AccumulateGrad&>(*node).variable());
+        if (detail::is_leaf(*node)) *this = GradientEdge(static_cast<detail::AccumulateGrad&>(*node).variable());
         else edge_ = {detail::Ref<Node>(node), output_nr};
     }
     GradientEdge(Edge const& edge) : GradientEdge(edge.function.get(), edge.input_nr) {}

@@ -77,7 +77,7 @@ inline void take_hook_results(std::span<AnyTensor> gradients, Gradients after)
 [[gnu::cold]] inline void run_watched_node(Node& node, NodeHooks const* hooks, std::span<AnyTensor> gradients, std::span<AnyTensor> results, bool keep_saved)
 {
     if (hooks) hooks->prehooks.for_each([&](auto const& hook) { take_hook_results(gradients, hook(Gradients(gradients.begin(), gradients.end()))); });
-    bool const accumulates = hooks && node.sequence_nr() == leaf_sequence && gradients[0].defined() && static_cast<AccumulateGrad&>(node).collects();
+    bool const accumulates = hooks && is_leaf(node) && gradients[0].defined() && static_cast<AccumulateGrad&>(node).collects();
     bool const has_posthooks = hooks && hooks->posthooks.any();
     Gradients grad_outputs;
     if (has_posthooks) grad_outputs.assign(gradients.begin(), gradients.end());
@@ -110,8 +110,6 @@ inline void run_node(Node& node, std::span<AnyTensor> gradients, std::span<AnyTe
 
 /// True where hooks look on when a Node runs, or the pass is recorded, so that it must run by apply().
 inline bool is_watched(Node const& node) noexcept { return grad_mode || anomaly.enabled || NodeHooks::of(node); }
-
-inline bool is_leaf(Node const& node) noexcept { return node.sequence_nr() == leaf_sequence; }
 
 /// Runs the Node of a leaf from the gradient that has arrived, with all its hooks.
 inline void run_leaf(Node& node, AnyTensor& gradient, bool keep_saved)

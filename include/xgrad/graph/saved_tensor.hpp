@@ -30,7 +30,7 @@ public:
     {
         SavedTensor saved;
         saved.version_ = version;
-        if (history && history.function->sequence_nr() == detail::leaf_sequence) {
+        if (history && detail::is_leaf(*history.function)) {
             auto leaf = static_cast<detail::AccumulateGrad&>(*history.function).variable();
             if (leaf.impl().array.data == array.data) {
                 saved.value_ = std::move(leaf);
@@ -154,7 +154,7 @@ private:
     [[noreturn]] void fail_changed(Node const& owner) const
     {
         Node const* maker = is_result() ? &owner : value_.grad_fn();
-        if (maker && maker->sequence_nr() == detail::leaf_sequence) maker = nullptr;
+        if (maker && detail::is_leaf(*maker)) maker = nullptr;
         auto const origin = detail::origin_text(owner);
         detail::fail<VersionError>(
             "one of the variables needed for gradient computation has been modified by an inplace operation: ", detail::describe(value_),

@@ -106,10 +106,7 @@ inline void run_forward(FormulaTable const& table, void const* formula, AnyArray
         if (auto const extent = folded_axes(space, out.array->shape)) return fold_in_order(leaves[0]->data, *extent, out);
     if (out.needs_tile() || !repeats) return run_tiled(table, formula, leaves, space, out);
     if (!in_order) return run_in_blocks(table, formula, leaves, *repeats, *out.array);
-    void* at[64];
-    for (std::size_t k = 0; k < table.leaves; ++k) at[k] = leaves[k]->data;
-    at[table.leaves] = out.array->data;
-    table.forward(formula, at, count, 0);
+    run_in_order(table, formula, leaves, *out.array);
 }
 
 }  // namespace xgrad::detail

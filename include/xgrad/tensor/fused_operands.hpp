@@ -163,7 +163,7 @@ protected:
         return intact;
     }
     /// The values of leaf k, and those of the result, while they are opened.
-    AnyArray saved_array(std::size_t k) const { return watched_ ? watched_[first_of(k)].array() : in_order(kept(plan_.place[k]), leaf_shape(k)); }
+    AnyArray saved_array(std::size_t k) const { return kept_array(plan_.place[k]); }
     AnyArray saved_result() const { return watched_ ? watched_[leaves()].array() : in_order(kept(plan_.places), space_); }
     /// Those of place i.
     AnyArray kept_array(std::size_t i) const
