@@ -5,8 +5,10 @@
 #include <xgrad/functional/checkpoint.hpp>
 #include <xgrad/functional/hvp.hpp>
 #include <xgrad/ops/cumulative.hpp>
+#include <xgrad/ops/flipping.hpp>
 #include <xgrad/ops/fourier.hpp>
 #include <xgrad/ops/linalg.hpp>
+#include <xgrad/ops/padding.hpp>
 #include <xgrad/ops/trigonometric.hpp>
 #include <xgrad/tensor/backward.hpp>
 #include <xgrad/tensor/create.hpp>

@@ -1946,6 +1946,14 @@ template <class T> Array<T> broadcast_window(Array<T> const& a, Shape const& to)
     return a.window(to, broadcast_strides(a.shape, a.strides, to));
 }
 
+/// The window on `count` positions of one axis from `start` on.
+template <class T> Array<T> part_along(Array<T> const& a, std::size_t axis, std::size_t start, std::size_t count)
+{
+    Shape shape = a.shape;
+    shape[axis] = count;
+    return a.window(std::move(shape), a.strides, static_cast<std::ptrdiff_t>(start) * a.strides[axis]);
+}
+
 /// True where the elements fill their memory without gaps, in the order of some permutation of the axes.
 inline bool is_dense(AnyArray const& a)
 {
@@ -10935,8 +10943,13 @@ template <class Op> constexpr Uses arraywise_uses(std::size_t i)
     else return 0;
 }
 
-/// Whether an operation is linear in each of its arguments: it says so, or its gradient looks at nothing.
-template <class Op, std::size_t count> inline constexpr bool is_linear = requires { requires Op::is_multilinear; } || (count == 1 && arraywise_uses<Op>(0) == 0);
+/// Whether an operation is linear in each of its arguments: as it says, or where its gradient looks at nothing.
+template <class Op, std::size_t count> constexpr bool find_linear()
+{
+    if constexpr (requires { Op::is_multilinear; }) return Op::is_multilinear;
+    else return count == 1 && arraywise_uses<Op>(0) == 0;
+}
+template <class Op, std::size_t count> inline constexpr bool is_linear = find_linear<Op, count>();
 
 template <class Op, Scalar... T> auto record_on_tensors(Op op, Tensor<T> const&... x);
 
@@ -12094,6 +12107,24 @@ template <RealScalar T = double> Tensor<T> linspace(T start, T stop, std::size_t
 }
 
 namespace detail {
+/// n multiples of 1 / (points * spacing) from 0 on; from `turn` on those are meant that are lower by `points`.
+template <RealScalar T> Tensor<T> frequencies(std::string_view operation, std::size_t n, std::size_t points, double spacing, std::size_t turn)
+{
+    if (points == 0) fail<ShapeError>(operation, ": a transform needs at least one point");
+    Array<T> a(Shape{n});
+    double const unit = 1 / (static_cast<double>(points) * spacing);
+    for (std::size_t i = 0; i < n; ++i) a.begin()[i] = static_cast<T>((static_cast<double>(i) - (i < turn ? 0. : static_cast<double>(points))) * unit);
+    return Tensor<T>(std::move(a));
+}
+}  // namespace detail
+
+/// The frequencies of what fft() gives for n points at a distance of each other, in its order: 0, 1, ..., (n-1)/2, -(n/2), ..., -1, divided
+/// by n times the distance.
+template <RealScalar T = double> Tensor<T> fftfreq(std::size_t n, double distance = 1) { return detail::frequencies<T>("fftfreq", n, n, distance, n - n / 2); }
+/// The same for rfft(): 0, 1, ..., n/2.
+template <RealScalar T = double> Tensor<T> rfftfreq(std::size_t n, double distance = 1) { return detail::frequencies<T>("rfftfreq", n / 2 + 1, n, distance, n); }
+
+namespace detail {
 inline thread_local std::mt19937_64 generator{5489};
 
 template <class T, class Distribution> Tensor<T> random(Shape const& shape, GradFlag<T> g, Distribution distribution)
@@ -12821,6 +12852,116 @@ template <Operand X> auto cumsum(X const& x, std::ptrdiff_t axis)
     if constexpr (std::same_as<typename X::letter, B>) return cumsum(cast<std::int64_t>(x), axis);
     else return express(CumulativeSum{{}, detail::normalize_axis("cumsum", axis, x.dim())}, x);
 }
+
+}  // namespace xgrad
+
+// ======== xgrad/ops/flipping.hpp
+// Elements in another order along axes: reversed, or moved on with those at the end put first.
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad {
+
+/// The elements in reverse order along some axes. It is its own adjoint.
+struct Flip : Arraywise {
+    Axes axes;  // normalised
+
+    template <Scalar T> auto value(detail::Array<T> const& x) const
+    {
+        detail::Array<T> out(x.shape);
+        if (x.numel == 0) return out;
+        Strides backwards = out.strides;
+        std::ptrdiff_t last = 0;
+        for (auto const axis : axes) {
+            auto& stride = backwards[static_cast<std::size_t>(axis)];
+            last += static_cast<std::ptrdiff_t>(x.shape[static_cast<std::size_t>(axis)] - 1) * stride;
+            stride = -stride;
+        }
+        detail::copy_elements(out.window(x.shape, std::move(backwards), last), x);
+        return out;
+    }
+    auto pullback(wrt<0>, auto const& g, auto const&, auto const&) const { return express(*this, g); }
+};
+
+/// The elements in reverse order along axes. A copy.
+template <Operand X> auto flip(X const& x, Axes const& axes) { return express(Flip{{}, detail::normalize_axes("flip", axes, x.dim())}, x); }
+
+/// The elements moved on along axes; those that leave at the end come in at the beginning. The adjoint moves them back.
+struct Roll : Arraywise {
+    Shape shifts;  // for each axis, less than its extent
+
+    template <Scalar T> auto value(detail::Array<T> const& x) const
+    {
+        detail::Array<T> out(x.shape);
+        if (x.numel) copy_parts(out, x, 0);
+        return out;
+    }
+    auto pullback(wrt<0>, auto const& g, auto const&, auto const& x) const
+    {
+        Roll back = *this;
+        for (std::size_t d = 0; d < shifts.size(); ++d)
+            if (shifts[d]) back.shifts[d] = x.shape()[d] - shifts[d];
+        return express(std::move(back), g);
+    }
+
+private:
+    /// Two parts along each axis that moves, from `axis` on.
+    template <class T> void copy_parts(detail::Array<T> const& to, detail::Array<T> const& from, std::size_t axis) const
+    {
+        while (axis < shifts.size() && shifts[axis] == 0) ++axis;
+        if (axis == shifts.size()) return detail::copy_elements(to, from);
+        auto const shift = shifts[axis], rest = from.shape[axis] - shift;
+        copy_parts(detail::part_along(to, axis, shift, rest), detail::part_along(from, axis, 0, rest), axis + 1);
+        copy_parts(detail::part_along(to, axis, 0, shift), detail::part_along(from, axis, rest, shift), axis + 1);
+    }
+};
+
+namespace detail {
+/// A shift as one from 0 on that is less than the extent.
+inline std::size_t shift_within(std::ptrdiff_t shift, std::size_t extent)
+{
+    auto const n = static_cast<std::ptrdiff_t>(extent);
+    return n ? static_cast<std::size_t>((shift % n + n) % n) : 0;
+}
+}  // namespace detail
+
+/// The elements moved on by a shift along each of some axes, or back where it is negative; what leaves at one end comes in at the other.
+/// A copy.
+template <Operand X> auto roll(X const& x, Axes const& shifts, Axes const& axes)
+{
+    Shape const extents = x.shape();
+    detail::normalize_axes("roll", axes, extents.size());  // each at most once
+    if (shifts.size() != axes.size()) detail::fail<ShapeError>("roll: shifts ", shifts, " are not one for each of the axes ", axes);
+    Shape all(extents.size(), 0);
+    for (std::size_t i = 0; i < axes.size(); ++i) {
+        auto const d = detail::normalize_axis("roll", axes[i], extents.size());
+        all[d] = detail::shift_within(shifts[i], extents[d]);
+    }
+    return express(Roll{{}, std::move(all)}, x);
+}
+template <Operand X> auto roll(X const& x, std::ptrdiff_t shift, std::ptrdiff_t axis) { return roll(x, Axes{shift}, Axes{axis}); }
+/// Along all elements in row-major order.
+template <Operand X> auto roll(X const& x, std::ptrdiff_t shift)
+{
+    auto const row = flatten(x);
+    return detail::only_reshaped(reshape(roll(row, shift, 0), Axes(x.shape())));
+}
+
+namespace detail {
+template <Operand X> auto shifted_by_half(std::string_view operation, X const& x, Axes const& axes, std::ptrdiff_t sign)
+{
+    Shape const extents = x.shape();
+    auto const over = axes.empty() ? all_axes(extents.size()) : normalize_axes(operation, axes, extents.size());
+    Axes shifts;
+    for (auto const axis : over) shifts.push_back(sign * static_cast<std::ptrdiff_t>(extents[static_cast<std::size_t>(axis)] / 2));
+    return roll(x, shifts, over);
+}
+}  // namespace detail
+
+/// A spectrum with frequency 0 in the middle of each of some axes, by default all: what fft() gives, from the negative frequencies on.
+template <Operand X> auto fftshift(X const& x, Axes const& axes = {}) { return detail::shifted_by_half("fftshift", x, axes, 1); }
+/// The inverse of fftshift, which is another one where an extent is odd.
+template <Operand X> auto ifftshift(X const& x, Axes const& axes = {}) { return detail::shifted_by_half("ifftshift", x, axes, -1); }
 
 }  // namespace xgrad
 
@@ -15179,6 +15320,150 @@ template <Operand A, Operand B> auto outer(A const& a, B const& b)
 }
 /// Conjugate transpose of each matrix.
 template <Operand A> auto adjoint(A const& a) { return conj(mT(a)); }
+
+}  // namespace xgrad
+
+// ======== xgrad/ops/padding.hpp
+// Arrays with more at their borders, or with less.
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad {
+
+/// What pad() adds along an axis 1 2 3 4: one value; 3 2 [1 2 3 4] 3 2; 1 1 [1 2 3 4] 4 4; 3 4 [1 2 3 4] 1 2.
+enum class PadMode { constant, reflect, replicate, circular };
+
+/// Slices of one value before and after those of x along each axis; where a width is negative, slices of x are left out instead. The
+/// adjoint has the opposite widths, and adds zeros.
+template <Scalar T> struct Pad : Arraywise {
+    Axes before, after;  // for each axis
+    T fill{};
+    static constexpr bool is_multilinear = false;  // the value that is added does not follow x
+
+    auto value(detail::Array<T> const& x) const
+    {
+        Shape shape = x.shape;
+        for (std::size_t d = 0; d < shape.size(); ++d) shape[d] += static_cast<std::size_t>(before[d] + after[d]);
+        detail::Array<T> out(shape, fill);
+        auto to = out, from = x;
+        for (std::size_t d = 0; d < shape.size(); ++d) {
+            auto const start = std::max<std::ptrdiff_t>(before[d], 0), first = start - before[d];
+            auto const count = static_cast<std::ptrdiff_t>(x.shape[d]) - first + std::min<std::ptrdiff_t>(after[d], 0);
+            to = detail::part_along(to, d, static_cast<std::size_t>(start), static_cast<std::size_t>(count));
+            from = detail::part_along(from, d, static_cast<std::size_t>(first), static_cast<std::size_t>(count));
+        }
+        detail::copy_elements(to, from);
+        return out;
+    }
+    auto pullback(wrt<0>, auto const& g, auto const&, auto const&) const
+    {
+        Pad back{{}, before, after};
+        for (std::size_t d = 0; d < before.size(); ++d) back.before[d] = -before[d], back.after[d] = -after[d];
+        return express(std::move(back), g);
+    }
+};
+
+/// Slices before and after those of x along one axis that repeat some of x, as a mode says.
+struct PadBorder : Arraywise {
+    std::size_t axis = 0, before = 0, after = 0;
+    PadMode mode = PadMode::reflect;
+
+    template <Scalar T> auto value(detail::Array<T> const& x) const
+    {
+        auto const n = x.shape[axis];
+        Shape shape = x.shape;
+        shape[axis] += before + after;
+        detail::Array<T> out(shape);
+        detail::copy_elements(detail::part_along(out, axis, before, n), x);
+        each_added(n, [&](std::size_t place, std::size_t source) { detail::copy_elements(detail::part_along(out, axis, place, 1), detail::part_along(x, axis, source, 1)); });
+        return out;
+    }
+    /// f(place of an added slice, place in x of what it repeats).
+    template <class F> void each_added(std::size_t n, F f) const
+    {
+        for (std::size_t i = 1; i <= before; ++i) f(before - i, mode == PadMode::reflect ? i : mode == PadMode::replicate ? 0 : n - i);
+        for (std::size_t i = 1; i <= after; ++i) f(before + n + i - 1, mode == PadMode::reflect ? n - 1 - i : mode == PadMode::replicate ? n - 1 : i - 1);
+    }
+    auto pullback(wrt<0>, auto const& g, auto const&, auto const&) const;
+};
+
+/// The slices within the border, with those in it added to what they repeat: the adjoint of PadBorder.
+struct FoldBorder : Arraywise {
+    PadBorder border;
+
+    template <Scalar T> auto value(detail::Array<T> const& x) const
+    {
+        auto const axis = border.axis, n = x.shape[axis] - border.before - border.after;
+        Shape shape = x.shape;
+        shape[axis] = n;
+        detail::Array<T> out(shape);
+        detail::copy_elements(out, detail::part_along(x, axis, border.before, n));
+        border.each_added(n, [&](std::size_t place, std::size_t source) { detail::for_each_pair(detail::part_along(out, axis, source, 1), detail::part_along(x, axis, place, 1), [](T& sum, T const& more) { sum += more; }); });
+        return out;
+    }
+    auto pullback(wrt<0>, auto const& g, auto const&, auto const&) const { return express(border, g); }
+};
+
+auto PadBorder::pullback(wrt<0>, auto const& g, auto const&, auto const&) const { return express(FoldBorder{{}, *this}, g); }
+
+namespace detail {
+
+/// With 0 in place of positive ones.
+inline Axes negative_ones(Axes widths)
+{
+    for (auto& width : widths) width = std::min<std::ptrdiff_t>(width, 0);
+    return widths;
+}
+inline std::size_t if_positive(std::ptrdiff_t width) { return static_cast<std::size_t>(std::max<std::ptrdiff_t>(width, 0)); }
+
+/// Widths as pad() takes them, for each axis: those before it and those after it.
+struct PadWidths {
+    Axes before, after;
+    bool cut = false, add = false;  // whether there are negative ones, and positive ones
+
+    PadWidths(Axes const& widths, Shape const& extents) : before(extents.size(), 0), after(extents.size(), 0)
+    {
+        auto const rank = extents.size();
+        if (widths.size() % 2 || widths.size() > 2 * rank) fail<ShapeError>("pad: widths ", widths, " are not two for each of at most ", rank, " axes");
+        for (std::size_t i = 0; i < widths.size() / 2; ++i) {
+            auto const d = rank - 1 - i;
+            auto const first = before[d] = widths[2 * i], last = after[d] = widths[2 * i + 1];
+            cut |= std::min(first, last) < 0;
+            add |= std::max(first, last) > 0;
+            constexpr auto most = static_cast<std::ptrdiff_t>(most_elements);
+            if (std::max(first, last) > most || std::min(first, last) < -most || static_cast<std::ptrdiff_t>(extents[d]) + std::min<std::ptrdiff_t>(first, 0) + std::min<std::ptrdiff_t>(last, 0) < 0)
+                fail<ShapeError>("pad: widths ", widths, " take away more than there is in shape ", extents, ", or add more than any memory holds");
+        }
+    }
+};
+
+inline void check_border(PadBorder const& b, std::size_t extent)
+{
+    auto const longest = std::max(b.before, b.after);
+    if (b.mode == PadMode::reflect && longest >= extent) fail<ShapeError>("pad: axis ", b.axis, " with extent ", extent, " cannot be reflected to ", longest, " positions, which must be fewer");
+    if (b.mode == PadMode::circular && longest > extent) fail<ShapeError>("pad: axis ", b.axis, " with extent ", extent, " does not go round ", longest, " positions, which must be no more");
+    if (b.mode == PadMode::replicate && extent == 0) fail<ShapeError>("pad: axis ", b.axis, " with extent 0 has nothing to be replicated");
+}
+
+}  // namespace detail
+
+/// x with more positions before and after, as the widths say: two for the last axis, then two for the one before it, and so on, as in
+/// PyTorch. A negative width takes positions away, which comes first. A copy.
+template <Operand X> auto pad(X const& x, Axes const& widths, PadMode mode = PadMode::constant, std::type_identity_t<typename X::scalar> value = {})
+{
+    using T = typename X::scalar;
+    auto y = materialize_expression(x);
+    detail::PadWidths const w(widths, y.shape());
+    if (mode == PadMode::constant) return express(Pad<T>{{}, w.before, w.after, value}, y);
+    if (w.cut || !w.add) y = express(Pad<T>{{}, detail::negative_ones(w.before), detail::negative_ones(w.after)}, y);
+    for (std::size_t d = 0; d < w.before.size(); ++d) {
+        PadBorder const border{{}, d, detail::if_positive(w.before[d]), detail::if_positive(w.after[d]), mode};
+        if (border.before + border.after == 0) continue;
+        detail::check_border(border, y.shape()[d]);
+        y = express(border, y);
+    }
+    return y;
+}
 
 }  // namespace xgrad
 

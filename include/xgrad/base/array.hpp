@@ -243,6 +243,14 @@ template <class T> Array<T> broadcast_window(Array<T> const& a, Shape const& to)
     return a.window(to, broadcast_strides(a.shape, a.strides, to));
 }
 
+/// The window on `count` positions of one axis from `start` on.
+template <class T> Array<T> part_along(Array<T> const& a, std::size_t axis, std::size_t start, std::size_t count)
+{
+    Shape shape = a.shape;
+    shape[axis] = count;
+    return a.window(std::move(shape), a.strides, static_cast<std::ptrdiff_t>(start) * a.strides[axis]);
+}
+
 /// True where the elements fill their memory without gaps, in the order of some permutation of the axes.
 inline bool is_dense(AnyArray const& a)
 {

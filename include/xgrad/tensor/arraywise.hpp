@@ -19,8 +19,13 @@ template <class Op> constexpr Uses arraywise_uses(std::size_t i)
     else return 0;
 }
 
-/// Whether an operation is linear in each of its arguments: it says so, or its gradient looks at nothing.
-template <class Op, std::size_t count> inline constexpr bool is_linear = requires { requires Op::is_multilinear; } || (count == 1 && arraywise_uses<Op>(0) == 0);
+/// Whether an operation is linear in each of its arguments: as it says, or where its gradient looks at nothing.
+template <class Op, std::size_t count> constexpr bool find_linear()
+{
+    if constexpr (requires { Op::is_multilinear; }) return Op::is_multilinear;
+    else return count == 1 && arraywise_uses<Op>(0) == 0;
+}
+template <class Op, std::size_t count> inline constexpr bool is_linear = find_linear<Op, count>();
 
 template <class Op, Scalar... T> auto record_on_tensors(Op op, Tensor<T> const&... x);
 

@@ -58,6 +58,24 @@ template <RealScalar T = double> Tensor<T> linspace(T start, T stop, std::size_t
 }
 
 namespace detail {
+/// n multiples of 1 / (points * spacing) from 0 on; from `turn` on those are meant that are lower by `points`.
+template <RealScalar T> Tensor<T> frequencies(std::string_view operation, std::size_t n, std::size_t points, double spacing, std::size_t turn)
+{
+    if (points == 0) fail<ShapeError>(operation, ": a transform needs at least one point");
+    Array<T> a(Shape{n});
+    double const unit = 1 / (static_cast<double>(points) * spacing);
+    for (std::size_t i = 0; i < n; ++i) a.begin()[i] = static_cast<T>((static_cast<double>(i) - (i < turn ? 0. : static_cast<double>(points))) * unit);
+    return Tensor<T>(std::move(a));
+}
+}  // namespace detail
+
+/// The frequencies of what fft() gives for n points at a distance of each other, in its order: 0, 1, ..., (n-1)/2, -(n/2), ..., -1, divided
+/// by n times the distance.
+template <RealScalar T = double> Tensor<T> fftfreq(std::size_t n, double distance = 1) { return detail::frequencies<T>("fftfreq", n, n, distance, n - n / 2); }
+/// The same for rfft(): 0, 1, ..., n/2.
+template <RealScalar T = double> Tensor<T> rfftfreq(std::size_t n, double distance = 1) { return detail::frequencies<T>("rfftfreq", n / 2 + 1, n, distance, n); }
+
+namespace detail {
 inline thread_local std::mt19937_64 generator{5489};
 
 template <class T, class Distribution> Tensor<T> random(Shape const& shape, GradFlag<T> g, Distribution distribution)

@@ -1,0 +1,145 @@
+// Arrays with more at their borders, or with less.
+#pragma once
+
+#include <xgrad/ops/shaping.hpp>
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad {
+
+/// What pad() adds along an axis 1 2 3 4: one value; 3 2 [1 2 3 4] 3 2; 1 1 [1 2 3 4] 4 4; 3 4 [1 2 3 4] 1 2.
+enum class PadMode { constant, reflect, replicate, circular };
+
+/// Slices of one value before and after those of x along each axis; where a width is negative, slices of x are left out instead. The
+/// adjoint has the opposite widths, and adds zeros.
+template <Scalar T> struct Pad : Arraywise {
+    Axes before, after;  // for each axis
+    T fill{};
+    static constexpr bool is_multilinear = false;  // the value that is added does not follow x
+
+    auto value(detail::Array<T> const& x) const
+    {
+        Shape shape = x.shape;
+        for (std::size_t d = 0; d < shape.size(); ++d) shape[d] += static_cast<std::size_t>(before[d] + after[d]);
+        detail::Array<T> out(shape, fill);
+        auto to = out, from = x;
+        for (std::size_t d = 0; d < shape.size(); ++d) {
+            auto const start = std::max<std::ptrdiff_t>(before[d], 0), first = start - before[d];
+            auto const count = static_cast<std::ptrdiff_t>(x.shape[d]) - first + std::min<std::ptrdiff_t>(after[d], 0);
+            to = detail::part_along(to, d, static_cast<std::size_t>(start), static_cast<std::size_t>(count));
+            from = detail::part_along(from, d, static_cast<std::size_t>(first), static_cast<std::size_t>(count));
+        }
+        detail::copy_elements(to, from);
+        return out;
+    }
+    auto pullback(wrt<0>, auto const& g, auto const&, auto const&) const
+    {
+        Pad back{{}, before, after};
+        for (std::size_t d = 0; d < before.size(); ++d) back.before[d] = -before[d], back.after[d] = -after[d];
+        return express(std::move(back), g);
+    }
+};
+
+/// Slices before and after those of x along one axis that repeat some of x, as a mode says.
+struct PadBorder : Arraywise {
+    std::size_t axis = 0, before = 0, after = 0;
+    PadMode mode = PadMode::reflect;
+
+    template <Scalar T> auto value(detail::Array<T> const& x) const
+    {
+        auto const n = x.shape[axis];
+        Shape shape = x.shape;
+        shape[axis] += before + after;
+        detail::Array<T> out(shape);
+        detail::copy_elements(detail::part_along(out, axis, before, n), x);
+        each_added(n, [&](std::size_t place, std::size_t source) { detail::copy_elements(detail::part_along(out, axis, place, 1), detail::part_along(x, axis, source, 1)); });
+        return out;
+    }
+    /// f(place of an added slice, place in x of what it repeats).
+    template <class F> void each_added(std::size_t n, F f) const
+    {
+        for (std::size_t i = 1; i <= before; ++i) f(before - i, mode == PadMode::reflect ? i : mode == PadMode::replicate ? 0 : n - i);
+        for (std::size_t i = 1; i <= after; ++i) f(before + n + i - 1, mode == PadMode::reflect ? n - 1 - i : mode == PadMode::replicate ? n - 1 : i - 1);
+    }
+    auto pullback(wrt<0>, auto const& g, auto const&, auto const&) const;
+};
+
+/// The slices within the border, with those in it added to what they repeat: the adjoint of PadBorder.
+struct FoldBorder : Arraywise {
+    PadBorder border;
+
+    template <Scalar T> auto value(detail::Array<T> const& x) const
+    {
+        auto const axis = border.axis, n = x.shape[axis] - border.before - border.after;
+        Shape shape = x.shape;
+        shape[axis] = n;
+        detail::Array<T> out(shape);
+        detail::copy_elements(out, detail::part_along(x, axis, border.before, n));
+        border.each_added(n, [&](std::size_t place, std::size_t source) { detail::for_each_pair(detail::part_along(out, axis, source, 1), detail::part_along(x, axis, place, 1), [](T& sum, T const& more) { sum += more; }); });
+        return out;
+    }
+    auto pullback(wrt<0>, auto const& g, auto const&, auto const&) const { return express(border, g); }
+};
+
+auto PadBorder::pullback(wrt<0>, auto const& g, auto const&, auto const&) const { return express(FoldBorder{{}, *this}, g); }
+
+namespace detail {
+
+/// With 0 in place of positive ones.
+inline Axes negative_ones(Axes widths)
+{
+    for (auto& width : widths) width = std::min<std::ptrdiff_t>(width, 0);
+    return widths;
+}
+inline std::size_t if_positive(std::ptrdiff_t width) { return static_cast<std::size_t>(std::max<std::ptrdiff_t>(width, 0)); }
+
+/// Widths as pad() takes them, for each axis: those before it and those after it.
+struct PadWidths {
+    Axes before, after;
+    bool cut = false, add = false;  // whether there are negative ones, and positive ones
+
+    PadWidths(Axes const& widths, Shape const& extents) : before(extents.size(), 0), after(extents.size(), 0)
+    {
+        auto const rank = extents.size();
+        if (widths.size() % 2 || widths.size() > 2 * rank) fail<ShapeError>("pad: widths ", widths, " are not two for each of at most ", rank, " axes");
+        for (std::size_t i = 0; i < widths.size() / 2; ++i) {
+            auto const d = rank - 1 - i;
+            auto const first = before[d] = widths[2 * i], last = after[d] = widths[2 * i + 1];
+            cut |= std::min(first, last) < 0;
+            add |= std::max(first, last) > 0;
+            constexpr auto most = static_cast<std::ptrdiff_t>(most_elements);
+            if (std::max(first, last) > most || std::min(first, last) < -most || static_cast<std::ptrdiff_t>(extents[d]) + std::min<std::ptrdiff_t>(first, 0) + std::min<std::ptrdiff_t>(last, 0) < 0)
+                fail<ShapeError>("pad: widths ", widths, " take away more than there is in shape ", extents, ", or add more than any memory holds");
+        }
+    }
+};
+
+inline void check_border(PadBorder const& b, std::size_t extent)
+{
+    auto const longest = std::max(b.before, b.after);
+    if (b.mode == PadMode::reflect && longest >= extent) fail<ShapeError>("pad: axis ", b.axis, " with extent ", extent, " cannot be reflected to ", longest, " positions, which must be fewer");
+    if (b.mode == PadMode::circular && longest > extent) fail<ShapeError>("pad: axis ", b.axis, " with extent ", extent, " does not go round ", longest, " positions, which must be no more");
+    if (b.mode == PadMode::replicate && extent == 0) fail<ShapeError>("pad: axis ", b.axis, " with extent 0 has nothing to be replicated");
+}
+
+}  // namespace detail
+
+/// x with more positions before and after, as the widths say: two for the last axis, then two for the one before it, and so on, as in
+/// PyTorch. A negative width takes positions away, which comes first. A copy.
+template <Operand X> auto pad(X const& x, Axes const& widths, PadMode mode = PadMode::constant, std::type_identity_t<typename X::scalar> value = {})
+{
+    using T = typename X::scalar;
+    auto y = materialize_expression(x);
+    detail::PadWidths const w(widths, y.shape());
+    if (mode == PadMode::constant) return express(Pad<T>{{}, w.before, w.after, value}, y);
+    if (w.cut || !w.add) y = express(Pad<T>{{}, detail::negative_ones(w.before), detail::negative_ones(w.after)}, y);
+    for (std::size_t d = 0; d < w.before.size(); ++d) {
+        PadBorder const border{{}, d, detail::if_positive(w.before[d]), detail::if_positive(w.after[d]), mode};
+        if (border.before + border.after == 0) continue;
+        detail::check_border(border, y.shape()[d]);
+        y = express(border, y);
+    }
+    return y;
+}
+
+}  // namespace xgrad
