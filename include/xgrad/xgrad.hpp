@@ -9,6 +9,8 @@
 #include <xgrad/ops/fourier.hpp>
 #include <xgrad/ops/linalg.hpp>
 #include <xgrad/ops/padding.hpp>
+#include <xgrad/ops/repeating.hpp>
+#include <xgrad/ops/triangle.hpp>
 #include <xgrad/ops/trigonometric.hpp>
 #include <xgrad/tensor/backward.hpp>
 #include <xgrad/tensor/create.hpp>

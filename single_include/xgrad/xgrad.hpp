@@ -5485,6 +5485,25 @@ template <Operand X> auto transpose(X const& x, std::ptrdiff_t axis0, std::ptrdi
     std::swap(axes[detail::normalize_axis("transpose", axis0, axes.size())], axes[detail::normalize_axis("transpose", axis1, axes.size())]);
     return permute(x, axes);
 }
+/// Some axes moved to other places; the others stay in order. A view.
+template <Operand X> auto movedim(X const& x, Axes const& from, Axes const& to)
+{
+    auto const rank = x.dim();
+    detail::normalize_axes("movedim", from, rank);  // each at most once
+    detail::normalize_axes("movedim", to, rank);
+    if (from.size() != to.size()) detail::fail<ShapeError>("movedim: there are axes ", from, " to be moved, and places ", to);
+    constexpr std::ptrdiff_t open = -1;
+    Axes order(rank, open), others = detail::all_axes(rank);
+    for (std::size_t i = 0; i < from.size(); ++i) {
+        auto const axis = static_cast<std::ptrdiff_t>(detail::normalize_axis("movedim", from[i], rank));
+        order[detail::normalize_axis("movedim", to[i], rank)] = axis;
+        others.erase(static_cast<std::size_t>(std::ranges::find(others, axis) - others.begin()));
+    }
+    for (auto const* next = others.begin(); auto& axis : order)
+        if (axis == open) axis = *next++;
+    return permute(x, order);
+}
+template <Operand X> auto movedim(X const& x, std::ptrdiff_t from, std::ptrdiff_t to) { return movedim(x, Axes{from}, Axes{to}); }
 /// Each matrix transposed: the last two axes exchanged.
 template <Operand X> auto mT(X const& x) { return transpose(x, -2, -1); }
 
@@ -5523,6 +5542,26 @@ template <Operand X> auto unsqueeze(X const& x, std::ptrdiff_t axis)
     Shape shape(x.shape());
     shape.insert(detail::normalize_axis("unsqueeze", axis, shape.size() + 1), 1);
     return reshape(x, Axes(shape));
+}
+
+/// One axis as several with these extents, of which one may be -1, to be found. A view where strides can say so.
+template <Operand X> auto unflatten(X const& x, std::ptrdiff_t axis, Axes const& sizes)
+{
+    Axes shape(x.shape());
+    auto const at = detail::normalize_axis("unflatten", axis, shape.size());
+    auto const extent = shape[at];
+    std::ptrdiff_t known = 1;
+    std::optional<std::size_t> open;
+    bool fits = !sizes.empty();
+    for (std::size_t i = 0; i < sizes.size(); ++i) {
+        if (sizes[i] != -1) fits &= sizes[i] >= 0 && !__builtin_mul_overflow(known, sizes[i], &known);
+        else fits &= !std::exchange(open, at + i);
+    }
+    if (!fits || (open ? known == 0 || extent % known != 0 : known != extent)) detail::fail<ShapeError>("unflatten: sizes ", sizes, " do not hold the ", extent, " positions of axis ", at);
+    shape.erase(at);
+    for (std::size_t i = 0; i < sizes.size(); ++i) shape.insert(at + i, sizes[i]);
+    if (open) shape[*open] = extent / known;
+    return reshape(x, shape);
 }
 
 /// Summed over the axes along which `shape` was broadcast to that of x.
@@ -15463,6 +15502,178 @@ template <Operand X> auto pad(X const& x, Axes const& widths, PadMode mode = Pad
         y = express(border, y);
     }
     return y;
+}
+
+}  // namespace xgrad
+
+// ======== xgrad/ops/repeating.hpp
+// Arrays repeated along axes, whole or position by position.
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad {
+
+/// The elements several times: x with axes of extent 1 put in, these repeated, and all of it under another shape. The adjoint adds up.
+struct Repeat : Arraywise {
+    Shape spread, repeated, shape;  // x with axes put in; with them repeated; the result
+
+    template <Scalar T> auto value(detail::Array<T> const& x) const
+    {
+        detail::checked_numel(repeated);
+        detail::Array<T> out(shape);
+        if (out.numel == 0) return out;
+        auto const from = x.window(spread, *detail::reshaped_strides(x.shape, x.strides, spread));
+        detail::copy_elements(out.window(repeated, detail::row_major(repeated)), detail::broadcast_window(from, repeated));
+        return out;
+    }
+    auto pullback(wrt<0>, auto const& g, auto const&, auto const& x) const { return reshape(sum_to(reshape(g, Axes(repeated)), spread), Axes(x.shape())); }
+};
+
+/// x as often along each axis as its count says. Where there are more counts than axes, x gets new leading ones; where there are fewer,
+/// they are those of the last axes. A copy.
+template <Operand X> auto tile(X const& x, Shape const& counts)
+{
+    Shape const from = x.shape();
+    Repeat r;
+    for (std::size_t i = 0, rank = std::max(counts.size(), from.size()); i < rank; ++i) {
+        auto const count = i + counts.size() < rank ? 1 : counts[i + counts.size() - rank], n = i + from.size() < rank ? 1 : from[i + from.size() - rank];
+        for (auto const extent : {std::size_t{1}, n}) r.spread.push_back(extent);
+        for (auto const extent : {count, n}) r.repeated.push_back(extent);
+        r.shape.push_back(count * n);
+    }
+    return express(std::move(r), x);
+}
+/// The same with a count for each axis, as in PyTorch.
+template <Operand X> auto repeat(X const& x, Shape const& counts)
+{
+    if (counts.size() < x.dim()) detail::fail<ShapeError>("repeat: counts ", counts, " are not one for each axis of shape ", Shape(x.shape()));
+    return tile(x, counts);
+}
+
+/// Each position along an axis `count` times in succession. A copy.
+template <Operand X> auto repeat_interleave(X const& x, std::size_t count, std::ptrdiff_t axis)
+{
+    Shape const from = x.shape();
+    auto const d = detail::normalize_axis("repeat_interleave", axis, from.size());
+    Repeat r{{}, from, from, from};
+    r.spread.insert(d + 1, 1);
+    r.repeated.insert(d + 1, count);
+    r.shape[d] *= count;
+    return express(std::move(r), x);
+}
+/// Each element, in row-major order.
+template <Operand X> auto repeat_interleave(X const& x, std::size_t count) { return repeat_interleave(flatten(x), count, 0); }
+
+/// Which axes the coordinates of meshgrid() run along: the first along axis 0, the second along axis 1, and so on; or the first two the
+/// other way round, as in pictures.
+enum class Indexing { ij, xy };
+
+/// The coordinates of the points of a grid: each vector along an axis of its own, repeated along those of the others. Views. A number
+/// counts as a vector.
+template <Operand X> std::vector<X> meshgrid(std::vector<X> const& x, Indexing indexing = Indexing::ij)
+{
+    auto const axis_of = [&](std::size_t i) { return indexing == Indexing::xy && x.size() > 1 && i < 2 ? 1 - i : i; };
+    Shape shape(x.size(), 1);
+    for (std::size_t i = 0; i < x.size(); ++i) {
+        if (x[i].dim() > 1) detail::fail<ShapeError>("meshgrid: vectors are needed, not an array of shape ", x[i].shape());
+        shape[axis_of(i)] = numel(x[i].shape());
+    }
+    std::vector<X> grids;
+    for (std::size_t i = 0; i < x.size(); ++i) {
+        Axes along(x.size(), 1);
+        along[axis_of(i)] = static_cast<std::ptrdiff_t>(shape[axis_of(i)]);
+        grids.push_back(broadcast_to(reshape(x[i], along), shape));
+    }
+    return grids;
+}
+
+}  // namespace xgrad
+
+// ======== xgrad/ops/triangle.hpp
+// Matrices by their diagonals: triangles, matrices made of a diagonal, and the trace.
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad {
+
+/// Matrices with zeros above a diagonal, or below it. It is its own adjoint.
+struct Triangle : Arraywise {
+    std::ptrdiff_t offset = 0;
+    bool lower = true;
+
+    template <Scalar T> auto value(detail::Array<T> const& x) const
+    {
+        auto const from = detail::contiguous(x);
+        detail::Array<T> out(x.shape);
+        if (x.numel == 0) return out;
+        auto const rows = static_cast<std::ptrdiff_t>(*(x.shape.end() - 2)), columns = static_cast<std::ptrdiff_t>(x.shape.back());
+        auto const diagonal = std::clamp(offset, -rows, columns);
+        T const* next = from.begin();
+        T* to = out.begin();
+        for (std::ptrdiff_t row = 0; next != from.end(); row = row + 1 == rows ? 0 : row + 1, next += columns) {
+            auto const border = std::clamp<std::ptrdiff_t>(row + diagonal + (lower ? 1 : 0), 0, columns);
+            to = lower ? std::copy_n(next, border, to) : std::fill_n(to, border, T(0));
+            to = lower ? std::fill_n(to, columns - border, T(0)) : std::copy_n(next + border, columns - border, to);
+        }
+        return out;
+    }
+    auto pullback(wrt<0>, auto const& g, auto const&, auto const&) const { return express(*this, g); }
+};
+
+namespace detail {
+template <Operand X> auto triangle(std::string_view operation, X const& x, std::ptrdiff_t offset, bool lower)
+{
+    if (x.dim() < 2) fail<ShapeError>(operation, ": a matrix is needed, or several, not an array of shape ", Shape(x.shape()));
+    return express(Triangle{{}, offset, lower}, x);
+}
+}  // namespace detail
+
+/// Each matrix with zeros above its diagonal, or above the one that lies `offset` columns to the right of it.
+template <Operand X> auto tril(X const& x, std::ptrdiff_t offset = 0) { return detail::triangle("tril", x, offset, true); }
+/// Each matrix with zeros below its diagonal, or below the one that lies `offset` columns to the right of it.
+template <Operand X> auto triu(X const& x, std::ptrdiff_t offset = 0) { return detail::triangle("triu", x, offset, false); }
+
+/// Square matrices of zeros with the last axis of x as one of their diagonals. The adjoint takes that diagonal.
+struct DiagEmbed : Arraywise {
+    std::ptrdiff_t offset = 0;
+
+    template <Scalar T> auto value(detail::Array<T> const& x) const
+    {
+        Shape shape = x.shape;
+        auto const side = shape.back() += static_cast<std::size_t>(std::abs(offset));
+        shape.push_back(side);
+        detail::Array<T> out(shape, T(0));
+        auto const row = static_cast<std::ptrdiff_t>(side);
+        Strides strides(out.strides.begin(), out.strides.end() - 1);
+        strides.back() = row + 1;
+        detail::copy_elements(out.window(x.shape, std::move(strides), offset < 0 ? -offset * row : offset), x);
+        return out;
+    }
+    auto pullback(wrt<0>, auto const& g, auto const&, auto const&) const { return diagonal(g, offset, -2, -1); }
+};
+
+/// Square matrices of zeros with the last axis of x as their diagonals, or as the ones that lie `offset` columns to the right.
+template <Operand X> auto diag_embed(X const& x, std::ptrdiff_t offset = 0)
+{
+    if (x.dim() == 0) detail::fail<ShapeError>("diag_embed: a number has no axis that could be a diagonal");
+    if (constexpr auto most = static_cast<std::ptrdiff_t>(detail::most_elements); offset > most || offset < -most) detail::fail<ShapeError>("diag_embed: a matrix with a diagonal at ", offset, " has more elements than any memory");
+    return express(DiagEmbed{{}, offset}, x);
+}
+
+/// The matrix with a vector as its diagonal; or the diagonal of a matrix, as a copy (diagonal() is a view).
+template <Operand X> auto diag(X const& x, std::ptrdiff_t offset = 0)
+{
+    auto const t = materialize_expression(x);
+    if (t.dim() != 1 && t.dim() != 2) detail::fail<ShapeError>("diag: a vector or a matrix is needed, not an array of shape ", t.shape());
+    return t.dim() == 1 ? diag_embed(t, offset) : diagonal(t, offset, 0, 1).clone();
+}
+
+/// The sum of a matrix's diagonal.
+template <Operand X> auto trace(X const& x)
+{
+    auto const t = materialize_expression(x);
+    if (t.dim() != 2) detail::fail<ShapeError>("trace: a matrix is needed, not an array of shape ", t.shape());
+    return sum(diagonal(t, 0, 0, 1));
 }
 
 }  // namespace xgrad

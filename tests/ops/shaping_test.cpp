@@ -62,6 +62,40 @@ TEST_CASE("squeeze and unsqueeze take axes of extent 1 away and put them in")
     CHECK(moves([](auto a) { return unsqueeze(squeeze(a, 1), -1); }, {3, 1}));
 }
 
+TEST_CASE("movedim moves some axes, and the others stay in order")
+{
+    auto const x = counting({2, 3, 4, 5});
+    CHECK(movedim(x, {0, 3}, {2, 0}).shape() == xg::Shape{5, 3, 2, 4});
+    CHECK(movedim(x, {3, 1}, {0, 2}).shape() == xg::Shape{5, 2, 3, 4});
+    CHECK(movedim(x, 0, -1).shape() == xg::Shape{3, 4, 5, 2});
+    CHECK(movedim(x, 0, -1)(2, 1, 3, 1).item() == x(1, 2, 1, 3).item());
+    CHECK(movedim(x, {}, {}).shape() == x.shape());
+    CHECK(movedim(x, 0, 3).data() == x.data());
+    CHECK(moves([](auto a) { return movedim(a, {0, -1}, {1, 0}); }, {2, 3, 2}));
+    CHECK_THROWS_WITH_AS(movedim(x, {0, 1}, {0}), "movedim: there are axes [0, 1] to be moved, and places [0]", xg::ShapeError);
+    CHECK_THROWS_WITH_AS(movedim(x, {0, 1}, {2, -2}), "movedim: an axis is given twice in [2, 2]", xg::IndexError);
+    CHECK_THROWS_WITH_AS(movedim(x, 4, 0), "movedim: axis 4 is out of range for an array with 4 dimensions", xg::IndexError);
+}
+
+TEST_CASE("unflatten makes several axes of one")
+{
+    auto const x = counting({2, 6});
+    CHECK(unflatten(x, 1, {2, 3}).shape() == xg::Shape{2, 2, 3});
+    CHECK(unflatten(x, -1, {-1, 2, 1}).shape() == xg::Shape{2, 3, 2, 1});
+    CHECK(unflatten(transpose(x), 0, {3, -1}).shape() == xg::Shape{3, 2, 2});
+    CHECK(holds_exactly(unflatten(transpose(x), 0, {3, 2}), transpose(x)));
+    CHECK(unflatten(transpose(x), 0, {3, 2}).data() == x.data());
+    CHECK(unflatten(xg::zeros({2, 0}), 1, {3, -1}).shape() == xg::Shape{2, 3, 0});
+    CHECK(unflatten(xg::zeros({0, 4}), 1, {2, -1}).shape() == xg::Shape{0, 2, 2});
+    CHECK(moves([](auto a) { return unflatten(a, 0, {2, -1}); }, {4, 2}));
+    CHECK_THROWS_WITH_AS(unflatten(x, 1, {4, -1}), "unflatten: sizes [4, -1] do not hold the 6 positions of axis 1", xg::ShapeError);
+    CHECK_THROWS_WITH_AS(unflatten(x, 1, {-1, -1}), "unflatten: sizes [-1, -1] do not hold the 6 positions of axis 1", xg::ShapeError);
+    CHECK_THROWS_WITH_AS(unflatten(x, 0, {-2, -1}), "unflatten: sizes [-2, -1] do not hold the 2 positions of axis 0", xg::ShapeError);
+    CHECK_THROWS_WITH_AS(unflatten(xg::zeros({0}), 0, {0, -1}), "unflatten: sizes [0, -1] do not hold the 0 positions of axis 0", xg::ShapeError);
+    CHECK_THROWS_WITH_AS(unflatten(xg::zeros({1}), 0, {}), "unflatten: sizes [] do not hold the 1 positions of axis 0", xg::ShapeError);
+    CHECK_THROWS_WITH_AS(unflatten(x, 2, {1}), "unflatten: axis 2 is out of range for an array with 2 dimensions", xg::IndexError);
+}
+
 TEST_CASE("broadcast_to repeats elements, and the gradient is their sum")
 {
     D const y = broadcast_to(counting({2, 1}), {3, 2, 2});

@@ -132,6 +132,25 @@ template <Operand X> auto transpose(X const& x, std::ptrdiff_t axis0, std::ptrdi
     std::swap(axes[detail::normalize_axis("transpose", axis0, axes.size())], axes[detail::normalize_axis("transpose", axis1, axes.size())]);
     return permute(x, axes);
 }
+/// Some axes moved to other places; the others stay in order. A view.
+template <Operand X> auto movedim(X const& x, Axes const& from, Axes const& to)
+{
+    auto const rank = x.dim();
+    detail::normalize_axes("movedim", from, rank);  // each at most once
+    detail::normalize_axes("movedim", to, rank);
+    if (from.size() != to.size()) detail::fail<ShapeError>("movedim: there are axes ", from, " to be moved, and places ", to);
+    constexpr std::ptrdiff_t open = -1;
+    Axes order(rank, open), others = detail::all_axes(rank);
+    for (std::size_t i = 0; i < from.size(); ++i) {
+        auto const axis = static_cast<std::ptrdiff_t>(detail::normalize_axis("movedim", from[i], rank));
+        order[detail::normalize_axis("movedim", to[i], rank)] = axis;
+        others.erase(static_cast<std::size_t>(std::ranges::find(others, axis) - others.begin()));
+    }
+    for (auto const* next = others.begin(); auto& axis : order)
+        if (axis == open) axis = *next++;
+    return permute(x, order);
+}
+template <Operand X> auto movedim(X const& x, std::ptrdiff_t from, std::ptrdiff_t to) { return movedim(x, Axes{from}, Axes{to}); }
 /// Each matrix transposed: the last two axes exchanged.
 template <Operand X> auto mT(X const& x) { return transpose(x, -2, -1); }
 
@@ -170,6 +189,26 @@ template <Operand X> auto unsqueeze(X const& x, std::ptrdiff_t axis)
     Shape shape(x.shape());
     shape.insert(detail::normalize_axis("unsqueeze", axis, shape.size() + 1), 1);
     return reshape(x, Axes(shape));
+}
+
+/// One axis as several with these extents, of which one may be -1, to be found. A view where strides can say so.
+template <Operand X> auto unflatten(X const& x, std::ptrdiff_t axis, Axes const& sizes)
+{
+    Axes shape(x.shape());
+    auto const at = detail::normalize_axis("unflatten", axis, shape.size());
+    auto const extent = shape[at];
+    std::ptrdiff_t known = 1;
+    std::optional<std::size_t> open;
+    bool fits = !sizes.empty();
+    for (std::size_t i = 0; i < sizes.size(); ++i) {
+        if (sizes[i] != -1) fits &= sizes[i] >= 0 && !__builtin_mul_overflow(known, sizes[i], &known);
+        else fits &= !std::exchange(open, at + i);
+    }
+    if (!fits || (open ? known == 0 || extent % known != 0 : known != extent)) detail::fail<ShapeError>("unflatten: sizes ", sizes, " do not hold the ", extent, " positions of axis ", at);
+    shape.erase(at);
+    for (std::size_t i = 0; i < sizes.size(); ++i) shape.insert(at + i, sizes[i]);
+    if (open) shape[*open] = extent / known;
+    return reshape(x, shape);
 }
 
 /// Summed over the axes along which `shape` was broadcast to that of x.

@@ -1,0 +1,86 @@
+// Arrays repeated along axes, whole or position by position.
+#pragma once
+
+#include <vector>
+
+#include <xgrad/ops/shaping.hpp>
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad {
+
+/// The elements several times: x with axes of extent 1 put in, these repeated, and all of it under another shape. The adjoint adds up.
+struct Repeat : Arraywise {
+    Shape spread, repeated, shape;  // x with axes put in; with them repeated; the result
+
+    template <Scalar T> auto value(detail::Array<T> const& x) const
+    {
+        detail::checked_numel(repeated);
+        detail::Array<T> out(shape);
+        if (out.numel == 0) return out;
+        auto const from = x.window(spread, *detail::reshaped_strides(x.shape, x.strides, spread));
+        detail::copy_elements(out.window(repeated, detail::row_major(repeated)), detail::broadcast_window(from, repeated));
+        return out;
+    }
+    auto pullback(wrt<0>, auto const& g, auto const&, auto const& x) const { return reshape(sum_to(reshape(g, Axes(repeated)), spread), Axes(x.shape())); }
+};
+
+/// x as often along each axis as its count says. Where there are more counts than axes, x gets new leading ones; where there are fewer,
+/// they are those of the last axes. A copy.
+template <Operand X> auto tile(X const& x, Shape const& counts)
+{
+    Shape const from = x.shape();
+    Repeat r;
+    for (std::size_t i = 0, rank = std::max(counts.size(), from.size()); i < rank; ++i) {
+        auto const count = i + counts.size() < rank ? 1 : counts[i + counts.size() - rank], n = i + from.size() < rank ? 1 : from[i + from.size() - rank];
+        for (auto const extent : {std::size_t{1}, n}) r.spread.push_back(extent);
+        for (auto const extent : {count, n}) r.repeated.push_back(extent);
+        r.shape.push_back(count * n);
+    }
+    return express(std::move(r), x);
+}
+/// The same with a count for each axis, as in PyTorch.
+template <Operand X> auto repeat(X const& x, Shape const& counts)
+{
+    if (counts.size() < x.dim()) detail::fail<ShapeError>("repeat: counts ", counts, " are not one for each axis of shape ", Shape(x.shape()));
+    return tile(x, counts);
+}
+
+/// Each position along an axis `count` times in succession. A copy.
+template <Operand X> auto repeat_interleave(X const& x, std::size_t count, std::ptrdiff_t axis)
+{
+    Shape const from = x.shape();
+    auto const d = detail::normalize_axis("repeat_interleave", axis, from.size());
+    Repeat r{{}, from, from, from};
+    r.spread.insert(d + 1, 1);
+    r.repeated.insert(d + 1, count);
+    r.shape[d] *= count;
+    return express(std::move(r), x);
+}
+/// Each element, in row-major order.
+template <Operand X> auto repeat_interleave(X const& x, std::size_t count) { return repeat_interleave(flatten(x), count, 0); }
+
+/// Which axes the coordinates of meshgrid() run along: the first along axis 0, the second along axis 1, and so on; or the first two the
+/// other way round, as in pictures.
+enum class Indexing { ij, xy };
+
+/// The coordinates of the points of a grid: each vector along an axis of its own, repeated along those of the others. Views. A number
+/// counts as a vector.
+template <Operand X> std::vector<X> meshgrid(std::vector<X> const& x, Indexing indexing = Indexing::ij)
+{
+    auto const axis_of = [&](std::size_t i) { return indexing == Indexing::xy && x.size() > 1 && i < 2 ? 1 - i : i; };
+    Shape shape(x.size(), 1);
+    for (std::size_t i = 0; i < x.size(); ++i) {
+        if (x[i].dim() > 1) detail::fail<ShapeError>("meshgrid: vectors are needed, not an array of shape ", x[i].shape());
+        shape[axis_of(i)] = numel(x[i].shape());
+    }
+    std::vector<X> grids;
+    for (std::size_t i = 0; i < x.size(); ++i) {
+        Axes along(x.size(), 1);
+        along[axis_of(i)] = static_cast<std::ptrdiff_t>(shape[axis_of(i)]);
+        grids.push_back(broadcast_to(reshape(x[i], along), shape));
+    }
+    return grids;
+}
+
+}  // namespace xgrad
