@@ -4,6 +4,7 @@
 
 #include <xgrad/functional/checkpoint.hpp>
 #include <xgrad/functional/hvp.hpp>
+#include <xgrad/ops/counting.hpp>
 #include <xgrad/ops/cumulative.hpp>
 #include <xgrad/ops/flipping.hpp>
 #include <xgrad/ops/fourier.hpp>
@@ -20,6 +21,7 @@
 #include <xgrad/tensor/masking.hpp>
 #include <xgrad/tensor/ordering.hpp>
 #include <xgrad/tensor/print.hpp>
+#include <xgrad/tensor/quantile.hpp>
 #ifdef XGRAD_SOURCE
 #    include <xgrad/source.hpp>
 #endif

@@ -12853,12 +12853,540 @@ template <class F, class X> auto hvp(F&& f, X const& inputs, TransformOptions co
 
 }  // namespace xgrad
 
-// ======== xgrad/ops/cumulative.hpp
-// Sums of all that comes before.
+// ======== xgrad/ops/counting.hpp
+// How many elements there are that are not 0, and whether some or all are so.
+
+
+// ======== xgrad/ops/reduction.hpp
+// Reductions over all or some axes. They fuse with the expression under them, which is evaluated tile by tile; its values
+// are stored only for the gradient of a product or an extremum.
+
+
+// ======== xgrad/ops/extremum.hpp
+// The largest and the smallest elements over axes.
 
 XGRAD_COMPILED_ONCE
 
 namespace xgrad {
+
+namespace detail {
+
+/// The gradient of the extremum of a row, shared equally by the elements that have its value.
+template <class T> void share_in_row(T const* x, std::size_t n, T extremum, T gradient, T* out)
+{
+    auto const share_by = [=](auto has_it) {
+        double count = 0;
+        for (std::size_t i = 0; i < n; i += most_summed)
+            count += static_cast<double>(sum_of_packs(x + i, std::min(most_summed, n - i), [=]<class V>(V v) XGRAD_LAMBDA_INLINE { return choice(has_it(v), V(1), V(0)); }));
+        map_run(out, n, [=, share = static_cast<T>(gradient / count)]<class V>(V v) XGRAD_LAMBDA_INLINE { return choice(has_it(v), V(share), V(0)); }, x);
+    };
+    if (extremum == extremum) share_by([=](auto v) XGRAD_LAMBDA_INLINE { return v == extremum; });
+    else share_by([](auto v) XGRAD_LAMBDA_INLINE { return v != v; });
+}
+/// The same of each column.
+template <class T> void share_in_columns(T const* x, std::size_t rows, std::size_t columns, T const* extremum, T const* gradient, T* out)
+{
+    auto const part_of = []<class V>(V v, V most, V part) XGRAD_LAMBDA_INLINE { return choice(v == most || v != v, part, V(0)); };
+    CachedVector<wide<T>> count(columns);
+    CachedVector<T> share(columns);
+    auto const for_each_tile = [=](auto f) {
+        for (std::size_t row = 0; row < rows; ++row)
+            for (std::size_t c = 0; c < columns; c += tile_size) f(row * columns + c, c, std::min(tile_size, columns - c));
+    };
+    for_each_tile([&](std::size_t at, std::size_t c, std::size_t n) {
+        alignas(64) T tile[tile_size];
+        map_run(tile, n, [=]<class V>(V v, V most) XGRAD_LAMBDA_INLINE { return part_of(v, most, V(1)); }, x + at, extremum + c);
+        add_run<wide<T>, T>(tile, &count[c], 1, n);
+    });
+    for (std::size_t c = 0; c < columns; ++c) share[c] = static_cast<T>(gradient[c] / count[c]);
+    for_each_tile([&](std::size_t at, std::size_t c, std::size_t n) { map_run(out + at, n, part_of, x + at, extremum + c, &share[c]); });
+}
+
+}  // namespace detail
+
+/// The gradient of an extremum y of x over some axes, from that of y.
+struct ExtremumGradient : Arraywise {
+    Axes over;  // normalised
+    static constexpr detail::Uses uses[] = {detail::uses_argument(1) | detail::uses_argument(2), 0, 0};
+
+    template <RealScalar T> auto value(detail::Array<T> const& g, detail::Array<T> const& y, detail::Array<T> const& x) const
+    {
+        detail::Array<T> room;
+        auto extent = detail::folded_axes(x.shape, detail::reduced_shape(x.shape, over, true));
+        bool const in_place = x.contiguous && extent;
+        auto const* from = in_place ? x.begin() : detail::rows_over(over, x, room);
+        if (!in_place) extent = {y.numel, detail::count_over(x.shape, over), 1};
+        auto const [rows, folded, columns] = *extent;
+        detail::Array<T> out(in_place ? x.shape : room.shape);
+        auto const gradients = detail::contiguous(g), extrema = detail::contiguous(y);
+        auto *const most = extrema.begin(), *const gradient = gradients.begin(), *const to = out.begin();
+        for (std::size_t at = 0, c = 0; c < rows * columns; at += folded * columns, c += columns) {
+            if (columns == 1) detail::share_in_row(from + at, folded, most[c], gradient[c], to + at);
+            else detail::share_in_columns(from + at, folded, columns, most + c, gradient + c, to + at);
+        }
+        return in_place ? out : detail::rows_put_back(over, std::move(out));
+    }
+    /// The mean over the elements that have the extreme value.
+    auto pullback(wrt<0>, auto const& h, auto const&, auto const& g, auto const& y, auto const& x) const
+    {
+        std::remove_cvref_t<decltype(x)> const one(typename std::remove_cvref_t<decltype(x)>::value_type(1));
+        auto const extremum = reshape(y, Axes(detail::reduced_shape(x.shape(), over, true)));
+        auto const has_it = materialize_expression(x == extremum || isnan(x));
+        return reshape(materialize_expression(sum(where(has_it, h, 0), over) / sum(where(has_it, one, 0), over)), Axes(g.shape()));
+    }
+    /// Which elements those are does not change.
+    template <std::size_t I> auto pullback(wrt<I>, auto const& h, auto const&...) const { return std::remove_cvref_t<decltype(h)>(); }
+};
+
+/// Largest or smallest element over some axes.
+template <template <class> class Fold> struct Extremum : Folding<Fold> {
+    static constexpr detail::Uses uses[1] = {detail::uses_argument(0) | detail::uses_result};  // clang wants the bound in a template
+
+    auto pullback(wrt<0>, auto const& g, auto const& y, auto const& x) const { return express(ExtremumGradient{{}, this->over}, g, unrecorded(y), unrecorded(x)); }
+};
+struct Amax : Extremum<detail::Larger> {};
+struct Amin : Extremum<detail::Smaller> {};
+
+namespace detail {
+template <class Op, Operand X> auto extremum(std::string_view operation, X const& x, Axes const& over, bool keep)
+{
+    static_assert(!is_complex<typename X::scalar>, "amax and amin: complex numbers have no order");
+    if constexpr (is_complex<typename X::scalar>) return x;
+    else {
+        auto const axes = checked_axes(operation, x, over);
+        if (auto const& shape = x.shape(); numel(shape) == 0 && numel(reduced_shape(shape, axes, true)) != 0)
+            fail<ShapeError>(operation, ": nothing to choose from in shape ", shape, " over axes ", axes);
+        return express_folding(Op{{{{}, axes, keep}}}, x);
+    }
+}
+}  // namespace detail
+
+/// Largest element over axes; elements that share it share the gradient equally. NaN is passed on.
+template <Operand X> auto amax(X const& x, Axes const& axes, bool keep = false) { return detail::extremum<Amax>("amax", x, axes, keep); }
+template <Operand X> auto amax(X const& x) { return amax(x, detail::all_axes(x.dim())); }
+
+/// Smallest element over axes; ties and NaN as for amax.
+template <Operand X> auto amin(X const& x, Axes const& axes, bool keep = false) { return detail::extremum<Amin>("amin", x, axes, keep); }
+template <Operand X> auto amin(X const& x) { return amin(x, detail::all_axes(x.dim())); }
+
+}  // namespace xgrad
+
+// ======== xgrad/ops/product.hpp
+// Products over axes, whose gradient needs no division.
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad {
+
+namespace detail {
+
+/// finish(factor times the product of the others) for each of n numbers: forward for what comes before, then back for what comes after.
+/// Returns the product of all.
+template <class T, class F> T each_product_of_others(T const* x, std::size_t n, T factor, T* out, F finish)
+{
+    T before(1);
+    for (std::size_t i = 0; i < n; ++i) out[i] = before, before *= x[i];
+    for (std::size_t i = n; i-- > 0;) out[i] = finish(out[i] * factor), factor *= x[i];
+    return before;
+}
+
+/// The same in packs, without a factor. Every lane of some packs is a chain of its own, and what is
+/// left over is one more.
+template <Differentiable T, class F> void products_of_others(T const* x, std::size_t n, T* out, F finish)
+{
+    using Pack = pack_of<T, precision_of<T>>;
+    constexpr std::size_t width = RealPack<precision_of<T>>::width, packs = 4, block = packs * width;
+    std::size_t const end = n - n % block;
+    T others(1);  // of what is left over
+    if (end) {
+        Pack part[packs] = {1, 1, 1, 1};
+        for (std::size_t i = 0; i < end; i += block)
+            kernel::unroll<packs>([&](auto j) XGRAD_LAMBDA_INLINE {
+                part[j].store(out + i + j * width);
+                part[j] = part[j] * Pack::load(x + i + j * width);
+            });
+        auto const first = part[0] * part[1], second = part[2] * part[3];
+        T lanes[width], others_of_lanes[width], left_over(1);
+        (first * second).store(lanes);
+        for (std::size_t i = end; i < n; ++i) left_over *= x[i];
+        others = each_product_of_others(lanes, width, left_over, others_of_lanes, std::identity());
+        auto const of_lanes = Pack::load(others_of_lanes);
+        Pack after[packs] = {of_lanes * (part[1] * second), of_lanes * (part[0] * second), of_lanes * (first * part[3]), of_lanes * (first * part[2])};
+        for (std::size_t i = end; i > 0;) {
+            i -= block;
+            kernel::unroll<packs>([&](auto j) XGRAD_LAMBDA_INLINE {
+                auto* const at = out + i + j * width;
+                finish(Pack::load(at) * after[j]).store(at);
+                after[j] = after[j] * Pack::load(x + i + j * width);
+            });
+        }
+    }
+    each_product_of_others(x + end, n - end, others, out + end, finish);
+}
+
+}  // namespace detail
+
+/// The gradient of a product over some axes: that of the result, one number for all where it is but one, times the conjugate product of
+/// the other elements.
+struct ProdGradient : Arraywise {
+    Axes over;  // normalised
+    static constexpr detail::Uses uses[] = {detail::uses_argument(1), detail::uses_argument(0) | detail::uses_argument(1)};
+
+    template <Scalar T> auto value(detail::Array<T> const& g, detail::Array<T> const& x) const
+    {
+        using W = detail::wide<T>;  // what is multiplied in another order must not overflow on the way
+        detail::Array<W> room;
+        auto const* const rows = detail::rows_over(over, x, room);
+        detail::Array<W> out(room.defined() ? room.shape : x.shape);
+        auto const gradients = detail::contiguous(g);
+        std::size_t const n = detail::count_over(x.shape, over);
+        for (std::size_t at = 0, row = 0; at < x.numel; at += n, ++row)
+            detail::products_of_others(rows + at, n, out.begin() + at, [gi = detail::converted<W>(gradients.begin()[g.numel == 1 ? 0 : row])](auto v) {
+                using detail::conj;
+                return gi * conj(v);
+            });
+        detail::narrow<W, T>(out);
+        return detail::rows_put_back(over, std::move(detail::as<T>(out)));
+    }
+    auto pullback(wrt<0>, auto const& h, auto const&, auto const& g, auto const& x) const
+    {
+        std::remove_cvref_t<decltype(x)> const one(typename std::remove_cvref_t<decltype(x)>::value_type(1));
+        return reshape(materialize_expression(sum(h * conj(express(*this, one, x)), over)), Axes(g.shape()));
+    }
+    /// By x_j depends what comes out for all but j, as the product of all but the two: one j after another, with x_j replaced by 1.
+    auto pullback(wrt<1>, auto const& h, auto const&, auto const& g, auto const& x) const
+    {
+        using T = typename std::remove_cvref_t<decltype(x)>::value_type;
+        auto out = materialize_expression(h * T(0));
+        for (std::size_t j = 0; j < detail::count_over(x.shape(), over); ++j) {
+            auto const is_j = place_mask(x, over, j);
+            auto const without_j = materialize_expression(where(is_j, T(1), x));
+            auto const part = sum(where(is_j, T(0), conj(h) * express(*this, g, without_j)), over, keepdims);
+            out = materialize_expression(out + where(is_j, part, T(0)));
+        }
+        return out;
+    }
+};
+
+/// Product of the elements over some axes, zeros among them or not.
+struct Prod : Folding<detail::Product> {
+    static constexpr detail::Uses uses[] = {detail::uses_argument(0)};
+
+    auto pullback(wrt<0>, auto const& g, auto const&, auto const& x) const { return express(ProdGradient{{}, over}, g, x); }
+};
+
+/// Product over axes. Of integers and masks: a product of int64.
+template <Operand X> auto prod(X const& x, Axes const& axes, bool keep = false)
+{
+    if constexpr (std::same_as<typename X::letter, B>) return prod(cast<std::int64_t>(x), axes, keep);
+    else return express_folding(Prod{{{}, detail::checked_axes("prod", x, axes), keep}}, x);
+}
+template <Operand X> auto prod(X const& x) { return prod(x, detail::all_axes(x.dim())); }
+
+}  // namespace xgrad
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad {
+
+/// Integers and masks as double; anything else as it is.
+template <Operand X> auto real_valued(X const& x)
+{
+    if constexpr (std::same_as<typename X::letter, B> || std::same_as<typename X::letter, Z>) return cast<double>(x);
+    else return x;
+}
+
+/// Sum over axes. Of integers and masks: a sum of int64.
+template <Operand X> auto sum(X const& x, Axes const& axes, bool keep = false) { return record_sum("sum", x, &axes, keep, false); }
+template <Operand X> auto sum(X const& x) { return record_sum("sum", x, nullptr, false, false); }
+
+/// Arithmetic mean over axes; NaN of nothing. Of integers and masks: a mean of double.
+template <Operand X> auto mean(X const& x, Axes const& axes, bool keep = false) { return record_sum("mean", real_valued(x), &axes, keep, true); }
+template <Operand X> auto mean(X const& x) { return record_sum("mean", real_valued(x), nullptr, false, true); }
+
+/// log(sum(exp(x))) over axes, without overflow; the gradient is softmax(x).
+template <Operand X> auto logsumexp(X const& x, Axes const& axes, bool keep = false)
+{
+    auto const over = detail::checked_axes("logsumexp", x, axes);
+    if constexpr (std::same_as<typename X::letter, R>)
+        if (over.size() == x.dim()) {   // a number in the formula: exponentials and their gradients are one pass
+            auto const largest = static_cast<precision_of<typename X::scalar>>(finite_largest(x));
+            auto const y = materialize_expression(log(sum(exp(x - largest))) + largest);
+            return keep ? detail::only_reshaped(reshape(y, Axes(x.dim(), 1))) : y;
+        }
+    auto const largest = finite_largest(x, over);
+    auto const y = materialize_expression(log(sum(exp(x - largest), over, keepdims)) + largest);
+    return keep ? y : detail::only_reshaped(reshape(y, Axes(detail::reduced_shape(y.shape(), over, false))));
+}
+template <Operand X> auto logsumexp(X const& x) { return logsumexp(x, detail::all_axes(x.dim())); }
+
+/// Square root of a sum of squares, with gradient 0 at 0 (as PyTorch's norm has).
+struct NormRoot : Elementwise<R(R)> {
+    auto value(auto x) const { return sqrt(x); }
+    auto partial(wrt<0>, auto y, auto) const { return selected{!(y == 0), 0.5 * reciprocal(y)}; }
+};
+/// Root s^(1/p) of a sum of p-th powers, with gradient 0 at 0.
+struct PowerRoot : Elementwise<R(R)> {
+    double p = 2;
+    auto value(auto s) const { return pow(s, 1 / p); }
+    auto partial(wrt<0>, auto, auto s) const { return selected{!(s == 0), (1 / p) * pow(s, 1 / p - 1)}; }
+};
+/// |x|^p, with gradient 0 at 0.
+struct AbsPower : Elementwise<R(R), R(C)> {
+    double p = 2;
+    auto value(auto x) const { return pow(abs(x), p); }
+    auto partial(wrt<0>, auto, auto x) const
+    {
+        auto const r = abs(x);
+        return gradient{where(r == 0, 0, p * pow(r, p - 1)) * sgn(x)};
+    }
+};
+
+/// p-norm of the elements (as of a vector) over axes, p > 0 or infinite; 2 by default. Gradient 0 at 0.
+template <Operand X> auto norm(X const& x, double p, Axes const& axes, bool keep = false)
+{
+    if (!(p > 0)) detail::fail<Error>("norm: p must be positive, and may be infinity");
+    detail::checked_axes("norm", x, axes);
+    if constexpr (std::same_as<typename X::letter, B> || std::same_as<typename X::letter, Z>) return norm(real_valued(x), p, axes, keep);
+    else {
+        using T = decltype(materialize_expression(abs(x)));
+        if (p == std::numeric_limits<double>::infinity()) return T(amax(abs(x), axes, keep));
+        if (p == 1) return T(sum(abs(x), axes, keep));
+        if (p == 2) return T(express(NormRoot{}, sum(abs2(x), axes, keep)));
+        return T(express(PowerRoot{{}, p}, sum(express(AbsPower{{}, p}, x), axes, keep)));
+    }
+}
+template <Operand X> auto norm(X const& x, double p = 2) { return norm(x, p, detail::all_axes(x.dim())); }
+
+/// Variance over axes, sum(abs2(x - mean(x))) / (n - correction) for n elements; of complex numbers, too, it is real. Not a
+/// finite number where n is no more than the correction.
+template <Operand X> auto var(X const& x, Axes const& axes, bool keep = false, double correction = 1)
+{
+    auto const over = detail::checked_axes("var", x, axes);
+    if constexpr (std::same_as<typename X::letter, B> || std::same_as<typename X::letter, Z>) return var(real_valued(x), over, keep, correction);
+    else {
+        auto const n = static_cast<double>(detail::count_over(x.shape(), over));
+        return materialize_expression(sum(abs2(x - mean(x, over, keepdims)), over, keep) / std::max(0., n - correction));
+    }
+}
+template <Operand X> auto var(X const& x) { return var(x, detail::all_axes(x.dim())); }
+
+/// Standard deviation over axes, the root of var(), with gradient 0 at 0. (PyTorch's name for it is taken in C++.)
+template <Operand X> auto stddev(X const& x, Axes const& axes, bool keep = false, double correction = 1) { return materialize_expression(express(NormRoot{}, var(x, axes, keep, correction))); }
+template <Operand X> auto stddev(X const& x) { return stddev(x, detail::all_axes(x.dim())); }
+
+}  // namespace xgrad
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad {
+
+/// The number of elements over axes that are true, or not 0, as int64; NaN is not 0. Not differentiable.
+template <Operand X> auto count_nonzero(X const& x, Axes const& axes, bool keep = false)
+{
+    auto const over = detail::checked_axes("count_nonzero", x, axes);
+    if constexpr (std::same_as<typename X::letter, B>) return sum(x, over, keep);
+    else return sum(x != typename X::scalar(0), over, keep);
+}
+template <Operand X> auto count_nonzero(X const& x) { return count_nonzero(x, detail::all_axes(x.dim())); }
+
+/// Whether any of the elements over axes is true, or not 0; false where there are none. (PyTorch's name for it is taken by hooks.)
+template <Operand X> auto any_of(X const& x, Axes const& axes, bool keep = false)
+{
+    return materialize_expression(count_nonzero(x, detail::checked_axes("any_of", x, axes), keep) != 0);
+}
+template <Operand X> auto any_of(X const& x) { return any_of(x, detail::all_axes(x.dim())); }
+
+/// Whether all of the elements over axes are true, or not 0; true where there are none.
+template <Operand X> auto all_of(X const& x, Axes const& axes, bool keep = false)
+{
+    auto const over = detail::checked_axes("all_of", x, axes);
+    return materialize_expression(count_nonzero(x, over, keep) == static_cast<std::int64_t>(detail::count_over(x.shape(), over)));
+}
+template <Operand X> auto all_of(X const& x) { return all_of(x, detail::all_axes(x.dim())); }
+
+}  // namespace xgrad
+
+// ======== xgrad/ops/cumulative.hpp
+// Sums and products of all that comes before, and the recurrence to which the gradient of the product leads.
+
+
+// ======== xgrad/ops/padding.hpp
+// Arrays with more at their borders, or with less.
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad {
+
+/// What pad() adds along an axis 1 2 3 4: one value; 3 2 [1 2 3 4] 3 2; 1 1 [1 2 3 4] 4 4; 3 4 [1 2 3 4] 1 2.
+enum class PadMode { constant, reflect, replicate, circular };
+
+/// Slices of one value before and after those of x along each axis; where a width is negative, slices of x are left out instead. The
+/// adjoint has the opposite widths, and adds zeros.
+template <Scalar T> struct Pad : Arraywise {
+    Axes before, after;  // for each axis
+    T fill{};
+    static constexpr bool is_multilinear = false;  // the value that is added does not follow x
+
+    auto value(detail::Array<T> const& x) const
+    {
+        Shape shape = x.shape;
+        for (std::size_t d = 0; d < shape.size(); ++d) shape[d] += static_cast<std::size_t>(before[d] + after[d]);
+        detail::Array<T> out(shape, fill);
+        auto to = out, from = x;
+        for (std::size_t d = 0; d < shape.size(); ++d) {
+            auto const start = std::max<std::ptrdiff_t>(before[d], 0), first = start - before[d];
+            auto const count = static_cast<std::ptrdiff_t>(x.shape[d]) - first + std::min<std::ptrdiff_t>(after[d], 0);
+            to = detail::part_along(to, d, static_cast<std::size_t>(start), static_cast<std::size_t>(count));
+            from = detail::part_along(from, d, static_cast<std::size_t>(first), static_cast<std::size_t>(count));
+        }
+        detail::copy_elements(to, from);
+        return out;
+    }
+    auto pullback(wrt<0>, auto const& g, auto const&, auto const&) const
+    {
+        Pad back{{}, before, after};
+        for (std::size_t d = 0; d < before.size(); ++d) back.before[d] = -before[d], back.after[d] = -after[d];
+        return express(std::move(back), g);
+    }
+};
+
+/// Slices before and after those of x along one axis that repeat some of x, as a mode says.
+struct PadBorder : Arraywise {
+    std::size_t axis = 0, before = 0, after = 0;
+    PadMode mode = PadMode::reflect;
+
+    template <Scalar T> auto value(detail::Array<T> const& x) const
+    {
+        auto const n = x.shape[axis];
+        Shape shape = x.shape;
+        shape[axis] += before + after;
+        detail::Array<T> out(shape);
+        detail::copy_elements(detail::part_along(out, axis, before, n), x);
+        each_added(n, [&](std::size_t place, std::size_t source) { detail::copy_elements(detail::part_along(out, axis, place, 1), detail::part_along(x, axis, source, 1)); });
+        return out;
+    }
+    /// f(place of an added slice, place in x of what it repeats).
+    template <class F> void each_added(std::size_t n, F f) const
+    {
+        for (std::size_t i = 1; i <= before; ++i) f(before - i, mode == PadMode::reflect ? i : mode == PadMode::replicate ? 0 : n - i);
+        for (std::size_t i = 1; i <= after; ++i) f(before + n + i - 1, mode == PadMode::reflect ? n - 1 - i : mode == PadMode::replicate ? n - 1 : i - 1);
+    }
+    auto pullback(wrt<0>, auto const& g, auto const&, auto const&) const;
+};
+
+/// The slices within the border, with those in it added to what they repeat: the adjoint of PadBorder.
+struct FoldBorder : Arraywise {
+    PadBorder border;
+
+    template <Scalar T> auto value(detail::Array<T> const& x) const
+    {
+        auto const axis = border.axis, n = x.shape[axis] - border.before - border.after;
+        Shape shape = x.shape;
+        shape[axis] = n;
+        detail::Array<T> out(shape);
+        detail::copy_elements(out, detail::part_along(x, axis, border.before, n));
+        border.each_added(n, [&](std::size_t place, std::size_t source) { detail::for_each_pair(detail::part_along(out, axis, source, 1), detail::part_along(x, axis, place, 1), [](T& sum, T const& more) { sum += more; }); });
+        return out;
+    }
+    auto pullback(wrt<0>, auto const& g, auto const&, auto const&) const { return express(border, g); }
+};
+
+auto PadBorder::pullback(wrt<0>, auto const& g, auto const&, auto const&) const { return express(FoldBorder{{}, *this}, g); }
+
+namespace detail {
+
+/// With 0 in place of positive ones.
+inline Axes negative_ones(Axes widths)
+{
+    for (auto& width : widths) width = std::min<std::ptrdiff_t>(width, 0);
+    return widths;
+}
+inline std::size_t if_positive(std::ptrdiff_t width) { return static_cast<std::size_t>(std::max<std::ptrdiff_t>(width, 0)); }
+
+/// Widths as pad() takes them, for each axis: those before it and those after it.
+struct PadWidths {
+    Axes before, after;
+    bool cut = false, add = false;  // whether there are negative ones, and positive ones
+
+    PadWidths(Axes const& widths, Shape const& extents) : before(extents.size(), 0), after(extents.size(), 0)
+    {
+        auto const rank = extents.size();
+        if (widths.size() % 2 || widths.size() > 2 * rank) fail<ShapeError>("pad: widths ", widths, " are not two for each of at most ", rank, " axes");
+        for (std::size_t i = 0; i < widths.size() / 2; ++i) {
+            auto const d = rank - 1 - i;
+            auto const first = before[d] = widths[2 * i], last = after[d] = widths[2 * i + 1];
+            cut |= std::min(first, last) < 0;
+            add |= std::max(first, last) > 0;
+            constexpr auto most = static_cast<std::ptrdiff_t>(most_elements);
+            if (std::max(first, last) > most || std::min(first, last) < -most || static_cast<std::ptrdiff_t>(extents[d]) + std::min<std::ptrdiff_t>(first, 0) + std::min<std::ptrdiff_t>(last, 0) < 0)
+                fail<ShapeError>("pad: widths ", widths, " take away more than there is in shape ", extents, ", or add more than any memory holds");
+        }
+    }
+};
+
+inline void check_border(PadBorder const& b, std::size_t extent)
+{
+    auto const longest = std::max(b.before, b.after);
+    if (b.mode == PadMode::reflect && longest >= extent) fail<ShapeError>("pad: axis ", b.axis, " with extent ", extent, " cannot be reflected to ", longest, " positions, which must be fewer");
+    if (b.mode == PadMode::circular && longest > extent) fail<ShapeError>("pad: axis ", b.axis, " with extent ", extent, " does not go round ", longest, " positions, which must be no more");
+    if (b.mode == PadMode::replicate && extent == 0) fail<ShapeError>("pad: axis ", b.axis, " with extent 0 has nothing to be replicated");
+}
+
+}  // namespace detail
+
+/// x with more positions before and after, as the widths say: two for the last axis, then two for the one before it, and so on, as in
+/// PyTorch. A negative width takes positions away, which comes first. A copy.
+template <Operand X> auto pad(X const& x, Axes const& widths, PadMode mode = PadMode::constant, std::type_identity_t<typename X::scalar> value = {})
+{
+    using T = typename X::scalar;
+    auto y = materialize_expression(x);
+    detail::PadWidths const w(widths, y.shape());
+    if (mode == PadMode::constant) return express(Pad<T>{{}, w.before, w.after, value}, y);
+    if (w.cut || !w.add) y = express(Pad<T>{{}, detail::negative_ones(w.before), detail::negative_ones(w.after)}, y);
+    for (std::size_t d = 0; d < w.before.size(); ++d) {
+        PadBorder const border{{}, d, detail::if_positive(w.before[d]), detail::if_positive(w.after[d]), mode};
+        if (border.before + border.after == 0) continue;
+        detail::check_border(border, y.shape()[d]);
+        y = express(border, y);
+    }
+    return y;
+}
+
+}  // namespace xgrad
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad {
+
+namespace detail {
+
+/// How far two elements lie apart in row-major order that follow each other along an axis.
+inline std::size_t step_along(Shape const& shape, std::size_t axis)
+{
+    std::size_t step = 1;
+    for (std::size_t d = axis + 1; d < shape.size(); ++d) step *= shape[d];
+    return step;
+}
+
+/// What goes on along an axis from a start: step(what there is, place of the element in row-major order, whether it is the first) is what
+/// there is next.
+template <Scalar T, class Step> Array<T> running(Shape const& shape, std::size_t axis, bool reversed, wide<T> start, Step step)
+{
+    Array<T> out(shape);
+    std::size_t const n = shape[axis], columns = step_along(shape, axis);
+    CachedVector<wide<T>> values(columns);
+    for (std::size_t begin = 0; begin < out.numel; begin += n * columns) {
+        std::ranges::fill(values, start);
+        for (std::size_t i = 0; i < n; ++i) {
+            std::size_t const at = begin + (reversed ? n - 1 - i : i) * columns;
+            for (std::size_t c = 0; c < columns; ++c) out.begin()[at + c] = converted<T>(values[c] = step(values[c], at + c, i == 0));
+        }
+    }
+    return out;
+}
+
+}  // namespace detail
 
 /// The sum of the elements up to each one along an axis; reversed, of those from each one on.
 struct CumulativeSum : Arraywise {
@@ -12868,19 +13396,9 @@ struct CumulativeSum : Arraywise {
 
     template <Scalar T> auto value(detail::Array<T> const& x) const
     {
+        using W = detail::wide<T>;
         auto const from = detail::contiguous(x);
-        detail::Array<T> out(x.shape);
-        std::size_t n = x.shape[axis], columns = 1;
-        for (std::size_t d = axis + 1; d < x.shape.size(); ++d) columns *= x.shape[d];
-        detail::CachedVector<detail::wide<T>> sums(columns);
-        for (std::size_t begin = 0; begin < x.numel; begin += n * columns) {
-            std::ranges::fill(sums, detail::wide<T>(0));
-            for (std::size_t i = 0; i < n; ++i) {
-                std::size_t const at = begin + (reversed ? n - 1 - i : i) * columns;
-                for (std::size_t c = 0; c < columns; ++c) out.begin()[at + c] = detail::converted<T>(sums[c] += detail::converted<detail::wide<T>>(from.begin()[at + c]));
-            }
-        }
-        return out;
+        return detail::running<T>(x.shape, axis, reversed, W(0), [in = from.begin()](W sum, std::size_t at, bool) { return sum + detail::converted<W>(in[at]); });
     }
     auto pullback(wrt<0>, auto const& g, auto const&, auto const&) const { return express(CumulativeSum{{}, axis, !reversed}, g); }
 };
@@ -12890,6 +13408,68 @@ template <Operand X> auto cumsum(X const& x, std::ptrdiff_t axis)
 {
     if constexpr (std::same_as<typename X::letter, B>) return cumsum(cast<std::int64_t>(x), axis);
     else return express(CumulativeSum{{}, detail::normalize_axis("cumsum", axis, x.dim())}, x);
+}
+
+namespace detail {
+/// Each element in the place of the next one along an axis, and a number in the first place.
+template <class X> auto put_off(X const& x, std::size_t axis, typename X::value_type first)
+{
+    if (x.shape()[axis] == 0) return x;
+    Pad<typename X::value_type> one_on{{}, Axes(x.dim(), 0), Axes(x.dim(), 0), first};
+    one_on.before[axis] = 1;
+    one_on.after[axis] = -1;
+    return express(std::move(one_on), x);
+}
+}  // namespace detail
+
+/// y_i = b_i + a_i y_(i-1) along an axis, from y_0 = b_0 on, which is linear in b. Transposed, the adjoint of that map:
+/// y_i = b_i + conj(a_(i+1)) y_(i+1).
+struct Recurrence : Arraywise {
+    std::size_t axis = 0;
+    bool transposed = false;
+    static constexpr detail::Uses uses[] = {detail::uses_argument(0) | detail::uses_result, detail::uses_argument(0)};
+
+    template <Scalar T> auto value(detail::Array<T> const& a, detail::Array<T> const& b) const
+    {
+        using W = detail::wide<T>;
+        auto const factors = detail::contiguous(a), terms = detail::contiguous(b);
+        std::size_t const to_factor = transposed ? detail::step_along(a.shape, axis) : 0;
+        return detail::running<T>(a.shape, axis, transposed, W(0), [this, to_factor, f = factors.begin(), t = terms.begin()](W y, std::size_t at, bool first) {
+            using detail::conj;
+            auto const term = detail::converted<W>(t[at]);
+            if (first) return term;
+            auto const factor = detail::converted<W>(f[at + to_factor]);
+            return term + (transposed ? conj(factor) : factor) * y;
+        });
+    }
+    auto pullback(wrt<0>, auto const& g, auto const& y, auto const& a, auto const&) const
+    {
+        auto const of_terms = express(Recurrence{{}, axis, !transposed}, a, g);
+        return transposed ? materialize_expression(y * conj(detail::put_off(of_terms, axis, 0))) : materialize_expression(conj(detail::put_off(y, axis, 0)) * of_terms);
+    }
+    auto pullback(wrt<1>, auto const& g, auto const&, auto const& a, auto const&) const { return express(Recurrence{{}, axis, !transposed}, a, g); }
+};
+
+/// The product of the elements up to each one along an axis. The gradient of element i is the conjugate product of those before it times
+/// a sum over what comes from there on, which is a recurrence; so zeros need no division.
+struct CumulativeProduct : Arraywise {
+    std::size_t axis = 0;
+    static constexpr detail::Uses uses[] = {detail::uses_argument(0) | detail::uses_result};
+
+    template <Scalar T> auto value(detail::Array<T> const& x) const
+    {
+        using W = detail::wide<T>;
+        auto const from = detail::contiguous(x);
+        return detail::running<T>(x.shape, axis, false, W(1), [in = from.begin()](W product, std::size_t at, bool) { return product * detail::converted<W>(in[at]); });
+    }
+    auto pullback(wrt<0>, auto const& g, auto const& y, auto const& x) const { return conj(detail::put_off(y, axis, 1)) * express(Recurrence{{}, axis, true}, x, g); }
+};
+
+/// The product of the elements up to each one, and with it, along an axis. Of integers and masks: products of int64.
+template <Operand X> auto cumprod(X const& x, std::ptrdiff_t axis)
+{
+    if constexpr (std::same_as<typename X::letter, B>) return cumprod(cast<std::int64_t>(x), axis);
+    else return express(CumulativeProduct{{}, detail::normalize_axis("cumprod", axis, x.dim())}, x);
 }
 
 }  // namespace xgrad
@@ -14865,326 +15445,6 @@ void gemm(std::size_t m, std::size_t n, std::size_t k, T const* a, std::ptrdiff_
 }
 }  // namespace xgrad::detail
 
-// ======== xgrad/ops/reduction.hpp
-// Reductions over all or some axes. They fuse with the expression under them, which is evaluated tile by tile; its values
-// are stored only for the gradient of a product or an extremum.
-
-
-// ======== xgrad/ops/extremum.hpp
-// The largest and the smallest elements over axes.
-
-XGRAD_COMPILED_ONCE
-
-namespace xgrad {
-
-namespace detail {
-
-/// The gradient of the extremum of a row, shared equally by the elements that have its value.
-template <class T> void share_in_row(T const* x, std::size_t n, T extremum, T gradient, T* out)
-{
-    auto const share_by = [=](auto has_it) {
-        double count = 0;
-        for (std::size_t i = 0; i < n; i += most_summed)
-            count += static_cast<double>(sum_of_packs(x + i, std::min(most_summed, n - i), [=]<class V>(V v) XGRAD_LAMBDA_INLINE { return choice(has_it(v), V(1), V(0)); }));
-        map_run(out, n, [=, share = static_cast<T>(gradient / count)]<class V>(V v) XGRAD_LAMBDA_INLINE { return choice(has_it(v), V(share), V(0)); }, x);
-    };
-    if (extremum == extremum) share_by([=](auto v) XGRAD_LAMBDA_INLINE { return v == extremum; });
-    else share_by([](auto v) XGRAD_LAMBDA_INLINE { return v != v; });
-}
-/// The same of each column.
-template <class T> void share_in_columns(T const* x, std::size_t rows, std::size_t columns, T const* extremum, T const* gradient, T* out)
-{
-    auto const part_of = []<class V>(V v, V most, V part) XGRAD_LAMBDA_INLINE { return choice(v == most || v != v, part, V(0)); };
-    CachedVector<wide<T>> count(columns);
-    CachedVector<T> share(columns);
-    auto const for_each_tile = [=](auto f) {
-        for (std::size_t row = 0; row < rows; ++row)
-            for (std::size_t c = 0; c < columns; c += tile_size) f(row * columns + c, c, std::min(tile_size, columns - c));
-    };
-    for_each_tile([&](std::size_t at, std::size_t c, std::size_t n) {
-        alignas(64) T tile[tile_size];
-        map_run(tile, n, [=]<class V>(V v, V most) XGRAD_LAMBDA_INLINE { return part_of(v, most, V(1)); }, x + at, extremum + c);
-        add_run<wide<T>, T>(tile, &count[c], 1, n);
-    });
-    for (std::size_t c = 0; c < columns; ++c) share[c] = static_cast<T>(gradient[c] / count[c]);
-    for_each_tile([&](std::size_t at, std::size_t c, std::size_t n) { map_run(out + at, n, part_of, x + at, extremum + c, &share[c]); });
-}
-
-}  // namespace detail
-
-/// The gradient of an extremum y of x over some axes, from that of y.
-struct ExtremumGradient : Arraywise {
-    Axes over;  // normalised
-    static constexpr detail::Uses uses[] = {detail::uses_argument(1) | detail::uses_argument(2), 0, 0};
-
-    template <RealScalar T> auto value(detail::Array<T> const& g, detail::Array<T> const& y, detail::Array<T> const& x) const
-    {
-        detail::Array<T> room;
-        auto extent = detail::folded_axes(x.shape, detail::reduced_shape(x.shape, over, true));
-        bool const in_place = x.contiguous && extent;
-        auto const* from = in_place ? x.begin() : detail::rows_over(over, x, room);
-        if (!in_place) extent = {y.numel, detail::count_over(x.shape, over), 1};
-        auto const [rows, folded, columns] = *extent;
-        detail::Array<T> out(in_place ? x.shape : room.shape);
-        auto const gradients = detail::contiguous(g), extrema = detail::contiguous(y);
-        auto *const most = extrema.begin(), *const gradient = gradients.begin(), *const to = out.begin();
-        for (std::size_t at = 0, c = 0; c < rows * columns; at += folded * columns, c += columns) {
-            if (columns == 1) detail::share_in_row(from + at, folded, most[c], gradient[c], to + at);
-            else detail::share_in_columns(from + at, folded, columns, most + c, gradient + c, to + at);
-        }
-        return in_place ? out : detail::rows_put_back(over, std::move(out));
-    }
-    /// The mean over the elements that have the extreme value.
-    auto pullback(wrt<0>, auto const& h, auto const&, auto const& g, auto const& y, auto const& x) const
-    {
-        std::remove_cvref_t<decltype(x)> const one(typename std::remove_cvref_t<decltype(x)>::value_type(1));
-        auto const extremum = reshape(y, Axes(detail::reduced_shape(x.shape(), over, true)));
-        auto const has_it = materialize_expression(x == extremum || isnan(x));
-        return reshape(materialize_expression(sum(where(has_it, h, 0), over) / sum(where(has_it, one, 0), over)), Axes(g.shape()));
-    }
-    /// Which elements those are does not change.
-    template <std::size_t I> auto pullback(wrt<I>, auto const& h, auto const&...) const { return std::remove_cvref_t<decltype(h)>(); }
-};
-
-/// Largest or smallest element over some axes.
-template <template <class> class Fold> struct Extremum : Folding<Fold> {
-    static constexpr detail::Uses uses[1] = {detail::uses_argument(0) | detail::uses_result};  // clang wants the bound in a template
-
-    auto pullback(wrt<0>, auto const& g, auto const& y, auto const& x) const { return express(ExtremumGradient{{}, this->over}, g, unrecorded(y), unrecorded(x)); }
-};
-struct Amax : Extremum<detail::Larger> {};
-struct Amin : Extremum<detail::Smaller> {};
-
-namespace detail {
-template <class Op, Operand X> auto extremum(std::string_view operation, X const& x, Axes const& over, bool keep)
-{
-    static_assert(!is_complex<typename X::scalar>, "amax and amin: complex numbers have no order");
-    if constexpr (is_complex<typename X::scalar>) return x;
-    else {
-        auto const axes = checked_axes(operation, x, over);
-        if (auto const& shape = x.shape(); numel(shape) == 0 && numel(reduced_shape(shape, axes, true)) != 0)
-            fail<ShapeError>(operation, ": nothing to choose from in shape ", shape, " over axes ", axes);
-        return express_folding(Op{{{{}, axes, keep}}}, x);
-    }
-}
-}  // namespace detail
-
-/// Largest element over axes; elements that share it share the gradient equally. NaN is passed on.
-template <Operand X> auto amax(X const& x, Axes const& axes, bool keep = false) { return detail::extremum<Amax>("amax", x, axes, keep); }
-template <Operand X> auto amax(X const& x) { return amax(x, detail::all_axes(x.dim())); }
-
-/// Smallest element over axes; ties and NaN as for amax.
-template <Operand X> auto amin(X const& x, Axes const& axes, bool keep = false) { return detail::extremum<Amin>("amin", x, axes, keep); }
-template <Operand X> auto amin(X const& x) { return amin(x, detail::all_axes(x.dim())); }
-
-}  // namespace xgrad
-
-// ======== xgrad/ops/product.hpp
-// Products over axes, whose gradient needs no division.
-
-XGRAD_COMPILED_ONCE
-
-namespace xgrad {
-
-namespace detail {
-
-/// finish(factor times the product of the others) for each of n numbers: forward for what comes before, then back for what comes after.
-/// Returns the product of all.
-template <class T, class F> T each_product_of_others(T const* x, std::size_t n, T factor, T* out, F finish)
-{
-    T before(1);
-    for (std::size_t i = 0; i < n; ++i) out[i] = before, before *= x[i];
-    for (std::size_t i = n; i-- > 0;) out[i] = finish(out[i] * factor), factor *= x[i];
-    return before;
-}
-
-/// The same in packs, without a factor. Every lane of some packs is a chain of its own, and what is
-/// left over is one more.
-template <Differentiable T, class F> void products_of_others(T const* x, std::size_t n, T* out, F finish)
-{
-    using Pack = pack_of<T, precision_of<T>>;
-    constexpr std::size_t width = RealPack<precision_of<T>>::width, packs = 4, block = packs * width;
-    std::size_t const end = n - n % block;
-    T others(1);  // of what is left over
-    if (end) {
-        Pack part[packs] = {1, 1, 1, 1};
-        for (std::size_t i = 0; i < end; i += block)
-            kernel::unroll<packs>([&](auto j) XGRAD_LAMBDA_INLINE {
-                part[j].store(out + i + j * width);
-                part[j] = part[j] * Pack::load(x + i + j * width);
-            });
-        auto const first = part[0] * part[1], second = part[2] * part[3];
-        T lanes[width], others_of_lanes[width], left_over(1);
-        (first * second).store(lanes);
-        for (std::size_t i = end; i < n; ++i) left_over *= x[i];
-        others = each_product_of_others(lanes, width, left_over, others_of_lanes, std::identity());
-        auto const of_lanes = Pack::load(others_of_lanes);
-        Pack after[packs] = {of_lanes * (part[1] * second), of_lanes * (part[0] * second), of_lanes * (first * part[3]), of_lanes * (first * part[2])};
-        for (std::size_t i = end; i > 0;) {
-            i -= block;
-            kernel::unroll<packs>([&](auto j) XGRAD_LAMBDA_INLINE {
-                auto* const at = out + i + j * width;
-                finish(Pack::load(at) * after[j]).store(at);
-                after[j] = after[j] * Pack::load(x + i + j * width);
-            });
-        }
-    }
-    each_product_of_others(x + end, n - end, others, out + end, finish);
-}
-
-}  // namespace detail
-
-/// The gradient of a product over some axes: that of the result, one number for all where it is but one, times the conjugate product of
-/// the other elements.
-struct ProdGradient : Arraywise {
-    Axes over;  // normalised
-    static constexpr detail::Uses uses[] = {detail::uses_argument(1), detail::uses_argument(0) | detail::uses_argument(1)};
-
-    template <Scalar T> auto value(detail::Array<T> const& g, detail::Array<T> const& x) const
-    {
-        using W = detail::wide<T>;  // what is multiplied in another order must not overflow on the way
-        detail::Array<W> room;
-        auto const* const rows = detail::rows_over(over, x, room);
-        detail::Array<W> out(room.defined() ? room.shape : x.shape);
-        auto const gradients = detail::contiguous(g);
-        std::size_t const n = detail::count_over(x.shape, over);
-        for (std::size_t at = 0, row = 0; at < x.numel; at += n, ++row)
-            detail::products_of_others(rows + at, n, out.begin() + at, [gi = detail::converted<W>(gradients.begin()[g.numel == 1 ? 0 : row])](auto v) {
-                using detail::conj;
-                return gi * conj(v);
-            });
-        detail::narrow<W, T>(out);
-        return detail::rows_put_back(over, std::move(detail::as<T>(out)));
-    }
-    auto pullback(wrt<0>, auto const& h, auto const&, auto const& g, auto const& x) const
-    {
-        std::remove_cvref_t<decltype(x)> const one(typename std::remove_cvref_t<decltype(x)>::value_type(1));
-        return reshape(materialize_expression(sum(h * conj(express(*this, one, x)), over)), Axes(g.shape()));
-    }
-    /// By x_j depends what comes out for all but j, as the product of all but the two: one j after another, with x_j replaced by 1.
-    auto pullback(wrt<1>, auto const& h, auto const&, auto const& g, auto const& x) const
-    {
-        using T = typename std::remove_cvref_t<decltype(x)>::value_type;
-        auto out = materialize_expression(h * T(0));
-        for (std::size_t j = 0; j < detail::count_over(x.shape(), over); ++j) {
-            auto const is_j = place_mask(x, over, j);
-            auto const without_j = materialize_expression(where(is_j, T(1), x));
-            auto const part = sum(where(is_j, T(0), conj(h) * express(*this, g, without_j)), over, keepdims);
-            out = materialize_expression(out + where(is_j, part, T(0)));
-        }
-        return out;
-    }
-};
-
-/// Product of the elements over some axes, zeros among them or not.
-struct Prod : Folding<detail::Product> {
-    static constexpr detail::Uses uses[] = {detail::uses_argument(0)};
-
-    auto pullback(wrt<0>, auto const& g, auto const&, auto const& x) const { return express(ProdGradient{{}, over}, g, x); }
-};
-
-/// Product over axes. Of integers and masks: a product of int64.
-template <Operand X> auto prod(X const& x, Axes const& axes, bool keep = false)
-{
-    if constexpr (std::same_as<typename X::letter, B>) return prod(cast<std::int64_t>(x), axes, keep);
-    else return express_folding(Prod{{{}, detail::checked_axes("prod", x, axes), keep}}, x);
-}
-template <Operand X> auto prod(X const& x) { return prod(x, detail::all_axes(x.dim())); }
-
-}  // namespace xgrad
-
-XGRAD_COMPILED_ONCE
-
-namespace xgrad {
-
-/// Integers and masks as double; anything else as it is.
-template <Operand X> auto real_valued(X const& x)
-{
-    if constexpr (std::same_as<typename X::letter, B> || std::same_as<typename X::letter, Z>) return cast<double>(x);
-    else return x;
-}
-
-/// Sum over axes. Of integers and masks: a sum of int64.
-template <Operand X> auto sum(X const& x, Axes const& axes, bool keep = false) { return record_sum("sum", x, &axes, keep, false); }
-template <Operand X> auto sum(X const& x) { return record_sum("sum", x, nullptr, false, false); }
-
-/// Arithmetic mean over axes; NaN of nothing. Of integers and masks: a mean of double.
-template <Operand X> auto mean(X const& x, Axes const& axes, bool keep = false) { return record_sum("mean", real_valued(x), &axes, keep, true); }
-template <Operand X> auto mean(X const& x) { return record_sum("mean", real_valued(x), nullptr, false, true); }
-
-/// log(sum(exp(x))) over axes, without overflow; the gradient is softmax(x).
-template <Operand X> auto logsumexp(X const& x, Axes const& axes, bool keep = false)
-{
-    auto const over = detail::checked_axes("logsumexp", x, axes);
-    if constexpr (std::same_as<typename X::letter, R>)
-        if (over.size() == x.dim()) {   // a number in the formula: exponentials and their gradients are one pass
-            auto const largest = static_cast<precision_of<typename X::scalar>>(finite_largest(x));
-            auto const y = materialize_expression(log(sum(exp(x - largest))) + largest);
-            return keep ? detail::only_reshaped(reshape(y, Axes(x.dim(), 1))) : y;
-        }
-    auto const largest = finite_largest(x, over);
-    auto const y = materialize_expression(log(sum(exp(x - largest), over, keepdims)) + largest);
-    return keep ? y : detail::only_reshaped(reshape(y, Axes(detail::reduced_shape(y.shape(), over, false))));
-}
-template <Operand X> auto logsumexp(X const& x) { return logsumexp(x, detail::all_axes(x.dim())); }
-
-/// Square root of a sum of squares, with gradient 0 at 0 (as PyTorch's norm has).
-struct NormRoot : Elementwise<R(R)> {
-    auto value(auto x) const { return sqrt(x); }
-    auto partial(wrt<0>, auto y, auto) const { return selected{!(y == 0), 0.5 * reciprocal(y)}; }
-};
-/// Root s^(1/p) of a sum of p-th powers, with gradient 0 at 0.
-struct PowerRoot : Elementwise<R(R)> {
-    double p = 2;
-    auto value(auto s) const { return pow(s, 1 / p); }
-    auto partial(wrt<0>, auto, auto s) const { return selected{!(s == 0), (1 / p) * pow(s, 1 / p - 1)}; }
-};
-/// |x|^p, with gradient 0 at 0.
-struct AbsPower : Elementwise<R(R), R(C)> {
-    double p = 2;
-    auto value(auto x) const { return pow(abs(x), p); }
-    auto partial(wrt<0>, auto, auto x) const
-    {
-        auto const r = abs(x);
-        return gradient{where(r == 0, 0, p * pow(r, p - 1)) * sgn(x)};
-    }
-};
-
-/// p-norm of the elements (as of a vector) over axes, p > 0 or infinite; 2 by default. Gradient 0 at 0.
-template <Operand X> auto norm(X const& x, double p, Axes const& axes, bool keep = false)
-{
-    if (!(p > 0)) detail::fail<Error>("norm: p must be positive, and may be infinity");
-    detail::checked_axes("norm", x, axes);
-    if constexpr (std::same_as<typename X::letter, B> || std::same_as<typename X::letter, Z>) return norm(real_valued(x), p, axes, keep);
-    else {
-        using T = decltype(materialize_expression(abs(x)));
-        if (p == std::numeric_limits<double>::infinity()) return T(amax(abs(x), axes, keep));
-        if (p == 1) return T(sum(abs(x), axes, keep));
-        if (p == 2) return T(express(NormRoot{}, sum(abs2(x), axes, keep)));
-        return T(express(PowerRoot{{}, p}, sum(express(AbsPower{{}, p}, x), axes, keep)));
-    }
-}
-template <Operand X> auto norm(X const& x, double p = 2) { return norm(x, p, detail::all_axes(x.dim())); }
-
-/// Variance over axes, sum(abs2(x - mean(x))) / (n - correction) for n elements; of complex numbers, too, it is real. Not a
-/// finite number where n is no more than the correction.
-template <Operand X> auto var(X const& x, Axes const& axes, bool keep = false, double correction = 1)
-{
-    auto const over = detail::checked_axes("var", x, axes);
-    if constexpr (std::same_as<typename X::letter, B> || std::same_as<typename X::letter, Z>) return var(real_valued(x), over, keep, correction);
-    else {
-        auto const n = static_cast<double>(detail::count_over(x.shape(), over));
-        return materialize_expression(sum(abs2(x - mean(x, over, keepdims)), over, keep) / std::max(0., n - correction));
-    }
-}
-template <Operand X> auto var(X const& x) { return var(x, detail::all_axes(x.dim())); }
-
-/// Standard deviation over axes, the root of var(), with gradient 0 at 0. (PyTorch's name for it is taken in C++.)
-template <Operand X> auto stddev(X const& x, Axes const& axes, bool keep = false, double correction = 1) { return materialize_expression(express(NormRoot{}, var(x, axes, keep, correction))); }
-template <Operand X> auto stddev(X const& x) { return stddev(x, detail::all_axes(x.dim())); }
-
-}  // namespace xgrad
-
 XGRAD_COMPILED_ONCE
 
 namespace xgrad {
@@ -15359,150 +15619,6 @@ template <Operand A, Operand B> auto outer(A const& a, B const& b)
 }
 /// Conjugate transpose of each matrix.
 template <Operand A> auto adjoint(A const& a) { return conj(mT(a)); }
-
-}  // namespace xgrad
-
-// ======== xgrad/ops/padding.hpp
-// Arrays with more at their borders, or with less.
-
-XGRAD_COMPILED_ONCE
-
-namespace xgrad {
-
-/// What pad() adds along an axis 1 2 3 4: one value; 3 2 [1 2 3 4] 3 2; 1 1 [1 2 3 4] 4 4; 3 4 [1 2 3 4] 1 2.
-enum class PadMode { constant, reflect, replicate, circular };
-
-/// Slices of one value before and after those of x along each axis; where a width is negative, slices of x are left out instead. The
-/// adjoint has the opposite widths, and adds zeros.
-template <Scalar T> struct Pad : Arraywise {
-    Axes before, after;  // for each axis
-    T fill{};
-    static constexpr bool is_multilinear = false;  // the value that is added does not follow x
-
-    auto value(detail::Array<T> const& x) const
-    {
-        Shape shape = x.shape;
-        for (std::size_t d = 0; d < shape.size(); ++d) shape[d] += static_cast<std::size_t>(before[d] + after[d]);
-        detail::Array<T> out(shape, fill);
-        auto to = out, from = x;
-        for (std::size_t d = 0; d < shape.size(); ++d) {
-            auto const start = std::max<std::ptrdiff_t>(before[d], 0), first = start - before[d];
-            auto const count = static_cast<std::ptrdiff_t>(x.shape[d]) - first + std::min<std::ptrdiff_t>(after[d], 0);
-            to = detail::part_along(to, d, static_cast<std::size_t>(start), static_cast<std::size_t>(count));
-            from = detail::part_along(from, d, static_cast<std::size_t>(first), static_cast<std::size_t>(count));
-        }
-        detail::copy_elements(to, from);
-        return out;
-    }
-    auto pullback(wrt<0>, auto const& g, auto const&, auto const&) const
-    {
-        Pad back{{}, before, after};
-        for (std::size_t d = 0; d < before.size(); ++d) back.before[d] = -before[d], back.after[d] = -after[d];
-        return express(std::move(back), g);
-    }
-};
-
-/// Slices before and after those of x along one axis that repeat some of x, as a mode says.
-struct PadBorder : Arraywise {
-    std::size_t axis = 0, before = 0, after = 0;
-    PadMode mode = PadMode::reflect;
-
-    template <Scalar T> auto value(detail::Array<T> const& x) const
-    {
-        auto const n = x.shape[axis];
-        Shape shape = x.shape;
-        shape[axis] += before + after;
-        detail::Array<T> out(shape);
-        detail::copy_elements(detail::part_along(out, axis, before, n), x);
-        each_added(n, [&](std::size_t place, std::size_t source) { detail::copy_elements(detail::part_along(out, axis, place, 1), detail::part_along(x, axis, source, 1)); });
-        return out;
-    }
-    /// f(place of an added slice, place in x of what it repeats).
-    template <class F> void each_added(std::size_t n, F f) const
-    {
-        for (std::size_t i = 1; i <= before; ++i) f(before - i, mode == PadMode::reflect ? i : mode == PadMode::replicate ? 0 : n - i);
-        for (std::size_t i = 1; i <= after; ++i) f(before + n + i - 1, mode == PadMode::reflect ? n - 1 - i : mode == PadMode::replicate ? n - 1 : i - 1);
-    }
-    auto pullback(wrt<0>, auto const& g, auto const&, auto const&) const;
-};
-
-/// The slices within the border, with those in it added to what they repeat: the adjoint of PadBorder.
-struct FoldBorder : Arraywise {
-    PadBorder border;
-
-    template <Scalar T> auto value(detail::Array<T> const& x) const
-    {
-        auto const axis = border.axis, n = x.shape[axis] - border.before - border.after;
-        Shape shape = x.shape;
-        shape[axis] = n;
-        detail::Array<T> out(shape);
-        detail::copy_elements(out, detail::part_along(x, axis, border.before, n));
-        border.each_added(n, [&](std::size_t place, std::size_t source) { detail::for_each_pair(detail::part_along(out, axis, source, 1), detail::part_along(x, axis, place, 1), [](T& sum, T const& more) { sum += more; }); });
-        return out;
-    }
-    auto pullback(wrt<0>, auto const& g, auto const&, auto const&) const { return express(border, g); }
-};
-
-auto PadBorder::pullback(wrt<0>, auto const& g, auto const&, auto const&) const { return express(FoldBorder{{}, *this}, g); }
-
-namespace detail {
-
-/// With 0 in place of positive ones.
-inline Axes negative_ones(Axes widths)
-{
-    for (auto& width : widths) width = std::min<std::ptrdiff_t>(width, 0);
-    return widths;
-}
-inline std::size_t if_positive(std::ptrdiff_t width) { return static_cast<std::size_t>(std::max<std::ptrdiff_t>(width, 0)); }
-
-/// Widths as pad() takes them, for each axis: those before it and those after it.
-struct PadWidths {
-    Axes before, after;
-    bool cut = false, add = false;  // whether there are negative ones, and positive ones
-
-    PadWidths(Axes const& widths, Shape const& extents) : before(extents.size(), 0), after(extents.size(), 0)
-    {
-        auto const rank = extents.size();
-        if (widths.size() % 2 || widths.size() > 2 * rank) fail<ShapeError>("pad: widths ", widths, " are not two for each of at most ", rank, " axes");
-        for (std::size_t i = 0; i < widths.size() / 2; ++i) {
-            auto const d = rank - 1 - i;
-            auto const first = before[d] = widths[2 * i], last = after[d] = widths[2 * i + 1];
-            cut |= std::min(first, last) < 0;
-            add |= std::max(first, last) > 0;
-            constexpr auto most = static_cast<std::ptrdiff_t>(most_elements);
-            if (std::max(first, last) > most || std::min(first, last) < -most || static_cast<std::ptrdiff_t>(extents[d]) + std::min<std::ptrdiff_t>(first, 0) + std::min<std::ptrdiff_t>(last, 0) < 0)
-                fail<ShapeError>("pad: widths ", widths, " take away more than there is in shape ", extents, ", or add more than any memory holds");
-        }
-    }
-};
-
-inline void check_border(PadBorder const& b, std::size_t extent)
-{
-    auto const longest = std::max(b.before, b.after);
-    if (b.mode == PadMode::reflect && longest >= extent) fail<ShapeError>("pad: axis ", b.axis, " with extent ", extent, " cannot be reflected to ", longest, " positions, which must be fewer");
-    if (b.mode == PadMode::circular && longest > extent) fail<ShapeError>("pad: axis ", b.axis, " with extent ", extent, " does not go round ", longest, " positions, which must be no more");
-    if (b.mode == PadMode::replicate && extent == 0) fail<ShapeError>("pad: axis ", b.axis, " with extent 0 has nothing to be replicated");
-}
-
-}  // namespace detail
-
-/// x with more positions before and after, as the widths say: two for the last axis, then two for the one before it, and so on, as in
-/// PyTorch. A negative width takes positions away, which comes first. A copy.
-template <Operand X> auto pad(X const& x, Axes const& widths, PadMode mode = PadMode::constant, std::type_identity_t<typename X::scalar> value = {})
-{
-    using T = typename X::scalar;
-    auto y = materialize_expression(x);
-    detail::PadWidths const w(widths, y.shape());
-    if (mode == PadMode::constant) return express(Pad<T>{{}, w.before, w.after, value}, y);
-    if (w.cut || !w.add) y = express(Pad<T>{{}, detail::negative_ones(w.before), detail::negative_ones(w.after)}, y);
-    for (std::size_t d = 0; d < w.before.size(); ++d) {
-        PadBorder const border{{}, d, detail::if_positive(w.before[d]), detail::if_positive(w.after[d]), mode};
-        if (border.before + border.after == 0) continue;
-        detail::check_border(border, y.shape()[d]);
-        y = express(border, y);
-    }
-    return y;
-}
 
 }  // namespace xgrad
 
@@ -17603,7 +17719,7 @@ namespace detail {
 
 template <class T> bool is_less(T a, T b)
 {
-    static_assert(!is_complex<T>, "argmax, argmin, argsort, sort, topk: complex numbers have no order");
+    static_assert(!is_complex<T>, "argmax, argmin, argsort, sort, topk, median, quantile: complex numbers have no order");
     if constexpr (is_complex<T>) return false;
     else return a < b || (b != b && a == a);
 }
@@ -17785,6 +17901,109 @@ template <Scalar T> std::string to_string(Tensor<T> const& t)
 }
 template <Scalar T> std::ostream& operator<<(std::ostream& out, Tensor<T> const& t) { return out << to_string(t); }
 template <class Op, class... X> std::ostream& operator<<(std::ostream& out, Expression<Op, X...> const& e) { return out << to_string(detail::materialize(e)); }
+
+}  // namespace xgrad
+
+// ======== xgrad/tensor/quantile.hpp
+// What lies in the middle of the elements in order, or at another part of the way: median and quantile. NaN stands for all that it is among.
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad {
+
+namespace detail {
+
+/// The places of an element with so many before it in order, and of the next one if that is wanted, for each row of x along an axis; twice that of the
+/// first NaN where there is one.
+template <Scalar T> Tensor<std::int64_t> places_of_rank(Array<T> const& x, std::size_t axis, std::size_t rank, bool with_next)
+{
+    CachedVector<Placed<T>> all(x.shape[axis]);
+    return places_along(x, axis, with_next ? 2 : 1, [&](T const* row, std::size_t n, std::int64_t* places) {
+        auto const nan = std::find_if(row, row + n, [](T v) { return v != v; }) - row;
+        places[0] = nan;
+        if (with_next) places[1] = nan;
+        if (static_cast<std::size_t>(nan) < n) return;
+        for (std::size_t i = 0; i < n; ++i) all[i] = {row[i], static_cast<std::int64_t>(i)};
+        auto const at = all.begin() + static_cast<std::ptrdiff_t>(rank);
+        std::nth_element(all.begin(), at, all.end(), Placed<T>::ascending);
+        places[0] = at->place;
+        if (with_next) places[1] = std::min_element(at + 1, all.end(), Placed<T>::ascending)->place;
+    });
+}
+
+/// With an axis of extent 1, or without it.
+template <Scalar T> Tensor<T> keep_or_drop(Tensor<T> const& x, std::size_t axis, bool keep)
+{
+    return keep ? x : only_reshaped(reshape(x, Axes(reduced_shape(x.shape(), {static_cast<std::ptrdiff_t>(axis)}, false))));
+}
+
+}  // namespace detail
+
+/// The median of all elements, the lower one of two. Those that are equal to it share the gradient.
+struct Median : Arraywise {
+    static constexpr detail::Uses uses[] = {detail::uses_argument(0) | detail::uses_result};
+
+    template <Scalar T> auto value(detail::Array<T> const& x) const
+    {
+        detail::Array<T> all(x.shape);
+        detail::copy_elements(all, x);
+        if (all.numel == 0) {
+            if constexpr (RealScalar<T>) return detail::Array<T>(Shape(), std::numeric_limits<T>::quiet_NaN());
+            detail::fail<ShapeError>("median: nothing to choose from in shape ", x.shape);
+        }
+        auto const nan = std::find_if(all.begin(), all.end(), [](T v) { return v != v; });
+        if (nan != all.end()) return detail::Array<T>(Shape(), *nan);
+        auto* const middle = all.begin() + (all.numel - 1) / 2;
+        std::nth_element(all.begin(), middle, all.end(), detail::is_less<T>);
+        return detail::Array<T>(Shape(), *middle);
+    }
+    auto pullback(wrt<0>, auto const& g, auto const& y, auto const& x) const { return express(ExtremumGradient{{}, detail::all_axes(x.dim())}, g, unrecorded(y), unrecorded(x)); }
+};
+
+/// The median along an axis, the lower one of two, and its place, the first of equal ones that count; or NaN and the place of the first. The
+/// gradient goes back to that place.
+template <Operand X> auto median(X const& x, std::ptrdiff_t axis, bool keep = false)
+{
+    auto const d = detail::normalize_axis("median", axis, x.dim());
+    auto const t = detail::materialize(x);
+    auto const n = t.shape()[d];
+    if (n == 0 && numel(detail::reduced_shape(t.shape(), {static_cast<std::ptrdiff_t>(d)}, false)) != 0) detail::fail<ShapeError>("median: nothing to choose from in shape ", t.shape(), " along axis ", d);
+    auto const places = detail::places_of_rank(t.array_of(), d, n ? (n - 1) / 2 : 0, false);
+    return Ordered<typename X::scalar>{detail::keep_or_drop(gather(t, static_cast<std::ptrdiff_t>(d), places), d, keep), detail::keep_or_drop(places, d, keep)};
+}
+/// Of all elements, the value alone: NaN of nothing, or where there is one. Elements that are equal to it share the gradient equally.
+template <Operand X> auto median(X const& x) { return express(Median{}, x); }
+
+/// What lies at a part q of the way through the elements along an axis in order, from the smallest (0) to the largest (1); between two of
+/// them as much nearer to one as q says, and these two have the gradient. NaN where there is one. Of integers and masks: of double.
+template <Operand X> auto quantile(X const& x, double q, std::ptrdiff_t axis, bool keep = false)
+{
+    if constexpr (std::same_as<typename X::letter, B> || std::same_as<typename X::letter, Z>) return quantile(cast<double>(x), q, axis, keep);
+    else {
+        auto const d = detail::normalize_axis("quantile", axis, x.dim());
+        auto const t = detail::materialize(x);
+        if (!(q >= 0 && q <= 1)) detail::fail("quantile: q must lie between 0 and 1");
+        if (t.shape()[d] == 0) detail::fail<ShapeError>("quantile: nothing to choose from in shape ", t.shape(), " along axis ", d);
+        double const way = q * static_cast<double>(t.shape()[d] - 1), whole = std::floor(way);
+        auto const rest = static_cast<precision_of<typename X::scalar>>(way - whole);
+        auto const neighbours = gather(t, static_cast<std::ptrdiff_t>(d), detail::places_of_rank(t.array_of(), d, static_cast<std::size_t>(whole), rest > 0));
+        if (!(rest > 0)) return detail::keep_or_drop(neighbours, d, keep);
+        auto const parts = neighbours.split(1, static_cast<std::ptrdiff_t>(d));
+        return detail::keep_or_drop(detail::materialize(parts[0] + rest * (parts[1] - parts[0])), d, keep);
+    }
+}
+/// Of all elements.
+template <Operand X> auto quantile(X const& x, double q) { return quantile(flatten(x), q, 0); }
+
+/// Several quantiles, along a new first axis.
+template <Operand X> auto quantile(X const& x, std::vector<double> const& q, std::ptrdiff_t axis, bool keep = false)
+{
+    auto const t = detail::materialize(x);
+    std::vector<decltype(quantile(t, 0., axis, keep))> all;
+    for (auto const part : q) all.push_back(quantile(t, part, axis, keep));
+    return stack(all);
+}
+template <Operand X> auto quantile(X const& x, std::vector<double> const& q) { return quantile(flatten(x), q, 0); }
 
 }  // namespace xgrad
 #ifdef XGRAD_SOURCE

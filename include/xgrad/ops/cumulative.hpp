@@ -1,12 +1,42 @@
-// Sums of all that comes before.
+// Sums and products of all that comes before, and the recurrence to which the gradient of the product leads.
 #pragma once
 
+#include <xgrad/ops/complex.hpp>
+#include <xgrad/ops/padding.hpp>
 #include <xgrad/ops/runs.hpp>
-#include <xgrad/ops/shaping.hpp>
 
 XGRAD_COMPILED_ONCE
 
 namespace xgrad {
+
+namespace detail {
+
+/// How far two elements lie apart in row-major order that follow each other along an axis.
+inline std::size_t step_along(Shape const& shape, std::size_t axis)
+{
+    std::size_t step = 1;
+    for (std::size_t d = axis + 1; d < shape.size(); ++d) step *= shape[d];
+    return step;
+}
+
+/// What goes on along an axis from a start: step(what there is, place of the element in row-major order, whether it is the first) is what
+/// there is next.
+template <Scalar T, class Step> Array<T> running(Shape const& shape, std::size_t axis, bool reversed, wide<T> start, Step step)
+{
+    Array<T> out(shape);
+    std::size_t const n = shape[axis], columns = step_along(shape, axis);
+    CachedVector<wide<T>> values(columns);
+    for (std::size_t begin = 0; begin < out.numel; begin += n * columns) {
+        std::ranges::fill(values, start);
+        for (std::size_t i = 0; i < n; ++i) {
+            std::size_t const at = begin + (reversed ? n - 1 - i : i) * columns;
+            for (std::size_t c = 0; c < columns; ++c) out.begin()[at + c] = converted<T>(values[c] = step(values[c], at + c, i == 0));
+        }
+    }
+    return out;
+}
+
+}  // namespace detail
 
 /// The sum of the elements up to each one along an axis; reversed, of those from each one on.
 struct CumulativeSum : Arraywise {
@@ -16,19 +46,9 @@ struct CumulativeSum : Arraywise {
 
     template <Scalar T> auto value(detail::Array<T> const& x) const
     {
+        using W = detail::wide<T>;
         auto const from = detail::contiguous(x);
-        detail::Array<T> out(x.shape);
-        std::size_t n = x.shape[axis], columns = 1;
-        for (std::size_t d = axis + 1; d < x.shape.size(); ++d) columns *= x.shape[d];
-        detail::CachedVector<detail::wide<T>> sums(columns);
-        for (std::size_t begin = 0; begin < x.numel; begin += n * columns) {
-            std::ranges::fill(sums, detail::wide<T>(0));
-            for (std::size_t i = 0; i < n; ++i) {
-                std::size_t const at = begin + (reversed ? n - 1 - i : i) * columns;
-                for (std::size_t c = 0; c < columns; ++c) out.begin()[at + c] = detail::converted<T>(sums[c] += detail::converted<detail::wide<T>>(from.begin()[at + c]));
-            }
-        }
-        return out;
+        return detail::running<T>(x.shape, axis, reversed, W(0), [in = from.begin()](W sum, std::size_t at, bool) { return sum + detail::converted<W>(in[at]); });
     }
     auto pullback(wrt<0>, auto const& g, auto const&, auto const&) const { return express(CumulativeSum{{}, axis, !reversed}, g); }
 };
@@ -38,6 +58,68 @@ template <Operand X> auto cumsum(X const& x, std::ptrdiff_t axis)
 {
     if constexpr (std::same_as<typename X::letter, B>) return cumsum(cast<std::int64_t>(x), axis);
     else return express(CumulativeSum{{}, detail::normalize_axis("cumsum", axis, x.dim())}, x);
+}
+
+namespace detail {
+/// Each element in the place of the next one along an axis, and a number in the first place.
+template <class X> auto put_off(X const& x, std::size_t axis, typename X::value_type first)
+{
+    if (x.shape()[axis] == 0) return x;
+    Pad<typename X::value_type> one_on{{}, Axes(x.dim(), 0), Axes(x.dim(), 0), first};
+    one_on.before[axis] = 1;
+    one_on.after[axis] = -1;
+    return express(std::move(one_on), x);
+}
+}  // namespace detail
+
+/// y_i = b_i + a_i y_(i-1) along an axis, from y_0 = b_0 on, which is linear in b. Transposed, the adjoint of that map:
+/// y_i = b_i + conj(a_(i+1)) y_(i+1).
+struct Recurrence : Arraywise {
+    std::size_t axis = 0;
+    bool transposed = false;
+    static constexpr detail::Uses uses[] = {detail::uses_argument(0) | detail::uses_result, detail::uses_argument(0)};
+
+    template <Scalar T> auto value(detail::Array<T> const& a, detail::Array<T> const& b) const
+    {
+        using W = detail::wide<T>;
+        auto const factors = detail::contiguous(a), terms = detail::contiguous(b);
+        std::size_t const to_factor = transposed ? detail::step_along(a.shape, axis) : 0;
+        return detail::running<T>(a.shape, axis, transposed, W(0), [this, to_factor, f = factors.begin(), t = terms.begin()](W y, std::size_t at, bool first) {
+            using detail::conj;
+            auto const term = detail::converted<W>(t[at]);
+            if (first) return term;
+            auto const factor = detail::converted<W>(f[at + to_factor]);
+            return term + (transposed ? conj(factor) : factor) * y;
+        });
+    }
+    auto pullback(wrt<0>, auto const& g, auto const& y, auto const& a, auto const&) const
+    {
+        auto const of_terms = express(Recurrence{{}, axis, !transposed}, a, g);
+        return transposed ? materialize_expression(y * conj(detail::put_off(of_terms, axis, 0))) : materialize_expression(conj(detail::put_off(y, axis, 0)) * of_terms);
+    }
+    auto pullback(wrt<1>, auto const& g, auto const&, auto const& a, auto const&) const { return express(Recurrence{{}, axis, !transposed}, a, g); }
+};
+
+/// The product of the elements up to each one along an axis. The gradient of element i is the conjugate product of those before it times
+/// a sum over what comes from there on, which is a recurrence; so zeros need no division.
+struct CumulativeProduct : Arraywise {
+    std::size_t axis = 0;
+    static constexpr detail::Uses uses[] = {detail::uses_argument(0) | detail::uses_result};
+
+    template <Scalar T> auto value(detail::Array<T> const& x) const
+    {
+        using W = detail::wide<T>;
+        auto const from = detail::contiguous(x);
+        return detail::running<T>(x.shape, axis, false, W(1), [in = from.begin()](W product, std::size_t at, bool) { return product * detail::converted<W>(in[at]); });
+    }
+    auto pullback(wrt<0>, auto const& g, auto const& y, auto const& x) const { return conj(detail::put_off(y, axis, 1)) * express(Recurrence{{}, axis, true}, x, g); }
+};
+
+/// The product of the elements up to each one, and with it, along an axis. Of integers and masks: products of int64.
+template <Operand X> auto cumprod(X const& x, std::ptrdiff_t axis)
+{
+    if constexpr (std::same_as<typename X::letter, B>) return cumprod(cast<std::int64_t>(x), axis);
+    else return express(CumulativeProduct{{}, detail::normalize_axis("cumprod", axis, x.dim())}, x);
 }
 
 }  // namespace xgrad

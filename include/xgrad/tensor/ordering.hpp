@@ -18,7 +18,7 @@ namespace detail {
 
 template <class T> bool is_less(T a, T b)
 {
-    static_assert(!is_complex<T>, "argmax, argmin, argsort, sort, topk: complex numbers have no order");
+    static_assert(!is_complex<T>, "argmax, argmin, argsort, sort, topk, median, quantile: complex numbers have no order");
     if constexpr (is_complex<T>) return false;
     else return a < b || (b != b && a == a);
 }

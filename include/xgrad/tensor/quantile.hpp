@@ -1,0 +1,105 @@
+// What lies in the middle of the elements in order, or at another part of the way: median and quantile. NaN stands for all that it is among.
+#pragma once
+
+#include <xgrad/tensor/join.hpp>
+#include <xgrad/tensor/ordering.hpp>
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad {
+
+namespace detail {
+
+/// The places of an element with so many before it in order, and of the next one if that is wanted, for each row of x along an axis; twice that of the
+/// first NaN where there is one.
+template <Scalar T> Tensor<std::int64_t> places_of_rank(Array<T> const& x, std::size_t axis, std::size_t rank, bool with_next)
+{
+    CachedVector<Placed<T>> all(x.shape[axis]);
+    return places_along(x, axis, with_next ? 2 : 1, [&](T const* row, std::size_t n, std::int64_t* places) {
+        auto const nan = std::find_if(row, row + n, [](T v) { return v != v; }) - row;
+        places[0] = nan;
+        if (with_next) places[1] = nan;
+        if (static_cast<std::size_t>(nan) < n) return;
+        for (std::size_t i = 0; i < n; ++i) all[i] = {row[i], static_cast<std::int64_t>(i)};
+        auto const at = all.begin() + static_cast<std::ptrdiff_t>(rank);
+        std::nth_element(all.begin(), at, all.end(), Placed<T>::ascending);
+        places[0] = at->place;
+        if (with_next) places[1] = std::min_element(at + 1, all.end(), Placed<T>::ascending)->place;
+    });
+}
+
+/// With an axis of extent 1, or without it.
+template <Scalar T> Tensor<T> keep_or_drop(Tensor<T> const& x, std::size_t axis, bool keep)
+{
+    return keep ? x : only_reshaped(reshape(x, Axes(reduced_shape(x.shape(), {static_cast<std::ptrdiff_t>(axis)}, false))));
+}
+
+}  // namespace detail
+
+/// The median of all elements, the lower one of two. Those that are equal to it share the gradient.
+struct Median : Arraywise {
+    static constexpr detail::Uses uses[] = {detail::uses_argument(0) | detail::uses_result};
+
+    template <Scalar T> auto value(detail::Array<T> const& x) const
+    {
+        detail::Array<T> all(x.shape);
+        detail::copy_elements(all, x);
+        if (all.numel == 0) {
+            if constexpr (RealScalar<T>) return detail::Array<T>(Shape(), std::numeric_limits<T>::quiet_NaN());
+            detail::fail<ShapeError>("median: nothing to choose from in shape ", x.shape);
+        }
+        auto const nan = std::find_if(all.begin(), all.end(), [](T v) { return v != v; });
+        if (nan != all.end()) return detail::Array<T>(Shape(), *nan);
+        auto* const middle = all.begin() + (all.numel - 1) / 2;
+        std::nth_element(all.begin(), middle, all.end(), detail::is_less<T>);
+        return detail::Array<T>(Shape(), *middle);
+    }
+    auto pullback(wrt<0>, auto const& g, auto const& y, auto const& x) const { return express(ExtremumGradient{{}, detail::all_axes(x.dim())}, g, unrecorded(y), unrecorded(x)); }
+};
+
+/// The median along an axis, the lower one of two, and its place, the first of equal ones that count; or NaN and the place of the first. The
+/// gradient goes back to that place.
+template <Operand X> auto median(X const& x, std::ptrdiff_t axis, bool keep = false)
+{
+    auto const d = detail::normalize_axis("median", axis, x.dim());
+    auto const t = detail::materialize(x);
+    auto const n = t.shape()[d];
+    if (n == 0 && numel(detail::reduced_shape(t.shape(), {static_cast<std::ptrdiff_t>(d)}, false)) != 0) detail::fail<ShapeError>("median: nothing to choose from in shape ", t.shape(), " along axis ", d);
+    auto const places = detail::places_of_rank(t.array_of(), d, n ? (n - 1) / 2 : 0, false);
+    return Ordered<typename X::scalar>{detail::keep_or_drop(gather(t, static_cast<std::ptrdiff_t>(d), places), d, keep), detail::keep_or_drop(places, d, keep)};
+}
+/// Of all elements, the value alone: NaN of nothing, or where there is one. Elements that are equal to it share the gradient equally.
+template <Operand X> auto median(X const& x) { return express(Median{}, x); }
+
+/// What lies at a part q of the way through the elements along an axis in order, from the smallest (0) to the largest (1); between two of
+/// them as much nearer to one as q says, and these two have the gradient. NaN where there is one. Of integers and masks: of double.
+template <Operand X> auto quantile(X const& x, double q, std::ptrdiff_t axis, bool keep = false)
+{
+    if constexpr (std::same_as<typename X::letter, B> || std::same_as<typename X::letter, Z>) return quantile(cast<double>(x), q, axis, keep);
+    else {
+        auto const d = detail::normalize_axis("quantile", axis, x.dim());
+        auto const t = detail::materialize(x);
+        if (!(q >= 0 && q <= 1)) detail::fail("quantile: q must lie between 0 and 1");
+        if (t.shape()[d] == 0) detail::fail<ShapeError>("quantile: nothing to choose from in shape ", t.shape(), " along axis ", d);
+        double const way = q * static_cast<double>(t.shape()[d] - 1), whole = std::floor(way);
+        auto const rest = static_cast<precision_of<typename X::scalar>>(way - whole);
+        auto const neighbours = gather(t, static_cast<std::ptrdiff_t>(d), detail::places_of_rank(t.array_of(), d, static_cast<std::size_t>(whole), rest > 0));
+        if (!(rest > 0)) return detail::keep_or_drop(neighbours, d, keep);
+        auto const parts = neighbours.split(1, static_cast<std::ptrdiff_t>(d));
+        return detail::keep_or_drop(detail::materialize(parts[0] + rest * (parts[1] - parts[0])), d, keep);
+    }
+}
+/// Of all elements.
+template <Operand X> auto quantile(X const& x, double q) { return quantile(flatten(x), q, 0); }
+
+/// Several quantiles, along a new first axis.
+template <Operand X> auto quantile(X const& x, std::vector<double> const& q, std::ptrdiff_t axis, bool keep = false)
+{
+    auto const t = detail::materialize(x);
+    std::vector<decltype(quantile(t, 0., axis, keep))> all;
+    for (auto const part : q) all.push_back(quantile(t, part, axis, keep));
+    return stack(all);
+}
+template <Operand X> auto quantile(X const& x, std::vector<double> const& q) { return quantile(flatten(x), q, 0); }
+
+}  // namespace xgrad
