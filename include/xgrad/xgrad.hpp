@@ -8,9 +8,12 @@
 #include <xgrad/ops/cumulative.hpp>
 #include <xgrad/ops/flipping.hpp>
 #include <xgrad/ops/fourier.hpp>
+#include <xgrad/ops/gamma.hpp>
 #include <xgrad/ops/linalg.hpp>
 #include <xgrad/ops/padding.hpp>
 #include <xgrad/ops/repeating.hpp>
+#include <xgrad/ops/rounding.hpp>
+#include <xgrad/ops/special.hpp>
 #include <xgrad/ops/triangle.hpp>
 #include <xgrad/ops/trigonometric.hpp>
 #include <xgrad/tensor/backward.hpp>

@@ -4361,7 +4361,6 @@ template <class P> XGRAD_INLINE RealPack<P> acosh(RealPack<P> x)
 template <class P> XGRAD_INLINE RealPack<P> atanh(RealPack<P> x) { using std::atanh; return RealPack<P>::from(atanh(x.v)); }
 template <class P> XGRAD_INLINE RealPack<P> abs(RealPack<P> x) { using std::abs; return RealPack<P>::from(abs(x.v)); }
 template <class P> XGRAD_INLINE RealPack<P> copysign(RealPack<P> size, RealPack<P> sign) { using std::copysign; return RealPack<P>::from(copysign(size.v, sign.v)); }
-template <class P> XGRAD_INLINE RealPack<P> floor(RealPack<P> x) { using std::floor; return RealPack<P>::from(floor(x.v)); }
 template <class P> XGRAD_INLINE RealPack<P> atan2(RealPack<P> y, RealPack<P> x)
 {
     using std::atan2;
@@ -4863,6 +4862,7 @@ template <class A, class B> requires ProbePair<A, B> auto operator*(A a, B b) { 
 template <class A, class B> requires ProbePair<A, B> auto operator/(A a, B b) { return joined(a, b); }
 template <class A, class B> requires ProbePair<A, B> auto pow(A a, B b) { return joined(a, b); }
 template <class A, class B> requires ProbePair<A, B> auto atan2(A a, B b) { return joined(a, b); }
+template <class A, class B> requires ProbePair<A, B> auto copysign(A a, B b) { return joined(a, b); }
 template <class A, class B> requires ProbePair<A, B> MaskProbe operator<(A a, B b) { return {uses_of(a) | uses_of(b)}; }
 template <class A, class B> requires ProbePair<A, B> MaskProbe operator<=(A a, B b) { return {uses_of(a) | uses_of(b)}; }
 template <class A, class B> requires ProbePair<A, B> MaskProbe operator>(A a, B b) { return {uses_of(a) | uses_of(b)}; }
@@ -4879,7 +4879,6 @@ inline MaskProbe operator&&(MaskProbe a, MaskProbe b) { return {a.uses | b.uses}
 inline MaskProbe operator||(MaskProbe a, MaskProbe b) { return {a.uses | b.uses}; }
 inline MaskProbe operator!(MaskProbe a) { return a; }
 inline MaskProbe isnan(RealProbe x) { return {x.uses}; }
-inline RealProbe floor(RealProbe x) { return x; }
 template <Probe X> X operator-(X x) { return x; }
 template <Probe X> X zero_like(X) { return {}; }
 template <Probe X> X exp(X x) { return x; }
@@ -5293,6 +5292,20 @@ template <class A, class B>
 auto operator/(A&& a, B&& b)
 {
     return express(Div{}, std::forward<A>(a), std::forward<B>(b));
+}
+
+/// a + w (b - a), which is exactly b at w = 1.
+struct Lerp : Elementwise<R(R, R, R), C(C, C, R), C(C, C, C)> {
+    XGRAD_INLINE auto value(auto a, auto b, auto w) const { return where(abs(w) < 0.5, a + w * (b - a), b - (b - a) * (1 - w)); }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto, auto, auto w) const { return 1 - w; }
+    XGRAD_INLINE auto partial(wrt<1>, auto, auto, auto, auto w) const { return w; }
+    XGRAD_INLINE auto partial(wrt<2>, auto, auto a, auto b, auto) const { return b - a; }
+};
+template <class A, class B, class W>
+    requires AnyOperand<A, B, W>
+auto lerp(A&& a, B&& b, W&& w)
+{
+    return express(Lerp{}, std::forward<A>(a), std::forward<B>(b), std::forward<W>(w));
 }
 
 /// 1/x.
@@ -6323,11 +6336,23 @@ struct Not : Elementwise<B(B)> {
 };
 template <Operand A> auto operator!(A&& a) { return express(Not{}, std::forward<A>(a)); }
 
-/// True where x is not a number.
-struct IsNan : Elementwise<B(R)> {
-    XGRAD_INLINE auto value(auto x) const { return isnan(x); }
+/// True where x, or a part of it, is not a number.
+struct IsNan : Elementwise<B(R), B(C)> {
+    XGRAD_INLINE auto value(auto x) const { return x != x; }
 };
 template <Operand X> auto isnan(X const& x) { return express(IsNan{}, x); }
+
+/// True where x, or a part of it, is infinite.
+struct IsInf : Elementwise<B(R), B(C)> {
+    XGRAD_INLINE auto value(auto x) const { return abs(real(x)) == HUGE_VAL || abs(imag(x)) == HUGE_VAL; }
+};
+template <Operand X> auto isinf(X const& x) { return express(IsInf{}, x); }
+
+/// True where x, with all its parts, is neither infinite nor NaN.
+struct IsFinite : Elementwise<B(R), B(C)> {
+    XGRAD_INLINE auto value(auto x) const { return x - x == 0; }
+};
+template <Operand X> auto isfinite(X const& x) { return express(IsFinite{}, x); }
 
 /// a where the mask is true, else b.
 struct Where : Elementwise<Z(B, Z, Z), R(B, R, R), C(B, C, C)> {
@@ -6413,6 +6438,19 @@ auto clamp_max(X&& x, U&& upper)
     return express(ClampMax{}, std::forward<X>(x), std::forward<U>(upper));
 }
 
+/// x with other numbers for NaN and the infinities; gradient 0 where it was replaced.
+struct NanToNum : Elementwise<R(R)> {
+    double nan, posinf, neginf;
+    XGRAD_INLINE auto value(auto x) const { return where(x != x, nan, where(x == HUGE_VAL, posinf, where(x == -HUGE_VAL, neginf, x))); }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return selected{x - x == 0}; }
+};
+/// By default NaN becomes 0, and an infinity the largest number of its sign that x's type has.
+template <Operand X> auto nan_to_num(X const& x, double nan = 0, std::optional<double> posinf = {}, std::optional<double> neginf = {})
+{
+    double const largest = std::numeric_limits<detail::result_precision<R, typename X::precision>>::max();
+    return express(NanToNum{{}, nan, posinf.value_or(largest), neginf.value_or(-largest)}, x);
+}
+
 }  // namespace xgrad
 
 namespace xgrad {
@@ -6442,6 +6480,19 @@ struct Sign : Elementwise<Z(Z), R(R)> {
     XGRAD_INLINE auto partial(wrt<0>, auto, auto) const { return nothing; }
 };
 template <Operand X> auto sign(X const& x) { return express(Sign{}, x); }
+
+/// |a| with the sign of b, where -0 and NaN have one, too; gradient 0 at a = 0, and for b.
+struct Copysign : Elementwise<R(R, R)> {
+    XGRAD_INLINE auto value(auto a, auto b) const { return copysign(a, b); }
+    XGRAD_INLINE auto partial(wrt<0>, auto y, auto a, auto) const { return sgn(a) * sgn(y); }
+    XGRAD_INLINE auto partial(wrt<1>, auto, auto, auto) const { return nothing; }
+};
+template <class A, class B>
+    requires AnyOperand<A, B>
+auto copysign(A&& a, B&& b)
+{
+    return express(Copysign{}, std::forward<A>(a), std::forward<B>(b));
+}
 
 /// Direction z/|z|, 0 at 0; neither holomorphic nor real. That of a real number is its sign.
 struct Sgn : Elementwise<C(C)> {
@@ -6599,7 +6650,7 @@ template <Operand X> auto relu(X const& x) { return express(Relu{}, x); }
 }  // namespace xgrad
 
 // ======== xgrad/ops/trigonometric.hpp
-// Trigonometric and hyperbolic functions and their inverses; complex ones have the branch cuts of the C++ standard.
+// Trigonometric and hyperbolic functions and their inverses, and polar coordinates; complex ones have the branch cuts of the C++ standard.
 
 namespace xgrad {
 
@@ -6730,6 +6781,19 @@ auto atan2(Y&& y, X&& x)
     return express(Atan2{}, std::forward<Y>(y), std::forward<X>(x));
 }
 
+/// The distance of the point (a, b) from the origin, without overflow; the gradient there is NaN.
+struct Hypot : Elementwise<R(R, R)> {
+    XGRAD_INLINE auto value(auto a, auto b) const { return abs(complex(a, b)); }
+    XGRAD_INLINE auto partial(wrt<0>, auto y, auto a, auto) const { return a / y; }
+    XGRAD_INLINE auto partial(wrt<1>, auto y, auto, auto b) const { return b / y; }
+};
+template <class A, class B>
+    requires AnyOperand<A, B>
+auto hypot(A&& a, B&& b)
+{
+    return express(Hypot{}, std::forward<A>(a), std::forward<B>(b));
+}
+
 }  // namespace xgrad
 
 namespace xgrad {
@@ -6854,6 +6918,7 @@ template <class A, class B> requires detail::DualPair<A, B> XGRAD_INLINE auto po
     else return detail::on_duals(Pow{}, a, b);
 }
 template <class A, class B> requires detail::DualPair<A, B> XGRAD_INLINE auto atan2(A a, B b) { return detail::on_duals(Atan2{}, a, b); }
+template <class A, class B> requires detail::DualPair<A, B> XGRAD_INLINE auto copysign(A a, B b) { return detail::on_duals(Copysign{}, a, b); }
 template <class A, class B> requires detail::DualPair<A, B> XGRAD_INLINE auto complex(A a, B b) { return detail::on_duals(Complex{}, a, b); }
 template <class A, class B> requires detail::DualPair<A, B> XGRAD_INLINE auto polar(A a, B b) { return detail::on_duals(Polar{}, a, b); }
 template <class P, class A, class B> requires detail::DualPair<A, B> XGRAD_INLINE auto where(MaskPack<P> m, A a, B b) { return detail::on_duals(Where{}, m, a, b); }
@@ -10438,6 +10503,16 @@ template <class Self> struct InplaceForms {
     XGRAD_IN_PLACE(sign)
     XGRAD_IN_PLACE(sgn)
     XGRAD_IN_PLACE(conj)
+    XGRAD_IN_PLACE(floor)
+    XGRAD_IN_PLACE(ceil)
+    XGRAD_IN_PLACE(round)
+    XGRAD_IN_PLACE(trunc)
+    XGRAD_IN_PLACE(nan_to_num)
+    XGRAD_IN_PLACE(erf)
+    XGRAD_IN_PLACE(erfc)
+    XGRAD_IN_PLACE(sinc)
+    XGRAD_IN_PLACE(lgamma)
+    XGRAD_IN_PLACE(digamma)
 #undef XGRAD_IN_PLACE
 
     Self& neg_()
@@ -14739,6 +14814,109 @@ template <Operand X> auto irfftn(X const& x, Axes axes = {}, std::vector<std::si
 
 }  // namespace xgrad
 
+// ======== xgrad/ops/gamma.hpp
+// The gamma function's logarithm and its derivatives.
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad {
+
+namespace detail {
+
+inline double log_gamma(double x)
+{
+#if __has_include(<unistd.h>)
+    int sign;  // std::lgamma writes it to a variable that all threads share
+    return ::lgamma_r(x, &sign);
+#else
+    return std::lgamma(x);
+#endif
+}
+
+inline double digamma(double x)
+{
+    if (x == 0) return std::copysign(HUGE_VAL, -x);
+    if (x < 0) {  // by reflection at 1/2
+        double const part = x - std::nearbyint(x);
+        return part == 0 ? std::numeric_limits<double>::quiet_NaN() : digamma(1 - x) - std::numbers::pi / std::tan(std::numbers::pi * part);
+    }
+    double sum = 0;
+    for (; x < 10; ++x) sum -= 1 / x;
+    double const t = 1 / (x * x);  // Stirling's series
+    return sum + std::log(x) - 0.5 / x - t * (1. / 12 - t * (1. / 120 - t * (1. / 252 - t * (1. / 240 - t * (1. / 132 - t * (691. / 32760 - t / 12))))));
+}
+
+/// The sum of (x + k)^-s over k = 0, 1, ..., for s >= 2 and x > 0, by Euler and Maclaurin.
+inline double hurwitz_zeta(int s, double x)
+{
+    double sum = 0;
+    for (; x < 10 + 2 * s; ++x) sum += std::pow(x, -s);
+    sum += std::pow(x, 1 - s) / (s - 1) + 0.5 * std::pow(x, -s);
+    double term = s * std::pow(x, -s - 1);
+    int next = s;
+    for (double const factor : {1. / 12, -1. / 720, 1. / 30240, -1. / 1209600, 1. / 47900160, -691. / 1307674368000, 1. / 74724249600}) {
+        sum += factor * term;
+        term *= (next + 1.) / x * ((next + 2.) / x);
+        next += 2;
+    }
+    return sum;
+}
+
+/// Derivative n + 1 of the logarithm of the gamma function.
+inline double polygamma(int n, double x)
+{
+    if (n == 0) return digamma(x);
+    int const s = n + 1;
+    double const even = s % 2 == 0 ? 1 : -1, scale = even * std::tgamma(n + 1.);
+    if (x > 0) return scale * hurwitz_zeta(s, x);
+    // Of the terms (x + k)^-s, that of the pole nearby stands alone, those after it are one sum, and those before it a difference of two.
+    double const part = x - std::nearbyint(x);
+    return scale * (std::pow(part, -s) + hurwitz_zeta(s, 1 + part) + even * (hurwitz_zeta(s, 1 - part) - hurwitz_zeta(s, 1 - x)));
+}
+
+}  // namespace detail
+
+// The words of these rules, as packs, probes and dual numbers read them. Number by number and in double: xsimd's lgamma is wrong near its
+// zeros and at infinity.
+template <class P> XGRAD_INLINE RealPack<P> lgamma(RealPack<P> x)
+{
+    return detail::each([](P v) { return static_cast<P>(detail::log_gamma(v)); }, x);
+}
+template <class P> XGRAD_INLINE RealPack<P> polygamma(int n, RealPack<P> x)
+{
+    return detail::each([n](P v) { return static_cast<P>(detail::polygamma(n, v)); }, x);
+}
+namespace detail {
+inline RealProbe lgamma(RealProbe x) { return x; }
+inline RealProbe polygamma(int, RealProbe x) { return x; }
+}  // namespace detail
+
+/// Derivative order + 1 of the logarithm of the gamma function: digamma for order 0, trigamma for order 1. It is infinite at 0 and at the
+/// negative whole numbers, but digamma is NaN at these.
+struct Polygamma : Transcendental<R(R)> {
+    int order = 0;
+    XGRAD_INLINE auto value(auto x) const { return polygamma(order, x); }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return polygamma(order + 1, x); }
+};
+/// Throws an Error for n < 0.
+template <Operand X> auto polygamma(int n, X const& x)
+{
+    if (n < 0) detail::fail("polygamma: there is no order ", n);
+    return express(Polygamma{{}, n}, x);
+}
+template <detail::DualNumber X> XGRAD_INLINE auto polygamma(int n, X x) { return detail::on_duals(Polygamma{{}, n}, x); }
+template <Operand X> auto digamma(X const& x) { return polygamma(0, x); }
+
+/// The logarithm of |gamma(x)|; infinite at 0, at the negative whole numbers and at both infinities.
+struct Lgamma : Transcendental<R(R)> {
+    XGRAD_INLINE auto value(auto x) const { return lgamma(x); }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return polygamma(0, x); }
+};
+template <Operand X> auto lgamma(X const& x) { return express(Lgamma{}, x); }
+template <detail::DualNumber X> XGRAD_INLINE auto lgamma(X x) { return detail::on_duals(Lgamma{}, x); }
+
+}  // namespace xgrad
+
 // ======== xgrad/ops/linalg.hpp
 // Products of vectors and matrices.
 
@@ -15701,6 +15879,202 @@ template <Operand X> std::vector<X> meshgrid(std::vector<X> const& x, Indexing i
         grids.push_back(broadcast_to(reshape(x[i], along), shape));
     }
     return grids;
+}
+
+}  // namespace xgrad
+
+// ======== xgrad/ops/rounding.hpp
+// Rounding to whole numbers, and what is left of a division by them.
+
+namespace xgrad {
+
+// The words of these rules, as packs, probes and dual numbers read them. Integers are whole already.
+template <class P> XGRAD_INLINE RealPack<P> floor(RealPack<P> x)
+{
+    using std::floor;
+    if constexpr (std::integral<P>) return x;
+    else return RealPack<P>::from(floor(x.v));
+}
+template <class P> XGRAD_INLINE RealPack<P> ceil(RealPack<P> x)
+{
+    using std::ceil;
+    if constexpr (std::integral<P>) return x;
+    else return RealPack<P>::from(ceil(x.v));
+}
+template <class P> XGRAD_INLINE RealPack<P> trunc(RealPack<P> x)
+{
+    using std::trunc;
+    if constexpr (std::integral<P>) return x;
+    else return RealPack<P>::from(trunc(x.v));
+}
+template <class P> XGRAD_INLINE RealPack<P> round(RealPack<P> x)
+{
+    using std::nearbyint;  // std::round takes halves away from 0
+    if constexpr (std::integral<P>) return x;
+    else return RealPack<P>::from(nearbyint(x.v));
+}
+template <class P> XGRAD_INLINE RealPack<P> fmod(RealPack<P> a, RealPack<P> b) { return detail::each([](P p, P q) { return std::fmod(p, q); }, a, b); }
+namespace detail {
+inline RealProbe floor(RealProbe x) { return x; }
+inline RealProbe ceil(RealProbe x) { return x; }
+inline RealProbe trunc(RealProbe x) { return x; }
+inline RealProbe round(RealProbe x) { return x; }
+inline RealProbe fmod(RealProbe a, RealProbe b) { return joined(a, b); }
+}  // namespace detail
+
+/// The largest whole number that is not above x; gradient 0.
+struct Floor : Elementwise<Z(Z), R(R)> {
+    XGRAD_INLINE auto value(auto x) const { return floor(x); }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto) const { return nothing; }
+};
+template <Operand X> auto floor(X const& x) { return express(Floor{}, x); }
+template <detail::DualNumber X> XGRAD_INLINE auto floor(X x) { return detail::on_duals(Floor{}, x); }
+
+/// The smallest whole number that is not below x; gradient 0.
+struct Ceil : Elementwise<Z(Z), R(R)> {
+    XGRAD_INLINE auto value(auto x) const { return ceil(x); }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto) const { return nothing; }
+};
+template <Operand X> auto ceil(X const& x) { return express(Ceil{}, x); }
+template <detail::DualNumber X> XGRAD_INLINE auto ceil(X x) { return detail::on_duals(Ceil{}, x); }
+
+/// x without its fraction; gradient 0.
+struct Trunc : Elementwise<Z(Z), R(R)> {
+    XGRAD_INLINE auto value(auto x) const { return trunc(x); }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto) const { return nothing; }
+};
+template <Operand X> auto trunc(X const& x) { return express(Trunc{}, x); }
+template <detail::DualNumber X> XGRAD_INLINE auto trunc(X x) { return detail::on_duals(Trunc{}, x); }
+
+/// The nearest whole number, of two the even one; gradient 0.
+struct Round : Elementwise<Z(Z), R(R)> {
+    XGRAD_INLINE auto value(auto x) const { return round(x); }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto) const { return nothing; }
+};
+template <Operand X> auto round(X const& x) { return express(Round{}, x); }
+template <detail::DualNumber X> XGRAD_INLINE auto round(X x) { return detail::on_duals(Round{}, x); }
+
+/// a less a whole multiple of b, with the sign of a, as in C; NaN for b = 0. The multiple is that of trunc(a/b), and counts as constant.
+struct Fmod : Transcendental<R(R, R)> {
+    XGRAD_INLINE auto value(auto a, auto b) const { return fmod(a, b); }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto, auto) const { return one; }
+    // a/b itself may be rounded up to the next whole number.
+    XGRAD_INLINE auto partial(wrt<1>, auto y, auto a, auto b) const { return -round((a - y) / b); }
+};
+template <class A, class B>
+    requires AnyOperand<A, B>
+auto fmod(A&& a, B&& b)
+{
+    return express(Fmod{}, std::forward<A>(a), std::forward<B>(b));
+}
+template <class A, class B> requires detail::DualPair<A, B> XGRAD_INLINE auto fmod(A a, B b) { return detail::on_duals(Fmod{}, a, b); }
+
+/// a less a whole multiple of b, with the sign of b, as in Python; NaN for b = 0. The multiple is that of floor(a/b), and counts as constant.
+struct Remainder : Transcendental<R(R, R)> {
+    XGRAD_INLINE auto value(auto a, auto b) const
+    {
+        auto const rest = fmod(a, b);
+        return where((rest < 0 && b > 0) || (rest > 0 && b < 0), rest + b, rest);
+    }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto, auto) const { return one; }
+    // Beside an infinite b of the other sign, the multiple is -1.
+    XGRAD_INLINE auto partial(wrt<1>, auto y, auto a, auto b) const { return where(abs(y) == HUGE_VAL, 1, -round((a - y) / b)); }
+};
+template <class A, class B>
+    requires AnyOperand<A, B>
+auto remainder(A&& a, B&& b)
+{
+    return express(Remainder{}, std::forward<A>(a), std::forward<B>(b));
+}
+
+}  // namespace xgrad
+
+// ======== xgrad/ops/special.hpp
+// Functions that a formula of elementary ones would compute badly: error functions, sinc, x log y, sums of logarithms.
+
+namespace xgrad {
+
+// The words of these rules, as packs, probes and dual numbers read them.
+template <class P> XGRAD_INLINE RealPack<P> erf(RealPack<P> x)
+{
+    using std::erf;
+    if constexpr (RealPack<P>::width > 1) x = where(abs(x) > 6, copysign(RealPack<P>(6), x), x);  // xsimd's is NaN where x * x overflows
+    return RealPack<P>::from(erf(x.v));
+}
+/// Number by number: xsimd's keeps no digits where it is small.
+template <class P> XGRAD_INLINE RealPack<P> erfc(RealPack<P> x) { return detail::each([](P v) { return std::erfc(v); }, x); }
+template <class P> XGRAD_INLINE RealPack<P> sigmoid(RealPack<P> x) { return reciprocal(1 + exp(-x)); }
+namespace detail {
+inline RealProbe erf(RealProbe x) { return x; }
+inline RealProbe erfc(RealProbe x) { return x; }
+inline RealProbe sigmoid(RealProbe x) { return x; }
+}  // namespace detail
+template <class P> XGRAD_INLINE auto sigmoid(Dual<RealPack<P>> x) { return detail::on_duals(Sigmoid{}, x); }
+
+/// Error function: 2/sqrt(pi) times the integral of e^(-t^2) from 0 to x.
+struct Erf : Transcendental<R(R)> {
+    XGRAD_INLINE auto value(auto x) const { return erf(x); }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return 2 * std::numbers::inv_sqrtpi * exp(-x * x); }
+};
+template <Operand X> auto erf(X const& x) { return express(Erf{}, x); }
+template <detail::DualNumber X> XGRAD_INLINE auto erf(X x) { return detail::on_duals(Erf{}, x); }
+
+/// 1 - erf(x), which keeps its digits where that is small.
+struct Erfc : Transcendental<R(R)> {
+    XGRAD_INLINE auto value(auto x) const { return erfc(x); }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return -2 * std::numbers::inv_sqrtpi * exp(-x * x); }
+};
+template <Operand X> auto erfc(X const& x) { return express(Erfc{}, x); }
+template <detail::DualNumber X> XGRAD_INLINE auto erfc(X x) { return detail::on_duals(Erfc{}, x); }
+
+/// sin(pi x) / (pi x), 1 at 0.
+struct Sinc : Transcendental<R(R), C(C)> {
+    XGRAD_INLINE auto value(auto x) const
+    {
+        auto const t = std::numbers::pi * x;
+        return where(x == 0, 1, sin(t) / t);
+    }
+    // Near 0 the power series, of which no digits cancel; it differentiates to that of the second derivative.
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const
+    {
+        auto const t = std::numbers::pi * x;
+        auto const is_near = abs(t) < 1;
+        auto const near = where(is_near, t, 0), far = where(is_near, 1, t), s = near * near;
+        auto const series = near * (-1. / 3 + s * (1. / 30 + s * (-1. / 840 + s * (1. / 45360 + s * (-1. / 3991680 + s * (1. / 518918400 + s * (-1. / 93405312000 +
+                            s * (1. / 22230464256000 + s * (-1. / 6758061133824000)))))))));
+        return std::numbers::pi * where(is_near, series, (cos(far) - sin(far) / far) / far);
+    }
+};
+template <Operand X> auto sinc(X const& x) { return express(Sinc{}, x); }
+
+/// x log(y), 0 where x is, unless y is NaN. The gradient for x is 0 at x = 0 where y <= 0.
+struct XLogY : Transcendental<R(R, R)> {
+    XGRAD_INLINE auto value(auto x, auto y) const { return where(isnan(y), y, where(x == 0, 0, x * log(y))); }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto x, auto y) const { return where(x == 0 && y <= 0, 0, log(y)); }
+    XGRAD_INLINE auto partial(wrt<1>, auto, auto x, auto y) const { return x / y; }
+};
+template <class X, class Y>
+    requires AnyOperand<X, Y>
+auto xlogy(X&& x, Y&& y)
+{
+    return express(XLogY{}, std::forward<X>(x), std::forward<Y>(y));
+}
+
+/// log(e^a + e^b), without overflow. Equal infinities share the gradient, as equal numbers do.
+struct LogAddExp : Transcendental<R(R, R)> {
+    XGRAD_INLINE auto value(auto a, auto b) const { return where(a > b, a, b) + log1p(exp(-abs(apart(a, b)))); }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto a, auto b) const { return sigmoid(apart(a, b)); }
+    XGRAD_INLINE auto partial(wrt<1>, auto, auto a, auto b) const { return sigmoid(apart(b, a)); }
+
+private:
+    /// a - b, and 0 for equal infinities; for other equal numbers its derivatives count.
+    XGRAD_INLINE static auto apart(auto a, auto b) { return where(a == b && a - a != 0, 0, a - b); }
+};
+template <class A, class B>
+    requires AnyOperand<A, B>
+auto logaddexp(A&& a, B&& b)
+{
+    return express(LogAddExp{}, std::forward<A>(a), std::forward<B>(b));
 }
 
 }  // namespace xgrad

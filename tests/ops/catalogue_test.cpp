@@ -47,7 +47,7 @@ template <class... T> void add_tested(std::set<std::string>& names)
 TEST_CASE("every elementwise operation that ops/ declares is differentiated by a table, or tested elsewhere")
 {
     std::set<std::string> tested{
-        "Less", "LessEqual", "Greater", "GreaterEqual", "Equal", "NotEqual", "And", "Or", "Not", "IsNan",  // comparison_test: masks
+        "Less", "LessEqual", "Greater", "GreaterEqual", "Equal", "NotEqual", "And", "Or", "Not", "IsNan", "IsInf", "IsFinite",  // comparison_test: masks
         "NormRoot", "PowerRoot", "AbsPower",  // reduction_gradient_test: parts of norm
     };
     add_tested<double, cd>(tested);

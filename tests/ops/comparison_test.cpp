@@ -54,6 +54,21 @@ TEST_CASE("complex numbers are equal where both parts are")
     CHECK(holds(z == 1, {f, f, f, t}));
 }
 
+TEST_CASE("isnan, isinf and isfinite look at both parts of a complex number")
+{
+    D const x({1, -0.0, NaN, inf, -inf, 1e308});
+    CHECK(holds(isnan(x), {f, f, t, f, f, f}));
+    CHECK(holds(isinf(x), {f, f, f, t, t, f}));
+    CHECK(holds(isfinite(x), {t, t, f, f, f, t}));
+    xg::Tensor<cd> const z({cd(1, 2), cd(NaN, 1), cd(1, NaN), cd(inf, 1), cd(1, -inf), cd(NaN, inf), cd(1e308, 1e308)});
+    CHECK(holds(isnan(z), {f, t, t, f, f, t, f}));
+    CHECK(holds(isinf(z), {f, f, f, t, t, t, f}));
+    CHECK(holds(isfinite(z), {t, f, f, f, f, f, t}));
+    CHECK(holds(isfinite(I({1, -2})), {t, t}));
+    CHECK(holds(isinf(xg::Tensor<float>({1e38f, -HUGE_VALF})), {f, t}));
+    CHECK(M(isfinite(x)).dtype() == xg::DType::boolean);
+}
+
 TEST_CASE("masks are joined with &&, || and !, in every length")
 {
     for (std::size_t n = 0; n < 40; ++n) {

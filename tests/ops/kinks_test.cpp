@@ -125,6 +125,113 @@ TEST_CASE("atan2 at the origin is 0 and has no gradient")
     CHECK(at2([](auto y, auto x) { return atan2(y, x); }, {0, 0}, {2, -2}, {0, std::numbers::pi}, {0.5, -0.5}, {0, 0}));
 }
 
+TEST_CASE("rounding is flat everywhere, and keeps the sign of 0")
+{
+    double const huge = 4503599627370495.5;
+    std::vector<cd> const x{0, -0.0, 0.5, -0.5, 1.5, 2.5, -1.5, -2.25, inf, -inf, NaN, huge}, flat(x.size(), 0);
+    CHECK(at([](auto v) { return floor(v); }, x, {0, 0, 0, -1, 1, 2, -2, -3, inf, -inf, NaN, huge - 0.5}, flat));
+    CHECK(at([](auto v) { return ceil(v); }, x, {0, 0, 1, 0, 2, 3, -1, -2, inf, -inf, NaN, huge + 0.5}, flat));
+    CHECK(at([](auto v) { return trunc(v); }, x, {0, 0, 0, 0, 1, 2, -1, -2, inf, -inf, NaN, huge - 0.5}, flat));
+    CHECK(at([](auto v) { return round(v); }, x, {0, 0, 0, 0, 2, 2, -2, -2, inf, -inf, NaN, huge + 0.5}, flat));
+    CHECK(at([](auto v) { return 1 / floor(v); }, {0, -0.0}, {inf, -inf}, {0, 0}));
+    CHECK(at([](auto v) { return 1 / ceil(v); }, {0.0, -0.5}, {inf, -inf}, {0, 0}));
+    CHECK(at([](auto v) { return 1 / trunc(v); }, {0.5, -0.5}, {inf, -inf}, {0, 0}));
+    CHECK(at([](auto v) { return 1 / round(v); }, {0.5, -0.5}, {inf, -inf}, {0, 0}));
+}
+
+TEST_CASE("remainders have the sign of b, those of C the sign of a; their multiple of b is a whole one, however a/b is rounded")
+{
+    auto const python = [](auto a, auto b) { return remainder(a, b); };
+    auto const c = [](auto a, auto b) { return fmod(a, b); };
+    std::vector<cd> const a{3, -3, 3, -3, 1, -1, 0, 7, -7, 1e300, NaN, 1}, b{2, 2, -2, -2, inf, -inf, 1, -inf, inf, 1e300, 1, NaN}, ones(a.size(), 1);
+    CHECK(at2(python, a, b, {1, 1, -1, -1, 1, -1, 0, -inf, inf, 0, NaN, NaN}, ones, {-1, 2, 2, -1, 0, 0, 0, 1, 1, -1, NaN, NaN}));
+    CHECK(at2(c, a, b, {1, -1, 1, -1, 1, -1, 0, 7, -7, 0, NaN, NaN}, ones, {-1, 1, 1, -1, 0, 0, 0, 0, 0, -1, NaN, NaN}));
+    CHECK(at2(python, {1, -1}, {0.1, 0.1}, {std::fmod(1, 0.1), std::fmod(-1, 0.1) + 0.1}, {1, 1}, {-9, 10}));
+    CHECK(at2(c, {1, -1}, {0.1, 0.1}, {std::fmod(1, 0.1), std::fmod(-1, 0.1)}, {1, 1}, {-9, 9}));
+    for (double const x : {5., -1., 0., inf})
+        for (double const y : {0., NaN}) {
+            CHECK(std::isnan(value_of(function_of<double, double>(python), {reals({x}), reals({y})}).numbers[0].real()));
+            CHECK(std::isnan(value_of(function_of<double, double>(c), {reals({x}), reals({y})}).numbers[0].real()));
+        }
+}
+
+TEST_CASE("copysign has gradient 0 at 0, and takes the sign of 0 and infinity")
+{
+    CHECK(at2([](auto a, auto b) { return copysign(a, b); }, {0, 3, -3, 3, -3, 5, 5, inf, -inf, -2, NaN}, {-1, 2, 2, -2, -2, 0, -0.0, -inf, -1, inf, 1}, {0, 3, 3, -3, -3, 5, -5, -inf, -inf, 2, NaN},
+              {0, 1, -1, -1, 1, 1, -1, -1, 1, -1, NaN}, {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}));
+    CHECK(at2([](auto a, auto b) { return 1 / copysign(a, b); }, {0}, {-1}, {-inf}, {NaN}, {0}));
+}
+
+TEST_CASE("nan_to_num has gradient 1 where it changed nothing, else 0 whatever comes in")
+{
+    double const most = std::numeric_limits<double>::max();
+    std::vector<cd> const x{0, -2.5, NaN, inf, -inf, most, -most};
+    CHECK(at([](auto v) { return nan_to_num(v); }, x, {0, -2.5, 0, most, -most, most, -most}, {1, 1, 0, 0, 0, 1, 1}));
+    CHECK(at([](auto v) { return nan_to_num(v, 1, 2, 3); }, x, {0, -2.5, 1, 2, 3, most, -most}, {1, 1, 0, 0, 0, 1, 1}));
+    CHECK(at([](auto v) { return nan_to_num(v, NaN, inf); }, x, {0, -2.5, NaN, inf, -most, most, -most}, {1, 1, 0, 0, 0, 1, 1}));
+    CHECK(at([](auto v) { return sqrt(nan_to_num(v)); }, {4, NaN}, {2, 0}, {0.25, 0}));
+}
+
+TEST_CASE("hypot overflows nowhere, is infinite beside NaN, and has no gradient at 0")
+{
+    auto const f = [](auto a, auto b) { return hypot(a, b); };
+    CHECK(at2(f, {3, -3, 5, 0, 6e300, 3e-320, inf, 1, 0}, {4, -4, 0, 5, 8e300, 4e-320, 1, inf, inf}, {5, 5, 5, 5, 1e301, 5e-320, inf, inf, inf},
+              {3. / 5, -3. / 5, 1, 0, 6e300 / 1e301, 3e-320 / 5e-320, NaN, 0, 0}, {4. / 5, -4. / 5, 0, 1, 8e300 / 1e301, 4e-320 / 5e-320, 0, NaN, NaN}));
+    CHECK(at2(f, {0, inf, NaN, inf}, {0, -inf, 1, NaN}, {0, inf, NaN, inf}, {NaN, NaN, NaN, NaN}, {NaN, NaN, NaN, NaN}));
+}
+
+TEST_CASE("x log(y) is 0 where x is, even beside an infinite logarithm, and so is its gradient for x")
+{
+    CHECK(at2([](auto x, auto y) { return xlogy(x, y); }, {0, -0.0, 0, 0, 0, 5, -1, 1, 0, 0, 3}, {1, 0, -1, inf, NaN, 0, 0, inf, 0, -inf, 1}, {0, 0, 0, 0, NaN, -inf, inf, inf, 0, 0, 0},
+              {0, 0, 0, inf, NaN, -inf, -inf, inf, 0, 0, 0}, {0, NaN, 0, 0, NaN, inf, -inf, 0, NaN, 0, 3}));
+}
+
+TEST_CASE("logaddexp takes infinities, shares the gradient of equal ones, and does not overflow")
+{
+    double const ln2 = std::numbers::ln2;
+    auto const f = [](auto a, auto b) { return logaddexp(a, b); };
+    CHECK(at2(f, {inf, -inf, inf, -inf, 1, 7, 0, 1e300, 2000, NaN, inf}, {inf, -inf, -inf, 1, inf, -inf, 0, 1e300, -2000, 1, NaN}, {inf, -inf, inf, 1, inf, 7, ln2, 1e300, 2000, NaN, NaN},
+              {0.5, 0.5, 1, 0, 0, 1, 0.5, 0.5, 1, NaN, NaN}, {0.5, 0.5, 0, 1, 1, 0, 0.5, 0.5, 0, NaN, NaN}));
+    CHECK(differentiates(function_of<double, double>(f), {reals({1, 0, -2}), reals({1, 0, -2})}));
+    Point const far{reals({2000, -2000, inf}), reals({-2000, 2000, inf})};
+    Values const ones = reals({1, 1, 1});
+    auto const second = second_order(function_of<double, double>(f), far, ones, {reals({1, 2, 3}), reals({4, 5, 6})});
+    CHECK(holds(second[0].numbers, {0, 0, 0}));
+    CHECK(holds(second[1].numbers, {0, 0, 0}));
+}
+
+TEST_CASE("the gamma function's logarithm and its derivatives have their poles at 0 and the negative whole numbers")
+{
+    std::vector<cd> const x{0, -0.0, -3, inf, -inf, NaN};
+    CHECK(at([](auto v) { return lgamma(v); }, x, {inf, inf, inf, inf, inf, NaN}, {-inf, inf, NaN, inf, NaN, NaN}));
+    CHECK(at([](auto v) { return digamma(v); }, x, {-inf, inf, NaN, inf, NaN, NaN}, {inf, inf, inf, 0, NaN, NaN}));
+    CHECK(at([](auto v) { return polygamma(1, v); }, x, {inf, inf, inf, 0, NaN, NaN}, {-inf, -inf, -inf, 0, NaN, NaN}));
+}
+
+TEST_CASE("sinc is 1 at 0, and as smooth there as anywhere")
+{
+    auto const f = function_of<double>([](auto x) { return sinc(x); });
+    double const pi = std::numbers::pi;
+    CHECK(has_gradients(f, {reals({0, -0.0, 1e-200, 1, inf, -inf, NaN})}, {1, 1, 1, 0, NaN, NaN, NaN}, {{0, 0, -pi * pi / 3 * 1e-200, -1, NaN, NaN, NaN}}, 1e-15));
+    Values const x = reals({0, -0.0, 1e-5, -1e-5}), ones = reals({1, 1, 1, 1});
+    CHECK(holds(second_order(f, {x}, ones, {ones})[0].numbers, {-pi * pi / 3, -pi * pi / 3, -pi * pi / 3 * (1 - 0.3e-10 * pi * pi), -pi * pi / 3 * (1 - 0.3e-10 * pi * pi)}, 1e-14));
+    for (double const at : {1e-3, -1e-6, 1e-9}) {
+        double const t = pi * at, series = -pi * t / 3 * (1 - t * t / 10 + t * t * t * t / 280);
+        CHECK(first_order(f, {reals({at})}, reals({1}))[0].numbers[0].real() / series == doctest::Approx(1).epsilon(1e-14));
+    }
+    CHECK(differentiates(f, {reals({0, 1 / pi - 0.01, 1 / pi + 0.01, -0.2})}));
+    CHECK(holds(value_of(function_of<cd>([](auto z) { return sinc(z); }), {{xg::DType::complex128, {1}, {0}}}).numbers, {1}));
+}
+
+TEST_CASE("lerp is exact at both ends, and differentiates for its weight")
+{
+    auto const f = function_of<double, double, double>([](auto a, auto b, auto w) { return lerp(a, b, w); });
+    CHECK(has_gradients(f, {reals({1e16, 1e16, 2, 2}), reals({1, 1, 6, 6}), reals({0, 1, 0.25, 0.75})}, {1e16, 1, 3, 5}, {{1, 0, 0.75, 0.25}, {0, 1, 0.25, 0.75}, {1 - 1e16, 1 - 1e16, 4, 4}}));
+    CHECK(differentiates(f, {reals({1, 2, 3}), reals({-1, 5, 0.5}), reals({0.2, 0.8, 1.5})}));
+    Point const complex{{xg::DType::complex128, {2}, {cd(1, 2), cd(-1, 0.5)}}, {xg::DType::complex128, {2}, {cd(0.5, 1), cd(2, -1)}}, {xg::DType::complex128, {2}, {cd(0.2, 0.1), cd(1, 1)}}};
+    CHECK(differentiates(function_of<cd, cd, cd>([](auto a, auto b, auto w) { return lerp(a, b, w); }), complex));
+}
+
 TEST_CASE("a choice does not hide a branch without a gradient")
 {
     CHECK(at([](auto x) { return where(x > 0, sqrt(x), 0); }, {4, 0, -1}, {2, 0, 0}, {0.25, NaN, NaN}));

@@ -23,6 +23,8 @@ Reference const references[] = {
     {"tanh(x)", [](double x) { return std::tanh(x); }},   {"asinh(x)", [](double x) { return std::asinh(x); }}, {"acosh(x)", [](double x) { return std::acosh(x); }},
     {"atanh(x)", [](double x) { return std::atanh(x); }}, {"abs(x)", [](double x) { return std::abs(x); }},     {"reciprocal(x)", [](double x) { return 1 / x; }},
     {"square(x)", [](double x) { return x * x; }},        {"pow(x, 2.5)", [](double x) { return std::pow(x, 2.5); }}, {"pow(x, 5)", [](double x) { return std::pow(x, 5); }},
+    {"floor(x)", [](double x) { return std::floor(x); }}, {"ceil(x)", [](double x) { return std::ceil(x); }},   {"trunc(x)", [](double x) { return std::trunc(x); }},
+    {"round(x)", [](double x) { return std::nearbyint(x); }}, {"erfc(x)", [](double x) { return std::erfc(x); }}, {"lgamma(x)", [](double x) { return std::lgamma(x); }},
 };
 
 template <class T> Unary const& operation(std::string const& name)

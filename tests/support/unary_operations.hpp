@@ -8,6 +8,21 @@
 
 namespace support {
 
+/// The sum of (x + k)^-s over all k >= 0: of most terms one by one, and of the rest by Euler and Maclaurin.
+inline double zeta(int s, double x)
+{
+    long double sum = 0, y = x;
+    for (int k = 0; k < 2000; ++k, ++y) sum += std::pow(y, -s);
+    return static_cast<double>(sum + std::pow(y, 1 - s) / (s - 1) + std::pow(y, -s) / 2 + s * std::pow(y, -s - 1) / 12);
+}
+/// The derivative of the logarithm of the gamma function in the same way.
+inline double psi(double x)
+{
+    long double sum = 0, y = x;
+    for (int k = 0; k < 2000; ++k, ++y) sum -= 1 / y;
+    return static_cast<double>(sum + std::log(y) - 1 / (2 * y) - 1 / (12 * y * y));
+}
+
 using Form = cd (*)(cd);
 
 struct Unary {
@@ -35,7 +50,7 @@ struct Unary {
 template <class T> std::vector<Unary> unary_operations()
 {
     std::vector<Unary> all;
-    static constexpr double ln2 = std::numbers::ln2, ln10 = std::numbers::ln10;
+    static constexpr double pi = std::numbers::pi, ln2 = std::numbers::ln2, ln10 = std::numbers::ln10;
     static constexpr cd i(0, 1);
     static double const sqrtpi = std::sqrt(std::numbers::pi);
     static Form const normal = [](cd z) -> cd { return 0.5 * std::erfc(-z.real() / std::numbers::sqrt2); };
@@ -79,6 +94,12 @@ template <class T> std::vector<Unary> unary_operations()
     REAL(relu(x),        0.25, 3,   z,                 1.,                      0.)
     REAL(relu(x),        -3, -0.25, 0.,                0.,                      0.)
     REAL(erf(x),         -2,   2,   std::erf(z.real()), 2. / sqrtpi * exp(-z * z), -4. / sqrtpi * z * exp(-z * z))
+    REAL(erfc(x),        -2,   2,   std::erfc(z.real()), -2. / sqrtpi * exp(-z * z), 4. / sqrtpi * z * exp(-z * z))
+    REAL(lgamma(x),      0.25, 5,   std::lgamma(z.real()), psi(z.real()),       zeta(2, z.real()))
+    REAL(lgamma(x),      -1.8, -1.2, std::lgamma(z.real()), psi(z.real()),      zeta(2, z.real()))
+    REAL(digamma(x),     0.5,  5,   psi(z.real()),     zeta(2, z.real()),       -2 * zeta(3, z.real()))
+    REAL(digamma(x),     -2.8, -2.2, psi(z.real()),    zeta(2, z.real()),       -2 * zeta(3, z.real()))
+    REAL(polygamma(2, x), 1,   5,   -2 * zeta(3, z.real()), 6 * zeta(4, z.real()), -24 * zeta(5, z.real()))
     REAL(gelu(x),        -3,   3,   z * normal(z),     normal(z) + z * density(z), (2. - z * z) * density(z))
     REAL(leaky_relu(x, 0.1), 0.25, 3, z,               1.,                      0.)
     REAL(leaky_relu(x, 0.1), -3, -0.25, 0.1 * z,       0.1,                     0.)
@@ -98,13 +119,21 @@ template <class T> std::vector<Unary> unary_operations()
     UNARY(acosh(x),      1.25, 4,   acosh(z),          1. / (sqrt(z - 1.) * sqrt(z + 1.)), -z / pow(sqrt(z - 1.) * sqrt(z + 1.), 3))
     UNARY(atanh(x),      -0.8, 0.8, atanh(z),          1. / (1. - z * z),       2. * z / pow(1. - z * z, 2))
 
+    UNARY(sinc(x),       0.4,  2,   sin(pi * z) / (pi * z), cos(pi * z) / z - sin(pi * z) / (pi * z * z), -pi * sin(pi * z) / z - 2. * cos(pi * z) / (z * z) + 2. * sin(pi * z) / (pi * z * z * z))
+    REAL(sinc(x),      -0.3, -0.1,  sin(pi * z) / (pi * z), cos(pi * z) / z - sin(pi * z) / (pi * z * z), -pi * sin(pi * z) / z - 2. * cos(pi * z) / (z * z) + 2. * sin(pi * z) / (pi * z * z * z))
+
+    REAL(floor(x),      -2.75, -2.25, -3.,             0.,                      0.)
+    REAL(ceil(x),        2.25, 2.75, 3.,               0.,                      0.)
+    REAL(trunc(x),      -2.75, -2.25, -2.,             0.,                      0.)
+    REAL(round(x),       2.6,  3.4, 3.,                0.,                      0.)
+    REAL(nan_to_num(x, 0.5, 2, -3), -3, 3, z,          1.,                      0.)
     REAL(abs(x),         0.25, 3,   z,                 1.,                      0.)
     REAL(abs(x),         -3, -0.25, -z,                -1.,                     0.)
     REAL(abs2(x),        -3,   3,   z * z,             2. * z,                  2.)
     REAL(sgn(x),         -3, -0.25, -1.,               0.,                      0.)
     REAL(sign(x),        0.25, 3,   1.,                0.,                      0.)
     REAL(angle(x),       0.25, 3,   0.,                0.,                      0.)
-    REAL(angle(x),       -3, -0.25, std::numbers::pi,  0.,                      0.)
+    REAL(angle(x),       -3, -0.25, pi,                0.,                      0.)
     REAL(real(x),        -3,   3,   z,                 1.,                      0.)
     REAL(imag(x),        -3,   3,   0.,                0.,                      0.)
     REAL(conj(x),        -3,   3,   z,                 1.,                      0.)

@@ -26,6 +26,16 @@ TEST_CASE("functions of real numbers in place")
     IS_THE_SAME(x.sign_(), sign(x), any);
     IS_THE_SAME(x.sgn_(), sgn(x), any);
     IS_THE_SAME(x.conj_(), conj(x), any);
+    IS_THE_SAME(x.floor_(), floor(x), any);
+    IS_THE_SAME(x.ceil_(), ceil(x), any);
+    IS_THE_SAME(x.round_(), round(x), any);
+    IS_THE_SAME(x.trunc_(), trunc(x), any);
+    IS_THE_SAME(x.nan_to_num_(), nan_to_num(x), any);
+    IS_THE_SAME(x.erf_(), erf(x), any);
+    IS_THE_SAME(x.erfc_(), erfc(x), any);
+    IS_THE_SAME(x.sinc_(), sinc(x), any);
+    IS_THE_SAME(x.lgamma_(), lgamma(x), positive);
+    IS_THE_SAME(x.digamma_(), digamma(x), positive);
     IS_THE_SAME(x.sqrt_(), sqrt(x), positive);
     IS_THE_SAME(x.rsqrt_(), rsqrt(x), positive);
     IS_THE_SAME(x.reciprocal_(), reciprocal(x), positive);

@@ -67,7 +67,6 @@ template <class P> XGRAD_INLINE RealPack<P> acosh(RealPack<P> x)
 template <class P> XGRAD_INLINE RealPack<P> atanh(RealPack<P> x) { using std::atanh; return RealPack<P>::from(atanh(x.v)); }
 template <class P> XGRAD_INLINE RealPack<P> abs(RealPack<P> x) { using std::abs; return RealPack<P>::from(abs(x.v)); }
 template <class P> XGRAD_INLINE RealPack<P> copysign(RealPack<P> size, RealPack<P> sign) { using std::copysign; return RealPack<P>::from(copysign(size.v, sign.v)); }
-template <class P> XGRAD_INLINE RealPack<P> floor(RealPack<P> x) { using std::floor; return RealPack<P>::from(floor(x.v)); }
 template <class P> XGRAD_INLINE RealPack<P> atan2(RealPack<P> y, RealPack<P> x)
 {
     using std::atan2;

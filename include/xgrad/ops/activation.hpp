@@ -1,25 +1,9 @@
-// Activation functions of neural networks that are no composition of other operations, and the error function.
+// Activation functions of neural networks that are no composition of other operations.
 #pragma once
 
-#include <xgrad/ops/arithmetic.hpp>
-#include <xgrad/ops/dual.hpp>
-#include <xgrad/ops/probe.hpp>
+#include <xgrad/ops/special.hpp>
 
 namespace xgrad {
-
-// The word that their rules are written in, as packs, probes and dual numbers read it.
-template <class P> XGRAD_INLINE RealPack<P> erf(RealPack<P> x) { using std::erf; return RealPack<P>::from(erf(x.v)); }
-namespace detail {
-inline RealProbe erf(RealProbe x) { return x; }
-}
-
-/// Error function: 2/sqrt(pi) times the integral of e^(-t^2) from 0 to x.
-struct Erf : Transcendental<R(R)> {
-    XGRAD_INLINE auto value(auto x) const { return erf(x); }
-    XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return 2 * std::numbers::inv_sqrtpi * exp(-x * x); }
-};
-template <Operand X> auto erf(X const& x) { return express(Erf{}, x); }
-template <detail::DualNumber X> XGRAD_INLINE auto erf(X x) { return detail::on_duals(Erf{}, x); }
 
 /// Gaussian error linear unit: x times the normal distribution function at x (Hendrycks and Gimpel, 2016).
 struct Gelu : Transcendental<R(R)> {

@@ -66,6 +66,20 @@ auto operator/(A&& a, B&& b)
     return express(Div{}, std::forward<A>(a), std::forward<B>(b));
 }
 
+/// a + w (b - a), which is exactly b at w = 1.
+struct Lerp : Elementwise<R(R, R, R), C(C, C, R), C(C, C, C)> {
+    XGRAD_INLINE auto value(auto a, auto b, auto w) const { return where(abs(w) < 0.5, a + w * (b - a), b - (b - a) * (1 - w)); }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto, auto, auto w) const { return 1 - w; }
+    XGRAD_INLINE auto partial(wrt<1>, auto, auto, auto, auto w) const { return w; }
+    XGRAD_INLINE auto partial(wrt<2>, auto, auto a, auto b, auto) const { return b - a; }
+};
+template <class A, class B, class W>
+    requires AnyOperand<A, B, W>
+auto lerp(A&& a, B&& b, W&& w)
+{
+    return express(Lerp{}, std::forward<A>(a), std::forward<B>(b), std::forward<W>(w));
+}
+
 /// 1/x.
 struct Reciprocal : Elementwise<R(R), C(C)> {
     XGRAD_INLINE auto value(auto x) const { return reciprocal(x); }

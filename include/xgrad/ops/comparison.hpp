@@ -1,6 +1,8 @@
 // Comparisons (to bool tensors), choices between operands, and bounds.
 #pragma once
 
+#include <optional>
+
 #include <xgrad/ops/arithmetic.hpp>
 
 namespace xgrad {
@@ -99,11 +101,23 @@ struct Not : Elementwise<B(B)> {
 };
 template <Operand A> auto operator!(A&& a) { return express(Not{}, std::forward<A>(a)); }
 
-/// True where x is not a number.
-struct IsNan : Elementwise<B(R)> {
-    XGRAD_INLINE auto value(auto x) const { return isnan(x); }
+/// True where x, or a part of it, is not a number.
+struct IsNan : Elementwise<B(R), B(C)> {
+    XGRAD_INLINE auto value(auto x) const { return x != x; }
 };
 template <Operand X> auto isnan(X const& x) { return express(IsNan{}, x); }
+
+/// True where x, or a part of it, is infinite.
+struct IsInf : Elementwise<B(R), B(C)> {
+    XGRAD_INLINE auto value(auto x) const { return abs(real(x)) == HUGE_VAL || abs(imag(x)) == HUGE_VAL; }
+};
+template <Operand X> auto isinf(X const& x) { return express(IsInf{}, x); }
+
+/// True where x, with all its parts, is neither infinite nor NaN.
+struct IsFinite : Elementwise<B(R), B(C)> {
+    XGRAD_INLINE auto value(auto x) const { return x - x == 0; }
+};
+template <Operand X> auto isfinite(X const& x) { return express(IsFinite{}, x); }
 
 /// a where the mask is true, else b.
 struct Where : Elementwise<Z(B, Z, Z), R(B, R, R), C(B, C, C)> {
@@ -187,6 +201,19 @@ template <class X, class U>
 auto clamp_max(X&& x, U&& upper)
 {
     return express(ClampMax{}, std::forward<X>(x), std::forward<U>(upper));
+}
+
+/// x with other numbers for NaN and the infinities; gradient 0 where it was replaced.
+struct NanToNum : Elementwise<R(R)> {
+    double nan, posinf, neginf;
+    XGRAD_INLINE auto value(auto x) const { return where(x != x, nan, where(x == HUGE_VAL, posinf, where(x == -HUGE_VAL, neginf, x))); }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return selected{x - x == 0}; }
+};
+/// By default NaN becomes 0, and an infinity the largest number of its sign that x's type has.
+template <Operand X> auto nan_to_num(X const& x, double nan = 0, std::optional<double> posinf = {}, std::optional<double> neginf = {})
+{
+    double const largest = std::numeric_limits<detail::result_precision<R, typename X::precision>>::max();
+    return express(NanToNum{{}, nan, posinf.value_or(largest), neginf.value_or(-largest)}, x);
 }
 
 }  // namespace xgrad

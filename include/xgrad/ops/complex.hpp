@@ -31,6 +31,19 @@ struct Sign : Elementwise<Z(Z), R(R)> {
 };
 template <Operand X> auto sign(X const& x) { return express(Sign{}, x); }
 
+/// |a| with the sign of b, where -0 and NaN have one, too; gradient 0 at a = 0, and for b.
+struct Copysign : Elementwise<R(R, R)> {
+    XGRAD_INLINE auto value(auto a, auto b) const { return copysign(a, b); }
+    XGRAD_INLINE auto partial(wrt<0>, auto y, auto a, auto) const { return sgn(a) * sgn(y); }
+    XGRAD_INLINE auto partial(wrt<1>, auto, auto, auto) const { return nothing; }
+};
+template <class A, class B>
+    requires AnyOperand<A, B>
+auto copysign(A&& a, B&& b)
+{
+    return express(Copysign{}, std::forward<A>(a), std::forward<B>(b));
+}
+
 /// Direction z/|z|, 0 at 0; neither holomorphic nor real. That of a real number is its sign.
 struct Sgn : Elementwise<C(C)> {
     XGRAD_INLINE auto value(auto x) const { return sgn(x); }

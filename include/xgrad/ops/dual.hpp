@@ -130,6 +130,7 @@ template <class A, class B> requires detail::DualPair<A, B> XGRAD_INLINE auto po
     else return detail::on_duals(Pow{}, a, b);
 }
 template <class A, class B> requires detail::DualPair<A, B> XGRAD_INLINE auto atan2(A a, B b) { return detail::on_duals(Atan2{}, a, b); }
+template <class A, class B> requires detail::DualPair<A, B> XGRAD_INLINE auto copysign(A a, B b) { return detail::on_duals(Copysign{}, a, b); }
 template <class A, class B> requires detail::DualPair<A, B> XGRAD_INLINE auto complex(A a, B b) { return detail::on_duals(Complex{}, a, b); }
 template <class A, class B> requires detail::DualPair<A, B> XGRAD_INLINE auto polar(A a, B b) { return detail::on_duals(Polar{}, a, b); }
 template <class P, class A, class B> requires detail::DualPair<A, B> XGRAD_INLINE auto where(MaskPack<P> m, A a, B b) { return detail::on_duals(Where{}, m, a, b); }

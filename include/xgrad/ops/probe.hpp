@@ -69,6 +69,7 @@ template <class A, class B> requires ProbePair<A, B> auto operator*(A a, B b) { 
 template <class A, class B> requires ProbePair<A, B> auto operator/(A a, B b) { return joined(a, b); }
 template <class A, class B> requires ProbePair<A, B> auto pow(A a, B b) { return joined(a, b); }
 template <class A, class B> requires ProbePair<A, B> auto atan2(A a, B b) { return joined(a, b); }
+template <class A, class B> requires ProbePair<A, B> auto copysign(A a, B b) { return joined(a, b); }
 template <class A, class B> requires ProbePair<A, B> MaskProbe operator<(A a, B b) { return {uses_of(a) | uses_of(b)}; }
 template <class A, class B> requires ProbePair<A, B> MaskProbe operator<=(A a, B b) { return {uses_of(a) | uses_of(b)}; }
 template <class A, class B> requires ProbePair<A, B> MaskProbe operator>(A a, B b) { return {uses_of(a) | uses_of(b)}; }
@@ -85,7 +86,6 @@ inline MaskProbe operator&&(MaskProbe a, MaskProbe b) { return {a.uses | b.uses}
 inline MaskProbe operator||(MaskProbe a, MaskProbe b) { return {a.uses | b.uses}; }
 inline MaskProbe operator!(MaskProbe a) { return a; }
 inline MaskProbe isnan(RealProbe x) { return {x.uses}; }
-inline RealProbe floor(RealProbe x) { return x; }
 template <Probe X> X operator-(X x) { return x; }
 template <Probe X> X zero_like(X) { return {}; }
 template <Probe X> X exp(X x) { return x; }

@@ -1,4 +1,4 @@
-// Trigonometric and hyperbolic functions and their inverses; complex ones have the branch cuts of the C++ standard.
+// Trigonometric and hyperbolic functions and their inverses, and polar coordinates; complex ones have the branch cuts of the C++ standard.
 #pragma once
 
 #include <xgrad/ops/arithmetic.hpp>
@@ -130,6 +130,19 @@ template <class Y, class X>
 auto atan2(Y&& y, X&& x)
 {
     return express(Atan2{}, std::forward<Y>(y), std::forward<X>(x));
+}
+
+/// The distance of the point (a, b) from the origin, without overflow; the gradient there is NaN.
+struct Hypot : Elementwise<R(R, R)> {
+    XGRAD_INLINE auto value(auto a, auto b) const { return abs(complex(a, b)); }
+    XGRAD_INLINE auto partial(wrt<0>, auto y, auto a, auto) const { return a / y; }
+    XGRAD_INLINE auto partial(wrt<1>, auto y, auto, auto b) const { return b / y; }
+};
+template <class A, class B>
+    requires AnyOperand<A, B>
+auto hypot(A&& a, B&& b)
+{
+    return express(Hypot{}, std::forward<A>(a), std::forward<B>(b));
 }
 
 }  // namespace xgrad

@@ -49,6 +49,16 @@ template <class Self> struct InplaceForms {
     XGRAD_IN_PLACE(sign)
     XGRAD_IN_PLACE(sgn)
     XGRAD_IN_PLACE(conj)
+    XGRAD_IN_PLACE(floor)
+    XGRAD_IN_PLACE(ceil)
+    XGRAD_IN_PLACE(round)
+    XGRAD_IN_PLACE(trunc)
+    XGRAD_IN_PLACE(nan_to_num)
+    XGRAD_IN_PLACE(erf)
+    XGRAD_IN_PLACE(erfc)
+    XGRAD_IN_PLACE(sinc)
+    XGRAD_IN_PLACE(lgamma)
+    XGRAD_IN_PLACE(digamma)
 #undef XGRAD_IN_PLACE
 
     Self& neg_()

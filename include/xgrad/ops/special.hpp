@@ -1,0 +1,92 @@
+// Functions that a formula of elementary ones would compute badly: error functions, sinc, x log y, sums of logarithms.
+#pragma once
+
+#include <xgrad/ops/dual.hpp>
+#include <xgrad/ops/probe.hpp>
+
+namespace xgrad {
+
+// The words of these rules, as packs, probes and dual numbers read them.
+template <class P> XGRAD_INLINE RealPack<P> erf(RealPack<P> x)
+{
+    using std::erf;
+    if constexpr (RealPack<P>::width > 1) x = where(abs(x) > 6, copysign(RealPack<P>(6), x), x);  // xsimd's is NaN where x * x overflows
+    return RealPack<P>::from(erf(x.v));
+}
+/// Number by number: xsimd's keeps no digits where it is small.
+template <class P> XGRAD_INLINE RealPack<P> erfc(RealPack<P> x) { return detail::each([](P v) { return std::erfc(v); }, x); }
+template <class P> XGRAD_INLINE RealPack<P> sigmoid(RealPack<P> x) { return reciprocal(1 + exp(-x)); }
+namespace detail {
+inline RealProbe erf(RealProbe x) { return x; }
+inline RealProbe erfc(RealProbe x) { return x; }
+inline RealProbe sigmoid(RealProbe x) { return x; }
+}  // namespace detail
+template <class P> XGRAD_INLINE auto sigmoid(Dual<RealPack<P>> x) { return detail::on_duals(Sigmoid{}, x); }
+
+/// Error function: 2/sqrt(pi) times the integral of e^(-t^2) from 0 to x.
+struct Erf : Transcendental<R(R)> {
+    XGRAD_INLINE auto value(auto x) const { return erf(x); }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return 2 * std::numbers::inv_sqrtpi * exp(-x * x); }
+};
+template <Operand X> auto erf(X const& x) { return express(Erf{}, x); }
+template <detail::DualNumber X> XGRAD_INLINE auto erf(X x) { return detail::on_duals(Erf{}, x); }
+
+/// 1 - erf(x), which keeps its digits where that is small.
+struct Erfc : Transcendental<R(R)> {
+    XGRAD_INLINE auto value(auto x) const { return erfc(x); }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return -2 * std::numbers::inv_sqrtpi * exp(-x * x); }
+};
+template <Operand X> auto erfc(X const& x) { return express(Erfc{}, x); }
+template <detail::DualNumber X> XGRAD_INLINE auto erfc(X x) { return detail::on_duals(Erfc{}, x); }
+
+/// sin(pi x) / (pi x), 1 at 0.
+struct Sinc : Transcendental<R(R), C(C)> {
+    XGRAD_INLINE auto value(auto x) const
+    {
+        auto const t = std::numbers::pi * x;
+        return where(x == 0, 1, sin(t) / t);
+    }
+    // Near 0 the power series, of which no digits cancel; it differentiates to that of the second derivative.
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const
+    {
+        auto const t = std::numbers::pi * x;
+        auto const is_near = abs(t) < 1;
+        auto const near = where(is_near, t, 0), far = where(is_near, 1, t), s = near * near;
+        auto const series = near * (-1. / 3 + s * (1. / 30 + s * (-1. / 840 + s * (1. / 45360 + s * (-1. / 3991680 + s * (1. / 518918400 + s * (-1. / 93405312000 +
+                            s * (1. / 22230464256000 + s * (-1. / 6758061133824000)))))))));
+        return std::numbers::pi * where(is_near, series, (cos(far) - sin(far) / far) / far);
+    }
+};
+template <Operand X> auto sinc(X const& x) { return express(Sinc{}, x); }
+
+/// x log(y), 0 where x is, unless y is NaN. The gradient for x is 0 at x = 0 where y <= 0.
+struct XLogY : Transcendental<R(R, R)> {
+    XGRAD_INLINE auto value(auto x, auto y) const { return where(isnan(y), y, where(x == 0, 0, x * log(y))); }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto x, auto y) const { return where(x == 0 && y <= 0, 0, log(y)); }
+    XGRAD_INLINE auto partial(wrt<1>, auto, auto x, auto y) const { return x / y; }
+};
+template <class X, class Y>
+    requires AnyOperand<X, Y>
+auto xlogy(X&& x, Y&& y)
+{
+    return express(XLogY{}, std::forward<X>(x), std::forward<Y>(y));
+}
+
+/// log(e^a + e^b), without overflow. Equal infinities share the gradient, as equal numbers do.
+struct LogAddExp : Transcendental<R(R, R)> {
+    XGRAD_INLINE auto value(auto a, auto b) const { return where(a > b, a, b) + log1p(exp(-abs(apart(a, b)))); }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto a, auto b) const { return sigmoid(apart(a, b)); }
+    XGRAD_INLINE auto partial(wrt<1>, auto, auto a, auto b) const { return sigmoid(apart(b, a)); }
+
+private:
+    /// a - b, and 0 for equal infinities; for other equal numbers its derivatives count.
+    XGRAD_INLINE static auto apart(auto a, auto b) { return where(a == b && a - a != 0, 0, a - b); }
+};
+template <class A, class B>
+    requires AnyOperand<A, B>
+auto logaddexp(A&& a, B&& b)
+{
+    return express(LogAddExp{}, std::forward<A>(a), std::forward<B>(b));
+}
+
+}  // namespace xgrad
