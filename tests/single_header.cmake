@@ -8,13 +8,13 @@ file(GLOB_RECURSE headers CONFIGURE_DEPENDS RELATIVE "${PROJECT_SOURCE_DIR}/incl
 set(header_files "")
 foreach(header IN LISTS headers)
     list(APPEND header_files "${PROJECT_SOURCE_DIR}/include/${header}")
-    if(header MATCHES "^xgrad/(nn|optim|data)/")
+    if(header MATCHES "^xgrad/(nn|optim|data|linalg)/")
         file(CONFIGURE OUTPUT "${forward}/${header}" CONTENT "#include <xgrad/${CMAKE_MATCH_1}.hpp>\n")
     elseif(header MATCHES "^xgrad/.*/")
         file(CONFIGURE OUTPUT "${forward}/${header}" CONTENT "#include <xgrad/xgrad.hpp>\n")
     endif()
 endforeach()
-add_custom_command(OUTPUT "${single}/xgrad/xgrad.hpp" "${single}/xgrad/nn.hpp" "${single}/xgrad/optim.hpp" "${single}/xgrad/data.hpp"
+add_custom_command(OUTPUT "${single}/xgrad/xgrad.hpp" "${single}/xgrad/nn.hpp" "${single}/xgrad/optim.hpp" "${single}/xgrad/data.hpp" "${single}/xgrad/linalg.hpp"
     COMMAND Python3::Interpreter "${PROJECT_SOURCE_DIR}/tools/amalgamate" --output "${single}/xgrad/xgrad.hpp"
     DEPENDS "${PROJECT_SOURCE_DIR}/tools/amalgamate" "${PROJECT_SOURCE_DIR}/tools/cpp_source.py" ${header_files}
     COMMENT "Generating the single headers")

@@ -33,6 +33,9 @@ set_property(TEST gdb_printers PROPERTY SKIP_RETURN_CODE 77)
 
 # What the documents show is what happens: their examples are test cases, made by docs/examples.py.
 set(documents README.md docs/autograd.md docs/complex.md docs/data.md docs/from_pytorch.md docs/functional.md docs/functions.md docs/nn.md)
+if(xgrad_with_lapack)
+    list(APPEND documents docs/linalg.md)
+endif()
 set(document_sources "")
 foreach(document IN LISTS documents)
     get_filename_component(name "${document}" NAME_WE)

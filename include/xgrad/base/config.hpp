@@ -24,6 +24,11 @@
 #    define XGRAD_USE_BLAS 0
 #endif
 
+// XGRAD_USE_LAPACK: whether there is a LAPACK, which the program links, for xgrad/linalg.hpp.
+#ifndef XGRAD_USE_LAPACK
+#    define XGRAD_USE_LAPACK 1
+#endif
+
 // Sanitizers see through neither the buffer cache nor plain reference counts, so both step aside for them.
 #if defined(__SANITIZE_ADDRESS__)
 #    define XGRAD_ADDRESS_SANITIZER 1
@@ -49,7 +54,7 @@
 #define XGRAD_NOINLINE [[gnu::noinline]]
 
 // XGRAD_SEPARATE_COMPILATION, for programs of many files: with it in all of them, and XGRAD_SOURCE before <xgrad/xgrad.hpp> (and
-// <xgrad/nn.hpp>, <xgrad/optim.hpp> and <xgrad/data.hpp>, where they are used) in one, that one alone compiles the functions that are no templates,
+// <xgrad/nn.hpp>, <xgrad/optim.hpp>, <xgrad/data.hpp> and <xgrad/linalg.hpp>, where they are used) in one, that one alone compiles the functions that are no templates,
 // in headers where XGRAD_COMPILED_ONCE stands (g++; no other compiler can leave them out elsewhere), and the templates in source.hpp.
 #if defined(XGRAD_SEPARATE_COMPILATION) && defined(__GNUC__) && !defined(__clang__)
 #    define XGRAD_COMPILED_ONCE _Pragma("interface \"xgrad\"")

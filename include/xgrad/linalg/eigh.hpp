@@ -1,0 +1,71 @@
+// Eigenvalues and eigenvectors of Hermitian matrices.
+#pragma once
+
+#include <xgrad/linalg/matrices.hpp>
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad {
+
+namespace detail {
+
+/// Refuses a gradient under which the phase of each vector would matter: `turns` are the derivatives for those phases.
+template <Scalar P> void check_phases(std::string_view message, Tensor<P> const& turns)
+{
+    for (auto const turn : contiguous(turns.array_of()))
+        if (std::abs(turn) > P(1e-2)) fail<GraphError>(message);
+}
+
+/// A = V diag(w) V^H. The gradient is V (diag(dw) + F * skew(V^H dV)) V^H with F_ij = 1/(w_j - w_i): Giles, "An extended collection of matrix
+/// derivative results" (2008).
+template <Differentiable T> struct LinalgEigh : Function<LinalgEigh<T>> {
+    using P = precision_of<T>;
+    using Saved = std::tuple<Tensor<P>, Tensor<T>>;
+
+    static std::tuple<Tensor<P>, Tensor<T>> forward(Context<LinalgEigh>& ctx, Tensor<T> const& a, bool upper)
+    {
+        auto vectors = by_columns(a.array_of());
+        Array<P> values(without_last(a.shape(), 1));
+        MatrixSizes const sizes(a.shape());
+        auto const n = static_cast<std::size_t>(sizes.rows);
+        for (std::size_t i = 0; n && i < sizes.count; ++i)
+            if (lapack::eigen(true, upper, sizes.rows, vectors.begin() + i * sizes.elements(), values.begin() + i * n))
+                fail<LinAlgError>(at_matrix("linalg.eigh", a.shape(), i), "The algorithm failed to converge because the input matrix is ill-conditioned or has too many repeated eigenvalues.");
+        std::tuple const results(Tensor<P>(std::move(values)), Tensor<T>(std::move(vectors)));
+        ctx.set_materialize_grads(false);
+        std::apply([&](auto const&... result) { ctx.save_for_backward(result...); }, results);
+        return results;
+    }
+    static std::tuple<Tensor<T>, std::nullopt_t> backward(Context<LinalgEigh>& ctx, Tensor<P> const& to_values, Tensor<T> const& to_vectors)
+    {
+        auto const [w, v] = ctx.saved_tensors();
+        if (!to_vectors.defined()) return {to_values.defined() ? matmul(Tensor<T>(v * unsqueeze(to_values, -2)), adjoint(v)) : Tensor<T>(), std::nullopt};
+        Tensor<T> const m = matmul(adjoint(v), to_vectors);
+        if constexpr (is_complex<T>)
+            check_phases<P>("linalg_eigh_backward: The eigenvectors in the complex case are specified up to multiplication by e^{i phi}. The specified loss function depends on this quantity, so it is ill-defined.",
+                            imag(m.diagonal(0, -2, -1)));
+        Tensor<P> const gaps = P(2) * (unsqueeze(w, -2) - unsqueeze(w, -1)) + infinite_diagonal<P>(w.shape(-1));
+        Tensor<T> inner = (m - adjoint(m)) / gaps;
+        if (to_values.defined()) inner = inner + diag_embed(to_values);
+        return {matmul(matmul(v, inner), adjoint(v)), std::nullopt};
+    }
+};
+
+}  // namespace detail
+
+namespace linalg {
+
+/// Eigenvalues in ascending order, which are real, and eigenvectors, the columns of a unitary matrix, of each Hermitian matrix; looks at the
+/// lower triangle, or at the upper one. The gradient is Hermitian; that through the vectors is finite only where all eigenvalues differ, and
+/// of complex vectors only what does not depend on their phases has one (GraphError). Vectors are the same up to their phase only.
+template <Operand A> auto eigh(A const& a, bool upper = false)
+{
+    auto const x = xgrad::detail::matrix_argument(a);
+    xgrad::detail::check_square("linalg.eigh", x);
+    return xgrad::detail::LinalgEigh<typename A::value_type>::apply(x, upper);
+}
+/// The eigenvalues alone.
+template <Operand A> auto eigvalsh(A const& a, bool upper = false) { return std::get<0>(eigh(a, upper)); }
+
+}  // namespace linalg
+}  // namespace xgrad

@@ -1,0 +1,221 @@
+// What the LU factors of a square matrix are good for: linear systems, inverses and determinants. A matrix is factored once, also for the
+// gradients.
+#pragma once
+
+#include <xgrad/linalg/svd.hpp>
+#include <xgrad/linalg/triangular.hpp>
+#include <xgrad/ops/product.hpp>
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad {
+
+namespace detail {
+
+/// A = P L U of a stack of square matrices.
+template <Differentiable T> struct LuFactors {
+    MatrixSizes sizes;
+    Array<T> lu;
+    std::vector<int> pivots;  // row i was exchanged with this one, counting from 1
+    std::vector<int> singular;  // the number of the first pivot that is 0, for each matrix; 0 where there is none
+
+    explicit LuFactors(Tensor<T> const& a) : sizes(a.shape()), lu(by_columns(a.array_of())), pivots(sizes.count * a.shape(-1)), singular(sizes.count)
+    {
+        for (std::size_t i = 0; sizes.rows && i < sizes.count; ++i) singular[i] = lapack::factor_lu(sizes.rows, matrix(i), pivots_of(i));
+    }
+    T* matrix(std::size_t i) const { return lu.begin() + i * sizes.elements(); }
+    int* pivots_of(std::size_t i) { return pivots.data() + i * static_cast<std::size_t>(sizes.rows); }
+    int const* pivots_of(std::size_t i) const { return pivots.data() + i * static_cast<std::size_t>(sizes.rows); }
+    bool any_singular() const { return std::ranges::any_of(singular, std::identity()); }
+
+    /// The pivots of matrix i, one after another, and the sign of the exchanges.
+    template <class F> int for_each_pivot(std::size_t i, F f) const
+    {
+        int sign = 1;
+        auto const n = static_cast<std::size_t>(sizes.rows);
+        for (std::size_t k = 0; k < n; ++k) {
+            if (pivots_of(i)[k] != static_cast<int>(k) + 1) sign = -sign;
+            f(matrix(i)[k * (n + 1)]);
+        }
+        return sign;
+    }
+};
+template <class T> using Factors = std::shared_ptr<LuFactors<T> const>;
+
+/// The factors of matrices that must have an inverse.
+template <class T> Factors<T> regular_factors(std::string_view name, Tensor<T> const& a, std::string_view what)
+{
+    auto factors = std::make_shared<LuFactors<T> const>(a);
+    for (std::size_t i = 0; i < factors->singular.size(); ++i)
+        if (auto const pivot = factors->singular[i]) fail<LinAlgError>(at_matrix(name, a.shape(), i), "The diagonal element ", pivot, " is zero, the ", what, " could not be completed because the input matrix is singular.");
+    return factors;
+}
+
+/// X of op(A) X = B, by the factors of A. Both gradients are such a system once more, with the same factors, and a product.
+template <Differentiable T> struct LinalgSolve : Function<LinalgSolve<T>> {
+    using Saved = std::tuple<Tensor<T>, Tensor<T>>;  // A and X
+    struct Data {
+        Factors<T> factors;
+        bool adjoint = false;
+    };
+
+    static Tensor<T> forward(Context<LinalgSolve>& ctx, Tensor<T> const& a, Tensor<T> const& b, Factors<T> const& factors, bool adjoint)
+    {
+        auto x = by_columns(b.array_of());
+        MatrixSizes const sizes(b.shape());
+        for (std::size_t i = 0; sizes.elements() && i < sizes.count; ++i)
+            lapack::solve_lu(adjoint ? 'C' : 'N', sizes.rows, sizes.columns, factors->matrix(i), factors->pivots_of(i), x.begin() + i * sizes.elements());
+        Tensor<T> const result(std::move(x));
+        ctx.factors = factors;
+        ctx.adjoint = adjoint;
+        ctx.save_for_backward(a, result);
+        return result;
+    }
+    static std::tuple<Tensor<T>, Tensor<T>, std::nullopt_t, std::nullopt_t> backward(Context<LinalgSolve>& ctx, Tensor<T> const& g)
+    {
+        auto const [a, x] = ctx.saved_tensors();
+        Tensor<T> const to_b = LinalgSolve::apply(a, g, ctx.factors, !ctx.adjoint);
+        Tensor<T> to_a;
+        if (ctx.needs_input_grad(0)) to_a = -(ctx.adjoint ? matmul(x, adjoint(to_b)) : matmul(to_b, adjoint(x)));
+        return {to_a, to_b, std::nullopt, std::nullopt};
+    }
+};
+
+/// A^-1, or A^-H.
+template <Differentiable T> Tensor<T> inverse(Tensor<T> const& a, Factors<T> const& factors, bool adjoint)
+{
+    return LinalgSolve<T>::apply(a, broadcast_to(eye<T>(a.shape(-1)), a.shape()), factors, adjoint);
+}
+
+/// The matrix with whose elements, conjugated, those of dA are multiplied in the derivative of the determinant: the adjugate's adjoint.
+/// With the singular vectors it is right for singular matrices, too.
+template <Differentiable T> Tensor<T> cofactors(Tensor<T> const& a);
+
+/// Its gradient is det(A)^* A^-H times that which came in.
+template <Differentiable T> struct LinalgDet : Function<LinalgDet<T>> {
+    using Saved = std::tuple<Tensor<T>, Tensor<T>>;  // A and its determinant
+    struct Data {
+        Factors<T> factors;
+    };
+
+    static Tensor<T> forward(Context<LinalgDet>& ctx, Tensor<T> const& a)
+    {
+        auto factors = std::make_shared<LuFactors<T> const>(a);
+        Array<T> out(stack_of(a.shape()));
+        for (std::size_t i = 0; i < out.numel; ++i) {
+            wide<T> product(1);
+            int const sign = factors->for_each_pivot(i, [&](T const& pivot) { product *= converted<wide<T>>(pivot); });
+            out.begin()[i] = converted<T>(product) * T(static_cast<precision_of<T>>(sign));
+        }
+        Tensor<T> const result(std::move(out));
+        ctx.factors = std::move(factors);
+        ctx.save_for_backward(a, result);
+        return result;
+    }
+    static Tensor<T> backward(Context<LinalgDet>& ctx, Tensor<T> const& g)
+    {
+        auto const [a, determinant] = ctx.saved_tensors();
+        auto const to_matrices = [](auto const& numbers) { return unsqueeze(unsqueeze(numbers, -1), -1); };
+        if (ctx.factors->any_singular()) return to_matrices(g) * cofactors(a);
+        return to_matrices(Tensor<T>(g * conj(determinant))) * inverse(a, ctx.factors, true);
+    }
+};
+
+/// The determinant as a number of magnitude 1 and the logarithm of its magnitude.
+template <Differentiable T> struct LinalgSlogdet : Function<LinalgSlogdet<T>> {
+    using P = precision_of<T>;
+    using Saved = std::tuple<Tensor<T>, Tensor<T>>;  // A and the sign
+    struct Data {
+        Factors<T> factors;
+    };
+
+    static std::tuple<Tensor<T>, Tensor<P>> forward(Context<LinalgSlogdet>& ctx, Tensor<T> const& a)
+    {
+        auto factors = std::make_shared<LuFactors<T> const>(a);
+        Array<T> signs(stack_of(a.shape()));
+        Array<P> logarithms(signs.shape);
+        for (std::size_t i = 0; i < signs.numel; ++i) {
+            T phase(1);
+            double logarithm = 0;
+            int const sign = factors->for_each_pivot(i, [&](T const& pivot) {
+                auto const magnitude = std::abs(pivot);
+                phase *= magnitude == 0 ? T(0) : pivot / magnitude;
+                logarithm += std::log(static_cast<double>(magnitude));
+            });
+            signs.begin()[i] = phase * T(static_cast<P>(sign));
+            logarithms.begin()[i] = static_cast<P>(logarithm);
+        }
+        Tensor<T> const sign(std::move(signs));
+        ctx.factors = std::move(factors);
+        ctx.save_for_backward(a, sign);
+        return {sign, Tensor<P>(std::move(logarithms))};
+    }
+    /// d log det(A) = tr(A^-1 dA), whose real part belongs to the logarithm and whose imaginary part to the sign.
+    static Tensor<T> backward(Context<LinalgSlogdet>& ctx, [[maybe_unused]] Tensor<T> const& to_sign, Tensor<P> const& to_logarithm)
+    {
+        auto const [a, sign] = ctx.saved_tensors();
+        Tensor<T> factor;
+        if constexpr (is_complex<T>) factor = complex(to_logarithm, imag(conj(sign) * to_sign));
+        else factor = to_logarithm;
+        return unsqueeze(unsqueeze(factor, -1), -1) * inverse(a, ctx.factors, true);
+    }
+};
+
+template <Differentiable T> Tensor<T> cofactors(Tensor<T> const& a)
+{
+    auto const [u, s, vh] = LinalgSvd<T>::apply(a, true);
+    auto const last = static_cast<std::ptrdiff_t>(s.dim() - 1);
+    auto const ones = xgrad::ones<precision_of<T>>(stack_of(a.shape()));
+    Tensor<precision_of<T>> const others = express(ProdGradient{{}, {last}}, ones, s);
+    Tensor<T> const phase = conj(LinalgDet<T>::apply(u) * LinalgDet<T>::apply(vh));
+    return matmul(Tensor<T>(unsqueeze(unsqueeze(phase, -1), -1) * u * unsqueeze(others, -2)), vh);
+}
+
+}  // namespace detail
+
+namespace linalg {
+
+/// X of A X = B for square matrices A, where B is matrices too, or vectors; stacks broadcast. B holds vectors where it has one axis, or one
+/// less than A and the shape of A without the last axis. Throws LinAlgError for a singular matrix.
+template <Operand A, Operand B> auto solve(A const& a, B const& b)
+{
+    static_assert(std::same_as<typename A::value_type, typename B::value_type>, "linalg::solve: both arguments have one scalar type");
+    using namespace xgrad::detail;
+    constexpr std::string_view name = "linalg.solve";
+    auto const p = matrix_argument(a), q = matrix_argument(b);
+    check_square(name, p);
+    bool const vectors = q.dim() == 1 || (q.dim() + 1 == p.dim() && q.shape() == without_last(p.shape(), 1));
+    auto const columns = vectors ? materialize(unsqueeze(q, -1)) : q;
+    if (columns.dim() < 2 || columns.shape(-2) != p.shape(-1)) fail<ShapeError>(name, ": Incompatible shapes of A and B for the equation AX = B (", p.shape(), " and ", q.shape(), ")");
+    auto const [x, y] = broadcast_stacks(name, p, columns);
+    auto const out = LinalgSolve<typename A::value_type>::apply(x, y, regular_factors(name, x, "solution"), false);
+    return vectors ? materialize(only_reshaped(squeeze(out, -1))) : out;
+}
+
+/// The inverse of each matrix. Throws LinAlgError for a singular one. To multiply by it, solve() is faster and more accurate.
+template <Operand A> auto inv(A const& a)
+{
+    auto const x = xgrad::detail::matrix_argument(a);
+    xgrad::detail::check_square("linalg.inv", x);
+    return xgrad::detail::inverse(x, xgrad::detail::regular_factors("linalg.inv", x, "inversion"), false);
+}
+
+/// The determinant of each matrix. Its gradient is right for singular matrices, too; second derivatives of those may be NaN.
+template <Operand A> auto det(A const& a)
+{
+    auto const x = xgrad::detail::matrix_argument(a);
+    xgrad::detail::check_square("linalg.det", x);
+    return xgrad::detail::LinalgDet<typename A::value_type>::apply(x);
+}
+
+/// The sign (a number of magnitude 1) of the determinant of each matrix, and the logarithm of its magnitude: 0 and -infinity for a singular
+/// one, whose gradient is not finite.
+template <Operand A> auto slogdet(A const& a)
+{
+    auto const x = xgrad::detail::matrix_argument(a);
+    xgrad::detail::check_square("linalg.slogdet", x);
+    return xgrad::detail::LinalgSlogdet<typename A::value_type>::apply(x);
+}
+
+}  // namespace linalg
+}  // namespace xgrad

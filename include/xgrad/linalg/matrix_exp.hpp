@@ -1,0 +1,91 @@
+// The exponential of a matrix.
+#pragma once
+
+#include <array>
+
+#include <xgrad/linalg/lu.hpp>
+#include <xgrad/tensor/join.hpp>
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad {
+
+namespace detail {
+
+/// Scaling and squaring of the Pade approximant of degree 13: Higham, "The scaling and squaring method for the matrix exponential revisited"
+/// (2005).
+template <Differentiable T> Tensor<T> exponential_of(Tensor<T> const& matrix)
+{
+    using P = precision_of<T>;
+    static constexpr std::array<double, 14> b{64764752532480000, 32382376266240000, 7771770303897600, 1187353796428800, 129060195264000, 10559470521600, 670442572800, 33522128640,
+                                              1323241920,        40840800,          960960,           16380,            182,          1};
+    static constexpr double largest_norm = 5.371920351148152;
+    double const norm = static_cast<double>(amax(sum(abs(matrix), {0})).item());
+    if (!std::isfinite(norm)) return full<T>(matrix.shape(), T(std::numeric_limits<P>::quiet_NaN()));
+    int const squarings = std::max(0, std::ilogb(norm / largest_norm) + 1);
+    auto const c = [](std::size_t i) { return static_cast<P>(b[i]); };
+
+    auto const one = eye<T>(matrix.shape(0));
+    Tensor<T> const a = static_cast<P>(std::ldexp(1., -squarings)) * matrix, a2 = matmul(a, a), a4 = matmul(a2, a2), a6 = matmul(a4, a2);
+    Tensor<T> const odd = matmul(a, Tensor<T>(matmul(a6, Tensor<T>(c(13) * a6 + c(11) * a4 + c(9) * a2)) + c(7) * a6 + c(5) * a4 + c(3) * a2 + c(1) * one));
+    Tensor<T> const even = matmul(a6, Tensor<T>(c(12) * a6 + c(10) * a4 + c(8) * a2)) + c(6) * a6 + c(4) * a4 + c(2) * a2 + c(0) * one;
+    Tensor<T> power = linalg::solve(even - odd, even + odd);
+    for (int i = 0; i < squarings; ++i) power = matmul(power, power);
+    return power;
+}
+
+/// Its gradient is the derivative at A^H in the direction of the one that came in, which stands beside it in a matrix of twice the size:
+/// exp([A^H G; 0 A^H]) = [exp(A^H) D; 0 exp(A^H)]. Najfeld and Havel, "Derivatives of the matrix exponential and their computation" (1995).
+template <Differentiable T> struct LinalgMatrixExp : Function<LinalgMatrixExp<T>> {
+    using Saved = std::tuple<Tensor<T>>;
+
+    static Tensor<T> forward(Context<LinalgMatrixExp>& ctx, Tensor<T> const& a)
+    {
+        ctx.save_for_backward(a);
+        auto const result = Tensor<T>::empty(a.shape());
+        if (a.numel() == 0) return result;
+        auto const n = static_cast<std::ptrdiff_t>(a.shape(-1));
+        Tensor<T> const from = reshape(a, {-1, n, n}), to = reshape(result, {-1, n, n});
+        for (std::ptrdiff_t i = 0; i < static_cast<std::ptrdiff_t>(from.shape(0)); ++i) to[i] = exponential_of(from[i]);
+        return result;
+    }
+    static Tensor<T> backward(Context<LinalgMatrixExp>& ctx, Tensor<T> const& g)
+    {
+        auto const [a] = ctx.saved_tensors();
+        auto const n = static_cast<std::ptrdiff_t>(a.shape(-1));
+        Tensor<T> const across = adjoint(a);
+        auto const above = cat(std::vector{across, g}, -1), below = cat(std::vector{zeros_like(g), across}, -1);
+        return LinalgMatrixExp::apply(cat(std::vector{above, below}, -2))(xt::ellipsis(), slice(0, n), slice(n));
+    }
+};
+
+}  // namespace detail
+
+namespace linalg {
+
+/// exp(A) = 1 + A + A A/2 + ... of each square matrix.
+template <Operand A> auto matrix_exp(A const& a)
+{
+    auto const x = xgrad::detail::matrix_argument(a);
+    xgrad::detail::check_square("linalg.matrix_exp", x);
+    return xgrad::detail::LinalgMatrixExp<typename A::value_type>::apply(x);
+}
+
+/// A multiplied with itself n times, of each square matrix; of its inverse for a negative n.
+template <Operand A> auto matrix_power(A const& a, std::ptrdiff_t n)
+{
+    using T = typename A::value_type;
+    auto base = xgrad::detail::matrix_argument(a);
+    xgrad::detail::check_square("linalg.matrix_power", base);
+    if (n < 0) base = inv(base);
+    Tensor<T> result;
+    for (auto left = n < 0 ? 0 - static_cast<std::size_t>(n) : static_cast<std::size_t>(n); left; left /= 2) {
+        if (left % 2) result = result.defined() ? matmul(result, base) : base;
+        if (left > 1) base = matmul(base, base);
+    }
+    if (n == 0) return Tensor<T>(broadcast_to(eye<T>(base.shape(-1)), base.shape())).clone();
+    return result;
+}
+
+}  // namespace linalg
+}  // namespace xgrad

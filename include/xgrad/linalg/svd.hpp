@@ -1,0 +1,91 @@
+// Singular values and singular vectors.
+#pragma once
+
+#include <xgrad/linalg/eigh.hpp>
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad {
+
+namespace detail {
+
+/// A = U diag(s) V^H with as many singular vectors as singular values. The gradient is that of Townsend, "Differentiating the singular value
+/// decomposition" (2016), for complex matrices with the phases of Wan and Zhang, "Automatic differentiation for complex valued SVD" (2019).
+template <Differentiable T> struct LinalgSvd : Function<LinalgSvd<T>> {
+    using P = precision_of<T>;
+    using Saved = std::tuple<Tensor<T>, Tensor<P>, Tensor<T>>;
+
+    static std::tuple<Tensor<T>, Tensor<P>, Tensor<T>> forward(Context<LinalgSvd>& ctx, Tensor<T> const& a, bool vectors)
+    {
+        auto const lead = stack_of(a.shape());
+        auto const m = a.shape(-2), n = a.shape(-1), k = std::min(m, n);
+        auto u = fresh_by_columns<T>(stacked(lead, m, k)), vh = fresh_by_columns<T>(stacked(lead, k, n));
+        Shape shape = lead;
+        shape.push_back(k);
+        Array<P> values(shape);
+        auto const work = by_columns(a.array_of());
+        MatrixSizes const sizes(a.shape());
+        for (std::size_t i = 0; k && i < sizes.count; ++i)
+            if (lapack::singular(sizes.rows, sizes.columns, work.begin() + i * m * n, values.begin() + i * k, vectors ? u.begin() + i * m * k : nullptr, vectors ? vh.begin() + i * k * n : nullptr))
+                fail<LinAlgError>(at_matrix("linalg.svd", a.shape(), i), "The algorithm failed to converge because the input matrix is ill-conditioned, has too many repeated singular values, or holds NaN.");
+        std::tuple const results(Tensor<T>(std::move(u)), Tensor<P>(std::move(values)), Tensor<T>(std::move(vh)));
+        ctx.set_materialize_grads(false);
+        std::apply([&](auto const&... result) { ctx.save_for_backward(result...); }, results);
+        return results;
+    }
+    static std::tuple<Tensor<T>, std::nullopt_t> backward(Context<LinalgSvd>& ctx, Tensor<T> const& to_u, Tensor<P> const& to_s, Tensor<T> const& to_vh)
+    {
+        auto const [u, s, vh] = ctx.saved_tensors();
+        if (!to_u.defined() && !to_vh.defined()) return {to_s.defined() ? matmul(Tensor<T>(u * unsqueeze(to_s, -2)), vh) : Tensor<T>(), std::nullopt};
+
+        auto const skew = [](Tensor<T> const& x) { return Tensor<T>(x - adjoint(x)); };
+        auto const k = s.shape(-1);
+        auto const zeros = xgrad::zeros<T>(stacked(stack_of(u.shape()), k, k));
+        auto const of_u = to_u.defined() ? skew(matmul(adjoint(u), to_u)) : zeros;
+        auto const of_v = to_vh.defined() ? skew(matmul(vh, adjoint(to_vh))) : zeros;
+        if constexpr (is_complex<T>)
+            check_phases<P>("svd_backward: The singular vectors in the complex case are specified up to multiplication by e^{i phi}. The specified loss function depends on this phase term, making it ill-defined.",
+                            imag(Tensor<T>(of_u + of_v).diagonal(0, -2, -1)));
+        auto const column = unsqueeze(s, -1), row = unsqueeze(s, -2);
+        Tensor<P> const gaps = (row - column) * (row + column) + infinite_diagonal<P>(k);
+        Tensor<T> inner = (of_u * row + column * of_v) / gaps;
+        if (to_s.defined()) inner = inner + diag_embed(to_s);
+        if constexpr (is_complex<T>) inner = inner + diag_embed(of_u.diagonal(0, -2, -1) / (P(2) * s));
+
+        auto const m = u.shape(-2), n = vh.shape(-1);
+        Tensor<T> left = matmul(u, inner);
+        if (m > n && to_u.defined()) left = left + outside(u, Tensor<T>(to_u / unsqueeze(s, -2)));
+        Tensor<T> to_a = matmul(left, vh);
+        if (n > m && to_vh.defined()) to_a = to_a + matmul(u, adjoint(outside(Tensor<T>(adjoint(vh)), Tensor<T>(adjoint(to_vh) / unsqueeze(s, -2)))));
+        return {to_a, std::nullopt};
+    }
+
+private:
+    /// What lies outside of the space of the columns of u.
+    static Tensor<T> outside(Tensor<T> const& u, Tensor<T> const& x) { return x - matmul(u, matmul(adjoint(u), x)); }
+};
+
+}  // namespace detail
+
+namespace linalg {
+
+/// U, s and V^H of A = U diag(s) V^H for each matrix, reduced: with as many columns of U and rows of V^H as A has singular values, which are real
+/// and stand in descending order. The gradient through the vectors is finite only where all singular values differ (and are not 0, for
+/// matrices that are complex or not square); of complex vectors only what does not depend on their phases has one (GraphError).
+template <Operand A> auto svd(A const& a)
+{
+    auto const x = xgrad::detail::matrix_argument(a);
+    xgrad::detail::check_matrix("linalg.svd", x);
+    return xgrad::detail::LinalgSvd<typename A::value_type>::apply(x, true);
+}
+
+/// The singular values alone.
+template <Operand A> auto svdvals(A const& a)
+{
+    auto const x = xgrad::detail::matrix_argument(a);
+    xgrad::detail::check_matrix("linalg.svdvals", x);
+    return std::get<1>(xgrad::detail::LinalgSvd<typename A::value_type>::apply(x, xgrad::detail::recording() && x.requires_grad()));
+}
+
+}  // namespace linalg
+}  // namespace xgrad

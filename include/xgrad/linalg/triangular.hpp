@@ -1,0 +1,84 @@
+// Linear systems with a triangular matrix.
+#pragma once
+
+#include <xgrad/linalg/matrices.hpp>
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad {
+
+namespace detail {
+
+/// op(A) X = B or X op(A) = B. Both gradients are such a system once more and a product.
+template <Differentiable T> struct LinalgSolveTriangular : Function<LinalgSolveTriangular<T>> {
+    using Saved = std::tuple<Tensor<T>, Tensor<T>>;  // A and X
+    struct Data {
+        lapack::Triangular is;
+    };
+
+    static Tensor<T> forward(Context<LinalgSolveTriangular>& ctx, Tensor<T> const& a, Tensor<T> const& b, lapack::Triangular is)
+    {
+        auto const triangle = by_columns(a.array_of());
+        auto x = by_columns(b.array_of());
+        MatrixSizes const of_a(a.shape()), of_x(b.shape());
+        for (std::size_t i = 0; of_x.elements() && i < of_x.count; ++i)
+            lapack::solve_triangular(is, of_x.rows, of_x.columns, triangle.begin() + i * of_a.elements(), x.begin() + i * of_x.elements());
+        Tensor<T> const result(std::move(x));
+        ctx.is = is;
+        ctx.save_for_backward(a, result);
+        return result;
+    }
+    static std::tuple<Tensor<T>, Tensor<T>, std::nullopt_t> backward(Context<LinalgSolveTriangular>& ctx, Tensor<T> const& g)
+    {
+        auto const [a, x] = ctx.saved_tensors();
+        auto is = ctx.is;
+        is.adjoint = !is.adjoint;
+        Tensor<T> const to_b = LinalgSolveTriangular::apply(a, g, is);
+        Tensor<T> to_a;
+        if (ctx.needs_input_grad(0)) {
+            if (is.left) to_a = -(ctx.is.adjoint ? matmul(x, adjoint(to_b)) : matmul(to_b, adjoint(x)));
+            else to_a = -(ctx.is.adjoint ? matmul(adjoint(to_b), x) : matmul(adjoint(x), to_b));
+            to_a = is.upper ? triu(to_a, is.unit) : tril(to_a, is.unit ? -1 : 0);
+        }
+        return {to_a, to_b, std::nullopt};
+    }
+};
+
+template <Differentiable T> Tensor<T> solve_triangular(Tensor<T> const& a, Tensor<T> const& b, lapack::Triangular is) { return LinalgSolveTriangular<T>::apply(a, b, is); }
+
+/// Matrices of two stacks, each broadcast to the stack of both.
+template <Scalar T> std::pair<Tensor<T>, Tensor<T>> broadcast_stacks(std::string_view name, Tensor<T> const& a, Tensor<T> const& b)
+{
+    auto const lead = broadcast(name, stack_of(a.shape()), stack_of(b.shape()));
+    auto const to = [&](Tensor<T> const& t) { return stack_of(t.shape()) == lead ? t : Tensor<T>(broadcast_to(t, stacked(lead, t.shape(-2), t.shape(-1)))); };
+    return {to(a), to(b)};
+}
+
+}  // namespace detail
+
+namespace linalg {
+
+/// What a triangular system is like: which triangle of A is looked at, from which side A stands, and whether its diagonal counts as ones.
+struct TriangularOptions {
+    bool upper;
+    bool left = true;
+    bool unitriangular = false;
+};
+
+/// X of A X = B, or of X A = B with left = false, for matrices A of which only one triangle is looked at; stacks broadcast. A zero on the
+/// diagonal gives infinities or NaN. The gradient of A is 0 in the other triangle.
+template <Operand A, Operand B> auto solve_triangular(A const& a, B const& b, TriangularOptions options)
+{
+    static_assert(std::same_as<typename A::value_type, typename B::value_type>, "linalg::solve_triangular: both matrices have one scalar type");
+    auto const [x, y] = [&] {
+        auto const p = xgrad::detail::matrix_argument(a), q = xgrad::detail::matrix_argument(b);
+        xgrad::detail::check_square("linalg.solve_triangular", p);
+        xgrad::detail::check_matrix("linalg.solve_triangular", q);
+        if (q.shape(options.left ? -2 : -1) != p.shape(-1)) xgrad::detail::fail<ShapeError>("linalg.solve_triangular: Incompatible shapes ", p.shape(), " and ", q.shape(), " of ", options.left ? "AX = B" : "XA = B");
+        return xgrad::detail::broadcast_stacks("linalg.solve_triangular", p, q);
+    }();
+    return xgrad::detail::solve_triangular(x, y, {.left = options.left, .upper = options.upper, .unit = options.unitriangular});
+}
+
+}  // namespace linalg
+}  // namespace xgrad
