@@ -205,7 +205,7 @@ auto clamp_max(X&& x, U&& upper)
 
 /// x with other numbers for NaN and the infinities; gradient 0 where it was replaced.
 struct NanToNum : Elementwise<R(R)> {
-    double nan, posinf, neginf;
+    double nan = 0, posinf = std::numeric_limits<double>::max(), neginf = std::numeric_limits<double>::lowest();
     XGRAD_INLINE auto value(auto x) const { return where(x != x, nan, where(x == HUGE_VAL, posinf, where(x == -HUGE_VAL, neginf, x))); }
     XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return selected{x - x == 0}; }
 };
