@@ -94,6 +94,7 @@ TEST_CASE("the gradient of det is the cofactors, also of singular matrices")
     xg::Tensor<double> zero = xg::zeros({2, 2}, xg::requires_grad), one = xg::zeros({1, 1}, xg::requires_grad);
     CHECK(holds(xg::grad(linalg::det(zero), zero), {0, 0, 0, 0}));
     CHECK(holds(xg::grad(linalg::det(one), one), {1}));
+    CHECK_THROWS_AS(xg::grad(sum(square(xg::grad(linalg::det(zero), zero, {.create_graph = true}))), zero), xg::GraphError);
     xg::Tensor<cd> z({{cd(1, 1), cd(2, 0)}, {cd(0, 2), cd(2, 2)}}, xg::requires_grad);  // the second row is (1 + i) times the first
     CHECK(holds(xg::grad(xg::Tensor<double>(real(linalg::det(z))), z), {{2, -2}, {0, 2}, {-2, 0}, {1, -1}}, 1e-12));
 }

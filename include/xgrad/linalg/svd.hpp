@@ -9,26 +9,38 @@ namespace xgrad {
 
 namespace detail {
 
-/// A = U diag(s) V^H with as many singular vectors as singular values. The gradient is that of Townsend, "Differentiating the singular value
-/// decomposition" (2016), for complex matrices with the phases of Wan and Zhang, "Automatic differentiation for complex valued SVD" (2019).
+/// U, s and V^H of a stack of matrices, with as many singular vectors as singular values; or s alone.
+template <Differentiable T> struct SingularValues {
+    Array<T> u, vh;  // by columns
+    Array<precision_of<T>> s;
+
+    SingularValues(Tensor<T> const& a, bool vectors)
+    {
+        auto const lead = stack_of(a.shape());
+        auto const m = a.shape(-2), n = a.shape(-1), k = std::min(m, n);
+        u = fresh_by_columns<T>(stacked(lead, m, k));
+        vh = fresh_by_columns<T>(stacked(lead, k, n));
+        Shape shape = lead;
+        shape.push_back(k);
+        s = Array<precision_of<T>>(shape);
+        auto const work = by_columns(a.array_of());
+        MatrixSizes const sizes(a.shape());
+        for (std::size_t i = 0; k && i < sizes.count; ++i)
+            if (lapack::singular(sizes.rows, sizes.columns, work.begin() + i * m * n, s.begin() + i * k, vectors ? u.begin() + i * m * k : nullptr, vectors ? vh.begin() + i * k * n : nullptr))
+                fail<LinAlgError>(at_matrix("linalg.svd", a.shape(), i), "The algorithm failed to converge because the input matrix is ill-conditioned, has too many repeated singular values, or holds NaN.");
+    }
+};
+
+/// A = U diag(s) V^H. The gradient is that of Townsend, "Differentiating the singular value decomposition" (2016), for complex matrices with the
+/// phases of Wan and Zhang, "Automatic differentiation for complex valued SVD" (2019).
 template <Differentiable T> struct LinalgSvd : Function<LinalgSvd<T>> {
     using P = precision_of<T>;
     using Saved = std::tuple<Tensor<T>, Tensor<P>, Tensor<T>>;
 
     static std::tuple<Tensor<T>, Tensor<P>, Tensor<T>> forward(Context<LinalgSvd>& ctx, Tensor<T> const& a, bool vectors)
     {
-        auto const lead = stack_of(a.shape());
-        auto const m = a.shape(-2), n = a.shape(-1), k = std::min(m, n);
-        auto u = fresh_by_columns<T>(stacked(lead, m, k)), vh = fresh_by_columns<T>(stacked(lead, k, n));
-        Shape shape = lead;
-        shape.push_back(k);
-        Array<P> values(shape);
-        auto const work = by_columns(a.array_of());
-        MatrixSizes const sizes(a.shape());
-        for (std::size_t i = 0; k && i < sizes.count; ++i)
-            if (lapack::singular(sizes.rows, sizes.columns, work.begin() + i * m * n, values.begin() + i * k, vectors ? u.begin() + i * m * k : nullptr, vectors ? vh.begin() + i * k * n : nullptr))
-                fail<LinAlgError>(at_matrix("linalg.svd", a.shape(), i), "The algorithm failed to converge because the input matrix is ill-conditioned, has too many repeated singular values, or holds NaN.");
-        std::tuple const results(Tensor<T>(std::move(u)), Tensor<P>(std::move(values)), Tensor<T>(std::move(vh)));
+        SingularValues<T> found(a, vectors);
+        std::tuple const results(Tensor<T>(std::move(found.u)), Tensor<P>(std::move(found.s)), Tensor<T>(std::move(found.vh)));
         ctx.set_materialize_grads(false);
         std::apply([&](auto const&... result) { ctx.save_for_backward(result...); }, results);
         return results;
