@@ -1931,8 +1931,13 @@ template <class To, class From> void copy_elements(Array<To> const& to, Array<Fr
         if (to.numel) std::memmove(to.data, from.data, to.numel * sizeof(To));
         return;
     }
-    if constexpr (std::same_as<To, From>)
+    if constexpr (std::same_as<To, From>) {
         if (auto const d = axis_across(to, from)) return copy_across(to, from, *d, sizeof(To));
+        if (!to.shape.empty() && to.strides.back() == 1 && from.strides.back() == 1) {
+            Strides const* const strides[] = {&to.strides, &from.strides};
+            return for_each_run(to.shape, strides, [&](std::size_t n, std::ptrdiff_t const* at) { std::memmove(to.begin() + at[0], from.begin() + at[1], n * sizeof(To)); });
+        }
+    }
     for_each_pair(to, from, [](To& t, From const& f) { t = converted<To>(f); });
 }
 
@@ -13343,14 +13348,26 @@ struct PadBorder : Arraywise {
         shape[axis] += before + after;
         detail::Array<T> out(shape);
         detail::copy_elements(detail::part_along(out, axis, before, n), x);
-        each_added(n, [&](std::size_t place, std::size_t source) { detail::copy_elements(detail::part_along(out, axis, place, 1), detail::part_along(x, axis, source, 1)); });
+        each_side(out, x, [](auto const& added, auto const& repeated) { detail::copy_elements(added, repeated); });
         return out;
     }
-    /// f(place of an added slice, place in x of what it repeats).
-    template <class F> void each_added(std::size_t n, F f) const
+    /// f(what is added, what it repeats) for the windows on a padded array before and after x, and those on x that they repeat.
+    template <class T, class F> void each_side(detail::Array<T> const& padded, detail::Array<T> const& x, F f) const
     {
-        for (std::size_t i = 1; i <= before; ++i) f(before - i, mode == PadMode::reflect ? i : mode == PadMode::replicate ? 0 : n - i);
-        for (std::size_t i = 1; i <= after; ++i) f(before + n + i - 1, mode == PadMode::reflect ? n - 1 - i : mode == PadMode::replicate ? n - 1 : i - 1);
+        auto const n = x.shape[axis];
+        bool const reflects = mode == PadMode::reflect, replicates = mode == PadMode::replicate;
+        auto const side = [&](std::size_t place, std::size_t count, std::size_t first) {
+            if (count == 0 || x.numel == 0) return;
+            auto const added = detail::part_along(padded, axis, place, count);
+            Strides strides = x.strides;
+            auto& stride = strides[axis];
+            auto const offset = static_cast<std::ptrdiff_t>(first) * stride;
+            if (reflects) stride = -stride;
+            if (replicates) stride = 0;
+            f(added, x.window(added.shape, std::move(strides), offset));
+        };
+        side(0, before, reflects ? before : replicates ? 0 : n - before);
+        side(before + n, after, reflects ? n - 2 : replicates ? n - 1 : 0);
     }
     auto pullback(wrt<0>, auto const& g, auto const&, auto const&) const;
 };
@@ -13366,7 +13383,7 @@ struct FoldBorder : Arraywise {
         shape[axis] = n;
         detail::Array<T> out(shape);
         detail::copy_elements(out, detail::part_along(x, axis, border.before, n));
-        border.each_added(n, [&](std::size_t place, std::size_t source) { detail::for_each_pair(detail::part_along(out, axis, source, 1), detail::part_along(x, axis, place, 1), [](T& sum, T const& more) { sum += more; }); });
+        border.each_side(x, out, [](auto const& added, auto const& repeated) { detail::for_each_pair(repeated, added, [](T& sum, T const& more) { sum += more; }); });
         return out;
     }
     auto pullback(wrt<0>, auto const& g, auto const&, auto const&) const { return express(border, g); }
@@ -13455,6 +13472,16 @@ template <Scalar T, class Step> Array<T> running(Shape const& shape, std::size_t
 {
     Array<T> out(shape);
     std::size_t const n = shape[axis], columns = step_along(shape, axis);
+    if (columns == 1) {  // in a register
+        for (std::size_t begin = 0; begin < out.numel; begin += n) {
+            auto value = start;
+            for (std::size_t i = 0; i < n; ++i) {
+                std::size_t const at = begin + (reversed ? n - 1 - i : i);
+                out.begin()[at] = converted<T>(value = step(value, at, i == 0));
+            }
+        }
+        return out;
+    }
     CachedVector<wide<T>> values(columns);
     for (std::size_t begin = 0; begin < out.numel; begin += n * columns) {
         std::ranges::fill(values, start);
@@ -15821,8 +15848,15 @@ struct Repeat : Arraywise {
         detail::checked_numel(repeated);
         detail::Array<T> out(shape);
         if (out.numel == 0) return out;
-        auto const from = x.window(spread, *detail::reshaped_strides(x.shape, x.strides, spread));
-        detail::copy_elements(out.window(repeated, detail::row_major(repeated)), detail::broadcast_window(from, repeated));
+        auto from = detail::broadcast_window(x.window(spread, *detail::reshaped_strides(x.shape, x.strides, spread)), repeated);
+        auto to = out.window(repeated, detail::row_major(repeated));
+        if (auto const rank = repeated.size(); rank > 1 && spread.back() == 1 && repeated.back() < repeated[rank - 2]) {
+            auto other_order = detail::all_axes(rank);
+            std::swap(other_order[rank - 2], other_order[rank - 1]);  // the longer loop is the inner one
+            from = Permute{{}, other_order}.value(from);
+            to = Permute{{}, other_order}.value(to);
+        }
+        detail::copy_elements(to, from);
         return out;
     }
     auto pullback(wrt<0>, auto const& g, auto const&, auto const& x) const { return reshape(sum_to(reshape(g, Axes(repeated)), spread), Axes(x.shape())); }

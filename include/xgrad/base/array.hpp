@@ -223,8 +223,13 @@ template <class To, class From> void copy_elements(Array<To> const& to, Array<Fr
         if (to.numel) std::memmove(to.data, from.data, to.numel * sizeof(To));
         return;
     }
-    if constexpr (std::same_as<To, From>)
+    if constexpr (std::same_as<To, From>) {
         if (auto const d = axis_across(to, from)) return copy_across(to, from, *d, sizeof(To));
+        if (!to.shape.empty() && to.strides.back() == 1 && from.strides.back() == 1) {
+            Strides const* const strides[] = {&to.strides, &from.strides};
+            return for_each_run(to.shape, strides, [&](std::size_t n, std::ptrdiff_t const* at) { std::memmove(to.begin() + at[0], from.begin() + at[1], n * sizeof(To)); });
+        }
+    }
     for_each_pair(to, from, [](To& t, From const& f) { t = converted<To>(f); });
 }
 

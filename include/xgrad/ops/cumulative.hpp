@@ -25,6 +25,16 @@ template <Scalar T, class Step> Array<T> running(Shape const& shape, std::size_t
 {
     Array<T> out(shape);
     std::size_t const n = shape[axis], columns = step_along(shape, axis);
+    if (columns == 1) {  // in a register
+        for (std::size_t begin = 0; begin < out.numel; begin += n) {
+            auto value = start;
+            for (std::size_t i = 0; i < n; ++i) {
+                std::size_t const at = begin + (reversed ? n - 1 - i : i);
+                out.begin()[at] = converted<T>(value = step(value, at, i == 0));
+            }
+        }
+        return out;
+    }
     CachedVector<wide<T>> values(columns);
     for (std::size_t begin = 0; begin < out.numel; begin += n * columns) {
         std::ranges::fill(values, start);

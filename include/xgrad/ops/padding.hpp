@@ -52,14 +52,26 @@ struct PadBorder : Arraywise {
         shape[axis] += before + after;
         detail::Array<T> out(shape);
         detail::copy_elements(detail::part_along(out, axis, before, n), x);
-        each_added(n, [&](std::size_t place, std::size_t source) { detail::copy_elements(detail::part_along(out, axis, place, 1), detail::part_along(x, axis, source, 1)); });
+        each_side(out, x, [](auto const& added, auto const& repeated) { detail::copy_elements(added, repeated); });
         return out;
     }
-    /// f(place of an added slice, place in x of what it repeats).
-    template <class F> void each_added(std::size_t n, F f) const
+    /// f(what is added, what it repeats) for the windows on a padded array before and after x, and those on x that they repeat.
+    template <class T, class F> void each_side(detail::Array<T> const& padded, detail::Array<T> const& x, F f) const
     {
-        for (std::size_t i = 1; i <= before; ++i) f(before - i, mode == PadMode::reflect ? i : mode == PadMode::replicate ? 0 : n - i);
-        for (std::size_t i = 1; i <= after; ++i) f(before + n + i - 1, mode == PadMode::reflect ? n - 1 - i : mode == PadMode::replicate ? n - 1 : i - 1);
+        auto const n = x.shape[axis];
+        bool const reflects = mode == PadMode::reflect, replicates = mode == PadMode::replicate;
+        auto const side = [&](std::size_t place, std::size_t count, std::size_t first) {
+            if (count == 0 || x.numel == 0) return;
+            auto const added = detail::part_along(padded, axis, place, count);
+            Strides strides = x.strides;
+            auto& stride = strides[axis];
+            auto const offset = static_cast<std::ptrdiff_t>(first) * stride;
+            if (reflects) stride = -stride;
+            if (replicates) stride = 0;
+            f(added, x.window(added.shape, std::move(strides), offset));
+        };
+        side(0, before, reflects ? before : replicates ? 0 : n - before);
+        side(before + n, after, reflects ? n - 2 : replicates ? n - 1 : 0);
     }
     auto pullback(wrt<0>, auto const& g, auto const&, auto const&) const;
 };
@@ -75,7 +87,7 @@ struct FoldBorder : Arraywise {
         shape[axis] = n;
         detail::Array<T> out(shape);
         detail::copy_elements(out, detail::part_along(x, axis, border.before, n));
-        border.each_added(n, [&](std::size_t place, std::size_t source) { detail::for_each_pair(detail::part_along(out, axis, source, 1), detail::part_along(x, axis, place, 1), [](T& sum, T const& more) { sum += more; }); });
+        border.each_side(x, out, [](auto const& added, auto const& repeated) { detail::for_each_pair(repeated, added, [](T& sum, T const& more) { sum += more; }); });
         return out;
     }
     auto pullback(wrt<0>, auto const& g, auto const&, auto const&) const { return express(border, g); }

@@ -18,8 +18,15 @@ struct Repeat : Arraywise {
         detail::checked_numel(repeated);
         detail::Array<T> out(shape);
         if (out.numel == 0) return out;
-        auto const from = x.window(spread, *detail::reshaped_strides(x.shape, x.strides, spread));
-        detail::copy_elements(out.window(repeated, detail::row_major(repeated)), detail::broadcast_window(from, repeated));
+        auto from = detail::broadcast_window(x.window(spread, *detail::reshaped_strides(x.shape, x.strides, spread)), repeated);
+        auto to = out.window(repeated, detail::row_major(repeated));
+        if (auto const rank = repeated.size(); rank > 1 && spread.back() == 1 && repeated.back() < repeated[rank - 2]) {
+            auto other_order = detail::all_axes(rank);
+            std::swap(other_order[rank - 2], other_order[rank - 1]);  // the longer loop is the inner one
+            from = Permute{{}, other_order}.value(from);
+            to = Permute{{}, other_order}.value(to);
+        }
+        detail::copy_elements(to, from);
         return out;
     }
     auto pullback(wrt<0>, auto const& g, auto const&, auto const& x) const { return reshape(sum_to(reshape(g, Axes(repeated)), spread), Axes(x.shape())); }
