@@ -1,4 +1,4 @@
-// cumprod: values, gradients of any order with zeros among the factors, and the recurrence behind them.
+// cumprod and logcumsumexp: values, gradients of any order with zeros among the factors, and the recurrence behind them.
 #include <doctest/doctest.h>
 
 #include <support/derivatives.hpp>
@@ -98,4 +98,23 @@ TEST_CASE("a recurrence has derivatives of both orders in terms and factors")
     D const a({inf, 2., 3.}), b({1., 1., 1.});
     CHECK(holds_exactly(express(xg::Recurrence{{}, 0, false}, a, b), {1, 3, 10}));
     CHECK(holds_exactly(express(xg::Recurrence{{}, 0, true}, a, b), {9, 4, 1}));
+}
+
+TEST_CASE("logcumsumexp is the logarithm of cumulative sums, where these overflow, too")
+{
+    D const a({{0.5, -1., 2.}, {3., 0., 1.}});
+    CHECK(holds(logcumsumexp(a, 1), D(log(cumsum(exp(a), 1)))));
+    CHECK(holds(logcumsumexp(transpose(a), 1), D(log(cumsum(exp(transpose(a)), 1)))));
+    CHECK(holds(logcumsumexp(D({1000., 1000., -1000.}), 0), {1000, 1000 + std::log(2.), 1000 + std::log(2.)}));
+    CHECK(holds(logcumsumexp(D({-inf, -inf, 1., inf, 2.}), 0), {-inf, -inf, 1, inf, inf}));
+    CHECK(holds(logcumsumexp(D({1., NaN, 1.}), 0), {1, NaN, NaN}));
+    CHECK(holds(logcumsumexp(I({0, 0}), 0), {0, std::log(2.)}));
+    CHECK(logcumsumexp(xg::zeros({0, 2}), 0).shape() == xg::Shape{0, 2});
+    CHECK_THROWS_WITH_AS(logcumsumexp(a, 2), "logcumsumexp: axis 2 is out of range for an array with 2 dimensions", xg::IndexError);
+    auto const f = [](auto b) { return logcumsumexp(b * b, 1) * logcumsumexp(b, 0); };
+    CHECK(differentiates(function_of<double>(f), {sample(xg::DType::float64, {3, 4})}));
+    CHECK(agrees_with(function_of<double>([](auto b) { return logcumsumexp(b, 0); }), function_of<double>([](auto b) { return log(cumsum(exp(b), 0)); }), {sample(xg::DType::float64, {4, 2})}));
+    D b({-inf, 1., -inf, 1.}, xg::requires_grad);
+    sum(logcumsumexp(b, 0) * D({0., 1., 2., 4.})).backward();
+    CHECK(holds(b.grad(), {0, 5, 0, 2}));
 }

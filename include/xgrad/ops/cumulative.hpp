@@ -1,7 +1,9 @@
-// Sums and products of all that comes before, and the recurrence to which the gradient of the product leads.
+// Sums and products of all that comes before, sums in logarithms, and the recurrence to which gradients of these lead.
 #pragma once
 
+#include <xgrad/ops/comparison.hpp>
 #include <xgrad/ops/complex.hpp>
+#include <xgrad/ops/exponential.hpp>
 #include <xgrad/ops/padding.hpp>
 #include <xgrad/ops/runs.hpp>
 
@@ -130,6 +132,53 @@ template <Operand X> auto cumprod(X const& x, std::ptrdiff_t axis)
 {
     if constexpr (std::same_as<typename X::letter, B>) return cumprod(cast<std::int64_t>(x), axis);
     else return express(CumulativeProduct{{}, detail::normalize_axis("cumprod", axis, x.dim())}, x);
+}
+
+namespace detail {
+/// log(exp(a) + exp(b)) without overflow.
+template <class P> P log_of_sum(P a, P b)
+{
+    P const most = std::max(a, b), least = std::min(a, b);
+    if (a != a || b != b) return a + b;
+    return std::isinf(most) ? most : most + std::log1p(std::exp(least - most));
+}
+}  // namespace detail
+
+/// The logarithm y_i of the sum of exponentials up to each one along an axis. The gradient of element i is its share in y_i times a sum
+/// over the gradients from there on, each times the share of y_i in its place: a recurrence with factors up to 1.
+struct LogCumulativeSumExp : Arraywise {
+    std::size_t axis = 0;
+    static constexpr detail::Uses uses[] = {detail::uses_argument(0) | detail::uses_result};
+
+    template <RealScalar P> auto value(detail::Array<P> const& x) const
+    {
+        using W = detail::wide<P>;
+        auto const from = detail::contiguous(x);
+        return detail::running<P>(x.shape, axis, false, -std::numeric_limits<W>::infinity(), [in = from.begin()](W sum, std::size_t at, bool) { return detail::log_of_sum(sum, detail::converted<W>(in[at])); });
+    }
+    auto pullback(wrt<0>, auto const& g, auto const& y, auto const& x) const
+    {
+        auto const weights = share(detail::put_off(y, axis, -infinity<decltype(y)>), y);
+        return share(x, y) * express(Recurrence{{}, axis, true}, weights, g);
+    }
+
+private:
+    template <class X> static constexpr auto infinity = std::numeric_limits<typename std::remove_cvref_t<X>::value_type>::infinity();
+
+    /// exp(part - whole), and 0 for a part of nothing, also of nothing.
+    static auto share(auto const& part, auto const& whole)
+    {
+        auto const is_nothing = materialize_expression(part == -infinity<decltype(part)>);
+        return materialize_expression(where(is_nothing, 0, exp(where(is_nothing, 0, part) - where(is_nothing, 0, whole))));
+    }
+};
+
+/// log(exp(x_0) + ... + exp(x_i)) for each place i along an axis, without overflow. Of integers and masks: of double.
+template <Operand X> auto logcumsumexp(X const& x, std::ptrdiff_t axis)
+{
+    static_assert(!std::same_as<typename X::letter, C>, "logcumsumexp: a real operand is needed");
+    if constexpr (std::same_as<typename X::letter, R>) return express(LogCumulativeSumExp{{}, detail::normalize_axis("logcumsumexp", axis, x.dim())}, x);
+    else return logcumsumexp(cast<double>(x), axis);
 }
 
 }  // namespace xgrad
