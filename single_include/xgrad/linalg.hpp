@@ -880,26 +880,38 @@ namespace xgrad {
 
 namespace detail {
 
-/// A = U diag(s) V^H with as many singular vectors as singular values. The gradient is that of Townsend, "Differentiating the singular value
-/// decomposition" (2016), for complex matrices with the phases of Wan and Zhang, "Automatic differentiation for complex valued SVD" (2019).
+/// U, s and V^H of a stack of matrices, with as many singular vectors as singular values; or s alone.
+template <Differentiable T> struct SingularValues {
+    Array<T> u, vh;  // by columns
+    Array<precision_of<T>> s;
+
+    SingularValues(Tensor<T> const& a, bool vectors)
+    {
+        auto const lead = stack_of(a.shape());
+        auto const m = a.shape(-2), n = a.shape(-1), k = std::min(m, n);
+        u = fresh_by_columns<T>(stacked(lead, m, k));
+        vh = fresh_by_columns<T>(stacked(lead, k, n));
+        Shape shape = lead;
+        shape.push_back(k);
+        s = Array<precision_of<T>>(shape);
+        auto const work = by_columns(a.array_of());
+        MatrixSizes const sizes(a.shape());
+        for (std::size_t i = 0; k && i < sizes.count; ++i)
+            if (lapack::singular(sizes.rows, sizes.columns, work.begin() + i * m * n, s.begin() + i * k, vectors ? u.begin() + i * m * k : nullptr, vectors ? vh.begin() + i * k * n : nullptr))
+                fail<LinAlgError>(at_matrix("linalg.svd", a.shape(), i), "The algorithm failed to converge because the input matrix is ill-conditioned, has too many repeated singular values, or holds NaN.");
+    }
+};
+
+/// A = U diag(s) V^H. The gradient is that of Townsend, "Differentiating the singular value decomposition" (2016), for complex matrices with the
+/// phases of Wan and Zhang, "Automatic differentiation for complex valued SVD" (2019).
 template <Differentiable T> struct LinalgSvd : Function<LinalgSvd<T>> {
     using P = precision_of<T>;
     using Saved = std::tuple<Tensor<T>, Tensor<P>, Tensor<T>>;
 
     static std::tuple<Tensor<T>, Tensor<P>, Tensor<T>> forward(Context<LinalgSvd>& ctx, Tensor<T> const& a, bool vectors)
     {
-        auto const lead = stack_of(a.shape());
-        auto const m = a.shape(-2), n = a.shape(-1), k = std::min(m, n);
-        auto u = fresh_by_columns<T>(stacked(lead, m, k)), vh = fresh_by_columns<T>(stacked(lead, k, n));
-        Shape shape = lead;
-        shape.push_back(k);
-        Array<P> values(shape);
-        auto const work = by_columns(a.array_of());
-        MatrixSizes const sizes(a.shape());
-        for (std::size_t i = 0; k && i < sizes.count; ++i)
-            if (lapack::singular(sizes.rows, sizes.columns, work.begin() + i * m * n, values.begin() + i * k, vectors ? u.begin() + i * m * k : nullptr, vectors ? vh.begin() + i * k * n : nullptr))
-                fail<LinAlgError>(at_matrix("linalg.svd", a.shape(), i), "The algorithm failed to converge because the input matrix is ill-conditioned, has too many repeated singular values, or holds NaN.");
-        std::tuple const results(Tensor<T>(std::move(u)), Tensor<P>(std::move(values)), Tensor<T>(std::move(vh)));
+        SingularValues<T> found(a, vectors);
+        std::tuple const results(Tensor<T>(std::move(found.u)), Tensor<P>(std::move(found.s)), Tensor<T>(std::move(found.vh)));
         ctx.set_materialize_grads(false);
         std::apply([&](auto const&... result) { ctx.save_for_backward(result...); }, results);
         return results;
@@ -982,6 +994,12 @@ template <Differentiable T> struct LuFactors {
     T* matrix(std::size_t i) const { return lu.begin() + i * sizes.elements(); }
     int* pivots_of(std::size_t i) { return pivots.data() + i * static_cast<std::size_t>(sizes.rows); }
     int const* pivots_of(std::size_t i) const { return pivots.data() + i * static_cast<std::size_t>(sizes.rows); }
+    T determinant(std::size_t i) const
+    {
+        wide<T> product(1);
+        int const sign = for_each_pivot(i, [&](T const& pivot) { product *= converted<wide<T>>(pivot); });
+        return converted<T>(sign < 0 ? -product : product);
+    }
     bool any_singular() const { return std::ranges::any_of(singular, std::identity()); }
 
     /// The pivots of matrix i, one after another, and the sign of the exchanges.
@@ -1043,9 +1061,29 @@ template <Differentiable T> Tensor<T> inverse(Tensor<T> const& a, Factors<T> con
     return LinalgSolve<T>::apply(a, broadcast_to(eye<T>(a.shape(-1)), a.shape()), factors, adjoint);
 }
 
-/// The matrix with whose elements, conjugated, those of dA are multiplied in the derivative of the determinant: the adjugate's adjoint.
-/// With the singular vectors it is right for singular matrices, too.
-template <Differentiable T> Tensor<T> cofactors(Tensor<T> const& a);
+/// The adjugate's adjoint, with which dA is multiplied in the derivative of the determinant: with the singular vectors, so that it is right for
+/// singular matrices, too.
+template <Differentiable T> struct LinalgCofactors : Function<LinalgCofactors<T>> {
+    static Tensor<T> forward(Context<LinalgCofactors>&, Tensor<T> const& a)
+    {
+        using P = precision_of<T>;
+        SingularValues<T> const found(a, true);
+        Tensor<T> const u(found.u), vh(found.vh);
+        LuFactors<T> const of_u(u), of_vh(vh);
+        auto const n = a.shape(-1);
+        std::vector<P> others(n);
+        for (std::size_t i = 0; i < of_u.sizes.count; ++i) {
+            each_product_of_others(found.s.begin() + i * n, n, P(1), others.data(), std::identity());
+            using detail::conj;
+            T const phase = conj(of_u.determinant(i) * of_vh.determinant(i));
+            T* next = found.u.begin() + i * n * n;
+            for (std::size_t column = 0; column < n; ++column)
+                for (std::size_t row = 0; row < n; ++row) *next++ *= phase * others[column];
+        }
+        return matmul(u, vh);
+    }
+    static Tensor<T> backward(Context<LinalgCofactors>&, Tensor<T> const&) { fail<GraphError>("linalg.det: the gradient of a singular matrix cannot be differentiated again"); }
+};
 
 /// Its gradient is det(A)^* A^-H times that which came in.
 template <Differentiable T> struct LinalgDet : Function<LinalgDet<T>> {
@@ -1058,11 +1096,7 @@ template <Differentiable T> struct LinalgDet : Function<LinalgDet<T>> {
     {
         auto factors = std::make_shared<LuFactors<T> const>(a);
         Array<T> out(stack_of(a.shape()));
-        for (std::size_t i = 0; i < out.numel; ++i) {
-            wide<T> product(1);
-            int const sign = factors->for_each_pivot(i, [&](T const& pivot) { product *= converted<wide<T>>(pivot); });
-            out.begin()[i] = converted<T>(product) * T(static_cast<precision_of<T>>(sign));
-        }
+        for (std::size_t i = 0; i < out.numel; ++i) out.begin()[i] = factors->determinant(i);
         Tensor<T> const result(std::move(out));
         ctx.factors = std::move(factors);
         ctx.save_for_backward(a, result);
@@ -1072,7 +1106,7 @@ template <Differentiable T> struct LinalgDet : Function<LinalgDet<T>> {
     {
         auto const [a, determinant] = ctx.saved_tensors();
         auto const to_matrices = [](auto const& numbers) { return unsqueeze(unsqueeze(numbers, -1), -1); };
-        if (ctx.factors->any_singular()) return to_matrices(g) * cofactors(a);
+        if (ctx.factors->any_singular()) return to_matrices(g) * LinalgCofactors<T>::apply(a);
         return to_matrices(Tensor<T>(g * conj(determinant))) * inverse(a, ctx.factors, true);
     }
 };
@@ -1117,16 +1151,6 @@ template <Differentiable T> struct LinalgSlogdet : Function<LinalgSlogdet<T>> {
     }
 };
 
-template <Differentiable T> Tensor<T> cofactors(Tensor<T> const& a)
-{
-    auto const [u, s, vh] = LinalgSvd<T>::apply(a, true);
-    auto const last = static_cast<std::ptrdiff_t>(s.dim() - 1);
-    auto const ones = xgrad::ones<precision_of<T>>(stack_of(a.shape()));
-    Tensor<precision_of<T>> const others = express(ProdGradient{{}, {last}}, ones, s);
-    Tensor<T> const phase = conj(LinalgDet<T>::apply(u) * LinalgDet<T>::apply(vh));
-    return matmul(Tensor<T>(unsqueeze(unsqueeze(phase, -1), -1) * u * unsqueeze(others, -2)), vh);
-}
-
 }  // namespace detail
 
 namespace linalg {
@@ -1156,7 +1180,7 @@ template <Operand A> auto inv(A const& a)
     return xgrad::detail::inverse(x, xgrad::detail::regular_factors("linalg.inv", x, "inversion"), false);
 }
 
-/// The determinant of each matrix. Its gradient is right for singular matrices, too; second derivatives of those may be NaN.
+/// The determinant of each matrix. Its gradient is right for singular matrices, too, but there it has no derivative (GraphError).
 template <Operand A> auto det(A const& a)
 {
     auto const x = xgrad::detail::matrix_argument(a);

@@ -17961,7 +17961,7 @@ template <Scalar T> MaskedTensor<T> Tensor<T>::operator()(Tensor<bool> const& ma
 
 
 // ======== xgrad/tensor/picking.hpp
-// Picking by numbers: index_select and gather, index_add and scatter_add.
+// Picking by numbers: index_select and gather, index_add and scatter_add, and repetitions by their numbers.
 
 
 // ======== xgrad/ops/picking.hpp
@@ -18136,6 +18136,22 @@ template <Operand X, Operand Y> void check_added(std::string_view name, X const&
 template <Operand X> auto index_select(X const& x, std::ptrdiff_t axis, Tensor<std::int64_t> const& index)
 {
     return express(detail::picked_slices("index_select", x, axis, index), x);
+}
+
+/// The slices of x along an axis, each as often in succession as a vector of counts says.
+template <Operand X> auto repeat_interleave(X const& x, Tensor<std::int64_t> const& counts, std::ptrdiff_t axis)
+{
+    auto const d = detail::normalize_axis("repeat_interleave", axis, x.dim());
+    auto const extent = x.shape()[d];
+    if (!(counts.shape() == Shape{extent})) detail::fail<ShapeError>("repeat_interleave: counts of shape ", counts.shape(), " are not one for each of ", extent, " positions along axis ", d);
+    auto const each = detail::contiguous(counts.array_of());
+    std::size_t all = 0;
+    for (auto const n : each)
+        if (n < 0 || (all += static_cast<std::size_t>(n)) > detail::most_elements) detail::fail<ShapeError>("repeat_interleave: count ", n, " is negative, or more than any memory holds");
+    detail::Array<std::int64_t> index(Shape{all});
+    auto* next = index.begin();
+    for (std::size_t i = 0; i < extent; ++i) next = std::fill_n(next, each.begin()[i], static_cast<std::int64_t>(i));
+    return express(IndexSelect{{}, std::move(index), d}, x);
 }
 
 /// x, with slice i of y added to the slice index(i) of x along an axis. Slices that are named several times get several.
@@ -18373,8 +18389,8 @@ namespace xgrad {
 
 namespace detail {
 
-/// The places of an element with so many before it in order, and of the next one if that is wanted, for each row of x along an axis; twice that of the
-/// first NaN where there is one.
+/// The places of the element with so many before it in order, and of the next one if that is wanted, for each row of x along an axis; twice
+/// that of the first NaN where there is one.
 template <Scalar T> Tensor<std::int64_t> places_of_rank(Array<T> const& x, std::size_t axis, std::size_t rank, bool with_next)
 {
     CachedVector<Placed<T>> all(x.shape[axis]);
@@ -18432,7 +18448,12 @@ template <Operand X> auto median(X const& x, std::ptrdiff_t axis, bool keep = fa
     return Ordered<typename X::scalar>{detail::keep_or_drop(gather(t, static_cast<std::ptrdiff_t>(d), places), d, keep), detail::keep_or_drop(places, d, keep)};
 }
 /// Of all elements, the value alone: NaN of nothing, or where there is one. Elements that are equal to it share the gradient equally.
-template <Operand X> auto median(X const& x) { return express(Median{}, x); }
+template <Operand X> auto median(X const& x)
+{
+    static_assert(!detail::is_complex<typename X::scalar>, "median: complex numbers have no order");
+    if constexpr (detail::is_complex<typename X::scalar>) return materialize_expression(x);
+    else return express(Median{}, x);
+}
 
 /// What lies at a part q of the way through the elements along an axis in order, from the smallest (0) to the largest (1); between two of
 /// them as much nearer to one as q says, and these two have the gradient. NaN where there is one. Of integers and masks: of double.

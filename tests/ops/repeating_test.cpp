@@ -50,6 +50,9 @@ TEST_CASE("repeat_interleave repeats positions in place")
     CHECK(holds_exactly(repeat_interleave(transpose(x), 2), {0, 0, 2, 2, 1, 1, 3, 3}));
     CHECK(holds_exactly(repeat_interleave(D(3.), 2), {3, 3}));
     CHECK(repeat_interleave(x, 0, 1).shape() == xg::Shape{2, 0});
+    CHECK(holds_exactly(repeat_interleave(x, I({2, 1}), 0), {0, 1, 0, 1, 2, 3}));
+    CHECK(holds_exactly(repeat_interleave(transpose(x), I({0, 3}), -1), {2, 2, 2, 3, 3, 3}));
+    CHECK(repeat_interleave(x, I({0, 0}), 0).shape() == xg::Shape{0, 2});
 }
 
 TEST_CASE("meshgrid gives the coordinates of a grid, as views")
@@ -78,6 +81,7 @@ TEST_CASE("what is repeated has derivatives of both orders")
     CHECK(moves([](auto a) { return tile(a, {2}) * repeat(a * a, {1, 2}); }, {2, 3}));
     CHECK(moves([](auto a) { return repeat_interleave(a * a, 3, 0); }, {2, 2}));
     CHECK(moves([](auto a) { return repeat_interleave(a, 2); }, {2, 2}));
+    CHECK(moves([](auto a) { return repeat_interleave(a * a, I({2, 0, 1}), 0); }, {3, 2}));
     CHECK(moves([](auto a) { return repeat(a, {0, 1}); }, {2, 2}));
     auto const grid = function_of<double, double>([](auto a, auto b) {
         auto const g = xg::meshgrid(std::vector{a, b});
@@ -92,6 +96,9 @@ TEST_CASE("what cannot be repeated says so")
     CHECK_THROWS_WITH_AS(repeat(x, {2}), "repeat: counts [2] are not one for each axis of shape [2, 2]", xg::ShapeError);
     CHECK_THROWS_WITH_AS(repeat_interleave(x, 2, 2), "repeat_interleave: axis 2 is out of range for an array with 2 dimensions", xg::IndexError);
     CHECK_THROWS_WITH_AS(repeat_interleave(D(1.), 2, 0), "repeat_interleave: axis 0 is out of range for an array with 0 dimensions", xg::IndexError);
+    CHECK_THROWS_WITH_AS(repeat_interleave(x, I({1, 2, 3}), 0), "repeat_interleave: counts of shape [3] are not one for each of 2 positions along axis 0", xg::ShapeError);
+    CHECK_THROWS_WITH_AS(repeat_interleave(x, I({1, -2}), 0), "repeat_interleave: count -2 is negative, or more than any memory holds", xg::ShapeError);
+    CHECK(has(message_of<xg::ShapeError>([&] { repeat_interleave(x, I({INT64_MAX, INT64_MAX}), 0); }), {"more than any memory holds"}));
     CHECK_THROWS_WITH_AS(meshgrid(std::vector{x}), "meshgrid: vectors are needed, not an array of shape [2, 2]", xg::ShapeError);
     CHECK(has(message_of<xg::ShapeError>([&] { tile(x, {SIZE_MAX, 2}); }), {"more elements than any memory"}));
 }

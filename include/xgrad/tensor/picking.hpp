@@ -1,4 +1,4 @@
-// Picking by numbers: index_select and gather, index_add and scatter_add.
+// Picking by numbers: index_select and gather, index_add and scatter_add, and repetitions by their numbers.
 #pragma once
 
 #include <xgrad/ops/picking.hpp>
@@ -49,6 +49,22 @@ template <Operand X, Operand Y> void check_added(std::string_view name, X const&
 template <Operand X> auto index_select(X const& x, std::ptrdiff_t axis, Tensor<std::int64_t> const& index)
 {
     return express(detail::picked_slices("index_select", x, axis, index), x);
+}
+
+/// The slices of x along an axis, each as often in succession as a vector of counts says.
+template <Operand X> auto repeat_interleave(X const& x, Tensor<std::int64_t> const& counts, std::ptrdiff_t axis)
+{
+    auto const d = detail::normalize_axis("repeat_interleave", axis, x.dim());
+    auto const extent = x.shape()[d];
+    if (!(counts.shape() == Shape{extent})) detail::fail<ShapeError>("repeat_interleave: counts of shape ", counts.shape(), " are not one for each of ", extent, " positions along axis ", d);
+    auto const each = detail::contiguous(counts.array_of());
+    std::size_t all = 0;
+    for (auto const n : each)
+        if (n < 0 || (all += static_cast<std::size_t>(n)) > detail::most_elements) detail::fail<ShapeError>("repeat_interleave: count ", n, " is negative, or more than any memory holds");
+    detail::Array<std::int64_t> index(Shape{all});
+    auto* next = index.begin();
+    for (std::size_t i = 0; i < extent; ++i) next = std::fill_n(next, each.begin()[i], static_cast<std::int64_t>(i));
+    return express(IndexSelect{{}, std::move(index), d}, x);
 }
 
 /// x, with slice i of y added to the slice index(i) of x along an axis. Slices that are named several times get several.

@@ -10,8 +10,8 @@ namespace xgrad {
 
 namespace detail {
 
-/// The places of an element with so many before it in order, and of the next one if that is wanted, for each row of x along an axis; twice that of the
-/// first NaN where there is one.
+/// The places of the element with so many before it in order, and of the next one if that is wanted, for each row of x along an axis; twice
+/// that of the first NaN where there is one.
 template <Scalar T> Tensor<std::int64_t> places_of_rank(Array<T> const& x, std::size_t axis, std::size_t rank, bool with_next)
 {
     CachedVector<Placed<T>> all(x.shape[axis]);
@@ -69,7 +69,12 @@ template <Operand X> auto median(X const& x, std::ptrdiff_t axis, bool keep = fa
     return Ordered<typename X::scalar>{detail::keep_or_drop(gather(t, static_cast<std::ptrdiff_t>(d), places), d, keep), detail::keep_or_drop(places, d, keep)};
 }
 /// Of all elements, the value alone: NaN of nothing, or where there is one. Elements that are equal to it share the gradient equally.
-template <Operand X> auto median(X const& x) { return express(Median{}, x); }
+template <Operand X> auto median(X const& x)
+{
+    static_assert(!detail::is_complex<typename X::scalar>, "median: complex numbers have no order");
+    if constexpr (detail::is_complex<typename X::scalar>) return materialize_expression(x);
+    else return express(Median{}, x);
+}
 
 /// What lies at a part q of the way through the elements along an axis in order, from the smallest (0) to the largest (1); between two of
 /// them as much nearer to one as q says, and these two have the gradient. NaN where there is one. Of integers and masks: of double.
