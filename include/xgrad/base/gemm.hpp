@@ -30,15 +30,52 @@ template <class T> void multiply_tiny(Product<T> const& product)
         }
 }
 
-/// Real factors that are smaller than what a BLAS, or blocks, must do before they begin.
-inline constexpr std::size_t most_small = 8192, most_copied = 1024;  // multiplications; numbers of B
-template <class T> bool multiply_small(Product<T> const& product)
+/// Some words of some rows of C = A B, in registers; row 0 of B starts at `row`, and the next one `step` numbers on.
+template <std::size_t rows, std::size_t words, class T> XGRAD_INLINE void multiply_words(Product<T> const& product, std::size_t i, std::size_t j, T const* row, std::ptrdiff_t step)
 {
     constexpr std::size_t width = RealPack<T>::width;
+    RealPack<T> sum[rows][words];
+    T* const to = product.c_at(i, j);
+    auto const each = [&](auto f) XGRAD_LAMBDA_INLINE {
+        unroll<rows>([&](auto r) XGRAD_LAMBDA_INLINE { unroll<words>([&](auto q) XGRAD_LAMBDA_INLINE { f(sum[r][q], to + static_cast<std::ptrdiff_t>(r) * product.ldc + q * width); }); });
+    };
+    each([](RealPack<T>& s, T*) XGRAD_LAMBDA_INLINE { s = 0; });
+    if (product.add) each([](RealPack<T>& s, T const* c) XGRAD_LAMBDA_INLINE { s = RealPack<T>::load(c); });
+    T const* factor = product.a.at(i, 0);
+    for (std::size_t p = 0; p < product.k; ++p, factor += product.a.cs, row += step) {
+        RealPack<T> of_b[words];
+        unroll<words>([&](auto q) XGRAD_LAMBDA_INLINE { of_b[q] = RealPack<T>::load(row + q * width); });
+        unroll<rows>([&](auto r) XGRAD_LAMBDA_INLINE {
+            RealPack<T> const of_a(factor[static_cast<std::ptrdiff_t>(r) * product.a.rs]);
+            unroll<words>([&](auto q) XGRAD_LAMBDA_INLINE { sum[r][q] = sum[r][q] + of_a * of_b[q]; });
+        });
+    }
+    each([](RealPack<T>& s, T* c) XGRAD_LAMBDA_INLINE { s.store(c); });
+}
+/// Some rows of C from row i on.
+template <std::size_t rows, class T> XGRAD_INLINE void multiply_rows(Product<T> const& product, std::size_t i, T const* b, std::ptrdiff_t step)
+{
+    constexpr std::size_t width = RealPack<T>::width;
+    std::size_t j = 0;
+    for (; j + 2 * width <= product.n; j += 2 * width) multiply_words<rows, 2>(product, i, j, b + j, step);
+    for (; j + width <= product.n; j += width) multiply_words<rows, 1>(product, i, j, b + j, step);
+    for (std::size_t r = i; r < i + rows; ++r)
+        for (std::size_t column = j; column < product.n; ++column) {
+            T& to = *product.c_at(r, column);
+            T sum = product.add ? to : T(0);
+            for (std::size_t p = 0; p < product.k; ++p) sum += *product.a.at(r, p) * b[static_cast<std::ptrdiff_t>(p) * step + static_cast<std::ptrdiff_t>(column)];
+            to = sum;
+        }
+}
+
+/// Real factors that are smaller than what a BLAS, or blocks, must do before they begin.
+inline constexpr std::size_t most_small = 8192, most_copied = 1024;  // multiplications; numbers of B
+template <class T> bool multiply_small(Product<T> const& given)
+{
+    auto const product = given;  // a copy that C cannot alias
     std::size_t const m = product.m, n = product.n, k = product.k;
-    Operand<T> const a = product.a, b = product.b;
-    bool const add = product.add;
-    if (n < width || m * n > most_small / k || k * n > most_copied) return false;
+    Operand<T> const b = product.b;
+    if (n < RealPack<T>::width || m * n > most_small / k || k * n > most_copied) return false;
     T copy[most_copied];
     T const* rows = b.data;
     auto step = b.rs;
@@ -50,28 +87,9 @@ template <class T> bool multiply_small(Product<T> const& product)
         rows = copy;
         step = static_cast<std::ptrdiff_t>(n);
     }
-    for (std::size_t i = 0; i < m; ++i) {
-        T* const to = product.c_at(i, 0);
-        auto const words = [&]<std::size_t count>(std::integral_constant<std::size_t, count>, std::size_t j) XGRAD_LAMBDA_INLINE {
-            RealPack<T> sum[count];
-#pragma GCC unroll 2
-            for (std::size_t q = 0; q < count; ++q) sum[q] = add ? RealPack<T>::load(to + j + q * width) : RealPack<T>(0);
-            T const *factor = a.at(i, 0), *row = rows + j;
-            for (std::size_t p = 0; p < k; ++p, factor += a.cs, row += step)
-#pragma GCC unroll 2
-                for (std::size_t q = 0; q < count; ++q) sum[q] = sum[q] + RealPack<T>(*factor) * RealPack<T>::load(row + q * width);
-#pragma GCC unroll 2
-            for (std::size_t q = 0; q < count; ++q) sum[q].store(to + j + q * width);
-        };
-        std::size_t j = 0;
-        for (; j + 2 * width <= n; j += 2 * width) words(std::integral_constant<std::size_t, 2>(), j);
-        for (; j + width <= n; j += width) words(std::integral_constant<std::size_t, 1>(), j);
-        for (; j < n; ++j) {
-            T sum = add ? to[j] : T(0);
-            for (std::size_t p = 0; p < k; ++p) sum += *a.at(i, p) * rows[static_cast<std::ptrdiff_t>(p) * step + static_cast<std::ptrdiff_t>(j)];
-            to[j] = sum;
-        }
-    }
+    std::size_t i = 0;
+    for (; i + 4 <= m; i += 4) multiply_rows<4>(product, i, rows, step);
+    for (; i < m; ++i) multiply_rows<1>(product, i, rows, step);
     return true;
 }
 

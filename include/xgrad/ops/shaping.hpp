@@ -214,12 +214,12 @@ template <Operand X> auto unflatten(X const& x, std::ptrdiff_t axis, Axes const&
 /// Summed over the axes along which `shape` was broadcast to that of x.
 template <Operand X> auto sum_to(X const& x, Shape const& shape)
 {
-    Axes axes;
     auto const& from = x.shape();
+    if (from == shape) return x;
     if (!detail::broadcasts_to(shape, from)) detail::fail<ShapeError>("sum_to: an array of shape ", from, " was not broadcast from shape ", shape);
+    Axes axes;
     for (std::size_t i = 0, lead = from.size() - shape.size(); i < from.size(); ++i)
         if (i < lead || (shape[i - lead] == 1 && from[i] != 1)) axes.push_back(static_cast<std::ptrdiff_t>(i));
-    if (from.size() == shape.size() && axes.empty()) return x;
     return detail::only_reshaped(reshape(sum(x, axes), Axes(shape)));
 }
 
