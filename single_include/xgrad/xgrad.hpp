@@ -6976,6 +6976,66 @@ template <class P> XGRAD_INLINE auto conj(Dual<ComplexPack<P>> x) { return detai
 // Kernels: the loop that runs a formula over a tile, forward and backward. All that is compiled for each expression is here
 // and in formula.hpp; finding the tiles is tile_loop.hpp's, compiled once.
 
+
+// ======== xgrad/base/remainder.hpp
+// What is left of a tile behind its last whole pack.
+
+namespace xgrad::detail {
+
+/// Copies n < 2 * Most elements, in pieces whose sizes the compiler knows.
+template <std::size_t Most, class E> XGRAD_INLINE void copy_few(E const* from, std::size_t n, E* to)
+{
+    if constexpr (Most > 0) {
+        if (n & Most) {
+            std::memcpy(static_cast<void*>(to), from, Most * sizeof(E));
+            from += Most;
+            to += Most;
+        }
+        copy_few<Most / 2>(from, n, to);
+    }
+}
+
+/// Copies n < width elements, and puts zeros behind them. Masked where a processor can: a pack that was written in pieces would be read with
+/// a delay.
+template <std::size_t width, class E> XGRAD_INLINE void fill_pack(E* to, E const* from, std::size_t n)
+{
+    constexpr std::size_t size = width * sizeof(E);
+#if XGRAD_SIMD && defined(__AVX512BW__) && defined(__BMI2__)
+    if constexpr (size % 64 == 0) {
+        for (std::size_t byte = 0, bytes = n * sizeof(E); byte < size; byte += 64) {
+            auto const mask = _bzhi_u64(~0ull, static_cast<unsigned>(bytes > byte ? bytes - byte : 0));
+            _mm512_storeu_si512(reinterpret_cast<std::byte*>(to) + byte, _mm512_maskz_loadu_epi8(mask, reinterpret_cast<std::byte const*>(from) + byte));
+        }
+        return;
+    }
+#elif XGRAD_SIMD && defined(__AVX2__)
+    if constexpr (size % 32 == 0 && sizeof(E) % 4 == 0) {
+        auto const words = _mm256_set1_epi32(static_cast<int>(n * (sizeof(E) / 4)));
+        for (int word = 0; word < static_cast<int>(size / 4); word += 8) {
+            auto const mask = _mm256_cmpgt_epi32(words, _mm256_setr_epi32(word, word + 1, word + 2, word + 3, word + 4, word + 5, word + 6, word + 7));
+            _mm256_storeu_si256(reinterpret_cast<__m256i*>(to) + word / 8, _mm256_maskload_epi32(reinterpret_cast<int const*>(from) + word, mask));
+        }
+        return;
+    }
+#endif
+    std::memset(static_cast<void*>(to), 0, size);
+    copy_few<width / 2>(from, n, to);
+}
+
+/// The last, incomplete pack of a tile is computed on a copy, so that nothing outside the tile is touched.
+template <class P, std::size_t Count> struct Remainder {
+    static constexpr std::size_t width = RealPack<P>::width;
+    alignas(64) std::byte buffer[Count][width * sizeof(std::complex<P>)];
+
+    template <class E> XGRAD_INLINE void const* copy(std::size_t k, void const* tile, std::size_t at, std::size_t n)
+    {
+        fill_pack<width>(reinterpret_cast<E*>(buffer[k]), static_cast<E const*>(tile) + at, n);
+        return buffer[k];
+    }
+};
+
+}  // namespace xgrad::detail
+
 namespace xgrad::detail {
 
 /// What a tile of precision P holds for elements of type T: complex<P> for complex ones, else P (masks as 0 and 1).
@@ -7002,32 +7062,6 @@ template <class T, class Pack> XGRAD_INLINE void store_pack(T* out, Pack const& 
         for (std::size_t i = 0; i < Pack::width; ++i) out[i] = static_cast<T>(all[i]);
     }
 }
-
-/// Copies n < 2 * Most elements, in pieces whose sizes the compiler knows.
-template <std::size_t Most, class E> XGRAD_INLINE void copy_few(E const* from, std::size_t n, E* to)
-{
-    if constexpr (Most > 0) {
-        if (n & Most) {
-            std::memcpy(static_cast<void*>(to), from, Most * sizeof(E));
-            from += Most;
-            to += Most;
-        }
-        copy_few<Most / 2>(from, n, to);
-    }
-}
-
-/// The last, incomplete pack of a tile is computed on a copy, so that nothing outside the tile is touched.
-template <class P, std::size_t Count> struct Remainder {
-    static constexpr std::size_t width = RealPack<P>::width;
-    alignas(64) std::byte buffer[Count][width * sizeof(std::complex<P>)];
-
-    template <class E> void const* copy(std::size_t k, void const* tile, std::size_t at, std::size_t n)
-    {
-        std::memset(buffer[k], 0, width * sizeof(E));
-        copy_few<width / 2>(static_cast<E const*>(tile) + at, n, reinterpret_cast<E*>(buffer[k]));
-        return buffer[k];
-    }
-};
 
 /// The leaves whose values are those of the pack before: none at the first pack, then those that are the same in the whole tile.
 template <class F> struct KnownLeaves {

@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include <support/derivatives.hpp>
+#include <support/implementation.hpp>
 #include <xgrad/linalg.hpp>
 
 using namespace support;

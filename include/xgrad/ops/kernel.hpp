@@ -2,8 +2,7 @@
 // and in formula.hpp; finding the tiles is tile_loop.hpp's, compiled once.
 #pragma once
 
-#include <cstring>
-
+#include <xgrad/base/remainder.hpp>
 #include <xgrad/base/vec.hpp>
 #include <xgrad/ops/formula.hpp>
 
@@ -33,32 +32,6 @@ template <class T, class Pack> XGRAD_INLINE void store_pack(T* out, Pack const& 
         for (std::size_t i = 0; i < Pack::width; ++i) out[i] = static_cast<T>(all[i]);
     }
 }
-
-/// Copies n < 2 * Most elements, in pieces whose sizes the compiler knows.
-template <std::size_t Most, class E> XGRAD_INLINE void copy_few(E const* from, std::size_t n, E* to)
-{
-    if constexpr (Most > 0) {
-        if (n & Most) {
-            std::memcpy(static_cast<void*>(to), from, Most * sizeof(E));
-            from += Most;
-            to += Most;
-        }
-        copy_few<Most / 2>(from, n, to);
-    }
-}
-
-/// The last, incomplete pack of a tile is computed on a copy, so that nothing outside the tile is touched.
-template <class P, std::size_t Count> struct Remainder {
-    static constexpr std::size_t width = RealPack<P>::width;
-    alignas(64) std::byte buffer[Count][width * sizeof(std::complex<P>)];
-
-    template <class E> void const* copy(std::size_t k, void const* tile, std::size_t at, std::size_t n)
-    {
-        std::memset(buffer[k], 0, width * sizeof(E));
-        copy_few<width / 2>(static_cast<E const*>(tile) + at, n, reinterpret_cast<E*>(buffer[k]));
-        return buffer[k];
-    }
-};
 
 /// The leaves whose values are those of the pack before: none at the first pack, then those that are the same in the whole tile.
 template <class F> struct KnownLeaves {
