@@ -438,13 +438,13 @@ template <Operand A, Operand B> auto solve_triangular(A const& a, B const& b, Tr
 {
     static_assert(std::same_as<typename A::value_type, typename B::value_type>, "linalg::solve_triangular: both matrices have one scalar type");
     auto const [x, y] = [&] {
-        auto const p = xgrad::detail::matrix_argument(a), q = xgrad::detail::matrix_argument(b);
-        xgrad::detail::check_square("linalg.solve_triangular", p);
-        xgrad::detail::check_matrix("linalg.solve_triangular", q);
-        if (q.shape(options.left ? -2 : -1) != p.shape(-1)) xgrad::detail::fail<ShapeError>("linalg.solve_triangular: Incompatible shapes ", p.shape(), " and ", q.shape(), " of ", options.left ? "AX = B" : "XA = B");
-        return xgrad::detail::broadcast_stacks("linalg.solve_triangular", p, q);
+        auto const p = detail::matrix_argument(a), q = detail::matrix_argument(b);
+        detail::check_square("linalg.solve_triangular", p);
+        detail::check_matrix("linalg.solve_triangular", q);
+        if (q.shape(options.left ? -2 : -1) != p.shape(-1)) detail::fail<ShapeError>("linalg.solve_triangular: Incompatible shapes ", p.shape(), " and ", q.shape(), " of ", options.left ? "AX = B" : "XA = B");
+        return detail::broadcast_stacks("linalg.solve_triangular", p, q);
     }();
-    return xgrad::detail::solve_triangular(x, y, {.left = options.left, .upper = options.upper, .unit = options.unitriangular});
+    return detail::solve_triangular(x, y, {.left = options.left, .upper = options.upper, .unit = options.unitriangular});
 }
 
 }  // namespace linalg
@@ -494,9 +494,9 @@ namespace linalg {
 /// only; the gradient is Hermitian. Throws LinAlgError where A is not positive definite.
 template <Operand A> auto cholesky(A const& a)
 {
-    auto const x = xgrad::detail::matrix_argument(a);
-    xgrad::detail::check_square("linalg.cholesky", x);
-    return xgrad::detail::LinalgCholesky<typename A::value_type>::apply(x);
+    auto const x = detail::matrix_argument(a);
+    detail::check_square("linalg.cholesky", x);
+    return detail::LinalgCholesky<typename A::value_type>::apply(x);
 }
 
 }  // namespace linalg
@@ -555,7 +555,7 @@ template <Scalar T> struct Indexed {
         tensor = sum(tensor, axes);
         indices = std::move(left);
     }
-    /// The tensor with its axes in the order of some groups of indices, each group merged into one axis where `merged`.
+    /// The tensor with its axes in the order of some groups of indices.
     Tensor<T> arranged(std::initializer_list<Indices> groups) const
     {
         Axes order;
@@ -851,9 +851,9 @@ namespace linalg {
 /// of complex vectors only what does not depend on their phases has one (GraphError). Vectors are the same up to their phase only.
 template <Operand A> auto eigh(A const& a, bool upper = false)
 {
-    auto const x = xgrad::detail::matrix_argument(a);
-    xgrad::detail::check_square("linalg.eigh", x);
-    return xgrad::detail::LinalgEigh<typename A::value_type>::apply(x, upper);
+    auto const x = detail::matrix_argument(a);
+    detail::check_square("linalg.eigh", x);
+    return detail::LinalgEigh<typename A::value_type>::apply(x, upper);
 }
 /// The eigenvalues alone.
 template <Operand A> auto eigvalsh(A const& a, bool upper = false) { return std::get<0>(eigh(a, upper)); }
@@ -957,17 +957,17 @@ namespace linalg {
 /// matrices that are complex or not square); of complex vectors only what does not depend on their phases has one (GraphError).
 template <Operand A> auto svd(A const& a)
 {
-    auto const x = xgrad::detail::matrix_argument(a);
-    xgrad::detail::check_matrix("linalg.svd", x);
-    return xgrad::detail::LinalgSvd<typename A::value_type>::apply(x, true);
+    auto const x = detail::matrix_argument(a);
+    detail::check_matrix("linalg.svd", x);
+    return detail::LinalgSvd<typename A::value_type>::apply(x, true);
 }
 
 /// The singular values alone.
 template <Operand A> auto svdvals(A const& a)
 {
-    auto const x = xgrad::detail::matrix_argument(a);
-    xgrad::detail::check_matrix("linalg.svdvals", x);
-    return std::get<1>(xgrad::detail::LinalgSvd<typename A::value_type>::apply(x, xgrad::detail::recording() && x.requires_grad()));
+    auto const x = detail::matrix_argument(a);
+    detail::check_matrix("linalg.svdvals", x);
+    return std::get<1>(detail::LinalgSvd<typename A::value_type>::apply(x, detail::recording() && x.requires_grad()));
 }
 
 }  // namespace linalg
@@ -1160,41 +1160,39 @@ namespace linalg {
 template <Operand A, Operand B> auto solve(A const& a, B const& b)
 {
     static_assert(std::same_as<typename A::value_type, typename B::value_type>, "linalg::solve: both arguments have one scalar type");
-    using namespace xgrad::detail;
-    constexpr std::string_view name = "linalg.solve";
-    auto const p = matrix_argument(a), q = matrix_argument(b);
-    check_square(name, p);
-    bool const vectors = q.dim() == 1 || (q.dim() + 1 == p.dim() && q.shape() == without_last(p.shape(), 1));
-    auto const columns = vectors ? materialize(unsqueeze(q, -1)) : q;
-    if (columns.dim() < 2 || columns.shape(-2) != p.shape(-1)) fail<ShapeError>(name, ": Incompatible shapes of A and B for the equation AX = B (", p.shape(), " and ", q.shape(), ")");
-    auto const [x, y] = broadcast_stacks(name, p, columns);
-    auto const out = LinalgSolve<typename A::value_type>::apply(x, y, regular_factors(name, x, "solution"), false);
-    return vectors ? materialize(only_reshaped(squeeze(out, -1))) : out;
+    auto const p = detail::matrix_argument(a), q = detail::matrix_argument(b);
+    detail::check_square("linalg.solve", p);
+    bool const vectors = q.dim() == 1 || (q.dim() + 1 == p.dim() && q.shape() == detail::without_last(p.shape(), 1));
+    auto const columns = vectors ? detail::materialize(unsqueeze(q, -1)) : q;
+    if (columns.dim() < 2 || columns.shape(-2) != p.shape(-1)) detail::fail<ShapeError>("linalg.solve: Incompatible shapes of A and B for the equation AX = B (", p.shape(), " and ", q.shape(), ")");
+    auto const [x, y] = detail::broadcast_stacks("linalg.solve", p, columns);
+    auto const out = detail::LinalgSolve<typename A::value_type>::apply(x, y, detail::regular_factors("linalg.solve", x, "solution"), false);
+    return vectors ? detail::materialize(detail::only_reshaped(squeeze(out, -1))) : out;
 }
 
 /// The inverse of each matrix. Throws LinAlgError for a singular one. To multiply by it, solve() is faster and more accurate.
 template <Operand A> auto inv(A const& a)
 {
-    auto const x = xgrad::detail::matrix_argument(a);
-    xgrad::detail::check_square("linalg.inv", x);
-    return xgrad::detail::inverse(x, xgrad::detail::regular_factors("linalg.inv", x, "inversion"), false);
+    auto const x = detail::matrix_argument(a);
+    detail::check_square("linalg.inv", x);
+    return detail::inverse(x, detail::regular_factors("linalg.inv", x, "inversion"), false);
 }
 
 /// The determinant of each matrix. Its gradient is right for singular matrices, too, but there it has no derivative (GraphError).
 template <Operand A> auto det(A const& a)
 {
-    auto const x = xgrad::detail::matrix_argument(a);
-    xgrad::detail::check_square("linalg.det", x);
-    return xgrad::detail::LinalgDet<typename A::value_type>::apply(x);
+    auto const x = detail::matrix_argument(a);
+    detail::check_square("linalg.det", x);
+    return detail::LinalgDet<typename A::value_type>::apply(x);
 }
 
 /// The sign (a number of magnitude 1) of the determinant of each matrix, and the logarithm of its magnitude: 0 and -infinity for a singular
 /// one, whose gradient is not finite.
 template <Operand A> auto slogdet(A const& a)
 {
-    auto const x = xgrad::detail::matrix_argument(a);
-    xgrad::detail::check_square("linalg.slogdet", x);
-    return xgrad::detail::LinalgSlogdet<typename A::value_type>::apply(x);
+    auto const x = detail::matrix_argument(a);
+    detail::check_square("linalg.slogdet", x);
+    return detail::LinalgSlogdet<typename A::value_type>::apply(x);
 }
 
 }  // namespace linalg
@@ -1266,17 +1264,17 @@ namespace linalg {
 /// exp(A) = 1 + A + A A/2 + ... of each square matrix.
 template <Operand A> auto matrix_exp(A const& a)
 {
-    auto const x = xgrad::detail::matrix_argument(a);
-    xgrad::detail::check_square("linalg.matrix_exp", x);
-    return xgrad::detail::LinalgMatrixExp<typename A::value_type>::apply(x);
+    auto const x = detail::matrix_argument(a);
+    detail::check_square("linalg.matrix_exp", x);
+    return detail::LinalgMatrixExp<typename A::value_type>::apply(x);
 }
 
 /// A multiplied with itself n times, of each square matrix; of its inverse for a negative n.
 template <Operand A> auto matrix_power(A const& a, std::ptrdiff_t n)
 {
     using T = typename A::value_type;
-    auto base = xgrad::detail::matrix_argument(a);
-    xgrad::detail::check_square("linalg.matrix_power", base);
+    auto base = detail::matrix_argument(a);
+    detail::check_square("linalg.matrix_power", base);
     if (n < 0) base = inv(base);
     Tensor<T> result;
     for (auto left = n < 0 ? 0 - static_cast<std::size_t>(n) : static_cast<std::size_t>(n); left; left /= 2) {
@@ -1306,7 +1304,7 @@ namespace detail {
 /// R dR^H - dQ^H Q: Walter and Lehmann, "Algorithmic differentiation of linear algebra functions" (2012). A wide one is [X Y] = Q [U V] with
 /// V = Q^H Y: the gradient of Y is Q dV, and Y dV^H adds to that of Q, through which it comes to X.
 template <Differentiable T> struct LinalgQr : Function<LinalgQr<T>> {
-    using Saved = std::tuple<Tensor<T>, Tensor<T>, Tensor<T>>;  // A, Q and R
+    using Saved = std::tuple<Tensor<T>, Tensor<T>, Tensor<T>>;  // A where it is wide, Q and R
 
     static std::tuple<Tensor<T>, Tensor<T>> forward(Context<LinalgQr>& ctx, Tensor<T> const& a)
     {
@@ -1326,13 +1324,13 @@ template <Differentiable T> struct LinalgQr : Function<LinalgQr<T>> {
             }
         }
         std::tuple const results(Tensor<T>(std::move(q)), Tensor<T>(std::move(r)));
-        ctx.save_for_backward(a, std::get<0>(results), std::get<1>(results));
+        ctx.save_for_backward(m < n ? a : Tensor<T>(), std::get<0>(results), std::get<1>(results));
         return results;
     }
     static Tensor<T> backward(Context<LinalgQr>& ctx, Tensor<T> const& to_q, Tensor<T> const& to_r)
     {
         auto const [a, q, r] = ctx.saved_tensors();
-        auto const m = static_cast<std::ptrdiff_t>(a.shape(-2)), n = static_cast<std::ptrdiff_t>(a.shape(-1));
+        auto const m = static_cast<std::ptrdiff_t>(q.shape(-2)), n = static_cast<std::ptrdiff_t>(r.shape(-1));
         if (m >= n) return of_tall(q, r, to_q, to_r);
         auto const first = [m](Tensor<T> const& t) { return t(xt::ellipsis(), slice(0, m)); };
         auto const rest = [m](Tensor<T> const& t) { return t(xt::ellipsis(), slice(m)); };
@@ -1356,9 +1354,9 @@ namespace linalg {
 /// finite where the first min(m, n) columns of A are independent.
 template <Operand A> auto qr(A const& a)
 {
-    auto const x = xgrad::detail::matrix_argument(a);
-    xgrad::detail::check_matrix("linalg.qr", x);
-    return xgrad::detail::LinalgQr<typename A::value_type>::apply(x);
+    auto const x = detail::matrix_argument(a);
+    detail::check_matrix("linalg.qr", x);
+    return detail::LinalgQr<typename A::value_type>::apply(x);
 }
 
 }  // namespace linalg

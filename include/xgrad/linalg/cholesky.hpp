@@ -46,9 +46,9 @@ namespace linalg {
 /// only; the gradient is Hermitian. Throws LinAlgError where A is not positive definite.
 template <Operand A> auto cholesky(A const& a)
 {
-    auto const x = xgrad::detail::matrix_argument(a);
-    xgrad::detail::check_square("linalg.cholesky", x);
-    return xgrad::detail::LinalgCholesky<typename A::value_type>::apply(x);
+    auto const x = detail::matrix_argument(a);
+    detail::check_square("linalg.cholesky", x);
+    return detail::LinalgCholesky<typename A::value_type>::apply(x);
 }
 
 }  // namespace linalg

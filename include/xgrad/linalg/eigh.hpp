@@ -60,9 +60,9 @@ namespace linalg {
 /// of complex vectors only what does not depend on their phases has one (GraphError). Vectors are the same up to their phase only.
 template <Operand A> auto eigh(A const& a, bool upper = false)
 {
-    auto const x = xgrad::detail::matrix_argument(a);
-    xgrad::detail::check_square("linalg.eigh", x);
-    return xgrad::detail::LinalgEigh<typename A::value_type>::apply(x, upper);
+    auto const x = detail::matrix_argument(a);
+    detail::check_square("linalg.eigh", x);
+    return detail::LinalgEigh<typename A::value_type>::apply(x, upper);
 }
 /// The eigenvalues alone.
 template <Operand A> auto eigvalsh(A const& a, bool upper = false) { return std::get<0>(eigh(a, upper)); }

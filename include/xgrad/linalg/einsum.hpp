@@ -51,7 +51,7 @@ template <Scalar T> struct Indexed {
         tensor = sum(tensor, axes);
         indices = std::move(left);
     }
-    /// The tensor with its axes in the order of some groups of indices, each group merged into one axis where `merged`.
+    /// The tensor with its axes in the order of some groups of indices.
     Tensor<T> arranged(std::initializer_list<Indices> groups) const
     {
         Axes order;

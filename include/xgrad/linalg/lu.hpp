@@ -192,41 +192,39 @@ namespace linalg {
 template <Operand A, Operand B> auto solve(A const& a, B const& b)
 {
     static_assert(std::same_as<typename A::value_type, typename B::value_type>, "linalg::solve: both arguments have one scalar type");
-    using namespace xgrad::detail;
-    constexpr std::string_view name = "linalg.solve";
-    auto const p = matrix_argument(a), q = matrix_argument(b);
-    check_square(name, p);
-    bool const vectors = q.dim() == 1 || (q.dim() + 1 == p.dim() && q.shape() == without_last(p.shape(), 1));
-    auto const columns = vectors ? materialize(unsqueeze(q, -1)) : q;
-    if (columns.dim() < 2 || columns.shape(-2) != p.shape(-1)) fail<ShapeError>(name, ": Incompatible shapes of A and B for the equation AX = B (", p.shape(), " and ", q.shape(), ")");
-    auto const [x, y] = broadcast_stacks(name, p, columns);
-    auto const out = LinalgSolve<typename A::value_type>::apply(x, y, regular_factors(name, x, "solution"), false);
-    return vectors ? materialize(only_reshaped(squeeze(out, -1))) : out;
+    auto const p = detail::matrix_argument(a), q = detail::matrix_argument(b);
+    detail::check_square("linalg.solve", p);
+    bool const vectors = q.dim() == 1 || (q.dim() + 1 == p.dim() && q.shape() == detail::without_last(p.shape(), 1));
+    auto const columns = vectors ? detail::materialize(unsqueeze(q, -1)) : q;
+    if (columns.dim() < 2 || columns.shape(-2) != p.shape(-1)) detail::fail<ShapeError>("linalg.solve: Incompatible shapes of A and B for the equation AX = B (", p.shape(), " and ", q.shape(), ")");
+    auto const [x, y] = detail::broadcast_stacks("linalg.solve", p, columns);
+    auto const out = detail::LinalgSolve<typename A::value_type>::apply(x, y, detail::regular_factors("linalg.solve", x, "solution"), false);
+    return vectors ? detail::materialize(detail::only_reshaped(squeeze(out, -1))) : out;
 }
 
 /// The inverse of each matrix. Throws LinAlgError for a singular one. To multiply by it, solve() is faster and more accurate.
 template <Operand A> auto inv(A const& a)
 {
-    auto const x = xgrad::detail::matrix_argument(a);
-    xgrad::detail::check_square("linalg.inv", x);
-    return xgrad::detail::inverse(x, xgrad::detail::regular_factors("linalg.inv", x, "inversion"), false);
+    auto const x = detail::matrix_argument(a);
+    detail::check_square("linalg.inv", x);
+    return detail::inverse(x, detail::regular_factors("linalg.inv", x, "inversion"), false);
 }
 
 /// The determinant of each matrix. Its gradient is right for singular matrices, too, but there it has no derivative (GraphError).
 template <Operand A> auto det(A const& a)
 {
-    auto const x = xgrad::detail::matrix_argument(a);
-    xgrad::detail::check_square("linalg.det", x);
-    return xgrad::detail::LinalgDet<typename A::value_type>::apply(x);
+    auto const x = detail::matrix_argument(a);
+    detail::check_square("linalg.det", x);
+    return detail::LinalgDet<typename A::value_type>::apply(x);
 }
 
 /// The sign (a number of magnitude 1) of the determinant of each matrix, and the logarithm of its magnitude: 0 and -infinity for a singular
 /// one, whose gradient is not finite.
 template <Operand A> auto slogdet(A const& a)
 {
-    auto const x = xgrad::detail::matrix_argument(a);
-    xgrad::detail::check_square("linalg.slogdet", x);
-    return xgrad::detail::LinalgSlogdet<typename A::value_type>::apply(x);
+    auto const x = detail::matrix_argument(a);
+    detail::check_square("linalg.slogdet", x);
+    return detail::LinalgSlogdet<typename A::value_type>::apply(x);
 }
 
 }  // namespace linalg

@@ -66,17 +66,17 @@ namespace linalg {
 /// exp(A) = 1 + A + A A/2 + ... of each square matrix.
 template <Operand A> auto matrix_exp(A const& a)
 {
-    auto const x = xgrad::detail::matrix_argument(a);
-    xgrad::detail::check_square("linalg.matrix_exp", x);
-    return xgrad::detail::LinalgMatrixExp<typename A::value_type>::apply(x);
+    auto const x = detail::matrix_argument(a);
+    detail::check_square("linalg.matrix_exp", x);
+    return detail::LinalgMatrixExp<typename A::value_type>::apply(x);
 }
 
 /// A multiplied with itself n times, of each square matrix; of its inverse for a negative n.
 template <Operand A> auto matrix_power(A const& a, std::ptrdiff_t n)
 {
     using T = typename A::value_type;
-    auto base = xgrad::detail::matrix_argument(a);
-    xgrad::detail::check_square("linalg.matrix_power", base);
+    auto base = detail::matrix_argument(a);
+    detail::check_square("linalg.matrix_power", base);
     if (n < 0) base = inv(base);
     Tensor<T> result;
     for (auto left = n < 0 ? 0 - static_cast<std::size_t>(n) : static_cast<std::size_t>(n); left; left /= 2) {

@@ -13,7 +13,7 @@ namespace detail {
 /// R dR^H - dQ^H Q: Walter and Lehmann, "Algorithmic differentiation of linear algebra functions" (2012). A wide one is [X Y] = Q [U V] with
 /// V = Q^H Y: the gradient of Y is Q dV, and Y dV^H adds to that of Q, through which it comes to X.
 template <Differentiable T> struct LinalgQr : Function<LinalgQr<T>> {
-    using Saved = std::tuple<Tensor<T>, Tensor<T>, Tensor<T>>;  // A, Q and R
+    using Saved = std::tuple<Tensor<T>, Tensor<T>, Tensor<T>>;  // A where it is wide, Q and R
 
     static std::tuple<Tensor<T>, Tensor<T>> forward(Context<LinalgQr>& ctx, Tensor<T> const& a)
     {
@@ -33,13 +33,13 @@ template <Differentiable T> struct LinalgQr : Function<LinalgQr<T>> {
             }
         }
         std::tuple const results(Tensor<T>(std::move(q)), Tensor<T>(std::move(r)));
-        ctx.save_for_backward(a, std::get<0>(results), std::get<1>(results));
+        ctx.save_for_backward(m < n ? a : Tensor<T>(), std::get<0>(results), std::get<1>(results));
         return results;
     }
     static Tensor<T> backward(Context<LinalgQr>& ctx, Tensor<T> const& to_q, Tensor<T> const& to_r)
     {
         auto const [a, q, r] = ctx.saved_tensors();
-        auto const m = static_cast<std::ptrdiff_t>(a.shape(-2)), n = static_cast<std::ptrdiff_t>(a.shape(-1));
+        auto const m = static_cast<std::ptrdiff_t>(q.shape(-2)), n = static_cast<std::ptrdiff_t>(r.shape(-1));
         if (m >= n) return of_tall(q, r, to_q, to_r);
         auto const first = [m](Tensor<T> const& t) { return t(xt::ellipsis(), slice(0, m)); };
         auto const rest = [m](Tensor<T> const& t) { return t(xt::ellipsis(), slice(m)); };
@@ -63,9 +63,9 @@ namespace linalg {
 /// finite where the first min(m, n) columns of A are independent.
 template <Operand A> auto qr(A const& a)
 {
-    auto const x = xgrad::detail::matrix_argument(a);
-    xgrad::detail::check_matrix("linalg.qr", x);
-    return xgrad::detail::LinalgQr<typename A::value_type>::apply(x);
+    auto const x = detail::matrix_argument(a);
+    detail::check_matrix("linalg.qr", x);
+    return detail::LinalgQr<typename A::value_type>::apply(x);
 }
 
 }  // namespace linalg

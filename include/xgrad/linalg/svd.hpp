@@ -86,17 +86,17 @@ namespace linalg {
 /// matrices that are complex or not square); of complex vectors only what does not depend on their phases has one (GraphError).
 template <Operand A> auto svd(A const& a)
 {
-    auto const x = xgrad::detail::matrix_argument(a);
-    xgrad::detail::check_matrix("linalg.svd", x);
-    return xgrad::detail::LinalgSvd<typename A::value_type>::apply(x, true);
+    auto const x = detail::matrix_argument(a);
+    detail::check_matrix("linalg.svd", x);
+    return detail::LinalgSvd<typename A::value_type>::apply(x, true);
 }
 
 /// The singular values alone.
 template <Operand A> auto svdvals(A const& a)
 {
-    auto const x = xgrad::detail::matrix_argument(a);
-    xgrad::detail::check_matrix("linalg.svdvals", x);
-    return std::get<1>(xgrad::detail::LinalgSvd<typename A::value_type>::apply(x, xgrad::detail::recording() && x.requires_grad()));
+    auto const x = detail::matrix_argument(a);
+    detail::check_matrix("linalg.svdvals", x);
+    return std::get<1>(detail::LinalgSvd<typename A::value_type>::apply(x, detail::recording() && x.requires_grad()));
 }
 
 }  // namespace linalg

@@ -71,13 +71,13 @@ template <Operand A, Operand B> auto solve_triangular(A const& a, B const& b, Tr
 {
     static_assert(std::same_as<typename A::value_type, typename B::value_type>, "linalg::solve_triangular: both matrices have one scalar type");
     auto const [x, y] = [&] {
-        auto const p = xgrad::detail::matrix_argument(a), q = xgrad::detail::matrix_argument(b);
-        xgrad::detail::check_square("linalg.solve_triangular", p);
-        xgrad::detail::check_matrix("linalg.solve_triangular", q);
-        if (q.shape(options.left ? -2 : -1) != p.shape(-1)) xgrad::detail::fail<ShapeError>("linalg.solve_triangular: Incompatible shapes ", p.shape(), " and ", q.shape(), " of ", options.left ? "AX = B" : "XA = B");
-        return xgrad::detail::broadcast_stacks("linalg.solve_triangular", p, q);
+        auto const p = detail::matrix_argument(a), q = detail::matrix_argument(b);
+        detail::check_square("linalg.solve_triangular", p);
+        detail::check_matrix("linalg.solve_triangular", q);
+        if (q.shape(options.left ? -2 : -1) != p.shape(-1)) detail::fail<ShapeError>("linalg.solve_triangular: Incompatible shapes ", p.shape(), " and ", q.shape(), " of ", options.left ? "AX = B" : "XA = B");
+        return detail::broadcast_stacks("linalg.solve_triangular", p, q);
     }();
-    return xgrad::detail::solve_triangular(x, y, {.left = options.left, .upper = options.upper, .unit = options.unitriangular});
+    return detail::solve_triangular(x, y, {.left = options.left, .upper = options.upper, .unit = options.unitriangular});
 }
 
 }  // namespace linalg
