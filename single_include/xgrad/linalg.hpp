@@ -168,7 +168,7 @@ template <> struct Routines<std::complex<double>> {
 /// A size as LAPACK counts.
 inline int count(std::size_t n)
 {
-    if (n > static_cast<std::size_t>(std::numeric_limits<int>::max())) fail<ShapeError>("linalg: a matrix of extent ", n, " is larger than LAPACK can count");
+    if (n > static_cast<std::size_t>(std::numeric_limits<int>::max())) fail<ShapeError>("linalg: LAPACK does not count to ", n);
     return static_cast<int>(n);
 }
 inline int leading(int rows) { return std::max(1, rows); }
@@ -181,7 +181,7 @@ template <class T, class Run> void with_workspace(Run run)
     run(&wanted, &size);
     // a float may have been rounded down
     using P = precision_of<T>;
-    size = static_cast<int>(std::ceil(std::nextafter(std::real(wanted), std::numeric_limits<P>::infinity())));
+    size = count(static_cast<std::size_t>(std::ceil(std::nextafter(std::real(wanted), std::numeric_limits<P>::infinity()))));
     std::vector<T> work(static_cast<std::size_t>(std::max(1, size)));
     run(work.data(), &size);
 }
@@ -341,6 +341,12 @@ template <Scalar T> void check_square(std::string_view name, Tensor<T> const& a)
     if (a.shape(-1) != a.shape(-2)) fail<ShapeError>(name, ": A must be batches of square matrices, but they are ", a.shape(-2), " by ", a.shape(-1), " matrices");
 }
 
+/// Whether elements are finite: others LAPACK's iterations may answer with numbers, or never.
+template <class T> bool are_finite(T const* a, std::size_t n)
+{
+    return std::all_of(a, a + n, [](T const& v) { return v - v == T(0); });
+}
+
 /// "linalg.inv: (Batch element 3): " where there are several matrices.
 inline std::string at_matrix(std::string_view name, Shape const& shape, std::size_t i)
 {
@@ -358,7 +364,8 @@ template <Scalar T> Tensor<T> from_lower_triangle(Tensor<T> const& m)
     return half + adjoint(half);
 }
 
-/// Infinity on the diagonal of a matrix, else 0: what is divided by it beside something finite has zeros there, and so have its derivatives.
+/// Infinity on the diagonal, else 0. Added to differences by which something finite is divided, it makes the diagonal of the quotient and of
+/// its derivatives 0.
 template <RealScalar P> Tensor<P> infinite_diagonal(std::size_t n)
 {
     Array<P> a(Shape{n, n}, P(0));
@@ -732,6 +739,7 @@ template <std::size_t Next, Scalar T, class... X> auto contract_rest(Subscripts 
 /// matrices. There is no conjugation: pass conj(a).
 template <Operand First, Operand... X> auto einsum(std::string_view equation, First const& first, X const&... rest)
 {
+    static_assert(!(std::same_as<typename First::letter, B> || ... || std::same_as<typename X::letter, B>), "einsum: masks are no numbers; cast<std::int64_t>(mask) is one");
     std::tuple const operands{detail::materialize(first), detail::materialize(rest)...};
     auto const subscripts = std::apply([&](auto const&... t) { return detail::Subscripts(equation, {t.shape()...}); }, operands);
     return detail::contract_rest<1>(subscripts, detail::indexed(std::get<0>(operands), subscripts.operand(0)), operands);
@@ -800,11 +808,23 @@ namespace xgrad {
 
 namespace detail {
 
-/// Refuses a gradient under which the phase of each vector would matter: `turns` are the derivatives for those phases.
-template <Scalar P> void check_phases(std::string_view message, Tensor<P> const& turns)
+/// The lengths of vectors along an axis.
+template <Scalar T> Tensor<precision_of<T>> lengths(Tensor<T> const& vectors, std::ptrdiff_t axis) { return sqrt(sum(abs2(vectors), {axis})); }
+
+/// Refuses a gradient under which the phases of vectors would matter: `turns` are the derivatives for those phases, and `most` what they could be.
+template <Scalar P> void check_phases(std::string_view message, Tensor<P> const& turns, Tensor<P> const& most)
 {
-    for (auto const turn : contiguous(turns.array_of()))
-        if (std::abs(turn) > P(1e-2)) fail<GraphError>(message);
+    for_each_pair(turns.array_of(), most.array_of(), [&](P turn, P limit) {
+        if (std::abs(turn) > P(1e-2) * limit) fail<GraphError>(message);
+    });
+}
+
+/// Whether the elements of one triangle of a matrix by columns are finite.
+template <class T> bool is_finite_triangle(T const* a, std::size_t n, bool upper)
+{
+    for (std::size_t column = 0; column < n; ++column)
+        if (!are_finite(a + column * n + (upper ? 0 : column), upper ? column + 1 : n - column)) return false;
+    return true;
 }
 
 /// A = V diag(w) V^H. The gradient is V (diag(dw) + F * skew(V^H dV)) V^H with F_ij = 1/(w_j - w_i): Giles, "An extended collection of matrix
@@ -813,32 +833,33 @@ template <Differentiable T> struct LinalgEigh : Function<LinalgEigh<T>> {
     using P = precision_of<T>;
     using Saved = std::tuple<Tensor<P>, Tensor<T>>;
 
-    static std::tuple<Tensor<P>, Tensor<T>> forward(Context<LinalgEigh>& ctx, Tensor<T> const& a, bool upper)
+    static std::tuple<Tensor<P>, Tensor<T>> forward(Context<LinalgEigh>& ctx, Tensor<T> const& a, bool upper, bool wants_vectors)
     {
         auto vectors = by_columns(a.array_of());
         Array<P> values(without_last(a.shape(), 1));
         MatrixSizes const sizes(a.shape());
         auto const n = static_cast<std::size_t>(sizes.rows);
         for (std::size_t i = 0; n && i < sizes.count; ++i)
-            if (lapack::eigen(true, upper, sizes.rows, vectors.begin() + i * sizes.elements(), values.begin() + i * n))
-                fail<LinAlgError>(at_matrix("linalg.eigh", a.shape(), i), "The algorithm failed to converge because the input matrix is ill-conditioned or has too many repeated eigenvalues.");
+            if (!is_finite_triangle(vectors.begin() + i * sizes.elements(), n, upper) ||
+                lapack::eigen(wants_vectors, upper, sizes.rows, vectors.begin() + i * sizes.elements(), values.begin() + i * n))
+                fail<LinAlgError>(at_matrix("linalg.eigh", a.shape(), i), "The algorithm failed to converge because the input matrix is ill-conditioned, has too many repeated eigenvalues, or holds NaN or infinity.");
         std::tuple const results(Tensor<P>(std::move(values)), Tensor<T>(std::move(vectors)));
         ctx.set_materialize_grads(false);
         std::apply([&](auto const&... result) { ctx.save_for_backward(result...); }, results);
         return results;
     }
-    static std::tuple<Tensor<T>, std::nullopt_t> backward(Context<LinalgEigh>& ctx, Tensor<P> const& to_values, Tensor<T> const& to_vectors)
+    static std::tuple<Tensor<T>, std::nullopt_t, std::nullopt_t> backward(Context<LinalgEigh>& ctx, Tensor<P> const& to_values, Tensor<T> const& to_vectors)
     {
         auto const [w, v] = ctx.saved_tensors();
-        if (!to_vectors.defined()) return {to_values.defined() ? matmul(Tensor<T>(v * unsqueeze(to_values, -2)), adjoint(v)) : Tensor<T>(), std::nullopt};
+        if (!to_vectors.defined()) return {to_values.defined() ? matmul(Tensor<T>(v * unsqueeze(to_values, -2)), adjoint(v)) : Tensor<T>(), std::nullopt, std::nullopt};
         Tensor<T> const m = matmul(adjoint(v), to_vectors);
         if constexpr (is_complex<T>)
             check_phases<P>("linalg_eigh_backward: The eigenvectors in the complex case are specified up to multiplication by e^{i phi}. The specified loss function depends on this quantity, so it is ill-defined.",
-                            imag(m.diagonal(0, -2, -1)));
+                            imag(m.diagonal(0, -2, -1)), lengths(to_vectors, -2));
         Tensor<P> const gaps = P(2) * (unsqueeze(w, -2) - unsqueeze(w, -1)) + infinite_diagonal<P>(w.shape(-1));
         Tensor<T> inner = (m - adjoint(m)) / gaps;
         if (to_values.defined()) inner = inner + diag_embed(to_values);
-        return {matmul(matmul(v, inner), adjoint(v)), std::nullopt};
+        return {matmul(matmul(v, inner), adjoint(v)), std::nullopt, std::nullopt};
     }
 };
 
@@ -853,10 +874,15 @@ template <Operand A> auto eigh(A const& a, bool upper = false)
 {
     auto const x = detail::matrix_argument(a);
     detail::check_square("linalg.eigh", x);
-    return detail::LinalgEigh<typename A::value_type>::apply(x, upper);
+    return detail::LinalgEigh<typename A::value_type>::apply(x, upper, true);
 }
 /// The eigenvalues alone.
-template <Operand A> auto eigvalsh(A const& a, bool upper = false) { return std::get<0>(eigh(a, upper)); }
+template <Operand A> auto eigvalsh(A const& a, bool upper = false)
+{
+    auto const x = detail::matrix_argument(a);
+    detail::check_square("linalg.eigvalsh", x);
+    return std::get<0>(detail::LinalgEigh<typename A::value_type>::apply(x, upper, detail::recording() && x.requires_grad()));
+}
 
 }  // namespace linalg
 }  // namespace xgrad
@@ -887,6 +913,7 @@ template <Differentiable T> struct SingularValues {
 
     SingularValues(Tensor<T> const& a, bool vectors)
     {
+        MatrixSizes const sizes(a.shape());
         auto const lead = stack_of(a.shape());
         auto const m = a.shape(-2), n = a.shape(-1), k = std::min(m, n);
         u = fresh_by_columns<T>(stacked(lead, m, k));
@@ -895,10 +922,10 @@ template <Differentiable T> struct SingularValues {
         shape.push_back(k);
         s = Array<precision_of<T>>(shape);
         auto const work = by_columns(a.array_of());
-        MatrixSizes const sizes(a.shape());
         for (std::size_t i = 0; k && i < sizes.count; ++i)
-            if (lapack::singular(sizes.rows, sizes.columns, work.begin() + i * m * n, s.begin() + i * k, vectors ? u.begin() + i * m * k : nullptr, vectors ? vh.begin() + i * k * n : nullptr))
-                fail<LinAlgError>(at_matrix("linalg.svd", a.shape(), i), "The algorithm failed to converge because the input matrix is ill-conditioned, has too many repeated singular values, or holds NaN.");
+            if (!are_finite(work.begin() + i * m * n, m * n) ||
+                lapack::singular(sizes.rows, sizes.columns, work.begin() + i * m * n, s.begin() + i * k, vectors ? u.begin() + i * m * k : nullptr, vectors ? vh.begin() + i * k * n : nullptr))
+                fail<LinAlgError>(at_matrix("linalg.svd", a.shape(), i), "The algorithm failed to converge because the input matrix is ill-conditioned, has too many repeated singular values, or holds NaN or infinity.");
     }
 };
 
@@ -926,9 +953,13 @@ template <Differentiable T> struct LinalgSvd : Function<LinalgSvd<T>> {
         auto const zeros = xgrad::zeros<T>(stacked(stack_of(u.shape()), k, k));
         auto const of_u = to_u.defined() ? skew(matmul(adjoint(u), to_u)) : zeros;
         auto const of_v = to_vh.defined() ? skew(matmul(vh, adjoint(to_vh))) : zeros;
-        if constexpr (is_complex<T>)
+        if constexpr (is_complex<T>) {
+            Tensor<P> most = zeros_like(s);
+            if (to_u.defined()) most += lengths(to_u, -2);
+            if (to_vh.defined()) most += lengths(to_vh, -1);
             check_phases<P>("svd_backward: The singular vectors in the complex case are specified up to multiplication by e^{i phi}. The specified loss function depends on this phase term, making it ill-defined.",
-                            imag(Tensor<T>(of_u + of_v).diagonal(0, -2, -1)));
+                            imag(Tensor<T>(of_u + of_v).diagonal(0, -2, -1)), most);
+        }
         auto const column = unsqueeze(s, -1), row = unsqueeze(s, -2);
         Tensor<P> const gaps = (row - column) * (row + column) + infinite_diagonal<P>(k);
         Tensor<T> inner = (of_u * row + column * of_v) / gaps;
@@ -1001,6 +1032,12 @@ template <Differentiable T> struct LuFactors {
         return converted<T>(sign < 0 ? -product : product);
     }
     bool any_singular() const { return std::ranges::any_of(singular, std::identity()); }
+    Tensor<bool> singular_matrices() const
+    {
+        Array<bool> all(stack_of(lu.shape));
+        std::ranges::transform(singular, all.begin(), [](int pivot) { return pivot != 0; });
+        return Tensor<bool>(std::move(all));
+    }
 
     /// The pivots of matrix i, one after another, and the sign of the exchanges.
     template <class F> int for_each_pivot(std::size_t i, F f) const
@@ -1082,7 +1119,12 @@ template <Differentiable T> struct LinalgCofactors : Function<LinalgCofactors<T>
         }
         return matmul(u, vh);
     }
-    static Tensor<T> backward(Context<LinalgCofactors>&, Tensor<T> const&) { fail<GraphError>("linalg.det: the gradient of a singular matrix cannot be differentiated again"); }
+    static Tensor<T> backward(Context<LinalgCofactors>&, Tensor<T> const& g)
+    {
+        for (T const& v : contiguous(g.array_of()))
+            if (v != T(0)) fail<GraphError>("linalg.det: the gradient of a singular matrix cannot be differentiated again");
+        return zeros_like(g);  // of a stack in which this matrix is not singular
+    }
 };
 
 /// Its gradient is det(A)^* A^-H times that which came in.
@@ -1106,7 +1148,13 @@ template <Differentiable T> struct LinalgDet : Function<LinalgDet<T>> {
     {
         auto const [a, determinant] = ctx.saved_tensors();
         auto const to_matrices = [](auto const& numbers) { return unsqueeze(unsqueeze(numbers, -1), -1); };
-        if (ctx.factors->any_singular()) return to_matrices(g) * LinalgCofactors<T>::apply(a);
+        if (ctx.factors->any_singular()) {  // one kind with ones in place of the other
+            auto const is_singular = to_matrices(ctx.factors->singular_matrices());
+            auto const one = eye<T>(a.shape(-1));
+            Tensor<T> const regular = where(is_singular, one, a), singular = where(is_singular, a, one);
+            Tensor<T> const of_regular = to_matrices(Tensor<T>(conj(LinalgDet::apply(regular)))) * inverse(regular, std::make_shared<LuFactors<T> const>(regular), true);
+            return to_matrices(g) * where(is_singular, LinalgCofactors<T>::apply(singular), of_regular);
+        }
         return to_matrices(Tensor<T>(g * conj(determinant))) * inverse(a, ctx.factors, true);
     }
 };
@@ -1157,7 +1205,7 @@ namespace linalg {
 
 /// X of A X = B for square matrices A, where B is matrices too, or vectors; stacks broadcast. B holds vectors where it has one axis, or one
 /// less than A and the shape of A without the last axis. Throws LinAlgError for a singular matrix.
-template <Operand A, Operand B> auto solve(A const& a, B const& b)
+template <Operand A, Operand B> Tensor<typename A::value_type> solve(A const& a, B const& b)
 {
     static_assert(std::same_as<typename A::value_type, typename B::value_type>, "linalg::solve: both arguments have one scalar type");
     auto const p = detail::matrix_argument(a), q = detail::matrix_argument(b);
@@ -1165,9 +1213,14 @@ template <Operand A, Operand B> auto solve(A const& a, B const& b)
     bool const vectors = q.dim() == 1 || (q.dim() + 1 == p.dim() && q.shape() == detail::without_last(p.shape(), 1));
     auto const columns = vectors ? detail::materialize(unsqueeze(q, -1)) : q;
     if (columns.dim() < 2 || columns.shape(-2) != p.shape(-1)) detail::fail<ShapeError>("linalg.solve: Incompatible shapes of A and B for the equation AX = B (", p.shape(), " and ", q.shape(), ")");
+    if (p.dim() == 2 && columns.dim() > 2 && columns.numel()) {  // all columns beside each other, since one matrix is to be factored once
+        auto const apart = detail::materialize(movedim(columns, -2, 0));
+        auto const x = solve(p, reshape(apart, {static_cast<std::ptrdiff_t>(apart.shape(0)), -1}));
+        return detail::only_reshaped(detail::materialize(movedim(reshape(x, Axes(apart.shape())), 0, -2)));
+    }
     auto const [x, y] = detail::broadcast_stacks("linalg.solve", p, columns);
     auto const out = detail::LinalgSolve<typename A::value_type>::apply(x, y, detail::regular_factors("linalg.solve", x, "solution"), false);
-    return vectors ? detail::materialize(detail::only_reshaped(squeeze(out, -1))) : out;
+    return vectors ? detail::only_reshaped(detail::materialize(squeeze(out, -1))) : out;
 }
 
 /// The inverse of each matrix. Throws LinAlgError for a singular one. To multiply by it, solve() is faster and more accurate.
@@ -1235,6 +1288,7 @@ template <Differentiable T> Tensor<T> exponential_of(Tensor<T> const& matrix)
 /// Its gradient is the derivative at A^H in the direction of the one that came in, which stands beside it in a matrix of twice the size:
 /// exp([A^H G; 0 A^H]) = [exp(A^H) D; 0 exp(A^H)]. Najfeld and Havel, "Derivatives of the matrix exponential and their computation" (1995).
 template <Differentiable T> struct LinalgMatrixExp : Function<LinalgMatrixExp<T>> {
+    using P = precision_of<T>;
     using Saved = std::tuple<Tensor<T>>;
 
     static Tensor<T> forward(Context<LinalgMatrixExp>& ctx, Tensor<T> const& a)
@@ -1252,8 +1306,11 @@ template <Differentiable T> struct LinalgMatrixExp : Function<LinalgMatrixExp<T>
         auto const [a] = ctx.saved_tensors();
         auto const n = static_cast<std::ptrdiff_t>(a.shape(-1));
         Tensor<T> const across = adjoint(a);
-        auto const above = cat(std::vector{across, g}, -1), below = cat(std::vector{zeros_like(g), across}, -1);
-        return LinalgMatrixExp::apply(cat(std::vector{above, below}, -2))(xt::ellipsis(), slice(0, n), slice(n));
+        // linear in g, beside which, where it is large, the digits of A would get lost
+        auto const norms = [](Tensor<T> const& x) { return x.numel() ? Tensor<P>(amax(abs(x.detach()), {-2, -1}, true)) : Tensor<P>(P(1)); };
+        Tensor<P> const scale = clamp_min(Tensor<P>(norms(g) / clamp_min(norms(a), P(1))), P(1));
+        auto const above = cat(std::vector{across, Tensor<T>(g / scale)}, -1), below = cat(std::vector{zeros_like(g), across}, -1);
+        return scale * LinalgMatrixExp::apply(cat(std::vector{above, below}, -2))(xt::ellipsis(), slice(0, n), slice(n));
     }
 };
 
@@ -1275,7 +1332,9 @@ template <Operand A> auto matrix_power(A const& a, std::ptrdiff_t n)
     using T = typename A::value_type;
     auto base = detail::matrix_argument(a);
     detail::check_square("linalg.matrix_power", base);
+    if (n == 1) return base.clone();
     if (n < 0) base = inv(base);
+    if (n == 1) return base.clone();
     Tensor<T> result;
     for (auto left = n < 0 ? 0 - static_cast<std::size_t>(n) : static_cast<std::size_t>(n); left; left /= 2) {
         if (left % 2) result = result.defined() ? matmul(result, base) : base;
@@ -1308,12 +1367,12 @@ template <Differentiable T> struct LinalgQr : Function<LinalgQr<T>> {
 
     static std::tuple<Tensor<T>, Tensor<T>> forward(Context<LinalgQr>& ctx, Tensor<T> const& a)
     {
+        MatrixSizes const sizes(a.shape());
         auto const lead = stack_of(a.shape());
         auto const m = a.shape(-2), n = a.shape(-1), k = std::min(m, n);
         auto const work = by_columns(a.array_of());
         auto q = fresh_by_columns<T>(stacked(lead, m, k));
         auto r = fresh_by_columns<T>(stacked(lead, k, n));
-        MatrixSizes const sizes(a.shape());
         for (std::size_t i = 0; k && i < sizes.count; ++i) {
             T* const factors = work.begin() + i * m * n;
             lapack::factor_qr(sizes.rows, sizes.columns, factors, q.begin() + i * m * k);

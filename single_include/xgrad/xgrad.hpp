@@ -11276,10 +11276,10 @@ template <class To, class From> Tensor<To> projected(Traced<From> const& g)
 }
 
 /// An operand as the signature takes it: complex where that says so.
-template <class L, class T> auto promoted(Traced<T> const& x)
+template <class L, class P, class T> auto promoted(Traced<T> const& x)
 {
     if constexpr (std::same_as<L, C> && !is_complex<T>) {
-        using Z = std::complex<T>;
+        using Z = traced_scalar<L, P>;
         return traced(x.tensor.defined() ? cast<Z>(x.tensor) : Tensor<Z>());
     } else return x;
 }
@@ -11324,7 +11324,7 @@ template <class Op, class Y, class... A, class P, class... L> struct TracedOpera
         AnyTensor result;
         each_operand(operand, [&]<std::size_t I, class Li>(wrt<I> argument) {
             [&]<std::size_t... J>(std::index_sequence<J...>) {
-                auto const d = static_cast<Op const*>(op)->partial(argument, traced_as<traced_scalar<Y, P>>(y), promoted<A>(traced_as<traced_scalar<L, P>>(x[J]))...);
+                auto const d = static_cast<Op const*>(op)->partial(argument, traced_as<traced_scalar<Y, P>>(y), promoted<A, P>(traced_as<traced_scalar<L, P>>(x[J]))...);
                 result = projected<traced_scalar<Li, P>>(detail::pull(traced_as<traced_scalar<Y, P>>(g), d));
             }(indices{});
         });
@@ -13648,7 +13648,9 @@ private:
     static auto share(auto const& part, auto const& whole)
     {
         auto const is_nothing = materialize_expression(part == -infinity<decltype(part)>);
-        return materialize_expression(where(is_nothing, 0, exp(where(is_nothing, 0, part) - where(is_nothing, 0, whole))));
+        auto const is_infinite = materialize_expression(part == infinity<decltype(part)>);  // beside an infinite whole
+        auto const is_either = materialize_expression(is_nothing || is_infinite);
+        return materialize_expression(where(is_nothing, 0, exp(where(is_either, 0, part) - where(is_either, 0, whole))));
     }
 };
 
@@ -18522,7 +18524,7 @@ template <Operand X> auto quantile(X const& x, double q, std::ptrdiff_t axis, bo
         auto const neighbours = gather(t, static_cast<std::ptrdiff_t>(d), detail::places_of_rank(t.array_of(), d, static_cast<std::size_t>(whole), rest > 0));
         if (!(rest > 0)) return detail::keep_or_drop(neighbours, d, keep);
         auto const parts = neighbours.split(1, static_cast<std::ptrdiff_t>(d));
-        return detail::keep_or_drop(detail::materialize(parts[0] + rest * (parts[1] - parts[0])), d, keep);
+        return detail::keep_or_drop(detail::materialize(where(isfinite(parts[1] - parts[0]), parts[0] + rest * (parts[1] - parts[0]), (1 - rest) * parts[0] + rest * parts[1])), d, keep);
     }
 }
 /// Of all elements.

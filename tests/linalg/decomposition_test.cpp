@@ -126,6 +126,33 @@ TEST_CASE("a loss that depends on phases of complex vectors is refused")
                          xg::GraphError);
 }
 
+TEST_CASE("whether phases matter does not depend on the scale of a loss")
+{
+    auto const a = hermitian(tensor<cd>({3, 3})).detach().requires_grad_();
+    auto const k = tensor<cd>({3, 3}, 3);
+    for (double const scale : {1e-6, 1., 1e20}) {
+        auto const [w, v] = linalg::eigh(a);
+        CHECK_NOTHROW(xg::grad(sum(scale * real(matmul(xg::Tensor<cd>(v * unsqueeze(exp(w / 3), -2)), adjoint(v)) * k)), a));
+        CHECK_THROWS_AS(xg::grad(sum(scale * real(v)), a), xg::GraphError);
+        auto const [u, s, vh] = linalg::svd(a);
+        CHECK_NOTHROW(xg::grad(sum(scale * real(matmul(xg::Tensor<cd>(u * unsqueeze(sin(s), -2)), vh) * k)), a));
+        CHECK_THROWS_AS(xg::grad(sum(scale * real(vh)), a), xg::GraphError);
+    }
+}
+
+TEST_CASE("NaN and infinity are refused where an iteration would not end, in the triangle that counts")
+{
+    for (double const wrong : {double(NAN), double(INFINITY)}) {
+        xg::Tensor<double> a = tensor<double>({3, 3}).detach();
+        a(1, 0) = wrong;
+        CHECK_THROWS_AS(linalg::svd(a), xg::LinAlgError);
+        CHECK_THROWS_AS(linalg::svdvals(a), xg::LinAlgError);
+        CHECK_THROWS_AS(linalg::eigh(a), xg::LinAlgError);
+        CHECK_THROWS_AS(linalg::eigvalsh(a), xg::LinAlgError);
+        CHECK_NOTHROW(linalg::eigh(a, true));
+    }
+}
+
 TEST_CASE("svd multiplies back, of square, tall and wide matrices")
 {
     for (auto const& shape : {xg::Shape{3, 3}, xg::Shape{2, 5, 3}, xg::Shape{2, 3, 5}, xg::Shape{1, 4}, xg::Shape{4, 1}}) {

@@ -55,11 +55,19 @@ TEST_CASE("matrix_exp has both derivatives")
     CHECK(differentiates(function_of<cd>(f), {matrices(xg::DType::complex128, {3, 3})}, 1e-6));
 }
 
+TEST_CASE("the gradient of matrix_exp keeps its digits whatever the size of the one that comes in")
+{
+    auto const a = leaf(matrices(xg::DType::float64, {3, 3})).as<double>();
+    auto const once = xg::grad(sum(linalg::matrix_exp(a)), a);
+    for (double const scale : {1e-10, 1e6, 1e18}) CHECK(holds(xg::grad(sum(linalg::matrix_exp(a) * scale), a) / scale, xg::AnyTensor(once), 1e-12));
+}
+
 TEST_CASE("matrix_power multiplies a matrix with itself, or its inverse")
 {
     auto const a = leaf(matrices(xg::DType::float64, {3, 3})).as<double>();
     CHECK(holds(linalg::matrix_power(a, 0), {1, 0, 0, 0, 1, 0, 0, 0, 1}));
     CHECK(holds(linalg::matrix_power(a, 1), xg::AnyTensor(a)));
+    CHECK(linalg::matrix_power(a, 1).data() != a.data());
     CHECK(holds(linalg::matrix_power(a, 5), xg::AnyTensor(matmul(a, matmul(a, matmul(a, matmul(a, a))))), 1e-12));
     CHECK(holds(matmul(linalg::matrix_power(a, -2), matmul(a, a)), {1, 0, 0, 0, 1, 0, 0, 0, 1}, 1e-10));
     CHECK(differentiates(function_of<cd>([](auto const& x) { return linalg::matrix_power(x, 3); }), {matrices(xg::DType::complex128, {2, 2, 2})}, 1e-6));

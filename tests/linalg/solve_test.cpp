@@ -49,6 +49,15 @@ TEST_CASE("solve multiplies by the inverse: matrices, vectors and stacks that br
     check_solve<double>({1, 1}, {1, 3}, {1, 3});
 }
 
+TEST_CASE("solve of one matrix and a stack is that of each")
+{
+    auto const a = tensor<cd>({3, 3}), b = tensor<cd>({2, 4, 3, 2}, 2);
+    auto const x = linalg::solve(a, b);
+    CHECK(x.shape() == xg::Shape{2, 4, 3, 2});
+    CHECK(holds(matmul(a, x), xg::AnyTensor(b), 1e-11));
+    CHECK(linalg::solve(a, tensor<cd>({0, 3, 2})).shape() == xg::Shape{0, 3, 2});
+}
+
 TEST_CASE("solve takes vectors: one, or one for each matrix")
 {
     auto const a = tensor<double>({2, 3, 3}), b = tensor<double>({2, 3}, 2);
@@ -95,7 +104,11 @@ TEST_CASE("the gradient of det is the cofactors, also of singular matrices")
     xg::Tensor<double> zero = xg::zeros({2, 2}, xg::requires_grad), one = xg::zeros({1, 1}, xg::requires_grad);
     CHECK(holds(xg::grad(linalg::det(zero), zero), {0, 0, 0, 0}));
     CHECK(holds(xg::grad(linalg::det(one), one), {1}));
-    CHECK_THROWS_AS(xg::grad(sum(square(xg::grad(linalg::det(zero), zero, {.create_graph = true}))), zero), xg::GraphError);
+    xg::Tensor<double> both({{{1., 2.}, {2., 4.}}, {{1., 2.}, {3., 4.}}}, xg::requires_grad);  // one singular, one not
+    auto const g = xg::grad(sum(linalg::det(both)), both, {.create_graph = true});
+    CHECK(holds(g, {4, -2, -2, 1, 4, -3, -2, 1}, 1e-12));
+    CHECK(holds(xg::grad(sum(g[1]), both, {.retain_graph = true}), {0, 0, 0, 0, 1, -1, -1, 1}, 1e-12));
+    CHECK_THROWS_AS(xg::grad(sum(g), both), xg::GraphError);
     xg::Tensor<cd> z({{cd(1, 1), cd(2, 0)}, {cd(0, 2), cd(2, 2)}}, xg::requires_grad);  // the second row is (1 + i) times the first
     CHECK(holds(xg::grad(xg::Tensor<double>(real(linalg::det(z))), z), {{2, -2}, {0, 2}, {-2, 0}, {1, -1}}, 1e-12));
 }

@@ -114,6 +114,9 @@ TEST_CASE("logcumsumexp is the logarithm of cumulative sums, where these overflo
     auto const f = [](auto b) { return logcumsumexp(b * b, 1) * logcumsumexp(b, 0); };
     CHECK(differentiates(function_of<double>(f), {sample(xg::DType::float64, {3, 4})}));
     CHECK(agrees_with(function_of<double>([](auto b) { return logcumsumexp(b, 0); }), function_of<double>([](auto b) { return log(cumsum(exp(b), 0)); }), {sample(xg::DType::float64, {4, 2})}));
+    D c({1., 2., inf, 3.}, xg::requires_grad);
+    double const share = 1 / (1 + std::exp(1.));
+    CHECK(holds(xg::grad(sum(logcumsumexp(c, 0) * D({1., 2., 3., 4.})), c), {1 + 2 * share, 2 * (1 - share), 7, 0}));
     D b({-inf, 1., -inf, 1.}, xg::requires_grad);
     sum(logcumsumexp(b, 0) * D({0., 1., 2., 4.})).backward();
     CHECK(holds(b.grad(), {0, 5, 0, 2}));

@@ -130,3 +130,12 @@ TEST_CASE("a number inside a formula of two precisions does not decide its type"
     auto const d2 = function_of<double, double>([](auto x, auto y) { return x * sin(y + 1) + 2 * y; });
     CHECK(agrees_with_double(f2, d2, {sample(DType::float64, {19}, 1), sample(DType::float32, {19}, 2)}));
 }
+
+TEST_CASE("a complex tensor beside a mask or integers has both derivatives")
+{
+    auto const masked = [](auto x) { return x * b / (x * i); };
+    auto const written_out = [](auto x) { return x * xg::Tensor<double>({1., 0.}) / (x * xg::Tensor<double>({1., 2.})); };
+    CHECK(agrees_with(function_of<cd>(masked), function_of<cd>(written_out), {sample(DType::complex128, {2})}));
+    CHECK(differentiates(function_of<cd>([](auto x) { return square(x * b) * (x - i); }), {sample(DType::complex128, {2})}));
+    CHECK(type(c * b) == DType::complex64);
+}

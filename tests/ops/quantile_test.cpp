@@ -84,6 +84,17 @@ TEST_CASE("quantile goes from one element in order to the next")
     CHECK(holds_exactly(gradient_of([](D const& a) { return quantile(a, 0.5); }, D({7., NaN, 1., 2.})), {0, 1, 0, 0}));
 }
 
+TEST_CASE("quantile between numbers that lie far apart, or are infinite")
+{
+    double const inf = INFINITY, largest = std::numeric_limits<double>::max();
+    CHECK(holds_exactly(quantile(xg::Tensor<double>({-largest, largest}), 0.5), {0}));
+    CHECK(holds_exactly(quantile(xg::Tensor<double>({-inf, 1.}), 0.25), {-inf}));
+    CHECK(holds_exactly(quantile(xg::Tensor<double>({inf, inf}), 0.5), {inf}));
+    CHECK(holds_exactly(quantile(xg::Tensor<double>({0.1, 0.1}), 0.3), {0.1}));
+    xg::Tensor<double> x({-largest, largest}, xg::requires_grad);
+    CHECK(holds(xg::grad(quantile(x, 0.25), x), {0.75, 0.25}));
+}
+
 TEST_CASE("median and quantile have derivatives of both orders")
 {
     auto const at = sample(xg::DType::float64, {3, 4});

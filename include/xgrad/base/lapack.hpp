@@ -113,7 +113,7 @@ template <> struct Routines<std::complex<double>> {
 /// A size as LAPACK counts.
 inline int count(std::size_t n)
 {
-    if (n > static_cast<std::size_t>(std::numeric_limits<int>::max())) fail<ShapeError>("linalg: a matrix of extent ", n, " is larger than LAPACK can count");
+    if (n > static_cast<std::size_t>(std::numeric_limits<int>::max())) fail<ShapeError>("linalg: LAPACK does not count to ", n);
     return static_cast<int>(n);
 }
 inline int leading(int rows) { return std::max(1, rows); }
@@ -126,7 +126,7 @@ template <class T, class Run> void with_workspace(Run run)
     run(&wanted, &size);
     // a float may have been rounded down
     using P = precision_of<T>;
-    size = static_cast<int>(std::ceil(std::nextafter(std::real(wanted), std::numeric_limits<P>::infinity())));
+    size = count(static_cast<std::size_t>(std::ceil(std::nextafter(std::real(wanted), std::numeric_limits<P>::infinity()))));
     std::vector<T> work(static_cast<std::size_t>(std::max(1, size)));
     run(work.data(), &size);
 }

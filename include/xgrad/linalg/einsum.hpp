@@ -228,6 +228,7 @@ template <std::size_t Next, Scalar T, class... X> auto contract_rest(Subscripts 
 /// matrices. There is no conjugation: pass conj(a).
 template <Operand First, Operand... X> auto einsum(std::string_view equation, First const& first, X const&... rest)
 {
+    static_assert(!(std::same_as<typename First::letter, B> || ... || std::same_as<typename X::letter, B>), "einsum: masks are no numbers; cast<std::int64_t>(mask) is one");
     std::tuple const operands{detail::materialize(first), detail::materialize(rest)...};
     auto const subscripts = std::apply([&](auto const&... t) { return detail::Subscripts(equation, {t.shape()...}); }, operands);
     return detail::contract_rest<1>(subscripts, detail::indexed(std::get<0>(operands), subscripts.operand(0)), operands);

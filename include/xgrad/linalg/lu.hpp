@@ -33,6 +33,12 @@ template <Differentiable T> struct LuFactors {
         return converted<T>(sign < 0 ? -product : product);
     }
     bool any_singular() const { return std::ranges::any_of(singular, std::identity()); }
+    Tensor<bool> singular_matrices() const
+    {
+        Array<bool> all(stack_of(lu.shape));
+        std::ranges::transform(singular, all.begin(), [](int pivot) { return pivot != 0; });
+        return Tensor<bool>(std::move(all));
+    }
 
     /// The pivots of matrix i, one after another, and the sign of the exchanges.
     template <class F> int for_each_pivot(std::size_t i, F f) const
@@ -114,7 +120,12 @@ template <Differentiable T> struct LinalgCofactors : Function<LinalgCofactors<T>
         }
         return matmul(u, vh);
     }
-    static Tensor<T> backward(Context<LinalgCofactors>&, Tensor<T> const&) { fail<GraphError>("linalg.det: the gradient of a singular matrix cannot be differentiated again"); }
+    static Tensor<T> backward(Context<LinalgCofactors>&, Tensor<T> const& g)
+    {
+        for (T const& v : contiguous(g.array_of()))
+            if (v != T(0)) fail<GraphError>("linalg.det: the gradient of a singular matrix cannot be differentiated again");
+        return zeros_like(g);  // of a stack in which this matrix is not singular
+    }
 };
 
 /// Its gradient is det(A)^* A^-H times that which came in.
@@ -138,7 +149,13 @@ template <Differentiable T> struct LinalgDet : Function<LinalgDet<T>> {
     {
         auto const [a, determinant] = ctx.saved_tensors();
         auto const to_matrices = [](auto const& numbers) { return unsqueeze(unsqueeze(numbers, -1), -1); };
-        if (ctx.factors->any_singular()) return to_matrices(g) * LinalgCofactors<T>::apply(a);
+        if (ctx.factors->any_singular()) {  // one kind with ones in place of the other
+            auto const is_singular = to_matrices(ctx.factors->singular_matrices());
+            auto const one = eye<T>(a.shape(-1));
+            Tensor<T> const regular = where(is_singular, one, a), singular = where(is_singular, a, one);
+            Tensor<T> const of_regular = to_matrices(Tensor<T>(conj(LinalgDet::apply(regular)))) * inverse(regular, std::make_shared<LuFactors<T> const>(regular), true);
+            return to_matrices(g) * where(is_singular, LinalgCofactors<T>::apply(singular), of_regular);
+        }
         return to_matrices(Tensor<T>(g * conj(determinant))) * inverse(a, ctx.factors, true);
     }
 };
@@ -189,7 +206,7 @@ namespace linalg {
 
 /// X of A X = B for square matrices A, where B is matrices too, or vectors; stacks broadcast. B holds vectors where it has one axis, or one
 /// less than A and the shape of A without the last axis. Throws LinAlgError for a singular matrix.
-template <Operand A, Operand B> auto solve(A const& a, B const& b)
+template <Operand A, Operand B> Tensor<typename A::value_type> solve(A const& a, B const& b)
 {
     static_assert(std::same_as<typename A::value_type, typename B::value_type>, "linalg::solve: both arguments have one scalar type");
     auto const p = detail::matrix_argument(a), q = detail::matrix_argument(b);
@@ -197,9 +214,14 @@ template <Operand A, Operand B> auto solve(A const& a, B const& b)
     bool const vectors = q.dim() == 1 || (q.dim() + 1 == p.dim() && q.shape() == detail::without_last(p.shape(), 1));
     auto const columns = vectors ? detail::materialize(unsqueeze(q, -1)) : q;
     if (columns.dim() < 2 || columns.shape(-2) != p.shape(-1)) detail::fail<ShapeError>("linalg.solve: Incompatible shapes of A and B for the equation AX = B (", p.shape(), " and ", q.shape(), ")");
+    if (p.dim() == 2 && columns.dim() > 2 && columns.numel()) {  // all columns beside each other, since one matrix is to be factored once
+        auto const apart = detail::materialize(movedim(columns, -2, 0));
+        auto const x = solve(p, reshape(apart, {static_cast<std::ptrdiff_t>(apart.shape(0)), -1}));
+        return detail::only_reshaped(detail::materialize(movedim(reshape(x, Axes(apart.shape())), 0, -2)));
+    }
     auto const [x, y] = detail::broadcast_stacks("linalg.solve", p, columns);
     auto const out = detail::LinalgSolve<typename A::value_type>::apply(x, y, detail::regular_factors("linalg.solve", x, "solution"), false);
-    return vectors ? detail::materialize(detail::only_reshaped(squeeze(out, -1))) : out;
+    return vectors ? detail::only_reshaped(detail::materialize(squeeze(out, -1))) : out;
 }
 
 /// The inverse of each matrix. Throws LinAlgError for a singular one. To multiply by it, solve() is faster and more accurate.

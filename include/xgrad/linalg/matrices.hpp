@@ -77,6 +77,12 @@ template <Scalar T> void check_square(std::string_view name, Tensor<T> const& a)
     if (a.shape(-1) != a.shape(-2)) fail<ShapeError>(name, ": A must be batches of square matrices, but they are ", a.shape(-2), " by ", a.shape(-1), " matrices");
 }
 
+/// Whether elements are finite: others LAPACK's iterations may answer with numbers, or never.
+template <class T> bool are_finite(T const* a, std::size_t n)
+{
+    return std::all_of(a, a + n, [](T const& v) { return v - v == T(0); });
+}
+
 /// "linalg.inv: (Batch element 3): " where there are several matrices.
 inline std::string at_matrix(std::string_view name, Shape const& shape, std::size_t i)
 {
@@ -94,7 +100,8 @@ template <Scalar T> Tensor<T> from_lower_triangle(Tensor<T> const& m)
     return half + adjoint(half);
 }
 
-/// Infinity on the diagonal of a matrix, else 0: what is divided by it beside something finite has zeros there, and so have its derivatives.
+/// Infinity on the diagonal, else 0. Added to differences by which something finite is divided, it makes the diagonal of the quotient and of
+/// its derivatives 0.
 template <RealScalar P> Tensor<P> infinite_diagonal(std::size_t n)
 {
     Array<P> a(Shape{n, n}, P(0));

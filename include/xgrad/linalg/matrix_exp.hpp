@@ -37,6 +37,7 @@ template <Differentiable T> Tensor<T> exponential_of(Tensor<T> const& matrix)
 /// Its gradient is the derivative at A^H in the direction of the one that came in, which stands beside it in a matrix of twice the size:
 /// exp([A^H G; 0 A^H]) = [exp(A^H) D; 0 exp(A^H)]. Najfeld and Havel, "Derivatives of the matrix exponential and their computation" (1995).
 template <Differentiable T> struct LinalgMatrixExp : Function<LinalgMatrixExp<T>> {
+    using P = precision_of<T>;
     using Saved = std::tuple<Tensor<T>>;
 
     static Tensor<T> forward(Context<LinalgMatrixExp>& ctx, Tensor<T> const& a)
@@ -54,8 +55,11 @@ template <Differentiable T> struct LinalgMatrixExp : Function<LinalgMatrixExp<T>
         auto const [a] = ctx.saved_tensors();
         auto const n = static_cast<std::ptrdiff_t>(a.shape(-1));
         Tensor<T> const across = adjoint(a);
-        auto const above = cat(std::vector{across, g}, -1), below = cat(std::vector{zeros_like(g), across}, -1);
-        return LinalgMatrixExp::apply(cat(std::vector{above, below}, -2))(xt::ellipsis(), slice(0, n), slice(n));
+        // linear in g, beside which, where it is large, the digits of A would get lost
+        auto const norms = [](Tensor<T> const& x) { return x.numel() ? Tensor<P>(amax(abs(x.detach()), {-2, -1}, true)) : Tensor<P>(P(1)); };
+        Tensor<P> const scale = clamp_min(Tensor<P>(norms(g) / clamp_min(norms(a), P(1))), P(1));
+        auto const above = cat(std::vector{across, Tensor<T>(g / scale)}, -1), below = cat(std::vector{zeros_like(g), across}, -1);
+        return scale * LinalgMatrixExp::apply(cat(std::vector{above, below}, -2))(xt::ellipsis(), slice(0, n), slice(n));
     }
 };
 
@@ -77,7 +81,9 @@ template <Operand A> auto matrix_power(A const& a, std::ptrdiff_t n)
     using T = typename A::value_type;
     auto base = detail::matrix_argument(a);
     detail::check_square("linalg.matrix_power", base);
+    if (n == 1) return base.clone();
     if (n < 0) base = inv(base);
+    if (n == 1) return base.clone();
     Tensor<T> result;
     for (auto left = n < 0 ? 0 - static_cast<std::size_t>(n) : static_cast<std::size_t>(n); left; left /= 2) {
         if (left % 2) result = result.defined() ? matmul(result, base) : base;

@@ -17,12 +17,12 @@ template <Differentiable T> struct LinalgQr : Function<LinalgQr<T>> {
 
     static std::tuple<Tensor<T>, Tensor<T>> forward(Context<LinalgQr>& ctx, Tensor<T> const& a)
     {
+        MatrixSizes const sizes(a.shape());
         auto const lead = stack_of(a.shape());
         auto const m = a.shape(-2), n = a.shape(-1), k = std::min(m, n);
         auto const work = by_columns(a.array_of());
         auto q = fresh_by_columns<T>(stacked(lead, m, k));
         auto r = fresh_by_columns<T>(stacked(lead, k, n));
-        MatrixSizes const sizes(a.shape());
         for (std::size_t i = 0; k && i < sizes.count; ++i) {
             T* const factors = work.begin() + i * m * n;
             lapack::factor_qr(sizes.rows, sizes.columns, factors, q.begin() + i * m * k);

@@ -16,6 +16,7 @@ template <Differentiable T> struct SingularValues {
 
     SingularValues(Tensor<T> const& a, bool vectors)
     {
+        MatrixSizes const sizes(a.shape());
         auto const lead = stack_of(a.shape());
         auto const m = a.shape(-2), n = a.shape(-1), k = std::min(m, n);
         u = fresh_by_columns<T>(stacked(lead, m, k));
@@ -24,10 +25,10 @@ template <Differentiable T> struct SingularValues {
         shape.push_back(k);
         s = Array<precision_of<T>>(shape);
         auto const work = by_columns(a.array_of());
-        MatrixSizes const sizes(a.shape());
         for (std::size_t i = 0; k && i < sizes.count; ++i)
-            if (lapack::singular(sizes.rows, sizes.columns, work.begin() + i * m * n, s.begin() + i * k, vectors ? u.begin() + i * m * k : nullptr, vectors ? vh.begin() + i * k * n : nullptr))
-                fail<LinAlgError>(at_matrix("linalg.svd", a.shape(), i), "The algorithm failed to converge because the input matrix is ill-conditioned, has too many repeated singular values, or holds NaN.");
+            if (!are_finite(work.begin() + i * m * n, m * n) ||
+                lapack::singular(sizes.rows, sizes.columns, work.begin() + i * m * n, s.begin() + i * k, vectors ? u.begin() + i * m * k : nullptr, vectors ? vh.begin() + i * k * n : nullptr))
+                fail<LinAlgError>(at_matrix("linalg.svd", a.shape(), i), "The algorithm failed to converge because the input matrix is ill-conditioned, has too many repeated singular values, or holds NaN or infinity.");
     }
 };
 
@@ -55,9 +56,13 @@ template <Differentiable T> struct LinalgSvd : Function<LinalgSvd<T>> {
         auto const zeros = xgrad::zeros<T>(stacked(stack_of(u.shape()), k, k));
         auto const of_u = to_u.defined() ? skew(matmul(adjoint(u), to_u)) : zeros;
         auto const of_v = to_vh.defined() ? skew(matmul(vh, adjoint(to_vh))) : zeros;
-        if constexpr (is_complex<T>)
+        if constexpr (is_complex<T>) {
+            Tensor<P> most = zeros_like(s);
+            if (to_u.defined()) most += lengths(to_u, -2);
+            if (to_vh.defined()) most += lengths(to_vh, -1);
             check_phases<P>("svd_backward: The singular vectors in the complex case are specified up to multiplication by e^{i phi}. The specified loss function depends on this phase term, making it ill-defined.",
-                            imag(Tensor<T>(of_u + of_v).diagonal(0, -2, -1)));
+                            imag(Tensor<T>(of_u + of_v).diagonal(0, -2, -1)), most);
+        }
         auto const column = unsqueeze(s, -1), row = unsqueeze(s, -2);
         Tensor<P> const gaps = (row - column) * (row + column) + infinite_diagonal<P>(k);
         Tensor<T> inner = (of_u * row + column * of_v) / gaps;

@@ -169,7 +169,9 @@ private:
     static auto share(auto const& part, auto const& whole)
     {
         auto const is_nothing = materialize_expression(part == -infinity<decltype(part)>);
-        return materialize_expression(where(is_nothing, 0, exp(where(is_nothing, 0, part) - where(is_nothing, 0, whole))));
+        auto const is_infinite = materialize_expression(part == infinity<decltype(part)>);  // beside an infinite whole
+        auto const is_either = materialize_expression(is_nothing || is_infinite);
+        return materialize_expression(where(is_nothing, 0, exp(where(is_either, 0, part) - where(is_either, 0, whole))));
     }
 };
 

@@ -91,7 +91,7 @@ template <Operand X> auto quantile(X const& x, double q, std::ptrdiff_t axis, bo
         auto const neighbours = gather(t, static_cast<std::ptrdiff_t>(d), detail::places_of_rank(t.array_of(), d, static_cast<std::size_t>(whole), rest > 0));
         if (!(rest > 0)) return detail::keep_or_drop(neighbours, d, keep);
         auto const parts = neighbours.split(1, static_cast<std::ptrdiff_t>(d));
-        return detail::keep_or_drop(detail::materialize(parts[0] + rest * (parts[1] - parts[0])), d, keep);
+        return detail::keep_or_drop(detail::materialize(where(isfinite(parts[1] - parts[0]), parts[0] + rest * (parts[1] - parts[0]), (1 - rest) * parts[0] + rest * parts[1])), d, keep);
     }
 }
 /// Of all elements.

@@ -64,10 +64,10 @@ template <class To, class From> Tensor<To> projected(Traced<From> const& g)
 }
 
 /// An operand as the signature takes it: complex where that says so.
-template <class L, class T> auto promoted(Traced<T> const& x)
+template <class L, class P, class T> auto promoted(Traced<T> const& x)
 {
     if constexpr (std::same_as<L, C> && !is_complex<T>) {
-        using Z = std::complex<T>;
+        using Z = traced_scalar<L, P>;
         return traced(x.tensor.defined() ? cast<Z>(x.tensor) : Tensor<Z>());
     } else return x;
 }
@@ -112,7 +112,7 @@ template <class Op, class Y, class... A, class P, class... L> struct TracedOpera
         AnyTensor result;
         each_operand(operand, [&]<std::size_t I, class Li>(wrt<I> argument) {
             [&]<std::size_t... J>(std::index_sequence<J...>) {
-                auto const d = static_cast<Op const*>(op)->partial(argument, traced_as<traced_scalar<Y, P>>(y), promoted<A>(traced_as<traced_scalar<L, P>>(x[J]))...);
+                auto const d = static_cast<Op const*>(op)->partial(argument, traced_as<traced_scalar<Y, P>>(y), promoted<A, P>(traced_as<traced_scalar<L, P>>(x[J]))...);
                 result = projected<traced_scalar<Li, P>>(detail::pull(traced_as<traced_scalar<Y, P>>(g), d));
             }(indices{});
         });
