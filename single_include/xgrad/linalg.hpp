@@ -353,6 +353,9 @@ inline std::string at_matrix(std::string_view name, Shape const& shape, std::siz
     return std::string(name) + ": " + (shape.size() > 2 ? "(Batch element " + std::to_string(i) + "): " : "");
 }
 
+/// A number for each matrix, as matrices that broadcast.
+template <Operand X> auto beside_matrices(X const& numbers) { return unsqueeze(unsqueeze(numbers, -1), -1); }
+
 /// The Hermitian matrices with the lower triangles of others, and the real parts of their diagonals.
 template <Scalar T> Tensor<T> from_lower_triangle(Tensor<T> const& m)
 {
@@ -383,6 +386,9 @@ namespace xgrad {
 
 namespace detail {
 
+/// The gradient of A in op(A) X = B, by that of B; op may take the adjoint.
+template <Differentiable T> Tensor<T> gradient_of_matrix(Tensor<T> const& to_b, Tensor<T> const& x, bool adjoint_of_a) { return -(adjoint_of_a ? matmul(x, adjoint(to_b)) : matmul(to_b, adjoint(x))); }
+
 /// op(A) X = B or X op(A) = B. Both gradients are such a system once more and a product.
 template <Differentiable T> struct LinalgSolveTriangular : Function<LinalgSolveTriangular<T>> {
     using Saved = std::tuple<Tensor<T>, Tensor<T>>;  // A and X
@@ -410,7 +416,7 @@ template <Differentiable T> struct LinalgSolveTriangular : Function<LinalgSolveT
         Tensor<T> const to_b = LinalgSolveTriangular::apply(a, g, is);
         Tensor<T> to_a;
         if (ctx.needs_input_grad(0)) {
-            if (is.left) to_a = -(ctx.is.adjoint ? matmul(x, adjoint(to_b)) : matmul(to_b, adjoint(x)));
+            if (is.left) to_a = gradient_of_matrix(to_b, x, ctx.is.adjoint);
             else to_a = -(ctx.is.adjoint ? matmul(adjoint(to_b), x) : matmul(adjoint(x), to_b));
             to_a = is.upper ? triu(to_a, is.unit) : tril(to_a, is.unit ? -1 : 0);
         }
@@ -444,13 +450,11 @@ struct TriangularOptions {
 template <Operand A, Operand B> auto solve_triangular(A const& a, B const& b, TriangularOptions options)
 {
     static_assert(std::same_as<typename A::value_type, typename B::value_type>, "linalg::solve_triangular: both matrices have one scalar type");
-    auto const [x, y] = [&] {
-        auto const p = detail::matrix_argument(a), q = detail::matrix_argument(b);
-        detail::check_square("linalg.solve_triangular", p);
-        detail::check_matrix("linalg.solve_triangular", q);
-        if (q.shape(options.left ? -2 : -1) != p.shape(-1)) detail::fail<ShapeError>("linalg.solve_triangular: Incompatible shapes ", p.shape(), " and ", q.shape(), " of ", options.left ? "AX = B" : "XA = B");
-        return detail::broadcast_stacks("linalg.solve_triangular", p, q);
-    }();
+    auto const p = detail::matrix_argument(a), q = detail::matrix_argument(b);
+    detail::check_square("linalg.solve_triangular", p);
+    detail::check_matrix("linalg.solve_triangular", q);
+    if (q.shape(options.left ? -2 : -1) != p.shape(-1)) detail::fail<ShapeError>("linalg.solve_triangular: Incompatible shapes ", p.shape(), " and ", q.shape(), " of ", options.left ? "AX = B" : "XA = B");
+    auto const [x, y] = detail::broadcast_stacks("linalg.solve_triangular", p, q);
     return detail::solve_triangular(x, y, {.left = options.left, .upper = options.upper, .unit = options.unitriangular});
 }
 
@@ -843,10 +847,11 @@ template <Differentiable T> struct LinalgEigh : Function<LinalgEigh<T>> {
             if (!is_finite_triangle(vectors.begin() + i * sizes.elements(), n, upper) ||
                 lapack::eigen(wants_vectors, upper, sizes.rows, vectors.begin() + i * sizes.elements(), values.begin() + i * n))
                 fail<LinAlgError>(at_matrix("linalg.eigh", a.shape(), i), "The algorithm failed to converge because the input matrix is ill-conditioned, has too many repeated eigenvalues, or holds NaN or infinity.");
-        std::tuple const results(Tensor<P>(std::move(values)), Tensor<T>(std::move(vectors)));
+        Tensor<P> const w(std::move(values));
+        Tensor<T> const v(std::move(vectors));
         ctx.set_materialize_grads(false);
-        std::apply([&](auto const&... result) { ctx.save_for_backward(result...); }, results);
-        return results;
+        ctx.save_for_backward(w, v);
+        return {w, v};
     }
     static std::tuple<Tensor<T>, std::nullopt_t, std::nullopt_t> backward(Context<LinalgEigh>& ctx, Tensor<P> const& to_values, Tensor<T> const& to_vectors)
     {
@@ -938,10 +943,11 @@ template <Differentiable T> struct LinalgSvd : Function<LinalgSvd<T>> {
     static std::tuple<Tensor<T>, Tensor<P>, Tensor<T>> forward(Context<LinalgSvd>& ctx, Tensor<T> const& a, bool vectors)
     {
         SingularValues<T> found(a, vectors);
-        std::tuple const results(Tensor<T>(std::move(found.u)), Tensor<P>(std::move(found.s)), Tensor<T>(std::move(found.vh)));
+        Tensor<T> const u(std::move(found.u)), vh(std::move(found.vh));
+        Tensor<P> const s(std::move(found.s));
         ctx.set_materialize_grads(false);
-        std::apply([&](auto const&... result) { ctx.save_for_backward(result...); }, results);
-        return results;
+        ctx.save_for_backward(u, s, vh);
+        return {u, s, vh};
     }
     static std::tuple<Tensor<T>, std::nullopt_t> backward(Context<LinalgSvd>& ctx, Tensor<T> const& to_u, Tensor<P> const& to_s, Tensor<T> const& to_vh)
     {
@@ -1087,7 +1093,7 @@ template <Differentiable T> struct LinalgSolve : Function<LinalgSolve<T>> {
         auto const [a, x] = ctx.saved_tensors();
         Tensor<T> const to_b = LinalgSolve::apply(a, g, ctx.factors, !ctx.adjoint);
         Tensor<T> to_a;
-        if (ctx.needs_input_grad(0)) to_a = -(ctx.adjoint ? matmul(x, adjoint(to_b)) : matmul(to_b, adjoint(x)));
+        if (ctx.needs_input_grad(0)) to_a = gradient_of_matrix(to_b, x, ctx.adjoint);
         return {to_a, to_b, std::nullopt, std::nullopt};
     }
 };
@@ -1147,15 +1153,14 @@ template <Differentiable T> struct LinalgDet : Function<LinalgDet<T>> {
     static Tensor<T> backward(Context<LinalgDet>& ctx, Tensor<T> const& g)
     {
         auto const [a, determinant] = ctx.saved_tensors();
-        auto const to_matrices = [](auto const& numbers) { return unsqueeze(unsqueeze(numbers, -1), -1); };
         if (ctx.factors->any_singular()) {  // one kind with ones in place of the other
-            auto const is_singular = to_matrices(ctx.factors->singular_matrices());
+            auto const is_singular = beside_matrices(ctx.factors->singular_matrices());
             auto const one = eye<T>(a.shape(-1));
             Tensor<T> const regular = where(is_singular, one, a), singular = where(is_singular, a, one);
-            Tensor<T> const of_regular = to_matrices(Tensor<T>(conj(LinalgDet::apply(regular)))) * inverse(regular, std::make_shared<LuFactors<T> const>(regular), true);
-            return to_matrices(g) * where(is_singular, LinalgCofactors<T>::apply(singular), of_regular);
+            Tensor<T> const of_regular = beside_matrices(Tensor<T>(conj(LinalgDet::apply(regular)))) * inverse(regular, std::make_shared<LuFactors<T> const>(regular), true);
+            return beside_matrices(g) * where(is_singular, LinalgCofactors<T>::apply(singular), of_regular);
         }
-        return to_matrices(Tensor<T>(g * conj(determinant))) * inverse(a, ctx.factors, true);
+        return beside_matrices(Tensor<T>(g * conj(determinant))) * inverse(a, ctx.factors, true);
     }
 };
 
@@ -1195,7 +1200,7 @@ template <Differentiable T> struct LinalgSlogdet : Function<LinalgSlogdet<T>> {
         Tensor<T> factor;
         if constexpr (is_complex<T>) factor = complex(to_logarithm, imag(conj(sign) * to_sign));
         else factor = to_logarithm;
-        return unsqueeze(unsqueeze(factor, -1), -1) * inverse(a, ctx.factors, true);
+        return beside_matrices(factor) * inverse(a, ctx.factors, true);
     }
 };
 
@@ -1382,9 +1387,9 @@ template <Differentiable T> struct LinalgQr : Function<LinalgQr<T>> {
                 to = std::fill_n(std::copy_n(factors + column * m, above, to), k - above, T(0));
             }
         }
-        std::tuple const results(Tensor<T>(std::move(q)), Tensor<T>(std::move(r)));
-        ctx.save_for_backward(m < n ? a : Tensor<T>(), std::get<0>(results), std::get<1>(results));
-        return results;
+        Tensor<T> const of_q(std::move(q)), of_r(std::move(r));
+        ctx.save_for_backward(m < n ? a : Tensor<T>(), of_q, of_r);
+        return {of_q, of_r};
     }
     static Tensor<T> backward(Context<LinalgQr>& ctx, Tensor<T> const& to_q, Tensor<T> const& to_r)
     {

@@ -151,8 +151,9 @@
 #define XGRAD_NOINLINE [[gnu::noinline]]
 
 // XGRAD_SEPARATE_COMPILATION, for programs of many files: with it in all of them, and XGRAD_SOURCE before <xgrad/xgrad.hpp> (and
-// <xgrad/nn.hpp>, <xgrad/optim.hpp>, <xgrad/data.hpp> and <xgrad/linalg.hpp>, where they are used) in one, that one alone compiles the functions that are no templates,
-// in headers where XGRAD_COMPILED_ONCE stands (g++; no other compiler can leave them out elsewhere), and the templates in source.hpp.
+// <xgrad/nn.hpp>, <xgrad/optim.hpp>, <xgrad/data.hpp> and <xgrad/linalg.hpp>, where they are used) in one, that one alone compiles the
+// functions that are no templates, in headers where XGRAD_COMPILED_ONCE stands (g++; no other compiler can leave them out elsewhere), and
+// the templates in source.hpp.
 #if defined(XGRAD_SEPARATE_COMPILATION) && defined(__GNUC__) && !defined(__clang__)
 #    define XGRAD_COMPILED_ONCE _Pragma("interface \"xgrad\"")
 #    ifdef XGRAD_SOURCE
@@ -1335,6 +1336,14 @@ inline std::size_t extent_of(Shape const& shape, Strides const& strides) noexcep
     std::size_t extent = numel(shape) ? 1 : 0;
     for (std::size_t i = 0; extent && i < shape.size(); ++i) extent += (shape[i] - 1) * static_cast<std::size_t>(strides[i]);
     return extent;
+}
+
+/// How far two elements lie apart in row-major order that follow each other along an axis.
+inline std::size_t step_along(Shape const& shape, std::size_t axis)
+{
+    std::size_t step = 1;
+    for (std::size_t d = axis + 1; d < shape.size(); ++d) step *= shape[d];
+    return step;
 }
 
 /// True where the elements lie in row-major order without gaps; axes of extent 1 may have any stride.
@@ -13492,14 +13501,6 @@ namespace xgrad {
 
 namespace detail {
 
-/// How far two elements lie apart in row-major order that follow each other along an axis.
-inline std::size_t step_along(Shape const& shape, std::size_t axis)
-{
-    std::size_t step = 1;
-    for (std::size_t d = axis + 1; d < shape.size(); ++d) step *= shape[d];
-    return step;
-}
-
 /// What goes on along an axis from a start: step(what there is, place of the element in row-major order, whether it is the first) is what
 /// there is next.
 template <Scalar T, class Step> Array<T> running(Shape const& shape, std::size_t axis, bool reversed, wide<T> start, Step step)
@@ -14687,9 +14688,7 @@ namespace detail {
 /// 1-D transforms of every line of `x` along one axis.
 template <RealScalar P> void transform_axis(Array<std::complex<P>> const& x, std::size_t axis, int sign)
 {
-    std::size_t const n = x.shape[axis];
-    std::size_t after = 1;
-    for (std::size_t d = axis + 1; d < x.shape.size(); ++d) after *= x.shape[d];
+    std::size_t const n = x.shape[axis], after = step_along(x.shape, axis);
     if (x.numel == 0) return;
     auto const step = static_cast<std::ptrdiff_t>(after);
     if (after == 1) {
@@ -14746,9 +14745,7 @@ struct RealDft : Arraywise {
         detail::copy_elements(full, x);
         detail::transform_axis(full, axis, -1);
         if (scale != 1) detail::scale<std::complex<P>>(full, scale);
-        Shape half = full.shape;
-        half[axis] = half[axis] / 2 + 1;
-        return detail::contiguous(full.window(half, full.strides));
+        return detail::contiguous(detail::part_along(full, axis, 0, x.shape[axis] / 2 + 1));
     }
     auto pullback(wrt<0>, auto const& g, auto const&, auto const& x) const;
 };
@@ -14763,9 +14760,7 @@ struct InverseRealDft : Arraywise {
         Shape shape = x.shape;
         shape[axis] = n;
         detail::Array<T> full(shape, T(0));
-        Shape half = shape;
-        half[axis] = n / 2 + 1;
-        detail::copy_elements(full.window(half, full.strides), x);
+        detail::copy_elements(detail::part_along(full, axis, 0, n / 2 + 1), x);
         mirror(full);
         detail::transform_axis(full, axis, +1);
         detail::Array<precision_of<T>> out(shape);
@@ -17861,10 +17856,11 @@ template <Scalar T> Tensor<T> cat(std::vector<Tensor<T>> const& x, std::ptrdiff_
         wanted |= Differentiable<T> && t.requires_grad();
     }
     detail::Array<T> out(shape);
-    std::ptrdiff_t offset = 0;
+    std::size_t start = 0;
     for (auto const& t : x) {
-        detail::copy_elements(out.window(t.shape(), out.strides, offset), t.array_of());
-        offset += static_cast<std::ptrdiff_t>(t.shape()[at]) * out.strides[at];
+        auto const count = t.shape()[at];
+        detail::copy_elements(detail::part_along(out, at, start, count), t.array_of());
+        start += count;
     }
     Tensor<T> result(std::move(out));
     if constexpr (Differentiable<T>)
@@ -18301,18 +18297,29 @@ template <Operand X> auto values_of(X const& x)
     return materialize(x).array_of();
 }
 
+/// With an axis of extent 1, or without it.
+template <Scalar T> Tensor<T> keep_or_drop(Tensor<T> const& x, std::size_t axis, bool keep)
+{
+    return keep ? x : only_reshaped(reshape(x, Axes(reduced_shape(x.shape(), {static_cast<std::ptrdiff_t>(axis)}, false))));
+}
+/// Refuses rows along an axis that have no element to choose.
+inline void check_choice(std::string_view name, Shape const& shape, std::size_t axis)
+{
+    if (shape[axis] == 0 && numel(reduced_shape(shape, {static_cast<std::ptrdiff_t>(axis)}, false)) != 0) fail<ShapeError>(name, ": nothing to choose from in shape ", shape, " along axis ", axis);
+}
+
 template <Operand X> Tensor<std::int64_t> extreme_place(std::string_view name, X const& x, std::ptrdiff_t axis, bool keep, bool largest)
 {
     auto const d = normalize_axis(name, axis, x.dim());
     auto const values = values_of(x);
-    if (values.shape[d] == 0 && numel(reduced_shape(values.shape, {static_cast<std::ptrdiff_t>(d)}, false)) != 0) fail<ShapeError>(name, ": nothing to choose from in shape ", values.shape, " along axis ", d);
+    check_choice(name, values.shape, d);
     auto const places = places_along(values, d, 1, [largest](auto const* row, std::size_t n, std::int64_t* place) {
         std::size_t at = 0;
         for (std::size_t i = 1; i < n; ++i)
             if (largest ? is_less(row[at], row[i]) : row[at] == row[at] && (is_less(row[i], row[at]) || row[i] != row[i])) at = i;
         *place = static_cast<std::int64_t>(at);
     });
-    return keep ? places : Tensor<std::int64_t>(reshape(places, Axes(reduced_shape(places.shape(), {static_cast<std::ptrdiff_t>(d)}, false))));
+    return keep_or_drop(places, d, keep);
 }
 
 template <Operand X> Tensor<std::int64_t> extreme_place_of_all(std::string_view name, X const& x, bool largest)
@@ -18461,12 +18468,6 @@ template <Scalar T> Tensor<std::int64_t> places_of_rank(Array<T> const& x, std::
     });
 }
 
-/// With an axis of extent 1, or without it.
-template <Scalar T> Tensor<T> keep_or_drop(Tensor<T> const& x, std::size_t axis, bool keep)
-{
-    return keep ? x : only_reshaped(reshape(x, Axes(reduced_shape(x.shape(), {static_cast<std::ptrdiff_t>(axis)}, false))));
-}
-
 }  // namespace detail
 
 /// The median of all elements, the lower one of two. Those that are equal to it share the gradient.
@@ -18497,7 +18498,7 @@ template <Operand X> auto median(X const& x, std::ptrdiff_t axis, bool keep = fa
     auto const d = detail::normalize_axis("median", axis, x.dim());
     auto const t = detail::materialize(x);
     auto const n = t.shape()[d];
-    if (n == 0 && numel(detail::reduced_shape(t.shape(), {static_cast<std::ptrdiff_t>(d)}, false)) != 0) detail::fail<ShapeError>("median: nothing to choose from in shape ", t.shape(), " along axis ", d);
+    detail::check_choice("median", t.shape(), d);
     auto const places = detail::places_of_rank(t.array_of(), d, n ? (n - 1) / 2 : 0, false);
     return Ordered<typename X::scalar>{detail::keep_or_drop(gather(t, static_cast<std::ptrdiff_t>(d), places), d, keep), detail::keep_or_drop(places, d, keep)};
 }

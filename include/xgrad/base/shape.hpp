@@ -209,6 +209,14 @@ inline std::size_t extent_of(Shape const& shape, Strides const& strides) noexcep
     return extent;
 }
 
+/// How far two elements lie apart in row-major order that follow each other along an axis.
+inline std::size_t step_along(Shape const& shape, std::size_t axis)
+{
+    std::size_t step = 1;
+    for (std::size_t d = axis + 1; d < shape.size(); ++d) step *= shape[d];
+    return step;
+}
+
 /// True where the elements lie in row-major order without gaps; axes of extent 1 may have any stride.
 inline bool is_row_major(Shape const& shape, Strides const& strides) noexcept
 {

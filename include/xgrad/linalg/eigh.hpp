@@ -44,10 +44,11 @@ template <Differentiable T> struct LinalgEigh : Function<LinalgEigh<T>> {
             if (!is_finite_triangle(vectors.begin() + i * sizes.elements(), n, upper) ||
                 lapack::eigen(wants_vectors, upper, sizes.rows, vectors.begin() + i * sizes.elements(), values.begin() + i * n))
                 fail<LinAlgError>(at_matrix("linalg.eigh", a.shape(), i), "The algorithm failed to converge because the input matrix is ill-conditioned, has too many repeated eigenvalues, or holds NaN or infinity.");
-        std::tuple const results(Tensor<P>(std::move(values)), Tensor<T>(std::move(vectors)));
+        Tensor<P> const w(std::move(values));
+        Tensor<T> const v(std::move(vectors));
         ctx.set_materialize_grads(false);
-        std::apply([&](auto const&... result) { ctx.save_for_backward(result...); }, results);
-        return results;
+        ctx.save_for_backward(w, v);
+        return {w, v};
     }
     static std::tuple<Tensor<T>, std::nullopt_t, std::nullopt_t> backward(Context<LinalgEigh>& ctx, Tensor<P> const& to_values, Tensor<T> const& to_vectors)
     {

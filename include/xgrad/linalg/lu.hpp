@@ -88,7 +88,7 @@ template <Differentiable T> struct LinalgSolve : Function<LinalgSolve<T>> {
         auto const [a, x] = ctx.saved_tensors();
         Tensor<T> const to_b = LinalgSolve::apply(a, g, ctx.factors, !ctx.adjoint);
         Tensor<T> to_a;
-        if (ctx.needs_input_grad(0)) to_a = -(ctx.adjoint ? matmul(x, adjoint(to_b)) : matmul(to_b, adjoint(x)));
+        if (ctx.needs_input_grad(0)) to_a = gradient_of_matrix(to_b, x, ctx.adjoint);
         return {to_a, to_b, std::nullopt, std::nullopt};
     }
 };
@@ -148,15 +148,14 @@ template <Differentiable T> struct LinalgDet : Function<LinalgDet<T>> {
     static Tensor<T> backward(Context<LinalgDet>& ctx, Tensor<T> const& g)
     {
         auto const [a, determinant] = ctx.saved_tensors();
-        auto const to_matrices = [](auto const& numbers) { return unsqueeze(unsqueeze(numbers, -1), -1); };
         if (ctx.factors->any_singular()) {  // one kind with ones in place of the other
-            auto const is_singular = to_matrices(ctx.factors->singular_matrices());
+            auto const is_singular = beside_matrices(ctx.factors->singular_matrices());
             auto const one = eye<T>(a.shape(-1));
             Tensor<T> const regular = where(is_singular, one, a), singular = where(is_singular, a, one);
-            Tensor<T> const of_regular = to_matrices(Tensor<T>(conj(LinalgDet::apply(regular)))) * inverse(regular, std::make_shared<LuFactors<T> const>(regular), true);
-            return to_matrices(g) * where(is_singular, LinalgCofactors<T>::apply(singular), of_regular);
+            Tensor<T> const of_regular = beside_matrices(Tensor<T>(conj(LinalgDet::apply(regular)))) * inverse(regular, std::make_shared<LuFactors<T> const>(regular), true);
+            return beside_matrices(g) * where(is_singular, LinalgCofactors<T>::apply(singular), of_regular);
         }
-        return to_matrices(Tensor<T>(g * conj(determinant))) * inverse(a, ctx.factors, true);
+        return beside_matrices(Tensor<T>(g * conj(determinant))) * inverse(a, ctx.factors, true);
     }
 };
 
@@ -196,7 +195,7 @@ template <Differentiable T> struct LinalgSlogdet : Function<LinalgSlogdet<T>> {
         Tensor<T> factor;
         if constexpr (is_complex<T>) factor = complex(to_logarithm, imag(conj(sign) * to_sign));
         else factor = to_logarithm;
-        return unsqueeze(unsqueeze(factor, -1), -1) * inverse(a, ctx.factors, true);
+        return beside_matrices(factor) * inverse(a, ctx.factors, true);
     }
 };
 

@@ -89,6 +89,9 @@ inline std::string at_matrix(std::string_view name, Shape const& shape, std::siz
     return std::string(name) + ": " + (shape.size() > 2 ? "(Batch element " + std::to_string(i) + "): " : "");
 }
 
+/// A number for each matrix, as matrices that broadcast.
+template <Operand X> auto beside_matrices(X const& numbers) { return unsqueeze(unsqueeze(numbers, -1), -1); }
+
 /// The Hermitian matrices with the lower triangles of others, and the real parts of their diagonals.
 template <Scalar T> Tensor<T> from_lower_triangle(Tensor<T> const& m)
 {

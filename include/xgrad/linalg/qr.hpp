@@ -32,9 +32,9 @@ template <Differentiable T> struct LinalgQr : Function<LinalgQr<T>> {
                 to = std::fill_n(std::copy_n(factors + column * m, above, to), k - above, T(0));
             }
         }
-        std::tuple const results(Tensor<T>(std::move(q)), Tensor<T>(std::move(r)));
-        ctx.save_for_backward(m < n ? a : Tensor<T>(), std::get<0>(results), std::get<1>(results));
-        return results;
+        Tensor<T> const of_q(std::move(q)), of_r(std::move(r));
+        ctx.save_for_backward(m < n ? a : Tensor<T>(), of_q, of_r);
+        return {of_q, of_r};
     }
     static Tensor<T> backward(Context<LinalgQr>& ctx, Tensor<T> const& to_q, Tensor<T> const& to_r)
     {

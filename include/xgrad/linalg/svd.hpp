@@ -41,10 +41,11 @@ template <Differentiable T> struct LinalgSvd : Function<LinalgSvd<T>> {
     static std::tuple<Tensor<T>, Tensor<P>, Tensor<T>> forward(Context<LinalgSvd>& ctx, Tensor<T> const& a, bool vectors)
     {
         SingularValues<T> found(a, vectors);
-        std::tuple const results(Tensor<T>(std::move(found.u)), Tensor<P>(std::move(found.s)), Tensor<T>(std::move(found.vh)));
+        Tensor<T> const u(std::move(found.u)), vh(std::move(found.vh));
+        Tensor<P> const s(std::move(found.s));
         ctx.set_materialize_grads(false);
-        std::apply([&](auto const&... result) { ctx.save_for_backward(result...); }, results);
-        return results;
+        ctx.save_for_backward(u, s, vh);
+        return {u, s, vh};
     }
     static std::tuple<Tensor<T>, std::nullopt_t> backward(Context<LinalgSvd>& ctx, Tensor<T> const& to_u, Tensor<P> const& to_s, Tensor<T> const& to_vh)
     {

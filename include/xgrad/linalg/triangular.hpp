@@ -9,6 +9,9 @@ namespace xgrad {
 
 namespace detail {
 
+/// The gradient of A in op(A) X = B, by that of B; op may take the adjoint.
+template <Differentiable T> Tensor<T> gradient_of_matrix(Tensor<T> const& to_b, Tensor<T> const& x, bool adjoint_of_a) { return -(adjoint_of_a ? matmul(x, adjoint(to_b)) : matmul(to_b, adjoint(x))); }
+
 /// op(A) X = B or X op(A) = B. Both gradients are such a system once more and a product.
 template <Differentiable T> struct LinalgSolveTriangular : Function<LinalgSolveTriangular<T>> {
     using Saved = std::tuple<Tensor<T>, Tensor<T>>;  // A and X
@@ -36,7 +39,7 @@ template <Differentiable T> struct LinalgSolveTriangular : Function<LinalgSolveT
         Tensor<T> const to_b = LinalgSolveTriangular::apply(a, g, is);
         Tensor<T> to_a;
         if (ctx.needs_input_grad(0)) {
-            if (is.left) to_a = -(ctx.is.adjoint ? matmul(x, adjoint(to_b)) : matmul(to_b, adjoint(x)));
+            if (is.left) to_a = gradient_of_matrix(to_b, x, ctx.is.adjoint);
             else to_a = -(ctx.is.adjoint ? matmul(adjoint(to_b), x) : matmul(adjoint(x), to_b));
             to_a = is.upper ? triu(to_a, is.unit) : tril(to_a, is.unit ? -1 : 0);
         }
@@ -70,13 +73,11 @@ struct TriangularOptions {
 template <Operand A, Operand B> auto solve_triangular(A const& a, B const& b, TriangularOptions options)
 {
     static_assert(std::same_as<typename A::value_type, typename B::value_type>, "linalg::solve_triangular: both matrices have one scalar type");
-    auto const [x, y] = [&] {
-        auto const p = detail::matrix_argument(a), q = detail::matrix_argument(b);
-        detail::check_square("linalg.solve_triangular", p);
-        detail::check_matrix("linalg.solve_triangular", q);
-        if (q.shape(options.left ? -2 : -1) != p.shape(-1)) detail::fail<ShapeError>("linalg.solve_triangular: Incompatible shapes ", p.shape(), " and ", q.shape(), " of ", options.left ? "AX = B" : "XA = B");
-        return detail::broadcast_stacks("linalg.solve_triangular", p, q);
-    }();
+    auto const p = detail::matrix_argument(a), q = detail::matrix_argument(b);
+    detail::check_square("linalg.solve_triangular", p);
+    detail::check_matrix("linalg.solve_triangular", q);
+    if (q.shape(options.left ? -2 : -1) != p.shape(-1)) detail::fail<ShapeError>("linalg.solve_triangular: Incompatible shapes ", p.shape(), " and ", q.shape(), " of ", options.left ? "AX = B" : "XA = B");
+    auto const [x, y] = detail::broadcast_stacks("linalg.solve_triangular", p, q);
     return detail::solve_triangular(x, y, {.left = options.left, .upper = options.upper, .unit = options.unitriangular});
 }
 

@@ -13,14 +13,6 @@ namespace xgrad {
 
 namespace detail {
 
-/// How far two elements lie apart in row-major order that follow each other along an axis.
-inline std::size_t step_along(Shape const& shape, std::size_t axis)
-{
-    std::size_t step = 1;
-    for (std::size_t d = axis + 1; d < shape.size(); ++d) step *= shape[d];
-    return step;
-}
-
 /// What goes on along an axis from a start: step(what there is, place of the element in row-major order, whether it is the first) is what
 /// there is next.
 template <Scalar T, class Step> Array<T> running(Shape const& shape, std::size_t axis, bool reversed, wide<T> start, Step step)

@@ -20,9 +20,7 @@ namespace detail {
 /// 1-D transforms of every line of `x` along one axis.
 template <RealScalar P> void transform_axis(Array<std::complex<P>> const& x, std::size_t axis, int sign)
 {
-    std::size_t const n = x.shape[axis];
-    std::size_t after = 1;
-    for (std::size_t d = axis + 1; d < x.shape.size(); ++d) after *= x.shape[d];
+    std::size_t const n = x.shape[axis], after = step_along(x.shape, axis);
     if (x.numel == 0) return;
     auto const step = static_cast<std::ptrdiff_t>(after);
     if (after == 1) {
@@ -79,9 +77,7 @@ struct RealDft : Arraywise {
         detail::copy_elements(full, x);
         detail::transform_axis(full, axis, -1);
         if (scale != 1) detail::scale<std::complex<P>>(full, scale);
-        Shape half = full.shape;
-        half[axis] = half[axis] / 2 + 1;
-        return detail::contiguous(full.window(half, full.strides));
+        return detail::contiguous(detail::part_along(full, axis, 0, x.shape[axis] / 2 + 1));
     }
     auto pullback(wrt<0>, auto const& g, auto const&, auto const& x) const;
 };
@@ -96,9 +92,7 @@ struct InverseRealDft : Arraywise {
         Shape shape = x.shape;
         shape[axis] = n;
         detail::Array<T> full(shape, T(0));
-        Shape half = shape;
-        half[axis] = n / 2 + 1;
-        detail::copy_elements(full.window(half, full.strides), x);
+        detail::copy_elements(detail::part_along(full, axis, 0, n / 2 + 1), x);
         mirror(full);
         detail::transform_axis(full, axis, +1);
         detail::Array<precision_of<T>> out(shape);

@@ -68,10 +68,11 @@ template <Scalar T> Tensor<T> cat(std::vector<Tensor<T>> const& x, std::ptrdiff_
         wanted |= Differentiable<T> && t.requires_grad();
     }
     detail::Array<T> out(shape);
-    std::ptrdiff_t offset = 0;
+    std::size_t start = 0;
     for (auto const& t : x) {
-        detail::copy_elements(out.window(t.shape(), out.strides, offset), t.array_of());
-        offset += static_cast<std::ptrdiff_t>(t.shape()[at]) * out.strides[at];
+        auto const count = t.shape()[at];
+        detail::copy_elements(detail::part_along(out, at, start, count), t.array_of());
+        start += count;
     }
     Tensor<T> result(std::move(out));
     if constexpr (Differentiable<T>)

@@ -70,18 +70,29 @@ template <Operand X> auto values_of(X const& x)
     return materialize(x).array_of();
 }
 
+/// With an axis of extent 1, or without it.
+template <Scalar T> Tensor<T> keep_or_drop(Tensor<T> const& x, std::size_t axis, bool keep)
+{
+    return keep ? x : only_reshaped(reshape(x, Axes(reduced_shape(x.shape(), {static_cast<std::ptrdiff_t>(axis)}, false))));
+}
+/// Refuses rows along an axis that have no element to choose.
+inline void check_choice(std::string_view name, Shape const& shape, std::size_t axis)
+{
+    if (shape[axis] == 0 && numel(reduced_shape(shape, {static_cast<std::ptrdiff_t>(axis)}, false)) != 0) fail<ShapeError>(name, ": nothing to choose from in shape ", shape, " along axis ", axis);
+}
+
 template <Operand X> Tensor<std::int64_t> extreme_place(std::string_view name, X const& x, std::ptrdiff_t axis, bool keep, bool largest)
 {
     auto const d = normalize_axis(name, axis, x.dim());
     auto const values = values_of(x);
-    if (values.shape[d] == 0 && numel(reduced_shape(values.shape, {static_cast<std::ptrdiff_t>(d)}, false)) != 0) fail<ShapeError>(name, ": nothing to choose from in shape ", values.shape, " along axis ", d);
+    check_choice(name, values.shape, d);
     auto const places = places_along(values, d, 1, [largest](auto const* row, std::size_t n, std::int64_t* place) {
         std::size_t at = 0;
         for (std::size_t i = 1; i < n; ++i)
             if (largest ? is_less(row[at], row[i]) : row[at] == row[at] && (is_less(row[i], row[at]) || row[i] != row[i])) at = i;
         *place = static_cast<std::int64_t>(at);
     });
-    return keep ? places : Tensor<std::int64_t>(reshape(places, Axes(reduced_shape(places.shape(), {static_cast<std::ptrdiff_t>(d)}, false))));
+    return keep_or_drop(places, d, keep);
 }
 
 template <Operand X> Tensor<std::int64_t> extreme_place_of_all(std::string_view name, X const& x, bool largest)

@@ -28,12 +28,6 @@ template <Scalar T> Tensor<std::int64_t> places_of_rank(Array<T> const& x, std::
     });
 }
 
-/// With an axis of extent 1, or without it.
-template <Scalar T> Tensor<T> keep_or_drop(Tensor<T> const& x, std::size_t axis, bool keep)
-{
-    return keep ? x : only_reshaped(reshape(x, Axes(reduced_shape(x.shape(), {static_cast<std::ptrdiff_t>(axis)}, false))));
-}
-
 }  // namespace detail
 
 /// The median of all elements, the lower one of two. Those that are equal to it share the gradient.
@@ -64,7 +58,7 @@ template <Operand X> auto median(X const& x, std::ptrdiff_t axis, bool keep = fa
     auto const d = detail::normalize_axis("median", axis, x.dim());
     auto const t = detail::materialize(x);
     auto const n = t.shape()[d];
-    if (n == 0 && numel(detail::reduced_shape(t.shape(), {static_cast<std::ptrdiff_t>(d)}, false)) != 0) detail::fail<ShapeError>("median: nothing to choose from in shape ", t.shape(), " along axis ", d);
+    detail::check_choice("median", t.shape(), d);
     auto const places = detail::places_of_rank(t.array_of(), d, n ? (n - 1) / 2 : 0, false);
     return Ordered<typename X::scalar>{detail::keep_or_drop(gather(t, static_cast<std::ptrdiff_t>(d), places), d, keep), detail::keep_or_drop(places, d, keep)};
 }
