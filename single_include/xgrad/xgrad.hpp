@@ -734,8 +734,9 @@ public:
 
     /// Gradients of the inputs (one for each edge) from the gradients of the outputs. An undefined tensor stands for zero.
     virtual void apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) = 0;
-    /// The same for one real output whose gradient is 1, where a Node knows a shorter way; false where it does not.
-    virtual bool apply_to_one(std::span<AnyTensor> /*results*/) { return false; }
+    /// The gradients of the inputs for one real output whose gradient is 1, to be moved away, where the Node has them ready; none where it does
+    /// not. They are there until the Node runs again, also once it has let go of what it saved.
+    virtual std::span<AnyTensor> hand_over() { return {}; }
     /// apply() where some results are there already: sums in row-major order that nobody else holds, to which a Node adds what it would have
     /// made. False where it knows no such way, and then it has done nothing.
     virtual bool apply_onto(std::span<AnyTensor> /*gradients*/, std::span<AnyTensor> /*results*/) { return false; }
@@ -1805,6 +1806,9 @@ struct AnyArray {
     AnyArray() = default;
     /// In row-major order, without memory.
     explicit AnyArray(Shape const& s) : shape(s) { numel = lay_out(shape, strides); }
+    struct Number {};
+    /// Of no dimensions, without memory.
+    explicit AnyArray(Number) noexcept : numel(1) {}
     struct Layout {
         AnyArray const& of;
     };
@@ -2140,7 +2144,11 @@ struct TensorImpl {
         return Ref<TensorImpl>::adopt(::new (Cached::operator new(sizeof(TensorImpl))) TensorImpl(t, std::move(a)));
     }
     /// Fresh memory, not initialised.
-    static Ref<TensorImpl> make(TypeInfo const& t, Shape const& shape) { return make_laid_out(t, xgrad::numel(shape) * t.size, shape); }
+    static Ref<TensorImpl> make(TypeInfo const& t, Shape const& shape)
+    {
+        if (shape.empty()) return make_laid_out(t, t.size, AnyArray::Number{});
+        return make_laid_out(t, xgrad::numel(shape) * t.size, shape);
+    }
     /// Fresh memory for a shape and an order of elements, which has no gaps.
     static Ref<TensorImpl> make(TypeInfo const& t, AnyArray::Layout layout) { return make_laid_out(t, layout.of.numel * t.size, layout); }
 
@@ -3806,13 +3814,19 @@ private:
     {
         bool const watched = is_watched(node);
         if (position_ == 0) {
-            if (!watched && !root.gradient.defined() && run_shorter(node, keep_graph, [&] { return node.apply_to_one(results); })) return;
+            if (!watched && !root.gradient.defined() && run_shorter(node, keep_graph, [&] { return move_ready(node, results); })) return;
             root.define();
         }
         std::span const gradients(&root.gradient, 1);
         if (watched) run_tensor_hooks(node, gradients);
         else if (meets_ && run_onto_sums(node, gradients, results, keep_graph, [&](Edge const& e) { return is_leaf(*e.function) ? &sums[index_of(*e.function)] : nullptr; })) return;
         run_node(node, gradients, results, keep_graph);
+    }
+    static bool move_ready(Node& node, std::span<AnyTensor> results)
+    {
+        auto const ready = node.hand_over();
+        std::ranges::move(ready, results.begin());
+        return !ready.empty();
     }
     /// One of several gradients of a leaf: the last one hands their sum on.
     void arrive(std::size_t index, AnyTensor& gradient, AnyTensor* sums, bool keep_graph)
@@ -3844,6 +3858,32 @@ private:
     Leaf leaves_[most_leaves];
     std::span<Capture> captures_;
 };
+
+/// The whole pass from one Node that has its gradients for 1 ready and leads to leaves alone, each by one edge, where nothing looks on. False
+/// where it is not so, and then nothing is done.
+inline bool run_single_node(Node& node)
+{
+    AutoGradMode const mode(false);
+    if (is_watched(node)) return false;
+    auto const edges = node.next_edges();
+    for (std::size_t k = 0; k < edges.size(); ++k) {
+        Node const* const leaf = edges[k].function.get();
+        if (!leaf || !is_leaf(*leaf) || NodeHooks::of(*leaf)) return false;
+        for (std::size_t i = 0; i < k; ++i)
+            if (edges[i].function.get() == leaf) return false;
+    }
+    NodeLock const lock(node);
+    auto const ready = node.hand_over();
+    if (ready.empty()) return false;
+    node.release_saved();
+    for (std::size_t k = 0; k < edges.size(); ++k) {
+        auto& leaf = static_cast<AccumulateGrad&>(*edges[k].function);
+        NodeLock const leaf_lock(leaf);
+        leaf.collect(ready[k]);
+        ready[k] = {};  // also where the leaf does not collect
+    }
+    return true;
+}
 
 inline constinit thread_local std::size_t pass_depth = 0;
 inline constexpr std::size_t passes_per_stack = 64;
@@ -4082,7 +4122,7 @@ struct Lanes<P> {
     XGRAD_INLINE static vector larger(vector a, vector b) { return select(a > b, a, b); }
     XGRAD_INLINE static vector smaller(vector a, vector b) { return select(a < b, a, b); }
 #    endif
-    XGRAD_INLINE static vector negative(vector a) { return a ^ vector(P(-0.)); }  // xsimd's minus makes 0 of 0 on some processors
+    XGRAD_INLINE static vector negative(vector a) { return -a.data; }  // the compiler's, of which two cancel and which goes into a product or a sum
     XGRAD_INLINE static bool all(mask m) { return xsimd::all(m); }
     XGRAD_INLINE static std::pair<vector, vector> sincos(vector x) { return xsimd::sincos(x); }
     XGRAD_INLINE static vector load(P const* p) { return vector::load_unaligned(p); }
@@ -4603,14 +4643,14 @@ template <class P> XGRAD_INLINE ComplexPack<P> sin(ComplexPack<P> z) { return de
 template <class P> XGRAD_INLINE ComplexPack<P> cos(ComplexPack<P> z) { return detail::circular(z).cosine; }
 template <class P> XGRAD_INLINE ComplexPack<P> sinh(ComplexPack<P> z) { return detail::hyperbolic(z).sine; }
 template <class P> XGRAD_INLINE ComplexPack<P> cosh(ComplexPack<P> z) { return detail::hyperbolic(z).cosine; }
-/// (sinh x cosh x + i sin y cos y) / (sinh^2 x + cos^2 y), a sum of squares, so that nothing cancels.
+/// With e = exp(-2|x|) - 1: (-e (2 + e) sgn x + 4i (1 + e) sin y cos y) / (e^2 + 4 (1 + e) cos^2 y), where nothing cancels or overflows.
 template <class P> XGRAD_INLINE ComplexPack<P> tanh(ComplexPack<P> z)
 {
-    if (!detail::have_exponential(z.re, z.im)) return detail::number_by_number([](auto v) { return std::tanh(v); }, z);
+    if (!RealPack<P>::lanes::all((z.re == z.re && abs(z.im) < HUGE_VAL).m)) return detail::number_by_number([](auto v) { return std::tanh(v); }, z);
     auto const unit = unit_at(z.im);
-    auto const [c, s] = detail::cosh_sinh(z.re);
-    auto const scale = 1 / (s * s + unit.re * unit.re);
-    return {s * c * scale, unit.im * unit.re * scale};
+    auto const e = expm1(-2 * abs(z.re)), cosine = 4 * (1 + e) * unit.re;
+    auto const scale = 1 / (e * e + cosine * unit.re);
+    return {copysign(-e * (2 + e) * scale, z.re), cosine * unit.im * scale};
 }
 /// -i tanh(iz).
 template <class P> XGRAD_INLINE ComplexPack<P> tan(ComplexPack<P> z)
@@ -6006,10 +6046,18 @@ template <std::size_t At, class P, Pass pass, class T, class Load> XGRAD_INLINE 
 {
     v.y = load.template operator()<T, At>();
 }
-template <std::size_t At, class P, Pass pass, class T, class Load> XGRAD_INLINE void evaluate(Constant<T> const& c, Load const&, Values<Constant<T>, P>& v, LeafMask)
+template <std::size_t At, class P, Pass pass, class T, class Load> XGRAD_INLINE void evaluate(Constant<T> const&, Load const&, Values<Constant<T>, P>&, LeafMask) {}
+
+/// Numbers of a formula are there before the first pack.
+template <class T, class P> XGRAD_INLINE void place_numbers(Slot<T> const&, Values<Slot<T>, P>&) {}
+template <class T, class P> XGRAD_INLINE void place_numbers(Constant<T> const& c, Values<Constant<T>, P>& v)
 {
     if constexpr (std::same_as<T, bool>) v.y = RealPack<P>(c.value()) != 0;
     else v.y = pack_for<letter_of<T>, P>(c.value());
+}
+template <class P, class Op, class... X> XGRAD_INLINE void place_numbers(Expression<Op, X...> const& e, Values<Expression<Op, X...>, P>& v)
+{
+    [&]<std::size_t... I>(std::index_sequence<I...>) XGRAD_LAMBDA_INLINE { (place_numbers(get<I>(e.x), get<I>(v.x)), ...); }(std::index_sequence_for<X...>{});
 }
 template <std::size_t At, class P, Pass pass, class Op, class... X, class Load, std::size_t... I>
 XGRAD_INLINE void evaluate_operands(Expression<Op, X...> const& e, Load const& load, Values<Expression<Op, X...>, P>& v, LeafMask known, std::index_sequence<I...>)
@@ -7095,6 +7143,7 @@ template <class F> XGRAD_NOINLINE void forward_kernel(F const& formula, void* co
     for (std::size_t k = 0; k < leaves; ++k) in[k] = operands[k];
     KnownLeaves<F> known{uniform};
     Values<F, P> v{};
+    place_numbers(f, v);
     Remainder<P, leaves + 1> rest;
     typename F::scalar last[width];
     std::size_t const left = n % width, whole = n - left;
@@ -7169,7 +7218,8 @@ template <class F, class P> struct GradientSink {
 
     /// `added_to`: leaves whose gradient is added to what lies in its place; `times`: what all gradients are multiplied by.
     XGRAD_INLINE GradientSink(BackwardPlan const& plan, LeafMask added_to_place, double times = 1)
-        : wanted(plan.wanted), add(in_registers ? plan.add : plan.add | added_to_place), added_to(added_to_place), ways(plan.ways), factor(times), scales(times != 1)
+        : wanted(plan.wanted), add(in_registers ? plan.add : plan.add | added_to_place), added_to(added_to_place),
+          ways(plan.ways | (times != 1 || added_to_place ? changes : 0)), factor(times), scales(times != 1)
     {
     }
 
@@ -7194,15 +7244,18 @@ template <class F, class P> struct GradientSink {
         if constexpr (in_registers)
             [&]<std::size_t... K>(std::index_sequence<K...>) XGRAD_LAMBDA_INLINE {
                 auto goes = ways;
-                auto adding = static_cast<std::uint32_t>(added_to);
-                asm("" : "+r"(goes), "+r"(adding));  // else a compiler keeps each bit in a place of its own, for which there are no registers
-                if (scales) (scale_all<K>(packs), ...);
-                if (adding) (add_place<K>(packs, adding, i), ...);
+                asm("" : "+r"(goes));  // else a compiler keeps each bit in a place of its own, for which there are no registers
+                if (goes & changes) [[unlikely]] {
+                    if (scales) (scale_all<K>(packs), ...);
+                    (add_place<K>(packs, i), ...);
+                }
                 (pass_on<F::leaves - 1 - K>(packs, goes, i), ...);
             }(std::make_index_sequence<F::leaves>{});
     }
 
 private:
+    static constexpr std::uint32_t changes = std::uint32_t{1} << 31;  // a bit of `ways`: gradients are scaled or added to what is there
+
     template <class T, std::size_t K> XGRAD_INLINE auto* place(std::size_t i) const { return static_cast<tile_type<T, P>*>(out[K]) + i; }
     /// From the last leaf to the first: the gradient of a leaf is complete when its turn comes.
     template <std::size_t K, std::size_t Together> XGRAD_INLINE void pass_on(Packs (&packs)[Together], std::uint32_t goes, std::size_t i) const
@@ -7227,11 +7280,11 @@ private:
         if constexpr (Differentiable<leaf_scalar<F, K>>)
             kernel::unroll<Together>([&](auto u) XGRAD_LAMBDA_INLINE { get<K>(packs[u]) = get<K>(packs[u]) * factor; });
     }
-    template <std::size_t K, std::size_t Together> XGRAD_INLINE void add_place(Packs (&packs)[Together], std::uint32_t adding, std::size_t i) const
+    template <std::size_t K, std::size_t Together> XGRAD_INLINE void add_place(Packs (&packs)[Together], std::size_t i) const
     {
         using T = leaf_scalar<F, K>;
         if constexpr (Differentiable<T>)
-            if (adding >> K & 1)
+            if (added_to >> K & 1)
                 kernel::unroll<Together>([&](auto u) XGRAD_LAMBDA_INLINE { get<K>(packs[u]) = get<K>(packs[u]) + gradient_pack<T, P>::load(place<T, K>(i + u * RealPack<P>::width)); });
     }
 };
@@ -7251,6 +7304,7 @@ template <class F> XGRAD_NOINLINE void backward_kernel(F const& formula, Backwar
     bool const saved = plan.saved_result;
     KnownLeaves<F> known{uniform};
     Values<F, P> v{};
+    place_numbers(f, v);
     Remainder<P, L::gradients> rest;
     Remainder<P, L::leaves> last;
     bool on_copies = false;
@@ -7315,6 +7369,7 @@ template <class F> XGRAD_NOINLINE double sum_and_gradient_kernel(F const& formul
     };
     KnownLeaves<F> known{uniform};
     Values<F, P> v[1]{};
+    place_numbers(f, v[0]);
     Remainder<P, L::leaves> rest, last;
     double total = 0;
     bool on_copies = false;
@@ -7323,11 +7378,13 @@ template <class F> XGRAD_NOINLINE double sum_and_gradient_kernel(F const& formul
         for (std::size_t i = 0; i < end;) {
             std::size_t const stop = std::min(end, i + summed_packs * width);
             RealPack<P> sum(0);
-            if constexpr (together > 1) {
-                KnownLeaves<F> known_to_all{uniform};
-                Values<F, P> all[together]{};
-                for (; i + together * width <= stop; i += together * width) compute(all, known_to_all.next(), i, sum);
-            }
+            if constexpr (together > 1)
+                if (i + together * width <= stop) {
+                    KnownLeaves<F> known_to_all{uniform};
+                    Values<F, P> all[together]{};
+                    kernel::unroll<together>([&](auto u) XGRAD_LAMBDA_INLINE { place_numbers(f, all[u]); });
+                    for (; i + together * width <= stop; i += together * width) compute(all, known_to_all.next(), i, sum);
+                }
             for (; i < stop; i += width) compute(v, known.next(), i, sum);
             P lanes[width];
             sum.store(lanes);
@@ -8881,15 +8938,18 @@ template <class Fold, class T> Array<T> fold_formula(FormulaTable const& table, 
     return std::move(as<T>(out));
 }
 
+/// All elements of an array in row-major order folded into one number.
+template <class Fold, Scalar T> T fold_all_elements(Array<T> const& x)
+{
+    auto all = Fold::start();
+    for (std::size_t i = 0; i < x.numel; i += most_summed) fold_into<Fold>(all, x.begin() + i, std::min(most_summed, x.numel - i));
+    return converted<T>(all);
+}
 /// The same of an array's elements.
 template <template <class> class F, Scalar T> Array<T> fold_array(Array<T> const& x, Axes const& axes, bool keep)
 {
     using Fold = F<T>;
-    if (x.contiguous && axes.size() == x.shape.size()) {
-        auto all = Fold::start();
-        for (std::size_t i = 0; i < x.numel; i += most_summed) fold_into<Fold>(all, x.begin() + i, std::min(most_summed, x.numel - i));
-        return Array<T>(keep ? Shape(x.shape.size(), 1) : Shape(), converted<T>(all));
-    }
+    if (x.contiguous && axes.size() == x.shape.size()) return Array<T>(keep ? Shape(x.shape.size(), 1) : Shape(), fold_all_elements<Fold>(x));
     Slot<T> const formula;
     AnyArray const* const leaf = &x;
     return fold_formula<Fold, T>(FormulaTableOf<Slot<T>>::table, &formula, &leaf, x.shape, axes, keep);
@@ -9112,15 +9172,10 @@ namespace xgrad::detail {
 /// A saved value whose elements lie in order.
 struct KeptValue {
     Ref<Storage> storage;
-    std::byte* data = nullptr;
-    std::uint32_t version = 0;
+    std::byte* data;
+    std::uint32_t version;
 
-    void keep(AnyArray const& a) noexcept
-    {
-        storage = a.storage;
-        data = a.data;
-        version = storage->version();
-    }
+    explicit KeptValue(AnyArray const& a) noexcept : storage(a.storage), data(a.data), version(storage->version()) {}
     bool is_intact() const noexcept { return storage && storage->version() == version; }
 };
 
@@ -9447,21 +9502,23 @@ protected:
     KeptValue const& kept(std::size_t i) const noexcept { return reinterpret_cast<KeptValue const*>(behind())[i]; }
     std::span<KeptValue> kept_values() noexcept { return {reinterpret_cast<KeptValue*>(behind()), plan_.kept_values()}; }
     std::span<Edge> edges() noexcept { return {reinterpret_cast<Edge*>(behind() + plan_.edges_at), plan_.edges}; }
-    std::span<Ref<TensorImpl>> ready() noexcept { return {reinterpret_cast<Ref<TensorImpl>*>(behind() + plan_.sum_at + sizeof(SumOver)), plan_.edges}; }
+    std::span<AnyTensor> ready() noexcept { return {reinterpret_cast<AnyTensor*>(behind() + plan_.sum_at + sizeof(SumOver)), plan_.edges}; }
     static std::size_t block_bytes(OperandPlan const& plan, bool sums) { return sizeof(FusedOperands) + (sums ? plan.bytes_with_sum : plan.bytes); }
 
     FusedOperands(OperandPlan const& plan, void const* formula, AnyTensor const* const* operands, Gathered const& in, SumOver const* over, AnyTensor const& result)
         : plan_(plan), in_order_(in.in_order && plan.table.result.in_place), space_(in.space())
     {
         plan.table.copy(behind() + plan.formula_at, formula);
-        std::uninitialized_value_construct_n(kept_values().data(), plan.kept_values());
+        bool const plain = keep_values(operands, in, result);
         std::uninitialized_value_construct_n(edges().data(), plan.edges);
         try {
+            connect(operands);
             if (over) {
                 sum_ = ::new (behind() + plan.sum_at) SumOver(*over);
                 std::uninitialized_value_construct_n(ready().data(), plan.edges);
             }
-            connect(operands, in, result);
+            if (!in.same_shape) keep_shapes(in);
+            if (!plain) save_watched(operands, result);
         } catch (...) {
             destroy_block();
             throw;
@@ -9556,27 +9613,29 @@ protected:
     void drop_ready() noexcept
     {
         if (!waiting_) return;
-        for (auto& gradient : ready()) gradient = nullptr;
+        for (auto& gradient : ready()) gradient = {};
         no_longer_waiting();
     }
 
 private:
-    /// Connects the Node to its operands, and saves what the gradients of those that want one will look at.
-    void connect(AnyTensor const* const* operands, Gathered const& in, AnyTensor const& result)
+    /// Saves what the gradients of operands that want one will look at. False where SavedTensors must do that.
+    bool keep_values(AnyTensor const* const* operands, Gathered const& in, AnyTensor const& result) noexcept
     {
-        auto const edges = this->edges();
-        for (std::size_t i = 0; i < edges.size(); ++i) ::new (&edges[i]) Edge(gradient_edge(*operands[plan_.target[i]]));
-        set_edges(edges.data(), edges.size());
-        if (!in.same_shape) keep_shapes(in);
-        auto* const kept = kept_values().data();
+        auto* const kept = reinterpret_cast<KeptValue*>(behind());
         bool plain = !default_packing & !plan_.keeps_history;
         for (std::size_t i = 0; i < plan_.places; ++i) {
             std::size_t const k = plan_.at_place[i];
             plain &= in.arrays[k]->contiguous & !operands[k]->is_inference();
-            kept[i].keep(*in.arrays[k]);
+            ::new (kept + i) KeptValue(*in.arrays[k]);
         }
-        if (!plain) return save_watched(operands, result);
-        if (saves_result()) kept[plan_.places].keep(result.impl().array);
+        if (saves_result()) ::new (kept + plan_.places) KeptValue(result.impl().array);
+        return plain;
+    }
+    void connect(AnyTensor const* const* operands)
+    {
+        auto const edges = this->edges();
+        for (std::size_t i = 0; i < edges.size(); ++i) edges[i] = gradient_edge(*operands[plan_.target[i]]);
+        set_edges(edges.data(), edges.size());
     }
     [[gnu::noinline]] void keep_shapes(Gathered const& in)
     {
@@ -9707,10 +9766,10 @@ protected:
         std::size_t const first_gradient = leaves() + 2;
         return first_gradient < 64 ? facts.added_to >> first_gradient : 0;
     }
-    Ref<TensorImpl> finished_gradient(std::size_t k, AnyArray& gradient) const
+    AnyTensor finished_gradient(std::size_t k, AnyArray& gradient) const
     {
         if (is_broadcast(k)) table().kernels.leaf[k]->narrow(gradient);
-        return TensorImpl::make(*table().leaf_types[k], std::move(gradient));
+        return AnyTensor(TensorImpl::make(*table().leaf_types[k], std::move(gradient)));
     }
 
     /// Makes the gradients of a pass in blocks, make(edge, leaf).
@@ -9732,7 +9791,7 @@ private:
     {
         double const sum = in_order ? sum_in_order(arrays) : sum_in_blocks_or_tiles(arrays);
         std::size_t bytes = 0;
-        for (auto const& gradient : ready()) bytes += gradient->array.storage->bytes();
+        for (auto const& gradient : ready()) bytes += gradient.handle()->array.storage->bytes();
         WaitingGradients::add(static_cast<std::ptrdiff_t>(bytes));
         waiting_ = bytes;
         return sum;
@@ -9753,8 +9812,8 @@ private:
         auto const ready = this->ready();
         for (std::size_t i = 0; i < ready.size(); ++i) {
             std::size_t const k = plan_.target[i];
-            ready[i] = TensorImpl::make(*table().leaf_types[k], AnyArray::Layout{*arrays[k]});
-            at[first_gradient + k] = ready[i]->array.data;
+            ready[i] = AnyTensor(TensorImpl::make(*table().leaf_types[k], AnyArray::Layout{*arrays[k]}));
+            at[first_gradient + k] = ready[i].handle()->array.data;
         }
         std::size_t const count = arrays[0]->numel;
         return count <= part_size ? run(at, count, 0, 0) : sum_of_parts(at, count);
@@ -9787,8 +9846,8 @@ private:
         loop.absent(n);
         loop.absent(n + 1);
         place_gradients(loop, repeats, [&](std::size_t edge, std::size_t k) -> TensorImpl& {
-            ready()[edge] = is_broadcast(k) ? TensorImpl::make(*table().leaf_types[k], leaf_shape(k)) : TensorImpl::make(*table().leaf_types[k], AnyArray::Layout{*arrays[k]});
-            return *ready()[edge];
+            ready()[edge] = AnyTensor(is_broadcast(k) ? TensorImpl::make(*table().leaf_types[k], leaf_shape(k)) : TensorImpl::make(*table().leaf_types[k], AnyArray::Layout{*arrays[k]}));
+            return ready()[edge].impl();
         });
         double sum = 0;
         loop.run(2 * n + 2, [&](void* const* at, std::size_t count, LeafMask added_to) { sum += run(at, count, loop.uniform(), added_to); });
@@ -9841,12 +9900,11 @@ public:
         }
     }
 
-    bool apply_to_one(std::span<AnyTensor> results) override
+    std::span<AnyTensor> hand_over() override
     {
-        if (!has_gradients_ready()) return false;
+        if (!has_gradients_ready()) return {};
         Opened const opened(*this);
-        hand_over(results);
-        return true;
+        return hand_over_ready();
     }
 
     void apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) override
@@ -9900,7 +9958,7 @@ private:
         if ((ready || handed_over_) && !gradient.requires_grad())
             if (double const factor = real_number(gradient); std::abs(factor) >= least_factor && std::abs(factor) <= 1 / least_factor) {
                 if (!ready) make_ready_again();
-                hand_over(results);
+                std::ranges::move(hand_over_ready(), results.begin());
                 return scale(results, factor);
             }
         if (table().use->load(std::memory_order_relaxed) < 0) table().use->fetch_add(1, std::memory_order_relaxed);
@@ -9922,16 +9980,14 @@ private:
     /// True where gradients are ready to be handed over: not once hooks decide what was saved.
     bool has_gradients_ready() const noexcept { return waiting_ && !(watched_ && std::any_of(watched_.get(), watched_.get() + leaves(), [](auto const& s) { return s.is_packed(); })); }
     /// The gradients that are ready, once; another pass computes them anew.
-    void hand_over(std::span<AnyTensor> results)
+    std::span<AnyTensor> hand_over_ready() noexcept
     {
         auto const ready = this->ready();
-        for (std::size_t i = 0; i < ready.size(); ++i) {
-            ready[i]->inference = inference_mode;  // as if made now
-            results[i] = AnyTensor(std::move(ready[i]));
-        }
+        for (auto const& gradient : ready) gradient.handle()->inference = inference_mode;  // as if made now
         no_longer_waiting();
         handed_over_ = true;
         if (auto const use = table().use->load(std::memory_order_relaxed); use < most_uses) table().use->store(static_cast<signed char>(use + 1), std::memory_order_relaxed);
+        return ready;
     }
     static void scale(std::span<AnyTensor> results, double factor)
     {
@@ -10069,7 +10125,7 @@ private:
         };
         TileLoop(space_, operands.data(), first_gradient + n).run(tile_body(body));
         for (std::size_t k = 0; k < n; ++k)
-            if (makes_gradient(k)) results[plan_.edge[k]] = AnyTensor(finished_gradient(k, gradients[k]));
+            if (makes_gradient(k)) results[plan_.edge[k]] = finished_gradient(k, gradients[k]);
     }
 
     static constexpr signed char most_uses = 2;
@@ -10741,8 +10797,8 @@ public:
     static Tensor empty(Shape const& shape) { return Tensor(detail::TensorImpl::make(detail::type_info<T>, shape)); }
     explicit Tensor(detail::Ref<detail::TensorImpl> impl) noexcept : AnyTensor(std::move(impl)) {}
 
-    Tensor(Tensor const&) noexcept = default;
-    Tensor(Tensor&&) noexcept = default;
+    XGRAD_INLINE Tensor(Tensor const&) noexcept = default;
+    XGRAD_INLINE Tensor(Tensor&&) noexcept = default;
     /// Scalar types are not converted silently: write cast<T>(x).
     template <Scalar U>
         requires(!std::same_as<U, T>)
@@ -11989,7 +12045,7 @@ template <Scalar T> void Tensor<T>::backward() const
     detail::Root root{detail::gradient_edge(*this), {}, detail::type_info<T>, shape()};
     if (!root.edge) detail::fail_without_history(0);
     detail::check_implicit_gradient(root.type, root.shape, 0);
-    detail::run_backward({&root, 1}, {}, false, false);
+    if (!detail::run_single_node(*root.edge.function)) detail::run_backward({&root, 1}, {}, false, false);
 }
 template <Scalar T> void Tensor<T>::backward(BackwardOptions const& options) const { xgrad::backward({*this}, {}, options); }
 template <Scalar T> template <detail::OperandLike G> void Tensor<T>::backward(G const& gradient) const { backward(gradient, {}); }
@@ -16391,7 +16447,12 @@ template <Operand X> double finite_largest(X const& x)
 {
     NoGradGuard const off;
     if (numel(x.shape()) == 0) return 0;
-    auto const largest = static_cast<double>(amax(x).item());
+    double largest;
+    if constexpr (detail::is_expression<X>) largest = static_cast<double>(amax(x).item());
+    else {
+        auto const& elements = x.array_of();
+        largest = static_cast<double>(elements.contiguous ? detail::fold_all_elements<detail::Larger<typename X::scalar>>(elements) : amax(x).item());
+    }
     return std::isfinite(largest) ? largest : 0;
 }
 

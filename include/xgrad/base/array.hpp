@@ -88,6 +88,9 @@ struct AnyArray {
     AnyArray() = default;
     /// In row-major order, without memory.
     explicit AnyArray(Shape const& s) : shape(s) { numel = lay_out(shape, strides); }
+    struct Number {};
+    /// Of no dimensions, without memory.
+    explicit AnyArray(Number) noexcept : numel(1) {}
     struct Layout {
         AnyArray const& of;
     };

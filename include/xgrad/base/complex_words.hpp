@@ -137,14 +137,14 @@ template <class P> XGRAD_INLINE ComplexPack<P> sin(ComplexPack<P> z) { return de
 template <class P> XGRAD_INLINE ComplexPack<P> cos(ComplexPack<P> z) { return detail::circular(z).cosine; }
 template <class P> XGRAD_INLINE ComplexPack<P> sinh(ComplexPack<P> z) { return detail::hyperbolic(z).sine; }
 template <class P> XGRAD_INLINE ComplexPack<P> cosh(ComplexPack<P> z) { return detail::hyperbolic(z).cosine; }
-/// (sinh x cosh x + i sin y cos y) / (sinh^2 x + cos^2 y), a sum of squares, so that nothing cancels.
+/// With e = exp(-2|x|) - 1: (-e (2 + e) sgn x + 4i (1 + e) sin y cos y) / (e^2 + 4 (1 + e) cos^2 y), where nothing cancels or overflows.
 template <class P> XGRAD_INLINE ComplexPack<P> tanh(ComplexPack<P> z)
 {
-    if (!detail::have_exponential(z.re, z.im)) return detail::number_by_number([](auto v) { return std::tanh(v); }, z);
+    if (!RealPack<P>::lanes::all((z.re == z.re && abs(z.im) < HUGE_VAL).m)) return detail::number_by_number([](auto v) { return std::tanh(v); }, z);
     auto const unit = unit_at(z.im);
-    auto const [c, s] = detail::cosh_sinh(z.re);
-    auto const scale = 1 / (s * s + unit.re * unit.re);
-    return {s * c * scale, unit.im * unit.re * scale};
+    auto const e = expm1(-2 * abs(z.re)), cosine = 4 * (1 + e) * unit.re;
+    auto const scale = 1 / (e * e + cosine * unit.re);
+    return {copysign(-e * (2 + e) * scale, z.re), cosine * unit.im * scale};
 }
 /// -i tanh(iz).
 template <class P> XGRAD_INLINE ComplexPack<P> tan(ComplexPack<P> z)

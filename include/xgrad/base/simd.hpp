@@ -56,7 +56,7 @@ struct Lanes<P> {
     XGRAD_INLINE static vector larger(vector a, vector b) { return select(a > b, a, b); }
     XGRAD_INLINE static vector smaller(vector a, vector b) { return select(a < b, a, b); }
 #    endif
-    XGRAD_INLINE static vector negative(vector a) { return a ^ vector(P(-0.)); }  // xsimd's minus makes 0 of 0 on some processors
+    XGRAD_INLINE static vector negative(vector a) { return -a.data; }  // the compiler's, of which two cancel and which goes into a product or a sum
     XGRAD_INLINE static bool all(mask m) { return xsimd::all(m); }
     XGRAD_INLINE static std::pair<vector, vector> sincos(vector x) { return xsimd::sincos(x); }
     XGRAD_INLINE static vector load(P const* p) { return vector::load_unaligned(p); }

@@ -84,7 +84,11 @@ struct TensorImpl {
         return Ref<TensorImpl>::adopt(::new (Cached::operator new(sizeof(TensorImpl))) TensorImpl(t, std::move(a)));
     }
     /// Fresh memory, not initialised.
-    static Ref<TensorImpl> make(TypeInfo const& t, Shape const& shape) { return make_laid_out(t, xgrad::numel(shape) * t.size, shape); }
+    static Ref<TensorImpl> make(TypeInfo const& t, Shape const& shape)
+    {
+        if (shape.empty()) return make_laid_out(t, t.size, AnyArray::Number{});
+        return make_laid_out(t, xgrad::numel(shape) * t.size, shape);
+    }
     /// Fresh memory for a shape and an order of elements, which has no gaps.
     static Ref<TensorImpl> make(TypeInfo const& t, AnyArray::Layout layout) { return make_laid_out(t, layout.of.numel * t.size, layout); }
 

@@ -118,13 +118,19 @@ private:
     {
         bool const watched = is_watched(node);
         if (position_ == 0) {
-            if (!watched && !root.gradient.defined() && run_shorter(node, keep_graph, [&] { return node.apply_to_one(results); })) return;
+            if (!watched && !root.gradient.defined() && run_shorter(node, keep_graph, [&] { return move_ready(node, results); })) return;
             root.define();
         }
         std::span const gradients(&root.gradient, 1);
         if (watched) run_tensor_hooks(node, gradients);
         else if (meets_ && run_onto_sums(node, gradients, results, keep_graph, [&](Edge const& e) { return is_leaf(*e.function) ? &sums[index_of(*e.function)] : nullptr; })) return;
         run_node(node, gradients, results, keep_graph);
+    }
+    static bool move_ready(Node& node, std::span<AnyTensor> results)
+    {
+        auto const ready = node.hand_over();
+        std::ranges::move(ready, results.begin());
+        return !ready.empty();
     }
     /// One of several gradients of a leaf: the last one hands their sum on.
     void arrive(std::size_t index, AnyTensor& gradient, AnyTensor* sums, bool keep_graph)
@@ -156,6 +162,32 @@ private:
     Leaf leaves_[most_leaves];
     std::span<Capture> captures_;
 };
+
+/// The whole pass from one Node that has its gradients for 1 ready and leads to leaves alone, each by one edge, where nothing looks on. False
+/// where it is not so, and then nothing is done.
+inline bool run_single_node(Node& node)
+{
+    AutoGradMode const mode(false);
+    if (is_watched(node)) return false;
+    auto const edges = node.next_edges();
+    for (std::size_t k = 0; k < edges.size(); ++k) {
+        Node const* const leaf = edges[k].function.get();
+        if (!leaf || !is_leaf(*leaf) || NodeHooks::of(*leaf)) return false;
+        for (std::size_t i = 0; i < k; ++i)
+            if (edges[i].function.get() == leaf) return false;
+    }
+    NodeLock const lock(node);
+    auto const ready = node.hand_over();
+    if (ready.empty()) return false;
+    node.release_saved();
+    for (std::size_t k = 0; k < edges.size(); ++k) {
+        auto& leaf = static_cast<AccumulateGrad&>(*edges[k].function);
+        NodeLock const leaf_lock(leaf);
+        leaf.collect(ready[k]);
+        ready[k] = {};  // also where the leaf does not collect
+    }
+    return true;
+}
 
 inline constinit thread_local std::size_t pass_depth = 0;
 inline constexpr std::size_t passes_per_stack = 64;

@@ -57,8 +57,9 @@ public:
 
     /// Gradients of the inputs (one for each edge) from the gradients of the outputs. An undefined tensor stands for zero.
     virtual void apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) = 0;
-    /// The same for one real output whose gradient is 1, where a Node knows a shorter way; false where it does not.
-    virtual bool apply_to_one(std::span<AnyTensor> /*results*/) { return false; }
+    /// The gradients of the inputs for one real output whose gradient is 1, to be moved away, where the Node has them ready; none where it does
+    /// not. They are there until the Node runs again, also once it has let go of what it saved.
+    virtual std::span<AnyTensor> hand_over() { return {}; }
     /// apply() where some results are there already: sums in row-major order that nobody else holds, to which a Node adds what it would have
     /// made. False where it knows no such way, and then it has done nothing.
     virtual bool apply_onto(std::span<AnyTensor> /*gradients*/, std::span<AnyTensor> /*results*/) { return false; }

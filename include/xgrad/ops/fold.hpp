@@ -86,15 +86,18 @@ template <class Fold, class T> Array<T> fold_formula(FormulaTable const& table, 
     return std::move(as<T>(out));
 }
 
+/// All elements of an array in row-major order folded into one number.
+template <class Fold, Scalar T> T fold_all_elements(Array<T> const& x)
+{
+    auto all = Fold::start();
+    for (std::size_t i = 0; i < x.numel; i += most_summed) fold_into<Fold>(all, x.begin() + i, std::min(most_summed, x.numel - i));
+    return converted<T>(all);
+}
 /// The same of an array's elements.
 template <template <class> class F, Scalar T> Array<T> fold_array(Array<T> const& x, Axes const& axes, bool keep)
 {
     using Fold = F<T>;
-    if (x.contiguous && axes.size() == x.shape.size()) {
-        auto all = Fold::start();
-        for (std::size_t i = 0; i < x.numel; i += most_summed) fold_into<Fold>(all, x.begin() + i, std::min(most_summed, x.numel - i));
-        return Array<T>(keep ? Shape(x.shape.size(), 1) : Shape(), converted<T>(all));
-    }
+    if (x.contiguous && axes.size() == x.shape.size()) return Array<T>(keep ? Shape(x.shape.size(), 1) : Shape(), fold_all_elements<Fold>(x));
     Slot<T> const formula;
     AnyArray const* const leaf = &x;
     return fold_formula<Fold, T>(FormulaTableOf<Slot<T>>::table, &formula, &leaf, x.shape, axes, keep);

@@ -56,6 +56,7 @@ template <class F> XGRAD_NOINLINE void forward_kernel(F const& formula, void* co
     for (std::size_t k = 0; k < leaves; ++k) in[k] = operands[k];
     KnownLeaves<F> known{uniform};
     Values<F, P> v{};
+    place_numbers(f, v);
     Remainder<P, leaves + 1> rest;
     typename F::scalar last[width];
     std::size_t const left = n % width, whole = n - left;
@@ -130,7 +131,8 @@ template <class F, class P> struct GradientSink {
 
     /// `added_to`: leaves whose gradient is added to what lies in its place; `times`: what all gradients are multiplied by.
     XGRAD_INLINE GradientSink(BackwardPlan const& plan, LeafMask added_to_place, double times = 1)
-        : wanted(plan.wanted), add(in_registers ? plan.add : plan.add | added_to_place), added_to(added_to_place), ways(plan.ways), factor(times), scales(times != 1)
+        : wanted(plan.wanted), add(in_registers ? plan.add : plan.add | added_to_place), added_to(added_to_place),
+          ways(plan.ways | (times != 1 || added_to_place ? changes : 0)), factor(times), scales(times != 1)
     {
     }
 
@@ -155,15 +157,18 @@ template <class F, class P> struct GradientSink {
         if constexpr (in_registers)
             [&]<std::size_t... K>(std::index_sequence<K...>) XGRAD_LAMBDA_INLINE {
                 auto goes = ways;
-                auto adding = static_cast<std::uint32_t>(added_to);
-                asm("" : "+r"(goes), "+r"(adding));  // else a compiler keeps each bit in a place of its own, for which there are no registers
-                if (scales) (scale_all<K>(packs), ...);
-                if (adding) (add_place<K>(packs, adding, i), ...);
+                asm("" : "+r"(goes));  // else a compiler keeps each bit in a place of its own, for which there are no registers
+                if (goes & changes) [[unlikely]] {
+                    if (scales) (scale_all<K>(packs), ...);
+                    (add_place<K>(packs, i), ...);
+                }
                 (pass_on<F::leaves - 1 - K>(packs, goes, i), ...);
             }(std::make_index_sequence<F::leaves>{});
     }
 
 private:
+    static constexpr std::uint32_t changes = std::uint32_t{1} << 31;  // a bit of `ways`: gradients are scaled or added to what is there
+
     template <class T, std::size_t K> XGRAD_INLINE auto* place(std::size_t i) const { return static_cast<tile_type<T, P>*>(out[K]) + i; }
     /// From the last leaf to the first: the gradient of a leaf is complete when its turn comes.
     template <std::size_t K, std::size_t Together> XGRAD_INLINE void pass_on(Packs (&packs)[Together], std::uint32_t goes, std::size_t i) const
@@ -188,11 +193,11 @@ private:
         if constexpr (Differentiable<leaf_scalar<F, K>>)
             kernel::unroll<Together>([&](auto u) XGRAD_LAMBDA_INLINE { get<K>(packs[u]) = get<K>(packs[u]) * factor; });
     }
-    template <std::size_t K, std::size_t Together> XGRAD_INLINE void add_place(Packs (&packs)[Together], std::uint32_t adding, std::size_t i) const
+    template <std::size_t K, std::size_t Together> XGRAD_INLINE void add_place(Packs (&packs)[Together], std::size_t i) const
     {
         using T = leaf_scalar<F, K>;
         if constexpr (Differentiable<T>)
-            if (adding >> K & 1)
+            if (added_to >> K & 1)
                 kernel::unroll<Together>([&](auto u) XGRAD_LAMBDA_INLINE { get<K>(packs[u]) = get<K>(packs[u]) + gradient_pack<T, P>::load(place<T, K>(i + u * RealPack<P>::width)); });
     }
 };
@@ -212,6 +217,7 @@ template <class F> XGRAD_NOINLINE void backward_kernel(F const& formula, Backwar
     bool const saved = plan.saved_result;
     KnownLeaves<F> known{uniform};
     Values<F, P> v{};
+    place_numbers(f, v);
     Remainder<P, L::gradients> rest;
     Remainder<P, L::leaves> last;
     bool on_copies = false;
@@ -276,6 +282,7 @@ template <class F> XGRAD_NOINLINE double sum_and_gradient_kernel(F const& formul
     };
     KnownLeaves<F> known{uniform};
     Values<F, P> v[1]{};
+    place_numbers(f, v[0]);
     Remainder<P, L::leaves> rest, last;
     double total = 0;
     bool on_copies = false;
@@ -284,11 +291,13 @@ template <class F> XGRAD_NOINLINE double sum_and_gradient_kernel(F const& formul
         for (std::size_t i = 0; i < end;) {
             std::size_t const stop = std::min(end, i + summed_packs * width);
             RealPack<P> sum(0);
-            if constexpr (together > 1) {
-                KnownLeaves<F> known_to_all{uniform};
-                Values<F, P> all[together]{};
-                for (; i + together * width <= stop; i += together * width) compute(all, known_to_all.next(), i, sum);
-            }
+            if constexpr (together > 1)
+                if (i + together * width <= stop) {
+                    KnownLeaves<F> known_to_all{uniform};
+                    Values<F, P> all[together]{};
+                    kernel::unroll<together>([&](auto u) XGRAD_LAMBDA_INLINE { place_numbers(f, all[u]); });
+                    for (; i + together * width <= stop; i += together * width) compute(all, known_to_all.next(), i, sum);
+                }
             for (; i < stop; i += width) compute(v, known.next(), i, sum);
             P lanes[width];
             sum.store(lanes);

@@ -22,12 +22,11 @@ public:
         }
     }
 
-    bool apply_to_one(std::span<AnyTensor> results) override
+    std::span<AnyTensor> hand_over() override
     {
-        if (!has_gradients_ready()) return false;
+        if (!has_gradients_ready()) return {};
         Opened const opened(*this);
-        hand_over(results);
-        return true;
+        return hand_over_ready();
     }
 
     void apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) override
@@ -81,7 +80,7 @@ private:
         if ((ready || handed_over_) && !gradient.requires_grad())
             if (double const factor = real_number(gradient); std::abs(factor) >= least_factor && std::abs(factor) <= 1 / least_factor) {
                 if (!ready) make_ready_again();
-                hand_over(results);
+                std::ranges::move(hand_over_ready(), results.begin());
                 return scale(results, factor);
             }
         if (table().use->load(std::memory_order_relaxed) < 0) table().use->fetch_add(1, std::memory_order_relaxed);
@@ -103,16 +102,14 @@ private:
     /// True where gradients are ready to be handed over: not once hooks decide what was saved.
     bool has_gradients_ready() const noexcept { return waiting_ && !(watched_ && std::any_of(watched_.get(), watched_.get() + leaves(), [](auto const& s) { return s.is_packed(); })); }
     /// The gradients that are ready, once; another pass computes them anew.
-    void hand_over(std::span<AnyTensor> results)
+    std::span<AnyTensor> hand_over_ready() noexcept
     {
         auto const ready = this->ready();
-        for (std::size_t i = 0; i < ready.size(); ++i) {
-            ready[i]->inference = inference_mode;  // as if made now
-            results[i] = AnyTensor(std::move(ready[i]));
-        }
+        for (auto const& gradient : ready) gradient.handle()->inference = inference_mode;  // as if made now
         no_longer_waiting();
         handed_over_ = true;
         if (auto const use = table().use->load(std::memory_order_relaxed); use < most_uses) table().use->store(static_cast<signed char>(use + 1), std::memory_order_relaxed);
+        return ready;
     }
     static void scale(std::span<AnyTensor> results, double factor)
     {
@@ -250,7 +247,7 @@ private:
         };
         TileLoop(space_, operands.data(), first_gradient + n).run(tile_body(body));
         for (std::size_t k = 0; k < n; ++k)
-            if (makes_gradient(k)) results[plan_.edge[k]] = AnyTensor(finished_gradient(k, gradients[k]));
+            if (makes_gradient(k)) results[plan_.edge[k]] = finished_gradient(k, gradients[k]);
     }
 
     static constexpr signed char most_uses = 2;

@@ -80,21 +80,23 @@ protected:
     KeptValue const& kept(std::size_t i) const noexcept { return reinterpret_cast<KeptValue const*>(behind())[i]; }
     std::span<KeptValue> kept_values() noexcept { return {reinterpret_cast<KeptValue*>(behind()), plan_.kept_values()}; }
     std::span<Edge> edges() noexcept { return {reinterpret_cast<Edge*>(behind() + plan_.edges_at), plan_.edges}; }
-    std::span<Ref<TensorImpl>> ready() noexcept { return {reinterpret_cast<Ref<TensorImpl>*>(behind() + plan_.sum_at + sizeof(SumOver)), plan_.edges}; }
+    std::span<AnyTensor> ready() noexcept { return {reinterpret_cast<AnyTensor*>(behind() + plan_.sum_at + sizeof(SumOver)), plan_.edges}; }
     static std::size_t block_bytes(OperandPlan const& plan, bool sums) { return sizeof(FusedOperands) + (sums ? plan.bytes_with_sum : plan.bytes); }
 
     FusedOperands(OperandPlan const& plan, void const* formula, AnyTensor const* const* operands, Gathered const& in, SumOver const* over, AnyTensor const& result)
         : plan_(plan), in_order_(in.in_order && plan.table.result.in_place), space_(in.space())
     {
         plan.table.copy(behind() + plan.formula_at, formula);
-        std::uninitialized_value_construct_n(kept_values().data(), plan.kept_values());
+        bool const plain = keep_values(operands, in, result);
         std::uninitialized_value_construct_n(edges().data(), plan.edges);
         try {
+            connect(operands);
             if (over) {
                 sum_ = ::new (behind() + plan.sum_at) SumOver(*over);
                 std::uninitialized_value_construct_n(ready().data(), plan.edges);
             }
-            connect(operands, in, result);
+            if (!in.same_shape) keep_shapes(in);
+            if (!plain) save_watched(operands, result);
         } catch (...) {
             destroy_block();
             throw;
@@ -189,27 +191,29 @@ protected:
     void drop_ready() noexcept
     {
         if (!waiting_) return;
-        for (auto& gradient : ready()) gradient = nullptr;
+        for (auto& gradient : ready()) gradient = {};
         no_longer_waiting();
     }
 
 private:
-    /// Connects the Node to its operands, and saves what the gradients of those that want one will look at.
-    void connect(AnyTensor const* const* operands, Gathered const& in, AnyTensor const& result)
+    /// Saves what the gradients of operands that want one will look at. False where SavedTensors must do that.
+    bool keep_values(AnyTensor const* const* operands, Gathered const& in, AnyTensor const& result) noexcept
     {
-        auto const edges = this->edges();
-        for (std::size_t i = 0; i < edges.size(); ++i) ::new (&edges[i]) Edge(gradient_edge(*operands[plan_.target[i]]));
-        set_edges(edges.data(), edges.size());
-        if (!in.same_shape) keep_shapes(in);
-        auto* const kept = kept_values().data();
+        auto* const kept = reinterpret_cast<KeptValue*>(behind());
         bool plain = !default_packing & !plan_.keeps_history;
         for (std::size_t i = 0; i < plan_.places; ++i) {
             std::size_t const k = plan_.at_place[i];
             plain &= in.arrays[k]->contiguous & !operands[k]->is_inference();
-            kept[i].keep(*in.arrays[k]);
+            ::new (kept + i) KeptValue(*in.arrays[k]);
         }
-        if (!plain) return save_watched(operands, result);
-        if (saves_result()) kept[plan_.places].keep(result.impl().array);
+        if (saves_result()) ::new (kept + plan_.places) KeptValue(result.impl().array);
+        return plain;
+    }
+    void connect(AnyTensor const* const* operands)
+    {
+        auto const edges = this->edges();
+        for (std::size_t i = 0; i < edges.size(); ++i) edges[i] = gradient_edge(*operands[plan_.target[i]]);
+        set_edges(edges.data(), edges.size());
     }
     [[gnu::noinline]] void keep_shapes(Gathered const& in)
     {

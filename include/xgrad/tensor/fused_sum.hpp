@@ -65,10 +65,10 @@ protected:
         std::size_t const first_gradient = leaves() + 2;
         return first_gradient < 64 ? facts.added_to >> first_gradient : 0;
     }
-    Ref<TensorImpl> finished_gradient(std::size_t k, AnyArray& gradient) const
+    AnyTensor finished_gradient(std::size_t k, AnyArray& gradient) const
     {
         if (is_broadcast(k)) table().kernels.leaf[k]->narrow(gradient);
-        return TensorImpl::make(*table().leaf_types[k], std::move(gradient));
+        return AnyTensor(TensorImpl::make(*table().leaf_types[k], std::move(gradient)));
     }
 
     /// Makes the gradients of a pass in blocks, make(edge, leaf).
@@ -90,7 +90,7 @@ private:
     {
         double const sum = in_order ? sum_in_order(arrays) : sum_in_blocks_or_tiles(arrays);
         std::size_t bytes = 0;
-        for (auto const& gradient : ready()) bytes += gradient->array.storage->bytes();
+        for (auto const& gradient : ready()) bytes += gradient.handle()->array.storage->bytes();
         WaitingGradients::add(static_cast<std::ptrdiff_t>(bytes));
         waiting_ = bytes;
         return sum;
@@ -111,8 +111,8 @@ private:
         auto const ready = this->ready();
         for (std::size_t i = 0; i < ready.size(); ++i) {
             std::size_t const k = plan_.target[i];
-            ready[i] = TensorImpl::make(*table().leaf_types[k], AnyArray::Layout{*arrays[k]});
-            at[first_gradient + k] = ready[i]->array.data;
+            ready[i] = AnyTensor(TensorImpl::make(*table().leaf_types[k], AnyArray::Layout{*arrays[k]}));
+            at[first_gradient + k] = ready[i].handle()->array.data;
         }
         std::size_t const count = arrays[0]->numel;
         return count <= part_size ? run(at, count, 0, 0) : sum_of_parts(at, count);
@@ -145,8 +145,8 @@ private:
         loop.absent(n);
         loop.absent(n + 1);
         place_gradients(loop, repeats, [&](std::size_t edge, std::size_t k) -> TensorImpl& {
-            ready()[edge] = is_broadcast(k) ? TensorImpl::make(*table().leaf_types[k], leaf_shape(k)) : TensorImpl::make(*table().leaf_types[k], AnyArray::Layout{*arrays[k]});
-            return *ready()[edge];
+            ready()[edge] = AnyTensor(is_broadcast(k) ? TensorImpl::make(*table().leaf_types[k], leaf_shape(k)) : TensorImpl::make(*table().leaf_types[k], AnyArray::Layout{*arrays[k]}));
+            return ready()[edge].impl();
         });
         double sum = 0;
         loop.run(2 * n + 2, [&](void* const* at, std::size_t count, LeafMask added_to) { sum += run(at, count, loop.uniform(), added_to); });

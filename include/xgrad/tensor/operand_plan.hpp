@@ -15,15 +15,10 @@ namespace xgrad::detail {
 /// A saved value whose elements lie in order.
 struct KeptValue {
     Ref<Storage> storage;
-    std::byte* data = nullptr;
-    std::uint32_t version = 0;
+    std::byte* data;
+    std::uint32_t version;
 
-    void keep(AnyArray const& a) noexcept
-    {
-        storage = a.storage;
-        data = a.data;
-        version = storage->version();
-    }
+    explicit KeptValue(AnyArray const& a) noexcept : storage(a.storage), data(a.data), version(storage->version()) {}
     bool is_intact() const noexcept { return storage && storage->version() == version; }
 };
 

@@ -65,7 +65,12 @@ template <Operand X> double finite_largest(X const& x)
 {
     NoGradGuard const off;
     if (numel(x.shape()) == 0) return 0;
-    auto const largest = static_cast<double>(amax(x).item());
+    double largest;
+    if constexpr (detail::is_expression<X>) largest = static_cast<double>(amax(x).item());
+    else {
+        auto const& elements = x.array_of();
+        largest = static_cast<double>(elements.contiguous ? detail::fold_all_elements<detail::Larger<typename X::scalar>>(elements) : amax(x).item());
+    }
     return std::isfinite(largest) ? largest : 0;
 }
 

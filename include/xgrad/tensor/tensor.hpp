@@ -85,8 +85,8 @@ public:
     static Tensor empty(Shape const& shape) { return Tensor(detail::TensorImpl::make(detail::type_info<T>, shape)); }
     explicit Tensor(detail::Ref<detail::TensorImpl> impl) noexcept : AnyTensor(std::move(impl)) {}
 
-    Tensor(Tensor const&) noexcept = default;
-    Tensor(Tensor&&) noexcept = default;
+    XGRAD_INLINE Tensor(Tensor const&) noexcept = default;
+    XGRAD_INLINE Tensor(Tensor&&) noexcept = default;
     /// Scalar types are not converted silently: write cast<T>(x).
     template <Scalar U>
         requires(!std::same_as<U, T>)
