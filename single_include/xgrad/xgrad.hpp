@@ -4072,6 +4072,11 @@ private:
 #include <numbers>
 
 
+// ======== xgrad/base/exp_of_negative.hpp
+// e^x and e^x - 1 for x <= 0 on packs: what tanh is made of. A kernel's division costs as much as ten products, and xsimd's exponentials
+// have one or two; here is none.
+
+
 // ======== xgrad/base/simd.hpp
 // Packs: a few numbers of one precision side by side, real, complex or true/false. A kernel runs on packs, and so do the
 // rules of operations, which is why the operators here take plain numbers too. Without SIMD a pack holds one number.
@@ -4362,6 +4367,60 @@ using pack_of = std::conditional_t<is_complex<T>, ComplexPack<P>, std::condition
 }  // namespace detail
 }  // namespace xgrad
 
+namespace xgrad::detail {
+
+template <class P> struct Exponentials {
+    RealPack<P> exp, expm1;
+};
+
+template <class P> struct ExponentialFacts;
+template <> struct ExponentialFacts<double> {
+    using word = std::uint64_t;
+    static constexpr int mantissa_bits = 52, degree = 13;
+    static constexpr double least = -708, ln2_high = 0x1.62e42fee00000p-1, ln2_low = 0x1.a39ef35793c76p-33;
+};
+template <> struct ExponentialFacts<float> {
+    using word = std::uint32_t;
+    static constexpr int mantissa_bits = 23, degree = 8;
+    static constexpr float least = -87, ln2_high = 0x1.63p-1f, ln2_low = -0x1.bd0106p-13f;
+};
+
+/// 1/n! + x/(n + 2)! + x^2/(n + 4)! + ... up to 1/last!.
+template <int n, int last, class P> XGRAD_INLINE RealPack<P> every_other_term(RealPack<P> x)
+{
+    constexpr P coefficient = static_cast<P>(1 / [] {
+        long double factorial = 1;
+        for (int i = 2; i <= n; ++i) factorial *= i;
+        return factorial;
+    }());
+    if constexpr (n + 2 > last) return coefficient;
+    else return coefficient + x * every_other_term<n + 2, last>(x);
+}
+
+/// Both to about one rounding; e^x is 0 where it is below 2^-1021 (2^-125 in single precision). With x = k ln 2 + r, |r| <= ln(2)/2, they are 2^k (1 + p)
+/// and 2^k p + (2^k - 1), where p = e^r - 1 is a sum of powers.
+template <class P> XGRAD_INLINE Exponentials<P> exp_of_negative(RealPack<P> x)
+{
+    if constexpr (RealPack<P>::width == 1) return {std::exp(x.v), std::expm1(x.v)};
+#if XGRAD_SIMD
+    else {
+        using Facts = ExponentialFacts<P>;
+        using word = typename Facts::word;
+        using Words = kernel::Vec<word, sizeof x.v.data>;
+        constexpr P magic = static_cast<P>(word{3} << (Facts::mantissa_bits - 1));  // a sum with it is rounded to an integer, which its last bits are
+        RealPack<P> const least(Facts::least), bounded = larger(least, x);          // in this order, so that NaN stays
+        auto const shifted = bounded * RealPack<P>(std::numbers::log2e_v<P>) + RealPack<P>(magic), k = shifted - RealPack<P>(magic);
+        auto const r = bounded - k * RealPack<P>(Facts::ln2_high) - k * RealPack<P>(Facts::ln2_low), square = r * r;
+        auto const p = r + square * (every_other_term<2, Facts::degree>(square) + r * every_other_term<3, Facts::degree>(square));
+        auto const exponent = std::bit_cast<Words>(shifted.v.data) + word{std::numeric_limits<P>::max_exponent - 1};
+        auto const power = RealPack<P>::from(std::bit_cast<decltype(x.v.data)>(exponent << Facts::mantissa_bits));
+        return {where(x < least, RealPack<P>(0), power + power * p), power * p + (power - 1)};
+    }
+#endif
+}
+
+}  // namespace xgrad::detail
+
 namespace xgrad {
 
 namespace detail {
@@ -4410,7 +4469,6 @@ template <class P> XGRAD_INLINE RealPack<P> acos(RealPack<P> x) { using std::aco
 template <class P> XGRAD_INLINE RealPack<P> atan(RealPack<P> x) { using std::atan; return RealPack<P>::from(atan(x.v)); }
 template <class P> XGRAD_INLINE RealPack<P> sinh(RealPack<P> x) { using std::sinh; return RealPack<P>::from(sinh(x.v)); }
 template <class P> XGRAD_INLINE RealPack<P> cosh(RealPack<P> x) { using std::cosh; return RealPack<P>::from(cosh(x.v)); }
-template <class P> XGRAD_INLINE RealPack<P> tanh(RealPack<P> x) { using std::tanh; return RealPack<P>::from(tanh(x.v)); }
 template <class P> XGRAD_INLINE RealPack<P> asinh(RealPack<P> x) { using std::asinh; return RealPack<P>::from(asinh(x.v)); }
 template <class P> XGRAD_INLINE RealPack<P> acosh(RealPack<P> x)
 {
@@ -4420,6 +4478,27 @@ template <class P> XGRAD_INLINE RealPack<P> acosh(RealPack<P> x)
 template <class P> XGRAD_INLINE RealPack<P> atanh(RealPack<P> x) { using std::atanh; return RealPack<P>::from(atanh(x.v)); }
 template <class P> XGRAD_INLINE RealPack<P> abs(RealPack<P> x) { using std::abs; return RealPack<P>::from(abs(x.v)); }
 template <class P> XGRAD_INLINE RealPack<P> copysign(RealPack<P> size, RealPack<P> sign) { using std::copysign; return RealPack<P>::from(copysign(size.v, sign.v)); }
+namespace detail {
+/// Near 0: Lambert's continued fraction x/(1 + x^2/(3 + x^2/(5 + ...))), up to 17 (9 in single precision).
+template <class P> XGRAD_INLINE RealPack<P> tanh_near_0(RealPack<P> x)
+{
+    auto const z = x * x;
+    if constexpr (std::same_as<P, float>) return x * (1 - z * (14 * z + 315) / ((15 * z + 420) * z + 945));
+    else return x * (1 - z * (((44 * z + 12870) * z + 810810) * z + 11486475) / ((((45 * z + 13860) * z + 945945) * z + 16216200) * z + 34459425));
+}
+}  // namespace detail
+
+/// With e = exp(-2|x|) - 1: -e/(2 + e), with the sign of x.
+template <class P> XGRAD_INLINE RealPack<P> tanh(RealPack<P> x)
+{
+    if constexpr (RealPack<P>::width == 1) return std::tanh(x.v);
+    else {
+        auto const size = abs(x);
+        if (RealPack<P>::lanes::all((size < 0.55).m)) return detail::tanh_near_0(x);
+        auto const e = detail::exp_of_negative(-2 * size).expm1;
+        return copysign(e / (2 + e), x);
+    }
+}
 template <class P> XGRAD_INLINE RealPack<P> atan2(RealPack<P> y, RealPack<P> x)
 {
     using std::atan2;
@@ -4643,14 +4722,14 @@ template <class P> XGRAD_INLINE ComplexPack<P> sin(ComplexPack<P> z) { return de
 template <class P> XGRAD_INLINE ComplexPack<P> cos(ComplexPack<P> z) { return detail::circular(z).cosine; }
 template <class P> XGRAD_INLINE ComplexPack<P> sinh(ComplexPack<P> z) { return detail::hyperbolic(z).sine; }
 template <class P> XGRAD_INLINE ComplexPack<P> cosh(ComplexPack<P> z) { return detail::hyperbolic(z).cosine; }
-/// With e = exp(-2|x|) - 1: (-e (2 + e) sgn x + 4i (1 + e) sin y cos y) / (e^2 + 4 (1 + e) cos^2 y), where nothing cancels or overflows.
+/// With q = exp(-2|x|): ((1 - q^2) sgn x + 4i q sin y cos y) / ((1 - q)^2 + 4q cos^2 y), where nothing cancels or overflows.
 template <class P> XGRAD_INLINE ComplexPack<P> tanh(ComplexPack<P> z)
 {
     if (!RealPack<P>::lanes::all((z.re == z.re && abs(z.im) < HUGE_VAL).m)) return detail::number_by_number([](auto v) { return std::tanh(v); }, z);
     auto const unit = unit_at(z.im);
-    auto const e = expm1(-2 * abs(z.re)), cosine = 4 * (1 + e) * unit.re;
-    auto const scale = 1 / (e * e + cosine * unit.re);
-    return {copysign(-e * (2 + e) * scale, z.re), cosine * unit.im * scale};
+    auto const [q, e] = detail::exp_of_negative(-2 * abs(z.re));
+    auto const cosine = 4 * q * unit.re, scale = 1 / (e * e + cosine * unit.re);
+    return {copysign(e * (1 + q) * scale, z.re), cosine * unit.im * scale};
 }
 /// -i tanh(iz).
 template <class P> XGRAD_INLINE ComplexPack<P> tan(ComplexPack<P> z)
@@ -6066,7 +6145,8 @@ XGRAD_INLINE void evaluate_operands(Expression<Op, X...> const& e, Load const& l
     constexpr auto first = first_leaves<X...>();
     (evaluate<At + first[I], P, pass>(get<I>(e.x), load, get<I>(v.x), known), ...);
     if constexpr (pass == Pass::backward && divides<E>)
-        if (!covers<std::tuple_element_t<1, std::tuple<X...>>, At + first[1]>(known)) v.inverse = reciprocal(argument<E, 1, P>(v));
+        if (!covers<std::tuple_element_t<1, std::tuple<X...>>, At + first[1]>(known)) [[likely]]
+            v.inverse = reciprocal(argument<E, 1, P>(v));
 }
 template <class P, Pass pass, class Op, class... X, std::size_t... I>
 XGRAD_INLINE void apply_operation(Expression<Op, X...> const& e, Values<Expression<Op, X...>, P>& v, std::index_sequence<I...>)
@@ -6084,7 +6164,8 @@ template <std::size_t At, class P, Pass pass, class Op, class... X, class Load>
 XGRAD_INLINE void evaluate(Expression<Op, X...> const& e, Load const& load, Values<Expression<Op, X...>, P>& v, LeafMask known)
 {
     if constexpr (is_transcendental<Op>)
-        if (covers<Expression<Op, X...>, At>(known)) return;
+        if (covers<Expression<Op, X...>, At>(known)) [[unlikely]]
+            return;
     evaluate_operands<At, P, pass>(e, load, v, known, std::index_sequence_for<X...>{});
     apply_operation<P, pass>(e, v, std::index_sequence_for<X...>{});
 }
@@ -14641,8 +14722,12 @@ struct Embed : Arraywise {
 
     template <Scalar T> auto value(detail::Array<T> const& x) const
     {
-        detail::Array<T> out(shape, T(0));
-        detail::copy_elements(window.value(out), x);
+        detail::Array<T> out(shape);
+        auto const place = window.value(out);
+        bool const is_one_piece = place.contiguous && place.numel != 0;
+        std::fill(out.begin(), is_one_piece ? place.begin() : out.end(), T(0));
+        if (is_one_piece) std::fill(place.end(), out.end(), T(0));
+        detail::copy_elements(place, x);
         return out;
     }
     auto pullback(wrt<0>, auto const& g, auto const&, auto const&) const { return express(window, g); }

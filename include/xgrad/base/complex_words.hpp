@@ -137,14 +137,14 @@ template <class P> XGRAD_INLINE ComplexPack<P> sin(ComplexPack<P> z) { return de
 template <class P> XGRAD_INLINE ComplexPack<P> cos(ComplexPack<P> z) { return detail::circular(z).cosine; }
 template <class P> XGRAD_INLINE ComplexPack<P> sinh(ComplexPack<P> z) { return detail::hyperbolic(z).sine; }
 template <class P> XGRAD_INLINE ComplexPack<P> cosh(ComplexPack<P> z) { return detail::hyperbolic(z).cosine; }
-/// With e = exp(-2|x|) - 1: (-e (2 + e) sgn x + 4i (1 + e) sin y cos y) / (e^2 + 4 (1 + e) cos^2 y), where nothing cancels or overflows.
+/// With q = exp(-2|x|): ((1 - q^2) sgn x + 4i q sin y cos y) / ((1 - q)^2 + 4q cos^2 y), where nothing cancels or overflows.
 template <class P> XGRAD_INLINE ComplexPack<P> tanh(ComplexPack<P> z)
 {
     if (!RealPack<P>::lanes::all((z.re == z.re && abs(z.im) < HUGE_VAL).m)) return detail::number_by_number([](auto v) { return std::tanh(v); }, z);
     auto const unit = unit_at(z.im);
-    auto const e = expm1(-2 * abs(z.re)), cosine = 4 * (1 + e) * unit.re;
-    auto const scale = 1 / (e * e + cosine * unit.re);
-    return {copysign(-e * (2 + e) * scale, z.re), cosine * unit.im * scale};
+    auto const [q, e] = detail::exp_of_negative(-2 * abs(z.re));
+    auto const cosine = 4 * q * unit.re, scale = 1 / (e * e + cosine * unit.re);
+    return {copysign(e * (1 + q) * scale, z.re), cosine * unit.im * scale};
 }
 /// -i tanh(iz).
 template <class P> XGRAD_INLINE ComplexPack<P> tan(ComplexPack<P> z)

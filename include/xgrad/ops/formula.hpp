@@ -231,7 +231,8 @@ XGRAD_INLINE void evaluate_operands(Expression<Op, X...> const& e, Load const& l
     constexpr auto first = first_leaves<X...>();
     (evaluate<At + first[I], P, pass>(get<I>(e.x), load, get<I>(v.x), known), ...);
     if constexpr (pass == Pass::backward && divides<E>)
-        if (!covers<std::tuple_element_t<1, std::tuple<X...>>, At + first[1]>(known)) v.inverse = reciprocal(argument<E, 1, P>(v));
+        if (!covers<std::tuple_element_t<1, std::tuple<X...>>, At + first[1]>(known)) [[likely]]
+            v.inverse = reciprocal(argument<E, 1, P>(v));
 }
 template <class P, Pass pass, class Op, class... X, std::size_t... I>
 XGRAD_INLINE void apply_operation(Expression<Op, X...> const& e, Values<Expression<Op, X...>, P>& v, std::index_sequence<I...>)
@@ -249,7 +250,8 @@ template <std::size_t At, class P, Pass pass, class Op, class... X, class Load>
 XGRAD_INLINE void evaluate(Expression<Op, X...> const& e, Load const& load, Values<Expression<Op, X...>, P>& v, LeafMask known)
 {
     if constexpr (is_transcendental<Op>)
-        if (covers<Expression<Op, X...>, At>(known)) return;
+        if (covers<Expression<Op, X...>, At>(known)) [[unlikely]]
+            return;
     evaluate_operands<At, P, pass>(e, load, v, known, std::index_sequence_for<X...>{});
     apply_operation<P, pass>(e, v, std::index_sequence_for<X...>{});
 }

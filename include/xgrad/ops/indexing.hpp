@@ -60,8 +60,12 @@ struct Embed : Arraywise {
 
     template <Scalar T> auto value(detail::Array<T> const& x) const
     {
-        detail::Array<T> out(shape, T(0));
-        detail::copy_elements(window.value(out), x);
+        detail::Array<T> out(shape);
+        auto const place = window.value(out);
+        bool const is_one_piece = place.contiguous && place.numel != 0;
+        std::fill(out.begin(), is_one_piece ? place.begin() : out.end(), T(0));
+        if (is_one_piece) std::fill(place.end(), out.end(), T(0));
+        detail::copy_elements(place, x);
         return out;
     }
     auto pullback(wrt<0>, auto const& g, auto const&, auto const&) const { return express(window, g); }
