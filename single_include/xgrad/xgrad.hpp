@@ -4407,9 +4407,9 @@ template <class P> XGRAD_INLINE Exponentials<P> exp_of_negative(RealPack<P> x)
         using Facts = ExponentialFacts<P>;
         using word = typename Facts::word;
         using Words = kernel::Vec<word, sizeof x.v.data>;
-        constexpr P magic = static_cast<P>(word{3} << (Facts::mantissa_bits - 1));  // a sum with it is rounded to an integer, which its last bits are
+        constexpr P magic = static_cast<P>(word{3} << (Facts::mantissa_bits - 1));  // the last bits of a sum with it are the other, an integer
         RealPack<P> const least(Facts::least), bounded = larger(least, x);          // in this order, so that NaN stays
-        auto const shifted = bounded * RealPack<P>(std::numbers::log2e_v<P>) + RealPack<P>(magic), k = shifted - RealPack<P>(magic);
+        auto const k = RealPack<P>::from(xsimd::nearbyint((bounded * RealPack<P>(std::numbers::log2e_v<P>)).v)), shifted = k + RealPack<P>(magic);
         auto const r = bounded - k * RealPack<P>(Facts::ln2_high) - k * RealPack<P>(Facts::ln2_low), square = r * r;
         auto const p = r + square * (every_other_term<2, Facts::degree>(square) + r * every_other_term<3, Facts::degree>(square));
         auto const exponent = std::bit_cast<Words>(shifted.v.data) + word{std::numeric_limits<P>::max_exponent - 1};
