@@ -3919,6 +3919,8 @@ template <class F> void on_fresh_stack(F f)
 /// Where it is known that no Node before number `oldest` leads to a capture, the pass stops there.
 inline void run_backward(std::span<Root> roots, std::span<Capture> captures, bool keep_graph, bool create_graph, std::uint64_t oldest = 0)
 {
+    bool const is_plain = roots.size() == 1 && captures.empty() && !keep_graph && !create_graph;
+    if (is_plain && !roots[0].gradient.defined() && run_single_node(*roots[0].edge.function)) return;
     if (pass_depth == passes_per_stack) return on_fresh_stack([&] { run_backward(roots, captures, keep_graph, create_graph, oldest); });
     struct Level {
         Level() noexcept { ++pass_depth; }
@@ -4064,7 +4066,7 @@ private:
 
 // ======== xgrad/base/words.hpp
 // The words in which rules are written, for packs: sin, exp, conj, ... They are found through their argument's type, and
-// mean the same for a tensor that records. Real functions are xsimd's or std's; complex_words.hpp has those of complex numbers
+// mean the same for a tensor that records. Real functions are xsimd's or std's, but for tanh; complex_words.hpp has those of complex numbers
 // that go on from here.
 
 #include <cmath>
@@ -4397,8 +4399,8 @@ template <int n, int last, class P> XGRAD_INLINE RealPack<P> every_other_term(Re
     else return coefficient + x * every_other_term<n + 2, last>(x);
 }
 
-/// Both to about one rounding; e^x is 0 where it is below 2^-1021 (2^-125 in single precision). With x = k ln 2 + r, |r| <= ln(2)/2, they are 2^k (1 + p)
-/// and 2^k p + (2^k - 1), where p = e^r - 1 is a sum of powers.
+/// Both to about one rounding; e^x is 0 where it is below 2^-1021 (2^-125 in single precision). With x = k ln 2 + r, |r| <= ln(2)/2, they are
+/// 2^k (1 + p) and 2^k p + (2^k - 1), where p = e^r - 1 is a sum of powers.
 template <class P> XGRAD_INLINE Exponentials<P> exp_of_negative(RealPack<P> x)
 {
     if constexpr (RealPack<P>::width == 1) return {std::exp(x.v), std::expm1(x.v)};
@@ -4417,6 +4419,14 @@ template <class P> XGRAD_INLINE Exponentials<P> exp_of_negative(RealPack<P> x)
         return {where(x < least, RealPack<P>(0), power + power * p), power * p + (power - 1)};
     }
 #endif
+}
+
+/// tanh x near 0: Lambert's continued fraction x/(1 + x^2/(3 + x^2/(5 + ...))), up to 17 (9 in single precision).
+template <class P> XGRAD_INLINE RealPack<P> tanh_near_0(RealPack<P> x)
+{
+    auto const z = x * x;
+    if constexpr (std::same_as<P, float>) return x * (1 - z * (14 * z + 315) / ((15 * z + 420) * z + 945));
+    else return x * (1 - z * (((44 * z + 12870) * z + 810810) * z + 11486475) / ((((45 * z + 13860) * z + 945945) * z + 16216200) * z + 34459425));
 }
 
 }  // namespace xgrad::detail
@@ -4478,16 +4488,6 @@ template <class P> XGRAD_INLINE RealPack<P> acosh(RealPack<P> x)
 template <class P> XGRAD_INLINE RealPack<P> atanh(RealPack<P> x) { using std::atanh; return RealPack<P>::from(atanh(x.v)); }
 template <class P> XGRAD_INLINE RealPack<P> abs(RealPack<P> x) { using std::abs; return RealPack<P>::from(abs(x.v)); }
 template <class P> XGRAD_INLINE RealPack<P> copysign(RealPack<P> size, RealPack<P> sign) { using std::copysign; return RealPack<P>::from(copysign(size.v, sign.v)); }
-namespace detail {
-/// Near 0: Lambert's continued fraction x/(1 + x^2/(3 + x^2/(5 + ...))), up to 17 (9 in single precision).
-template <class P> XGRAD_INLINE RealPack<P> tanh_near_0(RealPack<P> x)
-{
-    auto const z = x * x;
-    if constexpr (std::same_as<P, float>) return x * (1 - z * (14 * z + 315) / ((15 * z + 420) * z + 945));
-    else return x * (1 - z * (((44 * z + 12870) * z + 810810) * z + 11486475) / ((((45 * z + 13860) * z + 945945) * z + 16216200) * z + 34459425));
-}
-}  // namespace detail
-
 /// With e = exp(-2|x|) - 1: -e/(2 + e), with the sign of x.
 template <class P> XGRAD_INLINE RealPack<P> tanh(RealPack<P> x)
 {
@@ -6127,13 +6127,15 @@ template <std::size_t At, class P, Pass pass, class T, class Load> XGRAD_INLINE 
 }
 template <std::size_t At, class P, Pass pass, class T, class Load> XGRAD_INLINE void evaluate(Constant<T> const&, Load const&, Values<Constant<T>, P>&, LeafMask) {}
 
+/// A number of a formula.
+template <class P, class T> XGRAD_INLINE pack_for<letter_of<T>, P> number_pack(Constant<T> const& c)
+{
+    if constexpr (std::same_as<T, bool>) return RealPack<P>(c.value()) != 0;
+    else return c.value();
+}
 /// Numbers of a formula are there before the first pack.
 template <class T, class P> XGRAD_INLINE void place_numbers(Slot<T> const&, Values<Slot<T>, P>&) {}
-template <class T, class P> XGRAD_INLINE void place_numbers(Constant<T> const& c, Values<Constant<T>, P>& v)
-{
-    if constexpr (std::same_as<T, bool>) v.y = RealPack<P>(c.value()) != 0;
-    else v.y = pack_for<letter_of<T>, P>(c.value());
-}
+template <class T, class P> XGRAD_INLINE void place_numbers(Constant<T> const& c, Values<Constant<T>, P>& v) { v.y = number_pack<P>(c); }
 template <class P, class Op, class... X> XGRAD_INLINE void place_numbers(Expression<Op, X...> const& e, Values<Expression<Op, X...>, P>& v)
 {
     [&]<std::size_t... I>(std::index_sequence<I...>) XGRAD_LAMBDA_INLINE { (place_numbers(get<I>(e.x), get<I>(v.x)), ...); }(std::index_sequence_for<X...>{});
@@ -7554,8 +7556,7 @@ template <std::size_t At, std::size_t Leaves, class P, class T> XGRAD_INLINE voi
 }
 template <std::size_t At, std::size_t Leaves, class P, class T> XGRAD_INLINE void evaluate_dual(Constant<T> const& c, DualTile, DualValues<Constant<T>, P>& v)
 {
-    if constexpr (std::same_as<T, bool>) v.y = RealPack<P>(c.value()) != 0;
-    else v.y = pack_for<letter_of<T>, P>(c.value());
+    v.y = number_pack<P>(c);
 }
 template <std::size_t At, std::size_t Leaves, class P, class Op, class... X, std::size_t... J>
 XGRAD_INLINE void apply_dual(Expression<Op, X...> const& e, DualTile tile, bool saved, DualValues<Expression<Op, X...>, P>& v, std::index_sequence<J...>)
@@ -9702,7 +9703,7 @@ private:
     /// Saves what the gradients of operands that want one will look at. False where SavedTensors must do that.
     bool keep_values(AnyTensor const* const* operands, Gathered const& in, AnyTensor const& result) noexcept
     {
-        auto* const kept = reinterpret_cast<KeptValue*>(behind());
+        auto* const kept = kept_values().data();
         bool plain = !default_packing & !plan_.keeps_history;
         for (std::size_t i = 0; i < plan_.places; ++i) {
             std::size_t const k = plan_.at_place[i];
@@ -12126,7 +12127,7 @@ template <Scalar T> void Tensor<T>::backward() const
     detail::Root root{detail::gradient_edge(*this), {}, detail::type_info<T>, shape()};
     if (!root.edge) detail::fail_without_history(0);
     detail::check_implicit_gradient(root.type, root.shape, 0);
-    if (!detail::run_single_node(*root.edge.function)) detail::run_backward({&root, 1}, {}, false, false);
+    detail::run_backward({&root, 1}, {}, false, false);
 }
 template <Scalar T> void Tensor<T>::backward(BackwardOptions const& options) const { xgrad::backward({*this}, {}, options); }
 template <Scalar T> template <detail::OperandLike G> void Tensor<T>::backward(G const& gradient) const { backward(gradient, {}); }
@@ -16532,12 +16533,11 @@ template <Operand X> double finite_largest(X const& x)
 {
     NoGradGuard const off;
     if (numel(x.shape()) == 0) return 0;
-    double largest;
-    if constexpr (detail::is_expression<X>) largest = static_cast<double>(amax(x).item());
-    else {
-        auto const& elements = x.array_of();
-        largest = static_cast<double>(elements.contiguous ? detail::fold_all_elements<detail::Larger<typename X::scalar>>(elements) : amax(x).item());
-    }
+    auto const largest = static_cast<double>([&] {
+        if constexpr (!detail::is_expression<X>)
+            if (auto const& elements = x.array_of(); elements.contiguous) return detail::fold_all_elements<detail::Larger<typename X::scalar>>(elements);
+        return amax(x).item();
+    }());
     return std::isfinite(largest) ? largest : 0;
 }
 

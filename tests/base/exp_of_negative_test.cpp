@@ -1,4 +1,5 @@
 // e^x, e^x - 1 and tanh on packs, against the long double functions of the C library.
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <vector>

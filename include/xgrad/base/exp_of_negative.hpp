@@ -41,8 +41,8 @@ template <int n, int last, class P> XGRAD_INLINE RealPack<P> every_other_term(Re
     else return coefficient + x * every_other_term<n + 2, last>(x);
 }
 
-/// Both to about one rounding; e^x is 0 where it is below 2^-1021 (2^-125 in single precision). With x = k ln 2 + r, |r| <= ln(2)/2, they are 2^k (1 + p)
-/// and 2^k p + (2^k - 1), where p = e^r - 1 is a sum of powers.
+/// Both to about one rounding; e^x is 0 where it is below 2^-1021 (2^-125 in single precision). With x = k ln 2 + r, |r| <= ln(2)/2, they are
+/// 2^k (1 + p) and 2^k p + (2^k - 1), where p = e^r - 1 is a sum of powers.
 template <class P> XGRAD_INLINE Exponentials<P> exp_of_negative(RealPack<P> x)
 {
     if constexpr (RealPack<P>::width == 1) return {std::exp(x.v), std::expm1(x.v)};
@@ -61,6 +61,14 @@ template <class P> XGRAD_INLINE Exponentials<P> exp_of_negative(RealPack<P> x)
         return {where(x < least, RealPack<P>(0), power + power * p), power * p + (power - 1)};
     }
 #endif
+}
+
+/// tanh x near 0: Lambert's continued fraction x/(1 + x^2/(3 + x^2/(5 + ...))), up to 17 (9 in single precision).
+template <class P> XGRAD_INLINE RealPack<P> tanh_near_0(RealPack<P> x)
+{
+    auto const z = x * x;
+    if constexpr (std::same_as<P, float>) return x * (1 - z * (14 * z + 315) / ((15 * z + 420) * z + 945));
+    else return x * (1 - z * (((44 * z + 12870) * z + 810810) * z + 11486475) / ((((45 * z + 13860) * z + 945945) * z + 16216200) * z + 34459425));
 }
 
 }  // namespace xgrad::detail

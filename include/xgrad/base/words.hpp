@@ -1,5 +1,5 @@
 // The words in which rules are written, for packs: sin, exp, conj, ... They are found through their argument's type, and
-// mean the same for a tensor that records. Real functions are xsimd's or std's; complex_words.hpp has those of complex numbers
+// mean the same for a tensor that records. Real functions are xsimd's or std's, but for tanh; complex_words.hpp has those of complex numbers
 // that go on from here.
 #pragma once
 
@@ -66,16 +66,6 @@ template <class P> XGRAD_INLINE RealPack<P> acosh(RealPack<P> x)
 template <class P> XGRAD_INLINE RealPack<P> atanh(RealPack<P> x) { using std::atanh; return RealPack<P>::from(atanh(x.v)); }
 template <class P> XGRAD_INLINE RealPack<P> abs(RealPack<P> x) { using std::abs; return RealPack<P>::from(abs(x.v)); }
 template <class P> XGRAD_INLINE RealPack<P> copysign(RealPack<P> size, RealPack<P> sign) { using std::copysign; return RealPack<P>::from(copysign(size.v, sign.v)); }
-namespace detail {
-/// Near 0: Lambert's continued fraction x/(1 + x^2/(3 + x^2/(5 + ...))), up to 17 (9 in single precision).
-template <class P> XGRAD_INLINE RealPack<P> tanh_near_0(RealPack<P> x)
-{
-    auto const z = x * x;
-    if constexpr (std::same_as<P, float>) return x * (1 - z * (14 * z + 315) / ((15 * z + 420) * z + 945));
-    else return x * (1 - z * (((44 * z + 12870) * z + 810810) * z + 11486475) / ((((45 * z + 13860) * z + 945945) * z + 16216200) * z + 34459425));
-}
-}  // namespace detail
-
 /// With e = exp(-2|x|) - 1: -e/(2 + e), with the sign of x.
 template <class P> XGRAD_INLINE RealPack<P> tanh(RealPack<P> x)
 {

@@ -223,6 +223,8 @@ template <class F> void on_fresh_stack(F f)
 /// Where it is known that no Node before number `oldest` leads to a capture, the pass stops there.
 inline void run_backward(std::span<Root> roots, std::span<Capture> captures, bool keep_graph, bool create_graph, std::uint64_t oldest = 0)
 {
+    bool const is_plain = roots.size() == 1 && captures.empty() && !keep_graph && !create_graph;
+    if (is_plain && !roots[0].gradient.defined() && run_single_node(*roots[0].edge.function)) return;
     if (pass_depth == passes_per_stack) return on_fresh_stack([&] { run_backward(roots, captures, keep_graph, create_graph, oldest); });
     struct Level {
         Level() noexcept { ++pass_depth; }

@@ -73,8 +73,7 @@ template <std::size_t At, std::size_t Leaves, class P, class T> XGRAD_INLINE voi
 }
 template <std::size_t At, std::size_t Leaves, class P, class T> XGRAD_INLINE void evaluate_dual(Constant<T> const& c, DualTile, DualValues<Constant<T>, P>& v)
 {
-    if constexpr (std::same_as<T, bool>) v.y = RealPack<P>(c.value()) != 0;
-    else v.y = pack_for<letter_of<T>, P>(c.value());
+    v.y = number_pack<P>(c);
 }
 template <std::size_t At, std::size_t Leaves, class P, class Op, class... X, std::size_t... J>
 XGRAD_INLINE void apply_dual(Expression<Op, X...> const& e, DualTile tile, bool saved, DualValues<Expression<Op, X...>, P>& v, std::index_sequence<J...>)

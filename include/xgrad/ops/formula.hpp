@@ -213,13 +213,15 @@ template <std::size_t At, class P, Pass pass, class T, class Load> XGRAD_INLINE 
 }
 template <std::size_t At, class P, Pass pass, class T, class Load> XGRAD_INLINE void evaluate(Constant<T> const&, Load const&, Values<Constant<T>, P>&, LeafMask) {}
 
+/// A number of a formula.
+template <class P, class T> XGRAD_INLINE pack_for<letter_of<T>, P> number_pack(Constant<T> const& c)
+{
+    if constexpr (std::same_as<T, bool>) return RealPack<P>(c.value()) != 0;
+    else return c.value();
+}
 /// Numbers of a formula are there before the first pack.
 template <class T, class P> XGRAD_INLINE void place_numbers(Slot<T> const&, Values<Slot<T>, P>&) {}
-template <class T, class P> XGRAD_INLINE void place_numbers(Constant<T> const& c, Values<Constant<T>, P>& v)
-{
-    if constexpr (std::same_as<T, bool>) v.y = RealPack<P>(c.value()) != 0;
-    else v.y = pack_for<letter_of<T>, P>(c.value());
-}
+template <class T, class P> XGRAD_INLINE void place_numbers(Constant<T> const& c, Values<Constant<T>, P>& v) { v.y = number_pack<P>(c); }
 template <class P, class Op, class... X> XGRAD_INLINE void place_numbers(Expression<Op, X...> const& e, Values<Expression<Op, X...>, P>& v)
 {
     [&]<std::size_t... I>(std::index_sequence<I...>) XGRAD_LAMBDA_INLINE { (place_numbers(get<I>(e.x), get<I>(v.x)), ...); }(std::index_sequence_for<X...>{});

@@ -199,7 +199,7 @@ private:
     /// Saves what the gradients of operands that want one will look at. False where SavedTensors must do that.
     bool keep_values(AnyTensor const* const* operands, Gathered const& in, AnyTensor const& result) noexcept
     {
-        auto* const kept = reinterpret_cast<KeptValue*>(behind());
+        auto* const kept = kept_values().data();
         bool plain = !default_packing & !plan_.keeps_history;
         for (std::size_t i = 0; i < plan_.places; ++i) {
             std::size_t const k = plan_.at_place[i];

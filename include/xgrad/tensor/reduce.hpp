@@ -65,12 +65,11 @@ template <Operand X> double finite_largest(X const& x)
 {
     NoGradGuard const off;
     if (numel(x.shape()) == 0) return 0;
-    double largest;
-    if constexpr (detail::is_expression<X>) largest = static_cast<double>(amax(x).item());
-    else {
-        auto const& elements = x.array_of();
-        largest = static_cast<double>(elements.contiguous ? detail::fold_all_elements<detail::Larger<typename X::scalar>>(elements) : amax(x).item());
-    }
+    auto const largest = static_cast<double>([&] {
+        if constexpr (!detail::is_expression<X>)
+            if (auto const& elements = x.array_of(); elements.contiguous) return detail::fold_all_elements<detail::Larger<typename X::scalar>>(elements);
+        return amax(x).item();
+    }());
     return std::isfinite(largest) ? largest : 0;
 }
 
