@@ -13,7 +13,7 @@ inline constexpr Name sum_same = "sum(square(a + b)), same shape", sum_row = "su
                       product_same = "sum(square(a * b)), same shape", product_column = "sum(square(a * b)), (m,n)*(m,1)", bias = "x + b, (2000,60)+(60)";
 inline constexpr Name logsumexp = "logsumexp(x)", prod = "prod(x)", column_sums = "sum(square(sum(x, {0}))), (300,200)",
                       row_sums = "sum(square(sum(x, {1}))), (300,200)", row_maxima = "sum(square(amax(x, {1}))), (300,200)",
-                      transposed = "sum(square(transpose(x) + y)), (400,320)";
+                      transposed = "sum(square(transpose(x) + y))";
 inline constexpr Name product = "sum(square(matmul(A, B)))", complex_product = "sum(abs2(matmul(A, B))), complex",
                       perceptron = "MLP 784-128-10, batch 64, cross entropy";
 inline constexpr Name normal = "normal log density, as one sum", normal_hoisted = "normal log density, log(sigma) outside",

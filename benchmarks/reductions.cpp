@@ -45,8 +45,9 @@ int main(int argc, char** argv)
     one(name::row_maxima, matrix, 1.3, [](Real const& x) { return sum(square(amax(x, {1}))); },
         [](From x, To g, Size m, Size n) { return hand::row_maxima(x, g, m, n); });
 
-    two(name::transposed, {400, 320}, {320, 400}, [](Real const& x, Real const& y) { return sum(square(transpose(x) + y)); },
-        [](From x, From y, To gx, To gy, Size m, Size n) { return hand::transposed_sum(x, y, gx, gy, m, n); });
+    for (xg::Shape const& shape : {xg::Shape{400, 320}, xg::Shape{64, 64}})
+        two(name::transposed, shape, {shape[1], shape[0]}, [](Real const& x, Real const& y) { return sum(square(transpose(x) + y)); },
+            [](From x, From y, To gx, To gy, Size m, Size n) { return hand::transposed_sum(x, y, gx, gy, m, n); });
     two(name::choice, {65536}, {65536}, [](Real const& a, Real const& b) { return sum(where(a > b, a * b, a - b)); },
         [](From a, From b, To ga, To gb, Size, Size n) { return hand::choice(a, b, ga, gb, n); });
     return bench::run(argc, argv);

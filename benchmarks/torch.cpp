@@ -84,8 +84,11 @@ void reductions()
     row(name::column_sums, 60000, {matrix}, [=] { return matrix.sum(0).square().sum(); });
     row(name::row_sums, 60000, {matrix}, [=] { return matrix.sum(1).square().sum(); });
     row(name::row_maxima, 60000, {matrix}, [=] { return matrix.amax(1).square().sum(); });
-    auto const left = torch::rand({400, 320}, real), right = torch::rand({320, 400}, real), a = torch::rand({65536}, real), b = torch::rand({65536}, real);
-    row(name::transposed, 128000, {left, right}, [=] { return (left.t() + right).square().sum(); });
+    for (auto const [m, n] : {std::pair{400, 320}, std::pair{64, 64}}) {
+        auto const left = torch::rand({m, n}, real), right = torch::rand({n, m}, real);
+        row(name::transposed, m * n, {left, right}, [=] { return (left.t() + right).square().sum(); });
+    }
+    auto const a = torch::rand({65536}, real), b = torch::rand({65536}, real);
     row(name::choice, 65536, {a, b}, [=] { return torch::where(a > b, a * b, a - b).sum(); });
 }
 

@@ -1690,6 +1690,9 @@ template <std::size_t Bytes> struct Opaque {
     std::byte bytes[Bytes];
 };
 
+/// Rows and columns of a square whose lines fill lines of the cache.
+constexpr std::size_t square_side(std::size_t element) { return element < 4 ? 8 : 64 / element; }
+
 /// to[r * to_row + c] = from[r + c * from_column] for r < rows and c < columns.
 template <class W> [[gnu::always_inline]] inline void copy_square(W* to, std::ptrdiff_t to_row, W const* from, std::ptrdiff_t from_column, std::size_t rows, std::size_t columns)
 {
@@ -1699,7 +1702,7 @@ template <class W> [[gnu::always_inline]] inline void copy_square(W* to, std::pt
 
 template <std::size_t Bytes, class W = Opaque<Bytes>> void copy_transposed_words(W* to, std::ptrdiff_t to_row, W const* from, std::ptrdiff_t from_column, std::size_t rows, std::size_t columns)
 {
-    constexpr std::size_t side = Bytes < 4 ? 8 : 64 / Bytes;
+    constexpr std::size_t side = square_side(Bytes);
     for (std::size_t r = 0; r < rows; r += side)
         for (std::size_t c = 0; c < columns; c += side) {
             W* const t = to + static_cast<std::ptrdiff_t>(r) * to_row + static_cast<std::ptrdiff_t>(c);
@@ -6358,6 +6361,161 @@ inline bool wants_record(std::span<AnyTensor const* const> operands)
 // Runs a formula forward over an index space, by the shortest way that its operands allow.
 
 
+// ======== xgrad/base/parallel.hpp
+// Several threads for large kernels: off until set_num_threads() asks for them. Work is cut into the same parts whatever the
+// number of threads, so that results do not depend on it.
+
+#include <condition_variable>
+#include <exception>
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad {
+
+namespace detail {
+
+/// A function to be called once for each index; it must not throw.
+struct IndexedJob {
+    void (*call)(void* context, std::size_t index);
+    void* context;
+    std::size_t count;
+};
+
+/// Threads that wait for work. One job runs at a time; a job that comes meanwhile, from another thread or from inside the
+/// running one, is done by its caller alone.
+class WorkerPool {
+public:
+    static WorkerPool& instance()
+    {
+        static WorkerPool pool;
+        return pool;
+    }
+    /// False where a job has to be done by its caller: before set_size(), and when the program ends.
+    static bool is_wanted() noexcept { return wanted.load(std::memory_order_relaxed) > 1; }
+    static std::size_t size() noexcept { return wanted.load(std::memory_order_relaxed); }
+
+    void set_size(std::size_t threads)
+    {
+        std::lock_guard const only(running_);
+        stop();
+        workers_.reserve(threads - 1);
+        for (std::size_t i = 1; i < threads; ++i) workers_.emplace_back([this, seen = generation_] { work(seen); });
+        wanted = threads;
+    }
+    void run(IndexedJob const& job)
+    {
+        std::unique_lock const only(running_, std::try_to_lock);
+        if (!only) {
+            for (std::size_t i = 0; i < job.count; ++i) job.call(job.context, i);
+            return;
+        }
+        {
+            std::lock_guard const lock(mutex_);
+            job_ = &job;
+            next_.store(0, std::memory_order_relaxed);
+            busy_ = workers_.size();
+            ++generation_;
+        }
+        wake_.notify_all();
+        take_part(job);
+        std::unique_lock lock(mutex_);
+        done_.wait(lock, [this] { return busy_ == 0; });
+        job_ = nullptr;
+    }
+
+private:
+    WorkerPool() = default;
+    ~WorkerPool() { stop(); }
+
+    void take_part(IndexedJob const& job)
+    {
+        for (std::size_t i; (i = next_.fetch_add(1, std::memory_order_relaxed)) < job.count;) job.call(job.context, i);
+    }
+    void work(std::size_t seen)
+    {
+        std::unique_lock lock(mutex_);
+        for (;;) {
+            wake_.wait(lock, [&] { return ending_ || generation_ != seen; });
+            if (ending_) return;
+            seen = generation_;
+            IndexedJob const& job = *job_;
+            lock.unlock();
+            take_part(job);
+            lock.lock();
+            if (--busy_ == 0) done_.notify_one();
+        }
+    }
+    void stop() noexcept
+    {
+        wanted = 1;
+        {
+            std::lock_guard const lock(mutex_);
+            ending_ = true;
+        }
+        wake_.notify_all();
+        for (auto& worker : workers_) worker.join();
+        workers_.clear();
+        ending_ = false;
+    }
+
+    static inline constinit std::atomic<std::size_t> wanted{1};
+
+    std::mutex running_, mutex_;
+    std::condition_variable wake_, done_;
+    std::vector<std::thread> workers_;
+    std::atomic<std::size_t> next_{0};
+    IndexedJob const* job_ = nullptr;
+    std::size_t generation_ = 0, busy_ = 0;
+    bool ending_ = false;
+};
+
+/// Calls f(0), ..., f(count - 1), each once, on all threads that are wanted. Of what is thrown, something is thrown on.
+template <class F> void for_each_index(std::size_t count, F f)
+{
+    if (count <= 1 || !WorkerPool::is_wanted()) {
+        for (std::size_t i = 0; i < count; ++i) f(i);
+        return;
+    }
+    struct Context {
+        F& f;
+        std::exception_ptr thrown;
+        std::mutex mutex;
+    } context{f, {}, {}};
+    auto const call = [](void* to, std::size_t i) {
+        auto& c = *static_cast<Context*>(to);
+        try {
+            c.f(i);
+        } catch (...) {
+            std::lock_guard const lock(c.mutex);
+            c.thrown = std::current_exception();
+        }
+    };
+    WorkerPool::instance().run({call, &context, count});
+    if (context.thrown) std::rethrow_exception(context.thrown);
+}
+
+/// How many elements one thread takes at a time; a multiple of every pack, so that parts are computed as the whole would be.
+inline constexpr std::size_t part_size = std::size_t{1} << 15;
+
+/// Calls f(part, first element, number of elements) for each part of n elements.
+template <class F> void for_each_part(std::size_t n, F f)
+{
+    for_each_index((n + part_size - 1) / part_size, [n, &f](std::size_t i) { f(i, i * part_size, std::min(part_size, n - i * part_size)); });
+}
+
+}  // namespace detail
+
+/// Lets formulas over many elements, and convolutions, run on n threads; 0 stands for one for each core, and 1, as at the start, for none but the
+/// caller's. Results are the same to the last bit for every n. Matrix products follow the settings of the BLAS.
+inline void set_num_threads(std::size_t n)
+{
+    detail::WorkerPool::instance().set_size(n ? n : std::max(1u, std::thread::hardware_concurrency()));
+}
+/// On how many threads formulas over many elements run.
+inline std::size_t get_num_threads() noexcept { return detail::WorkerPool::size(); }
+
+}  // namespace xgrad
+
 // ======== xgrad/ops/block_loop.hpp
 // The block loop: runs a kernel where all operands lie in order over the index space, but for some that repeat: single numbers; rows, whose
 // extents are the last ones of the space; and columns, of which each element stands for all places of a row. A block holds them as often
@@ -7657,160 +7815,8 @@ template <class F> XGRAD_NOINLINE std::size_t dual_kernel(F const& formula, Dual
 // serves every mix of shapes, and the gradient of a broadcast operand is summed in the same pass.
 
 
-// ======== xgrad/base/parallel.hpp
-// Several threads for large kernels: off until set_num_threads() asks for them. Work is cut into the same parts whatever the
-// number of threads, so that results do not depend on it.
-
-#include <condition_variable>
-#include <exception>
-
-XGRAD_COMPILED_ONCE
-
-namespace xgrad {
-
-namespace detail {
-
-/// A function to be called once for each index; it must not throw.
-struct IndexedJob {
-    void (*call)(void* context, std::size_t index);
-    void* context;
-    std::size_t count;
-};
-
-/// Threads that wait for work. One job runs at a time; a job that comes meanwhile, from another thread or from inside the
-/// running one, is done by its caller alone.
-class WorkerPool {
-public:
-    static WorkerPool& instance()
-    {
-        static WorkerPool pool;
-        return pool;
-    }
-    /// False where a job has to be done by its caller: before set_size(), and when the program ends.
-    static bool is_wanted() noexcept { return wanted.load(std::memory_order_relaxed) > 1; }
-    static std::size_t size() noexcept { return wanted.load(std::memory_order_relaxed); }
-
-    void set_size(std::size_t threads)
-    {
-        std::lock_guard const only(running_);
-        stop();
-        workers_.reserve(threads - 1);
-        for (std::size_t i = 1; i < threads; ++i) workers_.emplace_back([this, seen = generation_] { work(seen); });
-        wanted = threads;
-    }
-    void run(IndexedJob const& job)
-    {
-        std::unique_lock const only(running_, std::try_to_lock);
-        if (!only) {
-            for (std::size_t i = 0; i < job.count; ++i) job.call(job.context, i);
-            return;
-        }
-        {
-            std::lock_guard const lock(mutex_);
-            job_ = &job;
-            next_.store(0, std::memory_order_relaxed);
-            busy_ = workers_.size();
-            ++generation_;
-        }
-        wake_.notify_all();
-        take_part(job);
-        std::unique_lock lock(mutex_);
-        done_.wait(lock, [this] { return busy_ == 0; });
-        job_ = nullptr;
-    }
-
-private:
-    WorkerPool() = default;
-    ~WorkerPool() { stop(); }
-
-    void take_part(IndexedJob const& job)
-    {
-        for (std::size_t i; (i = next_.fetch_add(1, std::memory_order_relaxed)) < job.count;) job.call(job.context, i);
-    }
-    void work(std::size_t seen)
-    {
-        std::unique_lock lock(mutex_);
-        for (;;) {
-            wake_.wait(lock, [&] { return ending_ || generation_ != seen; });
-            if (ending_) return;
-            seen = generation_;
-            IndexedJob const& job = *job_;
-            lock.unlock();
-            take_part(job);
-            lock.lock();
-            if (--busy_ == 0) done_.notify_one();
-        }
-    }
-    void stop() noexcept
-    {
-        wanted = 1;
-        {
-            std::lock_guard const lock(mutex_);
-            ending_ = true;
-        }
-        wake_.notify_all();
-        for (auto& worker : workers_) worker.join();
-        workers_.clear();
-        ending_ = false;
-    }
-
-    static inline constinit std::atomic<std::size_t> wanted{1};
-
-    std::mutex running_, mutex_;
-    std::condition_variable wake_, done_;
-    std::vector<std::thread> workers_;
-    std::atomic<std::size_t> next_{0};
-    IndexedJob const* job_ = nullptr;
-    std::size_t generation_ = 0, busy_ = 0;
-    bool ending_ = false;
-};
-
-/// Calls f(0), ..., f(count - 1), each once, on all threads that are wanted. Of what is thrown, something is thrown on.
-template <class F> void for_each_index(std::size_t count, F f)
-{
-    if (count <= 1 || !WorkerPool::is_wanted()) {
-        for (std::size_t i = 0; i < count; ++i) f(i);
-        return;
-    }
-    struct Context {
-        F& f;
-        std::exception_ptr thrown;
-        std::mutex mutex;
-    } context{f, {}, {}};
-    auto const call = [](void* to, std::size_t i) {
-        auto& c = *static_cast<Context*>(to);
-        try {
-            c.f(i);
-        } catch (...) {
-            std::lock_guard const lock(c.mutex);
-            c.thrown = std::current_exception();
-        }
-    };
-    WorkerPool::instance().run({call, &context, count});
-    if (context.thrown) std::rethrow_exception(context.thrown);
-}
-
-/// How many elements one thread takes at a time; a multiple of every pack, so that parts are computed as the whole would be.
-inline constexpr std::size_t part_size = std::size_t{1} << 15;
-
-/// Calls f(part, first element, number of elements) for each part of n elements.
-template <class F> void for_each_part(std::size_t n, F f)
-{
-    for_each_index((n + part_size - 1) / part_size, [n, &f](std::size_t i) { f(i, i * part_size, std::min(part_size, n - i * part_size)); });
-}
-
-}  // namespace detail
-
-/// Lets formulas over many elements, and convolutions, run on n threads; 0 stands for one for each core, and 1, as at the start, for none but the
-/// caller's. Results are the same to the last bit for every n. Matrix products follow the settings of the BLAS.
-inline void set_num_threads(std::size_t n)
-{
-    detail::WorkerPool::instance().set_size(n ? n : std::max(1u, std::thread::hardware_concurrency()));
-}
-/// On how many threads formulas over many elements run.
-inline std::size_t get_num_threads() noexcept { return detail::WorkerPool::size(); }
-
-}  // namespace xgrad
+// ======== xgrad/ops/tile_operand.hpp
+// What a tile loop runs a kernel over: inputs and outputs with the ways in which their elements come into tiles and out of them.
 
 XGRAD_COMPILED_ONCE
 
@@ -7885,10 +7891,15 @@ template <class F> TileBody tile_body(F& f)
     return {[](void* context, void** operands, std::size_t n, TileFacts facts) { (*static_cast<F*>(context))(operands, n, facts); }, &f};
 }
 
+}  // namespace xgrad::detail
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad::detail {
+
 class TileLoop {
 public:
     static constexpr std::size_t max_operands = 2 * 64 + 2;
-    static constexpr std::size_t most_rows = 8;                 // of a panel
     static constexpr std::size_t shortest_row = tile_size / 2;  // that is walked in place
     static constexpr std::size_t most_held = 16;                // tiles that a kernel adds up before they are collected
 
@@ -7918,7 +7929,7 @@ public:
     }
 
 private:
-    void* tile(std::size_t k) const { return operands_[k].absent && operands_[k].output ? nullptr : tiles_ + tile_at_[k]; }
+    std::byte* tile(std::size_t k) const { return operands_[k].absent && operands_[k].output ? nullptr : tiles_ + tile_at_[k]; }
 
     std::uint64_t uniform_inputs() const
     {
@@ -7937,14 +7948,19 @@ private:
         facts.added_to |= TileFacts::bit(k);
     }
 
-    void make_tiles(std::size_t elements)
+    /// With room for so many rows of operands that are turned.
+    void make_tiles(std::size_t elements, std::size_t turned_rows = 1)
     {
         std::size_t total = 0, zeros = 0;
         for (std::size_t k = 0; k < count_; ++k) {
             auto const& o = operands_[k];
             tile_at_[k] = 0;
             if (o.absent) zeros = std::max(zeros, o.tile_element * elements);
-            else if (o.needs_tile()) tile_at_[k] = total, total += (o.tile_element * elements + 63) / 64 * 64;
+            else if (o.needs_tile()) {
+                std::size_t const rows = turned_rows > 1 && is_turned(k) ? turned_rows : 1;
+                tile_at_[k] = total;
+                total += (o.tile_element * elements * rows + 63) / 64 * 64;
+            }
         }
         for (std::size_t k = 0; k < count_; ++k)
             if (operands_[k].absent) tile_at_[k] = total;
@@ -8013,6 +8029,24 @@ private:
         for (std::size_t k = 0; k < count_; ++k) step_[k].push_back(0);
     }
 
+    /// True where an operand has its neighbours along the axis before the last, as a transposed matrix has, and its elements can be moved
+    /// square by square.
+    bool is_turned(std::size_t k) const
+    {
+        auto const& o = operands_[k];
+        std::size_t const last = extent_.size() - 1;
+        return o.in_place && !o.folds && o.from < 0 && last > 0 && step_[k][last - 1] == 1 && step_[k][last] != 0;
+    }
+
+    /// How many rows are taken at once where some operands are turned, so that squares fill up; 1 where none is.
+    std::size_t rows_of_squares() const
+    {
+        std::size_t rows = 1;
+        for (std::size_t k = 0; k < count_; ++k)
+            if (!operands_[k].absent && is_turned(k)) rows = std::max(rows, square_side(operands_[k].element));
+        return rows;
+    }
+
     /// Moves some of an operand's rows between its array and a tile.
     void move_rows(std::size_t k, void* tile, std::size_t first, std::size_t rows) const
     {
@@ -8021,7 +8055,8 @@ private:
         auto const element = static_cast<std::ptrdiff_t>(o.element);
         std::size_t const last = extent_.size() - 1, row = extent_[last];
         auto* t = static_cast<std::byte*>(tile);
-        if (last == 1) return o.move.rows(t, row * o.tile_element, o.array->data + static_cast<std::ptrdiff_t>(first) * step[0] * element, step[0] * element, step[1], row, rows);
+        bool const turned = is_turned(k);
+        if (last == 1 && !turned) return o.move.rows(t, row * o.tile_element, o.array->data + static_cast<std::ptrdiff_t>(first) * step[0] * element, step[0] * element, step[1], row, rows);
         for (std::size_t run; rows > 0; first += run, rows -= run) {
             auto* place = o.array->data;
             run = 1;  // rows along the axis before
@@ -8030,7 +8065,9 @@ private:
                 place += static_cast<std::ptrdiff_t>(i) * step[d] * element;
                 if (d == last - 1) run = std::min(rows, extent_[d] - i);
             }
-            o.move.rows(t, row * o.tile_element, place, last ? step[last - 1] * element : 0, step[last], row, run);
+            if (!turned) o.move.rows(t, row * o.tile_element, place, last ? step[last - 1] * element : 0, step[last], row, run);
+            else if (o.output) copy_transposed(o.element, place, step[last], t, static_cast<std::ptrdiff_t>(row), row, run);
+            else copy_transposed(o.element, t, static_cast<std::ptrdiff_t>(row), place, step[last], run, row);
             t += run * row * o.tile_element;
         }
     }
@@ -8039,10 +8076,14 @@ private:
     {
         step_ = std::make_unique<Strides[]>(count_);
         coalesce();
-        std::size_t const row = extent_.back(), longest = row < shortest_row ? rows_of_a_tile(row) * row : tile_size;
+        std::size_t const row = extent_.back(), turned_rows = rows_of_squares();
+        if (row >= shortest_row) {
+            make_tiles(std::min(n, tile_size), turned_rows);
+            return run_rows(turned_rows, body);
+        }
+        std::size_t const longest = row * (turned_rows > 1 ? std::max(tile_size / row / turned_rows, std::size_t{1}) * turned_rows : rows_of_a_tile(row));
         make_tiles(std::min(n, longest));
-        if (row >= shortest_row) run_rows(body);
-        else run_short_rows(n, longest, body);
+        run_short_rows(n, longest, body);
     }
 
     /// How many short rows make a tile: so many that no pack is incomplete, unless they are too long for that.
@@ -8056,14 +8097,13 @@ private:
 
     /// Tiles that are parts of rows, in which unit steps are read in place. Where an operand has its neighbours along the axis before, as a
     /// transposed matrix has, some rows are taken at once, so that its elements move square by square.
-    void run_rows(TileBody body)
+    void run_rows(std::size_t turned_rows, TileBody body)
     {
         enum class Way : std::uint8_t { at_hand, in_place, repeated, staged, collected, turned };
         struct Walk {
             Way way = Way::at_hand;
             std::byte *place = nullptr, *filled = nullptr;  // the first element of the rows; where repeated elements were staged from
             std::ptrdiff_t step = 0, row_step = 0;          // in bytes
-            std::byte* panel = nullptr;
 
             std::byte* at(std::size_t row, std::size_t column) const { return place + static_cast<std::ptrdiff_t>(row) * row_step + static_cast<std::ptrdiff_t>(column) * step; }
         };
@@ -8071,8 +8111,8 @@ private:
         std::array<void*, max_operands> at;
         TileFacts facts{uniform_inputs()};
         auto const walks = std::make_unique<Walk[]>(count_);
-        bool tiled = false;
-        std::size_t panels = 0;
+        bool const turns = turned_rows > 1;
+        bool tiled = turns;
         for (std::size_t k = 0; k < count_; ++k) {
             auto const& o = operands_[k];
             auto& walk = walks[k];
@@ -8085,33 +8125,27 @@ private:
             walk.row_step = row_step * static_cast<std::ptrdiff_t>(o.element);
             bool const added_to = o.output && step == 1 && adds(k);
             bool const direct = added_to || (o.in_place && (o.whole || (!o.output && step == 1)));
-            bool const turned = o.in_place && !o.folds && row_step == 1 && step != 0;
-            walk.way = direct ? Way::in_place : turned ? Way::turned : o.output ? Way::collected : step == 0 ? Way::repeated : Way::staged;
+            walk.way = direct ? Way::in_place : is_turned(k) ? Way::turned : o.output ? Way::collected : step == 0 ? Way::repeated : Way::staged;
             if (walk.way == Way::repeated) facts.uniform |= TileFacts::bit(k);
             if (added_to) facts.added_to |= TileFacts::bit(k);
             tiled |= !direct && o.from < 0;
-            panels += walk.way == Way::turned;
         }
-        std::size_t const longest = std::min(row, tiled || panels ? tile_size : most_summed);
-        std::size_t const rooms = (most_rows * longest + tile_size - 1) / tile_size;  // of a panel
-        CachedVector<TileRoom> room(panels * rooms);
-        for (std::size_t k = 0, panel = 0; k < count_; ++k)
-            if (walks[k].way == Way::turned) walks[k].panel = room[panel++ * rooms].elements;
+        std::size_t const longest = std::min(row, tiled ? tile_size : most_summed);
         Shape index(last, 0);
         for (;;) {
-            std::size_t const rows = panels ? std::min(most_rows, extent_[last - 1] - index[last - 1]) : 1;
+            std::size_t const rows = turns ? std::min(turned_rows, extent_[last - 1] - index[last - 1]) : 1;
             for (std::size_t done = 0, count; done < row; done += count) {
                 count = std::min(longest, row - done);
-                for (std::size_t k = 0; panels && k < count_; ++k)
+                for (std::size_t k = 0; turns && k < count_; ++k)
                     if (auto const& o = operands_[k]; walks[k].way == Way::turned && !o.output)
-                        copy_transposed(o.element, walks[k].panel, static_cast<std::ptrdiff_t>(longest), walks[k].at(0, done), step_[k][last], rows, count);
+                        copy_transposed(o.element, tile(k), static_cast<std::ptrdiff_t>(longest), walks[k].at(0, done), step_[k][last], rows, count);
                 for (std::size_t r = 0; r < rows; ++r) {
                     for (std::size_t k = 0; k < count_; ++k) {
                         auto& walk = walks[k];
                         auto const& o = operands_[k];
                         auto* const place = walk.at(r, done);
                         if (walk.way == Way::in_place) at[k] = place;
-                        else if (walk.way == Way::turned) at[k] = walk.panel + r * longest * o.element;
+                        else if (walk.way == Way::turned) at[k] = tile(k) + r * longest * o.element;
                         else if (walk.way == Way::staged) o.move(at[k], place, step_[k][last], count);
                         else if (walk.way == Way::repeated && std::exchange(walk.filled, place) != place) o.move(at[k], place, 0, longest);
                     }
@@ -8120,9 +8154,9 @@ private:
                         if (auto const& o = operands_[k]; walks[k].way == Way::collected)
                             o.move(at[o.from < 0 ? k : static_cast<std::size_t>(o.from)], walks[k].at(r, done), step_[k][last], count);
                 }
-                for (std::size_t k = 0; panels && k < count_; ++k)
+                for (std::size_t k = 0; turns && k < count_; ++k)
                     if (auto const& o = operands_[k]; walks[k].way == Way::turned && o.output)
-                        copy_transposed(o.element, walks[k].at(0, done), step_[k][last], walks[k].panel, static_cast<std::ptrdiff_t>(longest), count, rows);
+                        copy_transposed(o.element, walks[k].at(0, done), step_[k][last], tile(k), static_cast<std::ptrdiff_t>(longest), count, rows);
             }
             std::size_t d = last, moved = rows;
             for (; d-- > 0; moved = 1) {

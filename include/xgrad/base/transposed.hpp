@@ -17,6 +17,9 @@ template <std::size_t Bytes> struct Opaque {
     std::byte bytes[Bytes];
 };
 
+/// Rows and columns of a square whose lines fill lines of the cache.
+constexpr std::size_t square_side(std::size_t element) { return element < 4 ? 8 : 64 / element; }
+
 /// to[r * to_row + c] = from[r + c * from_column] for r < rows and c < columns.
 template <class W> [[gnu::always_inline]] inline void copy_square(W* to, std::ptrdiff_t to_row, W const* from, std::ptrdiff_t from_column, std::size_t rows, std::size_t columns)
 {
@@ -26,7 +29,7 @@ template <class W> [[gnu::always_inline]] inline void copy_square(W* to, std::pt
 
 template <std::size_t Bytes, class W = Opaque<Bytes>> void copy_transposed_words(W* to, std::ptrdiff_t to_row, W const* from, std::ptrdiff_t from_column, std::size_t rows, std::size_t columns)
 {
-    constexpr std::size_t side = Bytes < 4 ? 8 : 64 / Bytes;
+    constexpr std::size_t side = square_side(Bytes);
     for (std::size_t r = 0; r < rows; r += side)
         for (std::size_t c = 0; c < columns; c += side) {
             W* const t = to + static_cast<std::ptrdiff_t>(r) * to_row + static_cast<std::ptrdiff_t>(c);

@@ -1,6 +1,7 @@
 // Runs a formula forward over an index space, by the shortest way that its operands allow.
 #pragma once
 
+#include <xgrad/base/parallel.hpp>
 #include <xgrad/ops/block_loop.hpp>
 
 XGRAD_COMPILED_ONCE

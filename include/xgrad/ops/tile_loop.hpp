@@ -8,86 +8,16 @@
 #include <array>
 #include <numeric>
 
-#include <xgrad/base/array.hpp>
-#include <xgrad/base/parallel.hpp>
+#include <xgrad/base/transposed.hpp>
+#include <xgrad/ops/tile_operand.hpp>
 
 XGRAD_COMPILED_ONCE
 
 namespace xgrad::detail {
 
-inline constexpr std::size_t tile_size = 256;
-/// Elements that are summed in one go: longer runs would lose digits.
-inline constexpr std::size_t most_summed = 4096;
-
-/// How elements move between a tile and an array.
-struct Move {
-    /// n elements that are `stride` apart in the array.
-    using Run = void (*)(void* tile, void* array, std::ptrdiff_t stride, std::size_t n);
-    /// Rows of them: `tile_gap` bytes apart in the tile, and `gap` bytes in the array.
-    using Rows = void (*)(std::byte* tile, std::size_t tile_gap, std::byte* array, std::ptrdiff_t gap, std::ptrdiff_t stride, std::size_t n, std::size_t rows);
-
-    Run run = nullptr;
-    Rows rows = nullptr;
-
-    void operator()(void* tile, void* array, std::ptrdiff_t stride, std::size_t n) const { run(tile, array, stride, n); }
-};
-template <Move::Run run> void move_rows_by(std::byte* tile, std::size_t tile_gap, std::byte* array, std::ptrdiff_t gap, std::ptrdiff_t stride, std::size_t n, std::size_t rows)
-{
-    for (; rows > 0; --rows, tile += tile_gap, array += gap) run(tile, array, stride, n);
-}
-template <Move::Run run> inline constexpr Move move_by{run, &move_rows_by<run>};
-
-/// Folds rows of n elements that lie one after another into an array of n.
-using FoldRows = void (*)(void* from, void* array, std::size_t n, std::size_t rows);
-
-/// An input or an output of a kernel over an index space.
-struct TileOperand {
-    AnyArray const* array = nullptr;
-    std::size_t element = 0;       // bytes of an element of the array
-    std::size_t tile_element = 0;  // bytes of an element of a tile
-    Move move;
-    FoldRows fold_rows = nullptr;  // what moves of one row after another would do, where that can be done faster
-    bool in_place = false;         // the array's elements are what a tile would hold
-    bool whole = false;            // it covers the index space in row-major order
-    bool output = false;
-    bool folds = false;            // an output to whose elements tiles are added, or otherwise joined
-    bool absent = false;           // an input that nothing looks at is a tile of zeros; an output has no place at all
-    bool uniform = false;          // one element for the whole index space
-    bool kernel_adds = false;      // the kernel can add to what lies in the place of this output
-    std::int8_t from = -1;         // an output that is what this input holds
-
-    bool needs_tile() const noexcept { return !(whole && in_place); }
-};
-
-/// Room for a tile of any scalar type; and one of zeros, for inputs that nothing looks at.
-struct TileRoom {
-    alignas(64) std::byte elements[tile_size * 16];
-};
-inline constinit TileRoom zero_tile{};
-
-/// Of the first 64 operands, one bit each: the inputs that have one value in a whole tile, and the outputs that are added to what lies in
-/// their places.
-struct TileFacts {
-    std::uint64_t uniform = 0, added_to = 0;
-
-    static constexpr std::uint64_t bit(std::size_t k) { return k < 64 ? std::uint64_t{1} << k : 0; }
-};
-
-/// A kernel over one tile: the operands' places, of which it may set those of absent ones, and the number of elements.
-struct TileBody {
-    void (*call)(void* context, void** operands, std::size_t n, TileFacts facts);
-    void* context;
-};
-
-template <class F> TileBody tile_body(F& f)
-{
-    return {[](void* context, void** operands, std::size_t n, TileFacts facts) { (*static_cast<F*>(context))(operands, n, facts); }, &f};
-}
-
 class TileLoop {
 public:
     static constexpr std::size_t max_operands = 2 * 64 + 2;
-    static constexpr std::size_t most_rows = 8;                 // of a panel
     static constexpr std::size_t shortest_row = tile_size / 2;  // that is walked in place
     static constexpr std::size_t most_held = 16;                // tiles that a kernel adds up before they are collected
 
@@ -117,7 +47,7 @@ public:
     }
 
 private:
-    void* tile(std::size_t k) const { return operands_[k].absent && operands_[k].output ? nullptr : tiles_ + tile_at_[k]; }
+    std::byte* tile(std::size_t k) const { return operands_[k].absent && operands_[k].output ? nullptr : tiles_ + tile_at_[k]; }
 
     std::uint64_t uniform_inputs() const
     {
@@ -136,14 +66,19 @@ private:
         facts.added_to |= TileFacts::bit(k);
     }
 
-    void make_tiles(std::size_t elements)
+    /// With room for so many rows of operands that are turned.
+    void make_tiles(std::size_t elements, std::size_t turned_rows = 1)
     {
         std::size_t total = 0, zeros = 0;
         for (std::size_t k = 0; k < count_; ++k) {
             auto const& o = operands_[k];
             tile_at_[k] = 0;
             if (o.absent) zeros = std::max(zeros, o.tile_element * elements);
-            else if (o.needs_tile()) tile_at_[k] = total, total += (o.tile_element * elements + 63) / 64 * 64;
+            else if (o.needs_tile()) {
+                std::size_t const rows = turned_rows > 1 && is_turned(k) ? turned_rows : 1;
+                tile_at_[k] = total;
+                total += (o.tile_element * elements * rows + 63) / 64 * 64;
+            }
         }
         for (std::size_t k = 0; k < count_; ++k)
             if (operands_[k].absent) tile_at_[k] = total;
@@ -212,6 +147,24 @@ private:
         for (std::size_t k = 0; k < count_; ++k) step_[k].push_back(0);
     }
 
+    /// True where an operand has its neighbours along the axis before the last, as a transposed matrix has, and its elements can be moved
+    /// square by square.
+    bool is_turned(std::size_t k) const
+    {
+        auto const& o = operands_[k];
+        std::size_t const last = extent_.size() - 1;
+        return o.in_place && !o.folds && o.from < 0 && last > 0 && step_[k][last - 1] == 1 && step_[k][last] != 0;
+    }
+
+    /// How many rows are taken at once where some operands are turned, so that squares fill up; 1 where none is.
+    std::size_t rows_of_squares() const
+    {
+        std::size_t rows = 1;
+        for (std::size_t k = 0; k < count_; ++k)
+            if (!operands_[k].absent && is_turned(k)) rows = std::max(rows, square_side(operands_[k].element));
+        return rows;
+    }
+
     /// Moves some of an operand's rows between its array and a tile.
     void move_rows(std::size_t k, void* tile, std::size_t first, std::size_t rows) const
     {
@@ -220,7 +173,8 @@ private:
         auto const element = static_cast<std::ptrdiff_t>(o.element);
         std::size_t const last = extent_.size() - 1, row = extent_[last];
         auto* t = static_cast<std::byte*>(tile);
-        if (last == 1) return o.move.rows(t, row * o.tile_element, o.array->data + static_cast<std::ptrdiff_t>(first) * step[0] * element, step[0] * element, step[1], row, rows);
+        bool const turned = is_turned(k);
+        if (last == 1 && !turned) return o.move.rows(t, row * o.tile_element, o.array->data + static_cast<std::ptrdiff_t>(first) * step[0] * element, step[0] * element, step[1], row, rows);
         for (std::size_t run; rows > 0; first += run, rows -= run) {
             auto* place = o.array->data;
             run = 1;  // rows along the axis before
@@ -229,7 +183,9 @@ private:
                 place += static_cast<std::ptrdiff_t>(i) * step[d] * element;
                 if (d == last - 1) run = std::min(rows, extent_[d] - i);
             }
-            o.move.rows(t, row * o.tile_element, place, last ? step[last - 1] * element : 0, step[last], row, run);
+            if (!turned) o.move.rows(t, row * o.tile_element, place, last ? step[last - 1] * element : 0, step[last], row, run);
+            else if (o.output) copy_transposed(o.element, place, step[last], t, static_cast<std::ptrdiff_t>(row), row, run);
+            else copy_transposed(o.element, t, static_cast<std::ptrdiff_t>(row), place, step[last], run, row);
             t += run * row * o.tile_element;
         }
     }
@@ -238,10 +194,14 @@ private:
     {
         step_ = std::make_unique<Strides[]>(count_);
         coalesce();
-        std::size_t const row = extent_.back(), longest = row < shortest_row ? rows_of_a_tile(row) * row : tile_size;
+        std::size_t const row = extent_.back(), turned_rows = rows_of_squares();
+        if (row >= shortest_row) {
+            make_tiles(std::min(n, tile_size), turned_rows);
+            return run_rows(turned_rows, body);
+        }
+        std::size_t const longest = row * (turned_rows > 1 ? std::max(tile_size / row / turned_rows, std::size_t{1}) * turned_rows : rows_of_a_tile(row));
         make_tiles(std::min(n, longest));
-        if (row >= shortest_row) run_rows(body);
-        else run_short_rows(n, longest, body);
+        run_short_rows(n, longest, body);
     }
 
     /// How many short rows make a tile: so many that no pack is incomplete, unless they are too long for that.
@@ -255,14 +215,13 @@ private:
 
     /// Tiles that are parts of rows, in which unit steps are read in place. Where an operand has its neighbours along the axis before, as a
     /// transposed matrix has, some rows are taken at once, so that its elements move square by square.
-    void run_rows(TileBody body)
+    void run_rows(std::size_t turned_rows, TileBody body)
     {
         enum class Way : std::uint8_t { at_hand, in_place, repeated, staged, collected, turned };
         struct Walk {
             Way way = Way::at_hand;
             std::byte *place = nullptr, *filled = nullptr;  // the first element of the rows; where repeated elements were staged from
             std::ptrdiff_t step = 0, row_step = 0;          // in bytes
-            std::byte* panel = nullptr;
 
             std::byte* at(std::size_t row, std::size_t column) const { return place + static_cast<std::ptrdiff_t>(row) * row_step + static_cast<std::ptrdiff_t>(column) * step; }
         };
@@ -270,8 +229,8 @@ private:
         std::array<void*, max_operands> at;
         TileFacts facts{uniform_inputs()};
         auto const walks = std::make_unique<Walk[]>(count_);
-        bool tiled = false;
-        std::size_t panels = 0;
+        bool const turns = turned_rows > 1;
+        bool tiled = turns;
         for (std::size_t k = 0; k < count_; ++k) {
             auto const& o = operands_[k];
             auto& walk = walks[k];
@@ -284,33 +243,27 @@ private:
             walk.row_step = row_step * static_cast<std::ptrdiff_t>(o.element);
             bool const added_to = o.output && step == 1 && adds(k);
             bool const direct = added_to || (o.in_place && (o.whole || (!o.output && step == 1)));
-            bool const turned = o.in_place && !o.folds && row_step == 1 && step != 0;
-            walk.way = direct ? Way::in_place : turned ? Way::turned : o.output ? Way::collected : step == 0 ? Way::repeated : Way::staged;
+            walk.way = direct ? Way::in_place : is_turned(k) ? Way::turned : o.output ? Way::collected : step == 0 ? Way::repeated : Way::staged;
             if (walk.way == Way::repeated) facts.uniform |= TileFacts::bit(k);
             if (added_to) facts.added_to |= TileFacts::bit(k);
             tiled |= !direct && o.from < 0;
-            panels += walk.way == Way::turned;
         }
-        std::size_t const longest = std::min(row, tiled || panels ? tile_size : most_summed);
-        std::size_t const rooms = (most_rows * longest + tile_size - 1) / tile_size;  // of a panel
-        CachedVector<TileRoom> room(panels * rooms);
-        for (std::size_t k = 0, panel = 0; k < count_; ++k)
-            if (walks[k].way == Way::turned) walks[k].panel = room[panel++ * rooms].elements;
+        std::size_t const longest = std::min(row, tiled ? tile_size : most_summed);
         Shape index(last, 0);
         for (;;) {
-            std::size_t const rows = panels ? std::min(most_rows, extent_[last - 1] - index[last - 1]) : 1;
+            std::size_t const rows = turns ? std::min(turned_rows, extent_[last - 1] - index[last - 1]) : 1;
             for (std::size_t done = 0, count; done < row; done += count) {
                 count = std::min(longest, row - done);
-                for (std::size_t k = 0; panels && k < count_; ++k)
+                for (std::size_t k = 0; turns && k < count_; ++k)
                     if (auto const& o = operands_[k]; walks[k].way == Way::turned && !o.output)
-                        copy_transposed(o.element, walks[k].panel, static_cast<std::ptrdiff_t>(longest), walks[k].at(0, done), step_[k][last], rows, count);
+                        copy_transposed(o.element, tile(k), static_cast<std::ptrdiff_t>(longest), walks[k].at(0, done), step_[k][last], rows, count);
                 for (std::size_t r = 0; r < rows; ++r) {
                     for (std::size_t k = 0; k < count_; ++k) {
                         auto& walk = walks[k];
                         auto const& o = operands_[k];
                         auto* const place = walk.at(r, done);
                         if (walk.way == Way::in_place) at[k] = place;
-                        else if (walk.way == Way::turned) at[k] = walk.panel + r * longest * o.element;
+                        else if (walk.way == Way::turned) at[k] = tile(k) + r * longest * o.element;
                         else if (walk.way == Way::staged) o.move(at[k], place, step_[k][last], count);
                         else if (walk.way == Way::repeated && std::exchange(walk.filled, place) != place) o.move(at[k], place, 0, longest);
                     }
@@ -319,9 +272,9 @@ private:
                         if (auto const& o = operands_[k]; walks[k].way == Way::collected)
                             o.move(at[o.from < 0 ? k : static_cast<std::size_t>(o.from)], walks[k].at(r, done), step_[k][last], count);
                 }
-                for (std::size_t k = 0; panels && k < count_; ++k)
+                for (std::size_t k = 0; turns && k < count_; ++k)
                     if (auto const& o = operands_[k]; walks[k].way == Way::turned && o.output)
-                        copy_transposed(o.element, walks[k].at(0, done), step_[k][last], walks[k].panel, static_cast<std::ptrdiff_t>(longest), count, rows);
+                        copy_transposed(o.element, walks[k].at(0, done), step_[k][last], tile(k), static_cast<std::ptrdiff_t>(longest), count, rows);
             }
             std::size_t d = last, moved = rows;
             for (; d-- > 0; moved = 1) {

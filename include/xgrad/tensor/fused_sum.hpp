@@ -4,6 +4,7 @@
 
 #include <numeric>
 
+#include <xgrad/base/parallel.hpp>
 #include <xgrad/tensor/fused_operands.hpp>
 
 XGRAD_COMPILED_ONCE
