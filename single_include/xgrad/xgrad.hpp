@@ -8081,16 +8081,18 @@ private:
             make_tiles(std::min(n, tile_size), turned_rows);
             return run_rows(turned_rows, body);
         }
-        std::size_t const longest = row * (turned_rows > 1 ? std::max(tile_size / row / turned_rows, std::size_t{1}) * turned_rows : rows_of_a_tile(row));
+        std::size_t const longest = rows_of_a_tile(row, turned_rows) * row;
         make_tiles(std::min(n, longest));
         run_short_rows(n, longest, body);
     }
 
-    /// How many short rows make a tile: so many that no pack is incomplete, unless they are too long for that.
-    static std::size_t rows_of_a_tile(std::size_t row)
+    /// How many short rows make a tile: so many that squares fill up; without these, that no pack is incomplete, unless rows are too long
+    /// for that.
+    static std::size_t rows_of_a_tile(std::size_t row, std::size_t turned_rows)
     {
         constexpr std::size_t pack = 8;
         std::size_t const usual = tile_size / row, even = pack / std::gcd(row, pack);
+        if (turned_rows > 1) return std::max(usual / turned_rows, std::size_t{1}) * turned_rows;
         if (usual >= even) return usual / even * even;
         return even * row <= 2 * tile_size ? even : usual;
     }

@@ -8,7 +8,7 @@ using namespace support;
 
 namespace {
 
-/// Different for all elements, and small enough that sums of products are exact.
+/// Elements that tell places apart, of which no difference is rounded.
 template <class T> xg::Tensor<T> numbered(xg::Shape const& shape, int first)
 {
     auto t = xg::zeros<T>(shape);
