@@ -4069,17 +4069,17 @@ private:
 
 // ======== xgrad/base/words.hpp
 // The words in which rules are written, for packs: sin, exp, conj, ... They are found through their argument's type, and
-// mean the same for a tensor that records. Real functions are xsimd's or std's, but for tanh; complex_words.hpp has those of complex numbers
-// that go on from here.
+// mean the same for a tensor that records. Real functions are xsimd's or std's, but for exp and tanh; complex_words.hpp has those of complex
+// numbers that go on from here.
 
 #include <cmath>
 #include <limits>
 #include <numbers>
 
 
-// ======== xgrad/base/exp_of_negative.hpp
-// e^x and e^x - 1 for x <= 0 on packs: what tanh is made of. A kernel's division costs as much as ten products, and xsimd's exponentials
-// have one or two; here is none.
+// ======== xgrad/base/exponential.hpp
+// e^x on packs, and together with e^x - 1 for x <= 0: what tanh is made of. A kernel's division costs as much as ten products, and xsimd's
+// exponentials in double precision have one or two; here is none.
 
 
 // ======== xgrad/base/simd.hpp
@@ -4402,27 +4402,74 @@ template <int n, int last, class P> XGRAD_INLINE RealPack<P> every_other_term(Re
     else return coefficient + x * every_other_term<n + 2, last>(x);
 }
 
-/// Both to about one rounding; e^x is 0 where it is below 2^-1021 (2^-125 in single precision). With x = k ln 2 + r, |r| <= ln(2)/2, they are
-/// 2^k (1 + p) and 2^k p + (2^k - 1), where p = e^r - 1 is a sum of powers.
+#if XGRAD_SIMD
+template <class P> XGRAD_INLINE RealPack<P> nearest_integer(RealPack<P> x) { return RealPack<P>::from(xsimd::nearbyint(x.v)); }
+
+/// x = k ln 2 + r with an integer k and |r| <= ln(2)/2, as k and e^r - 1, a sum of powers.
+template <class P> struct Reduced {
+    using Facts = ExponentialFacts<P>;
+    using word = typename Facts::word;
+    using Words = kernel::Vec<word, sizeof(RealPack<P>::v.data)>;
+
+    Words k;  // plus the bits of `magic`
+    RealPack<P> expm1;
+
+    XGRAD_INLINE explicit Reduced(RealPack<P> x)
+    {
+        auto const n = nearest_integer(x * RealPack<P>(std::numbers::log2e_v<P>)), shifted = n + RealPack<P>(magic);
+        auto const r = x - n * RealPack<P>(Facts::ln2_high) - n * RealPack<P>(Facts::ln2_low), square = r * r;
+        k = std::bit_cast<Words>(shifted.v.data);
+        expm1 = r + square * (every_other_term<2, Facts::degree>(square) + r * every_other_term<3, Facts::degree>(square));
+    }
+    static constexpr P magic = static_cast<P>(word{3} << (Facts::mantissa_bits - 1));  // the last bits of a sum with it are the other, an integer
+    static constexpr word bias = std::numeric_limits<P>::max_exponent - 1;
+
+    /// The number with this exponent, which counts from `bias`.
+    XGRAD_INLINE static RealPack<P> power_of_2(Words exponent) { return RealPack<P>::from(std::bit_cast<decltype(RealPack<P>::v.data)>(exponent << Facts::mantissa_bits)); }
+};
+#endif
+
+/// Both to about one rounding; e^x is 0 where it is below 2^-1021 (2^-125 in single precision). With x = k ln 2 + r and p = e^r - 1, they are
+/// 2^k (1 + p) and 2^k p + (2^k - 1).
 template <class P> XGRAD_INLINE Exponentials<P> exp_of_negative(RealPack<P> x)
 {
     if constexpr (RealPack<P>::width == 1) return {std::exp(x.v), std::expm1(x.v)};
 #if XGRAD_SIMD
     else {
-        using Facts = ExponentialFacts<P>;
-        using word = typename Facts::word;
-        using Words = kernel::Vec<word, sizeof x.v.data>;
-        constexpr P magic = static_cast<P>(word{3} << (Facts::mantissa_bits - 1));  // the last bits of a sum with it are the other, an integer
-        RealPack<P> const least(Facts::least), bounded = larger(least, x);          // in this order, so that NaN stays
-        auto const k = RealPack<P>::from(xsimd::nearbyint((bounded * RealPack<P>(std::numbers::log2e_v<P>)).v)), shifted = k + RealPack<P>(magic);
-        auto const r = bounded - k * RealPack<P>(Facts::ln2_high) - k * RealPack<P>(Facts::ln2_low), square = r * r;
-        auto const p = r + square * (every_other_term<2, Facts::degree>(square) + r * every_other_term<3, Facts::degree>(square));
-        auto const exponent = std::bit_cast<Words>(shifted.v.data) + word{std::numeric_limits<P>::max_exponent - 1};
-        auto const power = RealPack<P>::from(std::bit_cast<decltype(x.v.data)>(exponent << Facts::mantissa_bits));
+        RealPack<P> const least(ExponentialFacts<P>::least);
+        Reduced<P> const reduced(larger(least, x));  // in this order, so that NaN stays
+        auto const power = Reduced<P>::power_of_2(reduced.k + Reduced<P>::bias), p = reduced.expm1;
         return {where(x < least, RealPack<P>(0), power + power * p), power * p + (power - 1)};
     }
 #endif
 }
+
+#if XGRAD_SIMD
+/// e^x to about one rounding, from infinity down to the smallest numbers, which are not normal: 2^k is taken in two halves, as it may have
+/// no place itself.
+XGRAD_INLINE RealPack<double> exp_of_any(RealPack<double> x)
+{
+    using R = Reduced<double>;
+    RealPack<double> const bounded = smaller(RealPack<double>(710), larger(RealPack<double>(-746), x));  // in this order, so that NaN stays
+#    if defined(__AVX512F__)
+    // With x = k ln(2)/16 + r it is 2^(k/16) e^r, of which a register pair holds the 16 fractions and one instruction takes the whole part.
+    alignas(64) static constexpr double fractions[] = {0x1.0000000000000p+0, 0x1.0b5586cf9890fp+0, 0x1.172b83c7d517bp+0, 0x1.2387a6e756238p+0,
+                                                 0x1.306fe0a31b715p+0, 0x1.3dea64c123422p+0, 0x1.4bfdad5362a27p+0, 0x1.5ab07dd485429p+0,
+                                                 0x1.6a09e667f3bcdp+0, 0x1.7a11473eb0187p+0, 0x1.8ace5422aa0dbp+0, 0x1.9c49182a3f090p+0,
+                                                 0x1.ae89f995ad3adp+0, 0x1.c199bdd85529cp+0, 0x1.d5818dcfba487p+0, 0x1.ea4afa2a490dap+0};
+    auto const k = nearest_integer(bounded * RealPack<double>(16 * std::numbers::log2e)), shifted = k + RealPack<double>(R::magic);
+    auto const r = bounded - k * RealPack<double>(R::Facts::ln2_high / 16) - k * RealPack<double>(R::Facts::ln2_low / 16), square = r * r;
+    auto const p = r + square * (every_other_term<2, 7>(square) + r * every_other_term<3, 7>(square));
+    auto const fraction = RealPack<double>::from(_mm512_permutex2var_pd(_mm512_load_pd(fractions), _mm512_castpd_si512(shifted.v), _mm512_load_pd(fractions + 8)));
+    auto const y = fraction + fraction * p, whole = k * RealPack<double>(1. / 16);
+    return RealPack<double>::from(_mm512_scalef_pd(y.v, whole.v));
+#    else
+    R const reduced(bounded);
+    auto const exponent = reduced.k - (std::bit_cast<R::word>(R::magic) - 2 * R::bias), half = exponent >> 1;
+    return (1 + reduced.expm1) * R::power_of_2(half) * R::power_of_2(exponent - half);
+#    endif
+}
+#endif
 
 /// tanh x near 0: Lambert's continued fraction x/(1 + x^2/(3 + x^2/(5 + ...))), up to 17 (9 in single precision).
 template <class P> XGRAD_INLINE RealPack<P> tanh_near_0(RealPack<P> x)
@@ -4467,7 +4514,15 @@ template <class P, class F, class... More> XGRAD_INLINE ComplexPack<P> each(F f,
 }  // namespace detail
 
 // Real packs.
-template <class P> XGRAD_INLINE RealPack<P> exp(RealPack<P> x) { using std::exp; return RealPack<P>::from(exp(x.v)); }
+template <class P> XGRAD_INLINE RealPack<P> exp(RealPack<P> x)
+{
+    using std::exp;
+#if XGRAD_SIMD
+    if constexpr (std::same_as<P, double>) return detail::exp_of_any(x);
+    else
+#endif
+        return RealPack<P>::from(exp(x.v));
+}
 template <class P> XGRAD_INLINE RealPack<P> expm1(RealPack<P> x) { using std::expm1; return RealPack<P>::from(expm1(x.v)); }
 template <class P> XGRAD_INLINE RealPack<P> log(RealPack<P> x) { using std::log; return RealPack<P>::from(log(x.v)); }
 template <class P> XGRAD_INLINE RealPack<P> log1p(RealPack<P> x) { using std::log1p; return RealPack<P>::from(log1p(x.v)); }

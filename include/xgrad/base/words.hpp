@@ -1,13 +1,13 @@
 // The words in which rules are written, for packs: sin, exp, conj, ... They are found through their argument's type, and
-// mean the same for a tensor that records. Real functions are xsimd's or std's, but for tanh; complex_words.hpp has those of complex numbers
-// that go on from here.
+// mean the same for a tensor that records. Real functions are xsimd's or std's, but for exp and tanh; complex_words.hpp has those of complex
+// numbers that go on from here.
 #pragma once
 
 #include <cmath>
 #include <limits>
 #include <numbers>
 
-#include <xgrad/base/exp_of_negative.hpp>
+#include <xgrad/base/exponential.hpp>
 
 namespace xgrad {
 
@@ -42,7 +42,15 @@ template <class P, class F, class... More> XGRAD_INLINE ComplexPack<P> each(F f,
 }  // namespace detail
 
 // Real packs.
-template <class P> XGRAD_INLINE RealPack<P> exp(RealPack<P> x) { using std::exp; return RealPack<P>::from(exp(x.v)); }
+template <class P> XGRAD_INLINE RealPack<P> exp(RealPack<P> x)
+{
+    using std::exp;
+#if XGRAD_SIMD
+    if constexpr (std::same_as<P, double>) return detail::exp_of_any(x);
+    else
+#endif
+        return RealPack<P>::from(exp(x.v));
+}
 template <class P> XGRAD_INLINE RealPack<P> expm1(RealPack<P> x) { using std::expm1; return RealPack<P>::from(expm1(x.v)); }
 template <class P> XGRAD_INLINE RealPack<P> log(RealPack<P> x) { using std::log; return RealPack<P>::from(log(x.v)); }
 template <class P> XGRAD_INLINE RealPack<P> log1p(RealPack<P> x) { using std::log1p; return RealPack<P>::from(log1p(x.v)); }

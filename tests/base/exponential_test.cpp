@@ -30,12 +30,20 @@ template <class T> double units_off(T got, long double want)
     return static_cast<double>(std::abs(static_cast<long double>(got) - want) / (std::nextafter(size, std::numeric_limits<T>::infinity()) - size));
 }
 
+/// By how many units the elements of y = f(x) are off at most.
+template <class T, class F> double worst(std::vector<T> const& x, xg::Tensor<T> const& y, F f)
+{
+    double units = 0;
+    for (std::size_t i = 0; i < x.size(); ++i) units = std::max(units, units_off(y.data()[i], f(static_cast<long double>(x[i]))));
+    return units;
+}
 template <class T> double worst_tanh(std::vector<T> const& x)
 {
-    xg::Tensor<T> const y = tanh(xg::Tensor<T>(xt::adapt(x)));
-    double worst = 0;
-    for (std::size_t i = 0; i < x.size(); ++i) worst = std::max(worst, units_off(y.data()[i], std::tanh(static_cast<long double>(x[i]))));
-    return worst;
+    return worst(x, xg::Tensor<T>(tanh(xg::Tensor<T>(xt::adapt(x)))), [](long double v) { return std::tanh(v); });
+}
+template <class T> double worst_exp(std::vector<T> const& x)
+{
+    return worst(x, xg::Tensor<T>(exp(xg::Tensor<T>(xt::adapt(x)))), [](long double v) { return std::exp(v); });
 }
 
 template <class T> void check_exponentials(double most)
@@ -63,6 +71,30 @@ TEST_CASE("e^x and e^x - 1 below 0 are off by little more than a rounding")
 {
     check_exponentials<double>(700);
     check_exponentials<float>(85);
+}
+
+TEST_CASE("e^x is off by little more than a rounding from the smallest number to the largest")
+{
+    CHECK(worst_exp(numbers<double>(709.7, false)) < 1.5);
+    CHECK(worst_exp(numbers<float>(87, false)) < 1.5);
+    std::vector<double> few, small;  // what is below 2^-1022 has fewer digits
+    for (int i = 0; i < 1000; ++i) {
+        few.push_back(-745 + 0.037 * i);
+        small.push_back(1e-300 * i);
+    }
+    CHECK(worst_exp(few) < 1.5);
+    CHECK(worst_exp(small) == 0);
+}
+
+TEST_CASE("e^x ends in infinity and in 0, and NaN stays")
+{
+    auto const of = [](double x) { return xg::Tensor<double>(exp(xg::full({16}, x))).data()[5]; };
+    CHECK(of(709.782712893384) == doctest::Approx(std::numeric_limits<double>::max()).epsilon(1e-12));
+    for (double const x : {709.7827128933841, 710.5, 1e308, HUGE_VAL}) CHECK(of(x) == HUGE_VAL);
+    CHECK(of(-745.13) == std::numeric_limits<double>::denorm_min());
+    for (double const x : {-745.14, -1e308, -HUGE_VAL}) CHECK(of(x) == 0);
+    CHECK(of(-0.) == 1);
+    CHECK(std::isnan(of(std::nan(""))));
 }
 
 TEST_CASE("tanh is off by less than three units in the last place, beside numbers of any size")
