@@ -11048,6 +11048,8 @@ public:
     Tensor& detach_();
     /// A recorded copy with memory of its own.
     Tensor clone() const;
+    /// This tensor itself where its elements lie one after another, the last index fastest; else a recorded copy where they do.
+    Tensor contiguous() const { return this->is_contiguous() ? *this : clone(); }
 
     /// Gradients of this scalar for all leaves, added into their .grad. Throws GraphError for a non-scalar, a complex
     /// scalar, or a tensor without history.

@@ -126,6 +126,17 @@ TEST_CASE("clone copies, and passes the gradient on")
     CHECK(x.clone().requires_grad());
 }
 
+TEST_CASE("contiguous gives the tensor itself, or a recorded copy where its elements do not lie in order")
+{
+    auto const x = counting({2, 3}).requires_grad_();
+    CHECK(x.contiguous().is_same(x));
+    CHECK(x(1).contiguous().is_view());
+    CHECK(transpose(x).contiguous().is_contiguous());
+    CHECK(transpose(x).contiguous().data() != x.data());
+    CHECK(holds_exactly(transpose(x).contiguous(), D({{0., 3.}, {1., 4.}, {2., 5.}})));
+    CHECK(moves([](auto a) { return transpose(a).contiguous() * reshape(a, {3, 2}); }, {2, 3}));
+}
+
 TEST_CASE("cast converts elements, and the gradient back")
 {
     CHECK(holds(xg::cast<std::int64_t>(D({1.7, -1.7})), {1, -1}));
