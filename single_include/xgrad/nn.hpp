@@ -3488,6 +3488,13 @@ template <class X> auto reduced(std::string_view name, X const& losses, Reductio
     default: xgrad::detail::fail(name, ": batch_mean is a reduction of kl_div alone");
     }
 }
+/// x^2/2 near 0, and as steep as at delta beyond it.
+struct Huber : Elementwise<R(R)> {
+    double delta = 1;
+    auto value(auto x) const { return where(abs(x) <= delta, 0.5 * x * x, delta * (abs(x) - 0.5 * delta)); }
+    auto partial(wrt<0>, auto, auto x) const { return where(abs(x) <= delta, x, delta * sgn(x)); }
+};
+
 /// Operands of a loss are not broadcast: that a target has another shape is nearly always a mistake.
 template <class A, class B> void check_same_shape(std::string_view name, A const& input, B const& target)
 {
@@ -3511,14 +3518,12 @@ template <Operand X, Operand Y> auto l1_loss(X const& input, Y const& target, Re
     detail::check_same_shape("l1_loss", input, target);
     return detail::reduced("l1_loss", abs(input - target), reduction);
 }
-/// d^2/2 for a distance d below delta, else delta (d - delta/2).
+/// d^2/2 for a distance d = |input - target| below delta, else delta (d - delta/2).
 template <Operand X, Operand Y> auto huber_loss(X const& input, Y const& target, Reduction reduction = Reduction::mean, double delta = 1)
 {
     detail::check_same_shape("huber_loss", input, target);
     if (!(delta > 0)) xgrad::detail::fail("huber_loss: delta must be positive");
-    auto const d = abs(input - target);
-    auto const below = minimum(d, delta);
-    return detail::reduced("huber_loss", 0.5 * square(below) + delta * (d - below), reduction);
+    return detail::reduced("huber_loss", express(detail::Huber{{}, delta}, input - target), reduction);
 }
 /// d^2/(2 beta) for a distance d below beta, else d - beta/2; l1_loss for beta = 0.
 template <Operand X, Operand Y> auto smooth_l1_loss(X const& input, Y const& target, Reduction reduction = Reduction::mean, double beta = 1)
@@ -3526,9 +3531,7 @@ template <Operand X, Operand Y> auto smooth_l1_loss(X const& input, Y const& tar
     detail::check_same_shape("smooth_l1_loss", input, target);
     if (!(beta >= 0)) xgrad::detail::fail("smooth_l1_loss: beta must not be negative");
     if (beta == 0) return l1_loss(input, target, reduction);
-    auto const d = abs(input - target);
-    auto const below = minimum(d, beta);
-    return detail::reduced("smooth_l1_loss", (0.5 / beta) * square(below) + (d - below), reduction);
+    return detail::reduced("smooth_l1_loss", (1 / beta) * express(detail::Huber{{}, beta}, input - target), reduction);
 }
 
 /// -(w+ t log p + (1 - t) log(1 - p)) for p = sigmoid(input), without overflow. `weight` and `pos_weight` (w+) may be undefined;
@@ -3540,8 +3543,9 @@ Tensor<T> binary_cross_entropy_with_logits(Tensor<T> const& input, std::type_ide
     std::string_view const name = "binary_cross_entropy_with_logits";
     detail::check_same_shape(name, input, target);
     Tensor<T> loss;
-    if (pos_weight.defined()) loss = (T(1) - target) * input + (T(1) + (pos_weight - T(1)) * target) * xgrad::softplus(-input);
-    else loss = (T(1) - target) * input + xgrad::softplus(-input);
+    // -log p is softplus(-input), and -log(1 - p) is softplus(input): nothing cancels where p is close to a target of 0 or 1
+    if (pos_weight.defined()) loss = pos_weight * target * xgrad::softplus(-input) + (T(1) - target) * xgrad::softplus(input);
+    else loss = target * xgrad::softplus(-input) + (T(1) - target) * xgrad::softplus(input);
     if (weight.defined()) loss = loss * weight;
     return detail::reduced(name, loss, reduction);
 }

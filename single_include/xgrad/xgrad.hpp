@@ -4069,17 +4069,22 @@ private:
 
 // ======== xgrad/base/words.hpp
 // The words in which rules are written, for packs: sin, exp, conj, ... They are found through their argument's type, and
-// mean the same for a tensor that records. Real functions are xsimd's or std's, but for exp and tanh; complex_words.hpp has those of complex
-// numbers that go on from here.
+// mean the same for a tensor that records. Real functions are xsimd's or std's, but for exponentials, logarithms and tanh;
+// complex_words.hpp has those of complex numbers that go on from here.
 
 #include <cmath>
 #include <limits>
 #include <numbers>
 
 
+// ======== xgrad/base/logarithm.hpp
+// Logarithms on packs of double precision, also of the smallest numbers, which xsimd's take for larger ones. They have one division where
+// those have two, and a quick way from the bits of an exponent to a number.
+
+
 // ======== xgrad/base/exponential.hpp
-// e^x on packs, and together with e^x - 1 for x <= 0: what tanh is made of. A kernel's division costs as much as ten products, and xsimd's
-// exponentials in double precision have one or two; here is none.
+// e^x and e^x - 1 on packs. A kernel's division costs as much as ten products, and xsimd's exponentials have one or two in double precision;
+// here is none. Nor is infinity reached too early, or 0.
 
 
 // ======== xgrad/base/simd.hpp
@@ -4382,12 +4387,12 @@ template <class P> struct ExponentialFacts;
 template <> struct ExponentialFacts<double> {
     using word = std::uint64_t;
     static constexpr int mantissa_bits = 52, degree = 13;
-    static constexpr double least = -708, ln2_high = 0x1.62e42fee00000p-1, ln2_low = 0x1.a39ef35793c76p-33;
+    static constexpr double least = -708, least_of_all = -746, most = 710, ln2_high = 0x1.62e42fee00000p-1, ln2_low = 0x1.a39ef35793c76p-33;
 };
 template <> struct ExponentialFacts<float> {
     using word = std::uint32_t;
     static constexpr int mantissa_bits = 23, degree = 8;
-    static constexpr float least = -87, ln2_high = 0x1.63p-1f, ln2_low = -0x1.bd0106p-13f;
+    static constexpr float least = -87, least_of_all = -104, most = 89, ln2_high = 0x1.63p-1f, ln2_low = -0x1.bd0106p-13f;
 };
 
 /// 1/n! + x/(n + 2)! + x^2/(n + 4)! + ... up to 1/last!.
@@ -4447,11 +4452,29 @@ template <class P> XGRAD_INLINE Exponentials<P> exp_of_negative(RealPack<P> x)
 #if XGRAD_SIMD
 /// e^x to about one rounding, from infinity down to the smallest numbers, which are not normal: 2^k is taken in two halves, as it may have
 /// no place itself.
+template <class P> XGRAD_INLINE RealPack<P> exp_of_any(RealPack<P> x)
+{
+    using R = Reduced<P>;
+    RealPack<P> const most(R::Facts::most), least(R::Facts::least_of_all);
+    R const reduced(smaller(most, larger(least, x)));  // in this order, so that NaN stays
+    auto const exponent = reduced.k - (std::bit_cast<typename R::word>(R::magic) - 2 * R::bias), half = exponent >> 1;
+    return (1 + reduced.expm1) * R::power_of_2(half) * R::power_of_2(exponent - half);
+}
+/// e^x - 1 to about one rounding: twice (2^(k - 1) (e^r - 1) + 2^(k - 1) - 1/2).
+template <class P> XGRAD_INLINE RealPack<P> expm1_of_any(RealPack<P> x)
+{
+    using R = Reduced<P>;
+    RealPack<P> const most(R::Facts::most), least(-40);  // where all digits of -1 are there
+    R const reduced(smaller(most, larger(least, x)));
+    auto const half = R::power_of_2(reduced.k + (R::bias - 1));
+    return where(x == 0, x, 2 * (half * reduced.expm1 + (half - P(0.5))));
+}
+#    if defined(__AVX512F__)
+/// The same for eight numbers of double precision.
 XGRAD_INLINE RealPack<double> exp_of_any(RealPack<double> x)
 {
     using R = Reduced<double>;
-    RealPack<double> const bounded = smaller(RealPack<double>(710), larger(RealPack<double>(-746), x));  // in this order, so that NaN stays
-#    if defined(__AVX512F__)
+    RealPack<double> const bounded = smaller(RealPack<double>(R::Facts::most), larger(RealPack<double>(R::Facts::least_of_all), x));
     // With x = k ln(2)/16 + r it is 2^(k/16) e^r, of which a register pair holds the 16 fractions and one instruction takes the whole part.
     alignas(64) static constexpr double fractions[] = {0x1.0000000000000p+0, 0x1.0b5586cf9890fp+0, 0x1.172b83c7d517bp+0, 0x1.2387a6e756238p+0,
                                                  0x1.306fe0a31b715p+0, 0x1.3dea64c123422p+0, 0x1.4bfdad5362a27p+0, 0x1.5ab07dd485429p+0,
@@ -4463,12 +4486,11 @@ XGRAD_INLINE RealPack<double> exp_of_any(RealPack<double> x)
     auto const fraction = RealPack<double>::from(_mm512_permutex2var_pd(_mm512_load_pd(fractions), _mm512_castpd_si512(shifted.v), _mm512_load_pd(fractions + 8)));
     auto const y = fraction + fraction * p, whole = k * RealPack<double>(1. / 16);
     return RealPack<double>::from(_mm512_scalef_pd(y.v, whole.v));
-#    else
-    R const reduced(bounded);
-    auto const exponent = reduced.k - (std::bit_cast<R::word>(R::magic) - 2 * R::bias), half = exponent >> 1;
-    return (1 + reduced.expm1) * R::power_of_2(half) * R::power_of_2(exponent - half);
-#    endif
 }
+#    endif
+#else  // where a pack is one number nothing calls these
+template <class P> RealPack<P> exp_of_any(RealPack<P> x);
+template <class P> RealPack<P> expm1_of_any(RealPack<P> x);
 #endif
 
 /// tanh x near 0: Lambert's continued fraction x/(1 + x^2/(3 + x^2/(5 + ...))), up to 17 (9 in single precision).
@@ -4478,6 +4500,96 @@ template <class P> XGRAD_INLINE RealPack<P> tanh_near_0(RealPack<P> x)
     if constexpr (std::same_as<P, float>) return x * (1 - z * (14 * z + 315) / ((15 * z + 420) * z + 945));
     else return x * (1 - z * (((44 * z + 12870) * z + 810810) * z + 11486475) / ((((45 * z + 13860) * z + 945945) * z + 16216200) * z + 34459425));
 }
+
+}  // namespace xgrad::detail
+
+namespace xgrad::detail {
+
+#if XGRAD_SIMD
+/// x = 2^n m for normal x > 0, with m between the roots of 1/2 and 2.
+struct BinaryParts {
+    using Words = kernel::Vec<std::uint64_t, sizeof(RealPack<double>::v.data)>;
+    static constexpr int mantissa_bits = 52;
+    static constexpr std::uint64_t one = 0x3ff0000000000000, root_of_half = 0x3fe6a09e667f3bcd, two_to_52 = 0x4330000000000000;
+
+    Words exponent;  // n + 1023
+    RealPack<double> n, m;
+
+    XGRAD_INLINE explicit BinaryParts(RealPack<double> x)
+    {
+        auto const bits = std::bit_cast<Words>(x.v.data);
+        exponent = (bits + (one - root_of_half)) >> mantissa_bits;
+        n = number(exponent | two_to_52) - RealPack<double>(0x1p52 + 1023);
+        m = number(bits - (exponent << mantissa_bits) + one);
+    }
+    /// 2^(1 - n), or 0 where that would not be normal.
+    XGRAD_INLINE RealPack<double> twice_inverse_power() const { return number((2047 - exponent) << mantissa_bits); }
+
+private:
+    XGRAD_INLINE static RealPack<double> number(Words bits) { return RealPack<double>::from(std::bit_cast<decltype(RealPack<double>::v.data)>(bits)); }
+};
+
+/// 2/first + 2 x/(first + 4) + 2 x^2/(first + 8) + ... up to 2/last.
+template <int first, int last> XGRAD_INLINE RealPack<double> every_other_inverse(RealPack<double> x)
+{
+    if constexpr (first + 4 > last) return 2. / first;
+    else return 2. / first + x * every_other_inverse<first + 4, last>(x);
+}
+
+/// log m + last. With f = m - 1 and s = f/(2 + f), 2s is f - sf, and log m = 2 atanh(s) = 2s + sR is f - (f^2/2 - s (f^2/2 + R)), in which all
+/// that is rounded is small beside f; R = 2 s^2/3 + 2 s^4/5 + ...
+XGRAD_INLINE RealPack<double> log_near_1(RealPack<double> f, RealPack<double> s, RealPack<double> last)
+{
+    auto const z = s * s, z2 = z * z, half = 0.5 * f * f, r = z * every_other_inverse<3, 21>(z2) + z2 * every_other_inverse<5, 21>(z2);
+    return f - (half - (s * (half + r) + last));
+}
+
+/// y, the logarithm of x, where that is one; else infinity of infinity, -infinity of 0, and NaN.
+XGRAD_INLINE RealPack<double> logarithm_or_not(RealPack<double> x, RealPack<double> y)
+{
+    RealPack<double> const infinity(HUGE_VAL), nan(std::numeric_limits<double>::quiet_NaN());
+    return where(x > 0, where(x < infinity, y, x), where(x == 0, -infinity, nan));
+}
+
+XGRAD_INLINE BinaryParts parts_of_any(RealPack<double> x)
+{
+    auto const is_small = x < std::numeric_limits<double>::min();
+    BinaryParts p(where(is_small, x * 0x1p54, x));
+    p.n = where(is_small, p.n - 54, p.n);
+    return p;
+}
+
+/// log x to about one rounding.
+XGRAD_INLINE RealPack<double> log_of_any(RealPack<double> x)
+{
+    using Facts = ExponentialFacts<double>;
+    BinaryParts const p = parts_of_any(x);
+    auto const f = p.m - 1;
+    return logarithm_or_not(x, p.n * RealPack<double>(Facts::ln2_high) + log_near_1(f, f / (2 + f), p.n * RealPack<double>(Facts::ln2_low)));
+}
+/// Logarithms to another base, to about two roundings: that of 2 in two parts, of which the first has zeros to spare, and that of e.
+XGRAD_INLINE RealPack<double> log_to_base(RealPack<double> x, double of_2_high, double of_2_low, double of_e)
+{
+    BinaryParts const p = parts_of_any(x);
+    auto const f = p.m - 1;
+    return logarithm_or_not(x, p.n * RealPack<double>(of_2_high) + (p.n * RealPack<double>(of_2_low) + RealPack<double>(of_e) * log_near_1(f, f / (2 + f), 0)));
+}
+
+/// log(1 + x) to about one rounding: what is lost in u = 1 + x is that part of x, over u.
+XGRAD_INLINE RealPack<double> log1p_of_any(RealPack<double> x)
+{
+    using Facts = ExponentialFacts<double>;
+    auto const u = 1 + x, lost = x - (u - 1);
+    BinaryParts const p(u);
+    auto const f = p.m - 1, inverse = 1 / (p.m * (2 + f));  // one division for f/(2 + f) and 1/m
+    auto const last = p.n * RealPack<double>(Facts::ln2_low) + lost * p.twice_inverse_power() * (0.5 * (2 + f) * inverse);
+    return where(x == 0, x, logarithm_or_not(u, p.n * RealPack<double>(Facts::ln2_high) + log_near_1(f, f * p.m * inverse, last)));
+}
+#else  // where a pack is one number nothing calls these
+RealPack<double> log_of_any(RealPack<double> x);
+RealPack<double> log1p_of_any(RealPack<double> x);
+RealPack<double> log_to_base(RealPack<double> x, double of_2_high, double of_2_low, double of_e);
+#endif
 
 }  // namespace xgrad::detail
 
@@ -4517,17 +4629,39 @@ template <class P, class F, class... More> XGRAD_INLINE ComplexPack<P> each(F f,
 template <class P> XGRAD_INLINE RealPack<P> exp(RealPack<P> x)
 {
     using std::exp;
-#if XGRAD_SIMD
-    if constexpr (std::same_as<P, double>) return detail::exp_of_any(x);
-    else
-#endif
-        return RealPack<P>::from(exp(x.v));
+    if constexpr (RealPack<P>::width > 1) return detail::exp_of_any(x);
+    else return RealPack<P>::from(exp(x.v));
 }
-template <class P> XGRAD_INLINE RealPack<P> expm1(RealPack<P> x) { using std::expm1; return RealPack<P>::from(expm1(x.v)); }
-template <class P> XGRAD_INLINE RealPack<P> log(RealPack<P> x) { using std::log; return RealPack<P>::from(log(x.v)); }
-template <class P> XGRAD_INLINE RealPack<P> log1p(RealPack<P> x) { using std::log1p; return RealPack<P>::from(log1p(x.v)); }
-template <class P> XGRAD_INLINE RealPack<P> log2(RealPack<P> x) { using std::log2; return RealPack<P>::from(log2(x.v)); }
-template <class P> XGRAD_INLINE RealPack<P> log10(RealPack<P> x) { using std::log10; return RealPack<P>::from(log10(x.v)); }
+template <class P> XGRAD_INLINE RealPack<P> expm1(RealPack<P> x)
+{
+    using std::expm1;
+    if constexpr (RealPack<P>::width > 1) return detail::expm1_of_any(x);
+    else return RealPack<P>::from(expm1(x.v));
+}
+template <class P> XGRAD_INLINE RealPack<P> log(RealPack<P> x)
+{
+    using std::log;
+    if constexpr (std::same_as<P, double> && RealPack<P>::width > 1) return detail::log_of_any(x);
+    else return RealPack<P>::from(log(x.v));
+}
+template <class P> XGRAD_INLINE RealPack<P> log1p(RealPack<P> x)
+{
+    using std::log1p;
+    if constexpr (std::same_as<P, double> && RealPack<P>::width > 1) return detail::log1p_of_any(x);
+    else return RealPack<P>::from(log1p(x.v));
+}
+template <class P> XGRAD_INLINE RealPack<P> log2(RealPack<P> x)
+{
+    using std::log2;
+    if constexpr (std::same_as<P, double> && RealPack<P>::width > 1) return detail::log_to_base(x, 1, 0, std::numbers::log2e);
+    else return RealPack<P>::from(log2(x.v));
+}
+template <class P> XGRAD_INLINE RealPack<P> log10(RealPack<P> x)
+{
+    using std::log10;
+    if constexpr (std::same_as<P, double> && RealPack<P>::width > 1) return detail::log_to_base(x, 0x1.34413508p-2, 0x1.f79fef311f12bp-34, std::numbers::log10e);
+    else return RealPack<P>::from(log10(x.v));
+}
 template <class P> XGRAD_INLINE RealPack<P> sqrt(RealPack<P> x) { using std::sqrt; return RealPack<P>::from(sqrt(x.v)); }
 template <class P> XGRAD_INLINE RealPack<P> sin(RealPack<P> x) { using std::sin; return RealPack<P>::from(sin(x.v)); }
 template <class P> XGRAD_INLINE RealPack<P> cos(RealPack<P> x) { using std::cos; return RealPack<P>::from(cos(x.v)); }

@@ -1,4 +1,4 @@
-// e^x, e^x - 1 and tanh on packs, against the long double functions of the C library.
+// e^x, e^x - 1, tanh, log x and log(1 + x) on packs, against the long double functions of the C library.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -119,4 +119,92 @@ TEST_CASE("e^x is 0 where it is too small, and NaN stays")
     CHECK(std::isnan(lanes[0]));
     xg::detail::exp_of_negative(nan).expm1.store(lanes);
     CHECK(std::isnan(lanes[0]));
+}
+
+namespace {
+
+using Pack = xg::RealPack<double>;
+
+/// f of a number by packs.
+template <class F> auto of_one(F f)
+{
+    return [f](double x) {
+        double lanes[Pack::width];
+        f(Pack(x)).store(lanes);
+        return lanes[Pack::width - 1];
+    };
+}
+auto const log_of = of_one([](Pack x) { return log(x); });
+auto const log1p_of = of_one([](Pack x) { return log1p(x); });
+auto const log2_of = of_one([](Pack x) { return log2(x); });
+auto const log10_of = of_one([](Pack x) { return log10(x); });
+auto const expm1_of = of_one([](Pack x) { return expm1(x); });
+
+template <class F, class Exact> double worst_of(F f, Exact exact, double first, double factor, double last)
+{
+    double units = 0;
+    for (double x = first; std::abs(x) < std::abs(last); x *= factor) units = std::max(units, units_off(f(x), exact(static_cast<long double>(x))));
+    return units;
+}
+
+}  // namespace
+
+TEST_CASE("logarithms and e^x - 1 are off by little more than a rounding, near 1 and 0 and everywhere else")
+{
+    auto const log = [](long double x) { return std::log(x); };
+    auto const log1p = [](long double x) { return std::log1p(x); };
+    auto const expm1 = [](long double x) { return std::expm1(x); };
+    CHECK(worst_of(log_of, log, 1e-321, 1.09, 1e308) < 1.5);
+    CHECK(worst_of(log_of, log, 0.6, 1.00007, 1.7) < 1.5);
+    CHECK(worst_of(log1p_of, log1p, 1e-321, 1.09, 1e308) < 1.5);
+    CHECK(worst_of(log1p_of, log1p, -1e-321, 1.09, -0.9) < 1.5);
+    CHECK(worst_of(log1p_of, log1p, 1e-3, 1.00013, 3) < 1.5);
+    CHECK(worst_of(log1p_of, log1p, -1e-3, 1.00013, -0.999) < 1.5);
+    CHECK(worst_of(log2_of, [](long double x) { return std::log2(x); }, 1e-321, 1.03, 1e308) < 2.5);
+    CHECK(worst_of(log10_of, [](long double x) { return std::log10(x); }, 1e-321, 1.03, 1e308) < 2.5);
+    CHECK(worst_of(expm1_of, expm1, 1e-321, 1.09, 709.7) < 2);
+    CHECK(worst_of(expm1_of, expm1, -1e-321, 1.09, -1000) < 2);
+    CHECK(worst_of(expm1_of, expm1, 1e-2, 1.0007, 709.7) < 2);
+}
+
+TEST_CASE("logarithms of powers of their bases are exact")
+{
+    for (int k = -1074; k < 1024; ++k) CHECK(log2_of(std::ldexp(1., k)) == k);
+    double power = 1;
+    for (int k = 0; k < 23; ++k, power *= 10) CHECK(log10_of(power) == k);
+}
+
+TEST_CASE("logarithms and e^x - 1 know infinity, NaN and 0 with its sign")
+{
+    double const largest = std::numeric_limits<double>::max(), nan = std::nan("");
+    for (double const x : {0., -0.}) CHECK(log_of(x) == -HUGE_VAL);
+    for (double const x : {-5e-324, -1., -HUGE_VAL, nan}) CHECK(std::isnan(log_of(x)));
+    CHECK(log_of(HUGE_VAL) == HUGE_VAL);
+    CHECK(log_of(largest) == std::log(largest));
+    CHECK(log_of(5e-324) == std::log(5e-324));
+    CHECK(log_of(1) == 0);
+    CHECK(log1p_of(-1) == -HUGE_VAL);
+    for (double const x : {-1.5, -HUGE_VAL, nan}) CHECK(std::isnan(log1p_of(x)));
+    CHECK(log1p_of(HUGE_VAL) == HUGE_VAL);
+    CHECK(log1p_of(largest) == std::log(largest));
+    for (double const x : {0., -0.}) CHECK((log1p_of(x) == 0 && std::signbit(log1p_of(x)) == std::signbit(x)));
+    for (double const x : {0., -0.}) CHECK((expm1_of(x) == 0 && std::signbit(expm1_of(x)) == std::signbit(x)));
+    for (double const x : {710., HUGE_VAL}) CHECK(expm1_of(x) == HUGE_VAL);
+    CHECK(expm1_of(709.6) == doctest::Approx(std::expm1(709.6)).epsilon(1e-12));
+    for (double const x : {-50., -HUGE_VAL}) CHECK(expm1_of(x) == -1);
+    CHECK(std::isnan(expm1_of(nan)));
+}
+
+TEST_CASE("single precision reaches as far")
+{
+    auto const of = [](auto f, float x) { return xg::Tensor<float>(f(xg::full({32}, x))).data()[17]; };
+    auto const exp_of = [&](float x) { return of([](auto const& t) { return exp(t); }, x); };
+    auto const expm1_of_float = [&](float x) { return of([](auto const& t) { return expm1(t); }, x); };
+    CHECK(exp_of(88.7f) == doctest::Approx(std::exp(88.7f)).epsilon(1e-6));
+    CHECK(exp_of(-88.f) == doctest::Approx(std::exp(-88.f)).epsilon(1e-6));
+    CHECK(exp_of(-100.f) == std::exp(-100.f));
+    CHECK(exp_of(-104.f) == 0);
+    CHECK(exp_of(88.8f) == HUGE_VALF);
+    CHECK(expm1_of_float(88.5f) == doctest::Approx(std::expm1(88.5f)).epsilon(1e-6));
+    CHECK(expm1_of_float(88.8f) == HUGE_VALF);
 }

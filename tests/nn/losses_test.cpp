@@ -197,6 +197,31 @@ TEST_CASE("losses at their kinks and at infinity have the gradients of PyTorch")
     CHECK(std::isnan(f::kl_div(D({-1.}), D({-1.}), Reduction::sum).item()));
 }
 
+TEST_CASE("the Huber losses are curved where nothing is left, too")
+{
+    D const none = xg::zeros({3}), at({0., 0.3, -5.});
+    auto const curvature = [&](auto const& loss) { return xg::hessian(loss, at); };
+    CHECK(difference(curvature([&](D const& a) { return f::huber_loss(a, none, Reduction::sum, 2); }), D({{1., 0., 0.}, {0., 1., 0.}, {0., 0., 0.}})) == "");
+    CHECK(difference(curvature([&](D const& a) { return f::smooth_l1_loss(a, none, Reduction::sum, 2); }), D({{0.5, 0., 0.}, {0., 0.5, 0.}, {0., 0., 0.}})) == "");
+}
+
+TEST_CASE("a sure and right binary guess has a small loss and gradient, not none")
+{
+    for (bool const weighted : {false, true})
+        for (double const sign : {-1., 1.}) {
+            xg::Tensor<float> x({static_cast<float>(sign) * 17.f, static_cast<float>(sign) * 40.f});
+            x.requires_grad_();
+            xg::Tensor<float> const target = xg::full({2}, sign > 0 ? 1.f : 0.f), twice = weighted ? xg::full({2}, 2.f) : xg::Tensor<float>();
+            xg::Tensor<float> const loss = f::binary_cross_entropy_with_logits(x, target, Reduction::none, {}, twice);
+            sum(loss).backward();
+            for (std::size_t i = 0; i < 2; ++i) {
+                double const size = std::exp(i ? -40. : -17.), factor = weighted && sign > 0 ? 2 : 1;
+                CHECK(loss.data()[i] == doctest::Approx(factor * std::log1p(size)).epsilon(1e-6).scale(0));
+                CHECK(x.grad().data()[i] == doctest::Approx(-sign * factor * size / (1 + size)).epsilon(1e-6).scale(0));
+            }
+        }
+}
+
 TEST_CASE("the weights of classes belong to the state of a loss")
 {
     nn::CrossEntropyLoss<double> loss({.weight = D({1., 3.})});

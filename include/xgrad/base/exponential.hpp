@@ -1,5 +1,5 @@
-// e^x on packs, and together with e^x - 1 for x <= 0: what tanh is made of. A kernel's division costs as much as ten products, and xsimd's
-// exponentials in double precision have one or two; here is none.
+// e^x and e^x - 1 on packs. A kernel's division costs as much as ten products, and xsimd's exponentials have one or two in double precision;
+// here is none. Nor is infinity reached too early, or 0.
 #pragma once
 
 #include <bit>
@@ -21,12 +21,12 @@ template <class P> struct ExponentialFacts;
 template <> struct ExponentialFacts<double> {
     using word = std::uint64_t;
     static constexpr int mantissa_bits = 52, degree = 13;
-    static constexpr double least = -708, ln2_high = 0x1.62e42fee00000p-1, ln2_low = 0x1.a39ef35793c76p-33;
+    static constexpr double least = -708, least_of_all = -746, most = 710, ln2_high = 0x1.62e42fee00000p-1, ln2_low = 0x1.a39ef35793c76p-33;
 };
 template <> struct ExponentialFacts<float> {
     using word = std::uint32_t;
     static constexpr int mantissa_bits = 23, degree = 8;
-    static constexpr float least = -87, ln2_high = 0x1.63p-1f, ln2_low = -0x1.bd0106p-13f;
+    static constexpr float least = -87, least_of_all = -104, most = 89, ln2_high = 0x1.63p-1f, ln2_low = -0x1.bd0106p-13f;
 };
 
 /// 1/n! + x/(n + 2)! + x^2/(n + 4)! + ... up to 1/last!.
@@ -86,11 +86,29 @@ template <class P> XGRAD_INLINE Exponentials<P> exp_of_negative(RealPack<P> x)
 #if XGRAD_SIMD
 /// e^x to about one rounding, from infinity down to the smallest numbers, which are not normal: 2^k is taken in two halves, as it may have
 /// no place itself.
+template <class P> XGRAD_INLINE RealPack<P> exp_of_any(RealPack<P> x)
+{
+    using R = Reduced<P>;
+    RealPack<P> const most(R::Facts::most), least(R::Facts::least_of_all);
+    R const reduced(smaller(most, larger(least, x)));  // in this order, so that NaN stays
+    auto const exponent = reduced.k - (std::bit_cast<typename R::word>(R::magic) - 2 * R::bias), half = exponent >> 1;
+    return (1 + reduced.expm1) * R::power_of_2(half) * R::power_of_2(exponent - half);
+}
+/// e^x - 1 to about one rounding: twice (2^(k - 1) (e^r - 1) + 2^(k - 1) - 1/2).
+template <class P> XGRAD_INLINE RealPack<P> expm1_of_any(RealPack<P> x)
+{
+    using R = Reduced<P>;
+    RealPack<P> const most(R::Facts::most), least(-40);  // where all digits of -1 are there
+    R const reduced(smaller(most, larger(least, x)));
+    auto const half = R::power_of_2(reduced.k + (R::bias - 1));
+    return where(x == 0, x, 2 * (half * reduced.expm1 + (half - P(0.5))));
+}
+#    if defined(__AVX512F__)
+/// The same for eight numbers of double precision.
 XGRAD_INLINE RealPack<double> exp_of_any(RealPack<double> x)
 {
     using R = Reduced<double>;
-    RealPack<double> const bounded = smaller(RealPack<double>(710), larger(RealPack<double>(-746), x));  // in this order, so that NaN stays
-#    if defined(__AVX512F__)
+    RealPack<double> const bounded = smaller(RealPack<double>(R::Facts::most), larger(RealPack<double>(R::Facts::least_of_all), x));
     // With x = k ln(2)/16 + r it is 2^(k/16) e^r, of which a register pair holds the 16 fractions and one instruction takes the whole part.
     alignas(64) static constexpr double fractions[] = {0x1.0000000000000p+0, 0x1.0b5586cf9890fp+0, 0x1.172b83c7d517bp+0, 0x1.2387a6e756238p+0,
                                                  0x1.306fe0a31b715p+0, 0x1.3dea64c123422p+0, 0x1.4bfdad5362a27p+0, 0x1.5ab07dd485429p+0,
@@ -102,12 +120,11 @@ XGRAD_INLINE RealPack<double> exp_of_any(RealPack<double> x)
     auto const fraction = RealPack<double>::from(_mm512_permutex2var_pd(_mm512_load_pd(fractions), _mm512_castpd_si512(shifted.v), _mm512_load_pd(fractions + 8)));
     auto const y = fraction + fraction * p, whole = k * RealPack<double>(1. / 16);
     return RealPack<double>::from(_mm512_scalef_pd(y.v, whole.v));
-#    else
-    R const reduced(bounded);
-    auto const exponent = reduced.k - (std::bit_cast<R::word>(R::magic) - 2 * R::bias), half = exponent >> 1;
-    return (1 + reduced.expm1) * R::power_of_2(half) * R::power_of_2(exponent - half);
-#    endif
 }
+#    endif
+#else  // where a pack is one number nothing calls these
+template <class P> RealPack<P> exp_of_any(RealPack<P> x);
+template <class P> RealPack<P> expm1_of_any(RealPack<P> x);
 #endif
 
 /// tanh x near 0: Lambert's continued fraction x/(1 + x^2/(3 + x^2/(5 + ...))), up to 17 (9 in single precision).

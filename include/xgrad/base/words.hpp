@@ -1,13 +1,13 @@
 // The words in which rules are written, for packs: sin, exp, conj, ... They are found through their argument's type, and
-// mean the same for a tensor that records. Real functions are xsimd's or std's, but for exp and tanh; complex_words.hpp has those of complex
-// numbers that go on from here.
+// mean the same for a tensor that records. Real functions are xsimd's or std's, but for exponentials, logarithms and tanh;
+// complex_words.hpp has those of complex numbers that go on from here.
 #pragma once
 
 #include <cmath>
 #include <limits>
 #include <numbers>
 
-#include <xgrad/base/exponential.hpp>
+#include <xgrad/base/logarithm.hpp>
 
 namespace xgrad {
 
@@ -45,17 +45,39 @@ template <class P, class F, class... More> XGRAD_INLINE ComplexPack<P> each(F f,
 template <class P> XGRAD_INLINE RealPack<P> exp(RealPack<P> x)
 {
     using std::exp;
-#if XGRAD_SIMD
-    if constexpr (std::same_as<P, double>) return detail::exp_of_any(x);
-    else
-#endif
-        return RealPack<P>::from(exp(x.v));
+    if constexpr (RealPack<P>::width > 1) return detail::exp_of_any(x);
+    else return RealPack<P>::from(exp(x.v));
 }
-template <class P> XGRAD_INLINE RealPack<P> expm1(RealPack<P> x) { using std::expm1; return RealPack<P>::from(expm1(x.v)); }
-template <class P> XGRAD_INLINE RealPack<P> log(RealPack<P> x) { using std::log; return RealPack<P>::from(log(x.v)); }
-template <class P> XGRAD_INLINE RealPack<P> log1p(RealPack<P> x) { using std::log1p; return RealPack<P>::from(log1p(x.v)); }
-template <class P> XGRAD_INLINE RealPack<P> log2(RealPack<P> x) { using std::log2; return RealPack<P>::from(log2(x.v)); }
-template <class P> XGRAD_INLINE RealPack<P> log10(RealPack<P> x) { using std::log10; return RealPack<P>::from(log10(x.v)); }
+template <class P> XGRAD_INLINE RealPack<P> expm1(RealPack<P> x)
+{
+    using std::expm1;
+    if constexpr (RealPack<P>::width > 1) return detail::expm1_of_any(x);
+    else return RealPack<P>::from(expm1(x.v));
+}
+template <class P> XGRAD_INLINE RealPack<P> log(RealPack<P> x)
+{
+    using std::log;
+    if constexpr (std::same_as<P, double> && RealPack<P>::width > 1) return detail::log_of_any(x);
+    else return RealPack<P>::from(log(x.v));
+}
+template <class P> XGRAD_INLINE RealPack<P> log1p(RealPack<P> x)
+{
+    using std::log1p;
+    if constexpr (std::same_as<P, double> && RealPack<P>::width > 1) return detail::log1p_of_any(x);
+    else return RealPack<P>::from(log1p(x.v));
+}
+template <class P> XGRAD_INLINE RealPack<P> log2(RealPack<P> x)
+{
+    using std::log2;
+    if constexpr (std::same_as<P, double> && RealPack<P>::width > 1) return detail::log_to_base(x, 1, 0, std::numbers::log2e);
+    else return RealPack<P>::from(log2(x.v));
+}
+template <class P> XGRAD_INLINE RealPack<P> log10(RealPack<P> x)
+{
+    using std::log10;
+    if constexpr (std::same_as<P, double> && RealPack<P>::width > 1) return detail::log_to_base(x, 0x1.34413508p-2, 0x1.f79fef311f12bp-34, std::numbers::log10e);
+    else return RealPack<P>::from(log10(x.v));
+}
 template <class P> XGRAD_INLINE RealPack<P> sqrt(RealPack<P> x) { using std::sqrt; return RealPack<P>::from(sqrt(x.v)); }
 template <class P> XGRAD_INLINE RealPack<P> sin(RealPack<P> x) { using std::sin; return RealPack<P>::from(sin(x.v)); }
 template <class P> XGRAD_INLINE RealPack<P> cos(RealPack<P> x) { using std::cos; return RealPack<P>::from(cos(x.v)); }
