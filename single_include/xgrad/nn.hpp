@@ -267,11 +267,13 @@ struct ModuleHooks {
     using BackwardHooks = HookList<Returned(AnyModule&, Gradients const& grad_input, Gradients const& grad_output)>;
     enum class BackwardKind : unsigned char { none, full, of_last_node };
 
-    AnyModule* module = nullptr;  // where it is now, if it is
+    AnyModule* module;  // where it is now, if it is
     ForwardHooks forward_pre, forward;
     PreHooks backward_pre;
     BackwardHooks backward;
     BackwardKind backward_kind = BackwardKind::none;
+
+    explicit ModuleHooks(AnyModule* m = nullptr) noexcept : module(m) {}
 
     bool any() const { return forward_pre.any() || forward.any() || backward_pre.any() || backward.any(); }
     static ModuleHooks& of_all_modules()
@@ -446,7 +448,7 @@ class AnyModule {
 public:
     virtual ~AnyModule()
     {
-        if (hooks_) hooks_->module = nullptr;
+        leave_hooks();
     }
 
     /// "Linear": the name of its class.
@@ -518,7 +520,7 @@ public:
     /// Registers a member of this object under a name. Parameter, Buffer and Child do that by themselves.
     inline void register_member(std::string_view name, detail::MemberKind kind, void const* place, bool persistent = true);
     detail::ModuleHooks* hooks() const noexcept { return hooks_.get(); }
-    inline std::shared_ptr<detail::ModuleHooks> const& made_hooks();
+    std::shared_ptr<detail::ModuleHooks> const& made_hooks() { return hooks_.made(this); }
 
 protected:
     using Kind = detail::MemberKind;
@@ -538,7 +540,7 @@ protected:
         if (this == &o) return *this;
         members_ = std::move(o.members_);
         training_ = o.training_;
-        if (hooks_) hooks_->module = nullptr;
+        leave_hooks();
         hooks_ = std::move(o.hooks_);
         take_hooks();
         return *this;
@@ -582,7 +584,11 @@ private:
 
     void take_hooks() noexcept
     {
-        if (hooks_) hooks_->module = this;
+        if (auto* const h = hooks_.get()) h->module = this;
+    }
+    void leave_hooks() noexcept
+    {
+        if (auto* const h = hooks_.get()) h->module = nullptr;
     }
     std::uintptr_t address() const noexcept { return reinterpret_cast<std::uintptr_t>(this); }
     template <class T> T& at(Member const& m) const noexcept { return *reinterpret_cast<T*>(address() + static_cast<std::uintptr_t>(m.offset)); }
@@ -613,7 +619,7 @@ private:
     std::size_t bytes_;
     bool training_ = true;
     std::vector<Member> members_;
-    mutable std::shared_ptr<detail::ModuleHooks> hooks_;     // a call of a const module with hooks of all modules makes them, too
+    xgrad::detail::MadeOnce<detail::ModuleHooks> hooks_;
 };
 
 inline void AnyModule::check_name(std::string_view name, Kind kind) const
@@ -646,15 +652,6 @@ inline void AnyModule::own(std::string_view name, AnyTensor parameter)
     parameter.impl().requires_grad = true;
     members_.push_back({std::string(name), Kind::parameter, true, 0});
     members_.back().tensor = std::move(parameter);
-}
-
-inline std::shared_ptr<detail::ModuleHooks> const& AnyModule::made_hooks()
-{
-    if (!hooks_) {
-        hooks_ = std::make_shared<detail::ModuleHooks>();
-        hooks_->module = this;
-    }
-    return hooks_;
 }
 
 inline void AnyModule::find_tensors(std::string const& prefix, Kind kind, std::vector<NamedTensor>& found) const

@@ -610,6 +610,38 @@ private:
 
 namespace detail {
 
+/// A shared T that the first to ask for it makes, whichever thread that is in.
+template <class T> class MadeOnce {
+public:
+    MadeOnce() noexcept = default;
+    MadeOnce(MadeOnce&& o) noexcept : made_(o.made_.exchange(nullptr)) {}
+    MadeOnce& operator=(MadeOnce&& o) noexcept
+    {
+        delete made_.exchange(o.made_.exchange(nullptr));
+        return *this;
+    }
+    ~MadeOnce() { delete made_.load(std::memory_order_relaxed); }
+
+    /// Null where it has not been made.
+    T* get() const noexcept
+    {
+        auto const* const made = made_.load(std::memory_order_acquire);
+        return made ? made->get() : nullptr;
+    }
+    std::shared_ptr<T> const& made(auto... arguments) const
+    {
+        auto* made = made_.load(std::memory_order_acquire);
+        if (!made) {
+            auto fresh = std::make_unique<std::shared_ptr<T>>(std::make_shared<T>(arguments...));
+            if (made_.compare_exchange_strong(made, fresh.get(), std::memory_order_acq_rel)) made = fresh.release();
+        }
+        return *made;
+    }
+
+private:
+    mutable std::atomic<std::shared_ptr<T>*> made_{nullptr};
+};
+
 /// A list of hooks. While it runs, a hook may remove itself or a later one (which then does not run), and add others
 /// (which run from the next pass on). Any thread may add and remove.
 template <class Signature> class HookList {
@@ -619,12 +651,11 @@ public:
     HookList() noexcept = default;
     HookList(HookList const&) = delete;
     HookList& operator=(HookList const&) = delete;
-    ~HookList() { delete hooks_.load(std::memory_order_relaxed); }
 
     /// Puts f behind the others, or before them.
     HookHandle add(Function f, bool first = false)
     {
-        auto const& hooks = made();
+        auto const& hooks = hooks_.made();
         auto slot = std::make_shared<Slot>(std::move(f));
         HookHandle handle([weak = std::weak_ptr(hooks), weak_slot = std::weak_ptr(slot)] {
             auto const hooks = weak.lock();
@@ -649,10 +680,10 @@ public:
     /// True where a hook is in the list.
     bool any() const
     {
-        auto const* const hooks = hooks_.load(std::memory_order_acquire);
+        auto* const hooks = hooks_.get();
         if (!hooks) return false;
-        std::lock_guard const lock((*hooks)->mutex);
-        return !(*hooks)->slots.empty();
+        std::lock_guard const lock(hooks->mutex);
+        return !hooks->slots.empty();
     }
 
     struct Slot {
@@ -665,10 +696,10 @@ public:
     /// The hooks of now, to be called later, unless they are removed before.
     Snapshot snapshot() const
     {
-        auto const* const hooks = hooks_.load(std::memory_order_acquire);
+        auto* const hooks = hooks_.get();
         if (!hooks) return {};
-        std::lock_guard const lock((*hooks)->mutex);
-        return (*hooks)->slots;
+        std::lock_guard const lock(hooks->mutex);
+        return hooks->slots;
     }
 
 private:
@@ -676,16 +707,7 @@ private:
         std::mutex mutex;
         Snapshot slots;
     };
-    std::shared_ptr<Hooks> const& made()
-    {
-        auto* hooks = hooks_.load(std::memory_order_acquire);
-        if (!hooks) {
-            auto fresh = std::make_unique<std::shared_ptr<Hooks>>(std::make_shared<Hooks>());
-            if (hooks_.compare_exchange_strong(hooks, fresh.get(), std::memory_order_acq_rel)) hooks = fresh.release();
-        }
-        return *hooks;
-    }
-    std::atomic<std::shared_ptr<Hooks>*> hooks_{nullptr};
+    MadeOnce<Hooks> hooks_;
 };
 
 }  // namespace detail
@@ -3249,16 +3271,30 @@ inline void take_history(TensorImpl& view, Ref<Node> node)
                      "custom Function.");
 }
 
+inline bool made_unrecorded(CreationMeta meta) { return meta == CreationMeta::in_no_grad || meta == CreationMeta::in_inference; }
+/// A change in place that is recorded, of a view that is not.
+[[noreturn, gnu::cold]] inline void fail_unrecorded_view(CreationMeta meta, std::string_view what)
+{
+    static constexpr char const* ambiguous = " Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both the view and the inplace either both inside ";
+    if (meta == CreationMeta::in_no_grad)
+        fail<GraphError>("A view was created in no_grad mode and ", what, " modified inplace with grad mode enabled.", ambiguous,
+                         "the NoGradGuard's scope (if you don't want the inplace to be tracked) or both outside (if you want the inplace to be tracked).");
+    fail<GraphError>("A view was created in inference mode and ", what, " modified inplace in normal mode.", ambiguous,
+                     "the InferenceMode's scope (if you don't want the inplace to be tracked) or both outside (if you want the inplace to be tracked).");
+}
+
 [[gnu::cold]] inline void refresh_view(TensorImpl& view)
 {
     ViewInfo& info = *view.view;
     auto const lock = info.lock();
     auto const now = view.array.storage->version();
     if (info.version == now) return;
-    if (info.meta == CreationMeta::in_custom_function) fail_in_custom_function(view, "its base or another view of its base has been");
+    static constexpr std::string_view changed = "its base or another view of its base has been";
+    if (info.meta == CreationMeta::in_custom_function) fail_in_custom_function(view, changed);
     auto const edge = gradient_edge(AnyTensor(info.base));
-    bool const has_no_place = info.meta == CreationMeta::in_no_grad || info.meta == CreationMeta::in_inference || overlaps_itself(info.base->array);
-    if (edge && !has_no_place) take_history(view, fresh_view_node(view, edge));
+    if (!edge) return;  // the base may want a gradient later
+    if (made_unrecorded(info.meta)) fail_unrecorded_view(info.meta, changed);
+    if (!overlaps_itself(info.base->array)) take_history(view, fresh_view_node(view, edge));
     info.version = now;
 }
 /// The same with a Node made before.
@@ -11860,8 +11896,12 @@ template <Scalar T> AnyTensor GradientArithmetic<T>::scaled(AnyTensor const& t, 
 
 template <Scalar T> void GradientArithmetic<T>::multiply_in_place(AnyTensor const& t, double factor)
 {
-    if constexpr (Differentiable<T>)
-        if (factor != 1) scale<T>(t.impl().array, factor);
+    if constexpr (Differentiable<T>) {
+        auto const& out = as<T>(t.impl().array);
+        if (factor == 1) return;
+        if (out.contiguous) scale<T>(out, factor);
+        else for_each_pair(out, out, [by = static_cast<precision_of<T>>(factor)](T& x, T const&) { x *= by; });
+    }
 }
 
 template <Scalar T> void GradientArithmetic<T>::scatter_add(AnyArray const& to, AnyArray const& more)
@@ -17011,15 +17051,10 @@ namespace detail {
 
 [[gnu::cold]] inline void check_view_may_change(AnyTensor const& t, std::string_view operation)
 {
-    static constexpr char const* ambiguous = " Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both the view and the inplace either both inside ";
     switch (t.impl().view->meta) {
     case CreationMeta::normal: break;
     case CreationMeta::in_no_grad:
-        fail<GraphError>("A view was created in no_grad mode and is being modified inplace with grad mode enabled.", ambiguous,
-                         "the NoGradGuard's scope (if you don't want the inplace to be tracked) or both outside (if you want the inplace to be tracked).");
-    case CreationMeta::in_inference:
-        fail<GraphError>("A view was created in inference mode and is being modified inplace in normal mode.", ambiguous,
-                         "the InferenceMode's scope (if you don't want the inplace to be tracked) or both outside (if you want the inplace to be tracked).");
+    case CreationMeta::in_inference: fail_unrecorded_view(t.impl().view->meta, "is being");
     case CreationMeta::one_of_several:
         fail<GraphError>("Output ", t.output_nr(), " of ", t.grad_fn() ? t.grad_fn()->name() : std::string("an operation"),
                          " is a view and is being modified inplace. This view is the output of a function that returns multiple views. Such functions do not allow the output "

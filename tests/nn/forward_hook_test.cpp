@@ -1,4 +1,5 @@
 // Hooks around forward: what they see, what they replace, which run when something throws.
+#include "graph/threads.hpp"
 #include "two_layers.hpp"
 
 namespace {
@@ -115,6 +116,18 @@ TEST_CASE("hooks of all modules come first, and may replace by tensors of the sa
     CHECK_THROWS_WITH_AS(m(D({1.})), "a forward pre-hook returned 2 tensors for 1 arguments", xg::GraphError);
     many.remove(), pre.remove(), post.remove();
     CHECK(difference(m(D({1.})), {2.}) == "");
+}
+
+TEST_CASE("several threads call one module under a hook of all modules")
+{
+    std::atomic<int> calls = 0;
+    auto handle = nn::register_module_forward_hook([&](auto&&...) { ++calls; });
+    for (int round = 0; round < 50; ++round) {
+        Twice const m;
+        at_once(2, [&](int i) { CHECK(D(m(D({1. + i}))).item() == 2 + 2 * i); });
+    }
+    handle.remove();
+    CHECK(calls == 100);
 }
 
 TEST_CASE("always_call: the hook also runs where forward throws, with an undefined result")

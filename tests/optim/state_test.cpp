@@ -151,6 +151,18 @@ TEST_CASE("clip_grad_norm_")
     CHECK(difference(c.grad(), {complex<double>(2, 1)}) == "");
 }
 
+TEST_CASE("clip_grad_norm_ of gradients that are views")
+{
+    D a({1., 1.}, xg::requires_grad), b({1., 1.}, xg::requires_grad), all({{3., 7.}, {4., 8.}});
+    a.set_grad(all(xg::slice(), 0));
+    CHECK(optim::clip_grad_norm_({a}, 2.5) == doctest::Approx(5.));
+    CHECK(difference(all, {{1.5, 7.}, {2., 8.}}, 1e-5) == "");
+    b.set_grad(broadcast_to(D(5.), {2}));  // whose two numbers are one in memory
+    CHECK_THROWS_WITH_AS(optim::clip_grad_norm_({a, b}, 1), doctest::Contains("more than one element of the written-to tensor"), xg::ShapeError);
+    CHECK(difference(a.grad(), {1.5, 2.}, 1e-5) == "");
+    CHECK(optim::clip_grad_norm_({a, b}, 100) == doctest::Approx(7.5));
+}
+
 TEST_CASE("clip_grad_value_")
 {
     D a({1., 1.}, xg::requires_grad);

@@ -108,6 +108,52 @@ TEST_CASE("a view that was made in no_grad mode is not changed where the change 
     }
 }
 
+TEST_CASE("a view made without recording is not used with it after its base was changed")
+{
+    char const* const text = "A view was created in no_grad mode and its base or another view of its base has been modified inplace with grad mode enabled.";
+    D const x({1., 2.}, xg::requires_grad);
+    D base = 3. * x, plain({1., 2.});
+    SUBCASE("by a recorded change")
+    {
+        D const view = unrecorded([&] { return base[0]; });
+        base *= 2.;
+        CHECK_THROWS_WITH_AS(D(view * 5.), doctest::Contains(text), xg::GraphError);
+        CHECK_THROWS_WITH_AS(view.grad_fn(), doctest::Contains(text), xg::GraphError);
+        CHECK(unrecorded([&] { return D(view * 5.); }).item() == 30);
+    }
+    SUBCASE("by a change of the view that was not recorded")
+    {
+        D const view = unrecorded([&] {
+            D v = base[0];
+            v *= 2.;
+            return v;
+        });
+        CHECK_THROWS_WITH_AS(D(view * 5.), doctest::Contains(text), xg::GraphError);
+        CHECK(difference(grad(sum(base), x), {3., 3.}) == "");
+    }
+    SUBCASE("of a leaf")
+    {
+        D const view = unrecorded([&] {
+            D const v = x[0];
+            D(x).mul_(2.);
+            return v;
+        });
+        CHECK_THROWS_WITH_AS(D(view * 5.), doctest::Contains(text), xg::GraphError);
+    }
+    SUBCASE("of a base that had no history")
+    {
+        D const view = unrecorded([&] { return plain[0]; });
+        plain *= x;
+        CHECK_THROWS_WITH_AS(D(view * 5.), doctest::Contains(text), xg::GraphError);
+    }
+    SUBCASE("of a base that wants no gradient: used as any tensor")
+    {
+        D const view = unrecorded([&] { return plain[0]; });
+        plain *= 2.;
+        CHECK(D(view * 5.).item() == 10);
+    }
+}
+
 TEST_CASE("a view cannot be detached in place")
 {
     D const x({1., 2.}, xg::requires_grad);

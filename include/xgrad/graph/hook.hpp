@@ -31,6 +31,38 @@ private:
 
 namespace detail {
 
+/// A shared T that the first to ask for it makes, whichever thread that is in.
+template <class T> class MadeOnce {
+public:
+    MadeOnce() noexcept = default;
+    MadeOnce(MadeOnce&& o) noexcept : made_(o.made_.exchange(nullptr)) {}
+    MadeOnce& operator=(MadeOnce&& o) noexcept
+    {
+        delete made_.exchange(o.made_.exchange(nullptr));
+        return *this;
+    }
+    ~MadeOnce() { delete made_.load(std::memory_order_relaxed); }
+
+    /// Null where it has not been made.
+    T* get() const noexcept
+    {
+        auto const* const made = made_.load(std::memory_order_acquire);
+        return made ? made->get() : nullptr;
+    }
+    std::shared_ptr<T> const& made(auto... arguments) const
+    {
+        auto* made = made_.load(std::memory_order_acquire);
+        if (!made) {
+            auto fresh = std::make_unique<std::shared_ptr<T>>(std::make_shared<T>(arguments...));
+            if (made_.compare_exchange_strong(made, fresh.get(), std::memory_order_acq_rel)) made = fresh.release();
+        }
+        return *made;
+    }
+
+private:
+    mutable std::atomic<std::shared_ptr<T>*> made_{nullptr};
+};
+
 /// A list of hooks. While it runs, a hook may remove itself or a later one (which then does not run), and add others
 /// (which run from the next pass on). Any thread may add and remove.
 template <class Signature> class HookList {
@@ -40,12 +72,11 @@ public:
     HookList() noexcept = default;
     HookList(HookList const&) = delete;
     HookList& operator=(HookList const&) = delete;
-    ~HookList() { delete hooks_.load(std::memory_order_relaxed); }
 
     /// Puts f behind the others, or before them.
     HookHandle add(Function f, bool first = false)
     {
-        auto const& hooks = made();
+        auto const& hooks = hooks_.made();
         auto slot = std::make_shared<Slot>(std::move(f));
         HookHandle handle([weak = std::weak_ptr(hooks), weak_slot = std::weak_ptr(slot)] {
             auto const hooks = weak.lock();
@@ -70,10 +101,10 @@ public:
     /// True where a hook is in the list.
     bool any() const
     {
-        auto const* const hooks = hooks_.load(std::memory_order_acquire);
+        auto* const hooks = hooks_.get();
         if (!hooks) return false;
-        std::lock_guard const lock((*hooks)->mutex);
-        return !(*hooks)->slots.empty();
+        std::lock_guard const lock(hooks->mutex);
+        return !hooks->slots.empty();
     }
 
     struct Slot {
@@ -86,10 +117,10 @@ public:
     /// The hooks of now, to be called later, unless they are removed before.
     Snapshot snapshot() const
     {
-        auto const* const hooks = hooks_.load(std::memory_order_acquire);
+        auto* const hooks = hooks_.get();
         if (!hooks) return {};
-        std::lock_guard const lock((*hooks)->mutex);
-        return (*hooks)->slots;
+        std::lock_guard const lock(hooks->mutex);
+        return hooks->slots;
     }
 
 private:
@@ -97,16 +128,7 @@ private:
         std::mutex mutex;
         Snapshot slots;
     };
-    std::shared_ptr<Hooks> const& made()
-    {
-        auto* hooks = hooks_.load(std::memory_order_acquire);
-        if (!hooks) {
-            auto fresh = std::make_unique<std::shared_ptr<Hooks>>(std::make_shared<Hooks>());
-            if (hooks_.compare_exchange_strong(hooks, fresh.get(), std::memory_order_acq_rel)) hooks = fresh.release();
-        }
-        return *hooks;
-    }
-    std::atomic<std::shared_ptr<Hooks>*> hooks_{nullptr};
+    MadeOnce<Hooks> hooks_;
 };
 
 }  // namespace detail

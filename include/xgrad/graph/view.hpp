@@ -203,16 +203,30 @@ inline void take_history(TensorImpl& view, Ref<Node> node)
                      "custom Function.");
 }
 
+inline bool made_unrecorded(CreationMeta meta) { return meta == CreationMeta::in_no_grad || meta == CreationMeta::in_inference; }
+/// A change in place that is recorded, of a view that is not.
+[[noreturn, gnu::cold]] inline void fail_unrecorded_view(CreationMeta meta, std::string_view what)
+{
+    static constexpr char const* ambiguous = " Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both the view and the inplace either both inside ";
+    if (meta == CreationMeta::in_no_grad)
+        fail<GraphError>("A view was created in no_grad mode and ", what, " modified inplace with grad mode enabled.", ambiguous,
+                         "the NoGradGuard's scope (if you don't want the inplace to be tracked) or both outside (if you want the inplace to be tracked).");
+    fail<GraphError>("A view was created in inference mode and ", what, " modified inplace in normal mode.", ambiguous,
+                     "the InferenceMode's scope (if you don't want the inplace to be tracked) or both outside (if you want the inplace to be tracked).");
+}
+
 [[gnu::cold]] inline void refresh_view(TensorImpl& view)
 {
     ViewInfo& info = *view.view;
     auto const lock = info.lock();
     auto const now = view.array.storage->version();
     if (info.version == now) return;
-    if (info.meta == CreationMeta::in_custom_function) fail_in_custom_function(view, "its base or another view of its base has been");
+    static constexpr std::string_view changed = "its base or another view of its base has been";
+    if (info.meta == CreationMeta::in_custom_function) fail_in_custom_function(view, changed);
     auto const edge = gradient_edge(AnyTensor(info.base));
-    bool const has_no_place = info.meta == CreationMeta::in_no_grad || info.meta == CreationMeta::in_inference || overlaps_itself(info.base->array);
-    if (edge && !has_no_place) take_history(view, fresh_view_node(view, edge));
+    if (!edge) return;  // the base may want a gradient later
+    if (made_unrecorded(info.meta)) fail_unrecorded_view(info.meta, changed);
+    if (!overlaps_itself(info.base->array)) take_history(view, fresh_view_node(view, edge));
     info.version = now;
 }
 /// The same with a Node made before.

@@ -28,7 +28,7 @@ class AnyModule {
 public:
     virtual ~AnyModule()
     {
-        if (hooks_) hooks_->module = nullptr;
+        leave_hooks();
     }
 
     /// "Linear": the name of its class.
@@ -100,7 +100,7 @@ public:
     /// Registers a member of this object under a name. Parameter, Buffer and Child do that by themselves.
     inline void register_member(std::string_view name, detail::MemberKind kind, void const* place, bool persistent = true);
     detail::ModuleHooks* hooks() const noexcept { return hooks_.get(); }
-    inline std::shared_ptr<detail::ModuleHooks> const& made_hooks();
+    std::shared_ptr<detail::ModuleHooks> const& made_hooks() { return hooks_.made(this); }
 
 protected:
     using Kind = detail::MemberKind;
@@ -120,7 +120,7 @@ protected:
         if (this == &o) return *this;
         members_ = std::move(o.members_);
         training_ = o.training_;
-        if (hooks_) hooks_->module = nullptr;
+        leave_hooks();
         hooks_ = std::move(o.hooks_);
         take_hooks();
         return *this;
@@ -164,7 +164,11 @@ private:
 
     void take_hooks() noexcept
     {
-        if (hooks_) hooks_->module = this;
+        if (auto* const h = hooks_.get()) h->module = this;
+    }
+    void leave_hooks() noexcept
+    {
+        if (auto* const h = hooks_.get()) h->module = nullptr;
     }
     std::uintptr_t address() const noexcept { return reinterpret_cast<std::uintptr_t>(this); }
     template <class T> T& at(Member const& m) const noexcept { return *reinterpret_cast<T*>(address() + static_cast<std::uintptr_t>(m.offset)); }
@@ -195,7 +199,7 @@ private:
     std::size_t bytes_;
     bool training_ = true;
     std::vector<Member> members_;
-    mutable std::shared_ptr<detail::ModuleHooks> hooks_;     // a call of a const module with hooks of all modules makes them, too
+    xgrad::detail::MadeOnce<detail::ModuleHooks> hooks_;
 };
 
 inline void AnyModule::check_name(std::string_view name, Kind kind) const
@@ -228,15 +232,6 @@ inline void AnyModule::own(std::string_view name, AnyTensor parameter)
     parameter.impl().requires_grad = true;
     members_.push_back({std::string(name), Kind::parameter, true, 0});
     members_.back().tensor = std::move(parameter);
-}
-
-inline std::shared_ptr<detail::ModuleHooks> const& AnyModule::made_hooks()
-{
-    if (!hooks_) {
-        hooks_ = std::make_shared<detail::ModuleHooks>();
-        hooks_->module = this;
-    }
-    return hooks_;
 }
 
 inline void AnyModule::find_tensors(std::string const& prefix, Kind kind, std::vector<NamedTensor>& found) const

@@ -68,11 +68,13 @@ struct ModuleHooks {
     using BackwardHooks = HookList<Returned(AnyModule&, Gradients const& grad_input, Gradients const& grad_output)>;
     enum class BackwardKind : unsigned char { none, full, of_last_node };
 
-    AnyModule* module = nullptr;  // where it is now, if it is
+    AnyModule* module;  // where it is now, if it is
     ForwardHooks forward_pre, forward;
     PreHooks backward_pre;
     BackwardHooks backward;
     BackwardKind backward_kind = BackwardKind::none;
+
+    explicit ModuleHooks(AnyModule* m = nullptr) noexcept : module(m) {}
 
     bool any() const { return forward_pre.any() || forward.any() || backward_pre.any() || backward.any(); }
     static ModuleHooks& of_all_modules()

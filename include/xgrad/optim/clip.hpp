@@ -33,11 +33,12 @@ inline double clip_grad_norm_(std::vector<AnyTensor> const& parameters, double m
     if (!largest) total = p == 2 ? std::sqrt(total) : std::pow(total, 1 / p);
     if (error_if_nonfinite && !std::isfinite(total)) xgrad::detail::fail("The total norm of the gradients is non-finite, so it cannot be clipped");
     double const factor = max_norm / (total + 1e-6);
-    if (!(factor >= 1))
-        for (auto const& g : gradients) {
-            g.impl().array.storage->bump();
-            g.impl().type->multiply_in_place(g, factor);
-        }
+    if (factor >= 1) return total;
+    for (auto const& g : gradients) xgrad::detail::check_in_place(g, "clip_grad_norm_", false);
+    for (auto const& g : gradients) {
+        g.impl().array.storage->bump();
+        g.impl().type->multiply_in_place(g, factor);
+    }
     return total;
 }
 

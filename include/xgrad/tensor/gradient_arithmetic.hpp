@@ -44,8 +44,12 @@ template <Scalar T> AnyTensor GradientArithmetic<T>::scaled(AnyTensor const& t, 
 
 template <Scalar T> void GradientArithmetic<T>::multiply_in_place(AnyTensor const& t, double factor)
 {
-    if constexpr (Differentiable<T>)
-        if (factor != 1) scale<T>(t.impl().array, factor);
+    if constexpr (Differentiable<T>) {
+        auto const& out = as<T>(t.impl().array);
+        if (factor == 1) return;
+        if (out.contiguous) scale<T>(out, factor);
+        else for_each_pair(out, out, [by = static_cast<precision_of<T>>(factor)](T& x, T const&) { x *= by; });
+    }
 }
 
 template <Scalar T> void GradientArithmetic<T>::scatter_add(AnyArray const& to, AnyArray const& more)

@@ -20,15 +20,10 @@ namespace detail {
 
 [[gnu::cold]] inline void check_view_may_change(AnyTensor const& t, std::string_view operation)
 {
-    static constexpr char const* ambiguous = " Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both the view and the inplace either both inside ";
     switch (t.impl().view->meta) {
     case CreationMeta::normal: break;
     case CreationMeta::in_no_grad:
-        fail<GraphError>("A view was created in no_grad mode and is being modified inplace with grad mode enabled.", ambiguous,
-                         "the NoGradGuard's scope (if you don't want the inplace to be tracked) or both outside (if you want the inplace to be tracked).");
-    case CreationMeta::in_inference:
-        fail<GraphError>("A view was created in inference mode and is being modified inplace in normal mode.", ambiguous,
-                         "the InferenceMode's scope (if you don't want the inplace to be tracked) or both outside (if you want the inplace to be tracked).");
+    case CreationMeta::in_inference: fail_unrecorded_view(t.impl().view->meta, "is being");
     case CreationMeta::one_of_several:
         fail<GraphError>("Output ", t.output_nr(), " of ", t.grad_fn() ? t.grad_fn()->name() : std::string("an operation"),
                          " is a view and is being modified inplace. This view is the output of a function that returns multiple views. Such functions do not allow the output "
