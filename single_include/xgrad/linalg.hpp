@@ -676,6 +676,9 @@ private:
         Indices indices;
         auto const add = [&](int index) {
             auto const n = shape[indices.size()];
+            for (std::size_t i = 0; i < indices.size(); ++i)
+                if (indices[i] == index && shape[i] != n)
+                    fail<ShapeError>("einsum: subscript ", std::string(1, static_cast<char>(index)), " is repeated for operand ", number, " but the sizes don't match, ", n, " != ", shape[i]);
             auto& known = extents_.try_emplace(index, n).first->second;
             if (known == 1) known = n;
             if (n != known && n != 1)
@@ -683,10 +686,6 @@ private:
             indices.push_back(index);
         };
         read(text, [&](char c) { add(c); }, [&] { for (int i = -under; i < 0; ++i) add(i); });
-        for (std::size_t i = 0; i < indices.size(); ++i)
-            for (std::size_t j = 0; j < i; ++j)
-                if (indices[i] == indices[j] && shape[i] != shape[j])
-                    fail<ShapeError>("einsum: subscript ", std::string(1, static_cast<char>(indices[i])), " is repeated for operand ", number, " but the sizes don't match, ", shape[i], " != ", shape[j]);
         return indices;
     }
     void implicit_output()
@@ -752,15 +751,18 @@ template <Operand First, Operand... X> auto einsum(std::string_view equation, Fi
 /// The sum of products over pairs of axes, axes_a[i] of a and axes_b[i] of b; the result has the other axes of a, then those of b.
 template <Operand A, Operand B> auto tensordot(A const& a, B const& b, Axes const& axes_a, Axes const& axes_b)
 {
-    auto const x = detail::materialize(a);
-    auto const y = detail::materialize(b);
+    auto x = detail::materialize(a);
+    auto y = detail::materialize(b);
     if (axes_a.size() != axes_b.size()) detail::fail<ShapeError>("tensordot: ", axes_a.size(), " axes of one tensor cannot be paired with ", axes_b.size(), " of the other");
     detail::Indices of_x(x.dim()), of_y(y.dim());
     std::iota(of_x.begin(), of_x.end(), 0);
     std::iota(of_y.begin(), of_y.end(), static_cast<int>(x.dim()));
     for (std::size_t i = 0; i < axes_a.size(); ++i) {
         auto const p = detail::normalize_axis("tensordot", axes_a[i], x.dim()), q = detail::normalize_axis("tensordot", axes_b[i], y.dim());
-        if (x.shape()[p] != y.shape()[q]) detail::fail<ShapeError>("tensordot: contracted axes need to match, but the first has size ", x.shape()[p], " in axis ", axes_a[i], " and the second has size ", y.shape()[q], " in axis ", axes_b[i]);
+        auto const m = x.shape()[p], n = y.shape()[q];
+        if (m == 1 && n != 1) y = sum(y, {static_cast<std::ptrdiff_t>(q)}, true);
+        else if (n == 1 && m != 1) x = sum(x, {static_cast<std::ptrdiff_t>(p)}, true);
+        else if (m != n) detail::fail<ShapeError>("tensordot: contracted axes need to match, but the first has size ", m, " in axis ", axes_a[i], " and the second has size ", n, " in axis ", axes_b[i]);
         of_y[q] = of_x[p];
     }
     detail::normalize_axes("tensordot", axes_a, x.dim());
@@ -967,10 +969,12 @@ template <Differentiable T> struct LinalgSvd : Function<LinalgSvd<T>> {
                             imag(Tensor<T>(of_u + of_v).diagonal(0, -2, -1)), most);
         }
         auto const column = unsqueeze(s, -1), row = unsqueeze(s, -2);
-        Tensor<P> const gaps = (row - column) * (row + column) + infinite_diagonal<P>(k);
-        Tensor<T> inner = (of_u * row + column * of_v) / gaps;
+        // (row of_u + column of_v) / (row^2 - column^2), whose squares might leave the range of P
+        auto const infinite = infinite_diagonal<P>(k);
+        Tensor<P> sums = row + column;
+        if constexpr (!is_complex<T>) sums = sums + infinite;  // no phase on the diagonal
+        Tensor<T> inner = P(0.5) * ((of_u + of_v) / (row - column + infinite) + (of_u - of_v) / sums);
         if (to_s.defined()) inner = inner + diag_embed(to_s);
-        if constexpr (is_complex<T>) inner = inner + diag_embed(of_u.diagonal(0, -2, -1) / (P(2) * s));
 
         auto const m = u.shape(-2), n = vh.shape(-1);
         Tensor<T> left = matmul(u, inner);
@@ -1036,6 +1040,16 @@ template <Differentiable T> struct LuFactors {
         wide<T> product(1);
         int const sign = for_each_pivot(i, [&](T const& pivot) { product *= converted<wide<T>>(pivot); });
         return converted<T>(sign < 0 ? -product : product);
+    }
+    /// A power of 2 with which the determinant of matrix i comes into the range of T; 1 where it is there, or 0.
+    precision_of<T> scale(std::size_t i) const
+    {
+        using P = precision_of<T>;
+        if (singular[i] || std::isnormal(std::abs(determinant(i)))) return P(1);
+        double logarithm = 0;
+        for_each_pivot(i, [&](T const& pivot) { logarithm += std::log2(static_cast<double>(std::abs(pivot))); });
+        static constexpr double most = std::numeric_limits<P>::max_exponent - 1;
+        return std::isfinite(logarithm) ? std::ldexp(P(1), static_cast<int>(std::clamp(std::rint(-logarithm / sizes.rows), -most, most))) : P(1);
     }
     bool any_singular() const { return std::ranges::any_of(singular, std::identity()); }
     Tensor<bool> singular_matrices() const
@@ -1157,10 +1171,23 @@ template <Differentiable T> struct LinalgDet : Function<LinalgDet<T>> {
             auto const is_singular = beside_matrices(ctx.factors->singular_matrices());
             auto const one = eye<T>(a.shape(-1));
             Tensor<T> const regular = where(is_singular, one, a), singular = where(is_singular, a, one);
-            Tensor<T> const of_regular = beside_matrices(Tensor<T>(conj(LinalgDet::apply(regular)))) * inverse(regular, std::make_shared<LuFactors<T> const>(regular), true);
-            return beside_matrices(g) * where(is_singular, LinalgCofactors<T>::apply(singular), of_regular);
+            return beside_matrices(g) * where(is_singular, LinalgCofactors<T>::apply(singular), of_regular(regular, LinalgDet::apply(regular), std::make_shared<LuFactors<T> const>(regular)));
         }
-        return beside_matrices(Tensor<T>(g * conj(determinant))) * inverse(a, ctx.factors, true);
+        return beside_matrices(g) * of_regular(a, determinant, ctx.factors);
+    }
+
+private:
+    /// det(A)^* A^-H, also where the determinant itself is outside of the range of T.
+    static Tensor<T> of_regular(Tensor<T> const& a, Tensor<T> const& determinant, Factors<T> const& factors)
+    {
+        using P = precision_of<T>;
+        Array<P> scales(determinant.shape());
+        for (std::size_t i = 0; i < scales.numel; ++i) scales.begin()[i] = factors->scale(i);
+        if (std::all_of(scales.begin(), scales.begin() + scales.numel, [](P scale) { return scale == 1; })) return beside_matrices(Tensor<T>(conj(determinant))) * inverse(a, factors, true);
+        Tensor<P> const scale = beside_matrices(Tensor<P>(std::move(scales)));
+        Tensor<T> const scaled = scale * a;
+        auto const others = static_cast<P>(a.shape(-1)) - 1;
+        return pow(scale, -others) * (beside_matrices(Tensor<T>(conj(LinalgDet::apply(scaled)))) * inverse(scaled, std::make_shared<LuFactors<T> const>(scaled), true));
     }
 };
 
@@ -1268,6 +1295,23 @@ namespace xgrad {
 
 namespace detail {
 
+/// The largest sum of magnitudes of a column.
+template <Differentiable T> double norm_1(Tensor<T> const& matrix) { return static_cast<double>(amax(sum(abs(matrix), {0})).item()); }
+
+/// How often the scaled matrix a may be doubled before the approximant of degree 13 loses accuracy. Its norm alone says too little where powers of
+/// a are small beside those of the norm. Al-Mohy and Higham, "A new scaling and squaring algorithm for the matrix exponential" (2009).
+template <Differentiable T> double spare_doublings(Tensor<T> const& a, Tensor<T> const& a4, Tensor<T> const& a6)
+{
+    using P = precision_of<T>;
+    static constexpr double largest_root = 4.25, log2_of_coefficient_27 = -116.44695;
+    double const root = std::max(std::pow(norm_1(a4), 1. / 4), std::pow(norm_1(a6), 1. / 6));
+    Tensor<P> const magnitudes = abs(a);
+    Tensor<P> columns = ones<P>({1, a.shape(0)});
+    for (int i = 0; i < 27; ++i) columns = matmul(columns, magnitudes);
+    double const growth = std::log2(static_cast<double>(amax(columns).item()) / norm_1(a));
+    return std::floor(std::min(std::log2(largest_root / root), -(growth + log2_of_coefficient_27 + 53) / 26));
+}
+
 /// Scaling and squaring of the Pade approximant of degree 13: Higham, "The scaling and squaring method for the matrix exponential revisited"
 /// (2005).
 template <Differentiable T> Tensor<T> exponential_of(Tensor<T> const& matrix)
@@ -1276,15 +1320,25 @@ template <Differentiable T> Tensor<T> exponential_of(Tensor<T> const& matrix)
     static constexpr std::array<double, 14> b{64764752532480000, 32382376266240000, 7771770303897600, 1187353796428800, 129060195264000, 10559470521600, 670442572800, 33522128640,
                                               1323241920,        40840800,          960960,           16380,            182,          1};
     static constexpr double largest_norm = 5.371920351148152;
-    double const norm = static_cast<double>(amax(sum(abs(matrix), {0})).item());
+    double const norm = norm_1(matrix);
     if (!std::isfinite(norm)) return full<T>(matrix.shape(), T(std::numeric_limits<P>::quiet_NaN()));
-    int const squarings = std::max(0, std::ilogb(norm / largest_norm) + 1);
-    auto const c = [](std::size_t i) { return static_cast<P>(b[i]); };
+    int squarings = std::max(0, std::ilogb(norm / largest_norm) + 1);
+    auto const c = [](std::size_t i) { return static_cast<P>(b[i] / b[0]); };
 
     auto const one = eye<T>(matrix.shape(0));
-    Tensor<T> const a = static_cast<P>(std::ldexp(1., -squarings)) * matrix, a2 = matmul(a, a), a4 = matmul(a2, a2), a6 = matmul(a4, a2);
+    Tensor<T> a, a2, a4, a6;
+    auto const scale = [&] {
+        a = static_cast<P>(std::ldexp(1., -squarings)) * matrix;
+        a2 = matmul(a, a), a4 = matmul(a2, a2), a6 = matmul(a4, a2);
+    };
+    scale();
+    if (squarings > 2)
+        if (auto const spare = spare_doublings(a, a4, a6); spare > 2) {  // as many products as scaling takes
+            squarings = spare < squarings ? squarings - static_cast<int>(spare) : 0;
+            scale();
+        }
     Tensor<T> const odd = matmul(a, Tensor<T>(matmul(a6, Tensor<T>(c(13) * a6 + c(11) * a4 + c(9) * a2)) + c(7) * a6 + c(5) * a4 + c(3) * a2 + c(1) * one));
-    Tensor<T> const even = matmul(a6, Tensor<T>(c(12) * a6 + c(10) * a4 + c(8) * a2)) + c(6) * a6 + c(4) * a4 + c(2) * a2 + c(0) * one;
+    Tensor<T> const even = matmul(a6, Tensor<T>(c(12) * a6 + c(10) * a4 + c(8) * a2)) + c(6) * a6 + c(4) * a4 + c(2) * a2 + one;
     Tensor<T> power = linalg::solve(even - odd, even + odd);
     for (int i = 0; i < squarings; ++i) power = matmul(power, power);
     return power;

@@ -4315,7 +4315,7 @@ template <class P> struct ComplexPack {
     XGRAD_INLINE friend ComplexPack operator*(ComplexPack a, real_pack b) { return {a.re * b, a.im * b}; }
     XGRAD_INLINE friend ComplexPack operator*(real_pack a, ComplexPack b) { return {a * b.re, a * b.im}; }
     XGRAD_INLINE friend ComplexPack operator/(ComplexPack a, real_pack b) { return {a.re / b, a.im / b}; }
-    /// Smith's quotient: no overflow where the result has none.
+    /// Smith's quotient, which squares no part: right up to the last few powers of 2 of the range of P.
     XGRAD_INLINE friend ComplexPack operator/(ComplexPack a, ComplexPack b)
     {
         auto const wide = abs(b.re) >= abs(b.im);
@@ -4815,6 +4815,7 @@ XGRAD_INLINE auto power_below(Y const& y, X const& x, E const& p)
 /// 1/x.
 template <class P> XGRAD_INLINE RealPack<P> reciprocal(RealPack<P> x) { return 1 / x; }
 template <class P> XGRAD_INLINE ComplexPack<P> reciprocal(ComplexPack<P> z) { return 1 / z; }
+template <class P> XGRAD_INLINE RealPack<P> sigmoid(RealPack<P> x) { return reciprocal(1 + exp(-x)); }
 
 }  // namespace xgrad
 
@@ -4891,7 +4892,16 @@ template <class P> XGRAD_INLINE ComplexPack<P> expm1(ComplexPack<P> z)
 {
     // exp(x)cos(y) - 1 = expm1(x)cos(y) - 2 sin(y/2)^2 keeps its digits near 0
     auto const s = sin(0.5 * z.im);
-    return {expm1(z.re) * cos(z.im) - 2 * s * s, exp(z.re) * sin(z.im)};
+    ComplexPack<P> const result(expm1(z.re) * cos(z.im) - 2 * s * s, exp(z.re) * sin(z.im));
+    auto const large = z.re > 40;
+    return RealPack<P>::lanes::all((!large).m) ? result : where(large, exp(z), result);  // which knows how to overflow
+}
+/// 1 / (1 + e^-z) from the exponential that does not overflow.
+template <class P> XGRAD_INLINE ComplexPack<P> sigmoid(ComplexPack<P> z)
+{
+    auto const negative = z.re < 0;
+    auto const e = exp(where(negative, z, -z));
+    return where(negative, e, ComplexPack<P>(1)) * reciprocal(1 + e);
 }
 
 /// The real part is log(|z|^2)/2, near the unit circle with the rounding of |z|^2 made good, from |z|^2 - 1 = (big - 1)(big + 1) + small^2.
@@ -5249,6 +5259,7 @@ template <Probe X> X operator-(X x) { return x; }
 template <Probe X> X zero_like(X) { return {}; }
 template <Probe X> X exp(X x) { return x; }
 template <Probe X> X expm1(X x) { return x; }
+template <Probe X> X sigmoid(X x) { return x; }
 template <Probe X> X log(X x) { return x; }
 template <Probe X> X log1p(X x) { return x; }
 template <Probe X> X log2(X x) { return x; }
@@ -5899,13 +5910,12 @@ struct BroadcastTo : Arraywise {
 };
 template <Operand X> auto broadcast_to(X const& x, Shape const& shape) { return express(BroadcastTo{{}, shape}, x); }
 
-/// Without an axis of extent 1, or without all of them.
+/// Without this axis where its extent is 1, or without all such axes.
 template <Operand X> auto squeeze(X const& x, std::ptrdiff_t axis)
 {
     Shape shape(x.shape());
     auto const at = detail::normalize_axis("squeeze", axis, shape.size());
-    if (shape[at] != 1) detail::fail<ShapeError>("squeeze: axis ", axis, " of shape ", shape, " has not extent 1");
-    shape.erase(at);
+    if (shape[at] == 1) shape.erase(at);
     return reshape(x, Axes(shape));
 }
 template <Operand X> auto squeeze(X const& x)
@@ -7161,7 +7171,7 @@ template <Operand X> auto log10(X const& x) { return express(Log10{}, x); }
 
 /// Logistic function 1 / (1 + e^-x).
 struct Sigmoid : Transcendental<R(R), C(C)> {
-    XGRAD_INLINE auto value(auto x) const { return reciprocal(1 + exp(-x)); }
+    XGRAD_INLINE auto value(auto x) const { return sigmoid(x); }
     XGRAD_INLINE auto partial(wrt<0>, auto y, auto) const { return y * (1 - y); }
 };
 template <Operand X> auto sigmoid(X const& x) { return express(Sigmoid{}, x); }
@@ -7466,6 +7476,7 @@ template <detail::DualNumber X> XGRAD_INLINE auto reciprocal(X x) { return detai
 template <detail::DualNumber X> XGRAD_INLINE auto sqrt(X x) { return detail::on_duals(Sqrt{}, x); }
 template <detail::DualNumber X> XGRAD_INLINE auto exp(X x) { return detail::on_duals(Exp{}, x); }
 template <detail::DualNumber X> XGRAD_INLINE auto expm1(X x) { return detail::on_duals(Expm1{}, x); }
+template <detail::DualNumber X> XGRAD_INLINE auto sigmoid(X x) { return detail::on_duals(Sigmoid{}, x); }
 template <detail::DualNumber X> XGRAD_INLINE auto log(X x) { return detail::on_duals(Log{}, x); }
 template <detail::DualNumber X> XGRAD_INLINE auto log1p(X x) { return detail::on_duals(Log1p{}, x); }
 template <detail::DualNumber X> XGRAD_INLINE auto log2(X x) { return detail::on_duals(Log2{}, x); }
@@ -16547,13 +16558,10 @@ template <class P> XGRAD_INLINE RealPack<P> erf(RealPack<P> x)
 }
 /// Number by number: xsimd's keeps no digits where it is small.
 template <class P> XGRAD_INLINE RealPack<P> erfc(RealPack<P> x) { return detail::each([](P v) { return std::erfc(v); }, x); }
-template <class P> XGRAD_INLINE RealPack<P> sigmoid(RealPack<P> x) { return reciprocal(1 + exp(-x)); }
 namespace detail {
 inline RealProbe erf(RealProbe x) { return x; }
 inline RealProbe erfc(RealProbe x) { return x; }
-inline RealProbe sigmoid(RealProbe x) { return x; }
 }  // namespace detail
-template <class P> XGRAD_INLINE auto sigmoid(Dual<RealPack<P>> x) { return detail::on_duals(Sigmoid{}, x); }
 
 /// Error function: 2/sqrt(pi) times the integral of e^(-t^2) from 0 to x.
 struct Erf : Transcendental<R(R)> {

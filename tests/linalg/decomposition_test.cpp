@@ -178,6 +178,27 @@ TEST_CASE("svd differentiates its values and what depends on no phase of its vec
     }
 }
 
+TEST_CASE("the gradient of svd is right for very small and very large matrices")
+{
+    auto const loss = [](auto const& x) {
+        auto const [u, s, vh] = linalg::svd(x);
+        return xg::Tensor<double>(sum(abs2(u) * xg::Tensor<double>({{1., 2.}, {3., 5.}})));
+    };
+    auto const of = [&](auto const& matrix, double size) {
+        std::decay_t<decltype(matrix)> x = matrix * size;
+        x.requires_grad_();
+        x = xg::grad(loss(x), x) * size;
+        return x;
+    };
+    xg::Tensor<double> const real({{1., 2.}, {3., 5.}});
+    xg::Tensor<cd> const phases({{cd(1, 1), cd(2, 0)}, {cd(0, 3), cd(5, 1)}});
+    for (double const size : {1e-250, 1e-170, 1e170, 1e250}) {
+        INFO("times " << size);
+        CHECK(holds(of(real, size), xg::AnyTensor(of(real, 1)), 1e-11));
+        CHECK(holds(of(phases, size), xg::AnyTensor(of(phases, 1)), 1e-11));
+    }
+}
+
 TEST_CASE("qr multiplies back, of square, tall and wide matrices, with both derivatives")
 {
     for (auto const& shape : {xg::Shape{3, 3}, xg::Shape{2, 4, 2}, xg::Shape{2, 4}, xg::Shape{1, 1}}) {

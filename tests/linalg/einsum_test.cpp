@@ -129,7 +129,7 @@ TEST_CASE("wrong equations are refused in a sentence")
     CHECK(message("ijk", a) == "einsum: the subscripts \"ijk\" name 3 axes, and operand 0 has shape [2, 3]");
     CHECK(message("i", a) == "einsum: the subscripts \"i\" name 1 axes, and operand 0 has shape [2, 3]");
     CHECK(message("ij,jk->ik", a, a) == "einsum: subscript j has size 2 for operand 1 which does not broadcast with previously seen size 3");
-    CHECK(message("ii", a) == "einsum: subscript i has size 3 for operand 0 which does not broadcast with previously seen size 2");
+    CHECK(message("ii", a) == "einsum: subscript i is repeated for operand 0 but the sizes don't match, 3 != 2");
     CHECK(message("ij->ik", a) == "einsum: output subscript k does not appear in the equation for any input operand");
     CHECK(message("ij->ii", a) == "einsum: output subscript i appears more than once in the output of \"ij->ii\"");
     CHECK(message("i1", a) == "einsum: invalid subscript '1' in \"i1\"; subscripts must be in [a-zA-Z]");
@@ -145,6 +145,8 @@ TEST_CASE("tensordot pairs axes")
     CHECK(xg::tensordot(x, y, 0).shape() == xg::Shape{2, 3, 4, 4, 3, 5});
     CHECK(xg::tensordot(x, y, {-1}, {0}).shape() == xg::Shape{2, 3, 3, 5});
     CHECK(differentiates(function_of<double, cd>([](auto const& p, auto const& q) { return xg::tensordot(p, q); }), {a, c}, 1e-6));
+    auto const d = sample(xg::DType::float64, {1, 4}, 4);  // whose first axis broadcasts
+    CHECK(holds(xg::tensordot(x, leaf(d).as<double>(), {1}, {0}), summed("ijk,jl->ikl", {a, summed("zj,zl->jl", {values(xg::ones({1, 3})), d})}).numbers, 1e-12));
     CHECK_THROWS_AS(xg::tensordot(x, y, {0}, {0}), xg::ShapeError);
     CHECK_THROWS_AS(xg::tensordot(x, y, {0, 1}, {1}), xg::ShapeError);
     CHECK_THROWS_AS(xg::tensordot(x, y, 4), xg::ShapeError);

@@ -34,6 +34,13 @@ TEST_CASE("matrix_exp is the series of powers, of small and of large matrices")
     xg::Tensor<double> const turn({{0., -1000.}, {1000., 0.}});
     CHECK(holds(linalg::matrix_exp(turn), {std::cos(1000.), -std::sin(1000.), std::sin(1000.), std::cos(1000.)}, 1e-10));
     CHECK(holds(linalg::matrix_exp(xg::Tensor<double>({{-800.}})), {0}));
+    for (double const large : {1e3, 1e15, 1e100, 1e200}) {  // whose powers are small
+        CHECK(holds(linalg::matrix_exp(xg::Tensor<double>({{0., large}, {0., 0.}})), {1, large, 0, 1}, 1e-15));
+        xg::Tensor<double> const triangle({{1., large}, {0., -1.}});
+        double const e = std::exp(1.);
+        CHECK(holds(linalg::matrix_exp(triangle) / xg::Tensor<double>({{1., large}, {1., 1.}}), {e, std::sinh(1.), 0, 1 / e}, 1e-13));
+    }
+    CHECK(holds(linalg::matrix_exp(xg::Tensor<float>({{0.f, 1e30f}, {0.f, 0.f}})), {1, double(1e30f), 0, 1}, 1e-6));
     CHECK(std::isnan(linalg::matrix_exp(xg::Tensor<double>({{1., NAN}, {0., 1.}}))(0, 0).item()));
     CHECK(linalg::matrix_exp(xg::zeros({2, 0, 0})).shape() == xg::Shape{2, 0, 0});
 }

@@ -113,6 +113,21 @@ TEST_CASE("the gradient of det is the cofactors, also of singular matrices")
     CHECK(holds(xg::grad(xg::Tensor<double>(real(linalg::det(z))), z), {{2, -2}, {0, 2}, {-2, 0}, {1, -1}}, 1e-12));
 }
 
+TEST_CASE("the gradient of det is the cofactors, also where the determinant overflows or underflows")
+{
+    for (double const size : {1e-200, 1e-160, 1e160, 1e200}) {
+        INFO("times " << size);
+        xg::Tensor<double> a = xg::Tensor<double>({{1., 2.}, {3., 4.}}) * size;
+        a.requires_grad_();
+        xg::Tensor<double> const g = xg::grad(linalg::det(a), a, {.create_graph = true});
+        CHECK(holds(g / size, {4, -3, -2, 1}, 1e-13));
+        CHECK(holds(xg::grad(g[0][0], a), {0, 0, 0, 1}, 1e-13));
+    }
+    xg::Tensor<float> many = xg::eye<float>(4) * 1e10f;
+    many.requires_grad_();
+    CHECK(holds(xg::grad(linalg::det(many), many)[1][1], {1e30}, 1e-5));
+}
+
 TEST_CASE("slogdet has the sign and the logarithm of the determinant, of a size that overflows, too")
 {
     auto const a = tensor<cd>({2, 3, 3});

@@ -106,6 +106,21 @@ TEST_CASE("powers of the complex 0 are those of the real 0")
     CHECK(holds(g[1].numbers, {0, 0, 0}, 0));
 }
 
+TEST_CASE("complex sigmoid and expm1 know where exp overflows")
+{
+    using xg::Tensor;
+    Tensor<cd> const z({cd(-800, 1), cd(800, 1), cd(-30, 2), cd(-800, 0)}), y = sigmoid(z);
+    CHECK(y(0).item() == cd(0));
+    CHECK(y(1).item() == cd(1));
+    CHECK(std::abs(y(2).item() - std::exp(cd(-30, 2))) < 1e-25);
+    CHECK(y(3).item() == cd(0));
+    Tensor<cd> const e = expm1(Tensor<cd>({cd(1000, 0), cd(50, 1), cd(1e-9, 1e-9), cd(0)}));
+    CHECK(e(0).item() == cd(HUGE_VAL, 0));
+    CHECK(std::abs(e(1).item() / std::exp(cd(50, 1)) - 1.) < 1e-14);
+    CHECK(std::abs(e(2).item() / cd(1e-9, 1e-9) - 1.) < 1e-8);
+    CHECK(e(3).item() == cd(0));
+}
+
 TEST_CASE("complex division and modulus do not overflow on the way")
 {
     auto const value = [](auto f, cd a, cd b) { return value_of(function_of<cd, cd>(f), {{xg::DType::complex128, {}, {a}}, {xg::DType::complex128, {}, {b}}}).numbers; };

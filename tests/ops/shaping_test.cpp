@@ -55,6 +55,7 @@ TEST_CASE("squeeze and unsqueeze take axes of extent 1 away and put them in")
     CHECK(squeeze(x).shape() == xg::Shape{3, 2});
     CHECK(squeeze(x, 0).shape() == xg::Shape{3, 1, 2});
     CHECK(squeeze(x, -2).shape() == xg::Shape{1, 3, 2});
+    CHECK(squeeze(x, 1).shape() == x.shape());
     CHECK(unsqueeze(squeeze(x), 0).shape() == xg::Shape{1, 3, 2});
     CHECK(unsqueeze(squeeze(x), 1).shape() == xg::Shape{3, 1, 2});
     CHECK(unsqueeze(squeeze(x), -1).shape() == xg::Shape{3, 2, 1});

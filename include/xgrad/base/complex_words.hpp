@@ -78,7 +78,16 @@ template <class P> XGRAD_INLINE ComplexPack<P> expm1(ComplexPack<P> z)
 {
     // exp(x)cos(y) - 1 = expm1(x)cos(y) - 2 sin(y/2)^2 keeps its digits near 0
     auto const s = sin(0.5 * z.im);
-    return {expm1(z.re) * cos(z.im) - 2 * s * s, exp(z.re) * sin(z.im)};
+    ComplexPack<P> const result(expm1(z.re) * cos(z.im) - 2 * s * s, exp(z.re) * sin(z.im));
+    auto const large = z.re > 40;
+    return RealPack<P>::lanes::all((!large).m) ? result : where(large, exp(z), result);  // which knows how to overflow
+}
+/// 1 / (1 + e^-z) from the exponential that does not overflow.
+template <class P> XGRAD_INLINE ComplexPack<P> sigmoid(ComplexPack<P> z)
+{
+    auto const negative = z.re < 0;
+    auto const e = exp(where(negative, z, -z));
+    return where(negative, e, ComplexPack<P>(1)) * reciprocal(1 + e);
 }
 
 /// The real part is log(|z|^2)/2, near the unit circle with the rounding of |z|^2 made good, from |z|^2 - 1 = (big - 1)(big + 1) + small^2.

@@ -198,7 +198,7 @@ template <class P> struct ComplexPack {
     XGRAD_INLINE friend ComplexPack operator*(ComplexPack a, real_pack b) { return {a.re * b, a.im * b}; }
     XGRAD_INLINE friend ComplexPack operator*(real_pack a, ComplexPack b) { return {a * b.re, a * b.im}; }
     XGRAD_INLINE friend ComplexPack operator/(ComplexPack a, real_pack b) { return {a.re / b, a.im / b}; }
-    /// Smith's quotient: no overflow where the result has none.
+    /// Smith's quotient, which squares no part: right up to the last few powers of 2 of the range of P.
     XGRAD_INLINE friend ComplexPack operator/(ComplexPack a, ComplexPack b)
     {
         auto const wide = abs(b.re) >= abs(b.im);

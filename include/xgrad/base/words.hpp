@@ -195,5 +195,6 @@ XGRAD_INLINE auto power_below(Y const& y, X const& x, E const& p)
 /// 1/x.
 template <class P> XGRAD_INLINE RealPack<P> reciprocal(RealPack<P> x) { return 1 / x; }
 template <class P> XGRAD_INLINE ComplexPack<P> reciprocal(ComplexPack<P> z) { return 1 / z; }
+template <class P> XGRAD_INLINE RealPack<P> sigmoid(RealPack<P> x) { return reciprocal(1 + exp(-x)); }
 
 }  // namespace xgrad

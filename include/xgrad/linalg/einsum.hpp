@@ -161,6 +161,9 @@ private:
         Indices indices;
         auto const add = [&](int index) {
             auto const n = shape[indices.size()];
+            for (std::size_t i = 0; i < indices.size(); ++i)
+                if (indices[i] == index && shape[i] != n)
+                    fail<ShapeError>("einsum: subscript ", std::string(1, static_cast<char>(index)), " is repeated for operand ", number, " but the sizes don't match, ", n, " != ", shape[i]);
             auto& known = extents_.try_emplace(index, n).first->second;
             if (known == 1) known = n;
             if (n != known && n != 1)
@@ -168,10 +171,6 @@ private:
             indices.push_back(index);
         };
         read(text, [&](char c) { add(c); }, [&] { for (int i = -under; i < 0; ++i) add(i); });
-        for (std::size_t i = 0; i < indices.size(); ++i)
-            for (std::size_t j = 0; j < i; ++j)
-                if (indices[i] == indices[j] && shape[i] != shape[j])
-                    fail<ShapeError>("einsum: subscript ", std::string(1, static_cast<char>(indices[i])), " is repeated for operand ", number, " but the sizes don't match, ", shape[i], " != ", shape[j]);
         return indices;
     }
     void implicit_output()
@@ -237,15 +236,18 @@ template <Operand First, Operand... X> auto einsum(std::string_view equation, Fi
 /// The sum of products over pairs of axes, axes_a[i] of a and axes_b[i] of b; the result has the other axes of a, then those of b.
 template <Operand A, Operand B> auto tensordot(A const& a, B const& b, Axes const& axes_a, Axes const& axes_b)
 {
-    auto const x = detail::materialize(a);
-    auto const y = detail::materialize(b);
+    auto x = detail::materialize(a);
+    auto y = detail::materialize(b);
     if (axes_a.size() != axes_b.size()) detail::fail<ShapeError>("tensordot: ", axes_a.size(), " axes of one tensor cannot be paired with ", axes_b.size(), " of the other");
     detail::Indices of_x(x.dim()), of_y(y.dim());
     std::iota(of_x.begin(), of_x.end(), 0);
     std::iota(of_y.begin(), of_y.end(), static_cast<int>(x.dim()));
     for (std::size_t i = 0; i < axes_a.size(); ++i) {
         auto const p = detail::normalize_axis("tensordot", axes_a[i], x.dim()), q = detail::normalize_axis("tensordot", axes_b[i], y.dim());
-        if (x.shape()[p] != y.shape()[q]) detail::fail<ShapeError>("tensordot: contracted axes need to match, but the first has size ", x.shape()[p], " in axis ", axes_a[i], " and the second has size ", y.shape()[q], " in axis ", axes_b[i]);
+        auto const m = x.shape()[p], n = y.shape()[q];
+        if (m == 1 && n != 1) y = sum(y, {static_cast<std::ptrdiff_t>(q)}, true);
+        else if (n == 1 && m != 1) x = sum(x, {static_cast<std::ptrdiff_t>(p)}, true);
+        else if (m != n) detail::fail<ShapeError>("tensordot: contracted axes need to match, but the first has size ", m, " in axis ", axes_a[i], " and the second has size ", n, " in axis ", axes_b[i]);
         of_y[q] = of_x[p];
     }
     detail::normalize_axes("tensordot", axes_a, x.dim());

@@ -32,6 +32,16 @@ template <Differentiable T> struct LuFactors {
         int const sign = for_each_pivot(i, [&](T const& pivot) { product *= converted<wide<T>>(pivot); });
         return converted<T>(sign < 0 ? -product : product);
     }
+    /// A power of 2 with which the determinant of matrix i comes into the range of T; 1 where it is there, or 0.
+    precision_of<T> scale(std::size_t i) const
+    {
+        using P = precision_of<T>;
+        if (singular[i] || std::isnormal(std::abs(determinant(i)))) return P(1);
+        double logarithm = 0;
+        for_each_pivot(i, [&](T const& pivot) { logarithm += std::log2(static_cast<double>(std::abs(pivot))); });
+        static constexpr double most = std::numeric_limits<P>::max_exponent - 1;
+        return std::isfinite(logarithm) ? std::ldexp(P(1), static_cast<int>(std::clamp(std::rint(-logarithm / sizes.rows), -most, most))) : P(1);
+    }
     bool any_singular() const { return std::ranges::any_of(singular, std::identity()); }
     Tensor<bool> singular_matrices() const
     {
@@ -152,10 +162,23 @@ template <Differentiable T> struct LinalgDet : Function<LinalgDet<T>> {
             auto const is_singular = beside_matrices(ctx.factors->singular_matrices());
             auto const one = eye<T>(a.shape(-1));
             Tensor<T> const regular = where(is_singular, one, a), singular = where(is_singular, a, one);
-            Tensor<T> const of_regular = beside_matrices(Tensor<T>(conj(LinalgDet::apply(regular)))) * inverse(regular, std::make_shared<LuFactors<T> const>(regular), true);
-            return beside_matrices(g) * where(is_singular, LinalgCofactors<T>::apply(singular), of_regular);
+            return beside_matrices(g) * where(is_singular, LinalgCofactors<T>::apply(singular), of_regular(regular, LinalgDet::apply(regular), std::make_shared<LuFactors<T> const>(regular)));
         }
-        return beside_matrices(Tensor<T>(g * conj(determinant))) * inverse(a, ctx.factors, true);
+        return beside_matrices(g) * of_regular(a, determinant, ctx.factors);
+    }
+
+private:
+    /// det(A)^* A^-H, also where the determinant itself is outside of the range of T.
+    static Tensor<T> of_regular(Tensor<T> const& a, Tensor<T> const& determinant, Factors<T> const& factors)
+    {
+        using P = precision_of<T>;
+        Array<P> scales(determinant.shape());
+        for (std::size_t i = 0; i < scales.numel; ++i) scales.begin()[i] = factors->scale(i);
+        if (std::all_of(scales.begin(), scales.begin() + scales.numel, [](P scale) { return scale == 1; })) return beside_matrices(Tensor<T>(conj(determinant))) * inverse(a, factors, true);
+        Tensor<P> const scale = beside_matrices(Tensor<P>(std::move(scales)));
+        Tensor<T> const scaled = scale * a;
+        auto const others = static_cast<P>(a.shape(-1)) - 1;
+        return pow(scale, -others) * (beside_matrices(Tensor<T>(conj(LinalgDet::apply(scaled)))) * inverse(scaled, std::make_shared<LuFactors<T> const>(scaled), true));
     }
 };
 

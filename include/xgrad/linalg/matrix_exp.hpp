@@ -12,6 +12,23 @@ namespace xgrad {
 
 namespace detail {
 
+/// The largest sum of magnitudes of a column.
+template <Differentiable T> double norm_1(Tensor<T> const& matrix) { return static_cast<double>(amax(sum(abs(matrix), {0})).item()); }
+
+/// How often the scaled matrix a may be doubled before the approximant of degree 13 loses accuracy. Its norm alone says too little where powers of
+/// a are small beside those of the norm. Al-Mohy and Higham, "A new scaling and squaring algorithm for the matrix exponential" (2009).
+template <Differentiable T> double spare_doublings(Tensor<T> const& a, Tensor<T> const& a4, Tensor<T> const& a6)
+{
+    using P = precision_of<T>;
+    static constexpr double largest_root = 4.25, log2_of_coefficient_27 = -116.44695;
+    double const root = std::max(std::pow(norm_1(a4), 1. / 4), std::pow(norm_1(a6), 1. / 6));
+    Tensor<P> const magnitudes = abs(a);
+    Tensor<P> columns = ones<P>({1, a.shape(0)});
+    for (int i = 0; i < 27; ++i) columns = matmul(columns, magnitudes);
+    double const growth = std::log2(static_cast<double>(amax(columns).item()) / norm_1(a));
+    return std::floor(std::min(std::log2(largest_root / root), -(growth + log2_of_coefficient_27 + 53) / 26));
+}
+
 /// Scaling and squaring of the Pade approximant of degree 13: Higham, "The scaling and squaring method for the matrix exponential revisited"
 /// (2005).
 template <Differentiable T> Tensor<T> exponential_of(Tensor<T> const& matrix)
@@ -20,15 +37,25 @@ template <Differentiable T> Tensor<T> exponential_of(Tensor<T> const& matrix)
     static constexpr std::array<double, 14> b{64764752532480000, 32382376266240000, 7771770303897600, 1187353796428800, 129060195264000, 10559470521600, 670442572800, 33522128640,
                                               1323241920,        40840800,          960960,           16380,            182,          1};
     static constexpr double largest_norm = 5.371920351148152;
-    double const norm = static_cast<double>(amax(sum(abs(matrix), {0})).item());
+    double const norm = norm_1(matrix);
     if (!std::isfinite(norm)) return full<T>(matrix.shape(), T(std::numeric_limits<P>::quiet_NaN()));
-    int const squarings = std::max(0, std::ilogb(norm / largest_norm) + 1);
-    auto const c = [](std::size_t i) { return static_cast<P>(b[i]); };
+    int squarings = std::max(0, std::ilogb(norm / largest_norm) + 1);
+    auto const c = [](std::size_t i) { return static_cast<P>(b[i] / b[0]); };
 
     auto const one = eye<T>(matrix.shape(0));
-    Tensor<T> const a = static_cast<P>(std::ldexp(1., -squarings)) * matrix, a2 = matmul(a, a), a4 = matmul(a2, a2), a6 = matmul(a4, a2);
+    Tensor<T> a, a2, a4, a6;
+    auto const scale = [&] {
+        a = static_cast<P>(std::ldexp(1., -squarings)) * matrix;
+        a2 = matmul(a, a), a4 = matmul(a2, a2), a6 = matmul(a4, a2);
+    };
+    scale();
+    if (squarings > 2)
+        if (auto const spare = spare_doublings(a, a4, a6); spare > 2) {  // as many products as scaling takes
+            squarings = spare < squarings ? squarings - static_cast<int>(spare) : 0;
+            scale();
+        }
     Tensor<T> const odd = matmul(a, Tensor<T>(matmul(a6, Tensor<T>(c(13) * a6 + c(11) * a4 + c(9) * a2)) + c(7) * a6 + c(5) * a4 + c(3) * a2 + c(1) * one));
-    Tensor<T> const even = matmul(a6, Tensor<T>(c(12) * a6 + c(10) * a4 + c(8) * a2)) + c(6) * a6 + c(4) * a4 + c(2) * a2 + c(0) * one;
+    Tensor<T> const even = matmul(a6, Tensor<T>(c(12) * a6 + c(10) * a4 + c(8) * a2)) + c(6) * a6 + c(4) * a4 + c(2) * a2 + one;
     Tensor<T> power = linalg::solve(even - odd, even + odd);
     for (int i = 0; i < squarings; ++i) power = matmul(power, power);
     return power;

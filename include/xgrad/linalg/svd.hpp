@@ -65,10 +65,12 @@ template <Differentiable T> struct LinalgSvd : Function<LinalgSvd<T>> {
                             imag(Tensor<T>(of_u + of_v).diagonal(0, -2, -1)), most);
         }
         auto const column = unsqueeze(s, -1), row = unsqueeze(s, -2);
-        Tensor<P> const gaps = (row - column) * (row + column) + infinite_diagonal<P>(k);
-        Tensor<T> inner = (of_u * row + column * of_v) / gaps;
+        // (row of_u + column of_v) / (row^2 - column^2), whose squares might leave the range of P
+        auto const infinite = infinite_diagonal<P>(k);
+        Tensor<P> sums = row + column;
+        if constexpr (!is_complex<T>) sums = sums + infinite;  // no phase on the diagonal
+        Tensor<T> inner = P(0.5) * ((of_u + of_v) / (row - column + infinite) + (of_u - of_v) / sums);
         if (to_s.defined()) inner = inner + diag_embed(to_s);
-        if constexpr (is_complex<T>) inner = inner + diag_embed(of_u.diagonal(0, -2, -1) / (P(2) * s));
 
         auto const m = u.shape(-2), n = vh.shape(-1);
         Tensor<T> left = matmul(u, inner);

@@ -145,6 +145,7 @@ template <detail::DualNumber X> XGRAD_INLINE auto reciprocal(X x) { return detai
 template <detail::DualNumber X> XGRAD_INLINE auto sqrt(X x) { return detail::on_duals(Sqrt{}, x); }
 template <detail::DualNumber X> XGRAD_INLINE auto exp(X x) { return detail::on_duals(Exp{}, x); }
 template <detail::DualNumber X> XGRAD_INLINE auto expm1(X x) { return detail::on_duals(Expm1{}, x); }
+template <detail::DualNumber X> XGRAD_INLINE auto sigmoid(X x) { return detail::on_duals(Sigmoid{}, x); }
 template <detail::DualNumber X> XGRAD_INLINE auto log(X x) { return detail::on_duals(Log{}, x); }
 template <detail::DualNumber X> XGRAD_INLINE auto log1p(X x) { return detail::on_duals(Log1p{}, x); }
 template <detail::DualNumber X> XGRAD_INLINE auto log2(X x) { return detail::on_duals(Log2{}, x); }

@@ -50,7 +50,7 @@ template <Operand X> auto log10(X const& x) { return express(Log10{}, x); }
 
 /// Logistic function 1 / (1 + e^-x).
 struct Sigmoid : Transcendental<R(R), C(C)> {
-    XGRAD_INLINE auto value(auto x) const { return reciprocal(1 + exp(-x)); }
+    XGRAD_INLINE auto value(auto x) const { return sigmoid(x); }
     XGRAD_INLINE auto partial(wrt<0>, auto y, auto) const { return y * (1 - y); }
 };
 template <Operand X> auto sigmoid(X const& x) { return express(Sigmoid{}, x); }

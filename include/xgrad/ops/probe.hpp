@@ -90,6 +90,7 @@ template <Probe X> X operator-(X x) { return x; }
 template <Probe X> X zero_like(X) { return {}; }
 template <Probe X> X exp(X x) { return x; }
 template <Probe X> X expm1(X x) { return x; }
+template <Probe X> X sigmoid(X x) { return x; }
 template <Probe X> X log(X x) { return x; }
 template <Probe X> X log1p(X x) { return x; }
 template <Probe X> X log2(X x) { return x; }

@@ -167,13 +167,12 @@ struct BroadcastTo : Arraywise {
 };
 template <Operand X> auto broadcast_to(X const& x, Shape const& shape) { return express(BroadcastTo{{}, shape}, x); }
 
-/// Without an axis of extent 1, or without all of them.
+/// Without this axis where its extent is 1, or without all such axes.
 template <Operand X> auto squeeze(X const& x, std::ptrdiff_t axis)
 {
     Shape shape(x.shape());
     auto const at = detail::normalize_axis("squeeze", axis, shape.size());
-    if (shape[at] != 1) detail::fail<ShapeError>("squeeze: axis ", axis, " of shape ", shape, " has not extent 1");
-    shape.erase(at);
+    if (shape[at] == 1) shape.erase(at);
     return reshape(x, Axes(shape));
 }
 template <Operand X> auto squeeze(X const& x)

@@ -15,13 +15,10 @@ template <class P> XGRAD_INLINE RealPack<P> erf(RealPack<P> x)
 }
 /// Number by number: xsimd's keeps no digits where it is small.
 template <class P> XGRAD_INLINE RealPack<P> erfc(RealPack<P> x) { return detail::each([](P v) { return std::erfc(v); }, x); }
-template <class P> XGRAD_INLINE RealPack<P> sigmoid(RealPack<P> x) { return reciprocal(1 + exp(-x)); }
 namespace detail {
 inline RealProbe erf(RealProbe x) { return x; }
 inline RealProbe erfc(RealProbe x) { return x; }
-inline RealProbe sigmoid(RealProbe x) { return x; }
 }  // namespace detail
-template <class P> XGRAD_INLINE auto sigmoid(Dual<RealPack<P>> x) { return detail::on_duals(Sigmoid{}, x); }
 
 /// Error function: 2/sqrt(pi) times the integral of e^(-t^2) from 0 to x.
 struct Erf : Transcendental<R(R)> {
