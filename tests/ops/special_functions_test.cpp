@@ -63,6 +63,20 @@ TEST_CASE("polygamma next to its poles, on both sides")
         }
 }
 
+TEST_CASE("erf is the C++ library's to three units of the last place, of numbers of all sizes beside each other")
+{
+    std::vector<double> numbers;
+    for (double x = 1e-300; x < 1e-2; x *= 7) numbers.push_back(x);
+    for (double x = -6.5; x < 6.5; x += 1. / 512) numbers.push_back(x);
+    D const y = erf(D(xt::xarray<double>(xt::adapt(numbers))));
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+        double const want = std::erf(numbers[i]), got = y(static_cast<int>(i)).item();
+        INFO("of " << numbers[i]);
+        CHECK(std::abs(got - want) <= 3 * std::numeric_limits<double>::epsilon() / 2 * std::abs(want));
+    }
+    CHECK(std::signbit(D(erf(D({-0.}))).item()));
+}
+
 TEST_CASE("the error functions are what they become far from 0, and erfc keeps its digits there")
 {
     D const x({1e200, -1e200, 10, -10, inf, -inf});

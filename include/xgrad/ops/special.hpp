@@ -1,6 +1,7 @@
 // Functions that a formula of elementary ones would compute badly: error functions, sinc, x log y, sums of logarithms.
 #pragma once
 
+#include <xgrad/base/error_function.hpp>
 #include <xgrad/ops/dual.hpp>
 #include <xgrad/ops/probe.hpp>
 
@@ -10,8 +11,9 @@ namespace xgrad {
 template <class P> XGRAD_INLINE RealPack<P> erf(RealPack<P> x)
 {
     using std::erf;
-    if constexpr (RealPack<P>::width > 1) x = where(abs(x) > 6, copysign(RealPack<P>(6), x), x);  // xsimd's is NaN where x * x overflows
-    return RealPack<P>::from(erf(x.v));
+    if constexpr (RealPack<P>::width == 1) return RealPack<P>::from(erf(x.v));
+    else if constexpr (std::same_as<P, double>) return detail::erf_of_any(x);
+    else return RealPack<P>::from(erf(where(abs(x) > 6, copysign(RealPack<P>(6), x), x).v));  // xsimd's is NaN where x * x overflows
 }
 /// Number by number: xsimd's keeps no digits where it is small.
 template <class P> XGRAD_INLINE RealPack<P> erfc(RealPack<P> x) { return detail::each([](P v) { return std::erfc(v); }, x); }
