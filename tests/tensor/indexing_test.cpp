@@ -166,7 +166,7 @@ TEST_CASE("axes and shapes that do not exist are errors that name the operation"
     CHECK_THROWS_WITH_AS(sum(m, {-3}), doctest::Contains("sum: axis -3 is out of range"), xg::IndexError);
     CHECK_THROWS_WITH_AS(sum(m, {0, -2}), doctest::Contains("given twice"), xg::IndexError);
     CHECK_THROWS_WITH_AS(unsqueeze(m, 3), doctest::Contains("unsqueeze"), xg::IndexError);
-    CHECK_THROWS_WITH_AS(squeeze(m, 0), doctest::Contains("squeeze"), xg::ShapeError);
+    CHECK(squeeze(m, 0).shape() == m.shape());
     CHECK_THROWS_WITH_AS(broadcast_to(m, {3, 5}), doctest::Contains("broadcast_to: shape [3, 4]"), xg::ShapeError);
 }
 
