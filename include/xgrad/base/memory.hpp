@@ -201,7 +201,7 @@ public:
     {
         if (n > N) [[unlikely]]
             data_ = new T[n]();
-        else std::uninitialized_value_construct_n(data_, n);
+        else std::uninitialized_value_construct_n(data_, is_small ? N : n);
     }
     LocalArray(LocalArray const&) = delete;
     LocalArray& operator=(LocalArray const&) = delete;
@@ -209,13 +209,15 @@ public:
     {
         if (size_ > N) [[unlikely]]
             delete[] data_;
-        else std::destroy_n(data_, size_);
+        else std::destroy_n(data_, size_);  // what else was made is empty
     }
     T* data() noexcept { return data_; }
     T& operator[](std::size_t i) noexcept { return data_[i]; }
     std::span<T> span() noexcept { return {data_, size_}; }
 
 private:
+    static constexpr bool is_small = N * sizeof(T) <= 128 && std::is_nothrow_default_constructible_v<T>;  // all N are made: a number that the compiler knows
+
     std::size_t const size_;
     T* data_;
     alignas(T) std::byte stack_[N * sizeof(T)];

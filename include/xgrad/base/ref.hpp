@@ -24,6 +24,14 @@ namespace xgrad::detail {
 #endif
 }
 
+/// The same pointer, for the compiler one by itself: it would read neighbours together, and a processor waits where those were written one by
+/// one a moment ago.
+template <class T> XGRAD_INLINE T* by_itself(T* p) noexcept
+{
+    asm("" : "+r"(p));
+    return p;
+}
+
 /// A count of owners, safe to change from several threads.
 class RefCount {
 public:
@@ -80,7 +88,7 @@ public:
         return r;
     }
     [[gnu::always_inline]] Ref(Ref const& o) noexcept : Ref(o.p_) {}
-    [[gnu::always_inline]] Ref(Ref&& o) noexcept : p_(std::exchange(o.p_, nullptr)) {}
+    [[gnu::always_inline]] Ref(Ref&& o) noexcept : p_(by_itself(std::exchange(o.p_, nullptr))) {}
     template <class U>
         requires std::is_convertible_v<U*, T*>
     Ref(Ref<U> o) noexcept : p_(o.release())

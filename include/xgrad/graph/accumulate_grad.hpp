@@ -10,7 +10,7 @@ XGRAD_COMPILED_ONCE
 namespace xgrad::detail {
 
 /// True for a gradient that nobody else holds, so that it can become a .grad itself.
-inline bool can_be_taken(AnyTensor const& gradient) { return is_exclusive(gradient) && gradient.is_contiguous(); }
+XGRAD_INLINE bool can_be_taken(AnyTensor const& gradient) noexcept { return is_exclusive(gradient) && gradient.handle()->array.contiguous; }
 
 /// Adds a gradient into `grad`. Without grad mode the sum is made in place, unless elements share a place; a first gradient
 /// that nobody else holds is taken over, any other is copied. A view of what nobody else holds is no view any more.

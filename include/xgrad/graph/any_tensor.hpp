@@ -98,19 +98,13 @@ struct TensorImpl {
     {
         if (p->weak) [[unlikely]]
             p->forget();
-        if (!p->shares_block) {
-            p->~TensorImpl();
-            return Cached::operator delete(p, sizeof(TensorImpl));
-        }
-        auto* const behind = reinterpret_cast<Storage*>(p + 1);
-        if (p->array.storage.get() == behind && behind->refs.load() == 1) {
-            p->array.storage.release();
-            p->~TensorImpl();
-            behind->free_block();
-        } else {
-            p->~TensorImpl();
-            Storage::leave(behind);
-        }
+        auto* const behind = p->shares_block ? reinterpret_cast<Storage*>(p + 1) : nullptr;
+        bool const is_last = behind && p->array.storage.get() == behind && behind->refs.load() == 1;
+        if (is_last) p->array.storage.release();
+        p->~TensorImpl();
+        if (!behind) Cached::operator delete(p, sizeof(TensorImpl));
+        else if (is_last) behind->free_block();
+        else Storage::leave(behind);
     }
 
 private:
@@ -138,7 +132,7 @@ private:
         made->shares_block = true;
         return Ref<TensorImpl>::adopt(made);
     }
-    [[gnu::cold]] void forget() noexcept
+    [[gnu::cold, gnu::noinline]] void forget() noexcept
     {
         std::lock_guard const lock(weak->mutex);
         weak->tensor = nullptr;
@@ -235,8 +229,8 @@ protected:
 
 namespace detail {
 
-/// True where nobody else can see this tensor or its memory, so that it may be reused.
-inline bool is_exclusive(AnyTensor const& t) { return t.handle()->refs.load() == 1 && t.impl().array.storage->refs.load() == 1; }
+/// True where nobody else can see this tensor, which is defined, or its memory, so that it may be reused.
+XGRAD_INLINE bool is_exclusive(AnyTensor const& t) noexcept { return t.handle()->refs.load() == 1 && t.handle()->array.storage->refs.load() == 1; }
 
 /// "[float64 [2, 3]]", for messages.
 inline std::string describe(AnyTensor const& t)

@@ -76,7 +76,7 @@ private:
     };
 
     /// Where a leaf stands among those of the chain; behind them all where it is none of them.
-    std::size_t index_of(Node const& leaf) const noexcept
+    XGRAD_INLINE std::size_t index_of(Node const& leaf) const noexcept
     {
         std::size_t l = 0;
         while (l < leaf_count_ && leaves_[l].node != &leaf) ++l;
@@ -95,7 +95,7 @@ private:
     }
 
     /// Enters the leaves of the Node at the end; gives the one Node that is no leaf's, or null at the end of the chain, or where it is none.
-    Node* visit(Node& node) noexcept
+    XGRAD_INLINE Node* visit(Node& node) noexcept
     {
         Node* next = nullptr;
         for (auto const& edge : node.next_edges()) {
@@ -114,7 +114,7 @@ private:
         return next;
     }
 
-    void run_one(Node& node, Root& root, std::span<AnyTensor> results, AnyTensor* sums, bool keep_graph)
+    XGRAD_INLINE void run_one(Node& node, Root& root, std::span<AnyTensor> results, AnyTensor* sums, bool keep_graph)
     {
         bool const watched = is_watched(node);
         if (position_ == 0) {
@@ -133,7 +133,7 @@ private:
         return !ready.empty();
     }
     /// One of several gradients of a leaf: the last one hands their sum on.
-    void arrive(std::size_t index, AnyTensor& gradient, AnyTensor* sums, bool keep_graph)
+    XGRAD_INLINE void arrive(std::size_t index, AnyTensor& gradient, AnyTensor* sums, bool keep_graph)
     {
         auto& leaf = leaves_[index];
         if (!leaf.wanted) return;

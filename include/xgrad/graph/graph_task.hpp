@@ -35,7 +35,7 @@ struct Capture {
 };
 
 /// Adds to the sum of what has arrived, which may not have begun; an undefined gradient stands for zero.
-inline void add_gradient(AnyTensor& sum, AnyTensor gradient)
+XGRAD_INLINE void add_gradient(AnyTensor& sum, AnyTensor&& gradient)
 {
     if (!gradient.defined()) return;
     if (!sum.defined()) sum = std::move(gradient);
@@ -180,7 +180,7 @@ private:
     }
     bool is_used(Index index) const { return notes_[index].needed || notes_[index].captured; }
 
-    void add_gradient(Index index, std::uint32_t output, AnyTensor gradient) { detail::add_gradient(notes_[index].arrived()[output], std::move(gradient)); }
+    void add_gradient(Index index, std::uint32_t output, AnyTensor&& gradient) { detail::add_gradient(notes_[index].arrived()[output], std::move(gradient)); }
 
     void evaluate(Index index)
     {

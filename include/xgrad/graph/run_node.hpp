@@ -124,7 +124,7 @@ inline void run_leaf(Node& node, AnyTensor& gradient, bool keep_saved)
 }
 
 /// Runs a Node by f, which knows a shorter way than apply(); false where f does not know it for this Node.
-template <class F> bool run_shorter(Node& node, bool keep_saved, F f)
+template <class F> XGRAD_INLINE bool run_shorter(Node& node, bool keep_saved, F f)
 {
     NodeLock const lock(node);
     if (!f()) return false;
@@ -133,7 +133,7 @@ template <class F> bool run_shorter(Node& node, bool keep_saved, F f)
 }
 
 /// Runs a Node so that it adds its gradients to sums that have begun: sum_at(edge), or null. False where there are none, or the Node cannot.
-template <class F> bool run_onto_sums(Node& node, std::span<AnyTensor> gradients, std::span<AnyTensor> results, bool keep_saved, F sum_at)
+template <class F> XGRAD_INLINE bool run_onto_sums(Node& node, std::span<AnyTensor> gradients, std::span<AnyTensor> results, bool keep_saved, F sum_at)
 {
     auto const edges = node.next_edges();
     bool any = false;

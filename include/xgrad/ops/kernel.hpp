@@ -46,6 +46,11 @@ template <class F> struct KnownLeaves {
     }
 };
 
+XGRAD_INLINE void copy_places(void* const* from, std::size_t n, void const** to)
+{
+    for (std::size_t k = 0; k < n; ++k) to[k] = by_itself(from[k]);
+}
+
 /// out[i] = f(in[0][i], in[1][i], ...) for i < n. The leaves in `uniform` have one value in all n places.
 template <class F> XGRAD_NOINLINE void forward_kernel(F const& formula, void* const* operands, typename F::scalar* out, std::size_t n, LeafMask uniform)
 {
@@ -53,7 +58,7 @@ template <class F> XGRAD_NOINLINE void forward_kernel(F const& formula, void* co
     using P = compute_precision<F>;
     constexpr std::size_t leaves = F::leaves, width = RealPack<P>::width;
     void const* in[leaves + 1];
-    for (std::size_t k = 0; k < leaves; ++k) in[k] = operands[k];
+    copy_places(operands, leaves, in);
     KnownLeaves<F> known{uniform};
     Values<F, P> v{};
     place_numbers(f, v);
@@ -211,7 +216,7 @@ template <class F> XGRAD_NOINLINE void backward_kernel(F const& formula, Backwar
     using Y = typename F::scalar;
     constexpr std::size_t width = RealPack<P>::width;
     void const* in[L::gradients];
-    for (std::size_t k = 0; k < L::gradients; ++k) in[k] = operands[k];
+    copy_places(operands, L::gradients, in);
     GradientSink<F, P> sink(plan, added_to);
     sink.set_places(plan, [&](std::size_t k) { return operands[L::gradients + k]; });
     bool const saved = plan.saved_result;
@@ -266,7 +271,7 @@ template <class F> XGRAD_NOINLINE double sum_and_gradient_kernel(F const& formul
     using L = BackwardLayout<F>;
     constexpr std::size_t width = RealPack<P>::width, together = packs_together<F>;
     void const* in[L::leaves];
-    for (std::size_t k = 0; k < L::leaves; ++k) in[k] = operands[k];
+    copy_places(operands, L::leaves, in);
     GradientSink<F, P> sink(plan, added_to, factor);
     sink.set_places(plan, [&](std::size_t k) { return operands[L::gradients + k]; });
     RealPack<P> const seed(1);  // a constant, so that a product with it is none

@@ -40,10 +40,7 @@ public:
         auto& gradient = gradients[0];
         if (sum_ || !gradient.defined()) return false;
         Opened const opened(*this);
-        AnyArray const& seeds = gradient.impl().array;
-        bool const simple = is_simple(seeds);
-        if (simple) apply_direct(seeds, results, is_free(gradient) ? &gradient : nullptr);
-        return simple;
+        return apply_if_simple(gradient.handle()->array, results, is_free(gradient) ? &gradient : nullptr);
     }
 
     /// The gradients for this one, unrecorded.
@@ -53,6 +50,13 @@ public:
 
 private:
     using FusedSum::FusedSum;
+
+    void dispose() noexcept override
+    {
+        auto const bytes = block_bytes(plan_, sum_);
+        this->FusedNode::~FusedNode();  // of this class: nobody derives from it
+        deallocate(this, bytes);
+    }
 
     bool would_record(AnyTensor const& gradient) const
     {
@@ -65,9 +69,11 @@ private:
     void apply_recorded(AnyTensor const& gradient, std::span<AnyTensor> results);
 
     /// True for a gradient whose memory nobody will look at any more.
-    static bool is_free(AnyTensor const& gradient)
+    XGRAD_INLINE static bool is_free(AnyTensor const& gradient)
     {
-        return gradient.defined() && is_exclusive(gradient) && !gradient.is_view() && !gradient.requires_grad() && !gradient.impl().weak && gradient.is_inference() == inference_mode;
+        if (!gradient.defined() || !is_exclusive(gradient)) return false;
+        auto const& t = *gradient.handle();
+        return !t.view && !t.requires_grad && !t.grad_fn && !t.weak && t.inference == inference_mode;
     }
 
     /// `room`: the gradient itself, where one of the results may take its place.
@@ -94,8 +100,8 @@ private:
     }
     void apply_shortest(AnyArray const& seeds, std::span<AnyTensor> results, AnyTensor* room = nullptr)
     {
-        if (is_simple(seeds)) apply_direct(seeds, results, room);
-        else if (in_blocks_ && !watched_ && is_plain(seeds) && numel(space_) != 0) apply_in_blocks(seeds, results);
+        if (apply_if_simple(seeds, results, room)) return;
+        if (in_blocks_ && !watched_ && is_plain(seeds) && numel(space_) != 0) apply_in_blocks(seeds, results);
         else apply_tiled(seeds, results);
     }
 
@@ -126,9 +132,14 @@ private:
     /// True for a gradient that came in and lies in order; that of a sum may be one number.
     bool is_plain(AnyArray const& seeds) const { return is_direct(seeds, *table().kernels.result, space_) || (seeds.numel == 1 && sum_); }
     /// True where all that is read lies in order.
-    bool is_simple(AnyArray const& seeds) const
+    XGRAD_INLINE bool is_simple(AnyArray const& seeds) const
     {
-        if (in_order_ && !watched_) return is_plain(seeds);
+        if (in_order_ && !watched_) [[likely]]
+            return is_plain(seeds);
+        return is_simple_again(seeds);
+    }
+    [[gnu::noinline]] bool is_simple_again(AnyArray const& seeds) const
+    {
         bool simple = broadcast_ == 0 && is_plain(seeds);
         if (watched_ && saves_result()) simple &= is_direct(saved_result(), *table().kernels.result, space_);
         for (std::size_t k = 0; k < leaves(); ++k) {
@@ -139,36 +150,45 @@ private:
         return simple;
     }
 
-    /// Gradients for which results are there already are added to those.
-    void apply_direct(AnyArray const& seeds, std::span<AnyTensor> results, AnyTensor* room = nullptr)
+    /// Gradients for which results are there already are added to those. False where operands do not lie in order.
+    bool apply_if_simple(AnyArray const& seeds, std::span<AnyTensor> results, AnyTensor* room = nullptr)
     {
-        std::size_t const n = leaves(), count = numel(space_), seed = n, result = n + 1, first_gradient = n + 2;
+        if (!is_simple(seeds)) return false;
+        auto const& plan = plan_;
+        auto const& kernels = plan.table.kernels;
+        std::size_t const n = kernels.leaves, seed = n, result = n + 1, first_gradient = n + 2;
+        bool const repeats_seed = sum_ && !is_direct(seeds, *kernels.result, space_);
+        std::size_t const count = repeats_seed ? numel(space_) : seeds.numel;
         std::byte* at[TileLoop::max_operands];
-        bool const repeats_seed = !is_direct(seeds, *table().kernels.result, space_);
-        bool tiled = repeats_seed;
-        LeafMask added_to = 0;
         for (std::size_t k = 0; k < n; ++k) {
-            if (is_needed(k)) at[k] = saved_data(k);
-            else at[k] = zero_tile.elements, tiled = true;
+            at[k] = plan.needed >> k & 1 ? saved_data(k) : zero_tile.elements;
             at[first_gradient + k] = nullptr;
         }
-        for (std::size_t i = 0; i < plan_.edges; ++i) {
-            std::size_t const k = plan_.target[i];
-            auto const& type = *table().leaf_types[k];
+        LeafMask added_to = 0;
+        for (std::size_t i = 0; i < plan.edges; ++i) {
+            std::size_t const k = plan.target[i];
+            auto const& type = *plan.table.leaf_types[k];
             if (results[i].defined()) added_to |= LeafMask{1} << k;
-            else if (room && room->impl().type == &type) results[i] = std::move(*std::exchange(room, nullptr));
+            else if (room && room->handle()->type == &type) results[i] = std::move(*std::exchange(room, nullptr));
             else results[i] = AnyTensor(repeats_seed ? TensorImpl::make(type, space_) : TensorImpl::make(type, AnyArray::Layout{seeds}));
-            at[first_gradient + k] = results[i].impl().array.data;
+            at[first_gradient + k] = results[i].handle()->array.data;
         }
-        TileRoom splat;
         at[seed] = seeds.data;
-        if (repeats_seed) {
-            at[seed] = splat.elements;
-            table().kernels.result->stage(splat.elements, seeds.data, 0, std::min(count, tile_size));
-        }
-        if (saves_result()) at[result] = saved_result_data();
-        if (count <= (tiled ? tile_size : part_size)) return table().kernels.backward(formula_object(), plan_.gradients, reinterpret_cast<void* const*>(at), count, 0, added_to);
-        apply_parts(at, count, repeats_seed, tiled, added_to);
+        if (plan.gradients.saved_result) at[result] = saved_result_data();
+        if (repeats_seed) run_on_number(at, count, added_to);
+        else if (count <= (plan.needs_all ? part_size : tile_size)) kernels.backward(formula_object(), plan.gradients, reinterpret_cast<void* const*>(at), count, 0, added_to);
+        else apply_parts(at, count, false, !plan.needs_all, added_to);
+        return true;
+    }
+    /// One number came in for all elements.
+    [[gnu::noinline]] void run_on_number(std::byte** at, std::size_t count, LeafMask added_to) const
+    {
+        TileRoom splat;
+        auto& seed = at[leaves()];
+        table().kernels.result->stage(splat.elements, seed, 0, std::min(count, tile_size));
+        seed = splat.elements;
+        if (count <= tile_size) table().kernels.backward(formula_object(), plan_.gradients, reinterpret_cast<void* const*>(at), count, 0, added_to);
+        else apply_parts(at, count, true, true, added_to);
     }
     [[gnu::noinline]] void apply_parts(std::byte* const* at, std::size_t count, bool repeats_seed, bool tiled, LeafMask added_to) const
     {

@@ -83,14 +83,14 @@ protected:
     std::span<AnyTensor> ready() noexcept { return {reinterpret_cast<AnyTensor*>(behind() + plan_.sum_at + sizeof(SumOver)), plan_.edges}; }
     static std::size_t block_bytes(OperandPlan const& plan, bool sums) { return sizeof(FusedOperands) + (sums ? plan.bytes_with_sum : plan.bytes); }
 
-    FusedOperands(OperandPlan const& plan, void const* formula, AnyTensor const* const* operands, Gathered const& in, SumOver const* over, AnyTensor const& result)
+    XGRAD_INLINE FusedOperands(OperandPlan const& plan, void const* formula, AnyTensor const* const* operands, Gathered const& in, SumOver const* over, AnyTensor const& result)
         : plan_(plan), in_order_(in.in_order && plan.table.result.in_place), space_(in.space())
     {
         plan.table.copy(behind() + plan.formula_at, formula);
         bool const plain = keep_values(operands, in, result);
-        std::uninitialized_value_construct_n(edges().data(), plan.edges);
+        std::size_t connected = 0;
         try {
-            connect(operands);
+            connect(operands, connected);
             if (over) {
                 sum_ = ::new (behind() + plan.sum_at) SumOver(*over);
                 std::uninitialized_value_construct_n(ready().data(), plan.edges);
@@ -98,28 +98,25 @@ protected:
             if (!in.same_shape) keep_shapes(in);
             if (!plain) save_watched(operands, result);
         } catch (...) {
+            std::uninitialized_value_construct_n(edges().data() + connected, plan.edges - connected);
             destroy_block();
             throw;
         }
     }
     ~FusedOperands() override { destroy_block(); }
-    void destroy_block() noexcept
+    XGRAD_INLINE void destroy_block() noexcept
     {
-        if (sum_) {
-            if (waiting_ && table().use->load(std::memory_order_relaxed) >= 0) table().use->fetch_sub(1, std::memory_order_relaxed);
-            drop_ready();
-            std::ranges::destroy(ready());
-            std::destroy_at(sum_);
-        }
+        if (sum_) destroy_sum();
         std::ranges::destroy(edges());
         std::ranges::destroy(kept_values());
-        table().destroy(behind() + plan_.formula_at);
+        if (auto const destroy = table().destroy) destroy(behind() + plan_.formula_at);
     }
-    void dispose() noexcept override
+    [[gnu::noinline]] void destroy_sum() noexcept
     {
-        auto const bytes = block_bytes(plan_, sum_);
-        this->~FusedOperands();
-        deallocate(this, bytes);
+        if (waiting_ && table().use->load(std::memory_order_relaxed) >= 0) table().use->fetch_sub(1, std::memory_order_relaxed);
+        drop_ready();
+        std::ranges::destroy(ready());
+        std::destroy_at(sum_);
     }
 
     /// Saved values made ready for a pass, and let go at its end.
@@ -197,23 +194,26 @@ protected:
 
 private:
     /// Saves what the gradients of operands that want one will look at. False where SavedTensors must do that.
-    bool keep_values(AnyTensor const* const* operands, Gathered const& in, AnyTensor const& result) noexcept
+    XGRAD_INLINE bool keep_values(AnyTensor const* const* operands, Gathered const& in, AnyTensor const& result) noexcept
     {
+        auto const& plan = plan_;
         auto* const kept = kept_values().data();
-        bool plain = !default_packing & !plan_.keeps_history;
-        for (std::size_t i = 0; i < plan_.places; ++i) {
-            std::size_t const k = plan_.at_place[i];
-            plain &= in.arrays[k]->contiguous & !operands[k]->is_inference();
+        bool plain = !default_packing & !plan.keeps_history;
+        for (std::size_t i = 0; i < plan.places; ++i) {
+            std::size_t const k = plan.at_place[i];
+            plain &= in.arrays[k]->contiguous & !operands[k]->handle()->inference;
             ::new (kept + i) KeptValue(*in.arrays[k]);
         }
-        if (saves_result()) ::new (kept + plan_.places) KeptValue(result.impl().array);
+        if (plan.gradients.saved_result) ::new (kept + plan.places) KeptValue(result.handle()->array);
         return plain;
     }
-    void connect(AnyTensor const* const* operands)
+    /// Makes the edges; `i` counts them.
+    XGRAD_INLINE void connect(AnyTensor const* const* operands, std::size_t& i)
     {
-        auto const edges = this->edges();
-        for (std::size_t i = 0; i < edges.size(); ++i) edges[i] = gradient_edge(*operands[plan_.target[i]]);
-        set_edges(edges.data(), edges.size());
+        auto const& plan = plan_;
+        auto* const edges = this->edges().data();
+        for (; i < plan.edges; ++i) ::new (edges + i) Edge(gradient_edge(*operands[plan.target[i]]));
+        set_edges(edges, i);
     }
     [[gnu::noinline]] void keep_shapes(Gathered const& in)
     {
@@ -265,7 +265,7 @@ private:
         watched_ = std::move(saved);
         for (auto& kept : kept_values()) kept.storage = nullptr;
     }
-    [[gnu::cold]] void release_watched() noexcept
+    [[gnu::cold, gnu::noinline]] void release_watched() noexcept
     {
         for (std::size_t k = 0; k <= leaves(); ++k) watched_[k].release();
     }

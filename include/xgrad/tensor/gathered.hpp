@@ -23,24 +23,26 @@ namespace xgrad::detail {
 /// The operands of a formula, ready for a kernel.
 struct Gathered {
     AnyArray const* arrays[64];
-    OperandPattern pattern;            // filled where operations are recorded
-    OperandPlan const* plan = nullptr;  // where they are, and a gradient leads to an operand that requires one
+    OperandPlan const* plan = nullptr;  // where operations are recorded, and a gradient leads to an operand that requires one
     bool same_shape = true;
     bool in_order = true;  // a kernel can read all operands where they are
 
     /// `result_exists` is false where a fused reduction takes the formula's values.
-    Gathered(RecordTable const& table, void const* formula, AnyTensor const* const* operands, bool result_exists) : pattern{.result_exists = result_exists}
+    Gathered(RecordTable const& table, void const* formula, AnyTensor const* const* operands, bool result_exists)
     {
         std::size_t const n = table.kernels.leaves;
         bool const records = table.plans && recording();
-        bool ordered = table.kernels.in_place, same_shapes = true;
+        auto const* const latest = records ? table.plans->load(std::memory_order_acquire) : nullptr;
+        auto const* const expected = latest ? latest->pattern.first.data() : first_;
+        bool ordered = table.kernels.in_place, same_shapes = true, is_latest = latest;
         LeafMask require = 0;
         for (std::size_t k = 0; k < n; ++k) {
             auto const& impl = operands[k]->impl();
             AnyArray const* const array = arrays[k] = &impl.array;
             std::size_t same = 0;
             while (arrays[same] != array) ++same;
-            pattern.first[k] = static_cast<std::uint8_t>(same);
+            first_[k] = static_cast<std::uint8_t>(same);
+            is_latest &= expected[k] == same;
             if (same != k) {
                 require |= (require >> same & 1) << k;
                 continue;
@@ -52,21 +54,11 @@ struct Gathered {
         in_order = ordered;
         same_shape = same_shapes;
         if (LeafMask const differentiable = require & table.kernels.differentiable) {
-            pattern.requires_grad = differentiable;
-            auto const& found = OperandPlan::of(table, formula, pattern);
+            is_latest = is_latest && latest->pattern.requires_grad == differentiable && latest->pattern.result_exists == result_exists;
+            auto const& found = is_latest ? *latest : plan_of(table, formula, differentiable, result_exists);
             if (found.records()) plan = &found;
         }
-        if (!same_shape) {
-            in_order = false;
-            bool fits = true;
-            broadcasted_ = arrays[0]->shape;
-            for (std::size_t k = 1; k < n; ++k)
-                if (pattern.first[k] == k) fits = fits && widen(broadcasted_, arrays[k]->shape);
-            if (!fits) {
-                auto const* root = table.kernels.vertices;
-                vertex_shape(root, operands);
-            }
-        }
+        if (!same_shape) widen_all(table, operands);
     }
     /// The formula's index space.
     Shape const& space() const noexcept { return same_shape ? arrays[0]->shape : broadcasted_; }
@@ -74,6 +66,26 @@ struct Gathered {
     std::size_t count() const noexcept { return same_shape ? arrays[0]->numel : numel(broadcasted_); }
 
 private:
+    /// Any plan but the latest, on which most calls of a formula agree.
+    [[gnu::noinline]] OperandPlan const& plan_of(RecordTable const& table, void const* formula, LeafMask differentiable, bool result_exists) const
+    {
+        OperandPattern pattern{.requires_grad = differentiable, .result_exists = result_exists};
+        std::copy_n(first_, table.kernels.leaves, pattern.first.begin());
+        return OperandPlan::of(table, formula, pattern);
+    }
+    [[gnu::noinline]] void widen_all(RecordTable const& table, AnyTensor const* const* operands)
+    {
+        in_order = false;
+        bool fits = true;
+        broadcasted_ = arrays[0]->shape;
+        for (std::size_t k = 1; k < table.kernels.leaves; ++k)
+            if (first_[k] == k) fits = fits && widen(broadcasted_, arrays[k]->shape);
+        if (fits) return;
+        auto const* root = table.kernels.vertices;
+        vertex_shape(root, operands);
+    }
+
+    std::uint8_t first_[64];  // the first operand that is the same tensor
     Shape broadcasted_;
 };
 

@@ -91,6 +91,7 @@ struct OperandPlan {
     LeafMask needed = 0;         // leaves whose values the gradients look at
     LeafMask kept = 0;           // the first leaves of those
     bool keeps_history = false;  // a value is kept that requires a gradient but gets none here
+    bool needs_all = false;      // the gradients look at every leaf
     std::uint8_t edges = 0, places = 0;
     std::array<std::uint8_t, 64> edge{};      // of each leaf that gets a gradient
     std::array<std::uint8_t, 64> target{};    // of each edge, the leaf that gets the gradient
@@ -155,6 +156,7 @@ private:
             }
             place[k] = place[first];
         }
+        needs_all = needed == (LeafMask{1} << n) - 1;
         auto const aligned = [](std::size_t at) { return (at + 15) / 16 * 16; };
         edges_at = kept_values() * sizeof(KeptValue);
         formula_at = aligned(edges_at + edges * sizeof(Edge));

@@ -44,7 +44,7 @@ template <class F> struct RecordTableOf {
         RecordTable t{FormulaTableOf<F>::table, leaf_info<Y>, type_info<Y>, types.data(), sizeof(F)};
         if constexpr (Differentiable<Y>) {
             t.copy = &copy;
-            t.destroy = &destroy;
+            if constexpr (!std::is_trivially_destructible_v<F>) t.destroy = &destroy;
             t.plans = &plans;
             t.use = &use;
             t.traced = &traced_pass;

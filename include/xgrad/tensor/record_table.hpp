@@ -44,7 +44,7 @@ struct RecordTable {
     std::size_t formula_bytes;
     // The rest only for formulas that can have gradients.
     void (*copy)(void* to, void const* from) = nullptr;
-    void (*destroy)(void* formula) noexcept = nullptr;
+    void (*destroy)(void* formula) noexcept = nullptr;  // null where there is nothing to do
     std::atomic<OperandPlan const*>* plans = nullptr;
     /// Whether gradients that were computed together with a sum have lately been used: above or at 0 where they have.
     std::atomic<signed char>* use = nullptr;
