@@ -8,7 +8,7 @@
 #    include <sys/single_threaded.h>
 #endif
 
-#include <xgrad/base/config.hpp>
+#include <xgrad/base/by_itself.hpp>
 
 XGRAD_COMPILED_ONCE
 
@@ -22,14 +22,6 @@ namespace xgrad::detail {
 #else
     return false;
 #endif
-}
-
-/// The same pointer, for the compiler one by itself: it would read neighbours together, and a processor waits where those were written one by
-/// one a moment ago.
-template <class T> XGRAD_INLINE T* by_itself(T* p) noexcept
-{
-    asm("" : "+r"(p));
-    return p;
 }
 
 /// A count of owners, safe to change from several threads.

@@ -232,6 +232,21 @@ namespace detail {
 /// True where nobody else can see this tensor, which is defined, or its memory, so that it may be reused.
 XGRAD_INLINE bool is_exclusive(AnyTensor const& t) noexcept { return t.handle()->refs.load() == 1 && t.handle()->array.storage->refs.load() == 1; }
 
+/// A real number as a tensor of no dimensions, and the other way round.
+inline AnyTensor real_number(TypeInfo const& type, double value)
+{
+    AnyTensor t(TensorImpl::make(type, Shape()));
+    auto* const at = t.handle()->array.data;
+    if (type.dtype == DType::float32) ::new (at) float(static_cast<float>(value));
+    else ::new (at) double(value);
+    return t;
+}
+inline double real_number(AnyTensor const& t)
+{
+    auto const& a = t.impl().array;
+    return t.dtype() == DType::float32 ? static_cast<double>(*as<float>(a).begin()) : *as<double>(a).begin();
+}
+
 /// "[float64 [2, 3]]", for messages.
 inline std::string describe(AnyTensor const& t)
 {

@@ -2,6 +2,7 @@
 // and in formula.hpp; finding the tiles is tile_loop.hpp's, compiled once.
 #pragma once
 
+#include <xgrad/base/by_itself.hpp>
 #include <xgrad/base/remainder.hpp>
 #include <xgrad/base/vec.hpp>
 #include <xgrad/ops/formula.hpp>
@@ -144,7 +145,7 @@ template <class F, class P> struct GradientSink {
     /// Where the gradients lie: place(k) for each leaf k that writes one.
     XGRAD_INLINE void set_places(BackwardPlan const& plan, auto place)
     {
-        for (std::size_t k = 0; k < F::leaves; ++k) out[k] = place(in_registers ? k : std::size_t{plan.target[k]});
+        for (std::size_t k = 0; k < F::leaves; ++k) out[k] = by_itself(place(in_registers ? k : std::size_t{plan.target[k]}));
     }
     template <class T, std::size_t K> XGRAD_INLINE void take(Packs& packs, auto g, std::size_t i) const
     {

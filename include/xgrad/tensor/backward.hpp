@@ -222,6 +222,8 @@ template <Scalar Y> AnyTensor grad(Tensor<Y> const& output, GradientEdge const& 
 
 template <Scalar T> void Tensor<T>::backward() const
 {
+    if constexpr (RealScalar<T>)
+        if (auto const& t = impl(); t.grad_fn && !t.view && t.array.numel == 1 && detail::run_single_node(*t.grad_fn)) return;
     detail::Root root{detail::gradient_edge(*this), {}, detail::type_info<T>, shape()};
     if (!root.edge) detail::fail_without_history(0);
     detail::check_implicit_gradient(root.type, root.shape, 0);

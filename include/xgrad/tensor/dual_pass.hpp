@@ -35,7 +35,7 @@ public:
         plan_.wants_tangent = true;
         auto const& info = *kernels_.result;
         auto const* const sum = node_.sum();
-        tangent_ = sum ? zeroed(reduced_shape(space_, sum->axes, true), info.wide_element) : AnyArray(space_, info.element);
+        tangent_ = sum ? zeroed(sum->reduced(space_, true), info.wide_element) : AnyArray(space_, info.element);
         operands_[layout_.tangent()] = sum ? sum_operand(tangent_, info) : output_operand(tangent_, info);
     }
     /// Asks for the derivatives of the gradients of these leaves, where `gradient` is that of the result.
@@ -72,7 +72,7 @@ public:
         if (sum) {
             if (sum->scale != 1) kernels_.result->scale(tangent_, sum->scale);
             kernels_.result->narrow(tangent_);
-            if (!sum->keeps_dims) tangent_.reshape(reduced_shape(space_, sum->axes, false));
+            if (!sum->keeps_dims) tangent_.reshape(sum->reduced(space_, false));
         }
         return AnyTensor(TensorImpl::make(node_.table().result_type, std::move(tangent_)));
     }

@@ -210,7 +210,7 @@ private:
 [[gnu::cold]] inline void FusedNode::pushforward(std::span<AnyTensor const> tangents, std::span<AnyTensor> results)
 {
     if (recording()) {
-        auto const shape = sum_ ? reduced_shape(space_, sum_->axes, sum_->keeps_dims) : space_;
+        auto const shape = sum_ ? sum_->reduced(space_, sum_->keeps_dims) : space_;
         return push_by_transposing(*this, {table().result_type.filled(shape, 0)}, tangents, results);
     }
     Opened const opened(*this);

@@ -123,11 +123,6 @@ private:
         for (auto const& g : results)
             if (g.defined()) g.impl().type->multiply_in_place(g, factor);
     }
-    static double real_number(AnyTensor const& t)
-    {
-        auto const& a = t.impl().array;
-        return t.dtype() == DType::float32 ? static_cast<double>(*as<float>(a).begin()) : *as<double>(a).begin();
-    }
 
     /// True for a gradient that came in and lies in order; that of a sum may be one number.
     bool is_plain(AnyArray const& seeds) const { return is_direct(seeds, *table().kernels.result, space_) || (seeds.numel == 1 && sum_); }

@@ -64,7 +64,7 @@ inline AnyTensor record_formula(RecordTable const& table, void const* formula, A
     auto const& out = result.impl().array;
     if (in.in_order && table.result.in_place) run_in_order(table.kernels, formula, in.arrays, out);
     else run_forward(table.kernels, formula, in.arrays, in.space(), output_operand(out, table.result));
-    if (in.plan) result.impl().grad_fn = FusedNode::make(formula, operands, in, nullptr, result);
+    if (in.plan) result.handle()->grad_fn = FusedNode::make(formula, operands, in, nullptr, result);
     return result;
 }
 
@@ -73,11 +73,11 @@ inline std::string_view sum_name(bool mean) { return mean ? std::string_view("Me
 /// A sum over all elements together with its gradients, in one pass.
 inline AnyTensor record_full_sum(RecordTable const& table, SumKernel kernel, void const* formula, AnyTensor const* const* operands, Gathered const& in, bool mean)
 {
-    SumOver const over{sum_name(mean), all_axes(in.space().size()), mean ? 1 / static_cast<double>(in.count()) : 1, false, kernel};
+    SumOver const over{sum_name(mean), {}, mean ? 1 / static_cast<double>(in.count()) : 1, false, kernel};
     auto node = FusedNode::make(formula, operands, in, &over, AnyTensor());
     double const sum = static_cast<FusedNode&>(*node).sum_at_once(in);
-    AnyTensor result = table.result_type.filled(Shape(), sum);
-    result.impl().grad_fn = std::move(node);
+    AnyTensor result = real_number(table.result_type, sum);
+    result.handle()->grad_fn = std::move(node);
     return result;
 }
 

@@ -82,10 +82,17 @@ struct RecordTable {
 /// A sum over axes, times a factor, of a formula's values.
 struct SumOver {
     std::string_view name;
-    Axes axes;
+    Axes axes;  // none where there is a kernel
     double scale = 1;
     bool keeps_dims = false;
-    SumKernel kernel = nullptr;  // of a full sum that is found together with its gradients
+    SumKernel kernel = nullptr;  // of a sum over all axes that is found together with its gradients
+
+    /// The shape of the sums of what has shape `space`.
+    Shape reduced(Shape const& space, bool keep) const
+    {
+        if (kernel) return keep ? Shape(space.size(), 1) : Shape();
+        return reduced_shape(space, axes, keep);
+    }
 
     /// The gradient of a sum as that of each summand: a window on `space`, the formula's index space, that repeats it.
     AnyArray spread(AnyTensor const& gradient, Shape const& space) const

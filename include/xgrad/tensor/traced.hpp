@@ -168,7 +168,7 @@ template <class Y, class P> [[gnu::cold]] AnyTensor TracedEnds<Y, P>::seed(AnyTe
 {
     if (!sum) return result(gradient);
     auto const g = gradient.impl().type->scaled(gradient, sum->scale).template as<Y>();
-    return result(broadcast_to(reshape(g, Axes(reduced_shape(space, sum->axes, true))), space));
+    return result(broadcast_to(reshape(g, Axes(sum->reduced(space, true))), space));
 }
 template <class Y, class P> [[gnu::cold]] AnyTensor TracedEnds<Y, P>::result(AnyTensor const& y) { return cast<traced_scalar<letter_of<Y>, P>>(y.as<Y>()); }
 #ifdef XGRAD_SEPARATE_COMPILATION
