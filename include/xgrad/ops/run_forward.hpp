@@ -1,8 +1,8 @@
 // Runs a formula forward over an index space, by the shortest way that its operands allow.
 #pragma once
 
-#include <xgrad/base/parallel.hpp>
 #include <xgrad/ops/block_loop.hpp>
+#include <xgrad/ops/part_loop.hpp>
 
 XGRAD_COMPILED_ONCE
 
@@ -10,12 +10,10 @@ namespace xgrad::detail {
 
 [[gnu::noinline]] inline void run_parts(FormulaTable const& table, void const* formula, AnyArray const* const* leaves, AnyArray const& out)
 {
-    for_each_part(out.numel, [&](std::size_t, std::size_t first, std::size_t count) {
-        void* at[64];
-        for (std::size_t k = 0; k < table.leaves; ++k) at[k] = leaves[k]->data + first * table.leaf[k]->element;
-        at[table.leaves] = out.data + first * table.result->element;
-        table.forward(formula, at, count, 0);
-    });
+    PartLoop loop(out.numel);
+    for (std::size_t k = 0; k < table.leaves; ++k) loop.in_order(k, leaves[k]->data, table.leaf[k]->element);
+    loop.result(table.leaves, out.data, table.result->element);
+    loop.run([&](std::size_t, void* const* at, std::size_t elements) { table.forward(formula, at, elements, 0); });
 }
 
 /// Runs a formula forward where all leaves and `out` lie in order.

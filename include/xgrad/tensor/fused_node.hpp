@@ -188,21 +188,16 @@ private:
     [[gnu::noinline]] void apply_parts(std::byte* const* at, std::size_t count, bool repeats_seed, bool tiled, LeafMask added_to) const
     {
         std::size_t const n = leaves(), seed = n, result = n + 1, first_gradient = n + 2;
-        for_each_part(count, [&](std::size_t, std::size_t first, std::size_t elements) {
-            void* here[TileLoop::max_operands];
-            for (std::size_t done = 0, chunk; done < elements; done += chunk) {
-                chunk = tiled ? std::min(tile_size, elements - done) : elements;
-                for (std::size_t k = 0; k < n; ++k) {
-                    auto const bytes = (first + done) * table().kernels.leaf[k]->element;
-                    here[k] = at[k] + (is_needed(k) ? bytes : 0);
-                    here[first_gradient + k] = at[first_gradient + k] ? at[first_gradient + k] + bytes : nullptr;
-                }
-                auto const bytes = (first + done) * table().kernels.result->element;
-                here[seed] = at[seed] + (repeats_seed ? 0 : bytes);
-                here[result] = saves_result() ? at[result] + bytes : nullptr;
-                table().kernels.backward(formula_object(), plan_.gradients, here, chunk, 0, added_to);
-            }
-        });
+        auto const& kernels = table().kernels;
+        PartLoop loop(count, tiled ? tile_size : part_size);
+        for (std::size_t k = 0; k < n; ++k) loop.in_order(k, at[k], is_needed(k) ? kernels.leaf[k]->element : 0);
+        loop.in_order(seed, at[seed], repeats_seed ? 0 : kernels.result->element);
+        loop.in_order(result, saves_result() ? at[result] : nullptr, kernels.result->element);
+        for (std::size_t k = 0; k < n; ++k) {
+            std::size_t const gradient = first_gradient + k, element = kernels.leaf[k]->element;
+            added_to >> k & 1 ? loop.in_order(gradient, at[gradient], element) : loop.result(gradient, at[gradient], element);
+        }
+        loop.run([&](std::size_t, void* const* here, std::size_t elements) { kernels.backward(formula_object(), plan_.gradients, here, elements, 0, added_to); });
     }
 
     /// The gradient of what was only summed: that of the sum, spread out.

@@ -4,7 +4,7 @@
 
 #include <numeric>
 
-#include <xgrad/base/parallel.hpp>
+#include <xgrad/ops/part_loop.hpp>
 #include <xgrad/tensor/fused_operands.hpp>
 
 XGRAD_COMPILED_ONCE
@@ -122,15 +122,13 @@ private:
     {
         std::vector<double> sums((count + part_size - 1) / part_size);
         std::size_t const n = leaves(), first_gradient = n + 2;
-        for_each_part(count, [&](std::size_t part, std::size_t first, std::size_t elements) {
-            void* here[TileLoop::max_operands];
-            for (std::size_t k = 0; k < n; ++k) {
-                auto const bytes = first * table().kernels.leaf[k]->element;
-                here[k] = static_cast<std::byte*>(at[k]) + bytes;
-                here[first_gradient + k] = at[first_gradient + k] ? static_cast<std::byte*>(at[first_gradient + k]) + bytes : nullptr;
-            }
-            sums[part] = run(here, elements, 0, 0);
-        });
+        PartLoop loop(count);
+        for (std::size_t k = 0; k < n; ++k) {
+            auto const element = table().kernels.leaf[k]->element;
+            loop.in_order(k, at[k], element);
+            loop.result(first_gradient + k, at[first_gradient + k], element);
+        }
+        loop.run([&](std::size_t part, void* const* here, std::size_t elements) { sums[part] += run(here, elements, 0, 0); });
         return std::accumulate(sums.begin(), sums.end(), 0.);
     }
     [[gnu::noinline]] double sum_in_blocks_or_tiles(AnyArray const* const* arrays)

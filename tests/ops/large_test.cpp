@@ -1,0 +1,78 @@
+// Arrays that no cache holds: what is written past the caches is there, and nothing else is.
+#include <doctest/doctest.h>
+
+#include <support/derivatives.hpp>
+
+using namespace support;
+
+namespace {
+
+/// So many that each array is written past the caches, and that the last of them are neither a whole pack nor a whole cache line.
+template <class T> constexpr std::size_t many = xg::detail::streamed_bytes / sizeof(T) + 777;
+
+/// Small whole numbers, so that nothing is rounded.
+template <class T> T number(std::size_t i, std::size_t of)
+{
+    auto const n = static_cast<xg::precision_of<T>>((i * 7 + of) % 31);
+    if constexpr (xg::ComplexScalar<T>) return {n, n - static_cast<xg::precision_of<T>>(of)};
+    else return n;
+}
+template <class T> xg::Tensor<T> numbered(std::size_t of)
+{
+    auto t = xg::Tensor<T>::empty({many<T>});
+    auto* const at = t.mutable_data();
+    for (std::size_t i = 0; i < many<T>; ++i) at[i] = number<T>(i, of);
+    return t;
+}
+template <class T> T conjugate(T x)
+{
+    if constexpr (xg::ComplexScalar<T>) return std::conj(x);
+    else return x;
+}
+
+/// Where t first differs from expected(number of a, number of b); many<T> where it does nowhere.
+template <class T, class F> std::size_t first_wrong(xg::Tensor<T> const& t, F expected)
+{
+    REQUIRE(t.numel() == many<T>);
+    auto const* const at = t.data();
+    std::size_t i = 0;
+    while (i < many<T> && at[i] == expected(number<T>(i, 1), number<T>(i, 4))) ++i;
+    return i;
+}
+
+template <class T> void check_large()
+{
+    T const one(1);
+    auto a = numbered<T>(1).requires_grad_(), b = numbered<T>(4).requires_grad_();
+    xg::Tensor<T> const y = a * b - a;
+    CHECK(first_wrong(y, [](T x, T z) { return x * z - x; }) == many<T>);
+    y.backward(b.detach());
+    CHECK(first_wrong(a.grad(), [&](T, T z) { return z * conjugate(z - one); }) == many<T>);
+    CHECK(first_wrong(b.grad(), [](T x, T z) { return z * conjugate(x); }) == many<T>);
+    sum(real(a * b - a)).backward();  // added to what is there
+    CHECK(first_wrong(a.grad(), [&](T, T z) { return (z + one) * conjugate(z - one); }) == many<T>);
+    CHECK(first_wrong(b.grad(), [&](T x, T z) { return (z + one) * conjugate(x); }) == many<T>);
+    xg::NoGradGuard const guard;
+    a += b * T(2);
+    CHECK(first_wrong(a, [](T x, T z) { return x + z * T(2); }) == many<T>);
+}
+
+}  // namespace
+
+TEST_CASE_TEMPLATE("arrays larger than caches", T, float, double, std::complex<float>, std::complex<double>) { check_large<T>(); }
+
+TEST_CASE("arrays larger than caches, on several threads")
+{
+    xg::set_num_threads(3);
+    check_large<double>();
+    xg::set_num_threads(1);
+}
+
+TEST_CASE("many large results at once")
+{
+    std::size_t const count = 8;
+    std::vector<xg::Tensor<double>> x;
+    for (std::size_t k = 0; k < count; ++k) x.push_back(numbered<double>(1).requires_grad_());
+    sum(x[0] * x[1] + x[2] * x[3] + x[4] * x[5] + x[6] * x[7] + x[0] * x[0]).backward();
+    for (std::size_t k = 0; k < count; ++k) CHECK(first_wrong(x[k].grad(), [k](double v, double) { return k == 0 ? 3 * v : v; }) == many<double>);
+}
