@@ -155,9 +155,9 @@ double error_of_blocks(Matrix<T> const& a, Matrix<T> const& b, bool add, kernel:
     return c.error(a, b);
 }
 
-template <class T> double error_of_rows(Matrix<T> const& a, Matrix<T> const& x, bool add)
+template <class T> double error_of_vector(Matrix<T> const& a, Matrix<T> const& x, bool add, std::size_t gap = 2)
 {
-    Result<T> y(a.rows, 1, add);
+    Result<T> y(a.rows, 1, add, gap);
     kernel::multiply_vector<T>({a.rows, a.columns, a.operand(), {x.data(), x.rs, x.operand().conj}, y.after.data(),
         static_cast<std::ptrdiff_t>(y.ldc), add});
     return y.error(a, x);
@@ -205,7 +205,22 @@ TEST_CASE_TEMPLATE("our own kernels, for all layouts", T, ALL_TYPES)
         CHECK(worst_of_all<T>({13, 35, 3},
                   [&](auto const& a, auto const& b, bool add) { return error_of_blocks(a, b, add, loop); }) < 1);
     for (auto const length : std::initializer_list<std::size_t>{3, 8, 29, 70})
-        CHECK(worst_of_all<T>({11, 1, length}, error_of_rows<T>) < 1);
+        CHECK(worst_of_all<T>({11, 1, length}, [](auto const& a, auto const& x, bool add) { return error_of_vector(a, x, add); }) < 1);
+}
+
+TEST_CASE_TEMPLATE("products with a vector around the edges of words and lines of the cache", T, ALL_TYPES)
+{
+    Size const sizes[] = {{1, 1, 100}, {7, 1, 64}, {8, 1, 65}, {13, 1, 16}, {16, 1, 17}, {29, 1, 31}, {31, 1, 5}, {33, 1, 33}, {64, 1, 13}, {100, 1, 1},
+        {95, 1, 175}, {175, 1, 95}};
+    for (auto const size : sizes)
+        for (auto const layout : {Layout::rows, Layout::columns, Layout::padded_rows, Layout::padded_columns, Layout::upside_down})
+            for (int flags = 0; flags < 16; ++flags) {
+                CAPTURE(size.m);
+                CAPTURE(size.k);
+                bool const conj_a = flags & 1, conj_x = flags & 2, add = flags & 4;
+                Matrix<T> const a(size.m, size.k, layout, kernel::parts<T> == 2 && conj_a), x(size.k, 1, Layout::columns, kernel::parts<T> == 2 && conj_x);
+                CHECK(error_of_vector(a, x, add, flags & 8 ? 0 : 1) < 1);
+            }
 }
 
 TEST_CASE_TEMPLATE("sizes around the edges of tiles and blocks", T, ALL_TYPES)
@@ -247,5 +262,17 @@ TEST_CASE("infinities stay where they are")
         for (std::size_t i = 0; i < n; ++i)
             for (std::size_t j = 0; j < n; ++j)
                 if (j != 1) CHECK(c[i * n + j] == (i == j ? 1 : 0));
+
+        for (bool const transposed : {false, true})
+            for (std::size_t at = 0; at < n; ++at) {  // of the matrix of ones, and then of the vector of ones
+                std::vector<double> m(n * n, 1.), x(n, 1.), y(n);
+                m[at] = infinity;
+                kernel::Operand<double> const operand{m.data(), transposed ? 1 : gap, transposed ? gap : 1, false};
+                kernel::multiply_vector<double>({n, n, operand, {x.data(), 1, false}, y.data(), 1, false});
+                for (std::size_t i = 0; i < n; ++i) CHECK(y[i] == (i == (transposed ? at : 0) ? infinity : static_cast<double>(n)));
+                m[at] = 1, x[at] = infinity;
+                kernel::multiply_vector<double>({n, n, operand, {x.data(), 1, false}, y.data(), 1, false});
+                for (std::size_t i = 0; i < n; ++i) CHECK(y[i] == infinity);
+            }
     }
 }

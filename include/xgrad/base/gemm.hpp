@@ -93,10 +93,20 @@ template <class T> bool multiply_small(Product<T> const& given)
     return true;
 }
 
+/// Whether our own kernel reads a matrix as fast as one core can: in words of wide registers. Of what is larger than the caches of a core
+/// the threads of a BLAS read more.
+template <class T> bool is_read_fast(VectorProduct<T> const& product)
+{
+    constexpr std::size_t most_bytes = std::size_t{2} << 20, lanes = width<Vec<real_of<T>>, real_of<T>>;
+    auto const& m = product.m;
+    bool const in_words = m.rs == 1 || (m.cs == 1 && parts<T> * product.columns >= lanes);
+    return register_bytes >= 32 && in_words && product.rows <= most_bytes / sizeof(T) / product.columns;
+}
+
 template <class T> void multiply_by_vector(VectorProduct<T> const& product)
 {
 #if defined(XGRAD_USE_BLAS) && XGRAD_USE_BLAS
-    if (blas_multiply_vector(product)) return;
+    if (!is_read_fast(product) && blas_multiply_vector(product)) return;
 #endif
     multiply_vector(product);
 }
