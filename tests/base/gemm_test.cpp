@@ -199,6 +199,22 @@ TEST_CASE_TEMPLATE("gemm, for all layouts and small sizes", T, ALL_TYPES)
     }
 }
 
+TEST_CASE_TEMPLATE("small products of all sizes around those of words", T, float, double)
+{
+    for (std::size_t m = 1; m <= 17; m += m < 5 ? 1 : 3)
+        for (std::size_t n = 1; n <= 40; n += n < 20 ? 1 : 3)
+            for (auto const layout : {Layout::rows, Layout::columns, Layout::padded_rows, Layout::padded_columns, Layout::scattered})
+                for (int flags = 0; flags < 2; ++flags) {
+                    CAPTURE(m);
+                    CAPTURE(n);
+                    std::size_t const k = (m + n) % 7 + 1;
+                    Matrix<T> const a(m, k, n % 2 ? Layout::rows : Layout::columns, false), b(k, n, layout, false);
+                    CHECK(error_of_gemm(a, b, flags & 1) < 1);
+                    Matrix<T> const row(m, 1 + m % 3, Layout::rows, false), deep(1 + m % 3, n, layout, false);
+                    CHECK(error_of_gemm(row, deep, flags & 1) < 1);
+                }
+}
+
 TEST_CASE_TEMPLATE("our own kernels, for all layouts", T, ALL_TYPES)
 {
     for (auto const& loop : kernel::inner_loops<T>())

@@ -198,27 +198,30 @@ template <class T, std::size_t block = 1, class V, std::size_t n> [[gnu::always_
     }
 }
 /// to[j * to_gap + i] = from[i * from_gap + j] for as many rows and columns as a word of T has lanes.
-template <class T> [[gnu::always_inline]] inline void transpose_square(T const* from, std::ptrdiff_t from_gap, T* to, std::ptrdiff_t to_gap)
+template <class T, class V = Vec<T>> [[gnu::always_inline]] inline void transpose_square(T const* from, std::ptrdiff_t from_gap, T* to, std::ptrdiff_t to_gap)
 {
-    constexpr auto n = width<Vec<T>, T>;
-    Vec<T> row[n];
-    unroll<n>([&](auto r) XGRAD_INLINE_LAMBDA { row[r] = load<Vec<T>>(from + static_cast<std::ptrdiff_t>(r()) * from_gap); });
+    constexpr auto n = width<V, T>;
+    V row[n];
+    unroll<n>([&](auto r) XGRAD_INLINE_LAMBDA { row[r] = load<V>(from + static_cast<std::ptrdiff_t>(r()) * from_gap); });
     if constexpr (n > 1) turn_over<T>(row);
     unroll<n>([&](auto r) XGRAD_INLINE_LAMBDA { store(to + static_cast<std::ptrdiff_t>(r()) * to_gap, row[r]); });
 }
 
 /// to[j * to_gap + i] = from[i * from_gap + j] for a matrix of rows x columns that does not overlap its image.
-template <class T>
+template <class T, std::size_t Bytes = register_bytes>
 void transpose(std::size_t rows, std::size_t columns, T const* from, std::size_t from_gap, T* to, std::size_t to_gap)
 {
-    constexpr auto n = width<Vec<T>, T>;
+    using V = Vec<T, Bytes>;
+    constexpr auto n = width<V, T>;
+    if constexpr (n > 2)
+        if (rows < n || columns < n) return transpose<T, Bytes / 2>(rows, columns, from, from_gap, to, to_gap);
     if (n == 1 || rows < n || columns < n) {
         for (std::size_t i = 0; i < rows; ++i)
             for (std::size_t j = 0; j < columns; ++j) to[j * to_gap + i] = from[i * from_gap + j];
         return;
     }
     auto const block = [=](std::size_t i, std::size_t j) XGRAD_INLINE_LAMBDA {
-        transpose_square(from + i * from_gap + j, static_cast<std::ptrdiff_t>(from_gap), to + j * to_gap + i, static_cast<std::ptrdiff_t>(to_gap));
+        transpose_square<T, V>(from + i * from_gap + j, static_cast<std::ptrdiff_t>(from_gap), to + j * to_gap + i, static_cast<std::ptrdiff_t>(to_gap));
     };
     for (std::size_t i = 0; i < rows; i += n)  // the last block of a line may overlap the one before
         for (std::size_t j = 0; j < columns; j += n) block(std::min(i, rows - n), std::min(j, columns - n));

@@ -76,15 +76,19 @@ private:
     template <class Y> detail::Array<Y> product(detail::Array<Y> const& a, detail::Array<Y> const& b) const
     {
         Matrix const left(a.shape, a.strides, a_is), right(b.shape, b.strides, b_is);
+        if (a.shape.size() != 2 || b.shape.size() != 2) return products(a, b, left, right);
+        detail::Array<Y> out(Shape{left.rows, right.columns});
+        multiply(left, right, a.begin(), b.begin(), out.begin());
+        return out;
+    }
+    template <class Y> void multiply(Matrix const& left, Matrix const& right, Y const* a, Y const* b, Y* out) const
+    {
+        detail::gemm<Y>(left.rows, right.columns, left.columns, a, left.row_step, left.column_step, a_is.conj, b, right.row_step, right.column_step, b_is.conj, out,
+            static_cast<std::ptrdiff_t>(right.columns), false);
+    }
+    template <class Y> [[gnu::noinline]] detail::Array<Y> products(detail::Array<Y> const& a, detail::Array<Y> const& b, Matrix const& left, Matrix const& right) const
+    {
         std::size_t const m = left.rows, n = right.columns;
-        auto const multiply = [&](Y const* p, Y const* q, Y* out) {
-            detail::gemm<Y>(m, n, left.columns, p, left.row_step, left.column_step, a_is.conj, q, right.row_step, right.column_step, b_is.conj, out, static_cast<std::ptrdiff_t>(n), false);
-        };
-        if (a.shape.size() == 2 && b.shape.size() == 2) {
-            detail::Array<Y> out(Shape{m, n});
-            multiply(a.begin(), b.begin(), out.begin());
-            return out;
-        }
         Shape batch_a(a.shape.begin(), a.shape.end() - 2), batch_b(b.shape.begin(), b.shape.end() - 2);
         Shape shape = detail::broadcast("matmul", batch_a, batch_b);
         auto const steps_a = detail::broadcast_strides(batch_a, Strides(a.strides.begin(), a.strides.end() - 2), shape);
@@ -98,15 +102,16 @@ private:
         Y* c = out.begin();
         detail::for_each_run(batch, steps, [&](std::size_t count, std::ptrdiff_t const* at) {
             for (std::size_t i = 0; i < count; ++i, c += m * n)
-                multiply(a.begin() + at[0] + static_cast<std::ptrdiff_t>(i) * step_a, b.begin() + at[1] + static_cast<std::ptrdiff_t>(i) * step_b, c);
+                multiply(left, right, a.begin() + at[0] + static_cast<std::ptrdiff_t>(i) * step_a, b.begin() + at[1] + static_cast<std::ptrdiff_t>(i) * step_b, c);
         });
         return out;
     }
     /// A gradient with the shape and the realness of the factor that it is for.
-    static auto like(auto const& g, auto const& x)
+    template <class G, class X> static auto like(G g, X const& x)
     {
-        using T = typename std::remove_cvref_t<decltype(x)>::value_type;
-        if constexpr (!detail::is_complex<T>) return sum_to(cast<T>(materialize_expression(real(g))), x.shape());
+        using T = typename X::value_type;
+        if constexpr (std::same_as<G, X>) return g.shape() == x.shape() ? std::move(g) : sum_to(g, x.shape());
+        else if constexpr (!detail::is_complex<T>) return sum_to(cast<T>(materialize_expression(real(g))), x.shape());
         else return sum_to(cast<T>(g), x.shape());
     }
 };
@@ -142,11 +147,12 @@ template <Operand A, Operand B> auto matmul(A const& a, B const& b)
     if (p.empty() || q.empty() || p.back() != q[q.size() == 1 ? 0 : q.size() - 2])
         detail::fail<ShapeError>("matmul: shapes ", p, " and ", q, " cannot be multiplied");
     bool const row = p.size() == 1, column = q.size() == 1;
-    auto out = express(Matmul{{}, {x.conj}, {y.conj}}, row ? unsqueeze(x.tensor, 0) : x.tensor, column ? unsqueeze(y.tensor, 1) : y.tensor);
+    Matmul const product{{}, {x.conj}, {y.conj}};
+    if (!row && !column) return express(product, x.tensor, y.tensor);
+    auto out = express(product, row ? unsqueeze(x.tensor, 0) : x.tensor, column ? unsqueeze(y.tensor, 1) : y.tensor);
     if (column) out = squeeze(out, -1);
     if (row) out = squeeze(out, column ? -1 : -2);
-    if (row || column) return detail::only_reshaped(std::move(out));
-    return out;
+    return detail::only_reshaped(std::move(out));
 }
 
 namespace detail {

@@ -48,16 +48,16 @@ public:
     }
 
 private:
-    AnyTensor pull(std::size_t operand, AnyTensor const& g, AnyTensor const& y, AnyTensor const* x) const override
+    void pull(LeafMask wanted, AnyTensor const& gradient, AnyTensor const& result, AnyTensor const* operands, AnyTensor* to) const override
     {
-        return [&]<std::size_t... I>(std::index_sequence<I...>) {
-            AnyTensor result;
+        auto const g = gradient.as<Y>(), y = result.as<Y>();
+        [&]<std::size_t... I>(std::index_sequence<I...>) {
+            std::tuple<Tensor<T>...> const x(operands[I].template as<T>()...);
             auto const one = [&]<std::size_t J, class X>(wrt<J> argument, std::type_identity<X>) {
                 if constexpr (Differentiable<X>)
-                    if (operand == J) result = Tensor<X>(op_.pullback(argument, g.as<Y>(), y.as<Y>(), x[I].template as<T>()...));
+                    if (wanted >> J & 1) *to++ = Tensor<X>(op_.pullback(argument, g, y, std::get<I>(x)...));
             };
             (one(wrt<I>{}, std::type_identity<T>{}), ...);
-            return result;
         }(std::index_sequence_for<T...>{});
     }
     [[gnu::cold]] AnyTensor value(AnyTensor const* x) const override

@@ -28,8 +28,7 @@ public:
         AnyTensor const y = uses_ & uses_result ? result_.unpack(*this) : gradients[0];  // which has the result's shape
         LocalArray<AnyTensor, 6> x(table_.count);
         for (std::size_t i = 0; i < table_.count; ++i) x[i] = uses_ & uses_argument(i) ? operands_[i].saved.unpack(*this) : shape_only(*table_.operands[i], operands_[i].shape);
-        for (std::size_t i = 0; i < table_.count; ++i)
-            if (wanted_ >> i & 1) results[operands_[i].edge] = pull(i, gradients[0], y, x.data());
+        pull(wanted_, gradients[0], y, x.data(), results.data());
     }
     [[gnu::cold]] void pushforward(std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override
     {
@@ -64,7 +63,7 @@ public:
 
 protected:
     struct Operand {
-        Shape shape;
+        Shape shape;  // where it is not saved
         SavedTensor saved;
         std::uint8_t edge = 0;
     };
@@ -75,9 +74,8 @@ protected:
     {
         std::size_t used_edges = 0;
         operands_ = operands;
-        shape_ = result.shape();
+        if (!table_.is_linear) shape_ = result.shape();
         for (std::size_t i = 0; i < table_.count; ++i) {
-            operands_[i].shape = x[i]->shape();
             if (!is_differentiable(x[i]->dtype()) || !x[i]->requires_grad()) continue;
             operands_[i].edge = static_cast<std::uint8_t>(used_edges);
             edges[used_edges++] = gradient_edge(*x[i]);
@@ -86,19 +84,20 @@ protected:
         }
         for (std::size_t i = 0; i < table_.count; ++i)
             if (uses_ & uses_argument(i)) operands_[i].saved = SavedTensor::operand(*x[i]);
+            else operands_[i].shape = x[i]->shape();
         if (uses_ & uses_result) result_ = SavedTensor::result(result);
         set_edges(edges, used_edges);
     }
 
 private:
-    /// The gradient of one operand; of values that it does not look at there are only shapes.
-    virtual AnyTensor pull(std::size_t operand, AnyTensor const& g, AnyTensor const& y, AnyTensor const* x) const = 0;
+    /// The gradients of the wanted operands, one after another; of values that they do not look at there are only shapes.
+    virtual void pull(LeafMask wanted, AnyTensor const& gradient, AnyTensor const& result, AnyTensor const* operands, AnyTensor* to) const = 0;
     /// The operation, recorded where that is wanted; only asked for where it is linear.
     virtual AnyTensor value(AnyTensor const* x) const = 0;
 
     Table const& table_;
     Operand* operands_ = nullptr;
-    Shape shape_;
+    Shape shape_;  // of the result, where the operation is not linear
     SavedTensor result_;
     LeafMask wanted_ = 0;
     Uses uses_ = 0;
