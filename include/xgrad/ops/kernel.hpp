@@ -19,6 +19,14 @@ template <class T, class P> XGRAD_INLINE auto load_pack(void const* tile, std::s
     else return pack_of<T, P>::load(p);
 }
 
+/// The leaves of a formula at the pack that begins at i. A type with a name, for which what reads it is compiled once for all kernels.
+template <class P> struct LeavesAt {
+    void const* const* in;
+    std::size_t i;
+
+    template <class T, std::size_t K> XGRAD_INLINE auto operator()() const { return load_pack<T, P>(in[K], i); }
+};
+
 /// Writes a result; a result narrower than the kernel's precision is rounded number by number.
 template <class T, class Pack> XGRAD_INLINE void store_pack(T* out, Pack const& y)
 {
@@ -69,7 +77,7 @@ template <class F> XGRAD_NOINLINE void forward_kernel(F const& formula, void* co
     auto* to = out;
     for (std::size_t end = whole;; end = width) {
         for (std::size_t i = 0; i < end; i += width) {
-            evaluate<0, P, Pass::forward>(f, [&]<class T, std::size_t K>() XGRAD_LAMBDA_INLINE { return load_pack<T, P>(in[K], i); }, v, known.next());
+            evaluate<0, P, Pass::forward>(f, LeavesAt<P>{in, i}, v, known.next());
             store_pack(to + i, v.y);
         }
         if (left == 0) return;
@@ -147,6 +155,15 @@ template <class F, class P> struct GradientSink {
     {
         for (std::size_t k = 0; k < F::leaves; ++k) out[k] = by_itself(place(in_registers ? k : std::size_t{plan.target[k]}));
     }
+    /// Where send() brings the gradients of the pack that begins at i.
+    struct Taking {
+        GradientSink const& sink;
+        Packs& packs;
+        std::size_t i;
+
+        template <class T, std::size_t K> XGRAD_INLINE void operator()(auto g) const { sink.template take<T, K>(packs, g, i); }
+    };
+    XGRAD_INLINE Taking taking(Packs& packs, std::size_t i) const { return {*this, packs, i}; }
     template <class T, std::size_t K> XGRAD_INLINE void take(Packs& packs, auto g, std::size_t i) const
     {
         if constexpr (in_registers) get<K>(packs) = g;
@@ -230,11 +247,9 @@ template <class F> XGRAD_NOINLINE void backward_kernel(F const& formula, Backwar
     std::size_t const left = n % width, whole = n - left;
     for (std::size_t end = whole;; end = width) {
         for (std::size_t i = 0; i < end; i += width) {
-            evaluate_again<P>(
-                f, [&]<class T, std::size_t K>() XGRAD_LAMBDA_INLINE { return load_pack<T, P>(in[K], i); }, saved,
-                [&]() XGRAD_LAMBDA_INLINE { return load_pack<Y, P>(in[L::result], i); }, v, known.next());
+            evaluate_again<P>(f, LeavesAt<P>{in, i}, saved, [&]() XGRAD_LAMBDA_INLINE { return load_pack<Y, P>(in[L::result], i); }, v, known.next());
             typename GradientSink<F, P>::Packs packs[1]{};
-            send<0, P>(f, v, load_pack<Y, P>(in[L::seed], i), sink.wanted, [&]<class T, std::size_t K>(auto g) XGRAD_LAMBDA_INLINE { sink.template take<T, K>(packs[0], g, i); });
+            send<0, P>(f, v, load_pack<Y, P>(in[L::seed], i), sink.wanted, sink.taking(packs[0], i));
             sink.store(packs, i);
         }
         if (left == 0) return;
@@ -280,8 +295,8 @@ template <class F> XGRAD_NOINLINE double sum_and_gradient_kernel(F const& formul
         typename GradientSink<F, P>::Packs packs[Packs]{};
         kernel::unroll<Packs>([&](auto u) XGRAD_LAMBDA_INLINE {
             std::size_t const at = i + u * width;
-            evaluate<0, P, Pass::backward>(f, [&]<class T, std::size_t K>() XGRAD_LAMBDA_INLINE { return load_pack<T, P>(in[K], at); }, v[u], known);
-            send<0, P>(f, v[u], seed, ~LeafMask{0}, [&]<class T, std::size_t K>(auto g) XGRAD_LAMBDA_INLINE { sink.template take<T, K>(packs[u], g, at); });
+            evaluate<0, P, Pass::backward>(f, LeavesAt<P>{in, at}, v[u], known);
+            send<0, P>(f, v[u], seed, ~LeafMask{0}, sink.taking(packs[u], at));
             sum = sum + v[u].y;
         });
         sink.store(packs, i);
