@@ -27,22 +27,32 @@ template <class W> [[gnu::always_inline]] inline void copy_square(W* to, std::pt
         for (std::size_t c = 0; c < columns; ++c) to[c] = from[static_cast<std::ptrdiff_t>(c) * from_column + static_cast<std::ptrdiff_t>(r)];
 }
 
+/// The same for so many whole squares, which are so far apart.
+template <std::size_t Bytes, class W> void copy_squares(W* to, std::ptrdiff_t to_row, std::ptrdiff_t to_next, W const* from, std::ptrdiff_t from_column, std::ptrdiff_t from_next, std::size_t squares)
+{
+    constexpr std::size_t side = square_side(Bytes);
+    for (; squares > 0; --squares, to += to_next, from += from_next)
+        if constexpr (Bytes == 4 || Bytes == 8) {
+            using Word = std::conditional_t<Bytes == 4, std::int32_t, std::int64_t>;
+            constexpr auto n = static_cast<std::ptrdiff_t>(kernel::width<kernel::Vec<Word>, Word>), all = static_cast<std::ptrdiff_t>(side);
+            for (std::ptrdiff_t i = 0; i < all; i += n)
+                for (std::ptrdiff_t j = 0; j < all; j += n)
+                    kernel::transpose_square(reinterpret_cast<Word const*>(from + j * from_column + i), from_column, reinterpret_cast<Word*>(to + i * to_row + j), to_row);
+        } else copy_square(to, to_row, from, from_column, side, side);
+}
+
 template <std::size_t Bytes, class W = Opaque<Bytes>> void copy_transposed_words(W* to, std::ptrdiff_t to_row, W const* from, std::ptrdiff_t from_column, std::size_t rows, std::size_t columns)
 {
     constexpr std::size_t side = square_side(Bytes);
-    for (std::size_t r = 0; r < rows; r += side)
-        for (std::size_t c = 0; c < columns; c += side) {
-            W* const t = to + static_cast<std::ptrdiff_t>(r) * to_row + static_cast<std::ptrdiff_t>(c);
-            W const* const f = from + static_cast<std::ptrdiff_t>(c) * from_column + static_cast<std::ptrdiff_t>(r);
-            if (r + side > rows || c + side > columns) copy_square(t, to_row, f, from_column, std::min(side, rows - r), std::min(side, columns - c));
-            else if constexpr (Bytes == 4 || Bytes == 8) {
-                using Word = std::conditional_t<Bytes == 4, std::int32_t, std::int64_t>;
-                constexpr auto n = static_cast<std::ptrdiff_t>(kernel::width<kernel::Vec<Word>, Word>), all = static_cast<std::ptrdiff_t>(side);
-                for (std::ptrdiff_t i = 0; i < all; i += n)
-                    for (std::ptrdiff_t j = 0; j < all; j += n)
-                        kernel::transpose_square(reinterpret_cast<Word const*>(f + j * from_column + i), from_column, reinterpret_cast<Word*>(t + i * to_row + j), to_row);
-            } else copy_square(t, to_row, f, from_column, side, side);
-        }
+    constexpr auto step = static_cast<std::ptrdiff_t>(side);
+    std::size_t const down = rows / side, across = columns / side;
+    if (down > across)
+        for (std::size_t i = 0; i < across; ++i) copy_squares<Bytes>(to + i * side, to_row, step * to_row, from + static_cast<std::ptrdiff_t>(i) * step * from_column, from_column, step, down);
+    else
+        for (std::size_t i = 0; i < down; ++i) copy_squares<Bytes>(to + static_cast<std::ptrdiff_t>(i) * step * to_row, to_row, step, from + i * side, from_column, step * from_column, across);
+    std::size_t const r = down * side, c = across * side;
+    copy_square(to + c, to_row, from + static_cast<std::ptrdiff_t>(c) * from_column, from_column, r, columns - c);
+    copy_square(to + static_cast<std::ptrdiff_t>(r) * to_row, to_row, from + r, from_column, rows - r, columns);
 }
 
 /// to[r * to_row + c] = from[r + c * from_column] for r < rows and c < columns, of elements of this many bytes; steps in elements.

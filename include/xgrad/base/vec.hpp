@@ -14,6 +14,10 @@
 #include <utility>
 #include <vector>
 
+#if defined(__AVX512F__)
+#    include <immintrin.h>
+#endif
+
 /// After the parameters of a lambda that is the body of a loop over registers.
 #if defined(__GNUC__)
 #    define XGRAD_INLINE_LAMBDA __attribute__((always_inline))
@@ -180,10 +184,24 @@ template <class T> void interleave(std::size_t count, T const* even, T const* od
     });
 }
 
-/// As many words as each has lanes become their transpose: words that are 1, 2, 4, ... apart exchange blocks of as many lanes.
-template <class T, std::size_t block = 1, class V, std::size_t n> [[gnu::always_inline]] inline void turn_over(V (&row)[n])
+/// A word of two halves.
+template <class V, class Half, int... I> [[gnu::always_inline]] inline V join(Half const& low, Half const& high, std::integer_sequence<int, I...>)
 {
-    if constexpr (block < n) {
+#if defined(__AVX512F__)
+    if constexpr (sizeof(V) == 64) return reinterpret_cast<V>(_mm512_inserti64x4(_mm512_castsi256_si512(reinterpret_cast<__m256i>(low)), reinterpret_cast<__m256i>(high), 1));  // takes `high` from memory
+#endif
+#if defined(__clang__) || __GNUC__ >= 12
+    return __builtin_shufflevector(low, high, I...);
+#else
+    Half const halves[] = {low, high};
+    return load<V>(halves);
+#endif
+}
+
+/// As many words as each has lanes become their transpose: words that are 1, 2, 4, ... apart exchange blocks of as many lanes, up to `end`.
+template <class T, std::size_t end, std::size_t block = 1, class V, std::size_t n> [[gnu::always_inline]] inline void turn_over(V (&row)[n])
+{
+    if constexpr (block < end) {
         constexpr std::make_integer_sequence<int, n> all;
         constexpr auto first = [](int i) { return i & int(block) ? int(n - block) + i : i; };
         constexpr auto second = [](int i) { return i & int(block) ? int(n) + i : int(block) + i; };
@@ -194,17 +212,31 @@ template <class T, std::size_t block = 1, class V, std::size_t n> [[gnu::always_
                 row[i + block] = shuffle(a, b, second, all);
             }
         });
-        turn_over<T, 2 * block>(row);
+        turn_over<T, end, 2 * block>(row);
     }
 }
-/// to[j * to_gap + i] = from[i * from_gap + j] for as many rows and columns as a word of T has lanes.
+/// to[j * to_gap + i] = from[i * from_gap + j] for as many rows and columns as a word of T has lanes. Words that are half of all apart
+/// exchange halves as they are loaded.
 template <class T, class V = Vec<T>> [[gnu::always_inline]] inline void transpose_square(T const* from, std::ptrdiff_t from_gap, T* to, std::ptrdiff_t to_gap)
 {
-    constexpr auto n = width<V, T>;
+    constexpr auto n = width<V, T>, half = n / 2;
     V row[n];
-    unroll<n>([&](auto r) XGRAD_INLINE_LAMBDA { row[r] = load<V>(from + static_cast<std::ptrdiff_t>(r()) * from_gap); });
-    if constexpr (n > 1) turn_over<T>(row);
-    unroll<n>([&](auto r) XGRAD_INLINE_LAMBDA { store(to + static_cast<std::ptrdiff_t>(r()) * to_gap, row[r]); });
+    if constexpr (sizeof(V) < 32) {
+        unroll<n>([&](auto r) XGRAD_INLINE_LAMBDA { row[r] = load<V>(from + static_cast<std::ptrdiff_t>(r()) * from_gap); });
+        if constexpr (n > 1) turn_over<T, n>(row);
+    } else {
+        constexpr std::make_integer_sequence<int, n> all;
+        auto const* const middle = from + static_cast<std::ptrdiff_t>(half) * from_gap;
+        unroll<half>([&](auto r) XGRAD_INLINE_LAMBDA {
+            using Half = Vec<T, sizeof(V) / 2>;
+            auto const at = static_cast<std::ptrdiff_t>(r()) * from_gap;
+            row[r] = join<V>(load<Half>(from + at), load<Half>(middle + at), all);
+            row[r + half] = join<V>(load<Half>(from + at + half), load<Half>(middle + at + half), all);
+        });
+        turn_over<T, half>(row);
+    }
+    auto* const middle = to + static_cast<std::ptrdiff_t>(half) * to_gap;
+    unroll<n>([&](auto r) XGRAD_INLINE_LAMBDA { store((r < half ? to : middle) + static_cast<std::ptrdiff_t>(r < half ? r() : r - half) * to_gap, row[r]); });
 }
 
 /// to[j * to_gap + i] = from[i * from_gap + j] for a matrix of rows x columns that does not overlap its image.

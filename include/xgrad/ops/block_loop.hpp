@@ -143,9 +143,12 @@ public:
     template <class Kernel> void run(std::size_t operands, Kernel kernel)
     {
         std::size_t const most_held = adds_rows_ != widens_ ? 16 : 1;  // blocks that a kernel adds up before they are summed: rows of float lose digits by it
+        bool const sums = sum_count_ || column_sum_count_ || added_at_once_;
         for (std::size_t done = 0, held = 0;;) {
             std::size_t const n = std::min(block_, count_ - done);
             stage_columns(n);
+            if (sums)
+                for (std::size_t k = table_.leaves; k < operands; ++k) fetch_for_stores(at_[k], n * step_[k]);
             kernel(at_, n, (done ? added_at_once_ : 0) | (held ? summed_ : 0));
             done += n;
             collect_columns(n);

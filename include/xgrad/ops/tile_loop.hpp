@@ -106,6 +106,8 @@ private:
         std::size_t held = 0;
         for (std::size_t i = 0; i < n; i += chunk) {
             std::size_t const count = std::min(chunk, n - i);
+            for (std::size_t k = 0; n > chunk && k < count_; ++k)
+                if (auto const& o = operands_[k]; o.output && !o.absent && !o.needs_tile()) fetch_for_stores(at[k], count * o.element);
             body.call(body.context, at.data(), count, facts);
             bool const collects = ++held % most_held == 0 || i + count == n;
             for (std::size_t k = 0; k < count_; ++k) {
@@ -125,26 +127,29 @@ private:
     /// Joins neighbouring axes along which every operand steps evenly.
     void coalesce()
     {
-        std::size_t const rank = shape_.size();
-        auto const strides = std::make_unique<Strides[]>(count_);
-        for (std::size_t k = 0; k < count_; ++k)
-            if (auto const& o = operands_[k]; !o.absent) strides[k] = broadcast_strides(o.array->shape, o.array->strides, shape_);
-        for (std::size_t d = 0; d < rank; ++d) {
-            if (shape_[d] == 1) continue;
-            bool joins = !extent_.empty();
-            for (std::size_t k = 0; joins && k < count_; ++k)
-                if (!operands_[k].absent) joins = step_[k].back() == strides[k][d] * static_cast<std::ptrdiff_t>(shape_[d]);
-            if (joins) extent_.back() *= shape_[d];
-            else extent_.push_back(shape_[d]);
-            for (std::size_t k = 0; k < count_; ++k)
-                if (!operands_[k].absent) {
-                    if (joins) step_[k].back() = strides[k][d];
-                    else step_[k].push_back(strides[k][d]);
-                }
+        std::size_t const rank = shape_.size(), room = std::max(rank, std::size_t{1});
+        for (std::size_t k = 0; k < count_; ++k) {
+            if (operands_[k].absent) continue;
+            auto const& a = *operands_[k].array;
+            std::size_t const lead = rank - a.shape.size();
+            step_[k].reserve_exactly(room);
+            step_[k][0] = 0;
+            for (std::size_t d = 0; d < rank; ++d) step_[k][d] = d < lead || a.shape[d - lead] == 1 ? 0 : a.strides[d - lead];
         }
-        if (!extent_.empty()) return;
-        extent_.push_back(1);
-        for (std::size_t k = 0; k < count_; ++k) step_[k].push_back(0);
+        extent_.reserve_exactly(room);
+        std::size_t axes = 0;
+        for (std::size_t d = 0; d < rank; ++d) {
+            auto const extent = static_cast<std::ptrdiff_t>(shape_[d]);
+            if (extent == 1) continue;
+            bool joins = axes > 0;
+            for (std::size_t k = 0; joins && k < count_; ++k) joins = operands_[k].absent || step_[k][axes - 1] == step_[k][d] * extent;
+            if (!joins) extent_[axes++] = 1;
+            extent_[axes - 1] *= shape_[d];
+            for (std::size_t k = 0; k < count_; ++k)
+                if (!operands_[k].absent) step_[k][axes - 1] = step_[k][d];
+        }
+        if (axes == 0) extent_[axes++] = 1;
+        if (axes < room) extent_ = Shape(extent_.begin(), extent_.begin() + axes);
     }
 
     /// True where an operand has its neighbours along the axis before the last, as a transposed matrix has, and its elements can be moved
@@ -192,7 +197,8 @@ private:
 
     void run_general(std::size_t n, TileBody body)
     {
-        step_ = std::make_unique<Strides[]>(count_);
+        LocalArray<Strides, 14> steps(count_);
+        step_ = steps.data();
         coalesce();
         std::size_t const row = extent_.back(), turned_rows = rows_of_squares();
         if (row >= shortest_row) {
@@ -230,7 +236,7 @@ private:
         std::size_t const row = extent_.back(), last = extent_.size() - 1;
         std::array<void*, max_operands> at;
         TileFacts facts{uniform_inputs()};
-        auto const walks = std::make_unique<Walk[]>(count_);
+        LocalArray<Walk, 14> walks(count_);
         bool const turns = turned_rows > 1;
         bool tiled = turns;
         for (std::size_t k = 0; k < count_; ++k) {
@@ -250,6 +256,7 @@ private:
             if (added_to) facts.added_to |= TileFacts::bit(k);
             tiled |= !direct && o.from < 0;
         }
+        bool const fetches = tiled && !turns;  // rows that are turned fill the nearest cache
         std::size_t const longest = std::min(row, tiled ? tile_size : most_summed);
         Shape index(last, 0);
         for (;;) {
@@ -264,8 +271,10 @@ private:
                         auto& walk = walks[k];
                         auto const& o = operands_[k];
                         auto* const place = walk.at(r, done);
-                        if (walk.way == Way::in_place) at[k] = place;
-                        else if (walk.way == Way::turned) at[k] = tile(k) + r * longest * o.element;
+                        if (walk.way == Way::in_place) {
+                            at[k] = place;
+                            if (o.output && fetches) fetch_for_stores(place, count * o.element);
+                        } else if (walk.way == Way::turned) at[k] = tile(k) + r * longest * o.element;
                         else if (walk.way == Way::staged) o.move(at[k], place, step_[k][last], count);
                         else if (walk.way == Way::repeated && std::exchange(walk.filled, place) != place) o.move(at[k], place, 0, longest);
                     }
@@ -304,7 +313,7 @@ private:
             auto const& o = operands_[k];
             at[k] = tile(k);
             if (o.absent) continue;
-            bool const repeats = std::all_of(step_[k].begin(), step_[k].end() - 1, [](auto step) { return step == 0; });
+            bool const repeats = std::all_of(step_[k].begin(), step_[k].begin() + extent_.size() - 1, [](auto step) { return step == 0; });
             ways[k] = o.in_place && o.whole ? Way::in_place : !o.output ? (repeats ? Way::at_hand : Way::staged) : repeats && adds(k) ? Way::held : Way::collected;
             if (ways[k] == Way::held) hold(k, longest, facts);
             else if (ways[k] == Way::at_hand) move_rows(k, at[k], 0, longest / row);
@@ -314,8 +323,11 @@ private:
             count = std::min(longest, n - i);
             std::size_t const first = i / row, rows = count / row;
             for (std::size_t k = 0; k < count_; ++k) {
-                if (ways[k] == Way::in_place) at[k] = operands_[k].array->data + i * operands_[k].element;
-                else if (ways[k] == Way::staged) move_rows(k, at[k], first, rows);
+                auto const& o = operands_[k];
+                if (ways[k] == Way::in_place) {
+                    at[k] = o.array->data + i * o.element;
+                    if (o.output) fetch_for_stores(at[k], count * o.element);
+                } else if (ways[k] == Way::staged) move_rows(k, at[k], first, rows);
             }
             body.call(body.context, at.data(), count, facts);
             bool const collects = ++held % most_held == 0 || i + count == n;
@@ -335,7 +347,7 @@ private:
     std::byte* tiles_ = nullptr;
     std::size_t tile_bytes_ = 0;
     Shape extent_;
-    std::unique_ptr<Strides[]> step_;
+    Strides* step_ = nullptr;  // of each operand; of joined axes only the first elements count
 };
 
 }  // namespace xgrad::detail

@@ -57,6 +57,16 @@ struct TileRoom {
 };
 inline constinit TileRoom zero_tile{};
 
+/// Fetches the lines of an output that a kernel will write where it is. Stores wait for their lines in order, so those to tiles, which are
+/// at hand, would wait with them.
+inline void fetch_for_stores([[maybe_unused]] void const* place, [[maybe_unused]] std::size_t bytes)
+{
+#if defined(__GNUC__)
+    constexpr std::size_t line = 64;
+    for (std::size_t at = 0; at < bytes; at += line) __builtin_prefetch(static_cast<std::byte const*>(place) + at, 1);
+#endif
+}
+
 /// Of the first 64 operands, one bit each: the inputs that have one value in a whole tile, and the outputs that are added to what lies in
 /// their places.
 struct TileFacts {
