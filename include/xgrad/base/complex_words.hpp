@@ -25,10 +25,14 @@ template <class P> XGRAD_NOINLINE RealPack<P> scaled_modulus(RealPack<P> a, Real
     return where(infinite, RealPack<P>(HUGE_VAL), where(isnan(a), a, length));
 }
 
-/// std's function, where numbers are not ordinary. Not part of the loops that call it.
-template <class P, class F, class... More> XGRAD_NOINLINE ComplexPack<P> number_by_number(F f, ComplexPack<P> z, More... more)
+/// std's function, where numbers are not ordinary. Not part of the loops that call it, and given parts, which can stay in registers there.
+template <class P, class F, class... More> XGRAD_NOINLINE ComplexPack<P> parts_number_by_number(F f, RealPack<P> re, RealPack<P> im, More... more)
 {
-    return each(f, z, more...);
+    return each(f, ComplexPack<P>(re, im), more...);
+}
+template <class P, class F, class... More> XGRAD_INLINE ComplexPack<P> number_by_number(F f, ComplexPack<P> z, More... more)
+{
+    return parts_number_by_number(f, z.re, z.im, more...);
 }
 
 template <class P> struct SineCosine {
@@ -63,8 +67,8 @@ template <class P> XGRAD_INLINE ComplexPack<P> sgn(ComplexPack<P> z) { return sg
 /// e^(i phi).
 template <class P> XGRAD_INLINE ComplexPack<P> unit_at(RealPack<P> phi)
 {
-    auto const [s, c] = RealPack<P>::lanes::sincos(phi.v);
-    return {RealPack<P>::from(c), RealPack<P>::from(s)};
+    auto const [s, c] = detail::sine_and_cosine(phi);
+    return {c, s};
 }
 template <class P> XGRAD_INLINE ComplexPack<P> polar(RealPack<P> r, RealPack<P> phi) { return r * unit_at(phi); }
 template <class P> XGRAD_INLINE ComplexPack<P> exp(ComplexPack<P> z)

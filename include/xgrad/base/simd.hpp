@@ -41,7 +41,6 @@ template <class P> struct Lanes {
     XGRAD_INLINE static P over(P a, P b) { return a / b; }
     XGRAD_INLINE static P negative(P a) { return -a; }
     XGRAD_INLINE static bool all(bool m) { return m; }
-    XGRAD_INLINE static std::pair<P, P> sincos(P x) { return {std::sin(x), std::cos(x)}; }
     XGRAD_INLINE static P load(P const* p) { return *p; }
     XGRAD_INLINE static void store(P* p, P v) { *p = v; }
 };
@@ -67,7 +66,6 @@ struct Lanes<P> {
     XGRAD_INLINE static vector over(vector a, vector b) { return a.data / b.data; }
     XGRAD_INLINE static vector negative(vector a) { return -a.data; }
     XGRAD_INLINE static bool all(mask m) { return xsimd::all(m); }
-    XGRAD_INLINE static std::pair<vector, vector> sincos(vector x) { return xsimd::sincos(x); }
     XGRAD_INLINE static vector load(P const* p)
     {
         typename vector::register_type r;

@@ -1,5 +1,5 @@
 // The words in which rules are written, for packs: sin, exp, conj, ... They are found through their argument's type, and
-// mean the same for a tensor that records. Real functions are xsimd's or std's, but for exponentials, logarithms and tanh;
+// mean the same for a tensor that records. Real functions are xsimd's or std's, but for exponentials, logarithms, tanh, sine and cosine;
 // complex_words.hpp has those of complex numbers that go on from here.
 #pragma once
 
@@ -8,6 +8,7 @@
 #include <numbers>
 
 #include <xgrad/base/logarithm.hpp>
+#include <xgrad/base/sine.hpp>
 
 namespace xgrad {
 
@@ -79,8 +80,8 @@ template <class P> XGRAD_INLINE RealPack<P> log10(RealPack<P> x)
     else return RealPack<P>::from(log10(x.v));
 }
 template <class P> XGRAD_INLINE RealPack<P> sqrt(RealPack<P> x) { using std::sqrt; return RealPack<P>::from(sqrt(x.v)); }
-template <class P> XGRAD_INLINE RealPack<P> sin(RealPack<P> x) { using std::sin; return RealPack<P>::from(sin(x.v)); }
-template <class P> XGRAD_INLINE RealPack<P> cos(RealPack<P> x) { using std::cos; return RealPack<P>::from(cos(x.v)); }
+template <class P> XGRAD_INLINE RealPack<P> sin(RealPack<P> x) { return detail::sine_and_cosine(x).sine; }
+template <class P> XGRAD_INLINE RealPack<P> cos(RealPack<P> x) { return detail::sine_and_cosine(x).cosine; }
 template <class P> XGRAD_INLINE RealPack<P> tan(RealPack<P> x) { using std::tan; return RealPack<P>::from(tan(x.v)); }
 template <class P> XGRAD_INLINE RealPack<P> asin(RealPack<P> x) { using std::asin; return RealPack<P>::from(asin(x.v)); }
 template <class P> XGRAD_INLINE RealPack<P> acos(RealPack<P> x) { using std::acos; return RealPack<P>::from(acos(x.v)); }

@@ -1,0 +1,80 @@
+// Sine and cosine on packs, which need one reduction of the argument for both. Of numbers of ordinary size; those of giants are xsimd's.
+#pragma once
+
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <numbers>
+
+#include <xgrad/base/exponential.hpp>
+
+namespace xgrad::detail {
+
+template <class P> struct SineAndCosine {
+    RealPack<P> sine, cosine;
+};
+
+/// Half of pi in parts, all but the last of so few digits that their products with integers up to those of `most` are exact; the coefficients
+/// in sin r = r + r^3 (s0 + s1 r^2 + ...) and cos r = 1 - r^2/2 + r^4 (c0 + c1 r^2 + ...) that are best for |r| <= pi/4.
+template <class P> struct SineFacts;
+template <> struct SineFacts<double> {
+    static constexpr double most = 1e6;
+    static constexpr double half_pi[] = {0x1.921fb544p+0, 0x1.0b4611a6p-34, 0x1.3198a2ep-69, 0x1.b839a252049c1p-104};
+    static constexpr double sine[] = {-0x1.5555555555549p-3, 0x1.111111110f87ap-7, -0x1.a01a019c118bdp-13, 0x1.71de3577acb26p-19, -0x1.ae5e6633c3432p-26, 0x1.5d92ff36ba70dp-33};
+    static constexpr double cosine[] = {0x1.555555555554cp-5, -0x1.6c16c16c1517ep-10, 0x1.a01a019cb1c7ap-16, -0x1.27e4f809f70bfp-22, 0x1.1ee9ebed23947p-29, -0x1.8fae9e591eacep-37};
+};
+template <> struct SineFacts<float> {
+    static constexpr float most = 3000;
+    static constexpr float half_pi[] = {0x1.921p+0f, 0x1.f6ap-13f, 0x1.11p-26f, 0x1.68c234p-39f};
+    static constexpr float sine[] = {-0x1.555546p-3f, 0x1.11076p-7f, -0x1.994e5ap-13f};
+    static constexpr float cosine[] = {0x1.55554ap-5f, -0x1.6c0c8ap-10f, 0x1.9a020cp-16f};
+};
+
+/// c[i] + c[i + 1] x + c[i + 2] x^2 + ...
+template <std::size_t i = 0, class P, std::size_t n> XGRAD_INLINE RealPack<P> polynomial(P const (&c)[n], RealPack<P> x)
+{
+    if constexpr (i + 1 == n) return RealPack<P>(c[i]);
+    else return RealPack<P>(c[i]) + x * polynomial<i + 1>(c, x);
+}
+
+#if XGRAD_SIMD
+/// Also of infinity and NaN. Not part of the loops that call it.
+template <class P> XGRAD_NOINLINE SineAndCosine<P> sine_and_cosine_of_any(RealPack<P> x)
+{
+    auto const [s, c] = xsimd::sincos(x.v);
+    return {RealPack<P>::from(s), RealPack<P>::from(c)};
+}
+#endif
+
+/// Both to about one rounding up to 100, and two farther away. With |x| = k pi/2 + r and an integer k, they are those of r, in turn and with
+/// signs.
+template <class P> XGRAD_INLINE SineAndCosine<P> sine_and_cosine(RealPack<P> x)
+{
+    if constexpr (RealPack<P>::width == 1) return {std::sin(x.v), std::cos(x.v)};
+#if XGRAD_SIMD
+    else {
+        using Facts = SineFacts<P>;
+        using Words = typename Reduced<P>::Words;
+        using Signed = kernel::Vec<std::conditional_t<sizeof(P) == 4, std::int32_t, std::int64_t>, sizeof(Words)>;
+        auto const size = RealPack<P>::from(xsimd::abs(x.v));
+        if (!RealPack<P>::lanes::all((size < Facts::most).m)) [[unlikely]]
+            return sine_and_cosine_of_any(x);
+        auto const n = nearest_integer(size * RealPack<P>(2 * std::numbers::inv_pi_v<P>));
+        auto r = size;
+        for (P const part : Facts::half_pi) r = RealPack<P>::from(xsimd::fnma(n.v, typename RealPack<P>::lanes::vector(part), r.v));
+        auto const square = r * r;
+        auto const sine = r + r * square * polynomial(Facts::sine, square), cosine = 1 + square * (square * polynomial(Facts::cosine, square) - P(0.5));
+        constexpr int to_sign = 8 * sizeof(P) - 2;  // from the second bit
+        constexpr auto sign_bit = typename Reduced<P>::word{2} << to_sign;
+        auto const k = std::bit_cast<Words>((n + RealPack<P>(Reduced<P>::magic)).v.data);
+        auto const odd = std::bit_cast<Signed>(k & 1) != 0;
+        auto const pick = [&](auto a, auto b, Words sign) XGRAD_LAMBDA_INLINE {
+            auto const chosen = odd ? std::bit_cast<Words>(a.v.data) : std::bit_cast<Words>(b.v.data);
+            return RealPack<P>::from(std::bit_cast<decltype(x.v.data)>(chosen ^ (sign & sign_bit)));
+        };
+        return {pick(cosine, sine, (k << to_sign) ^ std::bit_cast<Words>(x.v.data)), pick(sine, cosine, (k + 1) << to_sign)};
+    }
+#endif
+}
+
+}  // namespace xgrad::detail
