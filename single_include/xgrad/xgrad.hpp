@@ -430,7 +430,7 @@ public:
     {
         if (n > N) [[unlikely]]
             data_ = new T[n]();
-        else std::uninitialized_value_construct_n(data_, n);
+        else std::uninitialized_value_construct_n(data_, is_small ? N : n);
     }
     LocalArray(LocalArray const&) = delete;
     LocalArray& operator=(LocalArray const&) = delete;
@@ -438,13 +438,15 @@ public:
     {
         if (size_ > N) [[unlikely]]
             delete[] data_;
-        else std::destroy_n(data_, size_);
+        else std::destroy_n(data_, size_);  // what else was made is empty
     }
     T* data() noexcept { return data_; }
     T& operator[](std::size_t i) noexcept { return data_[i]; }
     std::span<T> span() noexcept { return {data_, size_}; }
 
 private:
+    static constexpr bool is_small = N * sizeof(T) <= 128 && std::is_nothrow_default_constructible_v<T>;  // all N are made: a number that the compiler knows
+
     std::size_t const size_;
     T* data_;
     alignas(T) std::byte stack_[N * sizeof(T)];
@@ -482,6 +484,22 @@ inline std::size_t cached_bytes() noexcept
 #if __has_include(<sys/single_threaded.h>)
 #    include <sys/single_threaded.h>
 #endif
+
+
+// ======== xgrad/base/by_itself.hpp
+// by_itself(): keeps a compiler from reading neighbours in memory together. Where they were written one by one a moment ago, a processor
+// cannot hand them on to a wider read and waits until they are in the cache, which takes as long as some sixty instructions.
+
+namespace xgrad::detail {
+
+/// The same number or pointer.
+template <class T> XGRAD_INLINE T by_itself(T v) noexcept
+{
+    asm("" : "+r"(v));
+    return v;
+}
+
+}  // namespace xgrad::detail
 
 XGRAD_COMPILED_ONCE
 
@@ -553,7 +571,7 @@ public:
         return r;
     }
     [[gnu::always_inline]] Ref(Ref const& o) noexcept : Ref(o.p_) {}
-    [[gnu::always_inline]] Ref(Ref&& o) noexcept : p_(std::exchange(o.p_, nullptr)) {}
+    [[gnu::always_inline]] Ref(Ref&& o) noexcept : p_(by_itself(std::exchange(o.p_, nullptr))) {}
     template <class U>
         requires std::is_convertible_v<U*, T*>
     Ref(Ref<U> o) noexcept : p_(o.release())
@@ -1493,6 +1511,10 @@ inline Shape reduced_shape(Shape const& shape, Axes const& axes, bool keepdims)
 // code runs on numbers. The width follows the compiler's flags; whatever has a memory layout that depends on it must
 // name it among its template parameters, so that translation units with different flags can be linked together.
 
+#if defined(__AVX512F__)
+#    include <immintrin.h>
+#endif
+
 /// After the parameters of a lambda that is the body of a loop over registers.
 #if defined(__GNUC__)
 #    define XGRAD_INLINE_LAMBDA __attribute__((always_inline))
@@ -1659,10 +1681,24 @@ template <class T> void interleave(std::size_t count, T const* even, T const* od
     });
 }
 
-/// As many words as each has lanes become their transpose: words that are 1, 2, 4, ... apart exchange blocks of as many lanes.
-template <class T, std::size_t block = 1, class V, std::size_t n> [[gnu::always_inline]] inline void turn_over(V (&row)[n])
+/// A word of two halves.
+template <class V, class Half, int... I> [[gnu::always_inline]] inline V join(Half const& low, Half const& high, std::integer_sequence<int, I...>)
 {
-    if constexpr (block < n) {
+#if defined(__AVX512F__)
+    if constexpr (sizeof(V) == 64) return reinterpret_cast<V>(_mm512_inserti64x4(_mm512_castsi256_si512(reinterpret_cast<__m256i>(low)), reinterpret_cast<__m256i>(high), 1));  // takes `high` from memory
+#endif
+#if defined(__clang__) || __GNUC__ >= 12
+    return __builtin_shufflevector(low, high, I...);
+#else
+    Half const halves[] = {low, high};
+    return load<V>(halves);
+#endif
+}
+
+/// As many words as each has lanes become their transpose: words that are 1, 2, 4, ... apart exchange blocks of as many lanes, up to `end`.
+template <class T, std::size_t end, std::size_t block = 1, class V, std::size_t n> [[gnu::always_inline]] inline void turn_over(V (&row)[n])
+{
+    if constexpr (block < end) {
         constexpr std::make_integer_sequence<int, n> all;
         constexpr auto first = [](int i) { return i & int(block) ? int(n - block) + i : i; };
         constexpr auto second = [](int i) { return i & int(block) ? int(n) + i : int(block) + i; };
@@ -1673,31 +1709,48 @@ template <class T, std::size_t block = 1, class V, std::size_t n> [[gnu::always_
                 row[i + block] = shuffle(a, b, second, all);
             }
         });
-        turn_over<T, 2 * block>(row);
+        turn_over<T, end, 2 * block>(row);
     }
 }
-/// to[j * to_gap + i] = from[i * from_gap + j] for as many rows and columns as a word of T has lanes.
-template <class T> [[gnu::always_inline]] inline void transpose_square(T const* from, std::ptrdiff_t from_gap, T* to, std::ptrdiff_t to_gap)
+/// to[j * to_gap + i] = from[i * from_gap + j] for as many rows and columns as a word of T has lanes. Words that are half of all apart
+/// exchange halves as they are loaded.
+template <class T, class V = Vec<T>> [[gnu::always_inline]] inline void transpose_square(T const* from, std::ptrdiff_t from_gap, T* to, std::ptrdiff_t to_gap)
 {
-    constexpr auto n = width<Vec<T>, T>;
-    Vec<T> row[n];
-    unroll<n>([&](auto r) XGRAD_INLINE_LAMBDA { row[r] = load<Vec<T>>(from + static_cast<std::ptrdiff_t>(r()) * from_gap); });
-    if constexpr (n > 1) turn_over<T>(row);
-    unroll<n>([&](auto r) XGRAD_INLINE_LAMBDA { store(to + static_cast<std::ptrdiff_t>(r()) * to_gap, row[r]); });
+    constexpr auto n = width<V, T>, half = n / 2;
+    V row[n];
+    if constexpr (sizeof(V) < 32) {
+        unroll<n>([&](auto r) XGRAD_INLINE_LAMBDA { row[r] = load<V>(from + static_cast<std::ptrdiff_t>(r()) * from_gap); });
+        if constexpr (n > 1) turn_over<T, n>(row);
+    } else {
+        constexpr std::make_integer_sequence<int, n> all;
+        auto const* const middle = from + static_cast<std::ptrdiff_t>(half) * from_gap;
+        unroll<half>([&](auto r) XGRAD_INLINE_LAMBDA {
+            using Half = Vec<T, sizeof(V) / 2>;
+            auto const at = static_cast<std::ptrdiff_t>(r()) * from_gap;
+            row[r] = join<V>(load<Half>(from + at), load<Half>(middle + at), all);
+            row[r + half] = join<V>(load<Half>(from + at + half), load<Half>(middle + at + half), all);
+        });
+        turn_over<T, half>(row);
+    }
+    auto* const middle = to + static_cast<std::ptrdiff_t>(half) * to_gap;
+    unroll<n>([&](auto r) XGRAD_INLINE_LAMBDA { store((r < half ? to : middle) + static_cast<std::ptrdiff_t>(r < half ? r() : r - half) * to_gap, row[r]); });
 }
 
 /// to[j * to_gap + i] = from[i * from_gap + j] for a matrix of rows x columns that does not overlap its image.
-template <class T>
+template <class T, std::size_t Bytes = register_bytes>
 void transpose(std::size_t rows, std::size_t columns, T const* from, std::size_t from_gap, T* to, std::size_t to_gap)
 {
-    constexpr auto n = width<Vec<T>, T>;
+    using V = Vec<T, Bytes>;
+    constexpr auto n = width<V, T>;
+    if constexpr (n > 2)
+        if (rows < n || columns < n) return transpose<T, Bytes / 2>(rows, columns, from, from_gap, to, to_gap);
     if (n == 1 || rows < n || columns < n) {
         for (std::size_t i = 0; i < rows; ++i)
             for (std::size_t j = 0; j < columns; ++j) to[j * to_gap + i] = from[i * from_gap + j];
         return;
     }
     auto const block = [=](std::size_t i, std::size_t j) XGRAD_INLINE_LAMBDA {
-        transpose_square(from + i * from_gap + j, static_cast<std::ptrdiff_t>(from_gap), to + j * to_gap + i, static_cast<std::ptrdiff_t>(to_gap));
+        transpose_square<T, V>(from + i * from_gap + j, static_cast<std::ptrdiff_t>(from_gap), to + j * to_gap + i, static_cast<std::ptrdiff_t>(to_gap));
     };
     for (std::size_t i = 0; i < rows; i += n)  // the last block of a line may overlap the one before
         for (std::size_t j = 0; j < columns; j += n) block(std::min(i, rows - n), std::min(j, columns - n));
@@ -1722,22 +1775,32 @@ template <class W> [[gnu::always_inline]] inline void copy_square(W* to, std::pt
         for (std::size_t c = 0; c < columns; ++c) to[c] = from[static_cast<std::ptrdiff_t>(c) * from_column + static_cast<std::ptrdiff_t>(r)];
 }
 
+/// The same for so many whole squares, which are so far apart.
+template <std::size_t Bytes, class W> void copy_squares(W* to, std::ptrdiff_t to_row, std::ptrdiff_t to_next, W const* from, std::ptrdiff_t from_column, std::ptrdiff_t from_next, std::size_t squares)
+{
+    constexpr std::size_t side = square_side(Bytes);
+    for (; squares > 0; --squares, to += to_next, from += from_next)
+        if constexpr (Bytes == 4 || Bytes == 8) {
+            using Word = std::conditional_t<Bytes == 4, std::int32_t, std::int64_t>;
+            constexpr auto n = static_cast<std::ptrdiff_t>(kernel::width<kernel::Vec<Word>, Word>), all = static_cast<std::ptrdiff_t>(side);
+            for (std::ptrdiff_t i = 0; i < all; i += n)
+                for (std::ptrdiff_t j = 0; j < all; j += n)
+                    kernel::transpose_square(reinterpret_cast<Word const*>(from + j * from_column + i), from_column, reinterpret_cast<Word*>(to + i * to_row + j), to_row);
+        } else copy_square(to, to_row, from, from_column, side, side);
+}
+
 template <std::size_t Bytes, class W = Opaque<Bytes>> void copy_transposed_words(W* to, std::ptrdiff_t to_row, W const* from, std::ptrdiff_t from_column, std::size_t rows, std::size_t columns)
 {
     constexpr std::size_t side = square_side(Bytes);
-    for (std::size_t r = 0; r < rows; r += side)
-        for (std::size_t c = 0; c < columns; c += side) {
-            W* const t = to + static_cast<std::ptrdiff_t>(r) * to_row + static_cast<std::ptrdiff_t>(c);
-            W const* const f = from + static_cast<std::ptrdiff_t>(c) * from_column + static_cast<std::ptrdiff_t>(r);
-            if (r + side > rows || c + side > columns) copy_square(t, to_row, f, from_column, std::min(side, rows - r), std::min(side, columns - c));
-            else if constexpr (Bytes == 4 || Bytes == 8) {
-                using Word = std::conditional_t<Bytes == 4, std::int32_t, std::int64_t>;
-                constexpr auto n = static_cast<std::ptrdiff_t>(kernel::width<kernel::Vec<Word>, Word>), all = static_cast<std::ptrdiff_t>(side);
-                for (std::ptrdiff_t i = 0; i < all; i += n)
-                    for (std::ptrdiff_t j = 0; j < all; j += n)
-                        kernel::transpose_square(reinterpret_cast<Word const*>(f + j * from_column + i), from_column, reinterpret_cast<Word*>(t + i * to_row + j), to_row);
-            } else copy_square(t, to_row, f, from_column, side, side);
-        }
+    constexpr auto step = static_cast<std::ptrdiff_t>(side);
+    std::size_t const down = rows / side, across = columns / side;
+    if (down > across)
+        for (std::size_t i = 0; i < across; ++i) copy_squares<Bytes>(to + i * side, to_row, step * to_row, from + static_cast<std::ptrdiff_t>(i) * step * from_column, from_column, step, down);
+    else
+        for (std::size_t i = 0; i < down; ++i) copy_squares<Bytes>(to + static_cast<std::ptrdiff_t>(i) * step * to_row, to_row, step, from + i * side, from_column, step * from_column, across);
+    std::size_t const r = down * side, c = across * side;
+    copy_square(to + c, to_row, from + static_cast<std::ptrdiff_t>(c) * from_column, from_column, r, columns - c);
+    copy_square(to + static_cast<std::ptrdiff_t>(r) * to_row, to_row, from + r, from_column, rows - r, columns);
 }
 
 /// to[r * to_row + c] = from[r + c * from_column] for r < rows and c < columns, of elements of this many bytes; steps in elements.
@@ -2183,19 +2246,13 @@ struct TensorImpl {
     {
         if (p->weak) [[unlikely]]
             p->forget();
-        if (!p->shares_block) {
-            p->~TensorImpl();
-            return Cached::operator delete(p, sizeof(TensorImpl));
-        }
-        auto* const behind = reinterpret_cast<Storage*>(p + 1);
-        if (p->array.storage.get() == behind && behind->refs.load() == 1) {
-            p->array.storage.release();
-            p->~TensorImpl();
-            behind->free_block();
-        } else {
-            p->~TensorImpl();
-            Storage::leave(behind);
-        }
+        auto* const behind = p->shares_block ? reinterpret_cast<Storage*>(p + 1) : nullptr;
+        bool const is_last = behind && p->array.storage.get() == behind && behind->refs.load() == 1;
+        if (is_last) p->array.storage.release();
+        p->~TensorImpl();
+        if (!behind) Cached::operator delete(p, sizeof(TensorImpl));
+        else if (is_last) behind->free_block();
+        else Storage::leave(behind);
     }
 
 private:
@@ -2223,7 +2280,7 @@ private:
         made->shares_block = true;
         return Ref<TensorImpl>::adopt(made);
     }
-    [[gnu::cold]] void forget() noexcept
+    [[gnu::cold, gnu::noinline]] void forget() noexcept
     {
         std::lock_guard const lock(weak->mutex);
         weak->tensor = nullptr;
@@ -2320,8 +2377,23 @@ protected:
 
 namespace detail {
 
-/// True where nobody else can see this tensor or its memory, so that it may be reused.
-inline bool is_exclusive(AnyTensor const& t) { return t.handle()->refs.load() == 1 && t.impl().array.storage->refs.load() == 1; }
+/// True where nobody else can see this tensor, which is defined, or its memory, so that it may be reused.
+XGRAD_INLINE bool is_exclusive(AnyTensor const& t) noexcept { return t.handle()->refs.load() == 1 && t.handle()->array.storage->refs.load() == 1; }
+
+/// A real number as a tensor of no dimensions, and the other way round.
+inline AnyTensor real_number(TypeInfo const& type, double value)
+{
+    AnyTensor t(TensorImpl::make(type, Shape()));
+    auto* const at = t.handle()->array.data;
+    if (type.dtype == DType::float32) ::new (at) float(static_cast<float>(value));
+    else ::new (at) double(value);
+    return t;
+}
+inline double real_number(AnyTensor const& t)
+{
+    auto const& a = t.impl().array;
+    return t.dtype() == DType::float32 ? static_cast<double>(*as<float>(a).begin()) : *as<double>(a).begin();
+}
 
 /// "[float64 [2, 3]]", for messages.
 inline std::string describe(AnyTensor const& t)
@@ -2388,7 +2460,7 @@ XGRAD_COMPILED_ONCE
 namespace xgrad::detail {
 
 /// True for a gradient that nobody else holds, so that it can become a .grad itself.
-inline bool can_be_taken(AnyTensor const& gradient) { return is_exclusive(gradient) && gradient.is_contiguous(); }
+XGRAD_INLINE bool can_be_taken(AnyTensor const& gradient) noexcept { return is_exclusive(gradient) && gradient.handle()->array.contiguous; }
 
 /// Adds a gradient into `grad`. Without grad mode the sum is made in place, unless elements share a place; a first gradient
 /// that nobody else holds is taken over, any other is copied. A view of what nobody else holds is no view any more.
@@ -3440,7 +3512,7 @@ inline void run_leaf(Node& node, AnyTensor& gradient, bool keep_saved)
 }
 
 /// Runs a Node by f, which knows a shorter way than apply(); false where f does not know it for this Node.
-template <class F> bool run_shorter(Node& node, bool keep_saved, F f)
+template <class F> XGRAD_INLINE bool run_shorter(Node& node, bool keep_saved, F f)
 {
     NodeLock const lock(node);
     if (!f()) return false;
@@ -3449,7 +3521,7 @@ template <class F> bool run_shorter(Node& node, bool keep_saved, F f)
 }
 
 /// Runs a Node so that it adds its gradients to sums that have begun: sum_at(edge), or null. False where there are none, or the Node cannot.
-template <class F> bool run_onto_sums(Node& node, std::span<AnyTensor> gradients, std::span<AnyTensor> results, bool keep_saved, F sum_at)
+template <class F> XGRAD_INLINE bool run_onto_sums(Node& node, std::span<AnyTensor> gradients, std::span<AnyTensor> results, bool keep_saved, F sum_at)
 {
     auto const edges = node.next_edges();
     bool any = false;
@@ -3532,7 +3604,7 @@ struct Capture {
 };
 
 /// Adds to the sum of what has arrived, which may not have begun; an undefined gradient stands for zero.
-inline void add_gradient(AnyTensor& sum, AnyTensor gradient)
+XGRAD_INLINE void add_gradient(AnyTensor& sum, AnyTensor&& gradient)
 {
     if (!gradient.defined()) return;
     if (!sum.defined()) sum = std::move(gradient);
@@ -3677,7 +3749,7 @@ private:
     }
     bool is_used(Index index) const { return notes_[index].needed || notes_[index].captured; }
 
-    void add_gradient(Index index, std::uint32_t output, AnyTensor gradient) { detail::add_gradient(notes_[index].arrived()[output], std::move(gradient)); }
+    void add_gradient(Index index, std::uint32_t output, AnyTensor&& gradient) { detail::add_gradient(notes_[index].arrived()[output], std::move(gradient)); }
 
     void evaluate(Index index)
     {
@@ -3811,7 +3883,7 @@ private:
     };
 
     /// Where a leaf stands among those of the chain; behind them all where it is none of them.
-    std::size_t index_of(Node const& leaf) const noexcept
+    XGRAD_INLINE std::size_t index_of(Node const& leaf) const noexcept
     {
         std::size_t l = 0;
         while (l < leaf_count_ && leaves_[l].node != &leaf) ++l;
@@ -3830,7 +3902,7 @@ private:
     }
 
     /// Enters the leaves of the Node at the end; gives the one Node that is no leaf's, or null at the end of the chain, or where it is none.
-    Node* visit(Node& node) noexcept
+    XGRAD_INLINE Node* visit(Node& node) noexcept
     {
         Node* next = nullptr;
         for (auto const& edge : node.next_edges()) {
@@ -3849,7 +3921,7 @@ private:
         return next;
     }
 
-    void run_one(Node& node, Root& root, std::span<AnyTensor> results, AnyTensor* sums, bool keep_graph)
+    XGRAD_INLINE void run_one(Node& node, Root& root, std::span<AnyTensor> results, AnyTensor* sums, bool keep_graph)
     {
         bool const watched = is_watched(node);
         if (position_ == 0) {
@@ -3868,7 +3940,7 @@ private:
         return !ready.empty();
     }
     /// One of several gradients of a leaf: the last one hands their sum on.
-    void arrive(std::size_t index, AnyTensor& gradient, AnyTensor* sums, bool keep_graph)
+    XGRAD_INLINE void arrive(std::size_t index, AnyTensor& gradient, AnyTensor* sums, bool keep_graph)
     {
         auto& leaf = leaves_[index];
         if (!leaf.wanted) return;
@@ -4105,7 +4177,7 @@ private:
 
 // ======== xgrad/base/words.hpp
 // The words in which rules are written, for packs: sin, exp, conj, ... They are found through their argument's type, and
-// mean the same for a tensor that records. Real functions are xsimd's or std's, but for exponentials, logarithms and tanh;
+// mean the same for a tensor that records. Real functions are xsimd's or std's, but for exponentials, logarithms, tanh, sine and cosine;
 // complex_words.hpp has those of complex numbers that go on from here.
 
 #include <cmath>
@@ -4152,9 +4224,12 @@ template <class P> struct Lanes {
     XGRAD_INLINE static P select(bool m, P a, P b) { return m ? a : b; }
     XGRAD_INLINE static P larger(P a, P b) { return a > b ? a : b; }
     XGRAD_INLINE static P smaller(P a, P b) { return a < b ? a : b; }
+    XGRAD_INLINE static P plus(P a, P b) { return a + b; }
+    XGRAD_INLINE static P minus(P a, P b) { return a - b; }
+    XGRAD_INLINE static P times(P a, P b) { return a * b; }
+    XGRAD_INLINE static P over(P a, P b) { return a / b; }
     XGRAD_INLINE static P negative(P a) { return -a; }
     XGRAD_INLINE static bool all(bool m) { return m; }
-    XGRAD_INLINE static std::pair<P, P> sincos(P x) { return {std::sin(x), std::cos(x)}; }
     XGRAD_INLINE static P load(P const* p) { return *p; }
     XGRAD_INLINE static void store(P* p, P v) { *p = v; }
 };
@@ -4173,11 +4248,20 @@ struct Lanes<P> {
     XGRAD_INLINE static vector larger(vector a, vector b) { return select(a > b, a, b); }
     XGRAD_INLINE static vector smaller(vector a, vector b) { return select(a < b, a, b); }
 #    endif
-    XGRAD_INLINE static vector negative(vector a) { return -a.data; }  // the compiler's, of which two cancel and which goes into a product or a sum
+    // The compiler's own arithmetic: it compiles faster than calls do, two negations cancel, and one goes into a product or a sum.
+    XGRAD_INLINE static vector plus(vector a, vector b) { return a.data + b.data; }
+    XGRAD_INLINE static vector minus(vector a, vector b) { return a.data - b.data; }
+    XGRAD_INLINE static vector times(vector a, vector b) { return a.data * b.data; }
+    XGRAD_INLINE static vector over(vector a, vector b) { return a.data / b.data; }
+    XGRAD_INLINE static vector negative(vector a) { return -a.data; }
     XGRAD_INLINE static bool all(mask m) { return xsimd::all(m); }
-    XGRAD_INLINE static std::pair<vector, vector> sincos(vector x) { return xsimd::sincos(x); }
-    XGRAD_INLINE static vector load(P const* p) { return vector::load_unaligned(p); }
-    XGRAD_INLINE static void store(P* p, vector v) { v.store_unaligned(p); }
+    XGRAD_INLINE static vector load(P const* p)
+    {
+        typename vector::register_type r;
+        __builtin_memcpy(&r, p, sizeof r);
+        return r;
+    }
+    XGRAD_INLINE static void store(P* p, vector v) { __builtin_memcpy(p, &v.data, sizeof v.data); }
 };
 #endif
 
@@ -4242,10 +4326,10 @@ template <class P> struct RealPack {
     /// Every lane joined with every other by an operation that asks for no order: the result is in all of them.
     template <class Join> XGRAD_INLINE RealPack across(Join join) const { return across_from<width / 2>(join); }
 
-    XGRAD_INLINE friend RealPack operator+(RealPack a, RealPack b) { return from(a.v + b.v); }
-    XGRAD_INLINE friend RealPack operator-(RealPack a, RealPack b) { return from(a.v - b.v); }
-    XGRAD_INLINE friend RealPack operator*(RealPack a, RealPack b) { return from(a.v * b.v); }
-    XGRAD_INLINE friend RealPack operator/(RealPack a, RealPack b) { return from(a.v / b.v); }
+    XGRAD_INLINE friend RealPack operator+(RealPack a, RealPack b) { return from(lanes::plus(a.v, b.v)); }
+    XGRAD_INLINE friend RealPack operator-(RealPack a, RealPack b) { return from(lanes::minus(a.v, b.v)); }
+    XGRAD_INLINE friend RealPack operator*(RealPack a, RealPack b) { return from(lanes::times(a.v, b.v)); }
+    XGRAD_INLINE friend RealPack operator/(RealPack a, RealPack b) { return from(lanes::over(a.v, b.v)); }
     XGRAD_INLINE friend RealPack operator-(RealPack a) { return from(lanes::negative(a.v)); }
     XGRAD_INLINE friend MaskPack<P> operator<(RealPack a, RealPack b) { return {a.v < b.v}; }
     XGRAD_INLINE friend MaskPack<P> operator<=(RealPack a, RealPack b) { return {a.v <= b.v}; }
@@ -4629,6 +4713,80 @@ RealPack<double> log_to_base(RealPack<double> x, double of_2_high, double of_2_l
 
 }  // namespace xgrad::detail
 
+// ======== xgrad/base/sine.hpp
+// Sine and cosine on packs, which need one reduction of the argument for both. Of numbers of ordinary size; those of giants are xsimd's.
+
+namespace xgrad::detail {
+
+template <class P> struct SineAndCosine {
+    RealPack<P> sine, cosine;
+};
+
+/// Half of pi in parts, all but the last of so few digits that their products with integers up to those of `most` are exact; the coefficients
+/// in sin r = r + r^3 (s0 + s1 r^2 + ...) and cos r = 1 - r^2/2 + r^4 (c0 + c1 r^2 + ...) that are best for |r| <= pi/4.
+template <class P> struct SineFacts;
+template <> struct SineFacts<double> {
+    static constexpr double most = 1e6;
+    static constexpr double half_pi[] = {0x1.921fb544p+0, 0x1.0b4611a6p-34, 0x1.3198a2ep-69, 0x1.b839a252049c1p-104};
+    static constexpr double sine[] = {-0x1.5555555555549p-3, 0x1.111111110f87ap-7, -0x1.a01a019c118bdp-13, 0x1.71de3577acb26p-19, -0x1.ae5e6633c3432p-26, 0x1.5d92ff36ba70dp-33};
+    static constexpr double cosine[] = {0x1.555555555554cp-5, -0x1.6c16c16c1517ep-10, 0x1.a01a019cb1c7ap-16, -0x1.27e4f809f70bfp-22, 0x1.1ee9ebed23947p-29, -0x1.8fae9e591eacep-37};
+};
+template <> struct SineFacts<float> {
+    static constexpr float most = 3000;
+    static constexpr float half_pi[] = {0x1.921p+0f, 0x1.f6ap-13f, 0x1.11p-26f, 0x1.68c234p-39f};
+    static constexpr float sine[] = {-0x1.555546p-3f, 0x1.11076p-7f, -0x1.994e5ap-13f};
+    static constexpr float cosine[] = {0x1.55554ap-5f, -0x1.6c0c8ap-10f, 0x1.9a020cp-16f};
+};
+
+/// c[i] + c[i + 1] x + c[i + 2] x^2 + ...
+template <std::size_t i = 0, class P, std::size_t n> XGRAD_INLINE RealPack<P> polynomial(P const (&c)[n], RealPack<P> x)
+{
+    if constexpr (i + 1 == n) return RealPack<P>(c[i]);
+    else return RealPack<P>(c[i]) + x * polynomial<i + 1>(c, x);
+}
+
+#if XGRAD_SIMD
+/// Also of infinity and NaN. Not part of the loops that call it.
+template <class P> XGRAD_NOINLINE SineAndCosine<P> sine_and_cosine_of_any(RealPack<P> x)
+{
+    auto const [s, c] = xsimd::sincos(x.v);
+    return {RealPack<P>::from(s), RealPack<P>::from(c)};
+}
+#endif
+
+/// Both to about one rounding up to 100, and two farther away. With |x| = k pi/2 + r and an integer k, they are those of r, in turn and with
+/// signs.
+template <class P> XGRAD_INLINE SineAndCosine<P> sine_and_cosine(RealPack<P> x)
+{
+    if constexpr (RealPack<P>::width == 1) return {std::sin(x.v), std::cos(x.v)};
+#if XGRAD_SIMD
+    else {
+        using Facts = SineFacts<P>;
+        using Words = typename Reduced<P>::Words;
+        using Signed = kernel::Vec<std::conditional_t<sizeof(P) == 4, std::int32_t, std::int64_t>, sizeof(Words)>;
+        auto const size = RealPack<P>::from(xsimd::abs(x.v));
+        if (!RealPack<P>::lanes::all((size < Facts::most).m)) [[unlikely]]
+            return sine_and_cosine_of_any(x);
+        auto const n = nearest_integer(size * RealPack<P>(2 * std::numbers::inv_pi_v<P>));
+        auto r = size;
+        for (P const part : Facts::half_pi) r = RealPack<P>::from(xsimd::fnma(n.v, typename RealPack<P>::lanes::vector(part), r.v));
+        auto const square = r * r;
+        auto const sine = r + r * square * polynomial(Facts::sine, square), cosine = 1 + square * (square * polynomial(Facts::cosine, square) - P(0.5));
+        constexpr int to_sign = 8 * sizeof(P) - 2;  // from the second bit
+        constexpr auto sign_bit = typename Reduced<P>::word{2} << to_sign;
+        auto const k = std::bit_cast<Words>((n + RealPack<P>(Reduced<P>::magic)).v.data);
+        auto const odd = std::bit_cast<Signed>(k & 1) != 0;
+        auto const pick = [&](auto a, auto b, Words sign) XGRAD_LAMBDA_INLINE {
+            auto const chosen = odd ? std::bit_cast<Words>(a.v.data) : std::bit_cast<Words>(b.v.data);
+            return RealPack<P>::from(std::bit_cast<decltype(x.v.data)>(chosen ^ (sign & sign_bit)));
+        };
+        return {pick(cosine, sine, (k << to_sign) ^ std::bit_cast<Words>(x.v.data)), pick(sine, cosine, (k + 1) << to_sign)};
+    }
+#endif
+}
+
+}  // namespace xgrad::detail
+
 namespace xgrad {
 
 namespace detail {
@@ -4699,8 +4857,8 @@ template <class P> XGRAD_INLINE RealPack<P> log10(RealPack<P> x)
     else return RealPack<P>::from(log10(x.v));
 }
 template <class P> XGRAD_INLINE RealPack<P> sqrt(RealPack<P> x) { using std::sqrt; return RealPack<P>::from(sqrt(x.v)); }
-template <class P> XGRAD_INLINE RealPack<P> sin(RealPack<P> x) { using std::sin; return RealPack<P>::from(sin(x.v)); }
-template <class P> XGRAD_INLINE RealPack<P> cos(RealPack<P> x) { using std::cos; return RealPack<P>::from(cos(x.v)); }
+template <class P> XGRAD_INLINE RealPack<P> sin(RealPack<P> x) { return detail::sine_and_cosine(x).sine; }
+template <class P> XGRAD_INLINE RealPack<P> cos(RealPack<P> x) { return detail::sine_and_cosine(x).cosine; }
 template <class P> XGRAD_INLINE RealPack<P> tan(RealPack<P> x) { using std::tan; return RealPack<P>::from(tan(x.v)); }
 template <class P> XGRAD_INLINE RealPack<P> asin(RealPack<P> x) { using std::asin; return RealPack<P>::from(asin(x.v)); }
 template <class P> XGRAD_INLINE RealPack<P> acos(RealPack<P> x) { using std::acos; return RealPack<P>::from(acos(x.v)); }
@@ -4839,10 +4997,14 @@ template <class P> XGRAD_NOINLINE RealPack<P> scaled_modulus(RealPack<P> a, Real
     return where(infinite, RealPack<P>(HUGE_VAL), where(isnan(a), a, length));
 }
 
-/// std's function, where numbers are not ordinary. Not part of the loops that call it.
-template <class P, class F, class... More> XGRAD_NOINLINE ComplexPack<P> number_by_number(F f, ComplexPack<P> z, More... more)
+/// std's function, where numbers are not ordinary. Not part of the loops that call it, and given parts, which can stay in registers there.
+template <class P, class F, class... More> XGRAD_NOINLINE ComplexPack<P> parts_number_by_number(F f, RealPack<P> re, RealPack<P> im, More... more)
 {
-    return each(f, z, more...);
+    return each(f, ComplexPack<P>(re, im), more...);
+}
+template <class P, class F, class... More> XGRAD_INLINE ComplexPack<P> number_by_number(F f, ComplexPack<P> z, More... more)
+{
+    return parts_number_by_number(f, z.re, z.im, more...);
 }
 
 template <class P> struct SineCosine {
@@ -4877,8 +5039,8 @@ template <class P> XGRAD_INLINE ComplexPack<P> sgn(ComplexPack<P> z) { return sg
 /// e^(i phi).
 template <class P> XGRAD_INLINE ComplexPack<P> unit_at(RealPack<P> phi)
 {
-    auto const [s, c] = RealPack<P>::lanes::sincos(phi.v);
-    return {RealPack<P>::from(c), RealPack<P>::from(s)};
+    auto const [s, c] = detail::sine_and_cosine(phi);
+    return {c, s};
 }
 template <class P> XGRAD_INLINE ComplexPack<P> polar(RealPack<P> r, RealPack<P> phi) { return r * unit_at(phi); }
 template <class P> XGRAD_INLINE ComplexPack<P> exp(ComplexPack<P> z)
@@ -6487,8 +6649,7 @@ public:
         AnyTensor const y = uses_ & uses_result ? result_.unpack(*this) : gradients[0];  // which has the result's shape
         LocalArray<AnyTensor, 6> x(table_.count);
         for (std::size_t i = 0; i < table_.count; ++i) x[i] = uses_ & uses_argument(i) ? operands_[i].saved.unpack(*this) : shape_only(*table_.operands[i], operands_[i].shape);
-        for (std::size_t i = 0; i < table_.count; ++i)
-            if (wanted_ >> i & 1) results[operands_[i].edge] = pull(i, gradients[0], y, x.data());
+        pull(wanted_, gradients[0], y, x.data(), results.data());
     }
     [[gnu::cold]] void pushforward(std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override
     {
@@ -6523,7 +6684,7 @@ public:
 
 protected:
     struct Operand {
-        Shape shape;
+        Shape shape;  // where it is not saved
         SavedTensor saved;
         std::uint8_t edge = 0;
     };
@@ -6534,9 +6695,8 @@ protected:
     {
         std::size_t used_edges = 0;
         operands_ = operands;
-        shape_ = result.shape();
+        if (!table_.is_linear) shape_ = result.shape();
         for (std::size_t i = 0; i < table_.count; ++i) {
-            operands_[i].shape = x[i]->shape();
             if (!is_differentiable(x[i]->dtype()) || !x[i]->requires_grad()) continue;
             operands_[i].edge = static_cast<std::uint8_t>(used_edges);
             edges[used_edges++] = gradient_edge(*x[i]);
@@ -6545,19 +6705,20 @@ protected:
         }
         for (std::size_t i = 0; i < table_.count; ++i)
             if (uses_ & uses_argument(i)) operands_[i].saved = SavedTensor::operand(*x[i]);
+            else operands_[i].shape = x[i]->shape();
         if (uses_ & uses_result) result_ = SavedTensor::result(result);
         set_edges(edges, used_edges);
     }
 
 private:
-    /// The gradient of one operand; of values that it does not look at there are only shapes.
-    virtual AnyTensor pull(std::size_t operand, AnyTensor const& g, AnyTensor const& y, AnyTensor const* x) const = 0;
+    /// The gradients of the wanted operands, one after another; of values that they do not look at there are only shapes.
+    virtual void pull(LeafMask wanted, AnyTensor const& gradient, AnyTensor const& result, AnyTensor const* operands, AnyTensor* to) const = 0;
     /// The operation, recorded where that is wanted; only asked for where it is linear.
     virtual AnyTensor value(AnyTensor const* x) const = 0;
 
     Table const& table_;
     Operand* operands_ = nullptr;
-    Shape shape_;
+    Shape shape_;  // of the result, where the operation is not linear
     SavedTensor result_;
     LeafMask wanted_ = 0;
     Uses uses_ = 0;
@@ -6595,161 +6756,6 @@ inline bool wants_record(std::span<AnyTensor const* const> operands)
 // ======== xgrad/ops/run_forward.hpp
 // Runs a formula forward over an index space, by the shortest way that its operands allow.
 
-
-// ======== xgrad/base/parallel.hpp
-// Several threads for large kernels: off until set_num_threads() asks for them. Work is cut into the same parts whatever the
-// number of threads, so that results do not depend on it.
-
-#include <condition_variable>
-#include <exception>
-
-XGRAD_COMPILED_ONCE
-
-namespace xgrad {
-
-namespace detail {
-
-/// A function to be called once for each index; it must not throw.
-struct IndexedJob {
-    void (*call)(void* context, std::size_t index);
-    void* context;
-    std::size_t count;
-};
-
-/// Threads that wait for work. One job runs at a time; a job that comes meanwhile, from another thread or from inside the
-/// running one, is done by its caller alone.
-class WorkerPool {
-public:
-    static WorkerPool& instance()
-    {
-        static WorkerPool pool;
-        return pool;
-    }
-    /// False where a job has to be done by its caller: before set_size(), and when the program ends.
-    static bool is_wanted() noexcept { return wanted.load(std::memory_order_relaxed) > 1; }
-    static std::size_t size() noexcept { return wanted.load(std::memory_order_relaxed); }
-
-    void set_size(std::size_t threads)
-    {
-        std::lock_guard const only(running_);
-        stop();
-        workers_.reserve(threads - 1);
-        for (std::size_t i = 1; i < threads; ++i) workers_.emplace_back([this, seen = generation_] { work(seen); });
-        wanted = threads;
-    }
-    void run(IndexedJob const& job)
-    {
-        std::unique_lock const only(running_, std::try_to_lock);
-        if (!only) {
-            for (std::size_t i = 0; i < job.count; ++i) job.call(job.context, i);
-            return;
-        }
-        {
-            std::lock_guard const lock(mutex_);
-            job_ = &job;
-            next_.store(0, std::memory_order_relaxed);
-            busy_ = workers_.size();
-            ++generation_;
-        }
-        wake_.notify_all();
-        take_part(job);
-        std::unique_lock lock(mutex_);
-        done_.wait(lock, [this] { return busy_ == 0; });
-        job_ = nullptr;
-    }
-
-private:
-    WorkerPool() = default;
-    ~WorkerPool() { stop(); }
-
-    void take_part(IndexedJob const& job)
-    {
-        for (std::size_t i; (i = next_.fetch_add(1, std::memory_order_relaxed)) < job.count;) job.call(job.context, i);
-    }
-    void work(std::size_t seen)
-    {
-        std::unique_lock lock(mutex_);
-        for (;;) {
-            wake_.wait(lock, [&] { return ending_ || generation_ != seen; });
-            if (ending_) return;
-            seen = generation_;
-            IndexedJob const& job = *job_;
-            lock.unlock();
-            take_part(job);
-            lock.lock();
-            if (--busy_ == 0) done_.notify_one();
-        }
-    }
-    void stop() noexcept
-    {
-        wanted = 1;
-        {
-            std::lock_guard const lock(mutex_);
-            ending_ = true;
-        }
-        wake_.notify_all();
-        for (auto& worker : workers_) worker.join();
-        workers_.clear();
-        ending_ = false;
-    }
-
-    static inline constinit std::atomic<std::size_t> wanted{1};
-
-    std::mutex running_, mutex_;
-    std::condition_variable wake_, done_;
-    std::vector<std::thread> workers_;
-    std::atomic<std::size_t> next_{0};
-    IndexedJob const* job_ = nullptr;
-    std::size_t generation_ = 0, busy_ = 0;
-    bool ending_ = false;
-};
-
-/// Calls f(0), ..., f(count - 1), each once, on all threads that are wanted. Of what is thrown, something is thrown on.
-template <class F> void for_each_index(std::size_t count, F f)
-{
-    if (count <= 1 || !WorkerPool::is_wanted()) {
-        for (std::size_t i = 0; i < count; ++i) f(i);
-        return;
-    }
-    struct Context {
-        F& f;
-        std::exception_ptr thrown;
-        std::mutex mutex;
-    } context{f, {}, {}};
-    auto const call = [](void* to, std::size_t i) {
-        auto& c = *static_cast<Context*>(to);
-        try {
-            c.f(i);
-        } catch (...) {
-            std::lock_guard const lock(c.mutex);
-            c.thrown = std::current_exception();
-        }
-    };
-    WorkerPool::instance().run({call, &context, count});
-    if (context.thrown) std::rethrow_exception(context.thrown);
-}
-
-/// How many elements one thread takes at a time; a multiple of every pack, so that parts are computed as the whole would be.
-inline constexpr std::size_t part_size = std::size_t{1} << 15;
-
-/// Calls f(part, first element, number of elements) for each part of n elements.
-template <class F> void for_each_part(std::size_t n, F f)
-{
-    for_each_index((n + part_size - 1) / part_size, [n, &f](std::size_t i) { f(i, i * part_size, std::min(part_size, n - i * part_size)); });
-}
-
-}  // namespace detail
-
-/// Lets formulas over many elements, and convolutions, run on n threads; 0 stands for one for each core, and 1, as at the start, for none but the
-/// caller's. Results are the same to the last bit for every n. Matrix products follow the settings of the BLAS.
-inline void set_num_threads(std::size_t n)
-{
-    detail::WorkerPool::instance().set_size(n ? n : std::max(1u, std::thread::hardware_concurrency()));
-}
-/// On how many threads formulas over many elements run.
-inline std::size_t get_num_threads() noexcept { return detail::WorkerPool::size(); }
-
-}  // namespace xgrad
 
 // ======== xgrad/ops/block_loop.hpp
 // The block loop: runs a kernel where all operands lie in order over the index space, but for some that repeat: single numbers; rows, whose
@@ -7529,13 +7535,28 @@ template <std::size_t Most, class E> XGRAD_INLINE void copy_few(E const* from, s
     }
 }
 
+#if XGRAD_SIMD && defined(__AVX2__)
+/// One element, and zeros behind it.
+template <class E> XGRAD_INLINE __m128i load_one(E const* from)
+{
+    if constexpr (sizeof(E) == 16) return _mm_loadu_si128(reinterpret_cast<__m128i const*>(from));
+    else if constexpr (sizeof(E) == 8) return _mm_loadl_epi64(reinterpret_cast<__m128i const*>(from));
+    else return _mm_castps_si128(_mm_load_ss(reinterpret_cast<float const*>(from)));
+}
+#endif
+
 /// Copies n < width elements, and puts zeros behind them. Masked where a processor can: a pack that was written in pieces would be read with
-/// a delay.
+/// a delay. So would one number that was written alone, as the result of the step before: it is read alone.
 template <std::size_t width, class E> XGRAD_INLINE void fill_pack(E* to, E const* from, std::size_t n)
 {
     constexpr std::size_t size = width * sizeof(E);
 #if XGRAD_SIMD && defined(__AVX512BW__) && defined(__BMI2__)
     if constexpr (size % 64 == 0) {
+        if (n == 1) {
+            _mm512_storeu_si512(to, _mm512_zextsi128_si512(load_one(from)));
+            for (std::size_t byte = 64; byte < size; byte += 64) _mm512_storeu_si512(reinterpret_cast<std::byte*>(to) + byte, _mm512_setzero_si512());
+            return;
+        }
         for (std::size_t byte = 0, bytes = n * sizeof(E); byte < size; byte += 64) {
             auto const mask = _bzhi_u64(~0ull, static_cast<unsigned>(bytes > byte ? bytes - byte : 0));
             _mm512_storeu_si512(reinterpret_cast<std::byte*>(to) + byte, _mm512_maskz_loadu_epi8(mask, reinterpret_cast<std::byte const*>(from) + byte));
@@ -7544,6 +7565,11 @@ template <std::size_t width, class E> XGRAD_INLINE void fill_pack(E* to, E const
     }
 #elif XGRAD_SIMD && defined(__AVX2__)
     if constexpr (size % 32 == 0 && sizeof(E) % 4 == 0) {
+        if (n == 1) {
+            _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), _mm256_zextsi128_si256(load_one(from)));
+            for (std::size_t byte = 32; byte < size; byte += 32) _mm256_storeu_si256(reinterpret_cast<__m256i*>(reinterpret_cast<std::byte*>(to) + byte), _mm256_setzero_si256());
+            return;
+        }
         auto const words = _mm256_set1_epi32(static_cast<int>(n * (sizeof(E) / 4)));
         for (int word = 0; word < static_cast<int>(size / 4); word += 8) {
             auto const mask = _mm256_cmpgt_epi32(words, _mm256_setr_epi32(word, word + 1, word + 2, word + 3, word + 4, word + 5, word + 6, word + 7));
@@ -7582,6 +7608,14 @@ template <class T, class P> XGRAD_INLINE auto load_pack(void const* tile, std::s
     else return pack_of<T, P>::load(p);
 }
 
+/// The leaves of a formula at the pack that begins at i. A type with a name, for which what reads it is compiled once for all kernels.
+template <class P> struct LeavesAt {
+    void const* const* in;
+    std::size_t i;
+
+    template <class T, std::size_t K> XGRAD_INLINE auto operator()() const { return load_pack<T, P>(in[K], i); }
+};
+
 /// Writes a result; a result narrower than the kernel's precision is rounded number by number.
 template <class T, class Pack> XGRAD_INLINE void store_pack(T* out, Pack const& y)
 {
@@ -7610,6 +7644,11 @@ template <class F> struct KnownLeaves {
     }
 };
 
+XGRAD_INLINE void copy_places(void* const* from, std::size_t n, void const** to)
+{
+    for (std::size_t k = 0; k < n; ++k) to[k] = by_itself(from[k]);
+}
+
 /// out[i] = f(in[0][i], in[1][i], ...) for i < n. The leaves in `uniform` have one value in all n places.
 template <class F> XGRAD_NOINLINE void forward_kernel(F const& formula, void* const* operands, typename F::scalar* out, std::size_t n, LeafMask uniform)
 {
@@ -7617,7 +7656,7 @@ template <class F> XGRAD_NOINLINE void forward_kernel(F const& formula, void* co
     using P = compute_precision<F>;
     constexpr std::size_t leaves = F::leaves, width = RealPack<P>::width;
     void const* in[leaves + 1];
-    for (std::size_t k = 0; k < leaves; ++k) in[k] = operands[k];
+    copy_places(operands, leaves, in);
     KnownLeaves<F> known{uniform};
     Values<F, P> v{};
     place_numbers(f, v);
@@ -7627,7 +7666,7 @@ template <class F> XGRAD_NOINLINE void forward_kernel(F const& formula, void* co
     auto* to = out;
     for (std::size_t end = whole;; end = width) {
         for (std::size_t i = 0; i < end; i += width) {
-            evaluate<0, P, Pass::forward>(f, [&]<class T, std::size_t K>() XGRAD_LAMBDA_INLINE { return load_pack<T, P>(in[K], i); }, v, known.next());
+            evaluate<0, P, Pass::forward>(f, LeavesAt<P>{in, i}, v, known.next());
             store_pack(to + i, v.y);
         }
         if (left == 0) return;
@@ -7703,8 +7742,17 @@ template <class F, class P> struct GradientSink {
     /// Where the gradients lie: place(k) for each leaf k that writes one.
     XGRAD_INLINE void set_places(BackwardPlan const& plan, auto place)
     {
-        for (std::size_t k = 0; k < F::leaves; ++k) out[k] = place(in_registers ? k : std::size_t{plan.target[k]});
+        for (std::size_t k = 0; k < F::leaves; ++k) out[k] = by_itself(place(in_registers ? k : std::size_t{plan.target[k]}));
     }
+    /// Where send() brings the gradients of the pack that begins at i.
+    struct Taking {
+        GradientSink const& sink;
+        Packs& packs;
+        std::size_t i;
+
+        template <class T, std::size_t K> XGRAD_INLINE void operator()(auto g) const { sink.template take<T, K>(packs, g, i); }
+    };
+    XGRAD_INLINE Taking taking(Packs& packs, std::size_t i) const { return {*this, packs, i}; }
     template <class T, std::size_t K> XGRAD_INLINE void take(Packs& packs, auto g, std::size_t i) const
     {
         if constexpr (in_registers) get<K>(packs) = g;
@@ -7775,7 +7823,7 @@ template <class F> XGRAD_NOINLINE void backward_kernel(F const& formula, Backwar
     using Y = typename F::scalar;
     constexpr std::size_t width = RealPack<P>::width;
     void const* in[L::gradients];
-    for (std::size_t k = 0; k < L::gradients; ++k) in[k] = operands[k];
+    copy_places(operands, L::gradients, in);
     GradientSink<F, P> sink(plan, added_to);
     sink.set_places(plan, [&](std::size_t k) { return operands[L::gradients + k]; });
     bool const saved = plan.saved_result;
@@ -7788,11 +7836,9 @@ template <class F> XGRAD_NOINLINE void backward_kernel(F const& formula, Backwar
     std::size_t const left = n % width, whole = n - left;
     for (std::size_t end = whole;; end = width) {
         for (std::size_t i = 0; i < end; i += width) {
-            evaluate_again<P>(
-                f, [&]<class T, std::size_t K>() XGRAD_LAMBDA_INLINE { return load_pack<T, P>(in[K], i); }, saved,
-                [&]() XGRAD_LAMBDA_INLINE { return load_pack<Y, P>(in[L::result], i); }, v, known.next());
+            evaluate_again<P>(f, LeavesAt<P>{in, i}, saved, [&]() XGRAD_LAMBDA_INLINE { return load_pack<Y, P>(in[L::result], i); }, v, known.next());
             typename GradientSink<F, P>::Packs packs[1]{};
-            send<0, P>(f, v, load_pack<Y, P>(in[L::seed], i), sink.wanted, [&]<class T, std::size_t K>(auto g) XGRAD_LAMBDA_INLINE { sink.template take<T, K>(packs[0], g, i); });
+            send<0, P>(f, v, load_pack<Y, P>(in[L::seed], i), sink.wanted, sink.taking(packs[0], i));
             sink.store(packs, i);
         }
         if (left == 0) return;
@@ -7830,7 +7876,7 @@ template <class F> XGRAD_NOINLINE double sum_and_gradient_kernel(F const& formul
     using L = BackwardLayout<F>;
     constexpr std::size_t width = RealPack<P>::width, together = packs_together<F>;
     void const* in[L::leaves];
-    for (std::size_t k = 0; k < L::leaves; ++k) in[k] = operands[k];
+    copy_places(operands, L::leaves, in);
     GradientSink<F, P> sink(plan, added_to, factor);
     sink.set_places(plan, [&](std::size_t k) { return operands[L::gradients + k]; });
     RealPack<P> const seed(1);  // a constant, so that a product with it is none
@@ -7838,8 +7884,8 @@ template <class F> XGRAD_NOINLINE double sum_and_gradient_kernel(F const& formul
         typename GradientSink<F, P>::Packs packs[Packs]{};
         kernel::unroll<Packs>([&](auto u) XGRAD_LAMBDA_INLINE {
             std::size_t const at = i + u * width;
-            evaluate<0, P, Pass::backward>(f, [&]<class T, std::size_t K>() XGRAD_LAMBDA_INLINE { return load_pack<T, P>(in[K], at); }, v[u], known);
-            send<0, P>(f, v[u], seed, ~LeafMask{0}, [&]<class T, std::size_t K>(auto g) XGRAD_LAMBDA_INLINE { sink.template take<T, K>(packs[u], g, at); });
+            evaluate<0, P, Pass::backward>(f, LeavesAt<P>{in, at}, v[u], known);
+            send<0, P>(f, v[u], seed, ~LeafMask{0}, sink.taking(packs[u], at));
             sum = sum + v[u].y;
         });
         sink.store(packs, i);
@@ -8108,6 +8154,16 @@ struct TileRoom {
 };
 inline constinit TileRoom zero_tile{};
 
+/// Fetches the lines of an output that a kernel will write where it is. Stores wait for their lines in order, so those to tiles, which are
+/// at hand, would wait with them.
+inline void fetch_for_stores([[maybe_unused]] void const* place, [[maybe_unused]] std::size_t bytes)
+{
+#if defined(__GNUC__)
+    constexpr std::size_t line = 64;
+    for (std::size_t at = 0; at < bytes; at += line) __builtin_prefetch(static_cast<std::byte const*>(place) + at, 1);
+#endif
+}
+
 /// Of the first 64 operands, one bit each: the inputs that have one value in a whole tile, and the outputs that are added to what lies in
 /// their places.
 struct TileFacts {
@@ -8224,6 +8280,8 @@ private:
         std::size_t held = 0;
         for (std::size_t i = 0; i < n; i += chunk) {
             std::size_t const count = std::min(chunk, n - i);
+            for (std::size_t k = 0; n > chunk && k < count_; ++k)
+                if (auto const& o = operands_[k]; o.output && !o.absent && !o.needs_tile()) fetch_for_stores(at[k], count * o.element);
             body.call(body.context, at.data(), count, facts);
             bool const collects = ++held % most_held == 0 || i + count == n;
             for (std::size_t k = 0; k < count_; ++k) {
@@ -8243,26 +8301,29 @@ private:
     /// Joins neighbouring axes along which every operand steps evenly.
     void coalesce()
     {
-        std::size_t const rank = shape_.size();
-        auto const strides = std::make_unique<Strides[]>(count_);
-        for (std::size_t k = 0; k < count_; ++k)
-            if (auto const& o = operands_[k]; !o.absent) strides[k] = broadcast_strides(o.array->shape, o.array->strides, shape_);
-        for (std::size_t d = 0; d < rank; ++d) {
-            if (shape_[d] == 1) continue;
-            bool joins = !extent_.empty();
-            for (std::size_t k = 0; joins && k < count_; ++k)
-                if (!operands_[k].absent) joins = step_[k].back() == strides[k][d] * static_cast<std::ptrdiff_t>(shape_[d]);
-            if (joins) extent_.back() *= shape_[d];
-            else extent_.push_back(shape_[d]);
-            for (std::size_t k = 0; k < count_; ++k)
-                if (!operands_[k].absent) {
-                    if (joins) step_[k].back() = strides[k][d];
-                    else step_[k].push_back(strides[k][d]);
-                }
+        std::size_t const rank = shape_.size(), room = std::max(rank, std::size_t{1});
+        for (std::size_t k = 0; k < count_; ++k) {
+            if (operands_[k].absent) continue;
+            auto const& a = *operands_[k].array;
+            std::size_t const lead = rank - a.shape.size();
+            step_[k].reserve_exactly(room);
+            step_[k][0] = 0;
+            for (std::size_t d = 0; d < rank; ++d) step_[k][d] = d < lead || a.shape[d - lead] == 1 ? 0 : a.strides[d - lead];
         }
-        if (!extent_.empty()) return;
-        extent_.push_back(1);
-        for (std::size_t k = 0; k < count_; ++k) step_[k].push_back(0);
+        extent_.reserve_exactly(room);
+        std::size_t axes = 0;
+        for (std::size_t d = 0; d < rank; ++d) {
+            auto const extent = static_cast<std::ptrdiff_t>(shape_[d]);
+            if (extent == 1) continue;
+            bool joins = axes > 0;
+            for (std::size_t k = 0; joins && k < count_; ++k) joins = operands_[k].absent || step_[k][axes - 1] == step_[k][d] * extent;
+            if (!joins) extent_[axes++] = 1;
+            extent_[axes - 1] *= shape_[d];
+            for (std::size_t k = 0; k < count_; ++k)
+                if (!operands_[k].absent) step_[k][axes - 1] = step_[k][d];
+        }
+        if (axes == 0) extent_[axes++] = 1;
+        if (axes < room) extent_ = Shape(extent_.begin(), extent_.begin() + axes);
     }
 
     /// True where an operand has its neighbours along the axis before the last, as a transposed matrix has, and its elements can be moved
@@ -8310,7 +8371,8 @@ private:
 
     void run_general(std::size_t n, TileBody body)
     {
-        step_ = std::make_unique<Strides[]>(count_);
+        LocalArray<Strides, 14> steps(count_);
+        step_ = steps.data();
         coalesce();
         std::size_t const row = extent_.back(), turned_rows = rows_of_squares();
         if (row >= shortest_row) {
@@ -8348,7 +8410,7 @@ private:
         std::size_t const row = extent_.back(), last = extent_.size() - 1;
         std::array<void*, max_operands> at;
         TileFacts facts{uniform_inputs()};
-        auto const walks = std::make_unique<Walk[]>(count_);
+        LocalArray<Walk, 14> walks(count_);
         bool const turns = turned_rows > 1;
         bool tiled = turns;
         for (std::size_t k = 0; k < count_; ++k) {
@@ -8368,6 +8430,7 @@ private:
             if (added_to) facts.added_to |= TileFacts::bit(k);
             tiled |= !direct && o.from < 0;
         }
+        bool const fetches = tiled && !turns;  // rows that are turned fill the nearest cache
         std::size_t const longest = std::min(row, tiled ? tile_size : most_summed);
         Shape index(last, 0);
         for (;;) {
@@ -8382,8 +8445,10 @@ private:
                         auto& walk = walks[k];
                         auto const& o = operands_[k];
                         auto* const place = walk.at(r, done);
-                        if (walk.way == Way::in_place) at[k] = place;
-                        else if (walk.way == Way::turned) at[k] = tile(k) + r * longest * o.element;
+                        if (walk.way == Way::in_place) {
+                            at[k] = place;
+                            if (o.output && fetches) fetch_for_stores(place, count * o.element);
+                        } else if (walk.way == Way::turned) at[k] = tile(k) + r * longest * o.element;
                         else if (walk.way == Way::staged) o.move(at[k], place, step_[k][last], count);
                         else if (walk.way == Way::repeated && std::exchange(walk.filled, place) != place) o.move(at[k], place, 0, longest);
                     }
@@ -8422,7 +8487,7 @@ private:
             auto const& o = operands_[k];
             at[k] = tile(k);
             if (o.absent) continue;
-            bool const repeats = std::all_of(step_[k].begin(), step_[k].end() - 1, [](auto step) { return step == 0; });
+            bool const repeats = std::all_of(step_[k].begin(), step_[k].begin() + extent_.size() - 1, [](auto step) { return step == 0; });
             ways[k] = o.in_place && o.whole ? Way::in_place : !o.output ? (repeats ? Way::at_hand : Way::staged) : repeats && adds(k) ? Way::held : Way::collected;
             if (ways[k] == Way::held) hold(k, longest, facts);
             else if (ways[k] == Way::at_hand) move_rows(k, at[k], 0, longest / row);
@@ -8432,8 +8497,11 @@ private:
             count = std::min(longest, n - i);
             std::size_t const first = i / row, rows = count / row;
             for (std::size_t k = 0; k < count_; ++k) {
-                if (ways[k] == Way::in_place) at[k] = operands_[k].array->data + i * operands_[k].element;
-                else if (ways[k] == Way::staged) move_rows(k, at[k], first, rows);
+                auto const& o = operands_[k];
+                if (ways[k] == Way::in_place) {
+                    at[k] = o.array->data + i * o.element;
+                    if (o.output) fetch_for_stores(at[k], count * o.element);
+                } else if (ways[k] == Way::staged) move_rows(k, at[k], first, rows);
             }
             body.call(body.context, at.data(), count, facts);
             bool const collects = ++held % most_held == 0 || i + count == n;
@@ -8453,7 +8521,7 @@ private:
     std::byte* tiles_ = nullptr;
     std::size_t tile_bytes_ = 0;
     Shape extent_;
-    std::unique_ptr<Strides[]> step_;
+    Strides* step_ = nullptr;  // of each operand; of joined axes only the first elements count
 };
 
 }  // namespace xgrad::detail
@@ -9017,9 +9085,12 @@ public:
     template <class Kernel> void run(std::size_t operands, Kernel kernel)
     {
         std::size_t const most_held = adds_rows_ != widens_ ? 16 : 1;  // blocks that a kernel adds up before they are summed: rows of float lose digits by it
+        bool const sums = sum_count_ || column_sum_count_ || added_at_once_;
         for (std::size_t done = 0, held = 0;;) {
             std::size_t const n = std::min(block_, count_ - done);
             stage_columns(n);
+            if (sums)
+                for (std::size_t k = table_.leaves; k < operands; ++k) fetch_for_stores(at_[k], n * step_[k]);
             kernel(at_, n, (done ? added_at_once_ : 0) | (held ? summed_ : 0));
             done += n;
             collect_columns(n);
@@ -9104,18 +9175,284 @@ private:
 
 }  // namespace xgrad::detail
 
+// ======== xgrad/ops/part_loop.hpp
+// PartLoop: a kernel over many elements that all lie in order, part by part: on several threads where they are wanted, and with results
+// that no cache can hold written past the caches.
+
+
+// ======== xgrad/base/parallel.hpp
+// Several threads for large kernels: off until set_num_threads() asks for them. Work is cut into the same parts whatever the
+// number of threads, so that results do not depend on it.
+
+#include <condition_variable>
+#include <exception>
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad {
+
+namespace detail {
+
+/// A function to be called once for each index; it must not throw.
+struct IndexedJob {
+    void (*call)(void* context, std::size_t index);
+    void* context;
+    std::size_t count;
+};
+
+/// Threads that wait for work. One job runs at a time; a job that comes meanwhile, from another thread or from inside the
+/// running one, is done by its caller alone.
+class WorkerPool {
+public:
+    static WorkerPool& instance()
+    {
+        static WorkerPool pool;
+        return pool;
+    }
+    /// False where a job has to be done by its caller: before set_size(), and when the program ends.
+    static bool is_wanted() noexcept { return wanted.load(std::memory_order_relaxed) > 1; }
+    static std::size_t size() noexcept { return wanted.load(std::memory_order_relaxed); }
+
+    void set_size(std::size_t threads)
+    {
+        std::lock_guard const only(running_);
+        stop();
+        workers_.reserve(threads - 1);
+        for (std::size_t i = 1; i < threads; ++i) workers_.emplace_back([this, seen = generation_] { work(seen); });
+        wanted = threads;
+    }
+    void run(IndexedJob const& job)
+    {
+        std::unique_lock const only(running_, std::try_to_lock);
+        if (!only) {
+            for (std::size_t i = 0; i < job.count; ++i) job.call(job.context, i);
+            return;
+        }
+        {
+            std::lock_guard const lock(mutex_);
+            job_ = &job;
+            next_.store(0, std::memory_order_relaxed);
+            busy_ = workers_.size();
+            ++generation_;
+        }
+        wake_.notify_all();
+        take_part(job);
+        std::unique_lock lock(mutex_);
+        done_.wait(lock, [this] { return busy_ == 0; });
+        job_ = nullptr;
+    }
+
+private:
+    WorkerPool() = default;
+    ~WorkerPool() { stop(); }
+
+    void take_part(IndexedJob const& job)
+    {
+        for (std::size_t i; (i = next_.fetch_add(1, std::memory_order_relaxed)) < job.count;) job.call(job.context, i);
+    }
+    void work(std::size_t seen)
+    {
+        std::unique_lock lock(mutex_);
+        for (;;) {
+            wake_.wait(lock, [&] { return ending_ || generation_ != seen; });
+            if (ending_) return;
+            seen = generation_;
+            IndexedJob const& job = *job_;
+            lock.unlock();
+            take_part(job);
+            lock.lock();
+            if (--busy_ == 0) done_.notify_one();
+        }
+    }
+    void stop() noexcept
+    {
+        wanted = 1;
+        {
+            std::lock_guard const lock(mutex_);
+            ending_ = true;
+        }
+        wake_.notify_all();
+        for (auto& worker : workers_) worker.join();
+        workers_.clear();
+        ending_ = false;
+    }
+
+    static inline constinit std::atomic<std::size_t> wanted{1};
+
+    std::mutex running_, mutex_;
+    std::condition_variable wake_, done_;
+    std::vector<std::thread> workers_;
+    std::atomic<std::size_t> next_{0};
+    IndexedJob const* job_ = nullptr;
+    std::size_t generation_ = 0, busy_ = 0;
+    bool ending_ = false;
+};
+
+/// Calls f(0), ..., f(count - 1), each once, on all threads that are wanted. Of what is thrown, something is thrown on.
+template <class F> void for_each_index(std::size_t count, F f)
+{
+    if (count <= 1 || !WorkerPool::is_wanted()) {
+        for (std::size_t i = 0; i < count; ++i) f(i);
+        return;
+    }
+    struct Context {
+        F& f;
+        std::exception_ptr thrown;
+        std::mutex mutex;
+    } context{f, {}, {}};
+    auto const call = [](void* to, std::size_t i) {
+        auto& c = *static_cast<Context*>(to);
+        try {
+            c.f(i);
+        } catch (...) {
+            std::lock_guard const lock(c.mutex);
+            c.thrown = std::current_exception();
+        }
+    };
+    WorkerPool::instance().run({call, &context, count});
+    if (context.thrown) std::rethrow_exception(context.thrown);
+}
+
+/// How many elements one thread takes at a time; a multiple of every pack, so that parts are computed as the whole would be.
+inline constexpr std::size_t part_size = std::size_t{1} << 15;
+
+/// Calls f(part, first element, number of elements) for each part of n elements.
+template <class F> void for_each_part(std::size_t n, F f)
+{
+    for_each_index((n + part_size - 1) / part_size, [n, &f](std::size_t i) { f(i, i * part_size, std::min(part_size, n - i * part_size)); });
+}
+
+}  // namespace detail
+
+/// Lets formulas over many elements, and convolutions, run on n threads; 0 stands for one for each core, and 1, as at the start, for none but the
+/// caller's. Results are the same to the last bit for every n. Matrix products follow the settings of the BLAS.
+inline void set_num_threads(std::size_t n)
+{
+    detail::WorkerPool::instance().set_size(n ? n : std::max(1u, std::thread::hardware_concurrency()));
+}
+/// On how many threads formulas over many elements run.
+inline std::size_t get_num_threads() noexcept { return detail::WorkerPool::size(); }
+
+}  // namespace xgrad
+
+// ======== xgrad/base/stream.hpp
+// Stores past the caches, for results that no cache can hold: the memory that they overwrite is not read first.
+
+#ifdef __SSE2__
+#    include <immintrin.h>
+#endif
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad::detail {
+
+/// From how many bytes on an array is written past the caches: where its end would push its beginning out. Never where a processor has no
+/// such stores.
+#ifdef __SSE2__
+inline constexpr std::size_t streamed_bytes = std::size_t{16} << 20;
+#else
+inline constexpr std::size_t streamed_bytes = ~std::size_t{0};
+#endif
+
+/// Copies to memory that starts at a cache line.
+inline void stream(std::byte* to, std::byte const* from, std::size_t bytes) noexcept
+{
+#ifdef __SSE2__
+#    if defined(__AVX512F__)
+    using Word = __m512i;
+    auto const move = [](void* t, void const* f) { _mm512_stream_si512(static_cast<Word*>(t), _mm512_loadu_si512(f)); };
+#    elif defined(__AVX__)
+    using Word = __m256i;
+    auto const move = [](void* t, void const* f) { _mm256_stream_si256(static_cast<Word*>(t), _mm256_loadu_si256(static_cast<Word const*>(f))); };
+#    else
+    using Word = __m128i;
+    auto const move = [](void* t, void const* f) { _mm_stream_si128(static_cast<Word*>(t), _mm_loadu_si128(static_cast<Word const*>(f))); };
+#    endif
+    for (; bytes >= sizeof(Word); bytes -= sizeof(Word), to += sizeof(Word), from += sizeof(Word)) move(to, from);
+#endif
+    std::memcpy(to, from, bytes);
+}
+
+/// To be called before anybody else is told that what was streamed is there.
+inline void finish_streaming() noexcept
+{
+#ifdef __SSE2__
+    _mm_sfence();
+#endif
+}
+
+}  // namespace xgrad::detail
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad::detail {
+
+class PartLoop {
+public:
+    /// Over `count` elements, of which a kernel takes at most `most` at once.
+    explicit PartLoop(std::size_t count, std::size_t most = part_size) noexcept : count_(count), most_(most) {}
+
+    /// Operand k, with elements of this many bytes, or of none where it is the same for every call of the kernel; it may be null.
+    void in_order(std::size_t k, void* data, std::size_t element) noexcept
+    {
+        for (; operands_ <= k; ++operands_) at_[operands_] = nullptr, step_[operands_] = 0;
+        at_[k] = static_cast<std::byte*>(data);
+        step_[k] = data ? element : 0;
+    }
+    /// One that is written, and not read unless it is also one of the operands before it.
+    void result(std::size_t k, void* data, std::size_t element) noexcept
+    {
+        bool const is_read = std::find(at_, at_ + operands_, data) != at_ + operands_;
+        bool const is_large = count_ * element >= streamed_bytes && reinterpret_cast<std::uintptr_t>(data) % block_alignment == 0;
+        in_order(k, data, element);
+        if (data && is_large && !is_read && k < 64 && static_cast<std::size_t>(std::popcount(streamed_)) < rooms) {
+            streamed_ |= std::uint64_t{1} << k;
+            most_ = std::min(most_, room_bytes / element);
+        }
+    }
+
+    /// Calls kernel(part, operands, elements) until all are done, each part from its first element to its last.
+    template <class Kernel> void run(Kernel kernel) const
+    {
+        for_each_part(count_, [&](std::size_t part, std::size_t first, std::size_t elements) {
+            alignas(block_alignment) std::byte room[rooms][room_bytes];
+            void* here[TileLoop::max_operands];
+            auto const streamed = static_cast<std::size_t>(std::popcount(streamed_));
+            for (std::size_t done = 0, n; done < elements; done += n) {
+                n = std::min(most_, elements - done);
+                for (std::size_t k = 0, next = 0; k < operands_; ++k) here[k] = is_streamed(k) ? room[next++] : place(k, first + done);
+                kernel(part, here, n);
+                for (std::size_t k = 0, next = 0; next < streamed; ++k)
+                    if (is_streamed(k)) stream(place(k, first + done), room[next++], n * step_[k]);
+            }
+            if (streamed) finish_streaming();
+        });
+    }
+
+private:
+    static constexpr std::size_t rooms = 6, room_bytes = 4096;
+
+    bool is_streamed(std::size_t k) const noexcept { return k < 64 && streamed_ >> k & 1; }
+    std::byte* place(std::size_t k, std::size_t i) const noexcept { return at_[k] + i * step_[k]; }
+
+    std::size_t count_, most_, operands_ = 0;
+    std::uint64_t streamed_ = 0;  // operands, one bit each
+    std::byte* at_[TileLoop::max_operands];
+    std::size_t step_[TileLoop::max_operands];
+};
+
+}  // namespace xgrad::detail
+
 XGRAD_COMPILED_ONCE
 
 namespace xgrad::detail {
 
 [[gnu::noinline]] inline void run_parts(FormulaTable const& table, void const* formula, AnyArray const* const* leaves, AnyArray const& out)
 {
-    for_each_part(out.numel, [&](std::size_t, std::size_t first, std::size_t count) {
-        void* at[64];
-        for (std::size_t k = 0; k < table.leaves; ++k) at[k] = leaves[k]->data + first * table.leaf[k]->element;
-        at[table.leaves] = out.data + first * table.result->element;
-        table.forward(formula, at, count, 0);
-    });
+    PartLoop loop(out.numel);
+    for (std::size_t k = 0; k < table.leaves; ++k) loop.in_order(k, leaves[k]->data, table.leaf[k]->element);
+    loop.result(table.leaves, out.data, table.result->element);
+    loop.run([&](std::size_t, void* const* at, std::size_t elements) { table.forward(formula, at, elements, 0); });
 }
 
 /// Runs a formula forward where all leaves and `out` lie in order.
@@ -9452,7 +9789,7 @@ struct RecordTable {
     std::size_t formula_bytes;
     // The rest only for formulas that can have gradients.
     void (*copy)(void* to, void const* from) = nullptr;
-    void (*destroy)(void* formula) noexcept = nullptr;
+    void (*destroy)(void* formula) noexcept = nullptr;  // null where there is nothing to do
     std::atomic<OperandPlan const*>* plans = nullptr;
     /// Whether gradients that were computed together with a sum have lately been used: above or at 0 where they have.
     std::atomic<signed char>* use = nullptr;
@@ -9490,10 +9827,17 @@ struct RecordTable {
 /// A sum over axes, times a factor, of a formula's values.
 struct SumOver {
     std::string_view name;
-    Axes axes;
+    Axes axes;  // none where there is a kernel
     double scale = 1;
     bool keeps_dims = false;
-    SumKernel kernel = nullptr;  // of a full sum that is found together with its gradients
+    SumKernel kernel = nullptr;  // of a sum over all axes that is found together with its gradients
+
+    /// The shape of the sums of what has shape `space`.
+    Shape reduced(Shape const& space, bool keep) const
+    {
+        if (kernel) return keep ? Shape(space.size(), 1) : Shape();
+        return reduced_shape(space, axes, keep);
+    }
 
     /// The gradient of a sum as that of each summand: a window on `space`, the formula's index space, that repeats it.
     AnyArray spread(AnyTensor const& gradient, Shape const& space) const
@@ -9602,6 +9946,7 @@ struct OperandPlan {
     LeafMask needed = 0;         // leaves whose values the gradients look at
     LeafMask kept = 0;           // the first leaves of those
     bool keeps_history = false;  // a value is kept that requires a gradient but gets none here
+    bool needs_all = false;      // the gradients look at every leaf
     std::uint8_t edges = 0, places = 0;
     std::array<std::uint8_t, 64> edge{};      // of each leaf that gets a gradient
     std::array<std::uint8_t, 64> target{};    // of each edge, the leaf that gets the gradient
@@ -9666,6 +10011,7 @@ private:
             }
             place[k] = place[first];
         }
+        needs_all = needed == (LeafMask{1} << n) - 1;
         auto const aligned = [](std::size_t at) { return (at + 15) / 16 * 16; };
         edges_at = kept_values() * sizeof(KeptValue);
         formula_at = aligned(edges_at + edges * sizeof(Edge));
@@ -9697,24 +10043,26 @@ namespace xgrad::detail {
 /// The operands of a formula, ready for a kernel.
 struct Gathered {
     AnyArray const* arrays[64];
-    OperandPattern pattern;            // filled where operations are recorded
-    OperandPlan const* plan = nullptr;  // where they are, and a gradient leads to an operand that requires one
+    OperandPlan const* plan = nullptr;  // where operations are recorded, and a gradient leads to an operand that requires one
     bool same_shape = true;
     bool in_order = true;  // a kernel can read all operands where they are
 
     /// `result_exists` is false where a fused reduction takes the formula's values.
-    Gathered(RecordTable const& table, void const* formula, AnyTensor const* const* operands, bool result_exists) : pattern{.result_exists = result_exists}
+    Gathered(RecordTable const& table, void const* formula, AnyTensor const* const* operands, bool result_exists)
     {
         std::size_t const n = table.kernels.leaves;
         bool const records = table.plans && recording();
-        bool ordered = table.kernels.in_place, same_shapes = true;
+        auto const* const latest = records ? table.plans->load(std::memory_order_acquire) : nullptr;
+        auto const* const expected = latest ? latest->pattern.first.data() : first_;
+        bool ordered = table.kernels.in_place, same_shapes = true, is_latest = latest;
         LeafMask require = 0;
         for (std::size_t k = 0; k < n; ++k) {
             auto const& impl = operands[k]->impl();
             AnyArray const* const array = arrays[k] = &impl.array;
             std::size_t same = 0;
             while (arrays[same] != array) ++same;
-            pattern.first[k] = static_cast<std::uint8_t>(same);
+            first_[k] = static_cast<std::uint8_t>(same);
+            is_latest &= expected[k] == same;
             if (same != k) {
                 require |= (require >> same & 1) << k;
                 continue;
@@ -9726,21 +10074,11 @@ struct Gathered {
         in_order = ordered;
         same_shape = same_shapes;
         if (LeafMask const differentiable = require & table.kernels.differentiable) {
-            pattern.requires_grad = differentiable;
-            auto const& found = OperandPlan::of(table, formula, pattern);
+            is_latest = is_latest && latest->pattern.requires_grad == differentiable && latest->pattern.result_exists == result_exists;
+            auto const& found = is_latest ? *latest : plan_of(table, formula, differentiable, result_exists);
             if (found.records()) plan = &found;
         }
-        if (!same_shape) {
-            in_order = false;
-            bool fits = true;
-            broadcasted_ = arrays[0]->shape;
-            for (std::size_t k = 1; k < n; ++k)
-                if (pattern.first[k] == k) fits = fits && widen(broadcasted_, arrays[k]->shape);
-            if (!fits) {
-                auto const* root = table.kernels.vertices;
-                vertex_shape(root, operands);
-            }
-        }
+        if (!same_shape) widen_all(table, operands);
     }
     /// The formula's index space.
     Shape const& space() const noexcept { return same_shape ? arrays[0]->shape : broadcasted_; }
@@ -9748,6 +10086,26 @@ struct Gathered {
     std::size_t count() const noexcept { return same_shape ? arrays[0]->numel : numel(broadcasted_); }
 
 private:
+    /// Any plan but the latest, on which most calls of a formula agree.
+    [[gnu::noinline]] OperandPlan const& plan_of(RecordTable const& table, void const* formula, LeafMask differentiable, bool result_exists) const
+    {
+        OperandPattern pattern{.requires_grad = differentiable, .result_exists = result_exists};
+        std::copy_n(first_, table.kernels.leaves, pattern.first.begin());
+        return OperandPlan::of(table, formula, pattern);
+    }
+    [[gnu::noinline]] void widen_all(RecordTable const& table, AnyTensor const* const* operands)
+    {
+        in_order = false;
+        bool fits = true;
+        broadcasted_ = arrays[0]->shape;
+        for (std::size_t k = 1; k < table.kernels.leaves; ++k)
+            if (first_[k] == k) fits = fits && widen(broadcasted_, arrays[k]->shape);
+        if (fits) return;
+        auto const* root = table.kernels.vertices;
+        vertex_shape(root, operands);
+    }
+
+    std::uint8_t first_[64];  // the first operand that is the same tensor
     Shape broadcasted_;
 };
 
@@ -9859,14 +10217,14 @@ protected:
     std::span<AnyTensor> ready() noexcept { return {reinterpret_cast<AnyTensor*>(behind() + plan_.sum_at + sizeof(SumOver)), plan_.edges}; }
     static std::size_t block_bytes(OperandPlan const& plan, bool sums) { return sizeof(FusedOperands) + (sums ? plan.bytes_with_sum : plan.bytes); }
 
-    FusedOperands(OperandPlan const& plan, void const* formula, AnyTensor const* const* operands, Gathered const& in, SumOver const* over, AnyTensor const& result)
+    XGRAD_INLINE FusedOperands(OperandPlan const& plan, void const* formula, AnyTensor const* const* operands, Gathered const& in, SumOver const* over, AnyTensor const& result)
         : plan_(plan), in_order_(in.in_order && plan.table.result.in_place), space_(in.space())
     {
         plan.table.copy(behind() + plan.formula_at, formula);
         bool const plain = keep_values(operands, in, result);
-        std::uninitialized_value_construct_n(edges().data(), plan.edges);
+        std::size_t connected = 0;
         try {
-            connect(operands);
+            connect(operands, connected);
             if (over) {
                 sum_ = ::new (behind() + plan.sum_at) SumOver(*over);
                 std::uninitialized_value_construct_n(ready().data(), plan.edges);
@@ -9874,28 +10232,25 @@ protected:
             if (!in.same_shape) keep_shapes(in);
             if (!plain) save_watched(operands, result);
         } catch (...) {
+            std::uninitialized_value_construct_n(edges().data() + connected, plan.edges - connected);
             destroy_block();
             throw;
         }
     }
     ~FusedOperands() override { destroy_block(); }
-    void destroy_block() noexcept
+    XGRAD_INLINE void destroy_block() noexcept
     {
-        if (sum_) {
-            if (waiting_ && table().use->load(std::memory_order_relaxed) >= 0) table().use->fetch_sub(1, std::memory_order_relaxed);
-            drop_ready();
-            std::ranges::destroy(ready());
-            std::destroy_at(sum_);
-        }
+        if (sum_) destroy_sum();
         std::ranges::destroy(edges());
         std::ranges::destroy(kept_values());
-        table().destroy(behind() + plan_.formula_at);
+        if (auto const destroy = table().destroy) destroy(behind() + plan_.formula_at);
     }
-    void dispose() noexcept override
+    [[gnu::noinline]] void destroy_sum() noexcept
     {
-        auto const bytes = block_bytes(plan_, sum_);
-        this->~FusedOperands();
-        deallocate(this, bytes);
+        if (waiting_ && table().use->load(std::memory_order_relaxed) >= 0) table().use->fetch_sub(1, std::memory_order_relaxed);
+        drop_ready();
+        std::ranges::destroy(ready());
+        std::destroy_at(sum_);
     }
 
     /// Saved values made ready for a pass, and let go at its end.
@@ -9973,23 +10328,26 @@ protected:
 
 private:
     /// Saves what the gradients of operands that want one will look at. False where SavedTensors must do that.
-    bool keep_values(AnyTensor const* const* operands, Gathered const& in, AnyTensor const& result) noexcept
+    XGRAD_INLINE bool keep_values(AnyTensor const* const* operands, Gathered const& in, AnyTensor const& result) noexcept
     {
+        auto const& plan = plan_;
         auto* const kept = kept_values().data();
-        bool plain = !default_packing & !plan_.keeps_history;
-        for (std::size_t i = 0; i < plan_.places; ++i) {
-            std::size_t const k = plan_.at_place[i];
-            plain &= in.arrays[k]->contiguous & !operands[k]->is_inference();
+        bool plain = !default_packing & !plan.keeps_history;
+        for (std::size_t i = 0; i < plan.places; ++i) {
+            std::size_t const k = plan.at_place[i];
+            plain &= in.arrays[k]->contiguous & !operands[k]->handle()->inference;
             ::new (kept + i) KeptValue(*in.arrays[k]);
         }
-        if (saves_result()) ::new (kept + plan_.places) KeptValue(result.impl().array);
+        if (plan.gradients.saved_result) ::new (kept + plan.places) KeptValue(result.handle()->array);
         return plain;
     }
-    void connect(AnyTensor const* const* operands)
+    /// Makes the edges; `i` counts them.
+    XGRAD_INLINE void connect(AnyTensor const* const* operands, std::size_t& i)
     {
-        auto const edges = this->edges();
-        for (std::size_t i = 0; i < edges.size(); ++i) edges[i] = gradient_edge(*operands[plan_.target[i]]);
-        set_edges(edges.data(), edges.size());
+        auto const& plan = plan_;
+        auto* const edges = this->edges().data();
+        for (; i < plan.edges; ++i) ::new (edges + i) Edge(gradient_edge(*operands[plan.target[i]]));
+        set_edges(edges, i);
     }
     [[gnu::noinline]] void keep_shapes(Gathered const& in)
     {
@@ -10041,7 +10399,7 @@ private:
         watched_ = std::move(saved);
         for (auto& kept : kept_values()) kept.storage = nullptr;
     }
-    [[gnu::cold]] void release_watched() noexcept
+    [[gnu::cold, gnu::noinline]] void release_watched() noexcept
     {
         for (std::size_t k = 0; k <= leaves(); ++k) watched_[k].release();
     }
@@ -10176,15 +10534,13 @@ private:
     {
         std::vector<double> sums((count + part_size - 1) / part_size);
         std::size_t const n = leaves(), first_gradient = n + 2;
-        for_each_part(count, [&](std::size_t part, std::size_t first, std::size_t elements) {
-            void* here[TileLoop::max_operands];
-            for (std::size_t k = 0; k < n; ++k) {
-                auto const bytes = first * table().kernels.leaf[k]->element;
-                here[k] = static_cast<std::byte*>(at[k]) + bytes;
-                here[first_gradient + k] = at[first_gradient + k] ? static_cast<std::byte*>(at[first_gradient + k]) + bytes : nullptr;
-            }
-            sums[part] = run(here, elements, 0, 0);
-        });
+        PartLoop loop(count);
+        for (std::size_t k = 0; k < n; ++k) {
+            auto const element = table().kernels.leaf[k]->element;
+            loop.in_order(k, at[k], element);
+            loop.result(first_gradient + k, at[first_gradient + k], element);
+        }
+        loop.run([&](std::size_t part, void* const* here, std::size_t elements) { sums[part] += run(here, elements, 0, 0); });
         return std::accumulate(sums.begin(), sums.end(), 0.);
     }
     [[gnu::noinline]] double sum_in_blocks_or_tiles(AnyArray const* const* arrays)
@@ -10272,10 +10628,7 @@ public:
         auto& gradient = gradients[0];
         if (sum_ || !gradient.defined()) return false;
         Opened const opened(*this);
-        AnyArray const& seeds = gradient.impl().array;
-        bool const simple = is_simple(seeds);
-        if (simple) apply_direct(seeds, results, is_free(gradient) ? &gradient : nullptr);
-        return simple;
+        return apply_if_simple(gradient.handle()->array, results, is_free(gradient) ? &gradient : nullptr);
     }
 
     /// The gradients for this one, unrecorded.
@@ -10285,6 +10638,13 @@ public:
 
 private:
     using FusedSum::FusedSum;
+
+    void dispose() noexcept override
+    {
+        auto const bytes = block_bytes(plan_, sum_);
+        this->FusedNode::~FusedNode();  // of this class: nobody derives from it
+        deallocate(this, bytes);
+    }
 
     bool would_record(AnyTensor const& gradient) const
     {
@@ -10297,9 +10657,11 @@ private:
     void apply_recorded(AnyTensor const& gradient, std::span<AnyTensor> results);
 
     /// True for a gradient whose memory nobody will look at any more.
-    static bool is_free(AnyTensor const& gradient)
+    XGRAD_INLINE static bool is_free(AnyTensor const& gradient)
     {
-        return gradient.defined() && is_exclusive(gradient) && !gradient.is_view() && !gradient.requires_grad() && !gradient.impl().weak && gradient.is_inference() == inference_mode;
+        if (!gradient.defined() || !is_exclusive(gradient)) return false;
+        auto const& t = *gradient.handle();
+        return !t.view && !t.requires_grad && !t.grad_fn && !t.weak && t.inference == inference_mode;
     }
 
     /// `room`: the gradient itself, where one of the results may take its place.
@@ -10326,8 +10688,8 @@ private:
     }
     void apply_shortest(AnyArray const& seeds, std::span<AnyTensor> results, AnyTensor* room = nullptr)
     {
-        if (is_simple(seeds)) apply_direct(seeds, results, room);
-        else if (in_blocks_ && !watched_ && is_plain(seeds) && numel(space_) != 0) apply_in_blocks(seeds, results);
+        if (apply_if_simple(seeds, results, room)) return;
+        if (in_blocks_ && !watched_ && is_plain(seeds) && numel(space_) != 0) apply_in_blocks(seeds, results);
         else apply_tiled(seeds, results);
     }
 
@@ -10349,18 +10711,18 @@ private:
         for (auto const& g : results)
             if (g.defined()) g.impl().type->multiply_in_place(g, factor);
     }
-    static double real_number(AnyTensor const& t)
-    {
-        auto const& a = t.impl().array;
-        return t.dtype() == DType::float32 ? static_cast<double>(*as<float>(a).begin()) : *as<double>(a).begin();
-    }
 
     /// True for a gradient that came in and lies in order; that of a sum may be one number.
     bool is_plain(AnyArray const& seeds) const { return is_direct(seeds, *table().kernels.result, space_) || (seeds.numel == 1 && sum_); }
     /// True where all that is read lies in order.
-    bool is_simple(AnyArray const& seeds) const
+    XGRAD_INLINE bool is_simple(AnyArray const& seeds) const
     {
-        if (in_order_ && !watched_) return is_plain(seeds);
+        if (in_order_ && !watched_) [[likely]]
+            return is_plain(seeds);
+        return is_simple_again(seeds);
+    }
+    [[gnu::noinline]] bool is_simple_again(AnyArray const& seeds) const
+    {
         bool simple = broadcast_ == 0 && is_plain(seeds);
         if (watched_ && saves_result()) simple &= is_direct(saved_result(), *table().kernels.result, space_);
         for (std::size_t k = 0; k < leaves(); ++k) {
@@ -10371,55 +10733,59 @@ private:
         return simple;
     }
 
-    /// Gradients for which results are there already are added to those.
-    void apply_direct(AnyArray const& seeds, std::span<AnyTensor> results, AnyTensor* room = nullptr)
+    /// Gradients for which results are there already are added to those. False where operands do not lie in order.
+    bool apply_if_simple(AnyArray const& seeds, std::span<AnyTensor> results, AnyTensor* room = nullptr)
     {
-        std::size_t const n = leaves(), count = numel(space_), seed = n, result = n + 1, first_gradient = n + 2;
+        if (!is_simple(seeds)) return false;
+        auto const& plan = plan_;
+        auto const& kernels = plan.table.kernels;
+        std::size_t const n = kernels.leaves, seed = n, result = n + 1, first_gradient = n + 2;
+        bool const repeats_seed = sum_ && !is_direct(seeds, *kernels.result, space_);
+        std::size_t const count = repeats_seed ? numel(space_) : seeds.numel;
         std::byte* at[TileLoop::max_operands];
-        bool const repeats_seed = !is_direct(seeds, *table().kernels.result, space_);
-        bool tiled = repeats_seed;
-        LeafMask added_to = 0;
         for (std::size_t k = 0; k < n; ++k) {
-            if (is_needed(k)) at[k] = saved_data(k);
-            else at[k] = zero_tile.elements, tiled = true;
+            at[k] = plan.needed >> k & 1 ? saved_data(k) : zero_tile.elements;
             at[first_gradient + k] = nullptr;
         }
-        for (std::size_t i = 0; i < plan_.edges; ++i) {
-            std::size_t const k = plan_.target[i];
-            auto const& type = *table().leaf_types[k];
+        LeafMask added_to = 0;
+        for (std::size_t i = 0; i < plan.edges; ++i) {
+            std::size_t const k = plan.target[i];
+            auto const& type = *plan.table.leaf_types[k];
             if (results[i].defined()) added_to |= LeafMask{1} << k;
-            else if (room && room->impl().type == &type) results[i] = std::move(*std::exchange(room, nullptr));
+            else if (room && room->handle()->type == &type) results[i] = std::move(*std::exchange(room, nullptr));
             else results[i] = AnyTensor(repeats_seed ? TensorImpl::make(type, space_) : TensorImpl::make(type, AnyArray::Layout{seeds}));
-            at[first_gradient + k] = results[i].impl().array.data;
+            at[first_gradient + k] = results[i].handle()->array.data;
         }
-        TileRoom splat;
         at[seed] = seeds.data;
-        if (repeats_seed) {
-            at[seed] = splat.elements;
-            table().kernels.result->stage(splat.elements, seeds.data, 0, std::min(count, tile_size));
-        }
-        if (saves_result()) at[result] = saved_result_data();
-        if (count <= (tiled ? tile_size : part_size)) return table().kernels.backward(formula_object(), plan_.gradients, reinterpret_cast<void* const*>(at), count, 0, added_to);
-        apply_parts(at, count, repeats_seed, tiled, added_to);
+        if (plan.gradients.saved_result) at[result] = saved_result_data();
+        if (repeats_seed) run_on_number(at, count, added_to);
+        else if (count <= (plan.needs_all ? part_size : tile_size)) kernels.backward(formula_object(), plan.gradients, reinterpret_cast<void* const*>(at), count, 0, added_to);
+        else apply_parts(at, count, false, !plan.needs_all, added_to);
+        return true;
+    }
+    /// One number came in for all elements.
+    [[gnu::noinline]] void run_on_number(std::byte** at, std::size_t count, LeafMask added_to) const
+    {
+        TileRoom splat;
+        auto& seed = at[leaves()];
+        table().kernels.result->stage(splat.elements, seed, 0, std::min(count, tile_size));
+        seed = splat.elements;
+        if (count <= tile_size) table().kernels.backward(formula_object(), plan_.gradients, reinterpret_cast<void* const*>(at), count, 0, added_to);
+        else apply_parts(at, count, true, true, added_to);
     }
     [[gnu::noinline]] void apply_parts(std::byte* const* at, std::size_t count, bool repeats_seed, bool tiled, LeafMask added_to) const
     {
         std::size_t const n = leaves(), seed = n, result = n + 1, first_gradient = n + 2;
-        for_each_part(count, [&](std::size_t, std::size_t first, std::size_t elements) {
-            void* here[TileLoop::max_operands];
-            for (std::size_t done = 0, chunk; done < elements; done += chunk) {
-                chunk = tiled ? std::min(tile_size, elements - done) : elements;
-                for (std::size_t k = 0; k < n; ++k) {
-                    auto const bytes = (first + done) * table().kernels.leaf[k]->element;
-                    here[k] = at[k] + (is_needed(k) ? bytes : 0);
-                    here[first_gradient + k] = at[first_gradient + k] ? at[first_gradient + k] + bytes : nullptr;
-                }
-                auto const bytes = (first + done) * table().kernels.result->element;
-                here[seed] = at[seed] + (repeats_seed ? 0 : bytes);
-                here[result] = saves_result() ? at[result] + bytes : nullptr;
-                table().kernels.backward(formula_object(), plan_.gradients, here, chunk, 0, added_to);
-            }
-        });
+        auto const& kernels = table().kernels;
+        PartLoop loop(count, tiled ? tile_size : part_size);
+        for (std::size_t k = 0; k < n; ++k) loop.in_order(k, at[k], is_needed(k) ? kernels.leaf[k]->element : 0);
+        loop.in_order(seed, at[seed], repeats_seed ? 0 : kernels.result->element);
+        loop.in_order(result, saves_result() ? at[result] : nullptr, kernels.result->element);
+        for (std::size_t k = 0; k < n; ++k) {
+            std::size_t const gradient = first_gradient + k, element = kernels.leaf[k]->element;
+            added_to >> k & 1 ? loop.in_order(gradient, at[gradient], element) : loop.result(gradient, at[gradient], element);
+        }
+        loop.run([&](std::size_t, void* const* here, std::size_t elements) { kernels.backward(formula_object(), plan_.gradients, here, elements, 0, added_to); });
     }
 
     /// The gradient of what was only summed: that of the sum, spread out.
@@ -10521,7 +10887,7 @@ public:
         plan_.wants_tangent = true;
         auto const& info = *kernels_.result;
         auto const* const sum = node_.sum();
-        tangent_ = sum ? zeroed(reduced_shape(space_, sum->axes, true), info.wide_element) : AnyArray(space_, info.element);
+        tangent_ = sum ? zeroed(sum->reduced(space_, true), info.wide_element) : AnyArray(space_, info.element);
         operands_[layout_.tangent()] = sum ? sum_operand(tangent_, info) : output_operand(tangent_, info);
     }
     /// Asks for the derivatives of the gradients of these leaves, where `gradient` is that of the result.
@@ -10558,7 +10924,7 @@ public:
         if (sum) {
             if (sum->scale != 1) kernels_.result->scale(tangent_, sum->scale);
             kernels_.result->narrow(tangent_);
-            if (!sum->keeps_dims) tangent_.reshape(reduced_shape(space_, sum->axes, false));
+            if (!sum->keeps_dims) tangent_.reshape(sum->reduced(space_, false));
         }
         return AnyTensor(TensorImpl::make(node_.table().result_type, std::move(tangent_)));
     }
@@ -10812,7 +11178,7 @@ private:
 [[gnu::cold]] inline void FusedNode::pushforward(std::span<AnyTensor const> tangents, std::span<AnyTensor> results)
 {
     if (recording()) {
-        auto const shape = sum_ ? reduced_shape(space_, sum_->axes, sum_->keeps_dims) : space_;
+        auto const shape = sum_ ? sum_->reduced(space_, sum_->keeps_dims) : space_;
         return push_by_transposing(*this, {table().result_type.filled(shape, 0)}, tangents, results);
     }
     Opened const opened(*this);
@@ -11399,7 +11765,7 @@ template <class F> struct RecordTableOf {
         RecordTable t{FormulaTableOf<F>::table, leaf_info<Y>, type_info<Y>, types.data(), sizeof(F)};
         if constexpr (Differentiable<Y>) {
             t.copy = &copy;
-            t.destroy = &destroy;
+            if constexpr (!std::is_trivially_destructible_v<F>) t.destroy = &destroy;
             t.plans = &plans;
             t.use = &use;
             t.traced = &traced_pass;
@@ -11419,7 +11785,7 @@ inline AnyTensor record_formula(RecordTable const& table, void const* formula, A
     auto const& out = result.impl().array;
     if (in.in_order && table.result.in_place) run_in_order(table.kernels, formula, in.arrays, out);
     else run_forward(table.kernels, formula, in.arrays, in.space(), output_operand(out, table.result));
-    if (in.plan) result.impl().grad_fn = FusedNode::make(formula, operands, in, nullptr, result);
+    if (in.plan) result.handle()->grad_fn = FusedNode::make(formula, operands, in, nullptr, result);
     return result;
 }
 
@@ -11428,11 +11794,11 @@ inline std::string_view sum_name(bool mean) { return mean ? std::string_view("Me
 /// A sum over all elements together with its gradients, in one pass.
 inline AnyTensor record_full_sum(RecordTable const& table, SumKernel kernel, void const* formula, AnyTensor const* const* operands, Gathered const& in, bool mean)
 {
-    SumOver const over{sum_name(mean), all_axes(in.space().size()), mean ? 1 / static_cast<double>(in.count()) : 1, false, kernel};
+    SumOver const over{sum_name(mean), {}, mean ? 1 / static_cast<double>(in.count()) : 1, false, kernel};
     auto node = FusedNode::make(formula, operands, in, &over, AnyTensor());
     double const sum = static_cast<FusedNode&>(*node).sum_at_once(in);
-    AnyTensor result = table.result_type.filled(Shape(), sum);
-    result.impl().grad_fn = std::move(node);
+    AnyTensor result = real_number(table.result_type, sum);
+    result.handle()->grad_fn = std::move(node);
     return result;
 }
 
@@ -11551,16 +11917,16 @@ public:
     }
 
 private:
-    AnyTensor pull(std::size_t operand, AnyTensor const& g, AnyTensor const& y, AnyTensor const* x) const override
+    void pull(LeafMask wanted, AnyTensor const& gradient, AnyTensor const& result, AnyTensor const* operands, AnyTensor* to) const override
     {
-        return [&]<std::size_t... I>(std::index_sequence<I...>) {
-            AnyTensor result;
+        auto const g = gradient.as<Y>(), y = result.as<Y>();
+        [&]<std::size_t... I>(std::index_sequence<I...>) {
+            std::tuple<Tensor<T>...> const x(operands[I].template as<T>()...);
             auto const one = [&]<std::size_t J, class X>(wrt<J> argument, std::type_identity<X>) {
                 if constexpr (Differentiable<X>)
-                    if (operand == J) result = Tensor<X>(op_.pullback(argument, g.as<Y>(), y.as<Y>(), x[I].template as<T>()...));
+                    if (wanted >> J & 1) *to++ = Tensor<X>(op_.pullback(argument, g, y, std::get<I>(x)...));
             };
             (one(wrt<I>{}, std::type_identity<T>{}), ...);
-            return result;
         }(std::index_sequence_for<T...>{});
     }
     [[gnu::cold]] AnyTensor value(AnyTensor const* x) const override
@@ -11801,7 +12167,7 @@ template <class Y, class P> [[gnu::cold]] AnyTensor TracedEnds<Y, P>::seed(AnyTe
 {
     if (!sum) return result(gradient);
     auto const g = gradient.impl().type->scaled(gradient, sum->scale).template as<Y>();
-    return result(broadcast_to(reshape(g, Axes(reduced_shape(space, sum->axes, true))), space));
+    return result(broadcast_to(reshape(g, Axes(sum->reduced(space, true))), space));
 }
 template <class Y, class P> [[gnu::cold]] AnyTensor TracedEnds<Y, P>::result(AnyTensor const& y) { return cast<traced_scalar<letter_of<Y>, P>>(y.as<Y>()); }
 #ifdef XGRAD_SEPARATE_COMPILATION
@@ -12402,6 +12768,8 @@ template <Scalar Y> AnyTensor grad(Tensor<Y> const& output, GradientEdge const& 
 
 template <Scalar T> void Tensor<T>::backward() const
 {
+    if constexpr (RealScalar<T>)
+        if (auto const& t = impl(); t.grad_fn && !t.view && t.array.numel == 1 && detail::run_single_node(*t.grad_fn)) return;
     detail::Root root{detail::gradient_edge(*this), {}, detail::type_info<T>, shape()};
     if (!root.edge) detail::fail_without_history(0);
     detail::check_implicit_gradient(root.type, root.shape, 0);
@@ -15455,7 +15823,7 @@ template <detail::DualNumber X> XGRAD_INLINE auto lgamma(X x) { return detail::o
 // The matrix product of strided, possibly conjugated operands: one function, gemm, for the four floating scalar types.
 //
 // With XGRAD_USE_BLAS defined to 1 it calls a BLAS (gemm_blas.hpp); otherwise, and for what a BLAS cannot do or is too
-// slow to start for, it runs kernels of our own (gemm_kernel.hpp, gemv_kernel.hpp).
+// slow to start for, it runs kernels of our own (gemm_kernel.hpp, gemm_small.hpp, gemv_kernel.hpp).
 
 
 // ======== xgrad/base/gemm_kernel.hpp
@@ -15729,12 +16097,17 @@ private:
 };
 }  // namespace xgrad::detail::kernel
 
+// ======== xgrad/base/gemm_small.hpp
+// Matrix products that are smaller than what a BLAS, or blocks, must do before they begin: C is computed some rows and words at a time,
+// in registers, from operands where they lie. Read multiply_small, at the end, first.
+
+
 // ======== xgrad/base/gemv_kernel.hpp
 // The product of a matrix and a vector without a BLAS: the matrix is read once, where it is.
 //
-// Complex numbers cost no shuffles here either: a line of the matrix is taken as twice as many real ones and meets two
-// real vectors, made of x once, so that the sums are the real and the imaginary part of the result. Read
-// multiply_vector, at the end, first.
+// Complex numbers are taken as twice as many real ones: in a row they meet those of x, and the same with real and imaginary parts
+// in each other's place; a column is multiplied by the real and by the imaginary part of its factor. Only the sums are put together as
+// complex numbers are. Read multiply_vector, at the end, first.
 
 namespace xgrad::detail::kernel {
 
@@ -15765,6 +16138,12 @@ template <class T> struct VectorProduct {
     void put(std::size_t i, T value) const { y_at(i) = add ? y_at(i) + value : value; }
 };
 
+/// The sum of products of complex numbers x and y, conjugated where the flags say so, from those of their parts.
+template <class T> T product_of_parts(real_of<T> rr, real_of<T> ii, real_of<T> ri, real_of<T> ir, bool conj_x, bool conj_y)
+{
+    return {conj_x == conj_y ? rr - ii : rr + ii, (conj_y ? -ri : ri) + (conj_x ? -ir : ir)};
+}
+
 /// sum_i a[i] b[i] for any strides, without preparations.
 template <class T> T dot(std::size_t count, VectorOperand<T> a, VectorOperand<T> b)
 {
@@ -15781,82 +16160,201 @@ template <class T> T dot(std::size_t count, VectorOperand<T> a, VectorOperand<T>
             rr += x[0] * y[0], ri += x[0] * y[1];
             ir += x[1] * y[0], ii += x[1] * y[1];
         }
-        return {a.conj == b.conj ? rr - ii : rr + ii, (b.conj ? -ri : ri) + (a.conj ? -ir : ir)};
+        return product_of_parts<T>(rr, ii, ri, ir, a.conj, b.conj);
     }
 }
 
-/// to[part] = sum_i line[i] x[part][i] for the vectors x that follow one another.
-template <std::size_t Vectors, class Real>
-void dots(std::size_t count, Real const* line, Real const* x, Real (&to)[Vectors])
+/// Adds up the lanes of each word until `left` of them are there: to[left * i + j] is the sum of those lanes of word[i] whose number is
+/// j, or j plus a multiple of `left`. There must be room for a whole word. Two words are joined to one as long as there are two.
+template <class Real, std::size_t left, std::size_t lanes_of_each = width<Vec<Real>, Real>, class V, std::size_t n>
+[[gnu::always_inline]] inline void add_lanes(V const (&word)[n], Real* to)
 {
-    using Word = Vec<Real>;
-    constexpr std::size_t lanes = width<Word, Real>, chains = 4;  // sums that do not wait for one another
-    Word sum[Vectors][chains] = {};
-    std::size_t i = 0;
-    auto const add_word = [&](std::size_t at, auto chain) XGRAD_INLINE_LAMBDA {
-        auto const word = load<Word>(line + at);
-        unroll<Vectors>([&](auto v) XGRAD_INLINE_LAMBDA { sum[v][chain] += word * load<Word>(x + v * count + at); });
+    constexpr int lanes = width<V, Real>, half = lanes_of_each / 2;
+    if constexpr (lanes_of_each <= left) {
+        unroll<n>([&](auto i) XGRAD_INLINE_LAMBDA { store(to + i * lanes, word[i]); });
+    } else {
+        constexpr std::make_integer_sequence<int, lanes> all;
+        constexpr auto low = [](int i) { return i / half * 2 * half + i % half; };
+        constexpr auto high = [](int i) { return i / half * 2 * half + half + i % half; };
+        V joined[(n + 1) / 2];
+        unroll<(n + 1) / 2>([&](auto i) XGRAD_INLINE_LAMBDA {
+            V const a = word[2 * i], b = word[std::min(2 * i + 1, n - 1)];
+            joined[i] = shuffle(a, b, low, all) + shuffle(a, b, high, all);
+        });
+        add_lanes<Real, left, half>(joined, to);
+    }
+}
+
+/// The word, with zeros where the last word of an array of `count` numbers, which ends with it, holds what is in the word before, too.
+template <class Real, class V> [[gnu::always_inline]] inline V rest_of(V const& word, std::size_t count)
+{
+    if constexpr (constexpr std::size_t lanes = width<V, Real>; lanes == 1) {
+        return word;
+    } else {
+        using Int = std::conditional_t<sizeof(Real) == 4, std::int32_t, std::int64_t>;
+        static constexpr auto masks = [] {
+            std::array<Int, 2 * lanes> all{};
+            std::fill_n(all.begin() + lanes, lanes, Int(-1));
+            return all;
+        }();
+        return load<Vec<Int, sizeof(V)>>(masks.data() + count % lanes) ? word : V{};
+    }
+}
+
+/// The lines of the cache that are wanted next, to be asked for one after another. Where the lines of a matrix begin in the midst of
+/// them, two words meet each, and processors that wait twice for it read a third slower.
+class NextLines {
+public:
+    /// After the `lines` lines of `count` numbers that begin at `from`, of those that are left with these. There is nothing to ask for
+    /// where they are not in order, begin with a line of the cache, or are few.
+    template <class Real> NextLines(Real const* from, std::size_t lines, std::size_t count, std::ptrdiff_t gap, std::size_t left)
+    {
+        if (left < 2 * lines || gap != static_cast<std::ptrdiff_t>(count) || count * sizeof(Real) % size == 0 || left * count * sizeof(Real) < worth_it) return;
+        next_ = reinterpret_cast<char const*>(from + lines * count);
+    }
+    template <std::size_t bytes> [[gnu::always_inline]] void ask()
+    {
+        if (!next_) return;
+#if defined(__GNUC__)
+        unroll<bytes / size>([&](auto i) XGRAD_INLINE_LAMBDA { __builtin_prefetch(next_ + i * size); });
+#endif
+        next_ += bytes;
+    }
+
+private:
+    static constexpr std::size_t size = 64, worth_it = std::size_t{1} << 15;
+    char const* next_ = nullptr;
+};
+
+/// The products of some lines of a matrix, m.at(i, 0) and so on, with x, both contiguous and no shorter than a word; the first ones may
+/// be there already. A complex number takes four products, two in each sum: re re and im im with x, re im and im re with x whose parts
+/// have changed places.
+template <std::size_t lines, class Word, class T>
+void put_dots(VectorProduct<T> const& product, std::size_t i, T const* x, std::size_t ready = 0)
+{
+    using Real = real_of<T>;
+    constexpr std::size_t lanes = width<Word, Real>, chains = lines > 1 ? 1 : 4;  // sums of one number that do not wait for one another
+    constexpr std::size_t ways = parts<T>;
+    std::size_t const count = parts<T> * product.columns;
+    auto const* const line = reinterpret_cast<Real const*>(product.m.at(i, 0));
+    auto const* const factor = reinterpret_cast<Real const*>(x);
+    auto const gap = static_cast<std::ptrdiff_t>(parts<T>) * product.m.rs;
+    Word sum[chains][lines * ways] = {};
+    auto const add_words = [&](std::size_t at, auto chain, auto const& part) XGRAD_INLINE_LAMBDA {
+        Word of_x[ways];
+        of_x[0] = part(load<Word>(factor + at));
+        if constexpr (ways == 2) of_x[1] = shuffle(of_x[0], of_x[0], [](int lane) { return lane ^ 1; }, std::make_integer_sequence<int, lanes>{});
+        unroll<lines>([&](auto r) XGRAD_INLINE_LAMBDA {
+            Word const word = part(load<Word>(line + static_cast<std::ptrdiff_t>(r()) * gap + at));
+            unroll<ways>([&](auto w) XGRAD_INLINE_LAMBDA { sum[chain][r * ways + w] += word * of_x[w]; });
+        });
     };
-    for (; i + chains * lanes <= count; i += chains * lanes)
-        unroll<chains>([&](auto c) XGRAD_INLINE_LAMBDA { add_word(i + c * lanes, c); });
-    for (; i + lanes <= count; i += lanes) add_word(i, std::integral_constant<std::size_t, 0>{});
-    for (std::size_t v = 0; v < Vectors; ++v) {
-        auto word = sum[v][0];
-        for (std::size_t c = 1; c < chains; ++c) word += sum[v][c];
-        Real all[lanes];
-        store(all, word);
-        to[v] = 0;
-        for (auto const lane : all) to[v] += lane;
-        for (std::size_t j = i; j < count; ++j) to[v] += line[j] * x[v * count + j];
+    constexpr std::integral_constant<std::size_t, 0> first;
+    auto const whole = [](Word const& word) XGRAD_INLINE_LAMBDA { return word; };
+    std::size_t j = 0;
+    NextLines next(line, lines, count, gap, product.rows - i);
+    for (; j + chains * lanes <= count; j += chains * lanes) {
+        if constexpr (lines > 1) next.ask<lines * sizeof(Word)>();
+        unroll<chains>([&](auto c) XGRAD_INLINE_LAMBDA { add_words(j + c * lanes, c, whole); });
     }
+    for (; j + lanes <= count; j += lanes) add_words(j, first, whole);
+    if (j < count) add_words(count - lanes, first, [=](Word const& word) XGRAD_INLINE_LAMBDA { return rest_of<Real>(word, count); });
+    for (std::size_t c = 1; c < chains; ++c)
+        for (std::size_t s = 0; s < lines * ways; ++s) sum[0][s] += sum[c][s];
+
+    Real all[std::max(lines * ways * ways, lanes)];
+    add_lanes<Real, ways>(sum[0], all);
+    for (std::size_t r = ready; r < lines; ++r)
+        if constexpr (parts<T> == 1) product.put(i + r, all[r]);
+        else product.put(i + r, product_of_parts<T>(all[4 * r], all[4 * r + 1], all[4 * r + 2], all[4 * r + 3], product.m.conj, product.x.conj));
 }
 
-/// For a matrix whose rows are contiguous.
-template <class T> void multiply_rows(VectorProduct<T> const& product)
+/// For a matrix whose rows are contiguous and no shorter than a word.
+template <class Word, class T> void multiply_rows(VectorProduct<T> const& product)
 {
-    using Real = real_of<T>;
+    constexpr std::size_t many = 8 / parts<T>;
     auto const& [rows, columns, m, x, y, ys, add] = product;
-    Scratch<Real> const scratch(parts<T> * parts<T> * columns);
-    Real* const re = scratch.data();
-    for (std::size_t j = 0; j < columns; ++j) {
-        if constexpr (parts<T> == 1) {
-            re[j] = x[j];
-        } else {
-            Real const sign = m.conj ? -1 : 1, p = x[j].real(), q = x[j].imag();
-            Real* const im = re + 2 * columns;
-            re[2 * j] = p, re[2 * j + 1] = -sign * q;
-            im[2 * j] = q, im[2 * j + 1] = sign * p;
-        }
-    }
-    for (std::size_t i = 0; i < rows; ++i) {
-        Real sums[parts<T>];
-        dots(parts<T> * columns, reinterpret_cast<Real const*>(m.at(i, 0)), re, sums);
-        if constexpr (parts<T> == 1) product.put(i, sums[0]);
-        else product.put(i, T(sums[0], sums[1]));
-    }
+    Scratch<T> const scratch(x.stride == 1 ? 0 : columns);
+    if (x.stride != 1)
+        for (std::size_t j = 0; j < columns; ++j) scratch.data()[j] = x.data[static_cast<std::ptrdiff_t>(j) * x.stride];
+    T const* const in_order = x.stride == 1 ? x.data : scratch.data();
+    std::size_t i = 0;
+    for (; i + many <= rows; i += many) put_dots<many, Word>(product, i, in_order);
+    if (rows > many && rows - i > many / 2) return put_dots<many, Word>(product, rows - many, in_order, many - (rows - i));
+    for (; i < rows; ++i) put_dots<1, Word>(product, i, in_order);
 }
 
-/// sum[part] += column[c] * x[c][part] for N columns and all parts of x.
-template <std::size_t N, class T>
-void add_columns(std::size_t rows, Operand<T> m, VectorOperand<T> x, std::size_t first, real_of<T>* sum)
-{
+/// N columns of a matrix and the factors that they get, as real numbers.
+template <std::size_t N, class T> struct ScaledColumns {
     using Real = real_of<T>;
-    auto const count = parts<T> * rows;
     Real const* column[N];
     Real factor[N][parts<T>];
-    for (std::size_t c = 0; c < N; ++c) {
-        T const value = x[first + c];
-        std::copy_n(reinterpret_cast<Real const*>(&value), parts<T>, factor[c]);
-        column[c] = reinterpret_cast<Real const*>(m.at(0, first + c));
+
+    [[gnu::always_inline]] ScaledColumns(Operand<T> m, VectorOperand<T> x, std::size_t first)
+    {
+        T const* from = m.at(0, first);
+        T const* by = x.data + static_cast<std::ptrdiff_t>(first) * x.stride;
+        unroll<N>([&](auto c) XGRAD_INLINE_LAMBDA {
+            column[c] = reinterpret_cast<Real const*>(from);
+            unroll<parts<T>>([&](auto part) XGRAD_INLINE_LAMBDA { factor[c][part] = (part == 1 && x.conj ? -1 : 1) * reinterpret_cast<Real const*>(by)[part]; });
+            from += m.cs, by += x.stride;
+        });
     }
-    cover_once<Real>(count, [&]<class V>(std::size_t i) XGRAD_INLINE_LAMBDA {
-        V total[parts<T>];
-        unroll<parts<T>>([&](auto part) XGRAD_INLINE_LAMBDA { total[part] = load<V>(sum + part * count + i); });
+    /// total[chain][part] += the words at i of the columns times their factors; columns take turns with the chains.
+    template <class V, std::size_t chains> [[gnu::always_inline]] void add(std::size_t i, V (&total)[chains][parts<T>]) const
+    {
         unroll<N>([&](auto c) XGRAD_INLINE_LAMBDA {
             auto const word = load<V>(column[c] + i);
-            unroll<parts<T>>([&](auto part) XGRAD_INLINE_LAMBDA { total[part] += factor[c][part] * word; });
+            unroll<parts<T>>([&](auto part) XGRAD_INLINE_LAMBDA { total[c % chains][part] += factor[c][part] * word; });
         });
-        unroll<parts<T>>([&](auto part) XGRAD_INLINE_LAMBDA { store(sum + part * count + i, total[part]); });
+    }
+};
+
+/// Sums over columns, which are no shorter than a word, for each part of the factors: of whole words, and of a last one that reaches
+/// back over them.
+template <class T, class Word = Vec<real_of<T>>> struct ColumnSums {
+    real_of<T>* whole;
+    Word last[parts<T>];
+};
+
+/// sums += column * x for N columns from `first` on, or = if nothing is there yet.
+template <std::size_t N, class T> void add_columns(VectorProduct<T> const& product, std::size_t first, ColumnSums<T>& sums, bool fresh)
+{
+    using Real = real_of<T>;
+    using Word = Vec<Real>;
+    constexpr std::size_t lanes = width<Word, Real>;
+    std::size_t const count = parts<T> * product.rows;
+    ScaledColumns<N, T> const columns(product.m, product.x, first);
+    Real* const whole = sums.whole;
+    NextLines next(columns.column[0], N, count, static_cast<std::ptrdiff_t>(parts<T>) * product.m.cs, product.columns - first);
+    std::size_t i = 0;
+    for (; i + lanes <= count; i += lanes) {
+        if constexpr (N > 1) next.ask<N * sizeof(Word)>();
+        Word total[1][parts<T>] = {};
+        if (!fresh) unroll<parts<T>>([&](auto part) XGRAD_INLINE_LAMBDA { total[0][part] = load<Word>(whole + part * count + i); });
+        columns.add(i, total);
+        unroll<parts<T>>([&](auto part) XGRAD_INLINE_LAMBDA { store(whole + part * count + i, total[0][part]); });
+    }
+    if (i == count) return;
+    Word total[1][parts<T>] = {};
+    columns.add(count - lanes, total);
+    unroll<parts<T>>([&](auto part) XGRAD_INLINE_LAMBDA { sums.last[part] += total[0][part]; });
+}
+
+/// sum[part] = the sum of all columns * x[part]: for short ones, whose sums stay in registers.
+template <class T> void add_short_columns(VectorProduct<T> const& product, real_of<T>* sum)
+{
+    constexpr std::size_t chains = 8 / parts<T>;
+    auto const count = parts<T> * product.rows;
+    cover<real_of<T>>(count, [&]<class V>(std::size_t i) XGRAD_INLINE_LAMBDA {
+        V total[chains][parts<T>] = {};
+        std::size_t j = 0;
+        for (; j + chains <= product.columns; j += chains) ScaledColumns<chains, T>(product.m, product.x, j).add(i, total);
+        for (; j < product.columns; ++j) ScaledColumns<1, T>(product.m, product.x, j).add(i, total);
+        for (std::size_t part = 0; part < parts<T>; ++part) {
+            for (std::size_t c = 1; c < chains; ++c) total[0][part] += total[c][part];
+            store(sum + part * count + i, total[0][part]);
+        }
     });
 }
 
@@ -15864,14 +16362,29 @@ void add_columns(std::size_t rows, Operand<T> m, VectorOperand<T> x, std::size_t
 template <class T> void multiply_columns(VectorProduct<T> const& product)
 {
     using Real = real_of<T>;
+    constexpr std::size_t many = 8 / parts<T>, lanes = width<Vec<Real>, Real>, short_words = 2;
     auto const& [rows, columns, m, x, y, ys, add] = product;
     auto const count = parts<T> * rows;
-    Scratch<Real> const scratch(parts<T> * count);
-    Real* const sum = scratch.data();
-    std::fill(sum, sum + parts<T> * count, Real(0));
-    std::size_t j = 0;
-    for (; j + 4 <= columns; j += 4) add_columns<4>(rows, m, x, j, sum);
-    for (; j < columns; ++j) add_columns<1>(rows, m, x, j, sum);
+    bool const is_short = count < short_words * lanes, in_place = parts<T> == 1 && ys == 1 && !is_short;
+    Scratch<Real> const scratch(in_place ? 0 : parts<T> * count);
+    Real* const sum = in_place ? reinterpret_cast<Real*>(y) : scratch.data();
+    if (is_short) {
+        add_short_columns(product, sum);
+    } else {
+        ColumnSums<T> sums{sum, {}};
+        bool fresh = !(in_place && add);
+        std::size_t j = 0;
+        for (; j + many <= columns; j += many, fresh = false) add_columns<many>(product, j, sums, fresh);
+        for (; j < columns; ++j, fresh = false) add_columns<1>(product, j, sums, fresh);
+        std::size_t const rest = count % lanes;
+        for (std::size_t part = 0; part < parts<T>; ++part) {
+            Real last[lanes];
+            store(last, sums.last[part]);
+            Real* const to = sum + part * count + count - rest;
+            for (std::size_t i = 0; i < rest; ++i) to[i] = (in_place && add ? to[i] : 0) + last[lanes - rest + i];
+        }
+    }
+    if (in_place) return;
     for (std::size_t i = 0; i < rows; ++i) {
         if constexpr (parts<T> == 1) {
             product.put(i, sum[i]);
@@ -15886,12 +16399,115 @@ template <class T> void multiply_columns(VectorProduct<T> const& product)
 
 template <class T> void multiply_vector(VectorProduct<T> const& product)
 {
-    constexpr std::size_t shortest_row = 24;  // below, adding up the lanes costs more than they save
     auto const& m = product.m;
-    if (m.cs == 1 && product.columns >= shortest_row) return multiply_rows(product);
+    using Word = Vec<real_of<T>>;
+    if constexpr (constexpr std::size_t lanes = width<Word, real_of<T>>; lanes >= parts<T>)
+        if (m.cs == 1 && parts<T> * product.columns >= lanes) return multiply_rows<Word>(product);
     if (m.rs == 1) return multiply_columns(product);
     for (std::size_t i = 0; i < product.rows; ++i)
         product.put(i, dot(product.columns, VectorOperand<T>{m.at(i, 0), m.cs, m.conj}, product.x));
+}
+}  // namespace xgrad::detail::kernel
+
+namespace xgrad::detail::kernel {
+
+/// Without words, for a handful of numbers.
+template <class T> void multiply_tiny(Product<T> const& product)
+{
+    auto const& [m, n, k, a, b, c, ldc, add] = product;
+    for (std::size_t i = 0; i < m; ++i)
+        for (std::size_t j = 0; j < n; ++j) {
+            VectorOperand<T> const row{a.at(i, 0), a.cs, a.conj}, column{b.at(0, j), b.rs, b.conj};
+            auto const sum = dot(k, row, column);
+            T& to = *product.c_at(i, j);
+            to = add ? to + sum : sum;
+        }
+}
+
+/// Words of C from row i on, so many rows at a time, until fewer are left: the word at column j and, of two words, the one `next` columns
+/// on. Rows of B are contiguous. Returns the first row that is left.
+template <class Word, std::size_t rows, std::size_t words, class T>
+[[gnu::noinline]] std::size_t multiply_words(Product<T> const& product, std::size_t i, std::size_t j, std::size_t next)
+{
+    auto const [m, n, k, a, b, c, ldc, add] = product;  // copies that C cannot alias
+    T const *factors = a.at(i, 0), *const first_row = b.at(0, j);
+    T* to = product.c_at(i, j);
+    for (; i + rows <= m; i += rows, factors += static_cast<std::ptrdiff_t>(rows) * a.rs, to += static_cast<std::ptrdiff_t>(rows) * ldc) {
+        Word sum[rows][words] = {};
+        auto const each = [&](auto f) XGRAD_INLINE_LAMBDA {
+            unroll<rows>([&](auto r) XGRAD_INLINE_LAMBDA { unroll<words>([&](auto q) XGRAD_INLINE_LAMBDA { f(sum[r][q], to + static_cast<std::ptrdiff_t>(r()) * ldc + q * next); }); });
+        };
+        if (add) each([](Word& s, T const* from) XGRAD_INLINE_LAMBDA { s = load<Word>(from); });
+        T const *factor = factors, *row = first_row;
+        for (std::size_t p = k; p > 0; --p, factor += a.cs, row += b.rs) {
+            Word of_b[words];
+            unroll<words>([&](auto q) XGRAD_INLINE_LAMBDA { of_b[q] = load<Word>(row + q * next); });
+            unroll<rows>([&](auto r) XGRAD_INLINE_LAMBDA {
+                T const of_a = factor[static_cast<std::ptrdiff_t>(r()) * a.rs];
+                unroll<words>([&](auto q) XGRAD_INLINE_LAMBDA { sum[r][q] += of_a * of_b[q]; });
+            });
+        }
+        each([](Word const& s, T* into) XGRAD_INLINE_LAMBDA { store(into, s); });
+    }
+    return i;
+}
+/// The same in all rows. Some rows may be computed twice, unless they are added to.
+template <class Word, std::size_t words, class T> void multiply_all_rows(Product<T> const& product, std::size_t j, std::size_t next)
+{
+    std::size_t i = 0;
+    if constexpr (words == 1 && sizeof(Word) == register_bytes) i = multiply_words<Word, 8, words>(product, i, j, next);  // fewer sums would wait for each other
+    if (i < product.m) i = multiply_words<Word, 4, words>(product, i, j, next);
+    if (i == product.m) return;
+    if (product.m >= 4 && !product.add) multiply_words<Word, 4, words>(product, product.m - 4, j, next);
+    else multiply_words<Word, 1, words>(product, i, j, next);
+}
+
+/// For rows of at least one word. Where they are no whole number of words the last one reaches back, over what is computed twice then.
+template <class Word, class T> void multiply_in_words(Product<T> const& product)
+{
+    constexpr std::size_t w = width<Word, T>;
+    std::size_t const n = product.n;
+    std::size_t j = 0;
+    for (; j + 2 * w <= n; j += 2 * w) multiply_all_rows<Word, 2>(product, j, w);
+    std::size_t const left = n - j;
+    if (left == 0) return;
+    if (left == w || (left < w && !product.add)) return multiply_all_rows<Word, 1>(product, n - w, 0);
+    if (!product.add) return multiply_all_rows<Word, 2>(product, j, left - w);
+    for (std::size_t i = 0; i < product.m; ++i)
+        for (std::size_t column = j; column < n; ++column) *product.c_at(i, column) += dot(product.k, VectorOperand<T>{product.a.at(i, 0), product.a.cs, false}, VectorOperand<T>{product.b.at(0, column), product.b.rs, false});
+}
+template <class T, std::size_t bytes = register_bytes> bool multiply_in_widest_words(Product<T> const& product)
+{
+    if constexpr (bytes > sizeof(T)) {
+        if (product.n < bytes / sizeof(T)) return multiply_in_widest_words<T, bytes / 2>(product);
+        multiply_in_words<Vec<T, bytes>>(product);
+        return true;
+    } else {
+        return false;
+    }
+}
+
+/// The same with rows of B copied, where they are not contiguous.
+template <class T> [[gnu::noinline]] bool multiply_with_copy(Product<T> const& product)
+{
+    constexpr std::size_t most = 1024;  // numbers of B
+    auto const& [m, n, k, a, b, c, ldc, add] = product;
+    if (k * n > most) return false;
+    T copy[most];
+    if (b.rs == 1 && b.cs > 0) transpose(n, k, b.data, static_cast<std::size_t>(b.cs), copy, n);
+    else
+        for (std::size_t p = 0; p < k; ++p)
+            for (std::size_t j = 0; j < n; ++j) copy[p * n + j] = *b.at(p, j);
+    return multiply_in_widest_words<T>({m, n, k, a, {copy, static_cast<std::ptrdiff_t>(n), 1, false}, c, ldc, add});
+}
+
+/// Of real matrices, where that is faster than all else; false where it is not.
+template <class T> bool multiply_small(Product<T> const& product)
+{
+    constexpr std::size_t most = 8192;  // multiplications
+    std::size_t const m = product.m, n = product.n, k = product.k;
+    if ((m | n | k) > most || m * n * k > most || n < 2) return false;
+    return product.b.cs == 1 ? multiply_in_widest_words(product) : multiply_with_copy(product);
 }
 }  // namespace xgrad::detail::kernel
 #if defined(XGRAD_USE_BLAS) && XGRAD_USE_BLAS
@@ -16045,86 +16661,20 @@ template <class T> bool blas_multiply_vector(VectorProduct<T> const& product)
 namespace xgrad::detail {
 namespace kernel {
 
-/// Without preparations, for a handful of numbers.
-template <class T> void multiply_tiny(Product<T> const& product)
+/// Whether our own kernel reads a matrix as fast as one core can: in words of wide registers. Of what is larger than the caches of a core
+/// the threads of a BLAS read more.
+template <class T> bool is_read_fast(VectorProduct<T> const& product)
 {
-    auto const& [m, n, k, a, b, c, ldc, add] = product;
-    for (std::size_t i = 0; i < m; ++i)
-        for (std::size_t j = 0; j < n; ++j) {
-            VectorOperand<T> const row{a.at(i, 0), a.cs, a.conj}, column{b.at(0, j), b.rs, b.conj};
-            auto const sum = dot(k, row, column);
-            T& to = *product.c_at(i, j);
-            to = add ? to + sum : sum;
-        }
-}
-
-/// Some words of some rows of C = A B, in registers; row 0 of B starts at `row`, and the next one `step` numbers on.
-template <std::size_t rows, std::size_t words, class T> XGRAD_INLINE void multiply_words(Product<T> const& product, std::size_t i, std::size_t j, T const* row, std::ptrdiff_t step)
-{
-    constexpr std::size_t width = RealPack<T>::width;
-    RealPack<T> sum[rows][words];
-    T* const to = product.c_at(i, j);
-    auto const each = [&](auto f) XGRAD_LAMBDA_INLINE {
-        unroll<rows>([&](auto r) XGRAD_LAMBDA_INLINE { unroll<words>([&](auto q) XGRAD_LAMBDA_INLINE { f(sum[r][q], to + static_cast<std::ptrdiff_t>(r) * product.ldc + q * width); }); });
-    };
-    each([](RealPack<T>& s, T*) XGRAD_LAMBDA_INLINE { s = 0; });
-    if (product.add) each([](RealPack<T>& s, T const* c) XGRAD_LAMBDA_INLINE { s = RealPack<T>::load(c); });
-    T const* factor = product.a.at(i, 0);
-    for (std::size_t p = 0; p < product.k; ++p, factor += product.a.cs, row += step) {
-        RealPack<T> of_b[words];
-        unroll<words>([&](auto q) XGRAD_LAMBDA_INLINE { of_b[q] = RealPack<T>::load(row + q * width); });
-        unroll<rows>([&](auto r) XGRAD_LAMBDA_INLINE {
-            RealPack<T> const of_a(factor[static_cast<std::ptrdiff_t>(r) * product.a.rs]);
-            unroll<words>([&](auto q) XGRAD_LAMBDA_INLINE { sum[r][q] = sum[r][q] + of_a * of_b[q]; });
-        });
-    }
-    each([](RealPack<T>& s, T* c) XGRAD_LAMBDA_INLINE { s.store(c); });
-}
-/// Some rows of C from row i on.
-template <std::size_t rows, class T> XGRAD_INLINE void multiply_rows(Product<T> const& product, std::size_t i, T const* b, std::ptrdiff_t step)
-{
-    constexpr std::size_t width = RealPack<T>::width;
-    std::size_t j = 0;
-    for (; j + 2 * width <= product.n; j += 2 * width) multiply_words<rows, 2>(product, i, j, b + j, step);
-    for (; j + width <= product.n; j += width) multiply_words<rows, 1>(product, i, j, b + j, step);
-    for (std::size_t r = i; r < i + rows; ++r)
-        for (std::size_t column = j; column < product.n; ++column) {
-            T& to = *product.c_at(r, column);
-            T sum = product.add ? to : T(0);
-            for (std::size_t p = 0; p < product.k; ++p) sum += *product.a.at(r, p) * b[static_cast<std::ptrdiff_t>(p) * step + static_cast<std::ptrdiff_t>(column)];
-            to = sum;
-        }
-}
-
-/// Real factors that are smaller than what a BLAS, or blocks, must do before they begin.
-inline constexpr std::size_t most_small = 8192, most_copied = 1024;  // multiplications; numbers of B
-template <class T> bool multiply_small(Product<T> const& given)
-{
-    auto const product = given;  // a copy that C cannot alias
-    std::size_t const m = product.m, n = product.n, k = product.k;
-    Operand<T> const b = product.b;
-    if (n < RealPack<T>::width || m * n > most_small / k || k * n > most_copied) return false;
-    T copy[most_copied];
-    T const* rows = b.data;
-    auto step = b.rs;
-    if (b.cs != 1) {
-        if (b.rs == 1 && b.cs > 0) transpose(n, k, b.data, static_cast<std::size_t>(b.cs), copy, n);
-        else
-            for (std::size_t p = 0; p < k; ++p)
-                for (std::size_t j = 0; j < n; ++j) copy[p * n + j] = *b.at(p, j);
-        rows = copy;
-        step = static_cast<std::ptrdiff_t>(n);
-    }
-    std::size_t i = 0;
-    for (; i + 4 <= m; i += 4) multiply_rows<4>(product, i, rows, step);
-    for (; i < m; ++i) multiply_rows<1>(product, i, rows, step);
-    return true;
+    constexpr std::size_t most_bytes = std::size_t{2} << 20, lanes = width<Vec<real_of<T>>, real_of<T>>;
+    auto const& m = product.m;
+    bool const in_words = m.rs == 1 || (m.cs == 1 && parts<T> * product.columns >= lanes);
+    return register_bytes >= 32 && in_words && product.rows <= most_bytes / sizeof(T) / product.columns;
 }
 
 template <class T> void multiply_by_vector(VectorProduct<T> const& product)
 {
 #if defined(XGRAD_USE_BLAS) && XGRAD_USE_BLAS
-    if (blas_multiply_vector(product)) return;
+    if (!is_read_fast(product) && blas_multiply_vector(product)) return;
 #endif
     multiply_vector(product);
 }
@@ -16159,12 +16709,13 @@ template <class T>
 void gemm(std::size_t m, std::size_t n, std::size_t k, T const* a, std::ptrdiff_t ars, std::ptrdiff_t acs, bool conj_a,
     T const* b, std::ptrdiff_t brs, std::ptrdiff_t bcs, bool conj_b, T* c, std::ptrdiff_t ldc, bool accumulate)
 {
-    constexpr std::size_t tiny = 64;  // multiplications: a larger product is worth its preparations
     constexpr bool complex = kernel::parts<T> == 2;
     if (m == 0 || n == 0) return;
+    // How many multiplications are not worth preparations; matrices of real numbers need few.
+    std::size_t const tiny = complex || m == 1 || n == 1 ? 64 : 8;
     kernel::Operand<T> const left{a, ars, acs, complex && conj_a}, right{b, brs, bcs, complex && conj_b};
     kernel::VectorOperand<T> const row{a, acs, left.conj}, column{b, brs, right.conj};
-    if (k <= tiny / m / n) kernel::multiply_tiny<T>({m, n, k, left, right, c, ldc, accumulate});
+    if (k == 0 || ((m | n | k) <= tiny && m * n * k <= tiny)) kernel::multiply_tiny<T>({m, n, k, left, right, c, ldc, accumulate});
     else if (n == 1) kernel::multiply_by_vector<T>({m, k, left, column, c, ldc, accumulate});
     else if (m == 1) kernel::multiply_by_vector<T>({n, k, right.transposed(), row, c, 1, accumulate});
     else kernel::multiply<T>({m, n, k, left, right, c, ldc, accumulate});
@@ -16242,15 +16793,19 @@ private:
     template <class Y> detail::Array<Y> product(detail::Array<Y> const& a, detail::Array<Y> const& b) const
     {
         Matrix const left(a.shape, a.strides, a_is), right(b.shape, b.strides, b_is);
+        if (a.shape.size() != 2 || b.shape.size() != 2) return products(a, b, left, right);
+        detail::Array<Y> out(Shape{left.rows, right.columns});
+        multiply(left, right, a.begin(), b.begin(), out.begin());
+        return out;
+    }
+    template <class Y> void multiply(Matrix const& left, Matrix const& right, Y const* a, Y const* b, Y* out) const
+    {
+        detail::gemm<Y>(left.rows, right.columns, left.columns, a, left.row_step, left.column_step, a_is.conj, b, right.row_step, right.column_step, b_is.conj, out,
+            static_cast<std::ptrdiff_t>(right.columns), false);
+    }
+    template <class Y> [[gnu::noinline]] detail::Array<Y> products(detail::Array<Y> const& a, detail::Array<Y> const& b, Matrix const& left, Matrix const& right) const
+    {
         std::size_t const m = left.rows, n = right.columns;
-        auto const multiply = [&](Y const* p, Y const* q, Y* out) {
-            detail::gemm<Y>(m, n, left.columns, p, left.row_step, left.column_step, a_is.conj, q, right.row_step, right.column_step, b_is.conj, out, static_cast<std::ptrdiff_t>(n), false);
-        };
-        if (a.shape.size() == 2 && b.shape.size() == 2) {
-            detail::Array<Y> out(Shape{m, n});
-            multiply(a.begin(), b.begin(), out.begin());
-            return out;
-        }
         Shape batch_a(a.shape.begin(), a.shape.end() - 2), batch_b(b.shape.begin(), b.shape.end() - 2);
         Shape shape = detail::broadcast("matmul", batch_a, batch_b);
         auto const steps_a = detail::broadcast_strides(batch_a, Strides(a.strides.begin(), a.strides.end() - 2), shape);
@@ -16264,15 +16819,16 @@ private:
         Y* c = out.begin();
         detail::for_each_run(batch, steps, [&](std::size_t count, std::ptrdiff_t const* at) {
             for (std::size_t i = 0; i < count; ++i, c += m * n)
-                multiply(a.begin() + at[0] + static_cast<std::ptrdiff_t>(i) * step_a, b.begin() + at[1] + static_cast<std::ptrdiff_t>(i) * step_b, c);
+                multiply(left, right, a.begin() + at[0] + static_cast<std::ptrdiff_t>(i) * step_a, b.begin() + at[1] + static_cast<std::ptrdiff_t>(i) * step_b, c);
         });
         return out;
     }
     /// A gradient with the shape and the realness of the factor that it is for.
-    static auto like(auto const& g, auto const& x)
+    template <class G, class X> static auto like(G g, X const& x)
     {
-        using T = typename std::remove_cvref_t<decltype(x)>::value_type;
-        if constexpr (!detail::is_complex<T>) return sum_to(cast<T>(materialize_expression(real(g))), x.shape());
+        using T = typename X::value_type;
+        if constexpr (std::same_as<G, X>) return g.shape() == x.shape() ? std::move(g) : sum_to(g, x.shape());
+        else if constexpr (!detail::is_complex<T>) return sum_to(cast<T>(materialize_expression(real(g))), x.shape());
         else return sum_to(cast<T>(g), x.shape());
     }
 };
@@ -16308,11 +16864,12 @@ template <Operand A, Operand B> auto matmul(A const& a, B const& b)
     if (p.empty() || q.empty() || p.back() != q[q.size() == 1 ? 0 : q.size() - 2])
         detail::fail<ShapeError>("matmul: shapes ", p, " and ", q, " cannot be multiplied");
     bool const row = p.size() == 1, column = q.size() == 1;
-    auto out = express(Matmul{{}, {x.conj}, {y.conj}}, row ? unsqueeze(x.tensor, 0) : x.tensor, column ? unsqueeze(y.tensor, 1) : y.tensor);
+    Matmul const product{{}, {x.conj}, {y.conj}};
+    if (!row && !column) return express(product, x.tensor, y.tensor);
+    auto out = express(product, row ? unsqueeze(x.tensor, 0) : x.tensor, column ? unsqueeze(y.tensor, 1) : y.tensor);
     if (column) out = squeeze(out, -1);
     if (row) out = squeeze(out, column ? -1 : -2);
-    if (row || column) return detail::only_reshaped(std::move(out));
-    return out;
+    return detail::only_reshaped(std::move(out));
 }
 
 namespace detail {
