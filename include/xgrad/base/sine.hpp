@@ -18,8 +18,8 @@ template <class P> struct SineAndCosine {
 /// in sin r = r + r^3 (s0 + s1 r^2 + ...) and cos r = 1 - r^2/2 + r^4 (c0 + c1 r^2 + ...) that are best for |r| <= pi/4.
 template <class P> struct SineFacts;
 template <> struct SineFacts<double> {
-    static constexpr double most = 1e6;
-    static constexpr double half_pi[] = {0x1.921fb544p+0, 0x1.0b4611a6p-34, 0x1.3198a2ep-69, 0x1.b839a252049c1p-104};
+    static constexpr double most = 1e5;
+    static constexpr double half_pi[] = {0x1.921fb5444p+0, 0x1.68c234c4cp-39, 0x1.98a2e03707345p-77};
     static constexpr double sine[] = {-0x1.5555555555549p-3, 0x1.111111110f87ap-7, -0x1.a01a019c118bdp-13, 0x1.71de3577acb26p-19, -0x1.ae5e6633c3432p-26, 0x1.5d92ff36ba70dp-33};
     static constexpr double cosine[] = {0x1.555555555554cp-5, -0x1.6c16c16c1517ep-10, 0x1.a01a019cb1c7ap-16, -0x1.27e4f809f70bfp-22, 0x1.1ee9ebed23947p-29, -0x1.8fae9e591eacep-37};
 };
@@ -55,7 +55,6 @@ template <class P> XGRAD_INLINE SineAndCosine<P> sine_and_cosine(RealPack<P> x)
     else {
         using Facts = SineFacts<P>;
         using Words = typename Reduced<P>::Words;
-        using Signed = kernel::Vec<std::conditional_t<sizeof(P) == 4, std::int32_t, std::int64_t>, sizeof(Words)>;
         auto const size = RealPack<P>::from(xsimd::abs(x.v));
         if (!RealPack<P>::lanes::all((size < Facts::most).m)) [[unlikely]]
             return sine_and_cosine_of_any(x);
@@ -67,7 +66,7 @@ template <class P> XGRAD_INLINE SineAndCosine<P> sine_and_cosine(RealPack<P> x)
         constexpr int to_sign = 8 * sizeof(P) - 2;  // from the second bit
         constexpr auto sign_bit = typename Reduced<P>::word{2} << to_sign;
         auto const k = std::bit_cast<Words>((n + RealPack<P>(Reduced<P>::magic)).v.data);
-        auto const odd = std::bit_cast<Signed>(k & 1) != 0;
+        auto const odd = (k & 1) != 0;
         auto const pick = [&](auto a, auto b, Words sign) XGRAD_LAMBDA_INLINE {
             auto const chosen = odd ? std::bit_cast<Words>(a.v.data) : std::bit_cast<Words>(b.v.data);
             return RealPack<P>::from(std::bit_cast<decltype(x.v.data)>(chosen ^ (sign & sign_bit)));
