@@ -274,6 +274,13 @@ template <class X> inline constexpr bool is_cheap = true;
 template <class Op, class... X> inline constexpr bool is_cheap<Expression<Op, X...>> = !is_transcendental<Op> && (is_cheap<X> && ...);
 template <class F> inline constexpr std::size_t packs_together = is_cheap<F> && F::leaves > 1 && F::leaves <= BackwardPlan::paired_leaves && RealPack<compute_precision<F>>::width > 1 ? 2 : 1;
 
+/// In pairs, which wait less for each other than one after the other would.
+template <std::size_t n, class P> XGRAD_INLINE double sum_of_lanes(P const* lanes)
+{
+    if constexpr (n == 1) return static_cast<double>(*lanes);
+    else return sum_of_lanes<n / 2>(lanes) + sum_of_lanes<n / 2>(lanes + n / 2);
+}
+
 /// The number of packs that a kernel adds up in its own precision before it goes on in a wider one.
 inline constexpr std::size_t summed_packs = 32;
 
@@ -322,7 +329,9 @@ template <class F> XGRAD_NOINLINE double sum_and_gradient_kernel(F const& formul
             for (; i < stop; i += width) compute(v, known.next(), i, sum);
             P lanes[width];
             sum.store(lanes);
-            for (std::size_t lane = 0; lane < summed; ++lane) total += static_cast<double>(lanes[lane]);
+            if (summed == width) total += sum_of_lanes<width>(lanes);
+            else
+                for (std::size_t lane = 0; lane < summed; ++lane) total += static_cast<double>(lanes[lane]);
         }
         if (left == 0) return total;
         if (std::exchange(on_copies, true)) break;
