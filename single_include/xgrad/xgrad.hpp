@@ -1469,7 +1469,8 @@ inline std::size_t normalize_axis(std::string_view operation, std::ptrdiff_t axi
 inline Axes normalize_axes(std::string_view operation, Axes axes, std::size_t rank)
 {
     for (auto& axis : axes) axis = static_cast<std::ptrdiff_t>(normalize_axis(operation, axis, rank));
-    std::sort(axes.begin(), axes.end());
+    for (std::size_t i = 1; i < axes.size(); ++i)  // they are few
+        for (std::size_t j = i; j > 0 && axes[j - 1] > axes[j]; --j) std::swap(axes[j - 1], axes[j]);
     if (std::adjacent_find(axes.begin(), axes.end()) != axes.end()) fail<IndexError>(operation, ": an axis is given twice in ", axes);
     return axes;
 }
@@ -4726,8 +4727,8 @@ template <class P> struct SineAndCosine {
 /// in sin r = r + r^3 (s0 + s1 r^2 + ...) and cos r = 1 - r^2/2 + r^4 (c0 + c1 r^2 + ...) that are best for |r| <= pi/4.
 template <class P> struct SineFacts;
 template <> struct SineFacts<double> {
-    static constexpr double most = 1e6;
-    static constexpr double half_pi[] = {0x1.921fb544p+0, 0x1.0b4611a6p-34, 0x1.3198a2ep-69, 0x1.b839a252049c1p-104};
+    static constexpr double most = 1e5;
+    static constexpr double half_pi[] = {0x1.921fb5444p+0, 0x1.68c234c4cp-39, 0x1.98a2e03707345p-77};
     static constexpr double sine[] = {-0x1.5555555555549p-3, 0x1.111111110f87ap-7, -0x1.a01a019c118bdp-13, 0x1.71de3577acb26p-19, -0x1.ae5e6633c3432p-26, 0x1.5d92ff36ba70dp-33};
     static constexpr double cosine[] = {0x1.555555555554cp-5, -0x1.6c16c16c1517ep-10, 0x1.a01a019cb1c7ap-16, -0x1.27e4f809f70bfp-22, 0x1.1ee9ebed23947p-29, -0x1.8fae9e591eacep-37};
 };
@@ -4763,7 +4764,6 @@ template <class P> XGRAD_INLINE SineAndCosine<P> sine_and_cosine(RealPack<P> x)
     else {
         using Facts = SineFacts<P>;
         using Words = typename Reduced<P>::Words;
-        using Signed = kernel::Vec<std::conditional_t<sizeof(P) == 4, std::int32_t, std::int64_t>, sizeof(Words)>;
         auto const size = RealPack<P>::from(xsimd::abs(x.v));
         if (!RealPack<P>::lanes::all((size < Facts::most).m)) [[unlikely]]
             return sine_and_cosine_of_any(x);
@@ -4775,7 +4775,7 @@ template <class P> XGRAD_INLINE SineAndCosine<P> sine_and_cosine(RealPack<P> x)
         constexpr int to_sign = 8 * sizeof(P) - 2;  // from the second bit
         constexpr auto sign_bit = typename Reduced<P>::word{2} << to_sign;
         auto const k = std::bit_cast<Words>((n + RealPack<P>(Reduced<P>::magic)).v.data);
-        auto const odd = std::bit_cast<Signed>(k & 1) != 0;
+        auto const odd = (k & 1) != 0;
         auto const pick = [&](auto a, auto b, Words sign) XGRAD_LAMBDA_INLINE {
             auto const chosen = odd ? std::bit_cast<Words>(a.v.data) : std::bit_cast<Words>(b.v.data);
             return RealPack<P>::from(std::bit_cast<decltype(x.v.data)>(chosen ^ (sign & sign_bit)));
@@ -5999,6 +5999,8 @@ struct Permute : Arraywise {
     template <Scalar T> auto value(detail::Array<T> const& x) const
     {
         auto const order = normalized(x.shape.size());
+        if (order.size() != x.shape.size()) detail::fail<ShapeError>("permute: ", axes, " does not name each of ", x.shape.size(), " axes once");
+        detail::normalize_axes("permute", order, order.size());  // throws where one is given twice
         Shape shape(order.size());
         Strides strides(order.size());
         for (std::size_t i = 0; i < order.size(); ++i) {
@@ -6017,8 +6019,6 @@ private:
     {
         Axes order = axes;
         for (auto& a : order) a = static_cast<std::ptrdiff_t>(detail::normalize_axis("permute", a, rank));
-        if (order.size() != rank) detail::fail<ShapeError>("permute: ", axes, " does not name each of ", rank, " axes once");
-        detail::normalize_axes("permute", order, rank);  // throws where one is given twice
         return order;
     }
 };
@@ -7863,6 +7863,13 @@ template <class X> inline constexpr bool is_cheap = true;
 template <class Op, class... X> inline constexpr bool is_cheap<Expression<Op, X...>> = !is_transcendental<Op> && (is_cheap<X> && ...);
 template <class F> inline constexpr std::size_t packs_together = is_cheap<F> && F::leaves > 1 && F::leaves <= BackwardPlan::paired_leaves && RealPack<compute_precision<F>>::width > 1 ? 2 : 1;
 
+/// In pairs, which wait less for each other than one after the other would.
+template <std::size_t n, class P> XGRAD_INLINE double sum_of_lanes(P const* lanes)
+{
+    if constexpr (n == 1) return static_cast<double>(*lanes);
+    else return sum_of_lanes<n / 2>(lanes) + sum_of_lanes<n / 2>(lanes + n / 2);
+}
+
 /// The number of packs that a kernel adds up in its own precision before it goes on in a wider one.
 inline constexpr std::size_t summed_packs = 32;
 
@@ -7911,7 +7918,9 @@ template <class F> XGRAD_NOINLINE double sum_and_gradient_kernel(F const& formul
             for (; i < stop; i += width) compute(v, known.next(), i, sum);
             P lanes[width];
             sum.store(lanes);
-            for (std::size_t lane = 0; lane < summed; ++lane) total += static_cast<double>(lanes[lane]);
+            if (summed == width) total += sum_of_lanes<width>(lanes);
+            else
+                for (std::size_t lane = 0; lane < summed; ++lane) total += static_cast<double>(lanes[lane]);
         }
         if (left == 0) return total;
         if (std::exchange(on_copies, true)) break;

@@ -299,7 +299,8 @@ inline std::size_t normalize_axis(std::string_view operation, std::ptrdiff_t axi
 inline Axes normalize_axes(std::string_view operation, Axes axes, std::size_t rank)
 {
     for (auto& axis : axes) axis = static_cast<std::ptrdiff_t>(normalize_axis(operation, axis, rank));
-    std::sort(axes.begin(), axes.end());
+    for (std::size_t i = 1; i < axes.size(); ++i)  // they are few
+        for (std::size_t j = i; j > 0 && axes[j - 1] > axes[j]; --j) std::swap(axes[j - 1], axes[j]);
     if (std::adjacent_find(axes.begin(), axes.end()) != axes.end()) fail<IndexError>(operation, ": an axis is given twice in ", axes);
     return axes;
 }

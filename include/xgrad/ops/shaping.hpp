@@ -94,6 +94,8 @@ struct Permute : Arraywise {
     template <Scalar T> auto value(detail::Array<T> const& x) const
     {
         auto const order = normalized(x.shape.size());
+        if (order.size() != x.shape.size()) detail::fail<ShapeError>("permute: ", axes, " does not name each of ", x.shape.size(), " axes once");
+        detail::normalize_axes("permute", order, order.size());  // throws where one is given twice
         Shape shape(order.size());
         Strides strides(order.size());
         for (std::size_t i = 0; i < order.size(); ++i) {
@@ -112,8 +114,6 @@ private:
     {
         Axes order = axes;
         for (auto& a : order) a = static_cast<std::ptrdiff_t>(detail::normalize_axis("permute", a, rank));
-        if (order.size() != rank) detail::fail<ShapeError>("permute: ", axes, " does not name each of ", rank, " axes once");
-        detail::normalize_axes("permute", order, rank);  // throws where one is given twice
         return order;
     }
 };
