@@ -3608,9 +3608,13 @@ struct Capture {
 XGRAD_INLINE void add_gradient(AnyTensor& sum, AnyTensor&& gradient)
 {
     if (!gradient.defined()) return;
-    if (!sum.defined()) sum = std::move(gradient);
-    else if (!grad_mode && can_be_taken(sum)) sum.impl().type->add_in_place(sum, gradient);
-    else sum = sum.impl().type->add(sum, gradient);
+    if (!sum.defined()) {
+        sum = std::move(gradient);
+        return;
+    }
+    AnyTensor const more(std::move(gradient));  // gone before anybody else runs
+    if (!grad_mode && can_be_taken(sum)) sum.impl().type->add_in_place(sum, more);
+    else sum = sum.impl().type->add(sum, more);
 }
 
 class GraphTask final : public BackwardPass {
@@ -4747,8 +4751,8 @@ template <std::size_t i = 0, class P, std::size_t n> XGRAD_INLINE RealPack<P> po
 }
 
 #if XGRAD_SIMD
-/// Also of infinity and NaN. Not part of the loops that call it.
-template <class P> XGRAD_NOINLINE SineAndCosine<P> sine_and_cosine_of_any(RealPack<P> x)
+/// Also of infinity and NaN. Not part of the loops that call it; its name has the width, which differs between files with different flags.
+template <class P, std::size_t width = RealPack<P>::width> XGRAD_NOINLINE SineAndCosine<P> sine_and_cosine_of_any(RealPack<P> x)
 {
     auto const [s, c] = xsimd::sincos(x.v);
     return {RealPack<P>::from(s), RealPack<P>::from(c)};
@@ -4857,8 +4861,16 @@ template <class P> XGRAD_INLINE RealPack<P> log10(RealPack<P> x)
     else return RealPack<P>::from(log10(x.v));
 }
 template <class P> XGRAD_INLINE RealPack<P> sqrt(RealPack<P> x) { using std::sqrt; return RealPack<P>::from(sqrt(x.v)); }
-template <class P> XGRAD_INLINE RealPack<P> sin(RealPack<P> x) { return detail::sine_and_cosine(x).sine; }
-template <class P> XGRAD_INLINE RealPack<P> cos(RealPack<P> x) { return detail::sine_and_cosine(x).cosine; }
+template <class P> XGRAD_INLINE RealPack<P> sin(RealPack<P> x)
+{
+    if constexpr (RealPack<P>::width == 1) return std::sin(x.v);
+    else return detail::sine_and_cosine(x).sine;
+}
+template <class P> XGRAD_INLINE RealPack<P> cos(RealPack<P> x)
+{
+    if constexpr (RealPack<P>::width == 1) return std::cos(x.v);
+    else return detail::sine_and_cosine(x).cosine;
+}
 template <class P> XGRAD_INLINE RealPack<P> tan(RealPack<P> x) { using std::tan; return RealPack<P>::from(tan(x.v)); }
 template <class P> XGRAD_INLINE RealPack<P> asin(RealPack<P> x) { using std::asin; return RealPack<P>::from(asin(x.v)); }
 template <class P> XGRAD_INLINE RealPack<P> acos(RealPack<P> x) { using std::acos; return RealPack<P>::from(acos(x.v)); }
@@ -4987,8 +4999,10 @@ template <class P> XGRAD_INLINE bool square_well(RealPack<P> size)
     return RealPack<P>::lanes::all(((size < largest_to_square<P> && size > 1 / largest_to_square<P>) || size == 0).m);
 }
 
+// What packs are handed to has their width in its name, since that differs between files with different flags.
+
 /// The modulus by a quotient, so that squares neither overflow nor vanish.
-template <class P> XGRAD_NOINLINE RealPack<P> scaled_modulus(RealPack<P> a, RealPack<P> b)
+template <class P, std::size_t width = RealPack<P>::width> XGRAD_NOINLINE RealPack<P> scaled_modulus(RealPack<P> a, RealPack<P> b)
 {
     auto const big = where(a > b, a, b), small = where(a > b, b, a);
     auto const ratio = small / big;
@@ -4998,13 +5012,13 @@ template <class P> XGRAD_NOINLINE RealPack<P> scaled_modulus(RealPack<P> a, Real
 }
 
 /// std's function, where numbers are not ordinary. Not part of the loops that call it, and given parts, which can stay in registers there.
-template <class P, class F, class... More> XGRAD_NOINLINE ComplexPack<P> parts_number_by_number(F f, RealPack<P> re, RealPack<P> im, More... more)
+template <class P, std::size_t width, class F, class... More> XGRAD_NOINLINE ComplexPack<P> parts_number_by_number(F f, RealPack<P> re, RealPack<P> im, More... more)
 {
     return each(f, ComplexPack<P>(re, im), more...);
 }
 template <class P, class F, class... More> XGRAD_INLINE ComplexPack<P> number_by_number(F f, ComplexPack<P> z, More... more)
 {
-    return parts_number_by_number(f, z.re, z.im, more...);
+    return parts_number_by_number<P, RealPack<P>::width>(f, z.re, z.im, more...);
 }
 
 template <class P> struct SineCosine {
@@ -9099,7 +9113,7 @@ public:
             std::size_t const n = std::min(block_, count_ - done);
             stage_columns(n);
             if (sums)
-                for (std::size_t k = table_.leaves; k < operands; ++k) fetch_for_stores(at_[k], n * step_[k]);
+                for (std::size_t k = operands - table_.leaves; k < operands; ++k) fetch_for_stores(at_[k], n * step_[k]);  // gradients are the last operands
             kernel(at_, n, (done ? added_at_once_ : 0) | (held ? summed_ : 0));
             done += n;
             collect_columns(n);
@@ -16438,7 +16452,10 @@ template <class T> void multiply_tiny(Product<T> const& product)
 template <class Word, std::size_t rows, std::size_t words, class T>
 [[gnu::noinline]] std::size_t multiply_words(Product<T> const& product, std::size_t i, std::size_t j, std::size_t next)
 {
-    auto const [m, n, k, a, b, c, ldc, add] = product;  // copies that C cannot alias
+    std::size_t const m = product.m, k = product.k;  // copies that C cannot alias
+    Operand<T> const a = product.a, b = product.b;
+    std::ptrdiff_t const ldc = product.ldc;
+    bool const add = product.add;
     T const *factors = a.at(i, 0), *const first_row = b.at(0, j);
     T* to = product.c_at(i, j);
     for (; i + rows <= m; i += rows, factors += static_cast<std::ptrdiff_t>(rows) * a.rs, to += static_cast<std::ptrdiff_t>(rows) * ldc) {

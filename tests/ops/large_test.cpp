@@ -8,7 +8,7 @@ using namespace support;
 namespace {
 
 /// So many that each array is written past the caches, and that the last of them are neither a whole pack nor a whole cache line.
-template <class T> constexpr std::size_t many = xg::detail::streamed_bytes / sizeof(T) + 777;
+template <class T> constexpr std::size_t many = std::min(xg::detail::streamed_bytes, std::size_t{16} << 20) / sizeof(T) + 777;
 
 /// Small whole numbers, so that nothing is rounded.
 template <class T> T number(std::size_t i, std::size_t of)

@@ -15,8 +15,10 @@ template <class P> XGRAD_INLINE bool square_well(RealPack<P> size)
     return RealPack<P>::lanes::all(((size < largest_to_square<P> && size > 1 / largest_to_square<P>) || size == 0).m);
 }
 
+// What packs are handed to has their width in its name, since that differs between files with different flags.
+
 /// The modulus by a quotient, so that squares neither overflow nor vanish.
-template <class P> XGRAD_NOINLINE RealPack<P> scaled_modulus(RealPack<P> a, RealPack<P> b)
+template <class P, std::size_t width = RealPack<P>::width> XGRAD_NOINLINE RealPack<P> scaled_modulus(RealPack<P> a, RealPack<P> b)
 {
     auto const big = where(a > b, a, b), small = where(a > b, b, a);
     auto const ratio = small / big;
@@ -26,13 +28,13 @@ template <class P> XGRAD_NOINLINE RealPack<P> scaled_modulus(RealPack<P> a, Real
 }
 
 /// std's function, where numbers are not ordinary. Not part of the loops that call it, and given parts, which can stay in registers there.
-template <class P, class F, class... More> XGRAD_NOINLINE ComplexPack<P> parts_number_by_number(F f, RealPack<P> re, RealPack<P> im, More... more)
+template <class P, std::size_t width, class F, class... More> XGRAD_NOINLINE ComplexPack<P> parts_number_by_number(F f, RealPack<P> re, RealPack<P> im, More... more)
 {
     return each(f, ComplexPack<P>(re, im), more...);
 }
 template <class P, class F, class... More> XGRAD_INLINE ComplexPack<P> number_by_number(F f, ComplexPack<P> z, More... more)
 {
-    return parts_number_by_number(f, z.re, z.im, more...);
+    return parts_number_by_number<P, RealPack<P>::width>(f, z.re, z.im, more...);
 }
 
 template <class P> struct SineCosine {

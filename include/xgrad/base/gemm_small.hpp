@@ -28,7 +28,10 @@ template <class T> void multiply_tiny(Product<T> const& product)
 template <class Word, std::size_t rows, std::size_t words, class T>
 [[gnu::noinline]] std::size_t multiply_words(Product<T> const& product, std::size_t i, std::size_t j, std::size_t next)
 {
-    auto const [m, n, k, a, b, c, ldc, add] = product;  // copies that C cannot alias
+    std::size_t const m = product.m, k = product.k;  // copies that C cannot alias
+    Operand<T> const a = product.a, b = product.b;
+    std::ptrdiff_t const ldc = product.ldc;
+    bool const add = product.add;
     T const *factors = a.at(i, 0), *const first_row = b.at(0, j);
     T* to = product.c_at(i, j);
     for (; i + rows <= m; i += rows, factors += static_cast<std::ptrdiff_t>(rows) * a.rs, to += static_cast<std::ptrdiff_t>(rows) * ldc) {

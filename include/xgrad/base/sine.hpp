@@ -38,8 +38,8 @@ template <std::size_t i = 0, class P, std::size_t n> XGRAD_INLINE RealPack<P> po
 }
 
 #if XGRAD_SIMD
-/// Also of infinity and NaN. Not part of the loops that call it.
-template <class P> XGRAD_NOINLINE SineAndCosine<P> sine_and_cosine_of_any(RealPack<P> x)
+/// Also of infinity and NaN. Not part of the loops that call it; its name has the width, which differs between files with different flags.
+template <class P, std::size_t width = RealPack<P>::width> XGRAD_NOINLINE SineAndCosine<P> sine_and_cosine_of_any(RealPack<P> x)
 {
     auto const [s, c] = xsimd::sincos(x.v);
     return {RealPack<P>::from(s), RealPack<P>::from(c)};

@@ -80,8 +80,16 @@ template <class P> XGRAD_INLINE RealPack<P> log10(RealPack<P> x)
     else return RealPack<P>::from(log10(x.v));
 }
 template <class P> XGRAD_INLINE RealPack<P> sqrt(RealPack<P> x) { using std::sqrt; return RealPack<P>::from(sqrt(x.v)); }
-template <class P> XGRAD_INLINE RealPack<P> sin(RealPack<P> x) { return detail::sine_and_cosine(x).sine; }
-template <class P> XGRAD_INLINE RealPack<P> cos(RealPack<P> x) { return detail::sine_and_cosine(x).cosine; }
+template <class P> XGRAD_INLINE RealPack<P> sin(RealPack<P> x)
+{
+    if constexpr (RealPack<P>::width == 1) return std::sin(x.v);
+    else return detail::sine_and_cosine(x).sine;
+}
+template <class P> XGRAD_INLINE RealPack<P> cos(RealPack<P> x)
+{
+    if constexpr (RealPack<P>::width == 1) return std::cos(x.v);
+    else return detail::sine_and_cosine(x).cosine;
+}
 template <class P> XGRAD_INLINE RealPack<P> tan(RealPack<P> x) { using std::tan; return RealPack<P>::from(tan(x.v)); }
 template <class P> XGRAD_INLINE RealPack<P> asin(RealPack<P> x) { using std::asin; return RealPack<P>::from(asin(x.v)); }
 template <class P> XGRAD_INLINE RealPack<P> acos(RealPack<P> x) { using std::acos; return RealPack<P>::from(acos(x.v)); }

@@ -38,9 +38,13 @@ struct Capture {
 XGRAD_INLINE void add_gradient(AnyTensor& sum, AnyTensor&& gradient)
 {
     if (!gradient.defined()) return;
-    if (!sum.defined()) sum = std::move(gradient);
-    else if (!grad_mode && can_be_taken(sum)) sum.impl().type->add_in_place(sum, gradient);
-    else sum = sum.impl().type->add(sum, gradient);
+    if (!sum.defined()) {
+        sum = std::move(gradient);
+        return;
+    }
+    AnyTensor const more(std::move(gradient));  // gone before anybody else runs
+    if (!grad_mode && can_be_taken(sum)) sum.impl().type->add_in_place(sum, more);
+    else sum = sum.impl().type->add(sum, more);
 }
 
 class GraphTask final : public BackwardPass {

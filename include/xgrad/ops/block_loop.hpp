@@ -148,7 +148,7 @@ public:
             std::size_t const n = std::min(block_, count_ - done);
             stage_columns(n);
             if (sums)
-                for (std::size_t k = table_.leaves; k < operands; ++k) fetch_for_stores(at_[k], n * step_[k]);
+                for (std::size_t k = operands - table_.leaves; k < operands; ++k) fetch_for_stores(at_[k], n * step_[k]);  // gradients are the last operands
             kernel(at_, n, (done ? added_at_once_ : 0) | (held ? summed_ : 0));
             done += n;
             collect_columns(n);
