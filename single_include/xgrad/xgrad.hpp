@@ -4030,14 +4030,10 @@ template <class F> void on_fresh_stack(F f)
     if (thrown) std::rethrow_exception(thrown);
 }
 
-/// One backward pass. With captures only what leads to them runs. What the Nodes saved is freed unless keep_graph; with
-/// create_graph the pass itself is recorded. A pass may start inside another; every 64th level continues on a stack of its own.
-/// Where it is known that no Node before number `oldest` leads to a capture, the pass stops there.
-inline void run_backward(std::span<Root> roots, std::span<Capture> captures, bool keep_graph, bool create_graph, std::uint64_t oldest = 0)
+/// run_backward() where it takes more than a single step.
+inline void run_pass(std::span<Root> roots, std::span<Capture> captures, bool keep_graph, bool create_graph, std::uint64_t oldest = 0)
 {
-    bool const is_plain = roots.size() == 1 && captures.empty() && !keep_graph && !create_graph;
-    if (is_plain && !roots[0].gradient.defined() && run_single_node(*roots[0].edge.function)) return;
-    if (pass_depth == passes_per_stack) return on_fresh_stack([&] { run_backward(roots, captures, keep_graph, create_graph, oldest); });
+    if (pass_depth == passes_per_stack) return on_fresh_stack([&] { run_pass(roots, captures, keep_graph, create_graph, oldest); });
     struct Level {
         Level() noexcept { ++pass_depth; }
         ~Level() { --pass_depth; }
@@ -4055,6 +4051,16 @@ inline void run_backward(std::span<Root> roots, std::span<Capture> captures, boo
     }
     GraphTask pass(captures, keep_graph, oldest);
     run(pass, roots);
+}
+
+/// One backward pass. With captures only what leads to them runs. What the Nodes saved is freed unless keep_graph; with
+/// create_graph the pass itself is recorded. A pass may start inside another; every 64th level continues on a stack of its own.
+/// Where it is known that no Node before number `oldest` leads to a capture, the pass stops there.
+inline void run_backward(std::span<Root> roots, std::span<Capture> captures, bool keep_graph, bool create_graph, std::uint64_t oldest = 0)
+{
+    bool const is_plain = roots.size() == 1 && captures.empty() && !keep_graph && !create_graph;
+    if (is_plain && !roots[0].gradient.defined() && run_single_node(*roots[0].edge.function)) return;
+    run_pass(roots, captures, keep_graph, create_graph, oldest);
 }
 
 }  // namespace xgrad::detail
@@ -4504,6 +4510,13 @@ using pack_of = std::conditional_t<is_complex<T>, ComplexPack<P>, std::condition
 
 namespace xgrad::detail {
 
+/// c[first] + c[first + step] x + c[first + 2 step] x^2 + ...
+template <std::size_t first, std::size_t step, class P, std::size_t n> XGRAD_INLINE RealPack<P> polynomial(std::array<P, n> const& c, RealPack<P> x)
+{
+    if constexpr (first + step >= n) return c[first];
+    else return c[first] + x * polynomial<first + step, step>(c, x);
+}
+
 template <class P> struct Exponentials {
     RealPack<P> exp, expm1;
 };
@@ -4733,22 +4746,15 @@ template <class P> struct SineFacts;
 template <> struct SineFacts<double> {
     static constexpr double most = 1e5;
     static constexpr double half_pi[] = {0x1.921fb5444p+0, 0x1.68c234c4cp-39, 0x1.98a2e03707345p-77};
-    static constexpr double sine[] = {-0x1.5555555555549p-3, 0x1.111111110f87ap-7, -0x1.a01a019c118bdp-13, 0x1.71de3577acb26p-19, -0x1.ae5e6633c3432p-26, 0x1.5d92ff36ba70dp-33};
-    static constexpr double cosine[] = {0x1.555555555554cp-5, -0x1.6c16c16c1517ep-10, 0x1.a01a019cb1c7ap-16, -0x1.27e4f809f70bfp-22, 0x1.1ee9ebed23947p-29, -0x1.8fae9e591eacep-37};
+    static constexpr std::array sine{-0x1.5555555555549p-3, 0x1.111111110f87ap-7, -0x1.a01a019c118bdp-13, 0x1.71de3577acb26p-19, -0x1.ae5e6633c3432p-26, 0x1.5d92ff36ba70dp-33};
+    static constexpr std::array cosine{0x1.555555555554cp-5, -0x1.6c16c16c1517ep-10, 0x1.a01a019cb1c7ap-16, -0x1.27e4f809f70bfp-22, 0x1.1ee9ebed23947p-29, -0x1.8fae9e591eacep-37};
 };
 template <> struct SineFacts<float> {
     static constexpr float most = 3000;
     static constexpr float half_pi[] = {0x1.921p+0f, 0x1.f6ap-13f, 0x1.11p-26f, 0x1.68c234p-39f};
-    static constexpr float sine[] = {-0x1.555546p-3f, 0x1.11076p-7f, -0x1.994e5ap-13f};
-    static constexpr float cosine[] = {0x1.55554ap-5f, -0x1.6c0c8ap-10f, 0x1.9a020cp-16f};
+    static constexpr std::array sine{-0x1.555546p-3f, 0x1.11076p-7f, -0x1.994e5ap-13f};
+    static constexpr std::array cosine{0x1.55554ap-5f, -0x1.6c0c8ap-10f, 0x1.9a020cp-16f};
 };
-
-/// c[i] + c[i + 1] x + c[i + 2] x^2 + ...
-template <std::size_t i = 0, class P, std::size_t n> XGRAD_INLINE RealPack<P> polynomial(P const (&c)[n], RealPack<P> x)
-{
-    if constexpr (i + 1 == n) return RealPack<P>(c[i]);
-    else return RealPack<P>(c[i]) + x * polynomial<i + 1>(c, x);
-}
 
 #if XGRAD_SIMD
 /// Also of infinity and NaN. Not part of the loops that call it; its name has the width, which differs between files with different flags.
@@ -4775,7 +4781,7 @@ template <class P> XGRAD_INLINE SineAndCosine<P> sine_and_cosine(RealPack<P> x)
         auto r = size;
         for (P const part : Facts::half_pi) r = RealPack<P>::from(xsimd::fnma(n.v, typename RealPack<P>::lanes::vector(part), r.v));
         auto const square = r * r;
-        auto const sine = r + r * square * polynomial(Facts::sine, square), cosine = 1 + square * (square * polynomial(Facts::cosine, square) - P(0.5));
+        auto const sine = r + r * square * polynomial<0, 1>(Facts::sine, square), cosine = 1 + square * (square * polynomial<0, 1>(Facts::cosine, square) - P(0.5));
         constexpr int to_sign = 8 * sizeof(P) - 2;  // from the second bit
         constexpr auto sign_bit = typename Reduced<P>::word{2} << to_sign;
         auto const k = std::bit_cast<Words>((n + RealPack<P>(Reduced<P>::magic)).v.data);
@@ -10783,7 +10789,7 @@ private:
         if (plan.gradients.saved_result) at[result] = saved_result_data();
         if (repeats_seed) run_on_number(at, count, added_to);
         else if (count <= (plan.needs_all ? part_size : tile_size)) kernels.backward(formula_object(), plan.gradients, reinterpret_cast<void* const*>(at), count, 0, added_to);
-        else apply_parts(at, count, false, !plan.needs_all, added_to);
+        else apply_parts(at, count, false, added_to);
         return true;
     }
     /// One number came in for all elements.
@@ -10794,13 +10800,13 @@ private:
         table().kernels.result->stage(splat.elements, seed, 0, std::min(count, tile_size));
         seed = splat.elements;
         if (count <= tile_size) table().kernels.backward(formula_object(), plan_.gradients, reinterpret_cast<void* const*>(at), count, 0, added_to);
-        else apply_parts(at, count, true, true, added_to);
+        else apply_parts(at, count, true, added_to);
     }
-    [[gnu::noinline]] void apply_parts(std::byte* const* at, std::size_t count, bool repeats_seed, bool tiled, LeafMask added_to) const
+    [[gnu::noinline]] void apply_parts(std::byte* const* at, std::size_t count, bool repeats_seed, LeafMask added_to) const
     {
         std::size_t const n = leaves(), seed = n, result = n + 1, first_gradient = n + 2;
         auto const& kernels = table().kernels;
-        PartLoop loop(count, tiled ? tile_size : part_size);
+        PartLoop loop(count, repeats_seed || !plan_.needs_all ? tile_size : part_size);  // tiles of zeros, and of the seed, are no longer
         for (std::size_t k = 0; k < n; ++k) loop.in_order(k, at[k], is_needed(k) ? kernels.leaf[k]->element : 0);
         loop.in_order(seed, at[seed], repeats_seed ? 0 : kernels.result->element);
         loop.in_order(result, saves_result() ? at[result] : nullptr, kernels.result->element);
@@ -12796,7 +12802,7 @@ template <Scalar T> void Tensor<T>::backward() const
     detail::Root root{detail::gradient_edge(*this), {}, detail::type_info<T>, shape()};
     if (!root.edge) detail::fail_without_history(0);
     detail::check_implicit_gradient(root.type, root.shape, 0);
-    detail::run_backward({&root, 1}, {}, false, false);
+    detail::run_pass({&root, 1}, {}, false, false);
 }
 template <Scalar T> void Tensor<T>::backward(BackwardOptions const& options) const { xgrad::backward({*this}, {}, options); }
 template <Scalar T> template <detail::OperandLike G> void Tensor<T>::backward(G const& gradient) const { backward(gradient, {}); }
@@ -17136,17 +17142,11 @@ auto remainder(A&& a, B&& b)
 
 namespace xgrad::detail {
 
-/// c[first] + c[first + 2] x + c[first + 4] x^2 + ...
-template <std::size_t first, class P, std::size_t n> XGRAD_INLINE RealPack<P> every_other_of(std::array<P, n> const& c, RealPack<P> x)
-{
-    if constexpr (first + 2 >= n) return c[first];
-    else return c[first] + x * every_other_of<first + 2>(c, x);
-}
 /// c[0] + c[1] x + c[2] x^2 + ..., as two chains.
-template <class P, std::size_t n> XGRAD_INLINE RealPack<P> polynomial(std::array<P, n> const& c, RealPack<P> x)
+template <class P, std::size_t n> XGRAD_INLINE RealPack<P> polynomial_of_two(std::array<P, n> const& c, RealPack<P> x)
 {
     auto const square = x * x;
-    return every_other_of<0>(c, square) + x * every_other_of<1>(c, square);
+    return polynomial<0, 2>(c, square) + x * polynomial<1, 2>(c, square);
 }
 
 /// Below 1 it is x + x p(x^2); from there on 1 - e^q(x - 1), where q is the logarithm of erfc. Both are least-squares fits, weighted until their
@@ -17162,9 +17162,9 @@ template <std::same_as<double> P> XGRAD_INLINE RealPack<P> erf_of_any(RealPack<P
     static constexpr double last = 5.95;  // where it is 1 in double precision
     auto const a = abs(x);
     auto const is_small = a < 1;
-    auto const small = [&] { return x + x * polynomial(p, x * x); };
+    auto const small = [&] { return x + x * polynomial_of_two(p, x * x); };
     if (lanes::all(is_small.m)) return small();
-    auto const large = copysign(1 - exp_of_any(polynomial(q, where(a > last, RealPack<P>(last), a) - 1)), x);
+    auto const large = copysign(1 - exp_of_any(polynomial_of_two(q, where(a > last, RealPack<P>(last), a) - 1)), x);
     return lanes::all((!is_small).m) ? large : where(is_small, small(), large);
 }
 

@@ -8,17 +8,11 @@
 
 namespace xgrad::detail {
 
-/// c[first] + c[first + 2] x + c[first + 4] x^2 + ...
-template <std::size_t first, class P, std::size_t n> XGRAD_INLINE RealPack<P> every_other_of(std::array<P, n> const& c, RealPack<P> x)
-{
-    if constexpr (first + 2 >= n) return c[first];
-    else return c[first] + x * every_other_of<first + 2>(c, x);
-}
 /// c[0] + c[1] x + c[2] x^2 + ..., as two chains.
-template <class P, std::size_t n> XGRAD_INLINE RealPack<P> polynomial(std::array<P, n> const& c, RealPack<P> x)
+template <class P, std::size_t n> XGRAD_INLINE RealPack<P> polynomial_of_two(std::array<P, n> const& c, RealPack<P> x)
 {
     auto const square = x * x;
-    return every_other_of<0>(c, square) + x * every_other_of<1>(c, square);
+    return polynomial<0, 2>(c, square) + x * polynomial<1, 2>(c, square);
 }
 
 /// Below 1 it is x + x p(x^2); from there on 1 - e^q(x - 1), where q is the logarithm of erfc. Both are least-squares fits, weighted until their
@@ -34,9 +28,9 @@ template <std::same_as<double> P> XGRAD_INLINE RealPack<P> erf_of_any(RealPack<P
     static constexpr double last = 5.95;  // where it is 1 in double precision
     auto const a = abs(x);
     auto const is_small = a < 1;
-    auto const small = [&] { return x + x * polynomial(p, x * x); };
+    auto const small = [&] { return x + x * polynomial_of_two(p, x * x); };
     if (lanes::all(is_small.m)) return small();
-    auto const large = copysign(1 - exp_of_any(polynomial(q, where(a > last, RealPack<P>(last), a) - 1)), x);
+    auto const large = copysign(1 - exp_of_any(polynomial_of_two(q, where(a > last, RealPack<P>(last), a) - 1)), x);
     return lanes::all((!is_small).m) ? large : where(is_small, small(), large);
 }
 

@@ -2,6 +2,7 @@
 // here is none. Nor is infinity reached too early, or 0.
 #pragma once
 
+#include <array>
 #include <bit>
 #include <cmath>
 #include <cstdint>
@@ -12,6 +13,13 @@
 #include <xgrad/base/vec.hpp>
 
 namespace xgrad::detail {
+
+/// c[first] + c[first + step] x + c[first + 2 step] x^2 + ...
+template <std::size_t first, std::size_t step, class P, std::size_t n> XGRAD_INLINE RealPack<P> polynomial(std::array<P, n> const& c, RealPack<P> x)
+{
+    if constexpr (first + step >= n) return c[first];
+    else return c[first] + x * polynomial<first + step, step>(c, x);
+}
 
 template <class P> struct Exponentials {
     RealPack<P> exp, expm1;

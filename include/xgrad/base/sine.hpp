@@ -20,22 +20,15 @@ template <class P> struct SineFacts;
 template <> struct SineFacts<double> {
     static constexpr double most = 1e5;
     static constexpr double half_pi[] = {0x1.921fb5444p+0, 0x1.68c234c4cp-39, 0x1.98a2e03707345p-77};
-    static constexpr double sine[] = {-0x1.5555555555549p-3, 0x1.111111110f87ap-7, -0x1.a01a019c118bdp-13, 0x1.71de3577acb26p-19, -0x1.ae5e6633c3432p-26, 0x1.5d92ff36ba70dp-33};
-    static constexpr double cosine[] = {0x1.555555555554cp-5, -0x1.6c16c16c1517ep-10, 0x1.a01a019cb1c7ap-16, -0x1.27e4f809f70bfp-22, 0x1.1ee9ebed23947p-29, -0x1.8fae9e591eacep-37};
+    static constexpr std::array sine{-0x1.5555555555549p-3, 0x1.111111110f87ap-7, -0x1.a01a019c118bdp-13, 0x1.71de3577acb26p-19, -0x1.ae5e6633c3432p-26, 0x1.5d92ff36ba70dp-33};
+    static constexpr std::array cosine{0x1.555555555554cp-5, -0x1.6c16c16c1517ep-10, 0x1.a01a019cb1c7ap-16, -0x1.27e4f809f70bfp-22, 0x1.1ee9ebed23947p-29, -0x1.8fae9e591eacep-37};
 };
 template <> struct SineFacts<float> {
     static constexpr float most = 3000;
     static constexpr float half_pi[] = {0x1.921p+0f, 0x1.f6ap-13f, 0x1.11p-26f, 0x1.68c234p-39f};
-    static constexpr float sine[] = {-0x1.555546p-3f, 0x1.11076p-7f, -0x1.994e5ap-13f};
-    static constexpr float cosine[] = {0x1.55554ap-5f, -0x1.6c0c8ap-10f, 0x1.9a020cp-16f};
+    static constexpr std::array sine{-0x1.555546p-3f, 0x1.11076p-7f, -0x1.994e5ap-13f};
+    static constexpr std::array cosine{0x1.55554ap-5f, -0x1.6c0c8ap-10f, 0x1.9a020cp-16f};
 };
-
-/// c[i] + c[i + 1] x + c[i + 2] x^2 + ...
-template <std::size_t i = 0, class P, std::size_t n> XGRAD_INLINE RealPack<P> polynomial(P const (&c)[n], RealPack<P> x)
-{
-    if constexpr (i + 1 == n) return RealPack<P>(c[i]);
-    else return RealPack<P>(c[i]) + x * polynomial<i + 1>(c, x);
-}
 
 #if XGRAD_SIMD
 /// Also of infinity and NaN. Not part of the loops that call it; its name has the width, which differs between files with different flags.
@@ -62,7 +55,7 @@ template <class P> XGRAD_INLINE SineAndCosine<P> sine_and_cosine(RealPack<P> x)
         auto r = size;
         for (P const part : Facts::half_pi) r = RealPack<P>::from(xsimd::fnma(n.v, typename RealPack<P>::lanes::vector(part), r.v));
         auto const square = r * r;
-        auto const sine = r + r * square * polynomial(Facts::sine, square), cosine = 1 + square * (square * polynomial(Facts::cosine, square) - P(0.5));
+        auto const sine = r + r * square * polynomial<0, 1>(Facts::sine, square), cosine = 1 + square * (square * polynomial<0, 1>(Facts::cosine, square) - P(0.5));
         constexpr int to_sign = 8 * sizeof(P) - 2;  // from the second bit
         constexpr auto sign_bit = typename Reduced<P>::word{2} << to_sign;
         auto const k = std::bit_cast<Words>((n + RealPack<P>(Reduced<P>::magic)).v.data);

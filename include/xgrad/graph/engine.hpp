@@ -218,14 +218,10 @@ template <class F> void on_fresh_stack(F f)
     if (thrown) std::rethrow_exception(thrown);
 }
 
-/// One backward pass. With captures only what leads to them runs. What the Nodes saved is freed unless keep_graph; with
-/// create_graph the pass itself is recorded. A pass may start inside another; every 64th level continues on a stack of its own.
-/// Where it is known that no Node before number `oldest` leads to a capture, the pass stops there.
-inline void run_backward(std::span<Root> roots, std::span<Capture> captures, bool keep_graph, bool create_graph, std::uint64_t oldest = 0)
+/// run_backward() where it takes more than a single step.
+inline void run_pass(std::span<Root> roots, std::span<Capture> captures, bool keep_graph, bool create_graph, std::uint64_t oldest = 0)
 {
-    bool const is_plain = roots.size() == 1 && captures.empty() && !keep_graph && !create_graph;
-    if (is_plain && !roots[0].gradient.defined() && run_single_node(*roots[0].edge.function)) return;
-    if (pass_depth == passes_per_stack) return on_fresh_stack([&] { run_backward(roots, captures, keep_graph, create_graph, oldest); });
+    if (pass_depth == passes_per_stack) return on_fresh_stack([&] { run_pass(roots, captures, keep_graph, create_graph, oldest); });
     struct Level {
         Level() noexcept { ++pass_depth; }
         ~Level() { --pass_depth; }
@@ -243,6 +239,16 @@ inline void run_backward(std::span<Root> roots, std::span<Capture> captures, boo
     }
     GraphTask pass(captures, keep_graph, oldest);
     run(pass, roots);
+}
+
+/// One backward pass. With captures only what leads to them runs. What the Nodes saved is freed unless keep_graph; with
+/// create_graph the pass itself is recorded. A pass may start inside another; every 64th level continues on a stack of its own.
+/// Where it is known that no Node before number `oldest` leads to a capture, the pass stops there.
+inline void run_backward(std::span<Root> roots, std::span<Capture> captures, bool keep_graph, bool create_graph, std::uint64_t oldest = 0)
+{
+    bool const is_plain = roots.size() == 1 && captures.empty() && !keep_graph && !create_graph;
+    if (is_plain && !roots[0].gradient.defined() && run_single_node(*roots[0].edge.function)) return;
+    run_pass(roots, captures, keep_graph, create_graph, oldest);
 }
 
 }  // namespace xgrad::detail

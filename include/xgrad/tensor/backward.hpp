@@ -227,7 +227,7 @@ template <Scalar T> void Tensor<T>::backward() const
     detail::Root root{detail::gradient_edge(*this), {}, detail::type_info<T>, shape()};
     if (!root.edge) detail::fail_without_history(0);
     detail::check_implicit_gradient(root.type, root.shape, 0);
-    detail::run_backward({&root, 1}, {}, false, false);
+    detail::run_pass({&root, 1}, {}, false, false);
 }
 template <Scalar T> void Tensor<T>::backward(BackwardOptions const& options) const { xgrad::backward({*this}, {}, options); }
 template <Scalar T> template <detail::OperandLike G> void Tensor<T>::backward(G const& gradient) const { backward(gradient, {}); }

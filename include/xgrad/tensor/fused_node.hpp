@@ -172,7 +172,7 @@ private:
         if (plan.gradients.saved_result) at[result] = saved_result_data();
         if (repeats_seed) run_on_number(at, count, added_to);
         else if (count <= (plan.needs_all ? part_size : tile_size)) kernels.backward(formula_object(), plan.gradients, reinterpret_cast<void* const*>(at), count, 0, added_to);
-        else apply_parts(at, count, false, !plan.needs_all, added_to);
+        else apply_parts(at, count, false, added_to);
         return true;
     }
     /// One number came in for all elements.
@@ -183,13 +183,13 @@ private:
         table().kernels.result->stage(splat.elements, seed, 0, std::min(count, tile_size));
         seed = splat.elements;
         if (count <= tile_size) table().kernels.backward(formula_object(), plan_.gradients, reinterpret_cast<void* const*>(at), count, 0, added_to);
-        else apply_parts(at, count, true, true, added_to);
+        else apply_parts(at, count, true, added_to);
     }
-    [[gnu::noinline]] void apply_parts(std::byte* const* at, std::size_t count, bool repeats_seed, bool tiled, LeafMask added_to) const
+    [[gnu::noinline]] void apply_parts(std::byte* const* at, std::size_t count, bool repeats_seed, LeafMask added_to) const
     {
         std::size_t const n = leaves(), seed = n, result = n + 1, first_gradient = n + 2;
         auto const& kernels = table().kernels;
-        PartLoop loop(count, tiled ? tile_size : part_size);
+        PartLoop loop(count, repeats_seed || !plan_.needs_all ? tile_size : part_size);  // tiles of zeros, and of the seed, are no longer
         for (std::size_t k = 0; k < n; ++k) loop.in_order(k, at[k], is_needed(k) ? kernels.leaf[k]->element : 0);
         loop.in_order(seed, at[seed], repeats_seed ? 0 : kernels.result->element);
         loop.in_order(result, saves_result() ? at[result] : nullptr, kernels.result->element);
