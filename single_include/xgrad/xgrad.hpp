@@ -1828,12 +1828,12 @@ namespace xgrad::detail {
 /// share with an object in front of it: the last of the two gives it back.
 class Storage {
 public:
-    static constexpr std::size_t header = 32;
+    static constexpr std::size_t header = 16;
 
-    static Ref<Storage> make(std::size_t bytes) { return Ref<Storage>::adopt(::new (allocate(header_for(bytes) + bytes)) Storage(bytes, 0)); }
+    static Ref<Storage> make(std::size_t bytes) { return Ref<Storage>::adopt(::new (allocate(header_for(bytes) + bytes)) Storage(bytes, false)); }
     static void destroy(Storage* s) noexcept
     {
-        if (s->before_) return leave(s);
+        if (s->shares_block_) return leave(s);
         auto const total = header_for(s->bytes_) + s->bytes_;
         s->~Storage();
         deallocate(s, total);
@@ -1844,21 +1844,28 @@ public:
     /// The block for an object of `before` bytes with a storage behind it, which follows by make_behind().
     [[gnu::always_inline]] static void* allocate_shared(std::size_t before, std::size_t bytes)
     {
-        if constexpr (cache_blocks) return allocate(SizeClass::of(before + header + bytes));
-        else return system_allocate(before + header + bytes);
+        if constexpr (cache_blocks) return allocate(SizeClass::of(shared_bytes(before, bytes)));
+        else return system_allocate(shared_bytes(before, bytes));
     }
-    static void deallocate_shared(void* block, std::size_t before, std::size_t bytes) noexcept { deallocate(block, before + header + bytes); }
+    static void deallocate_shared(void* block, std::size_t before, std::size_t bytes) noexcept { deallocate(block, shared_bytes(before, bytes)); }
     static Ref<Storage> make_behind(void* object, std::size_t before, std::size_t bytes) noexcept
     {
-        return Ref<Storage>::adopt(::new (static_cast<std::byte*>(object) + before) Storage(bytes, static_cast<std::uint32_t>(before)));
+        auto* const seam = ::new (static_cast<std::byte*>(object) + before) Seam(before);
+        return Ref<Storage>::adopt(::new (seam + 1) Storage(bytes, true));
     }
+    /// The storage that follows an object of so many bytes.
+    static Storage* behind(void* object, std::size_t before) noexcept { return reinterpret_cast<Storage*>(static_cast<std::byte*>(object) + before + sizeof(Seam)); }
     /// To be called once when the object in front is gone, and by the storage itself at its own end.
     static void leave(Storage* s) noexcept
     {
-        if (s->sharers_.decrement()) s->free_block();
+        if (s->seam()->sharers.decrement()) s->free_block();
     }
     /// Both ends at once, where the object in front is the storage's last owner.
-    void free_block() noexcept { deallocate(reinterpret_cast<std::byte*>(this) - before_, before_ + header + bytes_); }
+    void free_block() noexcept
+    {
+        auto* const seam = this->seam();
+        deallocate_shared(reinterpret_cast<std::byte*>(seam) - seam->before, seam->before, bytes_);
+    }
 
     std::byte* data() noexcept { return reinterpret_cast<std::byte*>(this) + header_for(bytes_); }
     std::size_t bytes() const noexcept { return bytes_; }
@@ -1872,14 +1879,23 @@ public:
     RefCount refs{1};
 
 private:
-    Storage(std::size_t bytes, std::uint32_t before) noexcept : before_(before), bytes_(bytes) {}
+    /// Between an object and the storage in its block.
+    struct alignas(16) Seam {
+        RefCount sharers{2};
+        std::size_t before;  // bytes of the object
+
+        explicit Seam(std::size_t bytes) noexcept : before(bytes) {}
+    };
+
+    Storage(std::size_t bytes, bool shares_block) noexcept : bytes_(bytes), shares_block_(shares_block) {}
+    Seam* seam() noexcept { return reinterpret_cast<Seam*>(this) - 1; }
+    static constexpr std::size_t shared_bytes(std::size_t before, std::size_t bytes) noexcept { return before + sizeof(Seam) + header + bytes; }
     /// Large data starts on a cache line; small data follows the header closely.
     static constexpr std::size_t header_for(std::size_t bytes) noexcept { return bytes < 256 ? header : block_alignment; }
 
     std::atomic<std::uint32_t> version_{0};
-    RefCount sharers_{2};
-    std::uint32_t before_;  // bytes of the object in front; 0 where there is none
-    std::size_t bytes_;
+    std::size_t bytes_ : 63;
+    std::size_t shares_block_ : 1;
 };
 static_assert(sizeof(Storage) <= Storage::header);
 
@@ -2232,14 +2248,14 @@ struct TensorImpl {
     {
         return Ref<TensorImpl>::adopt(::new (Cached::operator new(sizeof(TensorImpl))) TensorImpl(t, std::move(a)));
     }
-    /// Fresh memory, not initialised.
-    static Ref<TensorImpl> make(TypeInfo const& t, Shape const& shape)
+    /// Fresh memory, not initialised. What lies in a block of its own may outlive the tensor without holding its place.
+    static Ref<TensorImpl> make(TypeInfo const& t, Shape const& shape, bool own_block = false)
     {
-        if (shape.empty()) return make_laid_out(t, t.size, AnyArray::Number{});
-        return make_laid_out(t, xgrad::numel(shape) * t.size, shape);
+        if (shape.empty()) return make_laid_out(t, t.size, AnyArray::Number{}, own_block);
+        return make_laid_out(t, xgrad::numel(shape) * t.size, shape, own_block);
     }
     /// Fresh memory for a shape and an order of elements, which has no gaps.
-    static Ref<TensorImpl> make(TypeInfo const& t, AnyArray::Layout layout) { return make_laid_out(t, layout.of.numel * t.size, layout); }
+    static Ref<TensorImpl> make(TypeInfo const& t, AnyArray::Layout layout, bool own_block = false) { return make_laid_out(t, layout.of.numel * t.size, layout, own_block); }
 
     TensorImpl(TensorImpl const&) = delete;
     TensorImpl& operator=(TensorImpl const&) = delete;
@@ -2247,7 +2263,7 @@ struct TensorImpl {
     {
         if (p->weak) [[unlikely]]
             p->forget();
-        auto* const behind = p->shares_block ? reinterpret_cast<Storage*>(p + 1) : nullptr;
+        auto* const behind = p->shares_block ? Storage::behind(p, sizeof(TensorImpl)) : nullptr;
         bool const is_last = behind && p->array.storage.get() == behind && behind->refs.load() == 1;
         if (is_last) p->array.storage.release();
         p->~TensorImpl();
@@ -2260,9 +2276,9 @@ private:
     template <class L> TensorImpl(TypeInfo const& t, L&& layout) : type(&t), array(std::forward<L>(layout)) {}
     ~TensorImpl();
 
-    template <class L> static Ref<TensorImpl> make_laid_out(TypeInfo const& t, std::size_t bytes, L const& layout)
+    template <class L> static Ref<TensorImpl> make_laid_out(TypeInfo const& t, std::size_t bytes, L const& layout, bool own_block)
     {
-        if (bytes > Storage::most_shared) {
+        if (own_block || bytes > Storage::most_shared) {
             auto storage = Storage::make(bytes);
             auto made = make(t, AnyArray(layout));
             made->array.place(std::move(storage));
@@ -2277,7 +2293,7 @@ private:
             throw;
         }
         made->array.storage = Storage::make_behind(block, sizeof(TensorImpl), bytes);
-        made->array.data = reinterpret_cast<std::byte*>(made) + sizeof(TensorImpl) + Storage::header;
+        made->array.data = reinterpret_cast<std::byte*>(Storage::behind(made, sizeof(TensorImpl))) + Storage::header;
         made->shares_block = true;
         return Ref<TensorImpl>::adopt(made);
     }
@@ -11810,7 +11826,9 @@ template <class F> struct RecordTableOf {
 inline AnyTensor record_formula(RecordTable const& table, void const* formula, AnyTensor const* const* operands)
 {
     Gathered const in(table, formula, operands, true);
-    AnyTensor result(in.same_shape && in.arrays[0]->contiguous ? TensorImpl::make(table.result_type, AnyArray::Layout{*in.arrays[0]}) : TensorImpl::make(table.result_type, in.space()));
+    bool const own_block = in.plan;  // the next Node may keep the values
+    AnyTensor result(in.same_shape && in.arrays[0]->contiguous ? TensorImpl::make(table.result_type, AnyArray::Layout{*in.arrays[0]}, own_block)
+                                                               : TensorImpl::make(table.result_type, in.space(), own_block));
     auto const& out = result.impl().array;
     if (in.in_order && table.result.in_place) run_in_order(table.kernels, formula, in.arrays, out);
     else run_forward(table.kernels, formula, in.arrays, in.space(), output_operand(out, table.result));

@@ -21,12 +21,12 @@ namespace xgrad::detail {
 /// share with an object in front of it: the last of the two gives it back.
 class Storage {
 public:
-    static constexpr std::size_t header = 32;
+    static constexpr std::size_t header = 16;
 
-    static Ref<Storage> make(std::size_t bytes) { return Ref<Storage>::adopt(::new (allocate(header_for(bytes) + bytes)) Storage(bytes, 0)); }
+    static Ref<Storage> make(std::size_t bytes) { return Ref<Storage>::adopt(::new (allocate(header_for(bytes) + bytes)) Storage(bytes, false)); }
     static void destroy(Storage* s) noexcept
     {
-        if (s->before_) return leave(s);
+        if (s->shares_block_) return leave(s);
         auto const total = header_for(s->bytes_) + s->bytes_;
         s->~Storage();
         deallocate(s, total);
@@ -37,21 +37,28 @@ public:
     /// The block for an object of `before` bytes with a storage behind it, which follows by make_behind().
     [[gnu::always_inline]] static void* allocate_shared(std::size_t before, std::size_t bytes)
     {
-        if constexpr (cache_blocks) return allocate(SizeClass::of(before + header + bytes));
-        else return system_allocate(before + header + bytes);
+        if constexpr (cache_blocks) return allocate(SizeClass::of(shared_bytes(before, bytes)));
+        else return system_allocate(shared_bytes(before, bytes));
     }
-    static void deallocate_shared(void* block, std::size_t before, std::size_t bytes) noexcept { deallocate(block, before + header + bytes); }
+    static void deallocate_shared(void* block, std::size_t before, std::size_t bytes) noexcept { deallocate(block, shared_bytes(before, bytes)); }
     static Ref<Storage> make_behind(void* object, std::size_t before, std::size_t bytes) noexcept
     {
-        return Ref<Storage>::adopt(::new (static_cast<std::byte*>(object) + before) Storage(bytes, static_cast<std::uint32_t>(before)));
+        auto* const seam = ::new (static_cast<std::byte*>(object) + before) Seam(before);
+        return Ref<Storage>::adopt(::new (seam + 1) Storage(bytes, true));
     }
+    /// The storage that follows an object of so many bytes.
+    static Storage* behind(void* object, std::size_t before) noexcept { return reinterpret_cast<Storage*>(static_cast<std::byte*>(object) + before + sizeof(Seam)); }
     /// To be called once when the object in front is gone, and by the storage itself at its own end.
     static void leave(Storage* s) noexcept
     {
-        if (s->sharers_.decrement()) s->free_block();
+        if (s->seam()->sharers.decrement()) s->free_block();
     }
     /// Both ends at once, where the object in front is the storage's last owner.
-    void free_block() noexcept { deallocate(reinterpret_cast<std::byte*>(this) - before_, before_ + header + bytes_); }
+    void free_block() noexcept
+    {
+        auto* const seam = this->seam();
+        deallocate_shared(reinterpret_cast<std::byte*>(seam) - seam->before, seam->before, bytes_);
+    }
 
     std::byte* data() noexcept { return reinterpret_cast<std::byte*>(this) + header_for(bytes_); }
     std::size_t bytes() const noexcept { return bytes_; }
@@ -65,14 +72,23 @@ public:
     RefCount refs{1};
 
 private:
-    Storage(std::size_t bytes, std::uint32_t before) noexcept : before_(before), bytes_(bytes) {}
+    /// Between an object and the storage in its block.
+    struct alignas(16) Seam {
+        RefCount sharers{2};
+        std::size_t before;  // bytes of the object
+
+        explicit Seam(std::size_t bytes) noexcept : before(bytes) {}
+    };
+
+    Storage(std::size_t bytes, bool shares_block) noexcept : bytes_(bytes), shares_block_(shares_block) {}
+    Seam* seam() noexcept { return reinterpret_cast<Seam*>(this) - 1; }
+    static constexpr std::size_t shared_bytes(std::size_t before, std::size_t bytes) noexcept { return before + sizeof(Seam) + header + bytes; }
     /// Large data starts on a cache line; small data follows the header closely.
     static constexpr std::size_t header_for(std::size_t bytes) noexcept { return bytes < 256 ? header : block_alignment; }
 
     std::atomic<std::uint32_t> version_{0};
-    RefCount sharers_{2};
-    std::uint32_t before_;  // bytes of the object in front; 0 where there is none
-    std::size_t bytes_;
+    std::size_t bytes_ : 63;
+    std::size_t shares_block_ : 1;
 };
 static_assert(sizeof(Storage) <= Storage::header);
 

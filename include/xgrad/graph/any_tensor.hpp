@@ -83,14 +83,14 @@ struct TensorImpl {
     {
         return Ref<TensorImpl>::adopt(::new (Cached::operator new(sizeof(TensorImpl))) TensorImpl(t, std::move(a)));
     }
-    /// Fresh memory, not initialised.
-    static Ref<TensorImpl> make(TypeInfo const& t, Shape const& shape)
+    /// Fresh memory, not initialised. What lies in a block of its own may outlive the tensor without holding its place.
+    static Ref<TensorImpl> make(TypeInfo const& t, Shape const& shape, bool own_block = false)
     {
-        if (shape.empty()) return make_laid_out(t, t.size, AnyArray::Number{});
-        return make_laid_out(t, xgrad::numel(shape) * t.size, shape);
+        if (shape.empty()) return make_laid_out(t, t.size, AnyArray::Number{}, own_block);
+        return make_laid_out(t, xgrad::numel(shape) * t.size, shape, own_block);
     }
     /// Fresh memory for a shape and an order of elements, which has no gaps.
-    static Ref<TensorImpl> make(TypeInfo const& t, AnyArray::Layout layout) { return make_laid_out(t, layout.of.numel * t.size, layout); }
+    static Ref<TensorImpl> make(TypeInfo const& t, AnyArray::Layout layout, bool own_block = false) { return make_laid_out(t, layout.of.numel * t.size, layout, own_block); }
 
     TensorImpl(TensorImpl const&) = delete;
     TensorImpl& operator=(TensorImpl const&) = delete;
@@ -98,7 +98,7 @@ struct TensorImpl {
     {
         if (p->weak) [[unlikely]]
             p->forget();
-        auto* const behind = p->shares_block ? reinterpret_cast<Storage*>(p + 1) : nullptr;
+        auto* const behind = p->shares_block ? Storage::behind(p, sizeof(TensorImpl)) : nullptr;
         bool const is_last = behind && p->array.storage.get() == behind && behind->refs.load() == 1;
         if (is_last) p->array.storage.release();
         p->~TensorImpl();
@@ -111,9 +111,9 @@ private:
     template <class L> TensorImpl(TypeInfo const& t, L&& layout) : type(&t), array(std::forward<L>(layout)) {}
     ~TensorImpl();
 
-    template <class L> static Ref<TensorImpl> make_laid_out(TypeInfo const& t, std::size_t bytes, L const& layout)
+    template <class L> static Ref<TensorImpl> make_laid_out(TypeInfo const& t, std::size_t bytes, L const& layout, bool own_block)
     {
-        if (bytes > Storage::most_shared) {
+        if (own_block || bytes > Storage::most_shared) {
             auto storage = Storage::make(bytes);
             auto made = make(t, AnyArray(layout));
             made->array.place(std::move(storage));
@@ -128,7 +128,7 @@ private:
             throw;
         }
         made->array.storage = Storage::make_behind(block, sizeof(TensorImpl), bytes);
-        made->array.data = reinterpret_cast<std::byte*>(made) + sizeof(TensorImpl) + Storage::header;
+        made->array.data = reinterpret_cast<std::byte*>(Storage::behind(made, sizeof(TensorImpl))) + Storage::header;
         made->shares_block = true;
         return Ref<TensorImpl>::adopt(made);
     }

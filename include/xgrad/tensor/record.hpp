@@ -60,7 +60,9 @@ template <class F> struct RecordTableOf {
 inline AnyTensor record_formula(RecordTable const& table, void const* formula, AnyTensor const* const* operands)
 {
     Gathered const in(table, formula, operands, true);
-    AnyTensor result(in.same_shape && in.arrays[0]->contiguous ? TensorImpl::make(table.result_type, AnyArray::Layout{*in.arrays[0]}) : TensorImpl::make(table.result_type, in.space()));
+    bool const own_block = in.plan;  // the next Node may keep the values
+    AnyTensor result(in.same_shape && in.arrays[0]->contiguous ? TensorImpl::make(table.result_type, AnyArray::Layout{*in.arrays[0]}, own_block)
+                                                               : TensorImpl::make(table.result_type, in.space(), own_block));
     auto const& out = result.impl().array;
     if (in.in_order && table.result.in_place) run_in_order(table.kernels, formula, in.arrays, out);
     else run_forward(table.kernels, formula, in.arrays, in.space(), output_operand(out, table.result));
