@@ -3537,6 +3537,16 @@ template <class F> XGRAD_INLINE bool run_shorter(Node& node, bool keep_saved, F 
     return true;
 }
 
+/// Runs a Node that has its gradients for 1 ready; false where it has not.
+XGRAD_INLINE bool run_from_one(Node& node, std::span<AnyTensor> results, bool keep_saved)
+{
+    return run_shorter(node, keep_saved, [&] {
+        auto const ready = node.hand_over();
+        std::ranges::move(ready, results.begin());
+        return !ready.empty();
+    });
+}
+
 /// Runs a Node so that it adds its gradients to sums that have begun: sum_at(edge), or null. False where there are none, or the Node cannot.
 template <class F> XGRAD_INLINE bool run_onto_sums(Node& node, std::span<AnyTensor> gradients, std::span<AnyTensor> results, bool keep_saved, F sum_at)
 {
@@ -3648,10 +3658,7 @@ public:
     {
         notes_.reserve(few);
         captures_.empty() ? discover(roots) : discover_needed(roots);
-        for (auto& root : roots) root.define();
-        for (auto& root : roots) add_gradient(lookup(*root.edge.function), root.edge.input_nr, std::move(root.gradient));
-        for (auto const& root : roots)
-            if (auto& note = notes_[lookup(*root.edge.function)]; note.pending == 0 && !std::exchange(note.queued, true)) push(lookup(*root.edge.function));
+        if (roots.size() != 1 || !start_at_once(roots[0])) start(roots);
         for (Index next; (next = pop()) != none;) evaluate(next);
     }
 
@@ -3688,6 +3695,25 @@ private:
         return it == elsewhere_.end() ? none : it->second;
     }
 
+    void start(std::span<Root> roots)
+    {
+        for (auto& root : roots) root.define();
+        for (auto& root : roots) add_gradient(lookup(*root.edge.function), root.edge.input_nr, std::move(root.gradient));
+        for (auto const& root : roots)
+            if (auto& note = notes_[lookup(*root.edge.function)]; note.pending == 0 && !std::exchange(note.queued, true)) push(lookup(*root.edge.function));
+    }
+    /// Where the one Node that the pass starts from has its gradients ready.
+    bool start_at_once(Root const& root)
+    {
+        Node& node = *root.edge.function;
+        auto const& note = notes_[lookup(node)];
+        if (root.gradient.defined() || note.pending || note.captured || !note.needed || is_watched(node)) return false;
+        LocalArray<AnyTensor, 8> results(node.next_edges().size());
+        if (!run_from_one(node, results.span(), keep_graph_)) return false;
+        pass_on(node, results.data());
+        return true;
+    }
+
     /// The notes of a Node, and whether they are new.
     std::pair<Index, bool> enter(Node& node)
     {
@@ -3714,20 +3740,10 @@ private:
 
     void discover(std::span<Root const> roots)
     {
-        CachedVector<Node*> todo;
-        todo.reserve(few);
-        for (auto const& root : roots)
-            if (enter(*root.edge.function).second) todo.push_back(root.edge.function.get());
-        while (!todo.empty()) {
-            Node* const node = todo.back();
-            todo.pop_back();
-            for (auto const& edge : edges_of(*node)) {
-                if (!edge) continue;
-                auto const [index, fresh] = enter(*edge.function);
-                ++notes_[index].pending;
-                if (fresh) todo.push_back(edge.function.get());
-            }
-        }
+        for (auto const& root : roots) enter(*root.edge.function);
+        for (std::size_t i = 0; i < notes_.size(); ++i)
+            for (auto const& edge : edges_of(*notes_[i].node))
+                if (edge) ++notes_[enter(*edge.function).first].pending;
     }
 
     /// The same where only Nodes run from which a captured gradient can be reached.
@@ -3789,11 +3805,16 @@ private:
         auto const sum_at = [this](Edge const& edge) { return &notes_[lookup(*edge.function)].arrived()[edge.input_nr]; };
         if (edges.empty() || is_watched(node) || !run_onto_sums(node, gradients, results.span(), keep_graph_, sum_at)) run_node(node, gradients, results.span(), keep_graph_);
         for (auto& g : gradients) g = {};
-
-        for (std::size_t i = 0; i < edges.size(); ++i) {
-            if (!edges[i]) continue;
-            auto const next = lookup(*edges[i].function);
-            if (is_used(next)) add_gradient(next, edges[i].input_nr, std::move(results[i]));
+        pass_on(node, results.data());
+    }
+    /// The gradients that a Node has made, to where its edges lead.
+    void pass_on(Node const& node, AnyTensor* results)
+    {
+        for (auto const& edge : node.next_edges()) {
+            auto& result = *results++;
+            if (!edge) continue;
+            auto const next = lookup(*edge.function);
+            if (is_used(next)) add_gradient(next, edge.input_nr, std::move(result));
             if (--notes_[next].pending == 0) push(next);
         }
     }
@@ -3946,19 +3967,13 @@ private:
     {
         bool const watched = is_watched(node);
         if (position_ == 0) {
-            if (!watched && !root.gradient.defined() && run_shorter(node, keep_graph, [&] { return move_ready(node, results); })) return;
+            if (!watched && !root.gradient.defined() && run_from_one(node, results, keep_graph)) return;
             root.define();
         }
         std::span const gradients(&root.gradient, 1);
         if (watched) run_tensor_hooks(node, gradients);
         else if (meets_ && run_onto_sums(node, gradients, results, keep_graph, [&](Edge const& e) { return is_leaf(*e.function) ? &sums[index_of(*e.function)] : nullptr; })) return;
         run_node(node, gradients, results, keep_graph);
-    }
-    static bool move_ready(Node& node, std::span<AnyTensor> results)
-    {
-        auto const ready = node.hand_over();
-        std::ranges::move(ready, results.begin());
-        return !ready.empty();
     }
     /// One of several gradients of a leaf: the last one hands their sum on.
     XGRAD_INLINE void arrive(std::size_t index, AnyTensor& gradient, AnyTensor* sums, bool keep_graph)
@@ -5785,7 +5800,7 @@ XGRAD_INLINE auto express(Op op, X&&... x)
 }
 
 /// Applies an operation on whole arrays, at once.
-template <IsArraywise Op, class... X> auto express(Op op, X const&... x) { return record_arraywise(std::move(op), x...); }
+template <IsArraywise Op, class... X> auto express(Op const& op, X const&... x) { return record_arraywise(op, x...); }
 
 /// Applies your own elementwise operation, with the numbers that it has of its own: `apply(Scaled{2.}, x)`.
 template <class Op, class... X>
@@ -6677,6 +6692,7 @@ public:
         TypeInfo const& result;
         TypeInfo const* const* operands;
         Uses const* uses;  // what the gradient of each operand looks at
+        Uses looked_at;    // all of these
     };
 
     void apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) override
@@ -6684,7 +6700,9 @@ public:
         if (!gradients[0].defined()) return;
         AnyTensor const y = uses_ & uses_result ? result_.unpack(*this) : gradients[0];  // which has the result's shape
         LocalArray<AnyTensor, 6> x(table_.count);
-        for (std::size_t i = 0; i < table_.count; ++i) x[i] = uses_ & uses_argument(i) ? operands_[i].saved.unpack(*this) : shape_only(*table_.operands[i], operands_[i].shape);
+        for (std::size_t i = 0; i < table_.count; ++i)
+            if (uses_ & uses_argument(i)) x[i] = operands_[i].saved.unpack(*this);
+            else if (table_.looked_at & uses_argument(i)) x[i] = shape_only(*table_.operands[i], operands_[i].shape);
         pull(wanted_, gradients[0], y, x.data(), results.data());
     }
     [[gnu::cold]] void pushforward(std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override
@@ -6746,8 +6764,11 @@ protected:
         set_edges(edges, used_edges);
     }
 
+    /// Of an operand that was not saved.
+    Shape const& shape_of(std::size_t i) const noexcept { return operands_[i].shape; }
+
 private:
-    /// The gradients of the wanted operands, one after another; of values that they do not look at there are only shapes.
+    /// The gradients of the wanted operands, one after another; those at which no gradient looks are undefined.
     virtual void pull(LeafMask wanted, AnyTensor const& gradient, AnyTensor const& result, AnyTensor const* operands, AnyTensor* to) const = 0;
     /// The operation, recorded where that is wanted; only asked for where it is linear.
     virtual AnyTensor value(AnyTensor const* x) const = 0;
@@ -9383,8 +9404,10 @@ inline std::size_t get_num_threads() noexcept { return detail::WorkerPool::size(
 // ======== xgrad/base/stream.hpp
 // Stores past the caches, for results that no cache can hold: the memory that they overwrite is not read first.
 
-#ifdef __SSE2__
+#if defined(__AVX__)
 #    include <immintrin.h>
+#elif defined(__SSE2__)
+#    include <emmintrin.h>  // a tenth of the lines
 #endif
 
 XGRAD_COMPILED_ONCE
@@ -11943,13 +11966,24 @@ template <class Op, std::size_t count> constexpr bool find_linear()
 }
 template <class Op, std::size_t count> inline constexpr bool is_linear = find_linear<Op, count>();
 
-template <class Op, Scalar... T> auto record_on_tensors(Op op, Tensor<T> const&... x);
+template <class Op, Scalar... T> auto record_on_tensors(Op const& op, Tensor<T> const&... x);
+
+/// What comes to a pullback for an operand of which no gradient looks at the values.
+template <Scalar T> struct ShapeOnly {
+    using value_type = T;
+    Shape const& extents;
+
+    Shape const& shape() const noexcept { return extents; }
+    std::size_t shape(std::ptrdiff_t axis) const { return extents[normalize_axis("shape", axis, dim())]; }
+    std::size_t dim() const noexcept { return extents.size(); }
+    std::size_t numel() const noexcept { return xgrad::numel(extents); }
+};
 
 template <class Op, Scalar Y, Scalar... T> class ArraywiseNode final : public ArraywiseRecordOf<sizeof...(T)> {
     static constexpr std::size_t count = sizeof...(T);
 
 public:
-    ArraywiseNode(Op op, AnyTensor const& result, AnyTensor const* const* x) : ArraywiseRecordOf<count>(table), op_(std::move(op)) { this->connect(result, x); }
+    ArraywiseNode(Op const& op, AnyTensor const& result, AnyTensor const* const* x) : ArraywiseRecordOf<count>(table), op_(op) { this->connect(result, x); }
 
     bool apply_onto(std::span<AnyTensor> gradients, std::span<AnyTensor> results) override
     {
@@ -11957,7 +11991,7 @@ public:
         if (is_part || picks) {
             auto const& sum = as<Y>(results[0].impl().array);
             if (!gradients[0].defined()) return true;
-            if constexpr (is_part) type_info<Y>.add_in_place(Tensor<Y>(op_.value(sum)), gradients[0]);
+            if constexpr (is_part) type_info<Y>.scatter_add(op_.value(sum), gradients[0].impl().array);
             if constexpr (picks) op_.add_onto(sum, as<Y>(gradients[0].impl().array));
         }
         return is_part || picks;
@@ -11966,15 +12000,19 @@ public:
 private:
     void pull(LeafMask wanted, AnyTensor const& gradient, AnyTensor const& result, AnyTensor const* operands, AnyTensor* to) const override
     {
-        auto const g = gradient.as<Y>(), y = result.as<Y>();
+        auto const &g = static_cast<Tensor<Y> const&>(gradient), &y = static_cast<Tensor<Y> const&>(result);
         [&]<std::size_t... I>(std::index_sequence<I...>) {
-            std::tuple<Tensor<T>...> const x(operands[I].template as<T>()...);
             auto const one = [&]<std::size_t J, class X>(wrt<J> argument, std::type_identity<X>) {
                 if constexpr (Differentiable<X>)
-                    if (wanted >> J & 1) *to++ = Tensor<X>(op_.pullback(argument, g, y, std::get<I>(x)...));
+                    if (wanted >> J & 1) *to++ = Tensor<X>(op_.pullback(argument, g, y, this->template operand<I, T>(operands)...));
             };
             (one(wrt<I>{}, std::type_identity<T>{}), ...);
         }(std::index_sequence_for<T...>{});
+    }
+    template <std::size_t I, Scalar X> decltype(auto) operand(AnyTensor const* operands) const
+    {
+        if constexpr (looked_at & uses_argument(I)) return static_cast<Tensor<X> const&>(operands[I]);
+        else return ShapeOnly<X>{this->shape_of(I)};
     }
     [[gnu::cold]] AnyTensor value(AnyTensor const* x) const override
     {
@@ -11986,19 +12024,20 @@ private:
 
     static constexpr std::array<TypeInfo const*, count> types{&type_info<T>...};
     static constexpr std::array<Uses, count> uses = []<std::size_t... I>(std::index_sequence<I...>) { return std::array<Uses, count>{arraywise_uses<Op>(I)...}; }(std::index_sequence_for<T...>{});
-    static constexpr typename ArraywiseRecord::Table table{type_name<Op>, is_linear<Op, count>, count, type_info<Y>, types.data(), uses.data()};
+    static constexpr Uses looked_at = []<std::size_t... I>(std::index_sequence<I...>) { return (arraywise_uses<Op>(I) | ...); }(std::index_sequence_for<T...>{});
+    static constexpr typename ArraywiseRecord::Table table{type_name<Op>, is_linear<Op, count>, count, type_info<Y>, types.data(), uses.data(), looked_at};
 
     Op op_;
 };
 
-template <class Op, Scalar... T> auto record_on_tensors(Op op, Tensor<T> const&... x)
+template <class Op, Scalar... T> auto record_on_tensors(Op const& op, Tensor<T> const&... x)
 {
     auto value = op.value(x.array_of()...);
     using Y = typename decltype(value)::value_type;
     Tensor<Y> result(std::move(value));
     std::array<AnyTensor const*, sizeof...(T)> const operands{&x...};
     if constexpr (Differentiable<Y>)
-        if (wants_record(operands)) result.impl().grad_fn = Ref<Node>(new ArraywiseNode<Op, Y, T...>(std::move(op), result, operands.data()));
+        if (wants_record(operands)) result.impl().grad_fn = Ref<Node>(new ArraywiseNode<Op, Y, T...>(op, result, operands.data()));
     if constexpr (sizeof...(T) == 1)
         if (AnyTensor const& only = *operands[0]; result.impl().array.storage == only.impl().array.storage) mark_view(result, only);
     return result;
@@ -12007,9 +12046,9 @@ template <class Op, Scalar... T> auto record_on_tensors(Op op, Tensor<T> const&.
 }  // namespace detail
 
 /// Called by express() for operations on whole arrays.
-template <class Op, detail::TensorLike... X> auto record_arraywise(Op op, X const&... x)
+template <class Op, detail::TensorLike... X> auto record_arraywise(Op const& op, X const&... x)
 {
-    return detail::record_on_tensors(std::move(op), detail::materialize(x)...);
+    return detail::record_on_tensors(op, detail::materialize(x)...);
 }
 
 }  // namespace xgrad
@@ -12292,12 +12331,9 @@ template <Scalar T> AnyTensor GradientArithmetic<T>::add(AnyTensor const& a, Any
 
 template <Scalar T> void GradientArithmetic<T>::add_in_place(AnyTensor const& to, AnyTensor const& more)
 {
-    if constexpr (Differentiable<T>) {
-        auto const &out = as<T>(to.impl().array), &in = as<T>(more.impl().array);
-        if (out.contiguous && in.contiguous) add_run<T, T>(in.begin(), out.begin(), 1, out.numel);
-        else for_each_pair(out, in, [](T& t, T const& m) { t += m; });
-        out.storage->bump();
-    }
+    auto const& out = to.impl().array;
+    scatter_add(out, more.impl().array);
+    out.storage->bump();
 }
 
 template <Scalar T> AnyTensor GradientArithmetic<T>::copy(AnyTensor const& t)
@@ -12330,7 +12366,11 @@ template <Scalar T> void GradientArithmetic<T>::multiply_in_place(AnyTensor cons
 
 template <Scalar T> void GradientArithmetic<T>::scatter_add(AnyArray const& to, AnyArray const& more)
 {
-    if constexpr (Differentiable<T>) for_each_pair(as<T>(to), as<T>(more), [](T& t, T const& m) { t += m; });
+    if constexpr (Differentiable<T>) {
+        auto const &out = as<T>(to), &in = as<T>(more);
+        if (out.contiguous && in.contiguous) add_run<T, T>(in.begin(), out.begin(), 1, out.numel);
+        else for_each_pair(out, in, [](T& t, T const& m) { t += m; });
+    }
 }
 
 template <Scalar T> bool GradientArithmetic<T>::has_nan(AnyArray const& a)
@@ -15377,11 +15417,10 @@ inline Slice slice(std::optional<std::ptrdiff_t> start = {}, std::optional<std::
 
 namespace detail {
 
-/// What an index takes of one axis; or a new axis, which takes nothing.
+/// What an index takes of one axis: `count` positions from `start` on. The step is 0 where the axis goes.
 struct AxisPart {
-    std::size_t start = 0, count = 1, step = 1;
-    bool keeps_axis = true;
-    bool is_new = false;
+    std::size_t start, count;
+    std::ptrdiff_t step = 1;
 };
 
 }  // namespace detail
@@ -15389,24 +15428,50 @@ struct AxisPart {
 /// A window on an array: some indices, slices and new axes. A view.
 struct Window : Arraywise {
     static constexpr bool is_part = true;  // each element of the result is another one of the argument
-    detail::CachedVector<detail::AxisPart> parts;
 
+    // Of each index; the step is 0 where the axis goes, and new_axis where there was none.
+    Shape start, count;
+    Strides step;
+    static constexpr std::ptrdiff_t new_axis = -1;
+
+    Window() = default;
+    /// All of an array.
+    explicit Window(Shape const& shape) : start(shape.size(), 0), count(shape), step(shape.size(), 1) {}
+
+    void add(detail::AxisPart const& part)
+    {
+        start.push_back(part.start);
+        count.push_back(part.count);
+        step.push_back(part.step);
+    }
     template <Scalar T> auto value(detail::Array<T> const& x) const
     {
-        Shape shape;
-        Strides strides;
-        std::ptrdiff_t offset = 0;
-        std::size_t axis = 0;
-        for (auto const& part : parts) {
-            auto const stride = part.is_new ? 0 : x.strides[axis++];
-            offset += static_cast<std::ptrdiff_t>(part.start) * stride;
-            if (!part.keeps_axis) continue;
-            shape.push_back(part.count);
-            strides.push_back(stride * static_cast<std::ptrdiff_t>(part.step));
-        }
-        return x.window(std::move(shape), std::move(strides), offset);
+        detail::Array<T> out;
+        look(x, out, sizeof(T));
+        return out;
     }
     auto pullback(wrt<0>, auto const& g, auto const&, auto const& x) const;
+
+private:
+    void look(detail::AnyArray const& x, detail::AnyArray& out, std::size_t element) const
+    {
+        std::size_t const indices = step.size(), kept = indices - static_cast<std::size_t>(std::ranges::count(step, 0));
+        out.shape.reserve_exactly(kept);
+        out.strides.reserve_exactly(kept);
+        std::ptrdiff_t offset = 0;
+        for (std::size_t i = 0, axis = 0, at = 0; i < indices; ++i) {
+            bool const is_new = step[i] == new_axis;
+            auto const stride = is_new ? 0 : x.strides[axis++];
+            offset += static_cast<std::ptrdiff_t>(start[i]) * stride;
+            if (step[i] == 0) continue;
+            out.shape[at] = count[i];
+            out.strides[at++] = is_new ? 0 : stride * step[i];
+        }
+        out.storage = x.storage;
+        out.data = x.data + offset * static_cast<std::ptrdiff_t>(element);
+        out.numel = numel(out.shape);
+        out.contiguous = detail::is_row_major(out.shape, out.strides);
+    }
 };
 
 /// Zeros of a given shape with x in a window: the adjoint of Window.
@@ -15440,7 +15505,7 @@ inline AxisPart part_of_axis(std::ptrdiff_t i, std::size_t n, std::size_t axis)
 {
     auto const extent = static_cast<std::ptrdiff_t>(n);
     if (i < -extent || i >= extent) fail<IndexError>("index ", i, " is out of range for axis ", axis, " with extent ", n);
-    return {static_cast<std::size_t>(i < 0 ? i + extent : i), 1, 1, false, false};
+    return {static_cast<std::size_t>(i < 0 ? i + extent : i), 1, 0};
 }
 inline AxisPart part_of_axis(Slice const& s, std::size_t n, std::size_t axis)
 {
@@ -15448,9 +15513,9 @@ inline AxisPart part_of_axis(Slice const& s, std::size_t n, std::size_t axis)
     auto const extent = static_cast<std::ptrdiff_t>(n);
     auto const bounded = [extent](std::ptrdiff_t i) { return std::clamp<std::ptrdiff_t>(i < 0 ? i + extent : i, 0, extent); };
     auto const start = bounded(s.start.value_or(0)), stop = std::max(start, bounded(s.stop.value_or(extent)));
-    return {static_cast<std::size_t>(start), static_cast<std::size_t>(stop > start ? (stop - start - 1) / s.step + 1 : 0), static_cast<std::size_t>(s.step), true, false};
+    return {static_cast<std::size_t>(start), static_cast<std::size_t>(stop > start ? (stop - start - 1) / s.step + 1 : 0), s.step};
 }
-inline AxisPart part_of_axis(xt::xall_tag, std::size_t n, std::size_t) { return {0, n, 1, true, false}; }
+inline AxisPart part_of_axis(xt::xall_tag, std::size_t n, std::size_t) { return {0, n}; }
 /// xt::range and its kin.
 template <class I>
     requires requires(I const& i) { i.get(std::size_t{}); }
@@ -15458,7 +15523,7 @@ AxisPart part_of_axis(I const& range, std::size_t n, std::size_t axis)
 {
     auto const s = range.get(n);
     auto const count = static_cast<std::size_t>(s.size());
-    if (count == 0) return {0, 0, 1, true, false};
+    if (count == 0) return {0, 0};
     auto const first = static_cast<std::ptrdiff_t>(s(0)), step = count > 1 ? static_cast<std::ptrdiff_t>(s(1)) - first : 1;
     return part_of_axis(Slice{first, first + (static_cast<std::ptrdiff_t>(count) - 1) * step + 1, step}, n, axis);
 }
@@ -15470,7 +15535,7 @@ public:
 
     template <class I> void add(I const& index)
     {
-        if constexpr (std::same_as<I, xt::xnewaxis_tag>) window_.parts.push_back({.is_new = true});
+        if constexpr (std::same_as<I, xt::xnewaxis_tag>) window_.add({0, 1, Window::new_axis});
         else if constexpr (std::same_as<I, xt::xellipsis_tag>) {
             if (std::exchange(has_ellipsis_, true)) fail<IndexError>("an index has more than one ellipsis");
             for (auto rest = shape_.size() - std::min(named_, shape_.size()); rest > 0; --rest) whole();
@@ -15478,8 +15543,8 @@ public:
             static_assert(!std::floating_point<I>, "an index is a whole number, a range or a slice: this one is of floating point type");
             static_assert(std::floating_point<I> || AxisIndex<I>, "an index is a whole number, xg::slice(...), xt::range(...), xt::all(), xt::newaxis() or xt::ellipsis()");
             if (axis_ == shape_.size()) fail<IndexError>("too many indices for an array with ", shape_.size(), " dimensions");
-            if constexpr (IntegerIndex<I>) window_.parts.push_back(part_of_axis(static_cast<std::ptrdiff_t>(index), shape_[axis_], axis_));
-            else if constexpr (AxisIndex<I>) window_.parts.push_back(part_of_axis(index, shape_[axis_], axis_));
+            if constexpr (IntegerIndex<I>) window_.add(part_of_axis(static_cast<std::ptrdiff_t>(index), shape_[axis_], axis_));
+            else if constexpr (AxisIndex<I>) window_.add(part_of_axis(index, shape_[axis_], axis_));
             ++axis_;
         }
     }
@@ -15490,7 +15555,7 @@ public:
     }
 
 private:
-    void whole() { window_.parts.push_back({.count = shape_[axis_++]}); }
+    void whole() { window_.add({0, shape_[axis_++]}); }
 
     Shape const& shape_;
     std::size_t named_, axis_ = 0;
@@ -15644,9 +15709,8 @@ template <class X> auto resized(X const& x, std::size_t axis, std::size_t n)
 {
     auto const have = x.shape()[axis];
     if (have == n) return x;
-    Window window;
-    for (auto const extent : x.shape()) window.parts.push_back({.count = extent});
-    window.parts[axis].count = std::min(have, n);
+    Window window(x.shape());
+    window.count[axis] = std::min(have, n);
     if (n < have) return express(window, x);
     Shape shape = x.shape();
     shape[axis] = n;
@@ -18885,10 +18949,9 @@ public:
 private:
     Window part(std::size_t i, std::size_t start, Shape const& shape) const
     {
-        Window w;
-        for (auto const n : shape) w.parts.push_back({.count = n});
-        w.parts[axis_].start = start;
-        w.parts[axis_].count = counts_[i];
+        Window w(shape);
+        w.start[axis_] = start;
+        w.count[axis_] = counts_[i];
         return w;
     }
 

@@ -118,19 +118,13 @@ private:
     {
         bool const watched = is_watched(node);
         if (position_ == 0) {
-            if (!watched && !root.gradient.defined() && run_shorter(node, keep_graph, [&] { return move_ready(node, results); })) return;
+            if (!watched && !root.gradient.defined() && run_from_one(node, results, keep_graph)) return;
             root.define();
         }
         std::span const gradients(&root.gradient, 1);
         if (watched) run_tensor_hooks(node, gradients);
         else if (meets_ && run_onto_sums(node, gradients, results, keep_graph, [&](Edge const& e) { return is_leaf(*e.function) ? &sums[index_of(*e.function)] : nullptr; })) return;
         run_node(node, gradients, results, keep_graph);
-    }
-    static bool move_ready(Node& node, std::span<AnyTensor> results)
-    {
-        auto const ready = node.hand_over();
-        std::ranges::move(ready, results.begin());
-        return !ready.empty();
     }
     /// One of several gradients of a leaf: the last one hands their sum on.
     XGRAD_INLINE void arrive(std::size_t index, AnyTensor& gradient, AnyTensor* sums, bool keep_graph)

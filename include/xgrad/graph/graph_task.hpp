@@ -62,10 +62,7 @@ public:
     {
         notes_.reserve(few);
         captures_.empty() ? discover(roots) : discover_needed(roots);
-        for (auto& root : roots) root.define();
-        for (auto& root : roots) add_gradient(lookup(*root.edge.function), root.edge.input_nr, std::move(root.gradient));
-        for (auto const& root : roots)
-            if (auto& note = notes_[lookup(*root.edge.function)]; note.pending == 0 && !std::exchange(note.queued, true)) push(lookup(*root.edge.function));
+        if (roots.size() != 1 || !start_at_once(roots[0])) start(roots);
         for (Index next; (next = pop()) != none;) evaluate(next);
     }
 
@@ -102,6 +99,25 @@ private:
         return it == elsewhere_.end() ? none : it->second;
     }
 
+    void start(std::span<Root> roots)
+    {
+        for (auto& root : roots) root.define();
+        for (auto& root : roots) add_gradient(lookup(*root.edge.function), root.edge.input_nr, std::move(root.gradient));
+        for (auto const& root : roots)
+            if (auto& note = notes_[lookup(*root.edge.function)]; note.pending == 0 && !std::exchange(note.queued, true)) push(lookup(*root.edge.function));
+    }
+    /// Where the one Node that the pass starts from has its gradients ready.
+    bool start_at_once(Root const& root)
+    {
+        Node& node = *root.edge.function;
+        auto const& note = notes_[lookup(node)];
+        if (root.gradient.defined() || note.pending || note.captured || !note.needed || is_watched(node)) return false;
+        LocalArray<AnyTensor, 8> results(node.next_edges().size());
+        if (!run_from_one(node, results.span(), keep_graph_)) return false;
+        pass_on(node, results.data());
+        return true;
+    }
+
     /// The notes of a Node, and whether they are new.
     std::pair<Index, bool> enter(Node& node)
     {
@@ -128,20 +144,10 @@ private:
 
     void discover(std::span<Root const> roots)
     {
-        CachedVector<Node*> todo;
-        todo.reserve(few);
-        for (auto const& root : roots)
-            if (enter(*root.edge.function).second) todo.push_back(root.edge.function.get());
-        while (!todo.empty()) {
-            Node* const node = todo.back();
-            todo.pop_back();
-            for (auto const& edge : edges_of(*node)) {
-                if (!edge) continue;
-                auto const [index, fresh] = enter(*edge.function);
-                ++notes_[index].pending;
-                if (fresh) todo.push_back(edge.function.get());
-            }
-        }
+        for (auto const& root : roots) enter(*root.edge.function);
+        for (std::size_t i = 0; i < notes_.size(); ++i)
+            for (auto const& edge : edges_of(*notes_[i].node))
+                if (edge) ++notes_[enter(*edge.function).first].pending;
     }
 
     /// The same where only Nodes run from which a captured gradient can be reached.
@@ -203,11 +209,16 @@ private:
         auto const sum_at = [this](Edge const& edge) { return &notes_[lookup(*edge.function)].arrived()[edge.input_nr]; };
         if (edges.empty() || is_watched(node) || !run_onto_sums(node, gradients, results.span(), keep_graph_, sum_at)) run_node(node, gradients, results.span(), keep_graph_);
         for (auto& g : gradients) g = {};
-
-        for (std::size_t i = 0; i < edges.size(); ++i) {
-            if (!edges[i]) continue;
-            auto const next = lookup(*edges[i].function);
-            if (is_used(next)) add_gradient(next, edges[i].input_nr, std::move(results[i]));
+        pass_on(node, results.data());
+    }
+    /// The gradients that a Node has made, to where its edges lead.
+    void pass_on(Node const& node, AnyTensor* results)
+    {
+        for (auto const& edge : node.next_edges()) {
+            auto& result = *results++;
+            if (!edge) continue;
+            auto const next = lookup(*edge.function);
+            if (is_used(next)) add_gradient(next, edge.input_nr, std::move(result));
             if (--notes_[next].pending == 0) push(next);
         }
     }

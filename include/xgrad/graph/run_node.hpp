@@ -132,6 +132,16 @@ template <class F> XGRAD_INLINE bool run_shorter(Node& node, bool keep_saved, F 
     return true;
 }
 
+/// Runs a Node that has its gradients for 1 ready; false where it has not.
+XGRAD_INLINE bool run_from_one(Node& node, std::span<AnyTensor> results, bool keep_saved)
+{
+    return run_shorter(node, keep_saved, [&] {
+        auto const ready = node.hand_over();
+        std::ranges::move(ready, results.begin());
+        return !ready.empty();
+    });
+}
+
 /// Runs a Node so that it adds its gradients to sums that have begun: sum_at(edge), or null. False where there are none, or the Node cannot.
 template <class F> XGRAD_INLINE bool run_onto_sums(Node& node, std::span<AnyTensor> gradients, std::span<AnyTensor> results, bool keep_saved, F sum_at)
 {

@@ -165,7 +165,7 @@ XGRAD_INLINE auto express(Op op, X&&... x)
 }
 
 /// Applies an operation on whole arrays, at once.
-template <IsArraywise Op, class... X> auto express(Op op, X const&... x) { return record_arraywise(std::move(op), x...); }
+template <IsArraywise Op, class... X> auto express(Op const& op, X const&... x) { return record_arraywise(op, x...); }
 
 /// Applies your own elementwise operation, with the numbers that it has of its own: `apply(Scaled{2.}, x)`.
 template <class Op, class... X>

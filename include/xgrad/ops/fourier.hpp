@@ -141,9 +141,8 @@ template <class X> auto resized(X const& x, std::size_t axis, std::size_t n)
 {
     auto const have = x.shape()[axis];
     if (have == n) return x;
-    Window window;
-    for (auto const extent : x.shape()) window.parts.push_back({.count = extent});
-    window.parts[axis].count = std::min(have, n);
+    Window window(x.shape());
+    window.count[axis] = std::min(have, n);
     if (n < have) return express(window, x);
     Shape shape = x.shape();
     shape[axis] = n;

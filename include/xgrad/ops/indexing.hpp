@@ -21,11 +21,10 @@ inline Slice slice(std::optional<std::ptrdiff_t> start = {}, std::optional<std::
 
 namespace detail {
 
-/// What an index takes of one axis; or a new axis, which takes nothing.
+/// What an index takes of one axis: `count` positions from `start` on. The step is 0 where the axis goes.
 struct AxisPart {
-    std::size_t start = 0, count = 1, step = 1;
-    bool keeps_axis = true;
-    bool is_new = false;
+    std::size_t start, count;
+    std::ptrdiff_t step = 1;
 };
 
 }  // namespace detail
@@ -33,24 +32,50 @@ struct AxisPart {
 /// A window on an array: some indices, slices and new axes. A view.
 struct Window : Arraywise {
     static constexpr bool is_part = true;  // each element of the result is another one of the argument
-    detail::CachedVector<detail::AxisPart> parts;
 
+    // Of each index; the step is 0 where the axis goes, and new_axis where there was none.
+    Shape start, count;
+    Strides step;
+    static constexpr std::ptrdiff_t new_axis = -1;
+
+    Window() = default;
+    /// All of an array.
+    explicit Window(Shape const& shape) : start(shape.size(), 0), count(shape), step(shape.size(), 1) {}
+
+    void add(detail::AxisPart const& part)
+    {
+        start.push_back(part.start);
+        count.push_back(part.count);
+        step.push_back(part.step);
+    }
     template <Scalar T> auto value(detail::Array<T> const& x) const
     {
-        Shape shape;
-        Strides strides;
-        std::ptrdiff_t offset = 0;
-        std::size_t axis = 0;
-        for (auto const& part : parts) {
-            auto const stride = part.is_new ? 0 : x.strides[axis++];
-            offset += static_cast<std::ptrdiff_t>(part.start) * stride;
-            if (!part.keeps_axis) continue;
-            shape.push_back(part.count);
-            strides.push_back(stride * static_cast<std::ptrdiff_t>(part.step));
-        }
-        return x.window(std::move(shape), std::move(strides), offset);
+        detail::Array<T> out;
+        look(x, out, sizeof(T));
+        return out;
     }
     auto pullback(wrt<0>, auto const& g, auto const&, auto const& x) const;
+
+private:
+    void look(detail::AnyArray const& x, detail::AnyArray& out, std::size_t element) const
+    {
+        std::size_t const indices = step.size(), kept = indices - static_cast<std::size_t>(std::ranges::count(step, 0));
+        out.shape.reserve_exactly(kept);
+        out.strides.reserve_exactly(kept);
+        std::ptrdiff_t offset = 0;
+        for (std::size_t i = 0, axis = 0, at = 0; i < indices; ++i) {
+            bool const is_new = step[i] == new_axis;
+            auto const stride = is_new ? 0 : x.strides[axis++];
+            offset += static_cast<std::ptrdiff_t>(start[i]) * stride;
+            if (step[i] == 0) continue;
+            out.shape[at] = count[i];
+            out.strides[at++] = is_new ? 0 : stride * step[i];
+        }
+        out.storage = x.storage;
+        out.data = x.data + offset * static_cast<std::ptrdiff_t>(element);
+        out.numel = numel(out.shape);
+        out.contiguous = detail::is_row_major(out.shape, out.strides);
+    }
 };
 
 /// Zeros of a given shape with x in a window: the adjoint of Window.
@@ -84,7 +109,7 @@ inline AxisPart part_of_axis(std::ptrdiff_t i, std::size_t n, std::size_t axis)
 {
     auto const extent = static_cast<std::ptrdiff_t>(n);
     if (i < -extent || i >= extent) fail<IndexError>("index ", i, " is out of range for axis ", axis, " with extent ", n);
-    return {static_cast<std::size_t>(i < 0 ? i + extent : i), 1, 1, false, false};
+    return {static_cast<std::size_t>(i < 0 ? i + extent : i), 1, 0};
 }
 inline AxisPart part_of_axis(Slice const& s, std::size_t n, std::size_t axis)
 {
@@ -92,9 +117,9 @@ inline AxisPart part_of_axis(Slice const& s, std::size_t n, std::size_t axis)
     auto const extent = static_cast<std::ptrdiff_t>(n);
     auto const bounded = [extent](std::ptrdiff_t i) { return std::clamp<std::ptrdiff_t>(i < 0 ? i + extent : i, 0, extent); };
     auto const start = bounded(s.start.value_or(0)), stop = std::max(start, bounded(s.stop.value_or(extent)));
-    return {static_cast<std::size_t>(start), static_cast<std::size_t>(stop > start ? (stop - start - 1) / s.step + 1 : 0), static_cast<std::size_t>(s.step), true, false};
+    return {static_cast<std::size_t>(start), static_cast<std::size_t>(stop > start ? (stop - start - 1) / s.step + 1 : 0), s.step};
 }
-inline AxisPart part_of_axis(xt::xall_tag, std::size_t n, std::size_t) { return {0, n, 1, true, false}; }
+inline AxisPart part_of_axis(xt::xall_tag, std::size_t n, std::size_t) { return {0, n}; }
 /// xt::range and its kin.
 template <class I>
     requires requires(I const& i) { i.get(std::size_t{}); }
@@ -102,7 +127,7 @@ AxisPart part_of_axis(I const& range, std::size_t n, std::size_t axis)
 {
     auto const s = range.get(n);
     auto const count = static_cast<std::size_t>(s.size());
-    if (count == 0) return {0, 0, 1, true, false};
+    if (count == 0) return {0, 0};
     auto const first = static_cast<std::ptrdiff_t>(s(0)), step = count > 1 ? static_cast<std::ptrdiff_t>(s(1)) - first : 1;
     return part_of_axis(Slice{first, first + (static_cast<std::ptrdiff_t>(count) - 1) * step + 1, step}, n, axis);
 }
@@ -114,7 +139,7 @@ public:
 
     template <class I> void add(I const& index)
     {
-        if constexpr (std::same_as<I, xt::xnewaxis_tag>) window_.parts.push_back({.is_new = true});
+        if constexpr (std::same_as<I, xt::xnewaxis_tag>) window_.add({0, 1, Window::new_axis});
         else if constexpr (std::same_as<I, xt::xellipsis_tag>) {
             if (std::exchange(has_ellipsis_, true)) fail<IndexError>("an index has more than one ellipsis");
             for (auto rest = shape_.size() - std::min(named_, shape_.size()); rest > 0; --rest) whole();
@@ -122,8 +147,8 @@ public:
             static_assert(!std::floating_point<I>, "an index is a whole number, a range or a slice: this one is of floating point type");
             static_assert(std::floating_point<I> || AxisIndex<I>, "an index is a whole number, xg::slice(...), xt::range(...), xt::all(), xt::newaxis() or xt::ellipsis()");
             if (axis_ == shape_.size()) fail<IndexError>("too many indices for an array with ", shape_.size(), " dimensions");
-            if constexpr (IntegerIndex<I>) window_.parts.push_back(part_of_axis(static_cast<std::ptrdiff_t>(index), shape_[axis_], axis_));
-            else if constexpr (AxisIndex<I>) window_.parts.push_back(part_of_axis(index, shape_[axis_], axis_));
+            if constexpr (IntegerIndex<I>) window_.add(part_of_axis(static_cast<std::ptrdiff_t>(index), shape_[axis_], axis_));
+            else if constexpr (AxisIndex<I>) window_.add(part_of_axis(index, shape_[axis_], axis_));
             ++axis_;
         }
     }
@@ -134,7 +159,7 @@ public:
     }
 
 private:
-    void whole() { window_.parts.push_back({.count = shape_[axis_++]}); }
+    void whole() { window_.add({0, shape_[axis_++]}); }
 
     Shape const& shape_;
     std::size_t named_, axis_ = 0;

@@ -27,13 +27,24 @@ template <class Op, std::size_t count> constexpr bool find_linear()
 }
 template <class Op, std::size_t count> inline constexpr bool is_linear = find_linear<Op, count>();
 
-template <class Op, Scalar... T> auto record_on_tensors(Op op, Tensor<T> const&... x);
+template <class Op, Scalar... T> auto record_on_tensors(Op const& op, Tensor<T> const&... x);
+
+/// What comes to a pullback for an operand of which no gradient looks at the values.
+template <Scalar T> struct ShapeOnly {
+    using value_type = T;
+    Shape const& extents;
+
+    Shape const& shape() const noexcept { return extents; }
+    std::size_t shape(std::ptrdiff_t axis) const { return extents[normalize_axis("shape", axis, dim())]; }
+    std::size_t dim() const noexcept { return extents.size(); }
+    std::size_t numel() const noexcept { return xgrad::numel(extents); }
+};
 
 template <class Op, Scalar Y, Scalar... T> class ArraywiseNode final : public ArraywiseRecordOf<sizeof...(T)> {
     static constexpr std::size_t count = sizeof...(T);
 
 public:
-    ArraywiseNode(Op op, AnyTensor const& result, AnyTensor const* const* x) : ArraywiseRecordOf<count>(table), op_(std::move(op)) { this->connect(result, x); }
+    ArraywiseNode(Op const& op, AnyTensor const& result, AnyTensor const* const* x) : ArraywiseRecordOf<count>(table), op_(op) { this->connect(result, x); }
 
     bool apply_onto(std::span<AnyTensor> gradients, std::span<AnyTensor> results) override
     {
@@ -41,7 +52,7 @@ public:
         if (is_part || picks) {
             auto const& sum = as<Y>(results[0].impl().array);
             if (!gradients[0].defined()) return true;
-            if constexpr (is_part) type_info<Y>.add_in_place(Tensor<Y>(op_.value(sum)), gradients[0]);
+            if constexpr (is_part) type_info<Y>.scatter_add(op_.value(sum), gradients[0].impl().array);
             if constexpr (picks) op_.add_onto(sum, as<Y>(gradients[0].impl().array));
         }
         return is_part || picks;
@@ -50,15 +61,19 @@ public:
 private:
     void pull(LeafMask wanted, AnyTensor const& gradient, AnyTensor const& result, AnyTensor const* operands, AnyTensor* to) const override
     {
-        auto const g = gradient.as<Y>(), y = result.as<Y>();
+        auto const &g = static_cast<Tensor<Y> const&>(gradient), &y = static_cast<Tensor<Y> const&>(result);
         [&]<std::size_t... I>(std::index_sequence<I...>) {
-            std::tuple<Tensor<T>...> const x(operands[I].template as<T>()...);
             auto const one = [&]<std::size_t J, class X>(wrt<J> argument, std::type_identity<X>) {
                 if constexpr (Differentiable<X>)
-                    if (wanted >> J & 1) *to++ = Tensor<X>(op_.pullback(argument, g, y, std::get<I>(x)...));
+                    if (wanted >> J & 1) *to++ = Tensor<X>(op_.pullback(argument, g, y, this->template operand<I, T>(operands)...));
             };
             (one(wrt<I>{}, std::type_identity<T>{}), ...);
         }(std::index_sequence_for<T...>{});
+    }
+    template <std::size_t I, Scalar X> decltype(auto) operand(AnyTensor const* operands) const
+    {
+        if constexpr (looked_at & uses_argument(I)) return static_cast<Tensor<X> const&>(operands[I]);
+        else return ShapeOnly<X>{this->shape_of(I)};
     }
     [[gnu::cold]] AnyTensor value(AnyTensor const* x) const override
     {
@@ -70,19 +85,20 @@ private:
 
     static constexpr std::array<TypeInfo const*, count> types{&type_info<T>...};
     static constexpr std::array<Uses, count> uses = []<std::size_t... I>(std::index_sequence<I...>) { return std::array<Uses, count>{arraywise_uses<Op>(I)...}; }(std::index_sequence_for<T...>{});
-    static constexpr typename ArraywiseRecord::Table table{type_name<Op>, is_linear<Op, count>, count, type_info<Y>, types.data(), uses.data()};
+    static constexpr Uses looked_at = []<std::size_t... I>(std::index_sequence<I...>) { return (arraywise_uses<Op>(I) | ...); }(std::index_sequence_for<T...>{});
+    static constexpr typename ArraywiseRecord::Table table{type_name<Op>, is_linear<Op, count>, count, type_info<Y>, types.data(), uses.data(), looked_at};
 
     Op op_;
 };
 
-template <class Op, Scalar... T> auto record_on_tensors(Op op, Tensor<T> const&... x)
+template <class Op, Scalar... T> auto record_on_tensors(Op const& op, Tensor<T> const&... x)
 {
     auto value = op.value(x.array_of()...);
     using Y = typename decltype(value)::value_type;
     Tensor<Y> result(std::move(value));
     std::array<AnyTensor const*, sizeof...(T)> const operands{&x...};
     if constexpr (Differentiable<Y>)
-        if (wants_record(operands)) result.impl().grad_fn = Ref<Node>(new ArraywiseNode<Op, Y, T...>(std::move(op), result, operands.data()));
+        if (wants_record(operands)) result.impl().grad_fn = Ref<Node>(new ArraywiseNode<Op, Y, T...>(op, result, operands.data()));
     if constexpr (sizeof...(T) == 1)
         if (AnyTensor const& only = *operands[0]; result.impl().array.storage == only.impl().array.storage) mark_view(result, only);
     return result;
@@ -91,9 +107,9 @@ template <class Op, Scalar... T> auto record_on_tensors(Op op, Tensor<T> const&.
 }  // namespace detail
 
 /// Called by express() for operations on whole arrays.
-template <class Op, detail::TensorLike... X> auto record_arraywise(Op op, X const&... x)
+template <class Op, detail::TensorLike... X> auto record_arraywise(Op const& op, X const&... x)
 {
-    return detail::record_on_tensors(std::move(op), detail::materialize(x)...);
+    return detail::record_on_tensors(op, detail::materialize(x)...);
 }
 
 }  // namespace xgrad

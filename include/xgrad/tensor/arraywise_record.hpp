@@ -20,6 +20,7 @@ public:
         TypeInfo const& result;
         TypeInfo const* const* operands;
         Uses const* uses;  // what the gradient of each operand looks at
+        Uses looked_at;    // all of these
     };
 
     void apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) override
@@ -27,7 +28,9 @@ public:
         if (!gradients[0].defined()) return;
         AnyTensor const y = uses_ & uses_result ? result_.unpack(*this) : gradients[0];  // which has the result's shape
         LocalArray<AnyTensor, 6> x(table_.count);
-        for (std::size_t i = 0; i < table_.count; ++i) x[i] = uses_ & uses_argument(i) ? operands_[i].saved.unpack(*this) : shape_only(*table_.operands[i], operands_[i].shape);
+        for (std::size_t i = 0; i < table_.count; ++i)
+            if (uses_ & uses_argument(i)) x[i] = operands_[i].saved.unpack(*this);
+            else if (table_.looked_at & uses_argument(i)) x[i] = shape_only(*table_.operands[i], operands_[i].shape);
         pull(wanted_, gradients[0], y, x.data(), results.data());
     }
     [[gnu::cold]] void pushforward(std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override
@@ -89,8 +92,11 @@ protected:
         set_edges(edges, used_edges);
     }
 
+    /// Of an operand that was not saved.
+    Shape const& shape_of(std::size_t i) const noexcept { return operands_[i].shape; }
+
 private:
-    /// The gradients of the wanted operands, one after another; of values that they do not look at there are only shapes.
+    /// The gradients of the wanted operands, one after another; those at which no gradient looks are undefined.
     virtual void pull(LeafMask wanted, AnyTensor const& gradient, AnyTensor const& result, AnyTensor const* operands, AnyTensor* to) const = 0;
     /// The operation, recorded where that is wanted; only asked for where it is linear.
     virtual AnyTensor value(AnyTensor const* x) const = 0;

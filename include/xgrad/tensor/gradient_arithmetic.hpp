@@ -16,12 +16,9 @@ template <Scalar T> AnyTensor GradientArithmetic<T>::add(AnyTensor const& a, Any
 
 template <Scalar T> void GradientArithmetic<T>::add_in_place(AnyTensor const& to, AnyTensor const& more)
 {
-    if constexpr (Differentiable<T>) {
-        auto const &out = as<T>(to.impl().array), &in = as<T>(more.impl().array);
-        if (out.contiguous && in.contiguous) add_run<T, T>(in.begin(), out.begin(), 1, out.numel);
-        else for_each_pair(out, in, [](T& t, T const& m) { t += m; });
-        out.storage->bump();
-    }
+    auto const& out = to.impl().array;
+    scatter_add(out, more.impl().array);
+    out.storage->bump();
 }
 
 template <Scalar T> AnyTensor GradientArithmetic<T>::copy(AnyTensor const& t)
@@ -54,7 +51,11 @@ template <Scalar T> void GradientArithmetic<T>::multiply_in_place(AnyTensor cons
 
 template <Scalar T> void GradientArithmetic<T>::scatter_add(AnyArray const& to, AnyArray const& more)
 {
-    if constexpr (Differentiable<T>) for_each_pair(as<T>(to), as<T>(more), [](T& t, T const& m) { t += m; });
+    if constexpr (Differentiable<T>) {
+        auto const &out = as<T>(to), &in = as<T>(more);
+        if (out.contiguous && in.contiguous) add_run<T, T>(in.begin(), out.begin(), 1, out.numel);
+        else for_each_pair(out, in, [](T& t, T const& m) { t += m; });
+    }
 }
 
 template <Scalar T> bool GradientArithmetic<T>::has_nan(AnyArray const& a)

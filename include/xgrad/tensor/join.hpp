@@ -39,10 +39,9 @@ public:
 private:
     Window part(std::size_t i, std::size_t start, Shape const& shape) const
     {
-        Window w;
-        for (auto const n : shape) w.parts.push_back({.count = n});
-        w.parts[axis_].start = start;
-        w.parts[axis_].count = counts_[i];
+        Window w(shape);
+        w.start[axis_] = start;
+        w.count[axis_] = counts_[i];
         return w;
     }
 
