@@ -194,31 +194,40 @@ struct VersionError : GraphError {
 
 namespace detail {
 
-/// A piece of a message: text, a number, or a range of numbers in PyTorch's form "[2, 3]".
-struct Piece {
-    std::string text;
+/// Writes at the end of a message: text, a number, or a range of numbers in PyTorch's form "[2, 3]".
+inline void append_piece(std::string& message, std::string_view text) { message += text; }
+void append_piece(std::string& message, std::integral auto n) { message += std::to_string(n); }
+template <std::ranges::input_range Range>
+    requires std::integral<std::ranges::range_value_t<Range>> && (!std::convertible_to<Range const&, std::string_view>)
+[[gnu::cold]] void append_piece(std::string& message, Range const& range)
+{
+    char const* separator = "[";
+    for (auto const n : range) message += std::exchange(separator, ", ") + std::to_string(n);
+    message += range.begin() == range.end() ? "[]" : "]";
+}
 
-    Piece(std::string s) : text(std::move(s)) {}
-    Piece(std::string_view s) : text(s) {}
-    Piece(char const* s) : text(s) {}
-    Piece(std::integral auto n) : text(std::to_string(n)) {}
-    template <std::ranges::input_range Range>
-        requires std::integral<std::ranges::range_value_t<Range>> && (!std::convertible_to<Range const&, std::string_view>)
-    Piece(Range const& range) : text("[")
-    {
-        for (auto const n : range) text += (text.size() > 1 ? ", " : "") + std::to_string(n);
-        text += "]";
-    }
+/// A piece of a message that is not written yet; it must not outlive what it was made of.
+class Piece {
+public:
+    Piece(char const* text) noexcept : of_(text), append_([](std::string& message, void const* of) { append_piece(message, static_cast<char const*>(of)); }) {}
+    template <class T> Piece(T const& of) noexcept : of_(&of), append_([](std::string& message, void const* o) { append_piece(message, *static_cast<T const*>(o)); }) {}
+
+    void append_to(std::string& message) const { append_(message, of_); }
+
+private:
+    void const* of_;
+    void (*append_)(std::string& message, void const* of);
 };
-
-/// Throws E with the pieces joined. Cold, so that a check costs its caller one branch.
-template <class E = Error> [[noreturn, gnu::cold, gnu::noinline]] void fail_with(std::initializer_list<Piece> pieces)
+[[gnu::cold]] inline std::string message_of(std::initializer_list<Piece> pieces)
 {
     std::string message;
-    for (auto const& piece : pieces) message += piece.text;
-    throw E(message);
+    for (auto const& piece : pieces) piece.append_to(message);
+    return message;
 }
-template <class E = Error, class... Parts> [[noreturn, gnu::cold, gnu::noinline]] void fail(Parts const&... parts) { fail_with<E>({Piece(parts)...}); }
+
+/// Throws E with the pieces joined. Cold, so that a check costs its caller one branch.
+template <class E> [[noreturn, gnu::cold, gnu::noinline]] void fail_with(std::initializer_list<Piece> pieces) { throw E(message_of(pieces)); }
+template <class E = Error, class... Parts> [[noreturn]] XGRAD_INLINE void fail(Parts const&... parts) { fail_with<E>({parts...}); }
 
 }  // namespace detail
 }  // namespace xgrad
@@ -2415,7 +2424,7 @@ inline double real_number(AnyTensor const& t)
 /// "[float64 [2, 3]]", for messages.
 inline std::string describe(AnyTensor const& t)
 {
-    return t.defined() ? "[" + std::string(name(t.dtype())) + " " + Piece(t.shape()).text + "]" : "[undefined]";
+    return t.defined() ? message_of({"[", name(t.dtype()), " ", t.shape(), "]"}) : "[undefined]";
 }
 
 /// A tensor of which only the shape is known.
@@ -2747,10 +2756,8 @@ struct Warnings {
 };
 
 /// Hands a text to the handler; without one it is printed to stderr, each text once.
-template <class... Parts> [[gnu::cold, gnu::noinline]] void warn(Parts const&... parts)
+[[gnu::cold]] inline void warn_of(std::string text)
 {
-    std::string text;
-    for (auto const& piece : {Piece(parts)...}) text += piece.text;
     auto& warnings = Warnings::all();
     std::unique_lock lock(warnings.mutex);
     if (auto const handler = warnings.handler) {
@@ -2761,6 +2768,7 @@ template <class... Parts> [[gnu::cold, gnu::noinline]] void warn(Parts const&...
         warnings.printed.push_back(std::move(text));
     }
 }
+template <class... Parts> XGRAD_INLINE void warn(Parts const&... parts) { warn_of(message_of({parts...})); }
 
 }  // namespace detail
 
@@ -3684,15 +3692,16 @@ private:
         std::span<AnyTensor> arrived() { return gradients ? std::span(gradients.get(), node->num_outputs()) : std::span(&gradient, 1); }
     };
     using Index = std::uint32_t;
+    using Elsewhere = std::unordered_map<Node const*, Index>;
     static constexpr Index none = ~Index{0};
     static constexpr std::size_t few = 8;  // Nodes for which there is room before anything grows
 
     Index lookup(Node const& node) const
     {
         if (node.task_.load(std::memory_order_relaxed) == this) return node.slot_;
-        if (elsewhere_.empty()) return none;
-        auto const it = elsewhere_.find(&node);
-        return it == elsewhere_.end() ? none : it->second;
+        if (!elsewhere_) return none;
+        auto const it = elsewhere_->find(&node);
+        return it == elsewhere_->end() ? none : it->second;
     }
 
     void start(std::span<Root> roots)
@@ -3724,7 +3733,10 @@ private:
         if (claim(node)) {
             note.claimed = true;
             node.slot_ = index;
-        } else elsewhere_.emplace(&node, index);
+        } else {
+            if (!elsewhere_) elsewhere_ = std::make_unique<Elsewhere>();
+            elsewhere_->emplace(&node, index);
+        }
         return {index, true};
     }
     bool claim(Node& node)
@@ -3846,7 +3858,7 @@ private:
     }
 
     CachedVector<Note> notes_;
-    std::unordered_map<Node const*, Index> elsewhere_;
+    std::unique_ptr<Elsewhere> elsewhere_;  // few passes need it
     CachedVector<std::pair<std::uint64_t, Index>> ready_;
     Index next_ = none;
     std::span<Capture> captures_;
@@ -8315,9 +8327,9 @@ private:
             tile_at_[k] = 0;
             if (o.absent) zeros = std::max(zeros, o.tile_element * elements);
             else if (o.needs_tile()) {
-                std::size_t const rows = turned_rows > 1 && is_turned(k) ? turned_rows : 1;
+                std::size_t const room = turned_rows > 1 && is_turned(k) ? turned_rows * pitch_of(o, elements) : elements;
                 tile_at_[k] = total;
-                total += (o.tile_element * elements * rows + 63) / 64 * 64;
+                total += (o.tile_element * room + 63) / 64 * 64;
             }
         }
         for (std::size_t k = 0; k < count_; ++k)
@@ -8410,6 +8422,14 @@ private:
         return rows;
     }
 
+    /// How far rows of so many elements lie apart in the tile of an operand that is turned: an odd number of cache lines, so that the rows of
+    /// a square have places of their own in a cache.
+    static std::size_t pitch_of(TileOperand const& o, std::size_t elements)
+    {
+        std::size_t const line = 64 / o.element, lines = (elements + line - 1) / line;
+        return (lines | 1) * line;
+    }
+
     /// Moves some of an operand's rows between its array and a tile.
     void move_rows(std::size_t k, void* tile, std::size_t first, std::size_t rows) const
     {
@@ -8442,12 +8462,21 @@ private:
         coalesce();
         std::size_t const row = extent_.back(), turned_rows = rows_of_squares();
         if (row >= shortest_row) {
-            make_tiles(std::min(n, tile_size), turned_rows);
-            return run_rows(turned_rows, body);
+            std::size_t const part = turned_rows > 1 ? part_of_row(row) : tile_size;
+            make_tiles(std::min(n, part), turned_rows);
+            return run_rows(turned_rows, part, body);
         }
         std::size_t const longest = rows_of_a_tile(row, turned_rows) * row;
         make_tiles(std::min(n, longest));
         run_short_rows(n, longest, body);
+    }
+
+    /// Of rows that are turned, equal parts of whole squares.
+    static std::size_t part_of_row(std::size_t row)
+    {
+        constexpr std::size_t longest = 2 * tile_size, square = 16;
+        std::size_t const parts = (row + longest - 1) / longest, part = (row + parts - 1) / parts;
+        return (part + square - 1) / square * square;
     }
 
     /// How many short rows make a tile: so many that squares fill up; without these, that no pack is incomplete, unless rows are too long
@@ -8463,7 +8492,7 @@ private:
 
     /// Tiles that are parts of rows, in which unit steps are read in place. Where an operand has its neighbours along the axis before, as a
     /// transposed matrix has, some rows are taken at once, so that its elements move square by square.
-    void run_rows(std::size_t turned_rows, TileBody body)
+    void run_rows(std::size_t turned_rows, std::size_t part, TileBody body)
     {
         enum class Way : std::uint8_t { at_hand, in_place, repeated, staged, collected, turned };
         struct Walk {
@@ -8497,7 +8526,7 @@ private:
             tiled |= !direct && o.from < 0;
         }
         bool const fetches = tiled && !turns;  // rows that are turned fill the nearest cache
-        std::size_t const longest = std::min(row, tiled ? tile_size : most_summed);
+        std::size_t const longest = std::min(row, tiled ? part : most_summed);
         Shape index(last, 0);
         for (;;) {
             std::size_t const rows = turns ? std::min(turned_rows, extent_[last - 1] - index[last - 1]) : 1;
@@ -8505,7 +8534,7 @@ private:
                 count = std::min(longest, row - done);
                 for (std::size_t k = 0; turns && k < count_; ++k)
                     if (auto const& o = operands_[k]; walks[k].way == Way::turned && !o.output)
-                        copy_transposed(o.element, tile(k), static_cast<std::ptrdiff_t>(longest), walks[k].at(0, done), step_[k][last], rows, count);
+                        copy_transposed(o.element, tile(k), static_cast<std::ptrdiff_t>(pitch_of(o, longest)), walks[k].at(0, done), step_[k][last], rows, count);
                 for (std::size_t r = 0; r < rows; ++r) {
                     for (std::size_t k = 0; k < count_; ++k) {
                         auto& walk = walks[k];
@@ -8514,7 +8543,7 @@ private:
                         if (walk.way == Way::in_place) {
                             at[k] = place;
                             if (o.output && fetches) fetch_for_stores(place, count * o.element);
-                        } else if (walk.way == Way::turned) at[k] = tile(k) + r * longest * o.element;
+                        } else if (walk.way == Way::turned) at[k] = tile(k) + r * pitch_of(o, longest) * o.element;
                         else if (walk.way == Way::staged) o.move(at[k], place, step_[k][last], count);
                         else if (walk.way == Way::repeated && std::exchange(walk.filled, place) != place) o.move(at[k], place, 0, longest);
                     }
@@ -8525,7 +8554,7 @@ private:
                 }
                 for (std::size_t k = 0; turns && k < count_; ++k)
                     if (auto const& o = operands_[k]; walks[k].way == Way::turned && o.output)
-                        copy_transposed(o.element, walks[k].at(0, done), step_[k][last], tile(k), static_cast<std::ptrdiff_t>(longest), count, rows);
+                        copy_transposed(o.element, walks[k].at(0, done), step_[k][last], tile(k), static_cast<std::ptrdiff_t>(pitch_of(o, longest)), count, rows);
             }
             std::size_t d = last, moved = rows;
             for (; d-- > 0; moved = 1) {
@@ -15698,7 +15727,8 @@ inline auto RealDft::pullback(wrt<0>, auto const& g, auto const&, auto const& x)
 {
     using P = typename std::remove_cvref_t<decltype(x)>::value_type;
     std::size_t const n = x.shape()[axis];
-    auto const halved = materialize_expression(g * std::remove_cvref_t<decltype(x)>(detail::half_spectrum_weights<P>(n, g.dim(), axis, true)));
+    using Real = decltype(materialize_expression(real(g)));
+    auto const halved = materialize_expression(g * Real(detail::half_spectrum_weights<P>(n, g.dim(), axis, true)));
     return express(InverseRealDft{{}, axis, n, scale}, halved);
 }
 
@@ -19555,7 +19585,7 @@ template <Scalar T> std::string to_string(Tensor<T> const& t)
     if (!t.defined()) return "Tensor(undefined)";
     std::string s = "Tensor(";
     detail::array_text(t.array_of(), 0, 0, s);
-    return s + ", shape=" + detail::Piece(t.shape()).text + ", dtype=" + std::string(name(t.dtype())) + detail::history_text(t) + ")";
+    return detail::message_of({s, ", shape=", t.shape(), ", dtype=", name(t.dtype()), detail::history_text(t), ")"});
 }
 template <Scalar T> std::ostream& operator<<(std::ostream& out, Tensor<T> const& t) { return out << to_string(t); }
 template <class Op, class... X> std::ostream& operator<<(std::ostream& out, Expression<Op, X...> const& e) { return out << to_string(detail::materialize(e)); }
@@ -20010,12 +20040,10 @@ private:
     std::string report(Worst const& w, std::size_t output, bool imaginary, std::size_t i) const
     {
         bool const complex_output = xgrad::is_complex(y_[output].dtype()), complex_input = xgrad::is_complex(input(i).dtype());
-        std::string text = complex_output ? std::string("While considering the ") + (imaginary ? "imaginary" : "real") + " part of complex outputs only, " : std::string();
-        for (auto const& piece : std::initializer_list<Piece>{"Jacobian mismatch for output ", output, " with respect to input ", checked_[i], ", at element ", index_of(y_[output].shape(), w.output_element),
-                                                              " of the output and element ", index_of(input(i).shape(), w.input_element), " of the input: numerical: ", text_of(w.numerical, complex_input),
-                                                              ", analytical: ", text_of(w.analytical, complex_input), " (", w.count, " of ", w.of, " entries disagree, this one most)"})
-            text += piece.text;
-        return text;
+        std::string const part = complex_output ? std::string("While considering the ") + (imaginary ? "imaginary" : "real") + " part of complex outputs only, " : std::string();
+        return message_of({part, "Jacobian mismatch for output ", output, " with respect to input ", checked_[i], ", at element ", index_of(y_[output].shape(), w.output_element),
+                           " of the output and element ", index_of(input(i).shape(), w.input_element), " of the input: numerical: ", text_of(w.numerical, complex_input),
+                           ", analytical: ", text_of(w.analytical, complex_input), " (", w.count, " of ", w.of, " entries disagree, this one most)"});
     }
 
     std::string misfit(AnyTensor const& gradient, std::size_t i) const
@@ -20247,7 +20275,7 @@ private:
         return at->second;
     }
 
-    static std::string type_and_shape(AnyTensor const& t) { return std::string(name(t.dtype())) + " " + Piece(t.shape()).text; }
+    static std::string type_and_shape(AnyTensor const& t) { return message_of({name(t.dtype()), " ", t.shape()}); }
 
     Lines lines_of_root(AnyTensor const& root)
     {

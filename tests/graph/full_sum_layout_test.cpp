@@ -54,7 +54,7 @@ template <class A, class B> void check(Shape const& space, Window<A> const& x, W
 TEST_CASE("value and gradients of a full sum are right for transposed and broadcast operands")
 {
     for (Shape const& space : {Shape{5, 7}, Shape{8, 128}, Shape{13, 150}, Shape{16, 300}, Shape{200, 9}}) {
-        CAPTURE(xg::detail::Piece(space).text);
+        CAPTURE(xg::detail::message_of({space}));
         check(space, Window<double>(space, {1, 0}, {false, false}), Window<double>(space, {0, 1}, {false, false}));
         check(space, Window<double>(space, {1, 0}, {false, false}), Window<float>(space, {1, 0}, {false, false}));
         check(space, Window<float>(space, {1, 0}, {false, false}), Window<float>(space, {0, 1}, {false, false}));
@@ -63,7 +63,7 @@ TEST_CASE("value and gradients of a full sum are right for transposed and broadc
         check(space, Window<float>(space, {0, 1}, {true, true}), Window<float>(space, {0, 1}, {false, false}));
     }
     for (Shape const& space : {Shape{3, 9, 140}, Shape{4, 17, 5}}) {
-        CAPTURE(xg::detail::Piece(space).text);
+        CAPTURE(xg::detail::message_of({space}));
         check(space, Window<double>(space, {0, 2, 1}, {false, false, false}), Window<double>(space, {2, 0, 1}, {false, false, false}));
         check(space, Window<double>(space, {2, 1, 0}, {false, true, false}), Window<double>(space, {1, 2, 0}, {false, false, false}));
     }

@@ -42,31 +42,40 @@ struct VersionError : GraphError {
 
 namespace detail {
 
-/// A piece of a message: text, a number, or a range of numbers in PyTorch's form "[2, 3]".
-struct Piece {
-    std::string text;
+/// Writes at the end of a message: text, a number, or a range of numbers in PyTorch's form "[2, 3]".
+inline void append_piece(std::string& message, std::string_view text) { message += text; }
+void append_piece(std::string& message, std::integral auto n) { message += std::to_string(n); }
+template <std::ranges::input_range Range>
+    requires std::integral<std::ranges::range_value_t<Range>> && (!std::convertible_to<Range const&, std::string_view>)
+[[gnu::cold]] void append_piece(std::string& message, Range const& range)
+{
+    char const* separator = "[";
+    for (auto const n : range) message += std::exchange(separator, ", ") + std::to_string(n);
+    message += range.begin() == range.end() ? "[]" : "]";
+}
 
-    Piece(std::string s) : text(std::move(s)) {}
-    Piece(std::string_view s) : text(s) {}
-    Piece(char const* s) : text(s) {}
-    Piece(std::integral auto n) : text(std::to_string(n)) {}
-    template <std::ranges::input_range Range>
-        requires std::integral<std::ranges::range_value_t<Range>> && (!std::convertible_to<Range const&, std::string_view>)
-    Piece(Range const& range) : text("[")
-    {
-        for (auto const n : range) text += (text.size() > 1 ? ", " : "") + std::to_string(n);
-        text += "]";
-    }
+/// A piece of a message that is not written yet; it must not outlive what it was made of.
+class Piece {
+public:
+    Piece(char const* text) noexcept : of_(text), append_([](std::string& message, void const* of) { append_piece(message, static_cast<char const*>(of)); }) {}
+    template <class T> Piece(T const& of) noexcept : of_(&of), append_([](std::string& message, void const* o) { append_piece(message, *static_cast<T const*>(o)); }) {}
+
+    void append_to(std::string& message) const { append_(message, of_); }
+
+private:
+    void const* of_;
+    void (*append_)(std::string& message, void const* of);
 };
-
-/// Throws E with the pieces joined. Cold, so that a check costs its caller one branch.
-template <class E = Error> [[noreturn, gnu::cold, gnu::noinline]] void fail_with(std::initializer_list<Piece> pieces)
+[[gnu::cold]] inline std::string message_of(std::initializer_list<Piece> pieces)
 {
     std::string message;
-    for (auto const& piece : pieces) message += piece.text;
-    throw E(message);
+    for (auto const& piece : pieces) piece.append_to(message);
+    return message;
 }
-template <class E = Error, class... Parts> [[noreturn, gnu::cold, gnu::noinline]] void fail(Parts const&... parts) { fail_with<E>({Piece(parts)...}); }
+
+/// Throws E with the pieces joined. Cold, so that a check costs its caller one branch.
+template <class E> [[noreturn, gnu::cold, gnu::noinline]] void fail_with(std::initializer_list<Piece> pieces) { throw E(message_of(pieces)); }
+template <class E = Error, class... Parts> [[noreturn]] XGRAD_INLINE void fail(Parts const&... parts) { fail_with<E>({parts...}); }
 
 }  // namespace detail
 }  // namespace xgrad

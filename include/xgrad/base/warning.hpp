@@ -32,10 +32,8 @@ struct Warnings {
 };
 
 /// Hands a text to the handler; without one it is printed to stderr, each text once.
-template <class... Parts> [[gnu::cold, gnu::noinline]] void warn(Parts const&... parts)
+[[gnu::cold]] inline void warn_of(std::string text)
 {
-    std::string text;
-    for (auto const& piece : {Piece(parts)...}) text += piece.text;
     auto& warnings = Warnings::all();
     std::unique_lock lock(warnings.mutex);
     if (auto const handler = warnings.handler) {
@@ -46,6 +44,7 @@ template <class... Parts> [[gnu::cold, gnu::noinline]] void warn(Parts const&...
         warnings.printed.push_back(std::move(text));
     }
 }
+template <class... Parts> XGRAD_INLINE void warn(Parts const&... parts) { warn_of(message_of({parts...})); }
 
 }  // namespace detail
 

@@ -250,7 +250,7 @@ inline double real_number(AnyTensor const& t)
 /// "[float64 [2, 3]]", for messages.
 inline std::string describe(AnyTensor const& t)
 {
-    return t.defined() ? "[" + std::string(name(t.dtype())) + " " + Piece(t.shape()).text + "]" : "[undefined]";
+    return t.defined() ? message_of({"[", name(t.dtype()), " ", t.shape(), "]"}) : "[undefined]";
 }
 
 /// A tensor of which only the shape is known.

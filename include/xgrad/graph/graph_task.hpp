@@ -88,15 +88,16 @@ private:
         std::span<AnyTensor> arrived() { return gradients ? std::span(gradients.get(), node->num_outputs()) : std::span(&gradient, 1); }
     };
     using Index = std::uint32_t;
+    using Elsewhere = std::unordered_map<Node const*, Index>;
     static constexpr Index none = ~Index{0};
     static constexpr std::size_t few = 8;  // Nodes for which there is room before anything grows
 
     Index lookup(Node const& node) const
     {
         if (node.task_.load(std::memory_order_relaxed) == this) return node.slot_;
-        if (elsewhere_.empty()) return none;
-        auto const it = elsewhere_.find(&node);
-        return it == elsewhere_.end() ? none : it->second;
+        if (!elsewhere_) return none;
+        auto const it = elsewhere_->find(&node);
+        return it == elsewhere_->end() ? none : it->second;
     }
 
     void start(std::span<Root> roots)
@@ -128,7 +129,10 @@ private:
         if (claim(node)) {
             note.claimed = true;
             node.slot_ = index;
-        } else elsewhere_.emplace(&node, index);
+        } else {
+            if (!elsewhere_) elsewhere_ = std::make_unique<Elsewhere>();
+            elsewhere_->emplace(&node, index);
+        }
         return {index, true};
     }
     bool claim(Node& node)
@@ -250,7 +254,7 @@ private:
     }
 
     CachedVector<Note> notes_;
-    std::unordered_map<Node const*, Index> elsewhere_;
+    std::unique_ptr<Elsewhere> elsewhere_;  // few passes need it
     CachedVector<std::pair<std::uint64_t, Index>> ready_;
     Index next_ = none;
     std::span<Capture> captures_;

@@ -297,7 +297,6 @@ inline StateDict AnyModule::state_dict() const
 
 inline LoadReport AnyModule::load_state_dict(StateDict const& state, bool strict)
 {
-    using xgrad::detail::Piece;
     std::vector<NamedTensor> own;
     find_state("", own);
     LoadReport report;
@@ -307,7 +306,7 @@ inline LoadReport AnyModule::load_state_dict(StateDict const& state, bool strict
         if (!from) report.missing.push_back(name);
         else if (!from->defined()) report.mismatched.push_back(name + ": the state has an undefined tensor");
         else if (!(from->shape() == to.shape()))
-            report.mismatched.push_back("size mismatch for " + name + ": a tensor of shape " + Piece(from->shape()).text + " in the state, of shape " + Piece(to.shape()).text + " in the module");
+            report.mismatched.push_back(xgrad::detail::message_of({"size mismatch for ", name, ": a tensor of shape ", from->shape(), " in the state, of shape ", to.shape(), " in the module"}));
         else if (!xgrad::detail::converts(from->dtype(), to.dtype()))
             report.mismatched.push_back("type mismatch for " + name + ": " + std::string(xgrad::name(from->dtype())) + " in the state, " + std::string(xgrad::name(to.dtype())) + " in the module");
         else pairs.emplace_back(to, *from);

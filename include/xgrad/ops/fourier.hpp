@@ -130,7 +130,8 @@ inline auto RealDft::pullback(wrt<0>, auto const& g, auto const&, auto const& x)
 {
     using P = typename std::remove_cvref_t<decltype(x)>::value_type;
     std::size_t const n = x.shape()[axis];
-    auto const halved = materialize_expression(g * std::remove_cvref_t<decltype(x)>(detail::half_spectrum_weights<P>(n, g.dim(), axis, true)));
+    using Real = decltype(materialize_expression(real(g)));
+    auto const halved = materialize_expression(g * Real(detail::half_spectrum_weights<P>(n, g.dim(), axis, true)));
     return express(InverseRealDft{{}, axis, n, scale}, halved);
 }
 

@@ -75,9 +75,9 @@ private:
             tile_at_[k] = 0;
             if (o.absent) zeros = std::max(zeros, o.tile_element * elements);
             else if (o.needs_tile()) {
-                std::size_t const rows = turned_rows > 1 && is_turned(k) ? turned_rows : 1;
+                std::size_t const room = turned_rows > 1 && is_turned(k) ? turned_rows * pitch_of(o, elements) : elements;
                 tile_at_[k] = total;
-                total += (o.tile_element * elements * rows + 63) / 64 * 64;
+                total += (o.tile_element * room + 63) / 64 * 64;
             }
         }
         for (std::size_t k = 0; k < count_; ++k)
@@ -170,6 +170,14 @@ private:
         return rows;
     }
 
+    /// How far rows of so many elements lie apart in the tile of an operand that is turned: an odd number of cache lines, so that the rows of
+    /// a square have places of their own in a cache.
+    static std::size_t pitch_of(TileOperand const& o, std::size_t elements)
+    {
+        std::size_t const line = 64 / o.element, lines = (elements + line - 1) / line;
+        return (lines | 1) * line;
+    }
+
     /// Moves some of an operand's rows between its array and a tile.
     void move_rows(std::size_t k, void* tile, std::size_t first, std::size_t rows) const
     {
@@ -202,12 +210,21 @@ private:
         coalesce();
         std::size_t const row = extent_.back(), turned_rows = rows_of_squares();
         if (row >= shortest_row) {
-            make_tiles(std::min(n, tile_size), turned_rows);
-            return run_rows(turned_rows, body);
+            std::size_t const part = turned_rows > 1 ? part_of_row(row) : tile_size;
+            make_tiles(std::min(n, part), turned_rows);
+            return run_rows(turned_rows, part, body);
         }
         std::size_t const longest = rows_of_a_tile(row, turned_rows) * row;
         make_tiles(std::min(n, longest));
         run_short_rows(n, longest, body);
+    }
+
+    /// Of rows that are turned, equal parts of whole squares.
+    static std::size_t part_of_row(std::size_t row)
+    {
+        constexpr std::size_t longest = 2 * tile_size, square = 16;
+        std::size_t const parts = (row + longest - 1) / longest, part = (row + parts - 1) / parts;
+        return (part + square - 1) / square * square;
     }
 
     /// How many short rows make a tile: so many that squares fill up; without these, that no pack is incomplete, unless rows are too long
@@ -223,7 +240,7 @@ private:
 
     /// Tiles that are parts of rows, in which unit steps are read in place. Where an operand has its neighbours along the axis before, as a
     /// transposed matrix has, some rows are taken at once, so that its elements move square by square.
-    void run_rows(std::size_t turned_rows, TileBody body)
+    void run_rows(std::size_t turned_rows, std::size_t part, TileBody body)
     {
         enum class Way : std::uint8_t { at_hand, in_place, repeated, staged, collected, turned };
         struct Walk {
@@ -257,7 +274,7 @@ private:
             tiled |= !direct && o.from < 0;
         }
         bool const fetches = tiled && !turns;  // rows that are turned fill the nearest cache
-        std::size_t const longest = std::min(row, tiled ? tile_size : most_summed);
+        std::size_t const longest = std::min(row, tiled ? part : most_summed);
         Shape index(last, 0);
         for (;;) {
             std::size_t const rows = turns ? std::min(turned_rows, extent_[last - 1] - index[last - 1]) : 1;
@@ -265,7 +282,7 @@ private:
                 count = std::min(longest, row - done);
                 for (std::size_t k = 0; turns && k < count_; ++k)
                     if (auto const& o = operands_[k]; walks[k].way == Way::turned && !o.output)
-                        copy_transposed(o.element, tile(k), static_cast<std::ptrdiff_t>(longest), walks[k].at(0, done), step_[k][last], rows, count);
+                        copy_transposed(o.element, tile(k), static_cast<std::ptrdiff_t>(pitch_of(o, longest)), walks[k].at(0, done), step_[k][last], rows, count);
                 for (std::size_t r = 0; r < rows; ++r) {
                     for (std::size_t k = 0; k < count_; ++k) {
                         auto& walk = walks[k];
@@ -274,7 +291,7 @@ private:
                         if (walk.way == Way::in_place) {
                             at[k] = place;
                             if (o.output && fetches) fetch_for_stores(place, count * o.element);
-                        } else if (walk.way == Way::turned) at[k] = tile(k) + r * longest * o.element;
+                        } else if (walk.way == Way::turned) at[k] = tile(k) + r * pitch_of(o, longest) * o.element;
                         else if (walk.way == Way::staged) o.move(at[k], place, step_[k][last], count);
                         else if (walk.way == Way::repeated && std::exchange(walk.filled, place) != place) o.move(at[k], place, 0, longest);
                     }
@@ -285,7 +302,7 @@ private:
                 }
                 for (std::size_t k = 0; turns && k < count_; ++k)
                     if (auto const& o = operands_[k]; walks[k].way == Way::turned && o.output)
-                        copy_transposed(o.element, walks[k].at(0, done), step_[k][last], tile(k), static_cast<std::ptrdiff_t>(longest), count, rows);
+                        copy_transposed(o.element, walks[k].at(0, done), step_[k][last], tile(k), static_cast<std::ptrdiff_t>(pitch_of(o, longest)), count, rows);
             }
             std::size_t d = last, moved = rows;
             for (; d-- > 0; moved = 1) {

@@ -69,7 +69,7 @@ template <Scalar T> std::string to_string(Tensor<T> const& t)
     if (!t.defined()) return "Tensor(undefined)";
     std::string s = "Tensor(";
     detail::array_text(t.array_of(), 0, 0, s);
-    return s + ", shape=" + detail::Piece(t.shape()).text + ", dtype=" + std::string(name(t.dtype())) + detail::history_text(t) + ")";
+    return detail::message_of({s, ", shape=", t.shape(), ", dtype=", name(t.dtype()), detail::history_text(t), ")"});
 }
 template <Scalar T> std::ostream& operator<<(std::ostream& out, Tensor<T> const& t) { return out << to_string(t); }
 template <class Op, class... X> std::ostream& operator<<(std::ostream& out, Expression<Op, X...> const& e) { return out << to_string(detail::materialize(e)); }

@@ -164,12 +164,10 @@ private:
     std::string report(Worst const& w, std::size_t output, bool imaginary, std::size_t i) const
     {
         bool const complex_output = xgrad::is_complex(y_[output].dtype()), complex_input = xgrad::is_complex(input(i).dtype());
-        std::string text = complex_output ? std::string("While considering the ") + (imaginary ? "imaginary" : "real") + " part of complex outputs only, " : std::string();
-        for (auto const& piece : std::initializer_list<Piece>{"Jacobian mismatch for output ", output, " with respect to input ", checked_[i], ", at element ", index_of(y_[output].shape(), w.output_element),
-                                                              " of the output and element ", index_of(input(i).shape(), w.input_element), " of the input: numerical: ", text_of(w.numerical, complex_input),
-                                                              ", analytical: ", text_of(w.analytical, complex_input), " (", w.count, " of ", w.of, " entries disagree, this one most)"})
-            text += piece.text;
-        return text;
+        std::string const part = complex_output ? std::string("While considering the ") + (imaginary ? "imaginary" : "real") + " part of complex outputs only, " : std::string();
+        return message_of({part, "Jacobian mismatch for output ", output, " with respect to input ", checked_[i], ", at element ", index_of(y_[output].shape(), w.output_element),
+                           " of the output and element ", index_of(input(i).shape(), w.input_element), " of the input: numerical: ", text_of(w.numerical, complex_input),
+                           ", analytical: ", text_of(w.analytical, complex_input), " (", w.count, " of ", w.of, " entries disagree, this one most)"});
     }
 
     std::string misfit(AnyTensor const& gradient, std::size_t i) const

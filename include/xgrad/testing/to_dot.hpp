@@ -62,7 +62,7 @@ private:
         return at->second;
     }
 
-    static std::string type_and_shape(AnyTensor const& t) { return std::string(name(t.dtype())) + " " + Piece(t.shape()).text; }
+    static std::string type_and_shape(AnyTensor const& t) { return message_of({name(t.dtype()), " ", t.shape()}); }
 
     Lines lines_of_root(AnyTensor const& root)
     {
