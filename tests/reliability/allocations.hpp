@@ -7,8 +7,9 @@
 
 namespace allocations {
 
-/// Blocks that were allocated and not freed.
+/// Blocks that were allocated and not freed, and the bytes that they take.
 long live();
+long live_bytes();
 /// From now on the k-th allocation of this thread, counted from 0, throws std::bad_alloc.
 void fail_at(long k);
 /// Ends that.
