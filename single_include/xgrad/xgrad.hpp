@@ -1842,8 +1842,8 @@ public:
     static Ref<Storage> make(std::size_t bytes) { return Ref<Storage>::adopt(::new (allocate(header_for(bytes) + bytes)) Storage(bytes, false)); }
     static void destroy(Storage* s) noexcept
     {
-        if (s->shares_block_) return leave(s);
-        auto const total = header_for(s->bytes_) + s->bytes_;
+        if (s->shares_block()) return leave(s);
+        auto const total = header_for(s->bytes()) + s->bytes();
         s->~Storage();
         deallocate(s, total);
     }
@@ -1873,11 +1873,11 @@ public:
     void free_block() noexcept
     {
         auto* const seam = this->seam();
-        deallocate_shared(reinterpret_cast<std::byte*>(seam) - seam->before, seam->before, bytes_);
+        deallocate_shared(reinterpret_cast<std::byte*>(seam) - seam->before, seam->before, bytes());
     }
 
-    std::byte* data() noexcept { return reinterpret_cast<std::byte*>(this) + header_for(bytes_); }
-    std::size_t bytes() const noexcept { return bytes_; }
+    std::byte* data() noexcept { return reinterpret_cast<std::byte*>(this) + header_for(bytes()); }
+    std::size_t bytes() const noexcept { return size_ >> 1; }
     std::uint32_t version() const noexcept { return version_.load(std::memory_order_relaxed); }
     void bump() noexcept
     {
@@ -1889,22 +1889,22 @@ public:
 
 private:
     /// Between an object and the storage in its block.
-    struct alignas(16) Seam {
+    struct Seam {
         RefCount sharers{2};
         std::size_t before;  // bytes of the object
 
         explicit Seam(std::size_t bytes) noexcept : before(bytes) {}
     };
 
-    Storage(std::size_t bytes, bool shares_block) noexcept : bytes_(bytes), shares_block_(shares_block) {}
+    Storage(std::size_t bytes, bool shares_block) noexcept : size_(bytes << 1 | std::size_t{shares_block}) {}
+    bool shares_block() const noexcept { return size_ & 1; }
     Seam* seam() noexcept { return reinterpret_cast<Seam*>(this) - 1; }
     static constexpr std::size_t shared_bytes(std::size_t before, std::size_t bytes) noexcept { return before + sizeof(Seam) + header + bytes; }
     /// Large data starts on a cache line; small data follows the header closely.
     static constexpr std::size_t header_for(std::size_t bytes) noexcept { return bytes < 256 ? header : block_alignment; }
 
     std::atomic<std::uint32_t> version_{0};
-    std::size_t bytes_ : 63;
-    std::size_t shares_block_ : 1;
+    std::size_t size_;  // twice the bytes, and one more where the block is shared
 };
 static_assert(sizeof(Storage) <= Storage::header);
 
