@@ -1,5 +1,5 @@
-// Transposed operands with rows of all lengths: shorter than a tile, longer than a part of a row, whole cache lines and not. Value and
-// gradients, against the elements taken one by one.
+// Operands whose neighbours lie along another axis than the last, as a transposed matrix has them, against elements picked one by one: they
+// move in squares, which matrices of most sizes leave incomplete.
 #include <doctest/doctest.h>
 
 #include <support/derivatives.hpp>
@@ -8,47 +8,79 @@ using namespace support;
 
 namespace {
 
-/// Small whole numbers, so that nothing is rounded.
-template <class T> xg::Tensor<T> numbered(xg::Shape const& shape, std::size_t of)
+/// Elements that tell places apart, of which no difference is rounded.
+template <class T> xg::Tensor<T> numbered(xg::Shape const& shape, int first)
 {
-    auto t = xg::Tensor<T>::empty(shape);
+    auto t = xg::zeros<T>(shape);
     auto* const at = t.mutable_data();
     for (std::size_t i = 0; i < t.numel(); ++i) {
-        auto const n = static_cast<xg::precision_of<T>>(static_cast<int>((i * 7 + of) % 9) - 4);
-        if constexpr (xg::ComplexScalar<T>) at[i] = {n, 1 - n};
+        auto const n = static_cast<xg::precision_of<T>>(first + static_cast<int>(i % 4093));
+        if constexpr (xg::ComplexScalar<T>) at[i] = {n, n / 2 - 7};
         else at[i] = n;
     }
     return t;
 }
 
-/// sum(abs2(x^T + y)), whose gradients are 2 (x^T + y) for y and that transposed for x.
-template <class T> bool is_right(std::size_t rows, std::size_t row)
+template <class T> T conjugate(T x)
 {
-    auto const x = numbered<T>({row, rows}, 1).requires_grad_(), y = numbered<T>({rows, row}, 5).requires_grad_();
-    auto const total = sum(abs2(transpose(x) + y));
-    total.backward();
-    double expected = 0;
+    if constexpr (xg::ComplexScalar<T>) return std::conj(x);
+    else return x;
+}
+
+/// (i, j, k) in x is (i, k, j) in y: whether what is computed of both has the right elements.
+template <class T> bool is_right(std::size_t layers, std::size_t m, std::size_t n)
+{
+    auto const x = numbered<T>({layers, m, n}, 1).requires_grad_(), y = numbered<T>({layers, n, m}, -5).requires_grad_();
+    xg::Tensor<T> const z = mT(x) - y;
+    z.backward(y.detach());  // one way of the gradients, and a fused sum another
+    auto const [gx, gy] = xg::grad(sum(real(mT(x) * y)), xg::inputs(x, y));
+    auto into = xg::zeros<T>({layers, m, n});
+    mT(into) += y.detach();
+    auto const at = [](xg::Tensor<T> const& t, std::size_t i, std::size_t j, std::size_t k) { return t.data()[(i * t.shape(1) + j) * t.shape(2) + k]; };
     bool right = true;
-    for (std::size_t r = 0; r < rows; ++r)
-        for (std::size_t c = 0; c < row; ++c) {
-            T const z = x.data()[c * rows + r] + y.data()[r * row + c], gradient = z + z;
-            expected += static_cast<double>(std::norm(z));
-            right &= x.grad().data()[c * rows + r] == gradient && y.grad().data()[r * row + c] == gradient;
-        }
-    return right && static_cast<double>(total.item()) == expected;
+    for (std::size_t i = 0; i < layers; ++i)
+        for (std::size_t j = 0; j < m; ++j)
+            for (std::size_t k = 0; k < n; ++k) {
+                T const a = at(x, i, j, k), b = at(y, i, k, j);
+                right &= at(z, i, k, j) == a - b && at(x.grad(), i, j, k) == b && at(y.grad(), i, k, j) == -b;
+                right &= at(gx, i, j, k) == conjugate(b) && at(gy, i, k, j) == conjugate(a) && at(into, i, j, k) == b;
+            }
+    return right;
 }
 
 }  // namespace
 
-TEST_CASE("transposed operands with rows of all lengths")
+TEST_CASE_TEMPLATE("transposed matrices of all sizes", T, float, double, std::complex<float>, std::complex<double>)
 {
-    for (std::size_t const rows : {1u, 7u, 8u, 33u})
-        for (std::size_t const row : {5u, 64u, 127u, 128u, 130u, 400u, 512u, 513u, 1030u}) {
-            CAPTURE(rows);
-            CAPTURE(row);
-            CHECK(is_right<double>(rows, row));
-            CHECK(is_right<float>(rows, row));
-            CHECK(is_right<std::complex<double>>(rows, row));
-            CHECK(is_right<std::complex<float>>(rows, row));
+    for (std::size_t const m : {1u, 3u, 8u, 17u, 40u, 127u, 128u, 261u})
+        for (std::size_t const n : {1u, 2u, 7u, 8u, 16u, 33u, 64u, 130u})
+            for (std::size_t const layers : {1u, 3u}) {
+                INFO(layers << " x " << m << " x " << n);
+                CHECK(is_right<T>(layers, m, n));
+            }
+}
+
+TEST_CASE_TEMPLATE("transposed matrices whose rows go in parts", T, float, double, std::complex<float>, std::complex<double>)
+{
+    for (std::size_t const m : {400u, 512u, 513u, 1030u})
+        for (std::size_t const n : {1u, 7u, 8u, 33u}) {
+            INFO(m << " x " << n);
+            CHECK(is_right<T>(1, m, n));
         }
+}
+
+TEST_CASE("transposed operands beside others that are repeated, converted or strided")
+{
+    for (std::size_t const m : {5u, 48u, 150u}) {
+        auto const x = numbered<double>({m, 12}, 1).requires_grad_(), row = numbered<double>({m}, 2).requires_grad_(), wide = numbered<double>({12, 2 * m}, 3).requires_grad_();
+        auto const small = numbered<float>({m, 12}, 4).requires_grad_();
+        auto const formula = [&](auto const& of_x, auto const& of_small) { return sum(of_x * row + of_x * of_small * wide(xt::all(), xg::slice({}, {}, 2))); };
+        auto const inputs = xg::inputs(x, row, wide, small);
+        auto const [gx, gr, gw, gs] = xg::grad(formula(transpose(x), transpose(small)), inputs);
+        auto const [hx, hr, hw, hs] = xg::grad(formula(transpose(x).clone(), transpose(small).clone()), inputs);
+        CHECK(holds_exactly(gx, hx));
+        CHECK(holds_exactly(gr, hr));
+        CHECK(holds_exactly(gw, hw));
+        CHECK(holds_exactly(gs, hs));
+    }
 }

@@ -79,7 +79,7 @@ TEST_CASE("after a pass that met a want of memory each leaf has the whole gradie
         if (!complete(leaf, right)) return "the repeated pass is wrong";
         return nullptr;
     });
-    CHECK(outcome.faults > 30);
+    CHECK(outcome.faults > 50);
     CHECK(outcome.leaked == 0);
     CHECK(outcome.wrong == nullptr);
 }
@@ -98,7 +98,7 @@ TEST_CASE("a gradient is added to the one that was there before wholly or not at
         };
         return once_or_twice(leaf.x, right.x) && once_or_twice(leaf.w, right.w) && once_or_twice(leaf.b, right.b) && once_or_twice(leaf.z, right.z) ? nullptr : "half added";
     });
-    CHECK(outcome.faults > 30);
+    CHECK(outcome.faults > 50);
     CHECK(outcome.leaked == 0);
     CHECK(outcome.wrong == nullptr);
 }
@@ -117,7 +117,7 @@ TEST_CASE("where grad() cannot finish, no .grad has changed, and a second call g
         if (leaf.x.grad().defined() || leaf.w.grad().defined() || leaf.b.grad().defined() || leaf.z.grad().defined()) return "a .grad appeared";
         return same(ask(), right) ? nullptr : "the second call is wrong";
     });
-    CHECK(outcome.faults > 30);
+    CHECK(outcome.faults > 50);
     CHECK(outcome.leaked == 0);
     CHECK(outcome.wrong == nullptr);
 }

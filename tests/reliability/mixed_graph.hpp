@@ -37,7 +37,8 @@ inline Steps record(Leaves const& leaf)
     s.joined = xg::cat<double>({s.a, s.buffer(xt::all(), xg::slice(0, 2))}, 1);
     s.e = exp(leaf.z * complex<double>(0.5, -1.)) * conj(leaf.z);
     D const columns = sum(s.joined * s.joined, {0}, true), grown = exp(s.buffer * 0.125), products = matmul(transpose(s.a), tanh(s.h));
-    s.loss = sum(columns * s.joined) + sum(abs2(s.e)) * 0.5 + sum(grown / (leaf.b(0) + 4.)) + sum(products * products);
+    D const differences = s.h(0) - s.h(1), squares = matmul(products, transpose(products));
+    s.loss = sum(columns * s.joined) + sum(abs2(s.e)) * 0.5 + sum(grown / (leaf.b(0) + 4.)) + sum(products * products) + sum(squares * differences) + sum(square(matmul(s.a, s.h(xt::all(), 1))));
     return s;
 }
 

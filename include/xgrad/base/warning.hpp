@@ -31,7 +31,6 @@ struct Warnings {
     }
 };
 
-/// Hands a text to the handler; without one it is printed to stderr, each text once.
 [[gnu::cold]] inline void warn_of(std::string text)
 {
     auto& warnings = Warnings::all();
@@ -44,6 +43,7 @@ struct Warnings {
         warnings.printed.push_back(std::move(text));
     }
 }
+/// Hands the pieces, joined, to the handler; without one they are printed to stderr, each text once.
 template <class... Parts> XGRAD_INLINE void warn(Parts const&... parts) { warn_of(message_of({parts...})); }
 
 }  // namespace detail
