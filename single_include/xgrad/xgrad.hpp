@@ -4596,6 +4596,7 @@ template <class P> struct Reduced {
     using Facts = ExponentialFacts<P>;
     using word = typename Facts::word;
     using Words = kernel::Vec<word, sizeof(RealPack<P>::v.data)>;
+    using SignedWords = kernel::Vec<std::make_signed_t<word>, sizeof(RealPack<P>::v.data)>;
 
     Words k;  // plus the bits of `magic`
     RealPack<P> expm1;
@@ -4816,7 +4817,8 @@ template <class P> XGRAD_INLINE SineAndCosine<P> sine_and_cosine(RealPack<P> x)
 #if XGRAD_SIMD
     else {
         using Facts = SineFacts<P>;
-        using Words = typename Reduced<P>::Words;
+        using R = Reduced<P>;
+        using Words = typename R::Words;
         auto const size = RealPack<P>::from(xsimd::abs(x.v));
         if (!RealPack<P>::lanes::all((size < Facts::most).m)) [[unlikely]]
             return sine_and_cosine_of_any(x);
@@ -4824,16 +4826,16 @@ template <class P> XGRAD_INLINE SineAndCosine<P> sine_and_cosine(RealPack<P> x)
         auto r = size;
         for (P const part : Facts::half_pi) r = RealPack<P>::from(xsimd::fnma(n.v, typename RealPack<P>::lanes::vector(part), r.v));
         auto const square = r * r;
-        auto const sine = r + r * square * polynomial<0, 1>(Facts::sine, square), cosine = 1 + square * (square * polynomial<0, 1>(Facts::cosine, square) - P(0.5));
-        constexpr int to_sign = 8 * sizeof(P) - 2;  // from the second bit
-        constexpr auto sign_bit = typename Reduced<P>::word{2} << to_sign;
-        auto const k = std::bit_cast<Words>((n + RealPack<P>(Reduced<P>::magic)).v.data);
-        auto const odd = (k & 1) != 0;
-        auto const pick = [&](auto a, auto b, Words sign) XGRAD_LAMBDA_INLINE {
-            auto const chosen = odd ? std::bit_cast<Words>(a.v.data) : std::bit_cast<Words>(b.v.data);
-            return RealPack<P>::from(std::bit_cast<decltype(x.v.data)>(chosen ^ (sign & sign_bit)));
+        auto const sine = std::bit_cast<Words>((r + r * square * polynomial<0, 1>(Facts::sine, square)).v.data);
+        auto const cosine = std::bit_cast<Words>((1 + square * (square * polynomial<0, 1>(Facts::cosine, square) - P(0.5))).v.data);
+        auto const k = std::bit_cast<Words>((n + RealPack<P>(R::magic)).v.data);
+        constexpr int sign = 8 * sizeof(P) - 1;
+        auto const odd = k << sign, half = k << (sign - 1);  // the last bit and the one before it, where signs are
+        auto const first = std::bit_cast<typename R::SignedWords>(odd) < 0 ? cosine : sine, second = first ^ sine ^ cosine;
+        auto const with_sign = [](Words value, Words of) XGRAD_LAMBDA_INLINE {
+            return RealPack<P>::from(std::bit_cast<decltype(RealPack<P>::v.data)>(value ^ (of & (typename R::word{1} << sign))));
         };
-        return {pick(cosine, sine, (k << to_sign) ^ std::bit_cast<Words>(x.v.data)), pick(sine, cosine, (k + 1) << to_sign)};
+        return {with_sign(first, half ^ std::bit_cast<Words>(x.v.data)), with_sign(second, half ^ odd)};
     }
 #endif
 }
@@ -5288,6 +5290,10 @@ constexpr A conj(A a)
 
 /// The gradient of an argument from the gradient g of the result and what `partial` returned.
 XGRAD_INLINE auto pull(auto g, auto d) { return g * conj(d); }
+template <class P> XGRAD_INLINE ComplexPack<P> pull(ComplexPack<P> g, ComplexPack<P> d)  // without a change of sign, which no product takes in
+{
+    return {g.re * d.re + g.im * d.im, g.im * d.re - g.re * d.im};
+}
 XGRAD_INLINE auto pull(auto g, One) { return g; }
 XGRAD_INLINE auto pull(auto g, MinusOne) { return -g; }
 XGRAD_INLINE auto pull(auto g, ImaginaryUnit) { return complex(imag(g), -real(g)); }

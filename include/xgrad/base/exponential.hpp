@@ -57,6 +57,7 @@ template <class P> struct Reduced {
     using Facts = ExponentialFacts<P>;
     using word = typename Facts::word;
     using Words = kernel::Vec<word, sizeof(RealPack<P>::v.data)>;
+    using SignedWords = kernel::Vec<std::make_signed_t<word>, sizeof(RealPack<P>::v.data)>;
 
     Words k;  // plus the bits of `magic`
     RealPack<P> expm1;

@@ -70,6 +70,10 @@ constexpr A conj(A a)
 
 /// The gradient of an argument from the gradient g of the result and what `partial` returned.
 XGRAD_INLINE auto pull(auto g, auto d) { return g * conj(d); }
+template <class P> XGRAD_INLINE ComplexPack<P> pull(ComplexPack<P> g, ComplexPack<P> d)  // without a change of sign, which no product takes in
+{
+    return {g.re * d.re + g.im * d.im, g.im * d.re - g.re * d.im};
+}
 XGRAD_INLINE auto pull(auto g, One) { return g; }
 XGRAD_INLINE auto pull(auto g, MinusOne) { return -g; }
 XGRAD_INLINE auto pull(auto g, ImaginaryUnit) { return complex(imag(g), -real(g)); }
