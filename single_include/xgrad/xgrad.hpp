@@ -549,6 +549,11 @@ public:
         }
         return count_.fetch_sub(1, std::memory_order_acq_rel) == 1;
     }
+    /// The same without a read-modify-write for an owner that is alone, where only_owners_share() says then that nobody can come by a share.
+    template <class F> [[gnu::always_inline]] bool decrement(F only_owners_share) noexcept
+    {
+        return (!single_threaded() && load() == 1 && only_owners_share()) || decrement();
+    }
     /// Adds an owner unless there is none any more; false then.
     bool increment_if_owned() noexcept
     {
@@ -563,7 +568,8 @@ private:
     std::atomic<std::uint32_t> count_;
 };
 
-/// A share in a T, which has a member `RefCount refs` and is ended by `T::destroy(T*)`.
+/// A share in a T, which has a member `RefCount refs` and is ended by `T::destroy(T*)`. Where a T has
+/// `only_owners_share()`, that says whether nobody comes by a share in it but from an owner.
 template <class T> class Ref {
 public:
     Ref() noexcept = default;
@@ -588,7 +594,7 @@ public:
     }
     [[gnu::always_inline]] ~Ref()
     {
-        if (p_ && p_->refs.decrement()) T::destroy(p_);
+        if (p_ && is_last(*p_)) T::destroy(p_);
     }
     [[gnu::always_inline]] Ref& operator=(Ref o) noexcept
     {
@@ -606,6 +612,12 @@ public:
     T* release() noexcept { return std::exchange(p_, nullptr); }
 
 private:
+    [[gnu::always_inline]] static bool is_last(T& t) noexcept
+    {
+        if constexpr (requires { t.only_owners_share(); }) return t.refs.decrement([&] { return t.only_owners_share(); });
+        else return t.refs.decrement();
+    }
+
     T* p_ = nullptr;
 };
 
@@ -1867,7 +1879,7 @@ public:
     /// To be called once when the object in front is gone, and by the storage itself at its own end.
     static void leave(Storage* s) noexcept
     {
-        if (s->seam()->sharers.decrement()) s->free_block();
+        if (s->seam()->sharers.decrement([] { return true; })) s->free_block();
     }
     /// Both ends at once, where the object in front is the storage's last owner.
     void free_block() noexcept
@@ -1886,6 +1898,8 @@ public:
     }
 
     RefCount refs{1};
+
+    static constexpr bool only_owners_share() noexcept { return true; }
 
 private:
     /// Between an object and the storage in its block.
@@ -2251,6 +2265,8 @@ struct TensorImpl {
     std::atomic<AccumulateGrad*> accumulator{nullptr};
     std::unique_ptr<ViewInfo> view;
     Ref<WeakCell> weak;
+
+    bool only_owners_share() const noexcept { return !weak; }
 
     static Ref<TensorImpl> make(TypeInfo const& t, AnyArray const& a) { return make(t, AnyArray(a)); }
     static Ref<TensorImpl> make(TypeInfo const& t, AnyArray&& a)
@@ -3028,6 +3044,14 @@ public:
         t.impl().grad_fn = is_result() ? detail::Ref<Node>(&owner) : packed_->history.function;
         t.impl().output_nr = is_result() ? output_nr_ : packed_->history.input_nr;
         return t;
+    }
+
+    /// The same, put into `room` only where it has to be made.
+    AnyTensor const& unpacked_into(AnyTensor& room, Node& owner)
+    {
+        if (packed_ || is_result()) return room = unpack(owner);
+        check(owner);
+        return value_;
     }
 
     /// Makes array() ready: checks the saved value, or unpacks it. True where close() must follow.
@@ -6716,12 +6740,13 @@ public:
     void apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) override
     {
         if (!gradients[0].defined()) return;
-        AnyTensor const y = uses_ & uses_result ? result_.unpack(*this) : gradients[0];  // which has the result's shape
-        LocalArray<AnyTensor, 6> x(table_.count);
+        AnyTensor const y = uses_ & uses_result ? result_.unpack(*this) : AnyTensor();
+        LocalArray<AnyTensor, 6> made(table_.count);
+        LocalArray<AnyTensor const*, 6> x(table_.count);
         for (std::size_t i = 0; i < table_.count; ++i)
-            if (uses_ & uses_argument(i)) x[i] = operands_[i].saved.unpack(*this);
-            else if (table_.looked_at & uses_argument(i)) x[i] = shape_only(*table_.operands[i], operands_[i].shape);
-        pull(wanted_, gradients[0], y, x.data(), results.data());
+            if (uses_ & uses_argument(i)) x[i] = &operands_[i].saved.unpacked_into(made[i], *this);
+            else if (table_.looked_at & uses_argument(i)) x[i] = &(made[i] = shape_only(*table_.operands[i], operands_[i].shape));
+        pull(wanted_, gradients[0], y.defined() ? y : gradients[0], x.data(), results.data());  // a gradient has the result's shape
     }
     [[gnu::cold]] void pushforward(std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override
     {
@@ -6787,7 +6812,7 @@ protected:
 
 private:
     /// The gradients of the wanted operands, one after another; those at which no gradient looks are undefined.
-    virtual void pull(LeafMask wanted, AnyTensor const& gradient, AnyTensor const& result, AnyTensor const* operands, AnyTensor* to) const = 0;
+    virtual void pull(LeafMask wanted, AnyTensor const& gradient, AnyTensor const& result, AnyTensor const* const* operands, AnyTensor* to) const = 0;
     /// The operation, recorded where that is wanted; only asked for where it is linear.
     virtual AnyTensor value(AnyTensor const* x) const = 0;
 
@@ -12033,7 +12058,7 @@ public:
     }
 
 private:
-    void pull(LeafMask wanted, AnyTensor const& gradient, AnyTensor const& result, AnyTensor const* operands, AnyTensor* to) const override
+    void pull(LeafMask wanted, AnyTensor const& gradient, AnyTensor const& result, AnyTensor const* const* operands, AnyTensor* to) const override
     {
         auto const &g = static_cast<Tensor<Y> const&>(gradient), &y = static_cast<Tensor<Y> const&>(result);
         [&]<std::size_t... I>(std::index_sequence<I...>) {
@@ -12044,9 +12069,9 @@ private:
             (one(wrt<I>{}, std::type_identity<T>{}), ...);
         }(std::index_sequence_for<T...>{});
     }
-    template <std::size_t I, Scalar X> decltype(auto) operand(AnyTensor const* operands) const
+    template <std::size_t I, Scalar X> decltype(auto) operand(AnyTensor const* const* operands) const
     {
-        if constexpr (looked_at & uses_argument(I)) return static_cast<Tensor<X> const&>(operands[I]);
+        if constexpr (looked_at & uses_argument(I)) return static_cast<Tensor<X> const&>(*operands[I]);
         else return ShapeOnly<X>{this->shape_of(I)};
     }
     [[gnu::cold]] AnyTensor value(AnyTensor const* x) const override
@@ -16992,12 +17017,12 @@ template <class T> struct Factor {
 };
 template <Operand X> auto factor(X const& x)
 {
-    auto t = materialize_expression(x);
-    return Factor<decltype(t)>{std::move(t)};
+    if constexpr (requires { typename X::leaf_tag; }) return Factor<X const&>{x};
+    else return Factor<decltype(materialize_expression(x))>{materialize_expression(x)};
 }
 template <class T>
     requires requires { typename T::leaf_tag; }
-Factor<T> factor(Expression<Conj, T> const& x)
+Factor<T const&> factor(Expression<Conj, T> const& x)
 {
     return {get<0>(x.x), true};
 }

@@ -134,3 +134,28 @@ TEST_CASE("a pass inside a pass runs in its thread, as deep as one likes, beside
     });
     CHECK(right == 3);
 }
+
+TEST_CASE("a WeakTensor that is locked while the owners of its tensor go, in other threads, gives the whole tensor or none")
+{
+    std::atomic<int> gone = 0, whole = 0, torn = 0;
+    constexpr int rounds = 2000, owners = 2, watchers = 2;
+    std::vector<D> held[owners];
+    std::vector<xg::WeakTensor> weak;
+    for (int i = 0; i < rounds; ++i) {
+        D const t({1., 2., static_cast<double>(i)});
+        if (i % 2) weak.emplace_back(t);
+        for (auto& h : held) h.push_back(t);
+        if (i % 2 == 0) weak.emplace_back(t);
+    }
+    at_once(owners + watchers, [&](int k) {
+        for (int i = 0; i < rounds; ++i) {
+            auto const at = static_cast<std::size_t>(i);
+            if (k < owners) held[k][at] = {};
+            else if (auto const t = weak[at].lock(); !t.defined()) ++gone;
+            else ++(t.as<double>().data()[2] == i ? whole : torn);
+        }
+    });
+    CHECK(torn == 0);
+    CHECK(gone + whole == rounds * watchers);
+    for (auto const& w : weak) CHECK_FALSE(w.lock().defined());
+}

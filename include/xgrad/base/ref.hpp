@@ -49,6 +49,11 @@ public:
         }
         return count_.fetch_sub(1, std::memory_order_acq_rel) == 1;
     }
+    /// The same without a read-modify-write for an owner that is alone, where only_owners_share() says then that nobody can come by a share.
+    template <class F> [[gnu::always_inline]] bool decrement(F only_owners_share) noexcept
+    {
+        return (!single_threaded() && load() == 1 && only_owners_share()) || decrement();
+    }
     /// Adds an owner unless there is none any more; false then.
     bool increment_if_owned() noexcept
     {
@@ -63,7 +68,8 @@ private:
     std::atomic<std::uint32_t> count_;
 };
 
-/// A share in a T, which has a member `RefCount refs` and is ended by `T::destroy(T*)`.
+/// A share in a T, which has a member `RefCount refs` and is ended by `T::destroy(T*)`. Where a T has
+/// `only_owners_share()`, that says whether nobody comes by a share in it but from an owner.
 template <class T> class Ref {
 public:
     Ref() noexcept = default;
@@ -88,7 +94,7 @@ public:
     }
     [[gnu::always_inline]] ~Ref()
     {
-        if (p_ && p_->refs.decrement()) T::destroy(p_);
+        if (p_ && is_last(*p_)) T::destroy(p_);
     }
     [[gnu::always_inline]] Ref& operator=(Ref o) noexcept
     {
@@ -106,6 +112,12 @@ public:
     T* release() noexcept { return std::exchange(p_, nullptr); }
 
 private:
+    [[gnu::always_inline]] static bool is_last(T& t) noexcept
+    {
+        if constexpr (requires { t.only_owners_share(); }) return t.refs.decrement([&] { return t.only_owners_share(); });
+        else return t.refs.decrement();
+    }
+
     T* p_ = nullptr;
 };
 

@@ -78,6 +78,8 @@ struct TensorImpl {
     std::unique_ptr<ViewInfo> view;
     Ref<WeakCell> weak;
 
+    bool only_owners_share() const noexcept { return !weak; }
+
     static Ref<TensorImpl> make(TypeInfo const& t, AnyArray const& a) { return make(t, AnyArray(a)); }
     static Ref<TensorImpl> make(TypeInfo const& t, AnyArray&& a)
     {

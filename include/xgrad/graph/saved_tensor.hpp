@@ -68,6 +68,14 @@ public:
         return t;
     }
 
+    /// The same, put into `room` only where it has to be made.
+    AnyTensor const& unpacked_into(AnyTensor& room, Node& owner)
+    {
+        if (packed_ || is_result()) return room = unpack(owner);
+        check(owner);
+        return value_;
+    }
+
     /// Makes array() ready: checks the saved value, or unpacks it. True where close() must follow.
     bool open(Node const& owner)
     {

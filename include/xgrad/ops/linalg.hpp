@@ -125,12 +125,12 @@ template <class T> struct Factor {
 };
 template <Operand X> auto factor(X const& x)
 {
-    auto t = materialize_expression(x);
-    return Factor<decltype(t)>{std::move(t)};
+    if constexpr (requires { typename X::leaf_tag; }) return Factor<X const&>{x};
+    else return Factor<decltype(materialize_expression(x))>{materialize_expression(x)};
 }
 template <class T>
     requires requires { typename T::leaf_tag; }
-Factor<T> factor(Expression<Conj, T> const& x)
+Factor<T const&> factor(Expression<Conj, T> const& x)
 {
     return {get<0>(x.x), true};
 }

@@ -59,7 +59,7 @@ public:
     }
 
 private:
-    void pull(LeafMask wanted, AnyTensor const& gradient, AnyTensor const& result, AnyTensor const* operands, AnyTensor* to) const override
+    void pull(LeafMask wanted, AnyTensor const& gradient, AnyTensor const& result, AnyTensor const* const* operands, AnyTensor* to) const override
     {
         auto const &g = static_cast<Tensor<Y> const&>(gradient), &y = static_cast<Tensor<Y> const&>(result);
         [&]<std::size_t... I>(std::index_sequence<I...>) {
@@ -70,9 +70,9 @@ private:
             (one(wrt<I>{}, std::type_identity<T>{}), ...);
         }(std::index_sequence_for<T...>{});
     }
-    template <std::size_t I, Scalar X> decltype(auto) operand(AnyTensor const* operands) const
+    template <std::size_t I, Scalar X> decltype(auto) operand(AnyTensor const* const* operands) const
     {
-        if constexpr (looked_at & uses_argument(I)) return static_cast<Tensor<X> const&>(operands[I]);
+        if constexpr (looked_at & uses_argument(I)) return static_cast<Tensor<X> const&>(*operands[I]);
         else return ShapeOnly<X>{this->shape_of(I)};
     }
     [[gnu::cold]] AnyTensor value(AnyTensor const* x) const override

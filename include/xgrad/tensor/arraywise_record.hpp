@@ -26,12 +26,13 @@ public:
     void apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) override
     {
         if (!gradients[0].defined()) return;
-        AnyTensor const y = uses_ & uses_result ? result_.unpack(*this) : gradients[0];  // which has the result's shape
-        LocalArray<AnyTensor, 6> x(table_.count);
+        AnyTensor const y = uses_ & uses_result ? result_.unpack(*this) : AnyTensor();
+        LocalArray<AnyTensor, 6> made(table_.count);
+        LocalArray<AnyTensor const*, 6> x(table_.count);
         for (std::size_t i = 0; i < table_.count; ++i)
-            if (uses_ & uses_argument(i)) x[i] = operands_[i].saved.unpack(*this);
-            else if (table_.looked_at & uses_argument(i)) x[i] = shape_only(*table_.operands[i], operands_[i].shape);
-        pull(wanted_, gradients[0], y, x.data(), results.data());
+            if (uses_ & uses_argument(i)) x[i] = &operands_[i].saved.unpacked_into(made[i], *this);
+            else if (table_.looked_at & uses_argument(i)) x[i] = &(made[i] = shape_only(*table_.operands[i], operands_[i].shape));
+        pull(wanted_, gradients[0], y.defined() ? y : gradients[0], x.data(), results.data());  // a gradient has the result's shape
     }
     [[gnu::cold]] void pushforward(std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override
     {
@@ -97,7 +98,7 @@ protected:
 
 private:
     /// The gradients of the wanted operands, one after another; those at which no gradient looks are undefined.
-    virtual void pull(LeafMask wanted, AnyTensor const& gradient, AnyTensor const& result, AnyTensor const* operands, AnyTensor* to) const = 0;
+    virtual void pull(LeafMask wanted, AnyTensor const& gradient, AnyTensor const& result, AnyTensor const* const* operands, AnyTensor* to) const = 0;
     /// The operation, recorded where that is wanted; only asked for where it is linear.
     virtual AnyTensor value(AnyTensor const* x) const = 0;
 
