@@ -39,6 +39,8 @@ public:
         count_.store(before + 1, std::memory_order_relaxed);
         return before;
     }
+    /// The first owner of an object that nobody else knows yet.
+    void begin() noexcept { count_.store(1, std::memory_order_relaxed); }
     /// True for the last owner, which must then destroy the object.
     [[gnu::always_inline]] bool decrement() noexcept
     {
@@ -77,6 +79,12 @@ public:
     [[gnu::always_inline]] explicit Ref(T* p) noexcept : p_(p)
     {
         if (p_) p_->refs.increment();
+    }
+    /// The first share in a new object, which counts none yet.
+    [[gnu::always_inline]] static Ref first(T* p) noexcept
+    {
+        p->refs.begin();
+        return adopt(p);
     }
     /// Takes over a share that was counted already.
     [[gnu::always_inline]] static Ref adopt(T* p) noexcept

@@ -98,7 +98,7 @@ template <class Op, Scalar... T> auto record_on_tensors(Op const& op, Tensor<T> 
     Tensor<Y> result(std::move(value));
     std::array<AnyTensor const*, sizeof...(T)> const operands{&x...};
     if constexpr (Differentiable<Y>)
-        if (wants_record(operands)) result.impl().grad_fn = Ref<Node>(new ArraywiseNode<Op, Y, T...>(op, result, operands.data()));
+        if (wants_record(operands)) result.impl().grad_fn = Ref<Node>::first(new ArraywiseNode<Op, Y, T...>(op, result, operands.data()));
     if constexpr (sizeof...(T) == 1)
         if (AnyTensor const& only = *operands[0]; result.impl().array.storage == only.impl().array.storage) mark_view(result, only);
     return result;

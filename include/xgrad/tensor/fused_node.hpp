@@ -15,7 +15,7 @@ public:
         auto const bytes = block_bytes(*in.plan, over);
         void* const block = allocate(bytes);
         try {
-            return Ref<Node>(::new (block) FusedNode(*in.plan, formula, operands, in, over, result));
+            return Ref<Node>::first(::new (block) FusedNode(*in.plan, formula, operands, in, over, result));
         } catch (...) {
             deallocate(block, bytes);
             throw;
