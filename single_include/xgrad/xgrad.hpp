@@ -539,6 +539,8 @@ public:
         count_.store(before + 1, std::memory_order_relaxed);
         return before;
     }
+    /// The first owner of an object that nobody else knows yet.
+    void begin() noexcept { count_.store(1, std::memory_order_relaxed); }
     /// True for the last owner, which must then destroy the object.
     [[gnu::always_inline]] bool decrement() noexcept
     {
@@ -548,11 +550,6 @@ public:
             return left == 0;
         }
         return count_.fetch_sub(1, std::memory_order_acq_rel) == 1;
-    }
-    /// The same without a read-modify-write for an owner that is alone, where only_owners_share() says then that nobody can come by a share.
-    template <class F> [[gnu::always_inline]] bool decrement(F only_owners_share) noexcept
-    {
-        return (!single_threaded() && load() == 1 && only_owners_share()) || decrement();
     }
     /// Adds an owner unless there is none any more; false then.
     bool increment_if_owned() noexcept
@@ -578,6 +575,12 @@ public:
     {
         if (p_) p_->refs.increment();
     }
+    /// The first share in a new object, which counts none yet.
+    [[gnu::always_inline]] static Ref first(T* p) noexcept
+    {
+        p->refs.begin();
+        return adopt(p);
+    }
     /// Takes over a share that was counted already.
     [[gnu::always_inline]] static Ref adopt(T* p) noexcept
     {
@@ -594,7 +597,9 @@ public:
     }
     [[gnu::always_inline]] ~Ref()
     {
-        if (p_ && is_last(*p_)) T::destroy(p_);
+        if (!p_) return;
+        if (!single_threaded()) end_among_threads(p_);
+        else if (p_->refs.decrement()) T::destroy(p_);
     }
     [[gnu::always_inline]] Ref& operator=(Ref o) noexcept
     {
@@ -612,10 +617,12 @@ public:
     T* release() noexcept { return std::exchange(p_, nullptr); }
 
 private:
-    [[gnu::always_inline]] static bool is_last(T& t) noexcept
+    /// An owner that is alone needs no read-modify-write where nobody else can come by a share.
+    [[gnu::noinline]] static void end_among_threads(T* p) noexcept
     {
-        if constexpr (requires { t.only_owners_share(); }) return t.refs.decrement([&] { return t.only_owners_share(); });
-        else return t.refs.decrement();
+        bool is_alone = false;
+        if constexpr (requires { p->only_owners_share(); }) is_alone = p->refs.load() == 1 && p->only_owners_share();
+        if (is_alone || p->refs.decrement()) T::destroy(p);
     }
 
     T* p_ = nullptr;
@@ -1879,7 +1886,7 @@ public:
     /// To be called once when the object in front is gone, and by the storage itself at its own end.
     static void leave(Storage* s) noexcept
     {
-        if (s->seam()->sharers.decrement([] { return true; })) s->free_block();
+        if ((!single_threaded() && s->seam()->sharers.load() == 1) || s->seam()->sharers.decrement()) s->free_block();
     }
     /// Both ends at once, where the object in front is the storage's last owner.
     void free_block() noexcept
@@ -10731,7 +10738,7 @@ public:
         auto const bytes = block_bytes(*in.plan, over);
         void* const block = allocate(bytes);
         try {
-            return Ref<Node>(::new (block) FusedNode(*in.plan, formula, operands, in, over, result));
+            return Ref<Node>::first(::new (block) FusedNode(*in.plan, formula, operands, in, over, result));
         } catch (...) {
             deallocate(block, bytes);
             throw;
@@ -12097,7 +12104,7 @@ template <class Op, Scalar... T> auto record_on_tensors(Op const& op, Tensor<T> 
     Tensor<Y> result(std::move(value));
     std::array<AnyTensor const*, sizeof...(T)> const operands{&x...};
     if constexpr (Differentiable<Y>)
-        if (wants_record(operands)) result.impl().grad_fn = Ref<Node>(new ArraywiseNode<Op, Y, T...>(op, result, operands.data()));
+        if (wants_record(operands)) result.impl().grad_fn = Ref<Node>::first(new ArraywiseNode<Op, Y, T...>(op, result, operands.data()));
     if constexpr (sizeof...(T) == 1)
         if (AnyTensor const& only = *operands[0]; result.impl().array.storage == only.impl().array.storage) mark_view(result, only);
     return result;

@@ -51,11 +51,6 @@ public:
         }
         return count_.fetch_sub(1, std::memory_order_acq_rel) == 1;
     }
-    /// The same without a read-modify-write for an owner that is alone, where only_owners_share() says then that nobody can come by a share.
-    template <class F> [[gnu::always_inline]] bool decrement(F only_owners_share) noexcept
-    {
-        return (!single_threaded() && load() == 1 && only_owners_share()) || decrement();
-    }
     /// Adds an owner unless there is none any more; false then.
     bool increment_if_owned() noexcept
     {
@@ -102,7 +97,9 @@ public:
     }
     [[gnu::always_inline]] ~Ref()
     {
-        if (p_ && is_last(*p_)) T::destroy(p_);
+        if (!p_) return;
+        if (!single_threaded()) end_among_threads(p_);
+        else if (p_->refs.decrement()) T::destroy(p_);
     }
     [[gnu::always_inline]] Ref& operator=(Ref o) noexcept
     {
@@ -120,10 +117,12 @@ public:
     T* release() noexcept { return std::exchange(p_, nullptr); }
 
 private:
-    [[gnu::always_inline]] static bool is_last(T& t) noexcept
+    /// An owner that is alone needs no read-modify-write where nobody else can come by a share.
+    [[gnu::noinline]] static void end_among_threads(T* p) noexcept
     {
-        if constexpr (requires { t.only_owners_share(); }) return t.refs.decrement([&] { return t.only_owners_share(); });
-        else return t.refs.decrement();
+        bool is_alone = false;
+        if constexpr (requires { p->only_owners_share(); }) is_alone = p->refs.load() == 1 && p->only_owners_share();
+        if (is_alone || p->refs.decrement()) T::destroy(p);
     }
 
     T* p_ = nullptr;
