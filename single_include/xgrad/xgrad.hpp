@@ -10264,13 +10264,20 @@ public:
         auto const now = waiting.load(std::memory_order_relaxed);
         return now == 0 || now + static_cast<std::ptrdiff_t>(bytes) <= limit;
     }
-    static void add(std::ptrdiff_t bytes) noexcept
-    {
-        if (single_threaded()) waiting.store(waiting.load(std::memory_order_relaxed) + bytes, std::memory_order_relaxed);
-        else waiting.fetch_add(bytes, std::memory_order_relaxed);
-    }
+    static void begin(std::size_t bytes) noexcept { add(bytes, 1); }
+    static void end(std::size_t bytes) noexcept { add(bytes, -1); }
 
 private:
+    static constexpr std::size_t least = 256;  // what is smaller than the Node that keeps it is not counted
+
+    static void add(std::size_t bytes, std::ptrdiff_t sign) noexcept
+    {
+        auto const change = sign * static_cast<std::ptrdiff_t>(bytes);
+        if (bytes < least) return;
+        if (single_threaded()) waiting.store(waiting.load(std::memory_order_relaxed) + change, std::memory_order_relaxed);
+        else waiting.fetch_add(change, std::memory_order_relaxed);
+    }
+
     static inline constinit std::atomic<std::ptrdiff_t> waiting{0};
 };
 
@@ -10452,7 +10459,7 @@ protected:
 
     void no_longer_waiting() noexcept
     {
-        if (waiting_) WaitingGradients::add(-static_cast<std::ptrdiff_t>(std::exchange(waiting_, 0)));
+        if (waiting_) WaitingGradients::end(std::exchange(waiting_, 0));
     }
     void drop_ready() noexcept
     {
@@ -10639,7 +10646,7 @@ private:
         double const sum = in_order ? sum_in_order(arrays) : sum_in_blocks_or_tiles(arrays);
         std::size_t bytes = 0;
         for (auto const& gradient : ready()) bytes += gradient.handle()->array.storage->bytes();
-        WaitingGradients::add(static_cast<std::ptrdiff_t>(bytes));
+        WaitingGradients::begin(bytes);
         waiting_ = bytes;
         return sum;
     }
@@ -17024,8 +17031,9 @@ template <class T> struct Factor {
 };
 template <Operand X> auto factor(X const& x)
 {
-    if constexpr (requires { typename X::leaf_tag; }) return Factor<X const&>{x};
-    else return Factor<decltype(materialize_expression(x))>{materialize_expression(x)};
+    using T = decltype(materialize_expression(x));
+    if constexpr (std::derived_from<X, T>) return Factor<T const&>{x};
+    else return Factor<T>{materialize_expression(x)};
 }
 template <class T>
     requires requires { typename T::leaf_tag; }

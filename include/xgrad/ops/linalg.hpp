@@ -125,8 +125,9 @@ template <class T> struct Factor {
 };
 template <Operand X> auto factor(X const& x)
 {
-    if constexpr (requires { typename X::leaf_tag; }) return Factor<X const&>{x};
-    else return Factor<decltype(materialize_expression(x))>{materialize_expression(x)};
+    using T = decltype(materialize_expression(x));
+    if constexpr (std::derived_from<X, T>) return Factor<T const&>{x};
+    else return Factor<T>{materialize_expression(x)};
 }
 template <class T>
     requires requires { typename T::leaf_tag; }

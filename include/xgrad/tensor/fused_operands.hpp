@@ -183,7 +183,7 @@ protected:
 
     void no_longer_waiting() noexcept
     {
-        if (waiting_) WaitingGradients::add(-static_cast<std::ptrdiff_t>(std::exchange(waiting_, 0)));
+        if (waiting_) WaitingGradients::end(std::exchange(waiting_, 0));
     }
     void drop_ready() noexcept
     {

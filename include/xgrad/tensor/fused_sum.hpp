@@ -92,7 +92,7 @@ private:
         double const sum = in_order ? sum_in_order(arrays) : sum_in_blocks_or_tiles(arrays);
         std::size_t bytes = 0;
         for (auto const& gradient : ready()) bytes += gradient.handle()->array.storage->bytes();
-        WaitingGradients::add(static_cast<std::ptrdiff_t>(bytes));
+        WaitingGradients::begin(bytes);
         waiting_ = bytes;
         return sum;
     }

@@ -21,13 +21,20 @@ public:
         auto const now = waiting.load(std::memory_order_relaxed);
         return now == 0 || now + static_cast<std::ptrdiff_t>(bytes) <= limit;
     }
-    static void add(std::ptrdiff_t bytes) noexcept
-    {
-        if (single_threaded()) waiting.store(waiting.load(std::memory_order_relaxed) + bytes, std::memory_order_relaxed);
-        else waiting.fetch_add(bytes, std::memory_order_relaxed);
-    }
+    static void begin(std::size_t bytes) noexcept { add(bytes, 1); }
+    static void end(std::size_t bytes) noexcept { add(bytes, -1); }
 
 private:
+    static constexpr std::size_t least = 256;  // what is smaller than the Node that keeps it is not counted
+
+    static void add(std::size_t bytes, std::ptrdiff_t sign) noexcept
+    {
+        auto const change = sign * static_cast<std::ptrdiff_t>(bytes);
+        if (bytes < least) return;
+        if (single_threaded()) waiting.store(waiting.load(std::memory_order_relaxed) + change, std::memory_order_relaxed);
+        else waiting.fetch_add(change, std::memory_order_relaxed);
+    }
+
     static inline constinit std::atomic<std::ptrdiff_t> waiting{0};
 };
 
