@@ -20120,7 +20120,8 @@ private:
     /// Where the gradients of all outputs, or of one of several, are undefined.
     std::string gradients_from_undefined() const
     {
-        for (std::size_t const all = y_.size(), first = all > 1 ? 0 : all; auto const which : std::views::iota(first, all + 1)) {
+        std::size_t const all = y_.size();
+        for (std::size_t which = all > 1 ? 0 : all; which <= all; ++which) {
             Tensors outputs = y_;
             for (std::size_t o = 0; o < all; ++o) {
                 if (which != all && which != o) continue;
