@@ -732,7 +732,7 @@ inline LoadReport AnyModule::load_state_dict(StateDict const& state, bool strict
         else pairs.emplace_back(to, *from);
     }
     for (auto const& [name, tensor] : state)
-        if (std::ranges::none_of(own, [&](NamedTensor const& n) { return n.name == name; })) report.unexpected.push_back(name);
+        if (std::ranges::find(own, name, &NamedTensor::name) == own.end()) report.unexpected.push_back(name);
     if (strict && !report.complete()) {
         std::string message = "Error(s) in loading state_dict for " + std::string(kind()) + ":";
         for (auto const& [what, names] : {std::pair("Missing", &report.missing), std::pair("Unexpected", &report.unexpected)})
