@@ -1886,7 +1886,7 @@ public:
     /// To be called once when the object in front is gone, and by the storage itself at its own end.
     static void leave(Storage* s) noexcept
     {
-        if ((!single_threaded() && s->seam()->sharers.load() == 1) || s->seam()->sharers.decrement()) s->free_block();
+        if (s->seam()->sharers.decrement()) s->free_block();
     }
     /// Both ends at once, where the object in front is the storage's last owner.
     void free_block() noexcept
@@ -10272,8 +10272,8 @@ private:
 
     static void add(std::size_t bytes, std::ptrdiff_t sign) noexcept
     {
-        auto const change = sign * static_cast<std::ptrdiff_t>(bytes);
         if (bytes < least) return;
+        auto const change = sign * static_cast<std::ptrdiff_t>(bytes);
         if (single_threaded()) waiting.store(waiting.load(std::memory_order_relaxed) + change, std::memory_order_relaxed);
         else waiting.fetch_add(change, std::memory_order_relaxed);
     }

@@ -51,7 +51,7 @@ public:
     /// To be called once when the object in front is gone, and by the storage itself at its own end.
     static void leave(Storage* s) noexcept
     {
-        if ((!single_threaded() && s->seam()->sharers.load() == 1) || s->seam()->sharers.decrement()) s->free_block();
+        if (s->seam()->sharers.decrement()) s->free_block();
     }
     /// Both ends at once, where the object in front is the storage's last owner.
     void free_block() noexcept

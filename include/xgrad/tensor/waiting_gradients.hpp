@@ -29,8 +29,8 @@ private:
 
     static void add(std::size_t bytes, std::ptrdiff_t sign) noexcept
     {
-        auto const change = sign * static_cast<std::ptrdiff_t>(bytes);
         if (bytes < least) return;
+        auto const change = sign * static_cast<std::ptrdiff_t>(bytes);
         if (single_threaded()) waiting.store(waiting.load(std::memory_order_relaxed) + change, std::memory_order_relaxed);
         else waiting.fetch_add(change, std::memory_order_relaxed);
     }
