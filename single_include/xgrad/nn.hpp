@@ -841,10 +841,10 @@ public:
     explicit BackwardHooksOfCall(AnyModule& m) : hooks_(m.made_hooks())
     {
         for (auto const* const list : {&ModuleHooks::of_all_modules(), hooks_.get()}) {
-            auto const pre = list->backward_pre.snapshot();
+            auto const pre = list->backward_pre.slots();
             before_.insert(before_.end(), pre.begin(), pre.end());
             if (list->backward_kind == ModuleHooks::BackwardKind::of_last_node) continue;
-            auto const full = list->backward.snapshot();
+            auto const full = list->backward.slots();
             after_.insert(after_.end(), full.begin(), full.end());
         }
     }
@@ -895,13 +895,12 @@ private:
     Gradients enter(Gradients const& grad_outputs) const
     {
         Gradients gradients = spread(grad_outputs, results_, count_results_);
-        for (auto const& slot : before_) {
-            if (slot->removed) continue;
-            auto after = slot->hook(module(), gradients);
-            if (!after) continue;
+        ModuleHooks::PreHooks::for_each(before_, [&](auto const& hook) {
+            auto after = hook(module(), gradients);
+            if (!after) return;
             if (after->size() != count_results_) fail<GraphError>("Backward pre hook returned an invalid number of grad_output, got ", after->size(), ", but expected ", count_results_);
             gradients = std::move(*after);
-        }
+        });
         if (arguments_require_grad_) xgrad::detail::current_pass->note(this) = gradients;
         else call_without_arguments(gradients);
         return picked(gradients, results_);
@@ -909,12 +908,11 @@ private:
     void call_without_arguments(Gradients const& grad_output) const
     {
         Gradients const nothing(count_arguments_);
-        for (auto const& slot : after_) {
-            if (slot->removed) continue;
-            auto const after = slot->hook(module(), nothing, grad_output);
+        ModuleHooks::BackwardHooks::for_each(after_, [&](auto const& hook) {
+            auto const after = hook(module(), nothing, grad_output);
             if (after && std::ranges::any_of(*after, [](AnyTensor const& t) { return t.defined(); }))
                 fail<GraphError>("Backward hook for Modules where no input requires gradient should always return nothing or undefined tensors for all gradients.");
-        }
+        });
     }
 
     /// It comes to the arguments, if it has come to the results.
@@ -924,19 +922,17 @@ private:
         if (!note.has_value()) return {};
         auto const& grad_output = std::any_cast<Gradients const&>(note);
         Gradients gradients = spread(grad_inputs, arguments_, count_arguments_);
-        for (auto const& slot : after_) {
-            if (slot->removed) continue;
-            auto after = slot->hook(module(), gradients, grad_output);
-            if (!after) continue;
+        ModuleHooks::BackwardHooks::for_each(after_, [&](auto const& hook) {
+            auto after = hook(module(), gradients, grad_output);
+            if (!after) return;
             if (after->size() != count_arguments_) fail<GraphError>("Backward hook returned an invalid number of grad_input, got ", after->size(), ", but expected ", count_arguments_);
             gradients = std::move(*after);
-        }
+        });
         return picked(gradients, arguments_);
     }
 
     std::shared_ptr<ModuleHooks> hooks_;
-    ModuleHooks::PreHooks::Snapshot before_;
-    ModuleHooks::BackwardHooks::Snapshot after_;
+    xgrad::detail::HookSlots before_, after_;
     std::vector<std::size_t> arguments_, results_;
     std::size_t count_arguments_ = 0, count_results_ = 0;
     bool arguments_require_grad_ = false;
@@ -967,7 +963,7 @@ private:
 [[gnu::cold]] inline void hook_last_node(AnyModule& m, ModuleCall const& call)
 {
     auto const hooks = m.made_hooks();
-    auto const slots = hooks->backward.snapshot();
+    auto const slots = hooks->backward.slots();
     auto const results = call.results();
     auto const first = std::ranges::find_if(results, [](AnyTensor const& t) { return t.defined(); });
     if (slots.empty() || first == results.end() || !first->grad_fn()) return;
@@ -975,7 +971,7 @@ private:
         first->grad_fn()->register_hook([slot, hooks](Gradients const& grad_inputs, Gradients const& grad_outputs) -> Gradients {
             if (slot->removed) return {};
             if (!hooks->module) fail<GraphError>("a module with backward hooks was destroyed before the backward pass: keep it until then");
-            return slot->hook(*hooks->module, grad_inputs, grad_outputs).value_or(Gradients());
+            return ModuleHooks::BackwardHooks::hook(*slot)(*hooks->module, grad_inputs, grad_outputs).value_or(Gradients());
         });
     warn_of_last_node(*first->grad_fn(), call.arguments(), results);
 }

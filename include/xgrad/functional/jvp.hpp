@@ -1,6 +1,7 @@
 // Jacobian-vector products, in forward mode: jvp().
 #pragma once
 
+#include <xgrad/functional/forward_pass.hpp>
 #include <xgrad/functional/vjp.hpp>
 
 XGRAD_COMPILED_ONCE

@@ -63,21 +63,46 @@ private:
     mutable std::atomic<std::shared_ptr<T>*> made_{nullptr};
 };
 
-/// A list of hooks. While it runs, a hook may remove itself or a later one (which then does not run), and add others
-/// (which run from the next pass on). Any thread may add and remove.
-template <class Signature> class HookList {
+/// A hook in a list, whatever it is called with.
+struct HookSlot {
+    std::atomic<bool> removed = false;
+
+    HookSlot() noexcept = default;
+    HookSlot(HookSlot const&) = delete;
+    HookSlot& operator=(HookSlot const&) = delete;
+    virtual ~HookSlot() = default;
+};
+using HookSlots = std::vector<std::shared_ptr<HookSlot>>;
+
+/// What is the same for all lists of hooks, and compiled once for them.
+class AnyHookList {
 public:
-    using Function = std::function<Signature>;
+    AnyHookList() noexcept = default;
+    AnyHookList(AnyHookList const&) = delete;
+    AnyHookList& operator=(AnyHookList const&) = delete;
 
-    HookList() noexcept = default;
-    HookList(HookList const&) = delete;
-    HookList& operator=(HookList const&) = delete;
+    /// True where a hook is in the list.
+    bool any() const
+    {
+        auto* const hooks = hooks_.get();
+        if (!hooks) return false;
+        std::lock_guard const lock(hooks->mutex);
+        return !hooks->slots.empty();
+    }
 
-    /// Puts f behind the others, or before them.
-    HookHandle add(Function f, bool first = false)
+    /// The hooks of now, to be called later, unless they are removed before.
+    HookSlots slots() const
+    {
+        auto* const hooks = hooks_.get();
+        if (!hooks) return {};
+        std::lock_guard const lock(hooks->mutex);
+        return hooks->slots;
+    }
+
+protected:
+    HookHandle add(std::shared_ptr<HookSlot> slot, bool first)
     {
         auto const& hooks = hooks_.made();
-        auto slot = std::make_shared<Slot>(std::move(f));
         HookHandle handle([weak = std::weak_ptr(hooks), weak_slot = std::weak_ptr(slot)] {
             auto const hooks = weak.lock();
             auto const removed = weak_slot.lock();
@@ -91,44 +116,38 @@ public:
         return handle;
     }
 
-    /// Calls visit(hook) for each hook in turn.
-    template <class F> void for_each(F visit) const
-    {
-        for (auto const& slot : snapshot())
-            if (!slot->removed) visit(slot->hook);
-    }
-
-    /// True where a hook is in the list.
-    bool any() const
-    {
-        auto* const hooks = hooks_.get();
-        if (!hooks) return false;
-        std::lock_guard const lock(hooks->mutex);
-        return !hooks->slots.empty();
-    }
-
-    struct Slot {
-        Function hook;
-        std::atomic<bool> removed = false;
-        explicit Slot(Function f) : hook(std::move(f)) {}
-    };
-    using Snapshot = std::vector<std::shared_ptr<Slot>>;
-
-    /// The hooks of now, to be called later, unless they are removed before.
-    Snapshot snapshot() const
-    {
-        auto* const hooks = hooks_.get();
-        if (!hooks) return {};
-        std::lock_guard const lock(hooks->mutex);
-        return hooks->slots;
-    }
-
 private:
     struct Hooks {
         std::mutex mutex;
-        Snapshot slots;
+        HookSlots slots;
     };
     MadeOnce<Hooks> hooks_;
+};
+
+/// A list of hooks. While it runs, a hook may remove itself or a later one (which then does not run), and add others
+/// (which run from the next pass on). Any thread may add and remove.
+template <class Signature> class HookList : public AnyHookList {
+public:
+    using Function = std::function<Signature>;
+
+    /// Puts f behind the others, or before them.
+    HookHandle add(Function f, bool first = false) { return AnyHookList::add(std::shared_ptr<HookSlot>(new Slot(std::move(f))), first); }
+
+    /// Calls visit(hook) for each hook in turn.
+    template <class F> void for_each(F visit) const { for_each(slots(), visit); }
+    /// The same for those that slots() of such a list gave before.
+    template <class F> static void for_each(HookSlots const& slots, F visit)
+    {
+        for (auto const& slot : slots)
+            if (!slot->removed) visit(hook(*slot));
+    }
+    static Function const& hook(HookSlot const& slot) noexcept { return static_cast<Slot const&>(slot).hook; }
+
+private:
+    struct Slot final : HookSlot {
+        Function hook;
+        explicit Slot(Function f) noexcept : hook(std::move(f)) {}
+    };
 };
 
 }  // namespace detail

@@ -5,6 +5,7 @@
 
 #include <xgrad/graph/engine.hpp>
 #include <xgrad/graph/gradient_edge.hpp>
+#include <xgrad/tensor/fused_gradient_node.hpp>
 #include <xgrad/tensor/gradient_arithmetic.hpp>
 #include <xgrad/tensor/hooks.hpp>
 #include <xgrad/tensor/rows.hpp>
@@ -13,16 +14,30 @@ XGRAD_COMPILED_ONCE
 
 namespace xgrad {
 
+/// Whether a pass is recorded, so that gradients can be differentiated. What that takes is only in programs that say so somewhere.
+class CreateGraph {
+public:
+    constexpr CreateGraph() noexcept = default;
+    CreateGraph(bool create) noexcept : create_(create)
+    {
+        if (create) detail::FusedNode::link_second_order();
+    }
+    constexpr operator bool() const noexcept { return create_; }
+
+private:
+    bool create_ = false;
+};
+
 struct BackwardOptions {
     std::optional<bool> retain_graph = {};  // keep what the Nodes saved, for another pass; by default as create_graph
-    bool create_graph = false;              // record the pass, so that gradients can be differentiated
+    CreateGraph create_graph = {};          // record the pass, so that gradients can be differentiated; by default false
     TensorsOrEdges inputs = {};             // collect gradients into these only; by default into all leaves
 };
 
 struct GradOptions {
     std::vector<AnyTensor> gradients = {};  // of the outputs; by default 1 for a real scalar
     std::optional<bool> retain_graph = {};
-    bool create_graph = false;
+    CreateGraph create_graph = {};
     bool allow_unused = false;              // an input that the outputs do not depend on gets an undefined gradient
     bool materialize_grads = false;         // such an input gets zeros, which require grad so that grad() of them works
     bool is_grads_batched = false;          // gradients have a leading axis, and so have the results: one pass for each index

@@ -207,7 +207,7 @@ private:
     bool has_gradient_edge_ = false;
 };
 
-[[gnu::cold]] inline void FusedNode::pushforward(std::span<AnyTensor const> tangents, std::span<AnyTensor> results)
+[[gnu::cold]] inline void FusedNode::push_tangents(std::span<AnyTensor const> tangents, std::span<AnyTensor> results)
 {
     if (recording()) {
         auto const shape = sum_ ? sum_->reduced(space_, sum_->keeps_dims) : space_;
@@ -239,6 +239,12 @@ inline void FusedNode::apply_recorded(AnyTensor const& gradient, std::span<AnyTe
         results[i].impl().grad_fn = node;
         results[i].impl().output_nr = i;
     }
+}
+
+inline void FusedNode::link_second_order() noexcept
+{
+    static constexpr SecondOrder linked{&FusedNode::apply_recorded, &FusedNode::push_tangents};
+    second_order_.store(&linked, std::memory_order_release);
 }
 
 }  // namespace xgrad::detail

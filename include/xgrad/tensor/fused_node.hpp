@@ -31,7 +31,7 @@ public:
 
     void apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) override
     {
-        if (recording() && gradients[0].defined() && would_record(gradients[0])) apply_recorded(gradients[0], results);
+        if (recording() && gradients[0].defined() && would_record(gradients[0])) (this->*second_order().record)(gradients[0], results);
         else apply_fused(gradients[0], results, is_free(gradients[0]) ? &gradients[0] : nullptr);
     }
 
@@ -45,10 +45,27 @@ public:
 
     /// The gradients for this one, unrecorded.
     void apply_to(AnyTensor const& gradient, std::span<AnyTensor> results) { apply_fused(gradient, results); }
-    /// In one pass over dual numbers; see fused_gradient_node.hpp.
-    inline void pushforward(std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override;
+    /// In one pass over dual numbers.
+    void pushforward(std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override { (this->*second_order().push)(tangents, results); }
+
+    /// To be called before a pass is recorded, or tangents are pushed. What these take, which fused_gradient_node.hpp defines, is in no
+    /// program that does not call it.
+    static void link_second_order() noexcept;
 
 private:
+    struct SecondOrder {
+        void (FusedNode::*record)(AnyTensor const& gradient, std::span<AnyTensor> results);
+        void (FusedNode::*push)(std::span<AnyTensor const> tangents, std::span<AnyTensor> results);
+    };
+    static inline std::atomic<SecondOrder const*> second_order_{nullptr};
+
+    SecondOrder const& second_order() const
+    {
+        if (auto const* const linked = second_order_.load(std::memory_order_acquire)) [[likely]]
+            return *linked;
+        fail<GraphError>(name(), ": for second derivatives, or tangents, a pass has to ask for them: give .create_graph = true to backward() or grad()");
+    }
+
     using FusedSum::FusedSum;
 
     void dispose() noexcept override
@@ -65,8 +82,9 @@ private:
         return any;
     }
 
-    /// The same gradients with a history; see fused_gradient_node.hpp.
+    /// The same gradients with a history.
     void apply_recorded(AnyTensor const& gradient, std::span<AnyTensor> results);
+    void push_tangents(std::span<AnyTensor const> tangents, std::span<AnyTensor> results);
 
     /// True for a gradient whose memory nobody will look at any more.
     XGRAD_INLINE static bool is_free(AnyTensor const& gradient)
