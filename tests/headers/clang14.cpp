@@ -1,0 +1,39 @@
+// Only compiled, by the oldest clang that the README names: all headers, and some of what they define.
+#include <xgrad/data.hpp>
+#include <xgrad/linalg.hpp>
+#include <xgrad/nn.hpp>
+#include <xgrad/optim.hpp>
+#include <xgrad/testing/gradcheck.hpp>
+#include <xgrad/xgrad.hpp>
+
+namespace xg = xgrad;
+using Real = xg::Tensor<double>;
+using Complex = xg::Tensor<std::complex<double>>;
+
+struct Net : xg::nn::Module<Net> {
+    xg::nn::Child<xg::nn::Linear<double>> hidden{*this, "hidden", 2, 8};
+    xg::nn::Parameter<double> scale{*this, "scale", {1.}};
+    Real forward(Real const& x) { return scale * tanh(hidden(x)); }
+};
+
+int main()
+{
+    Real const a({1., 2.}, xg::requires_grad), b({3., 4.}, xg::requires_grad);
+    auto const formula = [](Real const& x, Real const& y) { return sum(x * y + sin(x) / (y + 2)); };
+    formula(a, b).backward();
+    auto const [ga, gb] = xg::grad(formula(a, b), xg::inputs(a, b), {.create_graph = true});
+    sum(ga * gb).backward();
+    auto const entropy = [](Real const& x) { return sum(exp(x) * x); };
+    xg::hvp(entropy, a, b);
+    xg::gradcheck(entropy, a);
+
+    Complex const z({{1., 2.}, {3., 4.}}, xg::requires_grad);
+    sum(abs2(matmul(z, conj(transpose(z))))).backward();
+
+    Net net;
+    net.register_full_backward_hook([](xg::nn::AnyModule&, auto const&, auto const&) {});
+    xg::optim::Adam optimizer(net.parameters(), {.lr = 0.05});
+    mean(net(xg::ones({4, 2}))).backward();
+    optimizer.step();
+    net.load_state_dict(net.state_dict());
+}
