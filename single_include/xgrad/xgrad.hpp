@@ -57,6 +57,7 @@
 // ======== xgrad/tensor/backward.hpp
 // backward() and grad(): from a tensor back to the leaves, or to the tensors that are asked for.
 
+#include <concepts>
 #include <optional>
 
 
@@ -86,7 +87,6 @@
 // ======== xgrad/base/error.hpp
 // What xgrad throws: one exception type for each kind of mistake that a caller may want to tell apart.
 
-#include <concepts>
 #include <initializer_list>
 #include <ranges>
 #include <stdexcept>
@@ -12663,7 +12663,7 @@ namespace xgrad {
 class CreateGraph {
 public:
     constexpr CreateGraph() noexcept = default;
-    CreateGraph(bool create) noexcept : create_(create)
+    template <std::same_as<bool> B> CreateGraph(B create) noexcept : create_(create)  // nothing else that would become a bool
     {
         if (create) detail::FusedNode::link_second_order();
     }

@@ -1,6 +1,7 @@
 // backward() and grad(): from a tensor back to the leaves, or to the tensors that are asked for.
 #pragma once
 
+#include <concepts>
 #include <optional>
 
 #include <xgrad/graph/engine.hpp>
@@ -18,7 +19,7 @@ namespace xgrad {
 class CreateGraph {
 public:
     constexpr CreateGraph() noexcept = default;
-    CreateGraph(bool create) noexcept : create_(create)
+    template <std::same_as<bool> B> CreateGraph(B create) noexcept : create_(create)  // nothing else that would become a bool
     {
         if (create) detail::FusedNode::link_second_order();
     }
