@@ -85,7 +85,7 @@ template <class M, class W> XGRAD_INLINE auto pull(auto g, selected<M, W> d)
 }
 template <class V> XGRAD_INLINE auto pull(auto g, gradient<V> d) { return scaled(real(g), d.value); }
 template <class V> XGRAD_INLINE auto pull(auto g, conjugate<V> d) { return conj(pull(g, d.value)); }
-template <class V, class W> XGRAD_INLINE auto pull(auto g, wirtinger<V, W> d) { return g * conj(d.dz) + conj(g) * d.dz_bar; }
+template <class V, class W> XGRAD_INLINE auto pull(auto g, wirtinger<V, W> d) { return pull(g, d.dz) + conj(g) * d.dz_bar; }
 
 /// The tangent of the result that an argument's tangent t causes, by what `partial` returned: the transpose of pull.
 XGRAD_INLINE auto push(auto t, auto d) { return t * d; }
