@@ -13452,7 +13452,7 @@ XGRAD_COMPILED_ONCE
 namespace xgrad::detail {
 
 /// What push_by_transposing() calls.
-[[gnu::cold]] inline void transpose(Node& node, std::vector<AnyTensor> outputs, std::span<AnyTensor const> tangents, std::span<AnyTensor> results)
+[[gnu::cold]] inline void push_transposed(Node& node, std::vector<AnyTensor> outputs, std::span<AnyTensor const> tangents, std::span<AnyTensor> results)
 {
     LocalGraph graph;
     std::vector<std::size_t> defined;
@@ -13475,7 +13475,7 @@ public:
     ForwardPass(std::span<AnyTensor const> inputs, std::span<AnyTensor const> tangents)
     {
         FusedNode::link_second_order();
-        linked_transposing.store(&transpose, std::memory_order_release);
+        linked_transposing.store(&push_transposed, std::memory_order_release);
         for (std::size_t i = 0; i < inputs.size(); ++i) {
             Edge const edge = gradient_edge(inputs[i]);
             auto& notes = notes_[edge.function.get()];
