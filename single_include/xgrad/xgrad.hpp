@@ -4242,859 +4242,8 @@ private:
 
 }  // namespace xgrad
 
-// ======== xgrad/tensor/fused_gradient_node.hpp
-// FusedGradientNode: the recorded backward pass of a fused Node, which is one Node as well. Its own backward pass is one more
-// fused pass, over dual numbers. Only where that is recorded in turn, for third derivatives, is the formula replayed operation
-// by operation (traced.hpp).
-
-
-// ======== xgrad/graph/local_graph.hpp
-// A small graph that a Node makes for itself, to differentiate it on the spot.
-
-XGRAD_COMPILED_ONCE
-
-namespace xgrad::detail {
-
-/// Passes its gradient on, once it is connected.
-class InputNode final : public Node {
-public:
-    void connect(Edge edge)
-    {
-        edge_ = std::move(edge);
-        set_edges(&edge_, 1);
-    }
-    void apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) override { results[0] = gradients[0]; }
-    void pushforward(std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override { results[0] = tangents[0]; }
-    [[gnu::cold]] std::string name() const override { return backward_name("Alias"); }
-
-private:
-    Edge edge_;
-};
-
-/// Its inputs stand for places in the graph outside, from which they are cut off until the gradients for them are known: so
-/// the pass goes no further, and what it records leads there.
-class LocalGraph {
-public:
-    /// A tensor with the values of t, and with `outside` as what it stands for.
-    AnyTensor input(AnyTensor const& t, Edge outside)
-    {
-        AnyTensor x = alias(t);
-        Ref<InputNode> node(new InputNode);
-        x.impl().grad_fn = Ref<Node>(node.get());
-        inputs_.push_back({std::move(node), std::move(outside)});
-        return x;
-    }
-
-    /// Gradients of tensors for all inputs, in their order, recorded in grad mode; undefined where there is none. A tensor takes no part
-    /// where it or its gradient is undefined.
-    [[gnu::cold]] std::vector<AnyTensor> gradients(std::span<AnyTensor const> of, std::span<AnyTensor const> gradients)
-    {
-        std::vector<Root> roots;
-        for (std::size_t i = 0; i < of.size(); ++i)
-            if (of[i].defined() && gradients[i].defined() && of[i].requires_grad()) roots.push_back({gradient_edge(of[i]), gradients[i], *of[i].impl().type, of[i].shape()});
-        std::vector<Capture> captures;
-        for (auto const& input : inputs_) captures.push_back({{Ref<Node>(input.node.get()), 0}});
-        if (!roots.empty() && !captures.empty()) run_backward(roots, captures, true, grad_mode, captures[0].edge.function->sequence_nr());
-        std::vector<AnyTensor> results;
-        for (auto& capture : captures) results.push_back(std::move(capture.gradient));
-        for (auto& input : inputs_)
-            if (input.outside) input.node->connect(input.outside);
-        return results;
-    }
-
-private:
-    struct Input {
-        Ref<InputNode> node;
-        Edge outside;
-    };
-    std::vector<Input> inputs_;
-};
-
-/// Set by ForwardPass: a program without one does not contain what forward_pass.hpp defines there.
-inline std::atomic<void (*)(Node&, std::vector<AnyTensor>, std::span<AnyTensor const>, std::span<AnyTensor>)> linked_transposing{nullptr};
-
-/// Forward mode for a Node that has no shorter way: its backward pass is linear in the gradients, and the gradient of that takes
-/// tangents to tangents. `outputs` are zeros like the Node's outputs.
-inline void push_by_transposing(Node& node, std::vector<AnyTensor> outputs, std::span<AnyTensor const> tangents, std::span<AnyTensor> results)
-{
-    linked_transposing.load(std::memory_order_acquire)(node, std::move(outputs), tangents, results);
-}
-
-}  // namespace xgrad::detail
-
-// ======== xgrad/tensor/dual_pass.hpp
-// A pass of a fused Node's formula over dual numbers: what tangents of its operands make of its result, and of the gradients
-// that it sends back.
-
-
-// ======== xgrad/tensor/fused_node.hpp
-// FusedNode: one recorded pass over an elementwise formula: how its gradients are computed, all in one pass.
-
-
-// ======== xgrad/tensor/fused_sum.hpp
-// A full sum of a formula and its gradients in one pass, before anybody asks for them; and where any pass of a fused Node puts its
-// gradients.
-
-
-// ======== xgrad/ops/part_loop.hpp
-// PartLoop: a kernel over many elements that all lie in order, part by part: on several threads where they are wanted, and with results
-// that no cache can hold written past the caches.
-
-
-// ======== xgrad/base/parallel.hpp
-// Several threads for large kernels: off until set_num_threads() asks for them. Work is cut into the same parts whatever the
-// number of threads, so that results do not depend on it.
-
-#include <condition_variable>
-#include <exception>
-
-XGRAD_COMPILED_ONCE
-
-namespace xgrad {
-
-namespace detail {
-
-/// A function to be called once for each index; it must not throw.
-struct IndexedJob {
-    void (*call)(void* context, std::size_t index);
-    void* context;
-    std::size_t count;
-};
-
-/// Threads that wait for work. One job runs at a time; a job that comes meanwhile, from another thread or from inside the
-/// running one, is done by its caller alone.
-class WorkerPool {
-public:
-    static WorkerPool& instance()
-    {
-        static WorkerPool pool;
-        return pool;
-    }
-    /// False where a job has to be done by its caller: before set_size(), and when the program ends.
-    static bool is_wanted() noexcept { return wanted.load(std::memory_order_relaxed) > 1; }
-    static std::size_t size() noexcept { return wanted.load(std::memory_order_relaxed); }
-
-    void set_size(std::size_t threads)
-    {
-        std::lock_guard const only(running_);
-        stop();
-        workers_.reserve(threads - 1);
-        for (std::size_t i = 1; i < threads; ++i) workers_.emplace_back([this, seen = generation_] { work(seen); });
-        wanted = threads;
-    }
-    void run(IndexedJob const& job)
-    {
-        std::unique_lock const only(running_, std::try_to_lock);
-        if (!only) {
-            for (std::size_t i = 0; i < job.count; ++i) job.call(job.context, i);
-            return;
-        }
-        {
-            std::lock_guard const lock(mutex_);
-            job_ = &job;
-            next_.store(0, std::memory_order_relaxed);
-            busy_ = workers_.size();
-            ++generation_;
-        }
-        wake_.notify_all();
-        take_part(job);
-        std::unique_lock lock(mutex_);
-        done_.wait(lock, [this] { return busy_ == 0; });
-        job_ = nullptr;
-    }
-
-private:
-    WorkerPool() = default;
-    ~WorkerPool() { stop(); }
-
-    void take_part(IndexedJob const& job)
-    {
-        for (std::size_t i; (i = next_.fetch_add(1, std::memory_order_relaxed)) < job.count;) job.call(job.context, i);
-    }
-    void work(std::size_t seen)
-    {
-        std::unique_lock lock(mutex_);
-        for (;;) {
-            wake_.wait(lock, [&] { return ending_ || generation_ != seen; });
-            if (ending_) return;
-            seen = generation_;
-            IndexedJob const& job = *job_;
-            lock.unlock();
-            take_part(job);
-            lock.lock();
-            if (--busy_ == 0) done_.notify_one();
-        }
-    }
-    void stop() noexcept
-    {
-        wanted = 1;
-        {
-            std::lock_guard const lock(mutex_);
-            ending_ = true;
-        }
-        wake_.notify_all();
-        for (auto& worker : workers_) worker.join();
-        workers_.clear();
-        ending_ = false;
-    }
-
-    static inline constinit std::atomic<std::size_t> wanted{1};
-
-    std::mutex running_, mutex_;
-    std::condition_variable wake_, done_;
-    std::vector<std::thread> workers_;
-    std::atomic<std::size_t> next_{0};
-    IndexedJob const* job_ = nullptr;
-    std::size_t generation_ = 0, busy_ = 0;
-    bool ending_ = false;
-};
-
-/// Calls f(0), ..., f(count - 1), each once, on all threads that are wanted. Of what is thrown, something is thrown on.
-template <class F> void for_each_index(std::size_t count, F f)
-{
-    if (count <= 1 || !WorkerPool::is_wanted()) {
-        for (std::size_t i = 0; i < count; ++i) f(i);
-        return;
-    }
-    struct Context {
-        F& f;
-        std::exception_ptr thrown;
-        std::mutex mutex;
-    } context{f, {}, {}};
-    auto const call = [](void* to, std::size_t i) {
-        auto& c = *static_cast<Context*>(to);
-        try {
-            c.f(i);
-        } catch (...) {
-            std::lock_guard const lock(c.mutex);
-            c.thrown = std::current_exception();
-        }
-    };
-    WorkerPool::instance().run({call, &context, count});
-    if (context.thrown) std::rethrow_exception(context.thrown);
-}
-
-/// How many elements one thread takes at a time; a multiple of every pack, so that parts are computed as the whole would be.
-inline constexpr std::size_t part_size = std::size_t{1} << 15;
-
-/// Calls f(part, first element, number of elements) for each part of n elements.
-template <class F> void for_each_part(std::size_t n, F f)
-{
-    for_each_index((n + part_size - 1) / part_size, [n, &f](std::size_t i) { f(i, i * part_size, std::min(part_size, n - i * part_size)); });
-}
-
-}  // namespace detail
-
-/// Lets formulas over many elements, and convolutions, run on n threads; 0 stands for one for each core, and 1, as at the start, for none but the
-/// caller's. Results are the same to the last bit for every n. Matrix products follow the settings of the BLAS.
-inline void set_num_threads(std::size_t n)
-{
-    detail::WorkerPool::instance().set_size(n ? n : std::max(1u, std::thread::hardware_concurrency()));
-}
-/// On how many threads formulas over many elements run.
-inline std::size_t get_num_threads() noexcept { return detail::WorkerPool::size(); }
-
-}  // namespace xgrad
-
-// ======== xgrad/base/stream.hpp
-// Stores past the caches, for results that no cache can hold: the memory that they overwrite is not read first.
-
-#if defined(__AVX__)
-#    include <immintrin.h>
-#elif defined(__SSE2__)
-#    include <emmintrin.h>  // a tenth of the lines
-#endif
-
-XGRAD_COMPILED_ONCE
-
-namespace xgrad::detail {
-
-/// From how many bytes on an array is written past the caches: where its end would push its beginning out. Never where a processor has no
-/// such stores.
-#ifdef __SSE2__
-inline constexpr std::size_t streamed_bytes = std::size_t{16} << 20;
-#else
-inline constexpr std::size_t streamed_bytes = ~std::size_t{0};
-#endif
-
-/// Copies to memory that starts at a cache line.
-inline void stream(std::byte* to, std::byte const* from, std::size_t bytes) noexcept
-{
-#ifdef __SSE2__
-#    if defined(__AVX512F__)
-    using Word = __m512i;
-    auto const move = [](void* t, void const* f) { _mm512_stream_si512(static_cast<Word*>(t), _mm512_loadu_si512(f)); };
-#    elif defined(__AVX__)
-    using Word = __m256i;
-    auto const move = [](void* t, void const* f) { _mm256_stream_si256(static_cast<Word*>(t), _mm256_loadu_si256(static_cast<Word const*>(f))); };
-#    else
-    using Word = __m128i;
-    auto const move = [](void* t, void const* f) { _mm_stream_si128(static_cast<Word*>(t), _mm_loadu_si128(static_cast<Word const*>(f))); };
-#    endif
-    for (; bytes >= sizeof(Word); bytes -= sizeof(Word), to += sizeof(Word), from += sizeof(Word)) move(to, from);
-#endif
-    std::memcpy(to, from, bytes);
-}
-
-/// To be called before anybody else is told that what was streamed is there.
-inline void finish_streaming() noexcept
-{
-#ifdef __SSE2__
-    _mm_sfence();
-#endif
-}
-
-}  // namespace xgrad::detail
-
-// ======== xgrad/ops/tile_loop.hpp
-// The tile loop: cuts a broadcast index space into tiles of some 256 elements that stay in the nearest cache. An operand
-// whose elements lie in order is used in place; any other (broadcast, strided, of another type) passes through a tile of
-// its own: an input is staged into it before the kernel runs, an output is collected from it afterwards. So one kernel
-// serves every mix of shapes, and the gradient of a broadcast operand is summed in the same pass.
-
-
-// ======== xgrad/ops/tile_operand.hpp
-// What a tile loop runs a kernel over: inputs and outputs with the ways in which their elements come into tiles and out of them.
-
-XGRAD_COMPILED_ONCE
-
-namespace xgrad::detail {
-
-inline constexpr std::size_t tile_size = 256;
-/// Elements that are summed in one go: longer runs would lose digits.
-inline constexpr std::size_t most_summed = 4096;
-
-/// How elements move between a tile and an array.
-struct Move {
-    /// n elements that are `stride` apart in the array.
-    using Run = void (*)(void* tile, void* array, std::ptrdiff_t stride, std::size_t n);
-    /// Rows of them: `tile_gap` bytes apart in the tile, and `gap` bytes in the array.
-    using Rows = void (*)(std::byte* tile, std::size_t tile_gap, std::byte* array, std::ptrdiff_t gap, std::ptrdiff_t stride, std::size_t n, std::size_t rows);
-
-    Run run = nullptr;
-    Rows rows = nullptr;
-
-    void operator()(void* tile, void* array, std::ptrdiff_t stride, std::size_t n) const { run(tile, array, stride, n); }
-};
-template <Move::Run run> void move_rows_by(std::byte* tile, std::size_t tile_gap, std::byte* array, std::ptrdiff_t gap, std::ptrdiff_t stride, std::size_t n, std::size_t rows)
-{
-    for (; rows > 0; --rows, tile += tile_gap, array += gap) run(tile, array, stride, n);
-}
-template <Move::Run run> inline constexpr Move move_by{run, &move_rows_by<run>};
-
-/// Folds rows of n elements that lie one after another into an array of n.
-using FoldRows = void (*)(void* from, void* array, std::size_t n, std::size_t rows);
-
-/// An input or an output of a kernel over an index space.
-struct TileOperand {
-    AnyArray const* array = nullptr;
-    std::size_t element = 0;       // bytes of an element of the array
-    std::size_t tile_element = 0;  // bytes of an element of a tile
-    Move move;
-    FoldRows fold_rows = nullptr;  // what moves of one row after another would do, where that can be done faster
-    bool in_place = false;         // the array's elements are what a tile would hold
-    bool whole = false;            // it covers the index space in row-major order
-    bool output = false;
-    bool folds = false;            // an output to whose elements tiles are added, or otherwise joined
-    bool absent = false;           // an input that nothing looks at is a tile of zeros; an output has no place at all
-    bool uniform = false;          // one element for the whole index space
-    bool kernel_adds = false;      // the kernel can add to what lies in the place of this output
-    std::int8_t from = -1;         // an output that is what this input holds
-
-    bool needs_tile() const noexcept { return !(whole && in_place); }
-};
-
-/// Room for a tile of any scalar type; and one of zeros, for inputs that nothing looks at.
-struct TileRoom {
-    alignas(64) std::byte elements[tile_size * 16];
-};
-inline constinit TileRoom zero_tile{};
-
-/// Fetches the lines of an output that a kernel will write where it is. Stores wait for their lines in order, so those to tiles, which are
-/// at hand, would wait with them.
-inline void fetch_for_stores([[maybe_unused]] void const* place, [[maybe_unused]] std::size_t bytes)
-{
-#if defined(__GNUC__)
-    constexpr std::size_t line = 64;
-    for (std::size_t at = 0; at < bytes; at += line) __builtin_prefetch(static_cast<std::byte const*>(place) + at, 1);
-#endif
-}
-
-/// Of the first 64 operands, one bit each: the inputs that have one value in a whole tile, and the outputs that are added to what lies in
-/// their places.
-struct TileFacts {
-    std::uint64_t uniform = 0, added_to = 0;
-
-    static constexpr std::uint64_t bit(std::size_t k) { return k < 64 ? std::uint64_t{1} << k : 0; }
-};
-
-/// A kernel over one tile: the operands' places, of which it may set those of absent ones, and the number of elements.
-struct TileBody {
-    void (*call)(void* context, void** operands, std::size_t n, TileFacts facts);
-    void* context;
-};
-
-template <class F> TileBody tile_body(F& f)
-{
-    return {[](void* context, void** operands, std::size_t n, TileFacts facts) { (*static_cast<F*>(context))(operands, n, facts); }, &f};
-}
-
-}  // namespace xgrad::detail
-
-XGRAD_COMPILED_ONCE
-
-namespace xgrad::detail {
-
-class TileLoop {
-public:
-    static constexpr std::size_t max_operands = 2 * 64 + 2;
-    static constexpr std::size_t shortest_row = tile_size / 2;  // that is walked in place
-    static constexpr std::size_t most_held = 16;                // tiles that a kernel adds up before they are collected
-
-    TileLoop(Shape const& shape, TileOperand* operands, std::size_t count) : shape_(shape), operands_(operands), count_(count) {}
-    TileLoop(TileLoop const&) = delete;
-    TileLoop& operator=(TileLoop const&) = delete;
-    ~TileLoop()
-    {
-        if (tiles_) deallocate(tiles_, tile_bytes_);
-    }
-
-    void run(TileBody body)
-    {
-        std::size_t const n = numel(shape_);
-        if (n == 0) return;
-        bool simple = true, tiled = false;
-        for (std::size_t k = 0; k < count_; ++k) {
-            auto const& o = operands_[k];
-            if (o.absent && o.output) continue;
-            bool const direct = !o.absent && !o.needs_tile();
-            tiled |= !direct;
-            simple &= direct || o.absent || o.uniform;
-        }
-        if (!simple) return run_general(n, body);
-        if (tiled) make_tiles(std::min(n, tile_size));
-        run_simple(n, tiled ? tile_size : n, body);
-    }
-
-private:
-    std::byte* tile(std::size_t k) const { return operands_[k].absent && operands_[k].output ? nullptr : tiles_ + tile_at_[k]; }
-
-    std::uint64_t uniform_inputs() const
-    {
-        std::uint64_t uniform = 0;
-        for (std::size_t k = 0; k < count_; ++k)
-            if (auto const& o = operands_[k]; (o.uniform || o.absent) && !o.output) uniform |= TileFacts::bit(k);
-        return uniform;
-    }
-    /// A kernel would add in the precision of its tile, so only where the sums have no other.
-    bool adds(std::size_t k) const { return operands_[k].kernel_adds && operands_[k].element == operands_[k].tile_element && TileFacts::bit(k); }
-
-    /// An output's tile in which a kernel adds up what falls on the same elements.
-    void hold(std::size_t k, std::size_t elements, TileFacts& facts) const
-    {
-        std::memset(tile(k), 0, elements * operands_[k].tile_element);
-        facts.added_to |= TileFacts::bit(k);
-    }
-
-    /// With room for so many rows of operands that are turned.
-    void make_tiles(std::size_t elements, std::size_t turned_rows = 1)
-    {
-        std::size_t total = 0, zeros = 0;
-        for (std::size_t k = 0; k < count_; ++k) {
-            auto const& o = operands_[k];
-            tile_at_[k] = 0;
-            if (o.absent) zeros = std::max(zeros, o.tile_element * elements);
-            else if (o.needs_tile()) {
-                std::size_t const room = turned_rows > 1 && is_turned(k) ? turned_rows * pitch_of(o, elements) : elements;
-                tile_at_[k] = total;
-                total += (o.tile_element * room + 63) / 64 * 64;
-            }
-        }
-        for (std::size_t k = 0; k < count_; ++k)
-            if (operands_[k].absent) tile_at_[k] = total;
-        tile_bytes_ = total + zeros;
-        tiles_ = static_cast<std::byte*>(allocate(tile_bytes_));
-        std::memset(tiles_ + total, 0, zeros);
-    }
-
-    /// Operands in order, absent, or one number for all: read once, or summed into.
-    void run_simple(std::size_t n, std::size_t chunk, TileBody body)
-    {
-        std::array<void*, max_operands> at;
-        for (std::size_t k = 0; k < count_; ++k) {
-            auto const& o = operands_[k];
-            if (!o.absent && !o.needs_tile()) {
-                at[k] = o.array->data;
-                continue;
-            }
-            at[k] = tile(k);
-            if (!o.absent && !o.output) o.move(at[k], o.array->data, 0, std::min(n, chunk));
-        }
-        TileFacts facts{uniform_inputs()};
-        for (std::size_t k = 0; n > chunk && k < count_; ++k)
-            if (operands_[k].output && adds(k)) hold(k, chunk, facts);
-        std::size_t held = 0;
-        for (std::size_t i = 0; i < n; i += chunk) {
-            std::size_t const count = std::min(chunk, n - i);
-            for (std::size_t k = 0; n > chunk && k < count_; ++k)
-                if (auto const& o = operands_[k]; o.output && !o.absent && !o.needs_tile()) fetch_for_stores(at[k], count * o.element);
-            body.call(body.context, at.data(), count, facts);
-            bool const collects = ++held % most_held == 0 || i + count == n;
-            for (std::size_t k = 0; k < count_; ++k) {
-                auto const& o = operands_[k];
-                if (o.absent || !o.output || !o.needs_tile()) continue;
-                if (!(facts.added_to & TileFacts::bit(k))) o.move(at[o.from < 0 ? k : static_cast<std::size_t>(o.from)], o.array->data, 0, count);
-                else if (collects) {
-                    o.move(at[k], o.array->data, 0, chunk);
-                    hold(k, chunk, facts);
-                }
-            }
-            for (std::size_t k = 0; k < count_; ++k)
-                if (auto const& o = operands_[k]; !o.absent && !o.needs_tile()) at[k] = static_cast<std::byte*>(at[k]) + chunk * o.element;
-        }
-    }
-
-    /// Joins neighbouring axes along which every operand steps evenly.
-    void coalesce()
-    {
-        std::size_t const rank = shape_.size(), room = std::max(rank, std::size_t{1});
-        for (std::size_t k = 0; k < count_; ++k) {
-            if (operands_[k].absent) continue;
-            auto const& a = *operands_[k].array;
-            std::size_t const lead = rank - a.shape.size();
-            step_[k].reserve_exactly(room);
-            step_[k][0] = 0;
-            for (std::size_t d = 0; d < rank; ++d) step_[k][d] = d < lead || a.shape[d - lead] == 1 ? 0 : a.strides[d - lead];
-        }
-        extent_.reserve_exactly(room);
-        std::size_t axes = 0;
-        for (std::size_t d = 0; d < rank; ++d) {
-            auto const extent = static_cast<std::ptrdiff_t>(shape_[d]);
-            if (extent == 1) continue;
-            bool joins = axes > 0;
-            for (std::size_t k = 0; joins && k < count_; ++k) joins = operands_[k].absent || step_[k][axes - 1] == step_[k][d] * extent;
-            if (!joins) extent_[axes++] = 1;
-            extent_[axes - 1] *= shape_[d];
-            for (std::size_t k = 0; k < count_; ++k)
-                if (!operands_[k].absent) step_[k][axes - 1] = step_[k][d];
-        }
-        if (axes == 0) extent_[axes++] = 1;
-        if (axes < room) extent_ = Shape(extent_.begin(), extent_.begin() + axes);
-    }
-
-    /// True where an operand has its neighbours along the axis before the last, as a transposed matrix has, and its elements can be moved
-    /// square by square.
-    bool is_turned(std::size_t k) const
-    {
-        auto const& o = operands_[k];
-        std::size_t const last = extent_.size() - 1;
-        return o.in_place && !o.folds && o.from < 0 && last > 0 && step_[k][last - 1] == 1 && step_[k][last] != 0;
-    }
-
-    /// How many rows are taken at once where some operands are turned, so that squares fill up; 1 where none is.
-    std::size_t rows_of_squares() const
-    {
-        std::size_t rows = 1;
-        for (std::size_t k = 0; k < count_; ++k)
-            if (!operands_[k].absent && is_turned(k)) rows = std::max(rows, square_side(operands_[k].element));
-        return rows;
-    }
-
-    /// How far rows of so many elements lie apart in the tile of an operand that is turned: an odd number of cache lines, so that the rows of
-    /// a square have places of their own in a cache.
-    static std::size_t pitch_of(TileOperand const& o, std::size_t elements)
-    {
-        std::size_t const line = 64 / o.element, lines = (elements + line - 1) / line;
-        return (lines | 1) * line;
-    }
-
-    /// Moves some of an operand's rows between its array and a tile.
-    void move_rows(std::size_t k, void* tile, std::size_t first, std::size_t rows) const
-    {
-        auto const& o = operands_[k];
-        auto const& step = step_[k];
-        auto const element = static_cast<std::ptrdiff_t>(o.element);
-        std::size_t const last = extent_.size() - 1, row = extent_[last];
-        auto* t = static_cast<std::byte*>(tile);
-        bool const turned = is_turned(k);
-        if (last == 1 && !turned) return o.move.rows(t, row * o.tile_element, o.array->data + static_cast<std::ptrdiff_t>(first) * step[0] * element, step[0] * element, step[1], row, rows);
-        for (std::size_t run; rows > 0; first += run, rows -= run) {
-            auto* place = o.array->data;
-            run = 1;  // rows along the axis before
-            for (std::size_t d = last, at = first; d-- > 0; at /= extent_[d]) {
-                std::size_t const i = at % extent_[d];
-                place += static_cast<std::ptrdiff_t>(i) * step[d] * element;
-                if (d == last - 1) run = std::min(rows, extent_[d] - i);
-            }
-            if (!turned) o.move.rows(t, row * o.tile_element, place, last ? step[last - 1] * element : 0, step[last], row, run);
-            else if (o.output) copy_transposed(o.element, place, step[last], t, static_cast<std::ptrdiff_t>(row), row, run);
-            else copy_transposed(o.element, t, static_cast<std::ptrdiff_t>(row), place, step[last], run, row);
-            t += run * row * o.tile_element;
-        }
-    }
-
-    void run_general(std::size_t n, TileBody body)
-    {
-        LocalArray<Strides, 14> steps(count_);
-        step_ = steps.data();
-        coalesce();
-        std::size_t const row = extent_.back(), turned_rows = rows_of_squares();
-        if (row >= shortest_row) {
-            std::size_t const part = turned_rows > 1 ? part_of_row(row) : tile_size;
-            make_tiles(std::min(n, part), turned_rows);
-            return run_rows(turned_rows, part, body);
-        }
-        std::size_t const longest = rows_of_a_tile(row, turned_rows) * row;
-        make_tiles(std::min(n, longest));
-        run_short_rows(n, longest, body);
-    }
-
-    /// Of rows that are turned, equal parts of whole squares.
-    static std::size_t part_of_row(std::size_t row)
-    {
-        constexpr std::size_t longest = 2 * tile_size, square = 16;
-        std::size_t const parts = (row + longest - 1) / longest, part = (row + parts - 1) / parts;
-        return (part + square - 1) / square * square;
-    }
-
-    /// How many short rows make a tile: so many that squares fill up; without these, that no pack is incomplete, unless rows are too long
-    /// for that.
-    static std::size_t rows_of_a_tile(std::size_t row, std::size_t turned_rows)
-    {
-        constexpr std::size_t pack = 8;
-        std::size_t const usual = tile_size / row, even = pack / std::gcd(row, pack);
-        if (turned_rows > 1) return std::max(usual / turned_rows, std::size_t{1}) * turned_rows;
-        if (usual >= even) return usual / even * even;
-        return even * row <= 2 * tile_size ? even : usual;
-    }
-
-    /// Tiles that are parts of rows, in which unit steps are read in place. Where an operand has its neighbours along the axis before, as a
-    /// transposed matrix has, some rows are taken at once, so that its elements move square by square.
-    void run_rows(std::size_t turned_rows, std::size_t part, TileBody body)
-    {
-        enum class Way : std::uint8_t { at_hand, in_place, repeated, staged, collected, turned };
-        struct Walk {
-            Way way = Way::at_hand;
-            std::byte *place = nullptr, *filled = nullptr;  // the first element of the rows; where repeated elements were staged from
-            std::ptrdiff_t step = 0, row_step = 0;          // in bytes
-
-            std::byte* at(std::size_t row, std::size_t column) const { return place + static_cast<std::ptrdiff_t>(row) * row_step + static_cast<std::ptrdiff_t>(column) * step; }
-        };
-        std::size_t const row = extent_.back(), last = extent_.size() - 1;
-        std::array<void*, max_operands> at;
-        TileFacts facts{uniform_inputs()};
-        LocalArray<Walk, 14> walks(count_);
-        bool const turns = turned_rows > 1;
-        bool tiled = turns;
-        for (std::size_t k = 0; k < count_; ++k) {
-            auto const& o = operands_[k];
-            auto& walk = walks[k];
-            at[k] = tile(k);
-            tiled |= o.absent && !o.output;
-            if (o.absent) continue;
-            auto const step = step_[k][last], row_step = last ? step_[k][last - 1] : 0;
-            walk.place = o.array->data;
-            walk.step = step * static_cast<std::ptrdiff_t>(o.element);
-            walk.row_step = row_step * static_cast<std::ptrdiff_t>(o.element);
-            bool const added_to = o.output && step == 1 && adds(k);
-            bool const direct = added_to || (o.in_place && (o.whole || (!o.output && step == 1)));
-            walk.way = direct ? Way::in_place : is_turned(k) ? Way::turned : o.output ? Way::collected : step == 0 ? Way::repeated : Way::staged;
-            if (walk.way == Way::repeated) facts.uniform |= TileFacts::bit(k);
-            if (added_to) facts.added_to |= TileFacts::bit(k);
-            tiled |= !direct && o.from < 0;
-        }
-        bool const fetches = tiled && !turns;  // rows that are turned fill the nearest cache
-        std::size_t const longest = std::min(row, tiled ? part : most_summed);
-        Shape index(last, 0);
-        for (;;) {
-            std::size_t const rows = turns ? std::min(turned_rows, extent_[last - 1] - index[last - 1]) : 1;
-            for (std::size_t done = 0, count; done < row; done += count) {
-                count = std::min(longest, row - done);
-                for (std::size_t k = 0; turns && k < count_; ++k)
-                    if (auto const& o = operands_[k]; walks[k].way == Way::turned && !o.output)
-                        copy_transposed(o.element, tile(k), static_cast<std::ptrdiff_t>(pitch_of(o, longest)), walks[k].at(0, done), step_[k][last], rows, count);
-                for (std::size_t r = 0; r < rows; ++r) {
-                    for (std::size_t k = 0; k < count_; ++k) {
-                        auto& walk = walks[k];
-                        auto const& o = operands_[k];
-                        auto* const place = walk.at(r, done);
-                        if (walk.way == Way::in_place) {
-                            at[k] = place;
-                            if (o.output && fetches) fetch_for_stores(place, count * o.element);
-                        } else if (walk.way == Way::turned) at[k] = tile(k) + r * pitch_of(o, longest) * o.element;
-                        else if (walk.way == Way::staged) o.move(at[k], place, step_[k][last], count);
-                        else if (walk.way == Way::repeated && std::exchange(walk.filled, place) != place) o.move(at[k], place, 0, longest);
-                    }
-                    body.call(body.context, at.data(), count, facts);
-                    for (std::size_t k = 0; k < count_; ++k)
-                        if (auto const& o = operands_[k]; walks[k].way == Way::collected)
-                            o.move(at[o.from < 0 ? k : static_cast<std::size_t>(o.from)], walks[k].at(r, done), step_[k][last], count);
-                }
-                for (std::size_t k = 0; turns && k < count_; ++k)
-                    if (auto const& o = operands_[k]; walks[k].way == Way::turned && o.output)
-                        copy_transposed(o.element, walks[k].at(0, done), step_[k][last], tile(k), static_cast<std::ptrdiff_t>(pitch_of(o, longest)), count, rows);
-            }
-            std::size_t d = last, moved = rows;
-            for (; d-- > 0; moved = 1) {
-                bool const carries = (index[d] += moved) == extent_[d];
-                if (carries) index[d] = 0;
-                auto const steps = static_cast<std::ptrdiff_t>(moved) - (carries ? static_cast<std::ptrdiff_t>(extent_[d]) : 0);
-                for (std::size_t k = 0; k < count_; ++k)
-                    if (walks[k].place) walks[k].place += steps * step_[k][d] * static_cast<std::ptrdiff_t>(operands_[k].element);
-                if (!carries) break;
-            }
-            if (d == static_cast<std::size_t>(-1)) return;
-        }
-    }
-
-    /// Tiles of some whole rows.
-    void run_short_rows(std::size_t n, std::size_t longest, TileBody body)
-    {
-        enum class Way : std::uint8_t { at_hand, in_place, staged, collected, held };  // at hand: absent, or staged once
-        std::size_t const row = extent_.back();
-        longest = std::min(n, longest);
-        std::array<void*, max_operands> at;
-        LocalArray<Way, 32> ways(count_);
-        TileFacts facts{uniform_inputs()};
-        for (std::size_t k = 0; k < count_; ++k) {
-            auto const& o = operands_[k];
-            at[k] = tile(k);
-            if (o.absent) continue;
-            bool const repeats = std::all_of(step_[k].begin(), step_[k].begin() + extent_.size() - 1, [](auto step) { return step == 0; });
-            ways[k] = o.in_place && o.whole ? Way::in_place : !o.output ? (repeats ? Way::at_hand : Way::staged) : repeats && adds(k) ? Way::held : Way::collected;
-            if (ways[k] == Way::held) hold(k, longest, facts);
-            else if (ways[k] == Way::at_hand) move_rows(k, at[k], 0, longest / row);
-        }
-        std::size_t held = 0;
-        for (std::size_t i = 0, count; i < n; i += count) {
-            count = std::min(longest, n - i);
-            std::size_t const first = i / row, rows = count / row;
-            for (std::size_t k = 0; k < count_; ++k) {
-                auto const& o = operands_[k];
-                if (ways[k] == Way::in_place) {
-                    at[k] = o.array->data + i * o.element;
-                    if (o.output) fetch_for_stores(at[k], count * o.element);
-                } else if (ways[k] == Way::staged) move_rows(k, at[k], first, rows);
-            }
-            body.call(body.context, at.data(), count, facts);
-            bool const collects = ++held % most_held == 0 || i + count == n;
-            for (std::size_t k = 0; k < count_; ++k) {
-                if (ways[k] == Way::collected) move_rows(k, at[operands_[k].from < 0 ? k : static_cast<std::size_t>(operands_[k].from)], first, rows);
-                else if (ways[k] == Way::held && collects) {
-                    move_rows(k, at[k], 0, longest / row);
-                    hold(k, longest, facts);
-                }
-            }
-        }
-    }
-    Shape const& shape_;
-    TileOperand* operands_;
-    std::size_t count_;
-    std::array<std::size_t, max_operands> tile_at_;
-    std::byte* tiles_ = nullptr;
-    std::size_t tile_bytes_ = 0;
-    Shape extent_;
-    Strides* step_ = nullptr;  // of each operand; of joined axes only the first elements count
-};
-
-}  // namespace xgrad::detail
-
-XGRAD_COMPILED_ONCE
-
-namespace xgrad::detail {
-
-class PartLoop {
-public:
-    /// Over `count` elements, of which a kernel takes at most `most` at once.
-    explicit PartLoop(std::size_t count, std::size_t most = part_size) noexcept : count_(count), most_(most) {}
-
-    /// Operand k, with elements of this many bytes, or of none where it is the same for every call of the kernel; it may be null.
-    void in_order(std::size_t k, void* data, std::size_t element) noexcept
-    {
-        for (; operands_ <= k; ++operands_) at_[operands_] = nullptr, step_[operands_] = 0;
-        at_[k] = static_cast<std::byte*>(data);
-        step_[k] = data ? element : 0;
-    }
-    /// One that is written, and not read unless it is also one of the operands before it.
-    void result(std::size_t k, void* data, std::size_t element) noexcept
-    {
-        bool const is_read = std::find(at_, at_ + operands_, data) != at_ + operands_;
-        bool const is_large = count_ * element >= streamed_bytes && reinterpret_cast<std::uintptr_t>(data) % block_alignment == 0;
-        in_order(k, data, element);
-        if (data && is_large && !is_read && k < 64 && static_cast<std::size_t>(std::popcount(streamed_)) < rooms) {
-            streamed_ |= std::uint64_t{1} << k;
-            most_ = std::min(most_, room_bytes / element);
-        }
-    }
-
-    /// Calls kernel(part, operands, elements) until all are done, each part from its first element to its last.
-    template <class Kernel> void run(Kernel kernel) const
-    {
-        for_each_part(count_, [&](std::size_t part, std::size_t first, std::size_t elements) {
-            alignas(block_alignment) std::byte room[rooms][room_bytes];
-            void* here[TileLoop::max_operands];
-            auto const streamed = static_cast<std::size_t>(std::popcount(streamed_));
-            for (std::size_t done = 0, n; done < elements; done += n) {
-                n = std::min(most_, elements - done);
-                for (std::size_t k = 0, next = 0; k < operands_; ++k) here[k] = is_streamed(k) ? room[next++] : place(k, first + done);
-                kernel(part, here, n);
-                for (std::size_t k = 0, next = 0; next < streamed; ++k)
-                    if (is_streamed(k)) stream(place(k, first + done), room[next++], n * step_[k]);
-            }
-            if (streamed) finish_streaming();
-        });
-    }
-
-private:
-    static constexpr std::size_t rooms = 6, room_bytes = 4096;
-
-    bool is_streamed(std::size_t k) const noexcept { return k < 64 && streamed_ >> k & 1; }
-    std::byte* place(std::size_t k, std::size_t i) const noexcept { return at_[k] + i * step_[k]; }
-
-    std::size_t count_, most_, operands_ = 0;
-    std::uint64_t streamed_ = 0;  // operands, one bit each
-    std::byte* at_[TileLoop::max_operands];
-    std::size_t step_[TileLoop::max_operands];
-};
-
-}  // namespace xgrad::detail
-
-// ======== xgrad/tensor/fused_operands.hpp
-// What a fused Node holds: saved values, edges and the formula, behind the Node in the same block. It is compiled once for all
-// formulas; what differs stands in a table of function pointers and in the plan for its pattern of operands.
-
-
-// ======== xgrad/ops/block_loop.hpp
-// The block loop: runs a kernel where all operands lie in order over the index space, but for some that repeat: single numbers; rows, whose
-// extents are the last ones of the space; and columns, of which each element stands for all places of a row. A block holds them as often
-// as a kernel looks at them, and the gradients for them are added up in one. It serves what is most common of broadcasting, parameters that
-// are single numbers, biases, and means over an axis, in less time than the tile loop takes to begin.
-
-
-// ======== xgrad/ops/move.hpp
-// What a kernel is to the code that is compiled once for all of them: how the elements of each operand move into tiles and back, and tables
-// of functions.
-
-
-// ======== xgrad/ops/dual_kernel.hpp
-// The kernel of second derivatives and of forward mode: a formula evaluated on dual numbers, and the gradient of its value sent
-// back through them. What the tangents of the leaves make of the value is the derivative of its gradients for the gradient that
-// came in; the tangents that arrive at the leaves are their derivatives for the leaves, by the symmetry of second
-// derivatives. Read kernel.hpp first.
-
-
-// ======== xgrad/ops/dual.hpp
-// Dual numbers: packs that carry a derivative in one direction. A rule that is read on them gives its value and how that
-// changes, which is all that second derivatives need; and the tangent of each step comes from the very rules that
-// gradients come from.
-
-
-// ======== xgrad/ops/complex.hpp
-// Operations of complex numbers: parts, modulus, direction, conjugate. On real operands they mean what they say there.
-
-
-// ======== xgrad/ops/comparison.hpp
-// Comparisons (to bool tensors), choices between operands, and bounds.
+// ======== xgrad/tensor/gradient_arithmetic.hpp
+// What the graph asks of gradients, in terms of operations; the definitions that type_info.hpp promises.
 
 
 // ======== xgrad/ops/arithmetic.hpp
@@ -6871,6 +6020,799 @@ auto pow(A&& a, B&& b)
 
 }  // namespace xgrad
 
+// ======== xgrad/tensor/traced.hpp
+// Derivatives of any order. Where more is wanted than fused passes give (fused_gradient_node.hpp), a fused Node's backward pass is
+// replayed operation by operation on Traced operands, each of which records a Node of one operation, and the same rules are
+// applied to them. What is compiled for that is an operation on operands of given letters, not a formula: so it is little, and
+// the set of Node types that the compiler meets stays finite.
+
+
+// ======== xgrad/ops/shaping.hpp
+// Operations that move elements and compute nothing: views of the same memory where possible, and their adjoints.
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad {
+
+/// The elements as another scalar type; the gradient is converted back.
+template <Scalar To> struct Cast : Arraywise {
+    template <Scalar T> auto value(detail::Array<T> const& x) const
+    {
+        static_assert(!detail::is_complex<T> || detail::is_complex<To>, "cast: take real(), imag() or abs() of a complex tensor to make a real one");
+        detail::Array<To> out(x.shape);
+        detail::copy_elements(out, x);
+        return out;
+    }
+    auto pullback(wrt<0>, auto const& g, auto const&, auto const& x) const
+    {
+        using T = typename std::remove_cvref_t<decltype(x)>::value_type;
+        if constexpr (detail::is_complex<To> && !detail::is_complex<T>) return cast<T>(real(g));
+        else return cast<T>(g);
+    }
+};
+template <Scalar To, Operand X> auto cast(X const& x)
+{
+    if constexpr (std::same_as<typename X::value_type, To> && !detail::is_expression<X>) return x;
+    else return express(Cast<To>{}, x);
+}
+
+/// The same elements in row-major order under another shape; one extent may be -1, to be found. A view where strides can
+/// say so, else a copy.
+struct Reshape : Arraywise {
+    Axes to;
+
+    template <Scalar T> auto value(detail::Array<T> const& x) const
+    {
+        Shape shape = resolve(x.shape);
+        if (!x.contiguous)
+            if (auto strides = detail::reshaped_strides(x.shape, x.strides, shape)) return x.window(std::move(shape), std::move(*strides));
+        auto strides = detail::row_major(shape);
+        return detail::contiguous(x).window(std::move(shape), std::move(strides));
+    }
+    auto pullback(wrt<0>, auto const& g, auto const&, auto const& x) const { return reshape(g, Axes(x.shape())); }
+
+private:
+    Shape resolve(Shape const& from) const
+    {
+        auto const n = numel(from);
+        Shape shape(to.size(), 1);
+        std::optional<std::size_t> open;
+        for (std::size_t i = 0; i < to.size(); ++i) {
+            if (to[i] < -1 || (to[i] == -1 && open)) detail::fail<ShapeError>("reshape: ", to, " is no shape; one extent may be -1");
+            if (to[i] == -1) open = i;
+            else shape[i] = static_cast<std::size_t>(to[i]);
+        }
+        auto known = detail::checked_numel(shape);
+        bool const found = !open || (known != 0 && n % known == 0);
+        if (open && found) known *= shape[*open] = n / known;
+        if (!found || known != n) detail::fail<ShapeError>("reshape: shape ", to, " does not hold the ", n, " elements of shape ", from);
+        return shape;
+    }
+};
+template <Operand X> auto reshape(X const& x, Axes const& shape) { return express(Reshape{{}, shape}, x); }
+namespace detail {
+/// A result that was only given its shape: no view for a user, who never had the tensor that it looks into.
+template <class T> T only_reshaped(T t)
+{
+    if constexpr (requires { t.impl().view.reset(); }) t.impl().view.reset();
+    return t;
+}
+}  // namespace detail
+/// All elements in one row.
+template <Operand X> auto flatten(X const& x) { return reshape(x, Axes{-1}); }
+
+namespace detail {
+/// The order that undoes another one.
+inline Axes inverse_of(Axes const& order)
+{
+    Axes inverse(order.size());
+    for (std::size_t i = 0; i < order.size(); ++i) inverse[static_cast<std::size_t>(order[i])] = static_cast<std::ptrdiff_t>(i);
+    return inverse;
+}
+}  // namespace detail
+
+/// Axes in another order: axis i of the result is axis axes[i] of x. A view.
+struct Permute : Arraywise {
+    Axes axes;
+
+    template <Scalar T> auto value(detail::Array<T> const& x) const
+    {
+        auto const order = normalized(x.shape.size());
+        if (order.size() != x.shape.size()) detail::fail<ShapeError>("permute: ", axes, " does not name each of ", x.shape.size(), " axes once");
+        detail::normalize_axes("permute", order, order.size());  // throws where one is given twice
+        Shape shape(order.size());
+        Strides strides(order.size());
+        for (std::size_t i = 0; i < order.size(); ++i) {
+            shape[i] = x.shape[static_cast<std::size_t>(order[i])];
+            strides[i] = x.strides[static_cast<std::size_t>(order[i])];
+        }
+        return x.window(std::move(shape), std::move(strides));
+    }
+    auto pullback(wrt<0>, auto const& g, auto const&, auto const& x) const
+    {
+        return permute(g, detail::inverse_of(normalized(x.dim())));
+    }
+
+private:
+    Axes normalized(std::size_t rank) const
+    {
+        Axes order = axes;
+        for (auto& a : order) a = static_cast<std::ptrdiff_t>(detail::normalize_axis("permute", a, rank));
+        return order;
+    }
+};
+template <Operand X> auto permute(X const& x, Axes const& axes) { return express(Permute{{}, axes}, x); }
+/// Axes in reverse order, as in NumPy.
+template <Operand X> auto transpose(X const& x)
+{
+    auto axes = detail::all_axes(x.dim());
+    std::reverse(axes.begin(), axes.end());
+    return permute(x, axes);
+}
+/// Two axes exchanged.
+template <Operand X> auto transpose(X const& x, std::ptrdiff_t axis0, std::ptrdiff_t axis1)
+{
+    auto axes = detail::all_axes(x.dim());
+    std::swap(axes[detail::normalize_axis("transpose", axis0, axes.size())], axes[detail::normalize_axis("transpose", axis1, axes.size())]);
+    return permute(x, axes);
+}
+/// Some axes moved to other places; the others stay in order. A view.
+template <Operand X> auto movedim(X const& x, Axes const& from, Axes const& to)
+{
+    auto const rank = x.dim();
+    detail::normalize_axes("movedim", from, rank);  // each at most once
+    detail::normalize_axes("movedim", to, rank);
+    if (from.size() != to.size()) detail::fail<ShapeError>("movedim: there are axes ", from, " to be moved, and places ", to);
+    constexpr std::ptrdiff_t open = -1;
+    Axes order(rank, open), others = detail::all_axes(rank);
+    for (std::size_t i = 0; i < from.size(); ++i) {
+        auto const axis = static_cast<std::ptrdiff_t>(detail::normalize_axis("movedim", from[i], rank));
+        order[detail::normalize_axis("movedim", to[i], rank)] = axis;
+        others.erase(static_cast<std::size_t>(std::ranges::find(others, axis) - others.begin()));
+    }
+    for (auto const* next = others.begin(); auto& axis : order)
+        if (axis == open) axis = *next++;
+    return permute(x, order);
+}
+template <Operand X> auto movedim(X const& x, std::ptrdiff_t from, std::ptrdiff_t to) { return movedim(x, Axes{from}, Axes{to}); }
+/// Each matrix transposed: the last two axes exchanged.
+template <Operand X> auto mT(X const& x) { return transpose(x, -2, -1); }
+
+/// Repeated along axes of extent 1 and new leading axes, by NumPy's rules. A view.
+struct BroadcastTo : Arraywise {
+    Shape shape;
+
+    template <Scalar T> auto value(detail::Array<T> const& x) const
+    {
+        if (!detail::broadcasts_to(x.shape, shape)) detail::fail<ShapeError>("broadcast_to: shape ", x.shape, " does not broadcast to ", shape);
+        return detail::broadcast_window(x, shape);
+    }
+    auto pullback(wrt<0>, auto const& g, auto const&, auto const& x) const { return sum_to(g, x.shape()); }
+};
+template <Operand X> auto broadcast_to(X const& x, Shape const& shape) { return express(BroadcastTo{{}, shape}, x); }
+
+/// Without this axis where its extent is 1, or without all such axes.
+template <Operand X> auto squeeze(X const& x, std::ptrdiff_t axis)
+{
+    Shape shape(x.shape());
+    auto const at = detail::normalize_axis("squeeze", axis, shape.size());
+    if (shape[at] == 1) shape.erase(at);
+    return reshape(x, Axes(shape));
+}
+template <Operand X> auto squeeze(X const& x)
+{
+    Axes shape;
+    for (auto const n : x.shape())
+        if (n != 1) shape.push_back(static_cast<std::ptrdiff_t>(n));
+    return reshape(x, shape);
+}
+/// With a new axis of extent 1 before `axis`.
+template <Operand X> auto unsqueeze(X const& x, std::ptrdiff_t axis)
+{
+    Shape shape(x.shape());
+    shape.insert(detail::normalize_axis("unsqueeze", axis, shape.size() + 1), 1);
+    return reshape(x, Axes(shape));
+}
+
+/// One axis as several with these extents, of which one may be -1, to be found. A view where strides can say so.
+template <Operand X> auto unflatten(X const& x, std::ptrdiff_t axis, Axes const& sizes)
+{
+    Axes shape(x.shape());
+    auto const at = detail::normalize_axis("unflatten", axis, shape.size());
+    auto const extent = shape[at];
+    std::ptrdiff_t known = 1;
+    std::optional<std::size_t> open;
+    bool fits = !sizes.empty();
+    for (std::size_t i = 0; i < sizes.size(); ++i) {
+        if (sizes[i] != -1) fits &= sizes[i] >= 0 && !__builtin_mul_overflow(known, sizes[i], &known);
+        else fits &= !std::exchange(open, at + i);
+    }
+    if (!fits || (open ? known == 0 || extent % known != 0 : known != extent)) detail::fail<ShapeError>("unflatten: sizes ", sizes, " do not hold the ", extent, " positions of axis ", at);
+    shape.erase(at);
+    for (std::size_t i = 0; i < sizes.size(); ++i) shape.insert(at + i, sizes[i]);
+    if (open) shape[*open] = extent / known;
+    return reshape(x, shape);
+}
+
+/// Summed over the axes along which `shape` was broadcast to that of x.
+template <Operand X> auto sum_to(X const& x, Shape const& shape)
+{
+    auto const& from = x.shape();
+    if (from == shape) return x;
+    if (!detail::broadcasts_to(shape, from)) detail::fail<ShapeError>("sum_to: an array of shape ", from, " was not broadcast from shape ", shape);
+    Axes axes;
+    for (std::size_t i = 0, lead = from.size() - shape.size(); i < from.size(); ++i)
+        if (i < lead || (shape[i - lead] == 1 && from[i] != 1)) axes.push_back(static_cast<std::ptrdiff_t>(i));
+    return detail::only_reshaped(reshape(sum(x, axes), Axes(shape)));
+}
+
+}  // namespace xgrad
+
+// ======== xgrad/tensor/arraywise.hpp
+// Recording of operations on whole arrays. Such an operation gives `value` on arrays and `pullback(wrt<I>, g, y, x...)`
+// written with differentiable operations on tensors: where the backward pass is itself recorded, so are those. What a
+// pullback looks at besides shapes it declares in `uses`; everything else comes to it with a shape but no values, and is
+// not kept.
+
+
+// ======== xgrad/tensor/arraywise_record.hpp
+// What is recorded of an operation on whole arrays, whatever it computes: its edges, and what its gradients look at.
+
+
+// ======== xgrad/graph/local_graph.hpp
+// A small graph that a Node makes for itself, to differentiate it on the spot.
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad::detail {
+
+/// Passes its gradient on, once it is connected.
+class InputNode final : public Node {
+public:
+    void connect(Edge edge)
+    {
+        edge_ = std::move(edge);
+        set_edges(&edge_, 1);
+    }
+    void apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) override { results[0] = gradients[0]; }
+    void pushforward(std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override { results[0] = tangents[0]; }
+    [[gnu::cold]] std::string name() const override { return backward_name("Alias"); }
+
+private:
+    Edge edge_;
+};
+
+/// Its inputs stand for places in the graph outside, from which they are cut off until the gradients for them are known: so
+/// the pass goes no further, and what it records leads there.
+class LocalGraph {
+public:
+    /// A tensor with the values of t, and with `outside` as what it stands for.
+    AnyTensor input(AnyTensor const& t, Edge outside)
+    {
+        AnyTensor x = alias(t);
+        Ref<InputNode> node(new InputNode);
+        x.impl().grad_fn = Ref<Node>(node.get());
+        inputs_.push_back({std::move(node), std::move(outside)});
+        return x;
+    }
+
+    /// Gradients of tensors for all inputs, in their order, recorded in grad mode; undefined where there is none. A tensor takes no part
+    /// where it or its gradient is undefined.
+    [[gnu::cold]] std::vector<AnyTensor> gradients(std::span<AnyTensor const> of, std::span<AnyTensor const> gradients)
+    {
+        std::vector<Root> roots;
+        for (std::size_t i = 0; i < of.size(); ++i)
+            if (of[i].defined() && gradients[i].defined() && of[i].requires_grad()) roots.push_back({gradient_edge(of[i]), gradients[i], *of[i].impl().type, of[i].shape()});
+        std::vector<Capture> captures;
+        for (auto const& input : inputs_) captures.push_back({{Ref<Node>(input.node.get()), 0}});
+        if (!roots.empty() && !captures.empty()) run_backward(roots, captures, true, grad_mode, captures[0].edge.function->sequence_nr());
+        std::vector<AnyTensor> results;
+        for (auto& capture : captures) results.push_back(std::move(capture.gradient));
+        for (auto& input : inputs_)
+            if (input.outside) input.node->connect(input.outside);
+        return results;
+    }
+
+private:
+    struct Input {
+        Ref<InputNode> node;
+        Edge outside;
+    };
+    std::vector<Input> inputs_;
+};
+
+/// Set by ForwardPass: a program without one does not contain what forward_pass.hpp defines there.
+inline std::atomic<void (*)(Node&, std::vector<AnyTensor>, std::span<AnyTensor const>, std::span<AnyTensor>)> linked_transposing{nullptr};
+
+/// Forward mode for a Node that has no shorter way: its backward pass is linear in the gradients, and the gradient of that takes
+/// tangents to tangents. `outputs` are zeros like the Node's outputs.
+inline void push_by_transposing(Node& node, std::vector<AnyTensor> outputs, std::span<AnyTensor const> tangents, std::span<AnyTensor> results)
+{
+    linked_transposing.load(std::memory_order_acquire)(node, std::move(outputs), tangents, results);
+}
+
+}  // namespace xgrad::detail
+
+// ======== xgrad/ops/formula.hpp
+// Formulas: an elementwise Expression with its tensors taken out. One pass over a formula's tree computes the value at one
+// pack of elements; a second pass through the tree of values, which never leaves the registers, gives the gradients of all
+// leaves. kernel.hpp puts the loop around both.
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad::detail {
+
+/// The place of a tensor in a formula. Leaves are numbered from left to right.
+template <Scalar T> struct Slot {
+    using letter = letter_of<T>;
+    using precision = precision_of<T>;
+    using scalar = T;
+    static constexpr std::size_t leaves = 1;
+};
+
+template <class X> struct FormulaOf;
+template <class X> using formula_of = typename FormulaOf<X>::type;
+template <Number T> struct FormulaOf<Constant<T>> {
+    using type = Constant<T>;
+    static type make(Constant<T> const& c) { return c; }
+};
+template <class X>
+    requires requires { typename X::leaf_tag; }
+struct FormulaOf<X> {
+    using type = Slot<typename X::scalar>;
+    static type make(X const&) { return {}; }
+};
+template <class Op, class... X> struct FormulaOf<Expression<Op, X...>> {
+    using type = Expression<Op, formula_of<X>...>;
+    static type make(Expression<Op, X...> const& e)
+    {
+        return [&]<std::size_t... I>(std::index_sequence<I...>) { return type(e.op, FormulaOf<X>::make(get<I>(e.x))...); }(std::index_sequence_for<X...>{});
+    }
+};
+
+/// The precision in which a whole formula is computed: the widest of its parts.
+template <class X> struct ComputePrecision {
+    using type = typename X::precision;
+};
+template <class Op, class... X> struct ComputePrecision<Expression<Op, X...>> {
+    using type = widest_precision<typename Expression<Op, X...>::precision, typename ComputePrecision<X>::type...>;
+};
+/// A formula of masks alone is computed on integers.
+template <class F>
+using compute_precision = std::conditional_t<std::same_as<typename ComputePrecision<F>::type, bool>, std::int64_t, typename ComputePrecision<F>::type>;
+
+/// The first leaf of each operand, counted from the first leaf of the whole; one past the end last.
+template <class... X> consteval auto first_leaves()
+{
+    std::array<std::size_t, sizeof...(X) + 1> first{};
+    std::size_t i = 0, n = 0;
+    ((first[i++] = n, n += X::leaves), ...);
+    first[i] = n;
+    return first;
+}
+
+/// Visits the scalar types of the leaves from left to right: f.template operator()<T, index>().
+template <std::size_t At, class X, class F> constexpr void each_leaf(F&& f)
+{
+    if constexpr (requires { typename X::operation; })
+        []<class Op, class... Y>(std::type_identity<Expression<Op, Y...>>, F& g) {
+            constexpr auto first = first_leaves<Y...>();
+            [&]<std::size_t... I>(std::index_sequence<I...>) { (each_leaf<At + first[I], Y>(g), ...); }(std::index_sequence_for<Y...>{});
+        }(std::type_identity<X>{}, f);
+    else if constexpr (X::leaves == 1) f.template operator()<typename X::scalar, At>();
+}
+
+/// The scalar type of leaf K.
+template <class X, std::size_t K> struct LeafScalar {
+    using type = typename X::scalar;
+};
+template <class Op, class... X, std::size_t K> struct LeafScalar<Expression<Op, X...>, K> {
+    template <std::size_t I> static auto find()
+    {
+        constexpr auto first = first_leaves<X...>();
+        if constexpr (K < first[I + 1]) return std::type_identity<typename LeafScalar<std::tuple_element_t<I, std::tuple<X...>>, K - first[I]>::type>{};
+        else return find<I + 1>();
+    }
+    using type = typename decltype(find<0>())::type;
+};
+template <class F, std::size_t K> using leaf_scalar = typename LeafScalar<F, K>::type;
+
+/// One vertex of a formula, for printing: vertices in the order in which they are written, each before its operands.
+struct Vertex {
+    std::string_view name;  // of an operation; of a tensor or a number empty
+    std::uint8_t operands;
+    bool is_tensor;
+};
+template <class X> inline constexpr std::size_t vertices = 1;
+template <class Op, class... X> inline constexpr std::size_t vertices<Expression<Op, X...>> = (vertices<X> + ... + 1);
+
+template <class X> constexpr void write_vertices(Vertex*& out) { *out++ = {{}, 0, X::leaves == 1}; }
+template <class X>
+    requires requires { typename X::operation; }
+constexpr void write_vertices(Vertex*& out)
+{
+    []<class Op, class... Y>(std::type_identity<Expression<Op, Y...>>, Vertex*& to) {
+        *to++ = {type_name<Op>, sizeof...(Y), false};
+        (write_vertices<Y>(to), ...);
+    }(std::type_identity<X>{}, out);
+}
+template <class F> constexpr auto make_vertices()
+{
+    std::array<Vertex, vertices<F>> all{};
+    Vertex* out = all.data();
+    write_vertices<F>(out);
+    return all;
+}
+template <class F> inline constexpr auto vertices_of = make_vertices<F>();
+
+/// How texts call the i-th tensor of a formula: "a", "b", ...
+inline std::string tensor_letter(std::size_t i) { return i < 26 ? std::string(1, static_cast<char>('a' + i)) : "x" + std::to_string(i); }
+
+/// "Add(Mul(Sin(a), b), number)": a formula in words, its tensors as letters.
+[[gnu::cold]] inline std::string formula_text(Vertex const*& v, std::size_t& tensors)
+{
+    Vertex const here = *v++;
+    if (here.is_tensor) return tensor_letter(tensors++);
+    if (here.name.empty()) return "number";
+    std::string s(here.name);
+    for (std::size_t i = 0; i < here.operands; ++i) s += (i ? ", " : "(") + formula_text(v, tensors);
+    return s + ")";
+}
+
+template <class L, class P> using pack_for = pack_of<typename L::template over<P>, P>;
+
+/// What an operation of one argument that finds value and derivative together keeps of the latter until it is asked for.
+struct NoPartial {};
+template <class E, class P> struct FoundTogether : std::false_type {
+    using type = NoPartial;
+};
+template <class E> using FirstArgument = typename ArgumentOf<0, typename E::signature>::type;
+template <class Op, class X, class P>
+    requires requires(Op const op, pack_for<FirstArgument<Expression<Op, X>>, P> x) { op.value_and_partial(x); }
+struct FoundTogether<Expression<Op, X>, P> : std::true_type {
+    using type = decltype(std::declval<Op const&>().value_and_partial(std::declval<pack_for<FirstArgument<Expression<Op, X>>, P>>()).second);
+};
+template <class E, class P> using PartialOf = typename FoundTogether<E, P>::type;
+
+/// A second argument together with its inverse.
+template <class Pack> struct Divisor {
+    Pack value, inverse;
+};
+template <class Pack> Divisor(Pack, Pack) -> Divisor<Pack>;
+template <class Pack> XGRAD_INLINE Pack reciprocal(Divisor<Pack> d) { return d.inverse; }
+template <class E> inline constexpr bool divides = false;
+template <class Op, class X, class Y> inline constexpr bool divides<Expression<Op, X, Y>> = requires { requires Op::divides; };
+struct NoInverse {};
+template <class E, class P> struct InverseOf {
+    using type = NoInverse;
+};
+template <class E, class P>
+    requires divides<E>
+struct InverseOf<E, P> {
+    using type = pack_for<typename ArgumentOf<1, typename E::signature>::type, P>;
+};
+
+/// The values at every vertex of a formula, for one pack of elements. Filled in place: the compiler keeps the parts of a
+/// structure in registers only if it is never copied whole.
+template <class X, class P> struct Values {
+    pack_for<typename X::letter, P> y;
+};
+template <class Indices, class P, class... X> struct ValuesPack;
+template <std::size_t... I, class P, class... X> struct ValuesPack<std::index_sequence<I...>, P, X...> : OperandAt<I, Values<X, P>>... {};
+template <class Op, class... X, class P> struct Values<Expression<Op, X...>, P> {
+    pack_for<typename Expression<Op, X...>::letter, P> y;
+    ValuesPack<std::index_sequence_for<X...>, P, X...> x;
+    [[no_unique_address]] PartialOf<Expression<Op, X...>, P> partial;
+    [[no_unique_address]] typename InverseOf<Expression<Op, X...>, P>::type inverse;
+};
+
+/// The value of operand I as the signature of the operation E takes it.
+template <class E, std::size_t I, class P, class V> XGRAD_INLINE auto argument(V const& v)
+{
+    return pack_for<typename ArgumentOf<I, typename E::signature>::type, P>(get<I>(v.x).y);
+}
+/// The same for a backward pass.
+template <class E, std::size_t I, class P, class V> XGRAD_INLINE auto argument_again(V const& v)
+{
+    auto const x = argument<E, I, P>(v);
+    if constexpr (I == 1 && divides<E>) return Divisor{x, v.inverse};
+    else return x;
+}
+
+/// Whether values are computed for their own sake, or once more because gradients need them: then an operation may offer
+/// `value_again`, which shares work with its partials and may be off by a rounding, or `value_and_partial`, which finds both.
+enum class Pass { forward, backward };
+
+/// Which leaves, one bit each.
+using LeafMask = std::uint64_t;
+template <std::size_t From, std::size_t Count> inline constexpr LeafMask leaf_range = (Count >= 64 ? ~LeafMask{0} : (LeafMask{1} << Count) - 1) << From;
+template <class E, std::size_t At> XGRAD_INLINE bool covers(LeafMask mask)
+{
+    return E::leaves > 0 && (mask & leaf_range<At, E::leaves>) == leaf_range<At, E::leaves>;
+}
+
+template <class Op> inline constexpr bool is_transcendental = requires { requires Op::is_transcendental; };
+/// Whether a formula has parts that are not found again where all their leaves have the values of the pack before.
+template <class X> inline constexpr bool keeps_values = false;
+template <class Op, class... X>
+inline constexpr bool keeps_values<Expression<Op, X...>> = is_transcendental<Op> || divides<Expression<Op, X...>> || (keeps_values<X> || ...);
+
+// `known`: the leaves that have the values of the pack before.
+template <std::size_t At, class P, Pass pass, class T, class Load> XGRAD_INLINE void evaluate(Slot<T> const&, Load const& load, Values<Slot<T>, P>& v, LeafMask)
+{
+    v.y = load.template operator()<T, At>();
+}
+template <std::size_t At, class P, Pass pass, class T, class Load> XGRAD_INLINE void evaluate(Constant<T> const&, Load const&, Values<Constant<T>, P>&, LeafMask) {}
+
+/// A number of a formula.
+template <class P, class T> XGRAD_INLINE pack_for<letter_of<T>, P> number_pack(Constant<T> const& c)
+{
+    if constexpr (std::same_as<T, bool>) return RealPack<P>(c.value()) != 0;
+    else return c.value();
+}
+/// Numbers of a formula are there before the first pack.
+template <class T, class P> XGRAD_INLINE void place_numbers(Slot<T> const&, Values<Slot<T>, P>&) {}
+template <class T, class P> XGRAD_INLINE void place_numbers(Constant<T> const& c, Values<Constant<T>, P>& v) { v.y = number_pack<P>(c); }
+template <class P, class Op, class... X> XGRAD_INLINE void place_numbers(Expression<Op, X...> const& e, Values<Expression<Op, X...>, P>& v)
+{
+    [&]<std::size_t... I>(std::index_sequence<I...>) XGRAD_LAMBDA_INLINE { (place_numbers(get<I>(e.x), get<I>(v.x)), ...); }(std::index_sequence_for<X...>{});
+}
+template <std::size_t At, class P, Pass pass, class Op, class... X, class Load, std::size_t... I>
+XGRAD_INLINE void evaluate_operands(Expression<Op, X...> const& e, Load const& load, Values<Expression<Op, X...>, P>& v, LeafMask known, std::index_sequence<I...>)
+{
+    using E = Expression<Op, X...>;
+    constexpr auto first = first_leaves<X...>();
+    (evaluate<At + first[I], P, pass>(get<I>(e.x), load, get<I>(v.x), known), ...);
+    if constexpr (pass == Pass::backward && divides<E>)
+        if (!covers<std::tuple_element_t<1, std::tuple<X...>>, At + first[1]>(known)) [[likely]]
+            v.inverse = reciprocal(argument<E, 1, P>(v));
+}
+template <class P, Pass pass, class Op, class... X, std::size_t... I>
+XGRAD_INLINE void apply_operation(Expression<Op, X...> const& e, Values<Expression<Op, X...>, P>& v, std::index_sequence<I...>)
+{
+    using E = Expression<Op, X...>;
+    using pack = pack_for<typename E::letter, P>;
+    if constexpr (pass == Pass::backward && FoundTogether<E, P>::value) {
+        auto const [y, partial] = e.op.value_and_partial(argument<E, I, P>(v)...);
+        v.y = y;
+        v.partial = partial;
+    } else if constexpr (pass == Pass::backward && requires { e.op.value_again(argument_again<E, I, P>(v)...); }) v.y = pack(e.op.value_again(argument_again<E, I, P>(v)...));
+    else v.y = pack(e.op.value(argument<E, I, P>(v)...));
+}
+template <std::size_t At, class P, Pass pass, class Op, class... X, class Load>
+XGRAD_INLINE void evaluate(Expression<Op, X...> const& e, Load const& load, Values<Expression<Op, X...>, P>& v, LeafMask known)
+{
+    if constexpr (is_transcendental<Op>)
+        if (covers<Expression<Op, X...>, At>(known)) [[unlikely]]
+            return;
+    evaluate_operands<At, P, pass>(e, load, v, known, std::index_sequence_for<X...>{});
+    apply_operation<P, pass>(e, v, std::index_sequence_for<X...>{});
+}
+
+/// Once more for backward, with the outermost value read instead of computed where `saved` says so.
+template <class P, class T, class Load, class LoadResult>
+XGRAD_INLINE void evaluate_again(Slot<T> const& f, Load const& load, bool, LoadResult const&, Values<Slot<T>, P>& v, LeafMask known)
+{
+    evaluate<0, P, Pass::backward>(f, load, v, known);
+}
+template <class P, class Op, class... X, class Load, class LoadResult>
+XGRAD_INLINE void evaluate_again(Expression<Op, X...> const& e, Load const& load, bool saved, LoadResult const& result, Values<Expression<Op, X...>, P>& v, LeafMask known)
+{
+    evaluate_operands<0, P, Pass::backward>(e, load, v, known, std::index_sequence_for<X...>{});
+    if (saved && !FoundTogether<Expression<Op, X...>, P>::value) v.y = result();
+    else apply_operation<P, Pass::backward>(e, v, std::index_sequence_for<X...>{});
+}
+
+/// What an operand can take of a gradient: the real part if it is real.
+template <class L, class P> XGRAD_INLINE auto project(RealPack<P> g)
+{
+    if constexpr (std::same_as<L, C>) return ComplexPack<P>(g);
+    else return g;
+}
+template <class L, class P> XGRAD_INLINE auto project(ComplexPack<P> g)
+{
+    if constexpr (std::same_as<L, C>) return g;
+    else return g.re;
+}
+
+template <class X> inline constexpr bool wants_gradient = X::leaves > 0 && takes_gradients<typename X::letter>;
+
+/// Sends the gradient g of a formula's value down to its leaves: sink.template operator()<T, leaf>(gradient).
+template <std::size_t At, class P, class T, class G, class Sink>
+XGRAD_INLINE void send(Slot<T> const&, Values<Slot<T>, P> const&, G g, LeafMask, Sink const& sink)
+{
+    sink.template operator()<T, At>(g);
+}
+template <std::size_t At, class P, class Op, class... X, class G, class Sink>
+XGRAD_INLINE void send(Expression<Op, X...> const& e, Values<Expression<Op, X...>, P> const& v, G g, LeafMask wanted, Sink const& sink)
+{
+    using E = Expression<Op, X...>;
+    constexpr auto first = first_leaves<X...>();
+    auto const to_operand = [&]<std::size_t I>(wrt<I> which) XGRAD_LAMBDA_INLINE {
+        using Xi = std::tuple_element_t<I, std::tuple<X...>>;
+        if constexpr (wants_gradient<Xi>) {
+            if (!(wanted & leaf_range<At + first[I], Xi::leaves>)) return;
+            auto const gi = [&]<std::size_t... J>(std::index_sequence<J...>) XGRAD_LAMBDA_INLINE {
+                if constexpr (FoundTogether<E, P>::value) return pull(g, v.partial);
+                else return pull(g, e.op.partial(which, v.y, argument_again<E, J, P>(v)...));
+            }(std::index_sequence_for<X...>{});
+            send<At + first[I], P>(get<I>(e.x), get<I>(v.x), project<typename Xi::letter>(gi), wanted, sink);
+        }
+    };
+    [&]<std::size_t... I>(std::index_sequence<I...>) XGRAD_LAMBDA_INLINE { (to_operand(wrt<I>{}), ...); }(std::index_sequence_for<X...>{});
+}
+
+}  // namespace xgrad::detail
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad::detail {
+
+class ArraywiseRecord : public Node {
+public:
+    /// An operation and its types, as the compiler knows them.
+    struct Table {
+        std::string_view name;
+        bool is_linear;  // in each of its arguments
+        std::size_t count;
+        TypeInfo const& result;
+        TypeInfo const* const* operands;
+        Uses const* uses;  // what the gradient of each operand looks at
+        Uses looked_at;    // all of these
+    };
+
+    void apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) override
+    {
+        if (!gradients[0].defined()) return;
+        AnyTensor const y = uses_ & uses_result ? result_.unpack(*this) : AnyTensor();
+        LocalArray<AnyTensor, 6> made(table_.count);
+        LocalArray<AnyTensor const*, 6> x(table_.count);
+        for (std::size_t i = 0; i < table_.count; ++i)
+            if (uses_ & uses_argument(i)) x[i] = &operands_[i].saved.unpacked_into(made[i], *this);
+            else if (table_.looked_at & uses_argument(i)) x[i] = &(made[i] = shape_only(*table_.operands[i], operands_[i].shape));
+        pull(wanted_, gradients[0], y.defined() ? y : gradients[0], x.data(), results.data());  // a gradient has the result's shape
+    }
+    [[gnu::cold]] void pushforward(std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override
+    {
+        if (!table_.is_linear) return push_by_transposing(*this, {table_.result.filled(shape_, 0)}, tangents, results);
+        for (std::size_t i = 0; i < table_.count; ++i) {
+            if (!(wanted_ >> i & 1) || !tangents[operands_[i].edge].defined()) continue;
+            std::vector<AnyTensor> x(table_.count);
+            for (std::size_t j = 0; j < x.size(); ++j) x[j] = j == i ? tangents[operands_[i].edge] : operands_[j].saved.unpack(*this);
+            add_to(results[0], value(x.data()));
+        }
+    }
+    [[gnu::cold]] std::string name() const override { return backward_name(table_.name); }
+    [[gnu::cold]] std::string formula() const override
+    {
+        std::string s(table_.name);
+        for (std::size_t i = 0; i < table_.count; ++i) s += (i ? ", " : "(") + tensor_letter(i);
+        return s + ")";
+    }
+    void release_saved() noexcept override
+    {
+        for (std::size_t i = 0; i < table_.count; ++i) operands_[i].saved.release();
+        result_.release();
+    }
+    [[gnu::cold]] std::vector<NamedSavedTensor> saved_tensors() override
+    {
+        std::vector<NamedSavedTensor> all;
+        for (std::size_t i = 0; i < table_.count; ++i)
+            if (uses_ & uses_argument(i)) all.push_back({tensor_letter(i), &operands_[i].saved});
+        if (uses_ & uses_result) all.push_back({"result", &result_});
+        return all;
+    }
+
+protected:
+    struct Operand {
+        Shape shape;  // where it is not saved
+        SavedTensor saved;
+        std::uint8_t edge = 0;
+    };
+
+    explicit ArraywiseRecord(Table const& table) : table_(table) {}
+
+    void connect(AnyTensor const& result, AnyTensor const* const* x, Operand* operands, Edge* edges)
+    {
+        std::size_t used_edges = 0;
+        operands_ = operands;
+        if (!table_.is_linear) shape_ = result.shape();
+        for (std::size_t i = 0; i < table_.count; ++i) {
+            if (!is_differentiable(x[i]->dtype()) || !x[i]->requires_grad()) continue;
+            operands_[i].edge = static_cast<std::uint8_t>(used_edges);
+            edges[used_edges++] = gradient_edge(*x[i]);
+            wanted_ |= LeafMask{1} << i;
+            uses_ |= table_.uses[i];
+        }
+        for (std::size_t i = 0; i < table_.count; ++i)
+            if (uses_ & uses_argument(i)) operands_[i].saved = SavedTensor::operand(*x[i]);
+            else operands_[i].shape = x[i]->shape();
+        if (uses_ & uses_result) result_ = SavedTensor::result(result);
+        set_edges(edges, used_edges);
+    }
+
+    /// Of an operand that was not saved.
+    Shape const& shape_of(std::size_t i) const noexcept { return operands_[i].shape; }
+
+private:
+    /// The gradients of the wanted operands, one after another; those at which no gradient looks are undefined.
+    virtual void pull(LeafMask wanted, AnyTensor const& gradient, AnyTensor const& result, AnyTensor const* const* operands, AnyTensor* to) const = 0;
+    /// The operation, recorded where that is wanted; only asked for where it is linear.
+    virtual AnyTensor value(AnyTensor const* x) const = 0;
+
+    Table const& table_;
+    Operand* operands_ = nullptr;
+    Shape shape_;  // of the result, where the operation is not linear
+    SavedTensor result_;
+    LeafMask wanted_ = 0;
+    Uses uses_ = 0;
+};
+
+/// With room for so many operands.
+template <std::size_t count> class ArraywiseRecordOf : public ArraywiseRecord {
+protected:
+    using ArraywiseRecord::ArraywiseRecord;
+    void connect(AnyTensor const& result, AnyTensor const* const* x) { ArraywiseRecord::connect(result, x, places_.data(), edges_.data()); }
+
+private:
+    std::array<Operand, count> places_;
+    std::array<Edge, count> edges_;
+};
+
+/// True where an operation on these tensors is to be recorded.
+inline bool wants_record(std::span<AnyTensor const* const> operands)
+{
+    return recording() && std::ranges::any_of(operands, [](AnyTensor const* t) { return is_differentiable(t->dtype()) && t->requires_grad(); });
+}
+
+}  // namespace xgrad::detail
+
+// ======== xgrad/tensor/record.hpp
+// Recording: where an elementwise Expression becomes a Tensor, and, if a gradient will be wanted, one Node. The only place
+// that knows both operations and the graph. sum() of an expression goes the same way: the tiles of the expression are summed
+// as they are made, and backward starts from the broadcast gradient of the sum.
+
+
+// ======== xgrad/ops/fold.hpp
+// Folds: many numbers made one, tile by tile, by something else than a sum (which runs.hpp has).
+
+
+// ======== xgrad/ops/run_forward.hpp
+// Runs a formula forward over an index space, by the shortest way that its operands allow.
+
+
+// ======== xgrad/ops/block_loop.hpp
+// The block loop: runs a kernel where all operands lie in order over the index space, but for some that repeat: single numbers; rows, whose
+// extents are the last ones of the space; and columns, of which each element stands for all places of a row. A block holds them as often
+// as a kernel looks at them, and the gradients for them are added up in one. It serves what is most common of broadcasting, parameters that
+// are single numbers, biases, and means over an axis, in less time than the tile loop takes to begin.
+
+
+// ======== xgrad/ops/move.hpp
+// What a kernel is to the code that is compiled once for all of them: how the elements of each operand move into tiles and back, and tables
+// of functions.
+
+
+// ======== xgrad/ops/dual_kernel.hpp
+// The kernel of second derivatives and of forward mode: a formula evaluated on dual numbers, and the gradient of its value sent
+// back through them. What the tangents of the leaves make of the value is the derivative of its gradients for the gradient that
+// came in; the tangents that arrive at the leaves are their derivatives for the leaves, by the symmetry of second
+// derivatives. Read kernel.hpp first.
+
+
+// ======== xgrad/ops/dual.hpp
+// Dual numbers: packs that carry a derivative in one direction. A rule that is read on them gives its value and how that
+// changes, which is all that second derivatives need; and the tangent of each step comes from the very rules that
+// gradients come from.
+
+
+// ======== xgrad/ops/complex.hpp
+// Operations of complex numbers: parts, modulus, direction, conjugate. On real operands they mean what they say there.
+
+
+// ======== xgrad/ops/comparison.hpp
+// Comparisons (to bool tensors), choices between operands, and bounds.
+
 namespace xgrad {
 
 /// a < b.
@@ -7279,317 +7221,6 @@ struct Relu : Elementwise<Z(Z), R(R)> {
 template <Operand X> auto relu(X const& x) { return express(Relu{}, x); }
 
 }  // namespace xgrad
-
-// ======== xgrad/ops/formula.hpp
-// Formulas: an elementwise Expression with its tensors taken out. One pass over a formula's tree computes the value at one
-// pack of elements; a second pass through the tree of values, which never leaves the registers, gives the gradients of all
-// leaves. kernel.hpp puts the loop around both.
-
-XGRAD_COMPILED_ONCE
-
-namespace xgrad::detail {
-
-/// The place of a tensor in a formula. Leaves are numbered from left to right.
-template <Scalar T> struct Slot {
-    using letter = letter_of<T>;
-    using precision = precision_of<T>;
-    using scalar = T;
-    static constexpr std::size_t leaves = 1;
-};
-
-template <class X> struct FormulaOf;
-template <class X> using formula_of = typename FormulaOf<X>::type;
-template <Number T> struct FormulaOf<Constant<T>> {
-    using type = Constant<T>;
-    static type make(Constant<T> const& c) { return c; }
-};
-template <class X>
-    requires requires { typename X::leaf_tag; }
-struct FormulaOf<X> {
-    using type = Slot<typename X::scalar>;
-    static type make(X const&) { return {}; }
-};
-template <class Op, class... X> struct FormulaOf<Expression<Op, X...>> {
-    using type = Expression<Op, formula_of<X>...>;
-    static type make(Expression<Op, X...> const& e)
-    {
-        return [&]<std::size_t... I>(std::index_sequence<I...>) { return type(e.op, FormulaOf<X>::make(get<I>(e.x))...); }(std::index_sequence_for<X...>{});
-    }
-};
-
-/// The precision in which a whole formula is computed: the widest of its parts.
-template <class X> struct ComputePrecision {
-    using type = typename X::precision;
-};
-template <class Op, class... X> struct ComputePrecision<Expression<Op, X...>> {
-    using type = widest_precision<typename Expression<Op, X...>::precision, typename ComputePrecision<X>::type...>;
-};
-/// A formula of masks alone is computed on integers.
-template <class F>
-using compute_precision = std::conditional_t<std::same_as<typename ComputePrecision<F>::type, bool>, std::int64_t, typename ComputePrecision<F>::type>;
-
-/// The first leaf of each operand, counted from the first leaf of the whole; one past the end last.
-template <class... X> consteval auto first_leaves()
-{
-    std::array<std::size_t, sizeof...(X) + 1> first{};
-    std::size_t i = 0, n = 0;
-    ((first[i++] = n, n += X::leaves), ...);
-    first[i] = n;
-    return first;
-}
-
-/// Visits the scalar types of the leaves from left to right: f.template operator()<T, index>().
-template <std::size_t At, class X, class F> constexpr void each_leaf(F&& f)
-{
-    if constexpr (requires { typename X::operation; })
-        []<class Op, class... Y>(std::type_identity<Expression<Op, Y...>>, F& g) {
-            constexpr auto first = first_leaves<Y...>();
-            [&]<std::size_t... I>(std::index_sequence<I...>) { (each_leaf<At + first[I], Y>(g), ...); }(std::index_sequence_for<Y...>{});
-        }(std::type_identity<X>{}, f);
-    else if constexpr (X::leaves == 1) f.template operator()<typename X::scalar, At>();
-}
-
-/// The scalar type of leaf K.
-template <class X, std::size_t K> struct LeafScalar {
-    using type = typename X::scalar;
-};
-template <class Op, class... X, std::size_t K> struct LeafScalar<Expression<Op, X...>, K> {
-    template <std::size_t I> static auto find()
-    {
-        constexpr auto first = first_leaves<X...>();
-        if constexpr (K < first[I + 1]) return std::type_identity<typename LeafScalar<std::tuple_element_t<I, std::tuple<X...>>, K - first[I]>::type>{};
-        else return find<I + 1>();
-    }
-    using type = typename decltype(find<0>())::type;
-};
-template <class F, std::size_t K> using leaf_scalar = typename LeafScalar<F, K>::type;
-
-/// One vertex of a formula, for printing: vertices in the order in which they are written, each before its operands.
-struct Vertex {
-    std::string_view name;  // of an operation; of a tensor or a number empty
-    std::uint8_t operands;
-    bool is_tensor;
-};
-template <class X> inline constexpr std::size_t vertices = 1;
-template <class Op, class... X> inline constexpr std::size_t vertices<Expression<Op, X...>> = (vertices<X> + ... + 1);
-
-template <class X> constexpr void write_vertices(Vertex*& out) { *out++ = {{}, 0, X::leaves == 1}; }
-template <class X>
-    requires requires { typename X::operation; }
-constexpr void write_vertices(Vertex*& out)
-{
-    []<class Op, class... Y>(std::type_identity<Expression<Op, Y...>>, Vertex*& to) {
-        *to++ = {type_name<Op>, sizeof...(Y), false};
-        (write_vertices<Y>(to), ...);
-    }(std::type_identity<X>{}, out);
-}
-template <class F> constexpr auto make_vertices()
-{
-    std::array<Vertex, vertices<F>> all{};
-    Vertex* out = all.data();
-    write_vertices<F>(out);
-    return all;
-}
-template <class F> inline constexpr auto vertices_of = make_vertices<F>();
-
-/// How texts call the i-th tensor of a formula: "a", "b", ...
-inline std::string tensor_letter(std::size_t i) { return i < 26 ? std::string(1, static_cast<char>('a' + i)) : "x" + std::to_string(i); }
-
-/// "Add(Mul(Sin(a), b), number)": a formula in words, its tensors as letters.
-[[gnu::cold]] inline std::string formula_text(Vertex const*& v, std::size_t& tensors)
-{
-    Vertex const here = *v++;
-    if (here.is_tensor) return tensor_letter(tensors++);
-    if (here.name.empty()) return "number";
-    std::string s(here.name);
-    for (std::size_t i = 0; i < here.operands; ++i) s += (i ? ", " : "(") + formula_text(v, tensors);
-    return s + ")";
-}
-
-template <class L, class P> using pack_for = pack_of<typename L::template over<P>, P>;
-
-/// What an operation of one argument that finds value and derivative together keeps of the latter until it is asked for.
-struct NoPartial {};
-template <class E, class P> struct FoundTogether : std::false_type {
-    using type = NoPartial;
-};
-template <class E> using FirstArgument = typename ArgumentOf<0, typename E::signature>::type;
-template <class Op, class X, class P>
-    requires requires(Op const op, pack_for<FirstArgument<Expression<Op, X>>, P> x) { op.value_and_partial(x); }
-struct FoundTogether<Expression<Op, X>, P> : std::true_type {
-    using type = decltype(std::declval<Op const&>().value_and_partial(std::declval<pack_for<FirstArgument<Expression<Op, X>>, P>>()).second);
-};
-template <class E, class P> using PartialOf = typename FoundTogether<E, P>::type;
-
-/// A second argument together with its inverse.
-template <class Pack> struct Divisor {
-    Pack value, inverse;
-};
-template <class Pack> Divisor(Pack, Pack) -> Divisor<Pack>;
-template <class Pack> XGRAD_INLINE Pack reciprocal(Divisor<Pack> d) { return d.inverse; }
-template <class E> inline constexpr bool divides = false;
-template <class Op, class X, class Y> inline constexpr bool divides<Expression<Op, X, Y>> = requires { requires Op::divides; };
-struct NoInverse {};
-template <class E, class P> struct InverseOf {
-    using type = NoInverse;
-};
-template <class E, class P>
-    requires divides<E>
-struct InverseOf<E, P> {
-    using type = pack_for<typename ArgumentOf<1, typename E::signature>::type, P>;
-};
-
-/// The values at every vertex of a formula, for one pack of elements. Filled in place: the compiler keeps the parts of a
-/// structure in registers only if it is never copied whole.
-template <class X, class P> struct Values {
-    pack_for<typename X::letter, P> y;
-};
-template <class Indices, class P, class... X> struct ValuesPack;
-template <std::size_t... I, class P, class... X> struct ValuesPack<std::index_sequence<I...>, P, X...> : OperandAt<I, Values<X, P>>... {};
-template <class Op, class... X, class P> struct Values<Expression<Op, X...>, P> {
-    pack_for<typename Expression<Op, X...>::letter, P> y;
-    ValuesPack<std::index_sequence_for<X...>, P, X...> x;
-    [[no_unique_address]] PartialOf<Expression<Op, X...>, P> partial;
-    [[no_unique_address]] typename InverseOf<Expression<Op, X...>, P>::type inverse;
-};
-
-/// The value of operand I as the signature of the operation E takes it.
-template <class E, std::size_t I, class P, class V> XGRAD_INLINE auto argument(V const& v)
-{
-    return pack_for<typename ArgumentOf<I, typename E::signature>::type, P>(get<I>(v.x).y);
-}
-/// The same for a backward pass.
-template <class E, std::size_t I, class P, class V> XGRAD_INLINE auto argument_again(V const& v)
-{
-    auto const x = argument<E, I, P>(v);
-    if constexpr (I == 1 && divides<E>) return Divisor{x, v.inverse};
-    else return x;
-}
-
-/// Whether values are computed for their own sake, or once more because gradients need them: then an operation may offer
-/// `value_again`, which shares work with its partials and may be off by a rounding, or `value_and_partial`, which finds both.
-enum class Pass { forward, backward };
-
-/// Which leaves, one bit each.
-using LeafMask = std::uint64_t;
-template <std::size_t From, std::size_t Count> inline constexpr LeafMask leaf_range = (Count >= 64 ? ~LeafMask{0} : (LeafMask{1} << Count) - 1) << From;
-template <class E, std::size_t At> XGRAD_INLINE bool covers(LeafMask mask)
-{
-    return E::leaves > 0 && (mask & leaf_range<At, E::leaves>) == leaf_range<At, E::leaves>;
-}
-
-template <class Op> inline constexpr bool is_transcendental = requires { requires Op::is_transcendental; };
-/// Whether a formula has parts that are not found again where all their leaves have the values of the pack before.
-template <class X> inline constexpr bool keeps_values = false;
-template <class Op, class... X>
-inline constexpr bool keeps_values<Expression<Op, X...>> = is_transcendental<Op> || divides<Expression<Op, X...>> || (keeps_values<X> || ...);
-
-// `known`: the leaves that have the values of the pack before.
-template <std::size_t At, class P, Pass pass, class T, class Load> XGRAD_INLINE void evaluate(Slot<T> const&, Load const& load, Values<Slot<T>, P>& v, LeafMask)
-{
-    v.y = load.template operator()<T, At>();
-}
-template <std::size_t At, class P, Pass pass, class T, class Load> XGRAD_INLINE void evaluate(Constant<T> const&, Load const&, Values<Constant<T>, P>&, LeafMask) {}
-
-/// A number of a formula.
-template <class P, class T> XGRAD_INLINE pack_for<letter_of<T>, P> number_pack(Constant<T> const& c)
-{
-    if constexpr (std::same_as<T, bool>) return RealPack<P>(c.value()) != 0;
-    else return c.value();
-}
-/// Numbers of a formula are there before the first pack.
-template <class T, class P> XGRAD_INLINE void place_numbers(Slot<T> const&, Values<Slot<T>, P>&) {}
-template <class T, class P> XGRAD_INLINE void place_numbers(Constant<T> const& c, Values<Constant<T>, P>& v) { v.y = number_pack<P>(c); }
-template <class P, class Op, class... X> XGRAD_INLINE void place_numbers(Expression<Op, X...> const& e, Values<Expression<Op, X...>, P>& v)
-{
-    [&]<std::size_t... I>(std::index_sequence<I...>) XGRAD_LAMBDA_INLINE { (place_numbers(get<I>(e.x), get<I>(v.x)), ...); }(std::index_sequence_for<X...>{});
-}
-template <std::size_t At, class P, Pass pass, class Op, class... X, class Load, std::size_t... I>
-XGRAD_INLINE void evaluate_operands(Expression<Op, X...> const& e, Load const& load, Values<Expression<Op, X...>, P>& v, LeafMask known, std::index_sequence<I...>)
-{
-    using E = Expression<Op, X...>;
-    constexpr auto first = first_leaves<X...>();
-    (evaluate<At + first[I], P, pass>(get<I>(e.x), load, get<I>(v.x), known), ...);
-    if constexpr (pass == Pass::backward && divides<E>)
-        if (!covers<std::tuple_element_t<1, std::tuple<X...>>, At + first[1]>(known)) [[likely]]
-            v.inverse = reciprocal(argument<E, 1, P>(v));
-}
-template <class P, Pass pass, class Op, class... X, std::size_t... I>
-XGRAD_INLINE void apply_operation(Expression<Op, X...> const& e, Values<Expression<Op, X...>, P>& v, std::index_sequence<I...>)
-{
-    using E = Expression<Op, X...>;
-    using pack = pack_for<typename E::letter, P>;
-    if constexpr (pass == Pass::backward && FoundTogether<E, P>::value) {
-        auto const [y, partial] = e.op.value_and_partial(argument<E, I, P>(v)...);
-        v.y = y;
-        v.partial = partial;
-    } else if constexpr (pass == Pass::backward && requires { e.op.value_again(argument_again<E, I, P>(v)...); }) v.y = pack(e.op.value_again(argument_again<E, I, P>(v)...));
-    else v.y = pack(e.op.value(argument<E, I, P>(v)...));
-}
-template <std::size_t At, class P, Pass pass, class Op, class... X, class Load>
-XGRAD_INLINE void evaluate(Expression<Op, X...> const& e, Load const& load, Values<Expression<Op, X...>, P>& v, LeafMask known)
-{
-    if constexpr (is_transcendental<Op>)
-        if (covers<Expression<Op, X...>, At>(known)) [[unlikely]]
-            return;
-    evaluate_operands<At, P, pass>(e, load, v, known, std::index_sequence_for<X...>{});
-    apply_operation<P, pass>(e, v, std::index_sequence_for<X...>{});
-}
-
-/// Once more for backward, with the outermost value read instead of computed where `saved` says so.
-template <class P, class T, class Load, class LoadResult>
-XGRAD_INLINE void evaluate_again(Slot<T> const& f, Load const& load, bool, LoadResult const&, Values<Slot<T>, P>& v, LeafMask known)
-{
-    evaluate<0, P, Pass::backward>(f, load, v, known);
-}
-template <class P, class Op, class... X, class Load, class LoadResult>
-XGRAD_INLINE void evaluate_again(Expression<Op, X...> const& e, Load const& load, bool saved, LoadResult const& result, Values<Expression<Op, X...>, P>& v, LeafMask known)
-{
-    evaluate_operands<0, P, Pass::backward>(e, load, v, known, std::index_sequence_for<X...>{});
-    if (saved && !FoundTogether<Expression<Op, X...>, P>::value) v.y = result();
-    else apply_operation<P, Pass::backward>(e, v, std::index_sequence_for<X...>{});
-}
-
-/// What an operand can take of a gradient: the real part if it is real.
-template <class L, class P> XGRAD_INLINE auto project(RealPack<P> g)
-{
-    if constexpr (std::same_as<L, C>) return ComplexPack<P>(g);
-    else return g;
-}
-template <class L, class P> XGRAD_INLINE auto project(ComplexPack<P> g)
-{
-    if constexpr (std::same_as<L, C>) return g;
-    else return g.re;
-}
-
-template <class X> inline constexpr bool wants_gradient = X::leaves > 0 && takes_gradients<typename X::letter>;
-
-/// Sends the gradient g of a formula's value down to its leaves: sink.template operator()<T, leaf>(gradient).
-template <std::size_t At, class P, class T, class G, class Sink>
-XGRAD_INLINE void send(Slot<T> const&, Values<Slot<T>, P> const&, G g, LeafMask, Sink const& sink)
-{
-    sink.template operator()<T, At>(g);
-}
-template <std::size_t At, class P, class Op, class... X, class G, class Sink>
-XGRAD_INLINE void send(Expression<Op, X...> const& e, Values<Expression<Op, X...>, P> const& v, G g, LeafMask wanted, Sink const& sink)
-{
-    using E = Expression<Op, X...>;
-    constexpr auto first = first_leaves<X...>();
-    auto const to_operand = [&]<std::size_t I>(wrt<I> which) XGRAD_LAMBDA_INLINE {
-        using Xi = std::tuple_element_t<I, std::tuple<X...>>;
-        if constexpr (wants_gradient<Xi>) {
-            if (!(wanted & leaf_range<At + first[I], Xi::leaves>)) return;
-            auto const gi = [&]<std::size_t... J>(std::index_sequence<J...>) XGRAD_LAMBDA_INLINE {
-                if constexpr (FoundTogether<E, P>::value) return pull(g, v.partial);
-                else return pull(g, e.op.partial(which, v.y, argument_again<E, J, P>(v)...));
-            }(std::index_sequence_for<X...>{});
-            send<At + first[I], P>(get<I>(e.x), get<I>(v.x), project<typename Xi::letter>(gi), wanted, sink);
-        }
-    };
-    [&]<std::size_t... I>(std::index_sequence<I...>) XGRAD_LAMBDA_INLINE { (to_operand(wrt<I>{}), ...); }(std::index_sequence_for<X...>{});
-}
-
-}  // namespace xgrad::detail
 
 // ======== xgrad/ops/trigonometric.hpp
 // Trigonometric and hyperbolic functions and their inverses, and polar coordinates; complex ones have the branch cuts of the C++ standard.
@@ -8491,6 +8122,460 @@ template <class F> XGRAD_NOINLINE std::size_t dual_kernel(F const& formula, Dual
 // Moving runs of elements between tiles and arrays: staging an input, collecting an output, summing what broadcasting had
 // spread out. Sums of float are kept in double, and long sums are made tile by tile, so that rounding does not pile up.
 
+
+// ======== xgrad/ops/tile_loop.hpp
+// The tile loop: cuts a broadcast index space into tiles of some 256 elements that stay in the nearest cache. An operand
+// whose elements lie in order is used in place; any other (broadcast, strided, of another type) passes through a tile of
+// its own: an input is staged into it before the kernel runs, an output is collected from it afterwards. So one kernel
+// serves every mix of shapes, and the gradient of a broadcast operand is summed in the same pass.
+
+
+// ======== xgrad/ops/tile_operand.hpp
+// What a tile loop runs a kernel over: inputs and outputs with the ways in which their elements come into tiles and out of them.
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad::detail {
+
+inline constexpr std::size_t tile_size = 256;
+/// Elements that are summed in one go: longer runs would lose digits.
+inline constexpr std::size_t most_summed = 4096;
+
+/// How elements move between a tile and an array.
+struct Move {
+    /// n elements that are `stride` apart in the array.
+    using Run = void (*)(void* tile, void* array, std::ptrdiff_t stride, std::size_t n);
+    /// Rows of them: `tile_gap` bytes apart in the tile, and `gap` bytes in the array.
+    using Rows = void (*)(std::byte* tile, std::size_t tile_gap, std::byte* array, std::ptrdiff_t gap, std::ptrdiff_t stride, std::size_t n, std::size_t rows);
+
+    Run run = nullptr;
+    Rows rows = nullptr;
+
+    void operator()(void* tile, void* array, std::ptrdiff_t stride, std::size_t n) const { run(tile, array, stride, n); }
+};
+template <Move::Run run> void move_rows_by(std::byte* tile, std::size_t tile_gap, std::byte* array, std::ptrdiff_t gap, std::ptrdiff_t stride, std::size_t n, std::size_t rows)
+{
+    for (; rows > 0; --rows, tile += tile_gap, array += gap) run(tile, array, stride, n);
+}
+template <Move::Run run> inline constexpr Move move_by{run, &move_rows_by<run>};
+
+/// Folds rows of n elements that lie one after another into an array of n.
+using FoldRows = void (*)(void* from, void* array, std::size_t n, std::size_t rows);
+
+/// An input or an output of a kernel over an index space.
+struct TileOperand {
+    AnyArray const* array = nullptr;
+    std::size_t element = 0;       // bytes of an element of the array
+    std::size_t tile_element = 0;  // bytes of an element of a tile
+    Move move;
+    FoldRows fold_rows = nullptr;  // what moves of one row after another would do, where that can be done faster
+    bool in_place = false;         // the array's elements are what a tile would hold
+    bool whole = false;            // it covers the index space in row-major order
+    bool output = false;
+    bool folds = false;            // an output to whose elements tiles are added, or otherwise joined
+    bool absent = false;           // an input that nothing looks at is a tile of zeros; an output has no place at all
+    bool uniform = false;          // one element for the whole index space
+    bool kernel_adds = false;      // the kernel can add to what lies in the place of this output
+    std::int8_t from = -1;         // an output that is what this input holds
+
+    bool needs_tile() const noexcept { return !(whole && in_place); }
+};
+
+/// Room for a tile of any scalar type; and one of zeros, for inputs that nothing looks at.
+struct TileRoom {
+    alignas(64) std::byte elements[tile_size * 16];
+};
+inline constinit TileRoom zero_tile{};
+
+/// Fetches the lines of an output that a kernel will write where it is. Stores wait for their lines in order, so those to tiles, which are
+/// at hand, would wait with them.
+inline void fetch_for_stores([[maybe_unused]] void const* place, [[maybe_unused]] std::size_t bytes)
+{
+#if defined(__GNUC__)
+    constexpr std::size_t line = 64;
+    for (std::size_t at = 0; at < bytes; at += line) __builtin_prefetch(static_cast<std::byte const*>(place) + at, 1);
+#endif
+}
+
+/// Of the first 64 operands, one bit each: the inputs that have one value in a whole tile, and the outputs that are added to what lies in
+/// their places.
+struct TileFacts {
+    std::uint64_t uniform = 0, added_to = 0;
+
+    static constexpr std::uint64_t bit(std::size_t k) { return k < 64 ? std::uint64_t{1} << k : 0; }
+};
+
+/// A kernel over one tile: the operands' places, of which it may set those of absent ones, and the number of elements.
+struct TileBody {
+    void (*call)(void* context, void** operands, std::size_t n, TileFacts facts);
+    void* context;
+};
+
+template <class F> TileBody tile_body(F& f)
+{
+    return {[](void* context, void** operands, std::size_t n, TileFacts facts) { (*static_cast<F*>(context))(operands, n, facts); }, &f};
+}
+
+}  // namespace xgrad::detail
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad::detail {
+
+class TileLoop {
+public:
+    static constexpr std::size_t max_operands = 2 * 64 + 2;
+    static constexpr std::size_t shortest_row = tile_size / 2;  // that is walked in place
+    static constexpr std::size_t most_held = 16;                // tiles that a kernel adds up before they are collected
+
+    TileLoop(Shape const& shape, TileOperand* operands, std::size_t count) : shape_(shape), operands_(operands), count_(count) {}
+    TileLoop(TileLoop const&) = delete;
+    TileLoop& operator=(TileLoop const&) = delete;
+    ~TileLoop()
+    {
+        if (tiles_) deallocate(tiles_, tile_bytes_);
+    }
+
+    void run(TileBody body)
+    {
+        std::size_t const n = numel(shape_);
+        if (n == 0) return;
+        bool simple = true, tiled = false;
+        for (std::size_t k = 0; k < count_; ++k) {
+            auto const& o = operands_[k];
+            if (o.absent && o.output) continue;
+            bool const direct = !o.absent && !o.needs_tile();
+            tiled |= !direct;
+            simple &= direct || o.absent || o.uniform;
+        }
+        if (!simple) return run_general(n, body);
+        if (tiled) make_tiles(std::min(n, tile_size));
+        run_simple(n, tiled ? tile_size : n, body);
+    }
+
+private:
+    std::byte* tile(std::size_t k) const { return operands_[k].absent && operands_[k].output ? nullptr : tiles_ + tile_at_[k]; }
+
+    std::uint64_t uniform_inputs() const
+    {
+        std::uint64_t uniform = 0;
+        for (std::size_t k = 0; k < count_; ++k)
+            if (auto const& o = operands_[k]; (o.uniform || o.absent) && !o.output) uniform |= TileFacts::bit(k);
+        return uniform;
+    }
+    /// A kernel would add in the precision of its tile, so only where the sums have no other.
+    bool adds(std::size_t k) const { return operands_[k].kernel_adds && operands_[k].element == operands_[k].tile_element && TileFacts::bit(k); }
+
+    /// An output's tile in which a kernel adds up what falls on the same elements.
+    void hold(std::size_t k, std::size_t elements, TileFacts& facts) const
+    {
+        std::memset(tile(k), 0, elements * operands_[k].tile_element);
+        facts.added_to |= TileFacts::bit(k);
+    }
+
+    /// With room for so many rows of operands that are turned.
+    void make_tiles(std::size_t elements, std::size_t turned_rows = 1)
+    {
+        std::size_t total = 0, zeros = 0;
+        for (std::size_t k = 0; k < count_; ++k) {
+            auto const& o = operands_[k];
+            tile_at_[k] = 0;
+            if (o.absent) zeros = std::max(zeros, o.tile_element * elements);
+            else if (o.needs_tile()) {
+                std::size_t const room = turned_rows > 1 && is_turned(k) ? turned_rows * pitch_of(o, elements) : elements;
+                tile_at_[k] = total;
+                total += (o.tile_element * room + 63) / 64 * 64;
+            }
+        }
+        for (std::size_t k = 0; k < count_; ++k)
+            if (operands_[k].absent) tile_at_[k] = total;
+        tile_bytes_ = total + zeros;
+        tiles_ = static_cast<std::byte*>(allocate(tile_bytes_));
+        std::memset(tiles_ + total, 0, zeros);
+    }
+
+    /// Operands in order, absent, or one number for all: read once, or summed into.
+    void run_simple(std::size_t n, std::size_t chunk, TileBody body)
+    {
+        std::array<void*, max_operands> at;
+        for (std::size_t k = 0; k < count_; ++k) {
+            auto const& o = operands_[k];
+            if (!o.absent && !o.needs_tile()) {
+                at[k] = o.array->data;
+                continue;
+            }
+            at[k] = tile(k);
+            if (!o.absent && !o.output) o.move(at[k], o.array->data, 0, std::min(n, chunk));
+        }
+        TileFacts facts{uniform_inputs()};
+        for (std::size_t k = 0; n > chunk && k < count_; ++k)
+            if (operands_[k].output && adds(k)) hold(k, chunk, facts);
+        std::size_t held = 0;
+        for (std::size_t i = 0; i < n; i += chunk) {
+            std::size_t const count = std::min(chunk, n - i);
+            for (std::size_t k = 0; n > chunk && k < count_; ++k)
+                if (auto const& o = operands_[k]; o.output && !o.absent && !o.needs_tile()) fetch_for_stores(at[k], count * o.element);
+            body.call(body.context, at.data(), count, facts);
+            bool const collects = ++held % most_held == 0 || i + count == n;
+            for (std::size_t k = 0; k < count_; ++k) {
+                auto const& o = operands_[k];
+                if (o.absent || !o.output || !o.needs_tile()) continue;
+                if (!(facts.added_to & TileFacts::bit(k))) o.move(at[o.from < 0 ? k : static_cast<std::size_t>(o.from)], o.array->data, 0, count);
+                else if (collects) {
+                    o.move(at[k], o.array->data, 0, chunk);
+                    hold(k, chunk, facts);
+                }
+            }
+            for (std::size_t k = 0; k < count_; ++k)
+                if (auto const& o = operands_[k]; !o.absent && !o.needs_tile()) at[k] = static_cast<std::byte*>(at[k]) + chunk * o.element;
+        }
+    }
+
+    /// Joins neighbouring axes along which every operand steps evenly.
+    void coalesce()
+    {
+        std::size_t const rank = shape_.size(), room = std::max(rank, std::size_t{1});
+        for (std::size_t k = 0; k < count_; ++k) {
+            if (operands_[k].absent) continue;
+            auto const& a = *operands_[k].array;
+            std::size_t const lead = rank - a.shape.size();
+            step_[k].reserve_exactly(room);
+            step_[k][0] = 0;
+            for (std::size_t d = 0; d < rank; ++d) step_[k][d] = d < lead || a.shape[d - lead] == 1 ? 0 : a.strides[d - lead];
+        }
+        extent_.reserve_exactly(room);
+        std::size_t axes = 0;
+        for (std::size_t d = 0; d < rank; ++d) {
+            auto const extent = static_cast<std::ptrdiff_t>(shape_[d]);
+            if (extent == 1) continue;
+            bool joins = axes > 0;
+            for (std::size_t k = 0; joins && k < count_; ++k) joins = operands_[k].absent || step_[k][axes - 1] == step_[k][d] * extent;
+            if (!joins) extent_[axes++] = 1;
+            extent_[axes - 1] *= shape_[d];
+            for (std::size_t k = 0; k < count_; ++k)
+                if (!operands_[k].absent) step_[k][axes - 1] = step_[k][d];
+        }
+        if (axes == 0) extent_[axes++] = 1;
+        if (axes < room) extent_ = Shape(extent_.begin(), extent_.begin() + axes);
+    }
+
+    /// True where an operand has its neighbours along the axis before the last, as a transposed matrix has, and its elements can be moved
+    /// square by square.
+    bool is_turned(std::size_t k) const
+    {
+        auto const& o = operands_[k];
+        std::size_t const last = extent_.size() - 1;
+        return o.in_place && !o.folds && o.from < 0 && last > 0 && step_[k][last - 1] == 1 && step_[k][last] != 0;
+    }
+
+    /// How many rows are taken at once where some operands are turned, so that squares fill up; 1 where none is.
+    std::size_t rows_of_squares() const
+    {
+        std::size_t rows = 1;
+        for (std::size_t k = 0; k < count_; ++k)
+            if (!operands_[k].absent && is_turned(k)) rows = std::max(rows, square_side(operands_[k].element));
+        return rows;
+    }
+
+    /// How far rows of so many elements lie apart in the tile of an operand that is turned: an odd number of cache lines, so that the rows of
+    /// a square have places of their own in a cache.
+    static std::size_t pitch_of(TileOperand const& o, std::size_t elements)
+    {
+        std::size_t const line = 64 / o.element, lines = (elements + line - 1) / line;
+        return (lines | 1) * line;
+    }
+
+    /// Moves some of an operand's rows between its array and a tile.
+    void move_rows(std::size_t k, void* tile, std::size_t first, std::size_t rows) const
+    {
+        auto const& o = operands_[k];
+        auto const& step = step_[k];
+        auto const element = static_cast<std::ptrdiff_t>(o.element);
+        std::size_t const last = extent_.size() - 1, row = extent_[last];
+        auto* t = static_cast<std::byte*>(tile);
+        bool const turned = is_turned(k);
+        if (last == 1 && !turned) return o.move.rows(t, row * o.tile_element, o.array->data + static_cast<std::ptrdiff_t>(first) * step[0] * element, step[0] * element, step[1], row, rows);
+        for (std::size_t run; rows > 0; first += run, rows -= run) {
+            auto* place = o.array->data;
+            run = 1;  // rows along the axis before
+            for (std::size_t d = last, at = first; d-- > 0; at /= extent_[d]) {
+                std::size_t const i = at % extent_[d];
+                place += static_cast<std::ptrdiff_t>(i) * step[d] * element;
+                if (d == last - 1) run = std::min(rows, extent_[d] - i);
+            }
+            if (!turned) o.move.rows(t, row * o.tile_element, place, last ? step[last - 1] * element : 0, step[last], row, run);
+            else if (o.output) copy_transposed(o.element, place, step[last], t, static_cast<std::ptrdiff_t>(row), row, run);
+            else copy_transposed(o.element, t, static_cast<std::ptrdiff_t>(row), place, step[last], run, row);
+            t += run * row * o.tile_element;
+        }
+    }
+
+    void run_general(std::size_t n, TileBody body)
+    {
+        LocalArray<Strides, 14> steps(count_);
+        step_ = steps.data();
+        coalesce();
+        std::size_t const row = extent_.back(), turned_rows = rows_of_squares();
+        if (row >= shortest_row) {
+            std::size_t const part = turned_rows > 1 ? part_of_row(row) : tile_size;
+            make_tiles(std::min(n, part), turned_rows);
+            return run_rows(turned_rows, part, body);
+        }
+        std::size_t const longest = rows_of_a_tile(row, turned_rows) * row;
+        make_tiles(std::min(n, longest));
+        run_short_rows(n, longest, body);
+    }
+
+    /// Of rows that are turned, equal parts of whole squares.
+    static std::size_t part_of_row(std::size_t row)
+    {
+        constexpr std::size_t longest = 2 * tile_size, square = 16;
+        std::size_t const parts = (row + longest - 1) / longest, part = (row + parts - 1) / parts;
+        return (part + square - 1) / square * square;
+    }
+
+    /// How many short rows make a tile: so many that squares fill up; without these, that no pack is incomplete, unless rows are too long
+    /// for that.
+    static std::size_t rows_of_a_tile(std::size_t row, std::size_t turned_rows)
+    {
+        constexpr std::size_t pack = 8;
+        std::size_t const usual = tile_size / row, even = pack / std::gcd(row, pack);
+        if (turned_rows > 1) return std::max(usual / turned_rows, std::size_t{1}) * turned_rows;
+        if (usual >= even) return usual / even * even;
+        return even * row <= 2 * tile_size ? even : usual;
+    }
+
+    /// Tiles that are parts of rows, in which unit steps are read in place. Where an operand has its neighbours along the axis before, as a
+    /// transposed matrix has, some rows are taken at once, so that its elements move square by square.
+    void run_rows(std::size_t turned_rows, std::size_t part, TileBody body)
+    {
+        enum class Way : std::uint8_t { at_hand, in_place, repeated, staged, collected, turned };
+        struct Walk {
+            Way way = Way::at_hand;
+            std::byte *place = nullptr, *filled = nullptr;  // the first element of the rows; where repeated elements were staged from
+            std::ptrdiff_t step = 0, row_step = 0;          // in bytes
+
+            std::byte* at(std::size_t row, std::size_t column) const { return place + static_cast<std::ptrdiff_t>(row) * row_step + static_cast<std::ptrdiff_t>(column) * step; }
+        };
+        std::size_t const row = extent_.back(), last = extent_.size() - 1;
+        std::array<void*, max_operands> at;
+        TileFacts facts{uniform_inputs()};
+        LocalArray<Walk, 14> walks(count_);
+        bool const turns = turned_rows > 1;
+        bool tiled = turns;
+        for (std::size_t k = 0; k < count_; ++k) {
+            auto const& o = operands_[k];
+            auto& walk = walks[k];
+            at[k] = tile(k);
+            tiled |= o.absent && !o.output;
+            if (o.absent) continue;
+            auto const step = step_[k][last], row_step = last ? step_[k][last - 1] : 0;
+            walk.place = o.array->data;
+            walk.step = step * static_cast<std::ptrdiff_t>(o.element);
+            walk.row_step = row_step * static_cast<std::ptrdiff_t>(o.element);
+            bool const added_to = o.output && step == 1 && adds(k);
+            bool const direct = added_to || (o.in_place && (o.whole || (!o.output && step == 1)));
+            walk.way = direct ? Way::in_place : is_turned(k) ? Way::turned : o.output ? Way::collected : step == 0 ? Way::repeated : Way::staged;
+            if (walk.way == Way::repeated) facts.uniform |= TileFacts::bit(k);
+            if (added_to) facts.added_to |= TileFacts::bit(k);
+            tiled |= !direct && o.from < 0;
+        }
+        bool const fetches = tiled && !turns;  // rows that are turned fill the nearest cache
+        std::size_t const longest = std::min(row, tiled ? part : most_summed);
+        Shape index(last, 0);
+        for (;;) {
+            std::size_t const rows = turns ? std::min(turned_rows, extent_[last - 1] - index[last - 1]) : 1;
+            for (std::size_t done = 0, count; done < row; done += count) {
+                count = std::min(longest, row - done);
+                for (std::size_t k = 0; turns && k < count_; ++k)
+                    if (auto const& o = operands_[k]; walks[k].way == Way::turned && !o.output)
+                        copy_transposed(o.element, tile(k), static_cast<std::ptrdiff_t>(pitch_of(o, longest)), walks[k].at(0, done), step_[k][last], rows, count);
+                for (std::size_t r = 0; r < rows; ++r) {
+                    for (std::size_t k = 0; k < count_; ++k) {
+                        auto& walk = walks[k];
+                        auto const& o = operands_[k];
+                        auto* const place = walk.at(r, done);
+                        if (walk.way == Way::in_place) {
+                            at[k] = place;
+                            if (o.output && fetches) fetch_for_stores(place, count * o.element);
+                        } else if (walk.way == Way::turned) at[k] = tile(k) + r * pitch_of(o, longest) * o.element;
+                        else if (walk.way == Way::staged) o.move(at[k], place, step_[k][last], count);
+                        else if (walk.way == Way::repeated && std::exchange(walk.filled, place) != place) o.move(at[k], place, 0, longest);
+                    }
+                    body.call(body.context, at.data(), count, facts);
+                    for (std::size_t k = 0; k < count_; ++k)
+                        if (auto const& o = operands_[k]; walks[k].way == Way::collected)
+                            o.move(at[o.from < 0 ? k : static_cast<std::size_t>(o.from)], walks[k].at(r, done), step_[k][last], count);
+                }
+                for (std::size_t k = 0; turns && k < count_; ++k)
+                    if (auto const& o = operands_[k]; walks[k].way == Way::turned && o.output)
+                        copy_transposed(o.element, walks[k].at(0, done), step_[k][last], tile(k), static_cast<std::ptrdiff_t>(pitch_of(o, longest)), count, rows);
+            }
+            std::size_t d = last, moved = rows;
+            for (; d-- > 0; moved = 1) {
+                bool const carries = (index[d] += moved) == extent_[d];
+                if (carries) index[d] = 0;
+                auto const steps = static_cast<std::ptrdiff_t>(moved) - (carries ? static_cast<std::ptrdiff_t>(extent_[d]) : 0);
+                for (std::size_t k = 0; k < count_; ++k)
+                    if (walks[k].place) walks[k].place += steps * step_[k][d] * static_cast<std::ptrdiff_t>(operands_[k].element);
+                if (!carries) break;
+            }
+            if (d == static_cast<std::size_t>(-1)) return;
+        }
+    }
+
+    /// Tiles of some whole rows.
+    void run_short_rows(std::size_t n, std::size_t longest, TileBody body)
+    {
+        enum class Way : std::uint8_t { at_hand, in_place, staged, collected, held };  // at hand: absent, or staged once
+        std::size_t const row = extent_.back();
+        longest = std::min(n, longest);
+        std::array<void*, max_operands> at;
+        LocalArray<Way, 32> ways(count_);
+        TileFacts facts{uniform_inputs()};
+        for (std::size_t k = 0; k < count_; ++k) {
+            auto const& o = operands_[k];
+            at[k] = tile(k);
+            if (o.absent) continue;
+            bool const repeats = std::all_of(step_[k].begin(), step_[k].begin() + extent_.size() - 1, [](auto step) { return step == 0; });
+            ways[k] = o.in_place && o.whole ? Way::in_place : !o.output ? (repeats ? Way::at_hand : Way::staged) : repeats && adds(k) ? Way::held : Way::collected;
+            if (ways[k] == Way::held) hold(k, longest, facts);
+            else if (ways[k] == Way::at_hand) move_rows(k, at[k], 0, longest / row);
+        }
+        std::size_t held = 0;
+        for (std::size_t i = 0, count; i < n; i += count) {
+            count = std::min(longest, n - i);
+            std::size_t const first = i / row, rows = count / row;
+            for (std::size_t k = 0; k < count_; ++k) {
+                auto const& o = operands_[k];
+                if (ways[k] == Way::in_place) {
+                    at[k] = o.array->data + i * o.element;
+                    if (o.output) fetch_for_stores(at[k], count * o.element);
+                } else if (ways[k] == Way::staged) move_rows(k, at[k], first, rows);
+            }
+            body.call(body.context, at.data(), count, facts);
+            bool const collects = ++held % most_held == 0 || i + count == n;
+            for (std::size_t k = 0; k < count_; ++k) {
+                if (ways[k] == Way::collected) move_rows(k, at[operands_[k].from < 0 ? k : static_cast<std::size_t>(operands_[k].from)], first, rows);
+                else if (ways[k] == Way::held && collects) {
+                    move_rows(k, at[k], 0, longest / row);
+                    hold(k, longest, facts);
+                }
+            }
+        }
+    }
+    Shape const& shape_;
+    TileOperand* operands_;
+    std::size_t count_;
+    std::array<std::size_t, max_operands> tile_at_;
+    std::byte* tiles_ = nullptr;
+    std::size_t tile_bytes_ = 0;
+    Shape extent_;
+    Strides* step_ = nullptr;  // of each operand; of joined axes only the first elements count
+};
+
+}  // namespace xgrad::detail
+
 XGRAD_COMPILED_ONCE
 
 namespace xgrad::detail {
@@ -9139,6 +9224,570 @@ private:
 };
 
 }  // namespace xgrad::detail
+
+// ======== xgrad/ops/part_loop.hpp
+// PartLoop: a kernel over many elements that all lie in order, part by part: on several threads where they are wanted, and with results
+// that no cache can hold written past the caches.
+
+
+// ======== xgrad/base/parallel.hpp
+// Several threads for large kernels: off until set_num_threads() asks for them. Work is cut into the same parts whatever the
+// number of threads, so that results do not depend on it.
+
+#include <condition_variable>
+#include <exception>
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad {
+
+namespace detail {
+
+/// A function to be called once for each index; it must not throw.
+struct IndexedJob {
+    void (*call)(void* context, std::size_t index);
+    void* context;
+    std::size_t count;
+};
+
+/// Threads that wait for work. One job runs at a time; a job that comes meanwhile, from another thread or from inside the
+/// running one, is done by its caller alone.
+class WorkerPool {
+public:
+    static WorkerPool& instance()
+    {
+        static WorkerPool pool;
+        return pool;
+    }
+    /// False where a job has to be done by its caller: before set_size(), and when the program ends.
+    static bool is_wanted() noexcept { return wanted.load(std::memory_order_relaxed) > 1; }
+    static std::size_t size() noexcept { return wanted.load(std::memory_order_relaxed); }
+
+    void set_size(std::size_t threads)
+    {
+        std::lock_guard const only(running_);
+        stop();
+        workers_.reserve(threads - 1);
+        for (std::size_t i = 1; i < threads; ++i) workers_.emplace_back([this, seen = generation_] { work(seen); });
+        wanted = threads;
+    }
+    void run(IndexedJob const& job)
+    {
+        std::unique_lock const only(running_, std::try_to_lock);
+        if (!only) {
+            for (std::size_t i = 0; i < job.count; ++i) job.call(job.context, i);
+            return;
+        }
+        {
+            std::lock_guard const lock(mutex_);
+            job_ = &job;
+            next_.store(0, std::memory_order_relaxed);
+            busy_ = workers_.size();
+            ++generation_;
+        }
+        wake_.notify_all();
+        take_part(job);
+        std::unique_lock lock(mutex_);
+        done_.wait(lock, [this] { return busy_ == 0; });
+        job_ = nullptr;
+    }
+
+private:
+    WorkerPool() = default;
+    ~WorkerPool() { stop(); }
+
+    void take_part(IndexedJob const& job)
+    {
+        for (std::size_t i; (i = next_.fetch_add(1, std::memory_order_relaxed)) < job.count;) job.call(job.context, i);
+    }
+    void work(std::size_t seen)
+    {
+        std::unique_lock lock(mutex_);
+        for (;;) {
+            wake_.wait(lock, [&] { return ending_ || generation_ != seen; });
+            if (ending_) return;
+            seen = generation_;
+            IndexedJob const& job = *job_;
+            lock.unlock();
+            take_part(job);
+            lock.lock();
+            if (--busy_ == 0) done_.notify_one();
+        }
+    }
+    void stop() noexcept
+    {
+        wanted = 1;
+        {
+            std::lock_guard const lock(mutex_);
+            ending_ = true;
+        }
+        wake_.notify_all();
+        for (auto& worker : workers_) worker.join();
+        workers_.clear();
+        ending_ = false;
+    }
+
+    static inline constinit std::atomic<std::size_t> wanted{1};
+
+    std::mutex running_, mutex_;
+    std::condition_variable wake_, done_;
+    std::vector<std::thread> workers_;
+    std::atomic<std::size_t> next_{0};
+    IndexedJob const* job_ = nullptr;
+    std::size_t generation_ = 0, busy_ = 0;
+    bool ending_ = false;
+};
+
+/// Calls f(0), ..., f(count - 1), each once, on all threads that are wanted. Of what is thrown, something is thrown on.
+template <class F> void for_each_index(std::size_t count, F f)
+{
+    if (count <= 1 || !WorkerPool::is_wanted()) {
+        for (std::size_t i = 0; i < count; ++i) f(i);
+        return;
+    }
+    struct Context {
+        F& f;
+        std::exception_ptr thrown;
+        std::mutex mutex;
+    } context{f, {}, {}};
+    auto const call = [](void* to, std::size_t i) {
+        auto& c = *static_cast<Context*>(to);
+        try {
+            c.f(i);
+        } catch (...) {
+            std::lock_guard const lock(c.mutex);
+            c.thrown = std::current_exception();
+        }
+    };
+    WorkerPool::instance().run({call, &context, count});
+    if (context.thrown) std::rethrow_exception(context.thrown);
+}
+
+/// How many elements one thread takes at a time; a multiple of every pack, so that parts are computed as the whole would be.
+inline constexpr std::size_t part_size = std::size_t{1} << 15;
+
+/// Calls f(part, first element, number of elements) for each part of n elements.
+template <class F> void for_each_part(std::size_t n, F f)
+{
+    for_each_index((n + part_size - 1) / part_size, [n, &f](std::size_t i) { f(i, i * part_size, std::min(part_size, n - i * part_size)); });
+}
+
+}  // namespace detail
+
+/// Lets formulas over many elements, and convolutions, run on n threads; 0 stands for one for each core, and 1, as at the start, for none but the
+/// caller's. Results are the same to the last bit for every n. Matrix products follow the settings of the BLAS.
+inline void set_num_threads(std::size_t n)
+{
+    detail::WorkerPool::instance().set_size(n ? n : std::max(1u, std::thread::hardware_concurrency()));
+}
+/// On how many threads formulas over many elements run.
+inline std::size_t get_num_threads() noexcept { return detail::WorkerPool::size(); }
+
+}  // namespace xgrad
+
+// ======== xgrad/base/stream.hpp
+// Stores past the caches, for results that no cache can hold: the memory that they overwrite is not read first.
+
+#if defined(__AVX__)
+#    include <immintrin.h>
+#elif defined(__SSE2__)
+#    include <emmintrin.h>  // a tenth of the lines
+#endif
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad::detail {
+
+/// From how many bytes on an array is written past the caches: where its end would push its beginning out. Never where a processor has no
+/// such stores.
+#ifdef __SSE2__
+inline constexpr std::size_t streamed_bytes = std::size_t{16} << 20;
+#else
+inline constexpr std::size_t streamed_bytes = ~std::size_t{0};
+#endif
+
+/// Copies to memory that starts at a cache line.
+inline void stream(std::byte* to, std::byte const* from, std::size_t bytes) noexcept
+{
+#ifdef __SSE2__
+#    if defined(__AVX512F__)
+    using Word = __m512i;
+    auto const move = [](void* t, void const* f) { _mm512_stream_si512(static_cast<Word*>(t), _mm512_loadu_si512(f)); };
+#    elif defined(__AVX__)
+    using Word = __m256i;
+    auto const move = [](void* t, void const* f) { _mm256_stream_si256(static_cast<Word*>(t), _mm256_loadu_si256(static_cast<Word const*>(f))); };
+#    else
+    using Word = __m128i;
+    auto const move = [](void* t, void const* f) { _mm_stream_si128(static_cast<Word*>(t), _mm_loadu_si128(static_cast<Word const*>(f))); };
+#    endif
+    for (; bytes >= sizeof(Word); bytes -= sizeof(Word), to += sizeof(Word), from += sizeof(Word)) move(to, from);
+#endif
+    std::memcpy(to, from, bytes);
+}
+
+/// To be called before anybody else is told that what was streamed is there.
+inline void finish_streaming() noexcept
+{
+#ifdef __SSE2__
+    _mm_sfence();
+#endif
+}
+
+}  // namespace xgrad::detail
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad::detail {
+
+class PartLoop {
+public:
+    /// Over `count` elements, of which a kernel takes at most `most` at once.
+    explicit PartLoop(std::size_t count, std::size_t most = part_size) noexcept : count_(count), most_(most) {}
+
+    /// Operand k, with elements of this many bytes, or of none where it is the same for every call of the kernel; it may be null.
+    void in_order(std::size_t k, void* data, std::size_t element) noexcept
+    {
+        for (; operands_ <= k; ++operands_) at_[operands_] = nullptr, step_[operands_] = 0;
+        at_[k] = static_cast<std::byte*>(data);
+        step_[k] = data ? element : 0;
+    }
+    /// One that is written, and not read unless it is also one of the operands before it.
+    void result(std::size_t k, void* data, std::size_t element) noexcept
+    {
+        bool const is_read = std::find(at_, at_ + operands_, data) != at_ + operands_;
+        bool const is_large = count_ * element >= streamed_bytes && reinterpret_cast<std::uintptr_t>(data) % block_alignment == 0;
+        in_order(k, data, element);
+        if (data && is_large && !is_read && k < 64 && static_cast<std::size_t>(std::popcount(streamed_)) < rooms) {
+            streamed_ |= std::uint64_t{1} << k;
+            most_ = std::min(most_, room_bytes / element);
+        }
+    }
+
+    /// Calls kernel(part, operands, elements) until all are done, each part from its first element to its last.
+    template <class Kernel> void run(Kernel kernel) const
+    {
+        for_each_part(count_, [&](std::size_t part, std::size_t first, std::size_t elements) {
+            alignas(block_alignment) std::byte room[rooms][room_bytes];
+            void* here[TileLoop::max_operands];
+            auto const streamed = static_cast<std::size_t>(std::popcount(streamed_));
+            for (std::size_t done = 0, n; done < elements; done += n) {
+                n = std::min(most_, elements - done);
+                for (std::size_t k = 0, next = 0; k < operands_; ++k) here[k] = is_streamed(k) ? room[next++] : place(k, first + done);
+                kernel(part, here, n);
+                for (std::size_t k = 0, next = 0; next < streamed; ++k)
+                    if (is_streamed(k)) stream(place(k, first + done), room[next++], n * step_[k]);
+            }
+            if (streamed) finish_streaming();
+        });
+    }
+
+private:
+    static constexpr std::size_t rooms = 6, room_bytes = 4096;
+
+    bool is_streamed(std::size_t k) const noexcept { return k < 64 && streamed_ >> k & 1; }
+    std::byte* place(std::size_t k, std::size_t i) const noexcept { return at_[k] + i * step_[k]; }
+
+    std::size_t count_, most_, operands_ = 0;
+    std::uint64_t streamed_ = 0;  // operands, one bit each
+    std::byte* at_[TileLoop::max_operands];
+    std::size_t step_[TileLoop::max_operands];
+};
+
+}  // namespace xgrad::detail
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad::detail {
+
+[[gnu::noinline]] inline void run_parts(FormulaTable const& table, void const* formula, AnyArray const* const* leaves, AnyArray const& out)
+{
+    PartLoop loop(out.numel);
+    for (std::size_t k = 0; k < table.leaves; ++k) loop.in_order(k, leaves[k]->data, table.leaf[k]->element);
+    loop.result(table.leaves, out.data, table.result->element);
+    loop.run([&](std::size_t, void* const* at, std::size_t elements) { table.forward(formula, at, elements, 0); });
+}
+
+/// Runs a formula forward where all leaves and `out` lie in order.
+inline void run_in_order(FormulaTable const& table, void const* formula, AnyArray const* const* leaves, AnyArray const& out)
+{
+    if (out.numel > part_size) return run_parts(table, formula, leaves, out);
+    void* at[64];
+    for (std::size_t k = 0; k < table.leaves; ++k) at[k] = leaves[k]->data;
+    at[table.leaves] = out.data;
+    if (out.numel) table.forward(formula, at, out.numel, 0);
+}
+
+/// An index space whose folded axes lie side by side, as three: those before them, they, and those after.
+inline std::optional<std::array<std::size_t, 3>> folded_axes(Shape const& space, Shape const& kept)
+{
+    std::array<std::size_t, 3> extent{1, 1, 1};
+    std::size_t at = 0;
+    for (std::size_t d = 0; d < space.size(); ++d) {
+        bool const folded = kept[d] != space[d];
+        if (folded && at == 2) return {};
+        if (folded != (at == 1) && space[d] != 1) ++at;
+        extent[at] *= space[d];
+    }
+    if (at == 0) std::swap(extent[0], extent[2]);
+    return extent;
+}
+
+/// Folds elements in row-major order where they lie.
+inline void fold_in_order(std::byte* from, std::array<std::size_t, 3> const& extent, TileOperand const& out)
+{
+    auto const [rows, folded, columns] = extent;
+    std::size_t const run = columns == 1 ? most_summed : 1;
+    auto* to = out.array->data;
+    for (std::size_t row = 0; row < rows; ++row, from += folded * columns * out.tile_element, to += columns * out.element) {
+        if (columns > 1 && out.fold_rows) out.fold_rows(from, to, columns, folded);
+        else
+            for (std::size_t i = 0; i < folded; i += run) out.move(from + i * columns * out.tile_element, to, columns != 1, std::min(run, folded - i) * columns);
+    }
+}
+
+[[gnu::noinline]] inline void run_tiled(FormulaTable const& table, void const* formula, AnyArray const* const* leaves, Shape const& space, TileOperand const& out)
+{
+    std::size_t const n = table.leaves;
+    LocalArray<TileOperand, 8> operands(n + 1);
+    for (std::size_t k = 0; k < n; ++k) operands[k] = input_operand(*leaves[k], *table.leaf[k], space);
+    operands[n] = out;
+    bool const passes_on = table.is_identity && out.needs_tile();
+    if (passes_on) operands[n].from = 0;
+    auto body = [&](void* const* at, std::size_t elements, TileFacts facts) {
+        if (!passes_on) table.forward(formula, at, elements, facts.uniform);
+    };
+    TileLoop(space, operands.data(), n + 1).run(tile_body(body));
+}
+
+[[gnu::noinline]] inline void run_in_blocks(FormulaTable const& table, void const* formula, AnyArray const* const* leaves, Repeats const& repeats, AnyArray const& out)
+{
+    std::size_t const n = table.leaves;
+    BlockLoop loop(out.numel, table, repeats, 1);
+    loop.inputs(leaves);
+    loop.in_order(n, out.data, table.result->element);
+    loop.run(n + 1, [&](void* const* at, std::size_t elements, LeafMask) { table.forward(formula, at, elements, loop.uniform()); });
+}
+
+/// Folds all elements into one, where all leaves lie in order.
+inline void fold_all(FormulaTable const& table, void const* formula, AnyArray const* const* leaves, std::size_t count, TileOperand const& out)
+{
+    if (table.is_identity) return fold_in_order(leaves[0]->data, {1, count, 1}, out);
+    void* at[64];
+    for (std::size_t k = 0; k < table.leaves; ++k) at[k] = leaves[k]->data;
+    TileRoom tile;
+    at[table.leaves] = tile.elements;
+    for (std::size_t i = 0; i < count; i += tile_size) {
+        std::size_t const elements = std::min(tile_size, count - i);
+        table.forward(formula, at, elements, 0);
+        out.move(tile.elements, out.array->data, 0, elements);
+        for (std::size_t k = 0; k < table.leaves; ++k) at[k] = static_cast<std::byte*>(at[k]) + elements * table.leaf[k]->element;
+    }
+}
+
+/// Runs a formula forward over an index space into `out`. The common case, every tensor in order, needs no tile loop.
+inline void run_forward(FormulaTable const& table, void const* formula, AnyArray const* const* leaves, Shape const& space, TileOperand const& out)
+{
+    std::size_t const count = numel(space);
+    if (count == 0) return;
+    auto const repeats = repeats_among(table, leaves, space);
+    bool const in_order = repeats && repeats->all == 0;
+    if (in_order && out.folds && out.uniform) return fold_all(table, formula, leaves, count, out);
+    if (in_order && out.folds && table.is_identity)
+        if (auto const extent = folded_axes(space, out.array->shape)) return fold_in_order(leaves[0]->data, *extent, out);
+    if (out.needs_tile() || !repeats) return run_tiled(table, formula, leaves, space, out);
+    if (!in_order) return run_in_blocks(table, formula, leaves, *repeats, *out.array);
+    run_in_order(table, formula, leaves, *out.array);
+}
+
+}  // namespace xgrad::detail
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad::detail {
+
+template <class T> T choice(bool condition, T a, T b) { return condition ? a : b; }
+template <class P> XGRAD_INLINE RealPack<P> choice(MaskPack<P> condition, RealPack<P> a, RealPack<P> b) { return where(condition, a, b); }
+template <class T> T larger(T a, T b) { return a > b ? a : b; }
+template <class T> T smaller(T a, T b) { return a < b ? a : b; }
+
+/// The product of all.
+template <class T> struct Product {
+    using accumulator = wide<T>;
+    static accumulator start() { return 1; }
+    XGRAD_INLINE static auto join(auto a, auto v) { return a * v; }
+};
+/// The larger of two; NaN always.
+template <class T> struct Larger {
+    using accumulator = T;
+    static T start() { return std::numeric_limits<T>::has_infinity ? -std::numeric_limits<T>::infinity() : std::numeric_limits<T>::lowest(); }
+    XGRAD_INLINE static auto join(auto best, auto v) { return choice(v != v, v, larger(v, best)); }
+};
+/// The smaller of two; NaN always.
+template <class T> struct Smaller {
+    using accumulator = T;
+    static T start() { return std::numeric_limits<T>::has_infinity ? std::numeric_limits<T>::infinity() : std::numeric_limits<T>::max(); }
+    XGRAD_INLINE static auto join(auto best, auto v) { return choice(v != v, v, smaller(v, best)); }
+};
+
+/// A run of numbers folded into one, in interleaved parts.
+template <class Fold, class A, class T> void fold_into(A& a, T const* t, std::size_t n)
+{
+    std::size_t i = 0;
+    if constexpr (std::same_as<A, T> && RealScalar<T>) {
+        using Pack = RealPack<T>;
+        Pack part[4] = {Fold::start(), Fold::start(), Fold::start(), Fold::start()};
+        for (; i + 4 * Pack::width <= n; i += 4 * Pack::width)
+            kernel::unroll<4>([&](auto j) XGRAD_LAMBDA_INLINE { part[j] = Fold::join(part[j], Pack::load(t + i + j * Pack::width)); });
+        for (; i + Pack::width <= n; i += Pack::width) part[0] = Fold::join(part[0], Pack::load(t + i));
+        auto const join = [](Pack p, Pack q) XGRAD_LAMBDA_INLINE { return Fold::join(p, q); };
+        T lanes[Pack::width];
+        join(join(part[0], part[1]), join(part[2], part[3])).across(join).store(lanes);
+        a = Fold::join(a, lanes[0]);
+    } else {
+        A part[4] = {Fold::start(), Fold::start(), Fold::start(), Fold::start()};
+        for (; i + 4 <= n; i += 4)
+            for (std::size_t j = 0; j < 4; ++j) part[j] = Fold::join(part[j], converted<A>(t[i + j]));
+        for (auto const p : part) a = Fold::join(a, p);
+    }
+    for (; i < n; ++i) a = Fold::join(a, converted<A>(t[i]));
+}
+
+/// tile of T -> array of the fold's accumulators; a step of 0 folds the whole run into one.
+template <class Fold, class T> void fold_run(void* tile, void* array, std::ptrdiff_t stride, std::size_t n)
+{
+    using A = typename Fold::accumulator;
+    auto const* const t = static_cast<T const*>(tile);
+    auto* const a = static_cast<A*>(array);
+    if (stride == 0) return fold_into<Fold>(*a, t, n);
+    std::size_t i = 0;
+    if constexpr (std::same_as<A, T> && RealScalar<T>) {
+        using Pack = RealPack<T>;
+        for (; stride == 1 && i + Pack::width <= n; i += Pack::width) Fold::join(Pack::load(a + i), Pack::load(t + i)).store(a + i);
+    }
+    for (; i < n; ++i) {
+        auto& at = a[static_cast<std::ptrdiff_t>(i) * stride];
+        at = Fold::join(at, converted<A>(t[i]));
+    }
+}
+
+/// Folds a formula's values over axes without storing them.
+template <class Fold, class T> Array<T> fold_formula(FormulaTable const& table, void const* formula, AnyArray const* const* leaves, Shape const& space, Axes const& axes, bool keep)
+{
+    using A = typename Fold::accumulator;
+    Array<A> out(reduced_shape(space, axes, true), Fold::start());
+    run_forward(table, formula, leaves, space, fold_operand(out, sizeof(A), sizeof(T), move_by<&fold_run<Fold, T>>));
+    narrow<A, T>(out);
+    if (!keep) out.reshape(reduced_shape(space, axes, false));
+    return std::move(as<T>(out));
+}
+
+/// All elements of an array in row-major order folded into one number.
+template <class Fold, Scalar T> T fold_all_elements(Array<T> const& x)
+{
+    auto all = Fold::start();
+    for (std::size_t i = 0; i < x.numel; i += most_summed) fold_into<Fold>(all, x.begin() + i, std::min(most_summed, x.numel - i));
+    return converted<T>(all);
+}
+/// The same of an array's elements.
+template <template <class> class F, Scalar T> Array<T> fold_array(Array<T> const& x, Axes const& axes, bool keep)
+{
+    using Fold = F<T>;
+    if (x.contiguous && axes.size() == x.shape.size()) return Array<T>(keep ? Shape(x.shape.size(), 1) : Shape(), fold_all_elements<Fold>(x));
+    Slot<T> const formula;
+    AnyArray const* const leaf = &x;
+    return fold_formula<Fold, T>(FormulaTableOf<Slot<T>>::table, &formula, &leaf, x.shape, axes, keep);
+}
+
+// What gradients of folds over axes need.
+
+template <Operand X> Axes checked_axes(std::string_view operation, X const& x, Axes const& axes) { return normalize_axes(operation, axes, x.dim()); }
+
+/// The number of elements that are reduced to one.
+inline std::size_t count_over(Shape const& shape, Axes const& axes)
+{
+    std::size_t n = 1;
+    for (auto const axis : axes) n *= shape[static_cast<std::size_t>(axis)];
+    return n;
+}
+
+/// Axes in an order in which those of `over` come last.
+[[gnu::cold]] inline Axes axes_with_last(Axes const& over, std::size_t rank)
+{
+    Axes order;
+    for (std::ptrdiff_t i = 0; i < static_cast<std::ptrdiff_t>(rank); ++i)
+        if (!std::ranges::binary_search(over, i)) order.push_back(i);
+    for (auto const axis : over) order.push_back(axis);
+    return order;
+}
+inline bool are_last(Axes const& over, std::size_t rank) { return over.empty() || static_cast<std::size_t>(over[0]) + over.size() == rank; }
+
+/// The elements as W, in row-major order with the axes `over` last: where they are if they lie so, else copied into `room`.
+template <class W, Scalar T> W const* rows_over(Axes const& over, Array<T> const& x, Array<W>& room)
+{
+    if constexpr (std::same_as<W, T>)
+        if (x.contiguous && are_last(over, x.shape.size())) return x.begin();
+    auto const turned = Permute{{}, axes_with_last(over, x.shape.size())}.value(x);
+    room = Array<W>(turned.shape);
+    copy_elements(room, turned);
+    return room.begin();
+}
+/// The window on such rows in which the axes have their own places.
+template <Scalar T> Array<T> rows_put_back(Axes const& over, Array<T> rows)
+{
+    auto const rank = rows.shape.size();
+    return are_last(over, rank) ? rows : Permute{{}, inverse_of(axes_with_last(over, rank))}.value(rows);
+}
+
+}  // namespace xgrad::detail
+
+namespace xgrad {
+
+/// For the last argument of a reduction: reduced axes stay, with extent 1.
+inline constexpr bool keepdims = true;
+
+/// Base of an operation that folds the elements over some axes.
+template <template <class> class F> struct Folding : Arraywise {
+    template <class T> using fold = F<T>;
+    Axes over;  // normalised
+    bool keep = false;
+
+    template <Scalar T> auto value(detail::Array<T> const& x) const { return detail::fold_array<F>(x, over, keep); }
+};
+
+/// Values that a gradient will need are stored; others are folded as they are computed.
+template <class Op, Operand X> auto express_folding(Op op, X const& x)
+{
+    if constexpr (Differentiable<typename X::scalar>)
+        if (needs_graph(x)) return express(std::move(op), x);
+    return fold<Op::template fold>(x, op.over, op.keep);
+}
+
+}  // namespace xgrad
+
+// ======== xgrad/tensor/fused_gradient_node.hpp
+// FusedGradientNode: the recorded backward pass of a fused Node, which is one Node as well. Its own backward pass is one more
+// fused pass, over dual numbers. Only where that is recorded in turn, for third derivatives, is the formula replayed operation
+// by operation (traced.hpp).
+
+
+// ======== xgrad/tensor/dual_pass.hpp
+// A pass of a fused Node's formula over dual numbers: what tangents of its operands make of its result, and of the gradients
+// that it sends back.
+
+
+// ======== xgrad/tensor/fused_node.hpp
+// FusedNode: one recorded pass over an elementwise formula: how its gradients are computed, all in one pass.
+
+
+// ======== xgrad/tensor/fused_sum.hpp
+// A full sum of a formula and its gradients in one pass, before anybody asks for them; and where any pass of a fused Node puts its
+// gradients.
+
+
+// ======== xgrad/tensor/fused_operands.hpp
+// What a fused Node holds: saved values, edges and the formula, behind the Node in the same block. It is compiled once for all
+// formulas; what differs stands in a table of function pointers and in the plan for its pattern of operands.
+
 
 // ======== xgrad/tensor/gathered.hpp
 // Gathered: the operands of a formula, looked through once.
@@ -10644,653 +11293,6 @@ inline void FusedNode::link_second_order() noexcept
 }
 
 }  // namespace xgrad::detail
-
-// ======== xgrad/tensor/gradient_arithmetic.hpp
-// What the graph asks of gradients, in terms of operations; the definitions that type_info.hpp promises.
-
-
-// ======== xgrad/tensor/traced.hpp
-// Derivatives of any order. Where more is wanted than fused passes give (fused_gradient_node.hpp), a fused Node's backward pass is
-// replayed operation by operation on Traced operands, each of which records a Node of one operation, and the same rules are
-// applied to them. What is compiled for that is an operation on operands of given letters, not a formula: so it is little, and
-// the set of Node types that the compiler meets stays finite.
-
-
-// ======== xgrad/ops/shaping.hpp
-// Operations that move elements and compute nothing: views of the same memory where possible, and their adjoints.
-
-XGRAD_COMPILED_ONCE
-
-namespace xgrad {
-
-/// The elements as another scalar type; the gradient is converted back.
-template <Scalar To> struct Cast : Arraywise {
-    template <Scalar T> auto value(detail::Array<T> const& x) const
-    {
-        static_assert(!detail::is_complex<T> || detail::is_complex<To>, "cast: take real(), imag() or abs() of a complex tensor to make a real one");
-        detail::Array<To> out(x.shape);
-        detail::copy_elements(out, x);
-        return out;
-    }
-    auto pullback(wrt<0>, auto const& g, auto const&, auto const& x) const
-    {
-        using T = typename std::remove_cvref_t<decltype(x)>::value_type;
-        if constexpr (detail::is_complex<To> && !detail::is_complex<T>) return cast<T>(real(g));
-        else return cast<T>(g);
-    }
-};
-template <Scalar To, Operand X> auto cast(X const& x)
-{
-    if constexpr (std::same_as<typename X::value_type, To> && !detail::is_expression<X>) return x;
-    else return express(Cast<To>{}, x);
-}
-
-/// The same elements in row-major order under another shape; one extent may be -1, to be found. A view where strides can
-/// say so, else a copy.
-struct Reshape : Arraywise {
-    Axes to;
-
-    template <Scalar T> auto value(detail::Array<T> const& x) const
-    {
-        Shape shape = resolve(x.shape);
-        if (!x.contiguous)
-            if (auto strides = detail::reshaped_strides(x.shape, x.strides, shape)) return x.window(std::move(shape), std::move(*strides));
-        auto strides = detail::row_major(shape);
-        return detail::contiguous(x).window(std::move(shape), std::move(strides));
-    }
-    auto pullback(wrt<0>, auto const& g, auto const&, auto const& x) const { return reshape(g, Axes(x.shape())); }
-
-private:
-    Shape resolve(Shape const& from) const
-    {
-        auto const n = numel(from);
-        Shape shape(to.size(), 1);
-        std::optional<std::size_t> open;
-        for (std::size_t i = 0; i < to.size(); ++i) {
-            if (to[i] < -1 || (to[i] == -1 && open)) detail::fail<ShapeError>("reshape: ", to, " is no shape; one extent may be -1");
-            if (to[i] == -1) open = i;
-            else shape[i] = static_cast<std::size_t>(to[i]);
-        }
-        auto known = detail::checked_numel(shape);
-        bool const found = !open || (known != 0 && n % known == 0);
-        if (open && found) known *= shape[*open] = n / known;
-        if (!found || known != n) detail::fail<ShapeError>("reshape: shape ", to, " does not hold the ", n, " elements of shape ", from);
-        return shape;
-    }
-};
-template <Operand X> auto reshape(X const& x, Axes const& shape) { return express(Reshape{{}, shape}, x); }
-namespace detail {
-/// A result that was only given its shape: no view for a user, who never had the tensor that it looks into.
-template <class T> T only_reshaped(T t)
-{
-    if constexpr (requires { t.impl().view.reset(); }) t.impl().view.reset();
-    return t;
-}
-}  // namespace detail
-/// All elements in one row.
-template <Operand X> auto flatten(X const& x) { return reshape(x, Axes{-1}); }
-
-namespace detail {
-/// The order that undoes another one.
-inline Axes inverse_of(Axes const& order)
-{
-    Axes inverse(order.size());
-    for (std::size_t i = 0; i < order.size(); ++i) inverse[static_cast<std::size_t>(order[i])] = static_cast<std::ptrdiff_t>(i);
-    return inverse;
-}
-}  // namespace detail
-
-/// Axes in another order: axis i of the result is axis axes[i] of x. A view.
-struct Permute : Arraywise {
-    Axes axes;
-
-    template <Scalar T> auto value(detail::Array<T> const& x) const
-    {
-        auto const order = normalized(x.shape.size());
-        if (order.size() != x.shape.size()) detail::fail<ShapeError>("permute: ", axes, " does not name each of ", x.shape.size(), " axes once");
-        detail::normalize_axes("permute", order, order.size());  // throws where one is given twice
-        Shape shape(order.size());
-        Strides strides(order.size());
-        for (std::size_t i = 0; i < order.size(); ++i) {
-            shape[i] = x.shape[static_cast<std::size_t>(order[i])];
-            strides[i] = x.strides[static_cast<std::size_t>(order[i])];
-        }
-        return x.window(std::move(shape), std::move(strides));
-    }
-    auto pullback(wrt<0>, auto const& g, auto const&, auto const& x) const
-    {
-        return permute(g, detail::inverse_of(normalized(x.dim())));
-    }
-
-private:
-    Axes normalized(std::size_t rank) const
-    {
-        Axes order = axes;
-        for (auto& a : order) a = static_cast<std::ptrdiff_t>(detail::normalize_axis("permute", a, rank));
-        return order;
-    }
-};
-template <Operand X> auto permute(X const& x, Axes const& axes) { return express(Permute{{}, axes}, x); }
-/// Axes in reverse order, as in NumPy.
-template <Operand X> auto transpose(X const& x)
-{
-    auto axes = detail::all_axes(x.dim());
-    std::reverse(axes.begin(), axes.end());
-    return permute(x, axes);
-}
-/// Two axes exchanged.
-template <Operand X> auto transpose(X const& x, std::ptrdiff_t axis0, std::ptrdiff_t axis1)
-{
-    auto axes = detail::all_axes(x.dim());
-    std::swap(axes[detail::normalize_axis("transpose", axis0, axes.size())], axes[detail::normalize_axis("transpose", axis1, axes.size())]);
-    return permute(x, axes);
-}
-/// Some axes moved to other places; the others stay in order. A view.
-template <Operand X> auto movedim(X const& x, Axes const& from, Axes const& to)
-{
-    auto const rank = x.dim();
-    detail::normalize_axes("movedim", from, rank);  // each at most once
-    detail::normalize_axes("movedim", to, rank);
-    if (from.size() != to.size()) detail::fail<ShapeError>("movedim: there are axes ", from, " to be moved, and places ", to);
-    constexpr std::ptrdiff_t open = -1;
-    Axes order(rank, open), others = detail::all_axes(rank);
-    for (std::size_t i = 0; i < from.size(); ++i) {
-        auto const axis = static_cast<std::ptrdiff_t>(detail::normalize_axis("movedim", from[i], rank));
-        order[detail::normalize_axis("movedim", to[i], rank)] = axis;
-        others.erase(static_cast<std::size_t>(std::ranges::find(others, axis) - others.begin()));
-    }
-    for (auto const* next = others.begin(); auto& axis : order)
-        if (axis == open) axis = *next++;
-    return permute(x, order);
-}
-template <Operand X> auto movedim(X const& x, std::ptrdiff_t from, std::ptrdiff_t to) { return movedim(x, Axes{from}, Axes{to}); }
-/// Each matrix transposed: the last two axes exchanged.
-template <Operand X> auto mT(X const& x) { return transpose(x, -2, -1); }
-
-/// Repeated along axes of extent 1 and new leading axes, by NumPy's rules. A view.
-struct BroadcastTo : Arraywise {
-    Shape shape;
-
-    template <Scalar T> auto value(detail::Array<T> const& x) const
-    {
-        if (!detail::broadcasts_to(x.shape, shape)) detail::fail<ShapeError>("broadcast_to: shape ", x.shape, " does not broadcast to ", shape);
-        return detail::broadcast_window(x, shape);
-    }
-    auto pullback(wrt<0>, auto const& g, auto const&, auto const& x) const { return sum_to(g, x.shape()); }
-};
-template <Operand X> auto broadcast_to(X const& x, Shape const& shape) { return express(BroadcastTo{{}, shape}, x); }
-
-/// Without this axis where its extent is 1, or without all such axes.
-template <Operand X> auto squeeze(X const& x, std::ptrdiff_t axis)
-{
-    Shape shape(x.shape());
-    auto const at = detail::normalize_axis("squeeze", axis, shape.size());
-    if (shape[at] == 1) shape.erase(at);
-    return reshape(x, Axes(shape));
-}
-template <Operand X> auto squeeze(X const& x)
-{
-    Axes shape;
-    for (auto const n : x.shape())
-        if (n != 1) shape.push_back(static_cast<std::ptrdiff_t>(n));
-    return reshape(x, shape);
-}
-/// With a new axis of extent 1 before `axis`.
-template <Operand X> auto unsqueeze(X const& x, std::ptrdiff_t axis)
-{
-    Shape shape(x.shape());
-    shape.insert(detail::normalize_axis("unsqueeze", axis, shape.size() + 1), 1);
-    return reshape(x, Axes(shape));
-}
-
-/// One axis as several with these extents, of which one may be -1, to be found. A view where strides can say so.
-template <Operand X> auto unflatten(X const& x, std::ptrdiff_t axis, Axes const& sizes)
-{
-    Axes shape(x.shape());
-    auto const at = detail::normalize_axis("unflatten", axis, shape.size());
-    auto const extent = shape[at];
-    std::ptrdiff_t known = 1;
-    std::optional<std::size_t> open;
-    bool fits = !sizes.empty();
-    for (std::size_t i = 0; i < sizes.size(); ++i) {
-        if (sizes[i] != -1) fits &= sizes[i] >= 0 && !__builtin_mul_overflow(known, sizes[i], &known);
-        else fits &= !std::exchange(open, at + i);
-    }
-    if (!fits || (open ? known == 0 || extent % known != 0 : known != extent)) detail::fail<ShapeError>("unflatten: sizes ", sizes, " do not hold the ", extent, " positions of axis ", at);
-    shape.erase(at);
-    for (std::size_t i = 0; i < sizes.size(); ++i) shape.insert(at + i, sizes[i]);
-    if (open) shape[*open] = extent / known;
-    return reshape(x, shape);
-}
-
-/// Summed over the axes along which `shape` was broadcast to that of x.
-template <Operand X> auto sum_to(X const& x, Shape const& shape)
-{
-    auto const& from = x.shape();
-    if (from == shape) return x;
-    if (!detail::broadcasts_to(shape, from)) detail::fail<ShapeError>("sum_to: an array of shape ", from, " was not broadcast from shape ", shape);
-    Axes axes;
-    for (std::size_t i = 0, lead = from.size() - shape.size(); i < from.size(); ++i)
-        if (i < lead || (shape[i - lead] == 1 && from[i] != 1)) axes.push_back(static_cast<std::ptrdiff_t>(i));
-    return detail::only_reshaped(reshape(sum(x, axes), Axes(shape)));
-}
-
-}  // namespace xgrad
-
-// ======== xgrad/tensor/arraywise.hpp
-// Recording of operations on whole arrays. Such an operation gives `value` on arrays and `pullback(wrt<I>, g, y, x...)`
-// written with differentiable operations on tensors: where the backward pass is itself recorded, so are those. What a
-// pullback looks at besides shapes it declares in `uses`; everything else comes to it with a shape but no values, and is
-// not kept.
-
-
-// ======== xgrad/tensor/arraywise_record.hpp
-// What is recorded of an operation on whole arrays, whatever it computes: its edges, and what its gradients look at.
-
-XGRAD_COMPILED_ONCE
-
-namespace xgrad::detail {
-
-class ArraywiseRecord : public Node {
-public:
-    /// An operation and its types, as the compiler knows them.
-    struct Table {
-        std::string_view name;
-        bool is_linear;  // in each of its arguments
-        std::size_t count;
-        TypeInfo const& result;
-        TypeInfo const* const* operands;
-        Uses const* uses;  // what the gradient of each operand looks at
-        Uses looked_at;    // all of these
-    };
-
-    void apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) override
-    {
-        if (!gradients[0].defined()) return;
-        AnyTensor const y = uses_ & uses_result ? result_.unpack(*this) : AnyTensor();
-        LocalArray<AnyTensor, 6> made(table_.count);
-        LocalArray<AnyTensor const*, 6> x(table_.count);
-        for (std::size_t i = 0; i < table_.count; ++i)
-            if (uses_ & uses_argument(i)) x[i] = &operands_[i].saved.unpacked_into(made[i], *this);
-            else if (table_.looked_at & uses_argument(i)) x[i] = &(made[i] = shape_only(*table_.operands[i], operands_[i].shape));
-        pull(wanted_, gradients[0], y.defined() ? y : gradients[0], x.data(), results.data());  // a gradient has the result's shape
-    }
-    [[gnu::cold]] void pushforward(std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override
-    {
-        if (!table_.is_linear) return push_by_transposing(*this, {table_.result.filled(shape_, 0)}, tangents, results);
-        for (std::size_t i = 0; i < table_.count; ++i) {
-            if (!(wanted_ >> i & 1) || !tangents[operands_[i].edge].defined()) continue;
-            std::vector<AnyTensor> x(table_.count);
-            for (std::size_t j = 0; j < x.size(); ++j) x[j] = j == i ? tangents[operands_[i].edge] : operands_[j].saved.unpack(*this);
-            add_to(results[0], value(x.data()));
-        }
-    }
-    [[gnu::cold]] std::string name() const override { return backward_name(table_.name); }
-    [[gnu::cold]] std::string formula() const override
-    {
-        std::string s(table_.name);
-        for (std::size_t i = 0; i < table_.count; ++i) s += (i ? ", " : "(") + tensor_letter(i);
-        return s + ")";
-    }
-    void release_saved() noexcept override
-    {
-        for (std::size_t i = 0; i < table_.count; ++i) operands_[i].saved.release();
-        result_.release();
-    }
-    [[gnu::cold]] std::vector<NamedSavedTensor> saved_tensors() override
-    {
-        std::vector<NamedSavedTensor> all;
-        for (std::size_t i = 0; i < table_.count; ++i)
-            if (uses_ & uses_argument(i)) all.push_back({tensor_letter(i), &operands_[i].saved});
-        if (uses_ & uses_result) all.push_back({"result", &result_});
-        return all;
-    }
-
-protected:
-    struct Operand {
-        Shape shape;  // where it is not saved
-        SavedTensor saved;
-        std::uint8_t edge = 0;
-    };
-
-    explicit ArraywiseRecord(Table const& table) : table_(table) {}
-
-    void connect(AnyTensor const& result, AnyTensor const* const* x, Operand* operands, Edge* edges)
-    {
-        std::size_t used_edges = 0;
-        operands_ = operands;
-        if (!table_.is_linear) shape_ = result.shape();
-        for (std::size_t i = 0; i < table_.count; ++i) {
-            if (!is_differentiable(x[i]->dtype()) || !x[i]->requires_grad()) continue;
-            operands_[i].edge = static_cast<std::uint8_t>(used_edges);
-            edges[used_edges++] = gradient_edge(*x[i]);
-            wanted_ |= LeafMask{1} << i;
-            uses_ |= table_.uses[i];
-        }
-        for (std::size_t i = 0; i < table_.count; ++i)
-            if (uses_ & uses_argument(i)) operands_[i].saved = SavedTensor::operand(*x[i]);
-            else operands_[i].shape = x[i]->shape();
-        if (uses_ & uses_result) result_ = SavedTensor::result(result);
-        set_edges(edges, used_edges);
-    }
-
-    /// Of an operand that was not saved.
-    Shape const& shape_of(std::size_t i) const noexcept { return operands_[i].shape; }
-
-private:
-    /// The gradients of the wanted operands, one after another; those at which no gradient looks are undefined.
-    virtual void pull(LeafMask wanted, AnyTensor const& gradient, AnyTensor const& result, AnyTensor const* const* operands, AnyTensor* to) const = 0;
-    /// The operation, recorded where that is wanted; only asked for where it is linear.
-    virtual AnyTensor value(AnyTensor const* x) const = 0;
-
-    Table const& table_;
-    Operand* operands_ = nullptr;
-    Shape shape_;  // of the result, where the operation is not linear
-    SavedTensor result_;
-    LeafMask wanted_ = 0;
-    Uses uses_ = 0;
-};
-
-/// With room for so many operands.
-template <std::size_t count> class ArraywiseRecordOf : public ArraywiseRecord {
-protected:
-    using ArraywiseRecord::ArraywiseRecord;
-    void connect(AnyTensor const& result, AnyTensor const* const* x) { ArraywiseRecord::connect(result, x, places_.data(), edges_.data()); }
-
-private:
-    std::array<Operand, count> places_;
-    std::array<Edge, count> edges_;
-};
-
-/// True where an operation on these tensors is to be recorded.
-inline bool wants_record(std::span<AnyTensor const* const> operands)
-{
-    return recording() && std::ranges::any_of(operands, [](AnyTensor const* t) { return is_differentiable(t->dtype()) && t->requires_grad(); });
-}
-
-}  // namespace xgrad::detail
-
-// ======== xgrad/tensor/record.hpp
-// Recording: where an elementwise Expression becomes a Tensor, and, if a gradient will be wanted, one Node. The only place
-// that knows both operations and the graph. sum() of an expression goes the same way: the tiles of the expression are summed
-// as they are made, and backward starts from the broadcast gradient of the sum.
-
-
-// ======== xgrad/ops/fold.hpp
-// Folds: many numbers made one, tile by tile, by something else than a sum (which runs.hpp has).
-
-
-// ======== xgrad/ops/run_forward.hpp
-// Runs a formula forward over an index space, by the shortest way that its operands allow.
-
-XGRAD_COMPILED_ONCE
-
-namespace xgrad::detail {
-
-[[gnu::noinline]] inline void run_parts(FormulaTable const& table, void const* formula, AnyArray const* const* leaves, AnyArray const& out)
-{
-    PartLoop loop(out.numel);
-    for (std::size_t k = 0; k < table.leaves; ++k) loop.in_order(k, leaves[k]->data, table.leaf[k]->element);
-    loop.result(table.leaves, out.data, table.result->element);
-    loop.run([&](std::size_t, void* const* at, std::size_t elements) { table.forward(formula, at, elements, 0); });
-}
-
-/// Runs a formula forward where all leaves and `out` lie in order.
-inline void run_in_order(FormulaTable const& table, void const* formula, AnyArray const* const* leaves, AnyArray const& out)
-{
-    if (out.numel > part_size) return run_parts(table, formula, leaves, out);
-    void* at[64];
-    for (std::size_t k = 0; k < table.leaves; ++k) at[k] = leaves[k]->data;
-    at[table.leaves] = out.data;
-    if (out.numel) table.forward(formula, at, out.numel, 0);
-}
-
-/// An index space whose folded axes lie side by side, as three: those before them, they, and those after.
-inline std::optional<std::array<std::size_t, 3>> folded_axes(Shape const& space, Shape const& kept)
-{
-    std::array<std::size_t, 3> extent{1, 1, 1};
-    std::size_t at = 0;
-    for (std::size_t d = 0; d < space.size(); ++d) {
-        bool const folded = kept[d] != space[d];
-        if (folded && at == 2) return {};
-        if (folded != (at == 1) && space[d] != 1) ++at;
-        extent[at] *= space[d];
-    }
-    if (at == 0) std::swap(extent[0], extent[2]);
-    return extent;
-}
-
-/// Folds elements in row-major order where they lie.
-inline void fold_in_order(std::byte* from, std::array<std::size_t, 3> const& extent, TileOperand const& out)
-{
-    auto const [rows, folded, columns] = extent;
-    std::size_t const run = columns == 1 ? most_summed : 1;
-    auto* to = out.array->data;
-    for (std::size_t row = 0; row < rows; ++row, from += folded * columns * out.tile_element, to += columns * out.element) {
-        if (columns > 1 && out.fold_rows) out.fold_rows(from, to, columns, folded);
-        else
-            for (std::size_t i = 0; i < folded; i += run) out.move(from + i * columns * out.tile_element, to, columns != 1, std::min(run, folded - i) * columns);
-    }
-}
-
-[[gnu::noinline]] inline void run_tiled(FormulaTable const& table, void const* formula, AnyArray const* const* leaves, Shape const& space, TileOperand const& out)
-{
-    std::size_t const n = table.leaves;
-    LocalArray<TileOperand, 8> operands(n + 1);
-    for (std::size_t k = 0; k < n; ++k) operands[k] = input_operand(*leaves[k], *table.leaf[k], space);
-    operands[n] = out;
-    bool const passes_on = table.is_identity && out.needs_tile();
-    if (passes_on) operands[n].from = 0;
-    auto body = [&](void* const* at, std::size_t elements, TileFacts facts) {
-        if (!passes_on) table.forward(formula, at, elements, facts.uniform);
-    };
-    TileLoop(space, operands.data(), n + 1).run(tile_body(body));
-}
-
-[[gnu::noinline]] inline void run_in_blocks(FormulaTable const& table, void const* formula, AnyArray const* const* leaves, Repeats const& repeats, AnyArray const& out)
-{
-    std::size_t const n = table.leaves;
-    BlockLoop loop(out.numel, table, repeats, 1);
-    loop.inputs(leaves);
-    loop.in_order(n, out.data, table.result->element);
-    loop.run(n + 1, [&](void* const* at, std::size_t elements, LeafMask) { table.forward(formula, at, elements, loop.uniform()); });
-}
-
-/// Folds all elements into one, where all leaves lie in order.
-inline void fold_all(FormulaTable const& table, void const* formula, AnyArray const* const* leaves, std::size_t count, TileOperand const& out)
-{
-    if (table.is_identity) return fold_in_order(leaves[0]->data, {1, count, 1}, out);
-    void* at[64];
-    for (std::size_t k = 0; k < table.leaves; ++k) at[k] = leaves[k]->data;
-    TileRoom tile;
-    at[table.leaves] = tile.elements;
-    for (std::size_t i = 0; i < count; i += tile_size) {
-        std::size_t const elements = std::min(tile_size, count - i);
-        table.forward(formula, at, elements, 0);
-        out.move(tile.elements, out.array->data, 0, elements);
-        for (std::size_t k = 0; k < table.leaves; ++k) at[k] = static_cast<std::byte*>(at[k]) + elements * table.leaf[k]->element;
-    }
-}
-
-/// Runs a formula forward over an index space into `out`. The common case, every tensor in order, needs no tile loop.
-inline void run_forward(FormulaTable const& table, void const* formula, AnyArray const* const* leaves, Shape const& space, TileOperand const& out)
-{
-    std::size_t const count = numel(space);
-    if (count == 0) return;
-    auto const repeats = repeats_among(table, leaves, space);
-    bool const in_order = repeats && repeats->all == 0;
-    if (in_order && out.folds && out.uniform) return fold_all(table, formula, leaves, count, out);
-    if (in_order && out.folds && table.is_identity)
-        if (auto const extent = folded_axes(space, out.array->shape)) return fold_in_order(leaves[0]->data, *extent, out);
-    if (out.needs_tile() || !repeats) return run_tiled(table, formula, leaves, space, out);
-    if (!in_order) return run_in_blocks(table, formula, leaves, *repeats, *out.array);
-    run_in_order(table, formula, leaves, *out.array);
-}
-
-}  // namespace xgrad::detail
-
-XGRAD_COMPILED_ONCE
-
-namespace xgrad::detail {
-
-template <class T> T choice(bool condition, T a, T b) { return condition ? a : b; }
-template <class P> XGRAD_INLINE RealPack<P> choice(MaskPack<P> condition, RealPack<P> a, RealPack<P> b) { return where(condition, a, b); }
-template <class T> T larger(T a, T b) { return a > b ? a : b; }
-template <class T> T smaller(T a, T b) { return a < b ? a : b; }
-
-/// The product of all.
-template <class T> struct Product {
-    using accumulator = wide<T>;
-    static accumulator start() { return 1; }
-    XGRAD_INLINE static auto join(auto a, auto v) { return a * v; }
-};
-/// The larger of two; NaN always.
-template <class T> struct Larger {
-    using accumulator = T;
-    static T start() { return std::numeric_limits<T>::has_infinity ? -std::numeric_limits<T>::infinity() : std::numeric_limits<T>::lowest(); }
-    XGRAD_INLINE static auto join(auto best, auto v) { return choice(v != v, v, larger(v, best)); }
-};
-/// The smaller of two; NaN always.
-template <class T> struct Smaller {
-    using accumulator = T;
-    static T start() { return std::numeric_limits<T>::has_infinity ? std::numeric_limits<T>::infinity() : std::numeric_limits<T>::max(); }
-    XGRAD_INLINE static auto join(auto best, auto v) { return choice(v != v, v, smaller(v, best)); }
-};
-
-/// A run of numbers folded into one, in interleaved parts.
-template <class Fold, class A, class T> void fold_into(A& a, T const* t, std::size_t n)
-{
-    std::size_t i = 0;
-    if constexpr (std::same_as<A, T> && RealScalar<T>) {
-        using Pack = RealPack<T>;
-        Pack part[4] = {Fold::start(), Fold::start(), Fold::start(), Fold::start()};
-        for (; i + 4 * Pack::width <= n; i += 4 * Pack::width)
-            kernel::unroll<4>([&](auto j) XGRAD_LAMBDA_INLINE { part[j] = Fold::join(part[j], Pack::load(t + i + j * Pack::width)); });
-        for (; i + Pack::width <= n; i += Pack::width) part[0] = Fold::join(part[0], Pack::load(t + i));
-        auto const join = [](Pack p, Pack q) XGRAD_LAMBDA_INLINE { return Fold::join(p, q); };
-        T lanes[Pack::width];
-        join(join(part[0], part[1]), join(part[2], part[3])).across(join).store(lanes);
-        a = Fold::join(a, lanes[0]);
-    } else {
-        A part[4] = {Fold::start(), Fold::start(), Fold::start(), Fold::start()};
-        for (; i + 4 <= n; i += 4)
-            for (std::size_t j = 0; j < 4; ++j) part[j] = Fold::join(part[j], converted<A>(t[i + j]));
-        for (auto const p : part) a = Fold::join(a, p);
-    }
-    for (; i < n; ++i) a = Fold::join(a, converted<A>(t[i]));
-}
-
-/// tile of T -> array of the fold's accumulators; a step of 0 folds the whole run into one.
-template <class Fold, class T> void fold_run(void* tile, void* array, std::ptrdiff_t stride, std::size_t n)
-{
-    using A = typename Fold::accumulator;
-    auto const* const t = static_cast<T const*>(tile);
-    auto* const a = static_cast<A*>(array);
-    if (stride == 0) return fold_into<Fold>(*a, t, n);
-    std::size_t i = 0;
-    if constexpr (std::same_as<A, T> && RealScalar<T>) {
-        using Pack = RealPack<T>;
-        for (; stride == 1 && i + Pack::width <= n; i += Pack::width) Fold::join(Pack::load(a + i), Pack::load(t + i)).store(a + i);
-    }
-    for (; i < n; ++i) {
-        auto& at = a[static_cast<std::ptrdiff_t>(i) * stride];
-        at = Fold::join(at, converted<A>(t[i]));
-    }
-}
-
-/// Folds a formula's values over axes without storing them.
-template <class Fold, class T> Array<T> fold_formula(FormulaTable const& table, void const* formula, AnyArray const* const* leaves, Shape const& space, Axes const& axes, bool keep)
-{
-    using A = typename Fold::accumulator;
-    Array<A> out(reduced_shape(space, axes, true), Fold::start());
-    run_forward(table, formula, leaves, space, fold_operand(out, sizeof(A), sizeof(T), move_by<&fold_run<Fold, T>>));
-    narrow<A, T>(out);
-    if (!keep) out.reshape(reduced_shape(space, axes, false));
-    return std::move(as<T>(out));
-}
-
-/// All elements of an array in row-major order folded into one number.
-template <class Fold, Scalar T> T fold_all_elements(Array<T> const& x)
-{
-    auto all = Fold::start();
-    for (std::size_t i = 0; i < x.numel; i += most_summed) fold_into<Fold>(all, x.begin() + i, std::min(most_summed, x.numel - i));
-    return converted<T>(all);
-}
-/// The same of an array's elements.
-template <template <class> class F, Scalar T> Array<T> fold_array(Array<T> const& x, Axes const& axes, bool keep)
-{
-    using Fold = F<T>;
-    if (x.contiguous && axes.size() == x.shape.size()) return Array<T>(keep ? Shape(x.shape.size(), 1) : Shape(), fold_all_elements<Fold>(x));
-    Slot<T> const formula;
-    AnyArray const* const leaf = &x;
-    return fold_formula<Fold, T>(FormulaTableOf<Slot<T>>::table, &formula, &leaf, x.shape, axes, keep);
-}
-
-// What gradients of folds over axes need.
-
-template <Operand X> Axes checked_axes(std::string_view operation, X const& x, Axes const& axes) { return normalize_axes(operation, axes, x.dim()); }
-
-/// The number of elements that are reduced to one.
-inline std::size_t count_over(Shape const& shape, Axes const& axes)
-{
-    std::size_t n = 1;
-    for (auto const axis : axes) n *= shape[static_cast<std::size_t>(axis)];
-    return n;
-}
-
-/// Axes in an order in which those of `over` come last.
-[[gnu::cold]] inline Axes axes_with_last(Axes const& over, std::size_t rank)
-{
-    Axes order;
-    for (std::ptrdiff_t i = 0; i < static_cast<std::ptrdiff_t>(rank); ++i)
-        if (!std::ranges::binary_search(over, i)) order.push_back(i);
-    for (auto const axis : over) order.push_back(axis);
-    return order;
-}
-inline bool are_last(Axes const& over, std::size_t rank) { return over.empty() || static_cast<std::size_t>(over[0]) + over.size() == rank; }
-
-/// The elements as W, in row-major order with the axes `over` last: where they are if they lie so, else copied into `room`.
-template <class W, Scalar T> W const* rows_over(Axes const& over, Array<T> const& x, Array<W>& room)
-{
-    if constexpr (std::same_as<W, T>)
-        if (x.contiguous && are_last(over, x.shape.size())) return x.begin();
-    auto const turned = Permute{{}, axes_with_last(over, x.shape.size())}.value(x);
-    room = Array<W>(turned.shape);
-    copy_elements(room, turned);
-    return room.begin();
-}
-/// The window on such rows in which the axes have their own places.
-template <Scalar T> Array<T> rows_put_back(Axes const& over, Array<T> rows)
-{
-    auto const rank = rows.shape.size();
-    return are_last(over, rank) ? rows : Permute{{}, inverse_of(axes_with_last(over, rank))}.value(rows);
-}
-
-}  // namespace xgrad::detail
-
-namespace xgrad {
-
-/// For the last argument of a reduction: reduced axes stay, with extent 1.
-inline constexpr bool keepdims = true;
-
-/// Base of an operation that folds the elements over some axes.
-template <template <class> class F> struct Folding : Arraywise {
-    template <class T> using fold = F<T>;
-    Axes over;  // normalised
-    bool keep = false;
-
-    template <Scalar T> auto value(detail::Array<T> const& x) const { return detail::fold_array<F>(x, over, keep); }
-};
-
-/// Values that a gradient will need are stored; others are folded as they are computed.
-template <class Op, Operand X> auto express_folding(Op op, X const& x)
-{
-    if constexpr (Differentiable<typename X::scalar>)
-        if (needs_graph(x)) return express(std::move(op), x);
-    return fold<Op::template fold>(x, op.over, op.keep);
-}
-
-}  // namespace xgrad
 
 // ======== xgrad/tensor/tensor.hpp
 // Tensor<T>: a handle to an array of one scalar type and its place in the graph. Copies share. Made from nested lists, from

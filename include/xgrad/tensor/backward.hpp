@@ -6,7 +6,6 @@
 
 #include <xgrad/graph/engine.hpp>
 #include <xgrad/graph/gradient_edge.hpp>
-#include <xgrad/tensor/fused_gradient_node.hpp>
 #include <xgrad/tensor/gradient_arithmetic.hpp>
 #include <xgrad/tensor/hooks.hpp>
 #include <xgrad/tensor/rows.hpp>
