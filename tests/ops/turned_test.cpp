@@ -84,3 +84,25 @@ TEST_CASE("transposed operands beside others that are repeated, converted or str
         CHECK(holds_exactly(gs, hs));
     }
 }
+
+TEST_CASE("a transposed operand at more places than a kernel keeps gradients for in registers")
+{
+    for (std::size_t const m : {5u, 48u, 1030u}) {
+        auto const x = numbered<double>({m, 12}, 1).requires_grad_(), y = numbered<double>({12, m}, 2).requires_grad_();
+        auto const formula = [&](auto const& t) { return t * y + t * t - 3 * t + y * (t + 2 * y) + t; };
+        auto const seeds = numbered<double>({12, m}, 3);
+        auto const inputs = xg::inputs(x, y);
+        auto const from_seeds = [&](auto const& t) {
+            xg::Tensor<double> const z = formula(t);
+            return xg::grad(z, inputs, {.gradients = {seeds}});
+        };
+        auto const [gx, gy] = xg::grad(sum(formula(transpose(x))), inputs);
+        auto const [hx, hy] = xg::grad(sum(formula(transpose(x).clone())), inputs);
+        CHECK(holds_exactly(gx, hx));
+        CHECK(holds_exactly(gy, hy));
+        auto const [px, py] = from_seeds(transpose(x));
+        auto const [qx, qy] = from_seeds(transpose(x).clone());
+        CHECK(holds_exactly(px, qx));
+        CHECK(holds_exactly(py, qy));
+    }
+}

@@ -74,6 +74,7 @@ private:
             auto const& o = operands_[k];
             tile_at_[k] = 0;
             if (o.absent) zeros = std::max(zeros, o.tile_element * elements);
+            else if (turned_rows > 1 && lies_over(k)) tile_at_[k] = tile_at_[static_cast<std::size_t>(o.over)];
             else if (o.needs_tile()) {
                 std::size_t const room = turned_rows > 1 && is_turned(k) ? turned_rows * pitch_of(o, elements) : elements;
                 tile_at_[k] = total;
@@ -161,6 +162,14 @@ private:
         return o.in_place && !o.folds && o.from < 0 && last > 0 && step_[k][last - 1] == 1 && step_[k][last] != 0;
     }
 
+    /// True for an output that takes the place of an input before it, both turned: half as much then passes through the nearest cache.
+    bool lies_over(std::size_t k) const
+    {
+        if (operands_[k].over < 0) return false;
+        auto const input = static_cast<std::size_t>(operands_[k].over);
+        return !operands_[input].absent && operands_[input].element == operands_[k].element && is_turned(input) && is_turned(k);
+    }
+
     /// How many rows are taken at once where some operands are turned, so that squares fill up; 1 where none is.
     std::size_t rows_of_squares() const
     {
@@ -222,7 +231,7 @@ private:
     /// Of rows that are turned, equal parts of whole squares.
     static std::size_t part_of_row(std::size_t row)
     {
-        constexpr std::size_t longest = 2 * tile_size, square = 16;
+        constexpr std::size_t longest = 4 * tile_size, square = 16;
         std::size_t const parts = (row + longest - 1) / longest, part = (row + parts - 1) / parts;
         return (part + square - 1) / square * square;
     }

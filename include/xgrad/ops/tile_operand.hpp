@@ -47,6 +47,7 @@ struct TileOperand {
     bool uniform = false;          // one element for the whole index space
     bool kernel_adds = false;      // the kernel can add to what lies in the place of this output
     std::int8_t from = -1;         // an output that is what this input holds
+    std::int8_t over = -1;         // an output that a kernel may write where this input lies
 
     bool needs_tile() const noexcept { return !(whole && in_place); }
 };

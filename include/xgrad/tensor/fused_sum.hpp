@@ -58,6 +58,7 @@ protected:
         } else {
             gradient = like ? fresh_like(*like, info.element) : AnyArray(space_, info.element);
             operand = output_operand(gradient, info);
+            operand.over = static_cast<std::int8_t>(k);
         }
     }
     /// The leaves whose gradients the tile loop asks a kernel to add to what is there.
