@@ -48,9 +48,15 @@
 #    define XGRAD_THREAD_SANITIZER 0
 #endif
 
-// A kernel is one chain of tiny functions per element: it is only fast if all of them are inlined.
-#define XGRAD_INLINE [[gnu::always_inline]] inline
-#define XGRAD_LAMBDA_INLINE __attribute__((always_inline))
+// A kernel is one chain of tiny functions per element: it is only fast if all of them are inlined. With a sanitizer's checks in each it is
+// not fast anyway, and would take twice as long to compile.
+#if XGRAD_ADDRESS_SANITIZER || XGRAD_THREAD_SANITIZER
+#    define XGRAD_INLINE inline
+#    define XGRAD_LAMBDA_INLINE
+#else
+#    define XGRAD_INLINE [[gnu::always_inline]] inline
+#    define XGRAD_LAMBDA_INLINE __attribute__((always_inline))
+#endif
 #define XGRAD_NOINLINE [[gnu::noinline]]
 
 // XGRAD_SEPARATE_COMPILATION, for programs of many files: with it in all of them, and XGRAD_SOURCE before <xgrad/xgrad.hpp> (and

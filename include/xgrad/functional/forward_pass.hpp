@@ -3,38 +3,17 @@
 
 #include <unordered_map>
 
-#include <xgrad/graph/local_graph.hpp>
 #include <xgrad/tensor/fused_gradient_node.hpp>
 
 XGRAD_COMPILED_ONCE
 
 namespace xgrad::detail {
 
-/// What push_by_transposing() calls.
-[[gnu::cold]] inline void push_transposed(Node& node, std::vector<AnyTensor> outputs, std::span<AnyTensor const> tangents, std::span<AnyTensor> results)
-{
-    LocalGraph graph;
-    std::vector<std::size_t> defined;
-    for (std::size_t i = 0; i < outputs.size(); ++i) {
-        if (!outputs[i].defined()) continue;
-        outputs[i] = graph.input(outputs[i], {});
-        defined.push_back(i);
-    }
-    std::vector<AnyTensor> gradients(node.next_edges().size());
-    {
-        AutoGradMode const on(true);
-        node.apply(outputs, gradients);
-    }
-    auto found = graph.gradients(gradients, tangents);
-    for (std::size_t i = 0; i < defined.size(); ++i) results[defined[i]] = std::move(found[i]);
-}
-
 class ForwardPass {
 public:
     ForwardPass(std::span<AnyTensor const> inputs, std::span<AnyTensor const> tangents)
     {
         FusedNode::link_second_order();
-        linked_transposing.store(&push_transposed, std::memory_order_release);
         for (std::size_t i = 0; i < inputs.size(); ++i) {
             Edge const edge = gradient_edge(inputs[i]);
             auto& notes = notes_[edge.function.get()];

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <xgrad/graph/engine.hpp>
+#include <xgrad/graph/second_order.hpp>
 
 XGRAD_COMPILED_ONCE
 
@@ -62,14 +63,30 @@ private:
     std::vector<Input> inputs_;
 };
 
-/// Set by ForwardPass: a program without one does not contain what forward_pass.hpp defines there.
-inline std::atomic<void (*)(Node&, std::vector<AnyTensor>, std::span<AnyTensor const>, std::span<AnyTensor>)> linked_transposing{nullptr};
-
 /// Forward mode for a Node that has no shorter way: its backward pass is linear in the gradients, and the gradient of that takes
 /// tangents to tangents. `outputs` are zeros like the Node's outputs.
 inline void push_by_transposing(Node& node, std::vector<AnyTensor> outputs, std::span<AnyTensor const> tangents, std::span<AnyTensor> results)
 {
-    linked_transposing.load(std::memory_order_acquire)(node, std::move(outputs), tangents, results);
+    SecondOrder::of(node).push_transposed(node, std::move(outputs), tangents, results);
+}
+
+/// What push_by_transposing() calls.
+[[gnu::cold]] inline void push_transposed(Node& node, std::vector<AnyTensor> outputs, std::span<AnyTensor const> tangents, std::span<AnyTensor> results)
+{
+    LocalGraph graph;
+    std::vector<std::size_t> defined;
+    for (std::size_t i = 0; i < outputs.size(); ++i) {
+        if (!outputs[i].defined()) continue;
+        outputs[i] = graph.input(outputs[i], {});
+        defined.push_back(i);
+    }
+    std::vector<AnyTensor> gradients(node.next_edges().size());
+    {
+        AutoGradMode const on(true);
+        node.apply(outputs, gradients);
+    }
+    auto found = graph.gradients(gradients, tangents);
+    for (std::size_t i = 0; i < defined.size(); ++i) results[defined[i]] = std::move(found[i]);
 }
 
 }  // namespace xgrad::detail

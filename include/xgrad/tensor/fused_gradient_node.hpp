@@ -243,8 +243,12 @@ inline void FusedNode::apply_recorded(AnyTensor const& gradient, std::span<AnyTe
 
 inline void FusedNode::link_second_order() noexcept
 {
-    static constexpr SecondOrder linked{&FusedNode::apply_recorded, &FusedNode::push_tangents};
-    second_order_.store(&linked, std::memory_order_release);
+    static constexpr SecondOrder all{
+        [](Node& node, AnyTensor const& gradient, std::span<AnyTensor> results) { static_cast<FusedNode&>(node).apply_recorded(gradient, results); },
+        [](Node& node, std::span<AnyTensor const> tangents, std::span<AnyTensor> results) { static_cast<FusedNode&>(node).push_tangents(tangents, results); },
+        &push_transposed,
+    };
+    SecondOrder::linked.store(&all, std::memory_order_release);
 }
 
 }  // namespace xgrad::detail

@@ -1,6 +1,7 @@
 // FusedNode: one recorded pass over an elementwise formula: how its gradients are computed, all in one pass.
 #pragma once
 
+#include <xgrad/graph/second_order.hpp>
 #include <xgrad/tensor/fused_sum.hpp>
 
 XGRAD_COMPILED_ONCE
@@ -31,7 +32,7 @@ public:
 
     void apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) override
     {
-        if (recording() && gradients[0].defined() && would_record(gradients[0])) (this->*second_order().record)(gradients[0], results);
+        if (recording() && gradients[0].defined() && would_record(gradients[0])) SecondOrder::of(*this).record(*this, gradients[0], results);
         else apply_fused(gradients[0], results, is_free(gradients[0]) ? &gradients[0] : nullptr);
     }
 
@@ -46,26 +47,13 @@ public:
     /// The gradients for this one, unrecorded.
     void apply_to(AnyTensor const& gradient, std::span<AnyTensor> results) { apply_fused(gradient, results); }
     /// In one pass over dual numbers.
-    void pushforward(std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override { (this->*second_order().push)(tangents, results); }
+    void pushforward(std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override { SecondOrder::of(*this).push(*this, tangents, results); }
 
     /// To be called before a pass is recorded, or tangents are pushed. What these take, which fused_gradient_node.hpp defines, is in no
     /// program that does not call it.
     static void link_second_order() noexcept;
 
 private:
-    struct SecondOrder {
-        void (FusedNode::*record)(AnyTensor const& gradient, std::span<AnyTensor> results);
-        void (FusedNode::*push)(std::span<AnyTensor const> tangents, std::span<AnyTensor> results);
-    };
-    static inline std::atomic<SecondOrder const*> second_order_{nullptr};
-
-    SecondOrder const& second_order() const
-    {
-        if (auto const* const linked = second_order_.load(std::memory_order_acquire)) [[likely]]
-            return *linked;
-        fail<GraphError>(name(), ": for second derivatives, or tangents, a pass has to ask for them: give .create_graph = true to backward() or grad()");
-    }
-
     using FusedSum::FusedSum;
 
     void dispose() noexcept override
