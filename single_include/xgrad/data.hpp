@@ -465,8 +465,6 @@ private:
 // EventLog: scalars and histograms for TensorBoard, in its files of events: records with checks (TFRecord) of protocol buffers
 // (tensorflow/core/util/event.proto and tensorflow/core/framework/summary.proto, of which four messages are needed).
 
-#include <chrono>
-
 #ifndef XGRAD_SINGLE_XGRAD_DATA_CHECKSUM_HPP
 #define XGRAD_SINGLE_XGRAD_DATA_CHECKSUM_HPP
 

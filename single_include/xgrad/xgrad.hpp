@@ -145,9 +145,15 @@
 #    define XGRAD_THREAD_SANITIZER 0
 #endif
 
-// A kernel is one chain of tiny functions per element: it is only fast if all of them are inlined.
-#define XGRAD_INLINE [[gnu::always_inline]] inline
-#define XGRAD_LAMBDA_INLINE __attribute__((always_inline))
+// A kernel is one chain of tiny functions per element: it is only fast if all of them are inlined. With a sanitizer's checks in each it is
+// not fast anyway, and would take twice as long to compile.
+#if XGRAD_ADDRESS_SANITIZER || XGRAD_THREAD_SANITIZER
+#    define XGRAD_INLINE inline
+#    define XGRAD_LAMBDA_INLINE
+#else
+#    define XGRAD_INLINE [[gnu::always_inline]] inline
+#    define XGRAD_LAMBDA_INLINE __attribute__((always_inline))
+#endif
 #define XGRAD_NOINLINE [[gnu::noinline]]
 
 // XGRAD_SEPARATE_COMPILATION, for programs of many files: with it in all of them, and XGRAD_SOURCE before <xgrad/xgrad.hpp> (and
@@ -6262,6 +6268,36 @@ template <Operand X> auto sum_to(X const& x, Shape const& shape)
 // ======== xgrad/graph/local_graph.hpp
 // A small graph that a Node makes for itself, to differentiate it on the spot.
 
+
+// ======== xgrad/graph/second_order.hpp
+// What second derivatives and forward mode take beyond a backward pass. It is reached through pointers, so that only programs that ask for
+// one of the two contain it.
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad::detail {
+
+struct SecondOrder {
+    /// apply() of a fused Node, recorded.
+    void (*record)(Node& fused, AnyTensor const& gradient, std::span<AnyTensor> results);
+    /// pushforward() of a fused Node.
+    void (*push)(Node& fused, std::span<AnyTensor const> tangents, std::span<AnyTensor> results);
+    /// pushforward() of any Node: see push_by_transposing() in local_graph.hpp.
+    void (*push_transposed)(Node& node, std::vector<AnyTensor> outputs, std::span<AnyTensor const> tangents, std::span<AnyTensor> results);
+
+    /// Set by FusedNode::link_second_order().
+    static inline std::atomic<SecondOrder const*> linked{nullptr};
+
+    static SecondOrder const& of(Node const& node)
+    {
+        if (auto const* const all = linked.load(std::memory_order_acquire)) [[likely]]
+            return *all;
+        fail<GraphError>(node.name(), ": for second derivatives, or tangents, a pass has to ask for them: give .create_graph = true to backward() or grad()");
+    }
+};
+
+}  // namespace xgrad::detail
+
 XGRAD_COMPILED_ONCE
 
 namespace xgrad::detail {
@@ -6321,14 +6357,30 @@ private:
     std::vector<Input> inputs_;
 };
 
-/// Set by ForwardPass: a program without one does not contain what forward_pass.hpp defines there.
-inline std::atomic<void (*)(Node&, std::vector<AnyTensor>, std::span<AnyTensor const>, std::span<AnyTensor>)> linked_transposing{nullptr};
-
 /// Forward mode for a Node that has no shorter way: its backward pass is linear in the gradients, and the gradient of that takes
 /// tangents to tangents. `outputs` are zeros like the Node's outputs.
 inline void push_by_transposing(Node& node, std::vector<AnyTensor> outputs, std::span<AnyTensor const> tangents, std::span<AnyTensor> results)
 {
-    linked_transposing.load(std::memory_order_acquire)(node, std::move(outputs), tangents, results);
+    SecondOrder::of(node).push_transposed(node, std::move(outputs), tangents, results);
+}
+
+/// What push_by_transposing() calls.
+[[gnu::cold]] inline void push_transposed(Node& node, std::vector<AnyTensor> outputs, std::span<AnyTensor const> tangents, std::span<AnyTensor> results)
+{
+    LocalGraph graph;
+    std::vector<std::size_t> defined;
+    for (std::size_t i = 0; i < outputs.size(); ++i) {
+        if (!outputs[i].defined()) continue;
+        outputs[i] = graph.input(outputs[i], {});
+        defined.push_back(i);
+    }
+    std::vector<AnyTensor> gradients(node.next_edges().size());
+    {
+        AutoGradMode const on(true);
+        node.apply(outputs, gradients);
+    }
+    auto found = graph.gradients(gradients, tangents);
+    for (std::size_t i = 0; i < defined.size(); ++i) results[defined[i]] = std::move(found[i]);
 }
 
 }  // namespace xgrad::detail
@@ -8177,6 +8229,7 @@ struct TileOperand {
     bool uniform = false;          // one element for the whole index space
     bool kernel_adds = false;      // the kernel can add to what lies in the place of this output
     std::int8_t from = -1;         // an output that is what this input holds
+    std::int8_t over = -1;         // an output that a kernel may write where this input lies
 
     bool needs_tile() const noexcept { return !(whole && in_place); }
 };
@@ -8281,6 +8334,7 @@ private:
             auto const& o = operands_[k];
             tile_at_[k] = 0;
             if (o.absent) zeros = std::max(zeros, o.tile_element * elements);
+            else if (turned_rows > 1 && lies_over(k)) tile_at_[k] = tile_at_[static_cast<std::size_t>(o.over)];
             else if (o.needs_tile()) {
                 std::size_t const room = turned_rows > 1 && is_turned(k) ? turned_rows * pitch_of(o, elements) : elements;
                 tile_at_[k] = total;
@@ -8368,6 +8422,14 @@ private:
         return o.in_place && !o.folds && o.from < 0 && last > 0 && step_[k][last - 1] == 1 && step_[k][last] != 0;
     }
 
+    /// True for an output that takes the place of an input before it, both turned: half as much then passes through the nearest cache.
+    bool lies_over(std::size_t k) const
+    {
+        if (operands_[k].over < 0) return false;
+        auto const input = static_cast<std::size_t>(operands_[k].over);
+        return !operands_[input].absent && operands_[input].element == operands_[k].element && is_turned(input) && is_turned(k);
+    }
+
     /// How many rows are taken at once where some operands are turned, so that squares fill up; 1 where none is.
     std::size_t rows_of_squares() const
     {
@@ -8429,7 +8491,7 @@ private:
     /// Of rows that are turned, equal parts of whole squares.
     static std::size_t part_of_row(std::size_t row)
     {
-        constexpr std::size_t longest = 2 * tile_size, square = 16;
+        constexpr std::size_t longest = 4 * tile_size, square = 16;
         std::size_t const parts = (row + longest - 1) / longest, part = (row + parts - 1) / parts;
         return (part + square - 1) / square * square;
     }
@@ -9229,6 +9291,8 @@ private:
 // PartLoop: a kernel over many elements that all lie in order, part by part: on several threads where they are wanted, and with results
 // that no cache can hold written past the caches.
 
+#include <chrono>
+
 
 // ======== xgrad/base/parallel.hpp
 // Several threads for large kernels: off until set_num_threads() asks for them. Work is cut into the same parts whatever the
@@ -9439,6 +9503,33 @@ XGRAD_COMPILED_ONCE
 
 namespace xgrad::detail {
 
+/// Whether parts are written past the caches. That spares reading what is overwritten, but where a formula computes enough to hide such reads
+/// its stores may wait longer, which differs between processors: the first parts take turns, and the others go the way that was faster.
+class StreamingTrial {
+public:
+    bool streams(std::size_t part) const noexcept
+    {
+        return part < trials ? part % 2 == 0 : least_[true].load(std::memory_order_relaxed) <= least_[false].load(std::memory_order_relaxed);
+    }
+    /// Calls f(whether this part is streamed).
+    template <class F> void run(std::size_t part, F f)
+    {
+        bool const way = streams(part);
+        if (part >= trials) return f(way);
+        auto const start = Clock::now();
+        f(way);
+        double const seconds = std::chrono::duration<double>(Clock::now() - start).count() / (way ? 1 : preference);
+        for (double least = least_[way].load(std::memory_order_relaxed); seconds < least && !least_[way].compare_exchange_weak(least, seconds, std::memory_order_relaxed);) {}
+    }
+
+private:
+    using Clock = std::chrono::steady_clock;
+    static constexpr std::size_t trials = 8;
+    static constexpr double preference = 0.9;  // what stays in a cache is written later, which a trial does not see
+
+    std::array<std::atomic<double>, 2> least_{std::numeric_limits<double>::infinity(), std::numeric_limits<double>::infinity()};
+};
+
 class PartLoop {
 public:
     /// Over `count` elements, of which a kernel takes at most `most` at once.
@@ -9466,23 +9557,50 @@ public:
     /// Calls kernel(part, operands, elements) until all are done, each part from its first element to its last.
     template <class Kernel> void run(Kernel kernel) const
     {
-        for_each_part(count_, [&](std::size_t part, std::size_t first, std::size_t elements) {
-            alignas(block_alignment) std::byte room[rooms][room_bytes];
-            void* here[TileLoop::max_operands];
-            auto const streamed = static_cast<std::size_t>(std::popcount(streamed_));
-            for (std::size_t done = 0, n; done < elements; done += n) {
-                n = std::min(most_, elements - done);
-                for (std::size_t k = 0, next = 0; k < operands_; ++k) here[k] = is_streamed(k) ? room[next++] : place(k, first + done);
-                kernel(part, here, n);
-                for (std::size_t k = 0, next = 0; next < streamed; ++k)
-                    if (is_streamed(k)) stream(place(k, first + done), room[next++], n * step_[k]);
-            }
-            if (streamed) finish_streaming();
-        });
+        run({[](void* to, std::size_t part, void* const* operands, std::size_t n) { (*static_cast<Kernel*>(to))(part, operands, n); }, &kernel});
     }
 
 private:
-    static constexpr std::size_t rooms = 6, room_bytes = 4096;
+    struct Body {
+        void (*call)(void* kernel, std::size_t part, void* const* operands, std::size_t n);
+        void* kernel;
+
+        void operator()(std::size_t part, void* const* operands, std::size_t n) const { call(kernel, part, operands, n); }
+    };
+    static constexpr std::size_t rooms = 6, room_bytes = 2048;
+
+    void run(Body body) const
+    {
+        if (!streamed_) return for_each_part(count_, [&](std::size_t part, std::size_t first, std::size_t n) { run_part(body, part, first, n); });
+        StreamingTrial trial;
+        for_each_part(count_, [&](std::size_t part, std::size_t first, std::size_t n) {
+            trial.run(part, [&](bool streams) { streams ? stream_part(body, part, first, n) : run_part(body, part, first, n); });
+        });
+    }
+    /// Both ways call the kernel for the same elements at once, so that its results are the same to the last bit.
+    void run_part(Body body, std::size_t part, std::size_t first, std::size_t elements) const
+    {
+        void* here[TileLoop::max_operands];
+        for (std::size_t done = 0, n; done < elements; done += n) {
+            n = std::min(most_, elements - done);
+            for (std::size_t k = 0; k < operands_; ++k) here[k] = place(k, first + done);
+            body(part, here, n);
+        }
+    }
+    void stream_part(Body body, std::size_t part, std::size_t first, std::size_t elements) const
+    {
+        alignas(block_alignment) std::byte room[rooms][room_bytes];
+        void* here[TileLoop::max_operands];
+        auto const streamed = static_cast<std::size_t>(std::popcount(streamed_));
+        for (std::size_t done = 0, n; done < elements; done += n) {
+            n = std::min(most_, elements - done);
+            for (std::size_t k = 0, next = 0; k < operands_; ++k) here[k] = is_streamed(k) ? room[next++] : place(k, first + done);
+            body(part, here, n);
+            for (std::size_t k = 0, next = 0; next < streamed; ++k)
+                if (is_streamed(k)) stream(place(k, first + done), room[next++], n * step_[k]);
+        }
+        finish_streaming();
+    }
 
     bool is_streamed(std::size_t k) const noexcept { return k < 64 && streamed_ >> k & 1; }
     std::byte* place(std::size_t k, std::size_t i) const noexcept { return at_[k] + i * step_[k]; }
@@ -10529,6 +10647,7 @@ protected:
         } else {
             gradient = like ? fresh_like(*like, info.element) : AnyArray(space_, info.element);
             operand = output_operand(gradient, info);
+            operand.over = static_cast<std::int8_t>(k);
         }
     }
     /// The leaves whose gradients the tile loop asks a kernel to add to what is there.
@@ -10678,7 +10797,7 @@ public:
 
     void apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) override
     {
-        if (recording() && gradients[0].defined() && would_record(gradients[0])) (this->*second_order().record)(gradients[0], results);
+        if (recording() && gradients[0].defined() && would_record(gradients[0])) SecondOrder::of(*this).record(*this, gradients[0], results);
         else apply_fused(gradients[0], results, is_free(gradients[0]) ? &gradients[0] : nullptr);
     }
 
@@ -10693,26 +10812,13 @@ public:
     /// The gradients for this one, unrecorded.
     void apply_to(AnyTensor const& gradient, std::span<AnyTensor> results) { apply_fused(gradient, results); }
     /// In one pass over dual numbers.
-    void pushforward(std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override { (this->*second_order().push)(tangents, results); }
+    void pushforward(std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override { SecondOrder::of(*this).push(*this, tangents, results); }
 
     /// To be called before a pass is recorded, or tangents are pushed. What these take, which fused_gradient_node.hpp defines, is in no
     /// program that does not call it.
     static void link_second_order() noexcept;
 
 private:
-    struct SecondOrder {
-        void (FusedNode::*record)(AnyTensor const& gradient, std::span<AnyTensor> results);
-        void (FusedNode::*push)(std::span<AnyTensor const> tangents, std::span<AnyTensor> results);
-    };
-    static inline std::atomic<SecondOrder const*> second_order_{nullptr};
-
-    SecondOrder const& second_order() const
-    {
-        if (auto const* const linked = second_order_.load(std::memory_order_acquire)) [[likely]]
-            return *linked;
-        fail<GraphError>(name(), ": for second derivatives, or tangents, a pass has to ask for them: give .create_graph = true to backward() or grad()");
-    }
-
     using FusedSum::FusedSum;
 
     void dispose() noexcept override
@@ -11288,8 +11394,12 @@ inline void FusedNode::apply_recorded(AnyTensor const& gradient, std::span<AnyTe
 
 inline void FusedNode::link_second_order() noexcept
 {
-    static constexpr SecondOrder linked{&FusedNode::apply_recorded, &FusedNode::push_tangents};
-    second_order_.store(&linked, std::memory_order_release);
+    static constexpr SecondOrder all{
+        [](Node& node, AnyTensor const& gradient, std::span<AnyTensor> results) { static_cast<FusedNode&>(node).apply_recorded(gradient, results); },
+        [](Node& node, std::span<AnyTensor const> tangents, std::span<AnyTensor> results) { static_cast<FusedNode&>(node).push_tangents(tangents, results); },
+        &push_transposed,
+    };
+    SecondOrder::linked.store(&all, std::memory_order_release);
 }
 
 }  // namespace xgrad::detail
@@ -13453,31 +13563,11 @@ XGRAD_COMPILED_ONCE
 
 namespace xgrad::detail {
 
-/// What push_by_transposing() calls.
-[[gnu::cold]] inline void push_transposed(Node& node, std::vector<AnyTensor> outputs, std::span<AnyTensor const> tangents, std::span<AnyTensor> results)
-{
-    LocalGraph graph;
-    std::vector<std::size_t> defined;
-    for (std::size_t i = 0; i < outputs.size(); ++i) {
-        if (!outputs[i].defined()) continue;
-        outputs[i] = graph.input(outputs[i], {});
-        defined.push_back(i);
-    }
-    std::vector<AnyTensor> gradients(node.next_edges().size());
-    {
-        AutoGradMode const on(true);
-        node.apply(outputs, gradients);
-    }
-    auto found = graph.gradients(gradients, tangents);
-    for (std::size_t i = 0; i < defined.size(); ++i) results[defined[i]] = std::move(found[i]);
-}
-
 class ForwardPass {
 public:
     ForwardPass(std::span<AnyTensor const> inputs, std::span<AnyTensor const> tangents)
     {
         FusedNode::link_second_order();
-        linked_transposing.store(&push_transposed, std::memory_order_release);
         for (std::size_t i = 0; i < inputs.size(); ++i) {
             Edge const edge = gradient_edge(inputs[i]);
             auto& notes = notes_[edge.function.get()];

@@ -3,8 +3,12 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
+#include <atomic>
 #include <bit>
+#include <chrono>
 #include <cstdint>
+#include <limits>
 
 #include <xgrad/base/parallel.hpp>
 #include <xgrad/base/stream.hpp>
@@ -13,6 +17,33 @@
 XGRAD_COMPILED_ONCE
 
 namespace xgrad::detail {
+
+/// Whether parts are written past the caches. That spares reading what is overwritten, but where a formula computes enough to hide such reads
+/// its stores may wait longer, which differs between processors: the first parts take turns, and the others go the way that was faster.
+class StreamingTrial {
+public:
+    bool streams(std::size_t part) const noexcept
+    {
+        return part < trials ? part % 2 == 0 : least_[true].load(std::memory_order_relaxed) <= least_[false].load(std::memory_order_relaxed);
+    }
+    /// Calls f(whether this part is streamed).
+    template <class F> void run(std::size_t part, F f)
+    {
+        bool const way = streams(part);
+        if (part >= trials) return f(way);
+        auto const start = Clock::now();
+        f(way);
+        double const seconds = std::chrono::duration<double>(Clock::now() - start).count() / (way ? 1 : preference);
+        for (double least = least_[way].load(std::memory_order_relaxed); seconds < least && !least_[way].compare_exchange_weak(least, seconds, std::memory_order_relaxed);) {}
+    }
+
+private:
+    using Clock = std::chrono::steady_clock;
+    static constexpr std::size_t trials = 8;
+    static constexpr double preference = 0.9;  // what stays in a cache is written later, which a trial does not see
+
+    std::array<std::atomic<double>, 2> least_{std::numeric_limits<double>::infinity(), std::numeric_limits<double>::infinity()};
+};
 
 class PartLoop {
 public:
@@ -41,23 +72,50 @@ public:
     /// Calls kernel(part, operands, elements) until all are done, each part from its first element to its last.
     template <class Kernel> void run(Kernel kernel) const
     {
-        for_each_part(count_, [&](std::size_t part, std::size_t first, std::size_t elements) {
-            alignas(block_alignment) std::byte room[rooms][room_bytes];
-            void* here[TileLoop::max_operands];
-            auto const streamed = static_cast<std::size_t>(std::popcount(streamed_));
-            for (std::size_t done = 0, n; done < elements; done += n) {
-                n = std::min(most_, elements - done);
-                for (std::size_t k = 0, next = 0; k < operands_; ++k) here[k] = is_streamed(k) ? room[next++] : place(k, first + done);
-                kernel(part, here, n);
-                for (std::size_t k = 0, next = 0; next < streamed; ++k)
-                    if (is_streamed(k)) stream(place(k, first + done), room[next++], n * step_[k]);
-            }
-            if (streamed) finish_streaming();
-        });
+        run({[](void* to, std::size_t part, void* const* operands, std::size_t n) { (*static_cast<Kernel*>(to))(part, operands, n); }, &kernel});
     }
 
 private:
-    static constexpr std::size_t rooms = 6, room_bytes = 4096;
+    struct Body {
+        void (*call)(void* kernel, std::size_t part, void* const* operands, std::size_t n);
+        void* kernel;
+
+        void operator()(std::size_t part, void* const* operands, std::size_t n) const { call(kernel, part, operands, n); }
+    };
+    static constexpr std::size_t rooms = 6, room_bytes = 2048;
+
+    void run(Body body) const
+    {
+        if (!streamed_) return for_each_part(count_, [&](std::size_t part, std::size_t first, std::size_t n) { run_part(body, part, first, n); });
+        StreamingTrial trial;
+        for_each_part(count_, [&](std::size_t part, std::size_t first, std::size_t n) {
+            trial.run(part, [&](bool streams) { streams ? stream_part(body, part, first, n) : run_part(body, part, first, n); });
+        });
+    }
+    /// Both ways call the kernel for the same elements at once, so that its results are the same to the last bit.
+    void run_part(Body body, std::size_t part, std::size_t first, std::size_t elements) const
+    {
+        void* here[TileLoop::max_operands];
+        for (std::size_t done = 0, n; done < elements; done += n) {
+            n = std::min(most_, elements - done);
+            for (std::size_t k = 0; k < operands_; ++k) here[k] = place(k, first + done);
+            body(part, here, n);
+        }
+    }
+    void stream_part(Body body, std::size_t part, std::size_t first, std::size_t elements) const
+    {
+        alignas(block_alignment) std::byte room[rooms][room_bytes];
+        void* here[TileLoop::max_operands];
+        auto const streamed = static_cast<std::size_t>(std::popcount(streamed_));
+        for (std::size_t done = 0, n; done < elements; done += n) {
+            n = std::min(most_, elements - done);
+            for (std::size_t k = 0, next = 0; k < operands_; ++k) here[k] = is_streamed(k) ? room[next++] : place(k, first + done);
+            body(part, here, n);
+            for (std::size_t k = 0, next = 0; next < streamed; ++k)
+                if (is_streamed(k)) stream(place(k, first + done), room[next++], n * step_[k]);
+        }
+        finish_streaming();
+    }
 
     bool is_streamed(std::size_t k) const noexcept { return k < 64 && streamed_ >> k & 1; }
     std::byte* place(std::size_t k, std::size_t i) const noexcept { return at_[k] + i * step_[k]; }
