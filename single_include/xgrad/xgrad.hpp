@@ -8241,10 +8241,10 @@ struct TileRoom {
 inline constinit TileRoom zero_tile{};
 
 /// Fetches the lines of an output that a kernel will write where it is. Stores wait for their lines in order, so those to tiles, which are
-/// at hand, would wait with them.
+/// at hand, would wait with them. AMD's processors since Zen 3 lose by it.
 inline void fetch_for_stores([[maybe_unused]] void const* place, [[maybe_unused]] std::size_t bytes)
 {
-#if defined(__GNUC__)
+#if defined(__GNUC__) && !(defined(__znver3__) || defined(__znver4__) || defined(__znver5__))
     constexpr std::size_t line = 64;
     for (std::size_t at = 0; at < bytes; at += line) __builtin_prefetch(static_cast<std::byte const*>(place) + at, 1);
 #endif
