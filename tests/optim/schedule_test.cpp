@@ -128,3 +128,62 @@ TEST_CASE("OneCycleLR lets a loop of total_steps end, and gives any momentum its
     }
     CHECK_THROWS_WITH_AS(s.step(), "Tried to step 6 times. The specified number of total steps is 5", xg::Error);
 }
+
+TEST_CASE("factors of several schedules for one optimiser are multiplied")
+{
+    Trained t;
+    optim::LinearLR warm_up(t.o, 0.5, 1, 2);
+    optim::StepLR decay(t.o, 1, 0.1);
+    std::vector<double> const rates{0.5, 0.075, 0.01, 0.001, 0.0001};  // of PyTorch, for a rate of 1
+    for (double const r : rates) {
+        CHECK(t.o.lr(0) == doctest::Approx(r).epsilon(1e-12));
+        CHECK(t.o.lr(1) == doctest::Approx(r / 10).epsilon(1e-12));
+        warm_up.step(), decay.step();
+    }
+
+    Trained c;
+    optim::StepLR halved(c.o, 1, 0.5);
+    optim::CosineAnnealingLR cosine(c.o, 2, 0.2);
+    double now = 1;
+    for (int n = 1; n <= 6; ++n) {  // PyTorch's recursion
+        halved.step(), cosine.step();
+        now /= 2;
+        double const before = 1 + std::cos(std::acos(-1.) * (n - 1) / 2), after = 1 + std::cos(std::acos(-1.) * n / 2);
+        now = (n - 1 - 2) % 4 == 0 ? now + 0.8 * (1 - std::cos(std::acos(-1.) / 2)) / 2 : 0.2 + (now - 0.2) * after / before;
+        CHECK(c.o.lr(0) == doctest::Approx(now).epsilon(1e-12));
+    }
+}
+
+TEST_CASE("a schedule goes on from a rate that was set by hand")
+{
+    Trained t;
+    optim::StepLR s(t.o, 2, 0.1);
+    s.step();
+    t.o.lr(0) = 0.5;
+    s.step(), s.step();
+    CHECK(t.o.lr(0) == doctest::Approx(0.05));
+    CHECK(t.o.lr(1) == doctest::Approx(0.01));
+
+    optim::LambdaLR over(t.o, [](std::int64_t n) { return static_cast<double>(n + 2); });  // knows the initial rate alone
+    CHECK(t.o.lr(0) == 2);
+}
+
+TEST_CASE("several schedules resume, in any order")
+{
+    Trained a, b;
+    optim::LinearLR w(a.o, 0.5, 1, 4), w2(b.o, 0.5, 1, 4);
+    optim::StepLR s(a.o, 2, 0.1), s2(b.o, 2, 0.1);
+    for (int i = 0; i < 3; ++i) w.step(), s.step();
+    s2.load_state_dict(s.state_dict());
+    w2.load_state_dict(w.state_dict());
+    for (int i = 0; i < 3; ++i) {
+        CHECK(a.o.lr(0) == b.o.lr(0));
+        w.step(), s.step(), w2.step(), s2.step();
+    }
+}
+
+TEST_CASE("a schedule without a function is refused")
+{
+    Trained t;
+    CHECK_THROWS_WITH_AS(optim::LambdaLR(t.o, {}), "LambdaLR: there is no function", xg::Error);
+}

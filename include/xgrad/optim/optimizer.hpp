@@ -66,6 +66,12 @@ public:
     virtual std::vector<AnyTensor> const& parameters(std::size_t group) const = 0;
     /// The learning rate of a group, to be read or set.
     virtual double& lr(std::size_t group = 0) = 0;
+    /// The learning rate that a group had when its first schedule was made: where all of them start.
+    double initial_lr(std::size_t group)
+    {
+        while (initial_lr_.size() <= group) initial_lr_.push_back(lr(initial_lr_.size()));
+        return initial_lr_[group];
+    }
     /// The momentum of a group (of Adam the first of its betas); null where the algorithm has none.
     virtual double* momentum(std::size_t group) = 0;
 
@@ -74,6 +80,9 @@ public:
     virtual StateDict state_dict() const = 0;
     /// Throws Error, and changes nothing, where the state is of another algorithm or of other parameters.
     virtual void load_state_dict(StateDict const& state) = 0;
+
+private:
+    std::vector<double> initial_lr_;
 };
 
 namespace detail {
