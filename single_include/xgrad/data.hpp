@@ -239,7 +239,14 @@ template <class T> struct Table {
 
 namespace detail {
 
-/// Fields of a text, line by line. A field between quotes may hold delimiters, ends of lines and doubled quotes.
+inline std::string_view trimmed(std::string_view s) noexcept
+{
+    auto const begin = std::min(s.find_first_not_of(" \t"), s.size());
+    return s.substr(begin, s.find_last_not_of(" \t") + 1 - begin);
+}
+
+/// Fields of a text, line by line, without the blanks around them. A field between quotes may hold delimiters, ends of lines, doubled quotes
+/// and blanks at its ends.
 class CsvReader {
 public:
     CsvReader(Input const& in, char delimiter) : in_(in), delimiter_(delimiter), text_(in.text(0, static_cast<std::size_t>(in.size()), "the table"))
@@ -282,7 +289,7 @@ private:
             auto const ends = std::string{delimiter_, '\n', '\r'};
             auto const end = std::min(text_.find_first_of(ends, at_), text_.size());
             auto const begin = std::exchange(at_, end);
-            return text_.substr(begin, end - begin);
+            return std::string(trimmed(std::string_view(text_).substr(begin, end - begin)));
         }
         std::string s;
         for (++at_;; ++at_) {
@@ -297,17 +304,22 @@ private:
         if (at_ < text_.size() && text_[at_] != delimiter_ && text_[at_] != '\n' && text_[at_] != '\r') fail_at(column, "something stands after the closing quote");
         return s;
     }
-
     Input const& in_;
     char delimiter_;
     std::string text_;
     std::size_t at_ = 0, line_ = 1, next_line_ = 1;
 };
 
-inline std::string_view trimmed(std::string_view s) noexcept
+/// Of a number outside the range of a type: whether it is too near to 0, by the place of its first digit.
+inline bool is_tiny(std::string_view text)
 {
-    auto const begin = std::min(s.find_first_not_of(" \t"), s.size());
-    return s.substr(begin, s.find_last_not_of(" \t") + 1 - begin);
+    auto const e = std::min(text.find_first_of("eE"), text.size()), point = std::min(text.find('.'), e), first = text.find_first_of("123456789");
+    std::int64_t exponent = 0;
+    if (e < text.size()) {
+        bool const has_plus = text[e + 1] == '+';
+        if (std::from_chars(text.data() + e + 1 + has_plus, text.data() + text.size(), exponent).ec != std::errc()) return text[e + 1] == '-';
+    }
+    return exponent + static_cast<std::int64_t>(point) < static_cast<std::int64_t>(first) + 1;
 }
 
 template <class T> T number_of(CsvReader const& in, std::string_view field, std::size_t column, Missing missing)
@@ -321,8 +333,11 @@ template <class T> T number_of(CsvReader const& in, std::string_view field, std:
     T value{};
     auto const* const begin = text.data() + (text.size() > 1 && text[0] == '+' && text[1] != '-');
     auto const [end, error] = std::from_chars(begin, text.data() + text.size(), value);
-    if (error == std::errc::result_out_of_range) in.fail_at(column, "'", text.substr(0, 40), "' is out of the range of ", name(dtype_of<T>));
-    if (error != std::errc() || end != text.data() + text.size()) in.fail_at(column, "'", text.substr(0, 40), "' is no number of type ", name(dtype_of<T>));
+    bool const is_outside = error == std::errc::result_out_of_range;
+    if ((error != std::errc() && !is_outside) || end != text.data() + text.size()) in.fail_at(column, "'", text.substr(0, 40), "' is no number of type ", name(dtype_of<T>));
+    if constexpr (RealScalar<T>)
+        if (is_outside && is_tiny(text)) return text[0] == '-' ? -T(0) : T(0);
+    if (is_outside) in.fail_at(column, "'", text.substr(0, 40), "' is out of the range of ", name(dtype_of<T>));
     return value;
 }
 
@@ -340,7 +355,7 @@ template <class T = double> Table<T> read_csv(Input const& in, CsvOptions const&
     bool known = options.header && reader.next(fields);
     if (known) {
         columns = fields.size();
-        for (auto const& f : fields) table.columns.emplace_back(detail::trimmed(f));
+        table.columns = fields;
         std::set<std::string_view> names;
         for (std::size_t i = 0; i < columns; ++i)
             if (!names.insert(table.columns[i]).second) reader.fail_at(i, "the name '", table.columns[i], "' stands twice");
@@ -355,18 +370,22 @@ template <class T = double> Table<T> read_csv(Input const& in, CsvOptions const&
     return table;
 }
 
-/// Writes a matrix, or a vector as one column, in as many digits as give the same numbers back. Names that need it are quoted.
+/// Writes a matrix, or a vector as one column, in as many digits as give the same numbers back. Names that need it are quoted; none may
+/// stand twice.
 template <class T> void write_csv(std::filesystem::path const& path, Tensor<T> const& values, std::vector<std::string> const& columns = {}, char delimiter = ',')
 {
     static_assert(RealScalar<T> || std::same_as<T, std::int64_t>, "write_csv: a table has elements of double, float or std::int64_t");
     if (values.dim() != 1 && values.dim() != 2) detail::fail<ShapeError>("write_csv: a table is a matrix or a vector, and not of shape ", values.shape());
     std::size_t const width = values.dim() == 2 ? values.shape(1) : 1;
     if (!columns.empty() && columns.size() != width) detail::fail<ShapeError>("write_csv: ", columns.size(), " names for ", width, " columns");
+    for (auto const& name : columns)
+        if (std::ranges::count(columns, name) > 1) detail::fail("write_csv: the name '", name, "' stands twice");
     AtomicFile file(path);
     std::string line;
     for (auto const& name : columns) {
         line += &name == columns.data() ? "" : std::string{delimiter};
-        if (name.find_first_of(std::string("\"\r\n") + delimiter) == name.npos) line += name;
+        bool const is_plain = !name.empty() && detail::trimmed(name) == name && name.find_first_of(std::string("\"\r\n") + delimiter) == name.npos;
+        if (is_plain) line += name;
         else {
             line += '"';
             for (char const c : name) line += c == '"' ? std::string("\"\"") : std::string{c};
@@ -418,7 +437,8 @@ public:
         if (!begun_) {
             text = "step";
             for (auto const& [name, value] : numbers) {
-                if (name.empty() || name == "step" || name.find_first_of(",\"\r\n") != name.npos || std::ranges::find(columns, name) != columns.end())
+                bool const has_blank_ends = !name.empty() && (std::string_view(" \t").find(name.front()) != std::string_view::npos || std::string_view(" \t").find(name.back()) != std::string_view::npos);
+                if (name.empty() || has_blank_ends || name == "step" || name.find_first_of(",\"\r\n") != name.npos || std::ranges::find(columns, name) != columns.end())
                     detail::fail("CsvLog: '", name, "' cannot be the name of a column");
                 columns.push_back(name);
                 text += "," + name;
@@ -901,22 +921,24 @@ public:
             if (i >= n) detail::fail<IndexError>("subset: there is no item ", i, " of ", n);
     }
     std::size_t size() const noexcept { return numbers_.size(); }
-    auto get(std::size_t i) const
-    {
-        if (i >= size()) detail::fail<IndexError>("subset: there is no item ", i, " of ", size());
-        return detail::item(*dataset_, numbers_[i]);
-    }
+    auto get(std::size_t i) const { return detail::item(*dataset_, number_of(i)); }
     auto get_batch(std::span<std::size_t const> numbers) const
         requires detail::HasBatches<D>
     {
         std::vector<std::size_t> theirs;
-        for (auto const i : numbers) theirs.push_back(numbers_.at(i));
+        for (auto const i : numbers) theirs.push_back(number_of(i));
         return dataset_->get_batch(theirs);
     }
     /// The numbers of the items in the dataset that they are from.
     std::vector<std::size_t> const& indices() const noexcept { return numbers_; }
 
 private:
+    std::size_t number_of(std::size_t i) const
+    {
+        if (i >= size()) detail::fail<IndexError>("subset: there is no item ", i, " of ", size());
+        return numbers_[i];
+    }
+
     std::shared_ptr<D const> dataset_;
     std::vector<std::size_t> numbers_;
 };
@@ -930,7 +952,10 @@ template <class D> auto subset(D dataset, std::vector<std::size_t> numbers)
 template <class D> auto random_split(D dataset, std::vector<std::size_t> const& sizes)
 {
     if constexpr (detail::is_dataset<D>()) {
-        auto const n = static_cast<std::size_t>(dataset.size()), sum = std::accumulate(sizes.begin(), sizes.end(), std::size_t{0});
+        auto const n = static_cast<std::size_t>(dataset.size());
+        for (auto const size : sizes)
+            if (size > n) detail::fail("random_split: a part of ", size, " items is more than the dataset has, ", n);
+        auto const sum = std::accumulate(sizes.begin(), sizes.end(), std::size_t{0});
         if (sum != n) detail::fail("random_split: parts of ", sizes, " are ", sum, " items, and the dataset has ", n);
         auto const order = detail::permutation(n, xgrad::detail::generator);
         auto const shared = std::make_shared<D const>(std::move(dataset));

@@ -225,6 +225,12 @@ public:
     virtual std::vector<AnyTensor> const& parameters(std::size_t group) const = 0;
     /// The learning rate of a group, to be read or set.
     virtual double& lr(std::size_t group = 0) = 0;
+    /// The learning rate that a group had when its first schedule was made: where all of them start.
+    double initial_lr(std::size_t group)
+    {
+        while (initial_lr_.size() <= group) initial_lr_.push_back(lr(initial_lr_.size()));
+        return initial_lr_[group];
+    }
     /// The momentum of a group (of Adam the first of its betas); null where the algorithm has none.
     virtual double* momentum(std::size_t group) = 0;
 
@@ -233,6 +239,9 @@ public:
     virtual StateDict state_dict() const = 0;
     /// Throws Error, and changes nothing, where the state is of another algorithm or of other parameters.
     virtual void load_state_dict(StateDict const& state) = 0;
+
+private:
+    std::vector<double> initial_lr_;
 };
 
 namespace detail {
@@ -253,6 +262,13 @@ template <class V> V value_in(StateDict const& state, std::string const& name)
     if constexpr (!std::is_floating_point_v<V>)
         if (!(std::abs(v) < 9e15)) fail("load_state_dict: '", name, "' is no count");
     return static_cast<V>(v);
+}
+
+/// Element i of a vector of an optimiser.
+template <class V> auto& element_of(V& all, std::size_t i, char const* what)
+{
+    if (i >= all.size()) fail<IndexError>("optimizer: there is no ", what, " ", i, " of ", all.size());
+    return all[i];
 }
 
 /// Parameters must be leaves, each in one group.
@@ -329,12 +345,12 @@ public:
     }
 
     std::size_t group_count() const noexcept override { return groups_.size(); }
-    std::vector<AnyTensor> const& parameters(std::size_t group) const override { return groups_.at(group).parameters; }
-    Options& options(std::size_t group = 0) { return groups_.at(group).options; }
+    std::vector<AnyTensor> const& parameters(std::size_t group) const override { return detail::element_of(groups_, group, "group").parameters; }
+    Options& options(std::size_t group = 0) { return detail::element_of(groups_, group, "group").options; }
     double& lr(std::size_t group = 0) override { return options(group).lr; }
     double* momentum(std::size_t group) override { return Rule::momentum(options(group)); }
     /// What is remembered of the parameter with this number, counted through all groups.
-    ParameterState const& state(std::size_t parameter) const { return states_.at(parameter); }
+    ParameterState const& state(std::size_t parameter) const { return detail::element_of(states_, parameter, "parameter"); }
 
     StateDict state_dict() const override
     {
@@ -1015,49 +1031,81 @@ XGRAD_COMPILED_ONCE
 
 namespace xgrad::optim {
 
-/// A schedule in closed form: the rate of each group from the one that it had when the schedule was made. Call step() once per
-/// epoch (or batch), after the optimiser's.
+/// A schedule in closed form: the rate of each group from its initial one. Call step() once per epoch (or batch), after the optimiser's. Where
+/// something else has changed a rate, as a second schedule does, it is multiplied by what a step changes: of several schedules for one
+/// optimiser the factors are multiplied, as in PyTorch.
 class Schedule {
 public:
     Schedule(Schedule const&) = delete;
     Schedule& operator=(Schedule const&) = delete;
     virtual ~Schedule() = default;
 
-    void step() { set(count_ + 1); }
+    void step() { go_to(count_ + 1); }
     /// How often step() was called.
     std::int64_t count() const noexcept { return count_; }
     StateDict state_dict() const
     {
         StateDict state{{"count", detail::number_tensor(static_cast<double>(count_))}};
-        for (std::size_t k = 0; k < base_.size(); ++k) state.set("base." + std::to_string(k), detail::number_tensor(base_[k]));
+        for (std::size_t k = 0; k < base_.size(); ++k) {
+            state.set("base." + std::to_string(k), detail::number_tensor(base_[k]));
+            state.set("rate." + std::to_string(k), detail::number_tensor(optimizer_.lr(k)));
+        }
         return state;
     }
-    /// Goes on where the other one was: the optimiser's rates are set accordingly.
+    /// Goes on where the other one was: the optimiser's rates are those that it had then.
     void load_state_dict(StateDict const& state)
     {
         auto const count = detail::value_in<std::int64_t>(state, "count");
-        std::vector<double> base;
-        for (std::size_t k = 0; k < base_.size(); ++k) base.push_back(detail::number_in(state, "base." + std::to_string(k)));
+        auto const numbers = [&](std::string const& name) {
+            std::vector<double> of_groups;
+            for (std::size_t k = 0; k < base_.size(); ++k) of_groups.push_back(detail::number_in(state, name + std::to_string(k)));
+            return of_groups;
+        };
+        auto base = numbers("base.");
+        set(count, alone(base, count), numbers("rate."));
         base_ = std::move(base);
-        set(count);
     }
 
 protected:
     explicit Schedule(Optimizer& o) : optimizer_(o)
     {
-        for (std::size_t k = 0; k < o.group_count(); ++k) base_.push_back(o.lr(k));
+        for (std::size_t k = 0; k < o.group_count(); ++k) base_.push_back(o.initial_lr(k));
+        expected_ = base_;
     }
     virtual double rate(double base, std::int64_t count) const = 0;
-    virtual void set(std::int64_t count)
+    /// The rate at this count from that at the one before, which something else has changed.
+    virtual double chained(double now, double base, std::int64_t count) const
     {
-        for (std::size_t k = 0; k < base_.size(); ++k) optimizer_.lr(k) = rate(base_[k], count);
+        double const before = count == 0 ? base : rate(base, count - 1), after = rate(base, count);
+        return after == before ? now : now * (after / before);
+    }
+    void go_to(std::int64_t count)
+    {
+        auto const expected = alone(base_, count);
+        auto rates = expected;
+        for (std::size_t k = 0; k < rates.size(); ++k)
+            if (double const now = optimizer_.lr(k); now != expected_[k]) rates[k] = chained(now, base_[k], count);
+        set(count, expected, rates);
+    }
+    virtual void set(std::int64_t count, std::vector<double> const& expected, std::vector<double> const& rates)
+    {
+        expected_ = expected;
+        for (std::size_t k = 0; k < rates.size(); ++k) optimizer_.lr(k) = rates[k];
         count_ = count;
     }
     Optimizer& optimizer() const noexcept { return optimizer_; }
 
 private:
+    /// The rates where nothing else changes any.
+    std::vector<double> alone(std::vector<double> const& base, std::int64_t count) const
+    {
+        std::vector<double> rates;
+        for (double const b : base) rates.push_back(rate(b, count));
+        return rates;
+    }
+
     Optimizer& optimizer_;
-    std::vector<double> base_;
+    std::vector<double> base_, expected_;  // the initial rates, and those that this schedule alone would have set
     std::int64_t count_ = 0;
 };
 
@@ -1075,13 +1123,18 @@ private:
     double gamma_;
 };
 
-/// Times a function of how often step() was called.
+/// The initial rate times a function of how often step() was called, whatever else has changed the rate.
 class LambdaLR final : public Schedule {
 public:
-    LambdaLR(Optimizer& o, std::function<double(std::int64_t)> factor) : Schedule(o), factor_(std::move(factor)) { LambdaLR::set(0); }
+    LambdaLR(Optimizer& o, std::function<double(std::int64_t)> factor) : Schedule(o), factor_(std::move(factor))
+    {
+        if (!factor_) detail::fail("LambdaLR: there is no function");
+        go_to(0);
+    }
 
 private:
     double rate(double base, std::int64_t n) const override { return base * factor_(n); }
+    double chained(double, double base, std::int64_t n) const override { return rate(base, n); }
     std::function<double(std::int64_t)> factor_;
 };
 
@@ -1094,10 +1147,14 @@ public:
     }
 
 private:
-    double rate(double base, std::int64_t n) const override
+    double rate(double base, std::int64_t n) const override { return lowest_ + (base - lowest_) * height(n); }
+    double chained(double now, double base, std::int64_t n) const override
     {
-        return lowest_ + (base - lowest_) * (1 + std::cos(std::numbers::pi * static_cast<double>(n) / static_cast<double>(t_max_))) / 2;
+        double const before = height(n - 1);
+        return before == 0 ? now + (base - lowest_) * height(n) : lowest_ + (now - lowest_) * (height(n) / before);
     }
+    /// From 1 down to 0 and up again.
+    double height(std::int64_t n) const { return (1 + std::cos(std::numbers::pi * static_cast<double>(n) / static_cast<double>(t_max_))) / 2; }
     std::int64_t t_max_;
     double lowest_;
 };
@@ -1110,7 +1167,7 @@ public:
         if (!(start > 0 && start <= 1)) detail::fail("Starting multiplicative factor expected to be greater than 0 and less or equal to 1.");
         if (!(end >= 0 && end <= 1)) detail::fail("Ending multiplicative factor expected to be between 0 and 1.");
         if (steps < 1) detail::fail("LinearLR: the number of steps must be positive");
-        LinearLR::set(0);
+        go_to(0);
     }
 
 private:
@@ -1142,7 +1199,7 @@ public:
         if (options.cycle_momentum)
             for (std::size_t k = 0; k < o.group_count(); ++k)
                 if (!o.momentum(k)) detail::fail("optimizer must support momentum or beta1 with `cycle_momentum` option enabled");
-        OneCycleLR::set(0);
+        go_to(0);
     }
 
 private:
@@ -1158,10 +1215,11 @@ private:
         double const first = options_.max_lr / options_.div_factor;
         return between(first, options_.max_lr, first / options_.final_div_factor, n);
     }
-    void set(std::int64_t count) override
+    double chained(double, double base, std::int64_t n) const override { return rate(base, n); }
+    void set(std::int64_t count, std::vector<double> const& expected, std::vector<double> const& rates) override
     {
         if (count > options_.total_steps) detail::fail("Tried to step ", count, " times. The specified number of total steps is ", options_.total_steps);
-        Schedule::set(count);
+        Schedule::set(count, expected, rates);
         if (!options_.cycle_momentum) return;
         for (std::size_t k = 0; k < optimizer().group_count(); ++k) *optimizer().momentum(k) = between(options_.max_momentum, options_.base_momentum, options_.max_momentum, count);
     }

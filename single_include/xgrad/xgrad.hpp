@@ -6003,8 +6003,12 @@ template <Operand X> auto rsqrt(X const& x) { return express(Rsqrt{}, x); }
 /// Power a^b. The gradient for the base of a^0 is 0, and for the exponent of 0^b it is 0 where b >= 0.
 struct Pow : Transcendental<R(R, R), C(C, C)> {
     XGRAD_INLINE auto value(auto a, auto b) const { return pow(a, b); }
-    // b a^(b-1) is 0 at b = 0, but its derivative for b is not: only where it would be NaN is it replaced.
-    XGRAD_INLINE auto partial(wrt<0>, auto y, auto a, auto b) const { return where(b == 0 && (a == 0 || a != a), 0, b * power_below(y, a, b)); }
+    // b a^(b-1) is 0 at b = 0, but its derivative for b is not: only where it would be NaN is it replaced, as its derivatives are.
+    XGRAD_INLINE auto partial(wrt<0>, auto y, auto a, auto b) const
+    {
+        auto const flat = b == 0 && (a == 0 || a != a);
+        return where(flat, 0, b * power_below(y, where(flat, 1, a), b));
+    }
     XGRAD_INLINE auto partial(wrt<1>, auto y, auto a, auto b) const { return where(a == 0 && real(b) >= 0, 0, y * log(a)); }
 };
 

@@ -248,4 +248,26 @@ TEST_CASE("tables")
     data::write_csv(d / "t.csv", values, {"a,b", "c"});
     CHECK(content(d / "t.csv") == "\"a,b\",c\n0.1,-1e+300\nnan,3\n");
     CHECK(difference(data::read_csv(d / "t.csv").values, values, 0.) == "");
+
+    std::vector<std::string> const names{"", " a", "b\t", "a"};  // as they are, not as their blanks suggest
+    data::write_csv(d / "names.csv", D({{1., 2., 3., 4.}}), names);
+    CHECK(data::read_csv(d / "names.csv").columns == names);
+    data::write_csv(d / "one.csv", D({1., 2.}), {""});
+    CHECK(difference(data::read_csv(d / "one.csv").values, {{1.}, {2.}}) == "");
+    CHECK_THROWS_WITH_AS(data::write_csv(d / "two.csv", D({{1., 2.}}), {"x", "x"}), "write_csv: the name 'x' stands twice", xg::Error);
+}
+
+TEST_CASE("numbers too near to 0 are 0, and those too large are refused")
+{
+    auto const read = [](std::string const& text) { return data::read_csv(input("a\n" + text + "\n")).values.item(); };
+    for (auto const* tiny : {"1e-400", "+12.5e-9999", "0.0001e-330", "12345678901e-500", "1e-99999999999999999999"}) {
+        CHECK_MESSAGE(read(tiny) == 0, tiny);
+        CHECK(!std::signbit(read(tiny)));
+        CHECK(std::signbit(read("-" + std::string(tiny + (*tiny == '+')))));
+    }
+    CHECK(read("0." + std::string(400, '0') + "1") == 0);
+    CHECK(read("5e-324") == 5e-324);
+    CHECK(data::read_csv<float>(input("a\n1e-60\n")).values.item() == 0);
+    for (auto const* huge : {"1e400", "-0.001e+330", "1e99999999999999999999"}) CHECK_THROWS_WITH_AS(read(huge), doctest::Contains("is out of the range of float64"), data::FormatError);
+    CHECK_THROWS_WITH_AS(read("1e-400x"), doctest::Contains("is no number"), data::FormatError);
 }

@@ -138,6 +138,9 @@ TEST_CASE("datasets made from others")
     data::DataLoader part(parts[1], {.batch_size = 3});
     CHECK(epoch(part).size() == 3);
     CHECK_THROWS_WITH_AS(data::random_split(pairs(10), {7, 4}), "random_split: parts of [7, 4] are 11 items, and the dataset has 10", xg::Error);
+    CHECK_THROWS_WITH_AS(data::random_split(pairs(2), {3, std::size_t(-1)}), "random_split: a part of 3 items is more than the dataset has, 2", xg::Error);
+    CHECK_THROWS_WITH_AS(data::subset(pairs(10), {0}).get(4), "subset: there is no item 4 of 1", xg::IndexError);
+    CHECK_THROWS_WITH_AS(data::subset(data::TensorDataset<double>(xg::zeros({10})), {0}).get_batch(std::vector<std::size_t>{4}), "subset: there is no item 4 of 1", xg::IndexError);
     CHECK_THROWS_WITH_AS(data::subset(pairs(3), {3}), "subset: there is no item 3 of 3", xg::IndexError);
     CHECK_THROWS_WITH_AS(data::TensorDataset(D({1., 2.}), D({1.})), "TensorDataset: tensors of 2 and of 1 rows", xg::ShapeError);
 }

@@ -111,6 +111,15 @@ TEST_CASE("powers of 0 and of negative numbers have the gradients of their limit
     CHECK(has_gradients(function_of<double, double>(power), {reals({NaN, inf, -2}), reals({0, 0, 0})}, {1, 1, 1}, {{0, 0, 0}}));
     CHECK(differentiates(function_of<double, double>(power), {reals({2, 0.5, 3}), reals({0, 0, 1})}));  // a^b log(a) for b, of which 1/a is left at b = 0
     CHECK(differentiates(function_of<cd, cd>(power), {{xg::DType::complex128, {2}, {cd(2, 1), cd(0.5, -1)}}, {xg::DType::complex128, {2}, {0., 0.}}}));
+    auto const x = xg::Tensor<double>({0., 2.}, xg::requires_grad);
+    auto const z = xg::Tensor<cd>({cd(0), cd(2, 1)}, xg::requires_grad);
+    auto const second = [](auto const& t, auto const& exponents) {  // x^0 is flat
+        auto const first = xg::grad(xg::Tensor<double>(sum(real(pow(t, exponents)))), t, {.create_graph = true});
+        return xg::grad(xg::Tensor<double>(sum(real(first))), t, {.create_graph = true, .materialize_grads = true});
+    };
+    CHECK(holds_exactly(second(x, xg::Tensor<double>({0., 0.})), xg::zeros({2})));
+    CHECK(holds_exactly(second(z, xg::Tensor<cd>({cd(0), cd(0)})), xg::zeros<cd>({2})));
+    CHECK(holds_exactly(xg::grad(xg::Tensor<double>(sum(second(x, xg::Tensor<double>({0., 0.})))), x, {.materialize_grads = true}), xg::zeros({2})));
     CHECK(at([](auto x) { return pow(x, 0); }, {0, -2, NaN, inf}, {1, 1, 1, 1}, {0, 0, 0, 0}));
     CHECK(at([](auto x) { return pow(x, 1); }, {0}, {0}, {1}));
     CHECK(at([](auto x) { return pow(x, 2); }, {0, -3}, {0, 9}, {0, -6}));

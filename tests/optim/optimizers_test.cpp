@@ -122,3 +122,13 @@ TEST_CASE("a real loss of a complex parameter is minimised")
         });
     CHECK(std::abs(z.item() - std::complex<double>(1, -1)) < 1e-3);
 }
+
+TEST_CASE("groups and parameters that are not there")
+{
+    D const p({1.}, xg::requires_grad);
+    optim::SGD o({p}, {.lr = 0.1});
+    CHECK_THROWS_WITH_AS(o.lr(3), "optimizer: there is no group 3 of 1", xg::IndexError);
+    CHECK_THROWS_WITH_AS(o.options(1), "optimizer: there is no group 1 of 1", xg::IndexError);
+    CHECK_THROWS_WITH_AS(o.parameters(1), "optimizer: there is no group 1 of 1", xg::IndexError);
+    CHECK_THROWS_WITH_AS(o.state(3), "optimizer: there is no parameter 3 of 1", xg::IndexError);
+}

@@ -139,22 +139,24 @@ public:
             if (i >= n) detail::fail<IndexError>("subset: there is no item ", i, " of ", n);
     }
     std::size_t size() const noexcept { return numbers_.size(); }
-    auto get(std::size_t i) const
-    {
-        if (i >= size()) detail::fail<IndexError>("subset: there is no item ", i, " of ", size());
-        return detail::item(*dataset_, numbers_[i]);
-    }
+    auto get(std::size_t i) const { return detail::item(*dataset_, number_of(i)); }
     auto get_batch(std::span<std::size_t const> numbers) const
         requires detail::HasBatches<D>
     {
         std::vector<std::size_t> theirs;
-        for (auto const i : numbers) theirs.push_back(numbers_.at(i));
+        for (auto const i : numbers) theirs.push_back(number_of(i));
         return dataset_->get_batch(theirs);
     }
     /// The numbers of the items in the dataset that they are from.
     std::vector<std::size_t> const& indices() const noexcept { return numbers_; }
 
 private:
+    std::size_t number_of(std::size_t i) const
+    {
+        if (i >= size()) detail::fail<IndexError>("subset: there is no item ", i, " of ", size());
+        return numbers_[i];
+    }
+
     std::shared_ptr<D const> dataset_;
     std::vector<std::size_t> numbers_;
 };
@@ -168,7 +170,10 @@ template <class D> auto subset(D dataset, std::vector<std::size_t> numbers)
 template <class D> auto random_split(D dataset, std::vector<std::size_t> const& sizes)
 {
     if constexpr (detail::is_dataset<D>()) {
-        auto const n = static_cast<std::size_t>(dataset.size()), sum = std::accumulate(sizes.begin(), sizes.end(), std::size_t{0});
+        auto const n = static_cast<std::size_t>(dataset.size());
+        for (auto const size : sizes)
+            if (size > n) detail::fail("random_split: a part of ", size, " items is more than the dataset has, ", n);
+        auto const sum = std::accumulate(sizes.begin(), sizes.end(), std::size_t{0});
         if (sum != n) detail::fail("random_split: parts of ", sizes, " are ", sum, " items, and the dataset has ", n);
         auto const order = detail::permutation(n, xgrad::detail::generator);
         auto const shared = std::make_shared<D const>(std::move(dataset));

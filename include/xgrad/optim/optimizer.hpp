@@ -105,6 +105,13 @@ template <class V> V value_in(StateDict const& state, std::string const& name)
     return static_cast<V>(v);
 }
 
+/// Element i of a vector of an optimiser.
+template <class V> auto& element_of(V& all, std::size_t i, char const* what)
+{
+    if (i >= all.size()) fail<IndexError>("optimizer: there is no ", what, " ", i, " of ", all.size());
+    return all[i];
+}
+
 /// Parameters must be leaves, each in one group.
 [[gnu::cold]] inline void check_parameters(std::vector<AnyTensor> const& fresh, std::vector<AnyTensor> all)
 {
@@ -179,12 +186,12 @@ public:
     }
 
     std::size_t group_count() const noexcept override { return groups_.size(); }
-    std::vector<AnyTensor> const& parameters(std::size_t group) const override { return groups_.at(group).parameters; }
-    Options& options(std::size_t group = 0) { return groups_.at(group).options; }
+    std::vector<AnyTensor> const& parameters(std::size_t group) const override { return detail::element_of(groups_, group, "group").parameters; }
+    Options& options(std::size_t group = 0) { return detail::element_of(groups_, group, "group").options; }
     double& lr(std::size_t group = 0) override { return options(group).lr; }
     double* momentum(std::size_t group) override { return Rule::momentum(options(group)); }
     /// What is remembered of the parameter with this number, counted through all groups.
-    ParameterState const& state(std::size_t parameter) const { return states_.at(parameter); }
+    ParameterState const& state(std::size_t parameter) const { return detail::element_of(states_, parameter, "parameter"); }
 
     StateDict state_dict() const override
     {
