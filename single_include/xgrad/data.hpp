@@ -304,6 +304,7 @@ private:
         if (at_ < text_.size() && text_[at_] != delimiter_ && text_[at_] != '\n' && text_[at_] != '\r') fail_at(column, "something stands after the closing quote");
         return s;
     }
+
     Input const& in_;
     char delimiter_;
     std::string text_;
@@ -319,7 +320,8 @@ inline bool is_tiny(std::string_view text)
         bool const has_plus = text[e + 1] == '+';
         if (std::from_chars(text.data() + e + 1 + has_plus, text.data() + text.size(), exponent).ec != std::errc()) return text[e + 1] == '-';
     }
-    return exponent + static_cast<std::int64_t>(point) < static_cast<std::int64_t>(first) + 1;
+    constexpr std::int64_t largest = std::int64_t{1} << 62;
+    return std::clamp(exponent, -largest, largest) + static_cast<std::int64_t>(point) < static_cast<std::int64_t>(first) + 1;
 }
 
 template <class T> T number_of(CsvReader const& in, std::string_view field, std::size_t column, Missing missing)
@@ -437,8 +439,8 @@ public:
         if (!begun_) {
             text = "step";
             for (auto const& [name, value] : numbers) {
-                bool const has_blank_ends = !name.empty() && (std::string_view(" \t").find(name.front()) != std::string_view::npos || std::string_view(" \t").find(name.back()) != std::string_view::npos);
-                if (name.empty() || has_blank_ends || name == "step" || name.find_first_of(",\"\r\n") != name.npos || std::ranges::find(columns, name) != columns.end())
+                bool const keeps_its_ends = name.find_first_not_of(" \t") == 0 && name.find_last_not_of(" \t") + 1 == name.size();
+                if (!keeps_its_ends || name == "step" || name.find_first_of(",\"\r\n") != name.npos || std::ranges::find(columns, name) != columns.end())
                     detail::fail("CsvLog: '", name, "' cannot be the name of a column");
                 columns.push_back(name);
                 text += "," + name;

@@ -85,6 +85,7 @@ TEST_CASE("logs")
     {
         data::CsvLog log(directory / "run.csv");
         CHECK_THROWS_WITH_AS(log.add(0, {{"loss", 1.}, {"a,b", 1.}}), "CsvLog: 'a,b' cannot be the name of a column", xg::Error);
+        CHECK_THROWS_WITH_AS(log.add(0, {{"loss ", 1.}}), "CsvLog: 'loss ' cannot be the name of a column", xg::Error);  // would be read as another
         log.add(1, {{"loss", 0.5}, {"accuracy", 0.25}});
         log.add(2, {{"accuracy", 1. / 3}});
         CHECK_THROWS_WITH_AS(log.add(3, {{"los", 1.}}), "CsvLog: there is no column 'los'; the first line decides which there are", xg::Error);

@@ -106,6 +106,7 @@ private:
         if (at_ < text_.size() && text_[at_] != delimiter_ && text_[at_] != '\n' && text_[at_] != '\r') fail_at(column, "something stands after the closing quote");
         return s;
     }
+
     Input const& in_;
     char delimiter_;
     std::string text_;
@@ -121,7 +122,8 @@ inline bool is_tiny(std::string_view text)
         bool const has_plus = text[e + 1] == '+';
         if (std::from_chars(text.data() + e + 1 + has_plus, text.data() + text.size(), exponent).ec != std::errc()) return text[e + 1] == '-';
     }
-    return exponent + static_cast<std::int64_t>(point) < static_cast<std::int64_t>(first) + 1;
+    constexpr std::int64_t largest = std::int64_t{1} << 62;
+    return std::clamp(exponent, -largest, largest) + static_cast<std::int64_t>(point) < static_cast<std::int64_t>(first) + 1;
 }
 
 template <class T> T number_of(CsvReader const& in, std::string_view field, std::size_t column, Missing missing)

@@ -32,8 +32,8 @@ public:
         if (!begun_) {
             text = "step";
             for (auto const& [name, value] : numbers) {
-                bool const has_blank_ends = !name.empty() && (std::string_view(" \t").find(name.front()) != std::string_view::npos || std::string_view(" \t").find(name.back()) != std::string_view::npos);
-                if (name.empty() || has_blank_ends || name == "step" || name.find_first_of(",\"\r\n") != name.npos || std::ranges::find(columns, name) != columns.end())
+                bool const keeps_its_ends = name.find_first_not_of(" \t") == 0 && name.find_last_not_of(" \t") + 1 == name.size();
+                if (!keeps_its_ends || name == "step" || name.find_first_of(",\"\r\n") != name.npos || std::ranges::find(columns, name) != columns.end())
                     detail::fail("CsvLog: '", name, "' cannot be the name of a column");
                 columns.push_back(name);
                 text += "," + name;
