@@ -63,7 +63,8 @@ struct AbsPower : Elementwise<R(R), R(C)> {
     }
 };
 
-/// p-norm of the elements (as of a vector) over axes, p > 0 or infinite; 2 by default. Gradient 0 at 0.
+/// p-norm of the elements (as of a vector) over axes, p > 0 or infinite; 2 by default. Gradient 0 at 0. Elements are not scaled: their p-th
+/// powers, and the sum of these, must lie in the range of their type.
 template <Operand X> auto norm(X const& x, double p, Axes const& axes, bool keep = false)
 {
     if (!(p > 0)) detail::fail<Error>("norm: p must be positive, and may be infinity");
