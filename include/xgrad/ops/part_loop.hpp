@@ -82,7 +82,7 @@ private:
 
         void operator()(std::size_t part, void* const* operands, std::size_t n) const { call(kernel, part, operands, n); }
     };
-    static constexpr std::size_t rooms = 6, room_bytes = 2048;
+    static constexpr std::size_t rooms = 6, room_bytes = 1024;  // so that stores past the caches never fill the queue of all stores
 
     void run(Body body) const
     {
