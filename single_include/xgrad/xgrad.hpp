@@ -9293,7 +9293,7 @@ private:
 
 // ======== xgrad/ops/part_loop.hpp
 // PartLoop: a kernel over many elements that all lie in order, part by part: on several threads where they are wanted, and with results
-// that no cache can hold written past the caches.
+// that no cache can hold written past the caches where that is faster.
 
 #include <chrono>
 
@@ -9466,7 +9466,7 @@ XGRAD_COMPILED_ONCE
 
 namespace xgrad::detail {
 
-/// From how many bytes on an array is written past the caches: where its end would push its beginning out. Never where a processor has no
+/// From how many bytes on an array may be written past the caches: where its end would push its beginning out. Never where a processor has no
 /// such stores.
 #ifdef __SSE2__
 inline constexpr std::size_t streamed_bytes = std::size_t{16} << 20;
@@ -9511,10 +9511,6 @@ namespace xgrad::detail {
 /// its stores may wait longer, which differs between processors: the first parts take turns, and the others go the way that was faster.
 class StreamingTrial {
 public:
-    bool streams(std::size_t part) const noexcept
-    {
-        return part < trials ? part % 2 == 0 : least_[true].load(std::memory_order_relaxed) <= least_[false].load(std::memory_order_relaxed);
-    }
     /// Calls f(whether this part is streamed).
     template <class F> void run(std::size_t part, F f)
     {
@@ -9530,6 +9526,11 @@ private:
     using Clock = std::chrono::steady_clock;
     static constexpr std::size_t trials = 8;
     static constexpr double preference = 0.9;  // what stays in a cache is written later, which a trial does not see
+
+    bool streams(std::size_t part) const noexcept
+    {
+        return part < trials ? part % 2 == 0 : least_[true].load(std::memory_order_relaxed) <= least_[false].load(std::memory_order_relaxed);
+    }
 
     std::array<std::atomic<double>, 2> least_{std::numeric_limits<double>::infinity(), std::numeric_limits<double>::infinity()};
 };

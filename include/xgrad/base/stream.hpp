@@ -16,7 +16,7 @@ XGRAD_COMPILED_ONCE
 
 namespace xgrad::detail {
 
-/// From how many bytes on an array is written past the caches: where its end would push its beginning out. Never where a processor has no
+/// From how many bytes on an array may be written past the caches: where its end would push its beginning out. Never where a processor has no
 /// such stores.
 #ifdef __SSE2__
 inline constexpr std::size_t streamed_bytes = std::size_t{16} << 20;

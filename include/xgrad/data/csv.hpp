@@ -47,6 +47,15 @@ inline std::string_view trimmed(std::string_view s) noexcept
     return s.substr(begin, s.find_last_not_of(" \t") + 1 - begin);
 }
 
+/// The first name that stands there a second time; the number of names where none does.
+inline std::size_t first_repeated(std::vector<std::string> const& names)
+{
+    std::set<std::string_view> known;
+    std::size_t i = 0;
+    while (i < names.size() && known.insert(names[i]).second) ++i;
+    return i;
+}
+
 /// Fields of a text, line by line, without the blanks around them. A field between quotes may hold delimiters, ends of lines, doubled quotes
 /// and blanks at its ends.
 class CsvReader {
@@ -160,9 +169,7 @@ template <class T = double> Table<T> read_csv(Input const& in, CsvOptions const&
     if (known) {
         columns = fields.size();
         table.columns = fields;
-        std::set<std::string_view> names;
-        for (std::size_t i = 0; i < columns; ++i)
-            if (!names.insert(table.columns[i]).second) reader.fail_at(i, "the name '", table.columns[i], "' stands twice");
+        if (auto const i = detail::first_repeated(table.columns); i < columns) reader.fail_at(i, "the name '", table.columns[i], "' stands twice");
     }
     for (; reader.next(fields); ++rows) {
         if (!std::exchange(known, true)) columns = fields.size();
@@ -182,8 +189,7 @@ template <class T> void write_csv(std::filesystem::path const& path, Tensor<T> c
     if (values.dim() != 1 && values.dim() != 2) detail::fail<ShapeError>("write_csv: a table is a matrix or a vector, and not of shape ", values.shape());
     std::size_t const width = values.dim() == 2 ? values.shape(1) : 1;
     if (!columns.empty() && columns.size() != width) detail::fail<ShapeError>("write_csv: ", columns.size(), " names for ", width, " columns");
-    for (auto const& name : columns)
-        if (std::ranges::count(columns, name) > 1) detail::fail("write_csv: the name '", name, "' stands twice");
+    if (auto const i = detail::first_repeated(columns); i < columns.size()) detail::fail("write_csv: the name '", columns[i], "' stands twice");
     AtomicFile file(path);
     std::string line;
     for (auto const& name : columns) {

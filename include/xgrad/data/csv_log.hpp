@@ -7,7 +7,7 @@
 #include <initializer_list>
 #include <vector>
 
-#include <xgrad/data/file.hpp>
+#include <xgrad/data/csv.hpp>
 
 XGRAD_COMPILED_ONCE
 
@@ -32,8 +32,7 @@ public:
         if (!begun_) {
             text = "step";
             for (auto const& [name, value] : numbers) {
-                bool const keeps_its_ends = name.find_first_not_of(" \t") == 0 && name.find_last_not_of(" \t") + 1 == name.size();
-                if (!keeps_its_ends || name == "step" || name.find_first_of(",\"\r\n") != name.npos || std::ranges::find(columns, name) != columns.end())
+                if (name.empty() || detail::trimmed(name) != name || name == "step" || name.find_first_of(",\"\r\n") != name.npos || std::ranges::find(columns, name) != columns.end())
                     detail::fail("CsvLog: '", name, "' cannot be the name of a column");
                 columns.push_back(name);
                 text += "," + name;

@@ -1,5 +1,5 @@
 // PartLoop: a kernel over many elements that all lie in order, part by part: on several threads where they are wanted, and with results
-// that no cache can hold written past the caches.
+// that no cache can hold written past the caches where that is faster.
 #pragma once
 
 #include <algorithm>
@@ -22,10 +22,6 @@ namespace xgrad::detail {
 /// its stores may wait longer, which differs between processors: the first parts take turns, and the others go the way that was faster.
 class StreamingTrial {
 public:
-    bool streams(std::size_t part) const noexcept
-    {
-        return part < trials ? part % 2 == 0 : least_[true].load(std::memory_order_relaxed) <= least_[false].load(std::memory_order_relaxed);
-    }
     /// Calls f(whether this part is streamed).
     template <class F> void run(std::size_t part, F f)
     {
@@ -41,6 +37,11 @@ private:
     using Clock = std::chrono::steady_clock;
     static constexpr std::size_t trials = 8;
     static constexpr double preference = 0.9;  // what stays in a cache is written later, which a trial does not see
+
+    bool streams(std::size_t part) const noexcept
+    {
+        return part < trials ? part % 2 == 0 : least_[true].load(std::memory_order_relaxed) <= least_[false].load(std::memory_order_relaxed);
+    }
 
     std::array<std::atomic<double>, 2> least_{std::numeric_limits<double>::infinity(), std::numeric_limits<double>::infinity()};
 };
