@@ -4074,9 +4074,9 @@ private:
     std::span<Capture> captures_;
 };
 
-/// The whole pass from one Node that has its gradients for 1 ready and leads to leaves alone, each by one edge, where nothing looks on. False
-/// where it is not so, and then nothing is done.
-inline bool run_single_node(Node& node)
+/// Calls deliver(leaf, gradient) for all gradients of one Node that has them for 1 ready and leads to leaves alone, each by one edge, where
+/// nothing looks on. False where it is not so, and then nothing is done.
+template <class F> XGRAD_INLINE bool run_single_node(Node& node, F deliver)
 {
     AutoGradMode const mode(false);
     if (is_watched(node)) return false;
@@ -4092,12 +4092,30 @@ inline bool run_single_node(Node& node)
     if (ready.empty()) return false;
     node.release_saved();
     for (std::size_t k = 0; k < edges.size(); ++k) {
-        auto& leaf = static_cast<AccumulateGrad&>(*edges[k].function);
-        NodeLock const leaf_lock(leaf);
-        leaf.collect(ready[k]);
-        ready[k] = {};  // also where the leaf does not collect
+        deliver(static_cast<AccumulateGrad&>(*edges[k].function), ready[k]);
+        ready[k] = {};  // also where it is not wanted
     }
     return true;
+}
+/// The whole pass where there is no more to it.
+inline bool run_single_node(Node& node)
+{
+    return run_single_node(node, [](AccumulateGrad& leaf, AnyTensor& gradient) {
+        NodeLock const lock(leaf);
+        leaf.collect(gradient);
+    });
+}
+/// The same where gradients of its leaves are captured.
+inline bool run_single_node(Node& node, std::span<Capture> captures)
+{
+    for (auto const& capture : captures) {
+        auto const leads_there = [&](Edge const& edge) { return edge.function == capture.edge.function; };
+        if (capture.also_run || std::ranges::none_of(node.next_edges(), leads_there)) return false;
+    }
+    return run_single_node(node, [&](AccumulateGrad& leaf, AnyTensor& gradient) {
+        for (auto& capture : captures)
+            if (capture.edge.function.get() == &leaf) capture.gradient = gradient;
+    });
 }
 
 inline constinit thread_local std::size_t pass_depth = 0;
@@ -4157,8 +4175,9 @@ inline void run_pass(std::span<Root> roots, std::span<Capture> captures, bool ke
 /// Where it is known that no Node before number `oldest` leads to a capture, the pass stops there.
 inline void run_backward(std::span<Root> roots, std::span<Capture> captures, bool keep_graph, bool create_graph, std::uint64_t oldest = 0)
 {
-    bool const is_plain = roots.size() == 1 && captures.empty() && !keep_graph && !create_graph;
-    if (is_plain && !roots[0].gradient.defined() && run_single_node(*roots[0].edge.function)) return;
+    bool const is_plain = roots.size() == 1 && !keep_graph && !create_graph;
+    if (is_plain && !roots[0].gradient.defined())
+        if (Node& node = *roots[0].edge.function; captures.empty() ? run_single_node(node) : run_single_node(node, captures)) return;
     run_pass(roots, captures, keep_graph, create_graph, oldest);
 }
 
@@ -7794,6 +7813,16 @@ struct BackwardPlan {
         add |= LeafMask{1} << k;
         if (k < paired_leaves) ways |= meets(k) | pair(nearest, k);
     }
+    /// The same for these leaves alone: of one tensor all, or none.
+    BackwardPlan only(LeafMask leaves) const noexcept
+    {
+        BackwardPlan plan = *this;
+        auto const left_out = static_cast<std::uint32_t>(~leaves) & (stored(paired_leaves) - 1);
+        plan.wanted &= leaves;
+        plan.add &= leaves;
+        plan.ways &= ~(left_out | left_out << paired_leaves);
+        return plan;
+    }
 };
 
 template <class T, class P> using gradient_pack = std::conditional_t<Differentiable<T>, pack_of<tile_type<T, P>, P>, NoPartial>;
@@ -8033,14 +8062,12 @@ struct DualLayout {
     constexpr std::size_t total() const { return 3 * leaves + 3; }
 };
 
-/// Which leaves have tangents; and which gradients a dual tile writes, as BackwardPlan has it.
+/// Which leaves have tangents; and which gradients a dual tile writes.
 struct DualPlan {
-    LeafMask moving = 0, wanted = 0, add = 0;
+    LeafMask moving = 0;
+    BackwardPlan gradients;
     bool saved_result = false, wants_tangent = false;
-    void const* uniform_seed = nullptr;  // a pack of the one gradient that all elements have, or
-    std::uint8_t target[64];
-
-    DualPlan() noexcept {}  // leaves `target` to be filled
+    void const* uniform_seed = nullptr;  // a pack of the one gradient that all elements have
 };
 
 /// Whether a vertex can have a tangent.
@@ -8071,7 +8098,7 @@ template <class E, std::size_t I, class P, class V> XGRAD_INLINE auto dual_argum
 
 /// A place in a tile.
 struct DualTile {
-    void* const* at;
+    void const* const* at;
     std::size_t i;
     LeafMask moving;
 };
@@ -8097,9 +8124,8 @@ XGRAD_INLINE void apply_dual(Expression<Op, X...> const& e, DualTile tile, bool 
     if constexpr (is_dual_vertex<E>) {
         constexpr bool alone = dual_operands<E> == 1;
         v.y.value = y;
-        v.y.tangent = 0;
-        if (alone && has_poles<Op, std::index_sequence_for<X...>> && !(tile.moving & leaf_range<At, E::leaves>)) return;  // 0 beside any pole
         v.y.tangent = On::template tangent<P, !alone>(e.op, y, dual_argument<E, J, P>(v)...);
+        if (alone && has_poles<Op, std::index_sequence_for<X...>> && !(tile.moving & leaf_range<At, E::leaves>)) v.y.tangent = 0;  // beside any pole
     } else v.y = y;
 }
 template <std::size_t At, std::size_t Leaves, class P, class Op, class... X>
@@ -8112,62 +8138,61 @@ XGRAD_INLINE void evaluate_dual(Expression<Op, X...> const& e, DualTile tile, Du
     }(std::index_sequence_for<X...>{});
 }
 
-/// Adds the tangent of a gradient that has arrived at a leaf.
-template <class T, class P, class Pack> XGRAD_INLINE void store_tangent(void* out, std::size_t i, bool add, Dual<Pack> g)
-{
-    auto* const p = static_cast<tile_type<T, P>*>(out) + i;
-    if (add) (Pack::load(p) + g.tangent).store(p);
-    else g.tangent.store(p);
-}
-template <class T, class P, class Pack> XGRAD_INLINE void store_tangent(void* out, std::size_t i, bool add, Pack)
-{
-    if (!add) Pack(0).store(static_cast<tile_type<T, P>*>(out) + i);
-}
+/// The tangent of a gradient; one that is no dual number does not change.
+template <class Pack> XGRAD_INLINE Pack tangent_of(Dual<Pack> g) { return g.tangent; }
+template <class Pack> XGRAD_INLINE Pack tangent_of(Pack) { return 0; }
 
-template <std::size_t At, std::size_t Leaves, class P, class T, class G>
-XGRAD_INLINE void send_dual(Slot<T> const&, DualValues<Slot<T>, P> const&, G g, DualPlan const& plan, DualTile tile)
+/// Sends the gradient g of a formula's value down to its leaves, of which `sink` gets the tangents.
+template <std::size_t At, class P, class T, class G, class Sink>
+XGRAD_INLINE void send_dual(Slot<T> const&, DualValues<Slot<T>, P> const&, G g, LeafMask, Sink const& sink)
 {
-    store_tangent<T, P>(tile.at[DualLayout{Leaves}.gradients() + At], tile.i, plan.add >> At & 1, g);
+    sink.template operator()<T, At>(tangent_of(g));
 }
-template <std::size_t At, std::size_t Leaves, class P, class Op, class... X, class G>
-XGRAD_INLINE void send_dual(Expression<Op, X...> const& e, DualValues<Expression<Op, X...>, P> const& v, G g, DualPlan const& plan, DualTile tile)
+template <std::size_t At, class P, class Op, class... X, class G, class Sink>
+XGRAD_INLINE void send_dual(Expression<Op, X...> const& e, DualValues<Expression<Op, X...>, P> const& v, G g, LeafMask wanted, Sink const& sink)
 {
     using E = Expression<Op, X...>;
     constexpr auto first = first_leaves<X...>();
     auto const to_operand = [&]<std::size_t I>(wrt<I> which) XGRAD_LAMBDA_INLINE {
         using Xi = std::tuple_element_t<I, std::tuple<X...>>;
         if constexpr (is_dual_vertex<Xi>) {
-            if (!(plan.wanted & leaf_range<At + first[I], Xi::leaves>)) return;
+            if (!(wanted & leaf_range<At + first[I], Xi::leaves>)) return;
             auto const gi = [&]<std::size_t... J>(std::index_sequence<J...>) XGRAD_LAMBDA_INLINE {
                 return pull(g, e.op.partial(which, v.y, dual_argument<E, J, P>(v)...));
             }(std::index_sequence_for<X...>{});
-            send_dual<At + first[I], Leaves, P>(get<I>(e.x), get<I>(v.x), project<typename Xi::letter, P>(gi), plan, tile);
+            send_dual<At + first[I], P>(get<I>(e.x), get<I>(v.x), project<typename Xi::letter, P>(gi), wanted, sink);
         }
     };
     [&]<std::size_t... I>(std::index_sequence<I...>) XGRAD_LAMBDA_INLINE { (to_operand(wrt<I>{}), ...); }(std::index_sequence_for<X...>{});
 }
 
 /// Runs over the whole packs among n elements and returns how many elements these are.
-template <class F> XGRAD_NOINLINE std::size_t dual_kernel(F const& formula, DualPlan const& the_plan, void* const* operands, std::size_t n)
+template <class F> XGRAD_NOINLINE std::size_t dual_kernel(F const& formula, DualPlan const& plan, void* const* operands, std::size_t n)
 {
-    F const f = formula;  // copies that no output can alias
-    DualPlan const plan = the_plan;
+    F const f = formula;  // a copy that no output can alias
     using P = compute_precision<F>;
     using Y = typename F::scalar;
     constexpr std::size_t width = RealPack<P>::width;
     constexpr DualLayout layout{F::leaves};
-    void* at[layout.total()];
-    for (std::size_t k = 0; k < layout.total(); ++k) at[k] = operands[k];
-    for (std::size_t k = 0; k < F::leaves; ++k) at[layout.gradients() + k] = operands[layout.gradients() + plan.target[k]];
-    if (plan.uniform_seed) at[layout.seed()] = const_cast<void*>(plan.uniform_seed);
+    void const* in[layout.gradients()];
+    copy_places(operands, layout.gradients(), in);
+    auto* const tangent = static_cast<tile_type<Y, P>*>(operands[layout.tangent()]);
+    GradientSink<F, P> sink(plan.gradients, 0);
+    sink.set_places(plan.gradients, [&](std::size_t k) { return operands[layout.gradients() + k]; });
+    auto const moving = plan.moving;
+    bool const saved = plan.saved_result, wants_tangent = plan.wants_tangent, has_one_seed = plan.uniform_seed;
+    if (has_one_seed) in[layout.seed()] = plan.uniform_seed;
     std::size_t i = 0;
     for (; i + width <= n; i += width) {
-        DualTile const tile{at, i, plan.moving};
+        DualTile const tile{in, i, moving};
         DualValues<F, P> v;
-        if constexpr (requires { v.x; }) evaluate_dual<0, F::leaves, P>(f, tile, v, plan.saved_result);
+        if constexpr (requires { v.x; }) evaluate_dual<0, F::leaves, P>(f, tile, v, saved);
         else evaluate_dual<0, F::leaves, P>(f, tile, v);
-        if (plan.wants_tangent) store_tangent<Y, P>(at[layout.tangent()], i, false, v.y);
-        if (plan.wanted) send_dual<0, F::leaves, P>(f, v, load_pack<Y, P>(at[layout.seed()], plan.uniform_seed ? 0 : i), plan, tile);
+        if (wants_tangent) tangent_of(v.y).store(tangent + i);
+        if (!sink.wanted) continue;
+        typename GradientSink<F, P>::Packs packs[1]{};
+        send_dual<0, P>(f, v, load_pack<Y, P>(in[layout.seed()], has_one_seed ? 0 : i), sink.wanted, sink.taking(packs[0], i));
+        sink.store(packs, i);
     }
     return i;
 }
@@ -8306,8 +8331,9 @@ public:
             simple &= direct || o.absent || o.uniform;
         }
         if (!simple) return run_general(n, body);
-        if (tiled) make_tiles(std::min(n, tile_size));
-        run_simple(n, tiled ? tile_size : n, body);
+        if (!tiled) return run_at_once(n, body);
+        make_tiles(std::min(n, tile_size));
+        run_simple(n, body);
     }
 
 private:
@@ -8352,9 +8378,18 @@ private:
         std::memset(tiles_ + total, 0, zeros);
     }
 
-    /// Operands in order, absent, or one number for all: read once, or summed into.
-    void run_simple(std::size_t n, std::size_t chunk, TileBody body)
+    /// All operands in order; outputs may be absent.
+    void run_at_once(std::size_t n, TileBody body)
     {
+        std::array<void*, max_operands> at;
+        for (std::size_t k = 0; k < count_; ++k) at[k] = operands_[k].absent ? nullptr : operands_[k].array->data;
+        body.call(body.context, at.data(), n, {});
+    }
+
+    /// Operands in order, absent, or one number for all: read once, or summed into.
+    void run_simple(std::size_t n, TileBody body)
+    {
+        constexpr std::size_t chunk = tile_size;
         std::array<void*, max_operands> at;
         for (std::size_t k = 0; k < count_; ++k) {
             auto const& o = operands_[k];
@@ -10369,8 +10404,8 @@ public:
         static Shape const of_a_number;
         return !is_broadcast(k) ? space_ : shapes_ ? shapes_[first_of(k)] : of_a_number;
     }
-    LeafMask wanted() const noexcept { return plan_.gradients.wanted; }
-    LeafMask added() const noexcept { return plan_.gradients.add; }
+    BackwardPlan const& gradients() const noexcept { return plan_.gradients; }
+    LeafMask wanted() const noexcept { return gradients().wanted; }
     bool makes_gradient(std::size_t k) const { return plan_.makes_gradient(k); }
     bool is_needed(std::size_t k) const { return plan_.needed >> k & 1; }
     bool is_broadcast(std::size_t k) const { return broadcast_ >> k & 1; }
@@ -11061,7 +11096,6 @@ public:
             operands_[layout_.tangents() + k] = moves ? input_operand(tangents[node.edge_of(k)].impl().array, info, space_) : absent_input(info.tile_element);
             operands_[layout_.gradients() + k] = absent_output();
             if (moves) plan_.moving |= LeafMask{1} << k;
-            plan_.target[k] = static_cast<std::uint8_t>(node.target_of(k));
         }
         plan_.saved_result = result;
         operands_[layout_.seed()] = absent_output();
@@ -11081,8 +11115,7 @@ public:
     /// Asks for the derivatives of the gradients of these leaves, where `gradient` is that of the result.
     void want_gradients(LeafMask wanted, AnyTensor const& gradient)
     {
-        plan_.wanted = wanted;
-        plan_.add = node_.added() & wanted;
+        plan_.gradients = node_.gradients().only(wanted);
         seeds_ = node_.sum() ? node_.sum()->spread(gradient, space_) : gradient.impl().array;
         if (seeds_.numel == 1) {
             kernels_.result->stage(uniform_.elements, seeds_.data, 0, most_lanes);
@@ -11131,7 +11164,7 @@ private:
         alignas(64) std::byte elements[most_lanes * 16];
     };
 
-    bool makes_gradient(std::size_t k) const { return (plan_.wanted & ~plan_.add) >> k & 1; }
+    bool makes_gradient(std::size_t k) const { return plan_.gradients.makes_gradient(k); }
 
     /// The last elements of a tile, on a copy with zeros behind them.
     void run_rest(void* const* at, std::size_t start, std::size_t count)
@@ -12817,13 +12850,11 @@ inline void check_implicit_gradient(TypeInfo const& type, Shape const& shape, st
         fail<GraphError>("grad can be implicitly created only for real scalar outputs but got ", name(type.dtype), "; pass a gradient, or take real() or abs2() first");
 }
 
-inline Root root_of(TensorOrEdge const& output, AnyTensor gradient, std::size_t index)
+/// Where a pass starts at an output of this type and shape, which must outlive it.
+inline Root root_at(Edge edge, TypeInfo const* type, Shape const& shape, AnyTensor gradient, std::size_t index)
 {
-    auto edge = output.edge();
     if (!edge) fail_without_history(index);
-    auto const* const type = output.type();
     if (!type) fail<GraphError>("output ", index, " is a GradientEdge that was made from a Node, which does not know its shape: make it from the tensor");
-    auto const& shape = output.shape();
     if (!gradient.defined()) check_implicit_gradient(*type, shape, index);
     else if (gradient.shape() != shape)
         fail<ShapeError>("Mismatch in shape: grad_output[", index, "] has a shape of ", gradient.shape(), " and output[", index, "] has a shape of ", shape, ".");
@@ -12832,24 +12863,29 @@ inline Root root_of(TensorOrEdge const& output, AnyTensor gradient, std::size_t 
     return {std::move(edge), std::move(gradient), *type, shape};
 }
 
+inline void check_count(std::size_t outputs, std::vector<AnyTensor> const& gradients)
+{
+    if (!gradients.empty() && gradients.size() != outputs) fail<GraphError>("got ", outputs, " tensors and ", gradients.size(), " gradients");
+}
 inline CachedVector<Root> roots_of(TensorsOrEdges const& outputs, std::vector<AnyTensor> const& gradients)
 {
-    if (!gradients.empty() && gradients.size() != outputs.size()) fail<GraphError>("got ", outputs.size(), " tensors and ", gradients.size(), " gradients");
+    check_count(outputs.size(), gradients);
     CachedVector<Root> roots;
     roots.reserve(outputs.size());
-    for (std::size_t i = 0; i < outputs.size(); ++i) roots.push_back(root_of(outputs[i], gradients.empty() ? AnyTensor() : gradients[i], i));
+    for (std::size_t i = 0; i < outputs.size(); ++i) roots.push_back(root_at(outputs[i].edge(), outputs[i].type(), outputs[i].shape(), gradients.empty() ? AnyTensor() : gradients[i], i));
     return roots;
 }
 
+inline Capture capture_at(Edge edge, bool also_run = false)
+{
+    if (!edge) fail<GraphError>("One of the differentiated Tensors does not require grad");
+    return {std::move(edge), also_run};
+}
 inline CachedVector<Capture> captures_of(TensorsOrEdges const& inputs, bool also_run)
 {
     CachedVector<Capture> captures;
     captures.reserve(inputs.size());
-    for (auto const& input : inputs) {
-        auto edge = input.edge();
-        if (!edge) fail<GraphError>("One of the differentiated Tensors does not require grad");
-        captures.push_back({std::move(edge), also_run});
-    }
+    for (auto const& input : inputs) captures.push_back(capture_at(input.edge(), also_run));
     return captures;
 }
 
@@ -12954,21 +12990,47 @@ namespace detail {
 
 }  // namespace detail
 
+namespace detail {
+
+/// grad() of one output: the gradient for input i is put into gradients[i].
+inline void grad_into(AnyTensor* gradients, AnyTensor const& output, std::span<AnyTensor const* const> inputs, GradOptions const& options)
+{
+    if (inputs.empty() || options.is_grads_batched) {
+        std::vector<AnyTensor> all;
+        for (auto const* x : inputs) all.push_back(*x);
+        std::ranges::move(grad(TensorsOrEdges{output}, TensorsOrEdges(all), options), gradients);
+        return;
+    }
+    LocalArray<Capture, 4> captures(inputs.size());
+    for (std::size_t i = 0; i < inputs.size(); ++i) captures[i] = capture_at(gradient_edge(*inputs[i]));
+    check_count(1, options.gradients);
+    Root root = root_at(gradient_edge(output), output.impl().type, output.shape(), options.gradients.empty() ? AnyTensor() : options.gradients[0], 0);
+    run_backward({&root, 1}, captures.span(), options.retain_graph.value_or(options.create_graph), options.create_graph);
+    for (std::size_t i = 0; i < inputs.size(); ++i) gradients[i] = delivered(std::move(captures[i].gradient), inputs[i]->impl().type, inputs[i]->shape(), options);
+}
+
+}  // namespace detail
+
 /// The inputs of grad(), each with its type.
 template <Scalar... T> std::tuple<Tensor<T>...> inputs(Tensor<T> const&... x) { return {x...}; }
 
 /// Gradients of an output for some inputs, as a tuple: `auto [gx, gz] = grad(loss, inputs(x, z));`
 template <Scalar Y, Scalar... T> std::tuple<Tensor<T>...> grad(Tensor<Y> const& output, std::tuple<Tensor<T>...> const& inputs, GradOptions const& options = {})
 {
-    auto const gradients = std::apply([&](auto const&... x) { return grad(TensorsOrEdges{output}, TensorsOrEdges{x...}, options); }, inputs);
     return [&]<std::size_t... I>(std::index_sequence<I...>) {
-        return std::tuple<Tensor<T>...>{(gradients[I].defined() ? gradients[I].template as<T>() : Tensor<T>())...};
+        std::array<AnyTensor const*, sizeof...(T)> const all{&std::get<I>(inputs)...};
+        std::array<AnyTensor, sizeof...(T)> gradients;
+        detail::grad_into(gradients.data(), output, all, options);
+        return std::tuple<Tensor<T>...>{Tensor<T>(std::move(gradients[I]).handle())...};
     }(std::index_sequence_for<T...>{});
 }
 /// The gradient of an output for one input.
 template <Scalar Y, Scalar T> Tensor<T> grad(Tensor<Y> const& output, Tensor<T> const& input, GradOptions const& options = {})
 {
-    return std::get<0>(grad(output, inputs(input), options));
+    AnyTensor const* const x = &input;
+    AnyTensor gradient;
+    detail::grad_into(&gradient, output, {&x, 1}, options);
+    return Tensor<T>(std::move(gradient).handle());
 }
 /// Gradients of an output for a list of inputs, which may be of several types: `grad(loss, {x, z})`.
 template <Scalar Y> std::vector<AnyTensor> grad(Tensor<Y> const& output, std::initializer_list<TensorOrEdge> inputs, GradOptions const& options = {})
@@ -13035,6 +13097,7 @@ struct TransformOptions {
 namespace detail {
 
 using Tensors = std::vector<AnyTensor>;
+using TensorSpan = std::span<AnyTensor const>;
 
 /// One tensor or several, as a tuple.
 template <TensorLike X> std::tuple<tensor_type<X>> tensors_of(X const& x) { return {materialize(x)}; }
@@ -13060,19 +13123,20 @@ template <Scalar... T> inline constexpr bool all_real<std::tuple<Tensor<T>...>> 
 template <class Tuple> inline constexpr bool all_complex = false;
 template <Scalar... T> inline constexpr bool all_complex<std::tuple<Tensor<T>...>> = (ComplexScalar<T> && ...);
 
-template <Scalar... T> Tensors erased(std::tuple<Tensor<T>...> const& x)
+template <Scalar... T> std::array<AnyTensor, sizeof...(T)> erased(std::tuple<Tensor<T>...> x)
 {
-    return std::apply([](auto const&... each) { return Tensors{each...}; }, x);
+    return std::apply([](auto&... each) { return std::array<AnyTensor, sizeof...(T)>{std::move(each)...}; }, x);
 }
+inline Tensors listed(TensorSpan x) { return Tensors(x.begin(), x.end()); }
 template <class Tuple> struct TypedTensors;
 template <Scalar... T> struct TypedTensors<std::tuple<Tensor<T>...>> {
-    static std::tuple<Tensor<T>...> from(Tensors const& x)
+    static std::tuple<Tensor<T>...> from(TensorSpan x)
     {
         return [&]<std::size_t... I>(std::index_sequence<I...>) { return std::tuple<Tensor<T>...>{x[I].template as<T>()...}; }(std::index_sequence_for<T...>{});
     }
 };
 /// Tensors of the types of Tuple; a single one by itself where the caller did not write a tuple.
-template <class Tuple, bool as_tuple> auto typed(Tensors const& x)
+template <class Tuple, bool as_tuple> auto typed(TensorSpan x)
 {
     if constexpr (as_tuple) return TypedTensors<Tuple>::from(x);
     else return std::get<0>(TypedTensors<Tuple>::from(x));
@@ -13112,7 +13176,7 @@ private:
 
 /// Tensors with the same memory and history, but of their own, so that a function's use of its arguments can be told from
 /// its use of the same tensors elsewhere.
-[[gnu::cold]] inline Tensors recorded_aliases(std::string_view name, Tensors const& of)
+[[gnu::cold]] inline Tensors recorded_aliases(std::string_view name, TensorSpan of)
 {
     Tensors all;
     std::vector<Edge> edges;
@@ -13130,7 +13194,7 @@ private:
     return all;
 }
 
-[[gnu::cold]] inline void check_defined(std::string_view name, std::string_view what, Tensors const& all)
+inline void check_defined(std::string_view name, std::string_view what, TensorSpan all)
 {
     for (std::size_t i = 0; i < all.size(); ++i)
         if (!all[i].defined()) fail<GraphError>(name, ": ", what, " ", i, " is undefined");
@@ -13140,26 +13204,30 @@ private:
 struct Evaluation {
     std::string_view transform;  // its name, for messages
     bool create_graph, strict;
-    Tensors inputs, outputs = {};
+    TensorSpan inputs, outputs = {};
 
-    [[gnu::cold]] Evaluation(std::string_view name, bool record, bool is_strict, Tensors const& at) : transform(name), create_graph(record), strict(is_strict)
-    {
-        check_defined(name, "input", at);
-        for (auto const& t : at) inputs.push_back(t.is_inference() ? t.impl().type->copy(alias(t)) : create_graph ? t : alias(t));
-        if (create_graph) inputs = recorded_aliases("Alias", inputs);
-        for (auto const& t : inputs)
-            if (!t.impl().grad_fn) t.impl().requires_grad = true;
-    }
-
-    /// The outputs as results: without their graph, unless that was asked for.
-    [[gnu::cold]] Tensors values() const
-    {
-        if (create_graph) return outputs;
-        Tensors all;
-        for (auto const& y : outputs) all.push_back(alias(y));
-        return all;
-    }
+    /// The same call with something else that was made of the inputs in the place of its results.
+    Evaluation with_outputs(TensorSpan other) const { return {transform, create_graph, strict, inputs, other}; }
 };
+
+/// Makes tensors that a caller gave the inputs of an evaluation: of their own, and requiring gradients.
+inline void become_inputs(std::string_view name, bool create_graph, std::span<AnyTensor> x)
+{
+    check_defined(name, "input", x);
+    for (auto& t : x)
+        if (t.is_inference()) t = t.impl().type->copy(alias(t));
+        else if (!create_graph) t = alias(t);
+    if (create_graph) std::ranges::move(recorded_aliases("Alias", x), x.begin());
+    for (auto const& t : x)
+        if (!t.impl().grad_fn) t.impl().requires_grad = true;
+}
+
+/// Makes the results of a function those of its transform: without their graph, unless that was asked for.
+inline void become_values(bool create_graph, std::span<AnyTensor> outputs)
+{
+    if (!create_graph)
+        for (auto& y : outputs) y = alias(y);
+}
 
 /// F called with tensors of the types in the tuple In.
 template <class F, class In> struct CallOf;
@@ -13170,7 +13238,7 @@ template <class F, Scalar... T> struct CallOf<F, std::tuple<Tensor<T>...>> {
         else return false;
     }();
     /// The results, evaluated.
-    static auto tensors(F& f, Tensors const& x)
+    static auto tensors(F& f, TensorSpan x)
     {
         return [&]<std::size_t... I>(std::index_sequence<I...>) { return tensors_of(std::invoke(f, x[I].template as<T>()...)); }(std::index_sequence_for<T...>{});
     }
@@ -13191,7 +13259,7 @@ template <class F, class X> struct JudgedCall {
     static constexpr bool fits = TensorsLike<X> && Call::returns_tensors;
 
     using Result = typename decltype(Call::result())::type;
-    static auto like_outputs(Tensors const& y) { return typed<tensors_type<Result>, is_tuple<Result>>(y); }
+    static auto like_outputs(TensorSpan y) { return typed<tensors_type<Result>, is_tuple<Result>>(y); }
 };
 
 /// The same for a transform, whose inputs must all have derivatives.
@@ -13203,29 +13271,39 @@ template <class F, class X> struct Transform : JudgedCall<F, X> {
     static constexpr bool many_inputs = is_tuple<X>, many_outputs = is_tuple<typename JudgedCall<F, X>::Result>;
     using JudgedCall<F, X>::like_outputs;
 
-    /// Calls the function and then body(evaluation), both in grad mode, whatever the caller's modes.
-    template <class Body> static auto run(std::string_view name, F& f, X const& x, TransformOptions const& options, Body const& body)
+    static constexpr std::size_t inputs = std::tuple_size_v<In>, outputs = std::tuple_size_v<tensors_type<typename JudgedCall<F, X>::Result>>;
+
+    /// Calls the function and then body(evaluation), both in grad mode, whatever the caller's modes. The body's result comes with the values
+    /// of the function where they are asked for.
+    template <bool with_values = false, class Body> static auto run(std::string_view name, F& f, X const& x, TransformOptions const& options, Body const& body)
     {
-        auto const at = erased(tensors_of(x));
+        auto at = erased(tensors_of(x));
         bool const create_graph = options.create_graph.value_or(inside_transformed && recording());
         InferenceMode const normal(false);
-        Evaluation e(name, create_graph, options.strict, at);
-        {
+        become_inputs(name, create_graph, at);
+        auto results = [&] {
             TransformedScope const scope;
-            e.outputs = erased(Call::tensors(f, e.inputs));
+            return erased(Call::tensors(f, at));
+        }();
+        check_defined(name, "the function's output", results);
+        Evaluation const e{name, create_graph, options.strict, at, results};
+        if constexpr (!with_values) return body(e);
+        else {
+            auto result = body(e);
+            become_values(create_graph, results);
+            return std::pair(like_outputs(results), std::move(result));
         }
-        check_defined(name, "the function's output", e.outputs);
-        return body(std::as_const(e));
     }
-    /// The values and what `derivative` makes of an evaluation, in the structures of outputs and inputs.
+    /// The values and what `derivative` puts in the places of the inputs' derivatives.
     template <class Derivative> static auto value_and(std::string_view name, F& f, X const& x, TransformOptions const& options, Derivative const& derivative)
     {
-        return run(name, f, x, options, [&](Evaluation const& e) {
-            auto const derivatives = derivative(e);
-            return std::pair(like_outputs(e.values()), like_inputs(derivatives));
+        return run<true>(name, f, x, options, [&](Evaluation const& e) {
+            std::array<AnyTensor, inputs> derivatives;
+            derivative(e, std::span<AnyTensor>(derivatives));
+            return like_inputs(derivatives);
         });
     }
-    static auto like_inputs(Tensors const& x) { return typed<In, many_inputs>(x); }
+    static auto like_inputs(TensorSpan x) { return typed<In, many_inputs>(x); }
 };
 
 }  // namespace detail
@@ -13543,7 +13621,7 @@ template <class F, detail::TensorLike... X> auto checkpoint(F f, X const&... inp
         if (!detail::recording()) return Of::like_outputs(detail::erased(Of::Call::tensors(f, x)));
         auto const shared = std::make_shared<F>(std::move(f));
         auto const call = std::make_shared<detail::CheckpointedCall>(x);
-        return Of::like_outputs(call->run([shared](detail::Tensors const& arguments) { return detail::erased(Of::Call::tensors(*shared, arguments)); }));
+        return Of::like_outputs(call->run([shared](detail::Tensors const& arguments) { return detail::listed(detail::erased(Of::Call::tensors(*shared, arguments))); }));
     }
 }
 
@@ -13573,82 +13651,120 @@ public:
     ForwardPass(std::span<AnyTensor const> inputs, std::span<AnyTensor const> tangents)
     {
         FusedNode::link_second_order();
+        notes_.reserve(few);
         for (std::size_t i = 0; i < inputs.size(); ++i) {
             Edge const edge = gradient_edge(inputs[i]);
-            auto& notes = notes_[edge.function.get()];
+            auto& notes = notes_[enter(*edge.function).first];
             notes.is_input = true;
-            notes.tangents.resize(edge.function->num_outputs());
-            notes.tangents[edge.input_nr] = tangents[i];
+            notes.begin();
+            notes.all()[edge.input_nr] = tangents[i];
         }
     }
 
-    /// Tangents of these outputs; undefined where they do not depend on the inputs.
-    [[gnu::cold]] std::vector<AnyTensor> run(std::span<AnyTensor const> outputs)
+    /// Puts the tangents of these outputs in their places; undefined ones where they do not depend on the inputs.
+    void run(std::span<AnyTensor const> outputs, std::span<AnyTensor> results)
     {
-        std::vector<Edge> ends;
-        for (auto const& y : outputs) {
-            ends.push_back(y.requires_grad() ? gradient_edge(y) : Edge());
-            if (ends.back()) visit(*ends.back().function);
+        CachedVector<Edge> ends(outputs.size());
+        for (std::size_t i = 0; i < outputs.size(); ++i) {
+            if (!outputs[i].requires_grad()) continue;
+            ends[i] = gradient_edge(outputs[i]);
+            visit(*ends[i].function);
         }
-        for (Node* const node : order_) push(*node);
-        std::vector<AnyTensor> results;
-        for (auto const& end : ends) results.push_back(end ? tangent(end) : AnyTensor());
-        return results;
+        for (Index const index : order_) push(index);
+        for (std::size_t i = 0; i < outputs.size(); ++i)
+            if (ends[i]) results[i] = tangent(ends[i]);
     }
 
 private:
+    using Index = std::size_t;
+    static constexpr std::size_t few = 8;  // Nodes that are found one by one
+
     struct Notes {
-        std::vector<AnyTensor> tangents;  // of the outputs
-        std::size_t users = 0;            // edges that lead here
+        explicit Notes(Node& n) noexcept : node(&n) {}
+
+        Node* node;
+        std::size_t users = 0;  // edges that lead here
         bool is_input = false;
+        AnyTensor tangent = {};                           // of the one output, or
+        std::unique_ptr<AnyTensor[]> tangents = nullptr;  // of each of several
+
+        /// Makes room for the tangents.
+        void begin()
+        {
+            if (!tangents && node->num_outputs() != 1) tangents = std::make_unique<AnyTensor[]>(node->num_outputs());
+        }
+        std::span<AnyTensor> all() { return node->num_outputs() == 1 ? std::span(&tangent, 1) : tangents ? std::span(tangents.get(), node->num_outputs()) : std::span<AnyTensor>(); }
     };
+
+    /// The notes of a Node, and whether they are new.
+    std::pair<Index, bool> enter(Node& node)
+    {
+        if (auto const known = lookup(node); known != notes_.size()) return {known, false};
+        notes_.emplace_back(node);
+        if (notes_.size() > few)
+            for (Index i = places_.size(); i < notes_.size(); ++i) places_.emplace(notes_[i].node, i);
+        return {notes_.size() - 1, true};
+    }
+    Index lookup(Node const& node) const
+    {
+        if (notes_.size() > few) {
+            auto const it = places_.find(&node);
+            return it == places_.end() ? notes_.size() : it->second;
+        }
+        Index i = 0;
+        while (i < notes_.size() && notes_[i].node != &node) ++i;
+        return i;
+    }
 
     /// Puts a Node and all that lead to it into order_, each after those that its edges lead to.
     void visit(Node& last)
     {
-        std::vector<std::pair<Node*, std::size_t>> path;
-        auto const enter = [&](Node& node) {
-            auto const [at, is_new] = notes_.try_emplace(&node);
-            ++at->second.users;
-            if (is_new) path.emplace_back(&node, 0);
+        CachedVector<std::pair<Index, std::size_t>> path;
+        auto const begin = [&](Node& node) {
+            auto const [index, is_new] = enter(node);
+            ++notes_[index].users;
+            if (is_new) path.emplace_back(index, 0);
         };
-        enter(last);
+        begin(last);
         while (!path.empty()) {
-            auto& [node, next] = path.back();
-            if (next == node->next_edges().size()) {
-                order_.push_back(node);
+            auto& [index, next] = path.back();
+            auto const edges = notes_[index].node->next_edges();
+            if (next == edges.size()) {
+                order_.push_back(index);
                 path.pop_back();
-            } else if (Edge const& edge = node->next_edges()[next++]) enter(*edge.function);
+            } else if (Edge const& edge = edges[next++]) begin(*edge.function);
         }
     }
 
-    AnyTensor tangent(Edge const& edge) const
+    AnyTensor tangent(Edge const& edge)
     {
-        auto const& all = notes_.at(edge.function.get()).tangents;
+        auto const all = notes_[lookup(*edge.function)].all();
         return edge.input_nr < all.size() ? all[edge.input_nr] : AnyTensor();
     }
 
-    void push(Node& node)
+    void push(Index index)
     {
-        std::vector<AnyTensor> tangents;
+        Node& node = *notes_[index].node;
+        auto const edges = node.next_edges();
+        LocalArray<AnyTensor, 8> tangents(edges.size());
         bool moves = false;
-        for (auto const& edge : node.next_edges()) {
-            tangents.push_back(edge ? tangent(edge) : AnyTensor());
-            moves |= tangents.back().defined();
+        for (std::size_t k = 0; k < edges.size(); ++k) {
+            if (edges[k]) tangents[k] = tangent(edges[k]);
+            moves |= tangents[k].defined();
         }
         if (moves) {
-            auto& results = notes_.at(&node).tangents;
-            results.resize(node.num_outputs());
+            notes_[index].begin();
             NodeLock const lock(node);
-            node.pushforward(tangents, results);
+            node.pushforward(tangents.span(), notes_[index].all());
         }
-        for (auto const& edge : node.next_edges())
+        for (auto const& edge : edges)
             if (edge)
-                if (auto& notes = notes_.at(edge.function.get()); --notes.users == 0 && !notes.is_input) notes.tangents.clear();
+                if (auto& notes = notes_[lookup(*edge.function)]; --notes.users == 0 && !notes.is_input) std::ranges::fill(notes.all(), AnyTensor());
     }
 
-    std::unordered_map<Node*, Notes> notes_;
-    std::vector<Node*> order_;
+    CachedVector<Notes> notes_;
+    std::unordered_map<Node const*, Index> places_;  // of many
+    CachedVector<Index> order_;
 };
 
 }  // namespace xgrad::detail
@@ -13663,63 +13779,63 @@ namespace xgrad {
 namespace detail {
 
 /// The vector of a product must have the shapes of what it is multiplied with; without one that must be one number.
-[[gnu::cold]] inline void check_vector(std::string_view transform, Tensors const& v, Tensors const& fits)
+inline void check_vector(std::string_view transform, TensorSpan v, TensorSpan fits)
 {
-    if (v.empty()) {
-        if (fits.size() != 1 || fits[0].numel() != 1)
-            fail<GraphError>(transform, ": the vector v can only be left out where there is a single tensor with a single element to multiply it with");
-        return;
-    }
+    if (v.empty() && (fits.size() != 1 || fits[0].numel() != 1))
+        fail<GraphError>(transform, ": the vector v can only be left out where there is a single tensor with a single element to multiply it with");
     for (std::size_t i = 0; i < v.size(); ++i)
         if (!v[i].defined() || v[i].shape() != fits[i].shape())
             fail<ShapeError>(transform, ": v has invalid size: should be ", fits[i].shape(), " but got ", v[i].defined() ? Piece(v[i].shape()) : Piece("an undefined tensor"));
 }
-/// The vector as it is given, or 1.
-[[gnu::cold]] inline Tensors vector_or_one(Tensors v, Tensors const& fits)
+/// The vector as it is given, or 1, which is put into `one`.
+inline TensorSpan vector_or_one(TensorSpan v, TensorSpan fits, AnyTensor& one)
 {
-    if (v.empty()) v.push_back(fits[0].impl().type->filled(fits[0].shape(), 1));
-    return v;
+    if (!v.empty()) return v;
+    one = fits[0].impl().type->filled(fits[0].shape(), 1);
+    return {&one, 1};
 }
 
 /// In strict mode every output must depend on the inputs.
-[[gnu::cold]] inline void check_outputs(Evaluation const& e)
+inline void check_outputs(Evaluation const& e)
 {
     for (std::size_t i = 0; e.strict && i < e.outputs.size(); ++i)
         if (!e.outputs[i].requires_grad())
             fail<GraphError>(e.transform, ": Output ", i, " of the user-provided function does not require gradients. The outputs must be computed in a differentiable manner from the input when running in strict mode.");
 }
 
-/// Gradients of those outputs that have any; undefined ones where an output does not depend on an input.
-[[gnu::cold]] inline Tensors gradients_of(Tensors const& outputs, Tensors const& inputs, Tensors const& seeds, bool create_graph, bool keep_graph = true)
+/// Puts the gradients of those outputs that have any in their places; undefined ones where an output does not depend on an input. Without
+/// seeds there is one output, a real number, and they start from 1.
+inline void pull_back(Evaluation const& e, TensorSpan seeds, bool create_graph, bool keep_graph, std::span<AnyTensor> gradients)
 {
-    std::vector<AnyTensor> from, start;
-    for (std::size_t i = 0; i < outputs.size(); ++i) {
-        if (!outputs[i].requires_grad()) continue;
-        from.push_back(outputs[i]);
-        start.push_back(seeds[i]);
-    }
-    if (from.empty()) return Tensors(inputs.size());
-    return grad(from, inputs, {.gradients = std::move(start), .retain_graph = keep_graph, .create_graph = create_graph, .allow_unused = true});
+    CachedVector<Root> roots;
+    roots.reserve(e.outputs.size());
+    for (std::size_t i = 0; i < e.outputs.size(); ++i)
+        if (auto const& y = e.outputs[i]; y.requires_grad()) roots.push_back(root_at(gradient_edge(y), y.impl().type, y.shape(), seeds.empty() ? AnyTensor() : seeds[i], i));
+    if (roots.empty()) return;
+    if (create_graph) FusedNode::link_second_order();
+    LocalArray<Capture, 4> captures(e.inputs.size());
+    for (std::size_t i = 0; i < e.inputs.size(); ++i) captures[i] = capture_at(gradient_edge(e.inputs[i]));
+    run_backward(roots, captures.span(), keep_graph, create_graph);
+    for (std::size_t i = 0; i < e.inputs.size(); ++i) gradients[i] = std::move(captures[i].gradient);
 }
 
-/// Zeros in the place of undefined gradients, where strict mode does not forbid them. `what` depends on no input then.
-[[gnu::cold]] inline Tensors filled_in(Evaluation const& e, std::string_view what, std::string_view derivative, Tensors gradients, Tensors const& like)
+/// Puts zeros in the place of undefined derivatives for inputs, where strict mode does not forbid them. `what` depends on no input then.
+inline void fill_in(Evaluation const& e, std::string_view what, std::string_view derivative, std::span<AnyTensor> gradients)
 {
     for (std::size_t i = 0; i < gradients.size(); ++i) {
         if (e.strict && !gradients[i].defined()) fail<GraphError>(e.transform, ": ", what, " is independent of input ", i, ". This is not allowed in strict mode.");
         if (e.strict && e.create_graph && !gradients[i].requires_grad())
             fail<GraphError>(e.transform, ": The ", derivative, " of the user-provided function is independent of input ", i, ". This is not allowed in strict mode when create_graph=True.");
-        if (!gradients[i].defined()) gradients[i] = like[i].impl().type->filled(like[i].shape(), 0);
+        if (!gradients[i].defined()) gradients[i] = e.inputs[i].impl().type->filled(e.inputs[i].shape(), 0);
     }
-    return gradients;
 }
 
-[[gnu::cold]] inline Tensors vector_jacobian_product(Evaluation const& e, Tensors const& v)
+inline void vector_jacobian_product(Evaluation const& e, TensorSpan v, std::span<AnyTensor> products)
 {
     check_outputs(e);
     check_vector(e.transform, v, e.outputs);
-    auto const seeds = vector_or_one(v, e.outputs);
-    return filled_in(e, "The output of the user-provided function", "jacobian", gradients_of(e.outputs, e.inputs, seeds, e.create_graph, e.create_graph), e.inputs);
+    pull_back(e, v, e.create_graph, e.create_graph, products);
+    fill_in(e, "The output of the user-provided function", "jacobian", products);
 }
 
 }  // namespace detail
@@ -13736,7 +13852,7 @@ template <class F, class X, detail::TensorsLike V> auto vjp(F&& f, X const& inpu
         static_assert(v_fits, "vjp: v must have the structure and the scalar types of what the function returns");
         if constexpr (v_fits) {
             auto const vector = detail::erased(detail::tensors_of(v));
-            return Of::value_and("vjp", f, inputs, options, [&](auto const& e) { return detail::vector_jacobian_product(e, vector); });
+            return Of::value_and("vjp", f, inputs, options, [&](auto const& e, auto products) { detail::vector_jacobian_product(e, vector, products); });
         }
     }
 }
@@ -13747,7 +13863,7 @@ template <class F, class X> auto vjp(F&& f, X const& inputs, TransformOptions co
     if constexpr (Of::fits) {
         constexpr bool is_real = !Of::many_outputs && detail::all_real<detail::tensors_type<typename Of::Result>>;
         static_assert(is_real, "vjp: the vector v can only be left out for a function that returns a single tensor of real numbers");
-        if constexpr (is_real) return Of::value_and("vjp", f, inputs, options, [](auto const& e) { return detail::vector_jacobian_product(e, {}); });
+        if constexpr (is_real) return Of::value_and("vjp", f, inputs, options, [](auto const& e, auto products) { detail::vector_jacobian_product(e, {}, products); });
     }
 }
 
@@ -13759,7 +13875,7 @@ template <class F, class X> auto value_and_grad(F&& f, X const& inputs, Transfor
     if constexpr (Of::fits) {
         constexpr bool is_real = !Of::many_outputs && detail::all_real<detail::tensors_type<typename Of::Result>>;
         static_assert(is_real, "value_and_grad: the function must return a single tensor of real numbers");
-        if constexpr (is_real) return Of::value_and("value_and_grad", f, inputs, options, [](auto const& e) { return detail::vector_jacobian_product(e, {}); });
+        if constexpr (is_real) return Of::value_and("value_and_grad", f, inputs, options, [](auto const& e, auto products) { detail::vector_jacobian_product(e, {}, products); });
     }
 }
 
@@ -13783,33 +13899,34 @@ namespace xgrad {
 
 namespace detail {
 
-/// The tangents v of the inputs, pushed along the graph to what was computed from them; undefined where nothing arrives.
-[[gnu::cold]] inline Tensors pushed(Evaluation const& e, Tensors const& v, Tensors const& outputs)
+/// Pushes the tangents v of the inputs along the graph to what was computed from them; undefined where nothing arrives.
+inline void push_forward(Evaluation const& e, TensorSpan v, std::span<AnyTensor> tangents)
 {
     check_vector(e.transform, v, e.inputs);
     AutoGradMode const mode(e.create_graph);
-    return ForwardPass(e.inputs, vector_or_one(v, e.inputs)).run(outputs);
+    AnyTensor one;
+    ForwardPass(e.inputs, vector_or_one(v, e.inputs, one)).run(e.outputs, tangents);
 }
 
 /// J v.
-[[gnu::cold]] inline Tensors jacobian_vector_product(Evaluation const& e, Tensors const& v)
+inline void jacobian_vector_product(Evaluation const& e, TensorSpan v, std::span<AnyTensor> products)
 {
     check_outputs(e);
-    auto products = pushed(e, v, e.outputs);
+    push_forward(e, v, products);
     for (std::size_t k = 0; k < products.size(); ++k) {
         if (products[k].defined()) continue;
         if (e.strict) fail<GraphError>(e.transform, ": Output ", k, " of the user-provided function is independent of the inputs. This is not allowed in strict mode.");
         products[k] = e.outputs[k].impl().type->filled(e.outputs[k].shape(), 0);
     }
-    return products;
 }
 
-template <class F, class X> auto jvp_of(F& f, X const& inputs, Tensors const& v, TransformOptions const& options)
+template <class F, class X> auto jvp_of(F& f, X const& inputs, TensorSpan v, TransformOptions const& options)
 {
     using Of = Transform<F, X>;
-    return Of::run("jvp", f, inputs, options, [&](Evaluation const& e) {
-        auto const products = jacobian_vector_product(e, v);
-        return std::pair(Of::like_outputs(e.values()), Of::like_outputs(products));
+    return Of::template run<true>("jvp", f, inputs, options, [&](Evaluation const& e) {
+        std::array<AnyTensor, Of::outputs> products;
+        jacobian_vector_product(e, v, products);
+        return Of::like_outputs(products);
     });
 }
 
@@ -13886,10 +14003,13 @@ namespace detail {
 [[gnu::cold]] inline Tensors reverse_rows(Evaluation const& e, AnyTensor const& output, std::size_t index)
 {
     AutoGradMode const mode(e.create_graph);
+    Evaluation const of_output = e.with_outputs({&output, 1});
     std::vector<RowStack> blocks;
     for (auto const& x : e.inputs) blocks.emplace_back(*x.impl().type, output.shape(), x.shape());
     for (std::size_t row = 0, rows = output.requires_grad() ? output.numel() : 0; row < rows; ++row) {
-        auto const gradients = gradients_of({output}, e.inputs, {unit_vector(output, row)}, e.create_graph);
+        AnyTensor const seed = unit_vector(output, row);
+        Tensors gradients(e.inputs.size());
+        pull_back(of_output, {&seed, 1}, e.create_graph, true, gradients);
         for (std::size_t i = 0; i < blocks.size(); ++i) {
             if (gradients[i].defined()) blocks[i].put(row, gradients[i]);
             else if (e.strict) fail<GraphError>(e.transform, ": Output ", index, " of the user-provided function is independent of input ", i, ". This is not allowed in strict mode.");
@@ -13919,7 +14039,8 @@ namespace detail {
                 if (imaginary && !xgrad::is_complex(type.dtype)) continue;
                 Tensors tangents(e.inputs.size());
                 tangents[i] = unit_vector(e.inputs[i], column, imaginary);
-                auto const along = ForwardPass(e.inputs, tangents).run(e.outputs);
+                Tensors along(e.outputs.size());
+                ForwardPass(e.inputs, tangents).run(e.outputs, along);
                 for (std::size_t k = 0; k < along.size(); ++k) {
                     if (!along[k].defined()) continue;
                     AnyArray to = blocks[k][i].impl().array;
@@ -13937,7 +14058,7 @@ namespace detail {
 [[gnu::cold]] inline std::vector<Tensors> jacobian_blocks(Evaluation const& e, Mode strategy)
 {
     check_outputs(e);
-    auto const passes = [](Tensors const& all, std::size_t for_complex) {
+    auto const passes = [](TensorSpan all, std::size_t for_complex) {
         std::size_t n = 0;
         for (auto const& t : all) n += t.numel() * (xgrad::is_complex(t.dtype()) ? for_complex : 1);
         return n;
@@ -13958,15 +14079,15 @@ template <class Of, class Outputs, bool many_outputs> auto structured(std::vecto
     else return Of::like_inputs(blocks[0]);
 }
 
-/// The gradient of a real number, in the place of the outputs: what a Hessian is the Jacobian of.
-[[gnu::cold]] inline Evaluation gradient_as_outputs(Evaluation const& e)
+/// The gradient of a real number, recorded: what a Hessian is the Jacobian of.
+inline Tensors recorded_gradient(Evaluation const& e)
 {
     check_outputs(e);
     if (e.outputs[0].numel() != 1) fail<ShapeError>(e.transform, ": The Tensor returned by the function given to ", e.transform, " should contain a single element, its shape is ", e.outputs[0].shape());
-    Evaluation g = e;
-    g.outputs = gradients_of(e.outputs, e.inputs, vector_or_one({}, e.outputs), true);
-    for (std::size_t i = 0; i < g.outputs.size(); ++i) {
-        auto& y = g.outputs[i];
+    Tensors gradient(e.inputs.size());
+    pull_back(e, {}, true, true, gradient);
+    for (std::size_t i = 0; i < gradient.size(); ++i) {
+        auto& y = gradient[i];
         if (e.strict && !y.defined()) fail<GraphError>(e.transform, ": The output of the user-provided function is independent of input ", i, ". This is not allowed in strict mode.");
         if (e.strict && !y.requires_grad())
             fail<GraphError>(e.transform, ": the jacobian of the user-provided function with respect to input ", i,
@@ -13974,7 +14095,7 @@ template <class Of, class Outputs, bool many_outputs> auto structured(std::vecto
                              "depends on the inputs (this would be violated by a linear function for example).");
         if (!y.defined()) y = e.inputs[i].impl().type->filled(e.inputs[i].shape(), 0);
     }
-    return g;
+    return gradient;
 }
 
 }  // namespace detail
@@ -14011,7 +14132,8 @@ template <class F, class X> auto hessian(F&& f, X const& inputs, TransformOption
         static_assert(detail::all_real<typename Of::In>, "hessian: second derivatives of complex inputs do not fit into complex tensors: let the function take view_as_real(z)");
         if constexpr (is_number && detail::all_real<typename Of::In>)
             return Of::run("hessian", f, inputs, options, [](auto const& e) {
-                return detail::structured<Of, typename Of::In, Of::many_inputs>(detail::jacobian_blocks(detail::gradient_as_outputs(e), Mode::reverse));
+                auto const gradient = detail::recorded_gradient(e);
+                return detail::structured<Of, typename Of::In, Of::many_inputs>(detail::jacobian_blocks(e.with_outputs(gradient), Mode::reverse));
             });
     }
 }
@@ -14025,19 +14147,21 @@ namespace xgrad {
 namespace detail {
 
 /// v^T H: the gradient, differentiated backwards from v.
-[[gnu::cold]] inline Tensors vector_hessian_product(Evaluation const& e, Tensors const& v)
+inline void vector_hessian_product(Evaluation const& e, TensorSpan v, std::span<AnyTensor> products)
 {
-    auto const gradient = gradient_as_outputs(e);
+    auto const gradient = recorded_gradient(e);
     check_vector(e.transform, v, e.inputs);
-    auto const products = gradients_of(gradient.outputs, e.inputs, vector_or_one(v, e.inputs), e.create_graph);
-    return filled_in(e, "The jacobian of the user-provided function", "hessian", products, e.inputs);
+    AnyTensor one;
+    pull_back(e.with_outputs(gradient), vector_or_one(v, e.inputs, one), e.create_graph, e.create_graph, products);
+    fill_in(e, "The jacobian of the user-provided function", "hessian", products);
 }
 
 /// H v: the derivative of the gradient along v, forward over reverse.
-[[gnu::cold]] inline Tensors hessian_vector_product(Evaluation const& e, Tensors const& v)
+inline void hessian_vector_product(Evaluation const& e, TensorSpan v, std::span<AnyTensor> products)
 {
-    auto const gradient = gradient_as_outputs(e);
-    return filled_in(e, "The hessian of the user-provided function", "hessian", pushed(e, v, gradient.outputs), e.inputs);
+    auto const gradient = recorded_gradient(e);
+    push_forward(e.with_outputs(gradient), v, products);
+    fill_in(e, "The hessian of the user-provided function", "hessian", products);
 }
 
 template <class F, class X, class V = X> constexpr bool check_hessian_product()
@@ -14061,13 +14185,13 @@ template <class F, class X, detail::TensorsLike V> auto vhp(F&& f, X const& inpu
 {
     if constexpr (detail::check_hessian_product<F, X, V>()) {
         auto const vector = detail::erased(detail::tensors_of(v));
-        return detail::Transform<F, X>::value_and("vhp", f, inputs, options, [&](auto const& e) { return detail::vector_hessian_product(e, vector); });
+        return detail::Transform<F, X>::value_and("vhp", f, inputs, options, [&](auto const& e, auto products) { detail::vector_hessian_product(e, vector, products); });
     }
 }
 /// The same for an input of one number; v is 1.
 template <class F, class X> auto vhp(F&& f, X const& inputs, TransformOptions const& options = {})
 {
-    if constexpr (detail::check_hessian_product<F, X>()) return detail::Transform<F, X>::value_and("vhp", f, inputs, options, [](auto const& e) { return detail::vector_hessian_product(e, {}); });
+    if constexpr (detail::check_hessian_product<F, X>()) return detail::Transform<F, X>::value_and("vhp", f, inputs, options, [](auto const& e, auto products) { detail::vector_hessian_product(e, {}, products); });
 }
 
 /// f(inputs), one real number, and H v for the Hessian H of f, forward over reverse: a tangent is pushed along the graph of the
@@ -14077,13 +14201,13 @@ template <class F, class X, detail::TensorsLike V> auto hvp(F&& f, X const& inpu
 {
     if constexpr (detail::check_hessian_product<F, X, V>()) {
         auto const vector = detail::erased(detail::tensors_of(v));
-        return detail::Transform<F, X>::value_and("hvp", f, inputs, options, [&](auto const& e) { return detail::hessian_vector_product(e, vector); });
+        return detail::Transform<F, X>::value_and("hvp", f, inputs, options, [&](auto const& e, auto products) { detail::hessian_vector_product(e, vector, products); });
     }
 }
 /// The same for an input of one number; v is 1.
 template <class F, class X> auto hvp(F&& f, X const& inputs, TransformOptions const& options = {})
 {
-    if constexpr (detail::check_hessian_product<F, X>()) return detail::Transform<F, X>::value_and("hvp", f, inputs, options, [](auto const& e) { return detail::hessian_vector_product(e, {}); });
+    if constexpr (detail::check_hessian_product<F, X>()) return detail::Transform<F, X>::value_and("hvp", f, inputs, options, [](auto const& e, auto products) { detail::hessian_vector_product(e, {}, products); });
 }
 
 }  // namespace xgrad
@@ -20388,7 +20512,7 @@ namespace detail {
 
 template <class F, class X> TensorFunction tensor_function(F& f)
 {
-    return [&f](Tensors const& x) { return erased(JudgedCall<F, X>::Call::tensors(f, x)); };
+    return [&f](Tensors const& x) { return listed(erased(JudgedCall<F, X>::Call::tensors(f, x))); };
 }
 
 }  // namespace detail
@@ -20404,7 +20528,7 @@ template <class F, class X> TensorFunction tensor_function(F& f)
 /// left as they are. A call that cannot be answered (no input requires a gradient, or elements of one share a place) throws always.
 template <class F, class X> bool gradcheck(F&& f, X const& inputs, GradcheckOptions const& options = {})
 {
-    if constexpr (detail::JudgedCall<F, X>::fits) return detail::check_gradients("gradcheck", detail::tensor_function<F, X>(f), detail::erased(detail::tensors_of(inputs)), options);
+    if constexpr (detail::JudgedCall<F, X>::fits) return detail::check_gradients("gradcheck", detail::tensor_function<F, X>(f), detail::listed(detail::erased(detail::tensors_of(inputs))), options);
     else return false;
 }
 
@@ -20412,14 +20536,14 @@ template <class F, class X> bool gradcheck(F&& f, X const& inputs, GradcheckOpti
 /// whether second derivatives are right. Those that they start from are chosen at random, but the same each time.
 template <class F, class X> bool gradgradcheck(F&& f, X const& inputs, GradcheckOptions const& options = {})
 {
-    if constexpr (detail::JudgedCall<F, X>::fits) return detail::check_second_gradients(detail::tensor_function<F, X>(f), detail::erased(detail::tensors_of(inputs)), {}, options);
+    if constexpr (detail::JudgedCall<F, X>::fits) return detail::check_second_gradients(detail::tensor_function<F, X>(f), detail::listed(detail::erased(detail::tensors_of(inputs))), {}, options);
     else return false;
 }
 /// The same from given gradients of those outputs that require one: a Tensor or a std::tuple.
 template <class F, class X, detail::TensorsLike G> bool gradgradcheck(F&& f, X const& inputs, G const& gradients, GradcheckOptions const& options = {})
 {
     if constexpr (detail::JudgedCall<F, X>::fits)
-        return detail::check_second_gradients(detail::tensor_function<F, X>(f), detail::erased(detail::tensors_of(inputs)), detail::erased(detail::tensors_of(gradients)), options);
+        return detail::check_second_gradients(detail::tensor_function<F, X>(f), detail::listed(detail::erased(detail::tensors_of(inputs))), detail::listed(detail::erased(detail::tensors_of(gradients))), options);
     else return false;
 }
 

@@ -216,7 +216,9 @@ Tensors push(Tensors const& x, Tensors const& outputs, Point const& v, bool reco
     for (std::size_t i = 0; i < x.size(); ++i)
         if (xg::is_differentiable(x[i].dtype())) tangents.push_back(leaf(v[i]));
     xg::AutoGradMode const mode(record);
-    return xg::detail::ForwardPass(differentiable(x), tangents).run(outputs);
+    Tensors results(outputs.size());
+    xg::detail::ForwardPass(differentiable(x), tangents).run(outputs, results);
+    return results;
 }
 
 Values forward_mode(Function const& f, Point const& at, Point const& v, bool record)

@@ -211,7 +211,7 @@ template <class F, detail::TensorLike... X> auto checkpoint(F f, X const&... inp
         if (!detail::recording()) return Of::like_outputs(detail::erased(Of::Call::tensors(f, x)));
         auto const shared = std::make_shared<F>(std::move(f));
         auto const call = std::make_shared<detail::CheckpointedCall>(x);
-        return Of::like_outputs(call->run([shared](detail::Tensors const& arguments) { return detail::erased(Of::Call::tensors(*shared, arguments)); }));
+        return Of::like_outputs(call->run([shared](detail::Tensors const& arguments) { return detail::listed(detail::erased(Of::Call::tensors(*shared, arguments))); }));
     }
 }
 

@@ -14,82 +14,120 @@ public:
     ForwardPass(std::span<AnyTensor const> inputs, std::span<AnyTensor const> tangents)
     {
         FusedNode::link_second_order();
+        notes_.reserve(few);
         for (std::size_t i = 0; i < inputs.size(); ++i) {
             Edge const edge = gradient_edge(inputs[i]);
-            auto& notes = notes_[edge.function.get()];
+            auto& notes = notes_[enter(*edge.function).first];
             notes.is_input = true;
-            notes.tangents.resize(edge.function->num_outputs());
-            notes.tangents[edge.input_nr] = tangents[i];
+            notes.begin();
+            notes.all()[edge.input_nr] = tangents[i];
         }
     }
 
-    /// Tangents of these outputs; undefined where they do not depend on the inputs.
-    [[gnu::cold]] std::vector<AnyTensor> run(std::span<AnyTensor const> outputs)
+    /// Puts the tangents of these outputs in their places; undefined ones where they do not depend on the inputs.
+    void run(std::span<AnyTensor const> outputs, std::span<AnyTensor> results)
     {
-        std::vector<Edge> ends;
-        for (auto const& y : outputs) {
-            ends.push_back(y.requires_grad() ? gradient_edge(y) : Edge());
-            if (ends.back()) visit(*ends.back().function);
+        CachedVector<Edge> ends(outputs.size());
+        for (std::size_t i = 0; i < outputs.size(); ++i) {
+            if (!outputs[i].requires_grad()) continue;
+            ends[i] = gradient_edge(outputs[i]);
+            visit(*ends[i].function);
         }
-        for (Node* const node : order_) push(*node);
-        std::vector<AnyTensor> results;
-        for (auto const& end : ends) results.push_back(end ? tangent(end) : AnyTensor());
-        return results;
+        for (Index const index : order_) push(index);
+        for (std::size_t i = 0; i < outputs.size(); ++i)
+            if (ends[i]) results[i] = tangent(ends[i]);
     }
 
 private:
+    using Index = std::size_t;
+    static constexpr std::size_t few = 8;  // Nodes that are found one by one
+
     struct Notes {
-        std::vector<AnyTensor> tangents;  // of the outputs
-        std::size_t users = 0;            // edges that lead here
+        explicit Notes(Node& n) noexcept : node(&n) {}
+
+        Node* node;
+        std::size_t users = 0;  // edges that lead here
         bool is_input = false;
+        AnyTensor tangent = {};                           // of the one output, or
+        std::unique_ptr<AnyTensor[]> tangents = nullptr;  // of each of several
+
+        /// Makes room for the tangents.
+        void begin()
+        {
+            if (!tangents && node->num_outputs() != 1) tangents = std::make_unique<AnyTensor[]>(node->num_outputs());
+        }
+        std::span<AnyTensor> all() { return node->num_outputs() == 1 ? std::span(&tangent, 1) : tangents ? std::span(tangents.get(), node->num_outputs()) : std::span<AnyTensor>(); }
     };
+
+    /// The notes of a Node, and whether they are new.
+    std::pair<Index, bool> enter(Node& node)
+    {
+        if (auto const known = lookup(node); known != notes_.size()) return {known, false};
+        notes_.emplace_back(node);
+        if (notes_.size() > few)
+            for (Index i = places_.size(); i < notes_.size(); ++i) places_.emplace(notes_[i].node, i);
+        return {notes_.size() - 1, true};
+    }
+    Index lookup(Node const& node) const
+    {
+        if (notes_.size() > few) {
+            auto const it = places_.find(&node);
+            return it == places_.end() ? notes_.size() : it->second;
+        }
+        Index i = 0;
+        while (i < notes_.size() && notes_[i].node != &node) ++i;
+        return i;
+    }
 
     /// Puts a Node and all that lead to it into order_, each after those that its edges lead to.
     void visit(Node& last)
     {
-        std::vector<std::pair<Node*, std::size_t>> path;
-        auto const enter = [&](Node& node) {
-            auto const [at, is_new] = notes_.try_emplace(&node);
-            ++at->second.users;
-            if (is_new) path.emplace_back(&node, 0);
+        CachedVector<std::pair<Index, std::size_t>> path;
+        auto const begin = [&](Node& node) {
+            auto const [index, is_new] = enter(node);
+            ++notes_[index].users;
+            if (is_new) path.emplace_back(index, 0);
         };
-        enter(last);
+        begin(last);
         while (!path.empty()) {
-            auto& [node, next] = path.back();
-            if (next == node->next_edges().size()) {
-                order_.push_back(node);
+            auto& [index, next] = path.back();
+            auto const edges = notes_[index].node->next_edges();
+            if (next == edges.size()) {
+                order_.push_back(index);
                 path.pop_back();
-            } else if (Edge const& edge = node->next_edges()[next++]) enter(*edge.function);
+            } else if (Edge const& edge = edges[next++]) begin(*edge.function);
         }
     }
 
-    AnyTensor tangent(Edge const& edge) const
+    AnyTensor tangent(Edge const& edge)
     {
-        auto const& all = notes_.at(edge.function.get()).tangents;
+        auto const all = notes_[lookup(*edge.function)].all();
         return edge.input_nr < all.size() ? all[edge.input_nr] : AnyTensor();
     }
 
-    void push(Node& node)
+    void push(Index index)
     {
-        std::vector<AnyTensor> tangents;
+        Node& node = *notes_[index].node;
+        auto const edges = node.next_edges();
+        LocalArray<AnyTensor, 8> tangents(edges.size());
         bool moves = false;
-        for (auto const& edge : node.next_edges()) {
-            tangents.push_back(edge ? tangent(edge) : AnyTensor());
-            moves |= tangents.back().defined();
+        for (std::size_t k = 0; k < edges.size(); ++k) {
+            if (edges[k]) tangents[k] = tangent(edges[k]);
+            moves |= tangents[k].defined();
         }
         if (moves) {
-            auto& results = notes_.at(&node).tangents;
-            results.resize(node.num_outputs());
+            notes_[index].begin();
             NodeLock const lock(node);
-            node.pushforward(tangents, results);
+            node.pushforward(tangents.span(), notes_[index].all());
         }
-        for (auto const& edge : node.next_edges())
+        for (auto const& edge : edges)
             if (edge)
-                if (auto& notes = notes_.at(edge.function.get()); --notes.users == 0 && !notes.is_input) notes.tangents.clear();
+                if (auto& notes = notes_[lookup(*edge.function)]; --notes.users == 0 && !notes.is_input) std::ranges::fill(notes.all(), AnyTensor());
     }
 
-    std::unordered_map<Node*, Notes> notes_;
-    std::vector<Node*> order_;
+    CachedVector<Notes> notes_;
+    std::unordered_map<Node const*, Index> places_;  // of many
+    CachedVector<Index> order_;
 };
 
 }  // namespace xgrad::detail

@@ -23,6 +23,7 @@ struct TransformOptions {
 namespace detail {
 
 using Tensors = std::vector<AnyTensor>;
+using TensorSpan = std::span<AnyTensor const>;
 
 /// One tensor or several, as a tuple.
 template <TensorLike X> std::tuple<tensor_type<X>> tensors_of(X const& x) { return {materialize(x)}; }
@@ -48,19 +49,20 @@ template <Scalar... T> inline constexpr bool all_real<std::tuple<Tensor<T>...>> 
 template <class Tuple> inline constexpr bool all_complex = false;
 template <Scalar... T> inline constexpr bool all_complex<std::tuple<Tensor<T>...>> = (ComplexScalar<T> && ...);
 
-template <Scalar... T> Tensors erased(std::tuple<Tensor<T>...> const& x)
+template <Scalar... T> std::array<AnyTensor, sizeof...(T)> erased(std::tuple<Tensor<T>...> x)
 {
-    return std::apply([](auto const&... each) { return Tensors{each...}; }, x);
+    return std::apply([](auto&... each) { return std::array<AnyTensor, sizeof...(T)>{std::move(each)...}; }, x);
 }
+inline Tensors listed(TensorSpan x) { return Tensors(x.begin(), x.end()); }
 template <class Tuple> struct TypedTensors;
 template <Scalar... T> struct TypedTensors<std::tuple<Tensor<T>...>> {
-    static std::tuple<Tensor<T>...> from(Tensors const& x)
+    static std::tuple<Tensor<T>...> from(TensorSpan x)
     {
         return [&]<std::size_t... I>(std::index_sequence<I...>) { return std::tuple<Tensor<T>...>{x[I].template as<T>()...}; }(std::index_sequence_for<T...>{});
     }
 };
 /// Tensors of the types of Tuple; a single one by itself where the caller did not write a tuple.
-template <class Tuple, bool as_tuple> auto typed(Tensors const& x)
+template <class Tuple, bool as_tuple> auto typed(TensorSpan x)
 {
     if constexpr (as_tuple) return TypedTensors<Tuple>::from(x);
     else return std::get<0>(TypedTensors<Tuple>::from(x));
@@ -100,7 +102,7 @@ private:
 
 /// Tensors with the same memory and history, but of their own, so that a function's use of its arguments can be told from
 /// its use of the same tensors elsewhere.
-[[gnu::cold]] inline Tensors recorded_aliases(std::string_view name, Tensors const& of)
+[[gnu::cold]] inline Tensors recorded_aliases(std::string_view name, TensorSpan of)
 {
     Tensors all;
     std::vector<Edge> edges;
@@ -118,7 +120,7 @@ private:
     return all;
 }
 
-[[gnu::cold]] inline void check_defined(std::string_view name, std::string_view what, Tensors const& all)
+inline void check_defined(std::string_view name, std::string_view what, TensorSpan all)
 {
     for (std::size_t i = 0; i < all.size(); ++i)
         if (!all[i].defined()) fail<GraphError>(name, ": ", what, " ", i, " is undefined");
@@ -128,26 +130,30 @@ private:
 struct Evaluation {
     std::string_view transform;  // its name, for messages
     bool create_graph, strict;
-    Tensors inputs, outputs = {};
+    TensorSpan inputs, outputs = {};
 
-    [[gnu::cold]] Evaluation(std::string_view name, bool record, bool is_strict, Tensors const& at) : transform(name), create_graph(record), strict(is_strict)
-    {
-        check_defined(name, "input", at);
-        for (auto const& t : at) inputs.push_back(t.is_inference() ? t.impl().type->copy(alias(t)) : create_graph ? t : alias(t));
-        if (create_graph) inputs = recorded_aliases("Alias", inputs);
-        for (auto const& t : inputs)
-            if (!t.impl().grad_fn) t.impl().requires_grad = true;
-    }
-
-    /// The outputs as results: without their graph, unless that was asked for.
-    [[gnu::cold]] Tensors values() const
-    {
-        if (create_graph) return outputs;
-        Tensors all;
-        for (auto const& y : outputs) all.push_back(alias(y));
-        return all;
-    }
+    /// The same call with something else that was made of the inputs in the place of its results.
+    Evaluation with_outputs(TensorSpan other) const { return {transform, create_graph, strict, inputs, other}; }
 };
+
+/// Makes tensors that a caller gave the inputs of an evaluation: of their own, and requiring gradients.
+inline void become_inputs(std::string_view name, bool create_graph, std::span<AnyTensor> x)
+{
+    check_defined(name, "input", x);
+    for (auto& t : x)
+        if (t.is_inference()) t = t.impl().type->copy(alias(t));
+        else if (!create_graph) t = alias(t);
+    if (create_graph) std::ranges::move(recorded_aliases("Alias", x), x.begin());
+    for (auto const& t : x)
+        if (!t.impl().grad_fn) t.impl().requires_grad = true;
+}
+
+/// Makes the results of a function those of its transform: without their graph, unless that was asked for.
+inline void become_values(bool create_graph, std::span<AnyTensor> outputs)
+{
+    if (!create_graph)
+        for (auto& y : outputs) y = alias(y);
+}
 
 /// F called with tensors of the types in the tuple In.
 template <class F, class In> struct CallOf;
@@ -158,7 +164,7 @@ template <class F, Scalar... T> struct CallOf<F, std::tuple<Tensor<T>...>> {
         else return false;
     }();
     /// The results, evaluated.
-    static auto tensors(F& f, Tensors const& x)
+    static auto tensors(F& f, TensorSpan x)
     {
         return [&]<std::size_t... I>(std::index_sequence<I...>) { return tensors_of(std::invoke(f, x[I].template as<T>()...)); }(std::index_sequence_for<T...>{});
     }
@@ -179,7 +185,7 @@ template <class F, class X> struct JudgedCall {
     static constexpr bool fits = TensorsLike<X> && Call::returns_tensors;
 
     using Result = typename decltype(Call::result())::type;
-    static auto like_outputs(Tensors const& y) { return typed<tensors_type<Result>, is_tuple<Result>>(y); }
+    static auto like_outputs(TensorSpan y) { return typed<tensors_type<Result>, is_tuple<Result>>(y); }
 };
 
 /// The same for a transform, whose inputs must all have derivatives.
@@ -191,29 +197,39 @@ template <class F, class X> struct Transform : JudgedCall<F, X> {
     static constexpr bool many_inputs = is_tuple<X>, many_outputs = is_tuple<typename JudgedCall<F, X>::Result>;
     using JudgedCall<F, X>::like_outputs;
 
-    /// Calls the function and then body(evaluation), both in grad mode, whatever the caller's modes.
-    template <class Body> static auto run(std::string_view name, F& f, X const& x, TransformOptions const& options, Body const& body)
+    static constexpr std::size_t inputs = std::tuple_size_v<In>, outputs = std::tuple_size_v<tensors_type<typename JudgedCall<F, X>::Result>>;
+
+    /// Calls the function and then body(evaluation), both in grad mode, whatever the caller's modes. The body's result comes with the values
+    /// of the function where they are asked for.
+    template <bool with_values = false, class Body> static auto run(std::string_view name, F& f, X const& x, TransformOptions const& options, Body const& body)
     {
-        auto const at = erased(tensors_of(x));
+        auto at = erased(tensors_of(x));
         bool const create_graph = options.create_graph.value_or(inside_transformed && recording());
         InferenceMode const normal(false);
-        Evaluation e(name, create_graph, options.strict, at);
-        {
+        become_inputs(name, create_graph, at);
+        auto results = [&] {
             TransformedScope const scope;
-            e.outputs = erased(Call::tensors(f, e.inputs));
+            return erased(Call::tensors(f, at));
+        }();
+        check_defined(name, "the function's output", results);
+        Evaluation const e{name, create_graph, options.strict, at, results};
+        if constexpr (!with_values) return body(e);
+        else {
+            auto result = body(e);
+            become_values(create_graph, results);
+            return std::pair(like_outputs(results), std::move(result));
         }
-        check_defined(name, "the function's output", e.outputs);
-        return body(std::as_const(e));
     }
-    /// The values and what `derivative` makes of an evaluation, in the structures of outputs and inputs.
+    /// The values and what `derivative` puts in the places of the inputs' derivatives.
     template <class Derivative> static auto value_and(std::string_view name, F& f, X const& x, TransformOptions const& options, Derivative const& derivative)
     {
-        return run(name, f, x, options, [&](Evaluation const& e) {
-            auto const derivatives = derivative(e);
-            return std::pair(like_outputs(e.values()), like_inputs(derivatives));
+        return run<true>(name, f, x, options, [&](Evaluation const& e) {
+            std::array<AnyTensor, inputs> derivatives;
+            derivative(e, std::span<AnyTensor>(derivatives));
+            return like_inputs(derivatives);
         });
     }
-    static auto like_inputs(Tensors const& x) { return typed<In, many_inputs>(x); }
+    static auto like_inputs(TensorSpan x) { return typed<In, many_inputs>(x); }
 };
 
 }  // namespace detail

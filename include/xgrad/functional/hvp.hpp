@@ -10,19 +10,21 @@ namespace xgrad {
 namespace detail {
 
 /// v^T H: the gradient, differentiated backwards from v.
-[[gnu::cold]] inline Tensors vector_hessian_product(Evaluation const& e, Tensors const& v)
+inline void vector_hessian_product(Evaluation const& e, TensorSpan v, std::span<AnyTensor> products)
 {
-    auto const gradient = gradient_as_outputs(e);
+    auto const gradient = recorded_gradient(e);
     check_vector(e.transform, v, e.inputs);
-    auto const products = gradients_of(gradient.outputs, e.inputs, vector_or_one(v, e.inputs), e.create_graph);
-    return filled_in(e, "The jacobian of the user-provided function", "hessian", products, e.inputs);
+    AnyTensor one;
+    pull_back(e.with_outputs(gradient), vector_or_one(v, e.inputs, one), e.create_graph, e.create_graph, products);
+    fill_in(e, "The jacobian of the user-provided function", "hessian", products);
 }
 
 /// H v: the derivative of the gradient along v, forward over reverse.
-[[gnu::cold]] inline Tensors hessian_vector_product(Evaluation const& e, Tensors const& v)
+inline void hessian_vector_product(Evaluation const& e, TensorSpan v, std::span<AnyTensor> products)
 {
-    auto const gradient = gradient_as_outputs(e);
-    return filled_in(e, "The hessian of the user-provided function", "hessian", pushed(e, v, gradient.outputs), e.inputs);
+    auto const gradient = recorded_gradient(e);
+    push_forward(e.with_outputs(gradient), v, products);
+    fill_in(e, "The hessian of the user-provided function", "hessian", products);
 }
 
 template <class F, class X, class V = X> constexpr bool check_hessian_product()
@@ -46,13 +48,13 @@ template <class F, class X, detail::TensorsLike V> auto vhp(F&& f, X const& inpu
 {
     if constexpr (detail::check_hessian_product<F, X, V>()) {
         auto const vector = detail::erased(detail::tensors_of(v));
-        return detail::Transform<F, X>::value_and("vhp", f, inputs, options, [&](auto const& e) { return detail::vector_hessian_product(e, vector); });
+        return detail::Transform<F, X>::value_and("vhp", f, inputs, options, [&](auto const& e, auto products) { detail::vector_hessian_product(e, vector, products); });
     }
 }
 /// The same for an input of one number; v is 1.
 template <class F, class X> auto vhp(F&& f, X const& inputs, TransformOptions const& options = {})
 {
-    if constexpr (detail::check_hessian_product<F, X>()) return detail::Transform<F, X>::value_and("vhp", f, inputs, options, [](auto const& e) { return detail::vector_hessian_product(e, {}); });
+    if constexpr (detail::check_hessian_product<F, X>()) return detail::Transform<F, X>::value_and("vhp", f, inputs, options, [](auto const& e, auto products) { detail::vector_hessian_product(e, {}, products); });
 }
 
 /// f(inputs), one real number, and H v for the Hessian H of f, forward over reverse: a tangent is pushed along the graph of the
@@ -62,13 +64,13 @@ template <class F, class X, detail::TensorsLike V> auto hvp(F&& f, X const& inpu
 {
     if constexpr (detail::check_hessian_product<F, X, V>()) {
         auto const vector = detail::erased(detail::tensors_of(v));
-        return detail::Transform<F, X>::value_and("hvp", f, inputs, options, [&](auto const& e) { return detail::hessian_vector_product(e, vector); });
+        return detail::Transform<F, X>::value_and("hvp", f, inputs, options, [&](auto const& e, auto products) { detail::hessian_vector_product(e, vector, products); });
     }
 }
 /// The same for an input of one number; v is 1.
 template <class F, class X> auto hvp(F&& f, X const& inputs, TransformOptions const& options = {})
 {
-    if constexpr (detail::check_hessian_product<F, X>()) return detail::Transform<F, X>::value_and("hvp", f, inputs, options, [](auto const& e) { return detail::hessian_vector_product(e, {}); });
+    if constexpr (detail::check_hessian_product<F, X>()) return detail::Transform<F, X>::value_and("hvp", f, inputs, options, [](auto const& e, auto products) { detail::hessian_vector_product(e, {}, products); });
 }
 
 }  // namespace xgrad

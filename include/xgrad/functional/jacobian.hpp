@@ -53,10 +53,13 @@ namespace detail {
 [[gnu::cold]] inline Tensors reverse_rows(Evaluation const& e, AnyTensor const& output, std::size_t index)
 {
     AutoGradMode const mode(e.create_graph);
+    Evaluation const of_output = e.with_outputs({&output, 1});
     std::vector<RowStack> blocks;
     for (auto const& x : e.inputs) blocks.emplace_back(*x.impl().type, output.shape(), x.shape());
     for (std::size_t row = 0, rows = output.requires_grad() ? output.numel() : 0; row < rows; ++row) {
-        auto const gradients = gradients_of({output}, e.inputs, {unit_vector(output, row)}, e.create_graph);
+        AnyTensor const seed = unit_vector(output, row);
+        Tensors gradients(e.inputs.size());
+        pull_back(of_output, {&seed, 1}, e.create_graph, true, gradients);
         for (std::size_t i = 0; i < blocks.size(); ++i) {
             if (gradients[i].defined()) blocks[i].put(row, gradients[i]);
             else if (e.strict) fail<GraphError>(e.transform, ": Output ", index, " of the user-provided function is independent of input ", i, ". This is not allowed in strict mode.");
@@ -86,7 +89,8 @@ namespace detail {
                 if (imaginary && !xgrad::is_complex(type.dtype)) continue;
                 Tensors tangents(e.inputs.size());
                 tangents[i] = unit_vector(e.inputs[i], column, imaginary);
-                auto const along = ForwardPass(e.inputs, tangents).run(e.outputs);
+                Tensors along(e.outputs.size());
+                ForwardPass(e.inputs, tangents).run(e.outputs, along);
                 for (std::size_t k = 0; k < along.size(); ++k) {
                     if (!along[k].defined()) continue;
                     AnyArray to = blocks[k][i].impl().array;
@@ -104,7 +108,7 @@ namespace detail {
 [[gnu::cold]] inline std::vector<Tensors> jacobian_blocks(Evaluation const& e, Mode strategy)
 {
     check_outputs(e);
-    auto const passes = [](Tensors const& all, std::size_t for_complex) {
+    auto const passes = [](TensorSpan all, std::size_t for_complex) {
         std::size_t n = 0;
         for (auto const& t : all) n += t.numel() * (xgrad::is_complex(t.dtype()) ? for_complex : 1);
         return n;
@@ -125,15 +129,15 @@ template <class Of, class Outputs, bool many_outputs> auto structured(std::vecto
     else return Of::like_inputs(blocks[0]);
 }
 
-/// The gradient of a real number, in the place of the outputs: what a Hessian is the Jacobian of.
-[[gnu::cold]] inline Evaluation gradient_as_outputs(Evaluation const& e)
+/// The gradient of a real number, recorded: what a Hessian is the Jacobian of.
+inline Tensors recorded_gradient(Evaluation const& e)
 {
     check_outputs(e);
     if (e.outputs[0].numel() != 1) fail<ShapeError>(e.transform, ": The Tensor returned by the function given to ", e.transform, " should contain a single element, its shape is ", e.outputs[0].shape());
-    Evaluation g = e;
-    g.outputs = gradients_of(e.outputs, e.inputs, vector_or_one({}, e.outputs), true);
-    for (std::size_t i = 0; i < g.outputs.size(); ++i) {
-        auto& y = g.outputs[i];
+    Tensors gradient(e.inputs.size());
+    pull_back(e, {}, true, true, gradient);
+    for (std::size_t i = 0; i < gradient.size(); ++i) {
+        auto& y = gradient[i];
         if (e.strict && !y.defined()) fail<GraphError>(e.transform, ": The output of the user-provided function is independent of input ", i, ". This is not allowed in strict mode.");
         if (e.strict && !y.requires_grad())
             fail<GraphError>(e.transform, ": the jacobian of the user-provided function with respect to input ", i,
@@ -141,7 +145,7 @@ template <class Of, class Outputs, bool many_outputs> auto structured(std::vecto
                              "depends on the inputs (this would be violated by a linear function for example).");
         if (!y.defined()) y = e.inputs[i].impl().type->filled(e.inputs[i].shape(), 0);
     }
-    return g;
+    return gradient;
 }
 
 }  // namespace detail
@@ -178,7 +182,8 @@ template <class F, class X> auto hessian(F&& f, X const& inputs, TransformOption
         static_assert(detail::all_real<typename Of::In>, "hessian: second derivatives of complex inputs do not fit into complex tensors: let the function take view_as_real(z)");
         if constexpr (is_number && detail::all_real<typename Of::In>)
             return Of::run("hessian", f, inputs, options, [](auto const& e) {
-                return detail::structured<Of, typename Of::In, Of::many_inputs>(detail::jacobian_blocks(detail::gradient_as_outputs(e), Mode::reverse));
+                auto const gradient = detail::recorded_gradient(e);
+                return detail::structured<Of, typename Of::In, Of::many_inputs>(detail::jacobian_blocks(e.with_outputs(gradient), Mode::reverse));
             });
     }
 }

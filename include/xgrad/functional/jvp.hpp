@@ -10,33 +10,34 @@ namespace xgrad {
 
 namespace detail {
 
-/// The tangents v of the inputs, pushed along the graph to what was computed from them; undefined where nothing arrives.
-[[gnu::cold]] inline Tensors pushed(Evaluation const& e, Tensors const& v, Tensors const& outputs)
+/// Pushes the tangents v of the inputs along the graph to what was computed from them; undefined where nothing arrives.
+inline void push_forward(Evaluation const& e, TensorSpan v, std::span<AnyTensor> tangents)
 {
     check_vector(e.transform, v, e.inputs);
     AutoGradMode const mode(e.create_graph);
-    return ForwardPass(e.inputs, vector_or_one(v, e.inputs)).run(outputs);
+    AnyTensor one;
+    ForwardPass(e.inputs, vector_or_one(v, e.inputs, one)).run(e.outputs, tangents);
 }
 
 /// J v.
-[[gnu::cold]] inline Tensors jacobian_vector_product(Evaluation const& e, Tensors const& v)
+inline void jacobian_vector_product(Evaluation const& e, TensorSpan v, std::span<AnyTensor> products)
 {
     check_outputs(e);
-    auto products = pushed(e, v, e.outputs);
+    push_forward(e, v, products);
     for (std::size_t k = 0; k < products.size(); ++k) {
         if (products[k].defined()) continue;
         if (e.strict) fail<GraphError>(e.transform, ": Output ", k, " of the user-provided function is independent of the inputs. This is not allowed in strict mode.");
         products[k] = e.outputs[k].impl().type->filled(e.outputs[k].shape(), 0);
     }
-    return products;
 }
 
-template <class F, class X> auto jvp_of(F& f, X const& inputs, Tensors const& v, TransformOptions const& options)
+template <class F, class X> auto jvp_of(F& f, X const& inputs, TensorSpan v, TransformOptions const& options)
 {
     using Of = Transform<F, X>;
-    return Of::run("jvp", f, inputs, options, [&](Evaluation const& e) {
-        auto const products = jacobian_vector_product(e, v);
-        return std::pair(Of::like_outputs(e.values()), Of::like_outputs(products));
+    return Of::template run<true>("jvp", f, inputs, options, [&](Evaluation const& e) {
+        std::array<AnyTensor, Of::outputs> products;
+        jacobian_vector_product(e, v, products);
+        return Of::like_outputs(products);
     });
 }
 

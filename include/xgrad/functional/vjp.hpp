@@ -10,63 +10,63 @@ namespace xgrad {
 namespace detail {
 
 /// The vector of a product must have the shapes of what it is multiplied with; without one that must be one number.
-[[gnu::cold]] inline void check_vector(std::string_view transform, Tensors const& v, Tensors const& fits)
+inline void check_vector(std::string_view transform, TensorSpan v, TensorSpan fits)
 {
-    if (v.empty()) {
-        if (fits.size() != 1 || fits[0].numel() != 1)
-            fail<GraphError>(transform, ": the vector v can only be left out where there is a single tensor with a single element to multiply it with");
-        return;
-    }
+    if (v.empty() && (fits.size() != 1 || fits[0].numel() != 1))
+        fail<GraphError>(transform, ": the vector v can only be left out where there is a single tensor with a single element to multiply it with");
     for (std::size_t i = 0; i < v.size(); ++i)
         if (!v[i].defined() || v[i].shape() != fits[i].shape())
             fail<ShapeError>(transform, ": v has invalid size: should be ", fits[i].shape(), " but got ", v[i].defined() ? Piece(v[i].shape()) : Piece("an undefined tensor"));
 }
-/// The vector as it is given, or 1.
-[[gnu::cold]] inline Tensors vector_or_one(Tensors v, Tensors const& fits)
+/// The vector as it is given, or 1, which is put into `one`.
+inline TensorSpan vector_or_one(TensorSpan v, TensorSpan fits, AnyTensor& one)
 {
-    if (v.empty()) v.push_back(fits[0].impl().type->filled(fits[0].shape(), 1));
-    return v;
+    if (!v.empty()) return v;
+    one = fits[0].impl().type->filled(fits[0].shape(), 1);
+    return {&one, 1};
 }
 
 /// In strict mode every output must depend on the inputs.
-[[gnu::cold]] inline void check_outputs(Evaluation const& e)
+inline void check_outputs(Evaluation const& e)
 {
     for (std::size_t i = 0; e.strict && i < e.outputs.size(); ++i)
         if (!e.outputs[i].requires_grad())
             fail<GraphError>(e.transform, ": Output ", i, " of the user-provided function does not require gradients. The outputs must be computed in a differentiable manner from the input when running in strict mode.");
 }
 
-/// Gradients of those outputs that have any; undefined ones where an output does not depend on an input.
-[[gnu::cold]] inline Tensors gradients_of(Tensors const& outputs, Tensors const& inputs, Tensors const& seeds, bool create_graph, bool keep_graph = true)
+/// Puts the gradients of those outputs that have any in their places; undefined ones where an output does not depend on an input. Without
+/// seeds there is one output, a real number, and they start from 1.
+inline void pull_back(Evaluation const& e, TensorSpan seeds, bool create_graph, bool keep_graph, std::span<AnyTensor> gradients)
 {
-    std::vector<AnyTensor> from, start;
-    for (std::size_t i = 0; i < outputs.size(); ++i) {
-        if (!outputs[i].requires_grad()) continue;
-        from.push_back(outputs[i]);
-        start.push_back(seeds[i]);
-    }
-    if (from.empty()) return Tensors(inputs.size());
-    return grad(from, inputs, {.gradients = std::move(start), .retain_graph = keep_graph, .create_graph = create_graph, .allow_unused = true});
+    CachedVector<Root> roots;
+    roots.reserve(e.outputs.size());
+    for (std::size_t i = 0; i < e.outputs.size(); ++i)
+        if (auto const& y = e.outputs[i]; y.requires_grad()) roots.push_back(root_at(gradient_edge(y), y.impl().type, y.shape(), seeds.empty() ? AnyTensor() : seeds[i], i));
+    if (roots.empty()) return;
+    if (create_graph) FusedNode::link_second_order();
+    LocalArray<Capture, 4> captures(e.inputs.size());
+    for (std::size_t i = 0; i < e.inputs.size(); ++i) captures[i] = capture_at(gradient_edge(e.inputs[i]));
+    run_backward(roots, captures.span(), keep_graph, create_graph);
+    for (std::size_t i = 0; i < e.inputs.size(); ++i) gradients[i] = std::move(captures[i].gradient);
 }
 
-/// Zeros in the place of undefined gradients, where strict mode does not forbid them. `what` depends on no input then.
-[[gnu::cold]] inline Tensors filled_in(Evaluation const& e, std::string_view what, std::string_view derivative, Tensors gradients, Tensors const& like)
+/// Puts zeros in the place of undefined derivatives for inputs, where strict mode does not forbid them. `what` depends on no input then.
+inline void fill_in(Evaluation const& e, std::string_view what, std::string_view derivative, std::span<AnyTensor> gradients)
 {
     for (std::size_t i = 0; i < gradients.size(); ++i) {
         if (e.strict && !gradients[i].defined()) fail<GraphError>(e.transform, ": ", what, " is independent of input ", i, ". This is not allowed in strict mode.");
         if (e.strict && e.create_graph && !gradients[i].requires_grad())
             fail<GraphError>(e.transform, ": The ", derivative, " of the user-provided function is independent of input ", i, ". This is not allowed in strict mode when create_graph=True.");
-        if (!gradients[i].defined()) gradients[i] = like[i].impl().type->filled(like[i].shape(), 0);
+        if (!gradients[i].defined()) gradients[i] = e.inputs[i].impl().type->filled(e.inputs[i].shape(), 0);
     }
-    return gradients;
 }
 
-[[gnu::cold]] inline Tensors vector_jacobian_product(Evaluation const& e, Tensors const& v)
+inline void vector_jacobian_product(Evaluation const& e, TensorSpan v, std::span<AnyTensor> products)
 {
     check_outputs(e);
     check_vector(e.transform, v, e.outputs);
-    auto const seeds = vector_or_one(v, e.outputs);
-    return filled_in(e, "The output of the user-provided function", "jacobian", gradients_of(e.outputs, e.inputs, seeds, e.create_graph, e.create_graph), e.inputs);
+    pull_back(e, v, e.create_graph, e.create_graph, products);
+    fill_in(e, "The output of the user-provided function", "jacobian", products);
 }
 
 }  // namespace detail
@@ -83,7 +83,7 @@ template <class F, class X, detail::TensorsLike V> auto vjp(F&& f, X const& inpu
         static_assert(v_fits, "vjp: v must have the structure and the scalar types of what the function returns");
         if constexpr (v_fits) {
             auto const vector = detail::erased(detail::tensors_of(v));
-            return Of::value_and("vjp", f, inputs, options, [&](auto const& e) { return detail::vector_jacobian_product(e, vector); });
+            return Of::value_and("vjp", f, inputs, options, [&](auto const& e, auto products) { detail::vector_jacobian_product(e, vector, products); });
         }
     }
 }
@@ -94,7 +94,7 @@ template <class F, class X> auto vjp(F&& f, X const& inputs, TransformOptions co
     if constexpr (Of::fits) {
         constexpr bool is_real = !Of::many_outputs && detail::all_real<detail::tensors_type<typename Of::Result>>;
         static_assert(is_real, "vjp: the vector v can only be left out for a function that returns a single tensor of real numbers");
-        if constexpr (is_real) return Of::value_and("vjp", f, inputs, options, [](auto const& e) { return detail::vector_jacobian_product(e, {}); });
+        if constexpr (is_real) return Of::value_and("vjp", f, inputs, options, [](auto const& e, auto products) { detail::vector_jacobian_product(e, {}, products); });
     }
 }
 
@@ -106,7 +106,7 @@ template <class F, class X> auto value_and_grad(F&& f, X const& inputs, Transfor
     if constexpr (Of::fits) {
         constexpr bool is_real = !Of::many_outputs && detail::all_real<detail::tensors_type<typename Of::Result>>;
         static_assert(is_real, "value_and_grad: the function must return a single tensor of real numbers");
-        if constexpr (is_real) return Of::value_and("value_and_grad", f, inputs, options, [](auto const& e) { return detail::vector_jacobian_product(e, {}); });
+        if constexpr (is_real) return Of::value_and("value_and_grad", f, inputs, options, [](auto const& e, auto products) { detail::vector_jacobian_product(e, {}, products); });
     }
 }
 

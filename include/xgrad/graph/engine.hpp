@@ -157,9 +157,9 @@ private:
     std::span<Capture> captures_;
 };
 
-/// The whole pass from one Node that has its gradients for 1 ready and leads to leaves alone, each by one edge, where nothing looks on. False
-/// where it is not so, and then nothing is done.
-inline bool run_single_node(Node& node)
+/// Calls deliver(leaf, gradient) for all gradients of one Node that has them for 1 ready and leads to leaves alone, each by one edge, where
+/// nothing looks on. False where it is not so, and then nothing is done.
+template <class F> XGRAD_INLINE bool run_single_node(Node& node, F deliver)
 {
     AutoGradMode const mode(false);
     if (is_watched(node)) return false;
@@ -175,12 +175,30 @@ inline bool run_single_node(Node& node)
     if (ready.empty()) return false;
     node.release_saved();
     for (std::size_t k = 0; k < edges.size(); ++k) {
-        auto& leaf = static_cast<AccumulateGrad&>(*edges[k].function);
-        NodeLock const leaf_lock(leaf);
-        leaf.collect(ready[k]);
-        ready[k] = {};  // also where the leaf does not collect
+        deliver(static_cast<AccumulateGrad&>(*edges[k].function), ready[k]);
+        ready[k] = {};  // also where it is not wanted
     }
     return true;
+}
+/// The whole pass where there is no more to it.
+inline bool run_single_node(Node& node)
+{
+    return run_single_node(node, [](AccumulateGrad& leaf, AnyTensor& gradient) {
+        NodeLock const lock(leaf);
+        leaf.collect(gradient);
+    });
+}
+/// The same where gradients of its leaves are captured.
+inline bool run_single_node(Node& node, std::span<Capture> captures)
+{
+    for (auto const& capture : captures) {
+        auto const leads_there = [&](Edge const& edge) { return edge.function == capture.edge.function; };
+        if (capture.also_run || std::ranges::none_of(node.next_edges(), leads_there)) return false;
+    }
+    return run_single_node(node, [&](AccumulateGrad& leaf, AnyTensor& gradient) {
+        for (auto& capture : captures)
+            if (capture.edge.function.get() == &leaf) capture.gradient = gradient;
+    });
 }
 
 inline constinit thread_local std::size_t pass_depth = 0;
@@ -240,8 +258,9 @@ inline void run_pass(std::span<Root> roots, std::span<Capture> captures, bool ke
 /// Where it is known that no Node before number `oldest` leads to a capture, the pass stops there.
 inline void run_backward(std::span<Root> roots, std::span<Capture> captures, bool keep_graph, bool create_graph, std::uint64_t oldest = 0)
 {
-    bool const is_plain = roots.size() == 1 && captures.empty() && !keep_graph && !create_graph;
-    if (is_plain && !roots[0].gradient.defined() && run_single_node(*roots[0].edge.function)) return;
+    bool const is_plain = roots.size() == 1 && !keep_graph && !create_graph;
+    if (is_plain && !roots[0].gradient.defined())
+        if (Node& node = *roots[0].edge.function; captures.empty() ? run_single_node(node) : run_single_node(node, captures)) return;
     run_pass(roots, captures, keep_graph, create_graph, oldest);
 }
 

@@ -21,14 +21,12 @@ struct DualLayout {
     constexpr std::size_t total() const { return 3 * leaves + 3; }
 };
 
-/// Which leaves have tangents; and which gradients a dual tile writes, as BackwardPlan has it.
+/// Which leaves have tangents; and which gradients a dual tile writes.
 struct DualPlan {
-    LeafMask moving = 0, wanted = 0, add = 0;
+    LeafMask moving = 0;
+    BackwardPlan gradients;
     bool saved_result = false, wants_tangent = false;
-    void const* uniform_seed = nullptr;  // a pack of the one gradient that all elements have, or
-    std::uint8_t target[64];
-
-    DualPlan() noexcept {}  // leaves `target` to be filled
+    void const* uniform_seed = nullptr;  // a pack of the one gradient that all elements have
 };
 
 /// Whether a vertex can have a tangent.
@@ -59,7 +57,7 @@ template <class E, std::size_t I, class P, class V> XGRAD_INLINE auto dual_argum
 
 /// A place in a tile.
 struct DualTile {
-    void* const* at;
+    void const* const* at;
     std::size_t i;
     LeafMask moving;
 };
@@ -85,9 +83,8 @@ XGRAD_INLINE void apply_dual(Expression<Op, X...> const& e, DualTile tile, bool 
     if constexpr (is_dual_vertex<E>) {
         constexpr bool alone = dual_operands<E> == 1;
         v.y.value = y;
-        v.y.tangent = 0;
-        if (alone && has_poles<Op, std::index_sequence_for<X...>> && !(tile.moving & leaf_range<At, E::leaves>)) return;  // 0 beside any pole
         v.y.tangent = On::template tangent<P, !alone>(e.op, y, dual_argument<E, J, P>(v)...);
+        if (alone && has_poles<Op, std::index_sequence_for<X...>> && !(tile.moving & leaf_range<At, E::leaves>)) v.y.tangent = 0;  // beside any pole
     } else v.y = y;
 }
 template <std::size_t At, std::size_t Leaves, class P, class Op, class... X>
@@ -100,62 +97,61 @@ XGRAD_INLINE void evaluate_dual(Expression<Op, X...> const& e, DualTile tile, Du
     }(std::index_sequence_for<X...>{});
 }
 
-/// Adds the tangent of a gradient that has arrived at a leaf.
-template <class T, class P, class Pack> XGRAD_INLINE void store_tangent(void* out, std::size_t i, bool add, Dual<Pack> g)
-{
-    auto* const p = static_cast<tile_type<T, P>*>(out) + i;
-    if (add) (Pack::load(p) + g.tangent).store(p);
-    else g.tangent.store(p);
-}
-template <class T, class P, class Pack> XGRAD_INLINE void store_tangent(void* out, std::size_t i, bool add, Pack)
-{
-    if (!add) Pack(0).store(static_cast<tile_type<T, P>*>(out) + i);
-}
+/// The tangent of a gradient; one that is no dual number does not change.
+template <class Pack> XGRAD_INLINE Pack tangent_of(Dual<Pack> g) { return g.tangent; }
+template <class Pack> XGRAD_INLINE Pack tangent_of(Pack) { return 0; }
 
-template <std::size_t At, std::size_t Leaves, class P, class T, class G>
-XGRAD_INLINE void send_dual(Slot<T> const&, DualValues<Slot<T>, P> const&, G g, DualPlan const& plan, DualTile tile)
+/// Sends the gradient g of a formula's value down to its leaves, of which `sink` gets the tangents.
+template <std::size_t At, class P, class T, class G, class Sink>
+XGRAD_INLINE void send_dual(Slot<T> const&, DualValues<Slot<T>, P> const&, G g, LeafMask, Sink const& sink)
 {
-    store_tangent<T, P>(tile.at[DualLayout{Leaves}.gradients() + At], tile.i, plan.add >> At & 1, g);
+    sink.template operator()<T, At>(tangent_of(g));
 }
-template <std::size_t At, std::size_t Leaves, class P, class Op, class... X, class G>
-XGRAD_INLINE void send_dual(Expression<Op, X...> const& e, DualValues<Expression<Op, X...>, P> const& v, G g, DualPlan const& plan, DualTile tile)
+template <std::size_t At, class P, class Op, class... X, class G, class Sink>
+XGRAD_INLINE void send_dual(Expression<Op, X...> const& e, DualValues<Expression<Op, X...>, P> const& v, G g, LeafMask wanted, Sink const& sink)
 {
     using E = Expression<Op, X...>;
     constexpr auto first = first_leaves<X...>();
     auto const to_operand = [&]<std::size_t I>(wrt<I> which) XGRAD_LAMBDA_INLINE {
         using Xi = std::tuple_element_t<I, std::tuple<X...>>;
         if constexpr (is_dual_vertex<Xi>) {
-            if (!(plan.wanted & leaf_range<At + first[I], Xi::leaves>)) return;
+            if (!(wanted & leaf_range<At + first[I], Xi::leaves>)) return;
             auto const gi = [&]<std::size_t... J>(std::index_sequence<J...>) XGRAD_LAMBDA_INLINE {
                 return pull(g, e.op.partial(which, v.y, dual_argument<E, J, P>(v)...));
             }(std::index_sequence_for<X...>{});
-            send_dual<At + first[I], Leaves, P>(get<I>(e.x), get<I>(v.x), project<typename Xi::letter, P>(gi), plan, tile);
+            send_dual<At + first[I], P>(get<I>(e.x), get<I>(v.x), project<typename Xi::letter, P>(gi), wanted, sink);
         }
     };
     [&]<std::size_t... I>(std::index_sequence<I...>) XGRAD_LAMBDA_INLINE { (to_operand(wrt<I>{}), ...); }(std::index_sequence_for<X...>{});
 }
 
 /// Runs over the whole packs among n elements and returns how many elements these are.
-template <class F> XGRAD_NOINLINE std::size_t dual_kernel(F const& formula, DualPlan const& the_plan, void* const* operands, std::size_t n)
+template <class F> XGRAD_NOINLINE std::size_t dual_kernel(F const& formula, DualPlan const& plan, void* const* operands, std::size_t n)
 {
-    F const f = formula;  // copies that no output can alias
-    DualPlan const plan = the_plan;
+    F const f = formula;  // a copy that no output can alias
     using P = compute_precision<F>;
     using Y = typename F::scalar;
     constexpr std::size_t width = RealPack<P>::width;
     constexpr DualLayout layout{F::leaves};
-    void* at[layout.total()];
-    for (std::size_t k = 0; k < layout.total(); ++k) at[k] = operands[k];
-    for (std::size_t k = 0; k < F::leaves; ++k) at[layout.gradients() + k] = operands[layout.gradients() + plan.target[k]];
-    if (plan.uniform_seed) at[layout.seed()] = const_cast<void*>(plan.uniform_seed);
+    void const* in[layout.gradients()];
+    copy_places(operands, layout.gradients(), in);
+    auto* const tangent = static_cast<tile_type<Y, P>*>(operands[layout.tangent()]);
+    GradientSink<F, P> sink(plan.gradients, 0);
+    sink.set_places(plan.gradients, [&](std::size_t k) { return operands[layout.gradients() + k]; });
+    auto const moving = plan.moving;
+    bool const saved = plan.saved_result, wants_tangent = plan.wants_tangent, has_one_seed = plan.uniform_seed;
+    if (has_one_seed) in[layout.seed()] = plan.uniform_seed;
     std::size_t i = 0;
     for (; i + width <= n; i += width) {
-        DualTile const tile{at, i, plan.moving};
+        DualTile const tile{in, i, moving};
         DualValues<F, P> v;
-        if constexpr (requires { v.x; }) evaluate_dual<0, F::leaves, P>(f, tile, v, plan.saved_result);
+        if constexpr (requires { v.x; }) evaluate_dual<0, F::leaves, P>(f, tile, v, saved);
         else evaluate_dual<0, F::leaves, P>(f, tile, v);
-        if (plan.wants_tangent) store_tangent<Y, P>(at[layout.tangent()], i, false, v.y);
-        if (plan.wanted) send_dual<0, F::leaves, P>(f, v, load_pack<Y, P>(at[layout.seed()], plan.uniform_seed ? 0 : i), plan, tile);
+        if (wants_tangent) tangent_of(v.y).store(tangent + i);
+        if (!sink.wanted) continue;
+        typename GradientSink<F, P>::Packs packs[1]{};
+        send_dual<0, P>(f, v, load_pack<Y, P>(in[layout.seed()], has_one_seed ? 0 : i), sink.wanted, sink.taking(packs[0], i));
+        sink.store(packs, i);
     }
     return i;
 }

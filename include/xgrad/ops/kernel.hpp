@@ -125,6 +125,16 @@ struct BackwardPlan {
         add |= LeafMask{1} << k;
         if (k < paired_leaves) ways |= meets(k) | pair(nearest, k);
     }
+    /// The same for these leaves alone: of one tensor all, or none.
+    BackwardPlan only(LeafMask leaves) const noexcept
+    {
+        BackwardPlan plan = *this;
+        auto const left_out = static_cast<std::uint32_t>(~leaves) & (stored(paired_leaves) - 1);
+        plan.wanted &= leaves;
+        plan.add &= leaves;
+        plan.ways &= ~(left_out | left_out << paired_leaves);
+        return plan;
+    }
 };
 
 template <class T, class P> using gradient_pack = std::conditional_t<Differentiable<T>, pack_of<tile_type<T, P>, P>, NoPartial>;

@@ -42,8 +42,9 @@ public:
             simple &= direct || o.absent || o.uniform;
         }
         if (!simple) return run_general(n, body);
-        if (tiled) make_tiles(std::min(n, tile_size));
-        run_simple(n, tiled ? tile_size : n, body);
+        if (!tiled) return run_at_once(n, body);
+        make_tiles(std::min(n, tile_size));
+        run_simple(n, body);
     }
 
 private:
@@ -88,9 +89,18 @@ private:
         std::memset(tiles_ + total, 0, zeros);
     }
 
-    /// Operands in order, absent, or one number for all: read once, or summed into.
-    void run_simple(std::size_t n, std::size_t chunk, TileBody body)
+    /// All operands in order; outputs may be absent.
+    void run_at_once(std::size_t n, TileBody body)
     {
+        std::array<void*, max_operands> at;
+        for (std::size_t k = 0; k < count_; ++k) at[k] = operands_[k].absent ? nullptr : operands_[k].array->data;
+        body.call(body.context, at.data(), n, {});
+    }
+
+    /// Operands in order, absent, or one number for all: read once, or summed into.
+    void run_simple(std::size_t n, TileBody body)
+    {
+        constexpr std::size_t chunk = tile_size;
         std::array<void*, max_operands> at;
         for (std::size_t k = 0; k < count_; ++k) {
             auto const& o = operands_[k];

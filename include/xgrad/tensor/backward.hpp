@@ -55,13 +55,11 @@ inline void check_implicit_gradient(TypeInfo const& type, Shape const& shape, st
         fail<GraphError>("grad can be implicitly created only for real scalar outputs but got ", name(type.dtype), "; pass a gradient, or take real() or abs2() first");
 }
 
-inline Root root_of(TensorOrEdge const& output, AnyTensor gradient, std::size_t index)
+/// Where a pass starts at an output of this type and shape, which must outlive it.
+inline Root root_at(Edge edge, TypeInfo const* type, Shape const& shape, AnyTensor gradient, std::size_t index)
 {
-    auto edge = output.edge();
     if (!edge) fail_without_history(index);
-    auto const* const type = output.type();
     if (!type) fail<GraphError>("output ", index, " is a GradientEdge that was made from a Node, which does not know its shape: make it from the tensor");
-    auto const& shape = output.shape();
     if (!gradient.defined()) check_implicit_gradient(*type, shape, index);
     else if (gradient.shape() != shape)
         fail<ShapeError>("Mismatch in shape: grad_output[", index, "] has a shape of ", gradient.shape(), " and output[", index, "] has a shape of ", shape, ".");
@@ -70,24 +68,29 @@ inline Root root_of(TensorOrEdge const& output, AnyTensor gradient, std::size_t 
     return {std::move(edge), std::move(gradient), *type, shape};
 }
 
+inline void check_count(std::size_t outputs, std::vector<AnyTensor> const& gradients)
+{
+    if (!gradients.empty() && gradients.size() != outputs) fail<GraphError>("got ", outputs, " tensors and ", gradients.size(), " gradients");
+}
 inline CachedVector<Root> roots_of(TensorsOrEdges const& outputs, std::vector<AnyTensor> const& gradients)
 {
-    if (!gradients.empty() && gradients.size() != outputs.size()) fail<GraphError>("got ", outputs.size(), " tensors and ", gradients.size(), " gradients");
+    check_count(outputs.size(), gradients);
     CachedVector<Root> roots;
     roots.reserve(outputs.size());
-    for (std::size_t i = 0; i < outputs.size(); ++i) roots.push_back(root_of(outputs[i], gradients.empty() ? AnyTensor() : gradients[i], i));
+    for (std::size_t i = 0; i < outputs.size(); ++i) roots.push_back(root_at(outputs[i].edge(), outputs[i].type(), outputs[i].shape(), gradients.empty() ? AnyTensor() : gradients[i], i));
     return roots;
 }
 
+inline Capture capture_at(Edge edge, bool also_run = false)
+{
+    if (!edge) fail<GraphError>("One of the differentiated Tensors does not require grad");
+    return {std::move(edge), also_run};
+}
 inline CachedVector<Capture> captures_of(TensorsOrEdges const& inputs, bool also_run)
 {
     CachedVector<Capture> captures;
     captures.reserve(inputs.size());
-    for (auto const& input : inputs) {
-        auto edge = input.edge();
-        if (!edge) fail<GraphError>("One of the differentiated Tensors does not require grad");
-        captures.push_back({std::move(edge), also_run});
-    }
+    for (auto const& input : inputs) captures.push_back(capture_at(input.edge(), also_run));
     return captures;
 }
 
@@ -192,21 +195,47 @@ namespace detail {
 
 }  // namespace detail
 
+namespace detail {
+
+/// grad() of one output: the gradient for input i is put into gradients[i].
+inline void grad_into(AnyTensor* gradients, AnyTensor const& output, std::span<AnyTensor const* const> inputs, GradOptions const& options)
+{
+    if (inputs.empty() || options.is_grads_batched) {
+        std::vector<AnyTensor> all;
+        for (auto const* x : inputs) all.push_back(*x);
+        std::ranges::move(grad(TensorsOrEdges{output}, TensorsOrEdges(all), options), gradients);
+        return;
+    }
+    LocalArray<Capture, 4> captures(inputs.size());
+    for (std::size_t i = 0; i < inputs.size(); ++i) captures[i] = capture_at(gradient_edge(*inputs[i]));
+    check_count(1, options.gradients);
+    Root root = root_at(gradient_edge(output), output.impl().type, output.shape(), options.gradients.empty() ? AnyTensor() : options.gradients[0], 0);
+    run_backward({&root, 1}, captures.span(), options.retain_graph.value_or(options.create_graph), options.create_graph);
+    for (std::size_t i = 0; i < inputs.size(); ++i) gradients[i] = delivered(std::move(captures[i].gradient), inputs[i]->impl().type, inputs[i]->shape(), options);
+}
+
+}  // namespace detail
+
 /// The inputs of grad(), each with its type.
 template <Scalar... T> std::tuple<Tensor<T>...> inputs(Tensor<T> const&... x) { return {x...}; }
 
 /// Gradients of an output for some inputs, as a tuple: `auto [gx, gz] = grad(loss, inputs(x, z));`
 template <Scalar Y, Scalar... T> std::tuple<Tensor<T>...> grad(Tensor<Y> const& output, std::tuple<Tensor<T>...> const& inputs, GradOptions const& options = {})
 {
-    auto const gradients = std::apply([&](auto const&... x) { return grad(TensorsOrEdges{output}, TensorsOrEdges{x...}, options); }, inputs);
     return [&]<std::size_t... I>(std::index_sequence<I...>) {
-        return std::tuple<Tensor<T>...>{(gradients[I].defined() ? gradients[I].template as<T>() : Tensor<T>())...};
+        std::array<AnyTensor const*, sizeof...(T)> const all{&std::get<I>(inputs)...};
+        std::array<AnyTensor, sizeof...(T)> gradients;
+        detail::grad_into(gradients.data(), output, all, options);
+        return std::tuple<Tensor<T>...>{Tensor<T>(std::move(gradients[I]).handle())...};
     }(std::index_sequence_for<T...>{});
 }
 /// The gradient of an output for one input.
 template <Scalar Y, Scalar T> Tensor<T> grad(Tensor<Y> const& output, Tensor<T> const& input, GradOptions const& options = {})
 {
-    return std::get<0>(grad(output, inputs(input), options));
+    AnyTensor const* const x = &input;
+    AnyTensor gradient;
+    detail::grad_into(&gradient, output, {&x, 1}, options);
+    return Tensor<T>(std::move(gradient).handle());
 }
 /// Gradients of an output for a list of inputs, which may be of several types: `grad(loss, {x, z})`.
 template <Scalar Y> std::vector<AnyTensor> grad(Tensor<Y> const& output, std::initializer_list<TensorOrEdge> inputs, GradOptions const& options = {})

@@ -21,7 +21,6 @@ public:
             operands_[layout_.tangents() + k] = moves ? input_operand(tangents[node.edge_of(k)].impl().array, info, space_) : absent_input(info.tile_element);
             operands_[layout_.gradients() + k] = absent_output();
             if (moves) plan_.moving |= LeafMask{1} << k;
-            plan_.target[k] = static_cast<std::uint8_t>(node.target_of(k));
         }
         plan_.saved_result = result;
         operands_[layout_.seed()] = absent_output();
@@ -41,8 +40,7 @@ public:
     /// Asks for the derivatives of the gradients of these leaves, where `gradient` is that of the result.
     void want_gradients(LeafMask wanted, AnyTensor const& gradient)
     {
-        plan_.wanted = wanted;
-        plan_.add = node_.added() & wanted;
+        plan_.gradients = node_.gradients().only(wanted);
         seeds_ = node_.sum() ? node_.sum()->spread(gradient, space_) : gradient.impl().array;
         if (seeds_.numel == 1) {
             kernels_.result->stage(uniform_.elements, seeds_.data, 0, most_lanes);
@@ -91,7 +89,7 @@ private:
         alignas(64) std::byte elements[most_lanes * 16];
     };
 
-    bool makes_gradient(std::size_t k) const { return (plan_.wanted & ~plan_.add) >> k & 1; }
+    bool makes_gradient(std::size_t k) const { return plan_.gradients.makes_gradient(k); }
 
     /// The last elements of a tile, on a copy with zeros behind them.
     void run_rest(void* const* at, std::size_t start, std::size_t count)

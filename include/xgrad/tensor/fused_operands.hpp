@@ -53,8 +53,8 @@ public:
         static Shape const of_a_number;
         return !is_broadcast(k) ? space_ : shapes_ ? shapes_[first_of(k)] : of_a_number;
     }
-    LeafMask wanted() const noexcept { return plan_.gradients.wanted; }
-    LeafMask added() const noexcept { return plan_.gradients.add; }
+    BackwardPlan const& gradients() const noexcept { return plan_.gradients; }
+    LeafMask wanted() const noexcept { return gradients().wanted; }
     bool makes_gradient(std::size_t k) const { return plan_.makes_gradient(k); }
     bool is_needed(std::size_t k) const { return plan_.needed >> k & 1; }
     bool is_broadcast(std::size_t k) const { return broadcast_ >> k & 1; }

@@ -68,7 +68,7 @@ namespace detail {
 
 template <class F, class X> TensorFunction tensor_function(F& f)
 {
-    return [&f](Tensors const& x) { return erased(JudgedCall<F, X>::Call::tensors(f, x)); };
+    return [&f](Tensors const& x) { return listed(erased(JudgedCall<F, X>::Call::tensors(f, x))); };
 }
 
 }  // namespace detail
@@ -84,7 +84,7 @@ template <class F, class X> TensorFunction tensor_function(F& f)
 /// left as they are. A call that cannot be answered (no input requires a gradient, or elements of one share a place) throws always.
 template <class F, class X> bool gradcheck(F&& f, X const& inputs, GradcheckOptions const& options = {})
 {
-    if constexpr (detail::JudgedCall<F, X>::fits) return detail::check_gradients("gradcheck", detail::tensor_function<F, X>(f), detail::erased(detail::tensors_of(inputs)), options);
+    if constexpr (detail::JudgedCall<F, X>::fits) return detail::check_gradients("gradcheck", detail::tensor_function<F, X>(f), detail::listed(detail::erased(detail::tensors_of(inputs))), options);
     else return false;
 }
 
@@ -92,14 +92,14 @@ template <class F, class X> bool gradcheck(F&& f, X const& inputs, GradcheckOpti
 /// whether second derivatives are right. Those that they start from are chosen at random, but the same each time.
 template <class F, class X> bool gradgradcheck(F&& f, X const& inputs, GradcheckOptions const& options = {})
 {
-    if constexpr (detail::JudgedCall<F, X>::fits) return detail::check_second_gradients(detail::tensor_function<F, X>(f), detail::erased(detail::tensors_of(inputs)), {}, options);
+    if constexpr (detail::JudgedCall<F, X>::fits) return detail::check_second_gradients(detail::tensor_function<F, X>(f), detail::listed(detail::erased(detail::tensors_of(inputs))), {}, options);
     else return false;
 }
 /// The same from given gradients of those outputs that require one: a Tensor or a std::tuple.
 template <class F, class X, detail::TensorsLike G> bool gradgradcheck(F&& f, X const& inputs, G const& gradients, GradcheckOptions const& options = {})
 {
     if constexpr (detail::JudgedCall<F, X>::fits)
-        return detail::check_second_gradients(detail::tensor_function<F, X>(f), detail::erased(detail::tensors_of(inputs)), detail::erased(detail::tensors_of(gradients)), options);
+        return detail::check_second_gradients(detail::tensor_function<F, X>(f), detail::listed(detail::erased(detail::tensors_of(inputs))), detail::listed(detail::erased(detail::tensors_of(gradients))), options);
     else return false;
 }
 
