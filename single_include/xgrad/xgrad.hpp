@@ -17202,13 +17202,22 @@ XGRAD_COMPILED_ONCE
 
 namespace xgrad {
 
-/// How a matrix product takes a factor.
+/// How a matrix product takes a factor: as matrices, or with its last axis alone as rows or columns.
 struct MatmulFactor {
+    enum class Form : std::uint8_t { matrix, row, column };
+
     bool conj = false, transposed = false;
+    Form form = Form::matrix;
+
+    bool is_row() const noexcept { return form == (transposed ? Form::column : Form::row); }
+    bool is_column() const noexcept { return form == (transposed ? Form::row : Form::column); }
+    /// How many axes are the factor's own; those before them are a stack.
+    std::size_t axes() const noexcept { return form == Form::matrix ? 2 : 1; }
 };
 
-/// Matrix products over broadcast leading axes, each factor conjugated and transposed or not. Each rule is such a product again: with
-/// the other factor's adjoint, which costs flags and no copy.
+/// Matrix products over broadcast leading axes, each factor conjugated and transposed or not. A row times matrices, and matrices times a
+/// column, have one axis less; a row times a column is not for this operation. Each rule is such a product again: with the other factor's
+/// adjoint, which costs flags and no copy.
 struct Matmul : Arraywise {
     MatmulFactor a_is, b_is;
     static constexpr bool is_multilinear = true;
@@ -17224,24 +17233,37 @@ struct Matmul : Arraywise {
     /// For y = op(a) op(b), op(a) gets g op(b)^H, which op takes back to a; as op may transpose, the order of factors may turn.
     auto pullback(wrt<0>, auto const& g, auto const&, auto const& a, auto const& b) const
     {
-        MatmulFactor const from_g{a_is.conj, a_is.transposed}, from_b{a_is.conj == b_is.conj, a_is.transposed == b_is.transposed};
+        MatmulFactor const from_g{a_is.conj, a_is.transposed, result_form()}, from_b{a_is.conj == b_is.conj, a_is.transposed == b_is.transposed, b_is.form};
         return like(a_is.transposed ? express(Matmul{{}, from_b, from_g}, b, g) : express(Matmul{{}, from_g, from_b}, g, b), a);
     }
     auto pullback(wrt<1>, auto const& g, auto const&, auto const& a, auto const& b) const
     {
-        MatmulFactor const from_g{b_is.conj, b_is.transposed}, from_a{a_is.conj == b_is.conj, a_is.transposed == b_is.transposed};
+        MatmulFactor const from_g{b_is.conj, b_is.transposed, result_form()}, from_a{a_is.conj == b_is.conj, a_is.transposed == b_is.transposed, a_is.form};
         return like(b_is.transposed ? express(Matmul{{}, from_g, from_a}, g, a) : express(Matmul{{}, from_a, from_g}, a, g), b);
     }
 
 private:
+    using Form = MatmulFactor::Form;
+    Form result_form() const noexcept { return a_is.is_row() ? Form::row : b_is.is_column() ? Form::column : Form::matrix; }
+
     /// A factor's matrices as they enter the product.
     struct Matrix {
-        std::size_t rows, columns;
-        std::ptrdiff_t row_step, column_step;
+        std::size_t rows = 1, columns = 1;
+        std::ptrdiff_t row_step = 1, column_step = 1;
 
         Matrix(Shape const& shape, Strides const& strides, MatmulFactor is)
-            : rows(*(shape.end() - 2)), columns(shape.back()), row_step(*(strides.end() - 2)), column_step(strides.back())
         {
+            if (is.form != Form::column) {
+                columns = shape.back();
+                column_step = strides.back();
+            } else {
+                rows = shape.back();
+                row_step = strides.back();
+            }
+            if (is.form == Form::matrix) {
+                rows = *(shape.end() - 2);
+                row_step = *(strides.end() - 2);
+            }
             if (!is.transposed) return;
             std::swap(rows, columns);
             std::swap(row_step, column_step);
@@ -17250,9 +17272,10 @@ private:
 
     void check(Shape const& a, Shape const& b) const
     {
-        bool fits = a.size() >= 2 && b.size() >= 2 && a[a.size() - (a_is.transposed ? 2 : 1)] == b[b.size() - (b_is.transposed ? 1 : 2)];
-        for (std::size_t i = 3; fits && i <= std::min(a.size(), b.size()); ++i) {
-            auto const p = a[a.size() - i], q = b[b.size() - i];
+        std::size_t const in_a = a_is.axes(), in_b = b_is.axes();
+        bool fits = a.size() >= in_a && b.size() >= in_b && Matrix(a, Strides(a.size()), a_is).columns == Matrix(b, Strides(b.size()), b_is).rows;
+        for (std::size_t i = 1; fits && i + in_a <= a.size() && i + in_b <= b.size(); ++i) {
+            auto const p = a[a.size() - in_a - i], q = b[b.size() - in_b - i];
             fits = p == q || p == 1 || q == 1;
         }
         if (!fits) detail::fail<ShapeError>("matmul: shapes ", a, " and ", b, " cannot be multiplied");
@@ -17269,10 +17292,17 @@ private:
     template <class Y> detail::Array<Y> product(detail::Array<Y> const& a, detail::Array<Y> const& b) const
     {
         Matrix const left(a.shape, a.strides, a_is), right(b.shape, b.strides, b_is);
-        if (a.shape.size() != 2 || b.shape.size() != 2) return products(a, b, left, right);
-        detail::Array<Y> out(Shape{left.rows, right.columns});
+        if (a.shape.size() != a_is.axes() || b.shape.size() != b_is.axes()) return products(a, b, left, right);
+        detail::Array<Y> out(extended({}, left, right));
         multiply(left, right, a.begin(), b.begin(), out.begin());
         return out;
+    }
+    /// The shape of a stack of products.
+    Shape extended(Shape stack, Matrix const& left, Matrix const& right) const
+    {
+        if (!a_is.is_row()) stack.push_back(left.rows);
+        if (!b_is.is_column()) stack.push_back(right.columns);
+        return stack;
     }
     template <class Y> void multiply(Matrix const& left, Matrix const& right, Y const* a, Y const* b, Y* out) const
     {
@@ -17281,15 +17311,12 @@ private:
     }
     template <class Y> [[gnu::noinline]] detail::Array<Y> products(detail::Array<Y> const& a, detail::Array<Y> const& b, Matrix const& left, Matrix const& right) const
     {
-        std::size_t const m = left.rows, n = right.columns;
-        Shape batch_a(a.shape.begin(), a.shape.end() - 2), batch_b(b.shape.begin(), b.shape.end() - 2);
-        Shape shape = detail::broadcast("matmul", batch_a, batch_b);
-        auto const steps_a = detail::broadcast_strides(batch_a, Strides(a.strides.begin(), a.strides.end() - 2), shape);
-        auto const steps_b = detail::broadcast_strides(batch_b, Strides(b.strides.begin(), b.strides.end() - 2), shape);
-        Shape const batch = shape;
-        shape.push_back(m);
-        shape.push_back(n);
-        detail::Array<Y> out(std::move(shape));
+        std::size_t const m = left.rows, n = right.columns, in_a = a_is.axes(), in_b = b_is.axes();
+        Shape batch_a(a.shape.begin(), a.shape.end() - in_a), batch_b(b.shape.begin(), b.shape.end() - in_b);
+        Shape const batch = detail::broadcast("matmul", batch_a, batch_b);
+        auto const steps_a = detail::broadcast_strides(batch_a, Strides(a.strides.begin(), a.strides.end() - in_a), batch);
+        auto const steps_b = detail::broadcast_strides(batch_b, Strides(b.strides.begin(), b.strides.end() - in_b), batch);
+        detail::Array<Y> out(extended(batch, left, right));
         Strides const* const steps[] = {&steps_a, &steps_b};
         std::ptrdiff_t const step_a = batch.empty() ? 0 : steps_a.back(), step_b = batch.empty() ? 0 : steps_b.back();
         Y* c = out.begin();
@@ -17312,9 +17339,15 @@ private:
 namespace detail {
 
 /// A factor of a product: its tensor, and whether it is to be conjugated. conj(z) is taken apart, so that it needs no copy.
-template <class T> struct Factor {
+template <class T, bool conjugated = false> struct Factor {
+    static constexpr bool conj = conjugated;
     T tensor;
-    bool conj = false;
+
+    auto elements() const
+    {
+        if constexpr (conjugated) return xgrad::conj(tensor);
+        else return tensor;
+    }
 };
 template <Operand X> auto factor(X const& x)
 {
@@ -17324,9 +17357,9 @@ template <Operand X> auto factor(X const& x)
 }
 template <class T>
     requires requires { typename T::leaf_tag; }
-Factor<T const&> factor(Expression<Conj, T> const& x)
+Factor<T const&, true> factor(Expression<Conj, T> const& x)
 {
-    return {get<0>(x.x), true};
+    return {get<0>(x.x)};
 }
 
 }  // namespace detail
@@ -17340,13 +17373,10 @@ template <Operand A, Operand B> auto matmul(A const& a, B const& b)
     Shape const &p = x.tensor.shape(), &q = y.tensor.shape();
     if (p.empty() || q.empty() || p.back() != q[q.size() == 1 ? 0 : q.size() - 2])
         detail::fail<ShapeError>("matmul: shapes ", p, " and ", q, " cannot be multiplied");
-    bool const row = p.size() == 1, column = q.size() == 1;
-    Matmul const product{{}, {x.conj}, {y.conj}};
-    if (!row && !column) return express(product, x.tensor, y.tensor);
-    auto out = express(product, row ? unsqueeze(x.tensor, 0) : x.tensor, column ? unsqueeze(y.tensor, 1) : y.tensor);
-    if (column) out = squeeze(out, -1);
-    if (row) out = squeeze(out, column ? -1 : -2);
-    return detail::only_reshaped(std::move(out));
+    using Form = MatmulFactor::Form;
+    Form const of_a = p.size() == 1 ? Form::row : Form::matrix, of_b = q.size() == 1 ? Form::column : Form::matrix;
+    if (of_a == Form::matrix || of_b == Form::matrix) return express(Matmul{{}, {x.conj, false, of_a}, {y.conj, false, of_b}}, x.tensor, y.tensor);
+    return sum(x.elements() * y.elements());
 }
 
 namespace detail {
@@ -19282,46 +19312,73 @@ namespace xgrad {
 
 namespace detail {
 
-/// Tensors side by side along one axis; the gradient of each is its part.
-template <Scalar T> class CatNode final : public Node {
-public:
-    CatNode(std::vector<Tensor<T>> const& x, std::size_t axis) : axis_(axis)
+/// Where each of some tensors lies in the whole that they are joined into, side by side along one axis or, `stacked`, along a new one.
+struct Joint {
+    Shape shape;
+    std::size_t axis;
+    bool stacked;
+    CachedVector<std::size_t> counts;
+
+    /// The window on tensor i, which starts there.
+    Window part(std::size_t i, std::size_t start) const
     {
-        for (auto const& t : x) {
-            edges_.push_back(gradient_edge(t));
-            counts_.push_back(t.shape()[axis]);
-        }
+        Window w(shape);
+        w.start[axis] = start;
+        w.count[axis] = counts[i];
+        if (stacked) w.step[axis] = 0;
+        return w;
+    }
+    /// Calls f(i, window) for each tensor.
+    template <class F> void for_each_part(F f) const
+    {
+        for (std::size_t i = 0, start = 0; i < counts.size(); start += counts[i++]) f(i, part(i, start));
+    }
+};
+
+/// The gradient of each tensor is its part.
+template <Scalar T> class JoinNode final : public Node {
+public:
+    JoinNode(std::string_view name, std::vector<Tensor<T>> const& x, Joint joint) : name_(name), joint_(std::move(joint))
+    {
+        edges_.reserve(x.size());
+        for (auto const& t : x) edges_.push_back(gradient_edge(t));
         set_edges(edges_.data(), edges_.size());
     }
     void apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) override
     {
         if (!gradients[0].defined()) return;
         auto const g = gradients[0].as<T>();
-        for (std::size_t i = 0, start = 0; i < edges_.size(); start += counts_[i++])
-            if (edges_[i]) results[i] = express(part(i, start, g.shape()), g);
+        joint_.for_each_part([&](std::size_t i, Window const& part) {
+            if (edges_[i]) results[i] = express(part, g);
+        });
     }
     void pushforward(std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override
     {
-        Shape shape = std::ranges::find_if(tangents, &AnyTensor::defined)->shape();
-        shape[axis_] = std::accumulate(counts_.begin(), counts_.end(), std::size_t{0});
-        for (std::size_t i = 0, start = 0; i < edges_.size(); start += counts_[i++])
-            if (tangents[i].defined()) add_to(results[0], express(Embed{{}, shape, part(i, start, shape)}, tangents[i].as<T>()));
+        joint_.for_each_part([&](std::size_t i, Window const& part) {
+            if (tangents[i].defined()) add_to(results[0], express(Embed{{}, joint_.shape, part}, tangents[i].as<T>()));
+        });
     }
-    std::string name() const override { return "CatBackward"; }
+    std::string name() const override { return backward_name(name_); }
 
 private:
-    Window part(std::size_t i, std::size_t start, Shape const& shape) const
-    {
-        Window w(shape);
-        w.start[axis_] = start;
-        w.count[axis_] = counts_[i];
-        return w;
-    }
-
-    std::size_t axis_;
-    std::vector<Edge> edges_;
-    std::vector<std::size_t> counts_;
+    std::string_view name_;
+    Joint joint_;
+    CachedVector<Edge> edges_;
 };
+
+template <Scalar T> Tensor<T> join(std::string_view name, std::vector<Tensor<T>> const& x, Joint joint)
+{
+    Array<T> out(joint.shape);
+    bool wanted = false;
+    joint.for_each_part([&](std::size_t i, Window const& part) {
+        copy_elements(part.value(out), x[i].array_of());
+        wanted |= Differentiable<T> && x[i].requires_grad();
+    });
+    Tensor<T> result(std::move(out));
+    if constexpr (Differentiable<T>)
+        if (wanted && recording()) result.impl().grad_fn = Ref<Node>(new JoinNode<T>(name, x, std::move(joint)));
+    return result;
+}
 
 }  // namespace detail
 
@@ -19332,36 +19389,26 @@ template <Scalar T> Tensor<T> cat(std::vector<Tensor<T>> const& x, std::ptrdiff_
     Shape shape = x[0].shape();
     auto const at = detail::normalize_axis("cat", axis, shape.size());
     shape[at] = 0;
-    bool wanted = false;
+    detail::CachedVector<std::size_t> counts;
+    counts.reserve(x.size());
     for (auto const& t : x) {
         Shape other = t.shape();
-        bool const fits = other.size() == shape.size() && (shape[at] += std::exchange(other[at], shape[at]), other[at] = shape[at], other == shape);
+        bool const fits = other.size() == shape.size() && (counts.push_back(other[at]), shape[at] += std::exchange(other[at], shape[at]), other[at] = shape[at], other == shape);
         if (!fits) detail::fail<ShapeError>("cat: shapes ", x[0].shape(), " and ", t.shape(), " do not fit together along axis ", axis);
-        wanted |= Differentiable<T> && t.requires_grad();
     }
-    detail::Array<T> out(shape);
-    std::size_t start = 0;
-    for (auto const& t : x) {
-        auto const count = t.shape()[at];
-        detail::copy_elements(detail::part_along(out, at, start, count), t.array_of());
-        start += count;
-    }
-    Tensor<T> result(std::move(out));
-    if constexpr (Differentiable<T>)
-        if (wanted && detail::recording()) result.impl().grad_fn = detail::Ref<Node>(new detail::CatNode<T>(x, at));
-    return result;
+    return detail::join("Cat", x, {std::move(shape), at, false, std::move(counts)});
 }
 
 /// Joins tensors of one shape along a new axis.
 template <Scalar T> Tensor<T> stack(std::vector<Tensor<T>> const& x, std::ptrdiff_t axis = 0)
 {
-    std::vector<Tensor<T>> layers;
-    for (auto const& t : x) {
+    if (x.empty()) detail::fail<ShapeError>("stack: no tensors to join");
+    for (auto const& t : x)
         if (t.shape() != x[0].shape()) detail::fail<ShapeError>("stack: shapes ", x[0].shape(), " and ", t.shape(), " differ");
-        layers.push_back(unsqueeze(t, axis));
-    }
-    if (layers.empty()) detail::fail<ShapeError>("stack: no tensors to join");
-    return cat(layers, axis);
+    auto const at = detail::normalize_axis("stack", axis, x[0].dim() + 1);
+    Shape shape = x[0].shape();
+    shape.insert(at, x.size());
+    return detail::join("Stack", x, {std::move(shape), at, true, detail::CachedVector<std::size_t>(x.size(), 1)});
 }
 
 }  // namespace xgrad

@@ -9,13 +9,22 @@ XGRAD_COMPILED_ONCE
 
 namespace xgrad {
 
-/// How a matrix product takes a factor.
+/// How a matrix product takes a factor: as matrices, or with its last axis alone as rows or columns.
 struct MatmulFactor {
+    enum class Form : std::uint8_t { matrix, row, column };
+
     bool conj = false, transposed = false;
+    Form form = Form::matrix;
+
+    bool is_row() const noexcept { return form == (transposed ? Form::column : Form::row); }
+    bool is_column() const noexcept { return form == (transposed ? Form::row : Form::column); }
+    /// How many axes are the factor's own; those before them are a stack.
+    std::size_t axes() const noexcept { return form == Form::matrix ? 2 : 1; }
 };
 
-/// Matrix products over broadcast leading axes, each factor conjugated and transposed or not. Each rule is such a product again: with
-/// the other factor's adjoint, which costs flags and no copy.
+/// Matrix products over broadcast leading axes, each factor conjugated and transposed or not. A row times matrices, and matrices times a
+/// column, have one axis less; a row times a column is not for this operation. Each rule is such a product again: with the other factor's
+/// adjoint, which costs flags and no copy.
 struct Matmul : Arraywise {
     MatmulFactor a_is, b_is;
     static constexpr bool is_multilinear = true;
@@ -31,24 +40,37 @@ struct Matmul : Arraywise {
     /// For y = op(a) op(b), op(a) gets g op(b)^H, which op takes back to a; as op may transpose, the order of factors may turn.
     auto pullback(wrt<0>, auto const& g, auto const&, auto const& a, auto const& b) const
     {
-        MatmulFactor const from_g{a_is.conj, a_is.transposed}, from_b{a_is.conj == b_is.conj, a_is.transposed == b_is.transposed};
+        MatmulFactor const from_g{a_is.conj, a_is.transposed, result_form()}, from_b{a_is.conj == b_is.conj, a_is.transposed == b_is.transposed, b_is.form};
         return like(a_is.transposed ? express(Matmul{{}, from_b, from_g}, b, g) : express(Matmul{{}, from_g, from_b}, g, b), a);
     }
     auto pullback(wrt<1>, auto const& g, auto const&, auto const& a, auto const& b) const
     {
-        MatmulFactor const from_g{b_is.conj, b_is.transposed}, from_a{a_is.conj == b_is.conj, a_is.transposed == b_is.transposed};
+        MatmulFactor const from_g{b_is.conj, b_is.transposed, result_form()}, from_a{a_is.conj == b_is.conj, a_is.transposed == b_is.transposed, a_is.form};
         return like(b_is.transposed ? express(Matmul{{}, from_g, from_a}, g, a) : express(Matmul{{}, from_a, from_g}, a, g), b);
     }
 
 private:
+    using Form = MatmulFactor::Form;
+    Form result_form() const noexcept { return a_is.is_row() ? Form::row : b_is.is_column() ? Form::column : Form::matrix; }
+
     /// A factor's matrices as they enter the product.
     struct Matrix {
-        std::size_t rows, columns;
-        std::ptrdiff_t row_step, column_step;
+        std::size_t rows = 1, columns = 1;
+        std::ptrdiff_t row_step = 1, column_step = 1;
 
         Matrix(Shape const& shape, Strides const& strides, MatmulFactor is)
-            : rows(*(shape.end() - 2)), columns(shape.back()), row_step(*(strides.end() - 2)), column_step(strides.back())
         {
+            if (is.form != Form::column) {
+                columns = shape.back();
+                column_step = strides.back();
+            } else {
+                rows = shape.back();
+                row_step = strides.back();
+            }
+            if (is.form == Form::matrix) {
+                rows = *(shape.end() - 2);
+                row_step = *(strides.end() - 2);
+            }
             if (!is.transposed) return;
             std::swap(rows, columns);
             std::swap(row_step, column_step);
@@ -57,9 +79,10 @@ private:
 
     void check(Shape const& a, Shape const& b) const
     {
-        bool fits = a.size() >= 2 && b.size() >= 2 && a[a.size() - (a_is.transposed ? 2 : 1)] == b[b.size() - (b_is.transposed ? 1 : 2)];
-        for (std::size_t i = 3; fits && i <= std::min(a.size(), b.size()); ++i) {
-            auto const p = a[a.size() - i], q = b[b.size() - i];
+        std::size_t const in_a = a_is.axes(), in_b = b_is.axes();
+        bool fits = a.size() >= in_a && b.size() >= in_b && Matrix(a, Strides(a.size()), a_is).columns == Matrix(b, Strides(b.size()), b_is).rows;
+        for (std::size_t i = 1; fits && i + in_a <= a.size() && i + in_b <= b.size(); ++i) {
+            auto const p = a[a.size() - in_a - i], q = b[b.size() - in_b - i];
             fits = p == q || p == 1 || q == 1;
         }
         if (!fits) detail::fail<ShapeError>("matmul: shapes ", a, " and ", b, " cannot be multiplied");
@@ -76,10 +99,17 @@ private:
     template <class Y> detail::Array<Y> product(detail::Array<Y> const& a, detail::Array<Y> const& b) const
     {
         Matrix const left(a.shape, a.strides, a_is), right(b.shape, b.strides, b_is);
-        if (a.shape.size() != 2 || b.shape.size() != 2) return products(a, b, left, right);
-        detail::Array<Y> out(Shape{left.rows, right.columns});
+        if (a.shape.size() != a_is.axes() || b.shape.size() != b_is.axes()) return products(a, b, left, right);
+        detail::Array<Y> out(extended({}, left, right));
         multiply(left, right, a.begin(), b.begin(), out.begin());
         return out;
+    }
+    /// The shape of a stack of products.
+    Shape extended(Shape stack, Matrix const& left, Matrix const& right) const
+    {
+        if (!a_is.is_row()) stack.push_back(left.rows);
+        if (!b_is.is_column()) stack.push_back(right.columns);
+        return stack;
     }
     template <class Y> void multiply(Matrix const& left, Matrix const& right, Y const* a, Y const* b, Y* out) const
     {
@@ -88,15 +118,12 @@ private:
     }
     template <class Y> [[gnu::noinline]] detail::Array<Y> products(detail::Array<Y> const& a, detail::Array<Y> const& b, Matrix const& left, Matrix const& right) const
     {
-        std::size_t const m = left.rows, n = right.columns;
-        Shape batch_a(a.shape.begin(), a.shape.end() - 2), batch_b(b.shape.begin(), b.shape.end() - 2);
-        Shape shape = detail::broadcast("matmul", batch_a, batch_b);
-        auto const steps_a = detail::broadcast_strides(batch_a, Strides(a.strides.begin(), a.strides.end() - 2), shape);
-        auto const steps_b = detail::broadcast_strides(batch_b, Strides(b.strides.begin(), b.strides.end() - 2), shape);
-        Shape const batch = shape;
-        shape.push_back(m);
-        shape.push_back(n);
-        detail::Array<Y> out(std::move(shape));
+        std::size_t const m = left.rows, n = right.columns, in_a = a_is.axes(), in_b = b_is.axes();
+        Shape batch_a(a.shape.begin(), a.shape.end() - in_a), batch_b(b.shape.begin(), b.shape.end() - in_b);
+        Shape const batch = detail::broadcast("matmul", batch_a, batch_b);
+        auto const steps_a = detail::broadcast_strides(batch_a, Strides(a.strides.begin(), a.strides.end() - in_a), batch);
+        auto const steps_b = detail::broadcast_strides(batch_b, Strides(b.strides.begin(), b.strides.end() - in_b), batch);
+        detail::Array<Y> out(extended(batch, left, right));
         Strides const* const steps[] = {&steps_a, &steps_b};
         std::ptrdiff_t const step_a = batch.empty() ? 0 : steps_a.back(), step_b = batch.empty() ? 0 : steps_b.back();
         Y* c = out.begin();
@@ -119,9 +146,15 @@ private:
 namespace detail {
 
 /// A factor of a product: its tensor, and whether it is to be conjugated. conj(z) is taken apart, so that it needs no copy.
-template <class T> struct Factor {
+template <class T, bool conjugated = false> struct Factor {
+    static constexpr bool conj = conjugated;
     T tensor;
-    bool conj = false;
+
+    auto elements() const
+    {
+        if constexpr (conjugated) return xgrad::conj(tensor);
+        else return tensor;
+    }
 };
 template <Operand X> auto factor(X const& x)
 {
@@ -131,9 +164,9 @@ template <Operand X> auto factor(X const& x)
 }
 template <class T>
     requires requires { typename T::leaf_tag; }
-Factor<T const&> factor(Expression<Conj, T> const& x)
+Factor<T const&, true> factor(Expression<Conj, T> const& x)
 {
-    return {get<0>(x.x), true};
+    return {get<0>(x.x)};
 }
 
 }  // namespace detail
@@ -147,13 +180,10 @@ template <Operand A, Operand B> auto matmul(A const& a, B const& b)
     Shape const &p = x.tensor.shape(), &q = y.tensor.shape();
     if (p.empty() || q.empty() || p.back() != q[q.size() == 1 ? 0 : q.size() - 2])
         detail::fail<ShapeError>("matmul: shapes ", p, " and ", q, " cannot be multiplied");
-    bool const row = p.size() == 1, column = q.size() == 1;
-    Matmul const product{{}, {x.conj}, {y.conj}};
-    if (!row && !column) return express(product, x.tensor, y.tensor);
-    auto out = express(product, row ? unsqueeze(x.tensor, 0) : x.tensor, column ? unsqueeze(y.tensor, 1) : y.tensor);
-    if (column) out = squeeze(out, -1);
-    if (row) out = squeeze(out, column ? -1 : -2);
-    return detail::only_reshaped(std::move(out));
+    using Form = MatmulFactor::Form;
+    Form const of_a = p.size() == 1 ? Form::row : Form::matrix, of_b = q.size() == 1 ? Form::column : Form::matrix;
+    if (of_a == Form::matrix || of_b == Form::matrix) return express(Matmul{{}, {x.conj, false, of_a}, {y.conj, false, of_b}}, x.tensor, y.tensor);
+    return sum(x.elements() * y.elements());
 }
 
 namespace detail {

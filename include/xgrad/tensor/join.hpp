@@ -9,46 +9,73 @@ namespace xgrad {
 
 namespace detail {
 
-/// Tensors side by side along one axis; the gradient of each is its part.
-template <Scalar T> class CatNode final : public Node {
-public:
-    CatNode(std::vector<Tensor<T>> const& x, std::size_t axis) : axis_(axis)
+/// Where each of some tensors lies in the whole that they are joined into, side by side along one axis or, `stacked`, along a new one.
+struct Joint {
+    Shape shape;
+    std::size_t axis;
+    bool stacked;
+    CachedVector<std::size_t> counts;
+
+    /// The window on tensor i, which starts there.
+    Window part(std::size_t i, std::size_t start) const
     {
-        for (auto const& t : x) {
-            edges_.push_back(gradient_edge(t));
-            counts_.push_back(t.shape()[axis]);
-        }
+        Window w(shape);
+        w.start[axis] = start;
+        w.count[axis] = counts[i];
+        if (stacked) w.step[axis] = 0;
+        return w;
+    }
+    /// Calls f(i, window) for each tensor.
+    template <class F> void for_each_part(F f) const
+    {
+        for (std::size_t i = 0, start = 0; i < counts.size(); start += counts[i++]) f(i, part(i, start));
+    }
+};
+
+/// The gradient of each tensor is its part.
+template <Scalar T> class JoinNode final : public Node {
+public:
+    JoinNode(std::string_view name, std::vector<Tensor<T>> const& x, Joint joint) : name_(name), joint_(std::move(joint))
+    {
+        edges_.reserve(x.size());
+        for (auto const& t : x) edges_.push_back(gradient_edge(t));
         set_edges(edges_.data(), edges_.size());
     }
     void apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) override
     {
         if (!gradients[0].defined()) return;
         auto const g = gradients[0].as<T>();
-        for (std::size_t i = 0, start = 0; i < edges_.size(); start += counts_[i++])
-            if (edges_[i]) results[i] = express(part(i, start, g.shape()), g);
+        joint_.for_each_part([&](std::size_t i, Window const& part) {
+            if (edges_[i]) results[i] = express(part, g);
+        });
     }
     void pushforward(std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override
     {
-        Shape shape = std::ranges::find_if(tangents, &AnyTensor::defined)->shape();
-        shape[axis_] = std::accumulate(counts_.begin(), counts_.end(), std::size_t{0});
-        for (std::size_t i = 0, start = 0; i < edges_.size(); start += counts_[i++])
-            if (tangents[i].defined()) add_to(results[0], express(Embed{{}, shape, part(i, start, shape)}, tangents[i].as<T>()));
+        joint_.for_each_part([&](std::size_t i, Window const& part) {
+            if (tangents[i].defined()) add_to(results[0], express(Embed{{}, joint_.shape, part}, tangents[i].as<T>()));
+        });
     }
-    std::string name() const override { return "CatBackward"; }
+    std::string name() const override { return backward_name(name_); }
 
 private:
-    Window part(std::size_t i, std::size_t start, Shape const& shape) const
-    {
-        Window w(shape);
-        w.start[axis_] = start;
-        w.count[axis_] = counts_[i];
-        return w;
-    }
-
-    std::size_t axis_;
-    std::vector<Edge> edges_;
-    std::vector<std::size_t> counts_;
+    std::string_view name_;
+    Joint joint_;
+    CachedVector<Edge> edges_;
 };
+
+template <Scalar T> Tensor<T> join(std::string_view name, std::vector<Tensor<T>> const& x, Joint joint)
+{
+    Array<T> out(joint.shape);
+    bool wanted = false;
+    joint.for_each_part([&](std::size_t i, Window const& part) {
+        copy_elements(part.value(out), x[i].array_of());
+        wanted |= Differentiable<T> && x[i].requires_grad();
+    });
+    Tensor<T> result(std::move(out));
+    if constexpr (Differentiable<T>)
+        if (wanted && recording()) result.impl().grad_fn = Ref<Node>(new JoinNode<T>(name, x, std::move(joint)));
+    return result;
+}
 
 }  // namespace detail
 
@@ -59,36 +86,26 @@ template <Scalar T> Tensor<T> cat(std::vector<Tensor<T>> const& x, std::ptrdiff_
     Shape shape = x[0].shape();
     auto const at = detail::normalize_axis("cat", axis, shape.size());
     shape[at] = 0;
-    bool wanted = false;
+    detail::CachedVector<std::size_t> counts;
+    counts.reserve(x.size());
     for (auto const& t : x) {
         Shape other = t.shape();
-        bool const fits = other.size() == shape.size() && (shape[at] += std::exchange(other[at], shape[at]), other[at] = shape[at], other == shape);
+        bool const fits = other.size() == shape.size() && (counts.push_back(other[at]), shape[at] += std::exchange(other[at], shape[at]), other[at] = shape[at], other == shape);
         if (!fits) detail::fail<ShapeError>("cat: shapes ", x[0].shape(), " and ", t.shape(), " do not fit together along axis ", axis);
-        wanted |= Differentiable<T> && t.requires_grad();
     }
-    detail::Array<T> out(shape);
-    std::size_t start = 0;
-    for (auto const& t : x) {
-        auto const count = t.shape()[at];
-        detail::copy_elements(detail::part_along(out, at, start, count), t.array_of());
-        start += count;
-    }
-    Tensor<T> result(std::move(out));
-    if constexpr (Differentiable<T>)
-        if (wanted && detail::recording()) result.impl().grad_fn = detail::Ref<Node>(new detail::CatNode<T>(x, at));
-    return result;
+    return detail::join("Cat", x, {std::move(shape), at, false, std::move(counts)});
 }
 
 /// Joins tensors of one shape along a new axis.
 template <Scalar T> Tensor<T> stack(std::vector<Tensor<T>> const& x, std::ptrdiff_t axis = 0)
 {
-    std::vector<Tensor<T>> layers;
-    for (auto const& t : x) {
+    if (x.empty()) detail::fail<ShapeError>("stack: no tensors to join");
+    for (auto const& t : x)
         if (t.shape() != x[0].shape()) detail::fail<ShapeError>("stack: shapes ", x[0].shape(), " and ", t.shape(), " differ");
-        layers.push_back(unsqueeze(t, axis));
-    }
-    if (layers.empty()) detail::fail<ShapeError>("stack: no tensors to join");
-    return cat(layers, axis);
+    auto const at = detail::normalize_axis("stack", axis, x[0].dim() + 1);
+    Shape shape = x[0].shape();
+    shape.insert(at, x.size());
+    return detail::join("Stack", x, {std::move(shape), at, true, detail::CachedVector<std::size_t>(x.size(), 1)});
 }
 
 }  // namespace xgrad
