@@ -34,10 +34,30 @@ template <class Run> void page_faults(Run xgrad, std::size_t n)
     bench::Case("page faults in 5 calls after the first", n).found(static_cast<double>(after.ru_minflt - before.ru_minflt), "").at_most_value(0);
 }
 
+/// grad(), and value_and_grad() of a function, beside backward(): for four numbers, where that is most of the time.
+void ways_to_ask()
+{
+    auto const a = xg::rand({4}, xg::requires_grad), b = xg::rand({4}, xg::requires_grad);
+    auto const formula = [](auto const& x, auto const& y) { return sum(x * y + 0.5 * x - y / (x + 2)); };
+    auto const collected = [=] {
+        a.zero_grad();
+        b.zero_grad();
+        formula(a, b).backward();
+    };
+    auto const asked = [=] { return std::get<0>(xg::grad(formula(a, b), xg::inputs(a, b))); };
+    auto const transformed = [=] { return std::get<0>(xg::value_and_grad(formula, xg::inputs(a, b)).second); };
+    collected();
+    bench::agree("grad()", asked().data(), a.grad().data(), 4);
+    bench::agree("value_and_grad()", transformed().data(), a.grad().data(), 4);
+    bench::Case(std::string("grad(), beside backward(): ") + bench::name::rational, 4).peer("backward()", collected).xgrad(asked);
+    bench::Case(std::string("value_and_grad(), beside backward(): ") + bench::name::rational, 4).peer("backward()", collected).xgrad(transformed);
+}
+
 int main(int argc, char** argv)
 {
     std::size_t const mebi = 1 << 20;
     rational<double>(4).goal().faster_than_libtorch(100).at_most_value(150).aim("80 ns");
+    ways_to_ask();
     rational<double>(1024).goal().at_most(1.3);
     auto in_double = rational<double>(65536);
     in_double.goal().at_most(1.25);

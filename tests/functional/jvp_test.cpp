@@ -62,6 +62,26 @@ TEST_CASE("tangents pass every kind of Node")
     CHECK(difference(push([](D const& a) { return where(a > 2.5, a * a, a); }, x, v), {1., 10., 600., 8000.}) == "");
 }
 
+TEST_CASE("tangents find their way through many Nodes, against differences and the gradient")
+{
+    auto const f = [](D const& x) {
+        D left = x, right = x;
+        for (int i = 0; i < 12; ++i) {
+            auto const parts = xg::split(xg::cat(std::vector<D>{left * 0.9, sin(right)}), 2);
+            left = parts[1] + parts[0];
+            right = parts[1] * left;
+        }
+        return std::tuple(left, right, sum(left) * right);
+    };
+    D const x({0.3, 0.7}), v({1., -2.}), w({0.4, 1.1});
+    auto const weighed = [&](auto const& all) { return D(sum(w * (std::get<0>(all) + 2. * std::get<1>(all) - std::get<2>(all)))).item(); };
+    auto const pushed = xg::jvp(f, x, v).second;
+    double const h = 1e-6;
+    CHECK(weighed(pushed) == doctest::Approx((weighed(f(D(x + h * v))) - weighed(f(D(x - h * v)))) / (2 * h)).epsilon(1e-6));
+    D const pulled = xg::vjp(f, x, std::tuple(w, D(2. * w), D(-w))).second;
+    CHECK(weighed(pushed) == doctest::Approx(D(sum(pulled * v)).item()).epsilon(1e-12));
+}
+
 TEST_CASE("tangents pass changes in place and views")
 {
     D const x({1., 2., 3.}), v({1., 10., 100.});

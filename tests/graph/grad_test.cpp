@@ -42,6 +42,34 @@ TEST_CASE("an input given twice has its gradient returned twice")
     CHECK(difference(b, {2., 4.}) == "");
 }
 
+TEST_CASE("grad of one sum: for some of its tensors, for one twice, with one that it does not use, and once unless it is kept")
+{
+    D x({1., 2.}, xg::requires_grad);
+    D const y({3., 4.}, xg::requires_grad), other(1., xg::requires_grad);
+    auto const loss = [&] { return D(sum(x * x * y)); };
+    CHECK(difference(grad(loss(), y), {1., 4.}) == "");
+    auto const [first, of_y, second] = grad(loss(), xg::inputs(x, y, x));
+    CHECK(difference(first, {6., 16.}) == "");
+    CHECK(difference(second, {6., 16.}) == "");
+    CHECK(difference(of_y, {1., 4.}) == "");
+    auto const [used, unused] = grad(loss(), xg::inputs(x, other), {.allow_unused = true});
+    CHECK(difference(used, {6., 16.}) == "");
+    CHECK_FALSE(unused.defined());
+    CHECK_THROWS_WITH_AS(grad(loss(), other), doctest::Contains("not have been used in the graph"), xg::GraphError);
+
+    D const once = loss(), kept = loss();
+    CHECK(difference(grad(kept, x, {.retain_graph = true}), {6., 16.}) == "");
+    CHECK(difference(grad(kept, x), {6., 16.}) == "");
+    grad(once, y);
+    CHECK_THROWS_WITH_AS(grad(once, x), doctest::Contains("a second time"), xg::GraphError);
+    CHECK_FALSE(x.grad().defined());
+    CHECK_FALSE(y.grad().defined());
+
+    auto const hook = x.register_hook([](D const& g) { return D(g * 10.); });
+    CHECK(difference(grad(loss(), x), {60., 160.}) == "");
+    CHECK(difference(grad(loss(), y), {1., 4.}) == "");
+}
+
 TEST_CASE("a tensor and what it depends on can be asked for together")
 {
     D const x({1., 2.}, xg::requires_grad);

@@ -9,7 +9,8 @@ namespace {
 
 template <class A, class B> Point point(xg::Shape const& p, xg::Shape const& q) { return {sample(xg::dtype_of<A>, p, 1), sample(xg::dtype_of<B>, q, 2)}; }
 
-std::pair<xg::Shape, xg::Shape> const mixes[] = {{{3}, {3}}, {{2, 3}, {3}}, {{2}, {2, 3}}, {{2, 3}, {3, 4}}, {{2, 2, 3}, {3, 2}}, {{2, 3}, {2, 3, 2}}, {{2, 1, 2, 3}, {2, 3, 1}}};
+std::pair<xg::Shape, xg::Shape> const mixes[] = {{{3}, {3}}, {{2, 3}, {3}}, {{2}, {2, 3}}, {{2, 3}, {3, 4}}, {{2, 2, 3}, {3, 2}}, {{2, 3}, {2, 3, 2}}, {{2, 1, 2, 3}, {2, 3, 1}},
+                                                {{2, 2, 3}, {3}}, {{3}, {2, 3, 2}}, {{4, 1}, {1}}, {{1}, {1, 4}}};
 
 template <class A, class B> void check_matmul()
 {
@@ -53,6 +54,23 @@ TEST_CASE("the gradients of a product have both derivatives, so that third ones 
         return matmul(mT(ga), mT(gb));
     });
     CHECK(differentiates(stacked, {sample(xg::DType::float64, {2, 2, 3}, 1), sample(xg::DType::float64, {3, 2}, 2)}, 1e-6));
+}
+
+TEST_CASE("vectors, conjugated or not, on either side have derivatives of every order")
+{
+    auto const matrix = sample(xg::DType::complex128, {2, 3}, 1), rows = sample(xg::DType::complex128, {2}, 2), columns = sample(xg::DType::complex128, {3}, 3);
+    CHECK(differentiates(function_of<cd, cd>([](auto a, auto v) { return matmul(conj(a), v); }), {matrix, columns}));
+    CHECK(differentiates(function_of<cd, cd>([](auto a, auto v) { return matmul(a, conj(v)); }), {matrix, columns}));
+    CHECK(differentiates(function_of<cd, cd>([](auto a, auto v) { return matmul(conj(v), conj(a)); }), {matrix, rows}));
+    CHECK(differentiates(function_of<cd, cd>([](auto a, auto v) { return matmul(v, conj(adjoint(a))); }), {matrix, columns}));
+    CHECK(differentiates(function_of<cd, cd>([](auto v, auto w) { return matmul(conj(v), w); }), {columns, columns}));
+    CHECK(differentiates(function_of<cd, cd>([](auto v, auto w) { return matmul(sin(v), conj(w)); }), {columns, columns}));
+    auto const gradients = function_of<cd, cd, cd, cd>([](auto a, auto v, auto w, auto g) {
+        xg::Tensor<cd> const y = matmul(conj(a), v) * matmul(a, matmul(conj(w), a));
+        auto const [ga, gv] = xg::grad(y, xg::inputs(a, v), {.gradients = {g}, .create_graph = true});
+        return matmul(ga, gv);
+    });
+    CHECK(differentiates(gradients, {matrix, columns, rows, rows}, 1e-6));
 }
 
 TEST_CASE("inner and outer products have both derivatives")

@@ -137,7 +137,7 @@ template <class F> XGRAD_NOINLINE std::size_t dual_kernel(F const& formula, Dual
     copy_places(operands, layout.gradients(), in);
     auto* const tangent = static_cast<tile_type<Y, P>*>(operands[layout.tangent()]);
     GradientSink<F, P> sink(plan.gradients, 0);
-    sink.set_places(plan.gradients, [&](std::size_t k) { return operands[layout.gradients() + k]; });
+    if (sink.wanted) sink.set_places(plan.gradients, [&](std::size_t k) { return operands[layout.gradients() + k]; });
     auto const moving = plan.moving;
     bool const saved = plan.saved_result, wants_tangent = plan.wants_tangent, has_one_seed = plan.uniform_seed;
     if (has_one_seed) in[layout.seed()] = plan.uniform_seed;
