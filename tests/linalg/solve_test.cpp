@@ -58,6 +58,17 @@ TEST_CASE("solve of one matrix and a stack is that of each")
     CHECK(linalg::solve(a, tensor<cd>({0, 3, 2})).shape() == xg::Shape{0, 3, 2});
 }
 
+TEST_CASE("systems of few and of many equations are solved, and so are those of their gradients")
+{
+    for (std::size_t const n : {1, 2, 5, 31, 32, 33, 50}) {
+        INFO(n << " equations");
+        auto const a = tensor<cd>({n, n}), b = tensor<cd>({n, 3}, 2), g = tensor<cd>({n, 3}, 3).detach();
+        auto const x = linalg::solve(a, b);
+        CHECK(holds(matmul(a, x), xg::AnyTensor(b), 1e-10));
+        CHECK(holds(matmul(adjoint(a), grad(x, b, {.gradients = {g}})), xg::AnyTensor(g), 1e-10));
+    }
+}
+
 TEST_CASE("solve takes vectors: one, or one for each matrix")
 {
     auto const a = tensor<double>({2, 3, 3}), b = tensor<double>({2, 3}, 2);

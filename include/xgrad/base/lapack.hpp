@@ -139,13 +139,6 @@ template <class T> int factor_lu(int n, T* a, int* pivots)
     Routines<T>::getrf(&n, &n, a, &ld, pivots, &info);
     return info;
 }
-/// B becomes op(A)^-1 B, by the factors of A; op is 'N', 'T' or 'C'.
-template <class T> void solve_lu(char op, int n, int columns, T const* lu, int const* pivots, T* b)
-{
-    int info = 0;
-    int const ld = leading(n);
-    Routines<T>::getrs(&op, &n, &columns, lu, &ld, pivots, b, &ld, &info, 1);
-}
 /// A = L L^H, of which the lower triangle is given and replaced. Returns 0, or the order of the first leading minor that is not positive.
 template <class T> int factor_cholesky(int n, T* a)
 {
@@ -165,6 +158,31 @@ template <class T> void solve_triangular(Triangular is, int m, int n, T const* a
     T const one(1);
     int const lda = leading(is.left ? m : n), ldb = leading(m);
     Routines<T>::trsm(is.left ? "L" : "R", is.upper ? "U" : "L", is.adjoint ? "C" : "N", is.unit ? "U" : "N", &m, &n, &one, a, &lda, b, &ldb, 1, 1, 1, 1);
+}
+
+/// A x = b, or A^H x = b, for some columns b of n numbers, which become x, by the factors of A.
+template <class T> void solve_lu(bool adjoint, int n, int columns, T const* lu, int const* pivots, T* b)
+{
+    constexpr int few = 32;  // rows for which the threads that OpenBLAS starts in getrs, however few these are, take longer than the work
+    if (n > few) {
+        int info = 0;
+        Routines<T>::getrs(adjoint ? "C" : "N", &n, &columns, lu, &n, pivots, b, &n, &info, 1);
+        return;
+    }
+    auto const for_each_column = [&](auto f) {
+        for (T *column = b, *const end = b + static_cast<std::size_t>(n) * static_cast<std::size_t>(columns); column != end; column += n) f(column);
+    };
+    Triangular const lower{.unit = true, .adjoint = adjoint}, upper{.upper = true, .adjoint = adjoint};
+    if (!adjoint)
+        for_each_column([&](T* x) {
+            for (int i = 0; i < n; ++i) std::swap(x[i], x[pivots[i] - 1]);
+        });
+    solve_triangular(adjoint ? upper : lower, n, columns, lu, b);
+    solve_triangular(adjoint ? lower : upper, n, columns, lu, b);
+    if (adjoint)
+        for_each_column([&](T* x) {
+            for (int i = n; i-- > 0;) std::swap(x[i], x[pivots[i] - 1]);
+        });
 }
 
 /// A = Q R of an m x n matrix: the upper triangle of A becomes R, and the first min(m, n) columns of Q are written to q.

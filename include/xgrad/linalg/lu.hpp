@@ -86,7 +86,7 @@ template <Differentiable T> struct LinalgSolve : Function<LinalgSolve<T>> {
         auto x = by_columns(b.array_of());
         MatrixSizes const sizes(b.shape());
         for (std::size_t i = 0; sizes.elements() && i < sizes.count; ++i)
-            lapack::solve_lu(adjoint ? 'C' : 'N', sizes.rows, sizes.columns, factors->matrix(i), factors->pivots_of(i), x.begin() + i * sizes.elements());
+            lapack::solve_lu(adjoint, sizes.rows, sizes.columns, factors->matrix(i), factors->pivots_of(i), x.begin() + i * sizes.elements());
         Tensor<T> const result(std::move(x));
         ctx.factors = factors;
         ctx.adjoint = adjoint;
