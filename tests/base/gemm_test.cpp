@@ -163,6 +163,13 @@ template <class T> double error_of_vector(Matrix<T> const& a, Matrix<T> const& x
     return y.error(a, x);
 }
 
+template <class T> double error_of_outer(Matrix<T> const& a, Matrix<T> const& b, bool add)
+{
+    Result<T> c(a.rows, b.columns, add);
+    kernel::multiply_outer<T>({a.rows, b.columns, 1, a.operand(), b.operand(), c.after.data(), static_cast<std::ptrdiff_t>(c.ldc), add});
+    return c.error(a, b);
+}
+
 struct Size {
     std::size_t m, n, k;
 };
@@ -291,4 +298,13 @@ TEST_CASE("infinities stay where they are")
                 for (std::size_t i = 0; i < n; ++i) CHECK(y[i] == infinity);
             }
     }
+}
+
+TEST_CASE_TEMPLATE("a column times a row, for all layouts and lengths of rows", T, ALL_TYPES)
+{
+    for (std::size_t n = 1; n <= 35; n += n < 18 ? 1 : 4) {
+        CAPTURE(n);
+        CHECK(worst_of_all<T>({3, n, 1}, error_of_outer<T>) < 1);
+    }
+    CHECK(worst_of_all<T>({93, 95, 1}, error_of_gemm<T>) < 1);  // more than what is left to other kernels
 }

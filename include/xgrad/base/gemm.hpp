@@ -39,6 +39,7 @@ template <class T> void multiply(Product<T> const& product)
 {
     if constexpr (parts<T> == 1)
         if (multiply_small(product)) return;
+    if (product.k == 1) return multiply_outer(product);
 #if defined(XGRAD_USE_BLAS) && XGRAD_USE_BLAS
     if (blas_multiply(product)) return;
 #endif
