@@ -16977,6 +16977,53 @@ template <class T> [[gnu::noinline]] bool multiply_with_copy(Product<T> const& p
     return multiply_in_widest_words<T>({m, n, k, a, {copy, static_cast<std::ptrdiff_t>(n), 1, false}, c, ldc, add});
 }
 
+/// Puts n numbers into a row, or adds them: value.operator()<Word>(j) is a word of them from number j on.
+template <class R, class F> void fill_row(R* to, std::size_t n, bool add, F value)
+{
+    using Word = Vec<R>;
+    constexpr std::size_t w = width<Word, R>;
+    std::size_t const whole = n / w * w;
+    if (add) {
+        for (std::size_t j = 0; j < whole; j += w) store(to + j, load<Word>(to + j) + value.template operator()<Word>(j));
+        for (std::size_t j = whole; j < n; ++j) to[j] += value.template operator()<R>(j);
+    } else {
+        for (std::size_t j = 0; j < whole; j += w) store(to + j, value.template operator()<Word>(j));
+        for (std::size_t j = whole; j < n; ++j) to[j] = value.template operator()<R>(j);
+    }
+}
+
+/// A column times a row, one row of C after the other: a BLAS would first rearrange both. Complex rows are taken as twice as many real numbers:
+/// a factor's real part meets those of B, and its imaginary part those of i B.
+template <class T> void multiply_outer(Product<T> const& product)
+{
+    using R = real_of<T>;
+    constexpr std::size_t of_each = parts<T>;
+    std::size_t const m = product.m, n = product.n;
+    Operand<T> const a = product.a, b = product.b;
+    bool const in_place = of_each == 1 && b.cs == 1;
+    Scratch<R> const copy(in_place ? 0 : of_each * of_each * n);
+    for (std::size_t j = 0; !in_place && j < n; ++j) {
+        T const of_b = *b.at(0, j);
+        if constexpr (of_each == 1) copy.data()[j] = of_b;
+        else {
+            R const re = of_b.real(), im = b.conj ? -of_b.imag() : of_b.imag();
+            copy.data()[2 * j] = re, copy.data()[2 * j + 1] = im;
+            copy.data()[2 * n + 2 * j] = -im, copy.data()[2 * n + 2 * j + 1] = re;
+        }
+    }
+    for (std::size_t i = 0; i < m; ++i) {
+        T const factor = *a.at(i, 0);
+        auto* const to = reinterpret_cast<R*>(product.c_at(i, 0));
+        if constexpr (of_each == 1) {
+            T const* const row = in_place ? b.data : copy.data();
+            fill_row(to, n, product.add, [=]<class V>(std::size_t j) XGRAD_INLINE_LAMBDA { return factor * load<V>(row + j); });
+        } else {
+            R const *const row = copy.data(), *const turned = row + 2 * n, re = factor.real(), im = a.conj ? -factor.imag() : factor.imag();
+            fill_row(to, 2 * n, product.add, [=]<class V>(std::size_t j) XGRAD_INLINE_LAMBDA { return re * load<V>(row + j) + im * load<V>(turned + j); });
+        }
+    }
+}
+
 /// Of real matrices, where that is faster than all else; false where it is not.
 template <class T> bool multiply_small(Product<T> const& product)
 {
@@ -17159,6 +17206,7 @@ template <class T> void multiply(Product<T> const& product)
 {
     if constexpr (parts<T> == 1)
         if (multiply_small(product)) return;
+    if (product.k == 1) return multiply_outer(product);
 #if defined(XGRAD_USE_BLAS) && XGRAD_USE_BLAS
     if (blas_multiply(product)) return;
 #endif
@@ -17402,10 +17450,13 @@ template <Operand A, Operand B> auto vdot(A const& a, B const& b)
 /// All products of an element of one vector with one of another (without conjugation).
 template <Operand A, Operand B> auto outer(A const& a, B const& b)
 {
-    auto const x = materialize_expression(a);
-    auto const y = materialize_expression(b);
-    if (x.dim() != 1 || y.dim() != 1) detail::fail<ShapeError>("outer: two vectors are needed, not shapes ", x.shape(), " and ", y.shape());
-    return materialize_expression(unsqueeze(x, 1) * unsqueeze(y, 0));
+    auto const x = detail::factor(a);
+    auto const y = detail::factor(b);
+    if (x.tensor.dim() != 1 || y.tensor.dim() != 1) detail::fail<ShapeError>("outer: two vectors are needed, not shapes ", x.tensor.shape(), " and ", y.tensor.shape());
+    using Form = MatmulFactor::Form;
+    constexpr bool have_gradients = detail::takes_gradients<typename A::letter> && detail::takes_gradients<typename B::letter>;
+    if constexpr (have_gradients) return express(Matmul{{}, {x.conj, false, Form::column}, {y.conj, false, Form::row}}, x.tensor, y.tensor);
+    else return materialize_expression(unsqueeze(x.tensor, 1) * unsqueeze(y.tensor, 0));
 }
 /// Conjugate transpose of each matrix.
 template <Operand A> auto adjoint(A const& a) { return conj(mT(a)); }

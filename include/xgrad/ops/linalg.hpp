@@ -209,10 +209,13 @@ template <Operand A, Operand B> auto vdot(A const& a, B const& b)
 /// All products of an element of one vector with one of another (without conjugation).
 template <Operand A, Operand B> auto outer(A const& a, B const& b)
 {
-    auto const x = materialize_expression(a);
-    auto const y = materialize_expression(b);
-    if (x.dim() != 1 || y.dim() != 1) detail::fail<ShapeError>("outer: two vectors are needed, not shapes ", x.shape(), " and ", y.shape());
-    return materialize_expression(unsqueeze(x, 1) * unsqueeze(y, 0));
+    auto const x = detail::factor(a);
+    auto const y = detail::factor(b);
+    if (x.tensor.dim() != 1 || y.tensor.dim() != 1) detail::fail<ShapeError>("outer: two vectors are needed, not shapes ", x.tensor.shape(), " and ", y.tensor.shape());
+    using Form = MatmulFactor::Form;
+    constexpr bool have_gradients = detail::takes_gradients<typename A::letter> && detail::takes_gradients<typename B::letter>;
+    if constexpr (have_gradients) return express(Matmul{{}, {x.conj, false, Form::column}, {y.conj, false, Form::row}}, x.tensor, y.tensor);
+    else return materialize_expression(unsqueeze(x.tensor, 1) * unsqueeze(y.tensor, 0));
 }
 /// Conjugate transpose of each matrix.
 template <Operand A> auto adjoint(A const& a) { return conj(mT(a)); }
