@@ -17275,7 +17275,6 @@ struct Matmul : Arraywise {
     {
         using P = widest_precision<precision_of<A>, precision_of<B>>;
         using Y = std::conditional_t<detail::is_complex<A> || detail::is_complex<B>, std::complex<P>, P>;
-        check(a.shape, b.shape);
         return product<Y>(promoted<Y>(a), promoted<Y>(b));
     }
     /// For y = op(a) op(b), op(a) gets g op(b)^H, which op takes back to a; as op may transpose, the order of factors may turn.
@@ -17318,16 +17317,7 @@ private:
         }
     };
 
-    void check(Shape const& a, Shape const& b) const
-    {
-        std::size_t const in_a = a_is.axes(), in_b = b_is.axes();
-        bool fits = a.size() >= in_a && b.size() >= in_b && Matrix(a, Strides(a.size()), a_is).columns == Matrix(b, Strides(b.size()), b_is).rows;
-        for (std::size_t i = 1; fits && i + in_a <= a.size() && i + in_b <= b.size(); ++i) {
-            auto const p = a[a.size() - in_a - i], q = b[b.size() - in_b - i];
-            fits = p == q || p == 1 || q == 1;
-        }
-        if (!fits) detail::fail<ShapeError>("matmul: shapes ", a, " and ", b, " cannot be multiplied");
-    }
+    [[noreturn, gnu::cold]] static void fail_to_fit(Shape const& a, Shape const& b) { detail::fail<ShapeError>("matmul: shapes ", a, " and ", b, " cannot be multiplied"); }
     template <class Y> static detail::Array<Y> const& promoted(detail::Array<Y> const& x) { return x; }
     template <class Y, class T>
         requires(!std::same_as<Y, T>)
@@ -17339,18 +17329,14 @@ private:
     }
     template <class Y> detail::Array<Y> product(detail::Array<Y> const& a, detail::Array<Y> const& b) const
     {
+        std::size_t const in_a = a_is.axes(), in_b = b_is.axes();
+        if (a.shape.size() < in_a || b.shape.size() < in_b) fail_to_fit(a.shape, b.shape);
         Matrix const left(a.shape, a.strides, a_is), right(b.shape, b.strides, b_is);
-        if (a.shape.size() != a_is.axes() || b.shape.size() != b_is.axes()) return products(a, b, left, right);
-        detail::Array<Y> out(extended({}, left, right));
+        if (left.columns != right.rows) fail_to_fit(a.shape, b.shape);
+        if (a.shape.size() != in_a || b.shape.size() != in_b) return products(a, b, left, right);
+        detail::Array<Y> out(a_is.is_row() ? Shape{right.columns} : b_is.is_column() ? Shape{left.rows} : Shape{left.rows, right.columns});
         multiply(left, right, a.begin(), b.begin(), out.begin());
         return out;
-    }
-    /// The shape of a stack of products.
-    Shape extended(Shape stack, Matrix const& left, Matrix const& right) const
-    {
-        if (!a_is.is_row()) stack.push_back(left.rows);
-        if (!b_is.is_column()) stack.push_back(right.columns);
-        return stack;
     }
     template <class Y> void multiply(Matrix const& left, Matrix const& right, Y const* a, Y const* b, Y* out) const
     {
@@ -17361,10 +17347,14 @@ private:
     {
         std::size_t const m = left.rows, n = right.columns, in_a = a_is.axes(), in_b = b_is.axes();
         Shape batch_a(a.shape.begin(), a.shape.end() - in_a), batch_b(b.shape.begin(), b.shape.end() - in_b);
-        Shape const batch = detail::broadcast("matmul", batch_a, batch_b);
+        Shape batch = batch_a;
+        if (!detail::widen(batch, batch_b)) fail_to_fit(a.shape, b.shape);
         auto const steps_a = detail::broadcast_strides(batch_a, Strides(a.strides.begin(), a.strides.end() - in_a), batch);
         auto const steps_b = detail::broadcast_strides(batch_b, Strides(b.strides.begin(), b.strides.end() - in_b), batch);
-        detail::Array<Y> out(extended(batch, left, right));
+        Shape shape = batch;
+        if (!a_is.is_row()) shape.push_back(m);
+        if (!b_is.is_column()) shape.push_back(n);
+        detail::Array<Y> out(std::move(shape));
         Strides const* const steps[] = {&steps_a, &steps_b};
         std::ptrdiff_t const step_a = batch.empty() ? 0 : steps_a.back(), step_b = batch.empty() ? 0 : steps_b.back();
         Y* c = out.begin();
