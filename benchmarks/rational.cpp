@@ -37,9 +37,9 @@ template <class Run> void page_faults(Run xgrad, std::size_t n)
 /// grad(), and value_and_grad() of a function, beside backward(): for four numbers, where that is most of the time.
 void ways_to_ask()
 {
-    auto const a = xg::rand({4}, xg::requires_grad), b = xg::rand({4}, xg::requires_grad);
+    auto a = xg::rand({4}, xg::requires_grad), b = xg::rand({4}, xg::requires_grad);
     auto const formula = [](auto const& x, auto const& y) { return sum(x * y + 0.5 * x - y / (x + 2)); };
-    auto const collected = [=] {
+    auto collected = [=]() mutable {
         a.zero_grad();
         b.zero_grad();
         formula(a, b).backward();
@@ -49,8 +49,8 @@ void ways_to_ask()
     collected();
     bench::agree("grad()", asked().data(), a.grad().data(), 4);
     bench::agree("value_and_grad()", transformed().data(), a.grad().data(), 4);
-    bench::Case(std::string("grad(), beside backward(): ") + bench::name::rational, 4).peer("backward()", collected).xgrad(asked);
-    bench::Case(std::string("value_and_grad(), beside backward(): ") + bench::name::rational, 4).peer("backward()", collected).xgrad(transformed);
+    bench::Case("grad(), beside backward()", 4).peer("backward()", collected).xgrad(asked);
+    bench::Case("value_and_grad(), beside backward()", 4).peer("backward()", collected).xgrad(transformed);
 }
 
 int main(int argc, char** argv)
