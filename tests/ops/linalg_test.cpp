@@ -116,6 +116,10 @@ TEST_CASE("outer has every product of two elements, without conjugation")
     xg::Tensor<cd> const a({cd(1, 2), cd(0, 1)});
     CHECK(holds(outer(a, xg::Tensor<double>({2, 3, 5})), {{2, 4}, {3, 6}, {5, 10}, {0, 2}, {0, 3}, {0, 5}}));
     CHECK(outer(a, xg::Tensor<double>({2, 3, 5})).shape() == xg::Shape{2, 3});
+    xg::Tensor<std::int64_t> const whole({2, 3});
+    CHECK(holds_exactly(outer(whole, whole), {4, 6, 6, 9}));
+    CHECK(holds(outer(conj(a), xg::Tensor<double>({2, 3})), {{2, -4}, {3, -6}, {0, -2}, {0, -3}}));
+    CHECK(holds(outer(conj(a), whole), {{2, -4}, {3, -6}, {0, -2}, {0, -3}}));
 }
 
 TEST_CASE("NaN and infinity in a factor reach the elements that they belong to, and no others")

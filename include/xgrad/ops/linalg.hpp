@@ -205,7 +205,7 @@ template <Operand A, Operand B> auto outer(A const& a, B const& b)
     using Form = MatmulFactor::Form;
     constexpr bool have_gradients = detail::takes_gradients<typename A::letter> && detail::takes_gradients<typename B::letter>;
     if constexpr (have_gradients) return express(Matmul{{}, {x.conj, false, Form::column}, {y.conj, false, Form::row}}, x.tensor, y.tensor);
-    else return materialize_expression(unsqueeze(x.tensor, 1) * unsqueeze(y.tensor, 0));
+    else return materialize_expression(unsqueeze(materialize_expression(x.elements()), 1) * unsqueeze(materialize_expression(y.elements()), 0));
 }
 /// Conjugate transpose of each matrix.
 template <Operand A> auto adjoint(A const& a) { return conj(mT(a)); }
