@@ -30,7 +30,7 @@ Results compute(std::size_t n)
     Real const y = sin(a) * b;
     auto const loss = sum(a * b + 0.5 * a - b / (a + 2));
     loss.backward(xg::BackwardOptions{.retain_graph = true});
-    loss.backward(2.5);
+    loss.backward(Real(2.5));
     y.backward(y.detach());
     return {Real(y + loss), a.grad(), b.grad()};
 }

@@ -277,8 +277,9 @@ template <Scalar T> void Tensor<T>::backward(BackwardOptions const& options) con
 template <Scalar T> template <detail::OperandLike G> void Tensor<T>::backward(G const& gradient) const { backward(gradient, {}); }
 template <Scalar T> template <detail::OperandLike G> void Tensor<T>::backward(G const& gradient, BackwardOptions const& options) const
 {
-    if constexpr (Number<G>) xgrad::backward({*this}, {Tensor(static_cast<T>(gradient))}, options);
-    else {
+    static_assert(!std::same_as<G, bool>, "backward: a bool is no gradient; to keep the graph write {.retain_graph = true}");
+    static_assert(!Number<G> || std::same_as<G, bool>, "backward: a gradient is a Tensor of this tensor's scalar type, such as Tensor<double>(2.)");
+    if constexpr (!Number<G>) {
         static_assert(std::same_as<typename detail::operand_type<G>::scalar, T>, "backward: the gradient must have the scalar type of the tensor it belongs to");
         xgrad::backward({*this}, {detail::materialize(gradient)}, options);
     }
