@@ -25,7 +25,7 @@ struct Pair : xg::Function<Pair> {
         D sum;
         if (a.defined()) sum = 2. * a;
         if (b.defined()) sum = sum.defined() ? D(sum + 3. * b) : D(3. * b);
-        return std::tuple(sum, std::nullopt, std::nullopt, std::nullopt, std::nullopt);  // one more than there are arguments
+        return std::tuple(sum, std::nullopt, std::nullopt, std::nullopt);
     }
 };
 
@@ -57,6 +57,24 @@ struct Shaped : xg::Function<Shaped> {
         return sum(x);
     }
     static auto backward(Context& ctx, D const&) { return std::tuple(xg::ones(ctx.shape), std::nullopt); }
+};
+
+/// A gradient of any shape for one of the tensors that stand behind a number.
+struct ShapedLater : xg::Function<ShapedLater> {
+    struct Data {
+        xg::Shape one, element;
+    };
+    static D forward(Context& ctx, double factor, D const& x, std::vector<D> const& more, xg::Shape one, xg::Shape element)
+    {
+        ctx.one = std::move(one);
+        ctx.element = std::move(element);
+        return sum(factor * x) + sum(more[1]);
+    }
+    static auto backward(Context& ctx, D const&)
+    {
+        std::vector<D> more{D(), xg::ones(ctx.element)};
+        return std::tuple(std::nullopt, xg::ones(ctx.one), more, std::nullopt, std::nullopt);
+    }
 };
 
 /// As many gradients as asked for.
@@ -174,9 +192,29 @@ TEST_CASE("a gradient that can be broadcast from the argument's shape is summed;
     D const x({{1.}, {2.}, {3.}}, xg::requires_grad), number(1., xg::requires_grad);
     CHECK(difference(xg::grad(Shaped::apply(x, xg::Shape{4, 3, 2}), x), {{8.}, {8.}, {8.}}) == "");
     CHECK(difference(xg::grad(Shaped::apply(number, xg::Shape{2, 3}), number), D(6.)) == "");
-    CHECK(message<xg::ShapeError>([&] { Shaped::apply(x, xg::Shape{10}).backward(); }) == "function ShapedBackward returned an invalid gradient at index 0 - got [10] but expected shape compatible with [3, 1]");
+    CHECK(message<xg::ShapeError>([&] { Shaped::apply(x, xg::Shape{10}).backward(); }) == "function ShapedBackward returned an invalid gradient at index 0 - got [10] but expected shape compatible with [3, 1] (argument 0 of forward)");
     CHECK(message<xg::ShapeError>([&] { Shaped::apply(x, xg::Shape{3}).backward(); }).find("got [3] but") != std::string::npos);
     CHECK_FALSE(x.grad().defined());
+}
+
+TEST_CASE("the error of a gradient of another shape names the argument of forward and its element")
+{
+    D const x({1., 2.}, xg::requires_grad), number(1., xg::requires_grad);
+    auto const gradients = [&](xg::Shape one, xg::Shape element) {
+        return xg::grad(ShapedLater::apply(2., x, std::vector{number, number}, one, element), xg::inputs(x, number));
+    };
+    auto const [to_x, to_number] = gradients({3, 2}, {7});
+    CHECK(difference(to_x, {3., 3.}) == "");
+    CHECK(difference(to_number, D(7.)) == "");
+    CHECK(message<xg::ShapeError>([&] { gradients({7}, {}); }) ==
+          "function ShapedLaterBackward returned an invalid gradient at index 0 - got [7] but expected shape compatible with [2] "
+          "(argument 1 of forward)");
+    CHECK(message<xg::ShapeError>([&] { gradients({}, {}); }).find("got [] but expected shape compatible with [2]") != std::string::npos);
+    D const pair({1., 2.}, xg::requires_grad);
+    auto const y = ShapedLater::apply(2., x, std::vector{number, pair}, xg::Shape{2}, xg::Shape{3});
+    CHECK(message<xg::ShapeError>([&] { y.backward(); }) ==
+          "function ShapedLaterBackward returned an invalid gradient at index 2 - got [3] but expected shape compatible with [2] "
+          "(argument 2 of forward, element 1)");
 }
 
 TEST_CASE("a vector of arguments gets as many gradients")

@@ -178,7 +178,7 @@ protected:
         auto const k = first_[argument] + element;
         if (!edges_[k]) return;
         if (!(gradient.shape() == shapes_[k])) {
-            check_expandable(gradient.shape(), k);
+            check_expandable(gradient.shape(), argument, element);
             gradient = sum_to(gradient, shapes_[k]);
         }
         results[k] = !grad_mode && gradient.requires_grad() ? alias(gradient) : gradient;
@@ -292,15 +292,19 @@ private:
     {
         fail<GraphError>("function ", name(), " returned a gradient different than std::nullopt at position ", argument, ", but the corresponding forward input was not a tensor");
     }
-    void check_expandable(Shape const& got, std::size_t k) const
+    void check_expandable(Shape const& got, std::size_t argument, std::size_t element) const
     {
+        auto const k = first_[argument] + element;
         auto const& wanted = shapes_[k];
         bool fits = wanted.size() <= got.size();
         for (std::size_t d = 0; fits && d < wanted.size(); ++d) {
             auto const n = wanted[wanted.size() - 1 - d];
             fits = n == 1 || n == got[got.size() - 1 - d];
         }
-        if (!fits) fail<ShapeError>("function ", name(), " returned an invalid gradient at index ", k, " - got ", got, " but expected shape compatible with ", wanted);
+        if (fits) return;
+        auto const place = count_of(argument) == 1 ? "" : ", element " + std::to_string(element);
+        fail<ShapeError>("function ", name(), " returned an invalid gradient at index ", k, " - got ", got,
+            " but expected shape compatible with ", wanted, " (argument ", argument, " of forward", place, ")");
     }
 
     std::string_view function_;

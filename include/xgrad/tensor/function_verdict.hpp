@@ -160,7 +160,10 @@ private:
     template <std::size_t I, class List> static consteval auto gradient()
     {
         if constexpr (I == List::size) return Fine{};
-        else if constexpr (std::same_as<type_at<I, List>, std::nullopt_t>) return gradient<I + 1, List>();
+        // An overloaded forward may be called with fewer arguments than backward has gradients for.
+        else if constexpr (std::same_as<type_at<I, List>, std::nullopt_t> &&
+                           (I < Arguments::size || !ParametersOf<forward_type<F>>::known))
+            return gradient<I + 1, List>();
         else if constexpr (I >= Arguments::size)
             return verdict_is<typename Sentence::template backward_returns_too_many_gradients<verdict::given<List::size>, verdict::wanted<Arguments::size>>>{};
         else {
