@@ -224,3 +224,30 @@ TEST_CASE("a pass inside a pass counts for itself")
     D(b * 5.).backward();
     CHECK(seen == std::vector<std::string>{"1 - ", "15 5 "});
 }
+
+TEST_CASE("a hook that is registered during a pass knows nothing of one that was removed in it")
+{
+    D const x(1., xg::requires_grad);
+    D a = x * 2., b = a * 3.;
+    int calls = 0;
+    xg::HookHandle handle;
+    SUBCASE("of the first gradient")
+    {
+        handle = xg::register_multi_grad_hook(
+            {b, x}, [&](xg::AnyTensor const&) { ++calls; }, xg::any);
+    }
+    SUBCASE("of all gradients")
+    {
+        handle = xg::register_multi_grad_hook({b, x}, [&](Gradients const&) { calls += 100; });
+    }
+    std::vector<std::string> seen;
+    a.register_hook([&](D const&) {
+        handle.remove();
+        // enough of them that one stands in the memory that was freed
+        for (int i = 0; i < 64; ++i)
+            xg::register_multi_grad_hook({x}, [&](Gradients const& g) { seen.push_back(text(g)); });
+    });
+    D(b * 5.).backward();
+    CHECK(calls <= 1);
+    CHECK(seen == std::vector<std::string>(64, "30 "));
+}

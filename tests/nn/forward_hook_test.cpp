@@ -146,6 +146,29 @@ TEST_CASE("always_call: the hook also runs where forward throws, with an undefin
     CHECK(normal == 1);
 }
 
+TEST_CASE("always_call: a hook that another one registers before it throws is called, also where "
+          "it stands in the memory of one that is gone")
+{
+    Twice m;
+    int calls = 0;
+    std::vector<xg::HookHandle> first, others;
+    auto const always = [&](int i) {
+        auto f = [&, i](nn::AnyModule&, auto const&, auto const&) {
+            ++calls;
+            if (i < 16) first[static_cast<std::size_t>(i)].remove();
+        };
+        return nn::register_module_forward_hook(std::move(f), {.always_call = true});
+    };
+    for (int i = 0; i < 16; ++i) first.push_back(always(i));
+    m.register_forward_hook([&](Twice&, auto const&, D const&) {
+        for (int i = 0; i < 64; ++i) others.push_back(always(16));
+        throw std::runtime_error("second");
+    });
+    CHECK_THROWS_WITH(m(D({1.})), "second");
+    for (auto& handle : others) handle.remove();
+    CHECK(calls == 16 + 64);
+}
+
 TEST_CASE("always_call: once, where a later hook throws; what it throws itself becomes a warning")
 {
     Warnings warnings;

@@ -80,7 +80,6 @@ public:
 private:
     /// What a pass has computed again and not used yet.
     struct Recomputed {
-        std::weak_ptr<CheckpointedCall const> call;
         std::vector<std::shared_ptr<CheckpointSlot>> slots;
     };
 
@@ -130,10 +129,12 @@ private:
     {
         std::shared_ptr<Recomputed> all;
         if (current_pass)
-            if (auto const* const known = std::any_cast<std::shared_ptr<Recomputed>>(&current_pass->note(this)); known && (*known)->call.lock().get() == this) all = *known;
+            if (auto const* const known =
+                    std::any_cast<std::shared_ptr<Recomputed>>(&current_pass->note(identity_)))
+                all = *known;
         if (!all || !all->slots[index]) {
             all = run_again();
-            if (current_pass) current_pass->note(this) = all;
+            if (current_pass) current_pass->note(identity_) = all;
         }
         auto const slot = std::move(all->slots[index]);
         return slot->checked(slot->value);
@@ -146,7 +147,8 @@ private:
             arguments.push_back(alias(inputs_[i].unpack(*node_)));
             arguments.back().impl().requires_grad = requires_grad_[i];
         }
-        auto const all = std::make_shared<Recomputed>(Recomputed{weak_from_this(), std::vector<std::shared_ptr<CheckpointSlot>>(slots_.size())});
+        auto const all = std::make_shared<Recomputed>(
+            Recomputed{std::vector<std::shared_ptr<CheckpointSlot>>(slots_.size())});
         std::size_t count = 0;
         {
             InferenceMode const normal(false);
@@ -179,6 +181,7 @@ private:
                                "captures, is at version ", now.version, "; expected version ", first.version, " instead.");
     }
 
+    Identity identity_;
     Tensors arguments_;  // for the first run
     bool inside_transformed_;
     std::mt19937_64 generator_;

@@ -30,7 +30,7 @@ public:
         for (std::size_t i = 0; i < callbacks_.size(); ++i) std::exchange(callbacks_[i], nullptr)();
     }
     void queue(std::function<void()> f) { callbacks_.push_back(std::move(f)); }
-    std::any& note(void const* of)
+    std::any& note(Identity of)
     {
         for (auto& [key, note] : notes_)
             if (key == of) return note;
@@ -40,7 +40,7 @@ public:
 private:
     BackwardPass* outer_;
     std::vector<std::function<void()>> callbacks_;
-    std::vector<std::pair<void const*, std::any>> notes_;
+    std::vector<std::pair<Identity, std::any>> notes_;
 };
 
 /// The innermost pass that the calling thread runs.

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -30,6 +31,17 @@ private:
 };
 
 namespace detail {
+
+/// What no other object of the program has or had: a key for notes, which an address is not, since memory is used again. Copies share it.
+class Identity {
+public:
+    Identity() noexcept : number_(last.fetch_add(1, std::memory_order_relaxed) + 1) {}
+    bool operator==(Identity const&) const noexcept = default;
+
+private:
+    static inline constinit std::atomic<std::uint64_t> last{0};
+    std::uint64_t number_;
+};
 
 /// A shared T that the first to ask for it makes, whichever thread that is in.
 template <class T> class MadeOnce {

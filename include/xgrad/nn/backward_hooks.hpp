@@ -137,7 +137,7 @@ private:
             if (after->size() != count_results_) fail<GraphError>("Backward pre hook returned an invalid number of grad_output, got ", after->size(), ", but expected ", count_results_);
             gradients = std::move(*after);
         });
-        if (arguments_require_grad_) xgrad::detail::current_pass->note(this) = gradients;
+        if (arguments_require_grad_) xgrad::detail::current_pass->note(identity_) = gradients;
         else call_without_arguments(gradients);
         return picked(gradients, results_);
     }
@@ -154,7 +154,7 @@ private:
     /// It comes to the arguments, if it has come to the results.
     Gradients leave(Gradients const& grad_inputs) const
     {
-        std::any const note = std::exchange(xgrad::detail::current_pass->note(this), {});
+        std::any const note = std::exchange(xgrad::detail::current_pass->note(identity_), {});
         if (!note.has_value()) return {};
         auto const& grad_output = std::any_cast<Gradients const&>(note);
         Gradients gradients = spread(grad_inputs, arguments_, count_arguments_);
@@ -167,6 +167,7 @@ private:
         return picked(gradients, arguments_);
     }
 
+    xgrad::detail::Identity identity_;
     std::shared_ptr<ModuleHooks> hooks_;
     xgrad::detail::HookSlots before_, after_;
     std::vector<std::size_t> arguments_, results_;

@@ -131,13 +131,22 @@ template <class Self> template <class F, class S> HookHandle Module<Self>::regis
                 if (options.always_call) xgrad::detail::fail(kind(), ": register_forward_hook: a result that cannot be made without arguments cannot be shown to a hook that is always called");
             if constexpr (fits)
                 return made_hooks()->forward.add(
-                    [f = std::move(f), always = options.always_call](AnyModule& m, detail::ModuleCall& call) mutable {
-                        if (!call.begin(&f, always)) return;
+                    [f = std::move(f), always = options.always_call,
+                        identity = xgrad::detail::Identity()](
+                        AnyModule& m, detail::ModuleCall& call) mutable {
+                        if (!call.begin(identity, always)) return;
                         auto& values = static_cast<detail::CallValues<Arguments, Result>&>(call);
                         if constexpr (std::default_initializable<Result>)
-                            if (!values.result) return void(f(static_cast<S&>(m), std::as_const(*values.kept_arguments), Result()));
-                        if constexpr (std::is_void_v<Returned>) f(static_cast<S&>(m), std::as_const(*values.kept_arguments), std::as_const(*values.result));
-                        else detail::take(values.result, f(static_cast<S&>(m), std::as_const(*values.kept_arguments), std::as_const(*values.result)));
+                            if (!values.result)
+                                return void(f(static_cast<S&>(m),
+                                    std::as_const(*values.kept_arguments), Result()));
+                        if constexpr (std::is_void_v<Returned>)
+                            f(static_cast<S&>(m), std::as_const(*values.kept_arguments),
+                                std::as_const(*values.result));
+                        else
+                            detail::take(values.result,
+                                f(static_cast<S&>(m), std::as_const(*values.kept_arguments),
+                                    std::as_const(*values.result)));
                     },
                     options.prepend);
         }

@@ -42,10 +42,10 @@ public:
     virtual bool returns_tensors() const = 0;
 
     /// Whether a hook runs now: where the call has failed, only one that is always called, and has not been.
-    bool begin(void const* hook, bool always)
+    bool begin(xgrad::detail::Identity hook, bool always)
     {
         if (failed && !always) return false;
-        for (auto const* const other : called_)
+        for (auto const other : called_)
             if (other == hook) return false;
         if (always) called_.push_back(hook);
         return true;
@@ -57,7 +57,7 @@ protected:
     ~ModuleCall() = default;
 
 private:
-    std::vector<void const*> called_;
+    std::vector<xgrad::detail::Identity> called_;
 };
 
 /// The hooks of one module, or of all. They belong to the object: they move with it, and a copy has none.
@@ -105,10 +105,12 @@ template <class M, class F> ModuleHooks::ForwardHooks::Function untyped_pre_hook
 }
 template <class M, class F> ModuleHooks::ForwardHooks::Function untyped_forward_hook(F f, bool always)
 {
-    return [f = std::move(f), always](AnyModule& m, ModuleCall& call) mutable {
-        if (!call.begin(&f, always)) return;
+    return [f = std::move(f), always, identity = xgrad::detail::Identity()](
+               AnyModule& m, ModuleCall& call) mutable {
+        if (!call.begin(identity, always)) return;
         Tensors const in = call.arguments(), out = call.results();
-        if (auto const after = call_hook(f, static_cast<M&>(m), in, out); after && !call.failed) call.set_results(*after, "a forward hook");
+        if (auto const after = call_hook(f, static_cast<M&>(m), in, out); after && !call.failed)
+            call.set_results(*after, "a forward hook");
     };
 }
 

@@ -90,7 +90,7 @@ private:
 
     void arrived(All, std::size_t i, AnyTensor const& gradient)
     {
-        auto& note = current_pass->note(this);
+        auto& note = current_pass->note(identity_);
         if (!note.has_value()) {
             Arrived fresh;
             fresh.gradients.resize(targets_.size());
@@ -103,12 +103,13 @@ private:
     }
     void arrived(Any, std::size_t, AnyTensor const& gradient)
     {
-        auto& note = current_pass->note(this);
+        auto& note = current_pass->note(identity_);
         if (std::exchange(note, true).has_value()) return;
         f_(gradient);
     }
 
     F f_;
+    Identity identity_;
     std::vector<Target> targets_;
 };
 
