@@ -72,6 +72,64 @@ class Amalgamate(Tree):
         self.assertEqual(code, 1)
         self.assertIn("nn.hpp is not what include/xgrad makes of it", output)
 
+    def test_programs_name_the_headers_of_testing_as_they_do_in_the_tree(self):
+        self.write("xgrad.hpp", "#pragma once\n#include <xgrad/a.hpp>\n")
+        self.write("a.hpp", "#pragma once\nint a;\n")
+        self.write("nn.hpp", "#pragma once\n#include <xgrad/nn/b.hpp>\n#include <xgrad/xgrad.hpp>\n")
+        self.write("nn/b.hpp", "#pragma once\nint b;\n")
+        self.write("testing/check.hpp", "#pragma once\n#include <xgrad/a.hpp>\nint c;\n")
+        self.write("xgrad.hpp", "#pragma once\n#include <xgrad/a.hpp>\n")
+        self.single()
+        single = self.root / "single_include/xgrad"
+        self.assertIn("#include <xgrad/xgrad.hpp>\n", (single / "testing/check.hpp").read_text())
+        self.assertFalse((single / "a.hpp").exists())
+        program = "#include <xgrad/testing/check.hpp>\n#include <xgrad/nn.hpp>\nint main() { return a + b + c; }\n"
+        run = subprocess.run([os.environ.get("CXX", "c++"), "-std=c++20", "-fsyntax-only", "-x", "c++", f"-I{single.parent}", "-"],
+                             input=program, encoding="utf-8")
+        self.assertEqual(run.returncode, 0)
+        self.assertEqual(self.amalgamate("--check"), (0, ""))
+        (single / "testing/check.hpp").write_text("int c;\n")
+        self.assertIn("check.hpp is not what include/xgrad makes of it", self.amalgamate("--check")[1])
+        self.single()
+        (self.root / "include/xgrad/testing/check.hpp").unlink()
+        self.single()
+        self.assertIn("check.hpp is made of no header any more", self.amalgamate("--check")[1])
+
+    def test_internal_headers_are_forwarded_for_tests(self):
+        self.write("xgrad.hpp", "#pragma once\n#include <xgrad/a.hpp>\n")
+        self.write("a.hpp", "#pragma once\nint a;\n")
+        self.write("nn.hpp", "#pragma once\n#include <xgrad/nn/b.hpp>\n#include <xgrad/xgrad.hpp>\n")
+        self.write("nn/b.hpp", "#pragma once\nint b;\n")
+        output = self.root / "elsewhere/xgrad"
+        self.assertEqual(self.amalgamate("--internal", "--output", str(output / "xgrad.hpp"))[0], 0)
+        self.assertIn("#include <xgrad/xgrad.hpp>\n", (output / "a.hpp").read_text())
+        self.assertIn("#include <xgrad/nn.hpp>\n", (output / "nn/b.hpp").read_text())
+
+    def test_the_source_of_a_program_includes_the_extensions_that_are_there(self):
+        self.write("xgrad.hpp", "#pragma once\n#include <xgrad/base/a.hpp>\n#ifdef XGRAD_SOURCE\n#include <xgrad/source.hpp>\n#endif\n")
+        self.write("base/a.hpp", "#pragma once\nint a;\n")
+        self.write("source.hpp", "#pragma once\n#include <xgrad/nn.hpp>\n#include <xgrad/base/a.hpp>\n")
+        self.write("nn.hpp", "#pragma once\n#include <xgrad/xgrad.hpp>\nint b;\n")
+        self.single()
+        single = self.root / "single_include/xgrad"
+        program = "#define XGRAD_SOURCE\n#include <xgrad/xgrad.hpp>\nint main() { return a + b; }\n"
+        compiler = [os.environ.get("CXX", "c++"), "-std=c++20", "-fsyntax-only", "-x", "c++", f"-I{single.parent}", "-"]
+        self.assertEqual(subprocess.run(compiler, input=program, encoding="utf-8").returncode, 0)
+        (single / "nn.hpp").unlink()
+        self.assertEqual(subprocess.run(compiler, input=program.replace(" + b", ""), encoding="utf-8").returncode, 0)
+        self.assertEqual(self.layers(), (0, "layers hold\n"))
+
+    def test_documents_name_headers_that_are_there(self):
+        self.write("xgrad.hpp", "#pragma once\n")
+        self.write("ops/a.hpp", "#pragma once\n")
+        (self.root / "docs").mkdir()
+        (self.root / "docs/guide.md").write_text("`ops/a.hpp` computes; include <xgrad/xgrad.hpp>.\n")
+        self.single()
+        (self.root / "docs/guide.md").write_text("Include `xgrad/ops/a.hpp`.\n")
+        code, output = self.amalgamate()
+        self.assertEqual(code, 1)
+        self.assertIn("guide.md names xgrad/ops/a.hpp, which single_include does not have", output)
+
     def test_byte_order_mark_and_carriage_returns(self):
         self.write("xgrad.hpp", b"\xef\xbb\xbf#pragma once\r\n#include <xgrad/a.hpp>\r\n")
         self.write("a.hpp", b"\xef\xbb\xbf#pragma once\r\nint a;")
