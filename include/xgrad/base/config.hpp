@@ -59,10 +59,9 @@
 #endif
 #define XGRAD_NOINLINE [[gnu::noinline]]
 
-// XGRAD_SEPARATE_COMPILATION, for programs of many files: with it in all of them, and XGRAD_SOURCE before <xgrad/xgrad.hpp> (and
-// <xgrad/nn.hpp>, <xgrad/optim.hpp>, <xgrad/data.hpp> and <xgrad/linalg.hpp>, where they are used) in one, that one alone compiles the
-// functions that are no templates, in headers where XGRAD_COMPILED_ONCE stands (g++; no other compiler can leave them out elsewhere), and
-// the templates in source.hpp.
+// XGRAD_SEPARATE_COMPILATION, for programs of many files: with it in all of them, and XGRAD_SOURCE before <xgrad/xgrad.hpp> in one, that
+// one alone compiles, for all headers of xgrad, the functions that are no templates, in headers where XGRAD_COMPILED_ONCE stands (g++; no
+// other compiler can leave them out elsewhere), and the templates in source.hpp.
 #if defined(XGRAD_SEPARATE_COMPILATION) && defined(__GNUC__) && !defined(__clang__)
 #    define XGRAD_COMPILED_ONCE _Pragma("interface \"xgrad\"")
 #    ifdef XGRAD_SOURCE
