@@ -92,6 +92,16 @@ TEST_CASE("einsum lets an extent of 1 broadcast")
     check<D, D>("ij,jk->ik", {{2, 1}, {3, 2}});
     check<D, D>("ij,ij->ij", {{2, 1}, {1, 3}});
     check<D, D>("ij,ij->i", {{2, 1}, {2, 3}});
+    check<D, D>("i,i->", {{3}, {1}});
+    check<D, cd>("i,j->ij", {{1}, {3}});
+    check<D, D, D>("i,i,i->", {{1}, {1}, {3}});
+    check<D, D, D>("ij,j,ij->i", {{2, 1}, {1}, {1, 3}});
+    xg::Tensor<double> const x({1., 2., 3.}, xg::requires_grad), one({10.}, xg::requires_grad);
+    xg::Tensor<double> const y = xg::einsum("i,i->", x, one);
+    CHECK(y.item() == 60.);
+    y.backward();
+    CHECK(xt::allclose(x.grad().array(), xt::xarray<double>{10., 10., 10.}));
+    CHECK(xt::allclose(one.grad().array(), xt::xarray<double>{6.}));
 }
 
 TEST_CASE("einsum of several operands goes from the left to the right")
@@ -130,6 +140,11 @@ TEST_CASE("wrong equations are refused in a sentence")
     CHECK(message("i", a) == "einsum: the subscripts \"i\" name 1 axes, and operand 0 has shape [2, 3]");
     CHECK(message("ij,jk->ik", a, a) == "einsum: subscript j has size 2 for operand 1 which does not broadcast with previously seen size 3");
     CHECK(message("ii", a) == "einsum: subscript i is repeated for operand 0 but the sizes don't match, 3 != 2");
+    CHECK(message("ii", xg::ones({1, 3})) ==
+        "einsum: subscript i is repeated for operand 0 but the sizes don't match, 3 != 1");
+    CHECK(message("i,i,i->", xg::ones({2}), xg::ones({1}), xg::ones({3})) ==
+        "einsum: subscript i has size 3 for operand 2 which does not broadcast with previously "
+        "seen size 2");
     CHECK(message("ij->ik", a) == "einsum: output subscript k does not appear in the equation for any input operand");
     CHECK(message("ij->ii", a) == "einsum: output subscript i appears more than once in the output of \"ij->ii\"");
     CHECK(message("i1", a) == "einsum: invalid subscript '1' in \"i1\"; subscripts must be in [a-zA-Z]");

@@ -222,7 +222,8 @@ template <std::size_t Next, Scalar T, class... X> auto contract_rest(Subscripts 
 }  // namespace detail
 
 /// The sum of products that the equation names by its indices, as in NumPy and PyTorch: einsum("ij,jk->ik", a, b) is the matrix product. An index
-/// that the result does not have is summed over, one that an operand has twice takes its diagonal; "..." stands for axes that broadcast; without
+/// that the result does not have is summed over, one that an operand has twice takes its diagonal; "..." stands for axes that broadcast, and an
+/// index of extent 1 broadcasts against another extent of it in another operand; without
 /// "->" the result has those that occur once, in alphabetical order. Operands are multiplied from the left to the right, two by two, as
 /// matrices. There is no conjugation: pass conj(a).
 template <Operand First, Operand... X> auto einsum(std::string_view equation, First const& first, X const&... rest)
