@@ -4,7 +4,7 @@
 #include <map>
 
 #include <xgrad/data/element.hpp>
-#include <xgrad/data/scanner.hpp>
+#include <xgrad/data/json.hpp>
 
 XGRAD_COMPILED_ONCE
 
@@ -15,7 +15,6 @@ using Metadata = std::map<std::string, std::string>;
 
 namespace detail {
 
-inline constexpr std::string_view json_space = " \t\n\r";
 /// Under this and its name stands of a complex tensor which type it had: its elements are written as pairs of real numbers.
 inline constexpr std::string_view complex_note = "xgrad.complex.";
 
@@ -26,38 +25,14 @@ struct SafetensorsEntry {
     std::uint64_t begin = 0, end = 0;
 };
 
-/// `{"key": value, ...}`: calls value(key) where a value is next.
-template <class F> void read_json_object(Scanner& s, F value)
-{
-    s.expect('{');
-    s.skip(json_space);
-    if (s.accept('}')) return;
-    do {
-        s.skip(json_space);
-        auto const before = s;
-        auto const key = s.json_string();
-        s.skip(json_space);
-        s.expect(':');
-        s.skip(json_space);
-        value(key, before);
-        s.skip(json_space);
-    } while (s.accept(','));
-    s.expect('}');
-}
 /// `[1, 2]`: numbers that are not negative.
 inline Shape read_json_numbers(Scanner& s)
 {
     Shape numbers;
-    s.expect('[');
-    s.skip(json_space);
-    if (s.accept(']')) return numbers;
-    do {
-        s.skip(json_space);
+    read_json_array(s, [&] {
         if (numbers.size() == most_axes) s.fail("more than ", most_axes, " axes");
         numbers.push_back(s.number());
-        s.skip(json_space);
-    } while (s.accept(','));
-    s.expect(']');
+    });
     return numbers;
 }
 
@@ -148,17 +123,69 @@ inline AnyTensor complex_of_pairs(Input const& in, std::string const& name, AnyT
     return t;
 }
 
-inline std::string json(std::string_view text)
+/// What a safetensors file consists of: the length of the header and the header, then the elements of
+/// each of these tensors, which are contiguous and in the byte order of the file.
+struct SafetensorsImage {
+    std::string head;
+    std::vector<AnyTensor> values;
+
+    static std::span<std::byte const> bytes(AnyTensor const& t) { return {t.impl().array.data, t.numel() * t.impl().type->size}; }
+};
+inline SafetensorsImage safetensors_image(StateDict const& state, Metadata metadata)
 {
-    static constexpr std::string_view digits = "0123456789abcdef";
-    std::string s = "\"";
-    for (char const c : text) {
-        auto const code = static_cast<unsigned char>(c);
-        if (c == '"' || c == '\\') s += {'\\', c};
-        else if (code < 0x20) s += std::string("\\u00") + digits[code >> 4] + digits[code & 15];
-        else s += c;
+    for (auto const& [key, text] : metadata) {
+        if (key.starts_with(complex_note)) fail("save_safetensors: names of metadata that begin with '", complex_note, "' are taken");
+        if (utf8_until(key) != key.size() || utf8_until(text) != text.size()) fail("save_safetensors: the metadata under '", key, "' are not UTF-8");
     }
-    return s + '"';
+    struct Entry {
+        AnyTensor values;
+        std::uint64_t begin = 0, bytes = 0;
+    };
+    std::vector<Entry> entries;
+    std::vector<std::size_t> order;
+    for (auto const& [name, tensor] : state) {
+        if (name == "__metadata__" || utf8_until(name) != name.size()) fail("save_safetensors: no tensor can have the name '", name, "'");
+        if (!tensor.defined()) fail("save_safetensors: the tensor '", name, "' is undefined");
+        if (is_complex(tensor.dtype())) metadata.emplace(std::string(complex_note) + name, xgrad::name(tensor.dtype()));
+        order.push_back(entries.size());
+        entries.push_back({tensor, 0, tensor.numel() * tensor.impl().type->size});
+    }
+    auto const element = [](AnyTensor const& t) -> auto const& { return element_of(t.dtype() == DType::complex64 ? DType::float32 : t.dtype() == DType::complex128 ? DType::float64 : t.dtype()); };
+    std::ranges::stable_sort(order, std::ranges::greater(), [&](std::size_t i) { return element(entries[i].values).size; });     // so that each is aligned
+    std::uint64_t at = 0;
+    for (auto const i : order) entries[i].begin = std::exchange(at, at + entries[i].bytes);
+
+    std::string header = "{";
+    auto const separate = [&] { header += header.size() > 1 ? "," : ""; };
+    if (!metadata.empty()) {
+        header += "\"__metadata__\":{";
+        for (auto const& [key, text] : metadata) header += (header.back() == '{' ? "" : ",") + json(key) + ":" + json(text);
+        header += "}";
+    }
+    auto entry = entries.begin();
+    for (auto const& [name, tensor] : state) {
+        separate();
+        header += json(name) + ":{\"dtype\":\"" + std::string(element(tensor).safetensors) + "\",\"shape\":[";
+        for (auto const n : tensor.shape()) header += (header.back() == '[' ? "" : ",") + std::to_string(n);
+        if (is_complex(tensor.dtype())) header += tensor.dim() ? ",2" : "2";
+        header += "],\"data_offsets\":[" + std::to_string(entry->begin) + "," + std::to_string(entry->begin + entry->bytes) + "]}";
+        ++entry;
+    }
+    header += "}";
+    header.resize((header.size() + 7) / 8 * 8, ' ');
+
+    SafetensorsImage image;
+    put_little_endian(image.head, std::uint64_t{header.size()});
+    image.head += header;
+    for (auto const i : order) {
+        auto values = in_order(entries[i].values);
+        if constexpr (std::endian::native != std::endian::little) {
+            values = xgrad::detail::value_copy(values);
+            swap_bytes(values.impl().array.data, element_of(values.dtype()).word, entries[i].bytes);
+        }
+        image.values.push_back(std::move(values));
+    }
+    return image;
 }
 
 }  // namespace detail
@@ -190,60 +217,12 @@ inline StateDict load_safetensors(Input const& in, Metadata* metadata = nullptr)
 /// torch.view_as_complex() makes it what it was.
 inline void save_safetensors(std::filesystem::path const& path, StateDict const& state, Metadata metadata = {})
 {
-    for (auto const& [key, text] : metadata) {
-        if (key.starts_with(detail::complex_note)) detail::fail("save_safetensors: names of metadata that begin with '", detail::complex_note, "' are taken");
-        if (detail::utf8_until(key) != key.size() || detail::utf8_until(text) != text.size()) detail::fail("save_safetensors: the metadata under '", key, "' are not UTF-8");
-    }
-    struct Entry {
-        AnyTensor values;
-        std::uint64_t begin = 0, bytes = 0;
-    };
-    std::vector<Entry> entries;
-    std::vector<std::size_t> order;
-    for (auto const& [name, tensor] : state) {
-        if (name == "__metadata__" || detail::utf8_until(name) != name.size()) detail::fail("save_safetensors: no tensor can have the name '", name, "'");
-        if (!tensor.defined()) detail::fail("save_safetensors: the tensor '", name, "' is undefined");
-        if (is_complex(tensor.dtype())) metadata.emplace(std::string(detail::complex_note) + name, xgrad::name(tensor.dtype()));
-        order.push_back(entries.size());
-        entries.push_back({tensor, 0, tensor.numel() * tensor.impl().type->size});
-    }
-    auto const element = [](AnyTensor const& t) -> auto const& { return detail::element_of(t.dtype() == DType::complex64 ? DType::float32 : t.dtype() == DType::complex128 ? DType::float64 : t.dtype()); };
-    std::ranges::stable_sort(order, std::ranges::greater(), [&](std::size_t i) { return element(entries[i].values).size; });     // so that each is aligned
-    std::uint64_t at = 0;
-    for (auto const i : order) entries[i].begin = std::exchange(at, at + entries[i].bytes);
-
-    std::string header = "{";
-    auto const separate = [&] { header += header.size() > 1 ? "," : ""; };
-    if (!metadata.empty()) {
-        header += "\"__metadata__\":{";
-        for (auto const& [key, text] : metadata) header += (header.back() == '{' ? "" : ",") + detail::json(key) + ":" + detail::json(text);
-        header += "}";
-    }
-    auto entry = entries.begin();
-    for (auto const& [name, tensor] : state) {
-        separate();
-        header += detail::json(name) + ":{\"dtype\":\"" + std::string(element(tensor).safetensors) + "\",\"shape\":[";
-        for (auto const n : tensor.shape()) header += (header.back() == '[' ? "" : ",") + std::to_string(n);
-        if (is_complex(tensor.dtype())) header += tensor.dim() ? ",2" : "2";
-        header += "],\"data_offsets\":[" + std::to_string(entry->begin) + "," + std::to_string(entry->begin + entry->bytes) + "]}";
-        ++entry;
-    }
-    header += "}";
-    header.resize((header.size() + 7) / 8 * 8, ' ');
-
-    std::string length;
-    detail::put_little_endian(length, std::uint64_t{header.size()});
+    auto const image = detail::safetensors_image(state, std::move(metadata));
     AtomicFile file(path);
-    file.write(length);
-    file.write(header);
-    for (auto const i : order) {
-        auto const values = detail::in_order(entries[i].values);
-        if constexpr (std::endian::native == std::endian::little) file.write(values.impl().array.data, entries[i].bytes);
-        else {
-            auto const turned = xgrad::detail::value_copy(values);
-            detail::swap_bytes(turned.impl().array.data, detail::element_of(turned.dtype()).word, entries[i].bytes);
-            file.write(turned.impl().array.data, entries[i].bytes);
-        }
+    file.write(image.head);
+    for (auto const& values : image.values) {
+        auto const bytes = image.bytes(values);
+        file.write(bytes.data(), bytes.size());
     }
     file.commit();
 }

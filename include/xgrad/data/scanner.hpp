@@ -49,9 +49,17 @@ public:
     std::uint64_t offset() const noexcept { return offset_ + at_; }
     bool at_end() const noexcept { return at_ == text_.size(); }
     void skip(std::string_view characters) noexcept { at_ = std::min(text_.find_first_not_of(characters, at_), text_.size()); }
+    bool next_is(char c) const noexcept { return !at_end() && text_[at_] == c; }
+    /// The characters from here on for which f(c) is true.
+    template <class F> std::string_view take_while(F f) noexcept
+    {
+        auto const begin = at_;
+        while (!at_end() && f(text_[at_])) ++at_;
+        return text_.substr(begin, at_ - begin);
+    }
     bool accept(char c) noexcept
     {
-        if (at_end() || text_[at_] != c) return false;
+        if (!next_is(c)) return false;
         ++at_;
         return true;
     }

@@ -165,16 +165,26 @@ class ZipWriter {
 public:
     explicit ZipWriter(AtomicFile& file, std::uint64_t large = 0xffffffff) : file_(file), large_(large) {}
 
-    /// An entry of two pieces.
-    void add(std::string name, std::string_view head, std::span<std::byte const> body)
+    /// An entry of a head and what follows it, piece by piece.
+    void add(std::string name, std::string_view head, std::span<std::span<std::byte const> const> pieces)
     {
         ZipEntry e{.name = std::move(name), .header = file_.position()};
-        e.crc = crc<crc32_polynomial>(body.data(), body.size(), crc<crc32_polynomial>(head.data(), head.size()));
-        e.stored = e.bytes = head.size() + body.size();
+        e.crc = crc<crc32_polynomial>(head.data(), head.size());
+        e.bytes = head.size();
+        for (auto const& piece : pieces) {
+            e.crc = crc<crc32_polynomial>(piece.data(), piece.size(), e.crc);
+            e.bytes += piece.size();
+        }
+        e.stored = e.bytes;
         file_.write(header(e, zip_entry));
         file_.write(head);
-        file_.write(body.data(), body.size());
+        for (auto const& piece : pieces) file_.write(piece.data(), piece.size());
         entries_.push_back(std::move(e));
+    }
+    /// An entry of two pieces.
+    void add(std::string name, std::string_view head, std::span<std::byte const> body = {})
+    {
+        add(std::move(name), head, std::span(&body, 1));
     }
     void finish()
     {
