@@ -215,8 +215,15 @@ TEST_CASE("a hook may return only a gradient of the same shape and scalar type")
     refused(shape, [](D const&) { return D({1., 2.}); }, "has changed the size of value");
     refused(shape, [](D const&) { return D({1.}); }, "has changed the size of value");
     refused(shape, [](D const& g) { return sum(g); }, "has changed the size of value");
-    refused(type, [](D const&) { return F({1.f, 2.f, 3.f}); }, "has changed the type of value (was float64 got float32)");
-    refused(type, [](D const& g) { return Z(g * complex<double>(1, 0)); }, "has changed the type of value (was float64 got complex128)");
+    refused(
+        type,
+        [](D const&) {
+            return xg::AnyTensor(F({1.f, 2.f, 3.f}));
+        },
+        "has changed the type of value (was float64 got float32)");
+    refused(
+        type, [](D const& g) { return xg::AnyTensor(Z(g * complex<double>(1, 0))); },
+        "has changed the type of value (was float64 got complex128)");
     sum(x * x).backward();
     CHECK(difference(x.grad(), {2., 4., 6.}) == "");
 }

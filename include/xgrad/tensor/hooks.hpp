@@ -34,6 +34,17 @@ inline NodeHooks::OutputHooks& tensor_hooks_of(AnyTensor const& t)
     return NodeHooks::at(*edge.function, edge.input_nr);
 }
 
+/// What a hook on a Tensor<T> may return. An AnyTensor is checked when it comes.
+template <class Result, class T> consteval bool find_tensor_hook_result()
+{
+    using X = std::remove_cvref_t<Result>;
+    if constexpr (std::is_void_v<Result> || std::same_as<X, AnyTensor>) return true;
+    else if constexpr (TensorLike<X>) return std::same_as<tensor_type<X>, Tensor<T>>;
+    else return std::is_convertible_v<Result, Tensor<T>>;
+}
+template <class Result, Scalar T>
+inline constexpr bool is_tensor_hook_result = find_tensor_hook_result<Result, T>();
+
 template <Scalar T, class Result, class F> HookHandle add_tensor_hook(Tensor<T> const& t, F f)
 {
     return tensor_hooks_of(t).tensor_hooks.add([f = std::move(f)](AnyTensor const& g) mutable -> AnyTensor {
@@ -139,8 +150,10 @@ template <Scalar T> template <class F> HookHandle Tensor<T>::register_hook(F f)
     static_assert(takes_gradient, "register_hook: a hook takes the gradient as a Tensor const& of this tensor's scalar type");
     if constexpr (takes_gradient) {
         using Result = std::invoke_result_t<F&, Tensor const&>;
-        constexpr bool returns_gradient = std::is_void_v<Result> || std::is_convertible_v<Result, AnyTensor> || std::is_constructible_v<Tensor, Result>;
-        static_assert(returns_gradient, "register_hook: a hook returns nothing, or the gradient to go on with");
+        constexpr bool returns_gradient = detail::is_tensor_hook_result<Result, T>;
+        static_assert(returns_gradient,
+            "register_hook: a hook returns nothing, or the gradient to go on with: "
+            "a tensor or an expression of this tensor's scalar type");
         if constexpr (returns_gradient) return detail::add_tensor_hook<T, Result>(*this, std::move(f));
     }
     return {};
