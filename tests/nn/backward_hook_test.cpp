@@ -18,6 +18,9 @@ struct Constant : nn::Module<Constant> {
     nn::Parameter<double> weight{*this, "weight", {3.}};
     D forward(int n) const { return weight * double(n); }
 };
+struct Halves : nn::Module<Halves> {
+    std::vector<D> forward(D const& x) const { return {x * 0.5, x * 0.25}; }
+};
 struct Id : nn::Module<Id> {
     D forward(D const& x) const { return x; }
 };
@@ -277,4 +280,85 @@ TEST_CASE("a module that returns its argument")
     m(x).backward(D({5.}));
     CHECK(calls == 1);
     CHECK(difference(x.grad(), {10.}) == "");
+}
+
+TEST_CASE("a legacy hook must return as many gradients as it was given")
+{
+    Scale m;
+    D const x({1.}, xg::requires_grad);
+    Gradients returned;
+    m.register_backward_hook([&](Scale&, Gradients const& in, Gradients const&) {
+        CHECK(in.size() == 2);
+        return returned;
+    });
+    CHECK_THROWS_WITH_AS(m(x).backward(D({1.})),
+        "a hook has returned an incorrect number of values (got 0, but expected 2)",
+        xg::GraphError);
+    returned = {D({1.})};
+    CHECK_THROWS_WITH_AS(m(x).backward(D({1.})),
+        "a hook has returned an incorrect number of values (got 1, but expected 2)",
+        xg::GraphError);
+    CHECK_FALSE(x.grad().defined());
+    returned = {D({10.}), D({20.})};
+    m(x).backward(D({1.}));
+    CHECK(difference(x.grad(), {10.}) == "");
+    CHECK(difference(m.weight.grad(), {20.}) == "");
+}
+
+TEST_CASE("a legacy hook warns of what it will not see")
+{
+    Warnings warnings;
+    auto const warned = [&](std::string const& text) {
+        REQUIRE(warnings.texts.size() == 1);
+        CHECK(warnings.texts[0].find(text) == 0);
+        CHECK(warnings.texts[0].find("Please use register_full_backward_hook to get") != text.npos);
+    };
+    D const x({1.}, xg::requires_grad);
+    std::string seen;
+    auto const see = [&](auto&, Gradients const& in, Gradients const& out) {
+        seen += std::to_string(as_double(in[0]).item()) + ' ' + std::to_string(out.size());
+    };
+    SUBCASE("nothing of one Node")
+    {
+        Scale m;
+        m.register_backward_hook(see);
+        m(x).backward(D({1.}));
+        CHECK(warnings.texts.size() == 1); // the edge to the weight is none of the arguments'
+        CHECK(seen == "3.000000 1");
+    }
+    SUBCASE("results in a list: it stands on the Node of the first")
+    {
+        Halves m;
+        m.register_backward_hook(see);
+        auto const y = m(x);
+        warned("Using non-full backward hooks on a Module that does not return a single Tensor or "
+               "a tuple "
+               "of Tensors is deprecated");
+        y[1].backward(D({1.}));
+        CHECK(seen == "");
+        y[0].backward(D({1.}));
+        CHECK(seen == "0.500000 1");
+    }
+    SUBCASE("results that are no tensors")
+    {
+        Both m;
+        m.register_backward_hook(see);
+        auto const y = m(x);
+        warned("Using non-full backward hooks on a Module that does not return a single Tensor or "
+               "a tuple "
+               "of Tensors is deprecated");
+        std::get<0>(y).backward(D({1.}));
+        CHECK(seen == "3.000000 1");
+    }
+    SUBCASE("arguments that are no tensors")
+    {
+        Sum m;
+        m.register_backward_hook(see);
+        D const y = m(x, 3., D({1.}));
+        warned("Using non-full backward hooks on a Module that does not take as input a single "
+               "Tensor or a "
+               "tuple of Tensors is deprecated");
+        y.backward(D({1.}));
+        CHECK(seen == "3.000000 1");
+    }
 }

@@ -69,7 +69,9 @@ TEST_CASE_TEMPLATE("a full backward hook that doubles changes what lies before i
     check_gradients(r, 1, 2);
 }
 
-TEST_CASE_TEMPLATE("the hook of old sees the gradient before the square alone, and changes the module's own", T, double, float)
+TEST_CASE_TEMPLATE(
+    "the legacy hook sees the gradient before the square alone, and changes the module's own", T,
+    double, float)
 {
     Warnings warnings;
     Run<T> r;

@@ -36,11 +36,19 @@ inline void run_tensor_hooks(Node& node, std::span<AnyTensor> gradients)
     }
 }
 
+/// A hook returns as many gradients as it was given.
+inline void check_hook_count(std::size_t got, std::size_t expected)
+{
+    if (got != expected)
+        fail<GraphError>("a hook has returned an incorrect number of values (got ", got,
+            ", but expected ", expected, ")");
+}
+
 /// Puts what a Node hook returned in the gradients' place; nothing keeps them, an undefined one among several stops its gradient.
 inline void take_hook_results(std::span<AnyTensor> gradients, Gradients after)
 {
     if (after.empty()) return;
-    if (after.size() != gradients.size()) fail<GraphError>("a hook has returned an incorrect number of values (got ", after.size(), ", but expected ", gradients.size(), ")");
+    check_hook_count(after.size(), gradients.size());
     for (std::size_t i = 0; i < after.size(); ++i) gradients[i] = after[i].defined() ? checked_hook_result(gradients[i], std::move(after[i])) : AnyTensor();
 }
 

@@ -93,7 +93,7 @@ public:
     /// A hook after the backward pass through this module: f(module, grad_input, grad_output). It may return other gradients of
     /// the arguments to go on with. Where no argument requires a gradient, it runs before this module's pass, with undefined ones.
     template <class F> HookHandle register_full_backward_hook(F f, HookOptions options = {});
-    /// PyTorch's hook of old: the hook of the last recorded Node only, so grad_input has the gradients of that Node's inputs. It
+    /// PyTorch's legacy hook: a hook of the last recorded Node only, so grad_input has the gradients of that Node's inputs. It
     /// warns where this is not the whole module. Use register_full_backward_hook().
     template <class F> HookHandle register_backward_hook(F f, HookOptions options = {});
 

@@ -71,6 +71,26 @@ template <class X> AnyTensor tensor_in(X const& x)
 }
 template <Scalar T> AnyTensor tensor_in(std::optional<Tensor<T>> const& x) { return x ? *x : AnyTensor(); }
 
+/// The first tensor in a result: in a tuple, or in a list of any depth.
+template <class X> AnyTensor first_tensor_in(X const& x)
+{
+    if constexpr (is_tuple<X>) {
+        AnyTensor first;
+        auto const visit = [&](auto const& each) {
+            if (!first.defined()) first = first_tensor_in(each);
+        };
+        std::apply([&](auto const&... each) { (visit(each), ...); }, x);
+        return first;
+    } else if constexpr (!is_tensor<X> && requires {
+                             requires !std::same_as<std::remove_cvref_t<decltype(*x.begin())>, X>;
+                             x.end();
+                         }) {
+        for (auto const& each : x)
+            if (auto const first = first_tensor_in(each); first.defined()) return first;
+        return {};
+    } else return tensor_in(x);
+}
+
 /// Puts a tensor of any type in the place of x.
 template <class X> void replace(X& x, AnyTensor const& t, std::size_t i, std::string_view by)
 {
@@ -123,6 +143,7 @@ public:
             replace_all(one, tensors, "results", by);
         }
     }
+    AnyTensor first_result() const final { return result ? first_tensor_in(*result) : AnyTensor(); }
     bool returns_tensors() const final { return is_tensor<Result> || is_tuple<Result>; }
 
     std::optional<Arguments> kept_arguments;

@@ -38,6 +38,8 @@ public:
     /// Nothing while there is no result.
     virtual Tensors results() const = 0;
     virtual void set_results(Tensors const& tensors, std::string_view by) = 0;
+    /// The first tensor among the results, also inside lists; undefined where there is none.
+    virtual AnyTensor first_result() const = 0;
     /// False where the results hold no tensor that a backward hook could be put on.
     virtual bool returns_tensors() const = 0;
 
