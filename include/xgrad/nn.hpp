@@ -16,5 +16,6 @@
 #include <xgrad/nn/pooling_modules.hpp>
 #include <xgrad/nn/recurrent.hpp>
 #include <xgrad/nn/sequential.hpp>
+#include <xgrad/nn/slot.hpp>
 #include <xgrad/nn/transformer.hpp>
 #include <xgrad/xgrad.hpp>

@@ -1,5 +1,5 @@
-// Json: a value of JSON (RFC 8259), how it is read and how it is written. Also the functions that read
-// an object or an array of a known form without a Json in between.
+// Json: a value of JSON (RFC 8259), how it is read and how it is written. Also the functions that
+// read an object or an array of a known form without a Json in between.
 #pragma once
 
 #include <charconv>
@@ -13,8 +13,8 @@ XGRAD_COMPILED_ONCE
 
 namespace xgrad::data {
 
-/// null, a boolean, an integer, a floating-point number, a string, an array or an object. Objects keep
-/// the order of their members.
+/// null, a boolean, an integer, a floating-point number, a string, an array or an object. The members
+/// of an object stay in order.
 class Json {
 public:
     using Array = std::vector<Json>;
@@ -31,8 +31,8 @@ public:
     Json(Object value) noexcept : value_(std::move(value)) {}
 
     bool is_null() const noexcept { return value_.index() == 0; }
-    /// A pointer to the value where it has this type (bool, std::int64_t, double, std::string, Array,
-    /// Object), else null.
+    /// A pointer to the value where it has this type (bool, std::int64_t, double, std::string,
+    /// Array, Object), else null.
     template <class T> T const* get_if() const noexcept { return std::get_if<T>(&value_); }
     template <class T> T* get_if() noexcept { return std::get_if<T>(&value_); }
     /// The member of an object under a name. Null where there is none, or this is no object.

@@ -129,8 +129,13 @@ protected:
     /// Takes a module that lives on the heap as the last of the modules inside.
     inline void own(std::string_view name, std::unique_ptr<AnyModule> module);
     AnyModule& owned(std::size_t i) const { return *members_[i].owned; }
+    /// Owns these modules as its only members, under the names "0", "1", ...
+    inline void own_in_row(std::vector<std::unique_ptr<AnyModule>> modules);
     /// Takes a parameter as the last of the members: for modules whose number of parameters is known only when they are made.
     inline void own(std::string_view name, AnyTensor parameter);
+    /// Takes a buffer, which is part of the state, as the last of the members.
+    inline void own_buffer(std::string_view name, AnyTensor buffer);
+    void clear_members() noexcept { members_.clear(); }
     AnyTensor const& owned_tensor(std::size_t i) const { return members_[i].tensor; }
     std::size_t member_count() const noexcept { return members_.size(); }
 
@@ -224,6 +229,20 @@ inline void AnyModule::own(std::string_view name, std::unique_ptr<AnyModule> mod
 {
     check_name(name, Kind::module);
     members_.push_back({std::string(name), Kind::module, true, 0, std::move(module)});
+}
+
+inline void AnyModule::own_in_row(std::vector<std::unique_ptr<AnyModule>> modules)
+{
+    std::vector<Member> members;
+    for (auto& m : modules) members.push_back({std::to_string(members.size()), Kind::module, true, 0, std::move(m)});
+    members_ = std::move(members);
+}
+
+inline void AnyModule::own_buffer(std::string_view name, AnyTensor buffer)
+{
+    check_name(name, Kind::buffer);
+    members_.push_back({std::string(name), Kind::buffer, true, 0});
+    members_.back().tensor = std::move(buffer);
 }
 
 inline void AnyModule::own(std::string_view name, AnyTensor parameter)

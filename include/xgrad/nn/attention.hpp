@@ -162,6 +162,7 @@ public:
         return {out, batched ? w : Tensor<T>(squeeze(w, 0))};
     }
     std::size_t num_heads() const noexcept { return heads_; }
+    MultiheadAttentionOptions const& options() const noexcept { return options_; }
     std::string extra_repr() const override { return "embed_dim=" + std::to_string(out_proj.weight.shape()[1]) + ", num_heads=" + std::to_string(heads_); }
 
 private:

@@ -2,13 +2,14 @@
 #pragma once
 
 #include <xgrad/nn/module.hpp>
+#include <xgrad/nn/module_container.hpp>
 
 XGRAD_COMPILED_ONCE
 
 namespace xgrad::nn {
 
 /// Modules M in a row, under the names "0", "1", ... It has no forward: the module that it is a member of calls them.
-template <std::derived_from<AnyModule> M> class ModuleList : public Module<ModuleList<M>> {
+template <std::derived_from<AnyModule> M> class ModuleList : public Module<ModuleList<M>>, public ModuleContainer {
 public:
     class iterator {
     public:
@@ -40,6 +41,15 @@ public:
     }
     iterator begin() noexcept { return {*this, 0}; }
     iterator end() noexcept { return {*this, size()}; }
+
+    std::string_view container_kind() const noexcept override { return "ModuleList"; }
+    void replace_modules(std::vector<std::unique_ptr<AnyModule>> modules, FindCall const&) override
+    {
+        for (auto const& m : modules)
+            if (dynamic_cast<M*>(m.get()) == nullptr)
+                xgrad::detail::fail("ModuleList: a module ", m->kind(), " is none of the type that this list holds");
+        this->own_in_row(std::move(modules));
+    }
 
 private:
     M& insert(std::unique_ptr<M> module)

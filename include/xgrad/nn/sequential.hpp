@@ -2,6 +2,7 @@
 #pragma once
 
 #include <xgrad/nn/module.hpp>
+#include <xgrad/nn/module_container.hpp>
 
 XGRAD_COMPILED_ONCE
 
@@ -9,7 +10,9 @@ namespace xgrad::nn {
 
 /// Modules of any kinds in a row, under the names "0", "1", ...: each takes a Tensor<T>, the result of the one before it, and
 /// returns a Tensor<T>. Where the type changes on the way, write a module of your own.
-template <Scalar T = double> class Sequential : public Module<Sequential<T>> {
+template <Scalar T = double> class Sequential : public Module<Sequential<T>>, public ModuleContainer {
+    using Call = detail::CallSignature<Tensor<T>(Tensor<T>)>;
+
 public:
     template <class... M>
         requires(std::derived_from<std::remove_cvref_t<M>, AnyModule> && ...)
@@ -49,8 +52,18 @@ public:
         return x;
     }
 
+    std::string_view container_kind() const noexcept override { return "Sequential"; }
+    std::optional<DType> container_dtype() const noexcept override { return dtype_of<T>; }
+    void replace_modules(std::vector<std::unique_ptr<AnyModule>> modules, FindCall const& find) override
+    {
+        std::vector<typename Call::Function> calls;
+        for (auto const& m : modules) calls.push_back(Call::find(*m, find));
+        this->own_in_row(std::move(modules));
+        calls_ = std::move(calls);
+    }
+
 private:
-    std::vector<Tensor<T> (*)(AnyModule&, Tensor<T> const&)> calls_;
+    std::vector<typename Call::Function> calls_;
 };
 
 }  // namespace xgrad::nn

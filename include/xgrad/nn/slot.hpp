@@ -1,0 +1,80 @@
+// Slot: a module inside another one whose type is known only at run time.
+#pragma once
+
+#include <xgrad/nn/module.hpp>
+#include <xgrad/nn/module_container.hpp>
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad::nn {
+
+template <class Signature> class Slot;
+
+/// A module of any type that is called with arguments A and returns an R, under the name "module". It is
+/// to modules what std::function is to functions, and is used like other modules:
+/// `nn::Child<nn::Slot<Tensor<float>(Tensor<float> const&)>> before{*this, "before", Normalize()};`
+/// A call of an empty one is an Error.
+template <class R, class... A>
+class Slot<R(A...)> : public Module<Slot<R(A...)>>, public ModuleContainer {
+    static_assert(
+        (!(std::is_lvalue_reference_v<A> && !std::is_const_v<std::remove_reference_t<A>>)&&...),
+        "Slot: the module inside takes its arguments by value or const reference");
+    using Call = detail::CallSignature<R(A...)>;
+
+public:
+    Slot() = default;
+    /// Holds a copy of this module, or the module itself where it is moved in.
+    template <class M>
+        requires(std::derived_from<std::remove_cvref_t<M>, AnyModule> &&
+                 !std::derived_from<std::remove_cvref_t<M>, Slot>)
+    explicit Slot(M&& module) {
+        set(std::forward<M>(module));
+    }
+
+    /// Replaces the module inside; returns it as it is here.
+    template <class M> auto& set(M&& module) {
+        using Stored = std::remove_cvref_t<M>;
+        constexpr bool is_module = std::derived_from<Stored, AnyModule>;
+        static_assert(is_module, "Slot: what it holds must be a module, derived from nn::Module");
+        if constexpr (is_module) {
+            constexpr bool fits =
+                requires(Stored& m, std::remove_cvref_t<A> const&... a) { m.forward(a...); };
+            static_assert(
+                fits, "Slot: the module is called with the arguments of the Slot's signature");
+            auto owned = std::make_unique<Stored>(std::forward<M>(module));
+            auto& m = *owned;
+            if constexpr (fits) hold(std::move(owned), Call::template of<Stored>());
+            return m;
+        }
+    }
+    bool empty() const noexcept { return this->member_count() == 0; }
+    /// The module inside. Throws where there is none.
+    AnyModule& module() { return checked(); }
+
+    R forward(A... a) { return call_(checked(), a...); }
+
+    std::string_view container_kind() const noexcept override { return "Slot"; }
+    void replace_modules(
+        std::vector<std::unique_ptr<AnyModule>> modules, FindCall const& find) override {
+        if (modules.size() > 1)
+            xgrad::detail::fail("Slot: ", modules.size(), " modules do not fit into one slot");
+        if (modules.empty()) return this->clear_members();
+        auto const call = Call::find(*modules[0], find);
+        hold(std::move(modules[0]), call);
+    }
+
+private:
+    AnyModule& checked() {
+        if (empty()) xgrad::detail::fail("Slot: there is no module inside");
+        return this->owned(0);
+    }
+    void hold(std::unique_ptr<AnyModule> module, typename Call::Function call) {
+        this->clear_members();
+        this->own("module", std::move(module));
+        call_ = call;
+    }
+
+    typename Call::Function call_ = nullptr;
+};
+
+} // namespace xgrad::nn
