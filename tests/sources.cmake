@@ -36,17 +36,23 @@ set(documents README.md docs/autograd.md docs/complex.md docs/data.md docs/from_
 if(xgrad_with_lapack)
     list(APPEND documents docs/linalg.md)
 endif()
-set(document_sources "")
-foreach(document IN LISTS documents)
+function(xgrad_add_document_source document sources)
     get_filename_component(name "${document}" NAME_WE)
-    set(document_source "${CMAKE_CURRENT_BINARY_DIR}/docs/${name}.cpp")
-    add_custom_command(OUTPUT "${document_source}"
-        COMMAND Python3::Interpreter "${CMAKE_CURRENT_SOURCE_DIR}/docs/examples.py" "${PROJECT_SOURCE_DIR}/${document}" "${document_source}"
+    set(source "${CMAKE_CURRENT_BINARY_DIR}/docs/${name}.cpp")
+    add_custom_command(OUTPUT "${source}"
+        COMMAND Python3::Interpreter "${CMAKE_CURRENT_SOURCE_DIR}/docs/examples.py" "${PROJECT_SOURCE_DIR}/${document}" "${source}"
         DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/docs/examples.py" "${PROJECT_SOURCE_DIR}/${document}"
         COMMENT "Taking the examples out of ${document}")
-    list(APPEND document_sources "${document_source}")
+    set(${sources} ${${sources}} "${source}" PARENT_SCOPE)
+endfunction()
+foreach(document IN LISTS documents)
+    xgrad_add_document_source("${document}" document_sources)
 endforeach()
 xgrad_add_test_program(docs ${xgrad_test_headers} ${document_sources})
+if(TARGET MPI::MPI_CXX)
+    xgrad_add_document_source(docs/distributed.md distributed_document)
+    xgrad_add_distributed_program(docs_distributed RANKS 2 SOURCES ${distributed_document})
+endif()
 
 # Counts of instructions, unlike times, can be tested: benchmarks/instructions.txt has those that were recorded. They belong to
 # one compiler.

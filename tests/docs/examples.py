@@ -174,7 +174,7 @@ def main():
     examples = read(source.split("\n"))
     if not examples:
         return f"{document} has no examples"
-    headers = "".join(f"#include <xgrad/{part}.hpp>\n" for part in ("nn", "optim", "data", "linalg") if f"xg::{part}" in source)
+    headers = "".join(f"#include <xgrad/{part}.hpp>\n" for part in ("nn", "optim", "data", "linalg", "distributed") if f"xg::{part}" in source)
     text = PREFACE.format(document=name, headers=headers)
     for number, example in enumerate(examples):
         outside, inside = split_definitions(example.code)

@@ -1,0 +1,373 @@
+// GroupState: the operations that a group of ranks has begun. Each goes through three steps, in the
+// order in which it was begun:
+//
+//   1. check   a hash of its signature is compared among the ranks (MPI_Iallreduce of 16 bytes);
+//   2. data    the call of MPI that moves the elements, begun when all checks up to it have passed;
+//   3. finish  its future gets the result.
+//
+// Nothing here blocks in MPI: poll() tests requests, wait() polls until a deadline. Where an
+// operation cannot end, the ranks exchange notices, which are plain messages, and every rank makes
+// one error of them. A group that failed stays failed.
+#pragma once
+
+#include <chrono>
+#include <cstring>
+#include <deque>
+#include <thread>
+
+#include <xgrad/base/shape.hpp>
+#include <xgrad/distributed/future.hpp>
+
+namespace xgrad::distributed {
+
+struct GroupOptions {
+    /// How long a wait may last in which no operation ends. Then the wait throws DistributedError.
+    std::chrono::milliseconds timeout = std::chrono::minutes(10);
+};
+
+namespace detail {
+
+/// What all ranks must agree on.
+struct Signature {
+    std::string_view operation;
+    std::string name;             // of the tensor, for messages
+    std::optional<DType> dtype{}; // none for an operation without elements
+    Shape shape{};
+    std::optional<int> root{};
+    Reduction reduction = Reduction::sum;
+
+    /// "broadcast of parameter 'weight' (float64 [2, 3], from rank 0)"
+    std::string text() const {
+        constexpr std::string_view reductions[] = {"", ", product", ", min", ", max"};
+        std::string out(operation);
+        if (!name.empty()) out += " of " + name;
+        if (!dtype) return out;
+        out += xgrad::detail::message_of(
+            {" (", xgrad::name(*dtype), " ", shape, reductions[static_cast<int>(reduction)]});
+        if (root) out += ", from rank " + std::to_string(*root);
+        return out + ")";
+    }
+    /// FNV-1a.
+    std::uint64_t hash() const {
+        std::uint64_t h = 0xcbf29ce484222325u;
+        for (unsigned char const c : text()) h = (h ^ c) * 0x100000001b3u;
+        return h;
+    }
+};
+
+struct Operation {
+    Signature signature;
+    std::uint64_t position;
+    std::uint64_t agreed[2]; // the least hash, and the complement of the greatest
+    MPI_Request check = MPI_REQUEST_NULL, data = MPI_REQUEST_NULL;
+    enum class Step : std::uint8_t { check, waits, data, done } step = Step::check;
+    std::function<int(MPI_Comm, MPI_Request*)> begin_data;
+    std::function<void(std::exception_ptr)> finish;
+};
+
+/// A message of a rank whose operations cannot end.
+struct Notice {
+    enum Reason : std::int32_t { stopped, mismatch, timeout };
+    std::int32_t rank;
+    Reason reason;
+    std::uint64_t position;
+    char text[496];
+};
+
+class GroupState final : public Progress, public std::enable_shared_from_this<GroupState> {
+public:
+    GroupState(MPI_Comm of, GroupOptions const& options) : options_(options) {
+        if (!mpi_runs())
+            fail<DistributedError>("ProcessGroup: MPI does not run; begin main() with "
+                                   "xgrad::distributed::Environment");
+        data_ = duplicate(of);
+        control_ = duplicate(of);
+        MPI_Comm_rank(data_, &rank_);
+        MPI_Comm_size(data_, &size_);
+        heard_.resize(static_cast<std::size_t>(size_));
+        groups().push_back(this);
+    }
+    GroupState(GroupState const&) = delete;
+    GroupState& operator=(GroupState const&) = delete;
+    ~GroupState() override {
+        std::erase(groups(), this);
+        if (failed() || !mpi_runs()) return;
+        MPI_Comm_free(&data_);
+        MPI_Comm_free(&control_);
+    }
+
+    int rank() const noexcept { return rank_; }
+    int size() const noexcept { return size_; }
+    GroupOptions const& options() const noexcept { return options_; }
+    bool failed() const noexcept { return !error_.empty(); }
+    /// Throws where the group has failed.
+    void check_health() const {
+        if (failed()) fail<DistributedError>(error_);
+    }
+
+    /// Begins an operation: begin_data(communicator, request) calls MPI, and result() makes what
+    /// the future gets.
+    template <class R>
+    auto begin(
+        Signature signature, std::function<int(MPI_Comm, MPI_Request*)> begin_data, R result) {
+        using T = decltype(result());
+        auto state = std::make_shared<FutureState<T>>();
+        if (failed()) {
+            state->fail(std::make_exception_ptr(DistributedError(error_)));
+            return Future<T>(std::move(state));
+        }
+        state->progress = shared_from_this();
+        auto operation = std::make_unique<Operation>();
+        operation->signature = std::move(signature);
+        operation->position = begun_++;
+        operation->begin_data = std::move(begin_data);
+        operation->finish = [state, result = std::move(result)](std::exception_ptr error) mutable {
+            if (error) return state->fail(std::move(error));
+            std::optional<T> value;
+            try {
+                value.emplace(result());
+            } catch (...) { return state->fail(std::current_exception()); }
+            state->set(*std::move(value));
+        };
+        auto const h = operation->signature.hash();
+        operation->agreed[0] = h, operation->agreed[1] = ~h;
+        auto& begun = *operations_.emplace_back(std::move(operation));
+        call("MPI_Iallreduce", MPI_Iallreduce(MPI_IN_PLACE, begun.agreed, 2, MPI_UINT64_T, MPI_MIN,
+                                   control_, &begun.check));
+        poll();
+        return Future<T>(std::move(state));
+    }
+
+    void poll() noexcept override {
+        if (failed() || failing_) return;
+        receive_notices();
+        if (failed()) return;
+        bool passed = true; // all checks up to here
+        for (auto& operation : operations_) {
+            advance(*operation, passed);
+            if (failed()) return;
+        }
+        while (!operations_.empty() && operations_.front()->step == Operation::Step::done) {
+            auto const operation = std::move(operations_.front());
+            operations_.pop_front();
+            ++ended_;
+            operation->finish(nullptr); // may begin others, and poll
+        }
+    }
+
+    void wait(AnyFutureState const& state) noexcept override {
+        using Clock = std::chrono::steady_clock;
+        auto since = Clock::now();
+        auto ended = ended_;
+        for (std::size_t idle = 0; !state.ready && state.progress.get() == this; ++idle) {
+            poll_all();
+            if (ended != ended_) {
+                ended = ended_, idle = 0;
+                since = Clock::now();
+            } else if (idle > spins) {
+                if (Clock::now() - since > options_.timeout)
+                    give_up(Notice::timeout, waiting_text());
+                if (idle < 4 * spins) std::this_thread::yield();
+                else std::this_thread::sleep_for(std::chrono::microseconds(50));
+            }
+        }
+    }
+
+    /// Makes the group fail here, and on the other ranks as soon as they wait or poll.
+    void stop(std::string_view why) noexcept {
+        if (!failed() && !failing_ && mpi_runs()) give_up(Notice::stopped, why);
+    }
+
+private:
+    static constexpr std::size_t spins = 2000;
+    static constexpr int tag = 1;
+
+    static std::vector<GroupState*>& groups() {
+        static std::vector<GroupState*> all;
+        return all;
+    }
+    /// A rank that waits in one group must go on in the others: ranks may wait for its part there
+    /// before they come here.
+    static void poll_all() noexcept {
+        auto& all = groups();
+        for (std::size_t i = 0; i < all.size(); ++i) // a continuation may make or end a group
+            if (auto const group = all[i]->weak_from_this().lock())
+                static_cast<GroupState&>(*group).poll();
+    }
+
+    MPI_Comm duplicate(MPI_Comm of) const {
+        MPI_Comm made = MPI_COMM_NULL;
+        MPI_Request request = MPI_REQUEST_NULL;
+        check(MPI_Comm_idup(of, &made, &request), "MPI_Comm_idup");
+        auto const begin = std::chrono::steady_clock::now();
+        for (int done = 0; !done;) {
+            check(MPI_Test(&request, &done, MPI_STATUS_IGNORE), "MPI_Test");
+            if (done) break;
+            if (std::chrono::steady_clock::now() - begin > options_.timeout) {
+                a_group_failed = true;
+                fail<DistributedError>(
+                    "ProcessGroup: not all ranks of the communicator came within ", seconds(),
+                    ": a rank was killed, or does not make this group");
+            }
+            std::this_thread::yield();
+        }
+        MPI_Comm_set_errhandler(made, MPI_ERRORS_RETURN);
+        return made;
+    }
+    std::string seconds() const {
+        auto text = std::to_string(static_cast<double>(options_.timeout.count()) / 1000);
+        text.erase(text.find_last_not_of('0') + 1);
+        if (text.back() == '.') text.pop_back();
+        return text + " s";
+    }
+    /// Fails the group where a call of MPI returned an error.
+    void call(std::string_view name, int code) noexcept {
+        if (code == MPI_SUCCESS) return;
+        try {
+            check(code, name);
+        } catch (std::exception const& e) { give_up(Notice::stopped, e.what()); }
+    }
+
+    void advance(Operation& operation, bool& passed) noexcept {
+        using Step = Operation::Step;
+        int done = 0;
+        if (operation.step == Step::check) {
+            call("MPI_Test", MPI_Test(&operation.check, &done, MPI_STATUS_IGNORE));
+            if (failed()) return;
+            if (done) operation.step = Step::waits;
+            else passed = false;
+        }
+        if (operation.step == Step::waits && passed) {
+            if (operation.agreed[0] != ~operation.agreed[1]) {
+                disagreement_ = operation.position;
+                return give_up(Notice::mismatch, operation.signature.text());
+            }
+            operation.step = Step::data;
+            if (operation.begin_data) call("MPI", operation.begin_data(data_, &operation.data));
+            if (failed()) return;
+        }
+        if (operation.step != Step::data) return;
+        done = 0;
+        call("MPI_Test", MPI_Test(&operation.data, &done, MPI_STATUS_IGNORE));
+        if (!failed() && done) operation.step = Step::done;
+    }
+
+    std::string waiting_text() const {
+        return operations_.empty() ? std::string("did not come")
+                                   : operations_.front()->signature.text();
+    }
+    /// What this rank did at a position where another one found that the ranks disagree.
+    std::string text_at(std::uint64_t position) const {
+        for (auto const& operation : operations_)
+            if (operation->position == position) return operation->signature.text();
+        return "did not come";
+    }
+
+    /// Takes the messages that have come. The first makes this group fail, too.
+    void receive_notices() noexcept {
+        Notice notice;
+        if (!receive(notice)) return;
+        if (notice.reason == Notice::mismatch) {
+            disagreement_ = notice.position;
+            give_up(notice.reason, text_at(notice.position));
+        } else give_up(notice.reason, waiting_text());
+    }
+    bool receive(Notice& notice) noexcept {
+        int flag = 0;
+        MPI_Status status;
+        if (MPI_Iprobe(MPI_ANY_SOURCE, tag, control_, &flag, &status) != MPI_SUCCESS || !flag)
+            return false;
+        if (MPI_Recv(&notice, sizeof notice, MPI_BYTE, status.MPI_SOURCE, tag, control_,
+                MPI_STATUS_IGNORE) != MPI_SUCCESS)
+            return false;
+        heard_[static_cast<std::size_t>(notice.rank)] = notice;
+        return true;
+    }
+
+    /// The group fails: tells the other ranks, hears what they have to tell, and hands the error to
+    /// all futures.
+    [[gnu::cold]] void give_up(Notice::Reason reason, std::string_view text) noexcept {
+        if (failed() || failing_) return;
+        failing_ = true;
+        a_group_failed = true;
+        bool const is_first =
+            std::ranges::none_of(heard_, [](auto const& n) { return n.has_value(); });
+        try {
+            // Requests that did not end, and these messages, may still be read by MPI: nothing of
+            // this group is freed.
+            immortal_ = shared_from_this();
+            notice_ = {.rank = rank_, .reason = reason, .position = disagreement_, .text = {}};
+            text.copy(notice_.text, sizeof notice_.text - 1);
+            if (is_first || reason != Notice::stopped)
+                for (int r = 0; r < size_; ++r)
+                    if (r != rank_) {
+                        MPI_Request request;
+                        MPI_Isend(&notice_, sizeof notice_, MPI_BYTE, r, tag, control_, &request);
+                    }
+            if (is_first || reason != Notice::stopped)
+                heard_[static_cast<std::size_t>(rank_)] = notice_;
+            if (reason != Notice::stopped) hear_others();
+            error_ = error_text(reason);
+        } catch (...) { error_ = "a group of ranks failed, and there is no memory to tell why"; }
+        auto const error = std::make_exception_ptr(DistributedError(error_));
+        // finish() may run functions that look at this list
+        for (std::size_t i = 0; i < operations_.size(); ++i) operations_[i]->finish(error);
+    }
+    /// Waits for the notices of the others, for a part of the time limit.
+    void hear_others() {
+        auto const limit = std::clamp<std::chrono::milliseconds>(
+            options_.timeout / 2, std::chrono::milliseconds(200), std::chrono::seconds(5));
+        auto const end = std::chrono::steady_clock::now() + limit;
+        Notice notice;
+        while (std::ranges::any_of(heard_, [](auto const& n) { return !n; }) &&
+               std::chrono::steady_clock::now() < end) {
+            if (receive(notice) && notice.reason == Notice::stopped) return;
+            std::this_thread::yield();
+        }
+    }
+    std::string error_text(Notice::Reason reason) const {
+        for (auto const& n : heard_)
+            if (n && n->reason == Notice::stopped)
+                return xgrad::detail::message_of(
+                    {"rank ", n->rank, " stopped: ", static_cast<char const*>(n->text)});
+        // ranks that say the same stand together, in the order of their lowest
+        std::vector<std::pair<std::string, std::vector<int>>> said;
+        for (int r = 0; r < size_; ++r) {
+            auto const& n = heard_[static_cast<std::size_t>(r)];
+            std::string const text = n ? n->text : "no answer (killed, busy, or gone)";
+            auto const same =
+                std::ranges::find_if(said, [&](auto const& s) { return s.first == text; });
+            if (same != said.end()) same->second.push_back(r);
+            else said.push_back({text, {r}});
+        }
+        std::string out = reason == Notice::mismatch ? "the ranks do not call the same operation"
+                                                     : "no operation ended within " + seconds();
+        char const* separator = ". ";
+        for (auto const& [text, ranks] : said)
+            out += std::exchange(separator, "; ") + list_of(ranks) + ": " + text;
+        return out;
+    }
+    /// "rank 3", "ranks 0, 1, 2, 4 and 60 others"
+    static std::string list_of(std::vector<int> const& ranks) {
+        constexpr std::size_t shown = 8;
+        std::string out = ranks.size() == 1 ? "rank " : "ranks ";
+        for (std::size_t i = 0; i < std::min(shown, ranks.size()); ++i)
+            out += (i ? ", " : "") + std::to_string(ranks[i]);
+        if (ranks.size() > shown) out += " and " + std::to_string(ranks.size() - shown) + " others";
+        return out;
+    }
+
+    GroupOptions options_;
+    MPI_Comm data_ = MPI_COMM_NULL, control_ = MPI_COMM_NULL;
+    int rank_ = 0, size_ = 1;
+    std::uint64_t begun_ = 0, ended_ = 0, disagreement_ = 0;
+    std::deque<std::unique_ptr<Operation>> operations_;
+    bool failing_ = false;
+    std::string error_;
+    std::vector<std::optional<Notice>> heard_; // by rank
+    Notice notice_{};
+    std::shared_ptr<GroupState> immortal_;
+};
+
+} // namespace detail
+} // namespace xgrad::distributed
