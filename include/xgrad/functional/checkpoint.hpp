@@ -43,7 +43,7 @@ public:
 
     /// Inputs are saved like other tensors: where hooks on saved tensors are active, or this is part of another checkpointed
     /// call, by these.
-    [[gnu::cold]] explicit CheckpointedCall(Tensors const& inputs) : arguments_(recorded_aliases("Checkpoint", inputs)), inside_transformed_(inside_transformed), generator_(generator)
+    [[gnu::cold]] explicit CheckpointedCall(Tensors const& inputs) : arguments_(recorded_aliases("Checkpoint", inputs)), differentiated_(differentiated), generator_(generator)
     {
         for (auto const& t : inputs) {
             inputs_.push_back(SavedTensor::operand(alias(t)));
@@ -152,7 +152,7 @@ private:
         std::size_t count = 0;
         {
             InferenceMode const normal(false);
-            TransformedScope const scope(inside_transformed_);
+            DifferentiatedScope const scope(differentiated_);
             RandomScope const random(generator_);
             PackingScope const packing([&](AnyTensor const& t) {
                 auto const slot = slot_of(t);
@@ -183,7 +183,7 @@ private:
 
     Identity identity_;
     Tensors arguments_;  // for the first run
-    bool inside_transformed_;
+    bool differentiated_;
     std::mt19937_64 generator_;
     mutable std::vector<SavedTensor> inputs_;
     std::vector<bool> requires_grad_;

@@ -14,7 +14,8 @@ namespace xgrad {
 /// What a transform of a function may be told.
 struct TransformOptions {
     /// Records the results as functions of the inputs and of what the function captures, so that they can be differentiated.
-    /// By default only inside a function that is being transformed itself: transforms nest as they stand.
+    /// By default only where what surrounds the call is differentiated itself, in a function that is transformed or in a pass with
+    /// create_graph: transforms nest as they stand.
     std::optional<bool> create_graph = {};
     /// Throws GraphError where a result does not depend on an input; otherwise its derivatives are zeros.
     bool strict = false;
@@ -67,21 +68,6 @@ template <class Tuple, bool as_tuple> auto typed(TensorSpan x)
     if constexpr (as_tuple) return TypedTensors<Tuple>::from(x);
     else return std::get<0>(TypedTensors<Tuple>::from(x));
 }
-
-/// True inside a function that is being transformed: what transforms in it give will be differentiated, too.
-inline constinit thread_local bool inside_transformed = false;
-
-/// In its scope functions are called that are being transformed (or, to be as before, that are not).
-class TransformedScope {
-public:
-    explicit TransformedScope(bool inside = true) noexcept : before_(std::exchange(inside_transformed, inside)) {}
-    TransformedScope(TransformedScope const&) = delete;
-    TransformedScope& operator=(TransformedScope const&) = delete;
-    ~TransformedScope() { inside_transformed = before_; }
-
-private:
-    bool before_;
-};
 
 /// Of copies of handles to some tensors: the gradient of each is that of the tensor.
 class AliasNode final : public Node {
@@ -204,11 +190,11 @@ template <class F, class X> struct Transform : JudgedCall<F, X> {
     template <bool with_values = false, class Body> static auto run(std::string_view name, F& f, X const& x, TransformOptions const& options, Body const& body)
     {
         auto at = erased(tensors_of(x));
-        bool const create_graph = options.create_graph.value_or(inside_transformed && recording());
+        bool const create_graph = options.create_graph.value_or(differentiated && recording());
         InferenceMode const normal(false);
         become_inputs(name, create_graph, at);
         auto results = [&] {
-            TransformedScope const scope;
+            DifferentiatedScope const scope;
             return erased(Call::tensors(f, at));
         }();
         check_defined(name, "the function's output", results);

@@ -52,7 +52,7 @@ namespace detail {
 /// gradients that start at each number of the output.
 [[gnu::cold]] inline Tensors reverse_rows(Evaluation const& e, AnyTensor const& output, std::size_t index)
 {
-    AutoGradMode const mode(e.create_graph);
+    PassMode const mode(e.create_graph);
     Evaluation const of_output = e.with_outputs({&output, 1});
     std::vector<RowStack> blocks;
     for (auto const& x : e.inputs) blocks.emplace_back(*x.impl().type, output.shape(), x.shape());

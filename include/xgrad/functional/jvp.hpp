@@ -14,7 +14,7 @@ namespace detail {
 inline void push_forward(Evaluation const& e, TensorSpan v, std::span<AnyTensor> tangents)
 {
     check_vector(e.transform, v, e.inputs);
-    AutoGradMode const mode(e.create_graph);
+    PassMode const mode(e.create_graph);
     AnyTensor one;
     ForwardPass(e.inputs, vector_or_one(v, e.inputs, one)).run(e.outputs, tangents);
 }

@@ -209,9 +209,10 @@ template <class F> void on_fresh_stack(F f)
 {
     std::exception_ptr thrown;
     auto sequence = next_sequence;
-    auto run = [&, grad = grad_mode, inference = inference_mode, state = anomaly, packing = default_packing, disabled = packing_disabled, pass = current_pass, locks = lock_identity ? lock_identity : &own_lock_identity] {
+    auto run = [&, grad = grad_mode, inference = inference_mode, outer = differentiated, state = anomaly, packing = default_packing, disabled = packing_disabled, pass = current_pass, locks = lock_identity ? lock_identity : &own_lock_identity] {
         grad_mode = grad;
         inference_mode = inference;
+        differentiated = outer;
         anomaly = state;
         default_packing = packing;
         packing_disabled = disabled;
@@ -240,7 +241,7 @@ inline void run_pass(std::span<Root> roots, std::span<Capture> captures, bool ke
     } const level;
     auto const run = [&](auto& pass, auto&&... arguments) {
         {
-            AutoGradMode const mode(create_graph);
+            PassMode const mode(create_graph);
             pass.run(arguments...);
         }
         pass.run_callbacks();

@@ -63,11 +63,64 @@ private:
     std::vector<Input> inputs_;
 };
 
+/// Of gradients that were computed without a graph: differentiating them is an error. Its edges lead to what they depend on.
+class ErrorNode final : public Node {
+public:
+    ErrorNode(std::string message, std::vector<Edge> edges) : message_(std::move(message)), edges_(std::move(edges)) { set_edges(edges_.data(), edges_.size()); }
+    void apply(std::span<AnyTensor>, std::span<AnyTensor>) override { fail<GraphError>(message_); }
+    void pushforward(std::span<AnyTensor const>, std::span<AnyTensor>) override { fail<GraphError>(message_); }
+    [[gnu::cold]] std::string name() const override { return "Error"; }
+
+private:
+    std::string message_;
+    std::vector<Edge> edges_;
+};
+
+/// The same values as t, made by an ErrorNode.
+[[gnu::cold]] inline AnyTensor with_error(AnyTensor const& t, Ref<Node> error)
+{
+    AnyTensor result = alias(t);
+    result.impl().grad_fn = std::move(error);
+    result.impl().output_nr = 0;
+    return result;
+}
+
+/// True where all elements of a tensor of real or complex numbers are 0.
+[[gnu::cold]] inline bool is_zero(AnyTensor const& t)
+{
+    NoGradGuard const off;
+    auto const values = t.impl().type->copy(t);
+    auto const all_zero = [&](auto const* first) {
+        auto const parts = values.numel() * values.impl().type->size / sizeof *first;
+        return std::all_of(first, first + parts, [](auto x) { return x == 0; });
+    };
+    auto const* const data = values.impl().array.data;
+    bool const is_single = t.dtype() == DType::float32 || t.dtype() == DType::complex64;
+    return is_single ? all_zero(reinterpret_cast<float const*>(data)) : all_zero(reinterpret_cast<double const*>(data));
+}
+
 /// Forward mode for a Node that has no shorter way: its backward pass is linear in the gradients, and the gradient of that takes
 /// tangents to tangents. `outputs` are zeros like the Node's outputs.
 inline void push_by_transposing(Node& node, std::vector<AnyTensor> outputs, std::span<AnyTensor const> tangents, std::span<AnyTensor> results)
 {
     SecondOrder::of(node).push_transposed(node, std::move(outputs), tangents, results);
+}
+
+/// Throws where a backward pass that was to be recorded was not. Its gradients are linear in what comes in: one that is not always 0 depends
+/// on it.
+[[gnu::cold]] inline void check_recorded(Node& node, std::span<AnyTensor const> outputs, std::span<AnyTensor const> gradients, std::span<AnyTensor const> tangents)
+{
+    std::vector<AnyTensor> ones, of_ones(gradients.size());
+    for (std::size_t k = 0; k < gradients.size(); ++k) {
+        if (!tangents[k].defined() || !gradients[k].defined() || gradients[k].requires_grad()) continue;
+        if (ones.empty()) {
+            PassMode const off(false);
+            for (auto const& y : outputs) ones.push_back(y.defined() ? y.impl().type->filled(y.shape(), 1) : AnyTensor());
+            node.apply(ones, of_ones);
+        }
+        if (of_ones[k].defined() && !is_zero(of_ones[k]))
+            fail<GraphError>(node.name(), ": its backward pass was not recorded, so that forward mode cannot use it: let it compute with operations on tensors, or give the function a jvp");
+    }
 }
 
 /// What push_by_transposing() calls.
@@ -82,9 +135,10 @@ inline void push_by_transposing(Node& node, std::vector<AnyTensor> outputs, std:
     }
     std::vector<AnyTensor> gradients(node.next_edges().size());
     {
-        AutoGradMode const on(true);
+        PassMode const recorded(true);
         node.apply(outputs, gradients);
     }
+    check_recorded(node, outputs, gradients, tangents);
     auto found = graph.gradients(gradients, tangents);
     for (std::size_t i = 0; i < defined.size(); ++i) results[defined[i]] = std::move(found[i]);
 }

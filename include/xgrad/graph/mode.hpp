@@ -13,6 +13,22 @@ inline constinit thread_local bool grad_mode = true;
 inline constinit thread_local bool inference_mode = false;
 /// Whether operations are recorded: never in inference mode, whatever grad mode says.
 inline bool recording() noexcept { return grad_mode && !inference_mode; }
+
+/// True while what is recorded will be differentiated: in a function that is transformed, and in a pass with create_graph. It is
+/// what transforms take for create_graph by default, so that they nest as they stand.
+inline constinit thread_local bool differentiated = false;
+
+/// Sets `differentiated` for its scope.
+class DifferentiatedScope {
+public:
+    explicit DifferentiatedScope(bool value = true) noexcept : before_(differentiated) { differentiated = value; }
+    DifferentiatedScope(DifferentiatedScope const&) = delete;
+    DifferentiatedScope& operator=(DifferentiatedScope const&) = delete;
+    ~DifferentiatedScope() { differentiated = before_; }
+
+private:
+    bool before_;
+};
 }  // namespace detail
 
 /// True where operations on the calling thread are recorded; a new thread starts with true.
@@ -31,6 +47,14 @@ public:
 private:
     bool before_;
 };
+
+namespace detail {
+/// The modes in which gradients and tangents are computed: with create_graph they are recorded, to be differentiated.
+class PassMode : AutoGradMode, DifferentiatedScope {
+public:
+    explicit PassMode(bool create_graph) noexcept : AutoGradMode(create_graph), DifferentiatedScope(create_graph) {}
+};
+}  // namespace detail
 
 /// Nothing is recorded in its scope.
 class NoGradGuard : AutoGradMode {

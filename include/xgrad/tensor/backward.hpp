@@ -6,6 +6,7 @@
 
 #include <xgrad/graph/engine.hpp>
 #include <xgrad/graph/gradient_edge.hpp>
+#include <xgrad/graph/local_graph.hpp>
 #include <xgrad/tensor/gradient_arithmetic.hpp>
 #include <xgrad/tensor/hooks.hpp>
 #include <xgrad/tensor/rows.hpp>
@@ -18,14 +19,16 @@ namespace xgrad {
 class CreateGraph {
 public:
     constexpr CreateGraph() noexcept = default;
-    template <std::same_as<bool> B> CreateGraph(B create) noexcept : create_(create)  // nothing else that would become a bool
+    template <std::same_as<bool> B> CreateGraph(B create) noexcept : create_(create), is_given_(true)  // nothing else that would become a bool
     {
         if (create) detail::FusedNode::link_second_order();
     }
     constexpr operator bool() const noexcept { return create_; }
+    /// True where a bool was given, and false for the default.
+    constexpr bool is_given() const noexcept { return is_given_; }
 
 private:
-    bool create_ = false;
+    bool create_ = false, is_given_ = false;
 };
 
 struct BackwardOptions {
@@ -106,6 +109,28 @@ inline AnyTensor delivered(AnyTensor gradient, TypeInfo const* type, Shape const
     return gradient;
 }
 
+/// Where what surrounds a call of grad() is differentiated, gradients that it did not record are no constants unless the caller says so:
+/// differentiating them is an error.
+inline bool forbids_differentiation(GradOptions const& options) noexcept { return differentiated && recording() && !options.create_graph.is_given(); }
+[[gnu::cold]] inline Ref<Node> unrecorded_error(std::vector<Edge> outputs)
+{
+    return Ref<Node>(new ErrorNode("grad: this gradient was computed without a graph inside of a function, or of a pass, that is differentiated itself. Give .create_graph = true to "
+                                        "differentiate it as well, or .create_graph = false to take it for a constant", std::move(outputs)));
+}
+/// The pass of grad().
+inline void run_grad(std::span<Root> roots, std::span<Capture> captures, GradOptions const& options)
+{
+    bool const forbids = forbids_differentiation(options);  // then tangents go through the graph before they come to the error
+    run_backward(roots, captures, options.retain_graph.value_or(options.create_graph || forbids), options.create_graph);
+    if (!forbids) [[likely]]
+        return;
+    std::vector<Edge> edges;
+    for (auto const& root : roots) edges.push_back(root.edge);
+    auto const error = unrecorded_error(std::move(edges));
+    for (auto& capture : captures)
+        if (capture.gradient.defined()) capture.gradient = with_error(capture.gradient, error);
+}
+
 inline std::vector<AnyTensor> batched_grad(TensorsOrEdges const& outputs, TensorsOrEdges const& inputs, GradOptions options);
 
 }  // namespace detail
@@ -140,7 +165,7 @@ inline std::vector<AnyTensor> grad(TensorsOrEdges const& outputs, TensorsOrEdges
     if (options.is_grads_batched) return detail::batched_grad(outputs, inputs, options);
     auto captures = detail::captures_of(inputs, false);
     auto roots = detail::roots_of(outputs, options.gradients);
-    detail::run_backward(roots, captures, options.retain_graph.value_or(options.create_graph), options.create_graph);
+    detail::run_grad(roots, captures, options);
     std::vector<AnyTensor> gradients;
     gradients.reserve(captures.size());
     for (std::size_t i = 0; i < captures.size(); ++i) gradients.push_back(detail::delivered(std::move(captures[i].gradient), inputs[i].type(), inputs[i].shape(), options));
@@ -169,7 +194,13 @@ namespace detail {
     auto batched = std::exchange(options.gradients, {});
     std::size_t const rows = batch_size(outputs, batched);
     bool const keep_graph = options.retain_graph.value_or(options.create_graph);
-    AutoGradMode const mode(options.create_graph);
+    Ref<Node> error;
+    if (forbids_differentiation(options)) {
+        std::vector<Edge> edges;
+        for (auto const& output : outputs) edges.push_back(output.edge());
+        error = unrecorded_error(std::move(edges));
+    }
+    PassMode const mode(options.create_graph);
     for (auto& g : batched) g = in_row_major(g);
     GradOptions one{.create_graph = options.create_graph, .allow_unused = true};
     std::vector<std::optional<RowStack>> stacks(inputs.size());
@@ -189,6 +220,7 @@ namespace detail {
         Shape shape = inputs[i].shape();
         shape.insert(0, rows);
         results.push_back(delivered(stacks[i] ? stacks[i]->finish() : AnyTensor(), inputs[i].type(), shape, options));
+        if (error && results[i].defined()) results[i] = with_error(results[i], error);
     }
     return results;
 }
@@ -210,7 +242,7 @@ inline void grad_into(AnyTensor* gradients, AnyTensor const& output, std::span<A
     for (std::size_t i = 0; i < inputs.size(); ++i) captures[i] = capture_at(gradient_edge(*inputs[i]));
     check_count(1, options.gradients);
     Root root = root_at(gradient_edge(output), output.impl().type, output.shape(), options.gradients.empty() ? AnyTensor() : options.gradients[0], 0);
-    run_backward({&root, 1}, captures.span(), options.retain_graph.value_or(options.create_graph), options.create_graph);
+    run_grad({&root, 1}, captures.span(), options);
     for (std::size_t i = 0; i < inputs.size(); ++i) gradients[i] = delivered(std::move(captures[i].gradient), inputs[i]->impl().type, inputs[i]->shape(), options);
 }
 

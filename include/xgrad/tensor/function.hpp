@@ -37,9 +37,14 @@ public:
     {
         fill_undefined(gradients);
         bool const recorded = grad_mode;
-        AutoGradMode const mode(recorded && !F::once_differentiable);
+        PassMode const mode(recorded && !F::once_differentiable);
         call_backward(gradients, results, std::index_sequence_for<Y...>{});
-        if (recorded && F::once_differentiable) forbid_differentiation(gradients, results);
+        if (!recorded) return;
+        if constexpr (F::once_differentiable) forbid_differentiation(gradients, results);
+        else
+            forbid_unrecorded(gradients, results, [](AnyFunctionNode& node, std::span<AnyTensor const> incoming, std::span<AnyTensor> outgoing) {
+                static_cast<FunctionNode&>(node).call_backward(incoming, outgoing, std::index_sequence_for<Y...>{});
+            });
     }
 
     void pushforward(std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override

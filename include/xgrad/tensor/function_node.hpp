@@ -10,22 +10,6 @@ XGRAD_COMPILED_ONCE
 
 namespace xgrad::detail {
 
-/// Made of gradients that may not be differentiated: a Node that says so.
-class OnceDifferentiableError final : public Node {
-public:
-    OnceDifferentiableError(std::string function, std::vector<Edge> edges, std::size_t outputs) : function_(std::move(function)), edges_(std::move(edges))
-    {
-        set_edges(edges_.data(), edges_.size());
-        set_num_outputs(static_cast<std::uint32_t>(outputs));
-    }
-    void apply(std::span<AnyTensor>, std::span<AnyTensor>) override { fail<GraphError>(function_, ": trying to differentiate twice a function that was marked with once_differentiable"); }
-    std::string name() const override { return "Error"; }
-
-private:
-    std::string function_;
-    std::vector<Edge> edges_;
-};
-
 class AnyFunctionNode : public Node {
 public:
     using Tensors = std::vector<AnyTensor>;
@@ -201,16 +185,19 @@ protected:
     /// Gradients that were computed unrecorded and would have a history: differentiating them is an error.
     void forbid_differentiation(std::span<AnyTensor const> gradients, std::span<AnyTensor> results) const
     {
-        std::vector<Edge> edges(edges_);
-        for (auto const& g : gradients)
-            if (g.defined() && g.requires_grad()) edges.push_back(gradient_edge(g));
-        Ref<Node> const error(new OnceDifferentiableError(std::string(function_), std::move(edges), results.size()));
-        for (std::uint32_t i = 0; i < results.size(); ++i) {
-            if (!results[i].defined()) continue;
-            results[i] = alias(results[i]);
-            results[i].impl().grad_fn = error;
-            results[i].impl().output_nr = i;
-        }
+        Ref<Node> const error(error_node("trying to differentiate twice a function that was marked with once_differentiable", gradients));
+        for (auto& result : results)
+            if (result.defined()) result = with_error(result, error);
+    }
+
+    using Backward = void (*)(AnyFunctionNode&, std::span<AnyTensor const> gradients, std::span<AnyTensor> results);
+
+    /// The same for those that a recorded backward made by other means than operations on tensors, which would count as constants.
+    /// Gradients are linear in what comes in: one that is not 0 and does not depend on it was not recorded.
+    void forbid_unrecorded(std::span<AnyTensor const> gradients, std::span<AnyTensor> results, Backward backward)
+    {
+        auto const is_constant = [](AnyTensor const& result) { return result.defined() && !result.requires_grad(); };
+        if (std::ranges::any_of(results, is_constant)) find_unrecorded(gradients, results, backward);
     }
 
 private:
@@ -223,6 +210,27 @@ private:
         Shape shape = {};
         bool differentiable = false;
     };
+
+    ErrorNode* error_node(std::string_view what, std::span<AnyTensor const> gradients) const
+    {
+        std::vector<Edge> edges(edges_);
+        for (auto const& g : gradients)
+            if (g.defined() && g.requires_grad()) edges.push_back(gradient_edge(g));
+        return new ErrorNode(std::string(function_) + ": " + std::string(what), std::move(edges));
+    }
+    [[gnu::cold]] void find_unrecorded(std::span<AnyTensor const> gradients, std::span<AnyTensor> results, Backward backward)
+    {
+        LocalGraph graph;
+        Tensors incoming(gradients.begin(), gradients.end()), again(results.size());
+        for (auto& g : incoming)
+            if (g.defined()) g = graph.input(g, {});
+        backward(*this, incoming, again);
+        for (std::size_t k = 0; k < results.size(); ++k) {
+            if (!results[k].defined() || results[k].requires_grad() || (again[k].defined() && again[k].requires_grad()) || is_zero(results[k])) continue;
+            results[k] = with_error(results[k], Ref<Node>(error_node("its backward was not recorded, so that it cannot be differentiated: let it compute with operations on tensors, "
+                                                                     "or mark the function with once_differentiable", gradients)));
+        }
+    }
 
     static std::size_t find(Tensors const& all, AnyTensor const& t)
     {

@@ -17,7 +17,7 @@ namespace detail {
 [[gnu::cold]] inline bool check_gradients(std::string_view name, TensorFunction const& f, Tensors const& inputs, GradcheckOptions const& options)
 {
     InferenceMode const normal(false);
-    TransformedScope const scope;
+    DifferentiatedScope const scope;
     auto const complaint = Gradcheck(f, inputs, options).complaint();
     if (complaint.empty()) return true;
     if (options.raise_exception) fail<GradcheckError>(name, ": ", complaint);
@@ -58,7 +58,7 @@ namespace detail {
     auto const count = inputs.size();
     if (seeds.empty()) {
         InferenceMode const normal(false);
-        TransformedScope const scope;
+        DifferentiatedScope const scope;
         seeds = random_seeds(f, inputs);
         if (seeds.empty()) fail<GraphError>("gradgradcheck: no output of the function requires a gradient");
     }
