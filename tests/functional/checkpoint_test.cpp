@@ -407,3 +407,51 @@ TEST_CASE("threads that pass one graph each call the function for themselves")
     for (auto const& g : got) CHECK(difference(g, wanted, 0) == "");
     CHECK(calls == 6);
 }
+
+TEST_CASE("a checkpoint calls its function once forward and once backward, whatever its Nodes save")
+{
+    D const x = xg::rand({4, 4}, xg::requires_grad), k({1.5}, xg::requires_grad), m = xg::rand({4, 4}, xg::requires_grad);
+    auto const calls_of = [&](auto const& step, bool create_graph = false) {
+        int calls = 0;
+        D const y = xg::checkpoint(
+            [&](D const& a) {
+                ++calls;
+                D u = a;
+                for (int i = 0; i < 6; ++i) u = step(u);
+                return sum(u);
+            },
+            x);
+        auto const parameters = std::vector<D>{x, k, m};
+        auto const got = xg::grad(y, parameters, {.create_graph = create_graph, .allow_unused = true});
+        D plain = x;
+        for (int i = 0; i < 6; ++i) plain = step(plain);
+        auto const wanted = xg::grad(sum(plain), parameters, {.allow_unused = true});
+        for (std::size_t i = 0; i < got.size(); ++i) {
+            CHECK(got[i].defined() == wanted[i].defined());
+            if (got[i].defined()) CHECK(difference(got[i], wanted[i], 1e-12) == "");
+        }
+        return calls;
+    };
+    auto const rows = [](D const& u, std::ptrdiff_t from) { return u(xt::range(from, from + 2), xt::all()); };
+    CHECK(calls_of([&](D const& u) { return D(k * u.t()); }) == 2);
+    CHECK(calls_of([&](D const& u) { return D(m * u.t() * u); }) == 2);
+    CHECK(calls_of([&](D const& u) { return D(m * sin(u)); }) == 2);
+    CHECK(calls_of([&](D const& u) { return D(u * sum(rows(u, 0) * rows(u, 1) * k * rows(u, 2))); }) == 2);
+    CHECK(calls_of([&](D const& u) { return matmul(u.t(), m) / 3.; }) == 2);
+    CHECK(calls_of([&](D const& u) { return D(u * u * u + m * u); }, true) == 2);
+}
+
+TEST_CASE("hooks unpack what a Node saved once, also where its gradient is added to another one")
+{
+    D const k({1.5}, xg::requires_grad), x({1., 2.}, xg::requires_grad);
+    int unpacked = 0;
+    D y;
+    {
+        xg::SavedTensorsHooks const hooks([](xg::AnyTensor const& t) { return t; }, [&](xg::AnyTensor const& t) { return ++unpacked, t; });
+        D const first = k * x;
+        y = k * first;
+    }
+    sum(y).backward();
+    CHECK(unpacked == 4);  // k twice, x and first
+    CHECK(difference(k.grad(), D({9.})) == "");
+}

@@ -20,6 +20,7 @@ class CheckpointedCall;
 struct CheckpointSlot {
     std::shared_ptr<CheckpointedCall const> call;  // null where the function ran again: then the slot keeps its tensor
     std::size_t index = 0;
+    std::uint64_t node = 0;  // which Node saved it: what one Node saves is packed before the next Node is made
     DType dtype;
     Shape shape;
     Storage const* memory;  // null for what belongs to an input, which is guarded by itself
@@ -78,9 +79,21 @@ public:
     }
 
 private:
-    /// What a pass has computed again and not used yet.
+    /// What a pass has computed again and not used yet, and what the last Node uses, which may ask for it more than once.
     struct Recomputed {
         std::vector<std::shared_ptr<CheckpointSlot>> slots;
+        std::vector<std::shared_ptr<CheckpointSlot>> in_use = {};
+
+        std::shared_ptr<CheckpointSlot> take(std::size_t index)
+        {
+            for (auto const& slot : in_use)
+                if (slot->index == index) return slot;
+            auto slot = std::move(slots[index]);
+            if (!slot) return slot;
+            if (!in_use.empty() && in_use[0]->node != slot->node) in_use.clear();
+            in_use.push_back(slot);
+            return slot;
+        }
     };
 
     /// In its scope tensors are packed by `pack`, whatever the user's hooks are.
@@ -114,7 +127,7 @@ private:
     {
         auto const* const memory = t.impl().array.storage.get();
         bool const is_input = std::ranges::find(memory_, memory) != memory_.end();
-        return std::make_shared<CheckpointSlot>(CheckpointSlot{{}, 0, t.dtype(), t.shape(), is_input ? nullptr : memory, memory->version(), t});
+        return std::make_shared<CheckpointSlot>(CheckpointSlot{{}, 0, next_sequence, t.dtype(), t.shape(), is_input ? nullptr : memory, memory->version(), t});
     }
 
     [[gnu::cold]] static AnyTensor unpack(void const* packed)
@@ -123,8 +136,8 @@ private:
         return slot.value.defined() ? slot.checked(slot.value) : slot.call->recomputed(slot.index);
     }
 
-    /// Saved tensor `index`, out of what the running pass has computed again. Each is handed out once, and computed again if it
-    /// is asked for once more, so that a pass holds no more than it needs.
+    /// Saved tensor `index`, out of what the running pass has computed again. Each is held until another Node asks for what it saved, so
+    /// that a pass holds no more than it needs.
     AnyTensor recomputed(std::size_t index) const
     {
         std::shared_ptr<Recomputed> all;
@@ -132,11 +145,12 @@ private:
             if (auto const* const known =
                     std::any_cast<std::shared_ptr<Recomputed>>(&current_pass->note(identity_)))
                 all = *known;
-        if (!all || !all->slots[index]) {
+        auto slot = all ? all->take(index) : nullptr;
+        if (!slot) {
             all = run_again();
             if (current_pass) current_pass->note(identity_) = all;
+            slot = all->take(index);
         }
-        auto const slot = std::move(all->slots[index]);
         return slot->checked(slot->value);
     }
 
@@ -158,6 +172,7 @@ private:
                 auto const slot = slot_of(t);
                 if (auto const first = count < slots_.size() ? slots_[count].lock() : nullptr) {
                     compare(*first, *slot);
+                    slot->index = count;
                     all->slots[count] = slot;
                 }
                 ++count;

@@ -39,7 +39,7 @@ public:
     bool apply_onto(std::span<AnyTensor> gradients, std::span<AnyTensor> results) override
     {
         auto& gradient = gradients[0];
-        if (sum_ || !gradient.defined()) return false;
+        if (sum_ || !gradient.defined() || watched_) return false;  // what hooks unpack is unpacked once: by apply()
         Opened const opened(*this);
         return apply_if_simple(gradient.handle()->array, results, is_free(gradient) ? &gradient : nullptr);
     }
