@@ -10,6 +10,7 @@
 #include <thread>
 #include <variant>
 
+#include <xgrad/base/callable.hpp>
 #include <xgrad/data/dataset.hpp>
 #include <xgrad/tensor/join.hpp>
 
@@ -247,5 +248,9 @@ private:
     LoaderOptions options_;
     Generator generator_;
 };
+
+template <class D> DataLoader(D, LoaderOptions const& = {}) -> DataLoader<D>;
+template <class D, class Collate>
+DataLoader(D, LoaderOptions const&, Collate&&) -> DataLoader<D, xgrad::detail::KeptCallable<Collate>>;
 
 }  // namespace xgrad::data

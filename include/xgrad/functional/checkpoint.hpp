@@ -214,20 +214,22 @@ private:
 /// needs the rest calls f again. Memory of one call of f against the time of one more.
 ///
 /// f takes a Tensor<T> const& for each input and returns a Tensor, an expression or a std::tuple of such; what else it needs it captures,
-/// and gradients for captured tensors come out, too. It must do the same whenever it is called: random numbers and grad mode
+/// and gradients for captured tensors come out, too. A module that the caller holds is kept by reference, and must outlive the backward
+/// pass; anything else is copied or moved. It must do the same whenever it is called: random numbers and grad mode
 /// are replayed, and it may be called in another thread. Throws VersionError in the backward pass where an input, or a captured
 /// tensor that was saved, has been changed in place since, and GraphError where f saves other tensors than before.
 ///
 /// All there is to a graph works as without: grad(), retain_graph (f is called for each pass), create_graph, hooks, checkpoint()
 /// inside f. Hooks on saved tensors that are active around the call get the inputs.
-template <class F, detail::TensorLike... X> auto checkpoint(F f, X const&... inputs)
+template <class F, detail::TensorLike... X> auto checkpoint(F&& f, X const&... inputs)
 {
-    using Of = detail::JudgedCall<F, std::tuple<detail::tensor_type<X>...>>;
+    using Callable = detail::KeptCallable<F>;
+    using Of = detail::JudgedCall<Callable, std::tuple<detail::tensor_type<X>...>>;
     if constexpr (Of::fits) {
         detail::Tensors const x{detail::materialize(inputs)...};
         detail::check_defined("checkpoint", "input", x);
-        if (!detail::recording()) return Of::like_outputs(detail::erased(Of::Call::tensors(f, x)));
-        auto const shared = std::make_shared<F>(std::move(f));
+        auto const shared = std::make_shared<Callable>(std::forward<F>(f));
+        if (!detail::recording()) return Of::like_outputs(detail::erased(Of::Call::tensors(*shared, x)));
         auto const call = std::make_shared<detail::CheckpointedCall>(x);
         return Of::like_outputs(call->run([shared](detail::Tensors const& arguments) { return detail::listed(detail::erased(Of::Call::tensors(*shared, arguments))); }));
     }

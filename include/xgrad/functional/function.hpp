@@ -5,6 +5,7 @@
 
 #include <tuple>
 
+#include <xgrad/base/callable.hpp>
 #include <xgrad/tensor/backward.hpp>
 
 XGRAD_COMPILED_ONCE

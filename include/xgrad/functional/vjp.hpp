@@ -111,12 +111,12 @@ template <class F, class X> auto value_and_grad(F&& f, X const& inputs, Transfor
 }
 
 /// The gradient of a function as a function: grad(f)(x) is the gradient of the real number f(x), and grad(f)(x, w) a std::tuple
-/// of the gradients for x and w. It can be transformed in turn: grad(grad(f)).
+/// of the gradients for x and w. It can be transformed in turn: grad(grad(f)). A module that the caller holds is kept by reference.
 template <class F>
-    requires(!detail::TensorLike<F> && !std::convertible_to<F const&, TensorsOrEdges>)
-auto grad(F f)
+    requires(!detail::TensorLike<std::remove_cvref_t<F>> && !std::convertible_to<F const&, TensorsOrEdges>)
+auto grad(F&& f)
 {
-    return [f = std::move(f)]<detail::TensorLike... X>(X const&... x) {
+    return [f = detail::KeptCallable<F>(std::forward<F>(f))]<detail::TensorLike... X>(X const&... x) {
         if constexpr (sizeof...(X) == 1) return value_and_grad(f, (x, ...)).second;
         else return value_and_grad(f, std::tuple(x...)).second;
     };

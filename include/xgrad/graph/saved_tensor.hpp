@@ -188,10 +188,13 @@ public:
         return saved_->unpack(*owner_);
     }
     /// Packs the value at once, and unpacks it when it is needed; hooks as of SavedTensorsHooks.
-    template <class Pack, class Unpack> void register_hooks(Pack pack, Unpack unpack) const
+    template <class Pack, class Unpack> void register_hooks(Pack&& pack, Unpack&& unpack) const
     {
         detail::NodeLock const lock(*owner_);
-        saved_->set_packing(detail::make_packing(std::move(pack), std::move(unpack)), *owner_);
+        saved_->set_packing(
+            detail::make_packing<detail::KeptCallable<Pack>, detail::KeptCallable<Unpack>>(
+                std::forward<Pack>(pack), std::forward<Unpack>(unpack)),
+            *owner_);
     }
 
 private:

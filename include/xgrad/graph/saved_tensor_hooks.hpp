@@ -2,6 +2,7 @@
 // bits), and `unpack` turns that back when backward needs it.
 #pragma once
 
+#include <xgrad/base/callable.hpp>
 #include <xgrad/graph/any_tensor.hpp>
 
 XGRAD_COMPILED_ONCE
@@ -49,7 +50,10 @@ inline constinit thread_local std::string const* packing_disabled = nullptr;
 class SavedTensorsHooks {
 public:
     template <class Pack, class Unpack>
-    SavedTensorsHooks(Pack pack, Unpack unpack) : packing_(detail::make_packing(std::move(pack), std::move(unpack))), before_(detail::default_packing)
+    SavedTensorsHooks(Pack&& pack, Unpack&& unpack)
+        : packing_(detail::make_packing<detail::KeptCallable<Pack>, detail::KeptCallable<Unpack>>(
+              std::forward<Pack>(pack), std::forward<Unpack>(unpack))),
+          before_(detail::default_packing)
     {
         if (detail::packing_disabled) detail::fail<GraphError>(*detail::packing_disabled);
         detail::default_packing = &packing_;
