@@ -193,3 +193,30 @@ TEST_CASE("what is no tensor is passed as it is, with hooks and without")
     m(out);
     CHECK(out == std::vector{1, 2});
 }
+
+TEST_CASE("forward may take optional tensors, with hooks and without")
+{
+    struct Shifted : nn::Module<Shifted> {
+        std::optional<D> forward(D const& x, std::optional<D> const& shift) const
+        {
+            return shift ? D(x + *shift) : x;
+        }
+    };
+    Shifted m;
+    D const x({1.}, xg::requires_grad), two({2.}, xg::requires_grad);
+    for (int hooks = 0; hooks < 2; ++hooks) {
+        CHECK(difference(m(x, two).value(), {3.}) == "");
+        CHECK(difference(m(x, 2. * two).value(), {5.}) == "");
+        CHECK(difference(m(x, std::nullopt).value(), {1.}) == "");
+        if (hooks) break;
+        m.register_forward_pre_hook([](Shifted&, D const&, std::optional<D> const& shift) {
+            if (shift) CHECK(shift->numel() == 1);
+        });
+        m.register_full_backward_hook([&](Shifted&, Gradients const& in, Gradients const&) {
+            CHECK(in[1].defined());
+            return Gradients{in[0], D({10.})};
+        });
+    }
+    m(x, two)->backward(D({1.}));
+    CHECK(difference(two.grad(), {10.}) == "");
+}

@@ -12,6 +12,8 @@ namespace xgrad::nn::detail {
 template <class X> inline constexpr bool is_tensor = false;
 template <Scalar T> inline constexpr bool is_tensor<Tensor<T>> = true;
 template <> inline constexpr bool is_tensor<AnyTensor> = true;
+template <class X> inline constexpr bool is_optional_tensor = false;
+template <class X> inline constexpr bool is_optional_tensor<std::optional<X>> = is_tensor<X>;
 template <class X> inline constexpr bool is_tuple = false;
 template <class... X> inline constexpr bool is_tuple<std::tuple<X...>> = true;
 template <class A, class B> inline constexpr bool is_tuple<std::pair<A, B>> = true;
@@ -67,9 +69,9 @@ struct ForwardOf<Self> : Signature<decltype(&Self::forward)> {};
 template <class X> AnyTensor tensor_in(X const& x)
 {
     if constexpr (is_tensor<X>) return x;
+    else if constexpr (is_optional_tensor<X>) return x ? AnyTensor(*x) : AnyTensor();
     else return {};
 }
-template <Scalar T> AnyTensor tensor_in(std::optional<Tensor<T>> const& x) { return x ? *x : AnyTensor(); }
 
 /// The first tensor in a result: in a tuple, or in a list of any depth.
 template <class X> AnyTensor first_tensor_in(X const& x)
@@ -98,7 +100,7 @@ template <class X> void replace(X& x, AnyTensor const& t, std::size_t i, std::st
     else if constexpr (is_tensor<X>) {
         if (t.defined() && t.dtype() != dtype_of<typename X::scalar>) fail<TypeError>(by, " gave a tensor of type ", name(t.dtype()), " for number ", i, ", which has type ", name(dtype_of<typename X::scalar>));
         x = t.defined() ? t.as<typename X::scalar>() : X();
-    } else if constexpr (requires { requires is_tensor<typename X::value_type>; requires std::same_as<X, std::optional<typename X::value_type>>; }) {
+    } else if constexpr (is_optional_tensor<X>) {
         if (!t.defined()) return x.reset();
         typename X::value_type value;
         replace(value, t, i, by);
@@ -144,7 +146,10 @@ public:
         }
     }
     AnyTensor first_result() const final { return result ? first_tensor_in(*result) : AnyTensor(); }
-    bool returns_tensors() const final { return is_tensor<Result> || is_tuple<Result>; }
+    bool returns_tensors() const final
+    {
+        return is_tensor<Result> || is_tuple<Result> || is_optional_tensor<Result>;
+    }
 
     std::optional<Arguments> kept_arguments;
     std::optional<Result> result;
