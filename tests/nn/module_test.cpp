@@ -1,4 +1,5 @@
 // Members of modules under their names; copies and moves; modes; printing.
+#include <xgrad/nn/linear.hpp>
 #include <xgrad/nn/module_list.hpp>
 
 #include <sstream>
@@ -161,4 +162,25 @@ TEST_CASE("a ModuleList is a list of values")
     auto copy = list;
     CHECK_FALSE(copy[2].w.is_same(list[2].w));
     CHECK_THROWS_WITH_AS(list.at(3), "ModuleList: there is no module 3 of 3", xg::IndexError);
+}
+
+namespace {
+template <class T> struct Net {
+    struct Layer : nn::Module<Layer> {
+        D forward(D const& x) const { return x; }
+    };
+};
+} // namespace
+
+TEST_CASE("a module's kind is the last part of its name, wherever its class stands")
+{
+    auto const local = [] {
+        struct Twice : nn::Module<Twice> {
+            D forward(D const& x) const { return 2. * x; }
+        };
+        return std::string(Twice().kind());
+    };
+    CHECK(local() == "Twice");
+    CHECK(Net<std::vector<int>>::Layer().kind() == "Layer");
+    CHECK(nn::Linear<float>(2, 3).kind() == "Linear");
 }

@@ -53,6 +53,18 @@ struct Wave : xgrad::Elementwise<xgrad::R(xgrad::R), xgrad::C(xgrad::C)> {
     auto partial(xgrad::wrt<0>, auto, auto x) const { return cos(x); }
 };
 
+/// An operation that is a template, and one that is a member of a class template.
+template <class Tag> struct Family {
+    template <int N> struct Times : xgrad::Elementwise<xgrad::R(xgrad::R)> {
+        auto value(auto x) const { return x * N; }
+        auto partial(xgrad::wrt<0>, auto, auto) const { return double(N); }
+    };
+    struct Negated : xgrad::Elementwise<xgrad::R(xgrad::R)> {
+        auto value(auto x) const { return -x; }
+        auto partial(xgrad::wrt<0>, auto, auto) const { return -1.; }
+    };
+};
+
 }  // namespace mine
 
 using namespace support;
@@ -132,4 +144,13 @@ TEST_CASE("an operation takes every scalar type of its domain, and each has the 
     CHECK(holds_exactly(xg::apply<mine::Cube>(n), {-8., 0., 27.}));
     CHECK(holds_exactly(xg::apply<mine::Cube>(n > 0) + 0, {0., 0., 1.}));
     CHECK(holds(xg::apply<mine::Cube>(xt::xarray<double>({1., 2.}) + xg::zeros({2})), {1., 8.}));
+}
+
+TEST_CASE("an operation is called by the last part of its name, without what it is a member of")
+{
+    using Family = mine::Family<mine::Family<int>::Negated>;
+    xg::Tensor<double> const x({1.}, xg::requires_grad);
+    xg::Tensor<double> const y = xg::apply<Family::Negated>(xg::apply<Family::Times<3>>(x));
+    CHECK(y.grad_fn()->name() == "NegatedBackward");
+    CHECK(y.grad_fn()->formula() == "Negated(Times(a))");
 }

@@ -308,3 +308,15 @@ TEST_CASE("a Function used twice has two Nodes and two Contexts")
     // inner = 3x + x^2, outer = inner + 5x + inner x = 8x + 4x^2 + x^3
     CHECK(difference(x.grad(), {19., 36.}) == "");
 }
+
+TEST_CASE("a Function that is local to a lambda has its name")
+{
+    auto const call = [](D const& x) {
+        struct Twice : xg::Function<Twice> {
+            static D forward(Context&, D const& t) { return 2. * t; }
+            static D backward(Context&, D const& g) { return 2. * g; }
+        };
+        return Twice::apply(x);
+    };
+    CHECK(call(D({1.}, xg::requires_grad)).grad_fn()->name() == "TwiceBackward");
+}

@@ -172,12 +172,32 @@ template <class Y, class First, class... Rest> struct ArgumentOf<0, Y(First, Res
     using type = First;
 };
 
+template <class T> consteval std::string_view pretty_function() { return __PRETTY_FUNCTION__; }
+
+/// The identifier at the end of a type's name, without scopes and template arguments. It is read from the end, since scopes may
+/// contain anything: "main()::<lambda()>::Twice", "Outer<double>::operator<(int)::Layer<2>".
 template <class T> consteval std::string_view find_type_name()
 {
-    std::string_view full = __PRETTY_FUNCTION__;
-    full.remove_prefix(full.find("T = ") + 4);
-    full = full.substr(0, full.find_first_of(";]<"));
-    return full.substr(full.rfind(':') + 1);
+    constexpr std::string_view known = pretty_function<void>();
+    constexpr auto before = known.rfind("void"), after = known.size() - before - 4;
+    std::string_view name = pretty_function<T>();
+    name = name.substr(before, name.size() - before - after);
+    if (name.ends_with('>')) {
+        std::size_t end = name.size(), depth = 0;
+        do {
+            --end;
+            depth += name[end] == '>';
+            depth -= name[end] == '<';
+        } while (depth && end);
+        name = name.substr(0, end);
+    }
+    auto const belongs = [](char c) {
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+               c == '_' || static_cast<unsigned char>(c) >= 0x80;
+    };
+    std::size_t start = name.size();
+    while (start && belongs(name[start - 1])) --start;
+    return start == name.size() ? "unnamed" : name.substr(start);
 }
 
 /// "Sin" for xgrad::Sin: how messages and Node names call an operation.
