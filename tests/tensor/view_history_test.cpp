@@ -236,3 +236,51 @@ TEST_CASE("what an operation gives is no view, though its shape was the last thi
     view.mul_(3.);
     CHECK(difference(grad(sum(view), product), D(1.)) == "");
 }
+
+TEST_CASE("detach_() of a base: views keep the history of the old values, and lose it with them")
+{
+    D const x({1., 2.}, xg::requires_grad);
+    D base = x * 3.;
+    D first = base[0], second = base[1];
+    base.detach_();
+    CHECK_FALSE(base.requires_grad());
+    CHECK(base.is_leaf());
+    CHECK(difference(grad(sum(first * 5.), x, {.retain_graph = true}), {15., 0.}) == "");
+    auto const ends_at_base = [&](D const& view) {
+        CHECK(view.requires_grad());
+        CHECK(view.grad_fn()->name() == "AsStridedBackward");
+        REQUIRE(view.grad_fn()->next_edges().size() == 1);
+        CHECK_FALSE(view.grad_fn()->next_edges()[0]);
+        CHECK_FALSE(grad(sum(view), x, {.allow_unused = true}).defined());
+    };
+    SUBCASE("changed through the base")
+    {
+        base *= 2.;
+        CHECK(first.item() == 6);
+        ends_at_base(first);
+        ends_at_base(second);
+        CHECK_FALSE(base.requires_grad());
+    }
+    SUBCASE("changed in no-grad mode")
+    {
+        {
+            xg::NoGradGuard const guard;
+            base *= 2.;
+        }
+        ends_at_base(first);
+    }
+    SUBCASE("a value with a history is written into the base")
+    {
+        D const w({5., 7.}, xg::requires_grad);
+        base.copy_(w * w);
+        CHECK(difference(grad(sum(second), w), {0., 14.}) == "");
+    }
+    SUBCASE("the base collects a gradient of its own")
+    {
+        base.mutable_data()[0] = 1.;
+        base.requires_grad_();
+        sum(first * 4.).backward();
+        CHECK(difference(base.grad(), {4., 0.}) == "");
+        CHECK_FALSE(x.grad().defined());
+    }
+}

@@ -224,7 +224,7 @@ inline bool made_unrecorded(CreationMeta meta) { return meta == CreationMeta::in
     static constexpr std::string_view changed = "its base or another view of its base has been";
     if (info.meta == CreationMeta::in_custom_function) fail_in_custom_function(view, changed);
     auto const edge = gradient_edge(AnyTensor(info.base));
-    if (!edge) return;  // the base may want a gradient later
+    if (!edge && !view.grad_fn) return;  // the base may want a gradient later
     if (made_unrecorded(info.meta)) fail_unrecorded_view(info.meta, changed);
     if (!overlaps_itself(info.base->array)) take_history(view, fresh_view_node(view, edge));
     info.version = now;

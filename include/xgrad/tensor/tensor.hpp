@@ -159,7 +159,8 @@ public:
 
     /// The same values without history; shares memory and version.
     Tensor detach() const { return Tensor(detail::alias(*this).handle()); }
-    /// Makes this tensor itself a leaf without history; not allowed for views.
+    /// Makes this tensor itself a leaf without history; not allowed for views. Views of it keep the history that they have until
+    /// values change next; then theirs ends at this tensor, too.
     Tensor& detach_();
     /// A recorded copy with memory of its own.
     Tensor clone() const;
