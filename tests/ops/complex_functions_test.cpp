@@ -125,6 +125,35 @@ TEST_CASE("complex powers: of zeros, and accurate for large exponents of numbers
     }
 }
 
+TEST_CASE("a power that overflows is infinite and not NaN, for whole exponents, too") {
+    auto const is_like = [](double got, double want) {
+        return std::isinf(want) ? got == want : got == doctest::Approx(want).epsilon(1e-12);
+    };
+    std::vector<cd> const at{{1e200, 1e200}, {-1e200, 1e200}, {1e200, 1}, {1e130, -1e130}, {2, 1}};
+    auto const x = leaf_of<cd>({.shape = {at.size()}, .numbers = at});
+    for (double const p : {2., 3., 4., 5., 6., 7.}) {
+        xg::Tensor<cd> const y = pow(x, p);
+        for (std::size_t i = 0; i < at.size(); ++i) {
+            cd const want = std::pow(at[i], p);
+            INFO("pow(" << text(at[i]) << ", " << p << ") = " << text(y.data()[i]));
+            CHECK(!(std::isnan(y.data()[i].real()) || std::isnan(y.data()[i].imag())));
+            CHECK(std::isinf(std::abs(y.data()[i])) == std::isinf(std::abs(want)));
+            if (i == 0 || i == 4) {
+                // Products of equal parts, as in (1 + i)^2, are exactly 0 where the library rounds.
+                CHECK((is_like(y.data()[i].real(), want.real()) || p == 2 || p == 6));
+                CHECK((is_like(y.data()[i].imag(), want.imag()) || p == 4));
+            }
+        }
+    }
+    auto const z = leaf_of<cd>({.shape = {2}, .numbers = {{1e200, 1e200}, {2, 1}}});
+    xg::Tensor<double>(sum(real(pow(z, 3)))).backward();
+    CHECK(distance(z.grad().data()[1], std::conj(3. * cd(2, 1) * cd(2, 1))) < 1e-14);
+    auto const f = leaf_of<cf>({.shape = {1}, .numbers = {{1e30, 1e30}}});
+    xg::Tensor<cf> const cube = pow(f, 3);
+    CHECK(cube.data()[0].real() == -inf);
+    CHECK(cube.data()[0].imag() == inf);
+}
+
 TEST_CASE("powers of 0 are 0 only for exponents with a positive real part; no gradient is 0 by mistake")
 {
     using Z = xg::Tensor<cd>;

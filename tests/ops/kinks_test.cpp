@@ -181,12 +181,36 @@ TEST_CASE("nan_to_num has gradient 1 where it changed nothing, else 0 whatever c
     CHECK(at([](auto v) { return sqrt(nan_to_num(v)); }, {4, NaN}, {2, 0}, {0.25, 0}));
 }
 
-TEST_CASE("hypot overflows nowhere, is infinite beside NaN, and has no gradient at 0")
-{
+TEST_CASE("hypot overflows nowhere, is infinite beside NaN, and has gradient 0 at 0 as abs has") {
     auto const f = [](auto a, auto b) { return hypot(a, b); };
     CHECK(at2(f, {3, -3, 5, 0, 6e300, 3e-320, inf, 1, 0}, {4, -4, 0, 5, 8e300, 4e-320, 1, inf, inf}, {5, 5, 5, 5, 1e301, 5e-320, inf, inf, inf},
               {3. / 5, -3. / 5, 1, 0, 6e300 / 1e301, 3e-320 / 5e-320, NaN, 0, 0}, {4. / 5, -4. / 5, 0, 1, 8e300 / 1e301, 4e-320 / 5e-320, 0, NaN, NaN}));
-    CHECK(at2(f, {0, inf, NaN, inf}, {0, -inf, 1, NaN}, {0, inf, NaN, inf}, {NaN, NaN, NaN, NaN}, {NaN, NaN, NaN, NaN}));
+    CHECK(at2(f, {0, inf, NaN, inf}, {0, -inf, 1, NaN}, {0, inf, NaN, inf}, {0, NaN, NaN, NaN},
+        {0, NaN, NaN, NaN}));
+    CHECK(at2(f, {0, -0.0, 0, 5e-324}, {-0.0, -0.0, 5e-324, 0}, {0, 0, 5e-324, 5e-324},
+        {0, 0, 0, 1}, {0, 0, 1, 0}));
+    auto const modulus =
+        function_of<double, double>([](auto a, auto b) { return abs(complex(a, b)); });
+    Point const origin{reals({0, 3}), reals({0, 4})};
+    for (auto const& each : {modulus, function_of<double, double>(f)}) {
+        auto const second =
+            second_order(each, origin, reals({1, 1}), {reals({1, 1}), reals({2, 2})});
+        CHECK(holds(second[0].numbers, {0, (16. - 2 * 12) / 125}, 1e-15)); // of sqrt(a^2 + b^2)
+        CHECK(holds(second[1].numbers, {0, (2 * 9. - 12) / 125}, 1e-15));
+    }
+}
+
+TEST_CASE("a threshold of the modulus has gradients at 0 where the divisor is made harmless") {
+    auto const soft = function_of<cd>([](auto z) { return z * (1 - 0.5 / maximum(abs(z), 0.5)); });
+    Values const x{xg::DType::complex128, {3}, {0, cd(0.1, 0.2), cd(3, 4)}},
+        ones{xg::DType::complex128, {3}, {1, 1, 1}};
+    CHECK(holds(value_of(soft, {x}).numbers, {0, 0, cd(2.7, 3.6)}, 1e-15));
+    CHECK(holds(first_order(soft, {x}, ones)[0].numbers, {0, 0, cd(0.936, 0.048)}, 1e-15));
+    CHECK(at([](auto v) { return abs(v); }, {0, 2}, {0, 2}, {0, 1}));
+    CHECK(std::isnan(first_order(
+        function_of<double>([](auto v) { return sqrt(abs2(v)); }), {reals({0})}, reals({1}))[0]
+                         .numbers[0]
+                         .real()));
 }
 
 TEST_CASE("x log(y) is 0 where x is, even beside an infinite logarithm, and so is its gradient for x")

@@ -193,5 +193,17 @@ template <class P> ComplexPack<P> pow(ComplexPack<P> x, ComplexPack<P> p)
 }
 template <class P> ComplexPack<P> pow(ComplexPack<P> x, RealPack<P> p) { return pow(x, ComplexPack<P>(p)); }
 template <class P> ComplexPack<P> pow(RealPack<P> x, ComplexPack<P> p) { return pow(ComplexPack<P>(x), p); }
+/// x^p for one real exponent. Where a product of x overflows, its parts may be differences of
+/// infinities: there it is std's power.
+template <class P> ComplexPack<P> pow(ComplexPack<P> x, double p) {
+    auto const y = detail::real_power(x, p);
+    bool const is_product = p >= 2 && detail::is_quick_exponent<ComplexPack<P>>(p);
+    if (!is_product || RealPack<P>::lanes::all((y.re == y.re && y.im == y.im).m)) return y;
+    return detail::number_by_number(
+        [p](auto a, auto product) {
+            return product == product || a != a ? product : std::pow(a, static_cast<P>(p));
+        },
+        x, y);
+}
 
 }  // namespace xgrad

@@ -169,11 +169,7 @@ template <class P> XGRAD_INLINE bool are_ordinary(RealPack<P> x)
 }
 template <class P> XGRAD_INLINE bool are_ordinary(ComplexPack<P> z) { return are_ordinary(larger(abs(z.re), abs(z.im))); }
 
-}  // namespace detail
-
-/// x^p for one real exponent. For 1/2 and -1/2 it is the root, or its inverse, at -0 and -infinity, too.
-template <detail::Pack X> X pow(X x, double p)
-{
+template <Pack X> X real_power(X x, double p) {
     if (p == 2) return x * x;
     if (p == 1) return x;
     if (p == 3) return x * x * x;
@@ -183,9 +179,14 @@ template <detail::Pack X> X pow(X x, double p)
     if (p == 0) return 1;
     if (p == -1) return 1 / x;
     if (p == 0.5) return sqrt(x);
-    if (detail::is_quick_exponent<X>(p)) return p == -2 ? 1 / (x * x) : 1 / sqrt(x);
+    if (is_quick_exponent<X>(p)) return p == -2 ? 1 / (x * x) : 1 / sqrt(x);
     return pow(x, RealPack<typename X::precision>(p));
 }
+
+} // namespace detail
+
+/// x^p for one real exponent. For 1/2 and -1/2 it is the root, or its inverse, at -0 and -infinity, too.
+template <class P> RealPack<P> pow(RealPack<P> x, double p) { return detail::real_power(x, p); }
 
 /// x^(p - 1) beside y = x^p: for packs a quotient, where that loses nothing.
 template <class Y, class X, class E> auto power_below(Y const&, X const& x, E const& p)

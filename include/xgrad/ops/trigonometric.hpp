@@ -132,11 +132,18 @@ auto atan2(Y&& y, X&& x)
     return express(Atan2{}, std::forward<Y>(y), std::forward<X>(x));
 }
 
-/// The distance of the point (a, b) from the origin, without overflow; the gradient there is NaN.
+/// The distance of the point (a, b) from the origin, without overflow; the gradient there is 0, as
+/// that of the modulus of a complex number.
 struct Hypot : Elementwise<R(R, R)> {
     XGRAD_INLINE auto value(auto a, auto b) const { return abs(complex(a, b)); }
-    XGRAD_INLINE auto partial(wrt<0>, auto y, auto a, auto) const { return a / y; }
-    XGRAD_INLINE auto partial(wrt<1>, auto y, auto, auto b) const { return b / y; }
+    XGRAD_INLINE auto partial(wrt<0>, auto y, auto a, auto) const { return cosine(y, a); }
+    XGRAD_INLINE auto partial(wrt<1>, auto y, auto, auto b) const { return cosine(y, b); }
+
+private:
+    // The divisor is 1 at the origin, so that the derivatives of the quotient are finite there.
+    XGRAD_INLINE static auto cosine(auto y, auto side) {
+        return where(y == 0, 0, side / where(y == 0, 1, y));
+    }
 };
 template <class A, class B>
     requires AnyOperand<A, B>
