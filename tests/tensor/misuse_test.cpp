@@ -55,6 +55,76 @@ TEST_CASE("a tensor is not its own gradient")
     x.zero_grad();
 }
 
+namespace {
+
+/// What f's error says before " is undefined" and the reasons, which every such error ends with.
+template <class F> std::string undefined(F f)
+{
+    std::string const reasons = " is undefined: it was default-constructed, moved from or released, or it is the grad() of a tensor "
+                                "that no backward pass has reached";
+    try {
+        f();
+    } catch (xg::Error const& e) {
+        std::string const text = e.what();
+        return text.ends_with(reasons) ? text.substr(0, text.size() - reasons.size()) : text;
+    }
+    return "nothing";
+}
+
+D taken_apart(D const& x) { return xg::zeros(x.shape()); }
+
+}  // namespace
+
+TEST_CASE("an undefined operand is named with its operation and its number")
+{
+    D x({1., 2.}, xg::requires_grad), u;
+    D const m({{1., 2.}, {3., 4.}});
+    CHECK(undefined([&] { D(x - 0.1 * x.grad()); }) == "Mul: argument 1");  // no pass yet
+    CHECK(undefined([&] { D(x * exp(sin(u) + x)); }) == "Sin: argument 0");
+    CHECK(undefined([&] { (x + 2. * u).shape(); }) == "Mul: argument 1");
+    CHECK(undefined([&] { D(where(x > 0., u, x)); }) == "Where: argument 1");
+    CHECK(undefined([&] { sum(u); }) == "sum: argument 0");
+    CHECK(undefined([&] { sum(x * u); }) == "Mul: argument 1");
+    CHECK(undefined([&] { mean(u, {0}); }) == "mean: argument 0");
+    CHECK(undefined([&] { amax(u, {0}); }) == "amax: argument 0");
+    CHECK(undefined([&] { reshape(u, {1}); }) == "Reshape: argument 0");
+    CHECK(undefined([&] { u += x; }) == "Add: argument 0");
+    CHECK(undefined([&] { D(m.array()) += u; }) == "Add: argument 1");
+    CHECK(undefined([&] { xg::cat(std::vector{x, x, u}); }) == "cat: argument 2");
+    CHECK(undefined([&] { xg::stack(std::vector{x, u}); }) == "stack: argument 1");
+    CHECK(undefined([&] { dot(x, u); }) == "dot: argument 1");
+    CHECK(undefined([&] { fft(u); }) == "fft: argument 0");
+    CHECK(undefined([&] { sort(u); }) == "sort: argument 0");
+    CHECK(undefined([&] { Z().real(); }) == "Real: argument 0");
+}
+
+TEST_CASE("an undefined tensor is named by the function that asks it for something")
+{
+    D u;
+    D const m({{1., 2.}, {3., 4.}});
+    CHECK(undefined([&] { u.item(); }) == "item: a tensor whose numel() is asked for");
+    CHECK(undefined([&] { u.data(); }) == "data: a tensor");
+    CHECK(undefined([&] { u.detach(); }) == "detach: a tensor");
+    CHECK(undefined([&] { u.backward(); }) == "backward: a tensor");
+    CHECK(undefined([&] { u.requires_grad_(); }) == "requires_grad_: a tensor");
+    CHECK(undefined([&] { taken_apart(u); }) == "taken_apart: a tensor whose shape() is asked for");
+    CHECK(undefined([&] { transpose(u); }) == "transpose: a tensor whose dim() is asked for");
+    CHECK(undefined([&] { matmul(m, u); }) == "matmul: a tensor whose shape() is asked for");
+    D moved(m), to(std::move(moved));
+    CHECK(undefined([&] { moved.data(); }) == "data: a tensor");
+}
+
+TEST_CASE("an undefined output or input of a pass is named with its number")
+{
+    D x({1., 2.}, xg::requires_grad), u;
+    CHECK(undefined([&] { xg::backward({sum(x), u}); }) == "backward: output 1");
+    CHECK(undefined([&] { sum(x).backward({.inputs = {x, u}}); }) == "backward: input 1");
+    CHECK(undefined([&] { xg::grad(u, x); }) == "grad: output 0");
+    CHECK(undefined([&] { xg::grad(sum(x), u); }) == "grad: input 0");
+    CHECK(undefined([&] { xg::grad({sum(x)}, {x, u}); }) == "grad: input 1");
+    CHECK_FALSE(x.grad().defined());
+}
+
 TEST_CASE("every error is an xgrad::Error and a std::runtime_error")
 {
     D const a({1., 2., 3.}), b({1., 2.});

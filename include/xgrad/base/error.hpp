@@ -77,5 +77,24 @@ private:
 template <class E> [[noreturn, gnu::cold, gnu::noinline]] void fail_with(std::initializer_list<Piece> pieces) { throw E(message_of(pieces)); }
 template <class E = Error, class... Parts> [[noreturn]] XGRAD_INLINE void fail(Parts const&... parts) { fail_with<E>({parts...}); }
 
+/// The name of the function that calls one with a parameter `Caller in = {}`, for messages.
+struct Caller {
+    char const* name;
+    constexpr Caller(char const* function = __builtin_FUNCTION()) noexcept : name(function) {}
+};
+
+/// Throws an Error that says what an operation found undefined ("argument 1"), and how a tensor comes to be that. A function's
+/// name may have template arguments: "transpose<xgrad::Tensor<double> >".
+[[noreturn, gnu::cold, gnu::noinline]] inline void fail_undefined(std::string_view operation, std::string_view what)
+{
+    auto const name = operation.starts_with("operator") ? operation : operation.substr(0, operation.find('<'));
+    fail<Error>(name, ": ", what, " is undefined: it was default-constructed, moved from or released, or it is the grad() "
+        "of a tensor that no backward pass has reached");
+}
+[[noreturn, gnu::cold, gnu::noinline]] inline void fail_undefined(std::string_view operation, std::string_view kind, std::size_t index)
+{
+    fail_undefined(operation, message_of({kind, " ", index}));
+}
+
 }  // namespace detail
 }  // namespace xgrad

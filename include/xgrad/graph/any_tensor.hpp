@@ -176,14 +176,14 @@ public:
     bool defined() const noexcept { return static_cast<bool>(impl_); }
     explicit operator bool() const noexcept { return defined(); }
 
-    Shape const& shape() const { return impl().array.shape; }
-    std::size_t shape(std::ptrdiff_t axis) const { return shape()[detail::normalize_axis("shape", axis, dim())]; }
+    Shape const& shape(detail::Caller in = {}) const { return asked("shape", in).array.shape; }
+    std::size_t shape(std::ptrdiff_t axis, detail::Caller in = {}) const { return shape(in)[detail::normalize_axis("shape", axis, dim())]; }
     /// Steps between neighbours along each axis, in elements.
-    Strides const& strides() const { return impl().array.strides; }
-    std::size_t dim() const { return shape().size(); }
-    std::size_t numel() const { return impl().array.numel; }
-    DType dtype() const { return impl().type->dtype; }
-    bool is_contiguous() const { return impl().array.contiguous; }
+    Strides const& strides(detail::Caller in = {}) const { return asked("strides", in).array.strides; }
+    std::size_t dim(detail::Caller in = {}) const { return asked("dim", in).array.shape.size(); }
+    std::size_t numel(detail::Caller in = {}) const { return asked("numel", in).array.numel; }
+    DType dtype(detail::Caller in = {}) const { return asked("dtype", in).type->dtype; }
+    bool is_contiguous(detail::Caller in = {}) const { return asked("is_contiguous", in).array.contiguous; }
     /// How often the memory was changed in place; shared by views and detach().
     std::uint32_t version() const
     {
@@ -192,9 +192,9 @@ public:
     }
 
     /// True where a gradient will be computed: for a leaf that asks for it, and for all that is computed from one.
-    bool requires_grad() const
+    bool requires_grad(detail::Caller in = {}) const
     {
-        auto const& t = impl();
+        auto const& t = asked("requires_grad", in);
         if (!t.view) [[likely]]
             return t.requires_grad || t.grad_fn;
         auto const lock = t.view->lock();  // another thread may be about to refresh the view
@@ -217,9 +217,10 @@ public:
     /// True where both are handles to one tensor.
     bool is_same(AnyTensor const& o) const noexcept { return impl_ == o.impl_; }
 
-    detail::TensorImpl& impl() const
+    detail::TensorImpl& impl(detail::Caller in = {}) const
     {
-        if (!impl_) detail::fail<Error>("a tensor is undefined here: it was default-constructed, or holds no gradient");
+        if (!impl_) [[unlikely]]
+            detail::fail_undefined(in.name, "a tensor");
         return *impl_;
     }
     detail::Ref<detail::TensorImpl> const& handle() const& noexcept { return impl_; }
@@ -227,6 +228,19 @@ public:
 
 protected:
     detail::Ref<detail::TensorImpl> impl_;
+
+private:
+    /// As impl(), for a member function that `in` calls.
+    detail::TensorImpl& asked(char const* member, detail::Caller in) const
+    {
+        if (!impl_) [[unlikely]]
+            fail_asked(member, in);
+        return *impl_;
+    }
+    [[noreturn, gnu::cold, gnu::noinline]] static void fail_asked(char const* member, detail::Caller in)
+    {
+        detail::fail_undefined(in.name, detail::message_of({"a tensor whose ", member, "() is asked for"}));
+    }
 };
 
 namespace detail {
@@ -265,10 +279,11 @@ inline AnyTensor shape_only(TypeInfo const& type, Shape const& shape)
 }
 
 /// A second tensor on the same memory, without history.
-inline AnyTensor alias(AnyTensor const& t)
+inline AnyTensor alias(AnyTensor const& t, Caller in = {})
 {
-    AnyTensor a(TensorImpl::make(*t.impl().type, t.impl().array));
-    a.impl().inference = t.impl().inference;
+    auto const& of = t.impl(in);
+    AnyTensor a(TensorImpl::make(*of.type, of.array));
+    a.impl().inference = of.inference;
     return a;
 }
 

@@ -46,6 +46,8 @@ public:
     /// Undefined for a GradientEdge.
     AnyTensor const& tensor() const noexcept { return tensor_; }
     bool requires_grad() const { return place_ || tensor_.requires_grad(); }
+    /// False for an undefined tensor.
+    bool defined() const noexcept { return place_ || tensor_.defined(); }
     Edge edge() const { return place_ ? place_ : detail::gradient_edge(tensor_); }
     /// Null where it is not known.
     detail::TypeInfo const* type() const { return place_ ? type_ : tensor_.impl().type; }

@@ -230,6 +230,8 @@ template <Operand First, Operand... X> auto einsum(std::string_view equation, Fi
 {
     static_assert(!(std::same_as<typename First::letter, B> || ... || std::same_as<typename X::letter, B>), "einsum: masks are no numbers; cast<std::int64_t>(mask) is one");
     std::tuple const operands{detail::materialize(first), detail::materialize(rest)...};
+    std::size_t operand = 0;
+    std::apply([&](auto const&... t) { (detail::check_defined("einsum", t, operand++), ...); }, operands);
     auto const subscripts = std::apply([&](auto const&... t) { return detail::Subscripts(equation, {t.shape()...}); }, operands);
     return detail::contract_rest<1>(subscripts, detail::indexed(std::get<0>(operands), subscripts.operand(0)), operands);
 }

@@ -69,6 +69,7 @@ template <Operand X> auto matrix_argument(X const& x)
 }
 template <Scalar T> void check_matrix(std::string_view name, Tensor<T> const& a)
 {
+    check_defined(name, a);
     if (a.dim() < 2) fail<ShapeError>(name, ": The input tensor must have at least 2 dimensions, and has shape ", a.shape());
 }
 template <Scalar T> void check_square(std::string_view name, Tensor<T> const& a)

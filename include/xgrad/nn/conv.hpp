@@ -27,6 +27,8 @@ template <std::size_t D, Scalar T>
 ConvGeometry conv_geometry(std::string_view name, bool transposed, Tensor<T> const& x, Tensor<T> const& weight, Tensor<T> const& bias, PerAxis<D> stride, PerAxis<D> padding, PerAxis<D> dilation, std::size_t groups)
 {
     using xgrad::detail::fail;
+    xgrad::detail::check_defined(name, x);
+    xgrad::detail::check_defined(name, weight, 1);
     auto const extents = spatial_extents<D>(name, x.shape());
     auto const& w = weight.shape();
     if (w.size() != D + 2) fail<ShapeError>(name, ": the weight needs ", D + 2, " axes, not shape ", w);

@@ -24,7 +24,7 @@ template <RealScalar T> struct Classes {
     std::size_t count;
     Tensor<T> weight;
 
-    Classes(std::string_view name, Tensor<T> const& input, ClassLossOptions<T> const& options) : axis(input.dim() > 1)
+    Classes(std::string_view name, Tensor<T> const& input, ClassLossOptions<T> const& options) : axis(input.dim(name.data()) > 1)
     {
         if (input.dim() == 0) xgrad::detail::fail<ShapeError>(name, ": the input needs an axis of classes");
         count = input.shape()[axis];

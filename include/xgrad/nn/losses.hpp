@@ -31,6 +31,8 @@ struct Huber : Elementwise<R(R)> {
 /// Operands of a loss are not broadcast: that a target has another shape is nearly always a mistake.
 template <class A, class B> void check_same_shape(std::string_view name, A const& input, B const& target)
 {
+    xgrad::detail::check_defined(name, input);
+    xgrad::detail::check_defined(name, target, 1);
     Shape const a = input.shape(), b = target.shape();
     if (!(a == b)) xgrad::detail::fail<ShapeError>(name, ": the input has shape ", a, " and the target ", b, "; they must be the same");
 }

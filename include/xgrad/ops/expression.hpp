@@ -77,6 +77,16 @@ using result_precision = std::conditional_t<std::same_as<Y, B>, bool, std::condi
 
 template <class... X> concept AnyOperand = (Operand<X> || ...) && (detail::OperandLike<X> && ...);
 
+namespace detail {
+/// Throws an Error where an argument of an operation is a tensor that is undefined.
+template <class X> void check_defined(std::string_view operation, X const& x, std::size_t argument = 0)
+{
+    if constexpr (requires { x.defined(); })
+        if (!x.defined()) [[unlikely]]
+            fail_undefined(operation, "argument", argument);
+}
+}  // namespace detail
+
 /// Op applied to operands (Tensors, Expressions, constants), lazily.
 template <class Op, class... X> struct Expression {
     using operand_tag = void;
@@ -112,12 +122,17 @@ template <class Op, class... X> struct Expression {
 private:
     template <class First, class... Rest> static Shape common_shape(First const& first, Rest const&... rest)
     {
-        Shape shape = shape_of(first);
-        ((shape = detail::broadcast(detail::type_name<Op>, shape, shape_of(rest))), ...);
+        Shape shape = shape_of(first, 0);
+        std::size_t argument = 0;
+        ((shape = detail::broadcast(detail::type_name<Op>, shape, shape_of(rest, ++argument))), ...);
         return shape;
     }
-    template <class T> static Shape shape_of(detail::Constant<T> const&) { return {}; }
-    template <class T> static decltype(auto) shape_of(T const& t) { return t.shape(); }
+    template <class T> static Shape shape_of(detail::Constant<T> const&, std::size_t) { return {}; }
+    template <class T> static decltype(auto) shape_of(T const& t, std::size_t argument)
+    {
+        detail::check_defined(detail::type_name<Op>, t, argument);
+        return t.shape();
+    }
 };
 
 namespace detail {

@@ -105,7 +105,11 @@ template <template <class> class F, Scalar T> Array<T> fold_array(Array<T> const
 
 // What gradients of folds over axes need.
 
-template <Operand X> Axes checked_axes(std::string_view operation, X const& x, Axes const& axes) { return normalize_axes(operation, axes, x.dim()); }
+template <Operand X> Axes checked_axes(std::string_view operation, X const& x, Axes const& axes)
+{
+    check_defined(operation, x);
+    return normalize_axes(operation, axes, x.dim());
+}
 
 /// The number of elements that are reduced to one.
 inline std::size_t count_over(Shape const& shape, Axes const& axes)

@@ -175,6 +175,7 @@ inline void check_real_axes(std::string_view operation, Axes& axes, std::vector<
 
 template <class X> auto complex_transform(std::string_view operation, X const& x, Axes const& axes, std::vector<std::size_t> const& lengths, FftNorm norm, bool inverse)
 {
+    check_defined(operation, x);
     auto z = as_complex(x);
     Axes over = axes.empty() ? all_axes(z.dim()) : axes;
     for (auto& axis : over) axis = static_cast<std::ptrdiff_t>(normalize_axis(operation, axis, z.dim()));

@@ -179,6 +179,8 @@ template <Operand A, Operand B> auto matmul(A const& a, B const& b)
 namespace detail {
 template <class A, class B> void check_vectors(std::string_view operation, A const& a, B const& b)
 {
+    check_defined(operation, a);
+    check_defined(operation, b, 1);
     auto const p = a.shape(), q = b.shape();
     if (p.size() != 1 || q.size() != 1 || p[0] != q[0]) fail<ShapeError>(operation, ": two vectors of one length are needed, not shapes ", Shape(p), " and ", Shape(q));
 }

@@ -34,6 +34,7 @@ struct Triangle : Arraywise {
 namespace detail {
 template <Operand X> auto triangle(std::string_view operation, X const& x, std::ptrdiff_t offset, bool lower)
 {
+    check_defined(operation, x);
     if (x.dim() < 2) fail<ShapeError>(operation, ": a matrix is needed, or several, not an array of shape ", Shape(x.shape()));
     return express(Triangle{{}, offset, lower}, x);
 }

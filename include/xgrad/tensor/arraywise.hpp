@@ -91,12 +91,20 @@ private:
     Op op_;
 };
 
+/// The array of one of an operation's operands; throws where one of these is undefined.
+template <Scalar T> Array<T> const& array_among(std::span<AnyTensor const* const> operands, std::string_view operation, Tensor<T> const& x)
+{
+    if (!x.defined()) [[unlikely]]
+        fail_undefined(operation, "argument", static_cast<std::size_t>(std::ranges::find_if_not(operands, &AnyTensor::defined) - operands.begin()));
+    return x.array_of();
+}
+
 template <class Op, Scalar... T> auto record_on_tensors(Op const& op, Tensor<T> const&... x)
 {
-    auto value = op.value(x.array_of()...);
+    std::array<AnyTensor const*, sizeof...(T)> const operands{&x...};
+    auto value = op.value(array_among(operands, type_name<Op>, x)...);
     using Y = typename decltype(value)::value_type;
     Tensor<Y> result(std::move(value));
-    std::array<AnyTensor const*, sizeof...(T)> const operands{&x...};
     if constexpr (Differentiable<Y>)
         if (wants_record(operands)) result.impl().grad_fn = Ref<Node>::first(new ArraywiseNode<Op, Y, T...>(op, result, operands.data()));
     if constexpr (sizeof...(T) == 1)

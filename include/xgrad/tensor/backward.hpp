@@ -75,12 +75,14 @@ inline void check_count(std::size_t outputs, std::vector<AnyTensor> const& gradi
 {
     if (!gradients.empty() && gradients.size() != outputs) fail<GraphError>("got ", outputs, " tensors and ", gradients.size(), " gradients");
 }
-inline CachedVector<Root> roots_of(TensorsOrEdges const& outputs, std::vector<AnyTensor> const& gradients)
+inline CachedVector<Root> roots_of(std::string_view operation, TensorsOrEdges const& outputs, std::vector<AnyTensor> const& gradients)
 {
     check_count(outputs.size(), gradients);
     CachedVector<Root> roots;
     roots.reserve(outputs.size());
-    for (std::size_t i = 0; i < outputs.size(); ++i) roots.push_back(root_at(outputs[i].edge(), outputs[i].type(), outputs[i].shape(), gradients.empty() ? AnyTensor() : gradients[i], i));
+    for (std::size_t i = 0; i < outputs.size(); ++i)
+        if (!outputs[i].defined()) fail_undefined(operation, "output", i);
+        else roots.push_back(root_at(outputs[i].edge(), outputs[i].type(), outputs[i].shape(), gradients.empty() ? AnyTensor() : gradients[i], i));
     return roots;
 }
 
@@ -89,11 +91,13 @@ inline Capture capture_at(Edge edge, bool also_run = false)
     if (!edge) fail<GraphError>("One of the differentiated Tensors does not require grad");
     return {std::move(edge), also_run};
 }
-inline CachedVector<Capture> captures_of(TensorsOrEdges const& inputs, bool also_run)
+inline CachedVector<Capture> captures_of(std::string_view operation, TensorsOrEdges const& inputs, bool also_run)
 {
     CachedVector<Capture> captures;
     captures.reserve(inputs.size());
-    for (auto const& input : inputs) captures.push_back(capture_at(input.edge(), also_run));
+    for (std::size_t i = 0; i < inputs.size(); ++i)
+        if (!inputs[i].defined()) fail_undefined(operation, "input", i);
+        else captures.push_back(capture_at(inputs[i].edge(), also_run));
     return captures;
 }
 
@@ -139,9 +143,9 @@ inline std::vector<AnyTensor> batched_grad(TensorsOrEdges const& outputs, Tensor
 /// the pass goes, its Node included; a leaf's Node adds into .grad.
 inline void backward(TensorsOrEdges const& outputs, std::vector<AnyTensor> const& gradients = {}, BackwardOptions const& options = {})
 {
-    auto roots = detail::roots_of(outputs, gradients);
+    auto roots = detail::roots_of("backward", outputs, gradients);
     if (options.inputs.empty() && options.inputs.given()) detail::fail<GraphError>("'inputs' argument to backward() cannot be empty.");
-    auto captures = detail::captures_of(options.inputs, true);
+    auto captures = detail::captures_of("backward", options.inputs, true);
     if (options.create_graph)
         detail::warn("Using backward() with create_graph=True will create a reference cycle between the parameter and its gradient which can cause a memory leak. Use "
                      "xgrad::grad() when creating the graph to avoid this, or let the .grad fields go after use.");
@@ -163,8 +167,8 @@ inline std::vector<AnyTensor> grad(TensorsOrEdges const& outputs, TensorsOrEdges
 {
     if (inputs.empty()) detail::fail<GraphError>("grad requires non-empty inputs.");
     if (options.is_grads_batched) return detail::batched_grad(outputs, inputs, options);
-    auto captures = detail::captures_of(inputs, false);
-    auto roots = detail::roots_of(outputs, options.gradients);
+    auto captures = detail::captures_of("grad", inputs, false);
+    auto roots = detail::roots_of("grad", outputs, options.gradients);
     detail::run_grad(roots, captures, options);
     std::vector<AnyTensor> gradients;
     gradients.reserve(captures.size());
@@ -239,8 +243,11 @@ inline void grad_into(AnyTensor* gradients, AnyTensor const& output, std::span<A
         return;
     }
     LocalArray<Capture, 4> captures(inputs.size());
-    for (std::size_t i = 0; i < inputs.size(); ++i) captures[i] = capture_at(gradient_edge(*inputs[i]));
+    for (std::size_t i = 0; i < inputs.size(); ++i)
+        if (!inputs[i]->defined()) fail_undefined("grad", "input", i);
+        else captures[i] = capture_at(gradient_edge(*inputs[i]));
     check_count(1, options.gradients);
+    if (!output.defined()) fail_undefined("grad", "output", 0);
     Root root = root_at(gradient_edge(output), output.impl().type, output.shape(), options.gradients.empty() ? AnyTensor() : options.gradients[0], 0);
     run_grad({&root, 1}, captures.span(), options);
     for (std::size_t i = 0; i < inputs.size(); ++i) gradients[i] = delivered(std::move(captures[i].gradient), inputs[i]->impl().type, inputs[i]->shape(), options);

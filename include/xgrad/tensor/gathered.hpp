@@ -20,6 +20,23 @@ namespace xgrad::detail {
     return shape;
 }
 
+/// Throws for operand `wanted` of a formula, which is undefined, if it is one of a vertex; names that and its argument.
+[[gnu::cold]] inline void check_vertex(Vertex const*& v, std::size_t& operand, std::size_t wanted)
+{
+    Vertex const here = *v++;
+    if (here.is_tensor) ++operand;
+    for (std::size_t i = 0; i < here.operands; ++i) {
+        if (v->is_tensor && operand == wanted) fail_undefined(here.name, "argument", i);
+        check_vertex(v, operand, wanted);
+    }
+}
+[[noreturn, gnu::cold, gnu::noinline]] inline void fail_undefined_operand(Vertex const* root, std::size_t k)
+{
+    std::size_t first = 0;
+    check_vertex(root, first, k);
+    fail_undefined("an operation", "its argument");
+}
+
 /// The operands of a formula, ready for a kernel.
 struct Gathered {
     AnyArray const* arrays[64];
@@ -37,7 +54,9 @@ struct Gathered {
         bool ordered = table.kernels.in_place, same_shapes = true, is_latest = latest;
         LeafMask require = 0;
         for (std::size_t k = 0; k < n; ++k) {
-            auto const& impl = operands[k]->impl();
+            if (!operands[k]->defined()) [[unlikely]]
+                fail_undefined_operand(table.kernels.vertices, k);
+            auto const& impl = *operands[k]->handle();
             AnyArray const* const array = arrays[k] = &impl.array;
             std::size_t same = 0;
             while (arrays[same] != array) ++same;

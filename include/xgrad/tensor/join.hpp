@@ -83,6 +83,7 @@ template <Scalar T> Tensor<T> join(std::string_view name, std::vector<Tensor<T>>
 template <Scalar T> Tensor<T> cat(std::vector<Tensor<T>> const& x, std::ptrdiff_t axis = 0)
 {
     if (x.empty()) detail::fail<ShapeError>("cat: no tensors to join");
+    for (auto const& t : x) detail::check_defined("cat", t, static_cast<std::size_t>(&t - x.data()));
     Shape shape = x[0].shape();
     auto const at = detail::normalize_axis("cat", axis, shape.size());
     shape[at] = 0;
@@ -100,6 +101,7 @@ template <Scalar T> Tensor<T> cat(std::vector<Tensor<T>> const& x, std::ptrdiff_
 template <Scalar T> Tensor<T> stack(std::vector<Tensor<T>> const& x, std::ptrdiff_t axis = 0)
 {
     if (x.empty()) detail::fail<ShapeError>("stack: no tensors to join");
+    for (auto const& t : x) detail::check_defined("stack", t, static_cast<std::size_t>(&t - x.data()));
     for (auto const& t : x)
         if (t.shape() != x[0].shape()) detail::fail<ShapeError>("stack: shapes ", x[0].shape(), " and ", t.shape(), " differ");
     auto const at = detail::normalize_axis("stack", axis, x[0].dim() + 1);

@@ -103,6 +103,7 @@ template <Operand X> Tensor<std::int64_t> extreme_place_of_all(std::string_view 
 
 template <Operand X> auto ordered(std::string_view name, X const& x, std::ptrdiff_t axis, std::optional<std::size_t> count, bool descending)
 {
+    check_defined(name, x);
     auto const d = normalize_axis(name, axis, x.dim());
     auto const t = materialize(x);
     std::size_t const n = t.shape()[d];

@@ -13,6 +13,7 @@ namespace detail {
 /// A copy of numbers in row-major order, which the caller may change before the backward pass, each seen to lie in [0, extent).
 inline Array<std::int64_t> checked_index(std::string_view name, Tensor<std::int64_t> const& index, std::size_t axis, std::size_t extent)
 {
+    if (!index.defined()) fail_undefined(name, "the index");
     Array<std::int64_t> copy(index.shape());
     copy_elements(copy, index.array_of());
     for (auto const i : copy)
@@ -22,6 +23,8 @@ inline Array<std::int64_t> checked_index(std::string_view name, Tensor<std::int6
 
 template <Operand X> IndexSelect picked_slices(std::string_view name, X const& x, std::ptrdiff_t axis, Tensor<std::int64_t> const& index)
 {
+    check_defined(name, x);
+    if (!index.defined()) fail_undefined(name, "the index");
     auto const d = normalize_axis(name, axis, x.dim());
     if (index.dim() > 1) fail<ShapeError>(name, ": the index is a vector, not an array of shape ", index.shape());
     return {{}, checked_index(name, index.dim() == 0 ? reshape(index, {1}) : index, d, x.shape()[d]), d};
@@ -29,6 +32,8 @@ template <Operand X> IndexSelect picked_slices(std::string_view name, X const& x
 
 template <Operand X> Gather picked_elements(std::string_view name, X const& x, std::ptrdiff_t axis, Tensor<std::int64_t> const& index)
 {
+    check_defined(name, x);
+    if (!index.defined()) fail_undefined(name, "the index");
     auto const d = normalize_axis(name, axis, x.dim());
     bool fits = index.dim() == x.dim();
     for (std::size_t i = 0; fits && i < x.dim(); ++i) fits = i == d || index.shape()[i] <= x.shape()[i];

@@ -138,6 +138,7 @@ template <class Fold, class E> Array<typename E::scalar> fold(E const& e, Axes c
 /// A mean is a sum times 1 over the number of summands.
 template <class E> Tensor<typename E::scalar> record_sum(std::string_view operation, E const& e, Axes const* over, bool keepdims, bool mean = false)
 {
+    check_defined(operation, e);
     TakenApart<E> const apart(e);
     return Tensor<typename E::scalar>(record_formula_sum(operation, apart.table, sum_kernel<typename TakenApart<E>::F>(), &apart.formula, apart.operands, over, keepdims, mean).handle());
 }

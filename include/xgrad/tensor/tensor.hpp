@@ -129,11 +129,12 @@ public:
     Tensor& requires_grad_(bool on = true)
     {
         static_assert(detail::has_gradients<T>, "only Tensors of floating point and complex dtype can require gradients");
+        auto& self = impl();
         if (!on && !is_leaf())
             detail::fail<GraphError>("you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a subgraph that "
                                      "doesn't require differentiation use detach()");
         if (on && is_inference() && !is_inference_mode_enabled()) detail::fail<GraphError>("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.");
-        if (is_leaf()) impl().requires_grad = on;
+        if (is_leaf()) self.requires_grad = on;
         return *this;
     }
     using AnyTensor::requires_grad;
@@ -158,7 +159,7 @@ public:
     void zero_grad() { impl().grad = nullptr; }
 
     /// The same values without history; shares memory and version.
-    Tensor detach() const { return Tensor(detail::alias(*this).handle()); }
+    Tensor detach() const { return Tensor(detail::alias(*this, "detach").handle()); }
     /// Makes this tensor itself a leaf without history; not allowed for views. Views of it keep the history that they have until
     /// values change next; then theirs ends at this tensor, too.
     Tensor& detach_();
@@ -222,7 +223,7 @@ public:
     /// `value` where the mask is true.
     template <detail::OperandLike X> Tensor& masked_fill_(Tensor<bool> const& mask, X const& value);
 
-    detail::Array<T> const& array_of() const { return detail::as<T>(impl().array); }
+    detail::Array<T> const& array_of(detail::Caller in = {}) const { return detail::as<T>(impl(in).array); }
 
 private:
     Tensor(detail::Ref<detail::TensorImpl> impl, GradFlag<T> g) : AnyTensor(std::move(impl)) { impl_->requires_grad = g.value; }

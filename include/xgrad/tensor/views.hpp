@@ -48,6 +48,7 @@ template <Scalar V, Scalar T, class Look> std::shared_ptr<Geometry const> view_g
 
 template <Scalar V, Scalar T, class Look> Tensor<V> record_view(std::string_view name, Tensor<T> const& x, Look look)
 {
+    check_defined(name, x);
     auto v = make_view<V>(x, look);
     if constexpr (Differentiable<T>)
         if (recording() && x.requires_grad()) v.impl().grad_fn = Ref<Node>(new ViewNode(view_geometry<V>(x, look), ViewMap::gather, gradient_edge(x), name));
