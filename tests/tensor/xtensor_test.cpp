@@ -157,3 +157,75 @@ TEST_CASE("shapes that do not broadcast are named where an xtensor array takes p
     xt::xarray<double> const a({2}, 1.);
     CHECK_THROWS_WITH_AS(D(x * a), doctest::Contains("Mul: shapes [3] and [2] do not broadcast"), xg::ShapeError);
 }
+
+namespace {
+
+/// A tensor beside an xtensor expression is the same as beside the tensor of its values.
+template <class T> void check_elements()
+{
+    INFO(__PRETTY_FUNCTION__);
+    xt::xarray<T> const a{T(0), T(1), T(2)};
+    using S = std::conditional_t<std::is_same_v<T, bool>, bool, std::conditional_t<std::is_integral_v<T>, std::int64_t, double>>;
+    xg::Tensor<S> const same({S(T(0)), S(T(1)), S(T(2))});
+    D const x({1.5, 2., -3.}, xg::requires_grad);
+    F const f({1.5f, 2.f, -3.f});
+    Z const z({complex<double>(1.5, 1), 2., complex<double>(0, -3)});
+    xg::Tensor<std::int64_t> const n({4, 5, 6});
+    auto const agrees = [](auto const& got, auto const& wanted) {
+        static_assert(std::is_same_v<typename std::remove_cvref_t<decltype(got)>::scalar, typename std::remove_cvref_t<decltype(wanted)>::scalar>);
+        CHECK(difference(xg::Tensor(got), xg::Tensor(wanted), 0) == "");
+    };
+    agrees(x * a, x * same);
+    agrees(a * x, same * x);
+    agrees(x + a, x + same);
+    agrees(a - x, same - x);
+    agrees(1. - a - x, 1. - same - x);
+    agrees(a / x, same / x);
+    agrees(f * a, f * same);
+    agrees(z + a, z + same);
+    agrees(n * a, n * same);
+    agrees(x < a, x < same);
+    agrees(a >= x, same >= x);
+    agrees(a == x, same == x);
+    agrees(maximum(x, a), maximum(x, same));
+    agrees(sin(x * a + x), sin(x * same + x));
+    agrees((x + 1.) * a, (x + 1.) * same);
+    agrees(where(x > 0., x, a), where(x > 0., x, same));
+    D changed = x.detach().clone();
+    changed += a;
+    agrees(changed, x + same);
+    D const y = sum(a * x * x);
+    CHECK(difference(xg::grad(y, x), D(2. * same * x.detach())) == "");
+    xg::Tensor const made(a);
+    static_assert(std::is_same_v<decltype(made), xg::Tensor<S> const>);
+}
+
+}  // namespace
+
+TEST_CASE("arrays of any arithmetic type stand beside a tensor, and integers promote as integer tensors do")
+{
+    check_elements<bool>();
+    check_elements<char>();
+    check_elements<signed char>();
+    check_elements<unsigned char>();
+    check_elements<short>();
+    check_elements<unsigned short>();
+    check_elements<int>();
+    check_elements<unsigned>();
+    check_elements<long>();
+    check_elements<unsigned long>();
+    check_elements<long long>();
+    check_elements<unsigned long long>();
+    check_elements<double>();
+    check_elements<long double>();
+}
+
+TEST_CASE("lazy expressions and views of integers stand beside a tensor")
+{
+    xt::xarray<int> const a{{1, 2}, {3, 4}};
+    D const x({10., 20.});
+    CHECK(difference(D(x * (a + 1)), {{20., 60.}, {40., 100.}}) == "");
+    CHECK(difference(D(xt::view(a, 0, xt::all()) * x), {10., 40.}) == "");
+    CHECK(difference(D(x - (a > 2)), {{10., 20.}, {9., 19.}}) == "");
+    CHECK(difference(D(1. - xt::xarray<bool>{true, false} + x), {10., 21.}) == "");
+}

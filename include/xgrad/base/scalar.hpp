@@ -84,6 +84,15 @@ template <class A, class B> using promote_precision = typename detail::PromotePr
 
 namespace detail {
 
+/// The scalar type of a tensor that is made of numbers of type N: integers become int64, long double becomes double.
+template <class N> struct TensorScalar {
+    using type = std::conditional_t<Scalar<N>, N, std::conditional_t<std::integral<N>, std::int64_t, double>>;
+};
+template <> struct TensorScalar<std::complex<long double>> {
+    using type = std::complex<double>;
+};
+template <class N> using tensor_scalar = typename TensorScalar<N>::type;
+
 template <class P, class... More> struct Widest {
     using type = P;
 };

@@ -270,7 +270,9 @@ private:
 
 template <Scalar T> explicit Tensor(T, GradFlag<std::type_identity_t<T>> = {}) -> Tensor<T>;
 template <class Op, class... X> Tensor(Expression<Op, X...>) -> Tensor<typename Expression<Op, X...>::scalar>;
-template <detail::XtensorExpression E> Tensor(E const&, GradFlag<std::remove_cvref_t<typename E::value_type>> = {}) -> Tensor<std::remove_cvref_t<typename E::value_type>>;
+template <detail::XtensorExpression E>
+Tensor(E const&, GradFlag<detail::tensor_scalar<std::remove_cvref_t<typename E::value_type>>> = {})
+    -> Tensor<detail::tensor_scalar<std::remove_cvref_t<typename E::value_type>>>;
 
 template <Scalar T> Tensor<T> AnyTensor::as() const
 {
@@ -281,11 +283,18 @@ template <Scalar T> Tensor<T> AnyTensor::as() const
 namespace detail {
 
 /// An xtensor expression beside a tensor is copied into one.
-template <XtensorExpression X>
-    requires Scalar<std::remove_cvref_t<typename X::value_type>>
-struct OperandTraits<X> {
-    using type = Tensor<std::remove_cvref_t<typename X::value_type>>;
-    static type make(X const& x) { return type(x); }
+template <XtensorExpression X> struct OperandTraits<X> {
+    using element = std::remove_cvref_t<typename X::value_type>;
+    using type = Tensor<tensor_scalar<element>>;
+    static type make(X const& x)
+    {
+        constexpr bool has_numbers = Number<element>;
+        static_assert(has_numbers,
+            "beside a tensor, an xtensor expression must have numbers as elements: not strings, optional values, or "
+            "objects");
+        if constexpr (has_numbers) return type(x);
+        else return type();
+    }
 };
 
 /// An operand that will be stored: an Expression becomes a Tensor, a Tensor stays itself.
@@ -296,5 +305,53 @@ template <XtensorExpression X> auto materialize(X const& x) { return OperandTrai
 template <class X> concept TensorLike = requires(X const& x) { materialize(x); };
 template <class X> using tensor_type = std::remove_cvref_t<decltype(materialize(std::declval<X const&>()))>;
 
+/// A tensor and an xtensor expression, in either order.
+template <class A, class B>
+concept TensorBesideXtensor = (Operand<A> && XtensorExpression<B>) || (XtensorExpression<A> && Operand<B>);
+template <class A, class B> Tensor<double> refuse_operator()
+{
+    constexpr bool is_refused = !TensorBesideXtensor<A, B>;
+    static_assert(is_refused, "tensors have no such operator: %, &, |, ^, << and >> are for arrays of integers");
+    return {};
+}
 }  // namespace detail
+
+// xtensor's operators would take a tensor for one element of an array.
+template <class A, class B>
+    requires detail::TensorBesideXtensor<A, B>
+auto operator%(A&&, B&&)
+{
+    return detail::refuse_operator<A, B>();
+}
+template <class A, class B>
+    requires detail::TensorBesideXtensor<A, B>
+auto operator&(A&&, B&&)
+{
+    return detail::refuse_operator<A, B>();
+}
+template <class A, class B>
+    requires detail::TensorBesideXtensor<A, B>
+auto operator|(A&&, B&&)
+{
+    return detail::refuse_operator<A, B>();
+}
+template <class A, class B>
+    requires detail::TensorBesideXtensor<A, B>
+auto operator^(A&&, B&&)
+{
+    return detail::refuse_operator<A, B>();
+}
+template <class A, class B>
+    requires detail::TensorBesideXtensor<A, B>
+auto operator<<(A&&, B&&)
+{
+    return detail::refuse_operator<A, B>();
+}
+template <class A, class B>
+    requires detail::TensorBesideXtensor<A, B>
+auto operator>>(A&&, B&&)
+{
+    return detail::refuse_operator<A, B>();
+}
+
 }  // namespace xgrad
