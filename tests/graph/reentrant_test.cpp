@@ -235,3 +235,134 @@ TEST_CASE("at any depth the newest Node runs first")
     D const last = x * 4.;
     CHECK(last.grad_fn()->sequence_nr() > older.grad_fn()->sequence_nr() + 200);
 }
+
+namespace {
+struct NoScope {};
+
+/// Calls f at each of 130 depths of passes inside passes, which takes three stacks. The passes run in a Scope.
+template <class Scope = NoScope>
+void at_each_depth(std::function<void()> const& f, xg::BackwardOptions const& options = {})
+{
+    constexpr std::size_t levels = 130;
+    D const x(1., xg::requires_grad);
+    std::vector<D> y;
+    for (std::size_t i = 0; i < levels; ++i) y.push_back(x * 1.);
+    for (std::size_t i = 0; i < levels; ++i)
+        y[i].register_hook([&, i](D const&) {
+            f();
+            if (i + 1 < levels) y[i + 1].backward(options);
+        });
+    [[maybe_unused]] Scope const scope{};
+    y[0].backward(options);
+}
+}  // namespace
+
+TEST_CASE("at any depth all that belongs to the calling thread is there")
+{
+    SUBCASE("grad mode, and that a pass will be differentiated")
+    {
+        for (bool const on : {false, true}) {
+            int calls = 0;
+            auto const before = xg::set_warning_handler([](auto const&) {});
+            auto const look = [&] {
+                calls += xg::is_grad_enabled() == on;
+                D const v(3., xg::requires_grad);
+                xg::EnableGradGuard const
+                    guard;  // transforms record where their results will be differentiated
+                calls += xg::value_and_grad([](D const& t) { return t * t; }, v)
+                             .second.requires_grad() == on;
+            };
+            at_each_depth(look, {.create_graph = on});
+            xg::set_warning_handler(before);
+            CHECK(calls == 2 * 130);
+        }
+        CHECK(xg::is_grad_enabled());
+    }
+    SUBCASE("inference mode")
+    {
+        int calls = 0;
+        at_each_depth<xg::InferenceMode>([&] { calls += xg::is_inference_mode_enabled(); });
+        CHECK(calls == 130);
+        CHECK_FALSE(xg::is_inference_mode_enabled());
+    }
+    SUBCASE("anomaly mode")
+    {
+        struct Anomaly {
+            xg::AnomalyMode mode{};
+        };
+        int calls = 0;
+        auto const before = xg::set_warning_handler([](auto const&) {});
+        auto const look = [&] {
+            D const zero(0., xg::requires_grad);
+            xg::EnableGradGuard const on;
+            D const y = sqrt(zero) * 0.;
+            CHECK_THROWS_AS(y.backward(), xg::GraphError);
+            ++calls;
+        };
+        at_each_depth<Anomaly>(look);
+        xg::set_warning_handler(before);
+        CHECK(calls == 130);
+    }
+    SUBCASE("hooks on saved tensors")
+    {
+        static int packed;
+        packed = 0;
+        struct Hooks {
+            xg::SavedTensorsHooks hooks{[](xg::AnyTensor const& t) { return ++packed, t; },
+                [](xg::AnyTensor const& t) { return t; }};
+        };
+        D const x(2., xg::requires_grad);
+        at_each_depth<Hooks>([&] {
+            xg::EnableGradGuard const on;
+            D const square = x * x;
+        });
+        CHECK(packed == 130);
+    }
+    SUBCASE("that hooks on saved tensors are disabled")
+    {
+        struct Disabled {
+            xg::DisableSavedTensorsHooks disabled{"not here"};
+        };
+        auto const keep = [](xg::AnyTensor const& t) { return t; };
+        at_each_depth<Disabled>(
+            [&] { CHECK_THROWS_WITH(xg::SavedTensorsHooks(keep, keep), "not here"); });
+    }
+    SUBCASE("random numbers")
+    {
+        auto const draw = [] { return xg::rand({}).item(); };
+        xg::manual_seed(7);
+        std::vector<double> wanted, seen;
+        for (int i = 0; i < 130; ++i) wanted.push_back(draw());
+        double const next = draw();
+        xg::manual_seed(7);
+        at_each_depth([&] { seen.push_back(draw()); });
+        CHECK(seen == wanted);
+        CHECK(draw() == next);
+        at_each_depth([&] {
+            if (seen.size() < 230) seen.push_back(0);
+            else xg::manual_seed(7);
+        });
+        CHECK(draw() == wanted[0]);
+    }
+    SUBCASE("numbers of Nodes")
+    {
+        D const x(2., xg::requires_grad);
+        std::vector<std::uint64_t> seen;
+        at_each_depth([&] {
+            xg::EnableGradGuard const on;
+            seen.push_back(D(x * x).grad_fn()->sequence_nr());
+        });
+        CHECK(std::ranges::is_sorted(seen, std::less_equal<>()));
+        CHECK(D(x * x).grad_fn()->sequence_nr() > seen.back());
+    }
+    SUBCASE("the running pass")
+    {
+        int queued = 0, called = 0;
+        at_each_depth([&] {
+            ++queued;
+            xg::queue_callback([&] { ++called; });
+        });
+        CHECK(queued == 130);
+        CHECK(called == 130);
+    }
+}

@@ -4,8 +4,10 @@
 #pragma once
 
 #include <thread>
+#include <tuple>
 
 #include <xgrad/graph/graph_task.hpp>
+#include <xgrad/graph/thread_state.hpp>
 
 XGRAD_COMPILED_ONCE
 
@@ -204,30 +206,31 @@ inline bool run_single_node(Node& node, std::span<Capture> captures)
 inline constinit thread_local std::size_t pass_depth = 0;
 inline constexpr std::size_t passes_per_stack = 64;
 
-/// Runs f on a thread of its own, with this thread's modes and sequence numbers, and hands back what it throws.
+/// Runs f on a thread of its own, with all that belongs to this thread, and hands back what it throws.
 template <class F> void on_fresh_stack(F f)
 {
+    auto const variables = [] {
+        return std::tie(grad_mode, inference_mode, differentiated, anomaly, default_packing,
+            packing_disabled, current_pass, next_sequence);
+    };
+    auto callers = variables();
+    auto const others = ThreadState::addresses();
+    auto const exchange = [&] {
+        variables().swap(callers);
+        ThreadState::swap_with(others);
+    };
     std::exception_ptr thrown;
-    auto sequence = next_sequence;
-    auto run = [&, grad = grad_mode, inference = inference_mode, outer = differentiated, state = anomaly, packing = default_packing, disabled = packing_disabled, pass = current_pass, locks = lock_identity ? lock_identity : &own_lock_identity] {
-        grad_mode = grad;
-        inference_mode = inference;
-        differentiated = outer;
-        anomaly = state;
-        default_packing = packing;
-        packing_disabled = disabled;
-        current_pass = pass;
+    auto const run = [&, locks = lock_identity ? lock_identity : &own_lock_identity] {
         lock_identity = locks;
-        next_sequence = sequence;
+        exchange();
         try {
             f();
         } catch (...) {
             thrown = std::current_exception();
         }
-        sequence = next_sequence;
+        exchange();
     };
     std::thread(run).join();
-    next_sequence = sequence;
     if (thrown) std::rethrow_exception(thrown);
 }
 

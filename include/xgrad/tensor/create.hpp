@@ -3,6 +3,7 @@
 
 #include <random>
 
+#include <xgrad/graph/thread_state.hpp>
 #include <xgrad/tensor/tensor.hpp>
 
 XGRAD_COMPILED_ONCE
@@ -77,6 +78,10 @@ template <RealScalar T = double> Tensor<T> rfftfreq(std::size_t n, double distan
 
 namespace detail {
 inline thread_local std::mt19937_64 generator{5489};
+inline ThreadState const generator_is_thread_state([]() -> void* { return &generator; },
+    [](void* a, void* b) {
+        std::swap(*static_cast<std::mt19937_64*>(a), *static_cast<std::mt19937_64*>(b));
+    });
 
 template <class T, class Distribution> Tensor<T> random(Shape const& shape, GradFlag<T> g, Distribution distribution)
 {
