@@ -1,4 +1,6 @@
 // Hooks on Nodes: before a Node runs, with the gradients of its outputs, and after, with those of its inputs as well.
+#include <xgrad/nn/linear.hpp>
+
 #include "walk.hpp"
 
 namespace {
@@ -178,6 +180,77 @@ TEST_CASE("edges lead to AccumulateGrad Nodes for leaves, name the output they c
     CHECK(to_leaf[0].function->next_edges().empty());
     CHECK(rows[0].grad_fn()->num_outputs() == 2);
     CHECK(rows[1].output_nr() == 1);
+}
+
+namespace {
+struct Scaled : xg::Function<Scaled> {
+    static D forward(Context&, D const& x, double factor, D const& y) { return x * factor + y; }
+    static auto backward(Context&, D const& g) { return std::tuple(D(g * 3.), std::nullopt, g); }
+};
+}  // namespace
+
+TEST_CASE("which edges the Nodes of each kind have, where one input requires no gradient")
+{
+    D const x({{1., 2.}, {3., 4.}}, xg::requires_grad), c({{5., 6.}, {7., 8.}});
+    auto const leaf = D(x * 1.).grad_fn()->next_edges()[0].function;
+    /// "x", a dash for an empty edge, or the name of another Node.
+    auto const edges = [&](xg::AnyTensor const& y) {
+        std::string text;
+        for (auto const& e : y.grad_fn()->next_edges())
+            text += (text.empty() ? "" : " ") + (e.function == leaf ? "x"
+                                                    : e             ? e.function->name()
+                                                                    : "-");
+        return text;
+    };
+    SUBCASE("expressions and operations on whole arrays: only those that require one")
+    {
+        CHECK(edges(D(c * x + c * x * x)) == "x");
+        CHECK(edges(sum(c * x)) == "x");
+        CHECK(edges(matmul(c, x)) == "x");
+        CHECK(edges(matmul(x, x)) == "x x");
+        CHECK(edges(D(where(c > 6., c, x))) == "x");
+        CHECK(edges(cumsum(x, 0)) == "x");
+    }
+    SUBCASE("views: the base")
+    {
+        CHECK(edges(x[0]) == "x");
+        CHECK(edges(x.t()) == "x");
+        CHECK(edges(unbind(x)[1]) == "x");
+        D base = c.clone();
+        D const row = base[1], other = base[0];
+        base[0].copy_(x[1]);
+        CHECK(edges(row) == "CopySlices");
+        CHECK(edges(base) == "- CopyBackward");
+    }
+    SUBCASE("lists of tensors: all, with empty ones")
+    {
+        CHECK(edges(xg::cat(std::vector{c, x, c})) == "- x -");
+        CHECK(edges(xg::stack(std::vector{x, c})) == "x -");
+    }
+    SUBCASE("custom Functions: all tensors, with empty ones")
+    {
+        CHECK(edges(Scaled::apply(x, 3., c)) == "x -");
+        CHECK(edges(Scaled::apply(c, 3., x)) == "- x");
+        D const y = Scaled::apply(c, 3., x);
+        std::string seen;
+        y.grad_fn()->register_hook([&](Gradients const& in, Gradients const&) {
+            for (auto const& g : in) seen += g.defined() ? '+' : '-';
+        });
+        sum(y).backward();
+        CHECK(seen == "-+");
+    }
+    SUBCASE("a module's backward hooks: all tensors, with empty ones")
+    {
+        xg::nn::Bilinear<double> m(2, 2, 1);
+        m.register_full_backward_hook([](auto&, auto const&, auto const&) {});
+        D const y = m(x, c);
+        std::string seen;
+        for (auto* const node : nodes_of(y))
+            if (node->name() == "BackwardHookFunctionBackward" && node->num_outputs() == 2)
+                for (auto const& e : node->next_edges()) seen += e ? '+' : '-';
+        CHECK(seen == "+-");
+    }
+    SUBCASE("leaves: none") { CHECK(leaf->next_edges().empty()); }
 }
 
 TEST_CASE("what a Node hook throws comes out as it is, and the graph can be used again")

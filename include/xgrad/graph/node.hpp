@@ -87,7 +87,8 @@ public:
     /// The same in libtorch's form: f(gradients of the inputs, gradients of the outputs).
     template <class F> HookHandle add_post_hook(F f) { return register_hook(std::move(f)); }
 
-    /// Edges to the Nodes of the inputs; an empty one where an input needs no gradient.
+    /// Edges to the Nodes of the inputs. An input that needs no gradient has none in the Node of an expression or of an operation on whole
+    /// arrays, and an empty one where the inputs are a list: in the Nodes of cat() and stack(), and of custom Functions.
     std::span<Edge const> next_edges() const noexcept { return {edges_, edge_count_}; }
     std::uint32_t num_outputs() const noexcept { return outputs_; }
     /// Grows with each Node that a thread records; an AccumulateGrad Node has the largest possible.
