@@ -1,4 +1,5 @@
-// A chain of a million Nodes: built, differentiated and freed. How much memory it takes, and that no stack grows with it.
+// A chain of a million Nodes: built, differentiated and freed. How much memory it takes, and that no stack grows with it. And what a
+// checkpoint costs.
 #include <benchmark/benchmark.h>
 #include <malloc.h>
 #include <xgrad/xgrad.hpp>
@@ -66,8 +67,28 @@ template <class Step> void measure(std::size_t n)
     });
 }
 
+/// Steps of the heat equation on a periodic line by a stencil of views, which every step saves: with and without a checkpoint. The
+/// checkpoint computes everything twice, and a backward pass costs more than a forward one.
+void measure_checkpoint(std::size_t steps)
+{
+    Real const conductivity(0.2, xg::requires_grad), start = xg::rand({4098}, xg::requires_grad);
+    auto const heat = [conductivity, steps](Real const& u0) {
+        Real u = u0;
+        for (std::size_t i = 0; i < steps; ++i) {
+            Real const left = u(xt::range(0, 4096)), middle = u(xt::range(1, 4097)), right = u(xt::range(2, 4098));
+            u = xg::pad(middle + conductivity * (left - 2. * middle + right), {{1, 1}});
+        }
+        return sum(u);
+    };
+    bench::Case("heat equation under a checkpoint", steps)
+        .peer("without", [=] { return xg::grad(heat(start), start); })
+        .xgrad([=] { return xg::grad(xg::checkpoint(heat, start), start); })
+        .at_most(2);
+}
+
 int main(int argc, char** argv)
 {
+    measure_checkpoint(100);
     measure<Scaled>(1'000'000);
     measure<Sine>(1'000'000);
     return bench::run(argc, argv);
