@@ -152,3 +152,29 @@ TEST_CASE("in modes of the caller")
     CHECK(difference(xg::hessian(f, x), {{6., 0.}, {0., 12.}}) == "");
     CHECK(difference(xg::hvp(f, x, D({1., 1.})).second, {6., 12.}) == "");
 }
+
+TEST_CASE("a tensor hook in the function: hvp has the derivative of the gradient that it made, vhp "
+          "and hessian run it again")
+{
+    D const x({3., -1.});
+    int calls = 0;
+    auto const f = [&](D const& a) {
+        D t = a * a;
+        t.register_hook([&](D const& g) {
+            ++calls;
+            return D(2. * g);
+        });
+        return sum(t * t);
+    };
+    D const v({1., 2.});
+    // the gradient is 2 (2 t) (2 a) = 8 a^3
+    CHECK(difference(xg::value_and_grad(f, x).second, {216., -8.}) == "");
+    calls = 0;
+    CHECK(difference(xg::hvp(f, x, v).second, {24. * 9, 24. * 2}) == "");
+    CHECK(calls == 1);
+    // by way of t the hook doubles once more: 2 (8 a) (2 a), beside 8 t
+    calls = 0;
+    CHECK(difference(xg::vhp(f, x, v).second, {40. * 9, 40. * 2}) == "");
+    CHECK(calls == 2);
+    CHECK(difference(xg::hessian(f, x), {{40. * 9, 0.}, {0., 40.}}) == "");
+}

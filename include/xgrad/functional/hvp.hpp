@@ -58,8 +58,8 @@ template <class F, class X> auto vhp(F&& f, X const& inputs, TransformOptions co
 }
 
 /// f(inputs), one real number, and H v for the Hessian H of f, forward over reverse: a tangent is pushed along the graph of the
-/// gradient. It differs from vhp() only where a gradient is not the derivative of what it claims to be, or second derivatives are
-/// not continuous.
+/// gradient. It differs from vhp() only where a gradient is not the derivative of what it claims to be (a tensor hook in f
+/// changes it, for instance: vhp() runs that twice, hvp() once), or second derivatives are not continuous.
 template <class F, class X, detail::TensorsLike V> auto hvp(F&& f, X const& inputs, V const& v, TransformOptions const& options = {})
 {
     if constexpr (detail::check_hessian_product<F, X, V>()) {
