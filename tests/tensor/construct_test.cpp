@@ -223,3 +223,39 @@ TEST_CASE("data of a temporary's copy stays valid as long as a tensor holds it")
     CHECK(view.item() == 2);
     CHECK(view.data() == p + 1);
 }
+
+TEST_CASE("eval makes the tensor of an expression once, and gives a tensor itself") {
+    auto const twice = [](auto const& operand) {
+        auto const once = xg::eval(operand);
+        return xg::eval(once + once);
+    };
+    D const x({1., 2.}, xg::requires_grad);
+    D y = twice(sin(x) * x);
+    CHECK(y.grad_fn()->formula() == "Add(a, b)");
+    CHECK(y.grad_fn()->next_edges().size() == 1);
+    sum(y).backward();
+    double const slope = 2 * (std::cos(2.) * 2 + std::sin(2.));
+    CHECK(x.grad()(1).item() == doctest::Approx(slope).epsilon(1e-14));
+    CHECK(std::is_same_v<decltype(xg::eval(x * xg::Tensor<float>({1.f, 2.f}))), D>);
+    CHECK(std::is_same_v<decltype(xg::eval(x > 1)), xg::Tensor<bool>>);
+
+    D const same = xg::eval(x), copy = x.clone();
+    CHECK(same.data() == x.data());
+    CHECK(same.is_leaf());
+    CHECK(copy.data() != x.data());
+
+    xt::xarray<double> array{1., 2., 3.};
+    D const of_array = xg::eval(2. * array);
+    array(0) = 7.;
+    CHECK(values(of_array) == std::vector<double>{2, 4, 6});
+
+    auto const formula = 2. * x;
+    D const before = xg::eval(formula);
+    {
+        xg::NoGradGuard guard;
+        D(x) += 1.;
+        CHECK(!xg::eval(formula).requires_grad());
+    }
+    CHECK(values(before) == std::vector<double>{2, 4});
+    CHECK(values(xg::eval(formula)) == std::vector<double>{4, 6});
+}

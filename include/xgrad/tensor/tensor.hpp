@@ -316,6 +316,12 @@ template <class A, class B> Tensor<double> refuse_operator()
 }
 }  // namespace detail
 
+/// The tensor of an expression, evaluated and recorded now, for templates that do not know its type.
+/// A tensor gives itself, the same handle; an xtensor expression gives a copy of its values.
+template <detail::TensorLike X> detail::tensor_type<X> eval(X const& x) {
+    return detail::materialize(x);
+}
+
 // xtensor's operators would take a tensor for one element of an array.
 template <class A, class B>
     requires detail::TensorBesideXtensor<A, B>
