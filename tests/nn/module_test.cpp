@@ -153,6 +153,17 @@ TEST_CASE("printed as a tree")
                        "), 7 parameters");
 }
 
+TEST_CASE("parameters and buffers are printed as tensors, and so is what parameters() gives")
+{
+    Outer net;
+    std::ostringstream out;
+    out << net.first.w << '\n' << net.first.count << '\n' << net.parameters()[0] << '\n' << net.named_buffers()[0].tensor;
+    CHECK(out.str() == "Tensor([1, 2], shape=[2], dtype=float64, requires_grad=true)\n"
+                       "Tensor([3], shape=[1], dtype=int64)\n"
+                       "Tensor([[5]], shape=[1, 1], dtype=float32, requires_grad=true)\n"
+                       "Tensor([0], shape=[1], dtype=float64)");
+}
+
 TEST_CASE("a ModuleList is a list of values")
 {
     nn::ModuleList<Inner> list;

@@ -68,3 +68,33 @@ TEST_CASE("tensors and expressions go to streams")
     out << x << '\n' << x + x;
     CHECK(out.str() == "Tensor([1, 2], shape=[2], dtype=float64)\nTensor([2, 4], shape=[2], dtype=float64)");
 }
+
+TEST_CASE("shapes, strides, axes and types go to streams")
+{
+    D const x({{1., 2., 3.}, {4., 5., 6.}});
+    std::ostringstream out;
+    out << x.shape() << ' ' << x.strides() << ' ' << xg::Axes{0, -1} << ' ' << D(2.).shape() << ' ' << (x * x).shape();
+    CHECK(out.str() == "[2, 3] [3, 1] [0, -1] [] [2, 3]");
+    CHECK(to_string(x.shape()) == "[2, 3]");
+    std::ostringstream types;
+    types << x.dtype() << ' ' << F(1.f).dtype() << ' ' << Z(1.).dtype() << ' ' << (x > 1.) << ' ' << xg::Tensor<bool>(true).dtype();
+    CHECK(types.str() == "float64 float32 complex128 " + to_string(xg::Tensor<bool>(x > 1.)) + " bool");
+    CHECK(to_string(xg::DType::int64) == "int64");
+}
+
+TEST_CASE("a tensor of any type is printed as one whose type is known")
+{
+    auto const check = [](auto const& t) {
+        std::ostringstream out;
+        out << xg::AnyTensor(t);
+        CHECK(out.str() == to_string(t));
+        CHECK(to_string(xg::AnyTensor(t)) == to_string(t));
+    };
+    check(D({1., 2.}, xg::requires_grad));
+    check(F({1.f}));
+    check(Z({complex<double>(1., 2.)}));
+    check(xg::Tensor<complex<float>>({complex<float>(1.f, 2.f)}));
+    check(xg::Tensor<bool>({true, false}));
+    check(xg::Tensor<std::int64_t>({1, 2}));
+    check(D());
+}

@@ -71,7 +71,28 @@ template <Scalar T> std::string to_string(Tensor<T> const& t)
     detail::array_text(t.array_of(), 0, 0, s);
     return detail::message_of({s, ", shape=", t.shape(), ", dtype=", name(t.dtype()), detail::history_text(t), ")"});
 }
+/// The same for a tensor of any type. A template, as all here, so that only programs that print have it.
+template <std::same_as<AnyTensor> A> std::string to_string(A const& t)
+{
+    if (!t.defined()) return "Tensor(undefined)";
+    switch (t.dtype()) {
+    case DType::boolean: return to_string(t.template as<bool>());
+    case DType::int64: return to_string(t.template as<std::int64_t>());
+    case DType::float32: return to_string(t.template as<float>());
+    case DType::float64: return to_string(t.template as<double>());
+    case DType::complex64: return to_string(t.template as<std::complex<float>>());
+    default: return to_string(t.template as<std::complex<double>>());
+    }
+}
+/// A shape, strides or a list of axes: "[2, 3]".
+template <class T> std::string to_string(Dims<T> const& dims) { return detail::message_of({dims}); }
+/// NumPy's name of a scalar type: "float64".
+template <std::same_as<DType> T> std::string to_string(T type) { return std::string(name(type)); }
+
 template <Scalar T> std::ostream& operator<<(std::ostream& out, Tensor<T> const& t) { return out << to_string(t); }
+template <std::same_as<AnyTensor> A> std::ostream& operator<<(std::ostream& out, A const& t) { return out << to_string(t); }
+template <class T> std::ostream& operator<<(std::ostream& out, Dims<T> const& dims) { return out << to_string(dims); }
+template <std::same_as<DType> T> std::ostream& operator<<(std::ostream& out, T type) { return out << name(type); }
 template <class Op, class... X> std::ostream& operator<<(std::ostream& out, Expression<Op, X...> const& e) { return out << to_string(detail::materialize(e)); }
 
 }  // namespace xgrad
