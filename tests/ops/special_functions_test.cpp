@@ -51,6 +51,26 @@ TEST_CASE("derivatives of digamma at 1, 1/2 and 1/4, and below 0")
     CHECK(has(message_of([&] { polygamma(-1, x); }), {"polygamma", "-1"}));
 }
 
+TEST_CASE("polygamma of large orders ends, and has the limit where n! is infinite")
+{
+    // (-1)^(n+1) n! x^-(n+1) times the sum of (x / (x + k))^(n+1)
+    auto const wanted = [](int n, double x) {
+        long double sum = 0;
+        for (int k = 0; k < 5000; ++k) sum += powl(static_cast<long double>(x) / (x + k), n + 1);
+        long double const size = expl(lgammal(n + 1) - (n + 1) * logl(x) + logl(sum));
+        return static_cast<double>(n % 2 ? size : -size);
+    };
+    for (auto const& [n, x] : {std::pair(30, 2.), {160, 1.5}, {170, 80.}, {171, 80.}, {200, 100.},
+             {201, 60.}, {500, 200.}, {1000, 370.}})
+        CHECK(D(polygamma(n, D({x}))).item() / wanted(n, x) == doctest::Approx(1).epsilon(1e-11));
+    D const x({0.5, 2., 1e9, -0.25}, xg::requires_grad);
+    CHECK(holds(polygamma(1000000000, x), {-inf, -inf, 0, inf}));
+    CHECK(holds(polygamma(999999999, x), {inf, inf, 0, inf}));
+    CHECK(holds(xg::grad(sum(polygamma(1000000, x)), x), {inf, inf, 0, inf}));
+    CHECK(has(message_of([&] { polygamma(std::numeric_limits<int>::max(), x); }),
+        {"polygamma", "too large"}));
+}
+
 TEST_CASE("polygamma next to its poles, on both sides")
 {
     for (double const e : {1e-3, -1e-3, 1e-8, -1e-8, 1e-14, -1e-14})

@@ -33,14 +33,22 @@ inline double digamma(double x)
     return sum + std::log(x) - 0.5 / x - t * (1. / 12 - t * (1. / 120 - t * (1. / 252 - t * (1. / 240 - t * (1. / 132 - t * (691. / 32760 - t / 12))))));
 }
 
-/// The sum of (x + k)^-s over k = 0, 1, ..., for s >= 2 and x > 0, by Euler and Maclaurin.
-inline double hurwitz_zeta(int s, double x)
+/// The sum of (x / (x + k))^s over k = 0, 1, ..., for s >= 2 and x > 0, by Euler and Maclaurin: x^s times Hurwitz' zeta function, which
+/// itself may be larger or smaller than all numbers.
+inline double scaled_zeta(double s, double x)
 {
+    double const first = x;
+    auto const power = [&](double at) { return std::pow(first / at, s); };
     double sum = 0;
-    for (; x < 10 + 2 * s; ++x) sum += std::pow(x, -s);
-    sum += std::pow(x, 1 - s) / (s - 1) + 0.5 * std::pow(x, -s);
-    double term = s * std::pow(x, -s - 1);
-    int next = s;
+    for (; x < 10 + 2 * s; ++x) {
+        double const term = power(x);
+        sum += term;
+        if (term < 1e-19 * sum) return sum;  // all later terms together are less than 15 of this
+    }
+    double term = power(x);
+    sum += term * (x / (s - 1) + 0.5);
+    term *= s / x;
+    double next = s;
     for (double const factor : {1. / 12, -1. / 720, 1. / 30240, -1. / 1209600, 1. / 47900160, -691. / 1307674368000, 1. / 74724249600}) {
         sum += factor * term;
         term *= (next + 1.) / x * ((next + 2.) / x);
@@ -48,17 +56,30 @@ inline double hurwitz_zeta(int s, double x)
     }
     return sum;
 }
+/// n! x^-(n + 1) times a factor, where n! and the power alone may be larger or smaller than all numbers.
+inline double scaled_factorial(int n, double x, double factor)
+{
+    double const s = n + 1., power = std::pow(x, -s);
+    constexpr int largest = 170;  // whose factorial is finite
+    if (n <= largest && std::isnormal(power)) return std::tgamma(s) * (power * factor);
+    double const size = log_gamma(s) - s * std::log(x) + std::log(std::abs(factor));
+    return std::copysign(std::exp(size), factor);
+}
 
 /// Derivative n + 1 of the logarithm of the gamma function.
 inline double polygamma(int n, double x)
 {
     if (n == 0) return digamma(x);
-    int const s = n + 1;
-    double const even = s % 2 == 0 ? 1 : -1, scale = even * std::tgamma(n + 1.);
-    if (x > 0) return scale * hurwitz_zeta(s, x);
+    double const s = n + 1., even = n % 2 == 0 ? -1 : 1;
+    if (x == HUGE_VAL) return even * 0;
+    if (x > 0) return even * scaled_factorial(n, x, scaled_zeta(s, x));
     // Of the terms (x + k)^-s, that of the pole nearby stands alone, those after it are one sum, and those before it a difference of two.
-    double const part = x - std::nearbyint(x);
-    return scale * (std::pow(part, -s) + hurwitz_zeta(s, 1 + part) + even * (hurwitz_zeta(s, 1 - part) - hurwitz_zeta(s, 1 - x)));
+    double const part = x - std::nearbyint(x), size = std::abs(part);
+    if (size == 0) return even * HUGE_VAL;
+    auto const zeta = [&](double at) { return std::pow(size / at, s) * scaled_zeta(s, at); };
+    double const nearest = part > 0 ? 1 : even;
+    return even * scaled_factorial(
+                      n, size, nearest + zeta(1 + part) + even * (zeta(1 - part) - zeta(1 - x)));
 }
 
 }  // namespace detail
@@ -85,10 +106,11 @@ struct Polygamma : Transcendental<R(R)> {
     XGRAD_INLINE auto value(auto x) const { return polygamma(order, x); }
     XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return polygamma(order + 1, x); }
 };
-/// Throws an Error for n < 0.
+/// Throws an Error for n < 0, and for n > 2^30.
 template <Operand X> auto polygamma(int n, X const& x)
 {
     if (n < 0) detail::fail("polygamma: there is no order ", n);
+    if (n > 1 << 30) detail::fail("polygamma: order ", n, " is too large");
     return express(Polygamma{{}, n}, x);
 }
 template <detail::DualNumber X> XGRAD_INLINE auto polygamma(int n, X x) { return detail::on_duals(Polygamma{{}, n}, x); }
