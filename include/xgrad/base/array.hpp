@@ -135,7 +135,7 @@ struct AnyArray {
     void look_through(Shape s, Strides st, std::ptrdiff_t bytes = 0)
     {
         data += bytes;
-        numel = checked_numel(s);
+        numel = xgrad::numel(s);
         contiguous = detail::is_row_major(s, st);
         shape = std::move(s);
         strides = std::move(st);

@@ -151,28 +151,53 @@ using Strides = Dims<std::ptrdiff_t>;
 /// Axes as a caller gives them: negative ones count from the end.
 using Axes = Dims<std::ptrdiff_t>;
 
-/// The number of elements of an array of this shape.
-inline std::size_t numel(Shape const& shape) noexcept
-{
-    std::size_t n = 1;
-    for (auto const d : shape) n *= d;
-    return n;
-}
-
 namespace detail {
 
 /// More elements than this, of any type, are in no memory.
 inline constexpr std::size_t most_elements = std::size_t{PTRDIFF_MAX} / 16;
 
-/// The same, of an array that can be; throws ShapeError.
-inline std::size_t checked_numel(Shape const& shape)
+/// The number of elements where the product of the extents is too large: 0 where one of them is.
+[[gnu::cold, gnu::noinline]] inline std::size_t numel_of_large(Shape const& shape)
 {
     if (std::ranges::find(shape, std::size_t{0}) != shape.end()) return 0;
+    fail<ShapeError>("an array of shape ", shape, " has more elements than any memory");
+}
+
+}  // namespace detail
+
+/// The number of elements of an array of this shape; throws ShapeError where it is more than any memory holds.
+inline std::size_t numel(Shape const& shape)
+{
     std::size_t n = 1;
     bool fits = true;
     for (auto const d : shape) fits &= !__builtin_mul_overflow(n, d, &n);
-    if (!fits || n > most_elements) fail<ShapeError>("an array of shape ", shape, " has more elements than any memory");
+    if (!fits || n > detail::most_elements) [[unlikely]]
+        return detail::numel_of_large(shape);
     return n;
+}
+
+namespace detail {
+
+[[noreturn, gnu::cold]] inline void fail_extents(
+    std::string_view operation, std::size_t a, char const* sign, std::size_t b)
+{
+    fail<ShapeError>(
+        operation, ": an extent of ", a, sign, b, " would have more elements than any memory");
+}
+/// Extents that follow from others; they throw ShapeError where the result is larger than any memory.
+inline std::size_t add_extents(std::string_view operation, std::size_t a, std::size_t b)
+{
+    std::size_t sum;
+    if (__builtin_add_overflow(a, b, &sum) || sum > most_elements)
+        fail_extents(operation, a, " + ", b);
+    return sum;
+}
+inline std::size_t multiply_extents(std::string_view operation, std::size_t a, std::size_t b)
+{
+    std::size_t product;
+    if (__builtin_mul_overflow(a, b, &product) || product > most_elements)
+        fail_extents(operation, a, " * ", b);
+    return product;
 }
 
 /// Puts row-major strides into an empty vector; returns the number of elements. Throws ShapeError where these are too many.
@@ -189,7 +214,7 @@ inline std::size_t lay_out(Shape const& shape, Strides& strides)
         fits &= !__builtin_mul_overflow(step, extent[i], &step);
     }
     if (!fits || step > most_elements) [[unlikely]]
-        return checked_numel(shape);
+        return numel_of_large(shape);
     return step;
 }
 
@@ -217,14 +242,16 @@ inline std::size_t step_along(Shape const& shape, std::size_t axis)
     return step;
 }
 
-/// True where the elements lie in row-major order without gaps; axes of extent 1 may have any stride.
+/// True where the elements lie in row-major order without gaps; axes of extent 1 may have any stride, and so may all where there are
+/// no elements.
 inline bool is_row_major(Shape const& shape, Strides const& strides) noexcept
 {
-    std::ptrdiff_t step = 1;
+    std::size_t step = 1;
     for (std::size_t i = shape.size(); i-- > 0;) {
         if (shape[i] == 0) return true;
-        if (shape[i] != 1 && strides[i] != step) return false;
-        step *= static_cast<std::ptrdiff_t>(shape[i]);
+        if (shape[i] != 1 && static_cast<std::size_t>(strides[i]) != step)
+            return std::ranges::find(shape, std::size_t{0}) != shape.end();
+        step *= shape[i];
     }
     return true;
 }
@@ -233,6 +260,7 @@ inline bool is_row_major(Shape const& shape, Strides const& strides) noexcept
 /// another shape of as many; empty where there are none, so that a copy is needed.
 inline std::optional<Strides> reshaped_strides(Shape const& shape, Strides const& strides, Shape const& to)
 {
+    if (numel(shape) == 0) return row_major(to);
     Strides result(to.size(), 1);
     std::size_t next = to.size();
     for (std::size_t last = shape.size(); last-- > 0;) {  // a block of axes that follow each other without gaps

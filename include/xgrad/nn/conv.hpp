@@ -86,7 +86,12 @@ template <std::size_t D, Scalar T> Tensor<T> conv_transpose(std::string_view nam
         auto const more = o.output_padding.along[d];
         if (more < 0 || (static_cast<std::size_t>(more) >= axis.stride && static_cast<std::size_t>(more) >= axis.dilation))
             xgrad::detail::fail<ShapeError>(name, ": output padding must be smaller than either stride or dilation, but got output_padding ", o.output_padding.along, ", stride ", o.stride.along, ", dilation ", o.dilation.along);
-        std::size_t const all = axis.windows == 0 ? 0 : (axis.windows - 1) * axis.stride + axis.reach() + static_cast<std::size_t>(more);
+        std::size_t const last = axis.reach() + static_cast<std::size_t>(more);
+        using xgrad::detail::add_extents, xgrad::detail::multiply_extents;
+        std::size_t const all =
+            axis.windows == 0
+                ? 0
+                : add_extents(name, multiply_extents(name, axis.windows - 1, axis.stride), last);
         if (all <= 2 * axis.padding) xgrad::detail::fail<ShapeError>(name, ": an input of shape ", x.shape(), " with padding ", o.padding.along, " gives an output without elements");
         axis.extent = all - 2 * axis.padding;
     }

@@ -63,17 +63,25 @@ private:
         out.shape.reserve_exactly(kept);
         out.strides.reserve_exactly(kept);
         std::ptrdiff_t offset = 0;
+        bool const has_elements = x.numel != 0;
         for (std::size_t i = 0, axis = 0, at = 0; i < indices; ++i) {
             bool const is_new = step[i] == new_axis;
             auto const stride = is_new ? 0 : x.strides[axis++];
-            offset += static_cast<std::ptrdiff_t>(start[i]) * stride;
+            if (has_elements) offset += static_cast<std::ptrdiff_t>(start[i]) * stride;
             if (step[i] == 0) continue;
             out.shape[at] = count[i];
-            out.strides[at++] = is_new ? 0 : stride * step[i];
+            // Of one position no step is taken; it may be so large that the product overflows.
+            out.strides[at++] = is_new                         ? 0
+                                : count[i] > 1 && has_elements ? stride * step[i]
+                                                               : stride;
+        }
+        out.numel = numel(out.shape);
+        if (out.numel == 0) {
+            offset = 0;
+            out.strides = detail::row_major(out.shape);
         }
         out.storage = x.storage;
         out.data = x.data + offset * static_cast<std::ptrdiff_t>(element);
-        out.numel = numel(out.shape);
         out.contiguous = detail::is_row_major(out.shape, out.strides);
     }
 };

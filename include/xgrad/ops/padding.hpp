@@ -20,7 +20,12 @@ template <Scalar T> struct Pad : Arraywise {
     auto value(detail::Array<T> const& x) const
     {
         Shape shape = x.shape;
-        for (std::size_t d = 0; d < shape.size(); ++d) shape[d] += static_cast<std::size_t>(before[d] + after[d]);
+        for (std::size_t d = 0; d < shape.size(); ++d) {
+            auto const more = before[d] + after[d];
+            shape[d] = more < 0
+                           ? shape[d] - static_cast<std::size_t>(-more)
+                           : detail::add_extents("pad", shape[d], static_cast<std::size_t>(more));
+        }
         detail::Array<T> out(shape, fill);
         auto to = out, from = x;
         for (std::size_t d = 0; d < shape.size(); ++d) {
@@ -49,7 +54,7 @@ struct PadBorder : Arraywise {
     {
         auto const n = x.shape[axis];
         Shape shape = x.shape;
-        shape[axis] += before + after;
+        shape[axis] = detail::add_extents("pad", n, before + after);
         detail::Array<T> out(shape);
         detail::copy_elements(detail::part_along(out, axis, before, n), x);
         each_side(out, x, [](auto const& added, auto const& repeated) { detail::copy_elements(added, repeated); });

@@ -15,7 +15,7 @@ struct Repeat : Arraywise {
 
     template <Scalar T> auto value(detail::Array<T> const& x) const
     {
-        detail::checked_numel(repeated);
+        numel(repeated);
         detail::Array<T> out(shape);
         if (out.numel == 0) return out;
         auto from = detail::broadcast_window(x.window(spread, *detail::reshaped_strides(x.shape, x.strides, spread)), repeated);
@@ -42,7 +42,7 @@ template <Operand X> auto tile(X const& x, Shape const& counts)
         auto const count = i + counts.size() < rank ? 1 : counts[i + counts.size() - rank], n = i + from.size() < rank ? 1 : from[i + from.size() - rank];
         for (auto const extent : {std::size_t{1}, n}) r.spread.push_back(extent);
         for (auto const extent : {count, n}) r.repeated.push_back(extent);
-        r.shape.push_back(count * n);
+        r.shape.push_back(detail::multiply_extents("tile", n, count));
     }
     return express(std::move(r), x);
 }
@@ -61,7 +61,7 @@ template <Operand X> auto repeat_interleave(X const& x, std::size_t count, std::
     Repeat r{{}, from, from, from};
     r.spread.insert(d + 1, 1);
     r.repeated.insert(d + 1, count);
-    r.shape[d] *= count;
+    r.shape[d] = detail::multiply_extents("repeat_interleave", r.shape[d], count);
     return express(std::move(r), x);
 }
 /// Each element, in row-major order.

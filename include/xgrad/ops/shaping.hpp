@@ -58,7 +58,7 @@ private:
             if (to[i] == -1) open = i;
             else shape[i] = static_cast<std::size_t>(to[i]);
         }
-        auto known = detail::checked_numel(shape);
+        auto known = numel(shape);
         bool const found = !open || (known != 0 && n % known == 0);
         if (open && found) known *= shape[*open] = n / known;
         if (!found || known != n) detail::fail<ShapeError>("reshape: shape ", to, " does not hold the ", n, " elements of shape ", from);

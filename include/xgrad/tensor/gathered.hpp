@@ -82,7 +82,7 @@ struct Gathered {
     /// The formula's index space.
     Shape const& space() const noexcept { return same_shape ? arrays[0]->shape : broadcasted_; }
     /// The number of its elements.
-    std::size_t count() const noexcept { return same_shape ? arrays[0]->numel : numel(broadcasted_); }
+    std::size_t count() const { return same_shape ? arrays[0]->numel : numel(broadcasted_); }
 
 private:
     /// Any plan but the latest, on which most calls of a formula agree.

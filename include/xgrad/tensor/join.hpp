@@ -91,7 +91,14 @@ template <Scalar T> Tensor<T> cat(std::vector<Tensor<T>> const& x, std::ptrdiff_
     counts.reserve(x.size());
     for (auto const& t : x) {
         Shape other = t.shape();
-        bool const fits = other.size() == shape.size() && (counts.push_back(other[at]), shape[at] += std::exchange(other[at], shape[at]), other[at] = shape[at], other == shape);
+        bool fits = other.size() == shape.size();
+        if (fits) {
+            counts.push_back(other[at]);
+            auto const joined = detail::add_extents("cat", shape[at], other[at]);
+            other[at] = shape[at];
+            fits = other == shape;
+            shape[at] = joined;
+        }
         if (!fits) detail::fail<ShapeError>("cat: shapes ", x[0].shape(), " and ", t.shape(), " do not fit together along axis ", axis);
     }
     return detail::join("Cat", x, {std::move(shape), at, false, std::move(counts)});
