@@ -30,6 +30,18 @@ struct Nothing : nn::Module<Nothing> {
     void forward(std::vector<int>& out) const { out.push_back(++*calls); }
 };
 
+struct WithFlag : nn::Module<WithFlag> {
+    D forward(D const& x, bool negative = false) const { return negative ? D(-x) : 2. * x; }
+};
+/// As an LSTM's: the state may be left out.
+struct WithState : nn::Module<WithState> {
+    std::tuple<D, D> forward(D const& x, D const& h = {}, std::optional<D> const& c = {})
+    {
+        D const sum = h.defined() ? D(x + h) : x;
+        return {sum, c ? D(sum * *c) : sum};
+    }
+};
+
 }  // namespace
 
 TEST_CASE("a pre-hook replaces the argument, a forward hook the result; each sees what the one before it returned")
@@ -219,4 +231,49 @@ TEST_CASE("forward may take optional tensors, with hooks and without")
     }
     m(x, two)->backward(D({1.}));
     CHECK(difference(two.grad(), {10.}) == "");
+}
+
+TEST_CASE("default arguments of forward may be left out in a call")
+{
+    WithFlag const flag;
+    CHECK(difference(flag(D({3.})), {6.}) == "");
+    CHECK(difference(flag(D({3.}), true), {-3.}) == "");
+    WithState state;
+    CHECK(difference(std::get<1>(state(D({3.}))), {3.}) == "");
+    CHECK(difference(std::get<1>(state(D({3.}), D({4.}))), {7.}) == "");
+    CHECK(difference(std::get<1>(state(D({3.}), D({4.}), D({10.}))), {70.}) == "");
+}
+
+TEST_CASE("hooks see those arguments that the call gives, and forward has its own values for the others")
+{
+    using Tensors = std::vector<xg::AnyTensor>;
+    WithFlag flag;
+    std::size_t count = 0;
+    flag.register_forward_pre_hook([&](WithFlag&, Tensors const& in) {
+        count = in.size();
+        Tensors next = in;
+        next[0] = D(in[0].as<double>() + 1.);
+        return next;
+    });
+    flag.register_forward_hook([](WithFlag&, Tensors const& in, Tensors const& out) {
+        CHECK(difference(in[0].as<double>(), {4.}) == "");
+        return Tensors{D(10. * out[0].as<double>())};
+    });
+    CHECK(difference(flag(D({3.})), {80.}) == "");
+    CHECK(count == 1);
+    CHECK(difference(flag(D({3.}), true), {-40.}) == "");
+    CHECK(count == 2);
+
+    WithState state;
+    D const x({2.}, xg::requires_grad), h({5.}, xg::requires_grad);
+    std::string seen;
+    state.register_full_backward_hook([&](WithState&, Tensors const& grad_input, Tensors const&) {
+        for (auto const& g : grad_input) seen += g.defined() ? std::to_string(g.as<double>().item()).substr(0, 3) + " " : "- ";
+    });
+    sum(std::get<1>(state(x))).backward();
+    CHECK(seen == "1.0 ");
+    sum(std::get<1>(state(x, h, D({3.})))).backward();
+    CHECK(seen == "1.0 3.0 3.0 0.0 ");  // zeros for an argument that requires no gradient
+    CHECK(difference(x.grad(), {4.}) == "");
+    CHECK(difference(h.grad(), {3.}) == "");
 }

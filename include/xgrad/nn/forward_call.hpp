@@ -46,6 +46,7 @@ template <class F> struct Signature {
 };
 template <class R, class... A> struct KnownSignature {
     static constexpr bool known = true;
+    using Parameters = std::tuple<A...>;
     using Arguments = std::tuple<kept_argument<A>...>;
     using Result = kept_result<R>;
     template <class F, class Self> static constexpr bool takes = std::is_invocable_v<F&, Self&, std::remove_reference_t<kept_argument<A>> const&...>;
@@ -61,9 +62,27 @@ template <class C, class R, class... A> struct Signature<R (C::*)(A...) const no
 template <class R, class... A> struct Signature<R (*)(A...)> : KnownSignature<R, A...> {};
 template <class R, class... A> struct Signature<R (*)(A...) noexcept> : KnownSignature<R, A...> {};
 
+/// True where forward can be called with the first of its parameters alone: the others have default values, which only a call
+/// knows.
+template <class Self, class... A, std::size_t... I> consteval bool takes_first(std::tuple<A...>*, std::index_sequence<I...>)
+{
+    return requires(Self& s) { s.forward(std::declval<std::tuple_element_t<I, std::tuple<A...>>>()...); };
+}
+template <class Self, class F> consteval bool has_default_arguments()
+{
+    if constexpr (!Signature<F>::known) return false;
+    else {
+        using Parameters = typename Signature<F>::Parameters;
+        constexpr auto n = std::tuple_size_v<Parameters>;
+        if constexpr (n == 0) return false;
+        else return takes_first<Self>(static_cast<Parameters*>(nullptr), std::make_index_sequence<n - 1>{});
+    }
+}
+
+/// The signature of a module's forward: known where every call gives the same arguments.
 template <class Self> struct ForwardOf : Signature<void> {};
 template <class Self>
-    requires requires { &Self::forward; }
+    requires requires { &Self::forward; } && (!has_default_arguments<Self, decltype(&Self::forward)>())
 struct ForwardOf<Self> : Signature<decltype(&Self::forward)> {};
 
 template <class X> AnyTensor tensor_in(X const& x)

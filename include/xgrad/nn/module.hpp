@@ -23,12 +23,14 @@ public:
     /// A copy with parameters, buffers and modules of its own, and without hooks.
     Self clone() const { return Self(static_cast<Self const&>(*this)); }
 
-    /// A hook before forward. Where forward is neither overloaded nor a template: f(module, arguments...), which returns nothing, or
+    /// A hook before forward. Where forward is neither overloaded nor a template, and has no default arguments:
+    /// f(module, arguments...), which returns nothing, or
     /// the arguments to go on with (a std::tuple where there are several). Otherwise f(module, tensors) with a std::vector<AnyTensor>
     /// const& that has a place for each argument, undefined where that is no tensor, and returns nothing or such a vector.
     template <class F, class S = Self> HookHandle register_forward_pre_hook(F f, HookOptions options = {});
     /// A hook after forward: f(module, arguments, result) with the arguments as a std::tuple, which returns nothing, or the result to
-    /// go on with. Where forward is overloaded or a template, arguments and results are two std::vector<AnyTensor> const&.
+    /// go on with. Where forward is overloaded, a template or has default arguments, arguments and results are two
+    /// std::vector<AnyTensor> const&.
     template <class F, class S = Self> HookHandle register_forward_hook(F f, HookOptions options = {});
 
     /// As those of AnyModule, with the module as a Self&.
@@ -105,10 +107,12 @@ template <class Self> template <class F, class S> HookHandle Module<Self>::regis
         }
     } else {
         constexpr bool takes = std::is_invocable_v<F&, S&, detail::Tensors const&>;
-        static_assert(takes, "register_forward_pre_hook: forward is overloaded or a template, so a hook takes the module and a std::vector<AnyTensor> const&");
+        static_assert(takes, "register_forward_pre_hook: forward is overloaded or a template, so a hook takes the module and a std::vector<AnyTensor> const&"
+                      "; the same holds where it has default arguments");
         if constexpr (takes) {
             constexpr bool fits = detail::returns_gradients<std::invoke_result_t<F&, S&, detail::Tensors const&>>;
-            static_assert(fits, "register_forward_pre_hook: forward is overloaded or a template, so a hook returns nothing, or a std::vector<AnyTensor>");
+            static_assert(fits, "register_forward_pre_hook: forward is overloaded or a template, so a hook returns nothing, or a std::vector<AnyTensor>"
+                          "; the same holds where it has default arguments");
             if constexpr (fits) return made_hooks()->forward_pre.add(detail::untyped_pre_hook<S>(std::move(f)), options.prepend);
         }
     }
@@ -152,10 +156,12 @@ template <class Self> template <class F, class S> HookHandle Module<Self>::regis
         }
     } else {
         constexpr bool takes = std::is_invocable_v<F&, S&, detail::Tensors const&, detail::Tensors const&>;
-        static_assert(takes, "register_forward_hook: forward is overloaded or a template, so a hook takes the module and two std::vector<AnyTensor> const&");
+        static_assert(takes, "register_forward_hook: forward is overloaded or a template, so a hook takes the module and two std::vector<AnyTensor> const&"
+                      "; the same holds where it has default arguments");
         if constexpr (takes) {
             constexpr bool fits = detail::returns_gradients<std::invoke_result_t<F&, S&, detail::Tensors const&, detail::Tensors const&>>;
-            static_assert(fits, "register_forward_hook: forward is overloaded or a template, so a hook returns nothing, or a std::vector<AnyTensor>");
+            static_assert(fits, "register_forward_hook: forward is overloaded or a template, so a hook returns nothing, or a std::vector<AnyTensor>"
+                          "; the same holds where it has default arguments");
             if constexpr (fits) return made_hooks()->forward.add(detail::untyped_forward_hook<S>(std::move(f), options.always_call), options.prepend);
         }
     }
