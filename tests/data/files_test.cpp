@@ -1,6 +1,7 @@
 // Files: what NumPy wrote, round trips, exact bytes, and what is said of malformed ones.
 #include <filesystem>
 #include <fstream>
+#include <thread>
 
 #include <xgrad/data.hpp>
 
@@ -220,6 +221,110 @@ TEST_CASE("a file is there whole, or as it was")
     CHECK(d.files() == 1);
     auto const nowhere = (d / "none").string() + "/a";
     CHECK_THROWS_WITH_AS(data::save_npy(nowhere, D({1.})), (nowhere + ": cannot be written: No such file or directory").c_str(), xg::Error);
+}
+
+#if __has_include(<sys/file.h>)
+TEST_CASE("a temporary file that a killed writer left goes away, that of one at work does not")
+{
+    Directory const d;
+    auto const a = d / "a.npy";
+    std::ofstream(d / "a.npy.tmp") << "left";
+    std::ofstream(d / "a.npy.1.tmp") << "left";
+    {
+        data::AtomicFile first(a);
+        first.write("first");
+        CHECK(content(d / "a.npy.tmp").size() <= 5);
+        data::AtomicFile second(a);
+        second.write("second");
+        CHECK(d.files() == 2);
+        second.commit();
+        CHECK(content(a) == "second");
+        first.commit();
+    }
+    CHECK(content(a) == "first");
+    CHECK(d.files() == 1);
+    for (auto const* name : {"a.npy.tmp", "a.npy.1.tmp", "a.npy.2.tmp"})
+        std::ofstream(d / name) << "left";
+    data::save_npy(a, D({1.}));
+    CHECK(d.files() == 1);
+}
+
+TEST_CASE("writers in several threads take turns, and each file is whole")
+{
+    Directory const d;
+    std::vector<std::thread> writers;
+    for (char const letter : {'a', 'b', 'c', 'd'})
+        writers.emplace_back([&d, letter] {
+            for (int i = 0; i < 50; ++i) {
+                data::AtomicFile file(d / "x");
+                for (int k = 0; k < 100; ++k) file.write(std::string(100, letter));
+                file.commit();
+                auto const now = content(d / "x");
+                if (now != std::string(10000, now.at(0))) throw std::runtime_error("mixed");
+            }
+        });
+    for (auto& writer : writers) writer.join();
+    CHECK(d.files() == 1);
+}
+
+TEST_CASE("a file that is written anew keeps its mode, and a link leads where it did")
+{
+    namespace fs = std::filesystem;
+    Directory const d;
+    auto const mode = [](fs::path const& path) {
+        return fs::status(path).permissions() & fs::perms::mask;
+    };
+    fs::path const file = d / "a.npy", link = d / "link", dangling = d / "dangling",
+                   sub = d / "sub";
+    data::save_npy(file, D({1.}));
+    auto const by_umask = mode(file);
+    std::ofstream(d / "made.by.hand") << "";
+    CHECK(by_umask == mode(d / "made.by.hand"));
+    for (unsigned const bits : {0600u, 0640u, 0444u}) {
+        fs::permissions(file, fs::perms(bits));
+        data::save_npy(file, D({2.}));
+        CHECK(mode(file) == fs::perms(bits));
+    }
+    if (::geteuid() == 0) {  // nobody else may give files away
+        REQUIRE(::chown(file.c_str(), 12345, 54321) == 0);
+        data::save_npy(file, D({2.}));
+        struct ::stat now;
+        REQUIRE(::stat(file.c_str(), &now) == 0);
+        CHECK(now.st_uid == 12345);
+        CHECK(now.st_gid == 54321);
+        CHECK(mode(file) == fs::perms(0444));
+    }
+    fs::create_directory(sub);
+    fs::create_symlink("../a.npy", sub / "inner");
+    fs::create_symlink("sub/inner", link);
+    data::save_npy(link, D({3.}));
+    CHECK(fs::is_symlink(link));
+    CHECK(fs::is_symlink(sub / "inner"));
+    CHECK(difference(data::load_npy<double>(file), {3.}) == "");
+    fs::create_symlink("new", dangling);
+    data::save_npy(dangling, D({4.}));
+    CHECK(fs::is_symlink(dangling));
+    CHECK(difference(data::load_npy<double>(d / "new"), {4.}) == "");
+    fs::create_symlink("round", d / "round");
+    CHECK_THROWS_AS(data::save_npy(d / "round", D({5.})), xg::Error);
+    CHECK_THROWS_WITH_AS(data::save_npy(sub, D({5.})),
+        (sub.string() + ": cannot be written: it is no regular file").c_str(), xg::Error);
+}
+#endif
+
+TEST_CASE("a limit on what an npz file becomes")
+{
+    Directory const d;
+    data::save_npz(d / "a.npz", {{"x", D({1., 2.})}, {"y", D({3.})}});
+    constexpr std::uint64_t header = 128;
+    constexpr std::uint64_t bytes = 2 * header + 24;
+    CHECK(data::load_npz(d / "a.npz", {.max_bytes = bytes}).size() == 2);
+    auto const text = "with the entry 'y.npy' of 136 bytes the file is larger than the 279 bytes "
+                      "that are allowed";
+    CHECK_THROWS_WITH_AS(data::load_npz(d / "a.npz", {.max_bytes = bytes - 1}),
+        doctest::Contains(text), data::FormatError);
+    CHECK_THROWS_WITH_AS(data::load_npz(d / "a.npz", {.max_bytes = 0}), doctest::Contains("x.npy"),
+        data::FormatError);
 }
 
 TEST_CASE("tables")

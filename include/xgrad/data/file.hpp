@@ -8,12 +8,17 @@
 #include <filesystem>
 #include <fstream>
 #include <memory>
-#include <random>
 #include <span>
 #include <string>
 
-#if __has_include(<unistd.h>)
+#if __has_include(<unistd.h>) && __has_include(<sys/file.h>)
+#    define XGRAD_DATA_POSIX 1
+#    include <fcntl.h>
+#    include <sys/file.h>
+#    include <sys/stat.h>
 #    include <unistd.h>
+#else
+#    define XGRAD_DATA_POSIX 0
 #endif
 
 #include <xgrad/base/error.hpp>
@@ -82,27 +87,49 @@ private:
     std::shared_ptr<std::ifstream> file_;
 };
 
-/// Writes to a new file beside the one that is wanted, which commit() puts in its place in one go. Without commit() nothing has happened.
+/// Writes to a new file beside the one that is wanted, which commit() puts in its place in one go, with the mode and, where that is
+/// allowed, the owner of the file before. Without commit() nothing has happened. A symbolic link is followed.
+///
+/// The new file is called "NAME.tmp"; "NAME.1.tmp", ... while other writers of the same file are at work. A writer holds a lock on its own:
+/// one without a lock was left by a program that was killed, and the next writer removes it.
 class AtomicFile {
 public:
-    explicit AtomicFile(std::filesystem::path path) : path_(std::move(path))
+    explicit AtomicFile(std::filesystem::path path) : name_(path.string()), path_(std::move(path))
     {
-        std::random_device random;
-        for (int tries = 0; !file_; ++tries) {
-            temporary_ = path_;
-            temporary_ += "." + std::to_string(random()) + ".tmp";
+        constexpr int most_links = 40, most_writers = 100;
+        std::error_code error;
+        for (int i = 0; i < most_links && std::filesystem::is_symlink(path_, error); ++i)
+            path_ = path_.parent_path() / std::filesystem::read_symlink(path_);
+        errno = ELOOP;
+        if (std::filesystem::is_symlink(path_, error)) fail();
+        auto const status = std::filesystem::status(path_, error);
+        if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status))
+            xgrad::detail::fail(name_, ": cannot be written: it is no regular file");
+        int i = 0;
+        for (; !file_; ++i) {
+            temporary_ = temporary_name(i);
             errno = 0;
-            file_ = std::fopen(temporary_.string().c_str(), "wbx");
-            if (!file_ && (errno != EEXIST || tries == 100)) fail();
+            file_ = open_new();
+            if (!file_ && (errno != EEXIST || i == most_writers)) fail();
         }
+#if XGRAD_DATA_POSIX
+        while (std::filesystem::exists(temporary_name(i), error) &&
+               remove_abandoned(temporary_name(i)))
+            ++i;
+#endif
     }
     AtomicFile(AtomicFile const&) = delete;
     AtomicFile& operator=(AtomicFile const&) = delete;
     ~AtomicFile()
     {
         if (!file_) return;
+#if XGRAD_DATA_POSIX
+        remove();  // while it is locked
+        std::fclose(file_);
+#else
         std::fclose(file_);
         remove();
+#endif
     }
 
     void write(void const* from, std::size_t n)
@@ -116,28 +143,116 @@ public:
     /// After this the file is there, whole, also if the machine stops.
     void commit()
     {
-        bool good = std::fflush(file_) == 0;
-#if __has_include(<unistd.h>)
-        good = good && ::fsync(::fileno(file_)) == 0;
+        if (std::fflush(file_) != 0) fail();
+#if XGRAD_DATA_POSIX
+        int const descriptor = ::fileno(file_);
+        keep_mode_and_owner(descriptor);
+        if (::fsync(descriptor) != 0) fail();
+#else
+        close();  // an open file cannot be renamed everywhere
 #endif
-        if (!good) fail();
-        bool const closed = std::fclose(std::exchange(file_, nullptr)) == 0;
         std::error_code error;
-        if (closed) std::filesystem::rename(temporary_, path_, error);
-        if (closed && !error) return;
-        remove();
-        if (closed) xgrad::detail::fail(path_.string(), ": cannot be written: ", error.message());
-        fail();
+        std::filesystem::rename(temporary_, path_, error);
+        if (error) {
+            remove();
+            xgrad::detail::fail(name_, ": cannot be written: ", error.message());
+        }
+#if XGRAD_DATA_POSIX
+        close();  // which ends the lock
+        sync_directory();
+#endif
     }
 
 private:
+    /// Of the writer that comes when i others are at work.
+    std::filesystem::path temporary_name(int i) const
+    {
+        auto name = path_;
+        name += (i ? "." + std::to_string(i) : std::string()) + ".tmp";
+        return name;
+    }
+#if XGRAD_DATA_POSIX
+    /// A file that did not exist before; null, with errno, where there is one that is not given up.
+    std::FILE* open_new() const
+    {
+        for (;;) {
+            constexpr int flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC;
+            int const descriptor = ::open(temporary_.c_str(), flags, 0666);
+            if (descriptor < 0) {
+                if (errno == EEXIST && remove_abandoned(temporary_)) continue;
+                return nullptr;
+            }
+            if (lock(descriptor, temporary_)) {
+                std::FILE* const file = ::fdopen(descriptor, "wb");
+                if (!file) ::close(descriptor);
+                return file;
+            }
+            ::close(descriptor);  // another writer took it for abandoned before it was locked
+        }
+    }
+    /// Locks an open file, and says whether it still has this name.
+    static bool lock(int descriptor, std::filesystem::path const& name) noexcept
+    {
+        struct ::stat own, there;
+        return ::flock(descriptor, LOCK_EX | LOCK_NB) == 0 && ::fstat(descriptor, &own) == 0 &&
+               ::stat(name.c_str(), &there) == 0 && own.st_ino == there.st_ino &&
+               own.st_dev == there.st_dev;
+    }
+    /// Removes the temporary file of a writer that is gone; false where it is not gone.
+    static bool remove_abandoned(std::filesystem::path const& name) noexcept
+    {
+        int const descriptor = ::open(name.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+        bool const gone = descriptor < 0 ? errno == ENOENT
+                                         : lock(descriptor, name) && ::unlink(name.c_str()) == 0;
+        if (descriptor >= 0) ::close(descriptor);
+        errno = EEXIST;
+        return gone;
+    }
+    void keep_mode_and_owner(int descriptor) const noexcept
+    {
+        struct ::stat before;
+        if (::stat(path_.c_str(), &before) != 0) return;
+        // Only the superuser may give a file away; others may still keep its group.
+        if (::fchown(descriptor, before.st_uid, before.st_gid) != 0 &&
+            ::fchown(descriptor, static_cast<::uid_t>(-1), before.st_gid) != 0)
+            errno = 0;
+        if (::fchmod(descriptor, before.st_mode & 07777) != 0) errno = 0;
+    }
+    /// Makes the new name last.
+    void sync_directory() const
+    {
+        auto const directory =
+            path_.has_parent_path() ? path_.parent_path() : std::filesystem::path(".");
+        int const descriptor = ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        if (descriptor < 0) return;  // it may be written, but not read
+        bool const good = ::fsync(descriptor) == 0 || errno == EINVAL;
+        auto const error = errno;
+        ::close(descriptor);
+        errno = error;
+        if (!good) fail();
+    }
+#else
+    std::FILE* open_new() const { return std::fopen(temporary_.string().c_str(), "wb"); }
+#endif
+    void close()
+    {
+        if (std::fclose(std::exchange(file_, nullptr)) == 0) return;
+        auto const error = errno;
+        remove();
+        errno = error;
+        fail();
+    }
     void remove() noexcept
     {
         std::error_code ignored;
         std::filesystem::remove(temporary_, ignored);
     }
-    [[noreturn]] void fail() const { xgrad::detail::fail(path_.string(), ": cannot be written: ", std::strerror(errno)); }
+    [[noreturn]] void fail() const
+    {
+        xgrad::detail::fail(name_, ": cannot be written: ", std::strerror(errno));
+    }
 
+    std::string name_;  // as it was given
     std::filesystem::path path_, temporary_;
     std::FILE* file_ = nullptr;
     std::uint64_t position_ = 0;

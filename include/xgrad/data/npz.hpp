@@ -12,10 +12,25 @@ namespace detail {
 inline constexpr std::string_view npy_suffix = ".npy";
 }
 
-/// The arrays of an npz file (of numpy.savez or numpy.savez_compressed) under their names.
-inline StateDict load_npz(Input const& in)
+/// How an npz file is read.
+struct NpzOptions {
+    /// How many bytes its arrays may have together once they are decompressed: a file of a megabyte may become a gigabyte.
+    std::uint64_t max_bytes = ~std::uint64_t{0};
+};
+
+/// The arrays of an npz file (of numpy.savez or numpy.savez_compressed) under their names. Throws FormatError where they are larger
+/// than `max_bytes`, before any of them is read.
+inline StateDict load_npz(Input const& in, NpzOptions const& options = {})
 {
     detail::ZipReader const zip(in);
+    std::uint64_t left = options.max_bytes;
+    for (auto const& e : zip.entries()) {
+        if (e.bytes > left)
+            in.fail_at(e.header, "with the entry '", e.name, "' of ", e.bytes,
+                " bytes the file is larger than the ", options.max_bytes,
+                " bytes that are allowed");
+        left -= e.bytes;
+    }
     StateDict state;
     for (auto const& e : zip.entries()) {
         if (!e.name.ends_with(detail::npy_suffix)) in.fail_at(e.header, "the entry '", e.name, "' is no npy file");
