@@ -2,5 +2,8 @@
 // part of xgrad.hpp.
 #pragma once
 
+#include <xgrad/distributed/comm_hooks.hpp>
+#include <xgrad/distributed/data_parallel.hpp>
+#include <xgrad/distributed/power_sgd.hpp>
 #include <xgrad/distributed/process_group.hpp>
-#include <xgrad/xgrad.hpp>
+#include <xgrad/nn.hpp>

@@ -21,7 +21,8 @@
 namespace xgrad::distributed {
 
 struct GroupOptions {
-    /// How long a wait may last in which no operation ends. Then the wait throws DistributedError.
+    /// How long a wait may last in which no operation ends: within this time it throws
+    /// DistributedError. The last third of it, at most 5 s, is for hearing what the other ranks do.
     std::chrono::milliseconds timeout = std::chrono::minutes(10);
 };
 
@@ -50,7 +51,7 @@ struct Signature {
     /// FNV-1a.
     std::uint64_t hash() const {
         std::uint64_t h = 0xcbf29ce484222325u;
-        for (unsigned char const c : text()) h = (h ^ c) * 0x100000001b3u;
+        for (char const c : text()) h = (h ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
         return h;
     }
 };
@@ -151,7 +152,7 @@ public:
             auto const operation = std::move(operations_.front());
             operations_.pop_front();
             ++ended_;
-            operation->finish(nullptr); // may begin others, and poll
+            operation->finish(nullptr);
         }
     }
 
@@ -159,13 +160,13 @@ public:
         using Clock = std::chrono::steady_clock;
         auto since = Clock::now();
         auto ended = ended_;
-        for (std::size_t idle = 0; !state.ready && state.progress.get() == this; ++idle) {
+        for (std::size_t idle = 0; !state.ready; ++idle) {
             poll_all();
             if (ended != ended_) {
                 ended = ended_, idle = 0;
                 since = Clock::now();
             } else if (idle > spins) {
-                if (Clock::now() - since > options_.timeout)
+                if (Clock::now() - since > options_.timeout - time_to_hear())
                     give_up(Notice::timeout, waiting_text());
                 if (idle < 4 * spins) std::this_thread::yield();
                 else std::this_thread::sleep_for(std::chrono::microseconds(50));
@@ -189,10 +190,7 @@ private:
     /// A rank that waits in one group must go on in the others: ranks may wait for its part there
     /// before they come here.
     static void poll_all() noexcept {
-        auto& all = groups();
-        for (std::size_t i = 0; i < all.size(); ++i) // a continuation may make or end a group
-            if (auto const group = all[i]->weak_from_this().lock())
-                static_cast<GroupState&>(*group).poll();
+        for (auto* const group : groups()) group->poll();
     }
 
     MPI_Comm duplicate(MPI_Comm of) const {
@@ -310,14 +308,14 @@ private:
             error_ = error_text(reason);
         } catch (...) { error_ = "a group of ranks failed, and there is no memory to tell why"; }
         auto const error = std::make_exception_ptr(DistributedError(error_));
-        // finish() may run functions that look at this list
-        for (std::size_t i = 0; i < operations_.size(); ++i) operations_[i]->finish(error);
+        for (auto const& operation : operations_) operation->finish(error);
+    }
+    std::chrono::milliseconds time_to_hear() const {
+        return std::min<std::chrono::milliseconds>(options_.timeout / 3, std::chrono::seconds(5));
     }
     /// Waits for the notices of the others, for a part of the time limit.
     void hear_others() {
-        auto const limit = std::clamp<std::chrono::milliseconds>(
-            options_.timeout / 2, std::chrono::milliseconds(200), std::chrono::seconds(5));
-        auto const end = std::chrono::steady_clock::now() + limit;
+        auto const end = std::chrono::steady_clock::now() + time_to_hear();
         Notice notice;
         while (std::ranges::any_of(heard_, [](auto const& n) { return !n; }) &&
                std::chrono::steady_clock::now() < end) {
@@ -340,8 +338,9 @@ private:
             if (same != said.end()) same->second.push_back(r);
             else said.push_back({text, {r}});
         }
-        std::string out = reason == Notice::mismatch ? "the ranks do not call the same operation"
-                                                     : "no operation ended within " + seconds();
+        std::string out = reason == Notice::mismatch
+                              ? "the ranks do not call the same operation"
+                              : "no operation ended within the time limit of " + seconds();
         char const* separator = ". ";
         for (auto const& [text, ranks] : said)
             out += std::exchange(separator, "; ") + list_of(ranks) + ": " + text;

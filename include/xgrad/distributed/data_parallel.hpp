@@ -1,0 +1,222 @@
+// DistributedDataParallel: a module whose gradients are the means over all ranks of a group.
+#pragma once
+
+#include <xgrad/distributed/reducer.hpp>
+#include <xgrad/nn/module.hpp>
+
+namespace xgrad::distributed {
+
+struct JoinOptions {
+    /// Whether gradients are divided by the number of all ranks, or of those that still have input.
+    bool divide_by_initial_world_size = true;
+};
+
+namespace detail {
+
+/// The tensors in what forward has returned.
+template <class X> void append_tensors(X const& x, std::vector<AnyTensor>& all) {
+    if constexpr (nn::detail::is_tensor<X>) all.push_back(x);
+    else if constexpr (nn::detail::is_tuple<X>)
+        std::apply([&](auto const&... each) { (append_tensors(each, all), ...); }, x);
+    else if constexpr (requires { x.has_value(); }) {
+        if (x) append_tensors(*x, all);
+    } else if constexpr (requires {
+                             x.begin();
+                             x.size();
+                         })
+        for (auto const& each : x) append_tensors(each, all);
+}
+
+template <class State, class F>
+inline constexpr bool takes_bucket = std::is_invocable_v<F&, State&, GradBucket&>;
+template <class State> struct UnwrappedState {
+    using type = State;
+};
+template <class State> struct UnwrappedState<std::reference_wrapper<State>> {
+    using type = State;
+};
+
+} // namespace detail
+
+/// Holds `module`, a copy of M or what was moved into it, with the parameters and buffers of rank
+/// 0. Each rank calls it with its part of the input; backward() of the loss then leaves in every
+/// .grad of its parameters the mean over the ranks. All ranks make it and call forward and
+/// backward() alike. Not reduced are gradients of grad(), and those of passes with .inputs that
+/// leave parameters out.
+template <class M> class DistributedDataParallel : public nn::Module<DistributedDataParallel<M>> {
+    static constexpr bool is_module = std::is_base_of_v<nn::AnyModule, M>;
+    static_assert(
+        is_module, "DistributedDataParallel: it is made from a module, derived from nn::Module");
+    using Base = nn::Module<DistributedDataParallel<M>>;
+
+public:
+    nn::Child<M> module;
+
+    explicit DistributedDataParallel(
+        M m, ProcessGroup group, DataParallelOptions const& options = {})
+        : module(*this, "module", std::move(m)),
+          reducer_(std::make_shared<detail::Reducer>(
+              std::move(group), module.named_parameters(), options)) {
+        broadcast_state();
+    }
+    /// A copy has parameters and buffers of its own, and no hooks, also no communication hook.
+    DistributedDataParallel(DistributedDataParallel const& o)
+        : Base(o), module(o.module), reducer_(std::make_shared<detail::Reducer>(o.group(),
+                                         module.named_parameters(), o.reducer_->options())) {}
+    DistributedDataParallel(DistributedDataParallel&&) = default;
+    DistributedDataParallel& operator=(DistributedDataParallel const& o) {
+        if (this != &o) *this = DistributedDataParallel(o);
+        return *this;
+    }
+    DistributedDataParallel& operator=(DistributedDataParallel&&) = default;
+    ~DistributedDataParallel() override = default;
+
+    ProcessGroup const& group() const noexcept { return reducer_->group(); }
+    /// How many messages the gradients are. It may change after the first backward pass.
+    std::size_t bucket_count() const noexcept { return reducer_->bucket_count(); }
+
+    template <class... A> auto forward(A&&... arguments) {
+        bool const records = is_grad_enabled();
+        if (records) {
+            reducer_->begin_iteration(reduces_);
+            if (reduces_) {
+                int const root = joins_ ? announce(true) : 0;
+                if (reducer_->options().broadcast_buffers && this->is_training())
+                    broadcast_buffers(root);
+            }
+        }
+        using Result = decltype(module(std::forward<A>(arguments)...));
+        if constexpr (std::is_void_v<Result>) module(std::forward<A>(arguments)...);
+        else {
+            Result result = module(std::forward<A>(arguments)...);
+            if (records) {
+                std::vector<AnyTensor> tensors;
+                detail::append_tensors(result, tensors);
+                reducer_->forward_ended(tensors);
+            }
+            return result;
+        }
+    }
+
+    /// In the scope of what it returns, forward() and backward() leave gradients as they are on
+    /// this rank; they add up as ever. The next forward() and backward() outside of it reduce the
+    /// sums.
+    class NoSync {
+    public:
+        explicit NoSync(bool& reduces) noexcept
+            : reduces_(reduces), before_(std::exchange(reduces, false)) {}
+        NoSync(NoSync const&) = delete;
+        NoSync& operator=(NoSync const&) = delete;
+        ~NoSync() { reduces_ = before_; }
+
+    private:
+        bool& reduces_;
+        bool before_;
+    };
+    [[nodiscard]] NoSync no_sync() noexcept { return NoSync(reduces_); }
+
+    /// From now on hook(state, bucket) brings each bucket together, in place of the mean over the
+    /// ranks: what its future gives, in the type and shape of bucket.buffer(), becomes the
+    /// gradients. It is called once for each bucket and pass, in the order of the buckets. The
+    /// state is kept here; give std::ref(state) for one of your own. Once only, and before the
+    /// first backward pass.
+    template <class State, class F> void register_comm_hook(State state, F hook) {
+        using S = typename detail::UnwrappedState<State>::type;
+        constexpr bool takes = detail::takes_bucket<S, F>;
+        static_assert(takes, "register_comm_hook: a hook takes the state and the bucket: "
+                             "Future<AnyTensor> hook(State&, GradBucket&)");
+        if constexpr (takes) {
+            constexpr bool returns =
+                std::is_convertible_v<std::invoke_result_t<F&, S&, GradBucket&>, Future<AnyTensor>>;
+            static_assert(returns, "register_comm_hook: a hook returns a Future<AnyTensor>, that "
+                                   "of a tensor like the buffer of the bucket");
+            if constexpr (returns) {
+                if (reducer_->has_hook())
+                    detail::fail<GraphError>("register_comm_hook or register_builtin_comm_hook can "
+                                             "only be called once.");
+                if (reducer_->has_begun())
+                    detail::fail<GraphError>("register_comm_hook: a communication hook must be "
+                                             "registered before the first forward");
+                reducer_->set_hook([state = std::move(state), hook = std::move(hook)](
+                                       GradBucket& bucket) mutable -> Future<AnyTensor> {
+                    return hook(static_cast<S&>(state), bucket);
+                });
+            }
+        }
+    }
+
+    /// Calls f, the training loop of this rank, whose input may end earlier than that of others.
+    /// When it has, this rank takes part in what the others do with gradients of zero, until all
+    /// have ended; then all take the parameters and buffers of one that ended last.
+    template <class F> void join(F f, JoinOptions const& options = {}) {
+        static_assert(std::is_invocable_v<F&>, "join: the function takes nothing");
+        join_options_ = options;
+        joins_ = true;
+        try {
+            f();
+        } catch (std::exception const& e) {
+            joins_ = false;
+            group().stop(e.what());
+            throw;
+        } catch (...) {
+            joins_ = false;
+            group().stop("an exception ended its training loop");
+            throw;
+        }
+        for (int root; (root = announce(false)) >= 0;) {
+            if (reducer_->options().broadcast_buffers && this->is_training())
+                broadcast_buffers(root);
+            reducer_->shadow();
+        }
+        joins_ = false;
+        reducer_->set_divisor(group().size());
+        broadcast_state(last_root_);
+    }
+
+    /// Parameters and buffers of one rank, for all: after it alone has loaded a state.
+    void broadcast_state(int root = 0) {
+        // the barrier ends the list: a rank with fewer parameters differs there at the latest
+        std::vector<Future<AnyTensor>> begun;
+        for (auto const& [name, t] : module.named_parameters())
+            begun.push_back(group().broadcast_async(t, root, "parameter '" + name + "'"));
+        for (auto const& [name, t] : module.named_buffers())
+            begun.push_back(group().broadcast_async(t, root, "buffer '" + name + "'"));
+        begun.push_back(group().barrier_async().then([](Done) { return AnyTensor(); }));
+        for (auto const& f : begun) f.wait();
+    }
+
+private:
+    void broadcast_buffers(int root) {
+        if (group().size() == 1) return;
+        std::vector<Future<AnyTensor>> begun;
+        for (auto const& [name, t] : module.named_buffers())
+            begun.push_back(group().broadcast_async(t, root, "buffer '" + name + "'"));
+        for (auto const& f : begun) f.wait();
+    }
+    /// Tells the others whether this rank has input. Returns the first rank that has, or -1.
+    int announce(bool has_input) {
+        auto const all =
+            group().allgather(Tensor<std::int64_t>(static_cast<std::int64_t>(has_input)),
+                "the ranks that have input");
+        int first = -1, count = 0;
+        for (int r = 0; r < group().size(); ++r)
+            if (all[static_cast<std::size_t>(r)].item()) {
+                if (count++ == 0) first = r;
+            }
+        if (first >= 0) last_root_ = first;
+        reducer_->set_divisor(
+            join_options_.divide_by_initial_world_size ? group().size() : std::max(count, 1));
+        return first;
+    }
+
+    std::shared_ptr<detail::Reducer> reducer_;
+    bool reduces_ = true, joins_ = false;
+    JoinOptions join_options_;
+    int last_root_ = 0;
+};
+
+template <class M> DistributedDataParallel(M, ProcessGroup) -> DistributedDataParallel<M>;
+template <class M>
+DistributedDataParallel(M, ProcessGroup, DataParallelOptions) -> DistributedDataParallel<M>;
+
+} // namespace xgrad::distributed
