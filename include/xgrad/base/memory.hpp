@@ -52,7 +52,7 @@ struct SizeClass {
             std::size_t const i = bytes == 0 ? 0 : (bytes - 1) / 32;
             return {i, (i + 1) * 32};
         }
-        auto const exponent = static_cast<std::size_t>(std::bit_width(bytes - 1)) - 1;  // 2^exponent < bytes <= 2^(exponent + 1)
+        auto const exponent = 8 * sizeof(std::size_t) - 1 - static_cast<std::size_t>(std::countl_zero(bytes - 1));  // 2^exponent < bytes <= 2^(exponent + 1)
         std::size_t const step = std::size_t{1} << (exponent - 2);
         std::size_t const quarter = (bytes - (std::size_t{1} << exponent) + step - 1) / step;
         return {even + (exponent - 9) * 4 + quarter - 1, (std::size_t{1} << exponent) + quarter * step};

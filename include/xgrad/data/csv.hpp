@@ -60,7 +60,7 @@ inline std::size_t first_repeated(std::vector<std::string> const& names)
 /// and blanks at its ends.
 class CsvReader {
 public:
-    CsvReader(Input const& in, char delimiter) : in_(in), delimiter_(delimiter), text_(in.text(0, static_cast<std::size_t>(in.size()), "the table"))
+    CsvReader(Input const& in, char delimiter) : in_(in), delimiter_(delimiter), text_(in.text(0, xgrad::detail::converted<std::size_t>(in.size()), "the table"))
     {
         if (std::string_view("\"\r\n").find(delimiter) != std::string_view::npos) fail("read_csv: quotes and ends of lines cannot be delimiters");
         if (text_.starts_with("\xef\xbb\xbf")) at_ = 3;

@@ -53,7 +53,7 @@ template <class Generator> std::vector<std::size_t> permutation(std::size_t n, G
         std::uint64_t const sides = left, rest = (~sides + 1) % sides;      // 2^64 mod sides: so many numbers would favour some places
         std::uint64_t v = generator();
         while (v < rest) v = generator();
-        std::swap(order[left - 1], order[static_cast<std::size_t>(v % sides)]);
+        std::swap(order[left - 1], order[xgrad::detail::converted<std::size_t>(v % sides)]);
     }
     return order;
 }

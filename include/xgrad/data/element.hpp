@@ -47,7 +47,7 @@ inline std::optional<std::size_t> convert_bool(std::byte const* from, std::byte*
 /// binary16 of IEEE 754: a sign, 5 bits of exponent, 10 of mantissa.
 inline float float_of_half(std::uint16_t h) noexcept
 {
-    std::uint32_t const sign = std::uint32_t(h & 0x8000u) << 16, exponent = (h >> 10) & 31u, mantissa = h & 1023u;
+    std::uint32_t const sign = (h & 0x8000u) << 16, exponent = (h >> 10) & 31u, mantissa = h & 1023u;
     if (exponent == 0) return (sign ? -1.f : 1.f) * static_cast<float>(mantissa) * 0x1p-24f;
     return std::bit_cast<float>(sign | (exponent == 31 ? 0x7f800000u : (exponent + 112) << 23) | mantissa << 13);
 }

@@ -139,9 +139,9 @@ inline Json read_json(Scanner& s, int depth = 0) {
         return members;
     }
     if (s.next_is('[')) {
-        Json::Array elements;
-        read_json_array(s, [&] { elements.push_back(read_json(s, depth + 1)); });
-        return elements;
+        Json::Array array;
+        read_json_array(s, [&] { array.push_back(read_json(s, depth + 1)); });
+        return array;
     }
     if (s.next_is('"')) return s.json_string();
     if (s.accept("null")) return {};
@@ -183,8 +183,8 @@ inline void write_json(std::string& to, Json const& value, std::size_t indent) {
         to += text;
         if (text.find_first_not_of("-0123456789") == text.npos) to += ".0";
     } else if (auto const* const text = value.get_if<std::string>()) to += json(*text);
-    else if (auto const* const elements = value.get_if<Json::Array>())
-        write_all(*elements, '[', ']', [&](Json const& e) { write_json(to, e, indent + 2); });
+    else if (auto const* const array = value.get_if<Json::Array>())
+        write_all(*array, '[', ']', [&](Json const& e) { write_json(to, e, indent + 2); });
     else if (auto const* const members = value.get_if<Json::Object>())
         write_all(*members, '{', '}', [&](auto const& member) {
             to += json(member.first) + ": ";
@@ -197,7 +197,7 @@ inline void write_json(std::string& to, Json const& value, std::size_t indent) {
 
 /// Reads a text of JSON. Throws FormatError with the byte where it goes wrong.
 inline Json read_json(Input const& in) {
-    auto const text = in.text(0, static_cast<std::size_t>(in.size()), "the text");
+    auto const text = in.text(0, xgrad::detail::converted<std::size_t>(in.size()), "the text");
     if (auto const good = detail::utf8_until(text); good != text.size())
         in.fail_at(good, "the text is not UTF-8");
     detail::Scanner s(in, text, 0);

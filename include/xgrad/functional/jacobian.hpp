@@ -27,7 +27,8 @@ namespace detail {
     if (!xgrad::is_complex(type.dtype)) return a;
     Strides twice = a.strides;
     for (auto& step : twice) step *= 2;
-    a.look_through(Shape(a.shape), std::move(twice), imaginary ? static_cast<std::ptrdiff_t>(type.size / 2) : 0);
+    Shape shape = a.shape;
+    a.look_through(std::move(shape), std::move(twice), imaginary ? static_cast<std::ptrdiff_t>(type.size / 2) : 0);
     return a;
 }
 [[gnu::cold]] inline void copy_parts(TypeInfo const& to_type, AnyArray const& to, TypeInfo const& from_type, AnyArray const& from)

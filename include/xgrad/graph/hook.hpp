@@ -116,12 +116,12 @@ protected:
     {
         auto const& hooks = hooks_.made();
         HookHandle handle([weak = std::weak_ptr(hooks), weak_slot = std::weak_ptr(slot)] {
-            auto const hooks = weak.lock();
+            auto const list = weak.lock();
             auto const removed = weak_slot.lock();
-            if (!hooks || !removed) return;
+            if (!list || !removed) return;
             removed->removed = true;
-            std::lock_guard const removing(hooks->mutex);
-            std::erase(hooks->slots, removed);
+            std::lock_guard const removing(list->mutex);
+            std::erase(list->slots, removed);
         });
         std::lock_guard const lock(hooks->mutex);
         hooks->slots.insert(first ? hooks->slots.begin() : hooks->slots.end(), std::move(slot));

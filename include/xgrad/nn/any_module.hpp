@@ -335,7 +335,7 @@ inline LoadReport AnyModule::load_state_dict(StateDict const& state, bool strict
     if (strict && !report.complete()) {
         std::string message = "Error(s) in loading state_dict for " + std::string(kind()) + ":";
         for (auto const& [what, names] : {std::pair("Missing", &report.missing), std::pair("Unexpected", &report.unexpected)})
-            for (auto const& name : *names) message += std::string(name == names->front() ? std::string("\n\t") + what + " key(s) in state_dict: " : std::string(", ")) + '"' + name + '"';
+            for (auto const& name : *names) message += (name == names->front() ? std::string("\n\t") + what + " key(s) in state_dict: " : std::string(", ")) + '"' + name + '"';
         for (auto const& text : report.mismatched) message += "\n\t" + text;
         xgrad::detail::fail(message);
     }

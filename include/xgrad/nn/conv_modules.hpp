@@ -61,32 +61,32 @@ private:
 
 /// functional::conv1d() with a weight and a bias of its own, which begin uniform on +-1/sqrt(in_channels kernel_size / groups).
 template <Differentiable T = double> struct Conv1d : detail::ConvLayer<Conv1d<T>, T, 1, ConvOptions<1>> {
-    Conv1d(std::size_t in_channels, std::size_t out_channels, PerAxis<1> kernel_size, ConvOptions<1> const& options = {}, bool has_bias = true)
-        : detail::ConvLayer<Conv1d<T>, T, 1, ConvOptions<1>>("Conv1d", in_channels, out_channels, false, kernel_size, options, has_bias)
+    Conv1d(std::size_t in_channels, std::size_t out_channels, PerAxis<1> kernel_size, ConvOptions<1> const& o = {}, bool has_bias = true)
+        : detail::ConvLayer<Conv1d<T>, T, 1, ConvOptions<1>>("Conv1d", in_channels, out_channels, false, kernel_size, o, has_bias)
     {
     }
     Tensor<T> forward(Tensor<T> const& x) const { return functional::conv1d(x, this->weight, this->bias, this->options); }
 };
 /// functional::conv2d() with a weight and a bias of its own.
 template <Differentiable T = double> struct Conv2d : detail::ConvLayer<Conv2d<T>, T, 2, ConvOptions<2>> {
-    Conv2d(std::size_t in_channels, std::size_t out_channels, PerAxis<2> kernel_size, ConvOptions<2> const& options = {}, bool has_bias = true)
-        : detail::ConvLayer<Conv2d<T>, T, 2, ConvOptions<2>>("Conv2d", in_channels, out_channels, false, kernel_size, options, has_bias)
+    Conv2d(std::size_t in_channels, std::size_t out_channels, PerAxis<2> kernel_size, ConvOptions<2> const& o = {}, bool has_bias = true)
+        : detail::ConvLayer<Conv2d<T>, T, 2, ConvOptions<2>>("Conv2d", in_channels, out_channels, false, kernel_size, o, has_bias)
     {
     }
     Tensor<T> forward(Tensor<T> const& x) const { return functional::conv2d(x, this->weight, this->bias, this->options); }
 };
 /// functional::conv_transpose1d() with a weight and a bias of its own, which begin uniform on +-1/sqrt(out_channels kernel_size / groups).
 template <Differentiable T = double> struct ConvTranspose1d : detail::ConvLayer<ConvTranspose1d<T>, T, 1, ConvTransposeOptions<1>> {
-    ConvTranspose1d(std::size_t in_channels, std::size_t out_channels, PerAxis<1> kernel_size, ConvTransposeOptions<1> const& options = {}, bool has_bias = true)
-        : detail::ConvLayer<ConvTranspose1d<T>, T, 1, ConvTransposeOptions<1>>("ConvTranspose1d", in_channels, out_channels, true, kernel_size, options, has_bias)
+    ConvTranspose1d(std::size_t in_channels, std::size_t out_channels, PerAxis<1> kernel_size, ConvTransposeOptions<1> const& o = {}, bool has_bias = true)
+        : detail::ConvLayer<ConvTranspose1d<T>, T, 1, ConvTransposeOptions<1>>("ConvTranspose1d", in_channels, out_channels, true, kernel_size, o, has_bias)
     {
     }
     Tensor<T> forward(Tensor<T> const& x) const { return functional::conv_transpose1d(x, this->weight, this->bias, this->options); }
 };
 /// functional::conv_transpose2d() with a weight and a bias of its own.
 template <Differentiable T = double> struct ConvTranspose2d : detail::ConvLayer<ConvTranspose2d<T>, T, 2, ConvTransposeOptions<2>> {
-    ConvTranspose2d(std::size_t in_channels, std::size_t out_channels, PerAxis<2> kernel_size, ConvTransposeOptions<2> const& options = {}, bool has_bias = true)
-        : detail::ConvLayer<ConvTranspose2d<T>, T, 2, ConvTransposeOptions<2>>("ConvTranspose2d", in_channels, out_channels, true, kernel_size, options, has_bias)
+    ConvTranspose2d(std::size_t in_channels, std::size_t out_channels, PerAxis<2> kernel_size, ConvTransposeOptions<2> const& o = {}, bool has_bias = true)
+        : detail::ConvLayer<ConvTranspose2d<T>, T, 2, ConvTransposeOptions<2>>("ConvTranspose2d", in_channels, out_channels, true, kernel_size, o, has_bias)
     {
     }
     Tensor<T> forward(Tensor<T> const& x) const { return functional::conv_transpose2d(x, this->weight, this->bias, this->options); }

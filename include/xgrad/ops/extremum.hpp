@@ -68,10 +68,10 @@ struct ExtremumGradient : Arraywise {
     /// The mean over the elements that have the extreme value.
     auto pullback(wrt<0>, auto const& h, auto const&, auto const& g, auto const& y, auto const& x) const
     {
-        std::remove_cvref_t<decltype(x)> const one(typename std::remove_cvref_t<decltype(x)>::value_type(1));
+        std::remove_cvref_t<decltype(x)> const unit(typename std::remove_cvref_t<decltype(x)>::value_type(1));
         auto const extremum = reshape(y, Axes(detail::reduced_shape(x.shape(), over, true)));
         auto const has_it = materialize_expression(x == extremum || isnan(x));
-        return reshape(materialize_expression(sum(where(has_it, h, 0), over) / sum(where(has_it, one, 0), over)), Axes(g.shape()));
+        return reshape(materialize_expression(sum(where(has_it, h, 0), over) / sum(where(has_it, unit, 0), over)), Axes(g.shape()));
     }
     /// Which elements those are does not change.
     template <std::size_t I> auto pullback(wrt<I>, auto const& h, auto const&...) const { return std::remove_cvref_t<decltype(h)>(); }

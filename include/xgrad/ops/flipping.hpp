@@ -77,12 +77,12 @@ template <Operand X> auto roll(X const& x, Axes const& shifts, Axes const& axes)
     Shape const extents = x.shape();
     detail::normalize_axes("roll", axes, extents.size());  // each at most once
     if (shifts.size() != axes.size()) detail::fail<ShapeError>("roll: shifts ", shifts, " are not one for each of the axes ", axes);
-    Shape all(extents.size(), 0);
+    Shape distances(extents.size(), 0);
     for (std::size_t i = 0; i < axes.size(); ++i) {
         auto const d = detail::normalize_axis("roll", axes[i], extents.size());
-        all[d] = detail::shift_within(shifts[i], extents[d]);
+        distances[d] = detail::shift_within(shifts[i], extents[d]);
     }
-    return express(Roll{{}, std::move(all)}, x);
+    return express(Roll{{}, std::move(distances)}, x);
 }
 template <Operand X> auto roll(X const& x, std::ptrdiff_t shift, std::ptrdiff_t axis) { return roll(x, Axes{shift}, Axes{axis}); }
 /// Along all elements in row-major order.

@@ -80,8 +80,8 @@ struct ProdGradient : Arraywise {
     }
     auto pullback(wrt<0>, auto const& h, auto const&, auto const& g, auto const& x) const
     {
-        std::remove_cvref_t<decltype(x)> const one(typename std::remove_cvref_t<decltype(x)>::value_type(1));
-        return reshape(materialize_expression(sum(h * conj(express(*this, one, x)), over)), Axes(g.shape()));
+        std::remove_cvref_t<decltype(x)> const unit(typename std::remove_cvref_t<decltype(x)>::value_type(1));
+        return reshape(materialize_expression(sum(h * conj(express(*this, unit, x)), over)), Axes(g.shape()));
     }
     /// By x_j depends what comes out for all but j, as the product of all but the two: one j after another, with x_j replaced by 1.
     auto pullback(wrt<1>, auto const& h, auto const&, auto const& g, auto const& x) const

@@ -89,7 +89,7 @@ namespace detail {
 
 using xgrad::detail::fail;
 
-inline AnyTensor number_tensor(double v) { return AnyTensor(xgrad::detail::type_info<double>.filled(Shape{}, v)); }
+inline AnyTensor number_tensor(double v) { return xgrad::detail::type_info<double>.filled(Shape{}, v); }
 inline double number_in(StateDict const& state, std::string const& name)
 {
     auto const* const t = state.find(name);

@@ -262,9 +262,9 @@ template <Scalar... T> std::tuple<Tensor<T>...> inputs(Tensor<T> const&... x) { 
 template <Scalar Y, Scalar... T> std::tuple<Tensor<T>...> grad(Tensor<Y> const& output, std::tuple<Tensor<T>...> const& inputs, GradOptions const& options = {})
 {
     return [&]<std::size_t... I>(std::index_sequence<I...>) {
-        std::array<AnyTensor const*, sizeof...(T)> const all{&std::get<I>(inputs)...};
+        std::array<AnyTensor const*, sizeof...(T)> const wanted{&std::get<I>(inputs)...};
         std::array<AnyTensor, sizeof...(T)> gradients;
-        detail::grad_into(gradients.data(), output, all, options);
+        detail::grad_into(gradients.data(), output, wanted, options);
         return std::tuple<Tensor<T>...>{Tensor<T>(std::move(gradients[I]).handle())...};
     }(std::index_sequence_for<T...>{});
 }

@@ -63,10 +63,10 @@ template <Operand X> auto repeat_interleave(X const& x, Tensor<std::int64_t> con
     auto const extent = x.shape()[d];
     if (!(counts.shape() == Shape{extent})) detail::fail<ShapeError>("repeat_interleave: counts of shape ", counts.shape(), " are not one for each of ", extent, " positions along axis ", d);
     auto const each = detail::contiguous(counts.array_of());
-    std::size_t all = 0;
+    std::size_t total = 0;
     for (auto const n : each)
-        if (n < 0 || (all += static_cast<std::size_t>(n)) > detail::most_elements) detail::fail<ShapeError>("repeat_interleave: count ", n, " is negative, or more than any memory holds");
-    detail::Array<std::int64_t> index(Shape{all});
+        if (n < 0 || (total += static_cast<std::size_t>(n)) > detail::most_elements) detail::fail<ShapeError>("repeat_interleave: count ", n, " is negative, or more than any memory holds");
+    detail::Array<std::int64_t> index(Shape{total});
     auto* next = index.begin();
     for (std::size_t i = 0; i < extent; ++i) next = std::fill_n(next, each.begin()[i], static_cast<std::int64_t>(i));
     return express(IndexSelect{{}, std::move(index), d}, x);

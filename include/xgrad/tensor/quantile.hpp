@@ -36,16 +36,16 @@ struct Median : Arraywise {
 
     template <Scalar T> auto value(detail::Array<T> const& x) const
     {
-        detail::Array<T> all(x.shape);
-        detail::copy_elements(all, x);
-        if (all.numel == 0) {
+        detail::Array<T> elements(x.shape);
+        detail::copy_elements(elements, x);
+        if (elements.numel == 0) {
             if constexpr (RealScalar<T>) return detail::Array<T>(Shape(), std::numeric_limits<T>::quiet_NaN());
             detail::fail<ShapeError>("median: nothing to choose from in shape ", x.shape);
         }
-        auto const nan = std::find_if(all.begin(), all.end(), [](T v) { return v != v; });
-        if (nan != all.end()) return detail::Array<T>(Shape(), *nan);
-        auto* const middle = all.begin() + (all.numel - 1) / 2;
-        std::nth_element(all.begin(), middle, all.end(), detail::is_less<T>);
+        auto const nan = std::find_if(elements.begin(), elements.end(), [](T v) { return v != v; });
+        if (nan != elements.end()) return detail::Array<T>(Shape(), *nan);
+        auto* const middle = elements.begin() + (elements.numel - 1) / 2;
+        std::nth_element(elements.begin(), middle, elements.end(), detail::is_less<T>);
         return detail::Array<T>(Shape(), *middle);
     }
     auto pullback(wrt<0>, auto const& g, auto const& y, auto const& x) const { return express(ExtremumGradient{{}, detail::all_axes(x.dim())}, g, unrecorded(y), unrecorded(x)); }
@@ -95,9 +95,9 @@ template <Operand X> auto quantile(X const& x, double q) { return quantile(flatt
 template <Operand X> auto quantile(X const& x, std::vector<double> const& q, std::ptrdiff_t axis, bool keep = false)
 {
     auto const t = detail::materialize(x);
-    std::vector<decltype(quantile(t, 0., axis, keep))> all;
-    for (auto const part : q) all.push_back(quantile(t, part, axis, keep));
-    return stack(all);
+    std::vector<decltype(quantile(t, 0., axis, keep))> parts;
+    for (auto const part : q) parts.push_back(quantile(t, part, axis, keep));
+    return stack(parts);
 }
 template <Operand X> auto quantile(X const& x, std::vector<double> const& q) { return quantile(flatten(x), q, 0); }
 

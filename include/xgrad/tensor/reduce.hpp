@@ -23,9 +23,9 @@ template <Operand X> auto record_sum(std::string_view operation, X const& x, Axe
 /// True where a gradient will be wanted of what is computed from x.
 template <Operand X> bool needs_graph(X const& x)
 {
-    bool any = false;
-    if (detail::recording()) detail::each_tensor<0>(x, [&](std::size_t, AnyTensor const& t) { any |= is_differentiable(t.dtype()) && t.requires_grad(); });
-    return any;
+    bool needed = false;
+    if (detail::recording()) detail::each_tensor<0>(x, [&](std::size_t, AnyTensor const& t) { needed |= is_differentiable(t.dtype()) && t.requires_grad(); });
+    return needed;
 }
 template <Scalar T> bool needs_graph(Traced<T> const&) { return true; }
 

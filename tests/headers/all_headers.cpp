@@ -1,4 +1,4 @@
-// Only compiled, by the oldest clang that the README names: all headers, and some of what they define.
+// Only compiled: all headers, and some of what they define; by the oldest clang that the README names, and under strict warnings.
 #include <xgrad/data.hpp>
 #include <xgrad/linalg.hpp>
 #include <xgrad/nn.hpp>
