@@ -154,3 +154,28 @@ TEST_CASE("items that a program collates itself, and tensors that require gradie
         CHECK_FALSE(sum.requires_grad());
     }
 }
+
+TEST_CASE("a sampler decides which items an epoch has")
+{
+    struct EverySecond : xg::data::Sampler {
+        std::size_t epoch = 0;
+        std::size_t size() const override { return 3; }
+        std::vector<std::size_t> order() override
+        {
+            ++epoch;
+            return {4 + epoch, 2, 0};
+        }
+    };
+    xg::Tensor<double> const x({0., 1., 2., 3., 4., 5., 6.});
+    auto const sampler = std::make_shared<EverySecond>();
+    xg::data::DataLoader loader(xg::data::TensorDataset<double>(x), {.batch_size = 2, .sampler = sampler});
+    CHECK(loader.size() == 2);
+    for (double const first : {5., 6.}) {
+        std::vector<double> seen;
+        for (auto const& [batch] : loader) seen.insert(seen.end(), batch.data(), batch.data() + batch.numel());
+        CHECK(seen == std::vector{first, 2., 0.});
+    }
+    CHECK_THROWS_WITH(loader.begin(), "DataLoader: a sampler gave item 7 of a dataset of 7");
+    CHECK_THROWS_WITH(xg::data::DataLoader(xg::data::TensorDataset<double>(x), {.shuffle = true, .sampler = sampler}),
+        "DataLoader: sampler option is mutually exclusive with shuffle");
+}

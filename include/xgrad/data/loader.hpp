@@ -46,6 +46,16 @@ private:
     }
 };
 
+/// Which items an epoch has, and in which order.
+class Sampler {
+public:
+    virtual ~Sampler() = default;
+    /// How many items an epoch has.
+    virtual std::size_t size() const = 0;
+    /// Their indices. Asked at the start of each epoch.
+    virtual std::vector<std::size_t> order() = 0;
+};
+
 struct LoaderOptions {
     std::size_t batch_size = 1;
     /// Another order in each epoch.
@@ -56,6 +66,8 @@ struct LoaderOptions {
     std::size_t prefetch = 2;
     /// Where the random numbers start; without it the calling thread's generator decides, and with it manual_seed().
     std::optional<std::uint64_t> seed = {};
+    /// Decides about the items of an epoch instead of `shuffle`; without it an epoch has all.
+    std::shared_ptr<Sampler> sampler = {};
 };
 
 namespace detail {
@@ -164,12 +176,13 @@ public:
         : source_(std::make_shared<Source>(std::move(dataset), std::move(collate))), options_(options), generator_(options.seed.value_or(0))
     {
         if (options.batch_size == 0) detail::fail("DataLoader: the batch size must be positive");
+        if (options.sampler && options.shuffle) detail::fail("DataLoader: sampler option is mutually exclusive with shuffle");
     }
 
     /// The number of batches of an epoch.
     std::size_t size() const
     {
-        auto const items = static_cast<std::size_t>(source_->dataset.size());
+        auto const items = options_.sampler ? options_.sampler->size() : static_cast<std::size_t>(source_->dataset.size());
         return items / options_.batch_size + (!options_.drop_last && items % options_.batch_size ? 1 : 0);
     }
     D const& dataset() const noexcept { return source_->dataset; }
@@ -234,7 +247,12 @@ public:
         Generator generator((options_.seed ? generator_ : xgrad::detail::generator)());
         auto const items = static_cast<std::size_t>(source_->dataset.size());
         std::vector<std::size_t> order;
-        if (options_.shuffle) order = detail::permutation(items, generator);
+        if (options_.sampler) {
+            order = options_.sampler->order();
+            if (order.size() != options_.sampler->size()) detail::fail("DataLoader: a sampler of ", options_.sampler->size(), " items gave ", order.size());
+            for (auto const i : order)
+                if (i >= items) detail::fail<IndexError>("DataLoader: a sampler gave item ", i, " of a dataset of ", items);
+        } else if (options_.shuffle) order = detail::permutation(items, generator);
         else {
             order.resize(items);
             std::iota(order.begin(), order.end(), std::size_t{0});
