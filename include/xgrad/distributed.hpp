@@ -6,4 +6,6 @@
 #include <xgrad/distributed/data_parallel.hpp>
 #include <xgrad/distributed/power_sgd.hpp>
 #include <xgrad/distributed/process_group.hpp>
+#include <xgrad/distributed/sampler.hpp>
+#include <xgrad/distributed/sync_batch_norm.hpp>
 #include <xgrad/nn.hpp>

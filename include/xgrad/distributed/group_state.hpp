@@ -97,6 +97,7 @@ public:
         MPI_Comm_free(&control_);
     }
 
+    MPI_Comm communicator() const noexcept { return data_; }
     int rank() const noexcept { return rank_; }
     int size() const noexcept { return size_; }
     GroupOptions const& options() const noexcept { return options_; }

@@ -51,6 +51,10 @@ public:
     explicit ProcessGroup(MPI_Comm communicator = MPI_COMM_WORLD, GroupOptions const& options = {})
         : state_(std::make_shared<detail::GroupState>(communicator, options)) {}
 
+    /// Another group of the same ranks, which all make it. Its operations have an order of their
+    /// own.
+    ProcessGroup duplicate() const { return ProcessGroup(state_->communicator(), options()); }
+
     int rank() const noexcept { return state_->rank(); }
     int size() const noexcept { return state_->size(); }
     GroupOptions const& options() const noexcept { return state_->options(); }
