@@ -110,3 +110,37 @@ TEST_CASE("arange counts integers as such, and refuses what has no count")
     CHECK_THROWS_AS(xg::arange<std::int64_t>(INT64_MIN, INT64_MAX), xg::Error);
     for (double const stop : {HUGE_VAL, std::nan("")}) CHECK_THROWS_AS(xg::arange(0., stop), xg::Error);
 }
+
+TEST_CASE("a shape, a list of axes and a list of indices take integers of any types side by side")
+{
+    int const n = 2;
+    unsigned const u = 3;
+    std::int64_t const wide = 2;
+    std::size_t const size = 2;
+    D const y = xg::ones({size, u, n});
+    CHECK(y.shape() == xg::Shape{2, 3, 2});
+    CHECK(xg::zeros({n, n}).shape() == xg::Shape{2, 2});
+    CHECK(reshape(y, {y.shape(0), -1}).shape() == xg::Shape{2, 6});
+    CHECK(reshape(y, {y.shape(0), y.shape(1) * y.shape(2)}).shape() == xg::Shape{2, 6});
+    CHECK(y.reshape({wide * u, -1}).shape() == xg::Shape{6, 2});
+    CHECK(y.view({-1}).shape() == xg::Shape{12});
+    CHECK(sum(y, {-1, 0u}).shape() == xg::Shape{3});
+    CHECK(permute(y, {size, 0, n - 1}).shape() == xg::Shape{2, 2, 3});
+    CHECK(y(n - 1, u - 1, -1).item() == 1);
+    CHECK(y[size - 1].shape() == xg::Shape{3, 2});
+    CHECK(xg::Shape({5}) == xg::Shape{5});
+    CHECK(xg::Axes({-1}) == xg::Axes{-1});
+    CHECK(xg::Shape(2, 7) == xg::Shape{7, 7});
+    CHECK(xg::Shape(std::vector<int>{2, 3}) == xg::Shape{2, 3});
+    CHECK(fftn(y, {0, 2}, {n, size + 1}).shape() == xg::Shape{2, 3, 3});
+    auto const in_a_template = [](auto const& x) { return x.reshape(xg::Axes{-1}).shape() == xg::Shape{x.numel()}; };
+    CHECK(in_a_template(y));
+}
+
+TEST_CASE("a negative extent is an error, and an axis too large for its type as well")
+{
+    int const n = -3;
+    CHECK_THROWS_WITH_AS(xg::zeros({2, n}), "a shape has the negative extent -3", xg::ShapeError);
+    CHECK_THROWS_WITH_AS(xg::ones(std::vector<int>{2, n}), "a shape has the negative extent -3", xg::ShapeError);
+    CHECK_THROWS_AS(D({1., 2.}).reshape({xg::zeros({1}).shape(0) - 2}), xg::ShapeError);  // an unsigned difference, not -1
+}

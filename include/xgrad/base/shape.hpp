@@ -19,7 +19,41 @@ XGRAD_COMPILED_ONCE
 
 namespace xgrad {
 
-/// A vector of extents or steps, one for each dimension.
+namespace detail {
+
+template <class I>
+inline constexpr bool is_dims_number = std::is_integral_v<I> || std::is_floating_point_v<I>;  // of which some are refused
+
+/// Any integer as an element of Dims<T>. Throws where that cannot hold it.
+template <class T, class I> constexpr T dims_element(I i)
+{
+    if constexpr (is_dims_number<I>) {
+        static_assert(std::is_integral_v<I> && !std::is_same_v<I, bool>,
+            "a shape, a list of axes and a list of indices hold integers: these elements are of type bool or floating point");
+        if constexpr (std::is_unsigned_v<T> && std::is_signed_v<I> && std::is_integral_v<I>)
+            if (i < I(0)) [[unlikely]]
+                fail<ShapeError>("a shape has the negative extent ", i);
+        if constexpr (std::is_signed_v<T> && std::is_unsigned_v<I> && sizeof(I) >= sizeof(T))
+            if (i > static_cast<I>(PTRDIFF_MAX)) [[unlikely]]
+                fail<ShapeError>("a list of extents, axes or steps has an element that is too large: ", i);
+    }
+    return static_cast<T>(i);
+}
+
+/// An element of a list in braces, of any integer type: {x.shape(0), -1}.
+template <class T> struct DimsElement {
+    T value;
+    template <class I>
+        requires(is_dims_number<I> || std::is_convertible_v<I, T>)
+    constexpr DimsElement(I const& i) : value(dims_element<T>(i))
+    {
+    }
+};
+
+}  // namespace detail
+
+/// A vector of extents or steps, one for each dimension. Made from integers of any types: `Shape{n, x.shape(0) * 2}`, or from a
+/// range of integers. A negative extent in a Shape is a ShapeError.
 template <class T> class Dims {
 public:
     using value_type = T;
@@ -33,15 +67,17 @@ public:
     using const_reverse_iterator = std::reverse_iterator<T const*>;
 
     Dims() noexcept : local_{} {}
-    explicit Dims(std::size_t n, T value = T{}) : Dims()
+    /// n equal elements. A template, so that one number in braces is a list of one element for every compiler.
+    template <std::integral N> explicit Dims(N n, T value = T{}) : Dims()
     {
-        reserve_exactly(n);
-        std::fill_n(data(), n, value);
+        reserve_exactly(static_cast<std::size_t>(n));
+        std::fill_n(data(), static_cast<std::size_t>(n), value);
     }
-    Dims(std::initializer_list<T> l) : Dims()
+    Dims(std::initializer_list<detail::DimsElement<T>> l) : Dims()
     {
         reserve_exactly(l.size());
-        std::copy(l.begin(), l.end(), data());
+        T* to = data();
+        for (auto const& element : l) *to++ = element.value;
     }
     template <std::forward_iterator I> Dims(I first, I last) : Dims()
     {
@@ -50,8 +86,11 @@ public:
     }
     template <std::ranges::forward_range V>
         requires(!std::same_as<std::remove_cvref_t<V>, Dims> && std::integral<std::ranges::range_value_t<V>>)
-    Dims(V const& v) : Dims(std::ranges::begin(v), std::ranges::end(v))
+    Dims(V const& v) : Dims()
     {
+        reserve_exactly(static_cast<std::size_t>(std::ranges::distance(v)));
+        T* to = data();
+        for (auto const i : v) *to++ = detail::dims_element<T>(i);
     }
     [[gnu::always_inline]] Dims(Dims const& o) : size_(o.size_)
     {

@@ -177,7 +177,12 @@ public:
     explicit operator bool() const noexcept { return defined(); }
 
     Shape const& shape(detail::Caller in = {}) const { return asked("shape", in).array.shape; }
-    std::size_t shape(std::ptrdiff_t axis, detail::Caller in = {}) const { return shape(in)[detail::normalize_axis("shape", axis, dim())]; }
+    template <class I>
+        requires std::is_arithmetic_v<I>
+    std::size_t shape(I axis, detail::Caller in = {}) const
+    {
+        return shape(in)[detail::normalize_axis("shape", detail::dims_element<std::ptrdiff_t>(axis), dim())];
+    }
     /// Steps between neighbours along each axis, in elements.
     Strides const& strides(detail::Caller in = {}) const { return asked("strides", in).array.strides; }
     std::size_t dim(detail::Caller in = {}) const { return asked("dim", in).array.shape.size(); }

@@ -165,7 +165,7 @@ inline std::size_t checked_length(std::string_view operation, std::size_t n)
 }
 
 /// Axes of a transform to or from a half spectrum, by default all: one at least, each at most once.
-inline void check_real_axes(std::string_view operation, Axes& axes, std::vector<std::size_t> const& lengths, std::size_t rank)
+inline void check_real_axes(std::string_view operation, Axes& axes, Shape const& lengths, std::size_t rank)
 {
     if (axes.empty()) axes = all_axes(rank);
     normalize_axes(operation, axes, rank);
@@ -173,7 +173,7 @@ inline void check_real_axes(std::string_view operation, Axes& axes, std::vector<
     if (!lengths.empty() && lengths.size() != axes.size()) fail<ShapeError>(operation, ": ", lengths.size(), " lengths for ", axes.size(), " axes");
 }
 
-template <class X> auto complex_transform(std::string_view operation, X const& x, Axes const& axes, std::vector<std::size_t> const& lengths, FftNorm norm, bool inverse)
+template <class X> auto complex_transform(std::string_view operation, X const& x, Axes const& axes, Shape const& lengths, FftNorm norm, bool inverse)
 {
     check_defined(operation, x);
     auto z = as_complex(x);
@@ -195,18 +195,18 @@ template <class X> auto complex_transform(std::string_view operation, X const& x
 /// Transform along one axis, of n points (x is cut or padded with zeros); complex output for real or complex input.
 template <Operand X> auto fft(X const& x, std::optional<std::size_t> n = {}, std::ptrdiff_t axis = -1, FftNorm norm = FftNorm::backward)
 {
-    return detail::complex_transform("fft", x, {axis}, n ? std::vector{*n} : std::vector<std::size_t>(), norm, false);
+    return detail::complex_transform("fft", x, {axis}, n ? Shape{*n} : Shape(), norm, false);
 }
 template <Operand X> auto ifft(X const& x, std::optional<std::size_t> n = {}, std::ptrdiff_t axis = -1, FftNorm norm = FftNorm::backward)
 {
-    return detail::complex_transform("ifft", x, {axis}, n ? std::vector{*n} : std::vector<std::size_t>(), norm, true);
+    return detail::complex_transform("ifft", x, {axis}, n ? Shape{*n} : Shape(), norm, true);
 }
 /// Transform over several axes, by default all.
-template <Operand X> auto fftn(X const& x, Axes const& axes = {}, std::vector<std::size_t> const& lengths = {}, FftNorm norm = FftNorm::backward)
+template <Operand X> auto fftn(X const& x, Axes const& axes = {}, Shape const& lengths = {}, FftNorm norm = FftNorm::backward)
 {
     return detail::complex_transform("fftn", x, axes, lengths, norm, false);
 }
-template <Operand X> auto ifftn(X const& x, Axes const& axes = {}, std::vector<std::size_t> const& lengths = {}, FftNorm norm = FftNorm::backward)
+template <Operand X> auto ifftn(X const& x, Axes const& axes = {}, Shape const& lengths = {}, FftNorm norm = FftNorm::backward)
 {
     return detail::complex_transform("ifftn", x, axes, lengths, norm, true);
 }
@@ -235,22 +235,22 @@ template <Operand X> auto irfft(X const& x, std::optional<std::size_t> n = {}, s
     return express(InverseRealDft{{}, at, length, detail::fft_scale(norm, true, length)}, detail::resized(z, at, length / 2 + 1));
 }
 /// Transform of a real array over several axes, by default all; the last of them is the halved one.
-template <Operand X> auto rfftn(X const& x, Axes axes = {}, std::vector<std::size_t> const& lengths = {}, FftNorm norm = FftNorm::backward)
+template <Operand X> auto rfftn(X const& x, Axes axes = {}, Shape const& lengths = {}, FftNorm norm = FftNorm::backward)
 {
     detail::check_real_axes("rfftn", axes, lengths, x.dim());
     auto const z = rfft(x, lengths.empty() ? std::optional<std::size_t>() : lengths.back(), axes.back(), norm);
     if (axes.size() == 1) return z;
     Axes const others(axes.begin(), axes.end() - 1);
-    return fftn(z, others, lengths.empty() ? lengths : std::vector<std::size_t>(lengths.begin(), lengths.end() - 1), norm);
+    return fftn(z, others, lengths.empty() ? lengths : Shape(lengths.begin(), lengths.end() - 1), norm);
 }
 /// The inverse of rfftn; `lengths` are those of the real array.
-template <Operand X> auto irfftn(X const& x, Axes axes = {}, std::vector<std::size_t> const& lengths = {}, FftNorm norm = FftNorm::backward)
+template <Operand X> auto irfftn(X const& x, Axes axes = {}, Shape const& lengths = {}, FftNorm norm = FftNorm::backward)
 {
     detail::check_real_axes("irfftn", axes, lengths, x.dim());
     auto z = detail::as_complex(x);
     if (axes.size() > 1) {
         Axes const others(axes.begin(), axes.end() - 1);
-        z = ifftn(z, others, lengths.empty() ? lengths : std::vector<std::size_t>(lengths.begin(), lengths.end() - 1), norm);
+        z = ifftn(z, others, lengths.empty() ? lengths : Shape(lengths.begin(), lengths.end() - 1), norm);
     }
     return irfft(z, lengths.empty() ? std::optional<std::size_t>() : lengths.back(), axes.back(), norm);
 }

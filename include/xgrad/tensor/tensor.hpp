@@ -186,7 +186,7 @@ public:
 
     // Views share memory with this tensor, and gradients flow through them; see views.hpp.
     template <class... Index> Tensor operator()(Index const&... index) const;
-    Tensor operator[](std::ptrdiff_t index) const { return (*this)(index); }
+    template <class I> auto operator[](I const& index) const { return (*this)(index); }
     /// The elements where the mask is true, to be read or assigned; see masking.hpp.
     MaskedTensor<T> operator()(Tensor<bool> const& mask) const;
     template <class Op, class... X>
