@@ -111,6 +111,34 @@ TEST_CASE("inner products of complex vectors are not 0, and vdot conjugates its 
     CHECK(holds(dot(xg::Tensor<double>({1, 2}), b), {{4, 5}}));
 }
 
+TEST_CASE("outer has the products themselves, with the signs of zeros, in every size") {
+    auto const is_same = [](double got, double want) {
+        return got == want && std::signbit(got) == std::signbit(want);
+    };
+    for (std::size_t const m : {1, 2, 5, 16, 200})
+        for (std::size_t const n : {1, 2, 3, 7, 16, 70}) {
+            xg::Tensor<double> a = xg::zeros({m}), b = xg::ones({n});
+            for (std::size_t i = 0; i < m; ++i)
+                a.mutable_data()[i] = i % 3 == 0 ? -0.0 : i % 3 == 1 ? 0.0 : 1.5;
+            for (std::size_t j = 0; j < n; ++j)
+                b.mutable_data()[j] = j % 4 == 0 ? -2.0 : j % 4 == 1 ? 1.0 : -0.0;
+            xg::Tensor<double> const y = outer(a, b);
+            xg::Tensor<cd> const z = outer(cast<cd>(a), cast<cd>(b));
+            bool all = true, all_complex = true;
+            for (std::size_t i = 0; i < m * n; ++i) {
+                double const p = a.data()[i / n], q = b.data()[i % n];
+                all = all && is_same(y.data()[i], p * q);
+                all_complex = all_complex && z.data()[i] == cd(p * q) &&
+                              is_same(z.data()[i].real(), p * q - 0. * 0.);
+            }
+            INFO(m << " x " << n);
+            CHECK(all);
+            CHECK(all_complex);
+        }
+    CHECK(
+        !std::signbit(xg::Tensor<double>(matmul(xg::zeros({2, 0}), xg::zeros({0, 2}))).data()[0]));
+}
+
 TEST_CASE("outer has every product of two elements, without conjugation")
 {
     xg::Tensor<cd> const a({cd(1, 2), cd(0, 1)});

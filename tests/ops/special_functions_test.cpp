@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include <support/derivatives.hpp>
+#include <xgrad/ops/activation.hpp>
 
 using namespace support;
 
@@ -106,6 +107,134 @@ TEST_CASE("the error functions are what they become far from 0, and erfc keeps i
     CHECK(static_cast<double>(F(erfc(F({5.f}))).item()) / 1.5374597944280349e-12 == doctest::Approx(1).epsilon(1e-6));
     CHECK(holds(erf(F({1e30f, -1e30f})), {1, -1}, 0));
     CHECK(std::isnan(D(erf(D({NaN}))).item()));
+}
+
+namespace {
+
+/// Value and derivative at some numbers, so many that words of several numbers are used.
+template <class T, class F>
+std::pair<std::vector<T>, std::vector<T>> value_and_slope(F f, std::vector<T> const& at) {
+    xg::Tensor<T> x = xg::full<T>({(at.size() + 15) / 16 * 16}, at.back(), xg::requires_grad);
+    std::copy(at.begin(), at.end(), x.mutable_data());
+    xg::Tensor<T> const y = f(x);
+    sum(y).backward();
+    xg::Tensor<T> const slope = x.grad();
+    return {{y.data(), y.data() + at.size()}, {slope.data(), slope.data() + at.size()}};
+}
+
+template <class T> T ulps(T got, long double want, int how_many) {
+    auto const unit = std::max<long double>(
+        std::abs(want) * std::numeric_limits<T>::epsilon(), std::numeric_limits<T>::denorm_min());
+    return std::abs(static_cast<long double>(got) - want) <= how_many * unit;
+}
+
+} // namespace
+
+TEST_CASE_TEMPLATE("erfc keeps its digits for all numbers", T, float, double) {
+    std::vector<T> at;
+    for (T x = -7; x < T(sizeof(T) == 8 ? 28 : 11); x += T(1) / 64) at.push_back(x);
+    auto const [y, slope] = value_and_slope([](auto const& x) { return erfc(x); }, at);
+    for (std::size_t i = 0; i < at.size(); ++i) {
+        long double const x = at[i];
+        INFO("erfc(" << at[i] << ") = " << y[i]);
+        CHECK(ulps(y[i], std::erfc(x), 3));
+        CHECK(ulps(slope[i], -2 / std::sqrt(std::numbers::pi_v<long double>) * std::exp(-x * x),
+            2 + static_cast<int>(x * x)));
+    }
+}
+
+TEST_CASE_TEMPLATE(
+    "gelu has digits wherever it has a value, and so has its derivative", T, float, double) {
+    std::vector<T> at;
+    for (T x = sizeof(T) == 8 ? -37 : T(-12.5); x < 9; x += T(1) / 8) at.push_back(x);
+    auto const [y, slope] = value_and_slope([](auto const& x) { return gelu(x); }, at);
+    for (std::size_t i = 0; i < at.size(); ++i) {
+        long double const x = at[i], part = std::erfc(-x / std::sqrt(2.0L)) / 2;
+        long double const density =
+            std::exp(-x * x / 2) / std::sqrt(2 * std::numbers::pi_v<long double>);
+        int const lost = 4 + static_cast<int>(x * x); // by the rounding of x^2 in an exponent
+        long double const unit = static_cast<long double>(lost) * std::numeric_limits<T>::epsilon();
+        INFO("gelu(" << at[i] << ") = " << y[i] << ", derivative " << slope[i]);
+        CHECK(ulps(y[i], x * part, lost));
+        CHECK(std::abs(slope[i] - (part + x * density)) <= unit * (part + std::abs(x) * density));
+    }
+    CHECK(
+        value_and_slope([](auto const& x) { return gelu(x); }, std::vector<T>{-8.5f}).first[0] < 0);
+}
+
+TEST_CASE_TEMPLATE("sinc is 0 at whole numbers, and has its digits beside them", T, float, double) {
+    auto const pi_ = std::numbers::pi_v<long double>;
+    std::vector<T> at;
+    for (int n = 1; n < 200; n += 7)
+        for (T const away : {T(0), T(1) / 1024, T(-1) / 2048, T(3) / 8, T(-1) / 2})
+            for (int sign : {1, -1})
+                at.push_back(static_cast<T>(sign) * (static_cast<T>(n) + away));
+    auto const [y, slope] = value_and_slope([](auto const& x) { return sinc(x); }, at);
+    for (std::size_t i = 0; i < at.size(); ++i) {
+        long double const x = at[i], n = std::nearbyint(x), sign = std::fmod(n, 2) == 0 ? 1 : -1;
+        long double const s = sign * std::sin(pi_ * (x - n)), c = sign * std::cos(pi_ * (x - n));
+        INFO("sinc(" << at[i] << ") = " << y[i] << ", derivative " << slope[i]);
+        CHECK(ulps(y[i], s / (pi_ * x), 3));
+        CHECK(std::abs(slope[i] - (c - s / (pi_ * x)) / x) <=
+              5 * std::numeric_limits<T>::epsilon() / std::abs(x));
+    }
+    using Complex = std::complex<T>;
+    xg::Tensor<Complex> const z({Complex(5), Complex(1000, T(1e-3))}), w = sinc(z);
+    CHECK(w(0).item() == Complex(0));
+    std::complex<long double> const beside(0, 1e-3L), far(1000, 1e-3L);
+    std::complex<long double> const want = std::sin(pi_ * beside) / (pi_ * far);
+    CHECK(std::abs(std::complex<long double>(w(1).item()) - want) <= 1e-6L * std::abs(want));
+}
+
+TEST_CASE_TEMPLATE("sigmoid has results down to the smallest numbers", T, float, double) {
+    std::vector<T> at;
+    for (T x = sizeof(T) == 8 ? -745 : -103; x < 60; x += T(3) / 4) at.push_back(x);
+    auto const y = value_and_slope([](auto const& x) { return sigmoid(x); }, at).first;
+    for (std::size_t i = 0; i < at.size(); ++i) {
+        INFO("sigmoid(" << at[i] << ") = " << y[i]);
+        CHECK(ulps(y[i], 1 / (1 + std::exp(-static_cast<long double>(at[i]))), 3));
+    }
+    std::vector<T> const ends{T(-inf), T(-1e9), 0, T(1e9), T(inf), T(NaN)};
+    auto const of_ends = value_and_slope([](auto const& x) { return sigmoid(x); }, ends).first;
+    CHECK(std::vector<T>(of_ends.begin(), of_ends.end() - 1) == std::vector<T>{0, 0, T(0.5), 1, 1});
+    CHECK(std::isnan(of_ends.back()));
+}
+
+TEST_CASE_TEMPLATE("tan has its digits beside its poles", T, float, double) {
+    std::vector<T> at;
+    for (int n = -30; n <= 30; ++n)
+        for (T const away : {T(0), T(1e-3), T(-1e-6), T(0.3), T(-0.7)})
+            at.push_back(static_cast<T>((n + 0.5) * pi) + away);
+    auto const y = value_and_slope([](auto const& x) { return tan(x); }, at).first;
+    for (std::size_t i = 0; i < at.size(); ++i) {
+        INFO("tan(" << at[i] << ") = " << y[i]);
+        CHECK(ulps(y[i], static_cast<T>(std::tan(static_cast<double>(at[i]))), 4));
+    }
+}
+
+TEST_CASE_TEMPLATE("odd functions keep the sign of 0", T, float, double) {
+    xg::Tensor<T> const x = xg::full<T>({16}, T(-0.0));
+    auto const is_negative_zero = [](xg::Tensor<T> const& y) {
+        bool all = true;
+        for (std::size_t i = 0; i < y.numel(); ++i)
+            all = all && y.data()[i] == 0 && std::signbit(y.data()[i]);
+        return all;
+    };
+    CHECK(is_negative_zero(sin(x)));
+    CHECK(is_negative_zero(tan(x)));
+    CHECK(is_negative_zero(asin(x)));
+    CHECK(is_negative_zero(atan(x)));
+    CHECK(is_negative_zero(sinh(x)));
+    CHECK(is_negative_zero(tanh(x)));
+    CHECK(is_negative_zero(asinh(x)));
+    CHECK(is_negative_zero(atanh(x)));
+    CHECK(is_negative_zero(erf(x)));
+    CHECK(is_negative_zero(expm1(x)));
+    CHECK(is_negative_zero(log1p(x)));
+    CHECK(is_negative_zero(sqrt(x)));
+    CHECK(is_negative_zero(gelu(x)));
+    CHECK(is_negative_zero(pow(x, 3)));
+    CHECK(is_negative_zero(round(x)));
 }
 
 TEST_CASE("nan_to_num puts the largest number of x's type for infinity")

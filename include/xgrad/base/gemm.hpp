@@ -73,6 +73,11 @@ void gemm(std::size_t m, std::size_t n, std::size_t k, T const* a, std::ptrdiff_
     kernel::Operand<T> const left{a, ars, acs, complex && conj_a}, right{b, brs, bcs, complex && conj_b};
     kernel::VectorOperand<T> const row{a, acs, left.conj}, column{b, brs, right.conj};
     if (k == 0 || ((m | n | k) <= tiny && m * n * k <= tiny)) kernel::multiply_tiny<T>({m, n, k, left, right, c, ldc, accumulate});
+    else if (k == 1 && n == 1 && ldc == 1) // a column times a number: a row
+        kernel::multiply_outer<T>({1, m, 1, right.transposed(), left.transposed(), c,
+            static_cast<std::ptrdiff_t>(m), accumulate});
+    else if (k == 1 && (m == 1 || n == 1))
+        kernel::multiply_outer<T>({m, n, k, left, right, c, ldc, accumulate});
     else if (n == 1) kernel::multiply_by_vector<T>({m, k, left, column, c, ldc, accumulate});
     else if (m == 1) kernel::multiply_by_vector<T>({n, k, right.transposed(), row, c, 1, accumulate});
     else kernel::multiply<T>({m, n, k, left, right, c, ldc, accumulate});

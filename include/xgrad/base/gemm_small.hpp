@@ -36,11 +36,14 @@ template <class Word, std::size_t rows, std::size_t words, class T>
     T const *factors = a.at(i, 0), *const first_row = b.at(0, j);
     T* to = product.c_at(i, j);
     for (; i + rows <= m; i += rows, factors += static_cast<std::ptrdiff_t>(rows) * a.rs, to += static_cast<std::ptrdiff_t>(rows) * ldc) {
-        Word sum[rows][words] = {};
+        Word sum[rows][words];
         auto const each = [&](auto f) XGRAD_INLINE_LAMBDA {
             unroll<rows>([&](auto r) XGRAD_INLINE_LAMBDA { unroll<words>([&](auto q) XGRAD_INLINE_LAMBDA { f(sum[r][q], to + static_cast<std::ptrdiff_t>(r()) * ldc + q * next); }); });
         };
         if (add) each([](Word& s, T const* from) XGRAD_INLINE_LAMBDA { s = load<Word>(from); });
+        else
+            each([](Word& s, T*)
+                     XGRAD_INLINE_LAMBDA { s = -Word{}; }); // as in dot(); there is a product
         T const *factor = factors, *row = first_row;
         for (std::size_t p = k; p > 0; --p, factor += a.cs, row += b.rs) {
             Word of_b[words];

@@ -51,16 +51,18 @@ template <class T> T product_of_parts(real_of<T> rr, real_of<T> ii, real_of<T> r
     return {conj_x == conj_y ? rr - ii : rr + ii, (conj_y ? -ri : ri) + (conj_x ? -ir : ir)};
 }
 
-/// sum_i a[i] b[i] for any strides, without preparations.
+/// sum_i a[i] b[i] for any strides, without preparations. A sum begins at -0, which changes no product,
+/// not even that of the sign of a zero; one of nothing is 0.
 template <class T> T dot(std::size_t count, VectorOperand<T> a, VectorOperand<T> b)
 {
+    real_of<T> const start = count == 0 ? real_of<T>(0) : -real_of<T>(0);
     if constexpr (parts<T> == 1) {
-        T sum = 0;
+        T sum = start;
         for (std::size_t i = 0; i < count; ++i) sum += a[i] * b[i];
         return sum;
     } else {
         // The four products are summed apart and the signs of conjugation come last.
-        real_of<T> rr = 0, ri = 0, ir = 0, ii = 0;
+        real_of<T> rr = start, ri = start, ir = start, ii = start;
         for (std::size_t i = 0; i < count; ++i, a.data += a.stride, b.data += b.stride) {
             auto const* const x = reinterpret_cast<real_of<T> const*>(a.data);
             auto const* const y = reinterpret_cast<real_of<T> const*>(b.data);

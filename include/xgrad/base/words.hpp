@@ -64,8 +64,9 @@ template <class P> XGRAD_INLINE RealPack<P> log(RealPack<P> x)
 template <class P> XGRAD_INLINE RealPack<P> log1p(RealPack<P> x)
 {
     using std::log1p;
-    if constexpr (std::same_as<P, double> && RealPack<P>::width > 1) return detail::log1p_of_any(x);
-    else return RealPack<P>::from(log1p(x.v));
+    if constexpr (RealPack<P>::width == 1) return RealPack<P>::from(log1p(x.v));
+    else if constexpr (std::same_as<P, double>) return detail::log1p_of_any(x);
+    else return where(x == 0, x, RealPack<P>::from(log1p(x.v))); // xsimd's is +0 at -0
 }
 template <class P> XGRAD_INLINE RealPack<P> log2(RealPack<P> x)
 {
@@ -90,7 +91,14 @@ template <class P> XGRAD_INLINE RealPack<P> cos(RealPack<P> x)
     if constexpr (RealPack<P>::width == 1) return std::cos(x.v);
     else return detail::sine_and_cosine(x).cosine;
 }
-template <class P> XGRAD_INLINE RealPack<P> tan(RealPack<P> x) { using std::tan; return RealPack<P>::from(tan(x.v)); }
+/// xsimd's loses digits beside its poles.
+template <class P> XGRAD_INLINE RealPack<P> tan(RealPack<P> x) {
+    if constexpr (RealPack<P>::width == 1) return std::tan(x.v);
+    else {
+        auto const [s, c] = detail::sine_and_cosine(x);
+        return s / c;
+    }
+}
 template <class P> XGRAD_INLINE RealPack<P> asin(RealPack<P> x) { using std::asin; return RealPack<P>::from(asin(x.v)); }
 template <class P> XGRAD_INLINE RealPack<P> acos(RealPack<P> x) { using std::acos; return RealPack<P>::from(acos(x.v)); }
 template <class P> XGRAD_INLINE RealPack<P> atan(RealPack<P> x) { using std::atan; return RealPack<P>::from(atan(x.v)); }
@@ -205,6 +213,10 @@ XGRAD_INLINE auto power_below(Y const& y, X const& x, E const& p)
 /// 1/x.
 template <class P> XGRAD_INLINE RealPack<P> reciprocal(RealPack<P> x) { return 1 / x; }
 template <class P> XGRAD_INLINE ComplexPack<P> reciprocal(ComplexPack<P> z) { return 1 / z; }
-template <class P> XGRAD_INLINE RealPack<P> sigmoid(RealPack<P> x) { return reciprocal(1 + exp(-x)); }
+/// e^x / (1 + e^x), which has the smallest results, too; it is 1 from 40 on.
+template <class P> XGRAD_INLINE RealPack<P> sigmoid(RealPack<P> x) {
+    auto const e = exp(smaller(RealPack<P>(40), x)); // in this order, so that NaN stays
+    return e / (1 + e);
+}
 
 }  // namespace xgrad

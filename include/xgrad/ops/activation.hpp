@@ -7,10 +7,12 @@ namespace xgrad {
 
 /// Gaussian error linear unit: x times the normal distribution function at x (Hendrycks and Gimpel, 2016).
 struct Gelu : Transcendental<R(R)> {
-    XGRAD_INLINE auto value(auto x) const { return 0.5 * x * (1 + erf(x * (1 / std::numbers::sqrt2))); }
-    XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const
-    {
-        return 0.5 * (1 + erf(x * (1 / std::numbers::sqrt2))) + (std::numbers::inv_sqrtpi / std::numbers::sqrt2) * x * exp(-0.5 * x * x);
+    XGRAD_INLINE auto value(auto x) const {
+        return 0.5 * x * erfc(x * (-1 / std::numbers::sqrt2)); // 1 + erf would lose its digits
+    }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const {
+        return 0.5 * erfc(x * (-1 / std::numbers::sqrt2)) +
+               (std::numbers::inv_sqrtpi / std::numbers::sqrt2) * x * exp(-0.5 * x * x);
     }
 };
 template <Operand X> auto gelu(X const& x) { return express(Gelu{}, x); }

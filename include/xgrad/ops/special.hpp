@@ -4,6 +4,7 @@
 #include <xgrad/base/error_function.hpp>
 #include <xgrad/ops/dual.hpp>
 #include <xgrad/ops/probe.hpp>
+#include <xgrad/ops/rounding.hpp>
 
 namespace xgrad {
 
@@ -15,8 +16,11 @@ template <class P> XGRAD_INLINE RealPack<P> erf(RealPack<P> x)
     else if constexpr (std::same_as<P, double>) return detail::erf_of_any(x);
     else return RealPack<P>::from(erf(where(abs(x) > 6, copysign(RealPack<P>(6), x), x).v));  // xsimd's is NaN where x * x overflows
 }
-/// Number by number: xsimd's keeps no digits where it is small.
-template <class P> XGRAD_INLINE RealPack<P> erfc(RealPack<P> x) { return detail::each([](P v) { return std::erfc(v); }, x); }
+/// xsimd's keeps no digits where it is small.
+template <class P> XGRAD_INLINE RealPack<P> erfc(RealPack<P> x) {
+    if constexpr (RealPack<P>::width == 1) return RealPack<P>::from(std::erfc(x.v));
+    else return detail::erfc_of_any(x);
+}
 namespace detail {
 inline RealProbe erf(RealProbe x) { return x; }
 inline RealProbe erfc(RealProbe x) { return x; }
@@ -40,10 +44,9 @@ template <detail::DualNumber X> XGRAD_INLINE auto erfc(X x) { return detail::on_
 
 /// sin(pi x) / (pi x), 1 at 0.
 struct Sinc : Transcendental<R(R), C(C)> {
-    XGRAD_INLINE auto value(auto x) const
-    {
-        auto const t = std::numbers::pi * x;
-        return where(x == 0, 1, sin(t) / t);
+    XGRAD_INLINE auto value(auto x) const {
+        auto const turn = half_turn(x);
+        return where(x == 0, 1, turn.sign * sin(turn.angle) / (std::numbers::pi * x));
     }
     // Near 0 the power series, of which no digits cancel; it differentiates to that of the second derivative.
     XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const
@@ -51,9 +54,23 @@ struct Sinc : Transcendental<R(R), C(C)> {
         auto const t = std::numbers::pi * x;
         auto const is_near = abs(t) < 1;
         auto const near = where(is_near, t, 0), far = where(is_near, 1, t), s = near * near;
+        auto const turn = half_turn(x);
         auto const series = near * (-1. / 3 + s * (1. / 30 + s * (-1. / 840 + s * (1. / 45360 + s * (-1. / 3991680 + s * (1. / 518918400 + s * (-1. / 93405312000 +
                             s * (1. / 22230464256000 + s * (-1. / 6758061133824000)))))))));
-        return std::numbers::pi * where(is_near, series, (cos(far) - sin(far) / far) / far);
+        auto const slope = turn.sign * (cos(turn.angle) - sin(turn.angle) / far) / far;
+        return std::numbers::pi * where(is_near, series, slope);
+    }
+
+private:
+    template <class Sign, class Angle> struct HalfTurn {
+        Sign sign;
+        Angle angle;
+    };
+    /// pi x, less n times pi for the nearest whole number n, which is exact before it is multiplied;
+    /// functions of pi x are those of the angle, times (-1)^n.
+    XGRAD_INLINE static auto half_turn(auto x) {
+        auto const n = round(real(x)), odd = n - 2 * round(0.5 * n);
+        return HalfTurn{1 - 2 * odd * odd, std::numbers::pi * (x - n)};
     }
 };
 template <Operand X> auto sinc(X const& x) { return express(Sinc{}, x); }
