@@ -89,11 +89,21 @@ TEST_CASE("unflatten makes several axes of one")
     CHECK(unflatten(xg::zeros({2, 0}), 1, {3, -1}).shape() == xg::Shape{2, 3, 0});
     CHECK(unflatten(xg::zeros({0, 4}), 1, {2, -1}).shape() == xg::Shape{0, 2, 2});
     CHECK(moves([](auto a) { return unflatten(a, 0, {2, -1}); }, {4, 2}));
-    CHECK_THROWS_WITH_AS(unflatten(x, 1, {4, -1}), "unflatten: sizes [4, -1] do not hold the 6 positions of axis 1", xg::ShapeError);
-    CHECK_THROWS_WITH_AS(unflatten(x, 1, {-1, -1}), "unflatten: sizes [-1, -1] do not hold the 6 positions of axis 1", xg::ShapeError);
-    CHECK_THROWS_WITH_AS(unflatten(x, 0, {-2, -1}), "unflatten: sizes [-2, -1] do not hold the 2 positions of axis 0", xg::ShapeError);
-    CHECK_THROWS_WITH_AS(unflatten(xg::zeros({0}), 0, {0, -1}), "unflatten: sizes [0, -1] do not hold the 0 positions of axis 0", xg::ShapeError);
-    CHECK_THROWS_WITH_AS(unflatten(xg::zeros({1}), 0, {}), "unflatten: sizes [] do not hold the 1 positions of axis 0", xg::ShapeError);
+    CHECK_THROWS_WITH_AS(unflatten(x, 1, {4, -1}),
+        "unflatten: sizes [4, -1] do not hold the 6 positions of axis 1 of shape [2, 6]",
+        xg::ShapeError);
+    CHECK_THROWS_WITH_AS(unflatten(x, 1, {-1, -1}),
+        "unflatten: sizes [-1, -1] do not hold the 6 positions of axis 1 of shape [2, 6]",
+        xg::ShapeError);
+    CHECK_THROWS_WITH_AS(unflatten(x, 0, {-2, -1}),
+        "unflatten: sizes [-2, -1] do not hold the 2 positions of axis 0 of shape [2, 6]",
+        xg::ShapeError);
+    CHECK_THROWS_WITH_AS(unflatten(xg::zeros({0}), 0, {0, -1}),
+        "unflatten: sizes [0, -1] do not hold the 0 positions of axis 0 of shape [0]",
+        xg::ShapeError);
+    CHECK_THROWS_WITH_AS(unflatten(xg::zeros({1}), 0, {}),
+        "unflatten: sizes [] do not hold the 1 positions of axis 0 of shape [1]",
+        xg::ShapeError);
     CHECK_THROWS_WITH_AS(unflatten(x, 2, {1}), "unflatten: axis 2 is out of range for an array with 2 dimensions", xg::IndexError);
 }
 

@@ -154,3 +154,19 @@ TEST_CASE("an operation is called by the last part of its name, without what it 
     CHECK(y.grad_fn()->name() == "NegatedBackward");
     CHECK(y.grad_fn()->formula() == "Negated(Times(a))");
 }
+
+namespace {
+struct Blended : xgrad::Elementwise<xgrad::R(xgrad::R, xgrad::R)> {
+    static constexpr std::string_view written = "blend";
+    auto value(auto a, auto b) const { return a + b; }
+    auto partial(xgrad::wrt<0>, auto, auto, auto) const { return xgrad::one; }
+    auto partial(xgrad::wrt<1>, auto, auto, auto) const { return xgrad::one; }
+};
+}  // namespace
+
+TEST_CASE("an operation may say how errors call it, and its Node has the name of its class")
+{
+    xg::Tensor<double> const two({1., 2.}, xg::requires_grad), three({1., 2., 3.});
+    CHECK(message_of([&] { sum(xg::apply<Blended>(two, three)); }) == "blend: shapes [2] and [3] do not broadcast");
+    CHECK(xg::Tensor<double>(xg::apply<Blended>(two, two)).grad_fn()->name() == "BlendedBackward");
+}

@@ -20,7 +20,7 @@ TEST_CASE("a mask reads its elements in row-major order")
     CHECK(holds(Real(x.t()(Mask(x.t() > 2))), {4, 5, 3, 6}));
     CHECK(holds(Real(x(Mask({true, false, true}))), {1, 3, 4, 6}));
     CHECK(Real(x(x > 9)).shape() == xg::Shape{0});
-    CHECK(message_of([&] { Real(x(Mask({true, false}))); }) == "a mask of shape [2] does not broadcast to the shape [2, 3] of what it is to pick from");
+    CHECK(message_of([&] { Real(x(Mask({true, false}))); }) == "x(mask): a mask of shape [2] does not broadcast to the shape [2, 3] of what it is to pick from");
 }
 
 TEST_CASE("gradients go back to where the elements were")

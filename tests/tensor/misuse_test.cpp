@@ -82,7 +82,7 @@ TEST_CASE("an undefined operand is named with its operation and its number")
     CHECK(undefined([&] { D(x - 0.1 * x.grad()); }) == "Mul: argument 1");  // no pass yet
     CHECK(undefined([&] { D(x * exp(sin(u) + x)); }) == "Sin: argument 0");
     CHECK(undefined([&] { (x + 2. * u).shape(); }) == "Mul: argument 1");
-    CHECK(undefined([&] { D(where(x > 0., u, x)); }) == "Where: argument 1");
+    CHECK(undefined([&] { D(where(x > 0., u, x)); }) == "where: argument 1");
     CHECK(undefined([&] { sum(u); }) == "sum: argument 0");
     CHECK(undefined([&] { sum(x * u); }) == "Mul: argument 1");
     CHECK(undefined([&] { mean(u, {0}); }) == "mean: argument 0");

@@ -68,6 +68,7 @@ auto operator/(A&& a, B&& b)
 
 /// a + w (b - a), which is exactly b at w = 1.
 struct Lerp : Elementwise<R(R, R, R), C(C, C, R), C(C, C, C)> {
+    static constexpr std::string_view written = "lerp";
     XGRAD_INLINE auto value(auto a, auto b, auto w) const { return where(abs(w) < 0.5, a + w * (b - a), b - (b - a) * (1 - w)); }
     XGRAD_INLINE auto partial(wrt<0>, auto, auto, auto, auto w) const { return 1 - w; }
     XGRAD_INLINE auto partial(wrt<1>, auto, auto, auto, auto w) const { return w; }
@@ -110,6 +111,7 @@ template <Operand X> auto rsqrt(X const& x) { return express(Rsqrt{}, x); }
 
 /// Power a^b. The gradient for the base of a^0 is 0, and for the exponent of 0^b it is 0 where b >= 0.
 struct Pow : Transcendental<R(R, R), C(C, C)> {
+    static constexpr std::string_view written = "pow";
     XGRAD_INLINE auto value(auto a, auto b) const { return pow(a, b); }
     // b a^(b-1) is 0 at b = 0, but its derivative for b is not: only where it would be NaN is it replaced, as its derivatives are.
     XGRAD_INLINE auto partial(wrt<0>, auto y, auto a, auto b) const

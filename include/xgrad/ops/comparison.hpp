@@ -121,6 +121,7 @@ template <Operand X> auto isfinite(X const& x) { return express(IsFinite{}, x); 
 
 /// a where the mask is true, else b.
 struct Where : Elementwise<Z(B, Z, Z), R(B, R, R), C(B, C, C)> {
+    static constexpr std::string_view written = "where";
     XGRAD_INLINE auto value(auto mask, auto a, auto b) const { return where(mask, a, b); }
     XGRAD_INLINE auto partial(wrt<1>, auto, auto mask, auto, auto) const { return selected{mask}; }
     XGRAD_INLINE auto partial(wrt<2>, auto, auto mask, auto, auto) const { return selected{!mask}; }
@@ -134,6 +135,7 @@ auto where(M&& mask, A&& a, B&& b)
 
 /// The larger of two; where they are equal each gets half the gradient. NaN is passed on, with its gradient to both.
 struct Maximum : Elementwise<Z(Z, Z), R(R, R)> {
+    static constexpr std::string_view written = "maximum";
     XGRAD_INLINE auto value(auto a, auto b) const { return where(a > b || isnan(a), a, b); }
     XGRAD_INLINE auto partial(wrt<0>, auto, auto a, auto b) const { return selected{!(a < b), where(a == b, 0.5, 1.)}; }
     XGRAD_INLINE auto partial(wrt<1>, auto, auto a, auto b) const { return selected{!(a > b), where(a == b, 0.5, 1.)}; }
@@ -147,6 +149,7 @@ auto maximum(A&& a, B&& b)
 
 /// The smaller of two; ties and NaN as for maximum.
 struct Minimum : Elementwise<Z(Z, Z), R(R, R)> {
+    static constexpr std::string_view written = "minimum";
     XGRAD_INLINE auto value(auto a, auto b) const { return where(a < b || isnan(a), a, b); }
     XGRAD_INLINE auto partial(wrt<0>, auto, auto a, auto b) const { return selected{!(a > b), where(a == b, 0.5, 1.)}; }
     XGRAD_INLINE auto partial(wrt<1>, auto, auto a, auto b) const { return selected{!(a < b), where(a == b, 0.5, 1.)}; }
@@ -161,6 +164,7 @@ auto minimum(A&& a, B&& b)
 /// x kept within [lower, upper]; NaN where any of them is. The gradient is 1 at both bounds; a bound that was taken gets it instead of x, and where
 /// lower > upper all goes to upper.
 struct Clamp : Elementwise<Z(Z, Z, Z), R(R, R, R)> {
+    static constexpr std::string_view written = "clamp";
     XGRAD_INLINE auto value(auto x, auto lower, auto upper) const
     {
         auto const raised = where(x >= lower || x != x, x, lower);
@@ -179,6 +183,7 @@ auto clamp(X&& x, L&& lower, U&& upper)
 
 /// x kept above a lower bound; gradient 1 for x at the bound.
 struct ClampMin : Elementwise<Z(Z, Z), R(R, R)> {
+    static constexpr std::string_view written = "clamp_min";
     XGRAD_INLINE auto value(auto x, auto lower) const { return where(x >= lower || x != x, x, lower); }
     XGRAD_INLINE auto partial(wrt<0>, auto, auto x, auto lower) const { return selected{x >= lower}; }
     XGRAD_INLINE auto partial(wrt<1>, auto, auto x, auto lower) const { return selected{x < lower}; }
@@ -192,6 +197,7 @@ auto clamp_min(X&& x, L&& lower)
 
 /// x kept below an upper bound; gradient 1 for x at the bound.
 struct ClampMax : Elementwise<Z(Z, Z), R(R, R)> {
+    static constexpr std::string_view written = "clamp_max";
     XGRAD_INLINE auto value(auto x, auto upper) const { return where(x <= upper || x != x, x, upper); }
     XGRAD_INLINE auto partial(wrt<0>, auto, auto x, auto upper) const { return selected{x <= upper}; }
     XGRAD_INLINE auto partial(wrt<1>, auto, auto x, auto upper) const { return selected{x > upper}; }

@@ -33,6 +33,7 @@ template <Operand X> auto sign(X const& x) { return express(Sign{}, x); }
 
 /// |a| with the sign of b, where -0 and NaN have one, too; gradient 0 at a = 0, and for b.
 struct Copysign : Elementwise<R(R, R)> {
+    static constexpr std::string_view written = "copysign";
     XGRAD_INLINE auto value(auto a, auto b) const { return copysign(a, b); }
     XGRAD_INLINE auto partial(wrt<0>, auto y, auto a, auto) const { return sgn(a) * sgn(y); }
     XGRAD_INLINE auto partial(wrt<1>, auto, auto, auto) const { return nothing; }
@@ -102,6 +103,7 @@ template <Operand X> auto conj(X const& x)
 
 /// re + i im.
 struct Complex : Elementwise<C(R, R)> {
+    static constexpr std::string_view written = "complex";
     XGRAD_INLINE auto value(auto re, auto im) const { return complex(re, im); }
     XGRAD_INLINE auto partial(wrt<0>, auto, auto, auto) const { return one; }
     XGRAD_INLINE auto partial(wrt<1>, auto, auto, auto) const { return imaginary_unit; }
@@ -115,6 +117,7 @@ auto complex(Re&& re, Im&& im)
 
 /// r e^(i phi).
 struct Polar : Transcendental<C(R, R)> {
+    static constexpr std::string_view written = "polar";
     XGRAD_INLINE auto value(auto r, auto phi) const { return polar(r, phi); }
     XGRAD_INLINE auto partial(wrt<0>, auto, auto, auto phi) const { return complex(cos(phi), sin(phi)); }
     XGRAD_INLINE auto partial(wrt<1>, auto y, auto, auto) const { return complex(-imag(y), real(y)); }

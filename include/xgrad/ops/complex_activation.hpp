@@ -8,6 +8,7 @@ namespace xgrad {
 /// modReLU: max(|z| + b, 0) z/|z| with a real bias b, which moves the modulus and keeps the direction (Arjovsky, Shah and Bengio,
 /// 2016). 0 where |z| + b <= 0, and at 0.
 struct ModRelu : Elementwise<C(C, R)> {
+    static constexpr std::string_view written = "modrelu";
     XGRAD_INLINE auto value(auto z, auto b) const
     {
         auto const r = abs(z);

@@ -124,13 +124,14 @@ private:
     {
         Shape shape = shape_of(first, 0);
         std::size_t argument = 0;
-        ((shape = detail::broadcast(detail::type_name<Op>, shape, shape_of(rest, ++argument))), ...);
+        ((shape = detail::broadcast(detail::written_name<Op>, shape, shape_of(rest, ++argument))),
+            ...);
         return shape;
     }
     template <class T> static Shape shape_of(detail::Constant<T> const&, std::size_t) { return {}; }
     template <class T> static decltype(auto) shape_of(T const& t, std::size_t argument)
     {
-        detail::check_defined(detail::type_name<Op>, t, argument);
+        detail::check_defined(detail::written_name<Op>, t, argument);
         return t.shape();
     }
 };

@@ -88,20 +88,24 @@ template <class F, std::size_t K> using leaf_scalar = typename LeafScalar<F, K>:
 
 /// One vertex of a formula, for printing: vertices in the order in which they are written, each before its operands.
 struct Vertex {
-    std::string_view name;  // of an operation; of a tensor or a number empty
+    std::string_view name;     // of an operation; of a tensor or a number empty
+    std::string_view written;  // how errors call the operation
     std::uint8_t operands;
     bool is_tensor;
 };
 template <class X> inline constexpr std::size_t vertices = 1;
 template <class Op, class... X> inline constexpr std::size_t vertices<Expression<Op, X...>> = (vertices<X> + ... + 1);
 
-template <class X> constexpr void write_vertices(Vertex*& out) { *out++ = {{}, 0, X::leaves == 1}; }
+template <class X> constexpr void write_vertices(Vertex*& out)
+{
+    *out++ = {{}, {}, 0, X::leaves == 1};
+}
 template <class X>
     requires requires { typename X::operation; }
 constexpr void write_vertices(Vertex*& out)
 {
     []<class Op, class... Y>(std::type_identity<Expression<Op, Y...>>, Vertex*& to) {
-        *to++ = {type_name<Op>, sizeof...(Y), false};
+        *to++ = {type_name<Op>, written_name<Op>, sizeof...(Y), false};
         (write_vertices<Y>(to), ...);
     }(std::type_identity<X>{}, out);
 }

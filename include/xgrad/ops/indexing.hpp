@@ -154,7 +154,9 @@ public:
         } else {
             static_assert(!std::floating_point<I>, "an index is a whole number, a range or a slice: this one is of floating point type");
             static_assert(std::floating_point<I> || AxisIndex<I>, "an index is a whole number, xg::slice(...), xt::range(...), xt::all(), xt::newaxis() or xt::ellipsis()");
-            if (axis_ == shape_.size()) fail<IndexError>("too many indices for an array with ", shape_.size(), " dimensions");
+            if (axis_ == shape_.size())
+                fail<IndexError>("too many indices for an array with ", shape_.size(),
+                    " dimensions: ", named_, " of them for shape ", shape_);
             if constexpr (IntegerIndex<I>) window_.add(part_of_axis(static_cast<std::ptrdiff_t>(index), shape_[axis_], axis_));
             else if constexpr (AxisIndex<I>) window_.add(part_of_axis(index, shape_[axis_], axis_));
             ++axis_;

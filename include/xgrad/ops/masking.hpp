@@ -34,7 +34,9 @@ struct MaskedScatter : Arraywise {
     template <Scalar T> auto value(detail::Array<T> const& x) const
     {
         auto const count = detail::count_true(mask);
-        if (x.shape.size() != 1 || x.numel != count) detail::fail<ShapeError>("a mask that is true ", count, " times takes as many values, not an array of shape ", x.shape);
+        if (x.shape.size() != 1 || x.numel != count)
+            detail::fail<ShapeError>("x(mask): a mask that is true ", count,
+                " times takes as many values, not an array of shape ", x.shape);
         auto const from = detail::contiguous(x);
         detail::Array<T> out(mask.shape);
         T const* next = from.begin();

@@ -203,5 +203,13 @@ template <class T> consteval std::string_view find_type_name()
 /// "Sin" for xgrad::Sin: how messages and Node names call an operation.
 template <class T> inline constexpr std::string_view type_name = find_type_name<T>();
 
+template <class Op> consteval std::string_view find_written_name()
+{
+    if constexpr (requires { Op::written; }) return Op::written;
+    else return type_name<Op>;
+}
+/// How errors call an operation: the function as a program writes it, where the operation says so.
+template <class Op> inline constexpr std::string_view written_name = find_written_name<Op>();
+
 }  // namespace detail
 }  // namespace xgrad

@@ -118,7 +118,9 @@ struct PadWidths {
     PadWidths(Axes const& widths, Shape const& extents) : before(extents.size(), 0), after(extents.size(), 0)
     {
         auto const rank = extents.size();
-        if (widths.size() % 2 || widths.size() > 2 * rank) fail<ShapeError>("pad: widths ", widths, " are not two for each of at most ", rank, " axes");
+        if (widths.size() % 2 || widths.size() > 2 * rank)
+            fail<ShapeError>("pad: widths ", widths, " are not two for each of at most ", rank,
+                " axes of shape ", extents);
         for (std::size_t i = 0; i < widths.size() / 2; ++i) {
             auto const d = rank - 1 - i;
             auto const first = before[d] = widths[2 * i], last = after[d] = widths[2 * i + 1];

@@ -74,6 +74,7 @@ template <detail::DualNumber X> XGRAD_INLINE auto round(X x) { return detail::on
 
 /// a less a whole multiple of b, with the sign of a, as in C; NaN for b = 0. The multiple is that of trunc(a/b), and counts as constant.
 struct Fmod : Transcendental<R(R, R)> {
+    static constexpr std::string_view written = "fmod";
     XGRAD_INLINE auto value(auto a, auto b) const { return fmod(a, b); }
     XGRAD_INLINE auto partial(wrt<0>, auto, auto, auto) const { return one; }
     // a/b itself may be rounded up to the next whole number.
@@ -89,6 +90,7 @@ template <class A, class B> requires detail::DualPair<A, B> XGRAD_INLINE auto fm
 
 /// a less a whole multiple of b, with the sign of b, as in Python; NaN for b = 0. The multiple is that of floor(a/b), and counts as constant.
 struct Remainder : Transcendental<R(R, R)> {
+    static constexpr std::string_view written = "remainder";
     XGRAD_INLINE auto value(auto a, auto b) const
     {
         auto const rest = fmod(a, b);

@@ -36,6 +36,7 @@ template <Scalar To, Operand X> auto cast(X const& x)
 /// say so, else a copy.
 struct Reshape : Arraywise {
     Axes to;
+    char const* asked_by = "reshape";
 
     template <Scalar T> auto value(detail::Array<T> const& x) const
     {
@@ -54,14 +55,17 @@ private:
         Shape shape(to.size(), 1);
         std::optional<std::size_t> open;
         for (std::size_t i = 0; i < to.size(); ++i) {
-            if (to[i] < -1 || (to[i] == -1 && open)) detail::fail<ShapeError>("reshape: ", to, " is no shape; one extent may be -1");
+            if (to[i] < -1 || (to[i] == -1 && open))
+                detail::fail<ShapeError>(asked_by, ": ", to, " is no shape; one extent may be -1");
             if (to[i] == -1) open = i;
             else shape[i] = static_cast<std::size_t>(to[i]);
         }
         auto known = numel(shape);
         bool const found = !open || (known != 0 && n % known == 0);
         if (open && found) known *= shape[*open] = n / known;
-        if (!found || known != n) detail::fail<ShapeError>("reshape: shape ", to, " does not hold the ", n, " elements of shape ", from);
+        if (!found || known != n)
+            detail::fail<ShapeError>(
+                asked_by, ": shape ", to, " does not hold the ", n, " elements of shape ", from);
         return shape;
     }
 };
@@ -94,7 +98,9 @@ struct Permute : Arraywise {
     template <Scalar T> auto value(detail::Array<T> const& x) const
     {
         auto const order = normalized(x.shape.size());
-        if (order.size() != x.shape.size()) detail::fail<ShapeError>("permute: ", axes, " does not name each of ", x.shape.size(), " axes once");
+        if (order.size() != x.shape.size())
+            detail::fail<ShapeError>("permute: ", axes, " does not name each of ", x.shape.size(),
+                " axes of shape ", x.shape, " once");
         detail::normalize_axes("permute", order, order.size());  // throws where one is given twice
         Shape shape(order.size());
         Strides strides(order.size());
@@ -152,7 +158,11 @@ template <Operand X> auto movedim(X const& x, Axes const& from, Axes const& to)
 }
 template <Operand X> auto movedim(X const& x, std::ptrdiff_t from, std::ptrdiff_t to) { return movedim(x, Axes{from}, Axes{to}); }
 /// Each matrix transposed: the last two axes exchanged.
-template <Operand X> auto mT(X const& x) { return transpose(x, -2, -1); }
+template <Operand X> auto mT(X const& x)
+{
+    detail::normalize_axis("mT", -2, x.dim());
+    return transpose(x, -2, -1);
+}
 
 /// Repeated along axes of extent 1 and new leading axes, by NumPy's rules. A view.
 struct BroadcastTo : Arraywise {
@@ -203,7 +213,9 @@ template <Operand X> auto unflatten(X const& x, std::ptrdiff_t axis, Axes const&
         if (sizes[i] != -1) fits &= sizes[i] >= 0 && !__builtin_mul_overflow(known, sizes[i], &known);
         else fits &= !std::exchange(open, at + i);
     }
-    if (!fits || (open ? known == 0 || extent % known != 0 : known != extent)) detail::fail<ShapeError>("unflatten: sizes ", sizes, " do not hold the ", extent, " positions of axis ", at);
+    if (!fits || (open ? known == 0 || extent % known != 0 : known != extent))
+        detail::fail<ShapeError>("unflatten: sizes ", sizes, " do not hold the ", extent,
+            " positions of axis ", at, " of shape ", Shape(x.shape()));
     shape.erase(at);
     for (std::size_t i = 0; i < sizes.size(); ++i) shape.insert(at + i, sizes[i]);
     if (open) shape[*open] = extent / known;

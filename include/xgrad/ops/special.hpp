@@ -77,6 +77,7 @@ template <Operand X> auto sinc(X const& x) { return express(Sinc{}, x); }
 
 /// x log(y), 0 where x is, unless y is NaN. The gradient for x is 0 at x = 0 where y <= 0.
 struct XLogY : Transcendental<R(R, R)> {
+    static constexpr std::string_view written = "xlogy";
     XGRAD_INLINE auto value(auto x, auto y) const { return where(isnan(y), y, where(x == 0, 0, x * log(y))); }
     XGRAD_INLINE auto partial(wrt<0>, auto, auto x, auto y) const { return where(x == 0 && y <= 0, 0, log(y)); }
     XGRAD_INLINE auto partial(wrt<1>, auto, auto x, auto y) const { return x / y; }
@@ -90,6 +91,7 @@ auto xlogy(X&& x, Y&& y)
 
 /// log(e^a + e^b), without overflow. Equal infinities share the gradient, as equal numbers do.
 struct LogAddExp : Transcendental<R(R, R)> {
+    static constexpr std::string_view written = "logaddexp";
     XGRAD_INLINE auto value(auto a, auto b) const { return where(a > b, a, b) + log1p(exp(-abs(apart(a, b)))); }
     XGRAD_INLINE auto partial(wrt<0>, auto, auto a, auto b) const { return sigmoid(apart(a, b)); }
     XGRAD_INLINE auto partial(wrt<1>, auto, auto a, auto b) const { return sigmoid(apart(b, a)); }

@@ -121,6 +121,7 @@ template <Operand X> auto atanh(X const& x) { return express(Atanh{}, x); }
 
 /// The angle of the point (x, y), in (-pi, pi]; the gradient at the origin is NaN.
 struct Atan2 : Transcendental<R(R, R)> {
+    static constexpr std::string_view written = "atan2";
     XGRAD_INLINE auto value(auto y, auto x) const { return atan2(y, x); }
     XGRAD_INLINE auto partial(wrt<0>, auto, auto y, auto x) const { return x * reciprocal(x * x + y * y); }
     XGRAD_INLINE auto partial(wrt<1>, auto, auto y, auto x) const { return -y * reciprocal(x * x + y * y); }
@@ -135,6 +136,7 @@ auto atan2(Y&& y, X&& x)
 /// The distance of the point (a, b) from the origin, without overflow; the gradient there is 0, as
 /// that of the modulus of a complex number.
 struct Hypot : Elementwise<R(R, R)> {
+    static constexpr std::string_view written = "hypot";
     XGRAD_INLINE auto value(auto a, auto b) const { return abs(complex(a, b)); }
     XGRAD_INLINE auto partial(wrt<0>, auto y, auto a, auto) const { return cosine(y, a); }
     XGRAD_INLINE auto partial(wrt<1>, auto y, auto, auto b) const { return cosine(y, b); }

@@ -7,15 +7,16 @@ XGRAD_COMPILED_ONCE
 
 namespace xgrad::detail {
 
-/// The shape of a vertex of a formula; the message of an error names the operation that cannot broadcast.
-[[gnu::cold]] inline Shape vertex_shape(Vertex const*& v, AnyTensor const* const*& operand)
+/// The shape of a vertex of a formula; the message of an error names the operation that cannot broadcast, or `as` for the vertex itself.
+[[gnu::cold]] inline Shape vertex_shape(
+    Vertex const*& v, AnyTensor const* const*& operand, std::string_view as = {})
 {
     Vertex const here = *v++;
     if (here.is_tensor) return (*operand++)->shape();
     Shape shape;
     for (std::size_t i = 0; i < here.operands; ++i) {
         auto const next = vertex_shape(v, operand);
-        shape = i == 0 ? next : broadcast(here.name, shape, next);
+        shape = i == 0 ? next : broadcast(as.empty() ? here.written : as, shape, next);
     }
     return shape;
 }
@@ -26,7 +27,7 @@ namespace xgrad::detail {
     Vertex const here = *v++;
     if (here.is_tensor) ++operand;
     for (std::size_t i = 0; i < here.operands; ++i) {
-        if (v->is_tensor && operand == wanted) fail_undefined(here.name, "argument", i);
+        if (v->is_tensor && operand == wanted) fail_undefined(here.written, "argument", i);
         check_vertex(v, operand, wanted);
     }
 }
@@ -44,8 +45,10 @@ struct Gathered {
     bool same_shape = true;
     bool in_order = true;  // a kernel can read all operands where they are
 
-    /// `result_exists` is false where a fused reduction takes the formula's values.
-    Gathered(RecordTable const& table, void const* formula, AnyTensor const* const* operands, bool result_exists)
+    /// `result_exists` is false where a fused reduction takes the formula's values. Errors call the outermost operation `as`, where
+    /// that is given.
+    Gathered(RecordTable const& table, void const* formula, AnyTensor const* const* operands,
+        bool result_exists, std::string_view as = {})
     {
         std::size_t const n = table.kernels.leaves;
         bool const records = table.plans && recording();
@@ -77,7 +80,7 @@ struct Gathered {
             auto const& found = is_latest ? *latest : plan_of(table, formula, differentiable, result_exists);
             if (found.records()) plan = &found;
         }
-        if (!same_shape) widen_all(table, operands);
+        if (!same_shape) widen_all(table, operands, as);
     }
     /// The formula's index space.
     Shape const& space() const noexcept { return same_shape ? arrays[0]->shape : broadcasted_; }
@@ -92,7 +95,8 @@ private:
         std::copy_n(first_, table.kernels.leaves, pattern.first.begin());
         return OperandPlan::of(table, formula, pattern);
     }
-    [[gnu::noinline]] void widen_all(RecordTable const& table, AnyTensor const* const* operands)
+    [[gnu::noinline]] void widen_all(
+        RecordTable const& table, AnyTensor const* const* operands, std::string_view as)
     {
         in_order = false;
         bool fits = true;
@@ -101,7 +105,7 @@ private:
             if (first_[k] == k) fits = fits && widen(broadcasted_, arrays[k]->shape);
         if (fits) return;
         auto const* root = table.kernels.vertices;
-        vertex_shape(root, operands);
+        vertex_shape(root, operands, as);
     }
 
     std::uint8_t first_[64];  // the first operand that is the same tensor

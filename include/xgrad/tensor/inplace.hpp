@@ -11,6 +11,7 @@ namespace xgrad {
 
 /// x, with the shape of what it overwrites; the old values get no gradient.
 struct Copy : Elementwise<B(B, B), Z(Z, Z), R(R, R), C(C, C)> {
+    static constexpr std::string_view written = "copy_";
     auto value(auto, auto x) const { return x; }
     auto partial(wrt<0>, auto, auto, auto) const { return nothing; }
     auto partial(wrt<1>, auto, auto, auto) const { return one; }
@@ -140,7 +141,7 @@ template <Scalar T, class E> void assign(Tensor<T> const& t, E const& e, std::st
     if constexpr (letter_rank<letter_of<S>> <= letter_rank<letter_of<T>>) {
         TakenApart<E> apart(e);
         auto const& table = apart.table;
-        Gathered in(table, &apart.formula, apart.operands, true);
+        Gathered in(table, &apart.formula, apart.operands, true, operation);
         bool const recorded = in.plan && Differentiable<T>;
         check_in_place(t, operation, recorded);
         OldOperands old;

@@ -12,9 +12,12 @@ namespace xgrad {
 namespace detail {
 
 /// A copy of a mask in row-major order, repeated to a shape.
-inline Array<bool> full_mask(Tensor<bool> const& mask, Shape const& shape)
+inline Array<bool> full_mask(
+    Tensor<bool> const& mask, Shape const& shape, std::string_view name = "x(mask)")
 {
-    if (!broadcasts_to(mask.shape(), shape)) fail<ShapeError>("a mask of shape ", mask.shape(), " does not broadcast to the shape ", shape, " of what it is to pick from");
+    if (!broadcasts_to(mask.shape(), shape))
+        fail<ShapeError>(name, ": a mask of shape ", mask.shape(),
+            " does not broadcast to the shape ", shape, " of what it is to pick from");
     Array<bool> copy(shape);
     copy_elements(copy, broadcast_window(mask.array_of(), shape));
     return copy;
@@ -23,12 +26,18 @@ inline Array<bool> full_mask(Tensor<bool> const& mask, Shape const& shape)
 }  // namespace detail
 
 /// The elements of x where the mask, broadcast to its shape, is true, as a vector.
-template <Scalar T> Tensor<T> masked_select(Tensor<T> const& x, Tensor<bool> const& mask) { return express(MaskedSelect{{}, detail::full_mask(mask, x.shape())}, x); }
+template <Scalar T> Tensor<T> masked_select(Tensor<T> const& x, Tensor<bool> const& mask)
+{
+    return express(MaskedSelect{{}, detail::full_mask(mask, x.shape(), "masked_select")}, x);
+}
 
 /// What x(mask) gives: a vector when it is read, a place when it is assigned to.
 template <Scalar T> class MaskedTensor : public Tensor<T> {
 public:
-    MaskedTensor(Tensor<T> t, Tensor<bool> mask) : Tensor<T>(masked_select(t, mask)), tensor_(std::move(t)), mask_(std::move(mask)) {}
+    MaskedTensor(Tensor<T> t, Tensor<bool> mask)
+        : Tensor<T>(express(MaskedSelect{{}, detail::full_mask(mask, t.shape())}, t)),
+          tensor_(std::move(t)), mask_(std::move(mask))
+    {}
     MaskedTensor(MaskedTensor const&) = default;
 
     /// Writes one number everywhere, or as many numbers as the mask has true elements; recorded as any change in place.

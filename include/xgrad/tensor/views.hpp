@@ -17,12 +17,17 @@ template <Scalar T> template <class... Index> Tensor<T> Tensor<T>::operator()(In
 template <Scalar T> Tensor<T> Tensor<T>::reshape(Axes const& shape) const { return xgrad::reshape(*this, shape); }
 template <Scalar T> Tensor<T> Tensor<T>::view(Axes const& shape) const
 {
-    auto const v = xgrad::reshape(*this, shape);
+    auto const v = express(Reshape{{}, shape, "view"}, *this);
     if (v.impl().array.storage != impl().array.storage)
         detail::fail<ShapeError>("view: a tensor of shape ", this->shape(), " and strides ", strides(), " has no view of shape ", shape, "; use reshape, which may copy");
     return v;
 }
-template <Scalar T> Tensor<T> Tensor<T>::expand(Shape const& shape) const { return broadcast_to(*this, shape); }
+template <Scalar T> Tensor<T> Tensor<T>::expand(Shape const& shape) const
+{
+    if (!detail::broadcasts_to(this->shape(), shape))
+        detail::fail<ShapeError>("expand: shape ", this->shape(), " does not broadcast to ", shape);
+    return broadcast_to(*this, shape);
+}
 template <Scalar T> Tensor<T> Tensor<T>::transpose() const { return xgrad::transpose(*this); }
 template <Scalar T> Tensor<T> Tensor<T>::transpose(std::ptrdiff_t axis0, std::ptrdiff_t axis1) const { return xgrad::transpose(*this, axis0, axis1); }
 template <Scalar T> Tensor<T> Tensor<T>::permute(Axes const& axes) const { return xgrad::permute(*this, axes); }
@@ -109,7 +114,8 @@ template <Scalar T> std::vector<Tensor<T>> unbind(Tensor<T> const& x, std::ptrdi
 template <Scalar T> std::vector<Tensor<T>> split(Tensor<T> const& x, std::size_t size, std::ptrdiff_t axis = 0)
 {
     auto const at = detail::normalize_axis("split", axis, x.dim());
-    if (size == 0) detail::fail<ShapeError>("split: the parts have extent 0");
+    if (size == 0)
+        detail::fail<ShapeError>("split: the parts of shape ", x.shape(), " have extent 0");
     std::vector<decltype(detail::part_of<T>(0, 0, 0, true))> parts;
     for (std::size_t i = 0, n = x.shape()[at]; i < n || i == 0; i += size) parts.push_back(detail::part_of<T>(at, i, std::min(size, n - i), true));
     return detail::record_views("Split", x, parts);
@@ -117,8 +123,9 @@ template <Scalar T> std::vector<Tensor<T>> split(Tensor<T> const& x, std::size_t
 /// At most `chunks` views of equal extent along an axis; the last may be shorter.
 template <Scalar T> std::vector<Tensor<T>> chunk(Tensor<T> const& x, std::size_t chunks, std::ptrdiff_t axis = 0)
 {
-    if (chunks == 0) detail::fail<ShapeError>("chunk: the number of chunks is 0");
-    auto const n = x.shape(axis);
+    if (chunks == 0)
+        detail::fail<ShapeError>("chunk: the number of chunks of shape ", x.shape(), " is 0");
+    auto const n = x.shape()[detail::normalize_axis("chunk", axis, x.dim())];
     return split(x, std::max<std::size_t>(1, (n + chunks - 1) / chunks), axis);
 }
 
@@ -126,7 +133,9 @@ template <Scalar T> std::vector<Tensor<T>> chunk(Tensor<T> const& x, std::size_t
 template <Scalar T> Tensor<T> diagonal(Tensor<T> const& x, std::ptrdiff_t offset = 0, std::ptrdiff_t axis0 = 0, std::ptrdiff_t axis1 = 1)
 {
     auto const p = detail::normalize_axis("diagonal", axis0, x.dim()), q = detail::normalize_axis("diagonal", axis1, x.dim());
-    if (p == q) detail::fail<ShapeError>("diagonal: axes ", axis0, " and ", axis1, " are the same");
+    if (p == q)
+        detail::fail<ShapeError>(
+            "diagonal: axes ", axis0, " and ", axis1, " of shape ", x.shape(), " are the same");
     return detail::record_view<T>("Diagonal", x, [=](detail::AnyArray const& a) {
         auto const rows = static_cast<std::ptrdiff_t>(a.shape[p]), columns = static_cast<std::ptrdiff_t>(a.shape[q]);
         auto const count = std::max<std::ptrdiff_t>(0, offset >= 0 ? std::min(rows, columns - offset) : std::min(rows + offset, columns));
