@@ -2,10 +2,11 @@
 // part of xgrad.hpp.
 #pragma once
 
+#include <xgrad/nn.hpp>
+
 #include <xgrad/distributed/comm_hooks.hpp>
 #include <xgrad/distributed/data_parallel.hpp>
 #include <xgrad/distributed/power_sgd.hpp>
 #include <xgrad/distributed/process_group.hpp>
 #include <xgrad/distributed/sampler.hpp>
 #include <xgrad/distributed/sync_batch_norm.hpp>
-#include <xgrad/nn.hpp>
