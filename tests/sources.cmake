@@ -32,8 +32,14 @@ xgrad_add_test(gdb_printers LABEL source COMMAND
     "${xgrad_compile_commands}" "${PROJECT_SOURCE_DIR}/tools/gdb/xgrad_printers.py")
 set_property(TEST gdb_printers PROPERTY SKIP_RETURN_CODE 77)
 
+# A package is read without xgrad. NumPy need not be there: 77 is skipped.
+xgrad_add_test(read_package LABEL source COMMAND
+    Python3::Interpreter "${CMAKE_CURRENT_SOURCE_DIR}/package/read_package_test.py"
+    "${PROJECT_SOURCE_DIR}/examples/package_model/read_package.py" "${CMAKE_CURRENT_SOURCE_DIR}/package/format_1.package")
+set_property(TEST read_package PROPERTY SKIP_RETURN_CODE 77)
+
 # What the documents show is what happens: their examples are test cases, made by docs/examples.py.
-set(documents README.md docs/autograd.md docs/complex.md docs/data.md docs/from_pytorch.md docs/functional.md docs/functions.md docs/nn.md)
+set(documents README.md docs/autograd.md docs/complex.md docs/data.md docs/from_pytorch.md docs/functional.md docs/functions.md docs/nn.md docs/package.md)
 if(xgrad_with_lapack)
     list(APPEND documents docs/linalg.md)
 endif()

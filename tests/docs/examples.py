@@ -3,7 +3,7 @@
 
 usage: examples.py DOCUMENT.md OUTPUT.cpp
 
-A ```cpp block is the body of a function; struct and template definitions that begin in its first column go before the
+A ```cpp block is the body of a function; struct, template and inline definitions that begin in its first column go before the
 function, and so do names given to types (using D = ...) and all of a block that has an int main(). If a ```text block comes next, with at most one line of prose
 in between, that is what the example must print; otherwise it must print nothing. In a table, each piece of code in the column
 "xgrad" stands for itself, and must not throw or print. A comment
@@ -159,7 +159,7 @@ def split_definitions(code):
     outside, inside = [], []
     within = False
     for line in code.split("\n"):
-        within = within or re.match(r"(struct|class|template|using \w+ = )\b", line) is not None
+        within = within or re.match(r"(struct|class|template|inline|using \w+ = )\b", line) is not None
         (outside if within else inside).append(line)
         (inside if within else outside).append("")
         if line in ("}", "};") or (within and re.match(r"\S.*;$", line)):
@@ -174,7 +174,7 @@ def main():
     examples = read(source.split("\n"))
     if not examples:
         return f"{document} has no examples"
-    headers = "".join(f"#include <xgrad/{part}.hpp>\n" for part in ("nn", "optim", "data", "linalg", "distributed") if f"xg::{part}" in source)
+    headers = "".join(f"#include <xgrad/{part}.hpp>\n" for part in ("nn", "optim", "data", "linalg", "package", "distributed") if f"xg::{part}" in source)
     text = PREFACE.format(document=name, headers=headers)
     for number, example in enumerate(examples):
         outside, inside = split_definitions(example.code)

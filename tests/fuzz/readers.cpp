@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include <xgrad/data.hpp>
+#include <xgrad/package.hpp>
 #include <zlib.h>
 
 namespace data = xgrad::data;
@@ -37,6 +38,23 @@ void read_tables(data::Input const& in)
     look_at(data::read_csv<std::int64_t>(in, {.delimiter = ';', .header = false}).values);
 }
 
+/// Loads all resources, with what a program provides that knows no type but those of xgrad.
+void load_package(data::Input const& in)
+{
+    xgrad::package::PackageImporter importer(in);
+    importer.provide("acme.Outside", xgrad::nn::Tanh());
+    for (auto const& [package, resource, kind] : importer.resources()) {
+        try {
+            if (kind == "module") look_at(importer.load_module(package, resource)->state_dict());
+            else if (kind == "tensor") look_at(importer.load_tensor(package, resource));
+            else if (kind == "tensors") look_at(importer.load_tensors(package, resource));
+            else importer.load_binary(package, resource);
+        } catch (xgrad::Error const&) {
+        }
+    }
+    static_cast<void>(importer.dependency_graph() + importer.file_structure());
+}
+
 /// How many bytes zlib makes of these, where they are one whole stream.
 std::ptrdiff_t decompressed_by_zlib(std::span<std::byte const> bytes, std::span<std::byte> out)
 {
@@ -68,6 +86,7 @@ struct {
     {"npz", reader<[](data::Input const& in) { look_at(data::load_npz(in)); }>},
     {"safetensors", reader<[](data::Input const& in) { look_at(data::load_safetensors(in)); }>},
     {"csv", reader<read_tables>},
+    {"package", reader<load_package>},
     {"inflate", compare_with_zlib},
 };
 void (*chosen)(std::span<std::byte const>) = nullptr;

@@ -3,6 +3,7 @@
 #include <xgrad/linalg.hpp>
 #include <xgrad/nn.hpp>
 #include <xgrad/optim.hpp>
+#include <xgrad/package.hpp>
 #include <xgrad/testing/gradcheck.hpp>
 #include <xgrad/xgrad.hpp>
 
@@ -15,6 +16,8 @@ struct Net : xg::nn::Module<Net> {
     xg::nn::Parameter<double> scale{*this, "scale", {1.}};
     Real forward(Real const& x) { return scale * tanh(hidden(x)); }
 };
+
+inline xg::package::Type<Net, "acme.Net", xg::package::DependsOn<"acme.labels">> const net_type;
 
 int main()
 {
@@ -36,4 +39,10 @@ int main()
     mean(net(xg::ones({4, 2}))).backward();
     optimizer.step();
     net.load_state_dict(net.state_dict());
+
+    xg::package::PackageExporter exporter("file");
+    exporter.register_extern_hook([](xg::package::PackageExporter&, std::string const&) {});
+    xg::package::PackageImporter importer("file");
+    importer.provide("acme.Net", net);
+    importer.load_module<xg::nn::Sequential<double>>("acme", "net");
 }

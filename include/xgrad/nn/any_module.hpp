@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <ostream>
+#include <typeinfo>
 
 #include <xgrad/nn/module_hooks.hpp>
 #include <xgrad/tensor/state_dict.hpp>
@@ -129,6 +130,12 @@ protected:
     /// Takes a module that lives on the heap as the last of the modules inside.
     inline void own(std::string_view name, std::unique_ptr<AnyModule> module);
     AnyModule& owned(std::size_t i) const { return *members_[i].owned; }
+    /// Whether the owned module i is of the type of another one.
+    bool has_type_of(std::size_t i, AnyModule const& other) const
+    {
+        AnyModule const& m = owned(i);
+        return typeid(m) == typeid(other);
+    }
     /// Owns these modules as its only members, under the names "0", "1", ...
     inline void own_in_row(std::vector<std::unique_ptr<AnyModule>> modules);
     /// Takes a parameter as the last of the members: for modules whose number of parameters is known only when they are made.

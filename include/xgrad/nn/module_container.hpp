@@ -5,7 +5,7 @@
 #include <functional>
 #include <typeinfo>
 
-#include <xgrad/nn/any_module.hpp>
+#include <xgrad/nn/forward_call.hpp>
 
 XGRAD_COMPILED_ONCE
 
@@ -28,8 +28,9 @@ public:
 class ModuleContainer {
 public:
     using AnyFunction = void (*)();
-    /// Returns the function R (*)(AnyModule&, A const&...) that calls a module, for the signature R(A...);
-    /// throws where the module has none.
+    /// Returns the function R (*)(AnyModule&, A const&...) that calls a module, for the signature
+    /// R(A...). Where it returns null, the container calls the module as it called one of the same
+    /// type in this position, or throws an UncallableError.
     using FindCall = std::function<AnyFunction(AnyModule&, std::type_info const& signature)>;
 
     virtual ~ModuleContainer() = default;
@@ -54,21 +55,76 @@ template <class Signature> struct CallSignature;
 template <class R, class... A> struct CallSignature<R(A...)> {
     using Decayed = R(std::remove_cvref_t<A>...);
     using Function = R (*)(AnyModule&, std::remove_cvref_t<A> const&...);
+    using Arguments = std::tuple<std::remove_cvref_t<A>...>;
 
-    /// A call of modules of type M.
+    /// A call of modules of type M, with the hooks around it.
     template <class M> static Function of() {
-        return [](AnyModule& m, std::remove_cvref_t<A> const&... a) -> R {
-            if constexpr (std::is_void_v<R>) static_cast<M&>(m)(a...);
-            else return R(static_cast<M&>(m)(a...));
+        using Forward = ForwardOf<M>;
+        // Hooks of a known forward see arguments and result by their types.
+        constexpr bool shared = [] {
+            if constexpr (Forward::known)
+                return std::same_as<typename Forward::Arguments, Arguments> &&
+                       std::same_as<typename Forward::Result, kept_result<R>>;
+            else return true;
+        }();
+        if constexpr (shared)
+            return [](AnyModule& m, std::remove_cvref_t<A> const&... a) -> R {
+                return call(m, &forward<M>, a...);
+            };
+        else
+            return [](AnyModule& m, std::remove_cvref_t<A> const&... a) -> R {
+                if constexpr (std::is_void_v<R>) static_cast<M&>(m)(a...);
+                else return R(static_cast<M&>(m)(a...));
+            };
+    }
+    /// The function that `find` names, else `fallback`, else one that throws.
+    static Function find(AnyModule& m, ModuleContainer::FindCall const& find, Function fallback) {
+        if (!dynamic_cast<Uncallable*>(&m)) {
+            if (auto const found = find(m, typeid(Decayed)))
+                return reinterpret_cast<Function>(found);
+            if (fallback) return fallback;
+        }
+        return [](AnyModule& refusing, std::remove_cvref_t<A> const&...) -> R {
+            auto const* const stand_in = dynamic_cast<Uncallable*>(&refusing);
+            xgrad::detail::fail<UncallableError>(
+                stand_in ? stand_in->why_uncallable()
+                         : std::string(refusing.kind()) +
+                               ": nothing in this program calls it with these arguments");
         };
     }
-    static Function find(AnyModule& m, ModuleContainer::FindCall const& find) {
-        if (!dynamic_cast<Uncallable*>(&m))
-            return reinterpret_cast<Function>(find(m, typeid(Decayed)));
-        return [](AnyModule& refusing, std::remove_cvref_t<A> const&...) -> R {
-            xgrad::detail::fail<UncallableError>(
-                dynamic_cast<Uncallable&>(refusing).why_uncallable());
-        };
+
+private:
+    class FunctionCall final : public CallValues<Arguments, kept_result<R>> {
+    public:
+        FunctionCall(AnyModule& m, Function f, std::remove_cvref_t<A> const&... a)
+            : CallValues<Arguments, kept_result<R>>(a...), module_(m), forward_(f) {}
+
+        void forward() override {
+            std::apply(
+                [this](auto const&... a) {
+                    if constexpr (std::is_void_v<R>)
+                        forward_(module_, a...), this->result.emplace();
+                    else this->result.emplace(forward_(module_, a...));
+                },
+                *this->kept_arguments);
+        }
+
+    private:
+        AnyModule& module_;
+        Function forward_;
+    };
+
+    template <class M> static R forward(AnyModule& m, std::remove_cvref_t<A> const&... a) {
+        if constexpr (std::is_void_v<R>) static_cast<M&>(m).forward(a...);
+        else return R(static_cast<M&>(m).forward(a...));
+    }
+    /// Compiled once for all modules of this signature.
+    static R call(AnyModule& m, Function forward, std::remove_cvref_t<A> const&... a) {
+        bool const hooked = m.hooks() && m.hooks()->any();
+        if (!hooked && !ModuleHooks::of_all_modules().any()) return forward(m, a...);
+        FunctionCall call(m, forward, a...);
+        detail::call_with_hooks(m, call);
+        if constexpr (!std::is_void_v<R>) return *std::move(call.result);
     }
 };
 

@@ -109,6 +109,7 @@ template <class Self, RealScalar T> struct BatchNormLayer : Module<Self> {
           num_batches_tracked(*this, "num_batches_tracked", o.track_running_stats ? Tensor<std::int64_t>(0) : Tensor<std::int64_t>()), name_(name), least_(least), most_(most), features_(num_features)
     {
     }
+    std::size_t num_features() const noexcept { return features_; }
     Tensor<T> forward(Tensor<T> const& x)
     {
         if (x.dim() < least_ || x.dim() > most_)
@@ -139,11 +140,11 @@ private:
 
 /// functional::batch_norm() of inputs [N, C] or [N, C, L]: by the batch in training, by running moments in evaluation.
 template <RealScalar T = double> struct BatchNorm1d : detail::BatchNormLayer<BatchNorm1d<T>, T> {
-    explicit BatchNorm1d(std::size_t num_features, BatchNormOptions const& options = {}) : detail::BatchNormLayer<BatchNorm1d<T>, T>("BatchNorm1d", 2, 3, num_features, options) {}
+    explicit BatchNorm1d(std::size_t num_features, BatchNormOptions const& o = {}) : detail::BatchNormLayer<BatchNorm1d<T>, T>("BatchNorm1d", 2, 3, num_features, o) {}
 };
 /// The same of inputs [N, C, H, W].
 template <RealScalar T = double> struct BatchNorm2d : detail::BatchNormLayer<BatchNorm2d<T>, T> {
-    explicit BatchNorm2d(std::size_t num_features, BatchNormOptions const& options = {}) : detail::BatchNormLayer<BatchNorm2d<T>, T>("BatchNorm2d", 4, 4, num_features, options) {}
+    explicit BatchNorm2d(std::size_t num_features, BatchNormOptions const& o = {}) : detail::BatchNormLayer<BatchNorm2d<T>, T>("BatchNorm2d", 4, 4, num_features, o) {}
 };
 
 /// functional::group_norm() with a weight and a bias for each channel, which begin as ones and zeros.

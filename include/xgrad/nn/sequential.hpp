@@ -57,7 +57,11 @@ public:
     void replace_modules(std::vector<std::unique_ptr<AnyModule>> modules, FindCall const& find) override
     {
         std::vector<typename Call::Function> calls;
-        for (auto const& m : modules) calls.push_back(Call::find(*m, find));
+        for (auto const& m : modules) {
+            auto const i = calls.size();
+            bool const same = i < calls_.size() && this->has_type_of(i, *m);
+            calls.push_back(Call::find(*m, find, same ? calls_[i] : nullptr));
+        }
         this->own_in_row(std::move(modules));
         calls_ = std::move(calls);
     }

@@ -59,7 +59,9 @@ public:
         if (modules.size() > 1)
             xgrad::detail::fail("Slot: ", modules.size(), " modules do not fit into one slot");
         if (modules.empty()) return this->clear_members();
-        auto const call = Call::find(*modules[0], find);
+        AnyModule& module = *modules[0];
+        bool const same = !empty() && this->has_type_of(0, module);
+        auto const call = Call::find(module, find, same ? call_ : nullptr);
         hold(std::move(modules[0]), call);
     }
 

@@ -1,0 +1,156 @@
+// Names in packages, "acme.vision.Block": identifiers with dots between them; and patterns of names.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <xgrad/base/error.hpp>
+
+namespace xgrad::package {
+
+/// A package that cannot be written or used as it was asked for.
+struct PackageError : Error {
+    using Error::Error;
+};
+/// A rule with `.allow_empty = false` that matched nothing.
+struct EmptyMatchError : PackageError {
+    using PackageError::PackageError;
+};
+
+/// A string literal as a template argument.
+template <std::size_t N> struct Name {
+    char text[N];
+    consteval Name(char const (&literal)[N]) {
+        for (std::size_t i = 0; i < N; ++i) text[i] = literal[i];
+    }
+    constexpr std::string_view view() const { return {text, N - 1}; }
+};
+
+namespace detail {
+
+using xgrad::detail::fail;
+
+constexpr bool is_identifier(std::string_view s) {
+    auto const begins = [](char c) {
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+    };
+    if (s.empty() || !begins(s[0])) return false;
+    for (char const c : s)
+        if (!begins(c) && !(c >= '0' && c <= '9')) return false;
+    return true;
+}
+/// Calls f(segment) for each part between dots; false as soon as f is.
+template <class F> constexpr bool every_segment(std::string_view s, char separator, F f) {
+    for (;;) {
+        auto const end = s.find(separator);
+        if (!f(s.substr(0, end))) return false;
+        if (end == s.npos) return true;
+        s.remove_prefix(end + 1);
+    }
+}
+/// Identifiers with dots between them; at least one dot in the name of a type.
+constexpr bool is_dotted(std::string_view s) { return every_segment(s, '.', is_identifier); }
+constexpr bool is_type_name(std::string_view s) { return is_dotted(s) && s.find('.') != s.npos; }
+
+} // namespace detail
+
+/// A pattern of names: `*` stands for any part of one segment, the segment `**` for any number of segments
+/// (none included). "torch.**" matches "torch" and all below it.
+class Pattern {
+public:
+    explicit Pattern(std::string text, char separator = '.')
+        : text_(std::move(text)), separator_(separator) {
+        segments_ = split(text_);
+        for (auto const segment : segments_) {
+            if (segment.empty())
+                detail::fail<PackageError>("the pattern '", text_, "' has an empty segment");
+            if (segment.find("**") != segment.npos && segment != "**")
+                detail::fail<PackageError>("the pattern '", text_, "': ** must be a whole segment");
+        }
+    }
+    Pattern(Pattern const& o) : Pattern(o.text_, o.separator_) {}
+    Pattern& operator=(Pattern const&) = delete;
+
+    std::string const& text() const noexcept { return text_; }
+    bool matches(std::string_view name) const { return matches(0, split(name), 0); }
+
+private:
+    using Segments = std::vector<std::string_view>;
+
+    Segments split(std::string_view s) const {
+        Segments all;
+        detail::every_segment(s, separator_, [&](std::string_view segment) {
+            all.push_back(segment);
+            return true;
+        });
+        return all;
+    }
+    bool matches(std::size_t i, Segments const& name, std::size_t j) const {
+        for (; i < segments_.size(); ++i, ++j) {
+            if (segments_[i] == "**") {
+                while (i + 1 < segments_.size() && segments_[i + 1] == "**") ++i;
+                for (; j <= name.size(); ++j)
+                    if (matches(i + 1, name, j)) return true;
+                return false;
+            }
+            if (j == name.size() || !matches_segment(segments_[i], name[j])) return false;
+        }
+        return j == name.size();
+    }
+    /// The last `*` takes one more character each time that what follows it does not match.
+    static bool matches_segment(std::string_view pattern, std::string_view text) {
+        std::size_t p = 0, t = 0, star = pattern.npos, taken = 0;
+        while (t < text.size()) {
+            if (p < pattern.size() && pattern[p] == '*') star = p++, taken = t;
+            else if (p < pattern.size() && pattern[p] == text[t]) ++p, ++t;
+            else if (star != pattern.npos) p = star + 1, t = ++taken;
+            else return false;
+        }
+        return pattern.find_first_not_of('*', p) == pattern.npos;
+    }
+
+    std::string text_;
+    char separator_;
+    Segments segments_;
+};
+
+/// One pattern, or several in braces.
+struct Patterns : std::vector<std::string> {
+    Patterns() = default;
+    Patterns(char const* one) : vector{one} {}
+    Patterns(std::string one) : vector{std::move(one)} {}
+    Patterns(std::initializer_list<char const*> several) : vector(several.begin(), several.end()) {}
+    Patterns(std::vector<std::string> several) : vector(std::move(several)) {}
+};
+
+namespace detail {
+
+/// Whether any of these patterns matches, and none of those that are excluded.
+class Glob {
+public:
+    Glob(Patterns const& include, Patterns const& exclude, char separator = '.') {
+        for (auto const& text : include) include_.emplace_back(text, separator);
+        for (auto const& text : exclude) exclude_.emplace_back(text, separator);
+    }
+    bool matches(std::string_view name) const {
+        return any(include_, name) && !any(exclude_, name);
+    }
+    /// As it was written in a call: `"a.**", "b"`.
+    std::string text() const {
+        std::string all;
+        for (auto const& p : include_) all += (all.empty() ? "\"" : ", \"") + p.text() + '"';
+        return all;
+    }
+
+private:
+    static bool any(std::vector<Pattern> const& patterns, std::string_view name) {
+        for (auto const& p : patterns)
+            if (p.matches(name)) return true;
+        return false;
+    }
+    std::vector<Pattern> include_, exclude_;
+};
+
+} // namespace detail
+} // namespace xgrad::package
