@@ -33,6 +33,38 @@ TEST_CASE("operations save what their gradients look at")
     CHECK(saves(D(sqrt(x))) == "result");
 }
 
+TEST_CASE("operations save the operand or the result as in PyTorch") {
+    D const x({0.5, 0.75}, xg::requires_grad), w({3., 4.}, xg::requires_grad);
+    for (auto const& of_result : {D(exp(x)), D(expm1(x)), D(sigmoid(x)), D(tanh(x)), D(tan(x)),
+             D(sqrt(x)), D(rsqrt(x)), D(reciprocal(x)), D(relu(x))})
+        CHECK(saves(of_result) == "result");
+    for (auto const& of_operand : {D(softplus(x)), D(log(x)), D(log1p(x)), D(sin(x)), D(cos(x)),
+             D(asin(x)), D(atan(x)), D(sinh(x)), D(cosh(x)), D(abs(x)), D(square(x)),
+             D(pow(x, 2.5)), D(erf(x)), D(sinc(x)), D(lgamma(x)), D(clamp(x, 0, 1))})
+        CHECK(saves(of_operand) == "a");
+    for (auto const& of_both : {D(pow(x, w)), D(hypot(x, w)), D(atan2(x, w)), D(maximum(x, w)),
+             D(xlogy(x, w)), D(logaddexp(x, w))})
+        CHECK(saves(of_both) == "a b"); // PyTorch saves the results of pow and hypot, too
+    CHECK(saves(D(angle(x))) == "");
+    CHECK(saves(D(sign(x))) == "");
+    CHECK(saves(D(round(x))) == "");
+}
+
+TEST_CASE("what an operation does not save may change") {
+    D const x({-1., 2.}, xg::requires_grad);
+    D h = x * 1.;
+    D const y = relu(h);
+    h *= y;
+    sum(h + y).backward(); // x relu(x) + relu(x)
+    CHECK(difference(x.grad(), {0., 5.}) == "");
+
+    D const v({-1., 2.}, xg::requires_grad);
+    D z = softplus(v);
+    z *= 2.;
+    sum(z).backward();
+    CHECK(difference(v.grad(), {2 / (1 + std::exp(1.)), 2 / (1 + std::exp(-2.))}) == "");
+}
+
 TEST_CASE("nothing is saved for a gradient that nobody wants")
 {
     D const x({0.5, 0.75}, xg::requires_grad), c({5., 6.});

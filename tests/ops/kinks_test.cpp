@@ -54,6 +54,22 @@ TEST_CASE("the angle of a real number is 0 or pi, and flat everywhere")
     CHECK(holds(value_of(function_of<double>([](auto x) { return angle(x); }), {reals({NaN})}).numbers, {NaN}));
 }
 
+TEST_CASE("what is flat everywhere passes on no infinite gradient and no NaN") {
+    auto const slope = [](auto f, double x) {
+        return first_order(function_of<double>(f), {reals({x})}, reals({1}))[0].numbers[0];
+    };
+    for (double const x : {2., -2., 0.}) {
+        CHECK(slope([](auto v) { return sqrt(angle(v) * 0.); }, x) == 0.);
+        CHECK(slope([](auto v) { return sqrt(imag(v)); }, x) == 0.);
+        CHECK(slope([](auto v) { return sqrt(angle(abs(v))); }, x) == 0.);
+        CHECK(slope([](auto v) { return sqrt(sign(v) * 0.); }, x) == 0.);
+        CHECK(slope([](auto v) { return sqrt(round(v * 0.)); }, x) == 0.);
+    }
+    xg::Tensor<double> const zero({0.}), x({3.}, xg::requires_grad);
+    sum(atan2(zero, angle(x))).backward();
+    CHECK(x.grad()(0).item() == 0.);
+}
+
 TEST_CASE("roots, logarithms and inverses have the poles of their derivatives")
 {
     CHECK(at([](auto x) { return sqrt(x); }, {0, -1}, {0, NaN}, {inf, NaN}));

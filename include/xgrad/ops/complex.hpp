@@ -61,13 +61,21 @@ template <Operand X> auto sgn(X const& x)
     else return express(Sign{}, x);
 }
 
-/// Argument, in (-pi, pi]; gradient 0 at 0 and on the real line.
+namespace detail {
+/// Whether a word of a rule is real: its real part has its own type.
+template <class X>
+inline constexpr bool is_real_word = std::same_as<decltype(real(std::declval<X>())), X>;
+} // namespace detail
+
+/// Argument, in (-pi, pi]; gradient 0 at 0, and for a real number.
 struct Angle : Transcendental<R(R), R(C)> {
     XGRAD_INLINE auto value(auto x) const { return angle(x); }
-    XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const
-    {
-        auto const w = where(x == 0, 0, reciprocal(conj(x)));
-        return gradient{complex(-imag(w), real(w))};
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const {
+        if constexpr (detail::is_real_word<decltype(x)>) return nothing;
+        else {
+            auto const w = where(x == 0, 0, reciprocal(conj(x)));
+            return gradient{complex(-imag(w), real(w))};
+        }
     }
 };
 template <Operand X> auto angle(X const& x) { return express(Angle{}, x); }
@@ -86,7 +94,10 @@ template <Operand X> auto real(X const& x)
 /// Imaginary part; that of a real operand is 0.
 struct ImagPart : Elementwise<R(R), R(C)> {
     XGRAD_INLINE auto value(auto x) const { return imag(x); }
-    XGRAD_INLINE auto partial(wrt<0>, auto, auto) const { return gradient{imaginary_unit}; }
+    XGRAD_INLINE auto partial(wrt<0>, auto, [[maybe_unused]] auto x) const {
+        if constexpr (detail::is_real_word<decltype(x)>) return nothing;
+        else return gradient{imaginary_unit};
+    }
 };
 template <Operand X> auto imag(X const& x) { return express(ImagPart{}, x); }
 

@@ -58,14 +58,14 @@ template <Operand X> auto sigmoid(X const& x) { return express(Sigmoid{}, x); }
 /// log(1 + e^x), without overflow.
 struct Softplus : Transcendental<R(R)> {
     XGRAD_INLINE auto value(auto x) const { return where(x > 0, x, 0) + log1p(exp(-abs(x))); }
-    XGRAD_INLINE auto partial(wrt<0>, auto y, auto) const { return -expm1(-y); }  // the logistic function, without overflow in its derivative
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return sigmoid(x); }
 };
 template <Operand X> auto softplus(X const& x) { return express(Softplus{}, x); }
 
 /// x where it is positive, else 0; gradient 0 at 0.
 struct Relu : Elementwise<Z(Z), R(R)> {
     XGRAD_INLINE auto value(auto x) const { return where(x <= 0, 0, x); }
-    XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return selected{!(x <= 0)}; }
+    XGRAD_INLINE auto partial(wrt<0>, auto y, auto) const { return selected{!(y <= 0)}; }
 };
 template <Operand X> auto relu(X const& x) { return express(Relu{}, x); }
 
