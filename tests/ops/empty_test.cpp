@@ -115,3 +115,34 @@ TEST_CASE("item of anything but one element says the shape")
     CHECK(has(message_of<xg::ShapeError>([] { none({0}).item(); }), {"item", "[0]"}));
     CHECK(xg::full({1, 1}, 4.).item() == 4);
 }
+
+TEST_CASE("empty tensors and other forms are taken or refused as the list of differences says") {
+    using D = xg::Tensor<double>;
+    CHECK(D(amax(xg::zeros({0, 0}), {1})).shape() == xg::Shape{0});
+    CHECK(argmax(xg::zeros({0, 0}), 1).shape() == xg::Shape{0});
+    CHECK_THROWS_WITH_AS(amax(xg::zeros({2, 0}), {1}),
+        doctest::Contains("nothing to choose from in shape [2, 0]"), xg::ShapeError);
+    CHECK(holds(D(pad(xg::zeros({2, 0}), {1, 1}, xg::PadMode::constant, 7.)), {7, 7, 7, 7}));
+    CHECK(fft(xg::zeros({0, 2})).shape() == xg::Shape{0, 2});
+    CHECK_THROWS_WITH_AS(
+        fft(xg::zeros({2, 0})), doctest::Contains("at least one point"), xg::Error);
+    CHECK_THROWS_WITH_AS(roll(xg::ones({2, 2}), {1, 1}, {0, 0}),
+        doctest::Contains("an axis is given twice"), xg::Error);
+    CHECK_THROWS_WITH_AS(cat(std::vector{xg::zeros({0}), xg::zeros({2, 2})}),
+        doctest::Contains("do not fit together"), xg::ShapeError);
+
+    D m({{1., 2.}, {3., 4.}}), x({1., 2., 3.});
+    m.copy_(transpose(m));
+    x.copy_(flip(x, {0}));
+    CHECK(holds(m, {1, 3, 2, 4}));
+    CHECK(holds(x, {3, 2, 1}));
+
+    D const leaf({1., 2.}, xg::requires_grad);
+    D view;
+    {
+        xg::NoGradGuard guard;
+        view = leaf(xt::range(0, 1));
+    }
+    CHECK(view.requires_grad());
+    CHECK_THROWS_AS(xg::grad(sum(view * view), view), xg::GraphError);
+}
