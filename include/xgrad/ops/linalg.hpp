@@ -165,15 +165,24 @@ Factor<T const&, true> factor(Expression<Conj, T> const& x)
 /// of stacks of matrices with broadcasting. Factors may be real or complex, in any mix.
 template <Operand A, Operand B> auto matmul(A const& a, B const& b)
 {
-    auto const x = detail::factor(a);
-    auto const y = detail::factor(b);
-    Shape const &p = x.tensor.shape(), &q = y.tensor.shape();
-    if (p.empty() || q.empty() || p.back() != q[q.size() == 1 ? 0 : q.size() - 2])
-        detail::fail<ShapeError>("matmul: shapes ", p, " and ", q, " cannot be multiplied");
-    using Form = MatmulFactor::Form;
-    Form const of_a = p.size() == 1 ? Form::row : Form::matrix, of_b = q.size() == 1 ? Form::column : Form::matrix;
-    if (of_a == Form::matrix || of_b == Form::matrix) return express(Matmul{{}, {x.conj, false, of_a}, {y.conj, false, of_b}}, x.tensor, y.tensor);
-    return sum(x.elements() * y.elements());
+    constexpr bool are_masks =
+        std::same_as<typename A::scalar, bool> && std::same_as<typename B::scalar, bool>;
+    static_assert(!are_masks, "matmul: masks are no numbers; cast<std::int64_t>(mask) is one");
+    if constexpr (are_masks) return detail::StandIn();
+    else {
+        auto const x = detail::factor(a);
+        auto const y = detail::factor(b);
+        Shape const &p = x.tensor.shape(), &q = y.tensor.shape();
+        if (p.empty() || q.empty() || p.back() != q[q.size() == 1 ? 0 : q.size() - 2])
+            detail::fail<ShapeError>("matmul: shapes ", p, " and ", q, " cannot be multiplied");
+        using Form = MatmulFactor::Form;
+        Form const of_a = p.size() == 1 ? Form::row : Form::matrix,
+                   of_b = q.size() == 1 ? Form::column : Form::matrix;
+        if (of_a == Form::matrix || of_b == Form::matrix)
+            return express(
+                Matmul{{}, {x.conj, false, of_a}, {y.conj, false, of_b}}, x.tensor, y.tensor);
+        return sum(x.elements() * y.elements());
+    }
 }
 
 namespace detail {

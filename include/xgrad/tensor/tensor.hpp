@@ -71,8 +71,26 @@ public:
     /// Copies the values of an xtensor expression.
     template <detail::XtensorExpression E>
         requires std::convertible_to<typename std::remove_cvref_t<E>::value_type, T>
-    explicit Tensor(E const& e, GradFlag<T> g = {}) : Tensor(from_xtensor(e), g)
+    explicit Tensor(E const& e) : Tensor(from_xtensor(e))
     {
+    }
+    template <detail::XtensorExpression E>
+        requires std::convertible_to<typename std::remove_cvref_t<E>::value_type, T>
+    explicit Tensor(E const& e, GradFlag<T> g) : Tensor(from_xtensor(e), g)
+    {}
+    /// Nothing is copied silently: for `Tensor<double> x = array`, where the constructor above does not count.
+    template <detail::XtensorExpression E, class... None>
+        requires(std::convertible_to<typename std::remove_cvref_t<E>::value_type, T> &&
+                 sizeof...(None) == 0)
+    Tensor(E const&, None...)
+    {
+        static_assert(sizeof...(None), "Tensor: values of an xtensor expression are copied where "
+                                       "that is written: Tensor<double> x(array), not x = array");
+    }
+    template <class U> explicit Tensor(std::vector<U> const&, GradFlag<T> = {})
+    {
+        static_assert(sizeof(U) == 0, "Tensor: a std::vector has no shape; "
+                                      "Tensor<double> x(xt::adapt(vector)) copies its values");
     }
     /// Evaluates an expression in one pass, and records one Node where a gradient will be wanted.
     template <class Op, class... X>
