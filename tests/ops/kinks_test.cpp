@@ -235,6 +235,19 @@ TEST_CASE("x log(y) is 0 where x is, even beside an infinite logarithm, and so i
               {0, 0, 0, inf, NaN, -inf, -inf, inf, 0, 0, 0}, {0, NaN, 0, 0, NaN, inf, -inf, 0, NaN, 0, 3}));
 }
 
+TEST_CASE("mixed second derivatives of x log(y) are equal, and infinite at the origin") {
+    auto const mixed = [](double at_x, double at_y) {
+        xg::Tensor<double> const x({at_x}, xg::requires_grad), y({at_y}, xg::requires_grad);
+        xg::Tensor<double> const value = sum(xlogy(x, y));
+        auto const [gx, gy] = xg::grad(value, xg::inputs(x, y), {.create_graph = true});
+        double const by_y = xg::grad(gx, y, {.retain_graph = true}).item();
+        return std::pair(by_y, xg::grad(gy, x).item());
+    };
+    CHECK(mixed(0, 0) == std::pair(inf, inf));
+    CHECK(mixed(0, 2) == std::pair(0.5, 0.5));
+    CHECK(mixed(3, 0.25) == std::pair(4., 4.));
+}
+
 TEST_CASE("logaddexp takes infinities, shares the gradient of equal ones, and does not overflow")
 {
     double const ln2 = std::numbers::ln2;

@@ -75,11 +75,17 @@ private:
 };
 template <Operand X> auto sinc(X const& x) { return express(Sinc{}, x); }
 
-/// x log(y), 0 where x is, unless y is NaN. The gradient for x is 0 at x = 0 where y <= 0.
+/// x log(y), 0 where x is, unless y is NaN. The gradient for x is 0 at x = 0 where y <= 0, but it has
+/// the derivative of log(y) for y = 0, infinity, so that mixed derivatives are equal.
 struct XLogY : Transcendental<R(R, R)> {
     static constexpr std::string_view written = "xlogy";
     XGRAD_INLINE auto value(auto x, auto y) const { return where(isnan(y), y, where(x == 0, 0, x * log(y))); }
-    XGRAD_INLINE auto partial(wrt<0>, auto, auto x, auto y) const { return where(x == 0 && y <= 0, 0, log(y)); }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto x, auto y) const {
+        auto const is_edge = x == 0 && y <= 0, is_origin = x == 0 && y == 0;
+        // The root is 0 at the origin, and rises infinitely there.
+        return where(
+            is_origin, sqrt(where(is_origin, y, 1)), where(is_edge, 0, log(where(is_edge, 1, y))));
+    }
     XGRAD_INLINE auto partial(wrt<1>, auto, auto x, auto y) const { return x / y; }
 };
 template <class X, class Y>
