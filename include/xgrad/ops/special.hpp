@@ -45,8 +45,8 @@ template <detail::DualNumber X> XGRAD_INLINE auto erfc(X x) { return detail::on_
 /// sin(pi x) / (pi x), 1 at 0.
 struct Sinc : Transcendental<R(R), C(C)> {
     XGRAD_INLINE auto value(auto x) const {
-        auto const turn = half_turn(x);
-        return where(x == 0, 1, turn.sign * sin(turn.angle) / (std::numbers::pi * x));
+        auto const [sign, angle] = half_turn(x);
+        return where(x == 0, 1, sign * sin(angle) / (std::numbers::pi * x));
     }
     // Near 0 the power series, of which no digits cancel; it differentiates to that of the second derivative.
     XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const
@@ -54,23 +54,19 @@ struct Sinc : Transcendental<R(R), C(C)> {
         auto const t = std::numbers::pi * x;
         auto const is_near = abs(t) < 1;
         auto const near = where(is_near, t, 0), far = where(is_near, 1, t), s = near * near;
-        auto const turn = half_turn(x);
+        auto const [sign, angle] = half_turn(x);
         auto const series = near * (-1. / 3 + s * (1. / 30 + s * (-1. / 840 + s * (1. / 45360 + s * (-1. / 3991680 + s * (1. / 518918400 + s * (-1. / 93405312000 +
                             s * (1. / 22230464256000 + s * (-1. / 6758061133824000)))))))));
-        auto const slope = turn.sign * (cos(turn.angle) - sin(turn.angle) / far) / far;
+        auto const slope = sign * (cos(angle) - sin(angle) / far) / far;
         return std::numbers::pi * where(is_near, series, slope);
     }
 
 private:
-    template <class Sign, class Angle> struct HalfTurn {
-        Sign sign;
-        Angle angle;
-    };
-    /// pi x, less n times pi for the nearest whole number n, which is exact before it is multiplied;
-    /// functions of pi x are those of the angle, times (-1)^n.
+    /// (-1)^n, and pi x less n times pi, for the nearest whole number n: functions of pi x are those
+    /// of this angle, times that sign. The difference x - n is exact.
     XGRAD_INLINE static auto half_turn(auto x) {
         auto const n = round(real(x)), odd = n - 2 * round(0.5 * n);
-        return HalfTurn{1 - 2 * odd * odd, std::numbers::pi * (x - n)};
+        return std::pair(1 - 2 * odd * odd, std::numbers::pi * (x - n));
     }
 };
 template <Operand X> auto sinc(X const& x) { return express(Sinc{}, x); }
