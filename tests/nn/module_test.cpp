@@ -2,7 +2,10 @@
 #include <xgrad/nn/linear.hpp>
 #include <xgrad/nn/module_list.hpp>
 
+#include <atomic>
+#include <optional>
 #include <sstream>
+#include <thread>
 
 #include "two_layers.hpp"
 
@@ -194,4 +197,117 @@ TEST_CASE("a module's kind is the last part of its name, wherever its class stan
     CHECK(local() == "Twice");
     CHECK(Net<std::vector<int>>::Layer().kind() == "Layer");
     CHECK(nn::Linear<float>(2, 3).kind() == "Linear");
+}
+
+namespace {
+
+/// A layer that is a plain member: forward calls it, but parameters() would not have it.
+struct Plain : nn::Module<Plain> {
+    nn::Child<Inner> child{*this, "child"};
+    Inner plain;
+    D forward(D const& x) { return plain(child(x)); }
+};
+/// The same further inside: in a struct that is no module.
+struct Block {
+    double factor = 2.;
+    Inner layers[2];
+};
+struct PlainInside : nn::Module<PlainInside> {
+    Block block;
+    D forward(D const& x) { return block.layers[0](x); }
+};
+struct Deep : nn::Module<Deep> {
+    nn::Child<Plain> net{*this, "net"};
+    D forward(D const& x) { return net(x); }
+};
+/// A Child that is made later, or not at all; and a layer on the heap, which is no member.
+struct Later : nn::Module<Later> {
+    std::optional<nn::Child<Inner>> layer;
+    std::vector<Inner> elsewhere;
+    D forward(D const& x) { return layer ? (*layer)(x) : x; }
+};
+
+template <class F> std::string complaint(F f)
+{
+    try {
+        f();
+    } catch (xg::Error const& e) {
+        return e.what();
+    }
+    return "none";
+}
+
+}  // namespace
+
+TEST_CASE("a module that is a plain member of another one is an error where that is first used, and named")
+{
+    std::string const text = "Plain: a module of type Inner is a plain member, so that Plain has neither its parameters nor its state: make it a "
+                             "Child, as in nn::Child<Inner> layer{*this, \"layer\", ...}; several are a ModuleList";
+    D const x({1., 1.});
+    CHECK(complaint([] { Plain().parameters(); }) == text);
+    CHECK(complaint([] { Plain().named_buffers(); }) == text);
+    CHECK(complaint([] { Plain().state_dict(); }) == text);
+    CHECK(complaint([] { Plain().load_state_dict({}, false); }) == text);
+    CHECK(complaint([] { Plain().modules(); }) == text);
+    CHECK(complaint([] { Plain().train(); }) == text);
+    CHECK(complaint([] { to_string(Plain()); }) == text);
+    CHECK(complaint([&] { Plain()(x); }) == text);
+    Plain const first;
+    Plain copy = first;
+    CHECK(complaint([&] { copy(x); }) == text);
+    CHECK(complaint([&] { Deep()(x); }) == text);
+    CHECK(complaint([] { Deep().parameters(); }) == text);
+    CHECK(complaint([] { PlainInside().parameters(); }).starts_with("PlainInside: a module of type Inner is a plain member"));
+    CHECK(complaint([] { std::make_unique<Plain>()->parameters(); }) == text);
+}
+
+TEST_CASE("modules that are copied, moved, local, or in a vector or an optional, are no plain members")
+{
+    D const x({1., 1.});
+    auto const use = [&](Outer& net) {
+        Inner const local;
+        CHECK(net.parameters().size() == 4);
+        CHECK(difference(D(net(x)), {1., 8.}) == "");
+        CHECK(local.parameters().size() == 1);
+    };
+    Outer net;
+    Outer copy = net, moved = std::move(copy);
+    copy = net;
+    for (auto* const each : {&net, &moved, &copy}) use(*each);
+    std::vector<Outer> several;
+    for (int i = 0; i < 5; ++i) several.push_back(i % 2 ? net : Outer());
+    several.erase(several.begin());
+    for (auto& each : several) use(each);
+    std::optional<Outer> perhaps(net);
+    use(*perhaps);
+    perhaps.reset();
+    perhaps.emplace();
+    use(*perhaps);
+    Outer pair[2];
+    std::swap(pair[0], pair[1]);
+    for (auto& each : pair) use(each);
+
+    Later later;
+    later.elsewhere.resize(3);
+    CHECK(later.parameters().empty());
+    CHECK(difference(D(later(x)), {1., 1.}) == "");
+    later.layer.emplace(later, "layer");
+    CHECK(later.parameters().size() == 1);
+    CHECK(difference(D(later(x)), {1., 2.}) == "");
+}
+
+TEST_CASE("modules are made and destroyed in several threads at a time")
+{
+    std::atomic<int> right{0};
+    std::vector<std::thread> threads;
+    for (int i = 0; i < 4; ++i)
+        threads.emplace_back([&] {
+            for (int k = 0; k < 50; ++k) {
+                Outer const net;
+                Outer const copy = net;
+                right += copy.parameters().size() == 4;
+            }
+        });
+    for (auto& t : threads) t.join();
+    CHECK(right == 200);
 }

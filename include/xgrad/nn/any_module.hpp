@@ -2,10 +2,11 @@
 // all of them together, and its hooks. Modules are values: a copy has parameters of its own.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
-#include <ostream>
 #include <typeinfo>
 
+#include <xgrad/nn/live_modules.hpp>
 #include <xgrad/nn/module_hooks.hpp>
 #include <xgrad/tensor/state_dict.hpp>
 
@@ -29,6 +30,7 @@ class AnyModule {
 public:
     virtual ~AnyModule()
     {
+        detail::LiveModules::instance().remove(this);
         leave_hooks();
     }
 
@@ -106,9 +108,17 @@ public:
 protected:
     using Kind = detail::MemberKind;
 
-    explicit AnyModule(std::size_t bytes) noexcept : bytes_(bytes) {}
-    AnyModule(AnyModule const& o) : bytes_(o.bytes_), training_(o.training_), members_(o.members_) {}
-    AnyModule(AnyModule&& o) noexcept : bytes_(o.bytes_), training_(o.training_), members_(std::move(o.members_)), hooks_(std::move(o.hooks_)) { take_hooks(); }
+    explicit AnyModule(std::size_t bytes) : bytes_(bytes) { detail::LiveModules::instance().add(this); }
+    AnyModule(AnyModule const& o) : bytes_(o.bytes_), training_(o.training_), checked_(o.is_checked()), members_(o.members_)
+    {
+        detail::LiveModules::instance().add(this);
+    }
+    AnyModule(AnyModule&& o) noexcept
+        : bytes_(o.bytes_), training_(o.training_), checked_(o.is_checked()), members_(std::move(o.members_)), hooks_(std::move(o.hooks_))
+    {
+        detail::LiveModules::instance().move(&o, this);
+        take_hooks();
+    }
     AnyModule& operator=(AnyModule const& o)
     {
         if (this == &o) return *this;
@@ -144,6 +154,12 @@ protected:
     inline void own_buffer(std::string_view name, AnyTensor buffer);
     void clear_members() noexcept { members_.clear(); }
     AnyTensor const& owned_tensor(std::size_t i) const { return members_[i].tensor; }
+    /// Throws at the first call of a module that has another module among its members which is no Child.
+    void check_members_once() const
+    {
+        if (!is_checked()) [[unlikely]]
+            check_members();
+    }
     std::size_t member_count() const noexcept { return members_.size(); }
 
 private:
@@ -182,6 +198,8 @@ private:
     {
         if (auto* const h = hooks_.get()) h->module = nullptr;
     }
+    bool is_checked() const noexcept { return checked_.load(std::memory_order_relaxed); }
+    inline void check_members() const;
     std::uintptr_t address() const noexcept { return reinterpret_cast<std::uintptr_t>(this); }
     template <class T> T& at(Member const& m) const noexcept { return *reinterpret_cast<T*>(address() + static_cast<std::uintptr_t>(m.offset)); }
     AnyTensor const& tensor_of(Member const& m) const noexcept { return m.tensor.defined() ? m.tensor : at<AnyTensor>(m); }
@@ -210,9 +228,29 @@ private:
 
     std::size_t bytes_;
     bool training_ = true;
+    mutable std::atomic<bool> checked_{false};
     std::vector<Member> members_;
     xgrad::detail::MadeOnce<detail::ModuleHooks> hooks_;
 };
+
+/// A module in this one's memory is a Child, or lies in one, which checks its own members.
+inline void AnyModule::check_members() const
+{
+    auto const end = address() + bytes_;
+    auto& live = detail::LiveModules::instance();
+    auto next = address() + 1;
+    while (auto const* const m = live.first_in(next, end)) {
+        next = m->address() + m->bytes_;
+        auto const offset = static_cast<std::ptrdiff_t>(m->address() - address());
+        bool const is_child = std::ranges::any_of(members_, [&](Member const& member) {
+            return member.kind == Kind::module && !member.owned && member.offset == offset;
+        });
+        if (!is_child)
+            xgrad::detail::fail(kind(), ": a module of type ", m->kind(), " is a plain member, so that ", kind(), " has neither its parameters nor its "
+                "state: make it a Child, as in nn::Child<", m->kind(), "> layer{*this, \"layer\", ...}; several are a ModuleList");
+    }
+    checked_.store(true, std::memory_order_relaxed);
+}
 
 inline void AnyModule::check_name(std::string_view name, Kind kind) const
 {
@@ -262,6 +300,7 @@ inline void AnyModule::own(std::string_view name, AnyTensor parameter)
 
 inline void AnyModule::find_tensors(std::string const& prefix, Kind kind, std::vector<NamedTensor>& found) const
 {
+    check_members();
     for (auto const& m : members_)
         if (m.kind == kind)
             if (auto const& t = tensor_of(m); t.defined()) found.push_back({prefix + m.name, t});
@@ -278,6 +317,7 @@ inline std::vector<NamedTensor> AnyModule::named_tensors(Kind kind) const
 
 inline std::vector<NamedModule> AnyModule::named_children()
 {
+    check_members();
     std::vector<NamedModule> all;
     for (auto const& m : members_)
         if (m.kind == Kind::module) all.push_back({m.name, &module_of(m)});
@@ -305,6 +345,7 @@ inline std::size_t AnyModule::parameter_count() const
 
 inline void AnyModule::find_state(std::string const& prefix, std::vector<NamedTensor>& found) const
 {
+    check_members();
     for (auto const kind : {Kind::parameter, Kind::buffer})
         for (auto const& m : members_)
             if (m.kind == kind && m.persistent && tensor_of(m).defined()) found.push_back({prefix + m.name, tensor_of(m)});
@@ -350,28 +391,5 @@ inline LoadReport AnyModule::load_state_dict(StateDict const& state, bool strict
     for (auto const& [to, from] : pairs) xgrad::detail::overwrite(to, from);
     return report;
 }
-
-inline void AnyModule::print(std::string const& indent, std::string& out) const
-{
-    out += std::string(kind()) + "(" + extra_repr();
-    bool has_children = false;
-    for (auto const& m : members_) {
-        if (m.kind != Kind::module) continue;
-        if (!std::exchange(has_children, true) && out.back() != '(') out += ",";
-        out += "\n" + indent + "  (" + m.name + "): ";
-        module_of(m).print(indent + "  ", out);
-    }
-    out += has_children ? "\n" + indent + ")" : ")";
-    if (auto const n = parameter_count()) out += ", " + std::to_string(n) + (n == 1 ? " parameter" : " parameters");
-}
-
-/// The tree of modules, each with the number of its parameters.
-inline std::string to_string(AnyModule const& m)
-{
-    std::string out;
-    m.print("", out);
-    return out;
-}
-inline std::ostream& operator<<(std::ostream& out, AnyModule const& m) { return out << to_string(m); }
 
 }  // namespace xgrad::nn

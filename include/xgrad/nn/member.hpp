@@ -60,6 +60,11 @@ template <MemberOfModule X> struct OperandTraits<X> {
 
 namespace nn {
 
+namespace detail {
+template <class X> inline constexpr bool is_given_its_module = false;
+AnyModule& no_module();  // nowhere defined: only in what does not compile
+}
+
 /// A tensor of a module that is trained: it requires a gradient, and parameters() has it. Made from an undefined tensor it stands for a
 /// parameter that this module does not have, such as a bias.
 template <Differentiable T> class Parameter : public detail::MemberTensor<T> {
@@ -68,12 +73,24 @@ public:
     {
         if (value.defined()) this->requires_grad_();
     }
+    template <class X>
+        requires(!std::derived_from<X, Parameter>)
+    explicit Parameter(X const&) : Parameter(detail::no_module(), {}, Tensor<T>())
+    {
+        static_assert(detail::is_given_its_module<X>, "Parameter: it belongs to a module, which is told first: {*this, \"name\", value}");
+    }
 };
 
 /// A tensor of a module that is not trained, but belongs to its state: state_dict() has it unless it is not persistent.
 template <Scalar T> class Buffer : public detail::MemberTensor<T> {
 public:
     Buffer(AnyModule& owner, std::string_view name, Tensor<T> const& value, bool persistent = true) : detail::MemberTensor<T>(owner, name, detail::MemberKind::buffer, value, persistent) {}
+    template <class X>
+        requires(!std::derived_from<X, Buffer>)
+    explicit Buffer(X const&) : Buffer(detail::no_module(), {}, Tensor<T>())
+    {
+        static_assert(detail::is_given_its_module<X>, "Buffer: it belongs to a module, which is told first: {*this, \"name\", value}");
+    }
 };
 
 // The whole numbers that a program writes down, as in {*this, "hidden", 2, 8}, arrive as variables of type int.

@@ -4,6 +4,7 @@
 
 #include <xgrad/nn/forward_call.hpp>
 #include <xgrad/nn/member.hpp>
+#include <xgrad/nn/module_text.hpp>
 
 XGRAD_COMPILED_ONCE
 
@@ -11,7 +12,7 @@ namespace xgrad::nn {
 
 template <class Self> class Module : public AnyModule {
 public:
-    Module() noexcept : AnyModule(sizeof(Self)) { static_assert(std::derived_from<Self, Module>, "a module derives from nn::Module of itself: struct Net : nn::Module<Net>"); }
+    Module() : AnyModule(sizeof(Self)) { static_assert(std::derived_from<Self, Module>, "a module derives from nn::Module of itself: struct Net : nn::Module<Net>"); }
 
     /// Calls forward with these arguments. An expression that forward returns is evaluated.
     template <class... A> auto operator()(A&&... arguments) { return call(self(), std::forward<A>(arguments)...); }
@@ -68,6 +69,7 @@ private:
         static_assert(fits || std::is_const_v<S>, "forward of this module cannot be called with these arguments");
         static_assert(fits || !std::is_const_v<S>, "forward of this module, which is const here, cannot be called with these arguments: it must be const itself");
         if constexpr (fits) {
+            static_cast<Module const&>(s).check_members_once();
             if (!static_cast<Module const&>(s).has_hooks()) [[likely]]
                 return static_cast<detail::kept_or_void<Result>>(s.forward(std::forward<A>(arguments)...));
             return call_with_hooks<Result>(s, std::forward<A>(arguments)...);

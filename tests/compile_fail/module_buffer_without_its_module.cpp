@@ -1,0 +1,20 @@
+// expect: Buffer: it belongs to a module, which is told first: \{\*this, "name", value\}
+#include <xgrad/nn.hpp>
+#include <xgrad/xgrad.hpp>
+
+using D = xgrad::Tensor<double>;
+
+struct Net : xgrad::nn::Module<Net> {
+#ifdef MISTAKE
+    xgrad::nn::Buffer<double> w{D({1.})};
+#else
+    xgrad::nn::Buffer<double> w{*this, "w", D({1.})};
+#endif
+    D forward(D const& x) const { return w * x; }
+};
+
+int main()
+{
+    Net net;
+    return net.buffers().size() != 1;
+}
