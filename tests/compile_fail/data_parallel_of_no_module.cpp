@@ -1,4 +1,4 @@
-// expect: DistributedDataParallel: it is made from a module, derived from nn::Module
+// expect: Child: what is inside a module must be a module itself, derived from nn::Module
 #include <xgrad/distributed.hpp>
 
 namespace dist = xgrad::distributed;

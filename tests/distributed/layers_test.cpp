@@ -42,7 +42,7 @@ TEST_CASE("SyncBatchNorm on all ranks is BatchNorm of the whole batch: values, r
     for (int step = 0; step < 3; ++step) {
         net.zero_grad(), whole.zero_grad();
         D const ours = net(part_of(x, group)), theirs = whole(x);
-        CHECK(largest_difference(ours.detach(), part_of(D(theirs.detach()), group)) < 1e-12);
+        CHECK(largest_difference(ours.detach(), part_of(theirs.detach(), group)) < 1e-12);
         mean(square(ours - 0.5)).backward();
         mean(square(theirs - 0.5)).backward();
         check_gradients(net.module, whole, 1e-12);

@@ -36,15 +36,15 @@ template <class Format> Future<AnyTensor> compress_16_bit(ProcessGroup& group, G
         for (std::size_t i = 0; i < n; ++i)
             (*codes)[i] = Format::encode(static_cast<float>(x[i]) / static_cast<float>(ranks));
     });
-    auto const n = mpi_count("allreduce", codes->size());
+    auto const count = mpi_count("allreduce", codes->size());
     return group.state().begin(
         {.operation = "allreduce",
             .name = name_of(bucket) + " in " + std::string(Format::name),
             .dtype = buffer.dtype(),
             .shape = buffer.shape()},
-        [codes, n](MPI_Comm c, MPI_Request* r) {
+        [codes, count](MPI_Comm c, MPI_Request* r) {
             return MPI_Iallreduce(
-                MPI_IN_PLACE, codes->data(), n, MPI_UINT16_T, sum_op<Format>(), c, r);
+                MPI_IN_PLACE, codes->data(), count, MPI_UINT16_T, sum_op<Format>(), c, r);
         },
         [codes, buffer] {
             with_real_parts(buffer, [&]<class T>(T* x, std::size_t n) {
@@ -98,14 +98,15 @@ inline Future<AnyTensor> quantize_hook(ProcessGroup& group, GradBucket& bucket) 
         }
     });
     all->resize(ranks * message->size());
-    auto const n = detail::mpi_count("allgather", message->size());
+    auto const count = detail::mpi_count("allgather", message->size());
     return group.state().begin(
         {.operation = "allgather",
             .name = detail::name_of(bucket) + " in 8 bits",
             .dtype = buffer.dtype(),
             .shape = buffer.shape()},
-        [message, all, n](MPI_Comm c, MPI_Request* r) {
-            return MPI_Iallgather(message->data(), n, MPI_BYTE, all->data(), n, MPI_BYTE, c, r);
+        [message, all, count](MPI_Comm c, MPI_Request* r) {
+            return MPI_Iallgather(
+                message->data(), count, MPI_BYTE, all->data(), count, MPI_BYTE, c, r);
         },
         [all, buffer, ranks] {
             detail::with_real_parts(buffer, [&]<class T>(T* x, std::size_t n) {

@@ -44,9 +44,6 @@ template <class State> struct UnwrappedState<std::reference_wrapper<State>> {
 /// backward() alike. Not reduced are gradients of grad(), and those of passes with .inputs that
 /// leave parameters out.
 template <class M> class DistributedDataParallel : public nn::Module<DistributedDataParallel<M>> {
-    static constexpr bool is_module = std::is_base_of_v<nn::AnyModule, M>;
-    static_assert(
-        is_module, "DistributedDataParallel: it is made from a module, derived from nn::Module");
     using Base = nn::Module<DistributedDataParallel<M>>;
 
 public:

@@ -14,9 +14,8 @@ template <RealScalar T = double>
 struct SyncBatchNorm : nn::detail::BatchNormLayer<SyncBatchNorm<T>, T> {
     using Base = nn::detail::BatchNormLayer<SyncBatchNorm<T>, T>;
 
-    SyncBatchNorm(
-        std::size_t num_features, ProcessGroup group, nn::BatchNormOptions const& options = {})
-        : Base("SyncBatchNorm", 2, 5, num_features, options), features_(num_features),
+    SyncBatchNorm(std::size_t num_features, ProcessGroup group, nn::BatchNormOptions const& o = {})
+        : Base("SyncBatchNorm", 2, 5, num_features, o), features_(num_features),
           group_(std::move(group)) {}
 
     Tensor<T> forward(Tensor<T> const& x) {
