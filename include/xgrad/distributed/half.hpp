@@ -13,29 +13,29 @@ namespace xgrad::distributed::detail {
 struct Float16 {
     static constexpr std::string_view name = "float16";
 
-    /// Rounds to the nearest, to even in a tie.
+    /// Rounds to the nearest, to even in a tie. All cases are computed and one is selected, so that
+    /// loops are vectorised.
     static std::uint16_t encode(float value) noexcept {
-        auto const bits = std::bit_cast<std::uint32_t>(value), sign = bits >> 16 & 0x8000u,
-                   magnitude = bits & 0x7fffffffu;
         constexpr std::uint32_t infinity = 0x7f800000, overflow = 0x477ff000 /* 65520 */,
                                 least_normal = 0x38800000 /* 2^-14 */;
-        std::uint32_t rest;
-        if (magnitude > infinity) rest = 0x7e00;
-        else if (magnitude >= overflow) rest = 0x7c00;
-        else if (magnitude < least_normal)
-            rest = static_cast<std::uint32_t>(
-                std::nearbyint(std::bit_cast<float>(magnitude) * 0x1p24f));
-        else rest = ((magnitude + 0xfff + (magnitude >> 13 & 1)) >> 13) - (112u << 10);
-        return static_cast<std::uint16_t>(sign | rest);
+        auto const bits = std::bit_cast<std::uint32_t>(value), magnitude = bits & 0x7fffffffu;
+        // beside 0.5 a float has steps of 2^-24, as binary16 has below its normal numbers
+        auto const subnormal =
+            std::bit_cast<std::uint32_t>(std::bit_cast<float>(magnitude) + 0.5f) -
+            std::bit_cast<std::uint32_t>(0.5f);
+        auto const normal = ((magnitude + 0xfff + (magnitude >> 13 & 1)) >> 13) - (112u << 10);
+        std::uint32_t rest = magnitude < least_normal ? subnormal : normal;
+        rest = magnitude >= overflow ? 0x7c00u : rest;
+        rest = magnitude > infinity ? 0x7e00u : rest;
+        return static_cast<std::uint16_t>((bits >> 16 & 0x8000u) | rest);
     }
     static float decode(std::uint16_t h) noexcept {
         std::uint32_t const exponent = h >> 10 & 31u, fraction = h & 0x3ffu;
-        float magnitude;
-        if (exponent == 0) magnitude = static_cast<float>(fraction) * 0x1p-24f;
-        else
-            magnitude = std::bit_cast<float>(
-                (exponent == 31 ? 255u : exponent + 112u) << 23 | fraction << 13);
-        return h & 0x8000u ? -magnitude : magnitude;
+        auto const subnormal = std::bit_cast<std::uint32_t>(
+            static_cast<float>(static_cast<std::int32_t>(fraction)) * 0x1p-24f);
+        auto const normal = (exponent == 31 ? 255u : exponent + 112u) << 23 | fraction << 13;
+        auto const magnitude = exponent == 0 ? subnormal : normal;
+        return std::bit_cast<float>((h & 0x8000u) << 16 | magnitude);
     }
 };
 
