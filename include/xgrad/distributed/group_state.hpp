@@ -208,6 +208,7 @@ private:
                     "ProcessGroup: not all ranks of the communicator came within ", seconds(),
                     ": a rank was killed, or does not make this group");
             }
+            poll_all();
             std::this_thread::yield();
         }
         MPI_Comm_set_errhandler(made, MPI_ERRORS_RETURN);
