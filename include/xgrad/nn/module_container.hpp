@@ -19,7 +19,7 @@ struct UncallableError : Error {
 /// A module that stands for one which is not there, and so cannot be called.
 class Uncallable {
 public:
-    virtual ~Uncallable() = default;
+    virtual ~Uncallable() {}
     /// The text of the UncallableError that a call throws.
     virtual std::string why_uncallable() const = 0;
 };
@@ -33,7 +33,7 @@ public:
     /// type in this position, or throws an UncallableError.
     using FindCall = std::function<AnyFunction(AnyModule&, std::type_info const& signature)>;
 
-    virtual ~ModuleContainer() = default;
+    virtual ~ModuleContainer() {}
     /// "Sequential": the name of its class template.
     virtual std::string_view container_kind() const noexcept = 0;
     /// The scalar type of the template, where it has one.
@@ -43,9 +43,10 @@ public:
         std::vector<std::unique_ptr<AnyModule>> modules, FindCall const& find) = 0;
 
 protected:
-    ModuleContainer() = default;
-    ModuleContainer(ModuleContainer const&) = default;
-    ModuleContainer& operator=(ModuleContainer const&) = default;
+    // With bodies: XGRAD_SEPARATE_COMPILATION does not emit functions that are defaulted here.
+    ModuleContainer() noexcept {}
+    ModuleContainer(ModuleContainer const&) noexcept {}
+    ModuleContainer& operator=(ModuleContainer const&) noexcept { return *this; }
 };
 
 namespace detail {
