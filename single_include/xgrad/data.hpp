@@ -59,8 +59,14 @@
 #include <filesystem>
 #include <fstream>
 
-#if __has_include(<unistd.h>)
+#if __has_include(<unistd.h>) && __has_include(<sys/file.h>)
+#    define XGRAD_DATA_POSIX 1
+#    include <fcntl.h>
+#    include <sys/file.h>
+#    include <sys/stat.h>
 #    include <unistd.h>
+#else
+#    define XGRAD_DATA_POSIX 0
 #endif
 
 XGRAD_COMPILED_ONCE
@@ -127,27 +133,49 @@ private:
     std::shared_ptr<std::ifstream> file_;
 };
 
-/// Writes to a new file beside the one that is wanted, which commit() puts in its place in one go. Without commit() nothing has happened.
+/// Writes to a new file beside the one that is wanted, which commit() puts in its place in one go, with the mode and, where that is
+/// allowed, the owner of the file before. Without commit() nothing has happened. A symbolic link is followed.
+///
+/// The new file is called "NAME.tmp"; "NAME.1.tmp", ... while other writers of the same file are at work. A writer holds a lock on its own:
+/// one without a lock was left by a program that was killed, and the next writer removes it.
 class AtomicFile {
 public:
-    explicit AtomicFile(std::filesystem::path path) : path_(std::move(path))
+    explicit AtomicFile(std::filesystem::path path) : name_(path.string()), path_(std::move(path))
     {
-        std::random_device random;
-        for (int tries = 0; !file_; ++tries) {
-            temporary_ = path_;
-            temporary_ += "." + std::to_string(random()) + ".tmp";
+        constexpr int most_links = 40, most_writers = 100;
+        std::error_code error;
+        for (int i = 0; i < most_links && std::filesystem::is_symlink(path_, error); ++i)
+            path_ = path_.parent_path() / std::filesystem::read_symlink(path_);
+        errno = ELOOP;
+        if (std::filesystem::is_symlink(path_, error)) fail();
+        auto const status = std::filesystem::status(path_, error);
+        if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status))
+            xgrad::detail::fail(name_, ": cannot be written: it is no regular file");
+        int i = 0;
+        for (; !file_; ++i) {
+            temporary_ = temporary_name(i);
             errno = 0;
-            file_ = std::fopen(temporary_.string().c_str(), "wbx");
-            if (!file_ && (errno != EEXIST || tries == 100)) fail();
+            file_ = open_new();
+            if (!file_ && (errno != EEXIST || i == most_writers)) fail();
         }
+#if XGRAD_DATA_POSIX
+        while (std::filesystem::exists(temporary_name(i), error) &&
+               remove_abandoned(temporary_name(i)))
+            ++i;
+#endif
     }
     AtomicFile(AtomicFile const&) = delete;
     AtomicFile& operator=(AtomicFile const&) = delete;
     ~AtomicFile()
     {
         if (!file_) return;
+#if XGRAD_DATA_POSIX
+        remove();  // while it is locked
+        std::fclose(file_);
+#else
         std::fclose(file_);
         remove();
+#endif
     }
 
     void write(void const* from, std::size_t n)
@@ -161,28 +189,116 @@ public:
     /// After this the file is there, whole, also if the machine stops.
     void commit()
     {
-        bool good = std::fflush(file_) == 0;
-#if __has_include(<unistd.h>)
-        good = good && ::fsync(::fileno(file_)) == 0;
+        if (std::fflush(file_) != 0) fail();
+#if XGRAD_DATA_POSIX
+        int const descriptor = ::fileno(file_);
+        keep_mode_and_owner(descriptor);
+        if (::fsync(descriptor) != 0) fail();
+#else
+        close();  // an open file cannot be renamed everywhere
 #endif
-        if (!good) fail();
-        bool const closed = std::fclose(std::exchange(file_, nullptr)) == 0;
         std::error_code error;
-        if (closed) std::filesystem::rename(temporary_, path_, error);
-        if (closed && !error) return;
-        remove();
-        if (closed) xgrad::detail::fail(path_.string(), ": cannot be written: ", error.message());
-        fail();
+        std::filesystem::rename(temporary_, path_, error);
+        if (error) {
+            remove();
+            xgrad::detail::fail(name_, ": cannot be written: ", error.message());
+        }
+#if XGRAD_DATA_POSIX
+        close();  // which ends the lock
+        sync_directory();
+#endif
     }
 
 private:
+    /// Of the writer that comes when i others are at work.
+    std::filesystem::path temporary_name(int i) const
+    {
+        auto name = path_;
+        name += (i ? "." + std::to_string(i) : std::string()) + ".tmp";
+        return name;
+    }
+#if XGRAD_DATA_POSIX
+    /// A file that did not exist before; null, with errno, where there is one that is not given up.
+    std::FILE* open_new() const
+    {
+        for (;;) {
+            constexpr int flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC;
+            int const descriptor = ::open(temporary_.c_str(), flags, 0666);
+            if (descriptor < 0) {
+                if (errno == EEXIST && remove_abandoned(temporary_)) continue;
+                return nullptr;
+            }
+            if (lock(descriptor, temporary_)) {
+                std::FILE* const file = ::fdopen(descriptor, "wb");
+                if (!file) ::close(descriptor);
+                return file;
+            }
+            ::close(descriptor);  // another writer took it for abandoned before it was locked
+        }
+    }
+    /// Locks an open file, and says whether it still has this name.
+    static bool lock(int descriptor, std::filesystem::path const& name) noexcept
+    {
+        struct ::stat own, there;
+        return ::flock(descriptor, LOCK_EX | LOCK_NB) == 0 && ::fstat(descriptor, &own) == 0 &&
+               ::stat(name.c_str(), &there) == 0 && own.st_ino == there.st_ino &&
+               own.st_dev == there.st_dev;
+    }
+    /// Removes the temporary file of a writer that is gone; false where it is not gone.
+    static bool remove_abandoned(std::filesystem::path const& name) noexcept
+    {
+        int const descriptor = ::open(name.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+        bool const gone = descriptor < 0 ? errno == ENOENT
+                                         : lock(descriptor, name) && ::unlink(name.c_str()) == 0;
+        if (descriptor >= 0) ::close(descriptor);
+        errno = EEXIST;
+        return gone;
+    }
+    void keep_mode_and_owner(int descriptor) const noexcept
+    {
+        struct ::stat before;
+        if (::stat(path_.c_str(), &before) != 0) return;
+        // Only the superuser may give a file away; others may still keep its group.
+        if (::fchown(descriptor, before.st_uid, before.st_gid) != 0 &&
+            ::fchown(descriptor, static_cast<::uid_t>(-1), before.st_gid) != 0)
+            errno = 0;
+        if (::fchmod(descriptor, before.st_mode & 07777) != 0) errno = 0;
+    }
+    /// Makes the new name last.
+    void sync_directory() const
+    {
+        auto const directory =
+            path_.has_parent_path() ? path_.parent_path() : std::filesystem::path(".");
+        int const descriptor = ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        if (descriptor < 0) return;  // it may be written, but not read
+        bool const good = ::fsync(descriptor) == 0 || errno == EINVAL;
+        auto const error = errno;
+        ::close(descriptor);
+        errno = error;
+        if (!good) fail();
+    }
+#else
+    std::FILE* open_new() const { return std::fopen(temporary_.string().c_str(), "wb"); }
+#endif
+    void close()
+    {
+        if (std::fclose(std::exchange(file_, nullptr)) == 0) return;
+        auto const error = errno;
+        remove();
+        errno = error;
+        fail();
+    }
     void remove() noexcept
     {
         std::error_code ignored;
         std::filesystem::remove(temporary_, ignored);
     }
-    [[noreturn]] void fail() const { xgrad::detail::fail(path_.string(), ": cannot be written: ", std::strerror(errno)); }
+    [[noreturn]] void fail() const
+    {
+        xgrad::detail::fail(name_, ": cannot be written: ", std::strerror(errno));
+    }
 
+    std::string name_;  // as it was given
     std::filesystem::path path_, temporary_;
     std::FILE* file_ = nullptr;
     std::uint64_t position_ = 0;
@@ -258,7 +374,7 @@ inline std::size_t first_repeated(std::vector<std::string> const& names)
 /// and blanks at its ends.
 class CsvReader {
 public:
-    CsvReader(Input const& in, char delimiter) : in_(in), delimiter_(delimiter), text_(in.text(0, static_cast<std::size_t>(in.size()), "the table"))
+    CsvReader(Input const& in, char delimiter) : in_(in), delimiter_(delimiter), text_(in.text(0, xgrad::detail::converted<std::size_t>(in.size()), "the table"))
     {
         if (std::string_view("\"\r\n").find(delimiter) != std::string_view::npos) fail("read_csv: quotes and ends of lines cannot be delimiters");
         if (text_.starts_with("\xef\xbb\xbf")) at_ = 3;
@@ -842,7 +958,7 @@ template <class Generator> std::vector<std::size_t> permutation(std::size_t n, G
         std::uint64_t const sides = left, rest = (~sides + 1) % sides;      // 2^64 mod sides: so many numbers would favour some places
         std::uint64_t v = generator();
         while (v < rest) v = generator();
-        std::swap(order[left - 1], order[static_cast<std::size_t>(v % sides)]);
+        std::swap(order[left - 1], order[xgrad::detail::converted<std::size_t>(v % sides)]);
     }
     return order;
 }
@@ -1012,6 +1128,16 @@ private:
     }
 };
 
+/// Which items an epoch has, and in which order.
+class Sampler {
+public:
+    virtual ~Sampler() = default;
+    /// How many items an epoch has.
+    virtual std::size_t size() const = 0;
+    /// Their indices. Asked at the start of each epoch.
+    virtual std::vector<std::size_t> order() = 0;
+};
+
 struct LoaderOptions {
     std::size_t batch_size = 1;
     /// Another order in each epoch.
@@ -1022,6 +1148,8 @@ struct LoaderOptions {
     std::size_t prefetch = 2;
     /// Where the random numbers start; without it the calling thread's generator decides, and with it manual_seed().
     std::optional<std::uint64_t> seed = {};
+    /// Decides about the items of an epoch instead of `shuffle`; without it an epoch has all.
+    std::shared_ptr<Sampler> sampler = {};
 };
 
 namespace detail {
@@ -1130,12 +1258,13 @@ public:
         : source_(std::make_shared<Source>(std::move(dataset), std::move(collate))), options_(options), generator_(options.seed.value_or(0))
     {
         if (options.batch_size == 0) detail::fail("DataLoader: the batch size must be positive");
+        if (options.sampler && options.shuffle) detail::fail("DataLoader: sampler option is mutually exclusive with shuffle");
     }
 
     /// The number of batches of an epoch.
     std::size_t size() const
     {
-        auto const items = static_cast<std::size_t>(source_->dataset.size());
+        auto const items = options_.sampler ? options_.sampler->size() : static_cast<std::size_t>(source_->dataset.size());
         return items / options_.batch_size + (!options_.drop_last && items % options_.batch_size ? 1 : 0);
     }
     D const& dataset() const noexcept { return source_->dataset; }
@@ -1200,7 +1329,12 @@ public:
         Generator generator((options_.seed ? generator_ : xgrad::detail::generator)());
         auto const items = static_cast<std::size_t>(source_->dataset.size());
         std::vector<std::size_t> order;
-        if (options_.shuffle) order = detail::permutation(items, generator);
+        if (options_.sampler) {
+            order = options_.sampler->order();
+            if (order.size() != options_.sampler->size()) detail::fail("DataLoader: a sampler of ", options_.sampler->size(), " items gave ", order.size());
+            for (auto const i : order)
+                if (i >= items) detail::fail<IndexError>("DataLoader: a sampler gave item ", i, " of a dataset of ", items);
+        } else if (options_.shuffle) order = detail::permutation(items, generator);
         else {
             order.resize(items);
             std::iota(order.begin(), order.end(), std::size_t{0});
@@ -1214,6 +1348,10 @@ private:
     LoaderOptions options_;
     Generator generator_;
 };
+
+template <class D> DataLoader(D, LoaderOptions const& = {}) -> DataLoader<D>;
+template <class D, class Collate>
+DataLoader(D, LoaderOptions const&, Collate&&) -> DataLoader<D, xgrad::detail::KeptCallable<Collate>>;
 
 }  // namespace xgrad::data
 #endif  // XGRAD_SINGLE_XGRAD_DATA_LOADER_HPP
@@ -1273,7 +1411,7 @@ inline std::optional<std::size_t> convert_bool(std::byte const* from, std::byte*
 /// binary16 of IEEE 754: a sign, 5 bits of exponent, 10 of mantissa.
 inline float float_of_half(std::uint16_t h) noexcept
 {
-    std::uint32_t const sign = std::uint32_t(h & 0x8000u) << 16, exponent = (h >> 10) & 31u, mantissa = h & 1023u;
+    std::uint32_t const sign = (h & 0x8000u) << 16, exponent = (h >> 10) & 31u, mantissa = h & 1023u;
     if (exponent == 0) return (sign ? -1.f : 1.f) * static_cast<float>(mantissa) * 0x1p-24f;
     return std::bit_cast<float>(sign | (exponent == 31 ? 0x7f800000u : (exponent + 112) << 23) | mantissa << 13);
 }
@@ -1439,9 +1577,17 @@ public:
     std::uint64_t offset() const noexcept { return offset_ + at_; }
     bool at_end() const noexcept { return at_ == text_.size(); }
     void skip(std::string_view characters) noexcept { at_ = std::min(text_.find_first_not_of(characters, at_), text_.size()); }
+    bool next_is(char c) const noexcept { return !at_end() && text_[at_] == c; }
+    /// The characters from here on for which f(c) is true.
+    template <class F> std::string_view take_while(F f) noexcept
+    {
+        auto const begin = at_;
+        while (!at_end() && f(text_[at_])) ++at_;
+        return text_.substr(begin, at_ - begin);
+    }
     bool accept(char c) noexcept
     {
-        if (at_end() || text_[at_] != c) return false;
+        if (!next_is(c)) return false;
         ++at_;
         return true;
     }
@@ -1928,7 +2074,9 @@ public:
             if (!inflate(bytes, raw)) in_.fail_at(e.begin, "the entry '", e.name, "' cannot be decompressed");
             bytes = std::move(raw);
         }
+#ifndef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION     // mutated bytes never have the right check
         if (crc<crc32_polynomial>(bytes.data(), bytes.size()) != e.crc) in_.fail_at(e.begin, "the entry '", e.name, "' does not have the check that is noted");
+#endif
         return bytes;
     }
 
@@ -2040,16 +2188,26 @@ class ZipWriter {
 public:
     explicit ZipWriter(AtomicFile& file, std::uint64_t large = 0xffffffff) : file_(file), large_(large) {}
 
-    /// An entry of two pieces.
-    void add(std::string name, std::string_view head, std::span<std::byte const> body)
+    /// An entry of a head and what follows it, piece by piece.
+    void add(std::string name, std::string_view head, std::span<std::span<std::byte const> const> pieces)
     {
         ZipEntry e{.name = std::move(name), .header = file_.position()};
-        e.crc = crc<crc32_polynomial>(body.data(), body.size(), crc<crc32_polynomial>(head.data(), head.size()));
-        e.stored = e.bytes = head.size() + body.size();
+        e.crc = crc<crc32_polynomial>(head.data(), head.size());
+        e.bytes = head.size();
+        for (auto const& piece : pieces) {
+            e.crc = crc<crc32_polynomial>(piece.data(), piece.size(), e.crc);
+            e.bytes += piece.size();
+        }
+        e.stored = e.bytes;
         file_.write(header(e, zip_entry));
         file_.write(head);
-        file_.write(body.data(), body.size());
+        for (auto const& piece : pieces) file_.write(piece.data(), piece.size());
         entries_.push_back(std::move(e));
+    }
+    /// An entry of two pieces.
+    void add(std::string name, std::string_view head, std::span<std::byte const> body = {})
+    {
+        add(std::move(name), head, std::span(&body, 1));
     }
     void finish()
     {
@@ -2108,10 +2266,25 @@ namespace detail {
 inline constexpr std::string_view npy_suffix = ".npy";
 }
 
-/// The arrays of an npz file (of numpy.savez or numpy.savez_compressed) under their names.
-inline StateDict load_npz(Input const& in)
+/// How an npz file is read.
+struct NpzOptions {
+    /// How many bytes its arrays may have together once they are decompressed: a file of a megabyte may become a gigabyte.
+    std::uint64_t max_bytes = ~std::uint64_t{0};
+};
+
+/// The arrays of an npz file (of numpy.savez or numpy.savez_compressed) under their names. Throws FormatError where they are larger
+/// than `max_bytes`, before any of them is read.
+inline StateDict load_npz(Input const& in, NpzOptions const& options = {})
 {
     detail::ZipReader const zip(in);
+    std::uint64_t left = options.max_bytes;
+    for (auto const& e : zip.entries()) {
+        if (e.bytes > left)
+            in.fail_at(e.header, "with the entry '", e.name, "' of ", e.bytes,
+                " bytes the file is larger than the ", options.max_bytes,
+                " bytes that are allowed");
+        left -= e.bytes;
+    }
     StateDict state;
     for (auto const& e : zip.entries()) {
         if (!e.name.ends_with(detail::npy_suffix)) in.fail_at(e.header, "the entry '", e.name, "' is no npy file");
@@ -2274,29 +2447,72 @@ private:
 
 #include <map>
 
+#ifndef XGRAD_SINGLE_XGRAD_DATA_JSON_HPP
+#define XGRAD_SINGLE_XGRAD_DATA_JSON_HPP
+
+// ======== xgrad/data/json.hpp
+// Json: a value of JSON (RFC 8259), how it is read and how it is written. Also the functions that
+// read an object or an array of a known form without a Json in between.
+
 XGRAD_COMPILED_ONCE
 
 namespace xgrad::data {
 
-/// Texts under names, kept beside the tensors.
-using Metadata = std::map<std::string, std::string>;
+/// null, a boolean, an integer, a floating-point number, a string, an array or an object. The members
+/// of an object stay in order.
+class Json {
+public:
+    using Array = std::vector<Json>;
+    using Object = std::vector<std::pair<std::string, Json>>;
+
+    Json() noexcept = default;
+    Json(std::same_as<bool> auto value) noexcept : value_(value) {}
+    Json(std::int64_t value) noexcept : value_(value) {}
+    Json(double value) noexcept : value_(value) {}
+    Json(std::string value) noexcept : value_(std::move(value)) {}
+    Json(std::string_view value) : value_(std::string(value)) {}
+    Json(char const* value) : value_(std::string(value)) {}
+    Json(Array value) noexcept : value_(std::move(value)) {}
+    Json(Object value) noexcept : value_(std::move(value)) {}
+
+    bool is_null() const noexcept { return value_.index() == 0; }
+    /// A pointer to the value where it has this type (bool, std::int64_t, double, std::string,
+    /// Array, Object), else null.
+    template <class T> T const* get_if() const noexcept { return std::get_if<T>(&value_); }
+    template <class T> T* get_if() noexcept { return std::get_if<T>(&value_); }
+    /// The member of an object under a name. Null where there is none, or this is no object.
+    Json const* find(std::string_view name) const noexcept {
+        if (auto const* const members = get_if<Object>())
+            for (auto const& [key, value] : *members)
+                if (key == name) return &value;
+        return nullptr;
+    }
+    /// Appends a member to an object; null becomes an object first.
+    Json& set(std::string name, Json value) {
+        if (is_null()) value_ = Object();
+        std::get<Object>(value_).emplace_back(std::move(name), std::move(value));
+        return *this;
+    }
+    /// Appends an element to an array; null becomes an array first.
+    Json& push_back(Json value) {
+        if (is_null()) value_ = Array();
+        std::get<Array>(value_).push_back(std::move(value));
+        return *this;
+    }
+    friend bool operator==(Json const& a, Json const& b) { return a.value_ == b.value_; }
+
+private:
+    std::variant<std::monostate, bool, std::int64_t, double, std::string, Array, Object> value_;
+};
 
 namespace detail {
 
 inline constexpr std::string_view json_space = " \t\n\r";
-/// Under this and its name stands of a complex tensor which type it had: its elements are written as pairs of real numbers.
-inline constexpr std::string_view complex_note = "xgrad.complex.";
+/// Objects and arrays may be nested this deep in what is read.
+inline constexpr int max_json_depth = 200;
 
-struct SafetensorsEntry {
-    std::string name;
-    Element const* element = nullptr;
-    Shape shape;
-    std::uint64_t begin = 0, end = 0;
-};
-
-/// `{"key": value, ...}`: calls value(key) where a value is next.
-template <class F> void read_json_object(Scanner& s, F value)
-{
+/// `{"key": value, ...}`: calls value(key, where the key is) where a value is next.
+template <class F> void read_json_object(Scanner& s, F value) {
     s.expect('{');
     s.skip(json_space);
     if (s.accept('}')) return;
@@ -2312,20 +2528,167 @@ template <class F> void read_json_object(Scanner& s, F value)
     } while (s.accept(','));
     s.expect('}');
 }
+/// `[value, ...]`: calls value() where a value is next.
+template <class F> void read_json_array(Scanner& s, F value) {
+    s.expect('[');
+    s.skip(json_space);
+    if (s.accept(']')) return;
+    do {
+        s.skip(json_space);
+        value();
+        s.skip(json_space);
+    } while (s.accept(','));
+    s.expect(']');
+}
+
+/// An integer where it has neither fraction nor exponent and fits 64 bits, else a double.
+inline Json read_json_number(Scanner& s) {
+    auto const before = s;
+    auto const digits = [&s] {
+        auto const found = s.take_while([](char c) { return c >= '0' && c <= '9'; });
+        if (found.empty()) s.fail("here should be a digit");
+        return found;
+    };
+    std::string text(s.accept('-') ? "-" : "");
+    auto const whole = digits();
+    if (whole.size() > 1 && whole[0] == '0') before.fail("a number begins with 0");
+    text += whole;
+    bool integer = true;
+    if (s.accept('.')) text.append(".").append(digits()), integer = false;
+    if (s.accept('e') || s.accept('E')) {
+        text += 'e';
+        text += s.accept('-') ? "-" : (s.accept('+'), "");
+        text += digits();
+        integer = false;
+    }
+    auto const* const end = text.data() + text.size();
+    std::int64_t n = 0;
+    if (integer && std::from_chars(text.data(), end, n).ec == std::errc()) return n;
+    double v = 0;
+    if (std::from_chars(text.data(), end, v).ec != std::errc())
+        before.fail("a number is too large or too small");
+    return v;
+}
+
+/// A value of any kind. `depth` is how many objects and arrays it stands in.
+inline Json read_json(Scanner& s, int depth = 0) {
+    if (depth > max_json_depth)
+        s.fail("objects and arrays are nested more than ", max_json_depth, " deep");
+    if (s.next_is('{')) {
+        Json::Object members;
+        read_json_object(s, [&](std::string const& key, Scanner const& before) {
+            for (auto const& member : members)
+                if (member.first == key) before.fail("the key '", key, "' stands twice");
+            members.emplace_back(key, read_json(s, depth + 1));
+        });
+        return members;
+    }
+    if (s.next_is('[')) {
+        Json::Array array;
+        read_json_array(s, [&] { array.push_back(read_json(s, depth + 1)); });
+        return array;
+    }
+    if (s.next_is('"')) return s.json_string();
+    if (s.accept("null")) return {};
+    if (s.accept("true")) return true;
+    if (s.accept("false")) return false;
+    return read_json_number(s);
+}
+
+/// A string as JSON writes it.
+inline std::string json(std::string_view text) {
+    static constexpr std::string_view digits = "0123456789abcdef";
+    std::string s = "\"";
+    for (char const c : text) {
+        auto const code = static_cast<unsigned char>(c);
+        if (c == '"' || c == '\\') s += {'\\', c};
+        else if (code < 0x20) s += std::string("\\u00") + digits[code >> 4] + digits[code & 15];
+        else s += c;
+    }
+    return s + '"';
+}
+
+/// Writes one member or element a line, indented by two more spaces than what is around it.
+inline void write_json(std::string& to, Json const& value, std::size_t indent) {
+    auto const write_all = [&](auto const& all, char open, char close, auto const& write) {
+        to += open;
+        for (auto const& each : all) {
+            to += (&each == &all.front() ? "\n" : ",\n") + std::string(indent + 2, ' ');
+            write(each);
+        }
+        if (!all.empty()) to += '\n' + std::string(indent, ' ');
+        to += close;
+    };
+    char digits[40];
+    if (auto const* const truth = value.get_if<bool>()) to += *truth ? "true" : "false";
+    else if (auto const* const n = value.get_if<std::int64_t>()) to += std::to_string(*n);
+    else if (auto const* const v = value.get_if<double>()) {
+        if (!std::isfinite(*v)) fail("JSON has no infinities and no NaN");
+        std::string const text(digits, std::to_chars(digits, digits + sizeof digits, *v).ptr);
+        to += text;
+        if (text.find_first_not_of("-0123456789") == text.npos) to += ".0";
+    } else if (auto const* const text = value.get_if<std::string>()) to += json(*text);
+    else if (auto const* const array = value.get_if<Json::Array>())
+        write_all(*array, '[', ']', [&](Json const& e) { write_json(to, e, indent + 2); });
+    else if (auto const* const members = value.get_if<Json::Object>())
+        write_all(*members, '{', '}', [&](auto const& member) {
+            to += json(member.first) + ": ";
+            write_json(to, member.second, indent + 2);
+        });
+    else to += "null";
+}
+
+} // namespace detail
+
+/// Reads a text of JSON. Throws FormatError with the byte where it goes wrong.
+inline Json read_json(Input const& in) {
+    auto const text = in.text(0, xgrad::detail::converted<std::size_t>(in.size()), "the text");
+    if (auto const good = detail::utf8_until(text); good != text.size())
+        in.fail_at(good, "the text is not UTF-8");
+    detail::Scanner s(in, text, 0);
+    s.skip(detail::json_space);
+    auto value = detail::read_json(s);
+    s.skip(detail::json_space);
+    if (!s.at_end()) s.fail("something stands after the value");
+    return value;
+}
+/// The text of a value, indented, with a line break at its end. Numbers are read back as the same.
+inline std::string to_text(Json const& value) {
+    std::string text;
+    detail::write_json(text, value, 0);
+    return text + '\n';
+}
+
+} // namespace xgrad::data
+#endif  // XGRAD_SINGLE_XGRAD_DATA_JSON_HPP
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad::data {
+
+/// Texts under names, kept beside the tensors.
+using Metadata = std::map<std::string, std::string>;
+
+namespace detail {
+
+/// Under this and its name stands of a complex tensor which type it had: its elements are written as pairs of real numbers.
+inline constexpr std::string_view complex_note = "xgrad.complex.";
+
+struct SafetensorsEntry {
+    std::string name;
+    Element const* element = nullptr;
+    Shape shape;
+    std::uint64_t begin = 0, end = 0;
+};
+
 /// `[1, 2]`: numbers that are not negative.
 inline Shape read_json_numbers(Scanner& s)
 {
     Shape numbers;
-    s.expect('[');
-    s.skip(json_space);
-    if (s.accept(']')) return numbers;
-    do {
-        s.skip(json_space);
+    read_json_array(s, [&] {
         if (numbers.size() == most_axes) s.fail("more than ", most_axes, " axes");
         numbers.push_back(s.number());
-        s.skip(json_space);
-    } while (s.accept(','));
-    s.expect(']');
+    });
     return numbers;
 }
 
@@ -2416,17 +2779,69 @@ inline AnyTensor complex_of_pairs(Input const& in, std::string const& name, AnyT
     return t;
 }
 
-inline std::string json(std::string_view text)
+/// What a safetensors file consists of: the length of the header and the header, then the elements of
+/// each of these tensors, which are contiguous and in the byte order of the file.
+struct SafetensorsImage {
+    std::string head;
+    std::vector<AnyTensor> values;
+
+    static std::span<std::byte const> bytes(AnyTensor const& t) { return {t.impl().array.data, t.numel() * t.impl().type->size}; }
+};
+inline SafetensorsImage safetensors_image(StateDict const& state, Metadata metadata)
 {
-    static constexpr std::string_view digits = "0123456789abcdef";
-    std::string s = "\"";
-    for (char const c : text) {
-        auto const code = static_cast<unsigned char>(c);
-        if (c == '"' || c == '\\') s += {'\\', c};
-        else if (code < 0x20) s += std::string("\\u00") + digits[code >> 4] + digits[code & 15];
-        else s += c;
+    for (auto const& [key, text] : metadata) {
+        if (key.starts_with(complex_note)) fail("save_safetensors: names of metadata that begin with '", complex_note, "' are taken");
+        if (utf8_until(key) != key.size() || utf8_until(text) != text.size()) fail("save_safetensors: the metadata under '", key, "' are not UTF-8");
     }
-    return s + '"';
+    struct Entry {
+        AnyTensor values;
+        std::uint64_t begin = 0, bytes = 0;
+    };
+    std::vector<Entry> entries;
+    std::vector<std::size_t> order;
+    for (auto const& [name, tensor] : state) {
+        if (name == "__metadata__" || utf8_until(name) != name.size()) fail("save_safetensors: no tensor can have the name '", name, "'");
+        if (!tensor.defined()) fail("save_safetensors: the tensor '", name, "' is undefined");
+        if (is_complex(tensor.dtype())) metadata.emplace(std::string(complex_note) + name, xgrad::name(tensor.dtype()));
+        order.push_back(entries.size());
+        entries.push_back({tensor, 0, tensor.numel() * tensor.impl().type->size});
+    }
+    auto const element = [](AnyTensor const& t) -> auto const& { return element_of(t.dtype() == DType::complex64 ? DType::float32 : t.dtype() == DType::complex128 ? DType::float64 : t.dtype()); };
+    std::ranges::stable_sort(order, std::ranges::greater(), [&](std::size_t i) { return element(entries[i].values).size; });     // so that each is aligned
+    std::uint64_t at = 0;
+    for (auto const i : order) entries[i].begin = std::exchange(at, at + entries[i].bytes);
+
+    std::string header = "{";
+    auto const separate = [&] { header += header.size() > 1 ? "," : ""; };
+    if (!metadata.empty()) {
+        header += "\"__metadata__\":{";
+        for (auto const& [key, text] : metadata) header += (header.back() == '{' ? "" : ",") + json(key) + ":" + json(text);
+        header += "}";
+    }
+    auto entry = entries.begin();
+    for (auto const& [name, tensor] : state) {
+        separate();
+        header += json(name) + ":{\"dtype\":\"" + std::string(element(tensor).safetensors) + "\",\"shape\":[";
+        for (auto const n : tensor.shape()) header += (header.back() == '[' ? "" : ",") + std::to_string(n);
+        if (is_complex(tensor.dtype())) header += tensor.dim() ? ",2" : "2";
+        header += "],\"data_offsets\":[" + std::to_string(entry->begin) + "," + std::to_string(entry->begin + entry->bytes) + "]}";
+        ++entry;
+    }
+    header += "}";
+    header.resize((header.size() + 7) / 8 * 8, ' ');
+
+    SafetensorsImage image;
+    put_little_endian(image.head, std::uint64_t{header.size()});
+    image.head += header;
+    for (auto const i : order) {
+        auto values = in_order(entries[i].values);
+        if constexpr (std::endian::native != std::endian::little) {
+            values = xgrad::detail::value_copy(values);
+            swap_bytes(values.impl().array.data, element_of(values.dtype()).word, entries[i].bytes);
+        }
+        image.values.push_back(std::move(values));
+    }
+    return image;
 }
 
 }  // namespace detail
@@ -2458,60 +2873,12 @@ inline StateDict load_safetensors(Input const& in, Metadata* metadata = nullptr)
 /// torch.view_as_complex() makes it what it was.
 inline void save_safetensors(std::filesystem::path const& path, StateDict const& state, Metadata metadata = {})
 {
-    for (auto const& [key, text] : metadata) {
-        if (key.starts_with(detail::complex_note)) detail::fail("save_safetensors: names of metadata that begin with '", detail::complex_note, "' are taken");
-        if (detail::utf8_until(key) != key.size() || detail::utf8_until(text) != text.size()) detail::fail("save_safetensors: the metadata under '", key, "' are not UTF-8");
-    }
-    struct Entry {
-        AnyTensor values;
-        std::uint64_t begin = 0, bytes = 0;
-    };
-    std::vector<Entry> entries;
-    std::vector<std::size_t> order;
-    for (auto const& [name, tensor] : state) {
-        if (name == "__metadata__" || detail::utf8_until(name) != name.size()) detail::fail("save_safetensors: no tensor can have the name '", name, "'");
-        if (!tensor.defined()) detail::fail("save_safetensors: the tensor '", name, "' is undefined");
-        if (is_complex(tensor.dtype())) metadata.emplace(std::string(detail::complex_note) + name, xgrad::name(tensor.dtype()));
-        order.push_back(entries.size());
-        entries.push_back({tensor, 0, tensor.numel() * tensor.impl().type->size});
-    }
-    auto const element = [](AnyTensor const& t) -> auto const& { return detail::element_of(t.dtype() == DType::complex64 ? DType::float32 : t.dtype() == DType::complex128 ? DType::float64 : t.dtype()); };
-    std::ranges::stable_sort(order, std::ranges::greater(), [&](std::size_t i) { return element(entries[i].values).size; });     // so that each is aligned
-    std::uint64_t at = 0;
-    for (auto const i : order) entries[i].begin = std::exchange(at, at + entries[i].bytes);
-
-    std::string header = "{";
-    auto const separate = [&] { header += header.size() > 1 ? "," : ""; };
-    if (!metadata.empty()) {
-        header += "\"__metadata__\":{";
-        for (auto const& [key, text] : metadata) header += (header.back() == '{' ? "" : ",") + detail::json(key) + ":" + detail::json(text);
-        header += "}";
-    }
-    auto entry = entries.begin();
-    for (auto const& [name, tensor] : state) {
-        separate();
-        header += detail::json(name) + ":{\"dtype\":\"" + std::string(element(tensor).safetensors) + "\",\"shape\":[";
-        for (auto const n : tensor.shape()) header += (header.back() == '[' ? "" : ",") + std::to_string(n);
-        if (is_complex(tensor.dtype())) header += tensor.dim() ? ",2" : "2";
-        header += "],\"data_offsets\":[" + std::to_string(entry->begin) + "," + std::to_string(entry->begin + entry->bytes) + "]}";
-        ++entry;
-    }
-    header += "}";
-    header.resize((header.size() + 7) / 8 * 8, ' ');
-
-    std::string length;
-    detail::put_little_endian(length, std::uint64_t{header.size()});
+    auto const image = detail::safetensors_image(state, std::move(metadata));
     AtomicFile file(path);
-    file.write(length);
-    file.write(header);
-    for (auto const i : order) {
-        auto const values = detail::in_order(entries[i].values);
-        if constexpr (std::endian::native == std::endian::little) file.write(values.impl().array.data, entries[i].bytes);
-        else {
-            auto const turned = xgrad::detail::value_copy(values);
-            detail::swap_bytes(turned.impl().array.data, detail::element_of(turned.dtype()).word, entries[i].bytes);
-            file.write(turned.impl().array.data, entries[i].bytes);
-        }
+    file.write(image.head);
+    for (auto const& values : image.values) {
+        auto const bytes = image.bytes(values);
+        file.write(bytes.data(), bytes.size());
     }
     file.commit();
 }

@@ -351,6 +351,7 @@ template <Operand X> auto matrix_argument(X const& x)
 }
 template <Scalar T> void check_matrix(std::string_view name, Tensor<T> const& a)
 {
+    check_defined(name, a);
     if (a.dim() < 2) fail<ShapeError>(name, ": The input tensor must have at least 2 dimensions, and has shape ", a.shape());
 }
 template <Scalar T> void check_square(std::string_view name, Tensor<T> const& a)
@@ -755,38 +756,64 @@ template <std::size_t Next, Scalar T, class... X> auto contract_rest(Subscripts 
 }  // namespace detail
 
 /// The sum of products that the equation names by its indices, as in NumPy and PyTorch: einsum("ij,jk->ik", a, b) is the matrix product. An index
-/// that the result does not have is summed over, one that an operand has twice takes its diagonal; "..." stands for axes that broadcast; without
+/// that the result does not have is summed over, one that an operand has twice takes its diagonal; "..." stands for axes that broadcast, and an
+/// index of extent 1 broadcasts against another extent of it in another operand; without
 /// "->" the result has those that occur once, in alphabetical order. Operands are multiplied from the left to the right, two by two, as
 /// matrices. There is no conjugation: pass conj(a).
 template <Operand First, Operand... X> auto einsum(std::string_view equation, First const& first, X const&... rest)
 {
-    static_assert(!(std::same_as<typename First::letter, B> || ... || std::same_as<typename X::letter, B>), "einsum: masks are no numbers; cast<std::int64_t>(mask) is one");
-    std::tuple const operands{detail::materialize(first), detail::materialize(rest)...};
-    auto const subscripts = std::apply([&](auto const&... t) { return detail::Subscripts(equation, {t.shape()...}); }, operands);
-    return detail::contract_rest<1>(subscripts, detail::indexed(std::get<0>(operands), subscripts.operand(0)), operands);
+    constexpr bool has_masks = (std::same_as<typename First::scalar, bool> || ... ||
+                                std::same_as<typename X::scalar, bool>);
+    static_assert(!has_masks, "einsum: masks are no numbers; cast<std::int64_t>(mask) is one");
+    if constexpr (has_masks) return detail::StandIn();
+    else {
+        std::tuple const operands{detail::materialize(first), detail::materialize(rest)...};
+        std::size_t operand = 0;
+        std::apply([&](auto const&... t) { (detail::check_defined("einsum", t, operand++), ...); },
+            operands);
+        auto const subscripts = std::apply(
+            [&](auto const&... t) { return detail::Subscripts(equation, {t.shape()...}); },
+            operands);
+        return detail::contract_rest<1>(
+            subscripts, detail::indexed(std::get<0>(operands), subscripts.operand(0)), operands);
+    }
 }
 
 /// The sum of products over pairs of axes, axes_a[i] of a and axes_b[i] of b; the result has the other axes of a, then those of b.
 template <Operand A, Operand B> auto tensordot(A const& a, B const& b, Axes const& axes_a, Axes const& axes_b)
 {
-    auto x = detail::materialize(a);
-    auto y = detail::materialize(b);
-    if (axes_a.size() != axes_b.size()) detail::fail<ShapeError>("tensordot: ", axes_a.size(), " axes of one tensor cannot be paired with ", axes_b.size(), " of the other");
-    detail::Indices of_x(x.dim()), of_y(y.dim());
-    std::iota(of_x.begin(), of_x.end(), 0);
-    std::iota(of_y.begin(), of_y.end(), static_cast<int>(x.dim()));
-    for (std::size_t i = 0; i < axes_a.size(); ++i) {
-        auto const p = detail::normalize_axis("tensordot", axes_a[i], x.dim()), q = detail::normalize_axis("tensordot", axes_b[i], y.dim());
-        auto const m = x.shape()[p], n = y.shape()[q];
-        if (m == 1 && n != 1) y = sum(y, {static_cast<std::ptrdiff_t>(q)}, true);
-        else if (n == 1 && m != 1) x = sum(x, {static_cast<std::ptrdiff_t>(p)}, true);
-        else if (m != n) detail::fail<ShapeError>("tensordot: contracted axes need to match, but the first has size ", m, " in axis ", axes_a[i], " and the second has size ", n, " in axis ", axes_b[i]);
-        of_y[q] = of_x[p];
+    constexpr bool has_masks =
+        std::same_as<typename A::scalar, bool> || std::same_as<typename B::scalar, bool>;
+    static_assert(!has_masks, "tensordot: masks are no numbers; cast<std::int64_t>(mask) is one");
+    if constexpr (has_masks) return detail::StandIn();
+    else {
+        auto x = detail::materialize(a);
+        auto y = detail::materialize(b);
+        if (axes_a.size() != axes_b.size())
+            detail::fail<ShapeError>("tensordot: ", axes_a.size(),
+                " axes of one tensor cannot be paired with ", axes_b.size(), " of the other");
+        detail::Indices of_x(x.dim()), of_y(y.dim());
+        std::iota(of_x.begin(), of_x.end(), 0);
+        std::iota(of_y.begin(), of_y.end(), static_cast<int>(x.dim()));
+        for (std::size_t i = 0; i < axes_a.size(); ++i) {
+            auto const p = detail::normalize_axis("tensordot", axes_a[i], x.dim()),
+                       q = detail::normalize_axis("tensordot", axes_b[i], y.dim());
+            auto const m = x.shape()[p], n = y.shape()[q];
+            if (m == 1 && n != 1) y = sum(y, {static_cast<std::ptrdiff_t>(q)}, true);
+            else if (n == 1 && m != 1) x = sum(x, {static_cast<std::ptrdiff_t>(p)}, true);
+            else if (m != n)
+                detail::fail<ShapeError>(
+                    "tensordot: contracted axes need to match, but the first has size ", m,
+                    " in axis ", axes_a[i], " and the second has size ", n, " in axis ", axes_b[i]);
+            of_y[q] = of_x[p];
+        }
+        detail::normalize_axes("tensordot", axes_a, x.dim());
+        detail::normalize_axes("tensordot", axes_b, y.dim());
+        auto const pairs = of_y;
+        return detail::contract(detail::Indexed{x, of_x}, detail::Indexed{y, of_y}, [&](int i) {
+            return !(detail::has(of_x, i) && detail::has(pairs, i));
+        }).tensor;
     }
-    detail::normalize_axes("tensordot", axes_a, x.dim());
-    detail::normalize_axes("tensordot", axes_b, y.dim());
-    auto const pairs = of_y;
-    return detail::contract(detail::Indexed{x, of_x}, detail::Indexed{y, of_y}, [&](int i) { return !(detail::has(of_x, i) && detail::has(pairs, i)); }).tensor;
 }
 /// The same over the last n axes of a and the first n of b.
 template <Operand A, Operand B> auto tensordot(A const& a, B const& b, std::size_t n = 2)
@@ -813,7 +840,8 @@ template <Operand A, Operand B> auto kron(A const& a, B const& b)
         of_x.push_back(1);
         of_y.push_back(1);
         of_y.push_back(extent(y));
-        of_all.push_back(extent(x) * extent(y));
+        of_all.push_back(static_cast<std::ptrdiff_t>(detail::multiply_extents(
+            "kron", static_cast<std::size_t>(extent(x)), static_cast<std::size_t>(extent(y)))));
     }
     return detail::only_reshaped(detail::materialize(reshape(detail::materialize(reshape(x, of_x) * reshape(y, of_y)), of_all)));
 }

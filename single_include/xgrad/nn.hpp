@@ -62,10 +62,12 @@ namespace xgrad {
 
 /// Gaussian error linear unit: x times the normal distribution function at x (Hendrycks and Gimpel, 2016).
 struct Gelu : Transcendental<R(R)> {
-    XGRAD_INLINE auto value(auto x) const { return 0.5 * x * (1 + erf(x * (1 / std::numbers::sqrt2))); }
-    XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const
-    {
-        return 0.5 * (1 + erf(x * (1 / std::numbers::sqrt2))) + (std::numbers::inv_sqrtpi / std::numbers::sqrt2) * x * exp(-0.5 * x * x);
+    XGRAD_INLINE auto value(auto x) const {
+        return 0.5 * x * erfc(x * (-1 / std::numbers::sqrt2)); // 1 + erf would lose its digits
+    }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const {
+        return 0.5 * erfc(x * (-1 / std::numbers::sqrt2)) +
+               (std::numbers::inv_sqrtpi / std::numbers::sqrt2) * x * exp(-0.5 * x * x);
     }
 };
 template <Operand X> auto gelu(X const& x) { return express(Gelu{}, x); }
@@ -198,6 +200,69 @@ template <Scalar T> Tensor<T> flatten(Tensor<T> const& x, std::ptrdiff_t first =
 // AnyModule: a part of a model, of any kind: its members under their names (parameters, buffers, other modules), what is asked of
 // all of them together, and its hooks. Modules are values: a copy has parameters of its own.
 
+#include <typeinfo>
+
+#ifndef XGRAD_SINGLE_XGRAD_NN_LIVE_MODULES_HPP
+#define XGRAD_SINGLE_XGRAD_NN_LIVE_MODULES_HPP
+
+// ======== xgrad/nn/live_modules.hpp
+// LiveModules: which modules exist, and where. By it a module finds another one that lies in its memory and is no Child.
+
+#include <set>
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad::nn {
+
+class AnyModule;
+
+namespace detail {
+
+/// The addresses of all modules that exist, by which a module finds those that lie in its own memory.
+class LiveModules {
+public:
+    void add(AnyModule const* m)
+    {
+        std::lock_guard const lock(mutex_);
+        all_.insert(m);
+    }
+    void remove(AnyModule const* m) noexcept
+    {
+        std::lock_guard const lock(mutex_);
+        all_.erase(m);
+    }
+    /// The module at `to` takes the entry of the one that it was moved from, which allocates nothing.
+    void move(AnyModule const* from, AnyModule const* to) noexcept
+    {
+        std::lock_guard const lock(mutex_);
+        auto entry = all_.extract(from);
+        if (!entry) return;  // moved from before
+        entry.value() = to;
+        all_.insert(std::move(entry));
+    }
+    /// The first module whose address is not below `begin`; null where that is not below `end`.
+    AnyModule const* first_in(std::uintptr_t begin, std::uintptr_t end)
+    {
+        std::lock_guard const lock(mutex_);
+        auto const found = all_.lower_bound(reinterpret_cast<AnyModule const*>(begin));
+        return found != all_.end() && reinterpret_cast<std::uintptr_t>(*found) < end ? *found : nullptr;
+    }
+    /// Never destroyed: modules of static storage duration may outlive any other static object.
+    static LiveModules& instance()
+    {
+        static auto* const all = new LiveModules;
+        return *all;
+    }
+
+private:
+    std::mutex mutex_;
+    std::set<AnyModule const*, std::less<>> all_;
+};
+
+}  // namespace detail
+
+}  // namespace xgrad::nn
+#endif  // XGRAD_SINGLE_XGRAD_NN_LIVE_MODULES_HPP
 #ifndef XGRAD_SINGLE_XGRAD_NN_MODULE_HOOKS_HPP
 #define XGRAD_SINGLE_XGRAD_NN_MODULE_HOOKS_HPP
 
@@ -237,14 +302,16 @@ public:
     /// Nothing while there is no result.
     virtual Tensors results() const = 0;
     virtual void set_results(Tensors const& tensors, std::string_view by) = 0;
+    /// The first tensor among the results, also inside lists; undefined where there is none.
+    virtual AnyTensor first_result() const = 0;
     /// False where the results hold no tensor that a backward hook could be put on.
     virtual bool returns_tensors() const = 0;
 
     /// Whether a hook runs now: where the call has failed, only one that is always called, and has not been.
-    bool begin(void const* hook, bool always)
+    bool begin(xgrad::detail::Identity hook, bool always)
     {
         if (failed && !always) return false;
-        for (auto const* const other : called_)
+        for (auto const other : called_)
             if (other == hook) return false;
         if (always) called_.push_back(hook);
         return true;
@@ -256,7 +323,7 @@ protected:
     ~ModuleCall() = default;
 
 private:
-    std::vector<void const*> called_;
+    std::vector<xgrad::detail::Identity> called_;
 };
 
 /// The hooks of one module, or of all. They belong to the object: they move with it, and a copy has none.
@@ -304,10 +371,12 @@ template <class M, class F> ModuleHooks::ForwardHooks::Function untyped_pre_hook
 }
 template <class M, class F> ModuleHooks::ForwardHooks::Function untyped_forward_hook(F f, bool always)
 {
-    return [f = std::move(f), always](AnyModule& m, ModuleCall& call) mutable {
-        if (!call.begin(&f, always)) return;
+    return [f = std::move(f), always, identity = xgrad::detail::Identity()](
+               AnyModule& m, ModuleCall& call) mutable {
+        if (!call.begin(identity, always)) return;
         Tensors const in = call.arguments(), out = call.results();
-        if (auto const after = call_hook(f, static_cast<M&>(m), in, out); after && !call.failed) call.set_results(*after, "a forward hook");
+        if (auto const after = call_hook(f, static_cast<M&>(m), in, out); after && !call.failed)
+            call.set_results(*after, "a forward hook");
     };
 }
 
@@ -448,6 +517,7 @@ class AnyModule {
 public:
     virtual ~AnyModule()
     {
+        detail::LiveModules::instance().remove(this);
         leave_hooks();
     }
 
@@ -513,7 +583,7 @@ public:
     /// A hook after the backward pass through this module: f(module, grad_input, grad_output). It may return other gradients of
     /// the arguments to go on with. Where no argument requires a gradient, it runs before this module's pass, with undefined ones.
     template <class F> HookHandle register_full_backward_hook(F f, HookOptions options = {});
-    /// PyTorch's hook of old: the hook of the last recorded Node only, so grad_input has the gradients of that Node's inputs. It
+    /// PyTorch's legacy hook: a hook of the last recorded Node only, so grad_input has the gradients of that Node's inputs. It
     /// warns where this is not the whole module. Use register_full_backward_hook().
     template <class F> HookHandle register_backward_hook(F f, HookOptions options = {});
 
@@ -525,9 +595,17 @@ public:
 protected:
     using Kind = detail::MemberKind;
 
-    explicit AnyModule(std::size_t bytes) noexcept : bytes_(bytes) {}
-    AnyModule(AnyModule const& o) : bytes_(o.bytes_), training_(o.training_), members_(o.members_) {}
-    AnyModule(AnyModule&& o) noexcept : bytes_(o.bytes_), training_(o.training_), members_(std::move(o.members_)), hooks_(std::move(o.hooks_)) { take_hooks(); }
+    explicit AnyModule(std::size_t bytes) : bytes_(bytes) { detail::LiveModules::instance().add(this); }
+    AnyModule(AnyModule const& o) : bytes_(o.bytes_), training_(o.training_), checked_(o.is_checked()), members_(o.members_)
+    {
+        detail::LiveModules::instance().add(this);
+    }
+    AnyModule(AnyModule&& o) noexcept
+        : bytes_(o.bytes_), training_(o.training_), checked_(o.is_checked()), members_(std::move(o.members_)), hooks_(std::move(o.hooks_))
+    {
+        detail::LiveModules::instance().move(&o, this);
+        take_hooks();
+    }
     AnyModule& operator=(AnyModule const& o)
     {
         if (this == &o) return *this;
@@ -549,9 +627,26 @@ protected:
     /// Takes a module that lives on the heap as the last of the modules inside.
     inline void own(std::string_view name, std::unique_ptr<AnyModule> module);
     AnyModule& owned(std::size_t i) const { return *members_[i].owned; }
+    /// Whether the owned module i is of the type of another one.
+    bool has_type_of(std::size_t i, AnyModule const& other) const
+    {
+        AnyModule const& m = owned(i);
+        return typeid(m) == typeid(other);
+    }
+    /// Owns these modules as its only members, under the names "0", "1", ...
+    inline void own_in_row(std::vector<std::unique_ptr<AnyModule>> modules);
     /// Takes a parameter as the last of the members: for modules whose number of parameters is known only when they are made.
     inline void own(std::string_view name, AnyTensor parameter);
+    /// Takes a buffer, which is part of the state, as the last of the members.
+    inline void own_buffer(std::string_view name, AnyTensor buffer);
+    void clear_members() noexcept { members_.clear(); }
     AnyTensor const& owned_tensor(std::size_t i) const { return members_[i].tensor; }
+    /// Throws at the first call of a module that has another module among its members which is no Child.
+    void check_members_once() const
+    {
+        if (!is_checked()) [[unlikely]]
+            check_members();
+    }
     std::size_t member_count() const noexcept { return members_.size(); }
 
 private:
@@ -590,6 +685,8 @@ private:
     {
         if (auto* const h = hooks_.get()) h->module = nullptr;
     }
+    bool is_checked() const noexcept { return checked_.load(std::memory_order_relaxed); }
+    inline void check_members() const;
     std::uintptr_t address() const noexcept { return reinterpret_cast<std::uintptr_t>(this); }
     template <class T> T& at(Member const& m) const noexcept { return *reinterpret_cast<T*>(address() + static_cast<std::uintptr_t>(m.offset)); }
     AnyTensor const& tensor_of(Member const& m) const noexcept { return m.tensor.defined() ? m.tensor : at<AnyTensor>(m); }
@@ -618,9 +715,29 @@ private:
 
     std::size_t bytes_;
     bool training_ = true;
+    mutable std::atomic<bool> checked_{false};
     std::vector<Member> members_;
     xgrad::detail::MadeOnce<detail::ModuleHooks> hooks_;
 };
+
+/// A module in this one's memory is a Child, or lies in one, which checks its own members.
+inline void AnyModule::check_members() const
+{
+    auto const end = address() + bytes_;
+    auto& live = detail::LiveModules::instance();
+    auto next = address() + 1;
+    while (auto const* const m = live.first_in(next, end)) {
+        next = m->address() + m->bytes_;
+        auto const offset = static_cast<std::ptrdiff_t>(m->address() - address());
+        bool const is_child = std::ranges::any_of(members_, [&](Member const& member) {
+            return member.kind == Kind::module && !member.owned && member.offset == offset;
+        });
+        if (!is_child)
+            xgrad::detail::fail(kind(), ": a module of type ", m->kind(), " is a plain member, so that ", kind(), " has neither its parameters nor its "
+                "state: make it a Child, as in nn::Child<", m->kind(), "> layer{*this, \"layer\", ...}; several are a ModuleList");
+    }
+    checked_.store(true, std::memory_order_relaxed);
+}
 
 inline void AnyModule::check_name(std::string_view name, Kind kind) const
 {
@@ -646,6 +763,20 @@ inline void AnyModule::own(std::string_view name, std::unique_ptr<AnyModule> mod
     members_.push_back({std::string(name), Kind::module, true, 0, std::move(module)});
 }
 
+inline void AnyModule::own_in_row(std::vector<std::unique_ptr<AnyModule>> modules)
+{
+    std::vector<Member> members;
+    for (auto& m : modules) members.push_back({std::to_string(members.size()), Kind::module, true, 0, std::move(m)});
+    members_ = std::move(members);
+}
+
+inline void AnyModule::own_buffer(std::string_view name, AnyTensor buffer)
+{
+    check_name(name, Kind::buffer);
+    members_.push_back({std::string(name), Kind::buffer, true, 0});
+    members_.back().tensor = std::move(buffer);
+}
+
 inline void AnyModule::own(std::string_view name, AnyTensor parameter)
 {
     check_name(name, Kind::parameter);
@@ -656,6 +787,7 @@ inline void AnyModule::own(std::string_view name, AnyTensor parameter)
 
 inline void AnyModule::find_tensors(std::string const& prefix, Kind kind, std::vector<NamedTensor>& found) const
 {
+    check_members();
     for (auto const& m : members_)
         if (m.kind == kind)
             if (auto const& t = tensor_of(m); t.defined()) found.push_back({prefix + m.name, t});
@@ -672,6 +804,7 @@ inline std::vector<NamedTensor> AnyModule::named_tensors(Kind kind) const
 
 inline std::vector<NamedModule> AnyModule::named_children()
 {
+    check_members();
     std::vector<NamedModule> all;
     for (auto const& m : members_)
         if (m.kind == Kind::module) all.push_back({m.name, &module_of(m)});
@@ -699,6 +832,7 @@ inline std::size_t AnyModule::parameter_count() const
 
 inline void AnyModule::find_state(std::string const& prefix, std::vector<NamedTensor>& found) const
 {
+    check_members();
     for (auto const kind : {Kind::parameter, Kind::buffer})
         for (auto const& m : members_)
             if (m.kind == kind && m.persistent && tensor_of(m).defined()) found.push_back({prefix + m.name, tensor_of(m)});
@@ -736,7 +870,7 @@ inline LoadReport AnyModule::load_state_dict(StateDict const& state, bool strict
     if (strict && !report.complete()) {
         std::string message = "Error(s) in loading state_dict for " + std::string(kind()) + ":";
         for (auto const& [what, names] : {std::pair("Missing", &report.missing), std::pair("Unexpected", &report.unexpected)})
-            for (auto const& name : *names) message += std::string(name == names->front() ? std::string("\n\t") + what + " key(s) in state_dict: " : std::string(", ")) + '"' + name + '"';
+            for (auto const& name : *names) message += (name == names->front() ? std::string("\n\t") + what + " key(s) in state_dict: " : std::string(", ")) + '"' + name + '"';
         for (auto const& text : report.mismatched) message += "\n\t" + text;
         xgrad::detail::fail(message);
     }
@@ -744,29 +878,6 @@ inline LoadReport AnyModule::load_state_dict(StateDict const& state, bool strict
     for (auto const& [to, from] : pairs) xgrad::detail::overwrite(to, from);
     return report;
 }
-
-inline void AnyModule::print(std::string const& indent, std::string& out) const
-{
-    out += std::string(kind()) + "(" + extra_repr();
-    bool has_children = false;
-    for (auto const& m : members_) {
-        if (m.kind != Kind::module) continue;
-        if (!std::exchange(has_children, true) && out.back() != '(') out += ",";
-        out += "\n" + indent + "  (" + m.name + "): ";
-        module_of(m).print(indent + "  ", out);
-    }
-    out += has_children ? "\n" + indent + ")" : ")";
-    if (auto const n = parameter_count()) out += ", " + std::to_string(n) + (n == 1 ? " parameter" : " parameters");
-}
-
-/// The tree of modules, each with the number of its parameters.
-inline std::string to_string(AnyModule const& m)
-{
-    std::string out;
-    m.print("", out);
-    return out;
-}
-inline std::ostream& operator<<(std::ostream& out, AnyModule const& m) { return out << to_string(m); }
 
 }  // namespace xgrad::nn
 #endif  // XGRAD_SINGLE_XGRAD_NN_ANY_MODULE_HPP
@@ -901,7 +1012,7 @@ private:
             if (after->size() != count_results_) fail<GraphError>("Backward pre hook returned an invalid number of grad_output, got ", after->size(), ", but expected ", count_results_);
             gradients = std::move(*after);
         });
-        if (arguments_require_grad_) xgrad::detail::current_pass->note(this) = gradients;
+        if (arguments_require_grad_) xgrad::detail::current_pass->note(identity_) = gradients;
         else call_without_arguments(gradients);
         return picked(gradients, results_);
     }
@@ -918,7 +1029,7 @@ private:
     /// It comes to the arguments, if it has come to the results.
     Gradients leave(Gradients const& grad_inputs) const
     {
-        std::any const note = std::exchange(xgrad::detail::current_pass->note(this), {});
+        std::any const note = std::exchange(xgrad::detail::current_pass->note(identity_), {});
         if (!note.has_value()) return {};
         auto const& grad_output = std::any_cast<Gradients const&>(note);
         Gradients gradients = spread(grad_inputs, arguments_, count_arguments_);
@@ -931,6 +1042,7 @@ private:
         return picked(gradients, arguments_);
     }
 
+    xgrad::detail::Identity identity_;
     std::shared_ptr<ModuleHooks> hooks_;
     xgrad::detail::HookSlots before_, after_;
     std::vector<std::size_t> arguments_, results_;
@@ -938,19 +1050,34 @@ private:
     bool arguments_require_grad_ = false;
 };
 
-/// Says where PyTorch's hook of old will not show the whole module.
-[[gnu::cold]] inline void warn_of_last_node(Node const& last, Tensors const& arguments, Tensors const& results)
+/// Warns where legacy hooks of a module will not see the whole module, with PyTorch's texts.
+[[gnu::cold]] inline void warn_of_last_node(Node const& last, ModuleCall const& call)
 {
+    static constexpr char const* end =
+        "Please use register_full_backward_hook to get the documented behavior.";
+    auto const are_defined = [](Tensors const& tensors) {
+        return std::ranges::all_of(tensors, [](AnyTensor const& t) { return t.defined(); });
+    };
+    Tensors const arguments = call.arguments(), results = call.results();
+    if (!call.returns_tensors() || !are_defined(results))
+        return warn(
+            "Using non-full backward hooks on a Module that does not return a single Tensor or a "
+            "tuple of Tensors is deprecated and will be removed in future versions. This hook will "
+            "be missing some of the grad_output. ",
+            end);
+    if (!are_defined(arguments))
+        return warn(
+            "Using non-full backward hooks on a Module that does not take as input a single Tensor "
+            "or a tuple of Tensors is deprecated and will be removed in future versions. This hook "
+            "will be missing some of the grad_input. ",
+            end);
     std::vector<Node const*> makers, of_arguments, next;
     auto const add = [](std::vector<Node const*>& to, Node const* node) {
         if (node && std::ranges::find(to, node) == to.end()) to.push_back(node);
     };
-    for (auto const& t : results)
-        if (t.defined()) add(makers, t.grad_fn());
-    for (auto const& t : arguments)
-        if (t.defined()) add(of_arguments, t.grad_fn());
+    for (auto const& t : results) add(makers, t.grad_fn());
+    for (auto const& t : arguments) add(of_arguments, t.grad_fn());
     for (auto const& edge : last.next_edges()) add(next, edge.function.get());
-    std::string_view const end = "Please use register_full_backward_hook to get the documented behavior.";
     if (makers.size() > 1)
         return warn("Using a non-full backward hook when outputs are generated by different autograd Nodes is deprecated and will be removed in future versions. This hook will be missing some grad_output. ", end);
     std::sort(of_arguments.begin(), of_arguments.end(), std::less<Node const*>());     // std::ranges would ask for operator< by name, and find that of tensors
@@ -959,21 +1086,27 @@ private:
         warn("Using a non-full backward hook when the forward contains multiple autograd Nodes is deprecated and will be removed in future versions. This hook will be missing some grad_input. ", end);
 }
 
-/// Puts the module's hooks of old onto the Node that made its first result.
+/// Puts the module's legacy hooks onto the Node that made its first result.
 [[gnu::cold]] inline void hook_last_node(AnyModule& m, ModuleCall const& call)
 {
     auto const hooks = m.made_hooks();
     auto const slots = hooks->backward.slots();
-    auto const results = call.results();
-    auto const first = std::ranges::find_if(results, [](AnyTensor const& t) { return t.defined(); });
-    if (slots.empty() || first == results.end() || !first->grad_fn()) return;
+    auto const first = call.first_result();
+    if (slots.empty() || !first.defined() || !first.grad_fn()) return;
     for (auto const& slot : slots)
-        first->grad_fn()->register_hook([slot, hooks](Gradients const& grad_inputs, Gradients const& grad_outputs) -> Gradients {
+        first.grad_fn()->register_hook([slot, hooks](Gradients const& grad_inputs,
+                                           Gradients const& grad_outputs) -> Gradients {
             if (slot->removed) return {};
-            if (!hooks->module) fail<GraphError>("a module with backward hooks was destroyed before the backward pass: keep it until then");
-            return ModuleHooks::BackwardHooks::hook(*slot)(*hooks->module, grad_inputs, grad_outputs).value_or(Gradients());
+            if (!hooks->module)
+                fail<GraphError>("a module with backward hooks was destroyed before the backward "
+                                 "pass: keep it until then");
+            auto after =
+                ModuleHooks::BackwardHooks::hook(*slot)(*hooks->module, grad_inputs, grad_outputs);
+            if (!after) return {};
+            xgrad::detail::check_hook_count(after->size(), grad_inputs.size());
+            return *std::move(after);
         });
-    warn_of_last_node(*first->grad_fn(), call.arguments(), results);
+    warn_of_last_node(*first.grad_fn(), call);
 }
 
 /// Calls forward with all hooks around it, those of all modules before the module's own.
@@ -1076,6 +1209,8 @@ namespace xgrad::nn::detail {
 template <class X> inline constexpr bool is_tensor = false;
 template <Scalar T> inline constexpr bool is_tensor<Tensor<T>> = true;
 template <> inline constexpr bool is_tensor<AnyTensor> = true;
+template <class X> inline constexpr bool is_optional_tensor = false;
+template <class X> inline constexpr bool is_optional_tensor<std::optional<X>> = is_tensor<X>;
 template <class X> inline constexpr bool is_tuple = false;
 template <class... X> inline constexpr bool is_tuple<std::tuple<X...>> = true;
 template <class A, class B> inline constexpr bool is_tuple<std::pair<A, B>> = true;
@@ -1108,6 +1243,7 @@ template <class F> struct Signature {
 };
 template <class R, class... A> struct KnownSignature {
     static constexpr bool known = true;
+    using Parameters = std::tuple<A...>;
     using Arguments = std::tuple<kept_argument<A>...>;
     using Result = kept_result<R>;
     template <class F, class Self> static constexpr bool takes = std::is_invocable_v<F&, Self&, std::remove_reference_t<kept_argument<A>> const&...>;
@@ -1123,17 +1259,55 @@ template <class C, class R, class... A> struct Signature<R (C::*)(A...) const no
 template <class R, class... A> struct Signature<R (*)(A...)> : KnownSignature<R, A...> {};
 template <class R, class... A> struct Signature<R (*)(A...) noexcept> : KnownSignature<R, A...> {};
 
+/// True where forward can be called with the first of its parameters alone: the others have default values, which only a call
+/// knows.
+template <class Self, class... A, std::size_t... I> consteval bool takes_first(std::tuple<A...>*, std::index_sequence<I...>)
+{
+    return requires(Self& s) { s.forward(std::declval<std::tuple_element_t<I, std::tuple<A...>>>()...); };
+}
+template <class Self, class F> consteval bool has_default_arguments()
+{
+    if constexpr (!Signature<F>::known) return false;
+    else {
+        using Parameters = typename Signature<F>::Parameters;
+        constexpr auto n = std::tuple_size_v<Parameters>;
+        if constexpr (n == 0) return false;
+        else return takes_first<Self>(static_cast<Parameters*>(nullptr), std::make_index_sequence<n - 1>{});
+    }
+}
+
+/// The signature of a module's forward: known where every call gives the same arguments.
 template <class Self> struct ForwardOf : Signature<void> {};
 template <class Self>
-    requires requires { &Self::forward; }
+    requires requires { &Self::forward; } && (!has_default_arguments<Self, decltype(&Self::forward)>())
 struct ForwardOf<Self> : Signature<decltype(&Self::forward)> {};
 
 template <class X> AnyTensor tensor_in(X const& x)
 {
     if constexpr (is_tensor<X>) return x;
+    else if constexpr (is_optional_tensor<X>) return x ? AnyTensor(*x) : AnyTensor();
     else return {};
 }
-template <Scalar T> AnyTensor tensor_in(std::optional<Tensor<T>> const& x) { return x ? *x : AnyTensor(); }
+
+/// The first tensor in a result: in a tuple, or in a list of any depth.
+template <class X> AnyTensor first_tensor_in(X const& x)
+{
+    if constexpr (is_tuple<X>) {
+        AnyTensor first;
+        auto const visit = [&](auto const& each) {
+            if (!first.defined()) first = first_tensor_in(each);
+        };
+        std::apply([&](auto const&... each) { (visit(each), ...); }, x);
+        return first;
+    } else if constexpr (!is_tensor<X> && requires {
+                             requires !std::same_as<std::remove_cvref_t<decltype(*x.begin())>, X>;
+                             x.end();
+                         }) {
+        for (auto const& each : x)
+            if (auto const first = first_tensor_in(each); first.defined()) return first;
+        return {};
+    } else return tensor_in(x);
+}
 
 /// Puts a tensor of any type in the place of x.
 template <class X> void replace(X& x, AnyTensor const& t, std::size_t i, std::string_view by)
@@ -1142,7 +1316,7 @@ template <class X> void replace(X& x, AnyTensor const& t, std::size_t i, std::st
     else if constexpr (is_tensor<X>) {
         if (t.defined() && t.dtype() != dtype_of<typename X::scalar>) fail<TypeError>(by, " gave a tensor of type ", name(t.dtype()), " for number ", i, ", which has type ", name(dtype_of<typename X::scalar>));
         x = t.defined() ? t.as<typename X::scalar>() : X();
-    } else if constexpr (requires { requires is_tensor<typename X::value_type>; requires std::same_as<X, std::optional<typename X::value_type>>; }) {
+    } else if constexpr (is_optional_tensor<X>) {
         if (!t.defined()) return x.reset();
         typename X::value_type value;
         replace(value, t, i, by);
@@ -1187,7 +1361,11 @@ public:
             replace_all(one, tensors, "results", by);
         }
     }
-    bool returns_tensors() const final { return is_tensor<Result> || is_tuple<Result>; }
+    AnyTensor first_result() const final { return result ? first_tensor_in(*result) : AnyTensor(); }
+    bool returns_tensors() const final
+    {
+        return is_tensor<Result> || is_tuple<Result> || is_optional_tensor<Result>;
+    }
 
     std::optional<Arguments> kept_arguments;
     std::optional<Result> result;
@@ -1296,6 +1474,11 @@ template <MemberOfModule X> struct OperandTraits<X> {
 
 namespace nn {
 
+namespace detail {
+template <class X> inline constexpr bool is_given_its_module = false;
+AnyModule& no_module();  // nowhere defined: only in what does not compile
+}
+
 /// A tensor of a module that is trained: it requires a gradient, and parameters() has it. Made from an undefined tensor it stands for a
 /// parameter that this module does not have, such as a bias.
 template <Differentiable T> class Parameter : public detail::MemberTensor<T> {
@@ -1304,12 +1487,24 @@ public:
     {
         if (value.defined()) this->requires_grad_();
     }
+    template <class X>
+        requires(!std::derived_from<X, Parameter>)
+    explicit Parameter(X const&) : Parameter(detail::no_module(), {}, Tensor<T>())
+    {
+        static_assert(detail::is_given_its_module<X>, "Parameter: it belongs to a module, which is told first: {*this, \"name\", value}");
+    }
 };
 
 /// A tensor of a module that is not trained, but belongs to its state: state_dict() has it unless it is not persistent.
 template <Scalar T> class Buffer : public detail::MemberTensor<T> {
 public:
     Buffer(AnyModule& owner, std::string_view name, Tensor<T> const& value, bool persistent = true) : detail::MemberTensor<T>(owner, name, detail::MemberKind::buffer, value, persistent) {}
+    template <class X>
+        requires(!std::derived_from<X, Buffer>)
+    explicit Buffer(X const&) : Buffer(detail::no_module(), {}, Tensor<T>())
+    {
+        static_assert(detail::is_given_its_module<X>, "Buffer: it belongs to a module, which is told first: {*this, \"name\", value}");
+    }
 };
 
 // The whole numbers that a program writes down, as in {*this, "hidden", 2, 8}, arrive as variables of type int.
@@ -1336,6 +1531,41 @@ public:
 }  // namespace nn
 }  // namespace xgrad
 #endif  // XGRAD_SINGLE_XGRAD_NN_MEMBER_HPP
+#ifndef XGRAD_SINGLE_XGRAD_NN_MODULE_TEXT_HPP
+#define XGRAD_SINGLE_XGRAD_NN_MODULE_TEXT_HPP
+
+// ======== xgrad/nn/module_text.hpp
+// Printing of a module: the tree of what is in it.
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad::nn {
+
+inline void AnyModule::print(std::string const& indent, std::string& out) const
+{
+    out += std::string(kind()) + "(" + extra_repr();
+    bool has_children = false;
+    for (auto const& m : members_) {
+        if (m.kind != Kind::module) continue;
+        if (!std::exchange(has_children, true) && out.back() != '(') out += ",";
+        out += "\n" + indent + "  (" + m.name + "): ";
+        module_of(m).print(indent + "  ", out);
+    }
+    out += has_children ? "\n" + indent + ")" : ")";
+    if (auto const n = parameter_count()) out += ", " + std::to_string(n) + (n == 1 ? " parameter" : " parameters");
+}
+
+/// The tree of modules, each with the number of its parameters.
+inline std::string to_string(AnyModule const& m)
+{
+    std::string out;
+    m.print("", out);
+    return out;
+}
+inline std::ostream& operator<<(std::ostream& out, AnyModule const& m) { return out << to_string(m); }
+
+}  // namespace xgrad::nn
+#endif  // XGRAD_SINGLE_XGRAD_NN_MODULE_TEXT_HPP
 
 XGRAD_COMPILED_ONCE
 
@@ -1343,7 +1573,7 @@ namespace xgrad::nn {
 
 template <class Self> class Module : public AnyModule {
 public:
-    Module() noexcept : AnyModule(sizeof(Self)) { static_assert(std::derived_from<Self, Module>, "a module derives from nn::Module of itself: struct Net : nn::Module<Net>"); }
+    Module() : AnyModule(sizeof(Self)) { static_assert(std::derived_from<Self, Module>, "a module derives from nn::Module of itself: struct Net : nn::Module<Net>"); }
 
     /// Calls forward with these arguments. An expression that forward returns is evaluated.
     template <class... A> auto operator()(A&&... arguments) { return call(self(), std::forward<A>(arguments)...); }
@@ -1355,12 +1585,14 @@ public:
     /// A copy with parameters, buffers and modules of its own, and without hooks.
     Self clone() const { return Self(static_cast<Self const&>(*this)); }
 
-    /// A hook before forward. Where forward is neither overloaded nor a template: f(module, arguments...), which returns nothing, or
+    /// A hook before forward. Where forward is neither overloaded nor a template, and has no default arguments:
+    /// f(module, arguments...), which returns nothing, or
     /// the arguments to go on with (a std::tuple where there are several). Otherwise f(module, tensors) with a std::vector<AnyTensor>
     /// const& that has a place for each argument, undefined where that is no tensor, and returns nothing or such a vector.
     template <class F, class S = Self> HookHandle register_forward_pre_hook(F f, HookOptions options = {});
     /// A hook after forward: f(module, arguments, result) with the arguments as a std::tuple, which returns nothing, or the result to
-    /// go on with. Where forward is overloaded or a template, arguments and results are two std::vector<AnyTensor> const&.
+    /// go on with. Where forward is overloaded, a template or has default arguments, arguments and results are two
+    /// std::vector<AnyTensor> const&.
     template <class F, class S = Self> HookHandle register_forward_hook(F f, HookOptions options = {});
 
     /// As those of AnyModule, with the module as a Self&.
@@ -1398,6 +1630,7 @@ private:
         static_assert(fits || std::is_const_v<S>, "forward of this module cannot be called with these arguments");
         static_assert(fits || !std::is_const_v<S>, "forward of this module, which is const here, cannot be called with these arguments: it must be const itself");
         if constexpr (fits) {
+            static_cast<Module const&>(s).check_members_once();
             if (!static_cast<Module const&>(s).has_hooks()) [[likely]]
                 return static_cast<detail::kept_or_void<Result>>(s.forward(std::forward<A>(arguments)...));
             return call_with_hooks<Result>(s, std::forward<A>(arguments)...);
@@ -1437,10 +1670,12 @@ template <class Self> template <class F, class S> HookHandle Module<Self>::regis
         }
     } else {
         constexpr bool takes = std::is_invocable_v<F&, S&, detail::Tensors const&>;
-        static_assert(takes, "register_forward_pre_hook: forward is overloaded or a template, so a hook takes the module and a std::vector<AnyTensor> const&");
+        static_assert(takes, "register_forward_pre_hook: forward is overloaded or a template, so a hook takes the module and a std::vector<AnyTensor> const&"
+                      "; the same holds where it has default arguments");
         if constexpr (takes) {
             constexpr bool fits = detail::returns_gradients<std::invoke_result_t<F&, S&, detail::Tensors const&>>;
-            static_assert(fits, "register_forward_pre_hook: forward is overloaded or a template, so a hook returns nothing, or a std::vector<AnyTensor>");
+            static_assert(fits, "register_forward_pre_hook: forward is overloaded or a template, so a hook returns nothing, or a std::vector<AnyTensor>"
+                          "; the same holds where it has default arguments");
             if constexpr (fits) return made_hooks()->forward_pre.add(detail::untyped_pre_hook<S>(std::move(f)), options.prepend);
         }
     }
@@ -1463,22 +1698,33 @@ template <class Self> template <class F, class S> HookHandle Module<Self>::regis
                 if (options.always_call) xgrad::detail::fail(kind(), ": register_forward_hook: a result that cannot be made without arguments cannot be shown to a hook that is always called");
             if constexpr (fits)
                 return made_hooks()->forward.add(
-                    [f = std::move(f), always = options.always_call](AnyModule& m, detail::ModuleCall& call) mutable {
-                        if (!call.begin(&f, always)) return;
+                    [f = std::move(f), always = options.always_call,
+                        identity = xgrad::detail::Identity()](
+                        AnyModule& m, detail::ModuleCall& call) mutable {
+                        if (!call.begin(identity, always)) return;
                         auto& values = static_cast<detail::CallValues<Arguments, Result>&>(call);
                         if constexpr (std::default_initializable<Result>)
-                            if (!values.result) return void(f(static_cast<S&>(m), std::as_const(*values.kept_arguments), Result()));
-                        if constexpr (std::is_void_v<Returned>) f(static_cast<S&>(m), std::as_const(*values.kept_arguments), std::as_const(*values.result));
-                        else detail::take(values.result, f(static_cast<S&>(m), std::as_const(*values.kept_arguments), std::as_const(*values.result)));
+                            if (!values.result)
+                                return void(f(static_cast<S&>(m),
+                                    std::as_const(*values.kept_arguments), Result()));
+                        if constexpr (std::is_void_v<Returned>)
+                            f(static_cast<S&>(m), std::as_const(*values.kept_arguments),
+                                std::as_const(*values.result));
+                        else
+                            detail::take(values.result,
+                                f(static_cast<S&>(m), std::as_const(*values.kept_arguments),
+                                    std::as_const(*values.result)));
                     },
                     options.prepend);
         }
     } else {
         constexpr bool takes = std::is_invocable_v<F&, S&, detail::Tensors const&, detail::Tensors const&>;
-        static_assert(takes, "register_forward_hook: forward is overloaded or a template, so a hook takes the module and two std::vector<AnyTensor> const&");
+        static_assert(takes, "register_forward_hook: forward is overloaded or a template, so a hook takes the module and two std::vector<AnyTensor> const&"
+                      "; the same holds where it has default arguments");
         if constexpr (takes) {
             constexpr bool fits = detail::returns_gradients<std::invoke_result_t<F&, S&, detail::Tensors const&, detail::Tensors const&>>;
-            static_assert(fits, "register_forward_hook: forward is overloaded or a template, so a hook returns nothing, or a std::vector<AnyTensor>");
+            static_assert(fits, "register_forward_hook: forward is overloaded or a template, so a hook returns nothing, or a std::vector<AnyTensor>"
+                          "; the same holds where it has default arguments");
             if constexpr (fits) return made_hooks()->forward.add(detail::untyped_forward_hook<S>(std::move(f), options.always_call), options.prepend);
         }
     }
@@ -2013,6 +2259,7 @@ public:
         return {out, batched ? w : Tensor<T>(squeeze(w, 0))};
     }
     std::size_t num_heads() const noexcept { return heads_; }
+    MultiheadAttentionOptions const& options() const noexcept { return options_; }
     std::string extra_repr() const override { return "embed_dim=" + std::to_string(out_proj.weight.shape()[1]) + ", num_heads=" + std::to_string(heads_); }
 
 private:
@@ -2092,6 +2339,7 @@ namespace xgrad {
 /// modReLU: max(|z| + b, 0) z/|z| with a real bias b, which moves the modulus and keeps the direction (Arjovsky, Shah and Bengio,
 /// 2016). 0 where |z| + b <= 0, and at 0.
 struct ModRelu : Elementwise<C(C, R)> {
+    static constexpr std::string_view written = "modrelu";
     XGRAD_INLINE auto value(auto z, auto b) const
     {
         auto const r = abs(z);
@@ -3262,6 +3510,8 @@ template <std::size_t D, Scalar T>
 ConvGeometry conv_geometry(std::string_view name, bool transposed, Tensor<T> const& x, Tensor<T> const& weight, Tensor<T> const& bias, PerAxis<D> stride, PerAxis<D> padding, PerAxis<D> dilation, std::size_t groups)
 {
     using xgrad::detail::fail;
+    xgrad::detail::check_defined(name, x);
+    xgrad::detail::check_defined(name, weight, 1);
     auto const extents = spatial_extents<D>(name, x.shape());
     auto const& w = weight.shape();
     if (w.size() != D + 2) fail<ShapeError>(name, ": the weight needs ", D + 2, " axes, not shape ", w);
@@ -3319,7 +3569,12 @@ template <std::size_t D, Scalar T> Tensor<T> conv_transpose(std::string_view nam
         auto const more = o.output_padding.along[d];
         if (more < 0 || (static_cast<std::size_t>(more) >= axis.stride && static_cast<std::size_t>(more) >= axis.dilation))
             xgrad::detail::fail<ShapeError>(name, ": output padding must be smaller than either stride or dilation, but got output_padding ", o.output_padding.along, ", stride ", o.stride.along, ", dilation ", o.dilation.along);
-        std::size_t const all = axis.windows == 0 ? 0 : (axis.windows - 1) * axis.stride + axis.reach() + static_cast<std::size_t>(more);
+        std::size_t const last = axis.reach() + static_cast<std::size_t>(more);
+        using xgrad::detail::add_extents, xgrad::detail::multiply_extents;
+        std::size_t const all =
+            axis.windows == 0
+                ? 0
+                : add_extents(name, multiply_extents(name, axis.windows - 1, axis.stride), last);
         if (all <= 2 * axis.padding) xgrad::detail::fail<ShapeError>(name, ": an input of shape ", x.shape(), " with padding ", o.padding.along, " gives an output without elements");
         axis.extent = all - 2 * axis.padding;
     }
@@ -3417,32 +3672,32 @@ private:
 
 /// functional::conv1d() with a weight and a bias of its own, which begin uniform on +-1/sqrt(in_channels kernel_size / groups).
 template <Differentiable T = double> struct Conv1d : detail::ConvLayer<Conv1d<T>, T, 1, ConvOptions<1>> {
-    Conv1d(std::size_t in_channels, std::size_t out_channels, PerAxis<1> kernel_size, ConvOptions<1> const& options = {}, bool has_bias = true)
-        : detail::ConvLayer<Conv1d<T>, T, 1, ConvOptions<1>>("Conv1d", in_channels, out_channels, false, kernel_size, options, has_bias)
+    Conv1d(std::size_t in_channels, std::size_t out_channels, PerAxis<1> kernel_size, ConvOptions<1> const& o = {}, bool has_bias = true)
+        : detail::ConvLayer<Conv1d<T>, T, 1, ConvOptions<1>>("Conv1d", in_channels, out_channels, false, kernel_size, o, has_bias)
     {
     }
     Tensor<T> forward(Tensor<T> const& x) const { return functional::conv1d(x, this->weight, this->bias, this->options); }
 };
 /// functional::conv2d() with a weight and a bias of its own.
 template <Differentiable T = double> struct Conv2d : detail::ConvLayer<Conv2d<T>, T, 2, ConvOptions<2>> {
-    Conv2d(std::size_t in_channels, std::size_t out_channels, PerAxis<2> kernel_size, ConvOptions<2> const& options = {}, bool has_bias = true)
-        : detail::ConvLayer<Conv2d<T>, T, 2, ConvOptions<2>>("Conv2d", in_channels, out_channels, false, kernel_size, options, has_bias)
+    Conv2d(std::size_t in_channels, std::size_t out_channels, PerAxis<2> kernel_size, ConvOptions<2> const& o = {}, bool has_bias = true)
+        : detail::ConvLayer<Conv2d<T>, T, 2, ConvOptions<2>>("Conv2d", in_channels, out_channels, false, kernel_size, o, has_bias)
     {
     }
     Tensor<T> forward(Tensor<T> const& x) const { return functional::conv2d(x, this->weight, this->bias, this->options); }
 };
 /// functional::conv_transpose1d() with a weight and a bias of its own, which begin uniform on +-1/sqrt(out_channels kernel_size / groups).
 template <Differentiable T = double> struct ConvTranspose1d : detail::ConvLayer<ConvTranspose1d<T>, T, 1, ConvTransposeOptions<1>> {
-    ConvTranspose1d(std::size_t in_channels, std::size_t out_channels, PerAxis<1> kernel_size, ConvTransposeOptions<1> const& options = {}, bool has_bias = true)
-        : detail::ConvLayer<ConvTranspose1d<T>, T, 1, ConvTransposeOptions<1>>("ConvTranspose1d", in_channels, out_channels, true, kernel_size, options, has_bias)
+    ConvTranspose1d(std::size_t in_channels, std::size_t out_channels, PerAxis<1> kernel_size, ConvTransposeOptions<1> const& o = {}, bool has_bias = true)
+        : detail::ConvLayer<ConvTranspose1d<T>, T, 1, ConvTransposeOptions<1>>("ConvTranspose1d", in_channels, out_channels, true, kernel_size, o, has_bias)
     {
     }
     Tensor<T> forward(Tensor<T> const& x) const { return functional::conv_transpose1d(x, this->weight, this->bias, this->options); }
 };
 /// functional::conv_transpose2d() with a weight and a bias of its own.
 template <Differentiable T = double> struct ConvTranspose2d : detail::ConvLayer<ConvTranspose2d<T>, T, 2, ConvTransposeOptions<2>> {
-    ConvTranspose2d(std::size_t in_channels, std::size_t out_channels, PerAxis<2> kernel_size, ConvTransposeOptions<2> const& options = {}, bool has_bias = true)
-        : detail::ConvLayer<ConvTranspose2d<T>, T, 2, ConvTransposeOptions<2>>("ConvTranspose2d", in_channels, out_channels, true, kernel_size, options, has_bias)
+    ConvTranspose2d(std::size_t in_channels, std::size_t out_channels, PerAxis<2> kernel_size, ConvTransposeOptions<2> const& o = {}, bool has_bias = true)
+        : detail::ConvLayer<ConvTranspose2d<T>, T, 2, ConvTransposeOptions<2>>("ConvTranspose2d", in_channels, out_channels, true, kernel_size, o, has_bias)
     {
     }
     Tensor<T> forward(Tensor<T> const& x) const { return functional::conv_transpose2d(x, this->weight, this->bias, this->options); }
@@ -3490,6 +3745,8 @@ struct Huber : Elementwise<R(R)> {
 /// Operands of a loss are not broadcast: that a target has another shape is nearly always a mistake.
 template <class A, class B> void check_same_shape(std::string_view name, A const& input, B const& target)
 {
+    xgrad::detail::check_defined(name, input);
+    xgrad::detail::check_defined(name, target, 1);
     Shape const a = input.shape(), b = target.shape();
     if (!(a == b)) xgrad::detail::fail<ShapeError>(name, ": the input has shape ", a, " and the target ", b, "; they must be the same");
 }
@@ -3610,7 +3867,7 @@ template <RealScalar T> struct Classes {
     std::size_t count;
     Tensor<T> weight;
 
-    Classes(std::string_view name, Tensor<T> const& input, ClassLossOptions<T> const& options) : axis(input.dim() > 1)
+    Classes(std::string_view name, Tensor<T> const& input, ClassLossOptions<T> const& options) : axis(input.dim(name.data()) > 1)
     {
         if (input.dim() == 0) xgrad::detail::fail<ShapeError>(name, ": the input needs an axis of classes");
         count = input.shape()[axis];
@@ -4007,7 +4264,7 @@ template <RealScalar T = double> struct LayerNorm : Module<LayerNorm<T>> {
         : normalized_shape(shape), eps(epsilon), weight(*this, "weight", elementwise_affine ? ones<T>(shape) : Tensor<T>()), bias(*this, "bias", elementwise_affine ? zeros<T>(shape) : Tensor<T>())
     {
     }
-    explicit LayerNorm(std::initializer_list<std::size_t> shape, double epsilon = 1e-5, bool elementwise_affine = true) : LayerNorm(Shape(shape), epsilon, elementwise_affine) {}
+    explicit LayerNorm(std::initializer_list<xgrad::detail::DimsElement<std::size_t>> shape, double epsilon = 1e-5, bool elementwise_affine = true) : LayerNorm(Shape(shape), epsilon, elementwise_affine) {}
     explicit LayerNorm(std::size_t features, double epsilon = 1e-5, bool elementwise_affine = true) : LayerNorm(Shape{features}, epsilon, elementwise_affine) {}
     Tensor<T> forward(Tensor<T> const& x) const { return functional::layer_norm(x, normalized_shape, weight, bias, eps); }
     std::string extra_repr() const override
@@ -4102,12 +4359,145 @@ template <RealScalar T = double> struct TripletMarginLoss : Module<TripletMargin
 // ======== xgrad/nn/module_list.hpp
 // ModuleList: any number of modules of one kind.
 
+#ifndef XGRAD_SINGLE_XGRAD_NN_MODULE_CONTAINER_HPP
+#define XGRAD_SINGLE_XGRAD_NN_MODULE_CONTAINER_HPP
+
+// ======== xgrad/nn/module_container.hpp
+// ModuleContainer: what Sequential, ModuleList and Slot share: they own modules on the heap, whose types
+// may be known only at run time.
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad::nn {
+
+/// A call of a module that stands for another one, which is not there.
+struct UncallableError : Error {
+    using Error::Error;
+};
+
+/// A module that stands for one which is not there, and so cannot be called.
+class Uncallable {
+public:
+    virtual ~Uncallable() {}
+    /// The text of the UncallableError that a call throws.
+    virtual std::string why_uncallable() const = 0;
+};
+
+/// A module that owns other modules and accepts new ones in their stead.
+class ModuleContainer {
+public:
+    using AnyFunction = void (*)();
+    /// Returns the function R (*)(AnyModule&, A const&...) that calls a module, for the signature
+    /// R(A...). Where it returns null, the container calls the module as it called one of the same
+    /// type in this position, or throws an UncallableError.
+    using FindCall = std::function<AnyFunction(AnyModule&, std::type_info const& signature)>;
+
+    virtual ~ModuleContainer() {}
+    /// "Sequential": the name of its class template.
+    virtual std::string_view container_kind() const noexcept = 0;
+    /// The scalar type of the template, where it has one.
+    virtual std::optional<DType> container_dtype() const noexcept { return {}; }
+    /// Replaces all modules inside. After an exception they are as before.
+    virtual void replace_modules(
+        std::vector<std::unique_ptr<AnyModule>> modules, FindCall const& find) = 0;
+
+protected:
+    // With bodies: XGRAD_SEPARATE_COMPILATION does not emit functions that are defaulted here.
+    ModuleContainer() noexcept {}
+    ModuleContainer(ModuleContainer const&) noexcept {}
+    ModuleContainer& operator=(ModuleContainer const&) noexcept { return *this; }
+};
+
+namespace detail {
+
+template <class Signature> struct CallSignature;
+/// How a module of a type that is not known here is called.
+template <class R, class... A> struct CallSignature<R(A...)> {
+    using Decayed = R(std::remove_cvref_t<A>...);
+    using Function = R (*)(AnyModule&, std::remove_cvref_t<A> const&...);
+    using Arguments = std::tuple<std::remove_cvref_t<A>...>;
+
+    /// A call of modules of type M, with the hooks around it.
+    template <class M> static Function of() {
+        using Forward = ForwardOf<M>;
+        // Hooks of a known forward see arguments and result by their types.
+        constexpr bool shared = [] {
+            if constexpr (Forward::known)
+                return std::same_as<typename Forward::Arguments, Arguments> &&
+                       std::same_as<typename Forward::Result, kept_result<R>>;
+            else return true;
+        }();
+        if constexpr (shared)
+            return [](AnyModule& m, std::remove_cvref_t<A> const&... a) -> R {
+                return call(m, &forward<M>, a...);
+            };
+        else
+            return [](AnyModule& m, std::remove_cvref_t<A> const&... a) -> R {
+                if constexpr (std::is_void_v<R>) static_cast<M&>(m)(a...);
+                else return R(static_cast<M&>(m)(a...));
+            };
+    }
+    /// The function that `find` names, else `fallback`, else one that throws.
+    static Function find(AnyModule& m, ModuleContainer::FindCall const& find, Function fallback) {
+        if (!dynamic_cast<Uncallable*>(&m)) {
+            if (auto const found = find(m, typeid(Decayed)))
+                return reinterpret_cast<Function>(found);
+            if (fallback) return fallback;
+        }
+        return [](AnyModule& refusing, std::remove_cvref_t<A> const&...) -> R {
+            auto const* const stand_in = dynamic_cast<Uncallable*>(&refusing);
+            xgrad::detail::fail<UncallableError>(
+                stand_in ? stand_in->why_uncallable()
+                         : std::string(refusing.kind()) +
+                               ": nothing in this program calls it with these arguments");
+        };
+    }
+
+private:
+    class FunctionCall final : public CallValues<Arguments, kept_result<R>> {
+    public:
+        FunctionCall(AnyModule& m, Function f, std::remove_cvref_t<A> const&... a)
+            : CallValues<Arguments, kept_result<R>>(a...), module_(m), forward_(f) {}
+
+        void forward() override {
+            std::apply(
+                [this](auto const&... a) {
+                    if constexpr (std::is_void_v<R>)
+                        forward_(module_, a...), this->result.emplace();
+                    else this->result.emplace(forward_(module_, a...));
+                },
+                *this->kept_arguments);
+        }
+
+    private:
+        AnyModule& module_;
+        Function forward_;
+    };
+
+    template <class M> static R forward(AnyModule& m, std::remove_cvref_t<A> const&... a) {
+        if constexpr (std::is_void_v<R>) static_cast<M&>(m).forward(a...);
+        else return R(static_cast<M&>(m).forward(a...));
+    }
+    /// Compiled once for all modules of this signature.
+    static R call(AnyModule& m, Function forward, std::remove_cvref_t<A> const&... a) {
+        bool const hooked = m.hooks() && m.hooks()->any();
+        if (!hooked && !ModuleHooks::of_all_modules().any()) return forward(m, a...);
+        FunctionCall call(m, forward, a...);
+        detail::call_with_hooks(m, call);
+        if constexpr (!std::is_void_v<R>) return *std::move(call.result);
+    }
+};
+
+} // namespace detail
+} // namespace xgrad::nn
+#endif  // XGRAD_SINGLE_XGRAD_NN_MODULE_CONTAINER_HPP
+
 XGRAD_COMPILED_ONCE
 
 namespace xgrad::nn {
 
 /// Modules M in a row, under the names "0", "1", ... It has no forward: the module that it is a member of calls them.
-template <std::derived_from<AnyModule> M> class ModuleList : public Module<ModuleList<M>> {
+template <std::derived_from<AnyModule> M> class ModuleList : public Module<ModuleList<M>>, public ModuleContainer {
 public:
     class iterator {
     public:
@@ -4139,6 +4529,15 @@ public:
     }
     iterator begin() noexcept { return {*this, 0}; }
     iterator end() noexcept { return {*this, size()}; }
+
+    std::string_view container_kind() const noexcept override { return "ModuleList"; }
+    void replace_modules(std::vector<std::unique_ptr<AnyModule>> modules, FindCall const&) override
+    {
+        for (auto const& m : modules)
+            if (dynamic_cast<M*>(m.get()) == nullptr)
+                xgrad::detail::fail("ModuleList: a module ", m->kind(), " is none of the type that this list holds");
+        this->own_in_row(std::move(modules));
+    }
 
 private:
     M& insert(std::unique_ptr<M> module)
@@ -4258,6 +4657,7 @@ template <class Self, RealScalar T> struct BatchNormLayer : Module<Self> {
           num_batches_tracked(*this, "num_batches_tracked", o.track_running_stats ? Tensor<std::int64_t>(0) : Tensor<std::int64_t>()), name_(name), least_(least), most_(most), features_(num_features)
     {
     }
+    std::size_t num_features() const noexcept { return features_; }
     Tensor<T> forward(Tensor<T> const& x)
     {
         if (x.dim() < least_ || x.dim() > most_)
@@ -4288,11 +4688,11 @@ private:
 
 /// functional::batch_norm() of inputs [N, C] or [N, C, L]: by the batch in training, by running moments in evaluation.
 template <RealScalar T = double> struct BatchNorm1d : detail::BatchNormLayer<BatchNorm1d<T>, T> {
-    explicit BatchNorm1d(std::size_t num_features, BatchNormOptions const& options = {}) : detail::BatchNormLayer<BatchNorm1d<T>, T>("BatchNorm1d", 2, 3, num_features, options) {}
+    explicit BatchNorm1d(std::size_t num_features, BatchNormOptions const& o = {}) : detail::BatchNormLayer<BatchNorm1d<T>, T>("BatchNorm1d", 2, 3, num_features, o) {}
 };
 /// The same of inputs [N, C, H, W].
 template <RealScalar T = double> struct BatchNorm2d : detail::BatchNormLayer<BatchNorm2d<T>, T> {
-    explicit BatchNorm2d(std::size_t num_features, BatchNormOptions const& options = {}) : detail::BatchNormLayer<BatchNorm2d<T>, T>("BatchNorm2d", 4, 4, num_features, options) {}
+    explicit BatchNorm2d(std::size_t num_features, BatchNormOptions const& o = {}) : detail::BatchNormLayer<BatchNorm2d<T>, T>("BatchNorm2d", 4, 4, num_features, o) {}
 };
 
 /// functional::group_norm() with a weight and a bias for each channel, which begin as ones and zeros.
@@ -5319,7 +5719,9 @@ namespace xgrad::nn {
 
 /// Modules of any kinds in a row, under the names "0", "1", ...: each takes a Tensor<T>, the result of the one before it, and
 /// returns a Tensor<T>. Where the type changes on the way, write a module of your own.
-template <Scalar T = double> class Sequential : public Module<Sequential<T>> {
+template <Scalar T = double> class Sequential : public Module<Sequential<T>>, public ModuleContainer {
+    using Call = detail::CallSignature<Tensor<T>(Tensor<T>)>;
+
 public:
     template <class... M>
         requires(std::derived_from<std::remove_cvref_t<M>, AnyModule> && ...)
@@ -5359,12 +5761,109 @@ public:
         return x;
     }
 
+    std::string_view container_kind() const noexcept override { return "Sequential"; }
+    std::optional<DType> container_dtype() const noexcept override { return dtype_of<T>; }
+    void replace_modules(std::vector<std::unique_ptr<AnyModule>> modules, FindCall const& find) override
+    {
+        std::vector<typename Call::Function> calls;
+        for (auto const& m : modules) {
+            auto const i = calls.size();
+            bool const same = i < calls_.size() && this->has_type_of(i, *m);
+            calls.push_back(Call::find(*m, find, same ? calls_[i] : nullptr));
+        }
+        this->own_in_row(std::move(modules));
+        calls_ = std::move(calls);
+    }
+
 private:
-    std::vector<Tensor<T> (*)(AnyModule&, Tensor<T> const&)> calls_;
+    std::vector<typename Call::Function> calls_;
 };
 
 }  // namespace xgrad::nn
 #endif  // XGRAD_SINGLE_XGRAD_NN_SEQUENTIAL_HPP
+#ifndef XGRAD_SINGLE_XGRAD_NN_SLOT_HPP
+#define XGRAD_SINGLE_XGRAD_NN_SLOT_HPP
+
+// ======== xgrad/nn/slot.hpp
+// Slot: a module inside another one whose type is known only at run time.
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad::nn {
+
+template <class Signature> class Slot;
+
+/// A module of any type that is called with arguments A and returns an R, under the name "module". It is
+/// to modules what std::function is to functions, and is used like other modules:
+/// `nn::Child<nn::Slot<Tensor<float>(Tensor<float> const&)>> before{*this, "before", Normalize()};`
+/// A call of an empty one is an Error.
+template <class R, class... A>
+class Slot<R(A...)> : public Module<Slot<R(A...)>>, public ModuleContainer {
+    static_assert(
+        (!(std::is_lvalue_reference_v<A> && !std::is_const_v<std::remove_reference_t<A>>)&&...),
+        "Slot: the module inside takes its arguments by value or const reference");
+    using Call = detail::CallSignature<R(A...)>;
+
+public:
+    Slot() = default;
+    /// Holds a copy of this module, or the module itself where it is moved in.
+    template <class M>
+        requires(std::derived_from<std::remove_cvref_t<M>, AnyModule> &&
+                 !std::derived_from<std::remove_cvref_t<M>, Slot>)
+    explicit Slot(M&& module) {
+        set(std::forward<M>(module));
+    }
+
+    /// Replaces the module inside; returns it as it is here.
+    template <class M> auto& set(M&& module) {
+        using Stored = std::remove_cvref_t<M>;
+        constexpr bool is_module = std::derived_from<Stored, AnyModule>;
+        static_assert(is_module, "Slot: what it holds must be a module, derived from nn::Module");
+        if constexpr (is_module) {
+            constexpr bool fits =
+                requires(Stored& m, std::remove_cvref_t<A> const&... a) { m.forward(a...); };
+            static_assert(
+                fits, "Slot: the module is called with the arguments of the Slot's signature");
+            auto owned = std::make_unique<Stored>(std::forward<M>(module));
+            auto& m = *owned;
+            if constexpr (fits) hold(std::move(owned), Call::template of<Stored>());
+            return m;
+        }
+    }
+    bool empty() const noexcept { return this->member_count() == 0; }
+    /// The module inside. Throws where there is none.
+    AnyModule& module() { return checked(); }
+
+    R forward(A... a) { return call_(checked(), a...); }
+
+    std::string_view container_kind() const noexcept override { return "Slot"; }
+    void replace_modules(
+        std::vector<std::unique_ptr<AnyModule>> modules, FindCall const& find) override {
+        if (modules.size() > 1)
+            xgrad::detail::fail("Slot: ", modules.size(), " modules do not fit into one slot");
+        if (modules.empty()) return this->clear_members();
+        AnyModule& module = *modules[0];
+        bool const same = !empty() && this->has_type_of(0, module);
+        auto const call = Call::find(module, find, same ? call_ : nullptr);
+        hold(std::move(modules[0]), call);
+    }
+
+private:
+    AnyModule& checked() {
+        if (empty()) xgrad::detail::fail("Slot: there is no module inside");
+        return this->owned(0);
+    }
+    void hold(std::unique_ptr<AnyModule> module, typename Call::Function call) {
+        this->clear_members();
+        this->own("module", std::move(module));
+        call_ = call;
+    }
+
+    typename Call::Function call_ = nullptr;
+};
+
+} // namespace xgrad::nn
+#endif  // XGRAD_SINGLE_XGRAD_NN_SLOT_HPP
 #ifndef XGRAD_SINGLE_XGRAD_NN_TRANSFORMER_HPP
 #define XGRAD_SINGLE_XGRAD_NN_TRANSFORMER_HPP
 

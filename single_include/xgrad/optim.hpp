@@ -248,7 +248,7 @@ namespace detail {
 
 using xgrad::detail::fail;
 
-inline AnyTensor number_tensor(double v) { return AnyTensor(xgrad::detail::type_info<double>.filled(Shape{}, v)); }
+inline AnyTensor number_tensor(double v) { return xgrad::detail::type_info<double>.filled(Shape{}, v); }
 inline double number_in(StateDict const& state, std::string const& name)
 {
     auto const* const t = state.find(name);
@@ -276,6 +276,7 @@ template <class V> auto& element_of(V& all, std::size_t i, char const* what)
 {
     if (fresh.empty()) fail("optimizer got an empty parameter list");
     for (auto const& p : fresh) {
+        if (!p.defined()) xgrad::detail::fail_undefined("optimizer", "parameter", static_cast<std::size_t>(&p - fresh.data()));
         if (!is_differentiable(p.dtype())) fail<TypeError>("optimizer: a tensor of type ", name(p.dtype()), " cannot be trained");
         if (!p.is_leaf()) fail<GraphError>("can't optimize a non-leaf Tensor");
         if (std::ranges::any_of(all, [&](AnyTensor const& other) { return other.is_same(p); })) fail("optimizer: some parameters appear more than once, or in more than one parameter group");

@@ -54,45 +54,11 @@
 #include <tuple>
 
 
-// ======== xgrad/tensor/backward.hpp
-// backward() and grad(): from a tensor back to the leaves, or to the tensors that are asked for.
+// ======== xgrad/base/callable.hpp
+// How callables of the user are kept.
 
-#include <concepts>
-#include <optional>
-
-
-// ======== xgrad/graph/engine.hpp
-// The engine: runs Nodes from the newest to the oldest, each when all its gradients have arrived; adds what meets; hands
-// captured gradients back. It holds no state between passes, so a pass may start inside another, and an exception leaves
-// nothing behind. Read graph_task.hpp for how.
-
-#include <thread>
-
-
-// ======== xgrad/graph/graph_task.hpp
-// GraphTask: the notes of one backward pass: for each Node how many gradients it still waits for, and those that came. A
-// Node points to its notes; where two passes meet in one Node (threads, or backward inside backward), the second keeps
-// its notes in a table of its own.
-
-#include <algorithm>
-#include <unordered_map>
-#include <vector>
-
-
-// ======== xgrad/graph/backward_pass.hpp
-// BackwardPass: what a running backward pass shows to hooks: whether a Node is part of it, notes that live as long as it does, and
-// callbacks for its end.
-
-
-// ======== xgrad/base/error.hpp
-// What xgrad throws: one exception type for each kind of mistake that a caller may want to tell apart.
-
-#include <initializer_list>
-#include <ranges>
-#include <stdexcept>
-#include <string>
-#include <string_view>
-#include <utility>
+#include <functional>
+#include <type_traits>
 
 
 // ======== xgrad/base/config.hpp
@@ -156,10 +122,9 @@
 #endif
 #define XGRAD_NOINLINE [[gnu::noinline]]
 
-// XGRAD_SEPARATE_COMPILATION, for programs of many files: with it in all of them, and XGRAD_SOURCE before <xgrad/xgrad.hpp> (and
-// <xgrad/nn.hpp>, <xgrad/optim.hpp>, <xgrad/data.hpp> and <xgrad/linalg.hpp>, where they are used) in one, that one alone compiles the
-// functions that are no templates, in headers where XGRAD_COMPILED_ONCE stands (g++; no other compiler can leave them out elsewhere), and
-// the templates in source.hpp.
+// XGRAD_SEPARATE_COMPILATION, for programs of many files: with it in all of them, and XGRAD_SOURCE before <xgrad/xgrad.hpp> in one, that
+// one alone compiles, for all headers of xgrad, the functions that are no templates, in headers where XGRAD_COMPILED_ONCE stands (g++; no
+// other compiler can leave them out elsewhere), and the templates in source.hpp.
 #if defined(XGRAD_SEPARATE_COMPILATION) && defined(__GNUC__) && !defined(__clang__)
 #    define XGRAD_COMPILED_ONCE _Pragma("interface \"xgrad\"")
 #    ifdef XGRAD_SOURCE
@@ -168,6 +133,60 @@
 #else
 #    define XGRAD_COMPILED_ONCE
 #endif
+
+namespace xgrad::detail {
+
+/// A module, or whatever else has parameters of its own.
+template <class F>
+concept HasParameters = requires(F& f) { f.parameters(); };
+
+/// The type in which a callable that was given as F&& is kept. One that has parameters is kept by reference where the caller holds it: a copy
+/// would have other parameters, and gradients would go to those. Anything else is copied or moved.
+template <class F>
+using KeptCallable = std::conditional_t<std::is_lvalue_reference_v<F> && HasParameters<std::remove_reference_t<F>>,
+    std::reference_wrapper<std::remove_reference_t<F>>, std::decay_t<F>>;
+
+}  // namespace xgrad::detail
+
+// ======== xgrad/tensor/backward.hpp
+// backward() and grad(): from a tensor back to the leaves, or to the tensors that are asked for.
+
+#include <concepts>
+#include <optional>
+
+
+// ======== xgrad/graph/engine.hpp
+// The engine: runs Nodes from the newest to the oldest, each when all its gradients have arrived; adds what meets; hands
+// captured gradients back. It holds no state between passes, so a pass may start inside another, and an exception leaves
+// nothing behind. Read graph_task.hpp for how.
+
+#include <thread>
+
+
+// ======== xgrad/graph/graph_task.hpp
+// GraphTask: the notes of one backward pass: for each Node how many gradients it still waits for, and those that came. A
+// Node points to its notes; where two passes meet in one Node (threads, or backward inside backward), the second keeps
+// its notes in a table of its own.
+
+#include <algorithm>
+#include <unordered_map>
+#include <vector>
+
+
+// ======== xgrad/graph/backward_pass.hpp
+// BackwardPass: what a running backward pass shows to hooks: whether a Node is part of it, notes that live as long as it does, and
+// callbacks for its end.
+
+
+// ======== xgrad/base/error.hpp
+// What xgrad throws: one exception type for each kind of mistake that a caller may want to tell apart.
+
+#include <initializer_list>
+#include <ranges>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
 
 XGRAD_COMPILED_ONCE
 
@@ -235,6 +254,25 @@ private:
 template <class E> [[noreturn, gnu::cold, gnu::noinline]] void fail_with(std::initializer_list<Piece> pieces) { throw E(message_of(pieces)); }
 template <class E = Error, class... Parts> [[noreturn]] XGRAD_INLINE void fail(Parts const&... parts) { fail_with<E>({parts...}); }
 
+/// The name of the function that calls one with a parameter `Caller in = {}`, for messages.
+struct Caller {
+    char const* name;
+    constexpr Caller(char const* function = __builtin_FUNCTION()) noexcept : name(function) {}
+};
+
+/// Throws an Error that says what an operation found undefined ("argument 1"), and how a tensor comes to be that. A function's
+/// name may have template arguments: "transpose<xgrad::Tensor<double> >".
+[[noreturn, gnu::cold, gnu::noinline]] inline void fail_undefined(std::string_view operation, std::string_view what)
+{
+    auto const name = operation.starts_with("operator") ? operation : operation.substr(0, operation.find('<'));
+    fail<Error>(name, ": ", what, " is undefined: it was default-constructed, moved from or released, or it is the grad() "
+        "of a tensor that no backward pass has reached");
+}
+[[noreturn, gnu::cold, gnu::noinline]] inline void fail_undefined(std::string_view operation, std::string_view kind, std::size_t index)
+{
+    fail_undefined(operation, message_of({kind, " ", index}));
+}
+
 }  // namespace detail
 }  // namespace xgrad
 
@@ -296,7 +334,7 @@ struct SizeClass {
             std::size_t const i = bytes == 0 ? 0 : (bytes - 1) / 32;
             return {i, (i + 1) * 32};
         }
-        auto const exponent = static_cast<std::size_t>(std::bit_width(bytes - 1)) - 1;  // 2^exponent < bytes <= 2^(exponent + 1)
+        auto const exponent = 8 * sizeof(std::size_t) - 1 - static_cast<std::size_t>(std::countl_zero(bytes - 1));  // 2^exponent < bytes <= 2^(exponent + 1)
         std::size_t const step = std::size_t{1} << (exponent - 2);
         std::size_t const quarter = (bytes - (std::size_t{1} << exponent) + step - 1) / step;
         return {even + (exponent - 9) * 4 + quarter - 1, (std::size_t{1} << exponent) + quarter * step};
@@ -639,7 +677,6 @@ private:
 // ======== xgrad/graph/hook.hpp
 // Hooks: lists of std::function that run in the order of their registration, and handles that remove from them.
 
-#include <functional>
 #include <mutex>
 
 XGRAD_COMPILED_ONCE
@@ -661,6 +698,17 @@ private:
 };
 
 namespace detail {
+
+/// What no other object of the program has or had: a key for notes, which an address is not, since memory is used again. Copies share it.
+class Identity {
+public:
+    Identity() noexcept : number_(last.fetch_add(1, std::memory_order_relaxed) + 1) {}
+    bool operator==(Identity const&) const noexcept = default;
+
+private:
+    static inline constinit std::atomic<std::uint64_t> last{0};
+    std::uint64_t number_;
+};
 
 /// A shared T that the first to ask for it makes, whichever thread that is in.
 template <class T> class MadeOnce {
@@ -735,12 +783,12 @@ protected:
     {
         auto const& hooks = hooks_.made();
         HookHandle handle([weak = std::weak_ptr(hooks), weak_slot = std::weak_ptr(slot)] {
-            auto const hooks = weak.lock();
+            auto const list = weak.lock();
             auto const removed = weak_slot.lock();
-            if (!hooks || !removed) return;
+            if (!list || !removed) return;
             removed->removed = true;
-            std::lock_guard const removing(hooks->mutex);
-            std::erase(hooks->slots, removed);
+            std::lock_guard const removing(list->mutex);
+            std::erase(list->slots, removed);
         });
         std::lock_guard const lock(hooks->mutex);
         hooks->slots.insert(first ? hooks->slots.begin() : hooks->slots.end(), std::move(slot));
@@ -857,7 +905,8 @@ public:
     /// The same in libtorch's form: f(gradients of the inputs, gradients of the outputs).
     template <class F> HookHandle add_post_hook(F f) { return register_hook(std::move(f)); }
 
-    /// Edges to the Nodes of the inputs; an empty one where an input needs no gradient.
+    /// Edges to the Nodes of the inputs. An input that needs no gradient has none in the Node of an expression or of an operation on whole
+    /// arrays, and an empty one where the inputs are a list: in the Nodes of cat() and stack(), and of custom Functions.
     std::span<Edge const> next_edges() const noexcept { return {edges_, edge_count_}; }
     std::uint32_t num_outputs() const noexcept { return outputs_; }
     /// Grows with each Node that a thread records; an AccumulateGrad Node has the largest possible.
@@ -1064,7 +1113,7 @@ public:
         for (std::size_t i = 0; i < callbacks_.size(); ++i) std::exchange(callbacks_[i], nullptr)();
     }
     void queue(std::function<void()> f) { callbacks_.push_back(std::move(f)); }
-    std::any& note(void const* of)
+    std::any& note(Identity of)
     {
         for (auto& [key, note] : notes_)
             if (key == of) return note;
@@ -1074,7 +1123,7 @@ public:
 private:
     BackwardPass* outer_;
     std::vector<std::function<void()>> callbacks_;
-    std::vector<std::pair<void const*, std::any>> notes_;
+    std::vector<std::pair<Identity, std::any>> notes_;
 };
 
 /// The innermost pass that the calling thread runs.
@@ -1124,7 +1173,6 @@ inline void queue_callback(std::function<void()> f)
 // The scalar types that a Tensor may have, the letters that stand for them in an operation's domain, and promotion.
 
 #include <complex>
-#include <type_traits>
 
 namespace xgrad {
 
@@ -1203,6 +1251,15 @@ template <class A, class B> using promote_precision = typename detail::PromotePr
 
 namespace detail {
 
+/// The scalar type of a tensor that is made of numbers of type N: integers become int64, long double becomes double.
+template <class N> struct TensorScalar {
+    using type = std::conditional_t<Scalar<N>, N, std::conditional_t<std::integral<N>, std::int64_t, double>>;
+};
+template <> struct TensorScalar<std::complex<long double>> {
+    using type = std::complex<double>;
+};
+template <class N> using tensor_scalar = typename TensorScalar<N>::type;
+
 template <class P, class... More> struct Widest {
     using type = P;
 };
@@ -1242,7 +1299,41 @@ XGRAD_COMPILED_ONCE
 
 namespace xgrad {
 
-/// A vector of extents or steps, one for each dimension.
+namespace detail {
+
+template <class I>
+inline constexpr bool is_dims_number = std::is_integral_v<I> || std::is_floating_point_v<I>;  // of which some are refused
+
+/// Any integer as an element of Dims<T>. Throws where that cannot hold it.
+template <class T, class I> constexpr T dims_element(I i)
+{
+    if constexpr (is_dims_number<I>) {
+        static_assert(std::is_integral_v<I> && !std::is_same_v<I, bool>,
+            "a shape, a list of axes and a list of indices hold integers: these elements are of type bool or floating point");
+        if constexpr (std::is_unsigned_v<T> && std::is_signed_v<I> && std::is_integral_v<I>)
+            if (i < I(0)) [[unlikely]]
+                fail<ShapeError>("a shape has the negative extent ", i);
+        if constexpr (std::is_signed_v<T> && std::is_unsigned_v<I> && sizeof(I) >= sizeof(T))
+            if (i > static_cast<I>(PTRDIFF_MAX)) [[unlikely]]
+                fail<ShapeError>("a list of extents, axes or steps has an element that is too large: ", i);
+    }
+    return static_cast<T>(i);
+}
+
+/// An element of a list in braces, of any integer type: {x.shape(0), -1}.
+template <class T> struct DimsElement {
+    T value;
+    template <class I>
+        requires(is_dims_number<I> || std::is_convertible_v<I, T>)
+    constexpr DimsElement(I const& i) : value(dims_element<T>(i))
+    {
+    }
+};
+
+}  // namespace detail
+
+/// A vector of extents or steps, one for each dimension. Made from integers of any types: `Shape{n, x.shape(0) * 2}`, or from a
+/// range of integers. A negative extent in a Shape is a ShapeError.
 template <class T> class Dims {
 public:
     using value_type = T;
@@ -1256,15 +1347,17 @@ public:
     using const_reverse_iterator = std::reverse_iterator<T const*>;
 
     Dims() noexcept : local_{} {}
-    explicit Dims(std::size_t n, T value = T{}) : Dims()
+    /// n equal elements. A template, so that one number in braces is a list of one element for every compiler.
+    template <std::integral N> explicit Dims(N n, T value = T{}) : Dims()
     {
-        reserve_exactly(n);
-        std::fill_n(data(), n, value);
+        reserve_exactly(static_cast<std::size_t>(n));
+        std::fill_n(data(), static_cast<std::size_t>(n), value);
     }
-    Dims(std::initializer_list<T> l) : Dims()
+    Dims(std::initializer_list<detail::DimsElement<T>> l) : Dims()
     {
         reserve_exactly(l.size());
-        std::copy(l.begin(), l.end(), data());
+        T* to = data();
+        for (auto const& element : l) *to++ = element.value;
     }
     template <std::forward_iterator I> Dims(I first, I last) : Dims()
     {
@@ -1273,8 +1366,11 @@ public:
     }
     template <std::ranges::forward_range V>
         requires(!std::same_as<std::remove_cvref_t<V>, Dims> && std::integral<std::ranges::range_value_t<V>>)
-    Dims(V const& v) : Dims(std::ranges::begin(v), std::ranges::end(v))
+    Dims(V const& v) : Dims()
     {
+        reserve_exactly(static_cast<std::size_t>(std::ranges::distance(v)));
+        T* to = data();
+        for (auto const i : v) *to++ = detail::dims_element<T>(i);
     }
     [[gnu::always_inline]] Dims(Dims const& o) : size_(o.size_)
     {
@@ -1374,28 +1470,53 @@ using Strides = Dims<std::ptrdiff_t>;
 /// Axes as a caller gives them: negative ones count from the end.
 using Axes = Dims<std::ptrdiff_t>;
 
-/// The number of elements of an array of this shape.
-inline std::size_t numel(Shape const& shape) noexcept
-{
-    std::size_t n = 1;
-    for (auto const d : shape) n *= d;
-    return n;
-}
-
 namespace detail {
 
 /// More elements than this, of any type, are in no memory.
 inline constexpr std::size_t most_elements = std::size_t{PTRDIFF_MAX} / 16;
 
-/// The same, of an array that can be; throws ShapeError.
-inline std::size_t checked_numel(Shape const& shape)
+/// The number of elements where the product of the extents is too large: 0 where one of them is.
+[[gnu::cold, gnu::noinline]] inline std::size_t numel_of_large(Shape const& shape)
 {
     if (std::ranges::find(shape, std::size_t{0}) != shape.end()) return 0;
+    fail<ShapeError>("an array of shape ", shape, " has more elements than any memory");
+}
+
+}  // namespace detail
+
+/// The number of elements of an array of this shape; throws ShapeError where it is more than any memory holds.
+inline std::size_t numel(Shape const& shape)
+{
     std::size_t n = 1;
     bool fits = true;
     for (auto const d : shape) fits &= !__builtin_mul_overflow(n, d, &n);
-    if (!fits || n > most_elements) fail<ShapeError>("an array of shape ", shape, " has more elements than any memory");
+    if (!fits || n > detail::most_elements) [[unlikely]]
+        return detail::numel_of_large(shape);
     return n;
+}
+
+namespace detail {
+
+[[noreturn, gnu::cold]] inline void fail_extents(
+    std::string_view operation, std::size_t a, char const* sign, std::size_t b)
+{
+    fail<ShapeError>(
+        operation, ": an extent of ", a, sign, b, " would have more elements than any memory");
+}
+/// Extents that follow from others; they throw ShapeError where the result is larger than any memory.
+inline std::size_t add_extents(std::string_view operation, std::size_t a, std::size_t b)
+{
+    std::size_t sum;
+    if (__builtin_add_overflow(a, b, &sum) || sum > most_elements)
+        fail_extents(operation, a, " + ", b);
+    return sum;
+}
+inline std::size_t multiply_extents(std::string_view operation, std::size_t a, std::size_t b)
+{
+    std::size_t product;
+    if (__builtin_mul_overflow(a, b, &product) || product > most_elements)
+        fail_extents(operation, a, " * ", b);
+    return product;
 }
 
 /// Puts row-major strides into an empty vector; returns the number of elements. Throws ShapeError where these are too many.
@@ -1412,7 +1533,7 @@ inline std::size_t lay_out(Shape const& shape, Strides& strides)
         fits &= !__builtin_mul_overflow(step, extent[i], &step);
     }
     if (!fits || step > most_elements) [[unlikely]]
-        return checked_numel(shape);
+        return numel_of_large(shape);
     return step;
 }
 
@@ -1440,14 +1561,16 @@ inline std::size_t step_along(Shape const& shape, std::size_t axis)
     return step;
 }
 
-/// True where the elements lie in row-major order without gaps; axes of extent 1 may have any stride.
+/// True where the elements lie in row-major order without gaps; axes of extent 1 may have any stride, and so may all where there are
+/// no elements.
 inline bool is_row_major(Shape const& shape, Strides const& strides) noexcept
 {
-    std::ptrdiff_t step = 1;
+    std::size_t step = 1;
     for (std::size_t i = shape.size(); i-- > 0;) {
         if (shape[i] == 0) return true;
-        if (shape[i] != 1 && strides[i] != step) return false;
-        step *= static_cast<std::ptrdiff_t>(shape[i]);
+        if (shape[i] != 1 && static_cast<std::size_t>(strides[i]) != step)
+            return std::ranges::find(shape, std::size_t{0}) != shape.end();
+        step *= shape[i];
     }
     return true;
 }
@@ -1456,6 +1579,7 @@ inline bool is_row_major(Shape const& shape, Strides const& strides) noexcept
 /// another shape of as many; empty where there are none, so that a copy is needed.
 inline std::optional<Strides> reshaped_strides(Shape const& shape, Strides const& strides, Shape const& to)
 {
+    if (numel(shape) == 0) return row_major(to);
     Strides result(to.size(), 1);
     std::size_t next = to.size();
     for (std::size_t last = shape.size(); last-- > 0;) {  // a block of axes that follow each other without gaps
@@ -1995,7 +2119,7 @@ struct AnyArray {
     void look_through(Shape s, Strides st, std::ptrdiff_t bytes = 0)
     {
         data += bytes;
-        numel = checked_numel(s);
+        numel = xgrad::numel(s);
         contiguous = detail::is_row_major(s, st);
         shape = std::move(s);
         strides = std::move(st);
@@ -2183,6 +2307,22 @@ inline constinit thread_local bool grad_mode = true;
 inline constinit thread_local bool inference_mode = false;
 /// Whether operations are recorded: never in inference mode, whatever grad mode says.
 inline bool recording() noexcept { return grad_mode && !inference_mode; }
+
+/// True while what is recorded will be differentiated: in a function that is transformed, and in a pass with create_graph. It is
+/// what transforms take for create_graph by default, so that they nest as they stand.
+inline constinit thread_local bool differentiated = false;
+
+/// Sets `differentiated` for its scope.
+class DifferentiatedScope {
+public:
+    explicit DifferentiatedScope(bool value = true) noexcept : before_(differentiated) { differentiated = value; }
+    DifferentiatedScope(DifferentiatedScope const&) = delete;
+    DifferentiatedScope& operator=(DifferentiatedScope const&) = delete;
+    ~DifferentiatedScope() { differentiated = before_; }
+
+private:
+    bool before_;
+};
 }  // namespace detail
 
 /// True where operations on the calling thread are recorded; a new thread starts with true.
@@ -2201,6 +2341,14 @@ public:
 private:
     bool before_;
 };
+
+namespace detail {
+/// The modes in which gradients and tangents are computed: with create_graph they are recorded, to be differentiated.
+class PassMode : AutoGradMode, DifferentiatedScope {
+public:
+    explicit PassMode(bool create_graph) noexcept : AutoGradMode(create_graph), DifferentiatedScope(create_graph) {}
+};
+}  // namespace detail
 
 /// Nothing is recorded in its scope.
 class NoGradGuard : AutoGradMode {
@@ -2396,14 +2544,19 @@ public:
     bool defined() const noexcept { return static_cast<bool>(impl_); }
     explicit operator bool() const noexcept { return defined(); }
 
-    Shape const& shape() const { return impl().array.shape; }
-    std::size_t shape(std::ptrdiff_t axis) const { return shape()[detail::normalize_axis("shape", axis, dim())]; }
+    Shape const& shape(detail::Caller in = {}) const { return asked("shape", in).array.shape; }
+    template <class I>
+        requires std::is_arithmetic_v<I>
+    std::size_t shape(I axis, detail::Caller in = {}) const
+    {
+        return shape(in)[detail::normalize_axis("shape", detail::dims_element<std::ptrdiff_t>(axis), dim())];
+    }
     /// Steps between neighbours along each axis, in elements.
-    Strides const& strides() const { return impl().array.strides; }
-    std::size_t dim() const { return shape().size(); }
-    std::size_t numel() const { return impl().array.numel; }
-    DType dtype() const { return impl().type->dtype; }
-    bool is_contiguous() const { return impl().array.contiguous; }
+    Strides const& strides(detail::Caller in = {}) const { return asked("strides", in).array.strides; }
+    std::size_t dim(detail::Caller in = {}) const { return asked("dim", in).array.shape.size(); }
+    std::size_t numel(detail::Caller in = {}) const { return asked("numel", in).array.numel; }
+    DType dtype(detail::Caller in = {}) const { return asked("dtype", in).type->dtype; }
+    bool is_contiguous(detail::Caller in = {}) const { return asked("is_contiguous", in).array.contiguous; }
     /// How often the memory was changed in place; shared by views and detach().
     std::uint32_t version() const
     {
@@ -2412,9 +2565,9 @@ public:
     }
 
     /// True where a gradient will be computed: for a leaf that asks for it, and for all that is computed from one.
-    bool requires_grad() const
+    bool requires_grad(detail::Caller in = {}) const
     {
-        auto const& t = impl();
+        auto const& t = asked("requires_grad", in);
         if (!t.view) [[likely]]
             return t.requires_grad || t.grad_fn;
         auto const lock = t.view->lock();  // another thread may be about to refresh the view
@@ -2437,9 +2590,10 @@ public:
     /// True where both are handles to one tensor.
     bool is_same(AnyTensor const& o) const noexcept { return impl_ == o.impl_; }
 
-    detail::TensorImpl& impl() const
+    detail::TensorImpl& impl(detail::Caller in = {}) const
     {
-        if (!impl_) detail::fail<Error>("a tensor is undefined here: it was default-constructed, or holds no gradient");
+        if (!impl_) [[unlikely]]
+            detail::fail_undefined(in.name, "a tensor");
         return *impl_;
     }
     detail::Ref<detail::TensorImpl> const& handle() const& noexcept { return impl_; }
@@ -2447,6 +2601,19 @@ public:
 
 protected:
     detail::Ref<detail::TensorImpl> impl_;
+
+private:
+    /// As impl(), for a member function that `in` calls.
+    detail::TensorImpl& asked(char const* member, detail::Caller in) const
+    {
+        if (!impl_) [[unlikely]]
+            fail_asked(member, in);
+        return *impl_;
+    }
+    [[noreturn, gnu::cold, gnu::noinline]] static void fail_asked(char const* member, detail::Caller in)
+    {
+        detail::fail_undefined(in.name, detail::message_of({"a tensor whose ", member, "() is asked for"}));
+    }
 };
 
 namespace detail {
@@ -2485,10 +2652,11 @@ inline AnyTensor shape_only(TypeInfo const& type, Shape const& shape)
 }
 
 /// A second tensor on the same memory, without history.
-inline AnyTensor alias(AnyTensor const& t)
+inline AnyTensor alias(AnyTensor const& t, Caller in = {})
 {
-    AnyTensor a(TensorImpl::make(*t.impl().type, t.impl().array));
-    a.impl().inference = t.impl().inference;
+    auto const& of = t.impl(in);
+    AnyTensor a(TensorImpl::make(*of.type, of.array));
+    a.impl().inference = of.inference;
     return a;
 }
 
@@ -2982,7 +3150,10 @@ inline constinit thread_local std::string const* packing_disabled = nullptr;
 class SavedTensorsHooks {
 public:
     template <class Pack, class Unpack>
-    SavedTensorsHooks(Pack pack, Unpack unpack) : packing_(detail::make_packing(std::move(pack), std::move(unpack))), before_(detail::default_packing)
+    SavedTensorsHooks(Pack&& pack, Unpack&& unpack)
+        : packing_(detail::make_packing<detail::KeptCallable<Pack>, detail::KeptCallable<Unpack>>(
+              std::forward<Pack>(pack), std::forward<Unpack>(unpack))),
+          before_(detail::default_packing)
     {
         if (detail::packing_disabled) detail::fail<GraphError>(*detail::packing_disabled);
         detail::default_packing = &packing_;
@@ -3198,10 +3369,13 @@ public:
         return saved_->unpack(*owner_);
     }
     /// Packs the value at once, and unpacks it when it is needed; hooks as of SavedTensorsHooks.
-    template <class Pack, class Unpack> void register_hooks(Pack pack, Unpack unpack) const
+    template <class Pack, class Unpack> void register_hooks(Pack&& pack, Unpack&& unpack) const
     {
         detail::NodeLock const lock(*owner_);
-        saved_->set_packing(detail::make_packing(std::move(pack), std::move(unpack)), *owner_);
+        saved_->set_packing(
+            detail::make_packing<detail::KeptCallable<Pack>, detail::KeptCallable<Unpack>>(
+                std::forward<Pack>(pack), std::forward<Unpack>(unpack)),
+            *owner_);
     }
 
 private:
@@ -3445,7 +3619,7 @@ inline bool made_unrecorded(CreationMeta meta) { return meta == CreationMeta::in
     static constexpr std::string_view changed = "its base or another view of its base has been";
     if (info.meta == CreationMeta::in_custom_function) fail_in_custom_function(view, changed);
     auto const edge = gradient_edge(AnyTensor(info.base));
-    if (!edge) return;  // the base may want a gradient later
+    if (!edge && !view.grad_fn) return;  // the base may want a gradient later
     if (made_unrecorded(info.meta)) fail_unrecorded_view(info.meta, changed);
     if (!overlaps_itself(info.base->array)) take_history(view, fresh_view_node(view, edge));
     info.version = now;
@@ -3505,11 +3679,19 @@ inline void run_tensor_hooks(Node& node, std::span<AnyTensor> gradients)
     }
 }
 
+/// A hook returns as many gradients as it was given.
+inline void check_hook_count(std::size_t got, std::size_t expected)
+{
+    if (got != expected)
+        fail<GraphError>("a hook has returned an incorrect number of values (got ", got,
+            ", but expected ", expected, ")");
+}
+
 /// Puts what a Node hook returned in the gradients' place; nothing keeps them, an undefined one among several stops its gradient.
 inline void take_hook_results(std::span<AnyTensor> gradients, Gradients after)
 {
     if (after.empty()) return;
-    if (after.size() != gradients.size()) fail<GraphError>("a hook has returned an incorrect number of values (got ", after.size(), ", but expected ", gradients.size(), ")");
+    check_hook_count(after.size(), gradients.size());
     for (std::size_t i = 0; i < after.size(); ++i) gradients[i] = after[i].defined() ? checked_hook_result(gradients[i], std::move(after[i])) : AnyTensor();
 }
 
@@ -3924,6 +4106,51 @@ private:
 
 }  // namespace xgrad::detail
 
+// ======== xgrad/graph/thread_state.hpp
+// ThreadState: variables of the calling thread that go along where a backward pass continues on the stack of another
+// thread (engine.hpp). Caches, which are as good in any thread, are none of them.
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad::detail {
+
+/// One such variable that the graph does not know, in a list of all.
+class ThreadState {
+public:
+    /// `here` gives the address of the calling thread's variable, `swap` exchanges the values of two.
+    ThreadState(void* (*here)(), void (*swap)(void* a, void* b)) noexcept
+        : here_(here), swap_(swap), next_(std::exchange(first, this))
+    {}
+    ThreadState(ThreadState const&) = delete;
+    ThreadState& operator=(ThreadState const&) = delete;
+
+    /// The addresses of all variables of the calling thread.
+    static std::vector<void*> addresses()
+    {
+        std::vector<void*> all;
+        for (auto const* state = first; state; state = state->next_) all.push_back(state->here_());
+        return all;
+    }
+    /// Exchanges the values of the calling thread's variables with those of another thread, which waits.
+    static void swap_with(std::vector<void*> const& others)
+    {
+        auto const* state = first;
+        for (void* const other : others) {
+            state->swap_(state->here_(), other);
+            state = state->next_;
+        }
+    }
+
+private:
+    static inline constinit ThreadState const* first = nullptr;
+
+    void* (*here_)();
+    void (*swap_)(void*, void*);
+    ThreadState const* next_;
+};
+
+}  // namespace xgrad::detail
+
 XGRAD_COMPILED_ONCE
 
 namespace xgrad::detail {
@@ -4121,29 +4348,31 @@ inline bool run_single_node(Node& node, std::span<Capture> captures)
 inline constinit thread_local std::size_t pass_depth = 0;
 inline constexpr std::size_t passes_per_stack = 64;
 
-/// Runs f on a thread of its own, with this thread's modes and sequence numbers, and hands back what it throws.
+/// Runs f on a thread of its own, with all that belongs to this thread, and hands back what it throws.
 template <class F> void on_fresh_stack(F f)
 {
+    auto const variables = [] {
+        return std::tie(grad_mode, inference_mode, differentiated, anomaly, default_packing,
+            packing_disabled, current_pass, next_sequence);
+    };
+    auto callers = variables();
+    auto const others = ThreadState::addresses();
+    auto const exchange = [&] {
+        variables().swap(callers);
+        ThreadState::swap_with(others);
+    };
     std::exception_ptr thrown;
-    auto sequence = next_sequence;
-    auto run = [&, grad = grad_mode, inference = inference_mode, state = anomaly, packing = default_packing, disabled = packing_disabled, pass = current_pass, locks = lock_identity ? lock_identity : &own_lock_identity] {
-        grad_mode = grad;
-        inference_mode = inference;
-        anomaly = state;
-        default_packing = packing;
-        packing_disabled = disabled;
-        current_pass = pass;
+    auto const run = [&, locks = lock_identity ? lock_identity : &own_lock_identity] {
         lock_identity = locks;
-        next_sequence = sequence;
+        exchange();
         try {
             f();
         } catch (...) {
             thrown = std::current_exception();
         }
-        sequence = next_sequence;
+        exchange();
     };
     std::thread(run).join();
-    next_sequence = sequence;
     if (thrown) std::rethrow_exception(thrown);
 }
 
@@ -4157,7 +4386,7 @@ inline void run_pass(std::span<Root> roots, std::span<Capture> captures, bool ke
     } const level;
     auto const run = [&](auto& pass, auto&&... arguments) {
         {
-            AutoGradMode const mode(create_graph);
+            PassMode const mode(create_graph);
             pass.run(arguments...);
         }
         pass.run_callbacks();
@@ -4229,6 +4458,8 @@ public:
     /// Undefined for a GradientEdge.
     AnyTensor const& tensor() const noexcept { return tensor_; }
     bool requires_grad() const { return place_ || tensor_.requires_grad(); }
+    /// False for an undefined tensor.
+    bool defined() const noexcept { return place_ || tensor_.defined(); }
     Edge edge() const { return place_ ? place_ : detail::gradient_edge(tensor_); }
     /// Null where it is not known.
     detail::TypeInfo const* type() const { return place_ ? type_ : tensor_.impl().type; }
@@ -4266,6 +4497,180 @@ private:
 };
 
 }  // namespace xgrad
+
+// ======== xgrad/graph/local_graph.hpp
+// A small graph that a Node makes for itself, to differentiate it on the spot.
+
+
+// ======== xgrad/graph/second_order.hpp
+// What second derivatives and forward mode take beyond a backward pass. It is reached through pointers, so that only programs that ask for
+// one of the two contain it.
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad::detail {
+
+struct SecondOrder {
+    /// apply() of a fused Node, recorded.
+    void (*record)(Node& fused, AnyTensor const& gradient, std::span<AnyTensor> results);
+    /// pushforward() of a fused Node.
+    void (*push)(Node& fused, std::span<AnyTensor const> tangents, std::span<AnyTensor> results);
+    /// pushforward() of any Node: see push_by_transposing() in local_graph.hpp.
+    void (*push_transposed)(Node& node, std::vector<AnyTensor> outputs, std::span<AnyTensor const> tangents, std::span<AnyTensor> results);
+
+    /// Set by FusedNode::link_second_order().
+    static inline std::atomic<SecondOrder const*> linked{nullptr};
+
+    static SecondOrder const& of(Node const& node)
+    {
+        if (auto const* const all = linked.load(std::memory_order_acquire)) [[likely]]
+            return *all;
+        fail<GraphError>(node.name(), ": for second derivatives, or tangents, a pass has to ask for them: give .create_graph = true to backward() or grad()");
+    }
+};
+
+}  // namespace xgrad::detail
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad::detail {
+
+/// Passes its gradient on, once it is connected.
+class InputNode final : public Node {
+public:
+    void connect(Edge edge)
+    {
+        edge_ = std::move(edge);
+        set_edges(&edge_, 1);
+    }
+    void apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) override { results[0] = gradients[0]; }
+    void pushforward(std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override { results[0] = tangents[0]; }
+    [[gnu::cold]] std::string name() const override { return backward_name("Alias"); }
+
+private:
+    Edge edge_;
+};
+
+/// Its inputs stand for places in the graph outside, from which they are cut off until the gradients for them are known: so
+/// the pass goes no further, and what it records leads there.
+class LocalGraph {
+public:
+    /// A tensor with the values of t, and with `outside` as what it stands for.
+    AnyTensor input(AnyTensor const& t, Edge outside)
+    {
+        AnyTensor x = alias(t);
+        Ref<InputNode> node(new InputNode);
+        x.impl().grad_fn = Ref<Node>(node.get());
+        inputs_.push_back({std::move(node), std::move(outside)});
+        return x;
+    }
+
+    /// Gradients of tensors for all inputs, in their order, recorded in grad mode; undefined where there is none. A tensor takes no part
+    /// where it or its gradient is undefined.
+    [[gnu::cold]] std::vector<AnyTensor> gradients(std::span<AnyTensor const> of, std::span<AnyTensor const> gradients)
+    {
+        std::vector<Root> roots;
+        for (std::size_t i = 0; i < of.size(); ++i)
+            if (of[i].defined() && gradients[i].defined() && of[i].requires_grad()) roots.push_back({gradient_edge(of[i]), gradients[i], *of[i].impl().type, of[i].shape()});
+        std::vector<Capture> captures;
+        for (auto const& input : inputs_) captures.push_back({{Ref<Node>(input.node.get()), 0}});
+        if (!roots.empty() && !captures.empty()) run_backward(roots, captures, true, grad_mode, captures[0].edge.function->sequence_nr());
+        std::vector<AnyTensor> results;
+        for (auto& capture : captures) results.push_back(std::move(capture.gradient));
+        for (auto& input : inputs_)
+            if (input.outside) input.node->connect(input.outside);
+        return results;
+    }
+
+private:
+    struct Input {
+        Ref<InputNode> node;
+        Edge outside;
+    };
+    std::vector<Input> inputs_;
+};
+
+/// Of gradients that were computed without a graph: differentiating them is an error. Its edges lead to what they depend on.
+class ErrorNode final : public Node {
+public:
+    ErrorNode(std::string message, std::vector<Edge> edges) : message_(std::move(message)), edges_(std::move(edges)) { set_edges(edges_.data(), edges_.size()); }
+    void apply(std::span<AnyTensor>, std::span<AnyTensor>) override { fail<GraphError>(message_); }
+    void pushforward(std::span<AnyTensor const>, std::span<AnyTensor>) override { fail<GraphError>(message_); }
+    [[gnu::cold]] std::string name() const override { return "Error"; }
+
+private:
+    std::string message_;
+    std::vector<Edge> edges_;
+};
+
+/// The same values as t, made by an ErrorNode.
+[[gnu::cold]] inline AnyTensor with_error(AnyTensor const& t, Ref<Node> error)
+{
+    AnyTensor result = alias(t);
+    result.impl().grad_fn = std::move(error);
+    result.impl().output_nr = 0;
+    return result;
+}
+
+/// True where all elements of a tensor of real or complex numbers are 0.
+[[gnu::cold]] inline bool is_zero(AnyTensor const& t)
+{
+    NoGradGuard const off;
+    auto const values = t.impl().type->copy(t);
+    auto const all_zero = [&](auto const* first) {
+        auto const parts = values.numel() * values.impl().type->size / sizeof *first;
+        return std::all_of(first, first + parts, [](auto x) { return x == 0; });
+    };
+    auto const* const data = values.impl().array.data;
+    bool const is_single = t.dtype() == DType::float32 || t.dtype() == DType::complex64;
+    return is_single ? all_zero(reinterpret_cast<float const*>(data)) : all_zero(reinterpret_cast<double const*>(data));
+}
+
+/// Forward mode for a Node that has no shorter way: its backward pass is linear in the gradients, and the gradient of that takes
+/// tangents to tangents. `outputs` are zeros like the Node's outputs.
+inline void push_by_transposing(Node& node, std::vector<AnyTensor> outputs, std::span<AnyTensor const> tangents, std::span<AnyTensor> results)
+{
+    SecondOrder::of(node).push_transposed(node, std::move(outputs), tangents, results);
+}
+
+/// Throws where a backward pass that was to be recorded was not. Its gradients are linear in what comes in: one that is not always 0 depends
+/// on it.
+[[gnu::cold]] inline void check_recorded(Node& node, std::span<AnyTensor const> outputs, std::span<AnyTensor const> gradients, std::span<AnyTensor const> tangents)
+{
+    std::vector<AnyTensor> ones, of_ones(gradients.size());
+    for (std::size_t k = 0; k < gradients.size(); ++k) {
+        if (!tangents[k].defined() || !gradients[k].defined() || gradients[k].requires_grad()) continue;
+        if (ones.empty()) {
+            PassMode const off(false);
+            for (auto const& y : outputs) ones.push_back(y.defined() ? y.impl().type->filled(y.shape(), 1) : AnyTensor());
+            node.apply(ones, of_ones);
+        }
+        if (of_ones[k].defined() && !is_zero(of_ones[k]))
+            fail<GraphError>(node.name(), ": its backward pass was not recorded, so that forward mode cannot use it: let it compute with operations on tensors, or give the function a jvp");
+    }
+}
+
+/// What push_by_transposing() calls.
+[[gnu::cold]] inline void push_transposed(Node& node, std::vector<AnyTensor> outputs, std::span<AnyTensor const> tangents, std::span<AnyTensor> results)
+{
+    LocalGraph graph;
+    std::vector<std::size_t> defined;
+    for (std::size_t i = 0; i < outputs.size(); ++i) {
+        if (!outputs[i].defined()) continue;
+        outputs[i] = graph.input(outputs[i], {});
+        defined.push_back(i);
+    }
+    std::vector<AnyTensor> gradients(node.next_edges().size());
+    {
+        PassMode const recorded(true);
+        node.apply(outputs, gradients);
+    }
+    check_recorded(node, outputs, gradients, tangents);
+    auto found = graph.gradients(gradients, tangents);
+    for (std::size_t i = 0; i < defined.size(); ++i) results[defined[i]] = std::move(found[i]);
+}
+
+}  // namespace xgrad::detail
 
 // ======== xgrad/tensor/gradient_arithmetic.hpp
 // What the graph asks of gradients, in terms of operations; the definitions that type_info.hpp promises.
@@ -4971,8 +5376,9 @@ template <class P> XGRAD_INLINE RealPack<P> log(RealPack<P> x)
 template <class P> XGRAD_INLINE RealPack<P> log1p(RealPack<P> x)
 {
     using std::log1p;
-    if constexpr (std::same_as<P, double> && RealPack<P>::width > 1) return detail::log1p_of_any(x);
-    else return RealPack<P>::from(log1p(x.v));
+    if constexpr (RealPack<P>::width == 1) return RealPack<P>::from(log1p(x.v));
+    else if constexpr (std::same_as<P, double>) return detail::log1p_of_any(x);
+    else return where(x == 0, x, RealPack<P>::from(log1p(x.v))); // xsimd's is +0 at -0
 }
 template <class P> XGRAD_INLINE RealPack<P> log2(RealPack<P> x)
 {
@@ -4997,7 +5403,14 @@ template <class P> XGRAD_INLINE RealPack<P> cos(RealPack<P> x)
     if constexpr (RealPack<P>::width == 1) return std::cos(x.v);
     else return detail::sine_and_cosine(x).cosine;
 }
-template <class P> XGRAD_INLINE RealPack<P> tan(RealPack<P> x) { using std::tan; return RealPack<P>::from(tan(x.v)); }
+/// xsimd's loses digits beside its poles.
+template <class P> XGRAD_INLINE RealPack<P> tan(RealPack<P> x) {
+    if constexpr (RealPack<P>::width == 1) return std::tan(x.v);
+    else {
+        auto const [s, c] = detail::sine_and_cosine(x);
+        return s / c;
+    }
+}
 template <class P> XGRAD_INLINE RealPack<P> asin(RealPack<P> x) { using std::asin; return RealPack<P>::from(asin(x.v)); }
 template <class P> XGRAD_INLINE RealPack<P> acos(RealPack<P> x) { using std::acos; return RealPack<P>::from(acos(x.v)); }
 template <class P> XGRAD_INLINE RealPack<P> atan(RealPack<P> x) { using std::atan; return RealPack<P>::from(atan(x.v)); }
@@ -5076,11 +5489,7 @@ template <class P> XGRAD_INLINE bool are_ordinary(RealPack<P> x)
 }
 template <class P> XGRAD_INLINE bool are_ordinary(ComplexPack<P> z) { return are_ordinary(larger(abs(z.re), abs(z.im))); }
 
-}  // namespace detail
-
-/// x^p for one real exponent. For 1/2 and -1/2 it is the root, or its inverse, at -0 and -infinity, too.
-template <detail::Pack X> X pow(X x, double p)
-{
+template <Pack X> X real_power(X x, double p) {
     if (p == 2) return x * x;
     if (p == 1) return x;
     if (p == 3) return x * x * x;
@@ -5090,9 +5499,14 @@ template <detail::Pack X> X pow(X x, double p)
     if (p == 0) return 1;
     if (p == -1) return 1 / x;
     if (p == 0.5) return sqrt(x);
-    if (detail::is_quick_exponent<X>(p)) return p == -2 ? 1 / (x * x) : 1 / sqrt(x);
+    if (is_quick_exponent<X>(p)) return p == -2 ? 1 / (x * x) : 1 / sqrt(x);
     return pow(x, RealPack<typename X::precision>(p));
 }
+
+} // namespace detail
+
+/// x^p for one real exponent. For 1/2 and -1/2 it is the root, or its inverse, at -0 and -infinity, too.
+template <class P> RealPack<P> pow(RealPack<P> x, double p) { return detail::real_power(x, p); }
 
 /// x^(p - 1) beside y = x^p: for packs a quotient, where that loses nothing.
 template <class Y, class X, class E> auto power_below(Y const&, X const& x, E const& p)
@@ -5111,7 +5525,11 @@ XGRAD_INLINE auto power_below(Y const& y, X const& x, E const& p)
 /// 1/x.
 template <class P> XGRAD_INLINE RealPack<P> reciprocal(RealPack<P> x) { return 1 / x; }
 template <class P> XGRAD_INLINE ComplexPack<P> reciprocal(ComplexPack<P> z) { return 1 / z; }
-template <class P> XGRAD_INLINE RealPack<P> sigmoid(RealPack<P> x) { return reciprocal(1 + exp(-x)); }
+/// e^x / (1 + e^x), which has the smallest results, too; it is 1 from 40 on.
+template <class P> XGRAD_INLINE RealPack<P> sigmoid(RealPack<P> x) {
+    auto const e = exp(smaller(RealPack<P>(40), x)); // in this order, so that NaN stays
+    return e / (1 + e);
+}
 
 }  // namespace xgrad
 
@@ -5303,6 +5721,18 @@ template <class P> ComplexPack<P> pow(ComplexPack<P> x, ComplexPack<P> p)
 }
 template <class P> ComplexPack<P> pow(ComplexPack<P> x, RealPack<P> p) { return pow(x, ComplexPack<P>(p)); }
 template <class P> ComplexPack<P> pow(RealPack<P> x, ComplexPack<P> p) { return pow(ComplexPack<P>(x), p); }
+/// x^p for one real exponent. Where a product of x overflows, its parts may be differences of
+/// infinities: there it is std's power.
+template <class P> ComplexPack<P> pow(ComplexPack<P> x, double p) {
+    auto const y = detail::real_power(x, p);
+    bool const is_product = p >= 2 && detail::is_quick_exponent<ComplexPack<P>>(p);
+    if (!is_product || RealPack<P>::lanes::all((y.re == y.re && y.im == y.im).m)) return y;
+    return detail::number_by_number(
+        [p](auto a, auto product) {
+            return product == product || a != a ? product : std::pow(a, static_cast<P>(p));
+        },
+        x, y);
+}
 
 }  // namespace xgrad
 
@@ -5467,16 +5897,44 @@ template <class Y, class First, class... Rest> struct ArgumentOf<0, Y(First, Res
     using type = First;
 };
 
+template <class T> consteval std::string_view pretty_function() { return __PRETTY_FUNCTION__; }
+
+/// The identifier at the end of a type's name, without scopes and template arguments. It is read from the end, since scopes may
+/// contain anything: "main()::<lambda()>::Twice", "Outer<double>::operator<(int)::Layer<2>".
 template <class T> consteval std::string_view find_type_name()
 {
-    std::string_view full = __PRETTY_FUNCTION__;
-    full.remove_prefix(full.find("T = ") + 4);
-    full = full.substr(0, full.find_first_of(";]<"));
-    return full.substr(full.rfind(':') + 1);
+    constexpr std::string_view known = pretty_function<void>();
+    constexpr auto before = known.rfind("void"), after = known.size() - before - 4;
+    std::string_view name = pretty_function<T>();
+    name = name.substr(before, name.size() - before - after);
+    if (name.ends_with('>')) {
+        std::size_t end = name.size(), depth = 0;
+        do {
+            --end;
+            depth += name[end] == '>';
+            depth -= name[end] == '<';
+        } while (depth && end);
+        name = name.substr(0, end);
+    }
+    auto const belongs = [](char c) {
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+               c == '_' || static_cast<unsigned char>(c) >= 0x80;
+    };
+    std::size_t start = name.size();
+    while (start && belongs(name[start - 1])) --start;
+    return start == name.size() ? "unnamed" : name.substr(start);
 }
 
 /// "Sin" for xgrad::Sin: how messages and Node names call an operation.
 template <class T> inline constexpr std::string_view type_name = find_type_name<T>();
+
+template <class Op> consteval std::string_view find_written_name()
+{
+    if constexpr (requires { Op::written; }) return Op::written;
+    else return type_name<Op>;
+}
+/// How errors call an operation: the function as a program writes it, where the operation says so.
+template <class Op> inline constexpr std::string_view written_name = find_written_name<Op>();
 
 }  // namespace detail
 }  // namespace xgrad
@@ -5805,6 +6263,16 @@ using result_precision = std::conditional_t<std::same_as<Y, B>, bool, std::condi
 
 template <class... X> concept AnyOperand = (Operand<X> || ...) && (detail::OperandLike<X> && ...);
 
+namespace detail {
+/// Throws an Error where an argument of an operation is a tensor that is undefined.
+template <class X> void check_defined(std::string_view operation, X const& x, std::size_t argument = 0)
+{
+    if constexpr (requires { x.defined(); })
+        if (!x.defined()) [[unlikely]]
+            fail_undefined(operation, "argument", argument);
+}
+}  // namespace detail
+
 /// Op applied to operands (Tensors, Expressions, constants), lazily.
 template <class Op, class... X> struct Expression {
     using operand_tag = void;
@@ -5840,12 +6308,18 @@ template <class Op, class... X> struct Expression {
 private:
     template <class First, class... Rest> static Shape common_shape(First const& first, Rest const&... rest)
     {
-        Shape shape = shape_of(first);
-        ((shape = detail::broadcast(detail::type_name<Op>, shape, shape_of(rest))), ...);
+        Shape shape = shape_of(first, 0);
+        std::size_t argument = 0;
+        ((shape = detail::broadcast(detail::written_name<Op>, shape, shape_of(rest, ++argument))),
+            ...);
         return shape;
     }
-    template <class T> static Shape shape_of(detail::Constant<T> const&) { return {}; }
-    template <class T> static decltype(auto) shape_of(T const& t) { return t.shape(); }
+    template <class T> static Shape shape_of(detail::Constant<T> const&, std::size_t) { return {}; }
+    template <class T> static decltype(auto) shape_of(T const& t, std::size_t argument)
+    {
+        detail::check_defined(detail::written_name<Op>, t, argument);
+        return t.shape();
+    }
 };
 
 namespace detail {
@@ -5979,6 +6453,7 @@ auto operator/(A&& a, B&& b)
 
 /// a + w (b - a), which is exactly b at w = 1.
 struct Lerp : Elementwise<R(R, R, R), C(C, C, R), C(C, C, C)> {
+    static constexpr std::string_view written = "lerp";
     XGRAD_INLINE auto value(auto a, auto b, auto w) const { return where(abs(w) < 0.5, a + w * (b - a), b - (b - a) * (1 - w)); }
     XGRAD_INLINE auto partial(wrt<0>, auto, auto, auto, auto w) const { return 1 - w; }
     XGRAD_INLINE auto partial(wrt<1>, auto, auto, auto, auto w) const { return w; }
@@ -6021,6 +6496,7 @@ template <Operand X> auto rsqrt(X const& x) { return express(Rsqrt{}, x); }
 
 /// Power a^b. The gradient for the base of a^0 is 0, and for the exponent of 0^b it is 0 where b >= 0.
 struct Pow : Transcendental<R(R, R), C(C, C)> {
+    static constexpr std::string_view written = "pow";
     XGRAD_INLINE auto value(auto a, auto b) const { return pow(a, b); }
     // b a^(b-1) is 0 at b = 0, but its derivative for b is not: only where it would be NaN is it replaced, as its derivatives are.
     XGRAD_INLINE auto partial(wrt<0>, auto y, auto a, auto b) const
@@ -6089,6 +6565,7 @@ template <Scalar To, Operand X> auto cast(X const& x)
 /// say so, else a copy.
 struct Reshape : Arraywise {
     Axes to;
+    char const* asked_by = "reshape";
 
     template <Scalar T> auto value(detail::Array<T> const& x) const
     {
@@ -6107,14 +6584,17 @@ private:
         Shape shape(to.size(), 1);
         std::optional<std::size_t> open;
         for (std::size_t i = 0; i < to.size(); ++i) {
-            if (to[i] < -1 || (to[i] == -1 && open)) detail::fail<ShapeError>("reshape: ", to, " is no shape; one extent may be -1");
+            if (to[i] < -1 || (to[i] == -1 && open))
+                detail::fail<ShapeError>(asked_by, ": ", to, " is no shape; one extent may be -1");
             if (to[i] == -1) open = i;
             else shape[i] = static_cast<std::size_t>(to[i]);
         }
-        auto known = detail::checked_numel(shape);
+        auto known = numel(shape);
         bool const found = !open || (known != 0 && n % known == 0);
         if (open && found) known *= shape[*open] = n / known;
-        if (!found || known != n) detail::fail<ShapeError>("reshape: shape ", to, " does not hold the ", n, " elements of shape ", from);
+        if (!found || known != n)
+            detail::fail<ShapeError>(
+                asked_by, ": shape ", to, " does not hold the ", n, " elements of shape ", from);
         return shape;
     }
 };
@@ -6147,7 +6627,9 @@ struct Permute : Arraywise {
     template <Scalar T> auto value(detail::Array<T> const& x) const
     {
         auto const order = normalized(x.shape.size());
-        if (order.size() != x.shape.size()) detail::fail<ShapeError>("permute: ", axes, " does not name each of ", x.shape.size(), " axes once");
+        if (order.size() != x.shape.size())
+            detail::fail<ShapeError>("permute: ", axes, " does not name each of ", x.shape.size(),
+                " axes of shape ", x.shape, " once");
         detail::normalize_axes("permute", order, order.size());  // throws where one is given twice
         Shape shape(order.size());
         Strides strides(order.size());
@@ -6205,7 +6687,11 @@ template <Operand X> auto movedim(X const& x, Axes const& from, Axes const& to)
 }
 template <Operand X> auto movedim(X const& x, std::ptrdiff_t from, std::ptrdiff_t to) { return movedim(x, Axes{from}, Axes{to}); }
 /// Each matrix transposed: the last two axes exchanged.
-template <Operand X> auto mT(X const& x) { return transpose(x, -2, -1); }
+template <Operand X> auto mT(X const& x)
+{
+    detail::normalize_axis("mT", -2, x.dim());
+    return transpose(x, -2, -1);
+}
 
 /// Repeated along axes of extent 1 and new leading axes, by NumPy's rules. A view.
 struct BroadcastTo : Arraywise {
@@ -6256,7 +6742,9 @@ template <Operand X> auto unflatten(X const& x, std::ptrdiff_t axis, Axes const&
         if (sizes[i] != -1) fits &= sizes[i] >= 0 && !__builtin_mul_overflow(known, sizes[i], &known);
         else fits &= !std::exchange(open, at + i);
     }
-    if (!fits || (open ? known == 0 || extent % known != 0 : known != extent)) detail::fail<ShapeError>("unflatten: sizes ", sizes, " do not hold the ", extent, " positions of axis ", at);
+    if (!fits || (open ? known == 0 || extent % known != 0 : known != extent))
+        detail::fail<ShapeError>("unflatten: sizes ", sizes, " do not hold the ", extent,
+            " positions of axis ", at, " of shape ", Shape(x.shape()));
     shape.erase(at);
     for (std::size_t i = 0; i < sizes.size(); ++i) shape.insert(at + i, sizes[i]);
     if (open) shape[*open] = extent / known;
@@ -6287,126 +6775,6 @@ template <Operand X> auto sum_to(X const& x, Shape const& shape)
 // ======== xgrad/tensor/arraywise_record.hpp
 // What is recorded of an operation on whole arrays, whatever it computes: its edges, and what its gradients look at.
 
-
-// ======== xgrad/graph/local_graph.hpp
-// A small graph that a Node makes for itself, to differentiate it on the spot.
-
-
-// ======== xgrad/graph/second_order.hpp
-// What second derivatives and forward mode take beyond a backward pass. It is reached through pointers, so that only programs that ask for
-// one of the two contain it.
-
-XGRAD_COMPILED_ONCE
-
-namespace xgrad::detail {
-
-struct SecondOrder {
-    /// apply() of a fused Node, recorded.
-    void (*record)(Node& fused, AnyTensor const& gradient, std::span<AnyTensor> results);
-    /// pushforward() of a fused Node.
-    void (*push)(Node& fused, std::span<AnyTensor const> tangents, std::span<AnyTensor> results);
-    /// pushforward() of any Node: see push_by_transposing() in local_graph.hpp.
-    void (*push_transposed)(Node& node, std::vector<AnyTensor> outputs, std::span<AnyTensor const> tangents, std::span<AnyTensor> results);
-
-    /// Set by FusedNode::link_second_order().
-    static inline std::atomic<SecondOrder const*> linked{nullptr};
-
-    static SecondOrder const& of(Node const& node)
-    {
-        if (auto const* const all = linked.load(std::memory_order_acquire)) [[likely]]
-            return *all;
-        fail<GraphError>(node.name(), ": for second derivatives, or tangents, a pass has to ask for them: give .create_graph = true to backward() or grad()");
-    }
-};
-
-}  // namespace xgrad::detail
-
-XGRAD_COMPILED_ONCE
-
-namespace xgrad::detail {
-
-/// Passes its gradient on, once it is connected.
-class InputNode final : public Node {
-public:
-    void connect(Edge edge)
-    {
-        edge_ = std::move(edge);
-        set_edges(&edge_, 1);
-    }
-    void apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) override { results[0] = gradients[0]; }
-    void pushforward(std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override { results[0] = tangents[0]; }
-    [[gnu::cold]] std::string name() const override { return backward_name("Alias"); }
-
-private:
-    Edge edge_;
-};
-
-/// Its inputs stand for places in the graph outside, from which they are cut off until the gradients for them are known: so
-/// the pass goes no further, and what it records leads there.
-class LocalGraph {
-public:
-    /// A tensor with the values of t, and with `outside` as what it stands for.
-    AnyTensor input(AnyTensor const& t, Edge outside)
-    {
-        AnyTensor x = alias(t);
-        Ref<InputNode> node(new InputNode);
-        x.impl().grad_fn = Ref<Node>(node.get());
-        inputs_.push_back({std::move(node), std::move(outside)});
-        return x;
-    }
-
-    /// Gradients of tensors for all inputs, in their order, recorded in grad mode; undefined where there is none. A tensor takes no part
-    /// where it or its gradient is undefined.
-    [[gnu::cold]] std::vector<AnyTensor> gradients(std::span<AnyTensor const> of, std::span<AnyTensor const> gradients)
-    {
-        std::vector<Root> roots;
-        for (std::size_t i = 0; i < of.size(); ++i)
-            if (of[i].defined() && gradients[i].defined() && of[i].requires_grad()) roots.push_back({gradient_edge(of[i]), gradients[i], *of[i].impl().type, of[i].shape()});
-        std::vector<Capture> captures;
-        for (auto const& input : inputs_) captures.push_back({{Ref<Node>(input.node.get()), 0}});
-        if (!roots.empty() && !captures.empty()) run_backward(roots, captures, true, grad_mode, captures[0].edge.function->sequence_nr());
-        std::vector<AnyTensor> results;
-        for (auto& capture : captures) results.push_back(std::move(capture.gradient));
-        for (auto& input : inputs_)
-            if (input.outside) input.node->connect(input.outside);
-        return results;
-    }
-
-private:
-    struct Input {
-        Ref<InputNode> node;
-        Edge outside;
-    };
-    std::vector<Input> inputs_;
-};
-
-/// Forward mode for a Node that has no shorter way: its backward pass is linear in the gradients, and the gradient of that takes
-/// tangents to tangents. `outputs` are zeros like the Node's outputs.
-inline void push_by_transposing(Node& node, std::vector<AnyTensor> outputs, std::span<AnyTensor const> tangents, std::span<AnyTensor> results)
-{
-    SecondOrder::of(node).push_transposed(node, std::move(outputs), tangents, results);
-}
-
-/// What push_by_transposing() calls.
-[[gnu::cold]] inline void push_transposed(Node& node, std::vector<AnyTensor> outputs, std::span<AnyTensor const> tangents, std::span<AnyTensor> results)
-{
-    LocalGraph graph;
-    std::vector<std::size_t> defined;
-    for (std::size_t i = 0; i < outputs.size(); ++i) {
-        if (!outputs[i].defined()) continue;
-        outputs[i] = graph.input(outputs[i], {});
-        defined.push_back(i);
-    }
-    std::vector<AnyTensor> gradients(node.next_edges().size());
-    {
-        AutoGradMode const on(true);
-        node.apply(outputs, gradients);
-    }
-    auto found = graph.gradients(gradients, tangents);
-    for (std::size_t i = 0; i < defined.size(); ++i) results[defined[i]] = std::move(found[i]);
-}
-
-}  // namespace xgrad::detail
 
 // ======== xgrad/ops/formula.hpp
 // Formulas: an elementwise Expression with its tensors taken out. One pass over a formula's tree computes the value at one
@@ -6494,20 +6862,24 @@ template <class F, std::size_t K> using leaf_scalar = typename LeafScalar<F, K>:
 
 /// One vertex of a formula, for printing: vertices in the order in which they are written, each before its operands.
 struct Vertex {
-    std::string_view name;  // of an operation; of a tensor or a number empty
+    std::string_view name;     // of an operation; of a tensor or a number empty
+    std::string_view written;  // how errors call the operation
     std::uint8_t operands;
     bool is_tensor;
 };
 template <class X> inline constexpr std::size_t vertices = 1;
 template <class Op, class... X> inline constexpr std::size_t vertices<Expression<Op, X...>> = (vertices<X> + ... + 1);
 
-template <class X> constexpr void write_vertices(Vertex*& out) { *out++ = {{}, 0, X::leaves == 1}; }
+template <class X> constexpr void write_vertices(Vertex*& out)
+{
+    *out++ = {{}, {}, 0, X::leaves == 1};
+}
 template <class X>
     requires requires { typename X::operation; }
 constexpr void write_vertices(Vertex*& out)
 {
     []<class Op, class... Y>(std::type_identity<Expression<Op, Y...>>, Vertex*& to) {
-        *to++ = {type_name<Op>, sizeof...(Y), false};
+        *to++ = {type_name<Op>, written_name<Op>, sizeof...(Y), false};
         (write_vertices<Y>(to), ...);
     }(std::type_identity<X>{}, out);
 }
@@ -7004,6 +7376,7 @@ template <Operand X> auto isfinite(X const& x) { return express(IsFinite{}, x); 
 
 /// a where the mask is true, else b.
 struct Where : Elementwise<Z(B, Z, Z), R(B, R, R), C(B, C, C)> {
+    static constexpr std::string_view written = "where";
     XGRAD_INLINE auto value(auto mask, auto a, auto b) const { return where(mask, a, b); }
     XGRAD_INLINE auto partial(wrt<1>, auto, auto mask, auto, auto) const { return selected{mask}; }
     XGRAD_INLINE auto partial(wrt<2>, auto, auto mask, auto, auto) const { return selected{!mask}; }
@@ -7017,6 +7390,7 @@ auto where(M&& mask, A&& a, B&& b)
 
 /// The larger of two; where they are equal each gets half the gradient. NaN is passed on, with its gradient to both.
 struct Maximum : Elementwise<Z(Z, Z), R(R, R)> {
+    static constexpr std::string_view written = "maximum";
     XGRAD_INLINE auto value(auto a, auto b) const { return where(a > b || isnan(a), a, b); }
     XGRAD_INLINE auto partial(wrt<0>, auto, auto a, auto b) const { return selected{!(a < b), where(a == b, 0.5, 1.)}; }
     XGRAD_INLINE auto partial(wrt<1>, auto, auto a, auto b) const { return selected{!(a > b), where(a == b, 0.5, 1.)}; }
@@ -7030,6 +7404,7 @@ auto maximum(A&& a, B&& b)
 
 /// The smaller of two; ties and NaN as for maximum.
 struct Minimum : Elementwise<Z(Z, Z), R(R, R)> {
+    static constexpr std::string_view written = "minimum";
     XGRAD_INLINE auto value(auto a, auto b) const { return where(a < b || isnan(a), a, b); }
     XGRAD_INLINE auto partial(wrt<0>, auto, auto a, auto b) const { return selected{!(a > b), where(a == b, 0.5, 1.)}; }
     XGRAD_INLINE auto partial(wrt<1>, auto, auto a, auto b) const { return selected{!(a < b), where(a == b, 0.5, 1.)}; }
@@ -7044,6 +7419,7 @@ auto minimum(A&& a, B&& b)
 /// x kept within [lower, upper]; NaN where any of them is. The gradient is 1 at both bounds; a bound that was taken gets it instead of x, and where
 /// lower > upper all goes to upper.
 struct Clamp : Elementwise<Z(Z, Z, Z), R(R, R, R)> {
+    static constexpr std::string_view written = "clamp";
     XGRAD_INLINE auto value(auto x, auto lower, auto upper) const
     {
         auto const raised = where(x >= lower || x != x, x, lower);
@@ -7062,6 +7438,7 @@ auto clamp(X&& x, L&& lower, U&& upper)
 
 /// x kept above a lower bound; gradient 1 for x at the bound.
 struct ClampMin : Elementwise<Z(Z, Z), R(R, R)> {
+    static constexpr std::string_view written = "clamp_min";
     XGRAD_INLINE auto value(auto x, auto lower) const { return where(x >= lower || x != x, x, lower); }
     XGRAD_INLINE auto partial(wrt<0>, auto, auto x, auto lower) const { return selected{x >= lower}; }
     XGRAD_INLINE auto partial(wrt<1>, auto, auto x, auto lower) const { return selected{x < lower}; }
@@ -7075,6 +7452,7 @@ auto clamp_min(X&& x, L&& lower)
 
 /// x kept below an upper bound; gradient 1 for x at the bound.
 struct ClampMax : Elementwise<Z(Z, Z), R(R, R)> {
+    static constexpr std::string_view written = "clamp_max";
     XGRAD_INLINE auto value(auto x, auto upper) const { return where(x <= upper || x != x, x, upper); }
     XGRAD_INLINE auto partial(wrt<0>, auto, auto x, auto upper) const { return selected{x <= upper}; }
     XGRAD_INLINE auto partial(wrt<1>, auto, auto x, auto upper) const { return selected{x > upper}; }
@@ -7131,6 +7509,7 @@ template <Operand X> auto sign(X const& x) { return express(Sign{}, x); }
 
 /// |a| with the sign of b, where -0 and NaN have one, too; gradient 0 at a = 0, and for b.
 struct Copysign : Elementwise<R(R, R)> {
+    static constexpr std::string_view written = "copysign";
     XGRAD_INLINE auto value(auto a, auto b) const { return copysign(a, b); }
     XGRAD_INLINE auto partial(wrt<0>, auto y, auto a, auto) const { return sgn(a) * sgn(y); }
     XGRAD_INLINE auto partial(wrt<1>, auto, auto, auto) const { return nothing; }
@@ -7158,13 +7537,21 @@ template <Operand X> auto sgn(X const& x)
     else return express(Sign{}, x);
 }
 
-/// Argument, in (-pi, pi]; gradient 0 at 0 and on the real line.
+namespace detail {
+/// Whether a word of a rule is real: its real part has its own type.
+template <class X>
+inline constexpr bool is_real_word = std::same_as<decltype(real(std::declval<X>())), X>;
+} // namespace detail
+
+/// Argument, in (-pi, pi]; gradient 0 at 0, and for a real number.
 struct Angle : Transcendental<R(R), R(C)> {
     XGRAD_INLINE auto value(auto x) const { return angle(x); }
-    XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const
-    {
-        auto const w = where(x == 0, 0, reciprocal(conj(x)));
-        return gradient{complex(-imag(w), real(w))};
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const {
+        if constexpr (detail::is_real_word<decltype(x)>) return nothing;
+        else {
+            auto const w = where(x == 0, 0, reciprocal(conj(x)));
+            return gradient{complex(-imag(w), real(w))};
+        }
     }
 };
 template <Operand X> auto angle(X const& x) { return express(Angle{}, x); }
@@ -7183,7 +7570,10 @@ template <Operand X> auto real(X const& x)
 /// Imaginary part; that of a real operand is 0.
 struct ImagPart : Elementwise<R(R), R(C)> {
     XGRAD_INLINE auto value(auto x) const { return imag(x); }
-    XGRAD_INLINE auto partial(wrt<0>, auto, auto) const { return gradient{imaginary_unit}; }
+    XGRAD_INLINE auto partial(wrt<0>, auto, [[maybe_unused]] auto x) const {
+        if constexpr (detail::is_real_word<decltype(x)>) return nothing;
+        else return gradient{imaginary_unit};
+    }
 };
 template <Operand X> auto imag(X const& x) { return express(ImagPart{}, x); }
 
@@ -7200,6 +7590,7 @@ template <Operand X> auto conj(X const& x)
 
 /// re + i im.
 struct Complex : Elementwise<C(R, R)> {
+    static constexpr std::string_view written = "complex";
     XGRAD_INLINE auto value(auto re, auto im) const { return complex(re, im); }
     XGRAD_INLINE auto partial(wrt<0>, auto, auto, auto) const { return one; }
     XGRAD_INLINE auto partial(wrt<1>, auto, auto, auto) const { return imaginary_unit; }
@@ -7213,6 +7604,7 @@ auto complex(Re&& re, Im&& im)
 
 /// r e^(i phi).
 struct Polar : Transcendental<C(R, R)> {
+    static constexpr std::string_view written = "polar";
     XGRAD_INLINE auto value(auto r, auto phi) const { return polar(r, phi); }
     XGRAD_INLINE auto partial(wrt<0>, auto, auto, auto phi) const { return complex(cos(phi), sin(phi)); }
     XGRAD_INLINE auto partial(wrt<1>, auto y, auto, auto) const { return complex(-imag(y), real(y)); }
@@ -7284,14 +7676,14 @@ template <Operand X> auto sigmoid(X const& x) { return express(Sigmoid{}, x); }
 /// log(1 + e^x), without overflow.
 struct Softplus : Transcendental<R(R)> {
     XGRAD_INLINE auto value(auto x) const { return where(x > 0, x, 0) + log1p(exp(-abs(x))); }
-    XGRAD_INLINE auto partial(wrt<0>, auto y, auto) const { return -expm1(-y); }  // the logistic function, without overflow in its derivative
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return sigmoid(x); }
 };
 template <Operand X> auto softplus(X const& x) { return express(Softplus{}, x); }
 
 /// x where it is positive, else 0; gradient 0 at 0.
 struct Relu : Elementwise<Z(Z), R(R)> {
     XGRAD_INLINE auto value(auto x) const { return where(x <= 0, 0, x); }
-    XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return selected{!(x <= 0)}; }
+    XGRAD_INLINE auto partial(wrt<0>, auto y, auto) const { return selected{!(y <= 0)}; }
 };
 template <Operand X> auto relu(X const& x) { return express(Relu{}, x); }
 
@@ -7418,6 +7810,7 @@ template <Operand X> auto atanh(X const& x) { return express(Atanh{}, x); }
 
 /// The angle of the point (x, y), in (-pi, pi]; the gradient at the origin is NaN.
 struct Atan2 : Transcendental<R(R, R)> {
+    static constexpr std::string_view written = "atan2";
     XGRAD_INLINE auto value(auto y, auto x) const { return atan2(y, x); }
     XGRAD_INLINE auto partial(wrt<0>, auto, auto y, auto x) const { return x * reciprocal(x * x + y * y); }
     XGRAD_INLINE auto partial(wrt<1>, auto, auto y, auto x) const { return -y * reciprocal(x * x + y * y); }
@@ -7429,11 +7822,19 @@ auto atan2(Y&& y, X&& x)
     return express(Atan2{}, std::forward<Y>(y), std::forward<X>(x));
 }
 
-/// The distance of the point (a, b) from the origin, without overflow; the gradient there is NaN.
+/// The distance of the point (a, b) from the origin, without overflow; the gradient there is 0, as
+/// that of the modulus of a complex number.
 struct Hypot : Elementwise<R(R, R)> {
+    static constexpr std::string_view written = "hypot";
     XGRAD_INLINE auto value(auto a, auto b) const { return abs(complex(a, b)); }
-    XGRAD_INLINE auto partial(wrt<0>, auto y, auto a, auto) const { return a / y; }
-    XGRAD_INLINE auto partial(wrt<1>, auto y, auto, auto b) const { return b / y; }
+    XGRAD_INLINE auto partial(wrt<0>, auto y, auto a, auto) const { return cosine(y, a); }
+    XGRAD_INLINE auto partial(wrt<1>, auto y, auto, auto b) const { return cosine(y, b); }
+
+private:
+    // The divisor is 1 at the origin, so that the derivatives of the quotient are finite there.
+    XGRAD_INLINE static auto cosine(auto y, auto side) {
+        return where(y == 0, 0, side / where(y == 0, 1, y));
+    }
 };
 template <class A, class B>
     requires AnyOperand<A, B>
@@ -9858,7 +10259,11 @@ template <template <class> class F, Scalar T> Array<T> fold_array(Array<T> const
 
 // What gradients of folds over axes need.
 
-template <Operand X> Axes checked_axes(std::string_view operation, X const& x, Axes const& axes) { return normalize_axes(operation, axes, x.dim()); }
+template <Operand X> Axes checked_axes(std::string_view operation, X const& x, Axes const& axes)
+{
+    check_defined(operation, x);
+    return normalize_axes(operation, axes, x.dim());
+}
 
 /// The number of elements that are reduced to one.
 inline std::size_t count_over(Shape const& shape, Axes const& axes)
@@ -10237,17 +10642,35 @@ XGRAD_COMPILED_ONCE
 
 namespace xgrad::detail {
 
-/// The shape of a vertex of a formula; the message of an error names the operation that cannot broadcast.
-[[gnu::cold]] inline Shape vertex_shape(Vertex const*& v, AnyTensor const* const*& operand)
+/// The shape of a vertex of a formula; the message of an error names the operation that cannot broadcast, or `as` for the vertex itself.
+[[gnu::cold]] inline Shape vertex_shape(
+    Vertex const*& v, AnyTensor const* const*& operand, std::string_view as = {})
 {
     Vertex const here = *v++;
     if (here.is_tensor) return (*operand++)->shape();
     Shape shape;
     for (std::size_t i = 0; i < here.operands; ++i) {
         auto const next = vertex_shape(v, operand);
-        shape = i == 0 ? next : broadcast(here.name, shape, next);
+        shape = i == 0 ? next : broadcast(as.empty() ? here.written : as, shape, next);
     }
     return shape;
+}
+
+/// Throws for operand `wanted` of a formula, which is undefined, if it is one of a vertex; names that and its argument.
+[[gnu::cold]] inline void check_vertex(Vertex const*& v, std::size_t& operand, std::size_t wanted)
+{
+    Vertex const here = *v++;
+    if (here.is_tensor) ++operand;
+    for (std::size_t i = 0; i < here.operands; ++i) {
+        if (v->is_tensor && operand == wanted) fail_undefined(here.written, "argument", i);
+        check_vertex(v, operand, wanted);
+    }
+}
+[[noreturn, gnu::cold, gnu::noinline]] inline void fail_undefined_operand(Vertex const* root, std::size_t k)
+{
+    std::size_t first = 0;
+    check_vertex(root, first, k);
+    fail_undefined("an operation", "its argument");
 }
 
 /// The operands of a formula, ready for a kernel.
@@ -10257,8 +10680,10 @@ struct Gathered {
     bool same_shape = true;
     bool in_order = true;  // a kernel can read all operands where they are
 
-    /// `result_exists` is false where a fused reduction takes the formula's values.
-    Gathered(RecordTable const& table, void const* formula, AnyTensor const* const* operands, bool result_exists)
+    /// `result_exists` is false where a fused reduction takes the formula's values. Errors call the outermost operation `as`, where
+    /// that is given.
+    Gathered(RecordTable const& table, void const* formula, AnyTensor const* const* operands,
+        bool result_exists, std::string_view as = {})
     {
         std::size_t const n = table.kernels.leaves;
         bool const records = table.plans && recording();
@@ -10267,7 +10692,9 @@ struct Gathered {
         bool ordered = table.kernels.in_place, same_shapes = true, is_latest = latest;
         LeafMask require = 0;
         for (std::size_t k = 0; k < n; ++k) {
-            auto const& impl = operands[k]->impl();
+            if (!operands[k]->defined()) [[unlikely]]
+                fail_undefined_operand(table.kernels.vertices, k);
+            auto const& impl = *operands[k]->handle();
             AnyArray const* const array = arrays[k] = &impl.array;
             std::size_t same = 0;
             while (arrays[same] != array) ++same;
@@ -10288,12 +10715,12 @@ struct Gathered {
             auto const& found = is_latest ? *latest : plan_of(table, formula, differentiable, result_exists);
             if (found.records()) plan = &found;
         }
-        if (!same_shape) widen_all(table, operands);
+        if (!same_shape) widen_all(table, operands, as);
     }
     /// The formula's index space.
     Shape const& space() const noexcept { return same_shape ? arrays[0]->shape : broadcasted_; }
     /// The number of its elements.
-    std::size_t count() const noexcept { return same_shape ? arrays[0]->numel : numel(broadcasted_); }
+    std::size_t count() const { return same_shape ? arrays[0]->numel : numel(broadcasted_); }
 
 private:
     /// Any plan but the latest, on which most calls of a formula agree.
@@ -10303,7 +10730,8 @@ private:
         std::copy_n(first_, table.kernels.leaves, pattern.first.begin());
         return OperandPlan::of(table, formula, pattern);
     }
-    [[gnu::noinline]] void widen_all(RecordTable const& table, AnyTensor const* const* operands)
+    [[gnu::noinline]] void widen_all(
+        RecordTable const& table, AnyTensor const* const* operands, std::string_view as)
     {
         in_order = false;
         bool fits = true;
@@ -10312,7 +10740,7 @@ private:
             if (first_[k] == k) fits = fits && widen(broadcasted_, arrays[k]->shape);
         if (fits) return;
         auto const* root = table.kernels.vertices;
-        vertex_shape(root, operands);
+        vertex_shape(root, operands, as);
     }
 
     std::uint8_t first_[64];  // the first operand that is the same tensor
@@ -10844,7 +11272,7 @@ public:
     bool apply_onto(std::span<AnyTensor> gradients, std::span<AnyTensor> results) override
     {
         auto& gradient = gradients[0];
-        if (sum_ || !gradient.defined()) return false;
+        if (sum_ || !gradient.defined() || watched_) return false;  // what hooks unpack is unpacked once: by apply()
         Opened const opened(*this);
         return apply_if_simple(gradient.handle()->array, results, is_free(gradient) ? &gradient : nullptr);
     }
@@ -11734,8 +12162,26 @@ public:
     /// Copies the values of an xtensor expression.
     template <detail::XtensorExpression E>
         requires std::convertible_to<typename std::remove_cvref_t<E>::value_type, T>
-    explicit Tensor(E const& e, GradFlag<T> g = {}) : Tensor(from_xtensor(e), g)
+    explicit Tensor(E const& e) : Tensor(from_xtensor(e))
     {
+    }
+    template <detail::XtensorExpression E>
+        requires std::convertible_to<typename std::remove_cvref_t<E>::value_type, T>
+    explicit Tensor(E const& e, GradFlag<T> g) : Tensor(from_xtensor(e), g)
+    {}
+    /// Nothing is copied silently: for `Tensor<double> x = array`, where the constructor above does not count.
+    template <detail::XtensorExpression E, class... None>
+        requires(std::convertible_to<typename std::remove_cvref_t<E>::value_type, T> &&
+                 sizeof...(None) == 0)
+    Tensor(E const&, None...)
+    {
+        static_assert(sizeof...(None), "Tensor: values of an xtensor expression are copied where "
+                                       "that is written: Tensor<double> x(array), not x = array");
+    }
+    template <class U> explicit Tensor(std::vector<U> const&, GradFlag<T> = {})
+    {
+        static_assert(sizeof(U) == 0, "Tensor: a std::vector has no shape; "
+                                      "Tensor<double> x(xt::adapt(vector)) copies its values");
     }
     /// Evaluates an expression in one pass, and records one Node where a gradient will be wanted.
     template <class Op, class... X>
@@ -11792,11 +12238,12 @@ public:
     Tensor& requires_grad_(bool on = true)
     {
         static_assert(detail::has_gradients<T>, "only Tensors of floating point and complex dtype can require gradients");
+        auto& self = impl();
         if (!on && !is_leaf())
             detail::fail<GraphError>("you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a subgraph that "
                                      "doesn't require differentiation use detach()");
         if (on && is_inference() && !is_inference_mode_enabled()) detail::fail<GraphError>("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.");
-        if (is_leaf()) impl().requires_grad = on;
+        if (is_leaf()) self.requires_grad = on;
         return *this;
     }
     using AnyTensor::requires_grad;
@@ -11821,8 +12268,9 @@ public:
     void zero_grad() { impl().grad = nullptr; }
 
     /// The same values without history; shares memory and version.
-    Tensor detach() const { return Tensor(detail::alias(*this).handle()); }
-    /// Makes this tensor itself a leaf without history; not allowed for views.
+    Tensor detach() const { return Tensor(detail::alias(*this, "detach").handle()); }
+    /// Makes this tensor itself a leaf without history; not allowed for views. Views of it keep the history that they have until
+    /// values change next; then theirs ends at this tensor, too.
     Tensor& detach_();
     /// A recorded copy with memory of its own.
     Tensor clone() const;
@@ -11847,7 +12295,7 @@ public:
 
     // Views share memory with this tensor, and gradients flow through them; see views.hpp.
     template <class... Index> Tensor operator()(Index const&... index) const;
-    Tensor operator[](std::ptrdiff_t index) const { return (*this)(index); }
+    template <class I> auto operator[](I const& index) const { return (*this)(index); }
     /// The elements where the mask is true, to be read or assigned; see masking.hpp.
     MaskedTensor<T> operator()(Tensor<bool> const& mask) const;
     template <class Op, class... X>
@@ -11884,7 +12332,7 @@ public:
     /// `value` where the mask is true.
     template <detail::OperandLike X> Tensor& masked_fill_(Tensor<bool> const& mask, X const& value);
 
-    detail::Array<T> const& array_of() const { return detail::as<T>(impl().array); }
+    detail::Array<T> const& array_of(detail::Caller in = {}) const { return detail::as<T>(impl(in).array); }
 
 private:
     Tensor(detail::Ref<detail::TensorImpl> impl, GradFlag<T> g) : AnyTensor(std::move(impl)) { impl_->requires_grad = g.value; }
@@ -11931,7 +12379,9 @@ private:
 
 template <Scalar T> explicit Tensor(T, GradFlag<std::type_identity_t<T>> = {}) -> Tensor<T>;
 template <class Op, class... X> Tensor(Expression<Op, X...>) -> Tensor<typename Expression<Op, X...>::scalar>;
-template <detail::XtensorExpression E> Tensor(E const&, GradFlag<std::remove_cvref_t<typename E::value_type>> = {}) -> Tensor<std::remove_cvref_t<typename E::value_type>>;
+template <detail::XtensorExpression E>
+Tensor(E const&, GradFlag<detail::tensor_scalar<std::remove_cvref_t<typename E::value_type>>> = {})
+    -> Tensor<detail::tensor_scalar<std::remove_cvref_t<typename E::value_type>>>;
 
 template <Scalar T> Tensor<T> AnyTensor::as() const
 {
@@ -11942,11 +12392,18 @@ template <Scalar T> Tensor<T> AnyTensor::as() const
 namespace detail {
 
 /// An xtensor expression beside a tensor is copied into one.
-template <XtensorExpression X>
-    requires Scalar<std::remove_cvref_t<typename X::value_type>>
-struct OperandTraits<X> {
-    using type = Tensor<std::remove_cvref_t<typename X::value_type>>;
-    static type make(X const& x) { return type(x); }
+template <XtensorExpression X> struct OperandTraits<X> {
+    using element = std::remove_cvref_t<typename X::value_type>;
+    using type = Tensor<tensor_scalar<element>>;
+    static type make(X const& x)
+    {
+        constexpr bool has_numbers = Number<element>;
+        static_assert(has_numbers,
+            "beside a tensor, an xtensor expression must have numbers as elements: not strings, optional values, or "
+            "objects");
+        if constexpr (has_numbers) return type(x);
+        else return type();
+    }
 };
 
 /// An operand that will be stored: an Expression becomes a Tensor, a Tensor stays itself.
@@ -11957,7 +12414,61 @@ template <XtensorExpression X> auto materialize(X const& x) { return OperandTrai
 template <class X> concept TensorLike = requires(X const& x) { materialize(x); };
 template <class X> using tensor_type = std::remove_cvref_t<decltype(materialize(std::declval<X const&>()))>;
 
+/// A tensor and an xtensor expression, in either order.
+template <class A, class B>
+concept TensorBesideXtensor = (Operand<A> && XtensorExpression<B>) || (XtensorExpression<A> && Operand<B>);
+template <class A, class B> Tensor<double> refuse_operator()
+{
+    constexpr bool is_refused = !TensorBesideXtensor<A, B>;
+    static_assert(is_refused, "tensors have no such operator: %, &, |, ^, << and >> are for arrays of integers");
+    return {};
+}
 }  // namespace detail
+
+/// The tensor of an expression, evaluated and recorded now, for templates that do not know its type.
+/// A tensor gives itself, the same handle; an xtensor expression gives a copy of its values.
+template <detail::TensorLike X> detail::tensor_type<X> eval(X const& x) {
+    return detail::materialize(x);
+}
+
+// xtensor's operators would take a tensor for one element of an array.
+template <class A, class B>
+    requires detail::TensorBesideXtensor<A, B>
+auto operator%(A&&, B&&)
+{
+    return detail::refuse_operator<A, B>();
+}
+template <class A, class B>
+    requires detail::TensorBesideXtensor<A, B>
+auto operator&(A&&, B&&)
+{
+    return detail::refuse_operator<A, B>();
+}
+template <class A, class B>
+    requires detail::TensorBesideXtensor<A, B>
+auto operator|(A&&, B&&)
+{
+    return detail::refuse_operator<A, B>();
+}
+template <class A, class B>
+    requires detail::TensorBesideXtensor<A, B>
+auto operator^(A&&, B&&)
+{
+    return detail::refuse_operator<A, B>();
+}
+template <class A, class B>
+    requires detail::TensorBesideXtensor<A, B>
+auto operator<<(A&&, B&&)
+{
+    return detail::refuse_operator<A, B>();
+}
+template <class A, class B>
+    requires detail::TensorBesideXtensor<A, B>
+auto operator>>(A&&, B&&)
+{
+    return detail::refuse_operator<A, B>();
+}
+
 }  // namespace xgrad
 
 XGRAD_COMPILED_ONCE
@@ -12090,6 +12601,7 @@ template <class Fold, class E> Array<typename E::scalar> fold(E const& e, Axes c
 /// A mean is a sum times 1 over the number of summands.
 template <class E> Tensor<typename E::scalar> record_sum(std::string_view operation, E const& e, Axes const* over, bool keepdims, bool mean = false)
 {
+    check_defined(operation, e);
     TakenApart<E> const apart(e);
     return Tensor<typename E::scalar>(record_formula_sum(operation, apart.table, sum_kernel<typename TakenApart<E>::F>(), &apart.formula, apart.operands, over, keepdims, mean).handle());
 }
@@ -12193,12 +12705,20 @@ private:
     Op op_;
 };
 
+/// The array of one of an operation's operands; throws where one of these is undefined.
+template <Scalar T> Array<T> const& array_among(std::span<AnyTensor const* const> operands, std::string_view operation, Tensor<T> const& x)
+{
+    if (!x.defined()) [[unlikely]]
+        fail_undefined(operation, "argument", static_cast<std::size_t>(std::ranges::find_if_not(operands, &AnyTensor::defined) - operands.begin()));
+    return x.array_of();
+}
+
 template <class Op, Scalar... T> auto record_on_tensors(Op const& op, Tensor<T> const&... x)
 {
-    auto value = op.value(x.array_of()...);
+    std::array<AnyTensor const*, sizeof...(T)> const operands{&x...};
+    auto value = op.value(array_among(operands, type_name<Op>, x)...);
     using Y = typename decltype(value)::value_type;
     Tensor<Y> result(std::move(value));
-    std::array<AnyTensor const*, sizeof...(T)> const operands{&x...};
     if constexpr (Differentiable<Y>)
         if (wants_record(operands)) result.impl().grad_fn = Ref<Node>::first(new ArraywiseNode<Op, Y, T...>(op, result, operands.data()));
     if constexpr (sizeof...(T) == 1)
@@ -12576,11 +13096,22 @@ inline void keep_gradient(AnyTensor const& t, AnyTensor gradient)
 
 inline NodeHooks::OutputHooks& tensor_hooks_of(AnyTensor const& t)
 {
-    if (!t.requires_grad()) fail<GraphError>("cannot register a hook on a variable that doesn't require gradient");
+    if (!t.requires_grad("register_hook")) fail<GraphError>("cannot register a hook on a variable that doesn't require gradient");
     auto const edge = gradient_edge(t);
     if (!edge) fail<GraphError>("cannot register a hook on a view that was made in no_grad mode: it has no place in the graph");
     return NodeHooks::at(*edge.function, edge.input_nr);
 }
+
+/// What a hook on a Tensor<T> may return. An AnyTensor is checked when it comes.
+template <class Result, class T> consteval bool find_tensor_hook_result()
+{
+    using X = std::remove_cvref_t<Result>;
+    if constexpr (std::is_void_v<Result> || std::same_as<X, AnyTensor>) return true;
+    else if constexpr (TensorLike<X>) return std::same_as<tensor_type<X>, Tensor<T>>;
+    else return std::is_convertible_v<Result, Tensor<T>>;
+}
+template <class Result, Scalar T>
+inline constexpr bool is_tensor_hook_result = find_tensor_hook_result<Result, T>();
 
 template <Scalar T, class Result, class F> HookHandle add_tensor_hook(Tensor<T> const& t, F f)
 {
@@ -12638,7 +13169,7 @@ private:
 
     void arrived(All, std::size_t i, AnyTensor const& gradient)
     {
-        auto& note = current_pass->note(this);
+        auto& note = current_pass->note(identity_);
         if (!note.has_value()) {
             Arrived fresh;
             fresh.gradients.resize(targets_.size());
@@ -12651,12 +13182,13 @@ private:
     }
     void arrived(Any, std::size_t, AnyTensor const& gradient)
     {
-        auto& note = current_pass->note(this);
+        auto& note = current_pass->note(identity_);
         if (std::exchange(note, true).has_value()) return;
         f_(gradient);
     }
 
     F f_;
+    Identity identity_;
     std::vector<Target> targets_;
 };
 
@@ -12686,8 +13218,10 @@ template <Scalar T> template <class F> HookHandle Tensor<T>::register_hook(F f)
     static_assert(takes_gradient, "register_hook: a hook takes the gradient as a Tensor const& of this tensor's scalar type");
     if constexpr (takes_gradient) {
         using Result = std::invoke_result_t<F&, Tensor const&>;
-        constexpr bool returns_gradient = std::is_void_v<Result> || std::is_convertible_v<Result, AnyTensor> || std::is_constructible_v<Tensor, Result>;
-        static_assert(returns_gradient, "register_hook: a hook returns nothing, or the gradient to go on with");
+        constexpr bool returns_gradient = detail::is_tensor_hook_result<Result, T>;
+        static_assert(returns_gradient,
+            "register_hook: a hook returns nothing, or the gradient to go on with: "
+            "a tensor or an expression of this tensor's scalar type");
         if constexpr (returns_gradient) return detail::add_tensor_hook<T, Result>(*this, std::move(f));
     }
     return {};
@@ -12813,14 +13347,16 @@ namespace xgrad {
 class CreateGraph {
 public:
     constexpr CreateGraph() noexcept = default;
-    template <std::same_as<bool> B> CreateGraph(B create) noexcept : create_(create)  // nothing else that would become a bool
+    template <std::same_as<bool> B> CreateGraph(B create) noexcept : create_(create), is_given_(true)  // nothing else that would become a bool
     {
         if (create) detail::FusedNode::link_second_order();
     }
     constexpr operator bool() const noexcept { return create_; }
+    /// True where a bool was given, and false for the default.
+    constexpr bool is_given() const noexcept { return is_given_; }
 
 private:
-    bool create_ = false;
+    bool create_ = false, is_given_ = false;
 };
 
 struct BackwardOptions {
@@ -12867,12 +13403,14 @@ inline void check_count(std::size_t outputs, std::vector<AnyTensor> const& gradi
 {
     if (!gradients.empty() && gradients.size() != outputs) fail<GraphError>("got ", outputs, " tensors and ", gradients.size(), " gradients");
 }
-inline CachedVector<Root> roots_of(TensorsOrEdges const& outputs, std::vector<AnyTensor> const& gradients)
+inline CachedVector<Root> roots_of(std::string_view operation, TensorsOrEdges const& outputs, std::vector<AnyTensor> const& gradients)
 {
     check_count(outputs.size(), gradients);
     CachedVector<Root> roots;
     roots.reserve(outputs.size());
-    for (std::size_t i = 0; i < outputs.size(); ++i) roots.push_back(root_at(outputs[i].edge(), outputs[i].type(), outputs[i].shape(), gradients.empty() ? AnyTensor() : gradients[i], i));
+    for (std::size_t i = 0; i < outputs.size(); ++i)
+        if (!outputs[i].defined()) fail_undefined(operation, "output", i);
+        else roots.push_back(root_at(outputs[i].edge(), outputs[i].type(), outputs[i].shape(), gradients.empty() ? AnyTensor() : gradients[i], i));
     return roots;
 }
 
@@ -12881,11 +13419,13 @@ inline Capture capture_at(Edge edge, bool also_run = false)
     if (!edge) fail<GraphError>("One of the differentiated Tensors does not require grad");
     return {std::move(edge), also_run};
 }
-inline CachedVector<Capture> captures_of(TensorsOrEdges const& inputs, bool also_run)
+inline CachedVector<Capture> captures_of(std::string_view operation, TensorsOrEdges const& inputs, bool also_run)
 {
     CachedVector<Capture> captures;
     captures.reserve(inputs.size());
-    for (auto const& input : inputs) captures.push_back(capture_at(input.edge(), also_run));
+    for (std::size_t i = 0; i < inputs.size(); ++i)
+        if (!inputs[i].defined()) fail_undefined(operation, "input", i);
+        else captures.push_back(capture_at(inputs[i].edge(), also_run));
     return captures;
 }
 
@@ -12901,6 +13441,28 @@ inline AnyTensor delivered(AnyTensor gradient, TypeInfo const* type, Shape const
     return gradient;
 }
 
+/// Where what surrounds a call of grad() is differentiated, gradients that it did not record are no constants unless the caller says so:
+/// differentiating them is an error.
+inline bool forbids_differentiation(GradOptions const& options) noexcept { return differentiated && recording() && !options.create_graph.is_given(); }
+[[gnu::cold]] inline Ref<Node> unrecorded_error(std::vector<Edge> outputs)
+{
+    return Ref<Node>(new ErrorNode("grad: this gradient was computed without a graph inside of a function, or of a pass, that is differentiated itself. Give .create_graph = true to "
+                                        "differentiate it as well, or .create_graph = false to take it for a constant", std::move(outputs)));
+}
+/// The pass of grad().
+inline void run_grad(std::span<Root> roots, std::span<Capture> captures, GradOptions const& options)
+{
+    bool const forbids = forbids_differentiation(options);  // then tangents go through the graph before they come to the error
+    run_backward(roots, captures, options.retain_graph.value_or(options.create_graph || forbids), options.create_graph);
+    if (!forbids) [[likely]]
+        return;
+    std::vector<Edge> edges;
+    for (auto const& root : roots) edges.push_back(root.edge);
+    auto const error = unrecorded_error(std::move(edges));
+    for (auto& capture : captures)
+        if (capture.gradient.defined()) capture.gradient = with_error(capture.gradient, error);
+}
+
 inline std::vector<AnyTensor> batched_grad(TensorsOrEdges const& outputs, TensorsOrEdges const& inputs, GradOptions options);
 
 }  // namespace detail
@@ -12909,9 +13471,9 @@ inline std::vector<AnyTensor> batched_grad(TensorsOrEdges const& outputs, Tensor
 /// the pass goes, its Node included; a leaf's Node adds into .grad.
 inline void backward(TensorsOrEdges const& outputs, std::vector<AnyTensor> const& gradients = {}, BackwardOptions const& options = {})
 {
-    auto roots = detail::roots_of(outputs, gradients);
+    auto roots = detail::roots_of("backward", outputs, gradients);
     if (options.inputs.empty() && options.inputs.given()) detail::fail<GraphError>("'inputs' argument to backward() cannot be empty.");
-    auto captures = detail::captures_of(options.inputs, true);
+    auto captures = detail::captures_of("backward", options.inputs, true);
     if (options.create_graph)
         detail::warn("Using backward() with create_graph=True will create a reference cycle between the parameter and its gradient which can cause a memory leak. Use "
                      "xgrad::grad() when creating the graph to avoid this, or let the .grad fields go after use.");
@@ -12933,9 +13495,9 @@ inline std::vector<AnyTensor> grad(TensorsOrEdges const& outputs, TensorsOrEdges
 {
     if (inputs.empty()) detail::fail<GraphError>("grad requires non-empty inputs.");
     if (options.is_grads_batched) return detail::batched_grad(outputs, inputs, options);
-    auto captures = detail::captures_of(inputs, false);
-    auto roots = detail::roots_of(outputs, options.gradients);
-    detail::run_backward(roots, captures, options.retain_graph.value_or(options.create_graph), options.create_graph);
+    auto captures = detail::captures_of("grad", inputs, false);
+    auto roots = detail::roots_of("grad", outputs, options.gradients);
+    detail::run_grad(roots, captures, options);
     std::vector<AnyTensor> gradients;
     gradients.reserve(captures.size());
     for (std::size_t i = 0; i < captures.size(); ++i) gradients.push_back(detail::delivered(std::move(captures[i].gradient), inputs[i].type(), inputs[i].shape(), options));
@@ -12964,7 +13526,13 @@ namespace detail {
     auto batched = std::exchange(options.gradients, {});
     std::size_t const rows = batch_size(outputs, batched);
     bool const keep_graph = options.retain_graph.value_or(options.create_graph);
-    AutoGradMode const mode(options.create_graph);
+    Ref<Node> error;
+    if (forbids_differentiation(options)) {
+        std::vector<Edge> edges;
+        for (auto const& output : outputs) edges.push_back(output.edge());
+        error = unrecorded_error(std::move(edges));
+    }
+    PassMode const mode(options.create_graph);
     for (auto& g : batched) g = in_row_major(g);
     GradOptions one{.create_graph = options.create_graph, .allow_unused = true};
     std::vector<std::optional<RowStack>> stacks(inputs.size());
@@ -12984,6 +13552,7 @@ namespace detail {
         Shape shape = inputs[i].shape();
         shape.insert(0, rows);
         results.push_back(delivered(stacks[i] ? stacks[i]->finish() : AnyTensor(), inputs[i].type(), shape, options));
+        if (error && results[i].defined()) results[i] = with_error(results[i], error);
     }
     return results;
 }
@@ -13002,10 +13571,13 @@ inline void grad_into(AnyTensor* gradients, AnyTensor const& output, std::span<A
         return;
     }
     LocalArray<Capture, 4> captures(inputs.size());
-    for (std::size_t i = 0; i < inputs.size(); ++i) captures[i] = capture_at(gradient_edge(*inputs[i]));
+    for (std::size_t i = 0; i < inputs.size(); ++i)
+        if (!inputs[i]->defined()) fail_undefined("grad", "input", i);
+        else captures[i] = capture_at(gradient_edge(*inputs[i]));
     check_count(1, options.gradients);
+    if (!output.defined()) fail_undefined("grad", "output", 0);
     Root root = root_at(gradient_edge(output), output.impl().type, output.shape(), options.gradients.empty() ? AnyTensor() : options.gradients[0], 0);
-    run_backward({&root, 1}, captures.span(), options.retain_graph.value_or(options.create_graph), options.create_graph);
+    run_grad({&root, 1}, captures.span(), options);
     for (std::size_t i = 0; i < inputs.size(); ++i) gradients[i] = delivered(std::move(captures[i].gradient), inputs[i]->impl().type, inputs[i]->shape(), options);
 }
 
@@ -13018,9 +13590,9 @@ template <Scalar... T> std::tuple<Tensor<T>...> inputs(Tensor<T> const&... x) { 
 template <Scalar Y, Scalar... T> std::tuple<Tensor<T>...> grad(Tensor<Y> const& output, std::tuple<Tensor<T>...> const& inputs, GradOptions const& options = {})
 {
     return [&]<std::size_t... I>(std::index_sequence<I...>) {
-        std::array<AnyTensor const*, sizeof...(T)> const all{&std::get<I>(inputs)...};
+        std::array<AnyTensor const*, sizeof...(T)> const wanted{&std::get<I>(inputs)...};
         std::array<AnyTensor, sizeof...(T)> gradients;
-        detail::grad_into(gradients.data(), output, all, options);
+        detail::grad_into(gradients.data(), output, wanted, options);
         return std::tuple<Tensor<T>...>{Tensor<T>(std::move(gradients[I]).handle())...};
     }(std::index_sequence_for<T...>{});
 }
@@ -13072,8 +13644,9 @@ template <Scalar T> void Tensor<T>::backward(BackwardOptions const& options) con
 template <Scalar T> template <detail::OperandLike G> void Tensor<T>::backward(G const& gradient) const { backward(gradient, {}); }
 template <Scalar T> template <detail::OperandLike G> void Tensor<T>::backward(G const& gradient, BackwardOptions const& options) const
 {
-    if constexpr (Number<G>) xgrad::backward({*this}, {Tensor(static_cast<T>(gradient))}, options);
-    else {
+    static_assert(!std::same_as<G, bool>, "backward: a bool is no gradient; to keep the graph write {.retain_graph = true}");
+    static_assert(!Number<G> || std::same_as<G, bool>, "backward: a gradient is a Tensor of this tensor's scalar type, such as Tensor<double>(2.)");
+    if constexpr (!Number<G>) {
         static_assert(std::same_as<typename detail::operand_type<G>::scalar, T>, "backward: the gradient must have the scalar type of the tensor it belongs to");
         xgrad::backward({*this}, {detail::materialize(gradient)}, options);
     }
@@ -13088,7 +13661,8 @@ namespace xgrad {
 /// What a transform of a function may be told.
 struct TransformOptions {
     /// Records the results as functions of the inputs and of what the function captures, so that they can be differentiated.
-    /// By default only inside a function that is being transformed itself: transforms nest as they stand.
+    /// By default only where what surrounds the call is differentiated itself, in a function that is transformed or in a pass with
+    /// create_graph: transforms nest as they stand.
     std::optional<bool> create_graph = {};
     /// Throws GraphError where a result does not depend on an input; otherwise its derivatives are zeros.
     bool strict = false;
@@ -13141,21 +13715,6 @@ template <class Tuple, bool as_tuple> auto typed(TensorSpan x)
     if constexpr (as_tuple) return TypedTensors<Tuple>::from(x);
     else return std::get<0>(TypedTensors<Tuple>::from(x));
 }
-
-/// True inside a function that is being transformed: what transforms in it give will be differentiated, too.
-inline constinit thread_local bool inside_transformed = false;
-
-/// In its scope functions are called that are being transformed (or, to be as before, that are not).
-class TransformedScope {
-public:
-    explicit TransformedScope(bool inside = true) noexcept : before_(std::exchange(inside_transformed, inside)) {}
-    TransformedScope(TransformedScope const&) = delete;
-    TransformedScope& operator=(TransformedScope const&) = delete;
-    ~TransformedScope() { inside_transformed = before_; }
-
-private:
-    bool before_;
-};
 
 /// Of copies of handles to some tensors: the gradient of each is that of the tensor.
 class AliasNode final : public Node {
@@ -13278,11 +13837,11 @@ template <class F, class X> struct Transform : JudgedCall<F, X> {
     template <bool with_values = false, class Body> static auto run(std::string_view name, F& f, X const& x, TransformOptions const& options, Body const& body)
     {
         auto at = erased(tensors_of(x));
-        bool const create_graph = options.create_graph.value_or(inside_transformed && recording());
+        bool const create_graph = options.create_graph.value_or(differentiated && recording());
         InferenceMode const normal(false);
         become_inputs(name, create_graph, at);
         auto results = [&] {
-            TransformedScope const scope;
+            DifferentiatedScope const scope;
             return erased(Call::tensors(f, at));
         }();
         check_defined(name, "the function's output", results);
@@ -13386,6 +13945,10 @@ template <RealScalar T = double> Tensor<T> rfftfreq(std::size_t n, double distan
 
 namespace detail {
 inline thread_local std::mt19937_64 generator{5489};
+inline ThreadState const generator_is_thread_state([]() -> void* { return &generator; },
+    [](void* a, void* b) {
+        std::swap(*static_cast<std::mt19937_64*>(a), *static_cast<std::mt19937_64*>(b));
+    });
 
 template <class T, class Distribution> Tensor<T> random(Shape const& shape, GradFlag<T> g, Distribution distribution)
 {
@@ -13430,6 +13993,7 @@ class CheckpointedCall;
 struct CheckpointSlot {
     std::shared_ptr<CheckpointedCall const> call;  // null where the function ran again: then the slot keeps its tensor
     std::size_t index = 0;
+    std::uint64_t node = 0;  // which Node saved it: what one Node saves is packed before the next Node is made
     DType dtype;
     Shape shape;
     Storage const* memory;  // null for what belongs to an input, which is guarded by itself
@@ -13453,7 +14017,7 @@ public:
 
     /// Inputs are saved like other tensors: where hooks on saved tensors are active, or this is part of another checkpointed
     /// call, by these.
-    [[gnu::cold]] explicit CheckpointedCall(Tensors const& inputs) : arguments_(recorded_aliases("Checkpoint", inputs)), inside_transformed_(inside_transformed), generator_(generator)
+    [[gnu::cold]] explicit CheckpointedCall(Tensors const& inputs) : arguments_(recorded_aliases("Checkpoint", inputs)), differentiated_(differentiated), generator_(generator)
     {
         for (auto const& t : inputs) {
             inputs_.push_back(SavedTensor::operand(alias(t)));
@@ -13488,10 +14052,21 @@ public:
     }
 
 private:
-    /// What a pass has computed again and not used yet.
+    /// What a pass has computed again and not used yet, and what the last Node uses, which may ask for it more than once.
     struct Recomputed {
-        std::weak_ptr<CheckpointedCall const> call;
         std::vector<std::shared_ptr<CheckpointSlot>> slots;
+        std::vector<std::shared_ptr<CheckpointSlot>> in_use = {};
+
+        std::shared_ptr<CheckpointSlot> take(std::size_t index)
+        {
+            for (auto const& slot : in_use)
+                if (slot->index == index) return slot;
+            auto slot = std::move(slots[index]);
+            if (!slot) return slot;
+            if (!in_use.empty() && in_use[0]->node != slot->node) in_use.clear();
+            in_use.push_back(slot);
+            return slot;
+        }
     };
 
     /// In its scope tensors are packed by `pack`, whatever the user's hooks are.
@@ -13525,7 +14100,7 @@ private:
     {
         auto const* const memory = t.impl().array.storage.get();
         bool const is_input = std::ranges::find(memory_, memory) != memory_.end();
-        return std::make_shared<CheckpointSlot>(CheckpointSlot{{}, 0, t.dtype(), t.shape(), is_input ? nullptr : memory, memory->version(), t});
+        return std::make_shared<CheckpointSlot>(CheckpointSlot{{}, 0, next_sequence, t.dtype(), t.shape(), is_input ? nullptr : memory, memory->version(), t});
     }
 
     [[gnu::cold]] static AnyTensor unpack(void const* packed)
@@ -13534,18 +14109,21 @@ private:
         return slot.value.defined() ? slot.checked(slot.value) : slot.call->recomputed(slot.index);
     }
 
-    /// Saved tensor `index`, out of what the running pass has computed again. Each is handed out once, and computed again if it
-    /// is asked for once more, so that a pass holds no more than it needs.
+    /// Saved tensor `index`, out of what the running pass has computed again. Each is held until another Node asks for what it saved, so
+    /// that a pass holds no more than it needs.
     AnyTensor recomputed(std::size_t index) const
     {
         std::shared_ptr<Recomputed> all;
         if (current_pass)
-            if (auto const* const known = std::any_cast<std::shared_ptr<Recomputed>>(&current_pass->note(this)); known && (*known)->call.lock().get() == this) all = *known;
-        if (!all || !all->slots[index]) {
+            if (auto const* const known =
+                    std::any_cast<std::shared_ptr<Recomputed>>(&current_pass->note(identity_)))
+                all = *known;
+        auto slot = all ? all->take(index) : nullptr;
+        if (!slot) {
             all = run_again();
-            if (current_pass) current_pass->note(this) = all;
+            if (current_pass) current_pass->note(identity_) = all;
+            slot = all->take(index);
         }
-        auto const slot = std::move(all->slots[index]);
         return slot->checked(slot->value);
     }
 
@@ -13556,16 +14134,18 @@ private:
             arguments.push_back(alias(inputs_[i].unpack(*node_)));
             arguments.back().impl().requires_grad = requires_grad_[i];
         }
-        auto const all = std::make_shared<Recomputed>(Recomputed{weak_from_this(), std::vector<std::shared_ptr<CheckpointSlot>>(slots_.size())});
+        auto const all = std::make_shared<Recomputed>(
+            Recomputed{std::vector<std::shared_ptr<CheckpointSlot>>(slots_.size())});
         std::size_t count = 0;
         {
             InferenceMode const normal(false);
-            TransformedScope const scope(inside_transformed_);
+            DifferentiatedScope const scope(differentiated_);
             RandomScope const random(generator_);
             PackingScope const packing([&](AnyTensor const& t) {
                 auto const slot = slot_of(t);
                 if (auto const first = count < slots_.size() ? slots_[count].lock() : nullptr) {
                     compare(*first, *slot);
+                    slot->index = count;
                     all->slots[count] = slot;
                 }
                 ++count;
@@ -13589,8 +14169,9 @@ private:
                                "captures, is at version ", now.version, "; expected version ", first.version, " instead.");
     }
 
+    Identity identity_;
     Tensors arguments_;  // for the first run
-    bool inside_transformed_;
+    bool differentiated_;
     std::mt19937_64 generator_;
     mutable std::vector<SavedTensor> inputs_;
     std::vector<bool> requires_grad_;
@@ -13606,20 +14187,22 @@ private:
 /// needs the rest calls f again. Memory of one call of f against the time of one more.
 ///
 /// f takes a Tensor<T> const& for each input and returns a Tensor, an expression or a std::tuple of such; what else it needs it captures,
-/// and gradients for captured tensors come out, too. It must do the same whenever it is called: random numbers and grad mode
+/// and gradients for captured tensors come out, too. A module that the caller holds is kept by reference, and must outlive the backward
+/// pass; anything else is copied or moved. It must do the same whenever it is called: random numbers and grad mode
 /// are replayed, and it may be called in another thread. Throws VersionError in the backward pass where an input, or a captured
 /// tensor that was saved, has been changed in place since, and GraphError where f saves other tensors than before.
 ///
 /// All there is to a graph works as without: grad(), retain_graph (f is called for each pass), create_graph, hooks, checkpoint()
 /// inside f. Hooks on saved tensors that are active around the call get the inputs.
-template <class F, detail::TensorLike... X> auto checkpoint(F f, X const&... inputs)
+template <class F, detail::TensorLike... X> auto checkpoint(F&& f, X const&... inputs)
 {
-    using Of = detail::JudgedCall<F, std::tuple<detail::tensor_type<X>...>>;
+    using Callable = detail::KeptCallable<F>;
+    using Of = detail::JudgedCall<Callable, std::tuple<detail::tensor_type<X>...>>;
     if constexpr (Of::fits) {
         detail::Tensors const x{detail::materialize(inputs)...};
         detail::check_defined("checkpoint", "input", x);
-        if (!detail::recording()) return Of::like_outputs(detail::erased(Of::Call::tensors(f, x)));
-        auto const shared = std::make_shared<F>(std::move(f));
+        auto const shared = std::make_shared<Callable>(std::forward<F>(f));
+        if (!detail::recording()) return Of::like_outputs(detail::erased(Of::Call::tensors(*shared, x)));
         auto const call = std::make_shared<detail::CheckpointedCall>(x);
         return Of::like_outputs(call->run([shared](detail::Tensors const& arguments) { return detail::listed(detail::erased(Of::Call::tensors(*shared, arguments))); }));
     }
@@ -13880,12 +14463,12 @@ template <class F, class X> auto value_and_grad(F&& f, X const& inputs, Transfor
 }
 
 /// The gradient of a function as a function: grad(f)(x) is the gradient of the real number f(x), and grad(f)(x, w) a std::tuple
-/// of the gradients for x and w. It can be transformed in turn: grad(grad(f)).
+/// of the gradients for x and w. It can be transformed in turn: grad(grad(f)). A module that the caller holds is kept by reference.
 template <class F>
-    requires(!detail::TensorLike<F> && !std::convertible_to<F const&, TensorsOrEdges>)
-auto grad(F f)
+    requires(!detail::TensorLike<std::remove_cvref_t<F>> && !std::convertible_to<F const&, TensorsOrEdges>)
+auto grad(F&& f)
 {
-    return [f = std::move(f)]<detail::TensorLike... X>(X const&... x) {
+    return [f = detail::KeptCallable<F>(std::forward<F>(f))]<detail::TensorLike... X>(X const&... x) {
         if constexpr (sizeof...(X) == 1) return value_and_grad(f, (x, ...)).second;
         else return value_and_grad(f, std::tuple(x...)).second;
     };
@@ -13903,7 +14486,7 @@ namespace detail {
 inline void push_forward(Evaluation const& e, TensorSpan v, std::span<AnyTensor> tangents)
 {
     check_vector(e.transform, v, e.inputs);
-    AutoGradMode const mode(e.create_graph);
+    PassMode const mode(e.create_graph);
     AnyTensor one;
     ForwardPass(e.inputs, vector_or_one(v, e.inputs, one)).run(e.outputs, tangents);
 }
@@ -13977,7 +14560,8 @@ namespace detail {
     if (!xgrad::is_complex(type.dtype)) return a;
     Strides twice = a.strides;
     for (auto& step : twice) step *= 2;
-    a.look_through(Shape(a.shape), std::move(twice), imaginary ? static_cast<std::ptrdiff_t>(type.size / 2) : 0);
+    Shape shape = a.shape;
+    a.look_through(std::move(shape), std::move(twice), imaginary ? static_cast<std::ptrdiff_t>(type.size / 2) : 0);
     return a;
 }
 [[gnu::cold]] inline void copy_parts(TypeInfo const& to_type, AnyArray const& to, TypeInfo const& from_type, AnyArray const& from)
@@ -14002,7 +14586,7 @@ namespace detail {
 /// gradients that start at each number of the output.
 [[gnu::cold]] inline Tensors reverse_rows(Evaluation const& e, AnyTensor const& output, std::size_t index)
 {
-    AutoGradMode const mode(e.create_graph);
+    PassMode const mode(e.create_graph);
     Evaluation const of_output = e.with_outputs({&output, 1});
     std::vector<RowStack> blocks;
     for (auto const& x : e.inputs) blocks.emplace_back(*x.impl().type, output.shape(), x.shape());
@@ -14195,8 +14779,8 @@ template <class F, class X> auto vhp(F&& f, X const& inputs, TransformOptions co
 }
 
 /// f(inputs), one real number, and H v for the Hessian H of f, forward over reverse: a tangent is pushed along the graph of the
-/// gradient. It differs from vhp() only where a gradient is not the derivative of what it claims to be, or second derivatives are
-/// not continuous.
+/// gradient. It differs from vhp() only where a gradient is not the derivative of what it claims to be (a tensor hook in f
+/// changes it, for instance: vhp() runs that twice, hvp() once), or second derivatives are not continuous.
 template <class F, class X, detail::TensorsLike V> auto hvp(F&& f, X const& inputs, V const& v, TransformOptions const& options = {})
 {
     if constexpr (detail::check_hessian_product<F, X, V>()) {
@@ -14288,10 +14872,10 @@ struct ExtremumGradient : Arraywise {
     /// The mean over the elements that have the extreme value.
     auto pullback(wrt<0>, auto const& h, auto const&, auto const& g, auto const& y, auto const& x) const
     {
-        std::remove_cvref_t<decltype(x)> const one(typename std::remove_cvref_t<decltype(x)>::value_type(1));
+        std::remove_cvref_t<decltype(x)> const unit(typename std::remove_cvref_t<decltype(x)>::value_type(1));
         auto const extremum = reshape(y, Axes(detail::reduced_shape(x.shape(), over, true)));
         auto const has_it = materialize_expression(x == extremum || isnan(x));
-        return reshape(materialize_expression(sum(where(has_it, h, 0), over) / sum(where(has_it, one, 0), over)), Axes(g.shape()));
+        return reshape(materialize_expression(sum(where(has_it, h, 0), over) / sum(where(has_it, unit, 0), over)), Axes(g.shape()));
     }
     /// Which elements those are does not change.
     template <std::size_t I> auto pullback(wrt<I>, auto const& h, auto const&...) const { return std::remove_cvref_t<decltype(h)>(); }
@@ -14409,8 +14993,8 @@ struct ProdGradient : Arraywise {
     }
     auto pullback(wrt<0>, auto const& h, auto const&, auto const& g, auto const& x) const
     {
-        std::remove_cvref_t<decltype(x)> const one(typename std::remove_cvref_t<decltype(x)>::value_type(1));
-        return reshape(materialize_expression(sum(h * conj(express(*this, one, x)), over)), Axes(g.shape()));
+        std::remove_cvref_t<decltype(x)> const unit(typename std::remove_cvref_t<decltype(x)>::value_type(1));
+        return reshape(materialize_expression(sum(h * conj(express(*this, unit, x)), over)), Axes(g.shape()));
     }
     /// By x_j depends what comes out for all but j, as the product of all but the two: one j after another, with x_j replaced by 1.
     auto pullback(wrt<1>, auto const& h, auto const&, auto const& g, auto const& x) const
@@ -14532,7 +15116,12 @@ template <Operand X> auto var(X const& x, Axes const& axes, bool keep = false, d
 template <Operand X> auto var(X const& x) { return var(x, detail::all_axes(x.dim())); }
 
 /// Standard deviation over axes, the root of var(), with gradient 0 at 0. (PyTorch's name for it is taken in C++.)
-template <Operand X> auto stddev(X const& x, Axes const& axes, bool keep = false, double correction = 1) { return materialize_expression(express(NormRoot{}, var(x, axes, keep, correction))); }
+template <Operand X>
+auto stddev(X const& x, Axes const& axes, bool keep = false, double correction = 1)
+{
+    return materialize_expression(
+        express(NormRoot{}, var(x, detail::checked_axes("stddev", x, axes), keep, correction)));
+}
 template <Operand X> auto stddev(X const& x) { return stddev(x, detail::all_axes(x.dim())); }
 
 }  // namespace xgrad
@@ -14591,7 +15180,12 @@ template <Scalar T> struct Pad : Arraywise {
     auto value(detail::Array<T> const& x) const
     {
         Shape shape = x.shape;
-        for (std::size_t d = 0; d < shape.size(); ++d) shape[d] += static_cast<std::size_t>(before[d] + after[d]);
+        for (std::size_t d = 0; d < shape.size(); ++d) {
+            auto const more = before[d] + after[d];
+            shape[d] = more < 0
+                           ? shape[d] - static_cast<std::size_t>(-more)
+                           : detail::add_extents("pad", shape[d], static_cast<std::size_t>(more));
+        }
         detail::Array<T> out(shape, fill);
         auto to = out, from = x;
         for (std::size_t d = 0; d < shape.size(); ++d) {
@@ -14620,7 +15214,7 @@ struct PadBorder : Arraywise {
     {
         auto const n = x.shape[axis];
         Shape shape = x.shape;
-        shape[axis] += before + after;
+        shape[axis] = detail::add_extents("pad", n, before + after);
         detail::Array<T> out(shape);
         detail::copy_elements(detail::part_along(out, axis, before, n), x);
         each_side(out, x, [](auto const& added, auto const& repeated) { detail::copy_elements(added, repeated); });
@@ -14684,7 +15278,9 @@ struct PadWidths {
     PadWidths(Axes const& widths, Shape const& extents) : before(extents.size(), 0), after(extents.size(), 0)
     {
         auto const rank = extents.size();
-        if (widths.size() % 2 || widths.size() > 2 * rank) fail<ShapeError>("pad: widths ", widths, " are not two for each of at most ", rank, " axes");
+        if (widths.size() % 2 || widths.size() > 2 * rank)
+            fail<ShapeError>("pad: widths ", widths, " are not two for each of at most ", rank,
+                " axes of shape ", extents);
         for (std::size_t i = 0; i < widths.size() / 2; ++i) {
             auto const d = rank - 1 - i;
             auto const first = before[d] = widths[2 * i], last = after[d] = widths[2 * i + 1];
@@ -14974,12 +15570,12 @@ template <Operand X> auto roll(X const& x, Axes const& shifts, Axes const& axes)
     Shape const extents = x.shape();
     detail::normalize_axes("roll", axes, extents.size());  // each at most once
     if (shifts.size() != axes.size()) detail::fail<ShapeError>("roll: shifts ", shifts, " are not one for each of the axes ", axes);
-    Shape all(extents.size(), 0);
+    Shape distances(extents.size(), 0);
     for (std::size_t i = 0; i < axes.size(); ++i) {
         auto const d = detail::normalize_axis("roll", axes[i], extents.size());
-        all[d] = detail::shift_within(shifts[i], extents[d]);
+        distances[d] = detail::shift_within(shifts[i], extents[d]);
     }
-    return express(Roll{{}, std::move(all)}, x);
+    return express(Roll{{}, std::move(distances)}, x);
 }
 template <Operand X> auto roll(X const& x, std::ptrdiff_t shift, std::ptrdiff_t axis) { return roll(x, Axes{shift}, Axes{axis}); }
 /// Along all elements in row-major order.
@@ -15820,17 +16416,25 @@ private:
         out.shape.reserve_exactly(kept);
         out.strides.reserve_exactly(kept);
         std::ptrdiff_t offset = 0;
+        bool const has_elements = x.numel != 0;
         for (std::size_t i = 0, axis = 0, at = 0; i < indices; ++i) {
             bool const is_new = step[i] == new_axis;
             auto const stride = is_new ? 0 : x.strides[axis++];
-            offset += static_cast<std::ptrdiff_t>(start[i]) * stride;
+            if (has_elements) offset += static_cast<std::ptrdiff_t>(start[i]) * stride;
             if (step[i] == 0) continue;
             out.shape[at] = count[i];
-            out.strides[at++] = is_new ? 0 : stride * step[i];
+            // Of one position no step is taken; it may be so large that the product overflows.
+            out.strides[at++] = is_new                         ? 0
+                                : count[i] > 1 && has_elements ? stride * step[i]
+                                                               : stride;
+        }
+        out.numel = numel(out.shape);
+        if (out.numel == 0) {
+            offset = 0;
+            out.strides = detail::row_major(out.shape);
         }
         out.storage = x.storage;
         out.data = x.data + offset * static_cast<std::ptrdiff_t>(element);
-        out.numel = numel(out.shape);
         out.contiguous = detail::is_row_major(out.shape, out.strides);
     }
 };
@@ -15903,7 +16507,9 @@ public:
         } else {
             static_assert(!std::floating_point<I>, "an index is a whole number, a range or a slice: this one is of floating point type");
             static_assert(std::floating_point<I> || AxisIndex<I>, "an index is a whole number, xg::slice(...), xt::range(...), xt::all(), xt::newaxis() or xt::ellipsis()");
-            if (axis_ == shape_.size()) fail<IndexError>("too many indices for an array with ", shape_.size(), " dimensions");
+            if (axis_ == shape_.size())
+                fail<IndexError>("too many indices for an array with ", shape_.size(),
+                    " dimensions: ", named_, " of them for shape ", shape_);
             if constexpr (IntegerIndex<I>) window_.add(part_of_axis(static_cast<std::ptrdiff_t>(index), shape_[axis_], axis_));
             else if constexpr (AxisIndex<I>) window_.add(part_of_axis(index, shape_[axis_], axis_));
             ++axis_;
@@ -16094,7 +16700,7 @@ inline std::size_t checked_length(std::string_view operation, std::size_t n)
 }
 
 /// Axes of a transform to or from a half spectrum, by default all: one at least, each at most once.
-inline void check_real_axes(std::string_view operation, Axes& axes, std::vector<std::size_t> const& lengths, std::size_t rank)
+inline void check_real_axes(std::string_view operation, Axes& axes, Shape const& lengths, std::size_t rank)
 {
     if (axes.empty()) axes = all_axes(rank);
     normalize_axes(operation, axes, rank);
@@ -16102,8 +16708,9 @@ inline void check_real_axes(std::string_view operation, Axes& axes, std::vector<
     if (!lengths.empty() && lengths.size() != axes.size()) fail<ShapeError>(operation, ": ", lengths.size(), " lengths for ", axes.size(), " axes");
 }
 
-template <class X> auto complex_transform(std::string_view operation, X const& x, Axes const& axes, std::vector<std::size_t> const& lengths, FftNorm norm, bool inverse)
+template <class X> auto complex_transform(std::string_view operation, X const& x, Axes const& axes, Shape const& lengths, FftNorm norm, bool inverse)
 {
+    check_defined(operation, x);
     auto z = as_complex(x);
     Axes over = axes.empty() ? all_axes(z.dim()) : axes;
     for (auto& axis : over) axis = static_cast<std::ptrdiff_t>(normalize_axis(operation, axis, z.dim()));
@@ -16123,18 +16730,18 @@ template <class X> auto complex_transform(std::string_view operation, X const& x
 /// Transform along one axis, of n points (x is cut or padded with zeros); complex output for real or complex input.
 template <Operand X> auto fft(X const& x, std::optional<std::size_t> n = {}, std::ptrdiff_t axis = -1, FftNorm norm = FftNorm::backward)
 {
-    return detail::complex_transform("fft", x, {axis}, n ? std::vector{*n} : std::vector<std::size_t>(), norm, false);
+    return detail::complex_transform("fft", x, {axis}, n ? Shape{*n} : Shape(), norm, false);
 }
 template <Operand X> auto ifft(X const& x, std::optional<std::size_t> n = {}, std::ptrdiff_t axis = -1, FftNorm norm = FftNorm::backward)
 {
-    return detail::complex_transform("ifft", x, {axis}, n ? std::vector{*n} : std::vector<std::size_t>(), norm, true);
+    return detail::complex_transform("ifft", x, {axis}, n ? Shape{*n} : Shape(), norm, true);
 }
 /// Transform over several axes, by default all.
-template <Operand X> auto fftn(X const& x, Axes const& axes = {}, std::vector<std::size_t> const& lengths = {}, FftNorm norm = FftNorm::backward)
+template <Operand X> auto fftn(X const& x, Axes const& axes = {}, Shape const& lengths = {}, FftNorm norm = FftNorm::backward)
 {
     return detail::complex_transform("fftn", x, axes, lengths, norm, false);
 }
-template <Operand X> auto ifftn(X const& x, Axes const& axes = {}, std::vector<std::size_t> const& lengths = {}, FftNorm norm = FftNorm::backward)
+template <Operand X> auto ifftn(X const& x, Axes const& axes = {}, Shape const& lengths = {}, FftNorm norm = FftNorm::backward)
 {
     return detail::complex_transform("ifftn", x, axes, lengths, norm, true);
 }
@@ -16163,22 +16770,22 @@ template <Operand X> auto irfft(X const& x, std::optional<std::size_t> n = {}, s
     return express(InverseRealDft{{}, at, length, detail::fft_scale(norm, true, length)}, detail::resized(z, at, length / 2 + 1));
 }
 /// Transform of a real array over several axes, by default all; the last of them is the halved one.
-template <Operand X> auto rfftn(X const& x, Axes axes = {}, std::vector<std::size_t> const& lengths = {}, FftNorm norm = FftNorm::backward)
+template <Operand X> auto rfftn(X const& x, Axes axes = {}, Shape const& lengths = {}, FftNorm norm = FftNorm::backward)
 {
     detail::check_real_axes("rfftn", axes, lengths, x.dim());
     auto const z = rfft(x, lengths.empty() ? std::optional<std::size_t>() : lengths.back(), axes.back(), norm);
     if (axes.size() == 1) return z;
     Axes const others(axes.begin(), axes.end() - 1);
-    return fftn(z, others, lengths.empty() ? lengths : std::vector<std::size_t>(lengths.begin(), lengths.end() - 1), norm);
+    return fftn(z, others, lengths.empty() ? lengths : Shape(lengths.begin(), lengths.end() - 1), norm);
 }
 /// The inverse of rfftn; `lengths` are those of the real array.
-template <Operand X> auto irfftn(X const& x, Axes axes = {}, std::vector<std::size_t> const& lengths = {}, FftNorm norm = FftNorm::backward)
+template <Operand X> auto irfftn(X const& x, Axes axes = {}, Shape const& lengths = {}, FftNorm norm = FftNorm::backward)
 {
     detail::check_real_axes("irfftn", axes, lengths, x.dim());
     auto z = detail::as_complex(x);
     if (axes.size() > 1) {
         Axes const others(axes.begin(), axes.end() - 1);
-        z = ifftn(z, others, lengths.empty() ? lengths : std::vector<std::size_t>(lengths.begin(), lengths.end() - 1), norm);
+        z = ifftn(z, others, lengths.empty() ? lengths : Shape(lengths.begin(), lengths.end() - 1), norm);
     }
     return irfft(z, lengths.empty() ? std::optional<std::size_t>() : lengths.back(), axes.back(), norm);
 }
@@ -16217,14 +16824,22 @@ inline double digamma(double x)
     return sum + std::log(x) - 0.5 / x - t * (1. / 12 - t * (1. / 120 - t * (1. / 252 - t * (1. / 240 - t * (1. / 132 - t * (691. / 32760 - t / 12))))));
 }
 
-/// The sum of (x + k)^-s over k = 0, 1, ..., for s >= 2 and x > 0, by Euler and Maclaurin.
-inline double hurwitz_zeta(int s, double x)
+/// The sum of (x / (x + k))^s over k = 0, 1, ..., for s >= 2 and x > 0, by Euler and Maclaurin: x^s times Hurwitz' zeta function, which
+/// itself may be larger or smaller than all numbers.
+inline double scaled_zeta(double s, double x)
 {
+    double const first = x;
+    auto const power = [&](double at) { return std::pow(first / at, s); };
     double sum = 0;
-    for (; x < 10 + 2 * s; ++x) sum += std::pow(x, -s);
-    sum += std::pow(x, 1 - s) / (s - 1) + 0.5 * std::pow(x, -s);
-    double term = s * std::pow(x, -s - 1);
-    int next = s;
+    for (; x < 10 + 2 * s; ++x) {
+        double const term = power(x);
+        sum += term;
+        if (term < 1e-19 * sum) return sum;  // all later terms together are less than 15 of this
+    }
+    double term = power(x);
+    sum += term * (x / (s - 1) + 0.5);
+    term *= s / x;
+    double next = s;
     for (double const factor : {1. / 12, -1. / 720, 1. / 30240, -1. / 1209600, 1. / 47900160, -691. / 1307674368000, 1. / 74724249600}) {
         sum += factor * term;
         term *= (next + 1.) / x * ((next + 2.) / x);
@@ -16232,17 +16847,30 @@ inline double hurwitz_zeta(int s, double x)
     }
     return sum;
 }
+/// n! x^-(n + 1) times a factor, where n! and the power alone may be larger or smaller than all numbers.
+inline double scaled_factorial(int n, double x, double factor)
+{
+    double const s = n + 1., power = std::pow(x, -s);
+    constexpr int largest = 170;  // whose factorial is finite
+    if (n <= largest && std::isnormal(power)) return std::tgamma(s) * (power * factor);
+    double const size = log_gamma(s) - s * std::log(x) + std::log(std::abs(factor));
+    return std::copysign(std::exp(size), factor);
+}
 
 /// Derivative n + 1 of the logarithm of the gamma function.
 inline double polygamma(int n, double x)
 {
     if (n == 0) return digamma(x);
-    int const s = n + 1;
-    double const even = s % 2 == 0 ? 1 : -1, scale = even * std::tgamma(n + 1.);
-    if (x > 0) return scale * hurwitz_zeta(s, x);
+    double const s = n + 1., even = n % 2 == 0 ? -1 : 1;
+    if (x == HUGE_VAL) return even * 0;
+    if (x > 0) return even * scaled_factorial(n, x, scaled_zeta(s, x));
     // Of the terms (x + k)^-s, that of the pole nearby stands alone, those after it are one sum, and those before it a difference of two.
-    double const part = x - std::nearbyint(x);
-    return scale * (std::pow(part, -s) + hurwitz_zeta(s, 1 + part) + even * (hurwitz_zeta(s, 1 - part) - hurwitz_zeta(s, 1 - x)));
+    double const part = x - std::nearbyint(x), size = std::abs(part);
+    if (size == 0) return even * HUGE_VAL;
+    auto const zeta = [&](double at) { return std::pow(size / at, s) * scaled_zeta(s, at); };
+    double const nearest = part > 0 ? 1 : even;
+    return even * scaled_factorial(
+                      n, size, nearest + zeta(1 + part) + even * (zeta(1 - part) - zeta(1 - x)));
 }
 
 }  // namespace detail
@@ -16269,10 +16897,11 @@ struct Polygamma : Transcendental<R(R)> {
     XGRAD_INLINE auto value(auto x) const { return polygamma(order, x); }
     XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return polygamma(order + 1, x); }
 };
-/// Throws an Error for n < 0.
+/// Throws an Error for n < 0, and for n > 2^30.
 template <Operand X> auto polygamma(int n, X const& x)
 {
     if (n < 0) detail::fail("polygamma: there is no order ", n);
+    if (n > 1 << 30) detail::fail("polygamma: order ", n, " is too large");
     return express(Polygamma{{}, n}, x);
 }
 template <detail::DualNumber X> XGRAD_INLINE auto polygamma(int n, X x) { return detail::on_duals(Polygamma{{}, n}, x); }
@@ -16617,16 +17246,18 @@ template <class T> T product_of_parts(real_of<T> rr, real_of<T> ii, real_of<T> r
     return {conj_x == conj_y ? rr - ii : rr + ii, (conj_y ? -ri : ri) + (conj_x ? -ir : ir)};
 }
 
-/// sum_i a[i] b[i] for any strides, without preparations.
+/// sum_i a[i] b[i] for any strides, without preparations. A sum begins at -0, which changes no product,
+/// not even that of the sign of a zero; one of nothing is 0.
 template <class T> T dot(std::size_t count, VectorOperand<T> a, VectorOperand<T> b)
 {
+    real_of<T> const start = count == 0 ? real_of<T>(0) : -real_of<T>(0);
     if constexpr (parts<T> == 1) {
-        T sum = 0;
+        T sum = start;
         for (std::size_t i = 0; i < count; ++i) sum += a[i] * b[i];
         return sum;
     } else {
         // The four products are summed apart and the signs of conjugation come last.
-        real_of<T> rr = 0, ri = 0, ir = 0, ii = 0;
+        real_of<T> rr = start, ri = start, ir = start, ii = start;
         for (std::size_t i = 0; i < count; ++i, a.data += a.stride, b.data += b.stride) {
             auto const* const x = reinterpret_cast<real_of<T> const*>(a.data);
             auto const* const y = reinterpret_cast<real_of<T> const*>(b.data);
@@ -16909,11 +17540,14 @@ template <class Word, std::size_t rows, std::size_t words, class T>
     T const *factors = a.at(i, 0), *const first_row = b.at(0, j);
     T* to = product.c_at(i, j);
     for (; i + rows <= m; i += rows, factors += static_cast<std::ptrdiff_t>(rows) * a.rs, to += static_cast<std::ptrdiff_t>(rows) * ldc) {
-        Word sum[rows][words] = {};
+        Word sum[rows][words];
         auto const each = [&](auto f) XGRAD_INLINE_LAMBDA {
             unroll<rows>([&](auto r) XGRAD_INLINE_LAMBDA { unroll<words>([&](auto q) XGRAD_INLINE_LAMBDA { f(sum[r][q], to + static_cast<std::ptrdiff_t>(r()) * ldc + q * next); }); });
         };
         if (add) each([](Word& s, T const* from) XGRAD_INLINE_LAMBDA { s = load<Word>(from); });
+        else
+            each([](Word& s, T*)
+                     XGRAD_INLINE_LAMBDA { s = -Word{}; }); // as in dot(); there is a product
         T const *factor = factors, *row = first_row;
         for (std::size_t p = k; p > 0; --p, factor += a.cs, row += b.rs) {
             Word of_b[words];
@@ -17240,6 +17874,11 @@ void gemm(std::size_t m, std::size_t n, std::size_t k, T const* a, std::ptrdiff_
     kernel::Operand<T> const left{a, ars, acs, complex && conj_a}, right{b, brs, bcs, complex && conj_b};
     kernel::VectorOperand<T> const row{a, acs, left.conj}, column{b, brs, right.conj};
     if (k == 0 || ((m | n | k) <= tiny && m * n * k <= tiny)) kernel::multiply_tiny<T>({m, n, k, left, right, c, ldc, accumulate});
+    else if (k == 1 && n == 1 && ldc == 1) // a column times a number: a row
+        kernel::multiply_outer<T>({1, m, 1, right.transposed(), left.transposed(), c,
+            static_cast<std::ptrdiff_t>(m), accumulate});
+    else if (k == 1 && (m == 1 || n == 1))
+        kernel::multiply_outer<T>({m, n, k, left, right, c, ldc, accumulate});
     else if (n == 1) kernel::multiply_by_vector<T>({m, k, left, column, c, ldc, accumulate});
     else if (m == 1) kernel::multiply_by_vector<T>({n, k, right.transposed(), row, c, 1, accumulate});
     else kernel::multiply<T>({m, n, k, left, right, c, ldc, accumulate});
@@ -17406,20 +18045,31 @@ Factor<T const&, true> factor(Expression<Conj, T> const& x)
 /// of stacks of matrices with broadcasting. Factors may be real or complex, in any mix.
 template <Operand A, Operand B> auto matmul(A const& a, B const& b)
 {
-    auto const x = detail::factor(a);
-    auto const y = detail::factor(b);
-    Shape const &p = x.tensor.shape(), &q = y.tensor.shape();
-    if (p.empty() || q.empty() || p.back() != q[q.size() == 1 ? 0 : q.size() - 2])
-        detail::fail<ShapeError>("matmul: shapes ", p, " and ", q, " cannot be multiplied");
-    using Form = MatmulFactor::Form;
-    Form const of_a = p.size() == 1 ? Form::row : Form::matrix, of_b = q.size() == 1 ? Form::column : Form::matrix;
-    if (of_a == Form::matrix || of_b == Form::matrix) return express(Matmul{{}, {x.conj, false, of_a}, {y.conj, false, of_b}}, x.tensor, y.tensor);
-    return sum(x.elements() * y.elements());
+    constexpr bool are_masks =
+        std::same_as<typename A::scalar, bool> && std::same_as<typename B::scalar, bool>;
+    static_assert(!are_masks, "matmul: masks are no numbers; cast<std::int64_t>(mask) is one");
+    if constexpr (are_masks) return detail::StandIn();
+    else {
+        auto const x = detail::factor(a);
+        auto const y = detail::factor(b);
+        Shape const &p = x.tensor.shape(), &q = y.tensor.shape();
+        if (p.empty() || q.empty() || p.back() != q[q.size() == 1 ? 0 : q.size() - 2])
+            detail::fail<ShapeError>("matmul: shapes ", p, " and ", q, " cannot be multiplied");
+        using Form = MatmulFactor::Form;
+        Form const of_a = p.size() == 1 ? Form::row : Form::matrix,
+                   of_b = q.size() == 1 ? Form::column : Form::matrix;
+        if (of_a == Form::matrix || of_b == Form::matrix)
+            return express(
+                Matmul{{}, {x.conj, false, of_a}, {y.conj, false, of_b}}, x.tensor, y.tensor);
+        return sum(x.elements() * y.elements());
+    }
 }
 
 namespace detail {
 template <class A, class B> void check_vectors(std::string_view operation, A const& a, B const& b)
 {
+    check_defined(operation, a);
+    check_defined(operation, b, 1);
     auto const p = a.shape(), q = b.shape();
     if (p.size() != 1 || q.size() != 1 || p[0] != q[0]) fail<ShapeError>(operation, ": two vectors of one length are needed, not shapes ", Shape(p), " and ", Shape(q));
 }
@@ -17466,7 +18116,7 @@ struct Repeat : Arraywise {
 
     template <Scalar T> auto value(detail::Array<T> const& x) const
     {
-        detail::checked_numel(repeated);
+        numel(repeated);
         detail::Array<T> out(shape);
         if (out.numel == 0) return out;
         auto from = detail::broadcast_window(x.window(spread, *detail::reshaped_strides(x.shape, x.strides, spread)), repeated);
@@ -17493,7 +18143,7 @@ template <Operand X> auto tile(X const& x, Shape const& counts)
         auto const count = i + counts.size() < rank ? 1 : counts[i + counts.size() - rank], n = i + from.size() < rank ? 1 : from[i + from.size() - rank];
         for (auto const extent : {std::size_t{1}, n}) r.spread.push_back(extent);
         for (auto const extent : {count, n}) r.repeated.push_back(extent);
-        r.shape.push_back(count * n);
+        r.shape.push_back(detail::multiply_extents("tile", n, count));
     }
     return express(std::move(r), x);
 }
@@ -17512,7 +18162,7 @@ template <Operand X> auto repeat_interleave(X const& x, std::size_t count, std::
     Repeat r{{}, from, from, from};
     r.spread.insert(d + 1, 1);
     r.repeated.insert(d + 1, count);
-    r.shape[d] *= count;
+    r.shape[d] = detail::multiply_extents("repeat_interleave", r.shape[d], count);
     return express(std::move(r), x);
 }
 /// Each element, in row-major order.
@@ -17616,6 +18266,7 @@ template <detail::DualNumber X> XGRAD_INLINE auto round(X x) { return detail::on
 
 /// a less a whole multiple of b, with the sign of a, as in C; NaN for b = 0. The multiple is that of trunc(a/b), and counts as constant.
 struct Fmod : Transcendental<R(R, R)> {
+    static constexpr std::string_view written = "fmod";
     XGRAD_INLINE auto value(auto a, auto b) const { return fmod(a, b); }
     XGRAD_INLINE auto partial(wrt<0>, auto, auto, auto) const { return one; }
     // a/b itself may be rounded up to the next whole number.
@@ -17631,6 +18282,7 @@ template <class A, class B> requires detail::DualPair<A, B> XGRAD_INLINE auto fm
 
 /// a less a whole multiple of b, with the sign of b, as in Python; NaN for b = 0. The multiple is that of floor(a/b), and counts as constant.
 struct Remainder : Transcendental<R(R, R)> {
+    static constexpr std::string_view written = "remainder";
     XGRAD_INLINE auto value(auto a, auto b) const
     {
         auto const rest = fmod(a, b);
@@ -17654,7 +18306,7 @@ auto remainder(A&& a, B&& b)
 
 
 // ======== xgrad/base/error_function.hpp
-// The error function on packs of double precision, to about one rounding; xsimd's is off by up to 70.
+// The error function on packs of double precision, to about one rounding (xsimd's is off by up to 70), and its complement.
 
 namespace xgrad::detail {
 
@@ -17684,6 +18336,44 @@ template <std::same_as<double> P> XGRAD_INLINE RealPack<P> erf_of_any(RealPack<P
     return lanes::all((!is_small).m) ? large : where(is_small, small(), large);
 }
 
+/// e^(x^2) erfc(x) (x + 3) as a polynomial in q = (x - 3)/(x + 3), from a Chebyshev series for
+/// 0 <= x <= last, where erfc(last) is below the smallest number; `unit` divides x so coarsely that
+/// the square of a multiple of it is exact.
+template <class P> struct ErfcFacts;
+template <> struct ErfcFacts<double> {
+    static constexpr double last = 27.3, unit = 0x1p-20;
+    static constexpr std::array scaled{0x1.12f21ddd9f5e2p+0, -0x1.c44c471baa377p-1,
+        0x1.2e326945de2a7p-1, -0x1.3deb21415dc3fp-2, 0x1.e995f11b18cd4p-4, -0x1.b78993d6c004bp-6,
+        -0x1.3dd3e71a9ceebp-10, 0x1.8dae3a2c93756p-9, -0x1.1f78e049f232bp-11,
+        -0x1.2238fef6b3c34p-12, 0x1.c324fcf691d39p-14, 0x1.fdffb0e929805p-16,
+        -0x1.2516a71d7dd27p-16, -0x1.3ebbe15b7a011p-18, 0x1.72be92048db1ep-19,
+        0x1.0c29614e36274p-20, -0x1.b028adcf63a6dp-22, -0x1.f3793063241f4p-23,
+        0x1.597710fd0e5dep-25, 0x1.9ff3de3637c85p-25, 0x1.416b17dd0fbb8p-29, -0x1.af486f7c24a00p-28,
+        -0x1.ac906e39f38c6p-30};
+};
+template <> struct ErfcFacts<float> {
+    static constexpr float last = 10.2f, unit = 0x1p-8f;
+    static constexpr std::array scaled{0x1.12f21ep+0f, -0x1.c44c48p-1f, 0x1.2e326ap-1f,
+        -0x1.3deaccp-2f, 0x1.e99610p-4f, -0x1.b7c14cp-6f, -0x1.4024e6p-10f, 0x1.946408p-9f,
+        -0x1.00a560p-11f, -0x1.5f4510p-12f, -0x1.a36300p-19f};
+};
+
+/// erfc x to about two roundings, for all x; erfc(-x) is 2 - erfc(x). Of x^2 = h^2 + (x - h)(x + h),
+/// where h has half the digits of x, the first square is exact and the rest is small, so that
+/// e^(-x^2) keeps its digits.
+template <class P> XGRAD_INLINE RealPack<P> erfc_of_any(RealPack<P> x) {
+    using Facts = ErfcFacts<P>;
+    constexpr P magic =
+        Facts::unit * static_cast<P>(std::uint64_t{3} << (std::numeric_limits<P>::digits - 2));
+    auto const a = smaller(RealPack<P>(Facts::last), abs(x)); // in this order, so that NaN stays
+    auto const h = (a + RealPack<P>(magic)) - RealPack<P>(magic), e = (a - h) * (a + h);
+    auto const of_rest = 1 - e * (1 - e * (P(0.5) - e * (P(1. / 6) - e * P(1. / 24))));
+    auto const inverse = 1 / (a + 3);
+    auto const y = exp_of_any(-h * h) * of_rest *
+                   (polynomial_of_two(Facts::scaled, (a - 3) * inverse) * inverse);
+    return where(x < 0, 2 - y, y);
+}
+
 }  // namespace xgrad::detail
 
 namespace xgrad {
@@ -17696,8 +18386,11 @@ template <class P> XGRAD_INLINE RealPack<P> erf(RealPack<P> x)
     else if constexpr (std::same_as<P, double>) return detail::erf_of_any(x);
     else return RealPack<P>::from(erf(where(abs(x) > 6, copysign(RealPack<P>(6), x), x).v));  // xsimd's is NaN where x * x overflows
 }
-/// Number by number: xsimd's keeps no digits where it is small.
-template <class P> XGRAD_INLINE RealPack<P> erfc(RealPack<P> x) { return detail::each([](P v) { return std::erfc(v); }, x); }
+/// xsimd's keeps no digits where it is small.
+template <class P> XGRAD_INLINE RealPack<P> erfc(RealPack<P> x) {
+    if constexpr (RealPack<P>::width == 1) return RealPack<P>::from(std::erfc(x.v));
+    else return detail::erfc_of_any(x);
+}
 namespace detail {
 inline RealProbe erf(RealProbe x) { return x; }
 inline RealProbe erfc(RealProbe x) { return x; }
@@ -17721,10 +18414,9 @@ template <detail::DualNumber X> XGRAD_INLINE auto erfc(X x) { return detail::on_
 
 /// sin(pi x) / (pi x), 1 at 0.
 struct Sinc : Transcendental<R(R), C(C)> {
-    XGRAD_INLINE auto value(auto x) const
-    {
-        auto const t = std::numbers::pi * x;
-        return where(x == 0, 1, sin(t) / t);
+    XGRAD_INLINE auto value(auto x) const {
+        auto const [sign, angle] = half_turn(x);
+        return where(x == 0, 1, sign * sin(angle) / (std::numbers::pi * x));
     }
     // Near 0 the power series, of which no digits cancel; it differentiates to that of the second derivative.
     XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const
@@ -17732,17 +18424,34 @@ struct Sinc : Transcendental<R(R), C(C)> {
         auto const t = std::numbers::pi * x;
         auto const is_near = abs(t) < 1;
         auto const near = where(is_near, t, 0), far = where(is_near, 1, t), s = near * near;
+        auto const [sign, angle] = half_turn(x);
         auto const series = near * (-1. / 3 + s * (1. / 30 + s * (-1. / 840 + s * (1. / 45360 + s * (-1. / 3991680 + s * (1. / 518918400 + s * (-1. / 93405312000 +
                             s * (1. / 22230464256000 + s * (-1. / 6758061133824000)))))))));
-        return std::numbers::pi * where(is_near, series, (cos(far) - sin(far) / far) / far);
+        auto const slope = sign * (cos(angle) - sin(angle) / far) / far;
+        return std::numbers::pi * where(is_near, series, slope);
+    }
+
+private:
+    /// (-1)^n, and pi x less n times pi, for the nearest whole number n: functions of pi x are those
+    /// of this angle, times that sign. The difference x - n is exact.
+    XGRAD_INLINE static auto half_turn(auto x) {
+        auto const n = round(real(x)), odd = n - 2 * round(0.5 * n);
+        return std::pair(1 - 2 * odd * odd, std::numbers::pi * (x - n));
     }
 };
 template <Operand X> auto sinc(X const& x) { return express(Sinc{}, x); }
 
-/// x log(y), 0 where x is, unless y is NaN. The gradient for x is 0 at x = 0 where y <= 0.
+/// x log(y), 0 where x is, unless y is NaN. The gradient for x is 0 at x = 0 where y <= 0, but it has
+/// the derivative of log(y) for y = 0, infinity, so that mixed derivatives are equal.
 struct XLogY : Transcendental<R(R, R)> {
+    static constexpr std::string_view written = "xlogy";
     XGRAD_INLINE auto value(auto x, auto y) const { return where(isnan(y), y, where(x == 0, 0, x * log(y))); }
-    XGRAD_INLINE auto partial(wrt<0>, auto, auto x, auto y) const { return where(x == 0 && y <= 0, 0, log(y)); }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto x, auto y) const {
+        auto const is_edge = x == 0 && y <= 0, is_origin = x == 0 && y == 0;
+        // The root is 0 at the origin, and rises infinitely there.
+        return where(
+            is_origin, sqrt(where(is_origin, y, 1)), where(is_edge, 0, log(where(is_edge, 1, y))));
+    }
     XGRAD_INLINE auto partial(wrt<1>, auto, auto x, auto y) const { return x / y; }
 };
 template <class X, class Y>
@@ -17754,6 +18463,7 @@ auto xlogy(X&& x, Y&& y)
 
 /// log(e^a + e^b), without overflow. Equal infinities share the gradient, as equal numbers do.
 struct LogAddExp : Transcendental<R(R, R)> {
+    static constexpr std::string_view written = "logaddexp";
     XGRAD_INLINE auto value(auto a, auto b) const { return where(a > b, a, b) + log1p(exp(-abs(apart(a, b)))); }
     XGRAD_INLINE auto partial(wrt<0>, auto, auto a, auto b) const { return sigmoid(apart(a, b)); }
     XGRAD_INLINE auto partial(wrt<1>, auto, auto a, auto b) const { return sigmoid(apart(b, a)); }
@@ -17805,6 +18515,7 @@ struct Triangle : Arraywise {
 namespace detail {
 template <Operand X> auto triangle(std::string_view operation, X const& x, std::ptrdiff_t offset, bool lower)
 {
+    check_defined(operation, x);
     if (x.dim() < 2) fail<ShapeError>(operation, ": a matrix is needed, or several, not an array of shape ", Shape(x.shape()));
     return express(Triangle{{}, offset, lower}, x);
 }
@@ -17906,9 +18617,9 @@ template <Operand X> auto record_sum(std::string_view operation, X const& x, Axe
 /// True where a gradient will be wanted of what is computed from x.
 template <Operand X> bool needs_graph(X const& x)
 {
-    bool any = false;
-    if (detail::recording()) detail::each_tensor<0>(x, [&](std::size_t, AnyTensor const& t) { any |= is_differentiable(t.dtype()) && t.requires_grad(); });
-    return any;
+    bool needed = false;
+    if (detail::recording()) detail::each_tensor<0>(x, [&](std::size_t, AnyTensor const& t) { needed |= is_differentiable(t.dtype()) && t.requires_grad(); });
+    return needed;
 }
 template <Scalar T> bool needs_graph(Traced<T> const&) { return true; }
 
@@ -17981,12 +18692,17 @@ template <Scalar T> template <class... Index> Tensor<T> Tensor<T>::operator()(In
 template <Scalar T> Tensor<T> Tensor<T>::reshape(Axes const& shape) const { return xgrad::reshape(*this, shape); }
 template <Scalar T> Tensor<T> Tensor<T>::view(Axes const& shape) const
 {
-    auto const v = xgrad::reshape(*this, shape);
+    auto const v = express(Reshape{{}, shape, "view"}, *this);
     if (v.impl().array.storage != impl().array.storage)
         detail::fail<ShapeError>("view: a tensor of shape ", this->shape(), " and strides ", strides(), " has no view of shape ", shape, "; use reshape, which may copy");
     return v;
 }
-template <Scalar T> Tensor<T> Tensor<T>::expand(Shape const& shape) const { return broadcast_to(*this, shape); }
+template <Scalar T> Tensor<T> Tensor<T>::expand(Shape const& shape) const
+{
+    if (!detail::broadcasts_to(this->shape(), shape))
+        detail::fail<ShapeError>("expand: shape ", this->shape(), " does not broadcast to ", shape);
+    return broadcast_to(*this, shape);
+}
 template <Scalar T> Tensor<T> Tensor<T>::transpose() const { return xgrad::transpose(*this); }
 template <Scalar T> Tensor<T> Tensor<T>::transpose(std::ptrdiff_t axis0, std::ptrdiff_t axis1) const { return xgrad::transpose(*this, axis0, axis1); }
 template <Scalar T> Tensor<T> Tensor<T>::permute(Axes const& axes) const { return xgrad::permute(*this, axes); }
@@ -18012,6 +18728,7 @@ template <Scalar V, Scalar T, class Look> std::shared_ptr<Geometry const> view_g
 
 template <Scalar V, Scalar T, class Look> Tensor<V> record_view(std::string_view name, Tensor<T> const& x, Look look)
 {
+    check_defined(name, x);
     auto v = make_view<V>(x, look);
     if constexpr (Differentiable<T>)
         if (recording() && x.requires_grad()) v.impl().grad_fn = Ref<Node>(new ViewNode(view_geometry<V>(x, look), ViewMap::gather, gradient_edge(x), name));
@@ -18072,7 +18789,8 @@ template <Scalar T> std::vector<Tensor<T>> unbind(Tensor<T> const& x, std::ptrdi
 template <Scalar T> std::vector<Tensor<T>> split(Tensor<T> const& x, std::size_t size, std::ptrdiff_t axis = 0)
 {
     auto const at = detail::normalize_axis("split", axis, x.dim());
-    if (size == 0) detail::fail<ShapeError>("split: the parts have extent 0");
+    if (size == 0)
+        detail::fail<ShapeError>("split: the parts of shape ", x.shape(), " have extent 0");
     std::vector<decltype(detail::part_of<T>(0, 0, 0, true))> parts;
     for (std::size_t i = 0, n = x.shape()[at]; i < n || i == 0; i += size) parts.push_back(detail::part_of<T>(at, i, std::min(size, n - i), true));
     return detail::record_views("Split", x, parts);
@@ -18080,8 +18798,9 @@ template <Scalar T> std::vector<Tensor<T>> split(Tensor<T> const& x, std::size_t
 /// At most `chunks` views of equal extent along an axis; the last may be shorter.
 template <Scalar T> std::vector<Tensor<T>> chunk(Tensor<T> const& x, std::size_t chunks, std::ptrdiff_t axis = 0)
 {
-    if (chunks == 0) detail::fail<ShapeError>("chunk: the number of chunks is 0");
-    auto const n = x.shape(axis);
+    if (chunks == 0)
+        detail::fail<ShapeError>("chunk: the number of chunks of shape ", x.shape(), " is 0");
+    auto const n = x.shape()[detail::normalize_axis("chunk", axis, x.dim())];
     return split(x, std::max<std::size_t>(1, (n + chunks - 1) / chunks), axis);
 }
 
@@ -18089,7 +18808,9 @@ template <Scalar T> std::vector<Tensor<T>> chunk(Tensor<T> const& x, std::size_t
 template <Scalar T> Tensor<T> diagonal(Tensor<T> const& x, std::ptrdiff_t offset = 0, std::ptrdiff_t axis0 = 0, std::ptrdiff_t axis1 = 1)
 {
     auto const p = detail::normalize_axis("diagonal", axis0, x.dim()), q = detail::normalize_axis("diagonal", axis1, x.dim());
-    if (p == q) detail::fail<ShapeError>("diagonal: axes ", axis0, " and ", axis1, " are the same");
+    if (p == q)
+        detail::fail<ShapeError>(
+            "diagonal: axes ", axis0, " and ", axis1, " of shape ", x.shape(), " are the same");
     return detail::record_view<T>("Diagonal", x, [=](detail::AnyArray const& a) {
         auto const rows = static_cast<std::ptrdiff_t>(a.shape[p]), columns = static_cast<std::ptrdiff_t>(a.shape[q]);
         auto const count = std::max<std::ptrdiff_t>(0, offset >= 0 ? std::min(rows, columns - offset) : std::min(rows + offset, columns));
@@ -18190,6 +18911,7 @@ namespace xgrad {
 
 /// x, with the shape of what it overwrites; the old values get no gradient.
 struct Copy : Elementwise<B(B, B), Z(Z, Z), R(R, R), C(C, C)> {
+    static constexpr std::string_view written = "copy_";
     auto value(auto, auto x) const { return x; }
     auto partial(wrt<0>, auto, auto, auto) const { return nothing; }
     auto partial(wrt<1>, auto, auto, auto) const { return one; }
@@ -18319,7 +19041,7 @@ template <Scalar T, class E> void assign(Tensor<T> const& t, E const& e, std::st
     if constexpr (letter_rank<letter_of<S>> <= letter_rank<letter_of<T>>) {
         TakenApart<E> apart(e);
         auto const& table = apart.table;
-        Gathered in(table, &apart.formula, apart.operands, true);
+        Gathered in(table, &apart.formula, apart.operands, true, operation);
         bool const recorded = in.plan && Differentiable<T>;
         check_in_place(t, operation, recorded);
         OldOperands old;
@@ -18421,22 +19143,6 @@ template <Scalar T> Tensor<T>& Tensor<T>::detach_()
 XGRAD_COMPILED_ONCE
 
 namespace xgrad::detail {
-
-/// Made of gradients that may not be differentiated: a Node that says so.
-class OnceDifferentiableError final : public Node {
-public:
-    OnceDifferentiableError(std::string function, std::vector<Edge> edges, std::size_t outputs) : function_(std::move(function)), edges_(std::move(edges))
-    {
-        set_edges(edges_.data(), edges_.size());
-        set_num_outputs(static_cast<std::uint32_t>(outputs));
-    }
-    void apply(std::span<AnyTensor>, std::span<AnyTensor>) override { fail<GraphError>(function_, ": trying to differentiate twice a function that was marked with once_differentiable"); }
-    std::string name() const override { return "Error"; }
-
-private:
-    std::string function_;
-    std::vector<Edge> edges_;
-};
 
 class AnyFunctionNode : public Node {
 public:
@@ -18590,7 +19296,7 @@ protected:
         auto const k = first_[argument] + element;
         if (!edges_[k]) return;
         if (!(gradient.shape() == shapes_[k])) {
-            check_expandable(gradient.shape(), k);
+            check_expandable(gradient.shape(), argument, element);
             gradient = sum_to(gradient, shapes_[k]);
         }
         results[k] = !grad_mode && gradient.requires_grad() ? alias(gradient) : gradient;
@@ -18613,16 +19319,19 @@ protected:
     /// Gradients that were computed unrecorded and would have a history: differentiating them is an error.
     void forbid_differentiation(std::span<AnyTensor const> gradients, std::span<AnyTensor> results) const
     {
-        std::vector<Edge> edges(edges_);
-        for (auto const& g : gradients)
-            if (g.defined() && g.requires_grad()) edges.push_back(gradient_edge(g));
-        Ref<Node> const error(new OnceDifferentiableError(std::string(function_), std::move(edges), results.size()));
-        for (std::uint32_t i = 0; i < results.size(); ++i) {
-            if (!results[i].defined()) continue;
-            results[i] = alias(results[i]);
-            results[i].impl().grad_fn = error;
-            results[i].impl().output_nr = i;
-        }
+        Ref<Node> const error(error_node("trying to differentiate twice a function that was marked with once_differentiable", gradients));
+        for (auto& result : results)
+            if (result.defined()) result = with_error(result, error);
+    }
+
+    using Backward = void (*)(AnyFunctionNode&, std::span<AnyTensor const> gradients, std::span<AnyTensor> results);
+
+    /// The same for those that a recorded backward made by other means than operations on tensors, which would count as constants.
+    /// Gradients are linear in what comes in: one that is not 0 and does not depend on it was not recorded.
+    void forbid_unrecorded(std::span<AnyTensor const> gradients, std::span<AnyTensor> results, Backward backward)
+    {
+        auto const is_constant = [](AnyTensor const& result) { return result.defined() && !result.requires_grad(); };
+        if (std::ranges::any_of(results, is_constant)) find_unrecorded(gradients, results, backward);
     }
 
 private:
@@ -18635,6 +19344,27 @@ private:
         Shape shape = {};
         bool differentiable = false;
     };
+
+    ErrorNode* error_node(std::string_view what, std::span<AnyTensor const> gradients) const
+    {
+        std::vector<Edge> edges(edges_);
+        for (auto const& g : gradients)
+            if (g.defined() && g.requires_grad()) edges.push_back(gradient_edge(g));
+        return new ErrorNode(std::string(function_) + ": " + std::string(what), std::move(edges));
+    }
+    [[gnu::cold]] void find_unrecorded(std::span<AnyTensor const> gradients, std::span<AnyTensor> results, Backward backward)
+    {
+        LocalGraph graph;
+        Tensors incoming(gradients.begin(), gradients.end()), again(results.size());
+        for (auto& g : incoming)
+            if (g.defined()) g = graph.input(g, {});
+        backward(*this, incoming, again);
+        for (std::size_t k = 0; k < results.size(); ++k) {
+            if (!results[k].defined() || results[k].requires_grad() || (again[k].defined() && again[k].requires_grad()) || is_zero(results[k])) continue;
+            results[k] = with_error(results[k], Ref<Node>(error_node("its backward was not recorded, so that it cannot be differentiated: let it compute with operations on tensors, "
+                                                                     "or mark the function with once_differentiable", gradients)));
+        }
+    }
 
     static std::size_t find(Tensors const& all, AnyTensor const& t)
     {
@@ -18704,15 +19434,19 @@ private:
     {
         fail<GraphError>("function ", name(), " returned a gradient different than std::nullopt at position ", argument, ", but the corresponding forward input was not a tensor");
     }
-    void check_expandable(Shape const& got, std::size_t k) const
+    void check_expandable(Shape const& got, std::size_t argument, std::size_t element) const
     {
+        auto const k = first_[argument] + element;
         auto const& wanted = shapes_[k];
         bool fits = wanted.size() <= got.size();
         for (std::size_t d = 0; fits && d < wanted.size(); ++d) {
             auto const n = wanted[wanted.size() - 1 - d];
             fits = n == 1 || n == got[got.size() - 1 - d];
         }
-        if (!fits) fail<ShapeError>("function ", name(), " returned an invalid gradient at index ", k, " - got ", got, " but expected shape compatible with ", wanted);
+        if (fits) return;
+        auto const place = count_of(argument) == 1 ? "" : ", element " + std::to_string(element);
+        fail<ShapeError>("function ", name(), " returned an invalid gradient at index ", k, " - got ", got,
+            " but expected shape compatible with ", wanted, " (argument ", argument, " of forward", place, ")");
     }
 
     std::string_view function_;
@@ -19031,7 +19765,10 @@ private:
     template <std::size_t I, class List> static consteval auto gradient()
     {
         if constexpr (I == List::size) return Fine{};
-        else if constexpr (std::same_as<type_at<I, List>, std::nullopt_t>) return gradient<I + 1, List>();
+        // An overloaded forward may be called with fewer arguments than backward has gradients for.
+        else if constexpr (std::same_as<type_at<I, List>, std::nullopt_t> &&
+                           (I < Arguments::size || !ParametersOf<forward_type<F>>::known))
+            return gradient<I + 1, List>();
         else if constexpr (I >= Arguments::size)
             return verdict_is<typename Sentence::template backward_returns_too_many_gradients<verdict::given<List::size>, verdict::wanted<Arguments::size>>>{};
         else {
@@ -19205,9 +19942,14 @@ public:
     {
         fill_undefined(gradients);
         bool const recorded = grad_mode;
-        AutoGradMode const mode(recorded && !F::once_differentiable);
+        PassMode const mode(recorded && !F::once_differentiable);
         call_backward(gradients, results, std::index_sequence_for<Y...>{});
-        if (recorded && F::once_differentiable) forbid_differentiation(gradients, results);
+        if (!recorded) return;
+        if constexpr (F::once_differentiable) forbid_differentiation(gradients, results);
+        else
+            forbid_unrecorded(gradients, results, [](AnyFunctionNode& node, std::span<AnyTensor const> incoming, std::span<AnyTensor> outgoing) {
+                static_cast<FunctionNode&>(node).call_backward(incoming, outgoing, std::index_sequence_for<Y...>{});
+            });
     }
 
     void pushforward(std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override
@@ -19427,6 +20169,7 @@ template <Scalar T> Tensor<T> join(std::string_view name, std::vector<Tensor<T>>
 template <Scalar T> Tensor<T> cat(std::vector<Tensor<T>> const& x, std::ptrdiff_t axis = 0)
 {
     if (x.empty()) detail::fail<ShapeError>("cat: no tensors to join");
+    for (auto const& t : x) detail::check_defined("cat", t, static_cast<std::size_t>(&t - x.data()));
     Shape shape = x[0].shape();
     auto const at = detail::normalize_axis("cat", axis, shape.size());
     shape[at] = 0;
@@ -19434,7 +20177,14 @@ template <Scalar T> Tensor<T> cat(std::vector<Tensor<T>> const& x, std::ptrdiff_
     counts.reserve(x.size());
     for (auto const& t : x) {
         Shape other = t.shape();
-        bool const fits = other.size() == shape.size() && (counts.push_back(other[at]), shape[at] += std::exchange(other[at], shape[at]), other[at] = shape[at], other == shape);
+        bool fits = other.size() == shape.size();
+        if (fits) {
+            counts.push_back(other[at]);
+            auto const joined = detail::add_extents("cat", shape[at], other[at]);
+            other[at] = shape[at];
+            fits = other == shape;
+            shape[at] = joined;
+        }
         if (!fits) detail::fail<ShapeError>("cat: shapes ", x[0].shape(), " and ", t.shape(), " do not fit together along axis ", axis);
     }
     return detail::join("Cat", x, {std::move(shape), at, false, std::move(counts)});
@@ -19444,6 +20194,7 @@ template <Scalar T> Tensor<T> cat(std::vector<Tensor<T>> const& x, std::ptrdiff_
 template <Scalar T> Tensor<T> stack(std::vector<Tensor<T>> const& x, std::ptrdiff_t axis = 0)
 {
     if (x.empty()) detail::fail<ShapeError>("stack: no tensors to join");
+    for (auto const& t : x) detail::check_defined("stack", t, static_cast<std::size_t>(&t - x.data()));
     for (auto const& t : x)
         if (t.shape() != x[0].shape()) detail::fail<ShapeError>("stack: shapes ", x[0].shape(), " and ", t.shape(), " differ");
     auto const at = detail::normalize_axis("stack", axis, x[0].dim() + 1);
@@ -19492,7 +20243,9 @@ struct MaskedScatter : Arraywise {
     template <Scalar T> auto value(detail::Array<T> const& x) const
     {
         auto const count = detail::count_true(mask);
-        if (x.shape.size() != 1 || x.numel != count) detail::fail<ShapeError>("a mask that is true ", count, " times takes as many values, not an array of shape ", x.shape);
+        if (x.shape.size() != 1 || x.numel != count)
+            detail::fail<ShapeError>("x(mask): a mask that is true ", count,
+                " times takes as many values, not an array of shape ", x.shape);
         auto const from = detail::contiguous(x);
         detail::Array<T> out(mask.shape);
         T const* next = from.begin();
@@ -19519,9 +20272,12 @@ namespace xgrad {
 namespace detail {
 
 /// A copy of a mask in row-major order, repeated to a shape.
-inline Array<bool> full_mask(Tensor<bool> const& mask, Shape const& shape)
+inline Array<bool> full_mask(
+    Tensor<bool> const& mask, Shape const& shape, std::string_view name = "x(mask)")
 {
-    if (!broadcasts_to(mask.shape(), shape)) fail<ShapeError>("a mask of shape ", mask.shape(), " does not broadcast to the shape ", shape, " of what it is to pick from");
+    if (!broadcasts_to(mask.shape(), shape))
+        fail<ShapeError>(name, ": a mask of shape ", mask.shape(),
+            " does not broadcast to the shape ", shape, " of what it is to pick from");
     Array<bool> copy(shape);
     copy_elements(copy, broadcast_window(mask.array_of(), shape));
     return copy;
@@ -19530,12 +20286,18 @@ inline Array<bool> full_mask(Tensor<bool> const& mask, Shape const& shape)
 }  // namespace detail
 
 /// The elements of x where the mask, broadcast to its shape, is true, as a vector.
-template <Scalar T> Tensor<T> masked_select(Tensor<T> const& x, Tensor<bool> const& mask) { return express(MaskedSelect{{}, detail::full_mask(mask, x.shape())}, x); }
+template <Scalar T> Tensor<T> masked_select(Tensor<T> const& x, Tensor<bool> const& mask)
+{
+    return express(MaskedSelect{{}, detail::full_mask(mask, x.shape(), "masked_select")}, x);
+}
 
 /// What x(mask) gives: a vector when it is read, a place when it is assigned to.
 template <Scalar T> class MaskedTensor : public Tensor<T> {
 public:
-    MaskedTensor(Tensor<T> t, Tensor<bool> mask) : Tensor<T>(masked_select(t, mask)), tensor_(std::move(t)), mask_(std::move(mask)) {}
+    MaskedTensor(Tensor<T> t, Tensor<bool> mask)
+        : Tensor<T>(express(MaskedSelect{{}, detail::full_mask(mask, t.shape())}, t)),
+          tensor_(std::move(t)), mask_(std::move(mask))
+    {}
     MaskedTensor(MaskedTensor const&) = default;
 
     /// Writes one number everywhere, or as many numbers as the mask has true elements; recorded as any change in place.
@@ -19722,6 +20484,7 @@ namespace detail {
 /// A copy of numbers in row-major order, which the caller may change before the backward pass, each seen to lie in [0, extent).
 inline Array<std::int64_t> checked_index(std::string_view name, Tensor<std::int64_t> const& index, std::size_t axis, std::size_t extent)
 {
+    if (!index.defined()) fail_undefined(name, "the index");
     Array<std::int64_t> copy(index.shape());
     copy_elements(copy, index.array_of());
     for (auto const i : copy)
@@ -19731,6 +20494,8 @@ inline Array<std::int64_t> checked_index(std::string_view name, Tensor<std::int6
 
 template <Operand X> IndexSelect picked_slices(std::string_view name, X const& x, std::ptrdiff_t axis, Tensor<std::int64_t> const& index)
 {
+    check_defined(name, x);
+    if (!index.defined()) fail_undefined(name, "the index");
     auto const d = normalize_axis(name, axis, x.dim());
     if (index.dim() > 1) fail<ShapeError>(name, ": the index is a vector, not an array of shape ", index.shape());
     return {{}, checked_index(name, index.dim() == 0 ? reshape(index, {1}) : index, d, x.shape()[d]), d};
@@ -19738,6 +20503,8 @@ template <Operand X> IndexSelect picked_slices(std::string_view name, X const& x
 
 template <Operand X> Gather picked_elements(std::string_view name, X const& x, std::ptrdiff_t axis, Tensor<std::int64_t> const& index)
 {
+    check_defined(name, x);
+    if (!index.defined()) fail_undefined(name, "the index");
     auto const d = normalize_axis(name, axis, x.dim());
     bool fits = index.dim() == x.dim();
     for (std::size_t i = 0; fits && i < x.dim(); ++i) fits = i == d || index.shape()[i] <= x.shape()[i];
@@ -19767,10 +20534,10 @@ template <Operand X> auto repeat_interleave(X const& x, Tensor<std::int64_t> con
     auto const extent = x.shape()[d];
     if (!(counts.shape() == Shape{extent})) detail::fail<ShapeError>("repeat_interleave: counts of shape ", counts.shape(), " are not one for each of ", extent, " positions along axis ", d);
     auto const each = detail::contiguous(counts.array_of());
-    std::size_t all = 0;
+    std::size_t total = 0;
     for (auto const n : each)
-        if (n < 0 || (all += static_cast<std::size_t>(n)) > detail::most_elements) detail::fail<ShapeError>("repeat_interleave: count ", n, " is negative, or more than any memory holds");
-    detail::Array<std::int64_t> index(Shape{all});
+        if (n < 0 || (total += static_cast<std::size_t>(n)) > detail::most_elements) detail::fail<ShapeError>("repeat_interleave: count ", n, " is negative, or more than any memory holds");
+    detail::Array<std::int64_t> index(Shape{total});
     auto* next = index.begin();
     for (std::size_t i = 0; i < extent; ++i) next = std::fill_n(next, each.begin()[i], static_cast<std::int64_t>(i));
     return express(IndexSelect{{}, std::move(index), d}, x);
@@ -19902,6 +20669,7 @@ template <Operand X> Tensor<std::int64_t> extreme_place_of_all(std::string_view 
 
 template <Operand X> auto ordered(std::string_view name, X const& x, std::ptrdiff_t axis, std::optional<std::size_t> count, bool descending)
 {
+    check_defined(name, x);
     auto const d = normalize_axis(name, axis, x.dim());
     auto const t = materialize(x);
     std::size_t const n = t.shape()[d];
@@ -20008,7 +20776,28 @@ template <Scalar T> std::string to_string(Tensor<T> const& t)
     detail::array_text(t.array_of(), 0, 0, s);
     return detail::message_of({s, ", shape=", t.shape(), ", dtype=", name(t.dtype()), detail::history_text(t), ")"});
 }
+/// The same for a tensor of any type. A template, as all here, so that only programs that print have it.
+template <std::same_as<AnyTensor> A> std::string to_string(A const& t)
+{
+    if (!t.defined()) return "Tensor(undefined)";
+    switch (t.dtype()) {
+    case DType::boolean: return to_string(t.template as<bool>());
+    case DType::int64: return to_string(t.template as<std::int64_t>());
+    case DType::float32: return to_string(t.template as<float>());
+    case DType::float64: return to_string(t.template as<double>());
+    case DType::complex64: return to_string(t.template as<std::complex<float>>());
+    default: return to_string(t.template as<std::complex<double>>());
+    }
+}
+/// A shape, strides or a list of axes: "[2, 3]".
+template <class T> std::string to_string(Dims<T> const& dims) { return detail::message_of({dims}); }
+/// NumPy's name of a scalar type: "float64".
+template <std::same_as<DType> T> std::string to_string(T type) { return std::string(name(type)); }
+
 template <Scalar T> std::ostream& operator<<(std::ostream& out, Tensor<T> const& t) { return out << to_string(t); }
+template <std::same_as<AnyTensor> A> std::ostream& operator<<(std::ostream& out, A const& t) { return out << to_string(t); }
+template <class T> std::ostream& operator<<(std::ostream& out, Dims<T> const& dims) { return out << to_string(dims); }
+template <std::same_as<DType> T> std::ostream& operator<<(std::ostream& out, T type) { return out << name(type); }
 template <class Op, class... X> std::ostream& operator<<(std::ostream& out, Expression<Op, X...> const& e) { return out << to_string(detail::materialize(e)); }
 
 }  // namespace xgrad
@@ -20048,16 +20837,16 @@ struct Median : Arraywise {
 
     template <Scalar T> auto value(detail::Array<T> const& x) const
     {
-        detail::Array<T> all(x.shape);
-        detail::copy_elements(all, x);
-        if (all.numel == 0) {
+        detail::Array<T> elements(x.shape);
+        detail::copy_elements(elements, x);
+        if (elements.numel == 0) {
             if constexpr (RealScalar<T>) return detail::Array<T>(Shape(), std::numeric_limits<T>::quiet_NaN());
             detail::fail<ShapeError>("median: nothing to choose from in shape ", x.shape);
         }
-        auto const nan = std::find_if(all.begin(), all.end(), [](T v) { return v != v; });
-        if (nan != all.end()) return detail::Array<T>(Shape(), *nan);
-        auto* const middle = all.begin() + (all.numel - 1) / 2;
-        std::nth_element(all.begin(), middle, all.end(), detail::is_less<T>);
+        auto const nan = std::find_if(elements.begin(), elements.end(), [](T v) { return v != v; });
+        if (nan != elements.end()) return detail::Array<T>(Shape(), *nan);
+        auto* const middle = elements.begin() + (elements.numel - 1) / 2;
+        std::nth_element(elements.begin(), middle, elements.end(), detail::is_less<T>);
         return detail::Array<T>(Shape(), *middle);
     }
     auto pullback(wrt<0>, auto const& g, auto const& y, auto const& x) const { return express(ExtremumGradient{{}, detail::all_axes(x.dim())}, g, unrecorded(y), unrecorded(x)); }
@@ -20107,9 +20896,9 @@ template <Operand X> auto quantile(X const& x, double q) { return quantile(flatt
 template <Operand X> auto quantile(X const& x, std::vector<double> const& q, std::ptrdiff_t axis, bool keep = false)
 {
     auto const t = detail::materialize(x);
-    std::vector<decltype(quantile(t, 0., axis, keep))> all;
-    for (auto const part : q) all.push_back(quantile(t, part, axis, keep));
-    return stack(all);
+    std::vector<decltype(quantile(t, 0., axis, keep))> parts;
+    for (auto const part : q) parts.push_back(quantile(t, part, axis, keep));
+    return stack(parts);
 }
 template <Operand X> auto quantile(X const& x, std::vector<double> const& q) { return quantile(flatten(x), q, 0); }
 
@@ -20119,7 +20908,21 @@ template <Operand X> auto quantile(X const& x, std::vector<double> const& q) { r
 #define XGRAD_SINGLE_XGRAD_SOURCE_HPP
 
 // ======== xgrad/source.hpp
-// Templates that a program with XGRAD_SEPARATE_COMPILATION compiles once; xgrad.hpp includes this where XGRAD_SOURCE is defined.
+// What a program with XGRAD_SEPARATE_COMPILATION compiles once, beside what xgrad.hpp holds: the headers that are not part of xgrad.hpp, and
+// instances of templates. xgrad.hpp includes this header last, where XGRAD_SOURCE is defined, so those headers find it whole.
+
+#if __has_include(<xgrad/data.hpp>)
+#include <xgrad/data.hpp>
+#endif
+#if __has_include(<xgrad/linalg.hpp>)
+#include <xgrad/linalg.hpp>
+#endif
+#if __has_include(<xgrad/nn.hpp>)
+#include <xgrad/nn.hpp>
+#endif
+#if __has_include(<xgrad/optim.hpp>)
+#include <xgrad/optim.hpp>
+#endif
 
 namespace xgrad::detail {
 namespace kernel {
@@ -20549,7 +21352,7 @@ namespace detail {
 [[gnu::cold]] inline bool check_gradients(std::string_view name, TensorFunction const& f, Tensors const& inputs, GradcheckOptions const& options)
 {
     InferenceMode const normal(false);
-    TransformedScope const scope;
+    DifferentiatedScope const scope;
     auto const complaint = Gradcheck(f, inputs, options).complaint();
     if (complaint.empty()) return true;
     if (options.raise_exception) fail<GradcheckError>(name, ": ", complaint);
@@ -20590,7 +21393,7 @@ namespace detail {
     auto const count = inputs.size();
     if (seeds.empty()) {
         InferenceMode const normal(false);
-        TransformedScope const scope;
+        DifferentiatedScope const scope;
         seeds = random_seeds(f, inputs);
         if (seeds.empty()) fail<GraphError>("gradgradcheck: no output of the function requires a gradient");
     }
