@@ -157,3 +157,22 @@ TEST_CASE("NaN and infinity in a factor reach the elements that they belong to, 
     b.mutable_data()[0] = inf;
     CHECK(holds(matmul(a, b), {inf, 3, 3, NaN, NaN, NaN, inf, 3, 3}));
 }
+
+TEST_CASE("matrices of integers are multiplied exactly, whatever BLAS there is") {
+    using I = xg::Tensor<std::int64_t>;
+    constexpr std::int64_t rows = 17, depth = 23, columns = 19, large = std::int64_t{1} << 54;
+    I a = xg::zeros<std::int64_t>({rows, depth}), b = xg::zeros<std::int64_t>({depth, columns});
+    for (std::int64_t i = 0; i < rows * depth; ++i) a.mutable_data()[i] = i % 7 - 3;
+    for (std::int64_t i = 0; i < depth * columns; ++i) b.mutable_data()[i] = large + i % 5;
+    I const product = matmul(a, b), with_vector = matmul(a, I(b(xt::all(), 2)));
+    bool is_exact = true;
+    for (std::int64_t i = 0; i < rows; ++i)
+        for (std::int64_t j = 0; j < columns; ++j) {
+            std::int64_t sum = 0;
+            for (std::int64_t k = 0; k < depth; ++k)
+                sum += a.data()[i * depth + k] * b.data()[k * columns + j];
+            is_exact &= product.data()[i * columns + j] == sum;
+            if (j == 2) is_exact &= with_vector.data()[i] == sum;
+        }
+    CHECK(is_exact);
+}
