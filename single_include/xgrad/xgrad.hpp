@@ -17831,7 +17831,8 @@ template <class T> bool is_read_fast(VectorProduct<T> const& product)
 template <class T> void multiply_by_vector(VectorProduct<T> const& product)
 {
 #if defined(XGRAD_USE_BLAS) && XGRAD_USE_BLAS
-    if (!is_read_fast(product) && blas_multiply_vector(product)) return;
+    if constexpr (Differentiable<T>)  // BLAS has no integers
+        if (!is_read_fast(product) && blas_multiply_vector(product)) return;
 #endif
     multiply_vector(product);
 }
@@ -17842,7 +17843,8 @@ template <class T> void multiply(Product<T> const& product)
         if (multiply_small(product)) return;
     if (product.k == 1) return multiply_outer(product);
 #if defined(XGRAD_USE_BLAS) && XGRAD_USE_BLAS
-    if (blas_multiply(product)) return;
+    if constexpr (Differentiable<T>)
+        if (blas_multiply(product)) return;
 #endif
     BlockedProduct<T>(product).run();
 }
