@@ -7,6 +7,7 @@
 #include <variant>
 #include <vector>
 
+#include <xgrad/base/array.hpp>
 #include <xgrad/data/scanner.hpp>
 
 XGRAD_COMPILED_ONCE
