@@ -10,6 +10,7 @@
 #include <xgrad/base/gemm_kernel.hpp>
 #include <xgrad/base/gemm_small.hpp>
 #include <xgrad/base/gemv_kernel.hpp>
+#include <xgrad/base/scalar.hpp>
 #if defined(XGRAD_USE_BLAS) && XGRAD_USE_BLAS
 #    include <xgrad/base/gemm_blas.hpp>
 #endif
