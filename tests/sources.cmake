@@ -1,6 +1,6 @@
 # Tests of the sources themselves. Python is there.
 
-xgrad_add_test(layers LABEL source COMMAND Python3::Interpreter "${PROJECT_SOURCE_DIR}/tools/check_layers")
+xgrad_add_test(check LABEL source COMMAND Python3::Interpreter "${PROJECT_SOURCE_DIR}/tools/check")
 xgrad_add_test(amalgamation LABEL source COMMAND Python3::Interpreter "${PROJECT_SOURCE_DIR}/tools/amalgamate" --check)
 xgrad_add_test(tools LABEL source COMMAND Python3::Interpreter "${CMAKE_CURRENT_SOURCE_DIR}/tools/tools_test.py")
 set_property(TEST tools APPEND PROPERTY ENVIRONMENT "CXX=${CMAKE_CXX_COMPILER}")

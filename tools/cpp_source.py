@@ -20,6 +20,25 @@ def read(path):
     return text if text.endswith("\n") or not text else text + "\n"
 
 
+def _is_comment(token):
+    return token[0].startswith(("//", "/*"))
+
+
+def _erase(token):
+    return re.sub(r"[^\n]", " ", token[0])
+
+
+def without_literals(text):
+    """The text with blanks for strings and characters: what remains is code and comments, at the same positions."""
+    return _TOKEN.sub(lambda token: token[0] if _is_comment(token) or token[0][0] in ".0123456789" else _erase(token), text)
+
+
+def code(text):
+    """The text with blanks for comments, strings, characters and directives, at the same positions."""
+    text = _TOKEN.sub(lambda token: token[0] if token[0][0] in ".0123456789" else _erase(token), text)
+    return re.sub(r"^[ \t]*#(?:\\\n|[^\n])*", _erase, text, flags=re.M)
+
+
 def directives(text):
     """(line index, name, rest) of every preprocessor directive; comments and raw strings hold none."""
     def blank(token):

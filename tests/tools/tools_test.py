@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Tests of tools/amalgamate and tools/check_layers on small trees that hold the traps."""
+"""Tests of tools/amalgamate, tools/check_layers and tools/check on small trees that hold the traps."""
 
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -218,6 +219,171 @@ class CheckLayers(Tree):
             self.assertEqual(code, 1, words)
             self.assertIn(words, output)
             (self.root / "include/xgrad" / name).unlink()
+
+
+class Check(Tree):
+    """Each check fails for the fault that it is there for, and no longer once the fault is listed or gone."""
+
+    def check(self, *arguments):
+        return self.run_tool("check", "--project", str(self.root), *arguments)
+
+    def put(self, name, content):
+        path = self.root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(content)
+
+    def assert_fails(self, name, sentence):
+        code, output = self.check(name)
+        self.assertEqual(code, 1, output)
+        self.assertIn(sentence, output)
+
+    def assert_holds(self, *names):
+        self.assertEqual(self.check(*names), (0, "".join(f"{name}: ok\n" for name in names)))
+
+    def test_a_tree_without_faults(self):
+        code, output = self.check()
+        self.assertEqual(code, 0, output)
+        for name in ("layers", "words", "names", "cmake", "documentation"):
+            self.assertIn(f"{name}: ok\n", output)
+        code, output = self.check("spelling")
+        self.assertNotEqual(code, 0)
+        self.assertIn("there is no check spelling", output)
+
+    def test_layers(self):
+        self.write("graph/b.hpp", "#pragma once\n")
+        self.write("ops/a.hpp", "#include <xgrad/graph/b.hpp>\n")
+        self.assert_fails("layers", "layers: ops/a.hpp:1: ops may not know graph/b.hpp")
+
+    @unittest.skipUnless(shutil.which("clang-format-16"), "clang-format-16 is not installed")
+    def test_format(self):
+        self.put(".clang-format", "BasedOnStyle: LLVM\n")
+        self.put("tests/a.cpp", "int  a;\n")
+        self.put("tests/b.cpp", "int  b;\n")
+        self.put("tools/ratchets/not_formatted.txt", "# known\ntests/a.cpp\n")
+        self.assert_fails("format", "format: tests/b.cpp: not formatted; run clang-format-16 -i tests/b.cpp")
+        self.assertNotIn("a.cpp", self.check("format")[1])
+        self.put("tests/b.cpp", "int b;\n")
+        self.assert_holds("format")
+        self.put("tests/a.cpp", "int a;\n")
+        self.assertEqual(self.check("format", "--record")[0], 0)
+        self.assertEqual((self.root / "tools/ratchets/not_formatted.txt").read_text(), "# known\n")
+        self.put("tests/a.cpp", "int  a;\n")
+        self.assert_fails("format", "tests/a.cpp: not formatted")
+
+    def test_format_is_skipped_where_there_is_no_formatter(self):
+        run = subprocess.run([sys.executable, str(TOOLS / "check"), "--project", str(self.root), "format"], capture_output=True,
+                             encoding="utf-8", env={"PATH": "/nowhere"})
+        self.assertEqual((run.returncode, run.stdout), (0, "format: skipped, clang-format-16 is not installed\n"))
+
+    def test_words(self):
+        list_ = "tools/ratchets/retired_words.txt"
+        self.put(list_, "# words\n    1 | room / rooms | buffer\n    0 | Pack / in order | Batch\n")
+        self.write("ops/a.hpp", "int room_; // A room\nint mushroom, packs; auto s = \"room for rooms, Pack\"; // broom\n")
+        self.assert_fails("words", "words: 'room / rooms' is used 2 times, 1 are known; write buffer")
+        where = self.check("--where", "room / rooms")
+        self.assertEqual(where[1].count("include/xgrad/ops/a.hpp:1: int room_; // A room\n"), 2)
+        for text, fault in (("int roomOf;", "room"), ("int Rooms;", "room"), ("int a_room;", "room"), ("struct RealPack;", "Pack"),
+                            ("/* lies in\n order */", "Pack"), ("// in order", "Pack"), ("// in ordered", None)):
+            self.write("ops/a.hpp", text + " // room\n")
+            self.assert_fails("words", f"'{fault}") if fault else self.assert_holds("words")
+        self.put("tests/packs.cpp", "")
+        self.assert_holds("words")
+        self.put("tests/room.cpp", "")
+        self.assert_fails("words", "'room / rooms' is used 2 times")
+        (self.root / "tests/room.cpp").unlink()
+        self.write("ops/a.hpp", "\n")
+        self.assertEqual(self.check("words", "--record")[0], 0)
+        self.assertIn("    0 | room / rooms | buffer\n", (self.root / list_).read_text())
+        self.write("ops/a.hpp", "// room\n")
+        self.assert_fails("words", "is used 1 times, 0 are known")
+        self.assertEqual(self.check("words", "--record")[0], 1)      # a list does not grow
+
+    def test_names(self):
+        self.write("ops/a.hpp", "\n")
+        self.assert_holds("names")
+        self.write("tensor/a.hpp", "\n")
+        self.assert_fails("names", "names: ops/a.hpp and tensor/a.hpp have the same name")
+
+    def test_cmake(self):
+        good = ('option(XGRAD_A "A" ON)\nset(xgrad_b 1)\nfunction(xgrad_do name)\nendfunction()\nif(XGRAD_A)\n    xgrad_do(${xgrad_b})\n'
+                'endif()\nadd_library(a main.cpp)\n')
+        self.put("main.cpp", "")
+        self.put("CMakeLists.txt", good)
+        self.assert_holds("cmake")
+        for text, sentence in (
+                ('option(XGRAD_B "B" ON)\n', "CMakeLists.txt: nobody reads XGRAD_B"),
+                ('set(XGRAD_C 1 CACHE STRING "C")\nset_property(CACHE XGRAD_C PROPERTY STRINGS 1 2)\n', "nobody reads XGRAD_C"),
+                ("set(xgrad_d 1) # xgrad_d\n", "nobody reads xgrad_d"),
+                ("function(xgrad_idle a)\nendfunction()\n", "nobody calls xgrad_idle"),
+                ("add_subdirectory(gone)\n", "there is no gone"),
+                ("add_executable(b gone.cpp)\n", "there is no gone.cpp"),
+                ('target_sources(a PRIVATE "${PROJECT_SOURCE_DIR}/gone/b.cpp")\n', "there is no gone/b.cpp"),
+                ("install(DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR}/gone DESTINATION x)\n", "there is no gone")):
+            self.put("CMakeLists.txt", good + text)
+            self.assert_fails("cmake", sentence)
+        self.put("CMakeLists.txt", good)
+        self.put("cmake/lone.cmake", "")
+        self.assert_fails("cmake", "cmake/lone.cmake: nobody includes it")
+        self.put("CMakeLists.txt", good + "include(cmake/lone.cmake)\n")
+        self.assert_holds("cmake")
+        self.put("CMakePresets.json", '{"cacheVariables": {"XGRAD_NONE": "ON"}}')
+        self.assert_fails("cmake", "there is no option XGRAD_NONE")
+
+    def test_documentation(self):
+        self.put("tools/ratchets/undocumented.txt", "xgrad/ops/a.hpp known\n")
+        self.write("ops/a.hpp", """namespace xgrad {
+
+namespace detail {
+int inner();
+struct Inner {
+    int member();
+};
+}  // namespace detail
+
+/// A sine.
+struct Sin {
+    int value(int x) const { return x; }
+};
+template <class X> auto sin(X const& x) { return x; }
+
+int known();
+int operator+(Sin, Sin);
+template <class X> concept Small = requires(X x) { x.f(); };
+inline constexpr int number = known() + 1;
+using Function = int(int);
+
+/// Both.
+int both(int);
+int both(double);
+
+int both(float);
+
+class Box {
+    int hidden();
+
+public:
+    explicit Box(int size) : size_{size}, more_(size) {}
+    Box(Box const&) = default;
+    ~Box() { hidden(); }
+    /// The size.
+    int size() const { return size_; }
+
+private:
+    int private_part() const;
+    int size_, more_;
+};
+
+}  // namespace xgrad
+""")
+        self.assert_holds("documentation")
+        text = (self.root / "include/xgrad/ops/a.hpp").read_text()
+        for old, new, name in (("    /// The size.\n", "\n", "Box::size"), ("/// A sine.\n", "", "sin"), ("int both(float);", "int more(float);", "more"),
+                               ("int known();\n", "int known();\ntemplate <class T = int> requires(sizeof(T) > 1) std::vector<T> next();\n", "next"),
+                               ("\n\nprivate:", "\n    bool empty() const noexcept;\n\nprivate:", None),
+                               ("private:", "\n    bool empty() const noexcept;\n\nprivate:", "Box::empty")):
+            self.assertIn(old, text)
+            self.write("ops/a.hpp", text.replace(old, new))
+            self.assert_fails("documentation", f"xgrad/ops/a.hpp: {name} has no doc comment") if name else self.assert_holds("documentation")
 
 
 if __name__ == "__main__":
