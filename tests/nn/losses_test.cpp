@@ -232,3 +232,15 @@ TEST_CASE("the weights of classes belong to the state of a loss")
     CHECK(before == doctest::Approx(std::log(2.)));
     CHECK(loss(D({{1., 0.}, {0., 0.}}), I({0, 1})).item() == doctest::Approx((std::log(1 + std::exp(-1.)) + std::log(2.)) / 2));
 }
+
+TEST_CASE_TEMPLATE("a copy of a loss has weights of its own, which it uses", Loss,
+    nn::NLLLoss<double>, nn::CrossEntropyLoss<double>) {
+    Loss const loss({.weight = D({1., 3.})});
+    CHECK(loss.state_dict().contains("weight"));
+    Loss copy = loss;
+    copy.weight.copy_(D({1., 0.}));
+    // log-probabilities, so both losses are the same: 1 and 2 at the targets
+    D const x({{-1., std::log(1 - std::exp(-1.))}, {std::log(1 - std::exp(-2.)), -2.}});
+    CHECK(loss(x, I({0, 1})).item() == doctest::Approx((1 + 3 * 2) / 4.));
+    CHECK(copy(x, I({0, 1})).item() == doctest::Approx(1.));
+}

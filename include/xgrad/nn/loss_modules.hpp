@@ -30,18 +30,43 @@ struct SmoothL1Loss : Module<SmoothL1Loss> {
     explicit SmoothL1Loss(Reduction r = Reduction::mean, double b = 1) : reduction(r), beta(b) {}
     template <Operand X, Operand Y> auto forward(X const& input, Y const& target) const { return functional::smooth_l1_loss(input, target, reduction, beta); }
 };
-template <RealScalar T = double> struct NLLLoss : Module<NLLLoss<T>> {
-    ClassLossOptions<T> options;
-    explicit NLLLoss(ClassLossOptions<T> o = {}) : options(std::move(o)) {}
-    Tensor<T> forward(Tensor<T> const& input, Tensor<std::int64_t> const& target) const { return functional::nll_loss(input, target, options); }
+namespace detail {
+
+/// A loss of classes. Their weight is a buffer, so it belongs to the state, and a copy has its own.
+template <class Self, RealScalar T> struct ClassLoss : Module<Self> {
+    ClassLossOptions<T> options; // without the weight
+    Buffer<T> weight;
+
+    explicit ClassLoss(ClassLossOptions<T> o)
+        : options(std::move(o)), weight(*this, "weight", std::exchange(options.weight, {})) {}
+
+protected:
+    ClassLossOptions<T> options_with_weight() const {
+        auto all = options;
+        all.weight = weight;
+        return all;
+    }
+};
+
+} // namespace detail
+
+template <RealScalar T = double> struct NLLLoss : detail::ClassLoss<NLLLoss<T>, T> {
+    explicit NLLLoss(ClassLossOptions<T> o = {}) : detail::ClassLoss<NLLLoss, T>(std::move(o)) {}
+    Tensor<T> forward(Tensor<T> const& input, Tensor<std::int64_t> const& target) const {
+        return functional::nll_loss(input, target, this->options_with_weight());
+    }
 };
 /// Targets are classes, or a probability for each class.
-template <RealScalar T = double> struct CrossEntropyLoss : Module<CrossEntropyLoss<T>> {
-    ClassLossOptions<T> options;
-    Buffer<T> weight;  // that of the options
-    explicit CrossEntropyLoss(ClassLossOptions<T> o = {}) : options(std::move(o)), weight(*this, "weight", options.weight) {}
-    Tensor<T> forward(Tensor<T> const& input, Tensor<std::int64_t> const& target) const { return functional::cross_entropy(input, target, options); }
-    Tensor<T> forward(Tensor<T> const& input, Tensor<T> const& target) const { return functional::cross_entropy(input, target, options); }
+template <RealScalar T = double>
+struct CrossEntropyLoss : detail::ClassLoss<CrossEntropyLoss<T>, T> {
+    explicit CrossEntropyLoss(ClassLossOptions<T> o = {})
+        : detail::ClassLoss<CrossEntropyLoss, T>(std::move(o)) {}
+    Tensor<T> forward(Tensor<T> const& input, Tensor<std::int64_t> const& target) const {
+        return functional::cross_entropy(input, target, this->options_with_weight());
+    }
+    Tensor<T> forward(Tensor<T> const& input, Tensor<T> const& target) const {
+        return functional::cross_entropy(input, target, this->options_with_weight());
+    }
 };
 template <RealScalar T = double> struct BCEWithLogitsLoss : Module<BCEWithLogitsLoss<T>> {
     Reduction reduction;
