@@ -3,6 +3,10 @@
 
 #include "acme.hpp"
 
+#include <fstream>
+#include <regex>
+#include <set>
+
 #include <xgrad/optim.hpp>
 
 namespace {
@@ -50,6 +54,14 @@ template <class T> struct Layers {
         add(nn::CrossEntropyLoss<T>(
             {.weight = xg::Tensor<T>({T(1), T(2)}), .ignore_index = -1, .label_smoothing = 0.1}));
         add(nn::CrossEntropyLoss<T>());
+        add(nn::NLLLoss<T>({.weight = xg::Tensor<T>({T(1), T(2), T(0.5)}),
+            .reduction = nn::Reduction::sum,
+            .ignore_index = 2}));
+        add(nn::NLLLoss<T>());
+        add(nn::BCEWithLogitsLoss<T>(
+            nn::Reduction::none, xg::Tensor<T>({{T(1)}, {T(2)}}), xg::Tensor<T>(T(3))));
+        add(nn::BCEWithLogitsLoss<T>(nn::Reduction::sum, {}, xg::Tensor<T>({T(1), T(2)})));
+        add(nn::BCEWithLogitsLoss<T>());
         add(nn::KLDivLoss<T>(nn::Reduction::batch_mean, true));
         add(nn::CosineEmbeddingLoss<T>(0.5, nn::Reduction::sum));
         add(nn::TripletMarginLoss<T>(2, 1, 1e-3, true));
@@ -71,6 +83,52 @@ Layers<double> without_type() {
         l.add(nn::HuberLoss(nn::Reduction::none, 2)),
         l.add(nn::SmoothL1Loss(nn::Reduction::mean, 3));
     return l;
+}
+
+using Names = std::set<std::string>;
+
+template <class T> Names names_of(Layers<T> const& layers) {
+    Names all;
+    for (auto const& m : layers.all) all.insert(package::detail::record_of(*m).type);
+    return all;
+}
+
+struct Headers {
+    Names modules, containers;
+};
+/// The module classes that the headers in include/xgrad/nn define: those that derive from Module,
+/// but for the bases that stand in detail:: and take the class as a template argument.
+Headers module_classes_of_headers() {
+    struct Class {
+        std::string name, bases;
+    };
+    std::vector<Class> classes;
+    std::regex const definition(
+        "(?:struct|class) (\\w+)(?:<R\\(A\\.\\.\\.\\)>)?\\s*:\\s*([^{};]*)\\{");
+    auto const folder = std::filesystem::path(__FILE__).parent_path() / "../../include/xgrad/nn";
+    for (auto const& entry : std::filesystem::recursive_directory_iterator(folder)) {
+        if (entry.path().extension() != ".hpp") continue;
+        std::ifstream file(entry.path());
+        std::string text, line;
+        while (std::getline(file, line)) text += line.substr(0, line.find("//")) + '\n';
+        for (std::sregex_iterator at(text.begin(), text.end(), definition), end; at != end; ++at)
+            classes.push_back({(*at)[1], (*at)[2]});
+    }
+    Headers found;
+    Names bases{"Module"};
+    for (std::size_t before = 0; before != bases.size();) { // bases of bases
+        before = bases.size();
+        for (auto const& c : classes)
+            for (auto const& base : Names(bases)) {
+                if (!std::regex_search(c.bases, std::regex("\\b" + base + "<"))) continue;
+                bool const is_base = std::regex_search(c.bases, std::regex(base + "<Self\\b"));
+                if (is_base) bases.insert(c.name);
+                else if (c.bases.find("ModuleContainer") != c.bases.npos)
+                    found.containers.insert("xgrad.nn." + c.name);
+                else found.modules.insert("xgrad.nn." + c.name);
+            }
+    }
+    return found;
 }
 
 /// Each comes back as the same type, with the same state, which prints the same and is described the same.
@@ -111,6 +169,23 @@ TEST_CASE("every layer comes back from a package") {
     check_all_come_back(cd);
     auto plain = without_type();
     check_all_come_back(plain);
+
+    // and these are all that there are: whoever adds a layer adds its name, and a line above
+    auto came_back = names_of(d);
+    came_back.merge(names_of(cd));
+    came_back.merge(names_of(plain));
+    auto const headers = module_classes_of_headers();
+    CHECK(headers.modules.size() > 50);
+    for (auto const& name : headers.modules) {
+        INFO(name);
+        CHECK(came_back.contains(name));
+    }
+    for (auto const& name : came_back) {
+        INFO(name);
+        CHECK(headers.modules.contains(name));
+    }
+    CHECK(
+        headers.containers == Names{"xgrad.nn.ModuleList", "xgrad.nn.Sequential", "xgrad.nn.Slot"});
 }
 
 TEST_CASE("layers compute the same when they come back") {
@@ -138,6 +213,27 @@ TEST_CASE("layers compute the same when they come back") {
     CHECK(same(std::get<2>(lstm2(s)), std::get<2>(lstm(s))));
     auto waves2 = i.load_module<nn::Sequential<std::complex<double>>>("acme", "waves");
     CHECK(same(waves2(z), waves(z)));
+}
+
+TEST_CASE("losses have their weights when they come back") {
+    Folder const d("xgrad_package_losses");
+    using Labels = xg::Tensor<std::int64_t>;
+    nn::NLLLoss<double> const nll({.weight = D({1., 2., 4.}), .ignore_index = 1});
+    nn::BCEWithLogitsLoss<double> const bce(nn::Reduction::sum, D({{2.}, {3.}}), D({5., 7.}));
+    package::PackageExporter e(d / "p");
+    e.intern("xgrad.**");
+    e.save_module("acme", "nll", nn::NLLLoss<double>(nll));
+    e.save_module("acme", "bce", nn::BCEWithLogitsLoss<double>(bce));
+    e.close();
+    package::PackageImporter i(d / "p");
+    auto const nll2 = i.load_module<nn::NLLLoss<double>>("acme", "nll");
+    // classes 0 and 2 count, with weights 1 and 4; class 1 is ignored
+    CHECK(nll2(D({{-1., 0., 0.}, {0., -9., 0.}, {0., 0., -3.}}), Labels({0, 1, 2})).item() ==
+          doctest::Approx((1 * 1 + 4 * 3) / 5.));
+    auto const bce2 = i.load_module<nn::BCEWithLogitsLoss<double>>("acme", "bce");
+    // log(2) for each zero; rows weigh 2 and 3, targets of one 5 and 7 by column
+    CHECK(bce2(D({{0., 0.}, {0., 0.}}), D({{1., 0.}, {0., 1.}})).item() ==
+          doctest::Approx((2 * (5 + 1) + 3 * (1 + 7)) * std::log(2.)));
 }
 
 TEST_CASE("resuming from a package equals going on, bit for bit") {

@@ -138,20 +138,14 @@ nn::TransformerEncoder<T> make_encoder(std::size_t d_model, std::size_t nhead,
                : nn::TransformerEncoder<T>(layer, num_layers);
 }
 
-template <class T> std::optional<std::size_t> class_count(nn::CrossEntropyLoss<T> const& m) {
+template <class M> std::optional<std::size_t> class_count(M const& m) {
     if (m.weight.defined()) return m.weight.shape()[0];
     return {};
 }
-template <class T> nn::Reduction class_reduction(nn::CrossEntropyLoss<T> const& m) {
-    return m.options.reduction;
-}
-template <class T> std::int64_t class_ignore_index(nn::CrossEntropyLoss<T> const& m) {
-    return m.options.ignore_index;
-}
-template <class T> double class_label_smoothing(nn::CrossEntropyLoss<T> const& m) {
-    return m.options.label_smoothing;
-}
-/// The weight is a buffer, so its values come with the state.
+template <class M> nn::Reduction class_reduction(M const& m) { return m.options.reduction; }
+template <class M> std::int64_t class_ignore_index(M const& m) { return m.options.ignore_index; }
+template <class M> double class_label_smoothing(M const& m) { return m.options.label_smoothing; }
+// Weights are buffers, so their values come with the state.
 template <class T>
 nn::CrossEntropyLoss<T> make_cross_entropy(std::optional<std::size_t> classes,
     nn::Reduction reduction, std::int64_t ignore_index, double label_smoothing) {
@@ -159,6 +153,28 @@ nn::CrossEntropyLoss<T> make_cross_entropy(std::optional<std::size_t> classes,
         .reduction = reduction,
         .ignore_index = ignore_index,
         .label_smoothing = label_smoothing});
+}
+template <class T>
+nn::NLLLoss<T> make_nll(
+    std::optional<std::size_t> classes, nn::Reduction reduction, std::int64_t ignore_index) {
+    return nn::NLLLoss<T>({.weight = classes ? ones<T>({*classes}) : Tensor<T>(),
+        .reduction = reduction,
+        .ignore_index = ignore_index});
+}
+
+template <class T> std::optional<Shape> shape_of(Tensor<T> const& t) {
+    if (t.defined()) return t.shape();
+    return {};
+}
+template <class M> std::optional<Shape> weight_shape(M const& m) { return shape_of(m.weight); }
+template <class M> std::optional<Shape> pos_weight_shape(M const& m) {
+    return shape_of(m.pos_weight);
+}
+template <class T>
+nn::BCEWithLogitsLoss<T> make_binary_cross_entropy(nn::Reduction reduction,
+    std::optional<Shape> const& weight, std::optional<Shape> const& pos_weight) {
+    auto const of = [](std::optional<Shape> const& s) { return s ? ones<T>(*s) : Tensor<T>(); };
+    return nn::BCEWithLogitsLoss<T>(reduction, of(weight), of(pos_weight));
 }
 
 // How many elements the states of layers have. An extent of 0 counts as 1: strides are products of extents, too.
@@ -183,10 +199,13 @@ inline double size_of_batch_norm(std::size_t features, nn::BatchNormOptions cons
 inline double size_of_group_norm(std::size_t, std::size_t channels, double, bool affine) {
     return affine ? 2 * extent(channels) : 0;
 }
-inline double size_of_layer_norm(Shape const& shape, double, bool affine) {
-    double size = 2;
+inline double size_of_shape(Shape const& shape) {
+    double size = 1;
     for (auto const n : shape) size *= extent(n);
-    return affine ? size : 0;
+    return size;
+}
+inline double size_of_layer_norm(Shape const& shape, double, bool affine) {
+    return affine ? 2 * size_of_shape(shape) : 0;
 }
 inline double size_of_embedding(std::size_t count, std::size_t dim, std::optional<std::int64_t>) {
     return extent(count) * extent(dim);
@@ -223,9 +242,17 @@ inline double size_of_encoder(std::size_t d_model, std::size_t nhead,
     nn::TransformerEncoderLayerOptions const& o, std::size_t num_layers, std::optional<double>) {
     return extent(num_layers) * size_of_encoder_layer(d_model, nhead, o) + 2 * extent(d_model);
 }
-inline double size_of_classes(
+inline double size_of_weighted_nll(
+    std::optional<std::size_t> classes, nn::Reduction, std::int64_t) {
+    return classes ? extent(*classes) : 0;
+}
+inline double size_of_weighted_cross_entropy(
     std::optional<std::size_t> classes, nn::Reduction, std::int64_t, double) {
     return classes ? extent(*classes) : 0;
+}
+inline double size_of_weighted_binary_cross_entropy(
+    nn::Reduction, std::optional<Shape> const& weight, std::optional<Shape> const& pos_weight) {
+    return (weight ? size_of_shape(*weight) : 0) + (pos_weight ? size_of_shape(*pos_weight) : 0);
 }
 
 } // namespace detail

@@ -100,10 +100,22 @@ template <RealScalar T, class R> void add_real_layers_of(R& registry) {
 
     using CrossEntropy = nn::CrossEntropyLoss<T>;
     registry.add(entry<CrossEntropy, "xgrad.nn.CrossEntropyLoss",
-        Argument<"classes", &class_count<T>>, Argument<"reduction", &class_reduction<T>>,
-        Argument<"ignore_index", &class_ignore_index<T>>,
-        Argument<"label_smoothing", &class_label_smoothing<T>>, Make<&make_cross_entropy<T>>,
-        StateSize<&size_of_classes>>());
+        Argument<"classes", &class_count<CrossEntropy>>,
+        Argument<"reduction", &class_reduction<CrossEntropy>>,
+        Argument<"ignore_index", &class_ignore_index<CrossEntropy>>,
+        Argument<"label_smoothing", &class_label_smoothing<CrossEntropy>>,
+        Make<&make_cross_entropy<T>>, StateSize<&size_of_weighted_cross_entropy>>());
+    using NLL = nn::NLLLoss<T>;
+    registry.add(entry<NLL, "xgrad.nn.NLLLoss", Argument<"classes", &class_count<NLL>>,
+        Argument<"reduction", &class_reduction<NLL>>,
+        Argument<"ignore_index", &class_ignore_index<NLL>>, Make<&make_nll<T>>,
+        StateSize<&size_of_weighted_nll>>());
+    using BinaryCrossEntropy = nn::BCEWithLogitsLoss<T>;
+    registry.add(entry<BinaryCrossEntropy, "xgrad.nn.BCEWithLogitsLoss",
+        Argument<"reduction", &BinaryCrossEntropy::reduction>,
+        Argument<"weight", &weight_shape<BinaryCrossEntropy>>,
+        Argument<"pos_weight", &pos_weight_shape<BinaryCrossEntropy>>,
+        Make<&make_binary_cross_entropy<T>>, StateSize<&size_of_weighted_binary_cross_entropy>>());
     using KLDiv = nn::KLDivLoss<T>;
     registry.add(entry<KLDiv, "xgrad.nn.KLDivLoss", Argument<"reduction", &KLDiv::reduction>,
         Argument<"log_target", &KLDiv::log_target>>());
