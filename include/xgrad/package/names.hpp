@@ -40,18 +40,25 @@ constexpr bool is_identifier(std::string_view s) {
         if (!begins(c) && !(c >= '0' && c <= '9')) return false;
     return true;
 }
+/// Where this character is, or the size. std::string_view::find is no constant expression with the
+/// undefined behaviour sanitizer of g++ 12.
+constexpr std::size_t position_of(char c, std::string_view s) {
+    std::size_t at = 0;
+    while (at < s.size() && s[at] != c) ++at;
+    return at;
+}
 /// Calls f(segment) for each part between dots; false as soon as f is.
 template <class F> constexpr bool every_segment(std::string_view s, char separator, F f) {
     for (;;) {
-        auto const end = s.find(separator);
+        auto const end = position_of(separator, s);
         if (!f(s.substr(0, end))) return false;
-        if (end == s.npos) return true;
+        if (end == s.size()) return true;
         s.remove_prefix(end + 1);
     }
 }
 /// Identifiers with dots between them; at least one dot in the name of a type.
 constexpr bool is_dotted(std::string_view s) { return every_segment(s, '.', is_identifier); }
-constexpr bool is_type_name(std::string_view s) { return is_dotted(s) && s.find('.') != s.npos; }
+constexpr bool is_type_name(std::string_view s) { return is_dotted(s) && position_of('.', s) < s.size(); }
 
 } // namespace detail
 
