@@ -14,11 +14,11 @@
 #include <stdexcept>
 #include <string>
 
+#include <xgrad/data/progress.hpp>
 #include <xgrad/xgrad.hpp>
 
 #include <image.hpp>
 #include <options.hpp>
-#include <progress.hpp>
 #include <relative_error.hpp>
 
 namespace xg = xgrad;
@@ -100,9 +100,10 @@ double descend(Field& x, Field const& masks, Real const& amplitude, Field const&
     constexpr double momentum = 0.5;
     double error = examples::relative_error(x, truth), length = 0;
     auto watch = x.register_hook([&](Field const& step) { length = norm(step).item(); });
-    examples::Progress progress("recovering", settings.iterations);
     Field before = x.detach().clone();
-    for (std::size_t step = 1; step <= settings.iterations && !(error < settings.tolerance); ++step) {
+    std::size_t steps = 0;
+    xg::data::ProgressBar bar(settings.iterations, {.label = "recovering", .interval = 0.1, .smoothing = 0});
+    for (; steps < settings.iterations && !(error < settings.tolerance); ++steps) {
         auto const loss = sum(square(abs(far_field(masks, x)) - amplitude));
         x.zero_grad();
         loss.backward();
@@ -111,8 +112,10 @@ double descend(Field& x, Field const& masks, Real const& amplitude, Field const&
         x.copy_(now + momentum * (now - before));
         before = now;
         error = examples::relative_error(now, truth);
-        progress.update(step, loss.item(), error, length);
+        bar.update(1, loss.item());
     }
+    bar.finish();
+    std::cout << "relative error " << error << " after " << steps << " steps, the last of which had length " << length << '\n';
     watch.remove();
     xg::NoGradGuard no_grad;
     x.copy_(before);

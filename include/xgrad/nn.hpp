@@ -1,9 +1,9 @@
 // Modules, layers, activations and losses. Not part of xgrad.hpp, so that a program without them compiles faster.
 #pragma once
 
-#include <xgrad/nn/activation.hpp>
+#include <xgrad/nn/activation_modules.hpp>
 #include <xgrad/nn/attention.hpp>
-#include <xgrad/nn/complex_activation.hpp>
+#include <xgrad/nn/complex_activation_modules.hpp>
 #include <xgrad/nn/conv_modules.hpp>
 #include <xgrad/nn/cross_entropy.hpp>
 #include <xgrad/nn/embedding.hpp>

@@ -21,7 +21,7 @@
 #include <xgrad/tensor/function.hpp>
 #include <xgrad/tensor/inplace.hpp>
 #include <xgrad/tensor/join.hpp>
-#include <xgrad/tensor/masking.hpp>
+#include <xgrad/tensor/mask_indexing.hpp>
 #include <xgrad/tensor/ordering.hpp>
 #include <xgrad/tensor/print.hpp>
 #include <xgrad/tensor/quantile.hpp>

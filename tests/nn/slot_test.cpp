@@ -1,6 +1,6 @@
 // Slot: a module whose type is known only at run time.
 #include <doctest/doctest.h>
-#include <xgrad/nn/activation.hpp>
+#include <xgrad/nn/activation_modules.hpp>
 #include <xgrad/nn/linear.hpp>
 #include <xgrad/nn/module_list.hpp>
 #include <xgrad/nn/sequential.hpp>

@@ -1,8 +1,11 @@
 #!/usr/bin/env python3
 """Tests of tools/amalgamate, tools/check_layers and tools/check on small trees that hold the traps."""
 
+import importlib.machinery
+import importlib.util
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -193,9 +196,8 @@ class CheckLayers(Tree):
         self.write("base/xtensor.hpp", "#include <xtensor/xarray.hpp>\n")
         self.write("ops/a.hpp", "// #include <xgrad/graph/b.hpp>\n#include <xgrad/base/config.hpp>\n#include \"c.hpp\"\n")
         self.write("ops/c.hpp", "\n" * 400)
-        self.write("tensor/b.hpp", "#include \"../ops/a.hpp\"\n#include <xgrad/fwd.hpp>\n")
-        self.write("fwd.hpp", "#include <xgrad/base/config.hpp>\n")
-        self.write("xgrad.hpp", "#include <xgrad/fwd.hpp>\n#include <xgrad/tensor/b.hpp>\n")
+        self.write("tensor/b.hpp", "#include \"../ops/a.hpp\"\n#include <xgrad/base/config.hpp>\n")
+        self.write("xgrad.hpp", "#include <xgrad/tensor/b.hpp>\n")
         self.assertEqual(self.layers(), (0, "layers hold\n"))
 
     def test_mistakes(self):
@@ -219,6 +221,22 @@ class CheckLayers(Tree):
             self.assertEqual(code, 1, words)
             self.assertIn(words, output)
             (self.root / "include/xgrad" / name).unlink()
+
+
+class Table(unittest.TestCase):
+    def test_the_layers_of_the_table_are_there_and_include_what_they_may(self):
+        """An entry that no header needs is one that nobody would miss."""
+        loader = importlib.machinery.SourceFileLoader("check_layers", str(TOOLS / "check_layers"))
+        sys.path.insert(0, str(TOOLS))
+        tool = importlib.util.module_from_spec(importlib.util.spec_from_loader("check_layers", loader))
+        loader.exec_module(tool)
+        root = TOOLS.parent / "include/xgrad"
+        for layer, others in tool.MAY_INCLUDE.items():
+            self.assertTrue((root / layer).exists(), f"there is no {layer}")
+            files = [root / layer] if layer.endswith(".hpp") else (root / layer).rglob("*.hpp")
+            text = "\n".join(file.read_text() for file in files)
+            for other in others - tool.CORE:
+                self.assertTrue(re.search(rf"# *include <xgrad/{other}\b", text), f"{layer} does not include {other}")
 
 
 class Check(Tree):

@@ -4,7 +4,7 @@
 
 #include <any>
 
-#include <xgrad/functional/function.hpp>
+#include <xgrad/functional/evaluation.hpp>
 #include <xgrad/tensor/create.hpp>
 
 XGRAD_COMPILED_ONCE

@@ -1,7 +1,7 @@
 // Vector-Jacobian products: vjp(), and the gradient of a real function: value_and_grad(), and grad() of a function.
 #pragma once
 
-#include <xgrad/functional/function.hpp>
+#include <xgrad/functional/evaluation.hpp>
 
 XGRAD_COMPILED_ONCE
 

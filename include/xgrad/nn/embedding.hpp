@@ -5,7 +5,7 @@
 
 #include <xgrad/nn/init.hpp>
 #include <xgrad/nn/module.hpp>
-#include <xgrad/tensor/picking.hpp>
+#include <xgrad/tensor/index_select.hpp>
 
 XGRAD_COMPILED_ONCE
 

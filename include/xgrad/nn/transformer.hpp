@@ -1,7 +1,7 @@
 // The encoder of a transformer.
 #pragma once
 
-#include <xgrad/nn/activation.hpp>
+#include <xgrad/nn/activation_modules.hpp>
 #include <xgrad/nn/attention.hpp>
 #include <xgrad/nn/layer_norm.hpp>
 #include <xgrad/nn/module_list.hpp>

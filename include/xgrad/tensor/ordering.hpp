@@ -2,7 +2,7 @@
 // larger than all numbers.
 #pragma once
 
-#include <xgrad/tensor/picking.hpp>
+#include <xgrad/tensor/index_select.hpp>
 
 XGRAD_COMPILED_ONCE
 

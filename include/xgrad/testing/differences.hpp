@@ -2,7 +2,7 @@
 // complex<double> here, so that this is compiled once for all scalar types.
 #pragma once
 
-#include <xgrad/functional/function.hpp>
+#include <xgrad/functional/evaluation.hpp>
 #include <xgrad/tensor/rows.hpp>
 
 namespace xgrad::detail {
