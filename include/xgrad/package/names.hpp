@@ -58,7 +58,9 @@ template <class F> constexpr bool every_segment(std::string_view s, char separat
 }
 /// Identifiers with dots between them; at least one dot in the name of a type.
 constexpr bool is_dotted(std::string_view s) { return every_segment(s, '.', is_identifier); }
-constexpr bool is_type_name(std::string_view s) { return is_dotted(s) && position_of('.', s) < s.size(); }
+constexpr bool is_type_name(std::string_view s) {
+    return is_dotted(s) && position_of('.', s) < s.size();
+}
 
 } // namespace detail
 
