@@ -111,6 +111,39 @@ TEST_CASE("making it gives all ranks the parameters and buffers of rank 0") {
     group.barrier();
 }
 
+TEST_CASE("running moments are those of rank 0 with broadcast_buffers, and without it those of "
+          "each rank's own parts") {
+    auto const group = group_of_test();
+    constexpr int steps = 3;
+    auto const part = [](int rank, int step) { // both moments differ by rank and step
+        return D({{rank + 1. * step}, {3. * rank + 2. * step * step}});
+    };
+    for (bool const broadcasts : {true, false}) {
+        CAPTURE(broadcasts);
+        nn::BatchNorm1d<double> made(1);
+        made.running_mean.fill_(group.rank() + 5.); // making it gives all those of rank 0: 5
+        DistributedDataParallel net(made, group, {.broadcast_buffers = broadcasts});
+        for (int step = 0; step < steps; ++step)
+            sum(square(net(part(group.rank(), step)))).backward();
+        double mean = 5, variance = 1; // of this rank's two values: the unbiased one
+        for (int step = 0; step < steps; ++step) {
+            int const rank = broadcasts && step + 1 < steps ? 0 : group.rank();
+            D const x = part(rank, step);
+            double const a = x.data()[0], b = x.data()[1];
+            mean = 0.9 * mean + 0.1 * (a + b) / 2;
+            variance = 0.9 * variance + 0.1 * (a - b) * (a - b) / 2;
+        }
+        CHECK(net.module.running_mean(0).item() == doctest::Approx(mean).epsilon(1e-14));
+        CHECK(net.module.running_var(0).item() == doctest::Approx(variance).epsilon(1e-14));
+        CHECK(net.module.num_batches_tracked.item() == steps);
+
+        // so ranks agree in evaluation only after a forward that begins with those of rank 0
+        auto const all = group.allgather(D({net.module.running_mean(0).item()}));
+        bool const differ = group.size() > 1;
+        CHECK((largest_difference(all.back(), all.front()) > 0) == differ);
+    }
+}
+
 TEST_CASE("gradients add up under no_sync() and are reduced once by the pass after it") {
     auto const group = group_of_test();
     for (bool const views : {false, true}) {
