@@ -259,9 +259,10 @@ class Check(Tree):
         self.assertEqual(self.check(*names), (0, "".join(f"{name}: ok\n" for name in names)))
 
     def test_a_tree_without_faults(self):
+        self.put("include/xgrad/base/README.md", "Scalars: `config.hpp`.\n")
         code, output = self.check()
         self.assertEqual(code, 0, output)
-        for name in ("layers", "words", "names", "cmake", "documentation"):
+        for name in ("layers", "words", "names", "cmake", "documentation", "documents"):
             self.assertIn(f"{name}: ok\n", output)
         code, output = self.check("spelling")
         self.assertNotEqual(code, 0)
@@ -402,6 +403,16 @@ private:
             self.assertIn(old, text)
             self.write("ops/a.hpp", text.replace(old, new))
             self.assert_fails("documentation", f"xgrad/ops/a.hpp: {name} has no doc comment") if name else self.assert_holds("documentation")
+
+    def test_documents(self):
+        self.assert_fails("documents", "documents: include/xgrad/base has no README.md")
+        self.put("include/xgrad/base/README.md", "Read `config.hpp` and\n`other.hpp`.\n")
+        self.assert_fails("documents", "include/xgrad/base/README.md:2: there is no other.hpp")
+        self.write("base/other.hpp", "")
+        self.put("docs/architecture.md", "`base/other.hpp`, <xgrad/base/config.hpp>, xgrad/base/config.hpp\n")
+        self.assert_holds("documents")
+        self.put("docs/architecture.md", "`ops/other.hpp`\n")
+        self.assert_fails("documents", "docs/architecture.md:1: there is no ops/other.hpp")
 
 
 if __name__ == "__main__":
