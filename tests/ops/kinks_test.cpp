@@ -144,6 +144,122 @@ TEST_CASE("powers of 0 and of negative numbers have the gradients of their limit
     CHECK(at([](auto x) { return pow(0, x); }, {0, 2}, {1, 0}, {0, 0}));
 }
 
+namespace {
+/// The second derivatives of f at one point: xx, xy (by x first), yx, yy.
+using SecondDerivatives = std::vector<cd>;
+
+/// From a fused second pass, from a recorded one, from the Hessian, from vhp() and from hvp().
+template <class F>
+std::vector<SecondDerivatives> second_derivatives(F f, double at_x, double at_y) {
+    using D = xg::Tensor<double>;
+    std::vector<SecondDerivatives> all;
+    for (bool const recorded : {false, true}) {
+        D const x({at_x}, xg::requires_grad), y({at_y}, xg::requires_grad);
+        D const value = sum(f(x, y));
+        auto const [gx, gy] = xg::grad(value, xg::inputs(x, y), {.create_graph = true});
+        xg::GradOptions again;
+        again.retain_graph = again.allow_unused = again.materialize_grads = true;
+        if (recorded) again.create_graph = true;
+        auto const [xx, xy] = xg::grad(gx, xg::inputs(x, y), again);
+        auto const [yx, yy] = xg::grad(gy, xg::inputs(x, y), again);
+        all.push_back({xx.item(), xy.item(), yx.item(), yy.item()});
+    }
+    auto const total = [f](D const& x, D const& y) { return D(sum(f(x, y))); };
+    D const zero({0.}), one({1.});
+    auto const at = xg::inputs(D({at_x}), D({at_y}));
+    auto const [of_x, of_y] = xg::hessian(total, at);
+    all.push_back({std::get<0>(of_x).item(), std::get<1>(of_x).item(), std::get<0>(of_y).item(),
+        std::get<1>(of_y).item()});
+    auto const [xx, xy] = xg::vhp(total, at, xg::inputs(one, zero)).second;
+    auto const [yx, yy] = xg::vhp(total, at, xg::inputs(zero, one)).second;
+    all.push_back({xx.item(), xy.item(), yx.item(), yy.item()});
+    auto const [along_x_x, along_x_y] = xg::hvp(total, at, xg::inputs(one, zero)).second;
+    auto const [along_y_x, along_y_y] = xg::hvp(total, at, xg::inputs(zero, one)).second;
+    all.push_back({along_x_x.item(), along_x_y.item(), along_y_x.item(), along_y_y.item()});
+    return all;
+}
+/// Judges all of them by xx, xy and yy; the two mixed ones of each must be the same to the last bit.
+template <class F>
+Verdict has_second_derivatives(
+    F f, double x, double y, double xx, double xy, double yy, double tolerance = 0) {
+    char const* const names[] = {"fused: ", "recorded: ", "hessian: ", "vhp: ", "hvp: "};
+    auto const all = second_derivatives(f, x, y);
+    for (std::size_t k = 0; k < all.size(); ++k) {
+        if (auto const wrong = holds(all[k], {xx, xy, xy, yy}, tolerance); !wrong)
+            return {names[k] + wrong.wrong};
+        if (auto const wrong = holds({all[k][1]}, {all[k][2]}, 0); !wrong)
+            return {names[k] + ("mixed: " + wrong.wrong)};
+    }
+    return {};
+}
+} // namespace
+
+TEST_CASE("second derivatives of powers of 0 are the limits from above, and mixed ones are equal") {
+    auto const check = [](double a, double b, double aa, double ab, double bb) {
+        CAPTURE(a);
+        CAPTURE(b);
+        CHECK(has_second_derivatives([](auto x, auto y) { return pow(x, y); }, a, b, aa, ab, bb));
+    };
+    check(0, -1, inf, inf, inf);
+    check(0, -0.5, inf, inf, inf);
+    check(0, 0, 0, inf, 0); // the gradient for the exponent of 0^b is 0 where b >= 0
+    check(0, 1e-300, -inf, -inf, 0);
+    check(0, 0.5, -inf, -inf, 0);
+    check(0, 1, 0, -inf, 0);
+    check(0, 1.5, inf, 0, 0);
+    check(0, 2, 2, 0, 0);
+    check(0, 2.5, 0, 0, 0);
+    check(0, 3, 0, 0, 0);
+    check(-0.0, 1, 0, -inf, 0);
+    check(-2, 2, 2, NaN, NaN);
+    check(-2, 3, -12, NaN, NaN);
+    check(-2, 0, 0, NaN, NaN);
+    check(-2, 1, 0, NaN, NaN);
+    check(-2, 0.5, NaN, NaN, NaN);
+    check(NaN, 2.5, NaN, NaN, NaN);
+    check(0, NaN, NaN, NaN, NaN);
+}
+
+TEST_CASE("second derivatives of powers are those of the closed forms, also beside 0") {
+    auto const power = [](auto x, auto y) { return pow(x, y); };
+    for (double const a : {0.3, 1., 2.5, 1e-5, 1e-150, 1e-310, 1e100})
+        for (double const b : {-1., -0.25, 0., 0.5, 1., 1.5, 2., 3.}) {
+            CAPTURE(a);
+            CAPTURE(b);
+            double const l = std::log(a),
+                         aa = b * (b - 1) == 0 ? 0 : b * (b - 1) * std::pow(a, b - 2);
+            double const ab = std::pow(a, b - 1) * (1 + b * l), bb = std::pow(a, b) * (l * l);
+            CHECK(has_second_derivatives(power, a, b, aa, ab, bb, 1e-13));
+        }
+    CHECK(differentiates(
+        function_of<double, double>(power), {reals({0.3, 1, 2.5, 0.7}), reals({-1, 0, 0.5, 3})}));
+}
+
+TEST_CASE("mixed third derivatives of powers are equal, too") {
+    using D = xg::Tensor<double>;
+    auto const third = [](double at_a, double at_b, std::string const& order) {
+        D const a({at_a}, xg::requires_grad), b({at_b}, xg::requires_grad);
+        D y = sum(pow(a, b));
+        for (char const by : order) y = xg::grad(y, by == 'a' ? a : b, {.create_graph = true});
+        return y.item();
+    };
+    auto const all = [&](double a, double b, std::vector<std::string> const& orders) {
+        std::vector<cd> found;
+        for (auto const& order : orders) found.push_back(third(a, b, order));
+        return found;
+    };
+    double const l = std::log(1.5);
+    CHECK(holds(
+        all(1.5, 2.5, {"aab", "aba", "baa"}), std::vector<cd>(3, std::sqrt(1.5) * (4 + 3.75 * l))));
+    CHECK(holds(all(1.5, 2.5, {"abb", "bab", "bba"}),
+        std::vector<cd>(3, std::pow(1.5, 1.5) * l * (2 + 2.5 * l))));
+    CHECK(holds(all(0, 1, {"aab", "aba", "baa"}), {inf, inf, inf}));    // 1/a
+    CHECK(holds(all(0, 2, {"aab", "aba", "baa"}), {-inf, -inf, -inf})); // 3 + 2 log(a)
+    CHECK(holds(all(0, 1, {"abb", "bab", "bba"}), {inf, inf, inf}));    // log(a) (2 + log(a))
+    CHECK(holds(all(0, 0, {"abb", "bab", "bba"}), {-inf, -inf, -inf})); // 2 log(a) / a
+    CHECK(holds(all(0, 3, {"aab", "aba", "baa"}), {0., 0., 0.}));
+}
+
 TEST_CASE("atan2 at the origin is 0 and has no gradient")
 {
     CHECK(at2([](auto y, auto x) { return atan2(y, x); }, {0}, {0}, {0}, {NaN}, {NaN}));
@@ -246,6 +362,20 @@ TEST_CASE("mixed second derivatives of x log(y) are equal, and infinite at the o
     CHECK(mixed(0, 0) == std::pair(inf, inf));
     CHECK(mixed(0, 2) == std::pair(0.5, 0.5));
     CHECK(mixed(3, 0.25) == std::pair(4., 4.));
+}
+
+TEST_CASE(
+    "second derivatives of x log(y) are 0, 1/y and -x/y^2, also where x is 0 and y negative") {
+    auto const f = [](auto x, auto y) { return xlogy(x, y); };
+    for (double const x : {0., -0.0, 2., -3.})
+        for (double const y : {0.25, 2., -1., -4.}) {
+            CAPTURE(x);
+            CAPTURE(y);
+            CHECK(has_second_derivatives(f, x, y, 0, 1 / y, -x / (y * y)));
+        }
+    CHECK(has_second_derivatives(f, 0, 0, 0, inf, NaN));
+    CHECK(has_second_derivatives(f, 2, 0, 0, inf, -inf));
+    CHECK(has_second_derivatives(f, 0, inf, 0, 0, 0));
 }
 
 TEST_CASE("logaddexp takes infinities, shares the gradient of equal ones, and does not overflow")

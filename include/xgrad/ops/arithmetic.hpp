@@ -109,17 +109,97 @@ struct Rsqrt : Elementwise<R(R), C(C)> {
 };
 template <Operand X> auto rsqrt(X const& x) { return express(Rsqrt{}, x); }
 
+namespace detail {
+/// Packs and probes: a rule is read on them where its result is not differentiated.
+template <class... X>
+concept Undifferentiated = ((Pack<X> || Probe<X>)&&...);
+/// Stands for a power a^b that is not computed yet.
+struct NoPower {};
+
+template <Pack X> X high_power_factor(int m, int n, X b, X log_a);
+/// (b)_m a^(b-m), with (b)_m = b (b-1) ... (b-m+1), is derivative m of a^b for a. This is derivative
+/// n of that for b without its factor a^(b-m): a polynomial in b and log(a).
+template <Pack X> XGRAD_INLINE X power_factor(int m, int n, X b, X log_a) {
+    X factor = 1;
+    if (n == 0) {
+        for (int j = 0; j < m; ++j) factor = factor * (b - j);
+        return factor;
+    }
+    for (int k = 1; k < n; ++k) factor = factor * log_a;
+    if (m == 0) return factor * log_a;
+    if (m == 1) return factor * (n + b * log_a);
+    return high_power_factor(m, n, b, log_a);
+}
+template <Pack X> X high_power_factor(int m, int n, X b, X log_a) {
+    return (b - (m - 1)) * power_factor(m - 1, n, b, log_a) +
+           n * power_factor(m - 1, n - 1, b, log_a);
+}
+} // namespace detail
+
+// The derivative of a^b, m times for a and n times for b, beside the power itself, as packs and
+// probes read it.
+template <class Y, detail::Pack X> XGRAD_INLINE X pow_derivative(int m, int n, Y power, X a, X b) {
+    X below; // a^(b-m)
+    if constexpr (detail::Pack<Y>) {
+        below = power;
+        for (int j = 0; j < m; ++j) below = power_below(below, a, b - j);
+    } else below = pow(a, b - m);
+    auto const falling = detail::power_factor(m, 0, b, b);
+    if (n == 0) return where(falling == 0, 0, falling * below);
+    auto const is_flat = a == 0 && (m == 0 ? real(b) >= 0 : real(b) > m);
+    auto const regular = where(is_flat, 0, below * detail::power_factor(m, n, b, log(a)));
+    if constexpr (requires { a.im; }) return regular; // complex powers have no other limits at 0
+    else {
+        // The highest power of log(a), which goes to -infinity, is n; n - 1 where (b)_m has a root.
+        auto const slope = detail::power_factor(m, 1, b, X(0));
+        auto const leading = where(falling == 0, -slope, falling);
+        auto const pole = (n % 2 ? -HUGE_VAL : HUGE_VAL) * leading;
+        return where(a == 0 && (m == 0 ? b < 0 : b <= m), pole, regular);
+    }
+}
+namespace detail {
+template <class Y, Probe X> X pow_derivative(int, int, Y, X a, X b) { return joined(a, b); }
+} // namespace detail
+
+/// The derivative of a^b, m times for a and n times for b: one function, so that the order of both
+/// makes no difference. At a = 0 it is the limit from above, infinite where that is; but the
+/// derivatives for b alone are 0 at 0^0.
+template <class Y = detail::NoPower> struct PowDerivative : Transcendental<R(R, R), C(C, C)> {
+    static constexpr std::string_view written = "pow";
+    int m = 0, n = 0;
+    [[no_unique_address]] Y power = {};
+
+    XGRAD_INLINE auto value(auto a, auto b) const { return pow_derivative(m, n, power, a, b); }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto a, auto b) const {
+        return pow_derivative(m + 1, n, power, a, b);
+    }
+    XGRAD_INLINE auto partial(wrt<1>, auto, auto a, auto b) const {
+        return pow_derivative(m, n + 1, power, a, b);
+    }
+};
+template <class Y, class A, class B>
+    requires AnyOperand<A, B>
+auto pow_derivative(int m, int n, Y const&, A const& a, B const& b) {
+    return express(PowDerivative<>{{}, m, n}, a, b);
+}
+
 /// Power a^b. The gradient for the base of a^0 is 0, and for the exponent of 0^b it is 0 where b >= 0.
+/// Mixed second derivatives at a = 0 are the limits from above, infinite where these are.
 struct Pow : Transcendental<R(R, R), C(C, C)> {
     static constexpr std::string_view written = "pow";
     XGRAD_INLINE auto value(auto a, auto b) const { return pow(a, b); }
-    // b a^(b-1) is 0 at b = 0, but its derivative for b is not: only where it would be NaN is it replaced, as its derivatives are.
     XGRAD_INLINE auto partial(wrt<0>, auto y, auto a, auto b) const
     {
-        auto const flat = b == 0 && (a == 0 || a != a);
-        return where(flat, 0, b * power_below(y, where(flat, 1, a), b));
+        if constexpr (detail::Undifferentiated<decltype(a), decltype(b)>) {
+            auto const flat = b == 0 && (a == 0 || a != a);
+            return where(flat, 0, b * power_below(y, where(flat, 1, a), b));
+        } else return pow_derivative(1, 0, y, a, b);
     }
-    XGRAD_INLINE auto partial(wrt<1>, auto y, auto a, auto b) const { return where(a == 0 && real(b) >= 0, 0, y * log(a)); }
+    XGRAD_INLINE auto partial(wrt<1>, auto y, auto a, auto b) const {
+        if constexpr (detail::Undifferentiated<decltype(a), decltype(b)>)
+            return where(a == 0 && real(b) >= 0, 0, y * log(a));
+        else return pow_derivative(0, 1, y, a, b);
+    }
 };
 
 /// Power x^p with a real number p; small whole ones are products.

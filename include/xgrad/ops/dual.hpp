@@ -129,6 +129,13 @@ template <class A, class B> requires detail::DualPair<A, B> XGRAD_INLINE auto po
     if constexpr (std::is_arithmetic_v<B>) return detail::on_duals(PowNumber{{}, static_cast<double>(b)}, a);
     else return detail::on_duals(Pow{}, a, b);
 }
+template <class Y, class A, class B>
+    requires detail::DualPair<A, B>
+XGRAD_INLINE auto pow_derivative(int m, int n, Y y, A a, B b) {
+    auto const power = detail::value_of(y);
+    return detail::on_duals(
+        PowDerivative<std::remove_const_t<decltype(power)>>{{}, m, n, power}, a, b);
+}
 template <class A, class B> requires detail::DualPair<A, B> XGRAD_INLINE auto atan2(A a, B b) { return detail::on_duals(Atan2{}, a, b); }
 template <class A, class B> requires detail::DualPair<A, B> XGRAD_INLINE auto copysign(A a, B b) { return detail::on_duals(Copysign{}, a, b); }
 template <class A, class B> requires detail::DualPair<A, B> XGRAD_INLINE auto complex(A a, B b) { return detail::on_duals(Complex{}, a, b); }

@@ -71,17 +71,34 @@ private:
 };
 template <Operand X> auto sinc(X const& x) { return express(Sinc{}, x); }
 
-/// x log(y), 0 where x is, unless y is NaN. The gradient for x is 0 at x = 0 where y <= 0, but it has
-/// the derivative of log(y) for y = 0, infinity, so that mixed derivatives are equal.
+/// The gradient of x log(y) for x: log(y), but 0 at x = 0 where y <= 0. Its derivatives are those of
+/// log(y) there, too, so that mixed derivatives of x log(y) are equal.
+struct XLogYSlope : Transcendental<R(R, R)> {
+    static constexpr std::string_view written = "xlogy";
+    XGRAD_INLINE auto value(auto x, auto y) const { return where(x == 0 && y <= 0, 0, log(y)); }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto, auto) const { return nothing; }
+    XGRAD_INLINE auto partial(wrt<1>, auto, auto, auto y) const { return reciprocal(y); }
+};
+// The word of the next rule.
+XGRAD_INLINE auto xlogy_slope(auto x, auto y)
+    requires(!AnyOperand<decltype(x), decltype(y)>)
+{
+    if constexpr (detail::Undifferentiated<decltype(x), decltype(y)>)
+        return XLogYSlope().value(x, y);
+    else return detail::on_duals(XLogYSlope(), x, y);
+}
+template <class X, class Y>
+    requires AnyOperand<X, Y>
+auto xlogy_slope(X const& x, Y const& y) {
+    return express(XLogYSlope(), x, y);
+}
+
+/// x log(y), 0 where x is, unless y is NaN. The gradient for x is 0 at x = 0 where y <= 0; mixed
+/// second derivatives are 1/y everywhere, infinite at y = 0.
 struct XLogY : Transcendental<R(R, R)> {
     static constexpr std::string_view written = "xlogy";
     XGRAD_INLINE auto value(auto x, auto y) const { return where(isnan(y), y, where(x == 0, 0, x * log(y))); }
-    XGRAD_INLINE auto partial(wrt<0>, auto, auto x, auto y) const {
-        auto const is_edge = x == 0 && y <= 0, is_origin = x == 0 && y == 0;
-        // The root is 0 at the origin, and rises infinitely there.
-        return where(
-            is_origin, sqrt(where(is_origin, y, 1)), where(is_edge, 0, log(where(is_edge, 1, y))));
-    }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto x, auto y) const { return xlogy_slope(x, y); }
     XGRAD_INLINE auto partial(wrt<1>, auto, auto x, auto y) const { return x / y; }
 };
 template <class X, class Y>
