@@ -28,15 +28,22 @@ def _erase(token):
     return re.sub(r"[^\n]", " ", token[0])
 
 
-def without_literals(text):
-    """The text with blanks for strings and characters: what remains is code and comments, at the same positions."""
-    return _TOKEN.sub(lambda token: token[0] if _is_comment(token) or token[0][0] in ".0123456789" else _erase(token), text)
-
-
 def code(text):
-    """The text with blanks for comments, strings, characters and directives, at the same positions."""
-    text = _TOKEN.sub(lambda token: token[0] if token[0][0] in ".0123456789" else _erase(token), text)
-    return re.sub(r"^[ \t]*#(?:\\\n|[^\n])*", _erase, text, flags=re.M)
+    """The text with blanks for comments, strings and characters, at the same positions."""
+    return _TOKEN.sub(lambda token: token[0] if token[0][0] in ".0123456789" else _erase(token), text)
+
+
+def code_without_directives(text):
+    return re.sub(r"^[ \t]*#(?:\\\n|[^\n])*", _erase, code(text), flags=re.M)
+
+
+def comments(text):
+    """The text with blanks for all but comments, at the same positions."""
+    out, at = [], 0
+    for token in filter(_is_comment, _TOKEN.finditer(text)):
+        out += [re.sub(r"[^\n]", " ", text[at:token.start()]), token[0]]
+        at = token.end()
+    return "".join(out) + re.sub(r"[^\n]", " ", text[at:])
 
 
 def directives(text):

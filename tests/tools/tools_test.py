@@ -298,9 +298,12 @@ class Check(Tree):
         list_ = "tools/ratchets/retired_words.txt"
         self.put(list_, "# words\n    1 | room / rooms | buffer\n    0 | Pack / in order | Batch\n")
         self.write("ops/a.hpp", "int room_; // A room\nint mushroom, packs; auto s = \"room for rooms, Pack\"; // broom\n")
-        self.assert_fails("words", "words: 'room / rooms' is used 2 times, 1 are known; write buffer")
+        self.assert_fails("words", "words: 'room / rooms' is in 2 names and comments, 1 are known; write buffer")
         where = self.check("--where", "room / rooms")
         self.assertEqual(where[1].count("include/xgrad/ops/a.hpp:1: int room_; // A room\n"), 2)
+        self.write("ops/a.hpp", "int room_;\n// room_ is used: the same name, which is one fault.\nint b = room_ + room_;\n")
+        self.write("ops/b.hpp", "int c = room_;\n")
+        self.assert_holds("words")
         for text, fault in (("int roomOf;", "room"), ("int Rooms;", "room"), ("int a_room;", "room"), ("struct RealPack;", "Pack"),
                             ("/* lies in\n order */", "Pack"), ("// in order", "Pack"), ("// in ordered", None)):
             self.write("ops/a.hpp", text + " // room\n")
@@ -308,13 +311,13 @@ class Check(Tree):
         self.put("tests/packs.cpp", "")
         self.assert_holds("words")
         self.put("tests/room.cpp", "")
-        self.assert_fails("words", "'room / rooms' is used 2 times")
+        self.assert_fails("words", "'room / rooms' is in 2 names and comments")
         (self.root / "tests/room.cpp").unlink()
         self.write("ops/a.hpp", "\n")
         self.assertEqual(self.check("words", "--record")[0], 0)
         self.assertIn("    0 | room / rooms | buffer\n", (self.root / list_).read_text())
         self.write("ops/a.hpp", "// room\n")
-        self.assert_fails("words", "is used 1 times, 0 are known")
+        self.assert_fails("words", "is in 1 names and comments, 0 are known")
         self.assertEqual(self.check("words", "--record")[0], 1)      # a list does not grow
 
     def test_names(self):
