@@ -304,6 +304,7 @@ class Check(Tree):
         self.write("ops/a.hpp", "int room_;\n// room_ is used: the same name, which is one fault.\nint b = room_ + room_;\n")
         self.write("ops/b.hpp", "int c = room_;\n")
         self.assert_holds("words")
+        self.write("ops/b.hpp", "\n")
         for text, fault in (("int roomOf;", "room"), ("int Rooms;", "room"), ("int a_room;", "room"), ("struct RealPack;", "Pack"),
                             ("/* lies in\n order */", "Pack"), ("// in order", "Pack"), ("// in ordered", None)):
             self.write("ops/a.hpp", text + " // room\n")
