@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests of tools/amalgamate, tools/check_layers and tools/check on small trees that hold the traps."""
+"""Tests of tools/amalgamate, tools/check_layers, tools/check and tools/size, on small trees that hold the traps."""
 
 import importlib.machinery
 import importlib.util
@@ -237,6 +237,14 @@ class Table(unittest.TestCase):
             text = "\n".join(file.read_text() for file in files)
             for other in others - tool.CORE:
                 self.assertTrue(re.search(rf"# *include <xgrad/{other}\b", text), f"{layer} does not include {other}")
+
+
+class Size(unittest.TestCase):
+    def test_what_it_counts_is_there(self):
+        run = subprocess.run([sys.executable, str(TOOLS / "size"), "--lines"], capture_output=True, encoding="utf-8", env={"PATH": "/nowhere"})
+        self.assertEqual((run.returncode, run.stderr), (0, ""))
+        for what in ("loop drivers", "engines", "instructions at n = 4"):
+            self.assertRegex(run.stdout, rf"{what}.* [1-9]\d* ")
 
 
 class Check(Tree):
