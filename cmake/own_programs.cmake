@@ -4,6 +4,12 @@
 
 include(CheckCXXCompilerFlag)
 
+# MPI is asked for by programs that include <xgrad/distributed.hpp>, and by no others: they link MPI::MPI_CXX themselves.
+find_package(MPI COMPONENTS CXX QUIET)
+if(NOT TARGET MPI::MPI_CXX)
+    message(STATUS "xgrad: no MPI, so the tests, examples and benchmarks of <xgrad/distributed.hpp> are left out")
+endif()
+
 add_library(xgrad_own_program INTERFACE)
 target_link_libraries(xgrad_own_program INTERFACE xgrad::xgrad)
 target_compile_options(xgrad_own_program INTERFACE -Wall -Wextra -Wpedantic -Wconversion)

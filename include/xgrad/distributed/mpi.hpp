@@ -1,5 +1,5 @@
 // The include point of MPI: the error type, the types of elements, and the scope between MPI_Init
-// and MPI_Finalize.
+// and MPI_Finalize. A compiler that does not find mpi.h shows the line that includes it.
 #pragma once
 
 #ifndef OMPI_SKIP_MPICXX
@@ -8,7 +8,7 @@
 #ifndef MPICH_SKIP_MPICXX
 #    define MPICH_SKIP_MPICXX 1
 #endif
-#include <mpi.h>
+#include <mpi.h> // distributed.hpp needs MPI: compile with mpicxx, or link MPI::MPI_CXX in CMake
 
 #include <xgrad/base/error.hpp>
 #include <xgrad/base/scalar.hpp>
