@@ -2,7 +2,7 @@
 // pass, bytes and time by communication hook, scaling, and what larger clusters would do by a
 // model.
 //
-// usage: mpirun -n 2 bench_distributed [repetitions]
+// usage: mpirun -n 2 bench_distributed [repetitions [progress interval in us]]
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <functional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <xgrad/distributed.hpp>
@@ -110,6 +111,31 @@ Link measure(dist::ProcessGroup const& group, int repetitions) {
     };
     double const small = time(1), large = time(1 << 22);
     return {small, 4. * (1 << 22) / large};
+}
+
+/// How much of an allreduce is left after a time in which nobody calls the group and the processor
+/// is idle, as while a device computes.
+void left_after_idle_time(dist::ProcessGroup const& group, int repetitions) {
+    constexpr std::chrono::milliseconds idle(30);
+    F const t = xg::zeros<float>({1 << 22});
+    std::vector<double> all, left;
+    for (int r = 0; r < repetitions; ++r) {
+        group.barrier();
+        double begin = now();
+        group.allreduce(t);
+        all.push_back(now() - begin);
+        group.barrier();
+        auto const sum = group.allreduce_async(t);
+        std::this_thread::sleep_for(idle);
+        begin = now();
+        sum.wait();
+        left.push_back(now() - begin);
+    }
+    double const whole = slowest(group, std::ranges::min(all)),
+                 rest = slowest(group, std::ranges::min(left));
+    if (group.rank() == 0)
+        std::printf("allreduce of 16 MB %.2f ms; after 30 ms of sleep %.2f ms of it are left\n",
+            1e3 * whole, 1e3 * rest);
 }
 
 void overhead_on_one_rank(int repetitions) {
@@ -229,15 +255,18 @@ void extrapolate(Hidden const& measured) {
 } // namespace
 
 int main(int argc, char** argv) {
-    dist::Environment const mpi;
-    dist::ProcessGroup const group;
-    int const repetitions = argc > 1 ? std::max(1, std::atoi(argv[1])) : 30;
+    int const repetitions = argc > 1 ? std::max(1, std::atoi(argv[1])) : 30,
+              interval = argc > 2 ? std::max(0, std::atoi(argv[2])) : 0;
+    dist::Environment const mpi(interval ? MPI_THREAD_MULTIPLE : MPI_THREAD_SERIALIZED);
+    dist::ProcessGroup const group(
+        MPI_COMM_WORLD, {.progress_interval = std::chrono::microseconds(interval)});
     xg::manual_seed(1);
     group.run_on(0, [&] { overhead_on_one_rank(repetitions); });
     auto const link = measure(group, repetitions);
     if (group.rank() == 0)
         std::printf("%d ranks: allreduce of one number %.1f us, of 16 MB %.2f GB/s\n", group.size(),
             1e6 * link.latency, link.bandwidth / 1e9);
+    left_after_idle_time(group, repetitions);
     auto const measured = hidden_share(group, repetitions);
     hooks(group, std::max(3, repetitions / 3));
     scaling(group, 4 * repetitions);

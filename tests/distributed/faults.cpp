@@ -1,5 +1,5 @@
 // What the ranks that are left are told when one of them fails. faults.py runs this with four ranks
-// and a scenario; each rank that hears of it as it should prints "as expected", and how long that
+// and a scenario, and once more with a thread in each group; each rank that hears of it as it should prints "as expected", and how long that
 // took.
 #include <csignal>
 #include <cstdio>
@@ -86,10 +86,12 @@ std::string_view expected_text(std::string_view scenario, bool fails) {
 
 } // namespace
 
-int main(int, char** argv) {
+int main(int argc, char** argv) {
     std::string_view const scenario = argv[1];
-    dist::Environment const mpi;
-    dist::ProcessGroup const group(MPI_COMM_WORLD, {.timeout = limit});
+    bool const has_thread = argc > 2 && std::string_view(argv[2]) == "thread";
+    dist::Environment const mpi(has_thread ? MPI_THREAD_MULTIPLE : MPI_THREAD_SERIALIZED);
+    dist::ProcessGroup const group(MPI_COMM_WORLD,
+        {.timeout = limit, .progress_interval = std::chrono::microseconds(has_thread ? 100 : 0)});
     auto const begin = std::chrono::steady_clock::now();
     try {
         try {

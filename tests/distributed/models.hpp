@@ -8,7 +8,8 @@
 #include <string>
 #include <vector>
 
-#include <xgrad/distributed.hpp>
+#include "group.hpp"
+
 #include <xgrad/optim.hpp>
 
 namespace models {
@@ -20,10 +21,6 @@ using D = xg::Tensor<double>;
 using Complex = std::complex<double>;
 using C = xg::Tensor<Complex>;
 using Labels = xg::Tensor<std::int64_t>;
-
-inline dist::ProcessGroup group_of_test() {
-    return dist::ProcessGroup(MPI_COMM_WORLD, {.timeout = std::chrono::seconds(30)});
-}
 
 /// Twelve inputs, which 1 to 4 ranks share equally. All ranks have the same.
 struct ConvNet : nn::Module<ConvNet> {

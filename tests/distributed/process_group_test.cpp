@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include <xgrad/distributed.hpp>
+#include "group.hpp"
 
 namespace xg = xgrad;
 namespace dist = xg::distributed;
@@ -14,9 +14,7 @@ using C = xg::Tensor<std::complex<double>>;
 
 namespace {
 
-dist::ProcessGroup group_of_test() {
-    return dist::ProcessGroup(MPI_COMM_WORLD, {.timeout = std::chrono::seconds(20)});
-}
+using models::group_of_test, models::has_thread_level;
 
 template <class F> std::string message_of(F f) {
     try {
@@ -229,4 +227,28 @@ TEST_CASE("a rank that does not come within the time limit is named") {
     other.barrier();
     if (group.rank() == 1)
         CHECK(contains(message_of([&] { group.barrier(); }), "the time limit of 0.4 s"));
+}
+
+TEST_CASE("elements move while the program computes where the group has a thread") {
+    dist::GroupOptions const options{.progress_interval = std::chrono::microseconds(100)};
+    if (!has_thread_level()) {
+        CHECK(contains(message_of([&] { dist::ProcessGroup const group(MPI_COMM_WORLD, options); }),
+            "progress_interval needs MPI_THREAD_MULTIPLE"));
+        return;
+    }
+    dist::ProcessGroup const group(MPI_COMM_WORLD, options);
+    using std::chrono::steady_clock;
+    for (std::size_t const elements : {std::size_t(1), std::size_t(1) << 19}) {
+        D const t = xg::full<double>({elements}, group.rank() + 1.);
+        // no rank can begin to move elements before the last one has come
+        if (group.rank() == 0) std::this_thread::sleep_for(std::chrono::milliseconds(50));
+        auto const sum = group.allreduce_async(t);
+        auto const end = steady_clock::now() + std::chrono::seconds(20);
+        double const expected = group.size() * (group.size() + 1) / 2.;
+        double const volatile& last = t.data()[elements - 1]; // nothing here calls MPI
+        while (last != expected && steady_clock::now() < end)
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        CHECK(last == expected);
+        sum.wait();
+    }
 }

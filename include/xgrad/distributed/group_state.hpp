@@ -5,18 +5,23 @@
 //   2. data    the call of MPI that moves the elements, begun when all checks up to it have passed;
 //   3. finish  its future gets the result.
 //
-// Nothing here blocks in MPI: poll() tests requests, wait() polls until a deadline. Where an
-// operation cannot end, the ranks exchange notices, which are plain messages, and every rank makes
-// one error of them. A group that failed stays failed.
+// Nothing here blocks in MPI: poll() tests requests, wait() polls until a deadline. A thread of the
+// group may do the first two steps, too; what the program sees, futures and failures, happens only
+// in the threads that call the group. mutex_ guards all that the thread reads.
+//
+// Where an operation cannot end, the ranks exchange notices, which are plain messages, and every
+// rank makes one error of them. A group that failed stays failed.
 #pragma once
 
 #include <chrono>
+#include <condition_variable>
 #include <cstring>
 #include <deque>
+#include <mutex>
 #include <thread>
 
-#include <xgrad/base/shape.hpp>
 #include <xgrad/distributed/future.hpp>
+#include <xgrad/distributed/operation.hpp>
 
 namespace xgrad::distributed {
 
@@ -24,56 +29,13 @@ struct GroupOptions {
     /// How long a wait may last in which no operation ends: within this time it throws
     /// DistributedError. The last third of it, at most 5 s, is for hearing what the other ranks do.
     std::chrono::milliseconds timeout = std::chrono::minutes(10);
+    /// Where it is not 0, a thread of the group calls MPI at this interval while operations are
+    /// under way, so that elements move while the program computes. It needs MPI_THREAD_MULTIPLE
+    /// (see Environment), and pays where a core is free for it.
+    std::chrono::microseconds progress_interval{0};
 };
 
 namespace detail {
-
-/// What all ranks must agree on.
-struct Signature {
-    std::string_view operation;
-    std::string name;             // of the tensor, for messages
-    std::optional<DType> dtype{}; // none for an operation without elements
-    Shape shape{};
-    std::optional<int> root{};
-    Reduction reduction = Reduction::sum;
-
-    /// "broadcast of parameter 'weight' (float64 [2, 3], from rank 0)"
-    std::string text() const {
-        constexpr std::string_view reductions[] = {"", ", product", ", min", ", max"};
-        std::string out(operation);
-        if (!name.empty()) out += " of " + name;
-        if (!dtype) return out;
-        out += xgrad::detail::message_of(
-            {" (", xgrad::name(*dtype), " ", shape, reductions[static_cast<int>(reduction)]});
-        if (root) out += ", from rank " + std::to_string(*root);
-        return out + ")";
-    }
-    /// FNV-1a.
-    std::uint64_t hash() const {
-        std::uint64_t h = 0xcbf29ce484222325u;
-        for (char const c : text()) h = (h ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
-        return h;
-    }
-};
-
-struct Operation {
-    Signature signature;
-    std::uint64_t position;
-    std::uint64_t agreed[2]; // the least hash, and the complement of the greatest
-    MPI_Request check = MPI_REQUEST_NULL, data = MPI_REQUEST_NULL;
-    enum class Step : std::uint8_t { check, waits, data, done } step = Step::check;
-    std::function<int(MPI_Comm, MPI_Request*)> begin_data;
-    std::function<void(std::exception_ptr)> finish;
-};
-
-/// A message of a rank whose operations cannot end.
-struct Notice {
-    enum Reason : std::int32_t { stopped, mismatch, timeout };
-    std::int32_t rank;
-    Reason reason;
-    std::uint64_t position;
-    char text[496];
-};
 
 class GroupState final : public Progress, public std::enable_shared_from_this<GroupState> {
 public:
@@ -81,16 +43,31 @@ public:
         if (!mpi_runs())
             fail<DistributedError>("ProcessGroup: MPI does not run; begin main() with "
                                    "xgrad::distributed::Environment");
+        int level = 0;
+        MPI_Query_thread(&level);
+        if (options.progress_interval.count() > 0 && level < MPI_THREAD_MULTIPLE)
+            fail<DistributedError>("ProcessGroup: progress_interval needs MPI_THREAD_MULTIPLE; "
+                                   "begin main() with "
+                                   "xgrad::distributed::Environment(MPI_THREAD_MULTIPLE)");
         data_ = duplicate(of);
         control_ = duplicate(of);
         MPI_Comm_rank(data_, &rank_);
         MPI_Comm_size(data_, &size_);
         heard_.resize(static_cast<std::size_t>(size_));
         groups().push_back(this);
+        if (options.progress_interval.count() > 0) thread_ = std::thread([this] { progress(); });
     }
     GroupState(GroupState const&) = delete;
     GroupState& operator=(GroupState const&) = delete;
     ~GroupState() override {
+        if (thread_.joinable()) {
+            {
+                std::lock_guard const lock(mutex_);
+                ends_ = true;
+            }
+            wakes_.notify_one();
+            thread_.join();
+        }
         std::erase(groups(), this);
         if (failed() || !mpi_runs()) return;
         MPI_Comm_free(&data_);
@@ -121,7 +98,6 @@ public:
         state->progress = shared_from_this();
         auto operation = std::make_unique<Operation>();
         operation->signature = std::move(signature);
-        operation->position = begun_++;
         operation->begin_data = std::move(begin_data);
         operation->finish = [state, result = std::move(result)](std::exception_ptr error) mutable {
             if (error) return state->fail(std::move(error));
@@ -133,21 +109,32 @@ public:
         };
         auto const h = operation->signature.hash();
         operation->agreed[0] = h, operation->agreed[1] = ~h;
-        auto& begun = *operations_.emplace_back(std::move(operation));
-        call("MPI_Iallreduce", MPI_Iallreduce(MPI_IN_PLACE, begun.agreed, 2, MPI_UINT64_T, MPI_MIN,
-                                   control_, &begun.check));
+        {
+            std::lock_guard const lock(mutex_);
+            operation->position = begun_++;
+            auto& begun = *operations_.emplace_back(std::move(operation));
+            begun.code = MPI_Iallreduce(
+                MPI_IN_PLACE, begun.agreed, 2, MPI_UINT64_T, MPI_MIN, control_, &begun.check);
+        }
         poll();
+        if (thread_.joinable()) wakes_.notify_one();
         return Future<T>(std::move(state));
     }
 
     void poll() noexcept override {
         if (failed() || failing_) return;
+        std::lock_guard const lock(mutex_);
         receive_notices();
         if (failed()) return;
-        bool passed = true; // all checks up to here
-        for (auto& operation : operations_) {
-            advance(*operation, passed);
-            if (failed()) return;
+        advance_all();
+        bool passed = true;
+        for (auto const& operation : operations_) {
+            if (operation->code != MPI_SUCCESS) return call_failed(operation->code);
+            if (operation->step == Operation::Step::check) passed = false;
+            if (passed && operation->step == Operation::Step::waits) {
+                disagreement_ = operation->position;
+                return give_up(Notice::mismatch, operation->signature.text());
+            }
         }
         while (!operations_.empty() && operations_.front()->step == Operation::Step::done) {
             auto const operation = std::move(operations_.front());
@@ -167,8 +154,10 @@ public:
                 ended = ended_, idle = 0;
                 since = Clock::now();
             } else if (idle > spins) {
-                if (Clock::now() - since > options_.timeout - time_to_hear())
+                if (Clock::now() - since > options_.timeout - time_to_hear()) {
+                    std::lock_guard const lock(mutex_);
                     give_up(Notice::timeout, waiting_text());
+                }
                 if (idle < 4 * spins) std::this_thread::yield();
                 else std::this_thread::sleep_for(std::chrono::microseconds(50));
             }
@@ -177,7 +166,9 @@ public:
 
     /// Makes the group fail here, and on the other ranks as soon as they wait or poll.
     void stop(std::string_view why) noexcept {
-        if (!failed() && !failing_ && mpi_runs()) give_up(Notice::stopped, why);
+        if (failed() || failing_ || !mpi_runs()) return;
+        std::lock_guard const lock(mutex_);
+        give_up(Notice::stopped, why);
     }
 
 private:
@@ -220,36 +211,53 @@ private:
         if (text.back() == '.') text.pop_back();
         return text + " s";
     }
-    /// Fails the group where a call of MPI returned an error.
-    void call(std::string_view name, int code) noexcept {
-        if (code == MPI_SUCCESS) return;
+    [[gnu::cold]] void call_failed(int code) noexcept {
         try {
-            check(code, name);
+            check(code, "MPI");
         } catch (std::exception const& e) { give_up(Notice::stopped, e.what()); }
     }
 
+    /// Brings each operation as far as it goes without waiting. Stops at one whose ranks do not
+    /// agree, or whose call of MPI failed. True where some are under way.
+    bool advance_all() noexcept {
+        bool passed = true, under_way = false; // all checks up to here
+        for (auto& operation : operations_) {
+            if (operation->code == MPI_SUCCESS) advance(*operation, passed);
+            if (operation->code != MPI_SUCCESS) return false;
+            if (operation->step != Operation::Step::done) under_way = true;
+        }
+        return under_way;
+    }
     void advance(Operation& operation, bool& passed) noexcept {
         using Step = Operation::Step;
         int done = 0;
         if (operation.step == Step::check) {
-            call("MPI_Test", MPI_Test(&operation.check, &done, MPI_STATUS_IGNORE));
-            if (failed()) return;
+            operation.code = MPI_Test(&operation.check, &done, MPI_STATUS_IGNORE);
+            if (operation.code != MPI_SUCCESS) return;
             if (done) operation.step = Step::waits;
             else passed = false;
         }
         if (operation.step == Step::waits && passed) {
-            if (operation.agreed[0] != ~operation.agreed[1]) {
-                disagreement_ = operation.position;
-                return give_up(Notice::mismatch, operation.signature.text());
+            if (!operation.ranks_agree()) {
+                passed = false;
+                return;
             }
             operation.step = Step::data;
-            if (operation.begin_data) call("MPI", operation.begin_data(data_, &operation.data));
-            if (failed()) return;
+            if (operation.begin_data) operation.code = operation.begin_data(data_, &operation.data);
+            if (operation.code != MPI_SUCCESS) return;
         }
         if (operation.step != Step::data) return;
         done = 0;
-        call("MPI_Test", MPI_Test(&operation.data, &done, MPI_STATUS_IGNORE));
-        if (!failed() && done) operation.step = Step::done;
+        operation.code = MPI_Test(&operation.data, &done, MPI_STATUS_IGNORE);
+        if (operation.code == MPI_SUCCESS && done) operation.step = Step::done;
+    }
+    /// What the thread of the group does. It sleeps where no operation is under way.
+    void progress() noexcept {
+        std::unique_lock lock(mutex_);
+        while (!ends_) {
+            if (advance_all()) wakes_.wait_for(lock, options_.progress_interval);
+            else wakes_.wait(lock);
+        }
     }
 
     std::string waiting_text() const {
@@ -285,10 +293,12 @@ private:
     }
 
     /// The group fails: tells the other ranks, hears what they have to tell, and hands the error to
-    /// all futures.
+    /// all futures. mutex_ is locked.
     [[gnu::cold]] void give_up(Notice::Reason reason, std::string_view text) noexcept {
         if (failed() || failing_) return;
         failing_ = true;
+        ends_ = true;
+        wakes_.notify_one();
         a_group_failed = true;
         bool const is_first =
             std::ranges::none_of(heard_, [](auto const& n) { return n.has_value(); });
@@ -368,6 +378,10 @@ private:
     std::vector<std::optional<Notice>> heard_; // by rank
     Notice notice_{};
     std::shared_ptr<GroupState> immortal_;
+    std::mutex mutex_;
+    std::condition_variable wakes_;
+    bool ends_ = false; // the thread
+    std::thread thread_;
 };
 
 } // namespace detail

@@ -96,14 +96,15 @@ inline bool a_group_failed = false;
 
 /// Starts MPI, and ends it with its scope: the first object in main(). Where MPI runs already, it
 /// does neither. After a DistributedError the scope ends without MPI_Finalize, which would wait for
-/// ranks that are gone; mpirun then ends the job when this process exits.
+/// ranks that are gone; mpirun then ends the job when this process exits. The thread level is what
+/// MPI is asked for: MPI_THREAD_MULTIPLE for groups with a progress_interval.
 class Environment {
 public:
-    Environment() {
+    explicit Environment(int thread_level = MPI_THREAD_SERIALIZED) {
         if (detail::mpi_runs()) return;
         int provided = 0;
         detail::check(
-            MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &provided), "MPI_Init_thread");
+            MPI_Init_thread(nullptr, nullptr, thread_level, &provided), "MPI_Init_thread");
         started_ = true;
     }
     Environment(Environment const&) = delete;
