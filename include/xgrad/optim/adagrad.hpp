@@ -18,16 +18,16 @@ struct AdagradRule {
     using Options = AdagradOptions;
     static constexpr std::array tensors{"sum"};
 
-    template <RealScalar T> static void update(Tensor<T>& p, Tensor<T> const& gradient, ParameterState& state, Options const& o)
-    {
+    template <RealScalar T>
+    static void update(
+        Tensor<T>& p, Tensor<T> const& gradient, ParameterState& state, Options const& o) {
         auto const g = penalized(gradient, p, o);
         auto s = state.tensor(0, p, static_cast<T>(o.initial_accumulator_value));
         s.copy_(s + square(g));
         double const rate = o.lr / (1 + static_cast<double>(state.steps - 1) * o.lr_decay);
         p -= rate * (g / (sqrt(s) + o.eps));
     }
-    static void check(Options const& o)
-    {
+    static void check(Options const& o) {
         check_not_negative("learning rate", o.lr);
         check_not_negative("lr_decay value", o.lr_decay);
         check_not_negative("weight_decay value", o.weight_decay);
@@ -35,13 +35,14 @@ struct AdagradRule {
         check_not_negative("epsilon value", o.eps);
     }
     static double* momentum(Options&) { return nullptr; }
-    template <class F> static void each_option(Options& o, F f)
-    {
-        f("lr", o.lr), f("lr_decay", o.lr_decay), f("weight_decay", o.weight_decay), f("initial_accumulator_value", o.initial_accumulator_value), f("eps", o.eps), f("maximize", o.maximize);
+    template <class F> static void each_option(Options& o, F f) {
+        f("lr", o.lr), f("lr_decay", o.lr_decay), f("weight_decay", o.weight_decay),
+            f("initial_accumulator_value", o.initial_accumulator_value), f("eps", o.eps),
+            f("maximize", o.maximize);
     }
 };
-}  // namespace detail
+} // namespace detail
 
 using Adagrad = Optimizing<detail::AdagradRule>;
 
-}  // namespace xgrad::optim
+} // namespace xgrad::optim

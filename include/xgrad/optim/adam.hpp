@@ -1,4 +1,5 @@
-// Adam and AdamW: steps scaled by running means of the gradient and of its square (Kingma and Ba, 2014; Loshchilov and Hutter, 2017).
+// Adam and AdamW: steps scaled by running means of the gradient and of its square (Kingma and Ba,
+// 2014; Loshchilov and Hutter, 2017).
 #pragma once
 
 #include <array>
@@ -17,14 +18,16 @@ struct AdamWOptions {
 };
 
 namespace detail {
-/// m += (1 - beta1)(g - m), v = beta2 v + (1 - beta2) g^2, p -= lr m' / (sqrt(v') + eps) with m' = m / (1 - beta1^t) and v' = v / (1 - beta2^t),
-/// or the largest v so far with amsgrad. Adam adds weight_decay p to g; AdamW shrinks p by lr weight_decay p before.
+/// m += (1 - beta1)(g - m), v = beta2 v + (1 - beta2) g^2, p -= lr m' / (sqrt(v') + eps) with m' =
+/// m / (1 - beta1^t) and v' = v / (1 - beta2^t), or the largest v so far with amsgrad. Adam adds
+/// weight_decay p to g; AdamW shrinks p by lr weight_decay p before.
 template <class O, bool decoupled> struct AdamRule {
     using Options = O;
     static constexpr std::array tensors{"exp_avg", "exp_avg_sq", "max_exp_avg_sq"};
 
-    template <RealScalar T> static void update(Tensor<T>& p, Tensor<T> const& gradient, ParameterState& state, Options const& o)
-    {
+    template <RealScalar T>
+    static void update(
+        Tensor<T>& p, Tensor<T> const& gradient, ParameterState& state, Options const& o) {
         Options mine = o;
         if (decoupled) {
             mine.weight_decay = 0;
@@ -35,7 +38,8 @@ template <class O, bool decoupled> struct AdamRule {
         m.copy_(m + (1 - o.beta1) * (g - m));
         v.copy_(o.beta2 * v + (1 - o.beta2) * square(g));
         auto const t = static_cast<double>(state.steps);
-        double const rate = o.lr / (1 - std::pow(o.beta1, t)), scale = 1 / std::sqrt(1 - std::pow(o.beta2, t));
+        double const rate = o.lr / (1 - std::pow(o.beta1, t)),
+                     scale = 1 / std::sqrt(1 - std::pow(o.beta2, t));
         auto largest = v;
         if (o.amsgrad) {
             largest = state.tensor(2, p);
@@ -43,8 +47,7 @@ template <class O, bool decoupled> struct AdamRule {
         }
         p -= rate * (m / (scale * sqrt(largest) + o.eps));
     }
-    static void check(Options const& o)
-    {
+    static void check(Options const& o) {
         check_not_negative("learning rate", o.lr);
         check_not_negative("epsilon value", o.eps);
         check_not_negative("weight_decay value", o.weight_decay);
@@ -52,16 +55,16 @@ template <class O, bool decoupled> struct AdamRule {
         check_fraction("beta parameter at index 1", o.beta2);
     }
     static double* momentum(Options& o) { return &o.beta1; }
-    template <class F> static void each_option(Options& o, F f)
-    {
-        f("lr", o.lr), f("beta1", o.beta1), f("beta2", o.beta2), f("eps", o.eps), f("weight_decay", o.weight_decay), f("amsgrad", o.amsgrad), f("maximize", o.maximize);
+    template <class F> static void each_option(Options& o, F f) {
+        f("lr", o.lr), f("beta1", o.beta1), f("beta2", o.beta2), f("eps", o.eps),
+            f("weight_decay", o.weight_decay), f("amsgrad", o.amsgrad), f("maximize", o.maximize);
     }
 };
-}  // namespace detail
+} // namespace detail
 
 /// Adam. Complex parameters are pairs of real ones, as in PyTorch.
 using Adam = Optimizing<detail::AdamRule<AdamOptions, false>>;
 /// Adam with weight decay apart from the gradient.
 using AdamW = Optimizing<detail::AdamRule<AdamWOptions, true>>;
 
-}  // namespace xgrad::optim
+} // namespace xgrad::optim

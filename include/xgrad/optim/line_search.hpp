@@ -1,4 +1,5 @@
-// A line search for the strong Wolfe conditions (Nocedal and Wright, Numerical Optimization, algorithms 3.5 and 3.6).
+// A line search for the strong Wolfe conditions (Nocedal and Wright, Numerical Optimization,
+// algorithms 3.5 and 3.6).
 #pragma once
 
 #include <algorithm>
@@ -12,39 +13,47 @@ XGRAD_COMPILED_ONCE
 
 namespace xgrad::optim::detail {
 
-/// A place on the line, with the function's value, its slope along the line, and its gradient.
+/// A point on the line: its position, the function's value, its slope along the line, and its
+/// gradient.
 struct LinePoint {
     double t, value, slope;
     std::vector<double> gradient;
 };
 
-/// Where the cubic that has the values and slopes of two points is least, kept between two bounds; their middle where it has no minimum.
-inline double cubic_minimum(LinePoint const& p, LinePoint const& q, double low, double high)
-{
-    auto const& [a, b] = p.t <= q.t ? std::pair<LinePoint const&, LinePoint const&>(p, q) : std::pair<LinePoint const&, LinePoint const&>(q, p);
-    double const u = a.slope + b.slope - 3 * (a.value - b.value) / (a.t - b.t), square = u * u - a.slope * b.slope, w = std::sqrt(square);
+/// The minimiser of the cubic through the values and slopes of two points, clamped to two bounds;
+/// the middle of the bounds if the cubic has no minimum.
+inline double cubic_minimum(LinePoint const& p, LinePoint const& q, double low, double high) {
+    auto const& [a, b] = p.t <= q.t ? std::pair<LinePoint const&, LinePoint const&>(p, q)
+                                    : std::pair<LinePoint const&, LinePoint const&>(q, p);
+    double const u = a.slope + b.slope - 3 * (a.value - b.value) / (a.t - b.t),
+                 square = u * u - a.slope * b.slope, w = std::sqrt(square);
     double const least = b.t - (b.t - a.t) * ((b.slope + w - u) / (b.slope - a.slope + 2 * w));
     return square >= 0 && least == least ? std::min(std::max(least, low), high) : (low + high) / 2;
 }
 
-/// A point t > 0 with value <= value(0) + c1 t slope(0) and |slope| <= c2 |slope(0)|; the best one found after 25 trials, or when the interval
-/// that holds one is narrower than `narrow`. `evaluate(t)` gives a point, `start` is that of t = 0, `t` the first one to try. A value that is
-/// not a number counts as too high.
-template <class F> LinePoint strong_wolfe(F evaluate, LinePoint const& start, double t, double narrow)
-{
+/// A point t > 0 with value <= value(0) + c1 t slope(0) and |slope| <= c2 |slope(0)|; the best one
+/// found after max_trials evaluations, or when the interval that contains one is narrower than
+/// `narrow`. `evaluate(t)` returns the point at t, `start` is the point at 0, `t` the first
+/// position to try. A value of NaN counts as too high.
+template <class F>
+LinePoint strong_wolfe(F evaluate, LinePoint const& start, double t, double narrow) {
     constexpr double c1 = 1e-4, c2 = 0.9;
-    constexpr int most_trials = 25;
-    auto const too_high = [&](LinePoint const& p) { return !(p.value <= start.value + c1 * p.t * start.slope); };
+    constexpr int max_trials = 25;
+    auto const too_high = [&](LinePoint const& p) {
+        return !(p.value <= start.value + c1 * p.t * start.slope);
+    };
     auto const flat = [&](LinePoint const& p) { return std::abs(p.slope) <= -c2 * start.slope; };
-    auto const lower = [](LinePoint const& p, LinePoint const& q) { return p.value < q.value || q.value != q.value; };
+    auto const lower = [](LinePoint const& p, LinePoint const& q) {
+        return p.value < q.value || q.value != q.value;
+    };
 
-    // outwards, until two points have a minimum between them
+    // Expand until two points bracket a minimum.
     LinePoint low = start, high = evaluate(t);
     int trials = 0;
     while (!(too_high(high) || (trials > 1 && !(high.value < low.value)))) {
         if (flat(high)) return high;
         if (high.slope >= 0) break;
-        if (trials == most_trials) {
+        if (trials == max_trials) {
             low = start;
             break;
         }
@@ -54,14 +63,15 @@ template <class F> LinePoint strong_wolfe(F evaluate, LinePoint const& start, do
     }
     if (lower(high, low)) std::swap(low, high);
 
-    // inwards: a minimum lies between the two, and `low` is the best point so far
+    // Shrink the bracket; `low` is the best point so far.
     bool was_near_end = false;
-    for (; trials < most_trials && std::abs(high.t - low.t) >= narrow; ++trials) {
+    for (; trials < max_trials && std::abs(high.t - low.t) >= narrow; ++trials) {
         auto const [left, right] = std::minmax(low.t, high.t);
         double const margin = 0.1 * (right - left);
         t = cubic_minimum(low, high, left, right);
         bool const near_end = std::min(right - t, t - left) < margin;
-        bool const moved = near_end && (was_near_end || t >= right || t <= left);     // else the interval might shrink from one side only
+        // otherwise the interval could shrink from one side only
+        bool const moved = near_end && (was_near_end || t >= right || t <= left);
         if (moved) t = right - t < t - left ? right - margin : left + margin;
         was_near_end = near_end && !moved;
         auto p = evaluate(t);
@@ -77,4 +87,4 @@ template <class F> LinePoint strong_wolfe(F evaluate, LinePoint const& start, do
     return low;
 }
 
-}  // namespace xgrad::optim::detail
+} // namespace xgrad::optim::detail

@@ -1,5 +1,6 @@
-// Optimizer: changes parameters by their gradients. Each algorithm is a rule (its options, the names of what it remembers, the
-// update of one parameter), and Optimizing<Rule> is the optimiser: groups of parameters with options of their own, and a state.
+// Optimizer: updates parameters from their gradients. Each algorithm is a rule (its options, the
+// names of its state tensors, the update of one parameter). Optimizing<Rule> is the optimiser:
+// parameter groups with options of their own, and the state.
 #pragma once
 
 #include <algorithm>
@@ -12,28 +13,27 @@ XGRAD_COMPILED_ONCE
 
 namespace xgrad::optim {
 
-/// Parameters that are trained with the same options.
+/// A parameter group: parameters with the same options.
 template <class Options> struct ParameterGroup {
     std::vector<AnyTensor> parameters;
     Options options = {};
 };
 
-/// What an algorithm remembers of one parameter: how many steps it has made, and tensors that begin as zeros, by their place in the
-/// rule's list of names. Of a complex parameter it remembers pairs of real numbers.
+/// The state of one parameter: the number of its steps, and tensors, zero at first, by their index
+/// in the rule's list of names. The tensors of a complex parameter are real, with a last axis of 2.
 struct ParameterState {
     std::int64_t steps = 0;
     std::vector<AnyTensor> tensors = {};
 
-    /// Whether tensor i has been used.
+    /// True if tensor i was used before.
     bool has(std::size_t i) const { return tensors[i].defined(); }
-    template <RealScalar T> Tensor<T> tensor(std::size_t i, Tensor<T> const& like, T begin = 0)
-    {
+    template <RealScalar T> Tensor<T> tensor(std::size_t i, Tensor<T> const& like, T begin = 0) {
         if (!has(i)) tensors[i] = Tensor<T>(xgrad::detail::Array<T>(like.shape(), begin));
         return tensors[i].as<T>();
     }
 };
 
-/// What is common to all optimisers, and all that a schedule needs to know.
+/// The interface of all optimisers, which is also all that a schedule uses.
 class Optimizer {
 public:
     Optimizer() noexcept {}
@@ -41,13 +41,14 @@ public:
     Optimizer& operator=(Optimizer const&) = delete;
     virtual ~Optimizer() = default;
 
-    /// Changes each parameter that has a gradient. Unrecorded; counts as a change in place.
+    /// Updates each parameter that has a gradient. The update is not recorded and counts as a
+    /// change in place.
     virtual void step() = 0;
-    /// Calls a function that computes gradients and returns the loss, then makes a step. Returns what the function returned.
+    /// Calls a closure that computes gradients and returns the loss, then updates. Returns that
+    /// loss.
     template <class F>
         requires std::invocable<F&>
-    auto step(F&& closure)
-    {
+    auto step(F&& closure) {
         auto loss = [&] {
             EnableGradGuard const on;
             return closure();
@@ -55,30 +56,30 @@ public:
         step();
         return loss;
     }
-    /// Drops the gradients of all parameters.
-    void zero_grad()
-    {
+    /// Clears the gradients of all parameters.
+    void zero_grad() {
         for (std::size_t k = 0; k < group_count(); ++k)
             for (auto const& p : parameters(k)) p.impl().grad = nullptr;
     }
 
     virtual std::size_t group_count() const noexcept = 0;
     virtual std::vector<AnyTensor> const& parameters(std::size_t group) const = 0;
-    /// The learning rate of a group, to be read or set.
+    /// The learning rate of a group, for reading and writing.
     virtual double& lr(std::size_t group = 0) = 0;
-    /// The learning rate that a group had when its first schedule was made: where all of them start.
-    double initial_lr(std::size_t group)
-    {
+    /// The initial learning rate of a group: the one that it had when its first schedule was
+    /// constructed.
+    double initial_lr(std::size_t group) {
         while (initial_lr_.size() <= group) initial_lr_.push_back(lr(initial_lr_.size()));
         return initial_lr_[group];
     }
-    /// The momentum of a group (of Adam the first of its betas); null where the algorithm has none.
+    /// The momentum of a group (for Adam beta1); null if the algorithm has none.
     virtual double* momentum(std::size_t group) = 0;
 
-    /// Copies of what is remembered, and the options of all groups. An optimiser with the same parameters that loads it goes on
-    /// exactly as this one would.
+    /// Copies of the state of all parameters and the options of all groups. An optimiser for the
+    /// same parameters that loads them continues exactly as this one would.
     virtual StateDict state_dict() const = 0;
-    /// Throws Error, and changes nothing, where the state is of another algorithm or of other parameters.
+    /// Throws Error, and changes nothing, if the state belongs to another algorithm or to other
+    /// parameters.
     virtual void load_state_dict(StateDict const& state) = 0;
 
 private:
@@ -89,16 +90,17 @@ namespace detail {
 
 using xgrad::detail::fail;
 
-inline AnyTensor number_tensor(double v) { return xgrad::detail::type_info<double>.filled(Shape{}, v); }
-inline double number_in(StateDict const& state, std::string const& name)
-{
+inline AnyTensor number_tensor(double v) {
+    return xgrad::detail::type_info<double>.filled(Shape{}, v);
+}
+inline double number_in(StateDict const& state, std::string const& name) {
     auto const* const t = state.find(name);
-    if (!t || !t->defined() || t->dtype() != DType::float64 || t->numel() != 1) fail("load_state_dict: there is no number '", name, "'");
+    if (!t || !t->defined() || t->dtype() != DType::float64 || t->numel() != 1)
+        fail("load_state_dict: there is no number '", name, "'");
     return t->as<double>().item();
 }
-/// The same as a V, which may be a count.
-template <class V> V value_in(StateDict const& state, std::string const& name)
-{
+/// The option as a V, which may be an integer type.
+template <class V> V value_in(StateDict const& state, std::string const& name) {
     double const v = number_in(state, name);
     if constexpr (!std::is_floating_point_v<V>)
         if (!(std::abs(v) < 9e15)) fail("load_state_dict: '", name, "' is no count");
@@ -106,76 +108,81 @@ template <class V> V value_in(StateDict const& state, std::string const& name)
 }
 
 /// Element i of a vector of an optimiser.
-template <class V> auto& element_of(V& all, std::size_t i, char const* what)
-{
-    if (i >= all.size()) fail<IndexError>("optimizer: there is no ", what, " ", i, " of ", all.size());
+template <class V> auto& element_of(V& all, std::size_t i, char const* what) {
+    if (i >= all.size())
+        fail<IndexError>("optimizer: there is no ", what, " ", i, " of ", all.size());
     return all[i];
 }
 
 /// Parameters must be leaves, each in one group.
-[[gnu::cold]] inline void check_parameters(std::vector<AnyTensor> const& fresh, std::vector<AnyTensor> all)
-{
+[[gnu::cold]] inline void check_parameters(
+    std::vector<AnyTensor> const& fresh, std::vector<AnyTensor> all) {
     if (fresh.empty()) fail("optimizer got an empty parameter list");
     for (auto const& p : fresh) {
-        if (!p.defined()) xgrad::detail::fail_undefined("optimizer", "parameter", static_cast<std::size_t>(&p - fresh.data()));
-        if (!is_differentiable(p.dtype())) fail<TypeError>("optimizer: a tensor of type ", name(p.dtype()), " cannot be trained");
+        if (!p.defined())
+            xgrad::detail::fail_undefined(
+                "optimizer", "parameter", static_cast<std::size_t>(&p - fresh.data()));
+        if (!is_differentiable(p.dtype()))
+            fail<TypeError>("optimizer: a tensor of type ", name(p.dtype()), " cannot be trained");
         if (!p.is_leaf()) fail<GraphError>("can't optimize a non-leaf Tensor");
-        if (std::ranges::any_of(all, [&](AnyTensor const& other) { return other.is_same(p); })) fail("optimizer: some parameters appear more than once, or in more than one parameter group");
+        if (std::ranges::any_of(all, [&](AnyTensor const& other) { return other.is_same(p); }))
+            fail("optimizer: some parameters appear more than once, or in more than one parameter "
+                 "group");
         all.push_back(p);
     }
 }
 
-/// Real numbers as they are, complex ones as pairs.
-template <Scalar T> auto as_real(Tensor<T> const& t)
-{
+/// A real tensor as it is, a complex one as a real view with a last axis of 2.
+template <Scalar T> auto as_real(Tensor<T> const& t) {
     if constexpr (xgrad::detail::is_complex<T>) return view_as_real(t);
     else return t;
 }
-inline Shape real_shape(AnyTensor const& t)
-{
+inline Shape real_shape(AnyTensor const& t) {
     Shape shape = t.shape();
     if (is_complex(t.dtype())) shape.push_back(2);
     return shape;
 }
 
-}  // namespace detail
+} // namespace detail
 
 template <class Rule> class Optimizing final : public Optimizer {
 public:
     using Options = typename Rule::Options;
     using Group = ParameterGroup<Options>;
 
-    explicit Optimizing(std::vector<AnyTensor> parameters, Options const& options = {}) { add_param_group({std::move(parameters), options}); }
-    explicit Optimizing(std::vector<Group> groups)
-    {
+    explicit Optimizing(std::vector<AnyTensor> parameters, Options const& options = {}) {
+        add_param_group({std::move(parameters), options});
+    }
+    explicit Optimizing(std::vector<Group> groups) {
         if (groups.empty()) detail::fail("optimizer got an empty parameter list");
         for (auto& g : groups) add_param_group(std::move(g));
     }
 
     using Optimizer::step;
-    void step() override
-    {
+    void step() override {
         NoGradGuard const off;
         std::size_t i = 0;
         for (auto const& group : groups_)
             for (auto const& p : group.parameters) update(p, states_[i++], group.options);
     }
-    /// The same for one parameter, with this number, counted through all groups.
-    void step_parameter(std::size_t parameter)
-    {
+    /// Updates one parameter. Its index counts through all groups.
+    void step_parameter(std::size_t parameter) {
         NoGradGuard const off;
         std::size_t first = 0;
         for (auto const& group : groups_) {
-            if (parameter - first < group.parameters.size()) return update(group.parameters[parameter - first], states_[parameter], group.options);
+            if (parameter - first < group.parameters.size())
+                return update(
+                    group.parameters[parameter - first], states_[parameter], group.options);
             first += group.parameters.size();
         }
-        detail::fail<IndexError>("step_parameter: there is no parameter ", parameter, " of ", first);
+        detail::fail<IndexError>(
+            "step_parameter: there is no parameter ", parameter, " of ", first);
     }
 
-    void add_param_group(Group group)
-    {
+    void add_param_group(Group group) {
         std::vector<AnyTensor> all;
-        for (auto const& g : groups_) all.insert(all.end(), g.parameters.begin(), g.parameters.end());
+        for (auto const& g : groups_)
+            all.insert(all.end(), g.parameters.begin(), g.parameters.end());
         detail::check_parameters(group.parameters, all);
         Rule::check(group.options);
         ParameterState fresh;
@@ -187,56 +194,73 @@ public:
     }
 
     std::size_t group_count() const noexcept override { return groups_.size(); }
-    std::vector<AnyTensor> const& parameters(std::size_t group) const override { return detail::element_of(groups_, group, "group").parameters; }
-    Options& options(std::size_t group = 0) { return detail::element_of(groups_, group, "group").options; }
+    std::vector<AnyTensor> const& parameters(std::size_t group) const override {
+        return detail::element_of(groups_, group, "group").parameters;
+    }
+    Options& options(std::size_t group = 0) {
+        return detail::element_of(groups_, group, "group").options;
+    }
     double& lr(std::size_t group = 0) override { return options(group).lr; }
     double* momentum(std::size_t group) override { return Rule::momentum(options(group)); }
-    /// What is remembered of the parameter with this number, counted through all groups.
-    ParameterState const& state(std::size_t parameter) const { return detail::element_of(states_, parameter, "parameter"); }
+    /// The state of one parameter. Its index counts through all groups.
+    ParameterState const& state(std::size_t parameter) const {
+        return detail::element_of(states_, parameter, "parameter");
+    }
 
-    StateDict state_dict() const override
-    {
+    StateDict state_dict() const override {
         StateDict all;
         for (std::size_t i = 0; i < states_.size(); ++i) {
-            all.set(at("state.", i, "steps"), detail::number_tensor(static_cast<double>(states_[i].steps)));
+            all.set(at("state.", i, "steps"),
+                detail::number_tensor(static_cast<double>(states_[i].steps)));
             for (std::size_t k = 0; k < Rule::tensors.size(); ++k)
-                if (states_[i].has(k)) all.set(at("state.", i, Rule::tensors[k]), xgrad::detail::value_copy(states_[i].tensors[k]));
+                if (states_[i].has(k))
+                    all.set(at("state.", i, Rule::tensors[k]),
+                        xgrad::detail::value_copy(states_[i].tensors[k]));
         }
         for (std::size_t g = 0; g < groups_.size(); ++g) {
             auto options = groups_[g].options;
-            Rule::each_option(options, [&](char const* name, auto const& v) { all.set(at("groups.", g, name), detail::number_tensor(static_cast<double>(v))); });
+            Rule::each_option(options, [&](char const* name, auto const& v) {
+                all.set(at("groups.", g, name), detail::number_tensor(static_cast<double>(v)));
+            });
         }
         return all;
     }
-    void load_state_dict(StateDict const& state) override
-    {
+    void load_state_dict(StateDict const& state) override {
         auto states = states_;
         auto groups = groups_;
         std::size_t used = 0, i = 0;
         for (std::size_t g = 0; g < groups.size(); ++g) {
-            Rule::each_option(groups[g].options, [&](char const* name, auto& v) { v = detail::value_in<std::remove_reference_t<decltype(v)>>(state, at("groups.", g, name)), ++used; });
+            Rule::each_option(groups[g].options, [&](char const* name, auto& v) {
+                v = detail::value_in<std::remove_reference_t<decltype(v)>>(
+                    state, at("groups.", g, name)),
+                ++used;
+            });
             Rule::check(groups[g].options);
             for (auto const& p : groups[g].parameters) {
-                states[i].steps = detail::value_in<std::int64_t>(state, at("state.", i, "steps")), ++used;
+                states[i].steps = detail::value_in<std::int64_t>(state, at("state.", i, "steps")),
+                ++used;
                 for (std::size_t k = 0; k < Rule::tensors.size(); ++k) {
                     auto const name = at("state.", i, Rule::tensors[k]);
                     auto const* const t = state.find(name);
                     states[i].tensors[k] = t ? xgrad::detail::value_copy(*t) : AnyTensor();
                     if (!t) continue;
                     ++used;
-                    if (!(t->shape() == detail::real_shape(p)) || t->dtype() != real_type(p)) detail::fail("load_state_dict: '", name, "' does not fit its parameter of shape ", p.shape());
+                    if (!(t->shape() == detail::real_shape(p)) || t->dtype() != real_type(p))
+                        detail::fail("load_state_dict: '", name,
+                            "' does not fit its parameter of shape ", p.shape());
                 }
                 ++i;
             }
         }
-        if (used != state.size()) detail::fail("load_state_dict: the state has entries that this optimizer does not know; it belongs to another one");
+        if (used != state.size())
+            detail::fail("load_state_dict: the state has entries that this optimizer does not "
+                         "know; it belongs to another one");
         states_ = std::move(states);
         groups_ = std::move(groups);
     }
 
 private:
-    static void update(AnyTensor const& p, ParameterState& state, Options const& options)
-    {
+    static void update(AnyTensor const& p, ParameterState& state, Options const& options) {
         if (!p.impl().grad) return;
         xgrad::detail::with_type(p, [&]<Scalar T>(Tensor<T> const& parameter) {
             if constexpr (Differentiable<T>) {
@@ -247,29 +271,34 @@ private:
             }
         });
     }
-    static std::string at(char const* what, std::size_t i, std::string_view name) { return what + std::to_string(i) + "." + std::string(name); }
-    static DType real_type(AnyTensor const& p) { return p.dtype() == DType::float32 || p.dtype() == DType::complex64 ? DType::float32 : DType::float64; }
+    static std::string at(char const* what, std::size_t i, std::string_view name) {
+        return what + std::to_string(i) + "." + std::string(name);
+    }
+    static DType real_type(AnyTensor const& p) {
+        return p.dtype() == DType::float32 || p.dtype() == DType::complex64 ? DType::float32
+                                                                            : DType::float64;
+    }
 
     std::vector<Group> groups_;
     std::vector<ParameterState> states_;
 };
 
 namespace detail {
-inline void check_not_negative(char const* what, double v)
-{
+inline void check_not_negative(char const* what, double v) {
     if (!(v >= 0)) fail("Invalid ", what, ": it must not be negative, and is ", std::to_string(v));
 }
-inline void check_fraction(char const* what, double v)
-{
-    if (!(v >= 0 && v < 1)) fail("Invalid ", what, ": it must lie in [0, 1), and is ", std::to_string(v));
+inline void check_fraction(char const* what, double v) {
+    if (!(v >= 0 && v < 1))
+        fail("Invalid ", what, ": it must lie in [0, 1), and is ", std::to_string(v));
 }
 
-/// The gradient that an algorithm works with: its sign is turned to maximise, and a part of the parameter added.
-template <RealScalar T, class Options> Tensor<T> penalized(Tensor<T> const& gradient, Tensor<T> const& parameter, Options const& o)
-{
+/// The gradient that a rule uses: negated to maximise, plus weight_decay times the parameter.
+template <RealScalar T, class Options>
+Tensor<T> penalized(Tensor<T> const& gradient, Tensor<T> const& parameter, Options const& o) {
     if (o.weight_decay == 0) return o.maximize ? Tensor<T>(-gradient) : gradient;
-    return o.maximize ? Tensor<T>(o.weight_decay * parameter - gradient) : Tensor<T>(gradient + o.weight_decay * parameter);
+    return o.maximize ? Tensor<T>(o.weight_decay * parameter - gradient)
+                      : Tensor<T>(gradient + o.weight_decay * parameter);
 }
-}  // namespace detail
+} // namespace detail
 
-}  // namespace xgrad::optim
+} // namespace xgrad::optim

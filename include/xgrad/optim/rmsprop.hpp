@@ -13,14 +13,15 @@ struct RMSpropOptions {
 };
 
 namespace detail {
-/// s = alpha s + (1 - alpha) g^2, d = g / (sqrt(s) + eps), or with `centered` g / (sqrt(s - a^2) + eps) for the running mean a of g;
-/// p -= lr d, or with momentum b = momentum b + d, p -= lr b.
+/// s = alpha s + (1 - alpha) g^2, d = g / (sqrt(s) + eps), or with `centered` g / (sqrt(s - a^2) +
+/// eps) for the running mean a of g; p -= lr d, or with momentum b = momentum b + d, p -= lr b.
 struct RMSpropRule {
     using Options = RMSpropOptions;
     static constexpr std::array tensors{"square_avg", "momentum_buffer", "grad_avg"};
 
-    template <RealScalar T> static void update(Tensor<T>& p, Tensor<T> const& gradient, ParameterState& state, Options const& o)
-    {
+    template <RealScalar T>
+    static void update(
+        Tensor<T>& p, Tensor<T> const& gradient, ParameterState& state, Options const& o) {
         auto const g = penalized(gradient, p, o);
         auto s = state.tensor(0, p);
         s.copy_(o.alpha * s + (1 - o.alpha) * square(g));
@@ -35,8 +36,7 @@ struct RMSpropRule {
         b.copy_(o.momentum * b + direction);
         p -= o.lr * b;
     }
-    static void check(Options const& o)
-    {
+    static void check(Options const& o) {
         check_not_negative("learning rate", o.lr);
         check_not_negative("epsilon value", o.eps);
         check_not_negative("momentum value", o.momentum);
@@ -44,13 +44,13 @@ struct RMSpropRule {
         check_not_negative("alpha value", o.alpha);
     }
     static double* momentum(Options& o) { return &o.momentum; }
-    template <class F> static void each_option(Options& o, F f)
-    {
-        f("lr", o.lr), f("alpha", o.alpha), f("eps", o.eps), f("weight_decay", o.weight_decay), f("momentum", o.momentum), f("centered", o.centered), f("maximize", o.maximize);
+    template <class F> static void each_option(Options& o, F f) {
+        f("lr", o.lr), f("alpha", o.alpha), f("eps", o.eps), f("weight_decay", o.weight_decay),
+            f("momentum", o.momentum), f("centered", o.centered), f("maximize", o.maximize);
     }
 };
-}  // namespace detail
+} // namespace detail
 
 using RMSprop = Optimizing<detail::RMSpropRule>;
 
-}  // namespace xgrad::optim
+} // namespace xgrad::optim

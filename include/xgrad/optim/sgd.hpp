@@ -13,14 +13,15 @@ struct SGDOptions {
 };
 
 namespace detail {
-/// With g = gradient + weight_decay p: b = momentum b + (1 - dampening) g (g itself in the first step), p -= lr b; with Nesterov's
-/// momentum p -= lr (g + momentum b).
+/// With g = gradient + weight_decay p: b = momentum b + (1 - dampening) g (g itself in the first
+/// step), p -= lr b; with Nesterov's momentum p -= lr (g + momentum b).
 struct SGDRule {
     using Options = SGDOptions;
     static constexpr std::array tensors{"momentum_buffer"};
 
-    template <RealScalar T> static void update(Tensor<T>& p, Tensor<T> const& gradient, ParameterState& state, Options const& o)
-    {
+    template <RealScalar T>
+    static void update(
+        Tensor<T>& p, Tensor<T> const& gradient, ParameterState& state, Options const& o) {
         auto const g = penalized(gradient, p, o);
         if (o.momentum == 0) return void(p -= o.lr * g);
         bool const first = !state.has(0);
@@ -30,22 +31,23 @@ struct SGDRule {
         if (o.nesterov) p -= o.lr * (g + o.momentum * b);
         else p -= o.lr * b;
     }
-    static void check(Options const& o)
-    {
+    static void check(Options const& o) {
         check_not_negative("learning rate", o.lr);
         check_not_negative("momentum", o.momentum);
         check_not_negative("weight_decay", o.weight_decay);
-        if (o.nesterov && (o.momentum <= 0 || o.dampening != 0)) fail("Nesterov momentum requires a momentum and zero dampening");
+        if (o.nesterov && (o.momentum <= 0 || o.dampening != 0))
+            fail("Nesterov momentum requires a momentum and zero dampening");
     }
     static double* momentum(Options& o) { return &o.momentum; }
-    template <class F> static void each_option(Options& o, F f)
-    {
-        f("lr", o.lr), f("momentum", o.momentum), f("dampening", o.dampening), f("weight_decay", o.weight_decay), f("nesterov", o.nesterov), f("maximize", o.maximize);
+    template <class F> static void each_option(Options& o, F f) {
+        f("lr", o.lr), f("momentum", o.momentum), f("dampening", o.dampening),
+            f("weight_decay", o.weight_decay), f("nesterov", o.nesterov), f("maximize", o.maximize);
     }
 };
-}  // namespace detail
+} // namespace detail
 
-/// Stochastic gradient descent: `optim::SGD optimizer(net.parameters(), {.lr = 0.1, .momentum = 0.9});`
+/// Stochastic gradient descent: `optim::SGD optimizer(net.parameters(), {.lr = 0.1, .momentum =
+/// 0.9});`
 using SGD = Optimizing<detail::SGDRule>;
 
-}  // namespace xgrad::optim
+} // namespace xgrad::optim

@@ -1,4 +1,5 @@
-// Steps of an optimiser inside backward(): each parameter changes as soon as its gradient is complete, which is then freed.
+// Updates inside backward(): each parameter is updated as soon as its gradient is complete, which
+// is then freed.
 #pragma once
 
 #include <xgrad/optim/optimizer.hpp>
@@ -8,11 +9,11 @@ XGRAD_COMPILED_ONCE
 
 namespace xgrad::optim {
 
-/// From now on each backward() makes the optimiser's step: the gradients of all parameters never exist together. step() and zero_grad() are
-/// then not called; gradients cannot be collected over several passes, and clip_grad_norm_() sees none. A graph whose parameters have
-/// changed cannot be passed again. The optimiser must outlive the hooks, which the handle removes.
-template <class Rule> [[nodiscard]] HookHandle step_in_backward(Optimizing<Rule>& optimizer)
-{
+/// From now on each backward() updates the parameters, so that the gradients of all of them never
+/// exist at the same time. Do not call step() and zero_grad(). Gradients cannot be accumulated over
+/// several passes, and clip_grad_norm_() sees none. A graph whose parameters were updated cannot be
+/// used again. The optimiser must outlive the hooks, which the handle removes.
+template <class Rule> [[nodiscard]] HookHandle step_in_backward(Optimizing<Rule>& optimizer) {
     auto const handles = std::make_shared<std::vector<HookHandle>>();
     HookHandle all([handles] {
         for (auto& handle : *handles) handle.remove();
@@ -23,10 +24,11 @@ template <class Rule> [[nodiscard]] HookHandle step_in_backward(Optimizing<Rule>
             for (auto const& p : optimizer.parameters(g)) {
                 xgrad::detail::with_type(p, [&]<Scalar T>(Tensor<T> parameter) {
                     if constexpr (Differentiable<T>)
-                        handles->push_back(parameter.register_post_accumulate_grad_hook([&optimizer, i](Tensor<T> const& leaf) {
-                            optimizer.step_parameter(i);
-                            leaf.impl().grad = nullptr;
-                        }));
+                        handles->push_back(parameter.register_post_accumulate_grad_hook(
+                            [&optimizer, i](Tensor<T> const& leaf) {
+                                optimizer.step_parameter(i);
+                                leaf.impl().grad = nullptr;
+                            }));
                 });
                 ++i;
             }
@@ -37,4 +39,4 @@ template <class Rule> [[nodiscard]] HookHandle step_in_backward(Optimizing<Rule>
     return all;
 }
 
-}  // namespace xgrad::optim
+} // namespace xgrad::optim
