@@ -1,5 +1,7 @@
-// checkpoint(): a part of a graph that keeps its inputs instead of what its Nodes save, and runs again where a backward pass
-// asks for that. It is a use of hooks on saved tensors: the Nodes are recorded as ever, but what they save is only counted.
+// checkpoint(): a part of a graph that saves its inputs instead of what its Nodes would save, and
+// is evaluated again when a backward pass needs that. It uses hooks on saved tensors: the Nodes are
+// recorded as usual, but what they save is only counted. The first saved tensor that a pass asks
+// for evaluates the function again, whose Nodes then save in the same order.
 #pragma once
 
 #include <any>
@@ -15,37 +17,43 @@ namespace detail {
 
 class CheckpointedCall;
 
-/// What a Node under checkpoint() keeps in the place of a tensor: which of the saved tensors it was. It holds the tensor only
-/// while the function runs.
+/// What a Node under checkpoint() stores instead of a tensor: the index of the saved tensor. It
+/// holds the tensor itself only while the function is evaluated again.
 struct CheckpointSlot {
-    std::shared_ptr<CheckpointedCall const> call;  // null where the function ran again: then the slot keeps its tensor
+    // null in the second evaluation: then the slot holds its tensor
+    std::shared_ptr<CheckpointedCall const> call;
     std::size_t index = 0;
-    std::uint64_t node = 0;  // which Node saved it: what one Node saves is packed before the next Node is made
+    // which Node saved it: all that a Node saves is packed before the next one is recorded
+    std::uint64_t node = 0;
     DType dtype;
     Shape shape;
-    Storage const* memory;  // null for what belongs to an input, which is guarded by itself
+    // null for a tensor that belongs to an input, whose version is checked there
+    Storage const* memory;
     std::uint32_t version;
     AnyTensor value;
 
-    /// The tensor as it was saved.
-    AnyTensor checked(AnyTensor const& t) const
-    {
+    /// The tensor that was saved.
+    AnyTensor checked(AnyTensor const& t) const {
         if (t.impl().array.storage->version() != version)
-            fail<VersionError>("one of the variables needed for gradient computation has been modified by an inplace operation: ", describe(t),
-                               " is at version ", t.impl().array.storage->version(), "; expected version ", version, " instead. It was saved under checkpoint().");
+            fail<VersionError>("one of the variables needed for gradient computation has been "
+                               "modified by an inplace operation: ",
+                describe(t), " is at version ", t.impl().array.storage->version(),
+                "; expected version ", version, " instead. It was saved under checkpoint().");
         return t;
     }
 };
 
-/// One call of a function under checkpoint(): what it takes to call it again, and what it saved the first time.
+/// One call of a function under checkpoint(): all that is needed to call it again, and a list of
+/// what it saved the first time.
 class CheckpointedCall : public std::enable_shared_from_this<CheckpointedCall> {
 public:
     using Function = std::function<Tensors(Tensors const&)>;
 
-    /// Inputs are saved like other tensors: where hooks on saved tensors are active, or this is part of another checkpointed
-    /// call, by these.
-    [[gnu::cold]] explicit CheckpointedCall(Tensors const& inputs) : arguments_(recorded_aliases("Checkpoint", inputs)), differentiated_(differentiated), generator_(generator)
-    {
+    /// Inputs are saved as any Node saves tensors: by the hooks on saved tensors that are active,
+    /// also by those of an outer checkpoint().
+    [[gnu::cold]] explicit CheckpointedCall(Tensors const& inputs)
+        : arguments_(recorded_aliases("Checkpoint", inputs)), differentiated_(differentiated),
+          generator_(generator) {
         for (auto const& t : inputs) {
             inputs_.push_back(SavedTensor::operand(alias(t)));
             requires_grad_.push_back(t.requires_grad());
@@ -57,8 +65,7 @@ public:
     }
 
     /// The first call.
-    [[gnu::cold]] Tensors run(Function f)
-    {
+    [[gnu::cold]] Tensors run(Function f) {
         function_ = std::move(f);
         PackingScope const scope([this](AnyTensor const& t) {
             auto slot = slot_of(t);
@@ -72,20 +79,22 @@ public:
         for (auto const& t : arguments) versions.push_back(t.impl().array.storage->version());
         auto results = function_(arguments);
         for (std::size_t i = 0; i < arguments.size(); ++i)
-            if (arguments[i].impl().array.storage->version() != versions[i]) fail<GraphError>("checkpoint: the function changes its input ", i, " in place, so that it could not be called again");
+            if (arguments[i].impl().array.storage->version() != versions[i])
+                fail<GraphError>("checkpoint: the function changes its input ", i,
+                    " in place, so that it could not be called again");
         for (auto const& weak : slots_)
             if (auto const slot = weak.lock()) slot->value = {};
         return results;
     }
 
 private:
-    /// What a pass has computed again and not used yet, and what the last Node uses, which may ask for it more than once.
+    /// What a pass has computed again and not used yet, and what the current Node uses, which may
+    /// ask for it more than once.
     struct Recomputed {
         std::vector<std::shared_ptr<CheckpointSlot>> slots;
         std::vector<std::shared_ptr<CheckpointSlot>> in_use = {};
 
-        std::shared_ptr<CheckpointSlot> take(std::size_t index)
-        {
+        std::shared_ptr<CheckpointSlot> take(std::size_t index) {
             for (auto const& slot : in_use)
                 if (slot->index == index) return slot;
             auto slot = std::move(slots[index]);
@@ -96,13 +105,12 @@ private:
         }
     };
 
-    /// In its scope tensors are packed by `pack`, whatever the user's hooks are.
+    /// In its scope tensors are packed by `pack` instead of the hooks of the program.
     class PackingScope {
     public:
         explicit PackingScope(std::function<std::shared_ptr<CheckpointSlot>(AnyTensor const&)> pack)
-            : packing_(std::make_shared<Packing const>(Packing{std::move(pack), &unpack})), before_(std::exchange(default_packing, &packing_))
-        {
-        }
+            : packing_(std::make_shared<Packing const>(Packing{std::move(pack), &unpack})),
+              before_(std::exchange(default_packing, &packing_)) {}
         PackingScope(PackingScope const&) = delete;
         PackingScope& operator=(PackingScope const&) = delete;
         ~PackingScope() { default_packing = before_; }
@@ -111,10 +119,12 @@ private:
         std::shared_ptr<Packing const> packing_;
         std::shared_ptr<Packing const> const* before_;
     };
-    /// Random numbers are drawn from a given state on in its scope, and after it as if nothing had been drawn.
+    /// In its scope random numbers are drawn from a given state on; its end restores the state of
+    /// before.
     class RandomScope {
     public:
-        explicit RandomScope(std::mt19937_64 const& state) : before_(std::exchange(generator, state)) {}
+        explicit RandomScope(std::mt19937_64 const& state)
+            : before_(std::exchange(generator, state)) {}
         RandomScope(RandomScope const&) = delete;
         RandomScope& operator=(RandomScope const&) = delete;
         ~RandomScope() { generator = before_; }
@@ -123,23 +133,22 @@ private:
         std::mt19937_64 before_;
     };
 
-    std::shared_ptr<CheckpointSlot> slot_of(AnyTensor const& t) const
-    {
+    std::shared_ptr<CheckpointSlot> slot_of(AnyTensor const& t) const {
         auto const* const memory = t.impl().array.storage.get();
         bool const is_input = std::ranges::find(memory_, memory) != memory_.end();
-        return std::make_shared<CheckpointSlot>(CheckpointSlot{{}, 0, next_sequence, t.dtype(), t.shape(), is_input ? nullptr : memory, memory->version(), t});
+        return std::make_shared<CheckpointSlot>(CheckpointSlot{{}, 0, next_sequence, t.dtype(),
+            t.shape(), is_input ? nullptr : memory, memory->version(), t});
     }
 
-    [[gnu::cold]] static AnyTensor unpack(void const* packed)
-    {
+    [[gnu::cold]] static AnyTensor unpack(void const* packed) {
         auto const& slot = *static_cast<CheckpointSlot const*>(packed);
         return slot.value.defined() ? slot.checked(slot.value) : slot.call->recomputed(slot.index);
     }
 
-    /// Saved tensor `index`, out of what the running pass has computed again. Each is held until another Node asks for what it saved, so
-    /// that a pass holds no more than it needs.
-    AnyTensor recomputed(std::size_t index) const
-    {
+    /// Saved tensor `index`, from what the running pass has computed again. A tensor is released
+    /// when the next Node asks for its own saved tensors, so that a pass holds no more than it
+    /// needs.
+    AnyTensor recomputed(std::size_t index) const {
         std::shared_ptr<Recomputed> all;
         if (current_pass)
             if (auto const* const known =
@@ -154,8 +163,7 @@ private:
         return slot->checked(slot->value);
     }
 
-    std::shared_ptr<Recomputed> run_again() const
-    {
+    std::shared_ptr<Recomputed> run_again() const {
         Tensors arguments;
         for (std::size_t i = 0; i < inputs_.size(); ++i) {
             arguments.push_back(alias(inputs_[i].unpack(*node_)));
@@ -181,58 +189,70 @@ private:
             function_(arguments);
         }
         if (count != slots_.size())
-            fail<GraphError>("checkpoint: A different number of tensors was saved during the original forward and recomputation: ", slots_.size(), " and ", count,
-                             ". The function must do the same each time it is called with the same inputs.");
+            fail<GraphError>("checkpoint: A different number of tensors was saved during the "
+                             "original forward and recomputation: ",
+                slots_.size(), " and ", count,
+                ". The function must do the same each time it is called with the same inputs.");
         return all;
     }
 
-    static void compare(CheckpointSlot const& first, CheckpointSlot const& now)
-    {
+    static void compare(CheckpointSlot const& first, CheckpointSlot const& now) {
         if (first.dtype != now.dtype || first.shape != now.shape)
-            fail<GraphError>("checkpoint: Recomputed values have different metadata than during the forward pass: saved tensor ", first.index, " was [", name(first.dtype), " ", first.shape, "] and is [",
-                             name(now.dtype), " ", now.shape, "]. The function must do the same each time it is called with the same inputs.");
+            fail<GraphError>("checkpoint: Recomputed values have different metadata than during "
+                             "the forward pass: saved tensor ",
+                first.index, " was [", name(first.dtype), " ", first.shape, "] and is [",
+                name(now.dtype), " ", now.shape,
+                "]. The function must do the same each time it is called with the same inputs.");
         if (first.memory && first.memory == now.memory && first.version != now.version)
-            fail<VersionError>("one of the variables needed for gradient computation has been modified by an inplace operation: [", name(now.dtype), " ", now.shape, "], which a function under checkpoint() ",
-                               "captures, is at version ", now.version, "; expected version ", first.version, " instead.");
+            fail<VersionError>("one of the variables needed for gradient computation has been "
+                               "modified by an inplace operation: [",
+                name(now.dtype), " ", now.shape, "], which a function under checkpoint() ",
+                "captures, is at version ", now.version, "; expected version ", first.version,
+                " instead.");
     }
 
     Identity identity_;
-    Tensors arguments_;  // for the first run
+    Tensors arguments_; // for the first evaluation
     bool differentiated_;
     std::mt19937_64 generator_;
     mutable std::vector<SavedTensor> inputs_;
     std::vector<bool> requires_grad_;
     std::vector<Storage const*> memory_;
-    Ref<Node> node_;  // for which the inputs were saved
+    Ref<Node> node_; // for which the inputs were saved
     Function function_;
     std::vector<std::weak_ptr<CheckpointSlot>> slots_;
 };
 
-}  // namespace detail
+} // namespace detail
 
-/// f(inputs...), recorded without keeping what its Nodes save for backward: only the inputs are kept, and a backward pass that
-/// needs the rest calls f again. Memory of one call of f against the time of one more.
+/// f(inputs...), recorded without what its Nodes save for backward: only the inputs are saved, and
+/// a backward pass that needs the rest calls f again. It saves the memory of one call of f and
+/// costs the time of one more.
 ///
-/// f takes a Tensor<T> const& for each input and returns a Tensor, an expression or a std::tuple of such; what else it needs it captures,
-/// and gradients for captured tensors come out, too. A module that the caller holds is kept by reference, and must outlive the backward
-/// pass; anything else is copied or moved. It must do the same whenever it is called: random numbers and grad mode
-/// are replayed, and it may be called in another thread. Throws VersionError in the backward pass where an input, or a captured
-/// tensor that was saved, has been changed in place since, and GraphError where f saves other tensors than before.
+/// f takes a Tensor<T> const& for each input and returns a Tensor, an expression or a std::tuple of
+/// such; what else it needs it captures, and captured tensors get gradients, too. A module that the
+/// caller owns is stored by reference and must outlive the backward pass; any other f is copied or
+/// moved. It must compute the same in each call: random numbers and grad mode are replayed, and the
+/// call may be made by another thread. Throws VersionError in the backward pass where an input, or
+/// a captured tensor that was saved, has been changed in place since, and GraphError where f saves
+/// other tensors than before.
 ///
-/// All there is to a graph works as without: grad(), retain_graph (f is called for each pass), create_graph, hooks, checkpoint()
-/// inside f. Hooks on saved tensors that are active around the call get the inputs.
-template <class F, detail::TensorLike... X> auto checkpoint(F&& f, X const&... inputs)
-{
+/// grad(), retain_graph (f is called in each pass), create_graph, hooks and checkpoint() inside f
+/// work as without it. Hooks on saved tensors that are active around the call get the inputs.
+template <class F, detail::TensorLike... X> auto checkpoint(F&& f, X const&... inputs) {
     using Callable = detail::KeptCallable<F>;
-    using Of = detail::JudgedCall<Callable, std::tuple<detail::tensor_type<X>...>>;
+    using Of = detail::CheckedCall<Callable, std::tuple<detail::tensor_type<X>...>>;
     if constexpr (Of::fits) {
         detail::Tensors const x{detail::materialize(inputs)...};
         detail::check_defined("checkpoint", "input", x);
         auto const shared = std::make_shared<Callable>(std::forward<F>(f));
-        if (!detail::recording()) return Of::like_outputs(detail::erased(Of::Call::tensors(*shared, x)));
+        if (!detail::recording())
+            return Of::like_outputs(detail::erased(Of::Call::tensors(*shared, x)));
         auto const call = std::make_shared<detail::CheckpointedCall>(x);
-        return Of::like_outputs(call->run([shared](detail::Tensors const& arguments) { return detail::listed(detail::erased(Of::Call::tensors(*shared, arguments))); }));
+        return Of::like_outputs(call->run([shared](detail::Tensors const& arguments) {
+            return detail::listed(detail::erased(Of::Call::tensors(*shared, arguments)));
+        }));
     }
 }
 
-}  // namespace xgrad
+} // namespace xgrad

@@ -1,6 +1,7 @@
-// Functions of tensors, as the transforms of this folder take them: any callable of one Tensor<T> or several, of any scalar
-// types, which returns a Tensor, an expression, or a std::tuple of such. Their arguments and results are taken apart into
-// tensors of any type here, so that what follows is compiled once for all of them.
+// Functions of tensors, as the transforms of this folder take them: any callable of one Tensor<T>
+// or several, of any scalar types, which returns a Tensor, an expression, or a std::tuple of such.
+// An Evaluation splits their arguments and results into tensors of any type (AnyTensor), so that
+// the code that computes derivatives is compiled once for all functions.
 #pragma once
 
 #include <tuple>
@@ -12,13 +13,15 @@ XGRAD_COMPILED_ONCE
 
 namespace xgrad {
 
-/// What a transform of a function may be told.
+/// Options of the transforms.
 struct TransformOptions {
-    /// Records the results as functions of the inputs and of what the function captures, so that they can be differentiated.
-    /// By default only where what surrounds the call is differentiated itself, in a function that is transformed or in a pass with
-    /// create_graph: transforms nest as they stand.
+    /// Records the results as functions of the inputs and of what the function captures, so that
+    /// they can be differentiated. Without a value they are recorded where the code around the call
+    /// is differentiated: in a function that is transformed, or in a pass with create_graph. So
+    /// transforms nest without any option.
     std::optional<bool> create_graph = {};
-    /// Throws GraphError where a result does not depend on an input; otherwise its derivatives are zeros.
+    /// Throws GraphError if a result does not depend on an input; otherwise its derivatives are
+    /// zeros.
     bool strict = false;
 };
 
@@ -27,13 +30,16 @@ namespace detail {
 using Tensors = std::vector<AnyTensor>;
 using TensorSpan = std::span<AnyTensor const>;
 
-/// One tensor or several, as a tuple.
-template <TensorLike X> std::tuple<tensor_type<X>> tensors_of(X const& x) { return {materialize(x)}; }
-template <TensorLike... X> std::tuple<tensor_type<X>...> tensors_of(std::tuple<X...> const& x)
-{
-    return std::apply([](X const&... each) { return std::tuple<tensor_type<X>...>(materialize(each)...); }, x);
+/// One tensor or several, as a tuple of tensors.
+template <TensorLike X> std::tuple<tensor_type<X>> tensors_of(X const& x) {
+    return {materialize(x)};
 }
-template <class X> concept TensorsLike = requires(X const& x) { tensors_of(x); };
+template <TensorLike... X> std::tuple<tensor_type<X>...> tensors_of(std::tuple<X...> const& x) {
+    return std::apply(
+        [](X const&... each) { return std::tuple<tensor_type<X>...>(materialize(each)...); }, x);
+}
+template <class X>
+concept TensorsLike = requires(X const& x) { tensors_of(x); };
 template <class X> struct TensorsType {
     using type = std::tuple<>;
 };
@@ -45,41 +51,49 @@ template <class X> using tensors_type = typename TensorsType<X>::type;
 template <class X> inline constexpr bool is_tuple = false;
 template <class... X> inline constexpr bool is_tuple<std::tuple<X...>> = true;
 template <class Tuple> inline constexpr bool all_differentiable = false;
-template <Scalar... T> inline constexpr bool all_differentiable<std::tuple<Tensor<T>...>> = (Differentiable<T> && ...);
+template <Scalar... T>
+inline constexpr bool all_differentiable<std::tuple<Tensor<T>...>> = (Differentiable<T> && ...);
 template <class Tuple> inline constexpr bool all_real = false;
-template <Scalar... T> inline constexpr bool all_real<std::tuple<Tensor<T>...>> = (RealScalar<T> && ...);
+template <Scalar... T>
+inline constexpr bool all_real<std::tuple<Tensor<T>...>> = (RealScalar<T> && ...);
 template <class Tuple> inline constexpr bool all_complex = false;
-template <Scalar... T> inline constexpr bool all_complex<std::tuple<Tensor<T>...>> = (ComplexScalar<T> && ...);
+template <Scalar... T>
+inline constexpr bool all_complex<std::tuple<Tensor<T>...>> = (ComplexScalar<T> && ...);
 
-template <Scalar... T> std::array<AnyTensor, sizeof...(T)> erased(std::tuple<Tensor<T>...> x)
-{
-    return std::apply([](auto&... each) { return std::array<AnyTensor, sizeof...(T)>{std::move(each)...}; }, x);
+template <Scalar... T> std::array<AnyTensor, sizeof...(T)> erased(std::tuple<Tensor<T>...> x) {
+    return std::apply(
+        [](auto&... each) { return std::array<AnyTensor, sizeof...(T)>{std::move(each)...}; }, x);
 }
 inline Tensors listed(TensorSpan x) { return Tensors(x.begin(), x.end()); }
 template <class Tuple> struct TypedTensors;
 template <Scalar... T> struct TypedTensors<std::tuple<Tensor<T>...>> {
-    static std::tuple<Tensor<T>...> from(TensorSpan x)
-    {
-        return [&]<std::size_t... I>(std::index_sequence<I...>) { return std::tuple<Tensor<T>...>{x[I].template as<T>()...}; }(std::index_sequence_for<T...>{});
+    static std::tuple<Tensor<T>...> from(TensorSpan x) {
+        return [&]<std::size_t... I>(std::index_sequence<I...>) {
+            return std::tuple<Tensor<T>...>{x[I].template as<T>()...};
+        }(std::index_sequence_for<T...>{});
     }
 };
-/// Tensors of the types of Tuple; a single one by itself where the caller did not write a tuple.
-template <class Tuple, bool as_tuple> auto typed(TensorSpan x)
-{
+/// Tensors of the types of Tuple; a single tensor instead of a tuple if the caller did not write a
+/// tuple.
+template <class Tuple, bool as_tuple> auto typed(TensorSpan x) {
     if constexpr (as_tuple) return TypedTensors<Tuple>::from(x);
     else return std::get<0>(TypedTensors<Tuple>::from(x));
 }
 
-/// Of copies of handles to some tensors: the gradient of each is that of the tensor.
+/// The Node of new handles to given tensors: it hands the gradient of each handle on to its tensor.
 class AliasNode final : public Node {
 public:
-    AliasNode(std::string_view name, std::vector<Edge> edges) : name_(name), edges_(std::move(edges))
-    {
+    AliasNode(std::string_view name, std::vector<Edge> edges)
+        : name_(name), edges_(std::move(edges)) {
         set_edges(edges_.data(), edges_.size());
         set_num_outputs(static_cast<std::uint32_t>(edges_.size()));
     }
-    void apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) override { std::ranges::move(gradients, results.begin()); }
-    void pushforward(std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override { std::ranges::copy(tangents, results.begin()); }
+    void apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) override {
+        std::ranges::move(gradients, results.begin());
+    }
+    void pushforward(std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override {
+        std::ranges::copy(tangents, results.begin());
+    }
     std::string name() const override { return backward_name(name_); }
 
 private:
@@ -87,10 +101,9 @@ private:
     std::vector<Edge> edges_;
 };
 
-/// Tensors with the same memory and history, but of their own, so that a function's use of its arguments can be told from
-/// its use of the same tensors elsewhere.
-[[gnu::cold]] inline Tensors recorded_aliases(std::string_view name, TensorSpan of)
-{
+/// New handles with the same memory and grad_fn, so that a function's use of its arguments is
+/// distinct from its use of the same tensors as captured ones.
+[[gnu::cold]] inline Tensors recorded_aliases(std::string_view name, TensorSpan of) {
     Tensors all;
     std::vector<Edge> edges;
     for (auto const& t : of) {
@@ -107,25 +120,26 @@ private:
     return all;
 }
 
-inline void check_defined(std::string_view name, std::string_view what, TensorSpan all)
-{
+inline void check_defined(std::string_view name, std::string_view what, TensorSpan all) {
     for (std::size_t i = 0; i < all.size(); ++i)
         if (!all[i].defined()) fail<GraphError>(name, ": ", what, " ", i, " is undefined");
 }
 
-/// A call of a function of which derivatives will be asked.
+/// A call of a function whose derivatives are computed.
 struct Evaluation {
-    std::string_view transform;  // its name, for messages
+    std::string_view transform; // its name, for messages
     bool create_graph, strict;
     TensorSpan inputs, outputs = {};
 
-    /// The same call with something else that was made of the inputs in the place of its results.
-    Evaluation with_outputs(TensorSpan other) const { return {transform, create_graph, strict, inputs, other}; }
+    /// The same call with other results, which were computed from the inputs.
+    Evaluation with_outputs(TensorSpan other) const {
+        return {transform, create_graph, strict, inputs, other};
+    }
 };
 
-/// Makes tensors that a caller gave the inputs of an evaluation: of their own, and requiring gradients.
-inline void become_inputs(std::string_view name, bool create_graph, std::span<AnyTensor> x)
-{
+/// Turns tensors of the caller into the inputs of an evaluation: new handles that require
+/// gradients.
+inline void become_inputs(std::string_view name, bool create_graph, std::span<AnyTensor> x) {
     check_defined(name, "input", x);
     for (auto& t : x)
         if (t.is_inference()) t = t.impl().type->copy(alias(t));
@@ -135,9 +149,9 @@ inline void become_inputs(std::string_view name, bool create_graph, std::span<An
         if (!t.impl().grad_fn) t.impl().requires_grad = true;
 }
 
-/// Makes the results of a function those of its transform: without their graph, unless that was asked for.
-inline void become_values(bool create_graph, std::span<AnyTensor> outputs)
-{
+/// Turns the results of a function into results of its transform: without their graph, unless
+/// create_graph asks for it.
+inline void become_values(bool create_graph, std::span<AnyTensor> outputs) {
     if (!create_graph)
         for (auto& y : outputs) y = alias(y);
 }
@@ -147,49 +161,65 @@ template <class F, class In> struct CallOf;
 template <class F, Scalar... T> struct CallOf<F, std::tuple<Tensor<T>...>> {
     static constexpr bool takes_inputs = std::is_invocable_v<F&, Tensor<T> const&...>;
     static constexpr bool returns_tensors = [] {
-        if constexpr (takes_inputs) return TensorsLike<std::remove_cvref_t<std::invoke_result_t<F&, Tensor<T> const&...>>>;
+        if constexpr (takes_inputs)
+            return TensorsLike<std::remove_cvref_t<std::invoke_result_t<F&, Tensor<T> const&...>>>;
         else return false;
     }();
-    /// The results, evaluated.
-    static auto tensors(F& f, TensorSpan x)
-    {
-        return [&]<std::size_t... I>(std::index_sequence<I...>) { return tensors_of(std::invoke(f, x[I].template as<T>()...)); }(std::index_sequence_for<T...>{});
+    /// The results as tensors: expressions are evaluated.
+    static auto tensors(F& f, TensorSpan x) {
+        return [&]<std::size_t... I>(std::index_sequence<I...>) {
+            return tensors_of(std::invoke(f, x[I].template as<T>()...));
+        }(std::index_sequence_for<T...>{});
     }
-    static auto result()
-    {
-        if constexpr (returns_tensors) return std::type_identity<std::remove_cvref_t<std::invoke_result_t<F&, Tensor<T> const&...>>>{};
+    static auto result() {
+        if constexpr (returns_tensors)
+            return std::type_identity<
+                std::remove_cvref_t<std::invoke_result_t<F&, Tensor<T> const&...>>>{};
         else return std::type_identity<void>{};
     }
 };
 
-/// A function F and inputs X for it, judged: where `fits` is false the compiler has said why.
-template <class F, class X> struct JudgedCall {
-    static_assert(TensorsLike<X>, "the inputs of a function are a Tensor or a std::tuple of tensors: inputs(x, w)");
+/// The types of a function F and its inputs X, checked: if `fits` is false, the compiler has
+/// reported why.
+template <class F, class X> struct CheckedCall {
+    static_assert(TensorsLike<X>,
+        "the inputs of a function are a Tensor or a std::tuple of tensors: inputs(x, w)");
     using In = tensors_type<X>;
     using Call = CallOf<std::remove_reference_t<F>, In>;
-    static_assert(!TensorsLike<X> || Call::takes_inputs, "the function cannot be called with these inputs: it takes a Tensor<T> const& for each of them");
-    static_assert(!TensorsLike<X> || !Call::takes_inputs || Call::returns_tensors, "the function must return a Tensor, an expression, or a std::tuple of such");
+    static_assert(!TensorsLike<X> || Call::takes_inputs,
+        "the function cannot be called with these inputs: "
+        "it takes a Tensor<T> const& for each of them");
+    static_assert(!TensorsLike<X> || !Call::takes_inputs || Call::returns_tensors,
+        "the function must return a Tensor, an expression, or a std::tuple of such");
     static constexpr bool fits = TensorsLike<X> && Call::returns_tensors;
 
     using Result = typename decltype(Call::result())::type;
-    static auto like_outputs(TensorSpan y) { return typed<tensors_type<Result>, is_tuple<Result>>(y); }
+    static auto like_outputs(TensorSpan y) {
+        return typed<tensors_type<Result>, is_tuple<Result>>(y);
+    }
 };
 
-/// The same for a transform, whose inputs must all have derivatives.
-template <class F, class X> struct Transform : JudgedCall<F, X> {
-    using In = typename JudgedCall<F, X>::In;
-    using Call = typename JudgedCall<F, X>::Call;
-    static_assert(all_differentiable<In>, "the inputs must be tensors of real or complex numbers: let the function capture masks and indices");
-    static constexpr bool fits = JudgedCall<F, X>::fits && all_differentiable<In>;
-    static constexpr bool many_inputs = is_tuple<X>, many_outputs = is_tuple<typename JudgedCall<F, X>::Result>;
-    using JudgedCall<F, X>::like_outputs;
+/// The types of a function and its inputs for a transform, whose inputs must be differentiable.
+template <class F, class X> struct Transform : CheckedCall<F, X> {
+    using In = typename CheckedCall<F, X>::In;
+    using Call = typename CheckedCall<F, X>::Call;
+    static_assert(all_differentiable<In>, "the inputs must be tensors of real or complex numbers: "
+                                          "let the function capture masks and indices");
+    static constexpr bool fits = CheckedCall<F, X>::fits && all_differentiable<In>;
+    static constexpr bool many_inputs = is_tuple<X>,
+                          many_outputs = is_tuple<typename CheckedCall<F, X>::Result>;
+    using CheckedCall<F, X>::like_outputs;
 
-    static constexpr std::size_t inputs = std::tuple_size_v<In>, outputs = std::tuple_size_v<tensors_type<typename JudgedCall<F, X>::Result>>;
+    static constexpr std::size_t
+        inputs = std::tuple_size_v<In>,
+        outputs = std::tuple_size_v<tensors_type<typename CheckedCall<F, X>::Result>>;
 
-    /// Calls the function and then body(evaluation), both in grad mode, whatever the caller's modes. The body's result comes with the values
-    /// of the function where they are asked for.
-    template <bool with_values = false, class Body> static auto run(std::string_view name, F& f, X const& x, TransformOptions const& options, Body const& body)
-    {
+    /// Calls the function and then body(evaluation), both in grad mode, whatever the modes of the
+    /// caller. Returns the body's result, together with the values of the function if they are
+    /// asked for.
+    template <bool with_values = false, class Body>
+    static auto run(std::string_view name, F& f, X const& x, TransformOptions const& options,
+        Body const& body) {
         auto at = erased(tensors_of(x));
         bool const create_graph = options.create_graph.value_or(differentiated && recording());
         InferenceMode const normal(false);
@@ -207,9 +237,10 @@ template <class F, class X> struct Transform : JudgedCall<F, X> {
             return std::pair(like_outputs(results), std::move(result));
         }
     }
-    /// The values and what `derivative` puts in the places of the inputs' derivatives.
-    template <class Derivative> static auto value_and(std::string_view name, F& f, X const& x, TransformOptions const& options, Derivative const& derivative)
-    {
+    /// The values, and the derivatives for the inputs, which `derivative` writes.
+    template <class Derivative>
+    static auto value_and(std::string_view name, F& f, X const& x, TransformOptions const& options,
+        Derivative const& derivative) {
         return run<true>(name, f, x, options, [&](Evaluation const& e) {
             std::array<AnyTensor, inputs> derivatives;
             derivative(e, std::span<AnyTensor>(derivatives));
@@ -219,5 +250,5 @@ template <class F, class X> struct Transform : JudgedCall<F, X> {
     static auto like_inputs(TensorSpan x) { return typed<In, many_inputs>(x); }
 };
 
-}  // namespace detail
-}  // namespace xgrad
+} // namespace detail
+} // namespace xgrad

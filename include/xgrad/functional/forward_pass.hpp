@@ -1,4 +1,5 @@
-// Forward mode over a recorded graph: tangents of the inputs are pushed to the outputs, one Node after the other.
+// Forward mode over a recorded graph: tangents of the inputs are pushed to the outputs, one Node
+// after the other.
 #pragma once
 
 #include <unordered_map>
@@ -11,8 +12,7 @@ namespace xgrad::detail {
 
 class ForwardPass {
 public:
-    ForwardPass(std::span<AnyTensor const> inputs, std::span<AnyTensor const> tangents)
-    {
+    ForwardPass(std::span<AnyTensor const> inputs, std::span<AnyTensor const> tangents) {
         FusedNode::link_second_order();
         notes_.reserve(few);
         for (std::size_t i = 0; i < inputs.size(); ++i) {
@@ -24,9 +24,9 @@ public:
         }
     }
 
-    /// Puts the tangents of these outputs in their places; undefined ones where they do not depend on the inputs.
-    void run(std::span<AnyTensor const> outputs, std::span<AnyTensor> results)
-    {
+    /// Computes the tangents of these outputs; an output that does not depend on the inputs gets an
+    /// undefined one.
+    void run(std::span<AnyTensor const> outputs, std::span<AnyTensor> results) {
         CachedVector<Edge> ends(outputs.size());
         for (std::size_t i = 0; i < outputs.size(); ++i) {
             if (!outputs[i].requires_grad()) continue;
@@ -40,36 +40,39 @@ public:
 
 private:
     using Index = std::size_t;
-    static constexpr std::size_t few = 8;  // Nodes that are found one by one
+    static constexpr std::size_t few = 8; // so many Nodes are searched linearly
 
     struct Notes {
         explicit Notes(Node& n) noexcept : node(&n) {}
 
         Node* node;
-        std::size_t users = 0;  // edges that lead here
+        std::size_t users = 0; // edges that lead to this Node
         bool is_input = false;
-        AnyTensor tangent = {};                           // of the one output, or
-        std::unique_ptr<AnyTensor[]> tangents = nullptr;  // of each of several
+        AnyTensor tangent = {};                          // of the only output, or
+        std::unique_ptr<AnyTensor[]> tangents = nullptr; // of each of several
 
-        /// Makes room for the tangents.
-        void begin()
-        {
-            if (!tangents && node->num_outputs() != 1) tangents = std::make_unique<AnyTensor[]>(node->num_outputs());
+        /// Allocates the tangents.
+        void begin() {
+            if (!tangents && node->num_outputs() != 1)
+                tangents = std::make_unique<AnyTensor[]>(node->num_outputs());
         }
-        std::span<AnyTensor> all() { return node->num_outputs() == 1 ? std::span(&tangent, 1) : tangents ? std::span(tangents.get(), node->num_outputs()) : std::span<AnyTensor>(); }
+        std::span<AnyTensor> all() {
+            return node->num_outputs() == 1 ? std::span(&tangent, 1)
+                   : tangents               ? std::span(tangents.get(), node->num_outputs())
+                                            : std::span<AnyTensor>();
+        }
     };
 
-    /// The notes of a Node, and whether they are new.
-    std::pair<Index, bool> enter(Node& node)
-    {
+    /// The state of a Node in this pass, and whether it is new.
+    std::pair<Index, bool> enter(Node& node) {
         if (auto const known = lookup(node); known != notes_.size()) return {known, false};
         notes_.emplace_back(node);
         if (notes_.size() > few)
-            for (Index i = places_.size(); i < notes_.size(); ++i) places_.emplace(notes_[i].node, i);
+            for (Index i = places_.size(); i < notes_.size(); ++i)
+                places_.emplace(notes_[i].node, i);
         return {notes_.size() - 1, true};
     }
-    Index lookup(Node const& node) const
-    {
+    Index lookup(Node const& node) const {
         if (notes_.size() > few) {
             auto const it = places_.find(&node);
             return it == places_.end() ? notes_.size() : it->second;
@@ -79,9 +82,8 @@ private:
         return i;
     }
 
-    /// Puts a Node and all that lead to it into order_, each after those that its edges lead to.
-    void visit(Node& last)
-    {
+    /// Appends a Node, after all Nodes that its edges lead to, to order_.
+    void visit(Node& last) {
         CachedVector<std::pair<Index, std::size_t>> path;
         auto const begin = [&](Node& node) {
             auto const [index, is_new] = enter(node);
@@ -99,14 +101,12 @@ private:
         }
     }
 
-    AnyTensor tangent(Edge const& edge)
-    {
+    AnyTensor tangent(Edge const& edge) {
         auto const all = notes_[lookup(*edge.function)].all();
         return edge.input_nr < all.size() ? all[edge.input_nr] : AnyTensor();
     }
 
-    void push(Index index)
-    {
+    void push(Index index) {
         Node& node = *notes_[index].node;
         auto const edges = node.next_edges();
         LocalArray<AnyTensor, 8> tangents(edges.size());
@@ -122,12 +122,14 @@ private:
         }
         for (auto const& edge : edges)
             if (edge)
-                if (auto& notes = notes_[lookup(*edge.function)]; --notes.users == 0 && !notes.is_input) std::ranges::fill(notes.all(), AnyTensor());
+                if (auto& notes = notes_[lookup(*edge.function)];
+                    --notes.users == 0 && !notes.is_input)
+                    std::ranges::fill(notes.all(), AnyTensor());
     }
 
     CachedVector<Notes> notes_;
-    std::unordered_map<Node const*, Index> places_;  // of many
+    std::unordered_map<Node const*, Index> places_; // index in order_, used when there are many
     CachedVector<Index> order_;
 };
 
-}  // namespace xgrad::detail
+} // namespace xgrad::detail

@@ -1,4 +1,4 @@
-// Products of a vector with the Hessian, which is never formed: vhp() and hvp().
+// Products of a vector and the Hessian, without forming the Hessian: vhp() and hvp().
 #pragma once
 
 #include <xgrad/functional/jacobian.hpp>
@@ -9,68 +9,80 @@ namespace xgrad {
 
 namespace detail {
 
-/// v^T H: the gradient, differentiated backwards from v.
-inline void vector_hessian_product(Evaluation const& e, TensorSpan v, std::span<AnyTensor> products)
-{
+/// v^T H: the gradient, differentiated in reverse mode from v.
+inline void vector_hessian_product(
+    Evaluation const& e, TensorSpan v, std::span<AnyTensor> products) {
     auto const gradient = recorded_gradient(e);
     check_vector(e.transform, v, e.inputs);
     AnyTensor one;
-    pull_back(e.with_outputs(gradient), vector_or_one(v, e.inputs, one), e.create_graph, e.create_graph, products);
+    pull_back(e.with_outputs(gradient), vector_or_one(v, e.inputs, one), e.create_graph,
+        e.create_graph, products);
     fill_in(e, "The jacobian of the user-provided function", "hessian", products);
 }
 
-/// H v: the derivative of the gradient along v, forward over reverse.
-inline void hessian_vector_product(Evaluation const& e, TensorSpan v, std::span<AnyTensor> products)
-{
+/// H v: the derivative of the gradient along v, forward mode over reverse mode.
+inline void hessian_vector_product(
+    Evaluation const& e, TensorSpan v, std::span<AnyTensor> products) {
     auto const gradient = recorded_gradient(e);
     push_forward(e.with_outputs(gradient), v, products);
     fill_in(e, "The hessian of the user-provided function", "hessian", products);
 }
 
-template <class F, class X, class V = X> constexpr bool check_hessian_product()
-{
+template <class F, class X, class V = X> constexpr bool check_hessian_product() {
     using Of = Transform<F, X>;
     if constexpr (Of::fits) {
         constexpr bool is_number = !Of::many_outputs && all_real<tensors_type<typename Of::Result>>;
-        static_assert(is_number, "hvp, vhp: the function should return a single Tensor of real numbers");
+        static_assert(
+            is_number, "hvp, vhp: the function should return a single Tensor of real numbers");
         constexpr bool v_fits = std::same_as<tensors_type<V>, typename Of::In>;
-        static_assert(v_fits, "hvp, vhp: v must have the structure and the scalar types of the inputs");
+        static_assert(
+            v_fits, "hvp, vhp: v must have the structure and the scalar types of the inputs");
         return is_number && v_fits;
     } else return false;
 }
 
-}  // namespace detail
+} // namespace detail
 
-/// f(inputs), one real number, and v^T H for the Hessian H of f. `inputs` is a Tensor or a std::tuple of tensors, and v and the
-/// product have their structure, shapes and types. As H is symmetric, this is also H v, at a lower price than hvp(). For complex
-/// inputs it is the derivative of the gradient along v, as a real linear map: lim (g(z + t v) - g(z))/t for real t.
-template <class F, class X, detail::TensorsLike V> auto vhp(F&& f, X const& inputs, V const& v, TransformOptions const& options = {})
-{
+/// f(inputs), a real scalar, and v^T H for the Hessian H of f. `inputs` is a Tensor or a std::tuple
+/// of tensors, and v and the product have their structure, shapes and types. As H is symmetric,
+/// this is also H v, at a lower cost than hvp(). For complex inputs it is the derivative of the
+/// gradient along v, as a real linear map: lim (g(z + t v) - g(z))/t for real t.
+template <class F, class X, detail::TensorsLike V>
+auto vhp(F&& f, X const& inputs, V const& v, TransformOptions const& options = {}) {
     if constexpr (detail::check_hessian_product<F, X, V>()) {
         auto const vector = detail::erased(detail::tensors_of(v));
-        return detail::Transform<F, X>::value_and("vhp", f, inputs, options, [&](auto const& e, auto products) { detail::vector_hessian_product(e, vector, products); });
+        return detail::Transform<F, X>::value_and(
+            "vhp", f, inputs, options, [&](auto const& e, auto products) {
+                detail::vector_hessian_product(e, vector, products);
+            });
     }
 }
-/// The same for an input of one number; v is 1.
-template <class F, class X> auto vhp(F&& f, X const& inputs, TransformOptions const& options = {})
-{
-    if constexpr (detail::check_hessian_product<F, X>()) return detail::Transform<F, X>::value_and("vhp", f, inputs, options, [](auto const& e, auto products) { detail::vector_hessian_product(e, {}, products); });
+/// For an input of one element: v is 1.
+template <class F, class X> auto vhp(F&& f, X const& inputs, TransformOptions const& options = {}) {
+    if constexpr (detail::check_hessian_product<F, X>())
+        return detail::Transform<F, X>::value_and("vhp", f, inputs, options,
+            [](auto const& e, auto products) { detail::vector_hessian_product(e, {}, products); });
 }
 
-/// f(inputs), one real number, and H v for the Hessian H of f, forward over reverse: a tangent is pushed along the graph of the
-/// gradient. It differs from vhp() only where a gradient is not the derivative of what it claims to be (a tensor hook in f
-/// changes it, for instance: vhp() runs that twice, hvp() once), or second derivatives are not continuous.
-template <class F, class X, detail::TensorsLike V> auto hvp(F&& f, X const& inputs, V const& v, TransformOptions const& options = {})
-{
+/// f(inputs), a real scalar, and H v for the Hessian H of f, in forward mode over reverse mode: a
+/// tangent is pushed along the graph of the gradient. It differs from vhp() only where a gradient
+/// is not the derivative of f (for instance because a tensor hook in f changes it: vhp() runs that
+/// hook twice, hvp() once), or where second derivatives are not continuous.
+template <class F, class X, detail::TensorsLike V>
+auto hvp(F&& f, X const& inputs, V const& v, TransformOptions const& options = {}) {
     if constexpr (detail::check_hessian_product<F, X, V>()) {
         auto const vector = detail::erased(detail::tensors_of(v));
-        return detail::Transform<F, X>::value_and("hvp", f, inputs, options, [&](auto const& e, auto products) { detail::hessian_vector_product(e, vector, products); });
+        return detail::Transform<F, X>::value_and(
+            "hvp", f, inputs, options, [&](auto const& e, auto products) {
+                detail::hessian_vector_product(e, vector, products);
+            });
     }
 }
-/// The same for an input of one number; v is 1.
-template <class F, class X> auto hvp(F&& f, X const& inputs, TransformOptions const& options = {})
-{
-    if constexpr (detail::check_hessian_product<F, X>()) return detail::Transform<F, X>::value_and("hvp", f, inputs, options, [](auto const& e, auto products) { detail::hessian_vector_product(e, {}, products); });
+/// For an input of one element: v is 1.
+template <class F, class X> auto hvp(F&& f, X const& inputs, TransformOptions const& options = {}) {
+    if constexpr (detail::check_hessian_product<F, X>())
+        return detail::Transform<F, X>::value_and("hvp", f, inputs, options,
+            [](auto const& e, auto products) { detail::hessian_vector_product(e, {}, products); });
 }
 
-}  // namespace xgrad
+} // namespace xgrad

@@ -10,9 +10,9 @@ namespace xgrad {
 
 namespace detail {
 
-/// Pushes the tangents v of the inputs along the graph to what was computed from them; undefined where nothing arrives.
-inline void push_forward(Evaluation const& e, TensorSpan v, std::span<AnyTensor> tangents)
-{
+/// Pushes the tangents v of the inputs along the graph to the outputs; undefined for an output that
+/// no tangent reaches.
+inline void push_forward(Evaluation const& e, TensorSpan v, std::span<AnyTensor> tangents) {
     check_vector(e.transform, v, e.inputs);
     PassMode const mode(e.create_graph);
     AnyTensor one;
@@ -20,19 +20,22 @@ inline void push_forward(Evaluation const& e, TensorSpan v, std::span<AnyTensor>
 }
 
 /// J v.
-inline void jacobian_vector_product(Evaluation const& e, TensorSpan v, std::span<AnyTensor> products)
-{
+inline void jacobian_vector_product(
+    Evaluation const& e, TensorSpan v, std::span<AnyTensor> products) {
     check_outputs(e);
     push_forward(e, v, products);
     for (std::size_t k = 0; k < products.size(); ++k) {
         if (products[k].defined()) continue;
-        if (e.strict) fail<GraphError>(e.transform, ": Output ", k, " of the user-provided function is independent of the inputs. This is not allowed in strict mode.");
+        if (e.strict)
+            fail<GraphError>(e.transform, ": Output ", k,
+                " of the user-provided function is independent of the inputs. This is not allowed "
+                "in strict mode.");
         products[k] = e.outputs[k].impl().type->filled(e.outputs[k].shape(), 0);
     }
 }
 
-template <class F, class X> auto jvp_of(F& f, X const& inputs, TensorSpan v, TransformOptions const& options)
-{
+template <class F, class X>
+auto jvp_of(F& f, X const& inputs, TensorSpan v, TransformOptions const& options) {
     using Of = Transform<F, X>;
     return Of::template run<true>("jvp", f, inputs, options, [&](Evaluation const& e) {
         std::array<AnyTensor, Of::outputs> products;
@@ -41,26 +44,27 @@ template <class F, class X> auto jvp_of(F& f, X const& inputs, TensorSpan v, Tra
     });
 }
 
-}  // namespace detail
+} // namespace detail
 
-/// f(inputs), and J v for the Jacobian J of f: the derivative of the outputs along v. `inputs` is a Tensor or a std::tuple of tensors,
-/// v has their structure, shapes and types, and the product has those of what f returns. It is made in forward mode: f is recorded,
-/// and the tangents v are pushed along the graph by the rules that gradients use, a fused formula in one pass over dual numbers.
-/// For complex numbers it is the derivative of f as a real linear map: lim (f(z + t v) - f(z))/t for real t, which is
-/// df/dz v + df/d(conj z) conj(v).
-template <class F, class X, detail::TensorsLike V> auto jvp(F&& f, X const& inputs, V const& v, TransformOptions const& options = {})
-{
+/// f(inputs), and J v for the Jacobian J of f: the derivative of the outputs along v. `inputs` is a
+/// Tensor or a std::tuple of tensors, v has their structure, shapes and types, and the product has
+/// those of what f returns. It is computed in forward mode: f is recorded, and the tangents v are
+/// pushed along the graph by the rules that gradients use. A fused Node takes one pass over dual
+/// numbers. For complex numbers it is the derivative of f as a real linear map: lim (f(z + t v) -
+/// f(z))/t for real t, which is df/dz v + df/d(conj z) conj(v).
+template <class F, class X, detail::TensorsLike V>
+auto jvp(F&& f, X const& inputs, V const& v, TransformOptions const& options = {}) {
     using Of = detail::Transform<F, X>;
     if constexpr (Of::fits) {
         constexpr bool v_fits = std::same_as<detail::tensors_type<V>, typename Of::In>;
         static_assert(v_fits, "jvp: v must have the structure and the scalar types of the inputs");
-        if constexpr (v_fits) return detail::jvp_of(f, inputs, detail::erased(detail::tensors_of(v)), options);
+        if constexpr (v_fits)
+            return detail::jvp_of(f, inputs, detail::erased(detail::tensors_of(v)), options);
     }
 }
-/// The same for an input of one number; v is 1.
-template <class F, class X> auto jvp(F&& f, X const& inputs, TransformOptions const& options = {})
-{
+/// For an input of one element: v is 1.
+template <class F, class X> auto jvp(F&& f, X const& inputs, TransformOptions const& options = {}) {
     if constexpr (detail::Transform<F, X>::fits) return detail::jvp_of(f, inputs, {}, options);
 }
 
-}  // namespace xgrad
+} // namespace xgrad

@@ -1,4 +1,5 @@
-// Vector-Jacobian products: vjp(), and the gradient of a real function: value_and_grad(), and grad() of a function.
+// Vector-Jacobian products: vjp(), and the gradient of a real function: value_and_grad(), and
+// grad() of a function.
 #pragma once
 
 #include <xgrad/functional/evaluation.hpp>
@@ -9,117 +10,147 @@ namespace xgrad {
 
 namespace detail {
 
-/// The vector of a product must have the shapes of what it is multiplied with; without one that must be one number.
-inline void check_vector(std::string_view transform, TensorSpan v, TensorSpan fits)
-{
+/// Checks that v has the shapes of the outputs; without v there must be one output of one element.
+inline void check_vector(std::string_view transform, TensorSpan v, TensorSpan fits) {
     if (v.empty() && (fits.size() != 1 || fits[0].numel() != 1))
-        fail<GraphError>(transform, ": the vector v can only be left out where there is a single tensor with a single element to multiply it with");
+        fail<GraphError>(transform, ": the vector v can only be left out where there is a single "
+                                    "tensor with a single element to multiply it with");
     for (std::size_t i = 0; i < v.size(); ++i)
         if (!v[i].defined() || v[i].shape() != fits[i].shape())
-            fail<ShapeError>(transform, ": v has invalid size: should be ", fits[i].shape(), " but got ", v[i].defined() ? Piece(v[i].shape()) : Piece("an undefined tensor"));
+            fail<ShapeError>(transform, ": v has invalid size: should be ", fits[i].shape(),
+                " but got ", v[i].defined() ? Piece(v[i].shape()) : Piece("an undefined tensor"));
 }
-/// The vector as it is given, or 1, which is put into `one`.
-inline TensorSpan vector_or_one(TensorSpan v, TensorSpan fits, AnyTensor& one)
-{
+/// The given vector, or a 1, which is stored in `one`.
+inline TensorSpan vector_or_one(TensorSpan v, TensorSpan fits, AnyTensor& one) {
     if (!v.empty()) return v;
     one = fits[0].impl().type->filled(fits[0].shape(), 1);
     return {&one, 1};
 }
 
-/// In strict mode every output must depend on the inputs.
-inline void check_outputs(Evaluation const& e)
-{
+/// Checks that every output depends on the inputs (strict mode).
+inline void check_outputs(Evaluation const& e) {
     for (std::size_t i = 0; e.strict && i < e.outputs.size(); ++i)
         if (!e.outputs[i].requires_grad())
-            fail<GraphError>(e.transform, ": Output ", i, " of the user-provided function does not require gradients. The outputs must be computed in a differentiable manner from the input when running in strict mode.");
+            fail<GraphError>(e.transform, ": Output ", i,
+                " of the user-provided function does not require gradients. The outputs must be "
+                "computed in a differentiable manner from the input when running in strict mode.");
 }
 
-/// Puts the gradients of those outputs that have any in their places; undefined ones where an output does not depend on an input. Without
-/// seeds there is one output, a real number, and they start from 1.
-inline void pull_back(Evaluation const& e, TensorSpan seeds, bool create_graph, bool keep_graph, std::span<AnyTensor> gradients)
-{
+/// Computes the gradients of the inputs from those outputs that require one; an input on which they
+/// do not depend gets an undefined one. Without grad_outputs there is one output, a real scalar,
+/// whose gradient is 1.
+inline void pull_back(Evaluation const& e, TensorSpan grad_outputs, bool create_graph,
+    bool keep_graph, std::span<AnyTensor> gradients) {
     CachedVector<Root> roots;
     roots.reserve(e.outputs.size());
     for (std::size_t i = 0; i < e.outputs.size(); ++i)
-        if (auto const& y = e.outputs[i]; y.requires_grad()) roots.push_back(root_at(gradient_edge(y), y.impl().type, y.shape(), seeds.empty() ? AnyTensor() : seeds[i], i));
+        if (auto const& y = e.outputs[i]; y.requires_grad())
+            roots.push_back(root_at(gradient_edge(y), y.impl().type, y.shape(),
+                grad_outputs.empty() ? AnyTensor() : grad_outputs[i], i));
     if (roots.empty()) return;
     if (create_graph) FusedNode::link_second_order();
     LocalArray<Capture, 4> captures(e.inputs.size());
-    for (std::size_t i = 0; i < e.inputs.size(); ++i) captures[i] = capture_at(gradient_edge(e.inputs[i]));
+    for (std::size_t i = 0; i < e.inputs.size(); ++i)
+        captures[i] = capture_at(gradient_edge(e.inputs[i]));
     run_backward(roots, captures.span(), keep_graph, create_graph);
-    for (std::size_t i = 0; i < e.inputs.size(); ++i) gradients[i] = std::move(captures[i].gradient);
+    for (std::size_t i = 0; i < e.inputs.size(); ++i)
+        gradients[i] = std::move(captures[i].gradient);
 }
 
-/// Puts zeros in the place of undefined derivatives for inputs, where strict mode does not forbid them. `what` depends on no input then.
-inline void fill_in(Evaluation const& e, std::string_view what, std::string_view derivative, std::span<AnyTensor> gradients)
-{
+/// Replaces undefined derivatives by zeros. In strict mode they are an error, which says that
+/// `what` does not depend on an input.
+inline void fill_in(Evaluation const& e, std::string_view what, std::string_view derivative,
+    std::span<AnyTensor> gradients) {
     for (std::size_t i = 0; i < gradients.size(); ++i) {
-        if (e.strict && !gradients[i].defined()) fail<GraphError>(e.transform, ": ", what, " is independent of input ", i, ". This is not allowed in strict mode.");
+        if (e.strict && !gradients[i].defined())
+            fail<GraphError>(e.transform, ": ", what, " is independent of input ", i,
+                ". This is not allowed in strict mode.");
         if (e.strict && e.create_graph && !gradients[i].requires_grad())
-            fail<GraphError>(e.transform, ": The ", derivative, " of the user-provided function is independent of input ", i, ". This is not allowed in strict mode when create_graph=True.");
-        if (!gradients[i].defined()) gradients[i] = e.inputs[i].impl().type->filled(e.inputs[i].shape(), 0);
+            fail<GraphError>(e.transform, ": The ", derivative,
+                " of the user-provided function is independent of input ", i,
+                ". This is not allowed in strict mode when create_graph=True.");
+        if (!gradients[i].defined())
+            gradients[i] = e.inputs[i].impl().type->filled(e.inputs[i].shape(), 0);
     }
 }
 
-inline void vector_jacobian_product(Evaluation const& e, TensorSpan v, std::span<AnyTensor> products)
-{
+inline void vector_jacobian_product(
+    Evaluation const& e, TensorSpan v, std::span<AnyTensor> products) {
     check_outputs(e);
     check_vector(e.transform, v, e.outputs);
     pull_back(e, v, e.create_graph, e.create_graph, products);
     fill_in(e, "The output of the user-provided function", "jacobian", products);
 }
 
-}  // namespace detail
+} // namespace detail
 
-/// f(inputs), and v^T J for the Jacobian J of f: the gradients of the inputs where v is that of the outputs. `inputs` is a Tensor
-/// or a std::tuple of tensors, v has the structure, shapes and types of what f returns, and the gradients those of the inputs. For
-/// complex numbers this is the gradient of Re <v, f> = Re sum conj(v) f, as everywhere: g = v conj(df/dz) + conj(v) df/d(conj z);
-/// of a holomorphic f, v conj(f').
-template <class F, class X, detail::TensorsLike V> auto vjp(F&& f, X const& inputs, V const& v, TransformOptions const& options = {})
-{
+/// f(inputs), and v^T J for the Jacobian J of f: the gradients of the inputs where v is that of the
+/// outputs. `inputs` is a Tensor or a std::tuple of tensors, v has the structure, shapes and types
+/// of what f returns, and the gradients those of the inputs. For complex numbers this is the
+/// gradient of Re <v, f> = Re sum conj(v) f, as everywhere: g = v conj(df/dz) + conj(v) df/d(conj
+/// z); of a holomorphic f, v conj(f').
+template <class F, class X, detail::TensorsLike V>
+auto vjp(F&& f, X const& inputs, V const& v, TransformOptions const& options = {}) {
     using Of = detail::Transform<F, X>;
     if constexpr (Of::fits) {
-        constexpr bool v_fits = std::same_as<detail::tensors_type<V>, detail::tensors_type<typename Of::Result>>;
-        static_assert(v_fits, "vjp: v must have the structure and the scalar types of what the function returns");
+        constexpr bool v_fits =
+            std::same_as<detail::tensors_type<V>, detail::tensors_type<typename Of::Result>>;
+        static_assert(v_fits,
+            "vjp: v must have the structure and the scalar types of what the function returns");
         if constexpr (v_fits) {
             auto const vector = detail::erased(detail::tensors_of(v));
-            return Of::value_and("vjp", f, inputs, options, [&](auto const& e, auto products) { detail::vector_jacobian_product(e, vector, products); });
+            return Of::value_and("vjp", f, inputs, options, [&](auto const& e, auto products) {
+                detail::vector_jacobian_product(e, vector, products);
+            });
         }
     }
 }
-/// The same for an f that returns one real number; v is 1.
-template <class F, class X> auto vjp(F&& f, X const& inputs, TransformOptions const& options = {})
-{
+/// For an f that returns a real scalar: v is 1.
+template <class F, class X> auto vjp(F&& f, X const& inputs, TransformOptions const& options = {}) {
     using Of = detail::Transform<F, X>;
     if constexpr (Of::fits) {
-        constexpr bool is_real = !Of::many_outputs && detail::all_real<detail::tensors_type<typename Of::Result>>;
-        static_assert(is_real, "vjp: the vector v can only be left out for a function that returns a single tensor of real numbers");
-        if constexpr (is_real) return Of::value_and("vjp", f, inputs, options, [](auto const& e, auto products) { detail::vector_jacobian_product(e, {}, products); });
+        constexpr bool is_real =
+            !Of::many_outputs && detail::all_real<detail::tensors_type<typename Of::Result>>;
+        static_assert(is_real, "vjp: the vector v can only be left out for a function that returns "
+                               "a single tensor of real numbers");
+        if constexpr (is_real)
+            return Of::value_and("vjp", f, inputs, options, [](auto const& e, auto products) {
+                detail::vector_jacobian_product(e, {}, products);
+            });
     }
 }
 
-/// f(inputs), one real number, and its gradients for all inputs, in their structure. `inputs` is a Tensor or a std::tuple of
-/// tensors. The gradient for a complex input is df/dRe z + i df/dIm z.
-template <class F, class X> auto value_and_grad(F&& f, X const& inputs, TransformOptions const& options = {})
-{
+/// f(inputs), a real scalar, and its gradients with respect to all inputs, in their structure.
+/// `inputs` is a Tensor or a std::tuple of tensors. The gradient for a complex input is df/dRe z +
+/// i df/dIm z.
+template <class F, class X>
+auto value_and_grad(F&& f, X const& inputs, TransformOptions const& options = {}) {
     using Of = detail::Transform<F, X>;
     if constexpr (Of::fits) {
-        constexpr bool is_real = !Of::many_outputs && detail::all_real<detail::tensors_type<typename Of::Result>>;
-        static_assert(is_real, "value_and_grad: the function must return a single tensor of real numbers");
-        if constexpr (is_real) return Of::value_and("value_and_grad", f, inputs, options, [](auto const& e, auto products) { detail::vector_jacobian_product(e, {}, products); });
+        constexpr bool is_real =
+            !Of::many_outputs && detail::all_real<detail::tensors_type<typename Of::Result>>;
+        static_assert(
+            is_real, "value_and_grad: the function must return a single tensor of real numbers");
+        if constexpr (is_real)
+            return Of::value_and(
+                "value_and_grad", f, inputs, options, [](auto const& e, auto products) {
+                    detail::vector_jacobian_product(e, {}, products);
+                });
     }
 }
 
-/// The gradient of a function as a function: grad(f)(x) is the gradient of the real number f(x), and grad(f)(x, w) a std::tuple
-/// of the gradients for x and w. It can be transformed in turn: grad(grad(f)). A module that the caller holds is kept by reference.
+/// The gradient of a function as a function: grad(f)(x) is the gradient of the real scalar f(x),
+/// and grad(f)(x, w) a std::tuple of the gradients with respect to x and w. It can be transformed
+/// again: grad(grad(f)). A module that the caller owns is stored by reference.
 template <class F>
-    requires(!detail::TensorLike<std::remove_cvref_t<F>> && !std::convertible_to<F const&, TensorsOrEdges>)
-auto grad(F&& f)
-{
-    return [f = detail::KeptCallable<F>(std::forward<F>(f))]<detail::TensorLike... X>(X const&... x) {
-        if constexpr (sizeof...(X) == 1) return value_and_grad(f, (x, ...)).second;
-        else return value_and_grad(f, std::tuple(x...)).second;
-    };
+    requires(!detail::TensorLike<std::remove_cvref_t<F>> &&
+             !std::convertible_to<F const&, TensorsOrEdges>)
+auto grad(F&& f) {
+    return
+        [f = detail::KeptCallable<F>(std::forward<F>(f))]<detail::TensorLike... X>(X const&... x) {
+            if constexpr (sizeof...(X) == 1) return value_and_grad(f, (x, ...)).second;
+            else return value_and_grad(f, std::tuple(x...)).second;
+        };
 }
 
-}  // namespace xgrad
+} // namespace xgrad

@@ -1,5 +1,6 @@
-// Derivatives of a function by differences, and by backward passes: two tables of numbers to be compared. All numbers are
-// complex<double> here, so that this is compiled once for all scalar types.
+// Derivatives of a function by differences, and by backward passes: two tables of numbers to be
+// compared. All numbers are complex<double> here, so that this is compiled once for all scalar
+// types.
 #pragma once
 
 #include <xgrad/functional/evaluation.hpp>
@@ -10,30 +11,39 @@ namespace xgrad::detail {
 using TensorFunction = std::function<Tensors(Tensors const&)>;
 using Numbers = std::vector<std::complex<double>>;
 
-/// Element i of a tensor of floating point numbers in row-major order.
-[[gnu::cold]] inline std::complex<double> number_at(AnyTensor const& t, std::size_t i)
-{
+/// Element i, in row-major order, of a floating-point tensor.
+[[gnu::cold]] inline std::complex<double> number_at(AnyTensor const& t, std::size_t i) {
     auto const* const p = t.impl().array.data + i * t.impl().type->size;
     switch (t.dtype()) {
-    case DType::float32: return *reinterpret_cast<float const*>(p);
-    case DType::float64: return *reinterpret_cast<double const*>(p);
-    case DType::complex64: return converted<std::complex<double>>(*reinterpret_cast<std::complex<float> const*>(p));
-    default: return *reinterpret_cast<std::complex<double> const*>(p);
+    case DType::float32:
+        return *reinterpret_cast<float const*>(p);
+    case DType::float64:
+        return *reinterpret_cast<double const*>(p);
+    case DType::complex64:
+        return converted<std::complex<double>>(*reinterpret_cast<std::complex<float> const*>(p));
+    default:
+        return *reinterpret_cast<std::complex<double> const*>(p);
     }
 }
-[[gnu::cold]] inline void set_number(AnyTensor const& t, std::size_t i, std::complex<double> value)
-{
+[[gnu::cold]] inline void set_element(
+    AnyTensor const& t, std::size_t i, std::complex<double> value) {
     auto* const p = t.impl().array.data + i * t.impl().type->size;
     switch (t.dtype()) {
-    case DType::float32: *reinterpret_cast<float*>(p) = static_cast<float>(value.real()); break;
-    case DType::float64: *reinterpret_cast<double*>(p) = value.real(); break;
-    case DType::complex64: *reinterpret_cast<std::complex<float>*>(p) = converted<std::complex<float>>(value); break;
-    default: *reinterpret_cast<std::complex<double>*>(p) = value;
+    case DType::float32:
+        *reinterpret_cast<float*>(p) = static_cast<float>(value.real());
+        break;
+    case DType::float64:
+        *reinterpret_cast<double*>(p) = value.real();
+        break;
+    case DType::complex64:
+        *reinterpret_cast<std::complex<float>*>(p) = converted<std::complex<float>>(value);
+        break;
+    default:
+        *reinterpret_cast<std::complex<double>*>(p) = value;
     }
 }
 /// All elements, zeros for an undefined gradient of `count` elements.
-[[gnu::cold]] inline Numbers numbers_of(AnyTensor const& t, std::size_t count)
-{
+[[gnu::cold]] inline Numbers numbers_of(AnyTensor const& t, std::size_t count) {
     Numbers all(count);
     if (!t.defined()) return all;
     auto const row_major = in_row_major(alias(t));
@@ -41,10 +51,9 @@ using Numbers = std::vector<std::complex<double>>;
     return all;
 }
 
-/// Tensors with the same values, each a leaf that requires a gradient where the original does. With `own_memory` they may be
-/// written to.
-[[gnu::cold]] inline Tensors leaves_like(Tensors const& x, bool own_memory)
-{
+/// Tensors with the same values, each a leaf that requires a gradient if the original does. With
+/// `own_memory` they have memory of their own, which may be changed.
+[[gnu::cold]] inline Tensors leaves_like(Tensors const& x, bool own_memory) {
     NoGradGuard const off;
     Tensors leaves;
     for (auto const& t : x) {
@@ -54,46 +63,47 @@ using Numbers = std::vector<std::complex<double>>;
     return leaves;
 }
 
-/// Those of a function's results through which gradients pass.
-[[gnu::cold]] inline Tensors differentiable_outputs(Tensors y)
-{
+/// Those results of a function that require a gradient.
+[[gnu::cold]] inline Tensors differentiable_outputs(Tensors y) {
     std::erase_if(y, [](AnyTensor const& t) { return !t.requires_grad(); });
     return y;
 }
 
-/// The gradients that the real (or imaginary) part of one number of an output has for an input.
+/// The gradient of the real (or imaginary) part of one element of an output with respect to an
+/// input.
 struct JacobianRow {
     std::size_t output, element;
     bool imaginary;
 };
 
-/// Derivatives of all outputs of a function along the real and imaginary parts of the elements of one input: by central
-/// differences with the step eps.
+/// Central differences with the step eps: the derivatives of all outputs of a function along the
+/// real and imaginary parts of the elements of one input.
 class Differences {
 public:
-    [[gnu::cold]] Differences(TensorFunction const& f, Tensors const& at, std::size_t input, Tensors const& outputs, double eps)
-    {
+    [[gnu::cold]] Differences(TensorFunction const& f, Tensors const& at, std::size_t input,
+        Tensors const& outputs, double eps) {
         auto const x = leaves_like(at, true);
-        auto const directions = xgrad::is_complex(x[input].dtype()) ? Numbers{1, {0, 1}} : Numbers{1};
+        auto const directions =
+            xgrad::is_complex(x[input].dtype()) ? Numbers{1, {0, 1}} : Numbers{1};
         for (std::size_t i = 0; i < x[input].numel(); ++i) {
             auto const keep = number_at(x[input], i);
             auto& along = along_.emplace_back();
             for (auto const direction : directions) {
                 auto const value = [&](double step) {
-                    set_number(x[input], i, keep + step * direction);
+                    set_element(x[input], i, keep + step * direction);
                     return evaluated(f, x, outputs);
                 };
                 auto const above = value(eps), below = value(-eps);
                 auto& difference = along.emplace_back(above);
                 for (std::size_t k = 0; k < difference.size(); ++k)
-                    for (std::size_t j = 0; j < difference[k].size(); ++j) difference[k][j] = (difference[k][j] - below[k][j]) / (2 * eps);
+                    for (std::size_t j = 0; j < difference[k].size(); ++j)
+                        difference[k][j] = (difference[k][j] - below[k][j]) / (2 * eps);
             }
-            set_number(x[input], i, keep);
+            set_element(x[input], i, keep);
         }
     }
-    /// The gradient of the real (imaginary) part of one number of an output.
-    Numbers gradient(JacobianRow const& row) const
-    {
+    /// The gradient of the real (imaginary) part of one element of an output.
+    Numbers gradient(JacobianRow const& row) const {
         Numbers g;
         for (auto const& along : along_) {
             auto const part = [&](std::size_t direction) {
@@ -106,20 +116,24 @@ public:
     }
 
 private:
-    static std::vector<Numbers> evaluated(TensorFunction const& f, Tensors const& x, Tensors const& like)
-    {
+    static std::vector<Numbers> evaluated(
+        TensorFunction const& f, Tensors const& x, Tensors const& like) {
         auto const y = differentiable_outputs(f(x));
-        if (y.size() != like.size()) fail<GraphError>("gradcheck: the function has ", like.size(), " differentiable outputs, and ", y.size(), " where an input is a little different");
+        if (y.size() != like.size())
+            fail<GraphError>("gradcheck: the function has ", like.size(),
+                " differentiable outputs, and ", y.size(), " where an input is a little different");
         std::vector<Numbers> all;
         for (std::size_t k = 0; k < y.size(); ++k) {
             if (y[k].shape() != like[k].shape() || y[k].dtype() != like[k].dtype())
-                fail<GraphError>("gradcheck: output ", k, " of the function is ", describe(like[k]), ", and ", describe(y[k]), " where an input is a little different");
+                fail<GraphError>("gradcheck: output ", k, " of the function is ", describe(like[k]),
+                    ", and ", describe(y[k]), " where an input is a little different");
             all.push_back(numbers_of(y[k], y[k].numel()));
         }
         return all;
     }
 
-    std::vector<std::vector<std::vector<Numbers>>> along_;  // [element of the input][direction][output]
+    // [element of the input][direction][output]
+    std::vector<std::vector<std::vector<Numbers>>> along_;
 };
 
-}  // namespace xgrad::detail
+} // namespace xgrad::detail

@@ -7,34 +7,37 @@
 
 namespace xgrad {
 
-/// Names for tensors in a picture.
+/// Names of tensors in the picture.
 using TensorNames = std::vector<std::pair<std::string, AnyTensor>>;
 
 struct DotOptions {
-    TensorNames names = {};     // of leaves, and of others that were kept
-    bool show_formulas = true;  // what a Node computes, beside its name
-    bool show_saved = false;    // what a Node saved for backward
-    bool show_hooks = true;     // how many hooks of each kind a Node has
+    TensorNames names = {};    // of leaves and of other tensors that the program holds
+    bool show_formulas = true; // what a Node computes, beside its name
+    bool show_saved = false;   // what a Node saved for backward
+    bool show_hooks = true;    // the number of hooks of each kind that a Node has
 };
 
 namespace detail {
 
 class DotWriter {
 public:
-    DotWriter(std::vector<AnyTensor> const& roots, DotOptions const& options) : options_(options)
-    {
+    DotWriter(std::vector<AnyTensor> const& roots, DotOptions const& options) : options_(options) {
         for (auto const& [name, t] : options.names) {
-            if (!t.defined()) fail<GraphError>("to_dot: the tensor named '", name, "' is undefined");
-            if (auto const edge = gradient_edge(t)) names_[edge.function.get()].push_back({&name, &t, edge.input_nr});
+            if (!t.defined())
+                fail<GraphError>("to_dot: the tensor named '", name, "' is undefined");
+            if (auto const edge = gradient_edge(t))
+                names_[edge.function.get()].push_back({&name, &t, edge.input_nr});
         }
-        text_ = "digraph graph_of_xgrad {\n    node [shape=box, style=filled, fillcolor=lightgrey, fontname=\"monospace\", fontsize=10];\n";
+        text_ = "digraph graph_of_xgrad {\n    node [shape=box, style=filled, fillcolor=lightgrey, "
+                "fontname=\"monospace\", fontsize=10];\n";
         for (std::size_t i = 0; i < roots.size(); ++i) {
             auto const edge = gradient_edge(roots[i]);
             auto const name = "root" + std::to_string(i);
             add_vertex(name, lines_of_root(roots[i]), "palegreen");
             if (edge) add_edge(number_of(*edge.function), name, edge);
         }
-        // the numbers are given when an edge to a Node is first met, and Nodes are written in their order: no recursion
+        // A Node gets its index when the first edge to it is met, and Nodes are written in the
+        // order of their indices: no recursion.
         for (std::size_t i = 0; i < nodes_.size(); ++i) {
             write(i);
             for (auto const& edge : nodes_[i]->next_edges())
@@ -55,33 +58,39 @@ private:
 
     static std::string vertex(std::size_t i) { return "n" + std::to_string(i); }
 
-    std::size_t number_of(Node& node)
-    {
+    std::size_t number_of(Node& node) {
         auto const [at, is_new] = numbers_.try_emplace(&node, nodes_.size());
         if (is_new) nodes_.push_back(&node);
         return at->second;
     }
 
-    static std::string type_and_shape(AnyTensor const& t) { return message_of({name(t.dtype()), " ", t.shape()}); }
+    static std::string type_and_shape(AnyTensor const& t) {
+        return message_of({name(t.dtype()), " ", t.shape()});
+    }
 
-    Lines lines_of_root(AnyTensor const& root)
-    {
+    Lines lines_of_root(AnyTensor const& root) {
         Lines lines;
         for (auto const& [name, t] : options_.names)
             if (t.is_same(root)) lines.push_back(name);
         lines.push_back(type_and_shape(root));
-        for (auto& [node, all] : names_) std::erase_if(all, [&](Named const& named) { return named.tensor->is_same(root); });
+        for (auto& [node, all] : names_)
+            std::erase_if(all, [&](Named const& named) { return named.tensor->is_same(root); });
         return lines;
     }
 
-    void write(std::size_t i)
-    {
+    void write(std::size_t i) {
         Node& node = *nodes_[i];
         bool const is_leaf = node.sequence_nr() == leaf_sequence;
         Lines lines;
         if (auto const at = names_.find(&node); at != names_.end())
             for (auto const& named : at->second)
-                lines.push_back(*named.name + (is_leaf ? "" : (named.output_nr ? " (output " + std::to_string(named.output_nr) + "): " : ": ") + type_and_shape(*named.tensor)));
+                lines.push_back(
+                    *named.name +
+                    (is_leaf ? ""
+                             : (named.output_nr
+                                       ? " (output " + std::to_string(named.output_nr) + "): "
+                                       : ": ") +
+                                   type_and_shape(*named.tensor)));
         if (is_leaf) lines.push_back(type_and_shape(static_cast<AccumulateGrad&>(node).variable()));
         else {
             auto const name = node.name(), formula = node.formula();
@@ -90,24 +99,21 @@ private:
         }
         if (options_.show_hooks) add_hooks(node, lines);
         if (options_.show_saved)
-            for (auto const& saved : node.saved_tensors()) lines.push_back("saves " + saved.name + ": " + state_of(node, saved));
+            for (auto const& saved : node.saved_tensors())
+                lines.push_back("saves " + saved.name + ": " + state_of(node, saved));
         add_vertex(vertex(i), lines, is_leaf ? "lightblue" : "");
     }
 
-    /// The type and shape of a saved tensor, where hooks need not be run to know it.
-    static std::string state_of(Node& node, NamedSavedTensor const& saved)
-    {
+    /// The type and shape of a saved tensor, if they are known without calling hooks.
+    static std::string state_of(Node& node, NamedSavedTensor const& saved) {
         if (!saved.tensor->holds()) return "freed";
         if (saved.tensor->is_packed()) return "packed";
         try {
             return type_and_shape(SavedTensorHandle(node, *saved.tensor).unpack());
-        } catch (VersionError const&) {
-            return "changed in place since";
-        }
+        } catch (VersionError const&) { return "changed in place since"; }
     }
 
-    static void add_hooks(Node const& node, Lines& lines)
-    {
+    static void add_hooks(Node const& node, Lines& lines) {
         auto const* const hooks = NodeHooks::of(node);
         if (!hooks) return;
         auto const add = [&](std::size_t count, char const* kind) {
@@ -120,7 +126,8 @@ private:
         };
         std::size_t tensor_hooks = 0;
         bool retains = false;
-        for (auto const* o = hooks->outputs.load(std::memory_order_acquire); o; o = o->next.load(std::memory_order_acquire)) {
+        for (auto const* o = hooks->outputs.load(std::memory_order_acquire); o;
+             o = o->next.load(std::memory_order_acquire)) {
             tensor_hooks += count(o->tensor_hooks);
             retains |= static_cast<bool>(o->retain_grad());
         }
@@ -131,25 +138,26 @@ private:
         add(count(hooks->post_accumulate), "post-accumulate hook");
     }
 
-    void add_vertex(std::string const& name, Lines const& lines, std::string_view color)
-    {
+    void add_vertex(std::string const& name, Lines const& lines, std::string_view color) {
         text_ += "    " + name + " [label=\"";
-        for (std::size_t i = 0; i < lines.size(); ++i) text_ += (i ? "\\n" : "") + escaped(lines[i]);
+        for (std::size_t i = 0; i < lines.size(); ++i)
+            text_ += (i ? "\\n" : "") + escaped(lines[i]);
         text_ += '"';
         if (!color.empty()) text_ += ", fillcolor=" + std::string(color);
         text_ += "];\n";
     }
-    /// From the Node behind an edge to the one that has the edge: as values flow.
-    void add_edge(std::size_t from, std::string const& to, Edge const& edge)
-    {
+    /// An arrow from the Node behind an edge to the Node that has the edge: in the direction of
+    /// values.
+    void add_edge(std::size_t from, std::string const& to, Edge const& edge) {
         text_ += "    " + vertex(from) + " -> " + to;
-        if (edge.function->num_outputs() > 1) text_ += " [label=\"" + std::to_string(edge.input_nr) + "\"]";
+        if (edge.function->num_outputs() > 1)
+            text_ += " [label=\"" + std::to_string(edge.input_nr) + "\"]";
         text_ += ";\n";
     }
 
-    /// As a part of a quoted label, in which Graphviz reads backslashes and HTML's names of characters.
-    static std::string escaped(std::string const& s)
-    {
+    /// The text escaped for a quoted label, in which Graphviz interprets backslashes and HTML
+    /// entities.
+    static std::string escaped(std::string const& s) {
         std::string out;
         for (char const c : s) {
             if (c == '"' || c == '\\') out += '\\';
@@ -167,12 +175,17 @@ private:
     std::string text_;
 };
 
-}  // namespace detail
+} // namespace detail
 
-/// The graph that was recorded for some tensors, as text for Graphviz (`dot -Tsvg`): a grey box for each Node, with its name and
-/// formula, blue ones for the leaves that collect gradients, with type and shape, green ones for the tensors themselves. Arrows
-/// go as values flow. Names for tensors, hooks and saved tensors are shown as the options say; no hook is called for it.
-inline std::string to_dot(std::vector<AnyTensor> const& tensors, DotOptions const& options = {}) { return detail::DotWriter(tensors, options).text(); }
-inline std::string to_dot(AnyTensor const& tensor, DotOptions const& options = {}) { return to_dot(std::vector{tensor}, options); }
+/// The recorded graph of some tensors as text for Graphviz (`dot -Tsvg`): a grey box for each Node,
+/// with its name and expression, a blue one for each leaf that accumulates gradients, with type and
+/// shape, a green one for each given tensor. Arrows have the direction of values. Names of tensors,
+/// hooks and saved tensors are shown as the options say; no hook is called.
+inline std::string to_dot(std::vector<AnyTensor> const& tensors, DotOptions const& options = {}) {
+    return detail::DotWriter(tensors, options).text();
+}
+inline std::string to_dot(AnyTensor const& tensor, DotOptions const& options = {}) {
+    return to_dot(std::vector{tensor}, options);
+}
 
-}  // namespace xgrad
+} // namespace xgrad
