@@ -10,8 +10,9 @@ namespace xgrad::data::detail {
 /// The reversed polynomials: of IEEE 802.3, and Castagnoli's.
 inline constexpr std::uint32_t crc32_polynomial = 0xedb88320u, crc32c_polynomial = 0x82f63b78u;
 
-/// slices[k][b]: what a byte b does to the remainder when k bytes follow it.
-template <std::uint32_t polynomial> inline constexpr auto crc_slices = [] {
+/// slices[k][b]: the remainder of a byte b that k zero bytes follow.
+template <std::uint32_t polynomial>
+inline constexpr auto crc_slices = [] {
     std::array<std::array<std::uint32_t, 256>, 8> slices{};
     for (std::uint32_t b = 0; b < 256; ++b) {
         std::uint32_t r = b;
@@ -19,13 +20,14 @@ template <std::uint32_t polynomial> inline constexpr auto crc_slices = [] {
         slices[0][b] = r;
     }
     for (std::size_t k = 1; k < 8; ++k)
-        for (std::size_t b = 0; b < 256; ++b) slices[k][b] = (slices[k - 1][b] >> 8) ^ slices[0][slices[k - 1][b] & 255];
+        for (std::size_t b = 0; b < 256; ++b)
+            slices[k][b] = (slices[k - 1][b] >> 8) ^ slices[0][slices[k - 1][b] & 255];
     return slices;
 }();
 
-/// The check of these bytes, or, given that of those before them, of all together.
-template <std::uint32_t polynomial> std::uint32_t crc(void const* from, std::size_t n, std::uint32_t before = 0) noexcept
-{
+/// The check of these bytes; with the check of the bytes before them, that of all bytes.
+template <std::uint32_t polynomial>
+std::uint32_t crc(void const* from, std::size_t n, std::uint32_t before = 0) noexcept {
     auto const& slices = crc_slices<polynomial>;
     auto const* p = static_cast<unsigned char const*>(from);
     std::uint32_t r = ~before;
@@ -39,4 +41,4 @@ template <std::uint32_t polynomial> std::uint32_t crc(void const* from, std::siz
     return ~r;
 }
 
-}  // namespace xgrad::data::detail
+} // namespace xgrad::data::detail

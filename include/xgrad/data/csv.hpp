@@ -15,12 +15,12 @@ XGRAD_COMPILED_ONCE
 
 namespace xgrad::data {
 
-/// What becomes of a field that is empty or "NA": an error, or not a number.
+/// How a field that is empty or "NA" is read: as an error, or as NaN.
 enum class Missing { error, nan };
 
 struct CsvOptions {
     char delimiter = ',';
-    /// Whether the first line has the names of the columns.
+    /// True if the first line has the names of the columns.
     bool header = true;
     Missing missing = Missing::error;
 };
@@ -30,45 +30,45 @@ template <class T> struct Table {
     std::vector<std::string> columns;
     Tensor<T> values;
 
-    /// The column of this name. Throws IndexError where there is none.
-    Tensor<T> column(std::string_view name) const
-    {
+    /// The column of this name. Throws IndexError if there is none.
+    Tensor<T> column(std::string_view name) const {
         for (std::size_t i = 0; i < columns.size(); ++i)
-            if (columns[i] == name) return Tensor<T>(values.array_of().window(Shape{values.shape(0)}, Strides{values.strides()[0]}, static_cast<std::ptrdiff_t>(i)));
+            if (columns[i] == name)
+                return Tensor<T>(values.array_of().window(Shape{values.shape(0)},
+                    Strides{values.strides()[0]}, static_cast<std::ptrdiff_t>(i)));
         xgrad::detail::fail<IndexError>("Table: there is no column '", name, "'");
     }
 };
 
 namespace detail {
 
-inline std::string_view trimmed(std::string_view s) noexcept
-{
+inline std::string_view trimmed(std::string_view s) noexcept {
     auto const begin = std::min(s.find_first_not_of(" \t"), s.size());
     return s.substr(begin, s.find_last_not_of(" \t") + 1 - begin);
 }
 
-/// The first name that stands there a second time; the number of names where none does.
-inline std::size_t first_repeated(std::vector<std::string> const& names)
-{
+/// The index of the first name that occurs before; the number of names if all differ.
+inline std::size_t first_repeated(std::vector<std::string> const& names) {
     std::set<std::string_view> known;
     std::size_t i = 0;
     while (i < names.size() && known.insert(names[i]).second) ++i;
     return i;
 }
 
-/// Fields of a text, line by line, without the blanks around them. A field between quotes may hold delimiters, ends of lines, doubled quotes
-/// and blanks at its ends.
+/// Fields of a text, line by line, without the blanks around them. A field between quotes may hold
+/// delimiters, ends of lines, doubled quotes and blanks at its ends.
 class CsvReader {
 public:
-    CsvReader(Input const& in, char delimiter) : in_(in), delimiter_(delimiter), text_(in.text(0, xgrad::detail::converted<std::size_t>(in.size()), "the table"))
-    {
-        if (std::string_view("\"\r\n").find(delimiter) != std::string_view::npos) fail("read_csv: quotes and ends of lines cannot be delimiters");
+    CsvReader(Input const& in, char delimiter)
+        : in_(in), delimiter_(delimiter),
+          text_(in.text(0, xgrad::detail::converted<std::size_t>(in.size()), "the table")) {
+        if (std::string_view("\"\r\n").find(delimiter) != std::string_view::npos)
+            fail("read_csv: quotes and ends of lines cannot be delimiters");
         if (text_.starts_with("\xef\xbb\xbf")) at_ = 3;
     }
 
     /// The fields of the next line that is not empty; false where there is none.
-    bool next(std::vector<std::string>& fields)
-    {
+    bool next(std::vector<std::string>& fields) {
         fields.clear();
         while (at_ < text_.size() && end_of_line()) {}
         if (at_ == text_.size()) return false;
@@ -76,26 +76,24 @@ public:
         for (;;) {
             fields.push_back(field(fields.size()));
             if (at_ == text_.size() || end_of_line()) return true;
-            ++at_;      // a delimiter
+            ++at_; // a delimiter
             if (at_ == text_.size()) return fields.emplace_back(), true;
         }
     }
-    /// Throws FormatError for a field (counted from 0) of the line that was read last.
-    template <class... Parts> [[noreturn]] void fail_at(std::size_t column, Parts const&... parts) const
-    {
+    /// Throws FormatError for a field (counted from 0) of the line that was read most recently.
+    template <class... Parts>
+    [[noreturn]] void fail_at(std::size_t column, Parts const&... parts) const {
         fail<FormatError>(in_.name(), ", line ", line_, ", column ", column + 1, ": ", parts...);
     }
 
 private:
-    bool end_of_line()
-    {
+    bool end_of_line() {
         if (text_[at_] == '\r' && at_ + 1 < text_.size() && text_[at_ + 1] == '\n') ++at_;
         if (text_[at_] != '\n' && text_[at_] != '\r') return false;
         ++at_, ++next_line_;
         return true;
     }
-    std::string field(std::size_t column)
-    {
+    std::string field(std::size_t column) {
         if (text_[at_] != '"') {
             auto const ends = std::string{delimiter_, '\n', '\r'};
             auto const end = std::min(text_.find_first_of(ends, at_), text_.size());
@@ -112,7 +110,9 @@ private:
             }
             s += text_[at_];
         }
-        if (at_ < text_.size() && text_[at_] != delimiter_ && text_[at_] != '\n' && text_[at_] != '\r') fail_at(column, "something stands after the closing quote");
+        if (at_ < text_.size() && text_[at_] != delimiter_ && text_[at_] != '\n' &&
+            text_[at_] != '\r')
+            fail_at(column, "something stands after the closing quote");
         return s;
     }
 
@@ -122,21 +122,25 @@ private:
     std::size_t at_ = 0, line_ = 1, next_line_ = 1;
 };
 
-/// Of a number outside the range of a type: whether it is too near to 0, by the place of its first digit.
-inline bool is_tiny(std::string_view text)
-{
-    auto const e = std::min(text.find_first_of("eE"), text.size()), point = std::min(text.find('.'), e), first = text.find_first_of("123456789");
+/// For a text outside the range of a type: true if the value underflows, by the position of its
+/// first digit that is not 0.
+inline bool is_tiny(std::string_view text) {
+    auto const e = std::min(text.find_first_of("eE"), text.size()),
+               point = std::min(text.find('.'), e), first = text.find_first_of("123456789");
     std::int64_t exponent = 0;
     if (e < text.size()) {
         bool const has_plus = text[e + 1] == '+';
-        if (std::from_chars(text.data() + e + 1 + has_plus, text.data() + text.size(), exponent).ec != std::errc()) return text[e + 1] == '-';
+        if (std::from_chars(text.data() + e + 1 + has_plus, text.data() + text.size(), exponent)
+                .ec != std::errc())
+            return text[e + 1] == '-';
     }
     constexpr std::int64_t largest = std::int64_t{1} << 62;
-    return std::clamp(exponent, -largest, largest) + static_cast<std::int64_t>(point) < static_cast<std::int64_t>(first) + 1;
+    return std::clamp(exponent, -largest, largest) + static_cast<std::int64_t>(point) <
+           static_cast<std::int64_t>(first) + 1;
 }
 
-template <class T> T number_of(CsvReader const& in, std::string_view field, std::size_t column, Missing missing)
-{
+template <class T>
+T number_of(CsvReader const& in, std::string_view field, std::size_t column, Missing missing) {
     auto const text = trimmed(field);
     if (text.empty() || text == "NA") {
         if constexpr (RealScalar<T>)
@@ -147,19 +151,22 @@ template <class T> T number_of(CsvReader const& in, std::string_view field, std:
     auto const* const begin = text.data() + (text.size() > 1 && text[0] == '+' && text[1] != '-');
     auto const [end, error] = std::from_chars(begin, text.data() + text.size(), value);
     bool const is_outside = error == std::errc::result_out_of_range;
-    if ((error != std::errc() && !is_outside) || end != text.data() + text.size()) in.fail_at(column, "'", text.substr(0, 40), "' is no number of type ", name(dtype_of<T>));
+    if ((error != std::errc() && !is_outside) || end != text.data() + text.size())
+        in.fail_at(column, "'", text.substr(0, 40), "' is no number of type ", name(dtype_of<T>));
     if constexpr (RealScalar<T>)
         if (is_outside && is_tiny(text)) return text[0] == '-' ? -T(0) : T(0);
-    if (is_outside) in.fail_at(column, "'", text.substr(0, 40), "' is out of the range of ", name(dtype_of<T>));
+    if (is_outside)
+        in.fail_at(column, "'", text.substr(0, 40), "' is out of the range of ", name(dtype_of<T>));
     return value;
 }
 
-}  // namespace detail
+} // namespace detail
 
-/// A table of numbers of one type: double, float or std::int64_t. Lines that are empty are passed over; all others must have equally many fields.
-template <class T = double> Table<T> read_csv(Input const& in, CsvOptions const& options = {})
-{
-    static_assert(RealScalar<T> || std::same_as<T, std::int64_t>, "read_csv: a table has elements of double, float or std::int64_t");
+/// A table of elements of one type: double, float or std::int64_t. Empty lines are skipped; all
+/// others must have the same number of fields.
+template <class T = double> Table<T> read_csv(Input const& in, CsvOptions const& options = {}) {
+    static_assert(RealScalar<T> || std::same_as<T, std::int64_t>,
+        "read_csv: a table has elements of double, float or std::int64_t");
     detail::CsvReader reader(in, options.delimiter);
     Table<T> table;
     std::vector<std::string> fields;
@@ -169,32 +176,43 @@ template <class T = double> Table<T> read_csv(Input const& in, CsvOptions const&
     if (known) {
         columns = fields.size();
         table.columns = fields;
-        if (auto const i = detail::first_repeated(table.columns); i < columns) reader.fail_at(i, "the name '", table.columns[i], "' stands twice");
+        if (auto const i = detail::first_repeated(table.columns); i < columns)
+            reader.fail_at(i, "the name '", table.columns[i], "' stands twice");
     }
     for (; reader.next(fields); ++rows) {
         if (!std::exchange(known, true)) columns = fields.size();
-        if (fields.size() != columns) reader.fail_at(std::min(fields.size(), columns), "the line has ", fields.size(), " fields, and those before have ", columns);
-        for (std::size_t i = 0; i < columns; ++i) values.push_back(detail::number_of<T>(reader, fields[i], i, options.missing));
+        if (fields.size() != columns)
+            reader.fail_at(std::min(fields.size(), columns), "the line has ", fields.size(),
+                " fields, and those before have ", columns);
+        for (std::size_t i = 0; i < columns; ++i)
+            values.push_back(detail::number_of<T>(reader, fields[i], i, options.missing));
     }
     table.values = Tensor<T>::empty(Shape{rows, columns});
     std::copy(values.begin(), values.end(), table.values.array_of().begin());
     return table;
 }
 
-/// Writes a matrix, or a vector as one column, in as many digits as give the same numbers back. Names that need it are quoted; none may
-/// stand twice.
-template <class T> void write_csv(std::filesystem::path const& path, Tensor<T> const& values, std::vector<std::string> const& columns = {}, char delimiter = ',')
-{
-    static_assert(RealScalar<T> || std::same_as<T, std::int64_t>, "write_csv: a table has elements of double, float or std::int64_t");
-    if (values.dim() != 1 && values.dim() != 2) detail::fail<ShapeError>("write_csv: a table is a matrix or a vector, and not of shape ", values.shape());
+/// Writes a matrix, or a vector as one column, with so many digits that reading gives the same
+/// values. Names are quoted if necessary; all must differ.
+template <class T>
+void write_csv(std::filesystem::path const& path, Tensor<T> const& values,
+    std::vector<std::string> const& columns = {}, char delimiter = ',') {
+    static_assert(RealScalar<T> || std::same_as<T, std::int64_t>,
+        "write_csv: a table has elements of double, float or std::int64_t");
+    if (values.dim() != 1 && values.dim() != 2)
+        detail::fail<ShapeError>(
+            "write_csv: a table is a matrix or a vector, and not of shape ", values.shape());
     std::size_t const width = values.dim() == 2 ? values.shape(1) : 1;
-    if (!columns.empty() && columns.size() != width) detail::fail<ShapeError>("write_csv: ", columns.size(), " names for ", width, " columns");
-    if (auto const i = detail::first_repeated(columns); i < columns.size()) detail::fail("write_csv: the name '", columns[i], "' stands twice");
+    if (!columns.empty() && columns.size() != width)
+        detail::fail<ShapeError>("write_csv: ", columns.size(), " names for ", width, " columns");
+    if (auto const i = detail::first_repeated(columns); i < columns.size())
+        detail::fail("write_csv: the name '", columns[i], "' stands twice");
     AtomicFile file(path);
     std::string line;
     for (auto const& name : columns) {
         line += &name == columns.data() ? "" : std::string{delimiter};
-        bool const is_plain = !name.empty() && detail::trimmed(name) == name && name.find_first_of(std::string("\"\r\n") + delimiter) == name.npos;
+        bool const is_plain = !name.empty() && detail::trimmed(name) == name &&
+                              name.find_first_of(std::string("\"\r\n") + delimiter) == name.npos;
         if (is_plain) line += name;
         else {
             line += '"';
@@ -216,4 +234,4 @@ template <class T> void write_csv(std::filesystem::path const& path, Tensor<T> c
     file.commit();
 }
 
-}  // namespace xgrad::data
+} // namespace xgrad::data

@@ -1,4 +1,5 @@
-// CsvLog: numbers of a training run, one line each step, on disk as soon as they are logged.
+// CsvLog: the metrics of a training run, one line for each step, on disk as soon as they are
+// logged.
 #pragma once
 
 #include <algorithm>
@@ -18,21 +19,28 @@ struct NamedNumber {
     double value;
 };
 
-/// `CsvLog log("run.csv"); log.add(step, {{"loss", 0.5}});` The first line decides which columns there are; a number that a later one does
-/// not have leaves its field empty, which read_csv() takes for missing.
+/// `CsvLog log("run.csv"); log.add(step, {{"loss", 0.5}});` The first line decides which columns
+/// there are. A metric that a later line does not have leaves its field empty, which read_csv()
+/// reads as missing.
 class CsvLog {
 public:
-    explicit CsvLog(std::filesystem::path path) : path_(std::move(path)), file_(path_, std::ios::binary | std::ios::trunc) { check(); }
+    explicit CsvLog(std::filesystem::path path)
+        : path_(std::move(path)), file_(path_, std::ios::binary | std::ios::trunc) {
+        check();
+    }
 
-    void add(std::int64_t step, std::initializer_list<NamedNumber> numbers) { add(step, std::vector<NamedNumber>(numbers)); }
-    void add(std::int64_t step, std::vector<NamedNumber> const& numbers)
-    {
+    void add(std::int64_t step, std::initializer_list<NamedNumber> numbers) {
+        add(step, std::vector<NamedNumber>(numbers));
+    }
+    void add(std::int64_t step, std::vector<NamedNumber> const& numbers) {
         std::string text;
         auto columns = columns_;
         if (!begun_) {
             text = "step";
             for (auto const& [name, value] : numbers) {
-                if (name.empty() || detail::trimmed(name) != name || name == "step" || name.find_first_of(",\"\r\n") != name.npos || std::ranges::find(columns, name) != columns.end())
+                if (name.empty() || detail::trimmed(name) != name || name == "step" ||
+                    name.find_first_of(",\"\r\n") != name.npos ||
+                    std::ranges::find(columns, name) != columns.end())
                     detail::fail("CsvLog: '", name, "' cannot be the name of a column");
                 columns.push_back(name);
                 text += "," + name;
@@ -46,21 +54,23 @@ public:
             for (std::size_t i = 0; i < numbers.size(); ++i)
                 if (!used[i] && numbers[i].name == column) {
                     char digits[32];
-                    text.append(digits, std::to_chars(digits, digits + sizeof digits, numbers[i].value).ptr);
+                    text.append(digits,
+                        std::to_chars(digits, digits + sizeof digits, numbers[i].value).ptr);
                     used[i] = true;
                     break;
                 }
         }
         for (std::size_t i = 0; i < numbers.size(); ++i)
-            if (!used[i]) detail::fail("CsvLog: there is no column '", numbers[i].name, "'; the first line decides which there are");
+            if (!used[i])
+                detail::fail("CsvLog: there is no column '", numbers[i].name,
+                    "'; the first line decides which there are");
         columns_ = std::move(columns), begun_ = true;
         file_ << text + "\n" << std::flush;
         check();
     }
 
 private:
-    void check() const
-    {
+    void check() const {
         if (!file_) detail::fail(path_.string(), ": cannot be written");
     }
 
@@ -70,4 +80,4 @@ private:
     bool begun_ = false;
 };
 
-}  // namespace xgrad::data
+} // namespace xgrad::data

@@ -1,4 +1,5 @@
-// Datasets: types with a size() and items that are asked for by their number, and datasets made from others. All are read through const.
+// Datasets: types with a size() and items with an index, and datasets made of others. All are read
+// through const references.
 #pragma once
 
 #include <algorithm>
@@ -16,41 +17,48 @@ namespace detail {
 
 using xgrad::detail::fail;
 
-template <class D> concept HasSize = requires(D const& d) {
+template <class D>
+concept HasSize = requires(D const& d) {
     { d.size() } -> std::convertible_to<std::size_t>;
 };
-template <class D> concept HasGet = requires(D const& d, std::size_t i) { d.get(i); };
-template <class D> concept HasIndex = requires(D const& d, std::size_t i) { d[i]; };
-/// A dataset that makes a whole batch faster than from its items.
-template <class D> concept HasBatches = requires(D const& d, std::span<std::size_t const> numbers) { d.get_batch(numbers); };
+template <class D>
+concept HasGet = requires(D const& d, std::size_t i) { d.get(i); };
+template <class D>
+concept HasIndex = requires(D const& d, std::size_t i) { d[i]; };
+/// A dataset that makes a whole batch at once, faster than from its items.
+template <class D>
+concept HasBatches =
+    requires(D const& d, std::span<std::size_t const> numbers) { d.get_batch(numbers); };
 
-}  // namespace detail
+} // namespace detail
 
 /// A type with size() and get(i) or operator[](i), all of them const.
-template <class D> concept Dataset = detail::HasSize<D> && (detail::HasGet<D> || detail::HasIndex<D>);
+template <class D>
+concept Dataset = detail::HasSize<D> && (detail::HasGet<D> || detail::HasIndex<D>);
 
 namespace detail {
 
-template <class D> constexpr bool is_dataset()
-{
+template <class D> constexpr bool is_dataset() {
     static_assert(HasSize<D>, "a dataset has a const function size(), the number of its items");
-    static_assert(HasGet<D> || HasIndex<D>, "a dataset has a const function get(i) or operator[](i), which gives item i, a std::size_t");
+    static_assert(HasGet<D> || HasIndex<D>, "a dataset has a const function get(i) or "
+                                            "operator[](i), which gives item i, a std::size_t");
     return Dataset<D>;
 }
-template <class D> auto item(D const& d, std::size_t i)
-{
+template <class D> auto item(D const& d, std::size_t i) {
     if constexpr (HasGet<D>) return d.get(i);
     else if constexpr (HasIndex<D>) return d[i];
 }
 template <class D> using item_type = decltype(item(std::declval<D const&>(), std::size_t{}));
 
-/// 0, 1, ..., n - 1 in an order that the generator's numbers decide, the same on every machine (Fisher and Yates).
-template <class Generator> std::vector<std::size_t> permutation(std::size_t n, Generator& generator)
-{
+/// A random permutation of 0, 1, ..., n - 1, the same on every machine for the same generator
+/// (Fisher and Yates).
+template <class Generator>
+std::vector<std::size_t> permutation(std::size_t n, Generator& generator) {
     std::vector<std::size_t> order(n);
     std::iota(order.begin(), order.end(), std::size_t{0});
     for (std::size_t left = n; left > 1; --left) {
-        std::uint64_t const sides = left, rest = (~sides + 1) % sides;      // 2^64 mod sides: so many numbers would favour some places
+        // 2^64 mod sides: so many values are rejected, which would favour some positions
+        std::uint64_t const sides = left, rest = (~sides + 1) % sides;
         std::uint64_t v = generator();
         while (v < rest) v = generator();
         std::swap(order[left - 1], order[xgrad::detail::converted<std::size_t>(v % sides)]);
@@ -58,64 +66,71 @@ template <class Generator> std::vector<std::size_t> permutation(std::size_t n, G
     return order;
 }
 
-}  // namespace detail
+} // namespace detail
 
-/// Tensors of equally many rows, of any scalar types: item i is the std::tuple of their rows i.
+/// Tensors with the same number of rows, of any scalar types: item i is the std::tuple of their
+/// rows i.
 template <Scalar... T> class TensorDataset {
 public:
-    explicit TensorDataset(Tensor<T> const&... tensors) : tensors_(tensors...)
-    {
+    explicit TensorDataset(Tensor<T> const&... tensors) : tensors_(tensors...) {
         static_assert(sizeof...(T) > 0, "TensorDataset: it is made from at least one tensor");
         for (AnyTensor const& t : {AnyTensor(tensors)...}) {
-            if (t.dim() == 0) detail::fail<ShapeError>("TensorDataset: a tensor without axes has no rows");
-            if (t.shape(0) != size()) detail::fail<ShapeError>("TensorDataset: tensors of ", size(), " and of ", t.shape(0), " rows");
+            if (t.dim() == 0)
+                detail::fail<ShapeError>("TensorDataset: a tensor without axes has no rows");
+            if (t.shape(0) != size())
+                detail::fail<ShapeError>(
+                    "TensorDataset: tensors of ", size(), " and of ", t.shape(0), " rows");
         }
     }
 
     std::size_t size() const { return std::get<0>(tensors_).shape(0); }
-    std::tuple<Tensor<T>...> get(std::size_t i) const
-    {
-        if (i >= size()) detail::fail<IndexError>("TensorDataset: there is no item ", i, " of ", size());
+    std::tuple<Tensor<T>...> get(std::size_t i) const {
+        if (i >= size())
+            detail::fail<IndexError>("TensorDataset: there is no item ", i, " of ", size());
         return std::apply([i](auto const&... t) { return std::tuple(row(t, i)...); }, tensors_);
     }
-    /// The rows of these numbers, stacked.
-    std::tuple<Tensor<T>...> get_batch(std::span<std::size_t const> numbers) const
-    {
+    /// The rows with these indices, stacked.
+    std::tuple<Tensor<T>...> get_batch(std::span<std::size_t const> numbers) const {
         for (auto const i : numbers)
-            if (i >= size()) detail::fail<IndexError>("TensorDataset: there is no item ", i, " of ", size());
-        return std::apply([numbers](auto const&... t) { return std::tuple(rows(t, numbers)...); }, tensors_);
+            if (i >= size())
+                detail::fail<IndexError>("TensorDataset: there is no item ", i, " of ", size());
+        return std::apply(
+            [numbers](auto const&... t) { return std::tuple(rows(t, numbers)...); }, tensors_);
     }
 
 private:
     template <class V> static V without_first(V const& v) { return V(v.begin() + 1, v.end()); }
-    template <Scalar S> static Tensor<S> row(Tensor<S> const& t, std::size_t i)
-    {
-        return Tensor<S>(t.array_of().window(without_first(t.shape()), without_first(t.strides()), static_cast<std::ptrdiff_t>(i) * t.strides()[0]));
+    template <Scalar S> static Tensor<S> row(Tensor<S> const& t, std::size_t i) {
+        return Tensor<S>(t.array_of().window(without_first(t.shape()), without_first(t.strides()),
+            static_cast<std::ptrdiff_t>(i) * t.strides()[0]));
     }
-    template <Scalar S> static Tensor<S> rows(Tensor<S> const& t, std::span<std::size_t const> numbers)
-    {
+    template <Scalar S>
+    static Tensor<S> rows(Tensor<S> const& t, std::span<std::size_t const> numbers) {
         Shape shape = t.shape();
         shape[0] = numbers.size();
         auto const out = Tensor<S>::empty(shape);
-        for (std::size_t k = 0; k < numbers.size(); ++k) xgrad::detail::copy_elements(row(out, k).array_of(), row(t, numbers[k]).array_of());
+        for (std::size_t k = 0; k < numbers.size(); ++k)
+            xgrad::detail::copy_elements(row(out, k).array_of(), row(t, numbers[k]).array_of());
         return out;
     }
 
     std::tuple<Tensor<T>...> tensors_;
 };
 
-/// The items of another dataset through a function, which takes an item, or its parts where it is a std::tuple.
+/// The items of another dataset, mapped by a function, which takes an item, or its parts if it is a
+/// std::tuple.
 template <Dataset D, class F> class MapDataset {
 public:
     MapDataset(D dataset, F f) : dataset_(std::move(dataset)), f_(std::move(f)) {}
     std::size_t size() const { return static_cast<std::size_t>(dataset_.size()); }
-    auto get(std::size_t i) const
-    {
+    auto get(std::size_t i) const {
         using Item = detail::item_type<D>;
         if constexpr (std::is_invocable_v<F const&, Item>) return f_(detail::item(dataset_, i));
         else {
             constexpr bool takes_parts = requires { std::apply(f_, std::declval<Item>()); };
-            static_assert(takes_parts, "map: the function takes an item of the dataset, or its parts where it is a std::tuple, and may be called through const");
+            static_assert(takes_parts,
+                "map: the function takes an item of the dataset, or its parts where "
+                "it is a std::tuple, and may be called through const");
             if constexpr (takes_parts) return std::apply(f_, detail::item(dataset_, i));
         }
     }
@@ -124,16 +139,16 @@ private:
     D dataset_;
     F f_;
 };
-template <class D, class F> auto map(D dataset, F f)
-{
-    if constexpr (detail::is_dataset<D>()) return MapDataset<D, F>(std::move(dataset), std::move(f));
+template <class D, class F> auto map(D dataset, F f) {
+    if constexpr (detail::is_dataset<D>())
+        return MapDataset<D, F>(std::move(dataset), std::move(f));
 }
 
-/// Some items of another dataset, which several of them share.
+/// A subset of another dataset; several subsets share that dataset.
 template <Dataset D> class Subset {
 public:
-    Subset(std::shared_ptr<D const> dataset, std::vector<std::size_t> numbers) : dataset_(std::move(dataset)), numbers_(std::move(numbers))
-    {
+    Subset(std::shared_ptr<D const> dataset, std::vector<std::size_t> numbers)
+        : dataset_(std::move(dataset)), numbers_(std::move(numbers)) {
         auto const n = static_cast<std::size_t>(dataset_->size());
         for (auto const i : numbers_)
             if (i >= n) detail::fail<IndexError>("subset: there is no item ", i, " of ", n);
@@ -147,12 +162,11 @@ public:
         for (auto const i : numbers) theirs.push_back(number_of(i));
         return dataset_->get_batch(theirs);
     }
-    /// The numbers of the items in the dataset that they are from.
+    /// The indices of the items in the original dataset.
     std::vector<std::size_t> const& indices() const noexcept { return numbers_; }
 
 private:
-    std::size_t number_of(std::size_t i) const
-    {
+    std::size_t number_of(std::size_t i) const {
         if (i >= size()) detail::fail<IndexError>("subset: there is no item ", i, " of ", size());
         return numbers_[i];
     }
@@ -160,21 +174,25 @@ private:
     std::shared_ptr<D const> dataset_;
     std::vector<std::size_t> numbers_;
 };
-/// The items of these numbers, in this order.
-template <class D> auto subset(D dataset, std::vector<std::size_t> numbers)
-{
-    if constexpr (detail::is_dataset<D>()) return Subset<D>(std::make_shared<D const>(std::move(dataset)), std::move(numbers));
+/// The items with these indices, in this order.
+template <class D> auto subset(D dataset, std::vector<std::size_t> numbers) {
+    if constexpr (detail::is_dataset<D>())
+        return Subset<D>(std::make_shared<D const>(std::move(dataset)), std::move(numbers));
 }
 
-/// Parts of these sizes, together the whole, with the items dealt out at random by the calling thread's generator (manual_seed()).
-template <class D> auto random_split(D dataset, std::vector<std::size_t> const& sizes)
-{
+/// Disjoint subsets of these sizes, whose sum is the size of the dataset, with random items by the
+/// calling thread's generator (manual_seed()).
+template <class D> auto random_split(D dataset, std::vector<std::size_t> const& sizes) {
     if constexpr (detail::is_dataset<D>()) {
         auto const n = static_cast<std::size_t>(dataset.size());
         for (auto const size : sizes)
-            if (size > n) detail::fail("random_split: a part of ", size, " items is more than the dataset has, ", n);
+            if (size > n)
+                detail::fail(
+                    "random_split: a part of ", size, " items is more than the dataset has, ", n);
         auto const sum = std::accumulate(sizes.begin(), sizes.end(), std::size_t{0});
-        if (sum != n) detail::fail("random_split: parts of ", sizes, " are ", sum, " items, and the dataset has ", n);
+        if (sum != n)
+            detail::fail(
+                "random_split: parts of ", sizes, " are ", sum, " items, and the dataset has ", n);
         auto const order = detail::permutation(n, xgrad::detail::generator);
         auto const shared = std::make_shared<D const>(std::move(dataset));
         std::vector<Subset<D>> parts;
@@ -188,4 +206,4 @@ template <class D> auto random_split(D dataset, std::vector<std::size_t> const& 
     }
 }
 
-}  // namespace xgrad::data
+} // namespace xgrad::data

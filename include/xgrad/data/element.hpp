@@ -1,5 +1,5 @@
-// The elements of arrays in files, and which elements of tensors they become: integers of any width int64, floating point numbers
-// narrower than float32 that.
+// The element types of arrays in files, and the scalar types that they become: integers of any
+// width become int64, floating-point types narrower than float32 become float32.
 #pragma once
 
 #include <array>
@@ -14,18 +14,20 @@ XGRAD_COMPILED_ONCE
 
 namespace xgrad::data::detail {
 
-/// A type of elements in a file: its names there (empty where the format has none), its size, and what it becomes.
+/// An element type of files: its names in the formats (empty if a format does not have it), its
+/// size, and the scalar type that it becomes.
 struct Element {
     std::string_view numpy, safetensors;
     std::size_t size;
     DType dtype;
-    std::size_t word;       // what a change of byte order turns around: half of a complex number
-    /// Elements of tensors from those of the file, which are in the order of this machine; the index of one that has no value there.
+    std::size_t unit; // the unit of byte order: half of a complex element
+    /// Converts elements of the file, in the byte order of this machine, to elements of a tensor;
+    /// returns the index of an element without a value of that type.
     std::optional<std::size_t> (*convert)(std::byte const* from, std::byte* to, std::size_t n);
 };
 
-template <class From, class To> std::optional<std::size_t> convert_numbers(std::byte const* from, std::byte* to, std::size_t n)
-{
+template <class From, class To>
+std::optional<std::size_t> convert_numbers(std::byte const* from, std::byte* to, std::size_t n) {
     for (std::size_t i = 0; i < n; ++i) {
         From v;
         std::memcpy(&v, from + i * sizeof(From), sizeof v);
@@ -36,8 +38,8 @@ template <class From, class To> std::optional<std::size_t> convert_numbers(std::
     }
     return {};
 }
-inline std::optional<std::size_t> convert_bool(std::byte const* from, std::byte* to, std::size_t n)
-{
+inline std::optional<std::size_t> convert_bool(
+    std::byte const* from, std::byte* to, std::size_t n) {
     for (std::size_t i = 0; i < n; ++i) {
         if (from[i] > std::byte{1}) return i;
         to[i] = from[i];
@@ -45,16 +47,19 @@ inline std::optional<std::size_t> convert_bool(std::byte const* from, std::byte*
     return {};
 }
 /// binary16 of IEEE 754: a sign, 5 bits of exponent, 10 of mantissa.
-inline float float_of_half(std::uint16_t h) noexcept
-{
-    std::uint32_t const sign = (h & 0x8000u) << 16, exponent = (h >> 10) & 31u, mantissa = h & 1023u;
+inline float float_of_half(std::uint16_t h) noexcept {
+    std::uint32_t const sign = (h & 0x8000u) << 16, exponent = (h >> 10) & 31u,
+                        mantissa = h & 1023u;
     if (exponent == 0) return (sign ? -1.f : 1.f) * static_cast<float>(mantissa) * 0x1p-24f;
-    return std::bit_cast<float>(sign | (exponent == 31 ? 0x7f800000u : (exponent + 112) << 23) | mantissa << 13);
+    return std::bit_cast<float>(
+        sign | (exponent == 31 ? 0x7f800000u : (exponent + 112) << 23) | mantissa << 13);
 }
 /// The upper half of a binary32.
-inline float float_of_bfloat16(std::uint16_t h) noexcept { return std::bit_cast<float>(std::uint32_t(h) << 16); }
-template <float (*convert)(std::uint16_t) noexcept> std::optional<std::size_t> convert_halves(std::byte const* from, std::byte* to, std::size_t n)
-{
+inline float float_of_bfloat16(std::uint16_t h) noexcept {
+    return std::bit_cast<float>(std::uint32_t(h) << 16);
+}
+template <float (*convert)(std::uint16_t) noexcept>
+std::optional<std::size_t> convert_halves(std::byte const* from, std::byte* to, std::size_t n) {
     for (std::size_t i = 0; i < n; ++i) {
         std::uint16_t h;
         std::memcpy(&h, from + 2 * i, 2);
@@ -82,41 +87,44 @@ inline constexpr std::array elements{
     Element{"c16", "", 16, DType::complex128, 8, nullptr},
 };
 
-/// The element of this name in a format; null where there is none.
-inline Element const* element_of(std::string_view Element::*format, std::string_view name) noexcept
-{
+/// The element type of this name in a format; null if there is none.
+inline Element const* element_of(
+    std::string_view Element::*format, std::string_view name) noexcept {
     for (auto const& e : elements)
         if (!name.empty() && e.*format == name) return &e;
     return nullptr;
 }
-/// The element under which a tensor's elements are written as they lie in memory.
-inline Element const& element_of(DType t) noexcept
-{
+/// The element type with which a tensor's elements are written without conversion.
+inline Element const& element_of(DType t) noexcept {
     for (auto const& e : elements)
         if (e.dtype == t && (!e.convert || t == DType::boolean)) return e;
     return elements.back();
 }
 
-inline xgrad::detail::TypeInfo const& type_info_of(DType t) noexcept
-{
+inline xgrad::detail::TypeInfo const& type_info_of(DType t) noexcept {
     switch (t) {
-    case DType::boolean: return xgrad::detail::type_info<bool>;
-    case DType::int64: return xgrad::detail::type_info<std::int64_t>;
-    case DType::float32: return xgrad::detail::type_info<float>;
-    case DType::float64: return xgrad::detail::type_info<double>;
-    case DType::complex64: return xgrad::detail::type_info<std::complex<float>>;
-    default: return xgrad::detail::type_info<std::complex<double>>;
+    case DType::boolean:
+        return xgrad::detail::type_info<bool>;
+    case DType::int64:
+        return xgrad::detail::type_info<std::int64_t>;
+    case DType::float32:
+        return xgrad::detail::type_info<float>;
+    case DType::float64:
+        return xgrad::detail::type_info<double>;
+    case DType::complex64:
+        return xgrad::detail::type_info<std::complex<float>>;
+    default:
+        return xgrad::detail::type_info<std::complex<double>>;
     }
 }
 
-/// Shapes of files have at most so many axes, as NumPy's.
-inline constexpr std::size_t most_axes = 64;
+/// The largest number of axes in a file, as in NumPy.
+inline constexpr std::size_t max_axes = 64;
 
-/// How many bytes an array takes, where every stride of it, also of an empty one, is a number.
-inline std::optional<std::uint64_t> bytes_of(Shape const& shape, std::size_t element) noexcept
-{
+/// The bytes of an array. Throws if a stride of it, also of an empty array, would overflow.
+inline std::optional<std::uint64_t> bytes_of(Shape const& shape, std::size_t element) noexcept {
     constexpr auto most = static_cast<std::uint64_t>(std::numeric_limits<std::ptrdiff_t>::max());
-    std::uint64_t bytes = 16 * element;         // leaves room for elements that become wider
+    std::uint64_t bytes = 16 * element; // elements may become wider, hence 16 times
     for (std::uint64_t const extent : shape) {
         if (extent > 1 && bytes > most / extent) return {};
         if (extent > 1) bytes *= extent;
@@ -124,20 +132,21 @@ inline std::optional<std::uint64_t> bytes_of(Shape const& shape, std::size_t ele
     return xgrad::numel(shape) == 0 ? 0 : bytes / 16;
 }
 
-inline void swap_bytes(std::byte* at, std::size_t word, std::size_t bytes) noexcept
-{
-    for (auto const* const end = at + bytes; word > 1 && at != end; at += word) std::reverse(at, at + word);
+inline void swap_bytes(std::byte* at, std::size_t unit, std::size_t bytes) noexcept {
+    for (auto const* const end = at + bytes; unit > 1 && at != end; at += unit)
+        std::reverse(at, at + unit);
 }
 
-/// A new tensor from the elements that lie in row-major order from an offset on. That the file has them is known.
-inline AnyTensor read_tensor(Input const& in, std::uint64_t offset, Element const& e, bool swapped, Shape const& shape)
-{
+/// A new tensor from elements in row-major order at an offset. The caller has checked that the file
+/// has them.
+inline AnyTensor read_tensor(
+    Input const& in, std::uint64_t offset, Element const& e, bool swapped, Shape const& shape) {
     AnyTensor t(xgrad::detail::TensorImpl::make(type_info_of(e.dtype), shape));
     auto* to = t.impl().array.data;
     std::size_t const n = t.numel();
     if (!e.convert) {
         in.read(offset, to, n * e.size, "the elements");
-        if (swapped) swap_bytes(to, e.word, n * e.size);
+        if (swapped) swap_bytes(to, e.unit, n * e.size);
         return t;
     }
     std::vector<std::byte> part(std::min<std::size_t>(n, 1 << 14) * e.size);
@@ -145,21 +154,28 @@ inline AnyTensor read_tensor(Input const& in, std::uint64_t offset, Element cons
     for (std::size_t done = 0, count = 0; done < n; done += count) {
         count = std::min<std::size_t>(n - done, 1 << 14);
         in.read(offset + done * e.size, part.data(), count * e.size, "the elements");
-        if (swapped) swap_bytes(part.data(), e.word, count * e.size);
+        if (swapped) swap_bytes(part.data(), e.unit, count * e.size);
         if (auto const wrong = e.convert(part.data(), to + done * width, count))
-            in.fail_at(offset + (done + *wrong) * e.size, e.dtype == DType::boolean ? "a truth value that is neither 0 nor 1" : "an integer that is too large for int64");
+            in.fail_at(offset + (done + *wrong) * e.size,
+                e.dtype == DType::boolean ? "a truth value that is neither 0 nor 1"
+                                          : "an integer that is too large for int64");
     }
     return t;
 }
 
 /// The elements in row-major order, in memory.
-inline AnyTensor in_order(AnyTensor const& t) { return t.is_contiguous() ? t : xgrad::detail::value_copy(t); }
-
-/// A tensor of a file for somebody who wants elements of T: precision is converted, and real numbers become complex.
-template <Scalar T> Tensor<T> converted(AnyTensor const& t, std::string const& file)
-{
-    if (!xgrad::detail::converts(t.dtype(), dtype_of<T>)) fail<TypeError>(file, ": has elements of type ", name(t.dtype()), ", which do not become ", name(dtype_of<T>), " by themselves; load them as they are and cast");
-    return t.dtype() == dtype_of<T> ? t.as<T>() : xgrad::detail::converted_copy(t, xgrad::detail::type_info<T>).template as<T>();
+inline AnyTensor contiguous(AnyTensor const& t) {
+    return t.is_contiguous() ? t : xgrad::detail::value_copy(t);
 }
 
-}  // namespace xgrad::data::detail
+/// A tensor of a file as one of T: precision is converted, and real elements become complex.
+template <Scalar T> Tensor<T> converted(AnyTensor const& t, std::string const& file) {
+    if (!xgrad::detail::converts(t.dtype(), dtype_of<T>))
+        fail<TypeError>(file, ": has elements of type ", name(t.dtype()), ", which do not become ",
+            name(dtype_of<T>), " by themselves; load them as they are and cast");
+    return t.dtype() == dtype_of<T>
+               ? t.as<T>()
+               : xgrad::detail::converted_copy(t, xgrad::detail::type_info<T>).template as<T>();
+}
+
+} // namespace xgrad::data::detail

@@ -1,5 +1,6 @@
-// EventLog: scalars and histograms for TensorBoard, in its files of events: records with checks (TFRecord) of protocol buffers
-// (tensorflow/core/util/event.proto and tensorflow/core/framework/summary.proto, of which four messages are needed).
+// EventLog: scalars and histograms for TensorBoard, in its files of events: records with checks
+// (TFRecord) of protocol buffers (tensorflow/core/util/event.proto and
+// tensorflow/core/framework/summary.proto, of which four messages are needed).
 #pragma once
 
 #include <algorithm>
@@ -20,15 +21,22 @@ namespace xgrad::data {
 
 namespace detail {
 
-/// A protocol buffer under construction: fields of a number and a value, one after the other.
+/// A protocol buffer under construction: fields, each of a field number and a value.
 class ProtoMessage {
 public:
-    ProtoMessage& integer(unsigned field, std::uint64_t v) { return key(field, 0), varint(v), *this; }
-    ProtoMessage& number(unsigned field, double v) { return key(field, 1), put_little_endian(text_, std::bit_cast<std::uint64_t>(v)), *this; }
-    ProtoMessage& number(unsigned field, float v) { return key(field, 5), put_little_endian(text_, std::bit_cast<std::uint32_t>(v)), *this; }
-    ProtoMessage& bytes(unsigned field, std::string_view v) { return key(field, 2), varint(v.size()), text_ += v, *this; }
-    ProtoMessage& numbers(unsigned field, std::vector<double> const& all)
-    {
+    ProtoMessage& integer(unsigned field, std::uint64_t v) {
+        return key(field, 0), varint(v), *this;
+    }
+    ProtoMessage& number(unsigned field, double v) {
+        return key(field, 1), put_little_endian(text_, std::bit_cast<std::uint64_t>(v)), *this;
+    }
+    ProtoMessage& number(unsigned field, float v) {
+        return key(field, 5), put_little_endian(text_, std::bit_cast<std::uint32_t>(v)), *this;
+    }
+    ProtoMessage& bytes(unsigned field, std::string_view v) {
+        return key(field, 2), varint(v.size()), text_ += v, *this;
+    }
+    ProtoMessage& numbers(unsigned field, std::vector<double> const& all) {
         key(field, 2), varint(8 * all.size());
         for (double const v : all) put_little_endian(text_, std::bit_cast<std::uint64_t>(v));
         return *this;
@@ -37,17 +45,15 @@ public:
 
 private:
     void key(unsigned field, unsigned kind) { varint(field << 3 | kind); }
-    void varint(std::uint64_t v)
-    {
+    void varint(std::uint64_t v) {
         for (; v >= 128; v >>= 7) text_ += static_cast<char>(v | 128);
         text_ += static_cast<char>(v);
     }
     std::string text_;
 };
 
-/// A record: its length, what it holds, and a check of each.
-inline std::string tf_record(std::string const& content)
-{
+/// A record: its length and its content, each with a check.
+inline std::string tf_record(std::string const& content) {
     auto const masked = [](std::string const& s) {
         auto const c = crc<crc32c_polynomial>(s.data(), s.size());
         return (c >> 15 | c << 17) + 0xa282ead8u;
@@ -60,9 +66,9 @@ inline std::string tf_record(std::string const& content)
     return record;
 }
 
-/// Sums and counts of a histogram, in bins that grow by a tenth from 1e-12 on, as TensorBoard's own.
-inline std::string histogram(std::vector<double> const& values)
-{
+/// Sums and counts of a histogram, in bins that grow by a tenth from 1e-12 on, as TensorBoard's
+/// own.
+inline std::string histogram(std::vector<double> const& values) {
     double least = std::numeric_limits<double>::infinity(), largest = -least, sum = 0, squares = 0;
     std::vector<double> positive{0};
     for (double v = 1e-12; v < 1e20; v *= 1.1) positive.push_back(v);
@@ -73,69 +79,85 @@ inline std::string histogram(std::vector<double> const& values)
     std::vector<double> counts(limits.size(), 0.);
     for (double const v : values) {
         least = std::min(least, v), largest = std::max(largest, v), sum += v, squares += v * v;
-        ++counts[std::min(static_cast<std::size_t>(std::ranges::lower_bound(limits, v) - limits.begin()), counts.size() - 1)];
+        ++counts[std::min(
+            static_cast<std::size_t>(std::ranges::lower_bound(limits, v) - limits.begin()),
+            counts.size() - 1)];
     }
-    // empty bins before the first and behind the last one are left out
+    // empty bins before the first and after the last one are omitted
     auto const used = [](double n) { return n > 0; };
-    auto const begin = std::ranges::find_if(counts, used) - counts.begin(), end = std::find_if(counts.rbegin(), counts.rend(), used).base() - counts.begin();
-    auto const cut = [&](std::vector<double> const& v) { return begin < end ? std::vector<double>(v.begin() + std::max<std::ptrdiff_t>(begin - 1, 0), v.begin() + end) : std::vector<double>{0}; };
+    auto const begin = std::ranges::find_if(counts, used) - counts.begin(),
+               end = std::find_if(counts.rbegin(), counts.rend(), used).base() - counts.begin();
+    auto const cut = [&](std::vector<double> const& v) {
+        return begin < end ? std::vector<double>(v.begin() + std::max<std::ptrdiff_t>(begin - 1, 0),
+                                 v.begin() + end)
+                           : std::vector<double>{0};
+    };
     ProtoMessage message;
-    message.number(1, values.empty() ? 0. : least).number(2, values.empty() ? 0. : largest).number(3, static_cast<double>(values.size())).number(4, sum).number(5, squares);
+    message.number(1, values.empty() ? 0. : least)
+        .number(2, values.empty() ? 0. : largest)
+        .number(3, static_cast<double>(values.size()))
+        .number(4, sum)
+        .number(5, squares);
     return message.numbers(6, cut(limits)).numbers(7, cut(counts)).text();
 }
 
-}  // namespace detail
+} // namespace detail
 
-/// `EventLog log("runs/first"); log.add_scalar("loss/train", loss, step);` makes a file in that directory, which `tensorboard --logdir runs` shows.
+/// `EventLog log("runs/first"); log.add_scalar("loss/train", loss, step);` makes a file in that
+/// directory, which `tensorboard --logdir runs` shows.
 class EventLog {
 public:
-    explicit EventLog(std::filesystem::path const& directory)
-    {
+    explicit EventLog(std::filesystem::path const& directory) {
         std::error_code error;
         std::filesystem::create_directories(directory, error);
         auto const seconds = static_cast<std::uint64_t>(now());
-        path_ = directory / ("events.out.tfevents." + std::to_string(seconds) + "." + std::to_string(std::random_device()()) + ".xgrad");
+        path_ = directory / ("events.out.tfevents." + std::to_string(seconds) + "." +
+                                std::to_string(std::random_device()()) + ".xgrad");
         file_.open(path_, std::ios::binary | std::ios::app);
         write(detail::ProtoMessage().number(1, now()).bytes(3, "brain.Event:2"));
         flush();
     }
     ~EventLog() { file_.flush(); }
 
-    void add_scalar(std::string_view tag, double value, std::int64_t step)
-    {
+    void add_scalar(std::string_view tag, double value, std::int64_t step) {
         add(step, detail::ProtoMessage().bytes(1, tag).number(2, static_cast<float>(value)));
     }
-    /// The distribution of a tensor's elements, of complex ones of their moduli. They must be finite.
-    void add_histogram(std::string_view tag, AnyTensor const& t, std::int64_t step)
-    {
+    /// The distribution of a tensor's elements, or of the moduli of complex ones. They must be
+    /// finite.
+    void add_histogram(std::string_view tag, AnyTensor const& t, std::int64_t step) {
         std::vector<double> values;
         xgrad::detail::with_type(t, [&]<Scalar T>(Tensor<T> const& typed) {
             for (T const v : xgrad::detail::contiguous(typed.array_of())) {
-                if constexpr (xgrad::detail::is_complex<T>) values.push_back(static_cast<double>(std::abs(v)));
+                if constexpr (xgrad::detail::is_complex<T>)
+                    values.push_back(static_cast<double>(std::abs(v)));
                 else values.push_back(static_cast<double>(v));
-                if (!std::isfinite(values.back())) detail::fail("add_histogram: '", tag, "' has an element that is not finite");
+                if (!std::isfinite(values.back()))
+                    detail::fail("add_histogram: '", tag, "' has an element that is not finite");
             }
         });
         add(step, detail::ProtoMessage().bytes(1, tag).bytes(5, detail::histogram(values)));
     }
-    /// Puts on disk what was added; so does the end of this object, and each 100th addition.
-    void flush()
-    {
+    /// Writes to disk what was added. The destructor and each 100th addition do so, too.
+    void flush() {
         file_.flush();
         if (!file_) detail::fail(path_.string(), ": cannot be written");
     }
     std::filesystem::path const& path() const noexcept { return path_; }
 
 private:
-    static double now() { return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count(); }
-    void add(std::int64_t step, detail::ProtoMessage const& value)
-    {
+    static double now() {
+        return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch())
+            .count();
+    }
+    void add(std::int64_t step, detail::ProtoMessage const& value) {
         auto const summary = detail::ProtoMessage().bytes(1, value.text());
-        write(detail::ProtoMessage().number(1, now()).integer(2, static_cast<std::uint64_t>(step)).bytes(5, summary.text()));
+        write(detail::ProtoMessage()
+                  .number(1, now())
+                  .integer(2, static_cast<std::uint64_t>(step))
+                  .bytes(5, summary.text()));
         if (++added_ % 100 == 0) flush();
     }
-    void write(detail::ProtoMessage const& event)
-    {
+    void write(detail::ProtoMessage const& event) {
         auto const record = detail::tf_record(event.text());
         file_.write(record.data(), static_cast<std::streamsize>(record.size()));
         if (!file_) detail::fail(path_.string(), ": cannot be written");
@@ -146,4 +168,4 @@ private:
     std::size_t added_ = 0;
 };
 
-}  // namespace xgrad::data
+} // namespace xgrad::data

@@ -1,4 +1,5 @@
-// Input: what readers read, a file or bytes in memory. AtomicFile: a file that appears only when it is complete.
+// Input: what readers read, a file or bytes in memory. AtomicFile: a file that appears only when it
+// is complete.
 #pragma once
 
 #include <bit>
@@ -27,28 +28,26 @@ XGRAD_COMPILED_ONCE
 
 namespace xgrad::data {
 
-/// A file that is not what it should be. The message names the file, the place in it, and what is wrong.
+/// A malformed file. The message names the file, the position in it, and what is wrong.
 struct FormatError : Error {
     using Error::Error;
 };
 
-/// What a reader reads: a file, so that a path may be passed wherever an Input is wanted, or bytes in memory.
+/// The source of a reader: a file (a path converts to an Input) or bytes in memory.
 class Input {
 public:
     template <class P>
         requires std::convertible_to<P const&, std::filesystem::path>
-    Input(P const& path) : Input(Opened{}, std::filesystem::path(path))
-    {
-    }
+    Input(P const& path) : Input(Opened{}, std::filesystem::path(path)) {}
     /// Reads from memory, which must outlive it; `name` stands for the file name in messages.
-    Input(std::span<std::byte const> bytes, std::string name) : name_(std::move(name)), size_(bytes.size()), bytes_(bytes.data()) {}
+    Input(std::span<std::byte const> bytes, std::string name)
+        : name_(std::move(name)), size_(bytes.size()), bytes_(bytes.data()) {}
 
     std::string const& name() const noexcept { return name_; }
     std::uint64_t size() const noexcept { return size_; }
 
-    /// n bytes from an offset on. `what` is named where the file ends before them.
-    void read(std::uint64_t offset, void* to, std::size_t n, std::string_view what) const
-    {
+    /// n bytes at an offset. The error for a file that ends before them names `what`.
+    void read(std::uint64_t offset, void* to, std::size_t n, std::string_view what) const {
         if (n == 0) return;
         if (offset > size_ || n > size_ - offset) fail_at(offset, "the file ends within ", what);
         if (bytes_) return void(std::memcpy(to, bytes_ + offset, n));
@@ -57,8 +56,7 @@ public:
         file_->read(static_cast<char*>(to), static_cast<std::streamsize>(n));
         if (!*file_) fail_at(offset, "cannot be read");
     }
-    std::string text(std::uint64_t offset, std::size_t n, std::string_view what) const
-    {
+    std::string text(std::uint64_t offset, std::size_t n, std::string_view what) const {
         if (offset > size_ || n > size_ - offset) fail_at(offset, "the file ends within ", what);
         std::string s(n, '\0');
         read(offset, s.data(), n, what);
@@ -66,14 +64,18 @@ public:
     }
 
     /// Throws FormatError for this file and an offset in it.
-    template <class... Parts> [[noreturn]] void fail_at(std::uint64_t offset, Parts const&... parts) const { xgrad::detail::fail<FormatError>(name_, ", at byte ", offset, ": ", parts...); }
+    template <class... Parts>
+    [[noreturn]] void fail_at(std::uint64_t offset, Parts const&... parts) const {
+        xgrad::detail::fail<FormatError>(name_, ", at byte ", offset, ": ", parts...);
+    }
 
 private:
     struct Opened {};
-    Input(Opened, std::filesystem::path const& path) : name_(path.string()), file_(std::make_shared<std::ifstream>())
-    {
+    Input(Opened, std::filesystem::path const& path)
+        : name_(path.string()), file_(std::make_shared<std::ifstream>()) {
         std::error_code error;
-        if (std::filesystem::is_directory(path, error)) xgrad::detail::fail(name_, ": cannot be read: it is a directory");
+        if (std::filesystem::is_directory(path, error))
+            xgrad::detail::fail(name_, ": cannot be read: it is a directory");
         errno = 0;
         file_->open(path, std::ios::binary);
         if (!*file_) xgrad::detail::fail(name_, ": cannot be read: ", std::strerror(errno));
@@ -87,18 +89,19 @@ private:
     std::shared_ptr<std::ifstream> file_;
 };
 
-/// Writes to a new file beside the one that is wanted, which commit() puts in its place in one go, with the mode and, where that is
-/// allowed, the owner of the file before. Without commit() nothing has happened. A symbolic link is followed.
+/// Writes to a temporary file beside the destination. commit() renames it atomically, with the mode
+/// and, if that is allowed, the owner of the file before. Without commit() the destination is
+/// unchanged. Symbolic links are followed.
 ///
-/// The new file is called "NAME.tmp"; "NAME.1.tmp", ... while other writers of the same file are at work. A writer holds a lock on its own:
-/// one without a lock was left by a program that was killed, and the next writer removes it.
+/// The temporary file is "NAME.tmp", or "NAME.1.tmp", ... while other writers of the same file are
+/// active. A writer locks its file: one without a lock was left by a program that was killed, and
+/// the next writer removes it.
 class AtomicFile {
 public:
-    explicit AtomicFile(std::filesystem::path path) : name_(path.string()), path_(std::move(path))
-    {
-        constexpr int most_links = 40, most_writers = 100;
+    explicit AtomicFile(std::filesystem::path path) : name_(path.string()), path_(std::move(path)) {
+        constexpr int max_links = 40, max_writers = 100;
         std::error_code error;
-        for (int i = 0; i < most_links && std::filesystem::is_symlink(path_, error); ++i)
+        for (int i = 0; i < max_links && std::filesystem::is_symlink(path_, error); ++i)
             path_ = path_.parent_path() / std::filesystem::read_symlink(path_);
         errno = ELOOP;
         if (std::filesystem::is_symlink(path_, error)) fail();
@@ -110,7 +113,7 @@ public:
             temporary_ = temporary_name(i);
             errno = 0;
             file_ = open_new();
-            if (!file_ && (errno != EEXIST || i == most_writers)) fail();
+            if (!file_ && (errno != EEXIST || i == max_writers)) fail();
         }
 #if XGRAD_DATA_POSIX
         while (std::filesystem::exists(temporary_name(i), error) &&
@@ -120,11 +123,10 @@ public:
     }
     AtomicFile(AtomicFile const&) = delete;
     AtomicFile& operator=(AtomicFile const&) = delete;
-    ~AtomicFile()
-    {
+    ~AtomicFile() {
         if (!file_) return;
 #if XGRAD_DATA_POSIX
-        remove();  // while it is locked
+        remove(); // while it is locked
         std::fclose(file_);
 #else
         std::fclose(file_);
@@ -132,24 +134,22 @@ public:
 #endif
     }
 
-    void write(void const* from, std::size_t n)
-    {
+    void write(void const* from, std::size_t n) {
         if (n && std::fwrite(from, 1, n, file_) != n) fail();
         position_ += n;
     }
     void write(std::string_view text) { write(text.data(), text.size()); }
     std::uint64_t position() const noexcept { return position_; }
 
-    /// After this the file is there, whole, also if the machine stops.
-    void commit()
-    {
+    /// After it the file is complete, also if the machine stops.
+    void commit() {
         if (std::fflush(file_) != 0) fail();
 #if XGRAD_DATA_POSIX
         int const descriptor = ::fileno(file_);
         keep_mode_and_owner(descriptor);
         if (::fsync(descriptor) != 0) fail();
 #else
-        close();  // an open file cannot be renamed everywhere
+        close(); // an open file cannot be renamed everywhere
 #endif
         std::error_code error;
         std::filesystem::rename(temporary_, path_, error);
@@ -158,23 +158,21 @@ public:
             xgrad::detail::fail(name_, ": cannot be written: ", error.message());
         }
 #if XGRAD_DATA_POSIX
-        close();  // which ends the lock
+        close(); // which ends the lock
         sync_directory();
 #endif
     }
 
 private:
-    /// Of the writer that comes when i others are at work.
-    std::filesystem::path temporary_name(int i) const
-    {
+    /// The temporary name of a writer that starts while i others are active.
+    std::filesystem::path temporary_name(int i) const {
         auto name = path_;
         name += (i ? "." + std::to_string(i) : std::string()) + ".tmp";
         return name;
     }
 #if XGRAD_DATA_POSIX
-    /// A file that did not exist before; null, with errno, where there is one that is not given up.
-    std::FILE* open_new() const
-    {
+    /// Creates a file that did not exist; null, with errno, if another writer has it.
+    std::FILE* open_new() const {
         for (;;) {
             constexpr int flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC;
             int const descriptor = ::open(temporary_.c_str(), flags, 0666);
@@ -187,20 +185,18 @@ private:
                 if (!file) ::close(descriptor);
                 return file;
             }
-            ::close(descriptor);  // another writer took it for abandoned before it was locked
+            ::close(descriptor); // another writer removed it as abandoned before it was locked
         }
     }
-    /// Locks an open file, and says whether it still has this name.
-    static bool lock(int descriptor, std::filesystem::path const& name) noexcept
-    {
+    /// Locks an open file; true if it still has this name.
+    static bool lock(int descriptor, std::filesystem::path const& name) noexcept {
         struct ::stat own, there;
         return ::flock(descriptor, LOCK_EX | LOCK_NB) == 0 && ::fstat(descriptor, &own) == 0 &&
                ::stat(name.c_str(), &there) == 0 && own.st_ino == there.st_ino &&
                own.st_dev == there.st_dev;
     }
-    /// Removes the temporary file of a writer that is gone; false where it is not gone.
-    static bool remove_abandoned(std::filesystem::path const& name) noexcept
-    {
+    /// Removes the temporary file of a writer that was killed; false if the writer is active.
+    static bool remove_abandoned(std::filesystem::path const& name) noexcept {
         int const descriptor = ::open(name.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
         bool const gone = descriptor < 0 ? errno == ENOENT
                                          : lock(descriptor, name) && ::unlink(name.c_str()) == 0;
@@ -208,8 +204,7 @@ private:
         errno = EEXIST;
         return gone;
     }
-    void keep_mode_and_owner(int descriptor) const noexcept
-    {
+    void keep_mode_and_owner(int descriptor) const noexcept {
         struct ::stat before;
         if (::stat(path_.c_str(), &before) != 0) return;
         // Only the superuser may give a file away; others may still keep its group.
@@ -218,13 +213,12 @@ private:
             errno = 0;
         if (::fchmod(descriptor, before.st_mode & 07777) != 0) errno = 0;
     }
-    /// Makes the new name last.
-    void sync_directory() const
-    {
+    /// Makes the new name durable.
+    void sync_directory() const {
         auto const directory =
             path_.has_parent_path() ? path_.parent_path() : std::filesystem::path(".");
         int const descriptor = ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        if (descriptor < 0) return;  // it may be written, but not read
+        if (descriptor < 0) return; // it may be written, but not read
         bool const good = ::fsync(descriptor) == 0 || errno == EINVAL;
         auto const error = errno;
         ::close(descriptor);
@@ -234,25 +228,22 @@ private:
 #else
     std::FILE* open_new() const { return std::fopen(temporary_.string().c_str(), "wb"); }
 #endif
-    void close()
-    {
+    void close() {
         if (std::fclose(std::exchange(file_, nullptr)) == 0) return;
         auto const error = errno;
         remove();
         errno = error;
         fail();
     }
-    void remove() noexcept
-    {
+    void remove() noexcept {
         std::error_code ignored;
         std::filesystem::remove(temporary_, ignored);
     }
-    [[noreturn]] void fail() const
-    {
+    [[noreturn]] void fail() const {
         xgrad::detail::fail(name_, ": cannot be written: ", std::strerror(errno));
     }
 
-    std::string name_;  // as it was given
+    std::string name_; // as the caller gave it
     std::filesystem::path path_, temporary_;
     std::FILE* file_ = nullptr;
     std::uint64_t position_ = 0;
@@ -262,18 +253,18 @@ namespace detail {
 
 using xgrad::detail::fail;
 
-/// A number in its first bytes, the lowest one first.
-template <std::unsigned_integral U> U little_endian(void const* from) noexcept
-{
+/// An unsigned integer from its bytes, the lowest one first.
+template <std::unsigned_integral U> U little_endian(void const* from) noexcept {
     auto const* const bytes = static_cast<unsigned char const*>(from);
     U value = 0;
-    for (std::size_t i = sizeof(U); i-- > 0;) value = static_cast<U>((static_cast<std::uint64_t>(value) << 8) | bytes[i]);
+    for (std::size_t i = sizeof(U); i-- > 0;)
+        value = static_cast<U>((static_cast<std::uint64_t>(value) << 8) | bytes[i]);
     return value;
 }
-template <std::unsigned_integral U> void put_little_endian(std::string& to, U value)
-{
-    for (std::size_t i = 0; i < sizeof(U); ++i) to += static_cast<char>(static_cast<std::uint64_t>(value) >> (8 * i));
+template <std::unsigned_integral U> void put_little_endian(std::string& to, U value) {
+    for (std::size_t i = 0; i < sizeof(U); ++i)
+        to += static_cast<char>(static_cast<std::uint64_t>(value) >> (8 * i));
 }
 
-}  // namespace detail
-}  // namespace xgrad::data
+} // namespace detail
+} // namespace xgrad::data

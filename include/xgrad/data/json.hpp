@@ -14,8 +14,8 @@ XGRAD_COMPILED_ONCE
 
 namespace xgrad::data {
 
-/// null, a boolean, an integer, a floating-point number, a string, an array or an object. The members
-/// of an object stay in order.
+/// null, a boolean, an integer, a floating-point number, a string, an array or an object. The
+/// members of an object stay in order.
 class Json {
 public:
     using Array = std::vector<Json>;
@@ -126,7 +126,7 @@ inline Json read_json_number(Scanner& s) {
     return v;
 }
 
-/// A value of any kind. `depth` is how many objects and arrays it stands in.
+/// A value of any kind. `depth` is the number of objects and arrays around it.
 inline Json read_json(Scanner& s, int depth = 0) {
     if (depth > max_json_depth)
         s.fail("objects and arrays are nested more than ", max_json_depth, " deep");
@@ -196,7 +196,7 @@ inline void write_json(std::string& to, Json const& value, std::size_t indent) {
 
 } // namespace detail
 
-/// Reads a text of JSON. Throws FormatError with the byte where it goes wrong.
+/// Reads a text of JSON. Throws FormatError with the offset of the first wrong byte.
 inline Json read_json(Input const& in) {
     auto const text = in.text(0, xgrad::detail::converted<std::size_t>(in.size()), "the text");
     if (auto const good = detail::utf8_until(text); good != text.size())

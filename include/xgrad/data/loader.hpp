@@ -1,4 +1,5 @@
-// DataLoader: a dataset in batches, in order or shuffled, which a thread of its own prepares while the program computes.
+// DataLoader: a dataset in batches, in sequence or shuffled, prepared by a thread of its own while
+// the program computes.
 #pragma once
 
 #include <condition_variable>
@@ -18,69 +19,77 @@ XGRAD_COMPILED_ONCE
 
 namespace xgrad::data {
 
-/// Items to a batch: tensors are stacked, numbers become a vector (integers of int64), a std::tuple or std::pair of items becomes a
-/// std::tuple of batches, and strings a std::vector.
+/// Items to a batch: tensors are stacked, numbers become a vector (integers of int64), a std::tuple
+/// or std::pair of items becomes a std::tuple of batches, and strings a std::vector.
 struct DefaultCollate {
-    template <class Item> auto operator()(std::vector<Item> const& items) const
-    {
-        if constexpr (requires { typename Item::scalar; } && std::derived_from<Item, AnyTensor>) return stack(items);
+    template <class Item> auto operator()(std::vector<Item> const& items) const {
+        if constexpr (requires { typename Item::scalar; } && std::derived_from<Item, AnyTensor>)
+            return stack(items);
         else if constexpr (std::is_arithmetic_v<Item> || xgrad::detail::is_complex<Item>) {
-            using T = std::conditional_t<std::integral<Item> && !std::same_as<Item, bool>, std::int64_t, Item>;
+            using T = std::conditional_t<std::integral<Item> && !std::same_as<Item, bool>,
+                std::int64_t, Item>;
             auto const batch = Tensor<T>::empty(Shape{items.size()});
             std::copy(items.begin(), items.end(), batch.array_of().begin());
             return batch;
         } else if constexpr (requires { std::tuple_size<Item>::value; })
-            return [&]<std::size_t... I>(std::index_sequence<I...>) { return std::tuple((*this)(part<I>(items))...); }(std::make_index_sequence<std::tuple_size_v<Item>>());
+            return [&]<std::size_t... I>(std::index_sequence<I...>) {
+                return std::tuple((*this)(part<I>(items))...);
+            }(std::make_index_sequence<std::tuple_size_v<Item>>());
         else {
-            static_assert(std::same_as<Item, std::string>, "DataLoader: items are tensors, numbers, strings, or a std::tuple of such; give it a collate function for others");
+            static_assert(std::same_as<Item, std::string>,
+                "DataLoader: items are tensors, numbers, strings, or a std::tuple of such; give it "
+                "a collate function for others");
             return items;
         }
     }
 
 private:
-    template <std::size_t I, class Item> static auto part(std::vector<Item> const& items)
-    {
+    template <std::size_t I, class Item> static auto part(std::vector<Item> const& items) {
         std::vector<std::remove_cvref_t<std::tuple_element_t<I, Item>>> parts;
         for (auto const& item : items) parts.push_back(std::get<I>(item));
         return parts;
     }
 };
 
-/// Which items an epoch has, and in which order.
+/// A sampler: the items of an epoch, and their order.
 class Sampler {
 public:
     virtual ~Sampler() = default;
-    /// How many items an epoch has.
+    /// The number of items in an epoch.
     virtual std::size_t size() const = 0;
-    /// Their indices. Asked at the start of each epoch.
+    /// Their indices. Called at the start of each epoch.
     virtual std::vector<std::size_t> order() = 0;
 };
 
 struct LoaderOptions {
     std::size_t batch_size = 1;
-    /// Another order in each epoch.
+    /// A new random order in each epoch.
     bool shuffle = false;
-    /// Whether a last batch that is not full is left out.
+    /// True to omit a last batch that is not full.
     bool drop_last = false;
-    /// How many batches a thread prepares ahead; 0: none does, and each is made when the loop asks for it.
+    /// The number of batches that a thread prepares ahead; 0: no thread, and each batch is made
+    /// when the loop asks for it.
     std::size_t prefetch = 2;
-    /// Where the random numbers start; without it the calling thread's generator decides, and with it manual_seed().
+    /// The seed of the order; without a value it is drawn from the calling thread's generator, so
+    /// that manual_seed() decides.
     std::optional<std::uint64_t> seed = {};
-    /// Decides about the items of an epoch instead of `shuffle`; without it an epoch has all.
+    /// A sampler instead of `shuffle`; without it an epoch has all items.
     std::shared_ptr<Sampler> sampler = {};
 };
 
 namespace detail {
 
-/// What a thread makes ahead of its reader: f() until it gives nothing or throws, which the reader then gets in its turn.
+/// A queue that a thread fills ahead of its reader: it calls f() until that returns nothing or
+/// throws, which the reader gets in sequence.
 template <class Batch> class Prefetch {
 public:
-    template <class F> Prefetch(std::size_t most, F f) : most_(most), thread_([this, f = std::move(f)]() mutable { run(f); }) {}
+    template <class F>
+    Prefetch(std::size_t most, F f)
+        : most_(most), thread_([this, f = std::move(f)]() mutable { run(f); }) {}
     Prefetch(Prefetch const&) = delete;
     Prefetch& operator=(Prefetch const&) = delete;
-    /// Waits for the batch that is being made, and for no other.
-    ~Prefetch()
-    {
+    /// Waits only for the batch that is being made.
+    ~Prefetch() {
         {
             std::lock_guard const lock(mutex_);
             unwanted_ = true;
@@ -89,8 +98,7 @@ public:
         thread_.join();
     }
 
-    std::optional<Batch> next()
-    {
+    std::optional<Batch> next() {
         std::unique_lock lock(mutex_);
         change_.wait(lock, [&] { return !made_.empty() || ended_; });
         if (made_.empty()) {
@@ -105,8 +113,7 @@ public:
     }
 
 private:
-    template <class F> void run(F& f) noexcept
-    {
+    template <class F> void run(F& f) noexcept {
         std::exception_ptr error;
         try {
             for (;;) {
@@ -123,9 +130,7 @@ private:
                 }
                 change_.notify_all();
             }
-        } catch (...) {
-            error = std::current_exception();
-        }
+        } catch (...) { error = std::current_exception(); }
         {
             std::lock_guard const lock(mutex_);
             ended_ = true;
@@ -140,24 +145,25 @@ private:
     std::deque<Batch> made_;
     std::exception_ptr error_;
     bool ended_ = false, unwanted_ = false;
-    std::thread thread_;    // the last member, since it uses the others
+    std::thread thread_; // the last member: it uses the others
 };
 
-}  // namespace detail
+} // namespace detail
 
-/// `for (auto const& [x, y] : loader)`: each loop is an epoch. The dataset is read through const, with a thread by another thread, without
-/// recording; its random numbers are the same with and without a thread. What it throws comes out of the loop.
+/// `for (auto const& [x, y] : loader)`: each loop is an epoch. The dataset is read through a const
+/// reference, without recording, by the thread that prepares batches if there is one. Its random
+/// numbers are the same with and without that thread. Its exceptions leave the loop.
 template <class D, class Collate = DefaultCollate> class DataLoader {
     static constexpr bool reads_dataset = detail::is_dataset<D>();
-    static constexpr bool whole_batches = detail::HasBatches<D> && std::same_as<Collate, DefaultCollate>;
+    static constexpr bool whole_batches =
+        detail::HasBatches<D> && std::same_as<Collate, DefaultCollate>;
     using Generator = std::remove_cvref_t<decltype(xgrad::detail::generator)>;
 
     struct Source {
         D dataset;
         Collate collate;
 
-        auto batch(std::span<std::size_t const> numbers) const
-        {
+        auto batch(std::span<std::size_t const> numbers) const {
             NoGradGuard const off;
             if constexpr (whole_batches) return dataset.get_batch(numbers);
             else if constexpr (reads_dataset) {
@@ -173,17 +179,19 @@ public:
     using Batch = decltype(std::declval<Source const&>().batch({}));
 
     explicit DataLoader(D dataset, LoaderOptions const& options = {}, Collate collate = {})
-        : source_(std::make_shared<Source>(std::move(dataset), std::move(collate))), options_(options), generator_(options.seed.value_or(0))
-    {
+        : source_(std::make_shared<Source>(std::move(dataset), std::move(collate))),
+          options_(options), generator_(options.seed.value_or(0)) {
         if (options.batch_size == 0) detail::fail("DataLoader: the batch size must be positive");
-        if (options.sampler && options.shuffle) detail::fail("DataLoader: sampler option is mutually exclusive with shuffle");
+        if (options.sampler && options.shuffle)
+            detail::fail("DataLoader: sampler option is mutually exclusive with shuffle");
     }
 
     /// The number of batches of an epoch.
-    std::size_t size() const
-    {
-        auto const items = options_.sampler ? options_.sampler->size() : static_cast<std::size_t>(source_->dataset.size());
-        return items / options_.batch_size + (!options_.drop_last && items % options_.batch_size ? 1 : 0);
+    std::size_t size() const {
+        auto const items = options_.sampler ? options_.sampler->size()
+                                            : static_cast<std::size_t>(source_->dataset.size());
+        return items / options_.batch_size +
+               (!options_.drop_last && items % options_.batch_size ? 1 : 0);
     }
     D const& dataset() const noexcept { return source_->dataset; }
 
@@ -195,13 +203,15 @@ private:
         std::size_t batch_size, batches, made = 0;
         Generator generator;
 
-        std::optional<Batch> operator()()
-        {
+        std::optional<Batch> operator()() {
             if (made == batches) return {};
-            auto const begin = batch_size * made++, count = std::min(batch_size, order.size() - begin);
+            auto const begin = batch_size * made++,
+                       count = std::min(batch_size, order.size() - begin);
             struct Exchanged {
                 Generator& mine;
-                explicit Exchanged(Generator& g) : mine(g) { std::swap(mine, xgrad::detail::generator); }
+                explicit Exchanged(Generator& g) : mine(g) {
+                    std::swap(mine, xgrad::detail::generator);
+                }
                 ~Exchanged() { std::swap(mine, xgrad::detail::generator); }
             } const exchanged(generator);
             return source->batch(std::span(order).subspan(begin, count));
@@ -211,8 +221,7 @@ private:
         Maker maker;
         std::optional<detail::Prefetch<Batch>> ahead;
 
-        Epoch(Maker m, std::size_t prefetch) : maker(std::move(m))
-        {
+        Epoch(Maker m, std::size_t prefetch) : maker(std::move(m)) {
             if (prefetch) ahead.emplace(prefetch, std::move(maker));
         }
         std::optional<Batch> next() { return ahead ? ahead->next() : maker(); }
@@ -225,11 +234,11 @@ public:
         using difference_type = std::ptrdiff_t;
         using iterator_concept = std::input_iterator_tag;
 
-        explicit Iterator(std::unique_ptr<Epoch> epoch) : epoch_(std::move(epoch)), batch_(epoch_->next()) {}
+        explicit Iterator(std::unique_ptr<Epoch> epoch)
+            : epoch_(std::move(epoch)), batch_(epoch_->next()) {}
         Batch const& operator*() const { return *batch_; }
         Batch const* operator->() const { return &*batch_; }
-        Iterator& operator++()
-        {
+        Iterator& operator++() {
             batch_ = epoch_->next();
             return *this;
         }
@@ -242,22 +251,27 @@ public:
     };
 
     /// Starts an epoch, which ends with the iterator.
-    Iterator begin()
-    {
+    Iterator begin() {
         Generator generator((options_.seed ? generator_ : xgrad::detail::generator)());
         auto const items = static_cast<std::size_t>(source_->dataset.size());
         std::vector<std::size_t> order;
         if (options_.sampler) {
             order = options_.sampler->order();
-            if (order.size() != options_.sampler->size()) detail::fail("DataLoader: a sampler of ", options_.sampler->size(), " items gave ", order.size());
+            if (order.size() != options_.sampler->size())
+                detail::fail("DataLoader: a sampler of ", options_.sampler->size(), " items gave ",
+                    order.size());
             for (auto const i : order)
-                if (i >= items) detail::fail<IndexError>("DataLoader: a sampler gave item ", i, " of a dataset of ", items);
+                if (i >= items)
+                    detail::fail<IndexError>(
+                        "DataLoader: a sampler gave item ", i, " of a dataset of ", items);
         } else if (options_.shuffle) order = detail::permutation(items, generator);
         else {
             order.resize(items);
             std::iota(order.begin(), order.end(), std::size_t{0});
         }
-        return Iterator(std::make_unique<Epoch>(Maker{source_, std::move(order), options_.batch_size, size(), 0, generator}, options_.prefetch));
+        return Iterator(std::make_unique<Epoch>(
+            Maker{source_, std::move(order), options_.batch_size, size(), 0, generator},
+            options_.prefetch));
     }
     std::default_sentinel_t end() const noexcept { return {}; }
 
@@ -269,6 +283,7 @@ private:
 
 template <class D> DataLoader(D, LoaderOptions const& = {}) -> DataLoader<D>;
 template <class D, class Collate>
-DataLoader(D, LoaderOptions const&, Collate&&) -> DataLoader<D, xgrad::detail::KeptCallable<Collate>>;
+DataLoader(D, LoaderOptions const&, Collate&&)
+    -> DataLoader<D, xgrad::detail::KeptCallable<Collate>>;
 
-}  // namespace xgrad::data
+} // namespace xgrad::data

@@ -1,4 +1,5 @@
-// Scanner: reads the texts in the headers of files, character by character, and says at which byte one goes wrong.
+// Scanner: reads the texts in the headers of files, character by character. Its errors have the
+// offset of the wrong byte.
 #pragma once
 
 #include <algorithm>
@@ -10,26 +11,31 @@ XGRAD_COMPILED_ONCE
 
 namespace xgrad::data::detail {
 
-/// Where text stops being UTF-8 (without surrogates and needless length); its size where it never does.
-inline std::size_t utf8_until(std::string_view s) noexcept
-{
+/// The offset of the first byte that is not UTF-8 (surrogates and overlong forms are not); the size
+/// of the text if there is none.
+inline std::size_t utf8_until(std::string_view s) noexcept {
     for (std::size_t at = 0; at < s.size();) {
-        auto const byte = [&](std::size_t i) { return at + i < s.size() ? static_cast<unsigned char>(s[at + i]) : 0u; };
+        auto const byte = [&](std::size_t i) {
+            return at + i < s.size() ? static_cast<unsigned char>(s[at + i]) : 0u;
+        };
         auto const follows = [&](std::size_t i) { return (byte(i) & 0xc0u) == 0x80u; };
         unsigned const first = byte(0), second = byte(1);
         std::size_t length = 0;
         if (first < 0x80) length = 1;
         else if (first >= 0xc2 && first < 0xe0 && follows(1)) length = 2;
-        else if ((first & 0xf0u) == 0xe0 && follows(1) && follows(2) && (first != 0xe0 || second >= 0xa0) && (first != 0xed || second < 0xa0)) length = 3;
-        else if (first >= 0xf0 && first < 0xf5 && follows(1) && follows(2) && follows(3) && (first != 0xf0 || second >= 0x90) && (first != 0xf4 || second < 0x90)) length = 4;
+        else if ((first & 0xf0u) == 0xe0 && follows(1) && follows(2) &&
+                 (first != 0xe0 || second >= 0xa0) && (first != 0xed || second < 0xa0))
+            length = 3;
+        else if (first >= 0xf0 && first < 0xf5 && follows(1) && follows(2) && follows(3) &&
+                 (first != 0xf0 || second >= 0x90) && (first != 0xf4 || second < 0x90))
+            length = 4;
         if (!length) return at;
         at += length;
     }
     return s.size();
 }
 
-inline void put_utf8(std::string& to, std::uint32_t code)
-{
+inline void put_utf8(std::string& to, std::uint32_t code) {
     auto const put = [&](std::uint32_t bits) { to += static_cast<char>(bits); };
     if (code < 0x80) return put(code);
     if (code < 0x800) put(0xc0 | code >> 6);
@@ -43,53 +49,51 @@ inline void put_utf8(std::string& to, std::uint32_t code)
 
 class Scanner {
 public:
-    /// Of the text that stands in the file from byte `offset` on.
-    Scanner(Input const& in, std::string_view text, std::uint64_t offset) : in_(in), text_(text), offset_(offset) {}
+    /// Reads the text that begins at byte `offset` of the file.
+    Scanner(Input const& in, std::string_view text, std::uint64_t offset)
+        : in_(in), text_(text), offset_(offset) {}
 
     std::uint64_t offset() const noexcept { return offset_ + at_; }
     bool at_end() const noexcept { return at_ == text_.size(); }
-    void skip(std::string_view characters) noexcept { at_ = std::min(text_.find_first_not_of(characters, at_), text_.size()); }
+    void skip(std::string_view characters) noexcept {
+        at_ = std::min(text_.find_first_not_of(characters, at_), text_.size());
+    }
     bool next_is(char c) const noexcept { return !at_end() && text_[at_] == c; }
     /// The characters from here on for which f(c) is true.
-    template <class F> std::string_view take_while(F f) noexcept
-    {
+    template <class F> std::string_view take_while(F f) noexcept {
         auto const begin = at_;
         while (!at_end() && f(text_[at_])) ++at_;
         return text_.substr(begin, at_ - begin);
     }
-    bool accept(char c) noexcept
-    {
+    bool accept(char c) noexcept {
         if (!next_is(c)) return false;
         ++at_;
         return true;
     }
-    bool accept(std::string_view word) noexcept
-    {
-        if (text_.substr(at_, word.size()) != word) return false;
-        at_ += word.size();
+    bool accept(std::string_view keyword) noexcept {
+        if (text_.substr(at_, keyword.size()) != keyword) return false;
+        at_ += keyword.size();
         return true;
     }
-    void expect(char c)
-    {
+    void expect(char c) {
         if (!accept(c)) fail("here should be ", std::string{'\'', c, '\''});
     }
-    /// A number that is not negative, without needless zeros in front.
-    std::uint64_t number()
-    {
+    /// A non-negative integer without leading zeros.
+    std::uint64_t number() {
         std::uint64_t value = 0;
         auto const begin = at_;
         for (; !at_end() && text_[at_] >= '0' && text_[at_] <= '9'; ++at_) {
             auto const digit = static_cast<std::uint64_t>(text_[at_] - '0');
-            if (value > (std::numeric_limits<std::uint64_t>::max() - digit) / 10) fail("a number is too large");
+            if (value > (std::numeric_limits<std::uint64_t>::max() - digit) / 10)
+                fail("a number is too large");
             value = 10 * value + digit;
         }
         if (at_ == begin) fail("here should be a number that is not negative");
         if (at_ > begin + 1 && text_[begin] == '0') fail("a number begins with 0");
         return value;
     }
-    /// Up to a closing quote like the one that is next; nothing is escaped.
-    std::string_view plain_string()
-    {
+    /// A quoted text, up to a closing quote like the opening one; there are no escapes.
+    std::string_view plain_string() {
         char const quote = accept('"') ? '"' : '\'';
         if (quote == '\'') expect('\'');
         auto const end = text_.find(quote, at_);
@@ -99,26 +103,27 @@ public:
         return s;
     }
     /// A string of JSON.
-    std::string json_string()
-    {
+    std::string json_string() {
         expect('"');
         std::string s;
         while (!accept('"')) {
             if (at_end()) fail("a string does not end");
             char const c = text_[at_];
-            if (static_cast<unsigned char>(c) < 0x20) fail("a control character stands in a string");
+            if (static_cast<unsigned char>(c) < 0x20)
+                fail("a control character stands in a string");
             ++at_;
             if (c != '\\') s += c;
             else escape(s);
         }
         return s;
     }
-    template <class... Parts> [[noreturn]] void fail(Parts const&... parts) const { in_.fail_at(offset(), parts...); }
+    template <class... Parts> [[noreturn]] void fail(Parts const&... parts) const {
+        in_.fail_at(offset(), parts...);
+    }
 
 private:
-    void escape(std::string& s)
-    {
-        static constexpr std::string_view letters = "\"\\/bfnrt", meanings = "\"\\/\b\f\n\r\t";
+    void escape(std::string& s) {
+        static constexpr std::string_view escapes = "\"\\/bfnrt", meanings = "\"\\/\b\f\n\r\t";
         if (accept('u')) {
             auto code = hexadecimal();
             if (code >= 0xdc00 && code < 0xe000) fail("half of a surrogate pair");
@@ -130,13 +135,12 @@ private:
             }
             return put_utf8(s, code);
         }
-        auto const which = at_end() ? letters.npos : letters.find(text_[at_]);
-        if (which == letters.npos) fail("an escape that JSON does not have");
+        auto const which = at_end() ? escapes.npos : escapes.find(text_[at_]);
+        if (which == escapes.npos) fail("an escape that JSON does not have");
         s += meanings[which];
         ++at_;
     }
-    std::uint32_t hexadecimal()
-    {
+    std::uint32_t hexadecimal() {
         static constexpr std::string_view digits = "0123456789abcdef0123456789ABCDEF";
         std::uint32_t code = 0;
         for (int i = 0; i < 4; ++i, ++at_) {
@@ -153,4 +157,4 @@ private:
     std::size_t at_ = 0;
 };
 
-}  // namespace xgrad::data::detail
+} // namespace xgrad::data::detail
