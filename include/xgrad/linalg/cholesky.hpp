@@ -9,47 +9,51 @@ namespace xgrad {
 
 namespace detail {
 
-/// A = L L^H. The gradient is half of L^-H H L^-1, where H is Hermitian and has the lower triangle of L^H dL: Iain Murray, "Differentiation of
-/// the Cholesky decomposition" (2016).
+/// A = L L^H. The gradient is half of L^-H H L^-1, where H is Hermitian and has the lower triangle
+/// of L^H dL: Iain Murray, "Differentiation of the Cholesky decomposition" (2016).
 template <Differentiable T> struct LinalgCholesky : Function<LinalgCholesky<T>> {
     using P = precision_of<T>;
     using Saved = std::tuple<Tensor<T>>;
 
-    static Tensor<T> forward(Context<LinalgCholesky>& ctx, Tensor<T> const& a)
-    {
-        auto factor = by_columns(a.array_of());
+    static Tensor<T> forward(Context<LinalgCholesky>& ctx, Tensor<T> const& a) {
+        auto factor = column_major(a.array_of());
         MatrixSizes const sizes(a.shape());
         auto const n = static_cast<std::size_t>(sizes.rows);
         for (std::size_t i = 0; n && i < sizes.count; ++i) {
             T* const matrix = factor.begin() + i * sizes.elements();
             if (int const minor = lapack::factor_cholesky(sizes.rows, matrix))
-                fail<LinAlgError>(at_matrix("linalg.cholesky", a.shape(), i), "The factorization could not be completed because the input is not positive-definite (the leading minor of order ", minor, " is not positive-definite).");
-            for (std::size_t column = 1; column < n; ++column) std::fill_n(matrix + column * n, column, T(0));
+                fail<LinAlgError>(at_matrix("linalg.cholesky", a.shape(), i),
+                    "The factorization could not be completed because the input is not "
+                    "positive-definite (the leading minor of order ",
+                    minor, " is not positive-definite).");
+            for (std::size_t column = 1; column < n; ++column)
+                std::fill_n(matrix + column * n, column, T(0));
         }
         Tensor<T> const result(std::move(factor));
         ctx.save_for_backward(result);
         return result;
     }
-    static Tensor<T> backward(Context<LinalgCholesky>& ctx, Tensor<T> const& g)
-    {
+    static Tensor<T> backward(Context<LinalgCholesky>& ctx, Tensor<T> const& g) {
         auto const [l] = ctx.saved_tensors();
         auto const inner = from_lower_triangle<T>(matmul(adjoint(l), g));
-        return P(0.5) * solve_triangular(l, solve_triangular(l, inner, {.left = true, .adjoint = true}), {.left = false});
+        return P(0.5) * solve_triangular(l,
+                            solve_triangular(l, inner, {.left = true, .adjoint = true}),
+                            {.left = false});
     }
 };
 
-}  // namespace detail
+} // namespace detail
 
 namespace linalg {
 
-/// The lower triangular L with a positive diagonal for which A = L L^H, of each Hermitian positive definite matrix. Looks at the lower triangle
-/// only; the gradient is Hermitian. Throws LinAlgError where A is not positive definite.
-template <Operand A> auto cholesky(A const& a)
-{
+/// The lower triangular L with a positive diagonal for which A = L L^H, of each Hermitian positive
+/// definite matrix. Only the lower triangle is read; the gradient is Hermitian. Throws LinAlgError
+/// if A is not positive definite.
+template <Operand A> auto cholesky(A const& a) {
     auto const x = detail::matrix_argument(a);
     detail::check_square("linalg.cholesky", x);
     return detail::LinalgCholesky<typename A::value_type>::apply(x);
 }
 
-}  // namespace linalg
-}  // namespace xgrad
+} // namespace linalg
+} // namespace xgrad

@@ -12,11 +12,16 @@ namespace xgrad {
 
 namespace detail {
 
-/// The index of each axis: a letter, or a negative number for an axis under an ellipsis, counted from the last.
+/// The index of each axis: a letter, or a negative number for an axis under an ellipsis, counted
+/// from the last.
 using Indices = std::vector<int>;
 
-inline bool has(Indices const& all, int index) { return std::ranges::find(all, index) != all.end(); }
-inline std::ptrdiff_t place_of(int index, Indices const& in) { return std::ranges::find(in, index) - in.begin(); }
+inline bool has(Indices const& all, int index) {
+    return std::ranges::find(all, index) != all.end();
+}
+inline std::ptrdiff_t place_of(int index, Indices const& in) {
+    return std::ranges::find(in, index) - in.begin();
+}
 
 /// A tensor and the index of each of its axes.
 template <Scalar T> struct Indexed {
@@ -25,13 +30,13 @@ template <Scalar T> struct Indexed {
 
     std::size_t extent(int index) const { return tensor.shape(place_of(index, indices)); }
 
-    /// Axes of one index become one: their diagonal.
-    void take_diagonals()
-    {
+    /// Replaces axes with the same index by one, their diagonal.
+    void take_diagonals() {
         for (std::size_t i = 0; i < indices.size(); ++i)
             for (std::size_t j = i + 1; j < indices.size(); ++j)
                 if (indices[i] == indices[j]) {
-                    tensor = tensor.diagonal(0, static_cast<std::ptrdiff_t>(i), static_cast<std::ptrdiff_t>(j));
+                    tensor = tensor.diagonal(
+                        0, static_cast<std::ptrdiff_t>(i), static_cast<std::ptrdiff_t>(j));
                     int const index = indices[i];
                     indices.erase(indices.begin() + static_cast<std::ptrdiff_t>(j));
                     indices.erase(indices.begin() + static_cast<std::ptrdiff_t>(i));
@@ -39,9 +44,8 @@ template <Scalar T> struct Indexed {
                     return take_diagonals();
                 }
     }
-    /// Summed over those axes for which gone(index) holds.
-    template <class F> void sum_over(F gone)
-    {
+    /// Sums over the axes for which gone(index) is true.
+    template <class F> void sum_over(F gone) {
         Axes axes;
         Indices left;
         for (std::size_t i = 0; i < indices.size(); ++i)
@@ -51,22 +55,19 @@ template <Scalar T> struct Indexed {
         tensor = sum(tensor, axes);
         indices = std::move(left);
     }
-    /// The tensor with its axes in the order of some groups of indices.
-    Tensor<T> arranged(std::initializer_list<Indices> groups) const
-    {
+    /// The tensor with its axes permuted to the order of some groups of indices.
+    Tensor<T> arranged(std::initializer_list<Indices> groups) const {
         Axes order;
         for (auto const& group : groups)
             for (int const index : group) order.push_back(place_of(index, indices));
         return permute(tensor, order);
     }
-    Axes extents(Indices const& group) const
-    {
+    Axes extents(Indices const& group) const {
         Axes all;
         for (int const index : group) all.push_back(static_cast<std::ptrdiff_t>(extent(index)));
         return all;
     }
-    std::ptrdiff_t count(Indices const& group) const
-    {
+    std::ptrdiff_t count(Indices const& group) const {
         std::ptrdiff_t n = 1;
         for (auto const extent : extents(group)) n *= extent;
         return n;
@@ -74,23 +75,24 @@ template <Scalar T> struct Indexed {
 };
 template <Scalar T> Indexed(Tensor<T>, Indices) -> Indexed<T>;
 
-inline Axes joined(std::initializer_list<Axes> parts)
-{
+inline Axes joined(std::initializer_list<Axes> parts) {
     Axes all;
     for (auto const& part : parts)
         for (auto const n : part) all.push_back(n);
     return all;
 }
 
-/// The product of two tensors, summed over the indices that keep(index) does not hold for: a product of matrices, or of elements where there
-/// is nothing to sum.
-template <Scalar A, Scalar B, class F> auto contract(Indexed<A> a, Indexed<B> b, F keep)
-{
+/// The product of two tensors, summed over the indices for which keep(index) is false: a matrix
+/// product, or an elementwise product if there is nothing to sum.
+template <Scalar A, Scalar B, class F> auto contract(Indexed<A> a, Indexed<B> b, F keep) {
     // an extent of 1 beside a longer one counts as no axis
-    a.sum_over([&](int i) { return has(b.indices, i) ? a.extent(i) == 1 && b.extent(i) != 1 : !keep(i); });
-    b.sum_over([&](int i) { return has(a.indices, i) ? b.extent(i) == 1 && a.extent(i) != 1 : !keep(i); });
+    a.sum_over(
+        [&](int i) { return has(b.indices, i) ? a.extent(i) == 1 && b.extent(i) != 1 : !keep(i); });
+    b.sum_over(
+        [&](int i) { return has(a.indices, i) ? b.extent(i) == 1 && a.extent(i) != 1 : !keep(i); });
     Indices batch, summed, of_a, of_b;
-    for (int const i : a.indices) (!has(b.indices, i) ? of_a : keep(i) ? batch : summed).push_back(i);
+    for (int const i : a.indices)
+        (!has(b.indices, i) ? of_a : keep(i) ? batch : summed).push_back(i);
     for (int const i : b.indices)
         if (!has(a.indices, i)) of_b.push_back(i);
 
@@ -99,24 +101,30 @@ template <Scalar A, Scalar B, class F> auto contract(Indexed<A> a, Indexed<B> b,
     indices.insert(indices.end(), of_a.begin(), of_a.end());
     indices.insert(indices.end(), of_b.begin(), of_b.end());
     if (summed.empty()) {
-        auto const x = reshape(a.arranged({batch, of_a}), joined({lead, rows, Axes(of_b.size(), 1)}));
-        auto const y = reshape(b.arranged({batch, of_b}), joined({lead, Axes(of_a.size(), 1), columns}));
+        auto const x =
+            reshape(a.arranged({batch, of_a}), joined({lead, rows, Axes(of_b.size(), 1)}));
+        auto const y =
+            reshape(b.arranged({batch, of_b}), joined({lead, Axes(of_a.size(), 1), columns}));
         return Indexed{materialize(x * y), std::move(indices)};
     }
-    auto const x = reshape(a.arranged({batch, of_a, summed}), joined({lead, {a.count(of_a), a.count(summed)}}));
-    auto const y = reshape(b.arranged({batch, summed, of_b}), joined({lead, {b.count(summed), b.count(of_b)}}));
-    return Indexed{materialize(reshape(matmul(x, y), joined({lead, rows, columns}))), std::move(indices)};
+    auto const x = reshape(
+        a.arranged({batch, of_a, summed}), joined({lead, {a.count(of_a), a.count(summed)}}));
+    auto const y = reshape(
+        b.arranged({batch, summed, of_b}), joined({lead, {b.count(summed), b.count(of_b)}}));
+    return Indexed{
+        materialize(reshape(matmul(x, y), joined({lead, rows, columns}))), std::move(indices)};
 }
 
-/// What the equation of einsum says of each operand and of the result.
+/// The parsed equation: the indices of each operand and of the result.
 class Subscripts {
 public:
-    Subscripts(std::string_view equation, std::vector<Shape> const& shapes) : equation_(equation)
-    {
+    Subscripts(std::string_view equation, std::vector<Shape> const& shapes) : equation_(equation) {
         auto const arrow = equation.find("->");
         auto left = equation.substr(0, arrow);
         auto const named = static_cast<std::size_t>(std::ranges::count(left, ',')) + 1;
-        if (named != shapes.size()) fail<ShapeError>("einsum: the equation \"", equation, "\" has subscripts for ", named, " operands, but there are ", shapes.size());
+        if (named != shapes.size())
+            fail<ShapeError>("einsum: the equation \"", equation, "\" has subscripts for ", named,
+                " operands, but there are ", shapes.size());
         for (std::size_t i = 0; i < named; ++i) {
             auto const end = std::min(left.find(','), left.size());
             operands_.push_back(of_operand(left.substr(0, end), shapes[i], i));
@@ -127,35 +135,41 @@ public:
     }
     Indices const& operand(std::size_t i) const { return operands_[i]; }
     Indices const& output() const { return output_; }
-    /// True for an index that the result or an operand from `next` on has.
-    bool is_needed(int index, std::size_t next) const
-    {
-        return has(output_, index) || std::any_of(operands_.begin() + static_cast<std::ptrdiff_t>(next), operands_.end(), [&](auto const& o) { return has(o, index); });
+    /// True if the result, or an operand from position `next` on, has the index.
+    bool is_needed(int index, std::size_t next) const {
+        return has(output_, index) ||
+               std::any_of(operands_.begin() + static_cast<std::ptrdiff_t>(next), operands_.end(),
+                   [&](auto const& o) { return has(o, index); });
     }
 
 private:
-    /// Calls letter(c) and ellipsis() for what a text of subscripts holds.
-    template <class Letter, class Ellipsis> void read(std::string_view text, Letter letter, Ellipsis ellipsis) const
-    {
+    /// Parses subscripts: calls letter(c) for each index and ellipsis() for each ellipsis.
+    template <class Letter, class Ellipsis>
+    void read(std::string_view text, Letter letter, Ellipsis ellipsis) const {
         bool has_ellipsis = false;
         for (std::size_t i = 0; i < text.size(); ++i) {
             char const c = text[i];
             if (c == ' ') continue;
             if (c == '.') {
-                if (text.substr(i, 3) != "..." || std::exchange(has_ellipsis, true)) fail<Error>("einsum: a '.' in \"", equation_, "\" is not part of the one ellipsis that subscripts may have");
+                if (text.substr(i, 3) != "..." || std::exchange(has_ellipsis, true))
+                    fail<Error>("einsum: a '.' in \"", equation_,
+                        "\" is not part of the one ellipsis that subscripts may have");
                 i += 2;
                 ellipsis();
             } else if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')) letter(c);
-            else fail<Error>("einsum: invalid subscript '", std::string(1, c), "' in \"", equation_, "\"; subscripts must be in [a-zA-Z]");
+            else
+                fail<Error>("einsum: invalid subscript '", std::string(1, c), "' in \"", equation_,
+                    "\"; subscripts must be in [a-zA-Z]");
         }
     }
-    Indices of_operand(std::string_view text, Shape const& shape, std::size_t number)
-    {
+    Indices of_operand(std::string_view text, Shape const& shape, std::size_t number) {
         std::size_t letters = 0;
         bool has_ellipsis = false;
-        read(text, [&](char) { ++letters; }, [&] { has_ellipsis = true; });
+        read(
+            text, [&](char) { ++letters; }, [&] { has_ellipsis = true; });
         if (letters > shape.size() || (letters < shape.size() && !has_ellipsis))
-            fail<ShapeError>("einsum: the subscripts \"", text, "\" name ", letters, " axes, and operand ", number, " has shape ", shape);
+            fail<ShapeError>("einsum: the subscripts \"", text, "\" name ", letters,
+                " axes, and operand ", number, " has shape ", shape);
         auto const under = static_cast<int>(shape.size() - letters);
         ellipsis_ = std::max(ellipsis_, under);
         Indices indices;
@@ -163,71 +177,87 @@ private:
             auto const n = shape[indices.size()];
             for (std::size_t i = 0; i < indices.size(); ++i)
                 if (indices[i] == index && shape[i] != n)
-                    fail<ShapeError>("einsum: subscript ", std::string(1, static_cast<char>(index)), " is repeated for operand ", number, " but the sizes don't match, ", n, " != ", shape[i]);
+                    fail<ShapeError>("einsum: subscript ", std::string(1, static_cast<char>(index)),
+                        " is repeated for operand ", number, " but the sizes don't match, ", n,
+                        " != ", shape[i]);
             auto& known = extents_.try_emplace(index, n).first->second;
             if (known == 1) known = n;
             if (n != known && n != 1)
-                fail<ShapeError>("einsum: subscript ", index < 0 ? std::string("...") : std::string(1, static_cast<char>(index)), " has size ", n, " for operand ", number, " which does not broadcast with previously seen size ", known);
+                fail<ShapeError>("einsum: subscript ",
+                    index < 0 ? std::string("...") : std::string(1, static_cast<char>(index)),
+                    " has size ", n, " for operand ", number,
+                    " which does not broadcast with previously seen size ", known);
             indices.push_back(index);
         };
-        read(text, [&](char c) { add(c); }, [&] { for (int i = -under; i < 0; ++i) add(i); });
+        read(
+            text, [&](char c) { add(c); },
+            [&] {
+                for (int i = -under; i < 0; ++i) add(i);
+            });
         return indices;
     }
-    void implicit_output()
-    {
+    void implicit_output() {
         std::map<int, int> times;
         for (auto const& operand : operands_)
             for (int const index : operand) ++times[index];
         for (auto const& [index, n] : times)
             if (index < 0 || n == 1) output_.push_back(index);
     }
-    void explicit_output(std::string_view text)
-    {
+    void explicit_output(std::string_view text) {
         read(
             text,
             [&](char c) {
-                if (has(output_, c)) fail<Error>("einsum: output subscript ", std::string(1, c), " appears more than once in the output of \"", equation_, "\"");
-                if (!extents_.contains(c)) fail<Error>("einsum: output subscript ", std::string(1, c), " does not appear in the equation for any input operand");
+                if (has(output_, c))
+                    fail<Error>("einsum: output subscript ", std::string(1, c),
+                        " appears more than once in the output of \"", equation_, "\"");
+                if (!extents_.contains(c))
+                    fail<Error>("einsum: output subscript ", std::string(1, c),
+                        " does not appear in the equation for any input operand");
                 output_.push_back(c);
             },
-            [&] { for (int i = -ellipsis_; i < 0; ++i) output_.push_back(i); });
+            [&] {
+                for (int i = -ellipsis_; i < 0; ++i) output_.push_back(i);
+            });
     }
 
     std::string_view equation_;
     std::vector<Indices> operands_;
     Indices output_;
     std::map<int, std::size_t> extents_;
-    int ellipsis_ = 0;  // axes under the longest ellipsis
+    int ellipsis_ = 0; // the number of axes of the longest ellipsis
 };
 
-template <Scalar T> Indexed<T> indexed(Tensor<T> const& t, Indices const& indices)
-{
+template <Scalar T> Indexed<T> indexed(Tensor<T> const& t, Indices const& indices) {
     Indexed<T> x{t, indices};
     x.take_diagonals();
     return x;
 }
 
-/// The product of what is done and the operands from number `Next` on.
-template <std::size_t Next, Scalar T, class... X> auto contract_rest(Subscripts const& subscripts, Indexed<T> done, std::tuple<X...> const& operands)
-{
+/// The product of the result so far and the operands from position `Next` on.
+template <std::size_t Next, Scalar T, class... X>
+auto contract_rest(
+    Subscripts const& subscripts, Indexed<T> done, std::tuple<X...> const& operands) {
     if constexpr (Next == sizeof...(X)) {
         done.sum_over([&](int i) { return !has(subscripts.output(), i); });
         return done.arranged({subscripts.output()});
     } else {
-        auto next = contract(std::move(done), indexed(std::get<Next>(operands), subscripts.operand(Next)), [&](int i) { return subscripts.is_needed(i, Next + 1); });
+        auto next =
+            contract(std::move(done), indexed(std::get<Next>(operands), subscripts.operand(Next)),
+                [&](int i) { return subscripts.is_needed(i, Next + 1); });
         return contract_rest<Next + 1>(subscripts, std::move(next), operands);
     }
 }
 
-}  // namespace detail
+} // namespace detail
 
-/// The sum of products that the equation names by its indices, as in NumPy and PyTorch: einsum("ij,jk->ik", a, b) is the matrix product. An index
-/// that the result does not have is summed over, one that an operand has twice takes its diagonal; "..." stands for axes that broadcast, and an
-/// index of extent 1 broadcasts against another extent of it in another operand; without
-/// "->" the result has those that occur once, in alphabetical order. Operands are multiplied from the left to the right, two by two, as
-/// matrices. There is no conjugation: pass conj(a).
-template <Operand First, Operand... X> auto einsum(std::string_view equation, First const& first, X const&... rest)
-{
+/// The sum of products that the equation names by its indices, as in NumPy and PyTorch:
+/// einsum("ij,jk->ik", a, b) is the matrix product. An index that the result does not have is
+/// summed over; one that an operand has twice takes its diagonal. "..." stands for axes that
+/// broadcast. An index of extent 1 broadcasts against another extent of it in another operand.
+/// Without "->" the result has the indices that occur once, in alphabetical order. Operands are
+/// multiplied pairwise from left to right, as matrices. Nothing is conjugated: pass conj(a).
+template <Operand First, Operand... X>
+auto einsum(std::string_view equation, First const& first, X const&... rest) {
     constexpr bool has_masks = (std::same_as<typename First::scalar, bool> || ... ||
                                 std::same_as<typename X::scalar, bool>);
     static_assert(!has_masks, "einsum: masks are no numbers; cast<std::int64_t>(mask) is one");
@@ -245,9 +275,10 @@ template <Operand First, Operand... X> auto einsum(std::string_view equation, Fi
     }
 }
 
-/// The sum of products over pairs of axes, axes_a[i] of a and axes_b[i] of b; the result has the other axes of a, then those of b.
-template <Operand A, Operand B> auto tensordot(A const& a, B const& b, Axes const& axes_a, Axes const& axes_b)
-{
+/// The sum of products over pairs of axes, axes_a[i] of a and axes_b[i] of b; the result has the
+/// other axes of a, then those of b.
+template <Operand A, Operand B>
+auto tensordot(A const& a, B const& b, Axes const& axes_a, Axes const& axes_b) {
     constexpr bool has_masks =
         std::same_as<typename A::scalar, bool> || std::same_as<typename B::scalar, bool>;
     static_assert(!has_masks, "tensordot: masks are no numbers; cast<std::int64_t>(mask) is one");
@@ -281,10 +312,11 @@ template <Operand A, Operand B> auto tensordot(A const& a, B const& b, Axes cons
         }).tensor;
     }
 }
-/// The same over the last n axes of a and the first n of b.
-template <Operand A, Operand B> auto tensordot(A const& a, B const& b, std::size_t n = 2)
-{
-    if (n > a.dim() || n > b.dim()) detail::fail<ShapeError>("tensordot: shapes ", Shape(a.shape()), " and ", Shape(b.shape()), " do not have ", n, " axes to be contracted");
+/// The sum of products over the last n axes of a and the first n of b.
+template <Operand A, Operand B> auto tensordot(A const& a, B const& b, std::size_t n = 2) {
+    if (n > a.dim() || n > b.dim())
+        detail::fail<ShapeError>("tensordot: shapes ", Shape(a.shape()), " and ", Shape(b.shape()),
+            " do not have ", n, " axes to be contracted");
     Axes last, first;
     for (std::size_t i = 0; i < n; ++i) {
         last.push_back(static_cast<std::ptrdiff_t>(a.dim() - n + i));
@@ -293,15 +325,18 @@ template <Operand A, Operand B> auto tensordot(A const& a, B const& b, std::size
     return tensordot(a, b, last, first);
 }
 
-/// The Kronecker product: each element of a, times all of b. The one with fewer axes counts as having leading ones of extent 1.
-template <Operand A, Operand B> auto kron(A const& a, B const& b)
-{
+/// The Kronecker product: each element of a times all of b. The operand with fewer axes gets
+/// leading axes of extent 1.
+template <Operand A, Operand B> auto kron(A const& a, B const& b) {
     auto const x = detail::materialize(a);
     auto const y = detail::materialize(b);
     std::size_t const rank = std::max(x.dim(), y.dim());
     Axes of_x, of_y, of_all;
     for (std::size_t d = 0; d < rank; ++d) {
-        auto const extent = [&](auto const& t) { return d + t.dim() < rank ? 1 : static_cast<std::ptrdiff_t>(t.shape()[d + t.dim() - rank]); };
+        auto const extent = [&](auto const& t) {
+            return d + t.dim() < rank ? 1
+                                      : static_cast<std::ptrdiff_t>(t.shape()[d + t.dim() - rank]);
+        };
         of_x.push_back(extent(x));
         of_x.push_back(1);
         of_y.push_back(1);
@@ -309,7 +344,8 @@ template <Operand A, Operand B> auto kron(A const& a, B const& b)
         of_all.push_back(static_cast<std::ptrdiff_t>(detail::multiply_extents(
             "kron", static_cast<std::size_t>(extent(x)), static_cast<std::size_t>(extent(y)))));
     }
-    return detail::only_reshaped(detail::materialize(reshape(detail::materialize(reshape(x, of_x) * reshape(y, of_y)), of_all)));
+    return detail::only_reshaped(detail::materialize(
+        reshape(detail::materialize(reshape(x, of_x) * reshape(y, of_y)), of_all)));
 }
 
-}  // namespace xgrad
+} // namespace xgrad

@@ -1,5 +1,5 @@
-// What the LU factors of a square matrix are good for: linear systems, inverses and determinants. A matrix is factored once, also for the
-// gradients.
+// Uses of the LU factors of square matrices: linear systems, inverses and determinants. A matrix is
+// factored once, also for the gradients.
 #pragma once
 
 #include <xgrad/linalg/svd.hpp>
@@ -12,47 +12,57 @@ namespace xgrad {
 
 namespace detail {
 
-/// A = P L U of a stack of square matrices.
+/// The factors A = P L U of a stack of square matrices.
 template <Differentiable T> struct LuFactors {
     MatrixSizes sizes;
     Array<T> lu;
-    std::vector<int> pivots;  // row i was exchanged with this one, counting from 1
-    std::vector<int> singular;  // the number of the first pivot that is 0, for each matrix; 0 where there is none
+    std::vector<int> pivots; // row i was exchanged with this one, counted from 1
+    // for each matrix the first pivot that is 0, counted from 1; 0 if there is none
+    std::vector<int> singular;
 
-    explicit LuFactors(Tensor<T> const& a) : sizes(a.shape()), lu(by_columns(a.array_of())), pivots(sizes.count * a.shape(-1)), singular(sizes.count)
-    {
-        for (std::size_t i = 0; sizes.rows && i < sizes.count; ++i) singular[i] = lapack::factor_lu(sizes.rows, matrix(i), pivots_of(i));
+    explicit LuFactors(Tensor<T> const& a)
+        : sizes(a.shape()), lu(column_major(a.array_of())), pivots(sizes.count * a.shape(-1)),
+          singular(sizes.count) {
+        for (std::size_t i = 0; sizes.rows && i < sizes.count; ++i)
+            singular[i] = lapack::factor_lu(sizes.rows, matrix(i), pivots_of(i));
     }
     T* matrix(std::size_t i) const { return lu.begin() + i * sizes.elements(); }
-    int* pivots_of(std::size_t i) { return pivots.data() + i * static_cast<std::size_t>(sizes.rows); }
-    int const* pivots_of(std::size_t i) const { return pivots.data() + i * static_cast<std::size_t>(sizes.rows); }
-    T determinant(std::size_t i) const
-    {
+    int* pivots_of(std::size_t i) {
+        return pivots.data() + i * static_cast<std::size_t>(sizes.rows);
+    }
+    int const* pivots_of(std::size_t i) const {
+        return pivots.data() + i * static_cast<std::size_t>(sizes.rows);
+    }
+    T determinant(std::size_t i) const {
         wide<T> product(1);
-        int const sign = for_each_pivot(i, [&](T const& pivot) { product *= converted<wide<T>>(pivot); });
+        int const sign =
+            for_each_pivot(i, [&](T const& pivot) { product *= converted<wide<T>>(pivot); });
         return converted<T>(sign < 0 ? -product : product);
     }
-    /// A power of 2 with which the determinant of matrix i comes into the range of T; 1 where it is there, or 0.
-    precision_of<T> scale(std::size_t i) const
-    {
+    /// A power of 2 that brings the determinant of matrix i into the range of T; 1 if it is in the
+    /// range, or is 0.
+    precision_of<T> scale(std::size_t i) const {
         using P = precision_of<T>;
         if (singular[i] || std::isnormal(std::abs(determinant(i)))) return P(1);
         double logarithm = 0;
-        for_each_pivot(i, [&](T const& pivot) { logarithm += std::log2(static_cast<double>(std::abs(pivot))); });
-        static constexpr double most = std::numeric_limits<P>::max_exponent - 1;
-        return std::isfinite(logarithm) ? std::ldexp(P(1), static_cast<int>(std::clamp(std::rint(-logarithm / sizes.rows), -most, most))) : P(1);
+        for_each_pivot(i,
+            [&](T const& pivot) { logarithm += std::log2(static_cast<double>(std::abs(pivot))); });
+        static constexpr double max_exponent = std::numeric_limits<P>::max_exponent - 1;
+        return std::isfinite(logarithm)
+                   ? std::ldexp(
+                         P(1), static_cast<int>(std::clamp(std::rint(-logarithm / sizes.rows),
+                                   -max_exponent, max_exponent)))
+                   : P(1);
     }
     bool any_singular() const { return std::ranges::any_of(singular, std::identity()); }
-    Tensor<bool> singular_matrices() const
-    {
+    Tensor<bool> singular_matrices() const {
         Array<bool> all(stack_of(lu.shape));
         std::ranges::transform(singular, all.begin(), [](int pivot) { return pivot != 0; });
         return Tensor<bool>(std::move(all));
     }
 
-    /// The pivots of matrix i, one after another, and the sign of the exchanges.
-    template <class F> int for_each_pivot(std::size_t i, F f) const
-    {
+    /// Calls f for each pivot of matrix i. Returns the sign of the row exchanges.
+    template <class F> int for_each_pivot(std::size_t i, F f) const {
         int sign = 1;
         auto const n = static_cast<std::size_t>(sizes.rows);
         for (std::size_t k = 0; k < n; ++k) {
@@ -64,37 +74,42 @@ template <Differentiable T> struct LuFactors {
 };
 template <class T> using Factors = std::shared_ptr<LuFactors<T> const>;
 
-/// The factors of matrices that must have an inverse.
-template <class T> Factors<T> regular_factors(std::string_view name, Tensor<T> const& a, std::string_view what)
-{
+/// The factors of matrices. Throws LinAlgError for a singular one.
+template <class T>
+Factors<T> regular_factors(std::string_view name, Tensor<T> const& a, std::string_view what) {
     auto factors = std::make_shared<LuFactors<T> const>(a);
     for (std::size_t i = 0; i < factors->singular.size(); ++i)
-        if (auto const pivot = factors->singular[i]) fail<LinAlgError>(at_matrix(name, a.shape(), i), "The diagonal element ", pivot, " is zero, the ", what, " could not be completed because the input matrix is singular.");
+        if (auto const pivot = factors->singular[i])
+            fail<LinAlgError>(at_matrix(name, a.shape(), i), "The diagonal element ", pivot,
+                " is zero, the ", what,
+                " could not be completed because the input matrix is singular.");
     return factors;
 }
 
-/// X of op(A) X = B, by the factors of A. Both gradients are such a system once more, with the same factors, and a product.
+/// X of op(A) X = B, by the factors of A. The gradient of B solves such a system, too, with the
+/// same factors; the gradient of A is a product of that.
 template <Differentiable T> struct LinalgSolve : Function<LinalgSolve<T>> {
-    using Saved = std::tuple<Tensor<T>, Tensor<T>>;  // A and X
+    using Saved = std::tuple<Tensor<T>, Tensor<T>>; // A and X
     struct Data {
         Factors<T> factors;
         bool adjoint = false;
     };
 
-    static Tensor<T> forward(Context<LinalgSolve>& ctx, Tensor<T> const& a, Tensor<T> const& b, Factors<T> const& factors, bool adjoint)
-    {
-        auto x = by_columns(b.array_of());
+    static Tensor<T> forward(Context<LinalgSolve>& ctx, Tensor<T> const& a, Tensor<T> const& b,
+        Factors<T> const& factors, bool adjoint) {
+        auto x = column_major(b.array_of());
         MatrixSizes const sizes(b.shape());
         for (std::size_t i = 0; sizes.elements() && i < sizes.count; ++i)
-            lapack::solve_lu(adjoint, sizes.rows, sizes.columns, factors->matrix(i), factors->pivots_of(i), x.begin() + i * sizes.elements());
+            lapack::solve_lu(adjoint, sizes.rows, sizes.columns, factors->matrix(i),
+                factors->pivots_of(i), x.begin() + i * sizes.elements());
         Tensor<T> const result(std::move(x));
         ctx.factors = factors;
         ctx.adjoint = adjoint;
         ctx.save_for_backward(a, result);
         return result;
     }
-    static std::tuple<Tensor<T>, Tensor<T>, std::nullopt_t, std::nullopt_t> backward(Context<LinalgSolve>& ctx, Tensor<T> const& g)
-    {
+    static std::tuple<Tensor<T>, Tensor<T>, std::nullopt_t, std::nullopt_t> backward(
+        Context<LinalgSolve>& ctx, Tensor<T> const& g) {
         auto const [a, x] = ctx.saved_tensors();
         Tensor<T> const to_b = LinalgSolve::apply(a, g, ctx.factors, !ctx.adjoint);
         Tensor<T> to_a;
@@ -104,16 +119,15 @@ template <Differentiable T> struct LinalgSolve : Function<LinalgSolve<T>> {
 };
 
 /// A^-1, or A^-H.
-template <Differentiable T> Tensor<T> inverse(Tensor<T> const& a, Factors<T> const& factors, bool adjoint)
-{
+template <Differentiable T>
+Tensor<T> inverse(Tensor<T> const& a, Factors<T> const& factors, bool adjoint) {
     return LinalgSolve<T>::apply(a, broadcast_to(eye<T>(a.shape(-1)), a.shape()), factors, adjoint);
 }
 
-/// The adjugate's adjoint, with which dA is multiplied in the derivative of the determinant: with the singular vectors, so that it is right for
-/// singular matrices, too.
+/// The adjoint of the adjugate, the factor of dA in the derivative of the determinant. It is
+/// computed from singular vectors, so that it is right for singular matrices, too.
 template <Differentiable T> struct LinalgCofactors : Function<LinalgCofactors<T>> {
-    static Tensor<T> forward(Context<LinalgCofactors>&, Tensor<T> const& a)
-    {
+    static Tensor<T> forward(Context<LinalgCofactors>&, Tensor<T> const& a) {
         using P = precision_of<T>;
         SingularValues<T> const found(a, true);
         Tensor<T> const u(found.u), vh(found.vh);
@@ -121,7 +135,8 @@ template <Differentiable T> struct LinalgCofactors : Function<LinalgCofactors<T>
         auto const n = a.shape(-1);
         std::vector<P> others(n);
         for (std::size_t i = 0; i < of_u.sizes.count; ++i) {
-            each_product_of_others(found.s.begin() + i * n, n, P(1), others.data(), std::identity());
+            each_product_of_others(
+                found.s.begin() + i * n, n, P(1), others.data(), std::identity());
             using detail::conj;
             T const phase = conj(of_u.determinant(i) * of_vh.determinant(i));
             T* next = found.u.begin() + i * n * n;
@@ -130,23 +145,23 @@ template <Differentiable T> struct LinalgCofactors : Function<LinalgCofactors<T>
         }
         return matmul(u, vh);
     }
-    static Tensor<T> backward(Context<LinalgCofactors>&, Tensor<T> const& g)
-    {
+    static Tensor<T> backward(Context<LinalgCofactors>&, Tensor<T> const& g) {
         for (T const& v : contiguous(g.array_of()))
-            if (v != T(0)) fail<GraphError>("linalg.det: the gradient of a singular matrix cannot be differentiated again");
-        return zeros_like(g);  // of a stack in which this matrix is not singular
+            if (v != T(0))
+                fail<GraphError>(
+                    "linalg.det: the gradient of a singular matrix cannot be differentiated again");
+        return zeros_like(g); // the matrix is regular, in a stack with singular ones
     }
 };
 
-/// Its gradient is det(A)^* A^-H times that which came in.
+/// The determinant. Its gradient is conj(det A) A^-H times the incoming one.
 template <Differentiable T> struct LinalgDet : Function<LinalgDet<T>> {
-    using Saved = std::tuple<Tensor<T>, Tensor<T>>;  // A and its determinant
+    using Saved = std::tuple<Tensor<T>, Tensor<T>>; // A and its determinant
     struct Data {
         Factors<T> factors;
     };
 
-    static Tensor<T> forward(Context<LinalgDet>& ctx, Tensor<T> const& a)
-    {
+    static Tensor<T> forward(Context<LinalgDet>& ctx, Tensor<T> const& a) {
         auto factors = std::make_shared<LuFactors<T> const>(a);
         Array<T> out(stack_of(a.shape()));
         for (std::size_t i = 0; i < out.numel; ++i) out.begin()[i] = factors->determinant(i);
@@ -155,43 +170,50 @@ template <Differentiable T> struct LinalgDet : Function<LinalgDet<T>> {
         ctx.save_for_backward(a, result);
         return result;
     }
-    static Tensor<T> backward(Context<LinalgDet>& ctx, Tensor<T> const& g)
-    {
+    static Tensor<T> backward(Context<LinalgDet>& ctx, Tensor<T> const& g) {
         auto const [a, determinant] = ctx.saved_tensors();
-        if (ctx.factors->any_singular()) {  // one kind with ones in place of the other
+        // regular and singular matrices apart; ones in the place of the others
+        if (ctx.factors->any_singular()) {
             auto const is_singular = beside_matrices(ctx.factors->singular_matrices());
             auto const one = eye<T>(a.shape(-1));
-            Tensor<T> const regular = where(is_singular, one, a), singular = where(is_singular, a, one);
-            return beside_matrices(g) * where(is_singular, LinalgCofactors<T>::apply(singular), of_regular(regular, LinalgDet::apply(regular), std::make_shared<LuFactors<T> const>(regular)));
+            Tensor<T> const regular = where(is_singular, one, a),
+                            singular = where(is_singular, a, one);
+            return beside_matrices(g) * where(is_singular, LinalgCofactors<T>::apply(singular),
+                                            of_regular(regular, LinalgDet::apply(regular),
+                                                std::make_shared<LuFactors<T> const>(regular)));
         }
         return beside_matrices(g) * of_regular(a, determinant, ctx.factors);
     }
 
 private:
-    /// det(A)^* A^-H, also where the determinant itself is outside of the range of T.
-    static Tensor<T> of_regular(Tensor<T> const& a, Tensor<T> const& determinant, Factors<T> const& factors)
-    {
+    /// conj(det A) A^-H, also if the determinant itself is outside the range of T.
+    static Tensor<T> of_regular(
+        Tensor<T> const& a, Tensor<T> const& determinant, Factors<T> const& factors) {
         using P = precision_of<T>;
         Array<P> scales(determinant.shape());
         for (std::size_t i = 0; i < scales.numel; ++i) scales.begin()[i] = factors->scale(i);
-        if (std::all_of(scales.begin(), scales.begin() + scales.numel, [](P scale) { return scale == 1; })) return beside_matrices(Tensor<T>(conj(determinant))) * inverse(a, factors, true);
+        if (std::all_of(
+                scales.begin(), scales.begin() + scales.numel, [](P scale) { return scale == 1; }))
+            return beside_matrices(Tensor<T>(conj(determinant))) * inverse(a, factors, true);
         Tensor<P> const scale = beside_matrices(Tensor<P>(std::move(scales)));
         Tensor<T> const scaled = scale * a;
         auto const others = static_cast<P>(a.shape(-1)) - 1;
-        return pow(scale, -others) * (beside_matrices(Tensor<T>(conj(LinalgDet::apply(scaled)))) * inverse(scaled, std::make_shared<LuFactors<T> const>(scaled), true));
+        return pow(scale, -others) *
+               (beside_matrices(Tensor<T>(conj(LinalgDet::apply(scaled)))) *
+                   inverse(scaled, std::make_shared<LuFactors<T> const>(scaled), true));
     }
 };
 
-/// The determinant as a number of magnitude 1 and the logarithm of its magnitude.
+/// The determinant as a sign, of magnitude 1, and the logarithm of its magnitude.
 template <Differentiable T> struct LinalgSlogdet : Function<LinalgSlogdet<T>> {
     using P = precision_of<T>;
-    using Saved = std::tuple<Tensor<T>, Tensor<T>>;  // A and the sign
+    using Saved = std::tuple<Tensor<T>, Tensor<T>>; // A and the sign
     struct Data {
         Factors<T> factors;
     };
 
-    static std::tuple<Tensor<T>, Tensor<P>> forward(Context<LinalgSlogdet>& ctx, Tensor<T> const& a)
-    {
+    static std::tuple<Tensor<T>, Tensor<P>> forward(
+        Context<LinalgSlogdet>& ctx, Tensor<T> const& a) {
         auto factors = std::make_shared<LuFactors<T> const>(a);
         Array<T> signs(stack_of(a.shape()));
         Array<P> logarithms(signs.shape);
@@ -211,9 +233,10 @@ template <Differentiable T> struct LinalgSlogdet : Function<LinalgSlogdet<T>> {
         ctx.save_for_backward(a, sign);
         return {sign, Tensor<P>(std::move(logarithms))};
     }
-    /// d log det(A) = tr(A^-1 dA), whose real part belongs to the logarithm and whose imaginary part to the sign.
-    static Tensor<T> backward(Context<LinalgSlogdet>& ctx, [[maybe_unused]] Tensor<T> const& to_sign, Tensor<P> const& to_logarithm)
-    {
+    /// d log det(A) = tr(A^-1 dA), whose real part belongs to the logarithm and whose imaginary
+    /// part to the sign.
+    static Tensor<T> backward(Context<LinalgSlogdet>& ctx,
+        [[maybe_unused]] Tensor<T> const& to_sign, Tensor<P> const& to_logarithm) {
         auto const [a, sign] = ctx.saved_tensors();
         Tensor<T> factor;
         if constexpr (is_complex<T>) factor = complex(to_logarithm, imag(conj(sign) * to_sign));
@@ -222,54 +245,61 @@ template <Differentiable T> struct LinalgSlogdet : Function<LinalgSlogdet<T>> {
     }
 };
 
-}  // namespace detail
+} // namespace detail
 
 namespace linalg {
 
-/// X of A X = B for square matrices A, where B is matrices too, or vectors; stacks broadcast. B holds vectors where it has one axis, or one
-/// less than A and the shape of A without the last axis. Throws LinAlgError for a singular matrix.
-template <Operand A, Operand B> Tensor<typename A::value_type> solve(A const& a, B const& b)
-{
-    static_assert(std::same_as<typename A::value_type, typename B::value_type>, "linalg::solve: both arguments have one scalar type");
+/// X of A X = B for square matrices A; B has matrices or vectors, and stacks broadcast. B has
+/// vectors if it has one axis, or if its shape is that of A without the last axis. Throws
+/// LinAlgError for a singular matrix.
+template <Operand A, Operand B> Tensor<typename A::value_type> solve(A const& a, B const& b) {
+    static_assert(std::same_as<typename A::value_type, typename B::value_type>,
+        "linalg::solve: both arguments have one scalar type");
     auto const p = detail::matrix_argument(a), q = detail::matrix_argument(b);
     detail::check_square("linalg.solve", p);
-    bool const vectors = q.dim() == 1 || (q.dim() + 1 == p.dim() && q.shape() == detail::without_last(p.shape(), 1));
+    bool const vectors =
+        q.dim() == 1 || (q.dim() + 1 == p.dim() && q.shape() == detail::without_last(p.shape(), 1));
     auto const columns = vectors ? detail::materialize(unsqueeze(q, -1)) : q;
-    if (columns.dim() < 2 || columns.shape(-2) != p.shape(-1)) detail::fail<ShapeError>("linalg.solve: Incompatible shapes of A and B for the equation AX = B (", p.shape(), " and ", q.shape(), ")");
-    if (p.dim() == 2 && columns.dim() > 2 && columns.numel()) {  // all columns beside each other, since one matrix is to be factored once
+    if (columns.dim() < 2 || columns.shape(-2) != p.shape(-1))
+        detail::fail<ShapeError>(
+            "linalg.solve: Incompatible shapes of A and B for the equation AX = B (", p.shape(),
+            " and ", q.shape(), ")");
+    // all right-hand sides side by side, so that one matrix is factored once
+    if (p.dim() == 2 && columns.dim() > 2 && columns.numel()) {
         auto const apart = detail::materialize(movedim(columns, -2, 0));
         auto const x = solve(p, reshape(apart, {static_cast<std::ptrdiff_t>(apart.shape(0)), -1}));
-        return detail::only_reshaped(detail::materialize(movedim(reshape(x, Axes(apart.shape())), 0, -2)));
+        return detail::only_reshaped(
+            detail::materialize(movedim(reshape(x, Axes(apart.shape())), 0, -2)));
     }
     auto const [x, y] = detail::broadcast_stacks("linalg.solve", p, columns);
-    auto const out = detail::LinalgSolve<typename A::value_type>::apply(x, y, detail::regular_factors("linalg.solve", x, "solution"), false);
+    auto const out = detail::LinalgSolve<typename A::value_type>::apply(
+        x, y, detail::regular_factors("linalg.solve", x, "solution"), false);
     return vectors ? detail::only_reshaped(detail::materialize(squeeze(out, -1))) : out;
 }
 
-/// The inverse of each matrix. Throws LinAlgError for a singular one. To multiply by it, solve() is faster and more accurate.
-template <Operand A> auto inv(A const& a)
-{
+/// The inverse of each matrix. Throws LinAlgError for a singular one. To multiply by it, solve() is
+/// faster and more accurate.
+template <Operand A> auto inv(A const& a) {
     auto const x = detail::matrix_argument(a);
     detail::check_square("linalg.inv", x);
     return detail::inverse(x, detail::regular_factors("linalg.inv", x, "inversion"), false);
 }
 
-/// The determinant of each matrix. Its gradient is right for singular matrices, too, but there it has no derivative (GraphError).
-template <Operand A> auto det(A const& a)
-{
+/// The determinant of each matrix. Its gradient is right for singular matrices, too, but cannot be
+/// differentiated again there (GraphError).
+template <Operand A> auto det(A const& a) {
     auto const x = detail::matrix_argument(a);
     detail::check_square("linalg.det", x);
     return detail::LinalgDet<typename A::value_type>::apply(x);
 }
 
-/// The sign (a number of magnitude 1) of the determinant of each matrix, and the logarithm of its magnitude: 0 and -infinity for a singular
-/// one, whose gradient is not finite.
-template <Operand A> auto slogdet(A const& a)
-{
+/// The sign (of magnitude 1) of the determinant of each matrix, and the logarithm of its magnitude:
+/// 0 and -infinity for a singular matrix, whose gradient is not finite.
+template <Operand A> auto slogdet(A const& a) {
     auto const x = detail::matrix_argument(a);
     detail::check_square("linalg.slogdet", x);
     return detail::LinalgSlogdet<typename A::value_type>::apply(x);
 }
 
-}  // namespace linalg
-}  // namespace xgrad
+} // namespace linalg
+} // namespace xgrad

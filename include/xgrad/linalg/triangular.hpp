@@ -9,30 +9,35 @@ namespace xgrad {
 
 namespace detail {
 
-/// The gradient of A in op(A) X = B, by that of B; op may take the adjoint.
-template <Differentiable T> Tensor<T> gradient_of_matrix(Tensor<T> const& to_b, Tensor<T> const& x, bool adjoint_of_a) { return -(adjoint_of_a ? matmul(x, adjoint(to_b)) : matmul(to_b, adjoint(x))); }
+/// The gradient of A in op(A) X = B, from that of B; op may be the adjoint.
+template <Differentiable T>
+Tensor<T> gradient_of_matrix(Tensor<T> const& to_b, Tensor<T> const& x, bool adjoint_of_a) {
+    return -(adjoint_of_a ? matmul(x, adjoint(to_b)) : matmul(to_b, adjoint(x)));
+}
 
-/// op(A) X = B or X op(A) = B. Both gradients are such a system once more and a product.
+/// X of op(A) X = B or X op(A) = B. The gradient of B solves such a system, too; the gradient of A
+/// is a product of that.
 template <Differentiable T> struct LinalgSolveTriangular : Function<LinalgSolveTriangular<T>> {
-    using Saved = std::tuple<Tensor<T>, Tensor<T>>;  // A and X
+    using Saved = std::tuple<Tensor<T>, Tensor<T>>; // A and X
     struct Data {
         lapack::Triangular is;
     };
 
-    static Tensor<T> forward(Context<LinalgSolveTriangular>& ctx, Tensor<T> const& a, Tensor<T> const& b, lapack::Triangular is)
-    {
-        auto const triangle = by_columns(a.array_of());
-        auto x = by_columns(b.array_of());
+    static Tensor<T> forward(Context<LinalgSolveTriangular>& ctx, Tensor<T> const& a,
+        Tensor<T> const& b, lapack::Triangular is) {
+        auto const triangle = column_major(a.array_of());
+        auto x = column_major(b.array_of());
         MatrixSizes const of_a(a.shape()), of_x(b.shape());
         for (std::size_t i = 0; of_x.elements() && i < of_x.count; ++i)
-            lapack::solve_triangular(is, of_x.rows, of_x.columns, triangle.begin() + i * of_a.elements(), x.begin() + i * of_x.elements());
+            lapack::solve_triangular(is, of_x.rows, of_x.columns,
+                triangle.begin() + i * of_a.elements(), x.begin() + i * of_x.elements());
         Tensor<T> const result(std::move(x));
         ctx.is = is;
         ctx.save_for_backward(a, result);
         return result;
     }
-    static std::tuple<Tensor<T>, Tensor<T>, std::nullopt_t> backward(Context<LinalgSolveTriangular>& ctx, Tensor<T> const& g)
-    {
+    static std::tuple<Tensor<T>, Tensor<T>, std::nullopt_t> backward(
+        Context<LinalgSolveTriangular>& ctx, Tensor<T> const& g) {
         auto const [a, x] = ctx.saved_tensors();
         auto is = ctx.is;
         is.adjoint = !is.adjoint;
@@ -47,39 +52,53 @@ template <Differentiable T> struct LinalgSolveTriangular : Function<LinalgSolveT
     }
 };
 
-template <Differentiable T> Tensor<T> solve_triangular(Tensor<T> const& a, Tensor<T> const& b, lapack::Triangular is) { return LinalgSolveTriangular<T>::apply(a, b, is); }
+template <Differentiable T>
+Tensor<T> solve_triangular(Tensor<T> const& a, Tensor<T> const& b, lapack::Triangular is) {
+    return LinalgSolveTriangular<T>::apply(a, b, is);
+}
 
-/// Matrices of two stacks, each broadcast to the stack of both.
-template <Scalar T> std::pair<Tensor<T>, Tensor<T>> broadcast_stacks(std::string_view name, Tensor<T> const& a, Tensor<T> const& b)
-{
+/// Matrices of two stacks, both broadcast to the common stack.
+template <Scalar T>
+std::pair<Tensor<T>, Tensor<T>> broadcast_stacks(
+    std::string_view name, Tensor<T> const& a, Tensor<T> const& b) {
     auto const lead = broadcast(name, stack_of(a.shape()), stack_of(b.shape()));
-    auto const to = [&](Tensor<T> const& t) { return stack_of(t.shape()) == lead ? t : Tensor<T>(broadcast_to(t, stacked(lead, t.shape(-2), t.shape(-1)))); };
+    auto const to = [&](Tensor<T> const& t) {
+        return stack_of(t.shape()) == lead
+                   ? t
+                   : Tensor<T>(broadcast_to(t, stacked(lead, t.shape(-2), t.shape(-1))));
+    };
     return {to(a), to(b)};
 }
 
-}  // namespace detail
+} // namespace detail
 
 namespace linalg {
 
-/// What a triangular system is like: which triangle of A is looked at, from which side A stands, and whether its diagonal counts as ones.
+/// Options of solve_triangular(): the side of A, the triangle that is read, and whether its
+/// diagonal is taken as ones.
 struct TriangularOptions {
     bool upper;
     bool left = true;
     bool unitriangular = false;
 };
 
-/// X of A X = B, or of X A = B with left = false, for matrices A of which only one triangle is looked at; stacks broadcast. A zero on the
-/// diagonal gives infinities or NaN. The gradient of A is 0 in the other triangle.
-template <Operand A, Operand B> auto solve_triangular(A const& a, B const& b, TriangularOptions options)
-{
-    static_assert(std::same_as<typename A::value_type, typename B::value_type>, "linalg::solve_triangular: both matrices have one scalar type");
+/// X of A X = B, or of X A = B with left = false, for matrices A of which only one triangle is
+/// read; stacks broadcast. A zero on the diagonal gives infinities or NaN. The gradient of A is 0
+/// in the other triangle.
+template <Operand A, Operand B>
+auto solve_triangular(A const& a, B const& b, TriangularOptions options) {
+    static_assert(std::same_as<typename A::value_type, typename B::value_type>,
+        "linalg::solve_triangular: both matrices have one scalar type");
     auto const p = detail::matrix_argument(a), q = detail::matrix_argument(b);
     detail::check_square("linalg.solve_triangular", p);
     detail::check_matrix("linalg.solve_triangular", q);
-    if (q.shape(options.left ? -2 : -1) != p.shape(-1)) detail::fail<ShapeError>("linalg.solve_triangular: Incompatible shapes ", p.shape(), " and ", q.shape(), " of ", options.left ? "AX = B" : "XA = B");
+    if (q.shape(options.left ? -2 : -1) != p.shape(-1))
+        detail::fail<ShapeError>("linalg.solve_triangular: Incompatible shapes ", p.shape(),
+            " and ", q.shape(), " of ", options.left ? "AX = B" : "XA = B");
     auto const [x, y] = detail::broadcast_stacks("linalg.solve_triangular", p, q);
-    return detail::solve_triangular(x, y, {.left = options.left, .upper = options.upper, .unit = options.unitriangular});
+    return detail::solve_triangular(
+        x, y, {.left = options.left, .upper = options.upper, .unit = options.unitriangular});
 }
 
-}  // namespace linalg
-}  // namespace xgrad
+} // namespace linalg
+} // namespace xgrad
