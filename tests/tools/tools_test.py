@@ -404,6 +404,8 @@ private:
     int size_, more_;
 };
 
+template <class T> Box::Box(T size) : Box(size) {}
+
 }  // namespace xgrad
 """)
         self.assert_holds("documentation")
