@@ -138,13 +138,16 @@ TEST_CASE("wrong equations are refused in a sentence")
     CHECK(message("ij", a, a) == "einsum: the equation \"ij\" has subscripts for 1 operands, but there are 2");
     CHECK(message("ijk", a) == "einsum: the subscripts \"ijk\" name 3 axes, and operand 0 has shape [2, 3]");
     CHECK(message("i", a) == "einsum: the subscripts \"i\" name 1 axes, and operand 0 has shape [2, 3]");
-    CHECK(message("ij,jk->ik", a, a) == "einsum: subscript j has size 2 for operand 1 which does not broadcast with previously seen size 3");
-    CHECK(message("ii", a) == "einsum: subscript i is repeated for operand 0 but the sizes don't match, 3 != 2");
-    CHECK(message("ii", xg::ones({1, 3})) ==
-        "einsum: subscript i is repeated for operand 0 but the sizes don't match, 3 != 1");
+    CHECK(message("ij,jk->ik", a, a) == "einsum: subscript j has size 2 for operand 1 of shape [2, "
+                                        "3] which does not broadcast with previously seen size 3");
+    CHECK(message("ii", a) == "einsum: subscript i is repeated for operand 0 of shape [2, 3] but "
+                              "the sizes don't match, 3 != 2");
+    CHECK(message("ii", xg::ones({1, 3})) == "einsum: subscript i is repeated for operand 0 of "
+                                             "shape [1, 3] but the sizes don't match, 3 != 1");
     CHECK(message("i,i,i->", xg::ones({2}), xg::ones({1}), xg::ones({3})) ==
-        "einsum: subscript i has size 3 for operand 2 which does not broadcast with previously "
-        "seen size 2");
+          "einsum: subscript i has size 3 for operand 2 of shape [3] which does not broadcast with "
+          "previously "
+          "seen size 2");
     CHECK(message("ij->ik", a) == "einsum: output subscript k does not appear in the equation for any input operand");
     CHECK(message("ij->ii", a) == "einsum: output subscript i appears more than once in the output of \"ij->ii\"");
     CHECK(message("i1", a) == "einsum: invalid subscript '1' in \"i1\"; subscripts must be in [a-zA-Z]");

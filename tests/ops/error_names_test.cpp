@@ -1,10 +1,8 @@
 // An error names the function as the program writes it, and the shapes that matter: every public function with shapes, axes and
 // numbers that it cannot take.
-#include <doctest/doctest.h>
+#include <support/error_names.hpp>
 
 #include <xgrad/nn.hpp>
-
-#include <support/values.hpp>
 
 using namespace support;
 
@@ -13,19 +11,7 @@ namespace {
 using D = xg::Tensor<double>;
 using I = xg::Tensor<std::int64_t>;
 using M = xg::Tensor<bool>;
-using Words = std::initializer_list<std::string_view>;
 namespace f = xg::nn::functional;
-
-/// Nothing where f's error begins with "name: " and has all the words; else what it says.
-template <class F> std::string complaint(std::string const& name, Words words, F f)
-{
-    auto const text = message_of(f);
-    if (!text.starts_with(name + ": ")) return text;
-    for (auto const word : words)
-        if (text.find(word) == text.npos) return text;
-    return "";
-}
-#define NAMES(name, words, ...) CHECK(complaint(name, Words words, [&] { __VA_ARGS__; }) == "")
 
 D const number(1.), v2 = xg::ones({2}), v3 = xg::ones({3}), m23 = xg::ones({2, 3}),
                     m32 = xg::ones({3, 2}), m22 = xg::ones({2, 2}), cube = xg::ones({2, 3, 4});
@@ -60,6 +46,30 @@ TEST_CASE("elementwise functions of several operands: both shapes")
     check("maximum", [] { return exp(sin(v3) * maximum(v2, exp(v3))); });
     CHECK(complaint("where", both, [] { sum(where(v2 > 0., v2, v3)); }) == "");
     CHECK(complaint("where", both, [] { where(v2 > 0., v2, v3).shape(); }) == "");
+}
+
+TEST_CASE("operators: both shapes, as they are written") {
+    Words const both = {"[2]", "[3]", "do not broadcast"};
+    auto const check = [&](std::string const& name, auto f) {
+        CHECK(complaint(name, both,
+                  [&] { xg::Tensor<typename decltype(f())::scalar> const y = f(); }) == "");
+        CHECK(complaint(name, both, [&] { f().shape(); }) == "");
+    };
+    check("+", [] { return v2 + v3; });
+    check("-", [] { return v2 - v3; });
+    check("*", [] { return v2 * v3; });
+    check("/", [] { return v2 / v3; });
+    check("<", [] { return v2 < v3; });
+    check("<=", [] { return v2 <= v3; });
+    check(">", [] { return v2 > v3; });
+    check(">=", [] { return v2 >= v3; });
+    check("==", [] { return v2 == v3; });
+    check("!=", [] { return v2 != v3; });
+    check("&&", [] { return (v2 > 0.) && (v3 > 0.); });
+    check("||", [] { return (v2 > 0.) || (v3 > 0.); });
+    check("*", [] { return exp(v3) + sin(v2 * v3); });
+    CHECK(complaint("*", both, [] { sum(v2 * v3); }) == "");
+    CHECK(complaint("*", both, [] { v2.clone() += v2 * v3; }) == "");
 }
 
 TEST_CASE("changes in place: as they are written")
@@ -135,12 +145,16 @@ TEST_CASE("products")
 TEST_CASE("axes")
 {
     auto const axis = [](std::string const& name, auto f, D const& x = m23) {
-        CHECK(complaint(name, {"axis 5", "out of range", std::to_string(x.dim()) + " dimensions"},
+        CHECK(complaint(name,
+                  {"axis 5", "out of range", std::to_string(x.dim()) + " dimensions",
+                      "of shape " + text(x.shape())},
                   [&] { f(x, 5); }) == "");
     };
     auto const axes = [&](std::string const& name, auto f) {
         axis(name, [&](D const& x, std::ptrdiff_t d) { f(x, xg::Axes{d}); });
-        CHECK(complaint(name, {"twice", "[0, 0]"}, [&] { f(m23, xg::Axes{0, 0}); }) == "");
+        CHECK(complaint(name, {"twice", "[0, 0]", "of shape [2, 3]"}, [&] {
+            f(m23, xg::Axes{0, 0});
+        }) == "");
     };
     axes("sum", [](D const& x, xg::Axes const& a) { sum(x, a); });
     axes("mean", [](D const& x, xg::Axes const& a) { mean(x, a); });
@@ -198,12 +212,13 @@ TEST_CASE("axes")
     axis("softmax", [](D const& x, std::ptrdiff_t d) { f::softmax(x, d); });
     axis("log_softmax", [](D const& x, std::ptrdiff_t d) { f::log_softmax(x, d); });
     auto const new_axis = [](std::string const& name, auto f) {
-        CHECK(complaint(name, {"axis 5", "out of range"}, [&] { f(m23, 5); }) == "");
+        CHECK(complaint(name, {"axis 5", "out of range", "of shape [2, 3]"}, [&] { f(m23, 5); }) ==
+              "");
     };
     new_axis("unsqueeze", [](D const& x, std::ptrdiff_t d) { unsqueeze(x, d); });
     new_axis("stack", [](D const& x, std::ptrdiff_t d) { xg::stack(std::vector{x, x}, d); });
-    NAMES("mT", ({"axis -2", "1 dimensions"}), mT(v2));
-    NAMES("unbind", ({"axis 0", "0 dimensions"}), xg::unbind(number));
+    NAMES("mT", ({"axis -2", "1 dimensions", "[2]"}), mT(v2));
+    NAMES("unbind", ({"axis 0", "0 dimensions", "[]"}), xg::unbind(number));
 }
 
 TEST_CASE("picking by numbers, orders, lengths")

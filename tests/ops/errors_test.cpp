@@ -17,16 +17,16 @@ template <class F> std::string index_error(F f) { return message_of<xg::IndexErr
 
 TEST_CASE("operands that do not broadcast are named with their operation and both shapes")
 {
-    CHECK(has(shape_error([] { D y = v2 + v3; }), {"Add", "[2]", "[3]"}));
-    CHECK(has(shape_error([] { D y = m23 * m32; }), {"Mul", "[2, 3]", "[3, 2]"}));
-    CHECK(has(shape_error([] { D y = v2 / m23; }), {"Div", "[2]", "[2, 3]"}));
+    CHECK(has(shape_error([] { D y = v2 + v3; }), {"+: ", "[2]", "[3]"}));
+    CHECK(has(shape_error([] { D y = m23 * m32; }), {"*: ", "[2, 3]", "[3, 2]"}));
+    CHECK(has(shape_error([] { D y = v2 / m23; }), {"/: ", "[2]", "[2, 3]"}));
     CHECK(has(shape_error([] { D y = atan2(v2, v3); }), {"atan2", "[2]", "[3]"}));
-    CHECK(has(shape_error([] { xg::Tensor<bool> y = v2 < v3; }), {"Less", "[2]", "[3]"}));
+    CHECK(has(shape_error([] { xg::Tensor<bool> y = v2 < v3; }), {"<: ", "[2]", "[3]"}));
     CHECK(has(shape_error([] { D y = where(v2 > 0, v2, v3); }), {"where", "[2]", "[3]"}));
     CHECK(has(shape_error([] { D y = clamp(v3, v2, 1); }), {"clamp", "[2]", "[3]"}));
-    CHECK(has(shape_error([] { D y = sin(v2) + exp(v2 * v3); }), {"Mul", "[2]", "[3]"}));
-    CHECK(has(shape_error([] { sum(v2 * v3); }), {"Mul", "[2]", "[3]"}));
-    CHECK(has(shape_error([] { D y = m23 + xg::ones({0, 2}); }), {"Add", "[2, 3]", "[0, 2]"}));
+    CHECK(has(shape_error([] { D y = sin(v2) + exp(v2 * v3); }), {"*: ", "[2]", "[3]"}));
+    CHECK(has(shape_error([] { sum(v2 * v3); }), {"*: ", "[2]", "[3]"}));
+    CHECK(has(shape_error([] { D y = m23 + xg::ones({0, 2}); }), {"+: ", "[2, 3]", "[0, 2]"}));
 }
 
 TEST_CASE("products of matrices and vectors name both shapes")

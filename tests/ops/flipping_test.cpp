@@ -98,13 +98,22 @@ TEST_CASE("fftfreq and rfftfreq are the frequencies of fft and rfft")
 TEST_CASE("what cannot be flipped or rolled says so")
 {
     auto const x = counting({2, 3});
-    CHECK_THROWS_WITH_AS(flip(x, {2}), "flip: axis 2 is out of range for an array with 2 dimensions", xg::IndexError);
-    CHECK_THROWS_WITH_AS(flip(x, {0, -2}), "flip: an axis is given twice in [0, 0]", xg::IndexError);
-    CHECK_THROWS_WITH_AS(roll(x, 1, -3), "roll: axis -3 is out of range for an array with 2 dimensions", xg::IndexError);
-    CHECK_THROWS_WITH_AS(roll(x, {1, 2}, {1, 1}), "roll: an axis is given twice in [1, 1]", xg::IndexError);
+    CHECK_THROWS_WITH_AS(flip(x, {2}),
+        "flip: axis 2 is out of range for an array with 2 dimensions, of shape [2, 3]",
+        xg::IndexError);
+    CHECK_THROWS_WITH_AS(
+        flip(x, {0, -2}), "flip: an axis is given twice in [0, 0] of shape [2, 3]", xg::IndexError);
+    CHECK_THROWS_WITH_AS(roll(x, 1, -3),
+        "roll: axis -3 is out of range for an array with 2 dimensions, of shape [2, 3]",
+        xg::IndexError);
+    CHECK_THROWS_WITH_AS(roll(x, {1, 2}, {1, 1}),
+        "roll: an axis is given twice in [1, 1] of shape [2, 3]", xg::IndexError);
     CHECK_THROWS_WITH_AS(roll(x, {1, 2}, {1}), "roll: shifts [1, 2] are not one for each of the axes [1]", xg::ShapeError);
-    CHECK_THROWS_WITH_AS(fftshift(x, {2}), "fftshift: axis 2 is out of range for an array with 2 dimensions", xg::IndexError);
-    CHECK_THROWS_WITH_AS(ifftshift(x, {1, 1}), "ifftshift: an axis is given twice in [1, 1]", xg::IndexError);
+    CHECK_THROWS_WITH_AS(fftshift(x, {2}),
+        "fftshift: axis 2 is out of range for an array with 2 dimensions, of shape [2, 3]",
+        xg::IndexError);
+    CHECK_THROWS_WITH_AS(ifftshift(x, {1, 1}),
+        "ifftshift: an axis is given twice in [1, 1] of shape [2, 3]", xg::IndexError);
     CHECK_THROWS_WITH_AS(xg::fftfreq(0), "fftfreq: a transform needs at least one point", xg::ShapeError);
     CHECK_THROWS_WITH_AS(xg::rfftfreq(0), "rfftfreq: a transform needs at least one point", xg::ShapeError);
 }

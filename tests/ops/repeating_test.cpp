@@ -94,8 +94,12 @@ TEST_CASE("what cannot be repeated says so")
 {
     auto const x = counting({2, 2});
     CHECK_THROWS_WITH_AS(repeat(x, {2}), "repeat: counts [2] are not one for each axis of shape [2, 2]", xg::ShapeError);
-    CHECK_THROWS_WITH_AS(repeat_interleave(x, 2, 2), "repeat_interleave: axis 2 is out of range for an array with 2 dimensions", xg::IndexError);
-    CHECK_THROWS_WITH_AS(repeat_interleave(D(1.), 2, 0), "repeat_interleave: axis 0 is out of range for an array with 0 dimensions", xg::IndexError);
+    CHECK_THROWS_WITH_AS(repeat_interleave(x, 2, 2),
+        "repeat_interleave: axis 2 is out of range for an array with 2 dimensions, of shape [2, 2]",
+        xg::IndexError);
+    CHECK_THROWS_WITH_AS(repeat_interleave(D(1.), 2, 0),
+        "repeat_interleave: axis 0 is out of range for an array with 0 dimensions, of shape []",
+        xg::IndexError);
     CHECK_THROWS_WITH_AS(repeat_interleave(x, I({1, 2, 3}), 0), "repeat_interleave: counts of shape [3] are not one for each of 2 positions along axis 0", xg::ShapeError);
     CHECK_THROWS_WITH_AS(repeat_interleave(x, I({1, -2}), 0), "repeat_interleave: count -2 is negative, or more than any memory holds", xg::ShapeError);
     CHECK(has(message_of<xg::ShapeError>([&] { repeat_interleave(x, I({INT64_MAX, INT64_MAX}), 0); }), {"more than any memory holds"}));

@@ -4,11 +4,14 @@
 TEST_CASE("operands that do not broadcast are refused with the operation and both shapes")
 {
     D const a({1., 2., 3.}, xg::requires_grad), b({1., 2.}, xg::requires_grad);
-    CHECK_THROWS_WITH_AS(D(a + b), doctest::Contains("Add: shapes [3] and [2] do not broadcast"), xg::ShapeError);
-    CHECK_THROWS_WITH_AS(D(a * b), doctest::Contains("Mul: shapes [3] and [2] do not broadcast"), xg::ShapeError);
+    CHECK_THROWS_WITH_AS(
+        D(a + b), doctest::Contains("+: shapes [3] and [2] do not broadcast"), xg::ShapeError);
+    CHECK_THROWS_WITH_AS(
+        D(a * b), doctest::Contains("*: shapes [3] and [2] do not broadcast"), xg::ShapeError);
     D const m = xg::ones({2, 3});
-    CHECK_THROWS_WITH_AS(D(m * xg::ones({4, 1, 2})), doctest::Contains("Mul: shapes [2, 3] and [4, 1, 2] do not broadcast"), xg::ShapeError);
-    CHECK_THROWS_WITH_AS(sum(a * b), doctest::Contains("Mul: shapes [3] and [2]"), xg::ShapeError);
+    CHECK_THROWS_WITH_AS(D(m * xg::ones({4, 1, 2})),
+        doctest::Contains("*: shapes [2, 3] and [4, 1, 2] do not broadcast"), xg::ShapeError);
+    CHECK_THROWS_WITH_AS(sum(a * b), doctest::Contains("*: shapes [3] and [2]"), xg::ShapeError);
     CHECK_FALSE(a.grad().defined());
     sum(a * a).backward();
     CHECK(difference(a.grad(), {2., 4., 6.}) == "");
@@ -17,8 +20,10 @@ TEST_CASE("operands that do not broadcast are refused with the operation and bot
 TEST_CASE("in a fused expression the operation that does not fit is the one named")
 {
     D const a({1., 2., 3.}), b({1., 2.});
-    CHECK_THROWS_WITH_AS(D(exp(a) * (a - b)), doctest::Contains("Sub: shapes [3] and [2]"), xg::ShapeError);
-    CHECK_THROWS_WITH_AS(D(exp(a) * (b + b)), doctest::Contains("Mul: shapes [3] and [2]"), xg::ShapeError);
+    CHECK_THROWS_WITH_AS(
+        D(exp(a) * (a - b)), doctest::Contains("-: shapes [3] and [2]"), xg::ShapeError);
+    CHECK_THROWS_WITH_AS(
+        D(exp(a) * (b + b)), doctest::Contains("*: shapes [3] and [2]"), xg::ShapeError);
     CHECK_THROWS_AS((a - b).shape(), xg::ShapeError);
 }
 
@@ -79,23 +84,23 @@ TEST_CASE("an undefined operand is named with its operation and its number")
 {
     D x({1., 2.}, xg::requires_grad), u;
     D const m({{1., 2.}, {3., 4.}});
-    CHECK(undefined([&] { D(x - 0.1 * x.grad()); }) == "Mul: argument 1");  // no pass yet
-    CHECK(undefined([&] { D(x * exp(sin(u) + x)); }) == "Sin: argument 0");
-    CHECK(undefined([&] { (x + 2. * u).shape(); }) == "Mul: argument 1");
+    CHECK(undefined([&] { D(x - 0.1 * x.grad()); }) == "*: argument 1"); // no pass yet
+    CHECK(undefined([&] { D(x * exp(sin(u) + x)); }) == "sin: argument 0");
+    CHECK(undefined([&] { (x + 2. * u).shape(); }) == "*: argument 1");
     CHECK(undefined([&] { D(where(x > 0., u, x)); }) == "where: argument 1");
     CHECK(undefined([&] { sum(u); }) == "sum: argument 0");
-    CHECK(undefined([&] { sum(x * u); }) == "Mul: argument 1");
+    CHECK(undefined([&] { sum(x * u); }) == "*: argument 1");
     CHECK(undefined([&] { mean(u, {0}); }) == "mean: argument 0");
     CHECK(undefined([&] { amax(u, {0}); }) == "amax: argument 0");
-    CHECK(undefined([&] { reshape(u, {1}); }) == "Reshape: argument 0");
-    CHECK(undefined([&] { u += x; }) == "Add: argument 0");
-    CHECK(undefined([&] { D(m.array()) += u; }) == "Add: argument 1");
+    CHECK(undefined([&] { reshape(u, {1}); }) == "reshape: argument 0");
+    CHECK(undefined([&] { u += x; }) == "+=: argument 0");
+    CHECK(undefined([&] { D(m.array()) += u; }) == "+=: argument 1");
     CHECK(undefined([&] { xg::cat(std::vector{x, x, u}); }) == "cat: argument 2");
     CHECK(undefined([&] { xg::stack(std::vector{x, u}); }) == "stack: argument 1");
     CHECK(undefined([&] { dot(x, u); }) == "dot: argument 1");
     CHECK(undefined([&] { fft(u); }) == "fft: argument 0");
     CHECK(undefined([&] { sort(u); }) == "sort: argument 0");
-    CHECK(undefined([&] { Z().real(); }) == "Real: argument 0");
+    CHECK(undefined([&] { Z().real(); }) == "real: argument 0");
 }
 
 TEST_CASE("an undefined tensor is named by the function that asks it for something")

@@ -87,7 +87,8 @@ struct Caller {
 /// name may have template arguments: "transpose<xgrad::Tensor<double> >".
 [[noreturn, gnu::cold, gnu::noinline]] inline void fail_undefined(std::string_view operation, std::string_view what)
 {
-    auto const name = operation.starts_with("operator") ? operation : operation.substr(0, operation.find('<'));
+    auto const name =
+        operation.starts_with("operator") ? operation : operation.substr(0, operation.find('<', 1));
     fail<Error>(name, ": ", what, " is undefined: it was default-constructed, moved from or released, or it is the grad() "
         "of a tensor that no backward pass has reached");
 }

@@ -354,21 +354,24 @@ inline Strides broadcast_strides(Shape const& shape, Strides const& strides, Sha
     return out;
 }
 
-/// One axis of an array of `rank` dimensions, as 0 ... rank - 1.
-inline std::size_t normalize_axis(std::string_view operation, std::ptrdiff_t axis, std::size_t rank)
-{
-    auto const r = static_cast<std::ptrdiff_t>(rank);
-    if (axis < -r || axis >= r) fail<IndexError>(operation, ": axis ", axis, " is out of range for an array with ", rank, " dimensions");
-    return static_cast<std::size_t>(axis < 0 ? axis + r : axis);
+/// One axis of an array of this shape, or of one with new axes beside these, as 0 ... rank - 1.
+inline std::size_t normalize_axis(
+    std::string_view operation, std::ptrdiff_t axis, Shape const& shape, std::size_t new_axes = 0) {
+    auto const rank = static_cast<std::ptrdiff_t>(shape.size() + new_axes);
+    if (axis < -rank || axis >= rank)
+        fail<IndexError>(operation, ": axis ", axis, " is out of range for an array with ", rank,
+            " dimensions, of shape ", shape);
+    return static_cast<std::size_t>(axis < 0 ? axis + rank : axis);
 }
 
 /// Axes as 0 ... rank - 1, sorted, each at most once.
-inline Axes normalize_axes(std::string_view operation, Axes axes, std::size_t rank)
-{
-    for (auto& axis : axes) axis = static_cast<std::ptrdiff_t>(normalize_axis(operation, axis, rank));
+inline Axes normalize_axes(std::string_view operation, Axes axes, Shape const& shape) {
+    for (auto& axis : axes)
+        axis = static_cast<std::ptrdiff_t>(normalize_axis(operation, axis, shape));
     for (std::size_t i = 1; i < axes.size(); ++i)  // they are few
         for (std::size_t j = i; j > 0 && axes[j - 1] > axes[j]; --j) std::swap(axes[j - 1], axes[j]);
-    if (std::adjacent_find(axes.begin(), axes.end()) != axes.end()) fail<IndexError>(operation, ": an axis is given twice in ", axes);
+    if (std::adjacent_find(axes.begin(), axes.end()) != axes.end())
+        fail<IndexError>(operation, ": an axis is given twice in ", axes, " of shape ", shape);
     return axes;
 }
 

@@ -181,7 +181,9 @@ public:
         requires std::is_arithmetic_v<I>
     std::size_t shape(I axis, detail::Caller in = {}) const
     {
-        return shape(in)[detail::normalize_axis("shape", detail::dims_element<std::ptrdiff_t>(axis), dim())];
+        auto const& extents = shape(in);
+        auto const at = detail::dims_element<std::ptrdiff_t>(axis);
+        return extents[detail::normalize_axis("shape", at, extents)];
     }
     /// Steps between neighbours along each axis, in elements.
     Strides const& strides(detail::Caller in = {}) const { return asked("strides", in).array.strides; }

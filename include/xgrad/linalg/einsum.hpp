@@ -178,14 +178,14 @@ private:
             for (std::size_t i = 0; i < indices.size(); ++i)
                 if (indices[i] == index && shape[i] != n)
                     fail<ShapeError>("einsum: subscript ", std::string(1, static_cast<char>(index)),
-                        " is repeated for operand ", number, " but the sizes don't match, ", n,
-                        " != ", shape[i]);
+                        " is repeated for operand ", number, " of shape ", shape,
+                        " but the sizes don't match, ", n, " != ", shape[i]);
             auto& known = extents_.try_emplace(index, n).first->second;
             if (known == 1) known = n;
             if (n != known && n != 1)
                 fail<ShapeError>("einsum: subscript ",
                     index < 0 ? std::string("...") : std::string(1, static_cast<char>(index)),
-                    " has size ", n, " for operand ", number,
+                    " has size ", n, " for operand ", number, " of shape ", shape,
                     " which does not broadcast with previously seen size ", known);
             indices.push_back(index);
         };
@@ -287,25 +287,28 @@ auto tensordot(A const& a, B const& b, Axes const& axes_a, Axes const& axes_b) {
         auto x = detail::materialize(a);
         auto y = detail::materialize(b);
         if (axes_a.size() != axes_b.size())
-            detail::fail<ShapeError>("tensordot: ", axes_a.size(),
-                " axes of one tensor cannot be paired with ", axes_b.size(), " of the other");
+            detail::fail<ShapeError>("tensordot: ", axes_a.size(), " axes of shape ",
+                Shape(a.shape()), " cannot be paired with ", axes_b.size(), " axes of shape ",
+                Shape(b.shape()));
         detail::Indices of_x(x.dim()), of_y(y.dim());
         std::iota(of_x.begin(), of_x.end(), 0);
         std::iota(of_y.begin(), of_y.end(), static_cast<int>(x.dim()));
         for (std::size_t i = 0; i < axes_a.size(); ++i) {
-            auto const p = detail::normalize_axis("tensordot", axes_a[i], x.dim()),
-                       q = detail::normalize_axis("tensordot", axes_b[i], y.dim());
+            auto const p = detail::normalize_axis("tensordot", axes_a[i], x.shape()),
+                       q = detail::normalize_axis("tensordot", axes_b[i], y.shape());
             auto const m = x.shape()[p], n = y.shape()[q];
             if (m == 1 && n != 1) y = sum(y, {static_cast<std::ptrdiff_t>(q)}, true);
             else if (n == 1 && m != 1) x = sum(x, {static_cast<std::ptrdiff_t>(p)}, true);
             else if (m != n)
                 detail::fail<ShapeError>(
                     "tensordot: contracted axes need to match, but the first has size ", m,
-                    " in axis ", axes_a[i], " and the second has size ", n, " in axis ", axes_b[i]);
+                    " in axis ", axes_a[i], " of shape ", Shape(a.shape()),
+                    " and the second has size ", n, " in axis ", axes_b[i], " of shape ",
+                    Shape(b.shape()));
             of_y[q] = of_x[p];
         }
-        detail::normalize_axes("tensordot", axes_a, x.dim());
-        detail::normalize_axes("tensordot", axes_b, y.dim());
+        detail::normalize_axes("tensordot", axes_a, x.shape());
+        detail::normalize_axes("tensordot", axes_b, y.shape());
         auto const pairs = of_y;
         return detail::contract(detail::Indexed{x, of_x}, detail::Indexed{y, of_y}, [&](int i) {
             return !(detail::has(of_x, i) && detail::has(pairs, i));

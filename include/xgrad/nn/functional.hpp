@@ -20,33 +20,39 @@ template <Differentiable T> Tensor<T> dropped(std::string_view name, Tensor<T> c
     return where(kept, x * static_cast<precision_of<T>>(p < 1 ? 1 / (1 - p) : 0), T(0));
 }
 /// The axis of a softmax. A number has one as if it were a vector.
-inline Axes softmax_axis(std::string_view name, std::size_t rank, std::ptrdiff_t axis)
-{
-    auto const normal = static_cast<std::ptrdiff_t>(xgrad::detail::normalize_axis(name, axis, std::max<std::size_t>(rank, 1)));
-    return rank ? Axes{normal} : Axes{};
+inline Axes softmax_axis(std::string_view name, Shape const& shape, std::ptrdiff_t axis) {
+    auto const at = xgrad::detail::normalize_axis(name, axis, shape, shape.empty());
+    return shape.empty() ? Axes{} : Axes{static_cast<std::ptrdiff_t>(at)};
 }
 }  // namespace detail
 
 namespace functional {
 
 /// x times the logistic function of x (Elfwing, Uchibe and Doya, 2017).
-template <Operand X> auto silu(X const& x) { return x * sigmoid(x); }
+template <Operand X> auto silu(X const& x) {
+    xgrad::detail::check_defined("silu", x);
+    return x * sigmoid(x);
+}
 
 /// The approximation 0.5 x (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))) of gelu(x).
 template <Operand X> auto gelu_tanh(X const& x)
 {
+    xgrad::detail::check_defined("gelu_tanh", x);
     constexpr double c = std::numbers::sqrt2 * std::numbers::inv_sqrtpi;
     return 0.5 * x * (1 + tanh(c * (x + 0.044715 * (x * square(x)))));
 }
 
 /// log(1 + e^(beta x)) / beta.
-template <Operand X> auto softplus(X const& x, double beta) { return xgrad::softplus(beta * x) / beta; }
+template <Operand X> auto softplus(X const& x, double beta) {
+    xgrad::detail::check_defined("softplus", x);
+    return xgrad::softplus(beta * x) / beta;
+}
 
 /// e^x, divided by its sum over an axis; without overflow.
 template <Operand X> auto softmax(X const& x, std::ptrdiff_t axis)
 {
     auto const values = materialize_expression(x);
-    auto const over = detail::softmax_axis("softmax", values.dim(), axis);
+    auto const over = detail::softmax_axis("softmax", values.shape(), axis);
     auto const e = materialize_expression(exp(values - largest_over(values, over)));
     return materialize_expression(e / sum(e, over, keepdims));
 }
@@ -54,7 +60,7 @@ template <Operand X> auto softmax(X const& x, std::ptrdiff_t axis)
 template <Operand X> auto log_softmax(X const& x, std::ptrdiff_t axis)
 {
     auto const values = materialize_expression(x);
-    auto const over = detail::softmax_axis("log_softmax", values.dim(), axis);
+    auto const over = detail::softmax_axis("log_softmax", values.shape(), axis);
     auto const largest = largest_over(values, over);
     auto const all = materialize_expression(log(sum(exp(values - largest), over, keepdims)));
     return materialize_expression((values - largest) - all);  // in this order no digits of a small result are lost
@@ -74,7 +80,8 @@ template <Differentiable T> Tensor<T> dropout2d(Tensor<T> const& x, double p = 0
 template <Scalar T> Tensor<T> flatten(Tensor<T> const& x, std::ptrdiff_t first = 1, std::ptrdiff_t last = -1)
 {
     if (x.dim() == 0) return xgrad::reshape(x, {1});
-    auto const from = xgrad::detail::normalize_axis("flatten", first, x.dim()), to = xgrad::detail::normalize_axis("flatten", last, x.dim());
+    auto const from = xgrad::detail::normalize_axis("flatten", first, x.shape()),
+               to = xgrad::detail::normalize_axis("flatten", last, x.shape());
     if (from > to) xgrad::detail::fail<ShapeError>("flatten: axis ", first, " lies behind axis ", last, " of shape ", x.shape());
     Axes shape;
     std::ptrdiff_t together = 1;

@@ -7,6 +7,7 @@ namespace xgrad {
 
 /// Gaussian error linear unit: x times the normal distribution function at x (Hendrycks and Gimpel, 2016).
 struct Gelu : Transcendental<R(R)> {
+    static constexpr std::string_view written = "gelu";
     XGRAD_INLINE auto value(auto x) const {
         return 0.5 * x * erfc(x * (-1 / std::numbers::sqrt2)); // 1 + erf would lose its digits
     }
@@ -19,6 +20,7 @@ template <Operand X> auto gelu(X const& x) { return express(Gelu{}, x); }
 
 /// x where it is positive, else x times a slope, which is also the derivative at 0.
 struct LeakyRelu : Elementwise<R(R)> {
+    static constexpr std::string_view written = "leaky_relu";
     double slope = 0.01;
     XGRAD_INLINE auto value(auto x) const { return where(x > 0, x, slope * x); }
     XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return where(x > 0, zero_like(x) + 1, slope); }
@@ -27,6 +29,7 @@ template <Operand X> auto leaky_relu(X const& x, double slope = 0.01) { return e
 
 /// x where it is positive, else alpha (e^x - 1) (Clevert, Unterthiner and Hochreiter, 2015). The derivative at 0 is alpha.
 struct Elu : Transcendental<R(R)> {
+    static constexpr std::string_view written = "elu";
     double alpha = 1;
     XGRAD_INLINE auto value(auto x) const { return where(x > 0, x, alpha * expm1(where(x > 0, 0, x))); }    // which never overflows
     XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return where(x > 0, zero_like(x) + 1, alpha * exp(where(x > 0, 0, x))); }

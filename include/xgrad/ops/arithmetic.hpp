@@ -7,6 +7,7 @@ namespace xgrad {
 
 /// Negative, -x.
 struct Neg : Elementwise<Z(Z), R(R), C(C)> {
+    static constexpr std::string_view written = "-";
     XGRAD_INLINE auto value(auto x) const { return -x; }
     XGRAD_INLINE auto partial(wrt<0>, auto, auto) const { return minus_one; }
 };
@@ -14,6 +15,7 @@ template <Operand X> auto operator-(X&& x) { return express(Neg{}, std::forward<
 
 /// Sum of two operands.
 struct Add : Elementwise<Z(Z, Z), R(R, R), C(C, C), C(R, C), C(C, R)> {
+    static constexpr std::string_view written = "+";
     XGRAD_INLINE auto value(auto a, auto b) const { return a + b; }
     XGRAD_INLINE auto partial(wrt<0>, auto, auto, auto) const { return one; }
     XGRAD_INLINE auto partial(wrt<1>, auto, auto, auto) const { return one; }
@@ -27,6 +29,7 @@ auto operator+(A&& a, B&& b)
 
 /// Difference of two operands.
 struct Sub : Elementwise<Z(Z, Z), R(R, R), C(C, C), C(R, C), C(C, R)> {
+    static constexpr std::string_view written = "-";
     XGRAD_INLINE auto value(auto a, auto b) const { return a - b; }
     XGRAD_INLINE auto partial(wrt<0>, auto, auto, auto) const { return one; }
     XGRAD_INLINE auto partial(wrt<1>, auto, auto, auto) const { return minus_one; }
@@ -40,6 +43,7 @@ auto operator-(A&& a, B&& b)
 
 /// Product of two operands, each real or complex.
 struct Mul : Elementwise<Z(Z, Z), R(R, R), C(C, C), C(R, C), C(C, R)> {
+    static constexpr std::string_view written = "*";
     XGRAD_INLINE auto value(auto a, auto b) const { return a * b; }
     XGRAD_INLINE auto partial(wrt<0>, auto, auto, auto b) const { return b; }
     XGRAD_INLINE auto partial(wrt<1>, auto, auto a, auto) const { return a; }
@@ -53,6 +57,7 @@ auto operator*(A&& a, B&& b)
 
 /// Quotient of two operands, each real or complex; of integers too it is a real number.
 struct Div : Elementwise<R(R, R), C(C, C), C(R, C), C(C, R)> {
+    static constexpr std::string_view written = "/";
     XGRAD_INLINE auto value(auto a, auto b) const { return a / b; }
     static constexpr bool divides = true;  // a backward pass finds the reciprocal of b once
     XGRAD_INLINE auto value_again(auto a, auto b) const { return a * reciprocal(b); }
@@ -83,6 +88,7 @@ auto lerp(A&& a, B&& b, W&& w)
 
 /// 1/x.
 struct Reciprocal : Elementwise<R(R), C(C)> {
+    static constexpr std::string_view written = "reciprocal";
     XGRAD_INLINE auto value(auto x) const { return reciprocal(x); }
     XGRAD_INLINE auto partial(wrt<0>, auto y, auto) const { return -(y * y); }
 };
@@ -90,6 +96,7 @@ template <Operand X> auto reciprocal(X const& x) { return express(Reciprocal{}, 
 
 /// x * x.
 struct Square : Elementwise<Z(Z), R(R), C(C)> {
+    static constexpr std::string_view written = "square";
     XGRAD_INLINE auto value(auto x) const { return x * x; }
     XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return 2 * x; }
 };
@@ -97,6 +104,7 @@ template <Operand X> auto square(X const& x) { return express(Square{}, x); }
 
 /// Square root; the gradient at 0 is infinite.
 struct Sqrt : Elementwise<R(R), C(C)> {
+    static constexpr std::string_view written = "sqrt";
     XGRAD_INLINE auto value(auto x) const { return sqrt(x); }
     XGRAD_INLINE auto partial(wrt<0>, auto y, auto) const { return 0.5 * reciprocal(y); }
 };
@@ -104,6 +112,7 @@ template <Operand X> auto sqrt(X const& x) { return express(Sqrt{}, x); }
 
 /// 1 / sqrt(x).
 struct Rsqrt : Elementwise<R(R), C(C)> {
+    static constexpr std::string_view written = "rsqrt";
     XGRAD_INLINE auto value(auto x) const { return reciprocal(sqrt(x)); }
     XGRAD_INLINE auto partial(wrt<0>, auto y, auto) const { return -0.5 * (y * y * y); }
 };
@@ -204,6 +213,7 @@ struct Pow : Transcendental<R(R, R), C(C, C)> {
 
 /// Power x^p with a real number p; small whole ones are products.
 struct PowNumber : Transcendental<R(R), C(C)> {
+    static constexpr std::string_view written = "pow";
     double p = 1;
 
     XGRAD_INLINE auto value(auto x) const { return pow(x, p); }

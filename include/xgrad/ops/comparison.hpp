@@ -9,6 +9,7 @@ namespace xgrad {
 
 /// a < b.
 struct Less : Elementwise<B(Z, Z), B(R, R)> {
+    static constexpr std::string_view written = "<";
     XGRAD_INLINE auto value(auto a, auto b) const { return a < b; }
 };
 template <class A, class B>
@@ -20,6 +21,7 @@ auto operator<(A&& a, B&& b)
 
 /// a <= b.
 struct LessEqual : Elementwise<B(Z, Z), B(R, R)> {
+    static constexpr std::string_view written = "<=";
     XGRAD_INLINE auto value(auto a, auto b) const { return a <= b; }
 };
 template <class A, class B>
@@ -31,6 +33,7 @@ auto operator<=(A&& a, B&& b)
 
 /// a > b.
 struct Greater : Elementwise<B(Z, Z), B(R, R)> {
+    static constexpr std::string_view written = ">";
     XGRAD_INLINE auto value(auto a, auto b) const { return a > b; }
 };
 template <class A, class B>
@@ -42,6 +45,7 @@ auto operator>(A&& a, B&& b)
 
 /// a >= b.
 struct GreaterEqual : Elementwise<B(Z, Z), B(R, R)> {
+    static constexpr std::string_view written = ">=";
     XGRAD_INLINE auto value(auto a, auto b) const { return a >= b; }
 };
 template <class A, class B>
@@ -53,6 +57,7 @@ auto operator>=(A&& a, B&& b)
 
 /// a == b, elementwise.
 struct Equal : Elementwise<B(Z, Z), B(R, R), B(C, C)> {
+    static constexpr std::string_view written = "==";
     XGRAD_INLINE auto value(auto a, auto b) const { return a == b; }
 };
 template <class A, class B>
@@ -64,6 +69,7 @@ auto operator==(A&& a, B&& b)
 
 /// a != b, elementwise.
 struct NotEqual : Elementwise<B(Z, Z), B(R, R), B(C, C)> {
+    static constexpr std::string_view written = "!=";
     XGRAD_INLINE auto value(auto a, auto b) const { return a != b; }
 };
 template <class A, class B>
@@ -75,6 +81,7 @@ auto operator!=(A&& a, B&& b)
 
 /// Both of two masks.
 struct And : Elementwise<B(B, B)> {
+    static constexpr std::string_view written = "&&";
     XGRAD_INLINE auto value(auto a, auto b) const { return a && b; }
 };
 template <class A, class B>
@@ -86,6 +93,7 @@ auto operator&&(A&& a, B&& b)
 
 /// Either of two masks.
 struct Or : Elementwise<B(B, B)> {
+    static constexpr std::string_view written = "||";
     XGRAD_INLINE auto value(auto a, auto b) const { return a || b; }
 };
 template <class A, class B>
@@ -97,24 +105,28 @@ auto operator||(A&& a, B&& b)
 
 /// The opposite of a mask.
 struct Not : Elementwise<B(B)> {
+    static constexpr std::string_view written = "!";
     XGRAD_INLINE auto value(auto a) const { return !a; }
 };
 template <Operand A> auto operator!(A&& a) { return express(Not{}, std::forward<A>(a)); }
 
 /// True where x, or a part of it, is not a number.
 struct IsNan : Elementwise<B(R), B(C)> {
+    static constexpr std::string_view written = "isnan";
     XGRAD_INLINE auto value(auto x) const { return x != x; }
 };
 template <Operand X> auto isnan(X const& x) { return express(IsNan{}, x); }
 
 /// True where x, or a part of it, is infinite.
 struct IsInf : Elementwise<B(R), B(C)> {
+    static constexpr std::string_view written = "isinf";
     XGRAD_INLINE auto value(auto x) const { return abs(real(x)) == HUGE_VAL || abs(imag(x)) == HUGE_VAL; }
 };
 template <Operand X> auto isinf(X const& x) { return express(IsInf{}, x); }
 
 /// True where x, with all its parts, is neither infinite nor NaN.
 struct IsFinite : Elementwise<B(R), B(C)> {
+    static constexpr std::string_view written = "isfinite";
     XGRAD_INLINE auto value(auto x) const { return x - x == 0; }
 };
 template <Operand X> auto isfinite(X const& x) { return express(IsFinite{}, x); }
@@ -211,6 +223,7 @@ auto clamp_max(X&& x, U&& upper)
 
 /// x with other numbers for NaN and the infinities; gradient 0 where it was replaced.
 struct NanToNum : Elementwise<R(R)> {
+    static constexpr std::string_view written = "nan_to_num";
     double nan = 0, posinf = std::numeric_limits<double>::max(), neginf = std::numeric_limits<double>::lowest();
     XGRAD_INLINE auto value(auto x) const { return where(x != x, nan, where(x == HUGE_VAL, posinf, where(x == -HUGE_VAL, neginf, x))); }
     XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return selected{x - x == 0}; }

@@ -7,6 +7,7 @@ namespace xgrad {
 
 /// Modulus |x|; gradient 0 at 0.
 struct Abs : Elementwise<Z(Z), R(R), R(C)> {
+    static constexpr std::string_view written = "abs";
     XGRAD_INLINE auto value(auto x) const { return abs(x); }
     XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return gradient{sgn(x)}; }
     template <class P> XGRAD_INLINE auto value_and_partial(ComplexPack<P> z) const
@@ -19,6 +20,7 @@ template <Operand X> auto abs(X const& x) { return express(Abs{}, x); }
 
 /// |x|^2, without a root.
 struct Abs2 : Elementwise<Z(Z), R(R), R(C)> {
+    static constexpr std::string_view written = "abs2";
     XGRAD_INLINE auto value(auto x) const { return abs2(x); }
     XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return gradient{2 * x}; }
 };
@@ -26,6 +28,7 @@ template <Operand X> auto abs2(X const& x) { return express(Abs2{}, x); }
 
 /// Sign of a real number: -1, 0 or 1.
 struct Sign : Elementwise<Z(Z), R(R)> {
+    static constexpr std::string_view written = "sign";
     XGRAD_INLINE auto value(auto x) const { return sgn(x); }
     XGRAD_INLINE auto partial(wrt<0>, auto, auto) const { return nothing; }
 };
@@ -47,6 +50,7 @@ auto copysign(A&& a, B&& b)
 
 /// Direction z/|z|, 0 at 0; neither holomorphic nor real. That of a real number is its sign.
 struct Sgn : Elementwise<C(C)> {
+    static constexpr std::string_view written = "sgn";
     XGRAD_INLINE auto value(auto x) const { return sgn(x); }
     XGRAD_INLINE auto partial(wrt<0>, auto y, auto x) const
     {
@@ -58,7 +62,10 @@ struct Sgn : Elementwise<C(C)> {
 template <Operand X> auto sgn(X const& x)
 {
     if constexpr (std::same_as<typename X::letter, C>) return express(Sgn{}, x);
-    else return express(Sign{}, x);
+    else {
+        detail::check_defined("sgn", x);
+        return express(Sign{}, x);
+    }
 }
 
 namespace detail {
@@ -69,6 +76,7 @@ inline constexpr bool is_real_word = std::same_as<decltype(real(std::declval<X>(
 
 /// Argument, in (-pi, pi]; gradient 0 at 0, and for a real number.
 struct Angle : Transcendental<R(R), R(C)> {
+    static constexpr std::string_view written = "angle";
     XGRAD_INLINE auto value(auto x) const { return angle(x); }
     XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const {
         if constexpr (detail::is_real_word<decltype(x)>) return nothing;
@@ -82,6 +90,7 @@ template <Operand X> auto angle(X const& x) { return express(Angle{}, x); }
 
 /// Real part; a real operand is its own.
 struct RealPart : Elementwise<R(C)> {
+    static constexpr std::string_view written = "real";
     XGRAD_INLINE auto value(auto x) const { return real(x); }
     XGRAD_INLINE auto partial(wrt<0>, auto, auto) const { return gradient{one}; }
 };
@@ -93,6 +102,7 @@ template <Operand X> auto real(X const& x)
 
 /// Imaginary part; that of a real operand is 0.
 struct ImagPart : Elementwise<R(R), R(C)> {
+    static constexpr std::string_view written = "imag";
     XGRAD_INLINE auto value(auto x) const { return imag(x); }
     XGRAD_INLINE auto partial(wrt<0>, auto, [[maybe_unused]] auto x) const {
         if constexpr (detail::is_real_word<decltype(x)>) return nothing;
@@ -103,6 +113,7 @@ template <Operand X> auto imag(X const& x) { return express(ImagPart{}, x); }
 
 /// Conjugate; a real operand is its own.
 struct Conj : Elementwise<C(C)> {
+    static constexpr std::string_view written = "conj";
     XGRAD_INLINE auto value(auto x) const { return conj(x); }
     XGRAD_INLINE auto partial(wrt<0>, auto, auto) const { return conjugate{one}; }
 };

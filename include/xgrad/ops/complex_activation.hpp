@@ -33,6 +33,7 @@ auto modrelu(X&& z, B_&& bias)
 
 /// CReLU: relu of the real and of the imaginary part (Trabelsi et al., 2018).
 struct ComplexRelu : Elementwise<C(C)> {
+    static constexpr std::string_view written = "complex_relu";
     XGRAD_INLINE auto value(auto z) const { return complex(where(real(z) > 0, real(z), 0), where(imag(z) > 0, imag(z), 0)); }
     XGRAD_INLINE auto partial(wrt<0>, auto, auto z) const
     {
@@ -44,6 +45,7 @@ template <Operand X> auto crelu(X const& z) { return express(ComplexRelu{}, z); 
 
 /// zReLU: z in the first quadrant, with its edges, else 0 (Guberman, 2016).
 struct QuadrantRelu : Elementwise<C(C)> {
+    static constexpr std::string_view written = "zrelu";
     XGRAD_INLINE auto value(auto z) const { return where((real(z) >= 0) && (imag(z) >= 0), z, zero_like(z)); }
     XGRAD_INLINE auto partial(wrt<0>, auto, auto z) const { return selected{(real(z) >= 0) && (imag(z) >= 0)}; }
 };
@@ -51,6 +53,7 @@ template <Operand X> auto zrelu(X const& z) { return express(QuadrantRelu{}, z);
 
 /// Cardioid: (1 + cos(arg z))/2 z, which is relu on the real line (Virtue, Yu and Lustig, 2017).
 struct Cardioid : Elementwise<C(C)> {
+    static constexpr std::string_view written = "cardioid";
     XGRAD_INLINE auto value(auto z) const { return 0.5 * (1 + real(sgn(z))) * z; }
     XGRAD_INLINE auto partial(wrt<0>, auto, auto z) const
     {

@@ -61,7 +61,7 @@ struct CumulativeSum : Arraywise {
 template <Operand X> auto cumsum(X const& x, std::ptrdiff_t axis)
 {
     if constexpr (std::same_as<typename X::letter, B>) return cumsum(cast<std::int64_t>(x), axis);
-    else return express(CumulativeSum{{}, detail::normalize_axis("cumsum", axis, x.dim())}, x);
+    else return express(CumulativeSum{{}, detail::normalize_axis("cumsum", axis, x.shape())}, x);
 }
 
 namespace detail {
@@ -123,7 +123,9 @@ struct CumulativeProduct : Arraywise {
 template <Operand X> auto cumprod(X const& x, std::ptrdiff_t axis)
 {
     if constexpr (std::same_as<typename X::letter, B>) return cumprod(cast<std::int64_t>(x), axis);
-    else return express(CumulativeProduct{{}, detail::normalize_axis("cumprod", axis, x.dim())}, x);
+    else
+        return express(
+            CumulativeProduct{{}, detail::normalize_axis("cumprod", axis, x.shape())}, x);
 }
 
 namespace detail {
@@ -171,7 +173,9 @@ private:
 template <Operand X> auto logcumsumexp(X const& x, std::ptrdiff_t axis)
 {
     static_assert(!std::same_as<typename X::letter, C>, "logcumsumexp: a real operand is needed");
-    if constexpr (std::same_as<typename X::letter, R>) return express(LogCumulativeSumExp{{}, detail::normalize_axis("logcumsumexp", axis, x.dim())}, x);
+    if constexpr (std::same_as<typename X::letter, R>)
+        return express(
+            LogCumulativeSumExp{{}, detail::normalize_axis("logcumsumexp", axis, x.shape())}, x);
     else return logcumsumexp(cast<double>(x), axis);
 }
 

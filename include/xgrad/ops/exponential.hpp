@@ -7,6 +7,7 @@ namespace xgrad {
 
 /// e^x.
 struct Exp : Transcendental<R(R), C(C)> {
+    static constexpr std::string_view written = "exp";
     XGRAD_INLINE auto value(auto x) const { return exp(x); }
     XGRAD_INLINE auto partial(wrt<0>, auto y, auto) const { return y; }
 };
@@ -14,6 +15,7 @@ template <Operand X> auto exp(X const& x) { return express(Exp{}, x); }
 
 /// e^x - 1, accurate near 0.
 struct Expm1 : Transcendental<R(R), C(C)> {
+    static constexpr std::string_view written = "expm1";
     XGRAD_INLINE auto value(auto x) const { return expm1(x); }
     XGRAD_INLINE auto partial(wrt<0>, auto y, auto) const { return y + 1; }
 };
@@ -21,6 +23,7 @@ template <Operand X> auto expm1(X const& x) { return express(Expm1{}, x); }
 
 /// Natural logarithm.
 struct Log : Transcendental<R(R), C(C)> {
+    static constexpr std::string_view written = "log";
     XGRAD_INLINE auto value(auto x) const { return log(x); }
     XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return reciprocal(x); }
     XGRAD_INLINE auto value_and_partial(auto x) const { return std::pair(log(x), reciprocal(x)); }
@@ -29,6 +32,7 @@ template <Operand X> auto log(X const& x) { return express(Log{}, x); }
 
 /// log(1 + x), accurate near 0.
 struct Log1p : Transcendental<R(R), C(C)> {
+    static constexpr std::string_view written = "log1p";
     XGRAD_INLINE auto value(auto x) const { return log1p(x); }
     XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return reciprocal(1 + x); }
 };
@@ -36,6 +40,7 @@ template <Operand X> auto log1p(X const& x) { return express(Log1p{}, x); }
 
 /// Logarithm to base 2.
 struct Log2 : Transcendental<R(R), C(C)> {
+    static constexpr std::string_view written = "log2";
     XGRAD_INLINE auto value(auto x) const { return log2(x); }
     XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return reciprocal(std::numbers::ln2 * x); }
 };
@@ -43,6 +48,7 @@ template <Operand X> auto log2(X const& x) { return express(Log2{}, x); }
 
 /// Logarithm to base 10.
 struct Log10 : Transcendental<R(R), C(C)> {
+    static constexpr std::string_view written = "log10";
     XGRAD_INLINE auto value(auto x) const { return log10(x); }
     XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return reciprocal(std::numbers::ln10 * x); }
 };
@@ -50,6 +56,7 @@ template <Operand X> auto log10(X const& x) { return express(Log10{}, x); }
 
 /// Logistic function 1 / (1 + e^-x).
 struct Sigmoid : Transcendental<R(R), C(C)> {
+    static constexpr std::string_view written = "sigmoid";
     XGRAD_INLINE auto value(auto x) const { return sigmoid(x); }
     XGRAD_INLINE auto partial(wrt<0>, auto y, auto) const { return y * (1 - y); }
 };
@@ -57,6 +64,7 @@ template <Operand X> auto sigmoid(X const& x) { return express(Sigmoid{}, x); }
 
 /// log(1 + e^x), without overflow.
 struct Softplus : Transcendental<R(R)> {
+    static constexpr std::string_view written = "softplus";
     XGRAD_INLINE auto value(auto x) const { return where(x > 0, x, 0) + log1p(exp(-abs(x))); }
     XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return sigmoid(x); }
 };
@@ -64,6 +72,7 @@ template <Operand X> auto softplus(X const& x) { return express(Softplus{}, x); 
 
 /// x where it is positive, else 0; gradient 0 at 0.
 struct Relu : Elementwise<Z(Z), R(R)> {
+    static constexpr std::string_view written = "relu";
     XGRAD_INLINE auto value(auto x) const { return where(x <= 0, 0, x); }
     XGRAD_INLINE auto partial(wrt<0>, auto y, auto) const { return selected{!(y <= 0)}; }
 };

@@ -78,6 +78,15 @@ using result_precision = std::conditional_t<std::same_as<Y, B>, bool, std::condi
 template <class... X> concept AnyOperand = (Operand<X> || ...) && (detail::OperandLike<X> && ...);
 
 namespace detail {
+/// Throws where an argument of an operation does not broadcast with what it is combined with.
+inline void check_broadcasts(std::string_view operation, std::string_view argument,
+    Shape const& shape, std::string_view other, Shape const& shape_of_other) {
+    Shape both = shape;
+    if (!widen(both, shape_of_other))
+        fail<ShapeError>(operation, ": ", argument, " of shape ", shape,
+            " does not broadcast with ", other, " of shape ", shape_of_other);
+}
+
 /// Throws an Error where an argument of an operation is a tensor that is undefined.
 template <class X> void check_defined(std::string_view operation, X const& x, std::size_t argument = 0)
 {

@@ -29,7 +29,9 @@ struct Flip : Arraywise {
 };
 
 /// The elements in reverse order along axes. A copy.
-template <Operand X> auto flip(X const& x, Axes const& axes) { return express(Flip{{}, detail::normalize_axes("flip", axes, x.dim())}, x); }
+template <Operand X> auto flip(X const& x, Axes const& axes) {
+    return express(Flip{{}, detail::normalize_axes("flip", axes, x.shape())}, x);
+}
 
 /// The elements moved on along axes; those that leave at the end come in at the beginning. The adjoint moves them back.
 struct Roll : Arraywise {
@@ -75,11 +77,11 @@ inline std::size_t shift_within(std::ptrdiff_t shift, std::size_t extent)
 template <Operand X> auto roll(X const& x, Axes const& shifts, Axes const& axes)
 {
     Shape const extents = x.shape();
-    detail::normalize_axes("roll", axes, extents.size());  // each at most once
+    detail::normalize_axes("roll", axes, extents); // each at most once
     if (shifts.size() != axes.size()) detail::fail<ShapeError>("roll: shifts ", shifts, " are not one for each of the axes ", axes);
     Shape distances(extents.size(), 0);
     for (std::size_t i = 0; i < axes.size(); ++i) {
-        auto const d = detail::normalize_axis("roll", axes[i], extents.size());
+        auto const d = detail::normalize_axis("roll", axes[i], extents);
         distances[d] = detail::shift_within(shifts[i], extents[d]);
     }
     return express(Roll{{}, std::move(distances)}, x);
@@ -88,15 +90,17 @@ template <Operand X> auto roll(X const& x, std::ptrdiff_t shift, std::ptrdiff_t 
 /// Along all elements in row-major order.
 template <Operand X> auto roll(X const& x, std::ptrdiff_t shift)
 {
-    auto const row = flatten(x);
+    auto const row = detail::in_one_row("roll", x);
     return detail::only_reshaped(reshape(roll(row, shift, 0), Axes(x.shape())));
 }
 
 namespace detail {
 template <Operand X> auto shifted_by_half(std::string_view operation, X const& x, Axes const& axes, std::ptrdiff_t sign)
 {
+    check_defined(operation, x);
     Shape const extents = x.shape();
-    auto const over = axes.empty() ? all_axes(extents.size()) : normalize_axes(operation, axes, extents.size());
+    auto const over =
+        axes.empty() ? all_axes(extents.size()) : normalize_axes(operation, axes, extents);
     Axes shifts;
     for (auto const axis : over) shifts.push_back(sign * static_cast<std::ptrdiff_t>(extents[static_cast<std::size_t>(axis)] / 2));
     return roll(x, shifts, over);

@@ -108,7 +108,7 @@ template <template <class> class F, Scalar T> Array<T> fold_array(Array<T> const
 template <Operand X> Axes checked_axes(std::string_view operation, X const& x, Axes const& axes)
 {
     check_defined(operation, x);
-    return normalize_axes(operation, axes, x.dim());
+    return normalize_axes(operation, axes, x.shape());
 }
 
 /// The number of elements that are reduced to one.

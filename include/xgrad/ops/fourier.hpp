@@ -165,10 +165,10 @@ inline std::size_t checked_length(std::string_view operation, std::size_t n)
 }
 
 /// Axes of a transform to or from a half spectrum, by default all: one at least, each at most once.
-inline void check_real_axes(std::string_view operation, Axes& axes, Shape const& lengths, std::size_t rank)
-{
-    if (axes.empty()) axes = all_axes(rank);
-    normalize_axes(operation, axes, rank);
+inline void check_real_axes(
+    std::string_view operation, Axes& axes, Shape const& lengths, Shape const& shape) {
+    if (axes.empty()) axes = all_axes(shape.size());
+    normalize_axes(operation, axes, shape);
     if (axes.empty()) fail<ShapeError>(operation, ": an array without dimensions has no axis to transform");
     if (!lengths.empty() && lengths.size() != axes.size()) fail<ShapeError>(operation, ": ", lengths.size(), " lengths for ", axes.size(), " axes");
 }
@@ -178,8 +178,9 @@ template <class X> auto complex_transform(std::string_view operation, X const& x
     check_defined(operation, x);
     auto z = as_complex(x);
     Axes over = axes.empty() ? all_axes(z.dim()) : axes;
-    for (auto& axis : over) axis = static_cast<std::ptrdiff_t>(normalize_axis(operation, axis, z.dim()));
-    normalize_axes(operation, over, z.dim());  // each at most once
+    for (auto& axis : over)
+        axis = static_cast<std::ptrdiff_t>(normalize_axis(operation, axis, z.shape()));
+    normalize_axes(operation, over, z.shape()); // each at most once
     if (!lengths.empty() && lengths.size() != over.size()) fail<ShapeError>(operation, ": ", lengths.size(), " lengths for ", over.size(), " axes");
     double scale = 1;
     for (std::size_t i = 0; i < over.size(); ++i) {
@@ -211,8 +212,12 @@ template <Operand X> auto ifftn(X const& x, Axes const& axes = {}, Shape const& 
     return detail::complex_transform("ifftn", x, axes, lengths, norm, true);
 }
 /// Transform over the last two axes.
-template <Operand X> auto fft2(X const& x, FftNorm norm = FftNorm::backward) { return fftn(x, {-2, -1}, {}, norm); }
-template <Operand X> auto ifft2(X const& x, FftNorm norm = FftNorm::backward) { return ifftn(x, {-2, -1}, {}, norm); }
+template <Operand X> auto fft2(X const& x, FftNorm norm = FftNorm::backward) {
+    return detail::complex_transform("fft2", x, {-2, -1}, {}, norm, false);
+}
+template <Operand X> auto ifft2(X const& x, FftNorm norm = FftNorm::backward) {
+    return detail::complex_transform("ifft2", x, {-2, -1}, {}, norm, true);
+}
 
 /// Transform of a real array along one axis: the n/2 + 1 bins that are not mirror images.
 template <Operand X> auto rfft(X const& x, std::optional<std::size_t> n = {}, std::ptrdiff_t axis = -1, FftNorm norm = FftNorm::backward)
@@ -220,7 +225,7 @@ template <Operand X> auto rfft(X const& x, std::optional<std::size_t> n = {}, st
     static_assert(!std::same_as<typename X::letter, C>, "rfft: a real operand is needed; fft transforms complex ones");
     auto const t = materialize_expression(x);
     using T = typename decltype(t)::value_type;
-    auto const at = detail::normalize_axis("rfft", axis, t.dim());
+    auto const at = detail::normalize_axis("rfft", axis, t.shape());
     auto const real_x = detail::resized(cast<std::conditional_t<RealScalar<T>, T, double>>(t), at, detail::checked_length("rfft", n.value_or(t.shape()[at])));
     return express(RealDft{{}, at, detail::fft_scale(norm, false, real_x.shape()[at])}, real_x);
 }
@@ -228,8 +233,9 @@ template <Operand X> auto rfft(X const& x, std::optional<std::size_t> n = {}, st
 /// mirror image are ignored, and get no gradient.
 template <Operand X> auto irfft(X const& x, std::optional<std::size_t> n = {}, std::ptrdiff_t axis = -1, FftNorm norm = FftNorm::backward)
 {
+    detail::check_defined("irfft", x);
     auto const z = detail::as_complex(x);
-    auto const at = detail::normalize_axis("irfft", axis, z.dim());
+    auto const at = detail::normalize_axis("irfft", axis, z.shape());
     auto const bins = z.shape()[at];
     auto const length = detail::checked_length("irfft", n.value_or(bins ? 2 * (bins - 1) : 0));
     return express(InverseRealDft{{}, at, length, detail::fft_scale(norm, true, length)}, detail::resized(z, at, length / 2 + 1));
@@ -237,7 +243,7 @@ template <Operand X> auto irfft(X const& x, std::optional<std::size_t> n = {}, s
 /// Transform of a real array over several axes, by default all; the last of them is the halved one.
 template <Operand X> auto rfftn(X const& x, Axes axes = {}, Shape const& lengths = {}, FftNorm norm = FftNorm::backward)
 {
-    detail::check_real_axes("rfftn", axes, lengths, x.dim());
+    detail::check_real_axes("rfftn", axes, lengths, x.shape());
     auto const z = rfft(x, lengths.empty() ? std::optional<std::size_t>() : lengths.back(), axes.back(), norm);
     if (axes.size() == 1) return z;
     Axes const others(axes.begin(), axes.end() - 1);
@@ -246,7 +252,7 @@ template <Operand X> auto rfftn(X const& x, Axes axes = {}, Shape const& lengths
 /// The inverse of rfftn; `lengths` are those of the real array.
 template <Operand X> auto irfftn(X const& x, Axes axes = {}, Shape const& lengths = {}, FftNorm norm = FftNorm::backward)
 {
-    detail::check_real_axes("irfftn", axes, lengths, x.dim());
+    detail::check_real_axes("irfftn", axes, lengths, x.shape());
     auto z = detail::as_complex(x);
     if (axes.size() > 1) {
         Axes const others(axes.begin(), axes.end() - 1);

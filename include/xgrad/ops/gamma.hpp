@@ -102,6 +102,7 @@ inline RealProbe polygamma(int, RealProbe x) { return x; }
 /// Derivative order + 1 of the logarithm of the gamma function: digamma for order 0, trigamma for order 1. It is infinite at 0 and at the
 /// negative whole numbers, but digamma is NaN at these.
 struct Polygamma : Transcendental<R(R)> {
+    static constexpr std::string_view written = "polygamma";
     int order = 0;
     XGRAD_INLINE auto value(auto x) const { return polygamma(order, x); }
     XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return polygamma(order + 1, x); }
@@ -114,10 +115,14 @@ template <Operand X> auto polygamma(int n, X const& x)
     return express(Polygamma{{}, n}, x);
 }
 template <detail::DualNumber X> XGRAD_INLINE auto polygamma(int n, X x) { return detail::on_duals(Polygamma{{}, n}, x); }
-template <Operand X> auto digamma(X const& x) { return polygamma(0, x); }
+template <Operand X> auto digamma(X const& x) {
+    detail::check_defined("digamma", x);
+    return polygamma(0, x);
+}
 
 /// The logarithm of |gamma(x)|; infinite at 0, at the negative whole numbers and at both infinities.
 struct Lgamma : Transcendental<R(R)> {
+    static constexpr std::string_view written = "lgamma";
     XGRAD_INLINE auto value(auto x) const { return lgamma(x); }
     XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return polygamma(0, x); }
 };

@@ -219,6 +219,9 @@ template <Operand A, Operand B> auto outer(A const& a, B const& b)
     else return materialize_expression(unsqueeze(materialize_expression(x.elements()), 1) * unsqueeze(materialize_expression(y.elements()), 0));
 }
 /// Conjugate transpose of each matrix.
-template <Operand A> auto adjoint(A const& a) { return conj(mT(a)); }
+template <Operand A> auto adjoint(A const& a) {
+    detail::normalize_axis("adjoint", -2, a.shape());
+    return conj(mT(a));
+}
 
 }  // namespace xgrad

@@ -210,6 +210,11 @@ template <class Op> consteval std::string_view find_written_name()
 }
 /// How errors call an operation: the function as a program writes it, where the operation says so.
 template <class Op> inline constexpr std::string_view written_name = find_written_name<Op>();
+/// The same for an operation that several functions apply, and that knows which one did.
+template <class Op> constexpr std::string_view called(Op const& op) {
+    if constexpr (requires { op.asked_by; }) return op.asked_by;
+    else return written_name<Op>;
+}
 
 }  // namespace detail
 }  // namespace xgrad

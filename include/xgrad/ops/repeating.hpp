@@ -57,7 +57,7 @@ template <Operand X> auto repeat(X const& x, Shape const& counts)
 template <Operand X> auto repeat_interleave(X const& x, std::size_t count, std::ptrdiff_t axis)
 {
     Shape const from = x.shape();
-    auto const d = detail::normalize_axis("repeat_interleave", axis, from.size());
+    auto const d = detail::normalize_axis("repeat_interleave", axis, from);
     Repeat r{{}, from, from, from};
     r.spread.insert(d + 1, 1);
     r.repeated.insert(d + 1, count);
@@ -65,7 +65,9 @@ template <Operand X> auto repeat_interleave(X const& x, std::size_t count, std::
     return express(std::move(r), x);
 }
 /// Each element, in row-major order.
-template <Operand X> auto repeat_interleave(X const& x, std::size_t count) { return repeat_interleave(flatten(x), count, 0); }
+template <Operand X> auto repeat_interleave(X const& x, std::size_t count) {
+    return repeat_interleave(detail::in_one_row("repeat_interleave", x), count, 0);
+}
 
 /// Which axes the coordinates of meshgrid() run along: the first along axis 0, the second along axis 1, and so on; or the first two the
 /// other way round, as in pictures.

@@ -42,6 +42,7 @@ inline RealProbe fmod(RealProbe a, RealProbe b) { return joined(a, b); }
 
 /// The largest whole number that is not above x; gradient 0.
 struct Floor : Elementwise<Z(Z), R(R)> {
+    static constexpr std::string_view written = "floor";
     XGRAD_INLINE auto value(auto x) const { return floor(x); }
     XGRAD_INLINE auto partial(wrt<0>, auto, auto) const { return nothing; }
 };
@@ -50,6 +51,7 @@ template <detail::DualNumber X> XGRAD_INLINE auto floor(X x) { return detail::on
 
 /// The smallest whole number that is not below x; gradient 0.
 struct Ceil : Elementwise<Z(Z), R(R)> {
+    static constexpr std::string_view written = "ceil";
     XGRAD_INLINE auto value(auto x) const { return ceil(x); }
     XGRAD_INLINE auto partial(wrt<0>, auto, auto) const { return nothing; }
 };
@@ -58,6 +60,7 @@ template <detail::DualNumber X> XGRAD_INLINE auto ceil(X x) { return detail::on_
 
 /// x without its fraction; gradient 0.
 struct Trunc : Elementwise<Z(Z), R(R)> {
+    static constexpr std::string_view written = "trunc";
     XGRAD_INLINE auto value(auto x) const { return trunc(x); }
     XGRAD_INLINE auto partial(wrt<0>, auto, auto) const { return nothing; }
 };
@@ -66,6 +69,7 @@ template <detail::DualNumber X> XGRAD_INLINE auto trunc(X x) { return detail::on
 
 /// The nearest whole number, of two the even one; gradient 0.
 struct Round : Elementwise<Z(Z), R(R)> {
+    static constexpr std::string_view written = "round";
     XGRAD_INLINE auto value(auto x) const { return round(x); }
     XGRAD_INLINE auto partial(wrt<0>, auto, auto) const { return nothing; }
 };

@@ -12,6 +12,7 @@ namespace xgrad {
 
 /// The elements as another scalar type; the gradient is converted back.
 template <Scalar To> struct Cast : Arraywise {
+    static constexpr std::string_view written = "cast";
     template <Scalar T> auto value(detail::Array<T> const& x) const
     {
         static_assert(!detail::is_complex<T> || detail::is_complex<To>, "cast: take real(), imag() or abs() of a complex tensor to make a real one");
@@ -78,8 +79,14 @@ template <class T> T only_reshaped(T t)
     return t;
 }
 }  // namespace detail
+namespace detail {
+/// All elements in one row, for the function of this name.
+template <Operand X> auto in_one_row(char const* name, X const& x) {
+    return express(Reshape{{}, Axes{-1}, name}, x);
+}
+} // namespace detail
 /// All elements in one row.
-template <Operand X> auto flatten(X const& x) { return reshape(x, Axes{-1}); }
+template <Operand X> auto flatten(X const& x) { return detail::in_one_row("flatten", x); }
 
 namespace detail {
 /// The order that undoes another one.
@@ -93,15 +100,16 @@ inline Axes inverse_of(Axes const& order)
 
 /// Axes in another order: axis i of the result is axis axes[i] of x. A view.
 struct Permute : Arraywise {
+    static constexpr std::string_view written = "permute";
     Axes axes;
 
     template <Scalar T> auto value(detail::Array<T> const& x) const
     {
-        auto const order = normalized(x.shape.size());
+        auto const order = normalized(x.shape);
         if (order.size() != x.shape.size())
             detail::fail<ShapeError>("permute: ", axes, " does not name each of ", x.shape.size(),
                 " axes of shape ", x.shape, " once");
-        detail::normalize_axes("permute", order, order.size());  // throws where one is given twice
+        detail::normalize_axes("permute", order, x.shape); // throws where one is given twice
         Shape shape(order.size());
         Strides strides(order.size());
         for (std::size_t i = 0; i < order.size(); ++i) {
@@ -112,14 +120,14 @@ struct Permute : Arraywise {
     }
     auto pullback(wrt<0>, auto const& g, auto const&, auto const& x) const
     {
-        return permute(g, detail::inverse_of(normalized(x.dim())));
+        return permute(g, detail::inverse_of(normalized(x.shape())));
     }
 
 private:
-    Axes normalized(std::size_t rank) const
-    {
+    Axes normalized(Shape const& shape) const {
         Axes order = axes;
-        for (auto& a : order) a = static_cast<std::ptrdiff_t>(detail::normalize_axis("permute", a, rank));
+        for (auto& a : order)
+            a = static_cast<std::ptrdiff_t>(detail::normalize_axis("permute", a, shape));
         return order;
     }
 };
@@ -134,22 +142,26 @@ template <Operand X> auto transpose(X const& x)
 /// Two axes exchanged.
 template <Operand X> auto transpose(X const& x, std::ptrdiff_t axis0, std::ptrdiff_t axis1)
 {
-    auto axes = detail::all_axes(x.dim());
-    std::swap(axes[detail::normalize_axis("transpose", axis0, axes.size())], axes[detail::normalize_axis("transpose", axis1, axes.size())]);
+    Shape const& shape = x.shape();
+    auto axes = detail::all_axes(shape.size());
+    std::swap(axes[detail::normalize_axis("transpose", axis0, shape)],
+        axes[detail::normalize_axis("transpose", axis1, shape)]);
     return permute(x, axes);
 }
 /// Some axes moved to other places; the others stay in order. A view.
 template <Operand X> auto movedim(X const& x, Axes const& from, Axes const& to)
 {
-    auto const rank = x.dim();
-    detail::normalize_axes("movedim", from, rank);  // each at most once
-    detail::normalize_axes("movedim", to, rank);
+    Shape const& shape = x.shape();
+    auto const rank = shape.size();
+    detail::normalize_axes("movedim", from, shape); // each at most once
+    detail::normalize_axes("movedim", to, shape);
     if (from.size() != to.size()) detail::fail<ShapeError>("movedim: there are axes ", from, " to be moved, and places ", to);
     constexpr std::ptrdiff_t open = -1;
     Axes order(rank, open), others = detail::all_axes(rank);
     for (std::size_t i = 0; i < from.size(); ++i) {
-        auto const axis = static_cast<std::ptrdiff_t>(detail::normalize_axis("movedim", from[i], rank));
-        order[detail::normalize_axis("movedim", to[i], rank)] = axis;
+        auto const axis =
+            static_cast<std::ptrdiff_t>(detail::normalize_axis("movedim", from[i], shape));
+        order[detail::normalize_axis("movedim", to[i], shape)] = axis;
         others.erase(static_cast<std::size_t>(std::ranges::find(others, axis) - others.begin()));
     }
     for (auto const* next = others.begin(); auto& axis : order)
@@ -160,12 +172,13 @@ template <Operand X> auto movedim(X const& x, std::ptrdiff_t from, std::ptrdiff_
 /// Each matrix transposed: the last two axes exchanged.
 template <Operand X> auto mT(X const& x)
 {
-    detail::normalize_axis("mT", -2, x.dim());
+    detail::normalize_axis("mT", -2, x.shape());
     return transpose(x, -2, -1);
 }
 
 /// Repeated along axes of extent 1 and new leading axes, by NumPy's rules. A view.
 struct BroadcastTo : Arraywise {
+    static constexpr std::string_view written = "broadcast_to";
     Shape shape;
 
     template <Scalar T> auto value(detail::Array<T> const& x) const
@@ -181,7 +194,7 @@ template <Operand X> auto broadcast_to(X const& x, Shape const& shape) { return 
 template <Operand X> auto squeeze(X const& x, std::ptrdiff_t axis)
 {
     Shape shape(x.shape());
-    auto const at = detail::normalize_axis("squeeze", axis, shape.size());
+    auto const at = detail::normalize_axis("squeeze", axis, shape);
     if (shape[at] == 1) shape.erase(at);
     return reshape(x, Axes(shape));
 }
@@ -196,7 +209,7 @@ template <Operand X> auto squeeze(X const& x)
 template <Operand X> auto unsqueeze(X const& x, std::ptrdiff_t axis)
 {
     Shape shape(x.shape());
-    shape.insert(detail::normalize_axis("unsqueeze", axis, shape.size() + 1), 1);
+    shape.insert(detail::normalize_axis("unsqueeze", axis, shape, 1), 1);
     return reshape(x, Axes(shape));
 }
 
@@ -204,7 +217,7 @@ template <Operand X> auto unsqueeze(X const& x, std::ptrdiff_t axis)
 template <Operand X> auto unflatten(X const& x, std::ptrdiff_t axis, Axes const& sizes)
 {
     Axes shape(x.shape());
-    auto const at = detail::normalize_axis("unflatten", axis, shape.size());
+    auto const at = detail::normalize_axis("unflatten", axis, shape);
     auto const extent = shape[at];
     std::ptrdiff_t known = 1;
     std::optional<std::size_t> open;

@@ -28,6 +28,7 @@ inline RealProbe erfc(RealProbe x) { return x; }
 
 /// Error function: 2/sqrt(pi) times the integral of e^(-t^2) from 0 to x.
 struct Erf : Transcendental<R(R)> {
+    static constexpr std::string_view written = "erf";
     XGRAD_INLINE auto value(auto x) const { return erf(x); }
     XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return 2 * std::numbers::inv_sqrtpi * exp(-x * x); }
 };
@@ -36,6 +37,7 @@ template <detail::DualNumber X> XGRAD_INLINE auto erf(X x) { return detail::on_d
 
 /// 1 - erf(x), which keeps its digits where that is small.
 struct Erfc : Transcendental<R(R)> {
+    static constexpr std::string_view written = "erfc";
     XGRAD_INLINE auto value(auto x) const { return erfc(x); }
     XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return -2 * std::numbers::inv_sqrtpi * exp(-x * x); }
 };
@@ -44,6 +46,7 @@ template <detail::DualNumber X> XGRAD_INLINE auto erfc(X x) { return detail::on_
 
 /// sin(pi x) / (pi x), 1 at 0.
 struct Sinc : Transcendental<R(R), C(C)> {
+    static constexpr std::string_view written = "sinc";
     XGRAD_INLINE auto value(auto x) const {
         auto const [sign, angle] = half_turn(x);
         return where(x == 0, 1, sign * sin(angle) / (std::numbers::pi * x));

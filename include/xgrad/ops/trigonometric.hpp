@@ -7,6 +7,7 @@ namespace xgrad {
 
 /// Sine.
 struct Sin : Transcendental<R(R), C(C)> {
+    static constexpr std::string_view written = "sin";
     XGRAD_INLINE auto value(auto x) const { return sin(x); }
     XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return cos(x); }
     template <class P> XGRAD_INLINE auto value_and_partial(RealPack<P> x) const
@@ -24,6 +25,7 @@ template <Operand X> auto sin(X const& x) { return express(Sin{}, x); }
 
 /// Cosine.
 struct Cos : Transcendental<R(R), C(C)> {
+    static constexpr std::string_view written = "cos";
     XGRAD_INLINE auto value(auto x) const { return cos(x); }
     XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return -sin(x); }
     template <class P> XGRAD_INLINE auto value_and_partial(RealPack<P> x) const
@@ -41,6 +43,7 @@ template <Operand X> auto cos(X const& x) { return express(Cos{}, x); }
 
 /// Tangent.
 struct Tan : Transcendental<R(R), C(C)> {
+    static constexpr std::string_view written = "tan";
     XGRAD_INLINE auto value(auto x) const { return tan(x); }
     XGRAD_INLINE auto partial(wrt<0>, auto y, auto) const { return 1 + y * y; }
 };
@@ -48,6 +51,7 @@ template <Operand X> auto tan(X const& x) { return express(Tan{}, x); }
 
 /// Arc sine.
 struct Asin : Transcendental<R(R), C(C)> {
+    static constexpr std::string_view written = "asin";
     XGRAD_INLINE auto value(auto x) const { return asin(x); }
     XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return reciprocal(sqrt(1 - x * x)); }
 };
@@ -55,6 +59,7 @@ template <Operand X> auto asin(X const& x) { return express(Asin{}, x); }
 
 /// Arc cosine.
 struct Acos : Transcendental<R(R), C(C)> {
+    static constexpr std::string_view written = "acos";
     XGRAD_INLINE auto value(auto x) const { return acos(x); }
     XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return -reciprocal(sqrt(1 - x * x)); }
 };
@@ -62,6 +67,7 @@ template <Operand X> auto acos(X const& x) { return express(Acos{}, x); }
 
 /// Arc tangent.
 struct Atan : Transcendental<R(R), C(C)> {
+    static constexpr std::string_view written = "atan";
     XGRAD_INLINE auto value(auto x) const { return atan(x); }
     XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return reciprocal(1 + x * x); }
 };
@@ -69,6 +75,7 @@ template <Operand X> auto atan(X const& x) { return express(Atan{}, x); }
 
 /// Hyperbolic sine.
 struct Sinh : Transcendental<R(R), C(C)> {
+    static constexpr std::string_view written = "sinh";
     XGRAD_INLINE auto value(auto x) const { return sinh(x); }
     XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return cosh(x); }
     template <class P> XGRAD_INLINE auto value_and_partial(ComplexPack<P> z) const
@@ -81,6 +88,7 @@ template <Operand X> auto sinh(X const& x) { return express(Sinh{}, x); }
 
 /// Hyperbolic cosine.
 struct Cosh : Transcendental<R(R), C(C)> {
+    static constexpr std::string_view written = "cosh";
     XGRAD_INLINE auto value(auto x) const { return cosh(x); }
     XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return sinh(x); }
     template <class P> XGRAD_INLINE auto value_and_partial(ComplexPack<P> z) const
@@ -93,6 +101,7 @@ template <Operand X> auto cosh(X const& x) { return express(Cosh{}, x); }
 
 /// Hyperbolic tangent.
 struct Tanh : Transcendental<R(R), C(C)> {
+    static constexpr std::string_view written = "tanh";
     XGRAD_INLINE auto value(auto x) const { return tanh(x); }
     XGRAD_INLINE auto partial(wrt<0>, auto y, auto) const { return 1 - y * y; }
 };
@@ -100,6 +109,7 @@ template <Operand X> auto tanh(X const& x) { return express(Tanh{}, x); }
 
 /// Inverse hyperbolic sine.
 struct Asinh : Transcendental<R(R), C(C)> {
+    static constexpr std::string_view written = "asinh";
     XGRAD_INLINE auto value(auto x) const { return asinh(x); }
     XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return reciprocal(sqrt(1 + x * x)); }
 };
@@ -107,6 +117,7 @@ template <Operand X> auto asinh(X const& x) { return express(Asinh{}, x); }
 
 /// Inverse hyperbolic cosine.
 struct Acosh : Transcendental<R(R), C(C)> {
+    static constexpr std::string_view written = "acosh";
     XGRAD_INLINE auto value(auto x) const { return acosh(x); }
     XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return reciprocal(sqrt(x - 1) * sqrt(x + 1)); }
 };
@@ -114,6 +125,7 @@ template <Operand X> auto acosh(X const& x) { return express(Acosh{}, x); }
 
 /// Inverse hyperbolic tangent.
 struct Atanh : Transcendental<R(R), C(C)> {
+    static constexpr std::string_view written = "atanh";
     XGRAD_INLINE auto value(auto x) const { return atanh(x); }
     XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return reciprocal(1 - x * x); }
 };

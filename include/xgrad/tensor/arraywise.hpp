@@ -35,7 +35,9 @@ template <Scalar T> struct ShapeOnly {
     Shape const& extents;
 
     Shape const& shape() const noexcept { return extents; }
-    std::size_t shape(std::ptrdiff_t axis) const { return extents[normalize_axis("shape", axis, dim())]; }
+    std::size_t shape(std::ptrdiff_t axis) const {
+        return extents[normalize_axis("shape", axis, extents)];
+    }
     std::size_t dim() const noexcept { return extents.size(); }
     std::size_t numel() const noexcept { return xgrad::numel(extents); }
 };
@@ -102,7 +104,7 @@ template <Scalar T> Array<T> const& array_among(std::span<AnyTensor const* const
 template <class Op, Scalar... T> auto record_on_tensors(Op const& op, Tensor<T> const&... x)
 {
     std::array<AnyTensor const*, sizeof...(T)> const operands{&x...};
-    auto value = op.value(array_among(operands, type_name<Op>, x)...);
+    auto value = op.value(array_among(operands, called(op), x)...);
     using Y = typename decltype(value)::value_type;
     Tensor<Y> result(std::move(value));
     if constexpr (Differentiable<Y>)

@@ -21,20 +21,22 @@ namespace xgrad::detail {
     return shape;
 }
 
-/// Throws for operand `wanted` of a formula, which is undefined, if it is one of a vertex; names that and its argument.
-[[gnu::cold]] inline void check_vertex(Vertex const*& v, std::size_t& operand, std::size_t wanted)
-{
+/// Throws for operand `wanted` of a formula, which is undefined, if it is one of a vertex; names
+/// that, or `as` for the vertex itself, and its argument.
+[[gnu::cold]] inline void check_vertex(
+    Vertex const*& v, std::size_t& operand, std::size_t wanted, std::string_view as = {}) {
     Vertex const here = *v++;
     if (here.is_tensor) ++operand;
     for (std::size_t i = 0; i < here.operands; ++i) {
-        if (v->is_tensor && operand == wanted) fail_undefined(here.written, "argument", i);
+        if (v->is_tensor && operand == wanted)
+            fail_undefined(as.empty() ? here.written : as, "argument", i);
         check_vertex(v, operand, wanted);
     }
 }
-[[noreturn, gnu::cold, gnu::noinline]] inline void fail_undefined_operand(Vertex const* root, std::size_t k)
-{
+[[noreturn, gnu::cold, gnu::noinline]] inline void fail_undefined_operand(
+    Vertex const* root, std::size_t k, std::string_view as) {
     std::size_t first = 0;
-    check_vertex(root, first, k);
+    check_vertex(root, first, k, as);
     fail_undefined("an operation", "its argument");
 }
 
@@ -58,7 +60,7 @@ struct Gathered {
         LeafMask require = 0;
         for (std::size_t k = 0; k < n; ++k) {
             if (!operands[k]->defined()) [[unlikely]]
-                fail_undefined_operand(table.kernels.vertices, k);
+                fail_undefined_operand(table.kernels.vertices, k, as);
             auto const& impl = *operands[k]->handle();
             AnyArray const* const array = arrays[k] = &impl.array;
             std::size_t same = 0;

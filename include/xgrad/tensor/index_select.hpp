@@ -25,7 +25,7 @@ template <Operand X> IndexSelect picked_slices(std::string_view name, X const& x
 {
     check_defined(name, x);
     if (!index.defined()) fail_undefined(name, "the index");
-    auto const d = normalize_axis(name, axis, x.dim());
+    auto const d = normalize_axis(name, axis, x.shape());
     if (index.dim() > 1) fail<ShapeError>(name, ": the index is a vector, not an array of shape ", index.shape());
     return {{}, checked_index(name, index.dim() == 0 ? reshape(index, {1}) : index, d, x.shape()[d]), d};
 }
@@ -34,7 +34,7 @@ template <Operand X> Gather picked_elements(std::string_view name, X const& x, s
 {
     check_defined(name, x);
     if (!index.defined()) fail_undefined(name, "the index");
-    auto const d = normalize_axis(name, axis, x.dim());
+    auto const d = normalize_axis(name, axis, x.shape());
     bool fits = index.dim() == x.dim();
     for (std::size_t i = 0; fits && i < x.dim(); ++i) fits = i == d || index.shape()[i] <= x.shape()[i];
     if (!fits) fail<ShapeError>(name, ": an index of shape ", index.shape(), " does not fit shape ", x.shape(), ": it needs as many axes, none longer but axis ", d);
@@ -45,6 +45,7 @@ template <Operand X, Operand Y> void check_added(std::string_view name, X const&
 {
     using T = typename X::scalar;
     static_assert(std::same_as<typename Y::scalar, T>, "index_add, scatter_add: what is added has the scalar type of what it is added to");
+    check_defined(name, y, 3);
     if (!(y.shape() == wanted)) fail<ShapeError>(name, ": shape ", wanted, " is to be added to parts of shape ", x.shape(), ", not shape ", y.shape());
 }
 
@@ -59,7 +60,7 @@ template <Operand X> auto index_select(X const& x, std::ptrdiff_t axis, Tensor<s
 /// The slices of x along an axis, each as often in succession as a vector of counts says.
 template <Operand X> auto repeat_interleave(X const& x, Tensor<std::int64_t> const& counts, std::ptrdiff_t axis)
 {
-    auto const d = detail::normalize_axis("repeat_interleave", axis, x.dim());
+    auto const d = detail::normalize_axis("repeat_interleave", axis, x.shape());
     auto const extent = x.shape()[d];
     if (!(counts.shape() == Shape{extent})) detail::fail<ShapeError>("repeat_interleave: counts of shape ", counts.shape(), " are not one for each of ", extent, " positions along axis ", d);
     auto const each = detail::contiguous(counts.array_of());

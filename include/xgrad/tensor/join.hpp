@@ -85,7 +85,7 @@ template <Scalar T> Tensor<T> cat(std::vector<Tensor<T>> const& x, std::ptrdiff_
     if (x.empty()) detail::fail<ShapeError>("cat: no tensors to join");
     for (auto const& t : x) detail::check_defined("cat", t, static_cast<std::size_t>(&t - x.data()));
     Shape shape = x[0].shape();
-    auto const at = detail::normalize_axis("cat", axis, shape.size());
+    auto const at = detail::normalize_axis("cat", axis, shape);
     shape[at] = 0;
     detail::CachedVector<std::size_t> counts;
     counts.reserve(x.size());
@@ -111,7 +111,7 @@ template <Scalar T> Tensor<T> stack(std::vector<Tensor<T>> const& x, std::ptrdif
     for (auto const& t : x) detail::check_defined("stack", t, static_cast<std::size_t>(&t - x.data()));
     for (auto const& t : x)
         if (t.shape() != x[0].shape()) detail::fail<ShapeError>("stack: shapes ", x[0].shape(), " and ", t.shape(), " differ");
-    auto const at = detail::normalize_axis("stack", axis, x[0].dim() + 1);
+    auto const at = detail::normalize_axis("stack", axis, x[0].shape(), 1);
     Shape shape = x[0].shape();
     shape.insert(at, x.size());
     return detail::join("Stack", x, {std::move(shape), at, true, detail::CachedVector<std::size_t>(x.size(), 1)});

@@ -11,10 +11,12 @@ namespace xgrad {
 
 namespace detail {
 
-/// A copy of a mask in row-major order, repeated to a shape.
+/// A copy of a mask in row-major order, repeated to the shape of x.
 inline Array<bool> full_mask(
-    Tensor<bool> const& mask, Shape const& shape, std::string_view name = "x(mask)")
-{
+    Tensor<bool> const& mask, AnyTensor const& x, std::string_view name = "x(mask)") {
+    check_defined(name, x);
+    if (!mask.defined()) fail_undefined(name, "the mask");
+    auto const& shape = x.shape();
     if (!broadcasts_to(mask.shape(), shape))
         fail<ShapeError>(name, ": a mask of shape ", mask.shape(),
             " does not broadcast to the shape ", shape, " of what it is to pick from");
@@ -28,16 +30,15 @@ inline Array<bool> full_mask(
 /// The elements of x where the mask, broadcast to its shape, is true, as a vector.
 template <Scalar T> Tensor<T> masked_select(Tensor<T> const& x, Tensor<bool> const& mask)
 {
-    return express(MaskedSelect{{}, detail::full_mask(mask, x.shape(), "masked_select")}, x);
+    return express(MaskedSelect{{}, detail::full_mask(mask, x, "masked_select")}, x);
 }
 
 /// What x(mask) gives: a vector when it is read, a place when it is assigned to.
 template <Scalar T> class MaskedTensor : public Tensor<T> {
 public:
     MaskedTensor(Tensor<T> t, Tensor<bool> mask)
-        : Tensor<T>(express(MaskedSelect{{}, detail::full_mask(mask, t.shape())}, t)),
-          tensor_(std::move(t)), mask_(std::move(mask))
-    {}
+        : Tensor<T>(express(MaskedSelect{{}, detail::full_mask(mask, t)}, t)),
+          tensor_(std::move(t)), mask_(std::move(mask)) {}
     MaskedTensor(MaskedTensor const&) = default;
 
     /// Writes one number everywhere, or as many numbers as the mask has true elements; recorded as any change in place.
@@ -46,7 +47,7 @@ public:
         if constexpr (Number<X>) tensor_.masked_fill_(mask_, x);
         else {
             auto const values = detail::materialize(detail::OperandTraits<X>::make(x));
-            auto const mask = detail::full_mask(mask_, tensor_.shape());
+            auto const mask = detail::full_mask(mask_, tensor_);
             if (values.numel() == 1) tensor_.masked_fill_(Tensor<bool>(mask), xgrad::reshape(values, Axes{}));
             else tensor_.masked_fill_(Tensor<bool>(mask), express(MaskedScatter{{}, mask}, values));
         }

@@ -83,7 +83,8 @@ inline void check_choice(std::string_view name, Shape const& shape, std::size_t 
 
 template <Operand X> Tensor<std::int64_t> extreme_place(std::string_view name, X const& x, std::ptrdiff_t axis, bool keep, bool largest)
 {
-    auto const d = normalize_axis(name, axis, x.dim());
+    check_defined(name, x);
+    auto const d = normalize_axis(name, axis, x.shape());
     auto const values = values_of(x);
     check_choice(name, values.shape, d);
     auto const places = places_along(values, d, 1, [largest](auto const* row, std::size_t n, std::int64_t* place) {
@@ -95,16 +96,16 @@ template <Operand X> Tensor<std::int64_t> extreme_place(std::string_view name, X
     return keep_or_drop(places, d, keep);
 }
 
-template <Operand X> Tensor<std::int64_t> extreme_place_of_all(std::string_view name, X const& x, bool largest)
-{
+template <Operand X>
+Tensor<std::int64_t> extreme_place_of_all(char const* name, X const& x, bool largest) {
     NoGradGuard const off;
-    return extreme_place(name, flatten(x), 0, false, largest);
+    return extreme_place(name, in_one_row(name, x), 0, false, largest);
 }
 
 template <Operand X> auto ordered(std::string_view name, X const& x, std::ptrdiff_t axis, std::optional<std::size_t> count, bool descending)
 {
     check_defined(name, x);
-    auto const d = normalize_axis(name, axis, x.dim());
+    auto const d = normalize_axis(name, axis, x.shape());
     auto const t = materialize(x);
     std::size_t const n = t.shape()[d];
     if (count && *count > n) fail<IndexError>(name, ": ", *count, " elements were asked for along axis ", d, " of shape ", t.shape());
@@ -126,7 +127,7 @@ template <Operand X> Tensor<std::int64_t> argmin(X const& x) { return detail::ex
 /// The places of the elements along an axis in ascending or descending order; equal ones keep theirs. Not differentiable.
 template <Operand X> Tensor<std::int64_t> argsort(X const& x, std::ptrdiff_t axis = -1, bool descending = false)
 {
-    auto const d = detail::normalize_axis("argsort", axis, x.dim());
+    auto const d = detail::normalize_axis("argsort", axis, x.shape());
     auto const values = detail::values_of(x);
     return detail::first_places(values, d, values.shape[d], descending);
 }

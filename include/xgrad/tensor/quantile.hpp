@@ -32,6 +32,7 @@ template <Scalar T> Tensor<std::int64_t> places_of_rank(Array<T> const& x, std::
 
 /// The median of all elements, the lower one of two. Those that are equal to it share the gradient.
 struct Median : Arraywise {
+    static constexpr std::string_view written = "median";
     static constexpr detail::Uses uses[] = {detail::uses_argument(0) | detail::uses_result};
 
     template <Scalar T> auto value(detail::Array<T> const& x) const
@@ -55,7 +56,7 @@ struct Median : Arraywise {
 /// gradient goes back to that place.
 template <Operand X> auto median(X const& x, std::ptrdiff_t axis, bool keep = false)
 {
-    auto const d = detail::normalize_axis("median", axis, x.dim());
+    auto const d = detail::normalize_axis("median", axis, x.shape());
     auto const t = detail::materialize(x);
     auto const n = t.shape()[d];
     detail::check_choice("median", t.shape(), d);
@@ -76,7 +77,7 @@ template <Operand X> auto quantile(X const& x, double q, std::ptrdiff_t axis, bo
 {
     if constexpr (std::same_as<typename X::letter, B> || std::same_as<typename X::letter, Z>) return quantile(cast<double>(x), q, axis, keep);
     else {
-        auto const d = detail::normalize_axis("quantile", axis, x.dim());
+        auto const d = detail::normalize_axis("quantile", axis, x.shape());
         auto const t = detail::materialize(x);
         if (!(q >= 0 && q <= 1)) detail::fail("quantile: q must lie between 0 and 1");
         if (t.shape()[d] == 0) detail::fail<ShapeError>("quantile: nothing to choose from in shape ", t.shape(), " along axis ", d);
@@ -89,7 +90,9 @@ template <Operand X> auto quantile(X const& x, double q, std::ptrdiff_t axis, bo
     }
 }
 /// Of all elements.
-template <Operand X> auto quantile(X const& x, double q) { return quantile(flatten(x), q, 0); }
+template <Operand X> auto quantile(X const& x, double q) {
+    return quantile(detail::in_one_row("quantile", x), q, 0);
+}
 
 /// Several quantiles, along a new first axis.
 template <Operand X> auto quantile(X const& x, std::vector<double> const& q, std::ptrdiff_t axis, bool keep = false)
@@ -99,6 +102,8 @@ template <Operand X> auto quantile(X const& x, std::vector<double> const& q, std
     for (auto const part : q) parts.push_back(quantile(t, part, axis, keep));
     return stack(parts);
 }
-template <Operand X> auto quantile(X const& x, std::vector<double> const& q) { return quantile(flatten(x), q, 0); }
+template <Operand X> auto quantile(X const& x, std::vector<double> const& q) {
+    return quantile(detail::in_one_row("quantile", x), q, 0);
+}
 
 }  // namespace xgrad

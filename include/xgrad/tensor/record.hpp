@@ -89,7 +89,8 @@ inline AnyTensor record_formula_sum(std::string_view operation, RecordTable cons
     Gathered const in(table, formula, operands, false);
     auto const& space = in.space();
     if (kernel && in.plan && !over && !keepdims && FusedNode::sums_at_once(in)) return record_full_sum(table, kernel, formula, operands, in, mean);
-    SumOver sum{sum_name(mean), over ? normalize_axes(operation, *over, space.size()) : all_axes(space.size())};
+    SumOver sum{
+        sum_name(mean), over ? normalize_axes(operation, *over, space) : all_axes(space.size())};
     AnyArray sums = zeroed(over ? reduced_shape(space, sum.axes, true) : Shape(space.size(), 1), table.result.wide_element);
     if (mean) sum.scale = static_cast<double>(sums.numel) / static_cast<double>(in.count());
     auto const target = sum_operand(sums, table.result);

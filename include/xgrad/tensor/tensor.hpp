@@ -219,7 +219,10 @@ public:
     Tensor transpose() const;
     Tensor transpose(std::ptrdiff_t axis0, std::ptrdiff_t axis1) const;
     Tensor permute(Axes const& axes) const;
-    Tensor t() const { return transpose(); }
+    Tensor t() const {
+        detail::check_defined("t", *this);
+        return transpose();
+    }
     Tensor diagonal(std::ptrdiff_t offset = 0, std::ptrdiff_t axis0 = 0, std::ptrdiff_t axis1 = 1) const;
     std::vector<Tensor> unbind(std::ptrdiff_t axis = 0) const;
     std::vector<Tensor> split(std::size_t size, std::ptrdiff_t axis = 0) const;

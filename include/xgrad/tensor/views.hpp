@@ -11,6 +11,7 @@ namespace xgrad {
 /// The window that indices, slices (xg::slice or xt::range), xt::all(), xt::newaxis() and xt::ellipsis() name.
 template <Scalar T> template <class... Index> Tensor<T> Tensor<T>::operator()(Index const&... index) const
 {
+    detail::check_defined("x(index)", *this);
     return express(detail::window(shape(), index...), *this);
 }
 
@@ -53,7 +54,6 @@ template <Scalar V, Scalar T, class Look> std::shared_ptr<Geometry const> view_g
 
 template <Scalar V, Scalar T, class Look> Tensor<V> record_view(std::string_view name, Tensor<T> const& x, Look look)
 {
-    check_defined(name, x);
     auto v = make_view<V>(x, look);
     if constexpr (Differentiable<T>)
         if (recording() && x.requires_grad()) v.impl().grad_fn = Ref<Node>(new ViewNode(view_geometry<V>(x, look), ViewMap::gather, gradient_edge(x), name));
@@ -105,7 +105,7 @@ template <Scalar T> auto part_of(std::size_t axis, std::size_t start, std::size_
 /// in place while gradients are recorded.
 template <Scalar T> std::vector<Tensor<T>> unbind(Tensor<T> const& x, std::ptrdiff_t axis = 0)
 {
-    auto const at = detail::normalize_axis("unbind", axis, x.dim());
+    auto const at = detail::normalize_axis("unbind", axis, x.shape());
     std::vector<decltype(detail::part_of<T>(0, 0, 0, false))> parts;
     for (std::size_t i = 0; i < x.shape()[at]; ++i) parts.push_back(detail::part_of<T>(at, i, 1, false));
     return detail::record_views("Unbind", x, parts);
@@ -113,7 +113,7 @@ template <Scalar T> std::vector<Tensor<T>> unbind(Tensor<T> const& x, std::ptrdi
 /// Views of `size` positions of an axis each; the last may be shorter.
 template <Scalar T> std::vector<Tensor<T>> split(Tensor<T> const& x, std::size_t size, std::ptrdiff_t axis = 0)
 {
-    auto const at = detail::normalize_axis("split", axis, x.dim());
+    auto const at = detail::normalize_axis("split", axis, x.shape());
     if (size == 0)
         detail::fail<ShapeError>("split: the parts of shape ", x.shape(), " have extent 0");
     std::vector<decltype(detail::part_of<T>(0, 0, 0, true))> parts;
@@ -125,14 +125,15 @@ template <Scalar T> std::vector<Tensor<T>> chunk(Tensor<T> const& x, std::size_t
 {
     if (chunks == 0)
         detail::fail<ShapeError>("chunk: the number of chunks of shape ", x.shape(), " is 0");
-    auto const n = x.shape()[detail::normalize_axis("chunk", axis, x.dim())];
+    auto const n = x.shape()[detail::normalize_axis("chunk", axis, x.shape())];
     return split(x, std::max<std::size_t>(1, (n + chunks - 1) / chunks), axis);
 }
 
 /// The elements whose indices on two axes are i and i + offset, along a new last axis. A view.
 template <Scalar T> Tensor<T> diagonal(Tensor<T> const& x, std::ptrdiff_t offset = 0, std::ptrdiff_t axis0 = 0, std::ptrdiff_t axis1 = 1)
 {
-    auto const p = detail::normalize_axis("diagonal", axis0, x.dim()), q = detail::normalize_axis("diagonal", axis1, x.dim());
+    auto const p = detail::normalize_axis("diagonal", axis0, x.shape()),
+               q = detail::normalize_axis("diagonal", axis1, x.shape());
     if (p == q)
         detail::fail<ShapeError>(
             "diagonal: axes ", axis0, " and ", axis1, " of shape ", x.shape(), " are the same");
@@ -159,6 +160,7 @@ template <Scalar T>
 Tensor<precision_of<T>> view_as_real(Tensor<T> const& z)
 {
     using P = precision_of<T>;
+    detail::check_defined("view_as_real", z);
     return detail::record_view<P>("ViewAsReal", z, [](detail::AnyArray const& a) {
         Shape shape = a.shape;
         Strides strides = a.strides;
@@ -207,17 +209,20 @@ template <Scalar T> Tensor<precision_of<T>> part_view(std::string_view name, Ten
 template <Scalar T> Tensor<precision_of<T>> Tensor<T>::real() const
     requires detail::is_complex<T>
 {
+    detail::check_defined("real", *this);
     return detail::part_view("Real", *this, 0);
 }
 /// The imaginary parts. A view; in an expression imag(z) is computed on the way instead.
 template <Scalar T> Tensor<precision_of<T>> Tensor<T>::imag() const
     requires detail::is_complex<T>
 {
+    detail::check_defined("imag", *this);
     return detail::part_view("Imag", *this, 1);
 }
 
 /// A copy with memory of its own; the gradient passes unchanged.
 struct Clone : Arraywise {
+    static constexpr std::string_view written = "clone";
     template <Scalar T> auto value(detail::Array<T> const& x) const
     {
         detail::Array<T> out(x.shape);
