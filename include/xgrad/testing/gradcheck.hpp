@@ -40,14 +40,14 @@ namespace detail {
 
 /// Pseudo-random values in [-1, 1) for gradients of outputs, the same in each call.
 [[gnu::cold]] inline Tensors random_grad_outputs(TensorFunction const& f, Tensors const& inputs) {
-    std::mt19937_64 generator(20);
+    std::mt19937_64 random_source(20);
     std::uniform_real_distribution<double> uniform(-1, 1);
     Tensors grad_outputs;
     for (auto const& y : differentiable_outputs(f(leaves_like(inputs, false)))) {
         grad_outputs.push_back(y.impl().type->filled(y.shape(), 0));
         for (std::size_t i = 0; i < y.numel(); ++i) {
-            double const re = uniform(generator);
-            set_element(grad_outputs.back(), i, {re, uniform(generator)});
+            double const re = uniform(random_source);
+            set_element(grad_outputs.back(), i, {re, uniform(random_source)});
         }
         grad_outputs.back().impl().requires_grad = true;
     }
