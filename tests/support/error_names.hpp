@@ -9,7 +9,7 @@ namespace support {
 
 using Words = std::initializer_list<std::string_view>;
 
-/// Nothing where f's error begins with "name: " and has all the words; else what it says.
+/// Nothing where f's error begins with "name: " and has all the parts; else what it says.
 template <class F> std::string complaint(std::string const& name, Words words, F f) {
     auto const text = message_of(f);
     if (!text.starts_with(name + ": ")) return text;
@@ -17,7 +17,7 @@ template <class F> std::string complaint(std::string const& name, Words words, F
         if (text.find(word) == text.npos) return text;
     return "";
 }
-/// NAMES("sum", ({"axis 5", "[2, 3]"}), sum(x, {5})): the error of a call has a name and words.
+/// NAMES("sum", ({"axis 5", "[2, 3]"}), sum(x, {5})): the error of a call begins with a name and has these parts.
 #define NAMES(name, words, ...) CHECK(complaint(name, Words words, [&] { __VA_ARGS__; }) == "")
 /// UNDEFINED("exp", D(exp(u))): the error of a call says what it is undefined for.
 #define UNDEFINED(name, ...)                                                                       \
