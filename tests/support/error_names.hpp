@@ -17,7 +17,7 @@ template <class F> std::string complaint(std::string const& name, Words words, F
         if (text.find(word) == text.npos) return text;
     return "";
 }
-/// NAMES("sum", ({"axis 5", "[2, 3]"}), sum(x, {5})): the error of a call begins with a name and has these parts.
+/// NAMES("sum", ({"axis 5", "[2, 3]"}), sum(x, {5})): an error with this name and these parts.
 #define NAMES(name, words, ...) CHECK(complaint(name, Words words, [&] { __VA_ARGS__; }) == "")
 /// UNDEFINED("exp", D(exp(u))): the error of a call says what it is undefined for.
 #define UNDEFINED(name, ...)                                                                       \
