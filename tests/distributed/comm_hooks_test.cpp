@@ -286,6 +286,65 @@ TEST_CASE("PowerSGD finds matrices of low rank, and sends later what it has left
 }
 TEST_CASE("PowerSGD does the same with complex matrices") { check_power_sgd<Complex>(); }
 
+TEST_CASE(
+    "with a warm start PowerSGD finds the best matrix of its rank by and by, without it not") {
+    auto const group = group_of_test();
+    auto const check = [&]<class T>(T phase) {
+        auto const last_error = [&](bool warm) {
+            Matrices<T> made;
+            DistributedDataParallel net(made, group);
+            net.register_comm_hook(dist::PowerSGDState(group, {.matrix_approximation_rank = 1,
+                                                                  .start_powerSGD_iter = 2,
+                                                                  .use_error_feedback = false,
+                                                                  .warm_start = warm}),
+                dist::powerSGD_hook);
+            // singular values 3 and 2: the best matrix of rank 1 is the first of them alone
+            xg::Tensor<T> const zero = xg::zeros<T>({12, 10}), best = xg::zeros<T>({12, 10}),
+                                c = xg::zeros<T>({7});
+            best(4, 7).fill_(T(3) * phase);
+            xg::Tensor<T> const full = best.clone();
+            full(0, 1).fill_(T(2));
+            for (int pass = 0; pass < 60; ++pass) {
+                net.zero_grad();
+                net(zero, full, c).backward();
+            }
+            return largest_difference(net.module.full.grad(), best);
+        };
+        CHECK(last_error(true) < 1e-12);
+        CHECK(last_error(false) > 1e-3);
+    };
+    check(1.);
+    check(Complex(0.6, 0.8));
+}
+
+TEST_CASE("PowerSGD finds a matrix of less than its rank, also after passes without a gradient") {
+    auto const group = group_of_test();
+    auto const check = [&]<class T>(T phase) {
+        for (bool const feeds_back : {false, true}) {
+            DistributedDataParallel net(Matrices<T>(), group);
+            net.register_comm_hook(
+                dist::PowerSGDState(group, {.matrix_approximation_rank = 2,
+                                               .start_powerSGD_iter = 2,
+                                               .use_error_feedback = feeds_back}),
+                dist::powerSGD_hook);
+            xg::manual_seed(9);
+            xg::Tensor<T> const low = phase * matmul(xg::randn<T>({12, 1}), xg::randn<T>({1, 10})),
+                                full = xg::zeros<T>({12, 10}), vector = xg::zeros<T>({7});
+            for (int pass = 0; pass < 12; ++pass) {
+                bool const is_zero = pass < 5; // of them, three are compressed
+                net.zero_grad();
+                net(is_zero ? full : low, full, vector).backward();
+                auto const error = largest_difference(net.module.low.grad(), is_zero ? full : low);
+                CAPTURE(pass);
+                CHECK(error < 1e-12);
+                CHECK(largest_difference(net.module.full.grad(), full) == 0);
+            }
+        }
+    };
+    check(1.);
+    check(Complex(0.6, 0.8));
+}
+
 TEST_CASE("training with PowerSGD reaches the loss of training without it, real and complex, in "
           "several buckets") {
     auto const check = []<class Net>(Net const&, double rate) {

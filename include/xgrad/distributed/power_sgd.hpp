@@ -116,7 +116,7 @@ public:
             .then([self](AnyTensor const&) {
                 NoGradGuard const off;
                 for (auto const& x : self->matrices_) {
-                    self->orthogonalize(self->p(x));
+                    self->orthogonalize(self->p(x), [] { return T(0); });
                     copy(self->q(x), matmul(adjoint(x.gradient), self->p(x)));
                 }
                 return self->sum(self->qs_, " (Q)");
@@ -165,27 +165,27 @@ private:
             xgrad::detail::type_info<T>.add_in_place(buffer_, memory_.error);
         input_ = xgrad::detail::value_copy(buffer_).template as<T>();
     }
-    /// Those of the pass before, or random ones; with orthonormal columns.
+    /// Those of the pass before, or random ones; with orthonormal columns. A column of the pass before
+    /// is 0 where the gradient was, or had a lower rank: it begins anew.
     void start_qs() {
+        std::normal_distribution<double> normal;
+        auto const next = [&] { return static_cast<precision_of<T>>(normal(state_.generator_)); };
+        auto const random = [&] {
+            if constexpr (xgrad::detail::is_complex<T>) {
+                auto const re = next();
+                return T(re, next());
+            } else return next();
+        };
         if (state_.options_.warm_start && memory_.qs.defined() &&
             memory_.qs.numel() == qs_.numel() && memory_.qs.dtype() == qs_.dtype())
             copy(qs_, memory_.qs.template as<T>());
-        else {
-            std::normal_distribution<double> normal;
-            auto const next = [&] {
-                return static_cast<precision_of<T>>(normal(state_.generator_));
-            };
-            for (auto* x = qs_.array_of().begin(); x != qs_.array_of().end(); ++x) {
-                if constexpr (xgrad::detail::is_complex<T>) {
-                    auto const re = next();
-                    *x = T(re, next());
-                } else *x = next();
-            }
-        }
-        for (auto const& x : matrices_) orthogonalize(q(x));
+        else std::generate(qs_.array_of().begin(), qs_.array_of().end(), random);
+        for (auto const& x : matrices_) orthogonalize(q(x), random);
     }
-    /// Gram and Schmidt, column by column.
-    void orthogonalize(Tensor<T> const& t) const {
+    /// Gram and Schmidt, column by column. A column that depends on those before it, of which only
+    /// rounding errors would be left, is filled by `replacement` first.
+    template <class F> void orthogonalize(Tensor<T> const& t, F replacement) const {
+        using Real = precision_of<T>;
         std::size_t const rows = t.shape()[0], columns = t.shape()[1];
         T* const x = t.array_of().begin();
         auto const product = [&](std::size_t a,
@@ -198,17 +198,26 @@ private:
             }
             return s;
         };
-        for (std::size_t c = 0; c < columns; ++c) {
+        auto const length = [&](std::size_t c) { return std::sqrt(std::real(product(c, c))); };
+        auto const project = [&](std::size_t c) {
             for (std::size_t before = 0; before < c; ++before) {
                 T const part = product(before, c);
                 for (std::size_t i = 0; i < rows; ++i)
                     x[i * columns + c] -= part * x[i * columns + before];
             }
-            auto const length =
-                std::sqrt(std::real(product(c, c))) +
-                static_cast<precision_of<T>>(state_.options_.orthogonalization_epsilon);
+        };
+        for (std::size_t c = 0; c < columns; ++c) {
+            Real const whole = length(c);
+            project(c);
+            if (!(length(c) > 100 * std::numeric_limits<Real>::epsilon() * whole)) {
+                for (std::size_t i = 0; i < rows; ++i) x[i * columns + c] = replacement();
+                project(c);
+            }
+            project(c); // the first time leaves eps / (what is left of the column)
+            Real const by =
+                length(c) + static_cast<Real>(state_.options_.orthogonalization_epsilon);
             for (std::size_t i = 0; i < rows; ++i)
-                x[i * columns + c] = length > 0 ? x[i * columns + c] / length : T(0);
+                x[i * columns + c] = by > 0 ? x[i * columns + c] / by : T(0);
         }
     }
     void decompress() {
