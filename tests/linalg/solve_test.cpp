@@ -197,7 +197,10 @@ TEST_CASE("systems that cannot be solved are refused in a sentence")
     CHECK_THROWS_AS(linalg::inv(one), xg::LinAlgError);
     CHECK(message([&] { linalg::inv(one); }) == "linalg.inv: (Batch element 0): The diagonal element 2 is zero, the inversion could not be completed because the input matrix is singular.");
     CHECK(message([&] { linalg::solve(one[0], one[0]); }) == "linalg.solve: The diagonal element 2 is zero, the solution could not be completed because the input matrix is singular.");
-    CHECK(message([&] { linalg::det(xg::ones({2, 3})); }) == "linalg.det: A must be batches of square matrices, but they are 2 by 3 matrices");
+    CHECK(message([&] {
+        linalg::det(xg::ones({2, 3}));
+    }) == "linalg.det: A must be batches of square matrices, but they are 2 by 3 matrices, of "
+          "shape [2, 3]");
     CHECK(message([&] { linalg::det(xg::ones({2})); }) == "linalg.det: The input tensor must have at least 2 dimensions, and has shape [2]");
     CHECK(message([&] { linalg::solve(xg::eye(2), xg::ones({3, 2})); }) == "linalg.solve: Incompatible shapes of A and B for the equation AX = B ([2, 2] and [3, 2])");
     CHECK(message([&] { linalg::solve_triangular(xg::eye(2), xg::ones({3, 2}), {.upper = true}); }) == "linalg.solve_triangular: Incompatible shapes [2, 2] and [3, 2] of AX = B");

@@ -81,8 +81,11 @@ TEST_CASE("normalisation is differentiable twice and forward")
 
 TEST_CASE("wrong normalisation says what is wrong")
 {
-    CHECK_THROWS_WITH_AS(nn::BatchNorm2d<double>(3)(xg::zeros({2, 3})), "BatchNorm2d: expected 4D input (got 2D input)", xg::ShapeError);
-    CHECK_THROWS_WITH_AS(nn::BatchNorm1d<double>(3)(xg::zeros({2, 3, 1, 1})), "BatchNorm1d: expected 2D or 3D input (got 4D input)", xg::ShapeError);
+    CHECK_THROWS_WITH_AS(nn::BatchNorm2d<double>(3)(xg::zeros({2, 3})),
+        "BatchNorm2d: expected 4D input (got 2D input), not of shape [2, 3]", xg::ShapeError);
+    CHECK_THROWS_WITH_AS(nn::BatchNorm1d<double>(3)(xg::zeros({2, 3, 1, 1})),
+        "BatchNorm1d: expected 2D or 3D input (got 4D input), not of shape [2, 3, 1, 1]",
+        xg::ShapeError);
     CHECK_THROWS_WITH_AS(nn::BatchNorm1d<double>(3)(xg::zeros({2, 4})), "BatchNorm1d: expected input with 3 channels, not of shape [2, 4]", xg::ShapeError);
     CHECK_THROWS_WITH_AS(nn::BatchNorm1d<double>(3)(xg::zeros({1, 3})), "batch_norm: Expected more than 1 value per channel when training, got input size [1, 3]", xg::ShapeError);
     CHECK_THROWS_WITH_AS(f::batch_norm(xg::zeros({2, 3}), xg::zeros({2}), xg::zeros({3})), "batch_norm: running_mean should contain 3 elements, not have shape [2]", xg::ShapeError);

@@ -257,6 +257,7 @@ template <Operand A, Operand B> Tensor<typename A::value_type> solve(A const& a,
         "linalg::solve: both arguments have one scalar type");
     auto const p = detail::matrix_argument(a), q = detail::matrix_argument(b);
     detail::check_square("linalg.solve", p);
+    detail::check_defined("linalg.solve", q, 1);
     bool const vectors =
         q.dim() == 1 || (q.dim() + 1 == p.dim() && q.shape() == detail::without_last(p.shape(), 1));
     auto const columns = vectors ? detail::materialize(unsqueeze(q, -1)) : q;

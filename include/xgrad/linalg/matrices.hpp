@@ -80,7 +80,7 @@ template <Scalar T> void check_square(std::string_view name, Tensor<T> const& a)
     check_matrix(name, a);
     if (a.shape(-1) != a.shape(-2))
         fail<ShapeError>(name, ": A must be batches of square matrices, but they are ", a.shape(-2),
-            " by ", a.shape(-1), " matrices");
+            " by ", a.shape(-1), " matrices, of shape ", a.shape());
 }
 
 /// True if all elements are finite. With others LAPACK's iterations may give wrong results or not

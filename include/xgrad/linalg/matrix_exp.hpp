@@ -120,7 +120,9 @@ template <Operand A> auto matrix_power(A const& a, std::ptrdiff_t n) {
     auto base = detail::matrix_argument(a);
     detail::check_square("linalg.matrix_power", base);
     if (n == 1) return base.clone();
-    if (n < 0) base = inv(base);
+    if (n < 0)
+        base = detail::inverse(
+            base, detail::regular_factors("linalg.matrix_power", base, "inversion"), false);
     if (n == 1) return base.clone();
     Tensor<T> result;
     for (auto left = n < 0 ? 0 - static_cast<std::size_t>(n) : static_cast<std::size_t>(n); left;

@@ -61,7 +61,10 @@ Tensor<T> solve_triangular(Tensor<T> const& a, Tensor<T> const& b, lapack::Trian
 template <Scalar T>
 std::pair<Tensor<T>, Tensor<T>> broadcast_stacks(
     std::string_view name, Tensor<T> const& a, Tensor<T> const& b) {
-    auto const lead = broadcast(name, stack_of(a.shape()), stack_of(b.shape()));
+    Shape lead = stack_of(a.shape());
+    if (!widen(lead, stack_of(b.shape())))
+        fail<ShapeError>(
+            name, ": stacks of shapes ", a.shape(), " and ", b.shape(), " do not broadcast");
     auto const to = [&](Tensor<T> const& t) {
         return stack_of(t.shape()) == lead
                    ? t

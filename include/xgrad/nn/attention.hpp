@@ -74,8 +74,26 @@ namespace functional {
 template <RealScalar T>
 Tensor<T> scaled_dot_product_attention(Tensor<T> const& q, std::type_identity_t<Tensor<T>> const& k, std::type_identity_t<Tensor<T>> const& v, std::type_identity_t<AttentionOptions<T>> const& options = {})
 {
-    if (q.dim() < 2 || k.dim() < 2 || v.dim() < 2 || q.shape().back() != k.shape().back() || k.shape(-2) != v.shape(-2))
+    bool fits = q.dim() >= 2 && k.dim() >= 2 && v.dim() >= 2 &&
+                q.shape().back() == k.shape().back() && k.shape(-2) == v.shape(-2);
+    Shape scores;
+    if (fits) {
+        auto const stack = [](Tensor<T> const& t) {
+            return Shape(t.shape().begin(), t.shape().end() - 2);
+        };
+        scores = stack(q);
+        fits = xgrad::detail::widen(scores, stack(k));
+        Shape results = scores;
+        fits = fits && xgrad::detail::widen(results, stack(v));
+    }
+    if (!fits)
         xgrad::detail::fail<ShapeError>("scaled_dot_product_attention: queries of shape ", q.shape(), ", keys of shape ", k.shape(), " and values of shape ", v.shape(), " do not fit: [..., L, E], [..., S, E] and [..., S, Ev] are needed");
+    if (options.attn_mask.defined()) {
+        scores.push_back(q.shape(-2));
+        scores.push_back(k.shape(-2));
+        xgrad::detail::check_broadcasts("scaled_dot_product_attention", "an attn_mask",
+            options.attn_mask.shape(), "a product of queries and keys", scores);
+    }
     if (options.is_causal && options.attn_mask.defined()) xgrad::detail::fail("scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True");
     Tensor<bool> const kept = options.is_causal ? detail::causal_mask(q.shape(-2), k.shape(-2)) : options.attn_mask.flags;
     auto const scale = options.scale.value_or(1 / std::sqrt(static_cast<double>(q.shape().back())));
@@ -168,6 +186,8 @@ public:
 private:
     void check(Tensor<T> const& query, Tensor<T> const& key, Tensor<T> const& value, std::size_t embed) const
     {
+        for (std::size_t i = 0; auto const* t : {&query, &key, &value})
+            xgrad::detail::check_defined("MultiheadAttention", *t, i++);
         auto const kdim = options_.kdim ? options_.kdim : embed, vdim = options_.vdim ? options_.vdim : embed;
         auto const rank = query.dim();
         bool fits = (rank == 2 || rank == 3) && key.dim() == rank && value.dim() == rank && query.shape().back() == embed && key.shape().back() == kdim && value.shape().back() == vdim;

@@ -45,6 +45,7 @@ template <RealScalar T> struct Targets {
 
     Targets(std::string_view name, Tensor<T> const& input, Tensor<std::int64_t> const& target, ClassLossOptions<T> const& options) : classes(name, input, options)
     {
+        xgrad::detail::check_defined(name, target, 1);
         Shape wanted = input.shape();
         wanted.erase(classes.axis);
         if (!(target.shape() == wanted)) xgrad::detail::fail<ShapeError>(name, ": an input of shape ", input.shape(), " needs targets of shape ", wanted, ", not ", target.shape());

@@ -19,7 +19,10 @@ template <Scalar T> Tensor<T> linear(Tensor<T> const& x, std::type_identity_t<Te
     auto const in = static_cast<std::ptrdiff_t>(weight.shape()[1]);
     bool const stacked = x.dim() > 2;   // one product of two matrices, also for the gradient of the weight
     Tensor<T> y = matmul(stacked ? reshape(x, {static_cast<std::ptrdiff_t>(numel(Shape(x.shape().begin(), x.shape().end() - 1))), in}) : x, mT(weight));
-    if (bias.defined()) y = y + bias;
+    if (bias.defined()) {
+        xgrad::detail::check_broadcasts("linear", "a bias", bias.shape(), "an output", y.shape());
+        y = y + bias;
+    }
     if (!stacked) return y;
     Axes shape(x.shape());
     shape.back() = static_cast<std::ptrdiff_t>(weight.shape()[0]);
@@ -31,7 +34,13 @@ template <Scalar T>
 Tensor<T> bilinear(Tensor<T> const& x1, std::type_identity_t<Tensor<T>> const& x2, std::type_identity_t<Tensor<T>> const& weight, std::type_identity_t<Tensor<T>> const& bias = {})
 {
     auto const& w = weight.shape();
-    if (w.size() != 3 || x1.dim() == 0 || x2.dim() == 0 || x1.shape().back() != w[1] || x2.shape().back() != w[2])
+    bool fits = w.size() == 3 && x1.dim() && x2.dim() && x1.shape().back() == w[1] &&
+                x2.shape().back() == w[2];
+    if (fits) {
+        Shape others(x1.shape().begin(), x1.shape().end() - 1);
+        fits = xgrad::detail::widen(others, Shape(x2.shape().begin(), x2.shape().end() - 1));
+    }
+    if (!fits)
         xgrad::detail::fail<ShapeError>("bilinear: inputs of shapes ", x1.shape(), " and ", x2.shape(), " do not fit a weight of shape ", w, ", which is [out, in1, in2]");
     // [..., in1] times [in1, out in2] is [..., out in2], whose rows of in2 numbers meet x2
     auto const out = static_cast<std::ptrdiff_t>(w[0]), in1 = static_cast<std::ptrdiff_t>(w[1]), in2 = static_cast<std::ptrdiff_t>(w[2]);
@@ -40,7 +49,9 @@ Tensor<T> bilinear(Tensor<T> const& x1, std::type_identity_t<Tensor<T>> const& x
     rows.push_back(in2);
     Tensor<T> const half = reshape(Tensor<T>(matmul(x1, reshape(permute(weight, {1, 0, 2}), {in1, out * in2}))), rows);
     Tensor<T> const y = sum(half * unsqueeze(x2, -2), {-1});
-    return bias.defined() ? Tensor<T>(y + bias) : y;
+    if (!bias.defined()) return y;
+    xgrad::detail::check_broadcasts("bilinear", "a bias", bias.shape(), "an output", y.shape());
+    return y + bias;
 }
 
 }  // namespace functional

@@ -77,6 +77,12 @@ Tensor<T> binary_cross_entropy_with_logits(Tensor<T> const& input, std::type_ide
 {
     std::string_view const name = "binary_cross_entropy_with_logits";
     detail::check_same_shape(name, input, target);
+    Shape const& shape = input.shape();
+    if (pos_weight.defined())
+        xgrad::detail::check_broadcasts(
+            name, "a pos_weight", pos_weight.shape(), "an input", shape);
+    if (weight.defined())
+        xgrad::detail::check_broadcasts(name, "a weight", weight.shape(), "an input", shape);
     Tensor<T> loss;
     // -log p is softplus(-input), and -log(1 - p) is softplus(input): nothing cancels where p is close to a target of 0 or 1
     if (pos_weight.defined()) loss = pos_weight * target * xgrad::softplus(-input) + (T(1) - target) * xgrad::softplus(input);

@@ -17,7 +17,9 @@ namespace detail {
 /// An array of shape [N, C, ...], whose channels are its groups.
 inline StandardizeGeometry channel_geometry(std::string_view name, Shape const& shape)
 {
-    if (shape.size() < 2) xgrad::detail::fail<ShapeError>(name, ": expected at least 2D input (got ", shape.size(), "D input)");
+    if (shape.size() < 2)
+        xgrad::detail::fail<ShapeError>(name, ": expected at least 2D input (got ", shape.size(),
+            "D input), not of shape ", shape);
     std::size_t positions = 1;
     for (std::size_t d = 2; d < shape.size(); ++d) positions *= shape[d];
     return {.samples = shape[0], .groups = shape[1], .positions = positions};
@@ -113,7 +115,10 @@ template <class Self, RealScalar T> struct BatchNormLayer : Module<Self> {
     Tensor<T> forward(Tensor<T> const& x)
     {
         if (x.dim() < least_ || x.dim() > most_)
-            xgrad::detail::fail<ShapeError>(name_, ": expected ", least_ == most_ ? std::to_string(least_) + "D" : std::to_string(least_) + "D or " + std::to_string(most_) + "D", " input (got ", x.dim(), "D input)");
+            xgrad::detail::fail<ShapeError>(name_, ": expected ",
+                least_ == most_ ? std::to_string(least_) + "D"
+                                : std::to_string(least_) + "D or " + std::to_string(most_) + "D",
+                " input (got ", x.dim(), "D input), not of shape ", x.shape());
         if (x.shape()[1] != features_) xgrad::detail::fail<ShapeError>(name_, ": expected input with ", features_, " channels, not of shape ", x.shape());
         bool const tracks = options.track_running_stats, training = this->is_training() || !tracks;
         double momentum = 0;

@@ -194,7 +194,7 @@ template <std::size_t D> SharedWindows max_pool_windows(std::string_view name, S
     return make_windows<D>(name, shape, [&](std::size_t d, std::size_t extent) {
         auto s = slide(d, kernel.along[d], stride, o.padding, o.dilation);
         s.extent = extent;
-        return sliding_windows(name, {.slide = s, .ceil_mode = o.ceil_mode});
+        return sliding_windows(name, shape, {.slide = s, .ceil_mode = o.ceil_mode});
     });
 }
 
@@ -206,7 +206,8 @@ template <std::size_t D> SharedWindows avg_pool_windows(std::string_view name, S
     return make_windows<D>(name, shape, [&](std::size_t d, std::size_t extent) {
         auto s = slide<D>(d, kernel.along[d], stride, o.padding, 1);
         s.extent = extent;
-        auto windows = sliding_windows(name, {.slide = s, .ceil_mode = o.ceil_mode, .count_include_pad = o.count_include_pad});
+        auto windows = sliding_windows(name, shape,
+            {.slide = s, .ceil_mode = o.ceil_mode, .count_include_pad = o.count_include_pad});
         if (o.divisor_override)
             for (auto& w : windows) w.weight = d == 0 ? 1 / *o.divisor_override : 1;
         return windows;
@@ -253,7 +254,9 @@ template <RealScalar T> Tensor<T> max_pool2d(Tensor<T> const& x, PerAxis<2> kern
 /// The same, and where in its plane each number was: w + h W.
 template <RealScalar T> std::pair<Tensor<T>, Tensor<std::int64_t>> max_pool2d_with_indices(Tensor<T> const& x, PerAxis<2> kernel_size, MaxPoolOptions<2> const& options = {})
 {
-    auto [largest, places] = detail::max_pool(x, detail::max_pool_windows("max_pool2d", x.shape(), kernel_size, options));
+    auto windows =
+        detail::max_pool_windows("max_pool2d_with_indices", x.shape(), kernel_size, options);
+    auto [largest, places] = detail::max_pool(x, std::move(windows));
     return {std::move(largest), places.clone()};    // whose caller may change them
 }
 

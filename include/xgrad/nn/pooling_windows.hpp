@@ -45,14 +45,17 @@ struct PoolAxis {
 };
 
 /// Windows at multiples of the stride; with ceil_mode also a last one that begins inside the image or its padding on the left.
-inline std::vector<AxisWindow> sliding_windows(std::string_view name, PoolAxis const& axis)
-{
+inline std::vector<AxisWindow> sliding_windows(
+    std::string_view name, Shape const& shape, PoolAxis const& axis) {
     Slide const& s = axis.slide;
     if (2 * s.padding > s.kernel) xgrad::detail::fail<ShapeError>(name, ": pad should be at most half of kernel size, but got padding ", s.padding, " and kernel size ", s.kernel);
     std::size_t const room = s.padded() + (axis.ceil_mode ? s.stride - 1 : 0);
     std::size_t count = room >= s.reach() && s.extent > 0 ? (room - s.reach()) / s.stride + 1 : 0;
     if (axis.ceil_mode && count > 0 && (count - 1) * s.stride >= s.extent + s.padding) --count;
-    if (count == 0) xgrad::detail::fail<ShapeError>(name, ": a window of ", s.reach(), " positions does not fit an extent of ", s.extent, " with padding ", s.padding);
+    if (count == 0)
+        xgrad::detail::fail<ShapeError>(name, ": a window of ", s.reach(),
+            " positions does not fit an extent of ", s.extent, " with padding ", s.padding,
+            ", in shape ", shape);
     std::vector<AxisWindow> windows(count);
     for (std::size_t i = 0; i < count; ++i) {
         std::size_t const from = i * s.stride, to = std::min(from + s.reach(), s.padded());     // counted from the padding on

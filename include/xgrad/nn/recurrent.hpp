@@ -113,6 +113,7 @@ private:
     }
     void check_input(Tensor<T> const& x) const
     {
+        if (!x.defined()) xgrad::detail::fail_undefined(this->kind(), "argument", 0);
         if ((x.dim() != 2 && x.dim() != 3) || x.shape().back() != input_size_)
             xgrad::detail::fail<ShapeError>(this->kind(), ": an input of shape ", x.shape(), " is none of shape [length, ", input_size_, options_.batch_first ? "] or [batch, length, " : "] or [length, batch, ", input_size_, "]");
         if (x.shape()[x.dim() == 3 && options_.batch_first ? 1 : 0] == 0) xgrad::detail::fail<ShapeError>(this->kind(), ": Expected sequence length to be larger than 0, the input has shape ", x.shape());
