@@ -82,7 +82,7 @@ struct XLogYSlope : Transcendental<R(R, R)> {
     XGRAD_INLINE auto partial(wrt<0>, auto, auto, auto) const { return nothing; }
     XGRAD_INLINE auto partial(wrt<1>, auto, auto, auto y) const { return reciprocal(y); }
 };
-// The word of the next rule.
+// What the next rule calls.
 XGRAD_INLINE auto xlogy_slope(auto x, auto y)
     requires(!AnyOperand<decltype(x), decltype(y)>)
 {

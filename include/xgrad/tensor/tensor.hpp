@@ -87,7 +87,8 @@ public:
         static_assert(sizeof...(None), "Tensor: values of an xtensor expression are copied where "
                                        "that is written: Tensor<double> x(array), not x = array");
     }
-    template <class U> explicit Tensor(std::vector<U> const&, GradFlag<T> = {})
+    /// Not explicit, so that `Tensor<double> x = vector` is told the same.
+    template <Number U> Tensor(std::vector<U> const&, GradFlag<T> = {})
     {
         static_assert(sizeof(U) == 0, "Tensor: a std::vector has no shape; "
                                       "Tensor<double> x(xt::adapt(vector)) copies its values");
