@@ -134,6 +134,16 @@ TEST_CASE(
     group.barrier();
 }
 
+TEST_CASE("a future ends although the program has no handle of its group any more") {
+    int const ranks = group_of_test().size();
+    D const t({1., 2.}), u({3.});
+    auto const first = group_of_test().allreduce_async(t);
+    auto const second = group_of_test().allreduce_async(u).then(
+        [&](xg::AnyTensor const& sum) { return sum.as<double>().item() + 1; });
+    CHECK(second.get() == 3 * ranks + 1);
+    CHECK(first.get().as<double>()(1).item() == 2 * ranks);
+}
+
 TEST_CASE("two groups of one communicator do not disturb each other") {
     auto const one = group_of_test(), other = group_of_test();
     D a({1.}), b({1.});

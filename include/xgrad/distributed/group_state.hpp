@@ -123,6 +123,7 @@ public:
 
     void poll() noexcept override {
         if (failed() || failing_) return;
+        std::shared_ptr<GroupState> keep; // a future that ends may have been the last that has it
         std::lock_guard const lock(mutex_);
         receive_notices();
         if (failed()) return;
@@ -137,6 +138,7 @@ public:
             }
         }
         while (!operations_.empty() && operations_.front()->step == Operation::Step::done) {
+            if (!keep) keep = shared_from_this();
             auto const operation = std::move(operations_.front());
             operations_.pop_front();
             ++ended_;
@@ -146,6 +148,7 @@ public:
 
     void wait(AnyFutureState const& state) noexcept override {
         using Clock = std::chrono::steady_clock;
+        auto const keep = shared_from_this();
         auto since = Clock::now();
         auto ended = ended_;
         for (std::size_t idle = 0; !state.ready; ++idle) {
@@ -182,7 +185,7 @@ private:
     /// A rank that waits in one group must go on in the others: ranks may wait for its part there
     /// before they come here.
     static void poll_all() noexcept {
-        for (auto* const group : groups()) group->poll();
+        for (std::size_t i = 0; i < groups().size(); ++i) groups()[i]->poll(); // it may end there
     }
 
     MPI_Comm duplicate(MPI_Comm of) const {
