@@ -1,9 +1,9 @@
-# Finds what xgrad stands on, or fetches it, and leaves the targets xtl, xtensor, xsimd, BLAS::BLAS, LAPACK::LAPACK,
-# Threads::Threads, the variables xgrad_with_{xsimd,blas,lapack}, and xgrad_need, with which the tests get doctest.
+# Finds what xgrad stands on, or fetches it, and leaves the targets xtl, xtensor, BLAS::BLAS, LAPACK::LAPACK,
+# Threads::Threads, the variables xgrad_with_{blas,lapack}, and xgrad_need, with which the tests get doctest.
 
 include(FetchContent)
 
-foreach(option XGRAD_FETCH_DEPENDENCIES XGRAD_USE_XSIMD XGRAD_USE_BLAS)
+foreach(option XGRAD_FETCH_DEPENDENCIES XGRAD_USE_BLAS)
     if(NOT "${${option}}" STREQUAL "AUTO")
         if(${option})
             set(${option} ON)
@@ -24,11 +24,9 @@ else()
     set(xgrad_pin_xtensor f115228a7fc277b9be1bef34572831f8fd53ac73)    # 0.27.1
     set(xgrad_pinned_xtensor_version 0.27.1)
 endif()
-set(xgrad_pin_xsimd 1f8dd9c8e162968d9b4ff0251c56d431b8777f36)          # 13.2.0
 set(xgrad_pin_doctest 1da23a3e8119ec5cce4f9388e91b065e20bf06f5)        # 2.4.12
 set(xgrad_home_xtl https://github.com/xtensor-stack/xtl.git)
 set(xgrad_home_xtensor https://github.com/xtensor-stack/xtensor.git)
-set(xgrad_home_xsimd https://github.com/xtensor-stack/xsimd.git)
 set(xgrad_home_doctest https://github.com/doctest/doctest.git)
 
 # All of them are header-only, so an include directory is all we want. Naming a SOURCE_SUBDIR without a CMakeLists.txt
@@ -77,20 +75,6 @@ else()
     set(xtensor_VERSION ${xgrad_pinned_xtensor_version})
 endif()
 
-set(xgrad_with_xsimd OFF)
-if(XGRAD_USE_XSIMD STREQUAL "ON" OR (XGRAD_USE_XSIMD AND XGRAD_FETCH_DEPENDENCIES STREQUAL "ON"))
-    xgrad_need(xsimd xsimd include)
-elseif(XGRAD_USE_XSIMD)
-    xgrad_look_for(xsimd xsimd)
-endif()
-if(XGRAD_USE_XSIMD AND TARGET xsimd)
-    set(xgrad_with_xsimd ON)
-endif()
-if(xgrad_with_xsimd AND xsimd_VERSION AND xsimd_VERSION VERSION_LESS 8)
-    message(STATUS "xgrad: xsimd ${xsimd_VERSION} is too old (8 is needed) and is not used")
-    set(xgrad_with_xsimd OFF)
-endif()
-
 set(xgrad_with_blas OFF)
 set(xgrad_with_lapack OFF)
 if(XGRAD_USE_BLAS)
@@ -107,4 +91,4 @@ if(XGRAD_USE_BLAS)
 endif()
 
 message(STATUS "xgrad ${PROJECT_VERSION}: xtensor ${xtensor_VERSION}, "
-    "xsimd ${xgrad_with_xsimd}, BLAS ${xgrad_with_blas}, LAPACK ${xgrad_with_lapack}")
+    "BLAS ${xgrad_with_blas}, LAPACK ${xgrad_with_lapack}")

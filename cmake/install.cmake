@@ -9,7 +9,7 @@ install(EXPORT xgradTargets NAMESPACE xgrad:: DESTINATION "${xgrad_package_direc
 
 # What was fetched goes along, for the program that finds xgrad on this machine finds no xtensor either.
 set(xgrad_bundled "")
-foreach(name xtl xtensor xsimd)
+foreach(name xtl xtensor)
     if(xgrad_fetched_${name})
         list(APPEND xgrad_bundled ${name})
         install(DIRECTORY "${xgrad_fetched_${name}}/include/" DESTINATION "${CMAKE_INSTALL_DATADIR}/xgrad/${name}"

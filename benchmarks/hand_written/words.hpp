@@ -8,9 +8,8 @@
 #include <type_traits>
 #include <utility>
 
-#include <xgrad/base/config.hpp>
-
-#if XGRAD_SIMD
+#if __has_include(<xsimd/xsimd.hpp>) && (defined(__AVX2__) || defined(__ARM_NEON))
+#    define HAND_WRITTEN_SIMD 1
 #    include <xsimd/xsimd.hpp>
 #endif
 #if defined(__x86_64__)
@@ -19,7 +18,7 @@
 
 namespace hand {
 
-#if XGRAD_SIMD
+#ifdef HAND_WRITTEN_SIMD
 template <class T> using Word = xsimd::batch<T>;
 template <class T> inline constexpr std::size_t width = Word<T>::size;
 template <class T> T total(Word<T> v) { return xsimd::hadd(v); }
@@ -61,7 +60,7 @@ template <Stores how> void finish_stores()
 template <class V, class M> V select(M mask, V a, V b)
 {
     if constexpr (std::is_same_v<M, bool>) return mask ? a : b;
-#if XGRAD_SIMD
+#ifdef HAND_WRITTEN_SIMD
     else return xsimd::select(mask, a, b);
 #endif
 }
@@ -84,7 +83,7 @@ template <class V> struct SineCosine {
 template <class V> [[gnu::always_inline]] inline SineCosine<V> sine_cosine(V x)
 {
     if constexpr (std::is_floating_point_v<V>) return {std::sin(x), std::cos(x)};
-#if XGRAD_SIMD
+#ifdef HAND_WRITTEN_SIMD
     else {
         auto const [s, c] = xsimd::sincos(x);
         return {s, c};
@@ -136,7 +135,7 @@ template <class V> struct Complex {
     V re, im;
 };
 
-#if XGRAD_SIMD && defined(__GNUC__) && (defined(__clang__) || __GNUC__ >= 12)
+#if defined(HAND_WRITTEN_SIMD) && defined(__GNUC__) && (defined(__clang__) || __GNUC__ >= 12)
 #    define HAND_SHUFFLES 1
 template <class V, std::size_t... I> [[gnu::always_inline]] inline Complex<V> parted(V lo, V hi, std::index_sequence<I...>)
 {
@@ -160,7 +159,7 @@ template <class V, class T> [[gnu::always_inline]] inline Complex<V> load_comple
     if constexpr (std::is_same_v<V, T>) return {p[0], p[1]};
 #if HAND_SHUFFLES
     else return parted(load<V>(p), load<V>(p + width<T>), std::make_index_sequence<width<T>>{});
-#elif XGRAD_SIMD
+#elif defined(HAND_WRITTEN_SIMD)
     else {
         auto const w = xsimd::batch<std::complex<T>>::load_unaligned(z);
         return {w.real(), w.imag()};
@@ -173,7 +172,7 @@ template <Stores how = Stores::cached, class V, class T> [[gnu::always_inline]] 
     if constexpr (std::is_same_v<V, T>) p[0] = v.re, p[1] = v.im;
 #if HAND_SHUFFLES
     else store_joined<how>(p, v, std::make_index_sequence<width<T>>{});
-#elif XGRAD_SIMD
+#elif defined(HAND_WRITTEN_SIMD)
     else xsimd::batch<std::complex<T>>(v.re, v.im).store_unaligned(z);
 #endif
 }

@@ -25,9 +25,6 @@ template <class Iteration> int counted(int argc, char** argv, Iteration iteratio
 #ifdef __GLIBC__
         std::printf(", glibc %s", gnu_get_libc_version());
 #endif
-#if XGRAD_SIMD
-        std::printf(", xsimd %d.%d", XSIMD_VERSION_MAJOR, XSIMD_VERSION_MINOR);
-#endif
 #if XGRAD_USE_BLAS
         std::printf(", BLAS");
 #endif

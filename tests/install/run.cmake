@@ -49,9 +49,9 @@ if(WAY STREQUAL "find_package")
     list(APPEND prefixes "${prefix}")
     must("${CMAKE_COMMAND}" --install "${BUILD}" --prefix "${prefix}")
 else()
-    list(APPEND common "-DXGRAD_USE_XSIMD=${USE_XSIMD}" "-DXGRAD_USE_BLAS=${USE_BLAS}"
+    list(APPEND common "-DXGRAD_USE_BLAS=${USE_BLAS}"
         "-DXGRAD_FETCH_DEPENDENCIES=${FETCH}" "-DFETCHCONTENT_SOURCE_DIR_XGRAD=${SOURCE}")
-    foreach(library XTL XTENSOR XSIMD)
+    foreach(library XTL XTENSOR)
         if(FETCHED_${library})
             list(APPEND common "-DFETCHCONTENT_SOURCE_DIR_${library}=${FETCHED_${library}}")
         endif()

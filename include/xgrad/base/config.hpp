@@ -5,15 +5,11 @@
 #define XGRAD_VERSION_MINOR 1
 #define XGRAD_VERSION_PATCH 0
 
-// XGRAD_USE_XSIMD: SIMD through xsimd. Below AVX2 (or NEON) plain loops are as fast, so it is ignored there.
-#ifndef XGRAD_USE_XSIMD
-#    if __has_include(<xsimd/xsimd.hpp>)
-#        define XGRAD_USE_XSIMD 1
-#    else
-#        define XGRAD_USE_XSIMD 0
-#    endif
+// XGRAD_USE_SIMD: vector types of the compiler in elementwise kernels. 0 is for tests of what other compilers run.
+#ifndef XGRAD_USE_SIMD
+#    define XGRAD_USE_SIMD 1
 #endif
-#if XGRAD_USE_XSIMD && (defined(__AVX2__) || defined(__ARM_NEON))
+#if XGRAD_USE_SIMD && defined(__GNUC__)
 #    define XGRAD_SIMD 1
 #else
 #    define XGRAD_SIMD 0

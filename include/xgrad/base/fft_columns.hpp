@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-#include <xgrad/base/vec.hpp>
+#include <xgrad/base/vector.hpp>
 
 namespace xgrad::detail::kernel {
 

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include <xgrad/base/fft_columns.hpp>
-#include <xgrad/base/vec.hpp>
+#include <xgrad/base/vector.hpp>
 
 namespace xgrad::detail::kernel {
 

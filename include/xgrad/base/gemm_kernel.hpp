@@ -14,7 +14,7 @@
 #include <vector>
 
 #include <xgrad/base/scratch.hpp>
-#include <xgrad/base/vec.hpp>
+#include <xgrad/base/vector.hpp>
 
 namespace xgrad::detail::kernel {
 

@@ -7,7 +7,7 @@
 #include <xgrad/base/gemm_kernel.hpp>
 #include <xgrad/base/gemv_kernel.hpp>
 #include <xgrad/base/scratch.hpp>
-#include <xgrad/base/vec.hpp>
+#include <xgrad/base/vector.hpp>
 
 namespace xgrad::detail::kernel {
 

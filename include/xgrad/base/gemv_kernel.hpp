@@ -14,7 +14,7 @@
 
 #include <xgrad/base/gemm_kernel.hpp>
 #include <xgrad/base/scratch.hpp>
-#include <xgrad/base/vec.hpp>
+#include <xgrad/base/vector.hpp>
 
 namespace xgrad::detail::kernel {
 

@@ -5,12 +5,7 @@
 #include <cstring>
 
 #include <xgrad/base/config.hpp>
-
-#if defined(__AVX__)
-#    include <immintrin.h>
-#elif defined(__SSE2__)
-#    include <emmintrin.h>  // a tenth of the lines
-#endif
+#include <xgrad/base/intrinsics.hpp>
 
 XGRAD_COMPILED_ONCE
 

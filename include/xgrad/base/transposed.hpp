@@ -7,7 +7,7 @@
 #include <cstdint>
 
 #include <xgrad/base/config.hpp>
-#include <xgrad/base/vec.hpp>
+#include <xgrad/base/vector.hpp>
 
 XGRAD_COMPILED_ONCE
 

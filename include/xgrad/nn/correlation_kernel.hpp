@@ -12,7 +12,7 @@
 #include <type_traits>
 #include <vector>
 
-#include <xgrad/base/vec.hpp>
+#include <xgrad/base/vector.hpp>
 
 namespace xgrad::detail::kernel {
 

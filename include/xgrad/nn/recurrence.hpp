@@ -97,7 +97,7 @@ private:
     }
     template <class F> static void each_units(Extents const& e, F f)
     {
-        constexpr std::size_t width = RealPack<T>::width;
+        constexpr std::size_t width = simd::Batch<T>::width;
         for (std::size_t n = 0; n < e.batch; ++n)
             for (std::size_t i = 0; i < e.hidden; i += width) f(UnitsAt<T>{n, i, std::min(width, e.hidden - i), e.hidden});
     }

@@ -24,24 +24,24 @@ template <RealScalar T> struct RecurrentWeights {
     Tensor<T> ih, hh_t, bias_ih, bias_hh, hr;   // hh_t is the transpose: once for all steps, whose gradients so add up as they lie
 };
 
-/// Some neighbouring units of one sequence of a batch, as many as a pack has or fewer: a place in arrays [N, gates H].
+/// Some neighbouring units of one sequence of a batch, as many as a register has or fewer: a place in arrays [N, gates H].
 template <RealScalar T> struct UnitsAt {
-    using Pack = RealPack<T>;
+    using Batch = simd::Batch<T>;
     std::size_t row, unit, count, hidden;
 
-    Pack load(T const* p, std::size_t gate = 0, std::size_t gates = 1) const
+    Batch load(T const* p, std::size_t gate = 0, std::size_t gates = 1) const
     {
         T const* const from = p + (row * gates + gate) * hidden + unit;
-        if (count == Pack::width) return Pack::load(from);
-        T some[Pack::width] = {};
+        if (count == Batch::width) return Batch::load(from);
+        T some[Batch::width] = {};
         std::copy_n(from, count, some);
-        return Pack::load(some);
+        return Batch::load(some);
     }
-    void store(Pack v, T* p, std::size_t gate = 0, std::size_t gates = 1) const
+    void store(Batch v, T* p, std::size_t gate = 0, std::size_t gates = 1) const
     {
         T* const to = p + (row * gates + gate) * hidden + unit;
-        if (count == Pack::width) return v.store(to);
-        T some[Pack::width];
+        if (count == Batch::width) return v.store(to);
+        T some[Batch::width];
         v.store(some);
         std::copy_n(some, count, to);
     }

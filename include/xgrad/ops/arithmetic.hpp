@@ -119,16 +119,16 @@ struct Rsqrt : Elementwise<R(R), C(C)> {
 template <Operand X> auto rsqrt(X const& x) { return express(Rsqrt{}, x); }
 
 namespace detail {
-/// Packs and probes: a rule is read on them where its result is not differentiated.
+/// Batches and probes: a rule is read on them where its result is not differentiated.
 template <class... X>
-concept Undifferentiated = ((Pack<X> || Probe<X>)&&...);
+concept Undifferentiated = ((simd::AnyBatch<X> || Probe<X>)&&...);
 /// Stands for a power a^b that is not computed yet.
 struct NoPower {};
 
-template <Pack X> X high_power_factor(int m, int n, X b, X log_a);
+template <simd::AnyBatch X> X high_power_factor(int m, int n, X b, X log_a);
 /// (b)_m a^(b-m), with (b)_m = b (b-1) ... (b-m+1), is derivative m of a^b for a. This is derivative
 /// n of that for b without its factor a^(b-m): a polynomial in b and log(a).
-template <Pack X> XGRAD_INLINE X power_factor(int m, int n, X b, X log_a) {
+template <simd::AnyBatch X> XGRAD_INLINE X power_factor(int m, int n, X b, X log_a) {
     X factor = 1;
     if (n == 0) {
         for (int j = 0; j < m; ++j) factor = factor * (b - j);
@@ -139,17 +139,17 @@ template <Pack X> XGRAD_INLINE X power_factor(int m, int n, X b, X log_a) {
     if (m == 1) return factor * (n + b * log_a);
     return high_power_factor(m, n, b, log_a);
 }
-template <Pack X> X high_power_factor(int m, int n, X b, X log_a) {
+template <simd::AnyBatch X> X high_power_factor(int m, int n, X b, X log_a) {
     return (b - (m - 1)) * power_factor(m - 1, n, b, log_a) +
            n * power_factor(m - 1, n - 1, b, log_a);
 }
 } // namespace detail
 
-// The derivative of a^b, m times for a and n times for b, beside the power itself, as packs and
+// The derivative of a^b, m times for a and n times for b, beside the power itself, as batches and
 // probes read it.
-template <class Y, detail::Pack X> XGRAD_INLINE X pow_derivative(int m, int n, Y power, X a, X b) {
+template <class Y, simd::AnyBatch X> XGRAD_INLINE X pow_derivative(int m, int n, Y power, X a, X b) {
     X below; // a^(b-m)
-    if constexpr (detail::Pack<Y>) {
+    if constexpr (simd::AnyBatch<Y>) {
         below = power;
         for (int j = 0; j < m; ++j) below = power_below(below, a, b - j);
     } else below = pow(a, b - m);

@@ -10,7 +10,7 @@ struct Abs : Elementwise<Z(Z), R(R), R(C)> {
     static constexpr std::string_view written = "abs";
     XGRAD_INLINE auto value(auto x) const { return abs(x); }
     XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return gradient{sgn(x)}; }
-    template <class P> XGRAD_INLINE auto value_and_partial(ComplexPack<P> z) const
+    template <class P> XGRAD_INLINE auto value_and_partial(simd::ComplexBatch<P> z) const
     {
         auto const r = abs(z);
         return std::pair(r, gradient{sgn(z, r)});

@@ -1,4 +1,4 @@
-// Dual numbers: packs that carry a derivative in one direction. A rule that is read on them gives its value and how that
+// Dual numbers: batches that carry a derivative in one direction. A rule that is read on them gives its value and how that
 // changes, which is all that second derivatives need; and the tangent of each step comes from the very rules that
 // gradients come from.
 #pragma once
@@ -10,16 +10,16 @@
 
 namespace xgrad {
 
-/// A pack and its tangent.
-template <class Pack> struct Dual {
-    Pack value, tangent;
+/// A batch and its tangent.
+template <class Batch> struct Dual {
+    Batch value, tangent;
 };
-template <class Pack> XGRAD_INLINE Pack zero_like(Dual<Pack>) { return 0; }
+template <class Batch> XGRAD_INLINE Batch zero_like(Dual<Batch>) { return 0; }
 
 namespace detail {
 
 template <class X> inline constexpr bool is_dual = false;
-template <class Pack> inline constexpr bool is_dual<Dual<Pack>> = true;
+template <class Batch> inline constexpr bool is_dual<Dual<Batch>> = true;
 template <class... X> inline constexpr std::size_t count_duals = (std::size_t{is_dual<X>} + ...);
 
 /// The letter and the precision of what stands in a rule; a number has none.
@@ -31,28 +31,28 @@ template <std::integral X> struct Word<X> {
     using letter = R;
     using precision = bool;
 };
-template <class P> struct Word<MaskPack<P>> {
+template <class P> struct Word<simd::Mask<P>> {
     using letter = B;
     using precision = P;
 };
-template <class P> struct Word<RealPack<P>> {
+template <class P> struct Word<simd::Batch<P>> {
     using letter = R;
     using precision = P;
 };
-template <class P> struct Word<ComplexPack<P>> {
+template <class P> struct Word<simd::ComplexBatch<P>> {
     using letter = C;
     using precision = P;
 };
-template <class Pack> struct Word<Dual<Pack>> : Word<Pack> {};
+template <class Batch> struct Word<Dual<Batch>> : Word<Batch> {};
 
 template <class X> XGRAD_INLINE X value_of(X x) { return x; }
-template <class Pack> XGRAD_INLINE Pack value_of(Dual<Pack> x) { return x.value; }
+template <class Batch> XGRAD_INLINE Batch value_of(Dual<Batch> x) { return x.value; }
 
-/// As a pack of this letter.
-template <class L, class P, class X> XGRAD_INLINE pack_for<L, P> lifted(X x) { return pack_for<L, P>(x); }
-template <class L, class P, class Pack> XGRAD_INLINE Dual<pack_for<L, P>> lifted(Dual<Pack> x) { return {pack_for<L, P>(x.value), pack_for<L, P>(x.tangent)}; }
+/// As a batch of this letter.
+template <class L, class P, class X> XGRAD_INLINE batch_for<L, P> lifted(X x) { return batch_for<L, P>(x); }
+template <class L, class P, class Batch> XGRAD_INLINE Dual<batch_for<L, P>> lifted(Dual<Batch> x) { return {batch_for<L, P>(x.value), batch_for<L, P>(x.tangent)}; }
 
-template <class L, class P, class Pack> XGRAD_INLINE Dual<pack_for<L, P>> project(Dual<Pack> g) { return {project<L, P>(g.value), project<L, P>(g.tangent)}; }
+template <class L, class P, class Batch> XGRAD_INLINE Dual<batch_for<L, P>> project(Dual<Batch> g) { return {project<L, P>(g.value), project<L, P>(g.tangent)}; }
 
 template <std::size_t> using Integer = Z;
 /// Whether a derivative may be infinite where the operation is not: one that integers have, too, has none such.
@@ -73,14 +73,14 @@ XGRAD_INLINE Nothing operator+(Nothing, Nothing) { return {}; }
 template <class Signature> struct OnDuals;
 template <class Y, class... L> struct OnDuals<Y(L...)> {
     /// Values may be off by a rounding, as in any backward pass.
-    template <class P, class Op, class... X> XGRAD_INLINE static pack_for<Y, P> value(Op const& op, X... x)
+    template <class P, class Op, class... X> XGRAD_INLINE static batch_for<Y, P> value(Op const& op, X... x)
     {
-        if constexpr (requires { op.value_again(value_of(x)...); }) return pack_for<Y, P>(op.value_again(value_of(x)...));
-        else return pack_for<Y, P>(op.value(value_of(x)...));
+        if constexpr (requires { op.value_again(value_of(x)...); }) return batch_for<Y, P>(op.value_again(value_of(x)...));
+        else return batch_for<Y, P>(op.value(value_of(x)...));
     }
     /// The tangent of the result y. With `guarded`, an argument whose tangent is 0 adds nothing even where the derivative is
     /// infinite: it may not move at all.
-    template <class P, bool guarded, class Op, class... X> XGRAD_INLINE static pack_for<Y, P> tangent(Op const& op, pack_for<Y, P> y, X... x)
+    template <class P, bool guarded, class Op, class... X> XGRAD_INLINE static batch_for<Y, P> tangent(Op const& op, batch_for<Y, P> y, X... x)
     {
         return [&]<std::size_t... I>(std::index_sequence<I...>) XGRAD_LAMBDA_INLINE { return (Nothing{} + ... + part<I, P, guarded>(op, x, y, x...)); }(std::index_sequence_for<X...>{});
     }
@@ -93,11 +93,11 @@ private:
         auto const y = value<P>(op, x...);
         if constexpr (takes_gradients<Y> && count_duals<X...> > 0) {
             constexpr bool guarded = count_duals<X...> > 1 && has_poles<Op, std::index_sequence_for<X...>>;
-            return Dual<pack_for<Y, P>>{y, tangent<P, guarded>(op, y, x...)};
+            return Dual<batch_for<Y, P>>{y, tangent<P, guarded>(op, y, x...)};
         } else return y;
     }
     /// What argument I adds to the tangent.
-    template <std::size_t I, class P, bool guarded, class Op, class Xi, class... X> XGRAD_INLINE static auto part(Op const& op, Xi xi, pack_for<Y, P> y, X... x)
+    template <std::size_t I, class P, bool guarded, class Op, class Xi, class... X> XGRAD_INLINE static auto part(Op const& op, Xi xi, batch_for<Y, P> y, X... x)
     {
         if constexpr (is_dual<Xi>) {
             auto const d = op.partial(wrt<I>{}, y, value_of(x)...);
@@ -140,7 +140,7 @@ template <class A, class B> requires detail::DualPair<A, B> XGRAD_INLINE auto at
 template <class A, class B> requires detail::DualPair<A, B> XGRAD_INLINE auto copysign(A a, B b) { return detail::on_duals(Copysign{}, a, b); }
 template <class A, class B> requires detail::DualPair<A, B> XGRAD_INLINE auto complex(A a, B b) { return detail::on_duals(Complex{}, a, b); }
 template <class A, class B> requires detail::DualPair<A, B> XGRAD_INLINE auto polar(A a, B b) { return detail::on_duals(Polar{}, a, b); }
-template <class P, class A, class B> requires detail::DualPair<A, B> XGRAD_INLINE auto where(MaskPack<P> m, A a, B b) { return detail::on_duals(Where{}, m, a, b); }
+template <class P, class A, class B> requires detail::DualPair<A, B> XGRAD_INLINE auto where(simd::Mask<P> m, A a, B b) { return detail::on_duals(Where{}, m, a, b); }
 template <class A, class B> requires detail::DualPair<A, B> XGRAD_INLINE auto operator<(A a, B b) { return detail::value_of(a) < detail::value_of(b); }
 template <class A, class B> requires detail::DualPair<A, B> XGRAD_INLINE auto operator<=(A a, B b) { return detail::value_of(a) <= detail::value_of(b); }
 template <class A, class B> requires detail::DualPair<A, B> XGRAD_INLINE auto operator>(A a, B b) { return detail::value_of(a) > detail::value_of(b); }
@@ -172,12 +172,12 @@ template <detail::DualNumber X> XGRAD_INLINE auto atanh(X x) { return detail::on
 template <detail::DualNumber X> XGRAD_INLINE auto abs(X x) { return detail::on_duals(Abs{}, x); }
 template <detail::DualNumber X> XGRAD_INLINE auto abs2(X x) { return detail::on_duals(Abs2{}, x); }
 template <detail::DualNumber X> XGRAD_INLINE auto angle(X x) { return detail::on_duals(Angle{}, x); }
-template <class P> XGRAD_INLINE auto sgn(Dual<RealPack<P>> x) { return detail::on_duals(Sign{}, x); }
-template <class P> XGRAD_INLINE auto sgn(Dual<ComplexPack<P>> x) { return detail::on_duals(Sgn{}, x); }
-template <class P> XGRAD_INLINE auto real(Dual<RealPack<P>> x) { return x; }
-template <class P> XGRAD_INLINE auto real(Dual<ComplexPack<P>> x) { return detail::on_duals(RealPart{}, x); }
+template <class P> XGRAD_INLINE auto sgn(Dual<simd::Batch<P>> x) { return detail::on_duals(Sign{}, x); }
+template <class P> XGRAD_INLINE auto sgn(Dual<simd::ComplexBatch<P>> x) { return detail::on_duals(Sgn{}, x); }
+template <class P> XGRAD_INLINE auto real(Dual<simd::Batch<P>> x) { return x; }
+template <class P> XGRAD_INLINE auto real(Dual<simd::ComplexBatch<P>> x) { return detail::on_duals(RealPart{}, x); }
 template <detail::DualNumber X> XGRAD_INLINE auto imag(X x) { return detail::on_duals(ImagPart{}, x); }
-template <class P> XGRAD_INLINE auto conj(Dual<RealPack<P>> x) { return x; }
-template <class P> XGRAD_INLINE auto conj(Dual<ComplexPack<P>> x) { return detail::on_duals(Conj{}, x); }
+template <class P> XGRAD_INLINE auto conj(Dual<simd::Batch<P>> x) { return x; }
+template <class P> XGRAD_INLINE auto conj(Dual<simd::ComplexBatch<P>> x) { return detail::on_duals(Conj{}, x); }
 
 }  // namespace xgrad

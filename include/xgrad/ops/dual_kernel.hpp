@@ -26,7 +26,7 @@ struct DualPlan {
     LeafMask moving = 0;
     BackwardPlan gradients;
     bool saved_result = false, wants_tangent = false;
-    void const* uniform_seed = nullptr;  // a pack of the one gradient that all elements have
+    void const* uniform_seed = nullptr;  // a batch of the one gradient that all elements have
 };
 
 /// Whether a vertex can have a tangent.
@@ -37,17 +37,17 @@ template <class Op, class... X> inline constexpr bool is_dual_vertex<Expression<
 template <class E> inline constexpr std::size_t dual_operands = 0;
 template <class Op, class... X> inline constexpr std::size_t dual_operands<Expression<Op, X...>> = (std::size_t{is_dual_vertex<X>} + ...);
 
-template <class X, class P> using dual_pack = std::conditional_t<is_dual_vertex<X>, Dual<pack_for<typename X::letter, P>>, pack_for<typename X::letter, P>>;
+template <class X, class P> using dual_batch = std::conditional_t<is_dual_vertex<X>, Dual<batch_for<typename X::letter, P>>, batch_for<typename X::letter, P>>;
 
 /// The values and tangents at every vertex of a formula; filled in place, as Values is.
 template <class X, class P> struct DualValues {
-    dual_pack<X, P> y;
+    dual_batch<X, P> y;
 };
-template <class Indices, class P, class... X> struct DualValuesPack;
-template <std::size_t... I, class P, class... X> struct DualValuesPack<std::index_sequence<I...>, P, X...> : OperandAt<I, DualValues<X, P>>... {};
+template <class Indices, class P, class... X> struct DualValuesOf;
+template <std::size_t... I, class P, class... X> struct DualValuesOf<std::index_sequence<I...>, P, X...> : OperandAt<I, DualValues<X, P>>... {};
 template <class Op, class... X, class P> struct DualValues<Expression<Op, X...>, P> {
-    dual_pack<Expression<Op, X...>, P> y;
-    DualValuesPack<std::index_sequence_for<X...>, P, X...> x;
+    dual_batch<Expression<Op, X...>, P> y;
+    DualValuesOf<std::index_sequence_for<X...>, P, X...> x;
 };
 
 template <class E, std::size_t I, class P, class V> XGRAD_INLINE auto dual_argument(V const& v)
@@ -65,20 +65,20 @@ struct DualTile {
 template <std::size_t At, std::size_t Leaves, class P, class T> XGRAD_INLINE void evaluate_dual(Slot<T> const&, DualTile tile, DualValues<Slot<T>, P>& v)
 {
     if constexpr (Differentiable<T>) {
-        v.y.value = load_pack<T, P>(tile.at[At], tile.i);
-        v.y.tangent = load_pack<T, P>(tile.at[Leaves + At], tile.i);
-    } else v.y = load_pack<T, P>(tile.at[At], tile.i);
+        v.y.value = load_batch<T, P>(tile.at[At], tile.i);
+        v.y.tangent = load_batch<T, P>(tile.at[Leaves + At], tile.i);
+    } else v.y = load_batch<T, P>(tile.at[At], tile.i);
 }
 template <std::size_t At, std::size_t Leaves, class P, class T> XGRAD_INLINE void evaluate_dual(Constant<T> const& c, DualTile, DualValues<Constant<T>, P>& v)
 {
-    v.y = number_pack<P>(c);
+    v.y = number_batch<P>(c);
 }
 template <std::size_t At, std::size_t Leaves, class P, class Op, class... X, std::size_t... J>
 XGRAD_INLINE void apply_dual(Expression<Op, X...> const& e, DualTile tile, bool saved, DualValues<Expression<Op, X...>, P>& v, std::index_sequence<J...>)
 {
     using E = Expression<Op, X...>;
     using On = OnDuals<typename E::signature>;
-    auto const y = saved ? load_pack<typename E::letter::template over<P>, P>(tile.at[DualLayout{Leaves}.result()], tile.i)
+    auto const y = saved ? load_batch<typename E::letter::template over<P>, P>(tile.at[DualLayout{Leaves}.result()], tile.i)
                          : On::template value<P>(e.op, dual_argument<E, J, P>(v)...);
     if constexpr (is_dual_vertex<E>) {
         constexpr bool alone = dual_operands<E> == 1;
@@ -98,8 +98,8 @@ XGRAD_INLINE void evaluate_dual(Expression<Op, X...> const& e, DualTile tile, Du
 }
 
 /// The tangent of a gradient; one that is no dual number does not change.
-template <class Pack> XGRAD_INLINE Pack tangent_of(Dual<Pack> g) { return g.tangent; }
-template <class Pack> XGRAD_INLINE Pack tangent_of(Pack) { return 0; }
+template <class Batch> XGRAD_INLINE Batch tangent_of(Dual<Batch> g) { return g.tangent; }
+template <class Batch> XGRAD_INLINE Batch tangent_of(Batch) { return 0; }
 
 /// Sends the gradient g of a formula's value down to its leaves, of which `sink` gets the tangents.
 template <std::size_t At, class P, class T, class G, class Sink>
@@ -125,13 +125,13 @@ XGRAD_INLINE void send_dual(Expression<Op, X...> const& e, DualValues<Expression
     [&]<std::size_t... I>(std::index_sequence<I...>) XGRAD_LAMBDA_INLINE { (to_operand(wrt<I>{}), ...); }(std::index_sequence_for<X...>{});
 }
 
-/// Runs over the whole packs among n elements and returns how many elements these are.
+/// Runs over the whole batches among n elements and returns how many elements these are.
 template <class F> XGRAD_NOINLINE std::size_t dual_kernel(F const& formula, DualPlan const& plan, void* const* operands, std::size_t n)
 {
     F const f = formula;  // a copy that no output can alias
     using P = compute_precision<F>;
     using Y = typename F::scalar;
-    constexpr std::size_t width = RealPack<P>::width;
+    constexpr std::size_t width = simd::Batch<P>::width;
     constexpr DualLayout layout{F::leaves};
     void const* in[layout.gradients()];
     copy_places(operands, layout.gradients(), in);
@@ -149,9 +149,9 @@ template <class F> XGRAD_NOINLINE std::size_t dual_kernel(F const& formula, Dual
         else evaluate_dual<0, F::leaves, P>(f, tile, v);
         if (wants_tangent) tangent_of(v.y).store(tangent + i);
         if (!sink.wanted) continue;
-        typename GradientSink<F, P>::Packs packs[1]{};
-        send_dual<0, P>(f, v, load_pack<Y, P>(in[layout.seed()], has_one_seed ? 0 : i), sink.wanted, sink.taking(packs[0], i));
-        sink.store(packs, i);
+        typename GradientSink<F, P>::Batches batches[1]{};
+        send_dual<0, P>(f, v, load_batch<Y, P>(in[layout.seed()], has_one_seed ? 0 : i), sink.wanted, sink.taking(batches[0], i));
+        sink.store(batches, i);
     }
     return i;
 }

@@ -16,7 +16,7 @@ template <class T> void share_in_row(T const* x, std::size_t n, T extremum, T gr
     auto const share_by = [=](auto has_it) {
         double count = 0;
         for (std::size_t i = 0; i < n; i += most_summed)
-            count += static_cast<double>(sum_of_packs(x + i, std::min(most_summed, n - i), [=]<class V>(V v) XGRAD_LAMBDA_INLINE { return choice(has_it(v), V(1), V(0)); }));
+            count += static_cast<double>(sum_of_batches(x + i, std::min(most_summed, n - i), [=]<class V>(V v) XGRAD_LAMBDA_INLINE { return choice(has_it(v), V(1), V(0)); }));
         map_run(out, n, [=, share = static_cast<T>(gradient / count)]<class V>(V v) XGRAD_LAMBDA_INLINE { return choice(has_it(v), V(share), V(0)); }, x);
     };
     if (extremum == extremum) share_by([=](auto v) XGRAD_LAMBDA_INLINE { return v == extremum; });

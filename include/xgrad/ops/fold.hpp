@@ -11,7 +11,7 @@ XGRAD_COMPILED_ONCE
 namespace xgrad::detail {
 
 template <class T> T choice(bool condition, T a, T b) { return condition ? a : b; }
-template <class P> XGRAD_INLINE RealPack<P> choice(MaskPack<P> condition, RealPack<P> a, RealPack<P> b) { return where(condition, a, b); }
+template <class P> XGRAD_INLINE simd::Batch<P> choice(simd::Mask<P> condition, simd::Batch<P> a, simd::Batch<P> b) { return where(condition, a, b); }
 template <class T> T larger(T a, T b) { return a > b ? a : b; }
 template <class T> T smaller(T a, T b) { return a < b ? a : b; }
 
@@ -39,13 +39,13 @@ template <class Fold, class A, class T> void fold_into(A& a, T const* t, std::si
 {
     std::size_t i = 0;
     if constexpr (std::same_as<A, T> && RealScalar<T>) {
-        using Pack = RealPack<T>;
-        Pack part[4] = {Fold::start(), Fold::start(), Fold::start(), Fold::start()};
-        for (; i + 4 * Pack::width <= n; i += 4 * Pack::width)
-            kernel::unroll<4>([&](auto j) XGRAD_LAMBDA_INLINE { part[j] = Fold::join(part[j], Pack::load(t + i + j * Pack::width)); });
-        for (; i + Pack::width <= n; i += Pack::width) part[0] = Fold::join(part[0], Pack::load(t + i));
-        auto const join = [](Pack p, Pack q) XGRAD_LAMBDA_INLINE { return Fold::join(p, q); };
-        T lanes[Pack::width];
+        using Batch = simd::Batch<T>;
+        Batch part[4] = {Fold::start(), Fold::start(), Fold::start(), Fold::start()};
+        for (; i + 4 * Batch::width <= n; i += 4 * Batch::width)
+            kernel::unroll<4>([&](auto j) XGRAD_LAMBDA_INLINE { part[j] = Fold::join(part[j], Batch::load(t + i + j * Batch::width)); });
+        for (; i + Batch::width <= n; i += Batch::width) part[0] = Fold::join(part[0], Batch::load(t + i));
+        auto const join = [](Batch p, Batch q) XGRAD_LAMBDA_INLINE { return Fold::join(p, q); };
+        T lanes[Batch::width];
         join(join(part[0], part[1]), join(part[2], part[3])).across(join).store(lanes);
         a = Fold::join(a, lanes[0]);
     } else {
@@ -66,8 +66,8 @@ template <class Fold, class T> void fold_run(void* tile, void* array, std::ptrdi
     if (stride == 0) return fold_into<Fold>(*a, t, n);
     std::size_t i = 0;
     if constexpr (std::same_as<A, T> && RealScalar<T>) {
-        using Pack = RealPack<T>;
-        for (; stride == 1 && i + Pack::width <= n; i += Pack::width) Fold::join(Pack::load(a + i), Pack::load(t + i)).store(a + i);
+        using Batch = simd::Batch<T>;
+        for (; stride == 1 && i + Batch::width <= n; i += Batch::width) Fold::join(Batch::load(a + i), Batch::load(t + i)).store(a + i);
     }
     for (; i < n; ++i) {
         auto& at = a[static_cast<std::ptrdiff_t>(i) * stride];

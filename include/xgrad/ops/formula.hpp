@@ -1,5 +1,5 @@
 // Formulas: an elementwise Expression with its tensors taken out. One pass over a formula's tree computes the value at one
-// pack of elements; a second pass through the tree of values, which never leaves the registers, gives the gradients of all
+// batch of elements; a second pass through the tree of values, which never leaves the registers, gives the gradients of all
 // leaves. kernel.hpp puts the loop around both.
 #pragma once
 
@@ -132,7 +132,7 @@ inline std::string tensor_letter(std::size_t i) { return i < 26 ? std::string(1,
     return s + ")";
 }
 
-template <class L, class P> using pack_for = pack_of<typename L::template over<P>, P>;
+template <class L, class P> using batch_for = simd::batch_of<typename L::template over<P>, P>;
 
 /// What an operation of one argument that finds value and derivative together keeps of the latter until it is asked for.
 struct NoPartial {};
@@ -141,18 +141,18 @@ template <class E, class P> struct FoundTogether : std::false_type {
 };
 template <class E> using FirstArgument = typename ArgumentOf<0, typename E::signature>::type;
 template <class Op, class X, class P>
-    requires requires(Op const op, pack_for<FirstArgument<Expression<Op, X>>, P> x) { op.value_and_partial(x); }
+    requires requires(Op const op, batch_for<FirstArgument<Expression<Op, X>>, P> x) { op.value_and_partial(x); }
 struct FoundTogether<Expression<Op, X>, P> : std::true_type {
-    using type = decltype(std::declval<Op const&>().value_and_partial(std::declval<pack_for<FirstArgument<Expression<Op, X>>, P>>()).second);
+    using type = decltype(std::declval<Op const&>().value_and_partial(std::declval<batch_for<FirstArgument<Expression<Op, X>>, P>>()).second);
 };
 template <class E, class P> using PartialOf = typename FoundTogether<E, P>::type;
 
 /// A second argument together with its inverse.
-template <class Pack> struct Divisor {
-    Pack value, inverse;
+template <class Batch> struct Divisor {
+    Batch value, inverse;
 };
-template <class Pack> Divisor(Pack, Pack) -> Divisor<Pack>;
-template <class Pack> XGRAD_INLINE Pack reciprocal(Divisor<Pack> d) { return d.inverse; }
+template <class Batch> Divisor(Batch, Batch) -> Divisor<Batch>;
+template <class Batch> XGRAD_INLINE Batch reciprocal(Divisor<Batch> d) { return d.inverse; }
 template <class E> inline constexpr bool divides = false;
 template <class Op, class X, class Y> inline constexpr bool divides<Expression<Op, X, Y>> = requires { requires Op::divides; };
 struct NoInverse {};
@@ -162,19 +162,19 @@ template <class E, class P> struct InverseOf {
 template <class E, class P>
     requires divides<E>
 struct InverseOf<E, P> {
-    using type = pack_for<typename ArgumentOf<1, typename E::signature>::type, P>;
+    using type = batch_for<typename ArgumentOf<1, typename E::signature>::type, P>;
 };
 
-/// The values at every vertex of a formula, for one pack of elements. Filled in place: the compiler keeps the parts of a
+/// The values at every vertex of a formula, for one batch of elements. Filled in place: the compiler keeps the parts of a
 /// structure in registers only if it is never copied whole.
 template <class X, class P> struct Values {
-    pack_for<typename X::letter, P> y;
+    batch_for<typename X::letter, P> y;
 };
-template <class Indices, class P, class... X> struct ValuesPack;
-template <std::size_t... I, class P, class... X> struct ValuesPack<std::index_sequence<I...>, P, X...> : OperandAt<I, Values<X, P>>... {};
+template <class Indices, class P, class... X> struct ValuesOf;
+template <std::size_t... I, class P, class... X> struct ValuesOf<std::index_sequence<I...>, P, X...> : OperandAt<I, Values<X, P>>... {};
 template <class Op, class... X, class P> struct Values<Expression<Op, X...>, P> {
-    pack_for<typename Expression<Op, X...>::letter, P> y;
-    ValuesPack<std::index_sequence_for<X...>, P, X...> x;
+    batch_for<typename Expression<Op, X...>::letter, P> y;
+    ValuesOf<std::index_sequence_for<X...>, P, X...> x;
     [[no_unique_address]] PartialOf<Expression<Op, X...>, P> partial;
     [[no_unique_address]] typename InverseOf<Expression<Op, X...>, P>::type inverse;
 };
@@ -182,7 +182,7 @@ template <class Op, class... X, class P> struct Values<Expression<Op, X...>, P> 
 /// The value of operand I as the signature of the operation E takes it.
 template <class E, std::size_t I, class P, class V> XGRAD_INLINE auto argument(V const& v)
 {
-    return pack_for<typename ArgumentOf<I, typename E::signature>::type, P>(get<I>(v.x).y);
+    return batch_for<typename ArgumentOf<I, typename E::signature>::type, P>(get<I>(v.x).y);
 }
 /// The same for a backward pass.
 template <class E, std::size_t I, class P, class V> XGRAD_INLINE auto argument_again(V const& v)
@@ -205,12 +205,12 @@ template <class E, std::size_t At> XGRAD_INLINE bool covers(LeafMask mask)
 }
 
 template <class Op> inline constexpr bool is_transcendental = requires { requires Op::is_transcendental; };
-/// Whether a formula has parts that are not found again where all their leaves have the values of the pack before.
+/// Whether a formula has parts that are not found again where all their leaves have the values of the batch before.
 template <class X> inline constexpr bool keeps_values = false;
 template <class Op, class... X>
 inline constexpr bool keeps_values<Expression<Op, X...>> = is_transcendental<Op> || divides<Expression<Op, X...>> || (keeps_values<X> || ...);
 
-// `known`: the leaves that have the values of the pack before.
+// `known`: the leaves that have the values of the batch before.
 template <std::size_t At, class P, Pass pass, class T, class Load> XGRAD_INLINE void evaluate(Slot<T> const&, Load const& load, Values<Slot<T>, P>& v, LeafMask)
 {
     v.y = load.template operator()<T, At>();
@@ -218,14 +218,14 @@ template <std::size_t At, class P, Pass pass, class T, class Load> XGRAD_INLINE 
 template <std::size_t At, class P, Pass pass, class T, class Load> XGRAD_INLINE void evaluate(Constant<T> const&, Load const&, Values<Constant<T>, P>&, LeafMask) {}
 
 /// A number of a formula.
-template <class P, class T> XGRAD_INLINE pack_for<letter_of<T>, P> number_pack(Constant<T> const& c)
+template <class P, class T> XGRAD_INLINE batch_for<letter_of<T>, P> number_batch(Constant<T> const& c)
 {
-    if constexpr (std::same_as<T, bool>) return RealPack<P>(c.value()) != 0;
+    if constexpr (std::same_as<T, bool>) return simd::Batch<P>(c.value()) != 0;
     else return c.value();
 }
-/// Numbers of a formula are there before the first pack.
+/// Numbers of a formula are there before the first batch.
 template <class T, class P> XGRAD_INLINE void place_numbers(Slot<T> const&, Values<Slot<T>, P>&) {}
-template <class T, class P> XGRAD_INLINE void place_numbers(Constant<T> const& c, Values<Constant<T>, P>& v) { v.y = number_pack<P>(c); }
+template <class T, class P> XGRAD_INLINE void place_numbers(Constant<T> const& c, Values<Constant<T>, P>& v) { v.y = number_batch<P>(c); }
 template <class P, class Op, class... X> XGRAD_INLINE void place_numbers(Expression<Op, X...> const& e, Values<Expression<Op, X...>, P>& v)
 {
     [&]<std::size_t... I>(std::index_sequence<I...>) XGRAD_LAMBDA_INLINE { (place_numbers(get<I>(e.x), get<I>(v.x)), ...); }(std::index_sequence_for<X...>{});
@@ -244,13 +244,13 @@ template <class P, Pass pass, class Op, class... X, std::size_t... I>
 XGRAD_INLINE void apply_operation(Expression<Op, X...> const& e, Values<Expression<Op, X...>, P>& v, std::index_sequence<I...>)
 {
     using E = Expression<Op, X...>;
-    using pack = pack_for<typename E::letter, P>;
+    using batch = batch_for<typename E::letter, P>;
     if constexpr (pass == Pass::backward && FoundTogether<E, P>::value) {
         auto const [y, partial] = e.op.value_and_partial(argument<E, I, P>(v)...);
         v.y = y;
         v.partial = partial;
-    } else if constexpr (pass == Pass::backward && requires { e.op.value_again(argument_again<E, I, P>(v)...); }) v.y = pack(e.op.value_again(argument_again<E, I, P>(v)...));
-    else v.y = pack(e.op.value(argument<E, I, P>(v)...));
+    } else if constexpr (pass == Pass::backward && requires { e.op.value_again(argument_again<E, I, P>(v)...); }) v.y = batch(e.op.value_again(argument_again<E, I, P>(v)...));
+    else v.y = batch(e.op.value(argument<E, I, P>(v)...));
 }
 template <std::size_t At, class P, Pass pass, class Op, class... X, class Load>
 XGRAD_INLINE void evaluate(Expression<Op, X...> const& e, Load const& load, Values<Expression<Op, X...>, P>& v, LeafMask known)
@@ -277,12 +277,12 @@ XGRAD_INLINE void evaluate_again(Expression<Op, X...> const& e, Load const& load
 }
 
 /// What an operand can take of a gradient: the real part if it is real.
-template <class L, class P> XGRAD_INLINE auto project(RealPack<P> g)
+template <class L, class P> XGRAD_INLINE auto project(simd::Batch<P> g)
 {
-    if constexpr (std::same_as<L, C>) return ComplexPack<P>(g);
+    if constexpr (std::same_as<L, C>) return simd::ComplexBatch<P>(g);
     else return g;
 }
-template <class L, class P> XGRAD_INLINE auto project(ComplexPack<P> g)
+template <class L, class P> XGRAD_INLINE auto project(simd::ComplexBatch<P> g)
 {
     if constexpr (std::same_as<L, C>) return g;
     else return g.re;

@@ -84,16 +84,16 @@ inline double polygamma(int n, double x)
 
 }  // namespace detail
 
-// The words of these rules, as packs, probes and dual numbers read them. Number by number and in double: xsimd's lgamma is wrong near its
-// zeros and at infinity.
-template <class P> XGRAD_INLINE RealPack<P> lgamma(RealPack<P> x)
+namespace simd {
+template <class P> XGRAD_INLINE Batch<P> lgamma(Batch<P> x)
 {
-    return detail::each([](P v) { return static_cast<P>(detail::log_gamma(v)); }, x);
+    return detail::each([](P v) { return static_cast<P>(xgrad::detail::log_gamma(v)); }, x);
 }
-template <class P> XGRAD_INLINE RealPack<P> polygamma(int n, RealPack<P> x)
+template <class P> XGRAD_INLINE Batch<P> polygamma(int n, Batch<P> x)
 {
-    return detail::each([n](P v) { return static_cast<P>(detail::polygamma(n, v)); }, x);
+    return detail::each([n](P v) { return static_cast<P>(xgrad::detail::polygamma(n, v)); }, x);
 }
+}  // namespace simd
 namespace detail {
 inline RealProbe lgamma(RealProbe x) { return x; }
 inline RealProbe polygamma(int, RealProbe x) { return x; }

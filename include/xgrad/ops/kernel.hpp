@@ -3,8 +3,8 @@
 #pragma once
 
 #include <xgrad/base/by_itself.hpp>
-#include <xgrad/base/remainder.hpp>
-#include <xgrad/base/vec.hpp>
+#include <xgrad/simd/tail.hpp>
+#include <xgrad/base/vector.hpp>
 #include <xgrad/ops/formula.hpp>
 
 namespace xgrad::detail {
@@ -12,37 +12,37 @@ namespace xgrad::detail {
 /// What a tile of precision P holds for elements of type T: complex<P> for complex ones, else P (masks as 0 and 1).
 template <class T, class P> using tile_type = std::conditional_t<is_complex<T>, std::complex<P>, P>;
 
-template <class T, class P> XGRAD_INLINE auto load_pack(void const* tile, std::size_t i)
+template <class T, class P> XGRAD_INLINE auto load_batch(void const* tile, std::size_t i)
 {
     auto const* const p = static_cast<tile_type<T, P> const*>(tile) + i;
-    if constexpr (std::same_as<T, bool>) return RealPack<P>::load(p) != 0;
-    else return pack_of<T, P>::load(p);
+    if constexpr (std::same_as<T, bool>) return simd::Batch<P>::load(p) != 0;
+    else return simd::batch_of<T, P>::load(p);
 }
 
-/// The leaves of a formula at the pack that begins at i. A type with a name, for which what reads it is compiled once for all kernels.
+/// The leaves of a formula at the batch that begins at i. A type with a name, for which what reads it is compiled once for all kernels.
 template <class P> struct LeavesAt {
     void const* const* in;
     std::size_t i;
 
-    template <class T, std::size_t K> XGRAD_INLINE auto operator()() const { return load_pack<T, P>(in[K], i); }
+    template <class T, std::size_t K> XGRAD_INLINE auto operator()() const { return load_batch<T, P>(in[K], i); }
 };
 
 /// Writes a result; a result narrower than the kernel's precision is rounded number by number.
-template <class T, class Pack> XGRAD_INLINE void store_pack(T* out, Pack const& y)
+template <class T, class Batch> XGRAD_INLINE void store_batch(T* out, Batch const& y)
 {
     if constexpr (requires { y.store(out); }) y.store(out);
     else if constexpr (is_complex<T>) {
-        std::complex<typename Pack::precision> all[Pack::width];
+        std::complex<typename Batch::precision> all[Batch::width];
         y.store(all);
-        for (std::size_t i = 0; i < Pack::width; ++i) out[i] = static_cast<T>(all[i]);
+        for (std::size_t i = 0; i < Batch::width; ++i) out[i] = static_cast<T>(all[i]);
     } else {
-        typename Pack::precision all[Pack::width];
+        typename Batch::precision all[Batch::width];
         y.store(all);
-        for (std::size_t i = 0; i < Pack::width; ++i) out[i] = static_cast<T>(all[i]);
+        for (std::size_t i = 0; i < Batch::width; ++i) out[i] = static_cast<T>(all[i]);
     }
 }
 
-/// The leaves whose values are those of the pack before: none at the first pack, then those that are the same in the whole tile.
+/// The leaves whose values are those of the batch before: none at the first batch, then those that are the same in the whole tile.
 template <class F> struct KnownLeaves {
     LeafMask uniform, now = 0;
 
@@ -65,7 +65,7 @@ template <class F> XGRAD_NOINLINE void forward_kernel(F const& formula, void* co
 {
     F const f = formula;  // a copy that no output can alias
     using P = compute_precision<F>;
-    constexpr std::size_t leaves = F::leaves, width = RealPack<P>::width;
+    constexpr std::size_t leaves = F::leaves, width = simd::Batch<P>::width;
     void const* in[leaves + 1];
     copy_places(operands, leaves, in);
     KnownLeaves<F> known{uniform};
@@ -78,7 +78,7 @@ template <class F> XGRAD_NOINLINE void forward_kernel(F const& formula, void* co
     for (std::size_t end = whole;; end = width) {
         for (std::size_t i = 0; i < end; i += width) {
             evaluate<0, P, Pass::forward>(f, LeavesAt<P>{in, i}, v, known.next());
-            store_pack(to + i, v.y);
+            store_batch(to + i, v.y);
         }
         if (left == 0) return;
         if (to == last) break;
@@ -137,19 +137,19 @@ struct BackwardPlan {
     }
 };
 
-template <class T, class P> using gradient_pack = std::conditional_t<Differentiable<T>, pack_of<tile_type<T, P>, P>, NoPartial>;
-template <class Indices, class F, class P> struct GradientPacks;
-template <std::size_t... K, class F, class P> struct GradientPacks<std::index_sequence<K...>, F, P> : OperandAt<K, gradient_pack<leaf_scalar<F, K>, P>>... {};
+template <class T, class P> using gradient_batch = std::conditional_t<Differentiable<T>, simd::batch_of<tile_type<T, P>, P>, NoPartial>;
+template <class Indices, class F, class P> struct GradientBatches;
+template <std::size_t... K, class F, class P> struct GradientBatches<std::index_sequence<K...>, F, P> : OperandAt<K, gradient_batch<leaf_scalar<F, K>, P>>... {};
 
-/// Takes the gradients of the leaves of F to their places, pack by pack. Those of one tensor meet in registers, or in memory where there
+/// Takes the gradients of the leaves of F to their places, batch by batch. Those of one tensor meet in registers, or in memory where there
 /// are many leaves.
 template <class F, class P> struct GradientSink {
     static constexpr bool in_registers = F::leaves <= BackwardPlan::paired_leaves;
-    using Packs = GradientPacks<std::make_index_sequence<in_registers ? F::leaves : 0>, F, P>;
+    using Batches = GradientBatches<std::make_index_sequence<in_registers ? F::leaves : 0>, F, P>;
 
     LeafMask const wanted, add, added_to;
     std::uint32_t const ways;
-    RealPack<P> const factor;
+    simd::Batch<P> const factor;
     bool const scales;
     void* out[F::leaves];
 
@@ -165,18 +165,18 @@ template <class F, class P> struct GradientSink {
     {
         for (std::size_t k = 0; k < F::leaves; ++k) out[k] = by_itself(place(in_registers ? k : std::size_t{plan.target[k]}));
     }
-    /// Where send() brings the gradients of the pack that begins at i.
+    /// Where send() brings the gradients of the batch that begins at i.
     struct Taking {
         GradientSink const& sink;
-        Packs& packs;
+        Batches& batches;
         std::size_t i;
 
-        template <class T, std::size_t K> XGRAD_INLINE void operator()(auto g) const { sink.template take<T, K>(packs, g, i); }
+        template <class T, std::size_t K> XGRAD_INLINE void operator()(auto g) const { sink.template take<T, K>(batches, g, i); }
     };
-    XGRAD_INLINE Taking taking(Packs& packs, std::size_t i) const { return {*this, packs, i}; }
-    template <class T, std::size_t K> XGRAD_INLINE void take(Packs& packs, auto g, std::size_t i) const
+    XGRAD_INLINE Taking taking(Batches& batches, std::size_t i) const { return {*this, batches, i}; }
+    template <class T, std::size_t K> XGRAD_INLINE void take(Batches& batches, auto g, std::size_t i) const
     {
-        if constexpr (in_registers) get<K>(packs) = g;
+        if constexpr (in_registers) get<K>(batches) = g;
         else {
             auto* const p = place<T, K>(i);
             if (scales) g = g * factor;
@@ -184,18 +184,18 @@ template <class F, class P> struct GradientSink {
             else if (wanted >> K & 1) g.store(p);
         }
     }
-    /// After all gradients of one or more packs that lie side by side were taken.
-    template <std::size_t Together> XGRAD_INLINE void store(Packs (&packs)[Together], std::size_t i) const
+    /// After all gradients of one or more batches that lie side by side were taken.
+    template <std::size_t Together> XGRAD_INLINE void store(Batches (&batches)[Together], std::size_t i) const
     {
         if constexpr (in_registers)
             [&]<std::size_t... K>(std::index_sequence<K...>) XGRAD_LAMBDA_INLINE {
                 auto goes = ways;
                 asm("" : "+r"(goes));  // else a compiler keeps each bit in a place of its own, for which there are no registers
                 if (goes & changes) [[unlikely]] {
-                    if (scales) (scale_all<K>(packs), ...);
-                    (add_place<K>(packs, i), ...);
+                    if (scales) (scale_all<K>(batches), ...);
+                    (add_place<K>(batches, i), ...);
                 }
-                (pass_on<F::leaves - 1 - K>(packs, goes, i), ...);
+                (pass_on<F::leaves - 1 - K>(batches, goes, i), ...);
             }(std::make_index_sequence<F::leaves>{});
     }
 
@@ -204,34 +204,34 @@ private:
 
     template <class T, std::size_t K> XGRAD_INLINE auto* place(std::size_t i) const { return static_cast<tile_type<T, P>*>(out[K]) + i; }
     /// From the last leaf to the first: the gradient of a leaf is complete when its turn comes.
-    template <std::size_t K, std::size_t Together> XGRAD_INLINE void pass_on(Packs (&packs)[Together], std::uint32_t goes, std::size_t i) const
+    template <std::size_t K, std::size_t Together> XGRAD_INLINE void pass_on(Batches (&batches)[Together], std::uint32_t goes, std::size_t i) const
     {
         using T = leaf_scalar<F, K>;
         if constexpr (Differentiable<T>) {
             if constexpr (K > 0)
-                if (goes & BackwardPlan::meets(K)) return add_to_nearest<K - 1, K>(packs, goes);
+                if (goes & BackwardPlan::meets(K)) return add_to_nearest<K - 1, K>(batches, goes);
             if (goes & BackwardPlan::stored(K)) [[likely]]
-                kernel::unroll<Together>([&](auto u) XGRAD_LAMBDA_INLINE { get<K>(packs[u]).store(place<T, K>(i + u * RealPack<P>::width)); });
+                kernel::unroll<Together>([&](auto u) XGRAD_LAMBDA_INLINE { get<K>(batches[u]).store(place<T, K>(i + u * simd::Batch<P>::width)); });
         }
     }
-    template <std::size_t Earlier, std::size_t K, std::size_t Together> XGRAD_INLINE void add_to_nearest(Packs (&packs)[Together], std::uint32_t goes) const
+    template <std::size_t Earlier, std::size_t K, std::size_t Together> XGRAD_INLINE void add_to_nearest(Batches (&batches)[Together], std::uint32_t goes) const
     {
         if constexpr (Earlier > 0)
-            if (!(goes & BackwardPlan::pair(Earlier, K))) return add_to_nearest<Earlier - 1, K>(packs, goes);
+            if (!(goes & BackwardPlan::pair(Earlier, K))) return add_to_nearest<Earlier - 1, K>(batches, goes);
         if constexpr (std::same_as<leaf_scalar<F, Earlier>, leaf_scalar<F, K>>)
-            kernel::unroll<Together>([&](auto u) XGRAD_LAMBDA_INLINE { get<Earlier>(packs[u]) = get<Earlier>(packs[u]) + get<K>(packs[u]); });
+            kernel::unroll<Together>([&](auto u) XGRAD_LAMBDA_INLINE { get<Earlier>(batches[u]) = get<Earlier>(batches[u]) + get<K>(batches[u]); });
     }
-    template <std::size_t K, std::size_t Together> XGRAD_INLINE void scale_all(Packs (&packs)[Together]) const
+    template <std::size_t K, std::size_t Together> XGRAD_INLINE void scale_all(Batches (&batches)[Together]) const
     {
         if constexpr (Differentiable<leaf_scalar<F, K>>)
-            kernel::unroll<Together>([&](auto u) XGRAD_LAMBDA_INLINE { get<K>(packs[u]) = get<K>(packs[u]) * factor; });
+            kernel::unroll<Together>([&](auto u) XGRAD_LAMBDA_INLINE { get<K>(batches[u]) = get<K>(batches[u]) * factor; });
     }
-    template <std::size_t K, std::size_t Together> XGRAD_INLINE void add_place(Packs (&packs)[Together], std::size_t i) const
+    template <std::size_t K, std::size_t Together> XGRAD_INLINE void add_place(Batches (&batches)[Together], std::size_t i) const
     {
         using T = leaf_scalar<F, K>;
         if constexpr (Differentiable<T>)
             if (added_to >> K & 1)
-                kernel::unroll<Together>([&](auto u) XGRAD_LAMBDA_INLINE { get<K>(packs[u]) = get<K>(packs[u]) + gradient_pack<T, P>::load(place<T, K>(i + u * RealPack<P>::width)); });
+                kernel::unroll<Together>([&](auto u) XGRAD_LAMBDA_INLINE { get<K>(batches[u]) = get<K>(batches[u]) + gradient_batch<T, P>::load(place<T, K>(i + u * simd::Batch<P>::width)); });
     }
 };
 
@@ -242,7 +242,7 @@ template <class F> XGRAD_NOINLINE void backward_kernel(F const& formula, Backwar
     using P = compute_precision<F>;
     using L = BackwardLayout<F>;
     using Y = typename F::scalar;
-    constexpr std::size_t width = RealPack<P>::width;
+    constexpr std::size_t width = simd::Batch<P>::width;
     void const* in[L::gradients];
     copy_places(operands, L::gradients, in);
     GradientSink<F, P> sink(plan, added_to);
@@ -257,10 +257,10 @@ template <class F> XGRAD_NOINLINE void backward_kernel(F const& formula, Backwar
     std::size_t const left = n % width, whole = n - left;
     for (std::size_t end = whole;; end = width) {
         for (std::size_t i = 0; i < end; i += width) {
-            evaluate_again<P>(f, LeavesAt<P>{in, i}, saved, [&]() XGRAD_LAMBDA_INLINE { return load_pack<Y, P>(in[L::result], i); }, v, known.next());
-            typename GradientSink<F, P>::Packs packs[1]{};
-            send<0, P>(f, v, load_pack<Y, P>(in[L::seed], i), sink.wanted, sink.taking(packs[0], i));
-            sink.store(packs, i);
+            evaluate_again<P>(f, LeavesAt<P>{in, i}, saved, [&]() XGRAD_LAMBDA_INLINE { return load_batch<Y, P>(in[L::result], i); }, v, known.next());
+            typename GradientSink<F, P>::Batches batches[1]{};
+            send<0, P>(f, v, load_batch<Y, P>(in[L::seed], i), sink.wanted, sink.taking(batches[0], i));
+            sink.store(batches, i);
         }
         if (left == 0) return;
         if (std::exchange(on_copies, true)) break;
@@ -278,11 +278,11 @@ template <class F> XGRAD_NOINLINE void backward_kernel(F const& formula, Backwar
     });
 }
 
-/// How many packs a kernel computes side by side: two where that takes so little that the tests of where gradients go would be most of the
+/// How many batches a kernel computes side by side: two where that takes so little that the tests of where gradients go would be most of the
 /// work.
 template <class X> inline constexpr bool is_cheap = true;
 template <class Op, class... X> inline constexpr bool is_cheap<Expression<Op, X...>> = !is_transcendental<Op> && (is_cheap<X> && ...);
-template <class F> inline constexpr std::size_t packs_together = is_cheap<F> && F::leaves > 1 && F::leaves <= BackwardPlan::paired_leaves && RealPack<compute_precision<F>>::width > 1 ? 2 : 1;
+template <class F> inline constexpr std::size_t batches_together = is_cheap<F> && F::leaves > 1 && F::leaves <= BackwardPlan::paired_leaves && simd::Batch<compute_precision<F>>::width > 1 ? 2 : 1;
 
 /// In pairs, which wait less for each other than one after the other would.
 template <std::size_t n, class P> XGRAD_INLINE double sum_of_lanes(P const* lanes)
@@ -291,8 +291,8 @@ template <std::size_t n, class P> XGRAD_INLINE double sum_of_lanes(P const* lane
     else return sum_of_lanes<n / 2>(lanes) + sum_of_lanes<n / 2>(lanes + n / 2);
 }
 
-/// The number of packs that a kernel adds up in its own precision before it goes on in a wider one.
-inline constexpr std::size_t summed_packs = 32;
+/// The number of batches that a kernel adds up in its own precision before it goes on in a wider one.
+inline constexpr std::size_t summed_batches = 32;
 
 /// The sum of f over n elements and in the same pass the gradients of `factor` times that sum, for all leaves that want one: of
 /// those that stand for one tensor the first gets all. Operands as for backward_kernel, without the gradient of the result and the saved
@@ -302,21 +302,21 @@ template <class F> XGRAD_NOINLINE double sum_and_gradient_kernel(F const& formul
     F const f = formula;
     using P = compute_precision<F>;
     using L = BackwardLayout<F>;
-    constexpr std::size_t width = RealPack<P>::width, together = packs_together<F>;
+    constexpr std::size_t width = simd::Batch<P>::width, together = batches_together<F>;
     void const* in[L::leaves];
     copy_places(operands, L::leaves, in);
     GradientSink<F, P> sink(plan, added_to, factor);
     sink.set_places(plan, [&](std::size_t k) { return operands[L::gradients + k]; });
-    RealPack<P> const seed(1);  // a constant, so that a product with it is none
-    auto const compute = [&]<std::size_t Packs>(Values<F, P>(&v)[Packs], LeafMask known, std::size_t i, RealPack<P>& sum) XGRAD_LAMBDA_INLINE {
-        typename GradientSink<F, P>::Packs packs[Packs]{};
-        kernel::unroll<Packs>([&](auto u) XGRAD_LAMBDA_INLINE {
+    simd::Batch<P> const seed(1);  // a constant, so that a product with it is none
+    auto const compute = [&]<std::size_t Batches>(Values<F, P>(&v)[Batches], LeafMask known, std::size_t i, simd::Batch<P>& sum) XGRAD_LAMBDA_INLINE {
+        typename GradientSink<F, P>::Batches batches[Batches]{};
+        kernel::unroll<Batches>([&](auto u) XGRAD_LAMBDA_INLINE {
             std::size_t const at = i + u * width;
             evaluate<0, P, Pass::backward>(f, LeavesAt<P>{in, at}, v[u], known);
-            send<0, P>(f, v[u], seed, ~LeafMask{0}, sink.taking(packs[u], at));
+            send<0, P>(f, v[u], seed, ~LeafMask{0}, sink.taking(batches[u], at));
             sum = sum + v[u].y;
         });
-        sink.store(packs, i);
+        sink.store(batches, i);
     };
     KnownLeaves<F> known{uniform};
     Values<F, P> v[1]{};
@@ -327,8 +327,8 @@ template <class F> XGRAD_NOINLINE double sum_and_gradient_kernel(F const& formul
     std::size_t const left = n % width, whole = n - left;
     for (std::size_t end = whole, summed = width;; end = width, summed = left) {
         for (std::size_t i = 0; i < end;) {
-            std::size_t const stop = std::min(end, i + summed_packs * width);
-            RealPack<P> sum(0);
+            std::size_t const stop = std::min(end, i + summed_batches * width);
+            simd::Batch<P> sum(0);
             if constexpr (together > 1)
                 if (i + together * width <= stop) {
                     KnownLeaves<F> known_to_all{uniform};

@@ -1,5 +1,5 @@
 // What an operation is. An Elementwise one states its domain, its value and one partial derivative per argument, for one
-// element at a time; the words and packs of base/ give the rule its meaning. The general gradient rule for y = f(z) is
+// element at a time; the words and batches of base/ give the rule its meaning. The general gradient rule for y = f(z) is
 // g conj(df/dz) + conj(g) df/dconj(z) (conjugate Wirtinger calculus, PyTorch's convention: dL/dRe + i dL/dIm); what a
 // partial returns says which special case it is. Read expression.hpp next.
 #pragma once
@@ -9,7 +9,7 @@
 #include <type_traits>
 #include <utility>
 
-#include <xgrad/base/complex_words.hpp>
+#include <xgrad/simd/complex_functions.hpp>
 
 namespace xgrad {
 
@@ -70,7 +70,7 @@ constexpr A conj(A a)
 
 /// The gradient of an argument from the gradient g of the result and what `partial` returned.
 XGRAD_INLINE auto pull(auto g, auto d) { return g * conj(d); }
-template <class P> XGRAD_INLINE ComplexPack<P> pull(ComplexPack<P> g, ComplexPack<P> d)  // without a change of sign, which no product takes in
+template <class P> XGRAD_INLINE simd::ComplexBatch<P> pull(simd::ComplexBatch<P> g, simd::ComplexBatch<P> d)  // without a change of sign, which no product takes in
 {
     return {g.re * d.re + g.im * d.im, g.im * d.re - g.re * d.im};
 }
@@ -103,9 +103,6 @@ template <class V> XGRAD_INLINE auto push(auto t, conjugate<V> d) { return push(
 template <class V, class W> XGRAD_INLINE auto push(auto t, wirtinger<V, W> d) { return t * d.dz + conj(t) * d.dz_bar; }
 
 }  // namespace detail
-
-template <class P> XGRAD_INLINE RealPack<P> zero_like(RealPack<P>) { return 0; }
-template <class P> XGRAD_INLINE ComplexPack<P> zero_like(ComplexPack<P>) { return 0; }
 
 template <class... Signatures> struct Maps {};
 

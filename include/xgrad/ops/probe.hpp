@@ -1,4 +1,4 @@
-// Probes: stand-ins for the packs of a rule that only write down which arguments the rule looks at. So a Node knows what
+// Probes: stand-ins for the batches of a rule that only write down which arguments the rule looks at. So a Node knows what
 // a gradient needs before it saves anything, and a rule is judged without a kernel being compiled.
 #pragma once
 

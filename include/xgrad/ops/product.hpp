@@ -20,34 +20,34 @@ template <class T, class F> T each_product_of_others(T const* x, std::size_t n, 
     return before;
 }
 
-/// The same in packs, without a factor. Every lane of some packs is a chain of its own, and what is
+/// The same in batches, without a factor. Every lane of some batches is a chain of its own, and what is
 /// left over is one more.
 template <Differentiable T, class F> void products_of_others(T const* x, std::size_t n, T* out, F finish)
 {
-    using Pack = pack_of<T, precision_of<T>>;
-    constexpr std::size_t width = RealPack<precision_of<T>>::width, packs = 4, block = packs * width;
+    using Batch = simd::batch_of<T, precision_of<T>>;
+    constexpr std::size_t width = simd::Batch<precision_of<T>>::width, batches = 4, block = batches * width;
     std::size_t const end = n - n % block;
     T others(1);  // of what is left over
     if (end) {
-        Pack part[packs] = {1, 1, 1, 1};
+        Batch part[batches] = {1, 1, 1, 1};
         for (std::size_t i = 0; i < end; i += block)
-            kernel::unroll<packs>([&](auto j) XGRAD_LAMBDA_INLINE {
+            kernel::unroll<batches>([&](auto j) XGRAD_LAMBDA_INLINE {
                 part[j].store(out + i + j * width);
-                part[j] = part[j] * Pack::load(x + i + j * width);
+                part[j] = part[j] * Batch::load(x + i + j * width);
             });
         auto const first = part[0] * part[1], second = part[2] * part[3];
         T lanes[width], others_of_lanes[width], left_over(1);
         (first * second).store(lanes);
         for (std::size_t i = end; i < n; ++i) left_over *= x[i];
         others = each_product_of_others(lanes, width, left_over, others_of_lanes, std::identity());
-        auto const of_lanes = Pack::load(others_of_lanes);
-        Pack after[packs] = {of_lanes * (part[1] * second), of_lanes * (part[0] * second), of_lanes * (first * part[3]), of_lanes * (first * part[2])};
+        auto const of_lanes = Batch::load(others_of_lanes);
+        Batch after[batches] = {of_lanes * (part[1] * second), of_lanes * (part[0] * second), of_lanes * (first * part[3]), of_lanes * (first * part[2])};
         for (std::size_t i = end; i > 0;) {
             i -= block;
-            kernel::unroll<packs>([&](auto j) XGRAD_LAMBDA_INLINE {
+            kernel::unroll<batches>([&](auto j) XGRAD_LAMBDA_INLINE {
                 auto* const at = out + i + j * width;
-                finish(Pack::load(at) * after[j]).store(at);
-                after[j] = after[j] * Pack::load(x + i + j * width);
+                finish(Batch::load(at) * after[j]).store(at);
+                after[j] = after[j] * Batch::load(x + i + j * width);
             });
         }
     }

@@ -1,4 +1,4 @@
-// Rounding to whole numbers, and what is left of a division by them.
+// Rounding to whole numbers, and remainders of divisions by them.
 #pragma once
 
 #include <xgrad/ops/dual.hpp>
@@ -6,32 +6,6 @@
 
 namespace xgrad {
 
-// The words of these rules, as packs, probes and dual numbers read them. Integers are whole already.
-template <class P> XGRAD_INLINE RealPack<P> floor(RealPack<P> x)
-{
-    using std::floor;
-    if constexpr (std::integral<P>) return x;
-    else return RealPack<P>::from(floor(x.v));
-}
-template <class P> XGRAD_INLINE RealPack<P> ceil(RealPack<P> x)
-{
-    using std::ceil;
-    if constexpr (std::integral<P>) return x;
-    else return RealPack<P>::from(ceil(x.v));
-}
-template <class P> XGRAD_INLINE RealPack<P> trunc(RealPack<P> x)
-{
-    using std::trunc;
-    if constexpr (std::integral<P>) return x;
-    else return RealPack<P>::from(trunc(x.v));
-}
-template <class P> XGRAD_INLINE RealPack<P> round(RealPack<P> x)
-{
-    using std::nearbyint;  // std::round takes halves away from 0
-    if constexpr (std::integral<P>) return x;
-    else return RealPack<P>::from(nearbyint(x.v));
-}
-template <class P> XGRAD_INLINE RealPack<P> fmod(RealPack<P> a, RealPack<P> b) { return detail::each([](P p, P q) { return std::fmod(p, q); }, a, b); }
 namespace detail {
 inline RealProbe floor(RealProbe x) { return x; }
 inline RealProbe ceil(RealProbe x) { return x; }

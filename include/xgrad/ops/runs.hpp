@@ -5,7 +5,7 @@
 #include <array>
 #include <functional>
 
-#include <xgrad/base/vec.hpp>
+#include <xgrad/base/vector.hpp>
 #include <xgrad/ops/kernel.hpp>
 #include <xgrad/ops/tile_loop.hpp>
 
@@ -22,18 +22,18 @@ template <class E> void fill_run(E* t, std::size_t n, E value)
 {
     std::size_t i = 0;
     if constexpr (RealScalar<E>) {
-        RealPack<E> const v(value);
-        for (; i + RealPack<E>::width <= n; i += RealPack<E>::width) v.store(t + i);
+        simd::Batch<E> const v(value);
+        for (; i + simd::Batch<E>::width <= n; i += simd::Batch<E>::width) v.store(t + i);
     }
     for (; i < n; ++i) t[i] = value;
 }
-/// to[i] = f(from[i]...), for packs and for what is left over.
+/// to[i] = f(from[i]...), for batches and for what is left over.
 template <class P, class F, class... From> void map_run(P* to, std::size_t n, F f, From const*... from)
 {
-    using Pack = RealPack<P>;
+    using Batch = simd::Batch<P>;
     std::size_t i = 0;
-    for (; i + Pack::width <= n; i += Pack::width) f(Pack::load(from + i)...).store(to + i);
-    if constexpr (Pack::width > 1)
+    for (; i + Batch::width <= n; i += Batch::width) f(Batch::load(from + i)...).store(to + i);
+    if constexpr (Batch::width > 1)
         for (; i < n; ++i) to[i] = f(from[i]...);
 }
 template <class P> void add_reals(P* a, P const* t, std::size_t n)
@@ -62,29 +62,29 @@ template <class T, class E> void collect_run(void* tile, void* array, std::ptrdi
     for (std::size_t i = 0; i < n; ++i) a[static_cast<std::ptrdiff_t>(i) * stride] = converted<T>(t[i]);
 }
 
-/// Sums f of whole packs lane by lane; returns how many numbers that took.
-template <class P, class F> XGRAD_INLINE std::size_t sum_packs(P const* p, std::size_t n, RealPack<P>& total, F f)
+/// Sums f of whole batches lane by lane; returns how many numbers that took.
+template <class P, class F> XGRAD_INLINE std::size_t sum_batches(P const* p, std::size_t n, simd::Batch<P>& total, F f)
 {
-    constexpr std::size_t w = RealPack<P>::width;
-    RealPack<P> sum[4] = {0, 0, 0, 0};
+    constexpr std::size_t w = simd::Batch<P>::width;
+    simd::Batch<P> sum[4] = {0, 0, 0, 0};
     std::size_t i = 0;
     for (; i + 4 * w <= n; i += 4 * w)
-        kernel::unroll<4>([&](auto j) XGRAD_LAMBDA_INLINE { sum[j] = sum[j] + f(RealPack<P>::load(p + i + j * w)); });
-    for (; i + w <= n; i += w) sum[0] = sum[0] + f(RealPack<P>::load(p + i));
+        kernel::unroll<4>([&](auto j) XGRAD_LAMBDA_INLINE { sum[j] = sum[j] + f(simd::Batch<P>::load(p + i + j * w)); });
+    for (; i + w <= n; i += w) sum[0] = sum[0] + f(simd::Batch<P>::load(p + i));
     total = (sum[0] + sum[1]) + (sum[2] + sum[3]);
     return i;
 }
-template <class P> XGRAD_INLINE P sum_of_lanes(RealPack<P> pack)
+template <class P> XGRAD_INLINE P sum_of_lanes(simd::Batch<P> batch)
 {
-    P lanes[RealPack<P>::width];
-    pack.across([](auto a, auto b) XGRAD_LAMBDA_INLINE { return a + b; }).store(lanes);
+    P lanes[simd::Batch<P>::width];
+    batch.across([](auto a, auto b) XGRAD_LAMBDA_INLINE { return a + b; }).store(lanes);
     return lanes[0];
 }
 /// The sum of f of n real numbers.
-template <class P, class F> P sum_of_packs(P const* p, std::size_t n, F f)
+template <class P, class F> P sum_of_batches(P const* p, std::size_t n, F f)
 {
-    RealPack<P> total;
-    std::size_t i = sum_packs(p, n, total, f);
+    simd::Batch<P> total;
+    std::size_t i = sum_batches(p, n, total, f);
     P sum = sum_of_lanes(total);
     for (; i < n; ++i) sum += f(p[i]);
     return sum;
@@ -118,18 +118,18 @@ template <class W, class E> W sum_of(E const* t, std::size_t n)
         auto const sum = sum_widened(t, n);
         return sum.real() + sum.imag();
     } else if constexpr (can_widen && std::same_as<W, std::complex<double>> && std::same_as<E, std::complex<float>>) return sum_widened(reinterpret_cast<float const*>(t), 2 * n);
-    else if constexpr (std::same_as<W, std::complex<precision_of<E>>> && RealPack<precision_of<E>>::width % 2 == 0) {
+    else if constexpr (std::same_as<W, std::complex<precision_of<E>>> && simd::Batch<precision_of<E>>::width % 2 == 0) {
         using P = precision_of<E>;
-        P part[RealPack<P>::width];
+        P part[simd::Batch<P>::width];
         auto const* const p = reinterpret_cast<P const*>(t);
-        RealPack<P> total;
-        std::size_t const done = sum_packs(p, 2 * n, total, std::identity());
+        simd::Batch<P> total;
+        std::size_t const done = sum_batches(p, 2 * n, total, std::identity());
         total.store(part);
         W sum(0);
-        for (std::size_t i = 0; i < RealPack<P>::width; i += 2) sum += W(part[i], part[i + 1]);
+        for (std::size_t i = 0; i < simd::Batch<P>::width; i += 2) sum += W(part[i], part[i + 1]);
         for (std::size_t i = done; i < 2 * n; i += 2) sum += W(p[i], p[i + 1]);
         return sum;
-    } else if constexpr (std::same_as<W, E> && RealScalar<E>) return sum_of_packs(t, n, std::identity());
+    } else if constexpr (std::same_as<W, E> && RealScalar<E>) return sum_of_batches(t, n, std::identity());
     else {
         W part[4] = {};
         std::size_t i = 0;
@@ -170,28 +170,28 @@ template <class W, class E> void add_rows(void* from, void* array, std::size_t n
     for (; rows > 0; --rows, t += n) add_run<W, E>(t, array, 1, n);
 }
 
-// Rows of a tile that have one element each in the array, as beside a column. They are written and read in the packs in which a kernel
-// reads and writes them, also where a pack belongs to two rows: what was just stored is at hand only for loads from the same places.
+// Rows of a tile that have one element each in the array, as beside a column. They are written and read in the batches in which a kernel
+// reads and writes them, also where a batch belongs to two rows: what was just stored is at hand only for loads from the same places.
 
-template <class P> XGRAD_INLINE MaskPack<P> first_lanes(std::size_t n)
+template <class P> XGRAD_INLINE simd::Mask<P> first_lanes(std::size_t n)
 {
     static constexpr auto lanes = [] {
-        std::array<P, RealPack<P>::width> all{};
+        std::array<P, simd::Batch<P>::width> all{};
         for (std::size_t i = 0; i < all.size(); ++i) all[i] = static_cast<P>(i);
         return all;
     }();
-    return RealPack<P>::load(lanes.data()) < RealPack<P>(static_cast<P>(n));
+    return simd::Batch<P>::load(lanes.data()) < simd::Batch<P>(static_cast<P>(n));
 }
-/// Rows of n numbers, at least a pack: all elements of row r become value(r).
+/// Rows of n numbers, at least a batch: all elements of row r become value(r).
 template <class P, class F> void fill_rows(P* t, std::size_t n, std::size_t rows, F value)
 {
-    constexpr std::size_t width = RealPack<P>::width;
+    constexpr std::size_t width = simd::Batch<P>::width;
     std::size_t i = 0, end = n;
-    RealPack<P> here(value(0));
+    simd::Batch<P> here(value(0));
     for (std::size_t row = 0;; end += n) {
         for (; i + width <= end; i += width) here.store(t + i);
         if (++row == rows) break;
-        RealPack<P> const next(value(row));
+        simd::Batch<P> const next(value(row));
         if (i < end) {
             where(first_lanes<P>(end - i), here, next).store(t + i);
             i += width;
@@ -200,28 +200,28 @@ template <class P, class F> void fill_rows(P* t, std::size_t n, std::size_t rows
     }
     fill_run(t + i, end - i, value(rows - 1));
 }
-/// The sums of rows of n numbers, at least a pack: take(row, sum).
+/// The sums of rows of n numbers, at least a batch: take(row, sum).
 template <class P, class F> void sum_rows(P const* t, std::size_t n, std::size_t rows, F take)
 {
-    constexpr std::size_t width = RealPack<P>::width, together = 4;
+    constexpr std::size_t width = simd::Batch<P>::width, together = 4;
     std::size_t row = 0;
     if (n % width == 0)
         for (; row + together <= rows; row += together, t += together * n) {
-            RealPack<P> sums[together] = {0, 0, 0, 0};
+            simd::Batch<P> sums[together] = {0, 0, 0, 0};
             for (std::size_t i = 0; i < n; i += width)
-                kernel::unroll<together>([&](auto r) XGRAD_LAMBDA_INLINE { sums[r] = sums[r] + RealPack<P>::load(t + r * n + i); });
+                kernel::unroll<together>([&](auto r) XGRAD_LAMBDA_INLINE { sums[r] = sums[r] + simd::Batch<P>::load(t + r * n + i); });
             kernel::unroll<together>([&](auto r) XGRAD_LAMBDA_INLINE { take(row + r, sum_of_lanes(sums[r])); });
         }
     std::size_t i = 0, end = n;
-    RealPack<P> begun(0);
+    simd::Batch<P> begun(0);
     for (; row < rows; ++row, end += n) {
-        RealPack<P> sum;
-        i += sum_packs(t + i, end - i, sum, std::identity());
-        sum = sum + std::exchange(begun, RealPack<P>(0));
+        simd::Batch<P> sum;
+        i += sum_batches(t + i, end - i, sum, std::identity());
+        sum = sum + std::exchange(begun, simd::Batch<P>(0));
         if (i < end && row + 1 < rows) {
-            auto const last = RealPack<P>::load(t + i), mine = where(first_lanes<P>(end - i), last, RealPack<P>(0));
+            auto const last = simd::Batch<P>::load(t + i), mine = where(first_lanes<P>(end - i), last, simd::Batch<P>(0));
             sum = sum + mine;
-            begun = where(first_lanes<P>(end - i), RealPack<P>(0), last);
+            begun = where(first_lanes<P>(end - i), simd::Batch<P>(0), last);
             i += width;
         }
         P total = sum_of_lanes(sum);
@@ -246,7 +246,7 @@ template <class W, class E, class F> XGRAD_NOINLINE void sum_short_rows(E const*
 template <class T, class E> void stage_rows(std::byte* tile, std::size_t tile_gap, std::byte* array, std::ptrdiff_t gap, std::ptrdiff_t stride, std::size_t n, std::size_t rows)
 {
     if constexpr (RealScalar<E>)
-        if (stride == 0 && n >= RealPack<E>::width && tile_gap == n * sizeof(E))
+        if (stride == 0 && n >= simd::Batch<E>::width && tile_gap == n * sizeof(E))
             return fill_rows(reinterpret_cast<E*>(tile), n, rows, [=](std::size_t row) { return converted<E>(*reinterpret_cast<T const*>(array + static_cast<std::ptrdiff_t>(row) * gap)); });
     move_rows_by<&stage_run<T, E>>(tile, tile_gap, array, gap, stride, n, rows);
 }
@@ -257,7 +257,7 @@ template <class W, class E> void add_runs(std::byte* tile, std::size_t tile_gap,
         if (stride == 0 && tile_gap == n * sizeof(E)) {
             auto const* const t = reinterpret_cast<E const*>(tile);
             auto const add = [=](std::size_t row, W sum) { *reinterpret_cast<W*>(array + static_cast<std::ptrdiff_t>(row) * gap) += sum; };
-            if (n < 4 * RealPack<precision_of<E>>::width) return sum_short_rows<W>(t, n, rows, add);
+            if (n < 4 * simd::Batch<precision_of<E>>::width) return sum_short_rows<W>(t, n, rows, add);
             if constexpr (std::same_as<W, E> && RealScalar<E>) return sum_rows(t, n, rows, add);
             for (std::size_t row = 0; row < rows; ++row) add(row, sum_of<W>(t + row * n, n));
             return;

@@ -1,26 +1,13 @@
 // Functions that a formula of elementary ones would compute badly: error functions, sinc, x log y, sums of logarithms.
 #pragma once
 
-#include <xgrad/base/error_function.hpp>
+#include <xgrad/simd/erf.hpp>
 #include <xgrad/ops/dual.hpp>
 #include <xgrad/ops/probe.hpp>
 #include <xgrad/ops/rounding.hpp>
 
 namespace xgrad {
 
-// The words of these rules, as packs, probes and dual numbers read them.
-template <class P> XGRAD_INLINE RealPack<P> erf(RealPack<P> x)
-{
-    using std::erf;
-    if constexpr (RealPack<P>::width == 1) return RealPack<P>::from(erf(x.v));
-    else if constexpr (std::same_as<P, double>) return detail::erf_of_any(x);
-    else return RealPack<P>::from(erf(where(abs(x) > 6, copysign(RealPack<P>(6), x), x).v));  // xsimd's is NaN where x * x overflows
-}
-/// xsimd's keeps no digits where it is small.
-template <class P> XGRAD_INLINE RealPack<P> erfc(RealPack<P> x) {
-    if constexpr (RealPack<P>::width == 1) return RealPack<P>::from(std::erfc(x.v));
-    else return detail::erfc_of_any(x);
-}
 namespace detail {
 inline RealProbe erf(RealProbe x) { return x; }
 inline RealProbe erfc(RealProbe x) { return x; }

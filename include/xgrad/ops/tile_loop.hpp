@@ -246,12 +246,12 @@ private:
         return (part + square - 1) / square * square;
     }
 
-    /// How many short rows make a tile: so many that squares fill up; without these, that no pack is incomplete, unless rows are too long
+    /// How many short rows make a tile: so many that squares fill up; without these, that no batch is incomplete, unless rows are too long
     /// for that.
     static std::size_t rows_of_a_tile(std::size_t row, std::size_t turned_rows)
     {
-        constexpr std::size_t pack = 8;
-        std::size_t const usual = tile_size / row, even = pack / std::gcd(row, pack);
+        constexpr std::size_t batch = 8;
+        std::size_t const usual = tile_size / row, even = batch / std::gcd(row, batch);
         if (turned_rows > 1) return std::max(usual / turned_rows, std::size_t{1}) * turned_rows;
         if (usual >= even) return usual / even * even;
         return even * row <= 2 * tile_size ? even : usual;

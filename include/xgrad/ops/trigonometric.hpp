@@ -10,14 +10,14 @@ struct Sin : Transcendental<R(R), C(C)> {
     static constexpr std::string_view written = "sin";
     XGRAD_INLINE auto value(auto x) const { return sin(x); }
     XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return cos(x); }
-    template <class P> XGRAD_INLINE auto value_and_partial(RealPack<P> x) const
+    template <class P> XGRAD_INLINE auto value_and_partial(simd::Batch<P> x) const
     {
         auto const unit = unit_at(x);
         return std::pair(unit.im, unit.re);
     }
-    template <class P> XGRAD_INLINE auto value_and_partial(ComplexPack<P> z) const
+    template <class P> XGRAD_INLINE auto value_and_partial(simd::ComplexBatch<P> z) const
     {
-        auto const [s, c] = detail::circular(z);
+        auto const [s, c] = simd::detail::circular(z);
         return std::pair(s, c);
     }
 };
@@ -28,14 +28,14 @@ struct Cos : Transcendental<R(R), C(C)> {
     static constexpr std::string_view written = "cos";
     XGRAD_INLINE auto value(auto x) const { return cos(x); }
     XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return -sin(x); }
-    template <class P> XGRAD_INLINE auto value_and_partial(RealPack<P> x) const
+    template <class P> XGRAD_INLINE auto value_and_partial(simd::Batch<P> x) const
     {
         auto const unit = unit_at(x);
         return std::pair(unit.re, -unit.im);
     }
-    template <class P> XGRAD_INLINE auto value_and_partial(ComplexPack<P> z) const
+    template <class P> XGRAD_INLINE auto value_and_partial(simd::ComplexBatch<P> z) const
     {
-        auto const [s, c] = detail::circular(z);
+        auto const [s, c] = simd::detail::circular(z);
         return std::pair(c, -s);
     }
 };
@@ -78,9 +78,9 @@ struct Sinh : Transcendental<R(R), C(C)> {
     static constexpr std::string_view written = "sinh";
     XGRAD_INLINE auto value(auto x) const { return sinh(x); }
     XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return cosh(x); }
-    template <class P> XGRAD_INLINE auto value_and_partial(ComplexPack<P> z) const
+    template <class P> XGRAD_INLINE auto value_and_partial(simd::ComplexBatch<P> z) const
     {
-        auto const [s, c] = detail::hyperbolic(z);
+        auto const [s, c] = simd::detail::hyperbolic(z);
         return std::pair(s, c);
     }
 };
@@ -91,9 +91,9 @@ struct Cosh : Transcendental<R(R), C(C)> {
     static constexpr std::string_view written = "cosh";
     XGRAD_INLINE auto value(auto x) const { return cosh(x); }
     XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return sinh(x); }
-    template <class P> XGRAD_INLINE auto value_and_partial(ComplexPack<P> z) const
+    template <class P> XGRAD_INLINE auto value_and_partial(simd::ComplexBatch<P> z) const
     {
-        auto const [s, c] = detail::hyperbolic(z);
+        auto const [s, c] = simd::detail::hyperbolic(z);
         return std::pair(c, s);
     }
 };

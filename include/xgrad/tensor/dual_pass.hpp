@@ -83,7 +83,7 @@ public:
     }
 
 private:
-    /// The kernel runs on whole packs. No pack holds more than this.
+    /// The kernel runs on whole batches. No batch holds more than this.
     static constexpr std::size_t most_lanes = 16;
     struct Rest {
         alignas(64) std::byte elements[most_lanes * 16];

@@ -1,4 +1,4 @@
-// Sine and cosine on packs, against the long double functions of the C library.
+// Sine and cosine on batches, against the long double functions of the C library.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -20,21 +20,21 @@ template <class T> double units_off(T got, long double want)
 /// The most that sine and cosine are off for numbers of both signs and all sizes up to this one, and for those near multiples of a quarter of pi.
 template <class T> double worst(double most)
 {
-    using Pack = xg::RealPack<T>;
-    T x[Pack::width], sine[Pack::width], cosine[Pack::width];
+    using Batch = xg::simd::Batch<T>;
+    T x[Batch::width], sine[Batch::width], cosine[Batch::width];
     double units = 0;
     int const n = 4800;
-    for (int i = 0; i < n; i += static_cast<int>(Pack::width)) {
-        for (std::size_t lane = 0; lane < Pack::width; ++lane) {
+    for (int i = 0; i < n; i += static_cast<int>(Batch::width)) {
+        for (std::size_t lane = 0; lane < Batch::width; ++lane) {
             int const at = i + static_cast<int>(lane);
             double const part = static_cast<double>(at * 1657 % n) / n, quarter = std::atan(1.);
             double const size = at % 3 == 0 ? part * most : at % 3 == 1 ? 1e-6 * std::pow(most * 1e6, part) : std::floor(part * most / quarter) * quarter;
             x[lane] = static_cast<T>(at % 2 ? size : -size);
         }
-        auto const y = xg::detail::sine_and_cosine(Pack::load(x));
+        auto const y = sincos(Batch::load(x));
         y.sine.store(sine);
         y.cosine.store(cosine);
-        for (std::size_t lane = 0; lane < Pack::width; ++lane) {
+        for (std::size_t lane = 0; lane < Batch::width; ++lane) {
             auto const exact = static_cast<long double>(x[lane]);
             units = std::max({units, units_off(sine[lane], std::sin(exact)), units_off(cosine[lane], std::cos(exact))});
         }

@@ -14,9 +14,7 @@
 #include <utility>
 #include <vector>
 
-#if defined(__AVX512F__)
-#    include <immintrin.h>
-#endif
+#include <xgrad/base/intrinsics.hpp>
 
 /// After the parameters of a lambda that is the body of a loop over registers.
 #if defined(__GNUC__)

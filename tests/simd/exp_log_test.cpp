@@ -1,4 +1,4 @@
-// e^x, e^x - 1, tanh, log x and log(1 + x) on packs, against the long double functions of the C library.
+// e^x, e^x - 1, tanh, log x and log(1 + x) on batches, against the long double functions of the C library.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -48,16 +48,16 @@ template <class T> double worst_exp(std::vector<T> const& x)
 
 template <class T> void check_exponentials(double most)
 {
-    using Pack = xg::RealPack<T>;
-    T in[Pack::width], exp[Pack::width], expm1[Pack::width];
+    using Batch = xg::simd::Batch<T>;
+    T in[Batch::width], exp[Batch::width], expm1[Batch::width];
     double worst = 0;
     auto const x = numbers<T>(most, false);
-    for (std::size_t i = 0; i + Pack::width <= x.size(); i += Pack::width) {
-        for (std::size_t lane = 0; lane < Pack::width; ++lane) in[lane] = -std::abs(x[i + lane]);
-        auto const y = xg::detail::exp_of_negative(Pack::load(in));
+    for (std::size_t i = 0; i + Batch::width <= x.size(); i += Batch::width) {
+        for (std::size_t lane = 0; lane < Batch::width; ++lane) in[lane] = -std::abs(x[i + lane]);
+        auto const y = xg::simd::detail::exp_of_negative(Batch::load(in));
         y.exp.store(exp);
         y.expm1.store(expm1);
-        for (std::size_t lane = 0; lane < Pack::width; ++lane) {
+        for (std::size_t lane = 0; lane < Batch::width; ++lane) {
             auto const exact = static_cast<long double>(in[lane]);
             worst = std::max({worst, units_off(exp[lane], std::exp(exact)), units_off(expm1[lane], std::expm1(exact))});
         }
@@ -107,38 +107,38 @@ TEST_CASE("tanh is off by less than three units in the last place, beside number
 
 TEST_CASE("e^x is 0 where it is too small, and NaN stays")
 {
-    xg::RealPack<double> const far(-2000.), infinite(-HUGE_VAL), nan(std::nan(""));
-    double lanes[xg::RealPack<double>::width];
+    xg::simd::Batch<double> const far(-2000.), infinite(-HUGE_VAL), nan(std::nan(""));
+    double lanes[xg::simd::Batch<double>::width];
     for (auto const& x : {far, infinite}) {
-        xg::detail::exp_of_negative(x).exp.store(lanes);
+        xg::simd::detail::exp_of_negative(x).exp.store(lanes);
         CHECK(lanes[0] == 0);
-        xg::detail::exp_of_negative(x).expm1.store(lanes);
+        xg::simd::detail::exp_of_negative(x).expm1.store(lanes);
         CHECK(lanes[0] == -1);
     }
-    xg::detail::exp_of_negative(nan).exp.store(lanes);
+    xg::simd::detail::exp_of_negative(nan).exp.store(lanes);
     CHECK(std::isnan(lanes[0]));
-    xg::detail::exp_of_negative(nan).expm1.store(lanes);
+    xg::simd::detail::exp_of_negative(nan).expm1.store(lanes);
     CHECK(std::isnan(lanes[0]));
 }
 
 namespace {
 
-using Pack = xg::RealPack<double>;
+using Batch = xg::simd::Batch<double>;
 
-/// f of a number by packs.
+/// f of a number by batches.
 template <class F> auto of_one(F f)
 {
     return [f](double x) {
-        double lanes[Pack::width];
-        f(Pack(x)).store(lanes);
-        return lanes[Pack::width - 1];
+        double lanes[Batch::width];
+        f(Batch(x)).store(lanes);
+        return lanes[Batch::width - 1];
     };
 }
-auto const log_of = of_one([](Pack x) { return log(x); });
-auto const log1p_of = of_one([](Pack x) { return log1p(x); });
-auto const log2_of = of_one([](Pack x) { return log2(x); });
-auto const log10_of = of_one([](Pack x) { return log10(x); });
-auto const expm1_of = of_one([](Pack x) { return expm1(x); });
+auto const log_of = of_one([](Batch x) { return log(x); });
+auto const log1p_of = of_one([](Batch x) { return log1p(x); });
+auto const log2_of = of_one([](Batch x) { return log2(x); });
+auto const log10_of = of_one([](Batch x) { return log10(x); });
+auto const expm1_of = of_one([](Batch x) { return expm1(x); });
 
 template <class F, class Exact> double worst_of(F f, Exact exact, double first, double factor, double last)
 {

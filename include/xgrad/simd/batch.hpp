@@ -1,0 +1,227 @@
+// Batch<P>: as many numbers of type P as one register of this build holds, and Mask<P>: the answers to
+// a comparison of two batches. Kernels and the rules of operations are written for batches, so the
+// operators here take plain numbers, too. Both wrap a vector type of the compiler (base/vector.hpp).
+// Where there are none, and for integers, a batch holds one number and the same code runs on numbers.
+//
+// Read next: complex_batch.hpp, functions.hpp.
+#pragma once
+
+#include <cmath>
+#include <complex>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <numbers>
+#include <utility>
+
+#include <xgrad/base/config.hpp>
+#include <xgrad/base/intrinsics.hpp>
+#include <xgrad/base/scalar.hpp>
+#include <xgrad/base/vector.hpp>
+
+namespace xgrad::simd {
+
+using detail::kernel::Vec;
+
+namespace detail {
+
+/// How many numbers of type P a batch holds.
+template <class P> constexpr std::size_t batch_width() {
+    return XGRAD_SIMD && RealScalar<P> ? xgrad::detail::kernel::register_bytes / sizeof(P) : 1;
+}
+
+/// The unsigned integer with as many bits as P.
+template <class P> using bits_of = std::conditional_t<sizeof(P) == 8, std::uint64_t, std::uint32_t>;
+
+} // namespace detail
+
+/// The answers to a comparison of batches.
+template <class P> struct Mask {
+    static constexpr std::size_t width = detail::batch_width<P>();
+    using vector = decltype(Vec<P, width * sizeof(P)>{} < Vec<P, width * sizeof(P)>{});
+    vector m;
+
+    XGRAD_INLINE void store(bool* p) const {
+        if constexpr (width == 1) *p = m;
+        else
+            for (std::size_t i = 0; i < width; ++i) p[i] = m[i] != 0;
+    }
+    XGRAD_INLINE friend Mask operator&&(Mask a, Mask b) { return {static_cast<vector>(a.m & b.m)}; }
+    XGRAD_INLINE friend Mask operator||(Mask a, Mask b) { return {static_cast<vector>(a.m | b.m)}; }
+    XGRAD_INLINE friend Mask operator!(Mask a) { return {static_cast<vector>(a.m == vector{})}; }
+
+    /// Whether all answers are yes.
+    XGRAD_INLINE friend bool all_true(Mask a) {
+        if constexpr (width == 1) return a.m;
+#if defined(__AVX512F__)
+        else if constexpr (sizeof(P) == 8)
+            return _mm512_cmplt_epi64_mask(reinterpret_cast<__m512i>(a.m), __m512i{}) == 0xff;
+        else return _mm512_cmplt_epi32_mask(reinterpret_cast<__m512i>(a.m), __m512i{}) == 0xffff;
+#elif defined(__AVX__)
+        else if constexpr (sizeof(P) == 8)
+            return _mm256_movemask_pd(reinterpret_cast<__m256d>(a.m)) == 0xf;
+        else return _mm256_movemask_ps(reinterpret_cast<__m256>(a.m)) == 0xff;
+#elif defined(__SSE2__)
+        else return _mm_movemask_epi8(reinterpret_cast<__m128i>(a.m)) == 0xffff;
+#else
+        else {
+            bool yes = true;
+            for (std::size_t i = 0; i < width; ++i) yes &= a.m[i] != 0;
+            return yes;
+        }
+#endif
+    }
+};
+
+/// Real numbers, or one integer.
+template <class P> struct Batch {
+    static constexpr std::size_t width = detail::batch_width<P>();
+    using precision = P;
+    using element = P;
+    using vector = Vec<P, width * sizeof(P)>;
+    using bits = Vec<detail::bits_of<P>, width * sizeof(P)>;
+    vector v;
+
+    Batch() = default;
+    template <class A>
+        requires(std::is_arithmetic_v<A>)
+    XGRAD_INLINE Batch(A a)
+        : v(static_cast<P>(a) - vector{}) // not +, which loses the sign of -0
+    {}
+    XGRAD_INLINE Batch(Mask<P> m) : Batch(where(m, Batch(1), Batch(0))) {}
+    XGRAD_INLINE static Batch from(vector v) {
+        Batch r;
+        r.v = v;
+        return r;
+    }
+    /// The numbers with these bits, and the bits of the numbers.
+    XGRAD_INLINE static Batch from_bits(bits b) { return from(__builtin_bit_cast(vector, b)); }
+    XGRAD_INLINE bits to_bits() const { return __builtin_bit_cast(bits, v); }
+
+    XGRAD_INLINE static Batch load(P const* p) {
+        Batch r;
+        __builtin_memcpy(&r.v, p, sizeof r.v);
+        return r;
+    }
+    XGRAD_INLINE void store(P* p) const { __builtin_memcpy(p, &v, sizeof v); }
+
+    /// All numbers joined by an operation that is associative and commutative: each of them is the result.
+    template <class Join> XGRAD_INLINE Batch across(Join join) const {
+        return across_from<width / 2>(join);
+    }
+
+    XGRAD_INLINE friend Batch operator+(Batch a, Batch b) { return from(a.v + b.v); }
+    XGRAD_INLINE friend Batch operator-(Batch a, Batch b) { return from(a.v - b.v); }
+    XGRAD_INLINE friend Batch operator*(Batch a, Batch b) { return from(a.v * b.v); }
+    XGRAD_INLINE friend Batch operator/(Batch a, Batch b) { return from(a.v / b.v); }
+    XGRAD_INLINE friend Batch operator-(Batch a) { return from(-a.v); }
+    XGRAD_INLINE friend Mask<P> operator<(Batch a, Batch b) { return {a.v < b.v}; }
+    XGRAD_INLINE friend Mask<P> operator<=(Batch a, Batch b) { return {a.v <= b.v}; }
+    XGRAD_INLINE friend Mask<P> operator>(Batch a, Batch b) { return {a.v > b.v}; }
+    XGRAD_INLINE friend Mask<P> operator>=(Batch a, Batch b) { return {a.v >= b.v}; }
+    XGRAD_INLINE friend Mask<P> operator==(Batch a, Batch b) { return {a.v == b.v}; }
+    XGRAD_INLINE friend Mask<P> operator!=(Batch a, Batch b) { return {a.v != b.v}; }
+    XGRAD_INLINE friend Batch where(Mask<P> m, Batch a, Batch b) { return from(m.m ? a.v : b.v); }
+    /// a where it is larger (smaller) than b, else b: where either is NaN, too.
+    XGRAD_INLINE friend Batch larger(Batch a, Batch b) { return from(a.v > b.v ? a.v : b.v); }
+    XGRAD_INLINE friend Batch smaller(Batch a, Batch b) { return from(a.v < b.v ? a.v : b.v); }
+
+    XGRAD_INLINE friend Batch abs(Batch x) {
+        if constexpr (RealScalar<P>) return from_bits(x.to_bits() & ~sign_bit);
+        else return from(x.v < 0 ? -x.v : x.v);
+    }
+    XGRAD_INLINE friend Batch copysign(Batch size, Batch sign) {
+        return from_bits((size.to_bits() & ~sign_bit) | (sign.to_bits() & sign_bit));
+    }
+    XGRAD_INLINE friend Batch sqrt(Batch x) {
+        if constexpr (width == 1) return std::sqrt(x.v);
+#if defined(__AVX512F__)
+        else if constexpr (sizeof(P) == 8) return from(_mm512_sqrt_pd(x.v));
+        else return from(_mm512_sqrt_ps(x.v));
+#elif defined(__AVX__)
+        else if constexpr (sizeof(P) == 8) return from(_mm256_sqrt_pd(x.v));
+        else return from(_mm256_sqrt_ps(x.v));
+#elif defined(__SSE2__)
+        else if constexpr (sizeof(P) == 8) return from(_mm_sqrt_pd(x.v));
+        else return from(_mm_sqrt_ps(x.v));
+#elif defined(__ARM_NEON) && defined(__aarch64__)
+        else if constexpr (sizeof(P) == 8) return from(vsqrtq_f64(x.v));
+        else return from(vsqrtq_f32(x.v));
+#else
+        else {
+            for (std::size_t i = 0; i < width; ++i) x.v[i] = std::sqrt(x.v[i]);
+            return x;
+        }
+#endif
+    }
+
+    /// The nearest whole number, of two the even one.
+    XGRAD_INLINE friend Batch round(Batch x) { return x.template rounded<0>(); }
+    XGRAD_INLINE friend Batch floor(Batch x) { return x.template rounded<1>(); }
+    XGRAD_INLINE friend Batch ceil(Batch x) { return x.template rounded<2>(); }
+    XGRAD_INLINE friend Batch trunc(Batch x) { return x.template rounded<3>(); }
+
+private:
+    static constexpr auto sign_bit = detail::bits_of<P>{1} << (8 * sizeof(P) - 1);
+    static constexpr P first_whole =
+        static_cast<P>(std::uint64_t{1} << (std::numeric_limits<P>::digits - 1));
+
+    /// To the nearest whole number, down, up or to 0: these are the codes of x86 instructions. Without them,
+    /// a number plus 2^52 (2^23 in single precision) has no fraction; larger ones have none anyway.
+    template <int mode> XGRAD_INLINE Batch rounded() const {
+        if constexpr (!RealScalar<P>) return *this;
+#if defined(__AVX512F__)
+        else if constexpr (width == 8) return from(_mm512_roundscale_pd(v, mode));
+        else if constexpr (width == 16) return from(_mm512_roundscale_ps(v, mode));
+#elif defined(__AVX__)
+        else if constexpr (width == 4) return from(_mm256_round_pd(v, mode));
+        else if constexpr (width == 8) return from(_mm256_round_ps(v, mode));
+#endif
+        else if constexpr (mode == 0) {
+            Batch const a = abs(*this), whole(first_whole);
+            return where(a < whole, copysign((a + whole) - whole, *this), *this);
+        } else if constexpr (mode == 1) {
+            Batch const n = round(*this);
+            return where(n > *this, n - 1, n);
+        } else if constexpr (mode == 2) return -floor(-*this);
+        else return copysign(floor(abs(*this)), *this);
+    }
+    template <std::size_t half, class Join> XGRAD_INLINE Batch across_from(Join join) const {
+        if constexpr (half == 0) return *this;
+        else {
+            constexpr auto rotated = [](int i) {
+                return (i + static_cast<int>(half)) % static_cast<int>(width);
+            };
+            constexpr std::make_integer_sequence<int, static_cast<int>(width)> indices;
+            auto const other = from(xgrad::detail::kernel::shuffle(v, v, rotated, indices));
+            return join(*this, other).template across_from<half / 2>(join);
+        }
+    }
+};
+
+/// A choice between plain numbers.
+template <class P, class A, class B>
+    requires(std::is_arithmetic_v<A> && std::is_arithmetic_v<B>)
+XGRAD_INLINE Batch<P> where(Mask<P> m, A a, B b) {
+    return where(m, Batch<P>(a), Batch<P>(b));
+}
+
+namespace detail {
+
+/// A function of numbers, applied to each number of a batch, real or complex.
+template <template <class> class B, class P, class F, class... More>
+XGRAD_INLINE B<P> each(F f, B<P> x, More... more) {
+    using T = typename B<P>::element;
+    constexpr std::size_t width = B<P>::width;
+    T in[1 + sizeof...(More)][width], out[width];
+    std::size_t k = 0;
+    (x.store(in[k++]), ..., more.store(in[k++]));
+    for (std::size_t i = 0; i < width; ++i) {
+        if constexpr (sizeof...(More) == 0) out[i] = f(in[0][i]);
+        else out[i] = f(in[0][i], in[1][i]);
+    }
+    return B<P>::load(out);
+}
+
+} // namespace detail
+} // namespace xgrad::simd

@@ -1,0 +1,236 @@
+// Functions of complex batches. Where all numbers are of ordinary size they are made of real functions of batches, off by a few
+// roundings of the modulus of the result; else, and where branch cuts are delicate, they are std's, number by number. So the
+// last digits of one may depend on the numbers beside it.
+#pragma once
+
+#include <xgrad/simd/functions.hpp>
+
+namespace xgrad::simd {
+
+namespace detail {
+
+/// Whether squares of these sizes neither overflow nor lose digits; those of 0 are exact.
+template <class P> XGRAD_INLINE bool square_well(Batch<P> size) {
+    return all_true((size < max_squared<P> && size > 1 / max_squared<P>) || size == 0);
+}
+
+// What batches are handed to has their width in its name, since that differs between files with different flags.
+
+/// The modulus by a quotient, so that squares neither overflow nor vanish.
+template <class P, std::size_t width = Batch<P>::width>
+XGRAD_NOINLINE Batch<P> scaled_modulus(Batch<P> a, Batch<P> b) {
+    auto const big = where(a > b, a, b), small = where(a > b, b, a);
+    auto const ratio = small / big;
+    auto const length = where(big == 0, big, big * sqrt(ratio * ratio + 1));
+    auto const infinite = a == HUGE_VAL || b == HUGE_VAL;
+    return where(infinite, Batch<P>(HUGE_VAL), where(isnan(a), a, length));
+}
+
+/// std's function, where numbers are not ordinary. Not part of the loops that call it, and given parts, which can stay in registers there.
+template <class P, std::size_t width, class F, class... More>
+XGRAD_NOINLINE ComplexBatch<P> parts_number_by_number(F f, Batch<P> re, Batch<P> im, More... more) {
+    return each(f, ComplexBatch<P>(re, im), more...);
+}
+template <class P, class F, class... More>
+XGRAD_INLINE ComplexBatch<P> number_by_number(F f, ComplexBatch<P> z, More... more) {
+    return parts_number_by_number<P, Batch<P>::width>(f, z.re, z.im, more...);
+}
+
+template <class P> struct SineCosine {
+    ComplexBatch<P> sine, cosine;
+};
+
+/// Whether e^2x is finite and phi has a sine.
+template <class P> XGRAD_INLINE bool have_exponential(Batch<P> x, Batch<P> phi) {
+    constexpr P most = std::same_as<P, float> ? P(40) : P(300);
+    return all_true(abs(x) < most && abs(phi) < HUGE_VAL);
+}
+
+/// (cosh x, sinh x) for |x| as above, from one exponential: with e = exp|x| - 1, sinh|x| = (e + e/(1 + e))/2.
+template <class P> XGRAD_INLINE std::pair<Batch<P>, Batch<P>> cosh_sinh(Batch<P> x) {
+    auto const e = expm1(abs(x)), inverse = 1 / (1 + e);
+    return {0.5 * (1 + e + inverse), copysign(0.5 * (e + e * inverse), x)};
+}
+
+} // namespace detail
+
+template <class P> XGRAD_INLINE Batch<P> abs(ComplexBatch<P> z) {
+    auto const a = abs(z.re), b = abs(z.im);
+    return detail::square_well(larger(a, b)) ? sqrt(abs2(z)) : detail::scaled_modulus(a, b);
+}
+template <class P> XGRAD_INLINE Batch<P> angle(ComplexBatch<P> z) { return atan2(z.im, z.re); }
+/// z/|z|, and 0 at 0; also for who has |z| already.
+template <class P> XGRAD_INLINE ComplexBatch<P> sgn(ComplexBatch<P> z, Batch<P> modulus) {
+    return where(modulus == 0, ComplexBatch<P>(0), z / modulus);
+}
+template <class P> XGRAD_INLINE ComplexBatch<P> sgn(ComplexBatch<P> z) { return sgn(z, abs(z)); }
+/// e^(i phi).
+template <class P> XGRAD_INLINE ComplexBatch<P> unit_at(Batch<P> phi) {
+    auto const [s, c] = sincos(phi);
+    return {c, s};
+}
+template <class P> XGRAD_INLINE ComplexBatch<P> polar(Batch<P> r, Batch<P> phi) {
+    return r * unit_at(phi);
+}
+template <class P> XGRAD_INLINE ComplexBatch<P> exp(ComplexBatch<P> z) {
+    if (all_true(z.re == 0))
+        return unit_at(z.im); // phases, the most common of complex exponentials
+    constexpr P most = std::same_as<P, float> ? P(85) : P(700);
+    if (!all_true((z.re < most) && -HUGE_VAL < z.re && abs(z.im) < HUGE_VAL))
+        return detail::number_by_number([](auto v) { return std::exp(v); }, z);
+    return polar(exp(z.re), z.im);
+}
+template <class P> XGRAD_INLINE ComplexBatch<P> expm1(ComplexBatch<P> z) {
+    // exp(x)cos(y) - 1 = expm1(x)cos(y) - 2 sin(y/2)^2 keeps its digits near 0
+    auto const s = sin(0.5 * z.im);
+    ComplexBatch<P> const result(expm1(z.re) * cos(z.im) - 2 * s * s, exp(z.re) * sin(z.im));
+    auto const large = z.re > 40;
+    return all_true(!large) ? result : where(large, exp(z), result); // which knows how to overflow
+}
+/// 1 / (1 + e^-z) from the exponential that does not overflow.
+template <class P> XGRAD_INLINE ComplexBatch<P> sigmoid(ComplexBatch<P> z) {
+    auto const negative = z.re < 0;
+    auto const e = exp(where(negative, z, -z));
+    return where(negative, e, ComplexBatch<P>(1)) * reciprocal(1 + e);
+}
+
+/// The real part is log(|z|^2)/2, near the unit circle with the rounding of |z|^2 made good, from |z|^2 - 1 = (big - 1)(big + 1) + small^2.
+template <class P> XGRAD_INLINE ComplexBatch<P> log(ComplexBatch<P> z) {
+    auto const a = abs(z.re), b = abs(z.im), big = larger(a, b), small = smaller(a, b);
+    if (!detail::square_well(big))
+        return detail::number_by_number([](auto v) { return std::log(v); }, z);
+    auto const excess = (big - 1) * (big + 1) + small * small;
+    auto const near_one = abs(excess) < 0.5;
+    auto const square = where(near_one, 1 + excess, abs2(z)),
+               rounding = where(near_one, (excess - (square - 1)) / square, Batch<P>(0));
+    return {0.5 * (log(square) + rounding), angle(z)};
+}
+template <class P> ComplexBatch<P> log2(ComplexBatch<P> z) {
+    return log(z) * (1 / std::numbers::ln2);
+}
+template <class P> ComplexBatch<P> log10(ComplexBatch<P> z) {
+    return log(z) * (1 / std::numbers::ln10);
+}
+/// log(1 + z): half the log1p of |1 + z|^2 - 1 = x(2 + x) + y^2 for small z, where log(1 + z) would lose digits.
+template <class P> ComplexBatch<P> log1p(ComplexBatch<P> z) {
+    return detail::each(
+        [](std::complex<P> v) -> std::complex<P> {
+            auto const whole = std::log(P(1) + v);
+            if (std::norm(v) > P(0.25)) return whole;
+            return {std::log1p(v.real() * (2 + v.real()) + v.imag() * v.imag()) / 2, whole.imag()};
+        },
+        z);
+}
+
+/// The part of the root that has no cancellation is sqrt((|z| + |x|)/2); it is the real part where x is positive.
+template <class P> XGRAD_INLINE ComplexBatch<P> sqrt(ComplexBatch<P> z) {
+    auto const a = abs(z.re), b = abs(z.im);
+    if (!detail::square_well(larger(a, b)))
+        return detail::number_by_number([](auto v) { return std::sqrt(v); }, z);
+    auto const t = sqrt(0.5 * (sqrt(abs2(z)) + a)), other = where(t == 0, t, b / (t + t));
+    return {where(z.re < 0, other, t), copysign(where(z.re < 0, t, other), z.im)};
+}
+
+namespace detail {
+
+/// sinh and cosh together: of x + iy, sinh x cos y + i cosh x sin y and cosh x cos y + i sinh x sin y.
+template <class P> XGRAD_INLINE SineCosine<P> hyperbolic(ComplexBatch<P> z) {
+    if (!have_exponential(z.re, z.im))
+        return {number_by_number([](auto v) { return std::sinh(v); }, z),
+            number_by_number([](auto v) { return std::cosh(v); }, z)};
+    auto const unit = unit_at(z.im);
+    auto const [c, s] = cosh_sinh(z.re);
+    return {{s * unit.re, c * unit.im}, {c * unit.re, s * unit.im}};
+}
+/// sin and cos together: sin z = -i sinh(iz), cos z = cosh(iz).
+template <class P> XGRAD_INLINE SineCosine<P> circular(ComplexBatch<P> z) {
+    auto const [s, c] = hyperbolic(ComplexBatch<P>(-z.im, z.re));
+    return {{s.im, -s.re}, c};
+}
+
+} // namespace detail
+
+template <class P> XGRAD_INLINE ComplexBatch<P> sin(ComplexBatch<P> z) {
+    return detail::circular(z).sine;
+}
+template <class P> XGRAD_INLINE ComplexBatch<P> cos(ComplexBatch<P> z) {
+    return detail::circular(z).cosine;
+}
+template <class P> XGRAD_INLINE ComplexBatch<P> sinh(ComplexBatch<P> z) {
+    return detail::hyperbolic(z).sine;
+}
+template <class P> XGRAD_INLINE ComplexBatch<P> cosh(ComplexBatch<P> z) {
+    return detail::hyperbolic(z).cosine;
+}
+/// With q = exp(-2|x|): ((1 - q^2) sgn x + 4i q sin y cos y) / ((1 - q)^2 + 4q cos^2 y), where nothing cancels or overflows.
+template <class P> XGRAD_INLINE ComplexBatch<P> tanh(ComplexBatch<P> z) {
+    if (!all_true(z.re == z.re && abs(z.im) < HUGE_VAL))
+        return detail::number_by_number([](auto v) { return std::tanh(v); }, z);
+    auto const unit = unit_at(z.im);
+    auto const [q, e] = detail::exp_of_negative(-2 * abs(z.re));
+    auto const cosine = 4 * q * unit.re, scale = 1 / (e * e + cosine * unit.re);
+    return {copysign(e * (1 + q) * scale, z.re), cosine * unit.im * scale};
+}
+/// -i tanh(iz).
+template <class P> XGRAD_INLINE ComplexBatch<P> tan(ComplexBatch<P> z) {
+    auto const t = tanh(ComplexBatch<P>(-z.im, z.re));
+    return {t.im, -t.re};
+}
+template <class P> ComplexBatch<P> asin(ComplexBatch<P> z) {
+    return detail::each([](auto v) { return std::asin(v); }, z);
+}
+template <class P> ComplexBatch<P> acos(ComplexBatch<P> z) {
+    return detail::each([](auto v) { return std::acos(v); }, z);
+}
+template <class P> ComplexBatch<P> atan(ComplexBatch<P> z) {
+    return detail::each([](auto v) { return std::atan(v); }, z);
+}
+template <class P> ComplexBatch<P> asinh(ComplexBatch<P> z) {
+    return detail::each([](auto v) { return std::asinh(v); }, z);
+}
+template <class P> ComplexBatch<P> acosh(ComplexBatch<P> z) {
+    return detail::each([](auto v) { return std::acosh(v); }, z);
+}
+template <class P> ComplexBatch<P> atanh(ComplexBatch<P> z) {
+    return detail::each([](auto v) { return std::atanh(v); }, z);
+}
+
+namespace detail {
+/// Powers of 0: 0 where the exponent's real part is positive, 0^0 = 1, and else NaN.
+template <class P> std::complex<P> power_of_zero(std::complex<P> p) {
+    if (p.real() > 0) return 0;
+    P const nan = std::numeric_limits<P>::quiet_NaN();
+    return p == std::complex<P>(0) ? std::complex<P>(1) : std::complex<P>(nan, nan);
+}
+} // namespace detail
+
+/// e^(p log x), and powers of 0.
+template <class P> ComplexBatch<P> pow(ComplexBatch<P> x, ComplexBatch<P> p) {
+    if (!detail::are_ordinary(x))
+        return detail::number_by_number(
+            [](auto a, auto b) {
+                return a == decltype(a)(0) ? detail::power_of_zero(b) : std::pow(a, b);
+            },
+            x, p);
+    return exp(p * log(x));
+}
+template <class P> ComplexBatch<P> pow(ComplexBatch<P> x, Batch<P> p) {
+    return pow(x, ComplexBatch<P>(p));
+}
+template <class P> ComplexBatch<P> pow(Batch<P> x, ComplexBatch<P> p) {
+    return pow(ComplexBatch<P>(x), p);
+}
+/// x^p for one real exponent. Where a product of x overflows, its parts may be differences of
+/// infinities: there it is std's power.
+template <class P> ComplexBatch<P> pow(ComplexBatch<P> x, double p) {
+    auto const y = detail::real_power(x, p);
+    bool const is_product = p >= 2 && detail::is_quick_exponent<ComplexBatch<P>>(p);
+    if (!is_product || all_true(y.re == y.re && y.im == y.im)) return y;
+    return detail::number_by_number(
+        [p](auto a, auto product) {
+            return product == product || a != a ? product : std::pow(a, static_cast<P>(p));
+        },
+        x, y);
+}
+
+} // namespace xgrad::simd

@@ -1,0 +1,201 @@
+// e^x, e^x - 1 and the hyperbolic functions on batches. A kernel's division costs as much as ten
+// products; the exponentials have none. Nor is infinity reached too early, or 0.
+#pragma once
+
+#include <array>
+#include <bit>
+
+#include <xgrad/simd/complex_batch.hpp>
+
+namespace xgrad::simd {
+namespace detail {
+
+/// c[first] + c[first + step] x + c[first + 2 step] x^2 + ...
+template <std::size_t first, std::size_t step, class P, std::size_t n>
+XGRAD_INLINE Batch<P> polynomial(std::array<P, n> const& c, Batch<P> x) {
+    if constexpr (first + step >= n) return c[first];
+    else return c[first] + x * polynomial<first + step, step>(c, x);
+}
+/// c[0] + c[1] x + c[2] x^2 + ..., as two chains that run side by side.
+template <class P, std::size_t n>
+XGRAD_INLINE Batch<P> polynomial_in_two_chains(std::array<P, n> const& c, Batch<P> x) {
+    auto const square = x * x;
+    return polynomial<0, 2>(c, square) + x * polynomial<1, 2>(c, square);
+}
+
+template <class P> struct Exponentials {
+    Batch<P> exp, expm1;
+};
+
+template <class P> struct ExpConstants;
+template <> struct ExpConstants<double> {
+    static constexpr int degree = 13;
+    static constexpr double min_normal = -708, min = -746, max = 710;
+    static constexpr double ln2_high = 0x1.62e42fee00000p-1, ln2_low = 0x1.a39ef35793c76p-33;
+};
+template <> struct ExpConstants<float> {
+    static constexpr int degree = 8;
+    static constexpr float min_normal = -87, min = -104, max = 89;
+    static constexpr float ln2_high = 0x1.63p-1f, ln2_low = -0x1.bd0106p-13f;
+};
+
+/// 1/n! + x/(n + 2)! + x^2/(n + 4)! + ... up to 1/last!.
+template <int n, int last, class P> XGRAD_INLINE Batch<P> every_other_term(Batch<P> x) {
+    constexpr P coefficient = static_cast<P>(1 / [] {
+        long double factorial = 1;
+        for (int i = 2; i <= n; ++i) factorial *= i;
+        return factorial;
+    }());
+    if constexpr (n + 2 > last) return coefficient;
+    else return coefficient + x * every_other_term<n + 2, last>(x);
+}
+
+/// How a number of type P is made of bits.
+template <class P> struct Format {
+    using bits = bits_of<P>;
+    static constexpr int mantissa_bits = std::numeric_limits<P>::digits - 1;
+    static constexpr bits bias = std::numeric_limits<P>::max_exponent - 1;
+    /// A sum with it is rounded to a whole number, which the last bits of the sum are.
+    static constexpr P magic = static_cast<P>(bits{3} << (mantissa_bits - 1));
+};
+
+/// The whole number nearest to x, for |x| up to 2^50 (2^21 in single precision).
+template <class P> struct Nearest {
+    Batch<P> number;
+    typename Batch<P>::bits integer; // plus the bits of `magic`
+
+    XGRAD_INLINE explicit Nearest(Batch<P> x) {
+        auto const shifted = x + Batch<P>(Format<P>::magic);
+        integer = shifted.to_bits();
+        number = shifted - Batch<P>(Format<P>::magic);
+    }
+};
+
+/// x = k ln 2 + r with an integer k and |r| <= ln(2)/2, as k and e^r - 1, a sum of powers.
+template <class P> struct Reduced {
+    using Constants = ExpConstants<P>;
+    using bits = typename Batch<P>::bits;
+
+    bits k; // plus the bits of `magic`
+    Batch<P> expm1;
+
+    XGRAD_INLINE explicit Reduced(Batch<P> x) {
+        Nearest<P> const nearest(x * Batch<P>(std::numbers::log2e_v<P>));
+        auto const n = nearest.number;
+        auto const r = x - n * Batch<P>(Constants::ln2_high) - n * Batch<P>(Constants::ln2_low);
+        auto const square = r * r;
+        k = nearest.integer;
+        expm1 = r + square * (every_other_term<2, Constants::degree>(square) +
+                                 r * every_other_term<3, Constants::degree>(square));
+    }
+
+    /// The number with this exponent, which counts from `bias`.
+    XGRAD_INLINE static Batch<P> power_of_2(bits exponent) {
+        return Batch<P>::from_bits(exponent << Format<P>::mantissa_bits);
+    }
+};
+
+/// Both to about one rounding; e^x is 0 where it is below 2^-1021 (2^-125 in single precision). With
+/// x = k ln 2 + r and p = e^r - 1, they are 2^k (1 + p) and 2^k p + (2^k - 1).
+template <class P> XGRAD_INLINE Exponentials<P> exp_of_negative(Batch<P> x) {
+    Batch<P> const min(ExpConstants<P>::min_normal);
+    Reduced<P> const reduced(larger(min, x)); // in this order, so that NaN stays
+    auto const power = Reduced<P>::power_of_2(reduced.k + Format<P>::bias), p = reduced.expm1;
+    return {where(x < min, Batch<P>(0), power + power * p), power * p + (power - 1)};
+}
+
+/// tanh x near 0: Lambert's continued fraction x/(1 + x^2/(3 + x^2/(5 + ...))), up to 17 (9 in single
+/// precision).
+template <class P> XGRAD_INLINE Batch<P> tanh_near_0(Batch<P> x) {
+    auto const z = x * x;
+    if constexpr (std::same_as<P, float>)
+        return x * (1 - z * (14 * z + 315) / ((15 * z + 420) * z + 945));
+    else
+        return x * (1 - z * (((44 * z + 12870) * z + 810810) * z + 11486475) /
+                            ((((45 * z + 13860) * z + 945945) * z + 16216200) * z + 34459425));
+}
+
+/// A function of the C library where numbers are so large that few programs have them: not part of
+/// the loops that call it. Its name has the width, which differs between files with different flags.
+template <class P, std::size_t width, class F> XGRAD_NOINLINE Batch<P> each_aside(F f, Batch<P> x) {
+    return each(f, x);
+}
+
+} // namespace detail
+
+/// e^x to about one rounding, from infinity down to the smallest numbers, which are not normal: 2^k is
+/// taken in two halves, since it may be out of range itself.
+template <class P> XGRAD_INLINE Batch<P> exp(Batch<P> x) {
+    using R = detail::Reduced<P>;
+    using Format = detail::Format<P>;
+    Batch<P> const max(R::Constants::max), min(R::Constants::min);
+    R const reduced(smaller(max, larger(min, x))); // in this order, so that NaN stays
+    constexpr auto offset = std::bit_cast<typename Format::bits>(Format::magic) - 2 * Format::bias;
+    typename R::bits const exponent = reduced.k - offset, half = exponent >> 1;
+    return (1 + reduced.expm1) * R::power_of_2(half) * R::power_of_2(exponent - half);
+}
+#if XGRAD_SIMD && defined(__AVX512F__)
+/// Eight numbers: with x = k ln(2)/16 + r it is 2^(k/16) e^r, of which a pair of registers holds the 16
+/// fractions, and one instruction takes the whole part (bench_transcendental, exp).
+XGRAD_INLINE Batch<double> exp(Batch<double> x) {
+    using Constants = detail::ExpConstants<double>;
+    using B = Batch<double>;
+    alignas(64) static constexpr double fractions[] = {0x1.0000000000000p+0, 0x1.0b5586cf9890fp+0,
+        0x1.172b83c7d517bp+0, 0x1.2387a6e756238p+0, 0x1.306fe0a31b715p+0, 0x1.3dea64c123422p+0,
+        0x1.4bfdad5362a27p+0, 0x1.5ab07dd485429p+0, 0x1.6a09e667f3bcdp+0, 0x1.7a11473eb0187p+0,
+        0x1.8ace5422aa0dbp+0, 0x1.9c49182a3f090p+0, 0x1.ae89f995ad3adp+0, 0x1.c199bdd85529cp+0,
+        0x1.d5818dcfba487p+0, 0x1.ea4afa2a490dap+0};
+    B const bounded = smaller(B(Constants::max), larger(B(Constants::min), x));
+    detail::Nearest<double> const nearest(bounded * B(16 * std::numbers::log2e));
+    auto const k = nearest.number;
+    auto const r = bounded - k * B(Constants::ln2_high / 16) - k * B(Constants::ln2_low / 16);
+    auto const square = r * r;
+    auto const p = r + square * (detail::every_other_term<2, 7>(square) +
+                                    r * detail::every_other_term<3, 7>(square));
+    auto const fraction = B::from(_mm512_permutex2var_pd(_mm512_load_pd(fractions),
+        reinterpret_cast<__m512i>(nearest.integer), _mm512_load_pd(fractions + 8)));
+    auto const y = fraction + fraction * p, whole = k * B(1. / 16);
+    return B::from(_mm512_scalef_pd(y.v, whole.v));
+}
+#endif
+
+/// e^x - 1 to about one rounding: twice (2^(k - 1) (e^r - 1) + 2^(k - 1) - 1/2), and x where that is tiny.
+template <class P> XGRAD_INLINE Batch<P> expm1(Batch<P> x) {
+    using R = detail::Reduced<P>;
+    Batch<P> const max(R::Constants::max), min(-40); // where all digits of -1 are there
+    R const reduced(smaller(max, larger(min, x)));
+    auto const half = R::power_of_2(reduced.k + (detail::Format<P>::bias - 1));
+    auto const is_tiny = abs(x) < std::numeric_limits<P>::epsilon() / 4;
+    return where(is_tiny, x, 2 * (half * reduced.expm1 + (half - P(0.5))));
+}
+
+/// With e = exp(-2|x|) - 1: -e/(2 + e), with the sign of x.
+template <class P> XGRAD_INLINE Batch<P> tanh(Batch<P> x) {
+    auto const size = abs(x);
+    if (all_true(size < 0.55)) return detail::tanh_near_0(x);
+    auto const e = detail::exp_of_negative(-2 * size).expm1;
+    return copysign(e / (2 + e), x);
+}
+/// With e = e^|x| - 1: (e + e/(1 + e))/2, with the sign of x.
+template <class P> XGRAD_INLINE Batch<P> sinh(Batch<P> x) {
+    auto const size = abs(x);
+    if (!all_true(size < detail::ExpConstants<P>::max - 2)) [[unlikely]]
+        return detail::each_aside<P, Batch<P>::width>([](P v) { return std::sinh(v); }, x);
+    auto const e = expm1(size);
+    return copysign(0.5 * (e + e / (1 + e)), x);
+}
+template <class P> XGRAD_INLINE Batch<P> cosh(Batch<P> x) {
+    auto const size = abs(x);
+    if (!all_true(size < detail::ExpConstants<P>::max - 2)) [[unlikely]]
+        return detail::each_aside<P, Batch<P>::width>([](P v) { return std::cosh(v); }, x);
+    auto const e = exp(size);
+    return 0.5 * e + 0.5 / e;
+}
+
+/// e^x / (1 + e^x), which has the smallest results, too; it is 1 from 40 on.
+template <class P> XGRAD_INLINE Batch<P> sigmoid(Batch<P> x) {
+    auto const e = exp(smaller(Batch<P>(40), x)); // in this order, so that NaN stays
+    return e / (1 + e);
+}
+
+} // namespace xgrad::simd

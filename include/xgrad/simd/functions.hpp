@@ -1,0 +1,107 @@
+// The functions in which rules are written, for real batches: sin, exp, pow, ... They are found through
+// their argument's type, and mean the same for a tensor that records. complex_functions.hpp has those of
+// complex batches.
+#pragma once
+
+#include <xgrad/simd/atan.hpp>
+#include <xgrad/simd/log.hpp>
+#include <xgrad/simd/pow.hpp>
+#include <xgrad/simd/sincos.hpp>
+
+namespace xgrad::simd {
+
+/// The remainder of a division of a by b, with the sign of a.
+template <class P> XGRAD_INLINE Batch<P> fmod(Batch<P> a, Batch<P> b) {
+    return detail::each([](P p, P q) { return std::fmod(p, q); }, a, b);
+}
+template <class P> XGRAD_INLINE Mask<P> isnan(Batch<P> x) { return !(x == x); }
+template <class P> XGRAD_INLINE Batch<P> sgn(Batch<P> x) {
+    auto const of_negative = where(x < 0, Batch<P>(-1), where(x == 0, Batch<P>(0), x));
+    return where(x > 0, Batch<P>(1), of_negative);
+}
+template <class P> XGRAD_INLINE Batch<P> conj(Batch<P> x) { return x; }
+template <class P> XGRAD_INLINE Batch<P> real(Batch<P> x) { return x; }
+template <class P> XGRAD_INLINE Batch<P> imag(Batch<P>) { return 0; }
+template <class P> XGRAD_INLINE Batch<P> abs2(Batch<P> x) { return x * x; }
+template <class P> XGRAD_INLINE Batch<P> angle(Batch<P> x) {
+    return where(isnan(x), x, where(x < 0, Batch<P>(std::numbers::pi), Batch<P>(0)));
+}
+template <class P> XGRAD_INLINE ComplexBatch<P> complex(Batch<P> re, Batch<P> im) {
+    return {re, im};
+}
+template <class P> XGRAD_INLINE Batch<P> reciprocal(Batch<P> x) { return 1 / x; }
+/// 0, of the argument's type.
+template <class P> XGRAD_INLINE Batch<P> zero_like(Batch<P>) { return 0; }
+/// 0, of the argument's type.
+template <class P> XGRAD_INLINE ComplexBatch<P> zero_like(ComplexBatch<P>) { return 0; }
+
+// Complex batches.
+template <class P> XGRAD_INLINE Batch<P> real(ComplexBatch<P> z) { return z.re; }
+template <class P> XGRAD_INLINE Batch<P> imag(ComplexBatch<P> z) { return z.im; }
+template <class P> XGRAD_INLINE ComplexBatch<P> conj(ComplexBatch<P> z) { return {z.re, -z.im}; }
+template <class P> XGRAD_INLINE Batch<P> abs2(ComplexBatch<P> z) {
+    return z.re * z.re + z.im * z.im;
+}
+template <class P> XGRAD_INLINE ComplexBatch<P> reciprocal(ComplexBatch<P> z) { return 1 / z; }
+
+/// A batch of numbers, real or complex.
+template <class X>
+concept AnyBatch = requires(X x) {
+    x.store(nullptr);
+    sqrt(x);
+};
+
+namespace detail {
+
+/// Exponents of powers of X that are computed by products and roots.
+template <class X> constexpr bool is_quick_exponent(double p) noexcept {
+    bool const is_real = std::same_as<X, Batch<typename X::precision>>;
+    return p == -1 || p == 0 || p == 0.5 || p == 1 || p == 2 || p == 3 || p == 4 || p == 5 ||
+           p == 6 || (is_real && (p == -2 || p == -0.5));
+}
+
+template <class P> XGRAD_INLINE bool are_ordinary(Batch<P> x) {
+    auto const size = abs(x);
+    return all_true(size < max_squared<P> && size > 1 / max_squared<P>);
+}
+template <class P> XGRAD_INLINE bool are_ordinary(ComplexBatch<P> z) {
+    return are_ordinary(larger(abs(z.re), abs(z.im)));
+}
+
+template <AnyBatch X> X real_power(X x, double p) {
+    if (p == 2) return x * x;
+    if (p == 1) return x;
+    if (p == 3) return x * x * x;
+    if (p == 4) return (x * x) * (x * x);
+    if (p == 5) return (x * x) * (x * x) * x;
+    if (p == 6) return (x * x) * (x * x) * (x * x);
+    if (p == 0) return 1;
+    if (p == -1) return 1 / x;
+    if (p == 0.5) return sqrt(x);
+    if (is_quick_exponent<X>(p)) return p == -2 ? 1 / (x * x) : 1 / sqrt(x);
+    return pow(x, Batch<typename X::precision>(p));
+}
+
+} // namespace detail
+
+/// x^p for one real exponent. For 1/2 and -1/2 it is the root, or its inverse, at -0 and -infinity, too.
+template <class P> Batch<P> pow(Batch<P> x, double p) { return detail::real_power(x, p); }
+
+} // namespace xgrad::simd
+
+namespace xgrad {
+
+/// x^(p - 1) beside y = x^p: for batches a quotient, where that loses nothing.
+template <class Y, class X, class E> auto power_below(Y const&, X const& x, E const& p) {
+    return pow(x, p - 1);
+}
+template <class Y, simd::AnyBatch X, class E>
+    requires simd::AnyBatch<Y>
+XGRAD_INLINE auto power_below(Y const& y, X const& x, E const& p) {
+    using namespace simd::detail;
+    if constexpr (std::same_as<E, double>)
+        if (is_quick_exponent<X>(p - 1)) return pow(x, p - 1);
+    return are_ordinary(y) && are_ordinary(x) ? y / x : pow(x, p - 1);
+}
+
+} // namespace xgrad

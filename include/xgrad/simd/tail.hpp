@@ -1,0 +1,94 @@
+// The tail of a tile: the elements behind its last whole batch.
+#pragma once
+
+#include <cstddef>
+#include <cstring>
+
+#include <xgrad/simd/batch.hpp>
+
+namespace xgrad::detail {
+
+/// Copies n < 2 * Most elements, in pieces whose sizes the compiler knows.
+template <std::size_t Most, class E>
+XGRAD_INLINE void copy_few(E const* from, std::size_t n, E* to) {
+    if constexpr (Most > 0) {
+        if (n & Most) {
+            std::memcpy(static_cast<void*>(to), from, Most * sizeof(E));
+            from += Most;
+            to += Most;
+        }
+        copy_few<Most / 2>(from, n, to);
+    }
+}
+
+#if defined(__AVX2__)
+/// One element, and zeros behind it.
+template <class E> XGRAD_INLINE __m128i load_one(E const* from) {
+    if constexpr (sizeof(E) == 16) return _mm_loadu_si128(reinterpret_cast<__m128i const*>(from));
+    else if constexpr (sizeof(E) == 8)
+        return _mm_loadl_epi64(reinterpret_cast<__m128i const*>(from));
+    else return _mm_castps_si128(_mm_load_ss(reinterpret_cast<float const*>(from)));
+}
+#endif
+
+/// Copies n < width elements, and puts zeros behind them. Masked where a processor can: a batch that was written in pieces would be read with
+/// a delay. So would one number that was written alone, as the result of the step before: it is read alone.
+template <std::size_t width, class E>
+XGRAD_INLINE void fill_batch(E* to, E const* from, std::size_t n) {
+    constexpr std::size_t size = width * sizeof(E);
+#if defined(__AVX512BW__) && defined(__BMI2__)
+    if constexpr (size % 64 == 0) {
+        if (n == 1) {
+            _mm512_storeu_si512(to, _mm512_zextsi128_si512(load_one(from)));
+            for (std::size_t byte = 64; byte < size; byte += 64)
+                _mm512_storeu_si512(
+                    reinterpret_cast<std::byte*>(to) + byte, _mm512_setzero_si512());
+            return;
+        }
+        for (std::size_t byte = 0, bytes = n * sizeof(E); byte < size; byte += 64) {
+            auto const mask =
+                _bzhi_u64(~0ull, static_cast<unsigned>(bytes > byte ? bytes - byte : 0));
+            _mm512_storeu_si512(reinterpret_cast<std::byte*>(to) + byte,
+                _mm512_maskz_loadu_epi8(mask, reinterpret_cast<std::byte const*>(from) + byte));
+        }
+        return;
+    }
+#elif defined(__AVX2__)
+    if constexpr (size % 32 == 0 && sizeof(E) % 4 == 0) {
+        if (n == 1) {
+            _mm256_storeu_si256(
+                reinterpret_cast<__m256i*>(to), _mm256_zextsi128_si256(load_one(from)));
+            for (std::size_t byte = 32; byte < size; byte += 32)
+                _mm256_storeu_si256(
+                    reinterpret_cast<__m256i*>(reinterpret_cast<std::byte*>(to) + byte),
+                    _mm256_setzero_si256());
+            return;
+        }
+        auto const words = _mm256_set1_epi32(static_cast<int>(n * (sizeof(E) / 4)));
+        for (int word = 0; word < static_cast<int>(size / 4); word += 8) {
+            auto const mask =
+                _mm256_cmpgt_epi32(words, _mm256_setr_epi32(word, word + 1, word + 2, word + 3,
+                                              word + 4, word + 5, word + 6, word + 7));
+            _mm256_storeu_si256(reinterpret_cast<__m256i*>(to) + word / 8,
+                _mm256_maskload_epi32(reinterpret_cast<int const*>(from) + word, mask));
+        }
+        return;
+    }
+#endif
+    std::memset(static_cast<void*>(to), 0, size);
+    copy_few<width / 2>(from, n, to);
+}
+
+/// The last, incomplete batch of a tile is computed on a copy, so that nothing outside the tile is touched.
+template <class P, std::size_t Count> struct Remainder {
+    static constexpr std::size_t width = simd::Batch<P>::width;
+    alignas(64) std::byte buffer[Count][width * sizeof(std::complex<P>)];
+
+    template <class E>
+    XGRAD_INLINE void const* copy(std::size_t k, void const* tile, std::size_t at, std::size_t n) {
+        fill_batch<width>(reinterpret_cast<E*>(buffer[k]), static_cast<E const*>(tile) + at, n);
+        return buffer[k];
+    }
+};
+
+} // namespace xgrad::detail
