@@ -7,24 +7,13 @@
 #include <typeinfo>
 
 #include <xgrad/nn/live_modules.hpp>
+#include <xgrad/nn/load_report.hpp>
 #include <xgrad/nn/module_hooks.hpp>
 #include <xgrad/tensor/state_dict.hpp>
 
 XGRAD_COMPILED_ONCE
 
 namespace xgrad::nn {
-
-struct NamedModule {
-    std::string name;
-    AnyModule* module;
-};
-
-/// What load_state_dict() could not do: names that the module has and the state has not, the other way round, and tensors of
-/// another shape or kind (with the reason).
-struct LoadReport {
-    std::vector<std::string> missing, unexpected, mismatched;
-    bool complete() const noexcept { return missing.empty() && unexpected.empty() && mismatched.empty(); }
-};
 
 class AnyModule {
 public:

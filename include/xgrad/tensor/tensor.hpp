@@ -3,48 +3,21 @@
 // (record.hpp).
 #pragma once
 
-#include <initializer_list>
-
 #include <xgrad/base/source_location.hpp>
 #include <xgrad/base/warning.hpp>
 #include <xgrad/base/xtensor.hpp>
 #include <xgrad/graph/view.hpp>
 #include <xgrad/ops/expression.hpp>
 #include <xgrad/tensor/inplace_forms.hpp>
+#include <xgrad/tensor/tensor_arguments.hpp>
 #include <xgrad/tensor/type_info.hpp>
 
 XGRAD_COMPILED_ONCE
 
 namespace xgrad {
 
-/// Asks for a leaf that collects a gradient: `Tensor<double> x({1., 2.}, xg::requires_grad)`.
-struct RequiresGrad {
-    bool value = false;
-};
-inline constexpr RequiresGrad requires_grad{true};
-
-/// The last argument of what makes a Tensor<T>: nothing, or requires_grad.
-template <Scalar T> struct GradFlag {
-    bool value = false;
-    GradFlag() = default;
-    GradFlag(RequiresGrad g) : value(g.value) { static_assert(detail::has_gradients<T>, "only Tensors of floating point and complex dtype can require gradients"); }
-};
-
 /// What backward() and grad() may be told; see backward.hpp.
 struct BackwardOptions;
-
-namespace detail {
-
-/// What stands between braces: a number, or a list. {5.} is always a list, so that {{5.}, {6.}} can only be a matrix.
-template <class T> struct NestedList {
-    T value{};
-    std::initializer_list<NestedList> list{};
-    bool is_number = false;
-    template <std::convertible_to<T> U> NestedList(U const& v) : value(static_cast<T>(v)), is_number(true) {}
-    NestedList(std::initializer_list<NestedList> l) : list(l) {}
-};
-
-}  // namespace detail
 
 template <Scalar T> class MaskedTensor;
 

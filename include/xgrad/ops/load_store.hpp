@@ -1,0 +1,41 @@
+// Loads and stores of kernels: a batch of elements of any scalar type in a tile.
+#pragma once
+
+#include <xgrad/simd/complex_batch.hpp>
+
+namespace xgrad::detail {
+
+/// What a tile of precision P holds for elements of type T: complex<P> for complex ones, else P (masks as 0 and 1).
+template <class T, class P> using tile_type = std::conditional_t<is_complex<T>, std::complex<P>, P>;
+
+template <class T, class P> XGRAD_INLINE auto load_batch(void const* tile, std::size_t i) {
+    auto const* const p = static_cast<tile_type<T, P> const*>(tile) + i;
+    if constexpr (std::same_as<T, bool>) return simd::Batch<P>::load(p) != 0;
+    else return simd::batch_of<T, P>::load(p);
+}
+
+/// The leaves of a formula at the batch that begins at i. A type with a name, for which what reads it is compiled once for all kernels.
+template <class P> struct LeavesAt {
+    void const* const* in;
+    std::size_t i;
+
+    template <class T, std::size_t K> XGRAD_INLINE auto operator()() const {
+        return load_batch<T, P>(in[K], i);
+    }
+};
+
+/// Writes a result; a result narrower than the kernel's precision is rounded number by number.
+template <class T, class Batch> XGRAD_INLINE void store_batch(T* out, Batch const& y) {
+    if constexpr (requires { y.store(out); }) y.store(out);
+    else if constexpr (is_complex<T>) {
+        std::complex<typename Batch::precision> all[Batch::width];
+        y.store(all);
+        for (std::size_t i = 0; i < Batch::width; ++i) out[i] = static_cast<T>(all[i]);
+    } else {
+        typename Batch::precision all[Batch::width];
+        y.store(all);
+        for (std::size_t i = 0; i < Batch::width; ++i) out[i] = static_cast<T>(all[i]);
+    }
+}
+
+} // namespace xgrad::detail
