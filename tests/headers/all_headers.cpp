@@ -40,6 +40,9 @@ int main()
     optimizer.step();
     net.load_state_dict(net.state_dict());
 
+    xg::data::DataLoader loader(xg::data::TensorDataset<double>(xg::ones({4, 2})), {});
+    for ([[maybe_unused]] auto const& batch : loader) {}
+
     xg::package::PackageExporter exporter("file");
     exporter.register_extern_hook([](xg::package::PackageExporter&, std::string const&) {});
     xg::package::PackageImporter importer("file");

@@ -163,6 +163,7 @@ template <class D, class Collate = DefaultCollate> class DataLoader {
         D dataset;
         Collate collate;
 
+        Source(D d, Collate c) : dataset(std::move(d)), collate(std::move(c)) {}
         auto batch(std::span<std::size_t const> numbers) const {
             NoGradGuard const off;
             if constexpr (whole_batches) return dataset.get_batch(numbers);

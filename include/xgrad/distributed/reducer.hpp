@@ -140,6 +140,10 @@ private:
     struct PassGuard {
         ProcessGroup group;
         bool ended = false;
+
+        explicit PassGuard(ProcessGroup g) : group(std::move(g)) {}
+        PassGuard(PassGuard const&) = delete;
+        PassGuard& operator=(PassGuard const&) = delete;
         ~PassGuard() {
             if (!ended) group.stop("an exception ended its backward pass");
         }
