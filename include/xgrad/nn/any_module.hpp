@@ -369,13 +369,7 @@ inline LoadReport AnyModule::load_state_dict(StateDict const& state, bool strict
     }
     for (auto const& [name, tensor] : state)
         if (std::ranges::find(own, name, &NamedTensor::name) == own.end()) report.unexpected.push_back(name);
-    if (strict && !report.complete()) {
-        std::string message = "Error(s) in loading state_dict for " + std::string(kind()) + ":";
-        for (auto const& [what, names] : {std::pair("Missing", &report.missing), std::pair("Unexpected", &report.unexpected)})
-            for (auto const& name : *names) message += (name == names->front() ? std::string("\n\t") + what + " key(s) in state_dict: " : std::string(", ")) + '"' + name + '"';
-        for (auto const& text : report.mismatched) message += "\n\t" + text;
-        xgrad::detail::fail(message);
-    }
+    if (strict && !report.complete()) xgrad::detail::fail(report.message(kind()));
     for (auto& [to, from] : pairs) from = xgrad::detail::converted_copy(from, *to.impl().type);     // which may look into the module's own memory
     for (auto const& [to, from] : pairs) xgrad::detail::overwrite(to, from);
     return report;

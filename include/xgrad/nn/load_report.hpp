@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace xgrad::nn {
@@ -21,6 +22,22 @@ struct LoadReport {
     /// Whether every name was there, with its shape and kind.
     bool complete() const noexcept {
         return missing.empty() && unexpected.empty() && mismatched.empty();
+    }
+    /// What is wrong, by name, for the class of module that was to load the state.
+    std::string message(std::string_view module_class) const {
+        std::string text = "Error(s) in loading state_dict for " + std::string(module_class) + ":";
+        auto const list = [&](char const* what, std::vector<std::string> const& names) {
+            for (auto const& name : names) {
+                if (name == names.front())
+                    text.append("\n\t").append(what).append(" key(s) in state_dict: ");
+                else text += ", ";
+                text += '"' + name + '"';
+            }
+        };
+        list("Missing", missing);
+        list("Unexpected", unexpected);
+        for (auto const& name : mismatched) text += "\n\t" + name;
+        return text;
     }
 };
 
