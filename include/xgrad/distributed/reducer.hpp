@@ -204,9 +204,8 @@ private:
                 names += (names.empty() ? "'" : ", '") + parameters_[i].name + "'";
         std::string const text =
             "Expected to have finished reduction in the prior iteration before starting a new one. "
-            "This "
-            "rank's pass brought no gradient for parameters that were not used in producing its "
-            "loss: " +
+            "This rank's pass brought no gradient for parameters that were not used in producing "
+            "its loss: " +
             names +
             ". You can enable unused parameter detection by passing find_unused_parameters = true, "
             "and make sure that all results of forward take part in the loss";
@@ -220,8 +219,8 @@ private:
         if (xgrad::detail::grad_mode)
             fail<GraphError>(
                 "DistributedDataParallel: backward() with create_graph would differentiate "
-                "gradients before they are "
-                "reduced over the ranks; take second derivatives under no_sync(), or by grad()");
+                "gradients before they are reduced over the ranks; take second derivatives under "
+                "no_sync(), or by grad()");
         try {
             watch_pass();
             if (finished_) reset(); // another pass over a graph that was kept
