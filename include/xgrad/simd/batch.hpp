@@ -122,9 +122,32 @@ template <class P> struct Batch {
     XGRAD_INLINE friend Mask<P> operator==(Batch a, Batch b) { return {a.v == b.v}; }
     XGRAD_INLINE friend Mask<P> operator!=(Batch a, Batch b) { return {a.v != b.v}; }
     XGRAD_INLINE friend Batch where(Mask<P> m, Batch a, Batch b) { return from(m.m ? a.v : b.v); }
-    /// a where it is larger (smaller) than b, else b: where either is NaN, too.
-    XGRAD_INLINE friend Batch larger(Batch a, Batch b) { return from(a.v > b.v ? a.v : b.v); }
-    XGRAD_INLINE friend Batch smaller(Batch a, Batch b) { return from(a.v < b.v ? a.v : b.v); }
+    /// a where it is larger (smaller) than b, else b: where either is NaN, too. One instruction, which g++ does not find where one of
+    /// them is a constant (bench_transcendental, exp).
+    XGRAD_INLINE friend Batch larger(Batch a, Batch b) {
+#if XGRAD_SIMD && defined(__AVX512F__)
+        if constexpr (width == 8) return from(_mm512_max_pd(a.v, b.v));
+        else if constexpr (width == 16) return from(_mm512_max_ps(a.v, b.v));
+        else
+#elif XGRAD_SIMD && defined(__AVX__)
+        if constexpr (width == 4) return from(_mm256_max_pd(a.v, b.v));
+        else if constexpr (width == 8) return from(_mm256_max_ps(a.v, b.v));
+        else
+#endif
+            return from(a.v > b.v ? a.v : b.v);
+    }
+    XGRAD_INLINE friend Batch smaller(Batch a, Batch b) {
+#if XGRAD_SIMD && defined(__AVX512F__)
+        if constexpr (width == 8) return from(_mm512_min_pd(a.v, b.v));
+        else if constexpr (width == 16) return from(_mm512_min_ps(a.v, b.v));
+        else
+#elif XGRAD_SIMD && defined(__AVX__)
+        if constexpr (width == 4) return from(_mm256_min_pd(a.v, b.v));
+        else if constexpr (width == 8) return from(_mm256_min_ps(a.v, b.v));
+        else
+#endif
+            return from(a.v < b.v ? a.v : b.v);
+    }
 
     XGRAD_INLINE friend Batch abs(Batch x) {
         if constexpr (RealScalar<P>) return from_bits(x.to_bits() & ~sign_bit);
