@@ -1,4 +1,5 @@
-// A row in which xgrad's value and gradients are checked against those by hand before either is timed.
+// A row in which xgrad's value and gradients are checked against those by hand before either is
+// timed.
 #pragma once
 
 #include <limits>
@@ -11,8 +12,8 @@
 
 namespace bench {
 
-/// A tensor to differentiate for, with a place for its gradient by hand: memory like that of xgrad's own, so that neither has
-/// the better alignment.
+/// A tensor to differentiate for, with a place for its gradient by hand: memory like that of
+/// xgrad's own, so that neither has the better alignment.
 template <class T> struct Leaf {
     xgrad::Tensor<T> x, by_hand = xgrad::zeros<T>(x.shape());
     T const* data = x.data();
@@ -31,9 +32,10 @@ template <class T = double> struct Room {
     explicit Room(xgrad::Shape const& shape) : values(xgrad::zeros<T>(shape)) {}
 };
 
-/// f() after the gradients of the leaves have been dropped: the value of the formula, all gradients computed afresh.
-template <class Formula, class... T> auto differentiated(Formula formula, Leaf<T> const&... leaves)
-{
+/// f() after the gradients of the leaves have been dropped: the value of the formula, all gradients
+/// computed afresh.
+template <class Formula, class... T>
+auto differentiated(Formula formula, Leaf<T> const&... leaves) {
     return [=, x = std::tuple(leaves.x...)]() mutable {
         std::apply([](auto&... each) { (each.zero_grad(), ...); }, x);
         auto const loss = formula();
@@ -42,22 +44,28 @@ template <class Formula, class... T> auto differentiated(Formula formula, Leaf<T
     };
 }
 
-/// A case with its xgrad, for which competitors by hand are added. Stops the program where they disagree.
+/// A case with its xgrad, for which competitors by hand are added. Stops the program where they
+/// disagree.
 template <class Formula, class... T> class Comparison {
 public:
     Comparison(std::string const& name, std::size_t n, Formula formula, Leaf<T> const&... leaves)
-        : name_(name), xgrad_(differentiated(formula, leaves...)), leaves_(leaves...), case_(name, n)
-    {
-        xgrad_();      // the second time is as every time from then on
+        : name_(name), xgrad_(differentiated(formula, leaves...)), leaves_(leaves...),
+          case_(name, n) {
+        xgrad_(); // the second time is as every time from then on
         value_ = xgrad_();
         case_.xgrad(xgrad_);
     }
     /// A competitor that returns the value and writes every gradient into its Leaf.
-    template <class F> Comparison& hand(std::string const& who, F f)
-    {
+    template <class F> Comparison& hand(std::string const& who, F f) {
         std::apply([](auto&... leaf) { (leaf.forget(), ...); }, leaves_);
         agree(name_ + ": value, beside " + who, value_, static_cast<decltype(value_)>(f()));
-        std::apply([&](auto&... leaf) { (agree(name_ + ": a gradient, beside " + who, leaf.x.grad().data(), leaf.gradient, leaf.x.numel()), ...); }, leaves_);
+        std::apply(
+            [&](auto&... leaf) {
+                (agree(name_ + ": a gradient, beside " + who, leaf.x.grad().data(), leaf.gradient,
+                     leaf.x.numel()),
+                    ...);
+            },
+            leaves_);
         case_.peer(who, f);
         return *this;
     }
@@ -73,10 +81,15 @@ private:
     decltype(std::declval<Run&>()()) value_;
 };
 
-/// Single precision beside double: what has twice as many numbers in a register should take half the time.
-template <class Single, class Double> void float_beside_double(char const* name, std::size_t n, Single const& in_float, Double const& in_double)
-{
-    Case(std::string("float / double: ") + name, n).peer("xgrad, double", in_double.xgrad()).xgrad(in_float.xgrad()).at_most(0.55);
+/// Single precision beside double: what has twice as many numbers in a register should take half
+/// the time.
+template <class Single, class Double>
+void float_beside_double(
+    char const* name, std::size_t n, Single const& in_float, Double const& in_double) {
+    Case(std::string("float / double: ") + name, n)
+        .peer("xgrad, double", in_double.xgrad())
+        .xgrad(in_float.xgrad())
+        .at_most(0.55);
 }
 
-}  // namespace bench
+} // namespace bench

@@ -1,5 +1,5 @@
-// A chain of a million Nodes: built, differentiated and freed. How much memory it takes, and that no stack grows with it. And what a
-// checkpoint costs.
+// A chain of a million Nodes: built, differentiated and freed. How much memory it takes, and that
+// no stack grows with it. And what a checkpoint costs.
 #include <benchmark/benchmark.h>
 #include <malloc.h>
 #include <xgrad/xgrad.hpp>
@@ -12,8 +12,7 @@ namespace xg = xgrad;
 using Real = xg::Tensor<double>;
 
 /// A line of /proc/self/status, in bytes.
-double status(std::string const& field)
-{
+double status(std::string const& field) {
     std::ifstream file("/proc/self/status");
     std::string word;
     double kilobytes = 0;
@@ -35,15 +34,13 @@ struct Sine {
     static Real step(Real const& x) { return sin(x); }
 };
 
-template <class Step> Real chain(Real const& start, std::size_t n)
-{
+template <class Step> Real chain(Real const& start, std::size_t n) {
     Real x = start;
     for (std::size_t i = 0; i < n; ++i) x = Step::step(x);
     return x;
 }
 
-template <class Step> void measure(std::size_t n)
-{
+template <class Step> void measure(std::size_t n) {
     std::string const name = Step::name;
     Real start(0.7, xg::requires_grad);
     chain<Step>(start, 10).backward();
@@ -56,26 +53,31 @@ template <class Step> void measure(std::size_t n)
         forget_peak();
         end.backward();
         double const peak = status("VmHWM") - bytes_before;
-        auto const per_node = [n](double bytes) { return std::round(bytes / static_cast<double>(n)); };
+        auto const per_node = [n](double bytes) {
+            return std::round(bytes / static_cast<double>(n));
+        };
         bench::Case(name + ": memory each", n).found(per_node(held), "B").at_most_value(300);
         bench::Case(name + ": peak each", n).found(per_node(peak), "B");
     }
-    bench::Case(name + ": stack grows by", n).found(status("VmStk") - stack_before, "B").at_most_value(0);
+    bench::Case(name + ": stack grows by", n)
+        .found(status("VmStk") - stack_before, "B")
+        .at_most_value(0);
     bench::Case(name + ": time each", n).per_step(n).xgrad([=]() mutable {
         start.zero_grad();
         chain<Step>(start, n).backward();
     });
 }
 
-/// Steps of the heat equation on a periodic line by a stencil of views, which every step saves: with and without a checkpoint. The
-/// checkpoint computes everything twice, and a backward pass costs more than a forward one.
-void measure_checkpoint(std::size_t steps)
-{
+/// Steps of the heat equation on a periodic line by a stencil of views, which every step saves:
+/// with and without a checkpoint. The checkpoint computes everything twice, and a backward pass
+/// costs more than a forward one.
+void measure_checkpoint(std::size_t steps) {
     Real const conductivity(0.2, xg::requires_grad), start = xg::rand({4098}, xg::requires_grad);
     auto const heat = [conductivity, steps](Real const& u0) {
         Real u = u0;
         for (std::size_t i = 0; i < steps; ++i) {
-            Real const left = u(xt::range(0, 4096)), middle = u(xt::range(1, 4097)), right = u(xt::range(2, 4098));
+            Real const left = u(xt::range(0, 4096)), middle = u(xt::range(1, 4097)),
+                       right = u(xt::range(2, 4098));
             u = xg::pad(middle + conductivity * (left - 2. * middle + right), {{1, 1}});
         }
         return sum(u);
@@ -86,8 +88,7 @@ void measure_checkpoint(std::size_t steps)
         .at_most(2);
 }
 
-int main(int argc, char** argv)
-{
+int main(int argc, char** argv) {
     measure_checkpoint(100);
     measure<Scaled>(1'000'000);
     measure<Sine>(1'000'000);

@@ -1,4 +1,5 @@
-// A step of training a small network: the value and all gradients of a perceptron with one hidden layer.
+// A step of training a small network: the value and all gradients of a perceptron with one hidden
+// layer.
 #include <benchmark/benchmark.h>
 #include <xgrad/xgrad.hpp>
 
@@ -11,13 +12,14 @@ extern "C" [[gnu::weak]] void openblas_set_num_threads(int);
 
 namespace xg = xgrad;
 
-int main(int argc, char** argv)
-{
-    if (openblas_set_num_threads) openblas_set_num_threads(1);      // goals are for one core
+int main(int argc, char** argv) {
+    if (openblas_set_num_threads) openblas_set_num_threads(1); // goals are for one core
     std::size_t const batch = 64, in = 784, width = 128, out = 10;
     auto const x = xg::rand({batch, in});
-    bench::Leaf const w1(xg::Tensor<double>(0.05 * xg::randn({in, width}))), b1(xg::Tensor<double>(0.1 * xg::randn({width})));
-    bench::Leaf const w2(xg::Tensor<double>(0.1 * xg::randn({width, out}))), b2(xg::Tensor<double>(0.1 * xg::randn({out})));
+    bench::Leaf const w1(xg::Tensor<double>(0.05 * xg::randn({in, width}))),
+        b1(xg::Tensor<double>(0.1 * xg::randn({width})));
+    bench::Leaf const w2(xg::Tensor<double>(0.1 * xg::randn({width, out}))),
+        b2(xg::Tensor<double>(0.1 * xg::randn({out})));
     std::vector<std::size_t> labels(batch);
     auto picked = xg::zeros({batch, out});
     for (std::size_t i = 0; i < batch; ++i) {
@@ -31,8 +33,9 @@ int main(int argc, char** argv)
         return mean(logsumexp(z, {1}) - sum(z * picked, {1}));
     };
     bench::Room<> const hidden({batch, width}), z({batch, out}), g_hidden({batch, width});
-    hand::Perceptron const by_hand{batch, in, width, out, x.data(), w1.data, b1.data, w2.data, b2.data, labels.data(), hidden.data,
-        z.data, g_hidden.data, w1.gradient, b1.gradient, w2.gradient, b2.gradient};
+    hand::Perceptron const by_hand{batch, in, width, out, x.data(), w1.data, b1.data, w2.data,
+        b2.data, labels.data(), hidden.data, z.data, g_hidden.data, w1.gradient, b1.gradient,
+        w2.gradient, b2.gradient};
     bench::Comparison row(bench::name::perceptron, batch, formula, w1, b1, w2, b2);
     row.hand("hand: GEMMs, loops", by_hand).goal().at_most(1.03);
     return bench::run(argc, argv);

@@ -8,53 +8,65 @@
 
 namespace xg = xgrad;
 
-template <class T> auto rational(std::size_t n)
-{
+template <class T> auto rational(std::size_t n) {
     bench::Leaf const a(xg::rand<T>({n})), b(xg::rand<T>({n}));
     auto const formula = [a = a.x, b = b.x] { return sum(a * b + 0.5 * a - b / (a + 2)); };
     bench::Comparison row(bench::name::in<T>(bench::name::rational), n, formula, a, b);
-    row.hand("hand, 1 pass", [=] { return hand::rational(a.data, b.data, a.gradient, b.gradient, n); });
+    row.hand(
+        "hand, 1 pass", [=] { return hand::rational(a.data, b.data, a.gradient, b.gradient, n); });
     if constexpr (std::is_same_v<T, double>)
-        if (n < 16) row.hand("hand, plain loop", [=] { return hand::rational_plain(a.data, b.data, a.gradient, b.gradient, n); });
+        if (n < 16)
+            row.hand("hand, plain loop",
+                [=] { return hand::rational_plain(a.data, b.data, a.gradient, b.gradient, n); });
     row.hand("hand, 2 passes", [=] {
         auto const value = hand::rational_value(a.data, b.data, n);
         hand::rational_gradient(a.data, b.data, a.gradient, b.gradient, n);
         return value;
     });
-    if (n >= (1 << 20)) row.hand("hand, streaming", [=] { return hand::rational<hand::Stores::streaming>(a.data, b.data, a.gradient, b.gradient, n); });
+    if (n >= (1 << 20))
+        row.hand("hand, streaming", [=] {
+            return hand::rational<hand::Stores::streaming>(
+                a.data, b.data, a.gradient, b.gradient, n);
+        });
     return row;
 }
 
-template <class Run> void page_faults(Run xgrad, std::size_t n)
-{
+template <class Run> void page_faults(Run xgrad, std::size_t n) {
     rusage before, after;
     getrusage(RUSAGE_SELF, &before);
     for (int i = 0; i < 5; ++i) xgrad();
     getrusage(RUSAGE_SELF, &after);
-    bench::Case("page faults in 5 calls after the first", n).found(static_cast<double>(after.ru_minflt - before.ru_minflt), "").at_most_value(0);
+    bench::Case("page faults in 5 calls after the first", n)
+        .found(static_cast<double>(after.ru_minflt - before.ru_minflt), "")
+        .at_most_value(0);
 }
 
-/// grad(), and value_and_grad() of a function, beside backward(): for four numbers, where that is most of the time.
-void ways_to_ask()
-{
+/// grad(), and value_and_grad() of a function, beside backward(): for four numbers, where that is
+/// most of the time.
+void ways_to_ask() {
     auto a = xg::rand({4}, xg::requires_grad), b = xg::rand({4}, xg::requires_grad);
-    auto const formula = [](auto const& x, auto const& y) { return sum(x * y + 0.5 * x - y / (x + 2)); };
+    auto const formula = [](auto const& x, auto const& y) {
+        return sum(x * y + 0.5 * x - y / (x + 2));
+    };
     auto collected = [=]() mutable {
         a.zero_grad();
         b.zero_grad();
         formula(a, b).backward();
     };
     auto const asked = [=] { return std::get<0>(xg::grad(formula(a, b), xg::inputs(a, b))); };
-    auto const transformed = [=] { return std::get<0>(xg::value_and_grad(formula, xg::inputs(a, b)).second); };
+    auto const transformed = [=] {
+        return std::get<0>(xg::value_and_grad(formula, xg::inputs(a, b)).second);
+    };
     collected();
     bench::agree("grad()", asked().data(), a.grad().data(), 4);
     bench::agree("value_and_grad()", transformed().data(), a.grad().data(), 4);
     bench::Case("grad(), beside backward()", 4).peer("backward()", collected).xgrad(asked);
-    bench::Case("value_and_grad(), beside backward()", 4).peer("backward()", collected).xgrad(transformed);
+    bench::Case("value_and_grad(), beside backward()", 4)
+        .peer("backward()", collected)
+        .xgrad(transformed);
 }
 
-int main(int argc, char** argv)
-{
+int main(int argc, char** argv) {
     std::size_t const mebi = 1 << 20;
     rational<double>(4).goal().faster_than_libtorch(100).at_most_value(150).aim("80 ns");
     ways_to_ask();

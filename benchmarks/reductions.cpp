@@ -10,45 +10,63 @@ namespace xg = xgrad;
 namespace name = bench::name;
 
 /// A formula of one tensor.
-template <class Formula, class Hand> void one(char const* name, xg::Tensor<double> const& values, double goal, Formula formula, Hand hand)
-{
+template <class Formula, class Hand>
+void one(
+    char const* name, xg::Tensor<double> const& values, double goal, Formula formula, Hand hand) {
     bench::Leaf const x(values);
-    bench::Comparison row(name, values.numel(), [=, x = x.x] { return formula(x); }, x);
-    row.hand("hand", [=, m = x.x.shape(0), n = x.x.shape(-1)] { return hand(x.data, x.gradient, m, n); });
+    bench::Comparison row(
+        name, values.numel(), [=, x = x.x] { return formula(x); }, x);
+    row.hand("hand",
+        [=, m = x.x.shape(0), n = x.x.shape(-1)] { return hand(x.data, x.gradient, m, n); });
     row.goal().at_most(goal);
 }
 /// One of two tensors.
-template <class Formula, class Hand> void two(char const* name, xg::Shape const& shape_a, xg::Shape const& shape_b, Formula formula, Hand hand)
-{
+template <class Formula, class Hand>
+void two(char const* name, xg::Shape const& shape_a, xg::Shape const& shape_b, Formula formula,
+    Hand hand) {
     bench::Leaf const a(xg::rand(shape_a)), b(xg::rand(shape_b));
-    bench::Comparison row(name, a.x.numel(), [=, a = a.x, b = b.x] { return formula(a, b); }, a, b);
-    row.hand("hand", [=, m = a.x.shape(0), n = a.x.shape(-1)] { return hand(a.data, b.data, a.gradient, b.gradient, m, n); });
+    bench::Comparison row(
+        name, a.x.numel(), [=, a = a.x, b = b.x] { return formula(a, b); }, a, b);
+    row.hand("hand", [=, m = a.x.shape(0), n = a.x.shape(-1)] {
+        return hand(a.data, b.data, a.gradient, b.gradient, m, n);
+    });
     row.goal().at_most(1.3);
 }
 
-int main(int argc, char** argv)
-{
+int main(int argc, char** argv) {
     using Real = xg::Tensor<double>;
     using From = double const*;
     using To = double*;
     using Size = std::size_t;
-    one(name::logsumexp, xg::randn({1024}), 1.25, [](Real const& x) { return logsumexp(x); },
+    one(
+        name::logsumexp, xg::randn({1024}), 1.25, [](Real const& x) { return logsumexp(x); },
         [](From x, To g, Size, Size n) { return hand::logsumexp(x, g, n); });
-    one(name::prod, 0.5 + xg::rand({1024}), 1.25, [](Real const& x) { return prod(x); }, [](From x, To g, Size, Size n) { return hand::product(x, g, n); });
+    one(
+        name::prod, 0.5 + xg::rand({1024}), 1.25, [](Real const& x) { return prod(x); },
+        [](From x, To g, Size, Size n) { return hand::product(x, g, n); });
 
     auto const matrix = xg::rand({300, 200});
     bench::Room<> const sums({200});
-    one(name::column_sums, matrix, 1.3, [](Real const& x) { return sum(square(sum(x, {0}))); },
+    one(
+        name::column_sums, matrix, 1.3, [](Real const& x) { return sum(square(sum(x, {0}))); },
         [=](From x, To g, Size m, Size n) { return hand::column_sums(x, g, sums.data, m, n); });
-    one(name::row_sums, matrix, 1.3, [](Real const& x) { return sum(square(sum(x, {1}))); },
+    one(
+        name::row_sums, matrix, 1.3, [](Real const& x) { return sum(square(sum(x, {1}))); },
         [](From x, To g, Size m, Size n) { return hand::row_sums(x, g, m, n); });
-    one(name::row_maxima, matrix, 1.3, [](Real const& x) { return sum(square(amax(x, {1}))); },
+    one(
+        name::row_maxima, matrix, 1.3, [](Real const& x) { return sum(square(amax(x, {1}))); },
         [](From x, To g, Size m, Size n) { return hand::row_maxima(x, g, m, n); });
 
     for (xg::Shape const& shape : {xg::Shape{400, 320}, xg::Shape{64, 64}})
-        two(name::transposed, shape, {shape[1], shape[0]}, [](Real const& x, Real const& y) { return sum(square(transpose(x) + y)); },
-            [](From x, From y, To gx, To gy, Size m, Size n) { return hand::transposed_sum(x, y, gx, gy, m, n); });
-    two(name::choice, {65536}, {65536}, [](Real const& a, Real const& b) { return sum(where(a > b, a * b, a - b)); },
+        two(
+            name::transposed, shape, {shape[1], shape[0]},
+            [](Real const& x, Real const& y) { return sum(square(transpose(x) + y)); },
+            [](From x, From y, To gx, To gy, Size m, Size n) {
+                return hand::transposed_sum(x, y, gx, gy, m, n);
+            });
+    two(
+        name::choice, {65536}, {65536},
+        [](Real const& a, Real const& b) { return sum(where(a > b, a * b, a - b)); },
         [](From a, From b, To ga, To gb, Size, Size n) { return hand::choice(a, b, ga, gb, n); });
     return bench::run(argc, argv);
 }

@@ -1,4 +1,5 @@
-// Many recorded steps: on single numbers, x = x + dt*sin(x)*p, differentiated for p and for the first x; and on the rows of a tensor.
+// Many recorded steps: on single numbers, x = x + dt*sin(x)*p, differentiated for p and for the
+// first x; and on the rows of a tensor.
 #include <benchmark/benchmark.h>
 #include <xgrad/xgrad.hpp>
 
@@ -8,8 +9,7 @@
 
 namespace xg = xgrad;
 
-void rows(std::size_t steps, std::size_t n)
-{
+void rows(std::size_t steps, std::size_t n) {
     auto const name = bench::name::rows;
     xg::Tensor<double> s = xg::randn({steps, n});
     s.requires_grad_();
@@ -28,8 +28,7 @@ void rows(std::size_t steps, std::size_t n)
     bench::Case(name, steps).per_step(steps).peer("hand", by_hand).xgrad(by_xgrad);
 }
 
-int main(int argc, char** argv)
-{
+int main(int argc, char** argv) {
     rows(1000, 100);
     auto const name = bench::name::recurrence;
     std::size_t const steps = 1000;
@@ -44,8 +43,12 @@ int main(int argc, char** argv)
         return x.item();
     };
     std::vector<double> tape;
-    auto by_hand = [=]() mutable { return hand::recurrence(start.item(), p.item(), dt, steps, tape); };
-    auto by_hand_kept = [=]() mutable { return hand::recurrence_kept(start.item(), p.item(), dt, steps, tape); };
+    auto by_hand = [=]() mutable {
+        return hand::recurrence(start.item(), p.item(), dt, steps, tape);
+    };
+    auto by_hand_kept = [=]() mutable {
+        return hand::recurrence_kept(start.item(), p.item(), dt, steps, tape);
+    };
 
     auto const value = by_xgrad();
     auto check = [&](hand::Recurrence const& r) {

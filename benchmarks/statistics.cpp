@@ -1,4 +1,5 @@
-// What samplers and optimisers ask for again and again: log densities of a few parameters, misfits, and a classic valley.
+// What samplers and optimisers ask for again and again: log densities of a few parameters, misfits,
+// and a classic valley.
 #include <benchmark/benchmark.h>
 
 #include "cases.hpp"
@@ -10,12 +11,12 @@ namespace xg = xgrad;
 using Real = xg::Tensor<double>;
 
 /// 1024 observations, gradients for mu and sigma, which are single numbers.
-template <class Formula> void normal(char const* name, Formula formula)
-{
+template <class Formula> void normal(char const* name, Formula formula) {
     std::size_t const n = 1024;
     auto const x = xg::randn({n});
     bench::Leaf const mu(Real(0.3)), sigma(Real(1.7));
-    bench::Comparison row(name, n, [=, mu = mu.x, sigma = sigma.x] { return formula(x, mu, sigma); }, mu, sigma);
+    bench::Comparison row(
+        name, n, [=, mu = mu.x, sigma = sigma.x] { return formula(x, mu, sigma); }, mu, sigma);
     row.hand("hand", [=] {
         hand::NormalGradient g;
         auto const value = hand::normal(x.data(), *mu.data, *sigma.data, &g, n);
@@ -26,24 +27,25 @@ template <class Formula> void normal(char const* name, Formula formula)
     row.goal().at_most_value(250);
 }
 
-void regression(std::size_t n, std::size_t k)
-{
+void regression(std::size_t n, std::size_t k) {
     auto const x = xg::randn({n, k}), y = xg::randn({n});
     bench::Leaf const w(xg::randn({k})), s(Real(0.2));
     auto const formula = [=, w = w.x, s = s.x] {
         auto const residual = y - matmul(x, w);
-        return -0.5 * exp(-2 * s) * sum(square(residual)) - static_cast<double>(n) * s - 0.5 * sum(square(w));
+        return -0.5 * exp(-2 * s) * sum(square(residual)) - static_cast<double>(n) * s -
+               0.5 * sum(square(w));
     };
-    bench::Comparison row(bench::name::regression, n * k, [=] { return Real(formula()); }, w, s);
+    bench::Comparison row(
+        bench::name::regression, n * k, [=] { return Real(formula()); }, w, s);
     bench::Room<> const weights({k + 64}), sums({k + 64});
     row.hand("hand, 1 pass", [=] {
-        return hand::regression(x.data(), y.data(), w.data, *s.data, w.gradient, s.gradient, weights.data, sums.data, n, k);
+        return hand::regression(x.data(), y.data(), w.data, *s.data, w.gradient, s.gradient,
+            weights.data, sums.data, n, k);
     });
     row.goal().at_most(1.15);
 }
 
-void rosenbrock(std::size_t n)
-{
+void rosenbrock(std::size_t n) {
     bench::Leaf const x(xg::randn({n}));
     auto const formula = [x = x.x] {
         auto const here = x(xg::slice({}, -1)), next = x(xg::slice(1));
@@ -54,14 +56,14 @@ void rosenbrock(std::size_t n)
     row.goal().at_most_value(900);
 }
 
-int main(int argc, char** argv)
-{
+int main(int argc, char** argv) {
     double const constant = hand::log_root_two_pi;
     normal(bench::name::normal, [=](Real const& x, Real const& mu, Real const& sigma) {
         return sum(-0.5 * square((x - mu) / sigma) - log(sigma) - constant);
     });
     normal(bench::name::normal_hoisted, [=](Real const& x, Real const& mu, Real const& sigma) {
-        return Real(-0.5 * sum(square((x - mu) / sigma)) - static_cast<double>(x.numel()) * (log(sigma) + constant));
+        return Real(-0.5 * sum(square((x - mu) / sigma)) -
+                    static_cast<double>(x.numel()) * (log(sigma) + constant));
     });
     regression(1000, 150);
     rosenbrock(1000);

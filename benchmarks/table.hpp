@@ -1,12 +1,13 @@
-// The table that every benchmark prints: xgrad beside a peer that does the same, and beside its goal. A time is the
-// smallest of many short runs, which take turns in random order, so that a disturbance meets xgrad and its peers alike.
+// The table that every benchmark prints: xgrad beside a peer that does the same, and beside its
+// goal. A time is the smallest of many short runs, which take turns in random order, so that a
+// disturbance meets xgrad and its peers alike.
 //
 //     bench::Case("sum(a*b)", n).peer("hand", by_hand).xgrad(by_xgrad).at_most(1.5);
 //     bench::Case("page faults", n).found(count, "").at_most_value(0);
 //
 // options: --json=FILE      also writes the rows as JSON, one on each line
-//          --libtorch=FILE  such a file, from bench_torch: adds the times of libtorch for the cases that it names
-//          and those of Google Benchmark
+//          --libtorch=FILE  such a file, from bench_torch: adds the times of libtorch for the cases
+//          that it names and those of Google Benchmark
 #pragma once
 
 #include <benchmark/benchmark.h>
@@ -29,77 +30,68 @@ namespace bench {
 struct Row {
     std::string name;
     std::size_t n = 0;
-    std::vector<std::pair<std::string, std::vector<double>>> peers;  // who, ns of each run
+    std::vector<std::pair<std::string, std::vector<double>>> peers; // who, ns of each run
     std::vector<double> xgrad;
-    std::optional<double> value;      // of a row that is no time
+    std::optional<double> value; // of a row that is no time
     std::string unit = "ns";
-    double per = 1;                   // a time is that of so many steps
+    double per = 1; // a time is that of so many steps
     std::optional<double> most_ratio, most_value, least_libtorch;
-    std::string aim;                  // better than the goal asks; printed beside it in brackets
+    std::string aim; // better than the goal asks; printed beside it in brackets
 };
 
-inline std::deque<Row>& rows()
-{
+inline std::deque<Row>& rows() {
     static std::deque<Row> all;
     return all;
 }
 
-/// Adds a row to the table. Functions take nothing; peers of one row compete, and the fastest counts.
+/// Adds a row to the table. Functions take nothing; peers of one row compete, and the fastest
+/// counts.
 class Case {
 public:
-    Case(std::string name, std::size_t n) : row_(rows().emplace_back())
-    {
+    Case(std::string name, std::size_t n) : row_(rows().emplace_back()) {
         row_.name = std::move(name);
         row_.n = n;
     }
-    template <class F> Case& peer(std::string const& who, F f)
-    {
+    template <class F> Case& peer(std::string const& who, F f) {
         row_.peers.emplace_back(who, std::vector<double>{});
         time(who + std::to_string(row_.peers.size()), std::move(f));
         return *this;
     }
-    template <class F> Case& xgrad(F f)
-    {
+    template <class F> Case& xgrad(F f) {
         time("xgrad", std::move(f));
         return *this;
     }
     /// What is no time: a count, or bytes.
-    Case& found(double value, std::string unit)
-    {
+    Case& found(double value, std::string unit) {
         row_.value = value;
         row_.unit = std::move(unit);
         return *this;
     }
-    Case& per_step(std::size_t steps)
-    {
+    Case& per_step(std::size_t steps) {
         row_.per = static_cast<double>(steps);
         return *this;
     }
-    Case& at_most(double times_the_peer)
-    {
+    Case& at_most(double times_the_peer) {
         row_.most_ratio = times_the_peer;
         return *this;
     }
-    Case& at_most_value(double value)
-    {
+    Case& at_most_value(double value) {
         row_.most_value = value;
         return *this;
     }
-    Case& faster_than_libtorch(double times)
-    {
+    Case& faster_than_libtorch(double times) {
         row_.least_libtorch = times;
         return *this;
     }
-    Case& aim(std::string text)
-    {
+    Case& aim(std::string text) {
         row_.aim = std::move(text);
         return *this;
     }
 
 private:
-    template <class F> void time(std::string const& who, F f)
-    {
-        auto const name = std::to_string(rows().size() - 1) + '/' + row_.name + '/' + std::to_string(row_.n) + '/' + who;
+    template <class F> void time(std::string const& who, F f) {
+        auto const name = std::to_string(rows().size() - 1) + '/' + row_.name + '/' +
+                          std::to_string(row_.n) + '/' + who;
         auto const loop = [f = std::move(f)](benchmark::State& state) mutable {
             for (auto _ : state) {
                 if constexpr (std::is_void_v<decltype(f())>) f();
@@ -117,8 +109,7 @@ private:
 class Table : public benchmark::BenchmarkReporter {
 public:
     bool ReportContext(Context const&) override { return true; }
-    void ReportRuns(std::vector<Run> const& runs) override
-    {
+    void ReportRuns(std::vector<Run> const& runs) override {
         for (auto const& run : runs) {
             if (run.run_type != Run::RT_Iteration) continue;
             auto const& name = run.run_name.function_name;
@@ -132,17 +123,18 @@ public:
 };
 
 using Times = std::vector<double>;
-inline double least(Times const& t) { return t.empty() ? std::numeric_limits<double>::quiet_NaN() : *std::min_element(t.begin(), t.end()); }
-inline double median(Times t)
-{
+inline double least(Times const& t) {
+    return t.empty() ? std::numeric_limits<double>::quiet_NaN()
+                     : *std::min_element(t.begin(), t.end());
+}
+inline double median(Times t) {
     if (t.empty()) return std::numeric_limits<double>::quiet_NaN();
     auto const middle = t.begin() + static_cast<std::ptrdiff_t>(t.size() / 2);
     std::nth_element(t.begin(), middle, t.end());
     return *middle;
 }
 
-inline std::string with_space(std::string const& unit)
-{
+inline std::string with_space(std::string const& unit) {
     std::string text(unit.empty() ? "" : " ");
     return text += unit;
 }
@@ -150,15 +142,18 @@ inline std::string with_space(std::string const& unit)
 /// The numbers of a row, NaN where there are none.
 struct Figures {
     std::string peer = "-";
-    double peer_ns = least({}), peer_median = least({}), xgrad, xgrad_median, ratio, libtorch = least({});
+    double peer_ns = least({}), peer_median = least({}), xgrad, xgrad_median, ratio,
+           libtorch = least({});
     std::string goal;
     bool judged = false, met = true;
 
-    explicit Figures(Row const& row, std::vector<std::pair<std::string, double>> const& libtorch_times)
-        : xgrad(row.value ? *row.value : least(row.xgrad)), xgrad_median(row.value ? *row.value : median(row.xgrad))
-    {
+    explicit Figures(
+        Row const& row, std::vector<std::pair<std::string, double>> const& libtorch_times)
+        : xgrad(row.value ? *row.value : least(row.xgrad)),
+          xgrad_median(row.value ? *row.value : median(row.xgrad)) {
         for (auto const& [who, times] : row.peers)
-            if (auto const t = least(times); !(t >= peer_ns)) peer = who, peer_ns = t, peer_median = median(times);
+            if (auto const t = least(times); !(t >= peer_ns))
+                peer = who, peer_ns = t, peer_median = median(times);
         ratio = xgrad / peer_ns;
         for (auto const& [key, ns] : libtorch_times)
             if (key == row.name + '/' + std::to_string(row.n)) libtorch = ns;
@@ -170,8 +165,7 @@ struct Figures {
         }
         if (!row.aim.empty()) (((goal += goal.empty() ? "(" : " (") += row.aim) += ")");
     }
-    static std::string number(double x)
-    {
+    static std::string number(double x) {
         char text[32];
         if (x != x) return "-";
         std::snprintf(text, sizeof text, x >= 1000 ? "%.0f" : "%.4g", x);
@@ -179,13 +173,11 @@ struct Figures {
     }
 
 private:
-    void add_goal(std::string const& text)
-    {
+    void add_goal(std::string const& text) {
         if (!goal.empty()) goal += ", ";
         goal += text;
     }
-    void judge(std::optional<double> most, double value, std::string const& unit)
-    {
+    void judge(std::optional<double> most, double value, std::string const& unit) {
         if (!most) return;
         add_goal(number(*most) + unit);
         if (value == value) judged = true, met &= value <= *most;
@@ -193,8 +185,7 @@ private:
 };
 
 /// A row of the table, from a file that another benchmark wrote.
-inline std::vector<std::pair<std::string, double>> read_times(std::string const& path)
-{
+inline std::vector<std::pair<std::string, double>> read_times(std::string const& path) {
     std::vector<std::pair<std::string, double>> times;
     if (path.empty()) return times;
     std::FILE* const file = std::fopen(path.c_str(), "r");
@@ -203,31 +194,38 @@ inline std::vector<std::pair<std::string, double>> read_times(std::string const&
     unsigned long long n;
     double ns;
     while (std::fgets(line, sizeof line, file))
-        if (std::sscanf(line, R"( {"case": "%255[^"]", "n": %llu, "peer": "libtorch", "peer_ns": %lf)", name, &n, &ns) == 3)
+        if (std::sscanf(line,
+                R"( {"case": "%255[^"]", "n": %llu, "peer": "libtorch", "peer_ns": %lf)", name, &n,
+                &ns) == 3)
             times.emplace_back(std::string(name) + '/' + std::to_string(n), ns);
     std::fclose(file);
     return times;
 }
 
-inline void print(std::vector<Figures> const& figures)
-{
-    bool const torch = std::any_of(figures.begin(), figures.end(), [](auto const& f) { return f.libtorch == f.libtorch; });
-    std::printf("%-50s %7s  %-14s %10s %10s %7s  %-26s %-4s", "case", "n", "peer", "peer ns", "xgrad ns", "ratio", "goal", "met?");
+inline void print(std::vector<Figures> const& figures) {
+    bool const torch = std::any_of(
+        figures.begin(), figures.end(), [](auto const& f) { return f.libtorch == f.libtorch; });
+    std::printf("%-50s %7s  %-14s %10s %10s %7s  %-26s %-4s", "case", "n", "peer", "peer ns",
+        "xgrad ns", "ratio", "goal", "met?");
     std::printf(torch ? " %11s %8s\n" : "\n", "libtorch ns", "/ xgrad");
     for (std::size_t i = 0; i < figures.size(); ++i) {
         auto const& f = figures[i];
         auto const& row = rows()[i];
         auto const number = Figures::number;
-        if (f.xgrad != f.xgrad && f.peer_ns != f.peer_ns) continue;      // filtered out
+        if (f.xgrad != f.xgrad && f.peer_ns != f.peer_ns) continue; // filtered out
         auto const value = number(f.xgrad) + (row.value ? with_space(row.unit) : std::string());
-        std::printf("%-50s %7zu  %-14s %10s %10s %7s  %-26s %-4s", row.name.c_str(), row.n, f.peer.c_str(), number(f.peer_ns).c_str(), value.c_str(),
-            number(f.ratio).c_str(), f.goal.c_str(), !f.judged ? "" : f.met ? "yes" : "NO");
-        std::printf(torch ? " %11s %8s\n" : "\n", number(f.libtorch).c_str(), number(f.libtorch / f.xgrad).c_str());
+        std::printf("%-50s %7zu  %-14s %10s %10s %7s  %-26s %-4s", row.name.c_str(), row.n,
+            f.peer.c_str(), number(f.peer_ns).c_str(), value.c_str(), number(f.ratio).c_str(),
+            f.goal.c_str(),
+            !f.judged ? ""
+            : f.met   ? "yes"
+                      : "NO");
+        std::printf(torch ? " %11s %8s\n" : "\n", number(f.libtorch).c_str(),
+            number(f.libtorch / f.xgrad).c_str());
     }
 }
 
-inline void write_json(std::vector<Figures> const& figures, std::string const& path)
-{
+inline void write_json(std::vector<Figures> const& figures, std::string const& path) {
     std::FILE* const file = std::fopen(path.c_str(), "w");
     if (!file) {
         std::perror(path.c_str());
@@ -237,14 +235,21 @@ inline void write_json(std::vector<Figures> const& figures, std::string const& p
     std::fputs("[\n", file);
     for (std::size_t i = 0; i < figures.size(); ++i) {
         auto const& f = figures[i];
-        std::fprintf(file, R"( {"case": "%s", "n": %zu, "peer": "%s", "peer_ns": %s, "peer_median_ns": %s, "xgrad": %s, "xgrad_median": %s, )",
-            rows()[i].name.c_str(), rows()[i].n, f.peer.c_str(), number(f.peer_ns).c_str(), number(f.peer_median).c_str(), number(f.xgrad).c_str(),
-            number(f.xgrad_median).c_str());
+        std::fprintf(file,
+            R"( {"case": "%s", "n": %zu, "peer": "%s", "peer_ns": %s, "peer_median_ns": %s, "xgrad": %s, "xgrad_median": %s, )",
+            rows()[i].name.c_str(), rows()[i].n, f.peer.c_str(), number(f.peer_ns).c_str(),
+            number(f.peer_median).c_str(), number(f.xgrad).c_str(), number(f.xgrad_median).c_str());
         std::fputs(R"("peers": {)", file);
         for (auto const& [who, times] : rows()[i].peers)
-            std::fprintf(file, R"(%s"%s": %s)", &who == &rows()[i].peers.front().first ? "" : ", ", who.c_str(), number(least(times)).c_str());
-        std::fprintf(file, R"(}, "unit": "%s", "ratio": %s, "libtorch_ns": %s, "goal": "%s", "met": %s}%s)", rows()[i].unit.c_str(),
-            number(f.ratio).c_str(), number(f.libtorch).c_str(), f.goal.c_str(), !f.judged ? "null" : f.met ? "true" : "false",
+            std::fprintf(file, R"(%s"%s": %s)", &who == &rows()[i].peers.front().first ? "" : ", ",
+                who.c_str(), number(least(times)).c_str());
+        std::fprintf(file,
+            R"(}, "unit": "%s", "ratio": %s, "libtorch_ns": %s, "goal": "%s", "met": %s}%s)",
+            rows()[i].unit.c_str(), number(f.ratio).c_str(), number(f.libtorch).c_str(),
+            f.goal.c_str(),
+            !f.judged ? "null"
+            : f.met   ? "true"
+                      : "false",
             i + 1 < figures.size() ? ",\n" : "\n");
     }
     std::fputs("]\n", file);
@@ -252,10 +257,10 @@ inline void write_json(std::vector<Figures> const& figures, std::string const& p
 }
 
 /// The whole of main(), after the cases have been added.
-inline int run(int argc, char** argv)
-{
+inline int run(int argc, char** argv) {
     std::string json, libtorch;
-    std::string defaults[] = {"--benchmark_repetitions=25", "--benchmark_enable_random_interleaving=true"};
+    std::string defaults[] = {
+        "--benchmark_repetitions=25", "--benchmark_enable_random_interleaving=true"};
     std::vector<char*> arguments{argv[0], defaults[0].data(), defaults[1].data()};
     for (int i = 1; i < argc; ++i) {
         std::string const argument = argv[i];
@@ -278,9 +283,9 @@ inline int run(int argc, char** argv)
 }
 
 /// Stops the program where xgrad and a peer do not compute the same.
-template <class T> void agree(std::string const& what, T const* x, T const* y, std::size_t n)
-{
-    double const tolerance = std::numeric_limits<decltype(std::abs(T()))>::digits < 53 ? 1e-5 : 1e-10;
+template <class T> void agree(std::string const& what, T const* x, T const* y, std::size_t n) {
+    double const tolerance =
+        std::numeric_limits<decltype(std::abs(T()))>::digits < 53 ? 1e-5 : 1e-10;
     double largest = 0, difference = 0;
     bool numbers = true;
     for (std::size_t i = 0; i < n; ++i) {
@@ -290,10 +295,10 @@ template <class T> void agree(std::string const& what, T const* x, T const* y, s
         numbers &= apart == apart;
     }
     if (numbers && difference <= tolerance * largest) return;
-    std::fprintf(stderr, "%s, n = %zu: the results differ by %g, the largest being %g%s\n", what.c_str(), n, difference, largest,
-        numbers ? "" : ", and some are no numbers");
+    std::fprintf(stderr, "%s, n = %zu: the results differ by %g, the largest being %g%s\n",
+        what.c_str(), n, difference, largest, numbers ? "" : ", and some are no numbers");
     std::exit(1);
 }
 template <class T> void agree(std::string const& what, T x, T y) { agree(what, &x, &y, 1); }
 
-}  // namespace bench
+} // namespace bench

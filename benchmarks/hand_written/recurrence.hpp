@@ -1,5 +1,6 @@
-// x = x + dt*sin(x)*p, again and again: the last x, and its derivatives for the first x and for p. And h = tanh(h + s(t)) over
-// the rows of a matrix: the sum of the last h, and its gradient for the matrix.
+// x = x + dt*sin(x)*p, again and again: the last x, and its derivatives for the first x and for p.
+// And h = tanh(h + s(t)) over the rows of a matrix: the sum of the last h, and its gradient for the
+// matrix.
 #pragma once
 
 #include <cmath>
@@ -13,8 +14,8 @@ namespace hand {
 struct Recurrence {
     double x, gx, gp;
 };
-[[gnu::noinline]] inline Recurrence recurrence(double x, double p, double dt, std::size_t steps, std::vector<double>& tape)
-{
+[[gnu::noinline]] inline Recurrence recurrence(
+    double x, double p, double dt, std::size_t steps, std::vector<double>& tape) {
     tape.resize(steps);
     for (auto& saved : tape) {
         saved = x;
@@ -28,8 +29,8 @@ struct Recurrence {
     return {x, gx, gp};
 }
 /// The same with the sines and cosines kept from the way there.
-[[gnu::noinline]] inline Recurrence recurrence_kept(double x, double p, double dt, std::size_t steps, std::vector<double>& tape)
-{
+[[gnu::noinline]] inline Recurrence recurrence_kept(
+    double x, double p, double dt, std::size_t steps, std::vector<double>& tape) {
     tape.resize(2 * steps);
     for (std::size_t k = 0; k < steps; ++k) {
         double const s = std::sin(x), c = std::cos(x);
@@ -45,8 +46,8 @@ struct Recurrence {
     return {x, gx, gp};
 }
 
-[[gnu::noinline]] inline double rows(double const* s, double* gradient, std::size_t steps, std::size_t n, std::vector<double>& tape)
-{
+[[gnu::noinline]] inline double rows(double const* s, double* gradient, std::size_t steps,
+    std::size_t n, std::vector<double>& tape) {
     tape.assign((steps + 1) * n, 0);
     for (std::size_t t = 0; t < steps; ++t)
         for_words<double>(n, [=, h = tape.data() + t * n]<class V>(std::size_t i, V) HAND_INLINE {
@@ -55,12 +56,14 @@ struct Recurrence {
         });
     std::vector<double> g(n, 1.);
     for (std::size_t t = steps; t-- > 0;)
-        for_words<double>(n, [=, h = tape.data() + (t + 1) * n, g = g.data()]<class V>(std::size_t i, V) HAND_INLINE {
+        for_words<double>(n, [=, h = tape.data() + (t + 1) * n, g = g.data()]<class V>(
+                                 std::size_t i, V) HAND_INLINE {
             V const y = load<V>(h + i), passed = load<V>(g + i) * (V(1.) - y * y);
             put(g + i, passed);
             put(gradient + t * n + i, passed);
         });
-    return sum_of<double>(n, [h = tape.data() + steps * n]<class V>(std::size_t i, V) HAND_INLINE { return load<V>(h + i); });
+    return sum_of<double>(n, [h = tape.data() + steps * n]<class V>(std::size_t i, V)
+                                 HAND_INLINE { return load<V>(h + i); });
 }
 
-}  // namespace hand
+} // namespace hand

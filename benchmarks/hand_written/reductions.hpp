@@ -1,14 +1,16 @@
-// Reductions, broadcasting and moves by hand, with the gradient of each. Matrices are (m, n), in rows.
+// Reductions, broadcasting and moves by hand, with the gradient of each. Matrices are (m, n), in
+// rows.
 #pragma once
 
 #include "words.hpp"
 
 namespace hand {
 
-// sum(square(a + b)) and sum(square(a * b)), for an (m, n) matrix a and b of the same shape, or a row, or a column
+// sum(square(a + b)) and sum(square(a * b)), for an (m, n) matrix a and b of the same shape, or a
+// row, or a column
 
-[[gnu::noinline]] inline double square_sum(double const* a, double const* b, double* ga, double* gb, std::size_t n)
-{
+[[gnu::noinline]] inline double square_sum(
+    double const* a, double const* b, double* ga, double* gb, std::size_t n) {
     return sum_of<double>(n, [=]<class V>(std::size_t i, V) HAND_INLINE {
         V const u = load<V>(a + i) + load<V>(b + i), g = u + u;
         put(ga + i, g);
@@ -16,8 +18,8 @@ namespace hand {
         return u * u;
     });
 }
-[[gnu::noinline]] inline double square_product(double const* a, double const* b, double* ga, double* gb, std::size_t n)
-{
+[[gnu::noinline]] inline double square_product(
+    double const* a, double const* b, double* ga, double* gb, std::size_t n) {
     return sum_of<double>(n, [=]<class V>(std::size_t i, V) HAND_INLINE {
         V const x = load<V>(a + i), y = load<V>(b + i), u = x * y, g = u + u;
         put(ga + i, g * y);
@@ -25,8 +27,8 @@ namespace hand {
         return u * u;
     });
 }
-[[gnu::noinline]] inline double square_sum_row(double const* a, double const* b, double* ga, double* gb, std::size_t m, std::size_t n)
-{
+[[gnu::noinline]] inline double square_sum_row(
+    double const* a, double const* b, double* ga, double* gb, std::size_t m, std::size_t n) {
     double s = 0;
     std::fill_n(gb, n, 0.);
     for (std::size_t row = 0; row < m; ++row, a += n, ga += n)
@@ -38,11 +40,12 @@ namespace hand {
         });
     return s;
 }
-[[gnu::noinline]] inline double square_product_column(double const* a, double const* b, double* ga, double* gb, std::size_t m, std::size_t n)
-{
+[[gnu::noinline]] inline double square_product_column(
+    double const* a, double const* b, double* ga, double* gb, std::size_t m, std::size_t n) {
     double s = 0;
     for (std::size_t row = 0; row < m; ++row, a += n, ga += n) {
-        // sum u^2 over the row is b^2 sum a^2, but a hand that is honest about the formula keeps to it
+        // sum u^2 over the row is b^2 sum a^2, but a hand that is honest about the formula keeps to
+        // it
         double const y = b[row];
         Word<double> gy(0.);
         double gy_rest = 0;
@@ -59,8 +62,8 @@ namespace hand {
 }
 
 /// y = x + b with a row b, and the gradients of both from a given one of y.
-[[gnu::noinline]] inline void bias(double const* x, double const* b, double const* g, double* y, double* gx, double* gb, std::size_t m, std::size_t n)
-{
+[[gnu::noinline]] inline void bias(double const* x, double const* b, double const* g, double* y,
+    double* gx, double* gb, std::size_t m, std::size_t n) {
     std::fill_n(gb, n, 0.);
     for (std::size_t row = 0; row < m; ++row, x += n, g += n, y += n, gx += n)
         for_words<double>(n, [=]<class V>(std::size_t i, V) HAND_INLINE {
@@ -73,11 +76,13 @@ namespace hand {
 
 // sum(square(sum(x, {0}))) and sum(square(sum(x, {1})))
 
-[[gnu::noinline]] inline double column_sums(double const* x, double* gx, double* sums, std::size_t m, std::size_t n)
-{
+[[gnu::noinline]] inline double column_sums(
+    double const* x, double* gx, double* sums, std::size_t m, std::size_t n) {
     std::fill_n(sums, n, 0.);
     for (std::size_t row = 0; row < m; ++row)
-        for_words<double>(n, [=]<class V>(std::size_t i, V) HAND_INLINE { put(sums + i, load<V>(sums + i) + load<V>(x + row * n + i)); });
+        for_words<double>(n, [=]<class V>(std::size_t i, V) HAND_INLINE {
+            put(sums + i, load<V>(sums + i) + load<V>(x + row * n + i));
+        });
     double const value = sum_of<double>(n, [=]<class V>(std::size_t i, V) HAND_INLINE {
         V const s = load<V>(sums + i);
         put(sums + i, s + s);
@@ -86,11 +91,12 @@ namespace hand {
     for (std::size_t row = 0; row < m; ++row) std::copy_n(sums, n, gx + row * n);
     return value;
 }
-[[gnu::noinline]] inline double row_sums(double const* x, double* gx, std::size_t m, std::size_t n)
-{
+[[gnu::noinline]] inline double row_sums(
+    double const* x, double* gx, std::size_t m, std::size_t n) {
     double value = 0;
     for (std::size_t row = 0; row < m; ++row, x += n, gx += n) {
-        double const s = sum_of<double>(n, [=]<class V>(std::size_t i, V) HAND_INLINE { return load<V>(x + i); });
+        double const s = sum_of<double>(
+            n, [=]<class V>(std::size_t i, V) HAND_INLINE { return load<V>(x + i); });
         std::fill_n(gx, n, 2 * s);
         value += s * s;
     }
@@ -98,8 +104,7 @@ namespace hand {
 }
 
 /// The largest of n numbers, four words at a time.
-[[gnu::always_inline]] inline double largest_of(double const* x, std::size_t n)
-{
+[[gnu::always_inline]] inline double largest_of(double const* x, std::size_t n) {
     constexpr std::size_t w = width<double>;
     using V = Word<double>;
     double most = x[0];
@@ -120,21 +125,24 @@ namespace hand {
 }
 
 /// sum(square(amax(x, {1}))): elements that share the largest value share its gradient.
-[[gnu::noinline]] inline double row_maxima(double const* x, double* gx, std::size_t m, std::size_t n)
-{
+[[gnu::noinline]] inline double row_maxima(
+    double const* x, double* gx, std::size_t m, std::size_t n) {
     double value = 0;
     for (std::size_t row = 0; row < m; ++row, x += n, gx += n) {
         double const most = largest_of(x, n);
-        double const count = sum_of<double>(n, [=]<class V>(std::size_t i, V) HAND_INLINE { return select(load<V>(x + i) == V(most), V(1.), V(0.)); });
-        for_words<double>(n, [=]<class V>(std::size_t i, V) HAND_INLINE { put(gx + i, select(load<V>(x + i) == V(most), V(2 * most / count), V(0.))); });
+        double const count = sum_of<double>(n, [=]<class V>(std::size_t i, V) HAND_INLINE {
+            return select(load<V>(x + i) == V(most), V(1.), V(0.));
+        });
+        for_words<double>(n, [=]<class V>(std::size_t i, V) HAND_INLINE {
+            put(gx + i, select(load<V>(x + i) == V(most), V(2 * most / count), V(0.)));
+        });
         value += most * most;
     }
     return value;
 }
 
 /// logsumexp(x): the exponentials are the gradient but for a factor.
-[[gnu::noinline]] inline double logsumexp(double const* x, double* gx, std::size_t n)
-{
+[[gnu::noinline]] inline double logsumexp(double const* x, double* gx, std::size_t n) {
     double const most = largest_of(x, n);
     double const sum = sum_of<double>(n, [=]<class V>(std::size_t i, V) HAND_INLINE {
         using std::exp;
@@ -142,15 +150,15 @@ namespace hand {
         put(gx + i, e);
         return e;
     });
-    for_words<double>(n, [=, scale = 1 / sum]<class V>(std::size_t i, V) HAND_INLINE { put(gx + i, V(scale) * load<V>(gx + i)); });
+    for_words<double>(n, [=, scale = 1 / sum]<class V>(std::size_t i, V)
+                             HAND_INLINE { put(gx + i, V(scale) * load<V>(gx + i)); });
     return std::log(sum) + most;
 }
 
-/// prod(x): each gradient is the product of the others, without a division, so that zeros do no harm. Each lane of four words,
-/// and the elements left over, is a chain of its own: forward for what comes before, then back for what comes after and for
-/// all that the other chains have.
-[[gnu::noinline]] inline double product(double const* x, double* gx, std::size_t n)
-{
+/// prod(x): each gradient is the product of the others, without a division, so that zeros do no
+/// harm. Each lane of four words, and the elements left over, is a chain of its own: forward for
+/// what comes before, then back for what comes after and for all that the other chains have.
+[[gnu::noinline]] inline double product(double const* x, double* gx, std::size_t n) {
     constexpr std::size_t w = width<double>, lanes = 4 * w;
     using V = Word<double>;
     V p[4] = {V(1.), V(1.), V(1.), V(1.)};
@@ -181,15 +189,18 @@ namespace hand {
 // sum(square(transpose(x) + y)) for an (m, n) matrix x
 
 /// A square of words turned over: exchanges blocks of 1, 2, 4, ... numbers.
-template <class V, std::size_t w> [[gnu::always_inline]] inline void turn_over(V (&rows)[w])
-{
+template <class V, std::size_t w> [[gnu::always_inline]] inline void turn_over(V (&rows)[w]) {
 #if HAND_SHUFFLES
-    auto const exchange = [&rows]<std::size_t block, std::size_t... I>(std::integral_constant<std::size_t, block>, std::index_sequence<I...>) HAND_INLINE {
+    auto const exchange = [&rows]<std::size_t block, std::size_t... I>(
+                              std::integral_constant<std::size_t, block>,
+                              std::index_sequence<I...>) HAND_INLINE {
         for (std::size_t i = 0; i < w; ++i) {
             if (i & block) continue;
             auto const p = rows[i].data, q = rows[i + block].data;
-            rows[i] = V(__builtin_shufflevector(p, q, static_cast<int>(I & block ? w + I - block : I)...));
-            rows[i + block] = V(__builtin_shufflevector(p, q, static_cast<int>(I & block ? w + I : I + block)...));
+            rows[i] = V(
+                __builtin_shufflevector(p, q, static_cast<int>(I & block ? w + I - block : I)...));
+            rows[i + block] = V(
+                __builtin_shufflevector(p, q, static_cast<int>(I & block ? w + I : I + block)...));
         }
     };
     auto const all = std::make_index_sequence<w>{};
@@ -207,8 +218,8 @@ template <class V, std::size_t w> [[gnu::always_inline]] inline void turn_over(V
 #endif
 }
 /// Square by square; m and n are multiples of the width of a word.
-[[gnu::noinline]] inline double transposed_sum(double const* x, double const* y, double* gx, double* gy, std::size_t m, std::size_t n)
-{
+[[gnu::noinline]] inline double transposed_sum(
+    double const* x, double const* y, double* gx, double* gy, std::size_t m, std::size_t n) {
     constexpr std::size_t w = width<double>;
     using V = Word<double>;
     V sum[4] = {V(0.), V(0.), V(0.), V(0.)};
@@ -230,4 +241,4 @@ template <class V, std::size_t w> [[gnu::always_inline]] inline void turn_over(V
     return total<double>((sum[0] + sum[1]) + (sum[2] + sum[3]));
 }
 
-}  // namespace hand
+} // namespace hand

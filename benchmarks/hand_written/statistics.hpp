@@ -1,4 +1,5 @@
-// Log densities of many observations and misfits of linear models, by hand: value and gradient in one pass over the data.
+// Log densities of many observations and misfits of linear models, by hand: value and gradient in
+// one pass over the data.
 #pragma once
 
 #include "words.hpp"
@@ -10,9 +11,10 @@ inline double const log_root_two_pi = 0.5 * std::log(2 * 3.141592653589793);
 struct NormalGradient {
     double mu, sigma;
 };
-/// The sum of the normal log densities of n observations, and its gradient for mean and deviation: two sums make all three.
-[[gnu::noinline]] inline double normal(double const* x, double mu, double sigma, NormalGradient* g, std::size_t n)
-{
+/// The sum of the normal log densities of n observations, and its gradient for mean and deviation:
+/// two sums make all three.
+[[gnu::noinline]] inline double normal(
+    double const* x, double mu, double sigma, NormalGradient* g, std::size_t n) {
     constexpr std::size_t w = width<double>;
     using V = Word<double>;
     double const inverse = 1 / sigma, count = static_cast<double>(n);
@@ -24,7 +26,8 @@ struct NormalGradient {
             sums[j] += r;
             squares[j] += r * r;
         }
-    double sum = total<double>((sums[0] + sums[1]) + (sums[2] + sums[3])), square = total<double>((squares[0] + squares[1]) + (squares[2] + squares[3]));
+    double sum = total<double>((sums[0] + sums[1]) + (sums[2] + sums[3])),
+           square = total<double>((squares[0] + squares[1]) + (squares[2] + squares[3]));
     for (; i < n; ++i) {
         double const r = (x[i] - mu) * inverse;
         sum += r;
@@ -34,20 +37,22 @@ struct NormalGradient {
     return -0.5 * square - count * (std::log(sigma) + log_root_two_pi);
 }
 
-/// The columns of a matrix in words. Where their number is no multiple of the width, the last word reaches back over the one
-/// before it, and what both hold counts in the first.
+/// The columns of a matrix in words. Where their number is no multiple of the width, the last word
+/// reaches back over the one before it, and what both hold counts in the first.
 struct Columns {
     std::size_t count, words = (count + width<double> - 1) / width<double>;
-    std::size_t operator[](std::size_t j) const { return std::min(j * width<double>, count - width<double>); }
+    std::size_t operator[](std::size_t j) const {
+        return std::min(j * width<double>, count - width<double>);
+    }
     std::size_t counted_already(std::size_t j) const { return j * width<double> - (*this)[j]; }
 };
 
-/// -0.5 exp(-2 s) |y - X w|^2 - n s - 0.5 |w|^2: the log posterior, but for constants, of weights w that are normal a priori and
-/// of the logarithm s of the deviation of the noise, given n observations. Four rows at a time; `weights` and `sums` are room
-/// for k numbers rounded up to whole words. Gives the gradient for w, and through the last argument that for s.
-[[gnu::noinline]] inline double regression(double const* x, double const* y, double const* w, double s, double* gw, double* gs, double* weights,
-    double* sums, std::size_t n, std::size_t k)
-{
+/// -0.5 exp(-2 s) |y - X w|^2 - n s - 0.5 |w|^2: the log posterior, but for constants, of weights w
+/// that are normal a priori and of the logarithm s of the deviation of the noise, given n
+/// observations. Four rows at a time; `weights` and `sums` are room for k numbers rounded up to
+/// whole words. Gives the gradient for w, and through the last argument that for s.
+[[gnu::noinline]] inline double regression(double const* x, double const* y, double const* w,
+    double s, double* gw, double* gs, double* weights, double* sums, std::size_t n, std::size_t k) {
     constexpr std::size_t each = width<double>, rows = 4;
     using V = Word<double>;
     Columns const columns{k};
@@ -57,12 +62,14 @@ struct Columns {
             sums[j * each + lane] = 0;
         }
     double misfit = 0;
-    auto const pass = [&]<std::size_t count>(std::size_t i, std::integral_constant<std::size_t, count>) HAND_INLINE {
+    auto const pass = [&]<std::size_t count>(
+                          std::size_t i, std::integral_constant<std::size_t, count>) HAND_INLINE {
         double const* const row = x + i * k;
         V dots[count], residuals[count];
         for (auto& dot : dots) dot = V(0.);
         for (std::size_t j = 0; j < columns.words; ++j)
-            for (std::size_t r = 0; r < count; ++r) dots[r] += load<V>(row + r * k + columns[j]) * load<V>(weights + j * each);
+            for (std::size_t r = 0; r < count; ++r)
+                dots[r] += load<V>(row + r * k + columns[j]) * load<V>(weights + j * each);
         for (std::size_t r = 0; r < count; ++r) {
             double const residual = y[i + r] - total<double>(dots[r]);
             misfit += residual * residual;
@@ -70,7 +77,8 @@ struct Columns {
         }
         for (std::size_t j = 0; j < columns.words; ++j) {
             V sum = load<V>(sums + j * each);
-            for (std::size_t r = 0; r < count; ++r) sum += residuals[r] * load<V>(row + r * k + columns[j]);
+            for (std::size_t r = 0; r < count; ++r)
+                sum += residuals[r] * load<V>(row + r * k + columns[j]);
             put(sums + j * each, sum);
         }
     };
@@ -85,14 +93,17 @@ struct Columns {
             gw[at] = precision * sums[j * each + lane] - w[at];
         }
     *gs = precision * misfit - count;
-    return -0.5 * precision * misfit - count * s - 0.5 * sum_of<double>(k, [=]<class V>(std::size_t j, V) HAND_INLINE { return load<V>(w + j) * load<V>(w + j); });
+    return -0.5 * precision * misfit - count * s -
+           0.5 * sum_of<double>(k, [=]<class V>(std::size_t j, V)
+                                       HAND_INLINE { return load<V>(w + j) * load<V>(w + j); });
 }
 
-/// |A z - b|^2 for a complex (n, n) matrix, and its gradient for z. Four rows at a time; n is a multiple of four and of the
-/// width of a word; `room` is for 4 n numbers, where real and imaginary parts lie apart.
-[[gnu::noinline]] inline double complex_misfit(std::complex<double> const* a, std::complex<double> const* z, std::complex<double> const* b,
-    std::complex<double>* gz, double* room, std::size_t n)
-{
+/// |A z - b|^2 for a complex (n, n) matrix, and its gradient for z. Four rows at a time; n is a
+/// multiple of four and of the width of a word; `room` is for 4 n numbers, where real and imaginary
+/// parts lie apart.
+[[gnu::noinline]] inline double complex_misfit(std::complex<double> const* a,
+    std::complex<double> const* z, std::complex<double> const* b, std::complex<double>* gz,
+    double* room, std::size_t n) {
     constexpr std::size_t rows = 4;
     using V = Word<double>;
     double *const re = room, *const im = re + n, *const g_re = im + n, *const g_im = g_re + n;
@@ -111,7 +122,8 @@ struct Columns {
             }
         }
         for (std::size_t r = 0; r < rows; ++r) {
-            double const y_re = total<double>(y[r].re) - b[i + r].real(), y_im = total<double>(y[r].im) - b[i + r].imag();
+            double const y_re = total<double>(y[r].re) - b[i + r].real(),
+                         y_im = total<double>(y[r].im) - b[i + r].imag();
             misfit += y_re * y_re + y_im * y_im;
             y[r] = {V(2 * y_re), V(2 * y_im)};
         }
@@ -130,4 +142,4 @@ struct Columns {
     return misfit;
 }
 
-}  // namespace hand
+} // namespace hand

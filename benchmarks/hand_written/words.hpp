@@ -1,4 +1,5 @@
-// What a loop by hand is made of: words of several numbers side by side, their loads and stores, and sums.
+// What a loop by hand is made of: words of several numbers side by side, their loads and stores,
+// and sums.
 #pragma once
 
 #include <algorithm>
@@ -29,8 +30,7 @@ template <class T> T total(T v) { return v; }
 #endif
 
 /// V is a word, or a single number where fewer are left than fill one.
-template <class V, class T> V load(T const* p)
-{
+template <class V, class T> V load(T const* p) {
     if constexpr (std::is_same_v<V, T>) return *p;
     else return V::load_unaligned(p);
 }
@@ -38,27 +38,26 @@ template <class V, class T> V load(T const* p)
 /// Streaming stores go past the caches: for results that do not fit there. They need aligned words.
 enum class Stores { cached, streaming };
 
-template <Stores how = Stores::cached, class T, class V> void put(T* p, V v)
-{
+template <Stores how = Stores::cached, class T, class V> void put(T* p, V v) {
     if constexpr (std::is_same_v<V, T>) *p = v;
 #if defined(__AVX512F__)
-    else if constexpr (how == Stores::streaming && std::is_same_v<T, double>) _mm512_stream_pd(p, v);
+    else if constexpr (how == Stores::streaming && std::is_same_v<T, double>)
+        _mm512_stream_pd(p, v);
     else if constexpr (how == Stores::streaming && std::is_same_v<T, float>) _mm512_stream_ps(p, v);
 #elif defined(__AVX__)
-    else if constexpr (how == Stores::streaming && std::is_same_v<T, double>) _mm256_stream_pd(p, v);
+    else if constexpr (how == Stores::streaming && std::is_same_v<T, double>)
+        _mm256_stream_pd(p, v);
     else if constexpr (how == Stores::streaming && std::is_same_v<T, float>) _mm256_stream_ps(p, v);
 #endif
     else v.store_unaligned(p);
 }
-template <Stores how> void finish_stores()
-{
+template <Stores how> void finish_stores() {
 #if defined(__x86_64__)
     if constexpr (how == Stores::streaming) _mm_sfence();
 #endif
 }
 
-template <class V, class M> V select(M mask, V a, V b)
-{
+template <class V, class M> V select(M mask, V a, V b) {
     if constexpr (std::is_same_v<M, bool>) return mask ? a : b;
 #ifdef HAND_WRITTEN_SIMD
     else return xsimd::select(mask, a, b);
@@ -67,8 +66,7 @@ template <class V, class M> V select(M mask, V a, V b)
 template <class V> V larger(V a, V b) { return select(a > b, a, b); }
 
 /// The largest number in a word.
-template <class T> T largest(Word<T> v)
-{
+template <class T> T largest(Word<T> v) {
     if constexpr (width<T> == 1) return v;
     else {
         T numbers[width<T>];
@@ -80,8 +78,7 @@ template <class T> T largest(Word<T> v)
 template <class V> struct SineCosine {
     V sine, cosine;
 };
-template <class V> [[gnu::always_inline]] inline SineCosine<V> sine_cosine(V x)
-{
+template <class V> [[gnu::always_inline]] inline SineCosine<V> sine_cosine(V x) {
     if constexpr (std::is_floating_point_v<V>) return {std::sin(x), std::cos(x)};
 #ifdef HAND_WRITTEN_SIMD
     else {
@@ -92,16 +89,17 @@ template <class V> [[gnu::always_inline]] inline SineCosine<V> sine_cosine(V x)
 }
 
 /// Calls body(i, V()) for i < n, with a word V as long as that many are left.
-template <class T, class Body> [[gnu::always_inline]] inline void for_words(std::size_t n, Body const& body)
-{
+template <class T, class Body>
+[[gnu::always_inline]] inline void for_words(std::size_t n, Body const& body) {
     std::size_t i = 0;
     for (; i + width<T> <= n; i += width<T>) body(i, Word<T>());
     for (; i < n; ++i) body(i, T());
 }
 
-/// Adds up body(i, V()) for begin <= i < end, four words at a time: fewer would wait for the additions.
-template <class T, class Body> [[gnu::always_inline]] inline T sum_of(std::size_t begin, std::size_t end, Body const& body)
-{
+/// Adds up body(i, V()) for begin <= i < end, four words at a time: fewer would wait for the
+/// additions.
+template <class T, class Body>
+[[gnu::always_inline]] inline T sum_of(std::size_t begin, std::size_t end, Body const& body) {
     constexpr std::size_t w = width<T>;
     Word<T> s0(T(0)), s1(T(0)), s2(T(0)), s3(T(0));
     T rest = 0;
@@ -116,14 +114,16 @@ template <class T, class Body> [[gnu::always_inline]] inline T sum_of(std::size_
     for (; i < end; ++i) rest += body(i, T());
     return total<T>((s0 + s1) + (s2 + s3)) + rest;
 }
-/// The same for all i < n. Millions of floats are added up block by block, since one sum of them would not be accurate.
-template <class T, class Body> [[gnu::always_inline]] inline double sum_of(std::size_t n, Body const& body)
-{
+/// The same for all i < n. Millions of floats are added up block by block, since one sum of them
+/// would not be accurate.
+template <class T, class Body>
+[[gnu::always_inline]] inline double sum_of(std::size_t n, Body const& body) {
     if constexpr (std::is_same_v<T, double>) return sum_of<T>(0, n, body);
     else {
         constexpr std::size_t block = 1 << 14;
         double sum = 0;
-        for (std::size_t i = 0; i < n; i += block) sum += static_cast<double>(sum_of<T>(i, std::min(n, i + block), body));
+        for (std::size_t i = 0; i < n; i += block)
+            sum += static_cast<double>(sum_of<T>(i, std::min(n, i + block), body));
         return sum;
     }
 }
@@ -137,24 +137,25 @@ template <class V> struct Complex {
 
 #if defined(HAND_WRITTEN_SIMD) && defined(__GNUC__) && (defined(__clang__) || __GNUC__ >= 12)
 #    define HAND_SHUFFLES 1
-template <class V, std::size_t... I> [[gnu::always_inline]] inline Complex<V> parted(V lo, V hi, std::index_sequence<I...>)
-{
+template <class V, std::size_t... I>
+[[gnu::always_inline]] inline Complex<V> parted(V lo, V hi, std::index_sequence<I...>) {
     return {V(__builtin_shufflevector(lo.data, hi.data, static_cast<int>(2 * I)...)),
         V(__builtin_shufflevector(lo.data, hi.data, static_cast<int>(2 * I + 1)...))};
 }
 template <Stores how, class T, class V, std::size_t... I>
-[[gnu::always_inline]] inline void store_joined(T* p, Complex<V> z, std::index_sequence<I...>)
-{
+[[gnu::always_inline]] inline void store_joined(T* p, Complex<V> z, std::index_sequence<I...>) {
     constexpr std::size_t w = sizeof...(I);
-    put<how>(p, V(__builtin_shufflevector(z.re.data, z.im.data, static_cast<int>(I / 2 + (I % 2) * w)...)));
-    put<how>(p + w, V(__builtin_shufflevector(z.re.data, z.im.data, static_cast<int>((I + w) / 2 + (I % 2) * w)...)));
+    put<how>(p,
+        V(__builtin_shufflevector(z.re.data, z.im.data, static_cast<int>(I / 2 + (I % 2) * w)...)));
+    put<how>(p + w, V(__builtin_shufflevector(
+                        z.re.data, z.im.data, static_cast<int>((I + w) / 2 + (I % 2) * w)...)));
 }
 #else
 #    define HAND_SHUFFLES 0
 #endif
 
-template <class V, class T> [[gnu::always_inline]] inline Complex<V> load_complex(std::complex<T> const* z)
-{
+template <class V, class T>
+[[gnu::always_inline]] inline Complex<V> load_complex(std::complex<T> const* z) {
     auto const* const p = reinterpret_cast<T const*>(z);
     if constexpr (std::is_same_v<V, T>) return {p[0], p[1]};
 #if HAND_SHUFFLES
@@ -166,8 +167,8 @@ template <class V, class T> [[gnu::always_inline]] inline Complex<V> load_comple
     }
 #endif
 }
-template <Stores how = Stores::cached, class V, class T> [[gnu::always_inline]] inline void store_complex(std::complex<T>* z, Complex<V> v)
-{
+template <Stores how = Stores::cached, class V, class T>
+[[gnu::always_inline]] inline void store_complex(std::complex<T>* z, Complex<V> v) {
     auto* const p = reinterpret_cast<T*>(z);
     if constexpr (std::is_same_v<V, T>) p[0] = v.re, p[1] = v.im;
 #if HAND_SHUFFLES
@@ -177,4 +178,4 @@ template <Stores how = Stores::cached, class V, class T> [[gnu::always_inline]] 
 #endif
 }
 
-}  // namespace hand
+} // namespace hand

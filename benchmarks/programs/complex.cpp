@@ -1,8 +1,7 @@
 // Value and gradients of a formula of sixteen complex numbers.
 #include "counted.hpp"
 
-int main(int argc, char** argv)
-{
+int main(int argc, char** argv) {
     using C = std::complex<double>;
     auto z = xg::randn<C>({16}, xg::requires_grad), w = xg::randn<C>({16}, xg::requires_grad);
     auto const t = xg::randn<C>({16});

@@ -1,5 +1,5 @@
-// The frame of a program whose instructions benchmarks/instructions counts: the argument says how often the work is done.
-// Without an argument it says on what such a count depends.
+// The frame of a program whose instructions benchmarks/instructions counts: the argument says how
+// often the work is done. Without an argument it says on what such a count depends.
 #pragma once
 
 #include <xgrad/xgrad.hpp>
@@ -14,8 +14,7 @@
 namespace xg = xgrad;
 
 /// Adds up the results of iteration(), so that none can be left out.
-template <class Iteration> int counted(int argc, char** argv, Iteration iteration)
-{
+template <class Iteration> int counted(int argc, char** argv, Iteration iteration) {
     if (argc < 2) {
 #ifdef __clang__
         std::printf("Clang %d", __clang_major__);

@@ -1,9 +1,9 @@
 // Value and gradients of an elementwise formula for tensors of four numbers.
 #include "counted.hpp"
 
-int main(int argc, char** argv)
-{
-    xg::Tensor<double> a({1., 2., 3., 4.}, xg::requires_grad), b({4., 3., 2., 1.}, xg::requires_grad);
+int main(int argc, char** argv) {
+    xg::Tensor<double> a({1., 2., 3., 4.}, xg::requires_grad),
+        b({4., 3., 2., 1.}, xg::requires_grad);
     return counted(argc, argv, [&] {
         a.zero_grad();
         b.zero_grad();

@@ -1,8 +1,8 @@
-// A step of a recurrence on single numbers, recorded and differentiated: every hundredth time the whole chain goes back.
+// A step of a recurrence on single numbers, recorded and differentiated: every hundredth time the
+// whole chain goes back.
 #include "counted.hpp"
 
-int main(int argc, char** argv)
-{
+int main(int argc, char** argv) {
     xg::Tensor<double> start(0.7, xg::requires_grad), p(1.3, xg::requires_grad);
     xg::Tensor<double> x = start;
     int steps = 0;

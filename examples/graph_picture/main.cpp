@@ -1,6 +1,6 @@
-// The recorded graph of a small network's loss as a picture: what one expression, hence one Node, is, and where names, hooks and
-// saved tensors stand. Writes graph.dot; Graphviz makes a picture of it: dot -Tsvg graph.dot -o graph.svg
-// ctest:
+// The recorded graph of a small network's loss as a picture: what one expression, hence one Node,
+// is, and where names, hooks and saved tensors stand. Writes graph.dot; Graphviz makes a picture of
+// it: dot -Tsvg graph.dot -o graph.svg ctest:
 
 #include <fstream>
 #include <iostream>
@@ -11,8 +11,7 @@
 namespace xg = xgrad;
 using Real = xg::Tensor<double>;
 
-int main()
-{
+int main() {
     xg::manual_seed(1);
     Real const x = xg::randn({8, 3}), target = xg::randn({8, 1});
     Real const w1 = xg::randn({3, 4}, xg::requires_grad), b1 = xg::zeros({4}, xg::requires_grad);
@@ -23,7 +22,9 @@ int main()
     Real const output = matmul(hidden, w2) + b2;
     Real const loss = mean(square(output - target)) + 1e-3 * sum(square(w1));
 
-    xg::DotOptions const options{.names = {{"w1", w1}, {"b1", b1}, {"w2", w2}, {"b2", b2}, {"hidden", hidden}, {"output", output}, {"loss", loss}}, .show_saved = true};
+    xg::DotOptions const options{.names = {{"w1", w1}, {"b1", b1}, {"w2", w2}, {"b2", b2},
+                                     {"hidden", hidden}, {"output", output}, {"loss", loss}},
+        .show_saved = true};
     std::ofstream("graph.dot") << xg::to_dot(loss, options);
     std::cout << "graph.dot is written; a picture of it: dot -Tsvg graph.dot -o graph.svg\n";
 }

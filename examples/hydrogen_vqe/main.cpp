@@ -1,8 +1,9 @@
-// A quantum computer finds the energy of the hydrogen molecule: a circuit on four qubits prepares a state, the energy of that state
-// is measured, and the angles of the circuit are changed until it is the lowest. Here the circuit is simulated, and xgrad gives the
-// gradient through its complex gates. "Variational quantum eigensolver", Peruzzo et al., "A variational eigenvalue solver on a
-// photonic quantum processor", 2014; the circuit is unitary coupled cluster with singles and doubles.
-// ctest: --distances 0.5,0.7414,1.5
+// A quantum computer finds the energy of the hydrogen molecule: a circuit on four qubits prepares a
+// state, the energy of that state is measured, and the angles of the circuit are changed until it
+// is the lowest. Here the circuit is simulated, and xgrad gives the gradient through its complex
+// gates. "Variational quantum eigensolver", Peruzzo et al., "A variational eigenvalue solver on a
+// photonic quantum processor", 2014; the circuit is unitary coupled cluster with singles and
+// doubles. ctest: --distances 0.5,0.7414,1.5
 
 #include <algorithm>
 #include <array>
@@ -29,13 +30,14 @@ using hydrogen::Matrix;
 using hydrogen::states;
 
 struct Settings {
-    std::vector<double> distances = {0.3, 0.4, 0.5, 0.6, 0.7, 0.7414, 0.8, 0.9, 1, 1.2, 1.4, 1.6, 1.8, 2, 2.25, 2.5, 2.75, 3};
+    std::vector<double> distances = {
+        0.3, 0.4, 0.5, 0.6, 0.7, 0.7414, 0.8, 0.9, 1, 1.2, 1.4, 1.6, 1.8, 2, 2.25, 2.5, 2.75, 3};
     std::size_t iterations = 5000;
     std::string output = "hydrogen_vqe_output";
 
-    Settings(int argc, char** argv)
-    {
-        examples::Options options("Computes the energy of the hydrogen molecule with a simulated quantum circuit.");
+    Settings(int argc, char** argv) {
+        examples::Options options(
+            "Computes the energy of the hydrogen molecule with a simulated quantum circuit.");
         options.number("distances", distances, "between the nuclei, in angstrom", 0.1, 20);
         options.number("iterations", iterations, "steps of gradient descent at most", 1);
         options.text("output", output, "directory for the chart");
@@ -46,12 +48,11 @@ struct Settings {
 /// A product of Pauli matrices, one for each qubit.
 struct PauliString {
     Matrix matrix;
-    double angle;    // by which a unit of the excitation's parameter turns
+    double angle; // by which a unit of the excitation's parameter turns
 };
 
 /// I, X, Y, Z in base 4, a digit for each qubit.
-Matrix pauli_matrix(std::size_t digits)
-{
+Matrix pauli_matrix(std::size_t digits) {
     auto m = xt::xarray<std::complex<double>>::from_shape({states, states});
     m.fill(0);
     for (std::size_t n = 0; n < states; ++n) {
@@ -69,10 +70,9 @@ Matrix pauli_matrix(std::size_t digits)
     return Matrix(m);
 }
 
-/// An excitation T - T^H as a sum of i c P over Pauli strings P. They commute here, so exp(theta (T - T^H)) is the product of the
-/// gates exp(i theta c P).
-std::vector<PauliString> gates(Matrix const& excitation)
-{
+/// An excitation T - T^H as a sum of i c P over Pauli strings P. They commute here, so exp(theta (T
+/// - T^H)) is the product of the gates exp(i theta c P).
+std::vector<PauliString> gates(Matrix const& excitation) {
     Matrix const generator = excitation - adjoint(excitation);
     std::vector<PauliString> strings;
     for (std::size_t digits = 0; digits < 256; ++digits) {
@@ -83,18 +83,18 @@ std::vector<PauliString> gates(Matrix const& excitation)
     return strings;
 }
 
-/// The circuit: both electrons in the bonding orbital, and then two single excitations and the double one, each by its angle.
+/// The circuit: both electrons in the bonding orbital, and then two single excitations and the
+/// double one, each by its angle.
 class Circuit {
 public:
-    Circuit()
-    {
+    Circuit() {
         std::array<Matrix, 4> take, put;
         for (std::size_t k = 0; k < 4; ++k) {
             take[k] = hydrogen::annihilation(k);
             put[k] = adjoint(take[k]);
         }
         excitations_ = {gates(matmul(put[2], take[0])), gates(matmul(put[3], take[1])),
-                        gates(matmul(matmul(put[2], put[3]), matmul(take[1], take[0])))};
+            gates(matmul(matmul(put[2], put[3]), matmul(take[1], take[0])))};
         start_ = xg::zeros<std::complex<double>>({states});
         start_(0b0011) = 1;
     }
@@ -102,8 +102,7 @@ public:
     std::size_t parameters() const { return excitations_.size(); }
 
     /// The state of the qubits after all gates: exp(i a P) = cos a + i sin a P.
-    Complex state(Real const& angles) const
-    {
+    Complex state(Real const& angles) const {
         Complex psi = start_;
         for (std::size_t k = 0; k < excitations_.size(); ++k)
             for (auto const& gate : excitations_[k]) {
@@ -118,15 +117,16 @@ private:
     Complex start_;
 };
 
-Real energy(Complex const& psi, Matrix const& hamiltonian) { return real(vdot(psi, matmul(hamiltonian, psi))); }
+Real energy(Complex const& psi, Matrix const& hamiltonian) {
+    return real(vdot(psi, matmul(hamiltonian, psi)));
+}
 
 /// The lowest eigenvalue for two electrons, by power iteration: what the circuit should find.
-double exact_energy(Matrix const& hamiltonian)
-{
+double exact_energy(Matrix const& hamiltonian) {
     auto psi = xg::zeros<std::complex<double>>({states});
     psi(0b0011) = 1;
     psi(0b1100) = -0.1;
-    double const above = sum(abs(hamiltonian)).item();    // more than every eigenvalue
+    double const above = sum(abs(hamiltonian)).item(); // more than every eigenvalue
     for (int i = 0; i < 20000; ++i) {
         psi = above * psi - matmul(hamiltonian, psi);
         psi = psi / norm(psi);
@@ -140,10 +140,11 @@ struct Energies {
 };
 
 /// Gradient descent with momentum from the angles that it is given, and leaves there what it found.
-Energies minimise(Circuit const& circuit, Real& angles, Matrix const& hamiltonian, std::size_t iterations)
-{
+Energies minimise(
+    Circuit const& circuit, Real& angles, Matrix const& hamiltonian, std::size_t iterations) {
     auto velocity = xg::zeros<double>({angles.numel()});
-    double const alone = energy(circuit.state(xg::zeros<double>({angles.numel()})), hamiltonian).item();
+    double const alone =
+        energy(circuit.state(xg::zeros<double>({angles.numel()})), hamiltonian).item();
     double value = alone;
     std::size_t step = 0;
     for (bool flat = false; step < iterations && !flat; ++step) {
@@ -159,39 +160,46 @@ Energies minimise(Circuit const& circuit, Real& angles, Matrix const& hamiltonia
     return {alone, value, exact_energy(hamiltonian), step};
 }
 
-int compute(Settings const& settings)
-{
-    constexpr double equilibrium = 0.7414, known = -1.1372702;    // full configuration interaction in this basis
+int compute(Settings const& settings) {
+    constexpr double equilibrium = 0.7414,
+                     known = -1.1372702; // full configuration interaction in this basis
     Circuit const circuit;
     auto angles = xg::zeros<double>({circuit.parameters()}).requires_grad_();
     examples::Series fock{"Hartree-Fock", {}}, exact{"exact", {}}, vqe{"VQE", {}, true};
     bool right = true;
     auto distances = settings.distances;
     std::ranges::sort(distances);
-    std::puts(" distance  Hartree-Fock           VQE         exact  steps\n       (A)          (Ha)          (Ha)          (Ha)");
+    std::puts(" distance  Hartree-Fock           VQE         exact  steps\n       (A)          "
+              "(Ha)          (Ha)          (Ha)");
     for (double const distance : distances) {
-        auto const found = minimise(circuit, angles, hydrogen::hamiltonian(hydrogen::integrals(distance / hydrogen::bohr)), settings.iterations);
-        std::printf("%10.4f %13.6f %13.6f %13.6f %6zu\n", distance, found.hartree_fock, found.vqe, found.exact, found.steps);
+        auto const found = minimise(circuit, angles,
+            hydrogen::hamiltonian(hydrogen::integrals(distance / hydrogen::bohr)),
+            settings.iterations);
+        std::printf("%10.4f %13.6f %13.6f %13.6f %6zu\n", distance, found.hartree_fock, found.vqe,
+            found.exact, found.steps);
         std::fflush(stdout);
         fock.points.push_back({distance, found.hartree_fock});
         vqe.points.push_back({distance, found.vqe});
         exact.points.push_back({distance, found.exact});
         right &= std::abs(found.vqe - found.exact) < 1e-6;
         if (distance == equilibrium) {
-            std::printf("           at the equilibrium distance: %.7f Ha, %.1e from the known %.7f Ha\n", found.vqe, std::abs(found.vqe - known), known);
+            std::printf(
+                "           at the equilibrium distance: %.7f Ha, %.1e from the known %.7f Ha\n",
+                found.vqe, std::abs(found.vqe - known), known);
             right &= std::abs(found.vqe - known) < 1e-6;
         }
     }
     std::filesystem::path const directory = settings.output;
     std::filesystem::create_directories(directory);
-    examples::write_svg(directory / "dissociation.svg", {"Dissociation of hydrogen (STO-3G)", "distance, angstrom", "energy, Ha", {fock, exact, vqe}});
+    examples::write_svg(
+        directory / "dissociation.svg", {"Dissociation of hydrogen (STO-3G)", "distance, angstrom",
+                                            "energy, Ha", {fock, exact, vqe}});
     std::printf("\ndissociation.svg is in %s\n", settings.output.c_str());
     if (right) return 0;
     std::fputs("error: an energy differs from the exact one by more than 1e-6 Ha\n", stderr);
     return 1;
 }
 
-int main(int argc, char** argv)
-{
+int main(int argc, char** argv) {
     return examples::exit_code([&] { return compute(Settings(argc, argv)); });
 }

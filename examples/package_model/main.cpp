@@ -1,6 +1,6 @@
-// Trains a small convolutional network on handwritten digits and packs it: its body is interned, what comes before it is external, and its
-// log is mocked. The program package_use, which has none of these types but the external one, uses the package.
-// ctest: --epochs 2 --accuracy 85
+// Trains a small convolutional network on handwritten digits and packs it: its body is interned,
+// what comes before it is external, and its log is mocked. The program package_use, which has none
+// of these types but the external one, uses the package. ctest: --epochs 2 --accuracy 85
 
 #include <cstdint>
 #include <filesystem>
@@ -21,20 +21,22 @@ using F = xg::Tensor<float>;
 using Labels = xg::Tensor<std::int64_t>;
 
 struct Settings {
-    std::string data = (std::filesystem::path(__FILE__).parent_path().parent_path() / "data/digits.csv").string();
+    std::string data =
+        (std::filesystem::path(__FILE__).parent_path().parent_path() / "data/digits.csv").string();
     std::string output = "digits.package";
     std::size_t epochs = 5;
     std::uint64_t seed = 1;
     double accuracy = 95;
 
-    Settings(int argc, char** argv)
-    {
-        examples::Options options("Trains a small network on handwritten digits and writes it as a package.");
+    Settings(int argc, char** argv) {
+        examples::Options options(
+            "Trains a small network on handwritten digits and writes it as a package.");
         options.text("data", data, "CSV table of 64 pixels and a digit in each line");
         options.text("output", output, "the package to write");
         options.number("epochs", epochs, "times that each digit is shown", 1, 10000);
         options.number("seed", seed, "of the weights and the order");
-        options.number("accuracy", accuracy, "per cent of the test digits that must be read right", 0, 100);
+        options.number(
+            "accuracy", accuracy, "per cent of the test digits that must be read right", 0, 100);
         options.parse(argc, argv);
     }
 };
@@ -54,37 +56,39 @@ struct ConvNet : nn::Module<ConvNet> {
     nn::Child<nn::Slot<void(std::string const&)>> log{*this, "log", ConsoleLog()};
 
     explicit ConvNet(std::size_t n)
-        : channels(n), body(*this, "body", nn::Conv2d<float>(1, n, 3, {.padding = 1}), nn::BatchNorm2d<float>(n), nn::ReLU(), nn::MaxPool2d(2),
-                           nn::Conv2d<float>(n, 2 * n, 3, {.padding = 1}), nn::BatchNorm2d<float>(2 * n), nn::ReLU(), nn::MaxPool2d(2), nn::Flatten(),
-                           nn::Linear<float>(2 * n * 2 * 2, 10))
-    {
-    }
+        : channels(n),
+          body(*this, "body", nn::Conv2d<float>(1, n, 3, {.padding = 1}), nn::BatchNorm2d<float>(n),
+              nn::ReLU(), nn::MaxPool2d(2), nn::Conv2d<float>(n, 2 * n, 3, {.padding = 1}),
+              nn::BatchNorm2d<float>(2 * n), nn::ReLU(), nn::MaxPool2d(2), nn::Flatten(),
+              nn::Linear<float>(2 * n * 2 * 2, 10)) {}
     F forward(F const& pixels) { return body(before(pixels)); }
 };
 
 inline package::Type<Scale, "digits.Scale"> const scale_type;
 inline package::Type<ConsoleLog, "digits.ConsoleLog", package::NameOnly> const log_type;
-inline package::Type<ConvNet, "digits.ConvNet", package::Argument<"channels", &ConvNet::channels>> const net_type;
+inline package::Type<ConvNet, "digits.ConvNet",
+    package::Argument<"channels", &ConvNet::channels>> const net_type;
 
-double accuracy_of(F const& scores, Labels const& labels)
-{
+double accuracy_of(F const& scores, Labels const& labels) {
     return 100 * xg::mean(xg::cast<double>(argmax(scores, 1) == labels)).item();
 }
 
-int train_and_pack(Settings const& settings)
-{
+int train_and_pack(Settings const& settings) {
     xg::manual_seed(settings.seed);
     F const table = xg::data::read_csv<float>(settings.data, {.header = false}).values;
-    if (table.shape(1) != 65) throw std::runtime_error(settings.data + ": a digit is 64 pixels and a label");
+    if (table.shape(1) != 65)
+        throw std::runtime_error(settings.data + ": a digit is 64 pixels and a label");
     F const pixels = table(xt::all(), xg::slice(0, 64)).clone();
     Labels const labels = xg::cast<std::int64_t>(table(xt::all(), 64));
-    auto const parts = xg::data::random_split(xg::data::TensorDataset(pixels, labels), {table.shape(0) - 450, 450});
+    auto const parts = xg::data::random_split(
+        xg::data::TensorDataset(pixels, labels), {table.shape(0) - 450, 450});
 
     ConvNet net(8);
     xg::optim::AdamW optimizer(net.parameters(), {.lr = 0.01});
     for (std::size_t epoch = 1; epoch <= settings.epochs; ++epoch) {
         double loss_of_last = 0;
-        for (auto const& [images, answers] : xg::data::DataLoader(parts[0], {.batch_size = 32, .shuffle = true, .drop_last = true})) {
+        for (auto const& [images, answers] : xg::data::DataLoader(
+                 parts[0], {.batch_size = 32, .shuffle = true, .drop_last = true})) {
             optimizer.zero_grad();
             F const loss = nn::functional::cross_entropy(net(images), answers);
             loss.backward();
@@ -100,13 +104,18 @@ int train_and_pack(Settings const& settings)
     exporter.extern_("digits.Scale", {.allow_empty = false});
     exporter.mock("digits.ConsoleLog", {.allow_empty = false});
     exporter.intern({"digits.**", "xgrad.nn.**"});
-    exporter.register_extern_hook([](package::PackageExporter&, std::string const& name) { std::cout << "external: " << name << '\n'; });
-    exporter.register_mock_hook([](package::PackageExporter&, std::string const& name) { std::cout << "mocked: " << name << '\n'; });
+    exporter.register_extern_hook([](package::PackageExporter&, std::string const& name) {
+        std::cout << "external: " << name << '\n';
+    });
+    exporter.register_mock_hook([](package::PackageExporter&, std::string const& name) {
+        std::cout << "mocked: " << name << '\n';
+    });
     double accuracy = 0;
     for (auto const& [images, answers] : xg::data::DataLoader(parts[1], {.batch_size = 450})) {
         F const scores = net(images);
         accuracy = accuracy_of(scores, answers);
-        exporter.save_tensors("digits", "test", {{"pixels", images}, {"labels", answers}, {"scores", scores}});
+        exporter.save_tensors(
+            "digits", "test", {{"pixels", images}, {"labels", answers}, {"scores", scores}});
     }
     exporter.save_module("digits", "net", net);
     exporter.save_text("digits", "about.txt", "Handwritten digits of 8 x 8 pixels.\n");
@@ -117,7 +126,6 @@ int train_and_pack(Settings const& settings)
     return 1;
 }
 
-int main(int argc, char** argv)
-{
+int main(int argc, char** argv) {
     return examples::exit_code([&] { return train_and_pack(Settings(argc, argv)); });
 }

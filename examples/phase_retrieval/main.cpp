@@ -1,7 +1,7 @@
-// A camera sees how bright light is, and not its phase. Here a photograph is illuminated through random masks, only the
-// brightness of its Fourier transforms is kept, and gradient descent finds the photograph again: "coded diffraction
-// patterns", Candes, Li, Soltanolkotabi, "Phase retrieval from coded diffraction patterns", 2015.
-// ctest: --size 64
+// A camera sees how bright light is, and not its phase. Here a photograph is illuminated through
+// random masks, only the brightness of its Fourier transforms is kept, and gradient descent finds
+// the photograph again: "coded diffraction patterns", Candes, Li, Soltanolkotabi, "Phase retrieval
+// from coded diffraction patterns", 2015. ctest: --size 64
 
 #include <algorithm>
 #include <cmath>
@@ -23,18 +23,19 @@
 
 namespace xg = xgrad;
 using Real = xg::Tensor<double>;
-using Field = xg::Tensor<std::complex<double>>;    // light: brightness and phase
+using Field = xg::Tensor<std::complex<double>>; // light: brightness and phase
 
 struct Settings {
-    std::string image = (std::filesystem::path(__FILE__).parent_path().parent_path() / "data/chelsea.pgm").string();
+    std::string image =
+        (std::filesystem::path(__FILE__).parent_path().parent_path() / "data/chelsea.pgm").string();
     std::string output = "phase_retrieval_output";
     std::size_t masks = 8, iterations = 100, size = 256;
     std::uint64_t seed = 1;
     double tolerance = 1e-5;
 
-    Settings(int argc, char** argv)
-    {
-        examples::Options options("Recovers a photograph from the brightness of its masked Fourier transforms.");
+    Settings(int argc, char** argv) {
+        examples::Options options(
+            "Recovers a photograph from the brightness of its masked Fourier transforms.");
         options.text("image", image, "8-bit PGM photograph");
         options.text("output", output, "directory for the PNG images");
         options.number("masks", masks, "how many masks; fewer than 5 rarely suffice", 1, 1000);
@@ -46,15 +47,14 @@ struct Settings {
     }
 };
 
-Field to_field(examples::GreyImage const& image)
-{
+Field to_field(examples::GreyImage const& image) {
     auto pixels = xt::xarray<std::complex<double>>::from_shape({image.height, image.width});
-    std::transform(image.values.begin(), image.values.end(), pixels.begin(), [](auto value) { return value / 255.; });
+    std::transform(image.values.begin(), image.values.end(), pixels.begin(),
+        [](auto value) { return value / 255.; });
     return Field(pixels);
 }
 
-examples::GreyImage to_image(Field const& x)
-{
+examples::GreyImage to_image(Field const& x) {
     Real const brightness = abs(x);
     examples::GreyImage image{x.shape()[1], x.shape()[0]};
     auto const array = brightness.array();
@@ -62,9 +62,9 @@ examples::GreyImage to_image(Field const& x)
     return image;
 }
 
-/// Octanary masks: a phase of 1, i, -1 or -i times a modulus that is mostly sqrt(1/2) and sometimes sqrt(3).
-Field random_masks(std::size_t count, std::size_t height, std::size_t width, std::uint64_t seed)
-{
+/// Octanary masks: a phase of 1, i, -1 or -i times a modulus that is mostly sqrt(1/2) and sometimes
+/// sqrt(3).
+Field random_masks(std::size_t count, std::size_t height, std::size_t width, std::uint64_t seed) {
     constexpr std::complex<double> phases[] = {{1, 0}, {0, 1}, {-1, 0}, {0, -1}};
     std::mt19937_64 random(seed);
     auto masks = xt::xarray<std::complex<double>>::from_shape({count, height, width});
@@ -78,12 +78,12 @@ Field random_masks(std::size_t count, std::size_t height, std::size_t width, std
 /// The light behind each mask, where the camera is.
 Field far_field(Field const& masks, Field const& x) { return fft2(masks * x); }
 
-/// Moves x to where the measurements suggest it. The leading eigenvector of A^H W A, for x -> A x the far field and W a
-/// weight that grows with the intensity, correlates with the truth; the gradient of sum(W |A x|^2) is 2 A^H W A x, and
-/// so power iteration is: x becomes its gradient.
-void spectral_start(Field& x, Field const& masks, Real const& intensity, int iterations)
-{
-    Real const weight = intensity / (intensity + mean(intensity));    // saturates: no single bright spot decides
+/// Moves x to where the measurements suggest it. The leading eigenvector of A^H W A, for x -> A x
+/// the far field and W a weight that grows with the intensity, correlates with the truth; the
+/// gradient of sum(W |A x|^2) is 2 A^H W A x, and so power iteration is: x becomes its gradient.
+void spectral_start(Field& x, Field const& masks, Real const& intensity, int iterations) {
+    Real const weight =
+        intensity / (intensity + mean(intensity)); // saturates: no single bright spot decides
     for (int i = 0; i < iterations; ++i) {
         x.zero_grad();
         sum(weight * abs2(far_field(masks, x))).backward();
@@ -94,15 +94,17 @@ void spectral_start(Field& x, Field const& masks, Real const& intensity, int ite
     x *= std::sqrt(sum(intensity).item() / sum(abs2(far_field(masks, x))).item());
 }
 
-/// Nesterov's method on the distance between the amplitudes of x and the measured ones; returns the relative error.
-double descend(Field& x, Field const& masks, Real const& amplitude, Field const& truth, Settings const& settings)
-{
+/// Nesterov's method on the distance between the amplitudes of x and the measured ones; returns the
+/// relative error.
+double descend(Field& x, Field const& masks, Real const& amplitude, Field const& truth,
+    Settings const& settings) {
     constexpr double momentum = 0.5;
     double error = examples::relative_error(x, truth), length = 0;
     auto watch = x.register_hook([&](Field const& step) { length = norm(step).item(); });
     Field before = x.detach().clone();
     std::size_t steps = 0;
-    xg::data::ProgressBar bar(settings.iterations, {.label = "recovering", .interval = 0.1, .smoothing = 0});
+    xg::data::ProgressBar bar(
+        settings.iterations, {.label = "recovering", .interval = 0.1, .smoothing = 0});
     for (; steps < settings.iterations && !(error < settings.tolerance); ++steps) {
         auto const loss = sum(square(abs(far_field(masks, x)) - amplitude));
         x.zero_grad();
@@ -115,29 +117,31 @@ double descend(Field& x, Field const& masks, Real const& amplitude, Field const&
         bar.update(1, loss.item());
     }
     bar.finish();
-    std::cout << "relative error " << error << " after " << steps << " steps, the last of which had length " << length << '\n';
+    std::cout << "relative error " << error << " after " << steps
+              << " steps, the last of which had length " << length << '\n';
     watch.remove();
     xg::NoGradGuard no_grad;
     x.copy_(before);
     return error;
 }
 
-int recover(Settings const& settings)
-{
+int recover(Settings const& settings) {
     auto const original = shrink(examples::read_pgm(settings.image), settings.size);
     auto const truth = to_field(original);
-    if (norm(truth).item() == 0) throw std::runtime_error("'" + settings.image + "' is black: nothing to recover");
+    if (norm(truth).item() == 0)
+        throw std::runtime_error("'" + settings.image + "' is black: nothing to recover");
     std::filesystem::path const directory = settings.output;
     std::filesystem::create_directories(directory);
     write_png(directory / "original.png", original);
 
     auto const masks = random_masks(settings.masks, original.height, original.width, settings.seed);
-    Real const intensity = abs2(far_field(masks, truth));    // all that is measured
+    Real const intensity = abs2(far_field(masks, truth)); // all that is measured
     Real const amplitude = sqrt(intensity);
 
     xg::manual_seed(settings.seed);
     auto x = xg::randn<std::complex<double>>({original.height, original.width}).requires_grad_();
-    // Divided by the curvature of the loss, pixel by pixel, the gradient is the step to take: a hook sees to that.
+    // Divided by the curvature of the loss, pixel by pixel, the gradient is the step to take: a
+    // hook sees to that.
     Real const curvature = 2. * static_cast<double>(x.numel()) * sum(abs2(masks), {0});
     x.register_hook([&](Field const& gradient) -> Field { return gradient / curvature; });
 
@@ -146,13 +150,13 @@ int recover(Settings const& settings)
     auto const error = descend(x, masks, amplitude, truth, settings);
 
     write_png(directory / "reconstruction.png", to_image(x));
-    std::cout << "original.png, start.png and reconstruction.png are in " << settings.output << '\n';
+    std::cout << "original.png, start.png and reconstruction.png are in " << settings.output
+              << '\n';
     if (error < settings.tolerance) return 0;
     std::cerr << "error: the tolerance of " << settings.tolerance << " was not reached\n";
     return 1;
 }
 
-int main(int argc, char** argv)
-{
+int main(int argc, char** argv) {
     return examples::exit_code([&] { return recover(Settings(argc, argv)); });
 }

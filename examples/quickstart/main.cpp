@@ -7,10 +7,9 @@
 
 namespace xg = xgrad;
 
-int main()
-{
+int main() {
     xg::Tensor<double> x({1., 2., 3.}, xg::requires_grad);
-    xg::Tensor<double> y = sum(sin(x) * x);    // one pass over x: no array in between
+    xg::Tensor<double> y = sum(sin(x) * x); // one pass over x: no array in between
     y.backward();
-    std::cout << x.grad() << '\n';              // sin x + x cos x
+    std::cout << x.grad() << '\n'; // sin x + x cos x
 }

@@ -23,8 +23,8 @@ struct Point {
 
 struct Series {
     std::string name;
-    std::vector<Point> points;    // a point that is not finite interrupts the line
-    bool scattered = false;       // points without a line
+    std::vector<Point> points; // a point that is not finite interrupts the line
+    bool scattered = false;    // points without a line
 };
 
 struct Chart {
@@ -34,12 +34,13 @@ struct Chart {
 
 namespace detail {
 
-/// One axis: its range, widened to whole ticks at 1, 2 or 5 times a power of ten, and where that lies on the page.
+/// One axis: its range, widened to whole ticks at 1, 2 or 5 times a power of ten, and where that
+/// lies on the page.
 class Scale {
 public:
-    Scale(double low, double high, double page_low, double page_high) : page_low_(page_low), page_high_(page_high)
-    {
-        if (!(low <= high)) low = 0, high = 1;    // no data
+    Scale(double low, double high, double page_low, double page_high)
+        : page_low_(page_low), page_high_(page_high) {
+        if (!(low <= high)) low = 0, high = 1; // no data
         if (low == high) low -= 0.5, high += 0.5;
         auto const rough = (high - low) / 6;
         auto const power = std::pow(10, std::floor(std::log10(rough)));
@@ -49,13 +50,11 @@ public:
         last_ = std::ceil(high / step_ - 1e-9);
     }
 
-    double operator()(double value) const
-    {
+    double operator()(double value) const {
         return page_low_ + (value / step_ - first_) / (last_ - first_) * (page_high_ - page_low_);
     }
 
-    std::vector<double> ticks() const
-    {
+    std::vector<double> ticks() const {
         std::vector<double> values;
         for (auto tick = first_; tick <= last_; ++tick) values.push_back(tick * step_);
         return values;
@@ -65,8 +64,7 @@ private:
     double page_low_, page_high_, step_, first_, last_;
 };
 
-inline std::string escaped(std::string_view text)
-{
+inline std::string escaped(std::string_view text) {
     std::string out;
     for (char const c : text) {
         if (c == '&') out += "&amp;";
@@ -83,14 +81,13 @@ inline bool is_finite(Point p) { return std::isfinite(p.x) && std::isfinite(p.y)
 class ChartWriter {
 public:
     explicit ChartWriter(Chart const& chart)
-        : chart_(chart), x_(scale(&Point::x, left, right)), y_(scale(&Point::y, bottom, top))
-    {
+        : chart_(chart), x_(scale(&Point::x, left, right)), y_(scale(&Point::y, bottom, top)) {
         svg_.imbue(std::locale::classic());
     }
 
-    std::string write()
-    {
-        svg_ << "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"640\" height=\"400\" viewBox=\"0 0 640 400\" "
+    std::string write() {
+        svg_ << "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"640\" height=\"400\" "
+                "viewBox=\"0 0 640 400\" "
                 "font-family=\"sans-serif\" font-size=\"12\">\n"
                 "<rect width=\"640\" height=\"400\" fill=\"white\"/>\n";
         for (double const tick : x_.ticks()) {
@@ -114,18 +111,18 @@ public:
 private:
     static constexpr double left = 70, right = 500, top = 45, bottom = 345;
 
-    Scale scale(double Point::*axis, double page_low, double page_high) const
-    {
+    Scale scale(double Point::*axis, double page_low, double page_high) const {
         double low = INFINITY, high = -INFINITY;
         for (auto const& series : chart_.series)
             for (auto const& point : series.points)
-                if (is_finite(point)) low = std::min(low, point.*axis), high = std::max(high, point.*axis);
+                if (is_finite(point))
+                    low = std::min(low, point.*axis), high = std::max(high, point.*axis);
         return {low, high, page_low, page_high};
     }
 
-    void draw(Series const& series, std::size_t index)
-    {
-        static constexpr std::array colours{"#1f77b4", "#d62728", "#2ca02c", "#ff7f0e", "#9467bd", "#8c564b"};
+    void draw(Series const& series, std::size_t index) {
+        static constexpr std::array colours{
+            "#1f77b4", "#d62728", "#2ca02c", "#ff7f0e", "#9467bd", "#8c564b"};
         auto const colour = colours[index % colours.size()];
         auto const gap = [](Point p) { return !is_finite(p); };
         for (auto begin = series.points.begin(); begin != series.points.end();) {
@@ -142,36 +139,32 @@ private:
 
     using Iterator = std::vector<Point>::const_iterator;
 
-    void draw(Iterator begin, Iterator end, std::string_view colour)
-    {
+    void draw(Iterator begin, Iterator end, std::string_view colour) {
         svg_ << "<polyline fill=\"none\" stroke=\"" << colour << "\" stroke-width=\"2\" points=\"";
         for (auto point = begin; point != end; ++point)
             svg_ << (point == begin ? "" : " ") << x_(point->x) << ',' << y_(point->y);
         svg_ << "\"/>\n";
-        if (end - begin <= 50) markers(begin, end, colour, 3);    // more would hide the line
+        if (end - begin <= 50) markers(begin, end, colour, 3); // more would hide the line
     }
 
-    void markers(Iterator begin, Iterator end, std::string_view colour, double radius)
-    {
+    void markers(Iterator begin, Iterator end, std::string_view colour, double radius) {
         for (auto point = begin; point != end; ++point)
-            svg_ << "<circle cx=\"" << x_(point->x) << "\" cy=\"" << y_(point->y) << "\" r=\"" << radius << "\" fill=\"" << colour
-                 << "\"/>\n";
+            svg_ << "<circle cx=\"" << x_(point->x) << "\" cy=\"" << y_(point->y) << "\" r=\""
+                 << radius << "\" fill=\"" << colour << "\"/>\n";
     }
 
-    void line(double x1, double y1, double x2, double y2, std::string_view colour, int width = 1)
-    {
+    void line(double x1, double y1, double x2, double y2, std::string_view colour, int width = 1) {
         svg_ << "<line x1=\"" << x1 << "\" y1=\"" << y1 << "\" x2=\"" << x2 << "\" y2=\"" << y2
              << "\" stroke=\"" << colour << "\" stroke-width=\"" << width << "\"/>\n";
     }
 
-    void text(double x, double y, std::string_view anchor, std::string_view content, std::string_view attributes = "")
-    {
-        svg_ << "<text x=\"" << x << "\" y=\"" << y << "\" text-anchor=\"" << anchor << "\" " << attributes << '>'
-             << escaped(content) << "</text>\n";
+    void text(double x, double y, std::string_view anchor, std::string_view content,
+        std::string_view attributes = "") {
+        svg_ << "<text x=\"" << x << "\" y=\"" << y << "\" text-anchor=\"" << anchor << "\" "
+             << attributes << '>' << escaped(content) << "</text>\n";
     }
 
-    static std::string number(double value)
-    {
+    static std::string number(double value) {
         std::ostringstream stream;
         stream.imbue(std::locale::classic());
         stream << (std::abs(value) < 1e-12 ? 0.0 : value);
@@ -187,8 +180,7 @@ private:
 
 inline std::string to_svg(Chart const& chart) { return detail::ChartWriter(chart).write(); }
 
-inline void write_svg(std::filesystem::path const& path, Chart const& chart)
-{
+inline void write_svg(std::filesystem::path const& path, Chart const& chart) {
     std::ofstream file(path);
     file << to_svg(chart);
     if (!file.flush()) throw std::runtime_error("cannot write '" + path.string() + "'");

@@ -1,7 +1,8 @@
-// How many measurements |<a_k, x>|^2 does it take to find x? Wirtinger Flow makes a spectral start, then descends on a
-// quartic loss. With Gaussian a_k it fails at m = 3 n and succeeds from about m = 4.5 n on: in 1 and in 991 of 1000
-// trials for n = 128. Candes, Li, Soltanolkotabi, "Phase retrieval via Wirtinger flow: theory and algorithms", 2015.
-// ctest: --n 32 --trials 5 --ratios 2,6 --iterations 1000
+// How many measurements |<a_k, x>|^2 does it take to find x? Wirtinger Flow makes a spectral start,
+// then descends on a quartic loss. With Gaussian a_k it fails at m = 3 n and succeeds from about m
+// = 4.5 n on: in 1 and in 991 of 1000 trials for n = 128. Candes, Li, Soltanolkotabi, "Phase
+// retrieval via Wirtinger flow: theory and algorithms", 2015. ctest: --n 32 --trials 5 --ratios 2,6
+// --iterations 1000
 
 #include <algorithm>
 #include <cmath>
@@ -29,8 +30,7 @@ struct Settings {
     std::uint64_t seed = 2;
     std::string output = "wirtinger_flow_output";
 
-    Settings(int argc, char** argv)
-    {
+    Settings(int argc, char** argv) {
         examples::Options options("Measures how often Wirtinger Flow recovers a random signal.");
         options.number("n", n, "length of the signal", 1, 100000);
         options.number("trials", trials, "trials for each ratio", 1);
@@ -42,9 +42,9 @@ struct Settings {
     }
 };
 
-/// The leading eigenvector of A^H diag(y) A, by power iteration: A^H (y * A z) is half the gradient of sum(y |A z|^2).
-Complex spectral_start(Complex const& A, Real const& y)
-{
+/// The leading eigenvector of A^H diag(y) A, by power iteration: A^H (y * A z) is half the gradient
+/// of sum(y |A z|^2).
+Complex spectral_start(Complex const& A, Real const& y) {
     auto z = xg::randn<std::complex<double>>({A.shape()[1]}).requires_grad_();
     for (int i = 0; i < 50; ++i) {
         z.zero_grad();
@@ -60,10 +60,9 @@ struct Outcome {
     std::size_t iterations;
 };
 
-Outcome recover(Complex const& A, Real const& y, Complex const& x, std::size_t iterations)
-{
+Outcome recover(Complex const& A, Real const& y, Complex const& x, std::size_t iterations) {
     auto const n = static_cast<double>(x.numel());
-    auto const energy = n * sum(y).item() / sum(abs2(A)).item();    // estimates |x|^2
+    auto const energy = n * sum(y).item() / sum(abs2(A)).item(); // estimates |x|^2
     auto z = spectral_start(A, y);
     {
         xg::NoGradGuard no_grad;
@@ -73,7 +72,8 @@ Outcome recover(Complex const& A, Real const& y, Complex const& x, std::size_t i
         z.zero_grad();
         Real const loss = mean(square(abs2(matmul(A, z)) - y)) / 2.;
         loss.backward();
-        // Small steps first, while the start is still crude. The paper's gradient, d / d conj(z), is half of ours.
+        // Small steps first, while the start is still crude. The paper's gradient, d / d conj(z),
+        // is half of ours.
         auto const mu = std::min(1 - std::exp(-static_cast<double>(t) / 330), 0.2);
         xg::NoGradGuard no_grad;
         z -= mu / (2 * energy) * z.grad();
@@ -83,10 +83,10 @@ Outcome recover(Complex const& A, Real const& y, Complex const& x, std::size_t i
 }
 
 /// The fraction of trials with m measurements that succeed; prints its part of the table.
-double success_rate(double ratio, Settings const& settings)
-{
-    auto const m = static_cast<std::size_t>(std::max(std::round(ratio * static_cast<double>(settings.n)), 1.0));
-    xg::manual_seed(settings.seed + m);    // so no row depends on which others are asked for
+double success_rate(double ratio, Settings const& settings) {
+    auto const m = static_cast<std::size_t>(
+        std::max(std::round(ratio * static_cast<double>(settings.n)), 1.0));
+    xg::manual_seed(settings.seed + m); // so no row depends on which others are asked for
     std::size_t successes = 0;
     std::vector<std::size_t> iterations;
     for (std::size_t trial = 0; trial < settings.trials; ++trial) {
@@ -99,18 +99,17 @@ double success_rate(double ratio, Settings const& settings)
     }
     auto const rate = static_cast<double>(successes) / static_cast<double>(settings.trials);
     std::ranges::sort(iterations);
-    std::printf("%7.2f %7zu %5zu of %-4zu %6.0f %% %12zu\n", ratio, m, successes, settings.trials, 100 * rate,
-        iterations[iterations.size() / 2]);
+    std::printf("%7.2f %7zu %5zu of %-4zu %6.0f %% %12zu\n", ratio, m, successes, settings.trials,
+        100 * rate, iterations[iterations.size() / 2]);
     std::fflush(stdout);
     return rate;
 }
 
-int measure(Settings const& settings)
-{
+int measure(Settings const& settings) {
     std::filesystem::path const directory = settings.output;
     std::filesystem::create_directories(directory);
-    std::printf("n = %zu; recovered is what has a relative error below 1e-5 after %zu steps\n\n", settings.n,
-        settings.iterations);
+    std::printf("n = %zu; recovered is what has a relative error below 1e-5 after %zu steps\n\n",
+        settings.n, settings.iterations);
     std::puts("  m / n       m   recovered       rate  median steps");
     examples::Series rates{"Wirtinger Flow", {}};
     for (auto const ratio : settings.ratios)
@@ -121,7 +120,6 @@ int measure(Settings const& settings)
     return 0;
 }
 
-int main(int argc, char** argv)
-{
+int main(int argc, char** argv) {
     return examples::exit_code([&] { return measure(Settings(argc, argv)); });
 }

@@ -1,5 +1,5 @@
-// Data and files: arrays and states in files, tables, datasets and their batches, progress and logs. Not part of xgrad.hpp, so that a
-// program without them compiles faster.
+// Data and files: arrays and states in files, tables, datasets and their batches, progress and
+// logs. Not part of xgrad.hpp, so that a program without them compiles faster.
 #pragma once
 
 #include <xgrad/data/csv.hpp>

@@ -1,10 +1,10 @@
-// Linear systems, decompositions and functions of matrices, and einsum. Not part of xgrad.hpp: it needs a LAPACK, and a program without it
-// compiles faster.
+// Linear systems, decompositions and functions of matrices, and einsum. Not part of xgrad.hpp: it
+// needs a LAPACK, and a program without it compiles faster.
 #pragma once
 
 #include <xgrad/linalg/cholesky.hpp>
-#include <xgrad/linalg/einsum.hpp>
 #include <xgrad/linalg/eigh.hpp>
+#include <xgrad/linalg/einsum.hpp>
 #include <xgrad/linalg/lu.hpp>
 #include <xgrad/linalg/matrix_exp.hpp>
 #include <xgrad/linalg/qr.hpp>

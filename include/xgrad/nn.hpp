@@ -1,4 +1,5 @@
-// Modules, layers, activations and losses. Not part of xgrad.hpp, so that a program without them compiles faster.
+// Modules, layers, activations and losses. Not part of xgrad.hpp, so that a program without them
+// compiles faster.
 #pragma once
 
 #include <xgrad/nn/activation_modules.hpp>

@@ -1,4 +1,5 @@
-// Optimisers and schedules of their learning rates. Not part of xgrad.hpp, so that a program without them compiles faster.
+// Optimisers and schedules of their learning rates. Not part of xgrad.hpp, so that a program
+// without them compiles faster.
 #pragma once
 
 #include <xgrad/optim/adagrad.hpp>

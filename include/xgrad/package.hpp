@@ -1,5 +1,5 @@
-// Packages: modules and what belongs to them in one file, by rules for what they depend on. Not part of xgrad.hpp, so that a
-// program without them compiles faster.
+// Packages: modules and what belongs to them in one file, by rules for what they depend on. Not
+// part of xgrad.hpp, so that a program without them compiles faster.
 #pragma once
 
 #include <xgrad/package/exporter.hpp>

@@ -1,5 +1,6 @@
-// What a program with XGRAD_SEPARATE_COMPILATION compiles once, beside what xgrad.hpp holds: the headers that are not part of xgrad.hpp, and
-// instances of templates. xgrad.hpp includes this header last, where XGRAD_SOURCE is defined, so those headers find it whole.
+// What a program with XGRAD_SEPARATE_COMPILATION compiles once, beside what xgrad.hpp holds: the
+// headers that are not part of xgrad.hpp, and instances of templates. xgrad.hpp includes this
+// header last, where XGRAD_SOURCE is defined, so those headers find it whole.
 #pragma once
 
 #include <xgrad/base/fft.hpp>
@@ -22,7 +23,7 @@ template void multiply(Product<float> const&);
 template void multiply(Product<double> const&);
 template void multiply(Product<std::complex<float>> const&);
 template void multiply(Product<std::complex<double>> const&);
-}  // namespace kernel
+} // namespace kernel
 
 template std::shared_ptr<FftPlan<float> const> fft_plan(std::size_t);
 template std::shared_ptr<FftPlan<double> const> fft_plan(std::size_t);
@@ -47,16 +48,20 @@ template <class... X> struct TablesOf {
 };
 template <class Operations> struct TablesOfOperations;
 template <class... Op> struct TablesOfOperations<Operations<Op...>> {
-    template <class O, class Y, class... L> static constexpr TracedTable const* (*table(std::type_identity<Y(L...)>))()
-    {
+    template <class O, class Y, class... L>
+    static constexpr TracedTable const* (*table(std::type_identity<Y(L...)>))() {
         using X = TracedOperation<O, Y(L...), double, L...>;
         if constexpr (is_shared<X>) return &shared_table<X>;
         else return nullptr;
     }
-    template <class O, class... Signature> static constexpr auto list(Maps<Signature...>) { return std::array{table<O>(std::type_identity<Signature>{})...}; }
+    template <class O, class... Signature> static constexpr auto list(Maps<Signature...>) {
+        return std::array{table<O>(std::type_identity<Signature>{})...};
+    }
     static constexpr auto tables = std::tuple{list<Op>(typename Op::domain{})...};
 };
-template struct TablesOf<TracedLeaf<bool, double>, TracedLeaf<std::int64_t, double>, TracedLeaf<float, double>, TracedLeaf<double, double>, TracedLeaf<std::complex<float>, double>,
-                         TracedLeaf<std::complex<double>, double>, TracedNumber<int, double>, TracedNumber<double, double>, TracedNumber<std::complex<double>, double>>;
+template struct TablesOf<TracedLeaf<bool, double>, TracedLeaf<std::int64_t, double>,
+    TracedLeaf<float, double>, TracedLeaf<double, double>, TracedLeaf<std::complex<float>, double>,
+    TracedLeaf<std::complex<double>, double>, TracedNumber<int, double>,
+    TracedNumber<double, double>, TracedNumber<std::complex<double>, double>>;
 template struct TablesOfOperations<SharedOperations>;
-}  // namespace xgrad::detail
+} // namespace xgrad::detail

@@ -1,5 +1,5 @@
-// xgrad: reverse-mode automatic differentiation for xtensor arrays. This header is everything but testing/, which programs include where
-// they want it.
+// xgrad: reverse-mode automatic differentiation for xtensor arrays. This header is everything but
+// testing/, which programs include where they want it.
 #pragma once
 
 #include <xgrad/functional/checkpoint.hpp>

@@ -1,8 +1,7 @@
 // expect: backward: a bool is no gradient; to keep the graph write \{\.retain_graph = true\}
 #include <xgrad/xgrad.hpp>
 
-int main()
-{
+int main() {
     xgrad::Tensor<double> x({1., 2.}, xgrad::requires_grad);
     xgrad::Tensor<double> y = sum(x * x);
 #ifdef MISTAKE

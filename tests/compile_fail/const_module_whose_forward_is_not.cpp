@@ -5,8 +5,7 @@ struct Net : xgrad::nn::Module<Net> {
     xgrad::Tensor<double> forward(xgrad::Tensor<double> const& x) { return 2. * x; }
 };
 
-int main()
-{
+int main() {
     Net net;
     Net const& same = net;
     xgrad::Tensor<double> const x({1., 2.});

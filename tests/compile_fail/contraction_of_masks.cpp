@@ -2,8 +2,7 @@
 #include <xgrad/linalg/einsum.hpp>
 #include <xgrad/xgrad.hpp>
 
-int main()
-{
+int main() {
     xgrad::Tensor<double> const x({{1., -2.}, {3., 4.}});
     xgrad::Tensor<bool> const mask = x > 0.;
 #ifdef MISTAKE

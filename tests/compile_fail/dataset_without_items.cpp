@@ -4,14 +4,13 @@
 struct Numbers {
     std::size_t size() const { return 3; }
 #ifdef MISTAKE
-    double get(std::size_t i) { return double(i); }     // not const
+    double get(std::size_t i) { return double(i); } // not const
 #else
     double get(std::size_t i) const { return double(i); }
 #endif
 };
 
-int main()
-{
+int main() {
     xgrad::data::DataLoader loader(Numbers{});
     for (auto const& batch : loader) static_cast<void>(batch);
 }

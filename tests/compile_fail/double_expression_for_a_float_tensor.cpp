@@ -1,8 +1,7 @@
 // expect: conversion from '.*Expression<.*Tensor<double>.*'\)? to .*Tensor<float>'
 #include <xgrad/xgrad.hpp>
 
-int main()
-{
+int main() {
     xgrad::Tensor<double> const x({1., 2.});
 #ifdef MISTAKE
     xgrad::Tensor<float> const y = x * x;

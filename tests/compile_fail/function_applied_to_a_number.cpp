@@ -8,8 +8,7 @@ struct Twice : xgrad::Function<Twice> {
     static D backward(Context&, D const& g) { return 2. * g; }
 };
 
-int main()
-{
+int main() {
 #ifdef MISTAKE
     D y = Twice::apply(3.);
 #else

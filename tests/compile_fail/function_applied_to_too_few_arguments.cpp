@@ -7,16 +7,16 @@ struct Scale : xgrad::Function<Scale> {
     struct Data {
         double factor;
     };
-    static D forward(Context& ctx, D const& x, double factor)
-    {
+    static D forward(Context& ctx, D const& x, double factor) {
         ctx.factor = factor;
         return factor * x;
     }
-    static auto backward(Context& ctx, D const& g) { return std::tuple(ctx.factor * g, std::nullopt); }
+    static auto backward(Context& ctx, D const& g) {
+        return std::tuple(ctx.factor * g, std::nullopt);
+    }
 };
 
-int main()
-{
+int main() {
 #ifdef MISTAKE
     D y = Scale::apply(D({1., 2.}));
 #else

@@ -14,7 +14,4 @@ struct Rotate : xgrad::Function<Rotate> {
 #endif
 };
 
-int main()
-{
-    Z y = Rotate::apply(D({1., 2.}));
-}
+int main() { Z y = Rotate::apply(D({1., 2.})); }

@@ -13,7 +13,4 @@ struct Widen : xgrad::Function<Widen> {
 #endif
 };
 
-int main()
-{
-    D y = Widen::apply(F({1.f, 2.f}));
-}
+int main() { D y = Widen::apply(F({1.f, 2.f})); }

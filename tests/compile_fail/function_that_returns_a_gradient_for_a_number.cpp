@@ -7,13 +7,11 @@ struct Scale : xgrad::Function<Scale> {
     struct Data {
         double factor;
     };
-    static D forward(Context& ctx, D const& x, double factor)
-    {
+    static D forward(Context& ctx, D const& x, double factor) {
         ctx.factor = factor;
         return factor * x;
     }
-    static auto backward(Context& ctx, D const& g)
-    {
+    static auto backward(Context& ctx, D const& g) {
 #ifdef MISTAKE
         return std::tuple(ctx.factor * g, g);
 #else
@@ -22,7 +20,4 @@ struct Scale : xgrad::Function<Scale> {
     }
 };
 
-int main()
-{
-    D y = Scale::apply(D({1., 2.}), 3.);
-}
+int main() { D y = Scale::apply(D({1., 2.}), 3.); }

@@ -12,7 +12,4 @@ struct Total : xgrad::Function<Total> {
     static D backward(Context&, D const& g) { return g.expand({2}); }
 };
 
-int main()
-{
-    auto y = Total::apply(D({1., 2.}));
-}
+int main() { auto y = Total::apply(D({1., 2.})); }

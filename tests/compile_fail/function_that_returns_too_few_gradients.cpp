@@ -5,13 +5,11 @@ using D = xgrad::Tensor<double>;
 
 struct Product : xgrad::Function<Product> {
     using Saved = std::tuple<D, D>;
-    static D forward(Context& ctx, D const& x, D const& w)
-    {
+    static D forward(Context& ctx, D const& x, D const& w) {
         ctx.save_for_backward(x, w);
         return x * w;
     }
-    static auto backward(Context& ctx, D const& g)
-    {
+    static auto backward(Context& ctx, D const& g) {
         auto const [x, w] = ctx.saved_tensors();
 #ifdef MISTAKE
         return g * w;
@@ -21,7 +19,4 @@ struct Product : xgrad::Function<Product> {
     }
 };
 
-int main()
-{
-    D y = Product::apply(D({1., 2.}), D({3., 4.}));
-}
+int main() { D y = Product::apply(D({1., 2.}), D({3., 4.})); }

@@ -5,8 +5,7 @@ using D = xgrad::Tensor<double>;
 
 struct Twice : xgrad::Function<Twice> {
     static D forward(Context&, D const& x) { return 2. * x; }
-    static auto backward(Context&, D const& g)
-    {
+    static auto backward(Context&, D const& g) {
 #ifdef MISTAKE
         return std::tuple(2. * g, g);
 #else
@@ -15,7 +14,4 @@ struct Twice : xgrad::Function<Twice> {
     }
 };
 
-int main()
-{
-    D y = Twice::apply(D({1., 2.}));
-}
+int main() { D y = Twice::apply(D({1., 2.})); }

@@ -11,8 +11,7 @@ struct Scale : xgrad::Function<Scale> {
         double factor;
     };
 #endif
-    static D forward(Context& ctx, D const& x, double factor)
-    {
+    static D forward(Context& ctx, D const& x, double factor) {
 #ifdef MISTAKE
         ctx.save_for_backward(factor);
 #else
@@ -20,8 +19,7 @@ struct Scale : xgrad::Function<Scale> {
 #endif
         return factor * x;
     }
-    static auto backward(Context& ctx, D const& g)
-    {
+    static auto backward(Context& ctx, D const& g) {
 #ifdef MISTAKE
         auto const [factor] = ctx.saved_tensors();
         return std::tuple(factor * g, std::nullopt);
@@ -31,7 +29,4 @@ struct Scale : xgrad::Function<Scale> {
     }
 };
 
-int main()
-{
-    D y = Scale::apply(D({1., 2.}), 3.);
-}
+int main() { D y = Scale::apply(D({1., 2.}), 3.); }

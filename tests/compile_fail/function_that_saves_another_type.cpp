@@ -10,19 +10,14 @@ using S = D;
 
 struct Square : xgrad::Function<Square> {
     using Saved = std::tuple<S>;
-    static D forward(Context& ctx, D const& x)
-    {
+    static D forward(Context& ctx, D const& x) {
         ctx.save_for_backward(x);
         return x * x;
     }
-    static D backward(Context& ctx, D const& g)
-    {
+    static D backward(Context& ctx, D const& g) {
         auto const [x] = ctx.saved_tensors();
         return 2. * cast<double>(x) * g;
     }
 };
 
-int main()
-{
-    D y = Square::apply(D({1., 2.}));
-}
+int main() { D y = Square::apply(D({1., 2.})); }

@@ -13,7 +13,4 @@ struct Twice : xgrad::Function<Twice> {
     static D backward(Context&, G const& g) { return 2. * cast<double>(g); }
 };
 
-int main()
-{
-    D y = Twice::apply(D({1., 2.}));
-}
+int main() { D y = Twice::apply(D({1., 2.})); }

@@ -10,15 +10,13 @@ struct Scale : xgrad::Function<Scale> {
         explicit Data(double f) : factor(f) {}
 #endif
     };
-    static D forward(Context& ctx, D const& x, double factor)
-    {
+    static D forward(Context& ctx, D const& x, double factor) {
         ctx.factor = factor;
         return factor * x;
     }
-    static auto backward(Context& ctx, D const& g) { return std::tuple(ctx.factor * g, std::nullopt); }
+    static auto backward(Context& ctx, D const& g) {
+        return std::tuple(ctx.factor * g, std::nullopt);
+    }
 };
 
-int main()
-{
-    D y = Scale::apply(D({1., 2.}), 3.);
-}
+int main() { D y = Scale::apply(D({1., 2.}), 3.); }

@@ -13,7 +13,4 @@ struct Twice : xgrad::Function<Twice> {
 #endif
 };
 
-int main()
-{
-    D y = Twice::apply(D({1., 2.}));
-}
+int main() { D y = Twice::apply(D({1., 2.})); }

@@ -5,13 +5,11 @@ using D = xgrad::Tensor<double>;
 
 struct Square : xgrad::Function<Square> {
     using Saved = std::tuple<D>;
-    static D forward(Context& ctx, D const& x)
-    {
+    static D forward(Context& ctx, D const& x) {
         ctx.save_for_backward(x);
         return x * x;
     }
-    static D backward(Context& ctx, D const& g)
-    {
+    static D backward(Context& ctx, D const& g) {
 #ifdef MISTAKE
         xgrad::Tensor<float> const x = std::get<0>(ctx.saved_tensors());
         return 2. * cast<double>(x) * g;
@@ -22,7 +20,4 @@ struct Square : xgrad::Function<Square> {
     }
 };
 
-int main()
-{
-    D y = Square::apply(D({1., 2.}));
-}
+int main() { D y = Square::apply(D({1., 2.})); }

@@ -12,7 +12,4 @@ struct Twice : xgrad::Function<Twice> {
     static D backward(Context&, D const& g) { return 2. * g; }
 };
 
-int main()
-{
-    D y = Twice::apply(D({1., 2.}));
-}
+int main() { D y = Twice::apply(D({1., 2.})); }

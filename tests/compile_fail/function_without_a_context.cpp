@@ -11,7 +11,4 @@ struct Twice : xgrad::Function<Twice> {
     static D backward(Context&, D const& g) { return 2. * g; }
 };
 
-int main()
-{
-    D y = Twice::apply(D({3.}));
-}
+int main() { D y = Twice::apply(D({3.})); }

@@ -14,14 +14,10 @@ struct Square : xgrad::Function<Square> {
         ctx.save_for_backward(x);
         return x * x;
     }
-    static D backward(Context& ctx, D const& g)
-    {
+    static D backward(Context& ctx, D const& g) {
         auto const [x] = ctx.saved_tensors();
         return 2. * x * g;
     }
 };
 
-int main()
-{
-    D y = Square::apply(D({1., 2.}));
-}
+int main() { D y = Square::apply(D({1., 2.})); }

@@ -2,8 +2,7 @@
 #include <xgrad/functional/hvp.hpp>
 #include <xgrad/xgrad.hpp>
 
-int main()
-{
+int main() {
     xgrad::Tensor<double> x({1., 2.});
 #ifdef MISTAKE
     xgrad::hvp([](xgrad::Tensor<double> const& a) { return std::tuple(sum(a), sum(a)); }, x, x);

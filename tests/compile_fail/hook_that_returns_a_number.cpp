@@ -1,8 +1,7 @@
 // expect: a hook returns nothing, or the gradient to go on with: a tensor or an expression of this tensor's scalar type
 #include <xgrad/xgrad.hpp>
 
-int main()
-{
+int main() {
     xgrad::Tensor<double> x(1., xgrad::requires_grad);
     int calls = 0;
 #ifdef MISTAKE

@@ -1,8 +1,7 @@
 // expect: a hook returns nothing, or the gradient to go on with
 #include <xgrad/xgrad.hpp>
 
-int main()
-{
+int main() {
     xgrad::Tensor<double> x({1., 2.}, xgrad::requires_grad);
 #ifdef MISTAKE
     x.register_hook([](xgrad::Tensor<double> const&) { return std::string("gradient"); });

@@ -1,8 +1,7 @@
 // expect: an index is a whole number, xg::slice
 #include <xgrad/xgrad.hpp>
 
-int main()
-{
+int main() {
     xgrad::Tensor<double> const m({{1., 2.}, {3., 4.}});
 #ifdef MISTAKE
     return m("all", 1).dim() != 1;

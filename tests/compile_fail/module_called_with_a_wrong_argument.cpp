@@ -2,14 +2,15 @@
 #include <xgrad/nn.hpp>
 
 struct Net : xgrad::nn::Module<Net> {
-    xgrad::Tensor<double> forward(xgrad::Tensor<double> const& x, int n) const { return x * double(n); }
+    xgrad::Tensor<double> forward(xgrad::Tensor<double> const& x, int n) const {
+        return x * double(n);
+    }
 };
 struct Any : xgrad::nn::Module<Any> {
     template <class T> T forward(T const& x) const { return x; }
 };
 
-int main()
-{
+int main() {
     Net net;
     Any any;
     xgrad::Tensor<double> const x({1., 2.});

@@ -13,8 +13,7 @@ struct Net : xgrad::nn::Module<Net> {
     D forward(D const& x) const { return w * x; }
 };
 
-int main()
-{
+int main() {
     Net net;
     return net.parameters().size() != 1;
 }

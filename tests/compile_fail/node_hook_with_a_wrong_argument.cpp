@@ -1,8 +1,7 @@
 // expect: a Node's hook takes the gradients of its inputs and those of its outputs
 #include <xgrad/xgrad.hpp>
 
-int main()
-{
+int main() {
     xgrad::Tensor<double> x({1., 2.}, xgrad::requires_grad);
     xgrad::Tensor<double> y = x * x;
     using Gradients = std::vector<xgrad::AnyTensor>;

@@ -10,8 +10,7 @@ struct Twice : xgrad::Elementwise<xgrad::R(xgrad::R)> {
     auto partial(xgrad::wrt<0>, auto, auto) const { return 2.; }
 };
 
-int main()
-{
+int main() {
     xgrad::Tensor<double> const x({1., -2.});
     return xgrad::Tensor<double>(xgrad::apply<Twice>(x)).dim() != 1;
 }

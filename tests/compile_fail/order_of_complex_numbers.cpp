@@ -1,8 +1,7 @@
 // expect: is_not_defined_on<\s*(xgrad::)?Less, *(xgrad::)?C
 #include <xgrad/xgrad.hpp>
 
-int main()
-{
+int main() {
     xgrad::Tensor<std::complex<double>> const z({std::complex<double>(1, 2)});
 #ifdef MISTAKE
     xgrad::Tensor<bool> const mask = z < z;

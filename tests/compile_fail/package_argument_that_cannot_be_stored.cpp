@@ -11,7 +11,9 @@ struct Net : xgrad::nn::Module<Net> {
     explicit Net(Options o) : options(o) {}
 };
 #ifndef MISTAKE
-template <> struct package::Fields<Options> : package::FieldList<package::Argument<"slope", &Options::slope>> {};
+template <>
+struct package::Fields<Options> : package::FieldList<package::Argument<"slope", &Options::slope>> {
+};
 #endif
 package::Type<Net, "acme.Net", package::Argument<"options", &Net::options>> const type;
 

@@ -9,9 +9,11 @@ struct Net : xgrad::nn::Module<Net> {
 };
 
 #ifdef MISTAKE
-package::Type<Net, "acme.Net", package::Argument<"n", &Net::in>, package::Argument<"n", &Net::out>> const type;
+package::Type<Net, "acme.Net", package::Argument<"n", &Net::in>,
+    package::Argument<"n", &Net::out>> const type;
 #else
-package::Type<Net, "acme.Net", package::Argument<"in", &Net::in>, package::Argument<"out", &Net::out>> const type;
+package::Type<Net, "acme.Net", package::Argument<"in", &Net::in>,
+    package::Argument<"out", &Net::out>> const type;
 #endif
 
 int main() {}

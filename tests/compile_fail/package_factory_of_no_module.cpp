@@ -1,8 +1,7 @@
 // expect: a factory returns a module, or a std::unique_ptr of one
 #include <xgrad/package.hpp>
 
-void provide(xgrad::package::PackageImporter& importer)
-{
+void provide(xgrad::package::PackageImporter& importer) {
 #ifdef MISTAKE
     importer.provide_factory("acme.Log", [] { return 3; });
 #else

@@ -3,8 +3,7 @@
 
 using Exporter = xgrad::package::PackageExporter;
 
-int main()
-{
+int main() {
     Exporter exporter("file");
 #ifdef MISTAKE
     exporter.register_extern_hook([](std::string const&) {});

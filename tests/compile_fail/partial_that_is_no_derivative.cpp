@@ -10,8 +10,7 @@ struct Step : xgrad::Elementwise<xgrad::R(xgrad::R)> {
 #endif
 };
 
-int main()
-{
+int main() {
     xgrad::Tensor<double> const x({1., -2.});
     return xgrad::Tensor<double>(xgrad::apply<Step>(x)).dim() != 1;
 }

@@ -10,8 +10,7 @@ struct SquaredModulus : xgrad::Elementwise<xgrad::R(xgrad::C)> {
 #endif
 };
 
-int main()
-{
+int main() {
     xgrad::Tensor<std::complex<double>> const z({std::complex<double>(1, 2)});
     return xgrad::Tensor<double>(xgrad::apply<SquaredModulus>(z)).dim() != 1;
 }

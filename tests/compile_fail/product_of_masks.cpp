@@ -1,8 +1,7 @@
 // expect: matmul: masks are no numbers; cast<std::int64_t>\(mask\) is one
 #include <xgrad/xgrad.hpp>
 
-int main()
-{
+int main() {
     xgrad::Tensor<double> const x({{1., -2.}, {3., 4.}});
     xgrad::Tensor<bool> const mask = x > 0.;
 #ifdef MISTAKE

@@ -1,8 +1,7 @@
 // expect: only Tensors of floating point and complex dtype can require gradients
 #include <xgrad/xgrad.hpp>
 
-int main()
-{
+int main() {
 #ifdef MISTAKE
     xgrad::Tensor<bool> mask({true, false});
     mask.requires_grad_();

@@ -1,8 +1,7 @@
 // expect: only Tensors of floating point and complex dtype can require gradients
 #include <xgrad/xgrad.hpp>
 
-int main()
-{
+int main() {
 #ifdef MISTAKE
     xgrad::Tensor<std::int64_t> n({1, 2, 3}, xgrad::requires_grad);
 #else

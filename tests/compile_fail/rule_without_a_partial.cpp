@@ -10,8 +10,7 @@ struct Blend : xgrad::Elementwise<xgrad::R(xgrad::R, xgrad::R)> {
 #endif
 };
 
-int main()
-{
+int main() {
     xgrad::Tensor<double> const a({1., 2.}), b({3., 4.});
     return xgrad::Tensor<double>(xgrad::apply<Blend>(a, b)).dim() != 1;
 }

@@ -1,8 +1,7 @@
 // expect: a shape, a list of axes and a list of indices hold integers
 #include <xgrad/xgrad.hpp>
 
-int main()
-{
+int main() {
     double const n = 2.;
 #ifdef MISTAKE
     return xgrad::zeros({3, n}).dim() != 2;

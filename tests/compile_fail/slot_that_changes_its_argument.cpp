@@ -3,8 +3,7 @@
 
 using D = xgrad::Tensor<double>;
 
-int main()
-{
+int main() {
 #ifdef MISTAKE
     xgrad::nn::Slot<void(D&)> const slot;
 #else

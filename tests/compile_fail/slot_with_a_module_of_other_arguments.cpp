@@ -7,8 +7,7 @@ struct Scale : xgrad::nn::Module<Scale> {
     D forward(D const& x, double by) const { return x * by; }
 };
 
-int main()
-{
+int main() {
 #ifdef MISTAKE
     xgrad::nn::Slot<D(D const&)> const slot(Scale{});
 #else

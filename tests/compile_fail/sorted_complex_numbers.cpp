@@ -1,8 +1,7 @@
 // expect: complex numbers have no order
 #include <xgrad/xgrad.hpp>
 
-int main()
-{
+int main() {
     xgrad::Tensor<std::complex<double>> const z({std::complex<double>(1, 2)});
 #ifdef MISTAKE
     return sort(z).values.dim() != 1;

@@ -3,8 +3,7 @@
 
 #include <vector>
 
-int main()
-{
+int main() {
     std::vector<double> const values{1., 2.};
 #ifdef MISTAKE
     xgrad::Tensor<double> const x(values);

@@ -2,8 +2,7 @@
 #include <xgrad/functional/jacobian.hpp>
 #include <xgrad/xgrad.hpp>
 
-int main()
-{
+int main() {
     xgrad::Tensor<double> x({1., 2.});
 #ifdef MISTAKE
     xgrad::jacobian([](xgrad::Tensor<double> const& a) { sum(a); }, x);

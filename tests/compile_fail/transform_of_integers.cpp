@@ -2,8 +2,7 @@
 #include <xgrad/functional/vjp.hpp>
 #include <xgrad/xgrad.hpp>
 
-int main()
-{
+int main() {
     xgrad::Tensor<std::int64_t> i({1, 2});
     xgrad::Tensor<double> x({1., 2.});
 #ifdef MISTAKE

@@ -10,8 +10,7 @@ struct Positive : xgrad::Elementwise<xgrad::R(xgrad::R)> {
     auto partial(xgrad::wrt<0>, auto, auto x) const { return where(x > 0, 1., 0.); }
 };
 
-int main()
-{
+int main() {
     xgrad::Tensor<double> const x({1., -2.});
     return xgrad::Tensor<double>(xgrad::apply<Positive>(x)).dim() != 1;
 }

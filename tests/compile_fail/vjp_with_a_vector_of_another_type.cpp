@@ -2,8 +2,7 @@
 #include <xgrad/functional/vjp.hpp>
 #include <xgrad/xgrad.hpp>
 
-int main()
-{
+int main() {
     xgrad::Tensor<double> x({1., 2.}), v({1., 1.});
     auto const square = [](xgrad::Tensor<double> const& a) { return a * a; };
 #ifdef MISTAKE

@@ -2,8 +2,7 @@
 #include <string>
 #include <xgrad/xgrad.hpp>
 
-int main()
-{
+int main() {
     xgrad::Tensor<double> const x({1., 2.});
 #ifdef MISTAKE
     xt::xarray<std::string> const a{"3", "4"};

@@ -1,6 +1,6 @@
 // What the ranks that are left are told when one of them fails. faults.py runs this with four ranks
-// and a scenario, and once more with a thread in each group; each rank that hears of it as it should prints "as expected", and how long that
-// took.
+// and a scenario, and once more with a thread in each group; each rank that hears of it as it
+// should prints "as expected", and how long that took.
 #include <csignal>
 #include <cstdio>
 #include <string>

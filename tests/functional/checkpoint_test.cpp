@@ -1,4 +1,5 @@
-// checkpoint(): the same gradients as without, what is kept and when the function is called again, replay, errors.
+// checkpoint(): the same gradients as without, what is kept and when the function is called again,
+// replay, errors.
 #include <xgrad/functional/checkpoint.hpp>
 #include <xgrad/functional/hvp.hpp>
 
@@ -13,8 +14,7 @@ namespace {
 struct Layer {
     D weight;
     int* calls;
-    D operator()(D const& x) const
-    {
+    D operator()(D const& x) const {
         ++*calls;
         D const h = sin(x) * weight;
         D const e = exp(-square(h));
@@ -25,10 +25,9 @@ struct Layer {
 using Memory = xg::detail::Ref<xg::detail::Storage>;
 Memory memory_of(D const& t) { return t.impl().array.storage; }
 bool is_held(Memory const& m) { return m->refs.load() > 1; }
-}  // namespace
+} // namespace
 
-TEST_CASE("gradients for inputs and for captured tensors are those of the plain call")
-{
+TEST_CASE("gradients for inputs and for captured tensors are those of the plain call") {
     int calls = 0;
     D const x({0.5, -1., 2.}, xg::requires_grad), w({1., 2., 3.}, xg::requires_grad);
     Layer const layer{w, &calls};
@@ -46,8 +45,7 @@ TEST_CASE("gradients for inputs and for captured tensors are those of the plain 
     CHECK(calls == 1);
 }
 
-TEST_CASE("only inputs are kept")
-{
+TEST_CASE("only inputs are kept") {
     D const x({0.5, -1.}, xg::requires_grad);
     Memory inside;
     auto const f = [&](D const& a) {
@@ -60,12 +58,11 @@ TEST_CASE("only inputs are kept")
     D const y = xg::checkpoint(f, x);
     CHECK_FALSE(is_held(inside));
     sum(y).backward();
-    CHECK_FALSE(is_held(inside));  // nor what the second call made
+    CHECK_FALSE(is_held(inside)); // nor what the second call made
     CHECK(difference(x.grad(), D(2. * exp(2. * x)).detach()) == "");
 }
 
-TEST_CASE("what is computed again is let go of as the pass goes")
-{
+TEST_CASE("what is computed again is let go of as the pass goes") {
     D x({0.5, -1.}, xg::requires_grad);
     D const w({2., 3.}, xg::requires_grad);
     std::vector<Memory> inside;
@@ -85,7 +82,8 @@ TEST_CASE("what is computed again is let go of as the pass goes")
         for (auto const& m : inside) held += is_held(m) ? '1' : '0';
         held += ' ';
     };
-    y.grad_fn()->register_hook([&](auto const& inputs, auto const& outputs) { note(inputs, outputs); });
+    y.grad_fn()->register_hook(
+        [&](auto const& inputs, auto const& outputs) { note(inputs, outputs); });
     y.register_hook([&](D const& g) { note(g); });
     x.register_hook([&](D const& g) { note(g); });
     sum(y).backward({.retain_graph = true});
@@ -95,8 +93,7 @@ TEST_CASE("what is computed again is let go of as the pass goes")
     for (auto const& m : inside) CHECK_FALSE(is_held(m));
 }
 
-TEST_CASE("grad(), retained and recorded passes")
-{
+TEST_CASE("grad(), retained and recorded passes") {
     int calls = 0;
     D const x({0.5, -1.}, xg::requires_grad), w({2., 3.}, xg::requires_grad);
     Layer const layer{w, &calls};
@@ -118,12 +115,13 @@ TEST_CASE("grad(), retained and recorded passes")
     CHECK_FALSE(x.grad().defined());
 }
 
-TEST_CASE("several inputs and outputs of several types, and tensors that need no gradient")
-{
+TEST_CASE("several inputs and outputs of several types, and tensors that need no gradient") {
     D const x({1., 2.}, xg::requires_grad), c({3., 4.});
     Z const z({1. + 2.i, 0.5i}, xg::requires_grad);
     xg::Tensor<bool> const mask({true, false});
-    auto const f = [](D const& a, Z const& b, D const& k, xg::Tensor<bool> const& m) { return std::tuple(where(m, a * a * k, 0.), exp(b) * a, a > 1.); };
+    auto const f = [](D const& a, Z const& b, D const& k, xg::Tensor<bool> const& m) {
+        return std::tuple(where(m, a * a * k, 0.), exp(b) * a, a > 1.);
+    };
     auto const [p, q, r] = xg::checkpoint(f, x, z, c, mask);
     static_assert(std::is_same_v<std::remove_cvref_t<decltype(r)>, xg::Tensor<bool>>);
     CHECK_FALSE(r.requires_grad());
@@ -135,24 +133,24 @@ TEST_CASE("several inputs and outputs of several types, and tensors that need no
     // one of several outputs only
     auto const [u, v, s] = xg::checkpoint(f, x, z, c, mask);
     CHECK(difference(xg::grad(sum(u), x), {6., 0.}) == "");
-    CHECK(difference(xg::grad(sum(abs2(v)), z), xg::grad(sum(abs2(D(x.detach()) * exp(z))), z)) == "");
+    CHECK(difference(xg::grad(sum(abs2(v)), z), xg::grad(sum(abs2(D(x.detach()) * exp(z))), z)) ==
+          "");
 }
 
-TEST_CASE("the same tensor as input, twice as input, and captured")
-{
+TEST_CASE("the same tensor as input, twice as input, and captured") {
     D const leaf({0.5, 2.}, xg::requires_grad);
     D const x = leaf * 2.;
     auto const f = [&](D const& a, D const& b) { return sum(a * b * x * leaf); };
     D const y = xg::checkpoint(f, x, x);
     CHECK(difference(xg::grad(y, leaf), xg::grad(f(x, x), leaf)) == "");
     D const identity = xg::checkpoint([](D const& a) { return a; }, x);
-    CHECK(difference(xg::grad(sum(identity * identity), leaf, {.retain_graph = true}), D(8. * leaf).detach()) == "");
+    CHECK(difference(xg::grad(sum(identity * identity), leaf, {.retain_graph = true}),
+              D(8. * leaf).detach()) == "");
     D const no_input = xg::checkpoint([&] { return exp(leaf) * leaf; });
     CHECK(difference(xg::grad(sum(no_input), leaf), D(exp(leaf) * (1. + leaf)).detach()) == "");
 }
 
-TEST_CASE("checkpoints in checkpoints")
-{
+TEST_CASE("checkpoints in checkpoints") {
     int outer = 0, inner = 0;
     D const x({0.5, -1.}, xg::requires_grad), w({2., 3.}, xg::requires_grad);
     Memory between;
@@ -175,7 +173,7 @@ TEST_CASE("checkpoints in checkpoints")
     D const y = xg::checkpoint(whole([&](D const& a) { return xg::checkpoint(part, a); }), x);
     CHECK(outer == 1);
     CHECK(inner == 1);
-    CHECK_FALSE(is_held(between));  // also the input of the inner one is not kept
+    CHECK_FALSE(is_held(between)); // also the input of the inner one is not kept
     auto const [gx, gw] = xg::grad(sum(y), xg::inputs(x, w), {.retain_graph = true});
     CHECK(outer == 2);
     CHECK(inner == 3);
@@ -186,8 +184,7 @@ TEST_CASE("checkpoints in checkpoints")
     CHECK(difference(xg::grad(sum(hx), x), xg::grad(sum(px), x)) == "");
 }
 
-TEST_CASE("random numbers are drawn again, and those of the caller go on as if they had not been")
-{
+TEST_CASE("random numbers are drawn again, and those of the caller go on as if they had not been") {
     D const x = xg::ones({50}, xg::requires_grad);
     auto const dropout = [](D const& a) {
         D const keep = xg::rand({50});
@@ -207,8 +204,7 @@ TEST_CASE("random numbers are drawn again, and those of the caller go on as if t
     CHECK(difference(xg::rand({3}), before, 0) == "");
 }
 
-TEST_CASE("modes: nothing to do without recording, grad mode on when the function runs again")
-{
+TEST_CASE("modes: nothing to do without recording, grad mode on when the function runs again") {
     int calls = 0;
     D const x({0.5, -1.}, xg::requires_grad), w({2., 3.}, xg::requires_grad);
     {
@@ -234,8 +230,8 @@ TEST_CASE("modes: nothing to do without recording, grad mode on when the functio
     CHECK_FALSE(xg::is_grad_enabled());
 }
 
-TEST_CASE("hooks on saved tensors around the call get the inputs, those in the function what it saves")
-{
+TEST_CASE(
+    "hooks on saved tensors around the call get the inputs, those in the function what it saves") {
     int packed = 0, unpacked = 0;
     D const x({0.5, -1.}, xg::requires_grad);
     auto const pack = [&](xg::AnyTensor const& t) { return ++packed, t.as<double>().clone(); };
@@ -243,7 +239,12 @@ TEST_CASE("hooks on saved tensors around the call get the inputs, those in the f
     D y;
     {
         xg::SavedTensorsHooks const hooks(pack, unpack);
-        y = xg::checkpoint([](D const& a) { D b = exp(a); return D(b * b); }, x);
+        y = xg::checkpoint(
+            [](D const& a) {
+                D b = exp(a);
+                return D(b * b);
+            },
+            x);
     }
     CHECK(packed == 1);
     sum(y).backward();
@@ -260,8 +261,7 @@ TEST_CASE("hooks on saved tensors around the call get the inputs, those in the f
     CHECK(difference(xg::grad(sum(z), x), D(2. * x).detach()) == "");
 }
 
-TEST_CASE("backward passes inside the function, and inside transforms")
-{
+TEST_CASE("backward passes inside the function, and inside transforms") {
     D const x({0.5, -1.}, xg::requires_grad);
     // a penalty on a gradient
     auto const penalty = [](D const& a) {
@@ -270,15 +270,20 @@ TEST_CASE("backward passes inside the function, and inside transforms")
     };
     D const wanted = xg::grad(penalty(x), x);
     CHECK(difference(xg::grad(xg::checkpoint(penalty, x), x), wanted) == "");
-    auto const checkpointed = [](D const& a) { return xg::checkpoint([](D const& b) { return sum(sin(b) * b * b); }, a); };
+    auto const checkpointed = [](D const& a) {
+        return xg::checkpoint([](D const& b) { return sum(sin(b) * b * b); }, a);
+    };
     auto const plain = [](D const& a) { return sum(sin(a) * a * a); };
     CHECK(difference(xg::hessian(checkpointed, x), xg::hessian(plain, x)) == "");
-    CHECK(difference(xg::grad([](D const& a) { return xg::checkpoint([](D const& b) { return sum(xg::grad([](D const& c) { return sum(sin(c) * c); })(b)); }, a); })(x),
-                     D(2. * cos(x) - x * sin(x)).detach()) == "");
+    CHECK(difference(xg::grad([](D const& a) {
+        return xg::checkpoint(
+            [](D const& b) { return sum(xg::grad([](D const& c) { return sum(sin(c) * c); })(b)); },
+            a);
+    })(x),
+              D(2. * cos(x) - x * sin(x)).detach()) == "");
 }
 
-TEST_CASE("saved tensors can be looked at")
-{
+TEST_CASE("saved tensors can be looked at") {
     int calls = 0;
     D const x({0.5, -1.}, xg::requires_grad), w({2., 3.});
     D const y = xg::checkpoint(Layer{w, &calls}, x);
@@ -291,8 +296,7 @@ TEST_CASE("saved tensors can be looked at")
     CHECK(calls == 3);
 }
 
-TEST_CASE("changes in place that would make gradients wrong are errors")
-{
+TEST_CASE("changes in place that would make gradients wrong are errors") {
     D x({0.5, -1.}, xg::requires_grad), w({2., 3.}, xg::requires_grad);
     auto const f = [&](D const& a) { return D(exp(a * w)); };
     D const y = xg::checkpoint(f, x);
@@ -300,14 +304,19 @@ TEST_CASE("changes in place that would make gradients wrong are errors")
         xg::NoGradGuard const off;
         x += 1.;
     }
-    CHECK_THROWS_WITH_AS(sum(y).backward(), doctest::Contains("has been modified by an inplace operation: [float64 [2]] is at version 1; expected version 0 instead. It was saved by CheckpointBackward"),
-                         xg::VersionError);
+    CHECK_THROWS_WITH_AS(sum(y).backward(),
+        doctest::Contains("has been modified by an inplace operation: [float64 [2]] is at version "
+                          "1; expected version 0 instead. It was saved by CheckpointBackward"),
+        xg::VersionError);
     D const z = xg::checkpoint(f, x);
     {
         xg::NoGradGuard const off;
         w += 1.;
     }
-    CHECK_THROWS_WITH_AS(sum(z).backward(), doctest::Contains("which a function under checkpoint() captures, is at version 1; expected version 0 instead."), xg::VersionError);
+    CHECK_THROWS_WITH_AS(sum(z).backward(),
+        doctest::Contains("which a function under checkpoint() captures, is at version 1; expected "
+                          "version 0 instead."),
+        xg::VersionError);
     // the function changes what it saved: told as without checkpoint
     D const v = xg::checkpoint(
         [](D const& a) {
@@ -317,43 +326,64 @@ TEST_CASE("changes in place that would make gradients wrong are errors")
             return D(b * c);
         },
         x);
-    CHECK_THROWS_WITH_AS(sum(v).backward(), doctest::Contains("modified by an inplace operation: [float64 [2]] is at version 1; expected version 0 instead. It was saved under checkpoint()"), xg::VersionError);
-    CHECK_THROWS_WITH_AS(xg::checkpoint([](D const& a) { xg::NoGradGuard const off; D b = a; b += 1.; return D(a); }, x), doctest::Contains("checkpoint: the function changes its input 0 in place"),
-                         xg::GraphError);
+    CHECK_THROWS_WITH_AS(sum(v).backward(),
+        doctest::Contains("modified by an inplace operation: [float64 [2]] is at version 1; "
+                          "expected version 0 instead. It was saved under checkpoint()"),
+        xg::VersionError);
+    CHECK_THROWS_WITH_AS(xg::checkpoint(
+                             [](D const& a) {
+                                 xg::NoGradGuard const off;
+                                 D b = a;
+                                 b += 1.;
+                                 return D(a);
+                             },
+                             x),
+        doctest::Contains("checkpoint: the function changes its input 0 in place"), xg::GraphError);
 }
 
-TEST_CASE("an input that was written before, and is packed elsewhere")
-{
+TEST_CASE("an input that was written before, and is packed elsewhere") {
     D x({0.5, -1.});
     x += 1.;
     x.requires_grad_();
     D y;
     {
-        xg::SavedTensorsHooks const hooks([](xg::AnyTensor const& t) { return t.as<double>().clone(); }, [](D const& t) { return t; });
+        xg::SavedTensorsHooks const hooks(
+            [](xg::AnyTensor const& t) { return t.as<double>().clone(); },
+            [](D const& t) { return t; });
         y = xg::checkpoint([](D const& a) { return D(exp(a) * a); }, x);
     }
     CHECK(difference(xg::grad(sum(y), x), D(exp(x) * (1. + x)).detach()) == "");
 }
 
-TEST_CASE("a function that does something else the second time")
-{
+TEST_CASE("a function that does something else the second time") {
     D const x({0.5, -1.}, xg::requires_grad);
     int calls = 0;
-    D const y = xg::checkpoint([&](D const& a) {
-        D const e = exp(a);
-        return ++calls == 1 ? e : D(e * e);
-    }, x);
-    CHECK_THROWS_WITH_AS(sum(y).backward(), doctest::Contains("checkpoint: A different number of tensors was saved during the original forward and recomputation: 1 and 2"), xg::GraphError);
+    D const y = xg::checkpoint(
+        [&](D const& a) {
+            D const e = exp(a);
+            return ++calls == 1 ? e : D(e * e);
+        },
+        x);
+    CHECK_THROWS_WITH_AS(sum(y).backward(),
+        doctest::Contains("checkpoint: A different number of tensors was saved during the original "
+                          "forward and recomputation: 1 and 2"),
+        xg::GraphError);
     calls = 0;
-    D const z = xg::checkpoint([&](D const& a) { return ++calls == 1 ? sum(exp(D(a * 1.))) : sum(exp(D(a(xg::slice(0, 1))))); }, x);
-    CHECK_THROWS_WITH_AS(z.backward(), doctest::Contains("checkpoint: Recomputed values have different metadata than during the forward pass: saved tensor 0 was [float64 [2]] and is [float64 [1]]"),
-                         xg::GraphError);
+    D const z = xg::checkpoint(
+        [&](D const& a) {
+            return ++calls == 1 ? sum(exp(D(a * 1.))) : sum(exp(D(a(xg::slice(0, 1)))));
+        },
+        x);
+    CHECK_THROWS_WITH_AS(z.backward(),
+        doctest::Contains("checkpoint: Recomputed values have different metadata than during the "
+                          "forward pass: saved tensor 0 was [float64 [2]] and is [float64 [1]]"),
+        xg::GraphError);
 }
 
-TEST_CASE("exceptions")
-{
+TEST_CASE("exceptions") {
     D const x({0.5, -1.}, xg::requires_grad);
-    CHECK_THROWS_WITH_AS(xg::checkpoint([](D const& a) { return a; }, D()), "checkpoint: input 0 is undefined", xg::GraphError);
+    CHECK_THROWS_WITH_AS(xg::checkpoint([](D const& a) { return a; }, D()),
+        "checkpoint: input 0 is undefined", xg::GraphError);
     CHECK_THROWS_AS(xg::checkpoint([](D const&) -> D { throw 7; }, x), int);
     bool ready = true;
     D const y = xg::checkpoint(
@@ -379,8 +409,7 @@ TEST_CASE("exceptions")
     CHECK(difference(xg::grad(sum(z), x), D(exp(x)).detach()) == "");
 }
 
-TEST_CASE("a chain of checkpoints, and what only moves")
-{
+TEST_CASE("a chain of checkpoints, and what only moves") {
     struct MoveOnly {
         std::unique_ptr<double> factor;
         D operator()(D const& a) const { return D(sin(a) * *factor); }
@@ -394,23 +423,29 @@ TEST_CASE("a chain of checkpoints, and what only moves")
     CHECK(difference(xg::grad(sum(y), x), xg::grad(sum(plain), x)) == "");
 }
 
-TEST_CASE("threads that pass one graph each call the function for themselves")
-{
+TEST_CASE("threads that pass one graph each call the function for themselves") {
     D const x({0.5, -1.}, xg::requires_grad), w({2., 3.}, xg::requires_grad);
     std::atomic<int> calls = 0;
-    D const y = xg::checkpoint([&](D const& a) { ++calls; return D(exp(a * w) * xg::rand({2})); }, x);
+    D const y = xg::checkpoint(
+        [&](D const& a) {
+            ++calls;
+            return D(exp(a * w) * xg::rand({2}));
+        },
+        x);
     D const wanted = xg::grad(sum(y), x, {.retain_graph = true});
     std::vector<std::thread> threads;
     std::vector<D> got(4);
-    for (auto& g : got) threads.emplace_back([&] { g = xg::grad(sum(y), x, {.retain_graph = true}); });
+    for (auto& g : got)
+        threads.emplace_back([&] { g = xg::grad(sum(y), x, {.retain_graph = true}); });
     for (auto& t : threads) t.join();
     for (auto const& g : got) CHECK(difference(g, wanted, 0) == "");
     CHECK(calls == 6);
 }
 
-TEST_CASE("a checkpoint calls its function once forward and once backward, whatever its Nodes save")
-{
-    D const x = xg::rand({4, 4}, xg::requires_grad), k({1.5}, xg::requires_grad), m = xg::rand({4, 4}, xg::requires_grad);
+TEST_CASE(
+    "a checkpoint calls its function once forward and once backward, whatever its Nodes save") {
+    D const x = xg::rand({4, 4}, xg::requires_grad), k({1.5}, xg::requires_grad),
+            m = xg::rand({4, 4}, xg::requires_grad);
     auto const calls_of = [&](auto const& step, bool create_graph = false) {
         int calls = 0;
         D const y = xg::checkpoint(
@@ -422,7 +457,8 @@ TEST_CASE("a checkpoint calls its function once forward and once backward, whate
             },
             x);
         auto const parameters = std::vector<D>{x, k, m};
-        auto const got = xg::grad(y, parameters, {.create_graph = create_graph, .allow_unused = true});
+        auto const got =
+            xg::grad(y, parameters, {.create_graph = create_graph, .allow_unused = true});
         D plain = x;
         for (int i = 0; i < 6; ++i) plain = step(plain);
         auto const wanted = xg::grad(sum(plain), parameters, {.allow_unused = true});
@@ -432,26 +468,30 @@ TEST_CASE("a checkpoint calls its function once forward and once backward, whate
         }
         return calls;
     };
-    auto const rows = [](D const& u, std::ptrdiff_t from) { return u(xt::range(from, from + 2), xt::all()); };
+    auto const rows = [](D const& u, std::ptrdiff_t from) {
+        return u(xt::range(from, from + 2), xt::all());
+    };
     CHECK(calls_of([&](D const& u) { return D(k * u.t()); }) == 2);
     CHECK(calls_of([&](D const& u) { return D(m * u.t() * u); }) == 2);
     CHECK(calls_of([&](D const& u) { return D(m * sin(u)); }) == 2);
-    CHECK(calls_of([&](D const& u) { return D(u * sum(rows(u, 0) * rows(u, 1) * k * rows(u, 2))); }) == 2);
+    CHECK(calls_of([&](D const& u) {
+        return D(u * sum(rows(u, 0) * rows(u, 1) * k * rows(u, 2)));
+    }) == 2);
     CHECK(calls_of([&](D const& u) { return matmul(u.t(), m) / 3.; }) == 2);
     CHECK(calls_of([&](D const& u) { return D(u * u * u + m * u); }, true) == 2);
 }
 
-TEST_CASE("hooks unpack what a Node saved once, also where its gradient is added to another one")
-{
+TEST_CASE("hooks unpack what a Node saved once, also where its gradient is added to another one") {
     D const k({1.5}, xg::requires_grad), x({1., 2.}, xg::requires_grad);
     int unpacked = 0;
     D y;
     {
-        xg::SavedTensorsHooks const hooks([](xg::AnyTensor const& t) { return t; }, [&](xg::AnyTensor const& t) { return ++unpacked, t; });
+        xg::SavedTensorsHooks const hooks([](xg::AnyTensor const& t) { return t; },
+            [&](xg::AnyTensor const& t) { return ++unpacked, t; });
         D const first = k * x;
         y = k * first;
     }
     sum(y).backward();
-    CHECK(unpacked == 4);  // k twice, x and first
+    CHECK(unpacked == 4); // k twice, x and first
     CHECK(difference(k.grad(), D({9.})) == "");
 }

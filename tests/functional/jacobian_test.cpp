@@ -5,21 +5,20 @@
 
 using namespace std::complex_literals;
 
-TEST_CASE("the shape is that of the output and then that of the input")
-{
+TEST_CASE("the shape is that of the output and then that of the input") {
     D const x({{1., 2., 3.}, {4., 5., 6.}});
     auto const J = xg::jacobian([](D const& a) { return sum(a * a, {0}); }, x);
     CHECK(J.shape() == xg::Shape{3, 2, 3});
     for (std::ptrdiff_t k = 0; k < 3; ++k)
         for (std::ptrdiff_t i = 0; i < 2; ++i)
-            for (std::ptrdiff_t j = 0; j < 3; ++j) CHECK(J(k, i, j).item() == (j == k ? 2 * x(i, j).item() : 0));
+            for (std::ptrdiff_t j = 0; j < 3; ++j)
+                CHECK(J(k, i, j).item() == (j == k ? 2 * x(i, j).item() : 0));
     CHECK(xg::jacobian([](D const& a) { return sum(a); }, x).shape() == xg::Shape{2, 3});
     CHECK(xg::jacobian([&](D const& a) { return a * x; }, D(2.)).shape() == xg::Shape{2, 3});
     CHECK(xg::jacobian([](D const& a) { return a * a; }, D(2.)).item() == 4);
 }
 
-TEST_CASE("structures of blocks")
-{
+TEST_CASE("structures of blocks") {
     D const x({1., 2.});
     F const w(3.f);
     auto const f = [](D const& a, F const& b) { return std::tuple(a * a * b, sum(a) * b); };
@@ -36,8 +35,7 @@ TEST_CASE("structures of blocks")
     CHECK(difference(b, {1., 1.}) == "");
 }
 
-TEST_CASE("a matrix product, against the matrix")
-{
+TEST_CASE("a matrix product, against the matrix") {
     xg::manual_seed(3);
     D const A = xg::randn({3, 4}), x = xg::randn({4});
     CHECK(difference(xg::jacobian([&](D const& a) { return matmul(A, a); }, x), A) == "");
@@ -46,12 +44,13 @@ TEST_CASE("a matrix product, against the matrix")
     CHECK(difference(J, D(reshape(xg::eye(3), {3, 3, 1}) * x)) == "");
 }
 
-TEST_CASE("rows of a complex Jacobian: the conjugate derivative of a holomorphic function, the gradient of a real one")
-{
+TEST_CASE("rows of a complex Jacobian: the conjugate derivative of a holomorphic function, the "
+          "gradient of a real one") {
     Z const z({1. + 2.i, 0.5 - 1.i});
     auto const at = values(z);
     auto const J = xg::jacobian([](Z const& a) { return exp(a); }, z);
-    CHECK(difference(J, Z({{std::conj(std::exp(at[0])), 0.}, {0., std::conj(std::exp(at[1]))}})) == "");
+    CHECK(difference(J, Z({{std::conj(std::exp(at[0])), 0.}, {0., std::conj(std::exp(at[1]))}})) ==
+          "");
     auto const real = xg::jacobian([](Z const& a) { return abs2(a); }, z);
     CHECK(difference(real, Z({{2. * at[0], 0.}, {0., 2. * at[1]}})) == "");
     // of conj(z), the gradients of its parts x and -y
@@ -64,8 +63,7 @@ TEST_CASE("rows of a complex Jacobian: the conjugate derivative of a holomorphic
     CHECK(difference(whole[1], xg::vjp(f, z, Z({0., 1.})).second) == "");
 }
 
-TEST_CASE("a recorded Jacobian is differentiated like anything else")
-{
+TEST_CASE("a recorded Jacobian is differentiated like anything else") {
     D const x({1., 2., -1.}, xg::requires_grad), w({2., 3., 4.}, xg::requires_grad);
     D const weights({{1., 2., 3.}, {4., 5., 6.}, {7., 8., 9.}});
     auto const J = xg::jacobian([&](D const& a) { return a * a * w; }, x, {.create_graph = true});
@@ -77,8 +75,7 @@ TEST_CASE("a recorded Jacobian is differentiated like anything else")
     CHECK_FALSE(xg::jacobian([&](D const& a) { return a * w; }, x).requires_grad());
 }
 
-TEST_CASE("Jacobians within Jacobians")
-{
+TEST_CASE("Jacobians within Jacobians") {
     D const x({0.5, -1.});
     auto const cubes = [](D const& a) { return a * a * a; };
     auto const inner = [&](D const& a) { return xg::jacobian(cubes, a); };
@@ -93,8 +90,7 @@ TEST_CASE("Jacobians within Jacobians")
     CHECK(difference(xg::grad(divergence)(x), {3., -6.}) == "");
 }
 
-TEST_CASE("a Jacobian agrees with products with its rows and with differences")
-{
+TEST_CASE("a Jacobian agrees with products with its rows and with differences") {
     xg::manual_seed(5);
     D const x = xg::randn({3}), w = xg::randn({3, 3});
     auto const f = [&](D const& a) { return D(tanh(matmul(w, a)) * exp(-a)); };
@@ -108,8 +104,7 @@ TEST_CASE("a Jacobian agrees with products with its rows and with differences")
     }
 }
 
-TEST_CASE("columns agree with rows")
-{
+TEST_CASE("columns agree with rows") {
     xg::manual_seed(6);
     D const x = xg::randn({2});
     F const w = xg::randn<float>({3});
@@ -119,7 +114,8 @@ TEST_CASE("columns agree with rows")
         ++calls;
         return std::tuple(D(sin(a) * unsqueeze(exp(b), 1)), F(b * b), D(abs2(c) * a), x);
     };
-    auto const rows = xg::jacobian(real, xg::inputs(x, w, z)), columns = xg::jacobian(real, xg::inputs(x, w, z), {.strategy = xg::Mode::forward});
+    auto const rows = xg::jacobian(real, xg::inputs(x, w, z)),
+               columns = xg::jacobian(real, xg::inputs(x, w, z), {.strategy = xg::Mode::forward});
     CHECK(calls == 2);
     auto const agree = [](auto const& a, auto const& b) {
         CHECK(difference(std::get<0>(a), std::get<0>(b)) == "");
@@ -132,16 +128,19 @@ TEST_CASE("columns agree with rows")
     agree(std::get<3>(rows), std::get<3>(columns));
     CHECK(std::get<0>(std::get<0>(columns)).shape() == xg::Shape{3, 2, 2});
     CHECK(norm(std::get<2>(std::get<2>(columns))).item() > 0);
-    auto const complex = [](Z const& a) { return Z(a * a * conj(a) + matmul(Z({{1., 2.i}, {3., 4.}}), a)); };
-    CHECK(difference(xg::jacobian(complex, z, {.strategy = xg::Mode::forward}), xg::jacobian(complex, z)) == "");
+    auto const complex = [](Z const& a) {
+        return Z(a * a * conj(a) + matmul(Z({{1., 2.i}, {3., 4.}}), a));
+    };
+    CHECK(difference(xg::jacobian(complex, z, {.strategy = xg::Mode::forward}),
+              xg::jacobian(complex, z)) == "");
     D const phase(0.3);
-    D const tall = xg::jacobian([](D const& a) { return sin(a * xg::arange(0., 1000.)); }, phase, {.strategy = xg::Mode::automatic});
+    D const tall = xg::jacobian([](D const& a) { return sin(a * xg::arange(0., 1000.)); }, phase,
+        {.strategy = xg::Mode::automatic});
     CHECK(difference(tall, D(xg::arange(0., 1000.) * cos(0.3 * xg::arange(0., 1000.)))) == "");
     CHECK_FALSE(tall.requires_grad());
 }
 
-TEST_CASE("which way is chosen")
-{
+TEST_CASE("which way is chosen") {
     // hooks are called by backward passes only
     int rows = 0;
     auto const f = [&](D const& a) {
@@ -161,29 +160,40 @@ TEST_CASE("which way is chosen")
     CHECK(rows_of({.strict = true, .strategy = xg::Mode::automatic}) == 4);
     CHECK(rows_of({.create_graph = true, .strategy = xg::Mode::automatic}) == 4);
     rows = 0;
-    CHECK(difference(xg::jacobian([&](D const& a) { return sum(f(a)); }, x, {.strategy = xg::Mode::automatic}), D(4.)) == "");
+    CHECK(difference(xg::jacobian([&](D const& a) { return sum(f(a)); }, x,
+                         {.strategy = xg::Mode::automatic}),
+              D(4.)) == "");
     CHECK(rows == 1);
-    CHECK_THROWS_WITH_AS(xg::jacobian(f, x, {.create_graph = true, .strategy = xg::Mode::forward}), "jacobian: create_graph or strict and Mode::forward are not supported together", xg::GraphError);
-    CHECK_THROWS_WITH_AS(xg::jacobian(f, x, {.strict = true, .strategy = xg::Mode::forward}), doctest::Contains("not supported together"), xg::GraphError);
+    CHECK_THROWS_WITH_AS(xg::jacobian(f, x, {.create_graph = true, .strategy = xg::Mode::forward}),
+        "jacobian: create_graph or strict and Mode::forward are not supported together",
+        xg::GraphError);
+    CHECK_THROWS_WITH_AS(xg::jacobian(f, x, {.strict = true, .strategy = xg::Mode::forward}),
+        doctest::Contains("not supported together"), xg::GraphError);
 }
 
-TEST_CASE("strict mode and outputs that do not depend on an input")
-{
+TEST_CASE("strict mode and outputs that do not depend on an input") {
     D const x({1., 2.}), w({3., 4.});
     auto const f = [](D const& a, D const& b) { return std::tuple(a * a, a * b); };
     auto const [first, second] = xg::jacobian(f, xg::inputs(x, w));
     CHECK(difference(std::get<1>(first), {{0., 0.}, {0., 0.}}) == "");
     CHECK(difference(std::get<1>(second), {{1., 0.}, {0., 2.}}) == "");
     CHECK_THROWS_WITH_AS(xg::jacobian(f, xg::inputs(x, w), {.strict = true}),
-                         doctest::Contains("Output 0 of the user-provided function is independent of input 1. This is not allowed in strict mode."), xg::GraphError);
-    CHECK_THROWS_WITH_AS(xg::jacobian([&](D const&) { return w; }, x, {.strict = true}), doctest::Contains("Output 0 of the user-provided function does not require gradients"), xg::GraphError);
+        doctest::Contains("Output 0 of the user-provided function is independent of input 1. This "
+                          "is not allowed in strict mode."),
+        xg::GraphError);
+    CHECK_THROWS_WITH_AS(xg::jacobian([&](D const&) { return w; }, x, {.strict = true}),
+        doctest::Contains("Output 0 of the user-provided function does not require gradients"),
+        xg::GraphError);
     CHECK(difference(xg::jacobian([&](D const&) { return w; }, x), xg::zeros({2, 2})) == "");
-    CHECK_THROWS_WITH_AS(xg::jacobian([&](D const& a) { return a * w; }, x, {.create_graph = true, .strict = true}),
-                         doctest::Contains("The jacobian of the user-provided function is independent of input 0"), xg::GraphError);
+    CHECK_THROWS_WITH_AS(
+        xg::jacobian([&](D const& a) { return a * w; }, x, {.create_graph = true, .strict = true}),
+        doctest::Contains("The jacobian of the user-provided function is independent of input 0"),
+        xg::GraphError);
 }
 
-TEST_CASE("no outputs, no inputs")
-{
-    CHECK(xg::jacobian([](D const& a) { return a * 2.; }, xg::zeros({0})).shape() == xg::Shape{0, 0});
-    CHECK(xg::jacobian([](D const& a) { return sum(a * 2., {0}); }, xg::zeros({0, 3})).shape() == xg::Shape{3, 0, 3});
+TEST_CASE("no outputs, no inputs") {
+    CHECK(
+        xg::jacobian([](D const& a) { return a * 2.; }, xg::zeros({0})).shape() == xg::Shape{0, 0});
+    CHECK(xg::jacobian([](D const& a) { return sum(a * 2., {0}); }, xg::zeros({0, 3})).shape() ==
+          xg::Shape{3, 0, 3});
 }

@@ -1,5 +1,6 @@
-// The readers of files, under libFuzzer: whatever the bytes are, a reader returns tensors whose elements can be read, or throws
-// xgrad::Error. Which reader it is says the name of the program. Decompression is compared with zlib's.
+// The readers of files, under libFuzzer: whatever the bytes are, a reader returns tensors whose
+// elements can be read, or throws xgrad::Error. Which reader it is says the name of the program.
+// Decompression is compared with zlib's.
 #include <cstdlib>
 #include <string_view>
 
@@ -12,35 +13,29 @@ namespace data = xgrad::data;
 namespace {
 
 /// Looks at all elements, so that a sanitizer sees those that are not there.
-void look_at(xgrad::AnyTensor const& t)
-{
+void look_at(xgrad::AnyTensor const& t) {
     xgrad::detail::with_type(t, [](auto const& typed) {
         for (auto const& v : xgrad::detail::contiguous(typed.array_of())) [[maybe_unused]]
             auto const volatile copy = v;
     });
 }
-void look_at(xgrad::StateDict const& state)
-{
+void look_at(xgrad::StateDict const& state) {
     for (auto const& [name, tensor] : state) look_at(tensor);
 }
 
-template <auto read> void reader(std::span<std::byte const> bytes)
-{
+template <auto read> void reader(std::span<std::byte const> bytes) {
     try {
         read(data::Input(bytes, "fuzzed"));
-    } catch (xgrad::Error const&) {
-    }
+    } catch (xgrad::Error const&) {}
 }
 
-void read_tables(data::Input const& in)
-{
+void read_tables(data::Input const& in) {
     look_at(data::read_csv(in, {.missing = data::Missing::nan}).values);
     look_at(data::read_csv<std::int64_t>(in, {.delimiter = ';', .header = false}).values);
 }
 
 /// Loads all resources, with what a program provides that knows no type but those of xgrad.
-void load_package(data::Input const& in)
-{
+void load_package(data::Input const& in) {
     xgrad::package::PackageImporter importer(in);
     importer.provide("acme.Outside", xgrad::nn::Tanh());
     for (auto const& [package, resource, kind] : importer.resources()) {
@@ -49,15 +44,13 @@ void load_package(data::Input const& in)
             else if (kind == "tensor") look_at(importer.load_tensor(package, resource));
             else if (kind == "tensors") look_at(importer.load_tensors(package, resource));
             else importer.load_binary(package, resource);
-        } catch (xgrad::Error const&) {
-        }
+        } catch (xgrad::Error const&) {}
     }
     static_cast<void>(importer.dependency_graph() + importer.file_structure());
 }
 
 /// How many bytes zlib makes of these, where they are one whole stream.
-std::ptrdiff_t decompressed_by_zlib(std::span<std::byte const> bytes, std::span<std::byte> out)
-{
+std::ptrdiff_t decompressed_by_zlib(std::span<std::byte const> bytes, std::span<std::byte> out) {
     z_stream stream{};
     if (inflateInit2(&stream, -15) != Z_OK) std::abort();
     stream.next_in = const_cast<Bytef*>(reinterpret_cast<Bytef const*>(bytes.data()));
@@ -69,8 +62,7 @@ std::ptrdiff_t decompressed_by_zlib(std::span<std::byte const> bytes, std::span<
     return whole ? static_cast<std::ptrdiff_t>(out.size() - stream.avail_out) : -1;
 }
 /// Both refuse, or both give the same bytes.
-void compare_with_zlib(std::span<std::byte const> bytes)
-{
+void compare_with_zlib(std::span<std::byte const> bytes) {
     static std::byte expected[1 << 16], got[1 << 16];
     auto const n = decompressed_by_zlib(bytes, expected);
     std::span const out(got, n < 0 ? sizeof got : static_cast<std::size_t>(n));
@@ -91,10 +83,9 @@ struct {
 };
 void (*chosen)(std::span<std::byte const>) = nullptr;
 
-}  // namespace
+} // namespace
 
-extern "C" int LLVMFuzzerInitialize(int*, char*** arguments)
-{
+extern "C" int LLVMFuzzerInitialize(int*, char*** arguments) {
     std::string_view const program = **arguments;
     for (auto const& [name, read] : readers)
         if (program.substr(program.rfind('/') + 1) == name) chosen = read;
@@ -102,8 +93,7 @@ extern "C" int LLVMFuzzerInitialize(int*, char*** arguments)
     return 0;
 }
 
-extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* bytes, std::size_t size)
-{
+extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* bytes, std::size_t size) {
     chosen(std::as_bytes(std::span(bytes, size)));
     return 0;
 }

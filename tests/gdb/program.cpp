@@ -11,10 +11,10 @@ struct OwnNode : xg::Node {
 
 [[gnu::noinline]] void stop_here(xg::AnyTensor const&) {}
 
-int main()
-{
+int main() {
     using complex = std::complex<double>;
-    D x({{1., 2., 3.}, {4., 5., 6.}}, xg::requires_grad), plain({1.5, -2.}), large = xg::arange(0., 100.), undefined, empty = xg::zeros({0, 3});
+    D x({{1., 2., 3.}, {4., 5., 6.}}, xg::requires_grad), plain({1.5, -2.}),
+        large = xg::arange(0., 100.), undefined, empty = xg::zeros({0, 3});
     D columns = plain.expand({5, 2}).t();
     xg::Tensor<float> single(0.25f, xg::requires_grad);
     xg::Tensor<complex> z({complex(1, 2), complex(0.5, -1)});
@@ -31,6 +31,7 @@ int main()
     sum(x * 3.).backward();
     xg::Shape shape = deep.shape();
     stop_here(total);
-    return static_cast<int>(own->next_edges().size() + shape.size() + mask.numel() + any.dim() + row.dim() + moved.dim() + undefined.defined() + empty.dim() + large.dim() +
-                            columns.dim() + single.dim() + z.dim()) == 0;
+    return static_cast<int>(own->next_edges().size() + shape.size() + mask.numel() + any.dim() +
+                            row.dim() + moved.dim() + undefined.defined() + empty.dim() +
+                            large.dim() + columns.dim() + single.dim() + z.dim()) == 0;
 }

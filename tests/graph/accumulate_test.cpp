@@ -1,8 +1,7 @@
 // How leaves collect gradients.
 #include "walk.hpp"
 
-TEST_CASE("a second gradient is added in place, into the same tensor")
-{
+TEST_CASE("a second gradient is added in place, into the same tensor") {
     D const x({1., 2.}, xg::requires_grad);
     sum(x * x).backward();
     D const first = x.grad();
@@ -12,8 +11,7 @@ TEST_CASE("a second gradient is added in place, into the same tensor")
     CHECK(first.version() == 1);
 }
 
-TEST_CASE("with create_graph the sum is a new tensor, and the old gradient keeps its values")
-{
+TEST_CASE("with create_graph the sum is a new tensor, and the old gradient keeps its values") {
     D const x({1., 2.}, xg::requires_grad);
     sum(x * x).backward({.create_graph = true});
     D const first = x.grad();
@@ -25,8 +23,7 @@ TEST_CASE("with create_graph the sum is a new tensor, and the old gradient keeps
     x.impl().grad = nullptr;
 }
 
-TEST_CASE("a leaf's gradient shares no memory with the gradient that the user gave")
-{
+TEST_CASE("a leaf's gradient shares no memory with the gradient that the user gave") {
     D const x({1., 2.}, xg::requires_grad);
     D const g({3., 4.});
     x.backward(g);
@@ -39,8 +36,7 @@ TEST_CASE("a leaf's gradient shares no memory with the gradient that the user ga
     CHECK_FALSE(share_memory(w.grad(), g));
 }
 
-TEST_CASE("nor does it with create_graph")
-{
+TEST_CASE("nor does it with create_graph") {
     D const x({1., 2.}, xg::requires_grad);
     D const g({3., 4.});
     x.backward(g, {.create_graph = true});
@@ -50,30 +46,30 @@ TEST_CASE("nor does it with create_graph")
     CHECK(difference(x.grad(), {6., 8.}) == "");
 }
 
-TEST_CASE("the gradients of two leaves never share memory")
-{
-    D x({1., 2.}, xg::requires_grad), w({3., 4.}, xg::requires_grad), v({{5.}, {6.}}, xg::requires_grad);
+TEST_CASE("the gradients of two leaves never share memory") {
+    D x({1., 2.}, xg::requires_grad), w({3., 4.}, xg::requires_grad),
+        v({{5.}, {6.}}, xg::requires_grad);
     SUBCASE("where one Node hands one gradient to both") { D(x + w).backward(D({1., 1.})); }
-    SUBCASE("where views pass a gradient on")
-    {
+    SUBCASE("where views pass a gradient on") {
         D const a = x.reshape({2, 1}), b = v(xt::all());
         D(a + b).backward(D({{1.}, {1.}}));
         CHECK_FALSE(share_memory(x.grad(), v.grad()));
         w.backward(D({1., 1.}));
     }
     SUBCASE("with create_graph") { D(x + w).backward(D({1., 1.}), {.create_graph = true}); }
-    SUBCASE("with create_graph, from a gradient that requires grad itself") { D(x + w).backward(D({1., 1.}, xg::requires_grad), {.create_graph = true}); }
+    SUBCASE("with create_graph, from a gradient that requires grad itself") {
+        D(x + w).backward(D({1., 1.}, xg::requires_grad), {.create_graph = true});
+    }
     CHECK_FALSE(share_memory(x.grad(), w.grad()));
     auto const before = values(w.grad());
     x.backward(D({10., 10.}));
     CHECK(values(w.grad()) == before);
     CHECK(difference(x.grad(), {11., 11.}) == "");
-    x.zero_grad();  // with create_graph it keeps the graph, which keeps the leaves
+    x.zero_grad(); // with create_graph it keeps the graph, which keeps the leaves
     w.zero_grad();
 }
 
-TEST_CASE("gradients that leaves collect and hooks keep do not share memory")
-{
+TEST_CASE("gradients that leaves collect and hooks keep do not share memory") {
     D x({1., 2.}, xg::requires_grad);
     D seen;
     x.register_hook([&](D const& g) { seen = g; });
@@ -83,19 +79,21 @@ TEST_CASE("gradients that leaves collect and hooks keep do not share memory")
     CHECK(difference(x.grad(), {4., 8.}) == "");
 }
 
-TEST_CASE("a leaf's gradient is contiguous, whatever way it came")
-{
+TEST_CASE("a leaf's gradient is contiguous, whatever way it came") {
     D const x({{1., 2., 3.}, {4., 5., 6.}}, xg::requires_grad);
     SUBCASE("through a transposition") { x.t().backward(D({{1., 2.}, {3., 4.}, {5., 6.}})); }
-    SUBCASE("through a transposition, recorded") { x.t().backward(D({{1., 2.}, {3., 4.}, {5., 6.}}), {.create_graph = true}); }
-    SUBCASE("from a gradient that repeats one number") { x.clone().backward(broadcast_to(D(2.), {2, 3})); }
+    SUBCASE("through a transposition, recorded") {
+        x.t().backward(D({{1., 2.}, {3., 4.}, {5., 6.}}), {.create_graph = true});
+    }
+    SUBCASE("from a gradient that repeats one number") {
+        x.clone().backward(broadcast_to(D(2.), {2, 3}));
+    }
     CHECK(x.grad().is_contiguous());
     CHECK(x.grad().shape() == xg::Shape{2, 3});
     if (x.grad().data()[1] != 2) CHECK(difference(x.grad(), {{1., 3., 5.}, {2., 4., 6.}}) == "");
 }
 
-TEST_CASE("a gradient that nobody else holds is taken over, not copied")
-{
+TEST_CASE("a gradient that nobody else holds is taken over, not copied") {
     xg::empty_cache();
     D x = xg::ones({1000}, xg::requires_grad);
     double const* made = nullptr;
@@ -105,8 +103,7 @@ TEST_CASE("a gradient that nobody else holds is taken over, not copied")
     CHECK(x.grad().data() == made);
 }
 
-TEST_CASE("so is one that looks into another, unless that is held")
-{
+TEST_CASE("so is one that looks into another, unless that is held") {
     D x = xg::ones({20, 30}, xg::requires_grad);
     double const* made = nullptr;
     auto const handle = x.register_hook([&](D const& g) { made = g.data(); });
@@ -125,8 +122,7 @@ TEST_CASE("so is one that looks into another, unless that is held")
     CHECK(difference(x.grad(), xg::full({20, 30}, 8.)) == "");
 }
 
-TEST_CASE("one gradient buffered for several inputs is never added to in place")
-{
+TEST_CASE("one gradient buffered for several inputs is never added to in place") {
     D const x({1., 2.}, xg::requires_grad), g({1., 1.});
     D const a = x.clone(), b = x.clone(), c = x.clone();
     xg::backward({a, b, c, a}, {g, g, g, g});
@@ -134,8 +130,7 @@ TEST_CASE("one gradient buffered for several inputs is never added to in place")
     CHECK(difference(x.grad(), {4., 4.}) == "");
 }
 
-TEST_CASE("zero_grad and set_grad decide what the next gradient is added to")
-{
+TEST_CASE("zero_grad and set_grad decide what the next gradient is added to") {
     D x({1., 2.}, xg::requires_grad);
     sum(x * x).backward();
     x.zero_grad();
@@ -147,8 +142,7 @@ TEST_CASE("zero_grad and set_grad decide what the next gradient is added to")
     CHECK(difference(x.grad(), {102., 104.}) == "");
 }
 
-TEST_CASE("a gradient set as a strided view is added to where it lies")
-{
+TEST_CASE("a gradient set as a strided view is added to where it lies") {
     D x({1., 2.}, xg::requires_grad);
     D m = xg::zeros({2, 2});
     x.set_grad(m(xt::all(), 1));
@@ -156,8 +150,7 @@ TEST_CASE("a gradient set as a strided view is added to where it lies")
     CHECK(difference(m, {{0., 2.}, {0., 4.}}) == "");
 }
 
-TEST_CASE("a gradient whose elements share a place is added to out of place")
-{
+TEST_CASE("a gradient whose elements share a place is added to out of place") {
     D x({1., 2.}, xg::requires_grad);
     D const one(1.);
     x.set_grad(one.expand({2}));
@@ -166,8 +159,7 @@ TEST_CASE("a gradient whose elements share a place is added to out of place")
     CHECK(one.item() == 1);
 }
 
-TEST_CASE("a leaf that only the graph still holds collects its gradient all the same")
-{
+TEST_CASE("a leaf that only the graph still holds collects its gradient all the same") {
     D y;
     double total = 0;
     {
@@ -179,8 +171,7 @@ TEST_CASE("a leaf that only the graph still holds collects its gradient all the 
     CHECK(total == 6);
 }
 
-TEST_CASE("the leaf behind an AccumulateGrad Node is known to it")
-{
+TEST_CASE("the leaf behind an AccumulateGrad Node is known to it") {
     D const x({1., 2.}, xg::requires_grad);
     D const y = x * 2.;
     auto const edge = y.grad_fn()->next_edges()[0];

@@ -1,8 +1,7 @@
 // Callbacks for the end of a backward pass.
 #include "walk.hpp"
 
-TEST_CASE("callbacks run after the whole pass, in the order of queueing")
-{
+TEST_CASE("callbacks run after the whole pass, in the order of queueing") {
     D x(1., xg::requires_grad);
     D y = x * 2.;
     std::string order;
@@ -19,21 +18,18 @@ TEST_CASE("callbacks run after the whole pass, in the order of queueing")
         order += 'x';
         xg::queue_callback([&] { order += '3'; });
     });
-    SUBCASE("a graph of one Node")
-    {
+    SUBCASE("a graph of one Node") {
         y.backward();
         CHECK(difference(at_end, D(2.)) == "");
     }
-    SUBCASE("a longer one")
-    {
+    SUBCASE("a longer one") {
         D(y * 3.).backward();
         CHECK(difference(at_end, D(6.)) == "");
     }
     CHECK(order == "yx123");
 }
 
-TEST_CASE("a callback may queue another, which runs after all that were queued")
-{
+TEST_CASE("a callback may queue another, which runs after all that were queued") {
     D x(1., xg::requires_grad);
     std::string order;
     x.register_hook([&](D const&) {
@@ -52,8 +48,7 @@ TEST_CASE("a callback may queue another, which runs after all that were queued")
     CHECK(order == "abcdabcd");
 }
 
-TEST_CASE("many callbacks, each queued by the one before")
-{
+TEST_CASE("many callbacks, each queued by the one before") {
     D x(1., xg::requires_grad);
     int count = 0;
     std::function<void()> const next = [&] {
@@ -64,8 +59,7 @@ TEST_CASE("many callbacks, each queued by the one before")
     CHECK(count == 10'000);
 }
 
-TEST_CASE("callbacks can only be queued inside a pass")
-{
+TEST_CASE("callbacks can only be queued inside a pass") {
     char const* const text = "Final callbacks can only be installed during backward pass.";
     CHECK_THROWS_WITH_AS(xg::queue_callback([] {}), doctest::Contains(text), xg::GraphError);
     D x(1., xg::requires_grad);
@@ -74,8 +68,8 @@ TEST_CASE("callbacks can only be queued inside a pass")
     CHECK_THROWS_WITH_AS(xg::queue_callback([] {}), doctest::Contains(text), xg::GraphError);
 }
 
-TEST_CASE("what a callback throws leaves backward; the gradients are there, and later callbacks are dropped")
-{
+TEST_CASE("what a callback throws leaves backward; the gradients are there, and later callbacks "
+          "are dropped") {
     D x(1., xg::requires_grad);
     int later = 0;
     auto handle = x.register_hook([&](D const&) {
@@ -91,8 +85,7 @@ TEST_CASE("what a callback throws leaves backward; the gradients are there, and 
     CHECK(later == 0);
 }
 
-TEST_CASE("callbacks of a pass that failed do not run")
-{
+TEST_CASE("callbacks of a pass that failed do not run") {
     D x(1., xg::requires_grad);
     D y = x * 2.;
     int calls = 0;
@@ -106,8 +99,7 @@ TEST_CASE("callbacks of a pass that failed do not run")
     CHECK(calls == 1);
 }
 
-TEST_CASE("callbacks belong to the level of the pass that queues them")
-{
+TEST_CASE("callbacks belong to the level of the pass that queues them") {
     D x(1., xg::requires_grad), w(1., xg::requires_grad);
     std::string order;
     bool outer = false, inner = false;
@@ -132,8 +124,7 @@ TEST_CASE("callbacks belong to the level of the pass that queues them")
     CHECK(order == std::string(inner ? "i" : "") + "|x" + (outer ? "op" : ""));
 }
 
-TEST_CASE("a callback may start a pass of its own, with callbacks of its own")
-{
+TEST_CASE("a callback may start a pass of its own, with callbacks of its own") {
     D x(1., xg::requires_grad), w(2., xg::requires_grad);
     std::string order;
     w.register_hook([&](D const&) { xg::queue_callback([&] { order += 'w'; }); });
@@ -149,8 +140,7 @@ TEST_CASE("a callback may start a pass of its own, with callbacks of its own")
     CHECK(w.grad().item() == 2);
 }
 
-TEST_CASE("grad() runs callbacks too")
-{
+TEST_CASE("grad() runs callbacks too") {
     D const x(1., xg::requires_grad);
     D y = x * 2.;
     int calls = 0;

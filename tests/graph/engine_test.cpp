@@ -3,9 +3,9 @@
 
 #include "walk.hpp"
 
-TEST_CASE("a chain of a million Nodes is built, differentiated and freed without a deep stack")
-{
-    // in a thread, whose stack stays small where that of the main one is unlimited: no recursion could pay for a million calls
+TEST_CASE("a chain of a million Nodes is built, differentiated and freed without a deep stack") {
+    // in a thread, whose stack stays small where that of the main one is unlimited: no recursion
+    // could pay for a million calls
     double gradient = 0, second = 0;
     std::thread([&] {
         D const x(1., xg::requires_grad);
@@ -17,14 +17,14 @@ TEST_CASE("a chain of a million Nodes is built, differentiated and freed without
             second = grad(y, x).item();
         }
         D y = x;
-        for (int i = 0; i < 1'000'000; ++i) y = y * y;  // never differentiated, with saved operands: only freed
+        for (int i = 0; i < 1'000'000; ++i)
+            y = y * y; // never differentiated, with saved operands: only freed
     }).join();
     CHECK(gradient == 1);
     CHECK(second == 1);
 }
 
-TEST_CASE("a long chain whose values are saved is freed Node by Node as well")
-{
+TEST_CASE("a long chain whose values are saved is freed Node by Node as well") {
     D const x({1., 1.}, xg::requires_grad);
     D y = x;
     for (int i = 0; i < 100'000; ++i) y = y * x;
@@ -32,8 +32,7 @@ TEST_CASE("a long chain whose values are saved is freed Node by Node as well")
     CHECK(difference(x.grad(), {100'001., 100'001.}) == "");
 }
 
-TEST_CASE("a long recorded gradient is freed without recursion")
-{
+TEST_CASE("a long recorded gradient is freed without recursion") {
     D const x(1., xg::requires_grad);
     D g;
     {
@@ -46,14 +45,15 @@ TEST_CASE("a long recorded gradient is freed without recursion")
     g = D();
 }
 
-TEST_CASE("ten thousand leaves summed pairwise each get their gradient")
-{
+TEST_CASE("ten thousand leaves summed pairwise each get their gradient") {
     std::vector<D> leaves, level;
-    for (int i = 0; i < 10'000; ++i) leaves.push_back(D({static_cast<double>(i)}, xg::requires_grad));
+    for (int i = 0; i < 10'000; ++i)
+        leaves.push_back(D({static_cast<double>(i)}, xg::requires_grad));
     for (auto const& x : leaves) level.push_back(x * 2.);
     while (level.size() > 1) {
         std::vector<D> next;
-        for (std::size_t i = 0; i + 1 < level.size(); i += 2) next.push_back(level[i] + level[i + 1]);
+        for (std::size_t i = 0; i + 1 < level.size(); i += 2)
+            next.push_back(level[i] + level[i + 1]);
         if (level.size() % 2) next.push_back(level.back());
         level = std::move(next);
     }
@@ -64,8 +64,7 @@ TEST_CASE("ten thousand leaves summed pairwise each get their gradient")
     CHECK(right);
 }
 
-TEST_CASE("one leaf used ten thousand times gets the sum")
-{
+TEST_CASE("one leaf used ten thousand times gets the sum") {
     D x({1., 2.}, xg::requires_grad);
     int calls = 0;
     x.register_hook([&](D const&) { ++calls; });
@@ -76,8 +75,7 @@ TEST_CASE("one leaf used ten thousand times gets the sum")
     CHECK(calls == 1);
 }
 
-TEST_CASE("where paths meet, each Node runs once, with the whole gradient")
-{
+TEST_CASE("where paths meet, each Node runs once, with the whole gradient") {
     D x(2., xg::requires_grad);
     std::vector<int> calls;
     auto const count = [&](D& t) {
@@ -87,7 +85,7 @@ TEST_CASE("where paths meet, each Node runs once, with the whole gradient")
     count(x);
     D at = x;
     double wanted = 1;
-    for (int i = 0; i < 40; ++i) {  // 2^40 paths
+    for (int i = 0; i < 40; ++i) { // 2^40 paths
         D left = at * 0.5, right = at * 1.5;
         count(left);
         count(right);
@@ -100,19 +98,19 @@ TEST_CASE("where paths meet, each Node runs once, with the whole gradient")
     CHECK(x.grad().item() == wanted);
 }
 
-TEST_CASE("of Nodes that are ready the newest runs first")
-{
+TEST_CASE("of Nodes that are ready the newest runs first") {
     D const x(1., xg::requires_grad);
     std::string order;
-    auto const note = [&](D& t, char name) { t.register_hook([&order, name](D const&) { order += name; }); };
+    auto const note = [&](D& t, char name) {
+        t.register_hook([&order, name](D const&) { order += name; });
+    };
     D a = x * 2., b = x * 3., c = x * 4.;
     note(a, 'a');
     note(b, 'b');
     note(c, 'c');
     SUBCASE("in the order of the sum") { D(a + b + c).backward(); }
     SUBCASE("in another order") { D(c + (b + a)).backward(); }
-    SUBCASE("on paths of different lengths")
-    {
+    SUBCASE("on paths of different lengths") {
         D const d = a + b;
         D(d + c).backward();
         CHECK(order == "cba");
@@ -120,8 +118,7 @@ TEST_CASE("of Nodes that are ready the newest runs first")
     CHECK(order == "cba");
 }
 
-TEST_CASE("a leaf is done as soon as its gradient is complete")
-{
+TEST_CASE("a leaf is done as soon as its gradient is complete") {
     D x(1., xg::requires_grad), y(1., xg::requires_grad);
     std::string order;
     D p = x * 2.;
@@ -132,8 +129,7 @@ TEST_CASE("a leaf is done as soon as its gradient is complete")
     CHECK(order == "ypx");
 }
 
-TEST_CASE("a Node waits for every gradient that is on its way")
-{
+TEST_CASE("a Node waits for every gradient that is on its way") {
     D const x(1., xg::requires_grad);
     D early = x * 2.;
     D late = early * 3.;
@@ -146,8 +142,7 @@ TEST_CASE("a Node waits for every gradient that is on its way")
     CHECK(x.grad().item() == 8);
 }
 
-TEST_CASE("a leaf's gradient that was complete before a failure stays, and the rest is untouched")
-{
+TEST_CASE("a leaf's gradient that was complete before a failure stays, and the rest is untouched") {
     D x(1., xg::requires_grad), y(1., xg::requires_grad);
     D p = x * 2.;
     p.register_hook([](D const&) { throw 1; });
@@ -163,8 +158,7 @@ TEST_CASE("a leaf's gradient that was complete before a failure stays, and the r
     CHECK(y.grad().item() == 3);
 }
 
-TEST_CASE("an operation that throws while values are computed leaves its operands alone")
-{
+TEST_CASE("an operation that throws while values are computed leaves its operands alone") {
     D const x({1., 2.}, xg::requires_grad), w({1., 2., 3.});
     D y = x * x;
     auto* const node = y.grad_fn();
@@ -179,9 +173,10 @@ namespace {
 /// y = x, whose backward throws when told to, and counts.
 class Unreliable : public xg::Node {
 public:
-    explicit Unreliable(xg::AnyTensor const& x) : edge_(xg::detail::gradient_edge(x)) { set_edges(&edge_, 1); }
-    void apply(std::span<xg::AnyTensor> gradients, std::span<xg::AnyTensor> results) override
-    {
+    explicit Unreliable(xg::AnyTensor const& x) : edge_(xg::detail::gradient_edge(x)) {
+        set_edges(&edge_, 1);
+    }
+    void apply(std::span<xg::AnyTensor> gradients, std::span<xg::AnyTensor> results) override {
         ++calls;
         if (fails) throw std::logic_error("unreliable");
         results[0] = gives_nothing ? xg::AnyTensor() : gradients[0];
@@ -194,17 +189,15 @@ private:
     xg::Edge edge_;
 };
 
-D through(xg::detail::Ref<Unreliable>& node, D const& x)
-{
+D through(xg::detail::Ref<Unreliable>& node, D const& x) {
     node = xg::detail::Ref<Unreliable>(new Unreliable(x));
     D y(x.array_of());
     y.impl().grad_fn = node;
     return y;
 }
-}  // namespace
+} // namespace
 
-TEST_CASE("a Node that throws ends the pass with its own exception, and works in the next")
-{
+TEST_CASE("a Node that throws ends the pass with its own exception, and works in the next") {
     D const x({1., 2.}, xg::requires_grad);
     xg::detail::Ref<Unreliable> node;
     D const y = through(node, x);
@@ -218,8 +211,8 @@ TEST_CASE("a Node that throws ends the pass with its own exception, and works in
     CHECK(node->calls == 2);
 }
 
-TEST_CASE("an undefined gradient stands for zero: what is behind it runs hooks with it, and gets no gradient")
-{
+TEST_CASE("an undefined gradient stands for zero: what is behind it runs hooks with it, and gets "
+          "no gradient") {
     D x({1., 2.}, xg::requires_grad), w({3., 4.}, xg::requires_grad);
     D a = x * w;
     int calls = 0;
@@ -232,40 +225,36 @@ TEST_CASE("an undefined gradient stands for zero: what is behind it runs hooks w
     xg::detail::Ref<Unreliable> node;
     D const y = through(node, a);
     node->gives_nothing = true;
-    SUBCASE("alone")
-    {
+    SUBCASE("alone") {
         sum(y).backward();
         CHECK(calls == 1);
         CHECK_FALSE(defined);
         CHECK_FALSE(x.grad().defined());
     }
-    SUBCASE("beside another path to the same leaf")
-    {
+    SUBCASE("beside another path to the same leaf") {
         sum(y + w).backward();
         CHECK(difference(w.grad(), {1., 1.}) == "");
         CHECK_FALSE(x.grad().defined());
     }
-    SUBCASE("asked for by grad")
-    {
+    SUBCASE("asked for by grad") {
         CHECK_THROWS_AS(grad(sum(y), x), xg::GraphError);
         CHECK_FALSE(grad(sum(y), x, {.allow_unused = true}).defined());
     }
 }
 
-TEST_CASE("a hook cannot make a gradient where none came")
-{
+TEST_CASE("a hook cannot make a gradient where none came") {
     D const x({1., 2.}, xg::requires_grad);
     D a = x * x;
     a.register_hook([](D const&) { return D({1., 1.}); });
     xg::detail::Ref<Unreliable> node;
     D const y = through(node, a);
     node->gives_nothing = true;
-    CHECK_THROWS_WITH_AS(sum(y).backward(), doctest::Contains("can't replace a empty gradient with a non-empty value"), xg::GraphError);
+    CHECK_THROWS_WITH_AS(sum(y).backward(),
+        doctest::Contains("can't replace a empty gradient with a non-empty value"), xg::GraphError);
     CHECK_FALSE(x.grad().defined());
 }
 
-TEST_CASE("Nodes off the way from outputs to inputs are not executed")
-{
+TEST_CASE("Nodes off the way from outputs to inputs are not executed") {
     D const x({1., 2.}, xg::requires_grad), w({1., 2.}, xg::requires_grad);
     xg::detail::Ref<Unreliable> on, off;
     D const y = through(on, x), z = through(off, w);

@@ -10,29 +10,27 @@ struct Scale {
     double factor;
     D operator()(D const& g) const { return g * factor; }
 };
-}  // namespace
+} // namespace
 
-TEST_CASE("a hook is anything that can be called with a gradient")
-{
+TEST_CASE("a hook is anything that can be called with a gradient") {
     D x({1., 2.}, xg::requires_grad);
     SUBCASE("a function") { x.register_hook(doubled); }
     SUBCASE("a pointer to a function") { x.register_hook(&doubled); }
     SUBCASE("a std::function") { x.register_hook(std::function<D(D const&)>(doubled)); }
-    SUBCASE("a std::function that returns nothing, beside one")
-    {
+    SUBCASE("a std::function that returns nothing, beside one") {
         x.register_hook(std::function<void(D const&)>([](D const&) {}));
         x.register_hook(doubled);
     }
     SUBCASE("an object of a class") { x.register_hook(Scale{2}); }
-    SUBCASE("a reference to an object, which may change later")
-    {
+    SUBCASE("a reference to an object, which may change later") {
         static Scale scale{100};
         x.register_hook(std::ref(scale));
         scale.factor = 2;
     }
-    SUBCASE("a generic lambda") { x.register_hook([](auto const& g) { return D(g * 2.); }); }
-    SUBCASE("a lambda with move-only state behind a shared pointer")
-    {
+    SUBCASE("a generic lambda") {
+        x.register_hook([](auto const& g) { return D(g * 2.); });
+    }
+    SUBCASE("a lambda with move-only state behind a shared pointer") {
         auto state = std::make_shared<std::unique_ptr<double>>(std::make_unique<double>(2));
         x.register_hook([state](D const& g) { return D(g * **state); });
         state.reset();
@@ -41,8 +39,7 @@ TEST_CASE("a hook is anything that can be called with a gradient")
     CHECK(difference(x.grad(), {4., 8.}) == "");
 }
 
-TEST_CASE("a function without a result is a hook")
-{
+TEST_CASE("a function without a result is a hook") {
     D x({1.}, xg::requires_grad);
     x.register_hook(counted);
     x.register_post_accumulate_grad_hook(counted);
@@ -51,8 +48,7 @@ TEST_CASE("a function without a result is a hook")
     CHECK(calls_of_counted == 2);
 }
 
-TEST_CASE("one callable registered twice is two hooks, each with a state of its own")
-{
+TEST_CASE("one callable registered twice is two hooks, each with a state of its own") {
     D x(1., xg::requires_grad);
     std::vector<int> seen;
     auto hook = [&seen, n = 0](D const& g) mutable {
@@ -69,8 +65,7 @@ TEST_CASE("one callable registered twice is two hooks, each with a state of its 
     CHECK(seen == std::vector{1, 1, 2});
 }
 
-TEST_CASE("removing a hook frees what it holds, and so does the end of its tensor")
-{
+TEST_CASE("removing a hook frees what it holds, and so does the end of its tensor") {
     auto const held = std::make_shared<int>(1);
     D x({1.}, xg::requires_grad);
     {
@@ -92,8 +87,7 @@ TEST_CASE("removing a hook frees what it holds, and so does the end of its tenso
     CHECK(held.use_count() == 1);
 }
 
-TEST_CASE("a hook that removes itself may still use what it holds")
-{
+TEST_CASE("a hook that removes itself may still use what it holds") {
     D x(1., xg::requires_grad);
     xg::HookHandle handle;
     handle = x.register_hook([&handle, text = std::string(100, 'x')](D const& g) {
@@ -104,8 +98,7 @@ TEST_CASE("a hook that removes itself may still use what it holds")
     CHECK(x.grad().item() == 100);
 }
 
-TEST_CASE("a hook may change the gradient in place")
-{
+TEST_CASE("a hook may change the gradient in place") {
     D x({1., 2.}, xg::requires_grad);
     x.register_hook([](D g) { g.fill_(5.); });
     D const y = x * x;
@@ -113,8 +106,7 @@ TEST_CASE("a hook may change the gradient in place")
     CHECK(difference(x.grad(), {5., 5.}) == "");
 }
 
-TEST_CASE("hooks are not recorded unless the pass is, and then they are")
-{
+TEST_CASE("hooks are not recorded unless the pass is, and then they are") {
     D x(3., xg::requires_grad);
     bool on = true;
     bool gradient_requires_grad = true;
@@ -127,15 +119,14 @@ TEST_CASE("hooks are not recorded unless the pass is, and then they are")
     CHECK_FALSE(grad(y, x, {.retain_graph = true}).requires_grad());
     CHECK_FALSE(on);
     CHECK_FALSE(gradient_requires_grad);
-    D const g = grad(y, x, {.create_graph = true});  // 2x x
+    D const g = grad(y, x, {.create_graph = true}); // 2x x
     CHECK(g.item() == 18);
     CHECK(on);
     CHECK(gradient_requires_grad);
-    CHECK(grad(g, x).item() == 12 * 3);  // 4x, times x by the hook
+    CHECK(grad(g, x).item() == 12 * 3); // 4x, times x by the hook
 }
 
-TEST_CASE("an expression is no place for a hook, the tensor made from it is")
-{
+TEST_CASE("an expression is no place for a hook, the tensor made from it is") {
     D const x({1., 2.}, xg::requires_grad);
     D a = x * 2.;
     int calls = 0;

@@ -1,8 +1,8 @@
 // Hooks and retain_grad of tensors that are changed in place, and of views.
 #include "walk.hpp"
 
-TEST_CASE("a hook stays with the value that it was set on, and a new one belongs to the new value")
-{
+TEST_CASE(
+    "a hook stays with the value that it was set on, and a new one belongs to the new value") {
     D const leaf(1., xg::requires_grad);
     D t = sin(leaf);
     std::vector<std::pair<int, double>> seen;
@@ -17,15 +17,13 @@ TEST_CASE("a hook stays with the value that it was set on, and a new one belongs
     CHECK(leaf.grad().item() == doctest::Approx(-std::sin(std::sin(1.)) * std::cos(1.)));
 }
 
-TEST_CASE("hooks around changes in place, with retain_grad between them")
-{
+TEST_CASE("hooks around changes in place, with retain_grad between them") {
     D const x = xg::ones({3}, xg::requires_grad);
     D a = x.clone();
     std::vector<double> first, second, third;
     auto const note = [](std::vector<double>& to) { return [&to](D const& g) { to = values(g); }; };
     a.register_hook(note(first));
-    SUBCASE("one change")
-    {
+    SUBCASE("one change") {
         a.retain_grad();
         a.register_hook(note(second));
         a *= 2.;
@@ -35,8 +33,7 @@ TEST_CASE("hooks around changes in place, with retain_grad between them")
         CHECK(first == std::vector{2., 2., 2.});
         CHECK(second == first);
     }
-    SUBCASE("two changes")
-    {
+    SUBCASE("two changes") {
         a.retain_grad();
         a.register_hook(note(second));
         a *= 2.;
@@ -46,8 +43,7 @@ TEST_CASE("hooks around changes in place, with retain_grad between them")
         CHECK(first == std::vector{4., 4., 4.});
         CHECK(second == first);
     }
-    SUBCASE("retain_grad after the change")
-    {
+    SUBCASE("retain_grad after the change") {
         a *= 4.;
         a.retain_grad();
         a.register_hook(note(third));
@@ -59,8 +55,7 @@ TEST_CASE("hooks around changes in place, with retain_grad between them")
     CHECK(values(x.grad()) == first);
 }
 
-TEST_CASE("a hook's handle removes it after its tensor was changed in place")
-{
+TEST_CASE("a hook's handle removes it after its tensor was changed in place") {
     D const x(1., xg::requires_grad);
     D a = x * 1.;
     int calls = 0;
@@ -72,20 +67,19 @@ TEST_CASE("a hook's handle removes it after its tensor was changed in place")
     CHECK(x.grad().item() == 2);
 }
 
-TEST_CASE("Node hooks stay with their Node")
-{
+TEST_CASE("Node hooks stay with their Node") {
     D const x(1., xg::requires_grad);
     D a = x * 3.;
     double seen = 0;
-    a.grad_fn()->register_prehook([&](std::vector<xg::AnyTensor> const& g) { seen = g[0].as<double>().item(); });
+    a.grad_fn()->register_prehook(
+        [&](std::vector<xg::AnyTensor> const& g) { seen = g[0].as<double>().item(); });
     a *= 2.;
     D(a * 5.).backward();
     CHECK(seen == 10);
     CHECK(x.grad().item() == 30);
 }
 
-TEST_CASE("hooks of a leaf survive a change of its values under NoGradGuard")
-{
+TEST_CASE("hooks of a leaf survive a change of its values under NoGradGuard") {
     D x(1., xg::requires_grad);
     int calls = 0;
     x.register_hook([&](D const&) { ++calls; });
@@ -98,8 +92,7 @@ TEST_CASE("hooks of a leaf survive a change of its values under NoGradGuard")
     CHECK(x.grad().item() == 4);
 }
 
-TEST_CASE("a hook of a view that is itself changed in place sees the gradient of its old value")
-{
+TEST_CASE("a hook of a view that is itself changed in place sees the gradient of its old value") {
     D const x({1., 2.}, xg::requires_grad);
     D const both = x * 2.;
     D base = both.clone();
@@ -114,8 +107,8 @@ TEST_CASE("a hook of a view that is itself changed in place sees the gradient of
     CHECK(difference(x.grad(), {30., 0.}) == "");
 }
 
-TEST_CASE("hooks of a view end when its base is changed in place; its retain_grad and later hooks do not")
-{
+TEST_CASE("hooks of a view end when its base is changed in place; its retain_grad and later hooks "
+          "do not") {
     D const x({1., 2.}, xg::requires_grad);
     D base = x * 1.;
     D view = base(xg::slice(0, 1));
@@ -131,8 +124,7 @@ TEST_CASE("hooks of a view end when its base is changed in place; its retain_gra
     CHECK(difference(x.grad(), {10., 0.}) == "");
 }
 
-TEST_CASE("hooks of a base see the gradient of what it holds after a change through a view")
-{
+TEST_CASE("hooks of a base see the gradient of what it holds after a change through a view") {
     D const x({1., 2., 3.}, xg::requires_grad), w({10.}, xg::requires_grad);
     D base = x * 1.;
     std::vector<double> old_value, new_value;
@@ -148,8 +140,7 @@ TEST_CASE("hooks of a base see the gradient of what it holds after a change thro
     CHECK(difference(w.grad(), {4.}) == "");
 }
 
-TEST_CASE("a base that did not require grad keeps it from the change on that made it")
-{
+TEST_CASE("a base that did not require grad keeps it from the change on that made it") {
     D base({1., 2.});
     D const w({3.}, xg::requires_grad);
     base(xg::slice(0, 1)) += w;
@@ -164,8 +155,8 @@ TEST_CASE("a base that did not require grad keeps it from the change on that mad
     CHECK(difference(w.grad(), {2.}) == "");
 }
 
-TEST_CASE("a tensor changed in place inside a hook of another tensor has a new version for the Nodes that saved it")
-{
+TEST_CASE("a tensor changed in place inside a hook of another tensor has a new version for the "
+          "Nodes that saved it") {
     D const x({1., 2.}, xg::requires_grad);
     D w({3., 4.});
     D const y = x * w;

@@ -11,18 +11,16 @@ Gradients times(Gradients const& g, double factor) { return {D(g[0].as<double>()
 /// Notes a word and a number for each hook that runs.
 struct Log {
     std::vector<std::string> lines;
-    void operator()(std::string const& who, double g)
-    {
+    void operator()(std::string const& who, double g) {
         std::ostringstream out;
         out << who << ' ' << g;
         lines.push_back(out.str());
     }
 };
 using Lines = std::vector<std::string>;
-}  // namespace
+} // namespace
 
-TEST_CASE("at an intermediate: tensor hooks, retain_grad, Node prehooks, the Node, post hooks")
-{
+TEST_CASE("at an intermediate: tensor hooks, retain_grad, Node prehooks, the Node, post hooks") {
     D x(1., xg::requires_grad);
     D y = x * 2.;
     Log log;
@@ -45,7 +43,8 @@ TEST_CASE("at an intermediate: tensor hooks, retain_grad, Node prehooks, the Nod
         log("second", g.item());
         return D(g * 10.);
     });
-    Lines const wanted{"first 1", "second 3", "pre 30", "pre: retained 30", "post: inputs 300", "post: outputs 150"};
+    Lines const wanted{"first 1", "second 3", "pre 30", "pre: retained 30", "post: inputs 300",
+        "post: outputs 150"};
     SUBCASE("at the root of the pass") { y.backward(); }
     SUBCASE("further on") { D(y + 1.).backward(); }
     CHECK(log.lines == wanted);
@@ -53,8 +52,7 @@ TEST_CASE("at an intermediate: tensor hooks, retain_grad, Node prehooks, the Nod
     CHECK(x.grad().item() == 300);
 }
 
-TEST_CASE("at a leaf: tensor hooks, prehooks, accumulation, post-accumulate hooks, post hooks")
-{
+TEST_CASE("at a leaf: tensor hooks, prehooks, accumulation, post-accumulate hooks, post hooks") {
     D x(1., xg::requires_grad);
     auto const leaf = xg::detail::gradient_edge(x).function;
     Log log;
@@ -66,7 +64,8 @@ TEST_CASE("at a leaf: tensor hooks, prehooks, accumulation, post-accumulate hook
         CHECK(t.is_same(x));
         log("accumulated", t.grad().item());
     });
-    x.register_post_accumulate_grad_hook([&](D const& t) { log("accumulated too", t.grad().item()); });
+    x.register_post_accumulate_grad_hook(
+        [&](D const& t) { log("accumulated too", t.grad().item()); });
     leaf->register_prehook([&](Gradients const& g) {
         log("pre", number(g[0]));
         return times(g, 7);
@@ -83,12 +82,11 @@ TEST_CASE("at a leaf: tensor hooks, prehooks, accumulation, post-accumulate hook
     CHECK_FALSE(defined_before);
     log.lines.clear();
     D const z = x * 2.;
-    D(z + 0.).backward();  // the sum has grown, but the post hook sees what this pass has added
+    D(z + 0.).backward(); // the sum has grown, but the post hook sees what this pass has added
     CHECK(log.lines == Lines{"hook 2", "pre 6", "accumulated 84", "accumulated too 84", "post 42"});
 }
 
-TEST_CASE("prehooks of a Node run after the tensor hooks, whenever either was registered")
-{
+TEST_CASE("prehooks of a Node run after the tensor hooks, whenever either was registered") {
     std::string order;
     D a(1., xg::requires_grad);
     D b = a.clone();
@@ -109,20 +107,17 @@ TEST_CASE("prehooks of a Node run after the tensor hooks, whenever either was re
     a.register_hook(on_tensor);
     D const z = sum(b);
 
-    SUBCASE("in backward")
-    {
+    SUBCASE("in backward") {
         z.backward();
         CHECK(order == "tnnttn");
         CHECK(a.grad().item() == 12 * 18);
     }
-    SUBCASE("in grad(), which does not run the leaf's Node")
-    {
+    SUBCASE("in grad(), which does not run the leaf's Node") {
         CHECK(grad(z, a).item() == 12 * 9);
         CHECK(order == "tnntt");
         CHECK_FALSE(a.grad().defined());
     }
-    SUBCASE("in backward to the intermediate, whose .grad is what the tensor hooks made")
-    {
+    SUBCASE("in backward to the intermediate, whose .grad is what the tensor hooks made") {
         z.backward({.inputs = {b}});
         CHECK(order == "tnn");
         CHECK(b.grad().item() == 3);
@@ -130,8 +125,7 @@ TEST_CASE("prehooks of a Node run after the tensor hooks, whenever either was re
     }
 }
 
-TEST_CASE("retain_grad sees all tensor hooks and no Node hook, under grad() too")
-{
+TEST_CASE("retain_grad sees all tensor hooks and no Node hook, under grad() too") {
     D const x(1., xg::requires_grad);
     D y = x * 2.;
     y.register_hook([](D const& g) { return D(g * 2.); });
@@ -144,8 +138,7 @@ TEST_CASE("retain_grad sees all tensor hooks and no Node hook, under grad() too"
     CHECK(y.grad().item() == 4);
 }
 
-TEST_CASE("each Node is done with its hooks before the next one starts")
-{
+TEST_CASE("each Node is done with its hooks before the next one starts") {
     D x(1., xg::requires_grad), w(1., xg::requires_grad);
     std::string order;
     auto const watch = [&](D& t, char name) {
@@ -163,8 +156,7 @@ TEST_CASE("each Node is done with its hooks before the next one starts")
     CHECK(order == "b<>w<>a<>x<>");
 }
 
-TEST_CASE("where two passes share an intermediate, its hooks run once in each")
-{
+TEST_CASE("where two passes share an intermediate, its hooks run once in each") {
     D const x(1., xg::requires_grad);
     D y = x * 2.;
     std::vector<double> seen;

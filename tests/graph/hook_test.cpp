@@ -3,8 +3,7 @@
 
 #include "walk.hpp"
 
-TEST_CASE("a hook sees the gradient of its tensor, a leaf or not")
-{
+TEST_CASE("a hook sees the gradient of its tensor, a leaf or not") {
     D x({1., 2.}, xg::requires_grad);
     D y = x * x;
     D at_x, at_y;
@@ -16,8 +15,7 @@ TEST_CASE("a hook sees the gradient of its tensor, a leaf or not")
     CHECK(difference(x.grad(), {6., 12.}) == "");
 }
 
-TEST_CASE("a hook sees the whole gradient, once, however many uses the tensor has")
-{
+TEST_CASE("a hook sees the whole gradient, once, however many uses the tensor has") {
     D x({1., 2.}, xg::requires_grad);
     D y = x * 2.;
     int calls = 0;
@@ -32,15 +30,21 @@ TEST_CASE("a hook sees the whole gradient, once, however many uses the tensor ha
     CHECK(difference(seen, {11., 11.}) == "");
 }
 
-TEST_CASE("a returned gradient replaces the one that came, a void hook leaves it")
-{
+TEST_CASE("a returned gradient replaces the one that came, a void hook leaves it") {
     D x({1., 2.}, xg::requires_grad);
-    SUBCASE("a tensor") { x.register_hook([](D const& g) { return D(g * 10.); }); }
-    SUBCASE("an expression") { x.register_hook([](D const& g) { return g * 10.; }); }
-    SUBCASE("an AnyTensor") { x.register_hook([](D const& g) -> xg::AnyTensor { return D(g * 10.); }); }
-    SUBCASE("with a hook that takes its argument by value") { x.register_hook([](D g) { return D(g * 10.); }); }
-    SUBCASE("between hooks that leave it")
-    {
+    SUBCASE("a tensor") {
+        x.register_hook([](D const& g) { return D(g * 10.); });
+    }
+    SUBCASE("an expression") {
+        x.register_hook([](D const& g) { return g * 10.; });
+    }
+    SUBCASE("an AnyTensor") {
+        x.register_hook([](D const& g) -> xg::AnyTensor { return D(g * 10.); });
+    }
+    SUBCASE("with a hook that takes its argument by value") {
+        x.register_hook([](D g) { return D(g * 10.); });
+    }
+    SUBCASE("between hooks that leave it") {
         x.register_hook([](D const&) {});
         x.register_hook([](D const& g) { return D(g * 10.); });
         x.register_hook([](D const&) { return D(); });
@@ -49,8 +53,7 @@ TEST_CASE("a returned gradient replaces the one that came, a void hook leaves it
     CHECK(difference(x.grad(), {20., 40.}) == "");
 }
 
-TEST_CASE("hooks run in the order of their registration, each with the result of the one before")
-{
+TEST_CASE("hooks run in the order of their registration, each with the result of the one before") {
     D x({1., 2.}, xg::requires_grad);
     std::vector<double> seen;
     x.register_hook([&](D const& g) {
@@ -67,8 +70,7 @@ TEST_CASE("hooks run in the order of their registration, each with the result of
     CHECK(difference(x.grad(), {30., 30.}) == "");
 }
 
-TEST_CASE("what a hook of an intermediate returns flows on to the leaves")
-{
+TEST_CASE("what a hook of an intermediate returns flows on to the leaves") {
     D x({1., 2.}, xg::requires_grad);
     D y = x * x;
     y.register_hook([](D const& g) { return D(g * 10.); });
@@ -76,8 +78,7 @@ TEST_CASE("what a hook of an intermediate returns flows on to the leaves")
     CHECK(difference(x.grad(), {60., 120.}) == "");
 }
 
-TEST_CASE("two hooks over three passes, the second registered and removed on the way")
-{
+TEST_CASE("two hooks over three passes, the second registered and removed on the way") {
     D x = xg::ones({5, 5}, xg::requires_grad), y = xg::full({5, 5}, 4., xg::requires_grad);
     int counter = 0;
     D z = x * x + x * 2. + x * y + y;
@@ -100,8 +101,7 @@ TEST_CASE("two hooks over three passes, the second registered and removed on the
     CHECK(counter == 5);
 }
 
-TEST_CASE("removing twice is harmless, and dropping the handle keeps the hook")
-{
+TEST_CASE("removing twice is harmless, and dropping the handle keeps the hook") {
     D x({1.}, xg::requires_grad);
     int kept = 0, removed = 0;
     x.register_hook([&](D const&) { ++kept; });
@@ -115,8 +115,7 @@ TEST_CASE("removing twice is harmless, and dropping the handle keeps the hook")
     CHECK(removed == 0);
 }
 
-TEST_CASE("a handle may outlive its tensor")
-{
+TEST_CASE("a handle may outlive its tensor") {
     xg::HookHandle handle;
     {
         D x({1.}, xg::requires_grad);
@@ -126,8 +125,7 @@ TEST_CASE("a handle may outlive its tensor")
     xg::HookHandle().remove();
 }
 
-TEST_CASE("a hook may remove itself: the others run, and next time it does not")
-{
+TEST_CASE("a hook may remove itself: the others run, and next time it does not") {
     D x({1.}, xg::requires_grad);
     int self = 0, other = 0;
     xg::HookHandle handle;
@@ -144,8 +142,7 @@ TEST_CASE("a hook may remove itself: the others run, and next time it does not")
     CHECK(other == 2);
 }
 
-TEST_CASE("a later hook that is removed by an earlier one does not run")
-{
+TEST_CASE("a later hook that is removed by an earlier one does not run") {
     D x({1.}, xg::requires_grad);
     int later = 0;
     xg::HookHandle handle;
@@ -155,8 +152,7 @@ TEST_CASE("a later hook that is removed by an earlier one does not run")
     CHECK(later == 0);
 }
 
-TEST_CASE("a hook that is removed by another tensor's hook in the same pass does not run")
-{
+TEST_CASE("a hook that is removed by another tensor's hook in the same pass does not run") {
     D x({1.}, xg::requires_grad);
     D y = x * x;
     int calls = 0;
@@ -166,8 +162,7 @@ TEST_CASE("a hook that is removed by another tensor's hook in the same pass does
     CHECK(calls == 0);
 }
 
-TEST_CASE("a hook added by a hook runs from the next pass on")
-{
+TEST_CASE("a hook added by a hook runs from the next pass on") {
     D x({1.}, xg::requires_grad);
     int added = 0;
     auto handle = x.register_hook([&](D const&) { x.register_hook([&](D const&) { ++added; }); });
@@ -178,8 +173,7 @@ TEST_CASE("a hook added by a hook runs from the next pass on")
     CHECK(added == 1);
 }
 
-TEST_CASE("a hook keeps a state of its own from call to call")
-{
+TEST_CASE("a hook keeps a state of its own from call to call") {
     D x({1.}, xg::requires_grad);
     int last = 0;
     x.register_hook([&last, calls = 0](D const&) mutable { last = ++calls; });
@@ -188,8 +182,8 @@ TEST_CASE("a hook keeps a state of its own from call to call")
     CHECK(last == 2);
 }
 
-TEST_CASE("hooks belong to the tensor, not to its copies by clone or detach; a handle to it is it")
-{
+TEST_CASE(
+    "hooks belong to the tensor, not to its copies by clone or detach; a handle to it is it") {
     D x({1.}, xg::requires_grad);
     int calls = 0;
     D same = x;
@@ -201,8 +195,7 @@ TEST_CASE("hooks belong to the tensor, not to its copies by clone or detach; a h
     CHECK(calls == 1);
 }
 
-TEST_CASE("a hook may return only a gradient of the same shape and scalar type")
-{
+TEST_CASE("a hook may return only a gradient of the same shape and scalar type") {
     D x({1., 2., 3.}, xg::requires_grad);
     auto const refused = [&]<class Error>(std::type_identity<Error>, auto hook, char const* text) {
         auto handle = x.register_hook(hook);
@@ -212,9 +205,16 @@ TEST_CASE("a hook may return only a gradient of the same shape and scalar type")
     };
     std::type_identity<xg::ShapeError> const shape;
     std::type_identity<xg::TypeError> const type;
-    refused(shape, [](D const&) { return D({1., 2.}); }, "has changed the size of value");
-    refused(shape, [](D const&) { return D({1.}); }, "has changed the size of value");
-    refused(shape, [](D const& g) { return sum(g); }, "has changed the size of value");
+    refused(
+        shape,
+        [](D const&) {
+            return D({1., 2.});
+        },
+        "has changed the size of value");
+    refused(
+        shape, [](D const&) { return D({1.}); }, "has changed the size of value");
+    refused(
+        shape, [](D const& g) { return sum(g); }, "has changed the size of value");
     refused(
         type,
         [](D const&) {
@@ -228,10 +228,11 @@ TEST_CASE("a hook may return only a gradient of the same shape and scalar type")
     CHECK(difference(x.grad(), {2., 4., 6.}) == "");
 }
 
-TEST_CASE("a tensor that requires no grad takes no hook")
-{
+TEST_CASE("a tensor that requires no grad takes no hook") {
     D c({1., 2.});
-    CHECK_THROWS_WITH_AS(c.register_hook([](D const&) {}), doctest::Contains("cannot register a hook on a variable that doesn't require gradient"), xg::GraphError);
+    CHECK_THROWS_WITH_AS(c.register_hook([](D const&) {}),
+        doctest::Contains("cannot register a hook on a variable that doesn't require gradient"),
+        xg::GraphError);
     CHECK_THROWS_AS(D().register_hook([](D const&) {}), xg::Error);
     D x({1., 2.}, xg::requires_grad);
     CHECK_THROWS_AS(x.detach().register_hook([](D const&) {}), xg::GraphError);
@@ -241,10 +242,9 @@ namespace {
 struct Boom {
     int code;
 };
-}  // namespace
+} // namespace
 
-TEST_CASE("what a hook throws comes out as it is, and another pass works")
-{
+TEST_CASE("what a hook throws comes out as it is, and another pass works") {
     D x({1., 2.}, xg::requires_grad), w({3., 4.}, xg::requires_grad);
     D y = x * w;
     auto handle = y.register_hook([](D const&) { throw Boom{7}; });
@@ -252,9 +252,7 @@ TEST_CASE("what a hook throws comes out as it is, and another pass works")
     try {
         z.backward();
         FAIL("nothing was thrown");
-    } catch (Boom const& b) {
-        CHECK(b.code == 7);
-    }
+    } catch (Boom const& b) { CHECK(b.code == 7); }
     CHECK_FALSE(x.grad().defined());
     CHECK_FALSE(w.grad().defined());
     CHECK(values(x) == std::vector<double>{1, 2});
@@ -264,15 +262,14 @@ TEST_CASE("what a hook throws comes out as it is, and another pass works")
     CHECK(difference(x.grad(), {3., 4.}) == "");
 }
 
-TEST_CASE("after a hook has thrown, what had not run yet can still be differentiated")
-{
+TEST_CASE("after a hook has thrown, what had not run yet can still be differentiated") {
     D x({1., 2.}, xg::requires_grad);
     D y = x * x;
     bool fail = true;
     y.register_hook([&](D const&) {
         if (fail) throw Boom{1};
     });
-    D const z = sum(y + y);  // saves nothing, so it can run twice
+    D const z = sum(y + y); // saves nothing, so it can run twice
     CHECK_THROWS_AS(z.backward(), Boom);
     CHECK_THROWS_AS(z.backward(), Boom);
     fail = false;
@@ -280,8 +277,7 @@ TEST_CASE("after a hook has thrown, what had not run yet can still be differenti
     CHECK(difference(x.grad(), {4., 8.}) == "");
 }
 
-TEST_CASE("a hook on a leaf that throws leaves its gradient as it was")
-{
+TEST_CASE("a hook on a leaf that throws leaves its gradient as it was") {
     D x({1., 2.}, xg::requires_grad);
     sum(x * x).backward();
     auto handle = x.register_hook([](D const&) { throw Boom{1}; });
@@ -292,22 +288,19 @@ TEST_CASE("a hook on a leaf that throws leaves its gradient as it was")
     CHECK(difference(x.grad(), {4., 8.}) == "");
 }
 
-TEST_CASE("under create_graph the gradient of a hook's arithmetic is found too")
-{
+TEST_CASE("under create_graph the gradient of a hook's arithmetic is found too") {
     D x(3., xg::requires_grad);
     x.register_hook([](D const& g) { return D(g * g); });
-    D const g = grad(D(x * x), x, {.create_graph = true});  // (2x)^2 = 36
+    D const g = grad(D(x * x), x, {.create_graph = true}); // (2x)^2 = 36
     CHECK(g.item() == 36);
     // of 4 x^2: 8x = 24, then through the hook once more
     CHECK(grad(g, x).item() == 576);
 }
 
-TEST_CASE("a hook may start a pass of its own")
-{
+TEST_CASE("a hook may start a pass of its own") {
     D x({1., 2.}, xg::requires_grad), w({5., 6.}, xg::requires_grad);
     D y = x * x;
-    SUBCASE("over another graph")
-    {
+    SUBCASE("over another graph") {
         y.register_hook([&](D const&) {
             xg::EnableGradGuard const on;
             sum(w * w).backward();
@@ -316,8 +309,7 @@ TEST_CASE("a hook may start a pass of its own")
         CHECK(difference(w.grad(), {10., 12.}) == "");
         CHECK(difference(x.grad(), {6., 12.}) == "");
     }
-    SUBCASE("into the same leaf")
-    {
+    SUBCASE("into the same leaf") {
         y.register_hook([&](D const&) {
             xg::EnableGradGuard const on;
             sum(x * x).backward();
@@ -325,8 +317,7 @@ TEST_CASE("a hook may start a pass of its own")
         sum(y * 3.).backward();
         CHECK(difference(x.grad(), {8., 16.}) == "");
     }
-    SUBCASE("over the same graph")
-    {
+    SUBCASE("over the same graph") {
         D const z = sum(y * w);
         bool inner = false;
         D inner_gradient;
@@ -339,16 +330,16 @@ TEST_CASE("a hook may start a pass of its own")
         CHECK(difference(x.grad(), {10., 24.}) == "");
         CHECK(difference(w.grad(), {1., 4.}) == "");
     }
-    SUBCASE("which fails, and leaves the outer one as it was")
-    {
-        y.register_hook([&](D const&) { CHECK_THROWS_AS(sum(D({1., 2.})).backward(), xg::GraphError); });
+    SUBCASE("which fails, and leaves the outer one as it was") {
+        y.register_hook([&](D const&) {
+            CHECK_THROWS_AS(sum(D({1., 2.})).backward(), xg::GraphError);
+        });
         sum(y * 3.).backward();
         CHECK(difference(x.grad(), {6., 12.}) == "");
     }
 }
 
-TEST_CASE("passes nest deeply")
-{
+TEST_CASE("passes nest deeply") {
     D x(1., xg::requires_grad);
     int depth = 0;
     std::function<void()> const descend = [&] {
@@ -364,8 +355,7 @@ TEST_CASE("passes nest deeply")
     CHECK(x.grad().item() == 400);
 }
 
-TEST_CASE("a hook may register a hook on another tensor of the running pass")
-{
+TEST_CASE("a hook may register a hook on another tensor of the running pass") {
     D x({1.}, xg::requires_grad);
     D y = x * x;
     int calls = 0;
@@ -374,8 +364,7 @@ TEST_CASE("a hook may register a hook on another tensor of the running pass")
     CHECK(calls == 1);
 }
 
-TEST_CASE("retain_grad keeps the gradient of a tensor that is no leaf, and adds up over passes")
-{
+TEST_CASE("retain_grad keeps the gradient of a tensor that is no leaf, and adds up over passes") {
     D const x({1., 2.}, xg::requires_grad);
     D y = x * x;
     CHECK_FALSE(y.retains_grad());
@@ -391,16 +380,14 @@ TEST_CASE("retain_grad keeps the gradient of a tensor that is no leaf, and adds 
     CHECK_FALSE(share_memory(x.grad(), y.grad()));
 }
 
-TEST_CASE("without retain_grad only leaves keep a gradient")
-{
+TEST_CASE("without retain_grad only leaves keep a gradient") {
     D const x({1., 2.}, xg::requires_grad);
     D const y = x * x;
     sum(y * 3.).backward();
     CHECK_FALSE(y.grad().defined());
 }
 
-TEST_CASE("retain_grad sees what all hooks made of the gradient, whenever they were registered")
-{
+TEST_CASE("retain_grad sees what all hooks made of the gradient, whenever they were registered") {
     D const x({1., 2.}, xg::requires_grad);
     D y = x * x;
     y.register_hook([](D const& g) { return D(g * 2.); });
@@ -411,18 +398,18 @@ TEST_CASE("retain_grad sees what all hooks made of the gradient, whenever they w
     CHECK(difference(x.grad(), {20., 40.}) == "");
 }
 
-TEST_CASE("retain_grad does nothing to a leaf, and is refused where there is no gradient")
-{
+TEST_CASE("retain_grad does nothing to a leaf, and is refused where there is no gradient") {
     D x({1., 2.}, xg::requires_grad), c({1., 2.});
     x.retain_grad();
     CHECK_FALSE(x.retains_grad());
     sum(x * x).backward();
     CHECK(difference(x.grad(), {2., 4.}) == "");
-    CHECK_THROWS_WITH_AS(c.retain_grad(), doctest::Contains("can't retain_grad on Tensor that has requires_grad=False"), xg::GraphError);
+    CHECK_THROWS_WITH_AS(c.retain_grad(),
+        doctest::Contains("can't retain_grad on Tensor that has requires_grad=False"),
+        xg::GraphError);
 }
 
-TEST_CASE("retain_grad of a tensor that is gone does no harm")
-{
+TEST_CASE("retain_grad of a tensor that is gone does no harm") {
     D const x({1., 2.}, xg::requires_grad);
     D z;
     {
@@ -434,8 +421,7 @@ TEST_CASE("retain_grad of a tensor that is gone does no harm")
     CHECK(difference(x.grad(), {2., 4.}) == "");
 }
 
-TEST_CASE("a retained gradient can be differentiated where the pass is recorded")
-{
+TEST_CASE("a retained gradient can be differentiated where the pass is recorded") {
     D const x({1., 2.}, xg::requires_grad);
     D y = x * x;
     y.retain_grad();
@@ -445,8 +431,7 @@ TEST_CASE("a retained gradient can be differentiated where the pass is recorded"
     x.impl().grad = nullptr;
 }
 
-TEST_CASE("hooks of float and complex tensors get gradients of their type")
-{
+TEST_CASE("hooks of float and complex tensors get gradients of their type") {
     F f({1.f, 2.f}, xg::requires_grad);
     Z z({complex<double>(1, 2)}, xg::requires_grad);
     F seen_f;

@@ -5,20 +5,22 @@
 
 namespace {
 
-char const* const in_place_text = "Inplace update to inference tensor outside InferenceMode is not allowed. You can make a clone to get a normal tensor before doing inplace update.";
-char const* const save_text = "Inference tensors cannot be saved for backward. To work around you can make a clone to get a normal tensor and use it in autograd.";
-char const* const view_text = "A view was created in inference mode and is being modified inplace in normal mode.";
+char const* const in_place_text =
+    "Inplace update to inference tensor outside InferenceMode is not allowed. You can make a clone "
+    "to get a normal tensor before doing inplace update.";
+char const* const save_text = "Inference tensors cannot be saved for backward. To work around you "
+                              "can make a clone to get a normal tensor and use it in autograd.";
+char const* const view_text =
+    "A view was created in inference mode and is being modified inplace in normal mode.";
 
-D inference_tensor()
-{
+D inference_tensor() {
     xg::InferenceMode const on;
     return xg::ones({2});
 }
 
-}  // namespace
+} // namespace
 
-TEST_CASE("the mode is switched off and on again with its scopes, and grad mode with it")
-{
+TEST_CASE("the mode is switched off and on again with its scopes, and grad mode with it") {
     CHECK_FALSE(xg::is_inference_mode_enabled());
     {
         xg::InferenceMode const on;
@@ -46,21 +48,20 @@ TEST_CASE("the mode is switched off and on again with its scopes, and grad mode 
     try {
         xg::InferenceMode const on;
         throw 1;
-    } catch (int) {
-    }
+    } catch (int) {}
     CHECK_FALSE(xg::is_inference_mode_enabled());
     CHECK(xg::is_grad_enabled());
 }
 
-TEST_CASE("tensors made inside are inference tensors")
-{
+TEST_CASE("tensors made inside are inference tensors") {
     xg::InferenceMode const on;
     D x({1., 2.}), y({1., 2.}, xg::requires_grad);
     CHECK(x.is_inference());
     CHECK(y.is_inference());
     CHECK(y.requires_grad());
     CHECK(x.requires_grad_().requires_grad());
-    for (D const& made : {D(x + 1.), D(x * y), sum(y), y.clone(), y[0], y.detach(), y.view({2, 1})}) {
+    for (D const& made :
+        {D(x + 1.), D(x * y), sum(y), y.clone(), y[0], y.detach(), y.view({2, 1})}) {
         CHECK(made.is_inference());
         CHECK_FALSE(made.grad_fn());
         CHECK(made.is_leaf());
@@ -69,11 +70,11 @@ TEST_CASE("tensors made inside are inference tensors")
     x += 1.;
     y[0] = 5.;
     CHECK(difference(y, {5., 2.}) == "");
-    CHECK_THROWS_WITH_AS(static_cast<void>(x.version()), "Inference tensors do not track version counter.", xg::GraphError);
+    CHECK_THROWS_WITH_AS(static_cast<void>(x.version()),
+        "Inference tensors do not track version counter.", xg::GraphError);
 }
 
-TEST_CASE("operations on normal tensors inside are not recorded, whatever grad mode says")
-{
+TEST_CASE("operations on normal tensors inside are not recorded, whatever grad mode says") {
     D const x({1., 2.}, xg::requires_grad);
     xg::InferenceMode const on;
     xg::EnableGradGuard const grad;
@@ -84,8 +85,7 @@ TEST_CASE("operations on normal tensors inside are not recorded, whatever grad m
     }
 }
 
-TEST_CASE("inference tensors outside: what saves nothing works, what would save them fails")
-{
+TEST_CASE("inference tensors outside: what saves nothing works, what would save them fails") {
     D const x({1., 2.}, xg::requires_grad), i = inference_tensor();
     CHECK(i.is_inference());
     CHECK_FALSE(D(i + 1.).is_inference());
@@ -103,8 +103,7 @@ TEST_CASE("inference tensors outside: what saves nothing works, what would save 
     CHECK(difference(grad(sum(x * i.clone()), x), {1., 1.}) == "");
 }
 
-TEST_CASE("inference tensors are changed in place only inside")
-{
+TEST_CASE("inference tensors are changed in place only inside") {
     D i = inference_tensor();
     D const x({1., 2.}, xg::requires_grad);
     auto const text = doctest::Contains(in_place_text);
@@ -124,8 +123,7 @@ TEST_CASE("inference tensors are changed in place only inside")
     CHECK_FALSE(i.requires_grad());
 }
 
-TEST_CASE("a normal tensor takes over the values of an inference tensor and stays normal")
-{
+TEST_CASE("a normal tensor takes over the values of an inference tensor and stays normal") {
     D y = xg::zeros({2});
     y.copy_(inference_tensor());
     CHECK_FALSE(y.is_inference());
@@ -133,15 +131,15 @@ TEST_CASE("a normal tensor takes over the values of an inference tensor and stay
     CHECK(y.version() == 1);
 }
 
-TEST_CASE("an inference tensor does not start to require grad outside")
-{
+TEST_CASE("an inference tensor does not start to require grad outside") {
     D i = inference_tensor();
-    CHECK_THROWS_WITH_AS(i.requires_grad_(), "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.", xg::GraphError);
+    CHECK_THROWS_WITH_AS(i.requires_grad_(),
+        "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.",
+        xg::GraphError);
     CHECK_FALSE(i.requires_grad_(false).requires_grad());
 }
 
-TEST_CASE("a normal tensor changed inside stays normal and counts a version")
-{
+TEST_CASE("a normal tensor changed inside stays normal and counts a version") {
     D leaf({1., 2.}, xg::requires_grad);
     D y = leaf * 3.;
     D const saved = y * y;
@@ -159,8 +157,7 @@ TEST_CASE("a normal tensor changed inside stays normal and counts a version")
     CHECK_THROWS_AS(sum(saved).backward(), xg::VersionError);
 }
 
-TEST_CASE("a view of a normal tensor made inside is normal, but not changed outside")
-{
+TEST_CASE("a view of a normal tensor made inside is normal, but not changed outside") {
     D const x({1., 2.}, xg::requires_grad);
     D y = x * 3., plain = xg::ones({2});
     D view, of_view, of_plain, of_leaf;
@@ -190,12 +187,13 @@ TEST_CASE("a view of a normal tensor made inside is normal, but not changed outs
         CHECK(D(view * 2.).item() == 8);
     }
     CHECK(y.version() == 1);
-    CHECK_THROWS_WITH_AS(D(view * 2.), doctest::Contains("A view was created in inference mode and its base or another view of its base has been modified inplace in normal mode."),
-                         xg::GraphError);
+    CHECK_THROWS_WITH_AS(D(view * 2.),
+        doctest::Contains("A view was created in inference mode and its base or another view of "
+                          "its base has been modified inplace in normal mode."),
+        xg::GraphError);
 }
 
-TEST_CASE("backward inside makes a gradient that is an inference tensor")
-{
+TEST_CASE("backward inside makes a gradient that is an inference tensor") {
     D const x({1., 2.}, xg::requires_grad);
     D const y = sum(x * x);
     {
@@ -206,15 +204,17 @@ TEST_CASE("backward inside makes a gradient that is an inference tensor")
     }
     CHECK(x.grad().is_inference());
     CHECK(difference(x.grad(), {4., 8.}) == "");
-    CHECK_THROWS_WITH_AS(y.backward({.retain_graph = true}), doctest::Contains("Inplace update to inference tensor outside InferenceMode is not allowed."), xg::GraphError);
+    CHECK_THROWS_WITH_AS(y.backward({.retain_graph = true}),
+        doctest::Contains(
+            "Inplace update to inference tensor outside InferenceMode is not allowed."),
+        xg::GraphError);
     D(x).zero_grad();
     y.backward();
     CHECK(difference(x.grad(), {2., 4.}) == "");
     CHECK_FALSE(x.grad().is_inference());
 }
 
-TEST_CASE("complex and real views inside and outside")
-{
+TEST_CASE("complex and real views inside and outside") {
     Z const z({complex<double>(1, 2)}, xg::requires_grad);
     Z i;
     D part;

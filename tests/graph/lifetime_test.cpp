@@ -10,16 +10,14 @@ using Gradients = std::vector<xg::AnyTensor>;
 struct Tag {
     std::shared_ptr<int> const alive = std::make_shared<int>();
     /// A hook that holds a copy.
-    auto hook() const
-    {
+    auto hook() const {
         return [copy = alive](auto const&...) {};
     }
     long copies() const { return alive.use_count() - 1; }
 };
-}  // namespace
+} // namespace
 
-TEST_CASE("a Node lives as long as its tensor, or a graph above it")
-{
+TEST_CASE("a Node lives as long as its tensor, or a graph above it") {
     Tag const tag;
     D const x({1., 2.}, xg::requires_grad);
     D z;
@@ -32,8 +30,7 @@ TEST_CASE("a Node lives as long as its tensor, or a graph above it")
     SUBCASE("never differentiated") {}
     SUBCASE("differentiated") { z.backward(); }
     SUBCASE("differentiated and kept") { z.backward({.retain_graph = true}); }
-    SUBCASE("after an error")
-    {
+    SUBCASE("after an error") {
         D(x).register_hook([](D const&) { throw 1; });
         CHECK_THROWS_AS(z.backward(), int);
     }
@@ -42,8 +39,7 @@ TEST_CASE("a Node lives as long as its tensor, or a graph above it")
     CHECK(tag.copies() == 0);
 }
 
-TEST_CASE("every kind of hook is freed with what it was set on")
-{
+TEST_CASE("every kind of hook is freed with what it was set on") {
     Tag const tag;
     {
         D x({1., 2.}, xg::requires_grad);
@@ -62,8 +58,8 @@ TEST_CASE("every kind of hook is freed with what it was set on")
     CHECK(tag.copies() == 0);
 }
 
-TEST_CASE("the memory of an operand that only the graph still holds is freed by backward, and kept with retain_graph")
-{
+TEST_CASE("the memory of an operand that only the graph still holds is freed by backward, and kept "
+          "with retain_graph") {
     D const x({1., 2.}, xg::requires_grad);
     auto const held = [](D const& t) {
         std::size_t n = 0;
@@ -89,8 +85,7 @@ TEST_CASE("the memory of an operand that only the graph still holds is freed by 
     CHECK(difference(x.grad(), {36., 128.}) == "");
 }
 
-TEST_CASE("a leaf that only the graph holds lives until the graph ends")
-{
+TEST_CASE("a leaf that only the graph holds lives until the graph ends") {
     xg::WeakTensor leaf;
     D z;
     {
@@ -105,8 +100,8 @@ TEST_CASE("a leaf that only the graph holds lives until the graph ends")
     CHECK_FALSE(leaf.lock().defined());
 }
 
-TEST_CASE("an intermediate that nobody holds is freed at once, whatever hooks and retain_grad it has")
-{
+TEST_CASE(
+    "an intermediate that nobody holds is freed at once, whatever hooks and retain_grad it has") {
     D const x({1., 2.}, xg::requires_grad);
     xg::WeakTensor weak;
     D z;
@@ -122,15 +117,15 @@ TEST_CASE("an intermediate that nobody holds is freed at once, whatever hooks an
     CHECK(difference(x.grad(), {1., 1.}) == "");
 }
 
-TEST_CASE("a hook that knows its own tensor by a WeakTensor keeps nothing alive")
-{
+TEST_CASE("a hook that knows its own tensor by a WeakTensor keeps nothing alive") {
     Tag const tag;
     {
         D x({1., 2.}, xg::requires_grad);
         D y = x * x;
         int seen = 0;
         auto const hook = [&seen, &tag](D const& t) {
-            return [&seen, self = xg::WeakTensor(t), copy = tag.alive](auto const&...) { seen += self.lock().defined(); };
+            return [&seen, self = xg::WeakTensor(t), copy = tag.alive](
+                       auto const&...) { seen += self.lock().defined(); };
         };
         x.register_hook(hook(x));
         y.register_hook(hook(y));
@@ -143,8 +138,7 @@ TEST_CASE("a hook that knows its own tensor by a WeakTensor keeps nothing alive"
     CHECK(tag.copies() == 0);
 }
 
-TEST_CASE("a hook may hold tensors from further down the graph, and a removed one lets them go")
-{
+TEST_CASE("a hook may hold tensors from further down the graph, and a removed one lets them go") {
     D const x({1., 2.}, xg::requires_grad);
     xg::WeakTensor weak;
     D y = x * 2.;
@@ -161,8 +155,7 @@ TEST_CASE("a hook may hold tensors from further down the graph, and a removed on
     CHECK_FALSE(weak.lock().defined());
 }
 
-TEST_CASE("outputs of one Node share it, and the last of them ends it")
-{
+TEST_CASE("outputs of one Node share it, and the last of them ends it") {
     Tag const tag;
     D const m({{1., 2.}, {3., 4.}}, xg::requires_grad);
     D last;
@@ -179,8 +172,7 @@ TEST_CASE("outputs of one Node share it, and the last of them ends it")
     CHECK(tag.copies() == 0);
 }
 
-TEST_CASE("a hook that drops the last handle to its own tensor, or to the root, ends well")
-{
+TEST_CASE("a hook that drops the last handle to its own tensor, or to the root, ends well") {
     D x({1., 2.}, xg::requires_grad);
     D y = x * x, z = sum(y * 3.);
     z.register_hook([&](D const&) { z = D(); });
@@ -192,8 +184,7 @@ TEST_CASE("a hook that drops the last handle to its own tensor, or to the root, 
     CHECK(difference(x.grad(), {6., 12.}) == "");
 }
 
-TEST_CASE("gradients of gradients are freed when their tensors are, and grad() leaves no cycle")
-{
+TEST_CASE("gradients of gradients are freed when their tensors are, and grad() leaves no cycle") {
     Tag const tag;
     {
         D const x({1., 2.}, xg::requires_grad);
@@ -205,8 +196,7 @@ TEST_CASE("gradients of gradients are freed when their tensors are, and grad() l
     CHECK(tag.copies() == 0);
 }
 
-TEST_CASE("retain_grad with in-place changes leaves no cycle")
-{
+TEST_CASE("retain_grad with in-place changes leaves no cycle") {
     Tag const tag;
     xg::WeakTensor weak;
     {
@@ -224,10 +214,9 @@ TEST_CASE("retain_grad with in-place changes leaves no cycle")
     CHECK(tag.copies() == 0);
 }
 
-TEST_CASE("a graph of 100,000 Nodes with hooks is freed without recursion")
-{
+TEST_CASE("a graph of 100,000 Nodes with hooks is freed without recursion") {
     Tag const tag;
-    std::thread([&] {  // whose stack stays small where that of the main one is unlimited
+    std::thread([&] { // whose stack stays small where that of the main one is unlimited
         D x(1., xg::requires_grad);
         auto const grow = [&](auto add_hook) {
             D y = x;
@@ -246,12 +235,12 @@ TEST_CASE("a graph of 100,000 Nodes with hooks is freed without recursion")
             y.register_hook([below, copy = tag.alive](D const&) {});
             below = y;
         });
-    }).join();
+    })
+        .join();
     CHECK(tag.copies() == 0);
 }
 
-TEST_CASE("100,000 Nodes that branch and meet are freed without recursion")
-{
+TEST_CASE("100,000 Nodes that branch and meet are freed without recursion") {
     double gradient = 0;
     std::thread([&] {
         D const x(1., xg::requires_grad);

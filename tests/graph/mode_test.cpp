@@ -3,8 +3,7 @@
 
 #include "walk.hpp"
 
-TEST_CASE("under NoGradGuard nothing is recorded, and afterwards it is again")
-{
+TEST_CASE("under NoGradGuard nothing is recorded, and afterwards it is again") {
     D const x({1., 2.}, xg::requires_grad);
     {
         xg::NoGradGuard const off;
@@ -18,8 +17,7 @@ TEST_CASE("under NoGradGuard nothing is recorded, and afterwards it is again")
     CHECK(D(x * x).requires_grad());
 }
 
-TEST_CASE("guards nest and restore what was before them")
-{
+TEST_CASE("guards nest and restore what was before them") {
     xg::NoGradGuard const off;
     {
         xg::EnableGradGuard const on;
@@ -35,25 +33,21 @@ TEST_CASE("guards nest and restore what was before them")
     CHECK_FALSE(xg::is_grad_enabled());
 }
 
-TEST_CASE("guards restore after an exception")
-{
+TEST_CASE("guards restore after an exception") {
     try {
         xg::NoGradGuard const off;
         throw std::runtime_error("boom");
-    } catch (std::runtime_error const&) {
-    }
+    } catch (std::runtime_error const&) {}
     CHECK(xg::is_grad_enabled());
     D const x({1., 2.}, xg::requires_grad), w({1., 2., 3.});
     try {
         xg::NoGradGuard const off;
         D const y = x * w;
-    } catch (xg::ShapeError const&) {
-    }
+    } catch (xg::ShapeError const&) {}
     CHECK(xg::is_grad_enabled());
 }
 
-TEST_CASE("grad mode belongs to its thread, and a new thread starts with recording on")
-{
+TEST_CASE("grad mode belongs to its thread, and a new thread starts with recording on") {
     xg::NoGradGuard const off;
     bool at_start = false, after = true;
     std::thread([&] {
@@ -68,8 +62,7 @@ TEST_CASE("grad mode belongs to its thread, and a new thread starts with recordi
     CHECK(xg::is_grad_enabled());
 }
 
-TEST_CASE("backward and grad work under NoGradGuard, create_graph included")
-{
+TEST_CASE("backward and grad work under NoGradGuard, create_graph included") {
     D const x({1., 2.}, xg::requires_grad);
     D const y = sum(x * x * x);
     xg::NoGradGuard const off;
@@ -81,8 +74,7 @@ TEST_CASE("backward and grad work under NoGradGuard, create_graph included")
     CHECK_FALSE(xg::is_grad_enabled());
 }
 
-TEST_CASE("a pass that fails restores grad mode")
-{
+TEST_CASE("a pass that fails restores grad mode") {
     D const x({1., 2.}, xg::requires_grad);
     D y = x * x;
     y.register_hook([](D const&) { throw 1; });
@@ -93,8 +85,7 @@ TEST_CASE("a pass that fails restores grad mode")
     CHECK_FALSE(xg::is_grad_enabled());
 }
 
-TEST_CASE("hooks run with recording on only where the pass is recorded")
-{
+TEST_CASE("hooks run with recording on only where the pass is recorded") {
     D const x({1., 2.}, xg::requires_grad);
     D y = x * x;
     bool mode = true, history = true;

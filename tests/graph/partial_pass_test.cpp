@@ -1,8 +1,7 @@
 // A gradient in several passes: to intermediates first and on from there, and to some tensors only.
 #include "walk.hpp"
 
-TEST_CASE("gradients of intermediates, found in parts, go on to the leaves by backward")
-{
+TEST_CASE("gradients of intermediates, found in parts, go on to the leaves by backward") {
     std::vector<D> leaves;
     D total;
     std::vector<D> intermediates;
@@ -15,7 +14,8 @@ TEST_CASE("gradients of intermediates, found in parts, go on to the leaves by ba
     std::vector<xg::AnyTensor> gradients;
     for (int from : {0, 5}) {
         std::vector<D> const shard(intermediates.begin() + from, intermediates.begin() + from + 5);
-        for (auto const& g : xg::grad({total}, shard, {.retain_graph = true})) gradients.push_back(g);
+        for (auto const& g : xg::grad({total}, shard, {.retain_graph = true}))
+            gradients.push_back(g);
     }
     xg::backward(intermediates, gradients);
     std::vector<D> in_parts;
@@ -29,11 +29,11 @@ TEST_CASE("gradients of intermediates, found in parts, go on to the leaves by ba
         again = again.defined() ? D(again + part) : part;
     }
     again.backward();
-    for (std::size_t i = 0; i < leaves.size(); ++i) CHECK(difference(in_parts[i], leaves[i].grad()) == "");
+    for (std::size_t i = 0; i < leaves.size(); ++i)
+        CHECK(difference(in_parts[i], leaves[i].grad()) == "");
 }
 
-TEST_CASE("backward to a leaf and to an intermediate fills both, and no other leaf")
-{
+TEST_CASE("backward to a leaf and to an intermediate fills both, and no other leaf") {
     D const x({{1., 2.}, {3., 4.}}, xg::requires_grad), y({{5., 6.}, {7., 8.}}, xg::requires_grad);
     D z = x * 2. + y * 3.;
     z.retain_grad();
@@ -44,8 +44,7 @@ TEST_CASE("backward to a leaf and to an intermediate fills both, and no other le
     CHECK_FALSE(y.grad().defined());
 }
 
-TEST_CASE("two passes to different leaves of one kept graph add up to one to all")
-{
+TEST_CASE("two passes to different leaves of one kept graph add up to one to all") {
     D const x({1., 2.}, xg::requires_grad), w({3., 4.}, xg::requires_grad);
     D const shared = x * w;
     D const z = sum(exp(shared) + shared);
@@ -57,19 +56,17 @@ TEST_CASE("two passes to different leaves of one kept graph add up to one to all
     CHECK(difference(w.grad(), factor * x.detach()) == "");
 }
 
-TEST_CASE("what a pass to some tensors does not run stays usable")
-{
+TEST_CASE("what a pass to some tensors does not run stays usable") {
     D const x({1., 2.}, xg::requires_grad), w({3., 4.}, xg::requires_grad);
     D const a = x * x, b = w * w;
     D const z = sum(a + b);
     z.backward({.inputs = {x}});
-    sum(b).backward();  // never run, so nothing of it is freed
+    sum(b).backward(); // never run, so nothing of it is freed
     CHECK(difference(w.grad(), {6., 8.}) == "");
     CHECK_THROWS_WITH_AS(sum(a).backward(), doctest::Contains("a second time"), xg::GraphError);
 }
 
-TEST_CASE("the history of a view is found under NoGradGuard as well")
-{
+TEST_CASE("the history of a view is found under NoGradGuard as well") {
     D const x({1., 2.}, xg::requires_grad);
     D base = x * 1.;
     D const view = base(xg::slice(0, 1));
@@ -82,8 +79,7 @@ TEST_CASE("the history of a view is found under NoGradGuard as well")
     CHECK(difference(x.grad(), {4., 0.}) == "");
 }
 
-TEST_CASE("output numbers survive being saved")
-{
+TEST_CASE("output numbers survive being saved") {
     D const x({2., 3., 5.}, xg::requires_grad);
     auto const parts = unbind(x);
     D const y = parts[2] * parts[0];
@@ -92,8 +88,7 @@ TEST_CASE("output numbers survive being saved")
     CHECK(difference(grad(sum(g * D({1., 1., 10.})), x), {10., 0., 1.}) == "");
 }
 
-TEST_CASE("parts of a split tensor of which some are unused")
-{
+TEST_CASE("parts of a split tensor of which some are unused") {
     D const x({{1., 2., 3., 4., 5., 6.}}, xg::requires_grad);
     auto const parts = split(x, 2, 1);
     D const y = sum(abs2(parts[1]) * 4.);
@@ -101,8 +96,7 @@ TEST_CASE("parts of a split tensor of which some are unused")
     CHECK(difference(x.grad(), {{0., 0., 24., 32., 0., 0.}}) == "");
 }
 
-TEST_CASE("the user's gradients are never changed")
-{
+TEST_CASE("the user's gradients are never changed") {
     D const x({1., 2.}, xg::requires_grad);
     D const given({1., 1.}), other({2., 2.});
     D const a = x * 1., b = x * 1.;

@@ -5,9 +5,11 @@ namespace {
 /// y = x, whose backward first calls a function with the gradient.
 class Calling : public xg::Node {
 public:
-    Calling(xg::AnyTensor const& x, std::function<void(D const&)> f) : edge_(xg::detail::gradient_edge(x)), f_(std::move(f)) { set_edges(&edge_, 1); }
-    void apply(std::span<xg::AnyTensor> gradients, std::span<xg::AnyTensor> results) override
-    {
+    Calling(xg::AnyTensor const& x, std::function<void(D const&)> f)
+        : edge_(xg::detail::gradient_edge(x)), f_(std::move(f)) {
+        set_edges(&edge_, 1);
+    }
+    void apply(std::span<xg::AnyTensor> gradients, std::span<xg::AnyTensor> results) override {
         f_(gradients[0].as<double>());
         results[0] = gradients[0];
     }
@@ -18,16 +20,14 @@ private:
     std::function<void(D const&)> f_;
 };
 
-D calling(D const& x, std::function<void(D const&)> f)
-{
+D calling(D const& x, std::function<void(D const&)> f) {
     D y(x.array_of());
     y.impl().grad_fn = xg::detail::Ref<xg::Node>(new Calling(x, std::move(f)));
     return y;
 }
-}  // namespace
+} // namespace
 
-TEST_CASE("a Node may differentiate other graphs while it runs")
-{
+TEST_CASE("a Node may differentiate other graphs while it runs") {
     D const x({1., 2.}, xg::requires_grad), w({3., 4.}, xg::requires_grad);
     D const y = calling(x, [&](D const& g) {
         xg::EnableGradGuard const on;
@@ -38,8 +38,7 @@ TEST_CASE("a Node may differentiate other graphs while it runs")
     CHECK(difference(w.grad(), {12., 16.}) == "");
 }
 
-TEST_CASE("a hook of a leaf may add to that leaf's gradient by a pass of its own")
-{
+TEST_CASE("a hook of a leaf may add to that leaf's gradient by a pass of its own") {
     D x(1., xg::requires_grad), parameter(2., xg::requires_grad);
     int calls = 0;
     parameter.register_hook([&](D const& g) {
@@ -54,8 +53,7 @@ TEST_CASE("a hook of a leaf may add to that leaf's gradient by a pass of its own
     CHECK(parameter.grad().item() == 7);
 }
 
-TEST_CASE("a pass inside a hook may reach the leaf whose hook it is")
-{
+TEST_CASE("a pass inside a hook may reach the leaf whose hook it is") {
     D parameter(2., xg::requires_grad);
     int depth = 0, deepest = 0;
     parameter.register_hook([&](D const&) {
@@ -71,14 +69,12 @@ TEST_CASE("a pass inside a hook may reach the leaf whose hook it is")
     CHECK(parameter.grad().item() == 21);
 }
 
-TEST_CASE("8193 passes nest")
-{
+TEST_CASE("8193 passes nest") {
     int constexpr levels = 8193;
     D const x(1., xg::requires_grad);
     int depth = 0, deepest = 0;
     std::function<D()> level;
-    SUBCASE("in Nodes")
-    {
+    SUBCASE("in Nodes") {
         level = [&] {
             D const y = calling(x, [&](D const&) {
                 deepest = std::max(deepest, ++depth);
@@ -89,8 +85,7 @@ TEST_CASE("8193 passes nest")
             return y;
         };
     }
-    SUBCASE("in hooks, over graphs of several Nodes")
-    {
+    SUBCASE("in hooks, over graphs of several Nodes") {
         level = [&] {
             D y = x * 1.;
             y.register_hook([&](D const&) {
@@ -108,8 +103,7 @@ TEST_CASE("8193 passes nest")
     CHECK(x.grad().item() == levels);
 }
 
-TEST_CASE("what is thrown at a deep level comes out at every level until it is caught")
-{
+TEST_CASE("what is thrown at a deep level comes out at every level until it is caught") {
     struct Boom {
         int level;
     };
@@ -139,11 +133,12 @@ TEST_CASE("what is thrown at a deep level comes out at every level until it is c
     CHECK(x.grad().item() == 100);
 }
 
-TEST_CASE("a nested pass is complete before any other branch of the outer one goes on")
-{
+TEST_CASE("a nested pass is complete before any other branch of the outer one goes on") {
     D const x(1., xg::requires_grad);
     std::string order;
-    auto const branch = [&](char name) { return calling(x, [&order, name](D const&) { order += name; }); };
+    auto const branch = [&](char name) {
+        return calling(x, [&order, name](D const&) { order += name; });
+    };
     D const older = branch('0');
     int depth = 0;
     std::function<void(D const&)> nest = [&](D const&) {
@@ -155,22 +150,20 @@ TEST_CASE("a nested pass is complete before any other branch of the outer one go
     };
     D const newer = calling(x, nest);
     D(newer + older).backward();
-    // at each level the branch '2', which is newer, then the next level; the older branch of the outermost one comes last
+    // at each level the branch '2', which is newer, then the next level; the older branch of the
+    // outermost one comes last
     CHECK(order == "121212121212121210");
     CHECK(x.grad().item() == 18);
 }
 
-TEST_CASE("a nested pass that fails does not disturb the outer one, where its error is caught")
-{
+TEST_CASE("a nested pass that fails does not disturb the outer one, where its error is caught") {
     D const x({1., 2.}, xg::requires_grad), w({3., 4.}, xg::requires_grad);
     std::string message;
     D const y = calling(x, [&](D const&) {
         xg::EnableGradGuard const on;
         try {
             D(w * w).backward();
-        } catch (xg::GraphError const& e) {
-            message = e.what();
-        }
+        } catch (xg::GraphError const& e) { message = e.what(); }
     });
     sum(y * w).backward();
     CHECK(message.find("only for scalar outputs") != std::string::npos);
@@ -178,8 +171,7 @@ TEST_CASE("a nested pass that fails does not disturb the outer one, where its er
     CHECK(difference(w.grad(), {1., 2.}) == "");
 }
 
-TEST_CASE("a nested pass's error that nobody catches ends the outer one too")
-{
+TEST_CASE("a nested pass's error that nobody catches ends the outer one too") {
     D const x({1., 2.}, xg::requires_grad), w({3., 4.}, xg::requires_grad);
     D const y = calling(x, [&](D const&) { D(w * w).backward(); });
     D const z = sum(y * 1.);
@@ -190,15 +182,14 @@ TEST_CASE("a nested pass's error that nobody catches ends the outer one too")
     CHECK(difference(x.grad(), {3., 4.}) == "");
 }
 
-TEST_CASE("a nested pass over the Nodes that wait in the outer one leaves their gradients alone")
-{
+TEST_CASE("a nested pass over the Nodes that wait in the outer one leaves their gradients alone") {
     D const x(1., xg::requires_grad), w(2., xg::requires_grad);
     D a = x * 3., b = w * 5.;
     std::vector<double> inner;
     bool nested = false;
     D const z = a * b;
     D top = z * z;
-    D early = a * 7. + top;  // a's gradient has come in part when top's hook runs
+    D early = a * 7. + top; // a's gradient has come in part when top's hook runs
     top.register_hook([&](D const&) {
         if (std::exchange(nested, true)) return;
         inner.push_back(grad(early, x, {.retain_graph = true}).item());
@@ -211,8 +202,7 @@ TEST_CASE("a nested pass over the Nodes that wait in the outer one leaves their 
     CHECK(w.grad().item() == at_w);
 }
 
-TEST_CASE("at any depth the newest Node runs first")
-{
+TEST_CASE("at any depth the newest Node runs first") {
     D const x(1., xg::requires_grad);
     D older = x * 2.;
     std::string order;
@@ -239,10 +229,10 @@ TEST_CASE("at any depth the newest Node runs first")
 namespace {
 struct NoScope {};
 
-/// Calls f at each of 130 depths of passes inside passes, which takes three stacks. The passes run in a Scope.
+/// Calls f at each of 130 depths of passes inside passes, which takes three stacks. The passes run
+/// in a Scope.
 template <class Scope = NoScope>
-void at_each_depth(std::function<void()> const& f, xg::BackwardOptions const& options = {})
-{
+void at_each_depth(std::function<void()> const& f, xg::BackwardOptions const& options = {}) {
     constexpr std::size_t levels = 130;
     D const x(1., xg::requires_grad);
     std::vector<D> y;
@@ -255,12 +245,10 @@ void at_each_depth(std::function<void()> const& f, xg::BackwardOptions const& op
     [[maybe_unused]] Scope const scope{};
     y[0].backward(options);
 }
-}  // namespace
+} // namespace
 
-TEST_CASE("at any depth all that belongs to the calling thread is there")
-{
-    SUBCASE("grad mode, and that a pass will be differentiated")
-    {
+TEST_CASE("at any depth all that belongs to the calling thread is there") {
+    SUBCASE("grad mode, and that a pass will be differentiated") {
         for (bool const on : {false, true}) {
             int calls = 0;
             auto const before = xg::set_warning_handler([](auto const&) {});
@@ -268,7 +256,7 @@ TEST_CASE("at any depth all that belongs to the calling thread is there")
                 calls += xg::is_grad_enabled() == on;
                 D const v(3., xg::requires_grad);
                 xg::EnableGradGuard const
-                    guard;  // transforms record where their results will be differentiated
+                    guard; // transforms record where their results will be differentiated
                 calls += xg::value_and_grad([](D const& t) { return t * t; }, v)
                              .second.requires_grad() == on;
             };
@@ -278,15 +266,13 @@ TEST_CASE("at any depth all that belongs to the calling thread is there")
         }
         CHECK(xg::is_grad_enabled());
     }
-    SUBCASE("inference mode")
-    {
+    SUBCASE("inference mode") {
         int calls = 0;
         at_each_depth<xg::InferenceMode>([&] { calls += xg::is_inference_mode_enabled(); });
         CHECK(calls == 130);
         CHECK_FALSE(xg::is_inference_mode_enabled());
     }
-    SUBCASE("anomaly mode")
-    {
+    SUBCASE("anomaly mode") {
         struct Anomaly {
             xg::AnomalyMode mode{};
         };
@@ -303,8 +289,7 @@ TEST_CASE("at any depth all that belongs to the calling thread is there")
         xg::set_warning_handler(before);
         CHECK(calls == 130);
     }
-    SUBCASE("hooks on saved tensors")
-    {
+    SUBCASE("hooks on saved tensors") {
         static int packed;
         packed = 0;
         struct Hooks {
@@ -318,8 +303,7 @@ TEST_CASE("at any depth all that belongs to the calling thread is there")
         });
         CHECK(packed == 130);
     }
-    SUBCASE("that hooks on saved tensors are disabled")
-    {
+    SUBCASE("that hooks on saved tensors are disabled") {
         struct Disabled {
             xg::DisableSavedTensorsHooks disabled{"not here"};
         };
@@ -327,8 +311,7 @@ TEST_CASE("at any depth all that belongs to the calling thread is there")
         at_each_depth<Disabled>(
             [&] { CHECK_THROWS_WITH(xg::SavedTensorsHooks(keep, keep), "not here"); });
     }
-    SUBCASE("random numbers")
-    {
+    SUBCASE("random numbers") {
         auto const draw = [] { return xg::rand({}).item(); };
         xg::manual_seed(7);
         std::vector<double> wanted, seen;
@@ -344,8 +327,7 @@ TEST_CASE("at any depth all that belongs to the calling thread is there")
         });
         CHECK(draw() == wanted[0]);
     }
-    SUBCASE("numbers of Nodes")
-    {
+    SUBCASE("numbers of Nodes") {
         D const x(2., xg::requires_grad);
         std::vector<std::uint64_t> seen;
         at_each_depth([&] {
@@ -355,8 +337,7 @@ TEST_CASE("at any depth all that belongs to the calling thread is there")
         CHECK(std::ranges::is_sorted(seen, std::less_equal<>()));
         CHECK(D(x * x).grad_fn()->sequence_nr() > seen.back());
     }
-    SUBCASE("the running pass")
-    {
+    SUBCASE("the running pass") {
         int queued = 0, called = 0;
         at_each_depth([&] {
             ++queued;

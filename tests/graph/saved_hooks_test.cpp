@@ -12,15 +12,13 @@ auto const same = [](xg::AnyTensor const& t) { return t; };
 
 struct Counts {
     int packed = 0, unpacked = 0;
-    auto pack()
-    {
+    auto pack() {
         return [this](xg::AnyTensor const& t) {
             ++packed;
             return t;
         };
     }
-    auto unpack()
-    {
+    auto unpack() {
         return [this](xg::AnyTensor const& t) {
             ++unpacked;
             return t;
@@ -30,10 +28,9 @@ struct Counts {
 
 struct Broken {};
 
-}  // namespace
+} // namespace
 
-TEST_CASE("pack runs once for each saved tensor, unpack once for each pass that needs it")
-{
+TEST_CASE("pack runs once for each saved tensor, unpack once for each pass that needs it") {
     D const x({1., 2.}, xg::requires_grad), w({3., 4.}, xg::requires_grad);
     Counts n;
     D y;
@@ -56,8 +53,7 @@ TEST_CASE("pack runs once for each saved tensor, unpack once for each pass that 
     CHECK(n.unpacked == 6);
 }
 
-TEST_CASE("nothing is packed where nothing is saved")
-{
+TEST_CASE("nothing is packed where nothing is saved") {
     D const x({1., 2.}, xg::requires_grad), c({3., 4.});
     Counts n;
     xg::SavedTensorsHooks const hooks(n.pack(), n.unpack());
@@ -71,18 +67,21 @@ TEST_CASE("nothing is packed where nothing is saved")
     CHECK(n.packed == 1);
 }
 
-TEST_CASE("what pack returns is kept in the tensor's place, and may be of any type")
-{
+TEST_CASE("what pack returns is kept in the tensor's place, and may be of any type") {
     D const x({1., 2.}, xg::requires_grad);
-    xg::SavedTensorsHooks const hooks([](xg::AnyTensor const& t) { return values(t.as<double>()); }, [](std::vector<double> const& v) { return D({10. * v[0], 10. * v[1]}); });
+    xg::SavedTensorsHooks const hooks([](xg::AnyTensor const& t) { return values(t.as<double>()); },
+        [](std::vector<double> const& v) {
+            return D({10. * v[0], 10. * v[1]});
+        });
     D const y = x * x;
     CHECK(difference(y.grad_fn()->saved("a").unpack().as<double>(), {10., 20.}) == "");
     CHECK(difference(grad(sum(y), x), {20., 40.}) == "");
 }
 
-TEST_CASE("hooks may keep a saved tensor on disk")
-{
-    auto const folder = std::filesystem::temp_directory_path() / ("xgrad_saved_" + std::to_string(std::hash<std::thread::id>{}(std::this_thread::get_id())));
+TEST_CASE("hooks may keep a saved tensor on disk") {
+    auto const folder =
+        std::filesystem::temp_directory_path() /
+        ("xgrad_saved_" + std::to_string(std::hash<std::thread::id>{}(std::this_thread::get_id())));
     std::filesystem::create_directory(folder);
     D const x({1., 2., 3.}, xg::requires_grad);
     {
@@ -91,12 +90,15 @@ TEST_CASE("hooks may keep a saved tensor on disk")
             [&](xg::AnyTensor const& t) {
                 auto const path = folder / std::to_string(files++);
                 auto const v = values(t.as<double>());
-                std::ofstream(path, std::ios::binary).write(reinterpret_cast<char const*>(v.data()), static_cast<std::streamsize>(v.size() * sizeof(double)));
+                std::ofstream(path, std::ios::binary)
+                    .write(reinterpret_cast<char const*>(v.data()),
+                        static_cast<std::streamsize>(v.size() * sizeof(double)));
                 return path;
             },
             [](std::filesystem::path const& path) {
                 D t = xg::zeros({3});
-                std::ifstream(path, std::ios::binary).read(reinterpret_cast<char*>(t.mutable_data()), 3 * sizeof(double));
+                std::ifstream(path, std::ios::binary)
+                    .read(reinterpret_cast<char*>(t.mutable_data()), 3 * sizeof(double));
                 return t;
             });
         D const y = exp(x);
@@ -108,12 +110,12 @@ TEST_CASE("hooks may keep a saved tensor on disk")
     std::filesystem::remove_all(folder);
 }
 
-TEST_CASE("both hooks run without recording, with a tensor without history")
-{
+TEST_CASE("both hooks run without recording, with a tensor without history") {
     D const x({1., 2.}, xg::requires_grad);
     bool recorded = false;
     auto const look = [&](xg::AnyTensor const& t) {
-        recorded |= xg::is_grad_enabled() || t.requires_grad() || D(t.as<double>() * 2.).requires_grad();
+        recorded |=
+            xg::is_grad_enabled() || t.requires_grad() || D(t.as<double>() * 2.).requires_grad();
         return t;
     };
     xg::SavedTensorsHooks const hooks(look, look);
@@ -125,8 +127,7 @@ TEST_CASE("both hooks run without recording, with a tensor without history")
     CHECK(difference(x.grad(), {4., 32.}) == "");
 }
 
-TEST_CASE("of nested hooks the innermost count, for the thread that made them")
-{
+TEST_CASE("of nested hooks the innermost count, for the thread that made them") {
     D const x({1., 2.}, xg::requires_grad);
     Counts outer, inner;
     {
@@ -148,8 +149,7 @@ TEST_CASE("of nested hooks the innermost count, for the thread that made them")
     CHECK(outer.packed == 1);
 }
 
-TEST_CASE("double backward passes through the hooks")
-{
+TEST_CASE("double backward passes through the hooks") {
     D const a({5.}, xg::requires_grad);
     auto const derivative = [&](auto pack, auto unpack) {
         xg::SavedTensorsHooks const hooks(pack, unpack);
@@ -169,11 +169,15 @@ TEST_CASE("double backward passes through the hooks")
     CHECK(difference(first(doubled, doubled), {40.}) == "");
 }
 
-TEST_CASE("the second derivative of a cube is 6a, 12a, 24a or 48a where hooks double none, or what forward, backward or both save")
-{
+TEST_CASE("the second derivative of a cube is 6a, 12a, 24a or 48a where hooks double none, or what "
+          "forward, backward or both save") {
     auto const doubled = [](xg::AnyTensor const& t) { return D(2. * t.as<double>()); };
-    auto const hooks = [&](bool doubles) { return doubles ? std::make_unique<xg::SavedTensorsHooks>(doubled, same) : std::make_unique<xg::SavedTensorsHooks>(same, same); };
-    for (auto const& [forward, backward, wanted] : {std::tuple{false, false, 6.}, {true, false, 12.}, {false, true, 24.}, {true, true, 48.}}) {
+    auto const hooks = [&](bool doubles) {
+        return doubles ? std::make_unique<xg::SavedTensorsHooks>(doubled, same)
+                       : std::make_unique<xg::SavedTensorsHooks>(same, same);
+    };
+    for (auto const& [forward, backward, wanted] :
+        {std::tuple{false, false, 6.}, {true, false, 12.}, {false, true, 24.}, {true, true, 48.}}) {
         D const a({5.}, xg::requires_grad);
         auto outer = hooks(forward);
         D const y = pow(a, 3);
@@ -185,8 +189,8 @@ TEST_CASE("the second derivative of a cube is 6a, 12a, 24a or 48a where hooks do
     }
 }
 
-TEST_CASE("hooks that double what one Node saved double the second derivative of a cube once for each")
-{
+TEST_CASE(
+    "hooks that double what one Node saved double the second derivative of a cube once for each") {
     D const a({5.}, xg::requires_grad);
     auto const doubled = [](xg::AnyTensor const& t) { return D(2. * t.as<double>()); };
     auto const second = [&](auto pack, auto unpack) {
@@ -203,8 +207,7 @@ TEST_CASE("hooks that double what one Node saved double the second derivative of
     CHECK(second(doubled, doubled) == std::pair{1200., 120.});
 }
 
-TEST_CASE("hooks of one saved tensor pack at once")
-{
+TEST_CASE("hooks of one saved tensor pack at once") {
     D const x({1., 2.}, xg::requires_grad);
     Counts n;
     D const y = x * x;
@@ -218,30 +221,33 @@ TEST_CASE("hooks of one saved tensor pack at once")
     CHECK(difference(x.grad(), {2., 4.}) == "");
 }
 
-TEST_CASE("hooks are set once, and before the value is freed")
-{
+TEST_CASE("hooks are set once, and before the value is freed") {
     D const x({1., 2.}, xg::requires_grad);
-    auto const twice = doctest::Contains("Calling register_hooks on a saved tensor whose hooks have already been set. Hint: only one pair of hooks is allowed at a time.");
+    auto const twice =
+        doctest::Contains("Calling register_hooks on a saved tensor whose hooks have already been "
+                          "set. Hint: only one pair of hooks is allowed at a time.");
     D const y = x * x;
     auto const saved = y.grad_fn()->saved("a");
     saved.register_hooks(same, same);
     CHECK_THROWS_WITH_AS(saved.register_hooks(same, same), twice, xg::GraphError);
     sum(y).backward();
-    CHECK_THROWS_WITH_AS(saved.register_hooks(same, same), doctest::Contains("Calling register_hooks on a saved tensor after it has been freed."), xg::GraphError);
+    CHECK_THROWS_WITH_AS(saved.register_hooks(same, same),
+        doctest::Contains("Calling register_hooks on a saved tensor after it has been freed."),
+        xg::GraphError);
     xg::SavedTensorsHooks const hooks(same, same);
     D const z = x * x;
     CHECK_THROWS_WITH_AS(z.grad_fn()->saved("a").register_hooks(same, same), twice, xg::GraphError);
 }
 
-TEST_CASE("a pack hook must not change its argument")
-{
+TEST_CASE("a pack hook must not change its argument") {
     D const x({1., 2.}, xg::requires_grad);
     D const y = x * 1.;
     auto const spoil = [](xg::AnyTensor const& t) {
         t.as<double>() += 1.;
         return t;
     };
-    auto const text = doctest::Contains("A saved tensor pack hook is modifying its input in place.");
+    auto const text =
+        doctest::Contains("A saved tensor pack hook is modifying its input in place.");
     {
         xg::SavedTensorsHooks const hooks(spoil, same);
         CHECK_THROWS_WITH_AS(D(y * y), text, xg::GraphError);
@@ -250,31 +256,33 @@ TEST_CASE("a pack hook must not change its argument")
     CHECK_THROWS_WITH_AS(z.grad_fn()->saved("a").register_hooks(spoil, same), text, xg::GraphError);
 }
 
-TEST_CASE("unpack must return a tensor of the same shape and type")
-{
+TEST_CASE("unpack must return a tensor of the same shape and type") {
     D const x({1., 2.}, xg::requires_grad);
     auto const failure = [&](auto unpack) {
         xg::SavedTensorsHooks const hooks(same, unpack);
         D const y = sum(x * x);
         try {
             y.backward();
-        } catch (xg::TypeError const& e) {
-            return std::string(e.what());
-        }
+        } catch (xg::TypeError const& e) { return std::string(e.what()); }
         return std::string();
     };
-    std::string const text = "Output of saved tensor unpack_hook expected to be a tensor of type float64 and shape [2] but got ";
+    std::string const text = "Output of saved tensor unpack_hook expected to be a tensor of type "
+                             "float64 and shape [2] but got ";
     CHECK(failure([](xg::AnyTensor const&) { return D({1., 2., 3.}); }) == text + "[float64 [3]]");
     CHECK(failure([](xg::AnyTensor const&) { return F({1.f, 2.f}); }) == text + "[float32 [2]]");
     CHECK(failure([](xg::AnyTensor const&) { return xg::AnyTensor(); }) == text + "[undefined]");
     CHECK_FALSE(x.grad().defined());
 }
 
-TEST_CASE("exceptions of hooks come out as they are, and the graph stays usable")
-{
+TEST_CASE("exceptions of hooks come out as they are, and the graph stays usable") {
     D const x({1., 2.}, xg::requires_grad);
     {
-        xg::SavedTensorsHooks const hooks([](xg::AnyTensor const& t) -> xg::AnyTensor { if (t.defined()) throw Broken(); return t; }, same);
+        xg::SavedTensorsHooks const hooks(
+            [](xg::AnyTensor const& t) -> xg::AnyTensor {
+                if (t.defined()) throw Broken();
+                return t;
+            },
+            same);
         CHECK_THROWS_AS(D(x * x), Broken);
         D y = D(x * 1.);
         CHECK_THROWS_AS(y *= y, Broken);
@@ -284,7 +292,10 @@ TEST_CASE("exceptions of hooks come out as they are, and the graph stays usable"
     bool broken = true;
     D y;
     {
-        xg::SavedTensorsHooks const hooks(same, [&](xg::AnyTensor const& t) { if (broken) throw Broken(); return t; });
+        xg::SavedTensorsHooks const hooks(same, [&](xg::AnyTensor const& t) {
+            if (broken) throw Broken();
+            return t;
+        });
         y = sum(x * x);
     }
     CHECK_THROWS_AS(y.backward(), Broken);
@@ -294,8 +305,7 @@ TEST_CASE("exceptions of hooks come out as they are, and the graph stays usable"
     CHECK(difference(x.grad(), {2., 4.}) == "");
 }
 
-TEST_CASE("where hooks are disabled, making them fails with the given words; the innermost count")
-{
+TEST_CASE("where hooks are disabled, making them fails with the given words; the innermost count") {
     D const x({1., 2.}, xg::requires_grad);
     {
         xg::DisableSavedTensorsHooks const off("not here");
@@ -320,20 +330,19 @@ TEST_CASE("where hooks are disabled, making them fails with the given words; the
     CHECK(n.packed == 1);
 }
 
-TEST_CASE("a change of what hooks packed is theirs to notice")
-{
+TEST_CASE("a change of what hooks packed is theirs to notice") {
     D const x({1., 2.}, xg::requires_grad);
     D w({3., 4.});
     D y;
-    SUBCASE("a copy is as it was")
-    {
-        xg::SavedTensorsHooks const hooks([](xg::AnyTensor const& t) { return t.as<double>().clone(); }, [](D const& t) { return t; });
+    SUBCASE("a copy is as it was") {
+        xg::SavedTensorsHooks const hooks(
+            [](xg::AnyTensor const& t) { return t.as<double>().clone(); },
+            [](D const& t) { return t; });
         y = sum(x * w);
         w += 1.;
         CHECK(difference(grad(y, x), {3., 4.}) == "");
     }
-    SUBCASE("the tensor itself shows its new values")
-    {
+    SUBCASE("the tensor itself shows its new values") {
         xg::SavedTensorsHooks const hooks(same, same);
         y = sum(x * w);
         w += 1.;
@@ -341,8 +350,7 @@ TEST_CASE("a change of what hooks packed is theirs to notice")
     }
 }
 
-TEST_CASE("saved tensors of every kind of Node pass through the hooks")
-{
+TEST_CASE("saved tensors of every kind of Node pass through the hooks") {
     D const x({{1., 2.}, {3., 5.}}, xg::requires_grad);
     Counts n;
     auto const f = [&] {

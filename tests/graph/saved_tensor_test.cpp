@@ -4,19 +4,18 @@
 namespace {
 
 /// The names of what a tensor's maker holds: "a b result".
-std::string saves(xg::AnyTensor const& t)
-{
+std::string saves(xg::AnyTensor const& t) {
     std::string names;
     for (auto const& saved : t.grad_fn()->saved_tensors())
         if (saved.tensor->holds()) names += (names.empty() ? "" : " ") + saved.name;
     return names;
 }
 
-}  // namespace
+} // namespace
 
-TEST_CASE("operations save what their gradients look at")
-{
-    D const x({0.5, 0.75}, xg::requires_grad), w({3., 4.}, xg::requires_grad), m({{1., 2.}, {3., 4.}}, xg::requires_grad);
+TEST_CASE("operations save what their gradients look at") {
+    D const x({0.5, 0.75}, xg::requires_grad), w({3., 4.}, xg::requires_grad),
+        m({{1., 2.}, {3., 4.}}, xg::requires_grad);
     CHECK(saves(D(x + w)) == "");
     CHECK(saves(D(x * 2. - 1.)) == "");
     CHECK(saves(D(-x)) == "");
@@ -65,8 +64,7 @@ TEST_CASE("what an operation does not save may change") {
     CHECK(difference(v.grad(), {2 / (1 + std::exp(1.)), 2 / (1 + std::exp(-2.))}) == "");
 }
 
-TEST_CASE("nothing is saved for a gradient that nobody wants")
-{
+TEST_CASE("nothing is saved for a gradient that nobody wants") {
     D const x({0.5, 0.75}, xg::requires_grad), c({5., 6.});
     CHECK(saves(D(x * c)) == "b");
     CHECK(saves(D(c * x)) == "a");
@@ -77,11 +75,12 @@ TEST_CASE("nothing is saved for a gradient that nobody wants")
     CHECK(saves(D(where(c > 5., x, c))) == "a");
 }
 
-TEST_CASE("views save shapes only, so their backward pass can be repeated")
-{
+TEST_CASE("views save shapes only, so their backward pass can be repeated") {
     D const x({{1., 2.}, {3., 4.}}, xg::requires_grad);
     D const y = x * 2.;
-    for (D const& view : {y[0], y.t(), y.view({4}), y.expand({2, 2, 2}), y.diagonal(), y.unbind()[0], y.split(1)[1], y(xt::all(), xg::slice(1))}) CHECK(saves(view) == "");
+    for (D const& view : {y[0], y.t(), y.view({4}), y.expand({2, 2, 2}), y.diagonal(),
+             y.unbind()[0], y.split(1)[1], y(xt::all(), xg::slice(1))})
+        CHECK(saves(view) == "");
     CHECK(saves(D(y(y > 2.))) == "");
     D const z = sum(y[0] + y.t()(1));
     z.backward();
@@ -89,8 +88,7 @@ TEST_CASE("views save shapes only, so their backward pass can be repeated")
     CHECK(difference(x.grad(), {{4., 8.}, {0., 4.}}) == "");
 }
 
-TEST_CASE("a saved operand is the leaf itself, or the tensor with its history")
-{
+TEST_CASE("a saved operand is the leaf itself, or the tensor with its history") {
     D const x({1., 2.}, xg::requires_grad);
     D const y = x * x, z = y * y;
     CHECK(y.grad_fn()->saved("a").unpack().is_same(x));
@@ -102,11 +100,11 @@ TEST_CASE("a saved operand is the leaf itself, or the tensor with its history")
     auto const result = e.grad_fn()->saved("result").unpack();
     CHECK(result.grad_fn() == e.grad_fn());
     CHECK(share_memory(result, e));
-    CHECK_THROWS_WITH_AS(static_cast<void>(z.grad_fn()->saved("q")), "MulBackward saves no tensor called 'q'; it saves a", xg::IndexError);
+    CHECK_THROWS_WITH_AS(static_cast<void>(z.grad_fn()->saved("q")),
+        "MulBackward saves no tensor called 'q'; it saves a", xg::IndexError);
 }
 
-TEST_CASE("saved tensors are freed by backward, unless it is told to keep them")
-{
+TEST_CASE("saved tensors are freed by backward, unless it is told to keep them") {
     D const x({1., 2.}, xg::requires_grad);
     D const y = x * x;
     D const z = sum(y * y);
@@ -115,15 +113,16 @@ TEST_CASE("saved tensors are freed by backward, unless it is told to keep them")
     CHECK(saves(y) == "a");
     z.backward();
     CHECK(saves(y) == "");
-    auto const text = doctest::Contains("Trying to backward through the graph a second time (or directly access saved tensors after they have already been freed).");
+    auto const text =
+        doctest::Contains("Trying to backward through the graph a second time (or directly access "
+                          "saved tensors after they have already been freed).");
     CHECK_THROWS_WITH_AS(z.backward(), text, xg::GraphError);
     CHECK_THROWS_WITH_AS(static_cast<void>(node->saved("a").unpack()), text, xg::GraphError);
     CHECK_THROWS_WITH_AS(sum(y).backward(), text, xg::GraphError);
     CHECK(difference(x.grad(), {8., 64.}) == "");
 }
 
-TEST_CASE("what was changed since cannot be unpacked")
-{
+TEST_CASE("what was changed since cannot be unpacked") {
     D const x({1., 2.}, xg::requires_grad);
     D y = x * 1.;
     D const z = y * y;
@@ -132,15 +131,13 @@ TEST_CASE("what was changed since cannot be unpacked")
     CHECK_THROWS_AS(static_cast<void>(handle.unpack()), xg::VersionError);
 }
 
-TEST_CASE("a handle keeps the Node alive")
-{
+TEST_CASE("a handle keeps the Node alive") {
     D const x({1., 2.}, xg::requires_grad);
     auto const handle = D(x * x).grad_fn()->saved("a");
     CHECK(handle.unpack().is_same(x));
 }
 
-TEST_CASE("memory that only a Node holds is freed when its pass is over")
-{
+TEST_CASE("memory that only a Node holds is freed when its pass is over") {
     D const x({1., 2.}, xg::requires_grad);
     D y = x * 2.;
     xg::WeakTensor const gone(y);
@@ -151,8 +148,7 @@ TEST_CASE("memory that only a Node holds is freed when its pass is over")
     CHECK(difference(x.grad(), {8., 16.}) == "");
 }
 
-TEST_CASE("a tensor that is changed in place or detached later keeps no memory cycle")
-{
+TEST_CASE("a tensor that is changed in place or detached later keeps no memory cycle") {
     xg::WeakTensor weak;
     {
         D const x({1., 2.}, xg::requires_grad);
@@ -168,8 +164,7 @@ TEST_CASE("a tensor that is changed in place or detached later keeps no memory c
     CHECK_FALSE(weak.lock().defined());
 }
 
-TEST_CASE("detaching an operand in place leaves what was recorded as it was")
-{
+TEST_CASE("detaching an operand in place leaves what was recorded as it was") {
     D const x({1., 2.}, xg::requires_grad);
     D y = x * 3.;
     D const z = y * y;

@@ -8,8 +8,7 @@
 #include "walk.hpp"
 
 /// Calls body(0), ..., body(count - 1) in threads of their own, none before all are there.
-template <class Body> void at_once(int count, Body body)
-{
+template <class Body> void at_once(int count, Body body) {
     std::barrier start(count);
     std::vector<std::thread> threads;
     for (int i = 0; i < count; ++i)

@@ -1,4 +1,5 @@
-// Threads that share leaves or part of a graph: gradients are exact, and what one frees the others miss by a clear error.
+// Threads that share leaves or part of a graph: gradients are exact, and what one frees the others
+// miss by a clear error.
 #include "threads.hpp"
 
 namespace {
@@ -6,21 +7,20 @@ namespace {
 struct Ends {
     std::atomic<int> right = 0, freed = 0, other = 0;
 
-    template <class F> void count(F pass)
-    {
+    template <class F> void count(F pass) {
         try {
             if (pass()) ++right;
             else ++other;
         } catch (xg::GraphError const& e) {
-            if (std::string(e.what()).find("Specify .retain_graph = true") != std::string::npos) ++freed;
+            if (std::string(e.what()).find("Specify .retain_graph = true") != std::string::npos)
+                ++freed;
             else ++other;
         }
     }
 };
-}  // namespace
+} // namespace
 
-TEST_CASE("ten threads use one leaf: .grad has ten times the gradient")
-{
+TEST_CASE("ten threads use one leaf: .grad has ten times the gradient") {
     D const x({{1., 2.}, {3., 4.}}, xg::requires_grad);
     at_once(10, [&](int) {
         D const y = (x + 3.) * (x + 4.) * 0.5;
@@ -29,8 +29,8 @@ TEST_CASE("ten threads use one leaf: .grad has ten times the gradient")
     CHECK(difference(x.grad(), D((x.detach() + 3.5) * 10.)) == "");
 }
 
-TEST_CASE("ten threads ask grad() for the gradient of one leaf: each gets the whole, and .grad stays empty")
-{
+TEST_CASE("ten threads ask grad() for the gradient of one leaf: each gets the whole, and .grad "
+          "stays empty") {
     D const x({{1., 2.}, {3., 4.}}, xg::requires_grad);
     D const wanted = x.detach() + 3.5;
     std::vector<std::string> wrong(10);
@@ -42,8 +42,8 @@ TEST_CASE("ten threads ask grad() for the gradient of one leaf: each gets the wh
     CHECK_FALSE(x.grad().defined());
 }
 
-TEST_CASE("leaves of every kind collect from several threads at once, real and complex, through products, cat and views")
-{
+TEST_CASE("leaves of every kind collect from several threads at once, real and complex, through "
+          "products, cat and views") {
     D const x({{1., 2.}, {3., 4.}}, xg::requires_grad);
     Z const z({{1., 1.}, {0.5, -2.}}, xg::requires_grad);
     auto const loss = [&] {
@@ -64,8 +64,8 @@ TEST_CASE("leaves of every kind collect from several threads at once, real and c
     CHECK(difference(z.grad(), gz) == "");
 }
 
-TEST_CASE("a graph that all threads share is freed by one of them: at least one gets its gradient, and the others are told")
-{
+TEST_CASE("a graph that all threads share is freed by one of them: at least one gets its gradient, "
+          "and the others are told") {
     for (int round = 0; round < 20; ++round) {
         D const x({1., 2.}, xg::requires_grad);
         D const half = exp(x);
@@ -82,8 +82,7 @@ TEST_CASE("a graph that all threads share is freed by one of them: at least one 
     }
 }
 
-TEST_CASE("a whole shared graph runs backward in all threads: who comes too late adds nothing")
-{
+TEST_CASE("a whole shared graph runs backward in all threads: who comes too late adds nothing") {
     for (int round = 0; round < 20; ++round) {
         D const x({1., 2.}, xg::requires_grad);
         D const loss = sum(square(exp(x)));
@@ -101,8 +100,8 @@ TEST_CASE("a whole shared graph runs backward in all threads: who comes too late
     }
 }
 
-TEST_CASE("a shared part that is kept serves all threads exactly, also where each adds to the leaf")
-{
+TEST_CASE(
+    "a shared part that is kept serves all threads exactly, also where each adds to the leaf") {
     D const x({1., 2., 3.}, xg::requires_grad);
     D const half = tanh(x) * exp(x);
     D const slope = grad(sum(half), x, {.retain_graph = true});
@@ -112,8 +111,7 @@ TEST_CASE("a shared part that is kept serves all threads exactly, also where eac
     CHECK(difference(x.grad(), D(slope * 150.)) == "");
 }
 
-TEST_CASE("threads may fork in the middle of a graph, and the tail joins what they made")
-{
+TEST_CASE("threads may fork in the middle of a graph, and the tail joins what they made") {
     D const x({1., 2.}, xg::requires_grad);
     D const trunk = x * x;
     std::vector<D> branches(4);
@@ -123,21 +121,23 @@ TEST_CASE("threads may fork in the middle of a graph, and the tail joins what th
     CHECK(difference(x.grad(), D(cos(square(x.detach())) * x.detach() * 20.)) == "");
 }
 
-TEST_CASE("threads look through old views of a changed tensor at once, and each sees its history")
-{
+TEST_CASE("threads look through old views of a changed tensor at once, and each sees its history") {
     for (int round = 0; round < 20; ++round) {
         D const x({1., 2., 3.}, xg::requires_grad);
         D t = x * 2.;
         D const view = t(xg::slice(0, 2));
         t *= 3.;
         std::atomic<int> right = 0;
-        at_once(4, [&](int) { right += view.requires_grad() && difference(grad(sum(view * view), x, {.retain_graph = true}), {72., 144., 0.}) == ""; });
+        at_once(4, [&](int) {
+            right += view.requires_grad() &&
+                     difference(
+                         grad(sum(view * view), x, {.retain_graph = true}), {72., 144., 0.}) == "";
+        });
         CHECK(right == 4);
     }
 }
 
-TEST_CASE("threads record passes over one graph, and differentiate those")
-{
+TEST_CASE("threads record passes over one graph, and differentiate those") {
     D const x({1., 2.}, xg::requires_grad);
     D const y = x * x * x;
     std::atomic<int> right = 0;

@@ -1,39 +1,42 @@
 // Hooks while several threads run passes.
 #include "threads.hpp"
 
-TEST_CASE("a hook of several gradients runs once in each of five threads' passes, with the gradients of that pass")
-{
+TEST_CASE("a hook of several gradients runs once in each of five threads' passes, with the "
+          "gradients of that pass") {
     D const a({1., 2.}, xg::requires_grad), b({3., 4.}, xg::requires_grad);
     D const product = a * b;
     std::atomic<int> calls = 0, right = 0;
-    SUBCASE("when all have come")
-    {
+    SUBCASE("when all have come") {
         xg::register_multi_grad_hook({a, b, product}, [&](std::vector<xg::AnyTensor> const& g) {
             ++calls;
             D const k = g[2].as<double>();
-            right += difference(g[0].as<double>(), D(k * b.detach())).empty() && difference(g[1].as<double>(), D(k * a.detach())).empty();
+            right += difference(g[0].as<double>(), D(k * b.detach())).empty() &&
+                     difference(g[1].as<double>(), D(k * a.detach())).empty();
         });
         at_once(5, [&](int k) {
-            for (int i = 0; i < 20; ++i) grad(sum(product * (1. + k)), xg::inputs(a, b), {.retain_graph = true});
+            for (int i = 0; i < 20; ++i)
+                grad(sum(product * (1. + k)), xg::inputs(a, b), {.retain_graph = true});
         });
         CHECK(right == 100);
     }
-    SUBCASE("when the first has come")
-    {
-        xg::register_multi_grad_hook({a, b, product}, [&](xg::AnyTensor const& g) {
-            ++calls;
-            right += g.as<double>().data()[0] >= 1 && g.as<double>().data()[0] <= 5;
-        }, xg::any);
+    SUBCASE("when the first has come") {
+        xg::register_multi_grad_hook(
+            {a, b, product},
+            [&](xg::AnyTensor const& g) {
+                ++calls;
+                right += g.as<double>().data()[0] >= 1 && g.as<double>().data()[0] <= 5;
+            },
+            xg::any);
         at_once(5, [&](int k) {
-            for (int i = 0; i < 20; ++i) grad(sum(product * (1. + k)), xg::inputs(a, b), {.retain_graph = true});
+            for (int i = 0; i < 20; ++i)
+                grad(sum(product * (1. + k)), xg::inputs(a, b), {.retain_graph = true});
         });
         CHECK(right == 100);
     }
     CHECK(calls == 100);
 }
 
-TEST_CASE("hooks come and go on a leaf and on a Node while other threads run passes over them")
-{
+TEST_CASE("hooks come and go on a leaf and on a Node while other threads run passes over them") {
     D x({1., 2.}, xg::requires_grad);
     D y = x * 2.;
     xg::Node* const node = y.grad_fn();
@@ -42,9 +45,13 @@ TEST_CASE("hooks come and go on a leaf and on a Node while other threads run pas
     std::thread coming_and_going([&] {
         while (!done) {
             auto a = x.register_hook([&](D const&) { ++calls; });
-            auto b = y.register_hook([&](D const& g) { ++calls; return g; });
+            auto b = y.register_hook([&](D const& g) {
+                ++calls;
+                return g;
+            });
             auto c = node->register_prehook([&](std::vector<xg::AnyTensor> const&) { ++calls; });
-            auto d = node->register_hook([&](std::vector<xg::AnyTensor> const&, std::vector<xg::AnyTensor> const&) { ++calls; });
+            auto d = node->register_hook([&](std::vector<xg::AnyTensor> const&,
+                                             std::vector<xg::AnyTensor> const&) { ++calls; });
             auto e = x.register_post_accumulate_grad_hook([&](D const&) { ++calls; });
             for (auto* handle : {&a, &b, &c, &d, &e}) handle->remove();
         }
@@ -64,8 +71,7 @@ TEST_CASE("hooks come and go on a leaf and on a Node while other threads run pas
     CHECK(calls == before);
 }
 
-TEST_CASE("threads that register hooks on one tensor at once lose none")
-{
+TEST_CASE("threads that register hooks on one tensor at once lose none") {
     for (int round = 0; round < 20; ++round) {
         D x(1., xg::requires_grad);
         D y = x * 2.;
@@ -81,9 +87,9 @@ TEST_CASE("threads that register hooks on one tensor at once lose none")
     }
 }
 
-TEST_CASE("a hook after accumulation sees a finished .grad, one thread at a time")
-{
-    // the hook empties .grad into a sum of its own, without a lock: nothing is lost, nothing taken twice
+TEST_CASE("a hook after accumulation sees a finished .grad, one thread at a time") {
+    // the hook empties .grad into a sum of its own, without a lock: nothing is lost, nothing taken
+    // twice
     D w({0., 0.}, xg::requires_grad);
     D total({0., 0.});
     w.register_post_accumulate_grad_hook([&](D leaf) {
@@ -97,8 +103,7 @@ TEST_CASE("a hook after accumulation sees a finished .grad, one thread at a time
     CHECK_FALSE(w.grad().defined());
 }
 
-TEST_CASE("a kept .grad of an intermediate collects from all threads")
-{
+TEST_CASE("a kept .grad of an intermediate collects from all threads") {
     D const x({1., 2.}, xg::requires_grad);
     D y = x * 2.;
     y.retain_grad();
@@ -109,19 +114,18 @@ TEST_CASE("a kept .grad of an intermediate collects from all threads")
     CHECK(difference(x.grad(), {500., 500.}) == "");
 }
 
-TEST_CASE("backward() into an intermediate collects from all threads")
-{
+TEST_CASE("backward() into an intermediate collects from all threads") {
     D const x({1., 2.}, xg::requires_grad);
     D const y = x * 2.;
     at_once(4, [&](int k) {
-        for (int i = 0; i < 25; ++i) sum(y * (1. + k)).backward({.retain_graph = true, .inputs = {y}});
+        for (int i = 0; i < 25; ++i)
+            sum(y * (1. + k)).backward({.retain_graph = true, .inputs = {y}});
     });
     CHECK(difference(D(xg::AnyTensor(y.impl().grad).as<double>()), {250., 250.}) == "");
     CHECK_FALSE(x.grad().defined());
 }
 
-TEST_CASE("weak handles of one tensor are made and looked at by several threads while it ends")
-{
+TEST_CASE("weak handles of one tensor are made and looked at by several threads while it ends") {
     for (int round = 0; round < 50; ++round) {
         D x({1., 2.}, xg::requires_grad);
         std::vector<D> owners(4, x);
@@ -139,8 +143,7 @@ TEST_CASE("weak handles of one tensor are made and looked at by several threads 
     }
 }
 
-TEST_CASE("callbacks of a pass run once each, after that pass, in its thread")
-{
+TEST_CASE("callbacks of a pass run once each, after that pass, in its thread") {
     std::atomic<int> right = 0;
     at_once(4, [&](int k) {
         for (int i = 0; i < 25; ++i) {
@@ -148,7 +151,9 @@ TEST_CASE("callbacks of a pass run once each, after that pass, in its thread")
             D y = x * x;
             auto const me = std::this_thread::get_id();
             y.register_hook([&](D const&) {
-                xg::queue_callback([&] { right += x.grad().item() == 2. * (1. + k) && std::this_thread::get_id() == me; });
+                xg::queue_callback([&] {
+                    right += x.grad().item() == 2. * (1. + k) && std::this_thread::get_id() == me;
+                });
             });
             y.backward();
         }

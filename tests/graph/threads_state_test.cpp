@@ -1,8 +1,8 @@
 // What belongs to each thread: modes, saved tensor hooks, exceptions.
 #include "threads.hpp"
 
-TEST_CASE("a new thread records, and is in no inference mode, whatever the one that starts it does")
-{
+TEST_CASE(
+    "a new thread records, and is in no inference mode, whatever the one that starts it does") {
     bool grad = false, inference = true, anomaly = true;
     auto const look = [&] {
         grad = xg::is_grad_enabled();
@@ -11,8 +11,7 @@ TEST_CASE("a new thread records, and is in no inference mode, whatever the one t
         try {
             D(sqrt(x) * 2.).backward();
             anomaly = false;
-        } catch (xg::GraphError const&) {
-        }
+        } catch (xg::GraphError const&) {}
     };
     {
         xg::NoGradGuard const off;
@@ -31,8 +30,7 @@ TEST_CASE("a new thread records, and is in no inference mode, whatever the one t
     }
 }
 
-TEST_CASE("a guard in one thread leaves the modes of another alone")
-{
+TEST_CASE("a guard in one thread leaves the modes of another alone") {
     D const x({1., 2.}, xg::requires_grad);
     std::atomic<int> right = 0;
     at_once(4, [&](int k) {
@@ -46,8 +44,7 @@ TEST_CASE("a guard in one thread leaves the modes of another alone")
     CHECK(right == 200);
 }
 
-TEST_CASE("saved tensor hooks see what their own thread saves, and nothing of another")
-{
+TEST_CASE("saved tensor hooks see what their own thread saves, and nothing of another") {
     D const x({1., 2.}, xg::requires_grad);
     std::array<std::atomic<int>, 4> packed{}, unpacked{};
     at_once(4, [&](int k) {
@@ -56,7 +53,9 @@ TEST_CASE("saved tensor hooks see what their own thread saves, and nothing of an
             for (int i = 0; i < 20; ++i) grad(sum(x * x), x);
         };
         if (k == 3) return work();
-        xg::SavedTensorsHooks const hooks([&, me](xg::AnyTensor const& t) { return ++packed[me], t; }, [&, me](xg::AnyTensor const& t) { return ++unpacked[me], t; });
+        xg::SavedTensorsHooks const hooks(
+            [&, me](xg::AnyTensor const& t) { return ++packed[me], t; },
+            [&, me](xg::AnyTensor const& t) { return ++unpacked[me], t; });
         work();
     });
     for (std::size_t k = 0; k < 3; ++k) {
@@ -67,19 +66,18 @@ TEST_CASE("saved tensor hooks see what their own thread saves, and nothing of an
     CHECK(unpacked[3] == 0);
 }
 
-TEST_CASE("saved tensor hooks that are forbidden in one thread are allowed in another")
-{
+TEST_CASE("saved tensor hooks that are forbidden in one thread are allowed in another") {
     xg::DisableSavedTensorsHooks const never("not here");
     bool allowed = false;
     std::thread([&] {
-        xg::SavedTensorsHooks const hooks([](xg::AnyTensor const& t) { return t; }, [](xg::AnyTensor const& t) { return t; });
+        xg::SavedTensorsHooks const hooks(
+            [](xg::AnyTensor const& t) { return t; }, [](xg::AnyTensor const& t) { return t; });
         allowed = true;
     }).join();
     CHECK(allowed);
 }
 
-TEST_CASE("each thread catches the exception of its own pass, also over a graph that they share")
-{
+TEST_CASE("each thread catches the exception of its own pass, also over a graph that they share") {
     D const x({1., 2.}, xg::requires_grad);
     D shared = x * 2.;
     shared.register_hook([](D const& g) {
@@ -89,16 +87,13 @@ TEST_CASE("each thread catches the exception of its own pass, also over a graph 
     at_once(6, [&](int k) {
         for (int i = 0; i < 20; ++i) try {
                 grad(sum(shared * static_cast<double>(k)), x, {.retain_graph = true});
-            } catch (int thrown) {
-                caught[static_cast<std::size_t>(k)] += thrown == k ? 1 : 1000;
-            }
+            } catch (int thrown) { caught[static_cast<std::size_t>(k)] += thrown == k ? 1 : 1000; }
     });
     CHECK(caught == std::array{0, 20, 0, 20, 0, 20});
     CHECK(difference(grad(sum(shared * 2.), x), {4., 4.}) == "");
 }
 
-TEST_CASE("an exception in a thread leaves the others' gradients exact")
-{
+TEST_CASE("an exception in a thread leaves the others' gradients exact") {
     D x({1., 2.}, xg::requires_grad);
     std::atomic<int> thrown = 0;
     at_once(4, [&](int k) {
@@ -107,17 +102,14 @@ TEST_CASE("an exception in a thread leaves the others' gradients exact")
             if (k == 0) y.register_hook([](D const&) { throw std::runtime_error("not me"); });
             try {
                 sum(y).backward();
-            } catch (std::runtime_error const&) {
-                ++thrown;
-            }
+            } catch (std::runtime_error const&) { ++thrown; }
         }
     });
     CHECK(thrown == 25);
     CHECK(difference(x.grad(), {225., 225.}) == "");
 }
 
-TEST_CASE("a pass inside a pass runs in its thread, as deep as one likes, beside others")
-{
+TEST_CASE("a pass inside a pass runs in its thread, as deep as one likes, beside others") {
     std::atomic<int> right = 0;
     at_once(3, [&](int) {
         D const x(1., xg::requires_grad);
@@ -135,8 +127,8 @@ TEST_CASE("a pass inside a pass runs in its thread, as deep as one likes, beside
     CHECK(right == 3);
 }
 
-TEST_CASE("a WeakTensor that is locked while the owners of its tensor go, in other threads, gives the whole tensor or none")
-{
+TEST_CASE("a WeakTensor that is locked while the owners of its tensor go, in other threads, gives "
+          "the whole tensor or none") {
     std::atomic<int> gone = 0, whole = 0, torn = 0;
     constexpr int rounds = 2000, owners = 2, watchers = 2;
     std::vector<D> held[owners];

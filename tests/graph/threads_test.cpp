@@ -5,16 +5,14 @@
 #include "walk.hpp"
 
 namespace {
-template <class Body> void in_threads(int count, Body body)
-{
+template <class Body> void in_threads(int count, Body body) {
     std::vector<std::thread> threads;
     for (int i = 0; i < count; ++i) threads.emplace_back(body, i);
     for (auto& t : threads) t.join();
 }
-}  // namespace
+} // namespace
 
-TEST_CASE("threads differentiate graphs of their own at once")
-{
+TEST_CASE("threads differentiate graphs of their own at once") {
     std::atomic<int> right = 0;
     in_threads(4, [&](int k) {
         for (int round = 0; round < 50; ++round) {
@@ -30,8 +28,7 @@ TEST_CASE("threads differentiate graphs of their own at once")
     CHECK(right == 200);
 }
 
-TEST_CASE("threads add into one leaf, and nothing is lost")
-{
+TEST_CASE("threads add into one leaf, and nothing is lost") {
     D const x({1., 2.}, xg::requires_grad);
     in_threads(4, [&](int) {
         for (int i = 0; i < 50; ++i) sum(x * 2.).backward();
@@ -48,19 +45,18 @@ TEST_CASE("threads add into one leaf, and nothing is lost")
     CHECK(difference(y.grad(), {600., 1000.}) == "");
 }
 
-TEST_CASE("threads ask for gradients of one leaf without touching it")
-{
+TEST_CASE("threads ask for gradients of one leaf without touching it") {
     D const x({1., 2.}, xg::requires_grad);
     std::atomic<int> right = 0;
     in_threads(4, [&](int k) {
-        for (int i = 0; i < 50; ++i) right += difference(grad(sum(x * x * (1. + k)), x), {2. * (1 + k), 4. * (1 + k)}) == "";
+        for (int i = 0; i < 50; ++i)
+            right += difference(grad(sum(x * x * (1. + k)), x), {2. * (1 + k), 4. * (1 + k)}) == "";
     });
     CHECK(right == 200);
     CHECK_FALSE(x.grad().defined());
 }
 
-TEST_CASE("threads differentiate one kept graph at once, each pass exact")
-{
+TEST_CASE("threads differentiate one kept graph at once, each pass exact") {
     D const x({1., 2.}, xg::requires_grad);
     D shared = x;
     for (int i = 0; i < 30; ++i) shared = shared * 1. + 0.;
@@ -76,8 +72,7 @@ TEST_CASE("threads differentiate one kept graph at once, each pass exact")
     CHECK(difference(x.grad(), {400., 800.}) == "");
 }
 
-TEST_CASE("threads build on one recorded part, and each differentiates through it")
-{
+TEST_CASE("threads build on one recorded part, and each differentiates through it") {
     D const x({1., 2.}, xg::requires_grad);
     D const shared = exp(x);
     std::atomic<int> right = 0;
@@ -90,8 +85,7 @@ TEST_CASE("threads build on one recorded part, and each differentiates through i
     CHECK(right == 200);
 }
 
-TEST_CASE("a graph made in one thread is differentiated and freed in another")
-{
+TEST_CASE("a graph made in one thread is differentiated and freed in another") {
     D const x({1., 2.}, xg::requires_grad);
     D y;
     std::thread([&] { y = sum(x * x * x); }).join();
@@ -103,8 +97,8 @@ TEST_CASE("a graph made in one thread is differentiated and freed in another")
     CHECK(difference(x.grad(), {6., 24.}) == "");
 }
 
-TEST_CASE("an older thread's Nodes may come after a younger one's: each still waits for its gradients")
-{
+TEST_CASE(
+    "an older thread's Nodes may come after a younger one's: each still waits for its gradients") {
     // sequence numbers count per thread, so here inputs have larger ones than what was made of them
     D const x(1., xg::requires_grad);
     D a = x;
@@ -115,8 +109,7 @@ TEST_CASE("an older thread's Nodes may come after a younger one's: each still wa
     CHECK(x.grad().item() == 4);
 }
 
-TEST_CASE("hooks run in the thread that calls backward, and its exceptions come out there")
-{
+TEST_CASE("hooks run in the thread that calls backward, and its exceptions come out there") {
     D const x(1., xg::requires_grad);
     std::thread::id ran;
     D y = x * 2.;
@@ -128,9 +121,7 @@ TEST_CASE("hooks run in the thread that calls backward, and its exceptions come 
     std::thread other([&] {
         try {
             y.backward();
-        } catch (std::runtime_error const& e) {
-            caught = e.what();
-        }
+        } catch (std::runtime_error const& e) { caught = e.what(); }
     });
     auto const id = other.get_id();
     other.join();
@@ -138,14 +129,14 @@ TEST_CASE("hooks run in the thread that calls backward, and its exceptions come 
     CHECK(caught == "in a thread");
 }
 
-TEST_CASE("threads may share tensors that only hold values")
-{
+TEST_CASE("threads may share tensors that only hold values") {
     D const c = xg::full({100}, 2.);
     std::atomic<int> right = 0;
     in_threads(4, [&](int k) {
         for (int i = 0; i < 50; ++i) {
             D const copy = c, view = c(xg::slice(0, 10));
-            right += sum(copy * static_cast<double>(k)).item() == 200. * k && sum(view).item() == 20;
+            right +=
+                sum(copy * static_cast<double>(k)).item() == 200. * k && sum(view).item() == 20;
         }
     });
     CHECK(right == 200);

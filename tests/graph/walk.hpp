@@ -6,8 +6,7 @@
 #include "tensor/compare.hpp"
 
 /// All Nodes that a tensor's gradient passes, leaves included.
-inline std::set<xg::Node*> nodes_of(xg::AnyTensor const& t)
-{
+inline std::set<xg::Node*> nodes_of(xg::AnyTensor const& t) {
     std::set<xg::Node*> seen;
     std::vector<xg::Node*> todo;
     if (t.grad_fn()) todo.push_back(t.grad_fn());
@@ -22,8 +21,7 @@ inline std::set<xg::Node*> nodes_of(xg::AnyTensor const& t)
 }
 
 /// The recorded operations: the Nodes that are not leaves.
-inline std::size_t operations_of(xg::AnyTensor const& t)
-{
+inline std::size_t operations_of(xg::AnyTensor const& t) {
     std::size_t n = 0;
     for (auto* const node : nodes_of(t)) n += node->name() != "AccumulateGrad";
     return n;

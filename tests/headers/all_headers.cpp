@@ -1,4 +1,5 @@
-// Only compiled: all headers, and some of what they define; by the oldest clang that the README names, and under strict warnings.
+// Only compiled: all headers, and some of what they define; by the oldest clang that the README
+// names, and under strict warnings.
 #include <xgrad/data.hpp>
 #include <xgrad/linalg.hpp>
 #include <xgrad/nn.hpp>
@@ -19,8 +20,7 @@ struct Net : xg::nn::Module<Net> {
 
 inline xg::package::Type<Net, "acme.Net", xg::package::DependsOn<"acme.labels">> const net_type;
 
-int main()
-{
+int main() {
     Real const a({1., 2.}, xg::requires_grad), b({3., 4.}, xg::requires_grad);
     auto const formula = [](Real const& x, Real const& y) { return sum(x * y + sin(x) / (y + 2)); };
     formula(a, b).backward();

@@ -1,4 +1,5 @@
-// Decompositions: the factors have their form and multiply back, and what does not depend on the choice of vectors has both derivatives.
+// Decompositions: the factors have their form and multiply back, and what does not depend on the
+// choice of vectors has both derivatives.
 #include <doctest/doctest.h>
 
 #include <support/derivatives.hpp>
@@ -9,18 +10,28 @@ namespace linalg = xg::linalg;
 
 namespace {
 
-template <class T> Values matrices(xg::Shape const& shape, std::uint32_t seed = 2) { return sample(xg::dtype_of<T>, shape, seed); }
-template <class T> xg::Tensor<T> tensor(xg::Shape const& shape, std::uint32_t seed = 2) { return leaf(matrices<T>(shape, seed)).template as<T>(); }
+template <class T> Values matrices(xg::Shape const& shape, std::uint32_t seed = 2) {
+    return sample(xg::dtype_of<T>, shape, seed);
+}
+template <class T> xg::Tensor<T> tensor(xg::Shape const& shape, std::uint32_t seed = 2) {
+    return leaf(matrices<T>(shape, seed)).template as<T>();
+}
 
 template <class T> xg::Tensor<T> hermitian(xg::Tensor<T> const& a) { return a + adjoint(a); }
-template <class T> xg::Tensor<T> positive(xg::Tensor<T> const& a) { return matmul(a, adjoint(a)) + xg::eye<T>(a.shape(-1)); }
-template <class T> Verdict is_identity(xg::Tensor<T> const& a) { return holds(a, xg::AnyTensor(xg::Tensor<T>(broadcast_to(xg::eye<T>(a.shape(-1)), a.shape())).clone()), 1e-12); }
+template <class T> xg::Tensor<T> positive(xg::Tensor<T> const& a) {
+    return matmul(a, adjoint(a)) + xg::eye<T>(a.shape(-1));
+}
+template <class T> Verdict is_identity(xg::Tensor<T> const& a) {
+    return holds(a,
+        xg::AnyTensor(xg::Tensor<T>(broadcast_to(xg::eye<T>(a.shape(-1)), a.shape())).clone()),
+        1e-12);
+}
 
 /// The strict triangle, all of which should be 0.
-template <class T> double largest_above(xg::Tensor<T> const& a, bool above)
-{
+template <class T> double largest_above(xg::Tensor<T> const& a, bool above) {
     double most = 0;
-    auto const flat = xg::Tensor<double>(abs(reshape(a, {-1, static_cast<std::ptrdiff_t>(a.shape(-2)), static_cast<std::ptrdiff_t>(a.shape(-1))})));
+    auto const flat = xg::Tensor<double>(abs(reshape(a,
+        {-1, static_cast<std::ptrdiff_t>(a.shape(-2)), static_cast<std::ptrdiff_t>(a.shape(-1))})));
     for (std::size_t k = 0; k < flat.shape(0); ++k)
         for (std::size_t i = 0; i < flat.shape(1); ++i)
             for (std::size_t j = 0; j < flat.shape(2); ++j)
@@ -28,14 +39,12 @@ template <class T> double largest_above(xg::Tensor<T> const& a, bool above)
     return most;
 }
 
-template <class F> void check_derivatives(F f, xg::Shape const& shape, double tolerance = 1e-6)
-{
+template <class F> void check_derivatives(F f, xg::Shape const& shape, double tolerance = 1e-6) {
     CHECK(differentiates(function_of<double>(f), {matrices<double>(shape)}, tolerance));
     CHECK(differentiates(function_of<cd>(f), {matrices<cd>(shape)}, tolerance));
 }
 
-template <class T> void check_qr(xg::Shape const& shape)
-{
+template <class T> void check_qr(xg::Shape const& shape) {
     auto const a = tensor<T>(shape);
     auto const [q, r] = linalg::qr(a);
     INFO(text(shape));
@@ -44,8 +53,7 @@ template <class T> void check_qr(xg::Shape const& shape)
     CHECK(largest_above(r, false) == 0);
 }
 
-template <class T> void check_svd(xg::Shape const& shape)
-{
+template <class T> void check_svd(xg::Shape const& shape) {
     auto const a = tensor<T>(shape);
     auto const [u, s, vh] = linalg::svd(a);
     INFO(text(shape));
@@ -57,10 +65,9 @@ template <class T> void check_svd(xg::Shape const& shape)
     CHECK(holds(xg::sort(s, -1, true).values, xg::AnyTensor(s)));
 }
 
-}  // namespace
+} // namespace
 
-TEST_CASE("cholesky is a lower triangle that multiplies back, with both derivatives")
-{
+TEST_CASE("cholesky is a lower triangle that multiplies back, with both derivatives") {
     auto const a = positive(tensor<cd>({2, 4, 4}));
     auto const l = linalg::cholesky(a);
     CHECK(holds(matmul(l, adjoint(l)), xg::AnyTensor(a), 1e-12));
@@ -69,17 +76,18 @@ TEST_CASE("cholesky is a lower triangle that multiplies back, with both derivati
     check_derivatives([](auto const& x) { return linalg::cholesky(positive(x)); }, {2, 3, 3});
 }
 
-TEST_CASE("the gradient of cholesky is Hermitian, and what is not positive definite is refused")
-{
+TEST_CASE("the gradient of cholesky is Hermitian, and what is not positive definite is refused") {
     auto const a = positive(tensor<cd>({3, 3})).detach().requires_grad_();
     auto const g = xg::grad(sum(abs2(sin(linalg::cholesky(a)))), a);
     CHECK(holds(g, xg::AnyTensor(xg::Tensor<cd>(adjoint(g))), 1e-12));
     xg::Tensor<double> const indefinite({{{1., 0.}, {0., 1.}}, {{1., 2.}, {2., 1.}}});
-    CHECK_THROWS_WITH_AS(linalg::cholesky(indefinite), "linalg.cholesky: (Batch element 1): The factorization could not be completed because the input is not positive-definite (the leading minor of order 2 is not positive-definite).", xg::LinAlgError);
+    CHECK_THROWS_WITH_AS(linalg::cholesky(indefinite),
+        "linalg.cholesky: (Batch element 1): The factorization could not be completed because the "
+        "input is not positive-definite (the leading minor of order 2 is not positive-definite).",
+        xg::LinAlgError);
 }
 
-TEST_CASE("eigh has ascending values and orthonormal vectors, of either triangle")
-{
+TEST_CASE("eigh has ascending values and orthonormal vectors, of either triangle") {
     for (bool const upper : {false, true}) {
         auto const a = hermitian(tensor<cd>({2, 4, 4}));
         auto const [w, v] = linalg::eigh(a, upper);
@@ -92,21 +100,25 @@ TEST_CASE("eigh has ascending values and orthonormal vectors, of either triangle
     CHECK(holds(linalg::eigvalsh(xg::Tensor<double>({{2., 1.}, {100., 2.}}), true), {1, 3}, 1e-12));
 }
 
-TEST_CASE("eigh differentiates its values and what depends on no phase of its vectors")
-{
+TEST_CASE("eigh differentiates its values and what depends on no phase of its vectors") {
     check_derivatives([](auto const& x) { return linalg::eigvalsh(hermitian(x)); }, {2, 3, 3});
-    check_derivatives([](auto const& x) { return xg::Tensor<double>(abs2(std::get<1>(linalg::eigh(hermitian(x))))); }, {3, 3}, 1e-5);
+    check_derivatives(
+        [](auto const& x) {
+            return xg::Tensor<double>(abs2(std::get<1>(linalg::eigh(hermitian(x)))));
+        },
+        {3, 3}, 1e-5);
     check_derivatives(
         [](auto const& x) {
             auto const [w, v] = linalg::eigh(hermitian(x));
-            return matmul(decltype(v)(v * unsqueeze(exp(w / 3), -2)), adjoint(v));  // exp(A/3)
+            return matmul(decltype(v)(v * unsqueeze(exp(w / 3), -2)), adjoint(v)); // exp(A/3)
         },
         {3, 3}, 1e-5);
-    CHECK(differentiates(function_of<double>([](auto const& x) { return std::get<1>(linalg::eigh(hermitian(x))); }), {matrices<double>({3, 3})}, 1e-5));
+    CHECK(differentiates(
+        function_of<double>([](auto const& x) { return std::get<1>(linalg::eigh(hermitian(x))); }),
+        {matrices<double>({3, 3})}, 1e-5));
 }
 
-TEST_CASE("gradients of eigenvalues are finite where some are equal, and Hermitian")
-{
+TEST_CASE("gradients of eigenvalues are finite where some are equal, and Hermitian") {
     auto const a = xg::eye<cd>(3, xg::requires_grad);
     CHECK(holds(xg::grad(sum(linalg::eigvalsh(a)), a), {1, 0, 0, 0, 1, 0, 0, 0, 1}, 1e-12));
     auto const b = hermitian(tensor<cd>({3, 3})).detach().requires_grad_();
@@ -115,33 +127,39 @@ TEST_CASE("gradients of eigenvalues are finite where some are equal, and Hermiti
     CHECK(holds(g, xg::AnyTensor(xg::Tensor<cd>(adjoint(g))), 1e-12));
 }
 
-TEST_CASE("a loss that depends on phases of complex vectors is refused")
-{
+TEST_CASE("a loss that depends on phases of complex vectors is refused") {
     auto const a = hermitian(tensor<cd>({3, 3})).detach().requires_grad_();
     CHECK_THROWS_WITH_AS(xg::grad(sum(real(std::get<1>(linalg::eigh(a)))), a),
-                         "linalg_eigh_backward: The eigenvectors in the complex case are specified up to multiplication by e^{i phi}. The specified loss function depends on this quantity, so it is ill-defined.",
-                         xg::GraphError);
+        "linalg_eigh_backward: The eigenvectors in the complex case are specified up to "
+        "multiplication by e^{i phi}. The specified loss function depends on this quantity, so it "
+        "is ill-defined.",
+        xg::GraphError);
     CHECK_THROWS_WITH_AS(xg::grad(sum(real(std::get<0>(linalg::svd(a)))), a),
-                         "svd_backward: The singular vectors in the complex case are specified up to multiplication by e^{i phi}. The specified loss function depends on this phase term, making it ill-defined.",
-                         xg::GraphError);
+        "svd_backward: The singular vectors in the complex case are specified up to multiplication "
+        "by e^{i phi}. The specified loss function depends on this phase term, making it "
+        "ill-defined.",
+        xg::GraphError);
 }
 
-TEST_CASE("whether phases matter does not depend on the scale of a loss")
-{
+TEST_CASE("whether phases matter does not depend on the scale of a loss") {
     auto const a = hermitian(tensor<cd>({3, 3})).detach().requires_grad_();
     auto const k = tensor<cd>({3, 3}, 3);
     for (double const scale : {1e-6, 1., 1e20}) {
         auto const [w, v] = linalg::eigh(a);
-        CHECK_NOTHROW(xg::grad(sum(scale * real(matmul(xg::Tensor<cd>(v * unsqueeze(exp(w / 3), -2)), adjoint(v)) * k)), a));
+        CHECK_NOTHROW(xg::grad(
+            sum(scale *
+                real(matmul(xg::Tensor<cd>(v * unsqueeze(exp(w / 3), -2)), adjoint(v)) * k)),
+            a));
         CHECK_THROWS_AS(xg::grad(sum(scale * real(v)), a), xg::GraphError);
         auto const [u, s, vh] = linalg::svd(a);
-        CHECK_NOTHROW(xg::grad(sum(scale * real(matmul(xg::Tensor<cd>(u * unsqueeze(sin(s), -2)), vh) * k)), a));
+        CHECK_NOTHROW(xg::grad(
+            sum(scale * real(matmul(xg::Tensor<cd>(u * unsqueeze(sin(s), -2)), vh) * k)), a));
         CHECK_THROWS_AS(xg::grad(sum(scale * real(vh)), a), xg::GraphError);
     }
 }
 
-TEST_CASE("NaN and infinity are refused where an iteration would not end, in the triangle that counts")
-{
+TEST_CASE(
+    "NaN and infinity are refused where an iteration would not end, in the triangle that counts") {
     for (double const wrong : {double(NAN), double(INFINITY)}) {
         xg::Tensor<double> a = tensor<double>({3, 3}).detach();
         a(1, 0) = wrong;
@@ -153,17 +171,16 @@ TEST_CASE("NaN and infinity are refused where an iteration would not end, in the
     }
 }
 
-TEST_CASE("svd multiplies back, of square, tall and wide matrices")
-{
-    for (auto const& shape : {xg::Shape{3, 3}, xg::Shape{2, 5, 3}, xg::Shape{2, 3, 5}, xg::Shape{1, 4}, xg::Shape{4, 1}}) {
+TEST_CASE("svd multiplies back, of square, tall and wide matrices") {
+    for (auto const& shape : {xg::Shape{3, 3}, xg::Shape{2, 5, 3}, xg::Shape{2, 3, 5},
+             xg::Shape{1, 4}, xg::Shape{4, 1}}) {
         check_svd<double>(shape);
         check_svd<cd>(shape);
     }
     CHECK(std::get<1>(linalg::svd(xg::zeros({2, 0, 3}))).shape() == xg::Shape{2, 0});
 }
 
-TEST_CASE("svd differentiates its values and what depends on no phase of its vectors")
-{
+TEST_CASE("svd differentiates its values and what depends on no phase of its vectors") {
     for (auto const& shape : {xg::Shape{3, 3}, xg::Shape{4, 2}, xg::Shape{2, 4}}) {
         INFO(text(shape));
         check_derivatives([](auto const& x) { return linalg::svdvals(x); }, shape);
@@ -173,13 +190,16 @@ TEST_CASE("svd differentiates its values and what depends on no phase of its vec
                 return matmul(decltype(u)(u * unsqueeze(sin(s), -2)), vh);
             },
             shape, 1e-5);
-        check_derivatives([](auto const& x) { return xg::Tensor<double>(abs2(std::get<0>(linalg::svd(x)))); }, shape, 1e-5);
-        check_derivatives([](auto const& x) { return xg::Tensor<double>(abs2(std::get<2>(linalg::svd(x)))); }, shape, 1e-5);
+        check_derivatives(
+            [](auto const& x) { return xg::Tensor<double>(abs2(std::get<0>(linalg::svd(x)))); },
+            shape, 1e-5);
+        check_derivatives(
+            [](auto const& x) { return xg::Tensor<double>(abs2(std::get<2>(linalg::svd(x)))); },
+            shape, 1e-5);
     }
 }
 
-TEST_CASE("the gradient of svd is right for very small and very large matrices")
-{
+TEST_CASE("the gradient of svd is right for very small and very large matrices") {
     auto const loss = [](auto const& x) {
         auto const [u, s, vh] = linalg::svd(x);
         return xg::Tensor<double>(sum(abs2(u) * xg::Tensor<double>({{1., 2.}, {3., 5.}})));
@@ -199,9 +219,9 @@ TEST_CASE("the gradient of svd is right for very small and very large matrices")
     }
 }
 
-TEST_CASE("qr multiplies back, of square, tall and wide matrices, with both derivatives")
-{
-    for (auto const& shape : {xg::Shape{3, 3}, xg::Shape{2, 4, 2}, xg::Shape{2, 4}, xg::Shape{1, 1}}) {
+TEST_CASE("qr multiplies back, of square, tall and wide matrices, with both derivatives") {
+    for (auto const& shape :
+        {xg::Shape{3, 3}, xg::Shape{2, 4, 2}, xg::Shape{2, 4}, xg::Shape{1, 1}}) {
         check_qr<double>(shape);
         check_qr<cd>(shape);
         check_derivatives([](auto const& x) { return std::get<0>(linalg::qr(x)); }, shape, 1e-5);
@@ -209,11 +229,12 @@ TEST_CASE("qr multiplies back, of square, tall and wide matrices, with both deri
     }
 }
 
-TEST_CASE("decompositions in single precision agree with double")
-{
+TEST_CASE("decompositions in single precision agree with double") {
     auto const same = [](auto f) {
-        CHECK(agrees_with_double(function_of<float>(f), function_of<double>(f), {matrices<float>({3, 3})}, 2e-3));
-        CHECK(agrees_with_double(function_of<cf>(f), function_of<cd>(f), {matrices<cf>({3, 3})}, 2e-3));
+        CHECK(agrees_with_double(
+            function_of<float>(f), function_of<double>(f), {matrices<float>({3, 3})}, 2e-3));
+        CHECK(agrees_with_double(
+            function_of<cf>(f), function_of<cd>(f), {matrices<cf>({3, 3})}, 2e-3));
     };
     same([](auto const& x) { return linalg::cholesky(positive(x)); });
     same([](auto const& x) { return linalg::eigvalsh(hermitian(x)); });

@@ -7,28 +7,25 @@ struct Square : nn::Module<Square> {
     D forward(D const& x) const { return x * x; }
 };
 struct InPlace : nn::Module<InPlace> {
-    D forward(D x) const
-    {
+    D forward(D x) const {
         x += 1.;
         return x * x;
     }
 };
 
-std::string text_of(auto const& f)
-{
+std::string text_of(auto const& f) {
     try {
         f();
-    } catch (xg::GraphError const& e) {
-        return e.what();
-    }
+    } catch (xg::GraphError const& e) { return e.what(); }
     return "";
 }
-std::string const is_view = "Output 0 of BackwardHookFunctionBackward is a view and is being modified inplace. This view was created inside a custom Function";
+std::string const is_view = "Output 0 of BackwardHookFunctionBackward is a view and is being "
+                            "modified inplace. This view was created inside a custom Function";
 
-}  // namespace
+} // namespace
 
-TEST_CASE("double backward: the hook runs in the pass that comes through the results, and its results are differentiated")
-{
+TEST_CASE("double backward: the hook runs in the pass that comes through the results, and its "
+          "results are differentiated") {
     Square m;
     int calls = 0;
     m.register_full_backward_hook([&](Square&, Gradients const& in, Gradients const&) {
@@ -44,8 +41,7 @@ TEST_CASE("double backward: the hook runs in the pass that comes through the res
     CHECK(difference(gg, {20.}) == "");
 }
 
-TEST_CASE("a kept graph runs its hooks in each pass")
-{
+TEST_CASE("a kept graph runs its hooks in each pass") {
     Square m;
     int calls = 0;
     m.register_full_backward_hook([&](auto&, auto const&, auto const&) { ++calls; });
@@ -57,11 +53,11 @@ TEST_CASE("a kept graph runs its hooks in each pass")
     CHECK(difference(x.grad(), {12.}) == "");
 }
 
-TEST_CASE("nothing keeps a graph with hooks alive")
-{
+TEST_CASE("nothing keeps a graph with hooks alive") {
     Warnings const about_the_cycle_of_a_leaf_and_its_gradient;
     Square m;
-    m.register_full_backward_hook([](Square&, Gradients const& in, Gradients const&) { return in; });
+    m.register_full_backward_hook(
+        [](Square&, Gradients const& in, Gradients const&) { return in; });
     m.register_full_backward_pre_hook([](Square&, Gradients const& out) { return out; });
     xg::WeakTensor weak;
     {
@@ -76,8 +72,7 @@ TEST_CASE("nothing keeps a graph with hooks alive")
     CHECK_FALSE(weak.lock().defined());
 }
 
-TEST_CASE("changing an argument or a result in place would lead past the hooks")
-{
+TEST_CASE("changing an argument or a result in place would lead past the hooks") {
     D const x({1.}, xg::requires_grad);
     D const computed = x * 1.;
     InPlace in_place;
@@ -93,8 +88,7 @@ TEST_CASE("changing an argument or a result in place would lead past the hooks")
     CHECK(difference(x.grad(), {2.}) == "");
 }
 
-TEST_CASE("a hook that was removed does not run; one registered after the call does not either")
-{
+TEST_CASE("a hook that was removed does not run; one registered after the call does not either") {
     Square m;
     int first = 0, later = 0;
     auto handle = m.register_full_backward_hook([&](auto&, auto const&, auto const&) { ++first; });
@@ -111,13 +105,14 @@ TEST_CASE("a hook that was removed does not run; one registered after the call d
     CHECK(later == 1);
 }
 
-TEST_CASE("hooks go with a module that is moved, not with a copy; without its module a hook is an error")
-{
+TEST_CASE("hooks go with a module that is moved, not with a copy; without its module a hook is an "
+          "error") {
     int calls = 0;
     nn::AnyModule* seen = nullptr;
     D const x({3.}, xg::requires_grad);
     auto a = std::make_unique<Square>();
-    a->register_full_backward_hook([&](Square& m, auto const&, auto const&) { ++calls, seen = &m; });
+    a->register_full_backward_hook(
+        [&](Square& m, auto const&, auto const&) { ++calls, seen = &m; });
     Square copy = *a;
     copy(x).backward(D({1.}));
     CHECK(calls == 0);
@@ -134,11 +129,11 @@ TEST_CASE("hooks go with a module that is moved, not with a copy; without its mo
         gone.register_full_backward_hook([&](auto&, auto const&, auto const&) {});
         orphan = gone(x);
     }
-    CHECK_THROWS_WITH_AS(orphan.backward(D({1.})), doctest::Contains("was destroyed before the backward pass"), xg::GraphError);
+    CHECK_THROWS_WITH_AS(orphan.backward(D({1.})),
+        doctest::Contains("was destroyed before the backward pass"), xg::GraphError);
 }
 
-TEST_CASE("a hook that throws leaves as its own exception, and the next pass is as ever")
-{
+TEST_CASE("a hook that throws leaves as its own exception, and the next pass is as ever") {
     struct Boom {};
     Square m;
     bool throws = true;
@@ -156,16 +151,17 @@ TEST_CASE("a hook that throws leaves as its own exception, and the next pass is 
     CHECK(difference(x.grad(), {6.}) == "");
 }
 
-TEST_CASE("complex modules")
-{
+TEST_CASE("complex modules") {
     struct Phase : nn::Module<Phase> {
         nn::Parameter<std::complex<double>> c{*this, "c", {std::complex<double>(0, 1)}};
         Z forward(Z const& z) const { return z * c; }
     } m;
     Z seen;
-    m.register_full_backward_hook([&](auto&, Gradients const& in, Gradients const&) { seen = in[0].as<std::complex<double>>(); });
+    m.register_full_backward_hook([&](auto&, Gradients const& in, Gradients const&) {
+        seen = in[0].as<std::complex<double>>();
+    });
     Z const z({std::complex<double>(1, 2)}, xg::requires_grad);
     D(sum(abs2(m(z)))).backward();
-    CHECK(difference(seen, {std::complex<double>(2, 4)}) == "");  // 2 z |c|^2
-    CHECK(difference(m.c.grad(), {std::complex<double>(0, 10)}) == "");  // 2 |z|^2 c
+    CHECK(difference(seen, {std::complex<double>(2, 4)}) == "");        // 2 z |c|^2
+    CHECK(difference(m.c.grad(), {std::complex<double>(0, 10)}) == ""); // 2 |z|^2 c
 }

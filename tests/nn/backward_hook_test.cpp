@@ -1,4 +1,5 @@
-// Hooks around the backward pass of a module: what they see and may return, in which order they run.
+// Hooks around the backward pass of a module: what they see and may return, in which order they
+// run.
 #include "two_layers.hpp"
 
 namespace {
@@ -12,7 +13,9 @@ struct Sum : nn::Module<Sum> {
 };
 struct Both : nn::Module<Both> {
     nn::Parameter<double> weight{*this, "weight", {3.}};
-    std::tuple<D, F, int> forward(D const& x) const { return {x * weight, F(cast<float>(x * x)), 7}; }
+    std::tuple<D, F, int> forward(D const& x) const {
+        return {x * weight, F(cast<float>(x * x)), 7};
+    }
 };
 struct Constant : nn::Module<Constant> {
     nn::Parameter<double> weight{*this, "weight", {3.}};
@@ -26,15 +29,13 @@ struct Id : nn::Module<Id> {
 };
 
 D as_double(xg::AnyTensor const& t) { return t.as<double>(); }
-auto append(std::string& log, char const* what)
-{
+auto append(std::string& log, char const* what) {
     return [&log, what](auto const&...) { log += what; };
 }
 
-}  // namespace
+} // namespace
 
-TEST_CASE("the order of all hooks of a module")
-{
+TEST_CASE("the order of all hooks of a module") {
     std::string log;
     Scale m;
     D const x({2.}, xg::requires_grad);
@@ -42,8 +43,10 @@ TEST_CASE("the order of all hooks of a module")
     m.register_full_backward_pre_hook(append(log, "bwd_pre "));
     m.register_forward_hook(append(log, "fwd "));
     m.register_forward_pre_hook(append(log, "fwd_pre "));
-    auto handles = {xg::nn::register_module_full_backward_hook(append(log, "global_bwd ")), xg::nn::register_module_full_backward_pre_hook(append(log, "global_bwd_pre ")),
-                    xg::nn::register_module_forward_hook(append(log, "global_fwd ")), xg::nn::register_module_forward_pre_hook(append(log, "global_fwd_pre "))};
+    auto handles = {xg::nn::register_module_full_backward_hook(append(log, "global_bwd ")),
+        xg::nn::register_module_full_backward_pre_hook(append(log, "global_bwd_pre ")),
+        xg::nn::register_module_forward_hook(append(log, "global_fwd ")),
+        xg::nn::register_module_forward_pre_hook(append(log, "global_fwd_pre "))};
     D x_handle = x;
     x_handle.register_hook(append(log, "x "));
     m.weight.register_hook(append(log, "weight "));
@@ -59,8 +62,7 @@ TEST_CASE("the order of all hooks of a module")
     CHECK(log == "fwd_pre fwd bwd_pre weight bwd x ");
 }
 
-TEST_CASE("prepend puts a hook before the others")
-{
+TEST_CASE("prepend puts a hook before the others") {
     std::string log;
     Scale m;
     m.register_full_backward_hook(append(log, "b1 "));
@@ -71,31 +73,35 @@ TEST_CASE("prepend puts a hook before the others")
     CHECK(log == "p0 p1 b0 b1 ");
 }
 
-TEST_CASE("a module called twice: the hooks run for each call, the last one first")
-{
+TEST_CASE("a module called twice: the hooks run for each call, the last one first") {
     std::string log;
     Scale m;
-    m.register_full_backward_hook([&](Scale&, Gradients const& in, Gradients const& out) { log += to_string(as_double(in[0])) + to_string(as_double(out[0])) + "\n"; });
+    m.register_full_backward_hook([&](Scale&, Gradients const& in, Gradients const& out) {
+        log += to_string(as_double(in[0])) + to_string(as_double(out[0])) + "\n";
+    });
     D const x({2.}, xg::requires_grad);
     m(m(x)).backward(D({1.}));
-    CHECK(log == "Tensor([3], shape=[1], dtype=float64)Tensor([1], shape=[1], dtype=float64)\nTensor([9], shape=[1], dtype=float64)Tensor([3], shape=[1], dtype=float64)\n");
+    CHECK(log ==
+          "Tensor([3], shape=[1], dtype=float64)Tensor([1], shape=[1], dtype=float64)\nTensor([9], "
+          "shape=[1], dtype=float64)Tensor([3], shape=[1], dtype=float64)\n");
     CHECK(difference(x.grad(), {9.}) == "");
 }
 
-TEST_CASE("hooks of modules inside each other run from the outside in, and back")
-{
+TEST_CASE("hooks of modules inside each other run from the outside in, and back") {
     std::string log;
     TwoLayers<double> net;
     for (auto& [name, m] : net.named_modules()) {
-        m->register_full_backward_pre_hook([&log, name = name](auto&, auto const&) { log += "pre:" + name + " "; });
-        m->register_full_backward_hook([&log, name = name](nn::AnyModule&, Gradients const&, Gradients const&) { log += "full:" + name + " "; });
+        m->register_full_backward_pre_hook(
+            [&log, name = name](auto&, auto const&) { log += "pre:" + name + " "; });
+        m->register_full_backward_hook([&log, name = name](nn::AnyModule&, Gradients const&,
+                                           Gradients const&) { log += "full:" + name + " "; });
     }
     sum(net(D({.3}, xg::requires_grad))).backward();
     CHECK(log == "pre: pre:f1 full:f1 pre:f0 full:f0 full: ");
 }
 
-TEST_CASE("arguments: zeros for a tensor that requires no gradient, nothing for what is no tensor")
-{
+TEST_CASE(
+    "arguments: zeros for a tensor that requires no gradient, nothing for what is no tensor") {
     Sum m;
     int calls = 0;
     m.register_full_backward_hook([&](Sum&, Gradients const& in, Gradients const& out) {
@@ -114,12 +120,10 @@ TEST_CASE("arguments: zeros for a tensor that requires no gradient, nothing for 
     CHECK_FALSE(y.grad().defined());
 }
 
-TEST_CASE("hooks change neither which arguments require a gradient, nor their values")
-{
+TEST_CASE("hooks change neither which arguments require a gradient, nor their values") {
     struct Look : nn::Module<Look> {
         std::vector<bool> flags;
-        D forward(D const& a, D const& b, F const& c)
-        {
+        D forward(D const& a, D const& b, F const& c) {
             flags = {a.requires_grad(), b.requires_grad(), c.requires_grad()};
             return a * b * cast<double>(c);
         }
@@ -138,8 +142,7 @@ TEST_CASE("hooks change neither which arguments require a gradient, nor their va
     CHECK(m.flags == std::vector<bool>{false, false, false});
 }
 
-TEST_CASE("one tensor as two arguments has two gradients")
-{
+TEST_CASE("one tensor as two arguments has two gradients") {
     Sum m;
     m.register_full_backward_hook([&](Sum&, Gradients const& in, Gradients const&) {
         CHECK(difference(as_double(in[0]), {5.}) == "");
@@ -150,8 +153,7 @@ TEST_CASE("one tensor as two arguments has two gradients")
     CHECK(difference(x.grad(), {6.}) == "");
 }
 
-TEST_CASE("results: a place for each, without a gradient where none came")
-{
+TEST_CASE("results: a place for each, without a gradient where none came") {
     Both m;
     Gradients seen;
     m.register_full_backward_hook([&](Both&, Gradients const& in, Gradients const& out) {
@@ -169,57 +171,68 @@ TEST_CASE("results: a place for each, without a gradient where none came")
     CHECK(difference(x.grad(), {4.}) == "");
 }
 
-TEST_CASE("no argument requires a gradient: the hook sees none, before those of the parameters")
-{
+TEST_CASE("no argument requires a gradient: the hook sees none, before those of the parameters") {
     std::string log;
     Scale m;
     bool returns = false;
-    m.register_full_backward_hook([&](Scale&, Gradients const& in, Gradients const& out) -> std::optional<Gradients> {
-        log += "bwd ";
-        CHECK(in.size() == 1);
-        CHECK_FALSE(in[0].defined());
-        CHECK(difference(as_double(out[0]), {1.}) == "");
-        if (returns) return Gradients{D({1.})};
-        return Gradients{D()};
-    });
+    m.register_full_backward_hook(
+        [&](Scale&, Gradients const& in, Gradients const& out) -> std::optional<Gradients> {
+            log += "bwd ";
+            CHECK(in.size() == 1);
+            CHECK_FALSE(in[0].defined());
+            CHECK(difference(as_double(out[0]), {1.}) == "");
+            if (returns) return Gradients{D({1.})};
+            return Gradients{D()};
+        });
     m.weight.register_hook(append(log, "weight "));
     D(m(D({2.}))).backward(D({1.}));
     CHECK(log == "bwd weight ");
     CHECK(difference(m.weight.grad(), {2.}) == "");
     returns = true;
-    CHECK_THROWS_WITH_AS(D(m(D({2.}))).backward(D({1.})), "Backward hook for Modules where no input requires gradient should always return nothing or undefined tensors for all gradients.", xg::GraphError);
+    CHECK_THROWS_WITH_AS(D(m(D({2.}))).backward(D({1.})),
+        "Backward hook for Modules where no input requires gradient should always return nothing "
+        "or undefined tensors for all gradients.",
+        xg::GraphError);
 
     Constant c;
     int calls = 0;
-    c.register_full_backward_hook([&](Constant&, Gradients const& in, Gradients const&) { calls += in.size() == 1 && !in[0].defined(); });
+    c.register_full_backward_hook([&](Constant&, Gradients const& in, Gradients const&) {
+        calls += in.size() == 1 && !in[0].defined();
+    });
     c(4).backward(D({1.}));
     CHECK(calls == 1);
     CHECK(difference(c.weight.grad(), {4.}) == "");
 }
 
-TEST_CASE("wrong numbers of gradients, and gradients of another size or type")
-{
+TEST_CASE("wrong numbers of gradients, and gradients of another size or type") {
     D const x({2.}, xg::requires_grad);
     auto const with = [&](Gradients returned) {
         Scale m;
-        m.register_full_backward_hook([&](Scale&, Gradients const&, Gradients const&) { return returned; });
+        m.register_full_backward_hook(
+            [&](Scale&, Gradients const&, Gradients const&) { return returned; });
         m(x).backward(D({1.}));
     };
-    CHECK_THROWS_WITH_AS(with({D({1.}), D({1.})}), "Backward hook returned an invalid number of grad_input, got 2, but expected 1", xg::GraphError);
-    CHECK_THROWS_WITH_AS(with({}), "Backward hook returned an invalid number of grad_input, got 0, but expected 1", xg::GraphError);
+    CHECK_THROWS_WITH_AS(with({D({1.}), D({1.})}),
+        "Backward hook returned an invalid number of grad_input, got 2, but expected 1",
+        xg::GraphError);
+    CHECK_THROWS_WITH_AS(with({}),
+        "Backward hook returned an invalid number of grad_input, got 0, but expected 1",
+        xg::GraphError);
     CHECK_THROWS_WITH(with({D({1., 2.})}), doctest::Contains("has changed the size of value"));
     CHECK_THROWS_WITH(with({F({1.f})}), doctest::Contains("has changed the type of value"));
     Scale m;
     m.register_full_backward_pre_hook([&](Scale&, Gradients const&) { return Gradients(); });
-    CHECK_THROWS_WITH_AS(D(m(x)).backward(D({1.})), "Backward pre hook returned an invalid number of grad_output, got 0, but expected 1", xg::GraphError);
+    CHECK_THROWS_WITH_AS(D(m(x)).backward(D({1.})),
+        "Backward pre hook returned an invalid number of grad_output, got 0, but expected 1",
+        xg::GraphError);
     CHECK_FALSE(x.grad().defined());
 }
 
-TEST_CASE("a pre-hook's zeros are the gradients of weight and argument, and what the hook gets")
-{
+TEST_CASE("a pre-hook's zeros are the gradients of weight and argument, and what the hook gets") {
     Scale m;
     D const x({2.}, xg::requires_grad);
-    m.register_full_backward_pre_hook([](Scale&, Gradients const& out) { return Gradients{zeros_like(out[0].as<double>())}; });
+    m.register_full_backward_pre_hook(
+        [](Scale&, Gradients const& out) { return Gradients{zeros_like(out[0].as<double>())}; });
     m.register_full_backward_hook([](Scale&, Gradients const& in, Gradients const& out) {
         CHECK(difference(as_double(in[0]), {0.}) == "");
         CHECK(difference(as_double(out[0]), {0.}) == "");
@@ -229,12 +242,10 @@ TEST_CASE("a pre-hook's zeros are the gradients of weight and argument, and what
     CHECK(difference(m.weight.grad(), {0.}) == "");
 }
 
-TEST_CASE("no_grad, and a pass that does not come through the results: no hook")
-{
+TEST_CASE("no_grad, and a pass that does not come through the results: no hook") {
     struct Leaky : nn::Module<Leaky> {
         D middle;
-        D forward(D const& x)
-        {
+        D forward(D const& x) {
             middle = 2. * x;
             return middle * 3.;
         }
@@ -258,18 +269,19 @@ TEST_CASE("no_grad, and a pass that does not come through the results: no hook")
     CHECK(calls == 1);
 }
 
-TEST_CASE("both kinds of hook on one module are an error")
-{
-    std::string const text = "Cannot use both regular backward hooks and full backward hooks on a single Module. Please use only one of them.";
+TEST_CASE("both kinds of hook on one module are an error") {
+    std::string const text = "Cannot use both regular backward hooks and full backward hooks on a "
+                             "single Module. Please use only one of them.";
     Scale a, b;
     a.register_full_backward_hook([](auto&, auto const&, auto const&) {});
-    CHECK_THROWS_WITH_AS(a.register_backward_hook([](auto&, auto const&, auto const&) {}), text.c_str(), xg::GraphError);
+    CHECK_THROWS_WITH_AS(a.register_backward_hook([](auto&, auto const&, auto const&) {}),
+        text.c_str(), xg::GraphError);
     b.register_backward_hook([](auto&, auto const&, auto const&) {});
-    CHECK_THROWS_WITH_AS(b.register_full_backward_hook([](auto&, auto const&, auto const&) {}), text.c_str(), xg::GraphError);
+    CHECK_THROWS_WITH_AS(b.register_full_backward_hook([](auto&, auto const&, auto const&) {}),
+        text.c_str(), xg::GraphError);
 }
 
-TEST_CASE("a module that returns its argument")
-{
+TEST_CASE("a module that returns its argument") {
     Id m;
     int calls = 0;
     m.register_full_backward_hook([&](Id&, Gradients const& in, Gradients const&) {
@@ -282,8 +294,7 @@ TEST_CASE("a module that returns its argument")
     CHECK(difference(x.grad(), {10.}) == "");
 }
 
-TEST_CASE("a legacy hook must return as many gradients as it was given")
-{
+TEST_CASE("a legacy hook must return as many gradients as it was given") {
     Scale m;
     D const x({1.}, xg::requires_grad);
     Gradients returned;
@@ -305,8 +316,7 @@ TEST_CASE("a legacy hook must return as many gradients as it was given")
     CHECK(difference(m.weight.grad(), {20.}) == "");
 }
 
-TEST_CASE("a legacy hook warns of what it will not see")
-{
+TEST_CASE("a legacy hook warns of what it will not see") {
     Warnings warnings;
     auto const warned = [&](std::string const& text) {
         REQUIRE(warnings.texts.size() == 1);
@@ -318,16 +328,14 @@ TEST_CASE("a legacy hook warns of what it will not see")
     auto const see = [&](auto&, Gradients const& in, Gradients const& out) {
         seen += std::to_string(as_double(in[0]).item()) + ' ' + std::to_string(out.size());
     };
-    SUBCASE("nothing of one Node")
-    {
+    SUBCASE("nothing of one Node") {
         Scale m;
         m.register_backward_hook(see);
         m(x).backward(D({1.}));
         CHECK(warnings.texts.size() == 1); // the edge to the weight is none of the arguments'
         CHECK(seen == "3.000000 1");
     }
-    SUBCASE("results in a list: it stands on the Node of the first")
-    {
+    SUBCASE("results in a list: it stands on the Node of the first") {
         Halves m;
         m.register_backward_hook(see);
         auto const y = m(x);
@@ -339,8 +347,7 @@ TEST_CASE("a legacy hook warns of what it will not see")
         y[0].backward(D({1.}));
         CHECK(seen == "0.500000 1");
     }
-    SUBCASE("results that are no tensors")
-    {
+    SUBCASE("results that are no tensors") {
         Both m;
         m.register_backward_hook(see);
         auto const y = m(x);
@@ -350,8 +357,7 @@ TEST_CASE("a legacy hook warns of what it will not see")
         std::get<0>(y).backward(D({1.}));
         CHECK(seen == "3.000000 1");
     }
-    SUBCASE("arguments that are no tensors")
-    {
+    SUBCASE("arguments that are no tensors") {
         Sum m;
         m.register_backward_hook(see);
         D const y = m(x, 3., D({1.}));

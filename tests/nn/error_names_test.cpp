@@ -1,4 +1,5 @@
-// An error of a function of networks names the function as it is written, and the shapes that matter.
+// An error of a function of networks names the function as it is written, and the shapes that
+// matter.
 #include <support/error_names.hpp>
 
 #include <xgrad/nn.hpp>

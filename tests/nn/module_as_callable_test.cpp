@@ -1,4 +1,5 @@
-// Modules where a callable is taken: the caller's own parameters get the gradients, not those of a copy.
+// Modules where a callable is taken: the caller's own parameters get the gradients, not those of a
+// copy.
 #include <xgrad/data.hpp>
 #include <xgrad/nn.hpp>
 #include <xgrad/xgrad.hpp>
@@ -14,10 +15,9 @@ struct Net : nn::Module<Net> {
     D forward(D const& x) const { return sum(square(x * weight)); }
 };
 
-}  // namespace
+} // namespace
 
-TEST_CASE("a module under a checkpoint is the caller's, and trains")
-{
+TEST_CASE("a module under a checkpoint is the caller's, and trains") {
     Net net;
     D const x({1., 2.}, xg::requires_grad);
     D loss = xg::checkpoint(net, x);
@@ -34,8 +34,7 @@ TEST_CASE("a module under a checkpoint is the caller's, and trains")
     CHECK(difference(net.weight.grad(), {6., 0.}) == "");
 }
 
-TEST_CASE("a module that nobody else holds is moved into a checkpoint")
-{
+TEST_CASE("a module that nobody else holds is moved into a checkpoint") {
     D const x({1., 2.}, xg::requires_grad);
     D weight;
     D const loss = [&] {
@@ -48,8 +47,7 @@ TEST_CASE("a module that nobody else holds is moved into a checkpoint")
     CHECK(difference(x.grad(), {8., 36.}) == "");
 }
 
-TEST_CASE("transforms call the caller's module")
-{
+TEST_CASE("transforms call the caller's module") {
     Net net;
     D const x({1., 2.});
     auto const gradient = xg::grad(net);
@@ -59,19 +57,17 @@ TEST_CASE("transforms call the caller's module")
         net.weight *= 2.;
     }
     CHECK(difference(gradient(x), {32., 144.}) == "");
-    auto const g = xg::value_and_grad(net, x, {.create_graph = true}).second;  // 2 w^2 x
+    auto const g = xg::value_and_grad(net, x, {.create_graph = true}).second; // 2 w^2 x
     sum(g).backward();
     CHECK(difference(net.weight.grad(), {16., 48.}) == "");
     CHECK(difference(xg::hessian(net, x), {{32., 0.}, {0., 72.}}) == "");
 }
 
-TEST_CASE("hooks on saved tensors and collate functions are the caller's modules, too")
-{
+TEST_CASE("hooks on saved tensors and collate functions are the caller's modules, too") {
     struct Half : nn::Module<Half> {
         int calls = 0;
         nn::Parameter<double> scale{*this, "scale", D(0.5)};
-        xg::AnyTensor forward(xg::AnyTensor const& t)
-        {
+        xg::AnyTensor forward(xg::AnyTensor const& t) {
             ++calls;
             return t;
         }
@@ -88,7 +84,9 @@ TEST_CASE("hooks on saved tensors and collate functions are the caller's modules
 
     struct Batch : nn::Module<Batch> {
         nn::Parameter<double> scale{*this, "scale", D(2.)};
-        D forward(std::vector<std::tuple<D>> const& items) const { return std::get<0>(items[0]) * scale; }
+        D forward(std::vector<std::tuple<D>> const& items) const {
+            return std::get<0>(items[0]) * scale;
+        }
     } batch;
     xg::data::DataLoader const loader(xg::data::TensorDataset(D({1., 2.})), {.prefetch = 0}, batch);
     {

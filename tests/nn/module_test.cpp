@@ -23,34 +23,31 @@ struct Outer : nn::Module<Outer> {
     nn::Parameter<float> own{*this, "own", {{5.f}}};
     nn::Child<nn::ModuleList<Inner>> list{*this, "list"};
     nn::Buffer<double> scratch{*this, "scratch", {0.}, false};
-    Outer()
-    {
+    Outer() {
         list.push_back(Inner());
         list.emplace_back();
     }
-    D forward(D const& x)
-    {
+    D forward(D const& x) {
         D y = first(x);
         for (auto& m : list) y = m(y);
         return y;
     }
 };
 
-std::vector<std::string> names(auto const& all)
-{
+std::vector<std::string> names(auto const& all) {
     std::vector<std::string> names;
     for (auto const& each : all) names.push_back(each.name);
     return names;
 }
 using Names = std::vector<std::string>;
 
-}  // namespace
+} // namespace
 
-TEST_CASE("parameters, buffers and modules under their names, own ones first")
-{
+TEST_CASE("parameters, buffers and modules under their names, own ones first") {
     Outer net;
     CHECK(names(net.named_parameters()) == Names{"own", "first.w", "list.0.w", "list.1.w"});
-    CHECK(names(net.named_buffers()) == Names{"scratch", "first.count", "list.0.count", "list.1.count"});
+    CHECK(names(net.named_buffers()) ==
+          Names{"scratch", "first.count", "list.0.count", "list.1.count"});
     CHECK(names(net.named_children()) == Names{"first", "list"});
     CHECK(names(net.named_modules()) == Names{"", "first", "list", "list.0", "list.1"});
     CHECK(net.parameters().size() == 4);
@@ -62,8 +59,7 @@ TEST_CASE("parameters, buffers and modules under their names, own ones first")
     CHECK(difference(net(D({1., 1.})), {1., 8.}) == "");
 }
 
-TEST_CASE("a copy has parameters of its own; a move takes them along")
-{
+TEST_CASE("a copy has parameters of its own; a move takes them along") {
     Outer a;
     Outer b = a;
     xg::NoGradGuard const off;
@@ -90,23 +86,26 @@ TEST_CASE("a copy has parameters of its own; a move takes them along")
     CHECK(b.first.w.is_same(weight));
 }
 
-TEST_CASE("names that cannot be, and members of something else")
-{
+TEST_CASE("names that cannot be, and members of something else") {
     struct Named : nn::Module<Named> {
         nn::Parameter<double> a;
         nn::Buffer<double> b;
-        Named(char const* first, char const* second) : a(*this, first, {1.}), b(*this, second, {1.}) {}
+        Named(char const* first, char const* second)
+            : a(*this, first, {1.}), b(*this, second, {1.}) {}
         D forward(D const& x) const { return x; }
     };
-    CHECK_THROWS_WITH_AS(Named("a.b", "c"), "Named: parameter name can't contain \".\", got: a.b", xg::Error);
-    CHECK_THROWS_WITH_AS(Named("", "c"), "Named: parameter name can't be empty string \"\"", xg::Error);
+    CHECK_THROWS_WITH_AS(
+        Named("a.b", "c"), "Named: parameter name can't contain \".\", got: a.b", xg::Error);
+    CHECK_THROWS_WITH_AS(
+        Named("", "c"), "Named: parameter name can't be empty string \"\"", xg::Error);
     CHECK_THROWS_WITH_AS(Named("a", "a"), "Named: buffer 'a' already exists", xg::Error);
     Inner owner;
-    CHECK_THROWS_WITH_AS(nn::Parameter<double>(owner, "astray", {1.}), doctest::Contains("'astray' is no member of the module that it is registered with"), xg::Error);
+    CHECK_THROWS_WITH_AS(nn::Parameter<double>(owner, "astray", {1.}),
+        doctest::Contains("'astray' is no member of the module that it is registered with"),
+        xg::Error);
 }
 
-TEST_CASE("a parameter is a leaf of its own, and an operand like any tensor")
-{
+TEST_CASE("a parameter is a leaf of its own, and an operand like any tensor") {
     struct One : nn::Module<One> {
         nn::Parameter<double> w;
         explicit One(D const& value) : w(*this, "w", value) {}
@@ -125,8 +124,7 @@ TEST_CASE("a parameter is a leaf of its own, and an operand like any tensor")
     CHECK(difference(matmul(m.w, m.w), D(20.)) == "");
 }
 
-TEST_CASE("modes and gradients of all parameters; apply")
-{
+TEST_CASE("modes and gradients of all parameters; apply") {
     Outer net;
     net.eval();
     for (auto* const m : net.modules()) CHECK_FALSE(m->is_training());
@@ -143,8 +141,7 @@ TEST_CASE("modes and gradients of all parameters; apply")
     CHECK(order == "Inner Inner Inner ModuleList Outer ");
 }
 
-TEST_CASE("printed as a tree")
-{
+TEST_CASE("printed as a tree") {
     std::ostringstream out;
     out << Outer();
     CHECK(out.str() == "Outer(\n"
@@ -156,19 +153,20 @@ TEST_CASE("printed as a tree")
                        "), 7 parameters");
 }
 
-TEST_CASE("parameters and buffers are printed as tensors, and so is what parameters() gives")
-{
+TEST_CASE("parameters and buffers are printed as tensors, and so is what parameters() gives") {
     Outer net;
     std::ostringstream out;
-    out << net.first.w << '\n' << net.first.count << '\n' << net.parameters()[0] << '\n' << net.named_buffers()[0].tensor;
+    out << net.first.w << '\n'
+        << net.first.count << '\n'
+        << net.parameters()[0] << '\n'
+        << net.named_buffers()[0].tensor;
     CHECK(out.str() == "Tensor([1, 2], shape=[2], dtype=float64, requires_grad=true)\n"
                        "Tensor([3], shape=[1], dtype=int64)\n"
                        "Tensor([[5]], shape=[1, 1], dtype=float32, requires_grad=true)\n"
                        "Tensor([0], shape=[1], dtype=float64)");
 }
 
-TEST_CASE("a ModuleList is a list of values")
-{
+TEST_CASE("a ModuleList is a list of values") {
     nn::ModuleList<Inner> list;
     CHECK(list.empty());
     for (int i = 0; i < 3; ++i) list.emplace_back();
@@ -186,8 +184,7 @@ template <class T> struct Net {
 };
 } // namespace
 
-TEST_CASE("a module's kind is the last part of its name, wherever its class stands")
-{
+TEST_CASE("a module's kind is the last part of its name, wherever its class stands") {
     auto const local = [] {
         struct Twice : nn::Module<Twice> {
             D forward(D const& x) const { return 2. * x; }
@@ -227,22 +224,21 @@ struct Later : nn::Module<Later> {
     D forward(D const& x) { return layer ? (*layer)(x) : x; }
 };
 
-template <class F> std::string complaint(F f)
-{
+template <class F> std::string complaint(F f) {
     try {
         f();
-    } catch (xg::Error const& e) {
-        return e.what();
-    }
+    } catch (xg::Error const& e) { return e.what(); }
     return "none";
 }
 
-}  // namespace
+} // namespace
 
-TEST_CASE("a module that is a plain member of another one is an error where that is first used, and named")
-{
-    std::string const text = "Plain: a module of type Inner is a plain member, so that Plain has neither its parameters nor its state: make it a "
-                             "Child, as in nn::Child<Inner> layer{*this, \"layer\", ...}; several are a ModuleList";
+TEST_CASE("a module that is a plain member of another one is an error where that is first used, "
+          "and named") {
+    std::string const text =
+        "Plain: a module of type Inner is a plain member, so that Plain has neither its parameters "
+        "nor its state: make it a "
+        "Child, as in nn::Child<Inner> layer{*this, \"layer\", ...}; several are a ModuleList";
     D const x({1., 1.});
     CHECK(complaint([] { Plain().parameters(); }) == text);
     CHECK(complaint([] { Plain().named_buffers(); }) == text);
@@ -257,12 +253,14 @@ TEST_CASE("a module that is a plain member of another one is an error where that
     CHECK(complaint([&] { copy(x); }) == text);
     CHECK(complaint([&] { Deep()(x); }) == text);
     CHECK(complaint([] { Deep().parameters(); }) == text);
-    CHECK(complaint([] { PlainInside().parameters(); }).starts_with("PlainInside: a module of type Inner is a plain member"));
+    CHECK(complaint([] {
+        PlainInside().parameters();
+    }).starts_with("PlainInside: a module of type Inner is a plain member"));
     CHECK(complaint([] { std::make_unique<Plain>()->parameters(); }) == text);
 }
 
-TEST_CASE("modules that are copied, moved, local, or in a vector or an optional, are no plain members")
-{
+TEST_CASE(
+    "modules that are copied, moved, local, or in a vector or an optional, are no plain members") {
     D const x({1., 1.});
     auto const use = [&](Outer& net) {
         Inner const local;
@@ -296,8 +294,7 @@ TEST_CASE("modules that are copied, moved, local, or in a vector or an optional,
     CHECK(difference(D(later(x)), {1., 2.}) == "");
 }
 
-TEST_CASE("modules are made and destroyed in several threads at a time")
-{
+TEST_CASE("modules are made and destroyed in several threads at a time") {
     std::atomic<int> right{0};
     std::vector<std::thread> threads;
     for (int i = 0; i < 4; ++i)

@@ -94,10 +94,10 @@ TEST_CASE("containers accept other modules in the stead of theirs, or stay as th
     nn::Sequential<float> f(nn::ReLU{});
     f.replace_modules(relus(2), find);
     using F = xg::Tensor<float>;
-    CHECK_THROWS_WITH_AS(f(F({-1.f})), "ReLU: nothing in this program calls it with these arguments",
-        nn::UncallableError);
+    CHECK_THROWS_WITH_AS(f(F({-1.f})),
+        "ReLU: nothing in this program calls it with these arguments", nn::UncallableError);
     nn::Sequential<float> g(nn::ReLU{});
-    g.replace_modules(relus(1), find);      // called as the one before
+    g.replace_modules(relus(1), find); // called as the one before
     CHECK(g(F({-1.f})).item() == 0);
     nn::Slot<D(D const&)> slot(nn::Tanh{});
     CHECK_THROWS_WITH_AS(slot.replace_modules(relus(2), find),

@@ -13,17 +13,15 @@ template <class T> struct Holder : nn::Module<Holder<T>> {
     nn::Parameter<T> c{*this, "c", {T(5)}};
 };
 
-std::vector<std::string> names(xg::StateDict const& state)
-{
+std::vector<std::string> names(xg::StateDict const& state) {
     std::vector<std::string> names;
     for (auto const& e : state) names.push_back(e.name);
     return names;
 }
 
-}  // namespace
+} // namespace
 
-TEST_CASE("a state is a copy, and is loaded in place")
-{
+TEST_CASE("a state is a copy, and is loaded in place") {
     Holder<double> m, other;
     auto const state = m.state_dict();
     CHECK(names(state) == std::vector<std::string>{"c", "pair.a", "pair.b"});
@@ -45,32 +43,34 @@ TEST_CASE("a state is a copy, and is loaded in place")
     CHECK_THROWS_WITH_AS(state.at("d"), "StateDict: there is no entry 'd'", xg::IndexError);
 }
 
-TEST_CASE("precision is converted, and real numbers become complex")
-{
+TEST_CASE("precision is converted, and real numbers become complex") {
     Holder<float> f;
     f.load_state_dict(Holder<double>().state_dict());
     CHECK(difference(f.pair.a, {1.f, 2.f}) == "");
     Holder<std::complex<double>> z;
     z.load_state_dict(f.state_dict());
     CHECK(difference(z.pair.a, {complex<double>(1, 0), complex<double>(2, 0)}) == "");
-    CHECK_THROWS_WITH_AS(f.load_state_dict(z.state_dict()), doctest::Contains("type mismatch for pair.a: complex128 in the state, float32 in the module"), xg::Error);
+    CHECK_THROWS_WITH_AS(f.load_state_dict(z.state_dict()),
+        doctest::Contains(
+            "type mismatch for pair.a: complex128 in the state, float32 in the module"),
+        xg::Error);
 }
 
-TEST_CASE("what does not fit is an error that names it all, and nothing has been loaded")
-{
+TEST_CASE("what does not fit is an error that names it all, and nothing has been loaded") {
     Holder<double> m;
     xg::StateDict const state{{"c", D({50.})}, {"pair.a", D({1., 2., 3.})}, {"more", D({1.})}};
     CHECK_THROWS_WITH_AS(m.load_state_dict(state),
-                         "Error(s) in loading state_dict for Holder:\n\tMissing key(s) in state_dict: \"pair.b\"\n\tUnexpected key(s) in state_dict: \"more\"\n\t"
-                         "size mismatch for pair.a: a tensor of shape [3] in the state, of shape [2] in the module",
-                         xg::Error);
+        "Error(s) in loading state_dict for Holder:\n\tMissing key(s) in state_dict: "
+        "\"pair.b\"\n\tUnexpected key(s) in state_dict: \"more\"\n\t"
+        "size mismatch for pair.a: a tensor of shape [3] in the state, of shape [2] in the module",
+        xg::Error);
     CHECK(difference(m.c, {5.}) == "");
 }
 
-TEST_CASE("not strict: what fits is loaded, the rest is reported")
-{
+TEST_CASE("not strict: what fits is loaded, the rest is reported") {
     Holder<double> m;
-    auto const report = m.load_state_dict({{"c", D({50.})}, {"pair.a", D({1., 2., 3.})}, {"more", D({1.})}}, false);
+    auto const report =
+        m.load_state_dict({{"c", D({50.})}, {"pair.a", D({1., 2., 3.})}, {"more", D({1.})}}, false);
     CHECK(difference(m.c, {50.}) == "");
     CHECK(difference(m.pair.a, {1., 2.}) == "");
     CHECK(report.missing == std::vector<std::string>{"pair.b"});
@@ -79,8 +79,7 @@ TEST_CASE("not strict: what fits is loaded, the rest is reported")
     CHECK_FALSE(report.complete());
 }
 
-TEST_CASE("a change of parameters between forward and backward is noticed")
-{
+TEST_CASE("a change of parameters between forward and backward is noticed") {
     struct Squared : nn::Module<Squared> {
         nn::Parameter<double> a{*this, "a", {3.}};
         D forward() const { return a * a; }
@@ -90,8 +89,7 @@ TEST_CASE("a change of parameters between forward and backward is noticed")
     CHECK_THROWS_AS(sum(y).backward(), xg::VersionError);
 }
 
-TEST_CASE("a state may share the module's own memory")
-{
+TEST_CASE("a state may share the module's own memory") {
     struct Two : nn::Module<Two> {
         nn::Parameter<double> a{*this, "a", {1.}}, b{*this, "b", {2.}};
     } m;

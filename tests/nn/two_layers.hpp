@@ -1,4 +1,5 @@
-// Two linear layers of one number each, of which the second is squared: small enough to be computed by hand.
+// Two linear layers of one number each, of which the second is squared: small enough to be computed
+// by hand.
 #pragma once
 
 #include <xgrad/nn/module.hpp>
@@ -16,8 +17,7 @@ template <class T> struct Affine : nn::Module<Affine<T>> {
 template <class T> struct SquaredAffine : nn::Module<SquaredAffine<T>> {
     nn::Parameter<T> weight, bias;
     SquaredAffine(T w, T b) : weight(*this, "weight", {{w}}), bias(*this, "bias", {b}) {}
-    xg::Tensor<T> forward(xg::Tensor<T> const& x) const
-    {
+    xg::Tensor<T> forward(xg::Tensor<T> const& x) const {
         xg::Tensor<T> const s = matmul(x, weight) + bias;
         return square(s);
     }
@@ -31,10 +31,13 @@ template <class T> struct TwoLayers : nn::Module<TwoLayers<T>> {
 /// Collects warnings while it lives.
 struct Warnings {
     std::vector<std::string> texts;
-    xg::WarningHandler before = xg::set_warning_handler([this](std::string const& text) { texts.push_back(text); });
+    xg::WarningHandler before =
+        xg::set_warning_handler([this](std::string const& text) { texts.push_back(text); });
     Warnings() = default;
     Warnings(Warnings const&) = delete;
     ~Warnings() { xg::set_warning_handler(before); }
 };
 
-template <class T> double number(xg::AnyTensor const& t) { return static_cast<double>(t.as<T>().item()); }
+template <class T> double number(xg::AnyTensor const& t) {
+    return static_cast<double>(t.as<T>().item());
+}

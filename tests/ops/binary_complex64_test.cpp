@@ -4,8 +4,8 @@
 
 using namespace support;
 
-TEST_CASE("every operation on complex64 and complex64 agrees with that in full precision, in value and both derivatives")
-{
+TEST_CASE("every operation on complex64 and complex64 agrees with that in full precision, in value "
+          "and both derivatives") {
     auto const narrow = binary_operations<cf, cf>();
     auto const wide = binary_operations<cd, cd>();
     REQUIRE(narrow.size() == wide.size());
@@ -15,8 +15,8 @@ TEST_CASE("every operation on complex64 and complex64 agrees with that in full p
     }
 }
 
-TEST_CASE("every operation on float32 and complex64 agrees with that in full precision, in value and both derivatives")
-{
+TEST_CASE("every operation on float32 and complex64 agrees with that in full precision, in value "
+          "and both derivatives") {
     auto const narrow = binary_operations<float, cf>();
     auto const wide = binary_operations<double, cd>();
     REQUIRE(narrow.size() == wide.size());
@@ -26,8 +26,8 @@ TEST_CASE("every operation on float32 and complex64 agrees with that in full pre
     }
 }
 
-TEST_CASE("every operation on complex64 and float32 agrees with that in full precision, in value and both derivatives")
-{
+TEST_CASE("every operation on complex64 and float32 agrees with that in full precision, in value "
+          "and both derivatives") {
     auto const narrow = binary_operations<cf, float>();
     auto const wide = binary_operations<cd, double>();
     REQUIRE(narrow.size() == wide.size());

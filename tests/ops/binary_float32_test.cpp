@@ -4,8 +4,8 @@
 
 using namespace support;
 
-TEST_CASE("every operation on float32 and float32 agrees with that in full precision, in value and both derivatives")
-{
+TEST_CASE("every operation on float32 and float32 agrees with that in full precision, in value and "
+          "both derivatives") {
     auto const narrow = binary_operations<float, float>();
     auto const wide = binary_operations<double, double>();
     REQUIRE(narrow.size() == wide.size());

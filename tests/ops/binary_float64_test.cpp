@@ -8,8 +8,7 @@ template std::vector<Binary> binary_operations<double, double>();
 
 using namespace support;
 
-TEST_CASE("every operation on float64 and float64 is sound in value and both derivatives")
-{
+TEST_CASE("every operation on float64 and float64 is sound in value and both derivatives") {
     for (auto const& op : binary_operations<double, double>()) {
         INFO(op.name);
         CHECK(is_sound(op));

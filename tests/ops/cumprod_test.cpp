@@ -1,4 +1,5 @@
-// cumprod and logcumsumexp: values, gradients of any order with zeros among the factors, and the recurrence behind them.
+// cumprod and logcumsumexp: values, gradients of any order with zeros among the factors, and the
+// recurrence behind them.
 #include <doctest/doctest.h>
 
 #include <support/derivatives.hpp>
@@ -14,30 +15,30 @@ using I = xg::Tensor<std::int64_t>;
 D const x({{3., 1., 2.}, {0., 5., 5.}});
 
 /// Some numbers with zeros at some places.
-Values with_zeros(xg::DType dtype, xg::Shape const& shape, std::initializer_list<std::size_t> zeros)
-{
+Values with_zeros(
+    xg::DType dtype, xg::Shape const& shape, std::initializer_list<std::size_t> zeros) {
     auto v = sample(dtype, shape);
     for (auto const i : zeros) v.numbers[i] = 0;
     return v;
 }
 
 /// The same products, one after another.
-template <class T> T multiplied(T const& a)
-{
+template <class T> T multiplied(T const& a) {
     std::vector<T> products;
-    for (auto const& factor : a.unbind(0)) products.push_back(products.empty() ? factor.clone() : T(products.back() * factor));
+    for (auto const& factor : a.unbind(0))
+        products.push_back(products.empty() ? factor.clone() : T(products.back() * factor));
     return xg::stack(products);
 }
 
-}  // namespace
+} // namespace
 
-TEST_CASE("cumprod multiplies along an axis")
-{
+TEST_CASE("cumprod multiplies along an axis") {
     CHECK(holds_exactly(cumprod(x, 1), {3, 3, 6, 0, 0, 0}));
     CHECK(holds_exactly(cumprod(x, 0), {3, 1, 2, 0, 5, 10}));
     CHECK(holds_exactly(cumprod(transpose(x), 0), {3, 0, 3, 0, 6, 0}));
     CHECK(holds_exactly(cumprod(x + 1, -1), {4, 8, 24, 1, 6, 36}));
-    CHECK(holds_exactly(cumprod(reshape(xg::arange<double>(1, 9), {2, 2, 2}), 1), {1, 2, 3, 8, 5, 6, 35, 48}));
+    CHECK(holds_exactly(
+        cumprod(reshape(xg::arange<double>(1, 9), {2, 2, 2}), 1), {1, 2, 3, 8, 5, 6, 35, 48}));
     CHECK(holds_exactly(cumprod(I({{1, 2}, {3, 4}}), 1), {1, 2, 3, 12}));
     CHECK(holds_exactly(cumprod(x > 1, 1), {1, 0, 0, 0, 0, 0}));
     CHECK(cumprod(x > 1, 1).dtype() == xg::DType::int64);
@@ -53,8 +54,7 @@ TEST_CASE("cumprod multiplies along an axis")
         xg::IndexError);
 }
 
-TEST_CASE("gradients of cumprod are right beside zeros, and there are none of nothing")
-{
+TEST_CASE("gradients of cumprod are right beside zeros, and there are none of nothing") {
     D a({2., 0., 3., 0., 5.}, xg::requires_grad);
     sum(cumprod(a, 0) * D({1., 2., 3., 4., 5.})).backward();
     CHECK(holds_exactly(a.grad(), {1, 22, 0, 0, 0}));
@@ -63,8 +63,7 @@ TEST_CASE("gradients of cumprod are right beside zeros, and there are none of no
     CHECK(nothing.grad().shape() == xg::Shape{0, 2});
 }
 
-TEST_CASE("cumprod has derivatives of both orders, with zeros and without")
-{
+TEST_CASE("cumprod has derivatives of both orders, with zeros and without") {
     auto const along_0 = [](auto a) { return cumprod(a, 0); };
     auto const along_1 = [](auto a) { return cumprod(a * a, 1) * cumprod(a, -1); };
     auto const check = [&]<class T>(std::type_identity<T>) {
@@ -74,14 +73,15 @@ TEST_CASE("cumprod has derivatives of both orders, with zeros and without")
         CHECK(differentiates(function_of<T>(along_0), {with_zeros(dtype, {4, 2}, {2})}));
         CHECK(differentiates(function_of<T>(along_0), {with_zeros(dtype, {5}, {1, 3})}));
         CHECK(differentiates(function_of<T>(along_1), {with_zeros(dtype, {2, 3}, {0, 2, 4})}));
-        CHECK(agrees_with(function_of<T>(along_0), function_of<T>([](auto a) { return multiplied(a); }), {with_zeros(dtype, {4, 2}, {2, 5})}));
+        CHECK(agrees_with(function_of<T>(along_0),
+            function_of<T>([](auto a) { return multiplied(a); }),
+            {with_zeros(dtype, {4, 2}, {2, 5})}));
     };
     check(std::type_identity<double>());
     check(std::type_identity<cd>());
 }
 
-TEST_CASE("third derivatives of cumprod are those of the products")
-{
+TEST_CASE("third derivatives of cumprod are those of the products") {
     auto const third = [](auto f) {
         D const at({0.5, 0., 2., -1.5}, xg::requires_grad);
         D const weight({1., -2., 3., 0.5});
@@ -94,22 +94,26 @@ TEST_CASE("third derivatives of cumprod are those of the products")
     CHECK(norm(got).item() > 1);
 }
 
-TEST_CASE("a recurrence has derivatives of both orders in terms and factors")
-{
-    auto const both = [](auto a, auto b) { return express(xg::Recurrence{{}, 0, false}, a, b) * express(xg::Recurrence{{}, 1, true}, a, b); };
-    CHECK(differentiates(function_of<double, double>(both), {with_zeros(xg::DType::float64, {3, 2}, {2}), sample(xg::DType::float64, {3, 2}, 2)}));
-    CHECK(differentiates(function_of<cd, cd>(both), {with_zeros(xg::DType::complex128, {3, 2}, {2}), sample(xg::DType::complex128, {3, 2}, 2)}));
+TEST_CASE("a recurrence has derivatives of both orders in terms and factors") {
+    auto const both = [](auto a, auto b) {
+        return express(xg::Recurrence{{}, 0, false}, a, b) *
+               express(xg::Recurrence{{}, 1, true}, a, b);
+    };
+    CHECK(differentiates(function_of<double, double>(both),
+        {with_zeros(xg::DType::float64, {3, 2}, {2}), sample(xg::DType::float64, {3, 2}, 2)}));
+    CHECK(differentiates(function_of<cd, cd>(both), {with_zeros(xg::DType::complex128, {3, 2}, {2}),
+                                                        sample(xg::DType::complex128, {3, 2}, 2)}));
     D const a({inf, 2., 3.}), b({1., 1., 1.});
     CHECK(holds_exactly(express(xg::Recurrence{{}, 0, false}, a, b), {1, 3, 10}));
     CHECK(holds_exactly(express(xg::Recurrence{{}, 0, true}, a, b), {9, 4, 1}));
 }
 
-TEST_CASE("logcumsumexp is the logarithm of cumulative sums, where these overflow, too")
-{
+TEST_CASE("logcumsumexp is the logarithm of cumulative sums, where these overflow, too") {
     D const a({{0.5, -1., 2.}, {3., 0., 1.}});
     CHECK(holds(logcumsumexp(a, 1), D(log(cumsum(exp(a), 1)))));
     CHECK(holds(logcumsumexp(transpose(a), 1), D(log(cumsum(exp(transpose(a)), 1)))));
-    CHECK(holds(logcumsumexp(D({1000., 1000., -1000.}), 0), {1000, 1000 + std::log(2.), 1000 + std::log(2.)}));
+    CHECK(holds(logcumsumexp(D({1000., 1000., -1000.}), 0),
+        {1000, 1000 + std::log(2.), 1000 + std::log(2.)}));
     CHECK(holds(logcumsumexp(D({-inf, -inf, 1., inf, 2.}), 0), {-inf, -inf, 1, inf, inf}));
     CHECK(holds(logcumsumexp(D({1., NaN, 1.}), 0), {1, NaN, NaN}));
     CHECK(holds(logcumsumexp(I({0, 0}), 0), {0, std::log(2.)}));
@@ -119,10 +123,13 @@ TEST_CASE("logcumsumexp is the logarithm of cumulative sums, where these overflo
         xg::IndexError);
     auto const f = [](auto b) { return logcumsumexp(b * b, 1) * logcumsumexp(b, 0); };
     CHECK(differentiates(function_of<double>(f), {sample(xg::DType::float64, {3, 4})}));
-    CHECK(agrees_with(function_of<double>([](auto b) { return logcumsumexp(b, 0); }), function_of<double>([](auto b) { return log(cumsum(exp(b), 0)); }), {sample(xg::DType::float64, {4, 2})}));
+    CHECK(agrees_with(function_of<double>([](auto b) { return logcumsumexp(b, 0); }),
+        function_of<double>([](auto b) { return log(cumsum(exp(b), 0)); }),
+        {sample(xg::DType::float64, {4, 2})}));
     D c({1., 2., inf, 3.}, xg::requires_grad);
     double const share = 1 / (1 + std::exp(1.));
-    CHECK(holds(xg::grad(sum(logcumsumexp(c, 0) * D({1., 2., 3., 4.})), c), {1 + 2 * share, 2 * (1 - share), 7, 0}));
+    CHECK(holds(xg::grad(sum(logcumsumexp(c, 0) * D({1., 2., 3., 4.})), c),
+        {1 + 2 * share, 2 * (1 - share), 7, 0}));
     D b({-inf, 1., -inf, 1.}, xg::requires_grad);
     sum(logcumsumexp(b, 0) * D({0., 1., 2., 4.})).backward();
     CHECK(holds(b.grad(), {0, 5, 0, 2}));

@@ -10,10 +10,10 @@ using D = xg::Tensor<double>;
 using Z = xg::Tensor<cd>;
 
 D none(xg::Shape const& shape) { return xg::zeros(shape, xg::requires_grad); }
-}  // namespace
+} // namespace
 
-TEST_CASE("elementwise operations on arrays without elements give arrays without elements, and so do their gradients")
-{
+TEST_CASE("elementwise operations on arrays without elements give arrays without elements, and so "
+          "do their gradients") {
     for (auto const& shape : {xg::Shape{0}, xg::Shape{2, 0, 3}, xg::Shape{0, 0}}) {
         auto const x = none(shape), y = none(shape);
         D const z = sin(x) * y + x;
@@ -25,16 +25,14 @@ TEST_CASE("elementwise operations on arrays without elements give arrays without
     }
 }
 
-TEST_CASE("an operand that was stretched to no elements gets gradient 0")
-{
+TEST_CASE("an operand that was stretched to no elements gets gradient 0") {
     auto const row = leaf_of<double>(sample(xg::DType::float64, {1, 3}));
     D const z = row * none({0, 3}) + row;
     CHECK(z.shape() == xg::Shape{0, 3});
     CHECK(holds(xg::grad(z, row, {.gradients = {xg::zeros({0, 3})}}), {0, 0, 0}));
 }
 
-TEST_CASE("reductions of nothing are their neutral elements, or say that there are none")
-{
+TEST_CASE("reductions of nothing are their neutral elements, or say that there are none") {
     auto const x = none({0});
     CHECK(holds(sum(x), {0}));
     CHECK(holds(mean(x), {NaN}));
@@ -51,8 +49,7 @@ TEST_CASE("reductions of nothing are their neutral elements, or say that there a
     CHECK(xg::grad(norm(x), x).shape() == xg::Shape{0});
 }
 
-TEST_CASE("reductions over an axis without elements, and over others beside one")
-{
+TEST_CASE("reductions over an axis without elements, and over others beside one") {
     auto const x = none({2, 0});
     CHECK(holds(sum(x, {1}), {0, 0}));
     CHECK(holds(prod(x, {1}), {1, 1}));
@@ -64,8 +61,7 @@ TEST_CASE("reductions over an axis without elements, and over others beside one"
     CHECK(xg::grad(sum(sum(x * 2, {1})), x).shape() == xg::Shape{2, 0});
 }
 
-TEST_CASE("matrix products over no terms are 0, and have gradients without elements")
-{
+TEST_CASE("matrix products over no terms are 0, and have gradients without elements") {
     auto const a = none({2, 0}), b = none({0, 3});
     D const c = matmul(a, b);
     CHECK(holds(c, {0, 0, 0, 0, 0, 0}));
@@ -78,8 +74,7 @@ TEST_CASE("matrix products over no terms are 0, and have gradients without eleme
     CHECK(outer(none({0}), none({2})).shape() == xg::Shape{0, 2});
 }
 
-TEST_CASE("shaping and joining of arrays without elements")
-{
+TEST_CASE("shaping and joining of arrays without elements") {
     auto const x = none({2, 0, 3});
     CHECK(transpose(x).shape() == xg::Shape{3, 0, 2});
     CHECK(reshape(x, {0, 7}).shape() == xg::Shape{0, 7});
@@ -92,25 +87,39 @@ TEST_CASE("shaping and joining of arrays without elements")
     CHECK(holds_exactly(joined, some));
     CHECK(holds(xg::grad(joined, some, {.gradients = {xg::ones({2, 3})}}), {1, 1, 1, 1, 1, 1}));
     CHECK(fft(Z(xg::zeros<cd>({0, 4}))).shape() == xg::Shape{0, 4});
-    CHECK(has(message_of<xg::ShapeError>([] { fft(xg::zeros<cd>({2, 0})); }), {"fft", "at least one point"}));
+    CHECK(has(message_of<xg::ShapeError>([] {
+        fft(xg::zeros<cd>({2, 0}));
+    }),
+        {"fft", "at least one point"}));
 }
 
-TEST_CASE("an array without dimensions is a number: it can be computed with, reduced, shaped and differentiated")
-{
+TEST_CASE("an array without dimensions is a number: it can be computed with, reduced, shaped and "
+          "differentiated") {
     Point const x{{xg::DType::float64, {}, {0.75}}};
     CHECK(differentiates(function_of<double>([](auto a) { return sin(a) * a + 2; }), x));
-    CHECK(differentiates(function_of<double>([](auto a) { return sum(a * a) + mean(a) + prod(a) + amax(a) + logsumexp(a) + norm(a); }), x));
-    CHECK(differentiates(function_of<double>([](auto a) { return sum(a * a, xg::Axes{}) + reshape(a, {1}) * unsqueeze(a, 0); }), x));
-    CHECK(differentiates(function_of<double>([](auto a) { return transpose(a) * squeeze(reshape(a, {1, 1})) * broadcast_to(a, {2, 2}); }), x));
-    CHECK(differentiates(function_of<double>([](auto a) { return xg::stack<double>({a, a * a}); }), x));
+    CHECK(differentiates(function_of<double>([](auto a) {
+        return sum(a * a) + mean(a) + prod(a) + amax(a) + logsumexp(a) + norm(a);
+    }),
+        x));
+    CHECK(differentiates(function_of<double>([](auto a) {
+        return sum(a * a, xg::Axes{}) + reshape(a, {1}) * unsqueeze(a, 0);
+    }),
+        x));
+    CHECK(differentiates(function_of<double>([](auto a) {
+        return transpose(a) * squeeze(reshape(a, {1, 1})) * broadcast_to(a, {2, 2});
+    }),
+        x));
+    CHECK(differentiates(function_of<double>([](auto a) {
+        return xg::stack<double>({a, a * a});
+    }),
+        x));
     CHECK(value_of(function_of<double>([](auto a) { return sum(a); }), x).shape.empty());
     CHECK(D(0.5).item() == 0.5);
     CHECK(D(0.5).numel() == 1);
     CHECK(D(0.5).dim() == 0);
 }
 
-TEST_CASE("item of anything but one element says the shape")
-{
+TEST_CASE("item of anything but one element says the shape") {
     CHECK(has(message_of<xg::ShapeError>([] { D({1., 2.}).item(); }), {"item", "[2]"}));
     CHECK(has(message_of<xg::ShapeError>([] { none({0}).item(); }), {"item", "[0]"}));
     CHECK(xg::full({1, 1}, 4.).item() == 4);

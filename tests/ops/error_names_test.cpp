@@ -1,5 +1,5 @@
-// An error names the function as the program writes it, and the shapes that matter: every public function with shapes, axes and
-// numbers that it cannot take.
+// An error names the function as the program writes it, and the shapes that matter: every public
+// function with shapes, axes and numbers that it cannot take.
 #include <support/error_names.hpp>
 
 #include <xgrad/nn.hpp>
@@ -15,10 +15,9 @@ namespace f = xg::nn::functional;
 
 D const number(1.), v2 = xg::ones({2}), v3 = xg::ones({3}), m23 = xg::ones({2, 3}),
                     m32 = xg::ones({3, 2}), m22 = xg::ones({2, 2}), cube = xg::ones({2, 3, 4});
-}  // namespace
+} // namespace
 
-TEST_CASE("elementwise functions of several operands: both shapes")
-{
+TEST_CASE("elementwise functions of several operands: both shapes") {
     Words const both = {"[2]", "[3]", "do not broadcast"};
     auto const check = [&](std::string const& name, auto f) {
         CHECK(complaint(name, both,
@@ -72,8 +71,7 @@ TEST_CASE("operators: both shapes, as they are written") {
     CHECK(complaint("*", both, [] { v2.clone() += v2 * v3; }) == "");
 }
 
-TEST_CASE("changes in place: as they are written")
-{
+TEST_CASE("changes in place: as they are written") {
     D x = v2.clone();
     NAMES("+=", ({"[2]", "[3]"}), x += v3);
     NAMES("-=", ({"[2]", "[3]"}), x -= v3);
@@ -99,8 +97,7 @@ TEST_CASE("changes in place: as they are written")
     NAMES("copy_", ({"[2]", "[3]"}), x(xg::slice()) = v3);
 }
 
-TEST_CASE("shapes")
-{
+TEST_CASE("shapes") {
     NAMES("reshape", ({"[4, 2]", "[2, 3]"}), reshape(m23, {4, 2}));
     NAMES("reshape", ({"[4, 2]", "[2, 3]"}), m23.reshape({4, 2}));
     NAMES("view", ({"[4, 2]", "[2, 3]"}), m23.view({4, 2}));
@@ -132,8 +129,7 @@ TEST_CASE("shapes")
     NAMES("view_as_complex", ({"[2, 3]"}), view_as_complex(m23));
 }
 
-TEST_CASE("products")
-{
+TEST_CASE("products") {
     NAMES("matmul", ({"[2, 3]", "[2]"}), matmul(m23, v2));
     NAMES("matmul", ({"[2, 3]", "[2, 2]"}), matmul(m23, m22));
     NAMES("matmul", ({"[2, 3, 4]", "[3, 4, 2]"}), matmul(cube, xg::ones({3, 4, 2})));
@@ -142,8 +138,7 @@ TEST_CASE("products")
     NAMES("outer", ({"[2]", "[2, 3]"}), outer(v2, m23));
 }
 
-TEST_CASE("axes")
-{
+TEST_CASE("axes") {
     auto const axis = [](std::string const& name, auto f, D const& x = m23) {
         CHECK(complaint(name,
                   {"axis 5", "out of range", std::to_string(x.dim()) + " dimensions",
@@ -221,8 +216,7 @@ TEST_CASE("axes")
     NAMES("unbind", ({"axis 0", "0 dimensions", "[]"}), xg::unbind(number));
 }
 
-TEST_CASE("picking by numbers, orders, lengths")
-{
+TEST_CASE("picking by numbers, orders, lengths") {
     NAMES("gather", ({"[2, 3]", "[1]"}), gather(m23, 0, I({0})));
     NAMES("gather", ({"index 5", "axis 0", "extent 2"}), gather(m23, 0, I({{5}})));
     NAMES("index_select", ({"[1, 1]"}), index_select(m23, 0, I({{0}})));
@@ -236,16 +230,14 @@ TEST_CASE("picking by numbers, orders, lengths")
     NAMES("fft", ({"at least one point"}), fft(v2, 0));
 }
 
-TEST_CASE("an index that has too many numbers, or one out of range")
-{
+TEST_CASE("an index that has too many numbers, or one out of range") {
     for (auto const word : {"too many indices", "2 dimensions", "3 of them", "[2, 3]"})
         CHECK(message_of<xg::IndexError>([] { m23(0, 1, 2); }).find(word) != std::string::npos);
     for (auto const word : {"index 3", "axis 1", "extent 3"})
         CHECK(message_of<xg::IndexError>([] { m23(0, 3); }).find(word) != std::string::npos);
 }
 
-TEST_CASE("functions of networks")
-{
+TEST_CASE("functions of networks") {
     NAMES("dropout", ({"probability"}), f::dropout(v2, 2.));
     NAMES("dropout2d", ({"[2]"}), f::dropout2d(v2));
     NAMES("mse_loss", ({"[2]", "[3]"}), f::mse_loss(v2, v3));

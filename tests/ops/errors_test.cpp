@@ -8,15 +8,15 @@ using namespace support;
 namespace {
 
 using D = xg::Tensor<double>;
-D const v2 = xg::ones({2}), v3 = xg::ones({3}), m23 = xg::ones({2, 3}), m32 = xg::ones({3, 2}), cube = xg::ones({2, 3, 4});
+D const v2 = xg::ones({2}), v3 = xg::ones({3}), m23 = xg::ones({2, 3}), m32 = xg::ones({3, 2}),
+        cube = xg::ones({2, 3, 4});
 
 template <class F> std::string shape_error(F f) { return message_of<xg::ShapeError>(f); }
 template <class F> std::string index_error(F f) { return message_of<xg::IndexError>(f); }
 
-}  // namespace
+} // namespace
 
-TEST_CASE("operands that do not broadcast are named with their operation and both shapes")
-{
+TEST_CASE("operands that do not broadcast are named with their operation and both shapes") {
     CHECK(has(shape_error([] { D y = v2 + v3; }), {"+: ", "[2]", "[3]"}));
     CHECK(has(shape_error([] { D y = m23 * m32; }), {"*: ", "[2, 3]", "[3, 2]"}));
     CHECK(has(shape_error([] { D y = v2 / m23; }), {"/: ", "[2]", "[2, 3]"}));
@@ -29,20 +29,21 @@ TEST_CASE("operands that do not broadcast are named with their operation and bot
     CHECK(has(shape_error([] { D y = m23 + xg::ones({0, 2}); }), {"+: ", "[2, 3]", "[0, 2]"}));
 }
 
-TEST_CASE("products of matrices and vectors name both shapes")
-{
+TEST_CASE("products of matrices and vectors name both shapes") {
     CHECK(has(shape_error([] { matmul(m23, m23); }), {"matmul", "[2, 3]"}));
     CHECK(has(shape_error([] { matmul(v2, m32); }), {"matmul", "[2]", "[3, 2]"}));
     CHECK(has(shape_error([] { matmul(cube, v3); }), {"matmul", "[2, 3, 4]", "[3]"}));
     CHECK(has(shape_error([] { matmul(D(1.), v3); }), {"matmul", "[]", "[3]"}));
-    CHECK(has(shape_error([] { matmul(cube, xg::ones({3, 4, 2})); }), {"matmul", "[2, 3, 4]", "[3, 4, 2]"}));
+    CHECK(has(shape_error([] {
+        matmul(cube, xg::ones({3, 4, 2}));
+    }),
+        {"matmul", "[2, 3, 4]", "[3, 4, 2]"}));
     CHECK(has(shape_error([] { dot(v2, v3); }), {"dot", "[2]", "[3]"}));
     CHECK(has(shape_error([] { vdot(m23, m23); }), {"vdot", "[2, 3]"}));
     CHECK(has(shape_error([] { outer(v2, m23); }), {"outer", "[2]", "[2, 3]"}));
 }
 
-TEST_CASE("shapes that do not hold the elements, or do not fit, are named")
-{
+TEST_CASE("shapes that do not hold the elements, or do not fit, are named") {
     CHECK(has(shape_error([] { reshape(m23, {4, 2}); }), {"reshape", "[4, 2]", "[2, 3]"}));
     CHECK(has(shape_error([] { reshape(m23, {4, -1}); }), {"reshape", "[4, -1]", "[2, 3]"}));
     CHECK(has(shape_error([] { reshape(m23, {-1, -1}); }), {"reshape", "[-1, -1]"}));
@@ -50,9 +51,15 @@ TEST_CASE("shapes that do not hold the elements, or do not fit, are named")
     CHECK(has(index_error([] { permute(m23, {0, 1, 2}); }), {"permute", "axis 2"}));
     CHECK(has(shape_error([] { permute(m23, {0}); }), {"permute", "[0]", "2 axes"}));
     CHECK(has(index_error([] { permute(m23, {0, 0}); }), {"permute", "twice"}));
-    CHECK(has(shape_error([] { broadcast_to(m23, {3, 3}); }), {"broadcast_to", "[2, 3]", "[3, 3]"}));
+    CHECK(has(shape_error([] {
+        broadcast_to(m23, {3, 3});
+    }),
+        {"broadcast_to", "[2, 3]", "[3, 3]"}));
     CHECK(has(shape_error([] { broadcast_to(m23, {3}); }), {"broadcast_to", "[2, 3]", "[3]"}));
-    CHECK(has(shape_error([] { xg::cat<double>({m23, m32}); }), {"cat", "[2, 3]", "[3, 2]", "axis 0"}));
+    CHECK(has(shape_error([] {
+        xg::cat<double>({m23, m32});
+    }),
+        {"cat", "[2, 3]", "[3, 2]", "axis 0"}));
     CHECK(has(shape_error([] { xg::cat<double>({m23, v3}); }), {"cat", "[2, 3]", "[3]"}));
     CHECK(has(shape_error([] { xg::cat<double>({}); }), {"cat"}));
     CHECK(has(shape_error([] { xg::stack<double>({v2, v3}); }), {"stack", "[2]", "[3]"}));
@@ -60,8 +67,7 @@ TEST_CASE("shapes that do not hold the elements, or do not fit, are named")
     CHECK(has(message_of<xg::ShapeError>([] { D({{1., 2.}, {3.}}); }), {"rows of 2 and of 1"}));
 }
 
-TEST_CASE("an axis out of range, or named twice, is told with the number of dimensions")
-{
+TEST_CASE("an axis out of range, or named twice, is told with the number of dimensions") {
     CHECK(has(index_error([] { sum(m23, {2}); }), {"sum", "axis 2", "2 dimensions"}));
     CHECK(has(index_error([] { mean(m23, {-3}); }), {"mean", "axis -3", "2 dimensions"}));
     CHECK(has(index_error([] { amax(m23, {0, -2}); }), {"amax", "twice"}));
@@ -84,8 +90,7 @@ TEST_CASE("an axis out of range, or named twice, is told with the number of dime
     CHECK(has(index_error([] { m23.shape(2); }), {"axis 2"}));
 }
 
-TEST_CASE("transforms and norms refuse lengths and exponents that have no meaning")
-{
+TEST_CASE("transforms and norms refuse lengths and exponents that have no meaning") {
     CHECK(has(shape_error([] { fft(v3, 0); }), {"fft", "at least one point"}));
     CHECK(has(shape_error([] { rfft(v3, 0); }), {"rfft", "at least one point"}));
     CHECK(has(shape_error([] { irfft(xg::ones<cd>({1})); }), {"irfft", "at least one point"}));
@@ -97,22 +102,21 @@ TEST_CASE("transforms and norms refuse lengths and exponents that have no meanin
     CHECK(has(message_of([] { norm(v3, NaN); }), {"norm", "positive"}));
 }
 
-TEST_CASE("every refusal is an xgrad::Error, and that is a std::runtime_error")
-{
-    CHECK(message_of<xg::Error>([] { D y = v2 + v3; }) == message_of<std::runtime_error>([] { D y = v2 + v3; }));
+TEST_CASE("every refusal is an xgrad::Error, and that is a std::runtime_error") {
+    CHECK(message_of<xg::Error>([] { D y = v2 + v3; }) ==
+          message_of<std::runtime_error>([] { D y = v2 + v3; }));
     CHECK(message_of<xg::Error>([] { sum(v2, {1}); }) != "nothing was thrown");
 }
 
-TEST_CASE("after a refusal the same tensors compute as before")
-{
+TEST_CASE("after a refusal the same tensors compute as before") {
     auto x = xg::ones({2}, xg::requires_grad);
     CHECK(shape_error([&] { D y = x * v3; }) != "nothing was thrown");
     D const y = x * 3;
     CHECK(holds(xg::grad(sum(y), x), {3, 3}));
 }
 
-TEST_CASE("sum_to takes only shapes that broadcast")
-{
-    for (xg::Shape const& shape : {xg::Shape{2}, xg::Shape{1, 3, 1}, xg::Shape{1, 2}}) CHECK(has(shape_error([&] { sum_to(v3, shape); }), {"sum_to", "[3]"}));
+TEST_CASE("sum_to takes only shapes that broadcast") {
+    for (xg::Shape const& shape : {xg::Shape{2}, xg::Shape{1, 3, 1}, xg::Shape{1, 2}})
+        CHECK(has(shape_error([&] { sum_to(v3, shape); }), {"sum_to", "[3]"}));
     CHECK(has(shape_error([] { sum_to(m23, {3, 3}); }), {"sum_to", "[2, 3]", "[3, 3]"}));
 }

@@ -1,4 +1,5 @@
-// Extents that follow from others: what is larger than any memory is refused before anything is computed or written.
+// Extents that follow from others: what is larger than any memory is refused before anything is
+// computed or written.
 #include <doctest/doctest.h>
 
 #include <xgrad/nn/conv.hpp>
@@ -14,14 +15,12 @@ constexpr std::size_t huge = std::size_t{1} << 58, half = std::size_t{1} << 32;
 /// A tensor of that many elements which are all one number in memory.
 D repeated(xg::Shape const& shape) { return D({1.}).expand(shape); }
 
-void refused(auto f, std::initializer_list<std::string_view> words)
-{
+void refused(auto f, std::initializer_list<std::string_view> words) {
     CHECK(has(message_of<xg::ShapeError>(f), words));
 }
-}  // namespace
+} // namespace
 
-TEST_CASE("the parts of cat() may be more than there is")
-{
+TEST_CASE("the parts of cat() may be more than there is") {
     // 64 times 2^58 is 2^64, which is 0 in 64 bits
     refused([] { xg::cat(std::vector<D>(64, repeated({huge}))); },
         {"cat", "more elements than any memory"});
@@ -29,8 +28,7 @@ TEST_CASE("the parts of cat() may be more than there is")
         [] { xg::stack(std::vector<D>(64, repeated({huge}))); }, {"more elements than any memory"});
 }
 
-TEST_CASE("operands that broadcast to more elements than there are addresses")
-{
+TEST_CASE("operands that broadcast to more elements than there are addresses") {
     D const column = repeated({half, 1}), row = repeated({1, half});
     auto const all = [&](auto f) {
         refused([&] { f(column * row); },
@@ -47,8 +45,7 @@ TEST_CASE("operands that broadcast to more elements than there are addresses")
     refused([&] { repeated({1}).expand({half, half}); }, {"more elements than any memory"});
 }
 
-TEST_CASE("extents that are multiplied or added up")
-{
+TEST_CASE("extents that are multiplied or added up") {
     constexpr std::size_t most = std::size_t{1} << 63;
     D const none = xg::zeros({0, 2});
     refused([&] { D const y = tile(D({1., 2.}), {most}); }, {"tile", "2 * 9223372036854775808"});
@@ -63,8 +60,7 @@ TEST_CASE("extents that are multiplied or added up")
     refused(transposed, {"conv_transpose1d", "* 64"});
 }
 
-TEST_CASE("a tensor whose size in bytes is no number")
-{
+TEST_CASE("a tensor whose size in bytes is no number") {
     constexpr auto all = ~std::size_t{0};
     for (auto const n : {all, all - 1, all / 8, all / 8 - 1, all / 16, all / 8 + 2}) {
         refused([&] { D::empty({n}); }, {"more elements than any memory"});
@@ -76,8 +72,7 @@ TEST_CASE("a tensor whose size in bytes is no number")
     CHECK(D::empty({0, all, all}).numel() == 0);
 }
 
-TEST_CASE("a slice with a step beyond the end has one position, and no step is taken")
-{
+TEST_CASE("a slice with a step beyond the end has one position, and no step is taken") {
     constexpr auto farthest = std::numeric_limits<std::ptrdiff_t>::max();
     D const x({{1., 2., 3.}, {4., 5., 6.}}, xg::requires_grad);
     D const y = x(xg::slice(1, {}, farthest), xg::slice({}, {}, farthest));
@@ -89,8 +84,7 @@ TEST_CASE("a slice with a step beyond the end has one position, and no step is t
     CHECK(none(xt::all(), xg::slice(5, {}, 1 << 30)).numel() == 0);
 }
 
-TEST_CASE("any strides of a tensor without elements are contiguous: its views are views")
-{
+TEST_CASE("any strides of a tensor without elements are contiguous: its views are views") {
     D const x = xg::zeros({3, 0});
     D const t = x.transpose();
     CHECK(t.is_contiguous());

@@ -1,5 +1,6 @@
-// Lengths around the width of a register and around the size of a tile, where the last, incomplete part of a loop begins:
-// values and gradients against plain loops, element by element, so that a missed or repeated one shows.
+// Lengths around the width of a register and around the size of a tile, where the last, incomplete
+// part of a loop begins: values and gradients against plain loops, element by element, so that a
+// missed or repeated one shows.
 #include <doctest/doctest.h>
 
 #include <support/derivatives.hpp>
@@ -8,19 +9,19 @@ using namespace support;
 
 namespace {
 
-std::vector<std::size_t> lengths()
-{
+std::vector<std::size_t> lengths() {
     std::vector<std::size_t> n;
     for (std::size_t i = 0; i <= 40; ++i) n.push_back(i);
-    for (std::size_t const i : {63u, 64u, 65u, 127u, 128u, 129u, 255u, 256u, 257u, 511u, 512u, 513u, 768u, 1000u, 1025u}) n.push_back(i);
+    for (std::size_t const i :
+        {63u, 64u, 65u, 127u, 128u, 129u, 255u, 256u, 257u, 511u, 512u, 513u, 768u, 1000u, 1025u})
+        n.push_back(i);
     return n;
 }
 
 auto const real = [](cd z) { return z.real(); };
 
 /// y = a^2 b + a: all of value, gradients and sum in closed form.
-template <class A, class B> void check_lengths(double tolerance)
-{
+template <class A, class B> void check_lengths(double tolerance) {
     auto const f = function_of<A, B>([](auto a, auto b) { return a * a * b + a; });
     auto const total = function_of<A, B>([](auto a, auto b) { return sum(a * a * b + a); });
     bool const real_a = xg::RealScalar<A>, real_b = xg::RealScalar<B>;
@@ -30,7 +31,8 @@ template <class A, class B> void check_lengths(double tolerance)
         std::vector<cd> y, ga, gb, ga_total, gb_total;
         cd sum = 0;
         for (std::size_t i = 0; i < n; ++i) {
-            cd const p = at[0].numbers[i], q = at[1].numbers[i], da = std::conj(2. * p * q + 1.), db = std::conj(p * p);
+            cd const p = at[0].numbers[i], q = at[1].numbers[i], da = std::conj(2. * p * q + 1.),
+                     db = std::conj(p * p);
             sum += p * p * q + p;
             y.push_back(p * p * q + p);
             ga.push_back(real_a ? real(w.numbers[i] * da) : w.numbers[i] * da);
@@ -42,7 +44,8 @@ template <class A, class B> void check_lengths(double tolerance)
         CHECK(holds(value_of(f, at).numbers, y, tolerance));
         CHECK(holds(value_of(total, at).numbers, {sum}, tolerance));
         for (bool const strided : {false, true}) {
-            auto const g = first_order(f, at, w, false, strided), g_total = first_order(total, at, one, false, strided);
+            auto const g = first_order(f, at, w, false, strided),
+                       g_total = first_order(total, at, one, false, strided);
             CHECK(holds(g[0].numbers, ga, tolerance));
             CHECK(holds(g[1].numbers, gb, tolerance));
             CHECK(holds(g_total[0].numbers, ga_total, tolerance));
@@ -51,7 +54,7 @@ template <class A, class B> void check_lengths(double tolerance)
     }
 }
 
-}  // namespace
+} // namespace
 
 TEST_CASE("formulas of double are right at every length") { check_lengths<double, double>(1e-13); }
 TEST_CASE("formulas of float are right at every length") { check_lengths<float, float>(1e-5); }
@@ -59,8 +62,7 @@ TEST_CASE("formulas of complex<double> are right at every length") { check_lengt
 TEST_CASE("formulas of complex<float> are right at every length") { check_lengths<cf, cf>(1e-5); }
 TEST_CASE("formulas of two types are right at every length") { check_lengths<float, cd>(2e-6); }
 
-TEST_CASE("whole numbers and masks are right at every length")
-{
+TEST_CASE("whole numbers and masks are right at every length") {
     for (auto const n : lengths()) {
         auto const i = xg::arange<std::int64_t>(0, static_cast<std::int64_t>(n));
         std::vector<double> squares, mask;

@@ -1,4 +1,5 @@
-// Values of products of matrices and vectors against plain loops, in every mix of ranks, types, layouts and sizes.
+// Values of products of matrices and vectors against plain loops, in every mix of ranks, types,
+// layouts and sizes.
 #include <doctest/doctest.h>
 
 #include <support/derivatives.hpp>
@@ -7,23 +8,30 @@ using namespace support;
 
 namespace {
 
-/// The product of matrices by the definition, over broadcast stacks of them. Vectors are rows or columns.
-Values product(Values a, Values b)
-{
+/// The product of matrices by the definition, over broadcast stacks of them. Vectors are rows or
+/// columns.
+Values product(Values a, Values b) {
     bool const row = a.shape.size() == 1, column = b.shape.size() == 1;
     if (row) a.shape.insert(0, 1);
     if (column) b.shape.push_back(1);
     std::size_t const m = a.shape[a.shape.size() - 2], k = a.shape.back(), n = b.shape.back();
-    auto const stack = [](xg::Shape const& s, std::size_t from_last) { return s.size() > 2 + from_last ? s[s.size() - 3 - from_last] : 1; };
-    std::size_t const outer = std::max(stack(a.shape, 1), stack(b.shape, 1)), inner = std::max(stack(a.shape, 0), stack(b.shape, 0));
+    auto const stack = [](xg::Shape const& s, std::size_t from_last) {
+        return s.size() > 2 + from_last ? s[s.size() - 3 - from_last] : 1;
+    };
+    std::size_t const outer = std::max(stack(a.shape, 1), stack(b.shape, 1)),
+                      inner = std::max(stack(a.shape, 0), stack(b.shape, 0));
     Values c;
     for (std::size_t o = 0; o < outer; ++o)
         for (std::size_t s = 0; s < inner; ++s) {
-            auto const start = [&](xg::Shape const& shape) { return (o % stack(shape, 1)) * stack(shape, 0) + s % stack(shape, 0); };
+            auto const start = [&](xg::Shape const& shape) {
+                return (o % stack(shape, 1)) * stack(shape, 0) + s % stack(shape, 0);
+            };
             for (std::size_t i = 0; i < m; ++i)
                 for (std::size_t j = 0; j < n; ++j) {
                     cd sum = 0;
-                    for (std::size_t l = 0; l < k; ++l) sum += a.numbers[start(a.shape) * m * k + i * k + l] * b.numbers[start(b.shape) * k * n + l * n + j];
+                    for (std::size_t l = 0; l < k; ++l)
+                        sum += a.numbers[start(a.shape) * m * k + i * k + l] *
+                               b.numbers[start(b.shape) * k * n + l * n + j];
                     c.numbers.push_back(sum);
                 }
         }
@@ -35,27 +43,30 @@ Values product(Values a, Values b)
     return c;
 }
 
-template <class A, class B> Verdict multiplies(xg::Shape const& p, xg::Shape const& q, double tolerance = 1e-12)
-{
+template <class A, class B>
+Verdict multiplies(xg::Shape const& p, xg::Shape const& q, double tolerance = 1e-12) {
     auto const a = sample(xg::dtype_of<A>, p, 1, -1, 1), b = sample(xg::dtype_of<B>, q, 2, -1, 1);
     auto const want = product(a, b);
     for (bool const a_strided : {false, true})
         for (bool const b_strided : {false, true}) {
-            auto const c = matmul((a_strided ? strided_leaf(a) : leaf(a)).template as<A>(), (b_strided ? strided_leaf(b) : leaf(b)).template as<B>());
-            if (c.shape() != want.shape) return {"shape " + text(c.shape()) + ", expected " + text(want.shape)};
+            auto const c = matmul((a_strided ? strided_leaf(a) : leaf(a)).template as<A>(),
+                (b_strided ? strided_leaf(b) : leaf(b)).template as<B>());
+            if (c.shape() != want.shape)
+                return {"shape " + text(c.shape()) + ", expected " + text(want.shape)};
             if (auto const wrong = holds(c, want.numbers, tolerance); !wrong) return wrong;
         }
     return {};
 }
 
 using Shapes = std::pair<xg::Shape, xg::Shape>;
-Shapes const mixes[] = {{{3}, {3}},          {{2, 3}, {3}},         {{2}, {2, 3}},        {{2, 3}, {3, 4}},       {{1, 1}, {1, 1}},      {{5, 2, 3}, {3, 4}},       {{2, 3}, {5, 3, 4}},
-                        {{5, 2, 3}, {1, 3, 4}}, {{5, 1, 2, 3}, {2, 3, 4}}, {{5, 2, 3}, {3}}, {{3}, {5, 3, 2}}, {{1, 2, 2, 3}, {4, 1, 3, 2}}, {{2, 1, 3}, {2, 3, 1}}};
+Shapes const mixes[] = {{{3}, {3}}, {{2, 3}, {3}}, {{2}, {2, 3}}, {{2, 3}, {3, 4}},
+    {{1, 1}, {1, 1}}, {{5, 2, 3}, {3, 4}}, {{2, 3}, {5, 3, 4}}, {{5, 2, 3}, {1, 3, 4}},
+    {{5, 1, 2, 3}, {2, 3, 4}}, {{5, 2, 3}, {3}}, {{3}, {5, 3, 2}}, {{1, 2, 2, 3}, {4, 1, 3, 2}},
+    {{2, 1, 3}, {2, 3, 1}}};
 
-}  // namespace
+} // namespace
 
-TEST_CASE("matmul multiplies vectors, matrices and stacks of them, of every type")
-{
+TEST_CASE("matmul multiplies vectors, matrices and stacks of them, of every type") {
     for (auto const& [p, q] : mixes) {
         INFO(text(p) << " times " << text(q));
         CHECK(multiplies<double, double>(p, q));
@@ -65,8 +76,7 @@ TEST_CASE("matmul multiplies vectors, matrices and stacks of them, of every type
     }
 }
 
-TEST_CASE("matmul is right at every small size, so at every remainder of a block")
-{
+TEST_CASE("matmul is right at every small size, so at every remainder of a block") {
     for (std::size_t m = 1; m <= 19; m += 1 + m / 7)
         for (std::size_t k = 1; k <= 19; k += 1 + k / 5)
             for (std::size_t n = 1; n <= 19; ++n) {
@@ -75,9 +85,10 @@ TEST_CASE("matmul is right at every small size, so at every remainder of a block
             }
 }
 
-TEST_CASE("matmul is right at large sizes, in full and in single precision")
-{
-    for (auto const& [p, q] : {Shapes{{65, 130}, {130, 67}}, Shapes{{1, 300}, {300, 257}}, Shapes{{257, 300}, {300, 1}}, Shapes{{300, 2}, {2, 130}}, Shapes{{130}, {130, 260}}, Shapes{{260, 130}, {130}}}) {
+TEST_CASE("matmul is right at large sizes, in full and in single precision") {
+    for (auto const& [p, q] :
+        {Shapes{{65, 130}, {130, 67}}, Shapes{{1, 300}, {300, 257}}, Shapes{{257, 300}, {300, 1}},
+            Shapes{{300, 2}, {2, 130}}, Shapes{{130}, {130, 260}}, Shapes{{260, 130}, {130}}}) {
         INFO(text(p) << " times " << text(q));
         CHECK(multiplies<double, double>(p, q));
         CHECK(multiplies<float, float>(p, q, 1e-4));
@@ -86,9 +97,9 @@ TEST_CASE("matmul is right at large sizes, in full and in single precision")
     }
 }
 
-TEST_CASE("a conjugated or transposed factor is multiplied as it stands")
-{
-    auto const a = sample(xg::DType::complex128, {3, 4}, 1), b = sample(xg::DType::complex128, {3, 5}, 2);
+TEST_CASE("a conjugated or transposed factor is multiplied as it stands") {
+    auto const a = sample(xg::DType::complex128, {3, 4}, 1),
+               b = sample(xg::DType::complex128, {3, 5}, 2);
     auto const x = leaf(a).as<cd>(), y = leaf(b).as<cd>();
     xg::Tensor<cd> const x_conj = conj(x), y_conj = conj(y);
     CHECK(holds(matmul(adjoint(x), y), xg::AnyTensor(matmul(transpose(x_conj), y))));
@@ -98,8 +109,7 @@ TEST_CASE("a conjugated or transposed factor is multiplied as it stands")
     CHECK(xg::materialize_expression(adjoint(leaf(m).as<cd>())).shape() == xg::Shape{2, 4, 3});
 }
 
-TEST_CASE("inner products of complex vectors are not 0, and vdot conjugates its first vector")
-{
+TEST_CASE("inner products of complex vectors are not 0, and vdot conjugates its first vector") {
     xg::Tensor<cd> const a({cd(1, 2), cd(3, -1)}), b({cd(0, 1), cd(2, 2)});
     CHECK(holds(dot(a, b), {{6, 5}}));
     CHECK(holds(vdot(a, b), {{6, 9}}));
@@ -139,10 +149,10 @@ TEST_CASE("outer has the products themselves, with the signs of zeros, in every 
         !std::signbit(xg::Tensor<double>(matmul(xg::zeros({2, 0}), xg::zeros({0, 2}))).data()[0]));
 }
 
-TEST_CASE("outer has every product of two elements, without conjugation")
-{
+TEST_CASE("outer has every product of two elements, without conjugation") {
     xg::Tensor<cd> const a({cd(1, 2), cd(0, 1)});
-    CHECK(holds(outer(a, xg::Tensor<double>({2, 3, 5})), {{2, 4}, {3, 6}, {5, 10}, {0, 2}, {0, 3}, {0, 5}}));
+    CHECK(holds(outer(a, xg::Tensor<double>({2, 3, 5})),
+        {{2, 4}, {3, 6}, {5, 10}, {0, 2}, {0, 3}, {0, 5}}));
     CHECK(outer(a, xg::Tensor<double>({2, 3, 5})).shape() == xg::Shape{2, 3});
     xg::Tensor<std::int64_t> const whole({2, 3});
     CHECK(holds_exactly(outer(whole, whole), {4, 6, 6, 9}));
@@ -150,8 +160,7 @@ TEST_CASE("outer has every product of two elements, without conjugation")
     CHECK(holds(outer(conj(a), whole), {{2, -4}, {3, -6}, {0, -2}, {0, -3}}));
 }
 
-TEST_CASE("NaN and infinity in a factor reach the elements that they belong to, and no others")
-{
+TEST_CASE("NaN and infinity in a factor reach the elements that they belong to, and no others") {
     auto a = xg::ones({3, 3}), b = xg::ones({3, 3});
     a.mutable_data()[4] = NaN;
     b.mutable_data()[0] = inf;

@@ -1,4 +1,5 @@
-// argmax and argmin, argsort, sort and topk, cumsum, var and stddev: what they give, what comes back, and what does not fit.
+// argmax and argmin, argsort, sort and topk, cumsum, var and stddev: what they give, what comes
+// back, and what does not fit.
 #include <cmath>
 #include <limits>
 
@@ -18,10 +19,9 @@ D const x({{3., 1., 2.}, {0., 5., 5.}});
 
 template <class T> Point point(xg::Shape const& shape) { return {sample(xg::dtype_of<T>, shape)}; }
 
-}  // namespace
+} // namespace
 
-TEST_CASE("argmax and argmin name the first of equal elements, and NaN before all others")
-{
+TEST_CASE("argmax and argmin name the first of equal elements, and NaN before all others") {
     CHECK(holds_exactly(argmax(x, 1), {0, 1}));
     CHECK(holds_exactly(argmax(x, 0), {0, 1, 1}));
     CHECK(holds_exactly(argmin(x, -1), {1, 0}));
@@ -37,8 +37,7 @@ TEST_CASE("argmax and argmin name the first of equal elements, and NaN before al
     CHECK(argmax(xg::zeros({0, 3}), 1).shape() == xg::Shape{0});
 }
 
-TEST_CASE("argsort keeps the order of equal elements, and puts NaN where it is largest")
-{
+TEST_CASE("argsort keeps the order of equal elements, and puts NaN where it is largest") {
     CHECK(holds_exactly(argsort(x), {1, 2, 0, 0, 1, 2}));
     CHECK(holds_exactly(argsort(x, 1, true), {0, 2, 1, 1, 2, 0}));
     CHECK(holds_exactly(argsort(x, 0), {1, 0, 0, 0, 1, 1}));
@@ -47,8 +46,7 @@ TEST_CASE("argsort keeps the order of equal elements, and puts NaN where it is l
     CHECK(argsort(xg::zeros({2, 0})).shape() == xg::Shape{2, 0});
 }
 
-TEST_CASE("sort and topk give elements and their places")
-{
+TEST_CASE("sort and topk give elements and their places") {
     auto const [values, places] = sort(x, 1);
     CHECK(holds_exactly(values, {1, 2, 3, 0, 5, 5}));
     CHECK(holds_exactly(places, {1, 2, 0, 0, 1, 2}));
@@ -63,20 +61,20 @@ TEST_CASE("sort and topk give elements and their places")
     CHECK(holds_exactly(sort(I({3, 1, 2})).values, {1, 2, 3}));
 }
 
-TEST_CASE("cumsum adds up along an axis")
-{
+TEST_CASE("cumsum adds up along an axis") {
     CHECK(holds_exactly(cumsum(x, 1), {3, 4, 6, 0, 5, 10}));
     CHECK(holds_exactly(cumsum(x, 0), {3, 1, 2, 3, 6, 7}));
     CHECK(holds_exactly(cumsum(transpose(x), 0), {3, 0, 4, 5, 6, 10}));
     CHECK(holds_exactly(cumsum(x > 1, -1), {1, 1, 2, 0, 1, 2}));
-    CHECK(holds_exactly(cumsum(reshape(xg::arange<double>(0, 8), {2, 2, 2}), 1), {0, 1, 2, 4, 4, 5, 10, 12}));
+    CHECK(holds_exactly(
+        cumsum(reshape(xg::arange<double>(0, 8), {2, 2, 2}), 1), {0, 1, 2, 4, 4, 5, 10, 12}));
     CHECK(cumsum(xg::zeros({0, 2}), 0).shape() == xg::Shape{0, 2});
-    xg::Tensor<float> const many = cumsum(xg::ones<float>({1 << 25}), 0);  // counted by ones in float, it would stop at 2^24
+    xg::Tensor<float> const many =
+        cumsum(xg::ones<float>({1 << 25}), 0); // counted by ones in float, it would stop at 2^24
     CHECK(many(-1).item() == 1 << 25);
 }
 
-TEST_CASE("var and stddev of all and some axes")
-{
+TEST_CASE("var and stddev of all and some axes") {
     CHECK(holds(var(x), {64. / 15}));
     CHECK(holds(var(x, {1}), {1, 25. / 3}));
     CHECK(holds(var(x, {0}, false, 0), {2.25, 4, 2.25}));
@@ -91,27 +89,34 @@ TEST_CASE("var and stddev of all and some axes")
     CHECK(holds_exactly(constant.grad(), {0, 0}));
 }
 
-TEST_CASE("what is in order, added up or spread has first and second derivatives")
-{
+TEST_CASE("what is in order, added up or spread has first and second derivatives") {
     auto const check = [&]<class T>(std::type_identity<T>) {
-        CHECK(differentiates(function_of<T>([](auto a) { return cumsum(a * a, 1) * cumsum(a, 0); }), point<T>({2, 3})));
-        CHECK(differentiates(function_of<T>([](auto a) { return a * var(a, {1}, xg::keepdims); }), point<T>({2, 3})));
-        CHECK(differentiates(function_of<T>([](auto a) { return a * stddev(a, {0}); }), point<T>({3, 2})));
+        CHECK(differentiates(function_of<T>([](auto a) { return cumsum(a * a, 1) * cumsum(a, 0); }),
+            point<T>({2, 3})));
+        CHECK(differentiates(function_of<T>([](auto a) { return a * var(a, {1}, xg::keepdims); }),
+            point<T>({2, 3})));
+        CHECK(differentiates(
+            function_of<T>([](auto a) { return a * stddev(a, {0}); }), point<T>({3, 2})));
     };
     check(std::type_identity<double>());
     check(std::type_identity<std::complex<double>>());
-    CHECK(differentiates(function_of<double>([](auto a) { return sort(a * a, 1).values * a; }), point<double>({2, 3})));
-    CHECK(differentiates(function_of<double>([](auto a) { return topk(a * a * a, 2, 0, false).values; }), point<double>({4, 2})));
+    CHECK(differentiates(function_of<double>([](auto a) { return sort(a * a, 1).values * a; }),
+        point<double>({2, 3})));
+    CHECK(differentiates(
+        function_of<double>([](auto a) { return topk(a * a * a, 2, 0, false).values; }),
+        point<double>({4, 2})));
 }
 
-TEST_CASE("what cannot be ordered says so")
-{
+TEST_CASE("what cannot be ordered says so") {
     CHECK_THROWS_WITH_AS(argmax(x, 2),
         "argmax: axis 2 is out of range for an array with 2 dimensions, of shape [2, 3]",
         xg::IndexError);
-    CHECK_THROWS_WITH_AS(argmin(xg::zeros({2, 0}), 1), "argmin: nothing to choose from in shape [2, 0] along axis 1", xg::ShapeError);
-    CHECK_THROWS_WITH_AS(argmax(xg::zeros({0})), "argmax: nothing to choose from in shape [0] along axis 0", xg::ShapeError);
-    CHECK_THROWS_WITH_AS(topk(x, 4), "topk: 4 elements were asked for along axis 1 of shape [2, 3]", xg::IndexError);
+    CHECK_THROWS_WITH_AS(argmin(xg::zeros({2, 0}), 1),
+        "argmin: nothing to choose from in shape [2, 0] along axis 1", xg::ShapeError);
+    CHECK_THROWS_WITH_AS(argmax(xg::zeros({0})),
+        "argmax: nothing to choose from in shape [0] along axis 0", xg::ShapeError);
+    CHECK_THROWS_WITH_AS(
+        topk(x, 4), "topk: 4 elements were asked for along axis 1 of shape [2, 3]", xg::IndexError);
     CHECK_THROWS_WITH_AS(sort(D(1.)),
         "sort: axis -1 is out of range for an array with 0 dimensions, of shape []",
         xg::IndexError);

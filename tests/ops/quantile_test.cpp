@@ -1,4 +1,5 @@
-// median and quantile; count_nonzero, any_of and all_of: values as PyTorch gives them, what comes back, and what does not fit.
+// median and quantile; count_nonzero, any_of and all_of: values as PyTorch gives them, what comes
+// back, and what does not fit.
 #include <doctest/doctest.h>
 
 #include <support/derivatives.hpp>
@@ -15,17 +16,15 @@ using B = xg::Tensor<bool>;
 D const x({{3., 1., 2., 4.}, {0., 5., 5., NaN}});
 
 /// The gradient of what f makes of some numbers.
-template <class F> D gradient_of(F f, D a)
-{
+template <class F> D gradient_of(F f, D a) {
     a.requires_grad_();
     D(f(a)).backward();
     return a.grad();
 }
 
-}  // namespace
+} // namespace
 
-TEST_CASE("median along an axis gives the lower one of two, and its place")
-{
+TEST_CASE("median along an axis gives the lower one of two, and its place") {
     auto const [values, indices] = median(x, 1);
     CHECK(holds_exactly(values, {2, NaN}));
     CHECK(holds_exactly(indices, {2, 3}));
@@ -40,12 +39,15 @@ TEST_CASE("median along an axis gives the lower one of two, and its place")
     CHECK(holds_exactly(median(I({5, 1, 4}) > 3, 0).values, {1}));
     CHECK(median(xg::zeros({0, 2}), 1).values.shape() == xg::Shape{0});
     CHECK(median(xg::zeros({0, 0}), 1).values.shape() == xg::Shape{0});
-    CHECK(holds_exactly(gradient_of([](D const& a) { return median(a, 0).values; }, D({7., 3., 3., 1.})), {0, 1, 0, 0}));
-    CHECK(holds_exactly(gradient_of([](D const& a) { return median(a, 0).values; }, D({NaN, 3., NaN, 1.})), {1, 0, 0, 0}));
+    CHECK(holds_exactly(
+        gradient_of([](D const& a) { return median(a, 0).values; }, D({7., 3., 3., 1.})),
+        {0, 1, 0, 0}));
+    CHECK(holds_exactly(
+        gradient_of([](D const& a) { return median(a, 0).values; }, D({NaN, 3., NaN, 1.})),
+        {1, 0, 0, 0}));
 }
 
-TEST_CASE("the median of all is shared by those that are equal")
-{
+TEST_CASE("the median of all is shared by those that are equal") {
     CHECK(holds_exactly(median(x), {NaN}));
     CHECK(holds_exactly(median(x[0]), {2}));
     CHECK(median(x).shape() == xg::Shape{});
@@ -53,13 +55,15 @@ TEST_CASE("the median of all is shared by those that are equal")
     CHECK(holds_exactly(median(D(7.)), {7}));
     CHECK(holds_exactly(median(I({{4, 1}, {3, 2}})), {2}));
     CHECK(holds_exactly(median(xg::zeros({0})), {NaN}));
-    CHECK(holds_exactly(gradient_of([](D const& a) { return median(a); }, D({1., 3., 3., 7., 3.})), {0, 1. / 3, 1. / 3, 0, 1. / 3}));
-    CHECK(holds_exactly(gradient_of([](D const& a) { return median(a); }, D({NaN, 3., NaN, 7.})), {0.5, 0, 0.5, 0}));
-    CHECK(gradient_of([](D const& a) { return median(a); }, xg::zeros({2, 0})).shape() == xg::Shape{2, 0});
+    CHECK(holds_exactly(gradient_of([](D const& a) { return median(a); }, D({1., 3., 3., 7., 3.})),
+        {0, 1. / 3, 1. / 3, 0, 1. / 3}));
+    CHECK(holds_exactly(gradient_of([](D const& a) { return median(a); }, D({NaN, 3., NaN, 7.})),
+        {0.5, 0, 0.5, 0}));
+    CHECK(gradient_of([](D const& a) { return median(a); }, xg::zeros({2, 0})).shape() ==
+          xg::Shape{2, 0});
 }
 
-TEST_CASE("quantile goes from one element in order to the next")
-{
+TEST_CASE("quantile goes from one element in order to the next") {
     CHECK(holds_exactly(quantile(x, 0, 1), {1, NaN}));
     CHECK(holds_exactly(quantile(x, 0.25, 1), {1.75, NaN}));
     CHECK(holds(quantile(x, 0.6, 1), {2.8, NaN}));
@@ -79,13 +83,16 @@ TEST_CASE("quantile goes from one element in order to the next")
     CHECK(quantile(x, std::vector{0.25}, 1, xg::keepdims).shape() == xg::Shape{1, 2, 1});
     CHECK(holds_exactly(quantile(x[0], std::vector{0., 1.}), {1, 4}));
     CHECK(quantile(xg::ones<float>({3}), 0.3).dtype() == xg::DType::float32);
-    CHECK(holds(gradient_of([](D const& a) { return quantile(a, 0.6); }, D({7., 3., 1., 2.})), {0, 0.8, 0, 0.2}));
-    CHECK(holds_exactly(gradient_of([](D const& a) { return quantile(a, 1); }, D({7., 3., 1., 2.})), {1, 0, 0, 0}));
-    CHECK(holds_exactly(gradient_of([](D const& a) { return quantile(a, 0.5); }, D({7., NaN, 1., 2.})), {0, 1, 0, 0}));
+    CHECK(holds(gradient_of([](D const& a) { return quantile(a, 0.6); }, D({7., 3., 1., 2.})),
+        {0, 0.8, 0, 0.2}));
+    CHECK(holds_exactly(
+        gradient_of([](D const& a) { return quantile(a, 1); }, D({7., 3., 1., 2.})), {1, 0, 0, 0}));
+    CHECK(holds_exactly(
+        gradient_of([](D const& a) { return quantile(a, 0.5); }, D({7., NaN, 1., 2.})),
+        {0, 1, 0, 0}));
 }
 
-TEST_CASE("quantile between numbers that lie far apart, or are infinite")
-{
+TEST_CASE("quantile between numbers that lie far apart, or are infinite") {
     double const inf = INFINITY, largest = std::numeric_limits<double>::max();
     CHECK(holds_exactly(quantile(xg::Tensor<double>({-largest, largest}), 0.5), {0}));
     CHECK(holds_exactly(quantile(xg::Tensor<double>({-inf, 1.}), 0.25), {-inf}));
@@ -95,17 +102,20 @@ TEST_CASE("quantile between numbers that lie far apart, or are infinite")
     CHECK(holds(xg::grad(quantile(x, 0.25), x), {0.75, 0.25}));
 }
 
-TEST_CASE("median and quantile have derivatives of both orders")
-{
+TEST_CASE("median and quantile have derivatives of both orders") {
     auto const at = sample(xg::DType::float64, {3, 4});
-    CHECK(differentiates(function_of<double>([](auto a) { return median(a * a, 1).values; }), {at}));
+    CHECK(
+        differentiates(function_of<double>([](auto a) { return median(a * a, 1).values; }), {at}));
     CHECK(differentiates(function_of<double>([](auto a) { return a * median(a * a * a); }), {at}));
-    CHECK(differentiates(function_of<double>([](auto a) { return quantile(a * a, 0.3, 0); }), {at}));
-    CHECK(differentiates(function_of<double>([](auto a) { return a * quantile(a * a * a, std::vector{0.3, 0.5, 1.}, 1, xg::keepdims); }), {at}));
+    CHECK(
+        differentiates(function_of<double>([](auto a) { return quantile(a * a, 0.3, 0); }), {at}));
+    CHECK(differentiates(function_of<double>([](auto a) {
+        return a * quantile(a * a * a, std::vector{0.3, 0.5, 1.}, 1, xg::keepdims);
+    }),
+        {at}));
 }
 
-TEST_CASE("count_nonzero, any_of and all_of look at masks and numbers")
-{
+TEST_CASE("count_nonzero, any_of and all_of look at masks and numbers") {
     B const m({{true, false, true}, {false, false, true}});
     CHECK(holds_exactly(count_nonzero(m), {3}));
     CHECK(holds_exactly(count_nonzero(m, {1}), {2, 1}));
@@ -129,19 +139,21 @@ TEST_CASE("count_nonzero, any_of and all_of look at masks and numbers")
     CHECK_FALSE(count_nonzero(D({1.}, xg::requires_grad)).requires_grad());
 }
 
-TEST_CASE("what cannot be chosen or counted says so")
-{
+TEST_CASE("what cannot be chosen or counted says so") {
     CHECK_THROWS_WITH_AS(median(x, 2),
         "median: axis 2 is out of range for an array with 2 dimensions, of shape [2, 4]",
         xg::IndexError);
-    CHECK_THROWS_WITH_AS(median(xg::zeros({2, 0}), 1), "median: nothing to choose from in shape [2, 0] along axis 1", xg::ShapeError);
-    CHECK_THROWS_WITH_AS(median(xg::zeros<std::int64_t>({0})), "median: nothing to choose from in shape [0]", xg::ShapeError);
+    CHECK_THROWS_WITH_AS(median(xg::zeros({2, 0}), 1),
+        "median: nothing to choose from in shape [2, 0] along axis 1", xg::ShapeError);
+    CHECK_THROWS_WITH_AS(median(xg::zeros<std::int64_t>({0})),
+        "median: nothing to choose from in shape [0]", xg::ShapeError);
     CHECK_THROWS_WITH_AS(quantile(x, 0.5, -3),
         "quantile: axis -3 is out of range for an array with 2 dimensions, of shape [2, 4]",
         xg::IndexError);
     CHECK_THROWS_WITH_AS(quantile(x, 1.5, 1), "quantile: q must lie between 0 and 1", xg::Error);
     CHECK_THROWS_WITH_AS(quantile(x, NaN), "quantile: q must lie between 0 and 1", xg::Error);
-    CHECK_THROWS_WITH_AS(quantile(xg::zeros({2, 0}), 0.5, 1), "quantile: nothing to choose from in shape [2, 0] along axis 1", xg::ShapeError);
+    CHECK_THROWS_WITH_AS(quantile(xg::zeros({2, 0}), 0.5, 1),
+        "quantile: nothing to choose from in shape [2, 0] along axis 1", xg::ShapeError);
     CHECK_THROWS_WITH_AS(count_nonzero(x, {2}),
         "count_nonzero: axis 2 is out of range for an array with 2 dimensions, of shape [2, 4]",
         xg::IndexError);

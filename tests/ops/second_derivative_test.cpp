@@ -1,5 +1,5 @@
-// Second derivatives of whole expressions, which are computed in one pass of their own: of several scalar types, with masks and
-// integers among the operands, broadcast and summed.
+// Second derivatives of whole expressions, which are computed in one pass of their own: of several
+// scalar types, with masks and integers among the operands, broadcast and summed.
 #include <doctest/doctest.h>
 
 #include <support/fusion.hpp>
@@ -8,37 +8,68 @@ using namespace support;
 
 namespace {
 
-Values real(xg::Shape const& shape, unsigned seed = 1) { return sample(xg::DType::float64, shape, seed, 0.25, 2); }
-Values complex(xg::Shape const& shape, unsigned seed = 1) { return sample(xg::DType::complex128, shape, seed); }
+Values real(xg::Shape const& shape, unsigned seed = 1) {
+    return sample(xg::DType::float64, shape, seed, 0.25, 2);
+}
+Values complex(xg::Shape const& shape, unsigned seed = 1) {
+    return sample(xg::DType::complex128, shape, seed);
+}
 
-}  // namespace
+} // namespace
 
-TEST_CASE("real and complex operands of one expression, broadcast and summed over axes")
-{
+TEST_CASE("real and complex operands of one expression, broadcast and summed over axes") {
     Point const at{real({3, 1}), complex({4}, 2), real({3, 4}, 3)};
-    CHECK(differentiates(function_of<double, cd, double>([](auto r, auto z, auto x) { return exp(r * z) * conj(z) + x / (r + 2) * z; }), at));
-    CHECK(differentiates(function_of<double, cd, double>([](auto r, auto z, auto x) { return sum(abs2(polar(r, x) * z - x) * r); }), at));
-    CHECK(differentiates(function_of<double, cd, double>([](auto r, auto z, auto x) { return sum(sgn(z) * sin(r * x) + complex(x, r) / z, {0}); }), at));
-    CHECK(differentiates(function_of<double, cd, double>([](auto r, auto z, auto x) { return mean(angle(z * r) * pow(x, r), {1}, xg::keepdims); }), at));
+    CHECK(differentiates(function_of<double, cd, double>([](auto r, auto z, auto x) {
+        return exp(r * z) * conj(z) + x / (r + 2) * z;
+    }),
+        at));
+    CHECK(differentiates(function_of<double, cd, double>([](auto r, auto z, auto x) {
+        return sum(abs2(polar(r, x) * z - x) * r);
+    }),
+        at));
+    CHECK(differentiates(function_of<double, cd, double>([](auto r, auto z, auto x) {
+        return sum(sgn(z) * sin(r * x) + complex(x, r) / z, {0});
+    }),
+        at));
+    CHECK(differentiates(function_of<double, cd, double>([](auto r, auto z, auto x) {
+        return mean(angle(z * r) * pow(x, r), {1}, xg::keepdims);
+    }),
+        at));
 }
 
-TEST_CASE("operands of float and double, masks and integers in one expression")
-{
-    Values const n{xg::DType::int64, {5}, {1, 2, 3, -1, 2}}, m{xg::DType::boolean, {5}, {1, 0, 1, 1, 0}};
-    Point const mixed{real({5}), sample(xg::DType::float32, {5}, 2, 0.25, 2), n, m}, narrow{sample(xg::DType::float32, {5}, 2, 0.25, 2), real({5}), n, m};
-    CHECK(differentiates(function_of<double, std::int64_t, bool>([](auto x, auto k, auto mask) { return where(mask, x * x * k, exp(x)) / (k * k + x); }), {real({5}), n, m}));
-    CHECK(is_the_same_in_steps<double, float, std::int64_t, bool>([](auto s, auto x, auto y, auto k, auto mask) { return s(where(mask, s(x * y), s(sin(y)))) * s(x + k); }, mixed, 1e-6));
-    CHECK(is_the_same_in_steps<float, double, std::int64_t, bool>([](auto s, auto x, auto y, auto k, auto mask) { return s(where(y > 1, s(x * x), s(exp(x)))) * s(x * s(mask + k)); }, narrow, 1e-5));
+TEST_CASE("operands of float and double, masks and integers in one expression") {
+    Values const n{xg::DType::int64, {5}, {1, 2, 3, -1, 2}},
+        m{xg::DType::boolean, {5}, {1, 0, 1, 1, 0}};
+    Point const mixed{real({5}), sample(xg::DType::float32, {5}, 2, 0.25, 2), n, m},
+        narrow{sample(xg::DType::float32, {5}, 2, 0.25, 2), real({5}), n, m};
+    CHECK(differentiates(function_of<double, std::int64_t, bool>([](auto x, auto k, auto mask) {
+        return where(mask, x * x * k, exp(x)) / (k * k + x);
+    }),
+        {real({5}), n, m}));
+    CHECK(is_the_same_in_steps<double, float, std::int64_t, bool>(
+        [](auto s, auto x, auto y, auto k, auto mask) {
+            return s(where(mask, s(x * y), s(sin(y)))) * s(x + k);
+        },
+        mixed, 1e-6));
+    CHECK(is_the_same_in_steps<float, double, std::int64_t, bool>(
+        [](auto s, auto x, auto y, auto k, auto mask) {
+            return s(where(y > 1, s(x * x), s(exp(x)))) * s(x * s(mask + k));
+        },
+        narrow, 1e-5));
 }
 
-TEST_CASE("an expression in which each step has a result of its own kind")
-{
-    CHECK(differentiates(function_of<cd>([](auto z) { return abs(z * z) * exp(complex(real(z), abs(z))) / (1 + abs2(sin(z))); }), {complex({7})}));
-    CHECK(differentiates(function_of<double, double>([](auto x, auto y) { return maximum(x * y, y) * clamp(x * x, 0.1, y) + atan2(x, y) * minimum(x, 1); }), {real({9}), real({9}, 4)}));
+TEST_CASE("an expression in which each step has a result of its own kind") {
+    CHECK(differentiates(function_of<cd>([](auto z) {
+        return abs(z * z) * exp(complex(real(z), abs(z))) / (1 + abs2(sin(z)));
+    }),
+        {complex({7})}));
+    CHECK(differentiates(function_of<double, double>([](auto x, auto y) {
+        return maximum(x * y, y) * clamp(x * x, 0.1, y) + atan2(x, y) * minimum(x, 1);
+    }),
+        {real({9}), real({9}, 4)}));
 }
 
-TEST_CASE("second derivatives of softplus far from 0 are those of the logistic function")
-{
+TEST_CASE("second derivatives of softplus far from 0 are those of the logistic function") {
     auto const second = []<class T>(T at) {
         xg::Tensor<T> const x({at}, xg::requires_grad);
         auto const g = xg::grad(sum(softplus(x)), x, {.create_graph = true});

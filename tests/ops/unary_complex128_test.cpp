@@ -8,16 +8,16 @@ template std::vector<Unary> unary_operations<cd>();
 
 using namespace support;
 
-TEST_CASE("every operation of one complex128 argument matches its closed forms, in value and both derivatives")
-{
+TEST_CASE("every operation of one complex128 argument matches its closed forms, in value and both "
+          "derivatives") {
     for (auto const& u : unary_operations<cd>()) {
         INFO(u.name);
         CHECK(matches_closed_forms(u));
     }
 }
 
-TEST_CASE("every operation of one complex128 argument has derivatives that central differences confirm")
-{
+TEST_CASE(
+    "every operation of one complex128 argument has derivatives that central differences confirm") {
     for (auto const& u : unary_operations<cd>()) {
         INFO(u.name);
         CHECK(differentiates(u.f, {u.at}));

@@ -6,8 +6,7 @@
 /// x / (1 + e^-x), in the global namespace, where C's abs(int) and log(double) live too.
 struct Swish : xgrad::Elementwise<xgrad::R(xgrad::R)> {
     auto value(auto x) const { return x / (1 + exp(-x)); }
-    auto partial(xgrad::wrt<0>, auto y, auto x) const
-    {
+    auto partial(xgrad::wrt<0>, auto y, auto x) const {
         auto const s = 1 / (1 + exp(-x));
         return y + s * (1 - y);
     }
@@ -16,8 +15,12 @@ struct Swish : xgrad::Elementwise<xgrad::R(xgrad::R)> {
 /// |a| log(1 + |b|^2): two arguments, real or complex, a real result.
 struct Loudness : xgrad::Elementwise<xgrad::R(xgrad::R, xgrad::R), xgrad::R(xgrad::C, xgrad::C)> {
     auto value(auto a, auto b) const { return abs(a) * log(1 + abs2(b)); }
-    auto partial(xgrad::wrt<0>, auto, auto a, auto b) const { return xgrad::gradient{sgn(a) * log(1 + abs2(b))}; }
-    auto partial(xgrad::wrt<1>, auto, auto a, auto b) const { return xgrad::gradient{abs(a) * 2 / (1 + abs2(b)) * b}; }
+    auto partial(xgrad::wrt<0>, auto, auto a, auto b) const {
+        return xgrad::gradient{sgn(a) * log(1 + abs2(b))};
+    }
+    auto partial(xgrad::wrt<1>, auto, auto a, auto b) const {
+        return xgrad::gradient{abs(a) * 2 / (1 + abs2(b)) * b};
+    }
 };
 
 namespace mine {
@@ -65,59 +68,84 @@ template <class Tag> struct Family {
     };
 };
 
-}  // namespace mine
+} // namespace mine
 
 using namespace support;
 
 namespace {
 Values real(unsigned seed = 1) { return sample(xg::DType::float64, {2, 5}, seed, 0.25, 2); }
 Values complex(unsigned seed = 1) { return sample(xg::DType::complex128, {2, 5}, seed); }
-}  // namespace
+} // namespace
 
-TEST_CASE("an operation in the global namespace is applied, fused and differentiated like any other")
-{
-    CHECK(differentiates(function_of<double>([](auto x) { return xg::apply<Swish>(x); }), {real()}));
-    CHECK(differentiates(function_of<double, double>([](auto x, auto y) { return xg::apply<Swish>(x * y) * sin(x) + y; }), {real(), real(2)}));
-    CHECK(agrees_with(function_of<double>([](auto x) { return xg::apply<Swish>(x); }), function_of<double>([](auto x) { return x * sigmoid(x); }), {real()}));
-    CHECK(agrees_with_double(function_of<float>([](auto x) { return xg::apply<Swish>(x); }), function_of<double>([](auto x) { return x * sigmoid(x); }), {sample(xg::DType::float32, {19})}));
+TEST_CASE(
+    "an operation in the global namespace is applied, fused and differentiated like any other") {
+    CHECK(
+        differentiates(function_of<double>([](auto x) { return xg::apply<Swish>(x); }), {real()}));
+    CHECK(differentiates(function_of<double, double>(
+                             [](auto x, auto y) { return xg::apply<Swish>(x * y) * sin(x) + y; }),
+        {real(), real(2)}));
+    CHECK(agrees_with(function_of<double>([](auto x) { return xg::apply<Swish>(x); }),
+        function_of<double>([](auto x) { return x * sigmoid(x); }), {real()}));
+    CHECK(agrees_with_double(function_of<float>([](auto x) { return xg::apply<Swish>(x); }),
+        function_of<double>([](auto x) { return x * sigmoid(x); }),
+        {sample(xg::DType::float32, {19})}));
     auto const x = leaf(real()).as<double>();
     CHECK(xg::materialize_expression(xg::apply<Swish>(x)).grad_fn()->name() == "SwishBackward");
-    CHECK(has(message_of<xg::ShapeError>([&] { xg::Tensor<double> y = xg::apply<Loudness>(x, xg::ones({3})); }), {"Loudness", "[2, 5]", "[3]"}));
+    CHECK(has(message_of<xg::ShapeError>(
+                  [&] { xg::Tensor<double> y = xg::apply<Loudness>(x, xg::ones({3})); }),
+        {"Loudness", "[2, 5]", "[3]"}));
 }
 
-TEST_CASE("an operation of two arguments takes real and complex ones, numbers, and other shapes")
-{
+TEST_CASE("an operation of two arguments takes real and complex ones, numbers, and other shapes") {
     auto const loudness = [](auto a, auto b) { return xg::apply<Loudness>(a, b); };
     CHECK(differentiates(function_of<double, double>(loudness), {real(), real(2)}));
     CHECK(differentiates(function_of<cd, cd>(loudness), {complex(), complex(2)}));
     CHECK(differentiates(function_of<double, cd>(loudness), {real(), complex(2)}));
-    CHECK(differentiates(function_of<double, cd>(loudness), {sample(xg::DType::float64, {5}, 1, 0.25, 2), complex(2)}));
-    CHECK(differentiates(function_of<double>([](auto a) { return xg::apply<Loudness>(a, 2.5); }), {real()}));
+    CHECK(differentiates(function_of<double, cd>(loudness),
+        {sample(xg::DType::float64, {5}, 1, 0.25, 2), complex(2)}));
+    CHECK(differentiates(
+        function_of<double>([](auto a) { return xg::apply<Loudness>(a, 2.5); }), {real()}));
 }
 
-TEST_CASE("an operation with numbers of its own, neither holomorphic nor real, is expressed as an object")
-{
-    CHECK(differentiates(function_of<cd>([](auto z) { return xg::apply(mine::Bent{{}, 0.5}, z); }), {complex()}));
+TEST_CASE("an operation with numbers of its own, neither holomorphic nor real, is expressed as an "
+          "object") {
+    CHECK(differentiates(function_of<cd>([](auto z) {
+        return xg::apply(mine::Bent{{}, 0.5}, z);
+    }),
+        {complex()}));
     auto const at = Point{complex()};
-    CHECK(agrees_with(function_of<cd>([](auto z) { return xg::apply(mine::Bent{{}, 3}, z); }), function_of<cd>([](auto z) { return z * z + 3 * conj(z); }), at));
+    CHECK(agrees_with(function_of<cd>([](auto z) {
+        return xg::apply(mine::Bent{{}, 3}, z);
+    }),
+        function_of<cd>([](auto z) { return z * z + 3 * conj(z); }), at));
 }
 
-TEST_CASE("words in a rule mean xgrad's, whatever the namespace around it calls so")
-{
-    CHECK(agrees_with(function_of<double>([](auto x) { return xg::apply<mine::Wave>(x); }), function_of<double>([](auto x) { return sin(x); }), {real()}));
-    CHECK(agrees_with(function_of<cd>([](auto x) { return xg::apply<mine::Wave>(x); }), function_of<cd>([](auto x) { return sin(x); }), {complex()}));
+TEST_CASE("words in a rule mean xgrad's, whatever the namespace around it calls so") {
+    CHECK(agrees_with(function_of<double>([](auto x) { return xg::apply<mine::Wave>(x); }),
+        function_of<double>([](auto x) { return sin(x); }), {real()}));
+    CHECK(agrees_with(function_of<cd>([](auto x) { return xg::apply<mine::Wave>(x); }),
+        function_of<cd>([](auto x) { return sin(x); }), {complex()}));
 }
 
-TEST_CASE("an operation with state of its own is fused, differentiated and kept like any other")
-{
-    auto const combined = [](auto x, auto y) { return xg::apply(mine::Combined{{}, 2.5, {7, 0.5}}, x, y); };
+TEST_CASE("an operation with state of its own is fused, differentiated and kept like any other") {
+    auto const combined = [](auto x, auto y) {
+        return xg::apply(mine::Combined{{}, 2.5, {7, 0.5}}, x, y);
+    };
     CHECK(differentiates(function_of<double, double>(combined), {real(), real(2)}));
     CHECK(differentiates(function_of<cd, cd>(combined), {complex(), complex(2)}));
-    CHECK(agrees_with(function_of<double, double>([=](auto x, auto y) { return sin(combined(x * y, y)) + x; }),
-                      function_of<double, double>([](auto x, auto y) { return sin(2.5 * x * y + 0.5 * y * y) + x; }), {real(), real(2)}));
-    CHECK(agrees_with_double(function_of<float, float>(combined), function_of<double, double>(combined), {sample(xg::DType::float32, {19}), sample(xg::DType::float32, {19}, 2)}));
-    CHECK(agrees_with_double(function_of<float, double>(combined), function_of<double, double>(combined), {sample(xg::DType::float32, {19}), sample(xg::DType::float64, {19}, 2)}));
-    CHECK(agrees_with_double(function_of<cf, cf>(combined), function_of<cd, cd>(combined), {sample(xg::DType::complex64, {19}), sample(xg::DType::complex64, {19}, 2)}));
+    CHECK(agrees_with(
+        function_of<double, double>([=](auto x, auto y) { return sin(combined(x * y, y)) + x; }),
+        function_of<double, double>(
+            [](auto x, auto y) { return sin(2.5 * x * y + 0.5 * y * y) + x; }),
+        {real(), real(2)}));
+    CHECK(agrees_with_double(function_of<float, float>(combined),
+        function_of<double, double>(combined),
+        {sample(xg::DType::float32, {19}), sample(xg::DType::float32, {19}, 2)}));
+    CHECK(agrees_with_double(function_of<float, double>(combined),
+        function_of<double, double>(combined),
+        {sample(xg::DType::float32, {19}), sample(xg::DType::float64, {19}, 2)}));
+    CHECK(agrees_with_double(function_of<cf, cf>(combined), function_of<cd, cd>(combined),
+        {sample(xg::DType::complex64, {19}), sample(xg::DType::complex64, {19}, 2)}));
     auto const x = leaf(real()).as<double>();
     xg::Tensor<double> y;
     {
@@ -133,21 +161,22 @@ TEST_CASE("an operation with state of its own is fused, differentiated and kept 
     CHECK(holds(xg::grad(sum(z), x), xg::grad(sum(xg::apply<Swish>(3. * x + 4. * x * x)), x)));
 }
 
-TEST_CASE("an operation takes every scalar type of its domain, and each has the same values and gradients")
-{
+TEST_CASE("an operation takes every scalar type of its domain, and each has the same values and "
+          "gradients") {
     auto const cube = [](auto x) { return xg::apply<mine::Cube>(x); };
     CHECK(differentiates(function_of<double>(cube), {real()}));
     CHECK(differentiates(function_of<cd>(cube), {complex()}));
-    CHECK(agrees_with_double(function_of<float>(cube), function_of<double>(cube), {sample(xg::DType::float32, {37})}));
-    CHECK(agrees_with_double(function_of<cf>(cube), function_of<cd>(cube), {sample(xg::DType::complex64, {37})}));
+    CHECK(agrees_with_double(
+        function_of<float>(cube), function_of<double>(cube), {sample(xg::DType::float32, {37})}));
+    CHECK(agrees_with_double(
+        function_of<cf>(cube), function_of<cd>(cube), {sample(xg::DType::complex64, {37})}));
     xg::Tensor<std::int64_t> const n({-2, 0, 3});
     CHECK(holds_exactly(xg::apply<mine::Cube>(n), {-8., 0., 27.}));
     CHECK(holds_exactly(xg::apply<mine::Cube>(n > 0) + 0, {0., 0., 1.}));
     CHECK(holds(xg::apply<mine::Cube>(xt::xarray<double>({1., 2.}) + xg::zeros({2})), {1., 8.}));
 }
 
-TEST_CASE("an operation is called by the last part of its name, without what it is a member of")
-{
+TEST_CASE("an operation is called by the last part of its name, without what it is a member of") {
     using Family = mine::Family<mine::Family<int>::Negated>;
     xg::Tensor<double> const x({1.}, xg::requires_grad);
     xg::Tensor<double> const y = xg::apply<Family::Negated>(xg::apply<Family::Times<3>>(x));
@@ -162,11 +191,11 @@ struct Blended : xgrad::Elementwise<xgrad::R(xgrad::R, xgrad::R)> {
     auto partial(xgrad::wrt<0>, auto, auto, auto) const { return xgrad::one; }
     auto partial(xgrad::wrt<1>, auto, auto, auto) const { return xgrad::one; }
 };
-}  // namespace
+} // namespace
 
-TEST_CASE("an operation may say how errors call it, and its Node has the name of its class")
-{
+TEST_CASE("an operation may say how errors call it, and its Node has the name of its class") {
     xg::Tensor<double> const two({1., 2.}, xg::requires_grad), three({1., 2., 3.});
-    CHECK(message_of([&] { sum(xg::apply<Blended>(two, three)); }) == "blend: shapes [2] and [3] do not broadcast");
+    CHECK(message_of([&] { sum(xg::apply<Blended>(two, three)); }) ==
+          "blend: shapes [2] and [3] do not broadcast");
     CHECK(xg::Tensor<double>(xg::apply<Blended>(two, two)).grad_fn()->name() == "BlendedBackward");
 }

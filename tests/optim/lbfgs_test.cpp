@@ -1,5 +1,5 @@
-// LBFGS against numbers of PyTorch 1.13, where the complex parameter was a pair of real ones; states; and what goes wrong in a closure.
-// And steps inside backward().
+// LBFGS against numbers of PyTorch 1.13, where the complex parameter was a pair of real ones;
+// states; and what goes wrong in a closure. And steps inside backward().
 #include <xgrad/optim.hpp>
 
 #include "tensor/compare.hpp"
@@ -13,8 +13,7 @@ struct Problem {
     Z z = Z({complex<double>(0.5, 0.1)}, xg::requires_grad);
     int calls = 0;
 
-    double closure(optim::Optimizer& o)
-    {
+    double closure(optim::Optimizer& o) {
         ++calls;
         o.zero_grad();
         D const valley = 100. * square(w[1] - square(w[0])) + square(1. - w[0]);
@@ -22,8 +21,7 @@ struct Problem {
         loss.backward();
         return loss.item();
     }
-    double step(optim::LBFGS& o)
-    {
+    double step(optim::LBFGS& o) {
         return o.step([&] { return closure(o); });
     }
 };
@@ -37,16 +35,20 @@ struct Recorded {
     complex<double> z;
 };
 
-}  // namespace
+} // namespace
 
-TEST_CASE("LBFGS makes the steps of PyTorch")
-{
+TEST_CASE("LBFGS makes the steps of PyTorch") {
     auto const wolfe = optim::LineSearch::strong_wolfe;
     Recorded const all[] = {
-        {{.max_iter = 4, .line_search = wolfe}, {27.7876, 7.70663710731544, 5.33932767152464}, 15, 11, {-0.857819244382763, 0.738411670264035}, {1.30466712804846, 0.8232200381253}},
-        {{.max_iter = 30, .history_size = 3, .line_search = wolfe}, {27.7876, 0.880550129267885}, 53, 43, {0.374652908092804, 0.140364899175584}, {1.25069061849432, 0.786074545048552}},
-        {{.lr = 0.05, .max_iter = 3, .history_size = 2}, {27.7876, 19.0424682383087, 17.1130871287949}, 9, 6, {-1.1393135119195, 1.02750288914206}, {0.502734531062556, 0.102805139821137}},
-        {{.lr = 0.1, .max_iter = 10, .max_eval = 4}, {27.7876}, 4, 3, {-1.11430268306334, 1.03589995463043}, {0.502123852683827, 0.102162898818873}},
+        {{.max_iter = 4, .line_search = wolfe}, {27.7876, 7.70663710731544, 5.33932767152464}, 15,
+            11, {-0.857819244382763, 0.738411670264035}, {1.30466712804846, 0.8232200381253}},
+        {{.max_iter = 30, .history_size = 3, .line_search = wolfe}, {27.7876, 0.880550129267885},
+            53, 43, {0.374652908092804, 0.140364899175584}, {1.25069061849432, 0.786074545048552}},
+        {{.lr = 0.05, .max_iter = 3, .history_size = 2},
+            {27.7876, 19.0424682383087, 17.1130871287949}, 9, 6,
+            {-1.1393135119195, 1.02750288914206}, {0.502734531062556, 0.102805139821137}},
+        {{.lr = 0.1, .max_iter = 10, .max_eval = 4}, {27.7876}, 4, 3,
+            {-1.11430268306334, 1.03589995463043}, {0.502123852683827, 0.102162898818873}},
     };
     for (auto const& r : all) {
         Problem p;
@@ -60,10 +62,11 @@ TEST_CASE("LBFGS makes the steps of PyTorch")
     }
 }
 
-TEST_CASE("LBFGS resumed is uninterrupted, bit for bit")
-{
+TEST_CASE("LBFGS resumed is uninterrupted, bit for bit") {
     Problem p, q;
-    optim::LBFGS whole({p.w, p.z}, {.max_iter = 3, .history_size = 4, .line_search = optim::LineSearch::strong_wolfe}), resumed({q.w, q.z});
+    optim::LBFGS whole({p.w, p.z},
+        {.max_iter = 3, .history_size = 4, .line_search = optim::LineSearch::strong_wolfe}),
+        resumed({q.w, q.z});
     p.step(whole), p.step(whole);
     auto const state = whole.state_dict();
     {
@@ -76,18 +79,20 @@ TEST_CASE("LBFGS resumed is uninterrupted, bit for bit")
     CHECK(values(p.z) == values(q.z));
 
     optim::LBFGS other({p.w}, {.lr = 0.5});
-    CHECK_THROWS_WITH_AS(other.load_state_dict(state), "load_state_dict: 'step' is no vector of 2 numbers", xg::Error);
+    CHECK_THROWS_WITH_AS(other.load_state_dict(state),
+        "load_state_dict: 'step' is no vector of 2 numbers", xg::Error);
     CHECK(other.lr() == 0.5);
 }
 
-TEST_CASE("LBFGS with parameters of low precision, and where the function is not a number")
-{
+TEST_CASE("LBFGS with parameters of low precision, and where the function is not a number") {
     F a({5.f, -3.f}, xg::requires_grad);
     D b({9.}, xg::requires_grad);
-    optim::LBFGS o({a, b}, {.lr = 100, .max_iter = 60, .line_search = optim::LineSearch::strong_wolfe});
+    optim::LBFGS o(
+        {a, b}, {.lr = 100, .max_iter = 60, .line_search = optim::LineSearch::strong_wolfe});
     auto const loss = o.step([&] {
         o.zero_grad();
-        D loss = sum(b - log(b)) + cast<double>(sum(square(a - 1.f)));      // log of the first points is not a number
+        D loss = sum(b - log(b)) +
+                 cast<double>(sum(square(a - 1.f))); // log of the first points is not a number
         loss.backward();
         return loss;
     });
@@ -96,8 +101,7 @@ TEST_CASE("LBFGS with parameters of low precision, and where the function is not
     CHECK(b.item() == doctest::Approx(1).epsilon(1e-4));
 }
 
-TEST_CASE("a closure that throws leaves the parameters of the last iteration")
-{
+TEST_CASE("a closure that throws leaves the parameters of the last iteration") {
     Problem p;
     optim::LBFGS o({p.w, p.z}, {.max_iter = 1, .line_search = optim::LineSearch::strong_wolfe});
     p.step(o);
@@ -115,16 +119,22 @@ TEST_CASE("a closure that throws leaves the parameters of the last iteration")
     CHECK_THROWS_AS(optim::LBFGS({p.w}, {.max_iter = 0}), xg::Error);
 }
 
-TEST_CASE("steps inside backward: the same steps, and no gradient stays")
-{
+TEST_CASE("steps inside backward: the same steps, and no gradient stays") {
     auto const train = [](bool inside) {
         D a({1., 2.}, xg::requires_grad), b({3.}, xg::requires_grad);
         F c({0.5f}, xg::requires_grad);
-        optim::SGD o(std::vector<optim::SGD::Group>{{{a}, {.lr = 0.1, .momentum = 0.9}}, {{b, c}, {.lr = 0.05, .momentum = 0.5}}});
+        optim::SGD o(std::vector<optim::SGD::Group>{
+            {{a}, {.lr = 0.1, .momentum = 0.9}}, {{b, c}, {.lr = 0.05, .momentum = 0.5}}});
         int most = 0;
         auto handle = inside ? optim::step_in_backward(o) : xg::HookHandle();
-        auto const count = [&](auto const&) { most = std::max(most, int(a.grad().defined()) + int(b.grad().defined()) + int(c.grad().defined())); };
-        if (inside) a.register_post_accumulate_grad_hook(count), b.register_post_accumulate_grad_hook(count), c.register_post_accumulate_grad_hook(count);
+        auto const count = [&](auto const&) {
+            most = std::max(
+                most, int(a.grad().defined()) + int(b.grad().defined()) + int(c.grad().defined()));
+        };
+        if (inside)
+            a.register_post_accumulate_grad_hook(count),
+                b.register_post_accumulate_grad_hook(count),
+                c.register_post_accumulate_grad_hook(count);
         for (int i = 0; i < 4; ++i) {
             D const loss = sum(square(a) * b) + sum(square(cast<double>(c)));
             loss.backward();

@@ -8,53 +8,53 @@ namespace optim = xg::optim;
 namespace {
 struct Trained {
     D p = D({1.}, xg::requires_grad), q = D({1.}, xg::requires_grad);
-    optim::SGD o{std::vector<optim::SGD::Group>{{{p}, {.lr = 1., .momentum = 0.5}}, {{q}, {.lr = 0.1, .momentum = 0.5}}}};
+    optim::SGD o{std::vector<optim::SGD::Group>{
+        {{p}, {.lr = 1., .momentum = 0.5}}, {{q}, {.lr = 0.1, .momentum = 0.5}}}};
 
-    void check(auto& schedule, std::vector<double> const& rates)
-    {
+    void check(auto& schedule, std::vector<double> const& rates) {
         for (double const r : rates) {
             CHECK(o.lr(0) == doctest::Approx(r).epsilon(1e-12));
             schedule.step();
         }
     }
 };
-}  // namespace
+} // namespace
 
-TEST_CASE("StepLR")
-{
+TEST_CASE("StepLR") {
     Trained t;
     optim::StepLR s(t.o, 2, 0.5);
     t.check(s, {1, 1, 0.5, 0.5, 0.25, 0.25});
     CHECK(t.o.lr(1) == doctest::Approx(0.0125));
 }
 
-TEST_CASE("CosineAnnealingLR goes down and up again")
-{
+TEST_CASE("CosineAnnealingLR goes down and up again") {
     Trained t;
     optim::CosineAnnealingLR s(t.o, 4, 0.2);
     double const c = std::sqrt(0.5) * 0.4;
     t.check(s, {1, 0.6 + c, 0.6, 0.6 - c, 0.2, 0.6 - c, 0.6, 0.6 + c, 1});
 }
 
-TEST_CASE("LambdaLR")
-{
+TEST_CASE("LambdaLR") {
     Trained t;
     optim::LambdaLR s(t.o, [](std::int64_t n) { return 1. / static_cast<double>(1 + n); });
     t.check(s, {1, 0.5, 1. / 3});
     CHECK(t.o.lr(1) == doctest::Approx(0.025));
 }
 
-TEST_CASE("LinearLR warms up")
-{
+TEST_CASE("LinearLR warms up") {
     Trained t;
     optim::LinearLR s(t.o, 0.2, 1, 4);
     t.check(s, {0.2, 0.4, 0.6, 0.8, 1, 1, 1});
 }
 
-TEST_CASE("OneCycleLR: rate up and down, momentum down and up")
-{
+TEST_CASE("OneCycleLR: rate up and down, momentum down and up") {
     Trained t;
-    optim::OneCycleLR s(t.o, {.max_lr = 2, .total_steps = 11, .pct_start = 5. / 11, .cosine = false, .div_factor = 10, .final_div_factor = 100});
+    optim::OneCycleLR s(t.o, {.max_lr = 2,
+                                 .total_steps = 11,
+                                 .pct_start = 5. / 11,
+                                 .cosine = false,
+                                 .div_factor = 10,
+                                 .final_div_factor = 100});
     std::vector<double> const rates{0.2, 0.65, 1.1, 1.55, 2};
     std::vector<double> const momenta{0.95, 0.925, 0.9, 0.875, 0.85};
     for (std::size_t i = 0; i < 5; ++i) {
@@ -67,21 +67,25 @@ TEST_CASE("OneCycleLR: rate up and down, momentum down and up")
     CHECK(t.o.lr(0) == doctest::Approx(0.002));
     CHECK(*t.o.momentum(0) == doctest::Approx(0.95));
     s.step();
-    CHECK_THROWS_WITH_AS(s.step(), "Tried to step 12 times. The specified number of total steps is 11", xg::Error);
+    CHECK_THROWS_WITH_AS(
+        s.step(), "Tried to step 12 times. The specified number of total steps is 11", xg::Error);
 
     optim::Adagrad adagrad({t.p});
-    CHECK_THROWS_WITH_AS(optim::OneCycleLR(adagrad, {}), doctest::Contains("must support momentum"), xg::Error);
+    CHECK_THROWS_WITH_AS(
+        optim::OneCycleLR(adagrad, {}), doctest::Contains("must support momentum"), xg::Error);
     Trained cosine;
-    optim::OneCycleLR half(cosine.o, {.max_lr = 2, .total_steps = 11, .pct_start = 5. / 11, .div_factor = 10});
+    optim::OneCycleLR half(
+        cosine.o, {.max_lr = 2, .total_steps = 11, .pct_start = 5. / 11, .div_factor = 10});
     half.step(), half.step();
     CHECK(cosine.o.lr(0) == doctest::Approx(1.1));
 }
 
-TEST_CASE("ReduceLROnPlateau: patience, cooldown, threshold, a lowest rate")
-{
+TEST_CASE("ReduceLROnPlateau: patience, cooldown, threshold, a lowest rate") {
     Trained t;
-    optim::ReduceLROnPlateau s(t.o, {.factor = 0.5, .patience = 1, .threshold = 0.1, .cooldown = 2, .min_lr = 0.3});
-    std::vector<std::pair<double, double>> const number_and_rate{{10, 1}, {9.5, 1}, {9.5, 0.5}, {9.5, 0.5}, {9.5, 0.5}, {9.5, 0.5}, {9.5, 0.3}, {5, 0.3}};
+    optim::ReduceLROnPlateau s(
+        t.o, {.factor = 0.5, .patience = 1, .threshold = 0.1, .cooldown = 2, .min_lr = 0.3});
+    std::vector<std::pair<double, double>> const number_and_rate{
+        {10, 1}, {9.5, 1}, {9.5, 0.5}, {9.5, 0.5}, {9.5, 0.5}, {9.5, 0.5}, {9.5, 0.3}, {5, 0.3}};
     for (auto const& [number, rate] : number_and_rate) {
         s.step(number);
         CHECK(t.o.lr(0) == doctest::Approx(rate));
@@ -95,8 +99,7 @@ TEST_CASE("ReduceLROnPlateau: patience, cooldown, threshold, a lowest rate")
     CHECK(up.o.lr(0) == doctest::Approx(0.1));
 }
 
-TEST_CASE("a schedule resumes")
-{
+TEST_CASE("a schedule resumes") {
     Trained a, b;
     optim::CosineAnnealingLR s(a.o, 7), r(b.o, 7);
     for (int i = 0; i < 3; ++i) s.step();
@@ -114,27 +117,27 @@ TEST_CASE("a schedule resumes")
     CHECK(d.o.lr(0) == doctest::Approx(0.1));
 }
 
-TEST_CASE("OneCycleLR lets a loop of total_steps end, and gives any momentum its cycle")
-{
+TEST_CASE("OneCycleLR lets a loop of total_steps end, and gives any momentum its cycle") {
     D const w({1.}, xg::requires_grad);
     optim::SGD o({w}, {.lr = 0.1});
     optim::OneCycleLR s(o, {.max_lr = 0.1, .total_steps = 5});
-    std::vector<std::pair<double, double>> const recorded{{0.09504846320134738, 0.854951556604879}, {0.06112620219362893, 0.8888739533021842},
-                                                          {0.0188258346050237, 0.9311744900929366}, {4e-07, 0.95}, {0.01882583460502369, 0.9311744900929366}};  // PyTorch 1.13
+    std::vector<std::pair<double, double>> const recorded{{0.09504846320134738, 0.854951556604879},
+        {0.06112620219362893, 0.8888739533021842}, {0.0188258346050237, 0.9311744900929366},
+        {4e-07, 0.95}, {0.01882583460502369, 0.9311744900929366}}; // PyTorch 1.13
     for (auto const& [rate, momentum] : recorded) {
         s.step();
         CHECK(o.lr(0) == doctest::Approx(rate).epsilon(1e-12));
         CHECK(*o.momentum(0) == doctest::Approx(momentum).epsilon(1e-12));
     }
-    CHECK_THROWS_WITH_AS(s.step(), "Tried to step 6 times. The specified number of total steps is 5", xg::Error);
+    CHECK_THROWS_WITH_AS(
+        s.step(), "Tried to step 6 times. The specified number of total steps is 5", xg::Error);
 }
 
-TEST_CASE("factors of several schedules for one optimiser are multiplied")
-{
+TEST_CASE("factors of several schedules for one optimiser are multiplied") {
     Trained t;
     optim::LinearLR warm_up(t.o, 0.5, 1, 2);
     optim::StepLR decay(t.o, 1, 0.1);
-    std::vector<double> const rates{0.5, 0.075, 0.01, 0.001, 0.0001};  // of PyTorch, for a rate of 1
+    std::vector<double> const rates{0.5, 0.075, 0.01, 0.001, 0.0001}; // of PyTorch, for a rate of 1
     for (double const r : rates) {
         CHECK(t.o.lr(0) == doctest::Approx(r).epsilon(1e-12));
         CHECK(t.o.lr(1) == doctest::Approx(r / 10).epsilon(1e-12));
@@ -145,17 +148,18 @@ TEST_CASE("factors of several schedules for one optimiser are multiplied")
     optim::StepLR halved(c.o, 1, 0.5);
     optim::CosineAnnealingLR cosine(c.o, 2, 0.2);
     double now = 1;
-    for (int n = 1; n <= 6; ++n) {  // PyTorch's recursion
+    for (int n = 1; n <= 6; ++n) { // PyTorch's recursion
         halved.step(), cosine.step();
         now /= 2;
-        double const before = 1 + std::cos(std::acos(-1.) * (n - 1) / 2), after = 1 + std::cos(std::acos(-1.) * n / 2);
-        now = (n - 1 - 2) % 4 == 0 ? now + 0.8 * (1 - std::cos(std::acos(-1.) / 2)) / 2 : 0.2 + (now - 0.2) * after / before;
+        double const before = 1 + std::cos(std::acos(-1.) * (n - 1) / 2),
+                     after = 1 + std::cos(std::acos(-1.) * n / 2);
+        now = (n - 1 - 2) % 4 == 0 ? now + 0.8 * (1 - std::cos(std::acos(-1.) / 2)) / 2
+                                   : 0.2 + (now - 0.2) * after / before;
         CHECK(c.o.lr(0) == doctest::Approx(now).epsilon(1e-12));
     }
 }
 
-TEST_CASE("a schedule goes on from a rate that was set by hand")
-{
+TEST_CASE("a schedule goes on from a rate that was set by hand") {
     Trained t;
     optim::StepLR s(t.o, 2, 0.1);
     s.step();
@@ -164,12 +168,12 @@ TEST_CASE("a schedule goes on from a rate that was set by hand")
     CHECK(t.o.lr(0) == doctest::Approx(0.05));
     CHECK(t.o.lr(1) == doctest::Approx(0.01));
 
-    optim::LambdaLR over(t.o, [](std::int64_t n) { return static_cast<double>(n + 2); });  // knows the initial rate alone
+    optim::LambdaLR over(t.o,
+        [](std::int64_t n) { return static_cast<double>(n + 2); }); // knows the initial rate alone
     CHECK(t.o.lr(0) == 2);
 }
 
-TEST_CASE("several schedules resume, in any order")
-{
+TEST_CASE("several schedules resume, in any order") {
     Trained a, b;
     optim::LinearLR w(a.o, 0.5, 1, 4), w2(b.o, 0.5, 1, 4);
     optim::StepLR s(a.o, 2, 0.1), s2(b.o, 2, 0.1);
@@ -182,8 +186,7 @@ TEST_CASE("several schedules resume, in any order")
     }
 }
 
-TEST_CASE("a schedule without a function is refused")
-{
+TEST_CASE("a schedule without a function is refused") {
     Trained t;
     CHECK_THROWS_WITH_AS(optim::LambdaLR(t.o, {}), "LambdaLR: there is no function", xg::Error);
 }

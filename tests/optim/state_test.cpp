@@ -13,14 +13,15 @@ struct Problem {
     Z c = Z({complex<double>(1, 1)}, xg::requires_grad);
 
     std::vector<xg::AnyTensor> parameters() const { return {a, b, c}; }
-    void backward() const
-    {
-        D const loss = sum(square(a) * square(a)) + sum(exp(cast<double>(b))) + sum(abs2(c * c - 1.));
+    void backward() const {
+        D const loss =
+            sum(square(a) * square(a)) + sum(exp(cast<double>(b))) + sum(abs2(c * c - 1.));
         loss.backward();
     }
-    bool same(Problem const& o) const { return values(a) == values(o.a) && values(b) == values(o.b) && values(c) == values(o.c); }
-    Problem copy() const
-    {
+    bool same(Problem const& o) const {
+        return values(a) == values(o.a) && values(b) == values(o.b) && values(c) == values(o.c);
+    }
+    Problem copy() const {
         Problem p;
         xg::NoGradGuard const off;
         p.a.copy_(a), p.b.copy_(b), p.c.copy_(c);
@@ -28,8 +29,7 @@ struct Problem {
     }
 };
 
-void run(Problem const& p, optim::Optimizer& o, int steps)
-{
+void run(Problem const& p, optim::Optimizer& o, int steps) {
     for (int i = 0; i < steps; ++i) {
         o.zero_grad();
         p.backward();
@@ -37,8 +37,7 @@ void run(Problem const& p, optim::Optimizer& o, int steps)
     }
 }
 
-template <class O> typename O::Options options()
-{
+template <class O> typename O::Options options() {
     typename O::Options o;
     o.lr = 0.013;
     o.weight_decay = 0.1;
@@ -48,10 +47,10 @@ template <class O> typename O::Options options()
     return o;
 }
 
-}  // namespace
+} // namespace
 
-TEST_CASE_TEMPLATE("resumed is uninterrupted, bit for bit", O, optim::SGD, optim::Adam, optim::AdamW, optim::Adagrad, optim::RMSprop)
-{
+TEST_CASE_TEMPLATE("resumed is uninterrupted, bit for bit", O, optim::SGD, optim::Adam,
+    optim::AdamW, optim::Adagrad, optim::RMSprop) {
     Problem const p;
     O whole(p.parameters(), options<O>());
     run(p, whole, 4);
@@ -66,8 +65,7 @@ TEST_CASE_TEMPLATE("resumed is uninterrupted, bit for bit", O, optim::SGD, optim
     CHECK(resumed.state(0).steps == 9);
 }
 
-TEST_CASE("groups have options of their own, and parameters without a gradient stay")
-{
+TEST_CASE("groups have options of their own, and parameters without a gradient stay") {
     D a({1.}, xg::requires_grad), b({1.}, xg::requires_grad), c({1.}, xg::requires_grad);
     optim::SGD o(std::vector<optim::SGD::Group>{{{a}, {.lr = 0.1}}, {{b}, {.lr = 0.5}}});
     o.add_param_group({{c}, {.lr = 1.}});
@@ -85,8 +83,7 @@ TEST_CASE("groups have options of their own, and parameters without a gradient s
     CHECK(a.requires_grad());
 }
 
-TEST_CASE("step(closure) computes gradients also in a NoGradGuard, and returns the loss")
-{
+TEST_CASE("step(closure) computes gradients also in a NoGradGuard, and returns the loss") {
     D a({3.}, xg::requires_grad);
     optim::SGD o({a}, {.lr = 0.5});
     xg::NoGradGuard const off;
@@ -99,8 +96,7 @@ TEST_CASE("step(closure) computes gradients also in a NoGradGuard, and returns t
     CHECK(a.item() == 0);
 }
 
-TEST_CASE("a state of something else is an error, and changes nothing")
-{
+TEST_CASE("a state of something else is an error, and changes nothing") {
     Problem const p;
     optim::SGD sgd(p.parameters(), {.lr = 0.01, .momentum = 0.9});
     optim::Adam adam(p.parameters(), {.lr = 0.02});
@@ -111,25 +107,31 @@ TEST_CASE("a state of something else is an error, and changes nothing")
     CHECK(sgd.state(0).steps == 1);
     D other({1., 2., 3.}, xg::requires_grad);
     optim::SGD smaller({other}, {.momentum = 0.5});
-    CHECK_THROWS_WITH_AS(smaller.load_state_dict(sgd.state_dict()), "load_state_dict: 'state.0.momentum_buffer' does not fit its parameter of shape [3]", xg::Error);
+    CHECK_THROWS_WITH_AS(smaller.load_state_dict(sgd.state_dict()),
+        "load_state_dict: 'state.0.momentum_buffer' does not fit its parameter of shape [3]",
+        xg::Error);
     optim::SGD fewer({p.a}, {.momentum = 0.5});
-    CHECK_THROWS_WITH_AS(fewer.load_state_dict(sgd.state_dict()), doctest::Contains("entries that this optimizer does not know"), xg::Error);
+    CHECK_THROWS_WITH_AS(fewer.load_state_dict(sgd.state_dict()),
+        doctest::Contains("entries that this optimizer does not know"), xg::Error);
 }
 
-TEST_CASE("what cannot be trained, and options that cannot be")
-{
+TEST_CASE("what cannot be trained, and options that cannot be") {
     D a({1.}, xg::requires_grad);
-    CHECK_THROWS_WITH_AS(optim::SGD(std::vector<xg::AnyTensor>{}), "optimizer got an empty parameter list", xg::Error);
-    CHECK_THROWS_WITH_AS(optim::SGD({D(a * 2.)}), "can't optimize a non-leaf Tensor", xg::GraphError);
+    CHECK_THROWS_WITH_AS(optim::SGD(std::vector<xg::AnyTensor>{}),
+        "optimizer got an empty parameter list", xg::Error);
+    CHECK_THROWS_WITH_AS(
+        optim::SGD({D(a * 2.)}), "can't optimize a non-leaf Tensor", xg::GraphError);
     CHECK_THROWS_AS(optim::SGD({xg::Tensor<bool>({true})}), xg::TypeError);
     CHECK_THROWS_WITH_AS(optim::SGD({a, a}), doctest::Contains("appear more than once"), xg::Error);
-    CHECK_THROWS_WITH_AS(optim::SGD({a}, {.lr = -1}), doctest::Contains("Invalid learning rate"), xg::Error);
-    CHECK_THROWS_WITH_AS(optim::SGD({a}, {.nesterov = true}), "Nesterov momentum requires a momentum and zero dampening", xg::Error);
-    CHECK_THROWS_WITH_AS(optim::Adam({a}, {.beta2 = 1}), doctest::Contains("Invalid beta parameter at index 1"), xg::Error);
+    CHECK_THROWS_WITH_AS(
+        optim::SGD({a}, {.lr = -1}), doctest::Contains("Invalid learning rate"), xg::Error);
+    CHECK_THROWS_WITH_AS(optim::SGD({a}, {.nesterov = true}),
+        "Nesterov momentum requires a momentum and zero dampening", xg::Error);
+    CHECK_THROWS_WITH_AS(optim::Adam({a}, {.beta2 = 1}),
+        doctest::Contains("Invalid beta parameter at index 1"), xg::Error);
 }
 
-TEST_CASE("clip_grad_norm_")
-{
+TEST_CASE("clip_grad_norm_") {
     D a({1.}, xg::requires_grad);
     Z c({complex<double>(0, 0)}, xg::requires_grad);
     F unused({1.f}, xg::requires_grad);
@@ -144,27 +146,28 @@ TEST_CASE("clip_grad_norm_")
     reset();
     CHECK(optim::clip_grad_norm_({a, c}, 100) == doctest::Approx(3.));
     CHECK(difference(a.grad(), {2.}) == "");
-    CHECK(optim::clip_grad_norm_({a, c}, 100, std::numeric_limits<double>::infinity()) == doctest::Approx(std::sqrt(5.)));
+    CHECK(optim::clip_grad_norm_({a, c}, 100, std::numeric_limits<double>::infinity()) ==
+          doctest::Approx(std::sqrt(5.)));
     CHECK(optim::clip_grad_norm_({a, c}, 100, 1) == doctest::Approx(2 + std::sqrt(5.)));
     a.set_grad(D({HUGE_VAL}));
-    CHECK_THROWS_WITH_AS(optim::clip_grad_norm_({a, c}, 1, 2, true), doctest::Contains("non-finite"), xg::Error);
+    CHECK_THROWS_WITH_AS(
+        optim::clip_grad_norm_({a, c}, 1, 2, true), doctest::Contains("non-finite"), xg::Error);
     CHECK(difference(c.grad(), {complex<double>(2, 1)}) == "");
 }
 
-TEST_CASE("clip_grad_norm_ of gradients that are views")
-{
+TEST_CASE("clip_grad_norm_ of gradients that are views") {
     D a({1., 1.}, xg::requires_grad), b({1., 1.}, xg::requires_grad), all({{3., 7.}, {4., 8.}});
     a.set_grad(all(xg::slice(), 0));
     CHECK(optim::clip_grad_norm_({a}, 2.5) == doctest::Approx(5.));
     CHECK(difference(all, {{1.5, 7.}, {2., 8.}}, 1e-5) == "");
-    b.set_grad(broadcast_to(D(5.), {2}));  // whose two numbers are one in memory
-    CHECK_THROWS_WITH_AS(optim::clip_grad_norm_({a, b}, 1), doctest::Contains("more than one element of the written-to tensor"), xg::ShapeError);
+    b.set_grad(broadcast_to(D(5.), {2})); // whose two numbers are one in memory
+    CHECK_THROWS_WITH_AS(optim::clip_grad_norm_({a, b}, 1),
+        doctest::Contains("more than one element of the written-to tensor"), xg::ShapeError);
     CHECK(difference(a.grad(), {1.5, 2.}, 1e-5) == "");
     CHECK(optim::clip_grad_norm_({a, b}, 100) == doctest::Approx(7.5));
 }
 
-TEST_CASE("clip_grad_value_")
-{
+TEST_CASE("clip_grad_value_") {
     D a({1., 1.}, xg::requires_grad);
     Z c({complex<double>(0, 0)}, xg::requires_grad);
     a.set_grad(D({-5., 0.25}));
@@ -174,8 +177,7 @@ TEST_CASE("clip_grad_value_")
     CHECK(difference(c.grad(), {complex<double>(0.5, -0.1)}) == "");
 }
 
-TEST_CASE("a state that cannot be is not loaded")
-{
+TEST_CASE("a state that cannot be is not loaded") {
     D const w({1., 2.}, xg::requires_grad);
     auto const loss = [&] {
         D const l = sum(square(w) * square(w));
@@ -183,10 +185,12 @@ TEST_CASE("a state that cannot be is not loaded")
         return l.item();
     };
     optim::Adam adam({w});
-    auto const refuses = [](auto& o, std::string const& entry, D const& value, std::string const& message) {
+    auto const refuses = [](auto& o, std::string const& entry, D const& value,
+                             std::string const& message) {
         auto state = o.state_dict();
         state.set(entry, value);
-        CHECK_THROWS_WITH_AS(o.load_state_dict(state), doctest::Contains(message.c_str()), xg::Error);
+        CHECK_THROWS_WITH_AS(
+            o.load_state_dict(state), doctest::Contains(message.c_str()), xg::Error);
     };
     refuses(adam, "groups.0.lr", D(-5.), "learning rate");
     refuses(adam, "state.0.steps", D(std::numeric_limits<double>::quiet_NaN()), "no count");

@@ -1,7 +1,8 @@
-// Programs run by libtorch. Where version 1.13 gives wrong numbers, or shares memory where xgrad does
-// not, the same is computed in another way:
+// Programs run by libtorch. Where version 1.13 gives wrong numbers, or shares memory where xgrad
+// does not, the same is computed in another way:
 //
-//     dot of complex vectors     Debian's build takes the result of BLAS's zdotu from the wrong place
+//     dot of complex vectors     Debian's build takes the result of BLAS's zdotu from the wrong
+//     place
 //                                and gets zeros: a sum of products
 //     conj, real, imag           are views of their argument in PyTorch, copies in xgrad: clones
 #include <torch/torch.h>

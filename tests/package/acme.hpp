@@ -1,4 +1,5 @@
-// Modules of a program of its own, with their names in packages, and packages in a folder for the time of a test.
+// Modules of a program of its own, with their names in packages, and packages in a folder for the
+// time of a test.
 #pragma once
 
 #include <xgrad/package.hpp>

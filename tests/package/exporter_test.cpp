@@ -1,4 +1,5 @@
-// PackageExporter: rules, hooks, what it says of a package that cannot be written, and what it tells of one that can.
+// PackageExporter: rules, hooks, what it says of a package that cannot be written, and what it
+// tells of one that can.
 #include <doctest/doctest.h>
 
 #include "acme.hpp"

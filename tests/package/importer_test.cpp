@@ -1,4 +1,5 @@
-// PackageImporter: modules come back as they were, external and mocked names, and types that this program does not have.
+// PackageImporter: modules come back as they were, external and mocked names, and types that this
+// program does not have.
 #include <doctest/doctest.h>
 
 #include "acme.hpp"
@@ -106,15 +107,14 @@ TEST_CASE("an external module is the program's own, or an error that names it an
         e.extern_({"acme.Normalize", "acme.Log", "acme.labels"});
     });
     package::PackageImporter i(d / "p");
-    CHECK(
-        complaint(
-            d, [&] { i.load_module("acme", "net"); }) == "p: needs what this program does not "
-                                                         "provide; call provide() for it first:\n"
-                                                         "    acme.labels (acme.net -> "
-                                                         "acme.vision.Net -> acme.labels)\n"
-                                                         "    acme.Log (acme.net -> "
-                                                         "acme.vision.Net -> xgrad.nn.Slot -> "
-                                                         "acme.Log)"); // acme.Normalize is constructed from nothing
+    CHECK(complaint(d, [&] { i.load_module("acme", "net"); }) ==
+          "p: needs what this program does not "
+          "provide; call provide() for it first:\n"
+          "    acme.labels (acme.net -> "
+          "acme.vision.Net -> acme.labels)\n"
+          "    acme.Log (acme.net -> "
+          "acme.vision.Net -> xgrad.nn.Slot -> "
+          "acme.Log)"); // acme.Normalize is constructed from nothing
     Strings const labels{"zero", "one"};
     i.provide("acme.labels", labels);
     CHECK(i.object<Strings>("acme.labels") == labels);

@@ -1,4 +1,5 @@
-// All of xgrad's layers go into a package and come back; a training run that is resumed from a package.
+// All of xgrad's layers go into a package and come back; a training run that is resumed from a
+// package.
 #include <doctest/doctest.h>
 
 #include "acme.hpp"
@@ -131,7 +132,8 @@ Headers module_classes_of_headers() {
     return found;
 }
 
-/// Each comes back as the same type, with the same state, which prints the same and is described the same.
+/// Each comes back as the same type, with the same state, which prints the same and is described
+/// the same.
 template <class T> void check_all_come_back(Layers<T>& layers) {
     Folder const d("xgrad_package_layers");
     package::PackageExporter e(d / "p");

@@ -1,4 +1,5 @@
-// Packages that are not what they should be, by accident or by intent: each gives one clear error. And one that an older xgrad wrote.
+// Packages that are not what they should be, by accident or by intent: each gives one clear error.
+// And one that an older xgrad wrote.
 #include <doctest/doctest.h>
 
 #include "acme.hpp"
@@ -75,9 +76,9 @@ TEST_CASE("the package that the others are made from is well-formed") {
 }
 
 TEST_CASE("a newer format is named with the xgrad that wrote it") {
-    CHECK(
-        said_of_manifest(manifest("", "", "2")) == "p: the package has format 2 and was written by "
-                                                   "xgrad 9.8.7; this xgrad reads formats up to 1");
+    CHECK(said_of_manifest(manifest("", "", "2")) ==
+          "p: the package has format 2 and was written by "
+          "xgrad 9.8.7; this xgrad reads formats up to 1");
     CHECK(said_of_manifest(manifest("", "", "0")) == "p: .data/package.json: there is no format 0");
 }
 
@@ -273,7 +274,8 @@ TEST_CASE("a type of this program that has other modules inside is an error") {
 
 TEST_CASE("a compressed entry is refused: nothing in a package is larger than the file") {
     Folder const d("xgrad_package_deflated");
-    // python3: zipfile.ZipFile(f, "w", zipfile.ZIP_DEFLATED).writestr(".data/package.json", " " * 64)
+    // python3: zipfile.ZipFile(f, "w", zipfile.ZIP_DEFLATED).writestr(".data/package.json", " " *
+    // 64)
     static constexpr unsigned char bytes[] = {0x50, 0x4b, 3, 4, 20, 0, 0, 0, 8, 0, 0, 0, 0x21, 0,
         0x6c, 0x97, 0xcb, 0x8f, 5, 0, 0, 0, 64, 0, 0, 0, 1, 0, 0, 0, 'a', 0x53, 0x50, 0xa0, 0x3d, 0,
         0x50, 0x4b, 1, 2, 20, 3, 20, 0, 0, 0, 8, 0, 0, 0, 0x21, 0, 0x6c, 0x97, 0xcb, 0x8f, 5, 0, 0,
@@ -308,7 +310,8 @@ TEST_CASE("a package of format 1 stays readable") {
           "Mock(xgrad.nn.Dropout)\n), 3 parameters");
     auto& linear_layer = package::module_at<nn::Linear<double>>(net, "1");
     CHECK_FALSE(linear_layer.bias.requires_grad());
-    // 4 times (1, -1) by the weight (0.5, 2) and the bias -1 is -7, of which the slope leaves a quarter
+    // 4 times (1, -1) by the weight (0.5, 2) and the bias -1 is -7, of which the slope leaves a
+    // quarter
     CHECK(package::module_at<nn::LeakyReLU>(net, "2")(
               linear_layer(package::module_at<acme::Normalize>(net, "0")(D({{1., -1.}}))))
               .item() == -1.75);

@@ -1,4 +1,5 @@
-// No memory: every allocation of a graph's life fails in turn. Nothing leaks, nothing is half done, and all goes on.
+// No memory: every allocation of a graph's life fails in turn. Nothing leaks, nothing is half done,
+// and all goes on.
 #include "allocations.hpp"
 
 #include <malloc.h>
@@ -10,32 +11,33 @@ namespace {
 std::atomic<long> blocks = 0, bytes_taken = 0;
 thread_local long left = -1;
 
-void* counted(std::size_t bytes, std::size_t alignment)
-{
+void* counted(std::size_t bytes, std::size_t alignment) {
     if (left >= 0 && left-- == 0) {
         allocations::injected = true;
         return nullptr;
     }
-    void* const p = alignment ? std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment) : std::malloc(bytes ? bytes : 1);
+    void* const p =
+        alignment ? std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment)
+                  : std::malloc(bytes ? bytes : 1);
     blocks += p != nullptr;
     bytes_taken += static_cast<long>(malloc_usable_size(p));
     return p;
 }
-void* or_throw(void* p)
-{
+void* or_throw(void* p) {
     if (!p) throw std::bad_alloc();
     return p;
 }
-void uncounted(void* p) noexcept
-{
+void uncounted(void* p) noexcept {
     blocks -= p != nullptr;
     bytes_taken -= static_cast<long>(malloc_usable_size(p));
     std::free(p);
 }
-}  // namespace
+} // namespace
 
 void* operator new(std::size_t n) { return or_throw(counted(n, 0)); }
-void* operator new(std::size_t n, std::align_val_t a) { return or_throw(counted(n, static_cast<std::size_t>(a))); }
+void* operator new(std::size_t n, std::align_val_t a) {
+    return or_throw(counted(n, static_cast<std::size_t>(a)));
+}
 void* operator new(std::size_t n, std::nothrow_t const&) noexcept { return counted(n, 0); }
 void operator delete(void* p) noexcept { uncounted(p); }
 void operator delete(void* p, std::size_t) noexcept { uncounted(p); }
@@ -51,8 +53,7 @@ void allocations::stop() { left = -1; }
 using allocations::each_fault;
 using allocations::fails;
 
-TEST_CASE("a graph that cannot be recorded for want of memory leaves its operands as they were")
-{
+TEST_CASE("a graph that cannot be recorded for want of memory leaves its operands as they were") {
     auto const outcome = each_fault([](long k) -> char const* {
         Leaves const leaf;
         Steps s;
@@ -66,13 +67,15 @@ TEST_CASE("a graph that cannot be recorded for want of memory leaves its operand
     CHECK(outcome.wrong == nullptr);
 }
 
-TEST_CASE("after a pass that met a want of memory each leaf has the whole gradient or none, and the pass can be repeated")
-{
+TEST_CASE("after a pass that met a want of memory each leaf has the whole gradient or none, and "
+          "the pass can be repeated") {
     Gradients4 const right = gradients(Leaves());
     auto const outcome = each_fault([&](long k) -> char const* {
         Leaves leaf;
         auto const s = record(leaf);
-        if (fails(k, [&] { s.loss.backward({.retain_graph = true}); }) != allocations::injected && k >= 0) return "a failure was swallowed";
+        if (fails(k, [&] { s.loss.backward({.retain_graph = true}); }) != allocations::injected &&
+            k >= 0)
+            return "a failure was swallowed";
         if (!whole_or_none(leaf, right)) return "a leaf has part of its gradient";
         leaf.zero_grad();
         s.loss.backward();
@@ -84,8 +87,7 @@ TEST_CASE("after a pass that met a want of memory each leaf has the whole gradie
     CHECK(outcome.wrong == nullptr);
 }
 
-TEST_CASE("a gradient is added to the one that was there before wholly or not at all")
-{
+TEST_CASE("a gradient is added to the one that was there before wholly or not at all") {
     Gradients4 const right = gradients(Leaves());
     auto const outcome = each_fault([&](long k) -> char const* {
         Leaves leaf;
@@ -96,25 +98,31 @@ TEST_CASE("a gradient is added to the one that was there before wholly or not at
             decltype(g.clone()) const twice = g * 2.;
             return same(t.grad(), g) || same(t.grad(), twice);
         };
-        return once_or_twice(leaf.x, right.x) && once_or_twice(leaf.w, right.w) && once_or_twice(leaf.b, right.b) && once_or_twice(leaf.z, right.z) ? nullptr : "half added";
+        return once_or_twice(leaf.x, right.x) && once_or_twice(leaf.w, right.w) &&
+                       once_or_twice(leaf.b, right.b) && once_or_twice(leaf.z, right.z)
+                   ? nullptr
+                   : "half added";
     });
     CHECK(outcome.faults > 50);
     CHECK(outcome.leaked == 0);
     CHECK(outcome.wrong == nullptr);
 }
 
-TEST_CASE("where grad() cannot finish, no .grad has changed, and a second call gives the gradients")
-{
+TEST_CASE(
+    "where grad() cannot finish, no .grad has changed, and a second call gives the gradients") {
     Gradients4 const right = gradients(Leaves());
     auto const outcome = each_fault([&](long k) -> char const* {
         Leaves const leaf;
         auto const s = record(leaf);
         auto const ask = [&] {
-            auto [x, w, b, z] = grad(s.loss, xg::inputs(leaf.x, leaf.w, leaf.b, leaf.z), {.retain_graph = true});
+            auto [x, w, b, z] =
+                grad(s.loss, xg::inputs(leaf.x, leaf.w, leaf.b, leaf.z), {.retain_graph = true});
             return Gradients4{x, w, b, z};
         };
         fails(k, ask);
-        if (leaf.x.grad().defined() || leaf.w.grad().defined() || leaf.b.grad().defined() || leaf.z.grad().defined()) return "a .grad appeared";
+        if (leaf.x.grad().defined() || leaf.w.grad().defined() || leaf.b.grad().defined() ||
+            leaf.z.grad().defined())
+            return "a .grad appeared";
         return same(ask(), right) ? nullptr : "the second call is wrong";
     });
     CHECK(outcome.faults > 50);
@@ -122,11 +130,11 @@ TEST_CASE("where grad() cannot finish, no .grad has changed, and a second call g
     CHECK(outcome.wrong == nullptr);
 }
 
-TEST_CASE("a recorded pass that meets a want of memory leaves the graph whole")
-{
+TEST_CASE("a recorded pass that meets a want of memory leaves the graph whole") {
     Leaves const reference;
     auto const penalty = [](Leaves const& leaf, Steps const& s) {
-        auto [x, w, b, z] = grad(s.loss, xg::inputs(leaf.x, leaf.w, leaf.b, leaf.z), {.create_graph = true});
+        auto [x, w, b, z] =
+            grad(s.loss, xg::inputs(leaf.x, leaf.w, leaf.b, leaf.z), {.create_graph = true});
         return D(sum(x * x) + sum(w * w) + sum(b * b) + sum(abs2(z)));
     };
     D const right = grad(penalty(reference, record(reference)), reference.x);
@@ -142,8 +150,7 @@ TEST_CASE("a recorded pass that meets a want of memory leaves the graph whole")
     CHECK(outcome.wrong == nullptr);
 }
 
-TEST_CASE("a value that a Node keeps does not keep its tensor's place")
-{
+TEST_CASE("a value that a Node keeps does not keep its tensor's place") {
     allocations::NoCache const off;
     xg::Tensor<double> const start(0.7, xg::requires_grad);
     auto x = start;

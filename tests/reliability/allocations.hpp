@@ -24,29 +24,27 @@ struct NoCache {
 };
 
 struct Outcome {
-    long faults = 0;              // how many different calls failed in turn
-    long leaked = 0;              // blocks
-    char const* wrong = nullptr;  // what the first round said that was wrong
+    long faults = 0;             // how many different calls failed in turn
+    long leaked = 0;             // blocks
+    char const* wrong = nullptr; // what the first round said that was wrong
 };
 
-/// True where the call f(), in which the k-th allocation fails, throws std::bad_alloc; with k < 0 none fails.
-template <class F> bool fails(long k, F f)
-{
+/// True where the call f(), in which the k-th allocation fails, throws std::bad_alloc; with k < 0
+/// none fails.
+template <class F> bool fails(long k, F f) {
     bool threw = false;
     if (k >= 0) fail_at(k);
     try {
         f();
-    } catch (std::bad_alloc const&) {
-        threw = true;
-    }
+    } catch (std::bad_alloc const&) { threw = true; }
     stop();
     return threw;
 }
 
-/// Calls round(k), which lets the k-th fault happen and says what it found wrong, for k = 0, 1, ... until it meets no fault.
-/// A round without faults (k = -1) stands between, so that what is made once or kept for later has been made.
-template <class Round> Outcome each_fault(Round round)
-{
+/// Calls round(k), which lets the k-th fault happen and says what it found wrong, for k = 0, 1, ...
+/// until it meets no fault. A round without faults (k = -1) stands between, so that what is made
+/// once or kept for later has been made.
+template <class Round> Outcome each_fault(Round round) {
     NoCache const off;
     Outcome outcome;
     outcome.wrong = round(-1);
@@ -63,4 +61,4 @@ template <class Round> Outcome each_fault(Round round)
     }
 }
 
-}  // namespace allocations
+} // namespace allocations

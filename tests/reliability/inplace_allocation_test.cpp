@@ -7,8 +7,7 @@ using allocations::fails;
 namespace {
 
 /// Runs change(t, view of t, leaf) on a tensor of the graph with each allocation failing in turn.
-template <class Change> allocations::Outcome with_each_fault(Change change)
-{
+template <class Change> allocations::Outcome with_each_fault(Change change) {
     struct Parts {
         D x{D({{0.5, -1., 1.5}, {2., 0.25, -0.75}}, xg::requires_grad)};
         D t{x * 2.}, view{t(xt::all(), xg::slice(0, 2))};
@@ -32,30 +31,46 @@ template <class Change> allocations::Outcome with_each_fault(Change change)
     });
 }
 
-}  // namespace
+} // namespace
 
-TEST_CASE("a change in place happens wholly or not at all where memory is short")
-{
+TEST_CASE("a change in place happens wholly or not at all where memory is short") {
     allocations::Outcome outcome;
-    SUBCASE("of a tensor") { outcome = with_each_fault([](D& t, D&, D const& x) { t *= x; }); }
-    SUBCASE("whose result is saved") { outcome = with_each_fault([](D& t, D&, D const&) { t.exp_(); }); }
-    SUBCASE("through a view") { outcome = with_each_fault([](D&, D& view, D const&) { view *= 3.; }); }
-    SUBCASE("through a view, whose result is saved") { outcome = with_each_fault([](D&, D& view, D const&) { view.tanh_(); }); }
-    SUBCASE("with a value that needs a gradient itself") { outcome = with_each_fault([](D&, D& view, D const& x) { view.copy_(x(xt::all(), xg::slice(1, 3))); }); }
-    SUBCASE("of one row by an index") { outcome = with_each_fault([](D& t, D&, D const& x) { t(0) = x(1) * 2.; }); }
-    SUBCASE("of the elements of a mask") { outcome = with_each_fault([](D& t, D&, D const&) { t(xg::Tensor<bool>(t > 0.)) = 0.25; }); }
-    SUBCASE("from memory that it shares") { outcome = with_each_fault([](D& t, D&, D const&) { t(xt::all(), xg::slice(1, 3)) += t(xt::all(), xg::slice(0, 2)); }); }
+    SUBCASE("of a tensor") {
+        outcome = with_each_fault([](D& t, D&, D const& x) { t *= x; });
+    }
+    SUBCASE("whose result is saved") {
+        outcome = with_each_fault([](D& t, D&, D const&) { t.exp_(); });
+    }
+    SUBCASE("through a view") {
+        outcome = with_each_fault([](D&, D& view, D const&) { view *= 3.; });
+    }
+    SUBCASE("through a view, whose result is saved") {
+        outcome = with_each_fault([](D&, D& view, D const&) { view.tanh_(); });
+    }
+    SUBCASE("with a value that needs a gradient itself") {
+        outcome = with_each_fault(
+            [](D&, D& view, D const& x) { view.copy_(x(xt::all(), xg::slice(1, 3))); });
+    }
+    SUBCASE("of one row by an index") {
+        outcome = with_each_fault([](D& t, D&, D const& x) { t(0) = x(1) * 2.; });
+    }
+    SUBCASE("of the elements of a mask") {
+        outcome = with_each_fault([](D& t, D&, D const&) { t(xg::Tensor<bool>(t > 0.)) = 0.25; });
+    }
+    SUBCASE("from memory that it shares") {
+        outcome = with_each_fault([](D& t, D&, D const&) {
+            t(xt::all(), xg::slice(1, 3)) += t(xt::all(), xg::slice(0, 2));
+        });
+    }
     bool allocates = true;
-    SUBCASE("that is not recorded, and needs no memory")
-    {
+    SUBCASE("that is not recorded, and needs no memory") {
         outcome = with_each_fault([](D& t, D&, D const& x) {
             xg::NoGradGuard const off;
             t *= x;
         });
         allocates = false;
     }
-    SUBCASE("that is not recorded, through a view")
-    {
+    SUBCASE("that is not recorded, through a view") {
         outcome = with_each_fault([](D&, D& view, D const&) {
             xg::NoGradGuard const off;
             view.exp_();
@@ -66,8 +81,7 @@ TEST_CASE("a change in place happens wholly or not at all where memory is short"
     CHECK(outcome.wrong == nullptr);
 }
 
-TEST_CASE("a step of an optimiser in place happens wholly or not at all")
-{
+TEST_CASE("a step of an optimiser in place happens wholly or not at all") {
     auto const outcome = each_fault([](long k) -> char const* {
         D w({1., 2., 3.}, xg::requires_grad);
         sum(w * w).backward();
@@ -76,7 +90,8 @@ TEST_CASE("a step of an optimiser in place happens wholly or not at all")
             w -= w.grad() * 0.25;
         });
         if (w.version() != (threw ? 0u : 1u)) return "the version does not tell what happened";
-        return difference(w, threw ? D({1., 2., 3.}) : D({0.5, 1., 1.5})).empty() ? nullptr : "half written";
+        return difference(w, threw ? D({1., 2., 3.}) : D({0.5, 1., 1.5})).empty() ? nullptr
+                                                                                  : "half written";
     });
     CHECK(outcome.leaked == 0);
     CHECK(outcome.wrong == nullptr);

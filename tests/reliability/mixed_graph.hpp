@@ -1,5 +1,5 @@
-// One graph of everything: fused expressions, real and complex, a matrix product, sums over axes, cat, slices, a change in
-// place through a view, results that are saved; and its gradients.
+// One graph of everything: fused expressions, real and complex, a matrix product, sums over axes,
+// cat, slices, a change in place through a view, results that are saved; and its gradients.
 #pragma once
 
 #include "tensor/compare.hpp"
@@ -11,8 +11,7 @@ struct Leaves {
     Z z{Z({{0.5, 0.25}, {-0.25, 1.}}, xg::requires_grad)};
 
     bool untouched() const { return x.version() + w.version() + b.version() + z.version() == 0; }
-    void zero_grad()
-    {
+    void zero_grad() {
         x.zero_grad();
         w.zero_grad();
         b.zero_grad();
@@ -26,8 +25,7 @@ struct Steps {
     D loss;
 };
 
-inline Steps record(Leaves const& leaf)
-{
+inline Steps record(Leaves const& leaf) {
     Steps s;
     s.h = matmul(leaf.x, leaf.w);
     s.a = tanh(s.h + leaf.b);
@@ -36,9 +34,12 @@ inline Steps record(Leaves const& leaf)
     s.row *= leaf.x(0) + 3.;
     s.joined = xg::cat<double>({s.a, s.buffer(xt::all(), xg::slice(0, 2))}, 1);
     s.e = exp(leaf.z * complex<double>(0.5, -1.)) * conj(leaf.z);
-    D const columns = sum(s.joined * s.joined, {0}, true), grown = exp(s.buffer * 0.125), products = matmul(transpose(s.a), tanh(s.h));
+    D const columns = sum(s.joined * s.joined, {0}, true), grown = exp(s.buffer * 0.125),
+            products = matmul(transpose(s.a), tanh(s.h));
     D const differences = s.h(0) - s.h(1), squares = matmul(products, transpose(products));
-    s.loss = sum(columns * s.joined) + sum(abs2(s.e)) * 0.5 + sum(grown / (leaf.b(0) + 4.)) + sum(products * products) + sum(squares * differences) + sum(square(matmul(s.a, s.h(xt::all(), 1))));
+    s.loss = sum(columns * s.joined) + sum(abs2(s.e)) * 0.5 + sum(grown / (leaf.b(0) + 4.)) +
+             sum(products * products) + sum(squares * differences) +
+             sum(square(matmul(s.a, s.h(xt::all(), 1))));
     return s;
 }
 
@@ -47,26 +48,29 @@ struct Gradients4 {
     Z z;
 };
 
-inline Gradients4 gradients(Leaves const& leaf)
-{
+inline Gradients4 gradients(Leaves const& leaf) {
     auto const s = record(leaf);
     auto [x, w, b, z] = grad(s.loss, xg::inputs(leaf.x, leaf.w, leaf.b, leaf.z));
     return {x, w, b, z};
 }
 
-template <class T> bool same(xg::Tensor<T> const& a, xg::Tensor<T> const& b)
-{
-    return a.defined() && a.shape() == b.shape() && std::equal(a.data(), a.data() + a.numel(), b.data());
+template <class T> bool same(xg::Tensor<T> const& a, xg::Tensor<T> const& b) {
+    return a.defined() && a.shape() == b.shape() &&
+           std::equal(a.data(), a.data() + a.numel(), b.data());
 }
-inline bool same(Gradients4 const& a, Gradients4 const& b) { return same(a.x, b.x) && same(a.w, b.w) && same(a.b, b.b) && same(a.z, b.z); }
+inline bool same(Gradients4 const& a, Gradients4 const& b) {
+    return same(a.x, b.x) && same(a.w, b.w) && same(a.b, b.b) && same(a.z, b.z);
+}
 
 /// True where each leaf has the whole gradient `right`, or none.
-inline bool whole_or_none(Leaves const& leaf, Gradients4 const& right)
-{
-    auto const fits = [](auto const& t, auto const& g) { return !t.grad().defined() || same(t.grad(), g); };
-    return fits(leaf.x, right.x) && fits(leaf.w, right.w) && fits(leaf.b, right.b) && fits(leaf.z, right.z);
+inline bool whole_or_none(Leaves const& leaf, Gradients4 const& right) {
+    auto const fits = [](auto const& t, auto const& g) {
+        return !t.grad().defined() || same(t.grad(), g);
+    };
+    return fits(leaf.x, right.x) && fits(leaf.w, right.w) && fits(leaf.b, right.b) &&
+           fits(leaf.z, right.z);
 }
-inline bool complete(Leaves const& leaf, Gradients4 const& right)
-{
-    return same(leaf.x.grad(), right.x) && same(leaf.w.grad(), right.w) && same(leaf.b.grad(), right.b) && same(leaf.z.grad(), right.z);
+inline bool complete(Leaves const& leaf, Gradients4 const& right) {
+    return same(leaf.x.grad(), right.x) && same(leaf.w.grad(), right.w) &&
+           same(leaf.b.grad(), right.b) && same(leaf.z.grad(), right.z);
 }

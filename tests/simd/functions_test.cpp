@@ -1,5 +1,5 @@
-// Every elementary function of real batches against the long double functions of the C library: within
-// 4 units in the last place over the whole range, and special values as there.
+// Every elementary function of real batches against the long double functions of the C library:
+// within 4 units in the last place over the whole range, and special values as there.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -14,7 +14,8 @@ namespace xg = xgrad;
 
 namespace {
 
-/// By how many units in the last place a number is off. Where one is infinite, zero or NaN, both must be.
+/// By how many units in the last place a number is off. Where one is infinite, zero or NaN, both
+/// must be.
 template <class T> double units_off(T got, long double exact) {
     T const want = static_cast<T>(exact);
     if (std::isnan(want) || std::isnan(got))

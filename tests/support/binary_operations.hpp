@@ -1,5 +1,5 @@
-// Every operation of two arguments (clamp and where, of three, among them): a line each, with its closed forms. Values, both
-// derivatives and all pairs of scalar types then follow.
+// Every operation of two arguments (clamp and where, of three, among them): a line each, with its
+// closed forms. Values, both derivatives and all pairs of scalar types then follow.
 #pragma once
 
 #include <support/derivatives.hpp>
@@ -12,10 +12,12 @@ struct Binary {
     std::string name;
     Function f;
     xg::DType type_a, type_b;
-    double from, to;  // where real a is taken from; b comes from [-2, 2]
+    double from, to; // where real a is taken from; b comes from [-2, 2]
     Form2 value, da, db;
 
-    Point at(xg::Shape const& shape_a, xg::Shape const& shape_b) const { return {sample(type_a, shape_a, 5, from, to), sample(type_b, shape_b, 6)}; }
+    Point at(xg::Shape const& shape_a, xg::Shape const& shape_b) const {
+        return {sample(type_a, shape_a, 5, from, to), sample(type_b, shape_b, 6)};
+    }
 };
 
 // clang-format off
@@ -70,10 +72,11 @@ extern template std::vector<Binary> binary_operations<double, cd>();
 extern template std::vector<Binary> binary_operations<cd, double>();
 
 /// Value and gradients of arguments of one shape as the closed forms have them.
-inline Verdict matches_closed_forms(Binary const& op, Point const& at, double tolerance = 1e-12)
-{
+inline Verdict matches_closed_forms(Binary const& op, Point const& at, double tolerance = 1e-12) {
     auto const w = directions(op.f, at).w;
-    auto const gradient = [](Values const& x, cd g) { return xg::is_complex(x.dtype) ? g : g.real(); };
+    auto const gradient = [](Values const& x, cd g) {
+        return xg::is_complex(x.dtype) ? g : g.real();
+    };
     std::vector<cd> y, ga, gb;
     for (std::size_t k = 0; k < w.numbers.size(); ++k) {
         cd const p = at[0].numbers[k], q = at[1].numbers[k];
@@ -82,29 +85,33 @@ inline Verdict matches_closed_forms(Binary const& op, Point const& at, double to
         gb.push_back(gradient(at[1], w.numbers[k] * std::conj(op.db(p, q))));
     }
     auto const g = first_order(op.f, at, w);
-    if (auto const wrong = holds(value_of(op.f, at).numbers, y, tolerance); !wrong) return {"value: " + wrong.wrong};
-    if (auto const wrong = holds(g[0].numbers, ga, tolerance); !wrong) return {"gradient of a: " + wrong.wrong};
-    if (auto const wrong = holds(g[1].numbers, gb, tolerance); !wrong) return {"gradient of b: " + wrong.wrong};
+    if (auto const wrong = holds(value_of(op.f, at).numbers, y, tolerance); !wrong)
+        return {"value: " + wrong.wrong};
+    if (auto const wrong = holds(g[0].numbers, ga, tolerance); !wrong)
+        return {"gradient of a: " + wrong.wrong};
+    if (auto const wrong = holds(g[1].numbers, gb, tolerance); !wrong)
+        return {"gradient of b: " + wrong.wrong};
     return {};
 }
 
 /// All that a pair of scalar types of full precision has to satisfy.
-inline Verdict is_sound(Binary const& op)
-{
+inline Verdict is_sound(Binary const& op) {
     if (auto const wrong = matches_closed_forms(op, op.at({19}, {19})); !wrong) return wrong;
     if (auto const wrong = differentiates(op.f, op.at({19}, {19})); !wrong) return wrong;
-    if (auto const wrong = differentiates(op.f, op.at({2, 5}, {5})); !wrong) return {"b repeated along rows: " + wrong.wrong};
-    if (auto const wrong = differentiates(op.f, op.at({5}, {2, 1})); !wrong) return {"a repeated along rows, b along columns: " + wrong.wrong};
-    if (auto const wrong = differentiates(op.f, op.at({}, {5})); !wrong) return {"a single a: " + wrong.wrong};
+    if (auto const wrong = differentiates(op.f, op.at({2, 5}, {5})); !wrong)
+        return {"b repeated along rows: " + wrong.wrong};
+    if (auto const wrong = differentiates(op.f, op.at({5}, {2, 1})); !wrong)
+        return {"a repeated along rows, b along columns: " + wrong.wrong};
+    if (auto const wrong = differentiates(op.f, op.at({}, {5})); !wrong)
+        return {"a single a: " + wrong.wrong};
     return {};
 }
 
 /// The same in a lower precision, judged by the operation in full precision.
-inline Verdict is_sound(Binary const& op, Binary const& wide)
-{
+inline Verdict is_sound(Binary const& op, Binary const& wide) {
     for (auto const& at : {op.at({19}, {19}), op.at({2, 5}, {5}), op.at({5}, {2, 1})})
         if (auto const wrong = agrees_with_double(op.f, wide.f, at); !wrong) return wrong;
     return {};
 }
 
-}  // namespace support
+} // namespace support

@@ -1,5 +1,5 @@
-// Every operation of one argument: a line each, with its closed forms. A new operation needs one line here; values, both
-// derivatives and all four scalar types then follow.
+// Every operation of one argument: a line each, with its closed forms. A new operation needs one
+// line here; values, both derivatives and all four scalar types then follow.
 #pragma once
 
 #include <support/derivatives.hpp>
@@ -8,16 +8,16 @@
 
 namespace support {
 
-/// The sum of (x + k)^-s over all k >= 0: of most terms one by one, and of the rest by Euler and Maclaurin.
-inline double zeta(int s, double x)
-{
+/// The sum of (x + k)^-s over all k >= 0: of most terms one by one, and of the rest by Euler and
+/// Maclaurin.
+inline double zeta(int s, double x) {
     long double sum = 0, y = x;
     for (int k = 0; k < 2000; ++k, ++y) sum += std::pow(y, -s);
-    return static_cast<double>(sum + std::pow(y, 1 - s) / (s - 1) + std::pow(y, -s) / 2 + s * std::pow(y, -s - 1) / 12);
+    return static_cast<double>(
+        sum + std::pow(y, 1 - s) / (s - 1) + std::pow(y, -s) / 2 + s * std::pow(y, -s - 1) / 12);
 }
 /// The derivative of the logarithm of the gamma function in the same way.
-inline double psi(double x)
-{
+inline double psi(double x) {
     long double sum = 0, y = x;
     for (int k = 0; k < 2000; ++k, ++y) sum -= 1 / y;
     return static_cast<double>(sum + std::log(y) - 1 / (2 * y) - 1 / (12 * y * y));
@@ -30,8 +30,8 @@ struct Unary {
     Function f;
     Values at;
     Form value, dz;
-    Form dz_bar = nullptr;  // of a function that is not holomorphic
-    Form second = nullptr;  // of one that is
+    Form dz_bar = nullptr; // of a function that is not holomorphic
+    Form second = nullptr; // of one that is
 };
 
 // clang-format off
@@ -165,26 +165,30 @@ extern template std::vector<Unary> unary_operations<cf>();
 extern template std::vector<Unary> unary_operations<cd>();
 
 /// Value and derivatives as the closed forms have them.
-inline Verdict matches_closed_forms(Unary const& u, double tolerance = 1e-12)
-{
+inline Verdict matches_closed_forms(Unary const& u, double tolerance = 1e-12) {
     auto const [w, v] = directions(u.f, {u.at});
     bool const real_x = !xg::is_complex(u.at.dtype), real_y = !xg::is_complex(w.dtype);
     auto const projected = [](bool real, cd z) { return real ? z.real() : z; };
     std::vector<cd> y, g, h, h_w;
     for (std::size_t k = 0; k < w.numbers.size(); ++k) {
-        cd const z = u.at.numbers[k], wk = w.numbers[k], vk = v[0].numbers[k], d = u.dz(z), d_bar = u.dz_bar ? u.dz_bar(z) : 0.;
+        cd const z = u.at.numbers[k], wk = w.numbers[k], vk = v[0].numbers[k], d = u.dz(z),
+                 d_bar = u.dz_bar ? u.dz_bar(z) : 0.;
         y.push_back(u.value(z));
         g.push_back(projected(real_x, wk * std::conj(d) + std::conj(wk) * d_bar));
         h_w.push_back(projected(real_y, vk * d + std::conj(vk) * d_bar));
         if (u.second) h.push_back(projected(real_x, std::conj(vk) * wk * std::conj(u.second(z))));
     }
     auto const second = second_order(u.f, {u.at}, w, v);
-    if (auto const wrong = holds(value_of(u.f, {u.at}).numbers, y, tolerance); !wrong) return {"value: " + wrong.wrong};
-    if (auto const wrong = holds(first_order(u.f, {u.at}, w)[0].numbers, g, tolerance); !wrong) return {"gradient: " + wrong.wrong};
-    if (auto const wrong = holds(second[1].numbers, h_w, tolerance); !wrong) return {"gradient of the gradient for the upstream one: " + wrong.wrong};
+    if (auto const wrong = holds(value_of(u.f, {u.at}).numbers, y, tolerance); !wrong)
+        return {"value: " + wrong.wrong};
+    if (auto const wrong = holds(first_order(u.f, {u.at}, w)[0].numbers, g, tolerance); !wrong)
+        return {"gradient: " + wrong.wrong};
+    if (auto const wrong = holds(second[1].numbers, h_w, tolerance); !wrong)
+        return {"gradient of the gradient for the upstream one: " + wrong.wrong};
     if (!u.second) return {};
-    if (auto const wrong = holds(second[0].numbers, h, tolerance); !wrong) return {"second derivative: " + wrong.wrong};
+    if (auto const wrong = holds(second[0].numbers, h, tolerance); !wrong)
+        return {"second derivative: " + wrong.wrong};
     return {};
 }
 
-}  // namespace support
+} // namespace support

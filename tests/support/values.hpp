@@ -1,6 +1,6 @@
-// The numbers of any tensor, whatever its type and layout, and how they compare. Everything is complex<double> here, so that
-// a test costs the compiler no templates but those of the operation under test. One file of each program that uses this
-// also includes support/implementation.hpp.
+// The numbers of any tensor, whatever its type and layout, and how they compare. Everything is
+// complex<double> here, so that a test costs the compiler no templates but those of the operation
+// under test. One file of each program that uses this also includes support/implementation.hpp.
 #pragma once
 
 #include <cmath>
@@ -40,19 +40,22 @@ Values values(xg::AnyTensor const& t);
 
 /// A leaf with these elements; it asks for a gradient where its type can have one.
 xg::AnyTensor leaf(Values const& v);
-template <class T> xg::Tensor<T> leaf_of(Values v)
-{
+template <class T> xg::Tensor<T> leaf_of(Values v) {
     v.dtype = xg::dtype_of<T>;
     return leaf(v).as<T>();
 }
-/// The same elements as a window on larger memory: every second one, with the axes in reverse order.
+/// The same elements as a window on larger memory: every second one, with the axes in reverse
+/// order.
 xg::AnyTensor strided_leaf(Values const& v);
 
 /// Reproducible numbers with few digits, which float holds exactly.
 class Random {
 public:
     explicit Random(unsigned seed) : generator_(seed) {}
-    double real(double from, double to) { return std::round(std::uniform_real_distribution<double>(from, to)(generator_) * 4096) / 4096; }
+    double real(double from, double to) {
+        return std::round(std::uniform_real_distribution<double>(from, to)(generator_) * 4096) /
+               4096;
+    }
     /// In all four quadrants, away from the axes.
     cd complex() { return {sign() * real(0.25, 1.75), sign() * real(0.25, 1.5)}; }
     double sign() { return real(-1, 1) < 0 ? -1 : 1; }
@@ -64,8 +67,8 @@ private:
 /// Elements in [from, to]; complex ones anywhere off the axes, whatever the bounds.
 Values sample(xg::DType dtype, xg::Shape shape, unsigned seed = 1, double from = -2, double to = 2);
 
-/// How far apart two numbers are: 0 for NaN beside NaN and for equal infinities, infinite for what cannot be compared,
-/// otherwise relative to `want` where that is large.
+/// How far apart two numbers are: 0 for NaN beside NaN and for equal infinities, infinite for what
+/// cannot be compared, otherwise relative to `want` where that is large.
 double distance(cd got, cd want);
 
 std::string text(cd z);
@@ -82,25 +85,27 @@ struct Wanted {
 
 Verdict holds(std::vector<cd> const& got, Wanted const& wanted, double tolerance = 1e-12);
 Verdict holds(xg::AnyTensor const& got, Wanted const& want, double tolerance = 1e-12);
-template <class Op, class... X> Verdict holds(xg::Expression<Op, X...> const& got, Wanted const& want, double tolerance = 1e-12)
-{
+template <class Op, class... X>
+Verdict holds(xg::Expression<Op, X...> const& got, Wanted const& want, double tolerance = 1e-12) {
     return holds(xg::AnyTensor(xg::materialize_expression(got)), want, tolerance);
 }
 /// Equal to the last bit.
-inline Verdict holds_exactly(xg::AnyTensor const& got, Wanted const& want) { return holds(got, want, 0); }
-template <class Op, class... X> Verdict holds_exactly(xg::Expression<Op, X...> const& got, Wanted const& want) { return holds(got, want, 0); }
+inline Verdict holds_exactly(xg::AnyTensor const& got, Wanted const& want) {
+    return holds(got, want, 0);
+}
+template <class Op, class... X>
+Verdict holds_exactly(xg::Expression<Op, X...> const& got, Wanted const& want) {
+    return holds(got, want, 0);
+}
 
 /// The words of an exception that a call throws, or "nothing was thrown".
-template <class E = xg::Error, class F> std::string message_of(F f)
-{
+template <class E = xg::Error, class F> std::string message_of(F f) {
     try {
         f();
-    } catch (E const& e) {
-        return e.what();
-    }
+    } catch (E const& e) { return e.what(); }
     return "nothing was thrown";
 }
 /// True where a text has all of some parts; otherwise it says the text.
 Verdict has(std::string const& text, std::initializer_list<std::string_view> parts);
 
-}  // namespace support
+} // namespace support

@@ -1,9 +1,9 @@
 // What tensors are made of, and what they tell about themselves.
 #include "compare.hpp"
 
-TEST_CASE("a list makes a vector, lists of lists make matrices and more")
-{
-    D const v({1., 2., 3.}), m({{1., 2., 3.}, {4., 5., 6.}}), t({{{1., 2.}, {3., 4.}}, {{5., 6.}, {7., 8.}}}), q({{{{1., 2.}, {3., 4.}}}});
+TEST_CASE("a list makes a vector, lists of lists make matrices and more") {
+    D const v({1., 2., 3.}), m({{1., 2., 3.}, {4., 5., 6.}}),
+        t({{{1., 2.}, {3., 4.}}, {{5., 6.}, {7., 8.}}}), q({{{{1., 2.}, {3., 4.}}}});
     CHECK(v.shape() == xg::Shape{3});
     CHECK(m.shape() == xg::Shape{2, 3});
     CHECK(t.shape() == xg::Shape{2, 2, 2});
@@ -18,8 +18,7 @@ TEST_CASE("a list makes a vector, lists of lists make matrices and more")
     CHECK_THROWS_WITH_AS(m.shape(2), doctest::Contains("axis 2 is out of range"), xg::IndexError);
 }
 
-TEST_CASE("a matrix with one column or one row is a matrix")
-{
+TEST_CASE("a matrix with one column or one row is a matrix") {
     D const column({{1.}, {2.}}), row({{1., 2.}}), one({{1.}});
     CHECK(column.shape() == xg::Shape{2, 1});
     CHECK(row.shape() == xg::Shape{1, 2});
@@ -27,8 +26,7 @@ TEST_CASE("a matrix with one column or one row is a matrix")
     CHECK(Z({{1., 2.}, {3., 4.}}).shape() == xg::Shape{2, 2});
 }
 
-TEST_CASE("the depth of a nested list is the number of dimensions, whatever the extents")
-{
+TEST_CASE("the depth of a nested list is the number of dimensions, whatever the extents") {
     CHECK(D({{{1.}, {2.}}, {{3.}, {4.}}}).shape() == xg::Shape{2, 2, 1});
     CHECK(D({{{{{{1., 2.}}}}}}).shape() == xg::Shape{1, 1, 1, 1, 1, 2});
     CHECK(D({{}, {}}).shape() == xg::Shape{2, 0});
@@ -36,17 +34,19 @@ TEST_CASE("the depth of a nested list is the number of dimensions, whatever the 
     CHECK(D({1, 2.5f}).shape() == xg::Shape{2});
 }
 
-TEST_CASE("a ragged nested list is an error that names both lengths")
-{
-    CHECK_THROWS_WITH_AS((D({{1., 2.}, {3.}})), doctest::Contains("rows of 2 and of 1"), xg::ShapeError);
-    CHECK_THROWS_WITH_AS((D({{1.5}, {3., 4.}})), doctest::Contains("rows of 1 and of 2"), xg::ShapeError);
+TEST_CASE("a ragged nested list is an error that names both lengths") {
+    CHECK_THROWS_WITH_AS(
+        (D({{1., 2.}, {3.}})), doctest::Contains("rows of 2 and of 1"), xg::ShapeError);
+    CHECK_THROWS_WITH_AS(
+        (D({{1.5}, {3., 4.}})), doctest::Contains("rows of 1 and of 2"), xg::ShapeError);
     CHECK_THROWS_AS((D({{{1., 2.}, {3., 4.}}, {{5., 6.}, {7.}}})), xg::ShapeError);
-    CHECK_THROWS_WITH_AS((D({{1.5, 2.}, 3.})), doctest::Contains("numbers beside lists"), xg::ShapeError);
-    CHECK_THROWS_WITH_AS((D({1.5, {3., 4.}})), doctest::Contains("numbers beside lists"), xg::ShapeError);
+    CHECK_THROWS_WITH_AS(
+        (D({{1.5, 2.}, 3.})), doctest::Contains("numbers beside lists"), xg::ShapeError);
+    CHECK_THROWS_WITH_AS(
+        (D({1.5, {3., 4.}})), doctest::Contains("numbers beside lists"), xg::ShapeError);
 }
 
-TEST_CASE("a number makes a tensor without dimensions")
-{
+TEST_CASE("a number makes a tensor without dimensions") {
     D const x(2.5);
     CHECK(x.dim() == 0);
     CHECK(x.numel() == 1);
@@ -57,15 +57,13 @@ TEST_CASE("a number makes a tensor without dimensions")
     CHECK(xg::Tensor<std::int64_t>({2}).shape() == xg::Shape{1});
 }
 
-TEST_CASE("item is for one element, in whatever shape")
-{
+TEST_CASE("item is for one element, in whatever shape") {
     CHECK(D({{7.}}).item() == 7);
     CHECK_THROWS_WITH_AS(D({1., 2.}).item(), doctest::Contains("shape [2]"), xg::ShapeError);
     CHECK_THROWS_AS(xg::zeros({0}).item(), xg::ShapeError);
 }
 
-TEST_CASE("empty tensors have a shape and no elements")
-{
+TEST_CASE("empty tensors have a shape and no elements") {
     D const x = xg::zeros({2, 0, 3});
     CHECK(x.numel() == 0);
     CHECK(x.shape() == xg::Shape{2, 0, 3});
@@ -75,8 +73,7 @@ TEST_CASE("empty tensors have a shape and no elements")
     CHECK(x.array().size() == 0);
 }
 
-TEST_CASE("every scalar type has its name")
-{
+TEST_CASE("every scalar type has its name") {
     CHECK(name(F({1.f}).dtype()) == "float32");
     CHECK(name(D({1.}).dtype()) == "float64");
     CHECK(name(xg::zeros<complex<float>>({1}).dtype()) == "complex64");
@@ -85,8 +82,7 @@ TEST_CASE("every scalar type has its name")
     CHECK(name(xg::zeros<std::int64_t>({1}).dtype()) == "int64");
 }
 
-TEST_CASE("an undefined tensor says so when it is used")
-{
+TEST_CASE("an undefined tensor says so when it is used") {
     D const x;
     CHECK_FALSE(x.defined());
     CHECK_FALSE(x);
@@ -98,15 +94,14 @@ TEST_CASE("an undefined tensor says so when it is used")
     CHECK_THROWS_AS(x.grad(), xg::Error);
 }
 
-TEST_CASE("a tensor asked for as another type is an error, and as its own the same tensor")
-{
+TEST_CASE("a tensor asked for as another type is an error, and as its own the same tensor") {
     xg::AnyTensor const any = D({1., 2.});
     CHECK(any.as<double>().is_same(any));
     CHECK_THROWS_WITH_AS(any.as<float>(), doctest::Contains("float64"), xg::TypeError);
 }
 
-TEST_CASE("requires_grad is asked for at construction or later, and of a result cannot be withdrawn")
-{
+TEST_CASE(
+    "requires_grad is asked for at construction or later, and of a result cannot be withdrawn") {
     D x({1., 2.}, xg::requires_grad), plain({1., 2.});
     CHECK(x.requires_grad());
     CHECK(x.is_leaf());
@@ -118,14 +113,15 @@ TEST_CASE("requires_grad is asked for at construction or later, and of a result 
     CHECK_FALSE(plain.requires_grad());
     D y = x * 2.;
     y.requires_grad_();
-    CHECK_THROWS_WITH_AS(y.requires_grad_(false), doctest::Contains("you can only change requires_grad flags of leaf variables"), xg::GraphError);
+    CHECK_THROWS_WITH_AS(y.requires_grad_(false),
+        doctest::Contains("you can only change requires_grad flags of leaf variables"),
+        xg::GraphError);
     CHECK(y.requires_grad());
     CHECK_FALSE(y.is_leaf());
     CHECK(y.output_nr() == 0);
 }
 
-TEST_CASE("what is computed from a tensor that requires grad requires it too, and masks never do")
-{
+TEST_CASE("what is computed from a tensor that requires grad requires it too, and masks never do") {
     D const x({1., 2.}, xg::requires_grad), c({1., 2.});
     CHECK(D(x * c).requires_grad());
     CHECK_FALSE(D(c * c).requires_grad());
@@ -134,8 +130,7 @@ TEST_CASE("what is computed from a tensor that requires grad requires it too, an
     CHECK(mask.is_leaf());
 }
 
-TEST_CASE("the scalar type of an expression's tensor is deduced")
-{
+TEST_CASE("the scalar type of an expression's tensor is deduced") {
     D const a({0.5, 1.}), b({2., 3.});
     xg::Tensor y = sin(a) * b;
     static_assert(std::same_as<decltype(y), D>);
@@ -150,8 +145,7 @@ TEST_CASE("the scalar type of an expression's tensor is deduced")
     static_assert(std::same_as<decltype(leaf), F>);
 }
 
-TEST_CASE("precisions promote as in NumPy, and numbers have none")
-{
+TEST_CASE("precisions promote as in NumPy, and numbers have none") {
     F const f({1.f, 2.f});
     D const d({1., 2.});
     xg::Tensor<std::int64_t> const i({1, 2});
@@ -163,8 +157,7 @@ TEST_CASE("precisions promote as in NumPy, and numbers have none")
     CHECK(difference(xg::Tensor(f * d), {1., 4.}) == "");
 }
 
-TEST_CASE("copies are handles to one tensor")
-{
+TEST_CASE("copies are handles to one tensor") {
     D a({1., 2.}), b = a;
     CHECK(a.is_same(b));
     a.fill_(5.);
@@ -173,8 +166,7 @@ TEST_CASE("copies are handles to one tensor")
     CHECK(a.requires_grad());
 }
 
-TEST_CASE("detach shares memory and version, without history")
-{
+TEST_CASE("detach shares memory and version, without history") {
     D const x({1., 2.}, xg::requires_grad);
     D const y = x * x;
     D d = y.detach();
@@ -188,8 +180,7 @@ TEST_CASE("detach shares memory and version, without history")
     CHECK(d.version() == 1);
 }
 
-TEST_CASE("clone has memory and a version of its own, and passes the gradient on")
-{
+TEST_CASE("clone has memory and a version of its own, and passes the gradient on") {
     D x({1., 2.}, xg::requires_grad);
     {
         xg::NoGradGuard const off;
@@ -206,16 +197,14 @@ TEST_CASE("clone has memory and a version of its own, and passes the gradient on
     CHECK(values(x) == std::vector<double>{2, 3});
 }
 
-TEST_CASE("a clone of a view has only the view's elements, in row-major order")
-{
+TEST_CASE("a clone of a view has only the view's elements, in row-major order") {
     D const m({{1., 2., 3.}, {4., 5., 6.}});
     D const c = m.t().clone();
     CHECK(c.is_contiguous());
     CHECK(difference(c, {{1., 4.}, {2., 5.}, {3., 6.}}) == "");
 }
 
-TEST_CASE("data of a temporary's copy stays valid as long as a tensor holds it")
-{
+TEST_CASE("data of a temporary's copy stays valid as long as a tensor holds it") {
     D a({1., 2., 3.});
     auto const* const p = a.data();
     D const view = a(1);

@@ -1,8 +1,7 @@
 // Tensors made of constants, ranges and random numbers.
 #include "compare.hpp"
 
-TEST_CASE("zeros, ones and full fill a shape with one value, of the type asked for")
-{
+TEST_CASE("zeros, ones and full fill a shape with one value, of the type asked for") {
     CHECK(difference(xg::zeros({2, 2}), {{0., 0.}, {0., 0.}}) == "");
     CHECK(difference(xg::ones<float>({2}), {1.f, 1.f}) == "");
     CHECK(difference(xg::full({2}, 2.5), {2.5, 2.5}) == "");
@@ -13,8 +12,7 @@ TEST_CASE("zeros, ones and full fill a shape with one value, of the type asked f
     CHECK(xg::zeros({2}, xg::requires_grad).requires_grad());
 }
 
-TEST_CASE("zeros_like and ones_like take shape and type, not memory or history")
-{
+TEST_CASE("zeros_like and ones_like take shape and type, not memory or history") {
     D const x({{1., 2.}}, xg::requires_grad);
     D const z = xg::zeros_like(x), o = xg::ones_like(x);
     CHECK(difference(z, {{0., 0.}}) == "");
@@ -23,14 +21,12 @@ TEST_CASE("zeros_like and ones_like take shape and type, not memory or history")
     CHECK_FALSE(share_memory(z, x));
 }
 
-TEST_CASE("eye is the identity")
-{
+TEST_CASE("eye is the identity") {
     CHECK(difference(xg::eye(2), {{1., 0.}, {0., 1.}}) == "");
     CHECK(xg::eye(0).shape() == xg::Shape{0, 0});
 }
 
-TEST_CASE("arange stops before its end, in either direction, and refuses a step of 0")
-{
+TEST_CASE("arange stops before its end, in either direction, and refuses a step of 0") {
     CHECK(difference(xg::arange(0., 1., 0.25), {0., 0.25, 0.5, 0.75}) == "");
     CHECK(difference(xg::arange(0., 1.1, 0.25), {0., 0.25, 0.5, 0.75, 1.}) == "");
     CHECK(difference(xg::arange(3., 0., -1.), {3., 2., 1.}) == "");
@@ -39,16 +35,14 @@ TEST_CASE("arange stops before its end, in either direction, and refuses a step 
     CHECK_THROWS_AS(xg::arange(0., 1., 0.), xg::Error);
 }
 
-TEST_CASE("linspace includes both ends exactly")
-{
+TEST_CASE("linspace includes both ends exactly") {
     CHECK(difference(xg::linspace(-1., 1., 5), {-1., -0.5, 0., 0.5, 1.}) == "");
     CHECK(values(xg::linspace(0., 0.3, 4)).back() == 0.3);
     CHECK(values(xg::linspace(2., 5., 1)) == std::vector<double>{2});
     CHECK(xg::linspace(0., 1., 0).numel() == 0);
 }
 
-TEST_CASE("one seed gives one sequence, another seed another")
-{
+TEST_CASE("one seed gives one sequence, another seed another") {
     xg::manual_seed(7);
     auto const a = values(xg::rand({4})), next = values(xg::rand({4}));
     auto const n = values(xg::randn({4}));
@@ -61,8 +55,7 @@ TEST_CASE("one seed gives one sequence, another seed another")
     CHECK(values(xg::rand({4})) != a);
 }
 
-TEST_CASE("rand is uniform on [0, 1)")
-{
+TEST_CASE("rand is uniform on [0, 1)") {
     xg::manual_seed(1);
     auto const v = values(xg::rand({20000}));
     double sum = 0, squares = 0;
@@ -77,23 +70,23 @@ TEST_CASE("rand is uniform on [0, 1)")
     for (float const u : values(xg::rand<float>({20000}))) REQUIRE(u < 1);
 }
 
-TEST_CASE("randn has mean 0 and variance 1, shared by the parts of a complex number")
-{
+TEST_CASE("randn has mean 0 and variance 1, shared by the parts of a complex number") {
     xg::manual_seed(2);
     double sum = 0, squares = 0;
     for (double const u : values(xg::randn({20000}))) sum += u, squares += u * u;
     CHECK(std::abs(sum / 20000) < 0.03);
     CHECK(squares / 20000 == doctest::Approx(1).epsilon(0.04));
     double re = 0, im = 0;
-    for (auto const z : values(xg::randn<complex<double>>({20000}))) re += z.real() * z.real(), im += z.imag() * z.imag();
+    for (auto const z : values(xg::randn<complex<double>>({20000})))
+        re += z.real() * z.real(), im += z.imag() * z.imag();
     CHECK(re / 20000 == doctest::Approx(0.5).epsilon(0.04));
     CHECK(im / 20000 == doctest::Approx(0.5).epsilon(0.04));
 }
 
-TEST_CASE("sizes that no memory has are refused")
-{
+TEST_CASE("sizes that no memory has are refused") {
     std::size_t const none = 0;
-    CHECK_THROWS_WITH_AS(xg::zeros({none - 1}), doctest::Contains("has more elements than any memory"), xg::ShapeError);
+    CHECK_THROWS_WITH_AS(xg::zeros({none - 1}),
+        doctest::Contains("has more elements than any memory"), xg::ShapeError);
     CHECK_THROWS_AS(xg::randn({std::size_t{1} << 61}), xg::ShapeError);
     CHECK_THROWS_AS(xg::zeros({(std::size_t{1} << 62) + 1, 4}), xg::ShapeError);
     CHECK_THROWS_AS(D::empty({std::size_t{1} << 40, std::size_t{1} << 40}), xg::ShapeError);
@@ -102,17 +95,17 @@ TEST_CASE("sizes that no memory has are refused")
     CHECK(xg::zeros({none, none - 1, none - 1}).numel() == 0);
 }
 
-TEST_CASE("arange counts integers as such, and refuses what has no count")
-{
-    CHECK(xg::arange<std::int64_t>(std::int64_t{1} << 60, (std::int64_t{1} << 60) + 3).numel() == 3);
+TEST_CASE("arange counts integers as such, and refuses what has no count") {
+    CHECK(
+        xg::arange<std::int64_t>(std::int64_t{1} << 60, (std::int64_t{1} << 60) + 3).numel() == 3);
     CHECK(xg::arange<std::int64_t>(7, 0, -3).numel() == 3);
     CHECK(xg::arange<std::int64_t>(0, 7, -3).numel() == 0);
     CHECK_THROWS_AS(xg::arange<std::int64_t>(INT64_MIN, INT64_MAX), xg::Error);
-    for (double const stop : {HUGE_VAL, std::nan("")}) CHECK_THROWS_AS(xg::arange(0., stop), xg::Error);
+    for (double const stop : {HUGE_VAL, std::nan("")})
+        CHECK_THROWS_AS(xg::arange(0., stop), xg::Error);
 }
 
-TEST_CASE("a shape, a list of axes and a list of indices take integers of any types side by side")
-{
+TEST_CASE("a shape, a list of axes and a list of indices take integers of any types side by side") {
     int const n = 2;
     unsigned const u = 3;
     std::int64_t const wide = 2;
@@ -133,14 +126,17 @@ TEST_CASE("a shape, a list of axes and a list of indices take integers of any ty
     CHECK(xg::Shape(2, 7) == xg::Shape{7, 7});
     CHECK(xg::Shape(std::vector<int>{2, 3}) == xg::Shape{2, 3});
     CHECK(fftn(y, {0, 2}, {n, size + 1}).shape() == xg::Shape{2, 3, 3});
-    auto const in_a_template = [](auto const& x) { return x.reshape(xg::Axes{-1}).shape() == xg::Shape{x.numel()}; };
+    auto const in_a_template = [](auto const& x) {
+        return x.reshape(xg::Axes{-1}).shape() == xg::Shape{x.numel()};
+    };
     CHECK(in_a_template(y));
 }
 
-TEST_CASE("a negative extent is an error, and an axis too large for its type as well")
-{
+TEST_CASE("a negative extent is an error, and an axis too large for its type as well") {
     int const n = -3;
     CHECK_THROWS_WITH_AS(xg::zeros({2, n}), "a shape has the negative extent -3", xg::ShapeError);
-    CHECK_THROWS_WITH_AS(xg::ones(std::vector<int>{2, n}), "a shape has the negative extent -3", xg::ShapeError);
-    CHECK_THROWS_AS(D({1., 2.}).reshape({xg::zeros({1}).shape(0) - 2}), xg::ShapeError);  // an unsigned difference, not -1
+    CHECK_THROWS_WITH_AS(
+        xg::ones(std::vector<int>{2, n}), "a shape has the negative extent -3", xg::ShapeError);
+    CHECK_THROWS_AS(D({1., 2.}).reshape({xg::zeros({1}).shape(0) - 2}),
+        xg::ShapeError); // an unsigned difference, not -1
 }

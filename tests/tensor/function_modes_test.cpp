@@ -1,4 +1,5 @@
-// Custom Functions in grad modes, in passes that need only a part of them, with hooks, and in passes of their own.
+// Custom Functions in grad modes, in passes that need only a part of them, with hooks, and in
+// passes of their own.
 #include "compare.hpp"
 
 namespace {
@@ -13,19 +14,19 @@ struct Noted : xg::Function<Noted> {
     struct Data {
         Notes* notes;
     };
-    static auto forward(Context& ctx, std::vector<D> const& x, D const& w, Notes* notes)
-    {
+    static auto forward(Context& ctx, std::vector<D> const& x, D const& w, Notes* notes) {
         ctx.notes = notes;
-        notes->forward = {ctx.needs_input_grad(0), ctx.needs_input_grad(0, 0), ctx.needs_input_grad(0, 1), ctx.needs_input_grad(1), ctx.needs_input_grad(2)};
+        notes->forward = {ctx.needs_input_grad(0), ctx.needs_input_grad(0, 0),
+            ctx.needs_input_grad(0, 1), ctx.needs_input_grad(1), ctx.needs_input_grad(2)};
         ctx.save_for_backward(x[0], w);
         D const product = x[0] * w;
         notes->recorded_in_forward = product.requires_grad() || xg::is_grad_enabled();
         return product + x[1];
     }
-    static auto backward(Context& ctx, D const& g)
-    {
+    static auto backward(Context& ctx, D const& g) {
         auto const [x, w] = ctx.saved_tensors();
-        ctx.notes->backward = {ctx.needs_input_grad(0), ctx.needs_input_grad(0, 0), ctx.needs_input_grad(0, 1), ctx.needs_input_grad(1), ctx.needs_input_grad(2)};
+        ctx.notes->backward = {ctx.needs_input_grad(0), ctx.needs_input_grad(0, 0),
+            ctx.needs_input_grad(0, 1), ctx.needs_input_grad(1), ctx.needs_input_grad(2)};
         ctx.notes->recorded_in_backward = xg::is_grad_enabled();
         return std::tuple(std::vector<D>{g * w, g}, g * x, std::nullopt);
     }
@@ -34,13 +35,11 @@ struct Noted : xg::Function<Noted> {
 /// x, whose backward computes what it returns by a pass of its own.
 struct Reenters : xg::Function<Reenters> {
     using Saved = std::tuple<D>;
-    static D forward(Context& ctx, D const& x)
-    {
+    static D forward(Context& ctx, D const& x) {
         ctx.save_for_backward(x);
         return x * x * x;
     }
-    static auto backward(Context& ctx, D const& g)
-    {
+    static auto backward(Context& ctx, D const& g) {
         auto const [x] = ctx.saved_tensors();
         xg::EnableGradGuard const on;
         D const again = x.detach().requires_grad_();
@@ -52,13 +51,11 @@ struct Reenters : xg::Function<Reenters> {
 /// Each backward starts a pass over the same Function one step lower.
 struct Deep : xg::Function<Deep> {
     using Saved = std::tuple<D>;
-    static D forward(Context& ctx, D const& x)
-    {
+    static D forward(Context& ctx, D const& x) {
         ctx.save_for_backward(x);
         return x - 1.;
     }
-    static D backward(Context& ctx, D const& g)
-    {
+    static D backward(Context& ctx, D const& g) {
         auto const [x] = ctx.saved_tensors();
         if (x.item() > 0) {
             xg::EnableGradGuard const on;
@@ -72,8 +69,7 @@ struct Deep : xg::Function<Deep> {
 struct Late : xg::Function<Late> {
     using Saved = std::tuple<D>;
     static D forward(Context&, D const& x) { return x * 1.; }
-    static auto backward(Context& ctx, D const& g)
-    {
+    static auto backward(Context& ctx, D const& g) {
         ctx.save_for_backward(g);
         return g;
     }
@@ -82,8 +78,7 @@ struct Late : xg::Function<Late> {
 /// Saves its result, so that a chain of them is held together in two ways.
 struct Doubled : xg::Function<Doubled> {
     using Saved = std::tuple<D, D>;
-    static D forward(Context& ctx, D const& x)
-    {
+    static D forward(Context& ctx, D const& x) {
         D const y = x + x;
         ctx.save_for_backward(x, y);
         return y;
@@ -92,28 +87,23 @@ struct Doubled : xg::Function<Doubled> {
 };
 
 struct Index : xg::Function<Index> {
-    static D forward(Context& ctx, D const& x)
-    {
+    static D forward(Context& ctx, D const& x) {
         ctx.needs_input_grad(1);
         return x * 1.;
     }
     static auto backward(Context&, D const& g) { return g; }
 };
 
-template <class E = xg::Error, class F> std::string message(F f)
-{
+template <class E = xg::Error, class F> std::string message(F f) {
     try {
         f();
-    } catch (E const& e) {
-        return e.what();
-    }
+    } catch (E const& e) { return e.what(); }
     return "nothing was thrown";
 }
 
-}  // namespace
+} // namespace
 
-TEST_CASE("forward runs unrecorded, and backward where create_graph is set")
-{
+TEST_CASE("forward runs unrecorded, and backward where create_graph is set") {
     D const x({1., 2.}, xg::requires_grad), w({3., 4.}, xg::requires_grad);
     Noted::Notes notes;
     D const y = Noted::apply(std::vector{x, x}, w, &notes);
@@ -125,8 +115,8 @@ TEST_CASE("forward runs unrecorded, and backward where create_graph is set")
     CHECK(notes.recorded_in_backward);
 }
 
-TEST_CASE("needs_input_grad says what requires a gradient, and in backward what the pass will use")
-{
+TEST_CASE(
+    "needs_input_grad says what requires a gradient, and in backward what the pass will use") {
     D const x({1., 2.}, xg::requires_grad), w({3., 4.}, xg::requires_grad), constant({5., 6.});
     Noted::Notes notes;
     auto const y = Noted::apply(std::vector{x, constant}, w, &notes);
@@ -139,11 +129,12 @@ TEST_CASE("needs_input_grad says what requires a gradient, and in backward what 
     CHECK_FALSE(w.grad().defined());
     sum(y).backward();
     CHECK(notes.backward == std::vector{true, true, false, true, false});
-    CHECK(message<xg::IndexError>([&] { Index::apply(x); }) == "Index: needs_input_grad(1): forward was given 1 arguments");
+    CHECK(message<xg::IndexError>([&] { Index::apply(x); }) ==
+          "Index: needs_input_grad(1): forward was given 1 arguments");
 }
 
-TEST_CASE("nothing is recorded in no-grad and inference mode, nor of arguments that require no gradient")
-{
+TEST_CASE("nothing is recorded in no-grad and inference mode, nor of arguments that require no "
+          "gradient") {
     D const x({1., 2.}, xg::requires_grad), w({3., 4.}, xg::requires_grad), constant({1., 1.});
     Noted::Notes notes;
     CHECK_FALSE(Noted::apply(std::vector{constant, constant}, constant, &notes).requires_grad());
@@ -162,8 +153,7 @@ TEST_CASE("nothing is recorded in no-grad and inference mode, nor of arguments t
     CHECK(difference(y, {2., 2.}) == "");
 }
 
-TEST_CASE("inference tensors cannot be saved")
-{
+TEST_CASE("inference tensors cannot be saved") {
     D const x({1., 2.}, xg::requires_grad);
     D t;
     {
@@ -171,12 +161,13 @@ TEST_CASE("inference tensors cannot be saved")
         t = xg::ones({2});
     }
     Noted::Notes notes;
-    CHECK(message<xg::GraphError>([&] { Noted::apply(std::vector{x, x}, t, &notes); }).find("Inference tensors cannot be saved for backward.") == 0);
+    CHECK(message<xg::GraphError>([&] {
+        Noted::apply(std::vector{x, x}, t, &notes);
+    }).find("Inference tensors cannot be saved for backward.") == 0);
     CHECK(Noted::apply(std::vector{x, t}, x, &notes).requires_grad());
 }
 
-TEST_CASE("a Function's Node takes hooks like any other")
-{
+TEST_CASE("a Function's Node takes hooks like any other") {
     D const x({1., 2.}, xg::requires_grad), w({3., 4.}, xg::requires_grad);
     using Gradients = std::vector<xg::AnyTensor>;
     Noted::Notes notes;
@@ -199,8 +190,7 @@ TEST_CASE("a Function's Node takes hooks like any other")
     CHECK(difference(w.grad(), {20., 40.}) == "");
 }
 
-TEST_CASE("backward may start passes of its own, as deep as it likes")
-{
+TEST_CASE("backward may start passes of its own, as deep as it likes") {
     D const x({1., 2.}, xg::requires_grad);
     sum(Reenters::apply(x)).backward();
     CHECK(difference(x.grad(), {3., 12.}) == "");
@@ -209,14 +199,13 @@ TEST_CASE("backward may start passes of its own, as deep as it likes")
     CHECK(depth.grad().item() == 1);
 }
 
-TEST_CASE("what is for forward is an error later")
-{
+TEST_CASE("what is for forward is an error later") {
     D const x({1., 2.}, xg::requires_grad);
-    CHECK(message<xg::GraphError>([&] { sum(Late::apply(x)).backward(); }) == "Late: save_for_backward() is for forward; it has returned");
+    CHECK(message<xg::GraphError>([&] { sum(Late::apply(x)).backward(); }) ==
+          "Late: save_for_backward() is for forward; it has returned");
 }
 
-TEST_CASE("chains of many Functions are differentiated and freed without deep recursion")
-{
+TEST_CASE("chains of many Functions are differentiated and freed without deep recursion") {
     D const x({1.}, xg::requires_grad);
     D y = x * 1.;
     for (int i = 0; i < 100000; ++i) y = Doubled::apply(i % 2 ? D(y * 0.25) : y);

@@ -2,8 +2,7 @@
 #include "inplace_forms.hpp"
 
 #define SCALARS std::complex<double>
-TEST_CASE("functions of complex numbers in place")
-{
+TEST_CASE("functions of complex numbers in place") {
     Point const any{complex({2, 3})};
     IS_THE_SAME(x.neg_(), -x, any);
     IS_THE_SAME(x.square_(), square(x), any);
@@ -24,8 +23,7 @@ TEST_CASE("functions of complex numbers in place")
 #undef SCALARS
 
 #define SCALARS std::complex<double>, double
-TEST_CASE("a real tensor beside a complex one that is changed in place gets a real gradient")
-{
+TEST_CASE("a real tensor beside a complex one that is changed in place gets a real gradient") {
     for (auto const& shape : {xg::Shape{2, 3}, xg::Shape{3}}) {
         Point const any{complex({2, 3}), real(shape, 2, 0.5, 1.5)};
         IS_THE_SAME(x += b, x + b, any);
@@ -40,8 +38,7 @@ TEST_CASE("a real tensor beside a complex one that is changed in place gets a re
 #undef SCALARS
 
 #define SCALARS std::complex<double>, std::complex<double>
-TEST_CASE("operations with a second complex tensor in place")
-{
+TEST_CASE("operations with a second complex tensor in place") {
     Point const any{complex({2, 3}), complex({3}, 2)};
     IS_THE_SAME(x += b, x + b, any);
     IS_THE_SAME(x -= b, x - b, any);
@@ -51,9 +48,10 @@ TEST_CASE("operations with a second complex tensor in place")
 }
 #undef SCALARS
 
-TEST_CASE("a double expression written into a float tensor sends each of its tensors a gradient of that one's type")
-{
-    Point const at{sample(xg::DType::float32, {2, 3}, 1, 0.25, 2), sample(xg::DType::float64, {3}, 2, 0.5, 1.5)};
+TEST_CASE("a double expression written into a float tensor sends each of its tensors a gradient of "
+          "that one's type") {
+    Point const at{sample(xg::DType::float32, {2, 3}, 1, 0.25, 2),
+        sample(xg::DType::float64, {3}, 2, 0.5, 1.5)};
     auto const add = function_of<float, double>([](auto const& leaf, auto const& b) {
         auto x = leaf.clone();
         x += b * b;
@@ -69,7 +67,16 @@ TEST_CASE("a double expression written into a float tensor sends each of its ten
         x.copy_(sin(b));
         return x;
     });
-    CHECK(agrees_with(add, function_of<float, double>([](auto const& x, auto const& b) { return xg::cast<float>(xg::Tensor<double>(x + b * b)); }), at, 1e-6));
-    CHECK(agrees_with(multiply, function_of<float, double>([](auto const& x, auto const& b) { return xg::cast<float>(xg::Tensor<double>(x * exp(b) * x)); }), at, 1e-6));
-    CHECK(agrees_with(overwrite, function_of<float, double>([](auto const& x, auto const& b) { return xg::cast<float>(xg::Tensor<double>(0 * x + sin(b))); }), at, 1e-6));
+    CHECK(agrees_with(add, function_of<float, double>([](auto const& x, auto const& b) {
+        return xg::cast<float>(xg::Tensor<double>(x + b * b));
+    }),
+        at, 1e-6));
+    CHECK(agrees_with(multiply, function_of<float, double>([](auto const& x, auto const& b) {
+        return xg::cast<float>(xg::Tensor<double>(x * exp(b) * x));
+    }),
+        at, 1e-6));
+    CHECK(agrees_with(overwrite, function_of<float, double>([](auto const& x, auto const& b) {
+        return xg::cast<float>(xg::Tensor<double>(0 * x + sin(b)));
+    }),
+        at, 1e-6));
 }

@@ -1,13 +1,13 @@
-// Every in-place form as a step of the graph, judged by its out-of-place form: value, gradient, recorded gradient and second
-// derivative.
+// Every in-place form as a step of the graph, judged by its out-of-place form: value, gradient,
+// recorded gradient and second derivative.
 #include <support/implementation.hpp>
 
 #include "inplace_forms.hpp"
 
 #define SCALARS double
-TEST_CASE("functions of real numbers in place")
-{
-    Point const any{real({2, 3})}, positive{real({2, 3}, 1, 0.25, 2)}, small{real({2, 3}, 1, -0.8, 0.8)}, large{real({2, 3}, 1, 1.25, 3)};
+TEST_CASE("functions of real numbers in place") {
+    Point const any{real({2, 3})}, positive{real({2, 3}, 1, 0.25, 2)},
+        small{real({2, 3}, 1, -0.8, 0.8)}, large{real({2, 3}, 1, 1.25, 3)};
     IS_THE_SAME(x.neg_(), -x, any);
     IS_THE_SAME(x.square_(), square(x), any);
     IS_THE_SAME(x.exp_(), exp(x), any);
@@ -53,8 +53,7 @@ TEST_CASE("functions of real numbers in place")
     IS_THE_SAME(x.clamp_max_(0.25), clamp_max(x, 0.25), any);
 }
 
-TEST_CASE("a number or a constant written in place cuts the gradient off")
-{
+TEST_CASE("a number or a constant written in place cuts the gradient off") {
     Point const any{real({2, 3})};
     IS_THE_SAME(x.fill_(2.5), x * 0 + 2.5, any);
     IS_THE_SAME(x.zero_(), x * 0, any);
@@ -62,16 +61,15 @@ TEST_CASE("a number or a constant written in place cuts the gradient off")
     IS_THE_SAME(x.exp_().zero_().add_(1), x * 0 + 1, any);
 }
 
-TEST_CASE("several changes in place, one after the other")
-{
+TEST_CASE("several changes in place, one after the other") {
     Point const any{real({2, 3}, 1, 0.25, 2)};
     IS_THE_SAME(x.exp_().mul_(2).sin_(), sin(2 * exp(x)), any);
     IS_THE_SAME((x += 1, x *= 3, x /= 7, x -= 2), (x + 1) * 3 / 7 - 2, any);
-    IS_THE_SAME(x.sqrt_().add_(1).log_().neg_().tanh_().square_(), square(tanh(-log(sqrt(x) + 1))), any);
+    IS_THE_SAME(
+        x.sqrt_().add_(1).log_().neg_().tanh_().square_(), square(tanh(-log(sqrt(x) + 1))), any);
 }
 
-TEST_CASE("the tensor itself among the operands")
-{
+TEST_CASE("the tensor itself among the operands") {
     for (auto const& shape : {xg::Shape{19}, xg::Shape{3, 3}, xg::Shape{}}) {
         Point const any{real(shape, 1, 0.25, 2)};
         IS_THE_SAME(x += x, x + x, any);

@@ -2,8 +2,7 @@
 #include "inplace_forms.hpp"
 
 #define SCALARS double, double
-TEST_CASE("operations with a second real tensor in place, of the same shape and repeated")
-{
+TEST_CASE("operations with a second real tensor in place, of the same shape and repeated") {
     for (auto const& shape : {xg::Shape{2, 3}, xg::Shape{3}, xg::Shape{2, 1}, xg::Shape{}}) {
         Point const any{real({2, 3}, 1, 0.25, 2), real(shape, 2, 0.5, 1.5)};
         IS_THE_SAME(x += b, x + b, any);

@@ -1,8 +1,7 @@
 // Changes in place, outside the graph.
 #include "compare.hpp"
 
-TEST_CASE("copy_ and fill_ write the tensor's own memory, and each counts as one version")
-{
+TEST_CASE("copy_ and fill_ write the tensor's own memory, and each counts as one version") {
     D x({1., 2., 3.});
     auto const* const p = x.data();
     x.copy_(D({4., 5., 6.}));
@@ -18,8 +17,7 @@ TEST_CASE("copy_ and fill_ write the tensor's own memory, and each counts as one
     CHECK(x.data() == p);
 }
 
-TEST_CASE("the four arithmetic assignments change in place and return the tensor itself")
-{
+TEST_CASE("the four arithmetic assignments change in place and return the tensor itself") {
     D x({1., 2., 3.});
     auto const* const p = x.data();
     CHECK(&(x += D({1., 1., 1.})) == &x);
@@ -34,15 +32,16 @@ TEST_CASE("the four arithmetic assignments change in place and return the tensor
     CHECK(x.data() == p);
 }
 
-TEST_CASE("operands broadcast to the tensor's shape, never the tensor to theirs")
-{
+TEST_CASE("operands broadcast to the tensor's shape, never the tensor to theirs") {
     D m({{1., 2.}, {3., 4.}});
     m += D({10., 20.});
     CHECK(difference(m, {{11., 22.}, {13., 24.}}) == "");
     m.copy_(D(1.5));
     CHECK(difference(m, {{1.5, 1.5}, {1.5, 1.5}}) == "");
     D v({1., 2.});
-    CHECK_THROWS_WITH_AS(v += m, doctest::Contains("output with shape [2] doesn't match the broadcast shape [2, 2]"), xg::ShapeError);
+    CHECK_THROWS_WITH_AS(v += m,
+        doctest::Contains("output with shape [2] doesn't match the broadcast shape [2, 2]"),
+        xg::ShapeError);
     CHECK_THROWS_AS(v.copy_(D({1., 2., 3.})), xg::ShapeError);
     CHECK_THROWS_AS(v += D({1., 2., 3.}), xg::ShapeError);
     CHECK_THROWS_AS((v.copy_(D({{1., 2.}}))), xg::ShapeError);
@@ -50,8 +49,7 @@ TEST_CASE("operands broadcast to the tensor's shape, never the tensor to theirs"
     CHECK(v.version() == 0);
 }
 
-TEST_CASE("an operand that shares the memory in another order is read as it was before")
-{
+TEST_CASE("an operand that shares the memory in another order is read as it was before") {
     D m({{1., 2.}, {3., 4.}});
     m += transpose(m);
     CHECK(difference(m, {{2., 5.}, {5., 8.}}) == "");
@@ -69,8 +67,7 @@ TEST_CASE("an operand that shares the memory in another order is read as it was 
     CHECK(values(v) == std::vector<double>{4, 9, 16, 25});
 }
 
-TEST_CASE("long overlapping parts are read as they were before, too")
-{
+TEST_CASE("long overlapping parts are read as they were before, too") {
     D v = xg::arange(0., 3000.);
     v(xg::slice(1)).copy_(v(xg::slice(0, 2999)));
     auto const got = values(v);
@@ -79,8 +76,7 @@ TEST_CASE("long overlapping parts are read as they were before, too")
     CHECK(right);
 }
 
-TEST_CASE("changes through a view write the base where the view lies")
-{
+TEST_CASE("changes through a view write the base where the view lies") {
     D m({{1., 2., 3.}, {4., 5., 6.}});
     m(xt::all(), xg::slice(0, 3, 2)) += 10.;
     CHECK(difference(m, {{11., 2., 13.}, {14., 5., 16.}}) == "");
@@ -91,8 +87,7 @@ TEST_CASE("changes through a view write the base where the view lies")
     CHECK(m.version() == 3);
 }
 
-TEST_CASE("values are converted to the type of the tensor that is changed, never complex to real")
-{
+TEST_CASE("values are converted to the type of the tensor that is changed, never complex to real") {
     F f({1.f, 2.f});
     f += D({0.5, 0.25});
     CHECK(difference(f, {1.5f, 2.25f}) == "");
@@ -103,18 +98,17 @@ TEST_CASE("values are converted to the type of the tensor that is changed, never
     CHECK(difference(z, {complex<double>(2, 2), complex<double>(0, 6)}) == "");
 }
 
-TEST_CASE("an empty tensor can be changed in place")
-{
+TEST_CASE("an empty tensor can be changed in place") {
     D x = xg::zeros({0, 3});
     x += 1.;
     x.fill_(2.);
     CHECK(x.shape() == xg::Shape{0, 3});
 }
 
-TEST_CASE("a leaf that requires grad is not changed where its operations are recorded")
-{
+TEST_CASE("a leaf that requires grad is not changed where its operations are recorded") {
     D x({1., 2.}, xg::requires_grad);
-    auto const text = doctest::Contains("a leaf Variable that requires grad is being used in an in-place operation.");
+    auto const text = doctest::Contains(
+        "a leaf Variable that requires grad is being used in an in-place operation.");
     CHECK_THROWS_WITH_AS(x += 1., text, xg::GraphError);
     CHECK_THROWS_WITH_AS(x -= 1., text, xg::GraphError);
     CHECK_THROWS_WITH_AS(x *= 2., text, xg::GraphError);
@@ -126,8 +120,8 @@ TEST_CASE("a leaf that requires grad is not changed where its operations are rec
     CHECK(x.version() == 0);
 }
 
-TEST_CASE("a leaf that requires grad is changed under NoGradGuard and through detach, and stays a leaf")
-{
+TEST_CASE(
+    "a leaf that requires grad is changed under NoGradGuard and through detach, and stays a leaf") {
     D x({1., 2.}, xg::requires_grad);
     {
         xg::NoGradGuard const off;
@@ -140,8 +134,7 @@ TEST_CASE("a leaf that requires grad is changed under NoGradGuard and through de
     CHECK(x.version() == 2);
 }
 
-TEST_CASE("nothing is recorded by a change in place under NoGradGuard, whatever its operands")
-{
+TEST_CASE("nothing is recorded by a change in place under NoGradGuard, whatever its operands") {
     D const x({1., 2.}, xg::requires_grad);
     D sum_of = xg::zeros({2});
     {
@@ -153,8 +146,7 @@ TEST_CASE("nothing is recorded by a change in place under NoGradGuard, whatever 
     CHECK_FALSE(sum_of.requires_grad());
 }
 
-TEST_CASE("a failed change leaves the tensor and its version alone")
-{
+TEST_CASE("a failed change leaves the tensor and its version alone") {
     D x({1., 2.});
     D const undefined;
     CHECK_THROWS_AS(x += undefined, xg::Error);

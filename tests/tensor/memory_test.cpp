@@ -4,23 +4,23 @@
 #include "compare.hpp"
 
 namespace {
-constexpr std::size_t large = 1 << 20;  // bytes of the arrays below, much more than anything else here takes
+constexpr std::size_t large =
+    1 << 20; // bytes of the arrays below, much more than anything else here takes
 
 D array() { return xg::zeros({large / sizeof(double)}); }
 
 /// Every test begins and ends with an empty cache and the limit as it was.
 struct CleanCache {
     CleanCache() { xg::empty_cache(); }
-    ~CleanCache()
-    {
+    ~CleanCache() {
         xg::set_cache_limit(std::size_t{512} << 20);
         xg::empty_cache();
     }
 };
-}  // namespace
+} // namespace
 
-TEST_CASE("a freed buffer waits in the cache, and the next of its size is the same memory" * doctest::skip(!xg::detail::cache_blocks))
-{
+TEST_CASE("a freed buffer waits in the cache, and the next of its size is the same memory" *
+          doctest::skip(!xg::detail::cache_blocks)) {
     CleanCache const clean;
     double const* where = nullptr;
     {
@@ -34,8 +34,8 @@ TEST_CASE("a freed buffer waits in the cache, and the next of its size is the sa
     CHECK(xg::cached_bytes() < large);
 }
 
-TEST_CASE("a loop takes memory from the system in its first round only" * doctest::skip(!xg::detail::cache_blocks))
-{
+TEST_CASE("a loop takes memory from the system in its first round only" *
+          doctest::skip(!xg::detail::cache_blocks)) {
     CleanCache const clean;
     D const x({1., 2., 3.}, xg::requires_grad);
     auto const round = [&] { grad(sum(x * x), x); };
@@ -47,8 +47,8 @@ TEST_CASE("a loop takes memory from the system in its first round only" * doctes
     CHECK(xg::cached_bytes() == held);
 }
 
-TEST_CASE("a chain is differentiated in the memory of one gradient" * doctest::skip(!xg::detail::cache_blocks))
-{
+TEST_CASE("a chain is differentiated in the memory of one gradient" *
+          doctest::skip(!xg::detail::cache_blocks)) {
     CleanCache const clean;
     D x = array();
     x.requires_grad_();
@@ -62,8 +62,7 @@ TEST_CASE("a chain is differentiated in the memory of one gradient" * doctest::s
     CHECK(seed.data()[7] == 1.);
 }
 
-TEST_CASE("gradients that hooks, retain_grad and grad() keep are not the memory of others")
-{
+TEST_CASE("gradients that hooks, retain_grad and grad() keep are not the memory of others") {
     D const x({1., 2.}, xg::requires_grad);
     D const a = x * 2.;
     D b = a * 3., c = b * 5., d = c * 7.;
@@ -80,8 +79,7 @@ TEST_CASE("gradients that hooks, retain_grad and grad() keep are not the memory 
     CHECK(values(of_x) == std::vector<double>{210., 210.});
 }
 
-TEST_CASE("empty_cache gives everything back")
-{
+TEST_CASE("empty_cache gives everything back") {
     CleanCache const clean;
     array();
     xg::empty_cache();
@@ -89,8 +87,7 @@ TEST_CASE("empty_cache gives everything back")
     CHECK(values(array()).size() == large / sizeof(double));
 }
 
-TEST_CASE("the cache keeps no more than its limit" * doctest::skip(!xg::detail::cache_blocks))
-{
+TEST_CASE("the cache keeps no more than its limit" * doctest::skip(!xg::detail::cache_blocks)) {
     CleanCache const clean;
     xg::set_cache_limit(3 * large);
     {
@@ -109,8 +106,7 @@ TEST_CASE("the cache keeps no more than its limit" * doctest::skip(!xg::detail::
     CHECK(xg::cached_bytes() == 0);
 }
 
-TEST_CASE("reused memory is never seen by another tensor that is alive")
-{
+TEST_CASE("reused memory is never seen by another tensor that is alive") {
     CleanCache const clean;
     D const kept = xg::full({1000}, 3.);
     for (int i = 0; i < 10; ++i) xg::full({1000}, static_cast<double>(i));
@@ -119,8 +115,8 @@ TEST_CASE("reused memory is never seen by another tensor that is alive")
     CHECK(values(other) == std::vector<double>(1000, 7.));
 }
 
-TEST_CASE("each thread has a cache and a limit of its own, and may free what another made" * doctest::skip(!xg::detail::cache_blocks))
-{
+TEST_CASE("each thread has a cache and a limit of its own, and may free what another made" *
+          doctest::skip(!xg::detail::cache_blocks)) {
     CleanCache const clean;
     D mine = array();
     std::size_t at_start = 1, after_free = 0, limited = 1;
@@ -139,8 +135,7 @@ TEST_CASE("each thread has a cache and a limit of its own, and may free what ano
     CHECK(xg::cached_bytes() >= large);
 }
 
-TEST_CASE("a tensor outlives the thread that made it")
-{
+TEST_CASE("a tensor outlives the thread that made it") {
     D x;
     std::thread([&] { x = xg::full({1000}, 2.5); }).join();
     CHECK(values(x) == std::vector<double>(1000, 2.5));
@@ -148,7 +143,7 @@ TEST_CASE("a tensor outlives the thread that made it")
     CHECK(x.data()[999] == 3.5);
 }
 
-TEST_CASE("buffers begin on a cache line where they are large")
-{
-    for (std::size_t n : {1000u, 1001u, 100000u}) CHECK(reinterpret_cast<std::uintptr_t>(xg::zeros({n}).data()) % 64 == 0);
+TEST_CASE("buffers begin on a cache line where they are large") {
+    for (std::size_t n : {1000u, 1001u, 100000u})
+        CHECK(reinterpret_cast<std::uintptr_t>(xg::zeros({n}).data()) % 64 == 0);
 }

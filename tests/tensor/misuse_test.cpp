@@ -1,8 +1,7 @@
 // Operands that do not fit: the message names operation and shapes, and nothing is left half done.
 #include "compare.hpp"
 
-TEST_CASE("operands that do not broadcast are refused with the operation and both shapes")
-{
+TEST_CASE("operands that do not broadcast are refused with the operation and both shapes") {
     D const a({1., 2., 3.}, xg::requires_grad), b({1., 2.}, xg::requires_grad);
     CHECK_THROWS_WITH_AS(
         D(a + b), doctest::Contains("+: shapes [3] and [2] do not broadcast"), xg::ShapeError);
@@ -17,8 +16,7 @@ TEST_CASE("operands that do not broadcast are refused with the operation and bot
     CHECK(difference(a.grad(), {2., 4., 6.}) == "");
 }
 
-TEST_CASE("in a fused expression the operation that does not fit is the one named")
-{
+TEST_CASE("in a fused expression the operation that does not fit is the one named") {
     D const a({1., 2., 3.}), b({1., 2.});
     CHECK_THROWS_WITH_AS(
         D(exp(a) * (a - b)), doctest::Contains("-: shapes [3] and [2]"), xg::ShapeError);
@@ -27,24 +25,29 @@ TEST_CASE("in a fused expression the operation that does not fit is the one name
     CHECK_THROWS_AS((a - b).shape(), xg::ShapeError);
 }
 
-TEST_CASE("matrices that cannot be multiplied, joined or stacked are refused with their shapes")
-{
+TEST_CASE("matrices that cannot be multiplied, joined or stacked are refused with their shapes") {
     D const m = xg::ones({2, 3});
-    CHECK_THROWS_WITH_AS(matmul(m, m), doctest::Contains("matmul: shapes [2, 3] and [2, 3]"), xg::ShapeError);
+    CHECK_THROWS_WITH_AS(
+        matmul(m, m), doctest::Contains("matmul: shapes [2, 3] and [2, 3]"), xg::ShapeError);
     CHECK_THROWS_AS(matmul(m, D(1.)), xg::ShapeError);
     CHECK_THROWS_WITH_AS(dot(m, m), doctest::Contains("dot"), xg::ShapeError);
-    CHECK_THROWS_WITH_AS(xg::cat(std::vector{m, xg::ones({2, 4})}), doctest::Contains("cat: shapes [2, 3] and [2, 4]"), xg::ShapeError);
-    CHECK_THROWS_WITH_AS(xg::cat(std::vector{m, m}, 2), doctest::Contains("cat: axis 2 is out of range"), xg::IndexError);
+    CHECK_THROWS_WITH_AS(xg::cat(std::vector{m, xg::ones({2, 4})}),
+        doctest::Contains("cat: shapes [2, 3] and [2, 4]"), xg::ShapeError);
+    CHECK_THROWS_WITH_AS(xg::cat(std::vector{m, m}, 2),
+        doctest::Contains("cat: axis 2 is out of range"), xg::IndexError);
     CHECK_THROWS_AS(xg::cat(std::vector{m, xg::ones({2, 3, 1})}), xg::ShapeError);
     CHECK_THROWS_AS(xg::cat(std::vector<D>{}), xg::ShapeError);
-    CHECK_THROWS_WITH_AS(xg::stack(std::vector{m, xg::ones({3, 2})}), doctest::Contains("stack: shapes [2, 3] and [3, 2]"), xg::ShapeError);
+    CHECK_THROWS_WITH_AS(xg::stack(std::vector{m, xg::ones({3, 2})}),
+        doctest::Contains("stack: shapes [2, 3] and [3, 2]"), xg::ShapeError);
     CHECK_THROWS_AS(xg::stack(std::vector<D>{}), xg::ShapeError);
 }
 
-TEST_CASE("a gradient of another shape is not taken over")
-{
+TEST_CASE("a gradient of another shape is not taken over") {
     D x({1., 2.}, xg::requires_grad);
-    CHECK_THROWS_WITH_AS(x.set_grad(D({1., 2., 3.})), doctest::Contains("attempting to assign a gradient of size '[3]' to a tensor of size '[2]'"), xg::ShapeError);
+    CHECK_THROWS_WITH_AS(x.set_grad(D({1., 2., 3.})),
+        doctest::Contains(
+            "attempting to assign a gradient of size '[3]' to a tensor of size '[2]'"),
+        xg::ShapeError);
     CHECK_FALSE(x.grad().defined());
     x.set_grad(D({5., 6.}));
     CHECK(difference(x.grad(), {5., 6.}) == "");
@@ -52,8 +55,7 @@ TEST_CASE("a gradient of another shape is not taken over")
     CHECK_FALSE(x.grad().defined());
 }
 
-TEST_CASE("a tensor is not its own gradient")
-{
+TEST_CASE("a tensor is not its own gradient") {
     D x({1., 2.}, xg::requires_grad);
     CHECK_THROWS_AS(x.set_grad(x), xg::Error);
     CHECK_FALSE(x.grad().defined());
@@ -63,9 +65,9 @@ TEST_CASE("a tensor is not its own gradient")
 namespace {
 
 /// What f's error says before " is undefined" and the reasons, which every such error ends with.
-template <class F> std::string undefined(F f)
-{
-    std::string const reasons = " is undefined: it was default-constructed, moved from or released, or it is the grad() of a tensor "
+template <class F> std::string undefined(F f) {
+    std::string const reasons = " is undefined: it was default-constructed, moved from or "
+                                "released, or it is the grad() of a tensor "
                                 "that no backward pass has reached";
     try {
         f();
@@ -78,10 +80,9 @@ template <class F> std::string undefined(F f)
 
 D taken_apart(D const& x) { return xg::zeros(x.shape()); }
 
-}  // namespace
+} // namespace
 
-TEST_CASE("an undefined operand is named with its operation and its number")
-{
+TEST_CASE("an undefined operand is named with its operation and its number") {
     D x({1., 2.}, xg::requires_grad), u;
     D const m({{1., 2.}, {3., 4.}});
     CHECK(undefined([&] { D(x - 0.1 * x.grad()); }) == "*: argument 1"); // no pass yet
@@ -103,8 +104,7 @@ TEST_CASE("an undefined operand is named with its operation and its number")
     CHECK(undefined([&] { Z().real(); }) == "real: argument 0");
 }
 
-TEST_CASE("an undefined tensor is named by the function that asks it for something")
-{
+TEST_CASE("an undefined tensor is named by the function that asks it for something") {
     D u;
     D const m({{1., 2.}, {3., 4.}});
     CHECK(undefined([&] { u.item(); }) == "item: a tensor whose numel() is asked for");
@@ -119,8 +119,7 @@ TEST_CASE("an undefined tensor is named by the function that asks it for somethi
     CHECK(undefined([&] { moved.data(); }) == "data: a tensor");
 }
 
-TEST_CASE("an undefined output or input of a pass is named with its number")
-{
+TEST_CASE("an undefined output or input of a pass is named with its number") {
     D x({1., 2.}, xg::requires_grad), u;
     CHECK(undefined([&] { xg::backward({sum(x), u}); }) == "backward: output 1");
     CHECK(undefined([&] { sum(x).backward({.inputs = {x, u}}); }) == "backward: input 1");
@@ -130,8 +129,7 @@ TEST_CASE("an undefined output or input of a pass is named with its number")
     CHECK_FALSE(x.grad().defined());
 }
 
-TEST_CASE("every error is an xgrad::Error and a std::runtime_error")
-{
+TEST_CASE("every error is an xgrad::Error and a std::runtime_error") {
     D const a({1., 2., 3.}), b({1., 2.});
     CHECK_THROWS_AS(D(a + b), xg::Error);
     CHECK_THROWS_AS(D(a + b), std::runtime_error);
@@ -139,8 +137,7 @@ TEST_CASE("every error is an xgrad::Error and a std::runtime_error")
     CHECK_THROWS_AS(a.backward(), xg::Error);
 }
 
-TEST_CASE("cat and stack put gradients back where they came from")
-{
+TEST_CASE("cat and stack put gradients back where they came from") {
     D const a({1., 2.}, xg::requires_grad), b({3.}, xg::requires_grad), c({4., 5.});
     D const y = xg::cat(std::vector{a, b, c});
     CHECK(difference(y, {1., 2., 3., 4., 5.}) == "");

@@ -16,15 +16,18 @@ struct Threads {
     ~Threads() { xg::set_num_threads(1); }
 };
 
-bool same_bits(Real const& a, Real const& b) { return a.shape() == b.shape() && std::memcmp(a.data(), b.data(), a.numel() * sizeof(double)) == 0; }
+bool same_bits(Real const& a, Real const& b) {
+    return a.shape() == b.shape() &&
+           std::memcmp(a.data(), b.data(), a.numel() * sizeof(double)) == 0;
+}
 
 struct Results {
     Real value, a, b;
 };
 
-/// A full sum whose gradients are computed with it, the same once more, and a formula with a gradient of its own.
-Results compute(std::size_t n)
-{
+/// A full sum whose gradients are computed with it, the same once more, and a formula with a
+/// gradient of its own.
+Results compute(std::size_t n) {
     xg::manual_seed(7);
     auto a = xg::rand<double>({n}, xg::requires_grad), b = xg::rand<double>({n}, xg::requires_grad);
     Real const y = sin(a) * b;
@@ -35,11 +38,11 @@ Results compute(std::size_t n)
     return {Real(y + loss), a.grad(), b.grad()};
 }
 
-}  // namespace
+} // namespace
 
-TEST_CASE("results do not depend on the number of threads")
-{
-    for (std::size_t const n : {std::size_t{5}, std::size_t{32768}, std::size_t{32769}, std::size_t{200001}}) {
+TEST_CASE("results do not depend on the number of threads") {
+    for (std::size_t const n :
+        {std::size_t{5}, std::size_t{32768}, std::size_t{32769}, std::size_t{200001}}) {
         CAPTURE(n);
         auto const alone = compute(n);
         for (std::size_t const threads : {2u, 3u, 7u}) {
@@ -55,8 +58,7 @@ TEST_CASE("results do not depend on the number of threads")
     CHECK(xg::get_num_threads() == 1);
 }
 
-TEST_CASE("a long sum is right whatever the number of threads")
-{
+TEST_CASE("a long sum is right whatever the number of threads") {
     std::size_t const n = 100000;
     Threads const on(2);
     Real x(xg::ones<double>({n}).array(), xg::requires_grad);
@@ -67,8 +69,7 @@ TEST_CASE("a long sum is right whatever the number of threads")
     CHECK(x.grad().data()[n / 2] == 6);
 }
 
-TEST_CASE("threads of the program's own may compute at the same time")
-{
+TEST_CASE("threads of the program's own may compute at the same time") {
     std::size_t const n = 100000;
     auto const expected = compute(n);
     Threads const on(3);
@@ -83,8 +84,7 @@ TEST_CASE("threads of the program's own may compute at the same time")
     }
 }
 
-TEST_CASE("0 stands for all cores")
-{
+TEST_CASE("0 stands for all cores") {
     Threads const on(0);
     CHECK(xg::get_num_threads() >= 1);
 }

@@ -6,53 +6,55 @@
 #include "compare.hpp"
 
 namespace {
-std::size_t count(std::string const& s, std::string const& part)
-{
+std::size_t count(std::string const& s, std::string const& part) {
     std::size_t n = 0;
     for (auto at = s.find(part); at != std::string::npos; at = s.find(part, at + 1)) ++n;
     return n;
 }
-}  // namespace
+} // namespace
 
-TEST_CASE("a printed tensor shows values, shape and type")
-{
+TEST_CASE("a printed tensor shows values, shape and type") {
     CHECK(to_string(D({1., 2.5})) == "Tensor([1, 2.5], shape=[2], dtype=float64)");
     CHECK(to_string(D(3.)) == "Tensor(3, shape=[], dtype=float64)");
     CHECK(to_string(xg::zeros({0})) == "Tensor([], shape=[0], dtype=float64)");
-    CHECK(to_string(D({{1., 2.}, {3., 4.}})) == "Tensor([[1, 2],\n        [3, 4]], shape=[2, 2], dtype=float64)");
-    CHECK(to_string(xg::Tensor<bool>({true, false})) == "Tensor([true, false], shape=[2], dtype=bool)");
-    CHECK(to_string(xg::Tensor<std::int64_t>({-1, 2})) == "Tensor([-1, 2], shape=[2], dtype=int64)");
+    CHECK(to_string(D({{1., 2.}, {3., 4.}})) ==
+          "Tensor([[1, 2],\n        [3, 4]], shape=[2, 2], dtype=float64)");
+    CHECK(to_string(xg::Tensor<bool>({true, false})) ==
+          "Tensor([true, false], shape=[2], dtype=bool)");
+    CHECK(
+        to_string(xg::Tensor<std::int64_t>({-1, 2})) == "Tensor([-1, 2], shape=[2], dtype=int64)");
     CHECK(to_string(D()) == "Tensor(undefined)");
 }
 
-TEST_CASE("a printed complex number shows both parts with their signs")
-{
-    CHECK(to_string(xg::full({1}, complex<double>(1, -2))) == "Tensor([1-2i], shape=[1], dtype=complex128)");
-    CHECK(to_string(xg::full({1}, complex<double>(-0.5, 2))) == "Tensor([-0.5+2i], shape=[1], dtype=complex128)");
+TEST_CASE("a printed complex number shows both parts with their signs") {
+    CHECK(to_string(xg::full({1}, complex<double>(1, -2))) ==
+          "Tensor([1-2i], shape=[1], dtype=complex128)");
+    CHECK(to_string(xg::full({1}, complex<double>(-0.5, 2))) ==
+          "Tensor([-0.5+2i], shape=[1], dtype=complex128)");
 }
 
-TEST_CASE("what is not a number is printed without a sign, infinity with it")
-{
-    constexpr double inf = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
-    CHECK(to_string(D({nan, std::copysign(nan, -1.), -inf})) == "Tensor([nan, nan, -inf], shape=[3], dtype=float64)");
-    CHECK(to_string(xg::full({1}, complex<double>(-inf, std::copysign(nan, -1.)))) == "Tensor([-inf+nani], shape=[1], dtype=complex128)");
+TEST_CASE("what is not a number is printed without a sign, infinity with it") {
+    constexpr double inf = std::numeric_limits<double>::infinity(),
+                     nan = std::numeric_limits<double>::quiet_NaN();
+    CHECK(to_string(D({nan, std::copysign(nan, -1.), -inf})) ==
+          "Tensor([nan, nan, -inf], shape=[3], dtype=float64)");
+    CHECK(to_string(xg::full({1}, complex<double>(-inf, std::copysign(nan, -1.)))) ==
+          "Tensor([-inf+nani], shape=[1], dtype=complex128)");
 }
 
-TEST_CASE("a printed leaf says that it requires grad, a result what made it")
-{
+TEST_CASE("a printed leaf says that it requires grad, a result what made it") {
     D const x({1.}, xg::requires_grad);
     CHECK(to_string(x) == "Tensor([1], shape=[1], dtype=float64, requires_grad=true)");
     CHECK(to_string(D(exp(x))).find("grad_fn=<ExpBackward>") != std::string::npos);
 }
 
-TEST_CASE("a view prints its own elements")
-{
+TEST_CASE("a view prints its own elements") {
     D const m({{1., 2., 3.}, {4., 5., 6.}});
-    CHECK(to_string(m.t()) == "Tensor([[1, 4],\n        [2, 5],\n        [3, 6]], shape=[3, 2], dtype=float64)");
+    CHECK(to_string(m.t()) ==
+          "Tensor([[1, 4],\n        [2, 5],\n        [3, 6]], shape=[3, 2], dtype=float64)");
 }
 
-TEST_CASE("a large array is cut in the middle of each axis, a small one is not")
-{
+TEST_CASE("a large array is cut in the middle of each axis, a small one is not") {
     auto const large = to_string(xg::arange(0., 2000.));
     CHECK(large == "Tensor([0, 1, 2, ..., 1997, 1998, 1999], shape=[2000], dtype=float64)");
     auto const square = to_string(xg::zeros({100, 100}));
@@ -61,29 +63,30 @@ TEST_CASE("a large array is cut in the middle of each axis, a small one is not")
     CHECK(count(to_string(xg::zeros({1000})), "0") > 999);
 }
 
-TEST_CASE("tensors and expressions go to streams")
-{
+TEST_CASE("tensors and expressions go to streams") {
     D const x({1., 2.});
     std::ostringstream out;
     out << x << '\n' << x + x;
-    CHECK(out.str() == "Tensor([1, 2], shape=[2], dtype=float64)\nTensor([2, 4], shape=[2], dtype=float64)");
+    CHECK(out.str() ==
+          "Tensor([1, 2], shape=[2], dtype=float64)\nTensor([2, 4], shape=[2], dtype=float64)");
 }
 
-TEST_CASE("shapes, strides, axes and types go to streams")
-{
+TEST_CASE("shapes, strides, axes and types go to streams") {
     D const x({{1., 2., 3.}, {4., 5., 6.}});
     std::ostringstream out;
-    out << x.shape() << ' ' << x.strides() << ' ' << xg::Axes{0, -1} << ' ' << D(2.).shape() << ' ' << (x * x).shape();
+    out << x.shape() << ' ' << x.strides() << ' ' << xg::Axes{0, -1} << ' ' << D(2.).shape() << ' '
+        << (x * x).shape();
     CHECK(out.str() == "[2, 3] [3, 1] [0, -1] [] [2, 3]");
     CHECK(to_string(x.shape()) == "[2, 3]");
     std::ostringstream types;
-    types << x.dtype() << ' ' << F(1.f).dtype() << ' ' << Z(1.).dtype() << ' ' << (x > 1.) << ' ' << xg::Tensor<bool>(true).dtype();
-    CHECK(types.str() == "float64 float32 complex128 " + to_string(xg::Tensor<bool>(x > 1.)) + " bool");
+    types << x.dtype() << ' ' << F(1.f).dtype() << ' ' << Z(1.).dtype() << ' ' << (x > 1.) << ' '
+          << xg::Tensor<bool>(true).dtype();
+    CHECK(types.str() ==
+          "float64 float32 complex128 " + to_string(xg::Tensor<bool>(x > 1.)) + " bool");
     CHECK(to_string(xg::DType::int64) == "int64");
 }
 
-TEST_CASE("a tensor of any type is printed as one whose type is known")
-{
+TEST_CASE("a tensor of any type is printed as one whose type is known") {
     auto const check = [](auto const& t) {
         std::ostringstream out;
         out << xg::AnyTensor(t);

@@ -1,8 +1,8 @@
 // What a change in place makes of the history of a base and of its views, older and newer ones.
 #include "graph/walk.hpp"
 
-TEST_CASE("a value that requires grad written into a view makes the base and older views require grad")
-{
+TEST_CASE(
+    "a value that requires grad written into a view makes the base and older views require grad") {
     D base = xg::zeros({2, 2});
     D const older = base[1], elsewhere = base[0];
     D const x({1., 2.}, xg::requires_grad);
@@ -18,8 +18,7 @@ TEST_CASE("a value that requires grad written into a view makes the base and old
     CHECK(difference(grad(sum(elsewhere), x), {0., 0.}) == "");
 }
 
-TEST_CASE("a base that is changed in place refreshes the history of its views")
-{
+TEST_CASE("a base that is changed in place refreshes the history of its views") {
     D const x({{1., 2.}, {3., 4.}}, xg::requires_grad);
     D base = x * 1.;
     D row = base[0];
@@ -32,8 +31,7 @@ TEST_CASE("a base that is changed in place refreshes the history of its views")
     CHECK(difference(x.grad(), {{4., 8.}, {0., 0.}}) == "");
 }
 
-TEST_CASE("a base that is changed through one view refreshes the others")
-{
+TEST_CASE("a base that is changed through one view refreshes the others") {
     D const x({1., 2., 3., 4.}, xg::requires_grad);
     D base = x * 1.;
     D left = base(xg::slice(0, 3)), right = base(xg::slice(1, 4));
@@ -43,8 +41,7 @@ TEST_CASE("a base that is changed through one view refreshes the others")
     CHECK(difference(x.grad(), {0., 10., 20., 3.}) == "");
 }
 
-TEST_CASE("a view changed in place keeps a history of its own part only")
-{
+TEST_CASE("a view changed in place keeps a history of its own part only") {
     D const x({{1., 2.}, {3., 4.}}, xg::requires_grad);
     D base = x * 2.;
     D view = base[0];
@@ -54,8 +51,7 @@ TEST_CASE("a view changed in place keeps a history of its own part only")
     CHECK(difference(x.grad(), {{72., 144.}, {24., 32.}}) == "");
 }
 
-TEST_CASE("only what was written is cut off from the old history")
-{
+TEST_CASE("only what was written is cut off from the old history") {
     D const x({{1., 2.}, {3., 4.}}, xg::requires_grad), v({5., 6.}, xg::requires_grad);
     D base = x * 2.;
     base[0].copy_(v);
@@ -64,12 +60,10 @@ TEST_CASE("only what was written is cut off from the old history")
     CHECK(difference(v.grad(), {1., 1.}) == "");
 }
 
-TEST_CASE("assignment to what an index gives is recorded")
-{
+TEST_CASE("assignment to what an index gives is recorded") {
     D const x({{1., 2.}, {3., 4.}}, xg::requires_grad), v(5., xg::requires_grad);
     D y = x * 2.;
-    SUBCASE("a tensor")
-    {
+    SUBCASE("a tensor") {
         y(0, 1) = v;
         y(1) = y(0);
         CHECK(difference(y, {{2., 5.}, {2., 5.}}) == "");
@@ -77,15 +71,13 @@ TEST_CASE("assignment to what an index gives is recorded")
         CHECK(difference(x.grad(), {{4., 0.}, {0., 0.}}) == "");
         CHECK(difference(v.grad(), D(2.)) == "");
     }
-    SUBCASE("an expression")
-    {
+    SUBCASE("an expression") {
         y[0] = v * x[1];
         sum(y).backward();
         CHECK(difference(x.grad(), {{0., 0.}, {7., 7.}}) == "");
         CHECK(difference(v.grad(), D(7.)) == "");
     }
-    SUBCASE("a number")
-    {
+    SUBCASE("a number") {
         y(xt::all(), 0) = 0.;
         y(1) += 1.;
         y(1) *= y(0);
@@ -94,8 +86,7 @@ TEST_CASE("assignment to what an index gives is recorded")
     }
 }
 
-TEST_CASE("values computed before a change keep the gradients that they had")
-{
+TEST_CASE("values computed before a change keep the gradients that they had") {
     D const x({1., 2.}, xg::requires_grad);
     D y = x * x;
     D const before = y * 10., part = y[0];
@@ -107,8 +98,8 @@ TEST_CASE("values computed before a change keep the gradients that they had")
     CHECK(difference(grad(sum(after), x), {4., 32.}) == "");
 }
 
-TEST_CASE("a leaf without gradient that takes part in a recorded change becomes the result of an operation")
-{
+TEST_CASE("a leaf without gradient that takes part in a recorded change becomes the result of an "
+          "operation") {
     D y = xg::ones({3});
     D const x({1., 2., 3.}, xg::requires_grad);
     CHECK(y.is_leaf());
@@ -117,11 +108,12 @@ TEST_CASE("a leaf without gradient that takes part in a recorded change becomes 
     CHECK(y.version() == 1);
     sum(y * y).backward();
     CHECK(difference(x.grad(), {4., 6., 0.}) == "");
-    CHECK_THROWS_WITH_AS(y.requires_grad_(false), doctest::Contains("you can only change requires_grad flags of leaf variables"), xg::GraphError);
+    CHECK_THROWS_WITH_AS(y.requires_grad_(false),
+        doctest::Contains("you can only change requires_grad flags of leaf variables"),
+        xg::GraphError);
 }
 
-TEST_CASE("other handles see the change and its history")
-{
+TEST_CASE("other handles see the change and its history") {
     D const x({1., 2.}, xg::requires_grad);
     D y = x * 1.;
     D const handle = y;
@@ -130,8 +122,7 @@ TEST_CASE("other handles see the change and its history")
     CHECK(difference(grad(sum(handle), x), {3., 3.}) == "");
 }
 
-TEST_CASE("a broadcast view follows its base")
-{
+TEST_CASE("a broadcast view follows its base") {
     D const x({1., 2.}, xg::requires_grad);
     D base = x * 1.;
     D const wide = base.expand({3, 2});
@@ -141,8 +132,7 @@ TEST_CASE("a broadcast view follows its base")
     CHECK(difference(x.grad(), {12., 24.}) == "");
 }
 
-TEST_CASE("a change through a detached tensor or without recording leaves the history as it was")
-{
+TEST_CASE("a change through a detached tensor or without recording leaves the history as it was") {
     D const x({1., 2.}, xg::requires_grad);
     D y = x * 3.;
     D const part = y[0];
@@ -158,8 +148,7 @@ TEST_CASE("a change through a detached tensor or without recording leaves the hi
     CHECK(difference(grad(sum(y), x), {3., 3.}) == "");
 }
 
-TEST_CASE("a tensor detached from another gets a history of its own")
-{
+TEST_CASE("a tensor detached from another gets a history of its own") {
     D const x({1., 2.}, xg::requires_grad), w({10., 20.}, xg::requires_grad);
     D y = x * 3.;
     D d = y.detach();
@@ -169,8 +158,7 @@ TEST_CASE("a tensor detached from another gets a history of its own")
     CHECK(difference(grad(sum(y), x), {3., 3.}) == "");
 }
 
-TEST_CASE("changes in place that repeat a long time can be differentiated")
-{
+TEST_CASE("changes in place that repeat a long time can be differentiated") {
     D const x({1., 2.}, xg::requires_grad);
     D y = x * 1.;
     for (int i = 0; i < 2000; ++i) y(i % 2) += 1.;
@@ -179,8 +167,7 @@ TEST_CASE("changes in place that repeat a long time can be differentiated")
     CHECK(difference(x.grad(), {2002., 2004.}) == "");
 }
 
-TEST_CASE("a change in place of part of what is not used gets no gradient")
-{
+TEST_CASE("a change in place of part of what is not used gets no gradient") {
     D const x({1., 2.}, xg::requires_grad), v({3.}, xg::requires_grad);
     D y = x * 1.;
     D const used = y[1];
@@ -190,8 +177,7 @@ TEST_CASE("a change in place of part of what is not used gets no gradient")
     CHECK(difference(v.grad(), {0.}) == "");
 }
 
-TEST_CASE("a view made in no-grad mode and changed there leaves the base its history")
-{
+TEST_CASE("a view made in no-grad mode and changed there leaves the base its history") {
     D const x({1., 2.}, xg::requires_grad);
     D y = 3. * x, view;
     {
@@ -200,11 +186,12 @@ TEST_CASE("a view made in no-grad mode and changed there leaves the base its his
         view *= 2.;
         CHECK(difference(D(view * 5.), {30.}) == "");
     }
-    CHECK(difference(grad(sum(y * y), x), {36., 36.}) == "");  // which sees the values that y has now
+    CHECK(
+        difference(grad(sum(y * y), x), {36., 36.}) == ""); // which sees the values that y has now
 }
 
-TEST_CASE("a base that wants a gradient only after a change passes it on to the views made before")
-{
+TEST_CASE(
+    "a base that wants a gradient only after a change passes it on to the views made before") {
     D b({1., 2.});
     D const v = b[0];
     b.sin_();
@@ -214,10 +201,9 @@ TEST_CASE("a base that wants a gradient only after a change passes it on to the 
     CHECK(difference(b.grad(), {2 * std::sin(1.), 0.}, 1e-12) == "");
 }
 
-TEST_CASE("what an operation gives is no view, though its shape was the last thing to be found")
-{
+TEST_CASE("what an operation gives is no view, though its shape was the last thing to be found") {
     D const x({1., 2.}), w({1., 2.}, xg::requires_grad), square = xg::ones({2, 2});
-    auto const changed = [&](D result) {  // made without recording, changed with it
+    auto const changed = [&](D result) { // made without recording, changed with it
         CHECK_FALSE(result.is_view());
         result += sum(w);
         return grad(sum(result), w);
@@ -237,8 +223,7 @@ TEST_CASE("what an operation gives is no view, though its shape was the last thi
     CHECK(difference(grad(sum(view), product), D(1.)) == "");
 }
 
-TEST_CASE("detach_() of a base: views keep the history of the old values, and lose it with them")
-{
+TEST_CASE("detach_() of a base: views keep the history of the old values, and lose it with them") {
     D const x({1., 2.}, xg::requires_grad);
     D base = x * 3.;
     D first = base[0], second = base[1];
@@ -253,30 +238,26 @@ TEST_CASE("detach_() of a base: views keep the history of the old values, and lo
         CHECK_FALSE(view.grad_fn()->next_edges()[0]);
         CHECK_FALSE(grad(sum(view), x, {.allow_unused = true}).defined());
     };
-    SUBCASE("changed through the base")
-    {
+    SUBCASE("changed through the base") {
         base *= 2.;
         CHECK(first.item() == 6);
         ends_at_base(first);
         ends_at_base(second);
         CHECK_FALSE(base.requires_grad());
     }
-    SUBCASE("changed in no-grad mode")
-    {
+    SUBCASE("changed in no-grad mode") {
         {
             xg::NoGradGuard const guard;
             base *= 2.;
         }
         ends_at_base(first);
     }
-    SUBCASE("a value with a history is written into the base")
-    {
+    SUBCASE("a value with a history is written into the base") {
         D const w({5., 7.}, xg::requires_grad);
         base.copy_(w * w);
         CHECK(difference(grad(sum(second), w), {0., 14.}) == "");
     }
-    SUBCASE("the base collects a gradient of its own")
-    {
+    SUBCASE("the base collects a gradient of its own") {
         base.mutable_data()[0] = 1.;
         base.requires_grad_();
         sum(first * 4.).backward();

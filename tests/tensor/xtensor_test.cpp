@@ -1,4 +1,5 @@
-// Tensors beside xtensor's arrays: made from them, read and written as them, mixed with them in one expression.
+// Tensors beside xtensor's arrays: made from them, read and written as them, mixed with them in one
+// expression.
 #include "compare.hpp"
 
 #if __has_include(<xtensor/containers/xtensor.hpp>)
@@ -11,8 +12,7 @@
 #    include <xtensor/xview.hpp>
 #endif
 
-TEST_CASE("a tensor is made from an xarray, an xtensor, a lazy function and a view, by copying")
-{
+TEST_CASE("a tensor is made from an xarray, an xtensor, a lazy function and a view, by copying") {
     xt::xarray<double> a({2, 3}, 1.5);
     a(1, 2) = 4;
     D const x(a);
@@ -31,8 +31,7 @@ TEST_CASE("a tensor is made from an xarray, an xtensor, a lazy function and a vi
     CHECK(difference(column, {2., 4.}) == "");
 }
 
-TEST_CASE("the scalar type follows the xtensor expression, or converts to the one that is named")
-{
+TEST_CASE("the scalar type follows the xtensor expression, or converts to the one that is named") {
     xt::xarray<float> const f({2}, 0.5f);
     xg::Tensor x(f);
     static_assert(std::same_as<decltype(x), F>);
@@ -45,8 +44,7 @@ TEST_CASE("the scalar type follows the xtensor expression, or converts to the on
     CHECK(Z(c).item() == complex<double>(1, 2));
 }
 
-TEST_CASE("column-major and empty xtensor containers keep their indices")
-{
+TEST_CASE("column-major and empty xtensor containers keep their indices") {
     xt::xarray<double, xt::layout_type::column_major> a({2, 2}, 0.);
     a(0, 1) = 5;
     CHECK(difference(D(a), {{0., 5.}, {0., 0.}}) == "");
@@ -57,8 +55,7 @@ TEST_CASE("column-major and empty xtensor containers keep their indices")
     CHECK(D(number).item() == 3);
 }
 
-TEST_CASE("array() is an xtensor expression over the tensor's memory")
-{
+TEST_CASE("array() is an xtensor expression over the tensor's memory") {
     D const x({{1., 2., 3.}, {4., 5., 6.}});
     auto const a = x.array();
     CHECK(a.dimension() == 2);
@@ -69,8 +66,7 @@ TEST_CASE("array() is an xtensor expression over the tensor's memory")
     CHECK(twice(0, 2) == 6);
 }
 
-TEST_CASE("array() of a strided view shows the view's elements")
-{
+TEST_CASE("array() of a strided view shows the view's elements") {
     D const x({{1., 2., 3.}, {4., 5., 6.}});
     D const t = x.t(), part = x(xt::all(), xg::slice(0, 3, 2));
     CHECK(t.array()(2, 1) == 6);
@@ -81,16 +77,14 @@ TEST_CASE("array() of a strided view shows the view's elements")
     CHECK(xt::sum(wide.array())() == 9);
 }
 
-TEST_CASE("array() of a temporary is a copy, so that it does not dangle")
-{
+TEST_CASE("array() of a temporary is a copy, so that it does not dangle") {
     D const x({1., 2.});
     auto const a = D(x * 2.).array();
     static_assert(std::same_as<decltype(a), xt::xarray<double> const>);
     CHECK(a(1) == 4);
 }
 
-TEST_CASE("mutable_array writes the tensor and counts as a change, array() does not")
-{
+TEST_CASE("mutable_array writes the tensor and counts as a change, array() does not") {
     D x({1., 2., 3.});
     x.array();
     CHECK(x.version() == 0);
@@ -101,8 +95,7 @@ TEST_CASE("mutable_array writes the tensor and counts as a change, array() does 
     CHECK(x.version() == 2);
 }
 
-TEST_CASE("mutable_array of a strided view writes the view's elements and no others")
-{
+TEST_CASE("mutable_array of a strided view writes the view's elements and no others") {
     D m({{1., 2., 3.}, {4., 5., 6.}});
     D column = m(xt::all(), 1), t = m.t(), ends = m(xt::all(), xg::slice(0, 3, 2));
     column.mutable_array() *= 10.;
@@ -120,8 +113,7 @@ TEST_CASE("mutable_array of a strided view writes the view's elements and no oth
     CHECK(m.version() == 6);
 }
 
-TEST_CASE("xtensor's arrays and tensors mix in one expression, on either side")
-{
+TEST_CASE("xtensor's arrays and tensors mix in one expression, on either side") {
     D const x({1., 2., 3.}, xg::requires_grad);
     xt::xarray<double> const a({3}, 2.);
     D const left = a * x, right = x * a;
@@ -131,8 +123,7 @@ TEST_CASE("xtensor's arrays and tensors mix in one expression, on either side")
     CHECK(difference(x.grad(), {3., 3., 3.}) == "");
 }
 
-TEST_CASE("a lazy xtensor function beside a tensor is evaluated, and broadcasts")
-{
+TEST_CASE("a lazy xtensor function beside a tensor is evaluated, and broadcasts") {
     D const x({1., 2., 3.}, xg::requires_grad);
     xt::xtensor<double, 2> const a({{1., 2., 3.}, {4., 5., 6.}});
     D const y = x * (a + 1.);
@@ -141,8 +132,8 @@ TEST_CASE("a lazy xtensor function beside a tensor is evaluated, and broadcasts"
     CHECK(difference(x.grad(), {7., 9., 11.}) == "");
 }
 
-TEST_CASE("an xtensor array is copied into the expression, so that changing it later does no harm")
-{
+TEST_CASE(
+    "an xtensor array is copied into the expression, so that changing it later does no harm") {
     D const x({1., 2.}, xg::requires_grad);
     xt::xarray<double> a({2}, 3.);
     D const y = sum(x * a);
@@ -151,8 +142,7 @@ TEST_CASE("an xtensor array is copied into the expression, so that changing it l
     CHECK(difference(x.grad(), {3., 3.}) == "");
 }
 
-TEST_CASE("shapes that do not broadcast are named where an xtensor array takes part")
-{
+TEST_CASE("shapes that do not broadcast are named where an xtensor array takes part") {
     D const x({1., 2., 3.});
     xt::xarray<double> const a({2}, 1.);
     CHECK_THROWS_WITH_AS(
@@ -162,18 +152,19 @@ TEST_CASE("shapes that do not broadcast are named where an xtensor array takes p
 namespace {
 
 /// A tensor beside an xtensor expression is the same as beside the tensor of its values.
-template <class T> void check_elements()
-{
+template <class T> void check_elements() {
     INFO(__PRETTY_FUNCTION__);
     xt::xarray<T> const a{T(0), T(1), T(2)};
-    using S = std::conditional_t<std::is_same_v<T, bool>, bool, std::conditional_t<std::is_integral_v<T>, std::int64_t, double>>;
+    using S = std::conditional_t<std::is_same_v<T, bool>, bool,
+        std::conditional_t<std::is_integral_v<T>, std::int64_t, double>>;
     xg::Tensor<S> const same({S(T(0)), S(T(1)), S(T(2))});
     D const x({1.5, 2., -3.}, xg::requires_grad);
     F const f({1.5f, 2.f, -3.f});
     Z const z({complex<double>(1.5, 1), 2., complex<double>(0, -3)});
     xg::Tensor<std::int64_t> const n({4, 5, 6});
     auto const agrees = [](auto const& got, auto const& wanted) {
-        static_assert(std::is_same_v<typename std::remove_cvref_t<decltype(got)>::scalar, typename std::remove_cvref_t<decltype(wanted)>::scalar>);
+        static_assert(std::is_same_v<typename std::remove_cvref_t<decltype(got)>::scalar,
+            typename std::remove_cvref_t<decltype(wanted)>::scalar>);
         CHECK(difference(xg::Tensor(got), xg::Tensor(wanted), 0) == "");
     };
     agrees(x * a, x * same);
@@ -201,10 +192,10 @@ template <class T> void check_elements()
     static_assert(std::is_same_v<decltype(made), xg::Tensor<S> const>);
 }
 
-}  // namespace
+} // namespace
 
-TEST_CASE("arrays of any arithmetic type stand beside a tensor, and integers promote as integer tensors do")
-{
+TEST_CASE("arrays of any arithmetic type stand beside a tensor, and integers promote as integer "
+          "tensors do") {
     check_elements<bool>();
     check_elements<char>();
     check_elements<signed char>();
@@ -221,8 +212,7 @@ TEST_CASE("arrays of any arithmetic type stand beside a tensor, and integers pro
     check_elements<long double>();
 }
 
-TEST_CASE("lazy expressions and views of integers stand beside a tensor")
-{
+TEST_CASE("lazy expressions and views of integers stand beside a tensor") {
     xt::xarray<int> const a{{1, 2}, {3, 4}};
     D const x({10., 20.});
     CHECK(difference(D(x * (a + 1)), {{20., 60.}, {40., 100.}}) == "");

@@ -1,20 +1,19 @@
-// to_dot(): vertices and arrows of known graphs, names, saved tensors, hooks, escaping, large graphs.
+// to_dot(): vertices and arrows of known graphs, names, saved tensors, hooks, escaping, large
+// graphs.
 #include <xgrad/testing/to_dot.hpp>
 
 #include "tensor/compare.hpp"
 
 namespace {
-std::size_t count(std::string const& text, std::string_view part)
-{
+std::size_t count(std::string const& text, std::string_view part) {
     std::size_t n = 0;
     for (auto at = text.find(part); at != text.npos; at = text.find(part, at + 1)) ++n;
     return n;
 }
 bool has(std::string const& text, std::string_view part) { return count(text, part) == 1; }
-}  // namespace
+} // namespace
 
-TEST_CASE("the picture of a small graph")
-{
+TEST_CASE("the picture of a small graph") {
     D const x({{1.}, {2.}}, xg::requires_grad), w({{3., 4.}, {5., 6.}}, xg::requires_grad);
     D const h = matmul(w, x);
     D const loss = sum(square(h) * x);
@@ -35,15 +34,15 @@ TEST_CASE("the picture of a small graph")
     CHECK(xg::to_dot(loss, {.names = {{"x", x}, {"w", w}, {"loss", loss}}}) == wanted);
 }
 
-TEST_CASE("what is shown is chosen")
-{
+TEST_CASE("what is shown is chosen") {
     D x({1., 2.}, xg::requires_grad), w({3., 4.}, xg::requires_grad);
     D y = exp(x) * w;
     D z = y * y;
     auto const plain = xg::to_dot(z, {.show_formulas = false});
     CHECK(count(plain, "MulBackward") == 2);
     CHECK_FALSE(has(plain, "Mul(a, b)"));
-    CHECK(has(xg::to_dot(z, {.names = {{"y", y}}}), "y: float64 [2]\\nMulBackward\\nMul(Exp(a), b)"));
+    CHECK(
+        has(xg::to_dot(z, {.names = {{"y", y}}}), "y: float64 [2]\\nMulBackward\\nMul(Exp(a), b)"));
     auto const saved = xg::to_dot(z, {.show_saved = true});
     CHECK(has(saved, "Mul(Exp(a), b)\\nsaves a: float64 [2]\\nsaves b: float64 [2]"));
     w.detach() += 1.;
@@ -60,21 +59,20 @@ TEST_CASE("what is shown is chosen")
     CHECK_FALSE(has(xg::to_dot(z, {.show_hooks = false}), "prehook"));
 }
 
-TEST_CASE("freed and packed tensors are not asked for")
-{
+TEST_CASE("freed and packed tensors are not asked for") {
     D const x({1., 2.}, xg::requires_grad);
     D const y = exp(x);
     sum(y).backward();
     CHECK(has(xg::to_dot(y, {.show_saved = true}), "saves result: freed"));
     int unpacked = 0;
-    xg::SavedTensorsHooks const packing([](xg::AnyTensor const& t) { return t.as<double>(); }, [&](D const& t) { return ++unpacked, t; });
+    xg::SavedTensorsHooks const packing([](xg::AnyTensor const& t) { return t.as<double>(); },
+        [&](D const& t) { return ++unpacked, t; });
     D const z = exp(x);
     CHECK(has(xg::to_dot(z, {.show_saved = true}), "saves result: packed"));
     CHECK(unpacked == 0);
 }
 
-TEST_CASE("several outputs, several roots, no graph at all")
-{
+TEST_CASE("several outputs, several roots, no graph at all") {
     D const m({{1., 2.}, {3., 4.}}, xg::requires_grad);
     auto const rows = m.unbind();
     D const y = rows[1] * 2.;
@@ -84,19 +82,20 @@ TEST_CASE("several outputs, several roots, no graph at all")
     CHECK(has(text, "n1 -> n0 [label=\"1\"];"));
     CHECK(has(text, "second (output 1): float64 [2]\\nUnbindBackward"));
     CHECK(has(xg::to_dot(D({1.})), "root0 [label=\"float64 [1]\", fillcolor=palegreen];\n}"));
-    CHECK_THROWS_WITH_AS(xg::to_dot(y, {.names = {{"nothing", D()}}}), "to_dot: the tensor named 'nothing' is undefined", xg::GraphError);
+    CHECK_THROWS_WITH_AS(xg::to_dot(y, {.names = {{"nothing", D()}}}),
+        "to_dot: the tensor named 'nothing' is undefined", xg::GraphError);
 }
 
-TEST_CASE("labels are escaped")
-{
+TEST_CASE("labels are escaped") {
     D const x({1.}, xg::requires_grad);
-    auto const text = xg::to_dot(D(x * 2.), {.names = {{"a \"quoted\" \\N &lt; name\nin two lines", x}}});
-    std::string const label = R"(label="a \"quoted\" \\N &amp;lt; name\nin two lines\nfloat64 [1]")";
+    auto const text =
+        xg::to_dot(D(x * 2.), {.names = {{"a \"quoted\" \\N &lt; name\nin two lines", x}}});
+    std::string const label =
+        R"(label="a \"quoted\" \\N &amp;lt; name\nin two lines\nfloat64 [1]")";
     CHECK(has(text, label));
 }
 
-TEST_CASE("a graph of 100,000 Nodes is written without recursion")
-{
+TEST_CASE("a graph of 100,000 Nodes is written without recursion") {
     D const x({1.}, xg::requires_grad);
     D y = x;
     for (int i = 0; i < 100000; ++i) y = y + 1.;

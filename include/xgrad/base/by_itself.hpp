@@ -1,5 +1,6 @@
-// by_itself(): keeps a compiler from reading neighbours in memory together. Where they were written one by one a moment ago, a processor
-// cannot hand them on to a wider read and waits until they are in the cache, which takes as long as some sixty instructions.
+// by_itself(): keeps a compiler from reading neighbours in memory together. Where they were written
+// one by one a moment ago, a processor cannot hand them on to a wider read and waits until they are
+// in the cache, which takes as long as some sixty instructions.
 #pragma once
 
 #include <xgrad/base/config.hpp>
@@ -7,10 +8,9 @@
 namespace xgrad::detail {
 
 /// The same number or pointer.
-template <class T> XGRAD_INLINE T by_itself(T v) noexcept
-{
+template <class T> XGRAD_INLINE T by_itself(T v) noexcept {
     asm("" : "+r"(v));
     return v;
 }
 
-}  // namespace xgrad::detail
+} // namespace xgrad::detail

@@ -1,5 +1,5 @@
-// The call stack as text, for anomaly mode: files and lines where the program has debug information and addr2line is
-// installed, else the names of functions.
+// The call stack as text, for anomaly mode: files and lines where the program has debug information
+// and addr2line is installed, else the names of functions.
 #pragma once
 
 #include <cstdint>
@@ -25,8 +25,7 @@ namespace xgrad::detail {
 
 #if XGRAD_CALL_STACK
 
-[[gnu::cold]] inline std::vector<void*> call_stack()
-{
+[[gnu::cold]] inline std::vector<void*> call_stack() {
     std::vector<void*> frames(64);
     frames.resize(static_cast<std::size_t>(::backtrace(frames.data(), 64)));
     return frames;
@@ -37,16 +36,20 @@ struct Module {
     std::uintptr_t address, base = 0;
     std::string file = {};
 
-    [[gnu::cold]] explicit Module(void* frame) : address(reinterpret_cast<std::uintptr_t>(frame) - 1)  // inside the call, not after it
+    [[gnu::cold]] explicit Module(void* frame)
+        : address(reinterpret_cast<std::uintptr_t>(frame) - 1) // inside the call, not after it
     {
         ::dl_iterate_phdr(
             [](dl_phdr_info* info, std::size_t, void* data) {
                 auto& self = *static_cast<Module*>(data);
                 for (int i = 0; i < info->dlpi_phnum; ++i) {
                     auto const start = info->dlpi_addr + info->dlpi_phdr[i].p_vaddr;
-                    if (info->dlpi_phdr[i].p_type != PT_LOAD || self.address < start || self.address >= start + info->dlpi_phdr[i].p_memsz) continue;
+                    if (info->dlpi_phdr[i].p_type != PT_LOAD || self.address < start ||
+                        self.address >= start + info->dlpi_phdr[i].p_memsz)
+                        continue;
                     self.base = info->dlpi_addr;
-                    self.file = info->dlpi_name && *info->dlpi_name ? info->dlpi_name : "/proc/self/exe";
+                    self.file =
+                        info->dlpi_name && *info->dlpi_name ? info->dlpi_name : "/proc/self/exe";
                     return 1;
                 }
                 return 0;
@@ -55,15 +58,19 @@ struct Module {
     }
 };
 
-/// What addr2line says of an address: "function\nfile:line\n", once more for each function inlined there.
-[[gnu::cold]] inline std::vector<std::string> source_lines(Module const& m)
-{
+/// What addr2line says of an address: "function\nfile:line\n", once more for each function inlined
+/// there.
+[[gnu::cold]] inline std::vector<std::string> source_lines(Module const& m) {
     std::vector<std::string> lines;
     if (m.file.find('\'') != std::string::npos) return lines;
     char address[32];
-    std::snprintf(address, sizeof address, "%llx", static_cast<unsigned long long>(m.address - m.base));
-    auto const file = m.file == "/proc/self/exe" ? std::string("/proc/$PPID/exe") : "'" + m.file + "'";
-    std::unique_ptr<std::FILE, int (*)(std::FILE*)> const pipe(::popen(("addr2line -Cfie " + file + " 0x" + address + " 2> /dev/null").c_str(), "r"), &::pclose);
+    std::snprintf(
+        address, sizeof address, "%llx", static_cast<unsigned long long>(m.address - m.base));
+    auto const file =
+        m.file == "/proc/self/exe" ? std::string("/proc/$PPID/exe") : "'" + m.file + "'";
+    std::unique_ptr<std::FILE, int (*)(std::FILE*)> const pipe(
+        ::popen(("addr2line -Cfie " + file + " 0x" + address + " 2> /dev/null").c_str(), "r"),
+        &::pclose);
     if (!pipe) return lines;
     std::string line;
     for (int c; (c = std::fgetc(pipe.get())) != EOF;) {
@@ -74,22 +81,26 @@ struct Module {
 }
 
 /// The functions outside xgrad, innermost first.
-[[gnu::cold]] inline std::string call_stack_text(std::vector<void*> const& frames)
-{
+[[gnu::cold]] inline std::string call_stack_text(std::vector<void*> const& frames) {
     std::string text;
     std::size_t shown = 0;
-    std::unique_ptr<char*, void (*)(void*)> const symbols(::backtrace_symbols(frames.data(), static_cast<int>(frames.size())), &std::free);
+    std::unique_ptr<char*, void (*)(void*)> const symbols(
+        ::backtrace_symbols(frames.data(), static_cast<int>(frames.size())), &std::free);
     for (std::size_t i = 0; i < frames.size() && shown < 8; ++i) {
         auto const lines = source_lines(Module(frames[i]));
         bool known = false;
         for (std::size_t k = 0; k + 1 < lines.size(); k += 2) {
             if (lines[k].starts_with("??") || lines[k + 1].starts_with("??")) continue;
             known = true;
-            if (lines[k].find("xgrad::") != std::string::npos || lines[k].starts_with("__libc_start") || lines[k + 1].find("/xgrad/") != std::string::npos) continue;
+            if (lines[k].find("xgrad::") != std::string::npos ||
+                lines[k].starts_with("__libc_start") ||
+                lines[k + 1].find("/xgrad/") != std::string::npos)
+                continue;
             text += "\n    " + lines[k + 1] + ", in " + lines[k];
             ++shown;
         }
-        if (!known && symbols && std::string_view(symbols.get()[i]).find("5xgrad") == std::string_view::npos) {
+        if (!known && symbols &&
+            std::string_view(symbols.get()[i]).find("5xgrad") == std::string_view::npos) {
             text += std::string("\n    ") + symbols.get()[i];
             ++shown;
         }
@@ -104,4 +115,4 @@ inline std::string call_stack_text(std::vector<void*> const&) { return "an unkno
 
 #endif
 
-}  // namespace xgrad::detail
+} // namespace xgrad::detail

@@ -1,4 +1,5 @@
-// What xgrad throws: one exception type for each kind of mistake that a caller may want to tell apart.
+// What xgrad throws: one exception type for each kind of mistake that a caller may want to tell
+// apart.
 #pragma once
 
 #include <concepts>
@@ -42,13 +43,14 @@ struct VersionError : GraphError {
 
 namespace detail {
 
-/// Writes at the end of a message: text, a number, or a range of numbers in PyTorch's form "[2, 3]".
+/// Writes at the end of a message: text, a number, or a range of numbers in PyTorch's form "[2,
+/// 3]".
 inline void append_piece(std::string& message, std::string_view text) { message += text; }
 void append_piece(std::string& message, std::integral auto n) { message += std::to_string(n); }
 template <std::ranges::input_range Range>
-    requires std::integral<std::ranges::range_value_t<Range>> && (!std::convertible_to<Range const&, std::string_view>)
-[[gnu::cold]] void append_piece(std::string& message, Range const& range)
-{
+    requires std::integral<std::ranges::range_value_t<Range>> &&
+             (!std::convertible_to<Range const&, std::string_view>)
+[[gnu::cold]] void append_piece(std::string& message, Range const& range) {
     char const* separator = "[";
     for (auto const n : range) message += std::exchange(separator, ", ") + std::to_string(n);
     message += range.begin() == range.end() ? "[]" : "]";
@@ -57,8 +59,15 @@ template <std::ranges::input_range Range>
 /// A piece of a message that is not written yet; it must not outlive what it was made of.
 class Piece {
 public:
-    Piece(char const* text) noexcept : of_(text), append_([](std::string& message, void const* of) { append_piece(message, static_cast<char const*>(of)); }) {}
-    template <class T> Piece(T const& of) noexcept : of_(&of), append_([](std::string& message, void const* o) { append_piece(message, *static_cast<T const*>(o)); }) {}
+    Piece(char const* text) noexcept
+        : of_(text), append_([](std::string& message, void const* of) {
+              append_piece(message, static_cast<char const*>(of));
+          }) {}
+    template <class T>
+    Piece(T const& of) noexcept
+        : of_(&of), append_([](std::string& message, void const* o) {
+              append_piece(message, *static_cast<T const*>(o));
+          }) {}
 
     void append_to(std::string& message) const { append_(message, of_); }
 
@@ -66,16 +75,21 @@ private:
     void const* of_;
     void (*append_)(std::string& message, void const* of);
 };
-[[gnu::cold]] inline std::string message_of(std::initializer_list<Piece> pieces)
-{
+[[gnu::cold]] inline std::string message_of(std::initializer_list<Piece> pieces) {
     std::string message;
     for (auto const& piece : pieces) piece.append_to(message);
     return message;
 }
 
 /// Throws E with the pieces joined. Cold, so that a check costs its caller one branch.
-template <class E> [[noreturn, gnu::cold, gnu::noinline]] void fail_with(std::initializer_list<Piece> pieces) { throw E(message_of(pieces)); }
-template <class E = Error, class... Parts> [[noreturn]] XGRAD_INLINE void fail(Parts const&... parts) { fail_with<E>({parts...}); }
+template <class E>
+[[noreturn, gnu::cold, gnu::noinline]] void fail_with(std::initializer_list<Piece> pieces) {
+    throw E(message_of(pieces));
+}
+template <class E = Error, class... Parts>
+[[noreturn]] XGRAD_INLINE void fail(Parts const&... parts) {
+    fail_with<E>({parts...});
+}
 
 /// The name of the function that calls one with a parameter `Caller in = {}`, for messages.
 struct Caller {
@@ -83,19 +97,21 @@ struct Caller {
     constexpr Caller(char const* function = __builtin_FUNCTION()) noexcept : name(function) {}
 };
 
-/// Throws an Error that says what an operation found undefined ("argument 1"), and how a tensor comes to be that. A function's
-/// name may have template arguments: "transpose<xgrad::Tensor<double> >".
-[[noreturn, gnu::cold, gnu::noinline]] inline void fail_undefined(std::string_view operation, std::string_view what)
-{
+/// Throws an Error that says what an operation found undefined ("argument 1"), and how a tensor
+/// comes to be that. A function's name may have template arguments:
+/// "transpose<xgrad::Tensor<double> >".
+[[noreturn, gnu::cold, gnu::noinline]] inline void fail_undefined(
+    std::string_view operation, std::string_view what) {
     auto const name =
         operation.starts_with("operator") ? operation : operation.substr(0, operation.find('<', 1));
-    fail<Error>(name, ": ", what, " is undefined: it was default-constructed, moved from or released, or it is the grad() "
+    fail<Error>(name, ": ", what,
+        " is undefined: it was default-constructed, moved from or released, or it is the grad() "
         "of a tensor that no backward pass has reached");
 }
-[[noreturn, gnu::cold, gnu::noinline]] inline void fail_undefined(std::string_view operation, std::string_view kind, std::size_t index)
-{
+[[noreturn, gnu::cold, gnu::noinline]] inline void fail_undefined(
+    std::string_view operation, std::string_view kind, std::size_t index) {
     fail_undefined(operation, message_of({kind, " ", index}));
 }
 
-}  // namespace detail
-}  // namespace xgrad
+} // namespace detail
+} // namespace xgrad

@@ -1,9 +1,9 @@
 // The discrete Fourier transform of one line, or of many, for any length.
 //
-// A length without large prime factors is done by columns: a short line is one column, many short lines are the columns
-// of a tile, a long line is a matrix whose columns are transformed twice (fft_four_step.hpp). A length with a large
-// prime factor becomes a convolution of a smooth length (Bluestein). FftPlan chooses; fft and fft_many, at the end,
-// keep its plans.
+// A length without large prime factors is done by columns: a short line is one column, many short
+// lines are the columns of a tile, a long line is a matrix whose columns are transformed twice
+// (fft_four_step.hpp). A length with a large prime factor becomes a convolution of a smooth length
+// (Bluestein). FftPlan chooses; fft and fft_many, at the end, keep its plans.
 #pragma once
 
 #include <algorithm>
@@ -25,14 +25,13 @@ template <class T> class FftPlan;
 
 namespace kernel {
 
-/// A length with a large prime factor: jk = (j^2 + k^2 - (k - j)^2) / 2 turns the transform into a convolution with
-/// exp(pi i j^2 / n), done with transforms of a smooth length.
+/// A length with a large prime factor: jk = (j^2 + k^2 - (k - j)^2) / 2 turns the transform into a
+/// convolution with exp(pi i j^2 / n), done with transforms of a smooth length.
 template <class T> class Convolution {
     using Complex = std::complex<T>;
 
 public:
-    explicit Convolution(std::size_t n) : plan_(smooth_length(2 * n - 1)), spectrum_(plan_.size())
-    {
+    explicit Convolution(std::size_t n) : plan_(smooth_length(2 * n - 1)), spectrum_(plan_.size()) {
         Roots<T> const roots(2 * n);
         for (std::size_t j = 0, square = 0; j < n; square = (square + 2 * j + 1) % (2 * n), ++j) {
             auto const w = roots(square);
@@ -40,35 +39,40 @@ public:
         }
         auto const m = plan_.size();
         auto const scale = 1 / static_cast<T>(m);
-        for (std::size_t j = 0; j < n; ++j) spectrum_[j] = spectrum_[(m - j) % m] = std::conj(chirp_[j]) * scale;
+        for (std::size_t j = 0; j < n; ++j)
+            spectrum_[j] = spectrum_[(m - j) % m] = std::conj(chirp_[j]) * scale;
         Scratch<T> const scratch(plan_.scratch_size());
         plan_.transform(spectrum_.data(), 1, spectrum_.data(), 1, -1, scratch.data());
     }
 
-    std::size_t scratch_size() const { return Room<T>::needed(plan_.size()) + plan_.scratch_size(); }
+    std::size_t scratch_size() const {
+        return Room<T>::needed(plan_.size()) + plan_.scratch_size();
+    }
     std::size_t table_size() const { return plan_.table_size() + chirp_.size() + spectrum_.size(); }
 
-    void run(Complex const* in, std::ptrdiff_t is, Complex* out, std::ptrdiff_t os, bool backward, T* scratch) const
-    {
+    void run(Complex const* in, std::ptrdiff_t is, Complex* out, std::ptrdiff_t os, bool backward,
+        T* scratch) const {
         auto const m = plan_.size(), n = chirp_.size();
         auto* const y = reinterpret_cast<Complex*>(scratch);
         auto const turned = [=](Complex z) { return backward ? Complex(z.imag(), z.real()) : z; };
         auto const times = [](Complex a, Complex b) {
-            return Complex(a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real());
+            return Complex(a.real() * b.real() - a.imag() * b.imag(),
+                a.real() * b.imag() + a.imag() * b.real());
         };
         scratch += Room<T>::needed(m);
-        for (std::size_t j = 0; j < n; ++j) y[j] = times(turned(in[static_cast<std::ptrdiff_t>(j) * is]), chirp_[j]);
+        for (std::size_t j = 0; j < n; ++j)
+            y[j] = times(turned(in[static_cast<std::ptrdiff_t>(j) * is]), chirp_[j]);
         std::fill(y + n, y + m, Complex());
         plan_.transform(y, 1, y, 1, -1, scratch);
         for (std::size_t j = 0; j < m; ++j) y[j] = times(y[j], spectrum_[j]);
         plan_.transform(y, 1, y, 1, 1, scratch);
-        for (std::size_t j = 0; j < n; ++j) out[static_cast<std::ptrdiff_t>(j) * os] = turned(times(y[j], chirp_[j]));
+        for (std::size_t j = 0; j < n; ++j)
+            out[static_cast<std::ptrdiff_t>(j) * os] = turned(times(y[j], chirp_[j]));
     }
 
 private:
     /// The next length of at least n that is a power of two, or one times 9/8, 5/4, 3/2 or 15/8.
-    static std::size_t smooth_length(std::size_t n)
-    {
+    static std::size_t smooth_length(std::size_t n) {
         std::size_t const power = std::bit_floor(n), some_eighths[] = {8, 9, 10, 12, 15};
         for (auto const eighths : some_eighths)
             if (power % 8 == 0 && power / 8 * eighths >= n) return power / 8 * eighths;
@@ -78,16 +82,16 @@ private:
     FftPlan<T> plan_;
     std::vector<Complex> chirp_, spectrum_;
 };
-}  // namespace kernel
+} // namespace kernel
 
-/// The transforms of n points, prepared: factors, roots of unity, the way to go. Threads may share a plan.
+/// The transforms of n points, prepared: factors, roots of unity, the way to go. Threads may share
+/// a plan.
 template <class T> class FftPlan {
     using Complex = std::complex<T>;
 
 public:
     /// For n >= 1 points.
-    explicit FftPlan(std::size_t n) : n_(n)
-    {
+    explicit FftPlan(std::size_t n) : n_(n) {
         if (!kernel::Columns<T>::can(n)) {
             convolution_ = std::make_unique<kernel::Convolution<T>>(n);
             return;
@@ -100,32 +104,33 @@ public:
     std::size_t size() const { return n_; }
 
     /// Numbers T of working memory that a transform needs.
-    std::size_t scratch_size() const
-    {
+    std::size_t scratch_size() const {
         if (convolution_) return convolution_->scratch_size();
         return std::max(four_step_ ? four_step_->scratch_size() : 0,
             columns_ ? 2 * kernel::Room<T>::needed(n_ * kernel::tile_width(n_)) : 0);
     }
     /// Complex numbers in its tables.
-    std::size_t table_size() const
-    {
-        return (convolution_ ? convolution_->table_size() : 0) + (four_step_ ? four_step_->table_size() : 0) +
+    std::size_t table_size() const {
+        return (convolution_ ? convolution_->table_size() : 0) +
+               (four_step_ ? four_step_->table_size() : 0) +
                (columns_ ? columns_->table_size() : 0);
     }
 
-    /// out[k * os] = sum_j in[j * is] exp(sign 2 pi i j k / n). in and out may be the same, with equal strides.
-    void transform(Complex const* in, std::ptrdiff_t is, Complex* out, std::ptrdiff_t os, int sign, T* scratch) const
-    {
+    /// out[k * os] = sum_j in[j * is] exp(sign 2 pi i j k / n). in and out may be the same, with
+    /// equal strides.
+    void transform(Complex const* in, std::ptrdiff_t is, Complex* out, std::ptrdiff_t os, int sign,
+        T* scratch) const {
         bool const backward = sign > 0;
         if (convolution_) convolution_->run(in, is, out, os, backward, scratch);
         else if (four_step_) four_step_->run(in, is, out, os, backward, scratch);
         else transform_tile({in, is, 0}, {out, os, 0}, 1, backward, scratch);
     }
 
-    /// `count` transforms: line i begins at in + i * in_distance and goes to out + i * out_distance.
-    void transform_many(Complex const* in, std::ptrdiff_t is, std::ptrdiff_t in_distance, Complex* out,
-        std::ptrdiff_t os, std::ptrdiff_t out_distance, std::size_t count, int sign, T* scratch) const
-    {
+    /// `count` transforms: line i begins at in + i * in_distance and goes to out + i *
+    /// out_distance.
+    void transform_many(Complex const* in, std::ptrdiff_t is, std::ptrdiff_t in_distance,
+        Complex* out, std::ptrdiff_t os, std::ptrdiff_t out_distance, std::size_t count, int sign,
+        T* scratch) const {
         bool const lines_lie_close = std::abs(in_distance) < std::abs(is);
         bool const as_tiles = columns_ && (!four_step_ || (count > 1 && lines_lie_close));
         auto const step = as_tiles ? kernel::tile_width(n_) : 1;
@@ -134,14 +139,15 @@ public:
             auto* const to = out + static_cast<std::ptrdiff_t>(i) * out_distance;
             auto const columns = std::min(step, count - i);
             if (!as_tiles) transform(from, is, to, os, sign, scratch);
-            else transform_tile({from, is, in_distance}, {to, os, out_distance}, columns, sign > 0, scratch);
+            else
+                transform_tile(
+                    {from, is, in_distance}, {to, os, out_distance}, columns, sign > 0, scratch);
         }
     }
 
 private:
-    void transform_tile(
-        kernel::Grid<Complex const> in, kernel::Grid<Complex> out, std::size_t columns, bool backward, T* scratch) const
-    {
+    void transform_tile(kernel::Grid<Complex const> in, kernel::Grid<Complex> out,
+        std::size_t columns, bool backward, T* scratch) const {
         kernel::Room<T> room(scratch);
         auto const a = room.take(n_ * columns), b = room.take(n_ * columns);
         kernel::load_tile(in, n_, columns, a.turned(backward), b.turned(backward));
@@ -150,8 +156,7 @@ private:
     }
 
     /// The largest divisor up to the root of n.
-    static std::size_t middle_divisor(std::size_t n)
-    {
+    static std::size_t middle_divisor(std::size_t n) {
         std::size_t best = 1;
         for (std::size_t d = 1; d * d <= n; ++d)
             if (n % d == 0) best = d;
@@ -167,13 +172,13 @@ private:
 };
 
 /// The plan for n points that this thread used lately, or a new one.
-template <class T> std::shared_ptr<FftPlan<T> const> fft_plan(std::size_t n)
-{
+template <class T> std::shared_ptr<FftPlan<T> const> fft_plan(std::size_t n) {
     using Plan = std::shared_ptr<FftPlan<T> const>;
     constexpr std::size_t most_plans = 16, most_numbers = std::size_t{1} << 22;
-    thread_local std::vector<Plan> plans;  // the one used last comes first
+    thread_local std::vector<Plan> plans; // the one used last comes first
 
-    auto const found = std::find_if(plans.begin(), plans.end(), [n](Plan const& p) { return p->size() == n; });
+    auto const found =
+        std::find_if(plans.begin(), plans.end(), [n](Plan const& p) { return p->size() == n; });
     if (found != plans.end()) {
         std::rotate(plans.begin(), found, found + 1);
         return plans.front();
@@ -182,28 +187,32 @@ template <class T> std::shared_ptr<FftPlan<T> const> fft_plan(std::size_t n)
     plans.reserve(most_plans + 1);
     plans.insert(plans.begin(), plan);
     std::size_t kept = 0, numbers = 0;
-    while (kept < std::min(plans.size(), most_plans) && (numbers += plans[kept]->table_size()) <= most_numbers) ++kept;
+    while (kept < std::min(plans.size(), most_plans) &&
+           (numbers += plans[kept]->table_size()) <= most_numbers)
+        ++kept;
     plans.resize(std::max(kept, std::size_t{1}));
     return plan;
 }
 
-/// `howmany` unnormalised DFTs of n points, T = float or double, n >= 1: line i begins at in + i * in_dist and its
-/// transform at out + i * out_dist; see fft. Lines that lie side by side (a column pass) are taken together.
+/// `howmany` unnormalised DFTs of n points, T = float or double, n >= 1: line i begins at in + i *
+/// in_dist and its transform at out + i * out_dist; see fft. Lines that lie side by side (a column
+/// pass) are taken together.
 template <class T>
-void fft_many(std::complex<T> const* in, std::ptrdiff_t is, std::ptrdiff_t in_dist, std::complex<T>* out,
-    std::ptrdiff_t os, std::ptrdiff_t out_dist, std::size_t n, std::size_t howmany, int sign)
-{
+void fft_many(std::complex<T> const* in, std::ptrdiff_t is, std::ptrdiff_t in_dist,
+    std::complex<T>* out, std::ptrdiff_t os, std::ptrdiff_t out_dist, std::size_t n,
+    std::size_t howmany, int sign) {
     if (n == 0 || howmany == 0) return;
     auto const plan = fft_plan<T>(n);
     kernel::Scratch<T> const scratch(plan->scratch_size());
     plan->transform_many(in, is, in_dist, out, os, out_dist, howmany, sign, scratch.data());
 }
 
-/// Unnormalised DFT of n points for T = float or double, any n >= 1: out[k*os] = sum_j in[j*is] exp(sign*2*pi*i*j*k/n).
-/// in and out may be the same (with equal strides), and must not overlap otherwise.
+/// Unnormalised DFT of n points for T = float or double, any n >= 1: out[k*os] = sum_j in[j*is]
+/// exp(sign*2*pi*i*j*k/n). in and out may be the same (with equal strides), and must not overlap
+/// otherwise.
 template <class T>
-void fft(std::complex<T> const* in, std::ptrdiff_t is, std::complex<T>* out, std::ptrdiff_t os, std::size_t n, int sign)
-{
+void fft(std::complex<T> const* in, std::ptrdiff_t is, std::complex<T>* out, std::ptrdiff_t os,
+    std::size_t n, int sign) {
     if (n == 0) return;
     auto const plan = fft_plan<T>(n);
     kernel::Scratch<T> const scratch(plan->scratch_size());
@@ -216,4 +225,4 @@ extern template std::shared_ptr<FftPlan<double> const> fft_plan(std::size_t);
 extern template class FftPlan<float>;
 extern template class FftPlan<double>;
 #endif
-}  // namespace xgrad::detail
+} // namespace xgrad::detail

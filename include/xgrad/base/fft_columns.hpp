@@ -1,11 +1,12 @@
-// The kernel under fft.hpp: the discrete Fourier transform of all columns of a tile at once, for lengths without large
-// prime factors.
+// The kernel under fft.hpp: the discrete Fourier transform of all columns of a tile at once, for
+// lengths without large prime factors.
 //
-// Real and imaginary parts are kept apart (Split) and the columns of the tile lie side by side, so every pass runs
-// along contiguous lanes, its twiddle factors are scalars, and no data moves within a register. A pass takes one factor
-// of the length (decimation in frequency) and writes its results where the next one wants them (Stockham), so nothing
-// is ever put into bit-reversed order. Only exp(-2 pi i / n) occurs: who exchanges real and imaginary parts on the way
-// in and out gets the other sign. Read Columns, at the end, first.
+// Real and imaginary parts are kept apart (Split) and the columns of the tile lie side by side, so
+// every pass runs along contiguous lanes, its twiddle factors are scalars, and no data moves within
+// a register. A pass takes one factor of the length (decimation in frequency) and writes its
+// results where the next one wants them (Stockham), so nothing is ever put into bit-reversed order.
+// Only exp(-2 pi i / n) occurs: who exchanges real and imaginary parts on the way in and out gets
+// the other sign. Read Columns, at the end, first.
 #pragma once
 
 #include <algorithm>
@@ -20,26 +21,26 @@
 
 namespace xgrad::detail::kernel {
 
-/// A complex number, or a word of them, with plain arithmetic (operator* of std::complex looks after infinities).
+/// A complex number, or a word of them, with plain arithmetic (operator* of std::complex looks
+/// after infinities).
 template <class V> struct Cx {
     V re, im;
 };
 
-template <class V> [[gnu::always_inline]] inline Cx<V> operator+(Cx<V> const& a, Cx<V> const& b)
-{
+template <class V> [[gnu::always_inline]] inline Cx<V> operator+(Cx<V> const& a, Cx<V> const& b) {
     return {a.re + b.re, a.im + b.im};
 }
-template <class V> [[gnu::always_inline]] inline Cx<V> operator-(Cx<V> const& a, Cx<V> const& b)
-{
+template <class V> [[gnu::always_inline]] inline Cx<V> operator-(Cx<V> const& a, Cx<V> const& b) {
     return {a.re - b.re, a.im - b.im};
 }
-template <class V, class T> [[gnu::always_inline]] inline Cx<V> scaled(Cx<V> const& a, T s)
-{
+template <class V, class T> [[gnu::always_inline]] inline Cx<V> scaled(Cx<V> const& a, T s) {
     return {a.re * s, a.im * s};
 }
-template <class V> [[gnu::always_inline]] inline Cx<V> times_minus_i(Cx<V> const& a) { return {a.im, -a.re}; }
-template <class V, class W> [[gnu::always_inline]] inline Cx<V> times(Cx<V> const& a, Cx<W> const& w)
-{
+template <class V> [[gnu::always_inline]] inline Cx<V> times_minus_i(Cx<V> const& a) {
+    return {a.im, -a.re};
+}
+template <class V, class W>
+[[gnu::always_inline]] inline Cx<V> times(Cx<V> const& a, Cx<W> const& w) {
     return {a.re * w.re - a.im * w.im, a.re * w.im + a.im * w.re};
 }
 
@@ -49,48 +50,46 @@ template <class T> struct Split {
     T* im;
 
     Split operator+(std::size_t i) const { return {re + i, im + i}; }
-    /// With real and imaginary parts exchanged, or as it is: on both sides of a transform this turns the sign around.
+    /// With real and imaginary parts exchanged, or as it is: on both sides of a transform this
+    /// turns the sign around.
     Split turned(bool yes) const { return yes ? Split{im, re} : *this; }
-    template <class V> [[gnu::always_inline]] inline Cx<V> get(std::size_t i) const
-    {
+    template <class V> [[gnu::always_inline]] inline Cx<V> get(std::size_t i) const {
         return {load<V>(re + i), load<V>(im + i)};
     }
-    template <class V> [[gnu::always_inline]] inline void set(std::size_t i, Cx<V> const& x) const
-    {
+    template <class V> [[gnu::always_inline]] inline void set(std::size_t i, Cx<V> const& x) const {
         store(re + i, x.re);
         store(im + i, x.im);
     }
 };
 
-/// exp(-2 pi i k / n), correctly rounded but for rare cases: computed one precision up from angles of at most pi / 4.
+/// exp(-2 pi i k / n), correctly rounded but for rare cases: computed one precision up from angles
+/// of at most pi / 4.
 template <class T> class Roots {
     using Wide = std::conditional_t<std::is_same_v<T, float>, double, long double>;
 
 public:
-    explicit Roots(std::size_t n) : n_(n)
-    {
+    explicit Roots(std::size_t n) : n_(n) {
         while (step_ * step_ < n) step_ *= 2;
         for (std::size_t k = 0; k < step_; ++k) fine_.push_back(root(k % n));
         for (std::size_t k = 0; k < n; k += step_) coarse_.push_back(root(k));
     }
     /// For k < n.
-    Cx<T> operator()(std::size_t k) const
-    {
+    Cx<T> operator()(std::size_t k) const {
         auto const w = times(coarse_[k / step_], fine_[k % step_]);
         return {static_cast<T>(w.re), static_cast<T>(w.im)};
     }
 
 private:
-    Cx<Wide> root(std::size_t k) const
-    {
-        std::size_t x = 8 * k;  // the angle; 8 n is the full circle
+    Cx<Wide> root(std::size_t k) const {
+        std::size_t x = 8 * k; // the angle; 8 n is the full circle
         bool const below = x > 4 * n_;
         if (below) x = 8 * n_ - x;
         bool const left = x > 2 * n_;
         if (left) x = 4 * n_ - x;
         bool const steep = x > n_;
         if (steep) x = 2 * n_ - x;
-        auto const angle = std::numbers::pi_v<Wide> * static_cast<Wide>(x) / static_cast<Wide>(4 * n_);
+        auto const angle =
+            std::numbers::pi_v<Wide> * static_cast<Wide>(x) / static_cast<Wide>(4 * n_);
         Wide c = std::cos(angle), s = std::sin(angle);
         if (steep) std::swap(c, s);
         return {left ? -c : c, below ? s : -s};
@@ -102,15 +101,13 @@ private:
 
 // ───────── transforms of a few points in registers
 
-template <class T, class V> [[gnu::always_inline]] inline void butterfly(Cx<V> (&x)[2])
-{
+template <class T, class V> [[gnu::always_inline]] inline void butterfly(Cx<V> (&x)[2]) {
     auto const a = x[0];
     x[0] = a + x[1];
     x[1] = a - x[1];
 }
 
-template <class T, class V> [[gnu::always_inline]] inline void butterfly(Cx<V> (&x)[4])
-{
+template <class T, class V> [[gnu::always_inline]] inline void butterfly(Cx<V> (&x)[4]) {
     auto const a = x[0] + x[2], b = x[0] - x[2], c = x[1] + x[3], d = times_minus_i(x[1] - x[3]);
     x[0] = a + c;
     x[1] = b + d;
@@ -118,8 +115,7 @@ template <class T, class V> [[gnu::always_inline]] inline void butterfly(Cx<V> (
     x[3] = b - d;
 }
 
-template <class T, class V> [[gnu::always_inline]] inline void butterfly(Cx<V> (&x)[8])
-{
+template <class T, class V> [[gnu::always_inline]] inline void butterfly(Cx<V> (&x)[8]) {
     constexpr T half = std::numbers::sqrt2_v<T> / 2;
     Cx<V> even[4] = {x[0], x[2], x[4], x[6]}, odd[4] = {x[1], x[3], x[5], x[7]};
     butterfly<T>(even);
@@ -133,8 +129,7 @@ template <class T, class V> [[gnu::always_inline]] inline void butterfly(Cx<V> (
     });
 }
 
-template <class T, class V> [[gnu::always_inline]] inline void butterfly(Cx<V> (&x)[3])
-{
+template <class T, class V> [[gnu::always_inline]] inline void butterfly(Cx<V> (&x)[3]) {
     constexpr T sine = std::numbers::sqrt3_v<T> / 2;
     auto const sum = x[1] + x[2], turned = scaled(times_minus_i(x[1] - x[2]), sine);
     auto const middle = x[0] - scaled(sum, T(0.5));
@@ -143,13 +138,16 @@ template <class T, class V> [[gnu::always_inline]] inline void butterfly(Cx<V> (
     x[2] = middle - turned;
 }
 
-template <class T, class V> [[gnu::always_inline]] inline void butterfly(Cx<V> (&x)[5])
-{
-    constexpr T c1 = T(0.309016994374947424102293417182819059L), s1 = T(0.951056516295153572116439333379382143L);
-    constexpr T c2 = T(-0.809016994374947424102293417182819059L), s2 = T(0.587785252292473129168705954639072769L);
+template <class T, class V> [[gnu::always_inline]] inline void butterfly(Cx<V> (&x)[5]) {
+    constexpr T c1 = T(0.309016994374947424102293417182819059L),
+                s1 = T(0.951056516295153572116439333379382143L);
+    constexpr T c2 = T(-0.809016994374947424102293417182819059L),
+                s2 = T(0.587785252292473129168705954639072769L);
     auto const a = x[1] + x[4], b = x[2] + x[3], c = x[1] - x[4], d = x[2] - x[3], x0 = x[0];
-    auto const u = x0 + scaled(a, c1) + scaled(b, c2), v = times_minus_i(scaled(c, s1) + scaled(d, s2));
-    auto const w = x0 + scaled(a, c2) + scaled(b, c1), z = times_minus_i(scaled(c, s2) - scaled(d, s1));
+    auto const u = x0 + scaled(a, c1) + scaled(b, c2),
+               v = times_minus_i(scaled(c, s1) + scaled(d, s2));
+    auto const w = x0 + scaled(a, c2) + scaled(b, c1),
+               z = times_minus_i(scaled(c, s2) - scaled(d, s1));
     x[0] = x0 + a + b;
     x[1] = u + v;
     x[4] = u - v;
@@ -159,15 +157,15 @@ template <class T, class V> [[gnu::always_inline]] inline void butterfly(Cx<V> (
 
 // ───────── passes
 
-/// One factor of the length. Seen by the pass, its input is x[radix][rows][lanes], its output y[rows][radix][lanes].
+/// One factor of the length. Seen by the pass, its input is x[radix][rows][lanes], its output
+/// y[rows][radix][lanes].
 struct Pass {
-    std::size_t radix, rows, repeat;  // lanes = repeat * columns of the tile
-    std::size_t twiddles;             // where its roots begin
+    std::size_t radix, rows, repeat; // lanes = repeat * columns of the tile
+    std::size_t twiddles;            // where its roots begin
 };
 
 template <std::size_t R, bool Twiddled, class T>
-void butterfly_row(Split<T> x, std::size_t x_gap, Split<T> y, std::size_t lanes, Cx<T> const* w)
-{
+void butterfly_row(Split<T> x, std::size_t x_gap, Split<T> y, std::size_t lanes, Cx<T> const* w) {
     cover<T>(lanes, [=]<class V>(std::size_t i) XGRAD_INLINE_LAMBDA {
         Cx<V> v[R];
         unroll<R>([&](auto j) XGRAD_INLINE_LAMBDA { v[j] = x.template get<V>(i + j * x_gap); });
@@ -181,19 +179,20 @@ void butterfly_row(Split<T> x, std::size_t x_gap, Split<T> y, std::size_t lanes,
 
 /// A pass of radix R; row r of the input begins at x + r * gap.
 template <std::size_t R, class T>
-void run_pass(Pass const& pass, Split<T> x, std::size_t gap, Split<T> y, std::size_t lanes, Cx<T> const* w)
-{
+void run_pass(
+    Pass const& pass, Split<T> x, std::size_t gap, Split<T> y, std::size_t lanes, Cx<T> const* w) {
     butterfly_row<R, false>(x, pass.rows * gap, y, lanes, w);
     for (std::size_t p = 1; p < pass.rows; ++p)
-        butterfly_row<R, true>(x + p * gap, pass.rows * gap, y + p * R * lanes, lanes, w + p * (R - 1));
+        butterfly_row<R, true>(
+            x + p * gap, pass.rows * gap, y + p * R * lanes, lanes, w + p * (R - 1));
 }
 
 inline constexpr std::size_t largest_radix = 61;
 
 /// The same for any odd prime; the roots of that prime follow the twiddle factors.
 template <class T>
-void run_prime_pass(Pass const& pass, Split<T> x, std::size_t gap, Split<T> y, std::size_t lanes, Cx<T> const* w)
-{
+void run_prime_pass(
+    Pass const& pass, Split<T> x, std::size_t gap, Split<T> y, std::size_t lanes, Cx<T> const* w) {
     auto const r = pass.radix, half = r / 2, x_gap = pass.rows * gap;
     auto const* const root = w + pass.rows * (r - 1);
     for (std::size_t p = 0; p < pass.rows; ++p, x = x + gap, y = y + r * lanes, w += r - 1) {
@@ -202,7 +201,8 @@ void run_prime_pass(Pass const& pass, Split<T> x, std::size_t gap, Split<T> y, s
             auto const x0 = x.template get<V>(i);
             auto total = x0;
             for (std::size_t j = 0; j < half; ++j) {
-                auto const a = x.template get<V>(i + (j + 1) * x_gap), b = x.template get<V>(i + (r - 1 - j) * x_gap);
+                auto const a = x.template get<V>(i + (j + 1) * x_gap),
+                           b = x.template get<V>(i + (r - 1 - j) * x_gap);
                 sum[j] = a + b;
                 difference[j] = times_minus_i(a - b);
                 total = total + sum[j];
@@ -221,11 +221,11 @@ void run_prime_pass(Pass const& pass, Split<T> x, std::size_t gap, Split<T> y, s
     }
 }
 
-/// The transform of every column of an n x width tile, for n without prime factors above largest_radix.
+/// The transform of every column of an n x width tile, for n without prime factors above
+/// largest_radix.
 template <class T> class Columns {
 public:
-    explicit Columns(std::size_t n)
-    {
+    explicit Columns(std::size_t n) {
         Roots<T> const roots(n);
         std::size_t rows = n, repeat = 1;
         for (auto const radix : radices(n)) {
@@ -241,15 +241,14 @@ public:
 
     std::size_t table_size() const { return twiddles_.size(); }
 
-    static bool can(std::size_t n)
-    {
-        return std::ranges::all_of(radices(n), [](std::size_t radix) { return radix <= largest_radix; });
+    static bool can(std::size_t n) {
+        return std::ranges::all_of(
+            radices(n), [](std::size_t radix) { return radix <= largest_radix; });
     }
 
-    /// Transforms the columns of x, whose rows begin `gap` apart. Answers where the result is: in a or in b, its rows
-    /// close together. x may be a, and is not written otherwise.
-    Split<T> run(Split<T> x, std::size_t gap, Split<T> a, Split<T> b, std::size_t columns) const
-    {
+    /// Transforms the columns of x, whose rows begin `gap` apart. Answers where the result is: in a
+    /// or in b, its rows close together. x may be a, and is not written otherwise.
+    Split<T> run(Split<T> x, std::size_t gap, Split<T> a, Split<T> b, std::size_t columns) const {
         for (auto const& pass : passes_) {
             run_pass(pass, x, gap, b, pass.repeat * columns, twiddles_.data() + pass.twiddles);
             x = b;
@@ -260,21 +259,26 @@ public:
     }
 
 private:
-    static void run_pass(Pass const& pass, Split<T> x, std::size_t gap, Split<T> y, std::size_t lanes, Cx<T> const* w)
-    {
+    static void run_pass(Pass const& pass, Split<T> x, std::size_t gap, Split<T> y,
+        std::size_t lanes, Cx<T> const* w) {
         switch (pass.radix) {
-        case 2: return kernel::run_pass<2>(pass, x, gap, y, lanes, w);
-        case 3: return kernel::run_pass<3>(pass, x, gap, y, lanes, w);
-        case 4: return kernel::run_pass<4>(pass, x, gap, y, lanes, w);
-        case 5: return kernel::run_pass<5>(pass, x, gap, y, lanes, w);
-        case 8: return kernel::run_pass<8>(pass, x, gap, y, lanes, w);
-        default: return run_prime_pass(pass, x, gap, y, lanes, w);
+        case 2:
+            return kernel::run_pass<2>(pass, x, gap, y, lanes, w);
+        case 3:
+            return kernel::run_pass<3>(pass, x, gap, y, lanes, w);
+        case 4:
+            return kernel::run_pass<4>(pass, x, gap, y, lanes, w);
+        case 5:
+            return kernel::run_pass<5>(pass, x, gap, y, lanes, w);
+        case 8:
+            return kernel::run_pass<8>(pass, x, gap, y, lanes, w);
+        default:
+            return run_prime_pass(pass, x, gap, y, lanes, w);
         }
     }
 
     /// Powers of two in eights and fours where they can be, then the primes, rising.
-    static std::vector<std::size_t> radices(std::size_t n)
-    {
+    static std::vector<std::size_t> radices(std::size_t n) {
         std::vector<std::size_t> found;
         auto const take = [&](std::size_t radix) { found.push_back(radix), n /= radix; };
         while (n % 32 == 0 || n % 16 == 8) take(8);
@@ -290,4 +294,4 @@ private:
     std::vector<Pass> passes_;
     std::vector<Cx<T>> twiddles_;
 };
-}  // namespace xgrad::detail::kernel
+} // namespace xgrad::detail::kernel

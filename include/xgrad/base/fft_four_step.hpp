@@ -1,9 +1,10 @@
-// The discrete Fourier transform of one long line: n1 * n2 points are seen as an n1 x n2 matrix; transform its columns,
-// multiply by phases and transpose, transform the columns again (the "four-step" scheme). Both times `Columns`
-// (fft_columns.hpp) takes a tile of columns that fits the cache: its SIMD lanes are full, and memory is passed only
-// twice.
+// The discrete Fourier transform of one long line: n1 * n2 points are seen as an n1 x n2 matrix;
+// transform its columns, multiply by phases and transpose, transform the columns again (the
+// "four-step" scheme). Both times `Columns` (fft_columns.hpp) takes a tile of columns that fits the
+// cache: its SIMD lanes are full, and memory is passed only twice.
 //
-// Here are also the tiles themselves: how they are read from and written to memory, whatever the strides.
+// Here are also the tiles themselves: how they are read from and written to memory, whatever the
+// strides.
 #pragma once
 
 #include <algorithm>
@@ -21,23 +22,23 @@ template <class Z> struct Grid {
     Z* data;
     std::ptrdiff_t down, right;
 
-    Z* at(std::size_t i, std::size_t j) const
-    {
-        return data + static_cast<std::ptrdiff_t>(i) * down + static_cast<std::ptrdiff_t>(j) * right;
+    Z* at(std::size_t i, std::size_t j) const {
+        return data + static_cast<std::ptrdiff_t>(i) * down +
+               static_cast<std::ptrdiff_t>(j) * right;
     }
     Grid from(std::size_t i, std::size_t j) const { return {at(i, j), down, right}; }
 };
 
-template <class T> void transpose_both(std::size_t rows, std::size_t columns, Split<T> from, Split<T> to)
-{
+template <class T>
+void transpose_both(std::size_t rows, std::size_t columns, Split<T> from, Split<T> to) {
     transpose(rows, columns, from.re, columns, to.re, rows);
     transpose(rows, columns, from.im, columns, to.im, rows);
 }
 
 /// Reads a rows x columns matrix into a tile; `spare` is as large.
 template <class T>
-void load_tile(Grid<std::complex<T> const> from, std::size_t rows, std::size_t columns, Split<T> tile, Split<T> spare)
-{
+void load_tile(Grid<std::complex<T> const> from, std::size_t rows, std::size_t columns,
+    Split<T> tile, Split<T> spare) {
     auto const line = [&](std::size_t i, std::size_t j, std::size_t count, Split<T> to) {
         deinterleave(count, reinterpret_cast<T const*>(from.at(i, j)), to.re, to.im);
     };
@@ -56,8 +57,8 @@ void load_tile(Grid<std::complex<T> const> from, std::size_t rows, std::size_t c
 
 /// The way back.
 template <class T>
-void store_tile(Split<T> tile, std::size_t rows, std::size_t columns, Grid<std::complex<T>> to, Split<T> spare)
-{
+void store_tile(Split<T> tile, std::size_t rows, std::size_t columns, Grid<std::complex<T>> to,
+    Split<T> spare) {
     auto const line = [&](Split<T> from, std::size_t i, std::size_t j, std::size_t count) {
         interleave(count, from.re, from.im, reinterpret_cast<T*>(to.at(i, j)));
     };
@@ -74,15 +75,14 @@ void store_tile(Split<T> tile, std::size_t rows, std::size_t columns, Grid<std::
     }
 }
 
-/// Hands out parts of a scratch memory, each at a cache line. The line between real and imaginary parts keeps those of
-/// the same element out of the same cache set where sizes are powers of two.
+/// Hands out parts of a scratch memory, each at a cache line. The line between real and imaginary
+/// parts keeps those of the same element out of the same cache set where sizes are powers of two.
 template <class T> class Room {
 public:
     explicit Room(T* begin) : next_(begin) {}
 
     static std::size_t needed(std::size_t count) { return 2 * padded(count); }
-    Split<T> take(std::size_t count)
-    {
+    Split<T> take(std::size_t count) {
         Split<T> const part{next_, next_ + padded(count)};
         next_ += needed(count);
         return part;
@@ -94,9 +94,9 @@ private:
     T* next_;
 };
 
-/// How many columns a tile of so many rows has: two tiles fit the L1 cache together, and no SIMD word stays half empty.
-inline std::size_t tile_width(std::size_t rows)
-{
+/// How many columns a tile of so many rows has: two tiles fit the L1 cache together, and no SIMD
+/// word stays half empty.
+inline std::size_t tile_width(std::size_t rows) {
     constexpr std::size_t points = 512, widest_word = 16;
     return std::max(points / rows / widest_word, std::size_t{1}) * widest_word;
 }
@@ -105,7 +105,8 @@ inline std::size_t tile_width(std::size_t rows)
 struct Tiling {
     std::size_t columns, width;
 
-    Tiling(std::size_t rows, std::size_t count) : columns(count), width(std::min(count, tile_width(rows))) {}
+    Tiling(std::size_t rows, std::size_t count)
+        : columns(count), width(std::min(count, tile_width(rows))) {}
     std::size_t tiles() const { return (columns + width - 1) / width; }
     std::size_t begin(std::size_t tile) const { return std::min(tile * width, columns - width); }
 };
@@ -114,8 +115,7 @@ struct Tiling {
 template <class T> class FourStep {
 public:
     FourStep(std::size_t n1, std::size_t n2)
-        : n1_(n1), n2_(n2), first_(n1), second_(n2), phases_(2 * n1 * first_tiling().width)
-    {
+        : n1_(n1), n2_(n2), first_(n1), second_(n2), phases_(2 * n1 * first_tiling().width) {
         Roots<T> const roots(n1 * n2);
         auto const tiling = first_tiling();
         for (std::size_t tile = 0; tile < tiling.tiles(); ++tile)
@@ -128,17 +128,18 @@ public:
             }
     }
 
-    std::size_t scratch_size() const { return Room<T>::needed(n1_ * n2_) + 2 * Room<T>::needed(tile_size()); }
-    std::size_t table_size() const
-    {
+    std::size_t scratch_size() const {
+        return Room<T>::needed(n1_ * n2_) + 2 * Room<T>::needed(tile_size());
+    }
+    std::size_t table_size() const {
         return first_.table_size() + second_.table_size() + starts_.size() + phases_.size() / 2;
     }
 
-    void run(std::complex<T> const* in, std::ptrdiff_t is, std::complex<T>* out, std::ptrdiff_t os, bool backward,
-        T* scratch) const
-    {
+    void run(std::complex<T> const* in, std::ptrdiff_t is, std::complex<T>* out, std::ptrdiff_t os,
+        bool backward, T* scratch) const {
         Room<T> room(scratch);
-        auto const matrix = room.take(n1_ * n2_), a = room.take(tile_size()), b = room.take(tile_size());
+        auto const matrix = room.take(n1_ * n2_), a = room.take(tile_size()),
+                   b = room.take(tile_size());
         transform_columns_of_input(in, is, backward, matrix, a, b);
         transform_columns_to_output(matrix, out, os, backward, a, b);
     }
@@ -146,13 +147,15 @@ public:
 private:
     Tiling first_tiling() const { return {n1_, n2_}; }
     Tiling second_tiling() const { return {n2_, n1_}; }
-    std::size_t tile_size() const { return std::max(n1_ * first_tiling().width, n2_ * second_tiling().width); }
+    std::size_t tile_size() const {
+        return std::max(n1_ * first_tiling().width, n2_ * second_tiling().width);
+    }
     Split<T const> phases() const { return {phases_.data(), phases_.data() + phases_.size() / 2}; }
 
-    /// The line seen as n1 x n2, its columns transformed, turned by their phases and transposed: an n2 x n1 matrix.
-    void transform_columns_of_input(
-        std::complex<T> const* in, std::ptrdiff_t is, bool backward, Split<T> matrix, Split<T> a, Split<T> b) const
-    {
+    /// The line seen as n1 x n2, its columns transformed, turned by their phases and transposed: an
+    /// n2 x n1 matrix.
+    void transform_columns_of_input(std::complex<T> const* in, std::ptrdiff_t is, bool backward,
+        Split<T> matrix, Split<T> a, Split<T> b) const {
         auto const tiling = first_tiling();
         auto const width = tiling.width;
         for (std::size_t tile = 0; tile < tiling.tiles(); ++tile) {
@@ -166,23 +169,24 @@ private:
     }
 
     /// The columns of that matrix transformed; they are the result, row by row.
-    void transform_columns_to_output(
-        Split<T> matrix, std::complex<T>* out, std::ptrdiff_t os, bool backward, Split<T> a, Split<T> b) const
-    {
+    void transform_columns_to_output(Split<T> matrix, std::complex<T>* out, std::ptrdiff_t os,
+        bool backward, Split<T> a, Split<T> b) const {
         auto const tiling = second_tiling();
         auto const width = tiling.width;
         for (std::size_t tile = 0; tile < tiling.tiles(); ++tile) {
             auto const begin = tiling.begin(tile);
-            auto const done = second_.run(matrix + begin, n1_, a, b, width), other = done.re == a.re ? b : a;
+            auto const done = second_.run(matrix + begin, n1_, a, b, width),
+                       other = done.re == a.re ? b : a;
             Grid<std::complex<T>> const line{out, static_cast<std::ptrdiff_t>(n1_) * os, os};
-            store_tile(done.turned(backward), n2_, width, line.from(0, begin), other.turned(backward));
+            store_tile(
+                done.turned(backward), n2_, width, line.from(0, begin), other.turned(backward));
         }
     }
 
-    /// to[k, j] = from[k, j] * exp(-2 pi i k (begin + j) / n). The root is the product of one for the tile and row and
-    /// one for the place in the tile: a table of all n would cost more to read than the product.
-    void multiply_phases(std::size_t tile, Split<T> from, Split<T> to) const
-    {
+    /// to[k, j] = from[k, j] * exp(-2 pi i k (begin + j) / n). The root is the product of one for
+    /// the tile and row and one for the place in the tile: a table of all n would cost more to read
+    /// than the product.
+    void multiply_phases(std::size_t tile, Split<T> from, Split<T> to) const {
         auto const width = first_tiling().width;
         for (std::size_t k = 0; k < n1_; ++k) {
             auto const start = starts_[tile * n1_ + k];
@@ -199,4 +203,4 @@ private:
     std::vector<Cx<T>> starts_;
     std::vector<T> phases_;
 };
-}  // namespace xgrad::detail::kernel
+} // namespace xgrad::detail::kernel

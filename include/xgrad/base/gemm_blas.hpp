@@ -1,8 +1,10 @@
-// Matrix products through a BLAS that the program links: the Fortran symbols with 32-bit integers, and of those only
-// some that return nothing, since there are two conventions for functions that return a complex number.
+// Matrix products through a BLAS that the program links: the Fortran symbols with 32-bit integers,
+// and of those only some that return nothing, since there are two conventions for functions that
+// return a complex number.
 //
-// BLAS thinks in columns, so it is asked for the transpose of our row-major C, which is B' A'. It takes an operand one
-// of whose strides is 1, and conjugates only what it transposes; any other operand is copied first.
+// BLAS thinks in columns, so it is asked for the transpose of our row-major C, which is B' A'. It
+// takes an operand one of whose strides is 1, and conjugates only what it transposes; any other
+// operand is copied first.
 #pragma once
 
 #include <complex>
@@ -18,11 +20,12 @@
 namespace xgrad::detail::kernel {
 
 template <class T>
-using BlasGemm = void(char const* op_a, char const* op_b, int const* m, int const* n, int const* k, T const* alpha,
-    T const* a, int const* lda, T const* b, int const* ldb, T const* beta, T* c, int const* ldc);
+using BlasGemm = void(char const* op_a, char const* op_b, int const* m, int const* n, int const* k,
+    T const* alpha, T const* a, int const* lda, T const* b, int const* ldb, T const* beta, T* c,
+    int const* ldc);
 template <class T>
-using BlasGemv = void(char const* op, int const* m, int const* n, T const* alpha, T const* a, int const* lda,
-    T const* x, int const* incx, T const* beta, T* y, int const* incy);
+using BlasGemv = void(char const* op, int const* m, int const* n, T const* alpha, T const* a,
+    int const* lda, T const* x, int const* incx, T const* beta, T* y, int const* incy);
 
 extern "C" {
 BlasGemm<float> sgemm_;
@@ -53,8 +56,12 @@ template <> struct Blas<std::complex<double>> {
     static constexpr auto gemv = &zgemv_;
 };
 
-inline bool blas_can_count(std::size_t n) { return n <= static_cast<std::size_t>(std::numeric_limits<int>::max()); }
-inline bool blas_can_count(std::ptrdiff_t n) { return std::abs(n) <= std::numeric_limits<int>::max(); }
+inline bool blas_can_count(std::size_t n) {
+    return n <= static_cast<std::size_t>(std::numeric_limits<int>::max());
+}
+inline bool blas_can_count(std::ptrdiff_t n) {
+    return std::abs(n) <= std::numeric_limits<int>::max();
+}
 
 /// How BLAS has to read memory to see the transpose of an operand.
 struct BlasForm {
@@ -62,12 +69,13 @@ struct BlasForm {
     int ld;
 };
 
-template <class T> std::optional<BlasForm> blas_form(Operand<T> x, std::size_t rows, std::size_t columns)
-{
+template <class T>
+std::optional<BlasForm> blas_form(Operand<T> x, std::size_t rows, std::size_t columns) {
     using Form = std::optional<BlasForm>;
-    auto const form = [](char op, std::size_t lines, std::size_t length, std::ptrdiff_t gap) -> Form {
+    auto const form = [](char op, std::size_t lines, std::size_t length,
+                          std::ptrdiff_t gap) -> Form {
         auto const least = static_cast<std::ptrdiff_t>(length);
-        if (lines == 1) gap = least;  // then its stride may be anything
+        if (lines == 1) gap = least; // then its stride may be anything
         if (gap < least || !blas_can_count(gap)) return {};
         return BlasForm{op, static_cast<int>(gap)};
     };
@@ -78,8 +86,7 @@ template <class T> std::optional<BlasForm> blas_form(Operand<T> x, std::size_t r
 }
 
 /// A row-major copy, conjugated if the operand asks for it.
-template <class T> Operand<T> copied(Operand<T> x, std::size_t rows, std::size_t columns, T* to)
-{
+template <class T> Operand<T> copied(Operand<T> x, std::size_t rows, std::size_t columns, T* to) {
     for (std::size_t i = 0; i < rows; ++i) {
         VectorOperand<T> const row{x.at(i, 0), x.cs, x.conj};
         for (std::size_t j = 0; j < columns; ++j) to[i * columns + j] = row[j];
@@ -88,10 +95,10 @@ template <class T> Operand<T> copied(Operand<T> x, std::size_t rows, std::size_t
 }
 
 /// C = A B, or += : no size is 0. False if one does not fit the integers of BLAS.
-template <class T> bool blas_multiply(Product<T> const& product)
-{
+template <class T> bool blas_multiply(Product<T> const& product) {
     auto [m, n, k, a, b, c, ldc, add] = product;
-    if (!blas_can_count(m) || !blas_can_count(n) || !blas_can_count(k) || !blas_can_count(ldc)) return false;
+    if (!blas_can_count(m) || !blas_can_count(n) || !blas_can_count(k) || !blas_can_count(ldc))
+        return false;
     auto a_form = blas_form(a, m, k), b_form = blas_form(b, k, n);
     auto const a_size = a_form ? 0 : m * k, b_size = b_form ? 0 : k * n;
     Scratch<T> const scratch(a_size + b_size);
@@ -103,32 +110,33 @@ template <class T> bool blas_multiply(Product<T> const& product)
         b = copied(b, k, n, scratch.data() + a_size);
         b_form = blas_form(b, k, n);
     }
-    int const rows = static_cast<int>(m), columns = static_cast<int>(n), depth = static_cast<int>(k);
+    int const rows = static_cast<int>(m), columns = static_cast<int>(n),
+              depth = static_cast<int>(k);
     int const gap = static_cast<int>(ldc);
     T const one(1), beta(add ? 1 : 0);
-    Blas<T>::gemm(&b_form->op, &a_form->op, &columns, &rows, &depth, &one, b.data, &b_form->ld, a.data, &a_form->ld,
-        &beta, c, &gap);
+    Blas<T>::gemm(&b_form->op, &a_form->op, &columns, &rows, &depth, &one, b.data, &b_form->ld,
+        a.data, &a_form->ld, &beta, c, &gap);
     return true;
 }
 
-template <class T> void conjugate_y(VectorProduct<T> const& product)
-{
+template <class T> void conjugate_y(VectorProduct<T> const& product) {
     if constexpr (parts<T> == 2)
         for (std::size_t i = 0; i < product.rows; ++i) product.y_at(i) = std::conj(product.y_at(i));
 }
 
 /// y = M x, or += : no size is 0. False if BLAS would need a copy of M, or larger integers.
-template <class T> bool blas_multiply_vector(VectorProduct<T> const& product)
-{
+template <class T> bool blas_multiply_vector(VectorProduct<T> const& product) {
     auto [rows, columns, m, x, y, ys, add] = product;
     auto form = blas_form(m.transposed(), columns, rows);
-    bool const conjugate_all = !form && m.conj;  // conj(M) x is the conjugate of M conj(x)
+    bool const conjugate_all = !form && m.conj; // conj(M) x is the conjugate of M conj(x)
     if (conjugate_all) {
         m.conj = false;
         x.conj = !x.conj;
         form = blas_form(m.transposed(), columns, rows);
     }
-    if (!form || ys <= 0 || !blas_can_count(ys) || !blas_can_count(rows) || !blas_can_count(columns)) return false;
+    if (!form || ys <= 0 || !blas_can_count(ys) || !blas_can_count(rows) ||
+        !blas_can_count(columns))
+        return false;
 
     bool const copy_x = x.conj || x.stride == 0 || !blas_can_count(x.stride);
     Scratch<T> const scratch(copy_x ? columns : 0);
@@ -144,8 +152,9 @@ template <class T> bool blas_multiply_vector(VectorProduct<T> const& product)
     int const incx = static_cast<int>(x.stride), incy = static_cast<int>(ys);
     T const one(1), beta(add ? 1 : 0);
     if (conjugate_all && add) conjugate_y(product);
-    Blas<T>::gemv(&form->op, &stored_rows, &stored_columns, &one, m.data, &form->ld, x.data, &incx, &beta, y, &incy);
+    Blas<T>::gemv(&form->op, &stored_rows, &stored_columns, &one, m.data, &form->ld, x.data, &incx,
+        &beta, y, &incy);
     if (conjugate_all) conjugate_y(product);
     return true;
 }
-}  // namespace xgrad::detail::kernel
+} // namespace xgrad::detail::kernel

@@ -1,10 +1,11 @@
 // The matrix product without a BLAS: the kernel under gemm.hpp.
 //
-// As in BLIS: blocks of A and B are copied ("packed") into panels, in the order in which the inner loop reads them and
-// sized for the caches, and the inner loop keeps a small tile of C in registers. Packing also swallows what else the
-// operands bring: any strides, conjugation, and complex numbers, whose real and imaginary parts are packed apart, so
-// that the tile needs real arithmetic only and no shuffles. The inner loop exists once for each width of the registers,
-// and the processor is asked which one it can run. Read BlockedProduct first.
+// As in BLIS: blocks of A and B are copied ("packed") into panels, in the order in which the inner
+// loop reads them and sized for the caches, and the inner loop keeps a small tile of C in
+// registers. Packing also swallows what else the operands bring: any strides, conjugation, and
+// complex numbers, whose real and imaginary parts are packed apart, so that the tile needs real
+// arithmetic only and no shuffles. The inner loop exists once for each width of the registers, and
+// the processor is asked which one it can run. Read BlockedProduct first.
 #pragma once
 
 #include <algorithm>
@@ -36,8 +37,7 @@ template <class T> struct Operand {
     std::ptrdiff_t rs, cs;
     bool conj;
 
-    T const* at(std::size_t i, std::size_t j) const
-    {
+    T const* at(std::size_t i, std::size_t j) const {
         return data + static_cast<std::ptrdiff_t>(i) * rs + static_cast<std::ptrdiff_t>(j) * cs;
     }
     Operand from(std::size_t i, std::size_t j) const { return {at(i, j), rs, cs, conj}; }
@@ -52,16 +52,19 @@ template <class T> struct Product {
     std::ptrdiff_t ldc;
     bool add;
 
-    T* c_at(std::size_t i, std::size_t j) const { return c + static_cast<std::ptrdiff_t>(i) * ldc + j; }
+    T* c_at(std::size_t i, std::size_t j) const {
+        return c + static_cast<std::ptrdiff_t>(i) * ldc + j;
+    }
 };
 
 // ───────── the inner loop
 
-/// How much of C one run of the inner loop computes: as many rows of as many words as (twice, if complex) fill the
-/// registers but for those that hold a row of B and an element of A.
+/// How much of C one run of the inner loop computes: as many rows of as many words as (twice, if
+/// complex) fill the registers but for those that hold a row of B and an element of A.
 template <class T, std::size_t Bytes> struct TileShape {
     static constexpr bool complex = parts<T> == 2;
-    static constexpr std::size_t lanes = Bytes > sizeof(real_of<T>) ? Bytes / sizeof(real_of<T>) : 1;
+    static constexpr std::size_t lanes = Bytes > sizeof(real_of<T>) ? Bytes / sizeof(real_of<T>)
+                                                                    : 1;
     static constexpr std::size_t words = complex && Bytes == 32 ? 1 : 2;
     static constexpr std::size_t rows = Bytes == 64   ? (complex ? 6 : 12)
                                         : Bytes == 32 ? (complex ? 5 : 6)
@@ -71,12 +74,12 @@ template <class T, std::size_t Bytes> struct TileShape {
 /// Of the largest of these shapes.
 inline constexpr std::size_t most_bytes_in_tile = 24 * 64, most_bytes_in_row = 4 * 64;
 
-/// tile = A B for a packed panel of A and one of B. Imaginary parts follow the real ones of a column of A, of a row of
-/// B, and of the tile. Plain loops, because GCC would compile lambdas for the narrow registers of its command line.
+/// tile = A B for a packed panel of A and one of B. Imaginary parts follow the real ones of a
+/// column of A, of a row of B, and of the tile. Plain loops, because GCC would compile lambdas for
+/// the narrow registers of its command line.
 template <class T, std::size_t Bytes>
 [[gnu::always_inline]] inline void multiply_body(
-    std::size_t depth, real_of<T> const* a, real_of<T> const* b, real_of<T>* tile)
-{
+    std::size_t depth, real_of<T> const* a, real_of<T> const* b, real_of<T>* tile) {
     using Shape = TileShape<T, Bytes>;
     using Word = Vec<real_of<T>, Bytes>;
     constexpr std::size_t rows = Shape::rows, words = Shape::words, lanes = Shape::lanes;
@@ -113,7 +116,7 @@ template <class T, std::size_t Bytes>
 }
 
 template <class T> struct InnerLoop {
-    std::size_t rows, columns;  // of its tile
+    std::size_t rows, columns; // of its tile
     void (*multiply)(std::size_t depth, real_of<T> const* a, real_of<T> const* b, real_of<T>* tile);
 };
 
@@ -126,47 +129,45 @@ void multiply_plain(std::size_t depth, real_of<T> const* a, real_of<T> const* b,
     multiply_body<T, Bytes>(depth, a, b, tile);
 }
 
-template <class T, std::size_t Bytes> constexpr InnerLoop<T> inner_loop_of(decltype(InnerLoop<T>::multiply) multiply)
-{
+template <class T, std::size_t Bytes>
+constexpr InnerLoop<T> inner_loop_of(decltype(InnerLoop<T>::multiply) multiply) {
     return {TileShape<T, Bytes>::rows, TileShape<T, Bytes>::columns, multiply};
 }
 
 #ifdef XGRAD_WIDER_REGISTERS
 template <class T>
 [[gnu::target("avx2,fma")]] void multiply_avx2(
-    std::size_t depth, real_of<T> const* a, real_of<T> const* b, real_of<T>* tile)
-{
+    std::size_t depth, real_of<T> const* a, real_of<T> const* b, real_of<T>* tile) {
     multiply_body<T, 32>(depth, a, b, tile);
 }
 template <class T>
 [[gnu::target("avx512f")]] void multiply_avx512(
-    std::size_t depth, real_of<T> const* a, real_of<T> const* b, real_of<T>* tile)
-{
+    std::size_t depth, real_of<T> const* a, real_of<T> const* b, real_of<T>* tile) {
     multiply_body<T, 64>(depth, a, b, tile);
 }
 
-template <class T> std::vector<InnerLoop<T>> inner_loops()
-{
-    return runnable(inner_loop_of<T, register_bytes>(multiply_plain<T, register_bytes>), inner_loop_of<T, 32>(multiply_avx2<T>), inner_loop_of<T, 64>(multiply_avx512<T>));
+template <class T> std::vector<InnerLoop<T>> inner_loops() {
+    return runnable(inner_loop_of<T, register_bytes>(multiply_plain<T, register_bytes>),
+        inner_loop_of<T, 32>(multiply_avx2<T>), inner_loop_of<T, 64>(multiply_avx512<T>));
 }
 #else
-template <class T> std::vector<InnerLoop<T>> inner_loops()
-{
+template <class T> std::vector<InnerLoop<T>> inner_loops() {
     return {inner_loop_of<T, register_bytes>(multiply_plain<T, register_bytes>)};
 }
 #endif
 
-template <class T> InnerLoop<T> const& best_inner_loop()
-{
+template <class T> InnerLoop<T> const& best_inner_loop() {
     static InnerLoop<T> const loop = inner_loops<T>().back();
     return loop;
 }
 
 // ───────── from and to the operands
 
-/// Packs `count` <= step rows of x: of each column the elements one after another, those of missing rows zero.
-template <class T> void pack_panel(std::size_t count, std::size_t step, std::size_t depth, Operand<T> x, real_of<T>* to)
-{
+/// Packs `count` <= step rows of x: of each column the elements one after another, those of missing
+/// rows zero.
+template <class T>
+void pack_panel(
+    std::size_t count, std::size_t step, std::size_t depth, Operand<T> x, real_of<T>* to) {
     if (count < step) std::fill(to, to + depth * step * parts<T>, real_of<T>(0));
     if constexpr (parts<T> == 1)
         if (x.cs == 1 && x.rs > 0) {
@@ -191,15 +192,14 @@ template <class T> void pack_panel(std::size_t count, std::size_t step, std::siz
     }
 }
 
-template <class T> void pack(std::size_t count, std::size_t step, std::size_t depth, Operand<T> x, real_of<T>* to)
-{
+template <class T>
+void pack(std::size_t count, std::size_t step, std::size_t depth, Operand<T> x, real_of<T>* to) {
     for (std::size_t i = 0; i < count; i += step, to += step * depth * parts<T>)
         pack_panel(std::min(step, count - i), step, depth, x.from(i, 0), to);
 }
 
 /// to = from, or += : count numbers.
-template <class Real> void put(std::size_t count, Real const* from, Real* to, bool add)
-{
+template <class Real> void put(std::size_t count, Real const* from, Real* to, bool add) {
     cover_once<Real>(count, [=]<class V>(std::size_t i) XGRAD_INLINE_LAMBDA {
         store(to + i, add ? load<V>(to + i) + load<V>(from + i) : load<V>(from + i));
     });
@@ -207,9 +207,8 @@ template <class Real> void put(std::size_t count, Real const* from, Real* to, bo
 
 /// Copies the rows x columns corner of a tile to C.
 template <class T>
-void put_tile(real_of<T> const* tile, InnerLoop<T> const& loop, std::size_t rows, std::size_t columns, T* c,
-    std::ptrdiff_t ldc, bool add)
-{
+void put_tile(real_of<T> const* tile, InnerLoop<T> const& loop, std::size_t rows,
+    std::size_t columns, T* c, std::ptrdiff_t ldc, bool add) {
     for (std::size_t i = 0; i < rows; ++i, c += ldc, tile += loop.columns) {
         if constexpr (parts<T> == 1) {
             put(columns, tile, c, add);
@@ -221,21 +220,20 @@ void put_tile(real_of<T> const* tile, InnerLoop<T> const& loop, std::size_t rows
     }
 }
 
-/// The product by blocks: one of A stays in the L2 cache while it meets every panel of one of B, and such a panel of B
-/// in the L1 cache meanwhile.
+/// The product by blocks: one of A stays in the L2 cache while it meets every panel of one of B,
+/// and such a panel of B in the L1 cache meanwhile.
 template <class T> class BlockedProduct {
     using Real = real_of<T>;
 
 public:
-    explicit BlockedProduct(Product<T> const& product, InnerLoop<T> const& loop = best_inner_loop<T>())
-        : product_(product), loop_(loop), row_block_(96 / loop.rows * loop.rows)
-    {
-    }
+    explicit BlockedProduct(
+        Product<T> const& product, InnerLoop<T> const& loop = best_inner_loop<T>())
+        : product_(product), loop_(loop), row_block_(96 / loop.rows * loop.rows) {}
 
-    void run() const
-    {
+    void run() const {
         auto const depths = std::min(product_.k, depth_block) * parts<T>;
-        auto const a_size = rounded_up(rounded_up(std::min(product_.m, row_block_), loop_.rows) * depths, 16);
+        auto const a_size =
+            rounded_up(rounded_up(std::min(product_.m, row_block_), loop_.rows) * depths, 16);
         auto const b_size = rounded_up(std::min(product_.n, column_block), loop_.columns) * depths;
         Scratch<Real> const scratch(a_size + b_size);
         Real* const a = scratch.data();
@@ -248,26 +246,27 @@ private:
     static constexpr std::size_t depth_block = 256, column_block = 1024 / parts<T>;
 
     /// The block of B from row p and column j on, with all of A that it meets.
-    void run_block_of_b(std::size_t p, std::size_t j, Real* packed_a, Real* packed_b) const
-    {
-        auto const columns = std::min(column_block, product_.n - j), depth = std::min(depth_block, product_.k - p);
+    void run_block_of_b(std::size_t p, std::size_t j, Real* packed_a, Real* packed_b) const {
+        auto const columns = std::min(column_block, product_.n - j),
+                   depth = std::min(depth_block, product_.k - p);
         pack(columns, loop_.columns, depth, product_.b.from(p, j).transposed(), packed_b);
         for (std::size_t i = 0; i < product_.m; i += row_block_) {
             auto const rows = std::min(row_block_, product_.m - i);
             pack(rows, loop_.rows, depth, product_.a.from(i, p), packed_a);
-            multiply(rows, columns, depth, packed_a, packed_b, product_.c_at(i, j), product_.add || p > 0);
+            multiply(rows, columns, depth, packed_a, packed_b, product_.c_at(i, j),
+                product_.add || p > 0);
         }
     }
 
-    void multiply(
-        std::size_t rows, std::size_t columns, std::size_t depth, Real const* a, Real const* b, T* c, bool add) const
-    {
+    void multiply(std::size_t rows, std::size_t columns, std::size_t depth, Real const* a,
+        Real const* b, T* c, bool add) const {
         alignas(64) Real tile[most_bytes_in_tile / sizeof(Real)];
         auto const length = depth * parts<T>;
         for (std::size_t j = 0; j < columns; j += loop_.columns)
             for (std::size_t i = 0; i < rows; i += loop_.rows) {
                 loop_.multiply(depth, a + i * length, b + j * length, tile);
-                put_tile(tile, loop_, std::min(loop_.rows, rows - i), std::min(loop_.columns, columns - j),
+                put_tile(tile, loop_, std::min(loop_.rows, rows - i),
+                    std::min(loop_.columns, columns - j),
                     c + static_cast<std::ptrdiff_t>(i) * product_.ldc + j, product_.ldc, add);
             }
     }
@@ -276,4 +275,4 @@ private:
     InnerLoop<T> const& loop_;
     std::size_t row_block_;
 };
-}  // namespace xgrad::detail::kernel
+} // namespace xgrad::detail::kernel

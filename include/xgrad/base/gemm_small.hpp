@@ -1,5 +1,6 @@
-// Matrix products that are smaller than what a BLAS, or blocks, must do before they begin: C is computed some rows and words at a time,
-// in registers, from operands where they lie. Read multiply_small, at the end, first.
+// Matrix products that are smaller than what a BLAS, or blocks, must do before they begin: C is
+// computed some rows and words at a time, in registers, from operands where they lie. Read
+// multiply_small, at the end, first.
 #pragma once
 
 #include <cstddef>
@@ -12,8 +13,7 @@
 namespace xgrad::detail::kernel {
 
 /// Without words, for a handful of numbers.
-template <class T> void multiply_tiny(Product<T> const& product)
-{
+template <class T> void multiply_tiny(Product<T> const& product) {
     auto const& [m, n, k, a, b, c, ldc, add] = product;
     for (std::size_t i = 0; i < m; ++i)
         for (std::size_t j = 0; j < n; ++j) {
@@ -24,21 +24,27 @@ template <class T> void multiply_tiny(Product<T> const& product)
         }
 }
 
-/// Words of C from row i on, so many rows at a time, until fewer are left: the word at column j and, of two words, the one `next` columns
-/// on. Rows of B are contiguous. Returns the first row that is left.
+/// Words of C from row i on, so many rows at a time, until fewer are left: the word at column j
+/// and, of two words, the one `next` columns on. Rows of B are contiguous. Returns the first row
+/// that is left.
 template <class Word, std::size_t rows, std::size_t words, class T>
-[[gnu::noinline]] std::size_t multiply_words(Product<T> const& product, std::size_t i, std::size_t j, std::size_t next)
-{
-    std::size_t const m = product.m, k = product.k;  // copies that C cannot alias
+[[gnu::noinline]] std::size_t multiply_words(
+    Product<T> const& product, std::size_t i, std::size_t j, std::size_t next) {
+    std::size_t const m = product.m, k = product.k; // copies that C cannot alias
     Operand<T> const a = product.a, b = product.b;
     std::ptrdiff_t const ldc = product.ldc;
     bool const add = product.add;
     T const *factors = a.at(i, 0), *const first_row = b.at(0, j);
     T* to = product.c_at(i, j);
-    for (; i + rows <= m; i += rows, factors += static_cast<std::ptrdiff_t>(rows) * a.rs, to += static_cast<std::ptrdiff_t>(rows) * ldc) {
+    for (; i + rows <= m; i += rows, factors += static_cast<std::ptrdiff_t>(rows) * a.rs,
+         to += static_cast<std::ptrdiff_t>(rows) * ldc) {
         Word sum[rows][words];
         auto const each = [&](auto f) XGRAD_INLINE_LAMBDA {
-            unroll<rows>([&](auto r) XGRAD_INLINE_LAMBDA { unroll<words>([&](auto q) XGRAD_INLINE_LAMBDA { f(sum[r][q], to + static_cast<std::ptrdiff_t>(r()) * ldc + q * next); }); });
+            unroll<rows>([&](auto r) XGRAD_INLINE_LAMBDA {
+                unroll<words>([&](auto q) XGRAD_INLINE_LAMBDA {
+                    f(sum[r][q], to + static_cast<std::ptrdiff_t>(r()) * ldc + q * next);
+                });
+            });
         };
         if (add) each([](Word& s, T const* from) XGRAD_INLINE_LAMBDA { s = load<Word>(from); });
         else
@@ -47,7 +53,8 @@ template <class Word, std::size_t rows, std::size_t words, class T>
         T const *factor = factors, *row = first_row;
         for (std::size_t p = k; p > 0; --p, factor += a.cs, row += b.rs) {
             Word of_b[words];
-            unroll<words>([&](auto q) XGRAD_INLINE_LAMBDA { of_b[q] = load<Word>(row + q * next); });
+            unroll<words>(
+                [&](auto q) XGRAD_INLINE_LAMBDA { of_b[q] = load<Word>(row + q * next); });
             unroll<rows>([&](auto r) XGRAD_INLINE_LAMBDA {
                 T const of_a = factor[static_cast<std::ptrdiff_t>(r()) * a.rs];
                 unroll<words>([&](auto q) XGRAD_INLINE_LAMBDA { sum[r][q] += of_a * of_b[q]; });
@@ -58,32 +65,39 @@ template <class Word, std::size_t rows, std::size_t words, class T>
     return i;
 }
 /// The same in all rows. Some rows may be computed twice, unless they are added to.
-template <class Word, std::size_t words, class T> void multiply_all_rows(Product<T> const& product, std::size_t j, std::size_t next)
-{
+template <class Word, std::size_t words, class T>
+void multiply_all_rows(Product<T> const& product, std::size_t j, std::size_t next) {
     std::size_t i = 0;
-    if constexpr (words == 1 && sizeof(Word) == register_bytes) i = multiply_words<Word, 8, words>(product, i, j, next);  // fewer sums would wait for each other
+    if constexpr (words == 1 && sizeof(Word) == register_bytes)
+        i = multiply_words<Word, 8, words>(
+            product, i, j, next); // fewer sums would wait for each other
     if (i < product.m) i = multiply_words<Word, 4, words>(product, i, j, next);
     if (i == product.m) return;
-    if (product.m >= 4 && !product.add) multiply_words<Word, 4, words>(product, product.m - 4, j, next);
+    if (product.m >= 4 && !product.add)
+        multiply_words<Word, 4, words>(product, product.m - 4, j, next);
     else multiply_words<Word, 1, words>(product, i, j, next);
 }
 
-/// For rows of at least one word. Where they are no whole number of words the last one reaches back, over what is computed twice then.
-template <class Word, class T> void multiply_in_words(Product<T> const& product)
-{
+/// For rows of at least one word. Where they are no whole number of words the last one reaches
+/// back, over what is computed twice then.
+template <class Word, class T> void multiply_in_words(Product<T> const& product) {
     constexpr std::size_t w = width<Word, T>;
     std::size_t const n = product.n;
     std::size_t j = 0;
     for (; j + 2 * w <= n; j += 2 * w) multiply_all_rows<Word, 2>(product, j, w);
     std::size_t const left = n - j;
     if (left == 0) return;
-    if (left == w || (left < w && !product.add)) return multiply_all_rows<Word, 1>(product, n - w, 0);
+    if (left == w || (left < w && !product.add))
+        return multiply_all_rows<Word, 1>(product, n - w, 0);
     if (!product.add) return multiply_all_rows<Word, 2>(product, j, left - w);
     for (std::size_t i = 0; i < product.m; ++i)
-        for (std::size_t column = j; column < n; ++column) *product.c_at(i, column) += dot(product.k, VectorOperand<T>{product.a.at(i, 0), product.a.cs, false}, VectorOperand<T>{product.b.at(0, column), product.b.rs, false});
+        for (std::size_t column = j; column < n; ++column)
+            *product.c_at(i, column) +=
+                dot(product.k, VectorOperand<T>{product.a.at(i, 0), product.a.cs, false},
+                    VectorOperand<T>{product.b.at(0, column), product.b.rs, false});
 }
-template <class T, std::size_t bytes = register_bytes> bool multiply_in_widest_words(Product<T> const& product)
-{
+template <class T, std::size_t bytes = register_bytes>
+bool multiply_in_widest_words(Product<T> const& product) {
     if constexpr (bytes > sizeof(T)) {
         if (product.n < bytes / sizeof(T)) return multiply_in_widest_words<T, bytes / 2>(product);
         multiply_in_words<Vec<T, bytes>>(product);
@@ -94,9 +108,8 @@ template <class T, std::size_t bytes = register_bytes> bool multiply_in_widest_w
 }
 
 /// The same with rows of B copied, where they are not contiguous.
-template <class T> [[gnu::noinline]] bool multiply_with_copy(Product<T> const& product)
-{
-    constexpr std::size_t most = 1024;  // numbers of B
+template <class T> [[gnu::noinline]] bool multiply_with_copy(Product<T> const& product) {
+    constexpr std::size_t most = 1024; // numbers of B
     auto const& [m, n, k, a, b, c, ldc, add] = product;
     if (k * n > most) return false;
     T copy[most];
@@ -104,28 +117,31 @@ template <class T> [[gnu::noinline]] bool multiply_with_copy(Product<T> const& p
     else
         for (std::size_t p = 0; p < k; ++p)
             for (std::size_t j = 0; j < n; ++j) copy[p * n + j] = *b.at(p, j);
-    return multiply_in_widest_words<T>({m, n, k, a, {copy, static_cast<std::ptrdiff_t>(n), 1, false}, c, ldc, add});
+    return multiply_in_widest_words<T>(
+        {m, n, k, a, {copy, static_cast<std::ptrdiff_t>(n), 1, false}, c, ldc, add});
 }
 
-/// Puts n numbers into a row, or adds them: value.operator()<Word>(j) is a word of them from number j on.
-template <class R, class F> void fill_row(R* to, std::size_t n, bool add, F value)
-{
+/// Puts n numbers into a row, or adds them: value.operator()<Word>(j) is a word of them from number
+/// j on.
+template <class R, class F> void fill_row(R* to, std::size_t n, bool add, F value) {
     using Word = Vec<R>;
     constexpr std::size_t w = width<Word, R>;
     std::size_t const whole = n / w * w;
     if (add) {
-        for (std::size_t j = 0; j < whole; j += w) store(to + j, load<Word>(to + j) + value.template operator()<Word>(j));
+        for (std::size_t j = 0; j < whole; j += w)
+            store(to + j, load<Word>(to + j) + value.template operator()<Word>(j));
         for (std::size_t j = whole; j < n; ++j) to[j] += value.template operator()<R>(j);
     } else {
-        for (std::size_t j = 0; j < whole; j += w) store(to + j, value.template operator()<Word>(j));
+        for (std::size_t j = 0; j < whole; j += w)
+            store(to + j, value.template operator()<Word>(j));
         for (std::size_t j = whole; j < n; ++j) to[j] = value.template operator()<R>(j);
     }
 }
 
-/// A column times a row, one row of C after the other: a BLAS would first rearrange both. Complex rows are taken as twice as many real numbers:
-/// a factor's real part meets those of B, and its imaginary part those of i B.
-template <class T> void multiply_outer(Product<T> const& product)
-{
+/// A column times a row, one row of C after the other: a BLAS would first rearrange both. Complex
+/// rows are taken as twice as many real numbers: a factor's real part meets those of B, and its
+/// imaginary part those of i B.
+template <class T> void multiply_outer(Product<T> const& product) {
     using R = real_of<T>;
     constexpr std::size_t of_each = parts<T>;
     std::size_t const m = product.m, n = product.n;
@@ -146,20 +162,24 @@ template <class T> void multiply_outer(Product<T> const& product)
         auto* const to = reinterpret_cast<R*>(product.c_at(i, 0));
         if constexpr (of_each == 1) {
             T const* const row = in_place ? b.data : copy.data();
-            fill_row(to, n, product.add, [=]<class V>(std::size_t j) XGRAD_INLINE_LAMBDA { return factor * load<V>(row + j); });
+            fill_row(to, n, product.add, [=]<class V>(std::size_t j) XGRAD_INLINE_LAMBDA {
+                return factor * load<V>(row + j);
+            });
         } else {
-            R const *const row = copy.data(), *const turned = row + 2 * n, re = factor.real(), im = a.conj ? -factor.imag() : factor.imag();
-            fill_row(to, 2 * n, product.add, [=]<class V>(std::size_t j) XGRAD_INLINE_LAMBDA { return re * load<V>(row + j) + im * load<V>(turned + j); });
+            R const *const row = copy.data(), *const turned = row + 2 * n, re = factor.real(),
+                           im = a.conj ? -factor.imag() : factor.imag();
+            fill_row(to, 2 * n, product.add, [=]<class V>(std::size_t j) XGRAD_INLINE_LAMBDA {
+                return re * load<V>(row + j) + im * load<V>(turned + j);
+            });
         }
     }
 }
 
 /// Of real matrices, where that is faster than all else; false where it is not.
-template <class T> bool multiply_small(Product<T> const& product)
-{
-    constexpr std::size_t most = 8192;  // multiplications
+template <class T> bool multiply_small(Product<T> const& product) {
+    constexpr std::size_t most = 8192; // multiplications
     std::size_t const m = product.m, n = product.n, k = product.k;
     if ((m | n | k) > most || m * n * k > most || n < 2) return false;
     return product.b.cs == 1 ? multiply_in_widest_words(product) : multiply_with_copy(product);
 }
-}  // namespace xgrad::detail::kernel
+} // namespace xgrad::detail::kernel

@@ -1,8 +1,9 @@
 // The product of a matrix and a vector without a BLAS: the matrix is read once, where it is.
 //
-// Complex numbers are taken as twice as many real ones: in a row they meet those of x, and the same with real and imaginary parts
-// in each other's place; a column is multiplied by the real and by the imaginary part of its factor. Only the sums are put together as
-// complex numbers are. Read multiply_vector, at the end, first.
+// Complex numbers are taken as twice as many real ones: in a row they meet those of x, and the same
+// with real and imaginary parts in each other's place; a column is multiplied by the real and by
+// the imaginary part of its factor. Only the sums are put together as complex numbers are. Read
+// multiply_vector, at the end, first.
 #pragma once
 
 #include <algorithm>
@@ -24,15 +25,15 @@ template <class T> struct VectorOperand {
     std::ptrdiff_t stride;
     bool conj;
 
-    T operator[](std::size_t i) const
-    {
+    T operator[](std::size_t i) const {
         auto const x = data[static_cast<std::ptrdiff_t>(i) * stride];
         if constexpr (parts<T> == 1) return x;
         else return conj ? std::conj(x) : x;
     }
 };
 
-/// What is to be computed: y = M x, or y += M x if `add`, for a matrix M of rows x columns; y has a stride as well.
+/// What is to be computed: y = M x, or y += M x if `add`, for a matrix M of rows x columns; y has a
+/// stride as well.
 template <class T> struct VectorProduct {
     std::size_t rows, columns;
     Operand<T> m;
@@ -45,16 +46,17 @@ template <class T> struct VectorProduct {
     void put(std::size_t i, T value) const { y_at(i) = add ? y_at(i) + value : value; }
 };
 
-/// The sum of products of complex numbers x and y, conjugated where the flags say so, from those of their parts.
-template <class T> T product_of_parts(real_of<T> rr, real_of<T> ii, real_of<T> ri, real_of<T> ir, bool conj_x, bool conj_y)
-{
+/// The sum of products of complex numbers x and y, conjugated where the flags say so, from those of
+/// their parts.
+template <class T>
+T product_of_parts(
+    real_of<T> rr, real_of<T> ii, real_of<T> ri, real_of<T> ir, bool conj_x, bool conj_y) {
     return {conj_x == conj_y ? rr - ii : rr + ii, (conj_y ? -ri : ri) + (conj_x ? -ir : ir)};
 }
 
-/// sum_i a[i] b[i] for any strides, without preparations. A sum begins at -0, which changes no product,
-/// not even that of the sign of a zero; one of nothing is 0.
-template <class T> T dot(std::size_t count, VectorOperand<T> a, VectorOperand<T> b)
-{
+/// sum_i a[i] b[i] for any strides, without preparations. A sum begins at -0, which changes no
+/// product, not even that of the sign of a zero; one of nothing is 0.
+template <class T> T dot(std::size_t count, VectorOperand<T> a, VectorOperand<T> b) {
     real_of<T> const start = count == 0 ? real_of<T>(0) : -real_of<T>(0);
     if constexpr (parts<T> == 1) {
         T sum = start;
@@ -73,11 +75,12 @@ template <class T> T dot(std::size_t count, VectorOperand<T> a, VectorOperand<T>
     }
 }
 
-/// Adds up the lanes of each word until `left` of them are there: to[left * i + j] is the sum of those lanes of word[i] whose number is
-/// j, or j plus a multiple of `left`. There must be room for a whole word. Two words are joined to one as long as there are two.
-template <class Real, std::size_t left, std::size_t lanes_of_each = width<Vec<Real>, Real>, class V, std::size_t n>
-[[gnu::always_inline]] inline void add_lanes(V const (&word)[n], Real* to)
-{
+/// Adds up the lanes of each word until `left` of them are there: to[left * i + j] is the sum of
+/// those lanes of word[i] whose number is j, or j plus a multiple of `left`. There must be room for
+/// a whole word. Two words are joined to one as long as there are two.
+template <class Real, std::size_t left, std::size_t lanes_of_each = width<Vec<Real>, Real>, class V,
+    std::size_t n>
+[[gnu::always_inline]] inline void add_lanes(V const (&word)[n], Real* to) {
     constexpr int lanes = width<V, Real>, half = lanes_of_each / 2;
     if constexpr (lanes_of_each <= left) {
         unroll<n>([&](auto i) XGRAD_INLINE_LAMBDA { store(to + i * lanes, word[i]); });
@@ -94,9 +97,10 @@ template <class Real, std::size_t left, std::size_t lanes_of_each = width<Vec<Re
     }
 }
 
-/// The word, with zeros where the last word of an array of `count` numbers, which ends with it, holds what is in the word before, too.
-template <class Real, class V> [[gnu::always_inline]] inline V rest_of(V const& word, std::size_t count)
-{
+/// The word, with zeros where the last word of an array of `count` numbers, which ends with it,
+/// holds what is in the word before, too.
+template <class Real, class V>
+[[gnu::always_inline]] inline V rest_of(V const& word, std::size_t count) {
     if constexpr (constexpr std::size_t lanes = width<V, Real>; lanes == 1) {
         return word;
     } else {
@@ -110,22 +114,27 @@ template <class Real, class V> [[gnu::always_inline]] inline V rest_of(V const& 
     }
 }
 
-/// The lines of the cache that are wanted next, to be asked for one after another. Where the lines of a matrix begin in the midst of
-/// them, two words meet each, and processors that wait twice for it read a third slower.
+/// The lines of the cache that are wanted next, to be asked for one after another. Where the lines
+/// of a matrix begin in the midst of them, two words meet each, and processors that wait twice for
+/// it read a third slower.
 class NextLines {
 public:
-    /// After the `lines` lines of `count` numbers that begin at `from`, of those that are left with these. There is nothing to ask for
-    /// where they are not in order, begin with a line of the cache, or are few.
-    template <class Real> NextLines(Real const* from, std::size_t lines, std::size_t count, std::ptrdiff_t gap, std::size_t left)
-    {
-        if (left < 2 * lines || gap != static_cast<std::ptrdiff_t>(count) || count * sizeof(Real) % size == 0 || left * count * sizeof(Real) < worth_it) return;
+    /// After the `lines` lines of `count` numbers that begin at `from`, of those that are left with
+    /// these. There is nothing to ask for where they are not in order, begin with a line of the
+    /// cache, or are few.
+    template <class Real>
+    NextLines(Real const* from, std::size_t lines, std::size_t count, std::ptrdiff_t gap,
+        std::size_t left) {
+        if (left < 2 * lines || gap != static_cast<std::ptrdiff_t>(count) ||
+            count * sizeof(Real) % size == 0 || left * count * sizeof(Real) < worth_it)
+            return;
         next_ = reinterpret_cast<char const*>(from + lines * count);
     }
-    template <std::size_t bytes> [[gnu::always_inline]] void ask()
-    {
+    template <std::size_t bytes> [[gnu::always_inline]] void ask() {
         if (!next_) return;
 #if defined(__GNUC__)
-        unroll<bytes / size>([&](auto i) XGRAD_INLINE_LAMBDA { __builtin_prefetch(next_ + i * size); });
+        unroll<bytes / size>(
+            [&](auto i) XGRAD_INLINE_LAMBDA { __builtin_prefetch(next_ + i * size); });
 #endif
         next_ += bytes;
     }
@@ -135,14 +144,16 @@ private:
     char const* next_ = nullptr;
 };
 
-/// The products of some lines of a matrix, m.at(i, 0) and so on, with x, both contiguous and no shorter than a word; the first ones may
-/// be there already. A complex number takes four products, two in each sum: re re and im im with x, re im and im re with x whose parts
-/// have changed places.
+/// The products of some lines of a matrix, m.at(i, 0) and so on, with x, both contiguous and no
+/// shorter than a word; the first ones may be there already. A complex number takes four products,
+/// two in each sum: re re and im im with x, re im and im re with x whose parts have changed places.
 template <std::size_t lines, class Word, class T>
-void put_dots(VectorProduct<T> const& product, std::size_t i, T const* x, std::size_t ready = 0)
-{
+void put_dots(VectorProduct<T> const& product, std::size_t i, T const* x, std::size_t ready = 0) {
     using Real = real_of<T>;
-    constexpr std::size_t lanes = width<Word, Real>, chains = lines > 1 ? 1 : 4;  // sums of one number that do not wait for one another
+    constexpr std::size_t lanes = width<Word, Real>,
+                          chains = lines > 1
+                                       ? 1
+                                       : 4; // sums of one number that do not wait for one another
     constexpr std::size_t ways = parts<T>;
     std::size_t const count = parts<T> * product.columns;
     auto const* const line = reinterpret_cast<Real const*>(product.m.at(i, 0));
@@ -152,10 +163,14 @@ void put_dots(VectorProduct<T> const& product, std::size_t i, T const* x, std::s
     auto const add_words = [&](std::size_t at, auto chain, auto const& part) XGRAD_INLINE_LAMBDA {
         Word of_x[ways];
         of_x[0] = part(load<Word>(factor + at));
-        if constexpr (ways == 2) of_x[1] = shuffle(of_x[0], of_x[0], [](int lane) { return lane ^ 1; }, std::make_integer_sequence<int, lanes>{});
+        if constexpr (ways == 2)
+            of_x[1] = shuffle(
+                of_x[0], of_x[0], [](int lane) { return lane ^ 1; },
+                std::make_integer_sequence<int, lanes>{});
         unroll<lines>([&](auto r) XGRAD_INLINE_LAMBDA {
             Word const word = part(load<Word>(line + static_cast<std::ptrdiff_t>(r()) * gap + at));
-            unroll<ways>([&](auto w) XGRAD_INLINE_LAMBDA { sum[chain][r * ways + w] += word * of_x[w]; });
+            unroll<ways>(
+                [&](auto w) XGRAD_INLINE_LAMBDA { sum[chain][r * ways + w] += word * of_x[w]; });
         });
     };
     constexpr std::integral_constant<std::size_t, 0> first;
@@ -167,7 +182,9 @@ void put_dots(VectorProduct<T> const& product, std::size_t i, T const* x, std::s
         unroll<chains>([&](auto c) XGRAD_INLINE_LAMBDA { add_words(j + c * lanes, c, whole); });
     }
     for (; j + lanes <= count; j += lanes) add_words(j, first, whole);
-    if (j < count) add_words(count - lanes, first, [=](Word const& word) XGRAD_INLINE_LAMBDA { return rest_of<Real>(word, count); });
+    if (j < count)
+        add_words(count - lanes, first,
+            [=](Word const& word) XGRAD_INLINE_LAMBDA { return rest_of<Real>(word, count); });
     for (std::size_t c = 1; c < chains; ++c)
         for (std::size_t s = 0; s < lines * ways; ++s) sum[0][s] += sum[c][s];
 
@@ -175,21 +192,24 @@ void put_dots(VectorProduct<T> const& product, std::size_t i, T const* x, std::s
     add_lanes<Real, ways>(sum[0], all);
     for (std::size_t r = ready; r < lines; ++r)
         if constexpr (parts<T> == 1) product.put(i + r, all[r]);
-        else product.put(i + r, product_of_parts<T>(all[4 * r], all[4 * r + 1], all[4 * r + 2], all[4 * r + 3], product.m.conj, product.x.conj));
+        else
+            product.put(i + r, product_of_parts<T>(all[4 * r], all[4 * r + 1], all[4 * r + 2],
+                                   all[4 * r + 3], product.m.conj, product.x.conj));
 }
 
 /// For a matrix whose rows are contiguous and no shorter than a word.
-template <class Word, class T> void multiply_rows(VectorProduct<T> const& product)
-{
+template <class Word, class T> void multiply_rows(VectorProduct<T> const& product) {
     constexpr std::size_t many = 8 / parts<T>;
     auto const& [rows, columns, m, x, y, ys, add] = product;
     Scratch<T> const scratch(x.stride == 1 ? 0 : columns);
     if (x.stride != 1)
-        for (std::size_t j = 0; j < columns; ++j) scratch.data()[j] = x.data[static_cast<std::ptrdiff_t>(j) * x.stride];
+        for (std::size_t j = 0; j < columns; ++j)
+            scratch.data()[j] = x.data[static_cast<std::ptrdiff_t>(j) * x.stride];
     T const* const in_order = x.stride == 1 ? x.data : scratch.data();
     std::size_t i = 0;
     for (; i + many <= rows; i += many) put_dots<many, Word>(product, i, in_order);
-    if (rows > many && rows - i > many / 2) return put_dots<many, Word>(product, rows - many, in_order, many - (rows - i));
+    if (rows > many && rows - i > many / 2)
+        return put_dots<many, Word>(product, rows - many, in_order, many - (rows - i));
     for (; i < rows; ++i) put_dots<1, Word>(product, i, in_order);
 }
 
@@ -199,50 +219,62 @@ template <std::size_t N, class T> struct ScaledColumns {
     Real const* column[N];
     Real factor[N][parts<T>];
 
-    [[gnu::always_inline]] ScaledColumns(Operand<T> m, VectorOperand<T> x, std::size_t first)
-    {
+    [[gnu::always_inline]] ScaledColumns(Operand<T> m, VectorOperand<T> x, std::size_t first) {
         T const* from = m.at(0, first);
         T const* by = x.data + static_cast<std::ptrdiff_t>(first) * x.stride;
         unroll<N>([&](auto c) XGRAD_INLINE_LAMBDA {
             column[c] = reinterpret_cast<Real const*>(from);
-            unroll<parts<T>>([&](auto part) XGRAD_INLINE_LAMBDA { factor[c][part] = (part == 1 && x.conj ? -1 : 1) * reinterpret_cast<Real const*>(by)[part]; });
+            unroll<parts<T>>([&](auto part) XGRAD_INLINE_LAMBDA {
+                factor[c][part] =
+                    (part == 1 && x.conj ? -1 : 1) * reinterpret_cast<Real const*>(by)[part];
+            });
             from += m.cs, by += x.stride;
         });
     }
-    /// total[chain][part] += the words at i of the columns times their factors; columns take turns with the chains.
-    template <class V, std::size_t chains> [[gnu::always_inline]] void add(std::size_t i, V (&total)[chains][parts<T>]) const
-    {
+    /// total[chain][part] += the words at i of the columns times their factors; columns take turns
+    /// with the chains.
+    template <class V, std::size_t chains>
+    [[gnu::always_inline]] void add(std::size_t i, V (&total)[chains][parts<T>]) const {
         unroll<N>([&](auto c) XGRAD_INLINE_LAMBDA {
             auto const word = load<V>(column[c] + i);
-            unroll<parts<T>>([&](auto part) XGRAD_INLINE_LAMBDA { total[c % chains][part] += factor[c][part] * word; });
+            unroll<parts<T>>([&](auto part) XGRAD_INLINE_LAMBDA {
+                total[c % chains][part] += factor[c][part] * word;
+            });
         });
     }
 };
 
-/// Sums over columns, which are no shorter than a word, for each part of the factors: of whole words, and of a last one that reaches
-/// back over them.
+/// Sums over columns, which are no shorter than a word, for each part of the factors: of whole
+/// words, and of a last one that reaches back over them.
 template <class T, class Word = Vec<real_of<T>>> struct ColumnSums {
     real_of<T>* whole;
     Word last[parts<T>];
 };
 
 /// sums += column * x for N columns from `first` on, or = if nothing is there yet.
-template <std::size_t N, class T> void add_columns(VectorProduct<T> const& product, std::size_t first, ColumnSums<T>& sums, bool fresh)
-{
+template <std::size_t N, class T>
+void add_columns(
+    VectorProduct<T> const& product, std::size_t first, ColumnSums<T>& sums, bool fresh) {
     using Real = real_of<T>;
     using Word = Vec<Real>;
     constexpr std::size_t lanes = width<Word, Real>;
     std::size_t const count = parts<T> * product.rows;
     ScaledColumns<N, T> const columns(product.m, product.x, first);
     Real* const whole = sums.whole;
-    NextLines next(columns.column[0], N, count, static_cast<std::ptrdiff_t>(parts<T>) * product.m.cs, product.columns - first);
+    NextLines next(columns.column[0], N, count,
+        static_cast<std::ptrdiff_t>(parts<T>) * product.m.cs, product.columns - first);
     std::size_t i = 0;
     for (; i + lanes <= count; i += lanes) {
         if constexpr (N > 1) next.ask<N * sizeof(Word)>();
         Word total[1][parts<T>] = {};
-        if (!fresh) unroll<parts<T>>([&](auto part) XGRAD_INLINE_LAMBDA { total[0][part] = load<Word>(whole + part * count + i); });
+        if (!fresh)
+            unroll<parts<T>>([&](auto part) XGRAD_INLINE_LAMBDA {
+                total[0][part] = load<Word>(whole + part * count + i);
+            });
         columns.add(i, total);
-        unroll<parts<T>>([&](auto part) XGRAD_INLINE_LAMBDA { store(whole + part * count + i, total[0][part]); });
+        unroll<parts<T>>([&](auto part) XGRAD_INLINE_LAMBDA {
+            store(whole + part * count + i, total[0][part]);
+        });
     }
     if (i == count) return;
     Word total[1][parts<T>] = {};
@@ -251,14 +283,14 @@ template <std::size_t N, class T> void add_columns(VectorProduct<T> const& produ
 }
 
 /// sum[part] = the sum of all columns * x[part]: for short ones, whose sums stay in registers.
-template <class T> void add_short_columns(VectorProduct<T> const& product, real_of<T>* sum)
-{
+template <class T> void add_short_columns(VectorProduct<T> const& product, real_of<T>* sum) {
     constexpr std::size_t chains = 8 / parts<T>;
     auto const count = parts<T> * product.rows;
     cover<real_of<T>>(count, [&]<class V>(std::size_t i) XGRAD_INLINE_LAMBDA {
         V total[chains][parts<T>] = {};
         std::size_t j = 0;
-        for (; j + chains <= product.columns; j += chains) ScaledColumns<chains, T>(product.m, product.x, j).add(i, total);
+        for (; j + chains <= product.columns; j += chains)
+            ScaledColumns<chains, T>(product.m, product.x, j).add(i, total);
         for (; j < product.columns; ++j) ScaledColumns<1, T>(product.m, product.x, j).add(i, total);
         for (std::size_t part = 0; part < parts<T>; ++part) {
             for (std::size_t c = 1; c < chains; ++c) total[0][part] += total[c][part];
@@ -268,13 +300,13 @@ template <class T> void add_short_columns(VectorProduct<T> const& product, real_
 }
 
 /// For a matrix whose columns are contiguous.
-template <class T> void multiply_columns(VectorProduct<T> const& product)
-{
+template <class T> void multiply_columns(VectorProduct<T> const& product) {
     using Real = real_of<T>;
     constexpr std::size_t many = 8 / parts<T>, lanes = width<Vec<Real>, Real>, short_words = 2;
     auto const& [rows, columns, m, x, y, ys, add] = product;
     auto const count = parts<T> * rows;
-    bool const is_short = count < short_words * lanes, in_place = parts<T> == 1 && ys == 1 && !is_short;
+    bool const is_short = count < short_words * lanes,
+               in_place = parts<T> == 1 && ys == 1 && !is_short;
     Scratch<Real> const scratch(in_place ? 0 : parts<T> * count);
     Real* const sum = in_place ? reinterpret_cast<Real*>(y) : scratch.data();
     if (is_short) {
@@ -283,14 +315,16 @@ template <class T> void multiply_columns(VectorProduct<T> const& product)
         ColumnSums<T> sums{sum, {}};
         bool fresh = !(in_place && add);
         std::size_t j = 0;
-        for (; j + many <= columns; j += many, fresh = false) add_columns<many>(product, j, sums, fresh);
+        for (; j + many <= columns; j += many, fresh = false)
+            add_columns<many>(product, j, sums, fresh);
         for (; j < columns; ++j, fresh = false) add_columns<1>(product, j, sums, fresh);
         std::size_t const rest = count % lanes;
         for (std::size_t part = 0; part < parts<T>; ++part) {
             Real last[lanes];
             store(last, sums.last[part]);
             Real* const to = sum + part * count + count - rest;
-            for (std::size_t i = 0; i < rest; ++i) to[i] = (in_place && add ? to[i] : 0) + last[lanes - rest + i];
+            for (std::size_t i = 0; i < rest; ++i)
+                to[i] = (in_place && add ? to[i] : 0) + last[lanes - rest + i];
         }
     }
     if (in_place) return;
@@ -306,8 +340,7 @@ template <class T> void multiply_columns(VectorProduct<T> const& product)
     }
 }
 
-template <class T> void multiply_vector(VectorProduct<T> const& product)
-{
+template <class T> void multiply_vector(VectorProduct<T> const& product) {
     auto const& m = product.m;
     using Word = Vec<real_of<T>>;
     if constexpr (constexpr std::size_t lanes = width<Word, real_of<T>>; lanes >= parts<T>)
@@ -316,4 +349,4 @@ template <class T> void multiply_vector(VectorProduct<T> const& product)
     for (std::size_t i = 0; i < product.rows; ++i)
         product.put(i, dot(product.columns, VectorOperand<T>{m.at(i, 0), m.cs, m.conj}, product.x));
 }
-}  // namespace xgrad::detail::kernel
+} // namespace xgrad::detail::kernel

@@ -2,7 +2,8 @@
 #pragma once
 
 #if defined(__AVX__)
-// g++ 12 takes the undefined lanes that its own AVX-512 intrinsics start from for a mistake of whoever inlines them.
+// g++ 12 takes the undefined lanes that its own AVX-512 intrinsics start from for a mistake of
+// whoever inlines them.
 #    if defined(__GNUC__) && !defined(__clang__)
 #        pragma GCC diagnostic push
 #        pragma GCC diagnostic ignored "-Wuninitialized"

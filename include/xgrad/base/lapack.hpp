@@ -1,5 +1,6 @@
-// Decompositions of a matrix by a LAPACK that the program links: the Fortran symbols with 32-bit integers. Matrices lie by columns,
-// without gaps. What Fortran calls the length of a text comes last, as compilers of Fortran expect it.
+// Decompositions of a matrix by a LAPACK that the program links: the Fortran symbols with 32-bit
+// integers. Matrices lie by columns, without gaps. What Fortran calls the length of a text comes
+// last, as compilers of Fortran expect it.
 #pragma once
 
 #include <algorithm>
@@ -14,24 +15,38 @@
 namespace xgrad::detail::lapack {
 
 using Length = std::size_t;
-template <class T> using Getrf = void(int const* m, int const* n, T* a, int const* lda, int* pivots, int* info);
-template <class T> using Getrs = void(char const* op, int const* n, int const* columns, T const* lu, int const* lda, int const* pivots, T* b, int const* ldb, int* info, Length);
-template <class T> using Potrf = void(char const* uplo, int const* n, T* a, int const* lda, int* info, Length);
 template <class T>
-using Trsm = void(char const* side, char const* uplo, char const* op, char const* diag, int const* m, int const* n, T const* alpha, T const* a, int const* lda, T* b, int const* ldb,
-                  Length, Length, Length, Length);
-template <class T> using Geqrf = void(int const* m, int const* n, T* a, int const* lda, T* tau, T* work, int const* lwork, int* info);
-template <class T> using Orgqr = void(int const* m, int const* n, int const* k, T* a, int const* lda, T const* tau, T* work, int const* lwork, int* info);
+using Getrf = void(int const* m, int const* n, T* a, int const* lda, int* pivots, int* info);
 template <class T>
-using Syevd = void(char const* job, char const* uplo, int const* n, T* a, int const* lda, T* w, T* work, int const* lwork, int* iwork, int const* liwork, int* info, Length, Length);
+using Getrs = void(char const* op, int const* n, int const* columns, T const* lu, int const* lda,
+    int const* pivots, T* b, int const* ldb, int* info, Length);
+template <class T>
+using Potrf = void(char const* uplo, int const* n, T* a, int const* lda, int* info, Length);
+template <class T>
+using Trsm = void(char const* side, char const* uplo, char const* op, char const* diag,
+    int const* m, int const* n, T const* alpha, T const* a, int const* lda, T* b, int const* ldb,
+    Length, Length, Length, Length);
+template <class T>
+using Geqrf = void(
+    int const* m, int const* n, T* a, int const* lda, T* tau, T* work, int const* lwork, int* info);
+template <class T>
+using Orgqr = void(int const* m, int const* n, int const* k, T* a, int const* lda, T const* tau,
+    T* work, int const* lwork, int* info);
+template <class T>
+using Syevd = void(char const* job, char const* uplo, int const* n, T* a, int const* lda, T* w,
+    T* work, int const* lwork, int* iwork, int const* liwork, int* info, Length, Length);
 template <class T, class P>
-using Heevd = void(char const* job, char const* uplo, int const* n, T* a, int const* lda, P* w, T* work, int const* lwork, P* rwork, int const* lrwork, int* iwork, int const* liwork, int* info,
-                   Length, Length);
+using Heevd = void(char const* job, char const* uplo, int const* n, T* a, int const* lda, P* w,
+    T* work, int const* lwork, P* rwork, int const* lrwork, int* iwork, int const* liwork,
+    int* info, Length, Length);
 template <class T>
-using Gesdd = void(char const* job, int const* m, int const* n, T* a, int const* lda, T* s, T* u, int const* ldu, T* vh, int const* ldvh, T* work, int const* lwork, int* iwork, int* info, Length);
+using Gesdd = void(char const* job, int const* m, int const* n, T* a, int const* lda, T* s, T* u,
+    int const* ldu, T* vh, int const* ldvh, T* work, int const* lwork, int* iwork, int* info,
+    Length);
 template <class T, class P>
-using ComplexGesdd = void(char const* job, int const* m, int const* n, T* a, int const* lda, P* s, T* u, int const* ldu, T* vh, int const* ldvh, T* work, int const* lwork, P* rwork, int* iwork,
-                          int* info, Length);
+using ComplexGesdd = void(char const* job, int const* m, int const* n, T* a, int const* lda, P* s,
+    T* u, int const* ldu, T* vh, int const* ldvh, T* work, int const* lwork, P* rwork, int* iwork,
+    int* info, Length);
 
 extern "C" {
 Getrf<float> sgetrf_;
@@ -111,37 +126,37 @@ template <> struct Routines<std::complex<double>> {
 };
 
 /// A size as LAPACK counts.
-inline int count(std::size_t n)
-{
-    if (n > static_cast<std::size_t>(std::numeric_limits<int>::max())) fail<ShapeError>("linalg: LAPACK does not count to ", n);
+inline int count(std::size_t n) {
+    if (n > static_cast<std::size_t>(std::numeric_limits<int>::max()))
+        fail<ShapeError>("linalg: LAPACK does not count to ", n);
     return static_cast<int>(n);
 }
 inline int leading(int rows) { return std::max(1, rows); }
 
 /// run(work, its size), once to ask for the size.
-template <class T, class Run> void with_workspace(Run run)
-{
+template <class T, class Run> void with_workspace(Run run) {
     T wanted{};
     int size = -1;
     run(&wanted, &size);
     // a float may have been rounded down
     using P = precision_of<T>;
-    size = count(static_cast<std::size_t>(std::ceil(std::nextafter(std::real(wanted), std::numeric_limits<P>::infinity()))));
+    size = count(static_cast<std::size_t>(
+        std::ceil(std::nextafter(std::real(wanted), std::numeric_limits<P>::infinity()))));
     std::vector<T> work(static_cast<std::size_t>(std::max(1, size)));
     run(work.data(), &size);
 }
 
-/// P A = L U, which take the place of A. Returns 0, or the number of the first pivot that is 0, from 1 on.
-template <class T> int factor_lu(int n, T* a, int* pivots)
-{
+/// P A = L U, which take the place of A. Returns 0, or the number of the first pivot that is 0,
+/// from 1 on.
+template <class T> int factor_lu(int n, T* a, int* pivots) {
     int info = 0;
     int const ld = leading(n);
     Routines<T>::getrf(&n, &n, a, &ld, pivots, &info);
     return info;
 }
-/// A = L L^H, of which the lower triangle is given and replaced. Returns 0, or the order of the first leading minor that is not positive.
-template <class T> int factor_cholesky(int n, T* a)
-{
+/// A = L L^H, of which the lower triangle is given and replaced. Returns 0, or the order of the
+/// first leading minor that is not positive.
+template <class T> int factor_cholesky(int n, T* a) {
     int info = 0;
     int const ld = leading(n);
     Routines<T>::potrf("L", &n, a, &ld, &info, 1);
@@ -153,26 +168,31 @@ struct Triangular {
     bool left = true, upper = false, unit = false, adjoint = false;
 };
 /// An m x n matrix B becomes X.
-template <class T> void solve_triangular(Triangular is, int m, int n, T const* a, T* b)
-{
+template <class T> void solve_triangular(Triangular is, int m, int n, T const* a, T* b) {
     T const one(1);
     int const lda = leading(is.left ? m : n), ldb = leading(m);
-    Routines<T>::trsm(is.left ? "L" : "R", is.upper ? "U" : "L", is.adjoint ? "C" : "N", is.unit ? "U" : "N", &m, &n, &one, a, &lda, b, &ldb, 1, 1, 1, 1);
+    Routines<T>::trsm(is.left ? "L" : "R", is.upper ? "U" : "L", is.adjoint ? "C" : "N",
+        is.unit ? "U" : "N", &m, &n, &one, a, &lda, b, &ldb, 1, 1, 1, 1);
 }
 
 /// A x = b, or A^H x = b, for some columns b of n numbers, which become x, by the factors of A.
-template <class T> void solve_lu(bool adjoint, int n, int columns, T const* lu, int const* pivots, T* b)
-{
-    constexpr int few = 32;  // rows for which the threads that OpenBLAS starts in getrs, however few these are, take longer than the work
+template <class T>
+void solve_lu(bool adjoint, int n, int columns, T const* lu, int const* pivots, T* b) {
+    constexpr int few = 32; // rows for which the threads that OpenBLAS starts in getrs, however few
+                            // these are, take longer than the work
     if (n > few) {
         int info = 0;
         Routines<T>::getrs(adjoint ? "C" : "N", &n, &columns, lu, &n, pivots, b, &n, &info, 1);
         return;
     }
     auto const for_each_column = [&](auto f) {
-        for (T *column = b, *const end = b + static_cast<std::size_t>(n) * static_cast<std::size_t>(columns); column != end; column += n) f(column);
+        for (T *column = b, *const end =
+                                b + static_cast<std::size_t>(n) * static_cast<std::size_t>(columns);
+             column != end; column += n)
+            f(column);
     };
-    Triangular const lower{.unit = true, .adjoint = adjoint}, upper{.upper = true, .adjoint = adjoint};
+    Triangular const lower{.unit = true, .adjoint = adjoint},
+        upper{.upper = true, .adjoint = adjoint};
     if (!adjoint)
         for_each_column([&](T* x) {
             for (int i = 0; i < n; ++i) std::swap(x[i], x[pivots[i] - 1]);
@@ -185,21 +205,25 @@ template <class T> void solve_lu(bool adjoint, int n, int columns, T const* lu, 
         });
 }
 
-/// A = Q R of an m x n matrix: the upper triangle of A becomes R, and the first min(m, n) columns of Q are written to q.
-template <class T> void factor_qr(int m, int n, T* a, T* q)
-{
+/// A = Q R of an m x n matrix: the upper triangle of A becomes R, and the first min(m, n) columns
+/// of Q are written to q.
+template <class T> void factor_qr(int m, int n, T* a, T* q) {
     int info = 0;
     int const k = std::min(m, n), ld = leading(m);
     std::vector<T> tau(static_cast<std::size_t>(std::max(1, k)));
-    with_workspace<T>([&](T* work, int const* size) { Routines<T>::geqrf(&m, &n, a, &ld, tau.data(), work, size, &info); });
+    with_workspace<T>([&](T* work, int const* size) {
+        Routines<T>::geqrf(&m, &n, a, &ld, tau.data(), work, size, &info);
+    });
     std::copy_n(a, static_cast<std::size_t>(m) * static_cast<std::size_t>(k), q);
-    with_workspace<T>([&](T* work, int const* size) { Routines<T>::orgqr(&m, &k, &k, q, &ld, tau.data(), work, size, &info); });
+    with_workspace<T>([&](T* work, int const* size) {
+        Routines<T>::orgqr(&m, &k, &k, q, &ld, tau.data(), work, size, &info);
+    });
 }
 
-/// Eigenvalues, ascending, of a Hermitian matrix of which one triangle is given; its eigenvectors take its place if they are wanted.
-/// Returns 0, or something else where the algorithm failed to converge.
-template <class T> int eigen(bool vectors, bool upper, int n, T* a, precision_of<T>* values)
-{
+/// Eigenvalues, ascending, of a Hermitian matrix of which one triangle is given; its eigenvectors
+/// take its place if they are wanted. Returns 0, or something else where the algorithm failed to
+/// converge.
+template <class T> int eigen(bool vectors, bool upper, int n, T* a, precision_of<T>* values) {
     using P = precision_of<T>;
     int info = 0;
     int const ld = leading(n);
@@ -210,15 +234,22 @@ template <class T> int eigen(bool vectors, bool upper, int n, T* a, precision_of
     if constexpr (is_complex<T>) {
         std::vector<P> reals(vectors ? 2 * size * size + 5 * size + 1 : size + 1);
         int const lrwork = count(reals.size());
-        with_workspace<T>([&](T* work, int const* lwork) { Routines<T>::syevd(job, uplo, &n, a, &ld, values, work, lwork, reals.data(), &lrwork, integers.data(), &liwork, &info, 1, 1); });
-    } else with_workspace<T>([&](T* work, int const* lwork) { Routines<T>::syevd(job, uplo, &n, a, &ld, values, work, lwork, integers.data(), &liwork, &info, 1, 1); });
+        with_workspace<T>([&](T* work, int const* lwork) {
+            Routines<T>::syevd(job, uplo, &n, a, &ld, values, work, lwork, reals.data(), &lrwork,
+                integers.data(), &liwork, &info, 1, 1);
+        });
+    } else
+        with_workspace<T>([&](T* work, int const* lwork) {
+            Routines<T>::syevd(
+                job, uplo, &n, a, &ld, values, work, lwork, integers.data(), &liwork, &info, 1, 1);
+        });
     return info;
 }
 
-/// Singular values, descending, of an m x n matrix, which is overwritten; with u and vh also the first min(m, n) singular vectors.
-/// Returns 0, or something else where the algorithm failed to converge.
-template <class T> int singular(int m, int n, T* a, precision_of<T>* values, T* u, T* vh)
-{
+/// Singular values, descending, of an m x n matrix, which is overwritten; with u and vh also the
+/// first min(m, n) singular vectors. Returns 0, or something else where the algorithm failed to
+/// converge.
+template <class T> int singular(int m, int n, T* a, precision_of<T>* values, T* u, T* vh) {
     using P = precision_of<T>;
     int info = 0;
     int const k = std::min(m, n), lda = leading(m), ldvh = leading(k);
@@ -226,10 +257,20 @@ template <class T> int singular(int m, int n, T* a, precision_of<T>* values, T* 
     auto const least = static_cast<std::size_t>(k), most = static_cast<std::size_t>(std::max(m, n));
     std::vector<int> integers(8 * least + 1);
     if constexpr (is_complex<T>) {
-        std::vector<P> reals(u ? std::max(5 * least * least + 5 * least, 2 * most * least + 2 * least * least + least) + 1 : 7 * least + 1);
-        with_workspace<T>([&](T* work, int const* lwork) { Routines<T>::gesdd(job, &m, &n, a, &lda, values, u, &lda, vh, &ldvh, work, lwork, reals.data(), integers.data(), &info, 1); });
-    } else with_workspace<T>([&](T* work, int const* lwork) { Routines<T>::gesdd(job, &m, &n, a, &lda, values, u, &lda, vh, &ldvh, work, lwork, integers.data(), &info, 1); });
+        std::vector<P> reals(u ? std::max(5 * least * least + 5 * least,
+                                     2 * most * least + 2 * least * least + least) +
+                                     1
+                               : 7 * least + 1);
+        with_workspace<T>([&](T* work, int const* lwork) {
+            Routines<T>::gesdd(job, &m, &n, a, &lda, values, u, &lda, vh, &ldvh, work, lwork,
+                reals.data(), integers.data(), &info, 1);
+        });
+    } else
+        with_workspace<T>([&](T* work, int const* lwork) {
+            Routines<T>::gesdd(job, &m, &n, a, &lda, values, u, &lda, vh, &ldvh, work, lwork,
+                integers.data(), &info, 1);
+        });
     return info;
 }
 
-}  // namespace xgrad::detail::lapack
+} // namespace xgrad::detail::lapack

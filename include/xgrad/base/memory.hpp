@@ -1,6 +1,6 @@
-// The buffer cache: freed blocks wait in per-thread lists by size class, so that a loop allocates only in its first
-// round and touches no fresh page afterwards. Nodes and tensors live here too. Under AddressSanitizer every block
-// goes straight to the system, so that a use after free is seen.
+// The buffer cache: freed blocks wait in per-thread lists by size class, so that a loop allocates
+// only in its first round and touches no fresh page afterwards. Nodes and tensors live here too.
+// Under AddressSanitizer every block goes straight to the system, so that a use after free is seen.
 #pragma once
 
 #include <algorithm>
@@ -24,12 +24,15 @@ inline constexpr bool cache_blocks = !XGRAD_ADDRESS_SANITIZER;
 
 inline constexpr std::size_t block_alignment = 64;
 
-/// Small blocks come from the system at its own alignment, which costs a Node eight bytes and not up to eighty.
+/// Small blocks come from the system at its own alignment, which costs a Node eight bytes and not
+/// up to eighty.
 inline constexpr std::size_t small_block = 512;
 
-inline void* system_allocate(std::size_t bytes) { return bytes <= small_block ? ::operator new(bytes) : ::operator new(bytes, std::align_val_t{block_alignment}); }
-inline void system_deallocate(void* p, std::size_t bytes) noexcept
-{
+inline void* system_allocate(std::size_t bytes) {
+    return bytes <= small_block ? ::operator new(bytes)
+                                : ::operator new(bytes, std::align_val_t{block_alignment});
+}
+inline void system_deallocate(void* p, std::size_t bytes) noexcept {
     if (bytes <= small_block) ::operator delete(p);
     else ::operator delete(p, std::align_val_t{block_alignment});
 }
@@ -39,29 +42,34 @@ struct SizeClass {
     std::size_t index;
     std::size_t bytes;
 
-    static constexpr std::size_t even = 16;  // classes of equal steps
-    static constexpr std::size_t bytes_of(std::size_t index) noexcept
-    {
+    static constexpr std::size_t even = 16; // classes of equal steps
+    static constexpr std::size_t bytes_of(std::size_t index) noexcept {
         if (index < even) return (index + 1) * 32;
         std::size_t const exponent = 9 + (index - even) / 4;
-        return (std::size_t{1} << exponent) + ((index - even) % 4 + 1) * (std::size_t{1} << (exponent - 2));
+        return (std::size_t{1} << exponent) +
+               ((index - even) % 4 + 1) * (std::size_t{1} << (exponent - 2));
     }
-    static constexpr SizeClass of(std::size_t bytes) noexcept
-    {
+    static constexpr SizeClass of(std::size_t bytes) noexcept {
         if (bytes <= even * 32) {
             std::size_t const i = bytes == 0 ? 0 : (bytes - 1) / 32;
             return {i, (i + 1) * 32};
         }
-        auto const exponent = 8 * sizeof(std::size_t) - 1 - static_cast<std::size_t>(std::countl_zero(bytes - 1));  // 2^exponent < bytes <= 2^(exponent + 1)
+        auto const exponent = 8 * sizeof(std::size_t) - 1 -
+                              static_cast<std::size_t>(std::countl_zero(
+                                  bytes - 1)); // 2^exponent < bytes <= 2^(exponent + 1)
         std::size_t const step = std::size_t{1} << (exponent - 2);
         std::size_t const quarter = (bytes - (std::size_t{1} << exponent) + step - 1) / step;
-        return {even + (exponent - 9) * 4 + quarter - 1, (std::size_t{1} << exponent) + quarter * step};
+        return {
+            even + (exponent - 9) * 4 + quarter - 1, (std::size_t{1} << exponent) + quarter * step};
     }
 };
 
 static_assert([] {
-    for (unsigned const n : {1u, 32u, 33u, 256u, 257u, 320u, 512u, 513u, 640u, 641u, 1000u, 1024u, 1025u, 5000u})
-        if (SizeClass::of(n).bytes < n || SizeClass::bytes_of(SizeClass::of(n).index) != SizeClass::of(n).bytes) return false;
+    for (unsigned const n :
+        {1u, 32u, 33u, 256u, 257u, 320u, 512u, 513u, 640u, 641u, 1000u, 1024u, 1025u, 5000u})
+        if (SizeClass::of(n).bytes < n ||
+            SizeClass::bytes_of(SizeClass::of(n).index) != SizeClass::of(n).bytes)
+            return false;
     return true;
 }());
 
@@ -70,23 +78,20 @@ class BlockCache {
 public:
     static constexpr std::size_t classes = SizeClass::even + 55 * 4;
 
-    void* take(SizeClass c) noexcept
-    {
+    void* take(SizeClass c) noexcept {
         Link* const block = free_[c.index];
         if (!block) return nullptr;
         free_[c.index] = block->next;
         held_ -= c.bytes;
         return block;
     }
-    bool give(void* p, SizeClass c) noexcept
-    {
+    bool give(void* p, SizeClass c) noexcept {
         if (held_ + c.bytes > limit) return false;
         free_[c.index] = ::new (p) Link{free_[c.index]};
         held_ += c.bytes;
         return true;
     }
-    void clear() noexcept
-    {
+    void clear() noexcept {
         for (std::size_t i = 0; i < classes; ++i)
             while (Link* const block = free_[i]) {
                 free_[i] = block->next;
@@ -106,78 +111,73 @@ private:
     std::size_t held_ = 0;
 };
 
-/// Objects of static storage duration may be freed after this thread's cache is gone: they bypass it.
+/// Objects of static storage duration may be freed after this thread's cache is gone: they bypass
+/// it.
 inline constinit thread_local BlockCache* block_cache = nullptr;
 inline constinit thread_local bool block_cache_ended = false;
 
 struct BlockCacheOwner {
     BlockCache cache;
     BlockCacheOwner() noexcept { block_cache = &cache; }
-    ~BlockCacheOwner()
-    {
+    ~BlockCacheOwner() {
         block_cache = nullptr;
         block_cache_ended = true;
         cache.clear();
     }
 };
 
-[[gnu::noinline]] inline BlockCache* make_block_cache() noexcept
-{
+[[gnu::noinline]] inline BlockCache* make_block_cache() noexcept {
     if (block_cache_ended) return nullptr;
     static thread_local BlockCacheOwner owner;
     return block_cache;
 }
 
-inline BlockCache* this_thread_cache() noexcept { return block_cache ? block_cache : make_block_cache(); }
+inline BlockCache* this_thread_cache() noexcept {
+    return block_cache ? block_cache : make_block_cache();
+}
 
-[[gnu::noinline, gnu::cold]] inline void* allocate_fresh(SizeClass c)
-{
+[[gnu::noinline, gnu::cold]] inline void* allocate_fresh(SizeClass c) {
     this_thread_cache();
     return system_allocate(c.bytes);
 }
-[[gnu::noinline, gnu::cold]] inline void deallocate_unkept(void* p, SizeClass c) noexcept
-{
-    if (auto* const cache = block_cache ? nullptr : make_block_cache(); cache && cache->give(p, c)) return;
+[[gnu::noinline, gnu::cold]] inline void deallocate_unkept(void* p, SizeClass c) noexcept {
+    if (auto* const cache = block_cache ? nullptr : make_block_cache(); cache && cache->give(p, c))
+        return;
     system_deallocate(p, c.bytes);
 }
 
 /// A block of a size class, and its return to the cache of the thread that calls.
-[[gnu::always_inline]] inline void* allocate(SizeClass c)
-{
+[[gnu::always_inline]] inline void* allocate(SizeClass c) {
     if (BlockCache* const cache = block_cache) [[likely]]
         if (void* const p = cache->take(c)) [[likely]]
             return p;
     return allocate_fresh(c);
 }
-[[gnu::always_inline]] inline void deallocate(void* p, SizeClass c) noexcept
-{
+[[gnu::always_inline]] inline void deallocate(void* p, SizeClass c) noexcept {
     if (BlockCache* const cache = block_cache; !cache || !cache->give(p, c)) [[unlikely]]
         deallocate_unkept(p, c);
 }
 
-/// A block of at least `bytes` bytes, aligned to a cache line if it is larger than half a kilobyte; throws std::bad_alloc.
-inline void* allocate(std::size_t bytes)
-{
+/// A block of at least `bytes` bytes, aligned to a cache line if it is larger than half a kilobyte;
+/// throws std::bad_alloc.
+inline void* allocate(std::size_t bytes) {
     if constexpr (cache_blocks) return allocate(SizeClass::of(bytes));
     else return system_allocate(bytes);
 }
 
 /// Returns a block of allocate(bytes).
-inline void deallocate(void* p, std::size_t bytes) noexcept
-{
+inline void deallocate(void* p, std::size_t bytes) noexcept {
     if constexpr (cache_blocks) deallocate(p, SizeClass::of(bytes));
     else system_deallocate(p, bytes);
 }
 
 /// Gives a class the cache as its allocator.
 struct Cached {
-    [[gnu::always_inline]] static void* operator new(std::size_t bytes)
-    {
+    [[gnu::always_inline]] static void* operator new(std::size_t bytes) {
         if constexpr (cache_blocks) return allocate(SizeClass::of(bytes));
         else return system_allocate(bytes);
     }
-    [[gnu::always_inline]] static void operator delete(void* p, std::size_t bytes) noexcept
-    {
+    [[gnu::always_inline]] static void operator delete(void* p, std::size_t bytes) noexcept {
         if constexpr (cache_blocks) deallocate(p, SizeClass::of(bytes));
         else system_deallocate(p, bytes);
     }
@@ -197,43 +197,43 @@ template <class T> using CachedVector = std::vector<T, CachedAllocator<T>>;
 /// An array for the length of a scope: on the stack up to N elements.
 template <class T, std::size_t N> class LocalArray {
 public:
-    explicit LocalArray(std::size_t n) : size_(n), data_(reinterpret_cast<T*>(stack_))
-    {
+    explicit LocalArray(std::size_t n) : size_(n), data_(reinterpret_cast<T*>(stack_)) {
         if (n > N) [[unlikely]]
             data_ = new T[n]();
         else std::uninitialized_value_construct_n(data_, is_small ? N : n);
     }
     LocalArray(LocalArray const&) = delete;
     LocalArray& operator=(LocalArray const&) = delete;
-    ~LocalArray()
-    {
+    ~LocalArray() {
         if (size_ > N) [[unlikely]]
             delete[] data_;
-        else std::destroy_n(data_, size_);  // what else was made is empty
+        else std::destroy_n(data_, size_); // what else was made is empty
     }
     T* data() noexcept { return data_; }
     T& operator[](std::size_t i) noexcept { return data_[i]; }
     std::span<T> span() noexcept { return {data_, size_}; }
 
 private:
-    static constexpr bool is_small = N * sizeof(T) <= 128 && std::is_nothrow_default_constructible_v<T>;  // all N are made: a number that the compiler knows
+    static constexpr bool is_small =
+        N * sizeof(T) <= 128 &&
+        std::is_nothrow_default_constructible_v<T>; // all N are made: a number that the compiler
+                                                    // knows
 
     std::size_t const size_;
     T* data_;
     alignas(T) std::byte stack_[N * sizeof(T)];
 };
 
-}  // namespace detail
+} // namespace detail
 
 /// Gives the calling thread's cached free blocks back to the system.
-inline void empty_cache() noexcept
-{
+inline void empty_cache() noexcept {
     if (auto* const cache = detail::this_thread_cache()) cache->clear();
 }
 
-/// Sets how many bytes of free blocks the calling thread keeps (512 MiB to begin with); 0 keeps none.
-inline void set_cache_limit(std::size_t bytes) noexcept
-{
+/// Sets how many bytes of free blocks the calling thread keeps (512 MiB to begin with); 0 keeps
+/// none.
+inline void set_cache_limit(std::size_t bytes) noexcept {
     if (auto* const cache = detail::this_thread_cache()) {
         cache->limit = bytes;
         if (cache->held() > bytes) cache->clear();
@@ -241,10 +241,9 @@ inline void set_cache_limit(std::size_t bytes) noexcept
 }
 
 /// Bytes of free blocks that the calling thread keeps now.
-inline std::size_t cached_bytes() noexcept
-{
+inline std::size_t cached_bytes() noexcept {
     auto const* const cache = detail::this_thread_cache();
     return cache ? cache->held() : 0;
 }
 
-}  // namespace xgrad
+} // namespace xgrad

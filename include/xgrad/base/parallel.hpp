@@ -1,5 +1,5 @@
-// Several threads for large kernels: off until set_num_threads() asks for them. Work is cut into the same parts whatever the
-// number of threads, so that results do not depend on it.
+// Several threads for large kernels: off until set_num_threads() asks for them. Work is cut into
+// the same parts whatever the number of threads, so that results do not depend on it.
 #pragma once
 
 #include <algorithm>
@@ -26,29 +26,28 @@ struct IndexedJob {
     std::size_t count;
 };
 
-/// Threads that wait for work. One job runs at a time; a job that comes meanwhile, from another thread or from inside the
-/// running one, is done by its caller alone.
+/// Threads that wait for work. One job runs at a time; a job that comes meanwhile, from another
+/// thread or from inside the running one, is done by its caller alone.
 class WorkerPool {
 public:
-    static WorkerPool& instance()
-    {
+    static WorkerPool& instance() {
         static WorkerPool pool;
         return pool;
     }
-    /// False where a job has to be done by its caller: before set_size(), and when the program ends.
+    /// False where a job has to be done by its caller: before set_size(), and when the program
+    /// ends.
     static bool is_wanted() noexcept { return wanted.load(std::memory_order_relaxed) > 1; }
     static std::size_t size() noexcept { return wanted.load(std::memory_order_relaxed); }
 
-    void set_size(std::size_t threads)
-    {
+    void set_size(std::size_t threads) {
         std::lock_guard const only(running_);
         stop();
         workers_.reserve(threads - 1);
-        for (std::size_t i = 1; i < threads; ++i) workers_.emplace_back([this, seen = generation_] { work(seen); });
+        for (std::size_t i = 1; i < threads; ++i)
+            workers_.emplace_back([this, seen = generation_] { work(seen); });
         wanted = threads;
     }
-    void run(IndexedJob const& job)
-    {
+    void run(IndexedJob const& job) {
         std::unique_lock const only(running_, std::try_to_lock);
         if (!only) {
             for (std::size_t i = 0; i < job.count; ++i) job.call(job.context, i);
@@ -72,12 +71,11 @@ private:
     WorkerPool() = default;
     ~WorkerPool() { stop(); }
 
-    void take_part(IndexedJob const& job)
-    {
-        for (std::size_t i; (i = next_.fetch_add(1, std::memory_order_relaxed)) < job.count;) job.call(job.context, i);
+    void take_part(IndexedJob const& job) {
+        for (std::size_t i; (i = next_.fetch_add(1, std::memory_order_relaxed)) < job.count;)
+            job.call(job.context, i);
     }
-    void work(std::size_t seen)
-    {
+    void work(std::size_t seen) {
         std::unique_lock lock(mutex_);
         for (;;) {
             wake_.wait(lock, [&] { return ending_ || generation_ != seen; });
@@ -90,8 +88,7 @@ private:
             if (--busy_ == 0) done_.notify_one();
         }
     }
-    void stop() noexcept
-    {
+    void stop() noexcept {
         wanted = 1;
         {
             std::lock_guard const lock(mutex_);
@@ -114,9 +111,9 @@ private:
     bool ending_ = false;
 };
 
-/// Calls f(0), ..., f(count - 1), each once, on all threads that are wanted. Of what is thrown, something is thrown on.
-template <class F> void for_each_index(std::size_t count, F f)
-{
+/// Calls f(0), ..., f(count - 1), each once, on all threads that are wanted. Of what is thrown,
+/// something is thrown on.
+template <class F> void for_each_index(std::size_t count, F f) {
     if (count <= 1 || !WorkerPool::is_wanted()) {
         for (std::size_t i = 0; i < count; ++i) f(i);
         return;
@@ -139,24 +136,26 @@ template <class F> void for_each_index(std::size_t count, F f)
     if (context.thrown) std::rethrow_exception(context.thrown);
 }
 
-/// How many elements one thread takes at a time; a multiple of every pack, so that parts are computed as the whole would be.
+/// How many elements one thread takes at a time; a multiple of every pack, so that parts are
+/// computed as the whole would be.
 inline constexpr std::size_t part_size = std::size_t{1} << 15;
 
 /// Calls f(part, first element, number of elements) for each part of n elements.
-template <class F> void for_each_part(std::size_t n, F f)
-{
-    for_each_index((n + part_size - 1) / part_size, [n, &f](std::size_t i) { f(i, i * part_size, std::min(part_size, n - i * part_size)); });
+template <class F> void for_each_part(std::size_t n, F f) {
+    for_each_index((n + part_size - 1) / part_size,
+        [n, &f](std::size_t i) { f(i, i * part_size, std::min(part_size, n - i * part_size)); });
 }
 
-}  // namespace detail
+} // namespace detail
 
-/// Lets formulas over many elements, and convolutions, run on n threads; 0 stands for one for each core, and 1, as at the start, for none but the
-/// caller's. Results are the same to the last bit for every n. Matrix products follow the settings of the BLAS.
-inline void set_num_threads(std::size_t n)
-{
-    detail::WorkerPool::instance().set_size(n ? n : std::max(1u, std::thread::hardware_concurrency()));
+/// Lets formulas over many elements, and convolutions, run on n threads; 0 stands for one for each
+/// core, and 1, as at the start, for none but the caller's. Results are the same to the last bit
+/// for every n. Matrix products follow the settings of the BLAS.
+inline void set_num_threads(std::size_t n) {
+    detail::WorkerPool::instance().set_size(
+        n ? n : std::max(1u, std::thread::hardware_concurrency()));
 }
 /// On how many threads formulas over many elements run.
 inline std::size_t get_num_threads() noexcept { return detail::WorkerPool::size(); }
 
-}  // namespace xgrad
+} // namespace xgrad

@@ -15,8 +15,7 @@ XGRAD_COMPILED_ONCE
 namespace xgrad::detail {
 
 /// True while no second thread was ever started: counts need no atomic read-modify-write then.
-[[gnu::always_inline]] inline bool single_threaded() noexcept
-{
+[[gnu::always_inline]] inline bool single_threaded() noexcept {
 #if __has_include(<sys/single_threaded.h>) && !XGRAD_THREAD_SANITIZER
     return __libc_single_threaded;
 #else
@@ -32,8 +31,7 @@ public:
     RefCount& operator=(RefCount const&) = delete;
 
     /// Returns the count before.
-    [[gnu::always_inline]] std::uint32_t increment() noexcept
-    {
+    [[gnu::always_inline]] std::uint32_t increment() noexcept {
         if (!single_threaded()) return count_.fetch_add(1, std::memory_order_acq_rel);
         auto const before = count_.load(std::memory_order_relaxed);
         count_.store(before + 1, std::memory_order_relaxed);
@@ -42,8 +40,7 @@ public:
     /// The first owner of an object that nobody else knows yet.
     void begin() noexcept { count_.store(1, std::memory_order_relaxed); }
     /// True for the last owner, which must then destroy the object.
-    [[gnu::always_inline]] bool decrement() noexcept
-    {
+    [[gnu::always_inline]] bool decrement() noexcept {
         if (single_threaded()) {
             auto const left = count_.load(std::memory_order_relaxed) - 1;
             count_.store(left, std::memory_order_relaxed);
@@ -52,11 +49,11 @@ public:
         return count_.fetch_sub(1, std::memory_order_acq_rel) == 1;
     }
     /// Adds an owner unless there is none any more; false then.
-    bool increment_if_owned() noexcept
-    {
+    bool increment_if_owned() noexcept {
         auto count = count_.load(std::memory_order_relaxed);
         while (count != 0)
-            if (count_.compare_exchange_weak(count, count + 1, std::memory_order_acq_rel)) return true;
+            if (count_.compare_exchange_weak(count, count + 1, std::memory_order_acq_rel))
+                return true;
         return false;
     }
     std::uint32_t load() const noexcept { return count_.load(std::memory_order_acquire); }
@@ -65,25 +62,22 @@ private:
     std::atomic<std::uint32_t> count_;
 };
 
-/// A share in a T, which has a member `RefCount refs` and is ended by `T::destroy(T*)`. Where a T has
-/// `only_owners_share()`, that says whether nobody comes by a share in it but from an owner.
+/// A share in a T, which has a member `RefCount refs` and is ended by `T::destroy(T*)`. Where a T
+/// has `only_owners_share()`, that says whether nobody comes by a share in it but from an owner.
 template <class T> class Ref {
 public:
     Ref() noexcept = default;
     Ref(std::nullptr_t) noexcept {}
-    [[gnu::always_inline]] explicit Ref(T* p) noexcept : p_(p)
-    {
+    [[gnu::always_inline]] explicit Ref(T* p) noexcept : p_(p) {
         if (p_) p_->refs.increment();
     }
     /// The first share in a new object, which counts none yet.
-    [[gnu::always_inline]] static Ref first(T* p) noexcept
-    {
+    [[gnu::always_inline]] static Ref first(T* p) noexcept {
         p->refs.begin();
         return adopt(p);
     }
     /// Takes over a share that was counted already.
-    [[gnu::always_inline]] static Ref adopt(T* p) noexcept
-    {
+    [[gnu::always_inline]] static Ref adopt(T* p) noexcept {
         Ref r;
         r.p_ = p;
         return r;
@@ -92,17 +86,13 @@ public:
     [[gnu::always_inline]] Ref(Ref&& o) noexcept : p_(by_itself(std::exchange(o.p_, nullptr))) {}
     template <class U>
         requires std::is_convertible_v<U*, T*>
-    Ref(Ref<U> o) noexcept : p_(o.release())
-    {
-    }
-    [[gnu::always_inline]] ~Ref()
-    {
+    Ref(Ref<U> o) noexcept : p_(o.release()) {}
+    [[gnu::always_inline]] ~Ref() {
         if (!p_) return;
         if (!single_threaded()) end_among_threads(p_);
         else if (p_->refs.decrement()) T::destroy(p_);
     }
-    [[gnu::always_inline]] Ref& operator=(Ref o) noexcept
-    {
+    [[gnu::always_inline]] Ref& operator=(Ref o) noexcept {
         std::swap(p_, o.p_);
         return *this;
     }
@@ -118,14 +108,14 @@ public:
 
 private:
     /// An owner that is alone needs no read-modify-write where nobody else can come by a share.
-    [[gnu::noinline]] static void end_among_threads(T* p) noexcept
-    {
+    [[gnu::noinline]] static void end_among_threads(T* p) noexcept {
         bool is_alone = false;
-        if constexpr (requires { p->only_owners_share(); }) is_alone = p->refs.load() == 1 && p->only_owners_share();
+        if constexpr (requires { p->only_owners_share(); })
+            is_alone = p->refs.load() == 1 && p->only_owners_share();
         if (is_alone || p->refs.decrement()) T::destroy(p);
     }
 
     T* p_ = nullptr;
 };
 
-}  // namespace xgrad::detail
+} // namespace xgrad::detail

@@ -1,4 +1,5 @@
-// The scalar types that a Tensor may have, the letters that stand for them in an operation's domain, and promotion.
+// The scalar types that a Tensor may have, the letters that stand for them in an operation's
+// domain, and promotion.
 #pragma once
 
 #include <complex>
@@ -12,34 +13,43 @@ namespace xgrad {
 namespace detail {
 template <class T> inline constexpr bool is_complex = false;
 template <class T> inline constexpr bool is_complex<std::complex<T>> = true;
-}  // namespace detail
+} // namespace detail
 
-template <class T> concept RealScalar = std::same_as<T, float> || std::same_as<T, double>;
-template <class T> concept ComplexScalar = std::same_as<T, std::complex<float>> || std::same_as<T, std::complex<double>>;
+template <class T>
+concept RealScalar = std::same_as<T, float> || std::same_as<T, double>;
+template <class T>
+concept ComplexScalar =
+    std::same_as<T, std::complex<float>> || std::same_as<T, std::complex<double>>;
 /// A scalar type that can have gradients.
-template <class T> concept Differentiable = RealScalar<T> || ComplexScalar<T>;
+template <class T>
+concept Differentiable = RealScalar<T> || ComplexScalar<T>;
 namespace detail {
-template <class T> inline constexpr bool has_gradients = Differentiable<T>;     // for messages: compilers explain concepts at length
+template <class T>
+inline constexpr bool has_gradients =
+    Differentiable<T>; // for messages: compilers explain concepts at length
 }
 /// Any scalar type of a Tensor; bool and int64 serve as masks and indices.
-template <class T> concept Scalar = Differentiable<T> || std::same_as<T, bool> || std::same_as<T, std::int64_t>;
+template <class T>
+concept Scalar = Differentiable<T> || std::same_as<T, bool> || std::same_as<T, std::int64_t>;
 /// A C++ number that may stand beside a tensor in an expression.
-template <class T> concept Number = std::is_arithmetic_v<T> || detail::is_complex<T>;
+template <class T>
+concept Number = std::is_arithmetic_v<T> || detail::is_complex<T>;
 
 /// The scalar type of a tensor as a value.
 enum class DType : std::uint8_t { boolean, int64, float32, float64, complex64, complex128 };
 
-template <Scalar T> inline constexpr DType dtype_of = std::same_as<T, bool>           ? DType::boolean
-                                                      : std::same_as<T, std::int64_t> ? DType::int64
-                                                      : std::same_as<T, float>        ? DType::float32
-                                                      : std::same_as<T, double>       ? DType::float64
-                                                      : std::same_as<T, std::complex<float>> ? DType::complex64
-                                                                                             : DType::complex128;
+template <Scalar T>
+inline constexpr DType dtype_of = std::same_as<T, bool>                  ? DType::boolean
+                                  : std::same_as<T, std::int64_t>        ? DType::int64
+                                  : std::same_as<T, float>               ? DType::float32
+                                  : std::same_as<T, double>              ? DType::float64
+                                  : std::same_as<T, std::complex<float>> ? DType::complex64
+                                                                         : DType::complex128;
 
 /// NumPy's name of a scalar type.
-constexpr std::string_view name(DType t) noexcept
-{
-    constexpr std::string_view names[] = {"bool", "int64", "float32", "float64", "complex64", "complex128"};
+constexpr std::string_view name(DType t) noexcept {
+    constexpr std::string_view names[] = {
+        "bool", "int64", "float32", "float64", "complex64", "complex128"};
     return names[static_cast<int>(t)];
 }
 constexpr bool is_complex(DType t) noexcept { return t >= DType::complex64; }
@@ -54,7 +64,7 @@ template <class T> struct Precision<std::complex<T>> {
     using type = T;
 };
 
-}  // namespace detail
+} // namespace detail
 
 /// The real type under a scalar: double for std::complex<double>.
 template <class T> using precision_of = typename detail::Precision<T>::type;
@@ -62,7 +72,7 @@ template <class T> using precision_of = typename detail::Precision<T>::type;
 namespace detail {
 
 template <class A, class B> struct PromotePrecision {
-    using type = double;  // int64 or float64 beside a floating type
+    using type = double; // int64 or float64 beside a floating type
 };
 template <class A> struct PromotePrecision<A, A> {
     using type = A;
@@ -77,16 +87,18 @@ template <> struct PromotePrecision<bool, bool> {
     using type = bool;
 };
 
-}  // namespace detail
+} // namespace detail
 
 /// NumPy's promotion of two real types: int64 with float32 is float64, bool gives way to anything.
 template <class A, class B> using promote_precision = typename detail::PromotePrecision<A, B>::type;
 
 namespace detail {
 
-/// The scalar type of a tensor that is made of numbers of type N: integers become int64, long double becomes double.
+/// The scalar type of a tensor that is made of numbers of type N: integers become int64, long
+/// double becomes double.
 template <class N> struct TensorScalar {
-    using type = std::conditional_t<Scalar<N>, N, std::conditional_t<std::integral<N>, std::int64_t, double>>;
+    using type = std::conditional_t<Scalar<N>, N,
+        std::conditional_t<std::integral<N>, std::int64_t, double>>;
 };
 template <> struct TensorScalar<std::complex<long double>> {
     using type = std::complex<double>;
@@ -96,9 +108,10 @@ template <class N> using tensor_scalar = typename TensorScalar<N>::type;
 template <class P, class... More> struct Widest {
     using type = P;
 };
-template <class P, class Q, class... More> struct Widest<P, Q, More...> : Widest<promote_precision<P, Q>, More...> {};
+template <class P, class Q, class... More>
+struct Widest<P, Q, More...> : Widest<promote_precision<P, Q>, More...> {};
 
-}  // namespace detail
+} // namespace detail
 
 /// The precision to which all of P... promote.
 template <class... P> using widest_precision = typename detail::Widest<P...>::type;
@@ -118,6 +131,7 @@ struct C {
 };
 
 template <class T>
-using letter_of = std::conditional_t<std::same_as<T, bool>, B, std::conditional_t<std::integral<T>, Z, std::conditional_t<detail::is_complex<T>, C, R>>>;
+using letter_of = std::conditional_t<std::same_as<T, bool>, B,
+    std::conditional_t<std::integral<T>, Z, std::conditional_t<detail::is_complex<T>, C, R>>>;
 
-}  // namespace xgrad
+} // namespace xgrad

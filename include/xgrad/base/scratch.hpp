@@ -1,7 +1,8 @@
 // Scratch<T>: working memory for one call of a kernel, without an allocation for most calls.
 //
-// The thread keeps the memory of the last call, up to a limit, and lends it to the next one. A kernel that runs inside
-// another gets memory of its own, so nesting is safe. Nothing is initialised.
+// The thread keeps the memory of the last call, up to a limit, and lends it to the next one. A
+// kernel that runs inside another gets memory of its own, so nesting is safe. Nothing is
+// initialised.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +19,9 @@ namespace xgrad::detail::kernel {
 
 /// The quotient of two numbers, and a number to the next multiple of a step, both rounded up.
 constexpr std::size_t divided_up(std::size_t n, std::size_t by) { return (n + by - 1) / by; }
-constexpr std::size_t rounded_up(std::size_t n, std::size_t step) { return divided_up(n, step) * step; }
+constexpr std::size_t rounded_up(std::size_t n, std::size_t step) {
+    return divided_up(n, step) * step;
+}
 
 /// Memory that starts at a cache line, and so at the alignment of every SIMD word.
 class AlignedBytes {
@@ -26,7 +29,8 @@ public:
     static constexpr std::align_val_t alignment{64};
 
     AlignedBytes() = default;
-    explicit AlignedBytes(std::size_t size) : begin_(::operator new(size, alignment)), size_(size) {}
+    explicit AlignedBytes(std::size_t size)
+        : begin_(::operator new(size, alignment)), size_(size) {}
 
     void* begin() const { return begin_.get(); }
     std::size_t size() const { return begin_ ? size_ : 0; }
@@ -39,8 +43,7 @@ private:
     std::size_t size_ = 0;
 };
 
-inline AlignedBytes& kept_scratch()
-{
+inline AlignedBytes& kept_scratch() {
     thread_local AlignedBytes bytes;
     return bytes;
 }
@@ -48,13 +51,12 @@ inline AlignedBytes& kept_scratch()
 /// Room for count numbers T while this object lives.
 template <class T> class Scratch {
 public:
-    explicit Scratch(std::size_t count) : bytes_(count == 0 ? AlignedBytes() : std::exchange(kept_scratch(), {}))
-    {
+    explicit Scratch(std::size_t count)
+        : bytes_(count == 0 ? AlignedBytes() : std::exchange(kept_scratch(), {})) {
         if (count > std::numeric_limits<std::size_t>::max() / sizeof(T)) throw std::bad_alloc();
         if (bytes_.size() < count * sizeof(T)) bytes_ = AlignedBytes(count * sizeof(T));
     }
-    ~Scratch()
-    {
+    ~Scratch() {
         if (bytes_.size() == 0 || bytes_.size() > limit) return;
         if (bytes_.size() > kept_scratch().size()) kept_scratch() = std::move(bytes_);
     }
@@ -68,4 +70,4 @@ private:
 
     AlignedBytes bytes_;
 };
-}  // namespace xgrad::detail::kernel
+} // namespace xgrad::detail::kernel

@@ -1,4 +1,5 @@
-// Shapes, strides and axes: short vectors that need no heap up to four dimensions, and broadcasting.
+// Shapes, strides and axes: short vectors that need no heap up to four dimensions, and
+// broadcasting.
 #pragma once
 
 #include <algorithm>
@@ -22,20 +23,22 @@ namespace xgrad {
 namespace detail {
 
 template <class I>
-inline constexpr bool is_dims_number = std::is_integral_v<I> || std::is_floating_point_v<I>;  // of which some are refused
+inline constexpr bool is_dims_number =
+    std::is_integral_v<I> || std::is_floating_point_v<I>; // of which some are refused
 
 /// Any integer as an element of Dims<T>. Throws where that cannot hold it.
-template <class T, class I> constexpr T dims_element(I i)
-{
+template <class T, class I> constexpr T dims_element(I i) {
     if constexpr (is_dims_number<I>) {
         static_assert(std::is_integral_v<I> && !std::is_same_v<I, bool>,
-            "a shape, a list of axes and a list of indices hold integers: these elements are of type bool or floating point");
+            "a shape, a list of axes and a list of indices hold integers: these elements are of "
+            "type bool or floating point");
         if constexpr (std::is_unsigned_v<T> && std::is_signed_v<I> && std::is_integral_v<I>)
             if (i < I(0)) [[unlikely]]
                 fail<ShapeError>("a shape has the negative extent ", i);
         if constexpr (std::is_signed_v<T> && std::is_unsigned_v<I> && sizeof(I) >= sizeof(T))
             if (i > static_cast<I>(PTRDIFF_MAX)) [[unlikely]]
-                fail<ShapeError>("a list of extents, axes or steps has an element that is too large: ", i);
+                fail<ShapeError>(
+                    "a list of extents, axes or steps has an element that is too large: ", i);
     }
     return static_cast<T>(i);
 }
@@ -45,15 +48,13 @@ template <class T> struct DimsElement {
     T value;
     template <class I>
         requires(is_dims_number<I> || std::is_convertible_v<I, T>)
-    constexpr DimsElement(I const& i) : value(dims_element<T>(i))
-    {
-    }
+    constexpr DimsElement(I const& i) : value(dims_element<T>(i)) {}
 };
 
-}  // namespace detail
+} // namespace detail
 
-/// A vector of extents or steps, one for each dimension. Made from integers of any types: `Shape{n, x.shape(0) * 2}`, or from a
-/// range of integers. A negative extent in a Shape is a ShapeError.
+/// A vector of extents or steps, one for each dimension. Made from integers of any types: `Shape{n,
+/// x.shape(0) * 2}`, or from a range of integers. A negative extent in a Shape is a ShapeError.
 template <class T> class Dims {
 public:
     using value_type = T;
@@ -67,52 +68,48 @@ public:
     using const_reverse_iterator = std::reverse_iterator<T const*>;
 
     Dims() noexcept : local_{} {}
-    /// n equal elements. A template, so that one number in braces is a list of one element for every compiler.
-    template <std::integral N> explicit Dims(N n, T value = T{}) : Dims()
-    {
+    /// n equal elements. A template, so that one number in braces is a list of one element for
+    /// every compiler.
+    template <std::integral N> explicit Dims(N n, T value = T{}) : Dims() {
         reserve_exactly(static_cast<std::size_t>(n));
         std::fill_n(data(), static_cast<std::size_t>(n), value);
     }
-    Dims(std::initializer_list<detail::DimsElement<T>> l) : Dims()
-    {
+    Dims(std::initializer_list<detail::DimsElement<T>> l) : Dims() {
         reserve_exactly(l.size());
         T* to = data();
         for (auto const& element : l) *to++ = element.value;
     }
-    template <std::forward_iterator I> Dims(I first, I last) : Dims()
-    {
+    template <std::forward_iterator I> Dims(I first, I last) : Dims() {
         reserve_exactly(static_cast<std::size_t>(std::distance(first, last)));
         std::transform(first, last, begin(), [](auto v) { return static_cast<T>(v); });
     }
     template <std::ranges::forward_range V>
-        requires(!std::same_as<std::remove_cvref_t<V>, Dims> && std::integral<std::ranges::range_value_t<V>>)
-    Dims(V const& v) : Dims()
-    {
+        requires(!std::same_as<std::remove_cvref_t<V>, Dims> &&
+                 std::integral<std::ranges::range_value_t<V>>)
+    Dims(V const& v) : Dims() {
         reserve_exactly(static_cast<std::size_t>(std::ranges::distance(v)));
         T* to = data();
         for (auto const i : v) *to++ = detail::dims_element<T>(i);
     }
-    [[gnu::always_inline]] Dims(Dims const& o) : size_(o.size_)
-    {
+    [[gnu::always_inline]] Dims(Dims const& o) : size_(o.size_) {
         take_local(o);
         if (size_ > inline_size) [[unlikely]]
             copy_heap(o);
     }
-    [[gnu::always_inline]] Dims(Dims&& o) noexcept : size_(std::exchange(o.size_, 0u)) { take_local(o); }
-    Dims& operator=(Dims const& o)
-    {
+    [[gnu::always_inline]] Dims(Dims&& o) noexcept : size_(std::exchange(o.size_, 0u)) {
+        take_local(o);
+    }
+    Dims& operator=(Dims const& o) {
         if (this != &o) *this = Dims(o);
         return *this;
     }
-    Dims& operator=(Dims&& o) noexcept
-    {
+    Dims& operator=(Dims&& o) noexcept {
         if (size_ > inline_size) delete[] heap_;
         size_ = std::exchange(o.size_, 0u);
         take_local(o);
         return *this;
     }
-    ~Dims()
-    {
+    ~Dims() {
         if (size_ > inline_size) delete[] heap_;
     }
 
@@ -132,13 +129,11 @@ public:
     T& back() noexcept { return data()[size_ - 1]; }
 
     void assign(std::size_t n, T value) { *this = Dims(n, value); }
-    void push_back(T value)
-    {
+    void push_back(T value) {
         if (size_ < inline_size) local_[size_++] = value;
         else insert(size_, value);
     }
-    [[gnu::noinline]] void insert(std::size_t at, T value)
-    {
+    [[gnu::noinline]] void insert(std::size_t at, T value) {
         Dims fresh;
         fresh.reserve_exactly(size_ + std::size_t{1});
         std::copy_n(data(), at, fresh.data());
@@ -146,8 +141,7 @@ public:
         std::copy(begin() + at, end(), fresh.begin() + at + 1);
         *this = std::move(fresh);
     }
-    void erase(std::size_t at)
-    {
+    void erase(std::size_t at) {
         Dims fresh;
         fresh.reserve_exactly(size_ - std::size_t{1});
         std::copy_n(data(), at, fresh.data());
@@ -155,8 +149,7 @@ public:
         *this = std::move(fresh);
     }
 
-    friend bool operator==(Dims const& a, Dims const& b) noexcept
-    {
+    friend bool operator==(Dims const& a, Dims const& b) noexcept {
         if (a.size_ != b.size_) return false;
         auto const *p = a.data(), *q = b.data();
         for (std::size_t i = 0; i < a.size_; ++i)
@@ -165,8 +158,7 @@ public:
     }
 
     /// n elements without a value; only for an empty vector.
-    void reserve_exactly(std::size_t n)
-    {
+    void reserve_exactly(std::size_t n) {
         if (n > inline_size) heap_ = new T[n];
         size_ = static_cast<std::uint32_t>(n);
     }
@@ -174,12 +166,17 @@ public:
 private:
     static constexpr std::uint32_t inline_size = 4;
 
-    [[gnu::always_inline]] void take_local(Dims const& o) noexcept { __builtin_memcpy(local_, o.local_, sizeof local_); }
-    [[gnu::cold]] void copy_heap(Dims const& o) { heap_ = std::copy_n(o.heap_, size_, new T[size_]) - size_; }
+    [[gnu::always_inline]] void take_local(Dims const& o) noexcept {
+        __builtin_memcpy(local_, o.local_, sizeof local_);
+    }
+    [[gnu::cold]] void copy_heap(Dims const& o) {
+        heap_ = std::copy_n(o.heap_, size_, new T[size_]) - size_;
+    }
 
     std::uint32_t size_ = 0;
     union {
-        T local_[inline_size];  // copied whole, so that it is one or two moves; it is larger than the pointer
+        T local_[inline_size]; // copied whole, so that it is one or two moves; it is larger than
+                               // the pointer
         T* heap_;
     };
 };
@@ -196,17 +193,16 @@ namespace detail {
 inline constexpr std::size_t most_elements = std::size_t{PTRDIFF_MAX} / 16;
 
 /// The number of elements where the product of the extents is too large: 0 where one of them is.
-[[gnu::cold, gnu::noinline]] inline std::size_t numel_of_large(Shape const& shape)
-{
+[[gnu::cold, gnu::noinline]] inline std::size_t numel_of_large(Shape const& shape) {
     if (std::ranges::find(shape, std::size_t{0}) != shape.end()) return 0;
     fail<ShapeError>("an array of shape ", shape, " has more elements than any memory");
 }
 
-}  // namespace detail
+} // namespace detail
 
-/// The number of elements of an array of this shape; throws ShapeError where it is more than any memory holds.
-inline std::size_t numel(Shape const& shape)
-{
+/// The number of elements of an array of this shape; throws ShapeError where it is more than any
+/// memory holds.
+inline std::size_t numel(Shape const& shape) {
     std::size_t n = 1;
     bool fits = true;
     for (auto const d : shape) fits &= !__builtin_mul_overflow(n, d, &n);
@@ -218,30 +214,28 @@ inline std::size_t numel(Shape const& shape)
 namespace detail {
 
 [[noreturn, gnu::cold]] inline void fail_extents(
-    std::string_view operation, std::size_t a, char const* sign, std::size_t b)
-{
+    std::string_view operation, std::size_t a, char const* sign, std::size_t b) {
     fail<ShapeError>(
         operation, ": an extent of ", a, sign, b, " would have more elements than any memory");
 }
-/// Extents that follow from others; they throw ShapeError where the result is larger than any memory.
-inline std::size_t add_extents(std::string_view operation, std::size_t a, std::size_t b)
-{
+/// Extents that follow from others; they throw ShapeError where the result is larger than any
+/// memory.
+inline std::size_t add_extents(std::string_view operation, std::size_t a, std::size_t b) {
     std::size_t sum;
     if (__builtin_add_overflow(a, b, &sum) || sum > most_elements)
         fail_extents(operation, a, " + ", b);
     return sum;
 }
-inline std::size_t multiply_extents(std::string_view operation, std::size_t a, std::size_t b)
-{
+inline std::size_t multiply_extents(std::string_view operation, std::size_t a, std::size_t b) {
     std::size_t product;
     if (__builtin_mul_overflow(a, b, &product) || product > most_elements)
         fail_extents(operation, a, " * ", b);
     return product;
 }
 
-/// Puts row-major strides into an empty vector; returns the number of elements. Throws ShapeError where these are too many.
-inline std::size_t lay_out(Shape const& shape, Strides& strides)
-{
+/// Puts row-major strides into an empty vector; returns the number of elements. Throws ShapeError
+/// where these are too many.
+inline std::size_t lay_out(Shape const& shape, Strides& strides) {
     std::size_t const rank = shape.size();
     strides.reserve_exactly(rank);
     auto* const s = strides.data();
@@ -258,33 +252,31 @@ inline std::size_t lay_out(Shape const& shape, Strides& strides)
 }
 
 /// Row-major strides in elements.
-inline Strides row_major(Shape const& shape)
-{
+inline Strides row_major(Shape const& shape) {
     Strides strides;
     lay_out(shape, strides);
     return strides;
 }
 
-/// How far the elements reach in memory, from the first to the last one, in elements; strides are not negative.
-inline std::size_t extent_of(Shape const& shape, Strides const& strides) noexcept
-{
+/// How far the elements reach in memory, from the first to the last one, in elements; strides are
+/// not negative.
+inline std::size_t extent_of(Shape const& shape, Strides const& strides) noexcept {
     std::size_t extent = numel(shape) ? 1 : 0;
-    for (std::size_t i = 0; extent && i < shape.size(); ++i) extent += (shape[i] - 1) * static_cast<std::size_t>(strides[i]);
+    for (std::size_t i = 0; extent && i < shape.size(); ++i)
+        extent += (shape[i] - 1) * static_cast<std::size_t>(strides[i]);
     return extent;
 }
 
 /// How far two elements lie apart in row-major order that follow each other along an axis.
-inline std::size_t step_along(Shape const& shape, std::size_t axis)
-{
+inline std::size_t step_along(Shape const& shape, std::size_t axis) {
     std::size_t step = 1;
     for (std::size_t d = axis + 1; d < shape.size(); ++d) step *= shape[d];
     return step;
 }
 
-/// True where the elements lie in row-major order without gaps; axes of extent 1 may have any stride, and so may all where there are
-/// no elements.
-inline bool is_row_major(Shape const& shape, Strides const& strides) noexcept
-{
+/// True where the elements lie in row-major order without gaps; axes of extent 1 may have any
+/// stride, and so may all where there are no elements.
+inline bool is_row_major(Shape const& shape, Strides const& strides) noexcept {
     std::size_t step = 1;
     for (std::size_t i = shape.size(); i-- > 0;) {
         if (shape[i] == 0) return true;
@@ -295,17 +287,20 @@ inline bool is_row_major(Shape const& shape, Strides const& strides) noexcept
     return true;
 }
 
-/// Strides under which elements that lie in memory by `shape` and `strides`, taken in row-major order, are the elements of
-/// another shape of as many; empty where there are none, so that a copy is needed.
-inline std::optional<Strides> reshaped_strides(Shape const& shape, Strides const& strides, Shape const& to)
-{
+/// Strides under which elements that lie in memory by `shape` and `strides`, taken in row-major
+/// order, are the elements of another shape of as many; empty where there are none, so that a copy
+/// is needed.
+inline std::optional<Strides> reshaped_strides(
+    Shape const& shape, Strides const& strides, Shape const& to) {
     if (numel(shape) == 0) return row_major(to);
     Strides result(to.size(), 1);
     std::size_t next = to.size();
-    for (std::size_t last = shape.size(); last-- > 0;) {  // a block of axes that follow each other without gaps
+    for (std::size_t last = shape.size();
+         last-- > 0;) { // a block of axes that follow each other without gaps
         auto const step = strides[last];
         auto count = static_cast<std::ptrdiff_t>(shape[last]), taken = std::ptrdiff_t{1};
-        for (; last > 0 && (shape[last - 1] == 1 || strides[last - 1] == count * step); --last) count *= static_cast<std::ptrdiff_t>(shape[last - 1]);
+        for (; last > 0 && (shape[last - 1] == 1 || strides[last - 1] == count * step); --last)
+            count *= static_cast<std::ptrdiff_t>(shape[last - 1]);
         for (; next > 0 && (taken < count || to[next - 1] == 1); --next) {
             result[next - 1] = taken * step;
             taken *= static_cast<std::ptrdiff_t>(to[next - 1]);
@@ -316,8 +311,7 @@ inline std::optional<Strides> reshaped_strides(Shape const& shape, Strides const
 }
 
 /// True where `from` can be stretched to `to` by NumPy's rules.
-inline bool broadcasts_to(Shape const& from, Shape const& to) noexcept
-{
+inline bool broadcasts_to(Shape const& from, Shape const& to) noexcept {
     if (from.size() > to.size()) return false;
     for (std::size_t i = 0, lead = to.size() - from.size(); i < from.size(); ++i)
         if (from[i] != to[lead + i] && from[i] != 1) return false;
@@ -325,8 +319,7 @@ inline bool broadcasts_to(Shape const& from, Shape const& to) noexcept
 }
 
 /// Makes `shape` the one to which it and another broadcast together; false where they do not.
-inline bool widen(Shape& shape, Shape const& other)
-{
+inline bool widen(Shape& shape, Shape const& other) {
     if (other.size() > shape.size()) {
         auto const shorter = std::exchange(shape, other);
         return widen(shape, shorter);
@@ -338,19 +331,20 @@ inline bool widen(Shape& shape, Shape const& other)
     }
     return true;
 }
-/// The common shape of two operands by NumPy's rules; the message names the operation and both shapes.
-inline Shape broadcast(std::string_view operation, Shape const& a, Shape const& b)
-{
+/// The common shape of two operands by NumPy's rules; the message names the operation and both
+/// shapes.
+inline Shape broadcast(std::string_view operation, Shape const& a, Shape const& b) {
     Shape out = a;
-    if (!widen(out, b)) fail<ShapeError>(operation, ": shapes ", a, " and ", b, " do not broadcast");
+    if (!widen(out, b))
+        fail<ShapeError>(operation, ": shapes ", a, " and ", b, " do not broadcast");
     return out;
 }
 
 /// Strides with which an array of `shape` is read as one of `to`: 0 along each stretched axis.
-inline Strides broadcast_strides(Shape const& shape, Strides const& strides, Shape const& to)
-{
+inline Strides broadcast_strides(Shape const& shape, Strides const& strides, Shape const& to) {
     Strides out(to.size(), 0);
-    for (std::size_t i = 0, lead = to.size() - shape.size(); i < shape.size(); ++i) out[lead + i] = shape[i] == 1 ? 0 : strides[i];
+    for (std::size_t i = 0, lead = to.size() - shape.size(); i < shape.size(); ++i)
+        out[lead + i] = shape[i] == 1 ? 0 : strides[i];
     return out;
 }
 
@@ -368,15 +362,15 @@ inline std::size_t normalize_axis(
 inline Axes normalize_axes(std::string_view operation, Axes axes, Shape const& shape) {
     for (auto& axis : axes)
         axis = static_cast<std::ptrdiff_t>(normalize_axis(operation, axis, shape));
-    for (std::size_t i = 1; i < axes.size(); ++i)  // they are few
-        for (std::size_t j = i; j > 0 && axes[j - 1] > axes[j]; --j) std::swap(axes[j - 1], axes[j]);
+    for (std::size_t i = 1; i < axes.size(); ++i) // they are few
+        for (std::size_t j = i; j > 0 && axes[j - 1] > axes[j]; --j)
+            std::swap(axes[j - 1], axes[j]);
     if (std::adjacent_find(axes.begin(), axes.end()) != axes.end())
         fail<IndexError>(operation, ": an axis is given twice in ", axes, " of shape ", shape);
     return axes;
 }
 
-inline Axes all_axes(std::size_t rank)
-{
+inline Axes all_axes(std::size_t rank) {
     Axes axes;
     axes.reserve_exactly(rank);
     std::iota(axes.begin(), axes.end(), std::ptrdiff_t{0});
@@ -384,8 +378,7 @@ inline Axes all_axes(std::size_t rank)
 }
 
 /// The shape after reducing normalised `axes`.
-inline Shape reduced_shape(Shape const& shape, Axes const& axes, bool keepdims)
-{
+inline Shape reduced_shape(Shape const& shape, Axes const& axes, bool keepdims) {
     Shape out = shape;
     for (std::size_t i = axes.size(); i-- > 0;) {
         auto const axis = static_cast<std::size_t>(axes[i]);
@@ -395,5 +388,5 @@ inline Shape reduced_shape(Shape const& shape, Axes const& axes, bool keepdims)
     return out;
 }
 
-}  // namespace detail
-}  // namespace xgrad
+} // namespace detail
+} // namespace xgrad

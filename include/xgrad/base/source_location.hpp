@@ -1,4 +1,5 @@
-// std::source_location, or what stands in for it where the compiler and its library do not agree on one (clang 14, libstdc++ 12).
+// std::source_location, or what stands in for it where the compiler and its library do not agree on
+// one (clang 14, libstdc++ 12).
 #pragma once
 
 #include <cstdint>
@@ -15,8 +16,9 @@ using SourceLocation = std::source_location;
 #else
 class SourceLocation {
 public:
-    static constexpr SourceLocation current(char const* file = __builtin_FILE(), char const* function = __builtin_FUNCTION(), std::uint_least32_t line = __builtin_LINE()) noexcept
-    {
+    static constexpr SourceLocation current(char const* file = __builtin_FILE(),
+        char const* function = __builtin_FUNCTION(),
+        std::uint_least32_t line = __builtin_LINE()) noexcept {
         SourceLocation here;
         here.file_ = file;
         here.function_ = function;
@@ -34,4 +36,4 @@ private:
 };
 #endif
 
-}  // namespace xgrad::detail
+} // namespace xgrad::detail

@@ -1,5 +1,5 @@
-// Copying a matrix whose neighbours lie along columns to one whose neighbours lie along rows: square by square, so that each
-// line of the cache is fetched once.
+// Copying a matrix whose neighbours lie along columns to one whose neighbours lie along rows:
+// square by square, so that each line of the cache is fetched once.
 #pragma once
 
 #include <algorithm>
@@ -21,52 +21,73 @@ template <std::size_t Bytes> struct Opaque {
 constexpr std::size_t square_side(std::size_t element) { return element < 4 ? 8 : 64 / element; }
 
 /// to[r * to_row + c] = from[r + c * from_column] for r < rows and c < columns.
-template <class W> [[gnu::always_inline]] inline void copy_square(W* to, std::ptrdiff_t to_row, W const* from, std::ptrdiff_t from_column, std::size_t rows, std::size_t columns)
-{
+template <class W>
+[[gnu::always_inline]] inline void copy_square(W* to, std::ptrdiff_t to_row, W const* from,
+    std::ptrdiff_t from_column, std::size_t rows, std::size_t columns) {
     for (std::size_t r = 0; r < rows; ++r, to += to_row)
-        for (std::size_t c = 0; c < columns; ++c) to[c] = from[static_cast<std::ptrdiff_t>(c) * from_column + static_cast<std::ptrdiff_t>(r)];
+        for (std::size_t c = 0; c < columns; ++c)
+            to[c] =
+                from[static_cast<std::ptrdiff_t>(c) * from_column + static_cast<std::ptrdiff_t>(r)];
 }
 
 /// The same for so many whole squares, which are so far apart.
-template <std::size_t Bytes, class W> void copy_squares(W* to, std::ptrdiff_t to_row, std::ptrdiff_t to_next, W const* from, std::ptrdiff_t from_column, std::ptrdiff_t from_next, std::size_t squares)
-{
+template <std::size_t Bytes, class W>
+void copy_squares(W* to, std::ptrdiff_t to_row, std::ptrdiff_t to_next, W const* from,
+    std::ptrdiff_t from_column, std::ptrdiff_t from_next, std::size_t squares) {
     constexpr std::size_t side = square_side(Bytes);
     for (; squares > 0; --squares, to += to_next, from += from_next)
         if constexpr (Bytes == 4 || Bytes == 8) {
             using Word = std::conditional_t<Bytes == 4, std::int32_t, std::int64_t>;
-            constexpr auto n = static_cast<std::ptrdiff_t>(kernel::width<kernel::Vec<Word>, Word>), all = static_cast<std::ptrdiff_t>(side);
+            constexpr auto n = static_cast<std::ptrdiff_t>(kernel::width<kernel::Vec<Word>, Word>),
+                           all = static_cast<std::ptrdiff_t>(side);
             for (std::ptrdiff_t i = 0; i < all; i += n)
                 for (std::ptrdiff_t j = 0; j < all; j += n)
-                    kernel::transpose_square(reinterpret_cast<Word const*>(from + j * from_column + i), from_column, reinterpret_cast<Word*>(to + i * to_row + j), to_row);
+                    kernel::transpose_square(
+                        reinterpret_cast<Word const*>(from + j * from_column + i), from_column,
+                        reinterpret_cast<Word*>(to + i * to_row + j), to_row);
         } else copy_square(to, to_row, from, from_column, side, side);
 }
 
-template <std::size_t Bytes, class W = Opaque<Bytes>> void copy_transposed_words(W* to, std::ptrdiff_t to_row, W const* from, std::ptrdiff_t from_column, std::size_t rows, std::size_t columns)
-{
+template <std::size_t Bytes, class W = Opaque<Bytes>>
+void copy_transposed_words(W* to, std::ptrdiff_t to_row, W const* from, std::ptrdiff_t from_column,
+    std::size_t rows, std::size_t columns) {
     constexpr std::size_t side = square_side(Bytes);
     constexpr auto step = static_cast<std::ptrdiff_t>(side);
     std::size_t const down = rows / side, across = columns / side;
     if (down > across)
-        for (std::size_t i = 0; i < across; ++i) copy_squares<Bytes>(to + i * side, to_row, step * to_row, from + static_cast<std::ptrdiff_t>(i) * step * from_column, from_column, step, down);
+        for (std::size_t i = 0; i < across; ++i)
+            copy_squares<Bytes>(to + i * side, to_row, step * to_row,
+                from + static_cast<std::ptrdiff_t>(i) * step * from_column, from_column, step,
+                down);
     else
-        for (std::size_t i = 0; i < down; ++i) copy_squares<Bytes>(to + static_cast<std::ptrdiff_t>(i) * step * to_row, to_row, step, from + i * side, from_column, step * from_column, across);
+        for (std::size_t i = 0; i < down; ++i)
+            copy_squares<Bytes>(to + static_cast<std::ptrdiff_t>(i) * step * to_row, to_row, step,
+                from + i * side, from_column, step * from_column, across);
     std::size_t const r = down * side, c = across * side;
-    copy_square(to + c, to_row, from + static_cast<std::ptrdiff_t>(c) * from_column, from_column, r, columns - c);
-    copy_square(to + static_cast<std::ptrdiff_t>(r) * to_row, to_row, from + r, from_column, rows - r, columns);
+    copy_square(to + c, to_row, from + static_cast<std::ptrdiff_t>(c) * from_column, from_column, r,
+        columns - c);
+    copy_square(to + static_cast<std::ptrdiff_t>(r) * to_row, to_row, from + r, from_column,
+        rows - r, columns);
 }
 
-/// to[r * to_row + c] = from[r + c * from_column] for r < rows and c < columns, of elements of this many bytes; steps in elements.
-inline void copy_transposed(std::size_t element, std::byte* to, std::ptrdiff_t to_row, std::byte const* from, std::ptrdiff_t from_column, std::size_t rows, std::size_t columns)
-{
+/// to[r * to_row + c] = from[r + c * from_column] for r < rows and c < columns, of elements of this
+/// many bytes; steps in elements.
+inline void copy_transposed(std::size_t element, std::byte* to, std::ptrdiff_t to_row,
+    std::byte const* from, std::ptrdiff_t from_column, std::size_t rows, std::size_t columns) {
     auto const copy = [&]<std::size_t Bytes>(std::integral_constant<std::size_t, Bytes>) {
-        copy_transposed_words<Bytes>(reinterpret_cast<Opaque<Bytes>*>(to), to_row, reinterpret_cast<Opaque<Bytes> const*>(from), from_column, rows, columns);
+        copy_transposed_words<Bytes>(reinterpret_cast<Opaque<Bytes>*>(to), to_row,
+            reinterpret_cast<Opaque<Bytes> const*>(from), from_column, rows, columns);
     };
     switch (element) {
-    case 1: return copy(std::integral_constant<std::size_t, 1>{});
-    case 4: return copy(std::integral_constant<std::size_t, 4>{});
-    case 8: return copy(std::integral_constant<std::size_t, 8>{});
-    default: return copy(std::integral_constant<std::size_t, 16>{});
+    case 1:
+        return copy(std::integral_constant<std::size_t, 1>{});
+    case 4:
+        return copy(std::integral_constant<std::size_t, 4>{});
+    case 8:
+        return copy(std::integral_constant<std::size_t, 8>{});
+    default:
+        return copy(std::integral_constant<std::size_t, 16>{});
     }
 }
 
-}  // namespace xgrad::detail
+} // namespace xgrad::detail

@@ -1,10 +1,11 @@
-// Vec<T>: as many T as one register of this build holds, and the few motions of data that the hand-written kernels
-// (fft.hpp, gemm.hpp) need on it.
+// Vec<T>: as many T as one register of this build holds, and the few motions of data that the
+// hand-written kernels (fft.hpp, gemm.hpp) need on it.
 //
-// These are the vector types of GCC and Clang, so + - * and multiplication by a number are written as for numbers, and
-// a kernel is vectorised at -O2 too, with nothing left to the mood of the optimiser. Elsewhere Vec<T> is T and the same
-// code runs on numbers. The width follows the compiler's flags; whatever has a memory layout that depends on it must
-// name it among its template parameters, so that translation units with different flags can be linked together.
+// These are the vector types of GCC and Clang, so + - * and multiplication by a number are written
+// as for numbers, and a kernel is vectorised at -O2 too, with nothing left to the mood of the
+// optimiser. Elsewhere Vec<T> is T and the same code runs on numbers. The width follows the
+// compiler's flags; whatever has a memory layout that depends on it must name it among its template
+// parameters, so that translation units with different flags can be linked together.
 #pragma once
 
 #include <algorithm>
@@ -36,10 +37,11 @@ inline constexpr std::size_t register_bytes = 16;
 #endif
 
 #if defined(__GNUC__) && defined(__x86_64__) && !defined(__AVX512F__)
-#    define XGRAD_WIDER_REGISTERS  // than those of this build may be there when it runs
-/// Of a loop for the registers of this build, and the same for those of AVX2 and AVX-512, what this processor can run, the fastest last.
-template <class Loop> std::vector<Loop> runnable(Loop const& plain, Loop const& avx2, Loop const& avx512)
-{
+#    define XGRAD_WIDER_REGISTERS // than those of this build may be there when it runs
+/// Of a loop for the registers of this build, and the same for those of AVX2 and AVX-512, what this
+/// processor can run, the fastest last.
+template <class Loop>
+std::vector<Loop> runnable(Loop const& plain, Loop const& avx2, Loop const& avx512) {
     std::vector<Loop> loops{plain};
     if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) loops.push_back(avx2);
     if (__builtin_cpu_supports("avx512f")) loops.push_back(avx512);
@@ -63,7 +65,8 @@ template <class T, std::size_t Bytes = register_bytes> using Vec = typename VecO
 /// How many T a word V holds.
 template <class V, class T> inline constexpr std::size_t width = sizeof(V) / sizeof(T);
 
-/// A word in an array of numbers, wherever it begins. (A struct, because templates drop the attributes of a typedef.)
+/// A word in an array of numbers, wherever it begins. (A struct, because templates drop the
+/// attributes of a typedef.)
 template <class V>
 #if defined(__GNUC__)
 struct __attribute__((packed, may_alias)) Loose {
@@ -72,34 +75,36 @@ struct Loose {
 #endif
     V word;
 };
-template <class V, class T> [[gnu::always_inline]] inline Loose<V>* loose(T* p)
-{
+template <class V, class T> [[gnu::always_inline]] inline Loose<V>* loose(T* p) {
     return reinterpret_cast<Loose<V>*>(p);
 }
-template <class V, class T> [[gnu::always_inline]] inline Loose<V> const* loose(T const* p)
-{
+template <class V, class T> [[gnu::always_inline]] inline Loose<V> const* loose(T const* p) {
     return reinterpret_cast<Loose<V> const*>(p);
 }
 
-template <class V, class T> [[gnu::always_inline]] inline V load(T const* from) { return loose<V>(from)->word; }
-template <class V, class T> [[gnu::always_inline]] inline void store(T* to, V const& v) { loose<V>(to)->word = v; }
+template <class V, class T> [[gnu::always_inline]] inline V load(T const* from) {
+    return loose<V>(from)->word;
+}
+template <class V, class T> [[gnu::always_inline]] inline void store(T* to, V const& v) {
+    loose<V>(to)->word = v;
+}
 
-template <class F, std::size_t... I> [[gnu::always_inline]] inline void unroll(F const& f, std::index_sequence<I...>)
-{
+template <class F, std::size_t... I>
+[[gnu::always_inline]] inline void unroll(F const& f, std::index_sequence<I...>) {
     (f(std::integral_constant<std::size_t, I>{}), ...);
 }
 
-/// f(0), ..., f(N-1) with constants for arguments: GCC unrolls a loop over registers only from -O3 on.
-template <std::size_t N, class F> [[gnu::always_inline]] inline void unroll(F const& f)
-{
+/// f(0), ..., f(N-1) with constants for arguments: GCC unrolls a loop over registers only from -O3
+/// on.
+template <std::size_t N, class F> [[gnu::always_inline]] inline void unroll(F const& f) {
     unroll(f, std::make_index_sequence<N>{});
 }
 
-/// Calls f.operator()<V>(i) until every index below count has been inside a word V that starts at i. The last word may
-/// overlap the one before instead of leaving a scalar tail, so doing an index twice must do no harm.
+/// Calls f.operator()<V>(i) until every index below count has been inside a word V that starts at
+/// i. The last word may overlap the one before instead of leaving a scalar tail, so doing an index
+/// twice must do no harm.
 template <class T, std::size_t Bytes = register_bytes, class F>
-[[gnu::always_inline]] inline void cover(std::size_t count, F const& f)
-{
+[[gnu::always_inline]] inline void cover(std::size_t count, F const& f) {
     using V = Vec<T, Bytes>;
     constexpr std::size_t n = width<V, T>;
     if (count >= n)
@@ -108,8 +113,8 @@ template <class T, std::size_t Bytes = register_bytes, class F>
 }
 
 /// The same, with every index inside one word only.
-template <class T, class F> [[gnu::always_inline]] inline void cover_once(std::size_t count, F const& f)
-{
+template <class T, class F>
+[[gnu::always_inline]] inline void cover_once(std::size_t count, F const& f) {
     constexpr std::size_t n = width<Vec<T>, T>;
     std::size_t i = 0;
     if constexpr (n > 1)
@@ -117,10 +122,11 @@ template <class T, class F> [[gnu::always_inline]] inline void cover_once(std::s
     for (; i < count; ++i) f.template operator()<T>(i);
 }
 
-/// The word whose lane i is lane index(i) of the double word (a, b); index is a lambda without captures.
+/// The word whose lane i is lane index(i) of the double word (a, b); index is a lambda without
+/// captures.
 template <class V, class F, int... I>
-[[gnu::always_inline]] inline V shuffle(V const& a, V const& b, F, std::integer_sequence<int, I...>)
-{
+[[gnu::always_inline]] inline V shuffle(
+    V const& a, V const& b, F, std::integer_sequence<int, I...>) {
 #if defined(__clang__) || __GNUC__ >= 12
     return __builtin_shufflevector(a, b, F{}(I)...);
 #else
@@ -130,8 +136,8 @@ template <class V, class F, int... I>
 }
 
 /// (a0, b0, a1, b1, ...) in two words.
-template <class T, class V> [[gnu::always_inline]] inline void zip(V const& a, V const& b, V& low, V& high)
-{
+template <class T, class V>
+[[gnu::always_inline]] inline void zip(V const& a, V const& b, V& low, V& high) {
     static constexpr int n = width<V, T>;
     constexpr std::make_integer_sequence<int, n> all;
     constexpr auto in_low = [](int i) { return i % 2 * n + i / 2; };
@@ -141,8 +147,8 @@ template <class T, class V> [[gnu::always_inline]] inline void zip(V const& a, V
 }
 
 /// Undoes zip.
-template <class T, class V> [[gnu::always_inline]] inline void unzip(V const& low, V const& high, V& a, V& b)
-{
+template <class T, class V>
+[[gnu::always_inline]] inline void unzip(V const& low, V const& high, V& a, V& b) {
     constexpr std::make_integer_sequence<int, width<V, T>> all;
     constexpr auto even = [](int i) { return 2 * i; };
     constexpr auto odd = [](int i) { return 2 * i + 1; };
@@ -151,8 +157,7 @@ template <class T, class V> [[gnu::always_inline]] inline void unzip(V const& lo
 }
 
 /// Copies count pairs (even, odd) from one array to two.
-template <class T> void deinterleave(std::size_t count, T const* pairs, T* even, T* odd)
-{
+template <class T> void deinterleave(std::size_t count, T const* pairs, T* even, T* odd) {
     cover<T>(count, [=]<class V>(std::size_t i) XGRAD_INLINE_LAMBDA {
         if constexpr (constexpr auto n = width<V, T>; n == 1) {
             even[i] = pairs[2 * i];
@@ -167,8 +172,7 @@ template <class T> void deinterleave(std::size_t count, T const* pairs, T* even,
 }
 
 /// Copies two arrays of count numbers to one of pairs (even, odd).
-template <class T> void interleave(std::size_t count, T const* even, T const* odd, T* pairs)
-{
+template <class T> void interleave(std::size_t count, T const* even, T const* odd, T* pairs) {
     cover<T>(count, [=]<class V>(std::size_t i) XGRAD_INLINE_LAMBDA {
         if constexpr (constexpr auto n = width<V, T>; n == 1) {
             pairs[2 * i] = even[i];
@@ -183,10 +187,14 @@ template <class T> void interleave(std::size_t count, T const* even, T const* od
 }
 
 /// A word of two halves.
-template <class V, class Half, int... I> [[gnu::always_inline]] inline V join(Half const& low, Half const& high, std::integer_sequence<int, I...>)
-{
+template <class V, class Half, int... I>
+[[gnu::always_inline]] inline V join(
+    Half const& low, Half const& high, std::integer_sequence<int, I...>) {
 #if defined(__AVX512F__)
-    if constexpr (sizeof(V) == 64) return reinterpret_cast<V>(_mm512_inserti64x4(_mm512_castsi256_si512(reinterpret_cast<__m256i>(low)), reinterpret_cast<__m256i>(high), 1));  // takes `high` from memory
+    if constexpr (sizeof(V) == 64)
+        return reinterpret_cast<V>(
+            _mm512_inserti64x4(_mm512_castsi256_si512(reinterpret_cast<__m256i>(low)),
+                reinterpret_cast<__m256i>(high), 1)); // takes `high` from memory
 #endif
 #if defined(__clang__) || __GNUC__ >= 12
     return __builtin_shufflevector(low, high, I...);
@@ -196,9 +204,10 @@ template <class V, class Half, int... I> [[gnu::always_inline]] inline V join(Ha
 #endif
 }
 
-/// As many words as each has lanes become their transpose: words that are 1, 2, 4, ... apart exchange blocks of as many lanes, up to `end`.
-template <class T, std::size_t end, std::size_t block = 1, class V, std::size_t n> [[gnu::always_inline]] inline void turn_over(V (&row)[n])
-{
+/// As many words as each has lanes become their transpose: words that are 1, 2, 4, ... apart
+/// exchange blocks of as many lanes, up to `end`.
+template <class T, std::size_t end, std::size_t block = 1, class V, std::size_t n>
+[[gnu::always_inline]] inline void turn_over(V (&row)[n]) {
     if constexpr (block < end) {
         constexpr std::make_integer_sequence<int, n> all;
         constexpr auto first = [](int i) { return i & int(block) ? int(n - block) + i : i; };
@@ -213,14 +222,17 @@ template <class T, std::size_t end, std::size_t block = 1, class V, std::size_t 
         turn_over<T, end, 2 * block>(row);
     }
 }
-/// to[j * to_gap + i] = from[i * from_gap + j] for as many rows and columns as a word of T has lanes. Words that are half of all apart
-/// exchange halves as they are loaded.
-template <class T, class V = Vec<T>> [[gnu::always_inline]] inline void transpose_square(T const* from, std::ptrdiff_t from_gap, T* to, std::ptrdiff_t to_gap)
-{
+/// to[j * to_gap + i] = from[i * from_gap + j] for as many rows and columns as a word of T has
+/// lanes. Words that are half of all apart exchange halves as they are loaded.
+template <class T, class V = Vec<T>>
+[[gnu::always_inline]] inline void transpose_square(
+    T const* from, std::ptrdiff_t from_gap, T* to, std::ptrdiff_t to_gap) {
     constexpr auto n = width<V, T>, half = n / 2;
     V row[n];
     if constexpr (sizeof(V) < 32) {
-        unroll<n>([&](auto r) XGRAD_INLINE_LAMBDA { row[r] = load<V>(from + static_cast<std::ptrdiff_t>(r()) * from_gap); });
+        unroll<n>([&](auto r) XGRAD_INLINE_LAMBDA {
+            row[r] = load<V>(from + static_cast<std::ptrdiff_t>(r()) * from_gap);
+        });
         if constexpr (n > 1) turn_over<T, n>(row);
     } else {
         constexpr std::make_integer_sequence<int, n> all;
@@ -229,31 +241,40 @@ template <class T, class V = Vec<T>> [[gnu::always_inline]] inline void transpos
             using Half = Vec<T, sizeof(V) / 2>;
             auto const at = static_cast<std::ptrdiff_t>(r()) * from_gap;
             row[r] = join<V>(load<Half>(from + at), load<Half>(middle + at), all);
-            row[r + half] = join<V>(load<Half>(from + at + half), load<Half>(middle + at + half), all);
+            row[r + half] =
+                join<V>(load<Half>(from + at + half), load<Half>(middle + at + half), all);
         });
         turn_over<T, half>(row);
     }
     auto* const middle = to + static_cast<std::ptrdiff_t>(half) * to_gap;
-    unroll<n>([&](auto r) XGRAD_INLINE_LAMBDA { store((r < half ? to : middle) + static_cast<std::ptrdiff_t>(r < half ? r() : r - half) * to_gap, row[r]); });
+    unroll<n>([&](auto r) XGRAD_INLINE_LAMBDA {
+        store((r < half ? to : middle) +
+                  static_cast<std::ptrdiff_t>(r < half ? r() : r - half) * to_gap,
+            row[r]);
+    });
 }
 
-/// to[j * to_gap + i] = from[i * from_gap + j] for a matrix of rows x columns that does not overlap its image.
+/// to[j * to_gap + i] = from[i * from_gap + j] for a matrix of rows x columns that does not overlap
+/// its image.
 template <class T, std::size_t Bytes = register_bytes>
-void transpose(std::size_t rows, std::size_t columns, T const* from, std::size_t from_gap, T* to, std::size_t to_gap)
-{
+void transpose(std::size_t rows, std::size_t columns, T const* from, std::size_t from_gap, T* to,
+    std::size_t to_gap) {
     using V = Vec<T, Bytes>;
     constexpr auto n = width<V, T>;
     if constexpr (n > 2)
-        if (rows < n || columns < n) return transpose<T, Bytes / 2>(rows, columns, from, from_gap, to, to_gap);
+        if (rows < n || columns < n)
+            return transpose<T, Bytes / 2>(rows, columns, from, from_gap, to, to_gap);
     if (n == 1 || rows < n || columns < n) {
         for (std::size_t i = 0; i < rows; ++i)
             for (std::size_t j = 0; j < columns; ++j) to[j * to_gap + i] = from[i * from_gap + j];
         return;
     }
     auto const block = [=](std::size_t i, std::size_t j) XGRAD_INLINE_LAMBDA {
-        transpose_square<T, V>(from + i * from_gap + j, static_cast<std::ptrdiff_t>(from_gap), to + j * to_gap + i, static_cast<std::ptrdiff_t>(to_gap));
+        transpose_square<T, V>(from + i * from_gap + j, static_cast<std::ptrdiff_t>(from_gap),
+            to + j * to_gap + i, static_cast<std::ptrdiff_t>(to_gap));
     };
-    for (std::size_t i = 0; i < rows; i += n)  // the last block of a line may overlap the one before
-        for (std::size_t j = 0; j < columns; j += n) block(std::min(i, rows - n), std::min(j, columns - n));
+    for (std::size_t i = 0; i < rows; i += n) // the last block of a line may overlap the one before
+        for (std::size_t j = 0; j < columns; j += n)
+            block(std::min(i, rows - n), std::min(j, columns - n));
 }
-}  // namespace xgrad::detail::kernel
+} // namespace xgrad::detail::kernel

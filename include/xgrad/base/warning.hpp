@@ -24,37 +24,38 @@ struct Warnings {
     WarningHandler handler;
     std::vector<std::string> printed;
 
-    static Warnings& all()
-    {
+    static Warnings& all() {
         static Warnings warnings;
         return warnings;
     }
 };
 
-[[gnu::cold]] inline void warn_of(std::string text)
-{
+[[gnu::cold]] inline void warn_of(std::string text) {
     auto& warnings = Warnings::all();
     std::unique_lock lock(warnings.mutex);
     if (auto const handler = warnings.handler) {
         lock.unlock();
         handler(text);
-    } else if (std::find(warnings.printed.begin(), warnings.printed.end(), text) == warnings.printed.end()) {
+    } else if (std::find(warnings.printed.begin(), warnings.printed.end(), text) ==
+               warnings.printed.end()) {
         std::fprintf(stderr, "xgrad: warning: %s\n", text.c_str());
         warnings.printed.push_back(std::move(text));
     }
 }
-/// Hands the pieces, joined, to the handler; without one they are printed to stderr, each text once.
-template <class... Parts> XGRAD_INLINE void warn(Parts const&... parts) { warn_of(message_of({parts...})); }
+/// Hands the pieces, joined, to the handler; without one they are printed to stderr, each text
+/// once.
+template <class... Parts> XGRAD_INLINE void warn(Parts const&... parts) {
+    warn_of(message_of({parts...}));
+}
 
-}  // namespace detail
+} // namespace detail
 
-/// Warnings of all threads go to `handler` from now on; an empty one prints them to stderr, each text once. Returns the
-/// handler before.
-inline WarningHandler set_warning_handler(WarningHandler handler)
-{
+/// Warnings of all threads go to `handler` from now on; an empty one prints them to stderr, each
+/// text once. Returns the handler before.
+inline WarningHandler set_warning_handler(WarningHandler handler) {
     auto& warnings = detail::Warnings::all();
     std::lock_guard const lock(warnings.mutex);
     return std::exchange(warnings.handler, std::move(handler));
 }
 
-}  // namespace xgrad
+} // namespace xgrad

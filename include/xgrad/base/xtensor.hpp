@@ -1,36 +1,41 @@
-// The one door to xtensor: evens out its header layouts and mends a bug that corrupts memory. Include xgrad before xtensor,
-// or the check at the end stops the build where it matters.
+// The one door to xtensor: evens out its header layouts and mends a bug that corrupts memory.
+// Include xgrad before xtensor, or the check at the end stops the build where it matters.
 #pragma once
 
 #include <cstddef>
 #include <memory>
 #include <type_traits>
 
-#if __has_include(<xtensor/core/xtensor_config.hpp>)  // 0.26 and newer
+#if __has_include(<xtensor/core/xtensor_config.hpp>) // 0.26 and newer
 #    include <xtensor/containers/xadapt.hpp>
 #    include <xtensor/containers/xarray.hpp>
 #    include <xtensor/core/xnoalias.hpp>
 #    include <xtensor/core/xtensor_config.hpp>
 #    include <xtensor/views/xslice.hpp>
 #    include <xtensor/views/xstrided_view.hpp>
-#elif __has_include(<xtensor/xtensor_config.hpp>)  // 0.24 and 0.25
+#elif __has_include(<xtensor/xtensor_config.hpp>) // 0.24 and 0.25
 #    include <xtensor/xtensor_config.hpp>
-// Under GCC in C++20 these versions take a run-time rank for a fixed rank of 4 and write through an uninitialised shape;
-// under clang 19 the same two templates are ambiguous. The specialisations must come before anything uses them; where xtensor
-// was included before, they come too late, and the check at the end judges whether that matters (it does not under
-// -fno-new-ttp-matching, which our CMake target sets).
+// Under GCC in C++20 these versions take a run-time rank for a fixed rank of 4 and write through an
+// uninitialised shape; under clang 19 the same two templates are ambiguous. The specialisations
+// must come before anything uses them; where xtensor was included before, they come too late, and
+// the check at the end judges whether that matters (it does not under -fno-new-ttp-matching, which
+// our CMake target sets).
 #    ifndef XTENSOR_EXPRESSION_TRAITS_HPP
 #        include <xtensor/xtensor_forward.hpp>
 namespace xt {
 template <class X, class C> struct rebind_container;
 #        if defined(__clang__) && __clang_major__ >= 19
-template <> struct rebind_container<long, svector<unsigned long, 4, std::allocator<unsigned long>, true>> {
+template <>
+struct rebind_container<long, svector<unsigned long, 4, std::allocator<unsigned long>, true>> {
     using type = svector<long, 4, std::allocator<long>, true>;
 };
-template <> struct rebind_container<unsigned long, svector<unsigned long, 4, std::allocator<unsigned long>, true>> {
+template <>
+struct rebind_container<unsigned long,
+    svector<unsigned long, 4, std::allocator<unsigned long>, true>> {
     using type = svector<unsigned long, 4, std::allocator<unsigned long>, true>;
 };
-template <> struct rebind_container<bool, svector<unsigned long, 4, std::allocator<unsigned long>, true>> {
+template <>
+struct rebind_container<bool, svector<unsigned long, 4, std::allocator<unsigned long>, true>> {
     using type = svector<bool, 4, std::allocator<bool>, true>;
 };
 template <> struct rebind_container<unsigned long, svector<long, 4, std::allocator<long>, true>> {
@@ -45,11 +50,12 @@ template <class S> struct xtype_for_shape;
 template <> struct xtype_for_shape<svector<std::size_t, 4, std::allocator<std::size_t>, true>> {
     template <class T, layout_type L> using type = xarray<T, L>;
 };
-template <> struct xtype_for_shape<svector<std::ptrdiff_t, 4, std::allocator<std::ptrdiff_t>, true>> {
+template <>
+struct xtype_for_shape<svector<std::ptrdiff_t, 4, std::allocator<std::ptrdiff_t>, true>> {
     template <class T, layout_type L> using type = xarray<T, L>;
 };
-}  // namespace detail
-}  // namespace xt
+} // namespace detail
+} // namespace xt
 #    endif
 #    include <xtensor/xadapt.hpp>
 #    include <xtensor/xarray.hpp>
@@ -62,10 +68,14 @@ template <> struct xtype_for_shape<svector<std::ptrdiff_t, 4, std::allocator<std
 
 namespace xgrad::detail {
 
-template <class E> concept XtensorExpression = xt::is_xexpression<std::remove_cvref_t<E>>::value;
+template <class E>
+concept XtensorExpression = xt::is_xexpression<std::remove_cvref_t<E>>::value;
 
-static_assert(std::is_same_v<xt::temporary_type_t<decltype(std::declval<xt::xarray<double>>() + std::declval<xt::xarray<double>>())>, xt::xarray<double>>,
-              "xtensor was included before xgrad, and with this compiler it binds temporaries of run-time rank to a fixed rank, which corrupts memory: "
-              "include <xgrad/xgrad.hpp> before any xtensor header, or compile with -fno-new-ttp-matching");
+static_assert(std::is_same_v<xt::temporary_type_t<decltype(std::declval<xt::xarray<double>>() +
+                                                           std::declval<xt::xarray<double>>())>,
+                  xt::xarray<double>>,
+    "xtensor was included before xgrad, and with this compiler it binds temporaries of run-time "
+    "rank to a fixed rank, which corrupts memory: "
+    "include <xgrad/xgrad.hpp> before any xtensor header, or compile with -fno-new-ttp-matching");
 
-}  // namespace xgrad::detail
+} // namespace xgrad::detail

@@ -1,5 +1,5 @@
-// Operation: what a group of ranks has begun (group_state.hpp). Notice: what a rank tells the others
-// where it cannot end.
+// Operation: what a group of ranks has begun (group_state.hpp). Notice: what a rank tells the
+// others where it cannot end.
 #pragma once
 
 #include <functional>

@@ -165,8 +165,8 @@ private:
             xgrad::detail::type_info<T>.add_in_place(buffer_, memory_.error);
         input_ = xgrad::detail::value_copy(buffer_).template as<T>();
     }
-    /// Those of the pass before, or random ones; with orthonormal columns. A column of the pass before
-    /// is 0 where the gradient was, or had a lower rank: it begins anew.
+    /// Those of the pass before, or random ones; with orthonormal columns. A column of the pass
+    /// before is 0 where the gradient was, or had a lower rank: it begins anew.
     void start_qs() {
         std::normal_distribution<double> normal;
         auto const next = [&] { return static_cast<precision_of<T>>(normal(state_.generator_)); };

@@ -1,4 +1,5 @@
-// Anomaly mode: each Node remembers where it was recorded, and a gradient that is NaN is an error that says so.
+// Anomaly mode: each Node remembers where it was recorded, and a gradient that is NaN is an error
+// that says so.
 #pragma once
 
 #include <xgrad/base/call_stack.hpp>
@@ -14,8 +15,8 @@ namespace detail {
 
 /// Where a Node was recorded, and which Node's backward pass was recorded then, if one was.
 struct Origin {
-    std::string place;         // where the statement is known, or
-    std::vector<void*> stack;  // who called
+    std::string place;        // where the statement is known, or
+    std::vector<void*> stack; // who called
     std::string parent_name;
     std::shared_ptr<Origin const> parent;
 };
@@ -23,7 +24,7 @@ struct Origin {
 struct AnomalyState {
     bool enabled = false;
     bool check_nan = true;
-    SourceLocation const* place = nullptr;  // of the statement that records now, where it is known
+    SourceLocation const* place = nullptr; // of the statement that records now, where it is known
     Node* running = nullptr;
 };
 inline constinit thread_local AnomalyState anomaly;
@@ -31,8 +32,7 @@ inline constinit thread_local AnomalyState anomaly;
 /// Names the statement that records in this scope.
 class RecordingAt {
 public:
-    explicit RecordingAt(SourceLocation const& place) noexcept : before_(anomaly.place)
-    {
+    explicit RecordingAt(SourceLocation const& place) noexcept : before_(anomaly.place) {
         if (!before_) anomaly.place = &place;
     }
     RecordingAt(RecordingAt const&) = delete;
@@ -44,54 +44,57 @@ private:
 };
 
 /// "demo.cpp:12, in int main()", or the call stack.
-[[gnu::cold]] inline std::string place_text(Origin const& origin) { return origin.place.empty() ? call_stack_text(origin.stack) : origin.place; }
+[[gnu::cold]] inline std::string place_text(Origin const& origin) {
+    return origin.place.empty() ? call_stack_text(origin.stack) : origin.place;
+}
 
 /// True for a statement of xgrad's own: its callers say more.
-[[gnu::cold]] inline bool is_own(SourceLocation const& at)
-{
+[[gnu::cold]] inline bool is_own(SourceLocation const& at) {
     std::string_view headers = __FILE__;
-    if (std::string_view const here = "/graph/anomaly.hpp"; headers.ends_with(here)) headers.remove_suffix(here.size());
+    if (std::string_view const here = "/graph/anomaly.hpp"; headers.ends_with(here))
+        headers.remove_suffix(here.size());
     return std::string_view(at.file_name()).starts_with(headers);
 }
 
-[[gnu::cold]] inline std::shared_ptr<Origin const> make_origin()
-{
+[[gnu::cold]] inline std::shared_ptr<Origin const> make_origin() {
     auto origin = std::make_shared<Origin>();
-    if (auto const* const at = anomaly.place; at && !is_own(*at)) origin->place = std::string(at->file_name()) + ":" + std::to_string(at->line()) + ", in " + at->function_name();
+    if (auto const* const at = anomaly.place; at && !is_own(*at))
+        origin->place = std::string(at->file_name()) + ":" + std::to_string(at->line()) + ", in " +
+                        at->function_name();
     else origin->stack = call_stack();
     if (anomaly.running) {
         origin->parent_name = anomaly.running->name();
-        if (auto const* const hooks = NodeHooks::of(*anomaly.running)) origin->parent = hooks->origin;
+        if (auto const* const hooks = NodeHooks::of(*anomaly.running))
+            origin->parent = hooks->origin;
     }
     return origin;
 }
 
 /// " It was recorded at demo.cpp:12, ..." where that is known.
-[[gnu::cold]] inline std::string origin_text(Node const& node)
-{
+[[gnu::cold]] inline std::string origin_text(Node const& node) {
     auto const* const hooks = NodeHooks::of(node);
     if (!hooks || !hooks->origin) return {};
     std::string text = " It was recorded at " + place_text(*hooks->origin) + ".";
     for (auto const* o = hooks->origin.get(); o && !o->parent_name.empty(); o = o->parent.get())
-        text += " That was induced by the backward pass of " + o->parent_name + (o->parent ? ", which was recorded at " + place_text(*o->parent) : std::string()) + ".";
+        text += " That was induced by the backward pass of " + o->parent_name +
+                (o->parent ? ", which was recorded at " + place_text(*o->parent) : std::string()) +
+                ".";
     return text;
 }
 
-}  // namespace detail
+} // namespace detail
 
-/// In its scope Nodes remember where they are recorded, and errors of a backward pass tell it; with check_nan a backward
-/// pass stops at the first gradient that is NaN. Everything is slower.
+/// In its scope Nodes remember where they are recorded, and errors of a backward pass tell it; with
+/// check_nan a backward pass stops at the first gradient that is NaN. Everything is slower.
 class AnomalyMode {
 public:
-    explicit AnomalyMode(bool check_nan = true) noexcept : before_(detail::anomaly)
-    {
+    explicit AnomalyMode(bool check_nan = true) noexcept : before_(detail::anomaly) {
         detail::anomaly.enabled = true;
         detail::anomaly.check_nan = check_nan;
     }
     AnomalyMode(AnomalyMode const&) = delete;
     AnomalyMode& operator=(AnomalyMode const&) = delete;
-    ~AnomalyMode()
-    {
+    ~AnomalyMode() {
         detail::anomaly.enabled = before_.enabled;
         detail::anomaly.check_nan = before_.check_nan;
     }
@@ -100,10 +103,9 @@ private:
     detail::AnomalyState before_;
 };
 
-inline Node::Node(std::uint64_t sequence) : sequence_(sequence)
-{
+inline Node::Node(std::uint64_t sequence) : sequence_(sequence) {
     if (detail::anomaly.enabled) [[unlikely]]
         detail::NodeHooks::made(*this).origin = detail::make_origin();
 }
 
-}  // namespace xgrad
+} // namespace xgrad

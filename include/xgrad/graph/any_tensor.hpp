@@ -1,6 +1,6 @@
-// AnyTensor: a handle to a tensor of any scalar type, which is what the graph deals in. Tensor<T> (tensor/tensor.hpp) is the
-// same handle with its type known. What must differ by scalar type is reached through TypeInfo, so that nothing here
-// depends on an operation.
+// AnyTensor: a handle to a tensor of any scalar type, which is what the graph deals in. Tensor<T>
+// (tensor/tensor.hpp) is the same handle with its type known. What must differ by scalar type is
+// reached through TypeInfo, so that nothing here depends on an operation.
 #pragma once
 
 #include <mutex>
@@ -24,34 +24,46 @@ class AccumulateGrad;
 struct TypeInfo {
     DType dtype;
     std::size_t size;
-    AnyTensor (*add)(AnyTensor const&, AnyTensor const&);            // recorded where grad mode is on
+    AnyTensor (*add)(AnyTensor const&, AnyTensor const&); // recorded where grad mode is on
     void (*add_in_place)(AnyTensor const& to, AnyTensor const& more);
-    AnyTensor (*copy)(AnyTensor const&);                             // row-major; recorded where grad mode is on
+    AnyTensor (*copy)(AnyTensor const&); // row-major; recorded where grad mode is on
     AnyTensor (*filled)(Shape const&, double value);
-    AnyTensor (*scaled)(AnyTensor const&, double factor);            // recorded where grad mode is on
-    void (*multiply_in_place)(AnyTensor const& t, double factor);    // unrecorded
+    AnyTensor (*scaled)(AnyTensor const&, double factor);         // recorded where grad mode is on
+    void (*multiply_in_place)(AnyTensor const& t, double factor); // unrecorded
     void (*copy_elements)(AnyArray const& to, AnyArray const& from);
     void (*zero_elements)(AnyArray const&);
-    void (*scatter_add)(AnyArray const& to, AnyArray const& more);   // to += more, also where elements of `to` share a place
+    void (*scatter_add)(AnyArray const& to,
+        AnyArray const& more); // to += more, also where elements of `to` share a place
     bool (*has_nan)(AnyArray const&);
 };
 
 struct TensorImpl;
 
-/// What was different when a view was made; it decides what a change in place through it would mean.
-enum class CreationMeta : std::uint8_t { normal, in_no_grad, in_inference, one_of_several, in_custom_function };
+/// What was different when a view was made; it decides what a change in place through it would
+/// mean.
+enum class CreationMeta : std::uint8_t {
+    normal,
+    in_no_grad,
+    in_inference,
+    one_of_several,
+    in_custom_function
+};
 
-/// Of a tensor that looks into the memory of another one: whose, and for which version its grad_fn holds.
+/// Of a tensor that looks into the memory of another one: whose, and for which version its grad_fn
+/// holds.
 struct ViewInfo : Cached {
-    Ref<TensorImpl> base;  // never a view itself
+    Ref<TensorImpl> base; // never a view itself
     CreationMeta meta;
     std::uint32_t version;
     std::mutex mutex;
 
-    ViewInfo(Ref<TensorImpl> b, CreationMeta m, std::uint32_t v) : base(std::move(b)), meta(m), version(v) {}
+    ViewInfo(Ref<TensorImpl> b, CreationMeta m, std::uint32_t v)
+        : base(std::move(b)), meta(m), version(v) {}
 
     /// For what reads or refreshes the history of a view, while there are several threads.
-    [[nodiscard]] std::unique_lock<std::mutex> lock() { return single_threaded() ? std::unique_lock<std::mutex>() : std::unique_lock(mutex); }
+    [[nodiscard]] std::unique_lock<std::mutex> lock() {
+        return single_threaded() ? std::unique_lock<std::mutex>() : std::unique_lock(mutex);
+    }
 };
 
 /// How handles that do not own a tensor find it, until it goes.
@@ -64,11 +76,12 @@ struct WeakCell {
 
 struct TensorImpl {
     RefCount refs{1};
-    bool requires_grad = false;  // of a leaf; a tensor with a grad_fn requires it anyway
+    bool requires_grad = false; // of a leaf; a tensor with a grad_fn requires it anyway
     bool retains_grad = false;
     bool inference = inference_mode;
-    bool is_number = false;  // stands for a number in a recorded formula; hooks on saved tensors do not see it
-    bool shares_block = false;  // the memory that it was made with lies behind it
+    bool is_number =
+        false; // stands for a number in a recorded formula; hooks on saved tensors do not see it
+    bool shares_block = false; // the memory that it was made with lies behind it
     std::uint32_t output_nr = 0;
     TypeInfo const* type;
     AnyArray array;
@@ -80,24 +93,28 @@ struct TensorImpl {
 
     bool only_owners_share() const noexcept { return !weak; }
 
-    static Ref<TensorImpl> make(TypeInfo const& t, AnyArray const& a) { return make(t, AnyArray(a)); }
-    static Ref<TensorImpl> make(TypeInfo const& t, AnyArray&& a)
-    {
-        return Ref<TensorImpl>::adopt(::new (Cached::operator new(sizeof(TensorImpl))) TensorImpl(t, std::move(a)));
+    static Ref<TensorImpl> make(TypeInfo const& t, AnyArray const& a) {
+        return make(t, AnyArray(a));
     }
-    /// Fresh memory, not initialised. What lies in a block of its own may outlive the tensor without holding its place.
-    static Ref<TensorImpl> make(TypeInfo const& t, Shape const& shape, bool own_block = false)
-    {
+    static Ref<TensorImpl> make(TypeInfo const& t, AnyArray&& a) {
+        return Ref<TensorImpl>::adopt(
+            ::new (Cached::operator new(sizeof(TensorImpl))) TensorImpl(t, std::move(a)));
+    }
+    /// Fresh memory, not initialised. What lies in a block of its own may outlive the tensor
+    /// without holding its place.
+    static Ref<TensorImpl> make(TypeInfo const& t, Shape const& shape, bool own_block = false) {
         if (shape.empty()) return make_laid_out(t, t.size, AnyArray::Number{}, own_block);
         return make_laid_out(t, xgrad::numel(shape) * t.size, shape, own_block);
     }
     /// Fresh memory for a shape and an order of elements, which has no gaps.
-    static Ref<TensorImpl> make(TypeInfo const& t, AnyArray::Layout layout, bool own_block = false) { return make_laid_out(t, layout.of.numel * t.size, layout, own_block); }
+    static Ref<TensorImpl> make(
+        TypeInfo const& t, AnyArray::Layout layout, bool own_block = false) {
+        return make_laid_out(t, layout.of.numel * t.size, layout, own_block);
+    }
 
     TensorImpl(TensorImpl const&) = delete;
     TensorImpl& operator=(TensorImpl const&) = delete;
-    static void destroy(TensorImpl* p) noexcept
-    {
+    static void destroy(TensorImpl* p) noexcept {
         if (p->weak) [[unlikely]]
             p->forget();
         auto* const behind = p->shares_block ? Storage::behind(p, sizeof(TensorImpl)) : nullptr;
@@ -110,11 +127,13 @@ struct TensorImpl {
     }
 
 private:
-    template <class L> TensorImpl(TypeInfo const& t, L&& layout) : type(&t), array(std::forward<L>(layout)) {}
+    template <class L>
+    TensorImpl(TypeInfo const& t, L&& layout) : type(&t), array(std::forward<L>(layout)) {}
     ~TensorImpl();
 
-    template <class L> static Ref<TensorImpl> make_laid_out(TypeInfo const& t, std::size_t bytes, L const& layout, bool own_block)
-    {
+    template <class L>
+    static Ref<TensorImpl> make_laid_out(
+        TypeInfo const& t, std::size_t bytes, L const& layout, bool own_block) {
         if (own_block || bytes > Storage::most_shared) {
             auto storage = Storage::make(bytes);
             auto made = make(t, AnyArray(layout));
@@ -130,12 +149,12 @@ private:
             throw;
         }
         made->array.storage = Storage::make_behind(block, sizeof(TensorImpl), bytes);
-        made->array.data = reinterpret_cast<std::byte*>(Storage::behind(made, sizeof(TensorImpl))) + Storage::header;
+        made->array.data = reinterpret_cast<std::byte*>(Storage::behind(made, sizeof(TensorImpl))) +
+                           Storage::header;
         made->shares_block = true;
         return Ref<TensorImpl>::adopt(made);
     }
-    [[gnu::cold, gnu::noinline]] void forget() noexcept
-    {
+    [[gnu::cold, gnu::noinline]] void forget() noexcept {
         std::lock_guard const lock(weak->mutex);
         weak->tensor = nullptr;
     }
@@ -145,66 +164,68 @@ private:
 inline void refresh_view(TensorImpl& view);
 
 /// A tensor whose history is up to date.
-inline TensorImpl& current(TensorImpl& t)
-{
+inline TensorImpl& current(TensorImpl& t) {
     if (t.view) [[unlikely]]
         refresh_view(t);
     return t;
 }
 
-}  // namespace detail
+} // namespace detail
 
 class AnyTensor {
 public:
     AnyTensor() noexcept = default;
-    [[gnu::always_inline]] explicit AnyTensor(detail::Ref<detail::TensorImpl> impl) noexcept : impl_(std::move(impl)) {}
+    [[gnu::always_inline]] explicit AnyTensor(detail::Ref<detail::TensorImpl> impl) noexcept
+        : impl_(std::move(impl)) {}
     [[gnu::always_inline]] AnyTensor(AnyTensor const& o) noexcept : impl_(o.impl_) {}
     [[gnu::always_inline]] AnyTensor(AnyTensor&& o) noexcept : impl_(std::move(o.impl_)) {}
-    [[gnu::always_inline]] AnyTensor& operator=(AnyTensor const& o) noexcept
-    {
+    [[gnu::always_inline]] AnyTensor& operator=(AnyTensor const& o) noexcept {
         impl_ = o.impl_;
         return *this;
     }
-    [[gnu::always_inline]] AnyTensor& operator=(AnyTensor&& o) noexcept
-    {
+    [[gnu::always_inline]] AnyTensor& operator=(AnyTensor&& o) noexcept {
         impl_ = std::move(o.impl_);
         return *this;
     }
     [[gnu::always_inline]] ~AnyTensor() {}
 
-    /// False for a default-constructed handle, which has no value: nothing but this may be asked of it.
+    /// False for a default-constructed handle, which has no value: nothing but this may be asked of
+    /// it.
     bool defined() const noexcept { return static_cast<bool>(impl_); }
     explicit operator bool() const noexcept { return defined(); }
 
     Shape const& shape(detail::Caller in = {}) const { return asked("shape", in).array.shape; }
     template <class I>
         requires std::is_arithmetic_v<I>
-    std::size_t shape(I axis, detail::Caller in = {}) const
-    {
+    std::size_t shape(I axis, detail::Caller in = {}) const {
         auto const& extents = shape(in);
         auto const at = detail::dims_element<std::ptrdiff_t>(axis);
         return extents[detail::normalize_axis("shape", at, extents)];
     }
     /// Steps between neighbours along each axis, in elements.
-    Strides const& strides(detail::Caller in = {}) const { return asked("strides", in).array.strides; }
+    Strides const& strides(detail::Caller in = {}) const {
+        return asked("strides", in).array.strides;
+    }
     std::size_t dim(detail::Caller in = {}) const { return asked("dim", in).array.shape.size(); }
     std::size_t numel(detail::Caller in = {}) const { return asked("numel", in).array.numel; }
     DType dtype(detail::Caller in = {}) const { return asked("dtype", in).type->dtype; }
-    bool is_contiguous(detail::Caller in = {}) const { return asked("is_contiguous", in).array.contiguous; }
+    bool is_contiguous(detail::Caller in = {}) const {
+        return asked("is_contiguous", in).array.contiguous;
+    }
     /// How often the memory was changed in place; shared by views and detach().
-    std::uint32_t version() const
-    {
-        if (impl().inference) detail::fail<GraphError>("Inference tensors do not track version counter.");
+    std::uint32_t version() const {
+        if (impl().inference)
+            detail::fail<GraphError>("Inference tensors do not track version counter.");
         return impl().array.storage->version();
     }
 
-    /// True where a gradient will be computed: for a leaf that asks for it, and for all that is computed from one.
-    bool requires_grad(detail::Caller in = {}) const
-    {
+    /// True where a gradient will be computed: for a leaf that asks for it, and for all that is
+    /// computed from one.
+    bool requires_grad(detail::Caller in = {}) const {
         auto const& t = asked("requires_grad", in);
         if (!t.view) [[likely]]
             return t.requires_grad || t.grad_fn;
-        auto const lock = t.view->lock();  // another thread may be about to refresh the view
+        auto const lock = t.view->lock(); // another thread may be about to refresh the view
         return t.requires_grad || t.grad_fn || t.view->base->requires_grad || t.view->base->grad_fn;
     }
     /// True for a tensor that no recorded operation made.
@@ -213,7 +234,8 @@ public:
     Node* grad_fn() const { return detail::current(impl()).grad_fn.get(); }
     std::uint32_t output_nr() const { return detail::current(impl()).output_nr; }
     bool retains_grad() const { return impl().retains_grad; }
-    /// True for a tensor that looks into another one's memory, and whose changes in place are therefore changes of that.
+    /// True for a tensor that looks into another one's memory, and whose changes in place are
+    /// therefore changes of that.
     bool is_view() const { return static_cast<bool>(impl().view); }
     /// True for a tensor that was made in InferenceMode.
     bool is_inference() const { return impl().inference; }
@@ -224,8 +246,7 @@ public:
     /// True where both are handles to one tensor.
     bool is_same(AnyTensor const& o) const noexcept { return impl_ == o.impl_; }
 
-    detail::TensorImpl& impl(detail::Caller in = {}) const
-    {
+    detail::TensorImpl& impl(detail::Caller in = {}) const {
         if (!impl_) [[unlikely]]
             detail::fail_undefined(in.name, "a tensor");
         return *impl_;
@@ -238,47 +259,47 @@ protected:
 
 private:
     /// As impl(), for a member function that `in` calls.
-    detail::TensorImpl& asked(char const* member, detail::Caller in) const
-    {
+    detail::TensorImpl& asked(char const* member, detail::Caller in) const {
         if (!impl_) [[unlikely]]
             fail_asked(member, in);
         return *impl_;
     }
-    [[noreturn, gnu::cold, gnu::noinline]] static void fail_asked(char const* member, detail::Caller in)
-    {
-        detail::fail_undefined(in.name, detail::message_of({"a tensor whose ", member, "() is asked for"}));
+    [[noreturn, gnu::cold, gnu::noinline]] static void fail_asked(
+        char const* member, detail::Caller in) {
+        detail::fail_undefined(
+            in.name, detail::message_of({"a tensor whose ", member, "() is asked for"}));
     }
 };
 
 namespace detail {
 
-/// True where nobody else can see this tensor, which is defined, or its memory, so that it may be reused.
-XGRAD_INLINE bool is_exclusive(AnyTensor const& t) noexcept { return t.handle()->refs.load() == 1 && t.handle()->array.storage->refs.load() == 1; }
+/// True where nobody else can see this tensor, which is defined, or its memory, so that it may be
+/// reused.
+XGRAD_INLINE bool is_exclusive(AnyTensor const& t) noexcept {
+    return t.handle()->refs.load() == 1 && t.handle()->array.storage->refs.load() == 1;
+}
 
 /// A real number as a tensor of no dimensions, and the other way round.
-inline AnyTensor real_number(TypeInfo const& type, double value)
-{
+inline AnyTensor real_number(TypeInfo const& type, double value) {
     AnyTensor t(TensorImpl::make(type, Shape()));
     auto* const at = t.handle()->array.data;
     if (type.dtype == DType::float32) ::new (at) float(static_cast<float>(value));
     else ::new (at) double(value);
     return t;
 }
-inline double real_number(AnyTensor const& t)
-{
+inline double real_number(AnyTensor const& t) {
     auto const& a = t.impl().array;
-    return t.dtype() == DType::float32 ? static_cast<double>(*as<float>(a).begin()) : *as<double>(a).begin();
+    return t.dtype() == DType::float32 ? static_cast<double>(*as<float>(a).begin())
+                                       : *as<double>(a).begin();
 }
 
 /// "[float64 [2, 3]]", for messages.
-inline std::string describe(AnyTensor const& t)
-{
+inline std::string describe(AnyTensor const& t) {
     return t.defined() ? message_of({"[", name(t.dtype()), " ", t.shape(), "]"}) : "[undefined]";
 }
 
 /// A tensor of which only the shape is known.
-inline AnyTensor shape_only(TypeInfo const& type, Shape const& shape)
-{
+inline AnyTensor shape_only(TypeInfo const& type, Shape const& shape) {
     AnyArray a;
     a.shape = shape;
     a.numel = numel(shape);
@@ -286,29 +307,26 @@ inline AnyTensor shape_only(TypeInfo const& type, Shape const& shape)
 }
 
 /// A second tensor on the same memory, without history.
-inline AnyTensor alias(AnyTensor const& t, Caller in = {})
-{
+inline AnyTensor alias(AnyTensor const& t, Caller in = {}) {
     auto const& of = t.impl(in);
     AnyTensor a(TensorImpl::make(*of.type, of.array));
     a.impl().inference = of.inference;
     return a;
 }
 
-inline std::mutex& weak_cells_mutex()
-{
+inline std::mutex& weak_cells_mutex() {
     static std::mutex mutex;
     return mutex;
 }
 
-}  // namespace detail
+} // namespace detail
 
-/// A handle that does not keep its tensor alive: for a hook that needs its own tensor, which it would otherwise keep for
-/// ever. lock() gives the tensor, or an undefined one where it is gone.
+/// A handle that does not keep its tensor alive: for a hook that needs its own tensor, which it
+/// would otherwise keep for ever. lock() gives the tensor, or an undefined one where it is gone.
 class WeakTensor {
 public:
     WeakTensor() = default;
-    explicit WeakTensor(AnyTensor const& t)
-    {
+    explicit WeakTensor(AnyTensor const& t) {
         auto& impl = t.impl();
         std::lock_guard const lock(detail::weak_cells_mutex());
         if (!impl.weak) {
@@ -317,8 +335,7 @@ public:
         }
         cell_ = impl.weak;
     }
-    AnyTensor lock() const
-    {
+    AnyTensor lock() const {
         if (!cell_) return {};
         std::lock_guard const lock(cell_->mutex);
         if (!cell_->tensor || !cell_->tensor->refs.increment_if_owned()) return {};
@@ -329,4 +346,4 @@ private:
     detail::Ref<detail::WeakCell> cell_;
 };
 
-}  // namespace xgrad
+} // namespace xgrad

@@ -1,5 +1,5 @@
-// BackwardPass: what a running backward pass shows to hooks: whether a Node is part of it, notes that live as long as it does, and
-// callbacks for its end.
+// BackwardPass: what a running backward pass shows to hooks: whether a Node is part of it, notes
+// that live as long as it does, and callbacks for its end.
 #pragma once
 
 #include <any>
@@ -25,13 +25,11 @@ public:
     virtual bool reaches(Node const& node) const = 0;
 
     /// Runs the callbacks in the order in which they were queued; they may queue others.
-    void run_callbacks()
-    {
+    void run_callbacks() {
         for (std::size_t i = 0; i < callbacks_.size(); ++i) std::exchange(callbacks_[i], nullptr)();
     }
     void queue(std::function<void()> f) { callbacks_.push_back(std::move(f)); }
-    std::any& note(Identity of)
-    {
+    std::any& note(Identity of) {
         for (auto& [key, note] : notes_)
             if (key == of) return note;
         return notes_.emplace_back(of, std::any()).second;
@@ -49,14 +47,14 @@ inline constinit thread_local BackwardPass* current_pass = nullptr;
 inline BackwardPass::BackwardPass() noexcept : outer_(current_pass) { current_pass = this; }
 inline BackwardPass::~BackwardPass() { current_pass = outer_; }
 
-}  // namespace detail
+} // namespace detail
 
-/// Calls f once the running backward pass is complete and all its gradients are accumulated; in the order of queueing. Only
-/// inside a pass: from a hook or a Node.
-inline void queue_callback(std::function<void()> f)
-{
-    if (!detail::current_pass) detail::fail<GraphError>("Final callbacks can only be installed during backward pass.");
+/// Calls f once the running backward pass is complete and all its gradients are accumulated; in the
+/// order of queueing. Only inside a pass: from a hook or a Node.
+inline void queue_callback(std::function<void()> f) {
+    if (!detail::current_pass)
+        detail::fail<GraphError>("Final callbacks can only be installed during backward pass.");
     detail::current_pass->queue(std::move(f));
 }
 
-}  // namespace xgrad
+} // namespace xgrad

@@ -1,6 +1,6 @@
-// The engine: runs Nodes from the newest to the oldest, each when all its gradients have arrived; adds what meets; hands
-// captured gradients back. It holds no state between passes, so a pass may start inside another, and an exception leaves
-// nothing behind. Read graph_task.hpp for how.
+// The engine: runs Nodes from the newest to the oldest, each when all its gradients have arrived;
+// adds what meets; hands captured gradients back. It holds no state between passes, so a pass may
+// start inside another, and an exception leaves nothing behind. Read graph_task.hpp for how.
 #pragma once
 
 #include <thread>
@@ -13,18 +13,18 @@ XGRAD_COMPILED_ONCE
 
 namespace xgrad::detail {
 
-/// The pass over a chain of Nodes, each of which leads to the next one and to few leaves: it needs no notes on Nodes. What is captured, if
-/// anything, are gradients of such leaves.
+/// The pass over a chain of Nodes, each of which leads to the next one and to few leaves: it needs
+/// no notes on Nodes. What is captured, if anything, are gradients of such leaves.
 class ChainPass final : public BackwardPass {
 public:
-    ChainPass(Node& first, std::span<Capture> captures) noexcept : first_(first), captures_(captures)
-    {
+    ChainPass(Node& first, std::span<Capture> captures) noexcept
+        : first_(first), captures_(captures) {
         for (Node* node = &first; node && fits_; ++length_) {
             fits_ = node->num_outputs() == 1;
             node = visit(*node);
         }
         if (captures_.empty()) return;
-        std::size_t used = 0;  // Nodes that lead to a captured gradient
+        std::size_t used = 0; // Nodes that lead to a captured gradient
         for (auto const& capture : captures_) {
             auto const leaf = index_of(*capture.edge.function);
             fits_ &= leaf != leaf_count_ && !capture.also_run;
@@ -37,8 +37,7 @@ public:
     /// False for a graph that is no such chain.
     bool fits() const noexcept { return fits_; }
 
-    void run(Root& root, bool keep_graph)
-    {
+    void run(Root& root, bool keep_graph) {
         LocalArray<AnyTensor, most_leaves> sums(meets_ ? leaf_count_ : 0);
         for (Node* next = &first_; position_ < length_; ++position_) {
             running_ = next;
@@ -57,8 +56,7 @@ public:
             }
         }
     }
-    bool reaches(Node const& node) const override
-    {
+    bool reaches(Node const& node) const override {
         if (is_leaf(node) && &node != &first_) {
             auto const leaf = index_of(node);
             return leaf != leaf_count_ && leaves_[leaf].wanted;
@@ -72,33 +70,32 @@ private:
 
     struct Leaf {
         Node* node;
-        std::size_t last;  // the last Node of the chain that leads to it
+        std::size_t last; // the last Node of the chain that leads to it
         std::uint32_t pending;
         bool wanted;
     };
 
     /// Where a leaf stands among those of the chain; behind them all where it is none of them.
-    XGRAD_INLINE std::size_t index_of(Node const& leaf) const noexcept
-    {
+    XGRAD_INLINE std::size_t index_of(Node const& leaf) const noexcept {
         std::size_t l = 0;
         while (l < leaf_count_ && leaves_[l].node != &leaf) ++l;
         return l;
     }
     /// True for one of `count` Nodes of the chain from `first` on.
-    static bool is_among(Node const& node, Node const& first, std::size_t count) noexcept
-    {
+    static bool is_among(Node const& node, Node const& first, std::size_t count) noexcept {
         for (Node const* at = &first; count > 0 && at; --count) {
             if (at == &node) return true;
             auto const edges = at->next_edges();
-            auto const next = std::ranges::find_if(edges, [](Edge const& e) { return e && !is_leaf(*e.function); });
+            auto const next = std::ranges::find_if(
+                edges, [](Edge const& e) { return e && !is_leaf(*e.function); });
             at = next == edges.end() ? nullptr : next->function.get();
         }
         return false;
     }
 
-    /// Enters the leaves of the Node at the end; gives the one Node that is no leaf's, or null at the end of the chain, or where it is none.
-    XGRAD_INLINE Node* visit(Node& node) noexcept
-    {
+    /// Enters the leaves of the Node at the end; gives the one Node that is no leaf's, or null at
+    /// the end of the chain, or where it is none.
+    XGRAD_INLINE Node* visit(Node& node) noexcept {
         Node* next = nullptr;
         for (auto const& edge : node.next_edges()) {
             Node* const to = edge.function.get();
@@ -116,33 +113,35 @@ private:
         return next;
     }
 
-    XGRAD_INLINE void run_one(Node& node, Root& root, std::span<AnyTensor> results, AnyTensor* sums, bool keep_graph)
-    {
+    XGRAD_INLINE void run_one(
+        Node& node, Root& root, std::span<AnyTensor> results, AnyTensor* sums, bool keep_graph) {
         bool const watched = is_watched(node);
         if (position_ == 0) {
-            if (!watched && !root.gradient.defined() && run_from_one(node, results, keep_graph)) return;
+            if (!watched && !root.gradient.defined() && run_from_one(node, results, keep_graph))
+                return;
             root.define();
         }
         std::span const gradients(&root.gradient, 1);
         if (watched) run_tensor_hooks(node, gradients);
-        else if (meets_ && run_onto_sums(node, gradients, results, keep_graph, [&](Edge const& e) { return is_leaf(*e.function) ? &sums[index_of(*e.function)] : nullptr; })) return;
+        else if (meets_ && run_onto_sums(node, gradients, results, keep_graph, [&](Edge const& e) {
+                     return is_leaf(*e.function) ? &sums[index_of(*e.function)] : nullptr;
+                 }))
+            return;
         run_node(node, gradients, results, keep_graph);
     }
     /// One of several gradients of a leaf: the last one hands their sum on.
-    XGRAD_INLINE void arrive(std::size_t index, AnyTensor& gradient, AnyTensor* sums, bool keep_graph)
-    {
+    XGRAD_INLINE void arrive(
+        std::size_t index, AnyTensor& gradient, AnyTensor* sums, bool keep_graph) {
         auto& leaf = leaves_[index];
         if (!leaf.wanted) return;
         add_gradient(sums[index], std::move(gradient));
         if (--leaf.pending == 0) deliver(*leaf.node, sums[index], keep_graph);
     }
-    void deliver(Node& leaf, AnyTensor& gradient, bool keep_graph)
-    {
+    void deliver(Node& leaf, AnyTensor& gradient, bool keep_graph) {
         if (captures_.empty()) run_leaf(leaf, gradient, keep_graph);
         else hand_back(leaf, gradient);
     }
-    void hand_back(Node& leaf, AnyTensor& gradient)
-    {
+    void hand_back(Node& leaf, AnyTensor& gradient) {
         bool hooked = false;
         for (auto& capture : captures_) {
             if (capture.edge.function.get() != &leaf) continue;
@@ -151,7 +150,7 @@ private:
         }
     }
     bool fits_ = true;
-    bool meets_ = false;  // a leaf gets more than one gradient
+    bool meets_ = false; // a leaf gets more than one gradient
     std::size_t length_ = 0, leaf_count_ = 0, position_ = 0;
     Node& first_;
     Node* running_ = &first_;
@@ -159,10 +158,10 @@ private:
     std::span<Capture> captures_;
 };
 
-/// Calls deliver(leaf, gradient) for all gradients of one Node that has them for 1 ready and leads to leaves alone, each by one edge, where
-/// nothing looks on. False where it is not so, and then nothing is done.
-template <class F> XGRAD_INLINE bool run_single_node(Node& node, F deliver)
-{
+/// Calls deliver(leaf, gradient) for all gradients of one Node that has them for 1 ready and leads
+/// to leaves alone, each by one edge, where nothing looks on. False where it is not so, and then
+/// nothing is done.
+template <class F> XGRAD_INLINE bool run_single_node(Node& node, F deliver) {
     AutoGradMode const mode(false);
     if (is_watched(node)) return false;
     auto const edges = node.next_edges();
@@ -178,23 +177,23 @@ template <class F> XGRAD_INLINE bool run_single_node(Node& node, F deliver)
     node.release_saved();
     for (std::size_t k = 0; k < edges.size(); ++k) {
         deliver(static_cast<AccumulateGrad&>(*edges[k].function), ready[k]);
-        ready[k] = {};  // also where it is not wanted
+        ready[k] = {}; // also where it is not wanted
     }
     return true;
 }
 /// The whole pass where there is no more to it.
-inline bool run_single_node(Node& node)
-{
+inline bool run_single_node(Node& node) {
     return run_single_node(node, [](AccumulateGrad& leaf, AnyTensor& gradient) {
         NodeLock const lock(leaf);
         leaf.collect(gradient);
     });
 }
 /// The same where gradients of its leaves are captured.
-inline bool run_single_node(Node& node, std::span<Capture> captures)
-{
+inline bool run_single_node(Node& node, std::span<Capture> captures) {
     for (auto const& capture : captures) {
-        auto const leads_there = [&](Edge const& edge) { return edge.function == capture.edge.function; };
+        auto const leads_there = [&](Edge const& edge) {
+            return edge.function == capture.edge.function;
+        };
         if (capture.also_run || std::ranges::none_of(node.next_edges(), leads_there)) return false;
     }
     return run_single_node(node, [&](AccumulateGrad& leaf, AnyTensor& gradient) {
@@ -206,9 +205,9 @@ inline bool run_single_node(Node& node, std::span<Capture> captures)
 inline constinit thread_local std::size_t pass_depth = 0;
 inline constexpr std::size_t passes_per_stack = 64;
 
-/// Runs f on a thread of its own, with all that belongs to this thread, and hands back what it throws.
-template <class F> void on_fresh_stack(F f)
-{
+/// Runs f on a thread of its own, with all that belongs to this thread, and hands back what it
+/// throws.
+template <class F> void on_fresh_stack(F f) {
     auto const variables = [] {
         return std::tie(grad_mode, inference_mode, differentiated, anomaly, default_packing,
             packing_disabled, current_pass, next_sequence);
@@ -225,9 +224,7 @@ template <class F> void on_fresh_stack(F f)
         exchange();
         try {
             f();
-        } catch (...) {
-            thrown = std::current_exception();
-        }
+        } catch (...) { thrown = std::current_exception(); }
         exchange();
     };
     std::thread(run).join();
@@ -235,9 +232,10 @@ template <class F> void on_fresh_stack(F f)
 }
 
 /// run_backward() where it takes more than a single step.
-inline void run_pass(std::span<Root> roots, std::span<Capture> captures, bool keep_graph, bool create_graph, std::uint64_t oldest = 0)
-{
-    if (pass_depth == passes_per_stack) return on_fresh_stack([&] { run_pass(roots, captures, keep_graph, create_graph, oldest); });
+inline void run_pass(std::span<Root> roots, std::span<Capture> captures, bool keep_graph,
+    bool create_graph, std::uint64_t oldest = 0) {
+    if (pass_depth == passes_per_stack)
+        return on_fresh_stack([&] { run_pass(roots, captures, keep_graph, create_graph, oldest); });
     struct Level {
         Level() noexcept { ++pass_depth; }
         ~Level() { --pass_depth; }
@@ -257,15 +255,18 @@ inline void run_pass(std::span<Root> roots, std::span<Capture> captures, bool ke
     run(pass, roots);
 }
 
-/// One backward pass. With captures only what leads to them runs. What the Nodes saved is freed unless keep_graph; with
-/// create_graph the pass itself is recorded. A pass may start inside another; every 64th level continues on a stack of its own.
-/// Where it is known that no Node before number `oldest` leads to a capture, the pass stops there.
-inline void run_backward(std::span<Root> roots, std::span<Capture> captures, bool keep_graph, bool create_graph, std::uint64_t oldest = 0)
-{
+/// One backward pass. With captures only what leads to them runs. What the Nodes saved is freed
+/// unless keep_graph; with create_graph the pass itself is recorded. A pass may start inside
+/// another; every 64th level continues on a stack of its own. Where it is known that no Node before
+/// number `oldest` leads to a capture, the pass stops there.
+inline void run_backward(std::span<Root> roots, std::span<Capture> captures, bool keep_graph,
+    bool create_graph, std::uint64_t oldest = 0) {
     bool const is_plain = roots.size() == 1 && !keep_graph && !create_graph;
     if (is_plain && !roots[0].gradient.defined())
-        if (Node& node = *roots[0].edge.function; captures.empty() ? run_single_node(node) : run_single_node(node, captures)) return;
+        if (Node& node = *roots[0].edge.function;
+            captures.empty() ? run_single_node(node) : run_single_node(node, captures))
+            return;
     run_pass(roots, captures, keep_graph, create_graph, oldest);
 }
 
-}  // namespace xgrad::detail
+} // namespace xgrad::detail

@@ -1,4 +1,5 @@
-// GradientEdge: a place in the graph where a gradient passes, for backward() and grad(), which take it as they take a tensor.
+// GradientEdge: a place in the graph where a gradient passes, for backward() and grad(), which take
+// it as they take a tensor.
 #pragma once
 
 #include <xgrad/graph/accumulate_grad.hpp>
@@ -7,19 +8,25 @@ XGRAD_COMPILED_ONCE
 
 namespace xgrad {
 
-/// Output `output_nr` of a Node. Made from a tensor it stands for that tensor as it is now, and need not keep its value alive;
-/// made from a Node that is no leaf's it can only be an input, since a Node does not know the shapes of its outputs.
+/// Output `output_nr` of a Node. Made from a tensor it stands for that tensor as it is now, and
+/// need not keep its value alive; made from a Node that is no leaf's it can only be an input, since
+/// a Node does not know the shapes of its outputs.
 class GradientEdge {
 public:
-    explicit GradientEdge(AnyTensor const& t) : edge_(detail::gradient_edge(t)), type_(t.impl().type), shape_(t.shape())
-    {
-        if (!edge_) detail::fail<GraphError>("Can only get a gradient edge for Tensors that require gradients.");
+    explicit GradientEdge(AnyTensor const& t)
+        : edge_(detail::gradient_edge(t)), type_(t.impl().type), shape_(t.shape()) {
+        if (!edge_)
+            detail::fail<GraphError>(
+                "Can only get a gradient edge for Tensors that require gradients.");
     }
-    GradientEdge(Node* node, std::uint32_t output_nr)
-    {
-        if (!node) detail::fail<GraphError>("a GradientEdge needs a Node: a leaf's is made from the leaf");
-        if (output_nr >= node->num_outputs()) detail::fail<IndexError>("GradientEdge: ", node->name(), " has no output ", output_nr, ", only ", node->num_outputs());
-        if (detail::is_leaf(*node)) *this = GradientEdge(static_cast<detail::AccumulateGrad&>(*node).variable());
+    GradientEdge(Node* node, std::uint32_t output_nr) {
+        if (!node)
+            detail::fail<GraphError>("a GradientEdge needs a Node: a leaf's is made from the leaf");
+        if (output_nr >= node->num_outputs())
+            detail::fail<IndexError>("GradientEdge: ", node->name(), " has no output ", output_nr,
+                ", only ", node->num_outputs());
+        if (detail::is_leaf(*node))
+            *this = GradientEdge(static_cast<detail::AccumulateGrad&>(*node).variable());
         else edge_ = {detail::Ref<Node>(node), output_nr};
     }
     GradientEdge(Edge const& edge) : GradientEdge(edge.function.get(), edge.input_nr) {}
@@ -41,7 +48,8 @@ inline GradientEdge get_gradient_edge(AnyTensor const& t) { return GradientEdge(
 class TensorOrEdge {
 public:
     TensorOrEdge(AnyTensor const& t) : tensor_(t) {}
-    TensorOrEdge(GradientEdge e) : place_(std::move(e.edge_)), type_(e.type_), shape_(std::move(e.shape_)) {}
+    TensorOrEdge(GradientEdge e)
+        : place_(std::move(e.edge_)), type_(e.type_), shape_(std::move(e.shape_)) {}
 
     /// Undefined for a GradientEdge.
     AnyTensor const& tensor() const noexcept { return tensor_; }
@@ -67,9 +75,7 @@ public:
     TensorsOrEdges(std::initializer_list<TensorOrEdge> list) : all_(list), given_(true) {}
     template <class T>
         requires std::convertible_to<T const&, TensorOrEdge>
-    TensorsOrEdges(std::vector<T> const& list) : all_(list.begin(), list.end()), given_(true)
-    {
-    }
+    TensorsOrEdges(std::vector<T> const& list) : all_(list.begin(), list.end()), given_(true) {}
 
     /// False where nothing at all was said, which differs from an empty vector.
     bool given() const noexcept { return given_; }
@@ -84,4 +90,4 @@ private:
     bool given_ = false;
 };
 
-}  // namespace xgrad
+} // namespace xgrad

@@ -1,6 +1,6 @@
-// GraphTask: the notes of one backward pass: for each Node how many gradients it still waits for, and those that came. A
-// Node points to its notes; where two passes meet in one Node (threads, or backward inside backward), the second keeps
-// its notes in a table of its own.
+// GraphTask: the notes of one backward pass: for each Node how many gradients it still waits for,
+// and those that came. A Node points to its notes; where two passes meet in one Node (threads, or
+// backward inside backward), the second keeps its notes in a table of its own.
 #pragma once
 
 #include <algorithm>
@@ -14,60 +14,59 @@ XGRAD_COMPILED_ONCE
 
 namespace xgrad::detail {
 
-/// Where a pass starts: the gradient of one output; an undefined one stands for the number 1. The shape must outlive it.
+/// Where a pass starts: the gradient of one output; an undefined one stands for the number 1. The
+/// shape must outlive it.
 struct Root {
     Edge edge;
     AnyTensor gradient;
     TypeInfo const& type;
     Shape const& shape;
 
-    void define()
-    {
+    void define() {
         if (!gradient.defined()) gradient = type.filled(shape, 1);
     }
 };
 
-/// A gradient to be handed back: that of output `input_nr` of `function`. With `also_run` the Node runs as well.
+/// A gradient to be handed back: that of output `input_nr` of `function`. With `also_run` the Node
+/// runs as well.
 struct Capture {
     Edge edge;
     bool also_run = false;
     AnyTensor gradient = {};
 };
 
-/// Adds to the sum of what has arrived, which may not have begun; an undefined gradient stands for zero.
-XGRAD_INLINE void add_gradient(AnyTensor& sum, AnyTensor&& gradient)
-{
+/// Adds to the sum of what has arrived, which may not have begun; an undefined gradient stands for
+/// zero.
+XGRAD_INLINE void add_gradient(AnyTensor& sum, AnyTensor&& gradient) {
     if (!gradient.defined()) return;
     if (!sum.defined()) {
         sum = std::move(gradient);
         return;
     }
-    AnyTensor const more(std::move(gradient));  // gone before anybody else runs
+    AnyTensor const more(std::move(gradient)); // gone before anybody else runs
     if (!grad_mode && can_be_taken(sum)) sum.impl().type->add_in_place(sum, more);
     else sum = sum.impl().type->add(sum, more);
 }
 
 class GraphTask final : public BackwardPass {
 public:
-    GraphTask(std::span<Capture> captures, bool keep_graph, std::uint64_t oldest = 0) noexcept : captures_(captures), keep_graph_(keep_graph), oldest_(oldest) {}
+    GraphTask(std::span<Capture> captures, bool keep_graph, std::uint64_t oldest = 0) noexcept
+        : captures_(captures), keep_graph_(keep_graph), oldest_(oldest) {}
     GraphTask(GraphTask const&) = delete;
     GraphTask& operator=(GraphTask const&) = delete;
-    ~GraphTask() override
-    {
+    ~GraphTask() override {
         for (auto const& note : notes_)
             if (note.claimed) note.node->task_.store(nullptr, std::memory_order_release);
     }
 
-    void run(std::span<Root> roots)
-    {
+    void run(std::span<Root> roots) {
         notes_.reserve(few);
         captures_.empty() ? discover(roots) : discover_needed(roots);
         if (roots.size() != 1 || !start_at_once(roots[0])) start(roots);
         for (Index next; (next = pop()) != none;) evaluate(next);
     }
 
-    bool reaches(Node const& node) const override
-    {
+    bool reaches(Node const& node) const override {
         auto const index = lookup(node);
         return index != none && is_used(index);
     }
@@ -79,40 +78,45 @@ private:
         Node* node;
         std::uint32_t pending = 0;
         bool claimed = false;
-        bool captured = false;  // a gradient of its outputs is asked for
-        bool needed = true;     // it runs: what is asked for lies behind it
+        bool captured = false; // a gradient of its outputs is asked for
+        bool needed = true;    // it runs: what is asked for lies behind it
         bool queued = false;
-        AnyTensor gradient = {};                            // of the one output, or
-        std::unique_ptr<AnyTensor[]> gradients = nullptr;  // of each of several
+        AnyTensor gradient = {};                          // of the one output, or
+        std::unique_ptr<AnyTensor[]> gradients = nullptr; // of each of several
 
-        std::span<AnyTensor> arrived() { return gradients ? std::span(gradients.get(), node->num_outputs()) : std::span(&gradient, 1); }
+        std::span<AnyTensor> arrived() {
+            return gradients ? std::span(gradients.get(), node->num_outputs())
+                             : std::span(&gradient, 1);
+        }
     };
     using Index = std::uint32_t;
     using Elsewhere = std::unordered_map<Node const*, Index>;
     static constexpr Index none = ~Index{0};
-    static constexpr std::size_t few = 8;  // Nodes for which there is room before anything grows
+    static constexpr std::size_t few = 8; // Nodes for which there is room before anything grows
 
-    Index lookup(Node const& node) const
-    {
+    Index lookup(Node const& node) const {
         if (node.task_.load(std::memory_order_relaxed) == this) return node.slot_;
         if (!elsewhere_) return none;
         auto const it = elsewhere_->find(&node);
         return it == elsewhere_->end() ? none : it->second;
     }
 
-    void start(std::span<Root> roots)
-    {
+    void start(std::span<Root> roots) {
         for (auto& root : roots) root.define();
-        for (auto& root : roots) add_gradient(lookup(*root.edge.function), root.edge.input_nr, std::move(root.gradient));
+        for (auto& root : roots)
+            add_gradient(lookup(*root.edge.function), root.edge.input_nr, std::move(root.gradient));
         for (auto const& root : roots)
-            if (auto& note = notes_[lookup(*root.edge.function)]; note.pending == 0 && !std::exchange(note.queued, true)) push(lookup(*root.edge.function));
+            if (auto& note = notes_[lookup(*root.edge.function)];
+                note.pending == 0 && !std::exchange(note.queued, true))
+                push(lookup(*root.edge.function));
     }
     /// Where the one Node that the pass starts from has its gradients ready.
-    bool start_at_once(Root const& root)
-    {
+    bool start_at_once(Root const& root) {
         Node& node = *root.edge.function;
         auto const& note = notes_[lookup(node)];
-        if (root.gradient.defined() || note.pending || note.captured || !note.needed || is_watched(node)) return false;
+        if (root.gradient.defined() || note.pending || note.captured || !note.needed ||
+            is_watched(node))
+            return false;
         LocalArray<AnyTensor, 8> results(node.next_edges().size());
         if (!run_from_one(node, results.span(), keep_graph_)) return false;
         pass_on(node, results.data());
@@ -120,12 +124,12 @@ private:
     }
 
     /// The notes of a Node, and whether they are new.
-    std::pair<Index, bool> enter(Node& node)
-    {
+    std::pair<Index, bool> enter(Node& node) {
         if (auto const known = lookup(node); known != none) return {known, false};
         auto const index = static_cast<Index>(notes_.size());
         auto& note = notes_.emplace_back(node);
-        if (node.num_outputs() > 1) note.gradients = std::make_unique<AnyTensor[]>(node.num_outputs());
+        if (node.num_outputs() > 1)
+            note.gradients = std::make_unique<AnyTensor[]>(node.num_outputs());
         if (claim(node)) {
             note.claimed = true;
             node.slot_ = index;
@@ -135,19 +139,20 @@ private:
         }
         return {index, true};
     }
-    bool claim(Node& node)
-    {
+    bool claim(Node& node) {
         GraphTask* owner = nullptr;
-        if (!single_threaded()) return node.task_.compare_exchange_strong(owner, this, std::memory_order_acq_rel);
+        if (!single_threaded())
+            return node.task_.compare_exchange_strong(owner, this, std::memory_order_acq_rel);
         if (node.task_.load(std::memory_order_relaxed)) return false;
         node.task_.store(this, std::memory_order_relaxed);
         return true;
     }
 
-    std::span<Edge const> edges_of(Node const& node) const { return node.sequence_nr() < oldest_ ? std::span<Edge const>() : node.next_edges(); }
+    std::span<Edge const> edges_of(Node const& node) const {
+        return node.sequence_nr() < oldest_ ? std::span<Edge const>() : node.next_edges();
+    }
 
-    void discover(std::span<Root const> roots)
-    {
+    void discover(std::span<Root const> roots) {
         for (auto const& root : roots) enter(*root.edge.function);
         for (std::size_t i = 0; i < notes_.size(); ++i)
             for (auto const& edge : edges_of(*notes_[i].node))
@@ -155,8 +160,7 @@ private:
     }
 
     /// The same where only Nodes run from which a captured gradient can be reached.
-    void discover_needed(std::span<Root const> roots)
-    {
+    void discover_needed(std::span<Root const> roots) {
         struct Visit {
             Index index;
             std::size_t next = 0;
@@ -187,17 +191,19 @@ private:
                 } else if (auto const& edge = edges[next++]) {
                     auto const to = begin(*edge.function);
                     ++notes_[to].pending;
-                    notes_[here].needed |= is_used(to);  // where it was visited before, this is all that will be known
+                    notes_[here].needed |=
+                        is_used(to); // where it was visited before, this is all that will be known
                 }
             }
         }
     }
     bool is_used(Index index) const { return notes_[index].needed || notes_[index].captured; }
 
-    void add_gradient(Index index, std::uint32_t output, AnyTensor&& gradient) { detail::add_gradient(notes_[index].arrived()[output], std::move(gradient)); }
+    void add_gradient(Index index, std::uint32_t output, AnyTensor&& gradient) {
+        detail::add_gradient(notes_[index].arrived()[output], std::move(gradient));
+    }
 
-    void evaluate(Index index)
-    {
+    void evaluate(Index index) {
         Node& node = *notes_[index].node;
         if (!is_used(index)) return;
         auto gradients = notes_[index].arrived();
@@ -205,19 +211,23 @@ private:
         run_tensor_hooks(node, gradients);
         if (notes_[index].captured)
             for (auto& capture : captures_)
-                if (capture.edge.function.get() == &node) capture.gradient = gradients[capture.edge.input_nr];
+                if (capture.edge.function.get() == &node)
+                    capture.gradient = gradients[capture.edge.input_nr];
         if (!notes_[index].needed) return;
 
         auto const edges = node.next_edges();
         LocalArray<AnyTensor, 8> results(edges.size());
-        auto const sum_at = [this](Edge const& edge) { return &notes_[lookup(*edge.function)].arrived()[edge.input_nr]; };
-        if (edges.empty() || is_watched(node) || !run_onto_sums(node, gradients, results.span(), keep_graph_, sum_at)) run_node(node, gradients, results.span(), keep_graph_);
+        auto const sum_at = [this](Edge const& edge) {
+            return &notes_[lookup(*edge.function)].arrived()[edge.input_nr];
+        };
+        if (edges.empty() || is_watched(node) ||
+            !run_onto_sums(node, gradients, results.span(), keep_graph_, sum_at))
+            run_node(node, gradients, results.span(), keep_graph_);
         for (auto& g : gradients) g = {};
         pass_on(node, results.data());
     }
     /// The gradients that a Node has made, to where its edges lead.
-    void pass_on(Node const& node, AnyTensor* results)
-    {
+    void pass_on(Node const& node, AnyTensor* results) {
         for (auto const& edge : node.next_edges()) {
             auto& result = *results++;
             if (!edge) continue;
@@ -228,8 +238,7 @@ private:
     }
 
     /// The newest Node runs first. In a chain there is only ever one, which waits outside the heap.
-    void push(Index index)
-    {
+    void push(Index index) {
         notes_[index].queued = true;
         if (next_ == none && ready_.empty()) next_ = index;
         else {
@@ -237,15 +246,14 @@ private:
             push_heap(index);
         }
     }
-    void push_heap(Index index)
-    {
+    void push_heap(Index index) {
         if (index == none) return;
         if (ready_.capacity() == 0) ready_.reserve(few);
-        ready_.emplace_back(notes_[index].node->sequence_nr(), ~index);  // of leaves the first runs first
+        ready_.emplace_back(
+            notes_[index].node->sequence_nr(), ~index); // of leaves the first runs first
         std::ranges::push_heap(ready_);
     }
-    Index pop()
-    {
+    Index pop() {
         if (next_ != none || ready_.empty()) return std::exchange(next_, none);
         std::ranges::pop_heap(ready_);
         auto const index = ~ready_.back().second;
@@ -254,12 +262,12 @@ private:
     }
 
     CachedVector<Note> notes_;
-    std::unique_ptr<Elsewhere> elsewhere_;  // few passes need it
+    std::unique_ptr<Elsewhere> elsewhere_; // few passes need it
     CachedVector<std::pair<std::uint64_t, Index>> ready_;
     Index next_ = none;
     std::span<Capture> captures_;
     bool keep_graph_;
-    std::uint64_t oldest_;  // Nodes with smaller numbers lead nowhere
+    std::uint64_t oldest_; // Nodes with smaller numbers lead nowhere
 };
 
-}  // namespace xgrad::detail
+} // namespace xgrad::detail

@@ -11,26 +11,28 @@ namespace xgrad::detail {
 /// Passes its gradient on, once it is connected.
 class InputNode final : public Node {
 public:
-    void connect(Edge edge)
-    {
+    void connect(Edge edge) {
         edge_ = std::move(edge);
         set_edges(&edge_, 1);
     }
-    void apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) override { results[0] = gradients[0]; }
-    void pushforward(std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override { results[0] = tangents[0]; }
+    void apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) override {
+        results[0] = gradients[0];
+    }
+    void pushforward(std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override {
+        results[0] = tangents[0];
+    }
     [[gnu::cold]] std::string name() const override { return backward_name("Alias"); }
 
 private:
     Edge edge_;
 };
 
-/// Its inputs stand for places in the graph outside, from which they are cut off until the gradients for them are known: so
-/// the pass goes no further, and what it records leads there.
+/// Its inputs stand for places in the graph outside, from which they are cut off until the
+/// gradients for them are known: so the pass goes no further, and what it records leads there.
 class LocalGraph {
 public:
     /// A tensor with the values of t, and with `outside` as what it stands for.
-    AnyTensor input(AnyTensor const& t, Edge outside)
-    {
+    AnyTensor input(AnyTensor const& t, Edge outside) {
         AnyTensor x = alias(t);
         Ref<InputNode> node(new InputNode);
         x.impl().grad_fn = Ref<Node>(node.get());
@@ -38,16 +40,20 @@ public:
         return x;
     }
 
-    /// Gradients of tensors for all inputs, in their order, recorded in grad mode; undefined where there is none. A tensor takes no part
-    /// where it or its gradient is undefined.
-    [[gnu::cold]] std::vector<AnyTensor> gradients(std::span<AnyTensor const> of, std::span<AnyTensor const> gradients)
-    {
+    /// Gradients of tensors for all inputs, in their order, recorded in grad mode; undefined where
+    /// there is none. A tensor takes no part where it or its gradient is undefined.
+    [[gnu::cold]] std::vector<AnyTensor> gradients(
+        std::span<AnyTensor const> of, std::span<AnyTensor const> gradients) {
         std::vector<Root> roots;
         for (std::size_t i = 0; i < of.size(); ++i)
-            if (of[i].defined() && gradients[i].defined() && of[i].requires_grad()) roots.push_back({gradient_edge(of[i]), gradients[i], *of[i].impl().type, of[i].shape()});
+            if (of[i].defined() && gradients[i].defined() && of[i].requires_grad())
+                roots.push_back(
+                    {gradient_edge(of[i]), gradients[i], *of[i].impl().type, of[i].shape()});
         std::vector<Capture> captures;
         for (auto const& input : inputs_) captures.push_back({{Ref<Node>(input.node.get()), 0}});
-        if (!roots.empty() && !captures.empty()) run_backward(roots, captures, true, grad_mode, captures[0].edge.function->sequence_nr());
+        if (!roots.empty() && !captures.empty())
+            run_backward(
+                roots, captures, true, grad_mode, captures[0].edge.function->sequence_nr());
         std::vector<AnyTensor> results;
         for (auto& capture : captures) results.push_back(std::move(capture.gradient));
         for (auto& input : inputs_)
@@ -63,12 +69,18 @@ private:
     std::vector<Input> inputs_;
 };
 
-/// Of gradients that were computed without a graph: differentiating them is an error. Its edges lead to what they depend on.
+/// Of gradients that were computed without a graph: differentiating them is an error. Its edges
+/// lead to what they depend on.
 class ErrorNode final : public Node {
 public:
-    ErrorNode(std::string message, std::vector<Edge> edges) : message_(std::move(message)), edges_(std::move(edges)) { set_edges(edges_.data(), edges_.size()); }
+    ErrorNode(std::string message, std::vector<Edge> edges)
+        : message_(std::move(message)), edges_(std::move(edges)) {
+        set_edges(edges_.data(), edges_.size());
+    }
     void apply(std::span<AnyTensor>, std::span<AnyTensor>) override { fail<GraphError>(message_); }
-    void pushforward(std::span<AnyTensor const>, std::span<AnyTensor>) override { fail<GraphError>(message_); }
+    void pushforward(std::span<AnyTensor const>, std::span<AnyTensor>) override {
+        fail<GraphError>(message_);
+    }
     [[gnu::cold]] std::string name() const override { return "Error"; }
 
 private:
@@ -77,8 +89,7 @@ private:
 };
 
 /// The same values as t, made by an ErrorNode.
-[[gnu::cold]] inline AnyTensor with_error(AnyTensor const& t, Ref<Node> error)
-{
+[[gnu::cold]] inline AnyTensor with_error(AnyTensor const& t, Ref<Node> error) {
     AnyTensor result = alias(t);
     result.impl().grad_fn = std::move(error);
     result.impl().output_nr = 0;
@@ -86,8 +97,7 @@ private:
 }
 
 /// True where all elements of a tensor of real or complex numbers are 0.
-[[gnu::cold]] inline bool is_zero(AnyTensor const& t)
-{
+[[gnu::cold]] inline bool is_zero(AnyTensor const& t) {
     NoGradGuard const off;
     auto const values = t.impl().type->copy(t);
     auto const all_zero = [&](auto const* first) {
@@ -96,36 +106,42 @@ private:
     };
     auto const* const data = values.impl().array.data;
     bool const is_single = t.dtype() == DType::float32 || t.dtype() == DType::complex64;
-    return is_single ? all_zero(reinterpret_cast<float const*>(data)) : all_zero(reinterpret_cast<double const*>(data));
+    return is_single ? all_zero(reinterpret_cast<float const*>(data))
+                     : all_zero(reinterpret_cast<double const*>(data));
 }
 
-/// Forward mode for a Node that has no shorter way: its backward pass is linear in the gradients, and the gradient of that takes
-/// tangents to tangents. `outputs` are zeros like the Node's outputs.
-inline void push_by_transposing(Node& node, std::vector<AnyTensor> outputs, std::span<AnyTensor const> tangents, std::span<AnyTensor> results)
-{
+/// Forward mode for a Node that has no shorter way: its backward pass is linear in the gradients,
+/// and the gradient of that takes tangents to tangents. `outputs` are zeros like the Node's
+/// outputs.
+inline void push_by_transposing(Node& node, std::vector<AnyTensor> outputs,
+    std::span<AnyTensor const> tangents, std::span<AnyTensor> results) {
     SecondOrder::of(node).push_transposed(node, std::move(outputs), tangents, results);
 }
 
-/// Throws where a backward pass that was to be recorded was not. Its gradients are linear in what comes in: one that is not always 0 depends
-/// on it.
-[[gnu::cold]] inline void check_recorded(Node& node, std::span<AnyTensor const> outputs, std::span<AnyTensor const> gradients, std::span<AnyTensor const> tangents)
-{
+/// Throws where a backward pass that was to be recorded was not. Its gradients are linear in what
+/// comes in: one that is not always 0 depends on it.
+[[gnu::cold]] inline void check_recorded(Node& node, std::span<AnyTensor const> outputs,
+    std::span<AnyTensor const> gradients, std::span<AnyTensor const> tangents) {
     std::vector<AnyTensor> ones, of_ones(gradients.size());
     for (std::size_t k = 0; k < gradients.size(); ++k) {
-        if (!tangents[k].defined() || !gradients[k].defined() || gradients[k].requires_grad()) continue;
+        if (!tangents[k].defined() || !gradients[k].defined() || gradients[k].requires_grad())
+            continue;
         if (ones.empty()) {
             PassMode const off(false);
-            for (auto const& y : outputs) ones.push_back(y.defined() ? y.impl().type->filled(y.shape(), 1) : AnyTensor());
+            for (auto const& y : outputs)
+                ones.push_back(y.defined() ? y.impl().type->filled(y.shape(), 1) : AnyTensor());
             node.apply(ones, of_ones);
         }
         if (of_ones[k].defined() && !is_zero(of_ones[k]))
-            fail<GraphError>(node.name(), ": its backward pass was not recorded, so that forward mode cannot use it: let it compute with operations on tensors, or give the function a jvp");
+            fail<GraphError>(node.name(),
+                ": its backward pass was not recorded, so that forward mode cannot use it: let it "
+                "compute with operations on tensors, or give the function a jvp");
     }
 }
 
 /// What push_by_transposing() calls.
-[[gnu::cold]] inline void push_transposed(Node& node, std::vector<AnyTensor> outputs, std::span<AnyTensor const> tangents, std::span<AnyTensor> results)
-{
+[[gnu::cold]] inline void push_transposed(Node& node, std::vector<AnyTensor> outputs,
+    std::span<AnyTensor const> tangents, std::span<AnyTensor> results) {
     LocalGraph graph;
     std::vector<std::size_t> defined;
     for (std::size_t i = 0; i < outputs.size(); ++i) {
@@ -143,4 +159,4 @@ inline void push_by_transposing(Node& node, std::vector<AnyTensor> outputs, std:
     for (std::size_t i = 0; i < defined.size(); ++i) results[defined[i]] = std::move(found[i]);
 }
 
-}  // namespace xgrad::detail
+} // namespace xgrad::detail

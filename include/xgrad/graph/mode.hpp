@@ -1,5 +1,5 @@
-// Whether operations are recorded: switches of each thread, and guards that set them for a scope and restore them at its
-// end, also after an exception.
+// Whether operations are recorded: switches of each thread, and guards that set them for a scope
+// and restore them at its end, also after an exception.
 #pragma once
 
 #include <xgrad/base/config.hpp>
@@ -14,14 +14,17 @@ inline constinit thread_local bool inference_mode = false;
 /// Whether operations are recorded: never in inference mode, whatever grad mode says.
 inline bool recording() noexcept { return grad_mode && !inference_mode; }
 
-/// True while what is recorded will be differentiated: in a function that is transformed, and in a pass with create_graph. It is
-/// what transforms take for create_graph by default, so that they nest as they stand.
+/// True while what is recorded will be differentiated: in a function that is transformed, and in a
+/// pass with create_graph. It is what transforms take for create_graph by default, so that they
+/// nest as they stand.
 inline constinit thread_local bool differentiated = false;
 
 /// Sets `differentiated` for its scope.
 class DifferentiatedScope {
 public:
-    explicit DifferentiatedScope(bool value = true) noexcept : before_(differentiated) { differentiated = value; }
+    explicit DifferentiatedScope(bool value = true) noexcept : before_(differentiated) {
+        differentiated = value;
+    }
     DifferentiatedScope(DifferentiatedScope const&) = delete;
     DifferentiatedScope& operator=(DifferentiatedScope const&) = delete;
     ~DifferentiatedScope() { differentiated = before_; }
@@ -29,7 +32,7 @@ public:
 private:
     bool before_;
 };
-}  // namespace detail
+} // namespace detail
 
 /// True where operations on the calling thread are recorded; a new thread starts with true.
 inline bool is_grad_enabled() noexcept { return detail::grad_mode; }
@@ -39,7 +42,9 @@ inline bool is_inference_mode_enabled() noexcept { return detail::inference_mode
 /// Sets grad mode for its scope.
 class AutoGradMode {
 public:
-    explicit AutoGradMode(bool enabled) noexcept : before_(detail::grad_mode) { detail::grad_mode = enabled; }
+    explicit AutoGradMode(bool enabled) noexcept : before_(detail::grad_mode) {
+        detail::grad_mode = enabled;
+    }
     AutoGradMode(AutoGradMode const&) = delete;
     AutoGradMode& operator=(AutoGradMode const&) = delete;
     ~AutoGradMode() { detail::grad_mode = before_; }
@@ -49,12 +54,14 @@ private:
 };
 
 namespace detail {
-/// The modes in which gradients and tangents are computed: with create_graph they are recorded, to be differentiated.
+/// The modes in which gradients and tangents are computed: with create_graph they are recorded, to
+/// be differentiated.
 class PassMode : AutoGradMode, DifferentiatedScope {
 public:
-    explicit PassMode(bool create_graph) noexcept : AutoGradMode(create_graph), DifferentiatedScope(create_graph) {}
+    explicit PassMode(bool create_graph) noexcept
+        : AutoGradMode(create_graph), DifferentiatedScope(create_graph) {}
 };
-}  // namespace detail
+} // namespace detail
 
 /// Nothing is recorded in its scope.
 class NoGradGuard : AutoGradMode {
@@ -68,11 +75,15 @@ public:
     EnableGradGuard() noexcept : AutoGradMode(true) {}
 };
 
-/// Tensors made in its scope are inference tensors: they never take part in a recorded graph, so they need no version and
-/// cannot be saved for backward. InferenceMode(false) turns it off again for an inner scope.
+/// Tensors made in its scope are inference tensors: they never take part in a recorded graph, so
+/// they need no version and cannot be saved for backward. InferenceMode(false) turns it off again
+/// for an inner scope.
 class InferenceMode {
 public:
-    explicit InferenceMode(bool enabled = true) noexcept : grad_(!enabled), before_(detail::inference_mode) { detail::inference_mode = enabled; }
+    explicit InferenceMode(bool enabled = true) noexcept
+        : grad_(!enabled), before_(detail::inference_mode) {
+        detail::inference_mode = enabled;
+    }
     InferenceMode(InferenceMode const&) = delete;
     InferenceMode& operator=(InferenceMode const&) = delete;
     ~InferenceMode() { detail::inference_mode = before_; }
@@ -82,4 +93,4 @@ private:
     bool before_;
 };
 
-}  // namespace xgrad
+} // namespace xgrad

@@ -1,4 +1,5 @@
-// How one Node runs: tensor hooks, retain_grad, prehooks, apply, post hooks, in this order; and how hooks get onto a Node.
+// How one Node runs: tensor hooks, retain_grad, prehooks, apply, post hooks, in this order; and how
+// hooks get onto a Node.
 #pragma once
 
 #include <xgrad/graph/saved_tensor.hpp>
@@ -11,24 +12,28 @@ namespace xgrad {
 namespace detail {
 
 /// A hook may replace a gradient only by one of the same shape and scalar type.
-inline AnyTensor checked_hook_result(AnyTensor const& before, AnyTensor after)
-{
+inline AnyTensor checked_hook_result(AnyTensor const& before, AnyTensor after) {
     if (!after.defined()) return before;
-    if (!before.defined()) fail<GraphError>("a hook can't replace a empty gradient with a non-empty value");
+    if (!before.defined())
+        fail<GraphError>("a hook can't replace a empty gradient with a non-empty value");
     if (after.dtype() != before.dtype())
-        fail<TypeError>("a hook has changed the type of value (was ", name(before.dtype()), " got ", name(after.dtype()), ")");
-    if (after.shape() != before.shape()) fail<ShapeError>("a hook has changed the size of value (was ", before.shape(), " got ", after.shape(), ")");
+        fail<TypeError>("a hook has changed the type of value (was ", name(before.dtype()), " got ",
+            name(after.dtype()), ")");
+    if (after.shape() != before.shape())
+        fail<ShapeError>("a hook has changed the size of value (was ", before.shape(), " got ",
+            after.shape(), ")");
     return after;
 }
 
 /// Tensor hooks in order, and then what retain_grad() asked for.
-inline void run_tensor_hooks(Node& node, std::span<AnyTensor> gradients)
-{
+inline void run_tensor_hooks(Node& node, std::span<AnyTensor> gradients) {
     auto* const hooks = NodeHooks::of(node);
     if (!hooks) return;
-    for (auto* output = hooks->outputs.load(std::memory_order_acquire); output; output = output->next.load(std::memory_order_acquire)) {
+    for (auto* output = hooks->outputs.load(std::memory_order_acquire); output;
+         output = output->next.load(std::memory_order_acquire)) {
         auto& gradient = gradients[output->output_nr];
-        output->tensor_hooks.for_each([&](auto const& hook) { gradient = checked_hook_result(gradient, hook(gradient)); });
+        output->tensor_hooks.for_each(
+            [&](auto const& hook) { gradient = checked_hook_result(gradient, hook(gradient)); });
         if (auto const retain = output->retain_grad(); retain && gradient.defined()) {
             NodeLock const lock(node);
             retain(gradient);
@@ -37,55 +42,61 @@ inline void run_tensor_hooks(Node& node, std::span<AnyTensor> gradients)
 }
 
 /// A hook returns as many gradients as it was given.
-inline void check_hook_count(std::size_t got, std::size_t expected)
-{
+inline void check_hook_count(std::size_t got, std::size_t expected) {
     if (got != expected)
         fail<GraphError>("a hook has returned an incorrect number of values (got ", got,
             ", but expected ", expected, ")");
 }
 
-/// Puts what a Node hook returned in the gradients' place; nothing keeps them, an undefined one among several stops its gradient.
-inline void take_hook_results(std::span<AnyTensor> gradients, Gradients after)
-{
+/// Puts what a Node hook returned in the gradients' place; nothing keeps them, an undefined one
+/// among several stops its gradient.
+inline void take_hook_results(std::span<AnyTensor> gradients, Gradients after) {
     if (after.empty()) return;
     check_hook_count(after.size(), gradients.size());
-    for (std::size_t i = 0; i < after.size(); ++i) gradients[i] = after[i].defined() ? checked_hook_result(gradients[i], std::move(after[i])) : AnyTensor();
+    for (std::size_t i = 0; i < after.size(); ++i)
+        gradients[i] = after[i].defined() ? checked_hook_result(gradients[i], std::move(after[i]))
+                                          : AnyTensor();
 }
 
 /// " It is the backward pass of Mul(Sqrt(a), number)."
-[[gnu::cold]] inline std::string formula_clause(Node const& node)
-{
+[[gnu::cold]] inline std::string formula_clause(Node const& node) {
     auto const formula = node.formula();
     return formula == node.name() ? std::string() : " It is the backward pass of " + formula + ".";
 }
 
-[[gnu::cold]] inline void check_nan(Node const& node, std::span<AnyTensor const> results)
-{
+[[gnu::cold]] inline void check_nan(Node const& node, std::span<AnyTensor const> results) {
     for (std::size_t i = 0; i < results.size(); ++i)
         if (results[i].defined() && results[i].impl().type->has_nan(results[i].impl().array))
-            fail<GraphError>("Function '", node.name(), "' returned nan values in its ", i, "th output.", formula_clause(node), origin_text(node));
+            fail<GraphError>("Function '", node.name(), "' returned nan values in its ", i,
+                "th output.", formula_clause(node), origin_text(node));
 }
 
 /// apply() in anomaly mode.
-[[gnu::cold]] inline void apply_watched(Node& node, std::span<AnyTensor> gradients, std::span<AnyTensor> results)
-{
+[[gnu::cold]] inline void apply_watched(
+    Node& node, std::span<AnyTensor> gradients, std::span<AnyTensor> results) {
     auto* const outer = std::exchange(anomaly.running, &node);
     try {
         node.apply(gradients, results);
         if (anomaly.check_nan) check_nan(node, results);
     } catch (...) {
         anomaly.running = outer;
-        warn("Error detected in ", node.name(), ". Traceback of forward call that caused the error:", origin_text(node), formula_clause(node));
+        warn("Error detected in ", node.name(),
+            ". Traceback of forward call that caused the error:", origin_text(node),
+            formula_clause(node));
         throw;
     }
     anomaly.running = outer;
 }
 
 /// Runs a Node that has hooks, or in anomaly mode.
-[[gnu::cold]] inline void run_watched_node(Node& node, NodeHooks const* hooks, std::span<AnyTensor> gradients, std::span<AnyTensor> results, bool keep_saved)
-{
-    if (hooks) hooks->prehooks.for_each([&](auto const& hook) { take_hook_results(gradients, hook(Gradients(gradients.begin(), gradients.end()))); });
-    bool const accumulates = hooks && is_leaf(node) && gradients[0].defined() && static_cast<AccumulateGrad&>(node).collects();
+[[gnu::cold]] inline void run_watched_node(Node& node, NodeHooks const* hooks,
+    std::span<AnyTensor> gradients, std::span<AnyTensor> results, bool keep_saved) {
+    if (hooks)
+        hooks->prehooks.for_each([&](auto const& hook) {
+            take_hook_results(gradients, hook(Gradients(gradients.begin(), gradients.end())));
+        });
+    bool const accumulates = hooks && is_leaf(node) && gradients[0].defined() &&
+                             static_cast<AccumulateGrad&>(node).collects();
     bool const has_posthooks = hooks && hooks->posthooks.any();
     Gradients grad_outputs;
     if (has_posthooks) grad_outputs.assign(gradients.begin(), gradients.end());
@@ -94,9 +105,14 @@ inline void take_hook_results(std::span<AnyTensor> gradients, Gradients after)
         if (anomaly.enabled) apply_watched(node, gradients, results);
         else node.apply(gradients, results);
         if (accumulates)
-            hooks->post_accumulate.for_each([leaf = static_cast<AccumulateGrad&>(node).variable()](auto const& hook) { hook(leaf); });
+            hooks->post_accumulate.for_each([leaf = static_cast<AccumulateGrad&>(node).variable()](
+                                                auto const& hook) { hook(leaf); });
     }
-    if (has_posthooks) hooks->posthooks.for_each([&](auto const& hook) { take_hook_results(results, hook(Gradients(results.begin(), results.end()), grad_outputs)); });
+    if (has_posthooks)
+        hooks->posthooks.for_each([&](auto const& hook) {
+            take_hook_results(
+                results, hook(Gradients(results.begin(), results.end()), grad_outputs));
+        });
     if (!keep_saved) {
         NodeLock const lock(node);
         node.release_saved();
@@ -104,8 +120,8 @@ inline void take_hook_results(std::span<AnyTensor> gradients, Gradients after)
 }
 
 /// Runs a Node from the gradients that have arrived, after their tensor hooks.
-inline void run_node(Node& node, std::span<AnyTensor> gradients, std::span<AnyTensor> results, bool keep_saved)
-{
+inline void run_node(
+    Node& node, std::span<AnyTensor> gradients, std::span<AnyTensor> results, bool keep_saved) {
     auto const* const hooks = NodeHooks::of(node);
     if (!hooks && !anomaly.enabled) [[likely]] {
         NodeLock const lock(node);
@@ -116,12 +132,14 @@ inline void run_node(Node& node, std::span<AnyTensor> gradients, std::span<AnyTe
     run_watched_node(node, hooks, gradients, results, keep_saved);
 }
 
-/// True where hooks look on when a Node runs, or the pass is recorded, so that it must run by apply().
-inline bool is_watched(Node const& node) noexcept { return grad_mode || anomaly.enabled || NodeHooks::of(node); }
+/// True where hooks look on when a Node runs, or the pass is recorded, so that it must run by
+/// apply().
+inline bool is_watched(Node const& node) noexcept {
+    return grad_mode || anomaly.enabled || NodeHooks::of(node);
+}
 
 /// Runs the Node of a leaf from the gradient that has arrived, with all its hooks.
-inline void run_leaf(Node& node, AnyTensor& gradient, bool keep_saved)
-{
+inline void run_leaf(Node& node, AnyTensor& gradient, bool keep_saved) {
     if (!anomaly.enabled && !NodeHooks::of(node)) [[likely]] {
         NodeLock const lock(node);
         return static_cast<AccumulateGrad&>(node).collect(gradient);
@@ -131,9 +149,9 @@ inline void run_leaf(Node& node, AnyTensor& gradient, bool keep_saved)
     run_node(node, arrived, {}, keep_saved);
 }
 
-/// Runs a Node by f, which knows a shorter way than apply(); false where f does not know it for this Node.
-template <class F> XGRAD_INLINE bool run_shorter(Node& node, bool keep_saved, F f)
-{
+/// Runs a Node by f, which knows a shorter way than apply(); false where f does not know it for
+/// this Node.
+template <class F> XGRAD_INLINE bool run_shorter(Node& node, bool keep_saved, F f) {
     NodeLock const lock(node);
     if (!f()) return false;
     if (!keep_saved) node.release_saved();
@@ -141,8 +159,7 @@ template <class F> XGRAD_INLINE bool run_shorter(Node& node, bool keep_saved, F 
 }
 
 /// Runs a Node that has its gradients for 1 ready; false where it has not.
-XGRAD_INLINE bool run_from_one(Node& node, std::span<AnyTensor> results, bool keep_saved)
-{
+XGRAD_INLINE bool run_from_one(Node& node, std::span<AnyTensor> results, bool keep_saved) {
     return run_shorter(node, keep_saved, [&] {
         auto const ready = node.hand_over();
         std::ranges::move(ready, results.begin());
@@ -150,61 +167,76 @@ XGRAD_INLINE bool run_from_one(Node& node, std::span<AnyTensor> results, bool ke
     });
 }
 
-/// Runs a Node so that it adds its gradients to sums that have begun: sum_at(edge), or null. False where there are none, or the Node cannot.
-template <class F> XGRAD_INLINE bool run_onto_sums(Node& node, std::span<AnyTensor> gradients, std::span<AnyTensor> results, bool keep_saved, F sum_at)
-{
+/// Runs a Node so that it adds its gradients to sums that have begun: sum_at(edge), or null. False
+/// where there are none, or the Node cannot.
+template <class F>
+XGRAD_INLINE bool run_onto_sums(Node& node, std::span<AnyTensor> gradients,
+    std::span<AnyTensor> results, bool keep_saved, F sum_at) {
     auto const edges = node.next_edges();
     bool any = false;
     for (std::size_t i = 0; i < edges.size(); ++i)
-        if (AnyTensor* const sum = edges[i] ? sum_at(edges[i]) : nullptr; sum && sum->defined() && can_be_taken(*sum)) {
+        if (AnyTensor* const sum = edges[i] ? sum_at(edges[i]) : nullptr;
+            sum && sum->defined() && can_be_taken(*sum)) {
             results[i] = std::move(*sum);
             any = true;
         }
     if (!any) return false;
-    if (run_shorter(node, keep_saved, [&] { return node.apply_onto(gradients, results); })) return true;
+    if (run_shorter(node, keep_saved, [&] { return node.apply_onto(gradients, results); }))
+        return true;
     for (std::size_t i = 0; i < edges.size(); ++i)
         if (results[i].defined()) *sum_at(edges[i]) = std::move(results[i]);
     return false;
 }
 
-template <class R> inline constexpr bool is_hook_result = std::is_void_v<R> || std::is_convertible_v<R, Gradients>;
+template <class R>
+inline constexpr bool is_hook_result = std::is_void_v<R> || std::is_convertible_v<R, Gradients>;
 
 /// A call of a hook that may return nothing.
-template <class F, class... A> Gradients call_node_hook(F& f, A const&... gradients)
-{
+template <class F, class... A> Gradients call_node_hook(F& f, A const&... gradients) {
     if constexpr (std::is_void_v<std::invoke_result_t<F&, A const&...>>) {
         f(gradients...);
         return {};
     } else return f(gradients...);
 }
 
-}  // namespace detail
+} // namespace detail
 
-template <class F> HookHandle Node::register_prehook(F f)
-{
+template <class F> HookHandle Node::register_prehook(F f) {
     constexpr bool takes_gradients = std::is_invocable_v<F&, detail::Gradients const&>;
-    static_assert(takes_gradients, "register_prehook: a hook takes the gradients of the Node's outputs, a std::vector<AnyTensor> const&");
+    static_assert(takes_gradients, "register_prehook: a hook takes the gradients of the Node's "
+                                   "outputs, a std::vector<AnyTensor> const&");
     if constexpr (takes_gradients) {
-        constexpr bool returns_gradients = detail::is_hook_result<std::invoke_result_t<F&, detail::Gradients const&>>;
-        static_assert(returns_gradients, "register_prehook: a hook returns nothing, or the gradients to go on with as a std::vector<AnyTensor>");
+        constexpr bool returns_gradients =
+            detail::is_hook_result<std::invoke_result_t<F&, detail::Gradients const&>>;
+        static_assert(returns_gradients, "register_prehook: a hook returns nothing, or the "
+                                         "gradients to go on with as a std::vector<AnyTensor>");
         if constexpr (returns_gradients)
-            return detail::NodeHooks::made(*this).prehooks.add([f = std::move(f)](detail::Gradients const& g) mutable { return detail::call_node_hook(f, g); });
+            return detail::NodeHooks::made(*this).prehooks.add(
+                [f = std::move(f)](
+                    detail::Gradients const& g) mutable { return detail::call_node_hook(f, g); });
     }
     return {};
 }
 
-template <class F> HookHandle Node::register_hook(F f)
-{
-    constexpr bool takes_gradients = std::is_invocable_v<F&, detail::Gradients const&, detail::Gradients const&>;
-    static_assert(takes_gradients, "register_hook: a Node's hook takes the gradients of its inputs and those of its outputs, two std::vector<AnyTensor> const&");
+template <class F> HookHandle Node::register_hook(F f) {
+    constexpr bool takes_gradients =
+        std::is_invocable_v<F&, detail::Gradients const&, detail::Gradients const&>;
+    static_assert(takes_gradients, "register_hook: a Node's hook takes the gradients of its inputs "
+                                   "and those of its outputs, two std::vector<AnyTensor> const&");
     if constexpr (takes_gradients) {
-        constexpr bool returns_gradients = detail::is_hook_result<std::invoke_result_t<F&, detail::Gradients const&, detail::Gradients const&>>;
-        static_assert(returns_gradients, "register_hook: a Node's hook returns nothing, or the gradients of its inputs to go on with as a std::vector<AnyTensor>");
+        constexpr bool returns_gradients = detail::is_hook_result<
+            std::invoke_result_t<F&, detail::Gradients const&, detail::Gradients const&>>;
+        static_assert(returns_gradients,
+            "register_hook: a Node's hook returns nothing, or the gradients of "
+            "its inputs to go on with as a std::vector<AnyTensor>");
         if constexpr (returns_gradients)
             return detail::NodeHooks::made(*this).posthooks.add(
-                [f = std::move(f)](detail::Gradients const& in, detail::Gradients const& out) mutable { return detail::call_node_hook(f, in, out); });
+                [f = std::move(f)](
+                    detail::Gradients const& in, detail::Gradients const& out) mutable {
+                    return detail::call_node_hook(f, in, out);
+                });
     }
     return {};
 }
 
-}  // namespace xgrad
+} // namespace xgrad

@@ -13,21 +13,27 @@ class SavedTensor {
 public:
     SavedTensor() noexcept = default;
 
-    /// Keeps an operand of a Node: a leaf that collects a gradient itself, of any other what it is now, so that a later
-    /// change of its history leaves this one alone and no cycle can arise.
-    static SavedTensor operand(AnyTensor const& t)
-    {
-        if (t.is_inference()) detail::fail<GraphError>("Inference tensors cannot be saved for backward. To work around you can make a clone to get a normal tensor and use it in autograd.");
+    /// Keeps an operand of a Node: a leaf that collects a gradient itself, of any other what it is
+    /// now, so that a later change of its history leaves this one alone and no cycle can arise.
+    static SavedTensor operand(AnyTensor const& t) {
+        if (t.is_inference())
+            detail::fail<GraphError>(
+                "Inference tensors cannot be saved for backward. To work around you can make a "
+                "clone to get a normal tensor and use it in autograd.");
         bool const is_collecting_leaf = !t.is_view() && t.impl().requires_grad && !t.impl().grad_fn;
         return {is_collecting_leaf ? t : detail::snapshot(t), operand_nr, t.impl().is_number};
     }
-    /// Keeps a result of a Node, its output `output_nr`: without its history, which would be the Node itself.
-    static SavedTensor result(AnyTensor const& t, std::uint32_t output_nr = 0) { return {detail::alias(t), output_nr, false}; }
+    /// Keeps a result of a Node, its output `output_nr`: without its history, which would be the
+    /// Node itself.
+    static SavedTensor result(AnyTensor const& t, std::uint32_t output_nr = 0) {
+        return {detail::alias(t), output_nr, false};
+    }
 
-    /// Values that a Node kept in a shorter form, with the version that they had and where their gradient goes: nowhere, to
-    /// a leaf, which is then the tensor itself, or to the Node that made them.
-    [[gnu::cold]] static SavedTensor restored(detail::TypeInfo const& type, detail::AnyArray array, std::uint32_t version, Edge const& history)
-    {
+    /// Values that a Node kept in a shorter form, with the version that they had and where their
+    /// gradient goes: nowhere, to a leaf, which is then the tensor itself, or to the Node that made
+    /// them.
+    [[gnu::cold]] static SavedTensor restored(detail::TypeInfo const& type, detail::AnyArray array,
+        std::uint32_t version, Edge const& history) {
         SavedTensor saved;
         saved.version_ = version;
         if (history && detail::is_leaf(*history.function)) {
@@ -42,79 +48,86 @@ public:
         saved.value_.impl().output_nr = history.input_nr;
         return saved;
     }
-    [[gnu::cold]] static SavedTensor restored_result(SavedTensor saved)
-    {
+    [[gnu::cold]] static SavedTensor restored_result(SavedTensor saved) {
         saved.output_nr_ = 0;
         return saved;
     }
 
     bool holds() const noexcept { return value_.defined() || packed_; }
     bool is_packed() const noexcept { return static_cast<bool>(packed_); }
-    void release() noexcept
-    {
+    void release() noexcept {
         value_ = {};
         packed_.reset();
     }
-    bool requires_grad() const { return packed_ ? static_cast<bool>(packed_->history) : value_.defined() && value_.requires_grad(); }
+    bool requires_grad() const {
+        return packed_ ? static_cast<bool>(packed_->history)
+                       : value_.defined() && value_.requires_grad();
+    }
 
     /// The saved value with its history; `owner` is the Node that saved it.
-    AnyTensor unpack(Node& owner)
-    {
+    AnyTensor unpack(Node& owner) {
         check(owner);
         if (!packed_ && !is_result()) return value_;
-        AnyTensor t = detail::alias(!packed_ ? value_ : packed_->open.defined() ? packed_->open : unpacked());
+        AnyTensor t = detail::alias(!packed_                  ? value_
+                                    : packed_->open.defined() ? packed_->open
+                                                              : unpacked());
         t.impl().grad_fn = is_result() ? detail::Ref<Node>(&owner) : packed_->history.function;
         t.impl().output_nr = is_result() ? output_nr_ : packed_->history.input_nr;
         return t;
     }
 
     /// The same, put into `room` only where it has to be made.
-    AnyTensor const& unpacked_into(AnyTensor& room, Node& owner)
-    {
+    AnyTensor const& unpacked_into(AnyTensor& room, Node& owner) {
         if (packed_ || is_result()) return room = unpack(owner);
         check(owner);
         return value_;
     }
 
     /// Makes array() ready: checks the saved value, or unpacks it. True where close() must follow.
-    bool open(Node const& owner)
-    {
+    bool open(Node const& owner) {
         check(owner);
         if (!packed_ || packed_->open.defined()) return false;
         packed_->open = unpacked();
         return true;
     }
-    detail::AnyArray const& array() const { return (packed_ ? packed_->open : value_).impl().array; }
-    void close() noexcept
-    {
+    detail::AnyArray const& array() const {
+        return (packed_ ? packed_->open : value_).impl().array;
+    }
+    void close() noexcept {
         if (packed_) packed_->open = {};
     }
 
     /// Keeps the value as pack(value) from now on. Only one pair of hooks at a time.
-    void set_packing(std::shared_ptr<detail::Packing const> packing, Node const& owner)
-    {
-        if (packed_) detail::fail<GraphError>("Calling register_hooks on a saved tensor whose hooks have already been set. Hint: only one pair of hooks is allowed at a time.");
+    void set_packing(std::shared_ptr<detail::Packing const> packing, Node const& owner) {
+        if (packed_)
+            detail::fail<GraphError>(
+                "Calling register_hooks on a saved tensor whose hooks have already been set. Hint: "
+                "only one pair of hooks is allowed at a time.");
         if (!value_.defined())
-            detail::fail<GraphError>("Calling register_hooks on a saved tensor after it has been freed. Saved intermediate values of the graph are freed when you call "
-                                     ".backward() or xgrad::grad(). Specify .retain_graph = true if you need to backward through the graph a second time or if you need "
-                                     "to access saved variables after calling backward.");
+            detail::fail<GraphError>(
+                "Calling register_hooks on a saved tensor after it has been freed. Saved "
+                "intermediate values of the graph are freed when you call "
+                ".backward() or xgrad::grad(). Specify .retain_graph = true if you need to "
+                "backward through the graph a second time or if you need "
+                "to access saved variables after calling backward.");
         check(owner);
         pack(std::move(packing));
     }
 
-    [[noreturn]] static void fail_released()
-    {
-        detail::fail<GraphError>(
-            "Trying to backward through the graph a second time (or directly access saved tensors after they have already been freed). "
-            "Saved intermediate values of the graph are freed when you call .backward() or xgrad::grad(). Specify .retain_graph = true if "
-            "you need to backward through the graph a second time or if you need to access saved tensors after calling backward.");
+    [[noreturn]] static void fail_released() {
+        detail::fail<GraphError>("Trying to backward through the graph a second time (or directly "
+                                 "access saved tensors after they have already been freed). "
+                                 "Saved intermediate values of the graph are freed when you call "
+                                 ".backward() or xgrad::grad(). Specify .retain_graph = true if "
+                                 "you need to backward through the graph a second time or if you "
+                                 "need to access saved tensors after calling backward.");
     }
 
 private:
     struct Packed {
         std::shared_ptr<detail::Packing const> packing;
         std::shared_ptr<void const> data;
-        Edge history;  // of an operand
+        Edge history; // of an operand
         DType dtype;
         Shape shape;
         AnyTensor open = {};
@@ -122,53 +135,64 @@ private:
 
     static constexpr std::uint32_t operand_nr = ~std::uint32_t{0};
 
-    SavedTensor(AnyTensor t, std::uint32_t output_nr, bool is_number) : value_(std::move(t)), version_(value_.impl().array.storage->version()), output_nr_(output_nr)
-    {
+    SavedTensor(AnyTensor t, std::uint32_t output_nr, bool is_number)
+        : value_(std::move(t)), version_(value_.impl().array.storage->version()),
+          output_nr_(output_nr) {
         if (detail::default_packing && !is_number) [[unlikely]]
             pack(*detail::default_packing);
     }
 
     bool is_result() const noexcept { return output_nr_ != operand_nr; }
 
-    [[gnu::cold]] void pack(std::shared_ptr<detail::Packing const> packing)
-    {
+    [[gnu::cold]] void pack(std::shared_ptr<detail::Packing const> packing) {
         NoGradGuard const off;
         auto const argument = detail::alias(value_);
-        auto packed = std::make_unique<Packed>(Packed{packing, packing->pack(argument), detail::gradient_edge(value_), value_.dtype(), value_.shape()});
+        auto packed = std::make_unique<Packed>(Packed{packing, packing->pack(argument),
+            detail::gradient_edge(value_), value_.dtype(), value_.shape()});
         if (argument.impl().array.storage->version() != version_)
-            detail::fail<GraphError>("A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook can not be modified by in-place "
-                                     "operations as this can lead to unexpected side-effects. Please open an issue if you need to perform in-place operations on the input "
-                                     "to a pack hook.");
+            detail::fail<GraphError>(
+                "A saved tensor pack hook is modifying its input in place. Tensors provided as "
+                "input to pack hook can not be modified by in-place "
+                "operations as this can lead to unexpected side-effects. Please open an issue if "
+                "you need to perform in-place operations on the input "
+                "to a pack hook.");
         packed_ = std::move(packed);
         value_ = {};
     }
 
-    [[gnu::cold]] AnyTensor unpacked() const
-    {
+    [[gnu::cold]] AnyTensor unpacked() const {
         NoGradGuard const off;
         auto const t = packed_->packing->unpack(packed_->data.get());
         if (!t.defined() || t.dtype() != packed_->dtype || t.shape() != packed_->shape)
-            detail::fail<TypeError>("Output of saved tensor unpack_hook expected to be a tensor of type ", name(packed_->dtype), " and shape ", packed_->shape, " but got ", detail::describe(t));
+            detail::fail<TypeError>(
+                "Output of saved tensor unpack_hook expected to be a tensor of type ",
+                name(packed_->dtype), " and shape ", packed_->shape, " but got ",
+                detail::describe(t));
         return t;
     }
 
-    void check(Node const& owner) const
-    {
+    void check(Node const& owner) const {
         if (packed_) return;
         if (!value_.defined()) fail_released();
         if (value_.impl().array.storage->version() != version_) fail_changed(owner);
     }
 
-    [[noreturn]] void fail_changed(Node const& owner) const
-    {
+    [[noreturn]] void fail_changed(Node const& owner) const {
         Node const* maker = is_result() ? &owner : value_.grad_fn();
         if (maker && detail::is_leaf(*maker)) maker = nullptr;
         auto const origin = detail::origin_text(owner);
-        detail::fail<VersionError>(
-            "one of the variables needed for gradient computation has been modified by an inplace operation: ", detail::describe(value_),
-            maker ? ", which is output " + std::to_string(is_result() ? output_nr_ : value_.output_nr()) + " of " + maker->name() + "," : std::string(), " is at version ",
-            value_.impl().array.storage->version(), "; expected version ", version_, " instead. It was saved by ", owner.name(), ".",
-            origin.empty() ? " Hint: record in the scope of an xgrad::AnomalyMode to be told where that is." : origin);
+        detail::fail<VersionError>("one of the variables needed for gradient computation has been "
+                                   "modified by an inplace operation: ",
+            detail::describe(value_),
+            maker ? ", which is output " +
+                        std::to_string(is_result() ? output_nr_ : value_.output_nr()) + " of " +
+                        maker->name() + ","
+                  : std::string(),
+            " is at version ", value_.impl().array.storage->version(), "; expected version ",
+            version_, " instead. It was saved by ", owner.name(), ".",
+            origin.empty()
+                ? " Hint: record in the scope of an xgrad::AnomalyMode to be told where that is."
+                : origin);
     }
 
     AnyTensor value_;
@@ -181,15 +205,14 @@ class SavedTensorHandle {
 public:
     SavedTensorHandle(Node& owner, SavedTensor& saved) : owner_(&owner), saved_(&saved) {}
 
-    /// The saved value, with its history. Throws GraphError once it was freed, VersionError where it was changed since.
-    AnyTensor unpack() const
-    {
+    /// The saved value, with its history. Throws GraphError once it was freed, VersionError where
+    /// it was changed since.
+    AnyTensor unpack() const {
         detail::NodeLock const lock(*owner_);
         return saved_->unpack(*owner_);
     }
     /// Packs the value at once, and unpacks it when it is needed; hooks as of SavedTensorsHooks.
-    template <class Pack, class Unpack> void register_hooks(Pack&& pack, Unpack&& unpack) const
-    {
+    template <class Pack, class Unpack> void register_hooks(Pack&& pack, Unpack&& unpack) const {
         detail::NodeLock const lock(*owner_);
         saved_->set_packing(
             detail::make_packing<detail::KeptCallable<Pack>, detail::KeptCallable<Unpack>>(
@@ -202,14 +225,14 @@ private:
     SavedTensor* saved_;
 };
 
-inline SavedTensorHandle Node::saved(std::string const& name)
-{
+inline SavedTensorHandle Node::saved(std::string const& name) {
     std::string names;
     for (auto const& s : saved_tensors()) {
         if (s.name == name) return {*this, *s.tensor};
         names += (names.empty() ? "" : ", ") + s.name;
     }
-    detail::fail<IndexError>(this->name(), " saves no tensor called '", name, "'; it saves ", names.empty() ? std::string("none") : names);
+    detail::fail<IndexError>(this->name(), " saves no tensor called '", name, "'; it saves ",
+        names.empty() ? std::string("none") : names);
 }
 
-}  // namespace xgrad
+} // namespace xgrad

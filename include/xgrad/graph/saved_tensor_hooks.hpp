@@ -1,5 +1,5 @@
-// How saved tensors are kept: by default as they are; with hooks, `pack` turns each into anything (a file's name, fewer
-// bits), and `unpack` turns that back when backward needs it.
+// How saved tensors are kept: by default as they are; with hooks, `pack` turns each into anything
+// (a file's name, fewer bits), and `unpack` turns that back when backward needs it.
 #pragma once
 
 #include <xgrad/base/callable.hpp>
@@ -17,22 +17,31 @@ struct Packing {
     std::function<AnyTensor(void const*)> unpack;
 };
 
-template <class Pack, class Unpack> std::shared_ptr<Packing const> make_packing(Pack pack, Unpack unpack)
-{
-    static_assert(std::is_invocable_v<Pack&, AnyTensor const&>, "saved tensor hooks: pack takes an AnyTensor const&");
+template <class Pack, class Unpack>
+std::shared_ptr<Packing const> make_packing(Pack pack, Unpack unpack) {
+    static_assert(std::is_invocable_v<Pack&, AnyTensor const&>,
+        "saved tensor hooks: pack takes an AnyTensor const&");
     if constexpr (std::is_invocable_v<Pack&, AnyTensor const&>) {
         using Packed = std::remove_cvref_t<std::invoke_result_t<Pack&, AnyTensor const&>>;
-        static_assert(!std::is_void_v<Packed>, "saved tensor hooks: pack returns what is kept in the tensor's place");
+        static_assert(!std::is_void_v<Packed>,
+            "saved tensor hooks: pack returns what is kept in the tensor's place");
         if constexpr (!std::is_void_v<Packed>) {
             constexpr bool takes_packed = std::is_invocable_v<Unpack&, Packed const&>;
-            static_assert(takes_packed, "saved tensor hooks: unpack takes a const& to what pack returns");
+            static_assert(
+                takes_packed, "saved tensor hooks: unpack takes a const& to what pack returns");
             if constexpr (takes_packed) {
-                constexpr bool gives_tensor = std::is_convertible_v<std::invoke_result_t<Unpack&, Packed const&>, AnyTensor>;
+                constexpr bool gives_tensor =
+                    std::is_convertible_v<std::invoke_result_t<Unpack&, Packed const&>, AnyTensor>;
                 static_assert(gives_tensor, "saved tensor hooks: unpack returns a tensor");
                 if constexpr (gives_tensor)
-                    return std::make_shared<Packing const>(Packing{
-                        [pack = std::move(pack)](AnyTensor const& t) mutable -> std::shared_ptr<void const> { return std::make_shared<Packed const>(pack(t)); },
-                        [unpack = std::move(unpack)](void const* packed) mutable -> AnyTensor { return unpack(*static_cast<Packed const*>(packed)); }});
+                    return std::make_shared<Packing const>(
+                        Packing{[pack = std::move(pack)](
+                                    AnyTensor const& t) mutable -> std::shared_ptr<void const> {
+                                    return std::make_shared<Packed const>(pack(t));
+                                },
+                            [unpack = std::move(unpack)](void const* packed) mutable -> AnyTensor {
+                                return unpack(*static_cast<Packed const*>(packed));
+                            }});
             }
         }
     }
@@ -42,19 +51,19 @@ template <class Pack, class Unpack> std::shared_ptr<Packing const> make_packing(
 inline constinit thread_local std::shared_ptr<Packing const> const* default_packing = nullptr;
 inline constinit thread_local std::string const* packing_disabled = nullptr;
 
-}  // namespace detail
+} // namespace detail
 
-/// In its scope every tensor that the calling thread saves for backward is kept as pack(tensor), and unpack gives it back
-/// whenever it is needed. Of nested scopes the innermost counts. Both hooks run without recording; pack must not change its
-/// argument; unpack must return a tensor of the same shape and scalar type.
+/// In its scope every tensor that the calling thread saves for backward is kept as pack(tensor),
+/// and unpack gives it back whenever it is needed. Of nested scopes the innermost counts. Both
+/// hooks run without recording; pack must not change its argument; unpack must return a tensor of
+/// the same shape and scalar type.
 class SavedTensorsHooks {
 public:
     template <class Pack, class Unpack>
     SavedTensorsHooks(Pack&& pack, Unpack&& unpack)
         : packing_(detail::make_packing<detail::KeptCallable<Pack>, detail::KeptCallable<Unpack>>(
               std::forward<Pack>(pack), std::forward<Unpack>(unpack))),
-          before_(detail::default_packing)
-    {
+          before_(detail::default_packing) {
         if (detail::packing_disabled) detail::fail<GraphError>(*detail::packing_disabled);
         detail::default_packing = &packing_;
     }
@@ -67,11 +76,12 @@ private:
     std::shared_ptr<detail::Packing const> const* before_;
 };
 
-/// In its scope making a SavedTensorsHooks throws a GraphError with this message; so does making this where hooks are active.
+/// In its scope making a SavedTensorsHooks throws a GraphError with this message; so does making
+/// this where hooks are active.
 class DisableSavedTensorsHooks {
 public:
-    explicit DisableSavedTensorsHooks(std::string message) : message_(std::move(message)), before_(detail::packing_disabled)
-    {
+    explicit DisableSavedTensorsHooks(std::string message)
+        : message_(std::move(message)), before_(detail::packing_disabled) {
         if (detail::default_packing) detail::fail<GraphError>(message_);
         detail::packing_disabled = &message_;
     }
@@ -84,4 +94,4 @@ private:
     std::string const* before_;
 };
 
-}  // namespace xgrad
+} // namespace xgrad

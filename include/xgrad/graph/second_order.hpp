@@ -1,5 +1,5 @@
-// What second derivatives and forward mode take beyond a backward pass. It is reached through pointers, so that only programs that ask for
-// one of the two contain it.
+// What second derivatives and forward mode take beyond a backward pass. It is reached through
+// pointers, so that only programs that ask for one of the two contain it.
 #pragma once
 
 #include <atomic>
@@ -18,17 +18,19 @@ struct SecondOrder {
     /// pushforward() of a fused Node.
     void (*push)(Node& fused, std::span<AnyTensor const> tangents, std::span<AnyTensor> results);
     /// pushforward() of any Node: see push_by_transposing() in local_graph.hpp.
-    void (*push_transposed)(Node& node, std::vector<AnyTensor> outputs, std::span<AnyTensor const> tangents, std::span<AnyTensor> results);
+    void (*push_transposed)(Node& node, std::vector<AnyTensor> outputs,
+        std::span<AnyTensor const> tangents, std::span<AnyTensor> results);
 
     /// Set by FusedNode::link_second_order().
     static inline std::atomic<SecondOrder const*> linked{nullptr};
 
-    static SecondOrder const& of(Node const& node)
-    {
+    static SecondOrder const& of(Node const& node) {
         if (auto const* const all = linked.load(std::memory_order_acquire)) [[likely]]
             return *all;
-        fail<GraphError>(node.name(), ": for second derivatives, or tangents, a pass has to ask for them: give .create_graph = true to backward() or grad()");
+        fail<GraphError>(node.name(),
+            ": for second derivatives, or tangents, a pass has to ask for them: give "
+            ".create_graph = true to backward() or grad()");
     }
 };
 
-}  // namespace xgrad::detail
+} // namespace xgrad::detail

@@ -1,5 +1,5 @@
-// ThreadState: variables of the calling thread that go along where a backward pass continues on the stack of another
-// thread (engine.hpp). Caches, which are as good in any thread, are none of them.
+// ThreadState: variables of the calling thread that go along where a backward pass continues on the
+// stack of another thread (engine.hpp). Caches, which are as good in any thread, are none of them.
 #pragma once
 
 #include <utility>
@@ -14,23 +14,22 @@ namespace xgrad::detail {
 /// One such variable that the graph does not know, in a list of all.
 class ThreadState {
 public:
-    /// `here` gives the address of the calling thread's variable, `swap` exchanges the values of two.
+    /// `here` gives the address of the calling thread's variable, `swap` exchanges the values of
+    /// two.
     ThreadState(void* (*here)(), void (*swap)(void* a, void* b)) noexcept
-        : here_(here), swap_(swap), next_(std::exchange(first, this))
-    {}
+        : here_(here), swap_(swap), next_(std::exchange(first, this)) {}
     ThreadState(ThreadState const&) = delete;
     ThreadState& operator=(ThreadState const&) = delete;
 
     /// The addresses of all variables of the calling thread.
-    static std::vector<void*> addresses()
-    {
+    static std::vector<void*> addresses() {
         std::vector<void*> all;
         for (auto const* state = first; state; state = state->next_) all.push_back(state->here_());
         return all;
     }
-    /// Exchanges the values of the calling thread's variables with those of another thread, which waits.
-    static void swap_with(std::vector<void*> const& others)
-    {
+    /// Exchanges the values of the calling thread's variables with those of another thread, which
+    /// waits.
+    static void swap_with(std::vector<void*> const& others) {
         auto const* state = first;
         for (void* const other : others) {
             state->swap_(state->here_(), other);
@@ -46,4 +45,4 @@ private:
     ThreadState const* next_;
 };
 
-}  // namespace xgrad::detail
+} // namespace xgrad::detail

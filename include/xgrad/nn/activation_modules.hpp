@@ -1,4 +1,5 @@
-// Activations, dropout and flattening as modules. They take tensors of any real scalar type; Tanh and Sigmoid complex ones too.
+// Activations, dropout and flattening as modules. They take tensors of any real scalar type; Tanh
+// and Sigmoid complex ones too.
 #pragma once
 
 #include <xgrad/nn/functional.hpp>
@@ -18,7 +19,9 @@ struct LeakyReLU : Module<LeakyReLU> {
     double negative_slope;
     explicit LeakyReLU(double slope = 0.01) : negative_slope(slope) {}
     template <Operand X> auto forward(X const& x) const { return leaky_relu(x, negative_slope); }
-    std::string extra_repr() const override { return "negative_slope=" + xgrad::detail::number_text(negative_slope); }
+    std::string extra_repr() const override {
+        return "negative_slope=" + xgrad::detail::number_text(negative_slope);
+    }
 };
 /// x where it is positive, else alpha (e^x - 1).
 struct ELU : Module<ELU> {
@@ -33,12 +36,14 @@ enum class Approximate : unsigned char { none, tanh };
 struct GELU : Module<GELU> {
     Approximate approximate;
     explicit GELU(Approximate how = Approximate::none) : approximate(how) {}
-    template <Operand X> auto forward(X const& x) const
-    {
+    template <Operand X> auto forward(X const& x) const {
         using Result = decltype(materialize_expression(gelu(x)));
-        return approximate == Approximate::none ? Result(gelu(x)) : Result(functional::gelu_tanh(x));
+        return approximate == Approximate::none ? Result(gelu(x))
+                                                : Result(functional::gelu_tanh(x));
     }
-    std::string extra_repr() const override { return approximate == Approximate::none ? "" : "approximate=tanh"; }
+    std::string extra_repr() const override {
+        return approximate == Approximate::none ? "" : "approximate=tanh";
+    }
 };
 /// x times the logistic function of x.
 struct SiLU : Module<SiLU> {
@@ -73,32 +78,41 @@ struct LogSoftmax : Module<LogSoftmax> {
     std::string extra_repr() const override { return "axis=" + std::to_string(axis); }
 };
 
-/// In training each element is 0 with probability p, else multiplied by 1/(1 - p), so that its mean stays.
+/// In training each element is 0 with probability p, else multiplied by 1/(1 - p), so that its mean
+/// stays.
 struct Dropout : Module<Dropout> {
     double p;
-    explicit Dropout(double probability = 0.5) : p(probability)
-    {
-        if (!(p >= 0 && p <= 1)) xgrad::detail::fail("Dropout: the probability must lie between 0 and 1");
+    explicit Dropout(double probability = 0.5) : p(probability) {
+        if (!(p >= 0 && p <= 1))
+            xgrad::detail::fail("Dropout: the probability must lie between 0 and 1");
     }
-    template <Differentiable T> Tensor<T> forward(Tensor<T> const& x) const { return functional::dropout(x, p, is_training()); }
+    template <Differentiable T> Tensor<T> forward(Tensor<T> const& x) const {
+        return functional::dropout(x, p, is_training());
+    }
     std::string extra_repr() const override { return "p=" + xgrad::detail::number_text(p); }
 };
 /// The same for whole channels of an input [N, C, H, W].
 struct Dropout2d : Module<Dropout2d> {
     double p;
-    explicit Dropout2d(double probability = 0.5) : p(probability)
-    {
-        if (!(p >= 0 && p <= 1)) xgrad::detail::fail("Dropout2d: the probability must lie between 0 and 1");
+    explicit Dropout2d(double probability = 0.5) : p(probability) {
+        if (!(p >= 0 && p <= 1))
+            xgrad::detail::fail("Dropout2d: the probability must lie between 0 and 1");
     }
-    template <Differentiable T> Tensor<T> forward(Tensor<T> const& x) const { return functional::dropout2d(x, p, is_training()); }
+    template <Differentiable T> Tensor<T> forward(Tensor<T> const& x) const {
+        return functional::dropout2d(x, p, is_training());
+    }
     std::string extra_repr() const override { return "p=" + xgrad::detail::number_text(p); }
 };
 /// Some axes become one; by default all but the first.
 struct Flatten : Module<Flatten> {
     std::ptrdiff_t first, last;
     explicit Flatten(std::ptrdiff_t from = 1, std::ptrdiff_t to = -1) : first(from), last(to) {}
-    template <Scalar T> Tensor<T> forward(Tensor<T> const& x) const { return functional::flatten(x, first, last); }
-    std::string extra_repr() const override { return "first=" + std::to_string(first) + ", last=" + std::to_string(last); }
+    template <Scalar T> Tensor<T> forward(Tensor<T> const& x) const {
+        return functional::flatten(x, first, last);
+    }
+    std::string extra_repr() const override {
+        return "first=" + std::to_string(first) + ", last=" + std::to_string(last);
+    }
 };
 
-}  // namespace xgrad::nn
+} // namespace xgrad::nn

@@ -1,5 +1,6 @@
-// AnyModule: a part of a model, of any kind: its members under their names (parameters, buffers, other modules), what is asked of
-// all of them together, and its hooks. Modules are values: a copy has parameters of its own.
+// AnyModule: a part of a model, of any kind: its members under their names (parameters, buffers,
+// other modules), what is asked of all of them together, and its hooks. Modules are values: a copy
+// has parameters of its own.
 #pragma once
 
 #include <atomic>
@@ -17,8 +18,7 @@ namespace xgrad::nn {
 
 class AnyModule {
 public:
-    virtual ~AnyModule()
-    {
+    virtual ~AnyModule() {
         detail::LiveModules::instance().remove(this);
         leave_hooks();
     }
@@ -48,75 +48,79 @@ public:
 
     /// Copies of the values of all parameters and buffers under their names.
     inline StateDict state_dict() const;
-    /// Overwrites parameters and buffers by the values of those names, converted where only precision differs or a real value
-    /// becomes complex. With strict anything that does not fit is an Error; without, what fits is loaded and the rest reported.
-    /// After an error nothing has been loaded.
+    /// Overwrites parameters and buffers by the values of those names, converted where only
+    /// precision differs or a real value becomes complex. With strict anything that does not fit is
+    /// an Error; without, what fits is loaded and the rest reported. After an error nothing has
+    /// been loaded.
     inline LoadReport load_state_dict(StateDict const& state, bool strict = true);
 
-    /// Sets this module and all inside it to training, where dropout drops and statistics are collected; so they are made.
-    void train(bool on = true)
-    {
+    /// Sets this module and all inside it to training, where dropout drops and statistics are
+    /// collected; so they are made.
+    void train(bool on = true) {
         for (auto* const m : modules()) m->training_ = on;
     }
     void eval() { train(false); }
     bool is_training() const noexcept { return training_; }
     /// Turns the collection of gradients on or off for all parameters.
-    void requires_grad_(bool on = true)
-    {
+    void requires_grad_(bool on = true) {
         for (auto const& p : parameters()) p.impl().requires_grad = on;
     }
     /// Drops the gradients of all parameters.
-    void zero_grad()
-    {
+    void zero_grad() {
         for (auto const& p : parameters()) p.impl().grad = nullptr;
     }
     /// Calls f(AnyModule&) for all modules inside, and then for this one.
-    template <class F> void apply(F&& f)
-    {
-        static_assert(std::is_invocable_v<F&, AnyModule&>, "apply: the function takes an AnyModule&");
+    template <class F> void apply(F&& f) {
+        static_assert(
+            std::is_invocable_v<F&, AnyModule&>, "apply: the function takes an AnyModule&");
         for (auto* const child : children()) child->apply(f);
         f(*this);
     }
 
-    /// A hook before the backward pass through this module: f(module, grad_output), both hooks with the gradients of all results
-    /// or arguments in a std::vector<AnyTensor>, undefined ones where there is no tensor or no gradient. It may return other
-    /// ones to go on with. Runs before the gradients of this module's parameters are known.
+    /// A hook before the backward pass through this module: f(module, grad_output), both hooks with
+    /// the gradients of all results or arguments in a std::vector<AnyTensor>, undefined ones where
+    /// there is no tensor or no gradient. It may return other ones to go on with. Runs before the
+    /// gradients of this module's parameters are known.
     template <class F> HookHandle register_full_backward_pre_hook(F f, HookOptions options = {});
-    /// A hook after the backward pass through this module: f(module, grad_input, grad_output). It may return other gradients of
-    /// the arguments to go on with. Where no argument requires a gradient, it runs before this module's pass, with undefined ones.
+    /// A hook after the backward pass through this module: f(module, grad_input, grad_output). It
+    /// may return other gradients of the arguments to go on with. Where no argument requires a
+    /// gradient, it runs before this module's pass, with undefined ones.
     template <class F> HookHandle register_full_backward_hook(F f, HookOptions options = {});
-    /// PyTorch's legacy hook: a hook of the last recorded Node only, so grad_input has the gradients of that Node's inputs. It
-    /// warns where this is not the whole module. Use register_full_backward_hook().
+    /// PyTorch's legacy hook: a hook of the last recorded Node only, so grad_input has the
+    /// gradients of that Node's inputs. It warns where this is not the whole module. Use
+    /// register_full_backward_hook().
     template <class F> HookHandle register_backward_hook(F f, HookOptions options = {});
 
-    /// Registers a member of this object under a name. Parameter, Buffer and Child do that by themselves.
-    inline void register_member(std::string_view name, detail::MemberKind kind, void const* place, bool persistent = true);
+    /// Registers a member of this object under a name. Parameter, Buffer and Child do that by
+    /// themselves.
+    inline void register_member(
+        std::string_view name, detail::MemberKind kind, void const* place, bool persistent = true);
     detail::ModuleHooks* hooks() const noexcept { return hooks_.get(); }
     std::shared_ptr<detail::ModuleHooks> const& made_hooks() { return hooks_.made(this); }
 
 protected:
     using Kind = detail::MemberKind;
 
-    explicit AnyModule(std::size_t bytes) : bytes_(bytes) { detail::LiveModules::instance().add(this); }
-    AnyModule(AnyModule const& o) : bytes_(o.bytes_), training_(o.training_), checked_(o.is_checked()), members_(o.members_)
-    {
+    explicit AnyModule(std::size_t bytes) : bytes_(bytes) {
+        detail::LiveModules::instance().add(this);
+    }
+    AnyModule(AnyModule const& o)
+        : bytes_(o.bytes_), training_(o.training_), checked_(o.is_checked()), members_(o.members_) {
         detail::LiveModules::instance().add(this);
     }
     AnyModule(AnyModule&& o) noexcept
-        : bytes_(o.bytes_), training_(o.training_), checked_(o.is_checked()), members_(std::move(o.members_)), hooks_(std::move(o.hooks_))
-    {
+        : bytes_(o.bytes_), training_(o.training_), checked_(o.is_checked()),
+          members_(std::move(o.members_)), hooks_(std::move(o.hooks_)) {
         detail::LiveModules::instance().move(&o, this);
         take_hooks();
     }
-    AnyModule& operator=(AnyModule const& o)
-    {
+    AnyModule& operator=(AnyModule const& o) {
         if (this == &o) return *this;
         members_ = o.members_;
         training_ = o.training_;
         return *this;
     }
-    AnyModule& operator=(AnyModule&& o)
-    {
+    AnyModule& operator=(AnyModule&& o) {
         if (this == &o) return *this;
         members_ = std::move(o.members_);
         training_ = o.training_;
@@ -130,22 +134,22 @@ protected:
     inline void own(std::string_view name, std::unique_ptr<AnyModule> module);
     AnyModule& owned(std::size_t i) const { return *members_[i].owned; }
     /// Whether the owned module i is of the type of another one.
-    bool has_type_of(std::size_t i, AnyModule const& other) const
-    {
+    bool has_type_of(std::size_t i, AnyModule const& other) const {
         AnyModule const& m = owned(i);
         return typeid(m) == typeid(other);
     }
     /// Owns these modules as its only members, under the names "0", "1", ...
     inline void own_in_row(std::vector<std::unique_ptr<AnyModule>> modules);
-    /// Takes a parameter as the last of the members: for modules whose number of parameters is known only when they are made.
+    /// Takes a parameter as the last of the members: for modules whose number of parameters is
+    /// known only when they are made.
     inline void own(std::string_view name, AnyTensor parameter);
     /// Takes a buffer, which is part of the state, as the last of the members.
     inline void own_buffer(std::string_view name, AnyTensor buffer);
     void clear_members() noexcept { members_.clear(); }
     AnyTensor const& owned_tensor(std::size_t i) const { return members_[i].tensor; }
-    /// Throws at the first call of a module that has another module among its members which is no Child.
-    void check_members_once() const
-    {
+    /// Throws at the first call of a module that has another module among its members which is no
+    /// Child.
+    void check_members_once() const {
         if (!is_checked()) [[unlikely]]
             check_members();
     }
@@ -161,16 +165,18 @@ private:
         std::unique_ptr<AnyModule> owned;
         AnyTensor tensor;
 
-        Member(std::string n, Kind k, bool keep, std::ptrdiff_t at, std::unique_ptr<AnyModule> m = nullptr) : name(std::move(n)), kind(k), persistent(keep), offset(at), owned(std::move(m)) {}
-        Member(Member const& o) : name(o.name), kind(o.kind), persistent(o.persistent), offset(o.offset), owned(o.owned ? o.owned->clone_any() : nullptr)
-        {
+        Member(std::string n, Kind k, bool keep, std::ptrdiff_t at,
+            std::unique_ptr<AnyModule> m = nullptr)
+            : name(std::move(n)), kind(k), persistent(keep), offset(at), owned(std::move(m)) {}
+        Member(Member const& o)
+            : name(o.name), kind(o.kind), persistent(o.persistent), offset(o.offset),
+              owned(o.owned ? o.owned->clone_any() : nullptr) {
             if (!o.tensor.defined()) return;
             tensor = xgrad::detail::value_copy(o.tensor);
             tensor.impl().requires_grad = o.tensor.impl().requires_grad;
         }
         Member(Member&&) noexcept = default;
-        Member& operator=(Member o) noexcept
-        {
+        Member& operator=(Member o) noexcept {
             name.swap(o.name);
             kind = o.kind, persistent = o.persistent, offset = o.offset;
             owned.swap(o.owned);
@@ -179,35 +185,38 @@ private:
         }
     };
 
-    void take_hooks() noexcept
-    {
+    void take_hooks() noexcept {
         if (auto* const h = hooks_.get()) h->module = this;
     }
-    void leave_hooks() noexcept
-    {
+    void leave_hooks() noexcept {
         if (auto* const h = hooks_.get()) h->module = nullptr;
     }
     bool is_checked() const noexcept { return checked_.load(std::memory_order_relaxed); }
     inline void check_members() const;
     std::uintptr_t address() const noexcept { return reinterpret_cast<std::uintptr_t>(this); }
-    template <class T> T& at(Member const& m) const noexcept { return *reinterpret_cast<T*>(address() + static_cast<std::uintptr_t>(m.offset)); }
-    AnyTensor const& tensor_of(Member const& m) const noexcept { return m.tensor.defined() ? m.tensor : at<AnyTensor>(m); }
-    AnyModule& module_of(Member const& m) const noexcept { return m.owned ? *m.owned : at<AnyModule>(m); }
+    template <class T> T& at(Member const& m) const noexcept {
+        return *reinterpret_cast<T*>(address() + static_cast<std::uintptr_t>(m.offset));
+    }
+    AnyTensor const& tensor_of(Member const& m) const noexcept {
+        return m.tensor.defined() ? m.tensor : at<AnyTensor>(m);
+    }
+    AnyModule& module_of(Member const& m) const noexcept {
+        return m.owned ? *m.owned : at<AnyModule>(m);
+    }
     inline void check_name(std::string_view name, Kind kind) const;
-    inline void find_tensors(std::string const& prefix, Kind kind, std::vector<NamedTensor>& found) const;
+    inline void find_tensors(
+        std::string const& prefix, Kind kind, std::vector<NamedTensor>& found) const;
     inline std::vector<NamedTensor> named_tensors(Kind kind) const;
     inline void find_modules(std::string const& name, std::vector<NamedModule>& found);
     /// Parameters and persistent buffers, module by module.
     inline void find_state(std::string const& prefix, std::vector<NamedTensor>& found) const;
 
-    static std::vector<AnyTensor> tensors_of(std::vector<NamedTensor> const& named)
-    {
+    static std::vector<AnyTensor> tensors_of(std::vector<NamedTensor> const& named) {
         std::vector<AnyTensor> all;
         for (auto const& n : named) all.push_back(n.tensor);
         return all;
     }
-    static std::vector<AnyModule*> modules_of(std::vector<NamedModule> const& named)
-    {
+    static std::vector<AnyModule*> modules_of(std::vector<NamedModule> const& named) {
         std::vector<AnyModule*> all;
         for (auto const& n : named) all.push_back(n.module);
         return all;
@@ -223,8 +232,7 @@ private:
 };
 
 /// A module in this one's memory is a Child, or lies in one, which checks its own members.
-inline void AnyModule::check_members() const
-{
+inline void AnyModule::check_members() const {
     auto const end = address() + bytes_;
     auto& live = detail::LiveModules::instance();
     auto next = address() + 1;
@@ -235,60 +243,66 @@ inline void AnyModule::check_members() const
             return member.kind == Kind::module && !member.owned && member.offset == offset;
         });
         if (!is_child)
-            xgrad::detail::fail(kind(), ": a module of type ", m->kind(), " is a plain member, so that ", kind(), " has neither its parameters nor its "
-                "state: make it a Child, as in nn::Child<", m->kind(), "> layer{*this, \"layer\", ...}; several are a ModuleList");
+            xgrad::detail::fail(kind(), ": a module of type ", m->kind(),
+                " is a plain member, so that ", kind(),
+                " has neither its parameters nor its "
+                "state: make it a Child, as in nn::Child<",
+                m->kind(), "> layer{*this, \"layer\", ...}; several are a ModuleList");
     }
     checked_.store(true, std::memory_order_relaxed);
 }
 
-inline void AnyModule::check_name(std::string_view name, Kind kind) const
-{
-    std::string_view const what = kind == Kind::parameter ? "parameter" : kind == Kind::buffer ? "buffer" : "module";
-    if (name.empty()) xgrad::detail::fail(this->kind(), ": ", what, " name can't be empty string \"\"");
-    if (name.find('.') != name.npos) xgrad::detail::fail(this->kind(), ": ", what, " name can't contain \".\", got: ", name);
+inline void AnyModule::check_name(std::string_view name, Kind kind) const {
+    std::string_view const what = kind == Kind::parameter ? "parameter"
+                                  : kind == Kind::buffer  ? "buffer"
+                                                          : "module";
+    if (name.empty())
+        xgrad::detail::fail(this->kind(), ": ", what, " name can't be empty string \"\"");
+    if (name.find('.') != name.npos)
+        xgrad::detail::fail(this->kind(), ": ", what, " name can't contain \".\", got: ", name);
     for (auto const& m : members_)
-        if (m.name == name) xgrad::detail::fail(this->kind(), ": ", what, " '", name, "' already exists");
+        if (m.name == name)
+            xgrad::detail::fail(this->kind(), ": ", what, " '", name, "' already exists");
 }
 
-inline void AnyModule::register_member(std::string_view name, Kind kind, void const* place, bool persistent)
-{
+inline void AnyModule::register_member(
+    std::string_view name, Kind kind, void const* place, bool persistent) {
     check_name(name, kind);
     auto const offset = reinterpret_cast<std::uintptr_t>(place) - address();
     if (offset >= bytes_)
-        xgrad::detail::fail(this->kind(), ": '", name, "' is no member of the module that it is registered with. Give it `*this` in the class that it is a member of; modules on the heap go into a ModuleList");
+        xgrad::detail::fail(this->kind(), ": '", name,
+            "' is no member of the module that it is registered with. Give it `*this` in the class "
+            "that it is a member of; modules on the heap go into a ModuleList");
     members_.push_back({std::string(name), kind, persistent, static_cast<std::ptrdiff_t>(offset)});
 }
 
-inline void AnyModule::own(std::string_view name, std::unique_ptr<AnyModule> module)
-{
+inline void AnyModule::own(std::string_view name, std::unique_ptr<AnyModule> module) {
     check_name(name, Kind::module);
     members_.push_back({std::string(name), Kind::module, true, 0, std::move(module)});
 }
 
-inline void AnyModule::own_in_row(std::vector<std::unique_ptr<AnyModule>> modules)
-{
+inline void AnyModule::own_in_row(std::vector<std::unique_ptr<AnyModule>> modules) {
     std::vector<Member> members;
-    for (auto& m : modules) members.push_back({std::to_string(members.size()), Kind::module, true, 0, std::move(m)});
+    for (auto& m : modules)
+        members.push_back({std::to_string(members.size()), Kind::module, true, 0, std::move(m)});
     members_ = std::move(members);
 }
 
-inline void AnyModule::own_buffer(std::string_view name, AnyTensor buffer)
-{
+inline void AnyModule::own_buffer(std::string_view name, AnyTensor buffer) {
     check_name(name, Kind::buffer);
     members_.push_back({std::string(name), Kind::buffer, true, 0});
     members_.back().tensor = std::move(buffer);
 }
 
-inline void AnyModule::own(std::string_view name, AnyTensor parameter)
-{
+inline void AnyModule::own(std::string_view name, AnyTensor parameter) {
     check_name(name, Kind::parameter);
     parameter.impl().requires_grad = true;
     members_.push_back({std::string(name), Kind::parameter, true, 0});
     members_.back().tensor = std::move(parameter);
 }
 
-inline void AnyModule::find_tensors(std::string const& prefix, Kind kind, std::vector<NamedTensor>& found) const
-{
+inline void AnyModule::find_tensors(
+    std::string const& prefix, Kind kind, std::vector<NamedTensor>& found) const {
     check_members();
     for (auto const& m : members_)
         if (m.kind == kind)
@@ -297,15 +311,13 @@ inline void AnyModule::find_tensors(std::string const& prefix, Kind kind, std::v
         if (m.kind == Kind::module) module_of(m).find_tensors(prefix + m.name + ".", kind, found);
 }
 
-inline std::vector<NamedTensor> AnyModule::named_tensors(Kind kind) const
-{
+inline std::vector<NamedTensor> AnyModule::named_tensors(Kind kind) const {
     std::vector<NamedTensor> found;
     find_tensors("", kind, found);
     return found;
 }
 
-inline std::vector<NamedModule> AnyModule::named_children()
-{
+inline std::vector<NamedModule> AnyModule::named_children() {
     check_members();
     std::vector<NamedModule> all;
     for (auto const& m : members_)
@@ -313,37 +325,35 @@ inline std::vector<NamedModule> AnyModule::named_children()
     return all;
 }
 
-inline std::vector<NamedModule> AnyModule::named_modules()
-{
+inline std::vector<NamedModule> AnyModule::named_modules() {
     std::vector<NamedModule> all;
     find_modules("", all);
     return all;
 }
-inline void AnyModule::find_modules(std::string const& name, std::vector<NamedModule>& found)
-{
+inline void AnyModule::find_modules(std::string const& name, std::vector<NamedModule>& found) {
     found.push_back({name, this});
-    for (auto const& [child, module] : named_children()) module->find_modules(name.empty() ? child : name + "." + child, found);
+    for (auto const& [child, module] : named_children())
+        module->find_modules(name.empty() ? child : name + "." + child, found);
 }
 
-inline std::size_t AnyModule::parameter_count() const
-{
+inline std::size_t AnyModule::parameter_count() const {
     std::size_t n = 0;
     for (auto const& p : parameters()) n += p.numel();
     return n;
 }
 
-inline void AnyModule::find_state(std::string const& prefix, std::vector<NamedTensor>& found) const
-{
+inline void AnyModule::find_state(
+    std::string const& prefix, std::vector<NamedTensor>& found) const {
     check_members();
     for (auto const kind : {Kind::parameter, Kind::buffer})
         for (auto const& m : members_)
-            if (m.kind == kind && m.persistent && tensor_of(m).defined()) found.push_back({prefix + m.name, tensor_of(m)});
+            if (m.kind == kind && m.persistent && tensor_of(m).defined())
+                found.push_back({prefix + m.name, tensor_of(m)});
     for (auto const& m : members_)
         if (m.kind == Kind::module) module_of(m).find_state(prefix + m.name + ".", found);
 }
 
-inline StateDict AnyModule::state_dict() const
-{
+inline StateDict AnyModule::state_dict() const {
     std::vector<NamedTensor> found;
     find_state("", found);
     StateDict state;
@@ -351,8 +361,7 @@ inline StateDict AnyModule::state_dict() const
     return state;
 }
 
-inline LoadReport AnyModule::load_state_dict(StateDict const& state, bool strict)
-{
+inline LoadReport AnyModule::load_state_dict(StateDict const& state, bool strict) {
     std::vector<NamedTensor> own;
     find_state("", own);
     LoadReport report;
@@ -360,19 +369,27 @@ inline LoadReport AnyModule::load_state_dict(StateDict const& state, bool strict
     for (auto const& [name, to] : own) {
         auto const* const from = state.find(name);
         if (!from) report.missing.push_back(name);
-        else if (!from->defined()) report.mismatched.push_back(name + ": the state has an undefined tensor");
+        else if (!from->defined())
+            report.mismatched.push_back(name + ": the state has an undefined tensor");
         else if (!(from->shape() == to.shape()))
-            report.mismatched.push_back(xgrad::detail::message_of({"size mismatch for ", name, ": a tensor of shape ", from->shape(), " in the state, of shape ", to.shape(), " in the module"}));
+            report.mismatched.push_back(
+                xgrad::detail::message_of({"size mismatch for ", name, ": a tensor of shape ",
+                    from->shape(), " in the state, of shape ", to.shape(), " in the module"}));
         else if (!xgrad::detail::converts(from->dtype(), to.dtype()))
-            report.mismatched.push_back("type mismatch for " + name + ": " + std::string(xgrad::name(from->dtype())) + " in the state, " + std::string(xgrad::name(to.dtype())) + " in the module");
+            report.mismatched.push_back(
+                "type mismatch for " + name + ": " + std::string(xgrad::name(from->dtype())) +
+                " in the state, " + std::string(xgrad::name(to.dtype())) + " in the module");
         else pairs.emplace_back(to, *from);
     }
     for (auto const& [name, tensor] : state)
-        if (std::ranges::find(own, name, &NamedTensor::name) == own.end()) report.unexpected.push_back(name);
+        if (std::ranges::find(own, name, &NamedTensor::name) == own.end())
+            report.unexpected.push_back(name);
     if (strict && !report.complete()) xgrad::detail::fail(report.message(kind()));
-    for (auto& [to, from] : pairs) from = xgrad::detail::converted_copy(from, *to.impl().type);     // which may look into the module's own memory
+    for (auto& [to, from] : pairs)
+        from = xgrad::detail::converted_copy(
+            from, *to.impl().type); // which may look into the module's own memory
     for (auto const& [to, from] : pairs) xgrad::detail::overwrite(to, from);
     return report;
 }
 
-}  // namespace xgrad::nn
+} // namespace xgrad::nn

@@ -1,5 +1,5 @@
-// What a call of a module needs for the hooks around its backward pass: an identity Node around its arguments, and one around its
-// results, whose own hooks call those of the module.
+// What a call of a module needs for the hooks around its backward pass: an identity Node around its
+// arguments, and one around its results, whose own hooks call those of the module.
 #pragma once
 
 #include <algorithm>
@@ -18,25 +18,26 @@ using xgrad::detail::warn;
 /// The identity on some tensors. Where no gradient comes it hands on zeros.
 class BackwardHookFunction final : public Node {
 public:
-    explicit BackwardHookFunction(Tensors const& of)
-    {
+    explicit BackwardHookFunction(Tensors const& of) {
         for (auto const& t : of) {
             bool const differentiable = is_differentiable(t.dtype());
-            edges_.push_back(differentiable && t.requires_grad() ? xgrad::detail::gradient_edge(t) : Edge());
+            edges_.push_back(
+                differentiable && t.requires_grad() ? xgrad::detail::gradient_edge(t) : Edge());
             shapes_.emplace_back(differentiable ? t.impl().type : nullptr, t.shape());
         }
         set_edges(edges_.data(), edges_.size());
         set_num_outputs(static_cast<std::uint32_t>(edges_.size()));
     }
-    void apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) override
-    {
+    void apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) override {
         for (std::size_t i = 0; i < edges_.size(); ++i) {
             auto const& [type, shape] = shapes_[i];
             if (gradients[i].defined()) results[i] = std::move(gradients[i]);
             else if (type) results[i] = type->filled(shape, 0);
         }
     }
-    void pushforward(std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override { std::ranges::copy(tangents, results.begin()); }
+    void pushforward(std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override {
+        std::ranges::copy(tangents, results.begin());
+    }
     std::string name() const override { return "BackwardHookFunctionBackward"; }
 
 private:
@@ -44,11 +45,13 @@ private:
     std::vector<std::pair<xgrad::detail::TypeInfo const*, Shape>> shapes_;
 };
 
-/// Puts a BackwardHookFunction around those of the tensors that are defined; null where none of them will have a gradient. The
-/// tensors that will become its results: views that must not be changed in place, since that would lead past the Node.
-[[gnu::cold]] inline Ref<Node> wrap(Tensors& tensors)
-{
-    auto const wants_gradient = [](AnyTensor const& t) { return t.defined() && is_differentiable(t.dtype()) && t.requires_grad(); };
+/// Puts a BackwardHookFunction around those of the tensors that are defined; null where none of
+/// them will have a gradient. The tensors that will become its results: views that must not be
+/// changed in place, since that would lead past the Node.
+[[gnu::cold]] inline Ref<Node> wrap(Tensors& tensors) {
+    auto const wants_gradient = [](AnyTensor const& t) {
+        return t.defined() && is_differentiable(t.dtype()) && t.requires_grad();
+    };
     if (!xgrad::detail::recording() || std::ranges::none_of(tensors, wants_gradient)) return {};
     Tensors of;
     for (auto const& t : tensors)
@@ -70,12 +73,12 @@ private:
     return node;
 }
 
-/// The hooks around the backward pass of one call. What a pass has brought to the results stands in the pass's notes until it
-/// reaches the arguments, so that several passes, in turn or at once, do not meet, and nothing outlives them.
+/// The hooks around the backward pass of one call. What a pass has brought to the results stands in
+/// the pass's notes until it reaches the arguments, so that several passes, in turn or at once, do
+/// not meet, and nothing outlives them.
 class BackwardHooksOfCall : public std::enable_shared_from_this<BackwardHooksOfCall> {
 public:
-    explicit BackwardHooksOfCall(AnyModule& m) : hooks_(m.made_hooks())
-    {
+    explicit BackwardHooksOfCall(AnyModule& m) : hooks_(m.made_hooks()) {
         for (auto const* const list : {&ModuleHooks::of_all_modules(), hooks_.get()}) {
             auto const pre = list->backward_pre.slots();
             before_.insert(before_.end(), pre.begin(), pre.end());
@@ -86,74 +89,78 @@ public:
     }
     bool any() const noexcept { return !before_.empty() || !after_.empty(); }
 
-    void wrap_arguments(Tensors& tensors)
-    {
+    void wrap_arguments(Tensors& tensors) {
         places_of(tensors, arguments_);
         count_arguments_ = tensors.size();
         auto const node = wrap(tensors);
         if (!(arguments_require_grad_ = static_cast<bool>(node))) return;
-        node->register_hook([self = shared_from_this()](Gradients const& grad_inputs, Gradients const&) { return self->leave(grad_inputs); });
+        node->register_hook([self = shared_from_this()](Gradients const& grad_inputs,
+                                Gradients const&) { return self->leave(grad_inputs); });
     }
-    void wrap_results(Tensors& tensors)
-    {
+    void wrap_results(Tensors& tensors) {
         places_of(tensors, results_);
         count_results_ = tensors.size();
         if (auto const node = wrap(tensors))
-            node->register_hook([self = shared_from_this()](Gradients const&, Gradients const& grad_outputs) { return self->enter(grad_outputs); });
+            node->register_hook(
+                [self = shared_from_this()](Gradients const&, Gradients const& grad_outputs) {
+                    return self->enter(grad_outputs);
+                });
     }
 
 private:
-    static void places_of(Tensors const& tensors, std::vector<std::size_t>& places)
-    {
+    static void places_of(Tensors const& tensors, std::vector<std::size_t>& places) {
         for (std::size_t i = 0; i < tensors.size(); ++i)
             if (tensors[i].defined()) places.push_back(i);
     }
-    static Gradients spread(Gradients const& gradients, std::vector<std::size_t> const& places, std::size_t count)
-    {
+    static Gradients spread(
+        Gradients const& gradients, std::vector<std::size_t> const& places, std::size_t count) {
         Gradients all(count);
         for (std::size_t i = 0; i < places.size(); ++i) all[places[i]] = gradients[i];
         return all;
     }
-    static Gradients picked(Gradients const& all, std::vector<std::size_t> const& places)
-    {
+    static Gradients picked(Gradients const& all, std::vector<std::size_t> const& places) {
         Gradients gradients;
         for (auto const p : places) gradients.push_back(all[p]);
         return gradients;
     }
 
-    AnyModule& module() const
-    {
-        if (!hooks_->module) fail<GraphError>("a module with backward hooks was destroyed before the backward pass: keep it until then");
+    AnyModule& module() const {
+        if (!hooks_->module)
+            fail<GraphError>("a module with backward hooks was destroyed before the backward pass: "
+                             "keep it until then");
         return *hooks_->module;
     }
 
     /// The backward pass comes to the results.
-    Gradients enter(Gradients const& grad_outputs) const
-    {
+    Gradients enter(Gradients const& grad_outputs) const {
         Gradients gradients = spread(grad_outputs, results_, count_results_);
         ModuleHooks::PreHooks::for_each(before_, [&](auto const& hook) {
             auto after = hook(module(), gradients);
             if (!after) return;
-            if (after->size() != count_results_) fail<GraphError>("Backward pre hook returned an invalid number of grad_output, got ", after->size(), ", but expected ", count_results_);
+            if (after->size() != count_results_)
+                fail<GraphError>(
+                    "Backward pre hook returned an invalid number of grad_output, got ",
+                    after->size(), ", but expected ", count_results_);
             gradients = std::move(*after);
         });
         if (arguments_require_grad_) xgrad::detail::current_pass->note(identity_) = gradients;
         else call_without_arguments(gradients);
         return picked(gradients, results_);
     }
-    void call_without_arguments(Gradients const& grad_output) const
-    {
+    void call_without_arguments(Gradients const& grad_output) const {
         Gradients const nothing(count_arguments_);
         ModuleHooks::BackwardHooks::for_each(after_, [&](auto const& hook) {
             auto const after = hook(module(), nothing, grad_output);
-            if (after && std::ranges::any_of(*after, [](AnyTensor const& t) { return t.defined(); }))
-                fail<GraphError>("Backward hook for Modules where no input requires gradient should always return nothing or undefined tensors for all gradients.");
+            if (after &&
+                std::ranges::any_of(*after, [](AnyTensor const& t) { return t.defined(); }))
+                fail<GraphError>(
+                    "Backward hook for Modules where no input requires gradient should always "
+                    "return nothing or undefined tensors for all gradients.");
         });
     }
 
     /// It comes to the arguments, if it has come to the results.
-    Gradients leave(Gradients const& grad_inputs) const
-    {
+    Gradients leave(Gradients const& grad_inputs) const {
         std::any const note = std::exchange(xgrad::detail::current_pass->note(identity_), {});
         if (!note.has_value()) return {};
         auto const& grad_output = std::any_cast<Gradients const&>(note);
@@ -161,7 +168,9 @@ private:
         ModuleHooks::BackwardHooks::for_each(after_, [&](auto const& hook) {
             auto after = hook(module(), gradients, grad_output);
             if (!after) return;
-            if (after->size() != count_arguments_) fail<GraphError>("Backward hook returned an invalid number of grad_input, got ", after->size(), ", but expected ", count_arguments_);
+            if (after->size() != count_arguments_)
+                fail<GraphError>("Backward hook returned an invalid number of grad_input, got ",
+                    after->size(), ", but expected ", count_arguments_);
             gradients = std::move(*after);
         });
         return picked(gradients, arguments_);
@@ -176,8 +185,7 @@ private:
 };
 
 /// Warns where legacy hooks of a module will not see the whole module, with PyTorch's texts.
-[[gnu::cold]] inline void warn_of_last_node(Node const& last, ModuleCall const& call)
-{
+[[gnu::cold]] inline void warn_of_last_node(Node const& last, ModuleCall const& call) {
     static constexpr char const* end =
         "Please use register_full_backward_hook to get the documented behavior.";
     auto const are_defined = [](Tensors const& tensors) {
@@ -204,16 +212,23 @@ private:
     for (auto const& t : arguments) add(of_arguments, t.grad_fn());
     for (auto const& edge : last.next_edges()) add(next, edge.function.get());
     if (makers.size() > 1)
-        return warn("Using a non-full backward hook when outputs are generated by different autograd Nodes is deprecated and will be removed in future versions. This hook will be missing some grad_output. ", end);
-    std::sort(of_arguments.begin(), of_arguments.end(), std::less<Node const*>());     // std::ranges would ask for operator< by name, and find that of tensors
+        return warn("Using a non-full backward hook when outputs are generated by different "
+                    "autograd Nodes is deprecated and will be removed in future versions. This "
+                    "hook will be missing some grad_output. ",
+            end);
+    std::sort(of_arguments.begin(), of_arguments.end(),
+        std::less<Node const*>()); // std::ranges would ask for operator< by name, and find that of
+                                   // tensors
     std::sort(next.begin(), next.end(), std::less<Node const*>());
     if (of_arguments != next)
-        warn("Using a non-full backward hook when the forward contains multiple autograd Nodes is deprecated and will be removed in future versions. This hook will be missing some grad_input. ", end);
+        warn("Using a non-full backward hook when the forward contains multiple autograd Nodes is "
+             "deprecated and will be removed in future versions. This hook will be missing some "
+             "grad_input. ",
+            end);
 }
 
 /// Puts the module's legacy hooks onto the Node that made its first result.
-[[gnu::cold]] inline void hook_last_node(AnyModule& m, ModuleCall const& call)
-{
+[[gnu::cold]] inline void hook_last_node(AnyModule& m, ModuleCall const& call) {
     auto const hooks = m.made_hooks();
     auto const slots = hooks->backward.slots();
     auto const first = call.first_result();
@@ -235,9 +250,8 @@ private:
 }
 
 /// Calls forward with all hooks around it, those of all modules before the module's own.
-[[gnu::cold]] inline void call_with_hooks(AnyModule& m, ModuleCall& call)
-{
-    auto const hooks = m.made_hooks();      // a hook may destroy or replace the module
+[[gnu::cold]] inline void call_with_hooks(AnyModule& m, ModuleCall& call) {
+    auto const hooks = m.made_hooks(); // a hook may destroy or replace the module
     auto& all = ModuleHooks::of_all_modules();
     auto const visit = [&](auto list, AnyModule& on) {
         (all.*list).for_each([&](auto const& hook) { hook(on, call); });
@@ -254,12 +268,15 @@ private:
         call.forward();
         visit(&ModuleHooks::forward, m);
         if (backward->any()) {
-            if (!call.returns_tensors()) warn("For backward hooks to be called, module output should be a Tensor or a tuple of Tensors");
+            if (!call.returns_tensors())
+                warn("For backward hooks to be called, module output should be a Tensor or a tuple "
+                     "of Tensors");
             auto results = call.results();
             backward->wrap_results(results);
             call.set_results(results, "a backward hook");
         }
-        if (hooks->backward_kind == ModuleHooks::BackwardKind::of_last_node) hook_last_node(m, call);
+        if (hooks->backward_kind == ModuleHooks::BackwardKind::of_last_node)
+            hook_last_node(m, call);
     } catch (...) {
         call.failed = true;
         auto const call_rest = [&](ModuleHooks const& of) {
@@ -267,7 +284,9 @@ private:
                 try {
                     hook(m, call);
                 } catch (std::exception const& e) {
-                    warn("module forward hook with always_call=True raised an exception that was silenced as another error was raised in forward: ", e.what());
+                    warn("module forward hook with always_call=True raised an exception that was "
+                         "silenced as another error was raised in forward: ",
+                        e.what());
                 }
             });
         };
@@ -278,50 +297,68 @@ private:
 }
 
 /// Registers the hooks around the backward pass, as functions of an M&.
-template <class M, class F> HookHandle add_backward_pre_hook(ModuleHooks& hooks, F f, HookOptions options)
-{
+template <class M, class F>
+HookHandle add_backward_pre_hook(ModuleHooks& hooks, F f, HookOptions options) {
     constexpr bool takes_gradients = std::is_invocable_v<F&, M&, Gradients const&>;
-    static_assert(takes_gradients, "register_full_backward_pre_hook: a hook takes the module and the gradients of its results, a std::vector<AnyTensor> const&");
+    static_assert(takes_gradients, "register_full_backward_pre_hook: a hook takes the module and "
+                                   "the gradients of its results, a std::vector<AnyTensor> const&");
     if constexpr (takes_gradients) {
         constexpr bool fits = returns_gradients<std::invoke_result_t<F&, M&, Gradients const&>>;
-        static_assert(fits, "register_full_backward_pre_hook: a hook returns nothing, or the gradients of the results to go on with as a std::vector<AnyTensor>");
+        static_assert(fits, "register_full_backward_pre_hook: a hook returns nothing, or the "
+                            "gradients of the results to go on with as a std::vector<AnyTensor>");
         if constexpr (fits)
-            return hooks.backward_pre.add([f = std::move(f)](AnyModule& m, Gradients const& out) mutable { return call_hook(f, static_cast<M&>(m), out); }, options.prepend);
+            return hooks.backward_pre.add(
+                [f = std::move(f)](AnyModule& m, Gradients const& out) mutable {
+                    return call_hook(f, static_cast<M&>(m), out);
+                },
+                options.prepend);
     }
     return {};
 }
-template <class M, class F> HookHandle add_backward_hook(ModuleHooks& hooks, ModuleHooks::BackwardKind kind, F f, HookOptions options)
-{
-    constexpr bool takes_gradients = std::is_invocable_v<F&, M&, Gradients const&, Gradients const&>;
-    static_assert(takes_gradients, "register_full_backward_hook: a hook takes the module, the gradients of its arguments and those of its results, two std::vector<AnyTensor> const&");
+template <class M, class F>
+HookHandle add_backward_hook(
+    ModuleHooks& hooks, ModuleHooks::BackwardKind kind, F f, HookOptions options) {
+    constexpr bool takes_gradients =
+        std::is_invocable_v<F&, M&, Gradients const&, Gradients const&>;
+    static_assert(takes_gradients,
+        "register_full_backward_hook: a hook takes the module, the gradients of its arguments and "
+        "those of its results, two std::vector<AnyTensor> const&");
     if constexpr (takes_gradients) {
-        constexpr bool fits = returns_gradients<std::invoke_result_t<F&, M&, Gradients const&, Gradients const&>>;
-        static_assert(fits, "register_full_backward_hook: a hook returns nothing, or the gradients of the arguments to go on with as a std::vector<AnyTensor>");
+        constexpr bool fits =
+            returns_gradients<std::invoke_result_t<F&, M&, Gradients const&, Gradients const&>>;
+        static_assert(fits, "register_full_backward_hook: a hook returns nothing, or the gradients "
+                            "of the arguments to go on with as a std::vector<AnyTensor>");
         if constexpr (fits) {
-            if (hooks.backward_kind != ModuleHooks::BackwardKind::none && hooks.backward_kind != kind)
-                fail<GraphError>("Cannot use both regular backward hooks and full backward hooks on a single Module. Please use only one of them.");
+            if (hooks.backward_kind != ModuleHooks::BackwardKind::none &&
+                hooks.backward_kind != kind)
+                fail<GraphError>("Cannot use both regular backward hooks and full backward hooks "
+                                 "on a single Module. Please use only one of them.");
             hooks.backward_kind = kind;
-            return hooks.backward.add([f = std::move(f)](AnyModule& m, Gradients const& in, Gradients const& out) mutable { return call_hook(f, static_cast<M&>(m), in, out); }, options.prepend);
+            return hooks.backward.add(
+                [f = std::move(f)](
+                    AnyModule& m, Gradients const& in, Gradients const& out) mutable {
+                    return call_hook(f, static_cast<M&>(m), in, out);
+                },
+                options.prepend);
         }
     }
     return {};
 }
 
-}  // namespace xgrad::nn::detail
+} // namespace xgrad::nn::detail
 
 namespace xgrad::nn {
 
-template <class F> HookHandle AnyModule::register_full_backward_pre_hook(F f, HookOptions options)
-{
+template <class F> HookHandle AnyModule::register_full_backward_pre_hook(F f, HookOptions options) {
     return detail::add_backward_pre_hook<AnyModule>(*made_hooks(), std::move(f), options);
 }
-template <class F> HookHandle AnyModule::register_full_backward_hook(F f, HookOptions options)
-{
-    return detail::add_backward_hook<AnyModule>(*made_hooks(), detail::ModuleHooks::BackwardKind::full, std::move(f), options);
+template <class F> HookHandle AnyModule::register_full_backward_hook(F f, HookOptions options) {
+    return detail::add_backward_hook<AnyModule>(
+        *made_hooks(), detail::ModuleHooks::BackwardKind::full, std::move(f), options);
 }
-template <class F> HookHandle AnyModule::register_backward_hook(F f, HookOptions options)
-{
-    return detail::add_backward_hook<AnyModule>(*made_hooks(), detail::ModuleHooks::BackwardKind::of_last_node, std::move(f), options);
+template <class F> HookHandle AnyModule::register_backward_hook(F f, HookOptions options) {
+    return detail::add_backward_hook<AnyModule>(
+        *made_hooks(), detail::ModuleHooks::BackwardKind::of_last_node, std::move(f), options);
 }
 
-}  // namespace xgrad::nn
+} // namespace xgrad::nn

@@ -9,15 +9,18 @@ XGRAD_COMPILED_ONCE
 
 namespace xgrad::nn {
 
-/// modrelu() with a learnable real bias for each of num_features channels (axis 1 of the input, or its only one), which begins as 0.
+/// modrelu() with a learnable real bias for each of num_features channels (axis 1 of the input, or
+/// its only one), which begins as 0.
 template <Differentiable T = std::complex<double>> struct ModReLU : Module<ModReLU<T>> {
     Parameter<precision_of<T>> bias;
 
-    explicit ModReLU(std::size_t num_features) : bias(*this, "bias", zeros<precision_of<T>>({num_features})) {}
-    Tensor<T> forward(Tensor<T> const& z) const
-    {
+    explicit ModReLU(std::size_t num_features)
+        : bias(*this, "bias", zeros<precision_of<T>>({num_features})) {}
+    Tensor<T> forward(Tensor<T> const& z) const {
         std::size_t const axis = z.dim() > 1 ? 1 : 0, n = bias.shape()[0];
-        if (z.dim() == 0 || z.shape()[axis] != n) xgrad::detail::fail<ShapeError>("ModReLU: a bias for ", n, " channels does not fit an input of shape ", z.shape());
+        if (z.dim() == 0 || z.shape()[axis] != n)
+            xgrad::detail::fail<ShapeError>(
+                "ModReLU: a bias for ", n, " channels does not fit an input of shape ", z.shape());
         Axes along(z.dim(), 1);
         along[axis] = static_cast<std::ptrdiff_t>(n);
         return modrelu(z, reshape(bias.handle_of(), along));
@@ -37,4 +40,4 @@ struct Cardioid : Module<Cardioid> {
     template <Operand X> auto forward(X const& z) const { return cardioid(z); }
 };
 
-}  // namespace xgrad::nn
+} // namespace xgrad::nn

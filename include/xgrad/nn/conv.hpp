@@ -8,7 +8,8 @@ XGRAD_COMPILED_ONCE
 
 namespace xgrad::nn {
 
-/// Steps of windows, zeros around images, steps inside windows, and how many groups of channels and filters are separate.
+/// Steps of windows, zeros around images, steps inside windows, and how many groups of channels and
+/// filters are separate.
 template <std::size_t D> struct ConvOptions {
     PerAxis<D> stride = 1, padding = 0, dilation = 1;
     std::size_t groups = 1;
@@ -22,27 +23,41 @@ template <std::size_t D> struct ConvTransposeOptions {
 
 namespace detail {
 
-/// What both directions have in common: the shapes of images (or products) and filters, seen and found right.
+/// What both directions have in common: the shapes of images (or products) and filters, seen and
+/// found right.
 template <std::size_t D, Scalar T>
-ConvGeometry conv_geometry(std::string_view name, bool transposed, Tensor<T> const& x, Tensor<T> const& weight, Tensor<T> const& bias, PerAxis<D> stride, PerAxis<D> padding, PerAxis<D> dilation, std::size_t groups)
-{
+ConvGeometry conv_geometry(std::string_view name, bool transposed, Tensor<T> const& x,
+    Tensor<T> const& weight, Tensor<T> const& bias, PerAxis<D> stride, PerAxis<D> padding,
+    PerAxis<D> dilation, std::size_t groups) {
     using xgrad::detail::fail;
     xgrad::detail::check_defined(name, x);
     xgrad::detail::check_defined(name, weight, 1);
     auto const extents = spatial_extents<D>(name, x.shape());
     auto const& w = weight.shape();
-    if (w.size() != D + 2) fail<ShapeError>(name, ": the weight needs ", D + 2, " axes, not shape ", w);
+    if (w.size() != D + 2)
+        fail<ShapeError>(name, ": the weight needs ", D + 2, " axes, not shape ", w);
     PerAxis<D> kernel(1);
     for (std::size_t d = 0; d < D; ++d) kernel.along[d] = static_cast<std::ptrdiff_t>(w[2 + d]);
     check_window(name, kernel, stride, padding, dilation);
     if (groups == 0) fail<ShapeError>(name, ": the number of groups must be positive");
-    if (w[0] == 0 || w[0] % groups != 0) fail<ShapeError>(name, ": ", groups, " groups need a weight whose first extent they divide, not shape ", w);
+    if (w[0] == 0 || w[0] % groups != 0)
+        fail<ShapeError>(name, ": ", groups,
+            " groups need a weight whose first extent they divide, not shape ", w);
 
-    ConvGeometry g{.axes = D, .batch = x.dim() == D + 2 ? x.shape()[0] : 1, .channels = w[1] * groups, .filters = w[0], .groups = groups};
-    auto const channels = x.shape()[x.dim() - D - 1], wanted = transposed ? g.filters : g.channels, made = transposed ? g.channels : g.filters;
+    ConvGeometry g{.axes = D,
+        .batch = x.dim() == D + 2 ? x.shape()[0] : 1,
+        .channels = w[1] * groups,
+        .filters = w[0],
+        .groups = groups};
+    auto const channels = x.shape()[x.dim() - D - 1], wanted = transposed ? g.filters : g.channels,
+               made = transposed ? g.channels : g.filters;
     if (channels != wanted)
-        fail<ShapeError>("Given ", transposed ? "transposed=1" : "groups=" + std::to_string(groups), ", weight of size ", w, ", expected input", x.shape(), " of ", name, " to have ", wanted, " channels, but got ", channels, " channels instead");
-    if (bias.defined() && !(bias.shape() == Shape{made})) fail<ShapeError>(name, ": a weight of size ", w, " needs a bias with ", made, " elements, not one of shape ", bias.shape());
+        fail<ShapeError>("Given ", transposed ? "transposed=1" : "groups=" + std::to_string(groups),
+            ", weight of size ", w, ", expected input", x.shape(), " of ", name, " to have ",
+            wanted, " channels, but got ", channels, " channels instead");
+    if (bias.defined() && !(bias.shape() == Shape{made}))
+        fail<ShapeError>(name, ": a weight of size ", w, " needs a bias with ", made,
+            " elements, not one of shape ", bias.shape());
     for (std::size_t d = 0; d < D; ++d) {
         Slide& axis = d + 1 == D ? g.columns : g.rows;
         axis = slide(d, kernel.along[d], stride, padding, dilation);
@@ -52,17 +67,22 @@ ConvGeometry conv_geometry(std::string_view name, bool transposed, Tensor<T> con
 }
 
 /// The result for a batch, or for one sample without the axis of samples.
-template <ConvPart part, std::size_t D, Scalar T> Tensor<T> convolve(ConvGeometry const& g, Tensor<T> const& x, Tensor<T> const& weight, Tensor<T> const& bias)
-{
+template <ConvPart part, std::size_t D, Scalar T>
+Tensor<T> convolve(
+    ConvGeometry const& g, Tensor<T> const& x, Tensor<T> const& weight, Tensor<T> const& bias) {
     bool const batched = x.dim() == D + 2;
     Tensor<T> const images = batched ? x : unsqueeze(x, 0);
-    Tensor<T> const y = bias.defined() ? express(BiasedConvolution<part>{{{}, g}}, images, weight, bias) : express(Convolution<part>{{}, g}, images, weight);
+    Tensor<T> const y = bias.defined()
+                            ? express(BiasedConvolution<part>{{{}, g}}, images, weight, bias)
+                            : express(Convolution<part>{{}, g}, images, weight);
     return batched ? y : squeeze(y, 0);
 }
 
-template <std::size_t D, Scalar T> Tensor<T> conv(std::string_view name, Tensor<T> const& x, Tensor<T> const& weight, Tensor<T> const& bias, ConvOptions<D> const& o)
-{
-    auto g = conv_geometry<D>(name, false, x, weight, bias, o.stride, o.padding, o.dilation, o.groups);
+template <std::size_t D, Scalar T>
+Tensor<T> conv(std::string_view name, Tensor<T> const& x, Tensor<T> const& weight,
+    Tensor<T> const& bias, ConvOptions<D> const& o) {
+    auto g =
+        conv_geometry<D>(name, false, x, weight, bias, o.stride, o.padding, o.dilation, o.groups);
     for (Slide* axis : {&g.rows, &g.columns}) {
         if (axis->padded() < axis->reach()) {
             std::array<std::ptrdiff_t, D> image, window;
@@ -71,63 +91,79 @@ template <std::size_t D, Scalar T> Tensor<T> conv(std::string_view name, Tensor<
                 image[d] = static_cast<std::ptrdiff_t>(s.padded());
                 window[d] = static_cast<std::ptrdiff_t>(s.reach());
             }
-            xgrad::detail::fail<ShapeError>(name, ": Calculated padded input size per channel: ", sizes_text(image), ". Kernel size: ", sizes_text(window), ". Kernel size can't be greater than actual input size");
+            xgrad::detail::fail<ShapeError>(name,
+                ": Calculated padded input size per channel: ", sizes_text(image),
+                ". Kernel size: ", sizes_text(window),
+                ". Kernel size can't be greater than actual input size");
         }
         axis->windows = (axis->padded() - axis->reach()) / axis->stride + 1;
     }
     return convolve<ConvPart::products, D>(g, x, weight, bias);
 }
 
-template <std::size_t D, Scalar T> Tensor<T> conv_transpose(std::string_view name, Tensor<T> const& x, Tensor<T> const& weight, Tensor<T> const& bias, ConvTransposeOptions<D> const& o)
-{
-    auto g = conv_geometry<D>(name, true, x, weight, bias, o.stride, o.padding, o.dilation, o.groups);
+template <std::size_t D, Scalar T>
+Tensor<T> conv_transpose(std::string_view name, Tensor<T> const& x, Tensor<T> const& weight,
+    Tensor<T> const& bias, ConvTransposeOptions<D> const& o) {
+    auto g =
+        conv_geometry<D>(name, true, x, weight, bias, o.stride, o.padding, o.dilation, o.groups);
     for (std::size_t d = 0; d < D; ++d) {
         Slide& axis = d + 1 == D ? g.columns : g.rows;
         auto const more = o.output_padding.along[d];
-        if (more < 0 || (static_cast<std::size_t>(more) >= axis.stride && static_cast<std::size_t>(more) >= axis.dilation))
-            xgrad::detail::fail<ShapeError>(name, ": output padding must be smaller than either stride or dilation, but got output_padding ", o.output_padding.along, ", stride ", o.stride.along, ", dilation ", o.dilation.along);
+        if (more < 0 || (static_cast<std::size_t>(more) >= axis.stride &&
+                            static_cast<std::size_t>(more) >= axis.dilation))
+            xgrad::detail::fail<ShapeError>(name,
+                ": output padding must be smaller than either stride or dilation, but got "
+                "output_padding ",
+                o.output_padding.along, ", stride ", o.stride.along, ", dilation ",
+                o.dilation.along);
         std::size_t const last = axis.reach() + static_cast<std::size_t>(more);
         using xgrad::detail::add_extents, xgrad::detail::multiply_extents;
         std::size_t const all =
             axis.windows == 0
                 ? 0
                 : add_extents(name, multiply_extents(name, axis.windows - 1, axis.stride), last);
-        if (all <= 2 * axis.padding) xgrad::detail::fail<ShapeError>(name, ": an input of shape ", x.shape(), " with padding ", o.padding.along, " gives an output without elements");
+        if (all <= 2 * axis.padding)
+            xgrad::detail::fail<ShapeError>(name, ": an input of shape ", x.shape(),
+                " with padding ", o.padding.along, " gives an output without elements");
         axis.extent = all - 2 * axis.padding;
     }
     return convolve<ConvPart::images, D>(g, x, weight, bias);
 }
 
-}  // namespace detail
+} // namespace detail
 
 namespace functional {
 
-/// Cross-correlation, with zeros around: y[n,o,t] = b[o] + sum over channels c of the group and places i of
-/// w[o,c,i] x[n, c, t stride + i dilation - padding]. x of shape [N, C, L] or [C, L], w [O, C/groups, K], b [O] or undefined;
-/// the result is [N, O, floor((L + 2 padding - dilation (K-1) - 1) / stride) + 1]. Complex numbers are not conjugated.
-template <Differentiable T> Tensor<T> conv1d(Tensor<T> const& x, std::type_identity_t<Tensor<T>> const& weight, std::type_identity_t<Tensor<T>> const& bias = {}, ConvOptions<1> const& options = {})
-{
+/// Cross-correlation, with zeros around: y[n,o,t] = b[o] + sum over channels c of the group and
+/// places i of w[o,c,i] x[n, c, t stride + i dilation - padding]. x of shape [N, C, L] or [C, L], w
+/// [O, C/groups, K], b [O] or undefined; the result is [N, O, floor((L + 2 padding - dilation (K-1)
+/// - 1) / stride) + 1]. Complex numbers are not conjugated.
+template <Differentiable T>
+Tensor<T> conv1d(Tensor<T> const& x, std::type_identity_t<Tensor<T>> const& weight,
+    std::type_identity_t<Tensor<T>> const& bias = {}, ConvOptions<1> const& options = {}) {
     return detail::conv<1>("conv1d", x, weight, bias, options);
 }
 /// The same over two axes: x of shape [N, C, H, W] or [C, H, W], w [O, C/groups, KH, KW].
-template <Differentiable T> Tensor<T> conv2d(Tensor<T> const& x, std::type_identity_t<Tensor<T>> const& weight, std::type_identity_t<Tensor<T>> const& bias = {}, ConvOptions<2> const& options = {})
-{
+template <Differentiable T>
+Tensor<T> conv2d(Tensor<T> const& x, std::type_identity_t<Tensor<T>> const& weight,
+    std::type_identity_t<Tensor<T>> const& bias = {}, ConvOptions<2> const& options = {}) {
     return detail::conv<2>("conv2d", x, weight, bias, options);
 }
 
-/// The transpose of conv1d() with the same weight, which here is [C, O/groups, K] for x of shape [N, C, L] or [C, L]: the result is
-/// [N, O, (L-1) stride - 2 padding + dilation (K-1) + output_padding + 1].
+/// The transpose of conv1d() with the same weight, which here is [C, O/groups, K] for x of shape
+/// [N, C, L] or [C, L]: the result is [N, O, (L-1) stride - 2 padding + dilation (K-1) +
+/// output_padding + 1].
 template <Differentiable T>
-Tensor<T> conv_transpose1d(Tensor<T> const& x, std::type_identity_t<Tensor<T>> const& weight, std::type_identity_t<Tensor<T>> const& bias = {}, ConvTransposeOptions<1> const& options = {})
-{
+Tensor<T> conv_transpose1d(Tensor<T> const& x, std::type_identity_t<Tensor<T>> const& weight,
+    std::type_identity_t<Tensor<T>> const& bias = {}, ConvTransposeOptions<1> const& options = {}) {
     return detail::conv_transpose<1>("conv_transpose1d", x, weight, bias, options);
 }
 /// The transpose of conv2d(): x of shape [N, C, H, W] or [C, H, W], w [C, O/groups, KH, KW].
 template <Differentiable T>
-Tensor<T> conv_transpose2d(Tensor<T> const& x, std::type_identity_t<Tensor<T>> const& weight, std::type_identity_t<Tensor<T>> const& bias = {}, ConvTransposeOptions<2> const& options = {})
-{
+Tensor<T> conv_transpose2d(Tensor<T> const& x, std::type_identity_t<Tensor<T>> const& weight,
+    std::type_identity_t<Tensor<T>> const& bias = {}, ConvTransposeOptions<2> const& options = {}) {
     return detail::conv_transpose<2>("conv_transpose2d", x, weight, bias, options);
 }
 
-}  // namespace functional
-}  // namespace xgrad::nn
+} // namespace functional
+} // namespace xgrad::nn

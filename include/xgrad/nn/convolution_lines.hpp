@@ -1,5 +1,6 @@
-// The source of a convolution, laid out so that neighbouring windows see neighbouring numbers: zeros around images, and the
-// parts that a stride deals each of their lines out to. Complex numbers are two lines of real ones.
+// The source of a convolution, laid out so that neighbouring windows see neighbouring numbers:
+// zeros around images, and the parts that a stride deals each of their lines out to. Complex
+// numbers are two lines of real ones.
 #pragma once
 
 #include <xgrad/base/gemm_kernel.hpp>
@@ -18,14 +19,19 @@ template <class T> struct Factor {
     bool conj;
 };
 
-/// Windows, some rows and columns of them, on some channels of a few samples, which lie side by side.
+/// Windows, some rows and columns of them, on some channels of a few samples, which lie side by
+/// side.
 struct Band {
     std::size_t sample, samples, first, channels;
     std::size_t row, rows, column, columns;
 
     /// How many of a phase's results are among them.
-    std::size_t rows_of(Phase const& phase) const { return phase.count > row ? std::min(rows, phase.count - row) : 0; }
-    std::size_t columns_of(Phase const& phase) const { return phase.count > column ? std::min(columns, phase.count - column) : 0; }
+    std::size_t rows_of(Phase const& phase) const {
+        return phase.count > row ? std::min(rows, phase.count - row) : 0;
+    }
+    std::size_t columns_of(Phase const& phase) const {
+        return phase.count > column ? std::min(columns, phase.count - column) : 0;
+    }
 };
 
 using Offsets = xgrad::detail::CachedVector<std::ptrdiff_t>;
@@ -37,64 +43,77 @@ public:
     static constexpr std::size_t parts = kernel::parts<T>;
 
     /// For bands of at most these many channels, windows and samples.
-    Lines(AxisPlan const& rows, AxisPlan const& columns, std::size_t channels, std::size_t all_channels, BandSize const& most, std::size_t samples)
-        : rows_(rows), columns_(columns), channels_(channels), all_channels_(all_channels), samples_(samples), width_(std::min(columns.length, most.columns + columns.furthest)),
-          height_(std::min(rows.length, most.rows + rows.furthest)), plane_((kernel::divided_up(height_ * pitch(), line) | 1) * line)
-    {
-    }
+    Lines(AxisPlan const& rows, AxisPlan const& columns, std::size_t channels,
+        std::size_t all_channels, BandSize const& most, std::size_t samples)
+        : rows_(rows), columns_(columns), channels_(channels), all_channels_(all_channels),
+          samples_(samples), width_(std::min(columns.length, most.columns + columns.furthest)),
+          height_(std::min(rows.length, most.rows + rows.furthest)),
+          plane_((kernel::divided_up(height_ * pitch(), line) | 1) * line) {}
     std::size_t size() const { return channels_ * parts * planes() * plane_ + most_past_end; }
     std::size_t pitch() const { return width_ * samples_; }
     std::size_t samples() const { return samples_; }
 
-    /// Where the numbers of a window lie, from the one it begins at: for channels, real and imaginary parts, places along both axes.
-    Offsets offsets(Phase const& row, Phase const& column) const
-    {
+    /// Where the numbers of a window lie, from the one it begins at: for channels, real and
+    /// imaginary parts, places along both axes.
+    Offsets offsets(Phase const& row, Phase const& column) const {
         Offsets all;
         all.reserve(channels_ * parts * row.places.size() * column.places.size());
         for (std::size_t c = 0; c < channels_ * parts; ++c)
             for (auto const& i : row.places)
                 for (auto const& j : column.places)
-                    all.push_back(static_cast<std::ptrdiff_t>((c * planes() + i.part * columns_.parts.size() + j.part) * plane_ + i.offset * pitch() + j.offset * samples_));
+                    all.push_back(static_cast<std::ptrdiff_t>(
+                        (c * planes() + i.part * columns_.parts.size() + j.part) * plane_ +
+                        i.offset * pitch() + j.offset * samples_));
         return all;
     }
 
-    void fill(Band const& band, Factor<T> const& source, Real* to) const
-    {
+    void fill(Band const& band, Factor<T> const& source, Real* to) const {
         std::fill_n(to, size(), Real(0));
         Dealing const columns(columns_, band.column, width_);
         for (std::size_t s = 0; s < band.samples; ++s)
             for (std::size_t c = 0; c < band.channels; ++c) {
-                T const* const image = source.data + ((band.sample + s) * all_channels_ + band.first + c) * rows_.extent * columns_.extent;
+                T const* const image =
+                    source.data + ((band.sample + s) * all_channels_ + band.first + c) *
+                                      rows_.extent * columns_.extent;
                 Real* plane = to + c * parts * planes() * plane_ + s;
                 for (std::size_t const remainder : rows_.parts) {
                     auto const [first, at, count] = dealt(rows_, remainder, band.row, height_);
-                    for (std::size_t k = 0; k < count; ++k) fill_line(image + (first + k * rows_.stride) * columns_.extent, source.conj, columns, plane + (at + k) * pitch());
+                    for (std::size_t k = 0; k < count; ++k)
+                        fill_line(image + (first + k * rows_.stride) * columns_.extent, source.conj,
+                            columns, plane + (at + k) * pitch());
                     plane += columns_.parts.size() * plane_;
                 }
             }
     }
 
 private:
-    static constexpr std::size_t line = 64 / sizeof(Real);  // an odd number of cache lines for a plane: planes then share no sets of a cache
+    static constexpr std::size_t line =
+        64 /
+        sizeof(
+            Real); // an odd number of cache lines for a plane: planes then share no sets of a cache
     static constexpr std::size_t most_past_end = kernel::most_words_of_row * line;
 
-    /// Which numbers of an axis go to `length` places of a part: the first, its place there, how many.
+    /// Which numbers of an axis go to `length` places of a part: the first, its place there, how
+    /// many.
     struct Dealt {
         std::size_t first, at, count;
     };
-    static Dealt dealt(AxisPlan const& axis, std::size_t remainder, std::size_t begin, std::size_t length)
-    {
-        std::size_t const zeros = axis.before > remainder ? kernel::divided_up(axis.before - remainder, axis.stride) : 0;  // places before the first number
-        std::size_t const at = zeros > begin ? zeros - begin : 0, first = (begin + at) * axis.stride + remainder - axis.before;
+    static Dealt dealt(
+        AxisPlan const& axis, std::size_t remainder, std::size_t begin, std::size_t length) {
+        std::size_t const zeros = axis.before > remainder
+                                      ? kernel::divided_up(axis.before - remainder, axis.stride)
+                                      : 0; // places before the first number
+        std::size_t const at = zeros > begin ? zeros - begin : 0,
+                          first = (begin + at) * axis.stride + remainder - axis.before;
         if (at >= length || first >= axis.extent) return {0, 0, 0};
         return {first, at, std::min(length - at, (axis.extent - 1 - first) / axis.stride + 1)};
     }
     struct Dealing {
         xgrad::detail::CachedVector<Dealt> of_part;
-        bool plain, in_pairs;  // all numbers go to one part; to two, in turn
+        bool plain, in_pairs; // all numbers go to one part; to two, in turn
 
-        Dealing(AxisPlan const& axis, std::size_t begin, std::size_t length) : plain(axis.stride == 1), in_pairs(axis.stride == 2 && axis.parts.size() == 2)
-        {
+        Dealing(AxisPlan const& axis, std::size_t begin, std::size_t length)
+            : plain(axis.stride == 1), in_pairs(axis.stride == 2 && axis.parts.size() == 2) {
             of_part.reserve(axis.parts.size());
             for (std::size_t const remainder : axis.parts) {
                 of_part.push_back(dealt(axis, remainder, begin, length));
@@ -105,31 +124,32 @@ private:
 
     std::size_t planes() const { return rows_.parts.size() * columns_.parts.size(); }
 
-    XGRAD_INLINE static void copy(Real const* from, Real* to, std::size_t n)
-    {
-        kernel::cover<Real>(n, [=]<class V>(std::size_t k) XGRAD_INLINE_LAMBDA { kernel::store(to + k, kernel::load<V>(from + k)); });
+    XGRAD_INLINE static void copy(Real const* from, Real* to, std::size_t n) {
+        kernel::cover<Real>(n, [=]<class V>(std::size_t k) XGRAD_INLINE_LAMBDA {
+            kernel::store(to + k, kernel::load<V>(from + k));
+        });
     }
-    XGRAD_INLINE void fill_line(T const* from, bool conj, Dealing const& dealing, Real* to) const
-    {
+    XGRAD_INLINE void fill_line(T const* from, bool conj, Dealing const& dealing, Real* to) const {
         if constexpr (parts == 1)
             if (samples_ == 1) {
                 auto const& part = dealing.of_part;
-                if (dealing.plain) return copy(from + part[0].first, to + part[0].at, part[0].count);
+                if (dealing.plain)
+                    return copy(from + part[0].first, to + part[0].at, part[0].count);
                 if (dealing.in_pairs) return fill_in_pairs(from, part[0], part[1], to);
             }
         fill_parts(from, conj, dealing, to);
     }
-    void fill_in_pairs(T const* from, Dealt const& even, Dealt const& odd, Real* to) const
-    {
+    void fill_in_pairs(T const* from, Dealt const& even, Dealt const& odd, Real* to) const {
         if constexpr (parts == 1) {
-            std::size_t const lone = odd.first < even.first, pairs = std::min(even.count, odd.count - lone);
+            std::size_t const lone = odd.first < even.first,
+                              pairs = std::min(even.count, odd.count - lone);
             if (lone) to[plane_ + odd.at] = from[odd.first];
-            kernel::deinterleave(pairs, from + even.first, to + even.at, to + plane_ + odd.at + lone);
+            kernel::deinterleave(
+                pairs, from + even.first, to + even.at, to + plane_ + odd.at + lone);
             if (pairs < even.count) to[even.at + pairs] = from[even.first + 2 * pairs];
         }
     }
-    void fill_parts(T const* from, bool conj, Dealing const& dealing, Real* to) const
-    {
+    void fill_parts(T const* from, bool conj, Dealing const& dealing, Real* to) const {
         for (auto const& [first, at, count] : dealing.of_part) {
             for (std::size_t k = 0; k < count; ++k) {
                 T const z = from[first + k * columns_.stride];
@@ -148,4 +168,4 @@ private:
     std::size_t channels_, all_channels_, samples_, width_, height_, plane_;
 };
 
-}  // namespace xgrad::nn::detail
+} // namespace xgrad::nn::detail

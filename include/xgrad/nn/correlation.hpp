@@ -1,4 +1,5 @@
-// Results of a convolution for each window: products of images and filters, and the transpose of that.
+// Results of a convolution for each window: products of images and filters, and the transpose of
+// that.
 #pragma once
 
 #include <xgrad/base/parallel.hpp>
@@ -9,27 +10,30 @@ XGRAD_COMPILED_ONCE
 
 namespace xgrad::nn::detail {
 
-/// Results for each group, each the sum over the sources of the group: products of images, or images of products. The zeros around a source
-/// are multiplied like other numbers, so that an infinite number of a filter makes NaN of them.
+/// Results for each group, each the sum over the sources of the group: products of images, or
+/// images of products. The zeros around a source are multiplied like other numbers, so that an
+/// infinite number of a filter makes NaN of them.
 template <class T> class Correlation {
     using Real = kernel::real_of<T>;
     static constexpr std::size_t parts = kernel::parts<T>;
 
 public:
     std::size_t batch, groups;
-    std::size_t sources, results;                              // of a group
-    std::size_t step_of_source, step_of_result, filters_size;  // from one to the next among the filters of a group, and their numbers
-    std::size_t height, width;                                 // of a result
+    std::size_t sources, results; // of a group
+    std::size_t step_of_source, step_of_result,
+        filters_size; // from one to the next among the filters of a group, and their numbers
+    std::size_t height, width; // of a result
     AxisPlan rows, columns;
 
-    void run(Factor<T> const& source, Factor<T> const& filters, T const* bias, T* out) const
-    {
+    void run(Factor<T> const& source, Factor<T> const& filters, T const* bias, T* out) const {
         if (batch == 0) return;
         std::size_t const samples = samples_at_once();
         BandSize const most = band_size(rows, columns, samples * bytes_of_place());
         Lines<T> const lines(rows, columns, sources, sources * groups, most, samples);
 
-        std::size_t const tile_rows = packed_rows(), gap = most.rows * lines.pitch() + kernel::most_words_of_row * loops().lanes;  // of sums
+        std::size_t const tile_rows = packed_rows(),
+                          gap = most.rows * lines.pitch() +
+                                kernel::most_words_of_row * loops().lanes; // of sums
         xgrad::detail::CachedVector<Pass> passes;
         std::size_t packed = 0;
         for (auto const& row : rows.phases)
@@ -38,20 +42,28 @@ public:
                 packed += groups * tile_rows * passes.back().offsets.size();
             }
         kernel::Scratch<Real> const factors(packed);
-        auto const factors_of = [&](Pass const& pass, std::size_t group) { return factors.data() + pass.packed + group * tile_rows * pass.offsets.size(); };
+        auto const factors_of = [&](Pass const& pass, std::size_t group) {
+            return factors.data() + pass.packed + group * tile_rows * pass.offsets.size();
+        };
         for (auto const& pass : passes)
             for (std::size_t g = 0; g < groups; ++g) pack(pass, filters, g, factors_of(pass, g));
 
-        std::size_t const across = kernel::divided_up(columns.most_results(), most.columns), bands = kernel::divided_up(rows.most_results(), most.rows) * across, chunks = kernel::divided_up(batch, samples);
+        std::size_t const across = kernel::divided_up(columns.most_results(), most.columns),
+                          bands = kernel::divided_up(rows.most_results(), most.rows) * across,
+                          chunks = kernel::divided_up(batch, samples);
         xgrad::detail::for_each_index(chunks * groups * bands, [&](std::size_t job) {
-            std::size_t const place = job % bands, group = job / bands % groups, sample = job / bands / groups * samples;
-            Band const band{sample, std::min(samples, batch - sample), group * sources, sources, place / across * most.rows, most.rows, place % across * most.columns, most.columns};
+            std::size_t const place = job % bands, group = job / bands % groups,
+                              sample = job / bands / groups * samples;
+            Band const band{sample, std::min(samples, batch - sample), group * sources, sources,
+                place / across * most.rows, most.rows, place % across * most.columns, most.columns};
             kernel::Scratch<Real> const room(lines.size() + tile_rows * gap);
             Real *const own = room.data(), *const sums = own + lines.size();
             lines.fill(band, source, own);
             for (auto const& pass : passes)
-                if (auto const n = band.rows_of(pass.row), count = band.columns_of(pass.column); n && count) {
-                    correlate(pass, (n - 1) * lines.pitch() + count * samples, own, factors_of(pass, group), gap, sums);
+                if (auto const n = band.rows_of(pass.row), count = band.columns_of(pass.column);
+                    n && count) {
+                    correlate(pass, (n - 1) * lines.pitch() + count * samples, own,
+                        factors_of(pass, group), gap, sums);
                     hand_out(pass, lines, band, group, gap, sums, bias, out);
                 }
         });
@@ -62,40 +74,45 @@ private:
     struct Pass {
         Phase const &row, &column;
         Offsets offsets;
-        std::size_t packed;  // where its factors begin
+        std::size_t packed; // where its factors begin
     };
 
-    static kernel::CorrelationLoops<Real> const& loops() { return kernel::best_correlation_loops<Real>(); }
+    static kernel::CorrelationLoops<Real> const& loops() {
+        return kernel::best_correlation_loops<Real>();
+    }
 
     /// Visits the tiles of rows: f(first row, rows of the tile).
-    template <class F> void for_each_tile(F f) const
-    {
-        for (std::size_t r = 0, n; r < results * parts; r += n) f(r, n = loops().rows_of(results * parts - r));
+    template <class F> void for_each_tile(F f) const {
+        for (std::size_t r = 0, n; r < results * parts; r += n)
+            f(r, n = loops().rows_of(results * parts - r));
     }
-    std::size_t packed_rows() const
-    {
+    std::size_t packed_rows() const {
         std::size_t all = 0;
         for_each_tile([&](std::size_t, std::size_t n) { all += n; });
         return all;
     }
     /// For the source and the results at one place of one sample.
-    std::size_t bytes_of_place() const { return (sources * rows.parts.size() * columns.parts.size() + results) * sizeof(T); }
-    /// Where the windows of one sample would leave many lanes of words idle, those of several samples lie side by side, even if that is
-    /// more than the second cache holds.
-    std::size_t samples_at_once() const
-    {
-        std::size_t const most = std::clamp<std::size_t>(8 * room_of_band / (1 + rows.length * columns.length * bytes_of_place()), 1, std::min(batch, loops().lanes));
+    std::size_t bytes_of_place() const {
+        return (sources * rows.parts.size() * columns.parts.size() + results) * sizeof(T);
+    }
+    /// Where the windows of one sample would leave many lanes of words idle, those of several
+    /// samples lie side by side, even if that is more than the second cache holds.
+    std::size_t samples_at_once() const {
+        std::size_t const most = std::clamp<std::size_t>(
+            8 * room_of_band / (1 + rows.length * columns.length * bytes_of_place()), 1,
+            std::min(batch, loops().lanes));
         auto const lanes = [&](std::size_t samples) {
             std::size_t all = 0;
             for (auto const& row : rows.phases)
-                for (auto const& column : columns.phases) all += kernel::rounded_up(((row.count - 1) * columns.length + column.count) * samples, loops().lanes);
+                for (auto const& column : columns.phases)
+                    all += kernel::rounded_up(
+                        ((row.count - 1) * columns.length + column.count) * samples, loops().lanes);
             return all;
         };
         return 3 * lanes(1) * most > 4 * lanes(most) ? most : 1;
     }
 
-    void pack(Pass const& pass, Factor<T> const& filters, std::size_t group, Real* to) const
-    {
+    void pack(Pass const& pass, Factor<T> const& filters, std::size_t group, Real* to) const {
         T const* const own = filters.data + group * filters_size;
         std::size_t const all = results * parts;
         for_each_tile([&](std::size_t first, std::size_t n) {
@@ -103,16 +120,18 @@ private:
                 for (std::size_t part = 0; part < parts; ++part)
                     for (auto const& i : pass.row.places)
                         for (auto const& j : pass.column.places) {
-                            T const* const at = own + source * step_of_source + i.index * columns.kernel + j.index;
-                            for (std::size_t r = first; r < std::min(all, first + n); ++r) to[r - first] = factor(at[r / parts * step_of_result], part, r % parts, filters.conj);
+                            T const* const at =
+                                own + source * step_of_source + i.index * columns.kernel + j.index;
+                            for (std::size_t r = first; r < std::min(all, first + n); ++r)
+                                to[r - first] = factor(
+                                    at[r / parts * step_of_result], part, r % parts, filters.conj);
                             if (first + n > all) std::fill(to + (all - first), to + n, Real(0));
                             to += n;
                         }
         });
     }
     /// What a filter's number is to the real or imaginary part of a result, times that of a source.
-    static Real factor(T const& z, std::size_t of_source, std::size_t of_result, bool conj)
-    {
+    static Real factor(T const& z, std::size_t of_source, std::size_t of_result, bool conj) {
         if constexpr (parts == 1) return z;
         else {
             if (of_source == of_result) return z.real();
@@ -121,38 +140,48 @@ private:
     }
 
     /// Sums for all windows of a span.
-    void correlate(Pass const& pass, std::size_t span, Real const* source, Real const* factors, std::size_t gap, Real* sums) const
-    {
+    void correlate(Pass const& pass, std::size_t span, Real const* source, Real const* factors,
+        std::size_t gap, Real* sums) const {
         std::size_t const depth = pass.offsets.size(), largest = loops().rows_of(results * parts);
         for (std::size_t at = 0, words; at < span; at += words * loops().lanes) {
             words = loops().words_of(largest, span - at);
             Real const* own = factors;
             for_each_tile([&](std::size_t first, std::size_t n) {
-                loops().correlate(n, n == 1 ? loops().words_of(1, words * loops().lanes) : words, depth, {pass.offsets.data(), source + at}, own, gap, sums + first * gap + at);
+                loops().correlate(n, n == 1 ? loops().words_of(1, words * loops().lanes) : words,
+                    depth, {pass.offsets.data(), source + at}, own, gap, sums + first * gap + at);
                 own += n * depth;
             });
         }
     }
     /// Sums to the results that they belong to.
-    void hand_out(Pass const& pass, Lines<T> const& lines, Band const& band, std::size_t group, std::size_t gap, Real const* sums, T const* bias, T* out) const
-    {
-        std::size_t const n = band.rows_of(pass.row), count = band.columns_of(pass.column), step = pass.column.step, samples = lines.samples();
+    void hand_out(Pass const& pass, Lines<T> const& lines, Band const& band, std::size_t group,
+        std::size_t gap, Real const* sums, T const* bias, T* out) const {
+        std::size_t const n = band.rows_of(pass.row), count = band.columns_of(pass.column),
+                          step = pass.column.step, samples = lines.samples();
         for (std::size_t result = 0; result < results; ++result, sums += parts * gap) {
             T const add = bias ? bias[group * results + result] : T(0);
             for (std::size_t s = 0; s < band.samples; ++s) {
-                T* to = out + (((band.sample + s) * groups + group) * results + result) * height * width + (pass.row.first + band.row * pass.row.step) * width + pass.column.first + band.column * step;
+                T* to = out +
+                        (((band.sample + s) * groups + group) * results + result) * height * width +
+                        (pass.row.first + band.row * pass.row.step) * width + pass.column.first +
+                        band.column * step;
                 Real const* from = sums + s;
-                for (std::size_t r = 0; r < n; ++r, to += pass.row.step * width, from += lines.pitch()) {
+                for (std::size_t r = 0; r < n;
+                     ++r, to += pass.row.step * width, from += lines.pitch()) {
                     if constexpr (parts == 2)
-                        for (std::size_t q = 0; q < count; ++q) to[q * step] = T(from[q * samples], from[gap + q * samples]) + add;
+                        for (std::size_t q = 0; q < count; ++q)
+                            to[q * step] = T(from[q * samples], from[gap + q * samples]) + add;
                     else if (step == 1 && samples == 1)
-                        kernel::cover<T>(count, [=]<class V>(std::size_t q) XGRAD_INLINE_LAMBDA { kernel::store(to + q, kernel::load<V>(from + q) + add); });
+                        kernel::cover<T>(count, [=]<class V>(std::size_t q) XGRAD_INLINE_LAMBDA {
+                            kernel::store(to + q, kernel::load<V>(from + q) + add);
+                        });
                     else
-                        for (std::size_t q = 0; q < count; ++q) to[q * step] = from[q * samples] + add;
+                        for (std::size_t q = 0; q < count; ++q)
+                            to[q * step] = from[q * samples] + add;
                 }
             }
         }
     }
 };
 
-}  // namespace xgrad::nn::detail
+} // namespace xgrad::nn::detail

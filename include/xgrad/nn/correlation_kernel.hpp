@@ -1,9 +1,10 @@
 // The inner loops of convolutions: sums of products of numbers with windows on lines of numbers.
 //
-// Windows that are neighbours begin at neighbouring numbers, so that a word holds what as many windows see in one place,
-// and is read where it is: nothing is copied for a window. Where a window looks is a table of offsets from the number
-// it begins at. As with products of matrices, a tile of sums stays in the registers, the loops exist once for each
-// width of those, and the processor is asked which ones it can run.
+// Windows that are neighbours begin at neighbouring numbers, so that a word holds what as many
+// windows see in one place, and is read where it is: nothing is copied for a window. Where a window
+// looks is a table of offsets from the number it begins at. As with products of matrices, a tile of
+// sums stays in the registers, the loops exist once for each width of those, and the processor is
+// asked which ones it can run.
 #pragma once
 
 #include <algorithm>
@@ -19,14 +20,14 @@ namespace xgrad::detail::kernel {
 /// What a window sees: numbers at these distances from where it begins.
 template <class Real> struct Sight {
     std::ptrdiff_t const* offsets;
-    Real const* at;  // where the first window begins
+    Real const* at; // where the first window begins
 };
 
-/// sums[r][w] = the sum over `depth` places p of factors[p][r] times what window w sees at p, for as many windows as `words` words hold.
-/// Rows of sums are `gap` numbers apart.
+/// sums[r][w] = the sum over `depth` places p of factors[p][r] times what window w sees at p, for
+/// as many windows as `words` words hold. Rows of sums are `gap` numbers apart.
 template <class Real, std::size_t Bytes, std::size_t rows, std::size_t words>
-[[gnu::always_inline]] inline void correlate_body(std::size_t depth, Sight<Real> const& sight, Real const* factors, std::size_t gap, Real* sums)
-{
+[[gnu::always_inline]] inline void correlate_body(
+    std::size_t depth, Sight<Real> const& sight, Real const* factors, std::size_t gap, Real* sums) {
     using Word = Vec<Real, Bytes>;
     constexpr std::size_t lanes = width<Word, Real>;
     Word sum[rows][words] = {}, seen[words];
@@ -42,7 +43,8 @@ template <class Real, std::size_t Bytes, std::size_t rows, std::size_t words>
 #pragma GCC unroll 8
     for (std::size_t r = 0; r < rows; ++r)
 #pragma GCC unroll 8
-        for (std::size_t w = 0; w < words; ++w) loose<Word>(sums + r * gap + w * lanes)->word = sum[r][w];
+        for (std::size_t w = 0; w < words; ++w)
+            loose<Word>(sums + r * gap + w * lanes)->word = sum[r][w];
 }
 
 /// Windows in lines: `length` of them side by side, the next line `pitch` numbers further on.
@@ -50,11 +52,12 @@ struct WindowLines {
     std::size_t lines, length, pitch;
 };
 
-/// sums[k][o] += the sum over windows of what each sees at place k, of `places`, times its products[o], for as many o as `words` words
-/// hold. The products of one window lie `gap` behind those of the one before, and so do the sums of places.
+/// sums[k][o] += the sum over windows of what each sees at place k, of `places`, times its
+/// products[o], for as many o as `words` words hold. The products of one window lie `gap` behind
+/// those of the one before, and so do the sums of places.
 template <class Real, std::size_t Bytes, std::size_t places, std::size_t words>
-[[gnu::always_inline]] inline void weigh_body(WindowLines const& windows, Sight<Real> const& sight, Real const* products, std::size_t gap, Real* sums)
-{
+[[gnu::always_inline]] inline void weigh_body(WindowLines const& windows, Sight<Real> const& sight,
+    Real const* products, std::size_t gap, Real* sums) {
     using Word = Vec<Real, Bytes>;
     constexpr std::size_t lanes = width<Word, Real>;
     Word sum[places][words] = {}, factor[words];
@@ -63,7 +66,8 @@ template <class Real, std::size_t Bytes, std::size_t places, std::size_t words>
     for (std::size_t i = 0; i < windows.lines; ++i) {
         for (std::size_t q = 0; q < windows.length; ++q, products += gap) {
 #pragma GCC unroll 8
-            for (std::size_t w = 0; w < words; ++w) factor[w] = loose<Word>(products + w * lanes)->word;
+            for (std::size_t w = 0; w < words; ++w)
+                factor[w] = loose<Word>(products + w * lanes)->word;
 #pragma GCC unroll 8
             for (std::size_t k = 0; k < places; ++k)
 #pragma GCC unroll 8
@@ -74,7 +78,8 @@ template <class Real, std::size_t Bytes, std::size_t places, std::size_t words>
 #pragma GCC unroll 8
     for (std::size_t k = 0; k < places; ++k)
 #pragma GCC unroll 8
-        for (std::size_t w = 0; w < words; ++w) loose<Word>(sums + k * gap + w * lanes)->word += sum[k][w];
+        for (std::size_t w = 0; w < words; ++w)
+            loose<Word>(sums + k * gap + w * lanes)->word += sum[k][w];
 }
 
 /// Puts zeros in all but the first lanes of a word, whatever these hold.
@@ -83,13 +88,11 @@ template <class Real, std::size_t Bytes> class FirstLanes {
     using Bits = Vec<std::conditional_t<sizeof(Real) == 4, std::int32_t, std::int64_t>, Bytes>;
 
 public:
-    [[gnu::always_inline]] inline explicit FirstLanes(std::size_t count)
-    {
+    [[gnu::always_inline]] inline explicit FirstLanes(std::size_t count) {
         if constexpr (width<Word, Real> > 1)
             for (std::size_t l = 0; l < width<Word, Real>; ++l) mask_[l] = l < count ? -1 : 0;
     }
-    [[gnu::always_inline]] inline void keep_in(Word& word) const
-    {
+    [[gnu::always_inline]] inline void keep_in(Word& word) const {
         if constexpr (width<Word, Real> > 1) word = (Word)((Bits)word & mask_);
     }
 
@@ -97,11 +100,11 @@ private:
     Bits mask_{};
 };
 
-/// sums[k] += the sum over windows of what each sees at place k, of `places`, times products[window]; lines of products are whole
-/// words, and `gap` numbers apart.
+/// sums[k] += the sum over windows of what each sees at place k, of `places`, times
+/// products[window]; lines of products are whole words, and `gap` numbers apart.
 template <class Real, std::size_t Bytes, std::size_t places>
-[[gnu::always_inline]] inline void dot_body(WindowLines const& windows, Sight<Real> const& sight, Real const* products, std::size_t gap, Real* sums)
-{
+[[gnu::always_inline]] inline void dot_body(WindowLines const& windows, Sight<Real> const& sight,
+    Real const* products, std::size_t gap, Real* sums) {
     using Word = Vec<Real, Bytes>;
     constexpr std::size_t lanes = width<Word, Real>;
     Word sum[places] = {};
@@ -112,7 +115,8 @@ template <class Real, std::size_t Bytes, std::size_t places>
         for (std::size_t q = 0; q < whole; q += lanes) {
             Word const factor = loose<Word>(products + q)->word;
 #pragma GCC unroll 16
-            for (std::size_t k = 0; k < places; ++k) sum[k] += factor * loose<Word>(at + sight.offsets[k] + q)->word;
+            for (std::size_t k = 0; k < places; ++k)
+                sum[k] += factor * loose<Word>(at + sight.offsets[k] + q)->word;
         }
         if (rest == 0) continue;
         Word const factor = loose<Word>(products + whole)->word;
@@ -132,37 +136,51 @@ template <class Real, std::size_t Bytes, std::size_t places>
 
 /// The largest tiles for one width of registers.
 template <std::size_t Bytes> struct CorrelationTile {
-    static constexpr std::size_t rows = Bytes == 64 ? 8 : 4, words_of_products = Bytes == 64 ? 4 : 2;
+    static constexpr std::size_t rows = Bytes == 64 ? 8 : 4,
+                                 words_of_products = Bytes == 64 ? 4 : 2;
 };
 inline constexpr std::size_t most_words_of_row = 8;
 
 /// One run of one of the loops.
 template <class Real> struct CorrelationRun {
     enum { correlate, weigh, dot } loop;
-    std::size_t rows, words;  // of the tile, whose rows are those of sums, or places
+    std::size_t rows, words; // of the tile, whose rows are those of sums, or places
     Sight<Real> sight;
-    Real const* factors;  // or products
+    Real const* factors; // or products
     std::size_t gap;
     Real* sums;
     std::size_t depth = 0;
     WindowLines windows = {};
 };
 
-template <class Real, std::size_t Bytes, std::size_t places> [[gnu::always_inline]] inline void weigh_any(CorrelationRun<Real> const& run)
-{
-    if (run.words == 1) weigh_body<Real, Bytes, places, 1>(run.windows, run.sight, run.factors, run.gap, run.sums);
-    else if (run.words == 2) weigh_body<Real, Bytes, places, 2>(run.windows, run.sight, run.factors, run.gap, run.sums);
-    else weigh_body<Real, Bytes, places, CorrelationTile<Bytes>::words_of_products>(run.windows, run.sight, run.factors, run.gap, run.sums);
+template <class Real, std::size_t Bytes, std::size_t places>
+[[gnu::always_inline]] inline void weigh_any(CorrelationRun<Real> const& run) {
+    if (run.words == 1)
+        weigh_body<Real, Bytes, places, 1>(run.windows, run.sight, run.factors, run.gap, run.sums);
+    else if (run.words == 2)
+        weigh_body<Real, Bytes, places, 2>(run.windows, run.sight, run.factors, run.gap, run.sums);
+    else
+        weigh_body<Real, Bytes, places, CorrelationTile<Bytes>::words_of_products>(
+            run.windows, run.sight, run.factors, run.gap, run.sums);
 }
-template <class Real, std::size_t Bytes> [[gnu::always_inline]] inline void correlation_body(CorrelationRun<Real> const& run)
-{
+template <class Real, std::size_t Bytes>
+[[gnu::always_inline]] inline void correlation_body(CorrelationRun<Real> const& run) {
     constexpr std::size_t most_rows = CorrelationTile<Bytes>::rows;
     auto const& [loop, rows, words, sight, factors, gap, sums, depth, windows] = run;
-    if (loop == CorrelationRun<Real>::dot) rows == 3 ? dot_body<Real, Bytes, 3>(windows, sight, factors, gap, sums) : dot_body<Real, Bytes, 9>(windows, sight, factors, gap, sums);
-    else if (loop == CorrelationRun<Real>::weigh) rows == 2 ? weigh_any<Real, Bytes, 2>(run) : weigh_any<Real, Bytes, 6>(run);
-    else if (rows == 1) words == 4 ? correlate_body<Real, Bytes, 1, 4>(depth, sight, factors, gap, sums) : correlate_body<Real, Bytes, 1, 8>(depth, sight, factors, gap, sums);
-    else if (rows == 4) words == 1 ? correlate_body<Real, Bytes, 4, 1>(depth, sight, factors, gap, sums) : correlate_body<Real, Bytes, 4, 3>(depth, sight, factors, gap, sums);
-    else words == 1 ? correlate_body<Real, Bytes, most_rows, 1>(depth, sight, factors, gap, sums) : correlate_body<Real, Bytes, most_rows, 3>(depth, sight, factors, gap, sums);
+    if (loop == CorrelationRun<Real>::dot)
+        rows == 3 ? dot_body<Real, Bytes, 3>(windows, sight, factors, gap, sums)
+                  : dot_body<Real, Bytes, 9>(windows, sight, factors, gap, sums);
+    else if (loop == CorrelationRun<Real>::weigh)
+        rows == 2 ? weigh_any<Real, Bytes, 2>(run) : weigh_any<Real, Bytes, 6>(run);
+    else if (rows == 1)
+        words == 4 ? correlate_body<Real, Bytes, 1, 4>(depth, sight, factors, gap, sums)
+                   : correlate_body<Real, Bytes, 1, 8>(depth, sight, factors, gap, sums);
+    else if (rows == 4)
+        words == 1 ? correlate_body<Real, Bytes, 4, 1>(depth, sight, factors, gap, sums)
+                   : correlate_body<Real, Bytes, 4, 3>(depth, sight, factors, gap, sums);
+    else
+        words == 1 ? correlate_body<Real, Bytes, most_rows, 1>(depth, sight, factors, gap, sums)
+                   : correlate_body<Real, Bytes, most_rows, 3>(depth, sight, factors, gap, sums);
 }
 
 /// The loops for one width of registers, and which tiles they compute.
@@ -173,31 +191,37 @@ template <class Real> struct CorrelationLoops {
     /// Rows of the tile for the first of so many rows that are left.
     std::size_t rows_of(std::size_t left) const { return left == 1 ? 1 : left > 4 ? most_rows : 4; }
     /// Words of a tile of so many rows for the first of so many windows that are left.
-    std::size_t words_of(std::size_t rows, std::size_t left) const { return rows == 1 ? (left > 4 * lanes ? 8 : 4) : left > 2 * lanes ? 3 : 1; }
-    /// Places for the first of so many places that are left; what is added up for those behind the last one is nobody's.
+    std::size_t words_of(std::size_t rows, std::size_t left) const {
+        return rows == 1 ? (left > 4 * lanes ? 8 : 4) : left > 2 * lanes ? 3 : 1;
+    }
+    /// Places for the first of so many places that are left; what is added up for those behind the
+    /// last one is nobody's.
     static std::size_t places_of_weigh(std::size_t left) { return left > 2 ? 6 : 2; }
     static std::size_t places_of_dot(std::size_t left) { return left > 6 ? 9 : 3; }
     static constexpr std::size_t most_places = 9;
     /// Words of products for the first of so many words that are left.
-    std::size_t words_of_products(std::size_t left) const { return left >= most_words_of_products ? most_words_of_products : left >= 2 ? 2 : 1; }
+    std::size_t words_of_products(std::size_t left) const {
+        return left >= most_words_of_products ? most_words_of_products : left >= 2 ? 2 : 1;
+    }
 
-    void correlate(std::size_t rows, std::size_t words, std::size_t depth, Sight<Real> const& sight, Real const* factors, std::size_t gap, Real* sums) const
-    {
+    void correlate(std::size_t rows, std::size_t words, std::size_t depth, Sight<Real> const& sight,
+        Real const* factors, std::size_t gap, Real* sums) const {
         call({CorrelationRun<Real>::correlate, rows, words, sight, factors, gap, sums, depth, {}});
     }
-    void weigh(std::size_t places, std::size_t words, WindowLines const& windows, Sight<Real> const& sight, Real const* products, std::size_t gap, Real* sums) const
-    {
+    void weigh(std::size_t places, std::size_t words, WindowLines const& windows,
+        Sight<Real> const& sight, Real const* products, std::size_t gap, Real* sums) const {
         call({CorrelationRun<Real>::weigh, places, words, sight, products, gap, sums, 0, windows});
     }
-    void dot(std::size_t places, WindowLines const& windows, Sight<Real> const& sight, Real const* products, std::size_t gap, Real* sums) const
-    {
+    void dot(std::size_t places, WindowLines const& windows, Sight<Real> const& sight,
+        Real const* products, std::size_t gap, Real* sums) const {
         call({CorrelationRun<Real>::dot, places, 0, sight, products, gap, sums, 0, windows});
     }
 };
 
-template <class Real, std::size_t Bytes> constexpr CorrelationLoops<Real> correlation_loops_of(decltype(CorrelationLoops<Real>::call) call)
-{
-    return {width<Vec<Real, Bytes>, Real>, CorrelationTile<Bytes>::rows, CorrelationTile<Bytes>::words_of_products, call};
+template <class Real, std::size_t Bytes>
+constexpr CorrelationLoops<Real> correlation_loops_of(decltype(CorrelationLoops<Real>::call) call) {
+    return {width<Vec<Real, Bytes>, Real>, CorrelationTile<Bytes>::rows,
+        CorrelationTile<Bytes>::words_of_products, call};
 }
 
 template <class Real>
@@ -210,19 +234,27 @@ void correlation_plain(CorrelationRun<Real> const& run)
 }
 
 #ifdef XGRAD_WIDER_REGISTERS
-template <class Real> [[gnu::target("avx2,fma")]] void correlation_avx2(CorrelationRun<Real> const& run) { correlation_body<Real, 32>(run); }
-template <class Real> [[gnu::target("avx512f")]] void correlation_avx512(CorrelationRun<Real> const& run) { correlation_body<Real, 64>(run); }
+template <class Real>
+[[gnu::target("avx2,fma")]] void correlation_avx2(CorrelationRun<Real> const& run) {
+    correlation_body<Real, 32>(run);
+}
+template <class Real>
+[[gnu::target("avx512f")]] void correlation_avx512(CorrelationRun<Real> const& run) {
+    correlation_body<Real, 64>(run);
+}
 
-template <class Real> std::vector<CorrelationLoops<Real>> correlation_loops()
-{
-    return runnable(correlation_loops_of<Real, register_bytes>(correlation_plain<Real>), correlation_loops_of<Real, 32>(correlation_avx2<Real>), correlation_loops_of<Real, 64>(correlation_avx512<Real>));
+template <class Real> std::vector<CorrelationLoops<Real>> correlation_loops() {
+    return runnable(correlation_loops_of<Real, register_bytes>(correlation_plain<Real>),
+        correlation_loops_of<Real, 32>(correlation_avx2<Real>),
+        correlation_loops_of<Real, 64>(correlation_avx512<Real>));
 }
 #else
-template <class Real> std::vector<CorrelationLoops<Real>> correlation_loops() { return {correlation_loops_of<Real, register_bytes>(correlation_plain<Real>)}; }
+template <class Real> std::vector<CorrelationLoops<Real>> correlation_loops() {
+    return {correlation_loops_of<Real, register_bytes>(correlation_plain<Real>)};
+}
 #endif
 
-template <class Real> CorrelationLoops<Real> const& best_correlation_loops()
-{
+template <class Real> CorrelationLoops<Real> const& best_correlation_loops() {
     static CorrelationLoops<Real> const loops = correlation_loops<Real>().back();
     return loops;
 }
@@ -235,4 +267,4 @@ extern template CorrelationLoops<float> const& best_correlation_loops();
 extern template CorrelationLoops<double> const& best_correlation_loops();
 #endif
 
-}  // namespace xgrad::detail::kernel
+} // namespace xgrad::detail::kernel

@@ -13,42 +13,56 @@ namespace xgrad::nn {
 
 namespace detail {
 /// A row as PyTorch numbers it: negative ones count from the end.
-inline std::int64_t padding_row(std::string_view name, std::optional<std::int64_t> index, std::size_t count)
-{
+inline std::int64_t padding_row(
+    std::string_view name, std::optional<std::int64_t> index, std::size_t count) {
     auto const n = static_cast<std::int64_t>(count);
-    if (index && (*index < -n || *index >= n)) xgrad::detail::fail<IndexError>(name, ": padding_idx ", *index, " must be within ", n, " rows");
+    if (index && (*index < -n || *index >= n))
+        xgrad::detail::fail<IndexError>(
+            name, ": padding_idx ", *index, " must be within ", n, " rows");
     return !index ? -1 : *index < 0 ? *index + n : *index;
 }
-}  // namespace detail
+} // namespace detail
 
 namespace functional {
 
-/// The rows of weight, of shape [num_embeddings, embedding_dim], that an array of any shape names: [..., embedding_dim]. Gradients of
-/// a row that is named several times are added; the one of padding_idx has none.
-template <Differentiable T> Tensor<T> embedding(Tensor<std::int64_t> const& input, Tensor<T> const& weight, std::optional<std::int64_t> padding_idx = {})
-{
-    if (weight.dim() != 2) xgrad::detail::fail<ShapeError>("embedding: the weight is [num_embeddings, embedding_dim], not of shape ", weight.shape());
+/// The rows of weight, of shape [num_embeddings, embedding_dim], that an array of any shape names:
+/// [..., embedding_dim]. Gradients of a row that is named several times are added; the one of
+/// padding_idx has none.
+template <Differentiable T>
+Tensor<T> embedding(Tensor<std::int64_t> const& input, Tensor<T> const& weight,
+    std::optional<std::int64_t> padding_idx = {}) {
+    if (weight.dim() != 2)
+        xgrad::detail::fail<ShapeError>(
+            "embedding: the weight is [num_embeddings, embedding_dim], not of shape ",
+            weight.shape());
     std::size_t const count = weight.shape()[0];
-    return express(IndexSelect{{}, xgrad::detail::checked_index("embedding", input, 0, count), 0, detail::padding_row("embedding", padding_idx, count)}, weight);
+    return express(IndexSelect{{}, xgrad::detail::checked_index("embedding", input, 0, count), 0,
+                       detail::padding_row("embedding", padding_idx, count)},
+        weight);
 }
 
-}  // namespace functional
+} // namespace functional
 
-/// A row of numbers for each of num_embeddings words. weight begins normal, with zeros for padding_idx, whose row is not trained.
+/// A row of numbers for each of num_embeddings words. weight begins normal, with zeros for
+/// padding_idx, whose row is not trained.
 template <Differentiable T = double> struct Embedding : Module<Embedding<T>> {
     std::optional<std::int64_t> padding_idx;
     Parameter<T> weight;
 
-    Embedding(std::size_t num_embeddings, std::size_t embedding_dim, std::optional<std::int64_t> padding = {}) : padding_idx(padding), weight(*this, "weight", begin(num_embeddings, embedding_dim, padding)) {}
-    Tensor<T> forward(Tensor<std::int64_t> const& input) const { return functional::embedding(input, weight.handle_of(), padding_idx); }
-    std::string extra_repr() const override
-    {
-        return std::to_string(weight.shape()[0]) + ", " + std::to_string(weight.shape()[1]) + (padding_idx ? ", padding_idx=" + std::to_string(*padding_idx) : "");
+    Embedding(std::size_t num_embeddings, std::size_t embedding_dim,
+        std::optional<std::int64_t> padding = {})
+        : padding_idx(padding),
+          weight(*this, "weight", begin(num_embeddings, embedding_dim, padding)) {}
+    Tensor<T> forward(Tensor<std::int64_t> const& input) const {
+        return functional::embedding(input, weight.handle_of(), padding_idx);
+    }
+    std::string extra_repr() const override {
+        return std::to_string(weight.shape()[0]) + ", " + std::to_string(weight.shape()[1]) +
+               (padding_idx ? ", padding_idx=" + std::to_string(*padding_idx) : "");
     }
 
 private:
-    static Tensor<T> begin(std::size_t count, std::size_t n, std::optional<std::int64_t> padding)
-    {
+    static Tensor<T> begin(std::size_t count, std::size_t n, std::optional<std::int64_t> padding) {
         auto const row = detail::padding_row("Embedding", padding, count);
         Tensor<T> table = randn<T>({count, n});
         if (row >= 0) table[static_cast<std::ptrdiff_t>(row)].zero_();
@@ -56,4 +70,4 @@ private:
     }
 };
 
-}  // namespace xgrad::nn
+} // namespace xgrad::nn

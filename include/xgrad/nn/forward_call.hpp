@@ -1,4 +1,5 @@
-// The types of a module's forward, and a call of it with its arguments and results at hand, as hooks need them.
+// The types of a module's forward, and a call of it with its arguments and results at hand, as
+// hooks need them.
 #pragma once
 
 #include <tuple>
@@ -23,17 +24,24 @@ template <class X> struct Kept {
     using type = std::remove_cvref_t<X>;
 };
 template <class X>
-    requires(!is_tensor<std::remove_cvref_t<X>> && xgrad::detail::TensorLike<std::remove_cvref_t<X>>)
+    requires(
+        !is_tensor<std::remove_cvref_t<X>> && xgrad::detail::TensorLike<std::remove_cvref_t<X>>)
 struct Kept<X> {
     using type = xgrad::detail::tensor_type<std::remove_cvref_t<X>>;
 };
 template <class X> using kept = typename Kept<X>::type;
-/// The same for an argument: what is no tensor and can be changed, or cannot be copied, is passed on as it is.
+/// The same for an argument: what is no tensor and can be changed, or cannot be copied, is passed
+/// on as it is.
 template <class X>
-using kept_argument = std::conditional_t<!xgrad::detail::TensorLike<std::remove_cvref_t<X>> && std::is_lvalue_reference_v<X> &&
-                                             (!std::is_const_v<std::remove_reference_t<X>> || !std::is_copy_constructible_v<std::remove_cvref_t<X>>),
-                                         X, kept<X>>;
-template <class X> using kept_result = std::conditional_t<std::is_void_v<X>, std::tuple<>, kept<std::conditional_t<std::is_void_v<X>, int, X>>>;
+using kept_argument =
+    std::conditional_t<!xgrad::detail::TensorLike<std::remove_cvref_t<X>> &&
+                           std::is_lvalue_reference_v<X> &&
+                           (!std::is_const_v<std::remove_reference_t<X>> ||
+                               !std::is_copy_constructible_v<std::remove_cvref_t<X>>),
+        X, kept<X>>;
+template <class X>
+using kept_result = std::conditional_t<std::is_void_v<X>, std::tuple<>,
+    kept<std::conditional_t<std::is_void_v<X>, int, X>>>;
 template <class X> struct KeptOrVoid : Kept<X> {};
 template <> struct KeptOrVoid<void> {
     using type = void;
@@ -49,52 +57,58 @@ template <class R, class... A> struct KnownSignature {
     using Parameters = std::tuple<A...>;
     using Arguments = std::tuple<kept_argument<A>...>;
     using Result = kept_result<R>;
-    template <class F, class Self> static constexpr bool takes = std::is_invocable_v<F&, Self&, std::remove_reference_t<kept_argument<A>> const&...>;
-    template <class F, class Self> static auto call(F& f, Self& self, Arguments const& a)
-    {
+    template <class F, class Self>
+    static constexpr bool takes =
+        std::is_invocable_v<F&, Self&, std::remove_reference_t<kept_argument<A>> const&...>;
+    template <class F, class Self> static auto call(F& f, Self& self, Arguments const& a) {
         return std::apply([&](auto const&... each) { return f(self, each...); }, a);
     }
 };
-template <class C, class R, class... A> struct Signature<R (C::*)(A...)> : KnownSignature<R, A...> {};
-template <class C, class R, class... A> struct Signature<R (C::*)(A...) const> : KnownSignature<R, A...> {};
-template <class C, class R, class... A> struct Signature<R (C::*)(A...) noexcept> : KnownSignature<R, A...> {};
-template <class C, class R, class... A> struct Signature<R (C::*)(A...) const noexcept> : KnownSignature<R, A...> {};
+template <class C, class R, class... A>
+struct Signature<R (C::*)(A...)> : KnownSignature<R, A...> {};
+template <class C, class R, class... A>
+struct Signature<R (C::*)(A...) const> : KnownSignature<R, A...> {};
+template <class C, class R, class... A>
+struct Signature<R (C::*)(A...) noexcept> : KnownSignature<R, A...> {};
+template <class C, class R, class... A>
+struct Signature<R (C::*)(A...) const noexcept> : KnownSignature<R, A...> {};
 template <class R, class... A> struct Signature<R (*)(A...)> : KnownSignature<R, A...> {};
 template <class R, class... A> struct Signature<R (*)(A...) noexcept> : KnownSignature<R, A...> {};
 
-/// True where forward can be called with the first of its parameters alone: the others have default values, which only a call
-/// knows.
-template <class Self, class... A, std::size_t... I> consteval bool takes_first(std::tuple<A...>*, std::index_sequence<I...>)
-{
-    return requires(Self& s) { s.forward(std::declval<std::tuple_element_t<I, std::tuple<A...>>>()...); };
+/// True where forward can be called with the first of its parameters alone: the others have default
+/// values, which only a call knows.
+template <class Self, class... A, std::size_t... I>
+consteval bool takes_first(std::tuple<A...>*, std::index_sequence<I...>) {
+    return requires(
+        Self& s) { s.forward(std::declval<std::tuple_element_t<I, std::tuple<A...>>>()...); };
 }
-template <class Self, class F> consteval bool has_default_arguments()
-{
+template <class Self, class F> consteval bool has_default_arguments() {
     if constexpr (!Signature<F>::known) return false;
     else {
         using Parameters = typename Signature<F>::Parameters;
         constexpr auto n = std::tuple_size_v<Parameters>;
         if constexpr (n == 0) return false;
-        else return takes_first<Self>(static_cast<Parameters*>(nullptr), std::make_index_sequence<n - 1>{});
+        else
+            return takes_first<Self>(
+                static_cast<Parameters*>(nullptr), std::make_index_sequence<n - 1>{});
     }
 }
 
 /// The signature of a module's forward: known where every call gives the same arguments.
 template <class Self> struct ForwardOf : Signature<void> {};
 template <class Self>
-    requires requires { &Self::forward; } && (!has_default_arguments<Self, decltype(&Self::forward)>())
+    requires requires { &Self::forward; } &&
+             (!has_default_arguments<Self, decltype(&Self::forward)>())
 struct ForwardOf<Self> : Signature<decltype(&Self::forward)> {};
 
-template <class X> AnyTensor tensor_in(X const& x)
-{
+template <class X> AnyTensor tensor_in(X const& x) {
     if constexpr (is_tensor<X>) return x;
     else if constexpr (is_optional_tensor<X>) return x ? AnyTensor(*x) : AnyTensor();
     else return {};
 }
 
 /// The first tensor in a result: in a tuple, or in a list of any depth.
-template <class X> AnyTensor first_tensor_in(X const& x)
-{
+template <class X> AnyTensor first_tensor_in(X const& x) {
     if constexpr (is_tuple<X>) {
         AnyTensor first;
         auto const visit = [&](auto const& each) {
@@ -113,11 +127,12 @@ template <class X> AnyTensor first_tensor_in(X const& x)
 }
 
 /// Puts a tensor of any type in the place of x.
-template <class X> void replace(X& x, AnyTensor const& t, std::size_t i, std::string_view by)
-{
+template <class X> void replace(X& x, AnyTensor const& t, std::size_t i, std::string_view by) {
     if constexpr (std::same_as<X, AnyTensor>) x = t;
     else if constexpr (is_tensor<X>) {
-        if (t.defined() && t.dtype() != dtype_of<typename X::scalar>) fail<TypeError>(by, " gave a tensor of type ", name(t.dtype()), " for number ", i, ", which has type ", name(dtype_of<typename X::scalar>));
+        if (t.defined() && t.dtype() != dtype_of<typename X::scalar>)
+            fail<TypeError>(by, " gave a tensor of type ", name(t.dtype()), " for number ", i,
+                ", which has type ", name(dtype_of<typename X::scalar>));
         x = t.defined() ? t.as<typename X::scalar>() : X();
     } else if constexpr (is_optional_tensor<X>) {
         if (!t.defined()) return x.reset();
@@ -126,14 +141,14 @@ template <class X> void replace(X& x, AnyTensor const& t, std::size_t i, std::st
         x = value;
     } else if (t.defined()) fail<TypeError>(by, " gave a tensor for number ", i, ", which is none");
 }
-template <class Tuple> Tensors tensors_in(Tuple const& all)
-{
+template <class Tuple> Tensors tensors_in(Tuple const& all) {
     return std::apply([](auto const&... x) { return Tensors{tensor_in(x)...}; }, all);
 }
-template <class Tuple> void replace_all(Tuple& all, Tensors const& tensors, std::string_view what, std::string_view by)
-{
+template <class Tuple>
+void replace_all(Tuple& all, Tensors const& tensors, std::string_view what, std::string_view by) {
     constexpr auto n = std::tuple_size_v<Tuple>;
-    if (tensors.size() != n) fail<GraphError>(by, " returned ", tensors.size(), " tensors for ", n, " ", what);
+    if (tensors.size() != n)
+        fail<GraphError>(by, " returned ", tensors.size(), " tensors for ", n, " ", what);
     Tensors const before = tensors_in(all);
     std::size_t i = 0;
     auto const put = [&](auto& x) {
@@ -146,18 +161,19 @@ template <class Tuple> void replace_all(Tuple& all, Tensors const& tensors, std:
 /// Arguments and result of a call, with their types.
 template <class Arguments, class Result> class CallValues : public ModuleCall {
 public:
-    template <class... A> explicit CallValues(A&&... a) : kept_arguments(std::in_place, std::forward<A>(a)...) {}
+    template <class... A>
+    explicit CallValues(A&&... a) : kept_arguments(std::in_place, std::forward<A>(a)...) {}
 
     Tensors arguments() const final { return tensors_in(*kept_arguments); }
-    void set_arguments(Tensors const& tensors, std::string_view by) final { replace_all(*kept_arguments, tensors, "arguments", by); }
-    Tensors results() const final
-    {
+    void set_arguments(Tensors const& tensors, std::string_view by) final {
+        replace_all(*kept_arguments, tensors, "arguments", by);
+    }
+    Tensors results() const final {
         if (!result) return {};
         if constexpr (is_tuple<Result>) return tensors_in(*result);
         else return {tensor_in(*result)};
     }
-    void set_results(Tensors const& tensors, std::string_view by) final
-    {
+    void set_results(Tensors const& tensors, std::string_view by) final {
         if constexpr (is_tuple<Result>) replace_all(*result, tensors, "results", by);
         else {
             auto one = std::tie(*result);
@@ -165,8 +181,7 @@ public:
         }
     }
     AnyTensor first_result() const final { return result ? first_tensor_in(*result) : AnyTensor(); }
-    bool returns_tensors() const final
-    {
+    bool returns_tensors() const final {
         return is_tensor<Result> || is_tuple<Result> || is_optional_tensor<Result>;
     }
 
@@ -174,14 +189,19 @@ public:
     std::optional<Result> result;
 };
 
-template <class Self, class Arguments, class Result> class CallOf final : public CallValues<Arguments, Result> {
+template <class Self, class Arguments, class Result>
+class CallOf final : public CallValues<Arguments, Result> {
 public:
-    template <class... A> explicit CallOf(Self& self, A&&... a) : CallValues<Arguments, Result>(std::forward<A>(a)...), self_(self) {}
+    template <class... A>
+    explicit CallOf(Self& self, A&&... a)
+        : CallValues<Arguments, Result>(std::forward<A>(a)...), self_(self) {}
 
-    void forward() override
-    {
+    void forward() override {
         [&]<std::size_t... I>(std::index_sequence<I...>) {
-            auto const call = [&]() -> decltype(auto) { return self_.forward(passed<std::tuple_element_t<I, Arguments>>(std::get<I>(*this->kept_arguments))...); };
+            auto const call = [&]() -> decltype(auto) {
+                return self_.forward(passed<std::tuple_element_t<I, Arguments>>(
+                    std::get<I>(*this->kept_arguments))...);
+            };
             if constexpr (std::is_void_v<decltype(call())>) {
                 call();
                 this->result.emplace();
@@ -191,8 +211,7 @@ public:
 
 private:
     /// Hooks after forward still want the arguments, so what can be copied is not given away.
-    template <class A, class X> static decltype(auto) passed(X& x)
-    {
+    template <class A, class X> static decltype(auto) passed(X& x) {
         if constexpr (std::is_reference_v<A> || std::is_copy_constructible_v<A>) return (x);
         else return std::move(x);
     }
@@ -201,16 +220,20 @@ private:
 };
 
 /// A hook that replaces something may return nothing, that, or an optional of that.
-template <class R, class V> inline constexpr bool returns = std::is_void_v<R> || std::is_convertible_v<R, V> || std::is_convertible_v<R, std::optional<V>>;
-template <class R, class... A> inline constexpr bool returns<R, std::tuple<A...>> =
-    std::is_void_v<R> || std::is_convertible_v<R, std::tuple<A...>> || std::is_convertible_v<R, std::optional<std::tuple<A...>>> || (sizeof...(A) == 1 && (std::is_convertible_v<R, A> && ...));
+template <class R, class V>
+inline constexpr bool returns =
+    std::is_void_v<R> || std::is_convertible_v<R, V> || std::is_convertible_v<R, std::optional<V>>;
+template <class R, class... A>
+inline constexpr bool returns<R, std::tuple<A...>> =
+    std::is_void_v<R> || std::is_convertible_v<R, std::tuple<A...>> ||
+    std::is_convertible_v<R, std::optional<std::tuple<A...>>> ||
+    (sizeof...(A) == 1 && (std::is_convertible_v<R, A> && ...));
 
-template <class V, class R> void take(std::optional<V>& place, R&& value)
-{
+template <class V, class R> void take(std::optional<V>& place, R&& value) {
     if constexpr (std::is_convertible_v<R, V>) place.emplace(std::forward<R>(value));
     else if constexpr (std::is_convertible_v<R, std::optional<V>>) {
         if (std::optional<V> some(std::forward<R>(value)); some) place.emplace(*std::move(some));
     } else place.emplace(V(std::forward<R>(value)));
 }
 
-}  // namespace xgrad::nn::detail
+} // namespace xgrad::nn::detail

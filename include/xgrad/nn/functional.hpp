@@ -12,9 +12,11 @@ namespace xgrad::nn {
 
 namespace detail {
 /// Zeros with probability p, the same ones where a mask of this shape is stretched.
-template <Differentiable T> Tensor<T> dropped(std::string_view name, Tensor<T> const& x, Shape const& mask, double p, bool training)
-{
-    if (!(p >= 0 && p <= 1)) xgrad::detail::fail(name, ": the probability must lie between 0 and 1");
+template <Differentiable T>
+Tensor<T> dropped(
+    std::string_view name, Tensor<T> const& x, Shape const& mask, double p, bool training) {
+    if (!(p >= 0 && p <= 1))
+        xgrad::detail::fail(name, ": the probability must lie between 0 and 1");
     if (!training || p == 0) return x;
     Tensor<bool> const kept = rand<precision_of<T>>(mask) >= static_cast<precision_of<T>>(p);
     return where(kept, x * static_cast<precision_of<T>>(p < 1 ? 1 / (1 - p) : 0), T(0));
@@ -24,7 +26,7 @@ inline Axes softmax_axis(std::string_view name, Shape const& shape, std::ptrdiff
     auto const at = xgrad::detail::normalize_axis(name, axis, shape, shape.empty());
     return shape.empty() ? Axes{} : Axes{static_cast<std::ptrdiff_t>(at)};
 }
-}  // namespace detail
+} // namespace detail
 
 namespace functional {
 
@@ -35,8 +37,7 @@ template <Operand X> auto silu(X const& x) {
 }
 
 /// The approximation 0.5 x (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))) of gelu(x).
-template <Operand X> auto gelu_tanh(X const& x)
-{
+template <Operand X> auto gelu_tanh(X const& x) {
     xgrad::detail::check_defined("gelu_tanh", x);
     constexpr double c = std::numbers::sqrt2 * std::numbers::inv_sqrtpi;
     return 0.5 * x * (1 + tanh(c * (x + 0.044715 * (x * square(x)))));
@@ -49,40 +50,47 @@ template <Operand X> auto softplus(X const& x, double beta) {
 }
 
 /// e^x, divided by its sum over an axis; without overflow.
-template <Operand X> auto softmax(X const& x, std::ptrdiff_t axis)
-{
+template <Operand X> auto softmax(X const& x, std::ptrdiff_t axis) {
     auto const values = materialize_expression(x);
     auto const over = detail::softmax_axis("softmax", values.shape(), axis);
     auto const e = materialize_expression(exp(values - largest_over(values, over)));
     return materialize_expression(e / sum(e, over, keepdims));
 }
 /// The logarithm of softmax, which does not underflow.
-template <Operand X> auto log_softmax(X const& x, std::ptrdiff_t axis)
-{
+template <Operand X> auto log_softmax(X const& x, std::ptrdiff_t axis) {
     auto const values = materialize_expression(x);
     auto const over = detail::softmax_axis("log_softmax", values.shape(), axis);
     auto const largest = largest_over(values, over);
     auto const all = materialize_expression(log(sum(exp(values - largest), over, keepdims)));
-    return materialize_expression((values - largest) - all);  // in this order no digits of a small result are lost
+    return materialize_expression(
+        (values - largest) - all); // in this order no digits of a small result are lost
 }
 
 /// Where training, each element is 0 with probability p, else multiplied by 1/(1 - p).
-template <Differentiable T> Tensor<T> dropout(Tensor<T> const& x, double p = 0.5, bool training = true) { return detail::dropped("dropout", x, x.shape(), p, training); }
+template <Differentiable T>
+Tensor<T> dropout(Tensor<T> const& x, double p = 0.5, bool training = true) {
+    return detail::dropped("dropout", x, x.shape(), p, training);
+}
 
 /// The same for whole channels of x, of shape [N, C, H, W] (Tompson et al., 2015).
-template <Differentiable T> Tensor<T> dropout2d(Tensor<T> const& x, double p = 0.5, bool training = true)
-{
-    if (x.dim() != 4) xgrad::detail::fail<ShapeError>("dropout2d: an input [N, C, H, W] is needed, not one of shape ", x.shape());
+template <Differentiable T>
+Tensor<T> dropout2d(Tensor<T> const& x, double p = 0.5, bool training = true) {
+    if (x.dim() != 4)
+        xgrad::detail::fail<ShapeError>(
+            "dropout2d: an input [N, C, H, W] is needed, not one of shape ", x.shape());
     return detail::dropped("dropout2d", x, {x.shape()[0], x.shape()[1], 1, 1}, p, training);
 }
 
-/// Axes first to last (both counted) become one; a number becomes a vector. A view where the strides allow.
-template <Scalar T> Tensor<T> flatten(Tensor<T> const& x, std::ptrdiff_t first = 1, std::ptrdiff_t last = -1)
-{
+/// Axes first to last (both counted) become one; a number becomes a vector. A view where the
+/// strides allow.
+template <Scalar T>
+Tensor<T> flatten(Tensor<T> const& x, std::ptrdiff_t first = 1, std::ptrdiff_t last = -1) {
     if (x.dim() == 0) return xgrad::reshape(x, {1});
     auto const from = xgrad::detail::normalize_axis("flatten", first, x.shape()),
                to = xgrad::detail::normalize_axis("flatten", last, x.shape());
-    if (from > to) xgrad::detail::fail<ShapeError>("flatten: axis ", first, " lies behind axis ", last, " of shape ", x.shape());
+    if (from > to)
+        xgrad::detail::fail<ShapeError>(
+            "flatten: axis ", first, " lies behind axis ", last, " of shape ", x.shape());
     Axes shape;
     std::ptrdiff_t together = 1;
     for (std::size_t d = 0; d < x.dim(); ++d) {
@@ -94,5 +102,5 @@ template <Scalar T> Tensor<T> flatten(Tensor<T> const& x, std::ptrdiff_t first =
     return xgrad::reshape(x, shape);
 }
 
-}  // namespace functional
-}  // namespace xgrad::nn
+} // namespace functional
+} // namespace xgrad::nn

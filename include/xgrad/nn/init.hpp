@@ -6,33 +6,34 @@
 
 namespace xgrad::nn {
 
-/// Overwrites a tensor by numbers that are uniform on [low, high), of complex ones both parts. Unrecorded.
-template <Differentiable T> void uniform_(Tensor<T> t, double low, double high)
-{
+/// Overwrites a tensor by numbers that are uniform on [low, high), of complex ones both parts.
+/// Unrecorded.
+template <Differentiable T> void uniform_(Tensor<T> t, double low, double high) {
     using P = precision_of<T>;
     NoGradGuard const off;
     Tensor<T> values = rand<T>(t.shape());
-    if constexpr (xgrad::detail::is_complex<T>) t.copy_(values * static_cast<P>(high - low) + T(P(low), P(low)));
+    if constexpr (xgrad::detail::is_complex<T>)
+        t.copy_(values * static_cast<P>(high - low) + T(P(low), P(low)));
     else t.copy_(values * static_cast<P>(high - low) + static_cast<P>(low));
 }
 
-/// Overwrites a tensor by normal numbers; of complex ones each part has half the variance. Unrecorded.
-template <Differentiable T> void normal_(Tensor<T> t, double mean = 0, double deviation = 1)
-{
+/// Overwrites a tensor by normal numbers; of complex ones each part has half the variance.
+/// Unrecorded.
+template <Differentiable T> void normal_(Tensor<T> t, double mean = 0, double deviation = 1) {
     using P = precision_of<T>;
     NoGradGuard const off;
     t.copy_(randn<T>(t.shape()) * static_cast<P>(deviation) + static_cast<P>(mean));
 }
 
 namespace detail {
-/// A tensor uniform on +-1/sqrt(inputs): what PyTorch's linear layers begin with (Kaiming's uniform distribution for a = sqrt(5)).
-template <Differentiable T> Tensor<T> uniform_for(std::size_t inputs, Shape const& shape)
-{
+/// A tensor uniform on +-1/sqrt(inputs): what PyTorch's linear layers begin with (Kaiming's uniform
+/// distribution for a = sqrt(5)).
+template <Differentiable T> Tensor<T> uniform_for(std::size_t inputs, Shape const& shape) {
     Tensor<T> t = Tensor<T>::empty(shape);
     double const bound = inputs ? 1 / std::sqrt(static_cast<double>(inputs)) : 0;
     uniform_(t, -bound, bound);
     return t;
 }
-}  // namespace detail
+} // namespace detail
 
-}  // namespace xgrad::nn
+} // namespace xgrad::nn

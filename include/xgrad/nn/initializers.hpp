@@ -1,6 +1,7 @@
-// nn::init: rules for the numbers that parameters begin with. They overwrite a tensor, unrecorded. Of complex tensors the variance
-// is that of both parts together, so the normal rules have magnitudes of Rayleigh's distribution with uniform phases, as Trabelsi et
-// al., "Deep Complex Networks", 2018, derive them, without further ado.
+// nn::init: rules for the numbers that parameters begin with. They overwrite a tensor, unrecorded.
+// Of complex tensors the variance is that of both parts together, so the normal rules have
+// magnitudes of Rayleigh's distribution with uniform phases, as Trabelsi et al., "Deep Complex
+// Networks", 2018, derive them, without further ado.
 #pragma once
 
 #include <numbers>
@@ -16,28 +17,33 @@ namespace xgrad::nn::init {
 using nn::normal_;
 using nn::uniform_;
 
-/// Which of the two a Kaiming rule keeps the variance of: the values on the way forward, or the gradients on the way back.
+/// Which of the two a Kaiming rule keeps the variance of: the values on the way forward, or the
+/// gradients on the way back.
 enum class FanMode : unsigned char { fan_in, fan_out };
 enum class Nonlinearity : unsigned char { linear, conv, sigmoid, tanh, relu, leaky_relu, selu };
 
-template <Differentiable T> void constant_(Tensor<T> t, std::type_identity_t<T> value)
-{
+template <Differentiable T> void constant_(Tensor<T> t, std::type_identity_t<T> value) {
     NoGradGuard const off;
     t.fill_(value);
 }
 template <Differentiable T> void zeros_(Tensor<T> t) { constant_(t, T(0)); }
 template <Differentiable T> void ones_(Tensor<T> t) { constant_(t, T(1)); }
 
-/// What a nonlinearity takes from the standard deviation; param is the slope of leaky_relu (0.01 where it is not given).
-inline double calculate_gain(Nonlinearity nonlinearity, std::optional<double> param = {})
-{
+/// What a nonlinearity takes from the standard deviation; param is the slope of leaky_relu (0.01
+/// where it is not given).
+inline double calculate_gain(Nonlinearity nonlinearity, std::optional<double> param = {}) {
     double const slope = param.value_or(0.01);
     switch (nonlinearity) {
-    case Nonlinearity::tanh: return 5. / 3;
-    case Nonlinearity::relu: return std::numbers::sqrt2;
-    case Nonlinearity::leaky_relu: return std::sqrt(2 / (1 + slope * slope));
-    case Nonlinearity::selu: return 0.75;
-    default: return 1;
+    case Nonlinearity::tanh:
+        return 5. / 3;
+    case Nonlinearity::relu:
+        return std::numbers::sqrt2;
+    case Nonlinearity::leaky_relu:
+        return std::sqrt(2 / (1 + slope * slope));
+    case Nonlinearity::selu:
+        return 0.75;
+    default:
+        return 1;
     }
 }
 
@@ -48,54 +54,69 @@ struct Fans {
     double of(FanMode mode) const { return mode == FanMode::fan_in ? in : out; }
 };
 /// Of a weight [out, in, kernel...].
-inline Fans fans(std::string_view name, Shape const& shape)
-{
-    if (shape.size() < 2) xgrad::detail::fail<ShapeError>(name, ": Fan in and fan out can not be computed for tensor with fewer than 2 dimensions, of shape ", shape);
+inline Fans fans(std::string_view name, Shape const& shape) {
+    if (shape.size() < 2)
+        xgrad::detail::fail<ShapeError>(name,
+            ": Fan in and fan out can not be computed for tensor with fewer than 2 dimensions, of "
+            "shape ",
+            shape);
     double field = 1;
     for (std::size_t d = 2; d < shape.size(); ++d) field *= static_cast<double>(shape[d]);
     return {static_cast<double>(shape[1]) * field, static_cast<double>(shape[0]) * field};
 }
-/// Uniform around 0 with a standard deviation; of complex numbers each part has half of the variance.
-template <Differentiable T> void uniform_with(Tensor<T> const& t, double deviation)
-{
+/// Uniform around 0 with a standard deviation; of complex numbers each part has half of the
+/// variance.
+template <Differentiable T> void uniform_with(Tensor<T> const& t, double deviation) {
     double const bound = deviation * std::sqrt(xgrad::detail::is_complex<T> ? 1.5 : 3.);
     uniform_(t, -bound, bound);
 }
-template <Differentiable T> double kaiming_deviation(std::string_view name, Tensor<T> const& t, double a, FanMode mode, Nonlinearity nonlinearity)
-{
+template <Differentiable T>
+double kaiming_deviation(
+    std::string_view name, Tensor<T> const& t, double a, FanMode mode, Nonlinearity nonlinearity) {
     return calculate_gain(nonlinearity, a) / std::sqrt(fans(name, t.shape()).of(mode));
 }
-template <Differentiable T> double xavier_deviation(std::string_view name, Tensor<T> const& t, double gain)
-{
+template <Differentiable T>
+double xavier_deviation(std::string_view name, Tensor<T> const& t, double gain) {
     auto const [in, out] = fans(name, t.shape());
     return gain * std::sqrt(2 / (in + out));
 }
 
-}  // namespace detail
+} // namespace detail
 
 /// Glorot and Bengio, 2010: variance 2 gain^2 / (fan_in + fan_out), uniform or normal.
-template <Differentiable T> void xavier_uniform_(Tensor<T> t, double gain = 1) { detail::uniform_with(t, detail::xavier_deviation("xavier_uniform_", t, gain)); }
-template <Differentiable T> void xavier_normal_(Tensor<T> t, double gain = 1) { normal_(t, 0, detail::xavier_deviation("xavier_normal_", t, gain)); }
+template <Differentiable T> void xavier_uniform_(Tensor<T> t, double gain = 1) {
+    detail::uniform_with(t, detail::xavier_deviation("xavier_uniform_", t, gain));
+}
+template <Differentiable T> void xavier_normal_(Tensor<T> t, double gain = 1) {
+    normal_(t, 0, detail::xavier_deviation("xavier_normal_", t, gain));
+}
 
 /// He et al., 2015: variance gain^2 / fan, uniform or normal; a is the slope of leaky_relu.
-template <Differentiable T> void kaiming_uniform_(Tensor<T> t, double a = 0, FanMode mode = FanMode::fan_in, Nonlinearity nonlinearity = Nonlinearity::leaky_relu)
-{
-    detail::uniform_with(t, detail::kaiming_deviation("kaiming_uniform_", t, a, mode, nonlinearity));
+template <Differentiable T>
+void kaiming_uniform_(Tensor<T> t, double a = 0, FanMode mode = FanMode::fan_in,
+    Nonlinearity nonlinearity = Nonlinearity::leaky_relu) {
+    detail::uniform_with(
+        t, detail::kaiming_deviation("kaiming_uniform_", t, a, mode, nonlinearity));
 }
-template <Differentiable T> void kaiming_normal_(Tensor<T> t, double a = 0, FanMode mode = FanMode::fan_in, Nonlinearity nonlinearity = Nonlinearity::leaky_relu)
-{
+template <Differentiable T>
+void kaiming_normal_(Tensor<T> t, double a = 0, FanMode mode = FanMode::fan_in,
+    Nonlinearity nonlinearity = Nonlinearity::leaky_relu) {
     normal_(t, 0, detail::kaiming_deviation("kaiming_normal_", t, a, mode, nonlinearity));
 }
 
-/// Rows (or, where there are more rows than columns, columns) that are orthonormal, times the gain; axes after the first count as
-/// one. Of complex tensors they are unitary. Gram and Schmidt's process on normal numbers, done twice (Saxe et al., 2013).
-template <Differentiable T> void orthogonal_(Tensor<T> t, double gain = 1)
-{
+/// Rows (or, where there are more rows than columns, columns) that are orthonormal, times the gain;
+/// axes after the first count as one. Of complex tensors they are unitary. Gram and Schmidt's
+/// process on normal numbers, done twice (Saxe et al., 2013).
+template <Differentiable T> void orthogonal_(Tensor<T> t, double gain = 1) {
     using P = precision_of<T>;
-    if (t.dim() < 2) xgrad::detail::fail<ShapeError>("orthogonal_: Only tensors with 2 or more dimensions are supported, not of shape ", t.shape());
+    if (t.dim() < 2)
+        xgrad::detail::fail<ShapeError>(
+            "orthogonal_: Only tensors with 2 or more dimensions are supported, not of shape ",
+            t.shape());
     if (t.numel() == 0) return;
     NoGradGuard const off;
-    std::size_t const rows = t.shape()[0], columns = t.numel() / rows, few = std::min(rows, columns), n = std::max(rows, columns);
+    std::size_t const rows = t.shape()[0], columns = t.numel() / rows,
+                      few = std::min(rows, columns), n = std::max(rows, columns);
     Tensor<T> vectors = randn<T>({few, n});
     T* const v = vectors.mutable_data();
     for (std::size_t i = 0; i < few; ++i)
@@ -103,7 +124,8 @@ template <Differentiable T> void orthogonal_(Tensor<T> t, double gain = 1)
             for (std::size_t j = 0; j < i; ++j) {
                 T along(0);
                 for (std::size_t k = 0; k < n; ++k)
-                    if constexpr (xgrad::detail::is_complex<T>) along += v[i * n + k] * std::conj(v[j * n + k]);
+                    if constexpr (xgrad::detail::is_complex<T>)
+                        along += v[i * n + k] * std::conj(v[j * n + k]);
                     else along += v[i * n + k] * v[j * n + k];
                 for (std::size_t k = 0; k < n; ++k) v[i * n + k] -= along * v[j * n + k];
             }
@@ -111,7 +133,8 @@ template <Differentiable T> void orthogonal_(Tensor<T> t, double gain = 1)
             for (std::size_t k = 0; k < n; ++k) squares += std::norm(v[i * n + k]);
             for (std::size_t k = 0; k < n; ++k) v[i * n + k] /= std::sqrt(squares);
         }
-    t.copy_(reshape(rows <= columns ? vectors : mT(vectors), Axes(t.shape())) * static_cast<P>(gain));
+    t.copy_(
+        reshape(rows <= columns ? vectors : mT(vectors), Axes(t.shape())) * static_cast<P>(gain));
 }
 
-}  // namespace xgrad::nn::init
+} // namespace xgrad::nn::init

@@ -12,48 +12,60 @@ namespace xgrad::nn {
 
 namespace functional {
 
-/// (x - mean)/sqrt(variance + eps) over the last axes, those of normalized_shape, times `weight` plus `bias` of that shape where
-/// they are defined; the variance has no correction (Ba, Kiros and Hinton, 2016).
+/// (x - mean)/sqrt(variance + eps) over the last axes, those of normalized_shape, times `weight`
+/// plus `bias` of that shape where they are defined; the variance has no correction (Ba, Kiros and
+/// Hinton, 2016).
 template <RealScalar T>
-Tensor<T> layer_norm(Tensor<T> const& x, Shape const& normalized_shape, std::type_identity_t<Tensor<T>> const& weight = {}, std::type_identity_t<Tensor<T>> const& bias = {}, double eps = 1e-5)
-{
+Tensor<T> layer_norm(Tensor<T> const& x, Shape const& normalized_shape,
+    std::type_identity_t<Tensor<T>> const& weight = {},
+    std::type_identity_t<Tensor<T>> const& bias = {}, double eps = 1e-5) {
     auto const& shape = x.shape();
     auto const k = normalized_shape.size();
     if (k == 0) xgrad::detail::fail<ShapeError>("layer_norm: normalized_shape has no axes");
-    if (shape.size() < k || !std::equal(normalized_shape.begin(), normalized_shape.end(), shape.end() - static_cast<std::ptrdiff_t>(k)))
-        xgrad::detail::fail<ShapeError>("layer_norm: an input of shape ", shape, " does not end in normalized_shape ", normalized_shape);
+    if (shape.size() < k || !std::equal(normalized_shape.begin(), normalized_shape.end(),
+                                shape.end() - static_cast<std::ptrdiff_t>(k)))
+        xgrad::detail::fail<ShapeError>("layer_norm: an input of shape ", shape,
+            " does not end in normalized_shape ", normalized_shape);
     for (auto const* const p : {&weight, &bias})
         if (p->defined() && !(p->shape() == normalized_shape))
-            xgrad::detail::fail<ShapeError>("layer_norm: ", p == &weight ? "weight" : "bias", " has shape ", p->shape(), ", it should have normalized_shape ", normalized_shape);
+            xgrad::detail::fail<ShapeError>("layer_norm: ", p == &weight ? "weight" : "bias",
+                " has shape ", p->shape(), ", it should have normalized_shape ", normalized_shape);
     auto const n = numel(normalized_shape);
-    detail::StandardizeGeometry const rows{.samples = n ? x.numel() / n : 0, .positions = n, .eps = eps};
+    detail::StandardizeGeometry const rows{
+        .samples = n ? x.numel() / n : 0, .positions = n, .eps = eps};
     Tensor<T> const y = detail::standardize<T>(rows, x, {}, {}).first;
     if (weight.defined() && bias.defined()) return y * weight + bias;
     if (weight.defined()) return y * weight;
     return bias.defined() ? Tensor<T>(y + bias) : y;
 }
 
-}  // namespace functional
+} // namespace functional
 
-/// layer_norm() with weight (ones to begin with) and bias (zeros) of normalized_shape, or without (elementwise_affine).
+/// layer_norm() with weight (ones to begin with) and bias (zeros) of normalized_shape, or without
+/// (elementwise_affine).
 template <RealScalar T = double> struct LayerNorm : Module<LayerNorm<T>> {
     Shape normalized_shape;
     double eps;
     Parameter<T> weight, bias;
 
     explicit LayerNorm(Shape const& shape, double epsilon = 1e-5, bool elementwise_affine = true)
-        : normalized_shape(shape), eps(epsilon), weight(*this, "weight", elementwise_affine ? ones<T>(shape) : Tensor<T>()), bias(*this, "bias", elementwise_affine ? zeros<T>(shape) : Tensor<T>())
-    {
+        : normalized_shape(shape), eps(epsilon),
+          weight(*this, "weight", elementwise_affine ? ones<T>(shape) : Tensor<T>()),
+          bias(*this, "bias", elementwise_affine ? zeros<T>(shape) : Tensor<T>()) {}
+    explicit LayerNorm(std::initializer_list<xgrad::detail::DimsElement<std::size_t>> shape,
+        double epsilon = 1e-5, bool elementwise_affine = true)
+        : LayerNorm(Shape(shape), epsilon, elementwise_affine) {}
+    explicit LayerNorm(std::size_t features, double epsilon = 1e-5, bool elementwise_affine = true)
+        : LayerNorm(Shape{features}, epsilon, elementwise_affine) {}
+    Tensor<T> forward(Tensor<T> const& x) const {
+        return functional::layer_norm(x, normalized_shape, weight, bias, eps);
     }
-    explicit LayerNorm(std::initializer_list<xgrad::detail::DimsElement<std::size_t>> shape, double epsilon = 1e-5, bool elementwise_affine = true) : LayerNorm(Shape(shape), epsilon, elementwise_affine) {}
-    explicit LayerNorm(std::size_t features, double epsilon = 1e-5, bool elementwise_affine = true) : LayerNorm(Shape{features}, epsilon, elementwise_affine) {}
-    Tensor<T> forward(Tensor<T> const& x) const { return functional::layer_norm(x, normalized_shape, weight, bias, eps); }
-    std::string extra_repr() const override
-    {
+    std::string extra_repr() const override {
         std::string s;
         for (auto const n : normalized_shape) s += (s.empty() ? "[" : ", ") + std::to_string(n);
-        return s + "], eps=" + xgrad::detail::number_text(eps) + ", elementwise_affine=" + (weight.defined() ? "true" : "false");
+        return s + "], eps=" + xgrad::detail::number_text(eps) +
+               ", elementwise_affine=" + (weight.defined() ? "true" : "false");
     }
 };
 
-}  // namespace xgrad::nn
+} // namespace xgrad::nn

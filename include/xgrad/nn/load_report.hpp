@@ -15,8 +15,8 @@ struct NamedModule {
     AnyModule* module;
 };
 
-/// What load_state_dict() could not do: names that the module has and the state has not, the other way round, and tensors of
-/// another shape or kind (with the reason).
+/// What load_state_dict() could not do: names that the module has and the state has not, the other
+/// way round, and tensors of another shape or kind (with the reason).
 struct LoadReport {
     std::vector<std::string> missing, unexpected, mismatched;
     /// Whether every name was there, with its shape and kind.

@@ -1,80 +1,94 @@
-// Losses as functions: how far an input is from a target. All of them take a Reduction last, and are recorded in both arguments
-// where these are real tensors that require a gradient.
+// Losses as functions: how far an input is from a target. All of them take a Reduction last, and
+// are recorded in both arguments where these are real tensors that require a gradient.
 #pragma once
 
 #include <xgrad/nn/functional.hpp>
 
 namespace xgrad::nn {
 
-/// What becomes of the losses of single elements. batch_mean, of kl_div() alone, is their sum over the extent of the first axis.
+/// What becomes of the losses of single elements. batch_mean, of kl_div() alone, is their sum over
+/// the extent of the first axis.
 enum class Reduction : unsigned char { none, mean, sum, batch_mean };
 
 namespace detail {
 
-template <class X> auto reduced(std::string_view name, X const& losses, Reduction reduction)
-{
+template <class X> auto reduced(std::string_view name, X const& losses, Reduction reduction) {
     using Result = decltype(materialize_expression(losses));
     switch (reduction) {
-    case Reduction::none: return Result(losses);
-    case Reduction::mean: return Result(mean(losses));
-    case Reduction::sum: return Result(sum(losses));
-    default: xgrad::detail::fail(name, ": batch_mean is a reduction of kl_div alone");
+    case Reduction::none:
+        return Result(losses);
+    case Reduction::mean:
+        return Result(mean(losses));
+    case Reduction::sum:
+        return Result(sum(losses));
+    default:
+        xgrad::detail::fail(name, ": batch_mean is a reduction of kl_div alone");
     }
 }
 /// x^2/2 near 0, and as steep as at delta beyond it.
 struct Huber : Elementwise<R(R)> {
     double delta = 1;
-    auto value(auto x) const { return where(abs(x) <= delta, 0.5 * x * x, delta * (abs(x) - 0.5 * delta)); }
+    auto value(auto x) const {
+        return where(abs(x) <= delta, 0.5 * x * x, delta * (abs(x) - 0.5 * delta));
+    }
     auto partial(wrt<0>, auto, auto x) const { return where(abs(x) <= delta, x, delta * sgn(x)); }
 };
 
-/// Operands of a loss are not broadcast: that a target has another shape is nearly always a mistake.
-template <class A, class B> void check_same_shape(std::string_view name, A const& input, B const& target)
-{
+/// Operands of a loss are not broadcast: that a target has another shape is nearly always a
+/// mistake.
+template <class A, class B>
+void check_same_shape(std::string_view name, A const& input, B const& target) {
     xgrad::detail::check_defined(name, input);
     xgrad::detail::check_defined(name, target, 1);
     Shape const a = input.shape(), b = target.shape();
-    if (!(a == b)) xgrad::detail::fail<ShapeError>(name, ": the input has shape ", a, " and the target ", b, "; they must be the same");
+    if (!(a == b))
+        xgrad::detail::fail<ShapeError>(
+            name, ": the input has shape ", a, " and the target ", b, "; they must be the same");
 }
 
-}  // namespace detail
+} // namespace detail
 
 namespace functional {
 
 /// |input - target|^2.
-template <Operand X, Operand Y> auto mse_loss(X const& input, Y const& target, Reduction reduction = Reduction::mean)
-{
+template <Operand X, Operand Y>
+auto mse_loss(X const& input, Y const& target, Reduction reduction = Reduction::mean) {
     detail::check_same_shape("mse_loss", input, target);
     return detail::reduced("mse_loss", abs2(input - target), reduction);
 }
 /// |input - target|, with gradient 0 where they are equal.
-template <Operand X, Operand Y> auto l1_loss(X const& input, Y const& target, Reduction reduction = Reduction::mean)
-{
+template <Operand X, Operand Y>
+auto l1_loss(X const& input, Y const& target, Reduction reduction = Reduction::mean) {
     detail::check_same_shape("l1_loss", input, target);
     return detail::reduced("l1_loss", abs(input - target), reduction);
 }
 /// d^2/2 for a distance d = |input - target| below delta, else delta (d - delta/2).
-template <Operand X, Operand Y> auto huber_loss(X const& input, Y const& target, Reduction reduction = Reduction::mean, double delta = 1)
-{
+template <Operand X, Operand Y>
+auto huber_loss(
+    X const& input, Y const& target, Reduction reduction = Reduction::mean, double delta = 1) {
     detail::check_same_shape("huber_loss", input, target);
     if (!(delta > 0)) xgrad::detail::fail("huber_loss: delta must be positive");
-    return detail::reduced("huber_loss", express(detail::Huber{{}, delta}, input - target), reduction);
+    return detail::reduced(
+        "huber_loss", express(detail::Huber{{}, delta}, input - target), reduction);
 }
 /// d^2/(2 beta) for a distance d below beta, else d - beta/2; l1_loss for beta = 0.
-template <Operand X, Operand Y> auto smooth_l1_loss(X const& input, Y const& target, Reduction reduction = Reduction::mean, double beta = 1)
-{
+template <Operand X, Operand Y>
+auto smooth_l1_loss(
+    X const& input, Y const& target, Reduction reduction = Reduction::mean, double beta = 1) {
     detail::check_same_shape("smooth_l1_loss", input, target);
     if (!(beta >= 0)) xgrad::detail::fail("smooth_l1_loss: beta must not be negative");
     if (beta == 0) return l1_loss(input, target, reduction);
-    return detail::reduced("smooth_l1_loss", (1 / beta) * express(detail::Huber{{}, beta}, input - target), reduction);
+    return detail::reduced(
+        "smooth_l1_loss", (1 / beta) * express(detail::Huber{{}, beta}, input - target), reduction);
 }
 
-/// -(w+ t log p + (1 - t) log(1 - p)) for p = sigmoid(input), without overflow. `weight` and `pos_weight` (w+) may be undefined;
-/// they are broadcast.
+/// -(w+ t log p + (1 - t) log(1 - p)) for p = sigmoid(input), without overflow. `weight` and
+/// `pos_weight` (w+) may be undefined; they are broadcast.
 template <RealScalar T>
-Tensor<T> binary_cross_entropy_with_logits(Tensor<T> const& input, std::type_identity_t<Tensor<T>> const& target, Reduction reduction = Reduction::mean,
-                                           std::type_identity_t<Tensor<T>> const& weight = {}, std::type_identity_t<Tensor<T>> const& pos_weight = {})
-{
+Tensor<T> binary_cross_entropy_with_logits(Tensor<T> const& input,
+    std::type_identity_t<Tensor<T>> const& target, Reduction reduction = Reduction::mean,
+    std::type_identity_t<Tensor<T>> const& weight = {},
+    std::type_identity_t<Tensor<T>> const& pos_weight = {}) {
     std::string_view const name = "binary_cross_entropy_with_logits";
     detail::check_same_shape(name, input, target);
     Shape const& shape = input.shape();
@@ -84,21 +98,27 @@ Tensor<T> binary_cross_entropy_with_logits(Tensor<T> const& input, std::type_ide
     if (weight.defined())
         xgrad::detail::check_broadcasts(name, "a weight", weight.shape(), "an input", shape);
     Tensor<T> loss;
-    // -log p is softplus(-input), and -log(1 - p) is softplus(input): nothing cancels where p is close to a target of 0 or 1
-    if (pos_weight.defined()) loss = pos_weight * target * xgrad::softplus(-input) + (T(1) - target) * xgrad::softplus(input);
+    // -log p is softplus(-input), and -log(1 - p) is softplus(input): nothing cancels where p is
+    // close to a target of 0 or 1
+    if (pos_weight.defined())
+        loss = pos_weight * target * xgrad::softplus(-input) +
+               (T(1) - target) * xgrad::softplus(input);
     else loss = target * xgrad::softplus(-input) + (T(1) - target) * xgrad::softplus(input);
     if (weight.defined()) loss = loss * weight;
     return detail::reduced(name, loss, reduction);
 }
 
-/// t (log t - input) with 0 log 0 = 0: the divergence of a distribution from the one whose logarithm the input is. With log_target the
-/// target is a logarithm, too. The mean over all elements is no divergence: take batch_mean, or sum.
-template <RealScalar T> Tensor<T> kl_div(Tensor<T> const& input, std::type_identity_t<Tensor<T>> const& target, Reduction reduction = Reduction::mean, bool log_target = false)
-{
+/// t (log t - input) with 0 log 0 = 0: the divergence of a distribution from the one whose
+/// logarithm the input is. With log_target the target is a logarithm, too. The mean over all
+/// elements is no divergence: take batch_mean, or sum.
+template <RealScalar T>
+Tensor<T> kl_div(Tensor<T> const& input, std::type_identity_t<Tensor<T>> const& target,
+    Reduction reduction = Reduction::mean, bool log_target = false) {
     detail::check_same_shape("kl_div", input, target);
     auto const finish = [&](auto const& losses) -> Tensor<T> {
         if (reduction != Reduction::batch_mean) return detail::reduced("kl_div", losses, reduction);
-        if (input.dim() == 0) xgrad::detail::fail<ShapeError>("kl_div: batch_mean of a tensor without axes");
+        if (input.dim() == 0)
+            xgrad::detail::fail<ShapeError>("kl_div: batch_mean of a tensor without axes");
         return sum(losses) / static_cast<T>(input.shape()[0]);
     };
     if (log_target) return finish(exp(target) * (target - input));
@@ -106,33 +126,43 @@ template <RealScalar T> Tensor<T> kl_div(Tensor<T> const& input, std::type_ident
     return finish(where(counts, target * log(where(counts, target, T(1))), T(0)) - target * input);
 }
 
-/// Of rows x1 and x2 with angle phi: 1 - cos phi where the target is 1, max(0, cos phi - margin) where it is -1. The last axis is
-/// that of a row; the target has the shape of the others.
+/// Of rows x1 and x2 with angle phi: 1 - cos phi where the target is 1, max(0, cos phi - margin)
+/// where it is -1. The last axis is that of a row; the target has the shape of the others.
 template <RealScalar T>
-Tensor<T> cosine_embedding_loss(Tensor<T> const& x1, std::type_identity_t<Tensor<T>> const& x2, std::type_identity_t<Tensor<T>> const& target, double margin = 0, Reduction reduction = Reduction::mean)
-{
+Tensor<T> cosine_embedding_loss(Tensor<T> const& x1, std::type_identity_t<Tensor<T>> const& x2,
+    std::type_identity_t<Tensor<T>> const& target, double margin = 0,
+    Reduction reduction = Reduction::mean) {
     detail::check_same_shape("cosine_embedding_loss", x1, x2);
     T const tiny = T(1e-12);
-    Tensor<T> const product = sum(x1 * x2, {-1}), a = sum(square(x1), {-1}), b = sum(square(x2), {-1});
-    if (!(product.shape() == target.shape())) xgrad::detail::fail<ShapeError>("cosine_embedding_loss: inputs of shape ", x1.shape(), " need a target of shape ", product.shape(), ", not ", target.shape());
+    Tensor<T> const product = sum(x1 * x2, {-1}), a = sum(square(x1), {-1}),
+                    b = sum(square(x2), {-1});
+    if (!(product.shape() == target.shape()))
+        xgrad::detail::fail<ShapeError>("cosine_embedding_loss: inputs of shape ", x1.shape(),
+            " need a target of shape ", product.shape(), ", not ", target.shape());
     auto const cosine = product / sqrt((a + tiny) * (b + tiny));
-    auto const apart = clamp_min(cosine - static_cast<T>(margin), T(0));  // whose gradient at 0 is 1, unlike that of relu
-    return detail::reduced("cosine_embedding_loss", where(target == T(1), T(1) - cosine, where(target == T(-1), apart, T(0))), reduction);
+    auto const apart = clamp_min(
+        cosine - static_cast<T>(margin), T(0)); // whose gradient at 0 is 1, unlike that of relu
+    return detail::reduced("cosine_embedding_loss",
+        where(target == T(1), T(1) - cosine, where(target == T(-1), apart, T(0))), reduction);
 }
 
-/// max(0, |a - p| - |a - n| + margin) with p-norms of rows (the last axis), to whose differences eps is added as in PyTorch. With
-/// `swap` the smaller of |a - n| and |p - n| is taken.
+/// max(0, |a - p| - |a - n| + margin) with p-norms of rows (the last axis), to whose differences
+/// eps is added as in PyTorch. With `swap` the smaller of |a - n| and |p - n| is taken.
 template <RealScalar T>
-Tensor<T> triplet_margin_loss(Tensor<T> const& anchor, std::type_identity_t<Tensor<T>> const& positive, std::type_identity_t<Tensor<T>> const& negative, double margin = 1, double p = 2,
-                              double eps = 1e-6, bool swap = false, Reduction reduction = Reduction::mean)
-{
+Tensor<T> triplet_margin_loss(Tensor<T> const& anchor,
+    std::type_identity_t<Tensor<T>> const& positive,
+    std::type_identity_t<Tensor<T>> const& negative, double margin = 1, double p = 2,
+    double eps = 1e-6, bool swap = false, Reduction reduction = Reduction::mean) {
     detail::check_same_shape("triplet_margin_loss", anchor, positive);
     detail::check_same_shape("triplet_margin_loss", anchor, negative);
-    auto const distance = [&](Tensor<T> const& a, Tensor<T> const& b) { return Tensor<T>(norm(a - b + static_cast<T>(eps), p, {-1})); };
+    auto const distance = [&](Tensor<T> const& a, Tensor<T> const& b) {
+        return Tensor<T>(norm(a - b + static_cast<T>(eps), p, {-1}));
+    };
     Tensor<T> far = distance(anchor, negative);
     if (swap) far = minimum(far, distance(positive, negative));
-    return detail::reduced("triplet_margin_loss", clamp_min(distance(anchor, positive) - far + static_cast<T>(margin), T(0)), reduction);
+    return detail::reduced("triplet_margin_loss",
+        clamp_min(distance(anchor, positive) - far + static_cast<T>(margin), T(0)), reduction);
 }
 
-}  // namespace functional
-}  // namespace xgrad::nn
+} // namespace functional
+} // namespace xgrad::nn

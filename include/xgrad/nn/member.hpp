@@ -1,4 +1,5 @@
-// What a module is made of. Each registers itself, as a member of the class whose `*this` it is given:
+// What a module is made of. Each registers itself, as a member of the class whose `*this` it is
+// given:
 //
 //     struct Net : nn::Module<Net> {
 //         nn::Child<nn::Linear<double>> hidden{*this, "hidden", 784, 128};
@@ -14,15 +15,15 @@ XGRAD_COMPILED_ONCE
 namespace xgrad {
 namespace nn::detail {
 
-/// A tensor that belongs to a module: a handle like any other, but a copy of it is a copy of the values.
+/// A tensor that belongs to a module: a handle like any other, but a copy of it is a copy of the
+/// values.
 template <Scalar T> class MemberTensor : public Tensor<T> {
 public:
     using tensor = Tensor<T>;
 
     MemberTensor(MemberTensor const& o) : Tensor<T>(copy_of(o)) {}
     MemberTensor(MemberTensor&& o) noexcept = default;
-    MemberTensor& operator=(MemberTensor const& o)
-    {
+    MemberTensor& operator=(MemberTensor const& o) {
         if (this != &o) Tensor<T>::operator=(copy_of(o));
         return *this;
     }
@@ -33,67 +34,72 @@ public:
     Tensor<T> const& handle_of() const noexcept { return *this; }
 
 protected:
-    MemberTensor(AnyModule& owner, std::string_view name, MemberKind kind, Tensor<T> const& value, bool persistent) : Tensor<T>(value.defined() ? value.detach() : value)
-    {
+    MemberTensor(AnyModule& owner, std::string_view name, MemberKind kind, Tensor<T> const& value,
+        bool persistent)
+        : Tensor<T>(value.defined() ? value.detach() : value) {
         owner.register_member(name, kind, static_cast<AnyTensor const*>(this), persistent);
     }
 
 private:
-    static Tensor<T> copy_of(MemberTensor const& o)
-    {
+    static Tensor<T> copy_of(MemberTensor const& o) {
         Tensor<T> const copy(xgrad::detail::value_copy(o).handle());
         if (o.defined()) copy.impl().requires_grad = o.impl().requires_grad;
         return copy;
     }
 };
 
-}  // namespace nn::detail
+} // namespace nn::detail
 
 namespace detail {
-template <class X> concept MemberOfModule = Operand<X> && std::derived_from<X, nn::detail::MemberTensor<typename X::scalar>>;
+template <class X>
+concept MemberOfModule =
+    Operand<X> && std::derived_from<X, nn::detail::MemberTensor<typename X::scalar>>;
 /// In an expression it is the tensor.
 template <MemberOfModule X> struct OperandTraits<X> {
     using type = typename X::tensor;
     static type const& make(X const& x) { return x; }
 };
-}  // namespace detail
+} // namespace detail
 
 namespace nn {
 
 namespace detail {
 template <class X> inline constexpr bool is_given_its_module = false;
-AnyModule& no_module();  // nowhere defined: only in what does not compile
-}
+AnyModule& no_module(); // nowhere defined: only in what does not compile
+} // namespace detail
 
-/// A tensor of a module that is trained: it requires a gradient, and parameters() has it. Made from an undefined tensor it stands for a
-/// parameter that this module does not have, such as a bias.
+/// A tensor of a module that is trained: it requires a gradient, and parameters() has it. Made from
+/// an undefined tensor it stands for a parameter that this module does not have, such as a bias.
 template <Differentiable T> class Parameter : public detail::MemberTensor<T> {
 public:
-    Parameter(AnyModule& owner, std::string_view name, Tensor<T> const& value) : detail::MemberTensor<T>(owner, name, detail::MemberKind::parameter, value, true)
-    {
+    Parameter(AnyModule& owner, std::string_view name, Tensor<T> const& value)
+        : detail::MemberTensor<T>(owner, name, detail::MemberKind::parameter, value, true) {
         if (value.defined()) this->requires_grad_();
     }
     template <class X>
         requires(!std::derived_from<X, Parameter>)
-    explicit Parameter(X const&) : Parameter(detail::no_module(), {}, Tensor<T>())
-    {
-        static_assert(detail::is_given_its_module<X>, "Parameter: it belongs to a module, which is told first: {*this, \"name\", value}");
+    explicit Parameter(X const&) : Parameter(detail::no_module(), {}, Tensor<T>()) {
+        static_assert(detail::is_given_its_module<X>,
+            "Parameter: it belongs to a module, which is told first: {*this, \"name\", value}");
     }
 };
 
-/// A tensor of a module that is not trained, but belongs to its state: state_dict() has it unless it is not persistent.
+/// A tensor of a module that is not trained, but belongs to its state: state_dict() has it unless
+/// it is not persistent.
 template <Scalar T> class Buffer : public detail::MemberTensor<T> {
 public:
-    Buffer(AnyModule& owner, std::string_view name, Tensor<T> const& value, bool persistent = true) : detail::MemberTensor<T>(owner, name, detail::MemberKind::buffer, value, persistent) {}
+    Buffer(AnyModule& owner, std::string_view name, Tensor<T> const& value, bool persistent = true)
+        : detail::MemberTensor<T>(owner, name, detail::MemberKind::buffer, value, persistent) {}
     template <class X>
         requires(!std::derived_from<X, Buffer>)
-    explicit Buffer(X const&) : Buffer(detail::no_module(), {}, Tensor<T>())
-    {
-        static_assert(detail::is_given_its_module<X>, "Buffer: it belongs to a module, which is told first: {*this, \"name\", value}");
+    explicit Buffer(X const&) : Buffer(detail::no_module(), {}, Tensor<T>()) {
+        static_assert(detail::is_given_its_module<X>,
+            "Buffer: it belongs to a module, which is told first: {*this, \"name\", value}");
     }
 };
 
-// The whole numbers that a program writes down, as in {*this, "hidden", 2, 8}, arrive as variables of type int.
+// The whole numbers that a program writes down, as in {*this, "hidden", 2, 8}, arrive as variables
+// of type int.
 #ifdef __GNUC__
 #    pragma GCC diagnostic push
 #    pragma GCC diagnostic ignored "-Wsign-conversion"
@@ -101,12 +107,15 @@ public:
 
 /// A module inside another one: an M, made from the arguments after the name.
 template <class M> class Child : public M {
-    static_assert(std::derived_from<M, AnyModule>, "Child: what is inside a module must be a module itself, derived from nn::Module");
+    static_assert(std::derived_from<M, AnyModule>,
+        "Child: what is inside a module must be a module itself, derived from nn::Module");
 
 public:
-    template <class... A> explicit Child(AnyModule& owner, std::string_view name, A&&... arguments) : M(std::forward<A>(arguments)...)
-    {
-        owner.register_member(name, detail::MemberKind::module, static_cast<AnyModule const*>(this));
+    template <class... A>
+    explicit Child(AnyModule& owner, std::string_view name, A&&... arguments)
+        : M(std::forward<A>(arguments)...) {
+        owner.register_member(
+            name, detail::MemberKind::module, static_cast<AnyModule const*>(this));
     }
 };
 
@@ -114,5 +123,5 @@ public:
 #    pragma GCC diagnostic pop
 #endif
 
-}  // namespace nn
-}  // namespace xgrad
+} // namespace nn
+} // namespace xgrad

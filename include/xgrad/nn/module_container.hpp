@@ -1,5 +1,5 @@
-// ModuleContainer: what Sequential, ModuleList and Slot share: they own modules on the heap, whose types
-// may be known only at run time.
+// ModuleContainer: what Sequential, ModuleList and Slot share: they own modules on the heap, whose
+// types may be known only at run time.
 #pragma once
 
 #include <functional>

@@ -8,15 +8,16 @@ XGRAD_COMPILED_ONCE
 
 namespace xgrad::nn {
 
-/// Modules M in a row, under the names "0", "1", ... It has no forward: the module that it is a member of calls them.
-template <std::derived_from<AnyModule> M> class ModuleList : public Module<ModuleList<M>>, public ModuleContainer {
+/// Modules M in a row, under the names "0", "1", ... It has no forward: the module that it is a
+/// member of calls them.
+template <std::derived_from<AnyModule> M>
+class ModuleList : public Module<ModuleList<M>>, public ModuleContainer {
 public:
     class iterator {
     public:
         iterator(ModuleList& list, std::size_t at) noexcept : list_(&list), at_(at) {}
         M& operator*() const { return (*list_)[at_]; }
-        iterator& operator++() noexcept
-        {
+        iterator& operator++() noexcept {
             ++at_;
             return *this;
         }
@@ -28,36 +29,38 @@ public:
     };
 
     M& push_back(M module) { return insert(std::make_unique<M>(std::move(module))); }
-    template <class... A> M& emplace_back(A&&... arguments) { return insert(std::make_unique<M>(std::forward<A>(arguments)...)); }
+    template <class... A> M& emplace_back(A&&... arguments) {
+        return insert(std::make_unique<M>(std::forward<A>(arguments)...));
+    }
 
     std::size_t size() const noexcept { return this->member_count(); }
     bool empty() const noexcept { return size() == 0; }
     M& operator[](std::size_t i) { return static_cast<M&>(this->owned(i)); }
     M const& operator[](std::size_t i) const { return static_cast<M const&>(this->owned(i)); }
-    M& at(std::size_t i)
-    {
-        if (i >= size()) xgrad::detail::fail<IndexError>("ModuleList: there is no module ", i, " of ", size());
+    M& at(std::size_t i) {
+        if (i >= size())
+            xgrad::detail::fail<IndexError>("ModuleList: there is no module ", i, " of ", size());
         return (*this)[i];
     }
     iterator begin() noexcept { return {*this, 0}; }
     iterator end() noexcept { return {*this, size()}; }
 
     std::string_view container_kind() const noexcept override { return "ModuleList"; }
-    void replace_modules(std::vector<std::unique_ptr<AnyModule>> modules, FindCall const&) override
-    {
+    void replace_modules(
+        std::vector<std::unique_ptr<AnyModule>> modules, FindCall const&) override {
         for (auto const& m : modules)
             if (dynamic_cast<M*>(m.get()) == nullptr)
-                xgrad::detail::fail("ModuleList: a module ", m->kind(), " is none of the type that this list holds");
+                xgrad::detail::fail("ModuleList: a module ", m->kind(),
+                    " is none of the type that this list holds");
         this->own_in_row(std::move(modules));
     }
 
 private:
-    M& insert(std::unique_ptr<M> module)
-    {
+    M& insert(std::unique_ptr<M> module) {
         M& m = *module;
         this->own(std::to_string(size()), std::move(module));
         return m;
     }
 };
 
-}  // namespace xgrad::nn
+} // namespace xgrad::nn

@@ -9,8 +9,7 @@ XGRAD_COMPILED_ONCE
 
 namespace xgrad::nn {
 
-inline void AnyModule::print(std::string const& indent, std::string& out) const
-{
+inline void AnyModule::print(std::string const& indent, std::string& out) const {
     out += std::string(kind()) + "(" + extra_repr();
     bool has_children = false;
     for (auto const& m : members_) {
@@ -20,16 +19,18 @@ inline void AnyModule::print(std::string const& indent, std::string& out) const
         module_of(m).print(indent + "  ", out);
     }
     out += has_children ? "\n" + indent + ")" : ")";
-    if (auto const n = parameter_count()) out += ", " + std::to_string(n) + (n == 1 ? " parameter" : " parameters");
+    if (auto const n = parameter_count())
+        out += ", " + std::to_string(n) + (n == 1 ? " parameter" : " parameters");
 }
 
 /// The tree of modules, each with the number of its parameters.
-inline std::string to_string(AnyModule const& m)
-{
+inline std::string to_string(AnyModule const& m) {
     std::string out;
     m.print("", out);
     return out;
 }
-inline std::ostream& operator<<(std::ostream& out, AnyModule const& m) { return out << to_string(m); }
+inline std::ostream& operator<<(std::ostream& out, AnyModule const& m) {
+    return out << to_string(m);
+}
 
-}  // namespace xgrad::nn
+} // namespace xgrad::nn

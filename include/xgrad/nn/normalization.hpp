@@ -15,8 +15,7 @@ namespace xgrad::nn {
 namespace detail {
 
 /// An array of shape [N, C, ...], whose channels are its groups.
-inline StandardizeGeometry channel_geometry(std::string_view name, Shape const& shape)
-{
+inline StandardizeGeometry channel_geometry(std::string_view name, Shape const& shape) {
     if (shape.size() < 2)
         xgrad::detail::fail<ShapeError>(name, ": expected at least 2D input (got ", shape.size(),
             "D input), not of shape ", shape);
@@ -24,22 +23,27 @@ inline StandardizeGeometry channel_geometry(std::string_view name, Shape const& 
     for (std::size_t d = 2; d < shape.size(); ++d) positions *= shape[d];
     return {.samples = shape[0], .groups = shape[1], .positions = positions};
 }
-template <Scalar T> void check_of_channels(std::string_view name, std::string_view which, Tensor<T> const& t, std::size_t channels)
-{
-    if (t.defined() && !(t.shape() == Shape{channels})) xgrad::detail::fail<ShapeError>(name, ": ", which, " should contain ", channels, " elements, not have shape ", t.shape());
+template <Scalar T>
+void check_of_channels(
+    std::string_view name, std::string_view which, Tensor<T> const& t, std::size_t channels) {
+    if (t.defined() && !(t.shape() == Shape{channels}))
+        xgrad::detail::fail<ShapeError>(name, ": ", which, " should contain ", channels,
+            " elements, not have shape ", t.shape());
 }
 
-}  // namespace detail
+} // namespace detail
 
 namespace functional {
 
-/// (x - mean) / sqrt(variance + eps) w + b for each channel of x, of shape [N, C, ...]. In training the moments are those of x, and
-/// the running ones, where there are any, move towards them by the momentum (their variance is that with N - 1); else moments are
-/// the running ones. Ioffe and Szegedy, 2015.
+/// (x - mean) / sqrt(variance + eps) w + b for each channel of x, of shape [N, C, ...]. In training
+/// the moments are those of x, and the running ones, where there are any, move towards them by the
+/// momentum (their variance is that with N - 1); else moments are the running ones. Ioffe and
+/// Szegedy, 2015.
 template <RealScalar T>
-Tensor<T> batch_norm(Tensor<T> const& x, std::type_identity_t<Tensor<T>> running_mean, std::type_identity_t<Tensor<T>> running_var, std::type_identity_t<Tensor<T>> const& weight = {},
-                     std::type_identity_t<Tensor<T>> const& bias = {}, bool training = false, double momentum = 0.1, double eps = 1e-5)
-{
+Tensor<T> batch_norm(Tensor<T> const& x, std::type_identity_t<Tensor<T>> running_mean,
+    std::type_identity_t<Tensor<T>> running_var, std::type_identity_t<Tensor<T>> const& weight = {},
+    std::type_identity_t<Tensor<T>> const& bias = {}, bool training = false, double momentum = 0.1,
+    double eps = 1e-5) {
     using xgrad::detail::fail;
     auto g = detail::channel_geometry("batch_norm", x.shape());
     g.over_samples = true;
@@ -48,45 +52,63 @@ Tensor<T> batch_norm(Tensor<T> const& x, std::type_identity_t<Tensor<T>> running
     detail::check_of_channels("batch_norm", "running_var", running_var, g.groups);
     detail::check_of_channels("batch_norm", "weight", weight, g.groups);
     detail::check_of_channels("batch_norm", "bias", bias, g.groups);
-    if (running_mean.defined() != running_var.defined() || (!training && !running_mean.defined())) fail("batch_norm: Expected running_mean and running_var to be defined when training=False, and both or none of them");
+    if (running_mean.defined() != running_var.defined() || (!training && !running_mean.defined()))
+        fail("batch_norm: Expected running_mean and running_var to be defined when training=False, "
+             "and both or none of them");
     if (!training) {
         Axes along(x.dim(), 1);
         along[1] = static_cast<std::ptrdiff_t>(g.groups);
-        Tensor<T> const by = rsqrt(running_var + static_cast<T>(eps)), factor = weight.defined() ? Tensor<T>(by * weight) : by;
-        Tensor<T> const moved = (x - reshape(running_mean.clone(), along)) * reshape(factor, along);  // a copy, as training may go on before backward()
+        Tensor<T> const by = rsqrt(running_var + static_cast<T>(eps)),
+                        factor = weight.defined() ? Tensor<T>(by * weight) : by;
+        Tensor<T> const moved =
+            (x - reshape(running_mean.clone(), along)) *
+            reshape(factor, along); // a copy, as training may go on before backward()
         return bias.defined() ? Tensor<T>(moved + reshape(bias, along)) : moved;
     }
-    if (g.count() == 1) fail<ShapeError>("batch_norm: Expected more than 1 value per channel when training, got input size ", x.shape());
+    if (g.count() == 1)
+        fail<ShapeError>(
+            "batch_norm: Expected more than 1 value per channel when training, got input size ",
+            x.shape());
     auto [y, moments] = detail::standardize(g, x, weight, bias);
     if (running_mean.defined() && g.count() > 0) {
         T *const mean = running_mean.mutable_data(), *const variance = running_var.mutable_data();
         for (std::size_t c = 0; c < g.groups; ++c) {
-            auto const at_mean = static_cast<std::ptrdiff_t>(c) * running_mean.strides()[0], at_variance = static_cast<std::ptrdiff_t>(c) * running_var.strides()[0];
-            mean[at_mean] = static_cast<T>((1 - momentum) * static_cast<double>(mean[at_mean]) + momentum * moments[c].mean);
-            variance[at_variance] = static_cast<T>((1 - momentum) * static_cast<double>(variance[at_variance]) + momentum * moments[c].variance * (g.count() / (g.count() - 1)));
+            auto const at_mean = static_cast<std::ptrdiff_t>(c) * running_mean.strides()[0],
+                       at_variance = static_cast<std::ptrdiff_t>(c) * running_var.strides()[0];
+            mean[at_mean] = static_cast<T>(
+                (1 - momentum) * static_cast<double>(mean[at_mean]) + momentum * moments[c].mean);
+            variance[at_variance] =
+                static_cast<T>((1 - momentum) * static_cast<double>(variance[at_variance]) +
+                               momentum * moments[c].variance * (g.count() / (g.count() - 1)));
         }
     }
     return std::move(y);
 }
 
-/// (x - mean) / sqrt(variance + eps) w + b: moments of each sample and each group of channels of x, of shape [N, C, ...]; w and b
-/// for each channel. Wu and He, 2018.
+/// (x - mean) / sqrt(variance + eps) w + b: moments of each sample and each group of channels of x,
+/// of shape [N, C, ...]; w and b for each channel. Wu and He, 2018.
 template <RealScalar T>
-Tensor<T> group_norm(Tensor<T> const& x, std::size_t num_groups, std::type_identity_t<Tensor<T>> const& weight = {}, std::type_identity_t<Tensor<T>> const& bias = {}, double eps = 1e-5)
-{
+Tensor<T> group_norm(Tensor<T> const& x, std::size_t num_groups,
+    std::type_identity_t<Tensor<T>> const& weight = {},
+    std::type_identity_t<Tensor<T>> const& bias = {}, double eps = 1e-5) {
     auto g = detail::channel_geometry("group_norm", x.shape());
     if (num_groups == 0 || g.groups % num_groups != 0)
-        xgrad::detail::fail<ShapeError>("group_norm: Expected number of channels in input to be divisible by num_groups, but got input of shape ", x.shape(), " and num_groups=", num_groups);
+        xgrad::detail::fail<ShapeError>("group_norm: Expected number of channels in input to be "
+                                        "divisible by num_groups, but got input of shape ",
+            x.shape(), " and num_groups=", num_groups);
     detail::check_of_channels("group_norm", "weight", weight, g.groups);
     detail::check_of_channels("group_norm", "bias", bias, g.groups);
     g.channels = g.groups / num_groups;
     g.groups = num_groups;
     g.eps = eps;
-    if (g.samples * g.channels * g.positions == 1) xgrad::detail::fail<ShapeError>("group_norm: Expected more than 1 value per channel when training, got input size ", x.shape());
+    if (g.samples * g.channels * g.positions == 1)
+        xgrad::detail::fail<ShapeError>(
+            "group_norm: Expected more than 1 value per channel when training, got input size ",
+            x.shape());
     return detail::standardize(g, x, weight, bias).first;
 }
 
-}  // namespace functional
+} // namespace functional
 
 /// The momentum is nullopt for the plain mean of all batches so far.
 struct BatchNormOptions {
@@ -97,74 +119,98 @@ struct BatchNormOptions {
 
 namespace detail {
 
-/// weight begins as ones, bias as zeros; the buffers running_mean, running_var and num_batches_tracked as 0, 1 and 0. Without
-/// running moments those of the batch are used in evaluation, too.
+/// weight begins as ones, bias as zeros; the buffers running_mean, running_var and
+/// num_batches_tracked as 0, 1 and 0. Without running moments those of the batch are used in
+/// evaluation, too.
 template <class Self, RealScalar T> struct BatchNormLayer : Module<Self> {
     BatchNormOptions options;
     Parameter<T> weight, bias;
     Buffer<T> running_mean, running_var;
     Buffer<std::int64_t> num_batches_tracked;
 
-    BatchNormLayer(std::string_view name, std::size_t least, std::size_t most, std::size_t num_features, BatchNormOptions const& o)
-        : options(o), weight(*this, "weight", when(o.affine, num_features, 1)), bias(*this, "bias", when(o.affine, num_features, 0)),
-          running_mean(*this, "running_mean", when(o.track_running_stats, num_features, 0)), running_var(*this, "running_var", when(o.track_running_stats, num_features, 1)),
-          num_batches_tracked(*this, "num_batches_tracked", o.track_running_stats ? Tensor<std::int64_t>(0) : Tensor<std::int64_t>()), name_(name), least_(least), most_(most), features_(num_features)
-    {
-    }
+    BatchNormLayer(std::string_view name, std::size_t least, std::size_t most,
+        std::size_t num_features, BatchNormOptions const& o)
+        : options(o), weight(*this, "weight", when(o.affine, num_features, 1)),
+          bias(*this, "bias", when(o.affine, num_features, 0)),
+          running_mean(*this, "running_mean", when(o.track_running_stats, num_features, 0)),
+          running_var(*this, "running_var", when(o.track_running_stats, num_features, 1)),
+          num_batches_tracked(*this, "num_batches_tracked",
+              o.track_running_stats ? Tensor<std::int64_t>(0) : Tensor<std::int64_t>()),
+          name_(name), least_(least), most_(most), features_(num_features) {}
     std::size_t num_features() const noexcept { return features_; }
-    Tensor<T> forward(Tensor<T> const& x)
-    {
+    Tensor<T> forward(Tensor<T> const& x) {
         if (x.dim() < least_ || x.dim() > most_)
             xgrad::detail::fail<ShapeError>(name_, ": expected ",
                 least_ == most_ ? std::to_string(least_) + "D"
                                 : std::to_string(least_) + "D or " + std::to_string(most_) + "D",
                 " input (got ", x.dim(), "D input), not of shape ", x.shape());
-        if (x.shape()[1] != features_) xgrad::detail::fail<ShapeError>(name_, ": expected input with ", features_, " channels, not of shape ", x.shape());
+        if (x.shape()[1] != features_)
+            xgrad::detail::fail<ShapeError>(
+                name_, ": expected input with ", features_, " channels, not of shape ", x.shape());
         bool const tracks = options.track_running_stats, training = this->is_training() || !tracks;
         double momentum = 0;
-        if (training && tracks) momentum = options.momentum.value_or(1 / static_cast<double>(num_batches_tracked.item() + 1));
-        Tensor<T> const y = functional::batch_norm(x, running_mean.handle_of(), running_var.handle_of(), weight, bias, training, momentum, options.eps);
+        if (training && tracks)
+            momentum =
+                options.momentum.value_or(1 / static_cast<double>(num_batches_tracked.item() + 1));
+        Tensor<T> const y = functional::batch_norm(x, running_mean.handle_of(),
+            running_var.handle_of(), weight, bias, training, momentum, options.eps);
         if (training && tracks) ++*num_batches_tracked.mutable_data();
         return y;
     }
-    std::string extra_repr() const override
-    {
+    std::string extra_repr() const override {
         auto const yes = [](bool on) { return on ? "true" : "false"; };
-        return std::to_string(features_) + ", eps=" + xgrad::detail::number_text(options.eps) + ", momentum=" + (options.momentum ? xgrad::detail::number_text(*options.momentum) : "none") + ", affine=" + yes(options.affine) +
+        return std::to_string(features_) + ", eps=" + xgrad::detail::number_text(options.eps) +
+               ", momentum=" +
+               (options.momentum ? xgrad::detail::number_text(*options.momentum) : "none") +
+               ", affine=" + yes(options.affine) +
                ", track_running_stats=" + yes(options.track_running_stats);
     }
 
 private:
-    static Tensor<T> when(bool on, std::size_t n, int value) { return on ? full<T>({n}, static_cast<T>(value)) : Tensor<T>(); }
+    static Tensor<T> when(bool on, std::size_t n, int value) {
+        return on ? full<T>({n}, static_cast<T>(value)) : Tensor<T>();
+    }
 
     std::string_view name_;
     std::size_t least_, most_, features_;
 };
 
-}  // namespace detail
+} // namespace detail
 
-/// functional::batch_norm() of inputs [N, C] or [N, C, L]: by the batch in training, by running moments in evaluation.
+/// functional::batch_norm() of inputs [N, C] or [N, C, L]: by the batch in training, by running
+/// moments in evaluation.
 template <RealScalar T = double> struct BatchNorm1d : detail::BatchNormLayer<BatchNorm1d<T>, T> {
-    explicit BatchNorm1d(std::size_t num_features, BatchNormOptions const& o = {}) : detail::BatchNormLayer<BatchNorm1d<T>, T>("BatchNorm1d", 2, 3, num_features, o) {}
+    explicit BatchNorm1d(std::size_t num_features, BatchNormOptions const& o = {})
+        : detail::BatchNormLayer<BatchNorm1d<T>, T>("BatchNorm1d", 2, 3, num_features, o) {}
 };
 /// The same of inputs [N, C, H, W].
 template <RealScalar T = double> struct BatchNorm2d : detail::BatchNormLayer<BatchNorm2d<T>, T> {
-    explicit BatchNorm2d(std::size_t num_features, BatchNormOptions const& o = {}) : detail::BatchNormLayer<BatchNorm2d<T>, T>("BatchNorm2d", 4, 4, num_features, o) {}
+    explicit BatchNorm2d(std::size_t num_features, BatchNormOptions const& o = {})
+        : detail::BatchNormLayer<BatchNorm2d<T>, T>("BatchNorm2d", 4, 4, num_features, o) {}
 };
 
-/// functional::group_norm() with a weight and a bias for each channel, which begin as ones and zeros.
+/// functional::group_norm() with a weight and a bias for each channel, which begin as ones and
+/// zeros.
 template <RealScalar T = double> struct GroupNorm : Module<GroupNorm<T>> {
     std::size_t num_groups;
     double eps;
     Parameter<T> weight, bias;
 
     GroupNorm(std::size_t groups, std::size_t num_channels, double e = 1e-5, bool affine = true)
-        : num_groups(groups), eps(e), weight(*this, "weight", affine ? ones<T>({num_channels}) : Tensor<T>()), bias(*this, "bias", affine ? zeros<T>({num_channels}) : Tensor<T>())
-    {
-        if (groups == 0 || num_channels % groups != 0) xgrad::detail::fail<ShapeError>("GroupNorm: num_channels must be divisible by num_groups");
+        : num_groups(groups), eps(e),
+          weight(*this, "weight", affine ? ones<T>({num_channels}) : Tensor<T>()),
+          bias(*this, "bias", affine ? zeros<T>({num_channels}) : Tensor<T>()) {
+        if (groups == 0 || num_channels % groups != 0)
+            xgrad::detail::fail<ShapeError>(
+                "GroupNorm: num_channels must be divisible by num_groups");
     }
-    Tensor<T> forward(Tensor<T> const& x) const { return functional::group_norm(x, num_groups, weight, bias, eps); }
-    std::string extra_repr() const override { return std::to_string(num_groups) + ", eps=" + xgrad::detail::number_text(eps) + ", affine=" + (weight.defined() ? "true" : "false"); }
+    Tensor<T> forward(Tensor<T> const& x) const {
+        return functional::group_norm(x, num_groups, weight, bias, eps);
+    }
+    std::string extra_repr() const override {
+        return std::to_string(num_groups) + ", eps=" + xgrad::detail::number_text(eps) +
+               ", affine=" + (weight.defined() ? "true" : "false");
+    }
 };
 
-}  // namespace xgrad::nn
+} // namespace xgrad::nn

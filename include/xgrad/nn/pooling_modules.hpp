@@ -9,54 +9,76 @@ XGRAD_COMPILED_ONCE
 namespace xgrad::nn {
 
 namespace detail {
-template <std::size_t D, class Options> std::string pool_text(PerAxis<D> const& kernel, Options const& o)
-{
-    return "kernel_size=" + option_text(kernel) + ", stride=" + option_text(o.stride.value_or(kernel)) + ", padding=" + option_text(o.padding) + (o.ceil_mode ? ", ceil_mode=true" : "");
+template <std::size_t D, class Options>
+std::string pool_text(PerAxis<D> const& kernel, Options const& o) {
+    return "kernel_size=" + option_text(kernel) +
+           ", stride=" + option_text(o.stride.value_or(kernel)) +
+           ", padding=" + option_text(o.padding) + (o.ceil_mode ? ", ceil_mode=true" : "");
 }
-}  // namespace detail
+} // namespace detail
 
 /// functional::max_pool1d() of a kernel size; the stride is the same where it is not given.
 struct MaxPool1d : Module<MaxPool1d> {
     PerAxis<1> kernel_size;
     MaxPoolOptions<1> options;
-    explicit MaxPool1d(PerAxis<1> kernel, MaxPoolOptions<1> const& o = {}) : kernel_size(kernel), options(o) {}
-    template <RealScalar T> Tensor<T> forward(Tensor<T> const& x) const { return functional::max_pool1d(x, kernel_size, options); }
+    explicit MaxPool1d(PerAxis<1> kernel, MaxPoolOptions<1> const& o = {})
+        : kernel_size(kernel), options(o) {}
+    template <RealScalar T> Tensor<T> forward(Tensor<T> const& x) const {
+        return functional::max_pool1d(x, kernel_size, options);
+    }
     std::string extra_repr() const override { return detail::pool_text(kernel_size, options); }
 };
 struct MaxPool2d : Module<MaxPool2d> {
     PerAxis<2> kernel_size;
     MaxPoolOptions<2> options;
-    explicit MaxPool2d(PerAxis<2> kernel, MaxPoolOptions<2> const& o = {}) : kernel_size(kernel), options(o) {}
-    template <RealScalar T> Tensor<T> forward(Tensor<T> const& x) const { return functional::max_pool2d(x, kernel_size, options); }
+    explicit MaxPool2d(PerAxis<2> kernel, MaxPoolOptions<2> const& o = {})
+        : kernel_size(kernel), options(o) {}
+    template <RealScalar T> Tensor<T> forward(Tensor<T> const& x) const {
+        return functional::max_pool2d(x, kernel_size, options);
+    }
     std::string extra_repr() const override { return detail::pool_text(kernel_size, options); }
 };
 /// functional::avg_pool1d() of a kernel size.
 struct AvgPool1d : Module<AvgPool1d> {
     PerAxis<1> kernel_size;
     AvgPoolOptions<1> options;
-    explicit AvgPool1d(PerAxis<1> kernel, AvgPoolOptions<1> const& o = {}) : kernel_size(kernel), options(o) {}
-    template <Differentiable T> Tensor<T> forward(Tensor<T> const& x) const { return functional::avg_pool1d(x, kernel_size, options); }
+    explicit AvgPool1d(PerAxis<1> kernel, AvgPoolOptions<1> const& o = {})
+        : kernel_size(kernel), options(o) {}
+    template <Differentiable T> Tensor<T> forward(Tensor<T> const& x) const {
+        return functional::avg_pool1d(x, kernel_size, options);
+    }
     std::string extra_repr() const override { return detail::pool_text(kernel_size, options); }
 };
 struct AvgPool2d : Module<AvgPool2d> {
     PerAxis<2> kernel_size;
     AvgPoolOptions<2> options;
-    explicit AvgPool2d(PerAxis<2> kernel, AvgPoolOptions<2> const& o = {}) : kernel_size(kernel), options(o) {}
-    template <Differentiable T> Tensor<T> forward(Tensor<T> const& x) const { return functional::avg_pool2d(x, kernel_size, options); }
+    explicit AvgPool2d(PerAxis<2> kernel, AvgPoolOptions<2> const& o = {})
+        : kernel_size(kernel), options(o) {}
+    template <Differentiable T> Tensor<T> forward(Tensor<T> const& x) const {
+        return functional::avg_pool2d(x, kernel_size, options);
+    }
     std::string extra_repr() const override { return detail::pool_text(kernel_size, options); }
 };
 /// functional::adaptive_avg_pool1d() to an output size.
 struct AdaptiveAvgPool1d : Module<AdaptiveAvgPool1d> {
     PerAxis<1> output_size;
     explicit AdaptiveAvgPool1d(PerAxis<1> size) : output_size(size) {}
-    template <Differentiable T> Tensor<T> forward(Tensor<T> const& x) const { return functional::adaptive_avg_pool1d(x, output_size); }
-    std::string extra_repr() const override { return "output_size=" + detail::option_text(output_size); }
+    template <Differentiable T> Tensor<T> forward(Tensor<T> const& x) const {
+        return functional::adaptive_avg_pool1d(x, output_size);
+    }
+    std::string extra_repr() const override {
+        return "output_size=" + detail::option_text(output_size);
+    }
 };
 struct AdaptiveAvgPool2d : Module<AdaptiveAvgPool2d> {
     PerAxis<2> output_size;
     explicit AdaptiveAvgPool2d(PerAxis<2> size) : output_size(size) {}
-    template <Differentiable T> Tensor<T> forward(Tensor<T> const& x) const { return functional::adaptive_avg_pool2d(x, output_size); }
-    std::string extra_repr() const override { return "output_size=" + detail::option_text(output_size); }
+    template <Differentiable T> Tensor<T> forward(Tensor<T> const& x) const {
+        return functional::adaptive_avg_pool2d(x, output_size);
+    }
+    std::string extra_repr() const override {
+        return "output_size=" + detail::option_text(output_size);
+    }
 };
 
-}  // namespace xgrad::nn
+} // namespace xgrad::nn

@@ -22,15 +22,14 @@ struct Windows {
     std::vector<AxisWindow> rows{AxisWindow{}}, columns{AxisWindow{}};
 
     std::size_t count() const { return rows.size() * columns.size(); }
-    /// The shape of an array of planes when there is a number for each window instead of each position.
-    Shape pooled(Shape shape) const
-    {
+    /// The shape of an array of planes when there is a number for each window instead of each
+    /// position.
+    Shape pooled(Shape shape) const {
         shape.back() = columns.size();
         if (axes == 2) shape[shape.size() - 2] = rows.size();
         return shape;
     }
-    Shape unpooled(Shape shape) const
-    {
+    Shape unpooled(Shape shape) const {
         shape.back() = width;
         if (axes == 2) shape[shape.size() - 2] = height;
         return shape;
@@ -44,11 +43,15 @@ struct PoolAxis {
     bool ceil_mode = false, count_include_pad = true;
 };
 
-/// Windows at multiples of the stride; with ceil_mode also a last one that begins inside the image or its padding on the left.
+/// Windows at multiples of the stride; with ceil_mode also a last one that begins inside the image
+/// or its padding on the left.
 inline std::vector<AxisWindow> sliding_windows(
     std::string_view name, Shape const& shape, PoolAxis const& axis) {
     Slide const& s = axis.slide;
-    if (2 * s.padding > s.kernel) xgrad::detail::fail<ShapeError>(name, ": pad should be at most half of kernel size, but got padding ", s.padding, " and kernel size ", s.kernel);
+    if (2 * s.padding > s.kernel)
+        xgrad::detail::fail<ShapeError>(name,
+            ": pad should be at most half of kernel size, but got padding ", s.padding,
+            " and kernel size ", s.kernel);
     std::size_t const room = s.padded() + (axis.ceil_mode ? s.stride - 1 : 0);
     std::size_t count = room >= s.reach() && s.extent > 0 ? (room - s.reach()) / s.stride + 1 : 0;
     if (axis.ceil_mode && count > 0 && (count - 1) * s.stride >= s.extent + s.padding) --count;
@@ -58,21 +61,25 @@ inline std::vector<AxisWindow> sliding_windows(
             ", in shape ", shape);
     std::vector<AxisWindow> windows(count);
     for (std::size_t i = 0; i < count; ++i) {
-        std::size_t const from = i * s.stride, to = std::min(from + s.reach(), s.padded());     // counted from the padding on
-        std::size_t const skipped = from < s.padding ? (s.padding - from + s.dilation - 1) / s.dilation : 0;
+        std::size_t const from = i * s.stride, to = std::min(from + s.reach(),
+                                                   s.padded()); // counted from the padding on
+        std::size_t const skipped =
+            from < s.padding ? (s.padding - from + s.dilation - 1) / s.dilation : 0;
         auto& w = windows[i];
         w.start = from + skipped * s.dilation - s.padding;
         w.stop = std::max(w.start, std::min(to, s.extent + s.padding) - s.padding);
-        if (w.start >= w.stop) xgrad::detail::fail<ShapeError>(name, ": a window of kernel size ", s.kernel, " and dilation ", s.dilation, " sees nothing but padding");
+        if (w.start >= w.stop)
+            xgrad::detail::fail<ShapeError>(name, ": a window of kernel size ", s.kernel,
+                " and dilation ", s.dilation, " sees nothing but padding");
         w.step = s.dilation;
         w.weight = 1 / static_cast<double>(axis.count_include_pad ? to - from : w.stop - w.start);
     }
     return windows;
 }
 
-/// As many windows as wanted, which share the extent as evenly as they can, and overlap by at most one position.
-inline std::vector<AxisWindow> adaptive_windows(std::size_t extent, std::size_t count)
-{
+/// As many windows as wanted, which share the extent as evenly as they can, and overlap by at most
+/// one position.
+inline std::vector<AxisWindow> adaptive_windows(std::size_t extent, std::size_t count) {
     std::vector<AxisWindow> windows(count);
     for (std::size_t i = 0; i < count; ++i) {
         auto& w = windows[i];
@@ -83,4 +90,4 @@ inline std::vector<AxisWindow> adaptive_windows(std::size_t extent, std::size_t 
     return windows;
 }
 
-}  // namespace xgrad::nn::detail
+} // namespace xgrad::nn::detail

@@ -8,54 +8,57 @@ XGRAD_COMPILED_ONCE
 
 namespace xgrad::nn {
 
-/// Modules of any kinds in a row, under the names "0", "1", ...: each takes a Tensor<T>, the result of the one before it, and
-/// returns a Tensor<T>. Where the type changes on the way, write a module of your own.
-template <Scalar T = double> class Sequential : public Module<Sequential<T>>, public ModuleContainer {
+/// Modules of any kinds in a row, under the names "0", "1", ...: each takes a Tensor<T>, the result
+/// of the one before it, and returns a Tensor<T>. Where the type changes on the way, write a module
+/// of your own.
+template <Scalar T = double>
+class Sequential : public Module<Sequential<T>>, public ModuleContainer {
     using Call = detail::CallSignature<Tensor<T>(Tensor<T>)>;
 
 public:
     template <class... M>
         requires(std::derived_from<std::remove_cvref_t<M>, AnyModule> && ...)
-    explicit Sequential(M&&... modules)
-    {
+    explicit Sequential(M&&... modules) {
         (push_back(std::forward<M>(modules)), ...);
     }
     Sequential(Sequential const&) = default;
-    Sequential(Sequential&) = default;      // a copy as well, not a Sequential in a Sequential
+    Sequential(Sequential&) = default; // a copy as well, not a Sequential in a Sequential
     Sequential(Sequential&&) = default;
     Sequential& operator=(Sequential const&) = default;
     Sequential& operator=(Sequential&&) = default;
 
     /// Appends a module, which is copied or moved; returns it as it is here.
-    template <class M> auto& push_back(M&& module)
-    {
+    template <class M> auto& push_back(M&& module) {
         using Stored = std::remove_cvref_t<M>;
         constexpr bool fits = std::is_invocable_r_v<Tensor<T>, Stored&, Tensor<T> const&>;
-        static_assert(fits, "Sequential: a module is called with a Tensor of this Sequential's scalar type, and returns one");
+        static_assert(fits, "Sequential: a module is called with a Tensor of this Sequential's "
+                            "scalar type, and returns one");
         auto owned = std::make_unique<Stored>(std::forward<M>(module));
         auto& m = *owned;
         calls_.reserve(calls_.size() + 1);
         this->own(std::to_string(size()), std::move(owned));
-        if constexpr (fits) calls_.push_back([](AnyModule& any, Tensor<T> const& x) { return Tensor<T>(static_cast<Stored&>(any)(x)); });
+        if constexpr (fits)
+            calls_.push_back([](AnyModule& any, Tensor<T> const& x) {
+                return Tensor<T>(static_cast<Stored&>(any)(x));
+            });
         return m;
     }
     std::size_t size() const noexcept { return this->member_count(); }
-    AnyModule& operator[](std::size_t i)
-    {
-        if (i >= size()) xgrad::detail::fail<IndexError>("Sequential: there is no module ", i, " of ", size());
+    AnyModule& operator[](std::size_t i) {
+        if (i >= size())
+            xgrad::detail::fail<IndexError>("Sequential: there is no module ", i, " of ", size());
         return this->owned(i);
     }
 
-    Tensor<T> forward(Tensor<T> x)
-    {
+    Tensor<T> forward(Tensor<T> x) {
         for (std::size_t i = 0; i < calls_.size(); ++i) x = calls_[i](this->owned(i), x);
         return x;
     }
 
     std::string_view container_kind() const noexcept override { return "Sequential"; }
     std::optional<DType> container_dtype() const noexcept override { return dtype_of<T>; }
-    void replace_modules(std::vector<std::unique_ptr<AnyModule>> modules, FindCall const& find) override
-    {
+    void replace_modules(
+        std::vector<std::unique_ptr<AnyModule>> modules, FindCall const& find) override {
         std::vector<typename Call::Function> calls;
         for (auto const& m : modules) {
             auto const i = calls.size();
@@ -70,4 +73,4 @@ private:
     std::vector<typename Call::Function> calls_;
 };
 
-}  // namespace xgrad::nn
+} // namespace xgrad::nn

@@ -10,8 +10,8 @@ namespace xgrad::nn {
 
 template <class Signature> class Slot;
 
-/// A module of any type that is called with arguments A and returns an R, under the name "module". It is
-/// to modules what std::function is to functions, and is used like other modules:
+/// A module of any type that is called with arguments A and returns an R, under the name "module".
+/// It is to modules what std::function is to functions, and is used like other modules:
 /// `nn::Child<nn::Slot<Tensor<float>(Tensor<float> const&)>> before{*this, "before", Normalize()};`
 /// A call of an empty one is an Error.
 template <class R, class... A>

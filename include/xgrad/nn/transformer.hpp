@@ -25,9 +25,11 @@ struct TransformerEncoderLayerOptions {
     bool norm_first = false;
 };
 
-/// Self-attention and two linear layers, each with a way around it, dropout and normalisation (Vaswani et al., 2017). Called with x
-/// [L, N, d_model] and, if you like, a src_mask and a src_key_padding_mask: those of MultiheadAttention.
-template <RealScalar T = double> class TransformerEncoderLayer : public Module<TransformerEncoderLayer<T>> {
+/// Self-attention and two linear layers, each with a way around it, dropout and normalisation
+/// (Vaswani et al., 2017). Called with x [L, N, d_model] and, if you like, a src_mask and a
+/// src_key_padding_mask: those of MultiheadAttention.
+template <RealScalar T = double>
+class TransformerEncoderLayer : public Module<TransformerEncoderLayer<T>> {
     using Options = TransformerEncoderLayerOptions;
     using Mask = AttentionMask<T>;
 
@@ -42,17 +44,24 @@ public:
     bool norm_first;
 
     TransformerEncoderLayer(std::size_t d_model, std::size_t nhead, Options const& o = {})
-        : self_attn(*this, "self_attn", d_model, nhead, MultiheadAttentionOptions{.dropout = o.dropout, .batch_first = o.batch_first}), linear1(*this, "linear1", d_model, o.dim_feedforward),
-          dropout(*this, "dropout", o.dropout), linear2(*this, "linear2", o.dim_feedforward, d_model), norm1(*this, "norm1", d_model, o.layer_norm_eps),
-          norm2(*this, "norm2", d_model, o.layer_norm_eps), dropout1(*this, "dropout1", o.dropout), dropout2(*this, "dropout2", o.dropout), activation(o.activation), norm_first(o.norm_first)
-    {
-    }
+        : self_attn(*this, "self_attn", d_model, nhead,
+              MultiheadAttentionOptions{.dropout = o.dropout, .batch_first = o.batch_first}),
+          linear1(*this, "linear1", d_model, o.dim_feedforward),
+          dropout(*this, "dropout", o.dropout),
+          linear2(*this, "linear2", o.dim_feedforward, d_model),
+          norm1(*this, "norm1", d_model, o.layer_norm_eps),
+          norm2(*this, "norm2", d_model, o.layer_norm_eps), dropout1(*this, "dropout1", o.dropout),
+          dropout2(*this, "dropout2", o.dropout), activation(o.activation),
+          norm_first(o.norm_first) {}
 
     Tensor<T> forward(Tensor<T> const& x) const { return forward(x, {}, {}); }
-    Tensor<T> forward(Tensor<T> const& x, Mask const& src_mask) const { return forward(x, src_mask, {}); }
-    Tensor<T> forward(Tensor<T> const& x, Mask const& src_mask, Mask const& src_key_padding_mask) const
-    {
-        MultiheadAttentionMasks<T> const masks{.key_padding_mask = src_key_padding_mask, .attn_mask = src_mask, .need_weights = false};
+    Tensor<T> forward(Tensor<T> const& x, Mask const& src_mask) const {
+        return forward(x, src_mask, {});
+    }
+    Tensor<T> forward(
+        Tensor<T> const& x, Mask const& src_mask, Mask const& src_key_padding_mask) const {
+        MultiheadAttentionMasks<T> const masks{
+            .key_padding_mask = src_key_padding_mask, .attn_mask = src_mask, .need_weights = false};
         if (norm_first) {
             Tensor<T> const y = x + attend(norm1(x), masks);
             return y + feed(norm2(y));
@@ -62,11 +71,14 @@ public:
     }
 
 private:
-    Tensor<T> attend(Tensor<T> const& x, MultiheadAttentionMasks<T> const& masks) const { return dropout1(std::get<0>(self_attn(x, x, x, masks))); }
-    Tensor<T> feed(Tensor<T> const& x) const
-    {
+    Tensor<T> attend(Tensor<T> const& x, MultiheadAttentionMasks<T> const& masks) const {
+        return dropout1(std::get<0>(self_attn(x, x, x, masks)));
+    }
+    Tensor<T> feed(Tensor<T> const& x) const {
         Tensor<T> const inner = linear1(x);
-        return dropout2(linear2(dropout(activation == TransformerActivation::relu ? Tensor<T>(relu(inner)) : Tensor<T>(gelu(inner)))));
+        return dropout2(
+            linear2(dropout(activation == TransformerActivation::relu ? Tensor<T>(relu(inner))
+                                                                      : Tensor<T>(gelu(inner)))));
     }
 };
 
@@ -77,23 +89,23 @@ template <RealScalar T = double> class TransformerEncoder : public Module<Transf
 public:
     Child<ModuleList<TransformerEncoderLayer<T>>> layers{*this, "layers"};
 
-    TransformerEncoder(TransformerEncoderLayer<T> const& layer, std::size_t num_layers)
-    {
+    TransformerEncoder(TransformerEncoderLayer<T> const& layer, std::size_t num_layers) {
         for (std::size_t i = 0; i < num_layers; ++i) layers.push_back(layer);
     }
-    TransformerEncoder(TransformerEncoderLayer<T> const& layer, std::size_t num_layers, LayerNorm<T> const& norm) : TransformerEncoder(layer, num_layers)
-    {
+    TransformerEncoder(
+        TransformerEncoderLayer<T> const& layer, std::size_t num_layers, LayerNorm<T> const& norm)
+        : TransformerEncoder(layer, num_layers) {
         this->own("norm", std::make_unique<LayerNorm<T>>(norm));
     }
 
     Tensor<T> forward(Tensor<T> const& x) const { return forward(x, {}, {}); }
     Tensor<T> forward(Tensor<T> const& x, Mask const& mask) const { return forward(x, mask, {}); }
-    Tensor<T> forward(Tensor<T> x, Mask const& mask, Mask const& src_key_padding_mask) const
-    {
-        for (std::size_t i = 0; i < layers.size(); ++i) x = layers[i](x, mask, src_key_padding_mask);
+    Tensor<T> forward(Tensor<T> x, Mask const& mask, Mask const& src_key_padding_mask) const {
+        for (std::size_t i = 0; i < layers.size(); ++i)
+            x = layers[i](x, mask, src_key_padding_mask);
         bool const has_norm = this->member_count() > 1;
         return has_norm ? static_cast<LayerNorm<T> const&>(this->owned(1))(x) : x;
     }
 };
 
-}  // namespace xgrad::nn
+} // namespace xgrad::nn

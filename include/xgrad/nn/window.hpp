@@ -13,12 +13,12 @@ namespace xgrad::nn {
 template <std::size_t D> struct PerAxis {
     std::array<std::ptrdiff_t, D> along{};
 
-    template <std::integral I> constexpr PerAxis(I n) { along.fill(static_cast<std::ptrdiff_t>(n)); }
+    template <std::integral I> constexpr PerAxis(I n) {
+        along.fill(static_cast<std::ptrdiff_t>(n));
+    }
     template <std::integral... I>
         requires(D > 1 && sizeof...(I) == D)
-    constexpr PerAxis(I... n) : along{static_cast<std::ptrdiff_t>(n)...}
-    {
-    }
+    constexpr PerAxis(I... n) : along{static_cast<std::ptrdiff_t>(n)...} {}
 };
 
 namespace detail {
@@ -31,30 +31,34 @@ struct Slide {
     /// From the first to the last position of a window.
     std::size_t reach() const { return dilation * (kernel - 1) + 1; }
     /// A single window, on all of the axis.
-    bool is_whole() const { return windows == 1 && kernel == extent && padding == 0 && dilation == 1; }
+    bool is_whole() const {
+        return windows == 1 && kernel == extent && padding == 0 && dilation == 1;
+    }
 };
 
 /// "(3 x 3)".
-template <std::size_t D> std::string sizes_text(std::array<std::ptrdiff_t, D> const& sizes)
-{
+template <std::size_t D> std::string sizes_text(std::array<std::ptrdiff_t, D> const& sizes) {
     std::string text = "(";
     for (auto const n : sizes) text += (text.size() > 1 ? " x " : "") + std::to_string(n);
     return text + ")";
 }
 /// "(3, 3)", as modules print their options.
-template <std::size_t D> std::string option_text(PerAxis<D> const& option)
-{
+template <std::size_t D> std::string option_text(PerAxis<D> const& option) {
     std::string text = "(";
     for (auto const n : option.along) text += (text.size() > 1 ? ", " : "") + std::to_string(n);
     return text + (D == 1 ? ",)" : ")");
 }
 
-template <std::size_t D> void check_window(std::string_view name, PerAxis<D> const& kernel, PerAxis<D> const& stride, PerAxis<D> const& padding, PerAxis<D> const& dilation)
-{
-    auto const check = [name](PerAxis<D> const& option, std::ptrdiff_t least, char const* complaint) {
+template <std::size_t D>
+void check_window(std::string_view name, PerAxis<D> const& kernel, PerAxis<D> const& stride,
+    PerAxis<D> const& padding, PerAxis<D> const& dilation) {
+    auto const check = [name](
+                           PerAxis<D> const& option, std::ptrdiff_t least, char const* complaint) {
         for (auto const n : option.along) {
-            if (n < least) xgrad::detail::fail<ShapeError>(name, ": ", complaint, ", not ", option.along);
-            if (n > std::ptrdiff_t{1} << 31) xgrad::detail::fail<ShapeError>(name, ": no option may be as large as ", n);
+            if (n < least)
+                xgrad::detail::fail<ShapeError>(name, ": ", complaint, ", not ", option.along);
+            if (n > std::ptrdiff_t{1} << 31)
+                xgrad::detail::fail<ShapeError>(name, ": no option may be as large as ", n);
         }
     };
     check(kernel, 1, "the kernel size must be positive");
@@ -64,21 +68,28 @@ template <std::size_t D> void check_window(std::string_view name, PerAxis<D> con
 }
 
 /// Axis d of a window that check_window() has seen; how many windows there are is left open.
-template <std::size_t D> Slide slide(std::size_t d, std::ptrdiff_t kernel, PerAxis<D> const& stride, PerAxis<D> const& padding, PerAxis<D> const& dilation)
-{
-    auto const of = [d](PerAxis<D> const& option) { return static_cast<std::size_t>(option.along[d]); };
-    return {.kernel = static_cast<std::size_t>(kernel), .stride = of(stride), .padding = of(padding), .dilation = of(dilation)};
+template <std::size_t D>
+Slide slide(std::size_t d, std::ptrdiff_t kernel, PerAxis<D> const& stride,
+    PerAxis<D> const& padding, PerAxis<D> const& dilation) {
+    auto const of = [d](PerAxis<D> const& option) {
+        return static_cast<std::size_t>(option.along[d]);
+    };
+    return {.kernel = static_cast<std::size_t>(kernel),
+        .stride = of(stride),
+        .padding = of(padding),
+        .dilation = of(dilation)};
 }
 
 /// The last D extents of a shape; at most one axis of samples and one of channels lie before them.
-template <std::size_t D> std::array<std::size_t, D> spatial_extents(std::string_view name, Shape const& shape)
-{
+template <std::size_t D>
+std::array<std::size_t, D> spatial_extents(std::string_view name, Shape const& shape) {
     if (shape.size() != D + 1 && shape.size() != D + 2)
-        xgrad::detail::fail<ShapeError>("Expected ", D + 1, "D (unbatched) or ", D + 2, "D (batched) input to ", name, ", but got input of size: ", shape);
+        xgrad::detail::fail<ShapeError>("Expected ", D + 1, "D (unbatched) or ", D + 2,
+            "D (batched) input to ", name, ", but got input of size: ", shape);
     std::array<std::size_t, D> extents{};
     std::copy(shape.end() - D, shape.end(), extents.begin());
     return extents;
 }
 
-}  // namespace detail
-}  // namespace xgrad::nn
+} // namespace detail
+} // namespace xgrad::nn

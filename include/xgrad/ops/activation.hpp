@@ -5,7 +5,8 @@
 
 namespace xgrad {
 
-/// Gaussian error linear unit: x times the normal distribution function at x (Hendrycks and Gimpel, 2016).
+/// Gaussian error linear unit: x times the normal distribution function at x (Hendrycks and Gimpel,
+/// 2016).
 struct Gelu : Transcendental<R(R)> {
     static constexpr std::string_view written = "gelu";
     XGRAD_INLINE auto value(auto x) const {
@@ -23,17 +24,26 @@ struct LeakyRelu : Elementwise<R(R)> {
     static constexpr std::string_view written = "leaky_relu";
     double slope = 0.01;
     XGRAD_INLINE auto value(auto x) const { return where(x > 0, x, slope * x); }
-    XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return where(x > 0, zero_like(x) + 1, slope); }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const {
+        return where(x > 0, zero_like(x) + 1, slope);
+    }
 };
-template <Operand X> auto leaky_relu(X const& x, double slope = 0.01) { return express(LeakyRelu{{}, slope}, x); }
+template <Operand X> auto leaky_relu(X const& x, double slope = 0.01) {
+    return express(LeakyRelu{{}, slope}, x);
+}
 
-/// x where it is positive, else alpha (e^x - 1) (Clevert, Unterthiner and Hochreiter, 2015). The derivative at 0 is alpha.
+/// x where it is positive, else alpha (e^x - 1) (Clevert, Unterthiner and Hochreiter, 2015). The
+/// derivative at 0 is alpha.
 struct Elu : Transcendental<R(R)> {
     static constexpr std::string_view written = "elu";
     double alpha = 1;
-    XGRAD_INLINE auto value(auto x) const { return where(x > 0, x, alpha * expm1(where(x > 0, 0, x))); }    // which never overflows
-    XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return where(x > 0, zero_like(x) + 1, alpha * exp(where(x > 0, 0, x))); }
+    XGRAD_INLINE auto value(auto x) const {
+        return where(x > 0, x, alpha * expm1(where(x > 0, 0, x)));
+    } // which never overflows
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const {
+        return where(x > 0, zero_like(x) + 1, alpha * exp(where(x > 0, 0, x)));
+    }
 };
 template <Operand X> auto elu(X const& x, double alpha = 1) { return express(Elu{{}, alpha}, x); }
 
-}  // namespace xgrad
+} // namespace xgrad

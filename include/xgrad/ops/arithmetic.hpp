@@ -22,8 +22,7 @@ struct Add : Elementwise<Z(Z, Z), R(R, R), C(C, C), C(R, C), C(C, R)> {
 };
 template <class A, class B>
     requires AnyOperand<A, B>
-auto operator+(A&& a, B&& b)
-{
+auto operator+(A&& a, B&& b) {
     return express(Add{}, std::forward<A>(a), std::forward<B>(b));
 }
 
@@ -36,8 +35,7 @@ struct Sub : Elementwise<Z(Z, Z), R(R, R), C(C, C), C(R, C), C(C, R)> {
 };
 template <class A, class B>
     requires AnyOperand<A, B>
-auto operator-(A&& a, B&& b)
-{
+auto operator-(A&& a, B&& b) {
     return express(Sub{}, std::forward<A>(a), std::forward<B>(b));
 }
 
@@ -50,8 +48,7 @@ struct Mul : Elementwise<Z(Z, Z), R(R, R), C(C, C), C(R, C), C(C, R)> {
 };
 template <class A, class B>
     requires AnyOperand<A, B>
-auto operator*(A&& a, B&& b)
-{
+auto operator*(A&& a, B&& b) {
     return express(Mul{}, std::forward<A>(a), std::forward<B>(b));
 }
 
@@ -59,30 +56,30 @@ auto operator*(A&& a, B&& b)
 struct Div : Elementwise<R(R, R), C(C, C), C(R, C), C(C, R)> {
     static constexpr std::string_view written = "/";
     XGRAD_INLINE auto value(auto a, auto b) const { return a / b; }
-    static constexpr bool divides = true;  // a backward pass finds the reciprocal of b once
+    static constexpr bool divides = true; // a backward pass finds the reciprocal of b once
     XGRAD_INLINE auto value_again(auto a, auto b) const { return a * reciprocal(b); }
     XGRAD_INLINE auto partial(wrt<0>, auto, auto, auto b) const { return reciprocal(b); }
     XGRAD_INLINE auto partial(wrt<1>, auto y, auto, auto b) const { return -(y * reciprocal(b)); }
 };
 template <class A, class B>
     requires AnyOperand<A, B>
-auto operator/(A&& a, B&& b)
-{
+auto operator/(A&& a, B&& b) {
     return express(Div{}, std::forward<A>(a), std::forward<B>(b));
 }
 
 /// a + w (b - a), which is exactly b at w = 1.
 struct Lerp : Elementwise<R(R, R, R), C(C, C, R), C(C, C, C)> {
     static constexpr std::string_view written = "lerp";
-    XGRAD_INLINE auto value(auto a, auto b, auto w) const { return where(abs(w) < 0.5, a + w * (b - a), b - (b - a) * (1 - w)); }
+    XGRAD_INLINE auto value(auto a, auto b, auto w) const {
+        return where(abs(w) < 0.5, a + w * (b - a), b - (b - a) * (1 - w));
+    }
     XGRAD_INLINE auto partial(wrt<0>, auto, auto, auto, auto w) const { return 1 - w; }
     XGRAD_INLINE auto partial(wrt<1>, auto, auto, auto, auto w) const { return w; }
     XGRAD_INLINE auto partial(wrt<2>, auto, auto a, auto b, auto) const { return b - a; }
 };
 template <class A, class B, class W>
     requires AnyOperand<A, B, W>
-auto lerp(A&& a, B&& b, W&& w)
-{
+auto lerp(A&& a, B&& b, W&& w) {
     return express(Lerp{}, std::forward<A>(a), std::forward<B>(b), std::forward<W>(w));
 }
 
@@ -126,8 +123,8 @@ concept Undifferentiated = ((simd::AnyBatch<X> || Probe<X>)&&...);
 struct NoPower {};
 
 template <simd::AnyBatch X> X high_power_factor(int m, int n, X b, X log_a);
-/// (b)_m a^(b-m), with (b)_m = b (b-1) ... (b-m+1), is derivative m of a^b for a. This is derivative
-/// n of that for b without its factor a^(b-m): a polynomial in b and log(a).
+/// (b)_m a^(b-m), with (b)_m = b (b-1) ... (b-m+1), is derivative m of a^b for a. This is
+/// derivative n of that for b without its factor a^(b-m): a polynomial in b and log(a).
 template <simd::AnyBatch X> XGRAD_INLINE X power_factor(int m, int n, X b, X log_a) {
     X factor = 1;
     if (n == 0) {
@@ -147,7 +144,8 @@ template <simd::AnyBatch X> X high_power_factor(int m, int n, X b, X log_a) {
 
 // The derivative of a^b, m times for a and n times for b, beside the power itself, as batches and
 // probes read it.
-template <class Y, simd::AnyBatch X> XGRAD_INLINE X pow_derivative(int m, int n, Y power, X a, X b) {
+template <class Y, simd::AnyBatch X>
+XGRAD_INLINE X pow_derivative(int m, int n, Y power, X a, X b) {
     X below; // a^(b-m)
     if constexpr (simd::AnyBatch<Y>) {
         below = power;
@@ -192,13 +190,12 @@ auto pow_derivative(int m, int n, Y const&, A const& a, B const& b) {
     return express(PowDerivative<>{{}, m, n}, a, b);
 }
 
-/// Power a^b. The gradient for the base of a^0 is 0, and for the exponent of 0^b it is 0 where b >= 0.
-/// Mixed second derivatives at a = 0 are the limits from above, infinite where these are.
+/// Power a^b. The gradient for the base of a^0 is 0, and for the exponent of 0^b it is 0 where b >=
+/// 0. Mixed second derivatives at a = 0 are the limits from above, infinite where these are.
 struct Pow : Transcendental<R(R, R), C(C, C)> {
     static constexpr std::string_view written = "pow";
     XGRAD_INLINE auto value(auto a, auto b) const { return pow(a, b); }
-    XGRAD_INLINE auto partial(wrt<0>, auto y, auto a, auto b) const
-    {
+    XGRAD_INLINE auto partial(wrt<0>, auto y, auto a, auto b) const {
         if constexpr (detail::Undifferentiated<decltype(a), decltype(b)>) {
             auto const flat = b == 0 && (a == 0 || a != a);
             return where(flat, 0, b * power_below(y, where(flat, 1, a), b));
@@ -217,15 +214,17 @@ struct PowNumber : Transcendental<R(R), C(C)> {
     double p = 1;
 
     XGRAD_INLINE auto value(auto x) const { return pow(x, p); }
-    XGRAD_INLINE auto partial(wrt<0>, auto y, auto x) const { return p * power_below(y, x, p == 0 ? 1. : p); }
+    XGRAD_INLINE auto partial(wrt<0>, auto y, auto x) const {
+        return p * power_below(y, x, p == 0 ? 1. : p);
+    }
 };
 
 template <class A, class B>
     requires AnyOperand<A, B>
-auto pow(A&& a, B&& b)
-{
-    if constexpr (std::is_arithmetic_v<std::remove_cvref_t<B>>) return express(PowNumber{{}, static_cast<double>(b)}, std::forward<A>(a));
+auto pow(A&& a, B&& b) {
+    if constexpr (std::is_arithmetic_v<std::remove_cvref_t<B>>)
+        return express(PowNumber{{}, static_cast<double>(b)}, std::forward<A>(a));
     else return express(Pow{}, std::forward<A>(a), std::forward<B>(b));
 }
 
-}  // namespace xgrad
+} // namespace xgrad

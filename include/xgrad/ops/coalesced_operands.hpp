@@ -1,5 +1,5 @@
-// The operands of a loop over a broadcast index space whose axes are coalesced: neighbouring axes that every operand
-// walks in equal strides become one.
+// The operands of a loop over a broadcast index space whose axes are coalesced: neighbouring axes
+// that every operand walks in equal strides become one.
 #pragma once
 
 #include <algorithm>
@@ -47,8 +47,8 @@ struct CoalescedOperands {
         if (axes < room) extent_ = Shape(extent_.begin(), extent_.begin() + axes);
     }
 
-    /// True where an operand has its neighbours along the axis before the last, as a transposed matrix has, and its elements can be moved
-    /// square by square.
+    /// True where an operand has its neighbours along the axis before the last, as a transposed
+    /// matrix has, and its elements can be moved square by square.
     bool is_turned(std::size_t k) const {
         auto const& o = operands_[k];
         std::size_t const last = extent_.size() - 1;
@@ -56,7 +56,8 @@ struct CoalescedOperands {
                step_[k][last] != 0;
     }
 
-    /// True for an output that takes the place of an input before it, both turned: half as much then passes through the nearest cache.
+    /// True for an output that takes the place of an input before it, both turned: half as much
+    /// then passes through the nearest cache.
     bool lies_over(std::size_t k) const {
         if (operands_[k].over < 0) return false;
         auto const input = static_cast<std::size_t>(operands_[k].over);
@@ -64,7 +65,8 @@ struct CoalescedOperands {
                is_turned(input) && is_turned(k);
     }
 
-    /// How many rows are taken at once where some operands are turned, so that squares fill up; 1 where none is.
+    /// How many rows are taken at once where some operands are turned, so that squares fill up; 1
+    /// where none is.
     std::size_t rows_of_squares() const {
         std::size_t rows = 1;
         for (std::size_t k = 0; k < count_; ++k)
@@ -73,8 +75,8 @@ struct CoalescedOperands {
         return rows;
     }
 
-    /// How far rows of so many elements lie apart in the tile of an operand that is turned: an odd number of cache lines, so that the rows of
-    /// a square have places of their own in a cache.
+    /// How far rows of so many elements lie apart in the tile of an operand that is turned: an odd
+    /// number of cache lines, so that the rows of a square have places of their own in a cache.
     static std::size_t pitch_of(TileOperand const& o, std::size_t elements) {
         std::size_t const line = 64 / o.element, lines = (elements + line - 1) / line;
         return (lines | 1) * line;

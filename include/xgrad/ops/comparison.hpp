@@ -14,8 +14,7 @@ struct Less : Elementwise<B(Z, Z), B(R, R)> {
 };
 template <class A, class B>
     requires AnyOperand<A, B>
-auto operator<(A&& a, B&& b)
-{
+auto operator<(A&& a, B&& b) {
     return express(Less{}, std::forward<A>(a), std::forward<B>(b));
 }
 
@@ -26,8 +25,7 @@ struct LessEqual : Elementwise<B(Z, Z), B(R, R)> {
 };
 template <class A, class B>
     requires AnyOperand<A, B>
-auto operator<=(A&& a, B&& b)
-{
+auto operator<=(A&& a, B&& b) {
     return express(LessEqual{}, std::forward<A>(a), std::forward<B>(b));
 }
 
@@ -38,8 +36,7 @@ struct Greater : Elementwise<B(Z, Z), B(R, R)> {
 };
 template <class A, class B>
     requires AnyOperand<A, B>
-auto operator>(A&& a, B&& b)
-{
+auto operator>(A&& a, B&& b) {
     return express(Greater{}, std::forward<A>(a), std::forward<B>(b));
 }
 
@@ -50,8 +47,7 @@ struct GreaterEqual : Elementwise<B(Z, Z), B(R, R)> {
 };
 template <class A, class B>
     requires AnyOperand<A, B>
-auto operator>=(A&& a, B&& b)
-{
+auto operator>=(A&& a, B&& b) {
     return express(GreaterEqual{}, std::forward<A>(a), std::forward<B>(b));
 }
 
@@ -62,8 +58,7 @@ struct Equal : Elementwise<B(Z, Z), B(R, R), B(C, C)> {
 };
 template <class A, class B>
     requires AnyOperand<A, B>
-auto operator==(A&& a, B&& b)
-{
+auto operator==(A&& a, B&& b) {
     return express(Equal{}, std::forward<A>(a), std::forward<B>(b));
 }
 
@@ -74,8 +69,7 @@ struct NotEqual : Elementwise<B(Z, Z), B(R, R), B(C, C)> {
 };
 template <class A, class B>
     requires AnyOperand<A, B>
-auto operator!=(A&& a, B&& b)
-{
+auto operator!=(A&& a, B&& b) {
     return express(NotEqual{}, std::forward<A>(a), std::forward<B>(b));
 }
 
@@ -86,8 +80,7 @@ struct And : Elementwise<B(B, B)> {
 };
 template <class A, class B>
     requires AnyOperand<A, B>
-auto operator&&(A&& a, B&& b)
-{
+auto operator&&(A&& a, B&& b) {
     return express(And{}, std::forward<A>(a), std::forward<B>(b));
 }
 
@@ -98,8 +91,7 @@ struct Or : Elementwise<B(B, B)> {
 };
 template <class A, class B>
     requires AnyOperand<A, B>
-auto operator||(A&& a, B&& b)
-{
+auto operator||(A&& a, B&& b) {
     return express(Or{}, std::forward<A>(a), std::forward<B>(b));
 }
 
@@ -120,7 +112,9 @@ template <Operand X> auto isnan(X const& x) { return express(IsNan{}, x); }
 /// True where x, or a part of it, is infinite.
 struct IsInf : Elementwise<B(R), B(C)> {
     static constexpr std::string_view written = "isinf";
-    XGRAD_INLINE auto value(auto x) const { return abs(real(x)) == HUGE_VAL || abs(imag(x)) == HUGE_VAL; }
+    XGRAD_INLINE auto value(auto x) const {
+        return abs(real(x)) == HUGE_VAL || abs(imag(x)) == HUGE_VAL;
+    }
 };
 template <Operand X> auto isinf(X const& x) { return express(IsInf{}, x); }
 
@@ -140,22 +134,25 @@ struct Where : Elementwise<Z(B, Z, Z), R(B, R, R), C(B, C, C)> {
 };
 template <class M, class A, class B>
     requires AnyOperand<M, A, B>
-auto where(M&& mask, A&& a, B&& b)
-{
+auto where(M&& mask, A&& a, B&& b) {
     return express(Where{}, std::forward<M>(mask), std::forward<A>(a), std::forward<B>(b));
 }
 
-/// The larger of two; where they are equal each gets half the gradient. NaN is passed on, with its gradient to both.
+/// The larger of two; where they are equal each gets half the gradient. NaN is passed on, with its
+/// gradient to both.
 struct Maximum : Elementwise<Z(Z, Z), R(R, R)> {
     static constexpr std::string_view written = "maximum";
     XGRAD_INLINE auto value(auto a, auto b) const { return where(a > b || isnan(a), a, b); }
-    XGRAD_INLINE auto partial(wrt<0>, auto, auto a, auto b) const { return selected{!(a < b), where(a == b, 0.5, 1.)}; }
-    XGRAD_INLINE auto partial(wrt<1>, auto, auto a, auto b) const { return selected{!(a > b), where(a == b, 0.5, 1.)}; }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto a, auto b) const {
+        return selected{!(a < b), where(a == b, 0.5, 1.)};
+    }
+    XGRAD_INLINE auto partial(wrt<1>, auto, auto a, auto b) const {
+        return selected{!(a > b), where(a == b, 0.5, 1.)};
+    }
 };
 template <class A, class B>
     requires AnyOperand<A, B>
-auto maximum(A&& a, B&& b)
-{
+auto maximum(A&& a, B&& b) {
     return express(Maximum{}, std::forward<A>(a), std::forward<B>(b));
 }
 
@@ -163,76 +160,98 @@ auto maximum(A&& a, B&& b)
 struct Minimum : Elementwise<Z(Z, Z), R(R, R)> {
     static constexpr std::string_view written = "minimum";
     XGRAD_INLINE auto value(auto a, auto b) const { return where(a < b || isnan(a), a, b); }
-    XGRAD_INLINE auto partial(wrt<0>, auto, auto a, auto b) const { return selected{!(a > b), where(a == b, 0.5, 1.)}; }
-    XGRAD_INLINE auto partial(wrt<1>, auto, auto a, auto b) const { return selected{!(a < b), where(a == b, 0.5, 1.)}; }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto a, auto b) const {
+        return selected{!(a > b), where(a == b, 0.5, 1.)};
+    }
+    XGRAD_INLINE auto partial(wrt<1>, auto, auto a, auto b) const {
+        return selected{!(a < b), where(a == b, 0.5, 1.)};
+    }
 };
 template <class A, class B>
     requires AnyOperand<A, B>
-auto minimum(A&& a, B&& b)
-{
+auto minimum(A&& a, B&& b) {
     return express(Minimum{}, std::forward<A>(a), std::forward<B>(b));
 }
 
-/// x kept within [lower, upper]; NaN where any of them is. The gradient is 1 at both bounds; a bound that was taken gets it instead of x, and where
-/// lower > upper all goes to upper.
+/// x kept within [lower, upper]; NaN where any of them is. The gradient is 1 at both bounds; a
+/// bound that was taken gets it instead of x, and where lower > upper all goes to upper.
 struct Clamp : Elementwise<Z(Z, Z, Z), R(R, R, R)> {
     static constexpr std::string_view written = "clamp";
-    XGRAD_INLINE auto value(auto x, auto lower, auto upper) const
-    {
+    XGRAD_INLINE auto value(auto x, auto lower, auto upper) const {
         auto const raised = where(x >= lower || x != x, x, lower);
         return where(raised <= upper || raised != raised, raised, upper);
     }
-    XGRAD_INLINE auto partial(wrt<0>, auto, auto x, auto lower, auto upper) const { return selected{x >= lower && x <= upper}; }
-    XGRAD_INLINE auto partial(wrt<1>, auto, auto x, auto lower, auto upper) const { return selected{x < lower && lower < upper}; }
-    XGRAD_INLINE auto partial(wrt<2>, auto, auto x, auto lower, auto upper) const { return selected{x > upper || upper < lower}; }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto x, auto lower, auto upper) const {
+        return selected{x >= lower && x <= upper};
+    }
+    XGRAD_INLINE auto partial(wrt<1>, auto, auto x, auto lower, auto upper) const {
+        return selected{x < lower && lower < upper};
+    }
+    XGRAD_INLINE auto partial(wrt<2>, auto, auto x, auto lower, auto upper) const {
+        return selected{x > upper || upper < lower};
+    }
 };
 template <class X, class L, class U>
     requires AnyOperand<X, L, U>
-auto clamp(X&& x, L&& lower, U&& upper)
-{
+auto clamp(X&& x, L&& lower, U&& upper) {
     return express(Clamp{}, std::forward<X>(x), std::forward<L>(lower), std::forward<U>(upper));
 }
 
 /// x kept above a lower bound; gradient 1 for x at the bound.
 struct ClampMin : Elementwise<Z(Z, Z), R(R, R)> {
     static constexpr std::string_view written = "clamp_min";
-    XGRAD_INLINE auto value(auto x, auto lower) const { return where(x >= lower || x != x, x, lower); }
-    XGRAD_INLINE auto partial(wrt<0>, auto, auto x, auto lower) const { return selected{x >= lower}; }
-    XGRAD_INLINE auto partial(wrt<1>, auto, auto x, auto lower) const { return selected{x < lower}; }
+    XGRAD_INLINE auto value(auto x, auto lower) const {
+        return where(x >= lower || x != x, x, lower);
+    }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto x, auto lower) const {
+        return selected{x >= lower};
+    }
+    XGRAD_INLINE auto partial(wrt<1>, auto, auto x, auto lower) const {
+        return selected{x < lower};
+    }
 };
 template <class X, class L>
     requires AnyOperand<X, L>
-auto clamp_min(X&& x, L&& lower)
-{
+auto clamp_min(X&& x, L&& lower) {
     return express(ClampMin{}, std::forward<X>(x), std::forward<L>(lower));
 }
 
 /// x kept below an upper bound; gradient 1 for x at the bound.
 struct ClampMax : Elementwise<Z(Z, Z), R(R, R)> {
     static constexpr std::string_view written = "clamp_max";
-    XGRAD_INLINE auto value(auto x, auto upper) const { return where(x <= upper || x != x, x, upper); }
-    XGRAD_INLINE auto partial(wrt<0>, auto, auto x, auto upper) const { return selected{x <= upper}; }
-    XGRAD_INLINE auto partial(wrt<1>, auto, auto x, auto upper) const { return selected{x > upper}; }
+    XGRAD_INLINE auto value(auto x, auto upper) const {
+        return where(x <= upper || x != x, x, upper);
+    }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto x, auto upper) const {
+        return selected{x <= upper};
+    }
+    XGRAD_INLINE auto partial(wrt<1>, auto, auto x, auto upper) const {
+        return selected{x > upper};
+    }
 };
 template <class X, class U>
     requires AnyOperand<X, U>
-auto clamp_max(X&& x, U&& upper)
-{
+auto clamp_max(X&& x, U&& upper) {
     return express(ClampMax{}, std::forward<X>(x), std::forward<U>(upper));
 }
 
 /// x with other numbers for NaN and the infinities; gradient 0 where it was replaced.
 struct NanToNum : Elementwise<R(R)> {
     static constexpr std::string_view written = "nan_to_num";
-    double nan = 0, posinf = std::numeric_limits<double>::max(), neginf = std::numeric_limits<double>::lowest();
-    XGRAD_INLINE auto value(auto x) const { return where(x != x, nan, where(x == HUGE_VAL, posinf, where(x == -HUGE_VAL, neginf, x))); }
+    double nan = 0, posinf = std::numeric_limits<double>::max(),
+           neginf = std::numeric_limits<double>::lowest();
+    XGRAD_INLINE auto value(auto x) const {
+        return where(x != x, nan, where(x == HUGE_VAL, posinf, where(x == -HUGE_VAL, neginf, x)));
+    }
     XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return selected{x - x == 0}; }
 };
 /// By default NaN becomes 0, and an infinity the largest number of its sign that x's type has.
-template <Operand X> auto nan_to_num(X const& x, double nan = 0, std::optional<double> posinf = {}, std::optional<double> neginf = {})
-{
-    double const largest = std::numeric_limits<detail::result_precision<R, typename X::precision>>::max();
+template <Operand X>
+auto nan_to_num(X const& x, double nan = 0, std::optional<double> posinf = {},
+    std::optional<double> neginf = {}) {
+    double const largest =
+        std::numeric_limits<detail::result_precision<R, typename X::precision>>::max();
     return express(NanToNum{{}, nan, posinf.value_or(largest), neginf.value_or(-largest)}, x);
 }
 
-}  // namespace xgrad
+} // namespace xgrad

@@ -1,4 +1,5 @@
-// Operations of complex numbers: parts, modulus, direction, conjugate. On real operands they mean what they say there.
+// Operations of complex numbers: parts, modulus, direction, conjugate. On real operands they mean
+// what they say there.
 #pragma once
 
 #include <xgrad/ops/comparison.hpp>
@@ -10,8 +11,7 @@ struct Abs : Elementwise<Z(Z), R(R), R(C)> {
     static constexpr std::string_view written = "abs";
     XGRAD_INLINE auto value(auto x) const { return abs(x); }
     XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return gradient{sgn(x)}; }
-    template <class P> XGRAD_INLINE auto value_and_partial(simd::ComplexBatch<P> z) const
-    {
+    template <class P> XGRAD_INLINE auto value_and_partial(simd::ComplexBatch<P> z) const {
         auto const r = abs(z);
         return std::pair(r, gradient{sgn(z, r)});
     }
@@ -43,8 +43,7 @@ struct Copysign : Elementwise<R(R, R)> {
 };
 template <class A, class B>
     requires AnyOperand<A, B>
-auto copysign(A&& a, B&& b)
-{
+auto copysign(A&& a, B&& b) {
     return express(Copysign{}, std::forward<A>(a), std::forward<B>(b));
 }
 
@@ -52,15 +51,13 @@ auto copysign(A&& a, B&& b)
 struct Sgn : Elementwise<C(C)> {
     static constexpr std::string_view written = "sgn";
     XGRAD_INLINE auto value(auto x) const { return sgn(x); }
-    XGRAD_INLINE auto partial(wrt<0>, auto y, auto x) const
-    {
+    XGRAD_INLINE auto partial(wrt<0>, auto y, auto x) const {
         auto const r = abs(x);
         auto const h = where(r == 0, 0, 0.5 * reciprocal(r));
         return wirtinger{h, -(h * y * y)};
     }
 };
-template <Operand X> auto sgn(X const& x)
-{
+template <Operand X> auto sgn(X const& x) {
     if constexpr (std::same_as<typename X::letter, C>) return express(Sgn{}, x);
     else {
         detail::check_defined("sgn", x);
@@ -94,8 +91,7 @@ struct RealPart : Elementwise<R(C)> {
     XGRAD_INLINE auto value(auto x) const { return real(x); }
     XGRAD_INLINE auto partial(wrt<0>, auto, auto) const { return gradient{one}; }
 };
-template <Operand X> auto real(X const& x)
-{
+template <Operand X> auto real(X const& x) {
     if constexpr (std::same_as<typename X::letter, C>) return express(RealPart{}, x);
     else return x;
 }
@@ -117,8 +113,7 @@ struct Conj : Elementwise<C(C)> {
     XGRAD_INLINE auto value(auto x) const { return conj(x); }
     XGRAD_INLINE auto partial(wrt<0>, auto, auto) const { return conjugate{one}; }
 };
-template <Operand X> auto conj(X const& x)
-{
+template <Operand X> auto conj(X const& x) {
     if constexpr (std::same_as<typename X::letter, C>) return express(Conj{}, x);
     else return x;
 }
@@ -132,8 +127,7 @@ struct Complex : Elementwise<C(R, R)> {
 };
 template <class Re, class Im>
     requires AnyOperand<Re, Im>
-auto complex(Re&& re, Im&& im)
-{
+auto complex(Re&& re, Im&& im) {
     return express(Complex{}, re, im);
 }
 
@@ -141,14 +135,17 @@ auto complex(Re&& re, Im&& im)
 struct Polar : Transcendental<C(R, R)> {
     static constexpr std::string_view written = "polar";
     XGRAD_INLINE auto value(auto r, auto phi) const { return polar(r, phi); }
-    XGRAD_INLINE auto partial(wrt<0>, auto, auto, auto phi) const { return complex(cos(phi), sin(phi)); }
-    XGRAD_INLINE auto partial(wrt<1>, auto y, auto, auto) const { return complex(-imag(y), real(y)); }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto, auto phi) const {
+        return complex(cos(phi), sin(phi));
+    }
+    XGRAD_INLINE auto partial(wrt<1>, auto y, auto, auto) const {
+        return complex(-imag(y), real(y));
+    }
 };
 template <class R_, class Phi>
     requires AnyOperand<R_, Phi>
-auto polar(R_&& r, Phi&& phi)
-{
+auto polar(R_&& r, Phi&& phi) {
     return express(Polar{}, r, phi);
 }
 
-}  // namespace xgrad
+} // namespace xgrad

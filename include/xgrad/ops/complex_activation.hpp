@@ -5,39 +5,40 @@
 
 namespace xgrad {
 
-/// modReLU: max(|z| + b, 0) z/|z| with a real bias b, which moves the modulus and keeps the direction (Arjovsky, Shah and Bengio,
-/// 2016). 0 where |z| + b <= 0, and at 0.
+/// modReLU: max(|z| + b, 0) z/|z| with a real bias b, which moves the modulus and keeps the
+/// direction (Arjovsky, Shah and Bengio, 2016). 0 where |z| + b <= 0, and at 0.
 struct ModRelu : Elementwise<C(C, R)> {
     static constexpr std::string_view written = "modrelu";
-    XGRAD_INLINE auto value(auto z, auto b) const
-    {
+    XGRAD_INLINE auto value(auto z, auto b) const {
         auto const r = abs(z);
         return where((r + b > 0) && (r > 0), z + b * sgn(z), zero_like(z));
     }
-    XGRAD_INLINE auto partial(wrt<0>, auto, auto z, auto b) const
-    {
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto z, auto b) const {
         auto const r = abs(z);
         auto const on = (r + b > 0) && (r > 0);
         auto const h = where(r > 0, 0.5 * b * reciprocal(r), 0);
         auto const u = sgn(z);
         return wirtinger{where(on, 1 + h, 0), where(on, -(h * u * u), zero_like(z))};
     }
-    XGRAD_INLINE auto partial(wrt<1>, auto, auto z, auto b) const { return where((abs(z) + b > 0), sgn(z), zero_like(z)); }
+    XGRAD_INLINE auto partial(wrt<1>, auto, auto z, auto b) const {
+        return where((abs(z) + b > 0), sgn(z), zero_like(z));
+    }
 };
 template <class X, class B_>
     requires AnyOperand<X, B_>
-auto modrelu(X&& z, B_&& bias)
-{
+auto modrelu(X&& z, B_&& bias) {
     return express(ModRelu{}, z, bias);
 }
 
 /// CReLU: relu of the real and of the imaginary part (Trabelsi et al., 2018).
 struct ComplexRelu : Elementwise<C(C)> {
     static constexpr std::string_view written = "complex_relu";
-    XGRAD_INLINE auto value(auto z) const { return complex(where(real(z) > 0, real(z), 0), where(imag(z) > 0, imag(z), 0)); }
-    XGRAD_INLINE auto partial(wrt<0>, auto, auto z) const
-    {
-        auto const x = where(real(z) > 0, zero_like(real(z)) + 0.5, 0), y = where(imag(z) > 0, zero_like(imag(z)) + 0.5, 0);
+    XGRAD_INLINE auto value(auto z) const {
+        return complex(where(real(z) > 0, real(z), 0), where(imag(z) > 0, imag(z), 0));
+    }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto z) const {
+        auto const x = where(real(z) > 0, zero_like(real(z)) + 0.5, 0),
+                   y = where(imag(z) > 0, zero_like(imag(z)) + 0.5, 0);
         return wirtinger{x + y, x - y};
     }
 };
@@ -46,8 +47,12 @@ template <Operand X> auto crelu(X const& z) { return express(ComplexRelu{}, z); 
 /// zReLU: z in the first quadrant, with its edges, else 0 (Guberman, 2016).
 struct QuadrantRelu : Elementwise<C(C)> {
     static constexpr std::string_view written = "zrelu";
-    XGRAD_INLINE auto value(auto z) const { return where((real(z) >= 0) && (imag(z) >= 0), z, zero_like(z)); }
-    XGRAD_INLINE auto partial(wrt<0>, auto, auto z) const { return selected{(real(z) >= 0) && (imag(z) >= 0)}; }
+    XGRAD_INLINE auto value(auto z) const {
+        return where((real(z) >= 0) && (imag(z) >= 0), z, zero_like(z));
+    }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto z) const {
+        return selected{(real(z) >= 0) && (imag(z) >= 0)};
+    }
 };
 template <Operand X> auto zrelu(X const& z) { return express(QuadrantRelu{}, z); }
 
@@ -55,8 +60,7 @@ template <Operand X> auto zrelu(X const& z) { return express(QuadrantRelu{}, z);
 struct Cardioid : Elementwise<C(C)> {
     static constexpr std::string_view written = "cardioid";
     XGRAD_INLINE auto value(auto z) const { return 0.5 * (1 + real(sgn(z))) * z; }
-    XGRAD_INLINE auto partial(wrt<0>, auto, auto z) const
-    {
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto z) const {
         auto const u = sgn(z);
         auto const quarter_sine = complex(zero_like(imag(u)), 0.25 * imag(u));
         return wirtinger{0.5 * (1 + real(u)) + quarter_sine, -(quarter_sine * u * u)};
@@ -64,4 +68,4 @@ struct Cardioid : Elementwise<C(C)> {
 };
 template <Operand X> auto cardioid(X const& z) { return express(Cardioid{}, z); }
 
-}  // namespace xgrad
+} // namespace xgrad

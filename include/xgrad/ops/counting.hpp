@@ -8,28 +8,31 @@ XGRAD_COMPILED_ONCE
 
 namespace xgrad {
 
-/// The number of elements over axes that are true, or not 0, as int64; NaN is not 0. Not differentiable.
-template <Operand X> auto count_nonzero(X const& x, Axes const& axes, bool keep = false)
-{
+/// The number of elements over axes that are true, or not 0, as int64; NaN is not 0. Not
+/// differentiable.
+template <Operand X> auto count_nonzero(X const& x, Axes const& axes, bool keep = false) {
     auto const over = detail::checked_axes("count_nonzero", x, axes);
     if constexpr (std::same_as<typename X::letter, B>) return sum(x, over, keep);
     else return sum(x != typename X::scalar(0), over, keep);
 }
-template <Operand X> auto count_nonzero(X const& x) { return count_nonzero(x, detail::all_axes(x.dim())); }
+template <Operand X> auto count_nonzero(X const& x) {
+    return count_nonzero(x, detail::all_axes(x.dim()));
+}
 
-/// Whether any of the elements over axes is true, or not 0; false where there are none. (PyTorch's name for it is taken by hooks.)
-template <Operand X> auto any_of(X const& x, Axes const& axes, bool keep = false)
-{
-    return materialize_expression(count_nonzero(x, detail::checked_axes("any_of", x, axes), keep) != 0);
+/// Whether any of the elements over axes is true, or not 0; false where there are none. (PyTorch's
+/// name for it is taken by hooks.)
+template <Operand X> auto any_of(X const& x, Axes const& axes, bool keep = false) {
+    return materialize_expression(
+        count_nonzero(x, detail::checked_axes("any_of", x, axes), keep) != 0);
 }
 template <Operand X> auto any_of(X const& x) { return any_of(x, detail::all_axes(x.dim())); }
 
 /// Whether all of the elements over axes are true, or not 0; true where there are none.
-template <Operand X> auto all_of(X const& x, Axes const& axes, bool keep = false)
-{
+template <Operand X> auto all_of(X const& x, Axes const& axes, bool keep = false) {
     auto const over = detail::checked_axes("all_of", x, axes);
-    return materialize_expression(count_nonzero(x, over, keep) == static_cast<std::int64_t>(detail::count_over(x.shape(), over)));
+    return materialize_expression(count_nonzero(x, over, keep) ==
+                                  static_cast<std::int64_t>(detail::count_over(x.shape(), over)));
 }
 template <Operand X> auto all_of(X const& x) { return all_of(x, detail::all_axes(x.dim())); }
 
-}  // namespace xgrad
+} // namespace xgrad

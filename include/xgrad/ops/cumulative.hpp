@@ -1,4 +1,5 @@
-// Sums and products of all that comes before, sums in logarithms, and the recurrence to which gradients of these lead.
+// Sums and products of all that comes before, sums in logarithms, and the recurrence to which
+// gradients of these lead.
 #pragma once
 
 #include <xgrad/ops/comparison.hpp>
@@ -13,13 +14,13 @@ namespace xgrad {
 
 namespace detail {
 
-/// What goes on along an axis from a start: step(what there is, place of the element in row-major order, whether it is the first) is what
-/// there is next.
-template <Scalar T, class Step> Array<T> running(Shape const& shape, std::size_t axis, bool reversed, wide<T> start, Step step)
-{
+/// What goes on along an axis from a start: step(what there is, place of the element in row-major
+/// order, whether it is the first) is what there is next.
+template <Scalar T, class Step>
+Array<T> running(Shape const& shape, std::size_t axis, bool reversed, wide<T> start, Step step) {
     Array<T> out(shape);
     std::size_t const n = shape[axis], columns = step_along(shape, axis);
-    if (columns == 1) {  // in a register
+    if (columns == 1) { // in a register
         for (std::size_t begin = 0; begin < out.numel; begin += n) {
             auto value = start;
             for (std::size_t i = 0; i < n; ++i) {
@@ -34,13 +35,14 @@ template <Scalar T, class Step> Array<T> running(Shape const& shape, std::size_t
         std::ranges::fill(values, start);
         for (std::size_t i = 0; i < n; ++i) {
             std::size_t const at = begin + (reversed ? n - 1 - i : i) * columns;
-            for (std::size_t c = 0; c < columns; ++c) out.begin()[at + c] = converted<T>(values[c] = step(values[c], at + c, i == 0));
+            for (std::size_t c = 0; c < columns; ++c)
+                out.begin()[at + c] = converted<T>(values[c] = step(values[c], at + c, i == 0));
         }
     }
     return out;
 }
 
-}  // namespace detail
+} // namespace detail
 
 /// The sum of the elements up to each one along an axis; reversed, of those from each one on.
 struct CumulativeSum : Arraywise {
@@ -48,80 +50,92 @@ struct CumulativeSum : Arraywise {
     bool reversed = false;
     static constexpr bool is_multilinear = true;
 
-    template <Scalar T> auto value(detail::Array<T> const& x) const
-    {
+    template <Scalar T> auto value(detail::Array<T> const& x) const {
         using W = detail::wide<T>;
         auto const from = detail::contiguous(x);
-        return detail::running<T>(x.shape, axis, reversed, W(0), [in = from.begin()](W sum, std::size_t at, bool) { return sum + detail::converted<W>(in[at]); });
+        return detail::running<T>(
+            x.shape, axis, reversed, W(0), [in = from.begin()](W sum, std::size_t at, bool) {
+                return sum + detail::converted<W>(in[at]);
+            });
     }
-    auto pullback(wrt<0>, auto const& g, auto const&, auto const&) const { return express(CumulativeSum{{}, axis, !reversed}, g); }
+    auto pullback(wrt<0>, auto const& g, auto const&, auto const&) const {
+        return express(CumulativeSum{{}, axis, !reversed}, g);
+    }
 };
 
-/// The sum of the elements up to each one, and with it, along an axis. Of integers and masks: sums of int64.
-template <Operand X> auto cumsum(X const& x, std::ptrdiff_t axis)
-{
+/// The sum of the elements up to each one, and with it, along an axis. Of integers and masks: sums
+/// of int64.
+template <Operand X> auto cumsum(X const& x, std::ptrdiff_t axis) {
     if constexpr (std::same_as<typename X::letter, B>) return cumsum(cast<std::int64_t>(x), axis);
     else return express(CumulativeSum{{}, detail::normalize_axis("cumsum", axis, x.shape())}, x);
 }
 
 namespace detail {
 /// Each element in the place of the next one along an axis, and a number in the first place.
-template <class X> auto put_off(X const& x, std::size_t axis, typename X::value_type first)
-{
+template <class X> auto put_off(X const& x, std::size_t axis, typename X::value_type first) {
     if (x.shape()[axis] == 0) return x;
     Pad<typename X::value_type> one_on{{}, Axes(x.dim(), 0), Axes(x.dim(), 0), first};
     one_on.before[axis] = 1;
     one_on.after[axis] = -1;
     return express(std::move(one_on), x);
 }
-}  // namespace detail
+} // namespace detail
 
-/// y_i = b_i + a_i y_(i-1) along an axis, from y_0 = b_0 on, which is linear in b. Transposed, the adjoint of that map:
-/// y_i = b_i + conj(a_(i+1)) y_(i+1).
+/// y_i = b_i + a_i y_(i-1) along an axis, from y_0 = b_0 on, which is linear in b. Transposed, the
+/// adjoint of that map: y_i = b_i + conj(a_(i+1)) y_(i+1).
 struct Recurrence : Arraywise {
     std::size_t axis = 0;
     bool transposed = false;
-    static constexpr detail::Uses uses[] = {detail::uses_argument(0) | detail::uses_result, detail::uses_argument(0)};
+    static constexpr detail::Uses uses[] = {
+        detail::uses_argument(0) | detail::uses_result, detail::uses_argument(0)};
 
-    template <Scalar T> auto value(detail::Array<T> const& a, detail::Array<T> const& b) const
-    {
+    template <Scalar T> auto value(detail::Array<T> const& a, detail::Array<T> const& b) const {
         using W = detail::wide<T>;
         auto const factors = detail::contiguous(a), terms = detail::contiguous(b);
         std::size_t const to_factor = transposed ? detail::step_along(a.shape, axis) : 0;
-        return detail::running<T>(a.shape, axis, transposed, W(0), [this, to_factor, f = factors.begin(), t = terms.begin()](W y, std::size_t at, bool first) {
-            using detail::conj;
-            auto const term = detail::converted<W>(t[at]);
-            if (first) return term;
-            auto const factor = detail::converted<W>(f[at + to_factor]);
-            return term + (transposed ? conj(factor) : factor) * y;
-        });
+        return detail::running<T>(a.shape, axis, transposed, W(0),
+            [this, to_factor, f = factors.begin(), t = terms.begin()](
+                W y, std::size_t at, bool first) {
+                using detail::conj;
+                auto const term = detail::converted<W>(t[at]);
+                if (first) return term;
+                auto const factor = detail::converted<W>(f[at + to_factor]);
+                return term + (transposed ? conj(factor) : factor) * y;
+            });
     }
-    auto pullback(wrt<0>, auto const& g, auto const& y, auto const& a, auto const&) const
-    {
+    auto pullback(wrt<0>, auto const& g, auto const& y, auto const& a, auto const&) const {
         auto const of_terms = express(Recurrence{{}, axis, !transposed}, a, g);
-        return transposed ? materialize_expression(y * conj(detail::put_off(of_terms, axis, 0))) : materialize_expression(conj(detail::put_off(y, axis, 0)) * of_terms);
+        return transposed ? materialize_expression(y * conj(detail::put_off(of_terms, axis, 0)))
+                          : materialize_expression(conj(detail::put_off(y, axis, 0)) * of_terms);
     }
-    auto pullback(wrt<1>, auto const& g, auto const&, auto const& a, auto const&) const { return express(Recurrence{{}, axis, !transposed}, a, g); }
+    auto pullback(wrt<1>, auto const& g, auto const&, auto const& a, auto const&) const {
+        return express(Recurrence{{}, axis, !transposed}, a, g);
+    }
 };
 
-/// The product of the elements up to each one along an axis. The gradient of element i is the conjugate product of those before it times
-/// a sum over what comes from there on, which is a recurrence; so zeros need no division.
+/// The product of the elements up to each one along an axis. The gradient of element i is the
+/// conjugate product of those before it times a sum over what comes from there on, which is a
+/// recurrence; so zeros need no division.
 struct CumulativeProduct : Arraywise {
     std::size_t axis = 0;
     static constexpr detail::Uses uses[] = {detail::uses_argument(0) | detail::uses_result};
 
-    template <Scalar T> auto value(detail::Array<T> const& x) const
-    {
+    template <Scalar T> auto value(detail::Array<T> const& x) const {
         using W = detail::wide<T>;
         auto const from = detail::contiguous(x);
-        return detail::running<T>(x.shape, axis, false, W(1), [in = from.begin()](W product, std::size_t at, bool) { return product * detail::converted<W>(in[at]); });
+        return detail::running<T>(
+            x.shape, axis, false, W(1), [in = from.begin()](W product, std::size_t at, bool) {
+                return product * detail::converted<W>(in[at]);
+            });
     }
-    auto pullback(wrt<0>, auto const& g, auto const& y, auto const& x) const { return conj(detail::put_off(y, axis, 1)) * express(Recurrence{{}, axis, true}, x, g); }
+    auto pullback(wrt<0>, auto const& g, auto const& y, auto const& x) const {
+        return conj(detail::put_off(y, axis, 1)) * express(Recurrence{{}, axis, true}, x, g);
+    }
 };
 
-/// The product of the elements up to each one, and with it, along an axis. Of integers and masks: products of int64.
-template <Operand X> auto cumprod(X const& x, std::ptrdiff_t axis)
-{
+/// The product of the elements up to each one, and with it, along an axis. Of integers and masks:
+/// products of int64.
+template <Operand X> auto cumprod(X const& x, std::ptrdiff_t axis) {
     if constexpr (std::same_as<typename X::letter, B>) return cumprod(cast<std::int64_t>(x), axis);
     else
         return express(
@@ -130,48 +144,52 @@ template <Operand X> auto cumprod(X const& x, std::ptrdiff_t axis)
 
 namespace detail {
 /// log(exp(a) + exp(b)) without overflow.
-template <class P> P log_of_sum(P a, P b)
-{
+template <class P> P log_of_sum(P a, P b) {
     P const most = std::max(a, b), least = std::min(a, b);
     if (a != a || b != b) return a + b;
     return std::isinf(most) ? most : most + std::log1p(std::exp(least - most));
 }
-}  // namespace detail
+} // namespace detail
 
-/// The logarithm y_i of the sum of exponentials up to each one along an axis. The gradient of element i is its share in y_i times a sum
-/// over the gradients from there on, each times the share of y_i in its place: a recurrence with factors up to 1.
+/// The logarithm y_i of the sum of exponentials up to each one along an axis. The gradient of
+/// element i is its share in y_i times a sum over the gradients from there on, each times the share
+/// of y_i in its place: a recurrence with factors up to 1.
 struct LogCumulativeSumExp : Arraywise {
     std::size_t axis = 0;
     static constexpr detail::Uses uses[] = {detail::uses_argument(0) | detail::uses_result};
 
-    template <RealScalar P> auto value(detail::Array<P> const& x) const
-    {
+    template <RealScalar P> auto value(detail::Array<P> const& x) const {
         using W = detail::wide<P>;
         auto const from = detail::contiguous(x);
-        return detail::running<P>(x.shape, axis, false, -std::numeric_limits<W>::infinity(), [in = from.begin()](W sum, std::size_t at, bool) { return detail::log_of_sum(sum, detail::converted<W>(in[at])); });
+        return detail::running<P>(x.shape, axis, false, -std::numeric_limits<W>::infinity(),
+            [in = from.begin()](W sum, std::size_t at, bool) {
+                return detail::log_of_sum(sum, detail::converted<W>(in[at]));
+            });
     }
-    auto pullback(wrt<0>, auto const& g, auto const& y, auto const& x) const
-    {
+    auto pullback(wrt<0>, auto const& g, auto const& y, auto const& x) const {
         auto const weights = share(detail::put_off(y, axis, -infinity<decltype(y)>), y);
         return share(x, y) * express(Recurrence{{}, axis, true}, weights, g);
     }
 
 private:
-    template <class X> static constexpr auto infinity = std::numeric_limits<typename std::remove_cvref_t<X>::value_type>::infinity();
+    template <class X>
+    static constexpr auto infinity =
+        std::numeric_limits<typename std::remove_cvref_t<X>::value_type>::infinity();
 
     /// exp(part - whole), and 0 for a part of nothing, also of nothing.
-    static auto share(auto const& part, auto const& whole)
-    {
+    static auto share(auto const& part, auto const& whole) {
         auto const is_nothing = materialize_expression(part == -infinity<decltype(part)>);
-        auto const is_infinite = materialize_expression(part == infinity<decltype(part)>);  // beside an infinite whole
+        auto const is_infinite =
+            materialize_expression(part == infinity<decltype(part)>); // beside an infinite whole
         auto const is_either = materialize_expression(is_nothing || is_infinite);
-        return materialize_expression(where(is_nothing, 0, exp(where(is_either, 0, part) - where(is_either, 0, whole))));
+        return materialize_expression(
+            where(is_nothing, 0, exp(where(is_either, 0, part) - where(is_either, 0, whole))));
     }
 };
 
-/// log(exp(x_0) + ... + exp(x_i)) for each place i along an axis, without overflow. Of integers and masks: of double.
-template <Operand X> auto logcumsumexp(X const& x, std::ptrdiff_t axis)
-{
+/// log(exp(x_0) + ... + exp(x_i)) for each place i along an axis, without overflow. Of integers and
+/// masks: of double.
+template <Operand X> auto logcumsumexp(X const& x, std::ptrdiff_t axis) {
     static_assert(!std::same_as<typename X::letter, C>, "logcumsumexp: a real operand is needed");
     if constexpr (std::same_as<typename X::letter, R>)
         return express(
@@ -179,4 +197,4 @@ template <Operand X> auto logcumsumexp(X const& x, std::ptrdiff_t axis)
     else return logcumsumexp(cast<double>(x), axis);
 }
 
-}  // namespace xgrad
+} // namespace xgrad

@@ -1,7 +1,8 @@
-// The kernel of second derivatives and of forward mode: a formula evaluated on dual numbers, and the gradient of its value sent
-// back through them. What the tangents of the leaves make of the value is the derivative of its gradients for the gradient that
-// came in; the tangents that arrive at the leaves are their derivatives for the leaves, by the symmetry of second
-// derivatives. Read kernel.hpp first.
+// The kernel of second derivatives and of forward mode: a formula evaluated on dual numbers, and
+// the gradient of its value sent back through them. What the tangents of the leaves make of the
+// value is the derivative of its gradients for the gradient that came in; the tangents that arrive
+// at the leaves are their derivatives for the leaves, by the symmetry of second derivatives. Read
+// kernel.hpp first.
 #pragma once
 
 #include <xgrad/ops/dual.hpp>
@@ -9,8 +10,9 @@
 
 namespace xgrad::detail {
 
-/// Where a dual tile finds its operands, in this order: the values of the leaves, their tangents, the gradient of the result, the saved
-/// result, and then places for the gradients of the leaves and for the tangent of the result.
+/// Where a dual tile finds its operands, in this order: the values of the leaves, their tangents,
+/// the gradient of the result, the saved result, and then places for the gradients of the leaves
+/// and for the tangent of the result.
 struct DualLayout {
     std::size_t leaves;
     constexpr std::size_t tangents() const { return leaves; }
@@ -26,32 +28,38 @@ struct DualPlan {
     LeafMask moving = 0;
     BackwardPlan gradients;
     bool saved_result = false, wants_tangent = false;
-    void const* uniform_seed = nullptr;  // a batch of the one gradient that all elements have
+    void const* uniform_seed = nullptr; // a batch of the one gradient that all elements have
 };
 
 /// Whether a vertex can have a tangent.
 template <class X> inline constexpr bool is_dual_vertex = false;
 template <class T> inline constexpr bool is_dual_vertex<Slot<T>> = Differentiable<T>;
-template <class Op, class... X> inline constexpr bool is_dual_vertex<Expression<Op, X...>> = takes_gradients<typename Expression<Op, X...>::letter> && (is_dual_vertex<X> || ...);
+template <class Op, class... X>
+inline constexpr bool is_dual_vertex<Expression<Op, X...>> =
+    takes_gradients<typename Expression<Op, X...>::letter> && (is_dual_vertex<X> || ...);
 
 template <class E> inline constexpr std::size_t dual_operands = 0;
-template <class Op, class... X> inline constexpr std::size_t dual_operands<Expression<Op, X...>> = (std::size_t{is_dual_vertex<X>} + ...);
+template <class Op, class... X>
+inline constexpr std::size_t dual_operands<Expression<Op, X...>> =
+    (std::size_t{is_dual_vertex<X>} + ...);
 
-template <class X, class P> using dual_batch = std::conditional_t<is_dual_vertex<X>, Dual<batch_for<typename X::letter, P>>, batch_for<typename X::letter, P>>;
+template <class X, class P>
+using dual_batch = std::conditional_t<is_dual_vertex<X>, Dual<batch_for<typename X::letter, P>>,
+    batch_for<typename X::letter, P>>;
 
 /// The values and tangents at every vertex of a formula; filled in place, as Values is.
 template <class X, class P> struct DualValues {
     dual_batch<X, P> y;
 };
 template <class Indices, class P, class... X> struct DualValuesOf;
-template <std::size_t... I, class P, class... X> struct DualValuesOf<std::index_sequence<I...>, P, X...> : OperandAt<I, DualValues<X, P>>... {};
+template <std::size_t... I, class P, class... X>
+struct DualValuesOf<std::index_sequence<I...>, P, X...> : OperandAt<I, DualValues<X, P>>... {};
 template <class Op, class... X, class P> struct DualValues<Expression<Op, X...>, P> {
     dual_batch<Expression<Op, X...>, P> y;
     DualValuesOf<std::index_sequence_for<X...>, P, X...> x;
 };
 
-template <class E, std::size_t I, class P, class V> XGRAD_INLINE auto dual_argument(V const& v)
-{
+template <class E, std::size_t I, class P, class V> XGRAD_INLINE auto dual_argument(V const& v) {
     return lifted<typename ArgumentOf<I, typename E::signature>::type, P>(get<I>(v.x).y);
 }
 
@@ -62,34 +70,37 @@ struct DualTile {
     LeafMask moving;
 };
 
-template <std::size_t At, std::size_t Leaves, class P, class T> XGRAD_INLINE void evaluate_dual(Slot<T> const&, DualTile tile, DualValues<Slot<T>, P>& v)
-{
+template <std::size_t At, std::size_t Leaves, class P, class T>
+XGRAD_INLINE void evaluate_dual(Slot<T> const&, DualTile tile, DualValues<Slot<T>, P>& v) {
     if constexpr (Differentiable<T>) {
         v.y.value = load_batch<T, P>(tile.at[At], tile.i);
         v.y.tangent = load_batch<T, P>(tile.at[Leaves + At], tile.i);
     } else v.y = load_batch<T, P>(tile.at[At], tile.i);
 }
-template <std::size_t At, std::size_t Leaves, class P, class T> XGRAD_INLINE void evaluate_dual(Constant<T> const& c, DualTile, DualValues<Constant<T>, P>& v)
-{
+template <std::size_t At, std::size_t Leaves, class P, class T>
+XGRAD_INLINE void evaluate_dual(Constant<T> const& c, DualTile, DualValues<Constant<T>, P>& v) {
     v.y = number_batch<P>(c);
 }
 template <std::size_t At, std::size_t Leaves, class P, class Op, class... X, std::size_t... J>
-XGRAD_INLINE void apply_dual(Expression<Op, X...> const& e, DualTile tile, bool saved, DualValues<Expression<Op, X...>, P>& v, std::index_sequence<J...>)
-{
+XGRAD_INLINE void apply_dual(Expression<Op, X...> const& e, DualTile tile, bool saved,
+    DualValues<Expression<Op, X...>, P>& v, std::index_sequence<J...>) {
     using E = Expression<Op, X...>;
     using On = OnDuals<typename E::signature>;
-    auto const y = saved ? load_batch<typename E::letter::template over<P>, P>(tile.at[DualLayout{Leaves}.result()], tile.i)
+    auto const y = saved ? load_batch<typename E::letter::template over<P>, P>(
+                               tile.at[DualLayout{Leaves}.result()], tile.i)
                          : On::template value<P>(e.op, dual_argument<E, J, P>(v)...);
     if constexpr (is_dual_vertex<E>) {
         constexpr bool alone = dual_operands<E> == 1;
         v.y.value = y;
         v.y.tangent = On::template tangent<P, !alone>(e.op, y, dual_argument<E, J, P>(v)...);
-        if (alone && has_poles<Op, std::index_sequence_for<X...>> && !(tile.moving & leaf_range<At, E::leaves>)) v.y.tangent = 0;  // beside any pole
+        if (alone && has_poles<Op, std::index_sequence_for<X...>> &&
+            !(tile.moving & leaf_range<At, E::leaves>))
+            v.y.tangent = 0; // beside any pole
     } else v.y = y;
 }
 template <std::size_t At, std::size_t Leaves, class P, class Op, class... X>
-XGRAD_INLINE void evaluate_dual(Expression<Op, X...> const& e, DualTile tile, DualValues<Expression<Op, X...>, P>& v, bool saved = false)
-{
+XGRAD_INLINE void evaluate_dual(Expression<Op, X...> const& e, DualTile tile,
+    DualValues<Expression<Op, X...>, P>& v, bool saved = false) {
     constexpr auto first = first_leaves<X...>();
     [&]<std::size_t... I>(std::index_sequence<I...>) XGRAD_LAMBDA_INLINE {
         (evaluate_dual<At + first[I], Leaves, P>(get<I>(e.x), tile, get<I>(v.x)), ...);
@@ -103,13 +114,13 @@ template <class Batch> XGRAD_INLINE Batch tangent_of(Batch) { return 0; }
 
 /// Sends the gradient g of a formula's value down to its leaves, of which `sink` gets the tangents.
 template <std::size_t At, class P, class T, class G, class Sink>
-XGRAD_INLINE void send_dual(Slot<T> const&, DualValues<Slot<T>, P> const&, G g, LeafMask, Sink const& sink)
-{
+XGRAD_INLINE void send_dual(
+    Slot<T> const&, DualValues<Slot<T>, P> const&, G g, LeafMask, Sink const& sink) {
     sink.template operator()<T, At>(tangent_of(g));
 }
 template <std::size_t At, class P, class Op, class... X, class G, class Sink>
-XGRAD_INLINE void send_dual(Expression<Op, X...> const& e, DualValues<Expression<Op, X...>, P> const& v, G g, LeafMask wanted, Sink const& sink)
-{
+XGRAD_INLINE void send_dual(Expression<Op, X...> const& e,
+    DualValues<Expression<Op, X...>, P> const& v, G g, LeafMask wanted, Sink const& sink) {
     using E = Expression<Op, X...>;
     constexpr auto first = first_leaves<X...>();
     auto const to_operand = [&]<std::size_t I>(wrt<I> which) XGRAD_LAMBDA_INLINE {
@@ -119,16 +130,19 @@ XGRAD_INLINE void send_dual(Expression<Op, X...> const& e, DualValues<Expression
             auto const gi = [&]<std::size_t... J>(std::index_sequence<J...>) XGRAD_LAMBDA_INLINE {
                 return pull(g, e.op.partial(which, v.y, dual_argument<E, J, P>(v)...));
             }(std::index_sequence_for<X...>{});
-            send_dual<At + first[I], P>(get<I>(e.x), get<I>(v.x), project<typename Xi::letter, P>(gi), wanted, sink);
+            send_dual<At + first[I], P>(
+                get<I>(e.x), get<I>(v.x), project<typename Xi::letter, P>(gi), wanted, sink);
         }
     };
-    [&]<std::size_t... I>(std::index_sequence<I...>) XGRAD_LAMBDA_INLINE { (to_operand(wrt<I>{}), ...); }(std::index_sequence_for<X...>{});
+    [&]<std::size_t... I>(std::index_sequence<I...>)
+        XGRAD_LAMBDA_INLINE { (to_operand(wrt<I>{}), ...); }(std::index_sequence_for<X...>{});
 }
 
 /// Runs over the whole batches among n elements and returns how many elements these are.
-template <class F> XGRAD_NOINLINE std::size_t dual_kernel(F const& formula, DualPlan const& plan, void* const* operands, std::size_t n)
-{
-    F const f = formula;  // a copy that no output can alias
+template <class F>
+XGRAD_NOINLINE std::size_t dual_kernel(
+    F const& formula, DualPlan const& plan, void* const* operands, std::size_t n) {
+    F const f = formula; // a copy that no output can alias
     using P = compute_precision<F>;
     using Y = typename F::scalar;
     constexpr std::size_t width = simd::Batch<P>::width;
@@ -137,9 +151,12 @@ template <class F> XGRAD_NOINLINE std::size_t dual_kernel(F const& formula, Dual
     copy_places(operands, layout.gradients(), in);
     auto* const tangent = static_cast<tile_type<Y, P>*>(operands[layout.tangent()]);
     GradientSink<F, P> sink(plan.gradients, 0);
-    if (sink.wanted) sink.set_places(plan.gradients, [&](std::size_t k) { return operands[layout.gradients() + k]; });
+    if (sink.wanted)
+        sink.set_places(
+            plan.gradients, [&](std::size_t k) { return operands[layout.gradients() + k]; });
     auto const moving = plan.moving;
-    bool const saved = plan.saved_result, wants_tangent = plan.wants_tangent, has_one_seed = plan.uniform_seed;
+    bool const saved = plan.saved_result, wants_tangent = plan.wants_tangent,
+               has_one_seed = plan.uniform_seed;
     if (has_one_seed) in[layout.seed()] = plan.uniform_seed;
     std::size_t i = 0;
     for (; i + width <= n; i += width) {
@@ -150,10 +167,11 @@ template <class F> XGRAD_NOINLINE std::size_t dual_kernel(F const& formula, Dual
         if (wants_tangent) tangent_of(v.y).store(tangent + i);
         if (!sink.wanted) continue;
         typename GradientSink<F, P>::Batches batches[1]{};
-        send_dual<0, P>(f, v, load_batch<Y, P>(in[layout.seed()], has_one_seed ? 0 : i), sink.wanted, sink.taking(batches[0], i));
+        send_dual<0, P>(f, v, load_batch<Y, P>(in[layout.seed()], has_one_seed ? 0 : i),
+            sink.wanted, sink.taking(batches[0], i));
         sink.store(batches, i);
     }
     return i;
 }
 
-}  // namespace xgrad::detail
+} // namespace xgrad::detail

@@ -42,7 +42,9 @@ template <Operand X> auto log1p(X const& x) { return express(Log1p{}, x); }
 struct Log2 : Transcendental<R(R), C(C)> {
     static constexpr std::string_view written = "log2";
     XGRAD_INLINE auto value(auto x) const { return log2(x); }
-    XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return reciprocal(std::numbers::ln2 * x); }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const {
+        return reciprocal(std::numbers::ln2 * x);
+    }
 };
 template <Operand X> auto log2(X const& x) { return express(Log2{}, x); }
 
@@ -50,7 +52,9 @@ template <Operand X> auto log2(X const& x) { return express(Log2{}, x); }
 struct Log10 : Transcendental<R(R), C(C)> {
     static constexpr std::string_view written = "log10";
     XGRAD_INLINE auto value(auto x) const { return log10(x); }
-    XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return reciprocal(std::numbers::ln10 * x); }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const {
+        return reciprocal(std::numbers::ln10 * x);
+    }
 };
 template <Operand X> auto log10(X const& x) { return express(Log10{}, x); }
 
@@ -78,4 +82,4 @@ struct Relu : Elementwise<Z(Z), R(R)> {
 };
 template <Operand X> auto relu(X const& x) { return express(Relu{}, x); }
 
-}  // namespace xgrad
+} // namespace xgrad

@@ -1,6 +1,6 @@
-// Expressions: an operation applied to operands and not yet computed. A type, a tree, no memory of its own; operands are
-// held by value, so that nothing dangles. An elementwise tree becomes one Node when a Tensor is made from it
-// (tensor/record.hpp); formula.hpp shows how it is evaluated.
+// Expressions: an operation applied to operands and not yet computed. A type, a tree, no memory of
+// its own; operands are held by value, so that nothing dangles. An elementwise tree becomes one
+// Node when a Tensor is made from it (tensor/record.hpp); formula.hpp shows how it is evaluated.
 #pragma once
 
 #include <cstdint>
@@ -14,12 +14,13 @@ XGRAD_COMPILED_ONCE
 namespace xgrad {
 
 /// Tensors, Expressions, and what rules are replayed on.
-template <class X> concept Operand = requires { typename std::remove_cvref_t<X>::operand_tag; };
+template <class X>
+concept Operand = requires { typename std::remove_cvref_t<X>::operand_tag; };
 
 namespace detail {
 
-/// How an expression keeps a number. Of each structure with a complex<float> in it GCC would tell whoever compiles it that its ABI
-/// changed once, so there it is two floats.
+/// How an expression keeps a number. Of each structure with a complex<float> in it GCC would tell
+/// whoever compiles it that its ABI changed once, so there it is two floats.
 template <class T> struct KeptNumber {
     T number;
     operator T() const { return number; }
@@ -30,18 +31,20 @@ template <> struct KeptNumber<std::complex<float>> {
     operator std::complex<float>() const { return {re, im}; }
 };
 
-/// A number in an expression. It has no precision of its own: the tensors beside it decide, as in NumPy.
+/// A number in an expression. It has no precision of its own: the tensors beside it decide, as in
+/// NumPy.
 template <Number T> struct Constant {
     using operand_tag = void;
     using letter = letter_of<T>;
-    using precision = bool;  // promotes to anything
+    using precision = bool; // promotes to anything
     static constexpr std::size_t leaves = 0;
     KeptNumber<T> kept;
 
     T value() const { return kept; }
 };
 
-/// How something that a user writes beside a tensor enters an expression; specialised for xtensor's expressions too.
+/// How something that a user writes beside a tensor enters an expression; specialised for xtensor's
+/// expressions too.
 template <class X> struct OperandTraits {};
 template <Operand X> struct OperandTraits<X> {
     using type = X;
@@ -53,7 +56,8 @@ template <Number X> struct OperandTraits<X> {
 };
 
 template <class X> using operand_type = typename OperandTraits<std::remove_cvref_t<X>>::type;
-template <class X> concept OperandLike = requires { typename operand_type<X>; };
+template <class X>
+concept OperandLike = requires { typename operand_type<X>; };
 template <class X> using letter_in = typename operand_type<X>::letter;
 
 /// Operands that an Expression holds: a tuple that costs the compiler little.
@@ -61,21 +65,28 @@ template <std::size_t I, class X> struct OperandAt {
     [[no_unique_address]] X operand;
 };
 template <class Indices, class... X> struct OperandPack;
-template <std::size_t... I, class... X> struct OperandPack<std::index_sequence<I...>, X...> : OperandAt<I, X>... {
-    template <class... Y> XGRAD_INLINE explicit OperandPack(Y&&... y) : OperandAt<I, X>{std::forward<Y>(y)}... {}
+template <std::size_t... I, class... X>
+struct OperandPack<std::index_sequence<I...>, X...> : OperandAt<I, X>... {
+    template <class... Y>
+    XGRAD_INLINE explicit OperandPack(Y&&... y) : OperandAt<I, X>{std::forward<Y>(y)}... {}
 };
 template <class... X> using Operands = OperandPack<std::index_sequence_for<X...>, X...>;
-template <std::size_t I, class X> XGRAD_INLINE X const& get(OperandAt<I, X> const& o) { return o.operand; }
+template <std::size_t I, class X> XGRAD_INLINE X const& get(OperandAt<I, X> const& o) {
+    return o.operand;
+}
 template <std::size_t I, class X> XGRAD_INLINE X& get(OperandAt<I, X>& o) { return o.operand; }
 
-/// The precision of a result with letter Y from operands whose widest precision is P; int64 and bool operands of a real
-/// function are computed in double.
+/// The precision of a result with letter Y from operands whose widest precision is P; int64 and
+/// bool operands of a real function are computed in double.
 template <class Y, class P>
-using result_precision = std::conditional_t<std::same_as<Y, B>, bool, std::conditional_t<std::same_as<Y, Z>, std::int64_t, std::conditional_t<RealScalar<P>, P, double>>>;
+using result_precision = std::conditional_t<std::same_as<Y, B>, bool,
+    std::conditional_t<std::same_as<Y, Z>, std::int64_t,
+        std::conditional_t<RealScalar<P>, P, double>>>;
 
-}  // namespace detail
+} // namespace detail
 
-template <class... X> concept AnyOperand = (Operand<X> || ...) && (detail::OperandLike<X> && ...);
+template <class... X>
+concept AnyOperand = (Operand<X> || ...) && (detail::OperandLike<X> && ...);
 
 namespace detail {
 /// Throws where an argument of an operation does not broadcast with what it is combined with.
@@ -88,13 +99,13 @@ inline void check_broadcasts(std::string_view operation, std::string_view argume
 }
 
 /// Throws an Error where an argument of an operation is a tensor that is undefined.
-template <class X> void check_defined(std::string_view operation, X const& x, std::size_t argument = 0)
-{
+template <class X>
+void check_defined(std::string_view operation, X const& x, std::size_t argument = 0) {
     if constexpr (requires { x.defined(); })
         if (!x.defined()) [[unlikely]]
             fail_undefined(operation, "argument", argument);
 }
-}  // namespace detail
+} // namespace detail
 
 /// Op applied to operands (Tensors, Expressions, constants), lazily.
 template <class Op, class... X> struct Expression {
@@ -113,14 +124,14 @@ template <class Op, class... X> struct Expression {
 
     template <class... Y>
         requires(sizeof...(Y) == sizeof...(X))
-    XGRAD_INLINE explicit Expression(Op o, Y&&... operands) : op(std::move(o)), x(std::forward<Y>(operands)...)
-    {
-    }
+    XGRAD_INLINE explicit Expression(Op o, Y&&... operands)
+        : op(std::move(o)), x(std::forward<Y>(operands)...) {}
 
     /// The shape it will have; throws ShapeError where the operands do not broadcast.
-    Shape shape() const
-    {
-        return [&]<std::size_t... I>(std::index_sequence<I...>) { return common_shape(detail::get<I>(x)...); }(indices{});
+    Shape shape() const {
+        return [&]<std::size_t... I>(std::index_sequence<I...>) {
+            return common_shape(detail::get<I>(x)...);
+        }(indices{});
     }
     std::size_t dim() const { return shape().size(); }
     /// The value of one element, evaluated here and now.
@@ -129,8 +140,8 @@ template <class Op, class... X> struct Expression {
     void backward() const { materialize_expression(*this).backward(); }
 
 private:
-    template <class First, class... Rest> static Shape common_shape(First const& first, Rest const&... rest)
-    {
+    template <class First, class... Rest>
+    static Shape common_shape(First const& first, Rest const&... rest) {
         Shape shape = shape_of(first, 0);
         std::size_t argument = 0;
         ((shape = detail::broadcast(detail::written_name<Op>, shape, shape_of(rest, ++argument))),
@@ -138,8 +149,7 @@ private:
         return shape;
     }
     template <class T> static Shape shape_of(detail::Constant<T> const&, std::size_t) { return {}; }
-    template <class T> static decltype(auto) shape_of(T const& t, std::size_t argument)
-    {
+    template <class T> static decltype(auto) shape_of(T const& t, std::size_t argument) {
         detail::check_defined(detail::written_name<Op>, t, argument);
         return t.shape();
     }
@@ -149,9 +159,11 @@ namespace detail {
 template <class X> inline constexpr bool is_expression = false;
 template <class Op, class... X> inline constexpr bool is_expression<Expression<Op, X...>> = true;
 
-/// Operands that record every operation at once: what rules see when their gradient will be differentiated again.
-template <class X> concept RecordsAtOnce = requires { typename std::remove_cvref_t<X>::records_at_once; };
-}  // namespace detail
+/// Operands that record every operation at once: what rules see when their gradient will be
+/// differentiated again.
+template <class X>
+concept RecordsAtOnce = requires { typename std::remove_cvref_t<X>::records_at_once; };
+} // namespace detail
 
 namespace detail {
 
@@ -161,42 +173,51 @@ template <class Y, class... X, class... More> struct FirstCodomain<Maps<Y(X...),
     using type = Y;
 };
 
-/// What stands in for a tensor that cannot be computed, so that one mistake is one error: it becomes any.
+/// What stands in for a tensor that cannot be computed, so that one mistake is one error: it
+/// becomes any.
 struct StandIn {
     template <class T>
         requires requires { typename T::leaf_tag; }
     operator T() const;
 };
 /// The same, or the first operand where that has the right kind of numbers.
-template <class Op, class First, class... More> auto stand_in(First const& first, More const&... more)
-{
+template <class Op, class First, class... More>
+auto stand_in(First const& first, More const&... more) {
     if constexpr (!Operand<First>) return stand_in<Op>(more...);
-    else if constexpr (requires { requires !std::same_as<typename FirstCodomain<typename Op::domain>::type, typename First::letter>; }) return StandIn();
+    else if constexpr (requires {
+                           requires !std::same_as<typename FirstCodomain<typename Op::domain>::type,
+                               typename First::letter>;
+                       })
+        return StandIn();
     else return first;
 }
 
-}  // namespace detail
+} // namespace detail
 
 /// Applies an elementwise operation: lazily, or at once where an operand records.
 template <IsElementwise Op, class... X>
     requires AnyOperand<X...>
-XGRAD_INLINE auto express(Op op, X&&... x)
-{
-    using Verdict = typename decltype(detail::judge_application<Op, detail::letter_in<X>...>())::type;
+XGRAD_INLINE auto express(Op op, X&&... x) {
+    using Verdict =
+        typename decltype(detail::judge_application<Op, detail::letter_in<X>...>())::type;
     static_cast<void>(detail::Pronounced<Verdict>());
     if constexpr (!accepted<Verdict>) return detail::stand_in<Op>(x...);
     else if constexpr ((detail::RecordsAtOnce<X> || ...)) return record_traced(std::move(op), x...);
-    else return Expression<Op, detail::operand_type<X>...>(std::move(op), detail::OperandTraits<std::remove_cvref_t<X>>::make(std::forward<X>(x))...);
+    else
+        return Expression<Op, detail::operand_type<X>...>(std::move(op),
+            detail::OperandTraits<std::remove_cvref_t<X>>::make(std::forward<X>(x))...);
 }
 
 /// Applies an operation on whole arrays, at once.
-template <IsArraywise Op, class... X> auto express(Op const& op, X const&... x) { return record_arraywise(op, x...); }
+template <IsArraywise Op, class... X> auto express(Op const& op, X const&... x) {
+    return record_arraywise(op, x...);
+}
 
-/// Applies your own elementwise operation, with the numbers that it has of its own: `apply(Scaled{2.}, x)`.
+/// Applies your own elementwise operation, with the numbers that it has of its own:
+/// `apply(Scaled{2.}, x)`.
 template <class Op, class... X>
     requires(!detail::OperandLike<Op>) && AnyOperand<X...>
-auto apply(Op op, X const&... x)
-{
+auto apply(Op op, X const&... x) {
     static_cast<void>(detail::Pronounced<judged<Op>>());
     if constexpr (!Operation<Op>) return detail::stand_in<Op>(x...);
     else return express(std::move(op), x...);
@@ -204,9 +225,8 @@ auto apply(Op op, X const&... x)
 /// The same for one that has none: `apply<MyOp>(x, y)`.
 template <class Op, class... X>
     requires AnyOperand<X...>
-auto apply(X const&... x)
-{
-    return xgrad::apply(Op{}, x...);  // std::apply would be found, too
+auto apply(X const&... x) {
+    return xgrad::apply(Op{}, x...); // std::apply would be found, too
 }
 
-}  // namespace xgrad
+} // namespace xgrad

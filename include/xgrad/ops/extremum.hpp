@@ -11,45 +11,60 @@ namespace xgrad {
 namespace detail {
 
 /// The gradient of the extremum of a row, shared equally by the elements that have its value.
-template <class T> void share_in_row(T const* x, std::size_t n, T extremum, T gradient, T* out)
-{
+template <class T> void share_in_row(T const* x, std::size_t n, T extremum, T gradient, T* out) {
     auto const share_by = [=](auto has_it) {
         double count = 0;
         for (std::size_t i = 0; i < n; i += most_summed)
-            count += static_cast<double>(sum_of_batches(x + i, std::min(most_summed, n - i), [=]<class V>(V v) XGRAD_LAMBDA_INLINE { return choice(has_it(v), V(1), V(0)); }));
-        map_run(out, n, [=, share = static_cast<T>(gradient / count)]<class V>(V v) XGRAD_LAMBDA_INLINE { return choice(has_it(v), V(share), V(0)); }, x);
+            count += static_cast<double>(sum_of_batches(x + i, std::min(most_summed, n - i),
+                [=]<class V>(V v) XGRAD_LAMBDA_INLINE { return choice(has_it(v), V(1), V(0)); }));
+        map_run(
+            out, n,
+            [=, share = static_cast<T>(gradient / count)]<class V>(V v)
+                XGRAD_LAMBDA_INLINE { return choice(has_it(v), V(share), V(0)); },
+            x);
     };
     if (extremum == extremum) share_by([=](auto v) XGRAD_LAMBDA_INLINE { return v == extremum; });
     else share_by([](auto v) XGRAD_LAMBDA_INLINE { return v != v; });
 }
 /// The same of each column.
-template <class T> void share_in_columns(T const* x, std::size_t rows, std::size_t columns, T const* extremum, T const* gradient, T* out)
-{
-    auto const part_of = []<class V>(V v, V most, V part) XGRAD_LAMBDA_INLINE { return choice(v == most || v != v, part, V(0)); };
+template <class T>
+void share_in_columns(T const* x, std::size_t rows, std::size_t columns, T const* extremum,
+    T const* gradient, T* out) {
+    auto const part_of = []<class V>(V v, V most, V part) XGRAD_LAMBDA_INLINE {
+        return choice(v == most || v != v, part, V(0));
+    };
     CachedVector<wide<T>> count(columns);
     CachedVector<T> share(columns);
     auto const for_each_tile = [=](auto f) {
         for (std::size_t row = 0; row < rows; ++row)
-            for (std::size_t c = 0; c < columns; c += tile_size) f(row * columns + c, c, std::min(tile_size, columns - c));
+            for (std::size_t c = 0; c < columns; c += tile_size)
+                f(row * columns + c, c, std::min(tile_size, columns - c));
     };
     for_each_tile([&](std::size_t at, std::size_t c, std::size_t n) {
         alignas(64) T tile[tile_size];
-        map_run(tile, n, [=]<class V>(V v, V most) XGRAD_LAMBDA_INLINE { return part_of(v, most, V(1)); }, x + at, extremum + c);
+        map_run(
+            tile, n,
+            [=]<class V>(V v, V most) XGRAD_LAMBDA_INLINE { return part_of(v, most, V(1)); },
+            x + at, extremum + c);
         add_run<wide<T>, T>(tile, &count[c], 1, n);
     });
     for (std::size_t c = 0; c < columns; ++c) share[c] = static_cast<T>(gradient[c] / count[c]);
-    for_each_tile([&](std::size_t at, std::size_t c, std::size_t n) { map_run(out + at, n, part_of, x + at, extremum + c, &share[c]); });
+    for_each_tile([&](std::size_t at, std::size_t c, std::size_t n) {
+        map_run(out + at, n, part_of, x + at, extremum + c, &share[c]);
+    });
 }
 
-}  // namespace detail
+} // namespace detail
 
 /// The gradient of an extremum y of x over some axes, from that of y.
 struct ExtremumGradient : Arraywise {
-    Axes over;  // normalised
-    static constexpr detail::Uses uses[] = {detail::uses_argument(1) | detail::uses_argument(2), 0, 0};
+    Axes over; // normalised
+    static constexpr detail::Uses uses[] = {
+        detail::uses_argument(1) | detail::uses_argument(2), 0, 0};
 
-    template <RealScalar T> auto value(detail::Array<T> const& g, detail::Array<T> const& y, detail::Array<T> const& x) const
-    {
+    template <RealScalar T>
+    auto value(
+        detail::Array<T> const& g, detail::Array<T> const& y, detail::Array<T> const& x) const {
         detail::Array<T> room;
         auto extent = detail::folded_axes(x.shape, detail::reduced_shape(x.shape, over, true));
         bool const in_place = x.contiguous && extent;
@@ -58,54 +73,72 @@ struct ExtremumGradient : Arraywise {
         auto const [rows, folded, columns] = *extent;
         detail::Array<T> out(in_place ? x.shape : room.shape);
         auto const gradients = detail::contiguous(g), extrema = detail::contiguous(y);
-        auto *const most = extrema.begin(), *const gradient = gradients.begin(), *const to = out.begin();
+        auto *const most = extrema.begin(), *const gradient = gradients.begin(),
+                    *const to = out.begin();
         for (std::size_t at = 0, c = 0; c < rows * columns; at += folded * columns, c += columns) {
-            if (columns == 1) detail::share_in_row(from + at, folded, most[c], gradient[c], to + at);
-            else detail::share_in_columns(from + at, folded, columns, most + c, gradient + c, to + at);
+            if (columns == 1)
+                detail::share_in_row(from + at, folded, most[c], gradient[c], to + at);
+            else
+                detail::share_in_columns(
+                    from + at, folded, columns, most + c, gradient + c, to + at);
         }
         return in_place ? out : detail::rows_put_back(over, std::move(out));
     }
     /// The mean over the elements that have the extreme value.
-    auto pullback(wrt<0>, auto const& h, auto const&, auto const& g, auto const& y, auto const& x) const
-    {
-        std::remove_cvref_t<decltype(x)> const unit(typename std::remove_cvref_t<decltype(x)>::value_type(1));
+    auto pullback(
+        wrt<0>, auto const& h, auto const&, auto const& g, auto const& y, auto const& x) const {
+        std::remove_cvref_t<decltype(x)> const unit(
+            typename std::remove_cvref_t<decltype(x)>::value_type(1));
         auto const extremum = reshape(y, Axes(detail::reduced_shape(x.shape(), over, true)));
         auto const has_it = materialize_expression(x == extremum || isnan(x));
-        return reshape(materialize_expression(sum(where(has_it, h, 0), over) / sum(where(has_it, unit, 0), over)), Axes(g.shape()));
+        return reshape(materialize_expression(
+                           sum(where(has_it, h, 0), over) / sum(where(has_it, unit, 0), over)),
+            Axes(g.shape()));
     }
     /// Which elements those are does not change.
-    template <std::size_t I> auto pullback(wrt<I>, auto const& h, auto const&...) const { return std::remove_cvref_t<decltype(h)>(); }
+    template <std::size_t I> auto pullback(wrt<I>, auto const& h, auto const&...) const {
+        return std::remove_cvref_t<decltype(h)>();
+    }
 };
 
 /// Largest or smallest element over some axes.
 template <template <class> class Fold> struct Extremum : Folding<Fold> {
-    static constexpr detail::Uses uses[1] = {detail::uses_argument(0) | detail::uses_result};  // clang wants the bound in a template
+    static constexpr detail::Uses uses[1] = {
+        detail::uses_argument(0) | detail::uses_result}; // clang wants the bound in a template
 
-    auto pullback(wrt<0>, auto const& g, auto const& y, auto const& x) const { return express(ExtremumGradient{{}, this->over}, g, unrecorded(y), unrecorded(x)); }
+    auto pullback(wrt<0>, auto const& g, auto const& y, auto const& x) const {
+        return express(ExtremumGradient{{}, this->over}, g, unrecorded(y), unrecorded(x));
+    }
 };
 struct Amax : Extremum<detail::Larger> {};
 struct Amin : Extremum<detail::Smaller> {};
 
 namespace detail {
-template <class Op, Operand X> auto extremum(std::string_view operation, X const& x, Axes const& over, bool keep)
-{
+template <class Op, Operand X>
+auto extremum(std::string_view operation, X const& x, Axes const& over, bool keep) {
     static_assert(!is_complex<typename X::scalar>, "amax and amin: complex numbers have no order");
     if constexpr (is_complex<typename X::scalar>) return x;
     else {
         auto const axes = checked_axes(operation, x, over);
-        if (auto const& shape = x.shape(); numel(shape) == 0 && numel(reduced_shape(shape, axes, true)) != 0)
-            fail<ShapeError>(operation, ": nothing to choose from in shape ", shape, " over axes ", axes);
+        if (auto const& shape = x.shape();
+            numel(shape) == 0 && numel(reduced_shape(shape, axes, true)) != 0)
+            fail<ShapeError>(
+                operation, ": nothing to choose from in shape ", shape, " over axes ", axes);
         return express_folding(Op{{{{}, axes, keep}}}, x);
     }
 }
-}  // namespace detail
+} // namespace detail
 
 /// Largest element over axes; elements that share it share the gradient equally. NaN is passed on.
-template <Operand X> auto amax(X const& x, Axes const& axes, bool keep = false) { return detail::extremum<Amax>("amax", x, axes, keep); }
+template <Operand X> auto amax(X const& x, Axes const& axes, bool keep = false) {
+    return detail::extremum<Amax>("amax", x, axes, keep);
+}
 template <Operand X> auto amax(X const& x) { return amax(x, detail::all_axes(x.dim())); }
 
 /// Smallest element over axes; ties and NaN as for amax.
-template <Operand X> auto amin(X const& x, Axes const& axes, bool keep = false) { return detail::extremum<Amin>("amin", x, axes, keep); }
+template <Operand X> auto amin(X const& x, Axes const& axes, bool keep = false) {
+    return detail::extremum<Amin>("amin", x, axes, keep);
+}
 template <Operand X> auto amin(X const& x) { return amin(x, detail::all_axes(x.dim())); }
 
-}  // namespace xgrad
+} // namespace xgrad

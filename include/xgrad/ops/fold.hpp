@@ -11,7 +11,10 @@ XGRAD_COMPILED_ONCE
 namespace xgrad::detail {
 
 template <class T> T choice(bool condition, T a, T b) { return condition ? a : b; }
-template <class P> XGRAD_INLINE simd::Batch<P> choice(simd::Mask<P> condition, simd::Batch<P> a, simd::Batch<P> b) { return where(condition, a, b); }
+template <class P>
+XGRAD_INLINE simd::Batch<P> choice(simd::Mask<P> condition, simd::Batch<P> a, simd::Batch<P> b) {
+    return where(condition, a, b);
+}
 template <class T> T larger(T a, T b) { return a > b ? a : b; }
 template <class T> T smaller(T a, T b) { return a < b ? a : b; }
 
@@ -24,26 +27,34 @@ template <class T> struct Product {
 /// The larger of two; NaN always.
 template <class T> struct Larger {
     using accumulator = T;
-    static T start() { return std::numeric_limits<T>::has_infinity ? -std::numeric_limits<T>::infinity() : std::numeric_limits<T>::lowest(); }
+    static T start() {
+        return std::numeric_limits<T>::has_infinity ? -std::numeric_limits<T>::infinity()
+                                                    : std::numeric_limits<T>::lowest();
+    }
     XGRAD_INLINE static auto join(auto best, auto v) { return choice(v != v, v, larger(v, best)); }
 };
 /// The smaller of two; NaN always.
 template <class T> struct Smaller {
     using accumulator = T;
-    static T start() { return std::numeric_limits<T>::has_infinity ? std::numeric_limits<T>::infinity() : std::numeric_limits<T>::max(); }
+    static T start() {
+        return std::numeric_limits<T>::has_infinity ? std::numeric_limits<T>::infinity()
+                                                    : std::numeric_limits<T>::max();
+    }
     XGRAD_INLINE static auto join(auto best, auto v) { return choice(v != v, v, smaller(v, best)); }
 };
 
 /// A run of numbers folded into one, in interleaved parts.
-template <class Fold, class A, class T> void fold_into(A& a, T const* t, std::size_t n)
-{
+template <class Fold, class A, class T> void fold_into(A& a, T const* t, std::size_t n) {
     std::size_t i = 0;
     if constexpr (std::same_as<A, T> && RealScalar<T>) {
         using Batch = simd::Batch<T>;
         Batch part[4] = {Fold::start(), Fold::start(), Fold::start(), Fold::start()};
         for (; i + 4 * Batch::width <= n; i += 4 * Batch::width)
-            kernel::unroll<4>([&](auto j) XGRAD_LAMBDA_INLINE { part[j] = Fold::join(part[j], Batch::load(t + i + j * Batch::width)); });
-        for (; i + Batch::width <= n; i += Batch::width) part[0] = Fold::join(part[0], Batch::load(t + i));
+            kernel::unroll<4>([&](auto j) XGRAD_LAMBDA_INLINE {
+                part[j] = Fold::join(part[j], Batch::load(t + i + j * Batch::width));
+            });
+        for (; i + Batch::width <= n; i += Batch::width)
+            part[0] = Fold::join(part[0], Batch::load(t + i));
         auto const join = [](Batch p, Batch q) XGRAD_LAMBDA_INLINE { return Fold::join(p, q); };
         T lanes[Batch::width];
         join(join(part[0], part[1]), join(part[2], part[3])).across(join).store(lanes);
@@ -51,15 +62,16 @@ template <class Fold, class A, class T> void fold_into(A& a, T const* t, std::si
     } else {
         A part[4] = {Fold::start(), Fold::start(), Fold::start(), Fold::start()};
         for (; i + 4 <= n; i += 4)
-            for (std::size_t j = 0; j < 4; ++j) part[j] = Fold::join(part[j], converted<A>(t[i + j]));
+            for (std::size_t j = 0; j < 4; ++j)
+                part[j] = Fold::join(part[j], converted<A>(t[i + j]));
         for (auto const p : part) a = Fold::join(a, p);
     }
     for (; i < n; ++i) a = Fold::join(a, converted<A>(t[i]));
 }
 
 /// tile of T -> array of the fold's accumulators; a step of 0 folds the whole run into one.
-template <class Fold, class T> void fold_run(void* tile, void* array, std::ptrdiff_t stride, std::size_t n)
-{
+template <class Fold, class T>
+void fold_run(void* tile, void* array, std::ptrdiff_t stride, std::size_t n) {
     using A = typename Fold::accumulator;
     auto const* const t = static_cast<T const*>(tile);
     auto* const a = static_cast<A*>(array);
@@ -67,7 +79,8 @@ template <class Fold, class T> void fold_run(void* tile, void* array, std::ptrdi
     std::size_t i = 0;
     if constexpr (std::same_as<A, T> && RealScalar<T>) {
         using Batch = simd::Batch<T>;
-        for (; stride == 1 && i + Batch::width <= n; i += Batch::width) Fold::join(Batch::load(a + i), Batch::load(t + i)).store(a + i);
+        for (; stride == 1 && i + Batch::width <= n; i += Batch::width)
+            Fold::join(Batch::load(a + i), Batch::load(t + i)).store(a + i);
     }
     for (; i < n; ++i) {
         auto& at = a[static_cast<std::ptrdiff_t>(i) * stride];
@@ -76,63 +89,67 @@ template <class Fold, class T> void fold_run(void* tile, void* array, std::ptrdi
 }
 
 /// Folds a formula's values over axes without storing them.
-template <class Fold, class T> Array<T> fold_formula(FormulaTable const& table, void const* formula, AnyArray const* const* leaves, Shape const& space, Axes const& axes, bool keep)
-{
+template <class Fold, class T>
+Array<T> fold_formula(FormulaTable const& table, void const* formula, AnyArray const* const* leaves,
+    Shape const& space, Axes const& axes, bool keep) {
     using A = typename Fold::accumulator;
     Array<A> out(reduced_shape(space, axes, true), Fold::start());
-    run_forward(table, formula, leaves, space, fold_operand(out, sizeof(A), sizeof(T), move_by<&fold_run<Fold, T>>));
+    run_forward(table, formula, leaves, space,
+        fold_operand(out, sizeof(A), sizeof(T), move_by<&fold_run<Fold, T>>));
     narrow<A, T>(out);
     if (!keep) out.reshape(reduced_shape(space, axes, false));
     return std::move(as<T>(out));
 }
 
 /// All elements of an array in row-major order folded into one number.
-template <class Fold, Scalar T> T fold_all_elements(Array<T> const& x)
-{
+template <class Fold, Scalar T> T fold_all_elements(Array<T> const& x) {
     auto all = Fold::start();
-    for (std::size_t i = 0; i < x.numel; i += most_summed) fold_into<Fold>(all, x.begin() + i, std::min(most_summed, x.numel - i));
+    for (std::size_t i = 0; i < x.numel; i += most_summed)
+        fold_into<Fold>(all, x.begin() + i, std::min(most_summed, x.numel - i));
     return converted<T>(all);
 }
 /// The same of an array's elements.
-template <template <class> class F, Scalar T> Array<T> fold_array(Array<T> const& x, Axes const& axes, bool keep)
-{
+template <template <class> class F, Scalar T>
+Array<T> fold_array(Array<T> const& x, Axes const& axes, bool keep) {
     using Fold = F<T>;
-    if (x.contiguous && axes.size() == x.shape.size()) return Array<T>(keep ? Shape(x.shape.size(), 1) : Shape(), fold_all_elements<Fold>(x));
+    if (x.contiguous && axes.size() == x.shape.size())
+        return Array<T>(keep ? Shape(x.shape.size(), 1) : Shape(), fold_all_elements<Fold>(x));
     Slot<T> const formula;
     AnyArray const* const leaf = &x;
-    return fold_formula<Fold, T>(FormulaTableOf<Slot<T>>::table, &formula, &leaf, x.shape, axes, keep);
+    return fold_formula<Fold, T>(
+        FormulaTableOf<Slot<T>>::table, &formula, &leaf, x.shape, axes, keep);
 }
 
 // What gradients of folds over axes need.
 
-template <Operand X> Axes checked_axes(std::string_view operation, X const& x, Axes const& axes)
-{
+template <Operand X> Axes checked_axes(std::string_view operation, X const& x, Axes const& axes) {
     check_defined(operation, x);
     return normalize_axes(operation, axes, x.shape());
 }
 
 /// The number of elements that are reduced to one.
-inline std::size_t count_over(Shape const& shape, Axes const& axes)
-{
+inline std::size_t count_over(Shape const& shape, Axes const& axes) {
     std::size_t n = 1;
     for (auto const axis : axes) n *= shape[static_cast<std::size_t>(axis)];
     return n;
 }
 
 /// Axes in an order in which those of `over` come last.
-[[gnu::cold]] inline Axes axes_with_last(Axes const& over, std::size_t rank)
-{
+[[gnu::cold]] inline Axes axes_with_last(Axes const& over, std::size_t rank) {
     Axes order;
     for (std::ptrdiff_t i = 0; i < static_cast<std::ptrdiff_t>(rank); ++i)
         if (!std::ranges::binary_search(over, i)) order.push_back(i);
     for (auto const axis : over) order.push_back(axis);
     return order;
 }
-inline bool are_last(Axes const& over, std::size_t rank) { return over.empty() || static_cast<std::size_t>(over[0]) + over.size() == rank; }
+inline bool are_last(Axes const& over, std::size_t rank) {
+    return over.empty() || static_cast<std::size_t>(over[0]) + over.size() == rank;
+}
 
-/// The elements as W, in row-major order with the axes `over` last: where they are if they lie so, else copied into `room`.
-template <class W, Scalar T> W const* rows_over(Axes const& over, Array<T> const& x, Array<W>& room)
-{
+/// The elements as W, in row-major order with the axes `over` last: where they are if they lie so,
+/// else copied into `room`.
+template <class W, Scalar T>
+W const* rows_over(Axes const& over, Array<T> const& x, Array<W>& room) {
     if constexpr (std::same_as<W, T>)
         if (x.contiguous && are_last(over, x.shape.size())) return x.begin();
     auto const turned = Permute{{}, axes_with_last(over, x.shape.size())}.value(x);
@@ -141,13 +158,13 @@ template <class W, Scalar T> W const* rows_over(Axes const& over, Array<T> const
     return room.begin();
 }
 /// The window on such rows in which the axes have their own places.
-template <Scalar T> Array<T> rows_put_back(Axes const& over, Array<T> rows)
-{
+template <Scalar T> Array<T> rows_put_back(Axes const& over, Array<T> rows) {
     auto const rank = rows.shape.size();
-    return are_last(over, rank) ? rows : Permute{{}, inverse_of(axes_with_last(over, rank))}.value(rows);
+    return are_last(over, rank) ? rows
+                                : Permute{{}, inverse_of(axes_with_last(over, rank))}.value(rows);
 }
 
-}  // namespace xgrad::detail
+} // namespace xgrad::detail
 
 namespace xgrad {
 
@@ -157,18 +174,19 @@ inline constexpr bool keepdims = true;
 /// Base of an operation that folds the elements over some axes.
 template <template <class> class F> struct Folding : Arraywise {
     template <class T> using fold = F<T>;
-    Axes over;  // normalised
+    Axes over; // normalised
     bool keep = false;
 
-    template <Scalar T> auto value(detail::Array<T> const& x) const { return detail::fold_array<F>(x, over, keep); }
+    template <Scalar T> auto value(detail::Array<T> const& x) const {
+        return detail::fold_array<F>(x, over, keep);
+    }
 };
 
 /// Values that a gradient will need are stored; others are folded as they are computed.
-template <class Op, Operand X> auto express_folding(Op op, X const& x)
-{
+template <class Op, Operand X> auto express_folding(Op op, X const& x) {
     if constexpr (Differentiable<typename X::scalar>)
         if (needs_graph(x)) return express(std::move(op), x);
     return fold<Op::template fold>(x, op.over, op.keep);
 }
 
-}  // namespace xgrad
+} // namespace xgrad

@@ -1,6 +1,7 @@
-// Formulas: an elementwise Expression with its tensors taken out. One pass over a formula's tree computes the value at one
-// batch of elements; a second pass through the tree of values, which never leaves the registers, gives the gradients of all
-// leaves. kernel.hpp puts the loop around both.
+// Formulas: an elementwise Expression with its tensors taken out. One pass over a formula's tree
+// computes the value at one batch of elements; a second pass through the tree of values, which
+// never leaves the registers, gives the gradients of all leaves. kernel.hpp puts the loop around
+// both.
 #pragma once
 
 #include <array>
@@ -33,9 +34,10 @@ struct FormulaOf<X> {
 };
 template <class Op, class... X> struct FormulaOf<Expression<Op, X...>> {
     using type = Expression<Op, formula_of<X>...>;
-    static type make(Expression<Op, X...> const& e)
-    {
-        return [&]<std::size_t... I>(std::index_sequence<I...>) { return type(e.op, FormulaOf<X>::make(get<I>(e.x))...); }(std::index_sequence_for<X...>{});
+    static type make(Expression<Op, X...> const& e) {
+        return [&]<std::size_t... I>(std::index_sequence<I...>) {
+            return type(e.op, FormulaOf<X>::make(get<I>(e.x))...);
+        }(std::index_sequence_for<X...>{});
     }
 };
 
@@ -44,15 +46,16 @@ template <class X> struct ComputePrecision {
     using type = typename X::precision;
 };
 template <class Op, class... X> struct ComputePrecision<Expression<Op, X...>> {
-    using type = widest_precision<typename Expression<Op, X...>::precision, typename ComputePrecision<X>::type...>;
+    using type = widest_precision<typename Expression<Op, X...>::precision,
+        typename ComputePrecision<X>::type...>;
 };
 /// A formula of masks alone is computed on integers.
 template <class F>
-using compute_precision = std::conditional_t<std::same_as<typename ComputePrecision<F>::type, bool>, std::int64_t, typename ComputePrecision<F>::type>;
+using compute_precision = std::conditional_t<std::same_as<typename ComputePrecision<F>::type, bool>,
+    std::int64_t, typename ComputePrecision<F>::type>;
 
 /// The first leaf of each operand, counted from the first leaf of the whole; one past the end last.
-template <class... X> consteval auto first_leaves()
-{
+template <class... X> consteval auto first_leaves() {
     std::array<std::size_t, sizeof...(X) + 1> first{};
     std::size_t i = 0, n = 0;
     ((first[i++] = n, n += X::leaves), ...);
@@ -61,12 +64,13 @@ template <class... X> consteval auto first_leaves()
 }
 
 /// Visits the scalar types of the leaves from left to right: f.template operator()<T, index>().
-template <std::size_t At, class X, class F> constexpr void each_leaf(F&& f)
-{
+template <std::size_t At, class X, class F> constexpr void each_leaf(F&& f) {
     if constexpr (requires { typename X::operation; })
         []<class Op, class... Y>(std::type_identity<Expression<Op, Y...>>, F& g) {
             constexpr auto first = first_leaves<Y...>();
-            [&]<std::size_t... I>(std::index_sequence<I...>) { (each_leaf<At + first[I], Y>(g), ...); }(std::index_sequence_for<Y...>{});
+            [&]<std::size_t... I>(std::index_sequence<I...>) {
+                (each_leaf<At + first[I], Y>(g), ...);
+            }(std::index_sequence_for<Y...>{});
         }(std::type_identity<X>{}, f);
     else if constexpr (X::leaves == 1) f.template operator()<typename X::scalar, At>();
 }
@@ -76,41 +80,41 @@ template <class X, std::size_t K> struct LeafScalar {
     using type = typename X::scalar;
 };
 template <class Op, class... X, std::size_t K> struct LeafScalar<Expression<Op, X...>, K> {
-    template <std::size_t I> static auto find()
-    {
+    template <std::size_t I> static auto find() {
         constexpr auto first = first_leaves<X...>();
-        if constexpr (K < first[I + 1]) return std::type_identity<typename LeafScalar<std::tuple_element_t<I, std::tuple<X...>>, K - first[I]>::type>{};
+        if constexpr (K < first[I + 1])
+            return std::type_identity<typename LeafScalar<std::tuple_element_t<I, std::tuple<X...>>,
+                K - first[I]>::type>{};
         else return find<I + 1>();
     }
     using type = typename decltype(find<0>())::type;
 };
 template <class F, std::size_t K> using leaf_scalar = typename LeafScalar<F, K>::type;
 
-/// One vertex of a formula, for printing: vertices in the order in which they are written, each before its operands.
+/// One vertex of a formula, for printing: vertices in the order in which they are written, each
+/// before its operands.
 struct Vertex {
-    std::string_view name;     // of an operation; of a tensor or a number empty
-    std::string_view written;  // how errors call the operation
+    std::string_view name;    // of an operation; of a tensor or a number empty
+    std::string_view written; // how errors call the operation
     std::uint8_t operands;
     bool is_tensor;
 };
 template <class X> inline constexpr std::size_t vertices = 1;
-template <class Op, class... X> inline constexpr std::size_t vertices<Expression<Op, X...>> = (vertices<X> + ... + 1);
+template <class Op, class... X>
+inline constexpr std::size_t vertices<Expression<Op, X...>> = (vertices<X> + ... + 1);
 
-template <class X> constexpr void write_vertices(Vertex*& out)
-{
+template <class X> constexpr void write_vertices(Vertex*& out) {
     *out++ = {{}, {}, 0, X::leaves == 1};
 }
 template <class X>
     requires requires { typename X::operation; }
-constexpr void write_vertices(Vertex*& out)
-{
+constexpr void write_vertices(Vertex*& out) {
     []<class Op, class... Y>(std::type_identity<Expression<Op, Y...>>, Vertex*& to) {
         *to++ = {type_name<Op>, written_name<Op>, sizeof...(Y), false};
         (write_vertices<Y>(to), ...);
     }(std::type_identity<X>{}, out);
 }
-template <class F> constexpr auto make_vertices()
-{
+template <class F> constexpr auto make_vertices() {
     std::array<Vertex, vertices<F>> all{};
     Vertex* out = all.data();
     write_vertices<F>(out);
@@ -119,31 +123,38 @@ template <class F> constexpr auto make_vertices()
 template <class F> inline constexpr auto vertices_of = make_vertices<F>();
 
 /// How texts call the i-th tensor of a formula: "a", "b", ...
-inline std::string tensor_letter(std::size_t i) { return i < 26 ? std::string(1, static_cast<char>('a' + i)) : "x" + std::to_string(i); }
+inline std::string tensor_letter(std::size_t i) {
+    return i < 26 ? std::string(1, static_cast<char>('a' + i)) : "x" + std::to_string(i);
+}
 
 /// "Add(Mul(Sin(a), b), number)": a formula in words, its tensors as letters.
-[[gnu::cold]] inline std::string formula_text(Vertex const*& v, std::size_t& tensors)
-{
+[[gnu::cold]] inline std::string formula_text(Vertex const*& v, std::size_t& tensors) {
     Vertex const here = *v++;
     if (here.is_tensor) return tensor_letter(tensors++);
     if (here.name.empty()) return "number";
     std::string s(here.name);
-    for (std::size_t i = 0; i < here.operands; ++i) s += (i ? ", " : "(") + formula_text(v, tensors);
+    for (std::size_t i = 0; i < here.operands; ++i)
+        s += (i ? ", " : "(") + formula_text(v, tensors);
     return s + ")";
 }
 
 template <class L, class P> using batch_for = simd::batch_of<typename L::template over<P>, P>;
 
-/// What an operation of one argument that finds value and derivative together keeps of the latter until it is asked for.
+/// What an operation of one argument that finds value and derivative together keeps of the latter
+/// until it is asked for.
 struct NoPartial {};
 template <class E, class P> struct FoundTogether : std::false_type {
     using type = NoPartial;
 };
 template <class E> using FirstArgument = typename ArgumentOf<0, typename E::signature>::type;
 template <class Op, class X, class P>
-    requires requires(Op const op, batch_for<FirstArgument<Expression<Op, X>>, P> x) { op.value_and_partial(x); }
+    requires requires(
+        Op const op, batch_for<FirstArgument<Expression<Op, X>>, P> x) { op.value_and_partial(x); }
 struct FoundTogether<Expression<Op, X>, P> : std::true_type {
-    using type = decltype(std::declval<Op const&>().value_and_partial(std::declval<batch_for<FirstArgument<Expression<Op, X>>, P>>()).second);
+    using type = decltype(std::declval<Op const&>()
+                              .value_and_partial(
+                                  std::declval<batch_for<FirstArgument<Expression<Op, X>>, P>>())
+                              .second);
 };
 template <class E, class P> using PartialOf = typename FoundTogether<E, P>::type;
 
@@ -154,7 +165,8 @@ template <class Batch> struct Divisor {
 template <class Batch> Divisor(Batch, Batch) -> Divisor<Batch>;
 template <class Batch> XGRAD_INLINE Batch reciprocal(Divisor<Batch> d) { return d.inverse; }
 template <class E> inline constexpr bool divides = false;
-template <class Op, class X, class Y> inline constexpr bool divides<Expression<Op, X, Y>> = requires { requires Op::divides; };
+template <class Op, class X, class Y>
+inline constexpr bool divides<Expression<Op, X, Y>> = requires { requires Op::divides; };
 struct NoInverse {};
 template <class E, class P> struct InverseOf {
     using type = NoInverse;
@@ -165,13 +177,14 @@ struct InverseOf<E, P> {
     using type = batch_for<typename ArgumentOf<1, typename E::signature>::type, P>;
 };
 
-/// The values at every vertex of a formula, for one batch of elements. Filled in place: the compiler keeps the parts of a
-/// structure in registers only if it is never copied whole.
+/// The values at every vertex of a formula, for one batch of elements. Filled in place: the
+/// compiler keeps the parts of a structure in registers only if it is never copied whole.
 template <class X, class P> struct Values {
     batch_for<typename X::letter, P> y;
 };
 template <class Indices, class P, class... X> struct ValuesOf;
-template <std::size_t... I, class P, class... X> struct ValuesOf<std::index_sequence<I...>, P, X...> : OperandAt<I, Values<X, P>>... {};
+template <std::size_t... I, class P, class... X>
+struct ValuesOf<std::index_sequence<I...>, P, X...> : OperandAt<I, Values<X, P>>... {};
 template <class Op, class... X, class P> struct Values<Expression<Op, X...>, P> {
     batch_for<typename Expression<Op, X...>::letter, P> y;
     ValuesOf<std::index_sequence_for<X...>, P, X...> x;
@@ -180,59 +193,68 @@ template <class Op, class... X, class P> struct Values<Expression<Op, X...>, P> 
 };
 
 /// The value of operand I as the signature of the operation E takes it.
-template <class E, std::size_t I, class P, class V> XGRAD_INLINE auto argument(V const& v)
-{
+template <class E, std::size_t I, class P, class V> XGRAD_INLINE auto argument(V const& v) {
     return batch_for<typename ArgumentOf<I, typename E::signature>::type, P>(get<I>(v.x).y);
 }
 /// The same for a backward pass.
-template <class E, std::size_t I, class P, class V> XGRAD_INLINE auto argument_again(V const& v)
-{
+template <class E, std::size_t I, class P, class V> XGRAD_INLINE auto argument_again(V const& v) {
     auto const x = argument<E, I, P>(v);
     if constexpr (I == 1 && divides<E>) return Divisor{x, v.inverse};
     else return x;
 }
 
-/// Whether values are computed for their own sake, or once more because gradients need them: then an operation may offer
-/// `value_again`, which shares work with its partials and may be off by a rounding, or `value_and_partial`, which finds both.
+/// Whether values are computed for their own sake, or once more because gradients need them: then
+/// an operation may offer `value_again`, which shares work with its partials and may be off by a
+/// rounding, or `value_and_partial`, which finds both.
 enum class Pass { forward, backward };
 
 /// Which leaves, one bit each.
 using LeafMask = std::uint64_t;
-template <std::size_t From, std::size_t Count> inline constexpr LeafMask leaf_range = (Count >= 64 ? ~LeafMask{0} : (LeafMask{1} << Count) - 1) << From;
-template <class E, std::size_t At> XGRAD_INLINE bool covers(LeafMask mask)
-{
+template <std::size_t From, std::size_t Count>
+inline constexpr LeafMask leaf_range =
+    (Count >= 64 ? ~LeafMask{0} : (LeafMask{1} << Count) - 1) << From;
+template <class E, std::size_t At> XGRAD_INLINE bool covers(LeafMask mask) {
     return E::leaves > 0 && (mask & leaf_range<At, E::leaves>) == leaf_range<At, E::leaves>;
 }
 
-template <class Op> inline constexpr bool is_transcendental = requires { requires Op::is_transcendental; };
-/// Whether a formula has parts that are not found again where all their leaves have the values of the batch before.
+template <class Op>
+inline constexpr bool is_transcendental = requires { requires Op::is_transcendental; };
+/// Whether a formula has parts that are not found again where all their leaves have the values of
+/// the batch before.
 template <class X> inline constexpr bool keeps_values = false;
 template <class Op, class... X>
-inline constexpr bool keeps_values<Expression<Op, X...>> = is_transcendental<Op> || divides<Expression<Op, X...>> || (keeps_values<X> || ...);
+inline constexpr bool keeps_values<Expression<Op, X...>> =
+    is_transcendental<Op> || divides<Expression<Op, X...>> || (keeps_values<X> || ...);
 
 // `known`: the leaves that have the values of the batch before.
-template <std::size_t At, class P, Pass pass, class T, class Load> XGRAD_INLINE void evaluate(Slot<T> const&, Load const& load, Values<Slot<T>, P>& v, LeafMask)
-{
+template <std::size_t At, class P, Pass pass, class T, class Load>
+XGRAD_INLINE void evaluate(Slot<T> const&, Load const& load, Values<Slot<T>, P>& v, LeafMask) {
     v.y = load.template operator()<T, At>();
 }
-template <std::size_t At, class P, Pass pass, class T, class Load> XGRAD_INLINE void evaluate(Constant<T> const&, Load const&, Values<Constant<T>, P>&, LeafMask) {}
+template <std::size_t At, class P, Pass pass, class T, class Load>
+XGRAD_INLINE void evaluate(Constant<T> const&, Load const&, Values<Constant<T>, P>&, LeafMask) {}
 
 /// A number of a formula.
-template <class P, class T> XGRAD_INLINE batch_for<letter_of<T>, P> number_batch(Constant<T> const& c)
-{
+template <class P, class T>
+XGRAD_INLINE batch_for<letter_of<T>, P> number_batch(Constant<T> const& c) {
     if constexpr (std::same_as<T, bool>) return simd::Batch<P>(c.value()) != 0;
     else return c.value();
 }
 /// Numbers of a formula are there before the first batch.
 template <class T, class P> XGRAD_INLINE void place_numbers(Slot<T> const&, Values<Slot<T>, P>&) {}
-template <class T, class P> XGRAD_INLINE void place_numbers(Constant<T> const& c, Values<Constant<T>, P>& v) { v.y = number_batch<P>(c); }
-template <class P, class Op, class... X> XGRAD_INLINE void place_numbers(Expression<Op, X...> const& e, Values<Expression<Op, X...>, P>& v)
-{
-    [&]<std::size_t... I>(std::index_sequence<I...>) XGRAD_LAMBDA_INLINE { (place_numbers(get<I>(e.x), get<I>(v.x)), ...); }(std::index_sequence_for<X...>{});
+template <class T, class P>
+XGRAD_INLINE void place_numbers(Constant<T> const& c, Values<Constant<T>, P>& v) {
+    v.y = number_batch<P>(c);
+}
+template <class P, class Op, class... X>
+XGRAD_INLINE void place_numbers(Expression<Op, X...> const& e, Values<Expression<Op, X...>, P>& v) {
+    [&]<std::size_t... I>(std::index_sequence<I...>) XGRAD_LAMBDA_INLINE {
+        (place_numbers(get<I>(e.x), get<I>(v.x)), ...);
+    }(std::index_sequence_for<X...>{});
 }
 template <std::size_t At, class P, Pass pass, class Op, class... X, class Load, std::size_t... I>
-XGRAD_INLINE void evaluate_operands(Expression<Op, X...> const& e, Load const& load, Values<Expression<Op, X...>, P>& v, LeafMask known, std::index_sequence<I...>)
-{
+XGRAD_INLINE void evaluate_operands(Expression<Op, X...> const& e, Load const& load,
+    Values<Expression<Op, X...>, P>& v, LeafMask known, std::index_sequence<I...>) {
     using E = Expression<Op, X...>;
     constexpr auto first = first_leaves<X...>();
     (evaluate<At + first[I], P, pass>(get<I>(e.x), load, get<I>(v.x), known), ...);
@@ -241,20 +263,22 @@ XGRAD_INLINE void evaluate_operands(Expression<Op, X...> const& e, Load const& l
             v.inverse = reciprocal(argument<E, 1, P>(v));
 }
 template <class P, Pass pass, class Op, class... X, std::size_t... I>
-XGRAD_INLINE void apply_operation(Expression<Op, X...> const& e, Values<Expression<Op, X...>, P>& v, std::index_sequence<I...>)
-{
+XGRAD_INLINE void apply_operation(
+    Expression<Op, X...> const& e, Values<Expression<Op, X...>, P>& v, std::index_sequence<I...>) {
     using E = Expression<Op, X...>;
     using batch = batch_for<typename E::letter, P>;
     if constexpr (pass == Pass::backward && FoundTogether<E, P>::value) {
         auto const [y, partial] = e.op.value_and_partial(argument<E, I, P>(v)...);
         v.y = y;
         v.partial = partial;
-    } else if constexpr (pass == Pass::backward && requires { e.op.value_again(argument_again<E, I, P>(v)...); }) v.y = batch(e.op.value_again(argument_again<E, I, P>(v)...));
+    } else if constexpr (pass == Pass::backward &&
+                         requires { e.op.value_again(argument_again<E, I, P>(v)...); })
+        v.y = batch(e.op.value_again(argument_again<E, I, P>(v)...));
     else v.y = batch(e.op.value(argument<E, I, P>(v)...));
 }
 template <std::size_t At, class P, Pass pass, class Op, class... X, class Load>
-XGRAD_INLINE void evaluate(Expression<Op, X...> const& e, Load const& load, Values<Expression<Op, X...>, P>& v, LeafMask known)
-{
+XGRAD_INLINE void evaluate(Expression<Op, X...> const& e, Load const& load,
+    Values<Expression<Op, X...>, P>& v, LeafMask known) {
     if constexpr (is_transcendental<Op>)
         if (covers<Expression<Op, X...>, At>(known)) [[unlikely]]
             return;
@@ -264,41 +288,40 @@ XGRAD_INLINE void evaluate(Expression<Op, X...> const& e, Load const& load, Valu
 
 /// Once more for backward, with the outermost value read instead of computed where `saved` says so.
 template <class P, class T, class Load, class LoadResult>
-XGRAD_INLINE void evaluate_again(Slot<T> const& f, Load const& load, bool, LoadResult const&, Values<Slot<T>, P>& v, LeafMask known)
-{
+XGRAD_INLINE void evaluate_again(Slot<T> const& f, Load const& load, bool, LoadResult const&,
+    Values<Slot<T>, P>& v, LeafMask known) {
     evaluate<0, P, Pass::backward>(f, load, v, known);
 }
 template <class P, class Op, class... X, class Load, class LoadResult>
-XGRAD_INLINE void evaluate_again(Expression<Op, X...> const& e, Load const& load, bool saved, LoadResult const& result, Values<Expression<Op, X...>, P>& v, LeafMask known)
-{
+XGRAD_INLINE void evaluate_again(Expression<Op, X...> const& e, Load const& load, bool saved,
+    LoadResult const& result, Values<Expression<Op, X...>, P>& v, LeafMask known) {
     evaluate_operands<0, P, Pass::backward>(e, load, v, known, std::index_sequence_for<X...>{});
     if (saved && !FoundTogether<Expression<Op, X...>, P>::value) v.y = result();
     else apply_operation<P, Pass::backward>(e, v, std::index_sequence_for<X...>{});
 }
 
 /// What an operand can take of a gradient: the real part if it is real.
-template <class L, class P> XGRAD_INLINE auto project(simd::Batch<P> g)
-{
+template <class L, class P> XGRAD_INLINE auto project(simd::Batch<P> g) {
     if constexpr (std::same_as<L, C>) return simd::ComplexBatch<P>(g);
     else return g;
 }
-template <class L, class P> XGRAD_INLINE auto project(simd::ComplexBatch<P> g)
-{
+template <class L, class P> XGRAD_INLINE auto project(simd::ComplexBatch<P> g) {
     if constexpr (std::same_as<L, C>) return g;
     else return g.re;
 }
 
-template <class X> inline constexpr bool wants_gradient = X::leaves > 0 && takes_gradients<typename X::letter>;
+template <class X>
+inline constexpr bool wants_gradient = X::leaves > 0 && takes_gradients<typename X::letter>;
 
-/// Sends the gradient g of a formula's value down to its leaves: sink.template operator()<T, leaf>(gradient).
+/// Sends the gradient g of a formula's value down to its leaves: sink.template operator()<T,
+/// leaf>(gradient).
 template <std::size_t At, class P, class T, class G, class Sink>
-XGRAD_INLINE void send(Slot<T> const&, Values<Slot<T>, P> const&, G g, LeafMask, Sink const& sink)
-{
+XGRAD_INLINE void send(Slot<T> const&, Values<Slot<T>, P> const&, G g, LeafMask, Sink const& sink) {
     sink.template operator()<T, At>(g);
 }
 template <std::size_t At, class P, class Op, class... X, class G, class Sink>
-XGRAD_INLINE void send(Expression<Op, X...> const& e, Values<Expression<Op, X...>, P> const& v, G g, LeafMask wanted, Sink const& sink)
-{
+XGRAD_INLINE void send(Expression<Op, X...> const& e, Values<Expression<Op, X...>, P> const& v, G g,
+    LeafMask wanted, Sink const& sink) {
     using E = Expression<Op, X...>;
     constexpr auto first = first_leaves<X...>();
     auto const to_operand = [&]<std::size_t I>(wrt<I> which) XGRAD_LAMBDA_INLINE {
@@ -309,10 +332,12 @@ XGRAD_INLINE void send(Expression<Op, X...> const& e, Values<Expression<Op, X...
                 if constexpr (FoundTogether<E, P>::value) return pull(g, v.partial);
                 else return pull(g, e.op.partial(which, v.y, argument_again<E, J, P>(v)...));
             }(std::index_sequence_for<X...>{});
-            send<At + first[I], P>(get<I>(e.x), get<I>(v.x), project<typename Xi::letter>(gi), wanted, sink);
+            send<At + first[I], P>(
+                get<I>(e.x), get<I>(v.x), project<typename Xi::letter>(gi), wanted, sink);
         }
     };
-    [&]<std::size_t... I>(std::index_sequence<I...>) XGRAD_LAMBDA_INLINE { (to_operand(wrt<I>{}), ...); }(std::index_sequence_for<X...>{});
+    [&]<std::size_t... I>(std::index_sequence<I...>)
+        XGRAD_LAMBDA_INLINE { (to_operand(wrt<I>{}), ...); }(std::index_sequence_for<X...>{});
 }
 
-}  // namespace xgrad::detail
+} // namespace xgrad::detail

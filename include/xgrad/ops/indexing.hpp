@@ -12,26 +12,32 @@ XGRAD_COMPILED_ONCE
 
 namespace xgrad {
 
-/// start:stop:step as in Python: start counts, stop does not, negative ones count from the end. The step is positive.
+/// start:stop:step as in Python: start counts, stop does not, negative ones count from the end. The
+/// step is positive.
 struct Slice {
     std::optional<std::ptrdiff_t> start = {}, stop = {};
     std::ptrdiff_t step = 1;
 };
-inline Slice slice(std::optional<std::ptrdiff_t> start = {}, std::optional<std::ptrdiff_t> stop = {}, std::ptrdiff_t step = 1) { return {start, stop, step}; }
+inline Slice slice(std::optional<std::ptrdiff_t> start = {},
+    std::optional<std::ptrdiff_t> stop = {}, std::ptrdiff_t step = 1) {
+    return {start, stop, step};
+}
 
 namespace detail {
 
-/// What an index takes of one axis: `count` positions from `start` on. The step is 0 where the axis goes.
+/// What an index takes of one axis: `count` positions from `start` on. The step is 0 where the axis
+/// goes.
 struct AxisPart {
     std::size_t start, count;
     std::ptrdiff_t step = 1;
 };
 
-}  // namespace detail
+} // namespace detail
 
 /// A window on an array: some indices, slices and new axes. A view.
 struct Window : Arraywise {
-    static constexpr bool is_part = true;  // each element of the result is another one of the argument
+    static constexpr bool is_part =
+        true; // each element of the result is another one of the argument
 
     // Of each index; the step is 0 where the axis goes, and new_axis where there was none.
     Shape start, count;
@@ -40,16 +46,15 @@ struct Window : Arraywise {
 
     Window() = default;
     /// All of an array.
-    explicit Window(Shape const& shape) : start(shape.size(), 0), count(shape), step(shape.size(), 1) {}
+    explicit Window(Shape const& shape)
+        : start(shape.size(), 0), count(shape), step(shape.size(), 1) {}
 
-    void add(detail::AxisPart const& part)
-    {
+    void add(detail::AxisPart const& part) {
         start.push_back(part.start);
         count.push_back(part.count);
         step.push_back(part.step);
     }
-    template <Scalar T> auto value(detail::Array<T> const& x) const
-    {
+    template <Scalar T> auto value(detail::Array<T> const& x) const {
         detail::Array<T> out;
         look(x, out, sizeof(T));
         return out;
@@ -57,9 +62,9 @@ struct Window : Arraywise {
     auto pullback(wrt<0>, auto const& g, auto const&, auto const& x) const;
 
 private:
-    void look(detail::AnyArray const& x, detail::AnyArray& out, std::size_t element) const
-    {
-        std::size_t const indices = step.size(), kept = indices - static_cast<std::size_t>(std::ranges::count(step, 0));
+    void look(detail::AnyArray const& x, detail::AnyArray& out, std::size_t element) const {
+        std::size_t const indices = step.size(),
+                          kept = indices - static_cast<std::size_t>(std::ranges::count(step, 0));
         out.shape.reserve_exactly(kept);
         out.strides.reserve_exactly(kept);
         std::ptrdiff_t offset = 0;
@@ -91,8 +96,7 @@ struct Embed : Arraywise {
     Shape shape;
     Window window;
 
-    template <Scalar T> auto value(detail::Array<T> const& x) const
-    {
+    template <Scalar T> auto value(detail::Array<T> const& x) const {
         detail::Array<T> out(shape);
         auto const place = window.value(out);
         bool const is_one_piece = place.contiguous && place.numel != 0;
@@ -101,43 +105,54 @@ struct Embed : Arraywise {
         detail::copy_elements(place, x);
         return out;
     }
-    auto pullback(wrt<0>, auto const& g, auto const&, auto const&) const { return express(window, g); }
+    auto pullback(wrt<0>, auto const& g, auto const&, auto const&) const {
+        return express(window, g);
+    }
 };
 
-auto Window::pullback(wrt<0>, auto const& g, auto const&, auto const& x) const { return express(Embed{{}, x.shape(), *this}, g); }
+auto Window::pullback(wrt<0>, auto const& g, auto const&, auto const& x) const {
+    return express(Embed{{}, x.shape(), *this}, g);
+}
 
 namespace detail {
 
-template <class I> concept IntegerIndex = std::integral<I> && !std::same_as<I, bool>;
+template <class I>
+concept IntegerIndex = std::integral<I> && !std::same_as<I, bool>;
 
 template <class I>
-concept AxisIndex = IntegerIndex<I> || std::same_as<I, Slice> || std::same_as<I, xt::xall_tag> || requires(I const& i) { i.get(std::size_t{}); };
+concept AxisIndex = IntegerIndex<I> || std::same_as<I, Slice> || std::same_as<I, xt::xall_tag> ||
+                    requires(I const& i) { i.get(std::size_t{}); };
 
-inline AxisPart part_of_axis(std::ptrdiff_t i, std::size_t n, std::size_t axis)
-{
+inline AxisPart part_of_axis(std::ptrdiff_t i, std::size_t n, std::size_t axis) {
     auto const extent = static_cast<std::ptrdiff_t>(n);
-    if (i < -extent || i >= extent) fail<IndexError>("index ", i, " is out of range for axis ", axis, " with extent ", n);
+    if (i < -extent || i >= extent)
+        fail<IndexError>("index ", i, " is out of range for axis ", axis, " with extent ", n);
     return {static_cast<std::size_t>(i < 0 ? i + extent : i), 1, 0};
 }
-inline AxisPart part_of_axis(Slice const& s, std::size_t n, std::size_t axis)
-{
-    if (s.step < 1) fail<IndexError>("a slice of axis ", axis, " has step ", s.step, "; it must be positive");
+inline AxisPart part_of_axis(Slice const& s, std::size_t n, std::size_t axis) {
+    if (s.step < 1)
+        fail<IndexError>("a slice of axis ", axis, " has step ", s.step, "; it must be positive");
     auto const extent = static_cast<std::ptrdiff_t>(n);
-    auto const bounded = [extent](std::ptrdiff_t i) { return std::clamp<std::ptrdiff_t>(i < 0 ? i + extent : i, 0, extent); };
-    auto const start = bounded(s.start.value_or(0)), stop = std::max(start, bounded(s.stop.value_or(extent)));
-    return {static_cast<std::size_t>(start), static_cast<std::size_t>(stop > start ? (stop - start - 1) / s.step + 1 : 0), s.step};
+    auto const bounded = [extent](std::ptrdiff_t i) {
+        return std::clamp<std::ptrdiff_t>(i < 0 ? i + extent : i, 0, extent);
+    };
+    auto const start = bounded(s.start.value_or(0)),
+               stop = std::max(start, bounded(s.stop.value_or(extent)));
+    return {static_cast<std::size_t>(start),
+        static_cast<std::size_t>(stop > start ? (stop - start - 1) / s.step + 1 : 0), s.step};
 }
 inline AxisPart part_of_axis(xt::xall_tag, std::size_t n, std::size_t) { return {0, n}; }
 /// xt::range and its kin.
 template <class I>
     requires requires(I const& i) { i.get(std::size_t{}); }
-AxisPart part_of_axis(I const& range, std::size_t n, std::size_t axis)
-{
+AxisPart part_of_axis(I const& range, std::size_t n, std::size_t axis) {
     auto const s = range.get(n);
     auto const count = static_cast<std::size_t>(s.size());
     if (count == 0) return {0, 0};
-    auto const first = static_cast<std::ptrdiff_t>(s(0)), step = count > 1 ? static_cast<std::ptrdiff_t>(s(1)) - first : 1;
-    return part_of_axis(Slice{first, first + (static_cast<std::ptrdiff_t>(count) - 1) * step + 1, step}, n, axis);
+    auto const first = static_cast<std::ptrdiff_t>(s(0)),
+               step = count > 1 ? static_cast<std::ptrdiff_t>(s(1)) - first : 1;
+    return part_of_axis(
+        Slice{first, first + (static_cast<std::ptrdiff_t>(count) - 1) * step + 1, step}, n, axis);
 }
 
 /// Turns indices into a Window, axis by axis; axes not named are taken whole.
@@ -145,25 +160,29 @@ class WindowBuilder {
 public:
     WindowBuilder(Shape const& shape, std::size_t named) : shape_(shape), named_(named) {}
 
-    template <class I> void add(I const& index)
-    {
+    template <class I> void add(I const& index) {
         if constexpr (std::same_as<I, xt::xnewaxis_tag>) window_.add({0, 1, Window::new_axis});
         else if constexpr (std::same_as<I, xt::xellipsis_tag>) {
-            if (std::exchange(has_ellipsis_, true)) fail<IndexError>("an index has more than one ellipsis");
-            for (auto rest = shape_.size() - std::min(named_, shape_.size()); rest > 0; --rest) whole();
+            if (std::exchange(has_ellipsis_, true))
+                fail<IndexError>("an index has more than one ellipsis");
+            for (auto rest = shape_.size() - std::min(named_, shape_.size()); rest > 0; --rest)
+                whole();
         } else {
-            static_assert(!std::floating_point<I>, "an index is a whole number, a range or a slice: this one is of floating point type");
-            static_assert(std::floating_point<I> || AxisIndex<I>, "an index is a whole number, xg::slice(...), xt::range(...), xt::all(), xt::newaxis() or xt::ellipsis()");
+            static_assert(!std::floating_point<I>, "an index is a whole number, a range or a "
+                                                   "slice: this one is of floating point type");
+            static_assert(std::floating_point<I> || AxisIndex<I>,
+                "an index is a whole number, xg::slice(...), xt::range(...), xt::all(), "
+                "xt::newaxis() or xt::ellipsis()");
             if (axis_ == shape_.size())
                 fail<IndexError>("too many indices for an array with ", shape_.size(),
                     " dimensions: ", named_, " of them for shape ", shape_);
-            if constexpr (IntegerIndex<I>) window_.add(part_of_axis(static_cast<std::ptrdiff_t>(index), shape_[axis_], axis_));
+            if constexpr (IntegerIndex<I>)
+                window_.add(part_of_axis(static_cast<std::ptrdiff_t>(index), shape_[axis_], axis_));
             else if constexpr (AxisIndex<I>) window_.add(part_of_axis(index, shape_[axis_], axis_));
             ++axis_;
         }
     }
-    Window finish()
-    {
+    Window finish() {
         while (axis_ < shape_.size()) whole();
         return std::move(window_);
     }
@@ -178,14 +197,15 @@ private:
 };
 
 /// How many axes of the indexed array an index names.
-template <class I> inline constexpr std::size_t names_axes = !std::same_as<I, xt::xnewaxis_tag> && !std::same_as<I, xt::xellipsis_tag>;
+template <class I>
+inline constexpr std::size_t names_axes =
+    !std::same_as<I, xt::xnewaxis_tag> && !std::same_as<I, xt::xellipsis_tag>;
 
-template <class... Index> Window window(Shape const& shape, Index const&... index)
-{
+template <class... Index> Window window(Shape const& shape, Index const&... index) {
     WindowBuilder builder(shape, (names_axes<Index> + ... + 0));
     (builder.add(index), ...);
     return builder.finish();
 }
 
-}  // namespace detail
-}  // namespace xgrad
+} // namespace detail
+} // namespace xgrad

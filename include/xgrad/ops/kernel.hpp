@@ -1,5 +1,5 @@
-// Kernels: the loop that runs a formula over a tile, forward and backward. All that is compiled for each expression is here
-// and in formula.hpp; finding the tiles is tile_loop.hpp's, compiled once.
+// Kernels: the loop that runs a formula over a tile, forward and backward. All that is compiled for
+// each expression is here and in formula.hpp; finding the tiles is tile_loop.hpp's, compiled once.
 #pragma once
 
 #include <xgrad/base/by_itself.hpp>
@@ -10,28 +10,29 @@
 
 namespace xgrad::detail {
 
-/// The leaves whose values are those of the batch before: none at the first batch, then those that are the same in the whole tile.
+/// The leaves whose values are those of the batch before: none at the first batch, then those that
+/// are the same in the whole tile.
 template <class F> struct KnownLeaves {
     LeafMask uniform, now = 0;
 
-    XGRAD_INLINE LeafMask next()
-    {
+    XGRAD_INLINE LeafMask next() {
         if constexpr (F::leaves < 2 || !keeps_values<F>) return 0;
         LeafMask known = std::exchange(now, uniform);
-        asm("" : "+r"(known));  // else a compiler makes a loop for each case
+        asm("" : "+r"(known)); // else a compiler makes a loop for each case
         return known;
     }
 };
 
-XGRAD_INLINE void copy_places(void* const* from, std::size_t n, void const** to)
-{
+XGRAD_INLINE void copy_places(void* const* from, std::size_t n, void const** to) {
     for (std::size_t k = 0; k < n; ++k) to[k] = by_itself(from[k]);
 }
 
-/// out[i] = f(in[0][i], in[1][i], ...) for i < n. The leaves in `uniform` have one value in all n places.
-template <class F> XGRAD_NOINLINE void forward_kernel(F const& formula, void* const* operands, typename F::scalar* out, std::size_t n, LeafMask uniform)
-{
-    F const f = formula;  // a copy that no output can alias
+/// out[i] = f(in[0][i], in[1][i], ...) for i < n. The leaves in `uniform` have one value in all n
+/// places.
+template <class F>
+XGRAD_NOINLINE void forward_kernel(F const& formula, void* const* operands, typename F::scalar* out,
+    std::size_t n, LeafMask uniform) {
+    F const f = formula; // a copy that no output can alias
     using P = compute_precision<F>;
     constexpr std::size_t leaves = F::leaves, width = simd::Batch<P>::width;
     void const* in[leaves + 1];
@@ -50,52 +51,58 @@ template <class F> XGRAD_NOINLINE void forward_kernel(F const& formula, void* co
         }
         if (left == 0) return;
         if (to == last) break;
-        each_leaf<0, F>([&]<class T, std::size_t K>() { in[K] = rest.template copy<tile_type<T, P>>(K, in[K], whole, left); });
+        each_leaf<0, F>([&]<class T, std::size_t K>() {
+            in[K] = rest.template copy<tile_type<T, P>>(K, in[K], whole, left);
+        });
         to = last;
     }
     copy_few<width / 2>(last, left, out + whole);
 }
 
-/// Where a backward tile finds its operands, in this order: the leaves, the gradient of the result, the saved result, and
-/// then one place for the gradient of each leaf.
+/// Where a backward tile finds its operands, in this order: the leaves, the gradient of the result,
+/// the saved result, and then one place for the gradient of each leaf.
 template <class F> struct BackwardLayout {
-    static constexpr std::size_t leaves = F::leaves, seed = leaves, result = leaves + 1, gradients = leaves + 2, total = 2 * leaves + 2;
+    static constexpr std::size_t leaves = F::leaves, seed = leaves, result = leaves + 1,
+                                 gradients = leaves + 2, total = 2 * leaves + 2;
 };
 
-/// Which gradients a backward tile writes: `wanted` at all; leaf k to the place of leaf target[k] (an earlier one where both
-/// stand for one tensor), and then `add` says that something lies there already. `ways` says the same of the first leaves.
+/// Which gradients a backward tile writes: `wanted` at all; leaf k to the place of leaf target[k]
+/// (an earlier one where both stand for one tensor), and then `add` says that something lies there
+/// already. `ways` says the same of the first leaves.
 struct BackwardPlan {
     static constexpr std::size_t paired_leaves = 6;
-    /// Bits of `ways`: leaf k is written to its place; it is added to an earlier one; and to which, unless that is the first.
+    /// Bits of `ways`: leaf k is written to its place; it is added to an earlier one; and to which,
+    /// unless that is the first.
     static constexpr std::uint32_t stored(std::size_t k) { return std::uint32_t{1} << k; }
-    static constexpr std::uint32_t meets(std::size_t k) { return std::uint32_t{1} << (paired_leaves + k); }
-    static constexpr std::uint32_t pair(std::size_t earlier, std::size_t later) { return std::uint32_t{1} << (2 * paired_leaves + later * (later - 1) / 2 + earlier); }
+    static constexpr std::uint32_t meets(std::size_t k) {
+        return std::uint32_t{1} << (paired_leaves + k);
+    }
+    static constexpr std::uint32_t pair(std::size_t earlier, std::size_t later) {
+        return std::uint32_t{1} << (2 * paired_leaves + later * (later - 1) / 2 + earlier);
+    }
 
     LeafMask wanted = 0, add = 0;
     std::uint32_t ways = 0;
     bool saved_result = false;
     std::uint8_t target[64];
 
-    BackwardPlan() noexcept {}  // leaves `target` to be filled
+    BackwardPlan() noexcept {} // leaves `target` to be filled
 
     /// True for a leaf that has a gradient of its own.
     bool makes_gradient(std::size_t k) const noexcept { return (wanted & ~add) >> k & 1; }
     /// Leaf k has a gradient of its own.
-    void keep(std::size_t k) noexcept
-    {
+    void keep(std::size_t k) noexcept {
         target[k] = static_cast<std::uint8_t>(k);
         if (k < paired_leaves) ways |= stored(k);
     }
     /// Leaf k gets its gradient where that of `nearest` lies, the leaf of its tensor before it.
-    void send_to(std::size_t nearest, std::size_t k) noexcept
-    {
+    void send_to(std::size_t nearest, std::size_t k) noexcept {
         target[k] = target[nearest];
         add |= LeafMask{1} << k;
         if (k < paired_leaves) ways |= meets(k) | pair(nearest, k);
     }
     /// The same for these leaves alone: of one tensor all, or none.
-    BackwardPlan only(LeafMask leaves) const noexcept
-    {
+    BackwardPlan only(LeafMask leaves) const noexcept {
         BackwardPlan plan = *this;
         auto const left_out = static_cast<std::uint32_t>(~leaves) & (stored(paired_leaves) - 1);
         plan.wanted &= leaves;
@@ -105,12 +112,16 @@ struct BackwardPlan {
     }
 };
 
-template <class T, class P> using gradient_batch = std::conditional_t<Differentiable<T>, simd::batch_of<tile_type<T, P>, P>, NoPartial>;
+template <class T, class P>
+using gradient_batch =
+    std::conditional_t<Differentiable<T>, simd::batch_of<tile_type<T, P>, P>, NoPartial>;
 template <class Indices, class F, class P> struct GradientBatches;
-template <std::size_t... K, class F, class P> struct GradientBatches<std::index_sequence<K...>, F, P> : OperandAt<K, gradient_batch<leaf_scalar<F, K>, P>>... {};
+template <std::size_t... K, class F, class P>
+struct GradientBatches<std::index_sequence<K...>, F, P>
+    : OperandAt<K, gradient_batch<leaf_scalar<F, K>, P>>... {};
 
-/// Takes the gradients of the leaves of F to their places, batch by batch. Those of one tensor meet in registers, or in memory where there
-/// are many leaves.
+/// Takes the gradients of the leaves of F to their places, batch by batch. Those of one tensor meet
+/// in registers, or in memory where there are many leaves.
 template <class F, class P> struct GradientSink {
     static constexpr bool in_registers = F::leaves <= BackwardPlan::paired_leaves;
     using Batches = GradientBatches<std::make_index_sequence<in_registers ? F::leaves : 0>, F, P>;
@@ -121,17 +132,17 @@ template <class F, class P> struct GradientSink {
     bool const scales;
     void* out[F::leaves];
 
-    /// `added_to`: leaves whose gradient is added to what lies in its place; `times`: what all gradients are multiplied by.
+    /// `added_to`: leaves whose gradient is added to what lies in its place; `times`: what all
+    /// gradients are multiplied by.
     XGRAD_INLINE GradientSink(BackwardPlan const& plan, LeafMask added_to_place, double times = 1)
-        : wanted(plan.wanted), add(in_registers ? plan.add : plan.add | added_to_place), added_to(added_to_place),
-          ways(plan.ways | (times != 1 || added_to_place ? changes : 0)), factor(times), scales(times != 1)
-    {
-    }
+        : wanted(plan.wanted), add(in_registers ? plan.add : plan.add | added_to_place),
+          added_to(added_to_place), ways(plan.ways | (times != 1 || added_to_place ? changes : 0)),
+          factor(times), scales(times != 1) {}
 
     /// Where the gradients lie: place(k) for each leaf k that writes one.
-    XGRAD_INLINE void set_places(BackwardPlan const& plan, auto place)
-    {
-        for (std::size_t k = 0; k < F::leaves; ++k) out[k] = by_itself(place(in_registers ? k : std::size_t{plan.target[k]}));
+    XGRAD_INLINE void set_places(BackwardPlan const& plan, auto place) {
+        for (std::size_t k = 0; k < F::leaves; ++k)
+            out[k] = by_itself(place(in_registers ? k : std::size_t{plan.target[k]}));
     }
     /// Where send() brings the gradients of the batch that begins at i.
     struct Taking {
@@ -139,11 +150,15 @@ template <class F, class P> struct GradientSink {
         Batches& batches;
         std::size_t i;
 
-        template <class T, std::size_t K> XGRAD_INLINE void operator()(auto g) const { sink.template take<T, K>(batches, g, i); }
+        template <class T, std::size_t K> XGRAD_INLINE void operator()(auto g) const {
+            sink.template take<T, K>(batches, g, i);
+        }
     };
-    XGRAD_INLINE Taking taking(Batches& batches, std::size_t i) const { return {*this, batches, i}; }
-    template <class T, std::size_t K> XGRAD_INLINE void take(Batches& batches, auto g, std::size_t i) const
-    {
+    XGRAD_INLINE Taking taking(Batches& batches, std::size_t i) const {
+        return {*this, batches, i};
+    }
+    template <class T, std::size_t K>
+    XGRAD_INLINE void take(Batches& batches, auto g, std::size_t i) const {
         if constexpr (in_registers) get<K>(batches) = g;
         else {
             auto* const p = place<T, K>(i);
@@ -153,12 +168,14 @@ template <class F, class P> struct GradientSink {
         }
     }
     /// After all gradients of one or more batches that lie side by side were taken.
-    template <std::size_t Together> XGRAD_INLINE void store(Batches (&batches)[Together], std::size_t i) const
-    {
+    template <std::size_t Together>
+    XGRAD_INLINE void store(Batches (&batches)[Together], std::size_t i) const {
         if constexpr (in_registers)
             [&]<std::size_t... K>(std::index_sequence<K...>) XGRAD_LAMBDA_INLINE {
                 auto goes = ways;
-                asm("" : "+r"(goes));  // else a compiler keeps each bit in a place of its own, for which there are no registers
+                asm(""
+                    : "+r"(goes)); // else a compiler keeps each bit in a place of its own, for
+                                   // which there are no registers
                 if (goes & changes) [[unlikely]] {
                     if (scales) (scale_all<K>(batches), ...);
                     (add_place<K>(batches, i), ...);
@@ -168,44 +185,61 @@ template <class F, class P> struct GradientSink {
     }
 
 private:
-    static constexpr std::uint32_t changes = std::uint32_t{1} << 31;  // a bit of `ways`: gradients are scaled or added to what is there
+    static constexpr std::uint32_t changes =
+        std::uint32_t{1} << 31; // a bit of `ways`: gradients are scaled or added to what is there
 
-    template <class T, std::size_t K> XGRAD_INLINE auto* place(std::size_t i) const { return static_cast<tile_type<T, P>*>(out[K]) + i; }
+    template <class T, std::size_t K> XGRAD_INLINE auto* place(std::size_t i) const {
+        return static_cast<tile_type<T, P>*>(out[K]) + i;
+    }
     /// From the last leaf to the first: the gradient of a leaf is complete when its turn comes.
-    template <std::size_t K, std::size_t Together> XGRAD_INLINE void pass_on(Batches (&batches)[Together], std::uint32_t goes, std::size_t i) const
-    {
+    template <std::size_t K, std::size_t Together>
+    XGRAD_INLINE void pass_on(
+        Batches (&batches)[Together], std::uint32_t goes, std::size_t i) const {
         using T = leaf_scalar<F, K>;
         if constexpr (Differentiable<T>) {
             if constexpr (K > 0)
                 if (goes & BackwardPlan::meets(K)) return add_to_nearest<K - 1, K>(batches, goes);
             if (goes & BackwardPlan::stored(K)) [[likely]]
-                kernel::unroll<Together>([&](auto u) XGRAD_LAMBDA_INLINE { get<K>(batches[u]).store(place<T, K>(i + u * simd::Batch<P>::width)); });
+                kernel::unroll<Together>([&](auto u) XGRAD_LAMBDA_INLINE {
+                    get<K>(batches[u]).store(place<T, K>(i + u * simd::Batch<P>::width));
+                });
         }
     }
-    template <std::size_t Earlier, std::size_t K, std::size_t Together> XGRAD_INLINE void add_to_nearest(Batches (&batches)[Together], std::uint32_t goes) const
-    {
+    template <std::size_t Earlier, std::size_t K, std::size_t Together>
+    XGRAD_INLINE void add_to_nearest(Batches (&batches)[Together], std::uint32_t goes) const {
         if constexpr (Earlier > 0)
-            if (!(goes & BackwardPlan::pair(Earlier, K))) return add_to_nearest<Earlier - 1, K>(batches, goes);
+            if (!(goes & BackwardPlan::pair(Earlier, K)))
+                return add_to_nearest<Earlier - 1, K>(batches, goes);
         if constexpr (std::same_as<leaf_scalar<F, Earlier>, leaf_scalar<F, K>>)
-            kernel::unroll<Together>([&](auto u) XGRAD_LAMBDA_INLINE { get<Earlier>(batches[u]) = get<Earlier>(batches[u]) + get<K>(batches[u]); });
+            kernel::unroll<Together>([&](auto u) XGRAD_LAMBDA_INLINE {
+                get<Earlier>(batches[u]) = get<Earlier>(batches[u]) + get<K>(batches[u]);
+            });
     }
-    template <std::size_t K, std::size_t Together> XGRAD_INLINE void scale_all(Batches (&batches)[Together]) const
-    {
+    template <std::size_t K, std::size_t Together>
+    XGRAD_INLINE void scale_all(Batches (&batches)[Together]) const {
         if constexpr (Differentiable<leaf_scalar<F, K>>)
-            kernel::unroll<Together>([&](auto u) XGRAD_LAMBDA_INLINE { get<K>(batches[u]) = get<K>(batches[u]) * factor; });
+            kernel::unroll<Together>([&](auto u) XGRAD_LAMBDA_INLINE {
+                get<K>(batches[u]) = get<K>(batches[u]) * factor;
+            });
     }
-    template <std::size_t K, std::size_t Together> XGRAD_INLINE void add_place(Batches (&batches)[Together], std::size_t i) const
-    {
+    template <std::size_t K, std::size_t Together>
+    XGRAD_INLINE void add_place(Batches (&batches)[Together], std::size_t i) const {
         using T = leaf_scalar<F, K>;
         if constexpr (Differentiable<T>)
             if (added_to >> K & 1)
-                kernel::unroll<Together>([&](auto u) XGRAD_LAMBDA_INLINE { get<K>(batches[u]) = get<K>(batches[u]) + gradient_batch<T, P>::load(place<T, K>(i + u * simd::Batch<P>::width)); });
+                kernel::unroll<Together>([&](auto u) XGRAD_LAMBDA_INLINE {
+                    get<K>(batches[u]) =
+                        get<K>(batches[u]) +
+                        gradient_batch<T, P>::load(place<T, K>(i + u * simd::Batch<P>::width));
+                });
     }
 };
 
-/// Gradients of all leaves of f for a tile, from the gradient of its value. Those of the leaves in `added_to` are added to what is there.
-template <class F> XGRAD_NOINLINE void backward_kernel(F const& formula, BackwardPlan const& plan, void* const* operands, std::size_t n, LeafMask uniform, LeafMask added_to)
-{
+/// Gradients of all leaves of f for a tile, from the gradient of its value. Those of the leaves in
+/// `added_to` are added to what is there.
+template <class F>
+XGRAD_NOINLINE void backward_kernel(F const& formula, BackwardPlan const& plan,
+    void* const* operands, std::size_t n, LeafMask uniform, LeafMask added_to) {
     F const f = formula;
     using P = compute_precision<F>;
     using L = BackwardLayout<F>;
@@ -225,48 +259,66 @@ template <class F> XGRAD_NOINLINE void backward_kernel(F const& formula, Backwar
     std::size_t const left = n % width, whole = n - left;
     for (std::size_t end = whole;; end = width) {
         for (std::size_t i = 0; i < end; i += width) {
-            evaluate_again<P>(f, LeavesAt<P>{in, i}, saved, [&]() XGRAD_LAMBDA_INLINE { return load_batch<Y, P>(in[L::result], i); }, v, known.next());
+            evaluate_again<P>(
+                f, LeavesAt<P>{in, i}, saved,
+                [&]() XGRAD_LAMBDA_INLINE { return load_batch<Y, P>(in[L::result], i); }, v,
+                known.next());
             typename GradientSink<F, P>::Batches batches[1]{};
-            send<0, P>(f, v, load_batch<Y, P>(in[L::seed], i), sink.wanted, sink.taking(batches[0], i));
+            send<0, P>(
+                f, v, load_batch<Y, P>(in[L::seed], i), sink.wanted, sink.taking(batches[0], i));
             sink.store(batches, i);
         }
         if (left == 0) return;
         if (std::exchange(on_copies, true)) break;
         each_leaf<0, F>([&]<class T, std::size_t K>() {
             in[K] = rest.template copy<tile_type<T, P>>(K, in[K], whole, left);
-            if (added_to >> K & 1) last.template copy<tile_type<T, P>>(K, operands[L::gradients + K], whole, left);
+            if (added_to >> K & 1)
+                last.template copy<tile_type<T, P>>(K, operands[L::gradients + K], whole, left);
         });
         sink.set_places(plan, [&](std::size_t k) { return last.buffer[k]; });
         in[L::seed] = rest.template copy<tile_type<Y, P>>(L::seed, in[L::seed], whole, left);
-        if (saved) in[L::result] = rest.template copy<tile_type<Y, P>>(L::result, in[L::result], whole, left);
+        if (saved)
+            in[L::result] =
+                rest.template copy<tile_type<Y, P>>(L::result, in[L::result], whole, left);
     }
     each_leaf<0, F>([&]<class T, std::size_t K>() {
         using E = tile_type<T, P>;
-        if (plan.makes_gradient(K)) copy_few<width / 2>(reinterpret_cast<E const*>(last.buffer[K]), left, static_cast<E*>(operands[L::gradients + K]) + whole);
+        if (plan.makes_gradient(K))
+            copy_few<width / 2>(reinterpret_cast<E const*>(last.buffer[K]), left,
+                static_cast<E*>(operands[L::gradients + K]) + whole);
     });
 }
 
-/// How many batches a kernel computes side by side: two where that takes so little that the tests of where gradients go would be most of the
-/// work.
+/// How many batches a kernel computes side by side: two where that takes so little that the tests
+/// of where gradients go would be most of the work.
 template <class X> inline constexpr bool is_cheap = true;
-template <class Op, class... X> inline constexpr bool is_cheap<Expression<Op, X...>> = !is_transcendental<Op> && (is_cheap<X> && ...);
-template <class F> inline constexpr std::size_t batches_together = is_cheap<F> && F::leaves > 1 && F::leaves <= BackwardPlan::paired_leaves && simd::Batch<compute_precision<F>>::width > 1 ? 2 : 1;
+template <class Op, class... X>
+inline constexpr bool is_cheap<Expression<Op, X...>> =
+    !is_transcendental<Op> && (is_cheap<X> && ...);
+template <class F>
+inline constexpr std::size_t batches_together =
+    is_cheap<F> && F::leaves > 1 &&
+            F::leaves <= BackwardPlan::paired_leaves&& simd::Batch<compute_precision<F>>::width > 1
+        ? 2
+        : 1;
 
 /// In pairs, which wait less for each other than one after the other would.
-template <std::size_t n, class P> XGRAD_INLINE double sum_of_lanes(P const* lanes)
-{
+template <std::size_t n, class P> XGRAD_INLINE double sum_of_lanes(P const* lanes) {
     if constexpr (n == 1) return static_cast<double>(*lanes);
     else return sum_of_lanes<n / 2>(lanes) + sum_of_lanes<n / 2>(lanes + n / 2);
 }
 
-/// The number of batches that a kernel adds up in its own precision before it goes on in a wider one.
+/// The number of batches that a kernel adds up in its own precision before it goes on in a wider
+/// one.
 inline constexpr std::size_t summed_batches = 32;
 
-/// The sum of f over n elements and in the same pass the gradients of `factor` times that sum, for all leaves that want one: of
-/// those that stand for one tensor the first gets all. Operands as for backward_kernel, without the gradient of the result and the saved
-/// result; `added_to` as there. Values may be off by a rounding, as in any backward pass.
-template <class F> XGRAD_NOINLINE double sum_and_gradient_kernel(F const& formula, BackwardPlan const& plan, void* const* operands, double factor, std::size_t n, LeafMask uniform, LeafMask added_to)
-{
+/// The sum of f over n elements and in the same pass the gradients of `factor` times that sum, for
+/// all leaves that want one: of those that stand for one tensor the first gets all. Operands as for
+/// backward_kernel, without the gradient of the result and the saved result; `added_to` as there.
+/// Values may be off by a rounding, as in any backward pass.
+template <class F>
+XGRAD_NOINLINE double sum_and_gradient_kernel(F const& formula, BackwardPlan const& plan,
+    void* const* operands, double factor, std::size_t n, LeafMask uniform, LeafMask added_to) {
     F const f = formula;
     using P = compute_precision<F>;
     using L = BackwardLayout<F>;
@@ -275,8 +327,9 @@ template <class F> XGRAD_NOINLINE double sum_and_gradient_kernel(F const& formul
     copy_places(operands, L::leaves, in);
     GradientSink<F, P> sink(plan, added_to, factor);
     sink.set_places(plan, [&](std::size_t k) { return operands[L::gradients + k]; });
-    simd::Batch<P> const seed(1);  // a constant, so that a product with it is none
-    auto const compute = [&]<std::size_t Batches>(Values<F, P>(&v)[Batches], LeafMask known, std::size_t i, simd::Batch<P>& sum) XGRAD_LAMBDA_INLINE {
+    simd::Batch<P> const seed(1); // a constant, so that a product with it is none
+    auto const compute = [&]<std::size_t Batches>(Values<F, P>(&v)[Batches], LeafMask known,
+                             std::size_t i, simd::Batch<P>& sum) XGRAD_LAMBDA_INLINE {
         typename GradientSink<F, P>::Batches batches[Batches]{};
         kernel::unroll<Batches>([&](auto u) XGRAD_LAMBDA_INLINE {
             std::size_t const at = i + u * width;
@@ -301,29 +354,35 @@ template <class F> XGRAD_NOINLINE double sum_and_gradient_kernel(F const& formul
                 if (i + together * width <= stop) {
                     KnownLeaves<F> known_to_all{uniform};
                     Values<F, P> all[together]{};
-                    kernel::unroll<together>([&](auto u) XGRAD_LAMBDA_INLINE { place_numbers(f, all[u]); });
-                    for (; i + together * width <= stop; i += together * width) compute(all, known_to_all.next(), i, sum);
+                    kernel::unroll<together>(
+                        [&](auto u) XGRAD_LAMBDA_INLINE { place_numbers(f, all[u]); });
+                    for (; i + together * width <= stop; i += together * width)
+                        compute(all, known_to_all.next(), i, sum);
                 }
             for (; i < stop; i += width) compute(v, known.next(), i, sum);
             P lanes[width];
             sum.store(lanes);
             if (summed == width) total += sum_of_lanes<width>(lanes);
             else
-                for (std::size_t lane = 0; lane < summed; ++lane) total += static_cast<double>(lanes[lane]);
+                for (std::size_t lane = 0; lane < summed; ++lane)
+                    total += static_cast<double>(lanes[lane]);
         }
         if (left == 0) return total;
         if (std::exchange(on_copies, true)) break;
         each_leaf<0, F>([&]<class T, std::size_t K>() {
             in[K] = rest.template copy<tile_type<T, P>>(K, in[K], whole, left);
-            if (added_to >> K & 1) last.template copy<tile_type<T, P>>(K, operands[L::gradients + K], whole, left);
+            if (added_to >> K & 1)
+                last.template copy<tile_type<T, P>>(K, operands[L::gradients + K], whole, left);
         });
         sink.set_places(plan, [&](std::size_t k) { return last.buffer[k]; });
     }
     each_leaf<0, F>([&]<class T, std::size_t K>() {
         using E = tile_type<T, P>;
-        if (void* const place = operands[L::gradients + K]) copy_few<width / 2>(reinterpret_cast<E const*>(last.buffer[K]), left, static_cast<E*>(place) + whole);
+        if (void* const place = operands[L::gradients + K])
+            copy_few<width / 2>(
+                reinterpret_cast<E const*>(last.buffer[K]), left, static_cast<E*>(place) + whole);
     });
     return total;
 }
 
-}  // namespace xgrad::detail
+} // namespace xgrad::detail

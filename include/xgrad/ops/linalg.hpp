@@ -9,7 +9,8 @@ XGRAD_COMPILED_ONCE
 
 namespace xgrad {
 
-/// How a matrix product takes a factor: as matrices, or with its last axis alone as rows or columns.
+/// How a matrix product takes a factor: as matrices, or with its last axis alone as rows or
+/// columns.
 struct MatmulFactor {
     enum class Form : std::uint8_t { matrix, row, column };
 
@@ -22,43 +23,51 @@ struct MatmulFactor {
     std::size_t axes() const noexcept { return form == Form::matrix ? 2 : 1; }
 };
 
-/// Matrix products over broadcast leading axes, each factor conjugated and transposed or not. A row times matrices, and matrices times a
-/// column, have one axis less; a row times a column is not for this operation. Each rule is such a product again: with the other factor's
-/// adjoint, which costs flags and no copy.
+/// Matrix products over broadcast leading axes, each factor conjugated and transposed or not. A row
+/// times matrices, and matrices times a column, have one axis less; a row times a column is not for
+/// this operation. Each rule is such a product again: with the other factor's adjoint, which costs
+/// flags and no copy.
 struct Matmul : Arraywise {
     MatmulFactor a_is, b_is;
     static constexpr bool is_multilinear = true;
     static constexpr detail::Uses uses[] = {detail::uses_argument(1), detail::uses_argument(0)};
 
-    template <Scalar A, Scalar B> auto value(detail::Array<A> const& a, detail::Array<B> const& b) const
-    {
+    template <Scalar A, Scalar B>
+    auto value(detail::Array<A> const& a, detail::Array<B> const& b) const {
         using P = widest_precision<precision_of<A>, precision_of<B>>;
-        using Y = std::conditional_t<detail::is_complex<A> || detail::is_complex<B>, std::complex<P>, P>;
+        using Y =
+            std::conditional_t<detail::is_complex<A> || detail::is_complex<B>, std::complex<P>, P>;
         return product<Y>(promoted<Y>(a), promoted<Y>(b));
     }
-    /// For y = op(a) op(b), op(a) gets g op(b)^H, which op takes back to a; as op may transpose, the order of factors may turn.
-    auto pullback(wrt<0>, auto const& g, auto const&, auto const& a, auto const& b) const
-    {
-        MatmulFactor const from_g{a_is.conj, a_is.transposed, result_form()}, from_b{a_is.conj == b_is.conj, a_is.transposed == b_is.transposed, b_is.form};
-        return like(a_is.transposed ? express(Matmul{{}, from_b, from_g}, b, g) : express(Matmul{{}, from_g, from_b}, g, b), a);
+    /// For y = op(a) op(b), op(a) gets g op(b)^H, which op takes back to a; as op may transpose,
+    /// the order of factors may turn.
+    auto pullback(wrt<0>, auto const& g, auto const&, auto const& a, auto const& b) const {
+        MatmulFactor const from_g{a_is.conj, a_is.transposed, result_form()},
+            from_b{a_is.conj == b_is.conj, a_is.transposed == b_is.transposed, b_is.form};
+        return like(a_is.transposed ? express(Matmul{{}, from_b, from_g}, b, g)
+                                    : express(Matmul{{}, from_g, from_b}, g, b),
+            a);
     }
-    auto pullback(wrt<1>, auto const& g, auto const&, auto const& a, auto const& b) const
-    {
-        MatmulFactor const from_g{b_is.conj, b_is.transposed, result_form()}, from_a{a_is.conj == b_is.conj, a_is.transposed == b_is.transposed, a_is.form};
-        return like(b_is.transposed ? express(Matmul{{}, from_g, from_a}, g, a) : express(Matmul{{}, from_a, from_g}, a, g), b);
+    auto pullback(wrt<1>, auto const& g, auto const&, auto const& a, auto const& b) const {
+        MatmulFactor const from_g{b_is.conj, b_is.transposed, result_form()},
+            from_a{a_is.conj == b_is.conj, a_is.transposed == b_is.transposed, a_is.form};
+        return like(b_is.transposed ? express(Matmul{{}, from_g, from_a}, g, a)
+                                    : express(Matmul{{}, from_a, from_g}, a, g),
+            b);
     }
 
 private:
     using Form = MatmulFactor::Form;
-    Form result_form() const noexcept { return a_is.is_row() ? Form::row : b_is.is_column() ? Form::column : Form::matrix; }
+    Form result_form() const noexcept {
+        return a_is.is_row() ? Form::row : b_is.is_column() ? Form::column : Form::matrix;
+    }
 
     /// A factor's matrices as they enter the product.
     struct Matrix {
         std::size_t rows = 1, columns = 1;
         std::ptrdiff_t row_step = 1, column_step = 1;
 
-        Matrix(Shape const& shape, Strides const& strides, MatmulFactor is)
-        {
+        Matrix(Shape const& shape, Strides const& strides, MatmulFactor is) {
             if (is.form != Form::column) {
                 columns = shape.back();
                 column_step = strides.back();
@@ -76,95 +85,106 @@ private:
         }
     };
 
-    [[noreturn, gnu::cold]] static void fail_to_fit(Shape const& a, Shape const& b) { detail::fail<ShapeError>("matmul: shapes ", a, " and ", b, " cannot be multiplied"); }
-    template <class Y> static detail::Array<Y> const& promoted(detail::Array<Y> const& x) { return x; }
+    [[noreturn, gnu::cold]] static void fail_to_fit(Shape const& a, Shape const& b) {
+        detail::fail<ShapeError>("matmul: shapes ", a, " and ", b, " cannot be multiplied");
+    }
+    template <class Y> static detail::Array<Y> const& promoted(detail::Array<Y> const& x) {
+        return x;
+    }
     template <class Y, class T>
         requires(!std::same_as<Y, T>)
-    static detail::Array<Y> promoted(detail::Array<T> const& x)
-    {
+    static detail::Array<Y> promoted(detail::Array<T> const& x) {
         detail::Array<Y> out(x.shape);
         detail::copy_elements(out, x);
         return out;
     }
-    template <class Y> detail::Array<Y> product(detail::Array<Y> const& a, detail::Array<Y> const& b) const
-    {
+    template <class Y>
+    detail::Array<Y> product(detail::Array<Y> const& a, detail::Array<Y> const& b) const {
         std::size_t const in_a = a_is.axes(), in_b = b_is.axes();
         if (a.shape.size() < in_a || b.shape.size() < in_b) fail_to_fit(a.shape, b.shape);
         Matrix const left(a.shape, a.strides, a_is), right(b.shape, b.strides, b_is);
         if (left.columns != right.rows) fail_to_fit(a.shape, b.shape);
         if (a.shape.size() != in_a || b.shape.size() != in_b) return products(a, b, left, right);
-        detail::Array<Y> out(a_is.is_row() ? Shape{right.columns} : b_is.is_column() ? Shape{left.rows} : Shape{left.rows, right.columns});
+        detail::Array<Y> out(a_is.is_row()      ? Shape{right.columns}
+                             : b_is.is_column() ? Shape{left.rows}
+                                                : Shape{left.rows, right.columns});
         multiply(left, right, a.begin(), b.begin(), out.begin());
         return out;
     }
-    template <class Y> void multiply(Matrix const& left, Matrix const& right, Y const* a, Y const* b, Y* out) const
-    {
-        detail::gemm<Y>(left.rows, right.columns, left.columns, a, left.row_step, left.column_step, a_is.conj, b, right.row_step, right.column_step, b_is.conj, out,
+    template <class Y>
+    void multiply(Matrix const& left, Matrix const& right, Y const* a, Y const* b, Y* out) const {
+        detail::gemm<Y>(left.rows, right.columns, left.columns, a, left.row_step, left.column_step,
+            a_is.conj, b, right.row_step, right.column_step, b_is.conj, out,
             static_cast<std::ptrdiff_t>(right.columns), false);
     }
-    template <class Y> [[gnu::noinline]] detail::Array<Y> products(detail::Array<Y> const& a, detail::Array<Y> const& b, Matrix const& left, Matrix const& right) const
-    {
+    template <class Y>
+    [[gnu::noinline]] detail::Array<Y> products(detail::Array<Y> const& a,
+        detail::Array<Y> const& b, Matrix const& left, Matrix const& right) const {
         std::size_t const m = left.rows, n = right.columns, in_a = a_is.axes(), in_b = b_is.axes();
-        Shape batch_a(a.shape.begin(), a.shape.end() - in_a), batch_b(b.shape.begin(), b.shape.end() - in_b);
+        Shape batch_a(a.shape.begin(), a.shape.end() - in_a),
+            batch_b(b.shape.begin(), b.shape.end() - in_b);
         Shape batch = batch_a;
         if (!detail::widen(batch, batch_b)) fail_to_fit(a.shape, b.shape);
-        auto const steps_a = detail::broadcast_strides(batch_a, Strides(a.strides.begin(), a.strides.end() - in_a), batch);
-        auto const steps_b = detail::broadcast_strides(batch_b, Strides(b.strides.begin(), b.strides.end() - in_b), batch);
+        auto const steps_a = detail::broadcast_strides(
+            batch_a, Strides(a.strides.begin(), a.strides.end() - in_a), batch);
+        auto const steps_b = detail::broadcast_strides(
+            batch_b, Strides(b.strides.begin(), b.strides.end() - in_b), batch);
         Shape shape = batch;
         if (!a_is.is_row()) shape.push_back(m);
         if (!b_is.is_column()) shape.push_back(n);
         detail::Array<Y> out(std::move(shape));
         Strides const* const steps[] = {&steps_a, &steps_b};
-        std::ptrdiff_t const step_a = batch.empty() ? 0 : steps_a.back(), step_b = batch.empty() ? 0 : steps_b.back();
+        std::ptrdiff_t const step_a = batch.empty() ? 0 : steps_a.back(),
+                             step_b = batch.empty() ? 0 : steps_b.back();
         Y* c = out.begin();
         detail::for_each_run(batch, steps, [&](std::size_t count, std::ptrdiff_t const* at) {
             for (std::size_t i = 0; i < count; ++i, c += m * n)
-                multiply(left, right, a.begin() + at[0] + static_cast<std::ptrdiff_t>(i) * step_a, b.begin() + at[1] + static_cast<std::ptrdiff_t>(i) * step_b, c);
+                multiply(left, right, a.begin() + at[0] + static_cast<std::ptrdiff_t>(i) * step_a,
+                    b.begin() + at[1] + static_cast<std::ptrdiff_t>(i) * step_b, c);
         });
         return out;
     }
     /// A gradient with the shape and the realness of the factor that it is for.
-    template <class G, class X> static auto like(G g, X const& x)
-    {
+    template <class G, class X> static auto like(G g, X const& x) {
         using T = typename X::value_type;
-        if constexpr (std::same_as<G, X>) return g.shape() == x.shape() ? std::move(g) : sum_to(g, x.shape());
-        else if constexpr (!detail::is_complex<T>) return sum_to(cast<T>(materialize_expression(real(g))), x.shape());
+        if constexpr (std::same_as<G, X>)
+            return g.shape() == x.shape() ? std::move(g) : sum_to(g, x.shape());
+        else if constexpr (!detail::is_complex<T>)
+            return sum_to(cast<T>(materialize_expression(real(g))), x.shape());
         else return sum_to(cast<T>(g), x.shape());
     }
 };
 
 namespace detail {
 
-/// A factor of a product: its tensor, and whether it is to be conjugated. conj(z) is taken apart, so that it needs no copy.
+/// A factor of a product: its tensor, and whether it is to be conjugated. conj(z) is taken apart,
+/// so that it needs no copy.
 template <class T, bool conjugated = false> struct Factor {
     static constexpr bool conj = conjugated;
     T tensor;
 
-    auto elements() const
-    {
+    auto elements() const {
         if constexpr (conjugated) return xgrad::conj(tensor);
         else return tensor;
     }
 };
-template <Operand X> auto factor(X const& x)
-{
+template <Operand X> auto factor(X const& x) {
     using T = decltype(materialize_expression(x));
     if constexpr (std::derived_from<X, T>) return Factor<T const&>{x};
     else return Factor<T>{materialize_expression(x)};
 }
 template <class T>
     requires requires { typename T::leaf_tag; }
-Factor<T const&, true> factor(Expression<Conj, T> const& x)
-{
+Factor<T const&, true> factor(Expression<Conj, T> const& x) {
     return {get<0>(x.x)};
 }
 
-}  // namespace detail
+} // namespace detail
 
-/// Matrix product as NumPy's: of vectors the inner product (without conjugation), of a matrix and a vector, of matrices, and
-/// of stacks of matrices with broadcasting. Factors may be real or complex, in any mix.
-template <Operand A, Operand B> auto matmul(A const& a, B const& b)
-{
+/// Matrix product as NumPy's: of vectors the inner product (without conjugation), of a matrix and a
+/// vector, of matrices, and of stacks of matrices with broadcasting. Factors may be real or
+/// complex, in any mix.
+template <Operand A, Operand B> auto matmul(A const& a, B const& b) {
     constexpr bool are_masks =
         std::same_as<typename A::scalar, bool> && std::same_as<typename B::scalar, bool>;
     static_assert(!are_masks, "matmul: masks are no numbers; cast<std::int64_t>(mask) is one");
@@ -186,37 +206,42 @@ template <Operand A, Operand B> auto matmul(A const& a, B const& b)
 }
 
 namespace detail {
-template <class A, class B> void check_vectors(std::string_view operation, A const& a, B const& b)
-{
+template <class A, class B> void check_vectors(std::string_view operation, A const& a, B const& b) {
     check_defined(operation, a);
     check_defined(operation, b, 1);
     auto const p = a.shape(), q = b.shape();
-    if (p.size() != 1 || q.size() != 1 || p[0] != q[0]) fail<ShapeError>(operation, ": two vectors of one length are needed, not shapes ", Shape(p), " and ", Shape(q));
+    if (p.size() != 1 || q.size() != 1 || p[0] != q[0])
+        fail<ShapeError>(operation, ": two vectors of one length are needed, not shapes ", Shape(p),
+            " and ", Shape(q));
 }
-}  // namespace detail
+} // namespace detail
 
 /// Inner product of two vectors, without conjugation.
-template <Operand A, Operand B> auto dot(A const& a, B const& b)
-{
+template <Operand A, Operand B> auto dot(A const& a, B const& b) {
     detail::check_vectors("dot", a, b);
     return sum(a * b);
 }
 /// Inner product of two vectors, the first one conjugated.
-template <Operand A, Operand B> auto vdot(A const& a, B const& b)
-{
+template <Operand A, Operand B> auto vdot(A const& a, B const& b) {
     detail::check_vectors("vdot", a, b);
     return sum(conj(a) * b);
 }
 /// All products of an element of one vector with one of another (without conjugation).
-template <Operand A, Operand B> auto outer(A const& a, B const& b)
-{
+template <Operand A, Operand B> auto outer(A const& a, B const& b) {
     auto const x = detail::factor(a);
     auto const y = detail::factor(b);
-    if (x.tensor.dim() != 1 || y.tensor.dim() != 1) detail::fail<ShapeError>("outer: two vectors are needed, not shapes ", x.tensor.shape(), " and ", y.tensor.shape());
+    if (x.tensor.dim() != 1 || y.tensor.dim() != 1)
+        detail::fail<ShapeError>("outer: two vectors are needed, not shapes ", x.tensor.shape(),
+            " and ", y.tensor.shape());
     using Form = MatmulFactor::Form;
-    constexpr bool have_gradients = detail::takes_gradients<typename A::letter> && detail::takes_gradients<typename B::letter>;
-    if constexpr (have_gradients) return express(Matmul{{}, {x.conj, false, Form::column}, {y.conj, false, Form::row}}, x.tensor, y.tensor);
-    else return materialize_expression(unsqueeze(materialize_expression(x.elements()), 1) * unsqueeze(materialize_expression(y.elements()), 0));
+    constexpr bool have_gradients =
+        detail::takes_gradients<typename A::letter> && detail::takes_gradients<typename B::letter>;
+    if constexpr (have_gradients)
+        return express(Matmul{{}, {x.conj, false, Form::column}, {y.conj, false, Form::row}},
+            x.tensor, y.tensor);
+    else
+        return materialize_expression(unsqueeze(materialize_expression(x.elements()), 1) *
+                                      unsqueeze(materialize_expression(y.elements()), 0));
 }
 /// Conjugate transpose of each matrix.
 template <Operand A> auto adjoint(A const& a) {
@@ -224,4 +249,4 @@ template <Operand A> auto adjoint(A const& a) {
     return conj(mT(a));
 }
 
-}  // namespace xgrad
+} // namespace xgrad

@@ -5,7 +5,8 @@
 
 namespace xgrad::detail {
 
-/// What a tile of precision P holds for elements of type T: complex<P> for complex ones, else P (masks as 0 and 1).
+/// What a tile of precision P holds for elements of type T: complex<P> for complex ones, else P
+/// (masks as 0 and 1).
 template <class T, class P> using tile_type = std::conditional_t<is_complex<T>, std::complex<P>, P>;
 
 template <class T, class P> XGRAD_INLINE auto load_batch(void const* tile, std::size_t i) {
@@ -14,7 +15,8 @@ template <class T, class P> XGRAD_INLINE auto load_batch(void const* tile, std::
     else return simd::batch_of<T, P>::load(p);
 }
 
-/// The leaves of a formula at the batch that begins at i. A type with a name, for which what reads it is compiled once for all kernels.
+/// The leaves of a formula at the batch that begins at i. A type with a name, for which what reads
+/// it is compiled once for all kernels.
 template <class P> struct LeavesAt {
     void const* const* in;
     std::size_t i;

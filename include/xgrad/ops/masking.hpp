@@ -8,20 +8,22 @@ XGRAD_COMPILED_ONCE
 namespace xgrad {
 
 namespace detail {
-inline std::size_t count_true(Array<bool> const& mask) { return static_cast<std::size_t>(std::count(mask.begin(), mask.end(), true)); }
-}  // namespace detail
+inline std::size_t count_true(Array<bool> const& mask) {
+    return static_cast<std::size_t>(std::count(mask.begin(), mask.end(), true));
+}
+} // namespace detail
 
 /// The elements where the mask is true, in row-major order, as a vector.
 struct MaskedSelect : Arraywise {
-    detail::Array<bool> mask;  // row-major
+    detail::Array<bool> mask; // row-major
 
-    template <Scalar T> auto value(detail::Array<T> const& x) const
-    {
+    template <Scalar T> auto value(detail::Array<T> const& x) const {
         auto const from = detail::contiguous(x);
         detail::Array<T> out(Shape{detail::count_true(mask)});
         T const* next = from.begin();
         bool const* picks = mask.begin();
-        for (T* to = out.begin(); to != out.end(); to += *picks++) *to = *next++;  // no jump, which could not be foreseen
+        for (T* to = out.begin(); to != out.end(); to += *picks++)
+            *to = *next++; // no jump, which could not be foreseen
         return out;
     }
     auto pullback(wrt<0>, auto const& g, auto const&, auto const& x) const;
@@ -29,10 +31,9 @@ struct MaskedSelect : Arraywise {
 
 /// Zeros with the elements of a vector where the mask is true: the adjoint of MaskedSelect.
 struct MaskedScatter : Arraywise {
-    detail::Array<bool> mask;  // row-major
+    detail::Array<bool> mask; // row-major
 
-    template <Scalar T> auto value(detail::Array<T> const& x) const
-    {
+    template <Scalar T> auto value(detail::Array<T> const& x) const {
         auto const count = detail::count_true(mask);
         if (x.shape.size() != 1 || x.numel != count)
             detail::fail<ShapeError>("x(mask): a mask that is true ", count,
@@ -49,9 +50,13 @@ struct MaskedScatter : Arraywise {
         std::fill(to, out.end(), T(0));
         return out;
     }
-    auto pullback(wrt<0>, auto const& g, auto const&, auto const&) const { return express(MaskedSelect{{}, mask}, g); }
+    auto pullback(wrt<0>, auto const& g, auto const&, auto const&) const {
+        return express(MaskedSelect{{}, mask}, g);
+    }
 };
 
-auto MaskedSelect::pullback(wrt<0>, auto const& g, auto const&, auto const&) const { return express(MaskedScatter{{}, mask}, g); }
+auto MaskedSelect::pullback(wrt<0>, auto const& g, auto const&, auto const&) const {
+    return express(MaskedScatter{{}, mask}, g);
+}
 
-}  // namespace xgrad
+} // namespace xgrad

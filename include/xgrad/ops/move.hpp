@@ -1,5 +1,5 @@
-// What a kernel is to the code that is compiled once for all of them: how the elements of each operand move into tiles and back, and tables
-// of functions.
+// What a kernel is to the code that is compiled once for all of them: how the elements of each
+// operand move into tiles and back, and tables of functions.
 #pragma once
 
 #include <array>
@@ -12,20 +12,20 @@ XGRAD_COMPILED_ONCE
 
 namespace xgrad::detail {
 
-/// How elements of type T go into tiles of E, and how tiles (of their gradients, for instance) come back.
+/// How elements of type T go into tiles of E, and how tiles (of their gradients, for instance) come
+/// back.
 struct LeafInfo {
     std::size_t element, tile_element, wide_element;
-    bool in_place;  // elements are what a tile holds
+    bool in_place; // elements are what a tile holds
     bool differentiable;
     Move stage, collect, add;
     FoldRows add_rows;
-    void (*narrow)(AnyArray& sums);                       // elements of a wide sum become elements of T
-    void (*scale)(AnyArray const& sums, double factor);  // of a wide sum
-    Move::Run collect_wide;                              // elements of a wide sum as elements of T
+    void (*narrow)(AnyArray& sums); // elements of a wide sum become elements of T
+    void (*scale)(AnyArray const& sums, double factor); // of a wide sum
+    Move::Run collect_wide;                             // elements of a wide sum as elements of T
 };
 
-template <class W, class T> void narrow(AnyArray& sums)
-{
+template <class W, class T> void narrow(AnyArray& sums) {
     if constexpr (!std::same_as<T, W>) {
         Array<T> out(sums.shape);
         collect_run<T, W>(sums.data, out.data, 1, out.numel);
@@ -34,18 +34,23 @@ template <class W, class T> void narrow(AnyArray& sums)
 }
 
 /// Multiplies elements that lie without gaps.
-template <class W> void scale(AnyArray const& a, double factor)
-{
+template <class W> void scale(AnyArray const& a, double factor) {
     using P = precision_of<W>;
     auto* const p = reinterpret_cast<P*>(a.data);
-    if constexpr (!std::same_as<P, bool>) map_run(p, a.numel * (sizeof(W) / sizeof(P)), [by = static_cast<P>(factor)]<class V>(V x) XGRAD_LAMBDA_INLINE { return x * V(by); }, p);
+    if constexpr (!std::same_as<P, bool>)
+        map_run(
+            p, a.numel * (sizeof(W) / sizeof(P)),
+            [by = static_cast<P>(factor)]<class V>(V x) XGRAD_LAMBDA_INLINE { return x * V(by); },
+            p);
 }
 
 template <class T, class E = T>
-inline constexpr LeafInfo leaf_info{sizeof(T), sizeof(E), sizeof(wide<E>), std::same_as<T, E>, Differentiable<T>, Move{&stage_run<T, E>, &stage_rows<T, E>}, move_by<&collect_run<T, E>>, Move{&add_run<wide<E>, E>, &add_runs<wide<E>, E>}, &add_rows<wide<E>, E>, &narrow<wide<E>, T>, &scale<wide<E>>, &collect_run<T, wide<E>>};
+inline constexpr LeafInfo leaf_info{sizeof(T), sizeof(E), sizeof(wide<E>), std::same_as<T, E>,
+    Differentiable<T>, Move{&stage_run<T, E>, &stage_rows<T, E>}, move_by<&collect_run<T, E>>,
+    Move{&add_run<wide<E>, E>, &add_runs<wide<E>, E>}, &add_rows<wide<E>, E>, &narrow<wide<E>, T>,
+    &scale<wide<E>>, &collect_run<T, wide<E>>};
 
-inline TileOperand input_operand(AnyArray const& a, LeafInfo const& info, Shape const& space)
-{
+inline TileOperand input_operand(AnyArray const& a, LeafInfo const& info, Shape const& space) {
     TileOperand o;
     o.array = &a;
     o.element = info.element;
@@ -58,8 +63,7 @@ inline TileOperand input_operand(AnyArray const& a, LeafInfo const& info, Shape 
 }
 
 /// An output that covers the index space.
-inline TileOperand output_operand(AnyArray const& a, LeafInfo const& info)
-{
+inline TileOperand output_operand(AnyArray const& a, LeafInfo const& info) {
     TileOperand o;
     o.array = &a;
     o.element = info.element;
@@ -71,9 +75,10 @@ inline TileOperand output_operand(AnyArray const& a, LeafInfo const& info)
     return o;
 }
 
-/// An output that `move` folds into an array which is smaller than the index space and holds where the fold starts.
-inline TileOperand fold_operand(AnyArray const& a, std::size_t element, std::size_t tile_element, Move const& move)
-{
+/// An output that `move` folds into an array which is smaller than the index space and holds where
+/// the fold starts.
+inline TileOperand fold_operand(
+    AnyArray const& a, std::size_t element, std::size_t tile_element, Move const& move) {
     TileOperand o;
     o.array = &a;
     o.element = element;
@@ -84,30 +89,26 @@ inline TileOperand fold_operand(AnyArray const& a, std::size_t element, std::siz
     return o;
 }
 /// An output summed into a wide array, zero to begin with.
-inline TileOperand sum_operand(AnyArray const& a, LeafInfo const& info)
-{
+inline TileOperand sum_operand(AnyArray const& a, LeafInfo const& info) {
     TileOperand o = fold_operand(a, info.wide_element, info.tile_element, info.add);
     o.fold_rows = info.add_rows;
     return o;
 }
 
 /// An array of zeros with elements of this many bytes.
-inline AnyArray zeroed(Shape const& shape, std::size_t element)
-{
+inline AnyArray zeroed(Shape const& shape, std::size_t element) {
     AnyArray a(shape, element);
     std::memset(a.data, 0, a.numel * element);
     return a;
 }
 
-inline TileOperand absent_input(std::size_t tile_element)
-{
+inline TileOperand absent_input(std::size_t tile_element) {
     TileOperand o;
     o.absent = true;
     o.tile_element = tile_element;
     return o;
 }
-inline TileOperand absent_output()
-{
+inline TileOperand absent_output() {
     TileOperand o;
     o.absent = o.output = true;
     return o;
@@ -117,59 +118,79 @@ inline TileOperand absent_output()
 struct FormulaTable {
     std::size_t leaves;
     Vertex const* vertices;
-    LeafInfo const* const* leaf;  // of each leaf
-    LeafInfo const* result;       // of the gradient and the saved result, which a backward pass reads
-    // `uniform`: the leaves that have one value in all n places. `added_to`: those whose gradients are added to what is there.
+    LeafInfo const* const* leaf; // of each leaf
+    LeafInfo const* result; // of the gradient and the saved result, which a backward pass reads
+    // `uniform`: the leaves that have one value in all n places. `added_to`: those whose gradients
+    // are added to what is there.
     void (*forward)(void const* formula, void* const* operands, std::size_t n, LeafMask uniform);
-    void (*backward)(void const* formula, BackwardPlan const& plan, void* const* operands, std::size_t n, LeafMask uniform, LeafMask added_to);
-    std::size_t (*dual)(void const* formula, DualPlan const& plan, void* const* operands, std::size_t n);
-    bool is_identity;  // one tensor and no operation
-    bool in_place;     // a kernel can read the elements of all leaves where they are
+    void (*backward)(void const* formula, BackwardPlan const& plan, void* const* operands,
+        std::size_t n, LeafMask uniform, LeafMask added_to);
+    std::size_t (*dual)(
+        void const* formula, DualPlan const& plan, void* const* operands, std::size_t n);
+    bool is_identity; // one tensor and no operation
+    bool in_place;    // a kernel can read the elements of all leaves where they are
     LeafMask differentiable;
-    std::size_t largest_element;  // of a leaf or the result
+    std::size_t largest_element; // of a leaf or the result
 };
 
 template <class F> struct FormulaTableOf {
     using P = compute_precision<F>;
     using Y = typename F::scalar;
 
-    template <std::size_t... K> static constexpr auto leaf_infos(std::index_sequence<K...>) { return std::array<LeafInfo const*, F::leaves>{&leaf_info<leaf_scalar<F, K>, tile_type<leaf_scalar<F, K>, P>>...}; }
+    template <std::size_t... K> static constexpr auto leaf_infos(std::index_sequence<K...>) {
+        return std::array<LeafInfo const*, F::leaves>{
+            &leaf_info<leaf_scalar<F, K>, tile_type<leaf_scalar<F, K>, P>>...};
+    }
     static constexpr auto leaf = leaf_infos(std::make_index_sequence<F::leaves>{});
-    static void forward(void const* formula, void* const* operands, std::size_t n, LeafMask uniform)
-    {
-        forward_kernel(*static_cast<F const*>(formula), operands, static_cast<Y*>(operands[F::leaves]), n, uniform);
+    static void forward(
+        void const* formula, void* const* operands, std::size_t n, LeafMask uniform) {
+        forward_kernel(*static_cast<F const*>(formula), operands,
+            static_cast<Y*>(operands[F::leaves]), n, uniform);
     }
-    static void backward(void const* formula, BackwardPlan const& plan, void* const* operands, std::size_t n, LeafMask uniform, LeafMask added_to)
-    {
-        if constexpr (Differentiable<Y>) backward_kernel(*static_cast<F const*>(formula), plan, operands, n, uniform, added_to);
+    static void backward(void const* formula, BackwardPlan const& plan, void* const* operands,
+        std::size_t n, LeafMask uniform, LeafMask added_to) {
+        if constexpr (Differentiable<Y>)
+            backward_kernel(*static_cast<F const*>(formula), plan, operands, n, uniform, added_to);
     }
-    static std::size_t dual(void const* formula, DualPlan const& plan, void* const* operands, std::size_t n)
-    {
-        if constexpr (Differentiable<Y>) return dual_kernel(*static_cast<F const*>(formula), plan, operands, n);
+    static std::size_t dual(
+        void const* formula, DualPlan const& plan, void* const* operands, std::size_t n) {
+        if constexpr (Differentiable<Y>)
+            return dual_kernel(*static_cast<F const*>(formula), plan, operands, n);
         else return n;
     }
-    static constexpr bool in_place = std::ranges::all_of(leaf, [](auto const* l) { return l->in_place; });
-    static constexpr std::size_t largest_element = std::max(sizeof(Y), std::ranges::max(leaf, {}, &LeafInfo::element)->element);
+    static constexpr bool in_place =
+        std::ranges::all_of(leaf, [](auto const* l) { return l->in_place; });
+    static constexpr std::size_t largest_element =
+        std::max(sizeof(Y), std::ranges::max(leaf, {}, &LeafInfo::element)->element);
     static constexpr LeafMask differentiable = [] {
         LeafMask mask = 0;
         for (std::size_t k = 0; k < F::leaves; ++k) mask |= LeafMask{leaf[k]->differentiable} << k;
         return mask;
     }();
-    static constexpr FormulaTable table{F::leaves, vertices_of<F>.data(), leaf.data(), &leaf_info<Y, tile_type<Y, P>>, &forward, &backward, &dual, !requires { typename F::operation; }, in_place, differentiable, largest_element};
-};
+    static constexpr FormulaTable table{F::leaves, vertices_of<F>.data(), leaf.data(),
+        &leaf_info<Y, tile_type<Y, P>>, &forward, &backward, &dual,
+        !requires {typename F::operation;
+}, in_place, differentiable, largest_element
+}; // namespace xgrad::detail
+}
+;
 
 /// A sum and its gradients in one pass; only formulas that are summed have one.
-using SumKernel = double (*)(void const* formula, BackwardPlan const& plan, void* const* operands, double factor, std::size_t n, LeafMask uniform, LeafMask added_to);
-template <class F> constexpr SumKernel sum_kernel()
-{
+using SumKernel = double (*)(void const* formula, BackwardPlan const& plan, void* const* operands,
+    double factor, std::size_t n, LeafMask uniform, LeafMask added_to);
+template <class F> constexpr SumKernel sum_kernel() {
     if constexpr (RealScalar<typename F::scalar>)
-        return [](void const* formula, BackwardPlan const& plan, void* const* operands, double factor, std::size_t n, LeafMask uniform, LeafMask added_to) {
-            return sum_and_gradient_kernel(*static_cast<F const*>(formula), plan, operands, factor, n, uniform, added_to);
+        return [](void const* formula, BackwardPlan const& plan, void* const* operands,
+                   double factor, std::size_t n, LeafMask uniform, LeafMask added_to) {
+            return sum_and_gradient_kernel(
+                *static_cast<F const*>(formula), plan, operands, factor, n, uniform, added_to);
         };
     else return nullptr;
 }
 
 /// True where a kernel can read or write the elements of an array where they are.
-inline bool is_direct(AnyArray const& a, LeafInfo const& info, Shape const& space) { return info.in_place && a.contiguous && a.shape == space; }
+inline bool is_direct(AnyArray const& a, LeafInfo const& info, Shape const& space) {
+    return info.in_place && a.contiguous && a.shape == space;
+}
 
-}  // namespace xgrad::detail
+} // namespace xgrad::detail

@@ -1,7 +1,8 @@
-// What an operation is. An Elementwise one states its domain, its value and one partial derivative per argument, for one
-// element at a time; the words and batches of base/ give the rule its meaning. The general gradient rule for y = f(z) is
-// g conj(df/dz) + conj(g) df/dconj(z) (conjugate Wirtinger calculus, PyTorch's convention: dL/dRe + i dL/dIm); what a
-// partial returns says which special case it is. Read expression.hpp next.
+// What an operation is. An Elementwise one states its domain, its value and one partial derivative
+// per argument, for one element at a time; the words and batches of base/ give the rule its
+// meaning. The general gradient rule for y = f(z) is g conj(df/dz) + conj(g) df/dconj(z) (conjugate
+// Wirtinger calculus, PyTorch's convention: dL/dRe + i dL/dIm); what a partial returns says which
+// special case it is. Read expression.hpp next.
 #pragma once
 
 #include <cstddef>
@@ -45,8 +46,8 @@ inline constexpr ImaginaryUnit imaginary_unit{};
 /// The derivative of a function that is flat wherever it has one.
 inline constexpr Nothing nothing{};
 
-/// The gradient, times a weight, where a mask is true, and 0 elsewhere whatever comes in: what was not chosen has no part even
-/// in an infinite gradient.
+/// The gradient, times a weight, where a mask is true, and 0 elsewhere whatever comes in: what was
+/// not chosen has no part even in an infinite gradient.
 template <class M, class W = One> struct selected {
     M mask;
     W weight = {};
@@ -63,14 +64,15 @@ XGRAD_INLINE auto scaled(auto g, ImaginaryUnit) { return complex(zero_like(g), g
 
 template <class A>
     requires(std::is_arithmetic_v<A>)
-constexpr A conj(A a)
-{
+constexpr A conj(A a) {
     return a;
 }
 
 /// The gradient of an argument from the gradient g of the result and what `partial` returned.
 XGRAD_INLINE auto pull(auto g, auto d) { return g * conj(d); }
-template <class P> XGRAD_INLINE simd::ComplexBatch<P> pull(simd::ComplexBatch<P> g, simd::ComplexBatch<P> d)  // without a change of sign, which no product takes in
+template <class P>
+XGRAD_INLINE simd::ComplexBatch<P> pull(simd::ComplexBatch<P> g,
+    simd::ComplexBatch<P> d) // without a change of sign, which no product takes in
 {
     return {g.re * d.re + g.im * d.im, g.im * d.re - g.re * d.im};
 }
@@ -78,41 +80,47 @@ XGRAD_INLINE auto pull(auto g, One) { return g; }
 XGRAD_INLINE auto pull(auto g, MinusOne) { return -g; }
 XGRAD_INLINE auto pull(auto g, ImaginaryUnit) { return complex(imag(g), -real(g)); }
 XGRAD_INLINE auto pull(auto g, Nothing) { return zero_like(g); }
-template <class M, class W> XGRAD_INLINE auto pull(auto g, selected<M, W> d)
-{
+template <class M, class W> XGRAD_INLINE auto pull(auto g, selected<M, W> d) {
     auto const h = pull(g, d.weight);
     return where(d.mask, h, zero_like(h));
 }
-template <class V> XGRAD_INLINE auto pull(auto g, gradient<V> d) { return scaled(real(g), d.value); }
+template <class V> XGRAD_INLINE auto pull(auto g, gradient<V> d) {
+    return scaled(real(g), d.value);
+}
 template <class V> XGRAD_INLINE auto pull(auto g, conjugate<V> d) { return conj(pull(g, d.value)); }
-template <class V, class W> XGRAD_INLINE auto pull(auto g, wirtinger<V, W> d) { return pull(g, d.dz) + conj(g) * d.dz_bar; }
+template <class V, class W> XGRAD_INLINE auto pull(auto g, wirtinger<V, W> d) {
+    return pull(g, d.dz) + conj(g) * d.dz_bar;
+}
 
-/// The tangent of the result that an argument's tangent t causes, by what `partial` returned: the transpose of pull.
+/// The tangent of the result that an argument's tangent t causes, by what `partial` returned: the
+/// transpose of pull.
 XGRAD_INLINE auto push(auto t, auto d) { return t * d; }
 XGRAD_INLINE auto push(auto t, One) { return t; }
 XGRAD_INLINE auto push(auto t, MinusOne) { return -t; }
 XGRAD_INLINE auto push(auto t, ImaginaryUnit) { return complex(-imag(t), real(t)); }
 XGRAD_INLINE auto push(auto t, Nothing) { return zero_like(t); }
-template <class M, class W> XGRAD_INLINE auto push(auto t, selected<M, W> d)
-{
+template <class M, class W> XGRAD_INLINE auto push(auto t, selected<M, W> d) {
     auto const u = push(t, d.weight);
     return where(d.mask, u, zero_like(u));
 }
 template <class V> XGRAD_INLINE auto push(auto t, gradient<V> d) { return real(pull(t, d.value)); }
 template <class V> XGRAD_INLINE auto push(auto t, conjugate<V> d) { return push(conj(t), d.value); }
-template <class V, class W> XGRAD_INLINE auto push(auto t, wirtinger<V, W> d) { return t * d.dz + conj(t) * d.dz_bar; }
+template <class V, class W> XGRAD_INLINE auto push(auto t, wirtinger<V, W> d) {
+    return t * d.dz + conj(t) * d.dz_bar;
+}
 
-}  // namespace detail
+} // namespace detail
 
 template <class... Signatures> struct Maps {};
 
-/// Base of an operation on single elements, with its domain as function types over the letters B, Z, R, C: the first
-/// signature that fits the arguments, after promotion, is used.
+/// Base of an operation on single elements, with its domain as function types over the letters B,
+/// Z, R, C: the first signature that fits the arguments, after promotion, is used.
 template <class... Signatures> struct Elementwise {
     using domain = Maps<Signatures...>;
 };
 
-/// Base of one whose value takes so long that it is found once where its arguments are the same for all elements of a tile.
+/// Base of one whose value takes so long that it is found once where its arguments are the same for
+/// all elements of a tile.
 template <class... Signatures> struct Transcendental : Elementwise<Signatures...> {
     static constexpr bool is_transcendental = true;
 };
@@ -122,13 +130,19 @@ struct Arraywise {
     static constexpr bool whole_arrays = true;
 };
 
-template <class Op> concept IsElementwise = requires { typename Op::domain; };
-template <class Op> concept IsArraywise = requires { Op::whole_arrays; };
+template <class Op>
+concept IsElementwise = requires { typename Op::domain; };
+template <class Op>
+concept IsArraywise = requires { Op::whole_arrays; };
 
 namespace detail {
 
 /// The order of promotion: mask, integer, real, complex.
-template <class L> inline constexpr int letter_rank = std::is_same_v<L, B> ? 0 : std::is_same_v<L, Z> ? 1 : std::is_same_v<L, R> ? 2 : 3;
+template <class L>
+inline constexpr int letter_rank = std::is_same_v<L, B>   ? 0
+                                   : std::is_same_v<L, Z> ? 1
+                                   : std::is_same_v<L, R> ? 2
+                                                          : 3;
 
 template <class Signature, class... L> struct Fit {
     static constexpr bool exact = false, promoted = false;
@@ -137,7 +151,7 @@ template <class Y, class... X, class... L>
     requires(sizeof...(X) == sizeof...(L))
 struct Fit<Y(X...), L...> {
     static constexpr bool exact = (std::is_same_v<L, X> && ...);
-    static constexpr bool promoted = ((letter_rank<L> <= letter_rank<X>) && ...);
+    static constexpr bool promoted = ((letter_rank<L> <= letter_rank<X>)&&...);
 };
 
 /// No signature of the operation takes these letters.
@@ -147,8 +161,8 @@ template <class Domain, class... L> struct Match;
 template <class... S, class... L> struct Match<Maps<S...>, L...> {
     static constexpr bool any_exact = (Fit<S, L...>::exact || ...);
 
-    template <class Next, class... Rest> static auto first_fitting(std::type_identity<Next> next, std::type_identity<Rest>... rest)
-    {
+    template <class Next, class... Rest>
+    static auto first_fitting(std::type_identity<Next> next, std::type_identity<Rest>... rest) {
         if constexpr (any_exact ? Fit<Next, L...>::exact : Fit<Next, L...>::promoted) return next;
         else if constexpr (sizeof...(Rest) == 0) return std::type_identity<NoSignature>{};
         else return first_fitting(rest...);
@@ -157,24 +171,26 @@ template <class... S, class... L> struct Match<Maps<S...>, L...> {
 };
 
 /// The signature of Op that arguments with these letters use, or NoSignature.
-template <class Op, class... L> using signature_for = typename Match<typename Op::domain, L...>::type;
+template <class Op, class... L>
+using signature_for = typename Match<typename Op::domain, L...>::type;
 
 template <class Signature> struct ResultOf;
 template <class Y, class... X> struct ResultOf<Y(X...)> {
     using type = Y;
 };
 template <std::size_t I, class Signature> struct ArgumentOf;
-template <std::size_t I, class Y, class First, class... Rest> struct ArgumentOf<I, Y(First, Rest...)> : ArgumentOf<I - 1, Y(Rest...)> {};
+template <std::size_t I, class Y, class First, class... Rest>
+struct ArgumentOf<I, Y(First, Rest...)> : ArgumentOf<I - 1, Y(Rest...)> {};
 template <class Y, class First, class... Rest> struct ArgumentOf<0, Y(First, Rest...)> {
     using type = First;
 };
 
 template <class T> consteval std::string_view pretty_function() { return __PRETTY_FUNCTION__; }
 
-/// The identifier at the end of a type's name, without scopes and template arguments. It is read from the end, since scopes may
-/// contain anything: "main()::<lambda()>::Twice", "Outer<double>::operator<(int)::Layer<2>".
-template <class T> consteval std::string_view find_type_name()
-{
+/// The identifier at the end of a type's name, without scopes and template arguments. It is read
+/// from the end, since scopes may contain anything: "main()::<lambda()>::Twice",
+/// "Outer<double>::operator<(int)::Layer<2>".
+template <class T> consteval std::string_view find_type_name() {
     constexpr std::string_view known = pretty_function<void>();
     constexpr auto before = known.rfind("void"), after = known.size() - before - 4;
     std::string_view name = pretty_function<T>();
@@ -200,8 +216,7 @@ template <class T> consteval std::string_view find_type_name()
 /// "Sin" for xgrad::Sin: how messages and Node names call an operation.
 template <class T> inline constexpr std::string_view type_name = find_type_name<T>();
 
-template <class Op> consteval std::string_view find_written_name()
-{
+template <class Op> consteval std::string_view find_written_name() {
     if constexpr (requires { Op::written; }) return Op::written;
     else return type_name<Op>;
 }
@@ -213,5 +228,5 @@ template <class Op> constexpr std::string_view called(Op const& op) {
     else return written_name<Op>;
 }
 
-}  // namespace detail
-}  // namespace xgrad
+} // namespace detail
+} // namespace xgrad

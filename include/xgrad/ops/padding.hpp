@@ -7,18 +7,18 @@ XGRAD_COMPILED_ONCE
 
 namespace xgrad {
 
-/// What pad() adds along an axis 1 2 3 4: one value; 3 2 [1 2 3 4] 3 2; 1 1 [1 2 3 4] 4 4; 3 4 [1 2 3 4] 1 2.
+/// What pad() adds along an axis 1 2 3 4: one value; 3 2 [1 2 3 4] 3 2; 1 1 [1 2 3 4] 4 4; 3 4 [1 2
+/// 3 4] 1 2.
 enum class PadMode { constant, reflect, replicate, circular };
 
-/// Slices of one value before and after those of x along each axis; where a width is negative, slices of x are left out instead. The
-/// adjoint has the opposite widths, and adds zeros.
+/// Slices of one value before and after those of x along each axis; where a width is negative,
+/// slices of x are left out instead. The adjoint has the opposite widths, and adds zeros.
 template <Scalar T> struct Pad : Arraywise {
-    Axes before, after;  // for each axis
+    Axes before, after; // for each axis
     T fill{};
-    static constexpr bool is_multilinear = false;  // the value that is added does not follow x
+    static constexpr bool is_multilinear = false; // the value that is added does not follow x
 
-    auto value(detail::Array<T> const& x) const
-    {
+    auto value(detail::Array<T> const& x) const {
         Shape shape = x.shape;
         for (std::size_t d = 0; d < shape.size(); ++d) {
             auto const more = before[d] + after[d];
@@ -30,17 +30,20 @@ template <Scalar T> struct Pad : Arraywise {
         auto to = out, from = x;
         for (std::size_t d = 0; d < shape.size(); ++d) {
             auto const start = std::max<std::ptrdiff_t>(before[d], 0), first = start - before[d];
-            auto const count = static_cast<std::ptrdiff_t>(x.shape[d]) - first + std::min<std::ptrdiff_t>(after[d], 0);
-            to = detail::part_along(to, d, static_cast<std::size_t>(start), static_cast<std::size_t>(count));
-            from = detail::part_along(from, d, static_cast<std::size_t>(first), static_cast<std::size_t>(count));
+            auto const count = static_cast<std::ptrdiff_t>(x.shape[d]) - first +
+                               std::min<std::ptrdiff_t>(after[d], 0);
+            to = detail::part_along(
+                to, d, static_cast<std::size_t>(start), static_cast<std::size_t>(count));
+            from = detail::part_along(
+                from, d, static_cast<std::size_t>(first), static_cast<std::size_t>(count));
         }
         detail::copy_elements(to, from);
         return out;
     }
-    auto pullback(wrt<0>, auto const& g, auto const&, auto const&) const
-    {
+    auto pullback(wrt<0>, auto const& g, auto const&, auto const&) const {
         Pad back{{}, before, after};
-        for (std::size_t d = 0; d < before.size(); ++d) back.before[d] = -before[d], back.after[d] = -after[d];
+        for (std::size_t d = 0; d < before.size(); ++d)
+            back.before[d] = -before[d], back.after[d] = -after[d];
         return express(std::move(back), g);
     }
 };
@@ -50,19 +53,21 @@ struct PadBorder : Arraywise {
     std::size_t axis = 0, before = 0, after = 0;
     PadMode mode = PadMode::reflect;
 
-    template <Scalar T> auto value(detail::Array<T> const& x) const
-    {
+    template <Scalar T> auto value(detail::Array<T> const& x) const {
         auto const n = x.shape[axis];
         Shape shape = x.shape;
         shape[axis] = detail::add_extents("pad", n, before + after);
         detail::Array<T> out(shape);
         detail::copy_elements(detail::part_along(out, axis, before, n), x);
-        each_side(out, x, [](auto const& added, auto const& repeated) { detail::copy_elements(added, repeated); });
+        each_side(out, x, [](auto const& added, auto const& repeated) {
+            detail::copy_elements(added, repeated);
+        });
         return out;
     }
-    /// f(what is added, what it repeats) for the windows on a padded array before and after x, and those on x that they repeat.
-    template <class T, class F> void each_side(detail::Array<T> const& padded, detail::Array<T> const& x, F f) const
-    {
+    /// f(what is added, what it repeats) for the windows on a padded array before and after x, and
+    /// those on x that they repeat.
+    template <class T, class F>
+    void each_side(detail::Array<T> const& padded, detail::Array<T> const& x, F f) const {
         auto const n = x.shape[axis];
         bool const reflects = mode == PadMode::reflect, replicates = mode == PadMode::replicate;
         auto const side = [&](std::size_t place, std::size_t count, std::size_t first) {
@@ -81,42 +86,49 @@ struct PadBorder : Arraywise {
     auto pullback(wrt<0>, auto const& g, auto const&, auto const&) const;
 };
 
-/// The slices within the border, with those in it added to what they repeat: the adjoint of PadBorder.
+/// The slices within the border, with those in it added to what they repeat: the adjoint of
+/// PadBorder.
 struct FoldBorder : Arraywise {
     PadBorder border;
 
-    template <Scalar T> auto value(detail::Array<T> const& x) const
-    {
+    template <Scalar T> auto value(detail::Array<T> const& x) const {
         auto const axis = border.axis, n = x.shape[axis] - border.before - border.after;
         Shape shape = x.shape;
         shape[axis] = n;
         detail::Array<T> out(shape);
         detail::copy_elements(out, detail::part_along(x, axis, border.before, n));
-        border.each_side(x, out, [](auto const& added, auto const& repeated) { detail::for_each_pair(repeated, added, [](T& sum, T const& more) { sum += more; }); });
+        border.each_side(x, out, [](auto const& added, auto const& repeated) {
+            detail::for_each_pair(repeated, added, [](T& sum, T const& more) { sum += more; });
+        });
         return out;
     }
-    auto pullback(wrt<0>, auto const& g, auto const&, auto const&) const { return express(border, g); }
+    auto pullback(wrt<0>, auto const& g, auto const&, auto const&) const {
+        return express(border, g);
+    }
 };
 
-auto PadBorder::pullback(wrt<0>, auto const& g, auto const&, auto const&) const { return express(FoldBorder{{}, *this}, g); }
+auto PadBorder::pullback(wrt<0>, auto const& g, auto const&, auto const&) const {
+    return express(FoldBorder{{}, *this}, g);
+}
 
 namespace detail {
 
 /// With 0 in place of positive ones.
-inline Axes negative_ones(Axes widths)
-{
+inline Axes negative_ones(Axes widths) {
     for (auto& width : widths) width = std::min<std::ptrdiff_t>(width, 0);
     return widths;
 }
-inline std::size_t if_positive(std::ptrdiff_t width) { return static_cast<std::size_t>(std::max<std::ptrdiff_t>(width, 0)); }
+inline std::size_t if_positive(std::ptrdiff_t width) {
+    return static_cast<std::size_t>(std::max<std::ptrdiff_t>(width, 0));
+}
 
 /// Widths as pad() takes them, for each axis: those before it and those after it.
 struct PadWidths {
     Axes before, after;
-    bool cut = false, add = false;  // whether there are negative ones, and positive ones
+    bool cut = false, add = false; // whether there are negative ones, and positive ones
 
-    PadWidths(Axes const& widths, Shape const& extents) : before(extents.size(), 0), after(extents.size(), 0)
-    {
+    PadWidths(Axes const& widths, Shape const& extents)
+        : before(extents.size(), 0), after(extents.size(), 0) {
         auto const rank = extents.size();
         if (widths.size() % 2 || widths.size() > 2 * rank)
             fail<ShapeError>("pad: widths ", widths, " are not two for each of at most ", rank,
@@ -127,33 +139,45 @@ struct PadWidths {
             cut |= std::min(first, last) < 0;
             add |= std::max(first, last) > 0;
             constexpr auto most = static_cast<std::ptrdiff_t>(most_elements);
-            if (std::max(first, last) > most || std::min(first, last) < -most || static_cast<std::ptrdiff_t>(extents[d]) + std::min<std::ptrdiff_t>(first, 0) + std::min<std::ptrdiff_t>(last, 0) < 0)
-                fail<ShapeError>("pad: widths ", widths, " take away more than there is in shape ", extents, ", or add more than any memory holds");
+            if (std::max(first, last) > most || std::min(first, last) < -most ||
+                static_cast<std::ptrdiff_t>(extents[d]) + std::min<std::ptrdiff_t>(first, 0) +
+                        std::min<std::ptrdiff_t>(last, 0) <
+                    0)
+                fail<ShapeError>("pad: widths ", widths, " take away more than there is in shape ",
+                    extents, ", or add more than any memory holds");
         }
     }
 };
 
-inline void check_border(PadBorder const& b, std::size_t extent)
-{
+inline void check_border(PadBorder const& b, std::size_t extent) {
     auto const longest = std::max(b.before, b.after);
-    if (b.mode == PadMode::reflect && longest >= extent) fail<ShapeError>("pad: axis ", b.axis, " with extent ", extent, " cannot be reflected to ", longest, " positions, which must be fewer");
-    if (b.mode == PadMode::circular && longest > extent) fail<ShapeError>("pad: axis ", b.axis, " with extent ", extent, " does not go round ", longest, " positions, which must be no more");
-    if (b.mode == PadMode::replicate && extent == 0) fail<ShapeError>("pad: axis ", b.axis, " with extent 0 has nothing to be replicated");
+    if (b.mode == PadMode::reflect && longest >= extent)
+        fail<ShapeError>("pad: axis ", b.axis, " with extent ", extent, " cannot be reflected to ",
+            longest, " positions, which must be fewer");
+    if (b.mode == PadMode::circular && longest > extent)
+        fail<ShapeError>("pad: axis ", b.axis, " with extent ", extent, " does not go round ",
+            longest, " positions, which must be no more");
+    if (b.mode == PadMode::replicate && extent == 0)
+        fail<ShapeError>("pad: axis ", b.axis, " with extent 0 has nothing to be replicated");
 }
 
-}  // namespace detail
+} // namespace detail
 
-/// x with more positions before and after, as the widths say: two for the last axis, then two for the one before it, and so on, as in
-/// PyTorch. A negative width takes positions away, which comes first. A copy.
-template <Operand X> auto pad(X const& x, Axes const& widths, PadMode mode = PadMode::constant, std::type_identity_t<typename X::scalar> value = {})
-{
+/// x with more positions before and after, as the widths say: two for the last axis, then two for
+/// the one before it, and so on, as in PyTorch. A negative width takes positions away, which comes
+/// first. A copy.
+template <Operand X>
+auto pad(X const& x, Axes const& widths, PadMode mode = PadMode::constant,
+    std::type_identity_t<typename X::scalar> value = {}) {
     using T = typename X::scalar;
     auto y = materialize_expression(x);
     detail::PadWidths const w(widths, y.shape());
     if (mode == PadMode::constant) return express(Pad<T>{{}, w.before, w.after, value}, y);
-    if (w.cut || !w.add) y = express(Pad<T>{{}, detail::negative_ones(w.before), detail::negative_ones(w.after)}, y);
+    if (w.cut || !w.add)
+        y = express(Pad<T>{{}, detail::negative_ones(w.before), detail::negative_ones(w.after)}, y);
     for (std::size_t d = 0; d < w.before.size(); ++d) {
-        PadBorder const border{{}, d, detail::if_positive(w.before[d]), detail::if_positive(w.after[d]), mode};
+        PadBorder const border{
+            {}, d, detail::if_positive(w.before[d]), detail::if_positive(w.after[d]), mode};
         if (border.before + border.after == 0) continue;
         detail::check_border(border, y.shape()[d]);
         y = express(border, y);
@@ -161,4 +185,4 @@ template <Operand X> auto pad(X const& x, Axes const& widths, PadMode mode = Pad
     return y;
 }
 
-}  // namespace xgrad
+} // namespace xgrad

@@ -1,5 +1,6 @@
-// PartLoop: a kernel over many elements that all lie in order, part by part: on several threads where they are wanted, and with results
-// that no cache can hold written past the caches where that is faster.
+// PartLoop: a kernel over many elements that all lie in order, part by part: on several threads
+// where they are wanted, and with results that no cache can hold written past the caches where that
+// is faster.
 #pragma once
 
 #include <algorithm>
@@ -18,62 +19,73 @@ XGRAD_COMPILED_ONCE
 
 namespace xgrad::detail {
 
-/// Whether parts are written past the caches. That spares reading what is overwritten, but where a formula computes enough to hide such reads
-/// its stores may wait longer, which differs between processors: the first parts take turns, and the others go the way that was faster.
+/// Whether parts are written past the caches. That spares reading what is overwritten, but where a
+/// formula computes enough to hide such reads its stores may wait longer, which differs between
+/// processors: the first parts take turns, and the others go the way that was faster.
 class StreamingTrial {
 public:
     /// Calls f(whether this part is streamed).
-    template <class F> void run(std::size_t part, F f)
-    {
+    template <class F> void run(std::size_t part, F f) {
         bool const way = streams(part);
         if (part >= trials) return f(way);
         auto const start = Clock::now();
         f(way);
-        double const seconds = std::chrono::duration<double>(Clock::now() - start).count() / (way ? 1 : preference);
-        for (double least = least_[way].load(std::memory_order_relaxed); seconds < least && !least_[way].compare_exchange_weak(least, seconds, std::memory_order_relaxed);) {}
+        double const seconds =
+            std::chrono::duration<double>(Clock::now() - start).count() / (way ? 1 : preference);
+        for (double least = least_[way].load(std::memory_order_relaxed);
+             seconds < least &&
+             !least_[way].compare_exchange_weak(least, seconds, std::memory_order_relaxed);) {}
     }
 
 private:
     using Clock = std::chrono::steady_clock;
     static constexpr std::size_t trials = 8;
-    static constexpr double preference = 0.9;  // what stays in a cache is written later, which a trial does not see
+    static constexpr double preference =
+        0.9; // what stays in a cache is written later, which a trial does not see
 
-    bool streams(std::size_t part) const noexcept
-    {
-        return part < trials ? part % 2 == 0 : least_[true].load(std::memory_order_relaxed) <= least_[false].load(std::memory_order_relaxed);
+    bool streams(std::size_t part) const noexcept {
+        return part < trials ? part % 2 == 0
+                             : least_[true].load(std::memory_order_relaxed) <=
+                                   least_[false].load(std::memory_order_relaxed);
     }
 
-    std::array<std::atomic<double>, 2> least_{std::numeric_limits<double>::infinity(), std::numeric_limits<double>::infinity()};
+    std::array<std::atomic<double>, 2> least_{
+        std::numeric_limits<double>::infinity(), std::numeric_limits<double>::infinity()};
 };
 
 class PartLoop {
 public:
     /// Over `count` elements, of which a kernel takes at most `most` at once.
-    explicit PartLoop(std::size_t count, std::size_t most = part_size) noexcept : count_(count), most_(most) {}
+    explicit PartLoop(std::size_t count, std::size_t most = part_size) noexcept
+        : count_(count), most_(most) {}
 
-    /// Operand k, with elements of this many bytes, or of none where it is the same for every call of the kernel; it may be null.
-    void in_order(std::size_t k, void* data, std::size_t element) noexcept
-    {
+    /// Operand k, with elements of this many bytes, or of none where it is the same for every call
+    /// of the kernel; it may be null.
+    void in_order(std::size_t k, void* data, std::size_t element) noexcept {
         for (; operands_ <= k; ++operands_) at_[operands_] = nullptr, step_[operands_] = 0;
         at_[k] = static_cast<std::byte*>(data);
         step_[k] = data ? element : 0;
     }
     /// One that is written, and not read unless it is also one of the operands before it.
-    void result(std::size_t k, void* data, std::size_t element) noexcept
-    {
+    void result(std::size_t k, void* data, std::size_t element) noexcept {
         bool const is_read = std::find(at_, at_ + operands_, data) != at_ + operands_;
-        bool const is_large = count_ * element >= streamed_bytes && reinterpret_cast<std::uintptr_t>(data) % block_alignment == 0;
+        bool const is_large = count_ * element >= streamed_bytes &&
+                              reinterpret_cast<std::uintptr_t>(data) % block_alignment == 0;
         in_order(k, data, element);
-        if (data && is_large && !is_read && k < 64 && static_cast<std::size_t>(std::popcount(streamed_)) < rooms) {
+        if (data && is_large && !is_read && k < 64 &&
+            static_cast<std::size_t>(std::popcount(streamed_)) < rooms) {
             streamed_ |= std::uint64_t{1} << k;
             most_ = std::min(most_, room_bytes / element);
         }
     }
 
-    /// Calls kernel(part, operands, elements) until all are done, each part from its first element to its last.
-    template <class Kernel> void run(Kernel kernel) const
-    {
-        run({[](void* to, std::size_t part, void* const* operands, std::size_t n) { (*static_cast<Kernel*>(to))(part, operands, n); }, &kernel});
+    /// Calls kernel(part, operands, elements) until all are done, each part from its first element
+    /// to its last.
+    template <class Kernel> void run(Kernel kernel) const {
+        run({[](void* to, std::size_t part, void* const* operands, std::size_t n) {
+                 (*static_cast<Kernel*>(to))(part, operands, n);
+             },
+            &kernel});
     }
 
 private:
@@ -81,21 +93,29 @@ private:
         void (*call)(void* kernel, std::size_t part, void* const* operands, std::size_t n);
         void* kernel;
 
-        void operator()(std::size_t part, void* const* operands, std::size_t n) const { call(kernel, part, operands, n); }
+        void operator()(std::size_t part, void* const* operands, std::size_t n) const {
+            call(kernel, part, operands, n);
+        }
     };
-    static constexpr std::size_t rooms = 6, room_bytes = 1024;  // so that stores past the caches never fill the queue of all stores
+    static constexpr std::size_t
+        rooms = 6,
+        room_bytes = 1024; // so that stores past the caches never fill the queue of all stores
 
-    void run(Body body) const
-    {
-        if (!streamed_) return for_each_part(count_, [&](std::size_t part, std::size_t first, std::size_t n) { run_part(body, part, first, n); });
+    void run(Body body) const {
+        if (!streamed_)
+            return for_each_part(count_, [&](std::size_t part, std::size_t first, std::size_t n) {
+                run_part(body, part, first, n);
+            });
         StreamingTrial trial;
         for_each_part(count_, [&](std::size_t part, std::size_t first, std::size_t n) {
-            trial.run(part, [&](bool streams) { streams ? stream_part(body, part, first, n) : run_part(body, part, first, n); });
+            trial.run(part, [&](bool streams) {
+                streams ? stream_part(body, part, first, n) : run_part(body, part, first, n);
+            });
         });
     }
-    /// Both ways call the kernel for the same elements at once, so that its results are the same to the last bit.
-    void run_part(Body body, std::size_t part, std::size_t first, std::size_t elements) const
-    {
+    /// Both ways call the kernel for the same elements at once, so that its results are the same to
+    /// the last bit.
+    void run_part(Body body, std::size_t part, std::size_t first, std::size_t elements) const {
         void* here[TileLoop::max_operands];
         for (std::size_t done = 0, n; done < elements; done += n) {
             n = std::min(most_, elements - done);
@@ -103,14 +123,14 @@ private:
             body(part, here, n);
         }
     }
-    void stream_part(Body body, std::size_t part, std::size_t first, std::size_t elements) const
-    {
+    void stream_part(Body body, std::size_t part, std::size_t first, std::size_t elements) const {
         alignas(block_alignment) std::byte room[rooms][room_bytes];
         void* here[TileLoop::max_operands];
         auto const streamed = static_cast<std::size_t>(std::popcount(streamed_));
         for (std::size_t done = 0, n; done < elements; done += n) {
             n = std::min(most_, elements - done);
-            for (std::size_t k = 0, next = 0; k < operands_; ++k) here[k] = is_streamed(k) ? room[next++] : place(k, first + done);
+            for (std::size_t k = 0, next = 0; k < operands_; ++k)
+                here[k] = is_streamed(k) ? room[next++] : place(k, first + done);
             body(part, here, n);
             for (std::size_t k = 0, next = 0; next < streamed; ++k)
                 if (is_streamed(k)) stream(place(k, first + done), room[next++], n * step_[k]);
@@ -122,9 +142,9 @@ private:
     std::byte* place(std::size_t k, std::size_t i) const noexcept { return at_[k] + i * step_[k]; }
 
     std::size_t count_, most_, operands_ = 0;
-    std::uint64_t streamed_ = 0;  // operands, one bit each
+    std::uint64_t streamed_ = 0; // operands, one bit each
     std::byte* at_[TileLoop::max_operands];
     std::size_t step_[TileLoop::max_operands];
 };
 
-}  // namespace xgrad::detail
+} // namespace xgrad::detail

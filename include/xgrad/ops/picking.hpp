@@ -1,5 +1,5 @@
-// Elements and slices picked by their numbers along an axis, and the ways back of their gradients. A number may occur several
-// times: what comes back is added.
+// Elements and slices picked by their numbers along an axis, and the ways back of their gradients.
+// A number may occur several times: what comes back is added.
 #pragma once
 
 #include <functional>
@@ -13,27 +13,30 @@ namespace xgrad {
 
 /// Slices by their numbers along an axis, which becomes the axes of the numbers.
 struct IndexSelect : Arraywise {
-    detail::Array<std::int64_t> index;  // row-major; each number is one of a slice
+    detail::Array<std::int64_t> index; // row-major; each number is one of a slice
     std::size_t axis = 0;
-    std::int64_t frozen = -1;           // the number of a slice that gets no gradient
-    bool zeroes_frozen = false;         // as the transpose of IndexAdd does
+    std::int64_t frozen = -1;   // the number of a slice that gets no gradient
+    bool zeroes_frozen = false; // as the transpose of IndexAdd does
 
-    template <Scalar T> auto value(detail::Array<T> const& x) const
-    {
+    template <Scalar T> auto value(detail::Array<T> const& x) const {
         auto const from = detail::contiguous(x);
         Shape shape;
         for (std::size_t d = 0; d < x.shape.size(); ++d) {
             if (d != axis) shape.push_back(x.shape[d]);
-            else for (auto const n : index.shape) shape.push_back(n);
+            else
+                for (auto const n : index.shape) shape.push_back(n);
         }
         detail::Array<T> out(shape);
         T* to = out.begin();
-        each_slice(x.shape, [&](std::size_t offset, std::size_t n, bool moves) { to = zeroes_frozen && !moves ? std::fill_n(to, n, T(0)) : std::copy_n(from.begin() + offset, n, to); });
+        each_slice(x.shape, [&](std::size_t offset, std::size_t n, bool moves) {
+            to = zeroes_frozen && !moves ? std::fill_n(to, n, T(0))
+                                         : std::copy_n(from.begin() + offset, n, to);
+        });
         return out;
     }
     /// Adds gradients of the slices to what lies where they came from.
-    template <Scalar T> void add_onto(detail::Array<T> const& sum, detail::Array<T> const& gradient) const
-    {
+    template <Scalar T>
+    void add_onto(detail::Array<T> const& sum, detail::Array<T> const& gradient) const {
         auto const from = detail::contiguous(gradient);
         T const* next = from.begin();
         each_slice(sum.shape, [&](std::size_t offset, std::size_t n, bool moves) {
@@ -45,13 +48,18 @@ struct IndexSelect : Arraywise {
     auto pullback(wrt<0>, auto const& g, auto const&, auto const& x) const;
 
 private:
-    /// f(where it begins, how many elements it has, whether it gets a gradient) for each slice of an array in row-major order.
-    template <class F> void each_slice(Shape const& of, F f) const
-    {
-        auto const count = [](auto first, auto last) { return std::accumulate(first, last, std::size_t{1}, std::multiplies()); };
-        std::size_t const before = count(of.begin(), of.begin() + axis), n = count(of.begin() + axis + 1, of.end());
+    /// f(where it begins, how many elements it has, whether it gets a gradient) for each slice of
+    /// an array in row-major order.
+    template <class F> void each_slice(Shape const& of, F f) const {
+        auto const count = [](auto first, auto last) {
+            return std::accumulate(first, last, std::size_t{1}, std::multiplies());
+        };
+        std::size_t const before = count(of.begin(), of.begin() + axis),
+                          n = count(of.begin() + axis + 1, of.end());
         for (std::size_t b = 0; b < before; ++b)
-            for (std::size_t i = 0; i < index.numel; ++i) f((b * of[axis] + static_cast<std::size_t>(index.begin()[i])) * n, n, index.begin()[i] != frozen);
+            for (std::size_t i = 0; i < index.numel; ++i)
+                f((b * of[axis] + static_cast<std::size_t>(index.begin()[i])) * n, n,
+                    index.begin()[i] != frozen);
     }
 };
 
@@ -60,38 +68,37 @@ struct IndexAdd : Arraywise {
     IndexSelect picked;
     Shape shape;
 
-    template <Scalar T> auto value(detail::Array<T> const& slices) const
-    {
+    template <Scalar T> auto value(detail::Array<T> const& slices) const {
         detail::Array<T> out(shape, T(0));
         picked.add_onto(out, slices);
         return out;
     }
-    auto pullback(wrt<0>, auto const& g, auto const&, auto const&) const
-    {
+    auto pullback(wrt<0>, auto const& g, auto const&, auto const&) const {
         IndexSelect back = picked;
         back.zeroes_frozen = true;
         return express(std::move(back), g);
     }
 };
 
-auto IndexSelect::pullback(wrt<0>, auto const& g, auto const&, auto const& x) const { return express(IndexAdd{{}, *this, x.shape()}, g); }
+auto IndexSelect::pullback(wrt<0>, auto const& g, auto const&, auto const& x) const {
+    return express(IndexAdd{{}, *this, x.shape()}, g);
+}
 
-/// One element for each number: the result at place p is the element whose place along the axis is the number at p, and along the
-/// others that of p.
+/// One element for each number: the result at place p is the element whose place along the axis is
+/// the number at p, and along the others that of p.
 struct Gather : Arraywise {
-    detail::Array<std::int64_t> index;  // row-major
+    detail::Array<std::int64_t> index; // row-major
     std::size_t axis = 0;
 
-    template <Scalar T> auto value(detail::Array<T> const& x) const
-    {
+    template <Scalar T> auto value(detail::Array<T> const& x) const {
         detail::Array<T> out(index.shape);
         T* to = out.begin();
         each_element(x, [&](T const& from) { *to++ = from; });
         return out;
     }
     /// Adds gradients of the elements to what lies where they came from.
-    template <Scalar T> void add_onto(detail::Array<T> const& sum, detail::Array<T> const& gradient) const
-    {
+    template <Scalar T>
+    void add_onto(detail::Array<T> const& sum, detail::Array<T> const& gradient) const {
         auto const from = detail::contiguous(gradient);
         T const* next = from.begin();
         each_element(sum, [&](T& to) { to += *next++; });
@@ -99,8 +106,7 @@ struct Gather : Arraywise {
     auto pullback(wrt<0>, auto const& g, auto const&, auto const& x) const;
 
 private:
-    template <Scalar T, class F> void each_element(detail::Array<T> const& x, F f) const
-    {
+    template <Scalar T, class F> void each_element(detail::Array<T> const& x, F f) const {
         Strides others = x.strides;
         auto const stride = std::exchange(others[axis], 0), step = others.back();
         Strides const* const strides[] = {&index.strides, &others};
@@ -117,15 +123,18 @@ struct ScatterAdd : Arraywise {
     Gather picked;
     Shape shape;
 
-    template <Scalar T> auto value(detail::Array<T> const& x) const
-    {
+    template <Scalar T> auto value(detail::Array<T> const& x) const {
         detail::Array<T> out(shape, T(0));
         picked.add_onto(out, x);
         return out;
     }
-    auto pullback(wrt<0>, auto const& g, auto const&, auto const&) const { return express(picked, g); }
+    auto pullback(wrt<0>, auto const& g, auto const&, auto const&) const {
+        return express(picked, g);
+    }
 };
 
-auto Gather::pullback(wrt<0>, auto const& g, auto const&, auto const& x) const { return express(ScatterAdd{{}, *this, x.shape()}, g); }
+auto Gather::pullback(wrt<0>, auto const& g, auto const&, auto const& x) const {
+    return express(ScatterAdd{{}, *this, x.shape()}, g);
+}
 
-}  // namespace xgrad
+} // namespace xgrad

@@ -1,5 +1,6 @@
-// Probes: stand-ins for the batches of a rule that only write down which arguments the rule looks at. So a Node knows what
-// a gradient needs before it saves anything, and a rule is judged without a kernel being compiled.
+// Probes: stand-ins for the batches of a rule that only write down which arguments the rule looks
+// at. So a Node knows what a gradient needs before it saves anything, and a rule is judged without
+// a kernel being compiled.
 #pragma once
 
 #include <cstdint>
@@ -24,12 +25,9 @@ struct RealProbe {
     RealProbe() = default;
     template <class A>
         requires(std::is_arithmetic_v<A>)
-    RealProbe(A)
-    {
-    }
+    RealProbe(A) {}
     RealProbe(MaskProbe m) : uses(m.uses) {}
-    static RealProbe of(Uses u)
-    {
+    static RealProbe of(Uses u) {
         RealProbe p;
         p.uses = u;
         return p;
@@ -40,45 +38,115 @@ struct ComplexProbe {
     ComplexProbe() = default;
     template <class A>
         requires(std::is_arithmetic_v<A>)
-    ComplexProbe(A)
-    {
-    }
+    ComplexProbe(A) {}
     template <class A> ComplexProbe(std::complex<A>) {}
     ComplexProbe(RealProbe x) : uses(x.uses) {}
     ComplexProbe(MaskProbe m) : uses(m.uses) {}
-    static ComplexProbe of(Uses u)
-    {
+    static ComplexProbe of(Uses u) {
         ComplexProbe p;
         p.uses = u;
         return p;
     }
 };
 
-template <class X> concept Probe = std::same_as<X, MaskProbe> || std::same_as<X, RealProbe> || std::same_as<X, ComplexProbe>;
-template <class X> concept Plain = std::is_arithmetic_v<X>;
-template <class A, class B> concept ProbePair = (Probe<A> && (Probe<B> || Plain<B>)) || (Plain<A> && Probe<B>);
+template <class X>
+concept Probe =
+    std::same_as<X, MaskProbe> || std::same_as<X, RealProbe> || std::same_as<X, ComplexProbe>;
+template <class X>
+concept Plain = std::is_arithmetic_v<X>;
+template <class A, class B>
+concept ProbePair = (Probe<A> && (Probe<B> || Plain<B>)) || (Plain<A> && Probe<B>);
 
 template <Probe X> Uses uses_of(X x) { return x.uses; }
 template <Plain X> Uses uses_of(X) { return 0; }
-template <class A, class B> using JoinedProbe = std::conditional_t<std::same_as<A, ComplexProbe> || std::same_as<B, ComplexProbe>, ComplexProbe, RealProbe>;
-template <class A, class B> auto joined(A a, B b) { return JoinedProbe<A, B>::of(uses_of(a) | uses_of(b)); }
+template <class A, class B>
+using JoinedProbe =
+    std::conditional_t<std::same_as<A, ComplexProbe> || std::same_as<B, ComplexProbe>, ComplexProbe,
+        RealProbe>;
+template <class A, class B> auto joined(A a, B b) {
+    return JoinedProbe<A, B>::of(uses_of(a) | uses_of(b));
+}
 
-template <class A, class B> requires ProbePair<A, B> auto operator+(A a, B b) { return joined(a, b); }
-template <class A, class B> requires ProbePair<A, B> auto operator-(A a, B b) { return joined(a, b); }
-template <class A, class B> requires ProbePair<A, B> auto operator*(A a, B b) { return joined(a, b); }
-template <class A, class B> requires ProbePair<A, B> auto operator/(A a, B b) { return joined(a, b); }
-template <class A, class B> requires ProbePair<A, B> auto pow(A a, B b) { return joined(a, b); }
-template <class A, class B> requires ProbePair<A, B> auto atan2(A a, B b) { return joined(a, b); }
-template <class A, class B> requires ProbePair<A, B> auto copysign(A a, B b) { return joined(a, b); }
-template <class A, class B> requires ProbePair<A, B> MaskProbe operator<(A a, B b) { return {uses_of(a) | uses_of(b)}; }
-template <class A, class B> requires ProbePair<A, B> MaskProbe operator<=(A a, B b) { return {uses_of(a) | uses_of(b)}; }
-template <class A, class B> requires ProbePair<A, B> MaskProbe operator>(A a, B b) { return {uses_of(a) | uses_of(b)}; }
-template <class A, class B> requires ProbePair<A, B> MaskProbe operator>=(A a, B b) { return {uses_of(a) | uses_of(b)}; }
-template <class A, class B> requires ProbePair<A, B> MaskProbe operator==(A a, B b) { return {uses_of(a) | uses_of(b)}; }
-template <class A, class B> requires ProbePair<A, B> MaskProbe operator!=(A a, B b) { return {uses_of(a) | uses_of(b)}; }
-template <class A, class B> requires ProbePair<A, B> ComplexProbe complex(A a, B b) { return ComplexProbe::of(uses_of(a) | uses_of(b)); }
-template <class A, class B> requires ProbePair<A, B> ComplexProbe polar(A a, B b) { return ComplexProbe::of(uses_of(a) | uses_of(b)); }
-template <class A, class B> requires ProbePair<A, B> auto where(MaskProbe m, A a, B b) { return JoinedProbe<A, B>::of(m.uses | uses_of(a) | uses_of(b)); }
+template <class A, class B>
+    requires ProbePair<A, B>
+auto operator+(A a, B b) {
+    return joined(a, b);
+}
+template <class A, class B>
+    requires ProbePair<A, B>
+auto operator-(A a, B b) {
+    return joined(a, b);
+}
+template <class A, class B>
+    requires ProbePair<A, B>
+auto operator*(A a, B b) {
+    return joined(a, b);
+}
+template <class A, class B>
+    requires ProbePair<A, B>
+auto operator/(A a, B b) {
+    return joined(a, b);
+}
+template <class A, class B>
+    requires ProbePair<A, B>
+auto pow(A a, B b) {
+    return joined(a, b);
+}
+template <class A, class B>
+    requires ProbePair<A, B>
+auto atan2(A a, B b) {
+    return joined(a, b);
+}
+template <class A, class B>
+    requires ProbePair<A, B>
+auto copysign(A a, B b) {
+    return joined(a, b);
+}
+template <class A, class B>
+    requires ProbePair<A, B>
+MaskProbe operator<(A a, B b) {
+    return {uses_of(a) | uses_of(b)};
+}
+template <class A, class B>
+    requires ProbePair<A, B>
+MaskProbe operator<=(A a, B b) {
+    return {uses_of(a) | uses_of(b)};
+}
+template <class A, class B>
+    requires ProbePair<A, B>
+MaskProbe operator>(A a, B b) {
+    return {uses_of(a) | uses_of(b)};
+}
+template <class A, class B>
+    requires ProbePair<A, B>
+MaskProbe operator>=(A a, B b) {
+    return {uses_of(a) | uses_of(b)};
+}
+template <class A, class B>
+    requires ProbePair<A, B>
+MaskProbe operator==(A a, B b) {
+    return {uses_of(a) | uses_of(b)};
+}
+template <class A, class B>
+    requires ProbePair<A, B>
+MaskProbe operator!=(A a, B b) {
+    return {uses_of(a) | uses_of(b)};
+}
+template <class A, class B>
+    requires ProbePair<A, B>
+ComplexProbe complex(A a, B b) {
+    return ComplexProbe::of(uses_of(a) | uses_of(b));
+}
+template <class A, class B>
+    requires ProbePair<A, B>
+ComplexProbe polar(A a, B b) {
+    return ComplexProbe::of(uses_of(a) | uses_of(b));
+}
+template <class A, class B>
+    requires ProbePair<A, B>
+auto where(MaskProbe m, A a, B b) {
+    return JoinedProbe<A, B>::of(m.uses | uses_of(a) | uses_of(b));
+}
 
 template <Plain A, Plain B> RealProbe where(MaskProbe m, A, B) { return RealProbe::of(m.uses); }
 
@@ -118,7 +186,8 @@ template <Probe X> RealProbe abs2(X x) { return RealProbe::of(x.uses); }
 template <Probe X> RealProbe angle(X x) { return RealProbe::of(x.uses); }
 
 template <class L>
-using probe_of = std::conditional_t<std::same_as<L, B>, MaskProbe, std::conditional_t<std::same_as<L, C>, ComplexProbe, RealProbe>>;
+using probe_of = std::conditional_t<std::same_as<L, B>, MaskProbe,
+    std::conditional_t<std::same_as<L, C>, ComplexProbe, RealProbe>>;
 
 inline Uses derivative_uses(One) { return 0; }
 inline Uses derivative_uses(MinusOne) { return 0; }
@@ -126,17 +195,22 @@ inline Uses derivative_uses(Nothing) { return 0; }
 inline Uses derivative_uses(ImaginaryUnit) { return 0; }
 template <Plain X> Uses derivative_uses(X) { return 0; }
 template <Probe X> Uses derivative_uses(X x) { return uses_of(x); }
-template <class M, class W> Uses derivative_uses(selected<M, W> d) { return d.mask.uses | derivative_uses(d.weight); }
+template <class M, class W> Uses derivative_uses(selected<M, W> d) {
+    return d.mask.uses | derivative_uses(d.weight);
+}
 template <class V> Uses derivative_uses(gradient<V> d) { return derivative_uses(d.value); }
 template <class V> Uses derivative_uses(conjugate<V> d) { return derivative_uses(d.value); }
-template <class V, class W> Uses derivative_uses(wirtinger<V, W> d) { return derivative_uses(d.dz) | derivative_uses(d.dz_bar); }
+template <class V, class W> Uses derivative_uses(wirtinger<V, W> d) {
+    return derivative_uses(d.dz) | derivative_uses(d.dz_bar);
+}
 
 /// What partial(wrt<I>) of Op looks at, for the given signature.
-template <std::size_t I, class Op, class Y, class... X> Uses partial_uses(Op const& op, std::type_identity<Y(X...)>)
-{
+template <std::size_t I, class Op, class Y, class... X>
+Uses partial_uses(Op const& op, std::type_identity<Y(X...)>) {
     return [&]<std::size_t... J>(std::index_sequence<J...>) {
-        return derivative_uses(op.partial(wrt<I>{}, probe_of<Y>::of(uses_result), probe_of<X>::of(uses_argument(J))...));
+        return derivative_uses(op.partial(
+            wrt<I>{}, probe_of<Y>::of(uses_result), probe_of<X>::of(uses_argument(J))...));
     }(std::index_sequence_for<X...>{});
 }
 
-}  // namespace xgrad::detail
+} // namespace xgrad::detail

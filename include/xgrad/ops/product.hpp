@@ -10,24 +10,25 @@ namespace xgrad {
 
 namespace detail {
 
-/// finish(factor times the product of the others) for each of n numbers: forward for what comes before, then back for what comes after.
-/// Returns the product of all.
-template <class T, class F> T each_product_of_others(T const* x, std::size_t n, T factor, T* out, F finish)
-{
+/// finish(factor times the product of the others) for each of n numbers: forward for what comes
+/// before, then back for what comes after. Returns the product of all.
+template <class T, class F>
+T each_product_of_others(T const* x, std::size_t n, T factor, T* out, F finish) {
     T before(1);
     for (std::size_t i = 0; i < n; ++i) out[i] = before, before *= x[i];
     for (std::size_t i = n; i-- > 0;) out[i] = finish(out[i] * factor), factor *= x[i];
     return before;
 }
 
-/// The same in batches, without a factor. Every lane of some batches is a chain of its own, and what is
-/// left over is one more.
-template <Differentiable T, class F> void products_of_others(T const* x, std::size_t n, T* out, F finish)
-{
+/// The same in batches, without a factor. Every lane of some batches is a chain of its own, and
+/// what is left over is one more.
+template <Differentiable T, class F>
+void products_of_others(T const* x, std::size_t n, T* out, F finish) {
     using Batch = simd::batch_of<T, precision_of<T>>;
-    constexpr std::size_t width = simd::Batch<precision_of<T>>::width, batches = 4, block = batches * width;
+    constexpr std::size_t width = simd::Batch<precision_of<T>>::width, batches = 4,
+                          block = batches * width;
     std::size_t const end = n - n % block;
-    T others(1);  // of what is left over
+    T others(1); // of what is left over
     if (end) {
         Batch part[batches] = {1, 1, 1, 1};
         for (std::size_t i = 0; i < end; i += block)
@@ -41,7 +42,8 @@ template <Differentiable T, class F> void products_of_others(T const* x, std::si
         for (std::size_t i = end; i < n; ++i) left_over *= x[i];
         others = each_product_of_others(lanes, width, left_over, others_of_lanes, std::identity());
         auto const of_lanes = Batch::load(others_of_lanes);
-        Batch after[batches] = {of_lanes * (part[1] * second), of_lanes * (part[0] * second), of_lanes * (first * part[3]), of_lanes * (first * part[2])};
+        Batch after[batches] = {of_lanes * (part[1] * second), of_lanes * (part[0] * second),
+            of_lanes * (first * part[3]), of_lanes * (first * part[2])};
         for (std::size_t i = end; i > 0;) {
             i -= block;
             kernel::unroll<batches>([&](auto j) XGRAD_LAMBDA_INLINE {
@@ -54,44 +56,48 @@ template <Differentiable T, class F> void products_of_others(T const* x, std::si
     each_product_of_others(x + end, n - end, others, out + end, finish);
 }
 
-}  // namespace detail
+} // namespace detail
 
-/// The gradient of a product over some axes: that of the result, one number for all where it is but one, times the conjugate product of
-/// the other elements.
+/// The gradient of a product over some axes: that of the result, one number for all where it is but
+/// one, times the conjugate product of the other elements.
 struct ProdGradient : Arraywise {
-    Axes over;  // normalised
-    static constexpr detail::Uses uses[] = {detail::uses_argument(1), detail::uses_argument(0) | detail::uses_argument(1)};
+    Axes over; // normalised
+    static constexpr detail::Uses uses[] = {
+        detail::uses_argument(1), detail::uses_argument(0) | detail::uses_argument(1)};
 
-    template <Scalar T> auto value(detail::Array<T> const& g, detail::Array<T> const& x) const
-    {
-        using W = detail::wide<T>;  // what is multiplied in another order must not overflow on the way
+    template <Scalar T> auto value(detail::Array<T> const& g, detail::Array<T> const& x) const {
+        using W =
+            detail::wide<T>; // what is multiplied in another order must not overflow on the way
         detail::Array<W> room;
         auto const* const rows = detail::rows_over(over, x, room);
         detail::Array<W> out(room.defined() ? room.shape : x.shape);
         auto const gradients = detail::contiguous(g);
         std::size_t const n = detail::count_over(x.shape, over);
         for (std::size_t at = 0, row = 0; at < x.numel; at += n, ++row)
-            detail::products_of_others(rows + at, n, out.begin() + at, [gi = detail::converted<W>(gradients.begin()[g.numel == 1 ? 0 : row])](auto v) {
-                using detail::conj;
-                return gi * conj(v);
-            });
+            detail::products_of_others(rows + at, n, out.begin() + at,
+                [gi = detail::converted<W>(gradients.begin()[g.numel == 1 ? 0 : row])](auto v) {
+                    using detail::conj;
+                    return gi * conj(v);
+                });
         detail::narrow<W, T>(out);
         return detail::rows_put_back(over, std::move(detail::as<T>(out)));
     }
-    auto pullback(wrt<0>, auto const& h, auto const&, auto const& g, auto const& x) const
-    {
-        std::remove_cvref_t<decltype(x)> const unit(typename std::remove_cvref_t<decltype(x)>::value_type(1));
-        return reshape(materialize_expression(sum(h * conj(express(*this, unit, x)), over)), Axes(g.shape()));
+    auto pullback(wrt<0>, auto const& h, auto const&, auto const& g, auto const& x) const {
+        std::remove_cvref_t<decltype(x)> const unit(
+            typename std::remove_cvref_t<decltype(x)>::value_type(1));
+        return reshape(
+            materialize_expression(sum(h * conj(express(*this, unit, x)), over)), Axes(g.shape()));
     }
-    /// By x_j depends what comes out for all but j, as the product of all but the two: one j after another, with x_j replaced by 1.
-    auto pullback(wrt<1>, auto const& h, auto const&, auto const& g, auto const& x) const
-    {
+    /// By x_j depends what comes out for all but j, as the product of all but the two: one j after
+    /// another, with x_j replaced by 1.
+    auto pullback(wrt<1>, auto const& h, auto const&, auto const& g, auto const& x) const {
         using T = typename std::remove_cvref_t<decltype(x)>::value_type;
         auto out = materialize_expression(h * T(0));
         for (std::size_t j = 0; j < detail::count_over(x.shape(), over); ++j) {
             auto const is_j = place_mask(x, over, j);
             auto const without_j = materialize_expression(where(is_j, T(1), x));
-            auto const part = sum(where(is_j, T(0), conj(h) * express(*this, g, without_j)), over, keepdims);
+            auto const part =
+                sum(where(is_j, T(0), conj(h) * express(*this, g, without_j)), over, keepdims);
             out = materialize_expression(out + where(is_j, part, T(0)));
         }
         return out;
@@ -102,15 +108,17 @@ struct ProdGradient : Arraywise {
 struct Prod : Folding<detail::Product> {
     static constexpr detail::Uses uses[] = {detail::uses_argument(0)};
 
-    auto pullback(wrt<0>, auto const& g, auto const&, auto const& x) const { return express(ProdGradient{{}, over}, g, x); }
+    auto pullback(wrt<0>, auto const& g, auto const&, auto const& x) const {
+        return express(ProdGradient{{}, over}, g, x);
+    }
 };
 
 /// Product over axes. Of integers and masks: a product of int64.
-template <Operand X> auto prod(X const& x, Axes const& axes, bool keep = false)
-{
-    if constexpr (std::same_as<typename X::letter, B>) return prod(cast<std::int64_t>(x), axes, keep);
+template <Operand X> auto prod(X const& x, Axes const& axes, bool keep = false) {
+    if constexpr (std::same_as<typename X::letter, B>)
+        return prod(cast<std::int64_t>(x), axes, keep);
     else return express_folding(Prod{{{}, detail::checked_axes("prod", x, axes), keep}}, x);
 }
 template <Operand X> auto prod(X const& x) { return prod(x, detail::all_axes(x.dim())); }
 
-}  // namespace xgrad
+} // namespace xgrad

@@ -1,5 +1,5 @@
-// Reductions over all or some axes. They fuse with the expression under them, which is evaluated tile by tile; its values
-// are stored only for the gradient of a product or an extremum.
+// Reductions over all or some axes. They fuse with the expression under them, which is evaluated
+// tile by tile; its values are stored only for the gradient of a product or an extremum.
 #pragma once
 
 #include <xgrad/ops/exponential.hpp>
@@ -11,33 +11,41 @@ XGRAD_COMPILED_ONCE
 namespace xgrad {
 
 /// Integers and masks as double; anything else as it is.
-template <Operand X> auto real_valued(X const& x)
-{
-    if constexpr (std::same_as<typename X::letter, B> || std::same_as<typename X::letter, Z>) return cast<double>(x);
+template <Operand X> auto real_valued(X const& x) {
+    if constexpr (std::same_as<typename X::letter, B> || std::same_as<typename X::letter, Z>)
+        return cast<double>(x);
     else return x;
 }
 
 /// Sum over axes. Of integers and masks: a sum of int64.
-template <Operand X> auto sum(X const& x, Axes const& axes, bool keep = false) { return record_sum("sum", x, &axes, keep, false); }
+template <Operand X> auto sum(X const& x, Axes const& axes, bool keep = false) {
+    return record_sum("sum", x, &axes, keep, false);
+}
 template <Operand X> auto sum(X const& x) { return record_sum("sum", x, nullptr, false, false); }
 
 /// Arithmetic mean over axes; NaN of nothing. Of integers and masks: a mean of double.
-template <Operand X> auto mean(X const& x, Axes const& axes, bool keep = false) { return record_sum("mean", real_valued(x), &axes, keep, true); }
-template <Operand X> auto mean(X const& x) { return record_sum("mean", real_valued(x), nullptr, false, true); }
+template <Operand X> auto mean(X const& x, Axes const& axes, bool keep = false) {
+    return record_sum("mean", real_valued(x), &axes, keep, true);
+}
+template <Operand X> auto mean(X const& x) {
+    return record_sum("mean", real_valued(x), nullptr, false, true);
+}
 
 /// log(sum(exp(x))) over axes, without overflow; the gradient is softmax(x).
-template <Operand X> auto logsumexp(X const& x, Axes const& axes, bool keep = false)
-{
+template <Operand X> auto logsumexp(X const& x, Axes const& axes, bool keep = false) {
     auto const over = detail::checked_axes("logsumexp", x, axes);
     if constexpr (std::same_as<typename X::letter, R>)
-        if (over.size() == x.dim()) {   // a number in the formula: exponentials and their gradients are one pass
+        if (over.size() ==
+            x.dim()) { // a number in the formula: exponentials and their gradients are one pass
             auto const largest = static_cast<precision_of<typename X::scalar>>(finite_largest(x));
             auto const y = materialize_expression(log(sum(exp(x - largest))) + largest);
             return keep ? detail::only_reshaped(reshape(y, Axes(x.dim(), 1))) : y;
         }
     auto const largest = finite_largest(x, over);
     auto const y = materialize_expression(log(sum(exp(x - largest), over, keepdims)) + largest);
-    return keep ? y : detail::only_reshaped(reshape(y, Axes(detail::reduced_shape(y.shape(), over, false))));
+    return keep ? y
+                : detail::only_reshaped(
+                      reshape(y, Axes(detail::reduced_shape(y.shape(), over, false))));
 }
 template <Operand X> auto logsumexp(X const& x) { return logsumexp(x, detail::all_axes(x.dim())); }
 
@@ -50,26 +58,28 @@ struct NormRoot : Elementwise<R(R)> {
 struct PowerRoot : Elementwise<R(R)> {
     double p = 2;
     auto value(auto s) const { return pow(s, 1 / p); }
-    auto partial(wrt<0>, auto, auto s) const { return selected{!(s == 0), (1 / p) * pow(s, 1 / p - 1)}; }
+    auto partial(wrt<0>, auto, auto s) const {
+        return selected{!(s == 0), (1 / p) * pow(s, 1 / p - 1)};
+    }
 };
 /// |x|^p, with gradient 0 at 0.
 struct AbsPower : Elementwise<R(R), R(C)> {
     double p = 2;
     auto value(auto x) const { return pow(abs(x), p); }
-    auto partial(wrt<0>, auto, auto x) const
-    {
+    auto partial(wrt<0>, auto, auto x) const {
         auto const r = abs(x);
         return gradient{where(r == 0, 0, p * pow(r, p - 1)) * sgn(x)};
     }
 };
 
-/// p-norm of the elements (as of a vector) over axes, p > 0 or infinite; 2 by default. Gradient 0 at 0. Elements are not scaled: their p-th
-/// powers, and the sum of these, must lie in the range of their type.
-template <Operand X> auto norm(X const& x, double p, Axes const& axes, bool keep = false)
-{
+/// p-norm of the elements (as of a vector) over axes, p > 0 or infinite; 2 by default. Gradient 0
+/// at 0. Elements are not scaled: their p-th powers, and the sum of these, must lie in the range of
+/// their type.
+template <Operand X> auto norm(X const& x, double p, Axes const& axes, bool keep = false) {
     if (!(p > 0)) detail::fail<Error>("norm: p must be positive, and may be infinity");
     detail::checked_axes("norm", x, axes);
-    if constexpr (std::same_as<typename X::letter, B> || std::same_as<typename X::letter, Z>) return norm(real_valued(x), p, axes, keep);
+    if constexpr (std::same_as<typename X::letter, B> || std::same_as<typename X::letter, Z>)
+        return norm(real_valued(x), p, axes, keep);
     else {
         using T = decltype(materialize_expression(abs(x)));
         if (p == std::numeric_limits<double>::infinity()) return T(amax(abs(x), axes, keep));
@@ -78,28 +88,32 @@ template <Operand X> auto norm(X const& x, double p, Axes const& axes, bool keep
         return T(express(PowerRoot{{}, p}, sum(express(AbsPower{{}, p}, x), axes, keep)));
     }
 }
-template <Operand X> auto norm(X const& x, double p = 2) { return norm(x, p, detail::all_axes(x.dim())); }
+template <Operand X> auto norm(X const& x, double p = 2) {
+    return norm(x, p, detail::all_axes(x.dim()));
+}
 
-/// Variance over axes, sum(abs2(x - mean(x))) / (n - correction) for n elements; of complex numbers, too, it is real. Not a
-/// finite number where n is no more than the correction.
-template <Operand X> auto var(X const& x, Axes const& axes, bool keep = false, double correction = 1)
-{
+/// Variance over axes, sum(abs2(x - mean(x))) / (n - correction) for n elements; of complex
+/// numbers, too, it is real. Not a finite number where n is no more than the correction.
+template <Operand X>
+auto var(X const& x, Axes const& axes, bool keep = false, double correction = 1) {
     auto const over = detail::checked_axes("var", x, axes);
-    if constexpr (std::same_as<typename X::letter, B> || std::same_as<typename X::letter, Z>) return var(real_valued(x), over, keep, correction);
+    if constexpr (std::same_as<typename X::letter, B> || std::same_as<typename X::letter, Z>)
+        return var(real_valued(x), over, keep, correction);
     else {
         auto const n = static_cast<double>(detail::count_over(x.shape(), over));
-        return materialize_expression(sum(abs2(x - mean(x, over, keepdims)), over, keep) / std::max(0., n - correction));
+        return materialize_expression(
+            sum(abs2(x - mean(x, over, keepdims)), over, keep) / std::max(0., n - correction));
     }
 }
 template <Operand X> auto var(X const& x) { return var(x, detail::all_axes(x.dim())); }
 
-/// Standard deviation over axes, the root of var(), with gradient 0 at 0. (PyTorch's name for it is taken in C++.)
+/// Standard deviation over axes, the root of var(), with gradient 0 at 0. (PyTorch's name for it is
+/// taken in C++.)
 template <Operand X>
-auto stddev(X const& x, Axes const& axes, bool keep = false, double correction = 1)
-{
+auto stddev(X const& x, Axes const& axes, bool keep = false, double correction = 1) {
     return materialize_expression(
         express(NormRoot{}, var(x, detail::checked_axes("stddev", x, axes), keep, correction)));
 }
 template <Operand X> auto stddev(X const& x) { return stddev(x, detail::all_axes(x.dim())); }
 
-}  // namespace xgrad
+} // namespace xgrad

@@ -9,37 +9,42 @@ XGRAD_COMPILED_ONCE
 
 namespace xgrad {
 
-/// The elements several times: x with axes of extent 1 put in, these repeated, and all of it under another shape. The adjoint adds up.
+/// The elements several times: x with axes of extent 1 put in, these repeated, and all of it under
+/// another shape. The adjoint adds up.
 struct Repeat : Arraywise {
-    Shape spread, repeated, shape;  // x with axes put in; with them repeated; the result
+    Shape spread, repeated, shape; // x with axes put in; with them repeated; the result
 
-    template <Scalar T> auto value(detail::Array<T> const& x) const
-    {
+    template <Scalar T> auto value(detail::Array<T> const& x) const {
         numel(repeated);
         detail::Array<T> out(shape);
         if (out.numel == 0) return out;
-        auto from = detail::broadcast_window(x.window(spread, *detail::reshaped_strides(x.shape, x.strides, spread)), repeated);
+        auto from = detail::broadcast_window(
+            x.window(spread, *detail::reshaped_strides(x.shape, x.strides, spread)), repeated);
         auto to = out.window(repeated, detail::row_major(repeated));
-        if (auto const rank = repeated.size(); rank > 1 && spread.back() == 1 && repeated.back() < repeated[rank - 2]) {
+        if (auto const rank = repeated.size();
+            rank > 1 && spread.back() == 1 && repeated.back() < repeated[rank - 2]) {
             auto other_order = detail::all_axes(rank);
-            std::swap(other_order[rank - 2], other_order[rank - 1]);  // the longer loop is the inner one
+            std::swap(
+                other_order[rank - 2], other_order[rank - 1]); // the longer loop is the inner one
             from = Permute{{}, other_order}.value(from);
             to = Permute{{}, other_order}.value(to);
         }
         detail::copy_elements(to, from);
         return out;
     }
-    auto pullback(wrt<0>, auto const& g, auto const&, auto const& x) const { return reshape(sum_to(reshape(g, Axes(repeated)), spread), Axes(x.shape())); }
+    auto pullback(wrt<0>, auto const& g, auto const&, auto const& x) const {
+        return reshape(sum_to(reshape(g, Axes(repeated)), spread), Axes(x.shape()));
+    }
 };
 
-/// x as often along each axis as its count says. Where there are more counts than axes, x gets new leading ones; where there are fewer,
-/// they are those of the last axes. A copy.
-template <Operand X> auto tile(X const& x, Shape const& counts)
-{
+/// x as often along each axis as its count says. Where there are more counts than axes, x gets new
+/// leading ones; where there are fewer, they are those of the last axes. A copy.
+template <Operand X> auto tile(X const& x, Shape const& counts) {
     Shape const from = x.shape();
     Repeat r;
     for (std::size_t i = 0, rank = std::max(counts.size(), from.size()); i < rank; ++i) {
-        auto const count = i + counts.size() < rank ? 1 : counts[i + counts.size() - rank], n = i + from.size() < rank ? 1 : from[i + from.size() - rank];
+        auto const count = i + counts.size() < rank ? 1 : counts[i + counts.size() - rank],
+                   n = i + from.size() < rank ? 1 : from[i + from.size() - rank];
         for (auto const extent : {std::size_t{1}, n}) r.spread.push_back(extent);
         for (auto const extent : {count, n}) r.repeated.push_back(extent);
         r.shape.push_back(detail::multiply_extents("tile", n, count));
@@ -47,15 +52,15 @@ template <Operand X> auto tile(X const& x, Shape const& counts)
     return express(std::move(r), x);
 }
 /// The same with a count for each axis, as in PyTorch.
-template <Operand X> auto repeat(X const& x, Shape const& counts)
-{
-    if (counts.size() < x.dim()) detail::fail<ShapeError>("repeat: counts ", counts, " are not one for each axis of shape ", Shape(x.shape()));
+template <Operand X> auto repeat(X const& x, Shape const& counts) {
+    if (counts.size() < x.dim())
+        detail::fail<ShapeError>(
+            "repeat: counts ", counts, " are not one for each axis of shape ", Shape(x.shape()));
     return tile(x, counts);
 }
 
 /// Each position along an axis `count` times in succession. A copy.
-template <Operand X> auto repeat_interleave(X const& x, std::size_t count, std::ptrdiff_t axis)
-{
+template <Operand X> auto repeat_interleave(X const& x, std::size_t count, std::ptrdiff_t axis) {
     Shape const from = x.shape();
     auto const d = detail::normalize_axis("repeat_interleave", axis, from);
     Repeat r{{}, from, from, from};
@@ -69,18 +74,22 @@ template <Operand X> auto repeat_interleave(X const& x, std::size_t count) {
     return repeat_interleave(detail::in_one_row("repeat_interleave", x), count, 0);
 }
 
-/// Which axes the coordinates of meshgrid() run along: the first along axis 0, the second along axis 1, and so on; or the first two the
-/// other way round, as in pictures.
+/// Which axes the coordinates of meshgrid() run along: the first along axis 0, the second along
+/// axis 1, and so on; or the first two the other way round, as in pictures.
 enum class Indexing { ij, xy };
 
-/// The coordinates of the points of a grid: each vector along an axis of its own, repeated along those of the others. Views. A number
-/// counts as a vector.
-template <Operand X> std::vector<X> meshgrid(std::vector<X> const& x, Indexing indexing = Indexing::ij)
-{
-    auto const axis_of = [&](std::size_t i) { return indexing == Indexing::xy && x.size() > 1 && i < 2 ? 1 - i : i; };
+/// The coordinates of the points of a grid: each vector along an axis of its own, repeated along
+/// those of the others. Views. A number counts as a vector.
+template <Operand X>
+std::vector<X> meshgrid(std::vector<X> const& x, Indexing indexing = Indexing::ij) {
+    auto const axis_of = [&](std::size_t i) {
+        return indexing == Indexing::xy && x.size() > 1 && i < 2 ? 1 - i : i;
+    };
     Shape shape(x.size(), 1);
     for (std::size_t i = 0; i < x.size(); ++i) {
-        if (x[i].dim() > 1) detail::fail<ShapeError>("meshgrid: vectors are needed, not an array of shape ", x[i].shape());
+        if (x[i].dim() > 1)
+            detail::fail<ShapeError>(
+                "meshgrid: vectors are needed, not an array of shape ", x[i].shape());
         shape[axis_of(i)] = numel(x[i].shape());
     }
     std::vector<X> grids;
@@ -92,4 +101,4 @@ template <Operand X> std::vector<X> meshgrid(std::vector<X> const& x, Indexing i
     return grids;
 }
 
-}  // namespace xgrad
+} // namespace xgrad

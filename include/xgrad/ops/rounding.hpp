@@ -12,7 +12,7 @@ inline RealProbe ceil(RealProbe x) { return x; }
 inline RealProbe trunc(RealProbe x) { return x; }
 inline RealProbe round(RealProbe x) { return x; }
 inline RealProbe fmod(RealProbe a, RealProbe b) { return joined(a, b); }
-}  // namespace detail
+} // namespace detail
 
 /// The largest whole number that is not above x; gradient 0.
 struct Floor : Elementwise<Z(Z), R(R)> {
@@ -21,7 +21,9 @@ struct Floor : Elementwise<Z(Z), R(R)> {
     XGRAD_INLINE auto partial(wrt<0>, auto, auto) const { return nothing; }
 };
 template <Operand X> auto floor(X const& x) { return express(Floor{}, x); }
-template <detail::DualNumber X> XGRAD_INLINE auto floor(X x) { return detail::on_duals(Floor{}, x); }
+template <detail::DualNumber X> XGRAD_INLINE auto floor(X x) {
+    return detail::on_duals(Floor{}, x);
+}
 
 /// The smallest whole number that is not below x; gradient 0.
 struct Ceil : Elementwise<Z(Z), R(R)> {
@@ -39,7 +41,9 @@ struct Trunc : Elementwise<Z(Z), R(R)> {
     XGRAD_INLINE auto partial(wrt<0>, auto, auto) const { return nothing; }
 };
 template <Operand X> auto trunc(X const& x) { return express(Trunc{}, x); }
-template <detail::DualNumber X> XGRAD_INLINE auto trunc(X x) { return detail::on_duals(Trunc{}, x); }
+template <detail::DualNumber X> XGRAD_INLINE auto trunc(X x) {
+    return detail::on_duals(Trunc{}, x);
+}
 
 /// The nearest whole number, of two the even one; gradient 0.
 struct Round : Elementwise<Z(Z), R(R)> {
@@ -48,9 +52,12 @@ struct Round : Elementwise<Z(Z), R(R)> {
     XGRAD_INLINE auto partial(wrt<0>, auto, auto) const { return nothing; }
 };
 template <Operand X> auto round(X const& x) { return express(Round{}, x); }
-template <detail::DualNumber X> XGRAD_INLINE auto round(X x) { return detail::on_duals(Round{}, x); }
+template <detail::DualNumber X> XGRAD_INLINE auto round(X x) {
+    return detail::on_duals(Round{}, x);
+}
 
-/// a less a whole multiple of b, with the sign of a, as in C; NaN for b = 0. The multiple is that of trunc(a/b), and counts as constant.
+/// a less a whole multiple of b, with the sign of a, as in C; NaN for b = 0. The multiple is that
+/// of trunc(a/b), and counts as constant.
 struct Fmod : Transcendental<R(R, R)> {
     static constexpr std::string_view written = "fmod";
     XGRAD_INLINE auto value(auto a, auto b) const { return fmod(a, b); }
@@ -60,29 +67,33 @@ struct Fmod : Transcendental<R(R, R)> {
 };
 template <class A, class B>
     requires AnyOperand<A, B>
-auto fmod(A&& a, B&& b)
-{
+auto fmod(A&& a, B&& b) {
     return express(Fmod{}, std::forward<A>(a), std::forward<B>(b));
 }
-template <class A, class B> requires detail::DualPair<A, B> XGRAD_INLINE auto fmod(A a, B b) { return detail::on_duals(Fmod{}, a, b); }
+template <class A, class B>
+    requires detail::DualPair<A, B>
+XGRAD_INLINE auto fmod(A a, B b) {
+    return detail::on_duals(Fmod{}, a, b);
+}
 
-/// a less a whole multiple of b, with the sign of b, as in Python; NaN for b = 0. The multiple is that of floor(a/b), and counts as constant.
+/// a less a whole multiple of b, with the sign of b, as in Python; NaN for b = 0. The multiple is
+/// that of floor(a/b), and counts as constant.
 struct Remainder : Transcendental<R(R, R)> {
     static constexpr std::string_view written = "remainder";
-    XGRAD_INLINE auto value(auto a, auto b) const
-    {
+    XGRAD_INLINE auto value(auto a, auto b) const {
         auto const rest = fmod(a, b);
         return where((rest < 0 && b > 0) || (rest > 0 && b < 0), rest + b, rest);
     }
     XGRAD_INLINE auto partial(wrt<0>, auto, auto, auto) const { return one; }
     // Beside an infinite b of the other sign, the multiple is -1.
-    XGRAD_INLINE auto partial(wrt<1>, auto y, auto a, auto b) const { return where(abs(y) == HUGE_VAL, 1, -round((a - y) / b)); }
+    XGRAD_INLINE auto partial(wrt<1>, auto y, auto a, auto b) const {
+        return where(abs(y) == HUGE_VAL, 1, -round((a - y) / b));
+    }
 };
 template <class A, class B>
     requires AnyOperand<A, B>
-auto remainder(A&& a, B&& b)
-{
+auto remainder(A&& a, B&& b) {
     return express(Remainder{}, std::forward<A>(a), std::forward<B>(b));
 }
 
-}  // namespace xgrad
+} // namespace xgrad

@@ -1,5 +1,6 @@
-// Moving runs of elements between tiles and arrays: staging an input, collecting an output, summing what broadcasting had
-// spread out. Sums of float are kept in double, and long sums are made tile by tile, so that rounding does not pile up.
+// Moving runs of elements between tiles and arrays: staging an input, collecting an output, summing
+// what broadcasting had spread out. Sums of float are kept in double, and long sums are made tile
+// by tile, so that rounding does not pile up.
 #pragma once
 
 #include <array>
@@ -15,11 +16,11 @@ namespace xgrad::detail {
 
 /// The type in which sums over elements of type T are kept.
 template <class T>
-using wide = std::conditional_t<std::same_as<T, float>, double, std::conditional_t<std::same_as<T, std::complex<float>>, std::complex<double>, T>>;
+using wide = std::conditional_t<std::same_as<T, float>, double,
+    std::conditional_t<std::same_as<T, std::complex<float>>, std::complex<double>, T>>;
 
 /// Loops that compilers turn into vector code only when they optimise harder than usual.
-template <class E> void fill_run(E* t, std::size_t n, E value)
-{
+template <class E> void fill_run(E* t, std::size_t n, E value) {
     std::size_t i = 0;
     if constexpr (RealScalar<E>) {
         simd::Batch<E> const v(value);
@@ -28,22 +29,22 @@ template <class E> void fill_run(E* t, std::size_t n, E value)
     for (; i < n; ++i) t[i] = value;
 }
 /// to[i] = f(from[i]...), for batches and for what is left over.
-template <class P, class F, class... From> void map_run(P* to, std::size_t n, F f, From const*... from)
-{
+template <class P, class F, class... From>
+void map_run(P* to, std::size_t n, F f, From const*... from) {
     using Batch = simd::Batch<P>;
     std::size_t i = 0;
     for (; i + Batch::width <= n; i += Batch::width) f(Batch::load(from + i)...).store(to + i);
     if constexpr (Batch::width > 1)
         for (; i < n; ++i) to[i] = f(from[i]...);
 }
-template <class P> void add_reals(P* a, P const* t, std::size_t n)
-{
-    map_run(a, n, [](auto x, auto y) XGRAD_LAMBDA_INLINE { return x + y; }, a, t);
+template <class P> void add_reals(P* a, P const* t, std::size_t n) {
+    map_run(
+        a, n, [](auto x, auto y) XGRAD_LAMBDA_INLINE { return x + y; }, a, t);
 }
 
 /// array of T -> tile of E.
-template <class T, class E> void stage_run(void* tile, void* array, std::ptrdiff_t stride, std::size_t n)
-{
+template <class T, class E>
+void stage_run(void* tile, void* array, std::ptrdiff_t stride, std::size_t n) {
     auto* const t = static_cast<E*>(tile);
     auto const* const a = static_cast<T const*>(array);
     if (stride == 0) fill_run(t, n, converted<E>(*a));
@@ -51,38 +52,40 @@ template <class T, class E> void stage_run(void* tile, void* array, std::ptrdiff
     else if (stride == 1)
         for (std::size_t i = 0; i < n; ++i) t[i] = converted<E>(a[i]);
     else
-        for (std::size_t i = 0; i < n; ++i) t[i] = converted<E>(a[static_cast<std::ptrdiff_t>(i) * stride]);
+        for (std::size_t i = 0; i < n; ++i)
+            t[i] = converted<E>(a[static_cast<std::ptrdiff_t>(i) * stride]);
 }
 
 /// tile of E -> array of T.
-template <class T, class E> void collect_run(void* tile, void* array, std::ptrdiff_t stride, std::size_t n)
-{
+template <class T, class E>
+void collect_run(void* tile, void* array, std::ptrdiff_t stride, std::size_t n) {
     auto const* const t = static_cast<E const*>(tile);
     auto* const a = static_cast<T*>(array);
-    for (std::size_t i = 0; i < n; ++i) a[static_cast<std::ptrdiff_t>(i) * stride] = converted<T>(t[i]);
+    for (std::size_t i = 0; i < n; ++i)
+        a[static_cast<std::ptrdiff_t>(i) * stride] = converted<T>(t[i]);
 }
 
 /// Sums f of whole batches lane by lane; returns how many numbers that took.
-template <class P, class F> XGRAD_INLINE std::size_t sum_batches(P const* p, std::size_t n, simd::Batch<P>& total, F f)
-{
+template <class P, class F>
+XGRAD_INLINE std::size_t sum_batches(P const* p, std::size_t n, simd::Batch<P>& total, F f) {
     constexpr std::size_t w = simd::Batch<P>::width;
     simd::Batch<P> sum[4] = {0, 0, 0, 0};
     std::size_t i = 0;
     for (; i + 4 * w <= n; i += 4 * w)
-        kernel::unroll<4>([&](auto j) XGRAD_LAMBDA_INLINE { sum[j] = sum[j] + f(simd::Batch<P>::load(p + i + j * w)); });
+        kernel::unroll<4>([&](auto j) XGRAD_LAMBDA_INLINE {
+            sum[j] = sum[j] + f(simd::Batch<P>::load(p + i + j * w));
+        });
     for (; i + w <= n; i += w) sum[0] = sum[0] + f(simd::Batch<P>::load(p + i));
     total = (sum[0] + sum[1]) + (sum[2] + sum[3]);
     return i;
 }
-template <class P> XGRAD_INLINE P sum_of_lanes(simd::Batch<P> batch)
-{
+template <class P> XGRAD_INLINE P sum_of_lanes(simd::Batch<P> batch) {
     P lanes[simd::Batch<P>::width];
     batch.across([](auto a, auto b) XGRAD_LAMBDA_INLINE { return a + b; }).store(lanes);
     return lanes[0];
 }
 /// The sum of f of n real numbers.
-template <class P, class F> P sum_of_batches(P const* p, std::size_t n, F f)
-{
+template <class P, class F> P sum_of_batches(P const* p, std::size_t n, F f) {
     simd::Batch<P> total;
     std::size_t i = sum_batches(p, n, total, f);
     P sum = sum_of_lanes(total);
@@ -93,32 +96,36 @@ template <class P, class F> P sum_of_batches(P const* p, std::size_t n, F f)
 /// Whether registers hold enough numbers of double precision for sum_widened() to be worth it.
 inline constexpr bool can_widen = kernel::register_bytes >= 32;
 /// The sums, in double precision, of numbers at even and at odd places.
-template <class P> std::complex<double> sum_widened(P const* p, std::size_t n)
-{
+template <class P> std::complex<double> sum_widened(P const* p, std::size_t n) {
     using Wide = kernel::Vec<double>;
     using Narrow = kernel::Vec<P, kernel::register_bytes / 2>;
     constexpr std::size_t w = kernel::width<Wide, double>;
     Wide sum[4] = {};
     std::size_t i = 0;
     for (; i + 4 * w <= n; i += 4 * w)
-        kernel::unroll<4>([&](auto j) XGRAD_LAMBDA_INLINE { sum[j] += __builtin_convertvector(kernel::load<Narrow>(p + i + j * w), Wide); });
+        kernel::unroll<4>([&](auto j) XGRAD_LAMBDA_INLINE {
+            sum[j] += __builtin_convertvector(kernel::load<Narrow>(p + i + j * w), Wide);
+        });
     for (; i + w <= n; i += w) sum[0] += __builtin_convertvector(kernel::load<Narrow>(p + i), Wide);
     double lanes[w];
     kernel::store(lanes, (sum[0] + sum[1]) + (sum[2] + sum[3]));
     for (; i < n; ++i) lanes[i % w] += static_cast<double>(p[i]);
     std::complex<double> total(0);
-    for (std::size_t lane = 0; lane < w; lane += 2) total += std::complex<double>(lanes[lane], lanes[lane + 1]);
+    for (std::size_t lane = 0; lane < w; lane += 2)
+        total += std::complex<double>(lanes[lane], lanes[lane + 1]);
     return total;
 }
 
 /// The sum of n numbers, in interleaved parts.
-template <class W, class E> W sum_of(E const* t, std::size_t n)
-{
+template <class W, class E> W sum_of(E const* t, std::size_t n) {
     if constexpr (can_widen && std::same_as<W, double> && std::same_as<E, float>) {
         auto const sum = sum_widened(t, n);
         return sum.real() + sum.imag();
-    } else if constexpr (can_widen && std::same_as<W, std::complex<double>> && std::same_as<E, std::complex<float>>) return sum_widened(reinterpret_cast<float const*>(t), 2 * n);
-    else if constexpr (std::same_as<W, std::complex<precision_of<E>>> && simd::Batch<precision_of<E>>::width % 2 == 0) {
+    } else if constexpr (can_widen && std::same_as<W, std::complex<double>> &&
+                         std::same_as<E, std::complex<float>>)
+        return sum_widened(reinterpret_cast<float const*>(t), 2 * n);
+    else if constexpr (std::same_as<W, std::complex<precision_of<E>>> &&
+                       simd::Batch<precision_of<E>>::width % 2 == 0) {
         using P = precision_of<E>;
         P part[simd::Batch<P>::width];
         auto const* const p = reinterpret_cast<P const*>(t);
@@ -129,7 +136,8 @@ template <class W, class E> W sum_of(E const* t, std::size_t n)
         for (std::size_t i = 0; i < simd::Batch<P>::width; i += 2) sum += W(part[i], part[i + 1]);
         for (std::size_t i = done; i < 2 * n; i += 2) sum += W(p[i], p[i + 1]);
         return sum;
-    } else if constexpr (std::same_as<W, E> && RealScalar<E>) return sum_of_batches(t, n, std::identity());
+    } else if constexpr (std::same_as<W, E> && RealScalar<E>)
+        return sum_of_batches(t, n, std::identity());
     else {
         W part[4] = {};
         std::size_t i = 0;
@@ -141,40 +149,50 @@ template <class W, class E> W sum_of(E const* t, std::size_t n)
 }
 
 /// tile -> array of W, added to what is there; a step of 0 sums the whole run.
-template <class W, class E> void add_run(void* tile, void* array, std::ptrdiff_t stride, std::size_t n)
-{
+template <class W, class E>
+void add_run(void* tile, void* array, std::ptrdiff_t stride, std::size_t n) {
     auto const* const t = static_cast<E const*>(tile);
     auto* const a = static_cast<W*>(array);
     if (stride == 0) *a += sum_of<W>(t, n);
     else if (stride == 1) {
         if constexpr (std::same_as<W, E> && RealScalar<E>) add_reals(a, t, n);
-        else if constexpr (std::same_as<W, E> && is_complex<E>) add_reals(reinterpret_cast<precision_of<E>*>(a), reinterpret_cast<precision_of<E> const*>(t), 2 * n);
+        else if constexpr (std::same_as<W, E> && is_complex<E>)
+            add_reals(reinterpret_cast<precision_of<E>*>(a),
+                reinterpret_cast<precision_of<E> const*>(t), 2 * n);
         else
             for (std::size_t i = 0; i < n; ++i) a[i] += converted<W>(t[i]);
     } else
-        for (std::size_t i = 0; i < n; ++i) a[static_cast<std::ptrdiff_t>(i) * stride] += converted<W>(t[i]);
+        for (std::size_t i = 0; i < n; ++i)
+            a[static_cast<std::ptrdiff_t>(i) * stride] += converted<W>(t[i]);
 }
 
-/// Rows added to an array of W, four at a time, so that what is there is read and written less often.
-template <class W, class E> void add_rows(void* from, void* array, std::size_t n, std::size_t rows)
-{
+/// Rows added to an array of W, four at a time, so that what is there is read and written less
+/// often.
+template <class W, class E>
+void add_rows(void* from, void* array, std::size_t n, std::size_t rows) {
     auto* t = static_cast<E*>(from);
     if constexpr (std::same_as<W, E> && Differentiable<E>) {
         using P = precision_of<E>;
         for (; rows >= 4; rows -= 4, t += 4 * n) {
             auto* const a = static_cast<P*>(array);
-            auto const at = [=](std::size_t row) { return reinterpret_cast<P const*>(t + row * n); };
-            map_run(a, n * (sizeof(E) / sizeof(P)), [](auto sum, auto p, auto q, auto r, auto s) XGRAD_LAMBDA_INLINE { return sum + ((p + q) + (r + s)); }, a, at(0), at(1), at(2), at(3));
+            auto const at = [=](std::size_t row) {
+                return reinterpret_cast<P const*>(t + row * n);
+            };
+            map_run(
+                a, n * (sizeof(E) / sizeof(P)),
+                [](auto sum, auto p, auto q, auto r, auto s)
+                    XGRAD_LAMBDA_INLINE { return sum + ((p + q) + (r + s)); },
+                a, at(0), at(1), at(2), at(3));
         }
     }
     for (; rows > 0; --rows, t += n) add_run<W, E>(t, array, 1, n);
 }
 
-// Rows of a tile that have one element each in the array, as beside a column. They are written and read in the batches in which a kernel
-// reads and writes them, also where a batch belongs to two rows: what was just stored is at hand only for loads from the same places.
+// Rows of a tile that have one element each in the array, as beside a column. They are written and
+// read in the batches in which a kernel reads and writes them, also where a batch belongs to two
+// rows: what was just stored is at hand only for loads from the same places.
 
-template <class P> XGRAD_INLINE simd::Mask<P> first_lanes(std::size_t n)
-{
+template <class P> XGRAD_INLINE simd::Mask<P> first_lanes(std::size_t n) {
     static constexpr auto lanes = [] {
         std::array<P, simd::Batch<P>::width> all{};
         for (std::size_t i = 0; i < all.size(); ++i) all[i] = static_cast<P>(i);
@@ -183,8 +201,7 @@ template <class P> XGRAD_INLINE simd::Mask<P> first_lanes(std::size_t n)
     return simd::Batch<P>::load(lanes.data()) < simd::Batch<P>(static_cast<P>(n));
 }
 /// Rows of n numbers, at least a batch: all elements of row r become value(r).
-template <class P, class F> void fill_rows(P* t, std::size_t n, std::size_t rows, F value)
-{
+template <class P, class F> void fill_rows(P* t, std::size_t n, std::size_t rows, F value) {
     constexpr std::size_t width = simd::Batch<P>::width;
     std::size_t i = 0, end = n;
     simd::Batch<P> here(value(0));
@@ -201,16 +218,18 @@ template <class P, class F> void fill_rows(P* t, std::size_t n, std::size_t rows
     fill_run(t + i, end - i, value(rows - 1));
 }
 /// The sums of rows of n numbers, at least a batch: take(row, sum).
-template <class P, class F> void sum_rows(P const* t, std::size_t n, std::size_t rows, F take)
-{
+template <class P, class F> void sum_rows(P const* t, std::size_t n, std::size_t rows, F take) {
     constexpr std::size_t width = simd::Batch<P>::width, together = 4;
     std::size_t row = 0;
     if (n % width == 0)
         for (; row + together <= rows; row += together, t += together * n) {
             simd::Batch<P> sums[together] = {0, 0, 0, 0};
             for (std::size_t i = 0; i < n; i += width)
-                kernel::unroll<together>([&](auto r) XGRAD_LAMBDA_INLINE { sums[r] = sums[r] + simd::Batch<P>::load(t + r * n + i); });
-            kernel::unroll<together>([&](auto r) XGRAD_LAMBDA_INLINE { take(row + r, sum_of_lanes(sums[r])); });
+                kernel::unroll<together>([&](auto r) XGRAD_LAMBDA_INLINE {
+                    sums[r] = sums[r] + simd::Batch<P>::load(t + r * n + i);
+                });
+            kernel::unroll<together>(
+                [&](auto r) XGRAD_LAMBDA_INLINE { take(row + r, sum_of_lanes(sums[r])); });
         }
     std::size_t i = 0, end = n;
     simd::Batch<P> begun(0);
@@ -219,7 +238,8 @@ template <class P, class F> void sum_rows(P const* t, std::size_t n, std::size_t
         i += sum_batches(t + i, end - i, sum, std::identity());
         sum = sum + std::exchange(begun, simd::Batch<P>(0));
         if (i < end && row + 1 < rows) {
-            auto const last = simd::Batch<P>::load(t + i), mine = where(first_lanes<P>(end - i), last, simd::Batch<P>(0));
+            auto const last = simd::Batch<P>::load(t + i),
+                       mine = where(first_lanes<P>(end - i), last, simd::Batch<P>(0));
             sum = sum + mine;
             begun = where(first_lanes<P>(end - i), simd::Batch<P>(0), last);
             i += width;
@@ -230,8 +250,8 @@ template <class P, class F> void sum_rows(P const* t, std::size_t n, std::size_t
     }
 }
 /// The same for few numbers, four rows at a time.
-template <class W, class E, class F> XGRAD_NOINLINE void sum_short_rows(E const* t, std::size_t n, std::size_t rows, F take)
-{
+template <class W, class E, class F>
+XGRAD_NOINLINE void sum_short_rows(E const* t, std::size_t n, std::size_t rows, F take) {
     std::size_t row = 0;
     for (; row + 4 <= rows; row += 4) {
         W sums[4] = {};
@@ -243,21 +263,29 @@ template <class W, class E, class F> XGRAD_NOINLINE void sum_short_rows(E const*
 }
 
 /// stage_run for rows.
-template <class T, class E> void stage_rows(std::byte* tile, std::size_t tile_gap, std::byte* array, std::ptrdiff_t gap, std::ptrdiff_t stride, std::size_t n, std::size_t rows)
-{
+template <class T, class E>
+void stage_rows(std::byte* tile, std::size_t tile_gap, std::byte* array, std::ptrdiff_t gap,
+    std::ptrdiff_t stride, std::size_t n, std::size_t rows) {
     if constexpr (RealScalar<E>)
         if (stride == 0 && n >= simd::Batch<E>::width && tile_gap == n * sizeof(E))
-            return fill_rows(reinterpret_cast<E*>(tile), n, rows, [=](std::size_t row) { return converted<E>(*reinterpret_cast<T const*>(array + static_cast<std::ptrdiff_t>(row) * gap)); });
+            return fill_rows(reinterpret_cast<E*>(tile), n, rows, [=](std::size_t row) {
+                return converted<E>(
+                    *reinterpret_cast<T const*>(array + static_cast<std::ptrdiff_t>(row) * gap));
+            });
     move_rows_by<&stage_run<T, E>>(tile, tile_gap, array, gap, stride, n, rows);
 }
 /// add_run for rows.
-template <class W, class E> void add_runs(std::byte* tile, std::size_t tile_gap, std::byte* array, std::ptrdiff_t gap, std::ptrdiff_t stride, std::size_t n, std::size_t rows)
-{
+template <class W, class E>
+void add_runs(std::byte* tile, std::size_t tile_gap, std::byte* array, std::ptrdiff_t gap,
+    std::ptrdiff_t stride, std::size_t n, std::size_t rows) {
     if constexpr (Differentiable<E>)
         if (stride == 0 && tile_gap == n * sizeof(E)) {
             auto const* const t = reinterpret_cast<E const*>(tile);
-            auto const add = [=](std::size_t row, W sum) { *reinterpret_cast<W*>(array + static_cast<std::ptrdiff_t>(row) * gap) += sum; };
-            if (n < 4 * simd::Batch<precision_of<E>>::width) return sum_short_rows<W>(t, n, rows, add);
+            auto const add = [=](std::size_t row, W sum) {
+                *reinterpret_cast<W*>(array + static_cast<std::ptrdiff_t>(row) * gap) += sum;
+            };
+            if (n < 4 * simd::Batch<precision_of<E>>::width)
+                return sum_short_rows<W>(t, n, rows, add);
             if constexpr (std::same_as<W, E> && RealScalar<E>) return sum_rows(t, n, rows, add);
             for (std::size_t row = 0; row < rows; ++row) add(row, sum_of<W>(t + row * n, n));
             return;
@@ -265,4 +293,4 @@ template <class W, class E> void add_runs(std::byte* tile, std::size_t tile_gap,
     move_rows_by<&add_run<W, E>>(tile, tile_gap, array, gap, stride, n, rows);
 }
 
-}  // namespace xgrad::detail
+} // namespace xgrad::detail

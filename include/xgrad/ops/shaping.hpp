@@ -1,4 +1,5 @@
-// Operations that move elements and compute nothing: views of the same memory where possible, and their adjoints.
+// Operations that move elements and compute nothing: views of the same memory where possible, and
+// their adjoints.
 #pragma once
 
 #include <optional>
@@ -13,45 +14,44 @@ namespace xgrad {
 /// The elements as another scalar type; the gradient is converted back.
 template <Scalar To> struct Cast : Arraywise {
     static constexpr std::string_view written = "cast";
-    template <Scalar T> auto value(detail::Array<T> const& x) const
-    {
-        static_assert(!detail::is_complex<T> || detail::is_complex<To>, "cast: take real(), imag() or abs() of a complex tensor to make a real one");
+    template <Scalar T> auto value(detail::Array<T> const& x) const {
+        static_assert(!detail::is_complex<T> || detail::is_complex<To>,
+            "cast: take real(), imag() or abs() of a complex tensor to make a real one");
         detail::Array<To> out(x.shape);
         detail::copy_elements(out, x);
         return out;
     }
-    auto pullback(wrt<0>, auto const& g, auto const&, auto const& x) const
-    {
+    auto pullback(wrt<0>, auto const& g, auto const&, auto const& x) const {
         using T = typename std::remove_cvref_t<decltype(x)>::value_type;
         if constexpr (detail::is_complex<To> && !detail::is_complex<T>) return cast<T>(real(g));
         else return cast<T>(g);
     }
 };
-template <Scalar To, Operand X> auto cast(X const& x)
-{
+template <Scalar To, Operand X> auto cast(X const& x) {
     if constexpr (std::same_as<typename X::value_type, To> && !detail::is_expression<X>) return x;
     else return express(Cast<To>{}, x);
 }
 
-/// The same elements in row-major order under another shape; one extent may be -1, to be found. A view where strides can
-/// say so, else a copy.
+/// The same elements in row-major order under another shape; one extent may be -1, to be found. A
+/// view where strides can say so, else a copy.
 struct Reshape : Arraywise {
     Axes to;
     char const* asked_by = "reshape";
 
-    template <Scalar T> auto value(detail::Array<T> const& x) const
-    {
+    template <Scalar T> auto value(detail::Array<T> const& x) const {
         Shape shape = resolve(x.shape);
         if (!x.contiguous)
-            if (auto strides = detail::reshaped_strides(x.shape, x.strides, shape)) return x.window(std::move(shape), std::move(*strides));
+            if (auto strides = detail::reshaped_strides(x.shape, x.strides, shape))
+                return x.window(std::move(shape), std::move(*strides));
         auto strides = detail::row_major(shape);
         return detail::contiguous(x).window(std::move(shape), std::move(strides));
     }
-    auto pullback(wrt<0>, auto const& g, auto const&, auto const& x) const { return reshape(g, Axes(x.shape())); }
+    auto pullback(wrt<0>, auto const& g, auto const&, auto const& x) const {
+        return reshape(g, Axes(x.shape()));
+    }
 
 private:
-    Shape resolve(Shape const& from) const
-    {
+    Shape resolve(Shape const& from) const {
         auto const n = numel(from);
         Shape shape(to.size(), 1);
         std::optional<std::size_t> open;
@@ -70,15 +70,17 @@ private:
         return shape;
     }
 };
-template <Operand X> auto reshape(X const& x, Axes const& shape) { return express(Reshape{{}, shape}, x); }
+template <Operand X> auto reshape(X const& x, Axes const& shape) {
+    return express(Reshape{{}, shape}, x);
+}
 namespace detail {
-/// A result that was only given its shape: no view for a user, who never had the tensor that it looks into.
-template <class T> T only_reshaped(T t)
-{
+/// A result that was only given its shape: no view for a user, who never had the tensor that it
+/// looks into.
+template <class T> T only_reshaped(T t) {
     if constexpr (requires { t.impl().view.reset(); }) t.impl().view.reset();
     return t;
 }
-}  // namespace detail
+} // namespace detail
 namespace detail {
 /// All elements in one row, for the function of this name.
 template <Operand X> auto in_one_row(char const* name, X const& x) {
@@ -90,21 +92,20 @@ template <Operand X> auto flatten(X const& x) { return detail::in_one_row("flatt
 
 namespace detail {
 /// The order that undoes another one.
-inline Axes inverse_of(Axes const& order)
-{
+inline Axes inverse_of(Axes const& order) {
     Axes inverse(order.size());
-    for (std::size_t i = 0; i < order.size(); ++i) inverse[static_cast<std::size_t>(order[i])] = static_cast<std::ptrdiff_t>(i);
+    for (std::size_t i = 0; i < order.size(); ++i)
+        inverse[static_cast<std::size_t>(order[i])] = static_cast<std::ptrdiff_t>(i);
     return inverse;
 }
-}  // namespace detail
+} // namespace detail
 
 /// Axes in another order: axis i of the result is axis axes[i] of x. A view.
 struct Permute : Arraywise {
     static constexpr std::string_view written = "permute";
     Axes axes;
 
-    template <Scalar T> auto value(detail::Array<T> const& x) const
-    {
+    template <Scalar T> auto value(detail::Array<T> const& x) const {
         auto const order = normalized(x.shape);
         if (order.size() != x.shape.size())
             detail::fail<ShapeError>("permute: ", axes, " does not name each of ", x.shape.size(),
@@ -118,8 +119,7 @@ struct Permute : Arraywise {
         }
         return x.window(std::move(shape), std::move(strides));
     }
-    auto pullback(wrt<0>, auto const& g, auto const&, auto const& x) const
-    {
+    auto pullback(wrt<0>, auto const& g, auto const&, auto const& x) const {
         return permute(g, detail::inverse_of(normalized(x.shape())));
     }
 
@@ -131,17 +131,17 @@ private:
         return order;
     }
 };
-template <Operand X> auto permute(X const& x, Axes const& axes) { return express(Permute{{}, axes}, x); }
+template <Operand X> auto permute(X const& x, Axes const& axes) {
+    return express(Permute{{}, axes}, x);
+}
 /// Axes in reverse order, as in NumPy.
-template <Operand X> auto transpose(X const& x)
-{
+template <Operand X> auto transpose(X const& x) {
     auto axes = detail::all_axes(x.dim());
     std::reverse(axes.begin(), axes.end());
     return permute(x, axes);
 }
 /// Two axes exchanged.
-template <Operand X> auto transpose(X const& x, std::ptrdiff_t axis0, std::ptrdiff_t axis1)
-{
+template <Operand X> auto transpose(X const& x, std::ptrdiff_t axis0, std::ptrdiff_t axis1) {
     Shape const& shape = x.shape();
     auto axes = detail::all_axes(shape.size());
     std::swap(axes[detail::normalize_axis("transpose", axis0, shape)],
@@ -149,13 +149,13 @@ template <Operand X> auto transpose(X const& x, std::ptrdiff_t axis0, std::ptrdi
     return permute(x, axes);
 }
 /// Some axes moved to other places; the others stay in order. A view.
-template <Operand X> auto movedim(X const& x, Axes const& from, Axes const& to)
-{
+template <Operand X> auto movedim(X const& x, Axes const& from, Axes const& to) {
     Shape const& shape = x.shape();
     auto const rank = shape.size();
     detail::normalize_axes("movedim", from, shape); // each at most once
     detail::normalize_axes("movedim", to, shape);
-    if (from.size() != to.size()) detail::fail<ShapeError>("movedim: there are axes ", from, " to be moved, and places ", to);
+    if (from.size() != to.size())
+        detail::fail<ShapeError>("movedim: there are axes ", from, " to be moved, and places ", to);
     constexpr std::ptrdiff_t open = -1;
     Axes order(rank, open), others = detail::all_axes(rank);
     for (std::size_t i = 0; i < from.size(); ++i) {
@@ -168,10 +168,11 @@ template <Operand X> auto movedim(X const& x, Axes const& from, Axes const& to)
         if (axis == open) axis = *next++;
     return permute(x, order);
 }
-template <Operand X> auto movedim(X const& x, std::ptrdiff_t from, std::ptrdiff_t to) { return movedim(x, Axes{from}, Axes{to}); }
+template <Operand X> auto movedim(X const& x, std::ptrdiff_t from, std::ptrdiff_t to) {
+    return movedim(x, Axes{from}, Axes{to});
+}
 /// Each matrix transposed: the last two axes exchanged.
-template <Operand X> auto mT(X const& x)
-{
+template <Operand X> auto mT(X const& x) {
     detail::normalize_axis("mT", -2, x.shape());
     return transpose(x, -2, -1);
 }
@@ -181,41 +182,43 @@ struct BroadcastTo : Arraywise {
     static constexpr std::string_view written = "broadcast_to";
     Shape shape;
 
-    template <Scalar T> auto value(detail::Array<T> const& x) const
-    {
-        if (!detail::broadcasts_to(x.shape, shape)) detail::fail<ShapeError>("broadcast_to: shape ", x.shape, " does not broadcast to ", shape);
+    template <Scalar T> auto value(detail::Array<T> const& x) const {
+        if (!detail::broadcasts_to(x.shape, shape))
+            detail::fail<ShapeError>(
+                "broadcast_to: shape ", x.shape, " does not broadcast to ", shape);
         return detail::broadcast_window(x, shape);
     }
-    auto pullback(wrt<0>, auto const& g, auto const&, auto const& x) const { return sum_to(g, x.shape()); }
+    auto pullback(wrt<0>, auto const& g, auto const&, auto const& x) const {
+        return sum_to(g, x.shape());
+    }
 };
-template <Operand X> auto broadcast_to(X const& x, Shape const& shape) { return express(BroadcastTo{{}, shape}, x); }
+template <Operand X> auto broadcast_to(X const& x, Shape const& shape) {
+    return express(BroadcastTo{{}, shape}, x);
+}
 
 /// Without this axis where its extent is 1, or without all such axes.
-template <Operand X> auto squeeze(X const& x, std::ptrdiff_t axis)
-{
+template <Operand X> auto squeeze(X const& x, std::ptrdiff_t axis) {
     Shape shape(x.shape());
     auto const at = detail::normalize_axis("squeeze", axis, shape);
     if (shape[at] == 1) shape.erase(at);
     return reshape(x, Axes(shape));
 }
-template <Operand X> auto squeeze(X const& x)
-{
+template <Operand X> auto squeeze(X const& x) {
     Axes shape;
     for (auto const n : x.shape())
         if (n != 1) shape.push_back(static_cast<std::ptrdiff_t>(n));
     return reshape(x, shape);
 }
 /// With a new axis of extent 1 before `axis`.
-template <Operand X> auto unsqueeze(X const& x, std::ptrdiff_t axis)
-{
+template <Operand X> auto unsqueeze(X const& x, std::ptrdiff_t axis) {
     Shape shape(x.shape());
     shape.insert(detail::normalize_axis("unsqueeze", axis, shape, 1), 1);
     return reshape(x, Axes(shape));
 }
 
-/// One axis as several with these extents, of which one may be -1, to be found. A view where strides can say so.
-template <Operand X> auto unflatten(X const& x, std::ptrdiff_t axis, Axes const& sizes)
-{
+/// One axis as several with these extents, of which one may be -1, to be found. A view where
+/// strides can say so.
+template <Operand X> auto unflatten(X const& x, std::ptrdiff_t axis, Axes const& sizes) {
     Axes shape(x.shape());
     auto const at = detail::normalize_axis("unflatten", axis, shape);
     auto const extent = shape[at];
@@ -223,7 +226,8 @@ template <Operand X> auto unflatten(X const& x, std::ptrdiff_t axis, Axes const&
     std::optional<std::size_t> open;
     bool fits = !sizes.empty();
     for (std::size_t i = 0; i < sizes.size(); ++i) {
-        if (sizes[i] != -1) fits &= sizes[i] >= 0 && !__builtin_mul_overflow(known, sizes[i], &known);
+        if (sizes[i] != -1)
+            fits &= sizes[i] >= 0 && !__builtin_mul_overflow(known, sizes[i], &known);
         else fits &= !std::exchange(open, at + i);
     }
     if (!fits || (open ? known == 0 || extent % known != 0 : known != extent))
@@ -236,15 +240,17 @@ template <Operand X> auto unflatten(X const& x, std::ptrdiff_t axis, Axes const&
 }
 
 /// Summed over the axes along which `shape` was broadcast to that of x.
-template <Operand X> auto sum_to(X const& x, Shape const& shape)
-{
+template <Operand X> auto sum_to(X const& x, Shape const& shape) {
     auto const& from = x.shape();
     if (from == shape) return x;
-    if (!detail::broadcasts_to(shape, from)) detail::fail<ShapeError>("sum_to: an array of shape ", from, " was not broadcast from shape ", shape);
+    if (!detail::broadcasts_to(shape, from))
+        detail::fail<ShapeError>(
+            "sum_to: an array of shape ", from, " was not broadcast from shape ", shape);
     Axes axes;
     for (std::size_t i = 0, lead = from.size() - shape.size(); i < from.size(); ++i)
-        if (i < lead || (shape[i - lead] == 1 && from[i] != 1)) axes.push_back(static_cast<std::ptrdiff_t>(i));
+        if (i < lead || (shape[i - lead] == 1 && from[i] != 1))
+            axes.push_back(static_cast<std::ptrdiff_t>(i));
     return detail::only_reshaped(reshape(sum(x, axes), Axes(shape)));
 }
 
-}  // namespace xgrad
+} // namespace xgrad

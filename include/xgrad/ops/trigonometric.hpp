@@ -1,4 +1,5 @@
-// Trigonometric and hyperbolic functions and their inverses, and polar coordinates; complex ones have the branch cuts of the C++ standard.
+// Trigonometric and hyperbolic functions and their inverses, and polar coordinates; complex ones
+// have the branch cuts of the C++ standard.
 #pragma once
 
 #include <xgrad/ops/arithmetic.hpp>
@@ -10,13 +11,11 @@ struct Sin : Transcendental<R(R), C(C)> {
     static constexpr std::string_view written = "sin";
     XGRAD_INLINE auto value(auto x) const { return sin(x); }
     XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return cos(x); }
-    template <class P> XGRAD_INLINE auto value_and_partial(simd::Batch<P> x) const
-    {
+    template <class P> XGRAD_INLINE auto value_and_partial(simd::Batch<P> x) const {
         auto const unit = unit_at(x);
         return std::pair(unit.im, unit.re);
     }
-    template <class P> XGRAD_INLINE auto value_and_partial(simd::ComplexBatch<P> z) const
-    {
+    template <class P> XGRAD_INLINE auto value_and_partial(simd::ComplexBatch<P> z) const {
         auto const [s, c] = simd::detail::circular(z);
         return std::pair(s, c);
     }
@@ -28,13 +27,11 @@ struct Cos : Transcendental<R(R), C(C)> {
     static constexpr std::string_view written = "cos";
     XGRAD_INLINE auto value(auto x) const { return cos(x); }
     XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return -sin(x); }
-    template <class P> XGRAD_INLINE auto value_and_partial(simd::Batch<P> x) const
-    {
+    template <class P> XGRAD_INLINE auto value_and_partial(simd::Batch<P> x) const {
         auto const unit = unit_at(x);
         return std::pair(unit.re, -unit.im);
     }
-    template <class P> XGRAD_INLINE auto value_and_partial(simd::ComplexBatch<P> z) const
-    {
+    template <class P> XGRAD_INLINE auto value_and_partial(simd::ComplexBatch<P> z) const {
         auto const [s, c] = simd::detail::circular(z);
         return std::pair(c, -s);
     }
@@ -78,8 +75,7 @@ struct Sinh : Transcendental<R(R), C(C)> {
     static constexpr std::string_view written = "sinh";
     XGRAD_INLINE auto value(auto x) const { return sinh(x); }
     XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return cosh(x); }
-    template <class P> XGRAD_INLINE auto value_and_partial(simd::ComplexBatch<P> z) const
-    {
+    template <class P> XGRAD_INLINE auto value_and_partial(simd::ComplexBatch<P> z) const {
         auto const [s, c] = simd::detail::hyperbolic(z);
         return std::pair(s, c);
     }
@@ -91,8 +87,7 @@ struct Cosh : Transcendental<R(R), C(C)> {
     static constexpr std::string_view written = "cosh";
     XGRAD_INLINE auto value(auto x) const { return cosh(x); }
     XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return sinh(x); }
-    template <class P> XGRAD_INLINE auto value_and_partial(simd::ComplexBatch<P> z) const
-    {
+    template <class P> XGRAD_INLINE auto value_and_partial(simd::ComplexBatch<P> z) const {
         auto const [s, c] = simd::detail::hyperbolic(z);
         return std::pair(c, s);
     }
@@ -119,7 +114,9 @@ template <Operand X> auto asinh(X const& x) { return express(Asinh{}, x); }
 struct Acosh : Transcendental<R(R), C(C)> {
     static constexpr std::string_view written = "acosh";
     XGRAD_INLINE auto value(auto x) const { return acosh(x); }
-    XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return reciprocal(sqrt(x - 1) * sqrt(x + 1)); }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const {
+        return reciprocal(sqrt(x - 1) * sqrt(x + 1));
+    }
 };
 template <Operand X> auto acosh(X const& x) { return express(Acosh{}, x); }
 
@@ -135,13 +132,16 @@ template <Operand X> auto atanh(X const& x) { return express(Atanh{}, x); }
 struct Atan2 : Transcendental<R(R, R)> {
     static constexpr std::string_view written = "atan2";
     XGRAD_INLINE auto value(auto y, auto x) const { return atan2(y, x); }
-    XGRAD_INLINE auto partial(wrt<0>, auto, auto y, auto x) const { return x * reciprocal(x * x + y * y); }
-    XGRAD_INLINE auto partial(wrt<1>, auto, auto y, auto x) const { return -y * reciprocal(x * x + y * y); }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto y, auto x) const {
+        return x * reciprocal(x * x + y * y);
+    }
+    XGRAD_INLINE auto partial(wrt<1>, auto, auto y, auto x) const {
+        return -y * reciprocal(x * x + y * y);
+    }
 };
 template <class Y, class X>
     requires AnyOperand<Y, X>
-auto atan2(Y&& y, X&& x)
-{
+auto atan2(Y&& y, X&& x) {
     return express(Atan2{}, std::forward<Y>(y), std::forward<X>(x));
 }
 
@@ -161,9 +161,8 @@ private:
 };
 template <class A, class B>
     requires AnyOperand<A, B>
-auto hypot(A&& a, B&& b)
-{
+auto hypot(A&& a, B&& b) {
     return express(Hypot{}, std::forward<A>(a), std::forward<B>(b));
 }
 
-}  // namespace xgrad
+} // namespace xgrad

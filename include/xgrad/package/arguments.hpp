@@ -1,4 +1,5 @@
-// The arguments of a module's constructor: how they are read from a module, and how they are stored.
+// The arguments of a module's constructor: how they are read from a module, and how they are
+// stored.
 #pragma once
 
 #include <array>
@@ -15,8 +16,8 @@ namespace xgrad::package {
 
 using data::Json;
 
-/// An argument of a constructor under its name. `accessor` reads it from the module: a pointer to a data member
-/// or a const function of the module, or to a function that takes the module.
+/// An argument of a constructor under its name. `accessor` reads it from the module: a pointer to a
+/// data member or a const function of the module, or to a function that takes the module.
 template <Name name_, auto accessor> struct Argument {
     static constexpr std::string_view name = name_.view();
     template <class M>
@@ -29,8 +30,9 @@ template <Name name_, auto accessor> struct Argument {
     template <class M> static auto& in(M& m) { return m.*accessor; }
 };
 
-/// The members of a type that are stored, so that it can be an argument. It is made by its default constructor:
-/// `template <> struct xgrad::package::Fields<Options> : FieldList<Argument<"stride", &Options::stride>> {};`
+/// The members of a type that are stored, so that it can be an argument. It is made by its default
+/// constructor: `template <> struct xgrad::package::Fields<Options> : FieldList<Argument<"stride",
+/// &Options::stride>> {};`
 template <class X> struct Fields {};
 template <class... Members> struct FieldList {
     /// Calls f(Member()) for each.

@@ -1,6 +1,6 @@
-// ModuleBuilder: makes a module from what a package says of it. A module whose C++ type this program has is
-// constructed from its arguments, with the modules inside it; those inside that differ from what the package says are
-// replaced. Last come the parameters and buffers.
+// ModuleBuilder: makes a module from what a package says of it. A module whose C++ type this
+// program has is constructed from its arguments, with the modules inside it; those inside that
+// differ from what the package says are replaced. Last come the parameters and buffers.
 #pragma once
 
 #include <xgrad/package/provided.hpp>

@@ -10,8 +10,8 @@
 
 namespace xgrad::package {
 
-/// What becomes of a name: its configuration and state are stored, only its name is stored, a stand-in takes its
-/// position, or it keeps the package from being written.
+/// What becomes of a name: its configuration and state are stored, only its name is stored, a
+/// stand-in takes its position, or it keeps the package from being written.
 enum class Action : unsigned char { intern, extern_, mock, deny };
 
 namespace detail {
@@ -21,7 +21,8 @@ constexpr std::string_view name_of(Action a) noexcept {
     return action_names[static_cast<std::size_t>(a)];
 }
 
-/// A graph of names, in the order in which they were added. A resource is a node, too, and has no action.
+/// A graph of names, in the order in which they were added. A resource is a node, too, and has no
+/// action.
 class Dependencies {
 public:
     struct Node {

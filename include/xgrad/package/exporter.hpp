@@ -1,5 +1,5 @@
-// PackageExporter: writes a package, one file that holds modules, tensors, texts and bytes, by rules for each thing
-// that they depend on.
+// PackageExporter: writes a package, one file that holds modules, tensors, texts and bytes, by
+// rules for each thing that they depend on.
 #pragma once
 
 #include <xgrad/data.hpp>
@@ -16,9 +16,10 @@ struct RuleOptions {
     bool allow_empty = true;
 };
 
-/// Collects what a package consists of; close() decides what becomes of each dependency, and writes the file, whole or
-/// not at all. A dependency is the type of a module, or what a type declares beside (package::DependsOn). The rules are
-/// asked in the order in which they were given, and the first that matches a name decides.
+/// Collects what a package consists of; close() decides what becomes of each dependency, and writes
+/// the file, whole or not at all. A dependency is the type of a module, or what a type declares
+/// beside (package::DependsOn). The rules are asked in the order in which they were given, and the
+/// first that matches a name decides.
 class PackageExporter {
 public:
     explicit PackageExporter(std::filesystem::path path) : path_(std::move(path)) {}
@@ -31,11 +32,13 @@ public:
     void intern(Patterns const& names, RuleOptions const& options = {}) {
         add_rule(Action::intern, names, options);
     }
-    /// Of these names nothing else is stored; the program that reads the package provides what they stand for.
+    /// Of these names nothing else is stored; the program that reads the package provides what they
+    /// stand for.
     void extern_(Patterns const& names, RuleOptions const& options = {}) {
         add_rule(Action::extern_, names, options);
     }
-    /// Of these names nothing else is stored; a Mock stands for them in the program that reads the package.
+    /// Of these names nothing else is stored; a Mock stands for them in the program that reads the
+    /// package.
     void mock(Patterns const& names, RuleOptions const& options = {}) {
         add_rule(Action::mock, names, options);
     }
@@ -44,11 +47,12 @@ public:
         add_rule(Action::deny, names, {.exclude = exclude});
     }
 
-    /// Stores a module with the values that it has now. Each type in it that is interned must have a name (package::Type).
+    /// Stores a module with the values that it has now. Each type in it that is interned must have
+    /// a name (package::Type).
     void save_module(
         std::string_view package, std::string_view resource, nn::AnyModule const& module) {
-        auto& m = const_cast<nn::AnyModule&>(
-            module); // which is only read: AnyModule lists what is inside as modules that can be changed
+        auto& m = const_cast<nn::AnyModule&>(module); // which is only read: AnyModule lists what is
+                                                      // inside as modules that can be changed
         Resource r = start("save_module", package, resource, ResourceKind::module);
         r.module = detail::record_of(m);
         r.state = m.state_dict();
@@ -91,9 +95,10 @@ public:
         finish(std::move(r));
     }
 
-    /// A hook for each name that becomes external: f(exporter, name), at the moment of the decision, once for each name, in
-    /// order of registration. It may give rules, which count for names that are decided later, save further resources, or throw:
-    /// then close() throws, and no file is written.
+    /// A hook for each name that becomes external: f(exporter, name), at the moment of the
+    /// decision, once for each name, in order of registration. It may give rules, which count for
+    /// names that are decided later, save further resources, or throw: then close() throws, and no
+    /// file is written.
     template <class F> HookHandle register_extern_hook(F f) {
         return add_hook(Action::extern_, std::move(f));
     }
@@ -106,8 +111,9 @@ public:
         return add_hook(Action::mock, std::move(f));
     }
 
-    /// Decides what becomes of each dependency, with the hooks, and writes the file. Throws a PackageError that lists every name
-    /// that is denied, matches no rule, or cannot be interned, with a path by which it is reached.
+    /// Decides what becomes of each dependency, with the hooks, and writes the file. Throws a
+    /// PackageError that lists every name that is denied, matches no rule, or cannot be interned,
+    /// with a path by which it is reached.
     void close() {
         if (closed_) detail::fail<PackageError>("PackageExporter: close() was called before");
         closed_ = true;
@@ -127,12 +133,14 @@ public:
     std::vector<std::string> denied() const { return graph_.names(Action::deny); }
     /// The graph of dependencies in the language of Graphviz: resources, and what they depend on.
     std::string dependency_graph() const { return graph_.dot(); }
-    /// Every path in that graph from one name to another: {"acme.model", "acme.Net", "xgrad.nn.Linear"}.
+    /// Every path in that graph from one name to another: {"acme.model", "acme.Net",
+    /// "xgrad.nn.Linear"}.
     std::vector<std::vector<std::string>> all_paths(
         std::string const& from, std::string const& to) const {
         return graph_.all_paths(from, to);
     }
-    /// The files of the package as a tree: those that match a pattern such as "acme/**" and none of `exclude`.
+    /// The files of the package as a tree: those that match a pattern such as "acme/**" and none of
+    /// `exclude`.
     std::string file_structure(Patterns const& include = "**", Patterns const& exclude = {}) const {
         detail::Glob const glob(include, exclude, '/');
         std::vector<std::string> files{std::string(detail::manifest_file)};

@@ -15,8 +15,9 @@ struct ResourceInfo {
     std::string package, resource, kind;
 };
 
-/// Loads what a package holds. External names are looked for among what the program provides. A file that is not what it
-/// should be is a data::FormatError, and a newer format a PackageError that says so; nothing is half loaded.
+/// Loads what a package holds. External names are looked for among what the program provides. A
+/// file that is not what it should be is a data::FormatError, and a newer format a PackageError
+/// that says so; nothing is half loaded.
 class PackageImporter {
 public:
     /// Opens a file, or bytes in memory, which must outlive the importer.
@@ -28,11 +29,13 @@ public:
     template <class X> void provide(std::string const& name, X object) {
         provided_.add(name, std::move(object));
     }
-    /// Provides what makes the module of an external name: a function that returns a module, or a std::unique_ptr of one.
+    /// Provides what makes the module of an external name: a function that returns a module, or a
+    /// std::unique_ptr of one.
     template <class F> void provide_factory(std::string const& name, F make) {
         provided_.add_factory(name, std::move(make));
     }
-    /// An object that was provided for a name that modules depend on. Throws an nn::UncallableError where it was mocked.
+    /// An object that was provided for a name that modules depend on. Throws an nn::UncallableError
+    /// where it was mocked.
     template <class X> X const& object(std::string const& name) const {
         auto const* const node = archive_.dependencies().find(name);
         if (node && node->action == Action::mock)
@@ -40,8 +43,9 @@ public:
         return provided_.object<X>(name);
     }
 
-    /// The module of a type that is not known here: a Mock, a GenericModule where this program does not have the type, or the
-    /// type itself; module_at() finds what is inside. Loading draws no random numbers from the calling thread's generator.
+    /// The module of a type that is not known here: a Mock, a GenericModule where this program does
+    /// not have the type, or the type itself; module_at() finds what is inside. Loading draws no
+    /// random numbers from the calling thread's generator.
     std::unique_ptr<nn::AnyModule> load_module(
         std::string_view package, std::string_view resource) {
         return load(package, resource, nullptr);
@@ -71,7 +75,8 @@ public:
                 archive_.name(), ": ", r.base, ": here should be one tensor");
         return state.at("tensor");
     }
-    /// With elements of type T: precision is converted, and real numbers become complex; nothing else does.
+    /// With elements of type T: precision is converted, and real numbers become complex; nothing
+    /// else does.
     template <Scalar T>
     Tensor<T> load_tensor(std::string_view package, std::string_view resource) const {
         return data::detail::converted<T>(load_tensor(package, resource), archive_.name());

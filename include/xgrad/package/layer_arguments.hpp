@@ -1,5 +1,5 @@
-// The arguments that xgrad's own layers are constructed from, how they are read from a layer, and how
-// many elements the state of a layer has that is constructed from them.
+// The arguments that xgrad's own layers are constructed from, how they are read from a layer, and
+// how many elements the state of a layer has that is constructed from them.
 #pragma once
 
 #include <xgrad/nn.hpp>
@@ -177,7 +177,8 @@ nn::BCEWithLogitsLoss<T> make_binary_cross_entropy(nn::Reduction reduction,
     return nn::BCEWithLogitsLoss<T>(reduction, of(weight), of(pos_weight));
 }
 
-// How many elements the states of layers have. An extent of 0 counts as 1: strides are products of extents, too.
+// How many elements the states of layers have. An extent of 0 counts as 1: strides are products of
+// extents, too.
 
 inline double extent(std::size_t n) { return n ? static_cast<double>(n) : 1; }
 inline double size_of_linear(std::size_t in, std::size_t out, bool) {

@@ -187,8 +187,8 @@ template <class R> void add_layers(R& registry) {
         Argument<"beta", &nn::SmoothL1Loss::beta>>());
 }
 
-/// The layers that are called with a Tensor<T> and return one. T is given later than R, so that a program
-/// compiles the layers of those scalar types only that it asks for.
+/// The layers that are called with a Tensor<T> and return one. T is given later than R, so that a
+/// program compiles the layers of those scalar types only that it asks for.
 template <Scalar T, class R> void add_calls(R& registry) {
     auto const add = [&]<class... M>() {
         (registry.template add_call<M, Tensor<T>(Tensor<T>)>(), ...);
@@ -211,7 +211,8 @@ inline Registry& registry() {
     return Registry::program();
 }
 
-/// An empty container of this name; null where there is none, or its type has to be known to the compiler.
+/// An empty container of this name; null where there is none, or its type has to be known to the
+/// compiler.
 inline std::unique_ptr<nn::AnyModule> make_container(
     std::string_view name, std::optional<DType> dtype) {
     if (name == "xgrad.nn.ModuleList" && !dtype)
@@ -232,9 +233,10 @@ inline std::unique_ptr<nn::AnyModule> make_container(
 }
 
 } // namespace detail
-/// Lets xgrad's layers be called with tensors of type T inside a Sequential or a Slot that comes out of a
-/// package generically. (Where the program itself names the layers, or loads a Sequential<T>, that is so.) It is
-/// called before the package is loaded; it compiles all layers that there are for T.
+/// Lets xgrad's layers be called with tensors of type T inside a Sequential or a Slot that comes
+/// out of a package generically. (Where the program itself names the layers, or loads a
+/// Sequential<T>, that is so.) It is called before the package is loaded; it compiles all layers
+/// that there are for T.
 template <Differentiable T> void register_layer_calls() {
     [[maybe_unused]] static bool const added = (detail::add_calls<T>(detail::registry()), true);
 }

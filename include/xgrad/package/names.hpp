@@ -1,4 +1,5 @@
-// Names in packages, "acme.vision.Block": identifiers with dots between them; and patterns of names.
+// Names in packages, "acme.vision.Block": identifiers with dots between them; and patterns of
+// names.
 #pragma once
 
 #include <string>
@@ -64,8 +65,8 @@ constexpr bool is_type_name(std::string_view s) {
 
 } // namespace detail
 
-/// A pattern of names: `*` stands for any part of one segment, the segment `**` for any number of segments
-/// (none included). "torch.**" matches "torch" and all below it.
+/// A pattern of names: `*` stands for any part of one segment, the segment `**` for any number of
+/// segments (none included). "torch.**" matches "torch" and all below it.
 class Pattern {
 public:
     explicit Pattern(std::string text, char separator = '.')

@@ -15,7 +15,8 @@ public:
             put<X>(name, [shared] { return shared->clone_any(); });
         } else {
             check(name);
-            entries_[name] = {.object = std::make_any<X>(std::move(object)), .type = {}, .make = {}};
+            entries_[name] = {
+                .object = std::make_any<X>(std::move(object)), .type = {}, .make = {}};
         }
     }
     template <class F> void add_factory(std::string const& name, F make) {

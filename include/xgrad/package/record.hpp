@@ -1,5 +1,5 @@
-// ModuleRecord: a module and those inside it as a package describes them: names of types and arguments.
-// Also where things are in the archive.
+// ModuleRecord: a module and those inside it as a package describes them: names of types and
+// arguments. Also where things are in the archive.
 #pragma once
 
 #include <xgrad/package/dependencies.hpp>
@@ -15,11 +15,11 @@ namespace detail {
 
 // The archive is a zip file of stored entries:
 //
-//     .data/package.json                   version, dependencies with their actions, resources with their kinds
-//     acme/vision/model.json               module `model` of the package acme.vision: types and arguments
-//     acme/vision/model.safetensors        its parameters and buffers
-//     acme/vision/mean.safetensors         a tensor, under the name "tensor", or several under their names
-//     acme/vision/labels.txt               a text or bytes, as they are
+//     .data/package.json                   version, dependencies with their actions, resources with
+//     their kinds acme/vision/model.json               module `model` of the package acme.vision:
+//     types and arguments acme/vision/model.safetensors        its parameters and buffers
+//     acme/vision/mean.safetensors         a tensor, under the name "tensor", or several under
+//     their names acme/vision/labels.txt               a text or bytes, as they are
 inline constexpr std::string_view manifest_file = ".data/package.json";
 
 enum class ResourceKind : unsigned char { module, tensor, tensors, text, binary };

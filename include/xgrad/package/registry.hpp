@@ -99,7 +99,8 @@ public:
             if (e->name == name) return true;
         return false;
     }
-    /// Of this program; those of xgrad's own layers are added by the first who asks for them (layers.hpp).
+    /// Of this program; those of xgrad's own layers are added by the first who asks for them
+    /// (layers.hpp).
     static Registry& program() {
         static Registry registry;
         return registry;

@@ -1,5 +1,5 @@
-// Modules that stand for others: a Mock for what was left out of a package, a GenericModule for a type that this
-// program does not have.
+// Modules that stand for others: a Mock for what was left out of a package, a GenericModule for a
+// type that this program does not have.
 #pragma once
 
 #include <xgrad/data.hpp>
@@ -26,8 +26,9 @@ private:
     std::string name_, file_;
 };
 
-/// Stands for an interned module of a type that this program does not have: the modules inside it and its parameters
-/// and buffers under their names. What it would compute is not known, so a call is an nn::UncallableError.
+/// Stands for an interned module of a type that this program does not have: the modules inside it
+/// and its parameters and buffers under their names. What it would compute is not known, so a call
+/// is an nn::UncallableError.
 class GenericModule final : public nn::Module<GenericModule>, public nn::Uncallable {
 public:
     GenericModule(std::string type, std::optional<DType> dtype, data::Json arguments)
@@ -61,8 +62,8 @@ private:
     data::Json arguments_;
 };
 
-/// The module of type M that a path such as "body.0" leads to from another one; "" is that one itself. Throws an
-/// IndexError where there is none, and a TypeError where it is of another type.
+/// The module of type M that a path such as "body.0" leads to from another one; "" is that one
+/// itself. Throws an IndexError where there is none, and a TypeError where it is of another type.
 template <class M = nn::AnyModule> M& module_at(nn::AnyModule& root, std::string_view path) {
     nn::AnyModule* at = &root;
     if (!path.empty())

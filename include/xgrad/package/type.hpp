@@ -1,7 +1,8 @@
-// Type: the one line that gives a type of modules its name in packages, and says from which arguments it is
-// constructed:
+// Type: the one line that gives a type of modules its name in packages, and says from which
+// arguments it is constructed:
 //
-//     inline xgrad::package::Type<Block, "acme.vision.Block", xgrad::package::Argument<"channels", &Block::channels>> const block_type;
+//     inline xgrad::package::Type<Block, "acme.vision.Block", xgrad::package::Argument<"channels",
+//     &Block::channels>> const block_type;
 #pragma once
 
 #include <tuple>
@@ -13,15 +14,17 @@ namespace xgrad::package {
 
 // What may stand after the name of a Type, in any order, beside Arguments:
 
-/// The module can be called like this, R(A...), inside a Sequential or a Slot. One whose forward is neither
-/// overloaded nor a template needs no Call.
+/// The module can be called like this, R(A...), inside a Sequential or a Slot. One whose forward is
+/// neither overloaded nor a template needs no Call.
 template <class Signature> struct Call {};
-/// What the module depends on beside the modules inside it: dotted names of resources or of objects of the program.
+/// What the module depends on beside the modules inside it: dotted names of resources or of objects
+/// of the program.
 template <Name... names> struct DependsOn {};
 /// A function that returns the module, called with the Arguments, in the stead of the constructor.
 template <auto function> struct Make {};
-/// A function that returns how many elements the state of a module has that is constructed from these Arguments, as
-/// a double. An importer refuses arguments that ask for more than the archive holds before it constructs anything.
+/// A function that returns how many elements the state of a module has that is constructed from
+/// these Arguments, as a double. An importer refuses arguments that ask for more than the archive
+/// holds before it constructs anything.
 template <auto function> struct StateSize {};
 /// The type is known by its name alone. It can be external or mocked, but not interned.
 struct NameOnly {};
@@ -204,7 +207,8 @@ template <class M, Name name, class... Parts> TypeEntry entry() {
 
 } // namespace detail
 
-/// Gives M a name in packages, for as long as the program runs. A template M<T> of a scalar type has one name for all T.
+/// Gives M a name in packages, for as long as the program runs. A template M<T> of a scalar type
+/// has one name for all T.
 template <class M, Name name, class... Parts> struct Type {
     Type() {
         constexpr bool is_module = std::derived_from<M, nn::AnyModule>;

@@ -1,7 +1,8 @@
-// Batch<P>: as many numbers of type P as one register of this build holds, and Mask<P>: the answers to
-// a comparison of two batches. Kernels and the rules of operations are written for batches, so the
-// operators here take plain numbers, too. Both wrap a vector type of the compiler (base/vector.hpp).
-// Where there are none, and for integers, a batch holds one number and the same code runs on numbers.
+// Batch<P>: as many numbers of type P as one register of this build holds, and Mask<P>: the answers
+// to a comparison of two batches. Kernels and the rules of operations are written for batches, so
+// the operators here take plain numbers, too. Both wrap a vector type of the compiler
+// (base/vector.hpp). Where there are none, and for integers, a batch holds one number and the same
+// code runs on numbers.
 //
 // Read next: complex_batch.hpp, functions.hpp.
 #pragma once
@@ -105,7 +106,8 @@ template <class P> struct Batch {
     }
     XGRAD_INLINE void store(P* p) const { __builtin_memcpy(p, &v, sizeof v); }
 
-    /// All numbers joined by an operation that is associative and commutative: each of them is the result.
+    /// All numbers joined by an operation that is associative and commutative: each of them is the
+    /// result.
     template <class Join> XGRAD_INLINE Batch across(Join join) const {
         return across_from<width / 2>(join);
     }
@@ -122,8 +124,8 @@ template <class P> struct Batch {
     XGRAD_INLINE friend Mask<P> operator==(Batch a, Batch b) { return {a.v == b.v}; }
     XGRAD_INLINE friend Mask<P> operator!=(Batch a, Batch b) { return {a.v != b.v}; }
     XGRAD_INLINE friend Batch where(Mask<P> m, Batch a, Batch b) { return from(m.m ? a.v : b.v); }
-    /// a where it is larger (smaller) than b, else b: where either is NaN, too. One instruction, which g++ does not find where one of
-    /// them is a constant (bench_transcendental, exp).
+    /// a where it is larger (smaller) than b, else b: where either is NaN, too. One instruction,
+    /// which g++ does not find where one of them is a constant (bench_transcendental, exp).
     XGRAD_INLINE friend Batch larger(Batch a, Batch b) {
 #if XGRAD_SIMD && defined(__AVX512F__)
         if constexpr (width == 8) return from(_mm512_max_pd(a.v, b.v));
@@ -189,8 +191,9 @@ private:
     static constexpr P first_whole =
         static_cast<P>(std::uint64_t{1} << (std::numeric_limits<P>::digits - 1));
 
-    /// To the nearest whole number, down, up or to 0: these are the codes of x86 instructions. Without them,
-    /// a number plus 2^52 (2^23 in single precision) has no fraction; larger ones have none anyway.
+    /// To the nearest whole number, down, up or to 0: these are the codes of x86 instructions.
+    /// Without them, a number plus 2^52 (2^23 in single precision) has no fraction; larger ones
+    /// have none anyway.
     template <int mode> XGRAD_INLINE Batch rounded() const {
         if constexpr (!RealScalar<P>) return *this;
 #if defined(__AVX512F__)

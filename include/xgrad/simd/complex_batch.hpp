@@ -71,7 +71,8 @@ template <class P> struct ComplexBatch {
     XGRAD_INLINE friend ComplexBatch operator/(ComplexBatch a, real_batch b) {
         return {a.re / b, a.im / b};
     }
-    /// Smith's quotient, which squares no part: right up to the last few powers of 2 of the range of P.
+    /// Smith's quotient, which squares no part: right up to the last few powers of 2 of the range
+    /// of P.
     XGRAD_INLINE friend ComplexBatch operator/(ComplexBatch a, ComplexBatch b) {
         auto const wide = abs(b.re) >= abs(b.im);
         auto const big = where(wide, b.re, b.im), small = where(wide, b.im, b.re);

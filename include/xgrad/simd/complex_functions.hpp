@@ -1,6 +1,7 @@
-// Functions of complex batches. Where all numbers are of ordinary size they are made of real functions of batches, off by a few
-// roundings of the modulus of the result; else, and where branch cuts are delicate, they are std's, number by number. So the
-// last digits of one may depend on the numbers beside it.
+// Functions of complex batches. Where all numbers are of ordinary size they are made of real
+// functions of batches, off by a few roundings of the modulus of the result; else, and where branch
+// cuts are delicate, they are std's, number by number. So the last digits of one may depend on the
+// numbers beside it.
 #pragma once
 
 #include <xgrad/simd/functions.hpp>
@@ -14,7 +15,8 @@ template <class P> XGRAD_INLINE bool square_well(Batch<P> size) {
     return all_true((size < max_squared<P> && size > 1 / max_squared<P>) || size == 0);
 }
 
-// What batches are handed to has their width in its name, since that differs between files with different flags.
+// What batches are handed to has their width in its name, since that differs between files with
+// different flags.
 
 /// The modulus by a quotient, so that squares neither overflow nor vanish.
 template <class P, std::size_t width = Batch<P>::width>
@@ -26,7 +28,8 @@ XGRAD_NOINLINE Batch<P> scaled_modulus(Batch<P> a, Batch<P> b) {
     return where(infinite, Batch<P>(HUGE_VAL), where(isnan(a), a, length));
 }
 
-/// std's function, where numbers are not ordinary. Not part of the loops that call it, and given parts, which can stay in registers there.
+/// std's function, where numbers are not ordinary. Not part of the loops that call it, and given
+/// parts, which can stay in registers there.
 template <class P, std::size_t width, class F, class... More>
 XGRAD_NOINLINE ComplexBatch<P> parts_number_by_number(F f, Batch<P> re, Batch<P> im, More... more) {
     return each(f, ComplexBatch<P>(re, im), more...);
@@ -46,7 +49,8 @@ template <class P> XGRAD_INLINE bool have_exponential(Batch<P> x, Batch<P> phi) 
     return all_true(abs(x) < most && abs(phi) < HUGE_VAL);
 }
 
-/// (cosh x, sinh x) for |x| as above, from one exponential: with e = exp|x| - 1, sinh|x| = (e + e/(1 + e))/2.
+/// (cosh x, sinh x) for |x| as above, from one exponential: with e = exp|x| - 1, sinh|x| = (e +
+/// e/(1 + e))/2.
 template <class P> XGRAD_INLINE std::pair<Batch<P>, Batch<P>> cosh_sinh(Batch<P> x) {
     auto const e = expm1(abs(x)), inverse = 1 / (1 + e);
     return {0.5 * (1 + e + inverse), copysign(0.5 * (e + e * inverse), x)};
@@ -94,7 +98,8 @@ template <class P> XGRAD_INLINE ComplexBatch<P> sigmoid(ComplexBatch<P> z) {
     return where(negative, e, ComplexBatch<P>(1)) * reciprocal(1 + e);
 }
 
-/// The real part is log(|z|^2)/2, near the unit circle with the rounding of |z|^2 made good, from |z|^2 - 1 = (big - 1)(big + 1) + small^2.
+/// The real part is log(|z|^2)/2, near the unit circle with the rounding of |z|^2 made good, from
+/// |z|^2 - 1 = (big - 1)(big + 1) + small^2.
 template <class P> XGRAD_INLINE ComplexBatch<P> log(ComplexBatch<P> z) {
     auto const a = abs(z.re), b = abs(z.im), big = larger(a, b), small = smaller(a, b);
     if (!detail::square_well(big))
@@ -111,7 +116,8 @@ template <class P> ComplexBatch<P> log2(ComplexBatch<P> z) {
 template <class P> ComplexBatch<P> log10(ComplexBatch<P> z) {
     return log(z) * (1 / std::numbers::ln10);
 }
-/// log(1 + z): half the log1p of |1 + z|^2 - 1 = x(2 + x) + y^2 for small z, where log(1 + z) would lose digits.
+/// log(1 + z): half the log1p of |1 + z|^2 - 1 = x(2 + x) + y^2 for small z, where log(1 + z) would
+/// lose digits.
 template <class P> ComplexBatch<P> log1p(ComplexBatch<P> z) {
     return detail::each(
         [](std::complex<P> v) -> std::complex<P> {
@@ -122,7 +128,8 @@ template <class P> ComplexBatch<P> log1p(ComplexBatch<P> z) {
         z);
 }
 
-/// The part of the root that has no cancellation is sqrt((|z| + |x|)/2); it is the real part where x is positive.
+/// The part of the root that has no cancellation is sqrt((|z| + |x|)/2); it is the real part where
+/// x is positive.
 template <class P> XGRAD_INLINE ComplexBatch<P> sqrt(ComplexBatch<P> z) {
     auto const a = abs(z.re), b = abs(z.im);
     if (!detail::square_well(larger(a, b)))
@@ -133,7 +140,8 @@ template <class P> XGRAD_INLINE ComplexBatch<P> sqrt(ComplexBatch<P> z) {
 
 namespace detail {
 
-/// sinh and cosh together: of x + iy, sinh x cos y + i cosh x sin y and cosh x cos y + i sinh x sin y.
+/// sinh and cosh together: of x + iy, sinh x cos y + i cosh x sin y and cosh x cos y + i sinh x sin
+/// y.
 template <class P> XGRAD_INLINE SineCosine<P> hyperbolic(ComplexBatch<P> z) {
     if (!have_exponential(z.re, z.im))
         return {number_by_number([](auto v) { return std::sinh(v); }, z),
@@ -162,7 +170,8 @@ template <class P> XGRAD_INLINE ComplexBatch<P> sinh(ComplexBatch<P> z) {
 template <class P> XGRAD_INLINE ComplexBatch<P> cosh(ComplexBatch<P> z) {
     return detail::hyperbolic(z).cosine;
 }
-/// With q = exp(-2|x|): ((1 - q^2) sgn x + 4i q sin y cos y) / ((1 - q)^2 + 4q cos^2 y), where nothing cancels or overflows.
+/// With q = exp(-2|x|): ((1 - q^2) sgn x + 4i q sin y cos y) / ((1 - q)^2 + 4q cos^2 y), where
+/// nothing cancels or overflows.
 template <class P> XGRAD_INLINE ComplexBatch<P> tanh(ComplexBatch<P> z) {
     if (!all_true(z.re == z.re && abs(z.im) < HUGE_VAL))
         return detail::number_by_number([](auto v) { return std::tanh(v); }, z);

@@ -9,8 +9,9 @@ namespace detail {
 /// Below 1 the error function is x + x p(x^2), with a minimax polynomial p.
 template <class P> struct ErfConstants;
 
-/// From 1 on it is 1 - e^q(x - 1) in double precision, where q is the logarithm of erfc. The polynomials are
-/// least-squares fits, weighted until their errors level out, below 1e-17 of the result.
+/// From 1 on it is 1 - e^q(x - 1) in double precision, where q is the logarithm of erfc. The
+/// polynomials are least-squares fits, weighted until their errors level out, below 1e-17 of the
+/// result.
 template <> struct ErfConstants<double> {
     static constexpr std::array near_0{0x1.06eba8214db68p-3, -0x1.812746b0379c2p-2,
         0x1.ce2f21a041009p-4, -0x1.b82ce31205f38p-6, 0x1.565bccfa93c5ep-8, -0x1.c02db07202015p-11,
@@ -49,8 +50,8 @@ template <> struct ErfcConstants<float> {
         0x1.4d5bc4p-11f, -0x1.225452p-12f};
 };
 
-/// erfc x for x >= 1/2. Of x^2 = h^2 + (x - h)(x + h), where h has half the digits of x, the first square
-/// is exact and the rest is small, so that e^(-x^2) keeps its digits.
+/// erfc x for x >= 1/2. Of x^2 = h^2 + (x - h)(x + h), where h has half the digits of x, the first
+/// square is exact and the rest is small, so that e^(-x^2) keeps its digits.
 template <class P> XGRAD_INLINE Batch<P> erfc_of_positive(Batch<P> x) {
     using Constants = ErfcConstants<P>;
     constexpr P magic = Constants::unit * Format<P>::magic;

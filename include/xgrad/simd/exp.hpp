@@ -95,8 +95,8 @@ template <class P> struct Reduced {
     }
 };
 
-/// Both to about one rounding; e^x is 0 where it is below 2^-1021 (2^-125 in single precision). With
-/// x = k ln 2 + r and p = e^r - 1, they are 2^k (1 + p) and 2^k p + (2^k - 1).
+/// Both to about one rounding; e^x is 0 where it is below 2^-1021 (2^-125 in single precision).
+/// With x = k ln 2 + r and p = e^r - 1, they are 2^k (1 + p) and 2^k p + (2^k - 1).
 template <class P> XGRAD_INLINE Exponentials<P> exp_of_negative(Batch<P> x) {
     Batch<P> const min(ExpConstants<P>::min_normal);
     Reduced<P> const reduced(larger(min, x)); // in this order, so that NaN stays
@@ -104,8 +104,8 @@ template <class P> XGRAD_INLINE Exponentials<P> exp_of_negative(Batch<P> x) {
     return {where(x < min, Batch<P>(0), power + power * p), power * p + (power - 1)};
 }
 
-/// tanh x near 0: Lambert's continued fraction x/(1 + x^2/(3 + x^2/(5 + ...))), up to 17 (9 in single
-/// precision).
+/// tanh x near 0: Lambert's continued fraction x/(1 + x^2/(3 + x^2/(5 + ...))), up to 17 (9 in
+/// single precision).
 template <class P> XGRAD_INLINE Batch<P> tanh_near_0(Batch<P> x) {
     auto const z = x * x;
     if constexpr (std::same_as<P, float>)
@@ -116,15 +116,16 @@ template <class P> XGRAD_INLINE Batch<P> tanh_near_0(Batch<P> x) {
 }
 
 /// A function of the C library where numbers are so large that few programs have them: not part of
-/// the loops that call it. Its name has the width, which differs between files with different flags.
+/// the loops that call it. Its name has the width, which differs between files with different
+/// flags.
 template <class P, std::size_t width, class F> XGRAD_NOINLINE Batch<P> each_aside(F f, Batch<P> x) {
     return each(f, x);
 }
 
 } // namespace detail
 
-/// e^x to about one rounding, from infinity down to the smallest numbers, which are not normal: 2^k is
-/// taken in two halves, since it may be out of range itself.
+/// e^x to about one rounding, from infinity down to the smallest numbers, which are not normal: 2^k
+/// is taken in two halves, since it may be out of range itself.
 template <class P> XGRAD_INLINE Batch<P> exp(Batch<P> x) {
     using R = detail::Reduced<P>;
     using Format = detail::Format<P>;
@@ -135,8 +136,8 @@ template <class P> XGRAD_INLINE Batch<P> exp(Batch<P> x) {
     return (1 + reduced.expm1) * R::power_of_2(half) * R::power_of_2(exponent - half);
 }
 #if XGRAD_SIMD && defined(__AVX512F__)
-/// Eight numbers: with x = k ln(2)/16 + r it is 2^(k/16) e^r, of which a pair of registers holds the 16
-/// fractions, and one instruction takes the whole part (bench_transcendental, exp).
+/// Eight numbers: with x = k ln(2)/16 + r it is 2^(k/16) e^r, of which a pair of registers holds
+/// the 16 fractions, and one instruction takes the whole part (bench_transcendental, exp).
 XGRAD_INLINE Batch<double> exp(Batch<double> x) {
     using Constants = detail::ExpConstants<double>;
     using B = Batch<double>;
@@ -159,7 +160,8 @@ XGRAD_INLINE Batch<double> exp(Batch<double> x) {
 }
 #endif
 
-/// e^x - 1 to about one rounding: twice (2^(k - 1) (e^r - 1) + 2^(k - 1) - 1/2), and x where that is tiny.
+/// e^x - 1 to about one rounding: twice (2^(k - 1) (e^r - 1) + 2^(k - 1) - 1/2), and x where that
+/// is tiny.
 template <class P> XGRAD_INLINE Batch<P> expm1(Batch<P> x) {
     using R = detail::Reduced<P>;
     Batch<P> const max(R::Constants::max), min(-40); // where all digits of -1 are there

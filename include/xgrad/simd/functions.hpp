@@ -1,6 +1,6 @@
-// The functions in which rules are written, for real batches: sin, exp, pow, ... They are found through
-// their argument's type, and mean the same for a tensor that records. complex_functions.hpp has those of
-// complex batches.
+// The functions in which rules are written, for real batches: sin, exp, pow, ... They are found
+// through their argument's type, and mean the same for a tensor that records. complex_functions.hpp
+// has those of complex batches.
 #pragma once
 
 #include <xgrad/simd/atan.hpp>
@@ -84,7 +84,8 @@ template <AnyBatch X> X real_power(X x, double p) {
 
 } // namespace detail
 
-/// x^p for one real exponent. For 1/2 and -1/2 it is the root, or its inverse, at -0 and -infinity, too.
+/// x^p for one real exponent. For 1/2 and -1/2 it is the root, or its inverse, at -0 and -infinity,
+/// too.
 template <class P> Batch<P> pow(Batch<P> x, double p) { return detail::real_power(x, p); }
 
 } // namespace xgrad::simd

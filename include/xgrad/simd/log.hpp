@@ -1,5 +1,5 @@
-// Logarithms on batches, also of the smallest numbers, and the inverse hyperbolic functions. They have
-// one division, and a quick route from the bits of an exponent to a number.
+// Logarithms on batches, also of the smallest numbers, and the inverse hyperbolic functions. They
+// have one division, and a quick route from the bits of an exponent to a number.
 #pragma once
 
 #include <xgrad/simd/exp.hpp>
@@ -47,9 +47,9 @@ template <int first, int last, class P> XGRAD_INLINE Batch<P> every_other_invers
     else return 2. / first + x * every_other_inverse<first + 4, last>(x);
 }
 
-/// log m + last. With f = m - 1 and s = f/(2 + f), 2s is f - sf, and log m = 2 atanh(s) = 2s + sR is
-/// f - (f^2/2 - s (f^2/2 + R)), in which all that is rounded is small beside f;
-/// R = 2 s^2/3 + 2 s^4/5 + ...
+/// log m + last. With f = m - 1 and s = f/(2 + f), 2s is f - sf, and log m = 2 atanh(s) = 2s + sR
+/// is f - (f^2/2 - s (f^2/2 + R)), in which all that is rounded is small beside f; R = 2 s^2/3 + 2
+/// s^4/5 + ...
 template <class P> XGRAD_INLINE Batch<P> log_near_1(Batch<P> f, Batch<P> s, Batch<P> last) {
     constexpr int end = std::same_as<P, float> ? 11 : 21;
     auto const z = s * s, z2 = z * z, half = 0.5 * f * f;
@@ -63,8 +63,8 @@ template <class P> XGRAD_INLINE Batch<P> logarithm_or_not(Batch<P> x, Batch<P> y
     return where(x > 0, where(x < infinity, y, x), where(x == 0, -infinity, nan));
 }
 
-/// A logarithm to another base, to about two roundings: that of 2 in two parts, of which the first has
-/// zeros to spare, and that of e.
+/// A logarithm to another base, to about two roundings: that of 2 in two parts, of which the first
+/// has zeros to spare, and that of e.
 template <class P> XGRAD_INLINE Batch<P> log_to_base(Batch<P> x, P of_2_high, P of_2_low, P of_e) {
     auto const p = BinaryParts<P>::of_any(x);
     auto const f = p.m - 1;

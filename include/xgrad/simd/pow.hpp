@@ -1,7 +1,7 @@
-// Powers of batches, with an exponent for each number. The logarithm has to be known to 64 bits: its
-// error is multiplied by the exponent. So it is a sum of two numbers, whose products are split exactly
-// by a fused multiplication and addition. Where processors have none, and for zeros, negative numbers
-// and results at the ends of the range, powers are those of the C library.
+// Powers of batches, with an exponent for each number. The logarithm has to be known to 64 bits:
+// its error is multiplied by the exponent. So it is a sum of two numbers, whose products are split
+// exactly by a fused multiplication and addition. Where processors have none, and for zeros,
+// negative numbers and results at the ends of the range, powers are those of the C library.
 #pragma once
 
 #include <xgrad/simd/log.hpp>
@@ -51,8 +51,8 @@ template <int first, int last> XGRAD_INLINE Batch<double> odd_inverses(Batch<dou
     else return 1. / first + x * odd_inverses<first + 2, last>(x);
 }
 
-/// log2(x) for normal x > 0. With x = 2^n m and s = (m - 1)/(m + 1) it is n + 2 atanh(s)/ln(2), where
-/// atanh(s) = s + s z (1/3 + z/5 + z^2/7 + ...) and z = s^2.
+/// log2(x) for normal x > 0. With x = 2^n m and s = (m - 1)/(m + 1) it is n + 2 atanh(s)/ln(2),
+/// where atanh(s) = s + s z (1/3 + z/5 + z^2/7 + ...) and z = s^2.
 XGRAD_INLINE DoubleDouble accurate_log2(Batch<double> x) {
     constexpr double third = 1. / 3, third_low = 0x1.5555555555555p-56;
     constexpr double factor = 0x1.71547652b82fep+1, factor_low = 0x1.777d0ffda0d24p-55; // 2/ln(2)

@@ -1,5 +1,5 @@
-// Sine, cosine and tangent on batches. Sine and cosine share one reduction of the argument. Giants are
-// left to the C library.
+// Sine, cosine and tangent on batches. Sine and cosine share one reduction of the argument. Giants
+// are left to the C library.
 #pragma once
 
 #include <xgrad/simd/exp.hpp>
@@ -7,9 +7,9 @@
 namespace xgrad::simd {
 namespace detail {
 
-/// Half of pi in parts, all but the last of so few digits that their products with integers up to those
-/// of `max` are exact; the coefficients in sin r = r + r^3 (s0 + s1 r^2 + ...) and
-/// cos r = 1 - r^2/2 + r^4 (c0 + c1 r^2 + ...) that are best for |r| <= pi/4.
+/// Half of pi in parts, all but the last of so few digits that their products with integers up to
+/// those of `max` are exact; the coefficients in sin r = r + r^3 (s0 + s1 r^2 + ...) and cos r = 1
+/// - r^2/2 + r^4 (c0 + c1 r^2 + ...) that are best for |r| <= pi/4.
 template <class P> struct SineConstants;
 template <> struct SineConstants<double> {
     static constexpr double max = 1e5;
@@ -44,8 +44,8 @@ template <class P, std::size_t width> XGRAD_NOINLINE SineAndCosine<P> sincos_of_
 
 } // namespace detail
 
-/// Both to about one rounding up to 100, and two farther away. With |x| = k pi/2 + r and an integer k,
-/// they are those of r, in turn and with signs.
+/// Both to about one rounding up to 100, and two farther away. With |x| = k pi/2 + r and an integer
+/// k, they are those of r, in turn and with signs.
 template <class P> XGRAD_INLINE SineAndCosine<P> sincos(Batch<P> x) {
     using Constants = detail::SineConstants<P>;
     using bits = typename Batch<P>::bits;
@@ -62,7 +62,8 @@ template <class P> XGRAD_INLINE SineAndCosine<P> sincos(Batch<P> x) {
 
     constexpr int sign = 8 * sizeof(P) - 1;
     constexpr auto sign_bit = detail::bits_of<P>{1} << sign;
-    // The last bit of k says which is which: it is moved to all bits. The one before it has the sign.
+    // The last bit of k says which is which: it is moved to all bits. The one before it has the
+    // sign.
     bits const odd = nearest.integer << sign, half = nearest.integer << (sign - 1);
     bits const swap = bits{} - (nearest.integer & 1), difference = (sine ^ cosine) & swap;
     auto const with_sign = [](bits value, bits of) XGRAD_LAMBDA_INLINE {

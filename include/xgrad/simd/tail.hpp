@@ -31,8 +31,9 @@ template <class E> XGRAD_INLINE __m128i load_one(E const* from) {
 }
 #endif
 
-/// Copies n < width elements, and puts zeros behind them. Masked where a processor can: a batch that was written in pieces would be read with
-/// a delay. So would one number that was written alone, as the result of the step before: it is read alone.
+/// Copies n < width elements, and puts zeros behind them. Masked where a processor can: a batch
+/// that was written in pieces would be read with a delay. So would one number that was written
+/// alone, as the result of the step before: it is read alone.
 template <std::size_t width, class E>
 XGRAD_INLINE void fill_batch(E* to, E const* from, std::size_t n) {
     constexpr std::size_t size = width * sizeof(E);
@@ -79,7 +80,8 @@ XGRAD_INLINE void fill_batch(E* to, E const* from, std::size_t n) {
     copy_few<width / 2>(from, n, to);
 }
 
-/// The last, incomplete batch of a tile is computed on a copy, so that nothing outside the tile is touched.
+/// The last, incomplete batch of a tile is computed on a copy, so that nothing outside the tile is
+/// touched.
 template <class P, std::size_t Count> struct Remainder {
     static constexpr std::size_t width = simd::Batch<P>::width;
     alignas(64) std::byte buffer[Count][width * sizeof(std::complex<P>)];

@@ -1,7 +1,7 @@
-// Recording of operations on whole arrays. Such an operation gives `value` on arrays and `pullback(wrt<I>, g, y, x...)`
-// written with differentiable operations on tensors: where the backward pass is itself recorded, so are those. What a
-// pullback looks at besides shapes it declares in `uses`; everything else comes to it with a shape but no values, and is
-// not kept.
+// Recording of operations on whole arrays. Such an operation gives `value` on arrays and
+// `pullback(wrt<I>, g, y, x...)` written with differentiable operations on tensors: where the
+// backward pass is itself recorded, so are those. What a pullback looks at besides shapes it
+// declares in `uses`; everything else comes to it with a shape but no values, and is not kept.
 #pragma once
 
 #include <xgrad/tensor/arraywise_record.hpp>
@@ -13,15 +13,14 @@ namespace xgrad {
 
 namespace detail {
 
-template <class Op> constexpr Uses arraywise_uses(std::size_t i)
-{
+template <class Op> constexpr Uses arraywise_uses(std::size_t i) {
     if constexpr (requires { Op::uses; }) return Op::uses[i];
     else return 0;
 }
 
-/// Whether an operation is linear in each of its arguments: as it says, or where its gradient looks at nothing.
-template <class Op, std::size_t count> constexpr bool find_linear()
-{
+/// Whether an operation is linear in each of its arguments: as it says, or where its gradient looks
+/// at nothing.
+template <class Op, std::size_t count> constexpr bool find_linear() {
     if constexpr (requires { Op::is_multilinear; }) return Op::is_multilinear;
     else return count == 1 && arraywise_uses<Op>(0) == 0;
 }
@@ -42,84 +41,104 @@ template <Scalar T> struct ShapeOnly {
     std::size_t numel() const noexcept { return xgrad::numel(extents); }
 };
 
-template <class Op, Scalar Y, Scalar... T> class ArraywiseNode final : public ArraywiseRecordOf<sizeof...(T)> {
+template <class Op, Scalar Y, Scalar... T>
+class ArraywiseNode final : public ArraywiseRecordOf<sizeof...(T)> {
     static constexpr std::size_t count = sizeof...(T);
 
 public:
-    ArraywiseNode(Op const& op, AnyTensor const& result, AnyTensor const* const* x) : ArraywiseRecordOf<count>(table), op_(op) { this->connect(result, x); }
+    ArraywiseNode(Op const& op, AnyTensor const& result, AnyTensor const* const* x)
+        : ArraywiseRecordOf<count>(table), op_(op) {
+        this->connect(result, x);
+    }
 
-    bool apply_onto(std::span<AnyTensor> gradients, std::span<AnyTensor> results) override
-    {
-        constexpr bool is_part = requires { requires Op::is_part; }, picks = requires(Op const& op, Array<Y> const& a) { op.add_onto(a, a); };
+    bool apply_onto(std::span<AnyTensor> gradients, std::span<AnyTensor> results) override {
+        constexpr bool is_part = requires { requires Op::is_part; },
+                       picks = requires(Op const& op, Array<Y> const& a) { op.add_onto(a, a); };
         if (is_part || picks) {
             auto const& sum = as<Y>(results[0].impl().array);
             if (!gradients[0].defined()) return true;
-            if constexpr (is_part) type_info<Y>.scatter_add(op_.value(sum), gradients[0].impl().array);
+            if constexpr (is_part)
+                type_info<Y>.scatter_add(op_.value(sum), gradients[0].impl().array);
             if constexpr (picks) op_.add_onto(sum, as<Y>(gradients[0].impl().array));
         }
         return is_part || picks;
     }
 
 private:
-    void pull(LeafMask wanted, AnyTensor const& gradient, AnyTensor const& result, AnyTensor const* const* operands, AnyTensor* to) const override
-    {
-        auto const &g = static_cast<Tensor<Y> const&>(gradient), &y = static_cast<Tensor<Y> const&>(result);
+    void pull(LeafMask wanted, AnyTensor const& gradient, AnyTensor const& result,
+        AnyTensor const* const* operands, AnyTensor* to) const override {
+        auto const &g = static_cast<Tensor<Y> const&>(gradient),
+                   &y = static_cast<Tensor<Y> const&>(result);
         [&]<std::size_t... I>(std::index_sequence<I...>) {
             auto const one = [&]<std::size_t J, class X>(wrt<J> argument, std::type_identity<X>) {
                 if constexpr (Differentiable<X>)
-                    if (wanted >> J & 1) *to++ = Tensor<X>(op_.pullback(argument, g, y, this->template operand<I, T>(operands)...));
+                    if (wanted >> J & 1)
+                        *to++ = Tensor<X>(op_.pullback(
+                            argument, g, y, this->template operand<I, T>(operands)...));
             };
             (one(wrt<I>{}, std::type_identity<T>{}), ...);
         }(std::index_sequence_for<T...>{});
     }
-    template <std::size_t I, Scalar X> decltype(auto) operand(AnyTensor const* const* operands) const
-    {
-        if constexpr (looked_at & uses_argument(I)) return static_cast<Tensor<X> const&>(*operands[I]);
+    template <std::size_t I, Scalar X>
+    decltype(auto) operand(AnyTensor const* const* operands) const {
+        if constexpr (looked_at & uses_argument(I))
+            return static_cast<Tensor<X> const&>(*operands[I]);
         else return ShapeOnly<X>{this->shape_of(I)};
     }
-    [[gnu::cold]] AnyTensor value(AnyTensor const* x) const override
-    {
+    [[gnu::cold]] AnyTensor value(AnyTensor const* x) const override {
         return [&]<std::size_t... I>(std::index_sequence<I...>) -> AnyTensor {
-            if constexpr (is_linear<Op, count>) return record_on_tensors(op_, x[I].template as<T>()...);
+            if constexpr (is_linear<Op, count>)
+                return record_on_tensors(op_, x[I].template as<T>()...);
             else return {};
         }(std::index_sequence_for<T...>{});
     }
 
     static constexpr std::array<TypeInfo const*, count> types{&type_info<T>...};
-    static constexpr std::array<Uses, count> uses = []<std::size_t... I>(std::index_sequence<I...>) { return std::array<Uses, count>{arraywise_uses<Op>(I)...}; }(std::index_sequence_for<T...>{});
-    static constexpr Uses looked_at = []<std::size_t... I>(std::index_sequence<I...>) { return (arraywise_uses<Op>(I) | ...); }(std::index_sequence_for<T...>{});
-    static constexpr typename ArraywiseRecord::Table table{type_name<Op>, is_linear<Op, count>, count, type_info<Y>, types.data(), uses.data(), looked_at};
+    static constexpr std::array<Uses, count> uses = []<std::size_t... I>(
+                                                        std::index_sequence<I...>) {
+        return std::array<Uses, count>{arraywise_uses<Op>(I)...};
+    }(std::index_sequence_for<T...>{});
+    static constexpr Uses looked_at = []<std::size_t... I>(std::index_sequence<I...>) {
+        return (arraywise_uses<Op>(I) | ...);
+    }(std::index_sequence_for<T...>{});
+    static constexpr typename ArraywiseRecord::Table table{type_name<Op>, is_linear<Op, count>,
+        count, type_info<Y>, types.data(), uses.data(), looked_at};
 
     Op op_;
 };
 
 /// The array of one of an operation's operands; throws where one of these is undefined.
-template <Scalar T> Array<T> const& array_among(std::span<AnyTensor const* const> operands, std::string_view operation, Tensor<T> const& x)
-{
+template <Scalar T>
+Array<T> const& array_among(
+    std::span<AnyTensor const* const> operands, std::string_view operation, Tensor<T> const& x) {
     if (!x.defined()) [[unlikely]]
-        fail_undefined(operation, "argument", static_cast<std::size_t>(std::ranges::find_if_not(operands, &AnyTensor::defined) - operands.begin()));
+        fail_undefined(operation, "argument",
+            static_cast<std::size_t>(
+                std::ranges::find_if_not(operands, &AnyTensor::defined) - operands.begin()));
     return x.array_of();
 }
 
-template <class Op, Scalar... T> auto record_on_tensors(Op const& op, Tensor<T> const&... x)
-{
+template <class Op, Scalar... T> auto record_on_tensors(Op const& op, Tensor<T> const&... x) {
     std::array<AnyTensor const*, sizeof...(T)> const operands{&x...};
     auto value = op.value(array_among(operands, called(op), x)...);
     using Y = typename decltype(value)::value_type;
     Tensor<Y> result(std::move(value));
     if constexpr (Differentiable<Y>)
-        if (wants_record(operands)) result.impl().grad_fn = Ref<Node>::first(new ArraywiseNode<Op, Y, T...>(op, result, operands.data()));
+        if (wants_record(operands))
+            result.impl().grad_fn =
+                Ref<Node>::first(new ArraywiseNode<Op, Y, T...>(op, result, operands.data()));
     if constexpr (sizeof...(T) == 1)
-        if (AnyTensor const& only = *operands[0]; result.impl().array.storage == only.impl().array.storage) mark_view(result, only);
+        if (AnyTensor const& only = *operands[0];
+            result.impl().array.storage == only.impl().array.storage)
+            mark_view(result, only);
     return result;
 }
 
-}  // namespace detail
+} // namespace detail
 
 /// Called by express() for operations on whole arrays.
-template <class Op, detail::TensorLike... X> auto record_arraywise(Op const& op, X const&... x)
-{
+template <class Op, detail::TensorLike... X> auto record_arraywise(Op const& op, X const&... x) {
     return detail::record_on_tensors(op, detail::materialize(x)...);
 }
 
-}  // namespace xgrad
+} // namespace xgrad

@@ -1,4 +1,5 @@
-// What is recorded of an operation on whole arrays, whatever it computes: its edges, and what its gradients look at.
+// What is recorded of an operation on whole arrays, whatever it computes: its edges, and what its
+// gradients look at.
 #pragma once
 
 #include <xgrad/graph/local_graph.hpp>
@@ -15,49 +16,49 @@ public:
     /// An operation and its types, as the compiler knows them.
     struct Table {
         std::string_view name;
-        bool is_linear;  // in each of its arguments
+        bool is_linear; // in each of its arguments
         std::size_t count;
         TypeInfo const& result;
         TypeInfo const* const* operands;
-        Uses const* uses;  // what the gradient of each operand looks at
-        Uses looked_at;    // all of these
+        Uses const* uses; // what the gradient of each operand looks at
+        Uses looked_at;   // all of these
     };
 
-    void apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) override
-    {
+    void apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) override {
         if (!gradients[0].defined()) return;
         AnyTensor const y = uses_ & uses_result ? result_.unpack(*this) : AnyTensor();
         LocalArray<AnyTensor, 6> made(table_.count);
         LocalArray<AnyTensor const*, 6> x(table_.count);
         for (std::size_t i = 0; i < table_.count; ++i)
             if (uses_ & uses_argument(i)) x[i] = &operands_[i].saved.unpacked_into(made[i], *this);
-            else if (table_.looked_at & uses_argument(i)) x[i] = &(made[i] = shape_only(*table_.operands[i], operands_[i].shape));
-        pull(wanted_, gradients[0], y.defined() ? y : gradients[0], x.data(), results.data());  // a gradient has the result's shape
+            else if (table_.looked_at & uses_argument(i))
+                x[i] = &(made[i] = shape_only(*table_.operands[i], operands_[i].shape));
+        pull(wanted_, gradients[0], y.defined() ? y : gradients[0], x.data(),
+            results.data()); // a gradient has the result's shape
     }
-    [[gnu::cold]] void pushforward(std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override
-    {
-        if (!table_.is_linear) return push_by_transposing(*this, {table_.result.filled(shape_, 0)}, tangents, results);
+    [[gnu::cold]] void pushforward(
+        std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override {
+        if (!table_.is_linear)
+            return push_by_transposing(*this, {table_.result.filled(shape_, 0)}, tangents, results);
         for (std::size_t i = 0; i < table_.count; ++i) {
             if (!(wanted_ >> i & 1) || !tangents[operands_[i].edge].defined()) continue;
             std::vector<AnyTensor> x(table_.count);
-            for (std::size_t j = 0; j < x.size(); ++j) x[j] = j == i ? tangents[operands_[i].edge] : operands_[j].saved.unpack(*this);
+            for (std::size_t j = 0; j < x.size(); ++j)
+                x[j] = j == i ? tangents[operands_[i].edge] : operands_[j].saved.unpack(*this);
             add_to(results[0], value(x.data()));
         }
     }
     [[gnu::cold]] std::string name() const override { return backward_name(table_.name); }
-    [[gnu::cold]] std::string formula() const override
-    {
+    [[gnu::cold]] std::string formula() const override {
         std::string s(table_.name);
         for (std::size_t i = 0; i < table_.count; ++i) s += (i ? ", " : "(") + tensor_letter(i);
         return s + ")";
     }
-    void release_saved() noexcept override
-    {
+    void release_saved() noexcept override {
         for (std::size_t i = 0; i < table_.count; ++i) operands_[i].saved.release();
         result_.release();
     }
-    [[gnu::cold]] std::vector<NamedSavedTensor> saved_tensors() override
-    {
+    [[gnu::cold]] std::vector<NamedSavedTensor> saved_tensors() override {
         std::vector<NamedSavedTensor> all;
         for (std::size_t i = 0; i < table_.count; ++i)
             if (uses_ & uses_argument(i)) all.push_back({tensor_letter(i), &operands_[i].saved});
@@ -67,15 +68,15 @@ public:
 
 protected:
     struct Operand {
-        Shape shape;  // where it is not saved
+        Shape shape; // where it is not saved
         SavedTensor saved;
         std::uint8_t edge = 0;
     };
 
     explicit ArraywiseRecord(Table const& table) : table_(table) {}
 
-    void connect(AnyTensor const& result, AnyTensor const* const* x, Operand* operands, Edge* edges)
-    {
+    void connect(
+        AnyTensor const& result, AnyTensor const* const* x, Operand* operands, Edge* edges) {
         std::size_t used_edges = 0;
         operands_ = operands;
         if (!table_.is_linear) shape_ = result.shape();
@@ -97,14 +98,16 @@ protected:
     Shape const& shape_of(std::size_t i) const noexcept { return operands_[i].shape; }
 
 private:
-    /// The gradients of the wanted operands, one after another; those at which no gradient looks are undefined.
-    virtual void pull(LeafMask wanted, AnyTensor const& gradient, AnyTensor const& result, AnyTensor const* const* operands, AnyTensor* to) const = 0;
+    /// The gradients of the wanted operands, one after another; those at which no gradient looks
+    /// are undefined.
+    virtual void pull(LeafMask wanted, AnyTensor const& gradient, AnyTensor const& result,
+        AnyTensor const* const* operands, AnyTensor* to) const = 0;
     /// The operation, recorded where that is wanted; only asked for where it is linear.
     virtual AnyTensor value(AnyTensor const* x) const = 0;
 
     Table const& table_;
     Operand* operands_ = nullptr;
-    Shape shape_;  // of the result, where the operation is not linear
+    Shape shape_; // of the result, where the operation is not linear
     SavedTensor result_;
     LeafMask wanted_ = 0;
     Uses uses_ = 0;
@@ -114,7 +117,9 @@ private:
 template <std::size_t count> class ArraywiseRecordOf : public ArraywiseRecord {
 protected:
     using ArraywiseRecord::ArraywiseRecord;
-    void connect(AnyTensor const& result, AnyTensor const* const* x) { ArraywiseRecord::connect(result, x, places_.data(), edges_.data()); }
+    void connect(AnyTensor const& result, AnyTensor const* const* x) {
+        ArraywiseRecord::connect(result, x, places_.data(), edges_.data());
+    }
 
 private:
     std::array<Operand, count> places_;
@@ -122,9 +127,10 @@ private:
 };
 
 /// True where an operation on these tensors is to be recorded.
-inline bool wants_record(std::span<AnyTensor const* const> operands)
-{
-    return recording() && std::ranges::any_of(operands, [](AnyTensor const* t) { return is_differentiable(t->dtype()) && t->requires_grad(); });
+inline bool wants_record(std::span<AnyTensor const* const> operands) {
+    return recording() && std::ranges::any_of(operands, [](AnyTensor const* t) {
+        return is_differentiable(t->dtype()) && t->requires_grad();
+    });
 }
 
-}  // namespace xgrad::detail
+} // namespace xgrad::detail

@@ -11,15 +11,30 @@ XGRAD_COMPILED_ONCE
 namespace xgrad {
 
 /// All elements `value`.
-template <Scalar T = double> Tensor<T> full(Shape const& shape, T value, std::type_identity_t<GradFlag<T>> g = {}) { return Tensor<T>(detail::Array<T>(shape, value), g); }
-template <Scalar T = double> Tensor<T> zeros(Shape const& shape, std::type_identity_t<GradFlag<T>> g = {}) { return full<T>(shape, T(0), g); }
-template <Scalar T = double> Tensor<T> ones(Shape const& shape, std::type_identity_t<GradFlag<T>> g = {}) { return full<T>(shape, T(1), g); }
-template <Scalar T> Tensor<T> zeros_like(Tensor<T> const& t, std::type_identity_t<GradFlag<T>> g = {}) { return zeros<T>(t.shape(), g); }
-template <Scalar T> Tensor<T> ones_like(Tensor<T> const& t, std::type_identity_t<GradFlag<T>> g = {}) { return ones<T>(t.shape(), g); }
+template <Scalar T = double>
+Tensor<T> full(Shape const& shape, T value, std::type_identity_t<GradFlag<T>> g = {}) {
+    return Tensor<T>(detail::Array<T>(shape, value), g);
+}
+template <Scalar T = double>
+Tensor<T> zeros(Shape const& shape, std::type_identity_t<GradFlag<T>> g = {}) {
+    return full<T>(shape, T(0), g);
+}
+template <Scalar T = double>
+Tensor<T> ones(Shape const& shape, std::type_identity_t<GradFlag<T>> g = {}) {
+    return full<T>(shape, T(1), g);
+}
+template <Scalar T>
+Tensor<T> zeros_like(Tensor<T> const& t, std::type_identity_t<GradFlag<T>> g = {}) {
+    return zeros<T>(t.shape(), g);
+}
+template <Scalar T>
+Tensor<T> ones_like(Tensor<T> const& t, std::type_identity_t<GradFlag<T>> g = {}) {
+    return ones<T>(t.shape(), g);
+}
 
 /// The identity matrix.
-template <Scalar T = double> Tensor<T> eye(std::size_t n, std::type_identity_t<GradFlag<T>> g = {})
-{
+template <Scalar T = double>
+Tensor<T> eye(std::size_t n, std::type_identity_t<GradFlag<T>> g = {}) {
     detail::Array<T> a(Shape{n, n}, T(0));
     for (std::size_t i = 0; i < n; ++i) a.begin()[i * (n + 1)] = T(1);
     return Tensor<T>(std::move(a), g);
@@ -27,54 +42,72 @@ template <Scalar T = double> Tensor<T> eye(std::size_t n, std::type_identity_t<G
 
 namespace detail {
 /// How many numbers there are from start on in steps below stop, or above it for a negative step.
-template <Scalar T> std::size_t steps_between(T start, T stop, T step)
-{
+template <Scalar T> std::size_t steps_between(T start, T stop, T step) {
     if (step == T(0)) fail<Error>("arange: the step is 0");
     if constexpr (std::same_as<T, std::int64_t>) {
-        auto const size = [](T from, T to) { return static_cast<std::uint64_t>(to) - static_cast<std::uint64_t>(from); };
+        auto const size = [](T from, T to) {
+            return static_cast<std::uint64_t>(to) - static_cast<std::uint64_t>(from);
+        };
         if (step > 0 ? start >= stop : start <= stop) return 0;
-        return step > 0 ? (size(start, stop) - 1) / size(0, step) + 1 : (size(stop, start) - 1) / size(step, 0) + 1;
+        return step > 0 ? (size(start, stop) - 1) / size(0, step) + 1
+                        : (size(stop, start) - 1) / size(step, 0) + 1;
     } else {
-        double const count = std::ceil((static_cast<double>(stop) - static_cast<double>(start)) / static_cast<double>(step));
-        if (!(std::abs(count) < static_cast<double>(most_elements))) fail<Error>("arange: the number of steps is not finite, or more than any memory holds");
+        double const count = std::ceil(
+            (static_cast<double>(stop) - static_cast<double>(start)) / static_cast<double>(step));
+        if (!(std::abs(count) < static_cast<double>(most_elements)))
+            fail<Error>("arange: the number of steps is not finite, or more than any memory holds");
         return count > 0 ? static_cast<std::size_t>(count) : 0;
     }
 }
-}  // namespace detail
+} // namespace detail
 
 /// start, start + step, ... below stop (above it for a negative step).
-template <Scalar T = double> Tensor<T> arange(T start, T stop, T step = T(1), std::type_identity_t<GradFlag<T>> g = {})
+template <Scalar T = double>
+Tensor<T> arange(T start, T stop, T step = T(1), std::type_identity_t<GradFlag<T>> g = {})
     requires(!detail::is_complex<T>)
 {
     detail::Array<T> a(Shape{detail::steps_between(start, stop, step)});
-    for (std::size_t i = 0; i < a.numel; ++i) a.begin()[i] = static_cast<T>(start + static_cast<T>(i) * step);
+    for (std::size_t i = 0; i < a.numel; ++i)
+        a.begin()[i] = static_cast<T>(start + static_cast<T>(i) * step);
     return Tensor<T>(std::move(a), g);
 }
 /// n numbers from start to stop, both included.
-template <RealScalar T = double> Tensor<T> linspace(T start, T stop, std::size_t n, std::type_identity_t<GradFlag<T>> g = {})
-{
+template <RealScalar T = double>
+Tensor<T> linspace(T start, T stop, std::size_t n, std::type_identity_t<GradFlag<T>> g = {}) {
     detail::Array<T> a(Shape{n});
-    for (std::size_t i = 0; i < n; ++i) a.begin()[i] = i + 1 == n && n > 1 ? stop : start + (stop - start) * (n > 1 ? static_cast<T>(i) / static_cast<T>(n - 1) : T(0));
+    for (std::size_t i = 0; i < n; ++i)
+        a.begin()[i] = i + 1 == n && n > 1
+                           ? stop
+                           : start + (stop - start) *
+                                         (n > 1 ? static_cast<T>(i) / static_cast<T>(n - 1) : T(0));
     return Tensor<T>(std::move(a), g);
 }
 
 namespace detail {
-/// n multiples of 1 / (points * spacing) from 0 on; from `turn` on those are meant that are lower by `points`.
-template <RealScalar T> Tensor<T> frequencies(std::string_view operation, std::size_t n, std::size_t points, double spacing, std::size_t turn)
-{
+/// n multiples of 1 / (points * spacing) from 0 on; from `turn` on those are meant that are lower
+/// by `points`.
+template <RealScalar T>
+Tensor<T> frequencies(std::string_view operation, std::size_t n, std::size_t points, double spacing,
+    std::size_t turn) {
     if (points == 0) fail<ShapeError>(operation, ": a transform needs at least one point");
     Array<T> a(Shape{n});
     double const unit = 1 / (static_cast<double>(points) * spacing);
-    for (std::size_t i = 0; i < n; ++i) a.begin()[i] = static_cast<T>((static_cast<double>(i) - (i < turn ? 0. : static_cast<double>(points))) * unit);
+    for (std::size_t i = 0; i < n; ++i)
+        a.begin()[i] = static_cast<T>(
+            (static_cast<double>(i) - (i < turn ? 0. : static_cast<double>(points))) * unit);
     return Tensor<T>(std::move(a));
 }
-}  // namespace detail
+} // namespace detail
 
-/// The frequencies of what fft() gives for n points at a distance of each other, in its order: 0, 1, ..., (n-1)/2, -(n/2), ..., -1, divided
-/// by n times the distance.
-template <RealScalar T = double> Tensor<T> fftfreq(std::size_t n, double distance = 1) { return detail::frequencies<T>("fftfreq", n, n, distance, n - n / 2); }
+/// The frequencies of what fft() gives for n points at a distance of each other, in its order: 0,
+/// 1, ..., (n-1)/2, -(n/2), ..., -1, divided by n times the distance.
+template <RealScalar T = double> Tensor<T> fftfreq(std::size_t n, double distance = 1) {
+    return detail::frequencies<T>("fftfreq", n, n, distance, n - n / 2);
+}
 /// The same for rfft(): 0, 1, ..., n/2.
-template <RealScalar T = double> Tensor<T> rfftfreq(std::size_t n, double distance = 1) { return detail::frequencies<T>("rfftfreq", n / 2 + 1, n, distance, n); }
+template <RealScalar T = double> Tensor<T> rfftfreq(std::size_t n, double distance = 1) {
+    return detail::frequencies<T>("rfftfreq", n / 2 + 1, n, distance, n);
+}
 
 namespace detail {
 inline thread_local std::mt19937_64 generator{5489};
@@ -83,8 +116,8 @@ inline ThreadState const generator_is_thread_state([]() -> void* { return &gener
         std::swap(*static_cast<std::mt19937_64*>(a), *static_cast<std::mt19937_64*>(b));
     });
 
-template <class T, class Distribution> Tensor<T> random(Shape const& shape, GradFlag<T> g, Distribution distribution)
-{
+template <class T, class Distribution>
+Tensor<T> random(Shape const& shape, GradFlag<T> g, Distribution distribution) {
     Array<T> a(shape);
     std::generate_n(a.begin(), a.numel, [&] {
         if constexpr (is_complex<T>) {
@@ -94,21 +127,22 @@ template <class T, class Distribution> Tensor<T> random(Shape const& shape, Grad
     });
     return Tensor<T>(std::move(a), g);
 }
-}  // namespace detail
+} // namespace detail
 
 /// Starts the calling thread's random numbers anew.
 inline void manual_seed(std::uint64_t seed) { detail::generator.seed(seed); }
 
 /// Uniform on [0, 1), for complex types in both parts.
-template <Differentiable T = double> Tensor<T> rand(Shape const& shape, std::type_identity_t<GradFlag<T>> g = {})
-{
+template <Differentiable T = double>
+Tensor<T> rand(Shape const& shape, std::type_identity_t<GradFlag<T>> g = {}) {
     return detail::random<T>(shape, g, std::uniform_real_distribution<precision_of<T>>());
 }
 /// Normal with mean 0 and variance 1; of a complex number each part has variance 1/2.
-template <Differentiable T = double> Tensor<T> randn(Shape const& shape, std::type_identity_t<GradFlag<T>> g = {})
-{
+template <Differentiable T = double>
+Tensor<T> randn(Shape const& shape, std::type_identity_t<GradFlag<T>> g = {}) {
     using P = precision_of<T>;
-    return detail::random<T>(shape, g, std::normal_distribution<P>(0, detail::is_complex<T> ? std::sqrt(P(0.5)) : P(1)));
+    return detail::random<T>(
+        shape, g, std::normal_distribution<P>(0, detail::is_complex<T> ? std::sqrt(P(0.5)) : P(1)));
 }
 
-}  // namespace xgrad
+} // namespace xgrad

@@ -1,5 +1,5 @@
-// A pass of a fused Node's formula over dual numbers: what tangents of its operands make of its result, and of the gradients
-// that it sends back.
+// A pass of a fused Node's formula over dual numbers: what tangents of its operands make of its
+// result, and of the gradients that it sends back.
 #pragma once
 
 #include <xgrad/tensor/fused_node.hpp>
@@ -10,36 +10,43 @@ namespace xgrad::detail {
 
 class DualPass {
 public:
-    /// The Node's saved values, for each leaf that is needed, and the tangents of its operands, one for each edge.
-    DualPass(FusedNode const& node, AnyArray const* const* values, AnyArray const* result, std::span<AnyTensor const> tangents)
-        : node_(node), kernels_(node.table().kernels), layout_{kernels_.leaves}, space_(node.space()), operands_(layout_.total())
-    {
+    /// The Node's saved values, for each leaf that is needed, and the tangents of its operands, one
+    /// for each edge.
+    DualPass(FusedNode const& node, AnyArray const* const* values, AnyArray const* result,
+        std::span<AnyTensor const> tangents)
+        : node_(node), kernels_(node.table().kernels), layout_{kernels_.leaves},
+          space_(node.space()), operands_(layout_.total()) {
         for (std::size_t k = 0; k < layout_.leaves; ++k) {
             auto const& info = *kernels_.leaf[k];
-            operands_[k] = node.is_needed(k) ? input_operand(*values[k], info, space_) : absent_input(info.tile_element);
+            operands_[k] = node.is_needed(k) ? input_operand(*values[k], info, space_)
+                                             : absent_input(info.tile_element);
             bool const moves = node.wanted() >> k & 1 && tangents[node.edge_of(k)].defined();
-            operands_[layout_.tangents() + k] = moves ? input_operand(tangents[node.edge_of(k)].impl().array, info, space_) : absent_input(info.tile_element);
+            operands_[layout_.tangents() + k] =
+                moves ? input_operand(tangents[node.edge_of(k)].impl().array, info, space_)
+                      : absent_input(info.tile_element);
             operands_[layout_.gradients() + k] = absent_output();
             if (moves) plan_.moving |= LeafMask{1} << k;
         }
         plan_.saved_result = result;
         operands_[layout_.seed()] = absent_output();
-        operands_[layout_.result()] = result ? input_operand(*result, *kernels_.result, space_) : absent_output();
+        operands_[layout_.result()] =
+            result ? input_operand(*result, *kernels_.result, space_) : absent_output();
         operands_[layout_.tangent()] = absent_output();
     }
 
     /// Asks for the tangent of the result.
-    void want_tangent()
-    {
+    void want_tangent() {
         plan_.wants_tangent = true;
         auto const& info = *kernels_.result;
         auto const* const sum = node_.sum();
-        tangent_ = sum ? zeroed(sum->reduced(space_, true), info.wide_element) : AnyArray(space_, info.element);
-        operands_[layout_.tangent()] = sum ? sum_operand(tangent_, info) : output_operand(tangent_, info);
+        tangent_ = sum ? zeroed(sum->reduced(space_, true), info.wide_element)
+                       : AnyArray(space_, info.element);
+        operands_[layout_.tangent()] =
+            sum ? sum_operand(tangent_, info) : output_operand(tangent_, info);
     }
-    /// Asks for the derivatives of the gradients of these leaves, where `gradient` is that of the result.
-    void want_gradients(LeafMask wanted, AnyTensor const& gradient)
-    {
+    /// Asks for the derivatives of the gradients of these leaves, where `gradient` is that of the
+    /// result.
+    void want_gradients(LeafMask wanted, AnyTensor const& gradient) {
         plan_.gradients = node_.gradients().only(wanted);
         seeds_ = node_.sum() ? node_.sum()->spread(gradient, space_) : gradient.impl().array;
         if (seeds_.numel == 1) {
@@ -51,21 +58,23 @@ public:
             if (!makes_gradient(k)) continue;
             auto const& info = *kernels_.leaf[k];
             bool const sums = node_.is_broadcast(k);
-            gradients_[k] = sums ? zeroed(node_.leaf_shape(k), info.wide_element) : AnyArray(space_, info.element);
-            operands_[layout_.gradients() + k] = sums ? sum_operand(gradients_[k], info) : output_operand(gradients_[k], info);
+            gradients_[k] = sums ? zeroed(node_.leaf_shape(k), info.wide_element)
+                                 : AnyArray(space_, info.element);
+            operands_[layout_.gradients() + k] =
+                sums ? sum_operand(gradients_[k], info) : output_operand(gradients_[k], info);
         }
     }
 
-    void run()
-    {
+    void run() {
         auto body = [this](void* const* at, std::size_t count, TileFacts) {
-            if (auto const done = kernels_.dual(node_.formula_object(), plan_, at, count); done < count) run_rest(at, done, count - done);
+            if (auto const done = kernels_.dual(node_.formula_object(), plan_, at, count);
+                done < count)
+                run_rest(at, done, count - done);
         };
         TileLoop(space_, operands_.data(), layout_.total()).run(tile_body(body));
     }
 
-    AnyTensor tangent()
-    {
+    AnyTensor tangent() {
         auto const* const sum = node_.sum();
         if (sum) {
             if (sum->scale != 1) kernels_.result->scale(tangent_, sum->scale);
@@ -75,8 +84,7 @@ public:
         return AnyTensor(TensorImpl::make(node_.table().result_type, std::move(tangent_)));
     }
     /// The derivative for leaf k; undefined where another leaf has it, or it was not wanted.
-    AnyTensor gradient(std::size_t k)
-    {
+    AnyTensor gradient(std::size_t k) {
         if (!makes_gradient(k)) return {};
         if (node_.is_broadcast(k)) kernels_.leaf[k]->narrow(gradients_[k]);
         return AnyTensor(TensorImpl::make(*node_.table().leaf_types[k], std::move(gradients_[k])));
@@ -92,19 +100,22 @@ private:
     bool makes_gradient(std::size_t k) const { return plan_.gradients.makes_gradient(k); }
 
     /// The last elements of a tile, on a copy with zeros behind them.
-    void run_rest(void* const* at, std::size_t start, std::size_t count)
-    {
+    void run_rest(void* const* at, std::size_t start, std::size_t count) {
         std::size_t const n = layout_.total();
         LocalArray<Rest, 12> rest(n);
         LocalArray<void*, 12> place(n);
-        auto const in_tile = [&](std::size_t k) { return static_cast<std::byte*>(at[k]) + start * operands_[k].tile_element; };
+        auto const in_tile = [&](std::size_t k) {
+            return static_cast<std::byte*>(at[k]) + start * operands_[k].tile_element;
+        };
         for (std::size_t k = 0; k < n; ++k) {
             place[k] = at[k] ? rest[k].elements : nullptr;
-            if (at[k] && !operands_[k].output) std::memcpy(rest[k].elements, in_tile(k), count * operands_[k].tile_element);
+            if (at[k] && !operands_[k].output)
+                std::memcpy(rest[k].elements, in_tile(k), count * operands_[k].tile_element);
         }
         kernels_.dual(node_.formula_object(), plan_, place.data(), most_lanes);
         for (std::size_t k = 0; k < n; ++k)
-            if (at[k] && operands_[k].output) std::memcpy(in_tile(k), rest[k].elements, count * operands_[k].tile_element);
+            if (at[k] && operands_[k].output)
+                std::memcpy(in_tile(k), rest[k].elements, count * operands_[k].tile_element);
     }
 
     FusedNode const& node_;
@@ -118,4 +129,4 @@ private:
     CachedVector<AnyArray> gradients_;
 };
 
-}  // namespace xgrad::detail
+} // namespace xgrad::detail

@@ -1,5 +1,6 @@
-// Function: a differentiable operation of your own on whole arrays, as PyTorch's torch.autograd.Function. What can be wrong with
-// one is judged by the compiler: function_verdict.hpp.
+// Function: a differentiable operation of your own on whole arrays, as PyTorch's
+// torch.autograd.Function. What can be wrong with one is judged by the compiler:
+// function_verdict.hpp.
 #pragma once
 
 #include <xgrad/tensor/context.hpp>
@@ -13,15 +14,15 @@ namespace detail {
 template <class F, class Arguments, class Outputs> class FunctionNode;
 
 /// The Node of Function F, whose forward takes V... and gives Y...
-template <class F, class... V, class... Y> class FunctionNode<F, Types<V...>, Types<Y...>> final : public AnyFunctionNode {
+template <class F, class... V, class... Y>
+class FunctionNode<F, Types<V...>, Types<Y...>> final : public AnyFunctionNode {
 public:
     using AnyFunctionNode::AnyFunctionNode;
 
     Context<F> context{*this};
 
     /// Takes what forward returned, and gives it its place in the graph.
-    template <class Output> void finish(Output& output)
-    {
+    template <class Output> void finish(Output& output) {
         Tensors results;
         std::size_t next = 0;
         each_element(output, [&](auto& y) {
@@ -30,11 +31,12 @@ public:
         });
         finish_forward(results);
         next = 0;
-        each_element(output, [&](auto& y) { each_tensor_in(y, [&]<class T>(T& t) { t = T(results[next++].handle()); }); });
+        each_element(output, [&](auto& y) {
+            each_tensor_in(y, [&]<class T>(T& t) { t = T(results[next++].handle()); });
+        });
     }
 
-    void apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) override
-    {
+    void apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) override {
         fill_undefined(gradients);
         bool const recorded = grad_mode;
         PassMode const mode(recorded && !F::once_differentiable);
@@ -42,57 +44,72 @@ public:
         if (!recorded) return;
         if constexpr (F::once_differentiable) forbid_differentiation(gradients, results);
         else
-            forbid_unrecorded(gradients, results, [](AnyFunctionNode& node, std::span<AnyTensor const> incoming, std::span<AnyTensor> outgoing) {
-                static_cast<FunctionNode&>(node).call_backward(incoming, outgoing, std::index_sequence_for<Y...>{});
-            });
+            forbid_unrecorded(gradients, results,
+                [](AnyFunctionNode& node, std::span<AnyTensor const> incoming,
+                    std::span<AnyTensor> outgoing) {
+                    static_cast<FunctionNode&>(node).call_backward(
+                        incoming, outgoing, std::index_sequence_for<Y...>{});
+                });
     }
 
-    void pushforward(std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override
-    {
-        if constexpr (has_jvp<F, gradient_of<V>...>) call_jvp(tangents, results, std::index_sequence_for<V...>{});
-        else if constexpr (F::once_differentiable) fail<GraphError>(function(), ": forward mode needs a jvp, since a backward that is once_differentiable cannot stand in for it");
+    void pushforward(std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override {
+        if constexpr (has_jvp<F, gradient_of<V>...>)
+            call_jvp(tangents, results, std::index_sequence_for<V...>{});
+        else if constexpr (F::once_differentiable)
+            fail<GraphError>(function(), ": forward mode needs a jvp, since a backward that is "
+                                         "once_differentiable cannot stand in for it");
         else push_by_transposing(*this, zero_outputs(), tangents, results);
     }
 
 private:
-    template <std::size_t... I> void call_jvp(std::span<AnyTensor const> tangents, std::span<AnyTensor> results, std::index_sequence<I...>)
-    {
-        auto given = std::tuple<gradient_of<V>...>(incoming<gradient_of<V>>(std::span<AnyTensor const>(with_zeros<V>(I, tangents)))...);
+    template <std::size_t... I>
+    void call_jvp(std::span<AnyTensor const> tangents, std::span<AnyTensor> results,
+        std::index_sequence<I...>) {
+        auto given = std::tuple<gradient_of<V>...>(
+            incoming<gradient_of<V>>(std::span<AnyTensor const>(with_zeros<V>(I, tangents)))...);
         auto returned = F::jvp(context, std::get<I>(given)...);
-        [&]<std::size_t... J>(std::index_sequence<J...>) { (take_tangent<gradient_of<Y>>(element<J>(returned), J, results), ...); }(std::index_sequence_for<Y...>{});
+        [&]<std::size_t... J>(std::index_sequence<J...>) {
+            (take_tangent<gradient_of<Y>>(element<J>(returned), J, results), ...);
+        }(std::index_sequence_for<Y...>{});
     }
     /// The tangents of the tensors in argument I; zeros for what has none.
-    template <class X> Tensors with_zeros(std::size_t argument, std::span<AnyTensor const> tangents) const
-    {
+    template <class X>
+    Tensors with_zeros(std::size_t argument, std::span<AnyTensor const> tangents) const {
         Tensors mine;
         for (std::size_t k = 0; k < count_of(argument); ++k) {
             mine.push_back(tangents[first_of(argument) + k]);
             if constexpr (!std::same_as<gradient_of<X>, std::nullopt_t>)
-                if (materialize_grads && !mine.back().defined()) mine.back() = type_info<scalar_of<X>>.filled(shape_of(first_of(argument) + k), 0);
+                if (materialize_grads && !mine.back().defined())
+                    mine.back() =
+                        type_info<scalar_of<X>>.filled(shape_of(first_of(argument) + k), 0);
         }
         return mine;
     }
     /// What jvp returned for result J, whose tangent has type G.
-    template <class G, class R> void take_tangent(R& returned, std::size_t j, std::span<AnyTensor> results) const
-    {
+    template <class G, class R>
+    void take_tangent(R& returned, std::size_t j, std::span<AnyTensor> results) const {
         if constexpr (std::same_as<R, std::nullopt_t>) return;
         else if constexpr (std::same_as<R, std::optional<G>>) {
             if (returned) take_tangent<G>(*returned, j, results);
         } else if constexpr (is_vector_of_tensors<G>) {
-            for (std::size_t k = 0; k < returned.size(); ++k) give_tangent(returned[k], begins_[j] + k, begins_[j + 1], results);
+            for (std::size_t k = 0; k < returned.size(); ++k)
+                give_tangent(returned[k], begins_[j] + k, begins_[j + 1], results);
         } else give_tangent(G(materialize(returned)), begins_[j], begins_[j + 1], results);
     }
 
-    template <std::size_t... J> void call_backward(std::span<AnyTensor const> gradients, std::span<AnyTensor> results, std::index_sequence<J...>)
-    {
-        auto given = std::tuple<gradient_of<Y>...>(incoming<gradient_of<Y>>(gradients.subspan(begins_[J], begins_[J + 1] - begins_[J]))...);
+    template <std::size_t... J>
+    void call_backward(std::span<AnyTensor const> gradients, std::span<AnyTensor> results,
+        std::index_sequence<J...>) {
+        auto given = std::tuple<gradient_of<Y>...>(incoming<gradient_of<Y>>(
+            gradients.subspan(begins_[J], begins_[J + 1] - begins_[J]))...);
         auto returned = F::backward(context, std::get<J>(given)...);
-        [&]<std::size_t... I>(std::index_sequence<I...>) { (take<I, gradient_of<V>>(element<I>(returned), results), ...); }(std::index_sequence_for<V...>{});
+        [&]<std::size_t... I>(std::index_sequence<I...>) {
+            (take<I, gradient_of<V>>(element<I>(returned), results), ...);
+        }(std::index_sequence_for<V...>{});
     }
 
     /// The gradient of a result as backward sees it.
-    template <class G> static G incoming(std::span<AnyTensor const> gradients)
-    {
+    template <class G> static G incoming(std::span<AnyTensor const> gradients) {
         if constexpr (std::same_as<G, std::nullopt_t>) return std::nullopt;
         else if constexpr (is_vector_of_tensors<G>) {
             G all;
@@ -102,8 +119,8 @@ private:
     }
 
     /// What backward returned for argument I, whose gradient has type G.
-    template <std::size_t I, class G, class R> void take(R& returned, std::span<AnyTensor> results) const
-    {
+    template <std::size_t I, class G, class R>
+    void take(R& returned, std::span<AnyTensor> results) const {
         if constexpr (std::same_as<R, std::nullopt_t>) return;
         else if constexpr (std::same_as<R, std::optional<G>>) {
             if (returned) take<I, G>(*returned, results);
@@ -113,19 +130,18 @@ private:
         } else give(G(materialize(returned)), I, 0, results);
     }
 
-    std::uint32_t begins_[sizeof...(Y) + 1] = {};  // which of the gradients belong to each result
+    std::uint32_t begins_[sizeof...(Y) + 1] = {}; // which of the gradients belong to each result
 };
 
 /// An argument as forward takes it.
-template <class V, class X> V as_argument(X&& x)
-{
+template <class V, class X> V as_argument(X&& x) {
     if constexpr (std::is_convertible_v<X, V>) return static_cast<V>(std::forward<X>(x));
     else return materialize(x);
 }
 
 /// Runs and records a Function that was found fine.
-template <class F, class Call, class Output, class... V, class... X> Output call_function(Types<V...>, X&&... x)
-{
+template <class F, class Call, class Output, class... V, class... X>
+Output call_function(Types<V...>, X&&... x) {
     std::tuple<V...> arguments(as_argument<V>(std::forward<X>(x))...);
     std::vector<AnyTensor> inputs;
     std::vector<std::uint32_t> first{0};
@@ -135,7 +151,8 @@ template <class F, class Call, class Output, class... V, class... X> Output call
     });
     auto edges = AnyFunctionNode::edges_to(inputs);
     using Made = FunctionNode<F, typename Call::arguments, elements_of<Output>>;
-    auto* const made = new Made(type_name<F>, std::move(inputs), std::move(first), std::move(edges));
+    auto* const made =
+        new Made(type_name<F>, std::move(inputs), std::move(first), std::move(edges));
     Ref<Node> const node(made);
 
     NoGradGuard const off;
@@ -145,38 +162,47 @@ template <class F, class Call, class Output, class... V, class... X> Output call
             else return F::forward(v...);
         },
         arguments);
-    if constexpr (!Call::takes_context) F::setup_context(made->context, std::as_const(arguments), std::as_const(output));
+    if constexpr (!Call::takes_context)
+        F::setup_context(made->context, std::as_const(arguments), std::as_const(output));
     made->finish(output);
     return output;
 }
 
-}  // namespace detail
+} // namespace detail
 
 /// Base of a Function F, which has
-///   `static R forward(Context& ctx, A...)`, R a tensor, a vector of tensors, or a tuple of these and anything else. It runs
-///       unrecorded. Instead it may be `forward(A...)` with `setup_context(Context& ctx, std::tuple<A...> const&, R const&)`.
-///   `static G backward(Context& ctx, gradients...)`, which takes a gradient for each result and returns one for each argument (a
-///       tuple where there are several), std::nullopt standing for that of what is no tensor; an undefined one counts as zero.
-///       Written with operations on tensors it is differentiable again.
-///   `static T jvp(Context& ctx, tangents...)`, if it likes: forward mode, a tangent for each argument in and one for each result out.
+///   `static R forward(Context& ctx, A...)`, R a tensor, a vector of tensors, or a tuple of these
+///   and anything else. It runs
+///       unrecorded. Instead it may be `forward(A...)` with `setup_context(Context& ctx,
+///       std::tuple<A...> const&, R const&)`.
+///   `static G backward(Context& ctx, gradients...)`, which takes a gradient for each result and
+///   returns one for each argument (a
+///       tuple where there are several), std::nullopt standing for that of what is no tensor; an
+///       undefined one counts as zero. Written with operations on tensors it is differentiable
+///       again.
+///   `static T jvp(Context& ctx, tangents...)`, if it likes: forward mode, a tangent for each
+///   argument in and one for each result out.
 ///       Without it forward mode differentiates backward.
 ///   `using Saved = std::tuple<tensors...>` and `struct Data`, if it needs them: see Context.
-///   `static constexpr bool once_differentiable = true`, if its backward is not to be differentiated.
+///   `static constexpr bool once_differentiable = true`, if its backward is not to be
+///   differentiated.
 template <class F> struct Function {
     using Context = xgrad::Context<F>;
     static constexpr bool once_differentiable = false;
 
-    /// Calls forward, with tensors (or expressions), numbers, strings, ... as it takes them, and records one Node where a
-    /// gradient will be wanted. An argument that is returned as it is comes back as a view.
-    template <class... X> static auto apply(X&&... x)
-    {
+    /// Calls forward, with tensors (or expressions), numbers, strings, ... as it takes them, and
+    /// records one Node where a gradient will be wanted. An argument that is returned as it is
+    /// comes back as a view.
+    template <class... X> static auto apply(X&&... x) {
         using Judge = detail::FunctionJudge<F, X...>;
         using Verdict = decltype(Judge::all());
         static_cast<void>(detail::Pronounced<typename Verdict::type>());
-        if constexpr (detail::is_fine<Verdict>) return detail::call_function<F, typename Judge::Call, typename Judge::Output>(typename Judge::Call::given{}, std::forward<X>(x)...);
+        if constexpr (detail::is_fine<Verdict>)
+            return detail::call_function<F, typename Judge::Call, typename Judge::Output>(
+                typename Judge::Call::given{}, std::forward<X>(x)...);
         else if constexpr (!std::is_void_v<typename Judge::Output>) return typename Judge::Output();
         else if constexpr ((Operand<X> || ...)) return detail::stand_in<F>(x...);
     }
 };
 
-}  // namespace xgrad
+} // namespace xgrad

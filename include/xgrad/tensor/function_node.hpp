@@ -1,5 +1,6 @@
-// The Node of a custom Function, as far as it is the same for all: what forward marks and saves, how its results get their
-// place in the graph, and which gradients backward may return. Read function.hpp for the rest.
+// The Node of a custom Function, as far as it is the same for all: what forward marks and saves,
+// how its results get their place in the graph, and which gradients backward may return. Read
+// function.hpp for the rest.
 #pragma once
 
 #include <xgrad/graph/backward_pass.hpp>
@@ -14,10 +15,12 @@ class AnyFunctionNode : public Node {
 public:
     using Tensors = std::vector<AnyTensor>;
 
-    /// For tensors that are a Function's inputs: where their gradients go, or nothing where none is wanted.
-    static std::vector<Edge> edges_to(Tensors const& inputs)
-    {
-        auto const wants_gradient = [](AnyTensor const& t) { return t.defined() && is_differentiable(t.dtype()) && t.requires_grad(); };
+    /// For tensors that are a Function's inputs: where their gradients go, or nothing where none is
+    /// wanted.
+    static std::vector<Edge> edges_to(Tensors const& inputs) {
+        auto const wants_gradient = [](AnyTensor const& t) {
+            return t.defined() && is_differentiable(t.dtype()) && t.requires_grad();
+        };
         std::vector<Edge> edges;
         if (!recording() || std::ranges::none_of(inputs, wants_gradient)) return edges;
         for (auto const& t : inputs) edges.push_back(wants_gradient(t) ? gradient_edge(t) : Edge());
@@ -25,21 +28,20 @@ public:
     }
 
     /// `first` says which of the inputs begins each argument of forward, and how many there are.
-    AnyFunctionNode(std::string_view function, Tensors inputs, std::vector<std::uint32_t> first, std::vector<Edge> edges)
-        : function_(function), inputs_(std::move(inputs)), first_(std::move(first)), edges_(std::move(edges))
-    {
+    AnyFunctionNode(std::string_view function, Tensors inputs, std::vector<std::uint32_t> first,
+        std::vector<Edge> edges)
+        : function_(function), inputs_(std::move(inputs)), first_(std::move(first)),
+          edges_(std::move(edges)) {
         set_edges(edges_.data(), edges_.size());
         if (is_recorded())
             for (auto const& t : inputs_) shapes_.push_back(t.defined() ? t.shape() : Shape());
     }
 
     std::string name() const override { return backward_name(function_); }
-    void release_saved() noexcept override
-    {
+    void release_saved() noexcept override {
         for (auto& s : saved_) s.tensor.release();
     }
-    std::vector<NamedSavedTensor> saved_tensors() override
-    {
+    std::vector<NamedSavedTensor> saved_tensors() override {
         std::vector<NamedSavedTensor> all;
         for (std::size_t i = 0; i < saved_.size(); ++i)
             if (saved_[i].defined) all.push_back({std::to_string(i), &saved_[i].tensor});
@@ -48,65 +50,68 @@ public:
 
     std::string_view function() const noexcept { return function_; }
     /// Zeros like the results; undefined where a result has no gradient.
-    Tensors zero_outputs() const
-    {
+    Tensors zero_outputs() const {
         Tensors zeros(outputs_.size());
         for (std::size_t i = 0; i < zeros.size(); ++i)
-            if (outputs_[i].differentiable) zeros[i] = outputs_[i].type->filled(outputs_[i].shape, 0);
+            if (outputs_[i].differentiable)
+                zeros[i] = outputs_[i].type->filled(outputs_[i].shape, 0);
         return zeros;
     }
     /// True where a gradient of the results may be wanted.
     bool is_recorded() const noexcept { return !edges_.empty(); }
 
-    bool needs_input_grad(std::size_t argument) const
-    {
-        if (argument + 1 >= first_.size()) fail<IndexError>(function_, ": needs_input_grad(", argument, "): forward was given ", first_.size() - 1, " arguments");
+    bool needs_input_grad(std::size_t argument) const {
+        if (argument + 1 >= first_.size())
+            fail<IndexError>(function_, ": needs_input_grad(", argument, "): forward was given ",
+                first_.size() - 1, " arguments");
         bool needed = false;
-        for (std::size_t k = first_[argument]; k < first_[argument + 1]; ++k) needed |= needs_gradient(k);
+        for (std::size_t k = first_[argument]; k < first_[argument + 1]; ++k)
+            needed |= needs_gradient(k);
         return needed;
     }
-    bool needs_input_grad(std::size_t argument, std::size_t element) const
-    {
+    bool needs_input_grad(std::size_t argument, std::size_t element) const {
         if (argument + 1 >= first_.size() || first_[argument] + element >= first_[argument + 1])
-            fail<IndexError>(function_, ": needs_input_grad(", argument, ", ", element, "): forward was given no such tensor");
+            fail<IndexError>(function_, ": needs_input_grad(", argument, ", ", element,
+                "): forward was given no such tensor");
         return needs_gradient(first_[argument] + element);
     }
 
-    void mark_dirty(AnyTensor const& t)
-    {
+    void mark_dirty(AnyTensor const& t) {
         check_in_forward("mark_dirty");
         if (!contains(inputs_, t)) {
-            warn(function_, ": Only input Tensors should be given to mark_dirty(). If a Tensor is not an input, there is no need to pass it to mark_dirty().");
+            warn(function_, ": Only input Tensors should be given to mark_dirty(). If a Tensor is "
+                            "not an input, there is no need to pass it to mark_dirty().");
             return;
         }
         bool const recorded = is_recorded() && is_differentiable(t.dtype());
-        if (recorded && !t.is_view() && t.requires_grad() && t.is_leaf()) fail<GraphError>(function_, ": a leaf Variable that requires grad has been used in an in-place operation.");
+        if (recorded && !t.is_view() && t.requires_grad() && t.is_leaf())
+            fail<GraphError>(function_,
+                ": a leaf Variable that requires grad has been used in an in-place operation.");
         check_in_place(t, std::string(function_) + "::mark_dirty", recorded);
         if (!contains(dirty_, t)) dirty_.push_back(t);
     }
-    void mark_non_differentiable(AnyTensor const& t)
-    {
+    void mark_non_differentiable(AnyTensor const& t) {
         check_in_forward("mark_non_differentiable");
         non_differentiable_.push_back(t);
     }
-    void save_for_backward(Tensors tensors)
-    {
+    void save_for_backward(Tensors tensors) {
         check_in_forward("save_for_backward");
         to_save_ = std::move(tensors);
     }
-    AnyTensor unpack_saved(std::size_t i)
-    {
-        if (i >= saved_.size()) fail<GraphError>(function_, ": there are no saved_tensors() here: they are what forward gave to save_for_backward()");
+    AnyTensor unpack_saved(std::size_t i) {
+        if (i >= saved_.size())
+            fail<GraphError>(function_, ": there are no saved_tensors() here: they are what "
+                                        "forward gave to save_for_backward()");
         return saved_[i].defined ? saved_[i].tensor.unpack(*this) : AnyTensor();
     }
 
     bool materialize_grads = true, materialize_non_diff_grads = true;
 
 protected:
-    /// Ends forward: gives its results their place in the graph and keeps what is to be saved. Some become other tensors with the
-    /// same values. Everything that can fail does so before any tensor's history changes.
-    void finish_forward(Tensors& results)
-    {
+    /// Ends forward: gives its results their place in the graph and keeps what is to be saved. Some
+    /// become other tensors with the same values. Everything that can fail does so before any
+    /// tensor's history changes.
+    void finish_forward(Tensors& results) {
         check_marks(results);
         for (auto const& t : dirty_) t.impl().array.storage->bump();
         Tensors const returned = results;
@@ -116,7 +121,8 @@ protected:
             auto const& t = returned[i];
             auto& output = outputs_.emplace_back();
             if (!t.defined()) continue;
-            output = {t.impl().type, t.shape(), is_recorded() && is_differentiable(t.dtype()) && !contains(non_differentiable_, t)};
+            output = {t.impl().type, t.shape(),
+                is_recorded() && is_differentiable(t.dtype()) && !contains(non_differentiable_, t)};
             if (auto const before = find(returned, t); before < i) results[i] = results[before];
             else if (contains(dirty_, t)) {
                 if (output.differentiable) changes.emplace_back(t, Edge{Ref<Node>(this), i});
@@ -137,26 +143,31 @@ protected:
             t.view->version = t.array.storage->version();
         }
         for (auto& change : changes) change.take();
-        for (auto* const list : {&inputs_, &dirty_, &non_differentiable_, &to_save_}) *list = Tensors();
+        for (auto* const list : {&inputs_, &dirty_, &non_differentiable_, &to_save_})
+            *list = Tensors();
         in_forward_ = false;
     }
 
     /// Zeros for what got no gradient.
-    void fill_undefined(std::span<AnyTensor> gradients) const
-    {
+    void fill_undefined(std::span<AnyTensor> gradients) const {
         if (!materialize_grads) return;
         for (std::size_t i = 0; i < outputs_.size(); ++i)
-            if (auto const& o = outputs_[i]; !gradients[i].defined() && o.type && is_differentiable(o.type->dtype) && (o.differentiable || materialize_non_diff_grads))
+            if (auto const& o = outputs_[i]; !gradients[i].defined() && o.type &&
+                                             is_differentiable(o.type->dtype) &&
+                                             (o.differentiable || materialize_non_diff_grads))
                 gradients[i] = o.type->filled(o.shape, 0);
     }
 
     std::size_t first_of(std::size_t argument) const { return first_[argument]; }
     Shape const& shape_of(std::size_t input) const { return shapes_[input]; }
-    std::size_t count_of(std::size_t argument) const { return argument + 1 < first_.size() ? first_[argument + 1] - first_[argument] : 0; }
+    std::size_t count_of(std::size_t argument) const {
+        return argument + 1 < first_.size() ? first_[argument + 1] - first_[argument] : 0;
+    }
 
     /// Takes the gradient of a tensor of an argument, summed to its shape where it was broadcast.
-    template <Scalar T> void give(Tensor<T> gradient, std::size_t argument, std::size_t element, std::span<AnyTensor> results) const
-    {
+    template <Scalar T>
+    void give(Tensor<T> gradient, std::size_t argument, std::size_t element,
+        std::span<AnyTensor> results) const {
         if (!gradient.defined() || argument + 1 >= first_.size()) return;
         if (count_of(argument) == 0) fail_gradient_for_nothing(argument);
         auto const k = first_[argument] + element;
@@ -168,36 +179,49 @@ protected:
         results[k] = !grad_mode && gradient.requires_grad() ? alias(gradient) : gradient;
     }
     /// Takes the tangent of result i, of those before `end`.
-    void give_tangent(AnyTensor const& tangent, std::size_t i, std::size_t end, std::span<AnyTensor> results) const
-    {
+    void give_tangent(AnyTensor const& tangent, std::size_t i, std::size_t end,
+        std::span<AnyTensor> results) const {
         if (!tangent.defined()) return;
-        if (i >= end) fail<GraphError>("function ", function_, ": jvp returned more tangents than there are results");
+        if (i >= end)
+            fail<GraphError>(
+                "function ", function_, ": jvp returned more tangents than there are results");
         if (!outputs_[i].differentiable) return;
-        if (!(tangent.shape() == outputs_[i].shape)) fail<ShapeError>("function ", function_, ": jvp returned a tangent of shape ", tangent.shape(), " for result ", i, " of shape ", outputs_[i].shape);
+        if (!(tangent.shape() == outputs_[i].shape))
+            fail<ShapeError>("function ", function_, ": jvp returned a tangent of shape ",
+                tangent.shape(), " for result ", i, " of shape ", outputs_[i].shape);
         results[i] = tangent;
     }
-    void check_number_of_gradients(std::size_t got, std::size_t argument) const
-    {
+    void check_number_of_gradients(std::size_t got, std::size_t argument) const {
         if (argument + 1 < first_.size() && got != count_of(argument))
-            fail<GraphError>("function ", name(), " returned an incorrect number of gradients (expected ", count_of(argument), ", got ", got, ") for argument ", argument, ", a vector of tensors");
+            fail<GraphError>("function ", name(),
+                " returned an incorrect number of gradients (expected ", count_of(argument),
+                ", got ", got, ") for argument ", argument, ", a vector of tensors");
     }
 
-    /// Gradients that were computed unrecorded and would have a history: differentiating them is an error.
-    void forbid_differentiation(std::span<AnyTensor const> gradients, std::span<AnyTensor> results) const
-    {
-        Ref<Node> const error(error_node("trying to differentiate twice a function that was marked with once_differentiable", gradients));
+    /// Gradients that were computed unrecorded and would have a history: differentiating them is an
+    /// error.
+    void forbid_differentiation(
+        std::span<AnyTensor const> gradients, std::span<AnyTensor> results) const {
+        Ref<Node> const error(error_node(
+            "trying to differentiate twice a function that was marked with once_differentiable",
+            gradients));
         for (auto& result : results)
             if (result.defined()) result = with_error(result, error);
     }
 
-    using Backward = void (*)(AnyFunctionNode&, std::span<AnyTensor const> gradients, std::span<AnyTensor> results);
+    using Backward = void (*)(
+        AnyFunctionNode&, std::span<AnyTensor const> gradients, std::span<AnyTensor> results);
 
-    /// The same for those that a recorded backward made by other means than operations on tensors, which would count as constants.
-    /// Gradients are linear in what comes in: one that is not 0 and does not depend on it was not recorded.
-    void forbid_unrecorded(std::span<AnyTensor const> gradients, std::span<AnyTensor> results, Backward backward)
-    {
-        auto const is_constant = [](AnyTensor const& result) { return result.defined() && !result.requires_grad(); };
-        if (std::ranges::any_of(results, is_constant)) find_unrecorded(gradients, results, backward);
+    /// The same for those that a recorded backward made by other means than operations on tensors,
+    /// which would count as constants. Gradients are linear in what comes in: one that is not 0 and
+    /// does not depend on it was not recorded.
+    void forbid_unrecorded(
+        std::span<AnyTensor const> gradients, std::span<AnyTensor> results, Backward backward) {
+        auto const is_constant = [](AnyTensor const& result) {
+            return result.defined() && !result.requires_grad();
+        };
+        if (std::ranges::any_of(results, is_constant))
+            find_unrecorded(gradients, results, backward);
     }
 
 private:
@@ -206,65 +230,78 @@ private:
         bool defined = false;
     };
     struct Output {
-        TypeInfo const* type = nullptr;  // null for an undefined tensor
+        TypeInfo const* type = nullptr; // null for an undefined tensor
         Shape shape = {};
         bool differentiable = false;
     };
 
-    ErrorNode* error_node(std::string_view what, std::span<AnyTensor const> gradients) const
-    {
+    ErrorNode* error_node(std::string_view what, std::span<AnyTensor const> gradients) const {
         std::vector<Edge> edges(edges_);
         for (auto const& g : gradients)
             if (g.defined() && g.requires_grad()) edges.push_back(gradient_edge(g));
         return new ErrorNode(std::string(function_) + ": " + std::string(what), std::move(edges));
     }
-    [[gnu::cold]] void find_unrecorded(std::span<AnyTensor const> gradients, std::span<AnyTensor> results, Backward backward)
-    {
+    [[gnu::cold]] void find_unrecorded(
+        std::span<AnyTensor const> gradients, std::span<AnyTensor> results, Backward backward) {
         LocalGraph graph;
         Tensors incoming(gradients.begin(), gradients.end()), again(results.size());
         for (auto& g : incoming)
             if (g.defined()) g = graph.input(g, {});
         backward(*this, incoming, again);
         for (std::size_t k = 0; k < results.size(); ++k) {
-            if (!results[k].defined() || results[k].requires_grad() || (again[k].defined() && again[k].requires_grad()) || is_zero(results[k])) continue;
-            results[k] = with_error(results[k], Ref<Node>(error_node("its backward was not recorded, so that it cannot be differentiated: let it compute with operations on tensors, "
-                                                                     "or mark the function with once_differentiable", gradients)));
+            if (!results[k].defined() || results[k].requires_grad() ||
+                (again[k].defined() && again[k].requires_grad()) || is_zero(results[k]))
+                continue;
+            results[k] = with_error(results[k],
+                Ref<Node>(error_node("its backward was not recorded, so that it cannot be "
+                                     "differentiated: let it compute with operations on tensors, "
+                                     "or mark the function with once_differentiable",
+                    gradients)));
         }
     }
 
-    static std::size_t find(Tensors const& all, AnyTensor const& t)
-    {
-        return static_cast<std::size_t>(std::ranges::find_if(all, [&](AnyTensor const& other) { return other.is_same(t); }) - all.begin());
+    static std::size_t find(Tensors const& all, AnyTensor const& t) {
+        return static_cast<std::size_t>(std::ranges::find_if(all, [&](AnyTensor const& other) {
+            return other.is_same(t);
+        }) - all.begin());
     }
-    static bool contains(Tensors const& all, AnyTensor const& t) { return find(all, t) < all.size(); }
+    static bool contains(Tensors const& all, AnyTensor const& t) {
+        return find(all, t) < all.size();
+    }
 
-    bool needs_gradient(std::size_t k) const
-    {
+    bool needs_gradient(std::size_t k) const {
         if (!is_recorded() || !edges_[k]) return false;
         return in_forward_ || !current_pass || current_pass->reaches(*edges_[k].function);
     }
 
-    void check_in_forward(std::string_view call) const
-    {
-        if (!in_forward_) fail<GraphError>(function_, ": ", call, "() is for forward; it has returned");
+    void check_in_forward(std::string_view call) const {
+        if (!in_forward_)
+            fail<GraphError>(function_, ": ", call, "() is for forward; it has returned");
     }
-    void check_marks(Tensors const& results) const
-    {
+    void check_marks(Tensors const& results) const {
         for (auto const& t : dirty_) {
             if (!contains(results, t))
-                fail<GraphError>(function_, ": Some elements marked as dirty during the forward method were not returned as output. The inputs that are modified inplace must all be outputs of the Function.");
+                fail<GraphError>(function_,
+                    ": Some elements marked as dirty during the forward method were not "
+                    "returned as output. The inputs that are modified inplace must all "
+                    "be outputs of the Function.");
             if (is_recorded() && contains(non_differentiable_, t) && t.requires_grad())
-                fail<GraphError>(function_, ": an input that requires a gradient is marked both dirty and non-differentiable: return a detach() of it");
+                fail<GraphError>(function_,
+                    ": an input that requires a gradient is marked both dirty and "
+                    "non-differentiable: return a detach() of it");
             for (auto const& other : dirty_)
-                if (is_recorded() && !other.is_same(t) && other.impl().array.storage == t.impl().array.storage) fail<GraphError>(function_, ": two inputs that share memory are marked dirty");
+                if (is_recorded() && !other.is_same(t) &&
+                    other.impl().array.storage == t.impl().array.storage)
+                    fail<GraphError>(function_, ": two inputs that share memory are marked dirty");
         }
         for (auto const& t : non_differentiable_)
-            if (!contains(results, t)) fail<GraphError>(function_, ": a tensor that is no output is marked as non-differentiable");
+            if (!contains(results, t))
+                fail<GraphError>(
+                    function_, ": a tensor that is no output is marked as non-differentiable");
     }
 
     /// What the Node will have made: a tensor of its own.
-    AnyTensor as_result(AnyTensor const& t) const
-    {
+    AnyTensor as_result(AnyTensor const& t) const {
         NoGradGuard const off;
         auto& impl = t.impl();
         if (impl.inference) return impl.type->copy(t);
@@ -273,35 +310,38 @@ private:
             mark_view(other, t);
             return other;
         }
-        if (impl.view && impl.view->base->refs.load() == 1) impl.view.reset();  // of memory that forward made
+        if (impl.view && impl.view->base->refs.load() == 1)
+            impl.view.reset(); // of memory that forward made
         return t;
     }
     /// What has no history: an input that does not show it otherwise, or what forward made.
-    AnyTensor as_constant(AnyTensor const& t) const
-    {
-        bool const has_history = t.impl().grad_fn || t.impl().requires_grad || (contains(inputs_, t) && t.requires_grad());
+    AnyTensor as_constant(AnyTensor const& t) const {
+        bool const has_history = t.impl().grad_fn || t.impl().requires_grad ||
+                                 (contains(inputs_, t) && t.requires_grad());
         return has_history ? alias(t) : t;
     }
 
-    void save(Tensors const& returned, Tensors const& results)
-    {
+    void save(Tensors const& returned, Tensors const& results) {
         if (!is_recorded()) return;
         saved_.reserve(to_save_.size());
         for (auto const& t : to_save_) {
             auto& saved = saved_.emplace_back();
             if (!(saved.defined = t.defined())) continue;
             auto const i = find(returned, t);
-            bool const is_output = i < returned.size() && outputs_[i].differentiable && (!contains(inputs_, t) || contains(dirty_, t));
-            saved.tensor = is_output ? SavedTensor::result(results[i], static_cast<std::uint32_t>(i)) : SavedTensor::operand(t);
+            bool const is_output = i < returned.size() && outputs_[i].differentiable &&
+                                   (!contains(inputs_, t) || contains(dirty_, t));
+            saved.tensor = is_output
+                               ? SavedTensor::result(results[i], static_cast<std::uint32_t>(i))
+                               : SavedTensor::operand(t);
         }
     }
 
-    [[noreturn, gnu::cold]] void fail_gradient_for_nothing(std::size_t argument) const
-    {
-        fail<GraphError>("function ", name(), " returned a gradient different than std::nullopt at position ", argument, ", but the corresponding forward input was not a tensor");
+    [[noreturn, gnu::cold]] void fail_gradient_for_nothing(std::size_t argument) const {
+        fail<GraphError>("function ", name(),
+            " returned a gradient different than std::nullopt at position ", argument,
+            ", but the corresponding forward input was not a tensor");
     }
-    void check_expandable(Shape const& got, std::size_t argument, std::size_t element) const
-    {
+    void check_expandable(Shape const& got, std::size_t argument, std::size_t element) const {
         auto const k = first_[argument] + element;
         auto const& wanted = shapes_[k];
         bool fits = wanted.size() <= got.size();
@@ -311,12 +351,13 @@ private:
         }
         if (fits) return;
         auto const place = count_of(argument) == 1 ? "" : ", element " + std::to_string(element);
-        fail<ShapeError>("function ", name(), " returned an invalid gradient at index ", k, " - got ", got,
-            " but expected shape compatible with ", wanted, " (argument ", argument, " of forward", place, ")");
+        fail<ShapeError>("function ", name(), " returned an invalid gradient at index ", k,
+            " - got ", got, " but expected shape compatible with ", wanted, " (argument ", argument,
+            " of forward", place, ")");
     }
 
     std::string_view function_;
-    Tensors inputs_, dirty_, non_differentiable_, to_save_;  // while forward runs
+    Tensors inputs_, dirty_, non_differentiable_, to_save_; // while forward runs
     bool in_forward_ = true;
     std::vector<std::uint32_t> first_;
     std::vector<Edge> edges_;
@@ -325,4 +366,4 @@ private:
     std::vector<Output> outputs_;
 };
 
-}  // namespace xgrad::detail
+} // namespace xgrad::detail

@@ -1,4 +1,5 @@
-// The types of a custom Function: what forward takes and returns, and which gradients backward takes and returns.
+// The types of a custom Function: what forward takes and returns, and which gradients backward
+// takes and returns.
 #pragma once
 
 #include <optional>
@@ -66,15 +67,15 @@ template <class R> struct ElementsOf {
 template <class R>
     requires requires { std::tuple_size<R>::value; }
 struct ElementsOf<R> {
-    template <std::size_t... I> static Types<std::remove_cvref_t<std::tuple_element_t<I, R>>...> all(std::index_sequence<I...>);
+    template <std::size_t... I>
+    static Types<std::remove_cvref_t<std::tuple_element_t<I, R>>...> all(std::index_sequence<I...>);
     template <class... T> static std::tuple<stored_as<T>...> each_stored(Types<T...>);
     using list = decltype(all(std::make_index_sequence<std::tuple_size_v<R>>{}));
     using stored = decltype(each_stored(list{}));
 };
 template <class R> using elements_of = typename ElementsOf<R>::list;
 
-template <std::size_t I, class R> auto& element(R& r)
-{
+template <std::size_t I, class R> auto& element(R& r) {
     if constexpr (requires { std::tuple_size<R>::value; }) return std::get<I>(r);
     else return r;
 }
@@ -87,7 +88,8 @@ template <class R, class... A> struct ParametersOf<R (*)(A...)> {
     static constexpr bool known = true;
     using list = Types<std::remove_cvref_t<A>...>;
 };
-template <class R, class... A> struct ParametersOf<R (*)(A...) noexcept> : ParametersOf<R (*)(A...)> {};
+template <class R, class... A>
+struct ParametersOf<R (*)(A...) noexcept> : ParametersOf<R (*)(A...)> {};
 
 /// Parameters without the Context that stands first.
 template <class F, class List> struct WithoutContext {
@@ -104,13 +106,11 @@ template <std::size_t N, class List> struct FirstOf {
     using list = decltype(all(std::make_index_sequence<N>{}));
 };
 
-template <class F> consteval auto forward_pointer()
-{
+template <class F> consteval auto forward_pointer() {
     if constexpr (requires { &F::forward; }) return std::type_identity<decltype(&F::forward)>{};
     else return std::type_identity<void>{};
 }
-template <class F> consteval auto backward_pointer()
-{
+template <class F> consteval auto backward_pointer() {
     if constexpr (requires { &F::backward; }) return std::type_identity<decltype(&F::backward)>{};
     else return std::type_identity<void>{};
 }
@@ -118,31 +118,39 @@ template <class F> using forward_type = typename decltype(forward_pointer<F>()):
 template <class F> using backward_type = typename decltype(backward_pointer<F>())::type;
 
 /// Whether F brings a jvp, right or wrong, for tangents of types T...
-template <class F, class... T> inline constexpr bool has_jvp = requires { &F::jvp; } || requires(Context<F>& ctx, T&... t) { F::jvp(ctx, t...); };
+template <class F, class... T>
+inline constexpr bool has_jvp =
+    requires { &F::jvp; } || requires(Context<F>& ctx, T&... t) { F::jvp(ctx, t...); };
 
-template <class F, class... X> consteval auto find_parameters()
-{
-    if constexpr (ParametersOf<forward_type<F>>::known) return WithoutContext<F, typename ParametersOf<forward_type<F>>::list>{};
-    else if constexpr (requires(Context<F>& ctx, stored_as<X>&... x) { F::forward(ctx, x...); }) return WithoutContext<F, Types<Context<F>, stored_as<X>...>>{};
+template <class F, class... X> consteval auto find_parameters() {
+    if constexpr (ParametersOf<forward_type<F>>::known)
+        return WithoutContext<F, typename ParametersOf<forward_type<F>>::list>{};
+    else if constexpr (requires(Context<F>& ctx, stored_as<X>&... x) { F::forward(ctx, x...); })
+        return WithoutContext<F, Types<Context<F>, stored_as<X>...>>{};
     else return WithoutContext<F, Types<stored_as<X>...>>{};
 }
 
-/// A call of forward with arguments of types X...: `arguments` are all that it takes, `given` those that have no default value here.
+/// A call of forward with arguments of types X...: `arguments` are all that it takes, `given` those
+/// that have no default value here.
 template <class F, class... X> struct ForwardCall {
     using found = decltype(find_parameters<F, X...>());
     using arguments = typename found::list;
-    using given = typename FirstOf<(sizeof...(X) < arguments::size ? sizeof...(X) : arguments::size), arguments>::list;
+    using given =
+        typename FirstOf<(sizeof...(X) < arguments::size ? sizeof...(X) : arguments::size),
+            arguments>::list;
     static constexpr bool takes_context = found::has_context;
 
-    template <class... V> static consteval auto find_result(Types<V...>)
-    {
-        if constexpr (takes_context && requires(Context<F>& ctx, V&... v) { F::forward(ctx, v...); })
-            return std::type_identity<decltype(F::forward(std::declval<Context<F>&>(), std::declval<V&>()...))>{};
-        else if constexpr (!takes_context && requires(V&... v) { F::forward(v...); }) return std::type_identity<decltype(F::forward(std::declval<V&>()...))>{};
+    template <class... V> static consteval auto find_result(Types<V...>) {
+        if constexpr (takes_context &&
+                      requires(Context<F>& ctx, V&... v) { F::forward(ctx, v...); })
+            return std::type_identity<decltype(F::forward(
+                std::declval<Context<F>&>(), std::declval<V&>()...))>{};
+        else if constexpr (!takes_context && requires(V&... v) { F::forward(v...); })
+            return std::type_identity<decltype(F::forward(std::declval<V&>()...))>{};
         else return std::type_identity<void>{};
     }
     using returned = std::remove_cvref_t<typename decltype(find_result(given{}))::type>;
 };
 
-}  // namespace detail
-}  // namespace xgrad
+} // namespace detail
+} // namespace xgrad

@@ -1,6 +1,6 @@
-// FusedGradientNode: the recorded backward pass of a fused Node, which is one Node as well. Its own backward pass is one more
-// fused pass, over dual numbers. Only where that is recorded in turn, for third derivatives, is the formula replayed operation
-// by operation (traced.hpp).
+// FusedGradientNode: the recorded backward pass of a fused Node, which is one Node as well. Its own
+// backward pass is one more fused pass, over dual numbers. Only where that is recorded in turn, for
+// third derivatives, is the formula replayed operation by operation (traced.hpp).
 #pragma once
 
 #include <xgrad/graph/local_graph.hpp>
@@ -10,12 +10,12 @@ XGRAD_COMPILED_ONCE
 
 namespace xgrad::detail {
 
-/// Its outputs are the gradients that the Node `of` sends along its edges; its inputs are those operands of the formula on
-/// which they depend, and the gradient that came in.
+/// Its outputs are the gradients that the Node `of` sends along its edges; its inputs are those
+/// operands of the formula on which they depend, and the gradient that came in.
 class FusedGradientNode final : public Node {
 public:
-    FusedGradientNode(FusedNode& of, AnyTensor const& gradient) : keep_(&of), of_(of), saved_(leaves() + 2), gradient_shape_(gradient.shape())
-    {
+    FusedGradientNode(FusedNode& of, AnyTensor const& gradient)
+        : keep_(&of), of_(of), saved_(leaves() + 2), gradient_shape_(gradient.shape()) {
         for (std::size_t k = 0; k < leaves(); ++k)
             if (of.is_needed(k)) kept_ |= LeafMask{1} << of.first_of(k);
         edges_.reserve(of.next_edges().size() + 1);
@@ -38,24 +38,26 @@ public:
         if (differentiable_) saved_gradient() = SavedTensor::operand(gradient);
     }
 
-    void apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) override
-    {
+    void apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) override {
         if (std::ranges::none_of(gradients, &AnyTensor::defined)) return;
         if (recording() && would_record(gradients)) apply_recorded(gradients, results);
         else apply_fused(gradients, results);
     }
-    /// Tangents of the gradients: what those of the operands make of them, by the symmetry of second derivatives, and the
-    /// gradients for the tangent of the one that came in.
-    [[gnu::cold]] void pushforward(std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override
-    {
+    /// Tangents of the gradients: what those of the operands make of them, by the symmetry of
+    /// second derivatives, and the gradients for the tangent of the one that came in.
+    [[gnu::cold]] void pushforward(
+        std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override {
         if (recording()) {
             std::vector<AnyTensor> zeros(results.size());
             for (std::size_t k = 0; k < leaves(); ++k)
-                if (of_.makes_gradient(k)) zeros[of_.edge_of(k)] = of_.table().leaf_types[k]->filled(of_.leaf_shape(k), 0);
+                if (of_.makes_gradient(k))
+                    zeros[of_.edge_of(k)] = of_.table().leaf_types[k]->filled(of_.leaf_shape(k), 0);
             return push_by_transposing(*this, std::move(zeros), tangents, results);
         }
         if (has_gradient_edge_ && tangents.back().defined()) of_.apply_to(tangents.back(), results);
-        if (std::ranges::none_of(tangents.first(tangents.size() - has_gradient_edge_), &AnyTensor::defined)) return;
+        if (std::ranges::none_of(
+                tangents.first(tangents.size() - has_gradient_edge_), &AnyTensor::defined))
+            return;
         Opened const opened(*this);
         std::vector<AnyTensor> of_operands(of_.next_edges().size());
         for (std::size_t k = 0, edge = 0; k < leaves(); ++k)
@@ -68,12 +70,10 @@ public:
     }
     [[gnu::cold]] std::string name() const override { return backward_name(of_.name()); }
     [[gnu::cold]] std::string formula() const override { return "Gradient(" + of_.formula() + ")"; }
-    void release_saved() noexcept override
-    {
+    void release_saved() noexcept override {
         for (auto& s : saved_) s.release();
     }
-    [[gnu::cold]] std::vector<NamedSavedTensor> saved_tensors() override
-    {
+    [[gnu::cold]] std::vector<NamedSavedTensor> saved_tensors() override {
         std::vector<NamedSavedTensor> all;
         for (std::size_t k = 0; k < leaves(); ++k)
             if (kept_ >> k & 1) all.push_back({tensor_letter(k), &saved_[k]});
@@ -86,18 +86,22 @@ private:
     std::size_t leaves() const noexcept { return of_.table().kernels.leaves; }
     SavedTensor& saved_result() noexcept { return saved_[leaves()]; }
     SavedTensor& saved_gradient() noexcept { return saved_[leaves() + 1]; }
-    bool is_saved(std::size_t i) const noexcept { return i < leaves() ? kept_ >> i & 1 : i == leaves() ? of_.saves_result() : differentiable_ != 0; }
+    bool is_saved(std::size_t i) const noexcept {
+        return i < leaves()    ? kept_ >> i & 1
+               : i == leaves() ? of_.saves_result()
+                               : differentiable_ != 0;
+    }
 
-    bool would_record(std::span<AnyTensor const> gradients) const
-    {
-        return differentiable_ || std::ranges::any_of(gradients, [](AnyTensor const& g) { return g.defined() && g.requires_grad(); });
+    bool would_record(std::span<AnyTensor const> gradients) const {
+        return differentiable_ || std::ranges::any_of(gradients, [](AnyTensor const& g) {
+            return g.defined() && g.requires_grad();
+        });
     }
 
     /// Saved tensors made ready for a pass, and let go at its end.
     class Opened {
     public:
-        explicit Opened(FusedGradientNode& n) : node_(n), opened_(n.saved_.size())
-        {
+        explicit Opened(FusedGradientNode& n) : node_(n), opened_(n.saved_.size()) {
             try {
                 for (std::size_t i = 0; i < opened_.size(); ++i)
                     if (n.is_saved(i)) opened_[i] = n.saved_[i].open(n);
@@ -111,8 +115,7 @@ private:
         ~Opened() { close(); }
 
     private:
-        void close() noexcept
-        {
+        void close() noexcept {
             for (std::size_t i = 0; i < opened_.size(); ++i)
                 if (opened_[i]) node_.saved_[i].close();
         }
@@ -120,29 +123,30 @@ private:
         CachedVector<char> opened_;
     };
 
-    /// A pass of the formula over what was saved, while that is opened, with tangents of its operands.
-    DualPass pass_along(std::span<AnyTensor const> tangents)
-    {
+    /// A pass of the formula over what was saved, while that is opened, with tangents of its
+    /// operands.
+    DualPass pass_along(std::span<AnyTensor const> tangents) {
         LocalArray<AnyArray const*, 8> values(leaves());
         for (std::size_t k = 0; k < leaves(); ++k)
             if (of_.is_needed(k)) values[k] = &saved_[of_.first_of(k)].array();
-        return DualPass(of_, values.data(), of_.saves_result() ? &saved_result().array() : nullptr, tangents);
+        return DualPass(
+            of_, values.data(), of_.saves_result() ? &saved_result().array() : nullptr, tangents);
     }
     /// Leaves whose gradients, which are this Node's outputs, depend on its inputs.
-    LeafMask dependent_leaves() const
-    {
+    LeafMask dependent_leaves() const {
         LeafMask all = 0;
         for (std::size_t k = 0; k < leaves(); ++k)
-            if (of_.wanted() >> k & 1 && differentiable_ >> of_.target_of(k) & 1) all |= LeafMask{1} << k;
+            if (of_.wanted() >> k & 1 && differentiable_ >> of_.target_of(k) & 1)
+                all |= LeafMask{1} << k;
         return all;
     }
 
-    void apply_fused(std::span<AnyTensor const> tangents, std::span<AnyTensor> results)
-    {
+    void apply_fused(std::span<AnyTensor const> tangents, std::span<AnyTensor> results) {
         Opened const opened(*this);
         DualPass pass = pass_along(tangents);
         if (has_gradient_edge_) pass.want_tangent();
-        if (LeafMask const wanted = dependent_leaves()) pass.want_gradients(wanted, saved_gradient().unpack(*this));
+        if (LeafMask const wanted = dependent_leaves())
+            pass.want_gradients(wanted, saved_gradient().unpack(*this));
         pass.run();
         std::size_t edge = 0;
         for (std::size_t k = 0; k < leaves(); ++k)
@@ -150,9 +154,10 @@ private:
         if (has_gradient_edge_) results[edge] = pass.tangent();
     }
 
-    /// The same out of recorded operations: the first pass on stand-ins for its operands, and the gradients of that.
-    [[gnu::cold]] void apply_recorded(std::span<AnyTensor const> tangents, std::span<AnyTensor> results)
-    {
+    /// The same out of recorded operations: the first pass on stand-ins for its operands, and the
+    /// gradients of that.
+    [[gnu::cold]] void apply_recorded(
+        std::span<AnyTensor const> tangents, std::span<AnyTensor> results) {
         Opened const opened(*this);
         auto const& table = of_.table();
         std::size_t const n = leaves();
@@ -167,9 +172,12 @@ private:
             }
             if (kept_ >> first & 1) operands[k] = saved_[first].unpack(*this);
             else operands[k] = shape_only(*table.leaf_types[k], of_.leaf_shape(k));
-            if (is_wanted) operands[k] = graph.input(operands[k], differentiable_ >> k & 1 ? edges_[edge++] : Edge());
+            if (is_wanted)
+                operands[k] =
+                    graph.input(operands[k], differentiable_ >> k & 1 ? edges_[edge++] : Edge());
         }
-        AnyTensor gradient = differentiable_ ? saved_gradient().unpack(*this) : table.result_type.filled(gradient_shape_, 0);
+        AnyTensor gradient = differentiable_ ? saved_gradient().unpack(*this)
+                                             : table.result_type.filled(gradient_shape_, 0);
         if (has_gradient_edge_) gradient = graph.input(gradient, edges_.back());
         AnyTensor result;
         if (of_.saves_result()) result = result_of(operands, saved_result().unpack(*this));
@@ -187,31 +195,33 @@ private:
     }
 
     /// The saved result as that of other operands.
-    [[gnu::cold]] AnyTensor result_of(std::span<AnyTensor const> operands, AnyTensor const& value) const
-    {
+    [[gnu::cold]] AnyTensor result_of(
+        std::span<AnyTensor const> operands, AnyTensor const& value) const {
         AnyTensor const* pointers[64];
         for (std::size_t k = 0; k < operands.size(); ++k) pointers[k] = &operands[k];
         AnyTensor result = alias(value);
         Gathered const in(of_.table(), of_.formula_object(), pointers, true);
-        result.impl().grad_fn = FusedNode::make(of_.formula_object(), pointers, in, nullptr, result);
+        result.impl().grad_fn =
+            FusedNode::make(of_.formula_object(), pointers, in, nullptr, result);
         return result;
     }
 
     Ref<Node> keep_;
     FusedNode& of_;
-    CachedVector<SavedTensor> saved_;  // of the leaves; then the result and the gradient
+    CachedVector<SavedTensor> saved_; // of the leaves; then the result and the gradient
     CachedVector<Edge> edges_;
     Shape gradient_shape_;
     LeafMask kept_ = 0;
-    LeafMask differentiable_ = 0;  // leaves to which an edge leads
+    LeafMask differentiable_ = 0; // leaves to which an edge leads
     bool has_gradient_edge_ = false;
 };
 
-[[gnu::cold]] inline void FusedNode::push_tangents(std::span<AnyTensor const> tangents, std::span<AnyTensor> results)
-{
+[[gnu::cold]] inline void FusedNode::push_tangents(
+    std::span<AnyTensor const> tangents, std::span<AnyTensor> results) {
     if (recording()) {
         auto const shape = sum_ ? sum_->reduced(space_, sum_->keeps_dims) : space_;
-        return push_by_transposing(*this, {table().result_type.filled(shape, 0)}, tangents, results);
+        return push_by_transposing(
+            *this, {table().result_type.filled(shape, 0)}, tangents, results);
     }
     Opened const opened(*this);
     std::size_t const n = leaves();
@@ -226,8 +236,7 @@ private:
     results[0] = pass.tangent();
 }
 
-inline void FusedNode::apply_recorded(AnyTensor const& gradient, std::span<AnyTensor> results)
-{
+inline void FusedNode::apply_recorded(AnyTensor const& gradient, std::span<AnyTensor> results) {
     Opened const opened(*this);
     {
         NoGradGuard const off;
@@ -241,14 +250,17 @@ inline void FusedNode::apply_recorded(AnyTensor const& gradient, std::span<AnyTe
     }
 }
 
-inline void FusedNode::link_second_order() noexcept
-{
+inline void FusedNode::link_second_order() noexcept {
     static constexpr SecondOrder all{
-        [](Node& node, AnyTensor const& gradient, std::span<AnyTensor> results) { static_cast<FusedNode&>(node).apply_recorded(gradient, results); },
-        [](Node& node, std::span<AnyTensor const> tangents, std::span<AnyTensor> results) { static_cast<FusedNode&>(node).push_tangents(tangents, results); },
+        [](Node& node, AnyTensor const& gradient, std::span<AnyTensor> results) {
+            static_cast<FusedNode&>(node).apply_recorded(gradient, results);
+        },
+        [](Node& node, std::span<AnyTensor const> tangents, std::span<AnyTensor> results) {
+            static_cast<FusedNode&>(node).push_tangents(tangents, results);
+        },
         &push_transposed,
     };
     SecondOrder::linked.store(&all, std::memory_order_release);
 }
 
-}  // namespace xgrad::detail
+} // namespace xgrad::detail

@@ -1,4 +1,5 @@
-// FusedNode: one recorded pass over an elementwise formula: how its gradients are computed, all in one pass.
+// FusedNode: one recorded pass over an elementwise formula: how its gradients are computed, all in
+// one pass.
 #pragma once
 
 #include <xgrad/graph/second_order.hpp>
@@ -11,62 +12,67 @@ namespace xgrad::detail {
 class FusedNode final : public FusedSum {
 public:
     /// `over` is null where no sum is fused, and then `result` are the formula's values.
-    static Ref<Node> make(void const* formula, AnyTensor const* const* operands, Gathered const& in, SumOver const* over, AnyTensor const& result)
-    {
+    static Ref<Node> make(void const* formula, AnyTensor const* const* operands, Gathered const& in,
+        SumOver const* over, AnyTensor const& result) {
         auto const bytes = block_bytes(*in.plan, over);
         void* const block = allocate(bytes);
         try {
-            return Ref<Node>::first(::new (block) FusedNode(*in.plan, formula, operands, in, over, result));
+            return Ref<Node>::first(
+                ::new (block) FusedNode(*in.plan, formula, operands, in, over, result));
         } catch (...) {
             deallocate(block, bytes);
             throw;
         }
     }
 
-    std::span<AnyTensor> hand_over() override
-    {
+    std::span<AnyTensor> hand_over() override {
         if (!has_gradients_ready()) return {};
         Opened const opened(*this);
         return hand_over_ready();
     }
 
-    void apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) override
-    {
-        if (recording() && gradients[0].defined() && would_record(gradients[0])) SecondOrder::of(*this).record(*this, gradients[0], results);
+    void apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) override {
+        if (recording() && gradients[0].defined() && would_record(gradients[0]))
+            SecondOrder::of(*this).record(*this, gradients[0], results);
         else apply_fused(gradients[0], results, is_free(gradients[0]) ? &gradients[0] : nullptr);
     }
 
-    bool apply_onto(std::span<AnyTensor> gradients, std::span<AnyTensor> results) override
-    {
+    bool apply_onto(std::span<AnyTensor> gradients, std::span<AnyTensor> results) override {
         auto& gradient = gradients[0];
-        if (sum_ || !gradient.defined() || watched_) return false;  // what hooks unpack is unpacked once: by apply()
+        if (sum_ || !gradient.defined() || watched_)
+            return false; // what hooks unpack is unpacked once: by apply()
         Opened const opened(*this);
-        return apply_if_simple(gradient.handle()->array, results, is_free(gradient) ? &gradient : nullptr);
+        return apply_if_simple(
+            gradient.handle()->array, results, is_free(gradient) ? &gradient : nullptr);
     }
 
     /// The gradients for this one, unrecorded.
-    void apply_to(AnyTensor const& gradient, std::span<AnyTensor> results) { apply_fused(gradient, results); }
+    void apply_to(AnyTensor const& gradient, std::span<AnyTensor> results) {
+        apply_fused(gradient, results);
+    }
     /// In one pass over dual numbers.
-    void pushforward(std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override { SecondOrder::of(*this).push(*this, tangents, results); }
+    void pushforward(std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override {
+        SecondOrder::of(*this).push(*this, tangents, results);
+    }
 
-    /// To be called before a pass is recorded, or tangents are pushed. What these take, which fused_gradient_node.hpp defines, is in no
-    /// program that does not call it.
+    /// To be called before a pass is recorded, or tangents are pushed. What these take, which
+    /// fused_gradient_node.hpp defines, is in no program that does not call it.
     static void link_second_order() noexcept;
 
 private:
     using FusedSum::FusedSum;
 
-    void dispose() noexcept override
-    {
+    void dispose() noexcept override {
         auto const bytes = block_bytes(plan_, sum_);
-        this->FusedNode::~FusedNode();  // of this class: nobody derives from it
+        this->FusedNode::~FusedNode(); // of this class: nobody derives from it
         deallocate(this, bytes);
     }
 
-    bool would_record(AnyTensor const& gradient) const
-    {
+    bool would_record(AnyTensor const& gradient) const {
         bool any = gradient.requires_grad() || saves_result();
-        for (std::size_t k = 0; k < leaves(); ++k) any |= watched_ ? watched_[k].requires_grad() : makes_gradient(k) && plan_.kept >> first_of(k) & 1;
+        for (std::size_t k = 0; k < leaves(); ++k)
+            any |= watched_ ? watched_[k].requires_grad()
+                            : makes_gradient(k) && plan_.kept >> first_of(k) & 1;
         return any;
     }
 
@@ -75,85 +81,93 @@ private:
     void push_tangents(std::span<AnyTensor const> tangents, std::span<AnyTensor> results);
 
     /// True for a gradient whose memory nobody will look at any more.
-    XGRAD_INLINE static bool is_free(AnyTensor const& gradient)
-    {
+    XGRAD_INLINE static bool is_free(AnyTensor const& gradient) {
         if (!gradient.defined() || !is_exclusive(gradient)) return false;
         auto const& t = *gradient.handle();
-        return !t.view && !t.requires_grad && !t.grad_fn && !t.weak && t.inference == inference_mode;
+        return !t.view && !t.requires_grad && !t.grad_fn && !t.weak &&
+               t.inference == inference_mode;
     }
 
     /// `room`: the gradient itself, where one of the results may take its place.
-    void apply_fused(AnyTensor const& gradient, std::span<AnyTensor> results, AnyTensor* room = nullptr)
-    {
+    void apply_fused(
+        AnyTensor const& gradient, std::span<AnyTensor> results, AnyTensor* room = nullptr) {
         if (!gradient.defined()) return;
         Opened const opened(*this);
         if (!sum_) return apply_shortest(gradient.impl().array, results, room);
         bool const ready = has_gradients_ready();
         if ((ready || handed_over_) && !gradient.requires_grad())
-            if (double const factor = real_number(gradient); std::abs(factor) >= least_factor && std::abs(factor) <= 1 / least_factor) {
+            if (double const factor = real_number(gradient);
+                std::abs(factor) >= least_factor && std::abs(factor) <= 1 / least_factor) {
                 if (!ready) make_ready_again();
                 std::ranges::move(hand_over_ready(), results.begin());
                 return scale(results, factor);
             }
-        if (table().use->load(std::memory_order_relaxed) < 0) table().use->fetch_add(1, std::memory_order_relaxed);
+        if (table().use->load(std::memory_order_relaxed) < 0)
+            table().use->fetch_add(1, std::memory_order_relaxed);
         apply_spread(gradient, results);
     }
-    void apply_spread(AnyTensor const& gradient, std::span<AnyTensor> results)
-    {
+    void apply_spread(AnyTensor const& gradient, std::span<AnyTensor> results) {
         AnyArray const seeds = sum_->spread(gradient, space_);
         if (table().kernels.is_identity && !is_simple(seeds)) return repeat(seeds, results);
         apply_shortest(seeds, results);
     }
-    void apply_shortest(AnyArray const& seeds, std::span<AnyTensor> results, AnyTensor* room = nullptr)
-    {
+    void apply_shortest(
+        AnyArray const& seeds, std::span<AnyTensor> results, AnyTensor* room = nullptr) {
         if (apply_if_simple(seeds, results, room)) return;
-        if (in_blocks_ && !watched_ && is_plain(seeds) && numel(space_) != 0) apply_in_blocks(seeds, results);
+        if (in_blocks_ && !watched_ && is_plain(seeds) && numel(space_) != 0)
+            apply_in_blocks(seeds, results);
         else apply_tiled(seeds, results);
     }
 
     /// True where gradients are ready to be handed over: not once hooks decide what was saved.
-    bool has_gradients_ready() const noexcept { return waiting_ && !(watched_ && std::any_of(watched_.get(), watched_.get() + leaves(), [](auto const& s) { return s.is_packed(); })); }
+    bool has_gradients_ready() const noexcept {
+        return waiting_ && !(watched_ && std::any_of(watched_.get(), watched_.get() + leaves(),
+                                             [](auto const& s) { return s.is_packed(); }));
+    }
     /// The gradients that are ready, once; another pass computes them anew.
-    std::span<AnyTensor> hand_over_ready() noexcept
-    {
+    std::span<AnyTensor> hand_over_ready() noexcept {
         auto const ready = this->ready();
-        for (auto const& gradient : ready) gradient.handle()->inference = inference_mode;  // as if made now
+        for (auto const& gradient : ready)
+            gradient.handle()->inference = inference_mode; // as if made now
         no_longer_waiting();
         handed_over_ = true;
-        if (auto const use = table().use->load(std::memory_order_relaxed); use < most_uses) table().use->store(static_cast<signed char>(use + 1), std::memory_order_relaxed);
+        if (auto const use = table().use->load(std::memory_order_relaxed); use < most_uses)
+            table().use->store(static_cast<signed char>(use + 1), std::memory_order_relaxed);
         return ready;
     }
-    static void scale(std::span<AnyTensor> results, double factor)
-    {
+    static void scale(std::span<AnyTensor> results, double factor) {
         if (factor == 1) return;
         for (auto const& g : results)
             if (g.defined()) g.impl().type->multiply_in_place(g, factor);
     }
 
     /// True for a gradient that came in and lies in order; that of a sum may be one number.
-    bool is_plain(AnyArray const& seeds) const { return is_direct(seeds, *table().kernels.result, space_) || (seeds.numel == 1 && sum_); }
+    bool is_plain(AnyArray const& seeds) const {
+        return is_direct(seeds, *table().kernels.result, space_) || (seeds.numel == 1 && sum_);
+    }
     /// True where all that is read lies in order.
-    XGRAD_INLINE bool is_simple(AnyArray const& seeds) const
-    {
+    XGRAD_INLINE bool is_simple(AnyArray const& seeds) const {
         if (in_order_ && !watched_) [[likely]]
             return is_plain(seeds);
         return is_simple_again(seeds);
     }
-    [[gnu::noinline]] bool is_simple_again(AnyArray const& seeds) const
-    {
+    [[gnu::noinline]] bool is_simple_again(AnyArray const& seeds) const {
         bool simple = broadcast_ == 0 && is_plain(seeds);
-        if (watched_ && saves_result()) simple &= is_direct(saved_result(), *table().kernels.result, space_);
+        if (watched_ && saves_result())
+            simple &= is_direct(saved_result(), *table().kernels.result, space_);
         for (std::size_t k = 0; k < leaves(); ++k) {
             auto const& info = *table().kernels.leaf[k];
             simple &= info.in_place;
-            if (watched_ && plan_.kept >> k & 1) simple &= is_direct(watched_[k].array(), info, space_);
+            if (watched_ && plan_.kept >> k & 1)
+                simple &= is_direct(watched_[k].array(), info, space_);
         }
         return simple;
     }
 
-    /// Gradients for which results are there already are added to those. False where operands do not lie in order.
-    bool apply_if_simple(AnyArray const& seeds, std::span<AnyTensor> results, AnyTensor* room = nullptr)
-    {
+    /// Gradients for which results are there already are added to those. False where operands do
+    /// not lie in order.
+    bool apply_if_simple(
+        AnyArray const& seeds, std::span<AnyTensor> results, AnyTensor* room = nullptr) {
         if (!is_simple(seeds)) return false;
         auto const& plan = plan_;
         auto const& kernels = plan.table.kernels;
@@ -170,63 +184,77 @@ private:
             std::size_t const k = plan.target[i];
             auto const& type = *plan.table.leaf_types[k];
             if (results[i].defined()) added_to |= LeafMask{1} << k;
-            else if (room && room->handle()->type == &type) results[i] = std::move(*std::exchange(room, nullptr));
-            else results[i] = AnyTensor(repeats_seed ? TensorImpl::make(type, space_) : TensorImpl::make(type, AnyArray::Layout{seeds}));
+            else if (room && room->handle()->type == &type)
+                results[i] = std::move(*std::exchange(room, nullptr));
+            else
+                results[i] =
+                    AnyTensor(repeats_seed ? TensorImpl::make(type, space_)
+                                           : TensorImpl::make(type, AnyArray::Layout{seeds}));
             at[first_gradient + k] = results[i].handle()->array.data;
         }
         at[seed] = seeds.data;
         if (plan.gradients.saved_result) at[result] = saved_result_data();
         if (repeats_seed) run_on_number(at, count, added_to);
-        else if (count <= (plan.needs_all ? part_size : tile_size)) kernels.backward(formula_object(), plan.gradients, reinterpret_cast<void* const*>(at), count, 0, added_to);
+        else if (count <= (plan.needs_all ? part_size : tile_size))
+            kernels.backward(formula_object(), plan.gradients, reinterpret_cast<void* const*>(at),
+                count, 0, added_to);
         else apply_parts(at, count, false, added_to);
         return true;
     }
     /// One number came in for all elements.
-    [[gnu::noinline]] void run_on_number(std::byte** at, std::size_t count, LeafMask added_to) const
-    {
+    [[gnu::noinline]] void run_on_number(
+        std::byte** at, std::size_t count, LeafMask added_to) const {
         TileRoom splat;
         auto& seed = at[leaves()];
         table().kernels.result->stage(splat.elements, seed, 0, std::min(count, tile_size));
         seed = splat.elements;
-        if (count <= tile_size) table().kernels.backward(formula_object(), plan_.gradients, reinterpret_cast<void* const*>(at), count, 0, added_to);
+        if (count <= tile_size)
+            table().kernels.backward(formula_object(), plan_.gradients,
+                reinterpret_cast<void* const*>(at), count, 0, added_to);
         else apply_parts(at, count, true, added_to);
     }
-    [[gnu::noinline]] void apply_parts(std::byte* const* at, std::size_t count, bool repeats_seed, LeafMask added_to) const
-    {
+    [[gnu::noinline]] void apply_parts(
+        std::byte* const* at, std::size_t count, bool repeats_seed, LeafMask added_to) const {
         std::size_t const n = leaves(), seed = n, result = n + 1, first_gradient = n + 2;
         auto const& kernels = table().kernels;
-        PartLoop loop(count, repeats_seed || !plan_.needs_all ? tile_size : part_size);  // tiles of zeros, and of the seed, are no longer
-        for (std::size_t k = 0; k < n; ++k) loop.in_order(k, at[k], is_needed(k) ? kernels.leaf[k]->element : 0);
+        PartLoop loop(count, repeats_seed || !plan_.needs_all
+                                 ? tile_size
+                                 : part_size); // tiles of zeros, and of the seed, are no longer
+        for (std::size_t k = 0; k < n; ++k)
+            loop.in_order(k, at[k], is_needed(k) ? kernels.leaf[k]->element : 0);
         loop.in_order(seed, at[seed], repeats_seed ? 0 : kernels.result->element);
         loop.in_order(result, saves_result() ? at[result] : nullptr, kernels.result->element);
         for (std::size_t k = 0; k < n; ++k) {
             std::size_t const gradient = first_gradient + k, element = kernels.leaf[k]->element;
-            added_to >> k & 1 ? loop.in_order(gradient, at[gradient], element) : loop.result(gradient, at[gradient], element);
+            added_to >> k & 1 ? loop.in_order(gradient, at[gradient], element)
+                              : loop.result(gradient, at[gradient], element);
         }
-        loop.run([&](std::size_t, void* const* here, std::size_t elements) { kernels.backward(formula_object(), plan_.gradients, here, elements, 0, added_to); });
+        loop.run([&](std::size_t, void* const* here, std::size_t elements) {
+            kernels.backward(formula_object(), plan_.gradients, here, elements, 0, added_to);
+        });
     }
 
     /// The gradient of what was only summed: that of the sum, spread out.
-    void repeat(AnyArray const& seeds, std::span<AnyTensor> results) const
-    {
+    void repeat(AnyArray const& seeds, std::span<AnyTensor> results) const {
         auto const& info = *table().kernels.result;
         auto made = TensorImpl::make(*table().leaf_types[0], space_);
         auto* to = made->array.data;
         Strides const* const strides[] = {&seeds.strides};
         for_each_run(space_, strides, [&](std::size_t n, std::ptrdiff_t const* at) {
-            info.stage(to, seeds.data + at[0] * static_cast<std::ptrdiff_t>(info.element), seeds.strides.back(), n);
+            info.stage(to, seeds.data + at[0] * static_cast<std::ptrdiff_t>(info.element),
+                seeds.strides.back(), n);
             to += n * info.element;
         });
         results[0] = AnyTensor(std::move(made));
     }
 
-    [[gnu::noinline]] void apply_in_blocks(AnyArray const& seeds, std::span<AnyTensor> results)
-    {
+    [[gnu::noinline]] void apply_in_blocks(AnyArray const& seeds, std::span<AnyTensor> results) {
         std::size_t const n = leaves(), seed = n, result = n + 1;
         Repeats repeats;
         for (std::size_t k = 0; k < n; ++k)
             if (is_broadcast(k)) repeats.add(k, leaf_shape(k), space_);
-        BlockLoop loop(numel(space_), table().kernels, repeats, 3);  // with one for the gradient that came in
+        BlockLoop loop(
+            numel(space_), table().kernels, repeats, 3); // with one for the gradient that came in
         for (std::size_t k = 0; k < n; ++k) {
             auto const& info = *table().kernels.leaf[k];
             if (!is_needed(k)) loop.zeros(k);
@@ -235,31 +263,39 @@ private:
         }
         if (seeds.numel == 1) loop.number(seed, seeds.data, *table().kernels.result);
         else loop.in_order(seed, seeds.data, table().kernels.result->element);
-        saves_result() ? loop.in_order(result, saved_result_data(), table().kernels.result->element) : loop.absent(result);
+        saves_result() ? loop.in_order(result, saved_result_data(), table().kernels.result->element)
+                       : loop.absent(result);
         place_gradients(loop, repeats, [&](std::size_t edge, std::size_t k) -> TensorImpl& {
             results[edge] = AnyTensor(TensorImpl::make(*table().leaf_types[k], leaf_shape(k)));
             return results[edge].impl();
         });
-        loop.run(2 * n + 2, [&](void* const* at, std::size_t count, LeafMask added_to) { table().kernels.backward(formula_object(), plan_.gradients, at, count, loop.uniform(), added_to); });
+        loop.run(2 * n + 2, [&](void* const* at, std::size_t count, LeafMask added_to) {
+            table().kernels.backward(
+                formula_object(), plan_.gradients, at, count, loop.uniform(), added_to);
+        });
     }
 
-    void apply_tiled(AnyArray const& seeds, std::span<AnyTensor> results)
-    {
+    void apply_tiled(AnyArray const& seeds, std::span<AnyTensor> results) {
         std::size_t const n = leaves(), seed = n, result = n + 1, first_gradient = n + 2;
         LocalArray<TileOperand, 14> operands(first_gradient + n);
         LocalArray<AnyArray, 6> values(n + 1), gradients(n);
         for (std::size_t k = 0; k < n; ++k) {
             auto const& info = *table().kernels.leaf[k];
             if (is_needed(k)) values[k] = saved_array(k);
-            operands[k] = is_needed(k) ? input_operand(values[k], info, space_) : absent_input(info.tile_element);
-            place_gradient(k, is_needed(k) ? &values[k] : nullptr, gradients[k], operands[first_gradient + k]);
+            operands[k] = is_needed(k) ? input_operand(values[k], info, space_)
+                                       : absent_input(info.tile_element);
+            place_gradient(
+                k, is_needed(k) ? &values[k] : nullptr, gradients[k], operands[first_gradient + k]);
         }
         operands[seed] = input_operand(seeds, *table().kernels.result, space_);
         if (saves_result()) values[n] = saved_result();
-        operands[result] = saves_result() ? input_operand(values[n], *table().kernels.result, space_) : absent_output();
+        operands[result] = saves_result()
+                               ? input_operand(values[n], *table().kernels.result, space_)
+                               : absent_output();
 
         auto body = [&](void* const* at, std::size_t count, TileFacts facts) {
-            table().kernels.backward(formula_object(), plan_.gradients, at, count, facts.uniform, leaves_added_to(facts));
+            table().kernels.backward(formula_object(), plan_.gradients, at, count, facts.uniform,
+                leaves_added_to(facts));
         };
         TileLoop(space_, operands.data(), first_gradient + n).run(tile_body(body));
         for (std::size_t k = 0; k < n; ++k)
@@ -267,9 +303,10 @@ private:
     }
 
     static constexpr signed char most_uses = 2;
-    static constexpr double least_factor = 1e-6;  // gradients are scaled afterwards only where that can hardly overflow or underflow
-
+    static constexpr double least_factor =
+        1e-6; // gradients are scaled afterwards only where that can hardly overflow or underflow
 };
-static_assert(sizeof(FusedNode) == sizeof(FusedOperands), "what lies behind the Node is found from the end of FusedOperands");
+static_assert(sizeof(FusedNode) == sizeof(FusedOperands),
+    "what lies behind the Node is found from the end of FusedOperands");
 
-}  // namespace xgrad::detail
+} // namespace xgrad::detail

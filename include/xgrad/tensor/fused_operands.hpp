@@ -1,5 +1,6 @@
-// What a fused Node holds: saved values, edges and the formula, behind the Node in the same block. It is compiled once for all
-// formulas; what differs stands in a table of function pointers and in the plan for its pattern of operands.
+// What a fused Node holds: saved values, edges and the formula, behind the Node in the same block.
+// It is compiled once for all formulas; what differs stands in a table of function pointers and in
+// the plan for its pattern of operands.
 #pragma once
 
 #include <xgrad/graph/saved_tensor.hpp>
@@ -13,26 +14,22 @@ namespace xgrad::detail {
 
 class alignas(16) FusedOperands : public Node {
 public:
-    [[gnu::cold]] std::string name() const override
-    {
+    [[gnu::cold]] std::string name() const override {
         auto const root = table().kernels.vertices->name;
         return backward_name(sum_ ? sum_->name : root.empty() ? "Alias" : root);
     }
-    [[gnu::cold]] std::string formula() const override
-    {
+    [[gnu::cold]] std::string formula() const override {
         auto const* first = table().kernels.vertices;
         std::size_t tensors = 0;
         auto const inner = formula_text(first, tensors);
         return sum_ ? std::string(sum_->name) + "(" + inner + ")" : inner;
     }
-    void release_saved() noexcept override
-    {
+    void release_saved() noexcept override {
         for (auto& kept : kept_values()) kept.storage = nullptr;
         if (watched_) release_watched();
         drop_ready();
     }
-    [[gnu::cold]] std::vector<NamedSavedTensor> saved_tensors() override
-    {
+    [[gnu::cold]] std::vector<NamedSavedTensor> saved_tensors() override {
         watch();
         std::vector<NamedSavedTensor> all;
         for (std::size_t k = 0; k < leaves(); ++k)
@@ -48,8 +45,7 @@ public:
     /// The formula's index space.
     Shape const& space() const noexcept { return space_; }
     std::size_t leaves() const noexcept { return table().kernels.leaves; }
-    Shape const& leaf_shape(std::size_t k) const
-    {
+    Shape const& leaf_shape(std::size_t k) const {
         static Shape const of_a_number;
         return !is_broadcast(k) ? space_ : shapes_ ? shapes_[first_of(k)] : of_a_number;
     }
@@ -62,30 +58,43 @@ public:
     std::size_t first_of(std::size_t k) const { return plan_.pattern.first[k]; }
     std::size_t target_of(std::size_t k) const { return plan_.gradients.target[k]; }
     std::size_t edge_of(std::size_t k) const { return plan_.edge[target_of(k)]; }
-    AnyTensor unpack_leaf(std::size_t k)
-    {
+    AnyTensor unpack_leaf(std::size_t k) {
         watch();
         return watched_[first_of(k)].unpack(*this);
     }
-    AnyTensor unpack_result()
-    {
+    AnyTensor unpack_result() {
         watch();
         return watched_[leaves()].unpack(*this);
     }
 
 protected:
-    // The block: the Node, kept values, edges, formula, and under a sum that and for each edge the gradient that is ready.
+    // The block: the Node, kept values, edges, formula, and under a sum that and for each edge the
+    // gradient that is ready.
     std::byte* behind() noexcept { return reinterpret_cast<std::byte*>(this + 1); }
-    std::byte const* behind() const noexcept { return reinterpret_cast<std::byte const*>(this + 1); }
-    KeptValue const& kept(std::size_t i) const noexcept { return reinterpret_cast<KeptValue const*>(behind())[i]; }
-    std::span<KeptValue> kept_values() noexcept { return {reinterpret_cast<KeptValue*>(behind()), plan_.kept_values()}; }
-    std::span<Edge> edges() noexcept { return {reinterpret_cast<Edge*>(behind() + plan_.edges_at), plan_.edges}; }
-    std::span<AnyTensor> ready() noexcept { return {reinterpret_cast<AnyTensor*>(behind() + plan_.sum_at + sizeof(SumOver)), plan_.edges}; }
-    static std::size_t block_bytes(OperandPlan const& plan, bool sums) { return sizeof(FusedOperands) + (sums ? plan.bytes_with_sum : plan.bytes); }
+    std::byte const* behind() const noexcept {
+        return reinterpret_cast<std::byte const*>(this + 1);
+    }
+    KeptValue const& kept(std::size_t i) const noexcept {
+        return reinterpret_cast<KeptValue const*>(behind())[i];
+    }
+    std::span<KeptValue> kept_values() noexcept {
+        return {reinterpret_cast<KeptValue*>(behind()), plan_.kept_values()};
+    }
+    std::span<Edge> edges() noexcept {
+        return {reinterpret_cast<Edge*>(behind() + plan_.edges_at), plan_.edges};
+    }
+    std::span<AnyTensor> ready() noexcept {
+        return {
+            reinterpret_cast<AnyTensor*>(behind() + plan_.sum_at + sizeof(SumOver)), plan_.edges};
+    }
+    static std::size_t block_bytes(OperandPlan const& plan, bool sums) {
+        return sizeof(FusedOperands) + (sums ? plan.bytes_with_sum : plan.bytes);
+    }
 
-    XGRAD_INLINE FusedOperands(OperandPlan const& plan, void const* formula, AnyTensor const* const* operands, Gathered const& in, SumOver const* over, AnyTensor const& result)
-        : plan_(plan), in_order_(in.in_order && plan.table.result.in_place), space_(in.space())
-    {
+    XGRAD_INLINE FusedOperands(OperandPlan const& plan, void const* formula,
+        AnyTensor const* const* operands, Gathered const& in, SumOver const* over,
+        AnyTensor const& result)
+        : plan_(plan), in_order_(in.in_order && plan.table.result.in_place), space_(in.space()) {
         plan.table.copy(behind() + plan.formula_at, formula);
         bool const plain = keep_values(operands, in, result);
         std::size_t connected = 0;
@@ -98,22 +107,22 @@ protected:
             if (!in.same_shape) keep_shapes(in);
             if (!plain) save_watched(operands, result);
         } catch (...) {
-            std::uninitialized_value_construct_n(edges().data() + connected, plan.edges - connected);
+            std::uninitialized_value_construct_n(
+                edges().data() + connected, plan.edges - connected);
             destroy_block();
             throw;
         }
     }
     ~FusedOperands() override { destroy_block(); }
-    XGRAD_INLINE void destroy_block() noexcept
-    {
+    XGRAD_INLINE void destroy_block() noexcept {
         if (sum_) destroy_sum();
         std::ranges::destroy(edges());
         std::ranges::destroy(kept_values());
         if (auto const destroy = table().destroy) destroy(behind() + plan_.formula_at);
     }
-    [[gnu::noinline]] void destroy_sum() noexcept
-    {
-        if (waiting_ && table().use->load(std::memory_order_relaxed) >= 0) table().use->fetch_sub(1, std::memory_order_relaxed);
+    [[gnu::noinline]] void destroy_sum() noexcept {
+        if (waiting_ && table().use->load(std::memory_order_relaxed) >= 0)
+            table().use->fetch_sub(1, std::memory_order_relaxed);
         drop_ready();
         std::ranges::destroy(ready());
         std::destroy_at(sum_);
@@ -122,30 +131,29 @@ protected:
     /// Saved values made ready for a pass, and let go at its end.
     class Opened {
     public:
-        explicit Opened(FusedOperands& n) : Opened(&n)
-        {
-            if (!n.is_intact()) open();  // a constructed object already: what was opened is closed again where the next one cannot be
+        explicit Opened(FusedOperands& n) : Opened(&n) {
+            if (!n.is_intact())
+                open(); // a constructed object already: what was opened is closed again where the
+                        // next one cannot be
         }
         Opened(Opened const&) = delete;
         Opened& operator=(Opened const&) = delete;
-        ~Opened()
-        {
+        ~Opened() {
             if (opened_) [[unlikely]]
                 close();
         }
 
     private:
         explicit Opened(FusedOperands* n) noexcept : node_(*n) {}
-        [[gnu::cold]] void open()
-        {
+        [[gnu::cold]] void open() {
             node_.watch();
             std::size_t const n = node_.leaves();
             for (std::size_t k = 0; k < n; ++k)
-                if (node_.plan_.kept >> k & 1 && node_.watched_[k].open(node_)) opened_ |= LeafMask{1} << k;
+                if (node_.plan_.kept >> k & 1 && node_.watched_[k].open(node_))
+                    opened_ |= LeafMask{1} << k;
             if (node_.saves_result() && node_.watched_[n].open(node_)) opened_ |= LeafMask{1} << n;
         }
-        [[gnu::cold]] void close() noexcept
-        {
+        [[gnu::cold]] void close() noexcept {
             for (std::size_t k = 0; opened_ >> k; ++k)
                 if (opened_ >> k & 1) node_.watched_[k].close();
         }
@@ -154,8 +162,7 @@ protected:
         LeafMask opened_ = 0;
     };
     /// True where what was saved is here and unchanged, and nobody watches it.
-    bool is_intact() const noexcept
-    {
+    bool is_intact() const noexcept {
         if (watched_) return false;
         bool intact = true;
         for (std::size_t i = 0; i < plan_.kept_values(); ++i) intact &= kept(i).is_intact();
@@ -163,39 +170,42 @@ protected:
     }
     /// The values of leaf k, and those of the result, while they are opened.
     AnyArray saved_array(std::size_t k) const { return kept_array(plan_.place[k]); }
-    AnyArray saved_result() const { return watched_ ? watched_[leaves()].array() : in_order(kept(plan_.places), space_); }
+    AnyArray saved_result() const {
+        return watched_ ? watched_[leaves()].array() : in_order(kept(plan_.places), space_);
+    }
     /// Those of place i.
-    AnyArray kept_array(std::size_t i) const
-    {
+    AnyArray kept_array(std::size_t i) const {
         std::size_t const k = plan_.at_place[i];
         return watched_ ? watched_[k].array() : in_order(kept(i), leaf_shape(k));
     }
     /// The same where they lie in order as the formula reads them.
-    std::byte* saved_data(std::size_t k) const { return watched_ ? watched_[first_of(k)].array().data : kept(plan_.place[k]).data; }
-    std::byte* saved_result_data() const { return watched_ ? watched_[leaves()].array().data : kept(plan_.places).data; }
-    static AnyArray in_order(KeptValue const& kept, Shape const& shape)
-    {
+    std::byte* saved_data(std::size_t k) const {
+        return watched_ ? watched_[first_of(k)].array().data : kept(plan_.place[k]).data;
+    }
+    std::byte* saved_result_data() const {
+        return watched_ ? watched_[leaves()].array().data : kept(plan_.places).data;
+    }
+    static AnyArray in_order(KeptValue const& kept, Shape const& shape) {
         AnyArray a(shape);
         a.storage = kept.storage;
         a.data = kept.data;
         return a;
     }
 
-    void no_longer_waiting() noexcept
-    {
+    void no_longer_waiting() noexcept {
         if (waiting_) WaitingGradients::end(std::exchange(waiting_, 0));
     }
-    void drop_ready() noexcept
-    {
+    void drop_ready() noexcept {
         if (!waiting_) return;
         for (auto& gradient : ready()) gradient = {};
         no_longer_waiting();
     }
 
 private:
-    /// Saves what the gradients of operands that want one will look at. False where SavedTensors must do that.
-    XGRAD_INLINE bool keep_values(AnyTensor const* const* operands, Gathered const& in, AnyTensor const& result) noexcept
-    {
+    /// Saves what the gradients of operands that want one will look at. False where SavedTensors
+    /// must do that.
+    XGRAD_INLINE bool keep_values(
+        AnyTensor const* const* operands, Gathered const& in, AnyTensor const& result) noexcept {
         auto const& plan = plan_;
         auto* const kept = kept_values().data();
         bool plain = !default_packing & !plan.keeps_history;
@@ -204,19 +214,19 @@ private:
             plain &= in.arrays[k]->contiguous & !operands[k]->handle()->inference;
             ::new (kept + i) KeptValue(*in.arrays[k]);
         }
-        if (plan.gradients.saved_result) ::new (kept + plan.places) KeptValue(result.handle()->array);
+        if (plan.gradients.saved_result)
+            ::new (kept + plan.places) KeptValue(result.handle()->array);
         return plain;
     }
     /// Makes the edges; `i` counts them.
-    XGRAD_INLINE void connect(AnyTensor const* const* operands, std::size_t& i)
-    {
+    XGRAD_INLINE void connect(AnyTensor const* const* operands, std::size_t& i) {
         auto const& plan = plan_;
         auto* const edges = this->edges().data();
-        for (; i < plan.edges; ++i) ::new (edges + i) Edge(gradient_edge(*operands[plan.target[i]]));
+        for (; i < plan.edges; ++i)
+            ::new (edges + i) Edge(gradient_edge(*operands[plan.target[i]]));
         set_edges(edges, i);
     }
-    [[gnu::noinline]] void keep_shapes(Gathered const& in)
-    {
+    [[gnu::noinline]] void keep_shapes(Gathered const& in) {
         std::size_t const n = leaves();
         Repeats repeats;
         in_blocks_ = table().kernels.in_place && table().result.in_place;
@@ -233,8 +243,7 @@ private:
             }
         }
     }
-    [[gnu::cold]] void save_watched(AnyTensor const* const* operands, AnyTensor const& result)
-    {
+    [[gnu::cold]] void save_watched(AnyTensor const* const* operands, AnyTensor const& result) {
         std::size_t const n = leaves();
         watched_ = std::make_unique<SavedTensor[]>(n + 1);
         for (auto& kept : kept_values()) kept.storage = nullptr;
@@ -243,14 +252,15 @@ private:
         if (saves_result()) watched_[n] = SavedTensor::result(result);
     }
 
-    /// Keeps what was saved as SavedTensors from now on: for hooks, for messages, and to be differentiated again.
-    [[gnu::cold]] void watch()
-    {
+    /// Keeps what was saved as SavedTensors from now on: for hooks, for messages, and to be
+    /// differentiated again.
+    [[gnu::cold]] void watch() {
         NodeLock const lock(*this);
         if (watched_) return;
         std::size_t const n = leaves();
         auto saved = std::make_unique<SavedTensor[]>(n + 1);
-        auto const restore = [](KeptValue const& kept, Edge const& history, TypeInfo const& type, Shape const& shape) {
+        auto const restore = [](KeptValue const& kept, Edge const& history, TypeInfo const& type,
+                                 Shape const& shape) {
             return SavedTensor::restored(type, in_order(kept, shape), kept.version, history);
         };
         for (std::size_t i = 0; i < plan_.places; ++i) {
@@ -258,29 +268,33 @@ private:
             if (!kept(i).storage) continue;
             std::size_t at = k;
             while (at < n && !(first_of(at) == k && makes_gradient(at))) ++at;
-            saved[k] = restore(kept(i), at < n ? edges()[plan_.edge[at]] : Edge(), *table().leaf_types[k], leaf_shape(k));
+            saved[k] = restore(kept(i), at < n ? edges()[plan_.edge[at]] : Edge(),
+                *table().leaf_types[k], leaf_shape(k));
         }
         if (saves_result() && kept(plan_.places).storage)
-            saved[n] = SavedTensor::restored_result(restore(kept(plan_.places), Edge(), table().result_type, space_));
+            saved[n] = SavedTensor::restored_result(
+                restore(kept(plan_.places), Edge(), table().result_type, space_));
         watched_ = std::move(saved);
         for (auto& kept : kept_values()) kept.storage = nullptr;
     }
-    [[gnu::cold, gnu::noinline]] void release_watched() noexcept
-    {
+    [[gnu::cold, gnu::noinline]] void release_watched() noexcept {
         for (std::size_t k = 0; k <= leaves(); ++k) watched_[k].release();
     }
 
 protected:
     OperandPlan const& plan_;
-    bool in_order_;                // all operands were in order when they were saved
-    bool in_blocks_ = false;       // those that were broadcast repeat, and elements are read where they are
-    bool handed_over_ = false;     // gradients that were ready are gone to a pass
+    bool in_order_; // all operands were in order when they were saved
+    bool in_blocks_ =
+        false; // those that were broadcast repeat, and elements are read where they are
+    bool handed_over_ = false; // gradients that were ready are gone to a pass
     LeafMask broadcast_ = 0;
     SumOver* sum_ = nullptr;
     Shape space_;
-    std::size_t waiting_ = 0;                 // bytes of gradients that are ready
-    std::unique_ptr<SavedTensor[]> watched_;  // of the leaves and the result; then their own places are empty
-    std::unique_ptr<Shape[]> shapes_;         // of the leaves that were broadcast; none where they have no dimensions
+    std::size_t waiting_ = 0; // bytes of gradients that are ready
+    std::unique_ptr<SavedTensor[]>
+        watched_; // of the leaves and the result; then their own places are empty
+    std::unique_ptr<Shape[]>
+        shapes_; // of the leaves that were broadcast; none where they have no dimensions
 };
 
-}  // namespace xgrad::detail
+} // namespace xgrad::detail

@@ -1,5 +1,5 @@
-// A full sum of a formula and its gradients in one pass, before anybody asks for them; and where any pass of a fused Node puts its
-// gradients.
+// A full sum of a formula and its gradients in one pass, before anybody asks for them; and where
+// any pass of a fused Node puts its gradients.
 #pragma once
 
 #include <numeric>
@@ -13,23 +13,26 @@ namespace xgrad::detail {
 
 class FusedSum : public FusedOperands {
 public:
-    /// True where a full sum and its gradients are best computed in one pass: a backward pass is likely to come.
-    static bool sums_at_once(Gathered const& in)
-    {
+    /// True where a full sum and its gradients are best computed in one pass: a backward pass is
+    /// likely to come.
+    static bool sums_at_once(Gathered const& in) {
         auto const& table = in.plan->table;
-        return in.count() != 0 && !default_packing && table.use->load(std::memory_order_relaxed) >= 0
-               && WaitingGradients::has_room(in.count() * in.plan->edges * table.kernels.leaf[0]->element);
+        return in.count() != 0 && !default_packing &&
+               table.use->load(std::memory_order_relaxed) >= 0 &&
+               WaitingGradients::has_room(
+                   in.count() * in.plan->edges * table.kernels.leaf[0]->element);
     }
     /// The sum, times its factor; keeps the gradients until a backward pass asks for them.
-    double sum_at_once(Gathered const& in) { return sum_->scale * make_ready(in.arrays, in.in_order); }
+    double sum_at_once(Gathered const& in) {
+        return sum_->scale * make_ready(in.arrays, in.in_order);
+    }
 
 protected:
     using FusedOperands::FusedOperands;
 
-    /// Makes the gradients that were handed over once more, to the last bit as they were. Values at which they do not look are gone: any
-    /// others will do.
-    [[gnu::cold]] void make_ready_again()
-    {
+    /// Makes the gradients that were handed over once more, to the last bit as they were. Values at
+    /// which they do not look are gone: any others will do.
+    [[gnu::cold]] void make_ready_again() {
         std::size_t const n = leaves();
         LocalArray<AnyArray, 6> values(n);
         LocalArray<AnyArray const*, 6> arrays(n);
@@ -44,10 +47,10 @@ protected:
         make_ready(arrays.data(), in_order);
     }
 
-    /// Room for a gradient of a tiled pass: zeroes to be summed into where its operand was broadcast, and else laid out like an array that
-    /// is given.
-    void place_gradient(std::size_t k, AnyArray const* like, AnyArray& gradient, TileOperand& operand) const
-    {
+    /// Room for a gradient of a tiled pass: zeroes to be summed into where its operand was
+    /// broadcast, and else laid out like an array that is given.
+    void place_gradient(
+        std::size_t k, AnyArray const* like, AnyArray& gradient, TileOperand& operand) const {
         operand = absent_output();
         if (!makes_gradient(k)) return;
         auto const& info = *table().kernels.leaf[k];
@@ -62,34 +65,32 @@ protected:
         }
     }
     /// The leaves whose gradients the tile loop asks a kernel to add to what is there.
-    LeafMask leaves_added_to(TileFacts const& facts) const
-    {
+    LeafMask leaves_added_to(TileFacts const& facts) const {
         std::size_t const first_gradient = leaves() + 2;
         return first_gradient < 64 ? facts.added_to >> first_gradient : 0;
     }
-    AnyTensor finished_gradient(std::size_t k, AnyArray& gradient) const
-    {
+    AnyTensor finished_gradient(std::size_t k, AnyArray& gradient) const {
         if (is_broadcast(k)) table().kernels.leaf[k]->narrow(gradient);
         return AnyTensor(TensorImpl::make(*table().leaf_types[k], std::move(gradient)));
     }
 
     /// Makes the gradients of a pass in blocks, make(edge, leaf).
-    template <class Make> void place_gradients(BlockLoop& loop, Repeats const& repeats, Make make) const
-    {
+    template <class Make>
+    void place_gradients(BlockLoop& loop, Repeats const& repeats, Make make) const {
         std::size_t const first_gradient = leaves() + 2;
         for (std::size_t k = 0; k < leaves(); ++k) loop.absent(first_gradient + k);
         for (std::size_t edge = 0; edge < plan_.edges; ++edge) {
             std::size_t const k = plan_.target[edge];
             auto const& info = *table().kernels.leaf[k];
             AnyArray const& gradient = make(edge, k).array;
-            if (repeats.all >> k & 1) loop.sum(first_gradient + k, k, gradient.data, gradient.numel, info);
+            if (repeats.all >> k & 1)
+                loop.sum(first_gradient + k, k, gradient.data, gradient.numel, info);
             else loop.in_order(first_gradient + k, gradient.data, info.element);
         }
     }
 
 private:
-    double make_ready(AnyArray const* const* arrays, bool in_order)
-    {
+    double make_ready(AnyArray const* const* arrays, bool in_order) {
         double const sum = in_order ? sum_in_order(arrays) : sum_in_blocks_or_tiles(arrays);
         std::size_t bytes = 0;
         for (auto const& gradient : ready()) bytes += gradient.handle()->array.storage->bytes();
@@ -97,13 +98,12 @@ private:
         waiting_ = bytes;
         return sum;
     }
-    double run(void* const* at, std::size_t count, LeafMask uniform, LeafMask added_to) const
-    {
-        return sum_->kernel(formula_object(), plan_.gradients, at, sum_->scale, count, uniform, added_to);
+    double run(void* const* at, std::size_t count, LeafMask uniform, LeafMask added_to) const {
+        return sum_->kernel(
+            formula_object(), plan_.gradients, at, sum_->scale, count, uniform, added_to);
     }
 
-    double sum_in_order(AnyArray const* const* arrays)
-    {
+    double sum_in_order(AnyArray const* const* arrays) {
         std::size_t const n = leaves(), first_gradient = n + 2;
         void* at[TileLoop::max_operands];
         for (std::size_t k = 0; k < n; ++k) {
@@ -113,14 +113,14 @@ private:
         auto const ready = this->ready();
         for (std::size_t i = 0; i < ready.size(); ++i) {
             std::size_t const k = plan_.target[i];
-            ready[i] = AnyTensor(TensorImpl::make(*table().leaf_types[k], AnyArray::Layout{*arrays[k]}));
+            ready[i] =
+                AnyTensor(TensorImpl::make(*table().leaf_types[k], AnyArray::Layout{*arrays[k]}));
             at[first_gradient + k] = ready[i].handle()->array.data;
         }
         std::size_t const count = arrays[0]->numel;
         return count <= part_size ? run(at, count, 0, 0) : sum_of_parts(at, count);
     }
-    [[gnu::noinline]] double sum_of_parts(void* const* at, std::size_t count) const
-    {
+    [[gnu::noinline]] double sum_of_parts(void* const* at, std::size_t count) const {
         std::vector<double> sums((count + part_size - 1) / part_size);
         std::size_t const n = leaves(), first_gradient = n + 2;
         PartLoop loop(count);
@@ -129,37 +129,43 @@ private:
             loop.in_order(k, at[k], element);
             loop.result(first_gradient + k, at[first_gradient + k], element);
         }
-        loop.run([&](std::size_t part, void* const* here, std::size_t elements) { sums[part] += run(here, elements, 0, 0); });
+        loop.run([&](std::size_t part, void* const* here, std::size_t elements) {
+            sums[part] += run(here, elements, 0, 0);
+        });
         return std::accumulate(sums.begin(), sums.end(), 0.);
     }
-    [[gnu::noinline]] double sum_in_blocks_or_tiles(AnyArray const* const* arrays)
-    {
+    [[gnu::noinline]] double sum_in_blocks_or_tiles(AnyArray const* const* arrays) {
         auto const repeats = repeats_among(table().kernels, arrays, space_);
         return repeats ? sum_in_blocks(arrays, *repeats) : sum_tiled(arrays);
     }
-    double sum_in_blocks(AnyArray const* const* arrays, Repeats const& repeats)
-    {
+    double sum_in_blocks(AnyArray const* const* arrays, Repeats const& repeats) {
         std::size_t const n = leaves();
         BlockLoop loop(numel(space_), table().kernels, repeats, 2);
         loop.inputs(arrays);
         loop.absent(n);
         loop.absent(n + 1);
         place_gradients(loop, repeats, [&](std::size_t edge, std::size_t k) -> TensorImpl& {
-            ready()[edge] = AnyTensor(is_broadcast(k) ? TensorImpl::make(*table().leaf_types[k], leaf_shape(k)) : TensorImpl::make(*table().leaf_types[k], AnyArray::Layout{*arrays[k]}));
+            ready()[edge] = AnyTensor(
+                is_broadcast(k)
+                    ? TensorImpl::make(*table().leaf_types[k], leaf_shape(k))
+                    : TensorImpl::make(*table().leaf_types[k], AnyArray::Layout{*arrays[k]}));
             return ready()[edge].impl();
         });
         double sum = 0;
-        loop.run(2 * n + 2, [&](void* const* at, std::size_t count, LeafMask added_to) { sum += run(at, count, loop.uniform(), added_to); });
+        loop.run(2 * n + 2, [&](void* const* at, std::size_t count, LeafMask added_to) {
+            sum += run(at, count, loop.uniform(), added_to);
+        });
         return sum;
     }
     /// An operand that stands at several places is staged once.
-    [[gnu::noinline]] double sum_tiled(AnyArray const* const* arrays)
-    {
+    [[gnu::noinline]] double sum_tiled(AnyArray const* const* arrays) {
         std::size_t const n = leaves(), first_gradient = n + 2;
         LocalArray<TileOperand, 14> operands(first_gradient + n);
         LocalArray<AnyArray, 6> gradients(n);
         for (std::size_t k = 0; k < n; ++k) {
-            operands[k] = first_of(k) == k ? input_operand(*arrays[k], *table().kernels.leaf[k], space_) : absent_output();
+            operands[k] = first_of(k) == k
+                              ? input_operand(*arrays[k], *table().kernels.leaf[k], space_)
+                              : absent_output();
             place_gradient(k, arrays[k], gradients[k], operands[first_gradient + k]);
         }
         operands[n] = operands[n + 1] = absent_output();
@@ -178,4 +184,4 @@ private:
     }
 };
 
-}  // namespace xgrad::detail
+} // namespace xgrad::detail

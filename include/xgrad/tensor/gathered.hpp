@@ -7,10 +7,10 @@ XGRAD_COMPILED_ONCE
 
 namespace xgrad::detail {
 
-/// The shape of a vertex of a formula; the message of an error names the operation that cannot broadcast, or `as` for the vertex itself.
+/// The shape of a vertex of a formula; the message of an error names the operation that cannot
+/// broadcast, or `as` for the vertex itself.
 [[gnu::cold]] inline Shape vertex_shape(
-    Vertex const*& v, AnyTensor const* const*& operand, std::string_view as = {})
-{
+    Vertex const*& v, AnyTensor const* const*& operand, std::string_view as = {}) {
     Vertex const here = *v++;
     if (here.is_tensor) return (*operand++)->shape();
     Shape shape;
@@ -43,15 +43,15 @@ namespace xgrad::detail {
 /// The operands of a formula, ready for a kernel.
 struct Gathered {
     AnyArray const* arrays[64];
-    OperandPlan const* plan = nullptr;  // where operations are recorded, and a gradient leads to an operand that requires one
+    OperandPlan const* plan = nullptr; // where operations are recorded, and a gradient leads to an
+                                       // operand that requires one
     bool same_shape = true;
-    bool in_order = true;  // a kernel can read all operands where they are
+    bool in_order = true; // a kernel can read all operands where they are
 
-    /// `result_exists` is false where a fused reduction takes the formula's values. Errors call the outermost operation `as`, where
-    /// that is given.
+    /// `result_exists` is false where a fused reduction takes the formula's values. Errors call the
+    /// outermost operation `as`, where that is given.
     Gathered(RecordTable const& table, void const* formula, AnyTensor const* const* operands,
-        bool result_exists, std::string_view as = {})
-    {
+        bool result_exists, std::string_view as = {}) {
         std::size_t const n = table.kernels.leaves;
         bool const records = table.plans && recording();
         auto const* const latest = records ? table.plans->load(std::memory_order_acquire) : nullptr;
@@ -73,13 +73,17 @@ struct Gathered {
             }
             ordered &= array->contiguous;
             if (k > 0) same_shapes &= array->shape == arrays[0]->shape;
-            if (records && (impl.view ? operands[k]->requires_grad() : impl.requires_grad || impl.grad_fn)) require |= LeafMask{1} << k;
+            if (records &&
+                (impl.view ? operands[k]->requires_grad() : impl.requires_grad || impl.grad_fn))
+                require |= LeafMask{1} << k;
         }
         in_order = ordered;
         same_shape = same_shapes;
         if (LeafMask const differentiable = require & table.kernels.differentiable) {
-            is_latest = is_latest && latest->pattern.requires_grad == differentiable && latest->pattern.result_exists == result_exists;
-            auto const& found = is_latest ? *latest : plan_of(table, formula, differentiable, result_exists);
+            is_latest = is_latest && latest->pattern.requires_grad == differentiable &&
+                        latest->pattern.result_exists == result_exists;
+            auto const& found =
+                is_latest ? *latest : plan_of(table, formula, differentiable, result_exists);
             if (found.records()) plan = &found;
         }
         if (!same_shape) widen_all(table, operands, as);
@@ -91,15 +95,14 @@ struct Gathered {
 
 private:
     /// Any plan but the latest, on which most calls of a formula agree.
-    [[gnu::noinline]] OperandPlan const& plan_of(RecordTable const& table, void const* formula, LeafMask differentiable, bool result_exists) const
-    {
+    [[gnu::noinline]] OperandPlan const& plan_of(RecordTable const& table, void const* formula,
+        LeafMask differentiable, bool result_exists) const {
         OperandPattern pattern{.requires_grad = differentiable, .result_exists = result_exists};
         std::copy_n(first_, table.kernels.leaves, pattern.first.begin());
         return OperandPlan::of(table, formula, pattern);
     }
     [[gnu::noinline]] void widen_all(
-        RecordTable const& table, AnyTensor const* const* operands, std::string_view as)
-    {
+        RecordTable const& table, AnyTensor const* const* operands, std::string_view as) {
         in_order = false;
         bool fits = true;
         broadcasted_ = arrays[0]->shape;
@@ -110,8 +113,8 @@ private:
         vertex_shape(root, operands, as);
     }
 
-    std::uint8_t first_[64];  // the first operand that is the same tensor
+    std::uint8_t first_[64]; // the first operand that is the same tensor
     Shape broadcasted_;
 };
 
-}  // namespace xgrad::detail
+} // namespace xgrad::detail

@@ -1,5 +1,5 @@
-// Hooks on tensors: on a gradient, on a leaf's finished .grad, on the gradients of several tensors. A hook that holds its
-// own tensor keeps it alive for ever: give it a WeakTensor.
+// Hooks on tensors: on a gradient, on a leaf's finished .grad, on the gradients of several tensors.
+// A hook that holds its own tensor keeps it alive for ever: give it a WeakTensor.
 #pragma once
 
 #include <xgrad/graph/backward_pass.hpp>
@@ -19,24 +19,24 @@ inline constexpr struct Any {
 namespace detail {
 
 /// A gradient of a tensor that is no leaf goes to its .grad by hand.
-inline void keep_gradient(AnyTensor const& t, AnyTensor gradient)
-{
+inline void keep_gradient(AnyTensor const& t, AnyTensor gradient) {
     AnyTensor grad(t.impl().grad);
     accumulate(grad, std::move(gradient));
     t.impl().grad = grad.handle();
 }
 
-inline NodeHooks::OutputHooks& tensor_hooks_of(AnyTensor const& t)
-{
-    if (!t.requires_grad("register_hook")) fail<GraphError>("cannot register a hook on a variable that doesn't require gradient");
+inline NodeHooks::OutputHooks& tensor_hooks_of(AnyTensor const& t) {
+    if (!t.requires_grad("register_hook"))
+        fail<GraphError>("cannot register a hook on a variable that doesn't require gradient");
     auto const edge = gradient_edge(t);
-    if (!edge) fail<GraphError>("cannot register a hook on a view that was made in no_grad mode: it has no place in the graph");
+    if (!edge)
+        fail<GraphError>("cannot register a hook on a view that was made in no_grad mode: it has "
+                         "no place in the graph");
     return NodeHooks::at(*edge.function, edge.input_nr);
 }
 
 /// What a hook on a Tensor<T> may return. An AnyTensor is checked when it comes.
-template <class Result, class T> consteval bool find_tensor_hook_result()
-{
+template <class Result, class T> consteval bool find_tensor_hook_result() {
     using X = std::remove_cvref_t<Result>;
     if constexpr (std::is_void_v<Result> || std::same_as<X, AnyTensor>) return true;
     else if constexpr (TensorLike<X>) return std::same_as<tensor_type<X>, Tensor<T>>;
@@ -45,28 +45,29 @@ template <class Result, class T> consteval bool find_tensor_hook_result()
 template <class Result, Scalar T>
 inline constexpr bool is_tensor_hook_result = find_tensor_hook_result<Result, T>();
 
-template <Scalar T, class Result, class F> HookHandle add_tensor_hook(Tensor<T> const& t, F f)
-{
-    return tensor_hooks_of(t).tensor_hooks.add([f = std::move(f)](AnyTensor const& g) mutable -> AnyTensor {
-        Tensor<T> const typed = g.defined() ? g.as<T>() : Tensor<T>();
-        if constexpr (std::is_void_v<Result>) {
-            f(typed);
-            return {};
-        } else if constexpr (std::is_convertible_v<Result, AnyTensor>) return f(typed);
-        else return Tensor<T>(f(typed));
-    });
+template <Scalar T, class Result, class F> HookHandle add_tensor_hook(Tensor<T> const& t, F f) {
+    return tensor_hooks_of(t).tensor_hooks.add(
+        [f = std::move(f)](AnyTensor const& g) mutable -> AnyTensor {
+            Tensor<T> const typed = g.defined() ? g.as<T>() : Tensor<T>();
+            if constexpr (std::is_void_v<Result>) {
+                f(typed);
+                return {};
+            } else if constexpr (std::is_convertible_v<Result, AnyTensor>) return f(typed);
+            else return Tensor<T>(f(typed));
+        });
 }
 
-/// One hook on several tensors. What a pass has brought so far stands in the pass's notes, so that passes of several
-/// threads do not meet.
+/// One hook on several tensors. What a pass has brought so far stands in the pass's notes, so that
+/// passes of several threads do not meet.
 template <class F> class MultiGradHook : public std::enable_shared_from_this<MultiGradHook<F>> {
 public:
     explicit MultiGradHook(F f) : f_(std::move(f)) {}
 
-    template <class Mode> HookHandle attach(std::vector<AnyTensor> const& tensors, Mode mode)
-    {
+    template <class Mode> HookHandle attach(std::vector<AnyTensor> const& tensors, Mode mode) {
         for (auto const& t : tensors)
-            if (!t.requires_grad()) fail<GraphError>("register_multi_grad_hook: expected each tensor to require gradient");
+            if (!t.requires_grad())
+                fail<GraphError>(
+                    "register_multi_grad_hook: expected each tensor to require gradient");
         auto const handles = std::make_shared<std::vector<HookHandle>>();
         handles->reserve(tensors.size());
         HookHandle all([handles] {
@@ -77,10 +78,13 @@ public:
                 auto const edge = gradient_edge(tensors[i]);
                 auto alive = std::make_shared<char>();
                 targets_.push_back({edge.function.get(), alive});
-                handles->push_back(tensor_hooks_of(tensors[i]).tensor_hooks.add([self = this->shared_from_this(), alive, i, mode](AnyTensor const& g) -> AnyTensor {
-                    self->arrived(mode, i, g);
-                    return {};
-                }));
+                handles->push_back(
+                    tensor_hooks_of(tensors[i])
+                        .tensor_hooks.add([self = this->shared_from_this(), alive, i, mode](
+                                              AnyTensor const& g) -> AnyTensor {
+                            self->arrived(mode, i, g);
+                            return {};
+                        }));
             }
         } catch (...) {
             all.remove();
@@ -92,28 +96,27 @@ public:
 private:
     struct Target {
         Node const* node;
-        std::weak_ptr<char> alive;  // gone when the Node is, or when the hook was removed
+        std::weak_ptr<char> alive; // gone when the Node is, or when the hook was removed
     };
     struct Arrived {
         std::size_t expected = 0, count = 0;
         Gradients gradients;
     };
 
-    void arrived(All, std::size_t i, AnyTensor const& gradient)
-    {
+    void arrived(All, std::size_t i, AnyTensor const& gradient) {
         auto& note = current_pass->note(identity_);
         if (!note.has_value()) {
             Arrived fresh;
             fresh.gradients.resize(targets_.size());
-            for (auto const& t : targets_) fresh.expected += !t.alive.expired() && current_pass->reaches(*t.node);
+            for (auto const& t : targets_)
+                fresh.expected += !t.alive.expired() && current_pass->reaches(*t.node);
             note = std::move(fresh);
         }
         auto& all = std::any_cast<Arrived&>(note);
         all.gradients[i] = gradient;
         if (++all.count == all.expected) f_(std::as_const(all.gradients));
     }
-    void arrived(Any, std::size_t, AnyTensor const& gradient)
-    {
+    void arrived(Any, std::size_t, AnyTensor const& gradient) {
         auto& note = current_pass->note(identity_);
         if (std::exchange(note, true).has_value()) return;
         f_(gradient);
@@ -124,64 +127,79 @@ private:
     std::vector<Target> targets_;
 };
 
-}  // namespace detail
+} // namespace detail
 
-/// Calls f once in each backward pass, when the last of those tensors that are part of it has got its gradient: with the
-/// gradients of all of them, undefined ones for the others. Returns one handle for all.
-template <class F> HookHandle register_multi_grad_hook(std::vector<AnyTensor> const& tensors, F f, All mode = {})
-{
+/// Calls f once in each backward pass, when the last of those tensors that are part of it has got
+/// its gradient: with the gradients of all of them, undefined ones for the others. Returns one
+/// handle for all.
+template <class F>
+HookHandle register_multi_grad_hook(std::vector<AnyTensor> const& tensors, F f, All mode = {}) {
     constexpr bool takes_gradients = std::is_invocable_v<F&, std::vector<AnyTensor> const&>;
-    static_assert(takes_gradients, "register_multi_grad_hook: with xgrad::all the hook takes all gradients, a std::vector<AnyTensor> const&");
+    static_assert(takes_gradients, "register_multi_grad_hook: with xgrad::all the hook takes all "
+                                   "gradients, a std::vector<AnyTensor> const&");
     if constexpr (!takes_gradients) return {};
     else return std::make_shared<detail::MultiGradHook<F>>(std::move(f))->attach(tensors, mode);
 }
 /// Calls f once in each backward pass, with the first gradient that one of those tensors gets.
-template <class F> HookHandle register_multi_grad_hook(std::vector<AnyTensor> const& tensors, F f, Any mode)
-{
+template <class F>
+HookHandle register_multi_grad_hook(std::vector<AnyTensor> const& tensors, F f, Any mode) {
     constexpr bool takes_gradient = std::is_invocable_v<F&, AnyTensor const&>;
-    static_assert(takes_gradient, "register_multi_grad_hook: with xgrad::any the hook takes the first gradient, an AnyTensor const&");
+    static_assert(takes_gradient, "register_multi_grad_hook: with xgrad::any the hook takes the "
+                                  "first gradient, an AnyTensor const&");
     if constexpr (!takes_gradient) return {};
     else return std::make_shared<detail::MultiGradHook<F>>(std::move(f))->attach(tensors, mode);
 }
 
-template <Scalar T> template <class F> HookHandle Tensor<T>::register_hook(F f)
-{
+template <Scalar T> template <class F> HookHandle Tensor<T>::register_hook(F f) {
     constexpr bool takes_gradient = std::is_invocable_v<F&, Tensor const&>;
-    static_assert(takes_gradient, "register_hook: a hook takes the gradient as a Tensor const& of this tensor's scalar type");
+    static_assert(takes_gradient,
+        "register_hook: a hook takes the gradient as a Tensor const& of this tensor's scalar type");
     if constexpr (takes_gradient) {
         using Result = std::invoke_result_t<F&, Tensor const&>;
         constexpr bool returns_gradient = detail::is_tensor_hook_result<Result, T>;
         static_assert(returns_gradient,
             "register_hook: a hook returns nothing, or the gradient to go on with: "
             "a tensor or an expression of this tensor's scalar type");
-        if constexpr (returns_gradient) return detail::add_tensor_hook<T, Result>(*this, std::move(f));
+        if constexpr (returns_gradient)
+            return detail::add_tensor_hook<T, Result>(*this, std::move(f));
     }
     return {};
 }
 
-template <Scalar T> template <class F> HookHandle Tensor<T>::register_post_accumulate_grad_hook(F f)
-{
+template <Scalar T>
+template <class F>
+HookHandle Tensor<T>::register_post_accumulate_grad_hook(F f) {
     constexpr bool takes_leaf = std::is_invocable_v<F&, Tensor const&>;
-    static_assert(takes_leaf, "register_post_accumulate_grad_hook: a hook takes the leaf, a Tensor const& of this tensor's scalar type");
+    static_assert(takes_leaf, "register_post_accumulate_grad_hook: a hook takes the leaf, a Tensor "
+                              "const& of this tensor's scalar type");
     if constexpr (takes_leaf) {
-        static_assert(std::is_void_v<std::invoke_result_t<F&, Tensor const&>>, "register_post_accumulate_grad_hook: Tensor post accumulate grad hooks should return nothing");
-        if (!requires_grad()) detail::fail<GraphError>("cannot register a hook on a tensor that doesn't require gradient");
-        if (!is_leaf()) detail::fail<GraphError>("post accumulate grad hooks cannot be registered on non-leaf tensors");
+        static_assert(std::is_void_v<std::invoke_result_t<F&, Tensor const&>>,
+            "register_post_accumulate_grad_hook: Tensor post accumulate grad hooks should return "
+            "nothing");
+        if (!requires_grad())
+            detail::fail<GraphError>(
+                "cannot register a hook on a tensor that doesn't require gradient");
+        if (!is_leaf())
+            detail::fail<GraphError>(
+                "post accumulate grad hooks cannot be registered on non-leaf tensors");
         auto const edge = detail::gradient_edge(*this);
-        return detail::NodeHooks::made(*edge.function).post_accumulate.add([f = std::move(f)](AnyTensor const& leaf) mutable { f(leaf.as<T>()); });
+        return detail::NodeHooks::made(*edge.function)
+            .post_accumulate.add(
+                [f = std::move(f)](AnyTensor const& leaf) mutable { f(leaf.as<T>()); });
     }
     return {};
 }
 
-template <Scalar T> void Tensor<T>::retain_grad()
-{
-    if (!requires_grad()) detail::fail<GraphError>("can't retain_grad on Tensor that has requires_grad=False");
+template <Scalar T> void Tensor<T>::retain_grad() {
+    if (!requires_grad())
+        detail::fail<GraphError>("can't retain_grad on Tensor that has requires_grad=False");
     if (is_leaf() || impl().retains_grad) return;
     // weak, for the Node must not keep its own result alive
-    detail::NodeHooks::at(*grad_fn(), output_nr()).exchange_retain_grad([self = WeakTensor(*this)](AnyTensor const& gradient) {
-        if (auto const t = self.lock(); t.defined()) detail::keep_gradient(t, gradient);
-    });
+    detail::NodeHooks::at(*grad_fn(), output_nr())
+        .exchange_retain_grad([self = WeakTensor(*this)](AnyTensor const& gradient) {
+            if (auto const t = self.lock(); t.defined()) detail::keep_gradient(t, gradient);
+        });
     impl().retains_grad = true;
 }
 
-}  // namespace xgrad
+} // namespace xgrad

@@ -1,4 +1,5 @@
-// Picking by numbers: index_select and gather, index_add and scatter_add, and repetitions by their numbers.
+// Picking by numbers: index_select and gather, index_add and scatter_add, and repetitions by their
+// numbers.
 #pragma once
 
 #include <xgrad/ops/picking.hpp>
@@ -10,72 +11,91 @@ namespace xgrad {
 
 namespace detail {
 
-/// A copy of numbers in row-major order, which the caller may change before the backward pass, each seen to lie in [0, extent).
-inline Array<std::int64_t> checked_index(std::string_view name, Tensor<std::int64_t> const& index, std::size_t axis, std::size_t extent)
-{
+/// A copy of numbers in row-major order, which the caller may change before the backward pass, each
+/// seen to lie in [0, extent).
+inline Array<std::int64_t> checked_index(std::string_view name, Tensor<std::int64_t> const& index,
+    std::size_t axis, std::size_t extent) {
     if (!index.defined()) fail_undefined(name, "the index");
     Array<std::int64_t> copy(index.shape());
     copy_elements(copy, index.array_of());
     for (auto const i : copy)
-        if (i < 0 || i >= static_cast<std::int64_t>(extent)) fail<IndexError>(name, ": index ", i, " is out of bounds for axis ", axis, " with extent ", extent);
+        if (i < 0 || i >= static_cast<std::int64_t>(extent))
+            fail<IndexError>(
+                name, ": index ", i, " is out of bounds for axis ", axis, " with extent ", extent);
     return copy;
 }
 
-template <Operand X> IndexSelect picked_slices(std::string_view name, X const& x, std::ptrdiff_t axis, Tensor<std::int64_t> const& index)
-{
+template <Operand X>
+IndexSelect picked_slices(
+    std::string_view name, X const& x, std::ptrdiff_t axis, Tensor<std::int64_t> const& index) {
     check_defined(name, x);
     if (!index.defined()) fail_undefined(name, "the index");
     auto const d = normalize_axis(name, axis, x.shape());
-    if (index.dim() > 1) fail<ShapeError>(name, ": the index is a vector, not an array of shape ", index.shape());
-    return {{}, checked_index(name, index.dim() == 0 ? reshape(index, {1}) : index, d, x.shape()[d]), d};
+    if (index.dim() > 1)
+        fail<ShapeError>(name, ": the index is a vector, not an array of shape ", index.shape());
+    return {{},
+        checked_index(name, index.dim() == 0 ? reshape(index, {1}) : index, d, x.shape()[d]), d};
 }
 
-template <Operand X> Gather picked_elements(std::string_view name, X const& x, std::ptrdiff_t axis, Tensor<std::int64_t> const& index)
-{
+template <Operand X>
+Gather picked_elements(
+    std::string_view name, X const& x, std::ptrdiff_t axis, Tensor<std::int64_t> const& index) {
     check_defined(name, x);
     if (!index.defined()) fail_undefined(name, "the index");
     auto const d = normalize_axis(name, axis, x.shape());
     bool fits = index.dim() == x.dim();
-    for (std::size_t i = 0; fits && i < x.dim(); ++i) fits = i == d || index.shape()[i] <= x.shape()[i];
-    if (!fits) fail<ShapeError>(name, ": an index of shape ", index.shape(), " does not fit shape ", x.shape(), ": it needs as many axes, none longer but axis ", d);
+    for (std::size_t i = 0; fits && i < x.dim(); ++i)
+        fits = i == d || index.shape()[i] <= x.shape()[i];
+    if (!fits)
+        fail<ShapeError>(name, ": an index of shape ", index.shape(), " does not fit shape ",
+            x.shape(), ": it needs as many axes, none longer but axis ", d);
     return {{}, checked_index(name, index, d, x.shape()[d]), d};
 }
 
-template <Operand X, Operand Y> void check_added(std::string_view name, X const& x, Y const& y, Shape const& wanted)
-{
+template <Operand X, Operand Y>
+void check_added(std::string_view name, X const& x, Y const& y, Shape const& wanted) {
     using T = typename X::scalar;
-    static_assert(std::same_as<typename Y::scalar, T>, "index_add, scatter_add: what is added has the scalar type of what it is added to");
+    static_assert(std::same_as<typename Y::scalar, T>,
+        "index_add, scatter_add: what is added has the scalar type of what it is added to");
     check_defined(name, y, 3);
-    if (!(y.shape() == wanted)) fail<ShapeError>(name, ": shape ", wanted, " is to be added to parts of shape ", x.shape(), ", not shape ", y.shape());
+    if (!(y.shape() == wanted))
+        fail<ShapeError>(name, ": shape ", wanted, " is to be added to parts of shape ", x.shape(),
+            ", not shape ", y.shape());
 }
 
-}  // namespace detail
+} // namespace detail
 
 /// The slices of x along an axis that a vector of numbers names, each as often as it is named.
-template <Operand X> auto index_select(X const& x, std::ptrdiff_t axis, Tensor<std::int64_t> const& index)
-{
+template <Operand X>
+auto index_select(X const& x, std::ptrdiff_t axis, Tensor<std::int64_t> const& index) {
     return express(detail::picked_slices("index_select", x, axis, index), x);
 }
 
 /// The slices of x along an axis, each as often in succession as a vector of counts says.
-template <Operand X> auto repeat_interleave(X const& x, Tensor<std::int64_t> const& counts, std::ptrdiff_t axis)
-{
+template <Operand X>
+auto repeat_interleave(X const& x, Tensor<std::int64_t> const& counts, std::ptrdiff_t axis) {
     auto const d = detail::normalize_axis("repeat_interleave", axis, x.shape());
     auto const extent = x.shape()[d];
-    if (!(counts.shape() == Shape{extent})) detail::fail<ShapeError>("repeat_interleave: counts of shape ", counts.shape(), " are not one for each of ", extent, " positions along axis ", d);
+    if (!(counts.shape() == Shape{extent}))
+        detail::fail<ShapeError>("repeat_interleave: counts of shape ", counts.shape(),
+            " are not one for each of ", extent, " positions along axis ", d);
     auto const each = detail::contiguous(counts.array_of());
     std::size_t total = 0;
     for (auto const n : each)
-        if (n < 0 || (total += static_cast<std::size_t>(n)) > detail::most_elements) detail::fail<ShapeError>("repeat_interleave: count ", n, " is negative, or more than any memory holds");
+        if (n < 0 || (total += static_cast<std::size_t>(n)) > detail::most_elements)
+            detail::fail<ShapeError>(
+                "repeat_interleave: count ", n, " is negative, or more than any memory holds");
     detail::Array<std::int64_t> index(Shape{total});
     auto* next = index.begin();
-    for (std::size_t i = 0; i < extent; ++i) next = std::fill_n(next, each.begin()[i], static_cast<std::int64_t>(i));
+    for (std::size_t i = 0; i < extent; ++i)
+        next = std::fill_n(next, each.begin()[i], static_cast<std::int64_t>(i));
     return express(IndexSelect{{}, std::move(index), d}, x);
 }
 
-/// x, with slice i of y added to the slice index(i) of x along an axis. Slices that are named several times get several.
-template <Operand X, Operand Y> auto index_add(X const& x, std::ptrdiff_t axis, Tensor<std::int64_t> const& index, Y const& y)
-{
+/// x, with slice i of y added to the slice index(i) of x along an axis. Slices that are named
+/// several times get several.
+template <Operand X, Operand Y>
+auto index_add(X const& x, std::ptrdiff_t axis, Tensor<std::int64_t> const& index, Y const& y) {
     auto picked = detail::picked_slices("index_add", x, axis, index);
     Shape wanted = x.shape();
     wanted[picked.axis] = picked.index.numel;
@@ -83,19 +103,21 @@ template <Operand X, Operand Y> auto index_add(X const& x, std::ptrdiff_t axis, 
     return materialize_expression(x + express(IndexAdd{{}, std::move(picked), x.shape()}, y));
 }
 
-/// One element of x for each number of an index, which has as many axes as x: in two dimensions, x(index(i, j), j) along axis 0 and
-/// x(i, index(i, j)) along axis 1. The index may be shorter than x.
-template <Operand X> auto gather(X const& x, std::ptrdiff_t axis, Tensor<std::int64_t> const& index)
-{
+/// One element of x for each number of an index, which has as many axes as x: in two dimensions,
+/// x(index(i, j), j) along axis 0 and x(i, index(i, j)) along axis 1. The index may be shorter than
+/// x.
+template <Operand X>
+auto gather(X const& x, std::ptrdiff_t axis, Tensor<std::int64_t> const& index) {
     return express(detail::picked_elements("gather", x, axis, index), x);
 }
 
-/// x, with each element of y, which has the shape of the index, added to the element that gather() takes there.
-template <Operand X, Operand Y> auto scatter_add(X const& x, std::ptrdiff_t axis, Tensor<std::int64_t> const& index, Y const& y)
-{
+/// x, with each element of y, which has the shape of the index, added to the element that gather()
+/// takes there.
+template <Operand X, Operand Y>
+auto scatter_add(X const& x, std::ptrdiff_t axis, Tensor<std::int64_t> const& index, Y const& y) {
     auto picked = detail::picked_elements("scatter_add", x, axis, index);
     detail::check_added("scatter_add", x, y, index.shape());
     return materialize_expression(x + express(ScatterAdd{{}, std::move(picked), x.shape()}, y));
 }
 
-}  // namespace xgrad
+} // namespace xgrad

@@ -1,6 +1,7 @@
-// Changes in place. Each counts as one new version of the memory, so that a backward pass that needed the old values says
-// so. Where a gradient is wanted the change is recorded: the tensor's history, or that of the base of a view, is written
-// anew. Everything that can fail happens before the first element is written.
+// Changes in place. Each counts as one new version of the memory, so that a backward pass that
+// needed the old values says so. Where a gradient is wanted the change is recorded: the tensor's
+// history, or that of the base of a view, is written anew. Everything that can fail happens before
+// the first element is written.
 #pragma once
 
 #include <xgrad/tensor/views.hpp>
@@ -19,29 +20,40 @@ struct Copy : Elementwise<B(B, B), Z(Z, Z), R(R, R), C(C, C)> {
 
 namespace detail {
 
-[[gnu::cold]] inline void check_view_may_change(AnyTensor const& t, std::string_view operation)
-{
+[[gnu::cold]] inline void check_view_may_change(AnyTensor const& t, std::string_view operation) {
     switch (t.impl().view->meta) {
-    case CreationMeta::normal: break;
+    case CreationMeta::normal:
+        break;
     case CreationMeta::in_no_grad:
-    case CreationMeta::in_inference: fail_unrecorded_view(t.impl().view->meta, "is being");
+    case CreationMeta::in_inference:
+        fail_unrecorded_view(t.impl().view->meta, "is being");
     case CreationMeta::one_of_several:
-        fail<GraphError>("Output ", t.output_nr(), " of ", t.grad_fn() ? t.grad_fn()->name() : std::string("an operation"),
-                         " is a view and is being modified inplace. This view is the output of a function that returns multiple views. Such functions do not allow the output "
-                         "views to be modified inplace. You should replace the inplace operation by an out-of-place one.");
-    case CreationMeta::in_custom_function: fail_in_custom_function(t.impl(), "is being");
+        fail<GraphError>("Output ", t.output_nr(), " of ",
+            t.grad_fn() ? t.grad_fn()->name() : std::string("an operation"),
+            " is a view and is being modified inplace. This view is the output of a function that "
+            "returns multiple views. Such functions do not allow the output "
+            "views to be modified inplace. You should replace the inplace operation by an "
+            "out-of-place one.");
+    case CreationMeta::in_custom_function:
+        fail_in_custom_function(t.impl(), "is being");
     }
-    if (t.requires_grad() && AnyTensor(t.impl().view->base).is_leaf()) fail<GraphError>(operation, ": a view of a leaf Variable that requires grad is being used in an in-place operation.");
+    if (t.requires_grad() && AnyTensor(t.impl().view->base).is_leaf())
+        fail<GraphError>(operation, ": a view of a leaf Variable that requires grad is being used "
+                                    "in an in-place operation.");
 }
 
-/// Throws where a tensor may not be changed; `recorded` where the change will be a step of the graph.
-inline void check_in_place(AnyTensor const& t, std::string_view operation, bool recorded)
-{
+/// Throws where a tensor may not be changed; `recorded` where the change will be a step of the
+/// graph.
+inline void check_in_place(AnyTensor const& t, std::string_view operation, bool recorded) {
     if (t.is_inference() && !inference_mode)
-        fail<GraphError>(operation, ": Inplace update to inference tensor outside InferenceMode is not allowed. You can make a clone to get a normal tensor before doing inplace update.");
+        fail<GraphError>(operation,
+            ": Inplace update to inference tensor outside InferenceMode is not allowed. "
+            "You can make a clone to get a normal tensor before doing inplace update.");
     auto const check_overlap = [&](AnyArray const& a, char const* whose) {
         if (overlaps_itself(a))
-            fail<ShapeError>(operation, ": unsupported operation: more than one element of ", whose, " refers to a single memory location. Please clone() the tensor before performing the operation.");
+            fail<ShapeError>(operation, ": unsupported operation: more than one element of ", whose,
+                " refers to a single memory location. Please clone() the tensor before performing "
+                "the operation.");
     };
     check_overlap(t.impl().array, "the written-to tensor");
     if (!recorded) return;
@@ -49,31 +61,36 @@ inline void check_in_place(AnyTensor const& t, std::string_view operation, bool 
         check_overlap(t.impl().view->base->array, "the base of the written-to tensor");
         check_view_may_change(t, operation);
     }
-    if (t.requires_grad() && t.is_leaf()) fail<GraphError>(operation, ": a leaf Variable that requires grad is being used in an in-place operation.");
+    if (t.requires_grad() && t.is_leaf())
+        fail<GraphError>(operation,
+            ": a leaf Variable that requires grad is being used in an in-place operation.");
 }
 
 /// The history that a tensor gets by a change in place, made ready before anything is written.
 class NewHistory {
 public:
     /// `written` leads to what made the new values.
-    NewHistory(AnyTensor const& t, Edge written) : changed_(t.is_view() ? t.impl().view->base : t.handle()), edge_(std::move(written))
-    {
-        if (t.is_view()) edge_ = {Ref<Node>(new CopySlices(std::make_shared<Geometry const>(Geometry::of(*changed_, t.impl())), gradient_edge(AnyTensor(changed_)), edge_)), 0};
-        if (changed_->retains_grad) NodeHooks::at(*edge_.function, edge_.input_nr);  // so that begin() need not allocate
+    NewHistory(AnyTensor const& t, Edge written)
+        : changed_(t.is_view() ? t.impl().view->base : t.handle()), edge_(std::move(written)) {
+        if (t.is_view())
+            edge_ = {Ref<Node>(new CopySlices(
+                         std::make_shared<Geometry const>(Geometry::of(*changed_, t.impl())),
+                         gradient_edge(AnyTensor(changed_)), edge_)),
+                0};
+        if (changed_->retains_grad)
+            NodeHooks::at(*edge_.function, edge_.input_nr); // so that begin() need not allocate
         if (t.is_view() && t.retains_grad()) {
             view_ = t.handle();
             of_view_ = fresh_view_node(*view_, edge_);
             NodeHooks::at(*of_view_, 0);
         }
     }
-    void begin() noexcept
-    {
+    void begin() noexcept {
         changed_->array.storage->bump();
         take();
     }
     /// The same where the change has been counted.
-    void take() noexcept
-    {
+    void take() noexcept {
         move_retain_grad(*changed_, edge_.function.get(), edge_.input_nr);
         changed_->requires_grad = false;
         changed_->grad_fn = std::move(edge_.function);
@@ -84,21 +101,22 @@ public:
 private:
     Ref<TensorImpl> changed_;
     Edge edge_;
-    Ref<TensorImpl> view_;  // of which retain_grad() asks for the gradient of the new values
+    Ref<TensorImpl> view_; // of which retain_grad() asks for the gradient of the new values
     Ref<Node> of_view_;
 };
 
-/// The operands of a change of t that look into its memory, as they were before: with values of their own where the Node will
-/// save them.
+/// The operands of a change of t that look into its memory, as they were before: with values of
+/// their own where the Node will save them.
 class OldOperands {
 public:
-    void take(AnyTensor const& t, LeafMask needed, std::span<AnyTensor const*> operands)
-    {
+    void take(AnyTensor const& t, LeafMask needed, std::span<AnyTensor const*> operands) {
         before_.reserve(operands.size() + 1);
         for (std::size_t k = 0; k < operands.size(); ++k) {
             AnyTensor const& x = *operands[k];
             bool const is_collecting_leaf = x.is_leaf() && x.impl().requires_grad;
-            if (x.impl().array.storage != t.impl().array.storage || is_collecting_leaf || is_taken(x)) continue;
+            if (x.impl().array.storage != t.impl().array.storage || is_collecting_leaf ||
+                is_taken(x))
+                continue;
             AnyTensor const& old = before_.emplace_back(snapshot(x));
             bool save = false;
             for (std::size_t j = k; j < operands.size(); ++j) {
@@ -117,27 +135,32 @@ public:
     AnyTensor const& overwritten(AnyTensor const& t) { return before_.emplace_back(alias(t)); }
 
 private:
-    bool is_taken(AnyTensor const& x) const { return std::ranges::any_of(before_, [&](AnyTensor const& old) { return &old == &x; }); }
+    bool is_taken(AnyTensor const& x) const {
+        return std::ranges::any_of(before_, [&](AnyTensor const& old) { return &old == &x; });
+    }
 
     std::vector<AnyTensor> before_;
 };
 
-/// True where an element of t might be written before another element of a formula's result has read it.
-inline bool needs_room_aside(AnyArray const& out, RecordTable const& table, AnyArray const* const* leaves)
-{
+/// True where an element of t might be written before another element of a formula's result has
+/// read it.
+inline bool needs_room_aside(
+    AnyArray const& out, RecordTable const& table, AnyArray const* const* leaves) {
     bool aside = !out.contiguous;
     for (std::size_t k = 0; k < table.kernels.leaves; ++k) {
         AnyArray const& leaf = *leaves[k];
-        aside |= leaf.storage == out.storage && (leaf.data != out.data || !(leaf.shape == out.shape) || !leaf.contiguous);
+        aside |= leaf.storage == out.storage &&
+                 (leaf.data != out.data || !(leaf.shape == out.shape) || !leaf.contiguous);
     }
     return aside;
 }
 
 /// Overwrites t with the values of e, which has t among its operands.
-template <Scalar T, class E> void assign(Tensor<T> const& t, E const& e, std::string_view operation)
-{
+template <Scalar T, class E>
+void assign(Tensor<T> const& t, E const& e, std::string_view operation) {
     using S = typename E::scalar;
-    static_assert(letter_rank<letter_of<S>> <= letter_rank<letter_of<T>>, "in-place: the result type can't be cast to the type of the tensor that is changed");
+    static_assert(letter_rank<letter_of<S>> <= letter_rank<letter_of<T>>,
+        "in-place: the result type can't be cast to the type of the tensor that is changed");
     if constexpr (letter_rank<letter_of<S>> <= letter_rank<letter_of<T>>) {
         TakenApart<E> apart(e);
         auto const& table = apart.table;
@@ -147,13 +170,18 @@ template <Scalar T, class E> void assign(Tensor<T> const& t, E const& e, std::st
         OldOperands old;
         if (recorded) {
             old.take(t, in.plan->needed, apart.operands);
-            if (std::same_as<typename E::operation, Copy> && t.is_view()) apart.operands[0] = &old.overwritten(t);  // CopySlices leaves the old values out already
+            if (std::same_as<typename E::operation, Copy> && t.is_view())
+                apart.operands[0] =
+                    &old.overwritten(t); // CopySlices leaves the old values out already
             in = Gathered(table, &apart.formula, apart.operands, true);
         }
         Array<T> const& out = t.array_of();
-        if (!(in.space() == out.shape)) fail<ShapeError>(operation, ": output with shape ", out.shape, " doesn't match the broadcast shape ", in.space());
+        if (!(in.space() == out.shape))
+            fail<ShapeError>(operation, ": output with shape ", out.shape,
+                " doesn't match the broadcast shape ", in.space());
 
-        bool const aside = !std::same_as<S, T> || needs_room_aside(out, table, in.arrays) || (recorded && in.plan && in.plan->gradients.saved_result);
+        bool const aside = !std::same_as<S, T> || needs_room_aside(out, table, in.arrays) ||
+                           (recorded && in.plan && in.plan->gradients.saved_result);
         if (aside) {
             Tensor<S> const values(record_formula(table, &apart.formula, apart.operands).handle());
             Tensor<T> const converted = cast<T>(values);
@@ -164,72 +192,71 @@ template <Scalar T, class E> void assign(Tensor<T> const& t, E const& e, std::st
         } else {
             if constexpr (Differentiable<T>)
                 if (recorded) {
-                    Edge written;  // to nothing, where a part of t is overwritten with numbers
-                    if (in.plan) written = {FusedNode::make(&apart.formula, apart.operands, in, nullptr, t), 0};
+                    Edge written; // to nothing, where a part of t is overwritten with numbers
+                    if (in.plan)
+                        written = {
+                            FusedNode::make(&apart.formula, apart.operands, in, nullptr, t), 0};
                     NewHistory history(t, std::move(written));
-                    run_forward(table.kernels, &apart.formula, in.arrays, in.space(), output_operand(out, leaf_info<T>));
+                    run_forward(table.kernels, &apart.formula, in.arrays, in.space(),
+                        output_operand(out, leaf_info<T>));
                     return history.begin();
                 }
-            run_forward(table.kernels, &apart.formula, in.arrays, in.space(), output_operand(out, leaf_info<T>));
+            run_forward(table.kernels, &apart.formula, in.arrays, in.space(),
+                output_operand(out, leaf_info<T>));
         }
         out.storage->bump();
     }
 }
 
-template <class Self, class F, class... X> Self& change_in_place(Self& self, std::string_view operation, F f, X const&... x)
-{
+template <class Self, class F, class... X>
+Self& change_in_place(Self& self, std::string_view operation, F f, X const&... x) {
     auto const e = f(self, x...);
     if constexpr (is_expression<std::remove_const_t<decltype(e)>>) assign(self, e, operation);
-    else check_in_place(self, operation, recording() && self.requires_grad());  // conj_() of real numbers
+    else
+        check_in_place(
+            self, operation, recording() && self.requires_grad()); // conj_() of real numbers
     return self;
 }
 
-}  // namespace detail
+} // namespace detail
 
 /// Takes over values, broadcast to this tensor's shape.
-template <Scalar T> template <detail::OperandLike X> Tensor<T>& Tensor<T>::copy_(X const& x)
-{
+template <Scalar T> template <detail::OperandLike X> Tensor<T>& Tensor<T>::copy_(X const& x) {
     detail::assign(*this, express(Copy{}, *this, x), "copy_");
     return *this;
 }
-template <Scalar T> Tensor<T>& Tensor<T>::fill_(T value)
-{
+template <Scalar T> Tensor<T>& Tensor<T>::fill_(T value) {
     detail::assign(*this, express(Copy{}, *this, value), "fill_");
     return *this;
 }
-template <Scalar T> Tensor<T>& Tensor<T>::zero_()
-{
+template <Scalar T> Tensor<T>& Tensor<T>::zero_() {
     detail::assign(*this, express(Copy{}, *this, T(0)), "zero_");
     return *this;
 }
-template <Scalar T> template <detail::OperandLike X> Tensor<T>& Tensor<T>::masked_fill_(Tensor<bool> const& mask, X const& value)
-{
+template <Scalar T>
+template <detail::OperandLike X>
+Tensor<T>& Tensor<T>::masked_fill_(Tensor<bool> const& mask, X const& value) {
     detail::assign(*this, where(mask, value, *this), "masked_fill_");
     return *this;
 }
-template <Scalar T> template <detail::OperandLike X> Tensor<T>& Tensor<T>::operator+=(X const& x)
-{
+template <Scalar T> template <detail::OperandLike X> Tensor<T>& Tensor<T>::operator+=(X const& x) {
     detail::assign(*this, *this + x, "+=");
     return *this;
 }
-template <Scalar T> template <detail::OperandLike X> Tensor<T>& Tensor<T>::operator-=(X const& x)
-{
+template <Scalar T> template <detail::OperandLike X> Tensor<T>& Tensor<T>::operator-=(X const& x) {
     detail::assign(*this, *this - x, "-=");
     return *this;
 }
-template <Scalar T> template <detail::OperandLike X> Tensor<T>& Tensor<T>::operator*=(X const& x)
-{
+template <Scalar T> template <detail::OperandLike X> Tensor<T>& Tensor<T>::operator*=(X const& x) {
     detail::assign(*this, *this * x, "*=");
     return *this;
 }
-template <Scalar T> template <detail::OperandLike X> Tensor<T>& Tensor<T>::operator/=(X const& x)
-{
+template <Scalar T> template <detail::OperandLike X> Tensor<T>& Tensor<T>::operator/=(X const& x) {
     detail::assign(*this, *this / x, "/=");
     return *this;
 }
 
-template <Scalar T> Tensor<T>& Tensor<T>::detach_()
-{
+template <Scalar T> Tensor<T>& Tensor<T>::detach_() {
     if (is_view()) detail::fail<GraphError>("Can't detach views in-place. Use detach() instead.");
     impl().grad_fn = nullptr;
     impl().output_nr = 0;
@@ -238,4 +265,4 @@ template <Scalar T> Tensor<T>& Tensor<T>::detach_()
     return *this;
 }
 
-}  // namespace xgrad
+} // namespace xgrad

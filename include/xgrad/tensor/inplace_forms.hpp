@@ -10,15 +10,15 @@ XGRAD_COMPILED_ONCE
 namespace xgrad {
 
 namespace detail {
-template <class Self, class F, class... X> Self& change_in_place(Self& self, std::string_view operation, F f, X const&... x);
+template <class Self, class F, class... X>
+Self& change_in_place(Self& self, std::string_view operation, F f, X const&... x);
 }
 
 /// Base of Tensor. Each form returns the tensor itself.
 template <class Self> struct InplaceForms {
-#define XGRAD_IN_PLACE(f) \
-    Self& f##_() \
-    { \
-        return apply_in_place(#f "_", [](auto const& x) { return f(x); }); \
+#define XGRAD_IN_PLACE(f)                                                                          \
+    Self& f##_() {                                                                                 \
+        return apply_in_place(#f "_", [](auto const& x) { return f(x); });                         \
     }
     XGRAD_IN_PLACE(square)
     XGRAD_IN_PLACE(sqrt)
@@ -61,67 +61,72 @@ template <class Self> struct InplaceForms {
     XGRAD_IN_PLACE(digamma)
 #undef XGRAD_IN_PLACE
 
-    Self& neg_()
-    {
+    Self& neg_() {
         return apply_in_place("neg_", [](auto const& x) { return -x; });
     }
-    template <detail::OperandLike X> Self& add_(X const& b)
-    {
-        return apply_in_place("add_", [](auto const& x, auto const& y) { return x + y; }, b);
+    template <detail::OperandLike X> Self& add_(X const& b) {
+        return apply_in_place(
+            "add_", [](auto const& x, auto const& y) { return x + y; }, b);
     }
-    template <detail::OperandLike X> Self& sub_(X const& b)
-    {
-        return apply_in_place("sub_", [](auto const& x, auto const& y) { return x - y; }, b);
+    template <detail::OperandLike X> Self& sub_(X const& b) {
+        return apply_in_place(
+            "sub_", [](auto const& x, auto const& y) { return x - y; }, b);
     }
-    template <detail::OperandLike X> Self& mul_(X const& b)
-    {
-        return apply_in_place("mul_", [](auto const& x, auto const& y) { return x * y; }, b);
+    template <detail::OperandLike X> Self& mul_(X const& b) {
+        return apply_in_place(
+            "mul_", [](auto const& x, auto const& y) { return x * y; }, b);
     }
-    template <detail::OperandLike X> Self& div_(X const& b)
-    {
-        return apply_in_place("div_", [](auto const& x, auto const& y) { return x / y; }, b);
+    template <detail::OperandLike X> Self& div_(X const& b) {
+        return apply_in_place(
+            "div_", [](auto const& x, auto const& y) { return x / y; }, b);
     }
-    template <detail::OperandLike X> Self& pow_(X const& b)
-    {
-        return apply_in_place("pow_", [](auto const& x, auto const& y) { return pow(x, y); }, b);
+    template <detail::OperandLike X> Self& pow_(X const& b) {
+        return apply_in_place(
+            "pow_", [](auto const& x, auto const& y) { return pow(x, y); }, b);
     }
-    template <detail::OperandLike X> Self& minimum_(X const& b)
-    {
-        return apply_in_place("minimum_", [](auto const& x, auto const& y) { return minimum(x, y); }, b);
+    template <detail::OperandLike X> Self& minimum_(X const& b) {
+        return apply_in_place(
+            "minimum_", [](auto const& x, auto const& y) { return minimum(x, y); }, b);
     }
-    template <detail::OperandLike X> Self& maximum_(X const& b)
-    {
-        return apply_in_place("maximum_", [](auto const& x, auto const& y) { return maximum(x, y); }, b);
+    template <detail::OperandLike X> Self& maximum_(X const& b) {
+        return apply_in_place(
+            "maximum_", [](auto const& x, auto const& y) { return maximum(x, y); }, b);
     }
-    template <detail::OperandLike L, detail::OperandLike U> Self& clamp_(L const& lower, U const& upper)
-    {
-        return apply_in_place("clamp_", [](auto const& x, auto const& a, auto const& b) { return clamp(x, a, b); }, lower, upper);
+    template <detail::OperandLike L, detail::OperandLike U>
+    Self& clamp_(L const& lower, U const& upper) {
+        return apply_in_place(
+            "clamp_", [](auto const& x, auto const& a, auto const& b) { return clamp(x, a, b); },
+            lower, upper);
     }
-    template <detail::OperandLike L> Self& clamp_min_(L const& lower)
-    {
-        return apply_in_place("clamp_min_", [](auto const& x, auto const& a) { return clamp_min(x, a); }, lower);
+    template <detail::OperandLike L> Self& clamp_min_(L const& lower) {
+        return apply_in_place(
+            "clamp_min_", [](auto const& x, auto const& a) { return clamp_min(x, a); }, lower);
     }
-    template <detail::OperandLike U> Self& clamp_max_(U const& upper)
-    {
-        return apply_in_place("clamp_max_", [](auto const& x, auto const& b) { return clamp_max(x, b); }, upper);
+    template <detail::OperandLike U> Self& clamp_max_(U const& upper) {
+        return apply_in_place(
+            "clamp_max_", [](auto const& x, auto const& b) { return clamp_max(x, b); }, upper);
     }
     /// Your own elementwise operation: x.apply_(Scaled{2.}, y) is x = apply(Scaled{2.}, x, y).
     template <class Op, detail::OperandLike... X>
         requires(!detail::OperandLike<Op>)
-    Self& apply_(Op const& op, X const&... more)
-    {
+    Self& apply_(Op const& op, X const&... more) {
         static_cast<void>(detail::Pronounced<judged<Op>>());
         if constexpr (!Operation<Op>) return static_cast<Self&>(*this);
-        else return apply_in_place("apply_", [&op](auto const& x, auto const&... y) { return express(op, x, y...); }, more...);
+        else
+            return apply_in_place(
+                "apply_", [&op](auto const& x, auto const&... y) { return express(op, x, y...); },
+                more...);
     }
     /// The same for one without numbers of its own: x.apply_<MyOp>(y).
-    template <class Op, detail::OperandLike... X> Self& apply_(X const&... more) { return apply_(Op{}, more...); }
+    template <class Op, detail::OperandLike... X> Self& apply_(X const&... more) {
+        return apply_(Op{}, more...);
+    }
 
 private:
-    template <class F, class... X> Self& apply_in_place(std::string_view operation, F f, X const&... x)
-    {
+    template <class F, class... X>
+    Self& apply_in_place(std::string_view operation, F f, X const&... x) {
         return detail::change_in_place(static_cast<Self&>(*this), operation, f, x...);
     }
 };
 
-}  // namespace xgrad
+} // namespace xgrad

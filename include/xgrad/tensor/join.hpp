@@ -9,7 +9,8 @@ namespace xgrad {
 
 namespace detail {
 
-/// Where each of some tensors lies in the whole that they are joined into, side by side along one axis or, `stacked`, along a new one.
+/// Where each of some tensors lies in the whole that they are joined into, side by side along one
+/// axis or, `stacked`, along a new one.
 struct Joint {
     Shape shape;
     std::size_t axis;
@@ -17,8 +18,7 @@ struct Joint {
     CachedVector<std::size_t> counts;
 
     /// The window on tensor i, which starts there.
-    Window part(std::size_t i, std::size_t start) const
-    {
+    Window part(std::size_t i, std::size_t start) const {
         Window w(shape);
         w.start[axis] = start;
         w.count[axis] = counts[i];
@@ -26,33 +26,32 @@ struct Joint {
         return w;
     }
     /// Calls f(i, window) for each tensor.
-    template <class F> void for_each_part(F f) const
-    {
-        for (std::size_t i = 0, start = 0; i < counts.size(); start += counts[i++]) f(i, part(i, start));
+    template <class F> void for_each_part(F f) const {
+        for (std::size_t i = 0, start = 0; i < counts.size(); start += counts[i++])
+            f(i, part(i, start));
     }
 };
 
 /// The gradient of each tensor is its part.
 template <Scalar T> class JoinNode final : public Node {
 public:
-    JoinNode(std::string_view name, std::vector<Tensor<T>> const& x, Joint joint) : name_(name), joint_(std::move(joint))
-    {
+    JoinNode(std::string_view name, std::vector<Tensor<T>> const& x, Joint joint)
+        : name_(name), joint_(std::move(joint)) {
         edges_.reserve(x.size());
         for (auto const& t : x) edges_.push_back(gradient_edge(t));
         set_edges(edges_.data(), edges_.size());
     }
-    void apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) override
-    {
+    void apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) override {
         if (!gradients[0].defined()) return;
         auto const g = gradients[0].as<T>();
         joint_.for_each_part([&](std::size_t i, Window const& part) {
             if (edges_[i]) results[i] = express(part, g);
         });
     }
-    void pushforward(std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override
-    {
+    void pushforward(std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override {
         joint_.for_each_part([&](std::size_t i, Window const& part) {
-            if (tangents[i].defined()) add_to(results[0], express(Embed{{}, joint_.shape, part}, tangents[i].as<T>()));
+            if (tangents[i].defined())
+                add_to(results[0], express(Embed{{}, joint_.shape, part}, tangents[i].as<T>()));
         });
     }
     std::string name() const override { return backward_name(name_); }
@@ -63,8 +62,8 @@ private:
     CachedVector<Edge> edges_;
 };
 
-template <Scalar T> Tensor<T> join(std::string_view name, std::vector<Tensor<T>> const& x, Joint joint)
-{
+template <Scalar T>
+Tensor<T> join(std::string_view name, std::vector<Tensor<T>> const& x, Joint joint) {
     Array<T> out(joint.shape);
     bool wanted = false;
     joint.for_each_part([&](std::size_t i, Window const& part) {
@@ -73,17 +72,18 @@ template <Scalar T> Tensor<T> join(std::string_view name, std::vector<Tensor<T>>
     });
     Tensor<T> result(std::move(out));
     if constexpr (Differentiable<T>)
-        if (wanted && recording()) result.impl().grad_fn = Ref<Node>(new JoinNode<T>(name, x, std::move(joint)));
+        if (wanted && recording())
+            result.impl().grad_fn = Ref<Node>(new JoinNode<T>(name, x, std::move(joint)));
     return result;
 }
 
-}  // namespace detail
+} // namespace detail
 
 /// Joins tensors along an axis; their other extents must agree.
-template <Scalar T> Tensor<T> cat(std::vector<Tensor<T>> const& x, std::ptrdiff_t axis = 0)
-{
+template <Scalar T> Tensor<T> cat(std::vector<Tensor<T>> const& x, std::ptrdiff_t axis = 0) {
     if (x.empty()) detail::fail<ShapeError>("cat: no tensors to join");
-    for (auto const& t : x) detail::check_defined("cat", t, static_cast<std::size_t>(&t - x.data()));
+    for (auto const& t : x)
+        detail::check_defined("cat", t, static_cast<std::size_t>(&t - x.data()));
     Shape shape = x[0].shape();
     auto const at = detail::normalize_axis("cat", axis, shape);
     shape[at] = 0;
@@ -99,22 +99,26 @@ template <Scalar T> Tensor<T> cat(std::vector<Tensor<T>> const& x, std::ptrdiff_
             fits = other == shape;
             shape[at] = joined;
         }
-        if (!fits) detail::fail<ShapeError>("cat: shapes ", x[0].shape(), " and ", t.shape(), " do not fit together along axis ", axis);
+        if (!fits)
+            detail::fail<ShapeError>("cat: shapes ", x[0].shape(), " and ", t.shape(),
+                " do not fit together along axis ", axis);
     }
     return detail::join("Cat", x, {std::move(shape), at, false, std::move(counts)});
 }
 
 /// Joins tensors of one shape along a new axis.
-template <Scalar T> Tensor<T> stack(std::vector<Tensor<T>> const& x, std::ptrdiff_t axis = 0)
-{
+template <Scalar T> Tensor<T> stack(std::vector<Tensor<T>> const& x, std::ptrdiff_t axis = 0) {
     if (x.empty()) detail::fail<ShapeError>("stack: no tensors to join");
-    for (auto const& t : x) detail::check_defined("stack", t, static_cast<std::size_t>(&t - x.data()));
     for (auto const& t : x)
-        if (t.shape() != x[0].shape()) detail::fail<ShapeError>("stack: shapes ", x[0].shape(), " and ", t.shape(), " differ");
+        detail::check_defined("stack", t, static_cast<std::size_t>(&t - x.data()));
+    for (auto const& t : x)
+        if (t.shape() != x[0].shape())
+            detail::fail<ShapeError>("stack: shapes ", x[0].shape(), " and ", t.shape(), " differ");
     auto const at = detail::normalize_axis("stack", axis, x[0].shape(), 1);
     Shape shape = x[0].shape();
     shape.insert(at, x.size());
-    return detail::join("Stack", x, {std::move(shape), at, true, detail::CachedVector<std::size_t>(x.size(), 1)});
+    return detail::join(
+        "Stack", x, {std::move(shape), at, true, detail::CachedVector<std::size_t>(x.size(), 1)});
 }
 
-}  // namespace xgrad
+} // namespace xgrad

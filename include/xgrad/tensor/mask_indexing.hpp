@@ -25,11 +25,10 @@ inline Array<bool> full_mask(
     return copy;
 }
 
-}  // namespace detail
+} // namespace detail
 
 /// The elements of x where the mask, broadcast to its shape, is true, as a vector.
-template <Scalar T> Tensor<T> masked_select(Tensor<T> const& x, Tensor<bool> const& mask)
-{
+template <Scalar T> Tensor<T> masked_select(Tensor<T> const& x, Tensor<bool> const& mask) {
     return express(MaskedSelect{{}, detail::full_mask(mask, x, "masked_select")}, x);
 }
 
@@ -41,23 +40,30 @@ public:
           tensor_(std::move(t)), mask_(std::move(mask)) {}
     MaskedTensor(MaskedTensor const&) = default;
 
-    /// Writes one number everywhere, or as many numbers as the mask has true elements; recorded as any change in place.
-    template <detail::OperandLike X> void operator=(X const& x) &&
-    {
+    /// Writes one number everywhere, or as many numbers as the mask has true elements; recorded as
+    /// any change in place.
+    template <detail::OperandLike X> void operator=(X const& x) && {
         if constexpr (Number<X>) tensor_.masked_fill_(mask_, x);
         else {
             auto const values = detail::materialize(detail::OperandTraits<X>::make(x));
             auto const mask = detail::full_mask(mask_, tensor_);
-            if (values.numel() == 1) tensor_.masked_fill_(Tensor<bool>(mask), xgrad::reshape(values, Axes{}));
+            if (values.numel() == 1)
+                tensor_.masked_fill_(Tensor<bool>(mask), xgrad::reshape(values, Axes{}));
             else tensor_.masked_fill_(Tensor<bool>(mask), express(MaskedScatter{{}, mask}, values));
         }
     }
-    void operator=(MaskedTensor const& o) && { std::move(*this) = static_cast<Tensor<T> const&>(o); }
+    void operator=(MaskedTensor const& o) && {
+        std::move(*this) = static_cast<Tensor<T> const&>(o);
+    }
 
     // x(mask) += y is x(mask) = x(mask) + y. The vector that was read and named changes alone.
-#define XGRAD_COMPOUND(op) \
-    template <detail::OperandLike X> void operator op##=(X const& x) && { std::move(*this) = static_cast<Tensor<T> const&>(*this) op x; } \
-    template <detail::OperandLike X> Tensor<T>& operator op##=(X const& x) & { return Tensor<T>::operator op##=(x); }
+#define XGRAD_COMPOUND(op)                                                                         \
+    template <detail::OperandLike X> void operator op##=(X const& x)&& {                           \
+        std::move(*this) = static_cast<Tensor<T> const&>(*this) op x;                              \
+    }                                                                                              \
+    template <detail::OperandLike X> Tensor<T>& operator op##=(X const& x)& {                      \
+        return Tensor<T>::operator op##=(x);                                                       \
+    }
     XGRAD_COMPOUND(+)
     XGRAD_COMPOUND(-)
     XGRAD_COMPOUND(*)
@@ -74,8 +80,10 @@ template <Scalar T> struct OperandTraits<MaskedTensor<T>> {
     using type = Tensor<T>;
     static Tensor<T> const& make(MaskedTensor<T> const& x) { return x; }
 };
-}  // namespace detail
+} // namespace detail
 
-template <Scalar T> MaskedTensor<T> Tensor<T>::operator()(Tensor<bool> const& mask) const { return {*this, mask}; }
+template <Scalar T> MaskedTensor<T> Tensor<T>::operator()(Tensor<bool> const& mask) const {
+    return {*this, mask};
+}
 
-}  // namespace xgrad
+} // namespace xgrad

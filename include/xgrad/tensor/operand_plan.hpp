@@ -1,5 +1,6 @@
-// OperandPlan: all that is to be known of a recorded formula once it is known which of its operands are one tensor, and which of
-// them require a gradient. It is found once for each such pattern of a formula; the Nodes of that pattern point to it.
+// OperandPlan: all that is to be known of a recorded formula once it is known which of its operands
+// are one tensor, and which of them require a gradient. It is found once for each such pattern of a
+// formula; the Nodes of that pattern point to it.
 #pragma once
 
 #include <array>
@@ -18,20 +19,21 @@ struct KeptValue {
     std::byte* data;
     std::uint32_t version;
 
-    explicit KeptValue(AnyArray const& a) noexcept : storage(a.storage), data(a.data), version(storage->version()) {}
+    explicit KeptValue(AnyArray const& a) noexcept
+        : storage(a.storage), data(a.data), version(storage->version()) {}
     bool is_intact() const noexcept { return storage && storage->version() == version; }
 };
 
 /// Which operands are one tensor, and which require a gradient.
 struct OperandPattern {
-    std::array<std::uint8_t, 64> first{};  // the first operand that is the same tensor
+    std::array<std::uint8_t, 64> first{}; // the first operand that is the same tensor
     LeafMask requires_grad = 0;
-    bool result_exists = true;  // false where a fused reduction takes the formula's values
+    bool result_exists = true; // false where a fused reduction takes the formula's values
 
-    bool is_same(OperandPattern const& o, std::size_t n) const noexcept
-    {
-        std::uint64_t difference = (requires_grad ^ o.requires_grad) | static_cast<std::uint64_t>(result_exists ^ o.result_exists);
-        for (std::size_t k = 0; k < n; k += 8) {  // eight at a time
+    bool is_same(OperandPattern const& o, std::size_t n) const noexcept {
+        std::uint64_t difference = (requires_grad ^ o.requires_grad) |
+                                   static_cast<std::uint64_t>(result_exists ^ o.result_exists);
+        for (std::size_t k = 0; k < n; k += 8) { // eight at a time
             std::uint64_t mine, others;
             std::memcpy(&mine, &first[k], 8);
             std::memcpy(&others, &o.first[k], 8);
@@ -41,23 +43,27 @@ struct OperandPattern {
     }
 };
 
-/// What the gradient of each leaf of a formula looks at: values of leaves, one bit each, and whether the result is worth saving.
+/// What the gradient of each leaf of a formula looks at: values of leaves, one bit each, and
+/// whether the result is worth saving.
 struct Needs {
     std::array<LeafMask, 64> of{};
-    LeafMask reached = 0;  // leaves to which a gradient leads at all; through a mask none does
+    LeafMask reached = 0; // leaves to which a gradient leads at all; through a mask none does
     bool result = false;
 };
 
-/// Visits the operands of a vertex that can have a gradient: f(vertex, what that gradient looks at).
-template <class F> void each_operand_with_gradient(std::vector<TracedVertex> const& vertices, std::size_t at, F const& f)
-{
+/// Visits the operands of a vertex that can have a gradient: f(vertex, what that gradient looks
+/// at).
+template <class F>
+void each_operand_with_gradient(
+    std::vector<TracedVertex> const& vertices, std::size_t at, F const& f) {
     auto const& v = vertices[at];
     std::size_t child = at + 1;
     for (std::size_t i = 0; i < v.table->operands; child = vertices[child].end, ++i)
-        if (auto const& x = vertices[child]; x.leaves && x.table->takes_gradients()) f(child, v.table->uses(v.object, i));
+        if (auto const& x = vertices[child]; x.leaves && x.table->takes_gradients())
+            f(child, v.table->uses(v.object, i));
 }
-[[gnu::cold]] inline void add_needs(std::vector<TracedVertex> const& vertices, std::size_t at, LeafMask above, Needs& needs)
-{
+[[gnu::cold]] inline void add_needs(
+    std::vector<TracedVertex> const& vertices, std::size_t at, LeafMask above, Needs& needs) {
     auto const& v = vertices[at];
     if (v.table->is_leaf) {
         needs.of[v.first_leaf] = above;
@@ -72,10 +78,10 @@ template <class F> void each_operand_with_gradient(std::vector<TracedVertex> con
         add_needs(vertices, child, mask, needs);
     });
 }
-/// `result_exists` is false under a fused reduction. A result is worth saving where the rules of the outermost operation are written
-/// in terms of it alone, as exp's is: that spares its operands or a second evaluation.
-[[gnu::cold]] inline Needs needs_of(std::vector<TracedVertex> const& vertices, bool result_exists)
-{
+/// `result_exists` is false under a fused reduction. A result is worth saving where the rules of
+/// the outermost operation are written in terms of it alone, as exp's is: that spares its operands
+/// or a second evaluation.
+[[gnu::cold]] inline Needs needs_of(std::vector<TracedVertex> const& vertices, bool result_exists) {
     Uses outermost = 0;
     each_operand_with_gradient(vertices, 0, [&](std::size_t, Uses uses) { outermost |= uses; });
     Needs needs;
@@ -87,30 +93,35 @@ template <class F> void each_operand_with_gradient(std::vector<TracedVertex> con
 struct OperandPlan {
     OperandPattern pattern;
     RecordTable const& table;
-    BackwardPlan gradients;      // of one tensor at several places the first that gets a gradient gets all
-    LeafMask needed = 0;         // leaves whose values the gradients look at
-    LeafMask kept = 0;           // the first leaves of those
-    bool keeps_history = false;  // a value is kept that requires a gradient but gets none here
-    bool needs_all = false;      // the gradients look at every leaf
+    BackwardPlan
+        gradients;       // of one tensor at several places the first that gets a gradient gets all
+    LeafMask needed = 0; // leaves whose values the gradients look at
+    LeafMask kept = 0;   // the first leaves of those
+    bool keeps_history = false; // a value is kept that requires a gradient but gets none here
+    bool needs_all = false;     // the gradients look at every leaf
     std::uint8_t edges = 0, places = 0;
-    std::array<std::uint8_t, 64> edge{};      // of each leaf that gets a gradient
-    std::array<std::uint8_t, 64> target{};    // of each edge, the leaf that gets the gradient
-    std::array<std::uint8_t, 64> place{};     // of each leaf that is needed, where its value is kept; a saved result comes behind them
-    std::array<std::uint8_t, 64> at_place{};  // of each place, the first leaf that is kept there
-    /// Where the parts of a Node lie, from the end of the object on: kept values, edges, the formula, and under a sum that and the gradients
-    /// that are ready.
+    std::array<std::uint8_t, 64> edge{};   // of each leaf that gets a gradient
+    std::array<std::uint8_t, 64> target{}; // of each edge, the leaf that gets the gradient
+    std::array<std::uint8_t, 64> place{}; // of each leaf that is needed, where its value is kept; a
+                                          // saved result comes behind them
+    std::array<std::uint8_t, 64> at_place{}; // of each place, the first leaf that is kept there
+    /// Where the parts of a Node lie, from the end of the object on: kept values, edges, the
+    /// formula, and under a sum that and the gradients that are ready.
     std::size_t edges_at, formula_at, sum_at, bytes, bytes_with_sum;
     OperandPlan const* next = nullptr;
 
     /// True where a gradient leads to an operand that requires one.
     bool records() const noexcept { return gradients.wanted != 0; }
-    std::size_t kept_values() const noexcept { return std::size_t{places} + gradients.saved_result; }
+    std::size_t kept_values() const noexcept {
+        return std::size_t{places} + gradients.saved_result;
+    }
     bool makes_gradient(std::size_t k) const noexcept { return gradients.makes_gradient(k); }
 
     /// The plan for a pattern of the formula with this table.
-    static OperandPlan const& of(RecordTable const& table, void const* formula, OperandPattern const& pattern)
-    {
-        for (auto const* plan = table.plans->load(std::memory_order_acquire); plan; plan = plan->next)
+    static OperandPlan const& of(
+        RecordTable const& table, void const* formula, OperandPattern const& pattern) {
+        for (auto const* plan = table.plans->load(std::memory_order_acquire); plan;
+             plan = plan->next)
             if (plan->pattern.is_same(pattern, table.kernels.leaves)) [[likely]]
                 return *plan;
         return made(table, formula, pattern);
@@ -118,16 +129,17 @@ struct OperandPlan {
 
 private:
     /// Kept as long as the program runs: a formula has few patterns.
-    [[gnu::cold]] static OperandPlan const& made(RecordTable const& table, void const* formula, OperandPattern const& pattern)
-    {
+    [[gnu::cold]] static OperandPlan const& made(
+        RecordTable const& table, void const* formula, OperandPattern const& pattern) {
         auto* const plan = new OperandPlan(table, formula, pattern);
         plan->next = table.plans->load(std::memory_order_relaxed);
-        while (!table.plans->compare_exchange_weak(plan->next, plan, std::memory_order_release, std::memory_order_relaxed)) {}
+        while (!table.plans->compare_exchange_weak(
+            plan->next, plan, std::memory_order_release, std::memory_order_relaxed)) {}
         return *plan;
     }
 
-    OperandPlan(RecordTable const& t, void const* formula, OperandPattern const& p) : pattern(p), table(t)
-    {
+    OperandPlan(RecordTable const& t, void const* formula, OperandPattern const& p)
+        : pattern(p), table(t) {
         std::size_t const n = t.kernels.leaves;
         auto const needs = needs_of(traced_vertices(t, formula), p.result_exists);
         gradients.wanted = p.requires_grad & needs.reached;
@@ -136,8 +148,11 @@ private:
             auto const first = gradients.target[k] = p.first[k];
             if (!(gradients.wanted >> k & 1)) continue;
             needed |= needs.of[k];
-            std::size_t behind = k;  // the nearest leaf before k that gets a gradient of the same tensor
-            while (behind > 0 && !(p.first[behind - 1] == first && gradients.wanted >> (behind - 1) & 1)) --behind;
+            std::size_t behind =
+                k; // the nearest leaf before k that gets a gradient of the same tensor
+            while (behind > 0 &&
+                   !(p.first[behind - 1] == first && gradients.wanted >> (behind - 1) & 1))
+                --behind;
             if (behind > 0) gradients.send_to(behind - 1, k);
             else {
                 gradients.keep(k);
@@ -151,7 +166,8 @@ private:
                 kept |= LeafMask{1} << first;
                 at_place[place[first] = places++] = first;
                 bool gets_one = false;
-                for (std::size_t j = 0; j < n; ++j) gets_one |= p.first[j] == first && gradients.wanted >> j & 1;
+                for (std::size_t j = 0; j < n; ++j)
+                    gets_one |= p.first[j] == first && gradients.wanted >> j & 1;
                 keeps_history |= p.requires_grad >> first & !gets_one;
             }
             place[k] = place[first];
@@ -166,4 +182,4 @@ private:
     }
 };
 
-}  // namespace xgrad::detail
+} // namespace xgrad::detail

@@ -1,5 +1,5 @@
-// Which elements are the largest or smallest along an axis, and all of them in order: argmax and argmin, argsort, sort, topk. NaN counts as
-// larger than all numbers.
+// Which elements are the largest or smallest along an axis, and all of them in order: argmax and
+// argmin, argsort, sort, topk. NaN counts as larger than all numbers.
 #pragma once
 
 #include <xgrad/tensor/index_select.hpp>
@@ -16,9 +16,9 @@ template <Scalar T> struct Ordered {
 
 namespace detail {
 
-template <class T> bool is_less(T a, T b)
-{
-    static_assert(!is_complex<T>, "argmax, argmin, argsort, sort, topk, median, quantile: complex numbers have no order");
+template <class T> bool is_less(T a, T b) {
+    static_assert(!is_complex<T>,
+        "argmax, argmin, argsort, sort, topk, median, quantile: complex numbers have no order");
     if constexpr (is_complex<T>) return false;
     else return a < b || (b != b && a == a);
 }
@@ -28,13 +28,18 @@ template <class T> struct Placed {
     std::int64_t place;
 
     /// Equal ones stay in the order of their places.
-    static bool ascending(Placed const& a, Placed const& b) { return is_less(a.value, b.value) || (!is_less(b.value, a.value) && a.place < b.place); }
-    static bool descending(Placed const& a, Placed const& b) { return is_less(b.value, a.value) || (!is_less(a.value, b.value) && a.place < b.place); }
+    static bool ascending(Placed const& a, Placed const& b) {
+        return is_less(a.value, b.value) || (!is_less(b.value, a.value) && a.place < b.place);
+    }
+    static bool descending(Placed const& a, Placed const& b) {
+        return is_less(b.value, a.value) || (!is_less(a.value, b.value) && a.place < b.place);
+    }
 };
 
 /// count numbers for each row of x along an axis: choose(row, its length, the numbers).
-template <Scalar T, class F> Tensor<std::int64_t> places_along(Array<T> const& x, std::size_t axis, std::size_t count, F choose)
-{
+template <Scalar T, class F>
+Tensor<std::int64_t> places_along(
+    Array<T> const& x, std::size_t axis, std::size_t count, F choose) {
     Axes const over{static_cast<std::ptrdiff_t>(axis)};
     Array<T> room;
     T const* const rows = rows_over(over, x, room);
@@ -44,19 +49,23 @@ template <Scalar T, class F> Tensor<std::int64_t> places_along(Array<T> const& x
         if (d != axis) shape.push_back(x.shape[d]);
     shape.push_back(count);
     Array<std::int64_t> places(shape);
-    for (std::size_t row = 0; row < (count ? places.numel / count : 0); ++row) choose(rows + row * n, n, places.begin() + row * count);
+    for (std::size_t row = 0; row < (count ? places.numel / count : 0); ++row)
+        choose(rows + row * n, n, places.begin() + row * count);
     return Tensor<std::int64_t>(rows_put_back(over, std::move(places)));
 }
 
 /// The first `count` of each row in order.
-template <Scalar T> Tensor<std::int64_t> first_places(Array<T> const& x, std::size_t axis, std::size_t count, bool descending)
-{
+template <Scalar T>
+Tensor<std::int64_t> first_places(
+    Array<T> const& x, std::size_t axis, std::size_t count, bool descending) {
     CachedVector<Placed<T>> all(x.shape[axis]);
     return places_along(x, axis, count, [&](T const* row, std::size_t n, std::int64_t* places) {
         for (std::size_t i = 0; i < n; ++i) all[i] = {row[i], static_cast<std::int64_t>(i)};
         auto const sort = [&](auto less) {
             if (count == n) std::sort(all.begin(), all.end(), less);
-            else std::partial_sort(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(count), all.end(), less);
+            else
+                std::partial_sort(
+                    all.begin(), all.begin() + static_cast<std::ptrdiff_t>(count), all.end(), less);
         };
         descending ? sort(Placed<T>::descending) : sort(Placed<T>::ascending);
         for (std::size_t i = 0; i < count; ++i) places[i] = all[i].place;
@@ -64,35 +73,40 @@ template <Scalar T> Tensor<std::int64_t> first_places(Array<T> const& x, std::si
 }
 
 /// Unrecorded.
-template <Operand X> auto values_of(X const& x)
-{
+template <Operand X> auto values_of(X const& x) {
     NoGradGuard const off;
     return materialize(x).array_of();
 }
 
 /// With an axis of extent 1, or without it.
-template <Scalar T> Tensor<T> keep_or_drop(Tensor<T> const& x, std::size_t axis, bool keep)
-{
-    return keep ? x : only_reshaped(reshape(x, Axes(reduced_shape(x.shape(), {static_cast<std::ptrdiff_t>(axis)}, false))));
+template <Scalar T> Tensor<T> keep_or_drop(Tensor<T> const& x, std::size_t axis, bool keep) {
+    return keep ? x
+                : only_reshaped(reshape(x,
+                      Axes(reduced_shape(x.shape(), {static_cast<std::ptrdiff_t>(axis)}, false))));
 }
 /// Refuses rows along an axis that have no element to choose.
-inline void check_choice(std::string_view name, Shape const& shape, std::size_t axis)
-{
-    if (shape[axis] == 0 && numel(reduced_shape(shape, {static_cast<std::ptrdiff_t>(axis)}, false)) != 0) fail<ShapeError>(name, ": nothing to choose from in shape ", shape, " along axis ", axis);
+inline void check_choice(std::string_view name, Shape const& shape, std::size_t axis) {
+    if (shape[axis] == 0 &&
+        numel(reduced_shape(shape, {static_cast<std::ptrdiff_t>(axis)}, false)) != 0)
+        fail<ShapeError>(name, ": nothing to choose from in shape ", shape, " along axis ", axis);
 }
 
-template <Operand X> Tensor<std::int64_t> extreme_place(std::string_view name, X const& x, std::ptrdiff_t axis, bool keep, bool largest)
-{
+template <Operand X>
+Tensor<std::int64_t> extreme_place(
+    std::string_view name, X const& x, std::ptrdiff_t axis, bool keep, bool largest) {
     check_defined(name, x);
     auto const d = normalize_axis(name, axis, x.shape());
     auto const values = values_of(x);
     check_choice(name, values.shape, d);
-    auto const places = places_along(values, d, 1, [largest](auto const* row, std::size_t n, std::int64_t* place) {
-        std::size_t at = 0;
-        for (std::size_t i = 1; i < n; ++i)
-            if (largest ? is_less(row[at], row[i]) : row[at] == row[at] && (is_less(row[i], row[at]) || row[i] != row[i])) at = i;
-        *place = static_cast<std::int64_t>(at);
-    });
+    auto const places =
+        places_along(values, d, 1, [largest](auto const* row, std::size_t n, std::int64_t* place) {
+            std::size_t at = 0;
+            for (std::size_t i = 1; i < n; ++i)
+                if (largest ? is_less(row[at], row[i])
+                            : row[at] == row[at] && (is_less(row[i], row[at]) || row[i] != row[i]))
+                    at = i;
+            *place = static_cast<std::int64_t>(at);
+        });
     return keep_or_drop(places, d, keep);
 }
 
@@ -102,41 +116,63 @@ Tensor<std::int64_t> extreme_place_of_all(char const* name, X const& x, bool lar
     return extreme_place(name, in_one_row(name, x), 0, false, largest);
 }
 
-template <Operand X> auto ordered(std::string_view name, X const& x, std::ptrdiff_t axis, std::optional<std::size_t> count, bool descending)
-{
+template <Operand X>
+auto ordered(std::string_view name, X const& x, std::ptrdiff_t axis,
+    std::optional<std::size_t> count, bool descending) {
     check_defined(name, x);
     auto const d = normalize_axis(name, axis, x.shape());
     auto const t = materialize(x);
     std::size_t const n = t.shape()[d];
-    if (count && *count > n) fail<IndexError>(name, ": ", *count, " elements were asked for along axis ", d, " of shape ", t.shape());
+    if (count && *count > n)
+        fail<IndexError>(
+            name, ": ", *count, " elements were asked for along axis ", d, " of shape ", t.shape());
     auto indices = first_places(t.array_of(), d, count.value_or(n), descending);
     return Ordered<typename X::scalar>{gather(t, static_cast<std::ptrdiff_t>(d), indices), indices};
 }
 
-}  // namespace detail
+} // namespace detail
 
-/// The place of the largest element along an axis, the first of equal ones, or of the first NaN. Not differentiable.
-template <Operand X> Tensor<std::int64_t> argmax(X const& x, std::ptrdiff_t axis, bool keep = false) { return detail::extreme_place("argmax", x, axis, keep, true); }
+/// The place of the largest element along an axis, the first of equal ones, or of the first NaN.
+/// Not differentiable.
+template <Operand X>
+Tensor<std::int64_t> argmax(X const& x, std::ptrdiff_t axis, bool keep = false) {
+    return detail::extreme_place("argmax", x, axis, keep, true);
+}
 /// Among all elements in row-major order.
-template <Operand X> Tensor<std::int64_t> argmax(X const& x) { return detail::extreme_place_of_all("argmax", x, true); }
+template <Operand X> Tensor<std::int64_t> argmax(X const& x) {
+    return detail::extreme_place_of_all("argmax", x, true);
+}
 
-/// The place of the smallest element along an axis, the first of equal ones, or of the first NaN. Not differentiable.
-template <Operand X> Tensor<std::int64_t> argmin(X const& x, std::ptrdiff_t axis, bool keep = false) { return detail::extreme_place("argmin", x, axis, keep, false); }
-template <Operand X> Tensor<std::int64_t> argmin(X const& x) { return detail::extreme_place_of_all("argmin", x, false); }
+/// The place of the smallest element along an axis, the first of equal ones, or of the first NaN.
+/// Not differentiable.
+template <Operand X>
+Tensor<std::int64_t> argmin(X const& x, std::ptrdiff_t axis, bool keep = false) {
+    return detail::extreme_place("argmin", x, axis, keep, false);
+}
+template <Operand X> Tensor<std::int64_t> argmin(X const& x) {
+    return detail::extreme_place_of_all("argmin", x, false);
+}
 
-/// The places of the elements along an axis in ascending or descending order; equal ones keep theirs. Not differentiable.
-template <Operand X> Tensor<std::int64_t> argsort(X const& x, std::ptrdiff_t axis = -1, bool descending = false)
-{
+/// The places of the elements along an axis in ascending or descending order; equal ones keep
+/// theirs. Not differentiable.
+template <Operand X>
+Tensor<std::int64_t> argsort(X const& x, std::ptrdiff_t axis = -1, bool descending = false) {
     auto const d = detail::normalize_axis("argsort", axis, x.shape());
     auto const values = detail::values_of(x);
     return detail::first_places(values, d, values.shape[d], descending);
 }
 
-/// The elements along an axis in ascending or descending order, and the places that they had; equal ones keep their order. Gradients go back
-/// to those places.
-template <Operand X> auto sort(X const& x, std::ptrdiff_t axis = -1, bool descending = false) { return detail::ordered("sort", x, axis, {}, descending); }
+/// The elements along an axis in ascending or descending order, and the places that they had; equal
+/// ones keep their order. Gradients go back to those places.
+template <Operand X> auto sort(X const& x, std::ptrdiff_t axis = -1, bool descending = false) {
+    return detail::ordered("sort", x, axis, {}, descending);
+}
 
-/// The k largest elements along an axis in descending order, or the k smallest ones in ascending order, and their places.
-template <Operand X> auto topk(X const& x, std::size_t k, std::ptrdiff_t axis = -1, bool largest = true) { return detail::ordered("topk", x, axis, k, largest); }
+/// The k largest elements along an axis in descending order, or the k smallest ones in ascending
+/// order, and their places.
+template <Operand X>
+auto topk(X const& x, std::size_t k, std::ptrdiff_t axis = -1, bool largest = true) {
+    return detail::ordered("topk", x, axis, k, largest);
+}
 
-}  // namespace xgrad
+} // namespace xgrad

@@ -15,22 +15,20 @@ namespace detail {
 
 inline std::string number_text(bool v) { return v ? "true" : "false"; }
 inline std::string number_text(std::int64_t v) { return std::to_string(v); }
-template <RealScalar T> std::string number_text(T v)
-{
-    if (v != v) return "nan";  // and never "-nan"
+template <RealScalar T> std::string number_text(T v) {
+    if (v != v) return "nan"; // and never "-nan"
     char buffer[32];
     auto const n = std::snprintf(buffer, sizeof buffer, "%.6g", static_cast<double>(v));
     return {buffer, static_cast<std::size_t>(n)};
 }
-template <RealScalar T> std::string number_text(std::complex<T> v)
-{
+template <RealScalar T> std::string number_text(std::complex<T> v) {
     auto const im = number_text(v.imag());
     return number_text(v.real()) + (im[0] == '-' ? "" : "+") + im + "i";
 }
 
 /// Rows longer than six, of an array of more than a thousand elements, are cut in the middle.
-template <class T> void array_text(Array<T> const& a, std::size_t axis, std::ptrdiff_t at, std::string& out)
-{
+template <class T>
+void array_text(Array<T> const& a, std::size_t axis, std::ptrdiff_t at, std::string& out) {
     if (axis == a.shape.size()) {
         out += number_text(a.begin()[at]);
         return;
@@ -48,40 +46,44 @@ template <class T> void array_text(Array<T> const& a, std::size_t axis, std::ptr
     out += ']';
 }
 
-}  // namespace detail
+} // namespace detail
 
 namespace detail {
-/// ", grad_fn=<MulBackward>", or <Invalid> for a view whose way back was lost when its base was changed.
-[[gnu::cold]] inline std::string history_text(AnyTensor const& t)
-{
+/// ", grad_fn=<MulBackward>", or <Invalid> for a view whose way back was lost when its base was
+/// changed.
+[[gnu::cold]] inline std::string history_text(AnyTensor const& t) {
     try {
         if (auto const* const node = t.grad_fn()) return ", grad_fn=<" + node->name() + ">";
-    } catch (GraphError const&) {
-        return ", grad_fn=<Invalid>";
-    }
+    } catch (GraphError const&) { return ", grad_fn=<Invalid>"; }
     return t.requires_grad() ? ", requires_grad=true" : "";
 }
-}  // namespace detail
+} // namespace detail
 
 /// "Tensor([1, 2], shape=[2], dtype=float64, grad_fn=<MulBackward>)".
-template <Scalar T> std::string to_string(Tensor<T> const& t)
-{
+template <Scalar T> std::string to_string(Tensor<T> const& t) {
     if (!t.defined()) return "Tensor(undefined)";
     std::string s = "Tensor(";
     detail::array_text(t.array_of(), 0, 0, s);
-    return detail::message_of({s, ", shape=", t.shape(), ", dtype=", name(t.dtype()), detail::history_text(t), ")"});
+    return detail::message_of(
+        {s, ", shape=", t.shape(), ", dtype=", name(t.dtype()), detail::history_text(t), ")"});
 }
-/// The same for a tensor of any type. A template, as all here, so that only programs that print have it.
-template <std::same_as<AnyTensor> A> std::string to_string(A const& t)
-{
+/// The same for a tensor of any type. A template, as all here, so that only programs that print
+/// have it.
+template <std::same_as<AnyTensor> A> std::string to_string(A const& t) {
     if (!t.defined()) return "Tensor(undefined)";
     switch (t.dtype()) {
-    case DType::boolean: return to_string(t.template as<bool>());
-    case DType::int64: return to_string(t.template as<std::int64_t>());
-    case DType::float32: return to_string(t.template as<float>());
-    case DType::float64: return to_string(t.template as<double>());
-    case DType::complex64: return to_string(t.template as<std::complex<float>>());
-    default: return to_string(t.template as<std::complex<double>>());
+    case DType::boolean:
+        return to_string(t.template as<bool>());
+    case DType::int64:
+        return to_string(t.template as<std::int64_t>());
+    case DType::float32:
+        return to_string(t.template as<float>());
+    case DType::float64:
+        return to_string(t.template as<double>());
+    case DType::complex64:
+        return to_string(t.template as<std::complex<float>>());
+    default:
+        return to_string(t.template as<std::complex<double>>());
     }
 }
 /// A shape, strides or a list of axes: "[2, 3]".
@@ -89,10 +91,21 @@ template <class T> std::string to_string(Dims<T> const& dims) { return detail::m
 /// NumPy's name of a scalar type: "float64".
 template <std::same_as<DType> T> std::string to_string(T type) { return std::string(name(type)); }
 
-template <Scalar T> std::ostream& operator<<(std::ostream& out, Tensor<T> const& t) { return out << to_string(t); }
-template <std::same_as<AnyTensor> A> std::ostream& operator<<(std::ostream& out, A const& t) { return out << to_string(t); }
-template <class T> std::ostream& operator<<(std::ostream& out, Dims<T> const& dims) { return out << to_string(dims); }
-template <std::same_as<DType> T> std::ostream& operator<<(std::ostream& out, T type) { return out << name(type); }
-template <class Op, class... X> std::ostream& operator<<(std::ostream& out, Expression<Op, X...> const& e) { return out << to_string(detail::materialize(e)); }
+template <Scalar T> std::ostream& operator<<(std::ostream& out, Tensor<T> const& t) {
+    return out << to_string(t);
+}
+template <std::same_as<AnyTensor> A> std::ostream& operator<<(std::ostream& out, A const& t) {
+    return out << to_string(t);
+}
+template <class T> std::ostream& operator<<(std::ostream& out, Dims<T> const& dims) {
+    return out << to_string(dims);
+}
+template <std::same_as<DType> T> std::ostream& operator<<(std::ostream& out, T type) {
+    return out << name(type);
+}
+template <class Op, class... X>
+std::ostream& operator<<(std::ostream& out, Expression<Op, X...> const& e) {
+    return out << to_string(detail::materialize(e));
+}
 
-}  // namespace xgrad
+} // namespace xgrad

@@ -1,4 +1,5 @@
-// What lies in the middle of the elements in order, or at another part of the way: median and quantile. NaN stands for all that it is among.
+// What lies in the middle of the elements in order, or at another part of the way: median and
+// quantile. NaN stands for all that it is among.
 #pragma once
 
 #include <xgrad/tensor/join.hpp>
@@ -10,37 +11,40 @@ namespace xgrad {
 
 namespace detail {
 
-/// The places of the element with so many before it in order, and of the next one if that is wanted, for each row of x along an axis; twice
-/// that of the first NaN where there is one.
-template <Scalar T> Tensor<std::int64_t> places_of_rank(Array<T> const& x, std::size_t axis, std::size_t rank, bool with_next)
-{
+/// The places of the element with so many before it in order, and of the next one if that is
+/// wanted, for each row of x along an axis; twice that of the first NaN where there is one.
+template <Scalar T>
+Tensor<std::int64_t> places_of_rank(
+    Array<T> const& x, std::size_t axis, std::size_t rank, bool with_next) {
     CachedVector<Placed<T>> all(x.shape[axis]);
-    return places_along(x, axis, with_next ? 2 : 1, [&](T const* row, std::size_t n, std::int64_t* places) {
-        auto const nan = std::find_if(row, row + n, [](T v) { return v != v; }) - row;
-        places[0] = nan;
-        if (with_next) places[1] = nan;
-        if (static_cast<std::size_t>(nan) < n) return;
-        for (std::size_t i = 0; i < n; ++i) all[i] = {row[i], static_cast<std::int64_t>(i)};
-        auto const at = all.begin() + static_cast<std::ptrdiff_t>(rank);
-        std::nth_element(all.begin(), at, all.end(), Placed<T>::ascending);
-        places[0] = at->place;
-        if (with_next) places[1] = std::min_element(at + 1, all.end(), Placed<T>::ascending)->place;
-    });
+    return places_along(
+        x, axis, with_next ? 2 : 1, [&](T const* row, std::size_t n, std::int64_t* places) {
+            auto const nan = std::find_if(row, row + n, [](T v) { return v != v; }) - row;
+            places[0] = nan;
+            if (with_next) places[1] = nan;
+            if (static_cast<std::size_t>(nan) < n) return;
+            for (std::size_t i = 0; i < n; ++i) all[i] = {row[i], static_cast<std::int64_t>(i)};
+            auto const at = all.begin() + static_cast<std::ptrdiff_t>(rank);
+            std::nth_element(all.begin(), at, all.end(), Placed<T>::ascending);
+            places[0] = at->place;
+            if (with_next)
+                places[1] = std::min_element(at + 1, all.end(), Placed<T>::ascending)->place;
+        });
 }
 
-}  // namespace detail
+} // namespace detail
 
 /// The median of all elements, the lower one of two. Those that are equal to it share the gradient.
 struct Median : Arraywise {
     static constexpr std::string_view written = "median";
     static constexpr detail::Uses uses[] = {detail::uses_argument(0) | detail::uses_result};
 
-    template <Scalar T> auto value(detail::Array<T> const& x) const
-    {
+    template <Scalar T> auto value(detail::Array<T> const& x) const {
         detail::Array<T> elements(x.shape);
         detail::copy_elements(elements, x);
         if (elements.numel == 0) {
-            if constexpr (RealScalar<T>) return detail::Array<T>(Shape(), std::numeric_limits<T>::quiet_NaN());
+            if constexpr (RealScalar<T>)
+                return detail::Array<T>(Shape(), std::numeric_limits<T>::quiet_NaN());
             detail::fail<ShapeError>("median: nothing to choose from in shape ", x.shape);
         }
         auto const nan = std::find_if(elements.begin(), elements.end(), [](T v) { return v != v; });
@@ -49,44 +53,55 @@ struct Median : Arraywise {
         std::nth_element(elements.begin(), middle, elements.end(), detail::is_less<T>);
         return detail::Array<T>(Shape(), *middle);
     }
-    auto pullback(wrt<0>, auto const& g, auto const& y, auto const& x) const { return express(ExtremumGradient{{}, detail::all_axes(x.dim())}, g, unrecorded(y), unrecorded(x)); }
+    auto pullback(wrt<0>, auto const& g, auto const& y, auto const& x) const {
+        return express(
+            ExtremumGradient{{}, detail::all_axes(x.dim())}, g, unrecorded(y), unrecorded(x));
+    }
 };
 
-/// The median along an axis, the lower one of two, and its place, the first of equal ones that count; or NaN and the place of the first. The
-/// gradient goes back to that place.
-template <Operand X> auto median(X const& x, std::ptrdiff_t axis, bool keep = false)
-{
+/// The median along an axis, the lower one of two, and its place, the first of equal ones that
+/// count; or NaN and the place of the first. The gradient goes back to that place.
+template <Operand X> auto median(X const& x, std::ptrdiff_t axis, bool keep = false) {
     auto const d = detail::normalize_axis("median", axis, x.shape());
     auto const t = detail::materialize(x);
     auto const n = t.shape()[d];
     detail::check_choice("median", t.shape(), d);
     auto const places = detail::places_of_rank(t.array_of(), d, n ? (n - 1) / 2 : 0, false);
-    return Ordered<typename X::scalar>{detail::keep_or_drop(gather(t, static_cast<std::ptrdiff_t>(d), places), d, keep), detail::keep_or_drop(places, d, keep)};
+    return Ordered<typename X::scalar>{
+        detail::keep_or_drop(gather(t, static_cast<std::ptrdiff_t>(d), places), d, keep),
+        detail::keep_or_drop(places, d, keep)};
 }
-/// Of all elements, the value alone: NaN of nothing, or where there is one. Elements that are equal to it share the gradient equally.
-template <Operand X> auto median(X const& x)
-{
+/// Of all elements, the value alone: NaN of nothing, or where there is one. Elements that are equal
+/// to it share the gradient equally.
+template <Operand X> auto median(X const& x) {
     static_assert(!detail::is_complex<typename X::scalar>, "median: complex numbers have no order");
     if constexpr (detail::is_complex<typename X::scalar>) return materialize_expression(x);
     else return express(Median{}, x);
 }
 
-/// What lies at a part q of the way through the elements along an axis in order, from the smallest (0) to the largest (1); between two of
-/// them as much nearer to one as q says, and these two have the gradient. NaN where there is one. Of integers and masks: of double.
-template <Operand X> auto quantile(X const& x, double q, std::ptrdiff_t axis, bool keep = false)
-{
-    if constexpr (std::same_as<typename X::letter, B> || std::same_as<typename X::letter, Z>) return quantile(cast<double>(x), q, axis, keep);
+/// What lies at a part q of the way through the elements along an axis in order, from the smallest
+/// (0) to the largest (1); between two of them as much nearer to one as q says, and these two have
+/// the gradient. NaN where there is one. Of integers and masks: of double.
+template <Operand X> auto quantile(X const& x, double q, std::ptrdiff_t axis, bool keep = false) {
+    if constexpr (std::same_as<typename X::letter, B> || std::same_as<typename X::letter, Z>)
+        return quantile(cast<double>(x), q, axis, keep);
     else {
         auto const d = detail::normalize_axis("quantile", axis, x.shape());
         auto const t = detail::materialize(x);
         if (!(q >= 0 && q <= 1)) detail::fail("quantile: q must lie between 0 and 1");
-        if (t.shape()[d] == 0) detail::fail<ShapeError>("quantile: nothing to choose from in shape ", t.shape(), " along axis ", d);
+        if (t.shape()[d] == 0)
+            detail::fail<ShapeError>(
+                "quantile: nothing to choose from in shape ", t.shape(), " along axis ", d);
         double const way = q * static_cast<double>(t.shape()[d] - 1), whole = std::floor(way);
         auto const rest = static_cast<precision_of<typename X::scalar>>(way - whole);
-        auto const neighbours = gather(t, static_cast<std::ptrdiff_t>(d), detail::places_of_rank(t.array_of(), d, static_cast<std::size_t>(whole), rest > 0));
+        auto const neighbours = gather(t, static_cast<std::ptrdiff_t>(d),
+            detail::places_of_rank(t.array_of(), d, static_cast<std::size_t>(whole), rest > 0));
         if (!(rest > 0)) return detail::keep_or_drop(neighbours, d, keep);
         auto const parts = neighbours.split(1, static_cast<std::ptrdiff_t>(d));
-        return detail::keep_or_drop(detail::materialize(where(isfinite(parts[1] - parts[0]), parts[0] + rest * (parts[1] - parts[0]), (1 - rest) * parts[0] + rest * parts[1])), d, keep);
+        return detail::keep_or_drop(
+            detail::materialize(where(isfinite(parts[1] - parts[0]),
+                parts[0] + rest * (parts[1] - parts[0]), (1 - rest) * parts[0] + rest * parts[1])),
+            d, keep);
     }
 }
 /// Of all elements.
@@ -95,8 +110,8 @@ template <Operand X> auto quantile(X const& x, double q) {
 }
 
 /// Several quantiles, along a new first axis.
-template <Operand X> auto quantile(X const& x, std::vector<double> const& q, std::ptrdiff_t axis, bool keep = false)
-{
+template <Operand X>
+auto quantile(X const& x, std::vector<double> const& q, std::ptrdiff_t axis, bool keep = false) {
     auto const t = detail::materialize(x);
     std::vector<decltype(quantile(t, 0., axis, keep))> parts;
     for (auto const part : q) parts.push_back(quantile(t, part, axis, keep));
@@ -106,4 +121,4 @@ template <Operand X> auto quantile(X const& x, std::vector<double> const& q) {
     return quantile(detail::in_one_row("quantile", x), q, 0);
 }
 
-}  // namespace xgrad
+} // namespace xgrad

@@ -1,6 +1,7 @@
-// Recording: where an elementwise Expression becomes a Tensor, and, if a gradient will be wanted, one Node. The only place
-// that knows both operations and the graph. sum() of an expression goes the same way: the tiles of the expression are summed
-// as they are made, and backward starts from the broadcast gradient of the sum.
+// Recording: where an elementwise Expression becomes a Tensor, and, if a gradient will be wanted,
+// one Node. The only place that knows both operations and the graph. sum() of an expression goes
+// the same way: the tiles of the expression are summed as they are made, and backward starts from
+// the broadcast gradient of the sum.
 #pragma once
 
 #include <xgrad/graph/anomaly.hpp>
@@ -13,35 +14,42 @@ XGRAD_COMPILED_ONCE
 namespace xgrad::detail {
 
 /// Visits the tensors of an expression from left to right: f(index, tensor).
-template <std::size_t At, class X, class F> void each_tensor(X const& x, F&& f)
-{
+template <std::size_t At, class X, class F> void each_tensor(X const& x, F&& f) {
     if constexpr (is_expression<X>)
         []<class Op, class... Y>(Expression<Op, Y...> const& e, F& g) {
             constexpr auto first = first_leaves<Y...>();
-            [&]<std::size_t... I>(std::index_sequence<I...>) { (each_tensor<At + first[I]>(get<I>(e.x), g), ...); }(std::index_sequence_for<Y...>{});
+            [&]<std::size_t... I>(std::index_sequence<I...>) {
+                (each_tensor<At + first[I]>(get<I>(e.x), g), ...);
+            }(std::index_sequence_for<Y...>{});
         }(x, f);
     else if constexpr (X::leaves == 1) f(At, x);
 }
 
 // What traced.hpp defines.
-inline void traced_pass(FusedNode const& node, AnyTensor const* leaves, AnyTensor const& result, AnyTensor const& gradient, std::span<AnyTensor> results);
-template <class P, class Op, class... X> void list_vertices(Expression<Op, X...> const& e, std::vector<TracedVertex>& out);
+inline void traced_pass(FusedNode const& node, AnyTensor const* leaves, AnyTensor const& result,
+    AnyTensor const& gradient, std::span<AnyTensor> results);
+template <class P, class Op, class... X>
+void list_vertices(Expression<Op, X...> const& e, std::vector<TracedVertex>& out);
 template <class P, class T> void list_vertices(Slot<T> const&, std::vector<TracedVertex>& out);
 template <class Y, class P> struct TracedEnds;
 
 template <class F> struct RecordTableOf {
     using Y = typename F::scalar;
 
-    template <std::size_t... K> static constexpr auto leaf_types(std::index_sequence<K...>) { return std::array<TypeInfo const*, F::leaves>{&type_info<leaf_scalar<F, K>>...}; }
+    template <std::size_t... K> static constexpr auto leaf_types(std::index_sequence<K...>) {
+        return std::array<TypeInfo const*, F::leaves>{&type_info<leaf_scalar<F, K>>...};
+    }
     static constexpr auto types = leaf_types(std::make_index_sequence<F::leaves>{});
     static void copy(void* to, void const* from) { ::new (to) F(*static_cast<F const*>(from)); }
     static void destroy(void* formula) noexcept { static_cast<F*>(formula)->~F(); }
     static inline std::atomic<OperandPlan const*> plans{nullptr};
     static inline std::atomic<signed char> use{0};
-    static void list_vertices(void const* formula, std::vector<TracedVertex>& out) { detail::list_vertices<compute_precision<F>>(*static_cast<F const*>(formula), out); }
-    static constexpr RecordTable make()
-    {
-        RecordTable t{FormulaTableOf<F>::table, leaf_info<Y>, type_info<Y>, types.data(), sizeof(F)};
+    static void list_vertices(void const* formula, std::vector<TracedVertex>& out) {
+        detail::list_vertices<compute_precision<F>>(*static_cast<F const*>(formula), out);
+    }
+    static constexpr RecordTable make() {
+        RecordTable t{
+            FormulaTableOf<F>::table, leaf_info<Y>, type_info<Y>, types.data(), sizeof(F)};
         if constexpr (Differentiable<Y>) {
             t.copy = &copy;
             if constexpr (!std::is_trivially_destructible_v<F>) t.destroy = &destroy;
@@ -57,25 +65,32 @@ template <class F> struct RecordTableOf {
     static constexpr RecordTable table = make();
 };
 
-inline AnyTensor record_formula(RecordTable const& table, void const* formula, AnyTensor const* const* operands)
-{
+inline AnyTensor record_formula(
+    RecordTable const& table, void const* formula, AnyTensor const* const* operands) {
     Gathered const in(table, formula, operands, true);
-    bool const own_block = in.plan;  // the next Node may keep the values
-    AnyTensor result(in.same_shape && in.arrays[0]->contiguous ? TensorImpl::make(table.result_type, AnyArray::Layout{*in.arrays[0]}, own_block)
-                                                               : TensorImpl::make(table.result_type, in.space(), own_block));
+    bool const own_block = in.plan; // the next Node may keep the values
+    AnyTensor result(
+        in.same_shape && in.arrays[0]->contiguous
+            ? TensorImpl::make(table.result_type, AnyArray::Layout{*in.arrays[0]}, own_block)
+            : TensorImpl::make(table.result_type, in.space(), own_block));
     auto const& out = result.impl().array;
     if (in.in_order && table.result.in_place) run_in_order(table.kernels, formula, in.arrays, out);
-    else run_forward(table.kernels, formula, in.arrays, in.space(), output_operand(out, table.result));
+    else
+        run_forward(
+            table.kernels, formula, in.arrays, in.space(), output_operand(out, table.result));
     if (in.plan) result.handle()->grad_fn = FusedNode::make(formula, operands, in, nullptr, result);
     return result;
 }
 
-inline std::string_view sum_name(bool mean) { return mean ? std::string_view("Mean") : std::string_view("Sum"); }
+inline std::string_view sum_name(bool mean) {
+    return mean ? std::string_view("Mean") : std::string_view("Sum");
+}
 
 /// A sum over all elements together with its gradients, in one pass.
-inline AnyTensor record_full_sum(RecordTable const& table, SumKernel kernel, void const* formula, AnyTensor const* const* operands, Gathered const& in, bool mean)
-{
-    SumOver const over{sum_name(mean), {}, mean ? 1 / static_cast<double>(in.count()) : 1, false, kernel};
+inline AnyTensor record_full_sum(RecordTable const& table, SumKernel kernel, void const* formula,
+    AnyTensor const* const* operands, Gathered const& in, bool mean) {
+    SumOver const over{
+        sum_name(mean), {}, mean ? 1 / static_cast<double>(in.count()) : 1, false, kernel};
     auto node = FusedNode::make(formula, operands, in, &over, AnyTensor());
     double const sum = static_cast<FusedNode&>(*node).sum_at_once(in);
     AnyTensor result = real_number(table.result_type, sum);
@@ -83,15 +98,17 @@ inline AnyTensor record_full_sum(RecordTable const& table, SumKernel kernel, voi
     return result;
 }
 
-inline AnyTensor record_formula_sum(std::string_view operation, RecordTable const& table, SumKernel kernel, void const* formula, AnyTensor const* const* operands, Axes const* over,
-                                    bool keepdims, bool mean)
-{
+inline AnyTensor record_formula_sum(std::string_view operation, RecordTable const& table,
+    SumKernel kernel, void const* formula, AnyTensor const* const* operands, Axes const* over,
+    bool keepdims, bool mean) {
     Gathered const in(table, formula, operands, false);
     auto const& space = in.space();
-    if (kernel && in.plan && !over && !keepdims && FusedNode::sums_at_once(in)) return record_full_sum(table, kernel, formula, operands, in, mean);
+    if (kernel && in.plan && !over && !keepdims && FusedNode::sums_at_once(in))
+        return record_full_sum(table, kernel, formula, operands, in, mean);
     SumOver sum{
         sum_name(mean), over ? normalize_axes(operation, *over, space) : all_axes(space.size())};
-    AnyArray sums = zeroed(over ? reduced_shape(space, sum.axes, true) : Shape(space.size(), 1), table.result.wide_element);
+    AnyArray sums = zeroed(over ? reduced_shape(space, sum.axes, true) : Shape(space.size(), 1),
+        table.result.wide_element);
     if (mean) sum.scale = static_cast<double>(sums.numel) / static_cast<double>(in.count());
     auto const target = sum_operand(sums, table.result);
     if (in.in_order && !over) fold_all(table.kernels, formula, in.arrays, in.count(), target);
@@ -107,54 +124,58 @@ inline AnyTensor record_formula_sum(std::string_view operation, RecordTable cons
 
 /// An expression taken apart into a formula and the tensors it stands on.
 template <class E> struct TakenApart {
-    static_assert(E::leaves < 64, "an expression may name at most 63 tensors: assign a part of it to a Tensor first");
+    static_assert(E::leaves < 64,
+        "an expression may name at most 63 tensors: assign a part of it to a Tensor first");
     using F = formula_of<E>;
     static constexpr RecordTable const& table = RecordTableOf<F>::table;
 
     F formula;
     AnyTensor const* operands[E::leaves];
 
-    explicit TakenApart(E const& e) : formula(FormulaOf<E>::make(e))
-    {
+    explicit TakenApart(E const& e) : formula(FormulaOf<E>::make(e)) {
         each_tensor<0>(e, [this](std::size_t k, AnyTensor const& t) { operands[k] = &t; });
     }
 };
 
 /// Evaluates an expression in one pass and records it.
-template <class E> Tensor<typename E::scalar> record(E const& e)
-{
+template <class E> Tensor<typename E::scalar> record(E const& e) {
     TakenApart<E> const apart(e);
-    return Tensor<typename E::scalar>(record_formula(apart.table, &apart.formula, apart.operands).handle());
+    return Tensor<typename E::scalar>(
+        record_formula(apart.table, &apart.formula, apart.operands).handle());
 }
 
 /// Folds an expression's values over axes without storing or recording them.
-template <class Fold, class E> Array<typename E::scalar> fold(E const& e, Axes const& axes, bool keep)
-{
+template <class Fold, class E>
+Array<typename E::scalar> fold(E const& e, Axes const& axes, bool keep) {
     TakenApart<E> const apart(e);
     Gathered const in(apart.table, &apart.formula, apart.operands, false);
-    return fold_formula<Fold, typename E::scalar>(apart.table.kernels, &apart.formula, in.arrays, in.space(), axes, keep);
+    return fold_formula<Fold, typename E::scalar>(
+        apart.table.kernels, &apart.formula, in.arrays, in.space(), axes, keep);
 }
 
-/// Sums an expression over axes (all of them without a list), times a factor, without storing its values, and records it.
-/// A mean is a sum times 1 over the number of summands.
-template <class E> Tensor<typename E::scalar> record_sum(std::string_view operation, E const& e, Axes const* over, bool keepdims, bool mean = false)
-{
+/// Sums an expression over axes (all of them without a list), times a factor, without storing its
+/// values, and records it. A mean is a sum times 1 over the number of summands.
+template <class E>
+Tensor<typename E::scalar> record_sum(
+    std::string_view operation, E const& e, Axes const* over, bool keepdims, bool mean = false) {
     check_defined(operation, e);
     TakenApart<E> const apart(e);
-    return Tensor<typename E::scalar>(record_formula_sum(operation, apart.table, sum_kernel<typename TakenApart<E>::F>(), &apart.formula, apart.operands, over, keepdims, mean).handle());
+    return Tensor<typename E::scalar>(
+        record_formula_sum(operation, apart.table, sum_kernel<typename TakenApart<E>::F>(),
+            &apart.formula, apart.operands, over, keepdims, mean)
+            .handle());
 }
 
-}  // namespace xgrad::detail
+} // namespace xgrad::detail
 
 namespace xgrad {
 
 template <Scalar T>
 template <class Op, class... X>
     requires std::same_as<typename Expression<Op, X...>::scalar, T>
-Tensor<T>::Tensor(Expression<Op, X...> const& e, detail::SourceLocation place)
-{
+Tensor<T>::Tensor(Expression<Op, X...> const& e, detail::SourceLocation place) {
     detail::RecordingAt const here(place);
     impl_ = detail::record(e).handle();
 }
 
-}  // namespace xgrad
+} // namespace xgrad

@@ -1,5 +1,5 @@
-// Rows of a tensor along its first axes, and a tensor made of rows, for tensors of any scalar type. Both are recorded where
-// rows or tensor have a history.
+// Rows of a tensor along its first axes, and a tensor made of rows, for tensors of any scalar type.
+// Both are recorded where rows or tensor have a history.
 #pragma once
 
 #include <xgrad/graph/view.hpp>
@@ -8,39 +8,46 @@ XGRAD_COMPILED_ONCE
 
 namespace xgrad::detail {
 
-/// Where row i lies among the rows of a tensor in row-major order: its elements have the last axes, and the first count rows.
-inline std::shared_ptr<Geometry const> row_geometry(TypeInfo const& type, Shape const& all, Shape const& row, std::size_t i)
-{
-    return std::make_shared<Geometry const>(Geometry{&type, all, row_major(all), &type, row, row_major(row), static_cast<std::ptrdiff_t>(i * numel(row) * type.size)});
+/// Where row i lies among the rows of a tensor in row-major order: its elements have the last axes,
+/// and the first count rows.
+inline std::shared_ptr<Geometry const> row_geometry(
+    TypeInfo const& type, Shape const& all, Shape const& row, std::size_t i) {
+    return std::make_shared<Geometry const>(Geometry{&type, all, row_major(all), &type, row,
+        row_major(row), static_cast<std::ptrdiff_t>(i * numel(row) * type.size)});
 }
 
 /// The tensor itself, or a copy in row-major order, which is recorded.
-inline AnyTensor in_row_major(AnyTensor const& t) { return t.strides() == row_major(t.shape()) ? t : t.impl().type->copy(t); }
+inline AnyTensor in_row_major(AnyTensor const& t) {
+    return t.strides() == row_major(t.shape()) ? t : t.impl().type->copy(t);
+}
 
 /// Row i along the first axis of a tensor in row-major order. Shares memory.
-[[gnu::cold]] inline AnyTensor row_of(AnyTensor const& t, std::size_t i)
-{
-    return apply_view_map(row_geometry(*t.impl().type, t.shape(), Shape(t.shape().begin() + 1, t.shape().end()), i), ViewMap::gather, t, "Select");
+[[gnu::cold]] inline AnyTensor row_of(AnyTensor const& t, std::size_t i) {
+    return apply_view_map(
+        row_geometry(*t.impl().type, t.shape(), Shape(t.shape().begin() + 1, t.shape().end()), i),
+        ViewMap::gather, t, "Select");
 }
 
 /// The gradient of each row of a tensor is its part.
 class RowsNode final : public Node {
 public:
-    RowsNode(TypeInfo const& type, Shape all, Shape row, std::vector<Edge> edges) : type_(type), all_(std::move(all)), row_(std::move(row)), edges_(std::move(edges))
-    {
+    RowsNode(TypeInfo const& type, Shape all, Shape row, std::vector<Edge> edges)
+        : type_(type), all_(std::move(all)), row_(std::move(row)), edges_(std::move(edges)) {
         set_edges(edges_.data(), edges_.size());
     }
-    void apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) override
-    {
+    void apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) override {
         if (!gradients[0].defined()) return;
         AnyTensor const g = in_row_major(gradients[0]);
         for (std::size_t i = 0; i < edges_.size(); ++i)
-            if (edges_[i]) results[i] = apply_view_map(row_geometry(type_, all_, row_, i), ViewMap::gather, g, "Select");
+            if (edges_[i])
+                results[i] = apply_view_map(
+                    row_geometry(type_, all_, row_, i), ViewMap::gather, g, "Select");
     }
-    void pushforward(std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override
-    {
+    void pushforward(std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override {
         for (std::size_t i = 0; i < edges_.size(); ++i)
-            if (tangents[i].defined()) add_to(results[0], apply_view_map(row_geometry(type_, all_, row_, i), ViewMap::scatter, tangents[i], "Stack"));
+            if (tangents[i].defined())
+                add_to(results[0], apply_view_map(row_geometry(type_, all_, row_, i),
+                                       ViewMap::scatter, tangents[i], "Stack"));
     }
     std::string name() const override { return "StackBackward"; }
 
@@ -54,14 +61,13 @@ private:
 class RowStack {
 public:
     /// The shape of the whole is `lead`, whose index space counts the rows, and then that of a row.
-    RowStack(TypeInfo const& type, Shape const& lead, Shape const& row) : row_(row), count_(numel(lead))
-    {
+    RowStack(TypeInfo const& type, Shape const& lead, Shape const& row)
+        : row_(row), count_(numel(lead)) {
         Shape all = lead;
         for (auto const n : row) all.push_back(n);
         all_ = type.filled(all, 0);
     }
-    void put(std::size_t i, AnyTensor const& row)
-    {
+    void put(std::size_t i, AnyTensor const& row) {
         AnyArray to = all_.impl().array;
         auto const bytes = numel(row_) * all_.impl().type->size;
         to.look_through(row_, row_major(row_), static_cast<std::ptrdiff_t>(i * bytes));
@@ -70,9 +76,10 @@ public:
         edges_.resize(count_);
         edges_[i] = gradient_edge(row);
     }
-    AnyTensor finish()
-    {
-        if (!edges_.empty()) all_.impl().grad_fn = Ref<Node>(new RowsNode(*all_.impl().type, all_.shape(), row_, std::move(edges_)));
+    AnyTensor finish() {
+        if (!edges_.empty())
+            all_.impl().grad_fn =
+                Ref<Node>(new RowsNode(*all_.impl().type, all_.shape(), row_, std::move(edges_)));
         return std::move(all_);
     }
 
@@ -83,4 +90,4 @@ private:
     std::vector<Edge> edges_;
 };
 
-}  // namespace xgrad::detail
+} // namespace xgrad::detail

@@ -1,5 +1,5 @@
-// What a program with XGRAD_SEPARATE_COMPILATION compiles once of traced.hpp: the tables of operations in double precision, and with
-// them all that derivatives of higher order may need.
+// What a program with XGRAD_SEPARATE_COMPILATION compiles once of traced.hpp: the tables of
+// operations in double precision, and with them all that derivatives of higher order may need.
 #pragma once
 
 #include <xgrad/ops/arithmetic.hpp>
@@ -13,29 +13,32 @@ namespace xgrad::detail {
 
 template <class... Op> struct Operations {};
 /// Any other operation is compiled in each file that uses it.
-using SharedOperations = Operations<Neg, Add, Sub, Mul, Div, Reciprocal, Square, Sqrt, Rsqrt, Pow, PowNumber, Exp, Log, Log1p, Sigmoid, Sin, Cos, Tanh, Atan, Relu, Where, Maximum, Minimum, Abs,
-                                    Abs2, Sign, RealPart, ImagPart, Conj, Complex>;
+using SharedOperations = Operations<Neg, Add, Sub, Mul, Div, Reciprocal, Square, Sqrt, Rsqrt, Pow,
+    PowNumber, Exp, Log, Log1p, Sigmoid, Sin, Cos, Tanh, Atan, Relu, Where, Maximum, Minimum, Abs,
+    Abs2, Sign, RealPart, ImagPart, Conj, Complex>;
 
 template <class T, class P> struct TracedLeaf;
 template <class N, class P> struct TracedNumber;
 template <class Op, class Signature, class P, class... L> struct TracedOperation;
 
 template <class Op, class Operations> inline constexpr bool is_among = false;
-template <class Op, class... All> inline constexpr bool is_among<Op, Operations<All...>> = (std::same_as<Op, All> || ...);
+template <class Op, class... All>
+inline constexpr bool is_among<Op, Operations<All...>> = (std::same_as<Op, All> || ...);
 
 template <class X> inline constexpr bool is_shared = false;
 template <class T> inline constexpr bool is_shared<TracedLeaf<T, double>> = true;
 template <> inline constexpr bool is_shared<TracedNumber<int, double>> = true;
 template <> inline constexpr bool is_shared<TracedNumber<double, double>> = true;
 template <> inline constexpr bool is_shared<TracedNumber<std::complex<double>, double>> = true;
-template <class Op, class Y, class... L> inline constexpr bool is_shared<TracedOperation<Op, Y(L...), double, L...>> = takes_gradients<Y> && is_among<Op, SharedOperations>;
+template <class Op, class Y, class... L>
+inline constexpr bool is_shared<TracedOperation<Op, Y(L...), double, L...>> =
+    takes_gradients<Y> && is_among<Op, SharedOperations>;
 
 /// The table of X, where that is shared; source.hpp defines this.
 template <class X> TracedTable const* shared_table();
 
 /// The table of X, which is a TracedLeaf, TracedNumber or TracedOperation.
-template <class X> TracedTable const* table_of()
-{
+template <class X> TracedTable const* table_of() {
 #ifdef XGRAD_SEPARATE_COMPILATION
     if constexpr (is_shared<X>) return shared_table<X>();
     else
@@ -43,4 +46,4 @@ template <class X> TracedTable const* table_of()
         return &X::table;
 }
 
-}  // namespace xgrad::detail
+} // namespace xgrad::detail

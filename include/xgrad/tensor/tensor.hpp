@@ -1,6 +1,6 @@
-// Tensor<T>: a handle to an array of one scalar type and its place in the graph. Copies share. Made from nested lists, from
-// xtensor expressions, or from an xgrad expression, which is then evaluated in one pass and recorded as one Node
-// (record.hpp).
+// Tensor<T>: a handle to an array of one scalar type and its place in the graph. Copies share. Made
+// from nested lists, from xtensor expressions, or from an xgrad expression, which is then evaluated
+// in one pass and recorded as one Node (record.hpp).
 #pragma once
 
 #include <xgrad/base/source_location.hpp>
@@ -33,48 +33,50 @@ public:
 
     /// Undefined: a place for a tensor to come.
     Tensor() noexcept = default;
-    /// A number, as an array without dimensions. A template, so that {5.} is a list for every compiler.
+    /// A number, as an array without dimensions. A template, so that {5.} is a list for every
+    /// compiler.
     template <Number N>
         requires std::convertible_to<N, T>
-    explicit Tensor(N value, GradFlag<T> g = {}) : Tensor(detail::Array<T>(Shape{}, detail::converted<T>(value)), g)
-    {
-    }
+    explicit Tensor(N value, GradFlag<T> g = {})
+        : Tensor(detail::Array<T>(Shape{}, detail::converted<T>(value)), g) {}
     /// Lists of lists, as deep as there are dimensions.
-    Tensor(std::initializer_list<detail::NestedList<T>> values, GradFlag<T> g = {}) : Tensor(from_list(values), g) {}
+    Tensor(std::initializer_list<detail::NestedList<T>> values, GradFlag<T> g = {})
+        : Tensor(from_list(values), g) {}
     /// Copies the values of an xtensor expression.
     template <detail::XtensorExpression E>
         requires std::convertible_to<typename std::remove_cvref_t<E>::value_type, T>
-    explicit Tensor(E const& e) : Tensor(from_xtensor(e))
-    {
-    }
+    explicit Tensor(E const& e) : Tensor(from_xtensor(e)) {}
     template <detail::XtensorExpression E>
         requires std::convertible_to<typename std::remove_cvref_t<E>::value_type, T>
-    explicit Tensor(E const& e, GradFlag<T> g) : Tensor(from_xtensor(e), g)
-    {}
-    /// Nothing is copied silently: for `Tensor<double> x = array`, where the constructor above does not count.
+    explicit Tensor(E const& e, GradFlag<T> g) : Tensor(from_xtensor(e), g) {}
+    /// Nothing is copied silently: for `Tensor<double> x = array`, where the constructor above does
+    /// not count.
     template <detail::XtensorExpression E, class... None>
         requires(std::convertible_to<typename std::remove_cvref_t<E>::value_type, T> &&
                  sizeof...(None) == 0)
-    Tensor(E const&, None...)
-    {
+    Tensor(E const&, None...) {
         static_assert(sizeof...(None), "Tensor: values of an xtensor expression are copied where "
                                        "that is written: Tensor<double> x(array), not x = array");
     }
     /// Not explicit, so that `Tensor<double> x = vector` is told the same.
-    template <Number U> Tensor(std::vector<U> const&, GradFlag<T> = {})
-    {
+    template <Number U> Tensor(std::vector<U> const&, GradFlag<T> = {}) {
         static_assert(sizeof(U) == 0, "Tensor: a std::vector has no shape; "
                                       "Tensor<double> x(xt::adapt(vector)) copies its values");
     }
     /// Evaluates an expression in one pass, and records one Node where a gradient will be wanted.
     template <class Op, class... X>
         requires std::same_as<typename Expression<Op, X...>::scalar, T>
-    Tensor(Expression<Op, X...> const& e, detail::SourceLocation place = detail::SourceLocation::current());
+    Tensor(Expression<Op, X...> const& e,
+        detail::SourceLocation place = detail::SourceLocation::current());
     /// An array of the library's own.
-    explicit Tensor(detail::Array<T>&& a, GradFlag<T> g = {}) : Tensor(detail::TensorImpl::make(detail::type_info<T>, std::move(a)), g) {}
-    explicit Tensor(detail::Array<T> const& a, GradFlag<T> g = {}) : Tensor(detail::TensorImpl::make(detail::type_info<T>, a), g) {}
+    explicit Tensor(detail::Array<T>&& a, GradFlag<T> g = {})
+        : Tensor(detail::TensorImpl::make(detail::type_info<T>, std::move(a)), g) {}
+    explicit Tensor(detail::Array<T> const& a, GradFlag<T> g = {})
+        : Tensor(detail::TensorImpl::make(detail::type_info<T>, a), g) {}
     /// Fresh memory, not initialised.
-    static Tensor empty(Shape const& shape) { return Tensor(detail::TensorImpl::make(detail::type_info<T>, shape)); }
+    static Tensor empty(Shape const& shape) {
+        return Tensor(detail::TensorImpl::make(detail::type_info<T>, shape));
+    }
     explicit Tensor(detail::Ref<detail::TensorImpl> impl) noexcept : AnyTensor(std::move(impl)) {}
 
     XGRAD_INLINE Tensor(Tensor const&) noexcept = default;
@@ -91,60 +93,63 @@ public:
     template <detail::OperandLike X> Tensor& operator=(X const& x) && { return copy_(x); }
 
     /// The value of a tensor with one element.
-    T item() const
-    {
-        if (numel() != 1) detail::fail<ShapeError>("item: a tensor with one element is needed, this one has shape ", shape());
+    T item() const {
+        if (numel() != 1)
+            detail::fail<ShapeError>(
+                "item: a tensor with one element is needed, this one has shape ", shape());
         return *array_of().begin();
     }
     /// The first element's address; the others follow by strides().
     T const* data() const { return array_of().begin(); }
-    T* mutable_data()
-    {
+    T* mutable_data() {
         impl().array.storage->bump();
         return array_of().begin();
     }
     /// The elements as an xtensor expression over this tensor's memory, which must outlive it.
-    auto array() const&
-    {
-        return xtensor_view(static_cast<T const*>(array_of().begin()));
-    }
+    auto array() const& { return xtensor_view(static_cast<T const*>(array_of().begin())); }
     /// Of a temporary: a copy of the elements.
     xt::xarray<T> array() && { return xt::xarray<T>(static_cast<Tensor const&>(*this).array()); }
     /// The same for writing; counts as a change in place.
-    auto mutable_array() &
-    {
+    auto mutable_array() & {
         impl().array.storage->bump();
         return xtensor_view(array_of().begin());
     }
 
     /// Turns the collection of a gradient on or off; only for leaves. Returns the tensor itself.
-    Tensor& requires_grad_(bool on = true)
-    {
-        static_assert(detail::has_gradients<T>, "only Tensors of floating point and complex dtype can require gradients");
+    Tensor& requires_grad_(bool on = true) {
+        static_assert(detail::has_gradients<T>,
+            "only Tensors of floating point and complex dtype can require gradients");
         auto& self = impl();
         if (!on && !is_leaf())
-            detail::fail<GraphError>("you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a subgraph that "
+            detail::fail<GraphError>("you can only change requires_grad flags of leaf variables. "
+                                     "If you want to use a computed variable in a subgraph that "
                                      "doesn't require differentiation use detach()");
-        if (on && is_inference() && !is_inference_mode_enabled()) detail::fail<GraphError>("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.");
+        if (on && is_inference() && !is_inference_mode_enabled())
+            detail::fail<GraphError>("Setting requires_grad=True on inference tensor outside "
+                                     "InferenceMode is not allowed.");
         if (is_leaf()) self.requires_grad = on;
         return *this;
     }
     using AnyTensor::requires_grad;
 
     /// The gradient collected so far; undefined where there is none.
-    Tensor grad() const
-    {
+    Tensor grad() const {
         if (!impl().grad && !impl().retains_grad && !is_leaf())
-            detail::warn("The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be populated during backward(). If you "
-                         "indeed want the .grad field to be populated for a non-leaf Tensor, use .retain_grad() on it.");
+            detail::warn(
+                "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its "
+                ".grad attribute won't be populated during backward(). If you "
+                "indeed want the .grad field to be populated for a non-leaf Tensor, use "
+                ".retain_grad() on it.");
         return Tensor(impl().grad);
     }
     /// Replaces the collected gradient; it must have this tensor's shape, or be undefined.
-    void set_grad(Tensor const& g)
-    {
+    void set_grad(Tensor const& g) {
         if (g.defined() && g.shape() != shape())
-            detail::fail<ShapeError>("attempting to assign a gradient of size '", g.shape(), "' to a tensor of size '", shape(), "'. Please ensure that the gradient and the tensor are the same size");
-        if (g.is_same(*this)) detail::fail<GraphError>("a tensor cannot be its own gradient: pass a clone()");
+            detail::fail<ShapeError>("attempting to assign a gradient of size '", g.shape(),
+                "' to a tensor of size '", shape(),
+                "'. Please ensure that the gradient and the tensor are the same size");
+        if (g.is_same(*this))
+            detail::fail<GraphError>("a tensor cannot be its own gradient: pass a clone()");
         impl().grad = g.handle();
     }
     /// Drops the collected gradient.
@@ -152,26 +157,30 @@ public:
 
     /// The same values without history; shares memory and version.
     Tensor detach() const { return Tensor(detail::alias(*this, "detach").handle()); }
-    /// Makes this tensor itself a leaf without history; not allowed for views. Views of it keep the history that they have until
-    /// values change next; then theirs ends at this tensor, too.
+    /// Makes this tensor itself a leaf without history; not allowed for views. Views of it keep the
+    /// history that they have until values change next; then theirs ends at this tensor, too.
     Tensor& detach_();
     /// A recorded copy with memory of its own.
     Tensor clone() const;
-    /// This tensor itself where its elements lie one after another, the last index fastest; else a recorded copy where they do.
+    /// This tensor itself where its elements lie one after another, the last index fastest; else a
+    /// recorded copy where they do.
     Tensor contiguous() const { return this->is_contiguous() ? *this : clone(); }
 
-    /// Gradients of this scalar for all leaves, added into their .grad. Throws GraphError for a non-scalar, a complex
-    /// scalar, or a tensor without history.
+    /// Gradients of this scalar for all leaves, added into their .grad. Throws GraphError for a
+    /// non-scalar, a complex scalar, or a tensor without history.
     void backward() const;
     void backward(BackwardOptions const& options) const;
     /// The same from a given gradient of this tensor, which has its shape and type.
     template <detail::OperandLike G> void backward(G const& gradient) const;
-    template <detail::OperandLike G> void backward(G const& gradient, BackwardOptions const& options) const;
+    template <detail::OperandLike G>
+    void backward(G const& gradient, BackwardOptions const& options) const;
 
-    /// Calls f with this tensor's gradient whenever it has been computed. f takes a Tensor const& and returns the gradient
-    /// to go on with, or nothing; its argument is undefined where no gradient came. Hooks run in the order of registration.
+    /// Calls f with this tensor's gradient whenever it has been computed. f takes a Tensor const&
+    /// and returns the gradient to go on with, or nothing; its argument is undefined where no
+    /// gradient came. Hooks run in the order of registration.
     template <class F> HookHandle register_hook(F f);
-    /// Calls f with this leaf whenever a gradient has been added into its .grad. f takes a Tensor const& and returns nothing.
+    /// Calls f with this leaf whenever a gradient has been added into its .grad. f takes a Tensor
+    /// const& and returns nothing.
     template <class F> HookHandle register_post_accumulate_grad_hook(F f);
     /// Makes backward() keep .grad of a tensor that is not a leaf.
     void retain_grad();
@@ -183,8 +192,7 @@ public:
     MaskedTensor<T> operator()(Tensor<bool> const& mask) const;
     template <class Op, class... X>
         requires std::same_as<typename Expression<Op, X...>::scalar, bool>
-    MaskedTensor<T> operator()(Expression<Op, X...> const& mask) const
-    {
+    MaskedTensor<T> operator()(Expression<Op, X...> const& mask) const {
         return (*this)(Tensor<bool>(mask));
     }
     Tensor reshape(Axes const& shape) const;
@@ -197,7 +205,8 @@ public:
         detail::check_defined("t", *this);
         return transpose();
     }
-    Tensor diagonal(std::ptrdiff_t offset = 0, std::ptrdiff_t axis0 = 0, std::ptrdiff_t axis1 = 1) const;
+    Tensor diagonal(
+        std::ptrdiff_t offset = 0, std::ptrdiff_t axis0 = 0, std::ptrdiff_t axis1 = 1) const;
     std::vector<Tensor> unbind(std::ptrdiff_t axis = 0) const;
     std::vector<Tensor> split(std::size_t size, std::ptrdiff_t axis = 0) const;
     std::vector<Tensor> chunk(std::size_t chunks, std::ptrdiff_t axis = 0) const;
@@ -206,8 +215,8 @@ public:
     Tensor<precision_of<T>> imag() const
         requires detail::is_complex<T>;
 
-    // In place: the memory is overwritten, and where a gradient is wanted the change is recorded; see inplace.hpp and, for
-    // exp_(), clamp_() and their like, inplace_forms.hpp.
+    // In place: the memory is overwritten, and where a gradient is wanted the change is recorded;
+    // see inplace.hpp and, for exp_(), clamp_() and their like, inplace_forms.hpp.
     template <detail::OperandLike X> Tensor& copy_(X const& x);
     template <detail::OperandLike X> Tensor& operator+=(X const& x);
     template <detail::OperandLike X> Tensor& operator-=(X const& x);
@@ -218,44 +227,53 @@ public:
     /// `value` where the mask is true.
     template <detail::OperandLike X> Tensor& masked_fill_(Tensor<bool> const& mask, X const& value);
 
-    detail::Array<T> const& array_of(detail::Caller in = {}) const { return detail::as<T>(impl(in).array); }
+    detail::Array<T> const& array_of(detail::Caller in = {}) const {
+        return detail::as<T>(impl(in).array);
+    }
 
 private:
-    Tensor(detail::Ref<detail::TensorImpl> impl, GradFlag<T> g) : AnyTensor(std::move(impl)) { impl_->requires_grad = g.value; }
+    Tensor(detail::Ref<detail::TensorImpl> impl, GradFlag<T> g) : AnyTensor(std::move(impl)) {
+        impl_->requires_grad = g.value;
+    }
 
-    template <class D> static auto xt_dims(D const& d) { return xt::dynamic_shape<typename D::value_type>(d.begin(), d.end()); }
+    template <class D> static auto xt_dims(D const& d) {
+        return xt::dynamic_shape<typename D::value_type>(d.begin(), d.end());
+    }
     /// A strided view of the flat memory from the first element to the last.
-    template <class P> auto xtensor_view(P* first) const
-    {
+    template <class P> auto xtensor_view(P* first) const {
         auto const& a = array_of();
         std::size_t const extent = detail::extent_of(a.shape, a.strides);
-        return xt::strided_view(xt::adapt(std::move(first), extent, xt::no_ownership(), std::array<std::size_t, 1>{extent}), xt_dims(a.shape), xt_dims(a.strides), 0, xt::layout_type::dynamic);
+        return xt::strided_view(xt::adapt(std::move(first), extent, xt::no_ownership(),
+                                    std::array<std::size_t, 1>{extent}),
+            xt_dims(a.shape), xt_dims(a.strides), 0, xt::layout_type::dynamic);
     }
 
     using List = std::initializer_list<detail::NestedList<T>>;
 
-    [[gnu::cold]] static void copy_list(List const& list, Shape const& shape, std::size_t depth, T*& out)
-    {
+    [[gnu::cold]] static void copy_list(
+        List const& list, Shape const& shape, std::size_t depth, T*& out) {
         if (auto const wanted = shape[depth]; list.size() != wanted)
-            detail::fail<ShapeError>("Tensor: a nested list has rows of ", wanted, " and of ", list.size(), " elements");
+            detail::fail<ShapeError>(
+                "Tensor: a nested list has rows of ", wanted, " and of ", list.size(), " elements");
         bool const innermost = depth + 1 == shape.size();
         for (auto const& inner : list) {
-            if (inner.is_number != innermost) detail::fail<ShapeError>("Tensor: a nested list has numbers beside lists");
+            if (inner.is_number != innermost)
+                detail::fail<ShapeError>("Tensor: a nested list has numbers beside lists");
             if (innermost) *out++ = inner.value;
             else copy_list(inner.list, shape, depth + 1, out);
         }
     }
-    [[gnu::cold]] static detail::Array<T> from_list(List const& list)
-    {
+    [[gnu::cold]] static detail::Array<T> from_list(List const& list) {
         Shape shape{list.size()};
-        for (auto const* first = list.begin(); shape.back() && !first->is_number; first = first->list.begin()) shape.push_back(first->list.size());
+        for (auto const* first = list.begin(); shape.back() && !first->is_number;
+             first = first->list.begin())
+            shape.push_back(first->list.size());
         detail::Array<T> a(shape);
         T* out = a.begin();
         copy_list(list, shape, 0, out);
         return a;
     }
-    template <class E> static detail::Array<T> from_xtensor(E const& e)
-    {
+    template <class E> static detail::Array<T> from_xtensor(E const& e) {
         detail::Array<T> a(Shape(e.shape().begin(), e.shape().end()));
         auto out = xt::adapt(a.begin(), a.numel, xt::no_ownership(), xt_dims(a.shape));
         xt::noalias(out) = e;
@@ -264,14 +282,16 @@ private:
 };
 
 template <Scalar T> explicit Tensor(T, GradFlag<std::type_identity_t<T>> = {}) -> Tensor<T>;
-template <class Op, class... X> Tensor(Expression<Op, X...>) -> Tensor<typename Expression<Op, X...>::scalar>;
+template <class Op, class... X>
+Tensor(Expression<Op, X...>) -> Tensor<typename Expression<Op, X...>::scalar>;
 template <detail::XtensorExpression E>
 Tensor(E const&, GradFlag<detail::tensor_scalar<std::remove_cvref_t<typename E::value_type>>> = {})
     -> Tensor<detail::tensor_scalar<std::remove_cvref_t<typename E::value_type>>>;
 
-template <Scalar T> Tensor<T> AnyTensor::as() const
-{
-    if (dtype() != dtype_of<T>) detail::fail<TypeError>("a tensor of type ", name(dtype()), " was taken for one of type ", name(dtype_of<T>));
+template <Scalar T> Tensor<T> AnyTensor::as() const {
+    if (dtype() != dtype_of<T>)
+        detail::fail<TypeError>(
+            "a tensor of type ", name(dtype()), " was taken for one of type ", name(dtype_of<T>));
     return Tensor<T>(impl_);
 }
 
@@ -281,12 +301,11 @@ namespace detail {
 template <XtensorExpression X> struct OperandTraits<X> {
     using element = std::remove_cvref_t<typename X::value_type>;
     using type = Tensor<tensor_scalar<element>>;
-    static type make(X const& x)
-    {
+    static type make(X const& x) {
         constexpr bool has_numbers = Number<element>;
-        static_assert(has_numbers,
-            "beside a tensor, an xtensor expression must have numbers as elements: not strings, optional values, or "
-            "objects");
+        static_assert(has_numbers, "beside a tensor, an xtensor expression must have numbers as "
+                                   "elements: not strings, optional values, or "
+                                   "objects");
         if constexpr (has_numbers) return type(x);
         else return type();
     }
@@ -294,25 +313,30 @@ template <XtensorExpression X> struct OperandTraits<X> {
 
 /// An operand that will be stored: an Expression becomes a Tensor, a Tensor stays itself.
 template <Scalar T> Tensor<T> const& materialize(Tensor<T> const& t) { return t; }
-template <class Op, class... X> auto materialize(Expression<Op, X...> const& e) { return Tensor<typename Expression<Op, X...>::scalar>(e); }
+template <class Op, class... X> auto materialize(Expression<Op, X...> const& e) {
+    return Tensor<typename Expression<Op, X...>::scalar>(e);
+}
 template <XtensorExpression X> auto materialize(X const& x) { return OperandTraits<X>::make(x); }
 
-template <class X> concept TensorLike = requires(X const& x) { materialize(x); };
-template <class X> using tensor_type = std::remove_cvref_t<decltype(materialize(std::declval<X const&>()))>;
+template <class X>
+concept TensorLike = requires(X const& x) { materialize(x); };
+template <class X>
+using tensor_type = std::remove_cvref_t<decltype(materialize(std::declval<X const&>()))>;
 
 /// A tensor and an xtensor expression, in either order.
 template <class A, class B>
-concept TensorBesideXtensor = (Operand<A> && XtensorExpression<B>) || (XtensorExpression<A> && Operand<B>);
-template <class A, class B> Tensor<double> refuse_operator()
-{
+concept TensorBesideXtensor =
+    (Operand<A> && XtensorExpression<B>) || (XtensorExpression<A> && Operand<B>);
+template <class A, class B> Tensor<double> refuse_operator() {
     constexpr bool is_refused = !TensorBesideXtensor<A, B>;
-    static_assert(is_refused, "tensors have no such operator: %, &, |, ^, << and >> are for arrays of integers");
+    static_assert(is_refused,
+        "tensors have no such operator: %, &, |, ^, << and >> are for arrays of integers");
     return {};
 }
-}  // namespace detail
+} // namespace detail
 
-/// The tensor of an expression, evaluated and recorded now, for templates that do not know its type.
-/// A tensor gives itself, the same handle; an xtensor expression gives a copy of its values.
+/// The tensor of an expression, evaluated and recorded now, for templates that do not know its
+/// type. A tensor gives itself, the same handle; an xtensor expression gives a copy of its values.
 template <detail::TensorLike X> detail::tensor_type<X> eval(X const& x) {
     return detail::materialize(x);
 }
@@ -320,39 +344,33 @@ template <detail::TensorLike X> detail::tensor_type<X> eval(X const& x) {
 // xtensor's operators would take a tensor for one element of an array.
 template <class A, class B>
     requires detail::TensorBesideXtensor<A, B>
-auto operator%(A&&, B&&)
-{
+auto operator%(A&&, B&&) {
     return detail::refuse_operator<A, B>();
 }
 template <class A, class B>
     requires detail::TensorBesideXtensor<A, B>
-auto operator&(A&&, B&&)
-{
+auto operator&(A&&, B&&) {
     return detail::refuse_operator<A, B>();
 }
 template <class A, class B>
     requires detail::TensorBesideXtensor<A, B>
-auto operator|(A&&, B&&)
-{
+auto operator|(A&&, B&&) {
     return detail::refuse_operator<A, B>();
 }
 template <class A, class B>
     requires detail::TensorBesideXtensor<A, B>
-auto operator^(A&&, B&&)
-{
+auto operator^(A&&, B&&) {
     return detail::refuse_operator<A, B>();
 }
 template <class A, class B>
     requires detail::TensorBesideXtensor<A, B>
-auto operator<<(A&&, B&&)
-{
+auto operator<<(A&&, B&&) {
     return detail::refuse_operator<A, B>();
 }
 template <class A, class B>
     requires detail::TensorBesideXtensor<A, B>
-auto operator>>(A&&, B&&)
-{
+auto operator>>(A&&, B&&) {
     return detail::refuse_operator<A, B>();
 }
 
-}  // namespace xgrad
+} // namespace xgrad

@@ -1,4 +1,5 @@
-// What a Tensor is made of beside arrays: numbers between braces, and whether it requires a gradient.
+// What a Tensor is made of beside arrays: numbers between braces, and whether it requires a
+// gradient.
 #pragma once
 
 #include <concepts>
@@ -26,7 +27,8 @@ template <Scalar T> struct GradFlag {
 
 namespace detail {
 
-/// What stands between braces: a number, or a list. {5.} is always a list, so that {{5.}, {6.}} can only be a matrix.
+/// What stands between braces: a number, or a list. {5.} is always a list, so that {{5.}, {6.}} can
+/// only be a matrix.
 template <class T> struct NestedList {
     T value{};
     std::initializer_list<NestedList> list{};

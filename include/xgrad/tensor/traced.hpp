@@ -1,7 +1,8 @@
-// Derivatives of any order. Where more is wanted than fused passes give (fused_gradient_node.hpp), a fused Node's backward pass is
-// replayed operation by operation on Traced operands, each of which records a Node of one operation, and the same rules are
-// applied to them. What is compiled for that is an operation on operands of given letters, not a formula: so it is little, and
-// the set of Node types that the compiler meets stays finite.
+// Derivatives of any order. Where more is wanted than fused passes give (fused_gradient_node.hpp),
+// a fused Node's backward pass is replayed operation by operation on Traced operands, each of which
+// records a Node of one operation, and the same rules are applied to them. What is compiled for
+// that is an operation on operands of given letters, not a formula: so it is little, and the set of
+// Node types that the compiler meets stays finite.
 #pragma once
 
 #include <xgrad/ops/shaping.hpp>
@@ -23,14 +24,15 @@ template <Scalar T> struct Traced {
     Tensor<T> tensor;
 };
 
-template <class T> auto zero_like(Traced<T> const& x) { return Traced<T>{Tensor<T>(detail::Array<T>(x.tensor.shape(), T(0)))}; }
+template <class T> auto zero_like(Traced<T> const& x) {
+    return Traced<T>{Tensor<T>(detail::Array<T>(x.tensor.shape(), T(0)))};
+}
 
 namespace detail {
 
 /// A number among Traced operands: a tensor of their precision, so that few Node types arise.
 template <class P, class T> Tensor<T> const& traced_operand(Traced<T> const& t) { return t.tensor; }
-template <class P, Number N> auto traced_operand(N n)
-{
+template <class P, Number N> auto traced_operand(N n) {
     using L = std::conditional_t<RealScalar<P> && std::same_as<letter_of<N>, Z>, R, letter_of<N>>;
     using S = typename L::template over<result_precision<L, P>>;
     Tensor<S> const t(converted<S>(n));
@@ -40,13 +42,14 @@ template <class P, Number N> auto traced_operand(N n)
 
 template <class T> Traced<T> traced(Tensor<T> t) { return {std::move(t)}; }
 
-}  // namespace detail
+} // namespace detail
 
 /// Called by express() where an operand is Traced.
-template <class Op, class... X> [[gnu::cold]] auto record_traced(Op op, X const&... x)
-{
+template <class Op, class... X> [[gnu::cold]] auto record_traced(Op op, X const&... x) {
     using P = widest_precision<typename detail::operand_type<X>::precision...>;
-    auto const record_one = [&]<class... O>(O const&... operands) { return detail::record(Expression<Op, O...>(std::move(op), operands...)); };
+    auto const record_one = [&]<class... O>(O const&... operands) {
+        return detail::record(Expression<Op, O...>(std::move(op), operands...));
+    };
     return detail::traced(record_one(detail::traced_operand<P>(x)...));
 }
 
@@ -56,29 +59,33 @@ namespace detail {
 template <class L, class P> using traced_scalar = typename L::template over<result_precision<L, P>>;
 
 /// The gradient as an operand of type T takes it.
-template <class To, class From> Tensor<To> projected(Traced<From> const& g)
-{
+template <class To, class From> Tensor<To> projected(Traced<From> const& g) {
     if constexpr (std::same_as<To, From>) return g.tensor;
-    else if constexpr (is_complex<From> && !is_complex<To>) return projected<To>(Traced<precision_of<From>>(real(g)));
+    else if constexpr (is_complex<From> && !is_complex<To>)
+        return projected<To>(Traced<precision_of<From>>(real(g)));
     else return cast<To>(g.tensor);
 }
 
 /// An operand as the signature takes it: complex where that says so.
-template <class L, class P, class T> auto promoted(Traced<T> const& x)
-{
+template <class L, class P, class T> auto promoted(Traced<T> const& x) {
     if constexpr (std::same_as<L, C> && !is_complex<T>) {
         using Z = traced_scalar<L, P>;
         return traced(x.tensor.defined() ? cast<Z>(x.tensor) : Tensor<Z>());
     } else return x;
 }
-template <class T> Traced<T> traced_as(AnyTensor const& t) { return {t.defined() ? t.as<T>() : Tensor<T>()}; }
+template <class T> Traced<T> traced_as(AnyTensor const& t) {
+    return {t.defined() ? t.as<T>() : Tensor<T>()};
+}
 
 template <class T, class P> struct TracedLeaf {
     using S = traced_scalar<letter_of<T>, P>;
-    [[gnu::cold]] static AnyTensor value(void const*, AnyTensor const* x) { return cast<S>(x->as<T>()); }
-    [[gnu::cold]] static AnyTensor arrive(AnyTensor const& g, Shape const& shape) { return sum_to(projected<T>(Traced<S>{g.as<S>()}), shape); }
-    static constexpr TracedTable make()
-    {
+    [[gnu::cold]] static AnyTensor value(void const*, AnyTensor const* x) {
+        return cast<S>(x->as<T>());
+    }
+    [[gnu::cold]] static AnyTensor arrive(AnyTensor const& g, Shape const& shape) {
+        return sum_to(projected<T>(Traced<S>{g.as<S>()}), shape);
+    }
+    static constexpr TracedTable make() {
         TracedTable t{0, true, &value};
         if constexpr (Differentiable<T>) t.arrive = &arrive;
         return t;
@@ -86,40 +93,47 @@ template <class T, class P> struct TracedLeaf {
     static constexpr TracedTable table = make();
 };
 template <class N, class P> struct TracedNumber {
-    [[gnu::cold]] static AnyTensor value(void const* number, AnyTensor const*) { return traced_operand<P>(static_cast<Constant<N> const*>(number)->value()); }
+    [[gnu::cold]] static AnyTensor value(void const* number, AnyTensor const*) {
+        return traced_operand<P>(static_cast<Constant<N> const*>(number)->value());
+    }
     static constexpr TracedTable table{0, false, &value};
 };
 
 /// Op with its signature in a formula of precision P, on operands of letters L.
 template <class Op, class Signature, class P, class... L> struct TracedOperation;
-template <class Op, class Y, class... A, class P, class... L> struct TracedOperation<Op, Y(A...), P, L...> {
+template <class Op, class Y, class... A, class P, class... L>
+struct TracedOperation<Op, Y(A...), P, L...> {
     using indices = std::index_sequence_for<L...>;
 
-    [[gnu::cold]] static AnyTensor value(void const* op, AnyTensor const* x)
-    {
+    [[gnu::cold]] static AnyTensor value(void const* op, AnyTensor const* x) {
         return [&]<std::size_t... I>(std::index_sequence<I...>) {
-            return cast<traced_scalar<Y, P>>(express(*static_cast<Op const*>(op), traced_as<traced_scalar<L, P>>(x[I])...).tensor);
+            return cast<traced_scalar<Y, P>>(
+                express(*static_cast<Op const*>(op), traced_as<traced_scalar<L, P>>(x[I])...)
+                    .tensor);
         }(indices{});
     }
-    [[gnu::cold]] static Uses uses(void const* op, std::size_t operand)
-    {
+    [[gnu::cold]] static Uses uses(void const* op, std::size_t operand) {
         Uses found = 0;
-        each_operand(operand, [&]<std::size_t I, class>(wrt<I>) { found = partial_uses<I>(*static_cast<Op const*>(op), std::type_identity<Y(A...)>{}); });
+        each_operand(operand, [&]<std::size_t I, class>(wrt<I>) {
+            found = partial_uses<I>(*static_cast<Op const*>(op), std::type_identity<Y(A...)>{});
+        });
         return found;
     }
-    [[gnu::cold]] static AnyTensor pull(void const* op, std::size_t operand, AnyTensor const& g, AnyTensor const& y, AnyTensor const* x)
-    {
+    [[gnu::cold]] static AnyTensor pull(void const* op, std::size_t operand, AnyTensor const& g,
+        AnyTensor const& y, AnyTensor const* x) {
         AnyTensor result;
         each_operand(operand, [&]<std::size_t I, class Li>(wrt<I> argument) {
             [&]<std::size_t... J>(std::index_sequence<J...>) {
-                auto const d = static_cast<Op const*>(op)->partial(argument, traced_as<traced_scalar<Y, P>>(y), promoted<A, P>(traced_as<traced_scalar<L, P>>(x[J]))...);
-                result = projected<traced_scalar<Li, P>>(detail::pull(traced_as<traced_scalar<Y, P>>(g), d));
+                auto const d =
+                    static_cast<Op const*>(op)->partial(argument, traced_as<traced_scalar<Y, P>>(y),
+                        promoted<A, P>(traced_as<traced_scalar<L, P>>(x[J]))...);
+                result = projected<traced_scalar<Li, P>>(
+                    detail::pull(traced_as<traced_scalar<Y, P>>(g), d));
             }(indices{});
         });
         return result;
     }
-    static constexpr TracedTable make()
-    {
+    static constexpr TracedTable make() {
         TracedTable t{sizeof...(L), false, &value};
         if constexpr (takes_gradients<Y>) {
             t.uses = &uses;
@@ -131,13 +145,15 @@ template <class Op, class Y, class... A, class P, class... L> struct TracedOpera
 
 private:
     /// Calls f for the operand of this number, if it can have a gradient.
-    template <class F> static void each_operand(std::size_t operand, F const& f)
-    {
-        auto const one = [&]<std::size_t I, class Ai, class Li>(wrt<I> argument, std::type_identity<Ai>, std::type_identity<Li>) {
+    template <class F> static void each_operand(std::size_t operand, F const& f) {
+        auto const one = [&]<std::size_t I, class Ai, class Li>(
+                             wrt<I> argument, std::type_identity<Ai>, std::type_identity<Li>) {
             if constexpr (takes_gradients<Ai> && takes_gradients<Li>)
                 if (operand == I) f.template operator()<I, Li>(argument);
         };
-        [&]<std::size_t... I>(std::index_sequence<I...>) { (one(wrt<I>{}, std::type_identity<A>{}, std::type_identity<L>{}), ...); }(indices{});
+        [&]<std::size_t... I>(std::index_sequence<I...>) {
+            (one(wrt<I>{}, std::type_identity<A>{}, std::type_identity<L>{}), ...);
+        }(indices{});
     }
 };
 
@@ -150,12 +166,20 @@ template <class N, class P> struct TracedLetter<Constant<N>, P> {
 };
 
 /// Lists the vertices in the order in which they are written, each before its operands.
-template <class P, class T> void list_vertices(Slot<T> const&, std::vector<TracedVertex>& out) { out.push_back({table_of<TracedLeaf<T, P>>(), nullptr}); }
-template <class P, class N> void list_vertices(Constant<N> const& c, std::vector<TracedVertex>& out) { out.push_back({table_of<TracedNumber<N, P>>(), &c}); }
-template <class P, class Op, class... X> [[gnu::cold]] void list_vertices(Expression<Op, X...> const& e, std::vector<TracedVertex>& out)
-{
-    out.push_back({table_of<TracedOperation<Op, typename Expression<Op, X...>::signature, P, typename TracedLetter<X, P>::type...>>(), &e.op});
-    [&]<std::size_t... I>(std::index_sequence<I...>) { (list_vertices<P>(get<I>(e.x), out), ...); }(std::index_sequence_for<X...>{});
+template <class P, class T> void list_vertices(Slot<T> const&, std::vector<TracedVertex>& out) {
+    out.push_back({table_of<TracedLeaf<T, P>>(), nullptr});
+}
+template <class P, class N>
+void list_vertices(Constant<N> const& c, std::vector<TracedVertex>& out) {
+    out.push_back({table_of<TracedNumber<N, P>>(), &c});
+}
+template <class P, class Op, class... X>
+[[gnu::cold]] void list_vertices(Expression<Op, X...> const& e, std::vector<TracedVertex>& out) {
+    out.push_back({table_of<TracedOperation<Op, typename Expression<Op, X...>::signature, P,
+                       typename TracedLetter<X, P>::type...>>(),
+        &e.op});
+    [&]<std::size_t... I>(std::index_sequence<I...>) { (list_vertices<P>(get<I>(e.x), out), ...); }(
+        std::index_sequence_for<X...>{});
 }
 
 /// What a pass needs to know of a formula of type Y and precision P.
@@ -164,13 +188,16 @@ template <class Y, class P> struct TracedEnds {
     static AnyTensor seed(AnyTensor const& gradient, SumOver const* sum, Shape const& space);
     static AnyTensor result(AnyTensor const& y);
 };
-template <class Y, class P> [[gnu::cold]] AnyTensor TracedEnds<Y, P>::seed(AnyTensor const& gradient, SumOver const* sum, Shape const& space)
-{
+template <class Y, class P>
+[[gnu::cold]] AnyTensor TracedEnds<Y, P>::seed(
+    AnyTensor const& gradient, SumOver const* sum, Shape const& space) {
     if (!sum) return result(gradient);
     auto const g = gradient.impl().type->scaled(gradient, sum->scale).template as<Y>();
     return result(broadcast_to(reshape(g, Axes(sum->reduced(space, true))), space));
 }
-template <class Y, class P> [[gnu::cold]] AnyTensor TracedEnds<Y, P>::result(AnyTensor const& y) { return cast<traced_scalar<letter_of<Y>, P>>(y.as<Y>()); }
+template <class Y, class P> [[gnu::cold]] AnyTensor TracedEnds<Y, P>::result(AnyTensor const& y) {
+    return cast<traced_scalar<letter_of<Y>, P>>(y.as<Y>());
+}
 #ifdef XGRAD_SEPARATE_COMPILATION
 extern template struct TracedEnds<double, double>;
 extern template struct TracedEnds<std::complex<double>, double>;
@@ -180,14 +207,13 @@ extern template struct TracedEnds<std::complex<double>, double>;
 class Replay {
 public:
     Replay(std::vector<TracedVertex> vertices, AnyTensor const* leaves, LeafMask wanted)
-        : vertices_(std::move(vertices)), values_(vertices_.size()), leaves_(leaves), wanted_(wanted)
-    {
-    }
+        : vertices_(std::move(vertices)), values_(vertices_.size()), leaves_(leaves),
+          wanted_(wanted) {}
     void set_result(AnyTensor y) { values_[0] = std::move(y); }
 
     /// Sends the gradient of a vertex down to the leaves: sink(leaf, table of the leaf, gradient).
-    template <class Sink> [[gnu::cold]] void send(std::size_t at, AnyTensor const& g, Sink const& sink)
-    {
+    template <class Sink>
+    [[gnu::cold]] void send(std::size_t at, AnyTensor const& g, Sink const& sink) {
         auto const& table = *vertices_[at].table;
         if (table.is_leaf) return sink(vertices_[at].first_leaf, table, g);
         std::size_t child = at + 1;
@@ -197,19 +223,21 @@ public:
             std::vector<AnyTensor> x(table.operands);
             for (std::size_t j = 0, c = at + 1; j < table.operands; ++j, c = vertices_[c].end)
                 if (uses & uses_argument(j)) x[j] = value(c);
-            AnyTensor const part = table.pull(vertices_[at].object, i, g, uses & uses_result ? value(at) : AnyTensor(), x.data());
+            AnyTensor const part = table.pull(
+                vertices_[at].object, i, g, uses & uses_result ? value(at) : AnyTensor(), x.data());
             if (part.defined()) send(child, part, sink);
         }
     }
 
 private:
-    [[gnu::cold]] AnyTensor const& value(std::size_t at)
-    {
+    [[gnu::cold]] AnyTensor const& value(std::size_t at) {
         if (values_[at].defined()) return values_[at];
         auto const& v = vertices_[at];
         std::vector<AnyTensor> x(v.table->operands);
-        for (std::size_t i = 0, child = at + 1; i < x.size(); ++i, child = vertices_[child].end) x[i] = value(child);
-        return values_[at] = v.table->value(v.object, v.table->is_leaf ? leaves_ + v.first_leaf : x.data());
+        for (std::size_t i = 0, child = at + 1; i < x.size(); ++i, child = vertices_[child].end)
+            x[i] = value(child);
+        return values_[at] =
+                   v.table->value(v.object, v.table->is_leaf ? leaves_ + v.first_leaf : x.data());
     }
 
     std::vector<TracedVertex> vertices_;
@@ -218,18 +246,19 @@ private:
     LeafMask wanted_;
 };
 
-/// The backward pass of a FusedNode, recorded. Leaves that no gradient looks at need have no values; the result is undefined where
-/// it was not saved.
-[[gnu::cold]] inline void traced_pass(FusedNode const& node, AnyTensor const* leaves, AnyTensor const& result, AnyTensor const& gradient, std::span<AnyTensor> results)
-{
+/// The backward pass of a FusedNode, recorded. Leaves that no gradient looks at need have no
+/// values; the result is undefined where it was not saved.
+[[gnu::cold]] inline void traced_pass(FusedNode const& node, AnyTensor const* leaves,
+    AnyTensor const& result, AnyTensor const& gradient, std::span<AnyTensor> results) {
     auto const& table = node.table();
     Replay replay(traced_vertices(table, node.formula_object()), leaves, node.wanted());
     if (result.defined()) replay.set_result(table.traced_result(result));
-    replay.send(0, table.traced_seed(gradient, node.sum(), node.space()), [&](std::size_t leaf, TracedTable const& t, AnyTensor const& g) {
-        if (!(node.wanted() >> leaf & 1)) return;
-        add_to(results[node.edge_of(leaf)], t.arrive(g, node.leaf_shape(leaf)));
-    });
+    replay.send(0, table.traced_seed(gradient, node.sum(), node.space()),
+        [&](std::size_t leaf, TracedTable const& t, AnyTensor const& g) {
+            if (!(node.wanted() >> leaf & 1)) return;
+            add_to(results[node.edge_of(leaf)], t.arrive(g, node.leaf_shape(leaf)));
+        });
 }
 
-}  // namespace detail
-}  // namespace xgrad
+} // namespace detail
+} // namespace xgrad

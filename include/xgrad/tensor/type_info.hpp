@@ -1,5 +1,5 @@
-// The one TypeInfo of each scalar type: how the graph adds, copies and makes gradients. gradient_arithmetic.hpp defines the
-// functions, in terms of operations.
+// The one TypeInfo of each scalar type: how the graph adds, copies and makes gradients.
+// gradient_arithmetic.hpp defines the functions, in terms of operations.
 #pragma once
 
 #include <xgrad/graph/any_tensor.hpp>
@@ -15,8 +15,12 @@ template <Scalar T> struct GradientArithmetic {
     static AnyTensor filled(Shape const& shape, double value);
     static AnyTensor scaled(AnyTensor const& t, double factor);
     static void multiply_in_place(AnyTensor const& t, double factor);
-    static void copy_elements_of(AnyArray const& to, AnyArray const& from) { detail::copy_elements(as<T>(to), as<T>(from)); }
-    static void zero_elements(AnyArray const& a) { copy_elements(as<T>(a), broadcast_window(Array<T>(Shape{}, T()), a.shape)); }
+    static void copy_elements_of(AnyArray const& to, AnyArray const& from) {
+        detail::copy_elements(as<T>(to), as<T>(from));
+    }
+    static void zero_elements(AnyArray const& a) {
+        copy_elements(as<T>(a), broadcast_window(Array<T>(Shape{}, T()), a.shape));
+    }
     static void scatter_add(AnyArray const& to, AnyArray const& more);
     static bool has_nan(AnyArray const& a);
 };
@@ -30,8 +34,12 @@ extern template struct GradientArithmetic<std::complex<float>>;
 extern template struct GradientArithmetic<std::complex<double>>;
 #endif
 
-template <Scalar T> inline constexpr TypeInfo type_info{
-    dtype_of<T>, sizeof(T), &GradientArithmetic<T>::add, &GradientArithmetic<T>::add_in_place, &GradientArithmetic<T>::copy, &GradientArithmetic<T>::filled,
-    &GradientArithmetic<T>::scaled, &GradientArithmetic<T>::multiply_in_place, &GradientArithmetic<T>::copy_elements_of, &GradientArithmetic<T>::zero_elements, &GradientArithmetic<T>::scatter_add, &GradientArithmetic<T>::has_nan};
+template <Scalar T>
+inline constexpr TypeInfo type_info{dtype_of<T>, sizeof(T), &GradientArithmetic<T>::add,
+    &GradientArithmetic<T>::add_in_place, &GradientArithmetic<T>::copy,
+    &GradientArithmetic<T>::filled, &GradientArithmetic<T>::scaled,
+    &GradientArithmetic<T>::multiply_in_place, &GradientArithmetic<T>::copy_elements_of,
+    &GradientArithmetic<T>::zero_elements, &GradientArithmetic<T>::scatter_add,
+    &GradientArithmetic<T>::has_nan};
 
-}  // namespace xgrad::detail
+} // namespace xgrad::detail

@@ -8,61 +8,73 @@ XGRAD_COMPILED_ONCE
 
 namespace xgrad {
 
-/// The window that indices, slices (xg::slice or xt::range), xt::all(), xt::newaxis() and xt::ellipsis() name.
-template <Scalar T> template <class... Index> Tensor<T> Tensor<T>::operator()(Index const&... index) const
-{
+/// The window that indices, slices (xg::slice or xt::range), xt::all(), xt::newaxis() and
+/// xt::ellipsis() name.
+template <Scalar T>
+template <class... Index>
+Tensor<T> Tensor<T>::operator()(Index const&... index) const {
     detail::check_defined("x(index)", *this);
     return express(detail::window(shape(), index...), *this);
 }
 
-template <Scalar T> Tensor<T> Tensor<T>::reshape(Axes const& shape) const { return xgrad::reshape(*this, shape); }
-template <Scalar T> Tensor<T> Tensor<T>::view(Axes const& shape) const
-{
+template <Scalar T> Tensor<T> Tensor<T>::reshape(Axes const& shape) const {
+    return xgrad::reshape(*this, shape);
+}
+template <Scalar T> Tensor<T> Tensor<T>::view(Axes const& shape) const {
     auto const v = express(Reshape{{}, shape, "view"}, *this);
     if (v.impl().array.storage != impl().array.storage)
-        detail::fail<ShapeError>("view: a tensor of shape ", this->shape(), " and strides ", strides(), " has no view of shape ", shape, "; use reshape, which may copy");
+        detail::fail<ShapeError>("view: a tensor of shape ", this->shape(), " and strides ",
+            strides(), " has no view of shape ", shape, "; use reshape, which may copy");
     return v;
 }
-template <Scalar T> Tensor<T> Tensor<T>::expand(Shape const& shape) const
-{
+template <Scalar T> Tensor<T> Tensor<T>::expand(Shape const& shape) const {
     if (!detail::broadcasts_to(this->shape(), shape))
         detail::fail<ShapeError>("expand: shape ", this->shape(), " does not broadcast to ", shape);
     return broadcast_to(*this, shape);
 }
 template <Scalar T> Tensor<T> Tensor<T>::transpose() const { return xgrad::transpose(*this); }
-template <Scalar T> Tensor<T> Tensor<T>::transpose(std::ptrdiff_t axis0, std::ptrdiff_t axis1) const { return xgrad::transpose(*this, axis0, axis1); }
-template <Scalar T> Tensor<T> Tensor<T>::permute(Axes const& axes) const { return xgrad::permute(*this, axes); }
+template <Scalar T>
+Tensor<T> Tensor<T>::transpose(std::ptrdiff_t axis0, std::ptrdiff_t axis1) const {
+    return xgrad::transpose(*this, axis0, axis1);
+}
+template <Scalar T> Tensor<T> Tensor<T>::permute(Axes const& axes) const {
+    return xgrad::permute(*this, axes);
+}
 
 namespace detail {
 
-/// One or several windows on x's memory, in elements of V. `look` gives the window on any array of x's shape.
-template <Scalar V, Scalar T, class Look> Tensor<V> make_view(Tensor<T> const& x, Look look)
-{
+/// One or several windows on x's memory, in elements of V. `look` gives the window on any array of
+/// x's shape.
+template <Scalar V, Scalar T, class Look> Tensor<V> make_view(Tensor<T> const& x, Look look) {
     return Tensor<V>(as<V>(look(AnyArray(x.array_of()))));
 }
 
 /// The same window on an array of x's shape in row-major order: as gradients lie.
-template <Scalar V, Scalar T, class Look> std::shared_ptr<Geometry const> view_geometry(Tensor<T> const& x, Look look)
-{
+template <Scalar V, Scalar T, class Look>
+std::shared_ptr<Geometry const> view_geometry(Tensor<T> const& x, Look look) {
     AnyArray plain;
     plain.shape = x.shape();
     plain.strides = row_major(x.shape());
     plain.numel = x.numel();
     AnyArray const w = look(plain);
-    return std::make_shared<Geometry const>(Geometry{x.impl().type, plain.shape, plain.strides, &type_info<V>, w.shape, w.strides, w.data - plain.data});
+    return std::make_shared<Geometry const>(Geometry{x.impl().type, plain.shape, plain.strides,
+        &type_info<V>, w.shape, w.strides, w.data - plain.data});
 }
 
-template <Scalar V, Scalar T, class Look> Tensor<V> record_view(std::string_view name, Tensor<T> const& x, Look look)
-{
+template <Scalar V, Scalar T, class Look>
+Tensor<V> record_view(std::string_view name, Tensor<T> const& x, Look look) {
     auto v = make_view<V>(x, look);
     if constexpr (Differentiable<T>)
-        if (recording() && x.requires_grad()) v.impl().grad_fn = Ref<Node>(new ViewNode(view_geometry<V>(x, look), ViewMap::gather, gradient_edge(x), name));
+        if (recording() && x.requires_grad())
+            v.impl().grad_fn = Ref<Node>(
+                new ViewNode(view_geometry<V>(x, look), ViewMap::gather, gradient_edge(x), name));
     mark_view(v, x);
     return v;
 }
 
-template <Scalar T, class Look> std::vector<Tensor<T>> record_views(std::string_view name, Tensor<T> const& x, std::vector<Look> const& looks)
-{
+template <Scalar T, class Look>
+std::vector<Tensor<T>> record_views(
+    std::string_view name, Tensor<T> const& x, std::vector<Look> const& looks) {
     std::vector<Tensor<T>> views;
     for (auto const& look : looks) views.push_back(make_view<T>(x, look));
     if constexpr (Differentiable<T>)
@@ -70,22 +82,24 @@ template <Scalar T, class Look> std::vector<Tensor<T>> record_views(std::string_
             std::vector<std::shared_ptr<Geometry const>> parts;
             for (auto const& look : looks) parts.push_back(view_geometry<T>(x, look));
             Ref<Node> const node(new MultiViewNode(std::move(parts), gradient_edge(x), name));
-            for (std::uint32_t i = 0; i < views.size(); ++i) views[i].impl().grad_fn = node, views[i].impl().output_nr = i;
+            for (std::uint32_t i = 0; i < views.size(); ++i)
+                views[i].impl().grad_fn = node, views[i].impl().output_nr = i;
         }
     for (auto const& v : views) mark_view(v, x, true);
     return views;
 }
 
 /// A window whose elements have `size` bytes and start `offset` elements after those of `a`.
-inline AnyArray window_on(AnyArray a, Shape shape, Strides strides, std::ptrdiff_t offset, std::size_t size)
-{
-    a.look_through(std::move(shape), std::move(strides), offset * static_cast<std::ptrdiff_t>(size));
+inline AnyArray window_on(
+    AnyArray a, Shape shape, Strides strides, std::ptrdiff_t offset, std::size_t size) {
+    a.look_through(
+        std::move(shape), std::move(strides), offset * static_cast<std::ptrdiff_t>(size));
     return a;
 }
 
 /// `count` positions of one axis from `start` on, or one of them without the axis.
-template <Scalar T> auto part_of(std::size_t axis, std::size_t start, std::size_t count, bool keeps_axis)
-{
+template <Scalar T>
+auto part_of(std::size_t axis, std::size_t start, std::size_t count, bool keeps_axis) {
     return [=](AnyArray const& a) {
         Shape shape = a.shape;
         Strides strides = a.strides;
@@ -99,30 +113,31 @@ template <Scalar T> auto part_of(std::size_t axis, std::size_t start, std::size_
     };
 }
 
-}  // namespace detail
+} // namespace detail
 
-/// The positions of an axis, each without it: views that share one Node. As in PyTorch, none of several views may be changed
-/// in place while gradients are recorded.
-template <Scalar T> std::vector<Tensor<T>> unbind(Tensor<T> const& x, std::ptrdiff_t axis = 0)
-{
+/// The positions of an axis, each without it: views that share one Node. As in PyTorch, none of
+/// several views may be changed in place while gradients are recorded.
+template <Scalar T> std::vector<Tensor<T>> unbind(Tensor<T> const& x, std::ptrdiff_t axis = 0) {
     auto const at = detail::normalize_axis("unbind", axis, x.shape());
     std::vector<decltype(detail::part_of<T>(0, 0, 0, false))> parts;
-    for (std::size_t i = 0; i < x.shape()[at]; ++i) parts.push_back(detail::part_of<T>(at, i, 1, false));
+    for (std::size_t i = 0; i < x.shape()[at]; ++i)
+        parts.push_back(detail::part_of<T>(at, i, 1, false));
     return detail::record_views("Unbind", x, parts);
 }
 /// Views of `size` positions of an axis each; the last may be shorter.
-template <Scalar T> std::vector<Tensor<T>> split(Tensor<T> const& x, std::size_t size, std::ptrdiff_t axis = 0)
-{
+template <Scalar T>
+std::vector<Tensor<T>> split(Tensor<T> const& x, std::size_t size, std::ptrdiff_t axis = 0) {
     auto const at = detail::normalize_axis("split", axis, x.shape());
     if (size == 0)
         detail::fail<ShapeError>("split: the parts of shape ", x.shape(), " have extent 0");
     std::vector<decltype(detail::part_of<T>(0, 0, 0, true))> parts;
-    for (std::size_t i = 0, n = x.shape()[at]; i < n || i == 0; i += size) parts.push_back(detail::part_of<T>(at, i, std::min(size, n - i), true));
+    for (std::size_t i = 0, n = x.shape()[at]; i < n || i == 0; i += size)
+        parts.push_back(detail::part_of<T>(at, i, std::min(size, n - i), true));
     return detail::record_views("Split", x, parts);
 }
 /// At most `chunks` views of equal extent along an axis; the last may be shorter.
-template <Scalar T> std::vector<Tensor<T>> chunk(Tensor<T> const& x, std::size_t chunks, std::ptrdiff_t axis = 0)
-{
+template <Scalar T>
+std::vector<Tensor<T>> chunk(Tensor<T> const& x, std::size_t chunks, std::ptrdiff_t axis = 0) {
     if (chunks == 0)
         detail::fail<ShapeError>("chunk: the number of chunks of shape ", x.shape(), " is 0");
     auto const n = x.shape()[detail::normalize_axis("chunk", axis, x.shape())];
@@ -130,19 +145,24 @@ template <Scalar T> std::vector<Tensor<T>> chunk(Tensor<T> const& x, std::size_t
 }
 
 /// The elements whose indices on two axes are i and i + offset, along a new last axis. A view.
-template <Scalar T> Tensor<T> diagonal(Tensor<T> const& x, std::ptrdiff_t offset = 0, std::ptrdiff_t axis0 = 0, std::ptrdiff_t axis1 = 1)
-{
+template <Scalar T>
+Tensor<T> diagonal(Tensor<T> const& x, std::ptrdiff_t offset = 0, std::ptrdiff_t axis0 = 0,
+    std::ptrdiff_t axis1 = 1) {
     auto const p = detail::normalize_axis("diagonal", axis0, x.shape()),
                q = detail::normalize_axis("diagonal", axis1, x.shape());
     if (p == q)
         detail::fail<ShapeError>(
             "diagonal: axes ", axis0, " and ", axis1, " of shape ", x.shape(), " are the same");
     return detail::record_view<T>("Diagonal", x, [=](detail::AnyArray const& a) {
-        auto const rows = static_cast<std::ptrdiff_t>(a.shape[p]), columns = static_cast<std::ptrdiff_t>(a.shape[q]);
-        auto const count = std::max<std::ptrdiff_t>(0, offset >= 0 ? std::min(rows, columns - offset) : std::min(rows + offset, columns));
+        auto const rows = static_cast<std::ptrdiff_t>(a.shape[p]),
+                   columns = static_cast<std::ptrdiff_t>(a.shape[q]);
+        auto const count = std::max<std::ptrdiff_t>(
+            0, offset >= 0 ? std::min(rows, columns - offset) : std::min(rows + offset, columns));
         Shape shape = a.shape;
         Strides strides = a.strides;
-        auto const start = count == 0 ? 0 : offset >= 0 ? offset * strides[q] : -offset * strides[p];
+        auto const start = count == 0    ? 0
+                           : offset >= 0 ? offset * strides[q]
+                                         : -offset * strides[p];
         auto const step = strides[p] + strides[q];
         for (auto const axis : {std::max(p, q), std::min(p, q)}) {
             shape.erase(axis);
@@ -154,11 +174,11 @@ template <Scalar T> Tensor<T> diagonal(Tensor<T> const& x, std::ptrdiff_t offset
     });
 }
 
-/// A complex tensor as real numbers along a new last axis with extent 2: real and imaginary parts. A view.
+/// A complex tensor as real numbers along a new last axis with extent 2: real and imaginary parts.
+/// A view.
 template <Scalar T>
     requires detail::is_complex<T>
-Tensor<precision_of<T>> view_as_real(Tensor<T> const& z)
-{
+Tensor<precision_of<T>> view_as_real(Tensor<T> const& z) {
     using P = precision_of<T>;
     detail::check_defined("view_as_real", z);
     return detail::record_view<P>("ViewAsReal", z, [](detail::AnyArray const& a) {
@@ -171,31 +191,48 @@ Tensor<precision_of<T>> view_as_real(Tensor<T> const& z)
     });
 }
 /// The inverse of view_as_real: the last axis must have extent 2 and unit steps. A view.
-template <RealScalar T> Tensor<std::complex<T>> view_as_complex(Tensor<T> const& x)
-{
+template <RealScalar T> Tensor<std::complex<T>> view_as_complex(Tensor<T> const& x) {
     bool fits = x.dim() > 0 && x.shape(-1) == 2 && x.strides().back() == 1;
-    for (std::size_t d = 0; fits && d + 1 < x.dim(); ++d) fits = x.strides()[d] % 2 == 0 || x.shape()[d] == 1;
+    for (std::size_t d = 0; fits && d + 1 < x.dim(); ++d)
+        fits = x.strides()[d] % 2 == 0 || x.shape()[d] == 1;
     if (fits) fits = reinterpret_cast<std::uintptr_t>(x.data()) % (2 * sizeof(T)) == 0;
-    if (!fits) detail::fail<ShapeError>("view_as_complex: a tensor of shape ", x.shape(), " and strides ", x.strides(), " does not hold pairs: the last axis must have extent 2 and step 1, all others even steps");
+    if (!fits)
+        detail::fail<ShapeError>("view_as_complex: a tensor of shape ", x.shape(), " and strides ",
+            x.strides(),
+            " does not hold pairs: the last axis must have extent 2 and step 1, all others even "
+            "steps");
     return detail::record_view<std::complex<T>>("ViewAsComplex", x, [](detail::AnyArray const& a) {
         Shape shape = a.shape;
         Strides strides = a.strides;
         shape.erase(shape.size() - 1);
         strides.erase(strides.size() - 1);
         for (auto& s : strides) s /= 2;
-        return detail::window_on(a, std::move(shape), std::move(strides), 0, sizeof(std::complex<T>));
+        return detail::window_on(
+            a, std::move(shape), std::move(strides), 0, sizeof(std::complex<T>));
     });
 }
 
-template <Scalar T> Tensor<T> Tensor<T>::diagonal(std::ptrdiff_t offset, std::ptrdiff_t axis0, std::ptrdiff_t axis1) const { return xgrad::diagonal(*this, offset, axis0, axis1); }
-template <Scalar T> std::vector<Tensor<T>> Tensor<T>::unbind(std::ptrdiff_t axis) const { return xgrad::unbind(*this, axis); }
-template <Scalar T> std::vector<Tensor<T>> Tensor<T>::split(std::size_t size, std::ptrdiff_t axis) const { return xgrad::split(*this, size, axis); }
-template <Scalar T> std::vector<Tensor<T>> Tensor<T>::chunk(std::size_t chunks, std::ptrdiff_t axis) const { return xgrad::chunk(*this, chunks, axis); }
+template <Scalar T>
+Tensor<T> Tensor<T>::diagonal(
+    std::ptrdiff_t offset, std::ptrdiff_t axis0, std::ptrdiff_t axis1) const {
+    return xgrad::diagonal(*this, offset, axis0, axis1);
+}
+template <Scalar T> std::vector<Tensor<T>> Tensor<T>::unbind(std::ptrdiff_t axis) const {
+    return xgrad::unbind(*this, axis);
+}
+template <Scalar T>
+std::vector<Tensor<T>> Tensor<T>::split(std::size_t size, std::ptrdiff_t axis) const {
+    return xgrad::split(*this, size, axis);
+}
+template <Scalar T>
+std::vector<Tensor<T>> Tensor<T>::chunk(std::size_t chunks, std::ptrdiff_t axis) const {
+    return xgrad::chunk(*this, chunks, axis);
+}
 
 namespace detail {
 /// The real (0) or imaginary (1) parts of a complex tensor.
-template <Scalar T> Tensor<precision_of<T>> part_view(std::string_view name, Tensor<T> const& z, std::ptrdiff_t part)
-{
+template <Scalar T>
+Tensor<precision_of<T>> part_view(std::string_view name, Tensor<T> const& z, std::ptrdiff_t part) {
     using P = precision_of<T>;
     return record_view<P>(name, z, [part](AnyArray const& a) {
         Strides strides = a.strides;
@@ -203,17 +240,19 @@ template <Scalar T> Tensor<precision_of<T>> part_view(std::string_view name, Ten
         return window_on(a, a.shape, std::move(strides), part, sizeof(P));
     });
 }
-}  // namespace detail
+} // namespace detail
 
 /// The real parts. A view; in an expression real(z) is computed on the way instead.
-template <Scalar T> Tensor<precision_of<T>> Tensor<T>::real() const
+template <Scalar T>
+Tensor<precision_of<T>> Tensor<T>::real() const
     requires detail::is_complex<T>
 {
     detail::check_defined("real", *this);
     return detail::part_view("Real", *this, 0);
 }
 /// The imaginary parts. A view; in an expression imag(z) is computed on the way instead.
-template <Scalar T> Tensor<precision_of<T>> Tensor<T>::imag() const
+template <Scalar T>
+Tensor<precision_of<T>> Tensor<T>::imag() const
     requires detail::is_complex<T>
 {
     detail::check_defined("imag", *this);
@@ -223,8 +262,7 @@ template <Scalar T> Tensor<precision_of<T>> Tensor<T>::imag() const
 /// A copy with memory of its own; the gradient passes unchanged.
 struct Clone : Arraywise {
     static constexpr std::string_view written = "clone";
-    template <Scalar T> auto value(detail::Array<T> const& x) const
-    {
+    template <Scalar T> auto value(detail::Array<T> const& x) const {
         detail::Array<T> out(x.shape);
         detail::copy_elements(out, x);
         return out;
@@ -233,4 +271,4 @@ struct Clone : Arraywise {
 };
 template <Scalar T> Tensor<T> Tensor<T>::clone() const { return express(Clone{}, *this); }
 
-}  // namespace xgrad
+} // namespace xgrad

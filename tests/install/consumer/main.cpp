@@ -3,14 +3,15 @@
 #include <cmath>
 #include <iostream>
 
-double second(double at);       // the same, in another translation unit: the two must link
+double second(double at); // the same, in another translation unit: the two must link
 
 int main() {
     xgrad::Tensor<double> x({1., 2., 3.}, xgrad::requires_grad);
     xgrad::Tensor<double> y = sum(x * x);
     y.backward();
     double const slope = x.grad().array()(1);
-    std::cout << "d/dx x^2 = " << slope << " and " << second(2.) << " at 2, with xgrad " << XGRAD_VERSION_MAJOR << '.'
-              << XGRAD_VERSION_MINOR << '.' << XGRAD_VERSION_PATCH << '\n';
+    std::cout << "d/dx x^2 = " << slope << " and " << second(2.) << " at 2, with xgrad "
+              << XGRAD_VERSION_MAJOR << '.' << XGRAD_VERSION_MINOR << '.' << XGRAD_VERSION_PATCH
+              << '\n';
     return std::abs(slope - 4.) < 1e-12 && std::abs(second(2.) - 4.) < 1e-12 ? 0 : 1;
 }

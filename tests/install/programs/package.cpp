@@ -9,6 +9,7 @@ int main(int, char** arguments) {
     exporter.save_module("acme", "net", xgrad::nn::Linear<double>(2, 1));
     exporter.close();
     package::PackageImporter importer(file);
-    return importer.load_module<xgrad::nn::Linear<double>>("acme", "net").parameter_count() == 3 ? 0
-                                                                                             : 1;
+    return importer.load_module<xgrad::nn::Linear<double>>("acme", "net").parameter_count() == 3
+               ? 0
+               : 1;
 }
