@@ -1,5 +1,7 @@
-// AccumulateGrad: the Node at a leaf, which adds what arrives into .grad. It lives inside its leaf:
-// while an edge leads to it, it keeps the leaf alive, and it is freed with the leaf.
+// AccumulateGrad: the Node of a leaf. It adds the gradient that arrives to .grad.
+// The leaf owns the Node. References to the Node count as one reference to the leaf, so that an
+// edge keeps the leaf alive without a cycle. The leaf's destructor deletes the Node.
+// Read next: saved_tensor.hpp.
 #pragma once
 
 #include <xgrad/graph/any_tensor.hpp>
@@ -9,14 +11,15 @@ XGRAD_COMPILED_ONCE
 
 namespace xgrad::detail {
 
-/// True for a gradient that nobody else holds, so that it can become a .grad itself.
+/// True for a contiguous gradient without other references: it can become .grad or a sum without a
+/// copy.
 XGRAD_INLINE bool can_be_taken(AnyTensor const& gradient) noexcept {
     return is_exclusive(gradient) && gradient.handle()->array.contiguous;
 }
 
-/// Adds a gradient into `grad`. Without grad mode the sum is made in place, unless elements share a
-/// place; a first gradient that nobody else holds is taken over, any other is copied. A view of
-/// what nobody else holds is no view any more.
+/// Adds a gradient to `grad`: in place without grad mode, unless elements of `grad` overlap, and
+/// out of place otherwise. A first gradient is moved into `grad` where can_be_taken(), and copied
+/// otherwise. A gradient that is a view of a base without other references stops being a view.
 inline void accumulate(AnyTensor& grad, AnyTensor gradient) {
     if (auto& view = gradient.impl().view; view && !grad_mode && view->base->refs.load() == 1)
         view.reset();
@@ -33,7 +36,7 @@ inline void accumulate(AnyTensor& grad, AnyTensor gradient) {
     else grad = gradient.impl().type->copy(gradient);
 }
 
-/// Adds to a sum that may not have begun; recorded in grad mode.
+/// Adds to a sum that may be undefined; recorded in grad mode.
 inline void add_to(AnyTensor& sum, AnyTensor const& more) {
     sum = sum.defined() ? sum.impl().type->add(sum, more) : more;
 }
@@ -42,7 +45,7 @@ class AccumulateGrad final : public Node {
 public:
     explicit AccumulateGrad(TensorImpl& leaf) : Node(leaf_sequence), leaf_(&leaf) {}
 
-    /// Called with the NodeLock, so that threads which share a leaf add one after the other.
+    /// The caller has the NodeLock, so that threads accumulate into a leaf one after the other.
     void apply(std::span<AnyTensor> gradients, std::span<AnyTensor>) override {
         collect(gradients[0]);
     }
@@ -53,7 +56,7 @@ public:
     }
     std::string name() const override { return "AccumulateGrad"; }
 
-    /// False where requires_grad was turned off since this Node was recorded.
+    /// False where requires_grad was set to false after this Node was recorded.
     bool collects() const noexcept { return leaf_->requires_grad; }
     /// The leaf whose .grad this Node fills.
     AnyTensor variable() const { return AnyTensor(Ref<TensorImpl>(leaf_)); }
@@ -98,8 +101,8 @@ inline bool is_leaf(Node const& node) noexcept { return node.sequence_nr() == le
 
 inline TensorImpl::~TensorImpl() { delete accumulator.load(std::memory_order_relaxed); }
 
-/// Where the gradient of a tensor goes: to the Node that made it, to the leaf's AccumulateGrad, or
-/// nowhere.
+/// The edge along which the gradient of a tensor is sent: to its grad_fn, to the AccumulateGrad of
+/// a leaf, or an empty edge.
 [[gnu::always_inline]] inline Edge gradient_edge(AnyTensor const& t) {
     auto& impl = current(t.impl());
     if (impl.grad_fn) return {impl.grad_fn, impl.output_nr};
@@ -107,8 +110,8 @@ inline TensorImpl::~TensorImpl() { delete accumulator.load(std::memory_order_rel
     return {};
 }
 
-/// Another tensor of the same memory with the history that this one has now, which a view may not
-/// keep; a leaf's is where its gradient is collected.
+/// A second tensor of the same memory with the current grad_fn of t. A later in-place change gives
+/// t, but not the snapshot, another grad_fn. For a leaf the grad_fn is its AccumulateGrad.
 inline AnyTensor snapshot(AnyTensor const& t) {
     AnyTensor a = alias(t);
     auto history = gradient_edge(t);

@@ -1,5 +1,5 @@
-// Anomaly mode: each Node remembers where it was recorded, and a gradient that is NaN is an error
-// that says so.
+// Anomaly mode: each Node records where it was created, and a NaN in a gradient is an error that
+// reports that location.
 #pragma once
 
 #include <xgrad/base/call_stack.hpp>
@@ -13,10 +13,10 @@ namespace xgrad {
 
 namespace detail {
 
-/// Where a Node was recorded, and which Node's backward pass was recorded then, if one was.
+/// Where a Node was recorded, and the Node whose backward pass recorded it, if any.
 struct Origin {
-    std::string place;        // where the statement is known, or
-    std::vector<void*> stack; // who called
+    std::string place;        // source location, or
+    std::vector<void*> stack; // call stack
     std::string parent_name;
     std::shared_ptr<Origin const> parent;
 };
@@ -24,12 +24,12 @@ struct Origin {
 struct AnomalyState {
     bool enabled = false;
     bool check_nan = true;
-    SourceLocation const* place = nullptr; // of the statement that records now, where it is known
+    SourceLocation const* place = nullptr; // of the statement that is being recorded; may be null
     Node* running = nullptr;
 };
 inline constinit thread_local AnomalyState anomaly;
 
-/// Names the statement that records in this scope.
+/// Sets the source location of the Nodes that are recorded in its scope.
 class RecordingAt {
 public:
     explicit RecordingAt(SourceLocation const& place) noexcept : before_(anomaly.place) {
@@ -43,12 +43,12 @@ private:
     SourceLocation const* before_;
 };
 
-/// "demo.cpp:12, in int main()", or the call stack.
+/// Text for messages: "demo.cpp:12, in int main()", or the call stack.
 [[gnu::cold]] inline std::string place_text(Origin const& origin) {
     return origin.place.empty() ? call_stack_text(origin.stack) : origin.place;
 }
 
-/// True for a statement of xgrad's own: its callers say more.
+/// True for a location in xgrad's own headers; then the call stack is reported instead.
 [[gnu::cold]] inline bool is_own(SourceLocation const& at) {
     std::string_view headers = __FILE__;
     if (std::string_view const here = "/graph/anomaly.hpp"; headers.ends_with(here))
@@ -70,7 +70,7 @@ private:
     return origin;
 }
 
-/// " It was recorded at demo.cpp:12, ..." where that is known.
+/// Text for messages: " It was recorded at demo.cpp:12, ...", or "" where the location is unknown.
 [[gnu::cold]] inline std::string origin_text(Node const& node) {
     auto const* const hooks = NodeHooks::of(node);
     if (!hooks || !hooks->origin) return {};
@@ -84,8 +84,8 @@ private:
 
 } // namespace detail
 
-/// In its scope Nodes remember where they are recorded, and errors of a backward pass tell it; with
-/// check_nan a backward pass stops at the first gradient that is NaN. Everything is slower.
+/// In its scope Nodes record where they were created, and errors of a backward pass report it. With
+/// check_nan a backward pass throws at the first gradient that is NaN. All operations are slower.
 class AnomalyMode {
 public:
     explicit AnomalyMode(bool check_nan = true) noexcept : before_(detail::anomaly) {

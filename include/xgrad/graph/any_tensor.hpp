@@ -1,6 +1,9 @@
-// AnyTensor: a handle to a tensor of any scalar type, which is what the graph deals in. Tensor<T>
-// (tensor/tensor.hpp) is the same handle with its type known. What must differ by scalar type is
-// reached through TypeInfo, so that nothing here depends on an operation.
+// AnyTensor: a reference-counted handle to a TensorImpl of any scalar type. The graph uses only
+// this type. Tensor<T> (tensor/tensor.hpp) is the same handle with a static element type.
+// TensorImpl has the elements (AnyArray), the autograd state (grad_fn, grad, accumulator) and, for
+// a view, ViewInfo. Operations that depend on the element type are called through TypeInfo, so that
+// the graph is compiled once and includes no operation.
+// Read next: accumulate_grad.hpp.
 #pragma once
 
 #include <mutex>
@@ -20,7 +23,7 @@ namespace detail {
 
 class AccumulateGrad;
 
-/// What the graph must be able to do with gradients of one scalar type.
+/// Table of functions that the graph calls for one element type.
 struct TypeInfo {
     DType dtype;
     std::size_t size;
@@ -33,14 +36,13 @@ struct TypeInfo {
     void (*copy_elements)(AnyArray const& to, AnyArray const& from);
     void (*zero_elements)(AnyArray const&);
     void (*scatter_add)(AnyArray const& to,
-        AnyArray const& more); // to += more, also where elements of `to` share a place
+        AnyArray const& more); // to += more, also where elements of `to` overlap
     bool (*has_nan)(AnyArray const&);
 };
 
 struct TensorImpl;
 
-/// What was different when a view was made; it decides what a change in place through it would
-/// mean.
+/// How a view was created. It decides whether an in-place change through the view is allowed.
 enum class CreationMeta : std::uint8_t {
     normal,
     in_no_grad,
@@ -49,8 +51,7 @@ enum class CreationMeta : std::uint8_t {
     in_custom_function
 };
 
-/// Of a tensor that looks into the memory of another one: whose, and for which version its grad_fn
-/// holds.
+/// State of a view: its base, and the version of the memory for which its grad_fn is valid.
 struct ViewInfo : Cached {
     Ref<TensorImpl> base; // never a view itself
     CreationMeta meta;
@@ -60,13 +61,14 @@ struct ViewInfo : Cached {
     ViewInfo(Ref<TensorImpl> b, CreationMeta m, std::uint32_t v)
         : base(std::move(b)), meta(m), version(v) {}
 
-    /// For what reads or refreshes the history of a view, while there are several threads.
+    /// Locks the grad_fn of the view while it is read or refreshed; no lock without a second
+    /// thread.
     [[nodiscard]] std::unique_lock<std::mutex> lock() {
         return single_threaded() ? std::unique_lock<std::mutex>() : std::unique_lock(mutex);
     }
 };
 
-/// How handles that do not own a tensor find it, until it goes.
+/// Shared by the weak handles of a tensor; `tensor` becomes null when the tensor is destroyed.
 struct WeakCell {
     RefCount refs;
     std::mutex mutex;
@@ -76,12 +78,12 @@ struct WeakCell {
 
 struct TensorImpl {
     RefCount refs{1};
-    bool requires_grad = false; // of a leaf; a tensor with a grad_fn requires it anyway
+    bool requires_grad = false; // of a leaf; a tensor with a grad_fn requires one anyway
     bool retains_grad = false;
     bool inference = inference_mode;
     bool is_number =
-        false; // stands for a number in a recorded formula; hooks on saved tensors do not see it
-    bool shares_block = false; // the memory that it was made with lies behind it
+        false; // a scalar constant of a recorded expression; saved tensor hooks skip it
+    bool shares_block = false; // object and elements were allocated as one block
     std::uint32_t output_nr = 0;
     TypeInfo const* type;
     AnyArray array;
@@ -100,13 +102,14 @@ struct TensorImpl {
         return Ref<TensorImpl>::adopt(
             ::new (Cached::operator new(sizeof(TensorImpl))) TensorImpl(t, std::move(a)));
     }
-    /// Fresh memory, not initialised. What lies in a block of its own may outlive the tensor
-    /// without holding its place.
+    /// Allocates memory without initialising it. A small array is allocated in one block with the
+    /// TensorImpl. With `own_block` it has a block of its own, so that a Node that saves the array
+    /// does not keep the block of the TensorImpl.
     static Ref<TensorImpl> make(TypeInfo const& t, Shape const& shape, bool own_block = false) {
         if (shape.empty()) return make_laid_out(t, t.size, AnyArray::Number{}, own_block);
         return make_laid_out(t, xgrad::numel(shape) * t.size, shape, own_block);
     }
-    /// Fresh memory for a shape and an order of elements, which has no gaps.
+    /// Allocates memory, without gaps, for a shape and an order of the axes.
     static Ref<TensorImpl> make(
         TypeInfo const& t, AnyArray::Layout layout, bool own_block = false) {
         return make_laid_out(t, layout.of.numel * t.size, layout, own_block);
@@ -160,10 +163,10 @@ private:
     }
 };
 
-/// Brings a view's grad_fn up to date where its base was changed in place; see view.hpp.
+/// Updates the grad_fn of a view whose base was changed in place; see view.hpp.
 inline void refresh_view(TensorImpl& view);
 
-/// A tensor whose history is up to date.
+/// Returns t after refreshing its grad_fn where it is a view.
 inline TensorImpl& current(TensorImpl& t) {
     if (t.view) [[unlikely]]
         refresh_view(t);
@@ -189,8 +192,7 @@ public:
     }
     [[gnu::always_inline]] ~AnyTensor() {}
 
-    /// False for a default-constructed handle, which has no value: nothing but this may be asked of
-    /// it.
+    /// False for a default-constructed handle. It has no value: every other function throws.
     bool defined() const noexcept { return static_cast<bool>(impl_); }
     explicit operator bool() const noexcept { return defined(); }
 
@@ -202,7 +204,7 @@ public:
         auto const at = detail::dims_element<std::ptrdiff_t>(axis);
         return extents[detail::normalize_axis("shape", at, extents)];
     }
-    /// Steps between neighbours along each axis, in elements.
+    /// Steps between adjacent elements along each axis, in elements.
     Strides const& strides(detail::Caller in = {}) const {
         return asked("strides", in).array.strides;
     }
@@ -212,35 +214,34 @@ public:
     bool is_contiguous(detail::Caller in = {}) const {
         return asked("is_contiguous", in).array.contiguous;
     }
-    /// How often the memory was changed in place; shared by views and detach().
+    /// Number of in-place changes of the memory. Views and detach() share the counter.
     std::uint32_t version() const {
         if (impl().inference)
             detail::fail<GraphError>("Inference tensors do not track version counter.");
         return impl().array.storage->version();
     }
 
-    /// True where a gradient will be computed: for a leaf that asks for it, and for all that is
-    /// computed from one.
+    /// True for a leaf that requires a gradient, and for every tensor that is computed from one.
     bool requires_grad(detail::Caller in = {}) const {
         auto const& t = asked("requires_grad", in);
         if (!t.view) [[likely]]
             return t.requires_grad || t.grad_fn;
-        auto const lock = t.view->lock(); // another thread may be about to refresh the view
+        auto const lock = t.view->lock(); // another thread may be refreshing the view
         return t.requires_grad || t.grad_fn || t.view->base->requires_grad || t.view->base->grad_fn;
     }
     /// True for a tensor that no recorded operation made.
     bool is_leaf() const { return !detail::current(impl()).grad_fn; }
-    /// The Node that made this tensor; null for a leaf.
+    /// The Node that computed this tensor; null for a leaf.
     Node* grad_fn() const { return detail::current(impl()).grad_fn.get(); }
     std::uint32_t output_nr() const { return detail::current(impl()).output_nr; }
     bool retains_grad() const { return impl().retains_grad; }
-    /// True for a tensor that looks into another one's memory, and whose changes in place are
-    /// therefore changes of that.
+    /// True for a tensor that shares the memory of another one: an in-place change of one changes
+    /// both.
     bool is_view() const { return static_cast<bool>(impl().view); }
-    /// True for a tensor that was made in InferenceMode.
+    /// True for a tensor that was created in an InferenceMode.
     bool is_inference() const { return impl().inference; }
 
-    /// This tensor as one of type T; throws TypeError where it has another.
+    /// This tensor as a Tensor<T>; throws TypeError where it has another element type.
     template <Scalar T> Tensor<T> as() const;
 
     /// True where both are handles to one tensor.
@@ -258,7 +259,7 @@ protected:
     detail::Ref<detail::TensorImpl> impl_;
 
 private:
-    /// As impl(), for a member function that `in` calls.
+    /// impl(), with an error that names `member` and the caller `in`.
     detail::TensorImpl& asked(char const* member, detail::Caller in) const {
         if (!impl_) [[unlikely]]
             fail_asked(member, in);
@@ -273,13 +274,13 @@ private:
 
 namespace detail {
 
-/// True where nobody else can see this tensor, which is defined, or its memory, so that it may be
-/// reused.
+/// True where this handle is the only reference to the tensor and to its memory, so that the memory
+/// may be reused. The tensor must be defined.
 XGRAD_INLINE bool is_exclusive(AnyTensor const& t) noexcept {
     return t.handle()->refs.load() == 1 && t.handle()->array.storage->refs.load() == 1;
 }
 
-/// A real number as a tensor of no dimensions, and the other way round.
+/// Converts between a double and a real tensor without dimensions.
 inline AnyTensor real_number(TypeInfo const& type, double value) {
     AnyTensor t(TensorImpl::make(type, Shape()));
     auto* const at = t.handle()->array.data;
@@ -293,12 +294,12 @@ inline double real_number(AnyTensor const& t) {
                                        : *as<double>(a).begin();
 }
 
-/// "[float64 [2, 3]]", for messages.
+/// Text for messages: "[float64 [2, 3]]".
 inline std::string describe(AnyTensor const& t) {
     return t.defined() ? message_of({"[", name(t.dtype()), " ", t.shape(), "]"}) : "[undefined]";
 }
 
-/// A tensor of which only the shape is known.
+/// A tensor with a shape and without memory.
 inline AnyTensor shape_only(TypeInfo const& type, Shape const& shape) {
     AnyArray a;
     a.shape = shape;
@@ -306,7 +307,7 @@ inline AnyTensor shape_only(TypeInfo const& type, Shape const& shape) {
     return AnyTensor(TensorImpl::make(type, std::move(a)));
 }
 
-/// A second tensor on the same memory, without history.
+/// A second tensor of the same memory, without grad_fn.
 inline AnyTensor alias(AnyTensor const& t, Caller in = {}) {
     auto const& of = t.impl(in);
     AnyTensor a(TensorImpl::make(*of.type, of.array));
@@ -321,8 +322,8 @@ inline std::mutex& weak_cells_mutex() {
 
 } // namespace detail
 
-/// A handle that does not keep its tensor alive: for a hook that needs its own tensor, which it
-/// would otherwise keep for ever. lock() gives the tensor, or an undefined one where it is gone.
+/// A weak reference. A hook that refers to its own tensor uses it: a strong reference would be a
+/// cycle and never be freed. lock() returns the tensor, or an undefined one after it was destroyed.
 class WeakTensor {
 public:
     WeakTensor() = default;

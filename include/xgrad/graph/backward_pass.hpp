@@ -1,5 +1,5 @@
-// BackwardPass: what a running backward pass shows to hooks: whether a Node is part of it, notes
-// that live as long as it does, and callbacks for its end.
+// BackwardPass: the interface of a running backward pass to hooks: whether a Node is part of it,
+// data of hooks that live as long as the pass, and callbacks for its end.
 #pragma once
 
 #include <any>
@@ -21,10 +21,10 @@ public:
     BackwardPass& operator=(BackwardPass const&) = delete;
     inline virtual ~BackwardPass();
 
-    /// True for a Node that this pass runs, or whose gradient it captures.
+    /// True for a Node that this pass runs, or of which it captures a gradient.
     virtual bool reaches(Node const& node) const = 0;
 
-    /// Runs the callbacks in the order in which they were queued; they may queue others.
+    /// Runs the callbacks in the order of queueing. A callback may queue others.
     void run_callbacks() {
         for (std::size_t i = 0; i < callbacks_.size(); ++i) std::exchange(callbacks_[i], nullptr)();
     }
@@ -49,8 +49,8 @@ inline BackwardPass::~BackwardPass() { current_pass = outer_; }
 
 } // namespace detail
 
-/// Calls f once the running backward pass is complete and all its gradients are accumulated; in the
-/// order of queueing. Only inside a pass: from a hook or a Node.
+/// Calls f at the end of the running backward pass, after all gradients are accumulated, in the
+/// order of queueing. Throws outside a pass: call it from a hook or a Node.
 inline void queue_callback(std::function<void()> f) {
     if (!detail::current_pass)
         detail::fail<GraphError>("Final callbacks can only be installed during backward pass.");

@@ -1,6 +1,10 @@
-// The engine: runs Nodes from the newest to the oldest, each when all its gradients have arrived;
-// adds what meets; hands captured gradients back. It holds no state between passes, so a pass may
-// start inside another, and an exception leaves nothing behind. Read graph_task.hpp for how.
+// The engine: runs each Node after all its gradients have arrived, the newest Node first,
+// accumulates gradients that meet, and returns captured gradients. It has no state between passes,
+// so a pass may start inside another one, and an exception leaves nothing to clean up.
+// Three passes with the same semantics, chosen in run_backward() by the shape of the graph: a
+// single Node (run_single_node), a chain (ChainPass), any graph (GraphTask). The first two save the
+// state of each Node (benchmarks: recurrence, rational at n = 4).
+// Read next: graph_task.hpp.
 #pragma once
 
 #include <thread>
@@ -13,8 +17,8 @@ XGRAD_COMPILED_ONCE
 
 namespace xgrad::detail {
 
-/// The pass over a chain of Nodes, each of which leads to the next one and to few leaves: it needs
-/// no notes on Nodes. What is captured, if anything, are gradients of such leaves.
+/// Pass over a chain: each Node leads to the next one and to leaves, at most 16 different ones. No
+/// state per Node is allocated. Only gradients of these leaves can be captured.
 class ChainPass final : public BackwardPass {
 public:
     ChainPass(Node& first, std::span<Capture> captures) noexcept
@@ -34,7 +38,7 @@ public:
         }
         length_ = used;
     }
-    /// False for a graph that is no such chain.
+    /// False for any other graph.
     bool fits() const noexcept { return fits_; }
 
     void run(Root& root, bool keep_graph) {
@@ -61,7 +65,7 @@ public:
             auto const leaf = index_of(node);
             return leaf != leaf_count_ && leaves_[leaf].wanted;
         }
-        // what is asked for is most often the Node after the one that runs
+        // most calls ask for the Node after the one that runs
         return is_among(node, *running_, length_ - position_) || is_among(node, first_, position_);
     }
 
@@ -70,18 +74,18 @@ private:
 
     struct Leaf {
         Node* node;
-        std::size_t last; // the last Node of the chain that leads to it
+        std::size_t last; // index of the last Node with an edge to this leaf
         std::uint32_t pending;
         bool wanted;
     };
 
-    /// Where a leaf stands among those of the chain; behind them all where it is none of them.
+    /// Index of a leaf in leaves_; leaf_count_ where it is not there.
     XGRAD_INLINE std::size_t index_of(Node const& leaf) const noexcept {
         std::size_t l = 0;
         while (l < leaf_count_ && leaves_[l].node != &leaf) ++l;
         return l;
     }
-    /// True for one of `count` Nodes of the chain from `first` on.
+    /// True where `node` is one of `count` Nodes of the chain, beginning with `first`.
     static bool is_among(Node const& node, Node const& first, std::size_t count) noexcept {
         for (Node const* at = &first; count > 0 && at; --count) {
             if (at == &node) return true;
@@ -93,8 +97,8 @@ private:
         return false;
     }
 
-    /// Enters the leaves of the Node at the end; gives the one Node that is no leaf's, or null at
-    /// the end of the chain, or where it is none.
+    /// Adds the leaves of `node` to leaves_. Returns the next Node of the chain, or null at its
+    /// end. Clears fits_ where the graph is no chain.
     XGRAD_INLINE Node* visit(Node& node) noexcept {
         Node* next = nullptr;
         for (auto const& edge : node.next_edges()) {
@@ -129,7 +133,7 @@ private:
             return;
         run_node(node, gradients, results, keep_graph);
     }
-    /// One of several gradients of a leaf: the last one hands their sum on.
+    /// Adds one of several gradients of a leaf. The last one delivers the sum.
     XGRAD_INLINE void arrive(
         std::size_t index, AnyTensor& gradient, AnyTensor* sums, bool keep_graph) {
         auto& leaf = leaves_[index];
@@ -158,9 +162,9 @@ private:
     std::span<Capture> captures_;
 };
 
-/// Calls deliver(leaf, gradient) for all gradients of one Node that has them for 1 ready and leads
-/// to leaves alone, each by one edge, where nothing looks on. False where it is not so, and then
-/// nothing is done.
+/// Calls deliver(leaf, gradient) for the gradients of one Node that the forward pass has computed
+/// already. Applies where each edge leads to a different leaf and no hook or mode observes the
+/// Node. Otherwise returns false, without effect.
 template <class F> XGRAD_INLINE bool run_single_node(Node& node, F deliver) {
     AutoGradMode const mode(false);
     if (is_watched(node)) return false;
@@ -177,18 +181,18 @@ template <class F> XGRAD_INLINE bool run_single_node(Node& node, F deliver) {
     node.release_saved();
     for (std::size_t k = 0; k < edges.size(); ++k) {
         deliver(static_cast<AccumulateGrad&>(*edges[k].function), ready[k]);
-        ready[k] = {}; // also where it is not wanted
+        ready[k] = {}; // also where deliver() did not take it
     }
     return true;
 }
-/// The whole pass where there is no more to it.
+/// A complete pass over a single Node: accumulates into its leaves.
 inline bool run_single_node(Node& node) {
     return run_single_node(node, [](AccumulateGrad& leaf, AnyTensor& gradient) {
         NodeLock const lock(leaf);
         leaf.collect(gradient);
     });
 }
-/// The same where gradients of its leaves are captured.
+/// A complete pass over a single Node: captures gradients of its leaves.
 inline bool run_single_node(Node& node, std::span<Capture> captures) {
     for (auto const& capture : captures) {
         auto const leads_there = [&](Edge const& edge) {
@@ -205,7 +209,7 @@ inline bool run_single_node(Node& node, std::span<Capture> captures) {
 inline constinit thread_local std::size_t pass_depth = 0;
 inline constexpr std::size_t passes_per_stack = 64;
 
-/// Runs f on a thread of its own, with all that belongs to this thread, and hands back what it
+/// Runs f on the stack of a new thread with the thread-local variables of this one; rethrows what f
 /// throws.
 template <class F> void on_fresh_stack(F f) {
     auto const variables = [] {
@@ -231,7 +235,7 @@ template <class F> void on_fresh_stack(F f) {
     if (thrown) std::rethrow_exception(thrown);
 }
 
-/// run_backward() where it takes more than a single step.
+/// run_backward() for more than a single Node.
 inline void run_pass(std::span<Root> roots, std::span<Capture> captures, bool keep_graph,
     bool create_graph, std::uint64_t oldest = 0) {
     if (pass_depth == passes_per_stack)
@@ -255,10 +259,11 @@ inline void run_pass(std::span<Root> roots, std::span<Capture> captures, bool ke
     run(pass, roots);
 }
 
-/// One backward pass. With captures only what leads to them runs. What the Nodes saved is freed
-/// unless keep_graph; with create_graph the pass itself is recorded. A pass may start inside
-/// another; every 64th level continues on a stack of its own. Where it is known that no Node before
-/// number `oldest` leads to a capture, the pass stops there.
+/// Runs one backward pass. With captures, only Nodes on a path to a captured gradient run. Without
+/// keep_graph, Nodes release their saved tensors. With create_graph the pass is recorded. A pass
+/// may start inside another one: every 64 levels the next one continues on a new stack. The pass
+/// stops at Nodes with a sequence number below `oldest`: the caller knows that they lead to no
+/// capture.
 inline void run_backward(std::span<Root> roots, std::span<Capture> captures, bool keep_graph,
     bool create_graph, std::uint64_t oldest = 0) {
     bool const is_plain = roots.size() == 1 && !keep_graph && !create_graph;

@@ -1,5 +1,4 @@
-// GradientEdge: a place in the graph where a gradient passes, for backward() and grad(), which take
-// it as they take a tensor.
+// GradientEdge: an output of a Node, which backward() and grad() accept like a tensor.
 #pragma once
 
 #include <xgrad/graph/accumulate_grad.hpp>
@@ -8,9 +7,9 @@ XGRAD_COMPILED_ONCE
 
 namespace xgrad {
 
-/// Output `output_nr` of a Node. Made from a tensor it stands for that tensor as it is now, and
-/// need not keep its value alive; made from a Node that is no leaf's it can only be an input, since
-/// a Node does not know the shapes of its outputs.
+/// Output `output_nr` of a Node. Constructed from a tensor it stands for the tensor as it is now,
+/// without keeping its value. Constructed from a Node other than a leaf's it can only be an input
+/// of grad(): a Node does not know the shapes of its outputs.
 class GradientEdge {
 public:
     explicit GradientEdge(AnyTensor const& t)
@@ -41,10 +40,10 @@ private:
     Shape shape_;
 };
 
-/// The place in the graph where a tensor's gradient passes.
+/// The edge along which a tensor's gradient is sent.
 inline GradientEdge get_gradient_edge(AnyTensor const& t) { return GradientEdge(t); }
 
-/// What is differentiated, or by what: a tensor or a GradientEdge.
+/// An output or input of backward() and grad(): a tensor or a GradientEdge.
 class TensorOrEdge {
 public:
     TensorOrEdge(AnyTensor const& t) : tensor_(t) {}
@@ -68,7 +67,7 @@ private:
     Shape shape_;
 };
 
-/// Several of them: `{x, y}`, a vector of tensors, or nothing at all.
+/// A list of tensors or edges: `{x, y}`, a vector of tensors, or no list.
 class TensorsOrEdges {
 public:
     TensorsOrEdges() = default;
@@ -77,7 +76,7 @@ public:
         requires std::convertible_to<T const&, TensorOrEdge>
     TensorsOrEdges(std::vector<T> const& list) : all_(list.begin(), list.end()), given_(true) {}
 
-    /// False where nothing at all was said, which differs from an empty vector.
+    /// False where no list was given, which differs from an empty list.
     bool given() const noexcept { return given_; }
     bool empty() const noexcept { return all_.empty(); }
     std::size_t size() const noexcept { return all_.size(); }

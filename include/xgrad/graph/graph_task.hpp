@@ -1,6 +1,11 @@
-// GraphTask: the notes of one backward pass: for each Node how many gradients it still waits for,
-// and those that came. A Node points to its notes; where two passes meet in one Node (threads, or
-// backward inside backward), the second keeps its notes in a table of its own.
+// GraphTask: one backward pass over any graph. Its data structures:
+// - notes_: the state of each Node: the number of gradients that are pending, and those that
+// arrived.
+// - Node::task_ and slot_: the index of a Node in notes_, without a lookup. Where two passes meet
+// in a
+//   Node (threads, or backward inside backward), the second one uses a hash table instead.
+// - ready_: a heap of Nodes without pending gradients, ordered by sequence number.
+// Invariant: a Node is queued once, after its last gradient. Read next: engine.hpp.
 #pragma once
 
 #include <algorithm>
@@ -14,8 +19,8 @@ XGRAD_COMPILED_ONCE
 
 namespace xgrad::detail {
 
-/// Where a pass starts: the gradient of one output; an undefined one stands for the number 1. The
-/// shape must outlive it.
+/// Where a pass starts: an output and its grad_output. An undefined gradient stands for 1. The
+/// shape must outlive the Root.
 struct Root {
     Edge edge;
     AnyTensor gradient;
@@ -27,23 +32,22 @@ struct Root {
     }
 };
 
-/// A gradient to be handed back: that of output `input_nr` of `function`. With `also_run` the Node
-/// runs as well.
+/// A gradient that the pass returns: that of output `input_nr` of `function`. With `also_run` the
+/// Node runs as well.
 struct Capture {
     Edge edge;
     bool also_run = false;
     AnyTensor gradient = {};
 };
 
-/// Adds to the sum of what has arrived, which may not have begun; an undefined gradient stands for
-/// zero.
+/// Adds a gradient to a sum that may be undefined. An undefined gradient stands for zero.
 XGRAD_INLINE void add_gradient(AnyTensor& sum, AnyTensor&& gradient) {
     if (!gradient.defined()) return;
     if (!sum.defined()) {
         sum = std::move(gradient);
         return;
     }
-    AnyTensor const more(std::move(gradient)); // gone before anybody else runs
+    AnyTensor const more(std::move(gradient)); // released before another Node runs
     if (!grad_mode && can_be_taken(sum)) sum.impl().type->add_in_place(sum, more);
     else sum = sum.impl().type->add(sum, more);
 }
@@ -78,11 +82,11 @@ private:
         Node* node;
         std::uint32_t pending = 0;
         bool claimed = false;
-        bool captured = false; // a gradient of its outputs is asked for
-        bool needed = true;    // it runs: what is asked for lies behind it
+        bool captured = false; // a gradient of its outputs is a capture
+        bool needed = true;    // it runs: it leads to a captured gradient
         bool queued = false;
-        AnyTensor gradient = {};                          // of the one output, or
-        std::unique_ptr<AnyTensor[]> gradients = nullptr; // of each of several
+        AnyTensor gradient = {};                          // of a single output, or
+        std::unique_ptr<AnyTensor[]> gradients = nullptr; // of each output
 
         std::span<AnyTensor> arrived() {
             return gradients ? std::span(gradients.get(), node->num_outputs())
@@ -92,7 +96,7 @@ private:
     using Index = std::uint32_t;
     using Elsewhere = std::unordered_map<Node const*, Index>;
     static constexpr Index none = ~Index{0};
-    static constexpr std::size_t few = 8; // Nodes for which there is room before anything grows
+    static constexpr std::size_t few = 8; // initial capacity, in Nodes
 
     Index lookup(Node const& node) const {
         if (node.task_.load(std::memory_order_relaxed) == this) return node.slot_;
@@ -110,7 +114,8 @@ private:
                 note.pending == 0 && !std::exchange(note.queued, true))
                 push(lookup(*root.edge.function));
     }
-    /// Where the one Node that the pass starts from has its gradients ready.
+    /// Starts from a single Node whose gradients the forward pass has computed already. Returns
+    /// false for any other, without effect.
     bool start_at_once(Root const& root) {
         Node& node = *root.edge.function;
         auto const& note = notes_[lookup(node)];
@@ -123,7 +128,7 @@ private:
         return true;
     }
 
-    /// The notes of a Node, and whether they are new.
+    /// Index of the state of a Node, and whether it is new.
     std::pair<Index, bool> enter(Node& node) {
         if (auto const known = lookup(node); known != none) return {known, false};
         auto const index = static_cast<Index>(notes_.size());
@@ -159,7 +164,8 @@ private:
                 if (edge) ++notes_[enter(*edge.function).first].pending;
     }
 
-    /// The same where only Nodes run from which a captured gradient can be reached.
+    /// discover() for captures: also marks the Nodes that lead to a captured gradient. Depth-first,
+    /// so that all Nodes behind a Node are known when it is left.
     void discover_needed(std::span<Root const> roots) {
         struct Visit {
             Index index;
@@ -191,8 +197,7 @@ private:
                 } else if (auto const& edge = edges[next++]) {
                     auto const to = begin(*edge.function);
                     ++notes_[to].pending;
-                    notes_[here].needed |=
-                        is_used(to); // where it was visited before, this is all that will be known
+                    notes_[here].needed |= is_used(to); // final where the Node was visited before
                 }
             }
         }
@@ -226,7 +231,7 @@ private:
         for (auto& g : gradients) g = {};
         pass_on(node, results.data());
     }
-    /// The gradients that a Node has made, to where its edges lead.
+    /// Sends the gradients that a Node computed along its edges.
     void pass_on(Node const& node, AnyTensor* results) {
         for (auto const& edge : node.next_edges()) {
             auto& result = *results++;
@@ -237,7 +242,8 @@ private:
         }
     }
 
-    /// The newest Node runs first. In a chain there is only ever one, which waits outside the heap.
+    /// Queues a Node. The newest one runs first. A single ready Node, as in a chain, is stored
+    /// outside the heap.
     void push(Index index) {
         notes_[index].queued = true;
         if (next_ == none && ready_.empty()) next_ = index;
@@ -250,7 +256,7 @@ private:
         if (index == none) return;
         if (ready_.capacity() == 0) ready_.reserve(few);
         ready_.emplace_back(
-            notes_[index].node->sequence_nr(), ~index); // of leaves the first runs first
+            notes_[index].node->sequence_nr(), ~index); // leaves run in the order of discovery
         std::ranges::push_heap(ready_);
     }
     Index pop() {
@@ -262,12 +268,12 @@ private:
     }
 
     CachedVector<Note> notes_;
-    std::unique_ptr<Elsewhere> elsewhere_; // few passes need it
+    std::unique_ptr<Elsewhere> elsewhere_; // null in most passes
     CachedVector<std::pair<std::uint64_t, Index>> ready_;
     Index next_ = none;
     std::span<Capture> captures_;
     bool keep_graph_;
-    std::uint64_t oldest_; // Nodes with smaller numbers lead nowhere
+    std::uint64_t oldest_; // edges of Nodes with a smaller sequence number are ignored
 };
 
 } // namespace xgrad::detail

@@ -1,5 +1,6 @@
-// Hooks: lists of std::function that run in the order of their registration, and handles that
-// remove from them.
+// Hooks: thread-safe lists of std::function, called in the order of registration, and HookHandle,
+// which removes a hook from its list.
+// Read next: run_node.hpp.
 #pragma once
 
 #include <atomic>
@@ -17,8 +18,8 @@ XGRAD_COMPILED_ONCE
 
 namespace xgrad {
 
-/// Removes the hook that it was returned for. Letting it go leaves the hook in place; removing
-/// twice is harmless.
+/// Removes the hook for which it was returned. Destroying the handle leaves the hook registered. A
+/// second remove() has no effect.
 class HookHandle {
 public:
     HookHandle() = default;
@@ -33,8 +34,7 @@ private:
 
 namespace detail {
 
-/// What no other object of the program has or had: a key for notes, which an address is not, since
-/// memory is used again. Copies share it.
+/// A key that is unique in the program. An address is not: memory is reused. Copies are equal.
 class Identity {
 public:
     Identity() noexcept : number_(last.fetch_add(1, std::memory_order_relaxed) + 1) {}
@@ -45,7 +45,7 @@ private:
     std::uint64_t number_;
 };
 
-/// A shared T that the first to ask for it makes, whichever thread that is in.
+/// A T that the first caller of made() creates; thread-safe, without a lock.
 template <class T> class MadeOnce {
 public:
     MadeOnce() noexcept = default;
@@ -75,7 +75,7 @@ private:
     mutable std::atomic<std::shared_ptr<T>*> made_{nullptr};
 };
 
-/// A hook in a list, whatever it is called with.
+/// A hook in a list, without its signature.
 struct HookSlot {
     std::atomic<bool> removed = false;
 
@@ -86,7 +86,7 @@ struct HookSlot {
 };
 using HookSlots = std::vector<std::shared_ptr<HookSlot>>;
 
-/// What is the same for all lists of hooks, and compiled once for them.
+/// The part of HookList that does not depend on the signature, compiled once.
 class AnyHookList {
 public:
     AnyHookList() noexcept = default;
@@ -101,7 +101,7 @@ public:
         return !hooks->slots.empty();
     }
 
-    /// The hooks of now, to be called later, unless they are removed before.
+    /// A copy of the list. A hook that is removed later is not called.
     HookSlots slots() const {
         auto* const hooks = hooks_.get();
         if (!hooks) return {};
@@ -133,20 +133,21 @@ private:
     MadeOnce<Hooks> hooks_;
 };
 
-/// A list of hooks. While it runs, a hook may remove itself or a later one (which then does not
-/// run), and add others (which run from the next pass on). Any thread may add and remove.
+/// A list of hooks. Any thread may add and remove. During a call of the list a hook may remove
+/// itself or a later hook, which is then not called, and may add hooks, which are called from the
+/// next pass on.
 template <class Signature> class HookList : public AnyHookList {
 public:
     using Function = std::function<Signature>;
 
-    /// Puts f behind the others, or before them.
+    /// Adds f at the end, or at the beginning.
     HookHandle add(Function f, bool first = false) {
         return AnyHookList::add(std::shared_ptr<HookSlot>(new Slot(std::move(f))), first);
     }
 
-    /// Calls visit(hook) for each hook in turn.
+    /// Calls visit(hook) for each hook in order.
     template <class F> void for_each(F visit) const { for_each(slots(), visit); }
-    /// The same for those that slots() of such a list gave before.
+    /// Calls visit(hook) for each hook of a copy that slots() returned.
     template <class F> static void for_each(HookSlots const& slots, F visit) {
         for (auto const& slot : slots)
             if (!slot->removed) visit(hook(*slot));

@@ -1,4 +1,4 @@
-// A small graph that a Node makes for itself, to differentiate it on the spot.
+// LocalGraph: a graph that a Node records and differentiates inside its own pass.
 #pragma once
 
 #include <xgrad/graph/engine.hpp>
@@ -8,7 +8,7 @@ XGRAD_COMPILED_ONCE
 
 namespace xgrad::detail {
 
-/// Passes its gradient on, once it is connected.
+/// Identity. Has no edge until it is connected.
 class InputNode final : public Node {
 public:
     void connect(Edge edge) {
@@ -27,11 +27,12 @@ private:
     Edge edge_;
 };
 
-/// Its inputs stand for places in the graph outside, from which they are cut off until the
-/// gradients for them are known: so the pass goes no further, and what it records leads there.
+/// Each input stands for an edge of the outer graph. It is connected to that edge after the
+/// gradients of the local graph are known: so the local pass stops at the inputs, and what it
+/// recorded leads to the outer graph.
 class LocalGraph {
 public:
-    /// A tensor with the values of t, and with `outside` as what it stands for.
+    /// A tensor with the values of t, which stands for the edge `outside`.
     AnyTensor input(AnyTensor const& t, Edge outside) {
         AnyTensor x = alias(t);
         Ref<InputNode> node(new InputNode);
@@ -40,8 +41,8 @@ public:
         return x;
     }
 
-    /// Gradients of tensors for all inputs, in their order, recorded in grad mode; undefined where
-    /// there is none. A tensor takes no part where it or its gradient is undefined.
+    /// Gradients of the tensors `of` with respect to all inputs, in their order; recorded in grad
+    /// mode; undefined where there is none. A pair with an undefined tensor or gradient is skipped.
     [[gnu::cold]] std::vector<AnyTensor> gradients(
         std::span<AnyTensor const> of, std::span<AnyTensor const> gradients) {
         std::vector<Root> roots;
@@ -69,8 +70,8 @@ private:
     std::vector<Input> inputs_;
 };
 
-/// Of gradients that were computed without a graph: differentiating them is an error. Its edges
-/// lead to what they depend on.
+/// Node of gradients that were computed without a graph: differentiating them throws. Its edges
+/// lead to the inputs on which they depend.
 class ErrorNode final : public Node {
 public:
     ErrorNode(std::string message, std::vector<Edge> edges)
@@ -110,16 +111,16 @@ private:
                      : all_zero(reinterpret_cast<double const*>(data));
 }
 
-/// Forward mode for a Node that has no shorter way: its backward pass is linear in the gradients,
-/// and the gradient of that takes tangents to tangents. `outputs` are zeros like the Node's
+/// Forward mode for a Node with only a backward pass. The backward pass is linear in its gradients,
+/// and its transpose takes tangents to tangents. `outputs` are zeros with the shapes of the Node's
 /// outputs.
 inline void push_by_transposing(Node& node, std::vector<AnyTensor> outputs,
     std::span<AnyTensor const> tangents, std::span<AnyTensor> results) {
     SecondOrder::of(node).push_transposed(node, std::move(outputs), tangents, results);
 }
 
-/// Throws where a backward pass that was to be recorded was not. Its gradients are linear in what
-/// comes in: one that is not always 0 depends on it.
+/// Throws where apply() computed gradients without recording them. Backward is linear in
+/// grad_output: a gradient that is not always 0 depends on it and must have a grad_fn.
 [[gnu::cold]] inline void check_recorded(Node& node, std::span<AnyTensor const> outputs,
     std::span<AnyTensor const> gradients, std::span<AnyTensor const> tangents) {
     std::vector<AnyTensor> ones, of_ones(gradients.size());
@@ -139,7 +140,7 @@ inline void push_by_transposing(Node& node, std::vector<AnyTensor> outputs,
     }
 }
 
-/// What push_by_transposing() calls.
+/// Body of push_by_transposing(), reached through SecondOrder.
 [[gnu::cold]] inline void push_transposed(Node& node, std::vector<AnyTensor> outputs,
     std::span<AnyTensor const> tangents, std::span<AnyTensor> results) {
     LocalGraph graph;

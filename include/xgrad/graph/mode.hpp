@@ -1,5 +1,5 @@
-// Whether operations are recorded: switches of each thread, and guards that set them for a scope
-// and restore them at its end, also after an exception.
+// Grad mode and inference mode: thread-local flags, and guards that set them for a scope and
+// restore them at its end, also after an exception.
 #pragma once
 
 #include <xgrad/base/config.hpp>
@@ -11,15 +11,14 @@ namespace xgrad {
 namespace detail {
 inline constinit thread_local bool grad_mode = true;
 inline constinit thread_local bool inference_mode = false;
-/// Whether operations are recorded: never in inference mode, whatever grad mode says.
+/// True where operations are recorded. Inference mode overrides grad mode.
 inline bool recording() noexcept { return grad_mode && !inference_mode; }
 
-/// True while what is recorded will be differentiated: in a function that is transformed, and in a
-/// pass with create_graph. It is what transforms take for create_graph by default, so that they
-/// nest as they stand.
+/// True where the recorded graph will be differentiated: in a function that a transform calls, and
+/// in a pass with create_graph. It is the default of create_graph in transforms, so that they can
+/// be nested without arguments.
 inline constinit thread_local bool differentiated = false;
 
-/// Sets `differentiated` for its scope.
 class DifferentiatedScope {
 public:
     explicit DifferentiatedScope(bool value = true) noexcept : before_(differentiated) {
@@ -54,8 +53,7 @@ private:
 };
 
 namespace detail {
-/// The modes in which gradients and tangents are computed: with create_graph they are recorded, to
-/// be differentiated.
+/// The modes of a pass: with create_graph its operations are recorded, to be differentiated.
 class PassMode : AutoGradMode, DifferentiatedScope {
 public:
     explicit PassMode(bool create_graph) noexcept
@@ -75,9 +73,9 @@ public:
     EnableGradGuard() noexcept : AutoGradMode(true) {}
 };
 
-/// Tensors made in its scope are inference tensors: they never take part in a recorded graph, so
-/// they need no version and cannot be saved for backward. InferenceMode(false) turns it off again
-/// for an inner scope.
+/// Tensors created in its scope are inference tensors: they never take part in a recorded graph,
+/// have no version counter and cannot be saved for backward. InferenceMode(false) disables it for
+/// an inner scope.
 class InferenceMode {
 public:
     explicit InferenceMode(bool enabled = true) noexcept

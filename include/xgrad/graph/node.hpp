@@ -1,6 +1,9 @@
-// Node and Edge: the recorded graph. A Node is one step, type-erased; its edges lead to the Nodes
-// of its inputs, which all have smaller sequence numbers. Nodes are shared; the last owner's
-// release frees a chain of any length without recursion.
+// Node and Edge: the recorded graph.
+// A Node is one recorded step. Its type is erased: the engine sees only apply() and the edges.
+// Invariant: among the Nodes of a thread, an edge leads to a smaller sequence number, or to a leaf.
+// Nodes are reference-counted. Releasing the last reference to a chain frees it without recursion
+// (destroy_later), so a long chain cannot overflow the stack.
+// Read next: any_tensor.hpp.
 #pragma once
 
 #include <atomic>
@@ -34,7 +37,7 @@ inline constexpr std::uint64_t leaf_sequence =
 inline constinit thread_local std::uint64_t next_sequence = 0;
 } // namespace detail
 
-/// Where a gradient goes next: a Node, and which of that Node's outputs it is the gradient of.
+/// Destination of a gradient: output `input_nr` of a Node.
 struct Edge {
     detail::Ref<Node> function;
     std::uint32_t input_nr = 0;
@@ -49,7 +52,8 @@ struct NamedSavedTensor {
     SavedTensor* tensor;
 };
 
-/// Reads a saved tensor, or changes how it is kept; it keeps the Node alive. See saved_tensor.hpp.
+/// Reads a saved tensor, or sets its pack and unpack hooks. It keeps the Node alive. See
+/// saved_tensor.hpp.
 class SavedTensorHandle;
 
 class Node {
@@ -58,56 +62,57 @@ public:
     Node& operator=(Node const&) = delete;
     inline virtual ~Node();
 
-    /// Gradients of the inputs (one for each edge) from the gradients of the outputs. An undefined
-    /// tensor stands for zero.
+    /// Computes the gradients of the inputs (one for each edge) from the gradients of the outputs.
+    /// An undefined tensor stands for zero.
     virtual void apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) = 0;
-    /// The gradients of the inputs for one real output whose gradient is 1, to be moved away, where
-    /// the Node has them ready; none where it does not. They are there until the Node runs again,
-    /// also once it has let go of what it saved.
+    /// Returns gradients of the inputs that the forward pass has computed already, for one real
+    /// output whose grad_output is 1. The caller moves them out. Returns an empty span where there
+    /// are none. They stay until the Node runs again, also after release_saved().
     virtual std::span<AnyTensor> hand_over() { return {}; }
-    /// apply() where some results are there already: sums in row-major order that nobody else
-    /// holds, to which a Node adds what it would have made. False where it knows no such way, and
-    /// then it has done nothing.
+    /// apply() that accumulates: `results` has some defined tensors, contiguous and referenced only
+    /// here, and the Node adds its gradients to them. Returns false, without effect, where the Node
+    /// does not support this.
     virtual bool apply_onto(std::span<AnyTensor> /*gradients*/, std::span<AnyTensor> /*results*/) {
         return false;
     }
-    /// Forward mode: tangents of the outputs from those of the inputs (one for each edge). An
-    /// undefined tensor stands for zero.
+    /// Forward mode: computes the tangents of the outputs from the tangents of the inputs (one for
+    /// each edge). An undefined tensor stands for zero.
     virtual void pushforward(
         std::span<AnyTensor const> /*tangents*/, std::span<AnyTensor> /*results*/) {
         detail::fail<GraphError>(name(), ": there is no forward mode for this Node");
     }
     /// "MulBackward": the outermost operation and what this Node is for.
     virtual std::string name() const = 0;
-    /// The whole recorded formula, for instance "Add(Mul(Sin(a), b), Exp(c))": a letter for each
-    /// place that holds a tensor.
+    /// The recorded expression, for instance "Add(Mul(Sin(a), b), Exp(c))". Each operand that is a
+    /// tensor has a name of its own: a, b, ...
     virtual std::string formula() const { return name(); }
-    /// Lets go of what was saved for backward.
+    /// Releases the saved tensors.
     virtual void release_saved() noexcept {}
-    /// What was saved for backward, also once it was freed.
+    /// The saved tensors, also after they were released.
     virtual std::vector<NamedSavedTensor> saved_tensors() { return {}; }
-    /// One of them by its name; throws IndexError where there is none.
+    /// The saved tensor called `name`; throws IndexError where there is none.
     SavedTensorHandle saved(std::string const& name);
 
-    /// Calls f with the gradients of this Node's outputs before it runs: f takes a
-    /// std::vector<AnyTensor> const& and returns the gradients to go on with (an undefined one
-    /// stands for zero), or nothing. Runs after the tensor hooks.
+    /// Registers f to be called before this Node runs, after the tensor hooks. f takes the
+    /// gradients of the outputs, a std::vector<AnyTensor> const&, and returns their replacement (an
+    /// undefined tensor stands for zero), or nothing.
     template <class F> HookHandle register_prehook(F f);
-    /// Calls f with the gradients of the inputs and those of the outputs after this Node has run: f
-    /// takes two std::vector<AnyTensor> const& and returns the gradients of the inputs to go on
-    /// with, or nothing.
+    /// Registers f to be called after this Node has run. f takes the gradients of the inputs and of
+    /// the outputs, two std::vector<AnyTensor> const&, and returns the replacement for the
+    /// gradients of the inputs, or nothing.
     template <class F> HookHandle register_hook(F f);
-    /// The same in libtorch's form.
+    /// libtorch's name for register_prehook().
     template <class F> HookHandle add_pre_hook(F f) { return register_prehook(std::move(f)); }
-    /// The same in libtorch's form: f(gradients of the inputs, gradients of the outputs).
+    /// libtorch's name for register_hook().
     template <class F> HookHandle add_post_hook(F f) { return register_hook(std::move(f)); }
 
-    /// Edges to the Nodes of the inputs. An input that needs no gradient has none in the Node of an
-    /// expression or of an operation on whole arrays, and an empty one where the inputs are a list:
-    /// in the Nodes of cat() and stack(), and of custom Functions.
+    /// Edges to the Nodes of the inputs. An input that requires no gradient has an empty edge in
+    /// Nodes whose inputs are a list (cat(), stack(), custom Functions), and no edge in other
+    /// Nodes.
     std::span<Edge const> next_edges() const noexcept { return {edges_, edge_count_}; }
     std::uint32_t num_outputs() const noexcept { return outputs_; }
-    /// Grows with each Node that a thread records; an AccumulateGrad Node has the largest possible.
+    /// Increases with each Node that a thread records. An AccumulateGrad Node has the largest
+    /// possible number.
     std::uint64_t sequence_nr() const noexcept { return sequence_; }
 
     detail::RefCount refs;
@@ -123,11 +128,11 @@ public:
 protected:
     explicit Node(std::uint64_t sequence);
     Node() : Node(++detail::next_sequence) {}
-    /// Called when nobody owns the Node any more.
+    /// Called when the last reference is released.
     virtual void end() noexcept { destroy_later(this); }
     /// Destroys the Node and frees its memory.
     virtual void dispose() noexcept { delete this; }
-    /// The derived Node holds its edges; this tells where.
+    /// The derived class stores its edges and passes their address here.
     void set_edges(Edge* edges, std::size_t count) noexcept {
         edges_ = edges;
         edge_count_ = static_cast<std::uint32_t>(count);
@@ -146,26 +151,26 @@ private:
     std::uint64_t sequence_;
     std::atomic<detail::NodeHooks*> hooks_{nullptr};
     std::atomic<detail::GraphTask*> task_{
-        nullptr}; // the backward pass that keeps its notes for this Node in slot_
+        nullptr}; // the backward pass whose state for this Node has index slot_
     std::uint32_t slot_ = 0;
     std::uint32_t outputs_ = 1;
-    std::atomic<void const*> owner_{nullptr}; // the thread that runs or releases this Node
+    std::atomic<void const*> owner_{nullptr}; // owner of the NodeLock
 };
 
 namespace detail {
 
 using Gradients = std::vector<AnyTensor>;
 
-/// "SinBackward" for "Sin".
+/// "Sin" becomes "SinBackward".
 [[gnu::cold]] inline std::string backward_name(std::string_view operation) {
     std::string name(operation);
     name += "Backward";
     return name;
 }
 
-/// What only few Nodes have: hooks, and the place where they were recorded. A tensor's hooks stay
-/// with the Node that made the value they were set on. Threads may set hooks while others run the
-/// Node.
+/// Data that few Nodes have: hooks, and the source location where the Node was recorded. A tensor's
+/// hooks stay with the Node that computed the value on which they were registered. Threads may
+/// register hooks while others run the Node: all lists are lock-free or have a mutex.
 struct NodeHooks {
     class OutputHooks {
     public:
@@ -232,13 +237,13 @@ struct NodeHooks {
     }
 };
 
-/// Whose locks the calling thread shares: its own, or those of the thread for which it continues a
-/// pass.
+/// Identifies the owner of this thread's NodeLocks: the thread itself, or the thread for which it
+/// continues a pass (on_fresh_stack() in engine.hpp).
 inline constinit thread_local char const own_lock_identity = 0;
 inline constinit thread_local void const* lock_identity = nullptr;
 
-/// While several threads run passes: one at a time runs or releases a Node. A thread may enter
-/// again what it holds.
+/// Lock of a Node: one thread at a time runs or releases it. Recursive: the owner may lock again.
+/// Without a second thread it costs no atomic operation.
 class NodeLock {
 public:
     explicit NodeLock(Node& node) noexcept {
@@ -268,14 +273,15 @@ private:
 
 inline Node::~Node() { delete hooks_.load(std::memory_order_relaxed); }
 
-/// A Node's end ends the Nodes that only it kept; they queue here instead of nesting.
+/// Destroying a Node releases the Nodes that only it refers to. They are queued here, so that
+/// destruction is a loop and not a recursion.
 inline void Node::destroy_later(Node* node) noexcept {
     struct Queue {
         Node* first = nullptr;
         bool running = false;
     };
     static constinit thread_local Queue queue;
-    // the Node's own members are free for reuse: nobody else can see it
+    // nobody refers to the Node any more: edges_ becomes the link of the queue
     node->edge_count_ = 0;
     node->edges_ = reinterpret_cast<Edge*>(queue.first);
     queue.first = node;

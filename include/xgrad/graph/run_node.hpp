@@ -1,5 +1,7 @@
-// How one Node runs: tensor hooks, retain_grad, prehooks, apply, post hooks, in this order; and how
-// hooks get onto a Node.
+// Runs one Node: tensor hooks, retain_grad, prehooks, apply, posthooks, in this order. A Node
+// without hooks takes a short path (run_node, run_leaf). Registration of hooks on a Node is here
+// too.
+// Read next: graph_task.hpp.
 #pragma once
 
 #include <xgrad/graph/saved_tensor.hpp>
@@ -11,7 +13,8 @@ namespace xgrad {
 
 namespace detail {
 
-/// A hook may replace a gradient only by one of the same shape and scalar type.
+/// Checks that a hook replaced a gradient by one of the same shape and scalar type. An undefined
+/// result keeps the gradient.
 inline AnyTensor checked_hook_result(AnyTensor const& before, AnyTensor after) {
     if (!after.defined()) return before;
     if (!before.defined())
@@ -25,7 +28,7 @@ inline AnyTensor checked_hook_result(AnyTensor const& before, AnyTensor after) {
     return after;
 }
 
-/// Tensor hooks in order, and then what retain_grad() asked for.
+/// Calls the tensor hooks in order, and then stores the gradients for retain_grad().
 inline void run_tensor_hooks(Node& node, std::span<AnyTensor> gradients) {
     auto* const hooks = NodeHooks::of(node);
     if (!hooks) return;
@@ -41,15 +44,15 @@ inline void run_tensor_hooks(Node& node, std::span<AnyTensor> gradients) {
     }
 }
 
-/// A hook returns as many gradients as it was given.
+/// Throws where a hook returned another number of gradients than it was given.
 inline void check_hook_count(std::size_t got, std::size_t expected) {
     if (got != expected)
         fail<GraphError>("a hook has returned an incorrect number of values (got ", got,
             ", but expected ", expected, ")");
 }
 
-/// Puts what a Node hook returned in the gradients' place; nothing keeps them, an undefined one
-/// among several stops its gradient.
+/// Replaces gradients by the results of a Node hook. An empty list keeps them. An undefined element
+/// stops its gradient.
 inline void take_hook_results(std::span<AnyTensor> gradients, Gradients after) {
     if (after.empty()) return;
     check_hook_count(after.size(), gradients.size());
@@ -58,7 +61,7 @@ inline void take_hook_results(std::span<AnyTensor> gradients, Gradients after) {
                                           : AnyTensor();
 }
 
-/// " It is the backward pass of Mul(Sqrt(a), number)."
+/// Text for messages: " It is the backward pass of Mul(Sqrt(a), number)."
 [[gnu::cold]] inline std::string formula_clause(Node const& node) {
     auto const formula = node.formula();
     return formula == node.name() ? std::string() : " It is the backward pass of " + formula + ".";
@@ -88,7 +91,7 @@ inline void take_hook_results(std::span<AnyTensor> gradients, Gradients after) {
     anomaly.running = outer;
 }
 
-/// Runs a Node that has hooks, or in anomaly mode.
+/// run_node() for a Node with hooks, or in anomaly mode.
 [[gnu::cold]] inline void run_watched_node(Node& node, NodeHooks const* hooks,
     std::span<AnyTensor> gradients, std::span<AnyTensor> results, bool keep_saved) {
     if (hooks)
@@ -119,7 +122,7 @@ inline void take_hook_results(std::span<AnyTensor> gradients, Gradients after) {
     }
 }
 
-/// Runs a Node from the gradients that have arrived, after their tensor hooks.
+/// Runs a Node with the gradients that arrived. The caller has run its tensor hooks.
 inline void run_node(
     Node& node, std::span<AnyTensor> gradients, std::span<AnyTensor> results, bool keep_saved) {
     auto const* const hooks = NodeHooks::of(node);
@@ -132,13 +135,13 @@ inline void run_node(
     run_watched_node(node, hooks, gradients, results, keep_saved);
 }
 
-/// True where hooks look on when a Node runs, or the pass is recorded, so that it must run by
-/// apply().
+/// True where a Node must run by apply(): it has hooks, anomaly mode is on, or the pass is
+/// recorded.
 inline bool is_watched(Node const& node) noexcept {
     return grad_mode || anomaly.enabled || NodeHooks::of(node);
 }
 
-/// Runs the Node of a leaf from the gradient that has arrived, with all its hooks.
+/// Runs the AccumulateGrad of a leaf, with all its hooks.
 inline void run_leaf(Node& node, AnyTensor& gradient, bool keep_saved) {
     if (!anomaly.enabled && !NodeHooks::of(node)) [[likely]] {
         NodeLock const lock(node);
@@ -149,8 +152,7 @@ inline void run_leaf(Node& node, AnyTensor& gradient, bool keep_saved) {
     run_node(node, arrived, {}, keep_saved);
 }
 
-/// Runs a Node by f, which knows a shorter way than apply(); false where f does not know it for
-/// this Node.
+/// Runs a Node by f instead of apply(). Returns false where f does, without effect.
 template <class F> XGRAD_INLINE bool run_shorter(Node& node, bool keep_saved, F f) {
     NodeLock const lock(node);
     if (!f()) return false;
@@ -158,7 +160,8 @@ template <class F> XGRAD_INLINE bool run_shorter(Node& node, bool keep_saved, F 
     return true;
 }
 
-/// Runs a Node that has its gradients for 1 ready; false where it has not.
+/// Runs a Node whose gradients for grad_output = 1 the forward pass has computed already; returns
+/// false for any other.
 XGRAD_INLINE bool run_from_one(Node& node, std::span<AnyTensor> results, bool keep_saved) {
     return run_shorter(node, keep_saved, [&] {
         auto const ready = node.hand_over();
@@ -167,8 +170,9 @@ XGRAD_INLINE bool run_from_one(Node& node, std::span<AnyTensor> results, bool ke
     });
 }
 
-/// Runs a Node so that it adds its gradients to sums that have begun: sum_at(edge), or null. False
-/// where there are none, or the Node cannot.
+/// Runs a Node so that it accumulates into the partial sums of its inputs: sum_at(edge), or null.
+/// Saves a buffer and an addition for each. Returns false where there is no such sum, or the Node
+/// does not support it.
 template <class F>
 XGRAD_INLINE bool run_onto_sums(Node& node, std::span<AnyTensor> gradients,
     std::span<AnyTensor> results, bool keep_saved, F sum_at) {
@@ -191,7 +195,7 @@ XGRAD_INLINE bool run_onto_sums(Node& node, std::span<AnyTensor> gradients,
 template <class R>
 inline constexpr bool is_hook_result = std::is_void_v<R> || std::is_convertible_v<R, Gradients>;
 
-/// A call of a hook that may return nothing.
+/// Calls a hook whose return type may be void.
 template <class F, class... A> Gradients call_node_hook(F& f, A const&... gradients) {
     if constexpr (std::is_void_v<std::invoke_result_t<F&, A const&...>>) {
         f(gradients...);

@@ -1,4 +1,8 @@
-// SavedTensor: a value that a Node keeps for backward, with the version that it had.
+// SavedTensor: a value that a Node saves for backward, with its version at that time. Reading it
+// throws VersionError where the memory was changed in place since.
+// A saved operand keeps its grad_fn. A saved result has none: it would be the Node itself, a cycle;
+// unpack() sets it again.
+// Read next: hook.hpp, run_node.hpp.
 #pragma once
 
 #include <xgrad/graph/accumulate_grad.hpp>
@@ -13,8 +17,9 @@ class SavedTensor {
 public:
     SavedTensor() noexcept = default;
 
-    /// Keeps an operand of a Node: a leaf that collects a gradient itself, of any other what it is
-    /// now, so that a later change of its history leaves this one alone and no cycle can arise.
+    /// Saves an operand of a Node. A leaf that requires a gradient is saved itself. Of any other
+    /// tensor a snapshot is saved, so that a later in-place change of its grad_fn has no effect
+    /// here and makes no cycle.
     static SavedTensor operand(AnyTensor const& t) {
         if (t.is_inference())
             detail::fail<GraphError>(
@@ -23,15 +28,14 @@ public:
         bool const is_collecting_leaf = !t.is_view() && t.impl().requires_grad && !t.impl().grad_fn;
         return {is_collecting_leaf ? t : detail::snapshot(t), operand_nr, t.impl().is_number};
     }
-    /// Keeps a result of a Node, its output `output_nr`: without its history, which would be the
-    /// Node itself.
+    /// Saves output `output_nr` of a Node without its grad_fn, which is the Node itself.
     static SavedTensor result(AnyTensor const& t, std::uint32_t output_nr = 0) {
         return {detail::alias(t), output_nr, false};
     }
 
-    /// Values that a Node kept in a shorter form, with the version that they had and where their
-    /// gradient goes: nowhere, to a leaf, which is then the tensor itself, or to the Node that made
-    /// them.
+    /// Makes a SavedTensor of an array that a Node stored without one, with its version and its
+    /// edge. The edge is empty, leads to a leaf (then the leaf itself is restored), or leads to the
+    /// grad_fn.
     [[gnu::cold]] static SavedTensor restored(detail::TypeInfo const& type, detail::AnyArray array,
         std::uint32_t version, Edge const& history) {
         SavedTensor saved;
@@ -64,7 +68,7 @@ public:
                        : value_.defined() && value_.requires_grad();
     }
 
-    /// The saved value with its history; `owner` is the Node that saved it.
+    /// The saved value with its grad_fn; `owner` is the Node that saved it.
     AnyTensor unpack(Node& owner) {
         check(owner);
         if (!packed_ && !is_result()) return value_;
@@ -76,14 +80,16 @@ public:
         return t;
     }
 
-    /// The same, put into `room` only where it has to be made.
+    /// unpack() without a copy of the handle where the saved tensor itself can be returned;
+    /// `buffer` stores the tensor otherwise.
     AnyTensor const& unpacked_into(AnyTensor& room, Node& owner) {
         if (packed_ || is_result()) return room = unpack(owner);
         check(owner);
         return value_;
     }
 
-    /// Makes array() ready: checks the saved value, or unpacks it. True where close() must follow.
+    /// Prepares array(): checks the version of the saved value, or unpacks it. Returns true where
+    /// close() must follow.
     bool open(Node const& owner) {
         check(owner);
         if (!packed_ || packed_->open.defined()) return false;
@@ -97,7 +103,7 @@ public:
         if (packed_) packed_->open = {};
     }
 
-    /// Keeps the value as pack(value) from now on. Only one pair of hooks at a time.
+    /// Replaces the value by pack(value). A saved tensor has at most one pair of hooks.
     void set_packing(std::shared_ptr<detail::Packing const> packing, Node const& owner) {
         if (packed_)
             detail::fail<GraphError>(
@@ -205,13 +211,13 @@ class SavedTensorHandle {
 public:
     SavedTensorHandle(Node& owner, SavedTensor& saved) : owner_(&owner), saved_(&saved) {}
 
-    /// The saved value, with its history. Throws GraphError once it was freed, VersionError where
-    /// it was changed since.
+    /// The saved value, with its grad_fn. Throws GraphError after it was freed, and VersionError
+    /// where it was changed in place since it was saved.
     AnyTensor unpack() const {
         detail::NodeLock const lock(*owner_);
         return saved_->unpack(*owner_);
     }
-    /// Packs the value at once, and unpacks it when it is needed; hooks as of SavedTensorsHooks.
+    /// Packs the value now, and unpacks it when it is read; hooks as those of SavedTensorsHooks.
     template <class Pack, class Unpack> void register_hooks(Pack&& pack, Unpack&& unpack) const {
         detail::NodeLock const lock(*owner_);
         saved_->set_packing(

@@ -1,5 +1,5 @@
-// How saved tensors are kept: by default as they are; with hooks, `pack` turns each into anything
-// (a file's name, fewer bits), and `unpack` turns that back when backward needs it.
+// Saved tensor hooks: `pack` converts a tensor that is saved for backward into any object (a file's
+// name, fewer bits), and `unpack` converts it back when backward reads it.
 #pragma once
 
 #include <xgrad/base/callable.hpp>
@@ -11,7 +11,7 @@ namespace xgrad {
 
 namespace detail {
 
-/// A pair of hooks with what they hand each other hidden.
+/// A pair of hooks; the type of the packed object is erased.
 struct Packing {
     std::function<std::shared_ptr<void const>(AnyTensor const&)> pack;
     std::function<AnyTensor(void const*)> unpack;
@@ -53,10 +53,10 @@ inline constinit thread_local std::string const* packing_disabled = nullptr;
 
 } // namespace detail
 
-/// In its scope every tensor that the calling thread saves for backward is kept as pack(tensor),
-/// and unpack gives it back whenever it is needed. Of nested scopes the innermost counts. Both
-/// hooks run without recording; pack must not change its argument; unpack must return a tensor of
-/// the same shape and scalar type.
+/// In its scope every tensor that the calling thread saves for backward is stored as pack(tensor),
+/// and unpack restores it whenever it is read. The innermost of nested scopes applies. Both hooks
+/// run without recording. pack must not change its argument. unpack must return a tensor of the
+/// same shape and scalar type.
 class SavedTensorsHooks {
 public:
     template <class Pack, class Unpack>
@@ -76,8 +76,8 @@ private:
     std::shared_ptr<detail::Packing const> const* before_;
 };
 
-/// In its scope making a SavedTensorsHooks throws a GraphError with this message; so does making
-/// this where hooks are active.
+/// In its scope constructing a SavedTensorsHooks throws a GraphError with this message. The
+/// constructor throws the same where hooks are active.
 class DisableSavedTensorsHooks {
 public:
     explicit DisableSavedTensorsHooks(std::string message)

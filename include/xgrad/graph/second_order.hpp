@@ -1,5 +1,5 @@
-// What second derivatives and forward mode take beyond a backward pass. It is reached through
-// pointers, so that only programs that ask for one of the two contain it.
+// SecondOrder: table of functions for second derivatives and forward mode. They are called through
+// pointers, so that only programs that use one of the two contain their code.
 #pragma once
 
 #include <atomic>

@@ -1,5 +1,6 @@
-// ThreadState: variables of the calling thread that go along where a backward pass continues on the
-// stack of another thread (engine.hpp). Caches, which are as good in any thread, are none of them.
+// ThreadState: registry of thread-local variables that a backward pass takes along when it
+// continues on the stack of another thread (engine.hpp). Caches are not registered: any thread's
+// will do.
 #pragma once
 
 #include <utility>
@@ -11,7 +12,7 @@ XGRAD_COMPILED_ONCE
 
 namespace xgrad::detail {
 
-/// One such variable that the graph does not know, in a list of all.
+/// A registered variable, in a linked list of all.
 class ThreadState {
 public:
     /// `here` gives the address of the calling thread's variable, `swap` exchanges the values of

@@ -1,6 +1,7 @@
-// Views: tensors that look into another one's memory, and how gradients pass between the two. A
-// change in place through a view becomes a CopySlices Node in the history of its base, from which
-// every view's history is then made anew.
+// Views: tensors that share the memory of a base, and the gradients between the two.
+// Invariant: the version in ViewInfo tells for which version of the memory the view's grad_fn
+// holds. An in-place change through a view gives the base a CopySlices Node. refresh_view() then
+// gives each view of the base a new grad_fn, when it is asked for.
 #pragma once
 
 #include <xgrad/graph/accumulate_grad.hpp>
@@ -9,7 +10,7 @@ XGRAD_COMPILED_ONCE
 
 namespace xgrad::detail {
 
-/// How the elements of a view lie among those of its base.
+/// Shape, strides and offset of a view in its base.
 struct Geometry {
     TypeInfo const* base_type;
     Shape base_shape;
@@ -24,17 +25,17 @@ struct Geometry {
             view.array.strides, view.array.data - base.array.data};
     }
 
-    /// The view's window on an array that lies as the base does.
+    /// The view of an array with the strides of the base.
     [[gnu::cold]] AnyArray window(AnyArray const& a) const {
         AnyArray w = a;
         w.look_through(shape, strides, offset);
         return w;
     }
-    /// Adds the gradient of a view to that of its base, which lies as the base does.
+    /// Adds the gradient of a view to that of its base, which has the strides of the base.
     void scatter_add(AnyArray const& whole, AnyArray const& part) const {
         type->scatter_add(window(whole), part);
     }
-    /// Memory that lies as the base does.
+    /// Memory with the strides of the base.
     [[gnu::cold]] AnyArray like_base() const {
         AnyArray a;
         a.storage = Storage::make(extent_of(base_shape, base_strides) * base_type->size);
@@ -42,7 +43,7 @@ struct Geometry {
         a.look_through(base_shape, base_strides);
         return a;
     }
-    /// The same values in memory of their own that lies as the base does.
+    /// A copy with the strides of the base.
     AnyArray copy_like_base(AnyArray const& a) const {
         AnyArray out = like_base();
         base_type->copy_elements(out, a);
@@ -54,14 +55,14 @@ inline AnyTensor tensor_of(TypeInfo const& type, AnyArray&& a) {
     return AnyTensor(TensorImpl::make(type, std::move(a)));
 }
 
-/// The three linear maps between gradients of a view and of its base. Gather takes the view's part,
-/// and scatter, its adjoint, puts it among zeros; erase, its own adjoint, puts zeros into the
-/// view's part.
+/// The three linear maps between gradients of a view and of its base. Gather reads the view's
+/// elements. Scatter, its adjoint, writes them among zeros. Erase, its own adjoint, sets the view's
+/// elements to zero.
 enum class ViewMap { gather, scatter, erase };
 
 class ViewNode final : public Node {
 public:
-    /// The Node of what `map` made of the tensor at `edge`.
+    /// The Node of the result of `map`, applied to the tensor at `edge`.
     ViewNode(
         std::shared_ptr<Geometry const> geometry, ViewMap map, Edge edge, std::string_view name)
         : geometry_(std::move(geometry)), map_(map), edge_(std::move(edge)), name_(name) {
@@ -85,7 +86,7 @@ private:
     std::string_view name_;
 };
 
-/// A map applied to a gradient, and recorded where that one has a history.
+/// Applies a map to a gradient; recorded where the gradient requires one.
 [[gnu::cold]] inline AnyTensor apply_view_map(std::shared_ptr<Geometry const> const& geometry,
     ViewMap map, AnyTensor const& x, std::string_view name) {
     auto const& g = *geometry;
@@ -123,8 +124,9 @@ inline void ViewNode::pushforward(
     results[0] = apply_view_map(geometry_, map_, tangents[0], name_);
 }
 
-/// Of a base that was changed through a view: what was written is the gradient's way for the view's
-/// part, and the base's old history for the rest.
+/// grad_fn of a base that was changed in place through a view. Edge 0 leads to the old grad_fn of
+/// the base, for the other elements. Edge 1 leads to the grad_fn of the value that was written, for
+/// the view's elements.
 class CopySlices final : public Node {
 public:
     CopySlices(std::shared_ptr<Geometry const> geometry, Edge base, Edge written)
@@ -157,7 +159,7 @@ private:
     Edge edges_[2];
 };
 
-/// Several views of one tensor, made by one operation: one Node with as many outputs.
+/// The Node of an operation that returns several views of one tensor, one for each output.
 class MultiViewNode final : public Node {
 public:
     MultiViewNode(
@@ -191,7 +193,7 @@ private:
     std::string_view name_;
 };
 
-/// Makes `retain_grad` follow a tensor to the Node that is to be its new maker.
+/// Moves `retain_grad` of a tensor to the Node that becomes its grad_fn.
 inline void move_retain_grad(TensorImpl& t, Node* to, std::uint32_t output_nr) {
     if (!t.retains_grad || !t.grad_fn) return;
     auto& from = NodeHooks::at(*t.grad_fn, t.output_nr);
@@ -199,7 +201,7 @@ inline void move_retain_grad(TensorImpl& t, Node* to, std::uint32_t output_nr) {
     target.exchange_retain_grad(from.exchange_retain_grad(nullptr));
 }
 
-/// A Node that takes a view out of its base, whose gradient goes to `base`.
+/// The Node of a view, with an edge to the gradient of its base.
 inline Ref<Node> fresh_view_node(TensorImpl const& view, Edge const& base) {
     return Ref<Node>(
         new ViewNode(std::make_shared<Geometry const>(Geometry::of(*view.view->base, view)),
@@ -211,8 +213,8 @@ inline void take_history(TensorImpl& view, Ref<Node> node) {
     view.output_nr = 0;
 }
 
-/// A change in place of a view would take the way of its gradient around the Function that gave the
-/// view.
+/// Throws: after an in-place change of this view its gradient would bypass the Function that
+/// returned it.
 [[noreturn, gnu::cold]] inline void fail_in_custom_function(
     TensorImpl const& view, std::string_view what) {
     fail<GraphError>("Output ", view.output_nr, " of ",
@@ -228,7 +230,7 @@ inline void take_history(TensorImpl& view, Ref<Node> node) {
 inline bool made_unrecorded(CreationMeta meta) {
     return meta == CreationMeta::in_no_grad || meta == CreationMeta::in_inference;
 }
-/// A change in place that is recorded, of a view that is not.
+/// Throws for a recorded in-place change of a view that was not recorded.
 [[noreturn, gnu::cold]] inline void fail_unrecorded_view(CreationMeta meta, std::string_view what) {
     static constexpr char const* ambiguous =
         " Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify "
@@ -257,14 +259,14 @@ inline bool made_unrecorded(CreationMeta meta) {
     if (!overlaps_itself(info.base->array)) take_history(view, fresh_view_node(view, edge));
     info.version = now;
 }
-/// The same with a Node made before.
+/// Sets the grad_fn of a view and marks it as up to date.
 inline void renew_view(TensorImpl& view, Ref<Node> node) noexcept {
     auto const lock = view.view->lock();
     take_history(view, std::move(node));
     view.view->version = view.array.storage->version();
 }
 
-/// Makes `t` a view of `of`: of its base where it is a view itself.
+/// Makes `t` a view of `of`, or of its base where `of` is a view.
 inline void mark_view(AnyTensor const& t, AnyTensor const& of, bool one_of_several = false) {
     auto& impl = t.impl();
     auto& source = of.impl();
