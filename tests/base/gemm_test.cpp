@@ -231,7 +231,8 @@ TEST_CASE_TEMPLATE("gemm, for all layouts and small sizes", T, ALL_TYPES) {
     }
 }
 
-TEST_CASE_TEMPLATE("small products of all sizes around those of words", T, float, double) {
+TEST_CASE_TEMPLATE(
+    "small products of all sizes around the width of a SIMD vector", T, float, double) {
     for (std::size_t m = 1; m <= 17; m += m < 5 ? 1 : 3)
         for (std::size_t n = 1; n <= 40; n += n < 20 ? 1 : 3)
             for (auto const layout : {Layout::rows, Layout::columns, Layout::padded_rows,
@@ -261,7 +262,8 @@ TEST_CASE_TEMPLATE("our own kernels, for all layouts", T, ALL_TYPES) {
 }
 
 TEST_CASE_TEMPLATE(
-    "products with a vector around the edges of words and lines of the cache", T, ALL_TYPES) {
+    "products with a vector around the width of a SIMD vector and the size of a cache line", T,
+    ALL_TYPES) {
     Size const sizes[] = {{1, 1, 100}, {7, 1, 64}, {8, 1, 65}, {13, 1, 16}, {16, 1, 17},
         {29, 1, 31}, {31, 1, 5}, {33, 1, 33}, {64, 1, 13}, {100, 1, 1}, {95, 1, 175}, {175, 1, 95}};
     for (auto const size : sizes)

@@ -33,11 +33,12 @@ TEST_CASE_TEMPLATE("sums over what windows see", T, float, double) {
     for (auto const& loops : kernel::correlation_loops<T>())
         for (std::size_t const left : {1u, 2u, 5u, 20u})
             for (std::size_t const windows : {1u, 17u, 49u, 70u}) {
-                std::size_t const rows = loops.rows_of(left), words = loops.words_of(rows, windows),
-                                  gap = words * loops.lanes + 3;
+                std::size_t const rows = loops.rows_of(left),
+                                  vectors = loops.vectors_of(rows, windows),
+                                  gap = vectors * loops.lanes + 3;
                 auto const factors = waves<T>(rows * offsets.size(), 1.1);
                 std::vector<T> sums(rows * gap, T(7));
-                loops.correlate(rows, words, offsets.size(), {offsets.data(), numbers.data() + 2},
+                loops.correlate(rows, vectors, offsets.size(), {offsets.data(), numbers.data() + 2},
                     factors.data(), gap, sums.data());
                 for (std::size_t r = 0; r < rows; ++r)
                     for (std::size_t w = 0; w < gap; ++w) {
@@ -45,7 +46,7 @@ TEST_CASE_TEMPLATE("sums over what windows see", T, float, double) {
                         for (std::size_t p = 0; p < offsets.size(); ++p)
                             wanted += static_cast<long double>(factors[p * rows + r]) *
                                       numbers[2 + static_cast<std::size_t>(offsets[p]) + w];
-                        if (w < words * loops.lanes) check(sums[r * gap + w], wanted);
+                        if (w < vectors * loops.lanes) check(sums[r * gap + w], wanted);
                         else CHECK(sums[r * gap + w] == T(7));
                     }
             }
@@ -60,23 +61,23 @@ TEST_CASE_TEMPLATE("sums over windows", T, float, double) {
     };
     for (auto const& loops : kernel::correlation_loops<T>()) {
         for (std::size_t const left : {1u, 2u, 3u, 4u}) {
-            std::size_t const words = loops.words_of_products(left),
-                              gap = words * loops.lanes + loops.lanes;
+            std::size_t const vectors = loops.vectors_of_products(left),
+                              gap = vectors * loops.lanes + loops.lanes;
             auto const products = waves<T>(windows.lines * windows.length * gap, 1.1);
             std::vector<T> sums(offsets.size() * gap, T(7));
             std::size_t const two = loops.places_of_weigh(2), six = loops.places_of_weigh(6);
             if (left == 3)
                 for (std::size_t k = 0; k < offsets.size(); k += two)
-                    loops.weigh(two, words, windows, {offsets.data() + k, numbers.data()},
+                    loops.weigh(two, vectors, windows, {offsets.data() + k, numbers.data()},
                         products.data(), gap, sums.data() + k * gap);
             else
-                loops.weigh(six, words, windows, {offsets.data(), numbers.data()}, products.data(),
-                    gap, sums.data());
+                loops.weigh(six, vectors, windows, {offsets.data(), numbers.data()},
+                    products.data(), gap, sums.data());
             for (std::size_t k = 0; k < offsets.size(); ++k)
                 for (std::size_t o = 0; o < gap; ++o) {
                     long double wanted = 7;
                     for (std::size_t t = 0;
-                         o < words * loops.lanes && t < windows.lines * windows.length; ++t)
+                         o < vectors * loops.lanes && t < windows.lines * windows.length; ++t)
                         wanted += static_cast<long double>(
                                       seen(k, t / windows.length, t % windows.length)) *
                                   products[t * gap + o];

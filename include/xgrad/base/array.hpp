@@ -36,7 +36,7 @@ public:
     }
 
     /// Up to how many bytes lie in a block together with an object.
-    static constexpr std::size_t most_shared = 64;
+    static constexpr std::size_t max_shared_bytes = 64;
     /// The block for an object of `before` bytes with a storage behind it, which follows by
     /// make_behind().
     [[gnu::always_inline]] static void* allocate_shared(std::size_t before, std::size_t bytes) {

@@ -174,7 +174,7 @@ private:
 /// The plan for n points that this thread used lately, or a new one.
 template <class T> std::shared_ptr<FftPlan<T> const> fft_plan(std::size_t n) {
     using Plan = std::shared_ptr<FftPlan<T> const>;
-    constexpr std::size_t most_plans = 16, most_numbers = std::size_t{1} << 22;
+    constexpr std::size_t max_plans = 16, max_numbers = std::size_t{1} << 22;
     thread_local std::vector<Plan> plans; // the one used last comes first
 
     auto const found =
@@ -184,11 +184,11 @@ template <class T> std::shared_ptr<FftPlan<T> const> fft_plan(std::size_t n) {
         return plans.front();
     }
     Plan plan = std::make_shared<FftPlan<T>>(n);
-    plans.reserve(most_plans + 1);
+    plans.reserve(max_plans + 1);
     plans.insert(plans.begin(), plan);
     std::size_t kept = 0, numbers = 0;
-    while (kept < std::min(plans.size(), most_plans) &&
-           (numbers += plans[kept]->table_size()) <= most_numbers)
+    while (kept < std::min(plans.size(), max_plans) &&
+           (numbers += plans[kept]->table_size()) <= max_numbers)
         ++kept;
     plans.resize(std::max(kept, std::size_t{1}));
     return plan;

@@ -21,7 +21,7 @@
 
 namespace xgrad::detail::kernel {
 
-/// A complex number, or a word of them, with plain arithmetic (operator* of std::complex looks
+/// A complex number, or a vector of them, with plain arithmetic (operator* of std::complex looks
 /// after infinities).
 template <class V> struct Cx {
     V re, im;

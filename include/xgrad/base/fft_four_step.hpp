@@ -95,10 +95,10 @@ private:
 };
 
 /// How many columns a tile of so many rows has: two tiles fit the L1 cache together, and no SIMD
-/// word stays half empty.
+/// vector stays half empty.
 inline std::size_t tile_width(std::size_t rows) {
-    constexpr std::size_t points = 512, widest_word = 16;
-    return std::max(points / rows / widest_word, std::size_t{1}) * widest_word;
+    constexpr std::size_t points = 512, widest_vector = 16;
+    return std::max(points / rows / widest_vector, std::size_t{1}) * widest_vector;
 }
 
 /// Some columns in tiles of equal width: the last tile may overlap the one before.

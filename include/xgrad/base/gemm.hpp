@@ -20,15 +20,15 @@
 namespace xgrad::detail {
 namespace kernel {
 
-/// Whether our own kernel reads a matrix as fast as one core can: in words of wide registers. Of
+/// Whether our own kernel reads a matrix as fast as one core can: in vectors of wide registers. Of
 /// what is larger than the caches of a core the threads of a BLAS read more.
 template <class T> bool is_read_fast(VectorProduct<T> const& product) {
-    constexpr std::size_t most_bytes = std::size_t{2} << 20,
-                          lanes = width<Vec<real_of<T>>, real_of<T>>;
+    constexpr std::size_t max_bytes = std::size_t{2} << 20,
+                          lanes = width<SimdVector<real_of<T>>, real_of<T>>;
     auto const& m = product.m;
-    bool const in_words = m.rs == 1 || (m.cs == 1 && parts<T> * product.columns >= lanes);
-    return register_bytes >= 32 && in_words &&
-           product.rows <= most_bytes / sizeof(T) / product.columns;
+    bool const in_vectors = m.rs == 1 || (m.cs == 1 && parts<T> * product.columns >= lanes);
+    return register_bytes >= 32 && in_vectors &&
+           product.rows <= max_bytes / sizeof(T) / product.columns;
 }
 
 template <class T> void multiply_by_vector(VectorProduct<T> const& product) {

@@ -59,20 +59,20 @@ template <class T> struct Product {
 
 // ───────── the inner loop
 
-/// How much of C one run of the inner loop computes: as many rows of as many words as (twice, if
+/// How much of C one run of the inner loop computes: as many rows of as many vectors as (twice, if
 /// complex) fill the registers but for those that hold a row of B and an element of A.
 template <class T, std::size_t Bytes> struct TileShape {
     static constexpr bool complex = parts<T> == 2;
     static constexpr std::size_t lanes = Bytes > sizeof(real_of<T>) ? Bytes / sizeof(real_of<T>)
                                                                     : 1;
-    static constexpr std::size_t words = complex && Bytes == 32 ? 1 : 2;
+    static constexpr std::size_t vectors = complex && Bytes == 32 ? 1 : 2;
     static constexpr std::size_t rows = Bytes == 64   ? (complex ? 6 : 12)
                                         : Bytes == 32 ? (complex ? 5 : 6)
                                                       : (complex ? 2 : 4);
-    static constexpr std::size_t columns = words * lanes;
+    static constexpr std::size_t columns = vectors * lanes;
 };
 /// Of the largest of these shapes.
-inline constexpr std::size_t most_bytes_in_tile = 24 * 64, most_bytes_in_row = 4 * 64;
+inline constexpr std::size_t max_bytes_in_tile = 24 * 64, max_bytes_in_row = 4 * 64;
 
 /// tile = A B for a packed panel of A and one of B. Imaginary parts follow the real ones of a
 /// column of A, of a row of B, and of the tile. Plain loops, because GCC would compile lambdas for
@@ -81,21 +81,21 @@ template <class T, std::size_t Bytes>
 [[gnu::always_inline]] inline void multiply_body(
     std::size_t depth, real_of<T> const* a, real_of<T> const* b, real_of<T>* tile) {
     using Shape = TileShape<T, Bytes>;
-    using Word = Vec<real_of<T>, Bytes>;
-    constexpr std::size_t rows = Shape::rows, words = Shape::words, lanes = Shape::lanes;
-    Word sum[parts<T>][rows][words] = {}, right[parts<T>][words];
+    using Vector = SimdVector<real_of<T>, Bytes>;
+    constexpr std::size_t rows = Shape::rows, vectors = Shape::vectors, lanes = Shape::lanes;
+    Vector sum[parts<T>][rows][vectors] = {}, right[parts<T>][vectors];
     for (std::size_t p = 0; p < depth; ++p, a += parts<T> * rows) {
 #pragma GCC unroll 2
         for (auto& part : right)
 #pragma GCC unroll 2
-            for (auto& word : part) {
-                word = loose<Word>(b)->word;
+            for (auto& vector : part) {
+                vector = unaligned<Vector>(b)->vector;
                 b += lanes;
             }
 #pragma GCC unroll 16
         for (std::size_t r = 0; r < rows; ++r)
 #pragma GCC unroll 2
-            for (std::size_t w = 0; w < words; ++w) {
+            for (std::size_t w = 0; w < vectors; ++w) {
                 sum[0][r][w] += a[r] * right[0][w];
                 if constexpr (parts<T> == 2) {
                     sum[1][r][w] += a[r] * right[1][w];
@@ -109,8 +109,8 @@ template <class T, std::size_t Bytes>
 #pragma GCC unroll 16
         for (auto const& row : part)
 #pragma GCC unroll 2
-            for (auto const& word : row) {
-                loose<Word>(tile)->word = word;
+            for (auto const& vector : row) {
+                unaligned<Vector>(tile)->vector = vector;
                 tile += lanes;
             }
 }
@@ -121,11 +121,8 @@ template <class T> struct InnerLoop {
 };
 
 template <class T, std::size_t Bytes>
-#if defined(__clang__)
-[[clang::min_vector_width(8 * register_bytes)]]         // or Clang halves 64-byte words on some processors
-#endif
-void multiply_plain(std::size_t depth, real_of<T> const* a, real_of<T> const* b, real_of<T>* tile)
-{
+XGRAD_FULL_WIDTH void multiply_plain(
+    std::size_t depth, real_of<T> const* a, real_of<T> const* b, real_of<T>* tile) {
     multiply_body<T, Bytes>(depth, a, b, tile);
 }
 
@@ -213,7 +210,7 @@ void put_tile(real_of<T> const* tile, InnerLoop<T> const& loop, std::size_t rows
         if constexpr (parts<T> == 1) {
             put(columns, tile, c, add);
         } else {
-            real_of<T> row[most_bytes_in_row / sizeof(real_of<T>)];
+            real_of<T> row[max_bytes_in_row / sizeof(real_of<T>)];
             interleave(columns, tile, tile + loop.rows * loop.columns, row);
             put(2 * columns, row, reinterpret_cast<real_of<T>*>(c), add);
         }
@@ -260,7 +257,7 @@ private:
 
     void multiply(std::size_t rows, std::size_t columns, std::size_t depth, Real const* a,
         Real const* b, T* c, bool add) const {
-        alignas(64) Real tile[most_bytes_in_tile / sizeof(Real)];
+        alignas(64) Real tile[max_bytes_in_tile / sizeof(Real)];
         auto const length = depth * parts<T>;
         for (std::size_t j = 0; j < columns; j += loop_.columns)
             for (std::size_t i = 0; i < rows; i += loop_.rows) {

@@ -1,5 +1,5 @@
 // Matrix products that are smaller than what a BLAS, or blocks, must do before they begin: C is
-// computed some rows and words at a time, in registers, from operands where they lie. Read
+// computed some rows and vectors at a time, in registers, from operands where they lie. Read
 // multiply_small, at the end, first.
 #pragma once
 
@@ -12,7 +12,7 @@
 
 namespace xgrad::detail::kernel {
 
-/// Without words, for a handful of numbers.
+/// Without vectors, for a handful of numbers.
 template <class T> void multiply_tiny(Product<T> const& product) {
     auto const& [m, n, k, a, b, c, ldc, add] = product;
     for (std::size_t i = 0; i < m; ++i)
@@ -24,11 +24,11 @@ template <class T> void multiply_tiny(Product<T> const& product) {
         }
 }
 
-/// Words of C from row i on, so many rows at a time, until fewer are left: the word at column j
-/// and, of two words, the one `next` columns on. Rows of B are contiguous. Returns the first row
+/// Vectors of C from row i on, so many rows at a time, until fewer are left: the vector at column j
+/// and, of two vectors, the one `next` columns on. Rows of B are contiguous. Returns the first row
 /// that is left.
-template <class Word, std::size_t rows, std::size_t words, class T>
-[[gnu::noinline]] std::size_t multiply_words(
+template <class Vector, std::size_t rows, std::size_t vectors, class T>
+[[gnu::noinline]] std::size_t multiply_vectors(
     Product<T> const& product, std::size_t i, std::size_t j, std::size_t next) {
     std::size_t const m = product.m, k = product.k; // copies that C cannot alias
     Operand<T> const a = product.a, b = product.b;
@@ -38,58 +38,58 @@ template <class Word, std::size_t rows, std::size_t words, class T>
     T* to = product.c_at(i, j);
     for (; i + rows <= m; i += rows, factors += static_cast<std::ptrdiff_t>(rows) * a.rs,
          to += static_cast<std::ptrdiff_t>(rows) * ldc) {
-        Word sum[rows][words];
+        Vector sum[rows][vectors];
         auto const each = [&](auto f) XGRAD_INLINE_LAMBDA {
             unroll<rows>([&](auto r) XGRAD_INLINE_LAMBDA {
-                unroll<words>([&](auto q) XGRAD_INLINE_LAMBDA {
+                unroll<vectors>([&](auto q) XGRAD_INLINE_LAMBDA {
                     f(sum[r][q], to + static_cast<std::ptrdiff_t>(r()) * ldc + q * next);
                 });
             });
         };
-        if (add) each([](Word& s, T const* from) XGRAD_INLINE_LAMBDA { s = load<Word>(from); });
+        if (add) each([](Vector& s, T const* from) XGRAD_INLINE_LAMBDA { s = load<Vector>(from); });
         else
-            each([](Word& s, T*)
-                     XGRAD_INLINE_LAMBDA { s = -Word{}; }); // as in dot(); there is a product
+            each([](Vector& s, T*)
+                     XGRAD_INLINE_LAMBDA { s = -Vector{}; }); // as in dot(); there is a product
         T const *factor = factors, *row = first_row;
         for (std::size_t p = k; p > 0; --p, factor += a.cs, row += b.rs) {
-            Word of_b[words];
-            unroll<words>(
-                [&](auto q) XGRAD_INLINE_LAMBDA { of_b[q] = load<Word>(row + q * next); });
+            Vector of_b[vectors];
+            unroll<vectors>(
+                [&](auto q) XGRAD_INLINE_LAMBDA { of_b[q] = load<Vector>(row + q * next); });
             unroll<rows>([&](auto r) XGRAD_INLINE_LAMBDA {
                 T const of_a = factor[static_cast<std::ptrdiff_t>(r()) * a.rs];
-                unroll<words>([&](auto q) XGRAD_INLINE_LAMBDA { sum[r][q] += of_a * of_b[q]; });
+                unroll<vectors>([&](auto q) XGRAD_INLINE_LAMBDA { sum[r][q] += of_a * of_b[q]; });
             });
         }
-        each([](Word const& s, T* into) XGRAD_INLINE_LAMBDA { store(into, s); });
+        each([](Vector const& s, T* into) XGRAD_INLINE_LAMBDA { store(into, s); });
     }
     return i;
 }
 /// The same in all rows. Some rows may be computed twice, unless they are added to.
-template <class Word, std::size_t words, class T>
+template <class Vector, std::size_t vectors, class T>
 void multiply_all_rows(Product<T> const& product, std::size_t j, std::size_t next) {
     std::size_t i = 0;
-    if constexpr (words == 1 && sizeof(Word) == register_bytes)
-        i = multiply_words<Word, 8, words>(
+    if constexpr (vectors == 1 && sizeof(Vector) == register_bytes)
+        i = multiply_vectors<Vector, 8, vectors>(
             product, i, j, next); // fewer sums would wait for each other
-    if (i < product.m) i = multiply_words<Word, 4, words>(product, i, j, next);
+    if (i < product.m) i = multiply_vectors<Vector, 4, vectors>(product, i, j, next);
     if (i == product.m) return;
     if (product.m >= 4 && !product.add)
-        multiply_words<Word, 4, words>(product, product.m - 4, j, next);
-    else multiply_words<Word, 1, words>(product, i, j, next);
+        multiply_vectors<Vector, 4, vectors>(product, product.m - 4, j, next);
+    else multiply_vectors<Vector, 1, vectors>(product, i, j, next);
 }
 
-/// For rows of at least one word. Where they are no whole number of words the last one reaches
+/// For rows of at least one vector. Where they are no whole number of vectors the last one reaches
 /// back, over what is computed twice then.
-template <class Word, class T> void multiply_in_words(Product<T> const& product) {
-    constexpr std::size_t w = width<Word, T>;
+template <class Vector, class T> void multiply_in_vectors(Product<T> const& product) {
+    constexpr std::size_t w = width<Vector, T>;
     std::size_t const n = product.n;
     std::size_t j = 0;
-    for (; j + 2 * w <= n; j += 2 * w) multiply_all_rows<Word, 2>(product, j, w);
+    for (; j + 2 * w <= n; j += 2 * w) multiply_all_rows<Vector, 2>(product, j, w);
     std::size_t const left = n - j;
     if (left == 0) return;
     if (left == w || (left < w && !product.add))
-        return multiply_all_rows<Word, 1>(product, n - w, 0);
-    if (!product.add) return multiply_all_rows<Word, 2>(product, j, left - w);
+        return multiply_all_rows<Vector, 1>(product, n - w, 0);
+    if (!product.add) return multiply_all_rows<Vector, 2>(product, j, left - w);
     for (std::size_t i = 0; i < product.m; ++i)
         for (std::size_t column = j; column < n; ++column)
             *product.c_at(i, column) +=
@@ -97,10 +97,10 @@ template <class Word, class T> void multiply_in_words(Product<T> const& product)
                     VectorOperand<T>{product.b.at(0, column), product.b.rs, false});
 }
 template <class T, std::size_t bytes = register_bytes>
-bool multiply_in_widest_words(Product<T> const& product) {
+bool multiply_in_widest_vectors(Product<T> const& product) {
     if constexpr (bytes > sizeof(T)) {
-        if (product.n < bytes / sizeof(T)) return multiply_in_widest_words<T, bytes / 2>(product);
-        multiply_in_words<Vec<T, bytes>>(product);
+        if (product.n < bytes / sizeof(T)) return multiply_in_widest_vectors<T, bytes / 2>(product);
+        multiply_in_vectors<SimdVector<T, bytes>>(product);
         return true;
     } else {
         return false;
@@ -117,23 +117,23 @@ template <class T> [[gnu::noinline]] bool multiply_with_copy(Product<T> const& p
     else
         for (std::size_t p = 0; p < k; ++p)
             for (std::size_t j = 0; j < n; ++j) copy[p * n + j] = *b.at(p, j);
-    return multiply_in_widest_words<T>(
+    return multiply_in_widest_vectors<T>(
         {m, n, k, a, {copy, static_cast<std::ptrdiff_t>(n), 1, false}, c, ldc, add});
 }
 
-/// Puts n numbers into a row, or adds them: value.operator()<Word>(j) is a word of them from number
-/// j on.
+/// Puts n numbers into a row, or adds them: value.operator()<Vector>(j) is a vector of them from
+/// number j on.
 template <class R, class F> void fill_row(R* to, std::size_t n, bool add, F value) {
-    using Word = Vec<R>;
-    constexpr std::size_t w = width<Word, R>;
+    using Vector = SimdVector<R>;
+    constexpr std::size_t w = width<Vector, R>;
     std::size_t const whole = n / w * w;
     if (add) {
         for (std::size_t j = 0; j < whole; j += w)
-            store(to + j, load<Word>(to + j) + value.template operator()<Word>(j));
+            store(to + j, load<Vector>(to + j) + value.template operator()<Vector>(j));
         for (std::size_t j = whole; j < n; ++j) to[j] += value.template operator()<R>(j);
     } else {
         for (std::size_t j = 0; j < whole; j += w)
-            store(to + j, value.template operator()<Word>(j));
+            store(to + j, value.template operator()<Vector>(j));
         for (std::size_t j = whole; j < n; ++j) to[j] = value.template operator()<R>(j);
     }
 }
@@ -180,6 +180,6 @@ template <class T> bool multiply_small(Product<T> const& product) {
     constexpr std::size_t most = 8192; // multiplications
     std::size_t const m = product.m, n = product.n, k = product.k;
     if ((m | n | k) > most || m * n * k > most || n < 2) return false;
-    return product.b.cs == 1 ? multiply_in_widest_words(product) : multiply_with_copy(product);
+    return product.b.cs == 1 ? multiply_in_widest_vectors(product) : multiply_with_copy(product);
 }
 } // namespace xgrad::detail::kernel

@@ -75,34 +75,34 @@ template <class T> T dot(std::size_t count, VectorOperand<T> a, VectorOperand<T>
     }
 }
 
-/// Adds up the lanes of each word until `left` of them are there: to[left * i + j] is the sum of
-/// those lanes of word[i] whose number is j, or j plus a multiple of `left`. There must be room for
-/// a whole word. Two words are joined to one as long as there are two.
-template <class Real, std::size_t left, std::size_t lanes_of_each = width<Vec<Real>, Real>, class V,
-    std::size_t n>
-[[gnu::always_inline]] inline void add_lanes(V const (&word)[n], Real* to) {
+/// Adds up the lanes of each vector until `left` of them are there: to[left * i + j] is the sum of
+/// those lanes of vector[i] whose number is j, or j plus a multiple of `left`. There must be room
+/// for a whole vector. Two vectors are joined to one as long as there are two.
+template <class Real, std::size_t left, std::size_t lanes_of_each = width<SimdVector<Real>, Real>,
+    class V, std::size_t n>
+[[gnu::always_inline]] inline void add_lanes(V const (&vector)[n], Real* to) {
     constexpr int lanes = width<V, Real>, half = lanes_of_each / 2;
     if constexpr (lanes_of_each <= left) {
-        unroll<n>([&](auto i) XGRAD_INLINE_LAMBDA { store(to + i * lanes, word[i]); });
+        unroll<n>([&](auto i) XGRAD_INLINE_LAMBDA { store(to + i * lanes, vector[i]); });
     } else {
         constexpr std::make_integer_sequence<int, lanes> all;
         constexpr auto low = [](int i) { return i / half * 2 * half + i % half; };
         constexpr auto high = [](int i) { return i / half * 2 * half + half + i % half; };
         V joined[(n + 1) / 2];
         unroll<(n + 1) / 2>([&](auto i) XGRAD_INLINE_LAMBDA {
-            V const a = word[2 * i], b = word[std::min(2 * i + 1, n - 1)];
+            V const a = vector[2 * i], b = vector[std::min(2 * i + 1, n - 1)];
             joined[i] = shuffle(a, b, low, all) + shuffle(a, b, high, all);
         });
         add_lanes<Real, left, half>(joined, to);
     }
 }
 
-/// The word, with zeros where the last word of an array of `count` numbers, which ends with it,
-/// holds what is in the word before, too.
+/// The vector, with zeros where the last vector of an array of `count` numbers, which ends with it,
+/// holds what is in the vector before, too.
 template <class Real, class V>
-[[gnu::always_inline]] inline V rest_of(V const& word, std::size_t count) {
+[[gnu::always_inline]] inline V rest_of(V const& vector, std::size_t count) {
     if constexpr (constexpr std::size_t lanes = width<V, Real>; lanes == 1) {
-        return word;
+        return vector;
     } else {
         using Int = std::conditional_t<sizeof(Real) == 4, std::int32_t, std::int64_t>;
         static constexpr auto masks = [] {
@@ -110,13 +110,13 @@ template <class Real, class V>
             std::fill_n(all.begin() + lanes, lanes, Int(-1));
             return all;
         }();
-        return load<Vec<Int, sizeof(V)>>(masks.data() + count % lanes) ? word : V{};
+        return load<SimdVector<Int, sizeof(V)>>(masks.data() + count % lanes) ? vector : V{};
     }
 }
 
 /// The lines of the cache that are wanted next, to be asked for one after another. Where the lines
-/// of a matrix begin in the midst of them, two words meet each, and processors that wait twice for
-/// it read a third slower.
+/// of a matrix begin in the midst of them, two vectors meet each, and processors that wait twice
+/// for it read a third slower.
 class NextLines {
 public:
     /// After the `lines` lines of `count` numbers that begin at `from`, of those that are left with
@@ -145,12 +145,13 @@ private:
 };
 
 /// The products of some lines of a matrix, m.at(i, 0) and so on, with x, both contiguous and no
-/// shorter than a word; the first ones may be there already. A complex number takes four products,
-/// two in each sum: re re and im im with x, re im and im re with x whose parts have changed places.
-template <std::size_t lines, class Word, class T>
+/// shorter than a vector; the first ones may be there already. A complex number takes four
+/// products, two in each sum: re re and im im with x, re im and im re with x whose parts have
+/// changed places.
+template <std::size_t lines, class Vector, class T>
 void put_dots(VectorProduct<T> const& product, std::size_t i, T const* x, std::size_t ready = 0) {
     using Real = real_of<T>;
-    constexpr std::size_t lanes = width<Word, Real>,
+    constexpr std::size_t lanes = width<Vector, Real>,
                           chains = lines > 1
                                        ? 1
                                        : 4; // sums of one number that do not wait for one another
@@ -159,32 +160,33 @@ void put_dots(VectorProduct<T> const& product, std::size_t i, T const* x, std::s
     auto const* const line = reinterpret_cast<Real const*>(product.m.at(i, 0));
     auto const* const factor = reinterpret_cast<Real const*>(x);
     auto const gap = static_cast<std::ptrdiff_t>(parts<T>) * product.m.rs;
-    Word sum[chains][lines * ways] = {};
-    auto const add_words = [&](std::size_t at, auto chain, auto const& part) XGRAD_INLINE_LAMBDA {
-        Word of_x[ways];
-        of_x[0] = part(load<Word>(factor + at));
+    Vector sum[chains][lines * ways] = {};
+    auto const add_vectors = [&](std::size_t at, auto chain, auto const& part) XGRAD_INLINE_LAMBDA {
+        Vector of_x[ways];
+        of_x[0] = part(load<Vector>(factor + at));
         if constexpr (ways == 2)
             of_x[1] = shuffle(
                 of_x[0], of_x[0], [](int lane) { return lane ^ 1; },
                 std::make_integer_sequence<int, lanes>{});
         unroll<lines>([&](auto r) XGRAD_INLINE_LAMBDA {
-            Word const word = part(load<Word>(line + static_cast<std::ptrdiff_t>(r()) * gap + at));
+            Vector const vector =
+                part(load<Vector>(line + static_cast<std::ptrdiff_t>(r()) * gap + at));
             unroll<ways>(
-                [&](auto w) XGRAD_INLINE_LAMBDA { sum[chain][r * ways + w] += word * of_x[w]; });
+                [&](auto w) XGRAD_INLINE_LAMBDA { sum[chain][r * ways + w] += vector * of_x[w]; });
         });
     };
     constexpr std::integral_constant<std::size_t, 0> first;
-    auto const whole = [](Word const& word) XGRAD_INLINE_LAMBDA { return word; };
+    auto const whole = [](Vector const& vector) XGRAD_INLINE_LAMBDA { return vector; };
     std::size_t j = 0;
     NextLines next(line, lines, count, gap, product.rows - i);
     for (; j + chains * lanes <= count; j += chains * lanes) {
-        if constexpr (lines > 1) next.ask<lines * sizeof(Word)>();
-        unroll<chains>([&](auto c) XGRAD_INLINE_LAMBDA { add_words(j + c * lanes, c, whole); });
+        if constexpr (lines > 1) next.ask<lines * sizeof(Vector)>();
+        unroll<chains>([&](auto c) XGRAD_INLINE_LAMBDA { add_vectors(j + c * lanes, c, whole); });
     }
-    for (; j + lanes <= count; j += lanes) add_words(j, first, whole);
+    for (; j + lanes <= count; j += lanes) add_vectors(j, first, whole);
     if (j < count)
-        add_words(count - lanes, first,
-            [=](Word const& word) XGRAD_INLINE_LAMBDA { return rest_of<Real>(word, count); });
+        add_vectors(count - lanes, first,
+            [=](Vector const& vector) XGRAD_INLINE_LAMBDA { return rest_of<Real>(vector, count); });
     for (std::size_t c = 1; c < chains; ++c)
         for (std::size_t s = 0; s < lines * ways; ++s) sum[0][s] += sum[c][s];
 
@@ -197,8 +199,8 @@ void put_dots(VectorProduct<T> const& product, std::size_t i, T const* x, std::s
                                    all[4 * r + 3], product.m.conj, product.x.conj));
 }
 
-/// For a matrix whose rows are contiguous and no shorter than a word.
-template <class Word, class T> void multiply_rows(VectorProduct<T> const& product) {
+/// For a matrix whose rows are contiguous and no shorter than a vector.
+template <class Vector, class T> void multiply_rows(VectorProduct<T> const& product) {
     constexpr std::size_t many = 8 / parts<T>;
     auto const& [rows, columns, m, x, y, ys, add] = product;
     Scratch<T> const scratch(x.stride == 1 ? 0 : columns);
@@ -207,10 +209,10 @@ template <class Word, class T> void multiply_rows(VectorProduct<T> const& produc
             scratch.data()[j] = x.data[static_cast<std::ptrdiff_t>(j) * x.stride];
     T const* const in_order = x.stride == 1 ? x.data : scratch.data();
     std::size_t i = 0;
-    for (; i + many <= rows; i += many) put_dots<many, Word>(product, i, in_order);
+    for (; i + many <= rows; i += many) put_dots<many, Vector>(product, i, in_order);
     if (rows > many && rows - i > many / 2)
-        return put_dots<many, Word>(product, rows - many, in_order, many - (rows - i));
-    for (; i < rows; ++i) put_dots<1, Word>(product, i, in_order);
+        return put_dots<many, Vector>(product, rows - many, in_order, many - (rows - i));
+    for (; i < rows; ++i) put_dots<1, Vector>(product, i, in_order);
 }
 
 /// N columns of a matrix and the factors that they get, as real numbers.
@@ -231,24 +233,24 @@ template <std::size_t N, class T> struct ScaledColumns {
             from += m.cs, by += x.stride;
         });
     }
-    /// total[chain][part] += the words at i of the columns times their factors; columns take turns
-    /// with the chains.
+    /// total[chain][part] += the vectors at i of the columns times their factors; columns take
+    /// turns with the chains.
     template <class V, std::size_t chains>
     [[gnu::always_inline]] void add(std::size_t i, V (&total)[chains][parts<T>]) const {
         unroll<N>([&](auto c) XGRAD_INLINE_LAMBDA {
-            auto const word = load<V>(column[c] + i);
+            auto const vector = load<V>(column[c] + i);
             unroll<parts<T>>([&](auto part) XGRAD_INLINE_LAMBDA {
-                total[c % chains][part] += factor[c][part] * word;
+                total[c % chains][part] += factor[c][part] * vector;
             });
         });
     }
 };
 
-/// Sums over columns, which are no shorter than a word, for each part of the factors: of whole
-/// words, and of a last one that reaches back over them.
-template <class T, class Word = Vec<real_of<T>>> struct ColumnSums {
+/// Sums over columns, which are no shorter than a vector, for each part of the factors: of whole
+/// vectors, and of a last one that reaches back over them.
+template <class T, class Vector = SimdVector<real_of<T>>> struct ColumnSums {
     real_of<T>* whole;
-    Word last[parts<T>];
+    Vector last[parts<T>];
 };
 
 /// sums += column * x for N columns from `first` on, or = if nothing is there yet.
@@ -256,8 +258,8 @@ template <std::size_t N, class T>
 void add_columns(
     VectorProduct<T> const& product, std::size_t first, ColumnSums<T>& sums, bool fresh) {
     using Real = real_of<T>;
-    using Word = Vec<Real>;
-    constexpr std::size_t lanes = width<Word, Real>;
+    using Vector = SimdVector<Real>;
+    constexpr std::size_t lanes = width<Vector, Real>;
     std::size_t const count = parts<T> * product.rows;
     ScaledColumns<N, T> const columns(product.m, product.x, first);
     Real* const whole = sums.whole;
@@ -265,11 +267,11 @@ void add_columns(
         static_cast<std::ptrdiff_t>(parts<T>) * product.m.cs, product.columns - first);
     std::size_t i = 0;
     for (; i + lanes <= count; i += lanes) {
-        if constexpr (N > 1) next.ask<N * sizeof(Word)>();
-        Word total[1][parts<T>] = {};
+        if constexpr (N > 1) next.ask<N * sizeof(Vector)>();
+        Vector total[1][parts<T>] = {};
         if (!fresh)
             unroll<parts<T>>([&](auto part) XGRAD_INLINE_LAMBDA {
-                total[0][part] = load<Word>(whole + part * count + i);
+                total[0][part] = load<Vector>(whole + part * count + i);
             });
         columns.add(i, total);
         unroll<parts<T>>([&](auto part) XGRAD_INLINE_LAMBDA {
@@ -277,7 +279,7 @@ void add_columns(
         });
     }
     if (i == count) return;
-    Word total[1][parts<T>] = {};
+    Vector total[1][parts<T>] = {};
     columns.add(count - lanes, total);
     unroll<parts<T>>([&](auto part) XGRAD_INLINE_LAMBDA { sums.last[part] += total[0][part]; });
 }
@@ -302,10 +304,11 @@ template <class T> void add_short_columns(VectorProduct<T> const& product, real_
 /// For a matrix whose columns are contiguous.
 template <class T> void multiply_columns(VectorProduct<T> const& product) {
     using Real = real_of<T>;
-    constexpr std::size_t many = 8 / parts<T>, lanes = width<Vec<Real>, Real>, short_words = 2;
+    constexpr std::size_t many = 8 / parts<T>, lanes = width<SimdVector<Real>, Real>,
+                          short_vectors = 2;
     auto const& [rows, columns, m, x, y, ys, add] = product;
     auto const count = parts<T> * rows;
-    bool const is_short = count < short_words * lanes,
+    bool const is_short = count < short_vectors * lanes,
                in_place = parts<T> == 1 && ys == 1 && !is_short;
     Scratch<Real> const scratch(in_place ? 0 : parts<T> * count);
     Real* const sum = in_place ? reinterpret_cast<Real*>(y) : scratch.data();
@@ -342,9 +345,9 @@ template <class T> void multiply_columns(VectorProduct<T> const& product) {
 
 template <class T> void multiply_vector(VectorProduct<T> const& product) {
     auto const& m = product.m;
-    using Word = Vec<real_of<T>>;
-    if constexpr (constexpr std::size_t lanes = width<Word, real_of<T>>; lanes >= parts<T>)
-        if (m.cs == 1 && parts<T> * product.columns >= lanes) return multiply_rows<Word>(product);
+    using Vector = SimdVector<real_of<T>>;
+    if constexpr (constexpr std::size_t lanes = width<Vector, real_of<T>>; lanes >= parts<T>)
+        if (m.cs == 1 && parts<T> * product.columns >= lanes) return multiply_rows<Vector>(product);
     if (m.rs == 1) return multiply_columns(product);
     for (std::size_t i = 0; i < product.rows; ++i)
         product.put(i, dot(product.columns, VectorOperand<T>{m.at(i, 0), m.cs, m.conj}, product.x));

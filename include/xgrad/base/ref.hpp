@@ -8,7 +8,7 @@
 #    include <sys/single_threaded.h>
 #endif
 
-#include <xgrad/base/by_itself.hpp>
+#include <xgrad/base/optimisation_barrier.hpp>
 
 XGRAD_COMPILED_ONCE
 
@@ -83,7 +83,8 @@ public:
         return r;
     }
     [[gnu::always_inline]] Ref(Ref const& o) noexcept : Ref(o.p_) {}
-    [[gnu::always_inline]] Ref(Ref&& o) noexcept : p_(by_itself(std::exchange(o.p_, nullptr))) {}
+    [[gnu::always_inline]] Ref(Ref&& o) noexcept
+        : p_(optimisation_barrier(std::exchange(o.p_, nullptr))) {}
     template <class U>
         requires std::is_convertible_v<U*, T*>
     Ref(Ref<U> o) noexcept : p_(o.release()) {}

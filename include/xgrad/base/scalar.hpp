@@ -131,7 +131,7 @@ struct C {
 };
 
 template <class T>
-using letter_of = std::conditional_t<std::same_as<T, bool>, B,
+using kind_of = std::conditional_t<std::same_as<T, bool>, B,
     std::conditional_t<std::integral<T>, Z, std::conditional_t<detail::is_complex<T>, C, R>>>;
 
 } // namespace xgrad

@@ -190,7 +190,7 @@ using Axes = Dims<std::ptrdiff_t>;
 namespace detail {
 
 /// More elements than this, of any type, are in no memory.
-inline constexpr std::size_t most_elements = std::size_t{PTRDIFF_MAX} / 16;
+inline constexpr std::size_t max_elements = std::size_t{PTRDIFF_MAX} / 16;
 
 /// The number of elements where the product of the extents is too large: 0 where one of them is.
 [[gnu::cold, gnu::noinline]] inline std::size_t numel_of_large(Shape const& shape) {
@@ -206,7 +206,7 @@ inline std::size_t numel(Shape const& shape) {
     std::size_t n = 1;
     bool fits = true;
     for (auto const d : shape) fits &= !__builtin_mul_overflow(n, d, &n);
-    if (!fits || n > detail::most_elements) [[unlikely]]
+    if (!fits || n > detail::max_elements) [[unlikely]]
         return detail::numel_of_large(shape);
     return n;
 }
@@ -222,13 +222,13 @@ namespace detail {
 /// memory.
 inline std::size_t add_extents(std::string_view operation, std::size_t a, std::size_t b) {
     std::size_t sum;
-    if (__builtin_add_overflow(a, b, &sum) || sum > most_elements)
+    if (__builtin_add_overflow(a, b, &sum) || sum > max_elements)
         fail_extents(operation, a, " + ", b);
     return sum;
 }
 inline std::size_t multiply_extents(std::string_view operation, std::size_t a, std::size_t b) {
     std::size_t product;
-    if (__builtin_mul_overflow(a, b, &product) || product > most_elements)
+    if (__builtin_mul_overflow(a, b, &product) || product > max_elements)
         fail_extents(operation, a, " * ", b);
     return product;
 }
@@ -246,7 +246,7 @@ inline std::size_t lay_out(Shape const& shape, Strides& strides) {
         s[i] = static_cast<std::ptrdiff_t>(step);
         fits &= !__builtin_mul_overflow(step, extent[i], &step);
     }
-    if (!fits || step > most_elements) [[unlikely]]
+    if (!fits || step > max_elements) [[unlikely]]
         return numel_of_large(shape);
     return step;
 }

@@ -24,22 +24,25 @@ inline constexpr std::size_t streamed_bytes = ~std::size_t{0};
 inline void stream(std::byte* to, std::byte const* from, std::size_t bytes) noexcept {
 #ifdef __SSE2__
 #    if defined(__AVX512F__)
-    using Word = __m512i;
+    using Register = __m512i;
     auto const move = [](void* t, void const* f) {
-        _mm512_stream_si512(static_cast<Word*>(t), _mm512_loadu_si512(f));
+        _mm512_stream_si512(static_cast<Register*>(t), _mm512_loadu_si512(f));
     };
 #    elif defined(__AVX__)
-    using Word = __m256i;
+    using Register = __m256i;
     auto const move = [](void* t, void const* f) {
-        _mm256_stream_si256(static_cast<Word*>(t), _mm256_loadu_si256(static_cast<Word const*>(f)));
+        _mm256_stream_si256(
+            static_cast<Register*>(t), _mm256_loadu_si256(static_cast<Register const*>(f)));
     };
 #    else
-    using Word = __m128i;
+    using Register = __m128i;
     auto const move = [](void* t, void const* f) {
-        _mm_stream_si128(static_cast<Word*>(t), _mm_loadu_si128(static_cast<Word const*>(f)));
+        _mm_stream_si128(
+            static_cast<Register*>(t), _mm_loadu_si128(static_cast<Register const*>(f)));
     };
 #    endif
-    for (; bytes >= sizeof(Word); bytes -= sizeof(Word), to += sizeof(Word), from += sizeof(Word))
+    for (; bytes >= sizeof(Register);
+         bytes -= sizeof(Register), to += sizeof(Register), from += sizeof(Register))
         move(to, from);
 #endif
     std::memcpy(to, from, bytes);

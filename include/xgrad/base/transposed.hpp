@@ -37,20 +37,21 @@ void copy_squares(W* to, std::ptrdiff_t to_row, std::ptrdiff_t to_next, W const*
     constexpr std::size_t side = square_side(Bytes);
     for (; squares > 0; --squares, to += to_next, from += from_next)
         if constexpr (Bytes == 4 || Bytes == 8) {
-            using Word = std::conditional_t<Bytes == 4, std::int32_t, std::int64_t>;
-            constexpr auto n = static_cast<std::ptrdiff_t>(kernel::width<kernel::Vec<Word>, Word>),
+            using Integer = std::conditional_t<Bytes == 4, std::int32_t, std::int64_t>;
+            constexpr auto n = static_cast<std::ptrdiff_t>(
+                               kernel::width<kernel::SimdVector<Integer>, Integer>),
                            all = static_cast<std::ptrdiff_t>(side);
             for (std::ptrdiff_t i = 0; i < all; i += n)
                 for (std::ptrdiff_t j = 0; j < all; j += n)
                     kernel::transpose_square(
-                        reinterpret_cast<Word const*>(from + j * from_column + i), from_column,
-                        reinterpret_cast<Word*>(to + i * to_row + j), to_row);
+                        reinterpret_cast<Integer const*>(from + j * from_column + i), from_column,
+                        reinterpret_cast<Integer*>(to + i * to_row + j), to_row);
         } else copy_square(to, to_row, from, from_column, side, side);
 }
 
 template <std::size_t Bytes, class W = Opaque<Bytes>>
-void copy_transposed_words(W* to, std::ptrdiff_t to_row, W const* from, std::ptrdiff_t from_column,
-    std::size_t rows, std::size_t columns) {
+void copy_transposed_elements(W* to, std::ptrdiff_t to_row, W const* from,
+    std::ptrdiff_t from_column, std::size_t rows, std::size_t columns) {
     constexpr std::size_t side = square_side(Bytes);
     constexpr auto step = static_cast<std::ptrdiff_t>(side);
     std::size_t const down = rows / side, across = columns / side;
@@ -75,7 +76,7 @@ void copy_transposed_words(W* to, std::ptrdiff_t to_row, W const* from, std::ptr
 inline void copy_transposed(std::size_t element, std::byte* to, std::ptrdiff_t to_row,
     std::byte const* from, std::ptrdiff_t from_column, std::size_t rows, std::size_t columns) {
     auto const copy = [&]<std::size_t Bytes>(std::integral_constant<std::size_t, Bytes>) {
-        copy_transposed_words<Bytes>(reinterpret_cast<Opaque<Bytes>*>(to), to_row,
+        copy_transposed_elements<Bytes>(reinterpret_cast<Opaque<Bytes>*>(to), to_row,
             reinterpret_cast<Opaque<Bytes> const*>(from), from_column, rows, columns);
     };
     switch (element) {

@@ -1,9 +1,9 @@
-// Vec<T>: as many T as one register of this build holds, and the few motions of data that the
-// hand-written kernels (fft.hpp, gemm.hpp) need on it.
+// SimdVector<T>: as many T as one register of this build holds, and the few motions of data that
+// the hand-written kernels (fft.hpp, gemm.hpp) need on it.
 //
 // These are the vector types of GCC and Clang, so + - * and multiplication by a number are written
 // as for numbers, and a kernel is vectorised at -O2 too, with nothing left to the mood of the
-// optimiser. Elsewhere Vec<T> is T and the same code runs on numbers. The width follows the
+// optimiser. Elsewhere SimdVector<T> is T and the same code runs on numbers. The width follows the
 // compiler's flags; whatever has a memory layout that depends on it must name it among its template
 // parameters, so that translation units with different flags can be linked together.
 #pragma once
@@ -22,6 +22,14 @@
 #    define XGRAD_INLINE_LAMBDA __attribute__((always_inline))
 #else
 #    define XGRAD_INLINE_LAMBDA
+#endif
+
+/// Before a function whose vectors are as wide as a register: without it, Clang splits 64-byte
+/// vectors in two for some processors.
+#if defined(__clang__)
+#    define XGRAD_FULL_WIDTH __attribute__((min_vector_width(8 * register_bytes)))
+#else
+#    define XGRAD_FULL_WIDTH
 #endif
 
 namespace xgrad::detail::kernel {
@@ -49,44 +57,46 @@ std::vector<Loop> runnable(Loop const& plain, Loop const& avx2, Loop const& avx5
 }
 #endif
 
-template <class T, std::size_t Bytes> struct VecOf {
+template <class T, std::size_t Bytes> struct SimdVectorOf {
     using type = T;
 };
 #if defined(__GNUC__)
 template <class T, std::size_t Bytes>
     requires(Bytes > sizeof(T))
-struct VecOf<T, Bytes> {
+struct SimdVectorOf<T, Bytes> {
     typedef T type __attribute__((vector_size(Bytes)));
 };
 #endif
 
-template <class T, std::size_t Bytes = register_bytes> using Vec = typename VecOf<T, Bytes>::type;
+template <class T, std::size_t Bytes = register_bytes>
+using SimdVector = typename SimdVectorOf<T, Bytes>::type;
 
-/// How many T a word V holds.
+/// How many T a vector V holds.
 template <class V, class T> inline constexpr std::size_t width = sizeof(V) / sizeof(T);
 
-/// A word in an array of numbers, wherever it begins. (A struct, because templates drop the
+/// A vector in an array of numbers, wherever it begins. (A struct, because templates drop the
 /// attributes of a typedef.)
 template <class V>
 #if defined(__GNUC__)
-struct __attribute__((packed, may_alias)) Loose {
+struct __attribute__((packed, may_alias)) UnalignedVector {
 #else
-struct Loose {
+struct UnalignedVector {
 #endif
-    V word;
+    V vector;
 };
-template <class V, class T> [[gnu::always_inline]] inline Loose<V>* loose(T* p) {
-    return reinterpret_cast<Loose<V>*>(p);
+template <class V, class T> [[gnu::always_inline]] inline UnalignedVector<V>* unaligned(T* p) {
+    return reinterpret_cast<UnalignedVector<V>*>(p);
 }
-template <class V, class T> [[gnu::always_inline]] inline Loose<V> const* loose(T const* p) {
-    return reinterpret_cast<Loose<V> const*>(p);
+template <class V, class T>
+[[gnu::always_inline]] inline UnalignedVector<V> const* unaligned(T const* p) {
+    return reinterpret_cast<UnalignedVector<V> const*>(p);
 }
 
 template <class V, class T> [[gnu::always_inline]] inline V load(T const* from) {
-    return loose<V>(from)->word;
+    return unaligned<V>(from)->vector;
 }
 template <class V, class T> [[gnu::always_inline]] inline void store(T* to, V const& v) {
-    loose<V>(to)->word = v;
+    unaligned<V>(to)->vector = v;
 }
 
 template <class F, std::size_t... I>
@@ -100,29 +110,29 @@ template <std::size_t N, class F> [[gnu::always_inline]] inline void unroll(F co
     unroll(f, std::make_index_sequence<N>{});
 }
 
-/// Calls f.operator()<V>(i) until every index below count has been inside a word V that starts at
-/// i. The last word may overlap the one before instead of leaving a scalar tail, so doing an index
-/// twice must do no harm.
+/// Calls f.operator()<V>(i) until every index below count has been inside a vector V that starts at
+/// i. The last vector may overlap the one before instead of leaving a scalar tail, so doing an
+/// index twice must do no harm.
 template <class T, std::size_t Bytes = register_bytes, class F>
 [[gnu::always_inline]] inline void cover(std::size_t count, F const& f) {
-    using V = Vec<T, Bytes>;
+    using V = SimdVector<T, Bytes>;
     constexpr std::size_t n = width<V, T>;
     if (count >= n)
         for (std::size_t i = 0; i < count; i += n) f.template operator()<V>(std::min(i, count - n));
     else if constexpr (n > 1) cover<T, (Bytes > 16 ? Bytes / 2 : 0)>(count, f);
 }
 
-/// The same, with every index inside one word only.
+/// The same, with every index inside one vector only.
 template <class T, class F>
 [[gnu::always_inline]] inline void cover_once(std::size_t count, F const& f) {
-    constexpr std::size_t n = width<Vec<T>, T>;
+    constexpr std::size_t n = width<SimdVector<T>, T>;
     std::size_t i = 0;
     if constexpr (n > 1)
-        for (; i + n <= count; i += n) f.template operator()<Vec<T>>(i);
+        for (; i + n <= count; i += n) f.template operator()<SimdVector<T>>(i);
     for (; i < count; ++i) f.template operator()<T>(i);
 }
 
-/// The word whose lane i is lane index(i) of the double word (a, b); index is a lambda without
+/// The vector whose lane i is lane index(i) of the double vector (a, b); index is a lambda without
 /// captures.
 template <class V, class F, int... I>
 [[gnu::always_inline]] inline V shuffle(
@@ -131,11 +141,11 @@ template <class V, class F, int... I>
     return __builtin_shufflevector(a, b, F{}(I)...);
 #else
     using Index = std::conditional_t<sizeof(a[0]) == 4, std::int32_t, std::int64_t>;
-    return __builtin_shuffle(a, b, Vec<Index, sizeof(V)>{F{}(I)...});
+    return __builtin_shuffle(a, b, SimdVector<Index, sizeof(V)>{F{}(I)...});
 #endif
 }
 
-/// (a0, b0, a1, b1, ...) in two words.
+/// (a0, b0, a1, b1, ...) in two vectors.
 template <class T, class V>
 [[gnu::always_inline]] inline void zip(V const& a, V const& b, V& low, V& high) {
     static constexpr int n = width<V, T>;
@@ -186,7 +196,7 @@ template <class T> void interleave(std::size_t count, T const* even, T const* od
     });
 }
 
-/// A word of two halves.
+/// A vector of two halves.
 template <class V, class Half, int... I>
 [[gnu::always_inline]] inline V join(
     Half const& low, Half const& high, std::integer_sequence<int, I...>) {
@@ -204,10 +214,10 @@ template <class V, class Half, int... I>
 #endif
 }
 
-/// As many words as each has lanes become their transpose: words that are 1, 2, 4, ... apart
+/// As many vectors as each has lanes become their transpose: vectors that are 1, 2, 4, ... apart
 /// exchange blocks of as many lanes, up to `end`.
 template <class T, std::size_t end, std::size_t block = 1, class V, std::size_t n>
-[[gnu::always_inline]] inline void turn_over(V (&row)[n]) {
+[[gnu::always_inline]] inline void transpose_registers(V (&row)[n]) {
     if constexpr (block < end) {
         constexpr std::make_integer_sequence<int, n> all;
         constexpr auto first = [](int i) { return i & int(block) ? int(n - block) + i : i; };
@@ -219,12 +229,12 @@ template <class T, std::size_t end, std::size_t block = 1, class V, std::size_t 
                 row[i + block] = shuffle(a, b, second, all);
             }
         });
-        turn_over<T, end, 2 * block>(row);
+        transpose_registers<T, end, 2 * block>(row);
     }
 }
-/// to[j * to_gap + i] = from[i * from_gap + j] for as many rows and columns as a word of T has
-/// lanes. Words that are half of all apart exchange halves as they are loaded.
-template <class T, class V = Vec<T>>
+/// to[j * to_gap + i] = from[i * from_gap + j] for as many rows and columns as a vector of T has
+/// lanes. Vectors that are half of all apart exchange halves as they are loaded.
+template <class T, class V = SimdVector<T>>
 [[gnu::always_inline]] inline void transpose_square(
     T const* from, std::ptrdiff_t from_gap, T* to, std::ptrdiff_t to_gap) {
     constexpr auto n = width<V, T>, half = n / 2;
@@ -233,18 +243,18 @@ template <class T, class V = Vec<T>>
         unroll<n>([&](auto r) XGRAD_INLINE_LAMBDA {
             row[r] = load<V>(from + static_cast<std::ptrdiff_t>(r()) * from_gap);
         });
-        if constexpr (n > 1) turn_over<T, n>(row);
+        if constexpr (n > 1) transpose_registers<T, n>(row);
     } else {
         constexpr std::make_integer_sequence<int, n> all;
         auto const* const middle = from + static_cast<std::ptrdiff_t>(half) * from_gap;
         unroll<half>([&](auto r) XGRAD_INLINE_LAMBDA {
-            using Half = Vec<T, sizeof(V) / 2>;
+            using Half = SimdVector<T, sizeof(V) / 2>;
             auto const at = static_cast<std::ptrdiff_t>(r()) * from_gap;
             row[r] = join<V>(load<Half>(from + at), load<Half>(middle + at), all);
             row[r + half] =
                 join<V>(load<Half>(from + at + half), load<Half>(middle + at + half), all);
         });
-        turn_over<T, half>(row);
+        transpose_registers<T, half>(row);
     }
     auto* const middle = to + static_cast<std::ptrdiff_t>(half) * to_gap;
     unroll<n>([&](auto r) XGRAD_INLINE_LAMBDA {
@@ -259,7 +269,7 @@ template <class T, class V = Vec<T>>
 template <class T, std::size_t Bytes = register_bytes>
 void transpose(std::size_t rows, std::size_t columns, T const* from, std::size_t from_gap, T* to,
     std::size_t to_gap) {
-    using V = Vec<T, Bytes>;
+    using V = SimdVector<T, Bytes>;
     constexpr auto n = width<V, T>;
     if constexpr (n > 2)
         if (rows < n || columns < n)

@@ -137,7 +137,7 @@ private:
     template <class L>
     static Ref<TensorImpl> make_laid_out(
         TypeInfo const& t, std::size_t bytes, L const& layout, bool own_block) {
-        if (own_block || bytes > Storage::most_shared) {
+        if (own_block || bytes > Storage::max_shared_bytes) {
             auto storage = Storage::make(bytes);
             auto made = make(t, AnyArray(layout));
             made->array.place(std::move(storage));

@@ -91,7 +91,7 @@ private:
         64 /
         sizeof(
             Real); // an odd number of cache lines for a plane: planes then share no sets of a cache
-    static constexpr std::size_t most_past_end = kernel::most_words_of_row * line;
+    static constexpr std::size_t most_past_end = kernel::max_vectors_of_row * line;
 
     /// Which numbers of an axis go to `length` places of a part: the first, its place there, how
     /// many.

@@ -72,7 +72,7 @@ struct AxisPlan {
         }
         phases.push_back(std::move(phase));
     }
-    std::size_t most_results() const {
+    std::size_t max_results() const {
         std::size_t most = 0;
         for (auto const& phase : phases) most = std::max(most, phase.count);
         return most;
@@ -144,17 +144,17 @@ inline BandSize band_size(AxisPlan const& rows, AxisPlan const& columns, std::si
     auto const evenly = [](std::size_t all, std::size_t most) {
         return divided_up(all, divided_up(all, most));
     };
-    std::size_t const all_rows = std::max<std::size_t>(1, rows.most_results()),
-                      all_columns = std::max<std::size_t>(1, columns.most_results());
+    std::size_t const all_rows = std::max<std::size_t>(1, rows.max_results()),
+                      all_columns = std::max<std::size_t>(1, columns.max_results());
     std::size_t const places = room_of_band / std::max<std::size_t>(1, bytes),
                       fitting = places / std::max<std::size_t>(1, columns.length),
                       least = std::min(all_rows, rows.furthest + 1);
     if (fitting >= least + rows.furthest)
         return {evenly(all_rows, std::min(all_rows, fitting - rows.furthest)), all_columns};
-    std::size_t const least_columns =
+    std::size_t const min_columns =
         std::min(all_columns, std::max<std::size_t>(256, 4 * columns.furthest));
     return {least, evenly(all_columns,
-                       std::clamp(places / (least + rows.furthest), least_columns, all_columns))};
+                       std::clamp(places / (least + rows.furthest), min_columns, all_columns))};
 }
 
 } // namespace xgrad::nn::detail

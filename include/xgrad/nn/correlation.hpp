@@ -33,7 +33,7 @@ public:
 
         std::size_t const tile_rows = packed_rows(),
                           gap = most.rows * lines.pitch() +
-                                kernel::most_words_of_row * loops().lanes; // of sums
+                                kernel::max_vectors_of_row * loops().lanes; // of sums
         xgrad::detail::CachedVector<Pass> passes;
         std::size_t packed = 0;
         for (auto const& row : rows.phases)
@@ -48,8 +48,8 @@ public:
         for (auto const& pass : passes)
             for (std::size_t g = 0; g < groups; ++g) pack(pass, filters, g, factors_of(pass, g));
 
-        std::size_t const across = kernel::divided_up(columns.most_results(), most.columns),
-                          bands = kernel::divided_up(rows.most_results(), most.rows) * across,
+        std::size_t const across = kernel::divided_up(columns.max_results(), most.columns),
+                          bands = kernel::divided_up(rows.max_results(), most.rows) * across,
                           chunks = kernel::divided_up(batch, samples);
         xgrad::detail::for_each_index(chunks * groups * bands, [&](std::size_t job) {
             std::size_t const place = job % bands, group = job / bands % groups,
@@ -95,7 +95,7 @@ private:
     std::size_t bytes_of_place() const {
         return (sources * rows.parts.size() * columns.parts.size() + results) * sizeof(T);
     }
-    /// Where the windows of one sample would leave many lanes of words idle, those of several
+    /// Where the windows of one sample would leave many lanes of vectors idle, those of several
     /// samples lie side by side, even if that is more than the second cache holds.
     std::size_t samples_at_once() const {
         std::size_t const most = std::clamp<std::size_t>(
@@ -143,12 +143,13 @@ private:
     void correlate(Pass const& pass, std::size_t span, Real const* source, Real const* factors,
         std::size_t gap, Real* sums) const {
         std::size_t const depth = pass.offsets.size(), largest = loops().rows_of(results * parts);
-        for (std::size_t at = 0, words; at < span; at += words * loops().lanes) {
-            words = loops().words_of(largest, span - at);
+        for (std::size_t at = 0, vectors; at < span; at += vectors * loops().lanes) {
+            vectors = loops().vectors_of(largest, span - at);
             Real const* own = factors;
             for_each_tile([&](std::size_t first, std::size_t n) {
-                loops().correlate(n, n == 1 ? loops().words_of(1, words * loops().lanes) : words,
-                    depth, {pass.offsets.data(), source + at}, own, gap, sums + first * gap + at);
+                loops().correlate(n,
+                    n == 1 ? loops().vectors_of(1, vectors * loops().lanes) : vectors, depth,
+                    {pass.offsets.data(), source + at}, own, gap, sums + first * gap + at);
                 own += n * depth;
             });
         }

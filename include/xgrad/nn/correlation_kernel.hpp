@@ -1,6 +1,6 @@
 // The inner loops of convolutions: sums of products of numbers with windows on lines of numbers.
 //
-// Windows that are neighbours begin at neighbouring numbers, so that a word holds what as many
+// Windows that are neighbours begin at neighbouring numbers, so that a vector holds what as many
 // windows see in one place, and is read where it is: nothing is copied for a window. Where a window
 // looks is a table of offsets from the number it begins at. As with products of matrices, a tile of
 // sums stays in the registers, the loops exist once for each width of those, and the processor is
@@ -24,27 +24,28 @@ template <class Real> struct Sight {
 };
 
 /// sums[r][w] = the sum over `depth` places p of factors[p][r] times what window w sees at p, for
-/// as many windows as `words` words hold. Rows of sums are `gap` numbers apart.
-template <class Real, std::size_t Bytes, std::size_t rows, std::size_t words>
+/// as many windows as `vectors` vectors hold. Rows of sums are `gap` numbers apart.
+template <class Real, std::size_t Bytes, std::size_t rows, std::size_t vectors>
 [[gnu::always_inline]] inline void correlate_body(
     std::size_t depth, Sight<Real> const& sight, Real const* factors, std::size_t gap, Real* sums) {
-    using Word = Vec<Real, Bytes>;
-    constexpr std::size_t lanes = width<Word, Real>;
-    Word sum[rows][words] = {}, seen[words];
+    using Vector = SimdVector<Real, Bytes>;
+    constexpr std::size_t lanes = width<Vector, Real>;
+    Vector sum[rows][vectors] = {}, seen[vectors];
     for (std::size_t p = 0; p < depth; ++p, factors += rows) {
         Real const* const at = sight.at + sight.offsets[p];
 #pragma GCC unroll 8
-        for (std::size_t w = 0; w < words; ++w) seen[w] = loose<Word>(at + w * lanes)->word;
+        for (std::size_t w = 0; w < vectors; ++w)
+            seen[w] = unaligned<Vector>(at + w * lanes)->vector;
 #pragma GCC unroll 8
         for (std::size_t r = 0; r < rows; ++r)
 #pragma GCC unroll 8
-            for (std::size_t w = 0; w < words; ++w) sum[r][w] += factors[r] * seen[w];
+            for (std::size_t w = 0; w < vectors; ++w) sum[r][w] += factors[r] * seen[w];
     }
 #pragma GCC unroll 8
     for (std::size_t r = 0; r < rows; ++r)
 #pragma GCC unroll 8
-        for (std::size_t w = 0; w < words; ++w)
-            loose<Word>(sums + r * gap + w * lanes)->word = sum[r][w];
+        for (std::size_t w = 0; w < vectors; ++w)
+            unaligned<Vector>(sums + r * gap + w * lanes)->vector = sum[r][w];
 }
 
 /// Windows in lines: `length` of them side by side, the next line `pitch` numbers further on.
@@ -53,47 +54,48 @@ struct WindowLines {
 };
 
 /// sums[k][o] += the sum over windows of what each sees at place k, of `places`, times its
-/// products[o], for as many o as `words` words hold. The products of one window lie `gap` behind
-/// those of the one before, and so do the sums of places.
-template <class Real, std::size_t Bytes, std::size_t places, std::size_t words>
+/// products[o], for as many o as `vectors` vectors hold. The products of one window lie `gap`
+/// behind those of the one before, and so do the sums of places.
+template <class Real, std::size_t Bytes, std::size_t places, std::size_t vectors>
 [[gnu::always_inline]] inline void weigh_body(WindowLines const& windows, Sight<Real> const& sight,
     Real const* products, std::size_t gap, Real* sums) {
-    using Word = Vec<Real, Bytes>;
-    constexpr std::size_t lanes = width<Word, Real>;
-    Word sum[places][words] = {}, factor[words];
+    using Vector = SimdVector<Real, Bytes>;
+    constexpr std::size_t lanes = width<Vector, Real>;
+    Vector sum[places][vectors] = {}, factor[vectors];
     Real const* line[places];
     for (std::size_t k = 0; k < places; ++k) line[k] = sight.at + sight.offsets[k];
     for (std::size_t i = 0; i < windows.lines; ++i) {
         for (std::size_t q = 0; q < windows.length; ++q, products += gap) {
 #pragma GCC unroll 8
-            for (std::size_t w = 0; w < words; ++w)
-                factor[w] = loose<Word>(products + w * lanes)->word;
+            for (std::size_t w = 0; w < vectors; ++w)
+                factor[w] = unaligned<Vector>(products + w * lanes)->vector;
 #pragma GCC unroll 8
             for (std::size_t k = 0; k < places; ++k)
 #pragma GCC unroll 8
-                for (std::size_t w = 0; w < words; ++w) sum[k][w] += line[k][q] * factor[w];
+                for (std::size_t w = 0; w < vectors; ++w) sum[k][w] += line[k][q] * factor[w];
         }
         for (auto& start : line) start += windows.pitch;
     }
 #pragma GCC unroll 8
     for (std::size_t k = 0; k < places; ++k)
 #pragma GCC unroll 8
-        for (std::size_t w = 0; w < words; ++w)
-            loose<Word>(sums + k * gap + w * lanes)->word += sum[k][w];
+        for (std::size_t w = 0; w < vectors; ++w)
+            unaligned<Vector>(sums + k * gap + w * lanes)->vector += sum[k][w];
 }
 
-/// Puts zeros in all but the first lanes of a word, whatever these hold.
+/// Puts zeros in all but the first lanes of a vector, whatever these hold.
 template <class Real, std::size_t Bytes> class FirstLanes {
-    using Word = Vec<Real, Bytes>;
-    using Bits = Vec<std::conditional_t<sizeof(Real) == 4, std::int32_t, std::int64_t>, Bytes>;
+    using Vector = SimdVector<Real, Bytes>;
+    using Bits =
+        SimdVector<std::conditional_t<sizeof(Real) == 4, std::int32_t, std::int64_t>, Bytes>;
 
 public:
     [[gnu::always_inline]] inline explicit FirstLanes(std::size_t count) {
-        if constexpr (width<Word, Real> > 1)
-            for (std::size_t l = 0; l < width<Word, Real>; ++l) mask_[l] = l < count ? -1 : 0;
+        if constexpr (width<Vector, Real> > 1)
+            for (std::size_t l = 0; l < width<Vector, Real>; ++l) mask_[l] = l < count ? -1 : 0;
     }
-    [[gnu::always_inline]] inline void keep_in(Word& word) const {
-        if constexpr (width<Word, Real> > 1) word = (Word)((Bits)word & mask_);
+    [[gnu::always_inline]] inline void keep_in(Vector& vector) const {
+        if constexpr (width<Vector, Real> > 1) vector = (Vector)((Bits)vector & mask_);
     }
 
 private:
@@ -101,35 +103,35 @@ private:
 };
 
 /// sums[k] += the sum over windows of what each sees at place k, of `places`, times
-/// products[window]; lines of products are whole words, and `gap` numbers apart.
+/// products[window]; lines of products are whole vectors, and `gap` numbers apart.
 template <class Real, std::size_t Bytes, std::size_t places>
 [[gnu::always_inline]] inline void dot_body(WindowLines const& windows, Sight<Real> const& sight,
     Real const* products, std::size_t gap, Real* sums) {
-    using Word = Vec<Real, Bytes>;
-    constexpr std::size_t lanes = width<Word, Real>;
-    Word sum[places] = {};
+    using Vector = SimdVector<Real, Bytes>;
+    constexpr std::size_t lanes = width<Vector, Real>;
+    Vector sum[places] = {};
     std::size_t const whole = windows.length / lanes * lanes, rest = windows.length - whole;
     FirstLanes<Real, Bytes> const last(rest);
     for (std::size_t i = 0; i < windows.lines; ++i, products += gap) {
         Real const* const at = sight.at + i * windows.pitch;
         for (std::size_t q = 0; q < whole; q += lanes) {
-            Word const factor = loose<Word>(products + q)->word;
+            Vector const factor = unaligned<Vector>(products + q)->vector;
 #pragma GCC unroll 16
             for (std::size_t k = 0; k < places; ++k)
-                sum[k] += factor * loose<Word>(at + sight.offsets[k] + q)->word;
+                sum[k] += factor * unaligned<Vector>(at + sight.offsets[k] + q)->vector;
         }
         if (rest == 0) continue;
-        Word const factor = loose<Word>(products + whole)->word;
+        Vector const factor = unaligned<Vector>(products + whole)->vector;
 #pragma GCC unroll 16
         for (std::size_t k = 0; k < places; ++k) {
-            Word seen = loose<Word>(at + sight.offsets[k] + whole)->word;
+            Vector seen = unaligned<Vector>(at + sight.offsets[k] + whole)->vector;
             last.keep_in(seen);
             sum[k] += factor * seen;
         }
     }
     for (std::size_t k = 0; k < places; ++k) {
         Real lane[lanes];
-        loose<Word>(lane)->word = sum[k];
+        unaligned<Vector>(lane)->vector = sum[k];
         for (Real const each : lane) sums[k] += each;
     }
 }
@@ -137,14 +139,14 @@ template <class Real, std::size_t Bytes, std::size_t places>
 /// The largest tiles for one width of registers.
 template <std::size_t Bytes> struct CorrelationTile {
     static constexpr std::size_t rows = Bytes == 64 ? 8 : 4,
-                                 words_of_products = Bytes == 64 ? 4 : 2;
+                                 vectors_of_products = Bytes == 64 ? 4 : 2;
 };
-inline constexpr std::size_t most_words_of_row = 8;
+inline constexpr std::size_t max_vectors_of_row = 8;
 
 /// One run of one of the loops.
 template <class Real> struct CorrelationRun {
     enum { correlate, weigh, dot } loop;
-    std::size_t rows, words; // of the tile, whose rows are those of sums, or places
+    std::size_t rows, vectors; // of the tile, whose rows are those of sums, or places
     Sight<Real> sight;
     Real const* factors; // or products
     std::size_t gap;
@@ -155,62 +157,64 @@ template <class Real> struct CorrelationRun {
 
 template <class Real, std::size_t Bytes, std::size_t places>
 [[gnu::always_inline]] inline void weigh_any(CorrelationRun<Real> const& run) {
-    if (run.words == 1)
+    if (run.vectors == 1)
         weigh_body<Real, Bytes, places, 1>(run.windows, run.sight, run.factors, run.gap, run.sums);
-    else if (run.words == 2)
+    else if (run.vectors == 2)
         weigh_body<Real, Bytes, places, 2>(run.windows, run.sight, run.factors, run.gap, run.sums);
     else
-        weigh_body<Real, Bytes, places, CorrelationTile<Bytes>::words_of_products>(
+        weigh_body<Real, Bytes, places, CorrelationTile<Bytes>::vectors_of_products>(
             run.windows, run.sight, run.factors, run.gap, run.sums);
 }
 template <class Real, std::size_t Bytes>
 [[gnu::always_inline]] inline void correlation_body(CorrelationRun<Real> const& run) {
-    constexpr std::size_t most_rows = CorrelationTile<Bytes>::rows;
-    auto const& [loop, rows, words, sight, factors, gap, sums, depth, windows] = run;
+    constexpr std::size_t max_rows = CorrelationTile<Bytes>::rows;
+    auto const& [loop, rows, vectors, sight, factors, gap, sums, depth, windows] = run;
     if (loop == CorrelationRun<Real>::dot)
         rows == 3 ? dot_body<Real, Bytes, 3>(windows, sight, factors, gap, sums)
                   : dot_body<Real, Bytes, 9>(windows, sight, factors, gap, sums);
     else if (loop == CorrelationRun<Real>::weigh)
         rows == 2 ? weigh_any<Real, Bytes, 2>(run) : weigh_any<Real, Bytes, 6>(run);
     else if (rows == 1)
-        words == 4 ? correlate_body<Real, Bytes, 1, 4>(depth, sight, factors, gap, sums)
-                   : correlate_body<Real, Bytes, 1, 8>(depth, sight, factors, gap, sums);
+        vectors == 4 ? correlate_body<Real, Bytes, 1, 4>(depth, sight, factors, gap, sums)
+                     : correlate_body<Real, Bytes, 1, 8>(depth, sight, factors, gap, sums);
     else if (rows == 4)
-        words == 1 ? correlate_body<Real, Bytes, 4, 1>(depth, sight, factors, gap, sums)
-                   : correlate_body<Real, Bytes, 4, 3>(depth, sight, factors, gap, sums);
+        vectors == 1 ? correlate_body<Real, Bytes, 4, 1>(depth, sight, factors, gap, sums)
+                     : correlate_body<Real, Bytes, 4, 3>(depth, sight, factors, gap, sums);
     else
-        words == 1 ? correlate_body<Real, Bytes, most_rows, 1>(depth, sight, factors, gap, sums)
-                   : correlate_body<Real, Bytes, most_rows, 3>(depth, sight, factors, gap, sums);
+        vectors == 1 ? correlate_body<Real, Bytes, max_rows, 1>(depth, sight, factors, gap, sums)
+                     : correlate_body<Real, Bytes, max_rows, 3>(depth, sight, factors, gap, sums);
 }
 
 /// The loops for one width of registers, and which tiles they compute.
 template <class Real> struct CorrelationLoops {
-    std::size_t lanes, most_rows, most_words_of_products;
+    std::size_t lanes, max_rows, max_vectors_of_products;
     void (*call)(CorrelationRun<Real> const& run);
 
     /// Rows of the tile for the first of so many rows that are left.
-    std::size_t rows_of(std::size_t left) const { return left == 1 ? 1 : left > 4 ? most_rows : 4; }
-    /// Words of a tile of so many rows for the first of so many windows that are left.
-    std::size_t words_of(std::size_t rows, std::size_t left) const {
+    std::size_t rows_of(std::size_t left) const { return left == 1 ? 1 : left > 4 ? max_rows : 4; }
+    /// Vectors of a tile of so many rows for the first of so many windows that are left.
+    std::size_t vectors_of(std::size_t rows, std::size_t left) const {
         return rows == 1 ? (left > 4 * lanes ? 8 : 4) : left > 2 * lanes ? 3 : 1;
     }
     /// Places for the first of so many places that are left; what is added up for those behind the
     /// last one is nobody's.
     static std::size_t places_of_weigh(std::size_t left) { return left > 2 ? 6 : 2; }
     static std::size_t places_of_dot(std::size_t left) { return left > 6 ? 9 : 3; }
-    static constexpr std::size_t most_places = 9;
-    /// Words of products for the first of so many words that are left.
-    std::size_t words_of_products(std::size_t left) const {
-        return left >= most_words_of_products ? most_words_of_products : left >= 2 ? 2 : 1;
+    static constexpr std::size_t max_places = 9;
+    /// Vectors of products for the first of so many vectors that are left.
+    std::size_t vectors_of_products(std::size_t left) const {
+        return left >= max_vectors_of_products ? max_vectors_of_products : left >= 2 ? 2 : 1;
     }
 
-    void correlate(std::size_t rows, std::size_t words, std::size_t depth, Sight<Real> const& sight,
-        Real const* factors, std::size_t gap, Real* sums) const {
-        call({CorrelationRun<Real>::correlate, rows, words, sight, factors, gap, sums, depth, {}});
+    void correlate(std::size_t rows, std::size_t vectors, std::size_t depth,
+        Sight<Real> const& sight, Real const* factors, std::size_t gap, Real* sums) const {
+        call(
+            {CorrelationRun<Real>::correlate, rows, vectors, sight, factors, gap, sums, depth, {}});
     }
-    void weigh(std::size_t places, std::size_t words, WindowLines const& windows,
+    void weigh(std::size_t places, std::size_t vectors, WindowLines const& windows,
         Sight<Real> const& sight, Real const* products, std::size_t gap, Real* sums) const {
-        call({CorrelationRun<Real>::weigh, places, words, sight, products, gap, sums, 0, windows});
+        call(
+            {CorrelationRun<Real>::weigh, places, vectors, sight, products, gap, sums, 0, windows});
     }
     void dot(std::size_t places, WindowLines const& windows, Sight<Real> const& sight,
         Real const* products, std::size_t gap, Real* sums) const {
@@ -220,16 +224,11 @@ template <class Real> struct CorrelationLoops {
 
 template <class Real, std::size_t Bytes>
 constexpr CorrelationLoops<Real> correlation_loops_of(decltype(CorrelationLoops<Real>::call) call) {
-    return {width<Vec<Real, Bytes>, Real>, CorrelationTile<Bytes>::rows,
-        CorrelationTile<Bytes>::words_of_products, call};
+    return {width<SimdVector<Real, Bytes>, Real>, CorrelationTile<Bytes>::rows,
+        CorrelationTile<Bytes>::vectors_of_products, call};
 }
 
-template <class Real>
-#if defined(__clang__)
-[[clang::min_vector_width(8 * register_bytes)]]  // or Clang halves 64-byte words on some processors
-#endif
-void correlation_plain(CorrelationRun<Real> const& run)
-{
+template <class Real> XGRAD_FULL_WIDTH void correlation_plain(CorrelationRun<Real> const& run) {
     correlation_body<Real, register_bytes>(run);
 }
 

@@ -49,9 +49,9 @@ private:
               places_(lines_.offsets(rows.phases[0], columns.phases[0])), depth_(places_.size()),
               gap_(kernel::rounded_up(
                   is_single() ? most_.columns : filters_ * parts, loops().lanes)),
-              size_((depth_ + kernel::CorrelationLoops<Real>::most_places) *
+              size_((depth_ + kernel::CorrelationLoops<Real>::max_places) *
                     (is_single() ? 1 : gap_)) {
-            places_.resize(depth_ + kernel::CorrelationLoops<Real>::most_places, places_.back());
+            places_.resize(depth_ + kernel::CorrelationLoops<Real>::max_places, places_.back());
         }
         void run(Factor<T> const& images, Factor<T> const& products, T* out) const {
             std::size_t const of_products =
@@ -85,7 +85,7 @@ private:
                             spread(own, windows, factors);
                             dot(windows, source, factors, sums);
                         } else {
-                            turn_over(own, windows, products.conj, factors);
+                            transpose_registers(own, windows, products.conj, factors);
                             weigh(windows, source, factors, sums);
                         }
                         added += windows.lines * windows.length;
@@ -101,10 +101,10 @@ private:
         static constexpr std::size_t most_added_up =
             8192; // windows, more or less, before their sums are kept in a wider type
 
-        /// The products of one filter are summed word by word, those of several side by side.
+        /// The products of one filter are summed vector by vector, those of several side by side.
         bool is_single() const { return filters_ * parts == 1; }
 
-        /// The products of one filter, in lines of whole words, which end with zeros.
+        /// The products of one filter, in lines of whole vectors, which end with zeros.
         void spread(T const* products, kernel::WindowLines const& windows, Real* to) const {
             if constexpr (parts == 1)
                 for (std::size_t i = 0; i < windows.lines; ++i) {
@@ -119,7 +119,7 @@ private:
                     {places_.data() + p, source}, products, gap_, sums + p);
         }
         /// Products of all filters for each window.
-        void turn_over(
+        void transpose_registers(
             T const* products, kernel::WindowLines const& windows, bool conj, Real* to) const {
             std::size_t const plane = g.rows.windows * g.columns.windows;
             bool const whole = windows.length == g.columns.windows; // rows are one line
@@ -142,15 +142,15 @@ private:
             Real* sums) const {
             constexpr std::size_t at_once = 128; // windows, whose products stay in the first cache
             std::size_t const lines = std::max<std::size_t>(1, at_once / windows.length),
-                              words = gap_ / loops().lanes;
+                              vectors = gap_ / loops().lanes;
             for (std::size_t i = 0; i < windows.lines; i += lines)
                 for (std::size_t q = 0; q < windows.length; q += at_once) {
                     kernel::WindowLines const some{std::min(lines, windows.lines - i),
                         std::min(at_once, windows.length - q), windows.pitch};
                     Real const *const from = source + i * windows.pitch + q,
                                       *const factors = products + (i * windows.length + q) * gap_;
-                    for (std::size_t w = 0, n; w < words; w += n) {
-                        n = loops().words_of_products(words - w);
+                    for (std::size_t w = 0, n; w < vectors; w += n) {
+                        n = loops().vectors_of_products(vectors - w);
                         for (std::size_t p = 0, places; p < depth_; p += places)
                             loops().weigh(places = loops().places_of_weigh(depth_ - p), n, some,
                                 {places_.data() + p, from}, factors + w * loops().lanes, gap_,

@@ -24,7 +24,7 @@ template <class... X> inline constexpr std::size_t count_duals = (std::size_t{is
 
 /// The letter and the precision of what stands in a rule; a number has none.
 template <class X> struct Word {
-    using letter = letter_of<X>;
+    using letter = kind_of<X>;
     using precision = bool;
 };
 template <std::integral X> struct Word<X> {

@@ -35,7 +35,7 @@ template <> struct KeptNumber<std::complex<float>> {
 /// NumPy.
 template <Number T> struct Constant {
     using operand_tag = void;
-    using letter = letter_of<T>;
+    using letter = kind_of<T>;
     using precision = bool; // promotes to anything
     static constexpr std::size_t leaves = 0;
     KeptNumber<T> kept;

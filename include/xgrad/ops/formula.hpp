@@ -14,7 +14,7 @@ namespace xgrad::detail {
 
 /// The place of a tensor in a formula. Leaves are numbered from left to right.
 template <Scalar T> struct Slot {
-    using letter = letter_of<T>;
+    using letter = kind_of<T>;
     using precision = precision_of<T>;
     using scalar = T;
     static constexpr std::size_t leaves = 1;
@@ -236,7 +236,7 @@ XGRAD_INLINE void evaluate(Constant<T> const&, Load const&, Values<Constant<T>, 
 
 /// A number of a formula.
 template <class P, class T>
-XGRAD_INLINE batch_for<letter_of<T>, P> number_batch(Constant<T> const& c) {
+XGRAD_INLINE batch_for<kind_of<T>, P> number_batch(Constant<T> const& c) {
     if constexpr (std::same_as<T, bool>) return simd::Batch<P>(c.value()) != 0;
     else return c.value();
 }

@@ -2,7 +2,7 @@
 // each expression is here and in formula.hpp; finding the tiles is tile_loop.hpp's, compiled once.
 #pragma once
 
-#include <xgrad/base/by_itself.hpp>
+#include <xgrad/base/optimisation_barrier.hpp>
 #include <xgrad/base/vector.hpp>
 #include <xgrad/ops/formula.hpp>
 #include <xgrad/ops/load_store.hpp>
@@ -24,7 +24,7 @@ template <class F> struct KnownLeaves {
 };
 
 XGRAD_INLINE void copy_places(void* const* from, std::size_t n, void const** to) {
-    for (std::size_t k = 0; k < n; ++k) to[k] = by_itself(from[k]);
+    for (std::size_t k = 0; k < n; ++k) to[k] = optimisation_barrier(from[k]);
 }
 
 /// out[i] = f(in[0][i], in[1][i], ...) for i < n. The leaves in `uniform` have one value in all n
@@ -142,7 +142,7 @@ template <class F, class P> struct GradientSink {
     /// Where the gradients lie: place(k) for each leaf k that writes one.
     XGRAD_INLINE void set_places(BackwardPlan const& plan, auto place) {
         for (std::size_t k = 0; k < F::leaves; ++k)
-            out[k] = by_itself(place(in_registers ? k : std::size_t{plan.target[k]}));
+            out[k] = optimisation_barrier(place(in_registers ? k : std::size_t{plan.target[k]}));
     }
     /// Where send() brings the gradients of the batch that begins at i.
     struct Taking {

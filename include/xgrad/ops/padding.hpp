@@ -138,7 +138,7 @@ struct PadWidths {
             auto const first = before[d] = widths[2 * i], last = after[d] = widths[2 * i + 1];
             cut |= std::min(first, last) < 0;
             add |= std::max(first, last) > 0;
-            constexpr auto most = static_cast<std::ptrdiff_t>(most_elements);
+            constexpr auto most = static_cast<std::ptrdiff_t>(max_elements);
             if (std::max(first, last) > most || std::min(first, last) < -most ||
                 static_cast<std::ptrdiff_t>(extents[d]) + std::min<std::ptrdiff_t>(first, 0) +
                         std::min<std::ptrdiff_t>(last, 0) <

@@ -97,8 +97,8 @@ template <class P, class F> P sum_of_batches(P const* p, std::size_t n, F f) {
 inline constexpr bool can_widen = kernel::register_bytes >= 32;
 /// The sums, in double precision, of numbers at even and at odd places.
 template <class P> std::complex<double> sum_widened(P const* p, std::size_t n) {
-    using Wide = kernel::Vec<double>;
-    using Narrow = kernel::Vec<P, kernel::register_bytes / 2>;
+    using Wide = kernel::SimdVector<double>;
+    using Narrow = kernel::SimdVector<P, kernel::register_bytes / 2>;
     constexpr std::size_t w = kernel::width<Wide, double>;
     Wide sum[4] = {};
     std::size_t i = 0;

@@ -85,7 +85,7 @@ struct DiagEmbed : Arraywise {
 template <Operand X> auto diag_embed(X const& x, std::ptrdiff_t offset = 0) {
     if (x.dim() == 0)
         detail::fail<ShapeError>("diag_embed: a number has no axis that could be a diagonal");
-    if (constexpr auto most = static_cast<std::ptrdiff_t>(detail::most_elements);
+    if (constexpr auto most = static_cast<std::ptrdiff_t>(detail::max_elements);
         offset > most || offset < -most)
         detail::fail<ShapeError>("diag_embed: a matrix with a diagonal at ", offset,
             " has more elements than any memory");

@@ -22,7 +22,7 @@
 
 namespace xgrad::simd {
 
-using detail::kernel::Vec;
+using detail::kernel::SimdVector;
 
 namespace detail {
 
@@ -39,7 +39,8 @@ template <class P> using bits_of = std::conditional_t<sizeof(P) == 8, std::uint6
 /// The answers to a comparison of batches.
 template <class P> struct Mask {
     static constexpr std::size_t width = detail::batch_width<P>();
-    using vector = decltype(Vec<P, width * sizeof(P)>{} < Vec<P, width * sizeof(P)>{});
+    using vector =
+        decltype(SimdVector<P, width * sizeof(P)>{} < SimdVector<P, width * sizeof(P)>{});
     vector m;
 
     XGRAD_INLINE void store(bool* p) const {
@@ -79,8 +80,8 @@ template <class P> struct Batch {
     static constexpr std::size_t width = detail::batch_width<P>();
     using precision = P;
     using element = P;
-    using vector = Vec<P, width * sizeof(P)>;
-    using bits = Vec<detail::bits_of<P>, width * sizeof(P)>;
+    using vector = SimdVector<P, width * sizeof(P)>;
+    using bits = SimdVector<detail::bits_of<P>, width * sizeof(P)>;
     vector v;
 
     Batch() = default;

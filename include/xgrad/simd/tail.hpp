@@ -65,13 +65,13 @@ XGRAD_INLINE void fill_batch(E* to, E const* from, std::size_t n) {
                     _mm256_setzero_si256());
             return;
         }
-        auto const words = _mm256_set1_epi32(static_cast<int>(n * (sizeof(E) / 4)));
-        for (int word = 0; word < static_cast<int>(size / 4); word += 8) {
+        auto const lanes = _mm256_set1_epi32(static_cast<int>(n * (sizeof(E) / 4)));
+        for (int lane = 0; lane < static_cast<int>(size / 4); lane += 8) {
             auto const mask =
-                _mm256_cmpgt_epi32(words, _mm256_setr_epi32(word, word + 1, word + 2, word + 3,
-                                              word + 4, word + 5, word + 6, word + 7));
-            _mm256_storeu_si256(reinterpret_cast<__m256i*>(to) + word / 8,
-                _mm256_maskload_epi32(reinterpret_cast<int const*>(from) + word, mask));
+                _mm256_cmpgt_epi32(lanes, _mm256_setr_epi32(lane, lane + 1, lane + 2, lane + 3,
+                                              lane + 4, lane + 5, lane + 6, lane + 7));
+            _mm256_storeu_si256(reinterpret_cast<__m256i*>(to) + lane / 8,
+                _mm256_maskload_epi32(reinterpret_cast<int const*>(from) + lane, mask));
         }
         return;
     }

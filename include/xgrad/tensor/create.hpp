@@ -54,7 +54,7 @@ template <Scalar T> std::size_t steps_between(T start, T stop, T step) {
     } else {
         double const count = std::ceil(
             (static_cast<double>(stop) - static_cast<double>(start)) / static_cast<double>(step));
-        if (!(std::abs(count) < static_cast<double>(most_elements)))
+        if (!(std::abs(count) < static_cast<double>(max_elements)))
             fail<Error>("arange: the number of steps is not finite, or more than any memory holds");
         return count > 0 ? static_cast<std::size_t>(count) : 0;
     }

@@ -82,7 +82,7 @@ auto repeat_interleave(X const& x, Tensor<std::int64_t> const& counts, std::ptrd
     auto const each = detail::contiguous(counts.array_of());
     std::size_t total = 0;
     for (auto const n : each)
-        if (n < 0 || (total += static_cast<std::size_t>(n)) > detail::most_elements)
+        if (n < 0 || (total += static_cast<std::size_t>(n)) > detail::max_elements)
             detail::fail<ShapeError>(
                 "repeat_interleave: count ", n, " is negative, or more than any memory holds");
     detail::Array<std::int64_t> index(Shape{total});

@@ -159,9 +159,9 @@ inline bool needs_room_aside(
 template <Scalar T, class E>
 void assign(Tensor<T> const& t, E const& e, std::string_view operation) {
     using S = typename E::scalar;
-    static_assert(letter_rank<letter_of<S>> <= letter_rank<letter_of<T>>,
+    static_assert(letter_rank<kind_of<S>> <= letter_rank<kind_of<T>>,
         "in-place: the result type can't be cast to the type of the tensor that is changed");
-    if constexpr (letter_rank<letter_of<S>> <= letter_rank<letter_of<T>>) {
+    if constexpr (letter_rank<kind_of<S>> <= letter_rank<kind_of<T>>) {
         TakenApart<E> apart(e);
         auto const& table = apart.table;
         Gathered in(table, &apart.formula, apart.operands, true, operation);

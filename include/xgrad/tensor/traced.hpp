@@ -18,7 +18,7 @@ template <Scalar T> struct Traced {
     using operand_tag = void;
     using records_at_once = void;
     using scalar = T;
-    using letter = letter_of<T>;
+    using letter = kind_of<T>;
     using precision = precision_of<T>;
     static constexpr std::size_t leaves = 1;
     Tensor<T> tensor;
@@ -33,7 +33,7 @@ namespace detail {
 /// A number among Traced operands: a tensor of their precision, so that few Node types arise.
 template <class P, class T> Tensor<T> const& traced_operand(Traced<T> const& t) { return t.tensor; }
 template <class P, Number N> auto traced_operand(N n) {
-    using L = std::conditional_t<RealScalar<P> && std::same_as<letter_of<N>, Z>, R, letter_of<N>>;
+    using L = std::conditional_t<RealScalar<P> && std::same_as<kind_of<N>, Z>, R, kind_of<N>>;
     using S = typename L::template over<result_precision<L, P>>;
     Tensor<S> const t(converted<S>(n));
     t.impl().is_number = true;
@@ -78,7 +78,7 @@ template <class T> Traced<T> traced_as(AnyTensor const& t) {
 }
 
 template <class T, class P> struct TracedLeaf {
-    using S = traced_scalar<letter_of<T>, P>;
+    using S = traced_scalar<kind_of<T>, P>;
     [[gnu::cold]] static AnyTensor value(void const*, AnyTensor const* x) {
         return cast<S>(x->as<T>());
     }
@@ -162,7 +162,7 @@ template <class X, class P> struct TracedLetter {
     using type = typename X::letter;
 };
 template <class N, class P> struct TracedLetter<Constant<N>, P> {
-    using type = letter_of<typename decltype(traced_operand<P>(N{}))::value_type>;
+    using type = kind_of<typename decltype(traced_operand<P>(N{}))::value_type>;
 };
 
 /// Lists the vertices in the order in which they are written, each before its operands.
@@ -196,7 +196,7 @@ template <class Y, class P>
     return result(broadcast_to(reshape(g, Axes(sum->reduced(space, true))), space));
 }
 template <class Y, class P> [[gnu::cold]] AnyTensor TracedEnds<Y, P>::result(AnyTensor const& y) {
-    return cast<traced_scalar<letter_of<Y>, P>>(y.as<Y>());
+    return cast<traced_scalar<kind_of<Y>, P>>(y.as<Y>());
 }
 #ifdef XGRAD_SEPARATE_COMPILATION
 extern template struct TracedEnds<double, double>;
