@@ -5,7 +5,7 @@
 #include <xgrad/base/parallel.hpp>
 #include <xgrad/base/scratch.hpp>
 #include <xgrad/nn/convolution_lines.hpp>
-#include <xgrad/ops/runs.hpp>
+#include <xgrad/ops/gather_scatter.hpp>
 
 XGRAD_COMPILED_ONCE
 
@@ -62,7 +62,7 @@ private:
             std::fill_n(factors, of_products + size_, Real(0));
             xgrad::detail::CachedVector<xgrad::detail::wide<Real>> totals(size_);
             auto const add_up = [&] {
-                xgrad::detail::add_run<xgrad::detail::wide<Real>, Real>(
+                xgrad::detail::accumulate_strided<xgrad::detail::wide<Real>, Real>(
                     sums, totals.data(), 1, size_);
                 std::fill_n(sums, size_, Real(0));
             };

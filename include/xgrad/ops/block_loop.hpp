@@ -1,32 +1,32 @@
 // The block loop: runs a kernel where all operands lie in order over the index space, but for some
-// that repeat: single numbers; rows, whose extents are the last ones of the space; and columns, of
+// that repeat: scalars; rows, whose extents are the last ones of the space; and columns, of
 // which each element stands for all places of a row. A block holds them as often as a kernel looks
 // at them, and the gradients for them are added up in one. It serves what is most common of
-// broadcasting, parameters that are single numbers, biases, and means over an axis, in less time
+// broadcasting, parameters that are scalars, biases, and means over an axis, in less time
 // than the tile loop takes to begin.
 #pragma once
 
 #include <bit>
 
-#include <xgrad/ops/move.hpp>
+#include <xgrad/ops/element_type.hpp>
 
 XGRAD_COMPILED_ONCE
 
 namespace xgrad::detail {
 
 /// Leaves that repeat.
-struct Repeats {
+struct BroadcastLeaves {
     static constexpr std::size_t longest = 4096; // longer rows are tiles of their own
 
-    LeafMask all = 0, numbers = 0,
-             columns = 0;   // of all, those that are single numbers, and those that are columns
+    LeafMask all = 0, scalars = 0,
+             columns = 0;   // of all, those that are scalars, and those that are columns
     std::size_t period = 1; // elements of the longest row; the others divide it
     std::size_t run = 1;    // places for each element of a column
 
     /// False for an array that repeats in another way.
     bool add(std::size_t k, Shape const& shape, Shape const& space) {
         std::size_t const n = shape.empty() ? 1 : numel(shape);
-        if (n == 1) numbers |= LeafMask{1} << k;
+        if (n == 1) scalars |= LeafMask{1} << k;
         else if (is_row(shape, space)) {
             if (n > longest) return false;
             period = std::max(period, n);
@@ -60,35 +60,35 @@ private:
 
 /// The leaves that repeat, where a kernel can read all others where they are; nothing where it
 /// cannot.
-inline std::optional<Repeats> repeats_among(
-    FormulaTable const& table, AnyArray const* const* leaves, Shape const& space) {
-    Repeats repeats;
+inline std::optional<BroadcastLeaves> find_broadcast(
+    KernelTable const& table, AnyArray const* const* leaves, Shape const& space) {
+    BroadcastLeaves broadcast;
     for (std::size_t k = 0; k < table.leaves; ++k)
         if (auto const& leaf = *leaves[k];
             !is_direct(leaf, *table.leaf[k], space) &&
-            !(table.leaf[k]->in_place && leaf.contiguous && repeats.add(k, leaf.shape, space)))
+            !(table.leaf[k]->in_place && leaf.contiguous && broadcast.add(k, leaf.shape, space)))
             return {};
-    return repeats;
+    return broadcast;
 }
 
 class BlockLoop {
 public:
     /// Over `count` elements; for each leaf that repeats so many operands are such leaves, numbers
     /// or sums.
-    BlockLoop(std::size_t count, FormulaTable const& table, Repeats const& repeats,
-        std::size_t rooms_each)
-        : table_(table), repeats_(repeats), count_(count),
-          block_(block_of(count, table, repeats.row())),
-          room_((std::max({block_ * table.largest_element, repeats.period * widest,
-                     repeats.columns ? block_ / repeats.run * widest : 0}) +
-                    63) /
-                64 * 64),
-          bytes_((static_cast<std::size_t>(std::popcount(repeats.all)) * (rooms_each + 1) + 1) *
-                 room_),
-          rooms_(static_cast<std::byte*>(allocate(bytes_))), free_(rooms_) {}
+    BlockLoop(std::size_t count, KernelTable const& table, BroadcastLeaves const& broadcast,
+        std::size_t buffers_each)
+        : table_(table), broadcast_(broadcast), count_(count),
+          block_(block_of(count, table, broadcast.row())),
+          buffer_size_((std::max({block_ * table.largest_element, broadcast.period * widest,
+                            broadcast.columns ? block_ / broadcast.run * widest : 0}) +
+                           63) /
+                       64 * 64),
+          bytes_((static_cast<std::size_t>(std::popcount(broadcast.all)) * (buffers_each + 1) + 1) *
+                 buffer_size_),
+          buffers_(static_cast<std::byte*>(allocate(bytes_))), free_(buffers_) {}
     BlockLoop(BlockLoop const&) = delete;
     BlockLoop& operator=(BlockLoop const&) = delete;
-    ~BlockLoop() { deallocate(rooms_, bytes_); }
+    ~BlockLoop() { deallocate(buffers_, bytes_); }
 
     /// The leaves; one that stands at several places is the same operand at all of them.
     void inputs(AnyArray const* const* leaves) {
@@ -96,44 +96,44 @@ public:
             std::size_t same = 0;
             while (leaves[same] != leaves[k]) ++same;
             if (same < k) put(k, at_[same], step_[same]);
-            else if (repeats_.all >> k & 1)
-                repeated(k, leaves[k]->data, leaves[k]->numel, *table_.leaf[k]);
-            else in_order(k, leaves[k]->data, table_.leaf[k]->element);
+            else if (broadcast_.all >> k & 1)
+                broadcast(k, leaves[k]->data, leaves[k]->numel, *table_.leaf[k]);
+            else contiguous(k, leaves[k]->data, table_.leaf[k]->element);
         }
     }
     // What operand k is; each has to be told.
-    void in_order(std::size_t k, void* data, std::size_t element) noexcept {
+    void contiguous(std::size_t k, void* data, std::size_t element) noexcept {
         put(k, data, element);
     }
-    /// A leaf that repeats.
-    void repeated(std::size_t k, void* data, std::size_t elements, LeafInfo const& info) {
-        if (repeats_.columns >> k & 1) {
+    /// A leaf that is broadcast.
+    void broadcast(std::size_t k, void* data, std::size_t elements, ElementType const& info) {
+        if (broadcast_.columns >> k & 1) {
             columns_[column_count_++] = {
                 &info, static_cast<std::byte*>(data), static_cast<std::uint8_t>(k)};
             return put(k, take(), 0);
         }
         if (elements == block_) return put(k, data, 0);
-        if (elements == 1) return number(k, data, info);
+        if (elements == 1) return scalar(k, data, info);
         put(k, take(), 0);
         std::size_t const bytes = elements * info.element;
         for (std::size_t done = 0; done < block_ * info.element; done += bytes)
             std::memcpy(static_cast<std::byte*>(at_[k]) + done, data, bytes);
     }
-    void number(std::size_t k, void* data, LeafInfo const& info) {
+    void scalar(std::size_t k, void* data, ElementType const& info) {
         put(k, take(), 0);
-        info.stage(at_[k], data, 0, block_);
+        info.gather(at_[k], data, 0, block_);
     }
     void zeros(std::size_t k) {
-        if (!zeros_ && room_ <= sizeof zero_tile) zeros_ = zero_tile.elements;
-        if (!zeros_) std::memset(zeros_ = take(), 0, room_);
+        if (!zeros_ && buffer_size_ <= sizeof zero_tile) zeros_ = zero_tile.elements;
+        if (!zeros_) std::memset(zeros_ = take(), 0, buffer_size_);
         put(k, zeros_, 0);
     }
     void absent(std::size_t k) noexcept { put(k, nullptr, 0); }
-    /// An output that is the gradient of a leaf that repeats; run() writes the sums over all
+    /// An output that is the gradient of a leaf that is broadcast; run() writes the sums over all
     /// repetitions.
     void sum(
-        std::size_t k, std::size_t leaf, void* to, std::size_t elements, LeafInfo const& info) {
-        bool const is_column = repeats_.columns >> leaf & 1;
+        std::size_t k, std::size_t leaf, void* to, std::size_t elements, ElementType const& info) {
+        bool const is_column = broadcast_.columns >> leaf & 1;
         if (!is_column && elements == block_ && elements > 1 && info.wide_element == info.element) {
             added_at_once_ |= LeafMask{1} << leaf;
             return put(k, to, 0);
@@ -153,28 +153,29 @@ public:
         widens_ |= info.wide_element > info.element;
     }
     /// Leaves that have one value in all of a block.
-    LeafMask uniform() const noexcept {
-        return repeats_.numbers | (block_ == repeats_.run ? repeats_.columns : 0);
+    LeafMask constant() const noexcept {
+        return broadcast_.scalars | (block_ == broadcast_.run ? broadcast_.columns : 0);
     }
 
     /// kernel(operands, elements, leaves whose gradients are added to what is there) for one block
     /// after the other.
     template <class Kernel> void run(std::size_t operands, Kernel kernel) {
-        std::size_t const most_held =
+        std::size_t const max_accumulated =
             adds_rows_ != widens_ ? 16 : 1; // blocks that a kernel adds up before they are summed:
                                             // rows of float lose digits by it
         bool const sums = sum_count_ || column_sum_count_ || added_at_once_;
-        for (std::size_t done = 0, held = 0;;) {
+        for (std::size_t done = 0, accumulated = 0;;) {
             std::size_t const n = std::min(block_, count_ - done);
-            stage_columns(n);
+            gather_columns(n);
             if (sums)
                 for (std::size_t k = operands - table_.leaves; k < operands; ++k)
                     fetch_for_stores(at_[k], n * step_[k]); // gradients are the last operands
-            kernel(at_, n, (done ? added_at_once_ : 0) | (held ? summed_ : 0));
+            kernel(at_, n, (done ? added_at_once_ : 0) | (accumulated ? summed_ : 0));
             done += n;
-            collect_columns(n);
-            if (sum_count_ && (++held == most_held || done == count_ || count_ - done < block_))
-                collect(n), held = 0;
+            scatter_columns(n);
+            if (sum_count_ &&
+                (++accumulated == max_accumulated || done == count_ || count_ - done < block_))
+                accumulate(n), accumulated = 0;
             if (done == count_) return write_sums();
             for (std::size_t k = 0; k < operands; ++k)
                 if (step_[k]) at_[k] = static_cast<std::byte*>(at_[k]) + n * step_[k];
@@ -182,70 +183,72 @@ public:
     }
 
 private:
-    static constexpr std::size_t room_bytes = sizeof(TileRoom), widest = 16;
+    static constexpr std::size_t buffer_bytes = sizeof(TileBuffer), widest = 16;
 
     struct Column {
-        LeafInfo const* info;
+        ElementType const* info;
         std::byte* at; // the element for the next row
         std::uint8_t operand;
     };
     struct Sum {
-        LeafInfo const* info;
+        ElementType const* info;
         std::byte *to, *total;
         std::size_t elements;
         std::uint8_t operand;
     };
 
-    /// As much as fits into a room, in whole repetitions.
-    static std::size_t block_of(std::size_t count, FormulaTable const& table, std::size_t row) {
+    /// As much as fits into a buffer, in whole repetitions.
+    static std::size_t block_of(std::size_t count, KernelTable const& table, std::size_t row) {
         return std::min(
-            count, std::max<std::size_t>(1, room_bytes / table.largest_element / row) * row);
+            count, std::max<std::size_t>(1, buffer_bytes / table.largest_element / row) * row);
     }
-    std::byte* take() noexcept { return std::exchange(free_, free_ + room_); }
+    std::byte* take() noexcept { return std::exchange(free_, free_ + buffer_size_); }
     void put(std::size_t k, void* at, std::size_t step) noexcept {
         at_[k] = at;
         step_[k] = step;
     }
-    void stage_columns(std::size_t n) {
+    void gather_columns(std::size_t n) {
         for (std::size_t i = 0; i < column_count_; ++i) {
             auto& [info, at, operand] = columns_[i];
-            std::size_t const rows = n / repeats_.run;
-            info->stage.rows(static_cast<std::byte*>(at_[operand]), repeats_.run * info->element,
-                at, static_cast<std::ptrdiff_t>(info->element), 0, repeats_.run, rows);
+            std::size_t const rows = n / broadcast_.run;
+            info->gather.rows(static_cast<std::byte*>(at_[operand]), broadcast_.run * info->element,
+                at, static_cast<std::ptrdiff_t>(info->element), 0, broadcast_.run, rows);
             at += rows * info->element;
         }
     }
-    void collect_columns(std::size_t n) {
+    void scatter_columns(std::size_t n) {
         for (std::size_t i = 0; i < column_sum_count_; ++i) {
             auto& sum = column_sums_[i];
-            std::size_t const rows = n / repeats_.run;
+            std::size_t const rows = n / broadcast_.run;
             std::memset(sum.total, 0, rows * sum.info->wide_element);
-            sum.info->add.rows(static_cast<std::byte*>(at_[sum.operand]),
-                repeats_.run * sum.info->element, sum.total,
-                static_cast<std::ptrdiff_t>(sum.info->wide_element), 0, repeats_.run, rows);
-            sum.info->collect_wide(sum.total, sum.to, 1, rows);
+            sum.info->accumulate.rows(static_cast<std::byte*>(at_[sum.operand]),
+                broadcast_.run * sum.info->element, sum.total,
+                static_cast<std::ptrdiff_t>(sum.info->wide_element), 0, broadcast_.run, rows);
+            sum.info->scatter_wide(sum.total, sum.to, 1, rows);
             sum.to += rows * sum.info->element;
         }
     }
-    void collect(std::size_t n) {
+    void accumulate(std::size_t n) {
         for (std::size_t i = 0; i < sum_count_; ++i) {
             auto const& sum = sums_[i];
-            if (sum.elements == 1) sum.info->add(at_[sum.operand], sum.total, 0, n);
-            else sum.info->add_rows(at_[sum.operand], sum.total, sum.elements, n / sum.elements);
+            if (sum.elements == 1) sum.info->accumulate(at_[sum.operand], sum.total, 0, n);
+            else
+                sum.info->accumulate_columns(
+                    at_[sum.operand], sum.total, sum.elements, n / sum.elements);
         }
     }
     void write_sums() {
         for (std::size_t i = 0; i < sum_count_; ++i)
-            sums_[i].info->collect_wide(sums_[i].total, sums_[i].to, 1, sums_[i].elements);
+            sums_[i].info->scatter_wide(sums_[i].total, sums_[i].to, 1, sums_[i].elements);
     }
 
-    FormulaTable const& table_;
-    Repeats const& repeats_;
-    std::size_t count_, block_, room_, bytes_, column_count_ = 0, sum_count_ = 0,
-                                               column_sum_count_ = 0;
+    KernelTable const& table_;
+    BroadcastLeaves const& broadcast_;
+    std::size_t count_, block_, buffer_size_, bytes_, column_count_ = 0, sum_count_ = 0,
+                                                      column_sum_count_ = 0;
     bool adds_rows_ = false, widens_ = false; // sums that are rows, and in a wider type
     LeafMask summed_ = 0, added_at_once_ = 0;
-    std::byte *rooms_, *free_;
+    std::byte *buffers_, *free_;
     void* zeros_ = nullptr;
     void* at_[TileLoop::max_operands];
     std::size_t step_[TileLoop::max_operands];

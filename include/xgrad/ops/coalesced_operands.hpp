@@ -20,17 +20,17 @@ struct CoalescedOperands {
 
     /// Joins neighbouring axes along which every operand steps evenly.
     void coalesce() {
-        std::size_t const rank = shape_.size(), room = std::max(rank, std::size_t{1});
+        std::size_t const rank = shape_.size(), capacity = std::max(rank, std::size_t{1});
         for (std::size_t k = 0; k < count_; ++k) {
             if (operands_[k].absent) continue;
             auto const& a = *operands_[k].array;
             std::size_t const lead = rank - a.shape.size();
-            step_[k].reserve_exactly(room);
+            step_[k].reserve_exactly(capacity);
             step_[k][0] = 0;
             for (std::size_t d = 0; d < rank; ++d)
                 step_[k][d] = d < lead || a.shape[d - lead] == 1 ? 0 : a.strides[d - lead];
         }
-        extent_.reserve_exactly(room);
+        extent_.reserve_exactly(capacity);
         std::size_t axes = 0;
         for (std::size_t d = 0; d < rank; ++d) {
             auto const extent = static_cast<std::ptrdiff_t>(shape_[d]);
@@ -44,54 +44,54 @@ struct CoalescedOperands {
                 if (!operands_[k].absent) step_[k][axes - 1] = step_[k][d];
         }
         if (axes == 0) extent_[axes++] = 1;
-        if (axes < room) extent_ = Shape(extent_.begin(), extent_.begin() + axes);
+        if (axes < capacity) extent_ = Shape(extent_.begin(), extent_.begin() + axes);
     }
 
     /// True where an operand has its neighbours along the axis before the last, as a transposed
     /// matrix has, and its elements can be moved square by square.
-    bool is_turned(std::size_t k) const {
+    bool is_transposed(std::size_t k) const {
         auto const& o = operands_[k];
         std::size_t const last = extent_.size() - 1;
-        return o.in_place && !o.folds && o.from < 0 && last > 0 && step_[k][last - 1] == 1 &&
+        return o.in_place && !o.reduces && o.from < 0 && last > 0 && step_[k][last - 1] == 1 &&
                step_[k][last] != 0;
     }
 
-    /// True for an output that takes the place of an input before it, both turned: half as much
+    /// True for an output that takes the place of an input before it, both transposed: half as much
     /// then passes through the nearest cache.
-    bool lies_over(std::size_t k) const {
+    bool overwrites_input(std::size_t k) const {
         if (operands_[k].over < 0) return false;
         auto const input = static_cast<std::size_t>(operands_[k].over);
         return !operands_[input].absent && operands_[input].element == operands_[k].element &&
-               is_turned(input) && is_turned(k);
+               is_transposed(input) && is_transposed(k);
     }
 
-    /// How many rows are taken at once where some operands are turned, so that squares fill up; 1
-    /// where none is.
+    /// How many rows are taken at once where some operands are transposed, so that squares fill up;
+    /// 1 where none is.
     std::size_t rows_of_squares() const {
         std::size_t rows = 1;
         for (std::size_t k = 0; k < count_; ++k)
-            if (!operands_[k].absent && is_turned(k))
+            if (!operands_[k].absent && is_transposed(k))
                 rows = std::max(rows, square_side(operands_[k].element));
         return rows;
     }
 
-    /// How far rows of so many elements lie apart in the tile of an operand that is turned: an odd
-    /// number of cache lines, so that the rows of a square have places of their own in a cache.
+    /// How far rows of so many elements lie apart in the tile of an operand that is transposed: an
+    /// odd number of cache lines, so that the rows of a square have places of their own in a cache.
     static std::size_t pitch_of(TileOperand const& o, std::size_t elements) {
         std::size_t const line = 64 / o.element, lines = (elements + line - 1) / line;
         return (lines | 1) * line;
     }
 
     /// Moves some of an operand's rows between its array and a tile.
-    void move_rows(std::size_t k, void* tile, std::size_t first, std::size_t rows) const {
+    void transfer_rows(std::size_t k, void* tile, std::size_t first, std::size_t rows) const {
         auto const& o = operands_[k];
         auto const& step = step_[k];
         auto const element = static_cast<std::ptrdiff_t>(o.element);
         std::size_t const last = extent_.size() - 1, row = extent_[last];
         auto* t = static_cast<std::byte*>(tile);
-        bool const turned = is_turned(k);
-        if (last == 1 && !turned)
-            return o.move.rows(t, row * o.tile_element,
+        bool const transposed = is_transposed(k);
+        if (last == 1 && !transposed)
+            return o.transfer.rows(t, row * o.tile_element,
                 o.array->data + static_cast<std::ptrdiff_t>(first) * step[0] * element,
                 step[0] * element, step[1], row, rows);
         for (std::size_t run; rows > 0; first += run, rows -= run) {
@@ -102,8 +102,8 @@ struct CoalescedOperands {
                 place += static_cast<std::ptrdiff_t>(i) * step[d] * element;
                 if (d == last - 1) run = std::min(rows, extent_[d] - i);
             }
-            if (!turned)
-                o.move.rows(t, row * o.tile_element, place, last ? step[last - 1] * element : 0,
+            if (!transposed)
+                o.transfer.rows(t, row * o.tile_element, place, last ? step[last - 1] * element : 0,
                     step[last], row, run);
             else if (o.output)
                 copy_transposed(

@@ -58,7 +58,7 @@ struct Sgn : Elementwise<C(C)> {
     }
 };
 template <Operand X> auto sgn(X const& x) {
-    if constexpr (std::same_as<typename X::letter, C>) return express(Sgn{}, x);
+    if constexpr (std::same_as<typename X::kind, C>) return express(Sgn{}, x);
     else {
         detail::check_defined("sgn", x);
         return express(Sign{}, x);
@@ -68,7 +68,7 @@ template <Operand X> auto sgn(X const& x) {
 namespace detail {
 /// Whether a word of a rule is real: its real part has its own type.
 template <class X>
-inline constexpr bool is_real_word = std::same_as<decltype(real(std::declval<X>())), X>;
+inline constexpr bool is_real_value = std::same_as<decltype(real(std::declval<X>())), X>;
 } // namespace detail
 
 /// Argument, in (-pi, pi]; gradient 0 at 0, and for a real number.
@@ -76,7 +76,7 @@ struct Angle : Transcendental<R(R), R(C)> {
     static constexpr std::string_view written = "angle";
     XGRAD_INLINE auto value(auto x) const { return angle(x); }
     XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const {
-        if constexpr (detail::is_real_word<decltype(x)>) return nothing;
+        if constexpr (detail::is_real_value<decltype(x)>) return nothing;
         else {
             auto const w = where(x == 0, 0, reciprocal(conj(x)));
             return gradient{complex(-imag(w), real(w))};
@@ -92,7 +92,7 @@ struct RealPart : Elementwise<R(C)> {
     XGRAD_INLINE auto partial(wrt<0>, auto, auto) const { return gradient{one}; }
 };
 template <Operand X> auto real(X const& x) {
-    if constexpr (std::same_as<typename X::letter, C>) return express(RealPart{}, x);
+    if constexpr (std::same_as<typename X::kind, C>) return express(RealPart{}, x);
     else return x;
 }
 
@@ -101,7 +101,7 @@ struct ImagPart : Elementwise<R(R), R(C)> {
     static constexpr std::string_view written = "imag";
     XGRAD_INLINE auto value(auto x) const { return imag(x); }
     XGRAD_INLINE auto partial(wrt<0>, auto, [[maybe_unused]] auto x) const {
-        if constexpr (detail::is_real_word<decltype(x)>) return nothing;
+        if constexpr (detail::is_real_value<decltype(x)>) return nothing;
         else return gradient{imaginary_unit};
     }
 };
@@ -114,7 +114,7 @@ struct Conj : Elementwise<C(C)> {
     XGRAD_INLINE auto partial(wrt<0>, auto, auto) const { return conjugate{one}; }
 };
 template <Operand X> auto conj(X const& x) {
-    if constexpr (std::same_as<typename X::letter, C>) return express(Conj{}, x);
+    if constexpr (std::same_as<typename X::kind, C>) return express(Conj{}, x);
     else return x;
 }
 

@@ -12,7 +12,7 @@ namespace xgrad {
 /// differentiable.
 template <Operand X> auto count_nonzero(X const& x, Axes const& axes, bool keep = false) {
     auto const over = detail::checked_axes("count_nonzero", x, axes);
-    if constexpr (std::same_as<typename X::letter, B>) return sum(x, over, keep);
+    if constexpr (std::same_as<typename X::kind, B>) return sum(x, over, keep);
     else return sum(x != typename X::scalar(0), over, keep);
 }
 template <Operand X> auto count_nonzero(X const& x) {

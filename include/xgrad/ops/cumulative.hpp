@@ -5,8 +5,8 @@
 #include <xgrad/ops/comparison.hpp>
 #include <xgrad/ops/complex.hpp>
 #include <xgrad/ops/exponential.hpp>
+#include <xgrad/ops/gather_scatter.hpp>
 #include <xgrad/ops/padding.hpp>
-#include <xgrad/ops/runs.hpp>
 
 XGRAD_COMPILED_ONCE
 
@@ -66,7 +66,7 @@ struct CumulativeSum : Arraywise {
 /// The sum of the elements up to each one, and with it, along an axis. Of integers and masks: sums
 /// of int64.
 template <Operand X> auto cumsum(X const& x, std::ptrdiff_t axis) {
-    if constexpr (std::same_as<typename X::letter, B>) return cumsum(cast<std::int64_t>(x), axis);
+    if constexpr (std::same_as<typename X::kind, B>) return cumsum(cast<std::int64_t>(x), axis);
     else return express(CumulativeSum{{}, detail::normalize_axis("cumsum", axis, x.shape())}, x);
 }
 
@@ -136,7 +136,7 @@ struct CumulativeProduct : Arraywise {
 /// The product of the elements up to each one, and with it, along an axis. Of integers and masks:
 /// products of int64.
 template <Operand X> auto cumprod(X const& x, std::ptrdiff_t axis) {
-    if constexpr (std::same_as<typename X::letter, B>) return cumprod(cast<std::int64_t>(x), axis);
+    if constexpr (std::same_as<typename X::kind, B>) return cumprod(cast<std::int64_t>(x), axis);
     else
         return express(
             CumulativeProduct{{}, detail::normalize_axis("cumprod", axis, x.shape())}, x);
@@ -190,8 +190,8 @@ private:
 /// log(exp(x_0) + ... + exp(x_i)) for each place i along an axis, without overflow. Of integers and
 /// masks: of double.
 template <Operand X> auto logcumsumexp(X const& x, std::ptrdiff_t axis) {
-    static_assert(!std::same_as<typename X::letter, C>, "logcumsumexp: a real operand is needed");
-    if constexpr (std::same_as<typename X::letter, R>)
+    static_assert(!std::same_as<typename X::kind, C>, "logcumsumexp: a real operand is needed");
+    if constexpr (std::same_as<typename X::kind, R>)
         return express(
             LogCumulativeSumExp{{}, detail::normalize_axis("logcumsumexp", axis, x.shape())}, x);
     else return logcumsumexp(cast<double>(x), axis);

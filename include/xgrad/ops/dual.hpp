@@ -5,7 +5,7 @@
 
 #include <xgrad/ops/complex.hpp>
 #include <xgrad/ops/exponential.hpp>
-#include <xgrad/ops/formula.hpp>
+#include <xgrad/ops/flat_expression.hpp>
 #include <xgrad/ops/trigonometric.hpp>
 
 namespace xgrad {
@@ -23,27 +23,27 @@ template <class Batch> inline constexpr bool is_dual<Dual<Batch>> = true;
 template <class... X> inline constexpr std::size_t count_duals = (std::size_t{is_dual<X>} + ...);
 
 /// The letter and the precision of what stands in a rule; a number has none.
-template <class X> struct Word {
-    using letter = kind_of<X>;
+template <class X> struct RuleValue {
+    using kind = kind_of<X>;
     using precision = bool;
 };
-template <std::integral X> struct Word<X> {
-    using letter = R;
+template <std::integral X> struct RuleValue<X> {
+    using kind = R;
     using precision = bool;
 };
-template <class P> struct Word<simd::Mask<P>> {
-    using letter = B;
+template <class P> struct RuleValue<simd::Mask<P>> {
+    using kind = B;
     using precision = P;
 };
-template <class P> struct Word<simd::Batch<P>> {
-    using letter = R;
+template <class P> struct RuleValue<simd::Batch<P>> {
+    using kind = R;
     using precision = P;
 };
-template <class P> struct Word<simd::ComplexBatch<P>> {
-    using letter = C;
+template <class P> struct RuleValue<simd::ComplexBatch<P>> {
+    using kind = C;
     using precision = P;
 };
-template <class Batch> struct Word<Dual<Batch>> : Word<Batch> {};
+template <class Batch> struct RuleValue<Dual<Batch>> : RuleValue<Batch> {};
 
 template <class X> XGRAD_INLINE X value_of(X x) { return x; }
 template <class Batch> XGRAD_INLINE Batch value_of(Dual<Batch> x) { return x.value; }
@@ -126,16 +126,16 @@ private:
 };
 
 template <class Op, class... X> XGRAD_INLINE auto on_duals(Op const& op, X... x) {
-    return OnDuals<signature_for<Op, typename Word<X>::letter...>>::template word<
-        widest_precision<typename Word<X>::precision...>>(op, x...);
+    return OnDuals<signature_for<Op, typename RuleValue<X>::kind...>>::template word<
+        widest_precision<typename RuleValue<X>::precision...>>(op, x...);
 }
 
 template <class X>
 concept DualNumber = is_dual<X>;
 template <class A, class B>
 concept DualPair = (is_dual<A> || is_dual<B>)&&requires {
-    typename Word<A>::letter;
-    typename Word<B>::letter;
+    typename RuleValue<A>::kind;
+    typename RuleValue<B>::kind;
 };
 
 } // namespace detail

@@ -1,5 +1,5 @@
-// The kernel of second derivatives and of forward mode: a formula evaluated on dual numbers, and
-// the gradient of its value sent back through them. What the tangents of the leaves make of the
+// The kernel of second derivatives and of forward mode: an expression evaluated on dual numbers,
+// and the gradient of its value sent back through them. What the tangents of the leaves make of the
 // value is the derivative of its gradients for the gradient that came in; the tangents that arrive
 // at the leaves are their derivatives for the leaves, by the symmetry of second derivatives. Read
 // kernel.hpp first.
@@ -16,7 +16,7 @@ namespace xgrad::detail {
 struct DualLayout {
     std::size_t leaves;
     constexpr std::size_t tangents() const { return leaves; }
-    constexpr std::size_t seed() const { return 2 * leaves; }
+    constexpr std::size_t grad_output() const { return 2 * leaves; }
     constexpr std::size_t result() const { return 2 * leaves + 1; }
     constexpr std::size_t gradients() const { return 2 * leaves + 2; }
     constexpr std::size_t tangent() const { return 3 * leaves + 2; }
@@ -28,7 +28,8 @@ struct DualPlan {
     LeafMask moving = 0;
     BackwardPlan gradients;
     bool saved_result = false, wants_tangent = false;
-    void const* uniform_seed = nullptr; // a batch of the one gradient that all elements have
+    void const* constant_grad_output =
+        nullptr; // a batch of the one gradient that all elements have
 };
 
 /// Whether a vertex can have a tangent.
@@ -36,7 +37,7 @@ template <class X> inline constexpr bool is_dual_vertex = false;
 template <class T> inline constexpr bool is_dual_vertex<Slot<T>> = Differentiable<T>;
 template <class Op, class... X>
 inline constexpr bool is_dual_vertex<Expression<Op, X...>> =
-    takes_gradients<typename Expression<Op, X...>::letter> && (is_dual_vertex<X> || ...);
+    takes_gradients<typename Expression<Op, X...>::kind> && (is_dual_vertex<X> || ...);
 
 template <class E> inline constexpr std::size_t dual_operands = 0;
 template <class Op, class... X>
@@ -44,10 +45,10 @@ inline constexpr std::size_t dual_operands<Expression<Op, X...>> =
     (std::size_t{is_dual_vertex<X>} + ...);
 
 template <class X, class P>
-using dual_batch = std::conditional_t<is_dual_vertex<X>, Dual<batch_for<typename X::letter, P>>,
-    batch_for<typename X::letter, P>>;
+using dual_batch = std::conditional_t<is_dual_vertex<X>, Dual<batch_for<typename X::kind, P>>,
+    batch_for<typename X::kind, P>>;
 
-/// The values and tangents at every vertex of a formula; filled in place, as Values is.
+/// The values and tangents at every vertex of an expression; filled in place, as Values is.
 template <class X, class P> struct DualValues {
     dual_batch<X, P> y;
 };
@@ -79,14 +80,14 @@ XGRAD_INLINE void evaluate_dual(Slot<T> const&, DualTile tile, DualValues<Slot<T
 }
 template <std::size_t At, std::size_t Leaves, class P, class T>
 XGRAD_INLINE void evaluate_dual(Constant<T> const& c, DualTile, DualValues<Constant<T>, P>& v) {
-    v.y = number_batch<P>(c);
+    v.y = constant_batch<P>(c);
 }
 template <std::size_t At, std::size_t Leaves, class P, class Op, class... X, std::size_t... J>
 XGRAD_INLINE void apply_dual(Expression<Op, X...> const& e, DualTile tile, bool saved,
     DualValues<Expression<Op, X...>, P>& v, std::index_sequence<J...>) {
     using E = Expression<Op, X...>;
     using On = OnDuals<typename E::signature>;
-    auto const y = saved ? load_batch<typename E::letter::template over<P>, P>(
+    auto const y = saved ? load_batch<typename E::kind::template over<P>, P>(
                                tile.at[DualLayout{Leaves}.result()], tile.i)
                          : On::template value<P>(e.op, dual_argument<E, J, P>(v)...);
     if constexpr (is_dual_vertex<E>) {
@@ -112,15 +113,17 @@ XGRAD_INLINE void evaluate_dual(Expression<Op, X...> const& e, DualTile tile,
 template <class Batch> XGRAD_INLINE Batch tangent_of(Dual<Batch> g) { return g.tangent; }
 template <class Batch> XGRAD_INLINE Batch tangent_of(Batch) { return 0; }
 
-/// Sends the gradient g of a formula's value down to its leaves, of which `sink` gets the tangents.
-template <std::size_t At, class P, class T, class G, class Sink>
-XGRAD_INLINE void send_dual(
-    Slot<T> const&, DualValues<Slot<T>, P> const&, G g, LeafMask, Sink const& sink) {
-    sink.template operator()<T, At>(tangent_of(g));
+/// Sends the gradient g of an expression's value down to its leaves, of which `destination` gets
+/// the tangents.
+template <std::size_t At, class P, class T, class G, class Destination>
+XGRAD_INLINE void backpropagate_dual(
+    Slot<T> const&, DualValues<Slot<T>, P> const&, G g, LeafMask, Destination const& destination) {
+    destination.template operator()<T, At>(tangent_of(g));
 }
-template <std::size_t At, class P, class Op, class... X, class G, class Sink>
-XGRAD_INLINE void send_dual(Expression<Op, X...> const& e,
-    DualValues<Expression<Op, X...>, P> const& v, G g, LeafMask wanted, Sink const& sink) {
+template <std::size_t At, class P, class Op, class... X, class G, class Destination>
+XGRAD_INLINE void backpropagate_dual(Expression<Op, X...> const& e,
+    DualValues<Expression<Op, X...>, P> const& v, G g, LeafMask wanted,
+    Destination const& destination) {
     using E = Expression<Op, X...>;
     constexpr auto first = first_leaves<X...>();
     auto const to_operand = [&]<std::size_t I>(wrt<I> which) XGRAD_LAMBDA_INLINE {
@@ -130,8 +133,8 @@ XGRAD_INLINE void send_dual(Expression<Op, X...> const& e,
             auto const gi = [&]<std::size_t... J>(std::index_sequence<J...>) XGRAD_LAMBDA_INLINE {
                 return pull(g, e.op.partial(which, v.y, dual_argument<E, J, P>(v)...));
             }(std::index_sequence_for<X...>{});
-            send_dual<At + first[I], P>(
-                get<I>(e.x), get<I>(v.x), project<typename Xi::letter, P>(gi), wanted, sink);
+            backpropagate_dual<At + first[I], P>(
+                get<I>(e.x), get<I>(v.x), project<typename Xi::kind, P>(gi), wanted, destination);
         }
     };
     [&]<std::size_t... I>(std::index_sequence<I...>)
@@ -141,23 +144,23 @@ XGRAD_INLINE void send_dual(Expression<Op, X...> const& e,
 /// Runs over the whole batches among n elements and returns how many elements these are.
 template <class F>
 XGRAD_NOINLINE std::size_t dual_kernel(
-    F const& formula, DualPlan const& plan, void* const* operands, std::size_t n) {
-    F const f = formula; // a copy that no output can alias
+    F const& expression, DualPlan const& plan, void* const* operands, std::size_t n) {
+    F const f = expression; // a copy that no output can alias
     using P = compute_precision<F>;
     using Y = typename F::scalar;
     constexpr std::size_t width = simd::Batch<P>::width;
     constexpr DualLayout layout{F::leaves};
     void const* in[layout.gradients()];
-    copy_places(operands, layout.gradients(), in);
+    copy_pointers(operands, layout.gradients(), in);
     auto* const tangent = static_cast<tile_type<Y, P>*>(operands[layout.tangent()]);
-    GradientSink<F, P> sink(plan.gradients, 0);
-    if (sink.wanted)
-        sink.set_places(
+    GradientDestination<F, P> destination(plan.gradients, 0);
+    if (destination.wanted)
+        destination.set_destinations(
             plan.gradients, [&](std::size_t k) { return operands[layout.gradients() + k]; });
     auto const moving = plan.moving;
     bool const saved = plan.saved_result, wants_tangent = plan.wants_tangent,
-               has_one_seed = plan.uniform_seed;
-    if (has_one_seed) in[layout.seed()] = plan.uniform_seed;
+               has_constant_grad_output = plan.constant_grad_output;
+    if (has_constant_grad_output) in[layout.grad_output()] = plan.constant_grad_output;
     std::size_t i = 0;
     for (; i + width <= n; i += width) {
         DualTile const tile{in, i, moving};
@@ -165,11 +168,12 @@ XGRAD_NOINLINE std::size_t dual_kernel(
         if constexpr (requires { v.x; }) evaluate_dual<0, F::leaves, P>(f, tile, v, saved);
         else evaluate_dual<0, F::leaves, P>(f, tile, v);
         if (wants_tangent) tangent_of(v.y).store(tangent + i);
-        if (!sink.wanted) continue;
-        typename GradientSink<F, P>::Batches batches[1]{};
-        send_dual<0, P>(f, v, load_batch<Y, P>(in[layout.seed()], has_one_seed ? 0 : i),
-            sink.wanted, sink.taking(batches[0], i));
-        sink.store(batches, i);
+        if (!destination.wanted) continue;
+        typename GradientDestination<F, P>::Batches batches[1]{};
+        backpropagate_dual<0, P>(f, v,
+            load_batch<Y, P>(in[layout.grad_output()], has_constant_grad_output ? 0 : i),
+            destination.wanted, destination.taking(batches[0], i));
+        destination.store(batches, i);
     }
     return i;
 }

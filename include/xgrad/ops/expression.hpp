@@ -1,13 +1,14 @@
 // Expressions: an operation applied to operands and not yet computed. A type, a tree, no memory of
 // its own; operands are held by value, so that nothing dangles. An elementwise tree becomes one
-// Node when a Tensor is made from it (tensor/record.hpp); formula.hpp shows how it is evaluated.
+// Node when a Tensor is made from it (tensor/record.hpp); flat_expression.hpp shows how it is
+// evaluated.
 #pragma once
 
 #include <cstdint>
 #include <tuple>
 
 #include <xgrad/base/shape.hpp>
-#include <xgrad/ops/verdict.hpp>
+#include <xgrad/ops/operation_check.hpp>
 
 XGRAD_COMPILED_ONCE
 
@@ -21,13 +22,13 @@ namespace detail {
 
 /// How an expression keeps a number. Of each structure with a complex<float> in it GCC would tell
 /// whoever compiles it that its ABI changed once, so there it is two floats.
-template <class T> struct KeptNumber {
+template <class T> struct StoredScalar {
     T number;
     operator T() const { return number; }
 };
-template <> struct KeptNumber<std::complex<float>> {
+template <> struct StoredScalar<std::complex<float>> {
     float re, im;
-    KeptNumber(std::complex<float> z) : re(z.real()), im(z.imag()) {}
+    StoredScalar(std::complex<float> z) : re(z.real()), im(z.imag()) {}
     operator std::complex<float>() const { return {re, im}; }
 };
 
@@ -35,10 +36,10 @@ template <> struct KeptNumber<std::complex<float>> {
 /// NumPy.
 template <Number T> struct Constant {
     using operand_tag = void;
-    using letter = kind_of<T>;
+    using kind = kind_of<T>;
     using precision = bool; // promotes to anything
     static constexpr std::size_t leaves = 0;
-    KeptNumber<T> kept;
+    StoredScalar<T> kept;
 
     T value() const { return kept; }
 };
@@ -58,7 +59,7 @@ template <Number X> struct OperandTraits<X> {
 template <class X> using operand_type = typename OperandTraits<std::remove_cvref_t<X>>::type;
 template <class X>
 concept OperandLike = requires { typename operand_type<X>; };
-template <class X> using letter_in = typename operand_type<X>::letter;
+template <class X> using kind_in = typename operand_type<X>::kind;
 
 /// Operands that an Expression holds: a tuple that costs the compiler little.
 template <std::size_t I, class X> struct OperandAt {
@@ -111,10 +112,10 @@ void check_defined(std::string_view operation, X const& x, std::size_t argument 
 template <class Op, class... X> struct Expression {
     using operand_tag = void;
     using operation = Op;
-    using signature = detail::signature_for<Op, typename X::letter...>;
-    using letter = typename detail::ResultOf<signature>::type;
-    using precision = detail::result_precision<letter, widest_precision<typename X::precision...>>;
-    using scalar = typename letter::template over<precision>;
+    using signature = detail::signature_for<Op, typename X::kind...>;
+    using kind = typename detail::ResultOf<signature>::type;
+    using precision = detail::result_precision<kind, widest_precision<typename X::precision...>>;
+    using scalar = typename kind::template over<precision>;
     using value_type = scalar;
     using indices = std::index_sequence_for<X...>;
     static constexpr std::size_t leaves = (X::leaves + ... + 0);
@@ -186,7 +187,7 @@ auto stand_in(First const& first, More const&... more) {
     if constexpr (!Operand<First>) return stand_in<Op>(more...);
     else if constexpr (requires {
                            requires !std::same_as<typename FirstCodomain<typename Op::domain>::type,
-                               typename First::letter>;
+                               typename First::kind>;
                        })
         return StandIn();
     else return first;
@@ -198,10 +199,10 @@ auto stand_in(First const& first, More const&... more) {
 template <IsElementwise Op, class... X>
     requires AnyOperand<X...>
 XGRAD_INLINE auto express(Op op, X&&... x) {
-    using Verdict =
-        typename decltype(detail::judge_application<Op, detail::letter_in<X>...>())::type;
-    static_cast<void>(detail::Pronounced<Verdict>());
-    if constexpr (!accepted<Verdict>) return detail::stand_in<Op>(x...);
+    using Diagnostic =
+        typename decltype(detail::check_application<Op, detail::kind_in<X>...>())::type;
+    static_cast<void>(detail::ReportDiagnostic<Diagnostic>());
+    if constexpr (!accepted<Diagnostic>) return detail::stand_in<Op>(x...);
     else if constexpr ((detail::RecordsAtOnce<X> || ...)) return record_traced(std::move(op), x...);
     else
         return Expression<Op, detail::operand_type<X>...>(std::move(op),
@@ -218,7 +219,7 @@ template <IsArraywise Op, class... X> auto express(Op const& op, X const&... x) 
 template <class Op, class... X>
     requires(!detail::OperandLike<Op>) && AnyOperand<X...>
 auto apply(Op op, X const&... x) {
-    static_cast<void>(detail::Pronounced<judged<Op>>());
+    static_cast<void>(detail::ReportDiagnostic<diagnostic_of<Op>>());
     if constexpr (!Operation<Op>) return detail::stand_in<Op>(x...);
     else return express(std::move(op), x...);
 }

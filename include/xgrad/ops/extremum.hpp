@@ -2,7 +2,7 @@
 #pragma once
 
 #include <xgrad/ops/comparison.hpp>
-#include <xgrad/ops/fold.hpp>
+#include <xgrad/ops/reducing.hpp>
 
 XGRAD_COMPILED_ONCE
 
@@ -14,8 +14,8 @@ namespace detail {
 template <class T> void share_in_row(T const* x, std::size_t n, T extremum, T gradient, T* out) {
     auto const share_by = [=](auto has_it) {
         double count = 0;
-        for (std::size_t i = 0; i < n; i += most_summed)
-            count += static_cast<double>(sum_of_batches(x + i, std::min(most_summed, n - i),
+        for (std::size_t i = 0; i < n; i += max_summed)
+            count += static_cast<double>(sum_of_batches(x + i, std::min(max_summed, n - i),
                 [=]<class V>(V v) XGRAD_LAMBDA_INLINE { return choice(has_it(v), V(1), V(0)); }));
         map_run(
             out, n,
@@ -46,7 +46,7 @@ void share_in_columns(T const* x, std::size_t rows, std::size_t columns, T const
             tile, n,
             [=]<class V>(V v, V most) XGRAD_LAMBDA_INLINE { return part_of(v, most, V(1)); },
             x + at, extremum + c);
-        add_run<wide<T>, T>(tile, &count[c], 1, n);
+        accumulate_strided<wide<T>, T>(tile, &count[c], 1, n);
     });
     for (std::size_t c = 0; c < columns; ++c) share[c] = static_cast<T>(gradient[c] / count[c]);
     for_each_tile([&](std::size_t at, std::size_t c, std::size_t n) {
@@ -65,22 +65,22 @@ struct ExtremumGradient : Arraywise {
     template <RealScalar T>
     auto value(
         detail::Array<T> const& g, detail::Array<T> const& y, detail::Array<T> const& x) const {
-        detail::Array<T> room;
-        auto extent = detail::folded_axes(x.shape, detail::reduced_shape(x.shape, over, true));
+        detail::Array<T> buffer;
+        auto extent = detail::reduced_extents(x.shape, detail::reduced_shape(x.shape, over, true));
         bool const in_place = x.contiguous && extent;
-        auto const* from = in_place ? x.begin() : detail::rows_over(over, x, room);
+        auto const* from = in_place ? x.begin() : detail::rows_over(over, x, buffer);
         if (!in_place) extent = {y.numel, detail::count_over(x.shape, over), 1};
-        auto const [rows, folded, columns] = *extent;
-        detail::Array<T> out(in_place ? x.shape : room.shape);
+        auto const [rows, reduced, columns] = *extent;
+        detail::Array<T> out(in_place ? x.shape : buffer.shape);
         auto const gradients = detail::contiguous(g), extrema = detail::contiguous(y);
         auto *const most = extrema.begin(), *const gradient = gradients.begin(),
                     *const to = out.begin();
-        for (std::size_t at = 0, c = 0; c < rows * columns; at += folded * columns, c += columns) {
+        for (std::size_t at = 0, c = 0; c < rows * columns; at += reduced * columns, c += columns) {
             if (columns == 1)
-                detail::share_in_row(from + at, folded, most[c], gradient[c], to + at);
+                detail::share_in_row(from + at, reduced, most[c], gradient[c], to + at);
             else
                 detail::share_in_columns(
-                    from + at, folded, columns, most + c, gradient + c, to + at);
+                    from + at, reduced, columns, most + c, gradient + c, to + at);
         }
         return in_place ? out : detail::rows_put_back(over, std::move(out));
     }
@@ -102,7 +102,7 @@ struct ExtremumGradient : Arraywise {
 };
 
 /// Largest or smallest element over some axes.
-template <template <class> class Fold> struct Extremum : Folding<Fold> {
+template <template <class> class Combine> struct Extremum : Reducing<Combine> {
     static constexpr detail::Uses uses[1] = {
         detail::uses_argument(0) | detail::uses_result}; // clang wants the bound in a template
 
@@ -124,7 +124,7 @@ auto extremum(std::string_view operation, X const& x, Axes const& over, bool kee
             numel(shape) == 0 && numel(reduced_shape(shape, axes, true)) != 0)
             fail<ShapeError>(
                 operation, ": nothing to choose from in shape ", shape, " over axes ", axes);
-        return express_folding(Op{{{{}, axes, keep}}}, x);
+        return express_reduction(Op{{{{}, axes, keep}}}, x);
     }
 }
 } // namespace detail

@@ -6,8 +6,8 @@
 
 #include <xgrad/base/fft.hpp>
 #include <xgrad/ops/complex.hpp>
+#include <xgrad/ops/element_type.hpp>
 #include <xgrad/ops/indexing.hpp>
-#include <xgrad/ops/move.hpp>
 
 XGRAD_COMPILED_ONCE
 
@@ -238,7 +238,7 @@ template <Operand X> auto ifft2(X const& x, FftNorm norm = FftNorm::backward) {
 template <Operand X>
 auto rfft(X const& x, std::optional<std::size_t> n = {}, std::ptrdiff_t axis = -1,
     FftNorm norm = FftNorm::backward) {
-    static_assert(!std::same_as<typename X::letter, C>,
+    static_assert(!std::same_as<typename X::kind, C>,
         "rfft: a real operand is needed; fft transforms complex ones");
     auto const t = materialize_expression(x);
     using T = typename decltype(t)::value_type;

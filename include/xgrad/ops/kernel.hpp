@@ -1,10 +1,11 @@
-// Kernels: the loop that runs a formula over a tile, forward and backward. All that is compiled for
-// each expression is here and in formula.hpp; finding the tiles is tile_loop.hpp's, compiled once.
+// Kernels: the loop that runs an expression over a tile, forward and backward. All that is compiled
+// for each expression is here and in flat_expression.hpp; finding the tiles is tile_loop.hpp's,
+// compiled once.
 #pragma once
 
 #include <xgrad/base/optimisation_barrier.hpp>
 #include <xgrad/base/vector.hpp>
-#include <xgrad/ops/formula.hpp>
+#include <xgrad/ops/flat_expression.hpp>
 #include <xgrad/ops/load_store.hpp>
 #include <xgrad/simd/tail.hpp>
 
@@ -12,41 +13,41 @@ namespace xgrad::detail {
 
 /// The leaves whose values are those of the batch before: none at the first batch, then those that
 /// are the same in the whole tile.
-template <class F> struct KnownLeaves {
-    LeafMask uniform, now = 0;
+template <class F> struct InvariantLeaves {
+    LeafMask constant, now = 0;
 
     XGRAD_INLINE LeafMask next() {
-        if constexpr (F::leaves < 2 || !keeps_values<F>) return 0;
-        LeafMask known = std::exchange(now, uniform);
-        asm("" : "+r"(known)); // else a compiler makes a loop for each case
-        return known;
+        if constexpr (F::leaves < 2 || !has_invariant_parts<F>) return 0;
+        LeafMask invariant = std::exchange(now, constant);
+        asm("" : "+r"(invariant)); // else a compiler makes a loop for each case
+        return invariant;
     }
 };
 
-XGRAD_INLINE void copy_places(void* const* from, std::size_t n, void const** to) {
+XGRAD_INLINE void copy_pointers(void* const* from, std::size_t n, void const** to) {
     for (std::size_t k = 0; k < n; ++k) to[k] = optimisation_barrier(from[k]);
 }
 
-/// out[i] = f(in[0][i], in[1][i], ...) for i < n. The leaves in `uniform` have one value in all n
+/// out[i] = f(in[0][i], in[1][i], ...) for i < n. The leaves in `constant` have one value in all n
 /// places.
 template <class F>
-XGRAD_NOINLINE void forward_kernel(F const& formula, void* const* operands, typename F::scalar* out,
-    std::size_t n, LeafMask uniform) {
-    F const f = formula; // a copy that no output can alias
+XGRAD_NOINLINE void forward_kernel(F const& expression, void* const* operands,
+    typename F::scalar* out, std::size_t n, LeafMask constant) {
+    F const f = expression; // a copy that no output can alias
     using P = compute_precision<F>;
     constexpr std::size_t leaves = F::leaves, width = simd::Batch<P>::width;
     void const* in[leaves + 1];
-    copy_places(operands, leaves, in);
-    KnownLeaves<F> known{uniform};
+    copy_pointers(operands, leaves, in);
+    InvariantLeaves<F> invariant{constant};
     Values<F, P> v{};
-    place_numbers(f, v);
+    set_constants(f, v);
     Remainder<P, leaves + 1> rest;
     typename F::scalar last[width];
     std::size_t const left = n % width, whole = n - left;
     auto* to = out;
     for (std::size_t end = whole;; end = width) {
         for (std::size_t i = 0; i < end; i += width) {
-            evaluate<0, P, Pass::forward>(f, LeavesAt<P>{in, i}, v, known.next());
+            evaluate<0, P, Pass::forward>(f, LeavesAt<P>{in, i}, v, invariant.next());
             store_batch(to + i, v.y);
         }
         if (left == 0) return;
@@ -62,17 +63,17 @@ XGRAD_NOINLINE void forward_kernel(F const& formula, void* const* operands, type
 /// Where a backward tile finds its operands, in this order: the leaves, the gradient of the result,
 /// the saved result, and then one place for the gradient of each leaf.
 template <class F> struct BackwardLayout {
-    static constexpr std::size_t leaves = F::leaves, seed = leaves, result = leaves + 1,
+    static constexpr std::size_t leaves = F::leaves, grad_output = leaves, result = leaves + 1,
                                  gradients = leaves + 2, total = 2 * leaves + 2;
 };
 
 /// Which gradients a backward tile writes: `wanted` at all; leaf k to the place of leaf target[k]
 /// (an earlier one where both stand for one tensor), and then `add` says that something lies there
-/// already. `ways` says the same of the first leaves.
+/// already. `routes` says the same of the first leaves.
 struct BackwardPlan {
     static constexpr std::size_t paired_leaves = 6;
-    /// Bits of `ways`: leaf k is written to its place; it is added to an earlier one; and to which,
-    /// unless that is the first.
+    /// Bits of `routes`: leaf k is written to its place; it is added to an earlier one; and to
+    /// which, unless that is the first.
     static constexpr std::uint32_t stored(std::size_t k) { return std::uint32_t{1} << k; }
     static constexpr std::uint32_t meets(std::size_t k) {
         return std::uint32_t{1} << (paired_leaves + k);
@@ -82,7 +83,7 @@ struct BackwardPlan {
     }
 
     LeafMask wanted = 0, add = 0;
-    std::uint32_t ways = 0;
+    std::uint32_t routes = 0;
     bool saved_result = false;
     std::uint8_t target[64];
 
@@ -93,13 +94,13 @@ struct BackwardPlan {
     /// Leaf k has a gradient of its own.
     void keep(std::size_t k) noexcept {
         target[k] = static_cast<std::uint8_t>(k);
-        if (k < paired_leaves) ways |= stored(k);
+        if (k < paired_leaves) routes |= stored(k);
     }
     /// Leaf k gets its gradient where that of `nearest` lies, the leaf of its tensor before it.
     void send_to(std::size_t nearest, std::size_t k) noexcept {
         target[k] = target[nearest];
         add |= LeafMask{1} << k;
-        if (k < paired_leaves) ways |= meets(k) | pair(nearest, k);
+        if (k < paired_leaves) routes |= meets(k) | pair(nearest, k);
     }
     /// The same for these leaves alone: of one tensor all, or none.
     BackwardPlan only(LeafMask leaves) const noexcept {
@@ -107,7 +108,7 @@ struct BackwardPlan {
         auto const left_out = static_cast<std::uint32_t>(~leaves) & (stored(paired_leaves) - 1);
         plan.wanted &= leaves;
         plan.add &= leaves;
-        plan.ways &= ~(left_out | left_out << paired_leaves);
+        plan.routes &= ~(left_out | left_out << paired_leaves);
         return plan;
     }
 };
@@ -122,36 +123,38 @@ struct GradientBatches<std::index_sequence<K...>, F, P>
 
 /// Takes the gradients of the leaves of F to their places, batch by batch. Those of one tensor meet
 /// in registers, or in memory where there are many leaves.
-template <class F, class P> struct GradientSink {
+template <class F, class P> struct GradientDestination {
     static constexpr bool in_registers = F::leaves <= BackwardPlan::paired_leaves;
     using Batches = GradientBatches<std::make_index_sequence<in_registers ? F::leaves : 0>, F, P>;
 
     LeafMask const wanted, add, added_to;
-    std::uint32_t const ways;
+    std::uint32_t const routes;
     simd::Batch<P> const factor;
     bool const scales;
     void* out[F::leaves];
 
     /// `added_to`: leaves whose gradient is added to what lies in its place; `times`: what all
     /// gradients are multiplied by.
-    XGRAD_INLINE GradientSink(BackwardPlan const& plan, LeafMask added_to_place, double times = 1)
+    XGRAD_INLINE GradientDestination(
+        BackwardPlan const& plan, LeafMask added_to_place, double times = 1)
         : wanted(plan.wanted), add(in_registers ? plan.add : plan.add | added_to_place),
-          added_to(added_to_place), ways(plan.ways | (times != 1 || added_to_place ? changes : 0)),
-          factor(times), scales(times != 1) {}
+          added_to(added_to_place),
+          routes(plan.routes | (times != 1 || added_to_place ? changes : 0)), factor(times),
+          scales(times != 1) {}
 
     /// Where the gradients lie: place(k) for each leaf k that writes one.
-    XGRAD_INLINE void set_places(BackwardPlan const& plan, auto place) {
+    XGRAD_INLINE void set_destinations(BackwardPlan const& plan, auto place) {
         for (std::size_t k = 0; k < F::leaves; ++k)
             out[k] = optimisation_barrier(place(in_registers ? k : std::size_t{plan.target[k]}));
     }
-    /// Where send() brings the gradients of the batch that begins at i.
+    /// Where backpropagate() brings the gradients of the batch that begins at i.
     struct Taking {
-        GradientSink const& sink;
+        GradientDestination const& destination;
         Batches& batches;
         std::size_t i;
 
         template <class T, std::size_t K> XGRAD_INLINE void operator()(auto g) const {
-            sink.template take<T, K>(batches, g, i);
+            destination.template take<T, K>(batches, g, i);
         }
     };
     XGRAD_INLINE Taking taking(Batches& batches, std::size_t i) const {
@@ -172,21 +175,21 @@ template <class F, class P> struct GradientSink {
     XGRAD_INLINE void store(Batches (&batches)[Together], std::size_t i) const {
         if constexpr (in_registers)
             [&]<std::size_t... K>(std::index_sequence<K...>) XGRAD_LAMBDA_INLINE {
-                auto goes = ways;
+                auto routes_now = routes;
                 asm(""
-                    : "+r"(goes)); // else a compiler keeps each bit in a place of its own, for
-                                   // which there are no registers
-                if (goes & changes) [[unlikely]] {
+                    : "+r"(routes_now)); // else a compiler keeps each bit in a place of its own,
+                                         // for which there are no registers
+                if (routes_now & changes) [[unlikely]] {
                     if (scales) (scale_all<K>(batches), ...);
                     (add_place<K>(batches, i), ...);
                 }
-                (pass_on<F::leaves - 1 - K>(batches, goes, i), ...);
+                (pass_on<F::leaves - 1 - K>(batches, routes_now, i), ...);
             }(std::make_index_sequence<F::leaves>{});
     }
 
 private:
     static constexpr std::uint32_t changes =
-        std::uint32_t{1} << 31; // a bit of `ways`: gradients are scaled or added to what is there
+        std::uint32_t{1} << 31; // a bit of `routes`: gradients are scaled or added to what is there
 
     template <class T, std::size_t K> XGRAD_INLINE auto* place(std::size_t i) const {
         return static_cast<tile_type<T, P>*>(out[K]) + i;
@@ -194,22 +197,23 @@ private:
     /// From the last leaf to the first: the gradient of a leaf is complete when its turn comes.
     template <std::size_t K, std::size_t Together>
     XGRAD_INLINE void pass_on(
-        Batches (&batches)[Together], std::uint32_t goes, std::size_t i) const {
+        Batches (&batches)[Together], std::uint32_t routes_now, std::size_t i) const {
         using T = leaf_scalar<F, K>;
         if constexpr (Differentiable<T>) {
             if constexpr (K > 0)
-                if (goes & BackwardPlan::meets(K)) return add_to_nearest<K - 1, K>(batches, goes);
-            if (goes & BackwardPlan::stored(K)) [[likely]]
+                if (routes_now & BackwardPlan::meets(K))
+                    return add_to_nearest<K - 1, K>(batches, routes_now);
+            if (routes_now & BackwardPlan::stored(K)) [[likely]]
                 kernel::unroll<Together>([&](auto u) XGRAD_LAMBDA_INLINE {
                     get<K>(batches[u]).store(place<T, K>(i + u * simd::Batch<P>::width));
                 });
         }
     }
     template <std::size_t Earlier, std::size_t K, std::size_t Together>
-    XGRAD_INLINE void add_to_nearest(Batches (&batches)[Together], std::uint32_t goes) const {
+    XGRAD_INLINE void add_to_nearest(Batches (&batches)[Together], std::uint32_t routes_now) const {
         if constexpr (Earlier > 0)
-            if (!(goes & BackwardPlan::pair(Earlier, K)))
-                return add_to_nearest<Earlier - 1, K>(batches, goes);
+            if (!(routes_now & BackwardPlan::pair(Earlier, K)))
+                return add_to_nearest<Earlier - 1, K>(batches, routes_now);
         if constexpr (std::same_as<leaf_scalar<F, Earlier>, leaf_scalar<F, K>>)
             kernel::unroll<Together>([&](auto u) XGRAD_LAMBDA_INLINE {
                 get<Earlier>(batches[u]) = get<Earlier>(batches[u]) + get<K>(batches[u]);
@@ -238,21 +242,21 @@ private:
 /// Gradients of all leaves of f for a tile, from the gradient of its value. Those of the leaves in
 /// `added_to` are added to what is there.
 template <class F>
-XGRAD_NOINLINE void backward_kernel(F const& formula, BackwardPlan const& plan,
-    void* const* operands, std::size_t n, LeafMask uniform, LeafMask added_to) {
-    F const f = formula;
+XGRAD_NOINLINE void backward_kernel(F const& expression, BackwardPlan const& plan,
+    void* const* operands, std::size_t n, LeafMask constant, LeafMask added_to) {
+    F const f = expression;
     using P = compute_precision<F>;
     using L = BackwardLayout<F>;
     using Y = typename F::scalar;
     constexpr std::size_t width = simd::Batch<P>::width;
     void const* in[L::gradients];
-    copy_places(operands, L::gradients, in);
-    GradientSink<F, P> sink(plan, added_to);
-    sink.set_places(plan, [&](std::size_t k) { return operands[L::gradients + k]; });
+    copy_pointers(operands, L::gradients, in);
+    GradientDestination<F, P> destination(plan, added_to);
+    destination.set_destinations(plan, [&](std::size_t k) { return operands[L::gradients + k]; });
     bool const saved = plan.saved_result;
-    KnownLeaves<F> known{uniform};
+    InvariantLeaves<F> invariant{constant};
     Values<F, P> v{};
-    place_numbers(f, v);
+    set_constants(f, v);
     Remainder<P, L::gradients> rest;
     Remainder<P, L::leaves> last;
     bool on_copies = false;
@@ -262,11 +266,11 @@ XGRAD_NOINLINE void backward_kernel(F const& formula, BackwardPlan const& plan,
             evaluate_again<P>(
                 f, LeavesAt<P>{in, i}, saved,
                 [&]() XGRAD_LAMBDA_INLINE { return load_batch<Y, P>(in[L::result], i); }, v,
-                known.next());
-            typename GradientSink<F, P>::Batches batches[1]{};
-            send<0, P>(
-                f, v, load_batch<Y, P>(in[L::seed], i), sink.wanted, sink.taking(batches[0], i));
-            sink.store(batches, i);
+                invariant.next());
+            typename GradientDestination<F, P>::Batches batches[1]{};
+            backpropagate<0, P>(f, v, load_batch<Y, P>(in[L::grad_output], i), destination.wanted,
+                destination.taking(batches[0], i));
+            destination.store(batches, i);
         }
         if (left == 0) return;
         if (std::exchange(on_copies, true)) break;
@@ -275,8 +279,9 @@ XGRAD_NOINLINE void backward_kernel(F const& formula, BackwardPlan const& plan,
             if (added_to >> K & 1)
                 last.template copy<tile_type<T, P>>(K, operands[L::gradients + K], whole, left);
         });
-        sink.set_places(plan, [&](std::size_t k) { return last.buffer[k]; });
-        in[L::seed] = rest.template copy<tile_type<Y, P>>(L::seed, in[L::seed], whole, left);
+        destination.set_destinations(plan, [&](std::size_t k) { return last.buffer[k]; });
+        in[L::grad_output] =
+            rest.template copy<tile_type<Y, P>>(L::grad_output, in[L::grad_output], whole, left);
         if (saved)
             in[L::result] =
                 rest.template copy<tile_type<Y, P>>(L::result, in[L::result], whole, left);
@@ -308,8 +313,8 @@ template <std::size_t n, class P> XGRAD_INLINE double sum_of_lanes(P const* lane
     else return sum_of_lanes<n / 2>(lanes) + sum_of_lanes<n / 2>(lanes + n / 2);
 }
 
-/// The number of batches that a kernel adds up in its own precision before it goes on in a wider
-/// one.
+/// The number of batches that a kernel adds up in its own precision before it goes on in a
+/// wider one.
 inline constexpr std::size_t summed_batches = 32;
 
 /// The sum of f over n elements and in the same pass the gradients of `factor` times that sum, for
@@ -317,31 +322,32 @@ inline constexpr std::size_t summed_batches = 32;
 /// backward_kernel, without the gradient of the result and the saved result; `added_to` as there.
 /// Values may be off by a rounding, as in any backward pass.
 template <class F>
-XGRAD_NOINLINE double sum_and_gradient_kernel(F const& formula, BackwardPlan const& plan,
-    void* const* operands, double factor, std::size_t n, LeafMask uniform, LeafMask added_to) {
-    F const f = formula;
+XGRAD_NOINLINE double sum_and_gradient_kernel(F const& expression, BackwardPlan const& plan,
+    void* const* operands, double factor, std::size_t n, LeafMask constant, LeafMask added_to) {
+    F const f = expression;
     using P = compute_precision<F>;
     using L = BackwardLayout<F>;
     constexpr std::size_t width = simd::Batch<P>::width, together = batches_together<F>;
     void const* in[L::leaves];
-    copy_places(operands, L::leaves, in);
-    GradientSink<F, P> sink(plan, added_to, factor);
-    sink.set_places(plan, [&](std::size_t k) { return operands[L::gradients + k]; });
-    simd::Batch<P> const seed(1); // a constant, so that a product with it is none
-    auto const compute = [&]<std::size_t Batches>(Values<F, P>(&v)[Batches], LeafMask known,
+    copy_pointers(operands, L::leaves, in);
+    GradientDestination<F, P> destination(plan, added_to, factor);
+    destination.set_destinations(plan, [&](std::size_t k) { return operands[L::gradients + k]; });
+    simd::Batch<P> const grad_output(1); // a constant, so that a product with it is none
+    auto const compute = [&]<std::size_t Batches>(Values<F, P>(&v)[Batches], LeafMask invariant,
                              std::size_t i, simd::Batch<P>& sum) XGRAD_LAMBDA_INLINE {
-        typename GradientSink<F, P>::Batches batches[Batches]{};
+        typename GradientDestination<F, P>::Batches batches[Batches]{};
         kernel::unroll<Batches>([&](auto u) XGRAD_LAMBDA_INLINE {
             std::size_t const at = i + u * width;
-            evaluate<0, P, Pass::backward>(f, LeavesAt<P>{in, at}, v[u], known);
-            send<0, P>(f, v[u], seed, ~LeafMask{0}, sink.taking(batches[u], at));
+            evaluate<0, P, Pass::backward>(f, LeavesAt<P>{in, at}, v[u], invariant);
+            backpropagate<0, P>(
+                f, v[u], grad_output, ~LeafMask{0}, destination.taking(batches[u], at));
             sum = sum + v[u].y;
         });
-        sink.store(batches, i);
+        destination.store(batches, i);
     };
-    KnownLeaves<F> known{uniform};
+    InvariantLeaves<F> invariant{constant};
     Values<F, P> v[1]{};
-    place_numbers(f, v[0]);
+    set_constants(f, v[0]);
     Remainder<P, L::leaves> rest, last;
     double total = 0;
     bool on_copies = false;
@@ -352,14 +358,14 @@ XGRAD_NOINLINE double sum_and_gradient_kernel(F const& formula, BackwardPlan con
             simd::Batch<P> sum(0);
             if constexpr (together > 1)
                 if (i + together * width <= stop) {
-                    KnownLeaves<F> known_to_all{uniform};
+                    InvariantLeaves<F> invariant_in_all{constant};
                     Values<F, P> all[together]{};
                     kernel::unroll<together>(
-                        [&](auto u) XGRAD_LAMBDA_INLINE { place_numbers(f, all[u]); });
+                        [&](auto u) XGRAD_LAMBDA_INLINE { set_constants(f, all[u]); });
                     for (; i + together * width <= stop; i += together * width)
-                        compute(all, known_to_all.next(), i, sum);
+                        compute(all, invariant_in_all.next(), i, sum);
                 }
-            for (; i < stop; i += width) compute(v, known.next(), i, sum);
+            for (; i < stop; i += width) compute(v, invariant.next(), i, sum);
             P lanes[width];
             sum.store(lanes);
             if (summed == width) total += sum_of_lanes<width>(lanes);
@@ -374,7 +380,7 @@ XGRAD_NOINLINE double sum_and_gradient_kernel(F const& formula, BackwardPlan con
             if (added_to >> K & 1)
                 last.template copy<tile_type<T, P>>(K, operands[L::gradients + K], whole, left);
         });
-        sink.set_places(plan, [&](std::size_t k) { return last.buffer[k]; });
+        destination.set_destinations(plan, [&](std::size_t k) { return last.buffer[k]; });
     }
     each_leaf<0, F>([&]<class T, std::size_t K>() {
         using E = tile_type<T, P>;

@@ -235,7 +235,7 @@ template <Operand A, Operand B> auto outer(A const& a, B const& b) {
             " and ", y.tensor.shape());
     using Form = MatmulFactor::Form;
     constexpr bool have_gradients =
-        detail::takes_gradients<typename A::letter> && detail::takes_gradients<typename B::letter>;
+        detail::takes_gradients<typename A::kind> && detail::takes_gradients<typename B::kind>;
     if constexpr (have_gradients)
         return express(Matmul{{}, {x.conj, false, Form::column}, {y.conj, false, Form::row}},
             x.tensor, y.tensor);

@@ -15,8 +15,8 @@ template <class T, class P> XGRAD_INLINE auto load_batch(void const* tile, std::
     else return simd::batch_of<T, P>::load(p);
 }
 
-/// The leaves of a formula at the batch that begins at i. A type with a name, for which what reads
-/// it is compiled once for all kernels.
+/// The leaves of an expression at the batch that begins at i. A type with a name, for which what
+/// reads it is compiled once for all kernels.
 template <class P> struct LeavesAt {
     void const* const* in;
     std::size_t i;

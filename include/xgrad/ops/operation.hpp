@@ -139,10 +139,10 @@ namespace detail {
 
 /// The order of promotion: mask, integer, real, complex.
 template <class L>
-inline constexpr int letter_rank = std::is_same_v<L, B>   ? 0
-                                   : std::is_same_v<L, Z> ? 1
-                                   : std::is_same_v<L, R> ? 2
-                                                          : 3;
+inline constexpr int kind_rank = std::is_same_v<L, B>   ? 0
+                                 : std::is_same_v<L, Z> ? 1
+                                 : std::is_same_v<L, R> ? 2
+                                                        : 3;
 
 template <class Signature, class... L> struct Fit {
     static constexpr bool exact = false, promoted = false;
@@ -151,7 +151,7 @@ template <class Y, class... X, class... L>
     requires(sizeof...(X) == sizeof...(L))
 struct Fit<Y(X...), L...> {
     static constexpr bool exact = (std::is_same_v<L, X> && ...);
-    static constexpr bool promoted = ((letter_rank<L> <= letter_rank<X>)&&...);
+    static constexpr bool promoted = ((kind_rank<L> <= kind_rank<X>)&&...);
 };
 
 /// No signature of the operation takes these letters.

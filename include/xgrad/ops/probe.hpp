@@ -1,6 +1,6 @@
 // Probes: stand-ins for the batches of a rule that only write down which arguments the rule looks
-// at. So a Node knows what a gradient needs before it saves anything, and a rule is judged without
-// a kernel being compiled.
+// at. So a Node knows what a gradient needs before it saves anything, and a rule is checked
+// without a kernel being compiled.
 #pragma once
 
 #include <cstdint>

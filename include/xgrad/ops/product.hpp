@@ -2,7 +2,7 @@
 #pragma once
 
 #include <xgrad/ops/complex.hpp>
-#include <xgrad/ops/fold.hpp>
+#include <xgrad/ops/reducing.hpp>
 
 XGRAD_COMPILED_ONCE
 
@@ -68,9 +68,9 @@ struct ProdGradient : Arraywise {
     template <Scalar T> auto value(detail::Array<T> const& g, detail::Array<T> const& x) const {
         using W =
             detail::wide<T>; // what is multiplied in another order must not overflow on the way
-        detail::Array<W> room;
-        auto const* const rows = detail::rows_over(over, x, room);
-        detail::Array<W> out(room.defined() ? room.shape : x.shape);
+        detail::Array<W> buffer;
+        auto const* const rows = detail::rows_over(over, x, buffer);
+        detail::Array<W> out(buffer.defined() ? buffer.shape : x.shape);
         auto const gradients = detail::contiguous(g);
         std::size_t const n = detail::count_over(x.shape, over);
         for (std::size_t at = 0, row = 0; at < x.numel; at += n, ++row)
@@ -105,7 +105,7 @@ struct ProdGradient : Arraywise {
 };
 
 /// Product of the elements over some axes, zeros among them or not.
-struct Prod : Folding<detail::Product> {
+struct Prod : Reducing<detail::Product> {
     static constexpr detail::Uses uses[] = {detail::uses_argument(0)};
 
     auto pullback(wrt<0>, auto const& g, auto const&, auto const& x) const {
@@ -115,9 +115,8 @@ struct Prod : Folding<detail::Product> {
 
 /// Product over axes. Of integers and masks: a product of int64.
 template <Operand X> auto prod(X const& x, Axes const& axes, bool keep = false) {
-    if constexpr (std::same_as<typename X::letter, B>)
-        return prod(cast<std::int64_t>(x), axes, keep);
-    else return express_folding(Prod{{{}, detail::checked_axes("prod", x, axes), keep}}, x);
+    if constexpr (std::same_as<typename X::kind, B>) return prod(cast<std::int64_t>(x), axes, keep);
+    else return express_reduction(Prod{{{}, detail::checked_axes("prod", x, axes), keep}}, x);
 }
 template <Operand X> auto prod(X const& x) { return prod(x, detail::all_axes(x.dim())); }
 

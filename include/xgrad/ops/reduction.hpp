@@ -12,7 +12,7 @@ namespace xgrad {
 
 /// Integers and masks as double; anything else as it is.
 template <Operand X> auto real_valued(X const& x) {
-    if constexpr (std::same_as<typename X::letter, B> || std::same_as<typename X::letter, Z>)
+    if constexpr (std::same_as<typename X::kind, B> || std::same_as<typename X::kind, Z>)
         return cast<double>(x);
     else return x;
 }
@@ -34,9 +34,9 @@ template <Operand X> auto mean(X const& x) {
 /// log(sum(exp(x))) over axes, without overflow; the gradient is softmax(x).
 template <Operand X> auto logsumexp(X const& x, Axes const& axes, bool keep = false) {
     auto const over = detail::checked_axes("logsumexp", x, axes);
-    if constexpr (std::same_as<typename X::letter, R>)
+    if constexpr (std::same_as<typename X::kind, R>)
         if (over.size() ==
-            x.dim()) { // a number in the formula: exponentials and their gradients are one pass
+            x.dim()) { // a number in the expression: exponentials and their gradients are one pass
             auto const largest = static_cast<precision_of<typename X::scalar>>(finite_largest(x));
             auto const y = materialize_expression(log(sum(exp(x - largest))) + largest);
             return keep ? detail::only_reshaped(reshape(y, Axes(x.dim(), 1))) : y;
@@ -78,7 +78,7 @@ struct AbsPower : Elementwise<R(R), R(C)> {
 template <Operand X> auto norm(X const& x, double p, Axes const& axes, bool keep = false) {
     if (!(p > 0)) detail::fail<Error>("norm: p must be positive, and may be infinity");
     detail::checked_axes("norm", x, axes);
-    if constexpr (std::same_as<typename X::letter, B> || std::same_as<typename X::letter, Z>)
+    if constexpr (std::same_as<typename X::kind, B> || std::same_as<typename X::kind, Z>)
         return norm(real_valued(x), p, axes, keep);
     else {
         using T = decltype(materialize_expression(abs(x)));
@@ -97,7 +97,7 @@ template <Operand X> auto norm(X const& x, double p = 2) {
 template <Operand X>
 auto var(X const& x, Axes const& axes, bool keep = false, double correction = 1) {
     auto const over = detail::checked_axes("var", x, axes);
-    if constexpr (std::same_as<typename X::letter, B> || std::same_as<typename X::letter, Z>)
+    if constexpr (std::same_as<typename X::kind, B> || std::same_as<typename X::kind, Z>)
         return var(real_valued(x), over, keep, correction);
     else {
         auto const n = static_cast<double>(detail::count_over(x.shape(), over));

@@ -1,5 +1,5 @@
-// Functions that a formula of elementary ones would compute badly: error functions, sinc, x log y,
-// sums of logarithms.
+// Functions that an expression of elementary ones would compute badly: error functions, sinc, x log
+// y, sums of logarithms.
 #pragma once
 
 #include <xgrad/ops/dual.hpp>

@@ -1,8 +1,8 @@
 // The tile loop: cuts a broadcast index space into tiles of some 256 elements that stay in the
 // nearest cache. An operand whose elements lie in order is used in place; any other (broadcast,
-// strided, of another type) passes through a tile of its own: an input is staged into it before the
-// kernel runs, an output is collected from it afterwards. So one kernel serves every mix of shapes,
-// and the gradient of a broadcast operand is summed in the same pass.
+// strided, of another type) passes through a tile of its own: an input is gathered into it before
+// the kernel runs, an output is scattered from it afterwards. So one kernel serves every mix of
+// shapes, and the gradient of a broadcast operand is summed in the same pass.
 #pragma once
 
 #include <algorithm>
@@ -19,8 +19,8 @@ class TileLoop : CoalescedOperands {
 public:
     static constexpr std::size_t max_operands = 2 * 64 + 2;
     static constexpr std::size_t shortest_row = tile_size / 2; // that is walked in place
-    static constexpr std::size_t most_held =
-        16; // tiles that a kernel adds up before they are collected
+    static constexpr std::size_t max_accumulated =
+        16; // tiles that a kernel adds up before they are scattered
 
     TileLoop(Shape const& shape, TileOperand* operands, std::size_t count)
         : CoalescedOperands{shape, operands, count} {}
@@ -39,7 +39,7 @@ public:
             if (o.absent && o.output) continue;
             bool const direct = !o.absent && !o.needs_tile();
             tiled |= !direct;
-            simple &= direct || o.absent || o.uniform;
+            simple &= direct || o.absent || o.constant;
         }
         if (!simple) return run_general(n, body);
         if (!tiled) return run_at_once(n, body);
@@ -52,40 +52,40 @@ private:
         return operands_[k].absent && operands_[k].output ? nullptr : tiles_ + tile_at_[k];
     }
 
-    std::uint64_t uniform_inputs() const {
-        std::uint64_t uniform = 0;
+    std::uint64_t constant_inputs() const {
+        std::uint64_t constant = 0;
         for (std::size_t k = 0; k < count_; ++k)
-            if (auto const& o = operands_[k]; (o.uniform || o.absent) && !o.output)
-                uniform |= TileFacts::bit(k);
-        return uniform;
+            if (auto const& o = operands_[k]; (o.constant || o.absent) && !o.output)
+                constant |= TileFacts::bit(k);
+        return constant;
     }
     /// A kernel would add in the precision of its tile, so only where the sums have no other.
-    bool adds(std::size_t k) const {
+    bool accumulates(std::size_t k) const {
         return operands_[k].kernel_adds && operands_[k].element == operands_[k].tile_element &&
                TileFacts::bit(k);
     }
 
     /// An output's tile in which a kernel adds up what falls on the same elements.
-    void hold(std::size_t k, std::size_t elements, TileFacts& facts) const {
+    void begin_accumulating(std::size_t k, std::size_t elements, TileFacts& facts) const {
         std::memset(tile(k), 0, elements * operands_[k].tile_element);
         facts.added_to |= TileFacts::bit(k);
     }
 
-    /// With room for so many rows of operands that are turned.
-    void make_tiles(std::size_t elements, std::size_t turned_rows = 1) {
+    /// With capacity for so many rows of operands that are transposed.
+    void make_tiles(std::size_t elements, std::size_t transposed_rows = 1) {
         std::size_t total = 0, zeros = 0;
         for (std::size_t k = 0; k < count_; ++k) {
             auto const& o = operands_[k];
             tile_at_[k] = 0;
             if (o.absent) zeros = std::max(zeros, o.tile_element * elements);
-            else if (turned_rows > 1 && lies_over(k))
+            else if (transposed_rows > 1 && overwrites_input(k))
                 tile_at_[k] = tile_at_[static_cast<std::size_t>(o.over)];
             else if (o.needs_tile()) {
-                std::size_t const room = turned_rows > 1 && is_turned(k)
-                                             ? turned_rows * pitch_of(o, elements)
+                std::size_t const size = transposed_rows > 1 && is_transposed(k)
+                                             ? transposed_rows * pitch_of(o, elements)
                                              : elements;
                 tile_at_[k] = total;
-                total += (o.tile_element * room + 63) / 64 * 64;
+                total += (o.tile_element * size + 63) / 64 * 64;
             }
         }
         for (std::size_t k = 0; k < count_; ++k)
@@ -114,28 +114,28 @@ private:
                 continue;
             }
             at[k] = tile(k);
-            if (!o.absent && !o.output) o.move(at[k], o.array->data, 0, std::min(n, chunk));
+            if (!o.absent && !o.output) o.transfer(at[k], o.array->data, 0, std::min(n, chunk));
         }
-        TileFacts facts{uniform_inputs()};
+        TileFacts facts{constant_inputs()};
         for (std::size_t k = 0; n > chunk && k < count_; ++k)
-            if (operands_[k].output && adds(k)) hold(k, chunk, facts);
-        std::size_t held = 0;
+            if (operands_[k].output && accumulates(k)) begin_accumulating(k, chunk, facts);
+        std::size_t accumulated = 0;
         for (std::size_t i = 0; i < n; i += chunk) {
             std::size_t const count = std::min(chunk, n - i);
             for (std::size_t k = 0; n > chunk && k < count_; ++k)
                 if (auto const& o = operands_[k]; o.output && !o.absent && !o.needs_tile())
                     fetch_for_stores(at[k], count * o.element);
             body.call(body.context, at.data(), count, facts);
-            bool const collects = ++held % most_held == 0 || i + count == n;
+            bool const collects = ++accumulated % max_accumulated == 0 || i + count == n;
             for (std::size_t k = 0; k < count_; ++k) {
                 auto const& o = operands_[k];
                 if (o.absent || !o.output || !o.needs_tile()) continue;
                 if (!(facts.added_to & TileFacts::bit(k)))
-                    o.move(at[o.from < 0 ? k : static_cast<std::size_t>(o.from)], o.array->data, 0,
-                        count);
+                    o.transfer(at[o.from < 0 ? k : static_cast<std::size_t>(o.from)], o.array->data,
+                        0, count);
                 else if (collects) {
-                    o.move(at[k], o.array->data, 0, chunk);
-                    hold(k, chunk, facts);
+                    o.transfer(at[k], o.array->data, 0, chunk);
+                    begin_accumulating(k, chunk, facts);
                 }
             }
             for (std::size_t k = 0; k < count_; ++k)
@@ -148,18 +148,18 @@ private:
         LocalArray<Strides, 14> steps(count_);
         step_ = steps.data();
         coalesce();
-        std::size_t const row = extent_.back(), turned_rows = rows_of_squares();
+        std::size_t const row = extent_.back(), transposed_rows = rows_of_squares();
         if (row >= shortest_row) {
-            std::size_t const part = turned_rows > 1 ? part_of_row(row) : tile_size;
-            make_tiles(std::min(n, part), turned_rows);
-            return run_rows(turned_rows, part, body);
+            std::size_t const part = transposed_rows > 1 ? part_of_row(row) : tile_size;
+            make_tiles(std::min(n, part), transposed_rows);
+            return run_rows(transposed_rows, part, body);
         }
-        std::size_t const longest = rows_of_a_tile(row, turned_rows) * row;
+        std::size_t const longest = rows_of_a_tile(row, transposed_rows) * row;
         make_tiles(std::min(n, longest));
         run_short_rows(n, longest, body);
     }
 
-    /// Of rows that are turned, equal parts of whole squares.
+    /// Of rows that are transposed, equal parts of whole squares.
     static std::size_t part_of_row(std::size_t row) {
         constexpr std::size_t longest = 4 * tile_size, square = 16;
         std::size_t const parts = (row + longest - 1) / longest, part = (row + parts - 1) / parts;
@@ -168,10 +168,11 @@ private:
 
     /// How many short rows make a tile: so many that squares fill up; without these, that no batch
     /// is incomplete, unless rows are too long for that.
-    static std::size_t rows_of_a_tile(std::size_t row, std::size_t turned_rows) {
+    static std::size_t rows_of_a_tile(std::size_t row, std::size_t transposed_rows) {
         constexpr std::size_t batch = 8;
         std::size_t const usual = tile_size / row, even = batch / std::gcd(row, batch);
-        if (turned_rows > 1) return std::max(usual / turned_rows, std::size_t{1}) * turned_rows;
+        if (transposed_rows > 1)
+            return std::max(usual / transposed_rows, std::size_t{1}) * transposed_rows;
         if (usual >= even) return usual / even * even;
         return even * row <= 2 * tile_size ? even : usual;
     }
@@ -179,12 +180,19 @@ private:
     /// Tiles that are parts of rows, in which unit steps are read in place. Where an operand has
     /// its neighbours along the axis before, as a transposed matrix has, some rows are taken at
     /// once, so that its elements move square by square.
-    void run_rows(std::size_t turned_rows, std::size_t part, TileBody body) {
-        enum class Way : std::uint8_t { at_hand, in_place, repeated, staged, collected, turned };
+    void run_rows(std::size_t transposed_rows, std::size_t part, TileBody body) {
+        enum class Access : std::uint8_t {
+            ready,
+            in_place,
+            broadcast,
+            gathered,
+            scattered,
+            transposed
+        };
         struct Walk {
-            Way way = Way::at_hand;
+            Access access = Access::ready;
             std::byte *place = nullptr, *filled = nullptr; // the first element of the rows; where
-                                                           // repeated elements were staged from
+                                                           // broadcast elements were gathered from
             std::ptrdiff_t step = 0, row_step = 0;         // in bytes
 
             std::byte* at(std::size_t row, std::size_t column) const {
@@ -194,10 +202,10 @@ private:
         };
         std::size_t const row = extent_.back(), last = extent_.size() - 1;
         std::array<void*, max_operands> at;
-        TileFacts facts{uniform_inputs()};
+        TileFacts facts{constant_inputs()};
         LocalArray<Walk, 14> walks(count_);
-        bool const turns = turned_rows > 1;
-        bool tiled = turns;
+        bool const transposes = transposed_rows > 1;
+        bool tiled = transposes;
         for (std::size_t k = 0; k < count_; ++k) {
             auto const& o = operands_[k];
             auto& walk = walks[k];
@@ -208,27 +216,29 @@ private:
             walk.place = o.array->data;
             walk.step = step * static_cast<std::ptrdiff_t>(o.element);
             walk.row_step = row_step * static_cast<std::ptrdiff_t>(o.element);
-            bool const added_to = o.output && step == 1 && adds(k);
+            bool const added_to = o.output && step == 1 && accumulates(k);
             bool const direct = added_to || (o.in_place && (o.whole || (!o.output && step == 1)));
-            walk.way = direct         ? Way::in_place
-                       : is_turned(k) ? Way::turned
-                       : o.output     ? Way::collected
-                       : step == 0    ? Way::repeated
-                                      : Way::staged;
-            if (walk.way == Way::repeated) facts.uniform |= TileFacts::bit(k);
+            walk.access = direct             ? Access::in_place
+                          : is_transposed(k) ? Access::transposed
+                          : o.output         ? Access::scattered
+                          : step == 0        ? Access::broadcast
+                                             : Access::gathered;
+            if (walk.access == Access::broadcast) facts.constant |= TileFacts::bit(k);
             if (added_to) facts.added_to |= TileFacts::bit(k);
             tiled |= !direct && o.from < 0;
         }
-        bool const fetches = tiled && !turns; // rows that are turned fill the nearest cache
-        std::size_t const longest = std::min(row, tiled ? part : most_summed);
+        bool const fetches =
+            tiled && !transposes; // rows that are transposed fill the nearest cache
+        std::size_t const longest = std::min(row, tiled ? part : max_summed);
         Shape index(last, 0);
         for (;;) {
             std::size_t const rows =
-                turns ? std::min(turned_rows, extent_[last - 1] - index[last - 1]) : 1;
+                transposes ? std::min(transposed_rows, extent_[last - 1] - index[last - 1]) : 1;
             for (std::size_t done = 0, count; done < row; done += count) {
                 count = std::min(longest, row - done);
-                for (std::size_t k = 0; turns && k < count_; ++k)
-                    if (auto const& o = operands_[k]; walks[k].way == Way::turned && !o.output)
+                for (std::size_t k = 0; transposes && k < count_; ++k)
+                    if (auto const& o = operands_[k];
+                        walks[k].access == Access::transposed && !o.output)
                         copy_transposed(o.element, tile(k),
                             static_cast<std::ptrdiff_t>(pitch_of(o, longest)), walks[k].at(0, done),
                             step_[k][last], rows, count);
@@ -237,25 +247,26 @@ private:
                         auto& walk = walks[k];
                         auto const& o = operands_[k];
                         auto* const place = walk.at(r, done);
-                        if (walk.way == Way::in_place) {
+                        if (walk.access == Access::in_place) {
                             at[k] = place;
                             if (o.output && fetches) fetch_for_stores(place, count * o.element);
-                        } else if (walk.way == Way::turned)
+                        } else if (walk.access == Access::transposed)
                             at[k] = tile(k) + r * pitch_of(o, longest) * o.element;
-                        else if (walk.way == Way::staged)
-                            o.move(at[k], place, step_[k][last], count);
-                        else if (walk.way == Way::repeated &&
+                        else if (walk.access == Access::gathered)
+                            o.transfer(at[k], place, step_[k][last], count);
+                        else if (walk.access == Access::broadcast &&
                                  std::exchange(walk.filled, place) != place)
-                            o.move(at[k], place, 0, longest);
+                            o.transfer(at[k], place, 0, longest);
                     }
                     body.call(body.context, at.data(), count, facts);
                     for (std::size_t k = 0; k < count_; ++k)
-                        if (auto const& o = operands_[k]; walks[k].way == Way::collected)
-                            o.move(at[o.from < 0 ? k : static_cast<std::size_t>(o.from)],
+                        if (auto const& o = operands_[k]; walks[k].access == Access::scattered)
+                            o.transfer(at[o.from < 0 ? k : static_cast<std::size_t>(o.from)],
                                 walks[k].at(r, done), step_[k][last], count);
                 }
-                for (std::size_t k = 0; turns && k < count_; ++k)
-                    if (auto const& o = operands_[k]; walks[k].way == Way::turned && o.output)
+                for (std::size_t k = 0; transposes && k < count_; ++k)
+                    if (auto const& o = operands_[k];
+                        walks[k].access == Access::transposed && o.output)
                         copy_transposed(o.element, walks[k].at(0, done), step_[k][last], tile(k),
                             static_cast<std::ptrdiff_t>(pitch_of(o, longest)), count, rows);
             }
@@ -277,52 +288,52 @@ private:
 
     /// Tiles of some whole rows.
     void run_short_rows(std::size_t n, std::size_t longest, TileBody body) {
-        enum class Way : std::uint8_t {
-            at_hand,
+        enum class Access : std::uint8_t {
+            ready,
             in_place,
-            staged,
-            collected,
-            held
-        }; // at hand: absent, or staged once
+            gathered,
+            scattered,
+            accumulated
+        }; // at hand: absent, or gathered once
         std::size_t const row = extent_.back();
         longest = std::min(n, longest);
         std::array<void*, max_operands> at;
-        LocalArray<Way, 32> ways(count_);
-        TileFacts facts{uniform_inputs()};
+        LocalArray<Access, 32> access(count_);
+        TileFacts facts{constant_inputs()};
         for (std::size_t k = 0; k < count_; ++k) {
             auto const& o = operands_[k];
             at[k] = tile(k);
             if (o.absent) continue;
             bool const repeats = std::all_of(step_[k].begin(),
                 step_[k].begin() + extent_.size() - 1, [](auto step) { return step == 0; });
-            ways[k] = o.in_place && o.whole ? Way::in_place
-                      : !o.output           ? (repeats ? Way::at_hand : Way::staged)
-                      : repeats && adds(k)  ? Way::held
-                                            : Way::collected;
-            if (ways[k] == Way::held) hold(k, longest, facts);
-            else if (ways[k] == Way::at_hand) move_rows(k, at[k], 0, longest / row);
+            access[k] = o.in_place && o.whole       ? Access::in_place
+                        : !o.output                 ? (repeats ? Access::ready : Access::gathered)
+                        : repeats && accumulates(k) ? Access::accumulated
+                                                    : Access::scattered;
+            if (access[k] == Access::accumulated) begin_accumulating(k, longest, facts);
+            else if (access[k] == Access::ready) transfer_rows(k, at[k], 0, longest / row);
         }
-        std::size_t held = 0;
+        std::size_t accumulated = 0;
         for (std::size_t i = 0, count; i < n; i += count) {
             count = std::min(longest, n - i);
             std::size_t const first = i / row, rows = count / row;
             for (std::size_t k = 0; k < count_; ++k) {
                 auto const& o = operands_[k];
-                if (ways[k] == Way::in_place) {
+                if (access[k] == Access::in_place) {
                     at[k] = o.array->data + i * o.element;
                     if (o.output) fetch_for_stores(at[k], count * o.element);
-                } else if (ways[k] == Way::staged) move_rows(k, at[k], first, rows);
+                } else if (access[k] == Access::gathered) transfer_rows(k, at[k], first, rows);
             }
             body.call(body.context, at.data(), count, facts);
-            bool const collects = ++held % most_held == 0 || i + count == n;
+            bool const collects = ++accumulated % max_accumulated == 0 || i + count == n;
             for (std::size_t k = 0; k < count_; ++k) {
-                if (ways[k] == Way::collected)
-                    move_rows(k,
+                if (access[k] == Access::scattered)
+                    transfer_rows(k,
                         at[operands_[k].from < 0 ? k : static_cast<std::size_t>(operands_[k].from)],
                         first, rows);
-                else if (ways[k] == Way::held && collects) {
-                    move_rows(k, at[k], 0, longest / row);
-                    hold(k, longest, facts);
+                else if (access[k] == Access::accumulated && collects) {
+                    transfer_rows(k, at[k], 0, longest / row);
+                    begin_accumulating(k, longest, facts);
                 }
             }
         }

@@ -10,48 +10,48 @@ namespace xgrad::detail {
 
 inline constexpr std::size_t tile_size = 256;
 /// Elements that are summed in one go: longer runs would lose digits.
-inline constexpr std::size_t most_summed = 4096;
+inline constexpr std::size_t max_summed = 4096;
 
 /// How elements move between a tile and an array.
-struct Move {
+struct Transfer {
     /// n elements that are `stride` apart in the array.
-    using Run = void (*)(void* tile, void* array, std::ptrdiff_t stride, std::size_t n);
+    using Strided = void (*)(void* tile, void* array, std::ptrdiff_t stride, std::size_t n);
     /// Rows of them: `tile_gap` bytes apart in the tile, and `gap` bytes in the array.
     using Rows = void (*)(std::byte* tile, std::size_t tile_gap, std::byte* array,
         std::ptrdiff_t gap, std::ptrdiff_t stride, std::size_t n, std::size_t rows);
 
-    Run run = nullptr;
+    Strided strided = nullptr;
     Rows rows = nullptr;
 
     void operator()(void* tile, void* array, std::ptrdiff_t stride, std::size_t n) const {
-        run(tile, array, stride, n);
+        strided(tile, array, stride, n);
     }
 };
-template <Move::Run run>
-void move_rows_by(std::byte* tile, std::size_t tile_gap, std::byte* array, std::ptrdiff_t gap,
+template <Transfer::Strided run>
+void transfer_rows_by(std::byte* tile, std::size_t tile_gap, std::byte* array, std::ptrdiff_t gap,
     std::ptrdiff_t stride, std::size_t n, std::size_t rows) {
     for (; rows > 0; --rows, tile += tile_gap, array += gap) run(tile, array, stride, n);
 }
-template <Move::Run run> inline constexpr Move move_by{run, &move_rows_by<run>};
+template <Transfer::Strided run> inline constexpr Transfer transfer_by{run, &transfer_rows_by<run>};
 
 /// Folds rows of n elements that lie one after another into an array of n.
-using FoldRows = void (*)(void* from, void* array, std::size_t n, std::size_t rows);
+using ReduceColumns = void (*)(void* from, void* array, std::size_t n, std::size_t rows);
 
 /// An input or an output of a kernel over an index space.
 struct TileOperand {
     AnyArray const* array = nullptr;
     std::size_t element = 0;      // bytes of an element of the array
     std::size_t tile_element = 0; // bytes of an element of a tile
-    Move move;
-    FoldRows fold_rows =
+    Transfer transfer;
+    ReduceColumns reduce_columns =
         nullptr; // what moves of one row after another would do, where that can be done faster
     bool in_place = false; // the array's elements are what a tile would hold
     bool whole = false;    // it covers the index space in row-major order
     bool output = false;
-    bool folds = false; // an output to whose elements tiles are added, or otherwise joined
+    bool reduces = false; // an output to whose elements tiles are added, or otherwise joined
     bool absent =
         false; // an input that nothing looks at is a tile of zeros; an output has no place at all
-    bool uniform = false;     // one element for the whole index space
+    bool constant = false;    // one element for the whole index space
     bool kernel_adds = false; // the kernel can add to what lies in the place of this output
     std::int8_t from = -1;    // an output that is what this input holds
     std::int8_t over = -1;    // an output that a kernel may write where this input lies
@@ -60,10 +60,10 @@ struct TileOperand {
 };
 
 /// Room for a tile of any scalar type; and one of zeros, for inputs that nothing looks at.
-struct TileRoom {
+struct TileBuffer {
     alignas(64) std::byte elements[tile_size * 16];
 };
-inline constinit TileRoom zero_tile{};
+inline constinit TileBuffer zero_tile{};
 
 /// Fetches the lines of an output that a kernel will write where it is. Stores wait for their lines
 /// in order, so those to tiles, which are at hand, would wait with them. AMD's processors since Zen
@@ -80,7 +80,7 @@ inline void fetch_for_stores(
 /// Of the first 64 operands, one bit each: the inputs that have one value in a whole tile, and the
 /// outputs that are added to what lies in their places.
 struct TileFacts {
-    std::uint64_t uniform = 0, added_to = 0;
+    std::uint64_t constant = 0, added_to = 0;
 
     static constexpr std::uint64_t bit(std::size_t k) { return k < 64 ? std::uint64_t{1} << k : 0; }
 };

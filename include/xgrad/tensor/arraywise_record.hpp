@@ -5,7 +5,7 @@
 #include <xgrad/graph/local_graph.hpp>
 #include <xgrad/graph/saved_tensor.hpp>
 #include <xgrad/graph/view.hpp>
-#include <xgrad/ops/formula.hpp>
+#include <xgrad/ops/flat_expression.hpp>
 
 XGRAD_COMPILED_ONCE
 
@@ -51,7 +51,7 @@ public:
     [[gnu::cold]] std::string name() const override { return backward_name(table_.name); }
     [[gnu::cold]] std::string formula() const override {
         std::string s(table_.name);
-        for (std::size_t i = 0; i < table_.count; ++i) s += (i ? ", " : "(") + tensor_letter(i);
+        for (std::size_t i = 0; i < table_.count; ++i) s += (i ? ", " : "(") + tensor_name(i);
         return s + ")";
     }
     void release_saved() noexcept override {
@@ -61,7 +61,7 @@ public:
     [[gnu::cold]] std::vector<NamedSavedTensor> saved_tensors() override {
         std::vector<NamedSavedTensor> all;
         for (std::size_t i = 0; i < table_.count; ++i)
-            if (uses_ & uses_argument(i)) all.push_back({tensor_letter(i), &operands_[i].saved});
+            if (uses_ & uses_argument(i)) all.push_back({tensor_name(i), &operands_[i].saved});
         if (uses_ & uses_result) all.push_back({"result", &result_});
         return all;
     }

@@ -43,7 +43,7 @@ template <class R, class Visit> void each_element(R& r, Visit visit) {
 /// is made without arguments, are members of the Context.
 template <class F> class Context : public decltype(detail::data_of<F>())::type {
     static_assert(
-        sizeof(detail::Pronounced<typename decltype(detail::judge_context<F>())::type>) > 0);
+        sizeof(detail::ReportDiagnostic<typename decltype(detail::judge_context<F>())::type>) > 0);
 
 public:
     using Saved = typename decltype(detail::saved_by<F>())::type;
@@ -60,7 +60,8 @@ public:
             template save_for_backward_saves_something_else_than_Saved<
                 std::tuple<detail::stored_as<T>...>, Saved>;
         constexpr bool fits = is_saved(std::type_identity<Saved>{}, std::type_identity<T>{}...);
-        static_cast<void>(detail::Pronounced<std::conditional_t<fits, verdict::fine, Sentence>>());
+        static_cast<void>(
+            detail::ReportDiagnostic<std::conditional_t<fits, verdict::ok, Sentence>>());
         if constexpr (fits) {
             if (!node_.is_recorded()) return;
             Saved saved(tensors...);

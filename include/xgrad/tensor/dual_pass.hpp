@@ -28,7 +28,7 @@ public:
             if (moves) plan_.moving |= LeafMask{1} << k;
         }
         plan_.saved_result = result;
-        operands_[layout_.seed()] = absent_output();
+        operands_[layout_.grad_output()] = absent_output();
         operands_[layout_.result()] =
             result ? input_operand(*result, *kernels_.result, space_) : absent_output();
         operands_[layout_.tangent()] = absent_output();
@@ -50,9 +50,9 @@ public:
         plan_.gradients = node_.gradients().only(wanted);
         seeds_ = node_.sum() ? node_.sum()->spread(gradient, space_) : gradient.impl().array;
         if (seeds_.numel == 1) {
-            kernels_.result->stage(uniform_.elements, seeds_.data, 0, most_lanes);
-            plan_.uniform_seed = uniform_.elements;
-        } else operands_[layout_.seed()] = input_operand(seeds_, *kernels_.result, space_);
+            kernels_.result->gather(uniform_.elements, seeds_.data, 0, most_lanes);
+            plan_.constant_grad_output = uniform_.elements;
+        } else operands_[layout_.grad_output()] = input_operand(seeds_, *kernels_.result, space_);
         gradients_.resize(layout_.leaves);
         for (std::size_t k = 0; k < layout_.leaves; ++k) {
             if (!makes_gradient(k)) continue;
@@ -119,7 +119,7 @@ private:
     }
 
     FusedNode const& node_;
-    FormulaTable const& kernels_;
+    KernelTable const& kernels_;
     DualLayout layout_;
     Shape space_;
     LocalArray<TileOperand, 21> operands_;

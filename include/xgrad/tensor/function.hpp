@@ -1,5 +1,5 @@
 // Function: a differentiable operation of your own on whole arrays, as PyTorch's
-// torch.autograd.Function. What can be wrong with one is judged by the compiler:
+// torch.autograd.Function. What can be wrong with one is checked by the compiler:
 // function_verdict.hpp.
 #pragma once
 
@@ -196,7 +196,7 @@ template <class F> struct Function {
     template <class... X> static auto apply(X&&... x) {
         using Judge = detail::FunctionJudge<F, X...>;
         using Verdict = decltype(Judge::all());
-        static_cast<void>(detail::Pronounced<typename Verdict::type>());
+        static_cast<void>(detail::ReportDiagnostic<typename Verdict::type>());
         if constexpr (detail::is_fine<Verdict>)
             return detail::call_function<F, typename Judge::Call, typename Judge::Output>(
                 typename Judge::Call::given{}, std::forward<X>(x)...);

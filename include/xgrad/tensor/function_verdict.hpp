@@ -51,7 +51,7 @@ template <class F> struct Function {
 
 namespace detail {
 
-using Fine = std::type_identity<verdict::fine>;
+using Fine = std::type_identity<verdict::ok>;
 template <class V> inline constexpr bool is_fine = std::same_as<V, Fine>;
 
 /// True for what apply() takes as an argument of type V.
@@ -76,10 +76,10 @@ inline constexpr bool can_be_data = can_be_derived_from<T> && std::is_default_co
 template <class F> consteval auto judge_context() {
     using Sentence = verdict::Function<F>;
     if constexpr (requires { requires !is_tuple_of_tensors<typename F::Saved>; })
-        return verdict_is<
+        return diagnostic_is<
             typename Sentence::template Saved_is_no_tuple_of_tensors<typename F::Saved>>{};
     else if constexpr (requires { requires !can_be_data<typename F::Data>; })
-        return verdict_is<typename Sentence::
+        return diagnostic_is<typename Sentence::
                 template Data_is_no_class_that_is_made_without_arguments<typename F::Data>>{};
     else return Fine{};
 }
@@ -108,16 +108,16 @@ private:
         using WrongNumber = typename Sentence::template apply_has_the_wrong_number_of_arguments<
             verdict::given<sizeof...(X)>, verdict::wanted<Arguments::size>>;
         if constexpr (std::is_member_pointer_v<forward_type<F>>)
-            return verdict_is<typename Sentence::forward_is_not_static>{};
-        else if constexpr (sizeof...(X) > Arguments::size) return verdict_is<WrongNumber>{};
+            return diagnostic_is<typename Sentence::forward_is_not_static>{};
+        else if constexpr (sizeof...(X) > Arguments::size) return diagnostic_is<WrongNumber>{};
         else if constexpr (!is_fine<decltype(arguments<0>())>) return arguments<0>();
         else if constexpr (std::is_void_v<Returned> && known && fewer)
-            return verdict_is<WrongNumber>{};
+            return diagnostic_is<WrongNumber>{};
         else if constexpr (std::is_void_v<Returned> && !known)
-            return verdict_is<typename Sentence::template has_no_static_forward_for<Context<F>,
+            return diagnostic_is<typename Sentence::template has_no_static_forward_for<Context<F>,
                 stored_as<X>...>>{};
         else if constexpr (!has_tensor<Outputs>)
-            return verdict_is<typename Sentence::template forward_returns_no_tensor<Returned>>{};
+            return diagnostic_is<typename Sentence::template forward_returns_no_tensor<Returned>>{};
         else if constexpr (!Call::takes_context) return setup_context(typename Call::given{});
         else return Fine{};
     }
@@ -128,11 +128,12 @@ private:
             using V = type_at<I, typename Call::given>;
             using Given = type_at<I, Types<X...>>;
             if constexpr (is_untyped<V>)
-                return verdict_is<typename Sentence::
+                return diagnostic_is<typename Sentence::
                         template forward_takes_a_tensor_of_unknown_type<verdict::argument<I>, V>>{};
             else if constexpr (!fits<Given, V>)
-                return verdict_is<typename Sentence::template apply_has_an_argument_of_another_type<
-                    verdict::argument<I>, stored_as<Given>, V>>{};
+                return diagnostic_is<
+                    typename Sentence::template apply_has_an_argument_of_another_type<
+                        verdict::argument<I>, stored_as<Given>, V>>{};
             else return arguments<I + 1>();
         }
     }
@@ -144,7 +145,7 @@ private:
                       })
             return Fine{};
         else
-            return verdict_is<
+            return diagnostic_is<
                 typename Sentence::template forward_takes_no_Context_and_no_setup_context_takes<
                     Context<F>, Inputs, Output>>{};
     }
@@ -155,10 +156,10 @@ private:
 
     template <class... G> static consteval auto backward(Types<G...> gradients) {
         if constexpr (std::is_member_pointer_v<backward_type<F>>)
-            return verdict_is<typename Sentence::backward_is_not_static>{};
+            return diagnostic_is<typename Sentence::backward_is_not_static>{};
         else if constexpr (!is_fine<decltype(parameters(gradients))>) return parameters(gradients);
         else if constexpr (!requires(Context<F>& ctx, G&... g) { F::backward(ctx, g...); })
-            return verdict_is<
+            return diagnostic_is<
                 typename Sentence::template has_no_static_backward_for<Context<F>, G...>>{};
         else
             return returned<std::remove_cvref_t<decltype(F::backward(
@@ -171,9 +172,9 @@ private:
         else {
             using After = WithoutContext<F, typename ParametersOf<backward_type<F>>::list>;
             if constexpr (!After::has_context)
-                return verdict_is<typename Sentence::backward_takes_no_Context_first>{};
+                return diagnostic_is<typename Sentence::backward_takes_no_Context_first>{};
             else if constexpr (After::list::size != Gradients::size)
-                return verdict_is<
+                return diagnostic_is<
                     typename Sentence::template backward_takes_the_wrong_number_of_gradients<
                         verdict::given<After::list::size>, verdict::wanted<Gradients::size>>>{};
             else return parameter<0, typename After::list, Gradients>();
@@ -182,17 +183,18 @@ private:
     template <std::size_t I, class List, class Gradients> static consteval auto parameter() {
         if constexpr (I == List::size) return Fine{};
         else if constexpr (!std::is_convertible_v<type_at<I, Gradients>, type_at<I, List>>)
-            return verdict_is<typename Sentence::template backward_takes_a_gradient_of_another_type<
-                verdict::output<I>, type_at<I, List>, type_at<I, Gradients>>>{};
+            return diagnostic_is<
+                typename Sentence::template backward_takes_a_gradient_of_another_type<
+                    verdict::output<I>, type_at<I, List>, type_at<I, Gradients>>>{};
         else return parameter<I + 1, List, Gradients>();
     }
 
     template <class R> static consteval auto returned() {
         using List = elements_of<R>;
         if constexpr (std::is_void_v<R>)
-            return verdict_is<typename Sentence::backward_returns_nothing>{};
+            return diagnostic_is<typename Sentence::backward_returns_nothing>{};
         else if constexpr (List::size < Arguments::size)
-            return verdict_is<typename Sentence::template backward_returns_too_few_gradients<
+            return diagnostic_is<typename Sentence::template backward_returns_too_few_gradients<
                 verdict::given<List::size>, verdict::wanted<Arguments::size>>>{};
         else return gradient<0, List>();
     }
@@ -203,25 +205,25 @@ private:
                            (I < Arguments::size || !ParametersOf<forward_type<F>>::known))
             return gradient<I + 1, List>();
         else if constexpr (I >= Arguments::size)
-            return verdict_is<typename Sentence::template backward_returns_too_many_gradients<
+            return diagnostic_is<typename Sentence::template backward_returns_too_many_gradients<
                 verdict::given<List::size>, verdict::wanted<Arguments::size>>>{};
         else {
             using V = type_at<I, Arguments>;
             using Wanted = gradient_of<V>;
             using Got = stored_as<type_at<I, List>>;
             if constexpr (std::same_as<Wanted, std::nullopt_t>)
-                return verdict_is<typename Sentence::
+                return diagnostic_is<typename Sentence::
                         template backward_returns_a_gradient_for_an_argument_that_has_none<
                             verdict::argument<I>, V>>{};
             else if constexpr (std::same_as<Got, Wanted> ||
                                std::same_as<Got, std::optional<Wanted>>)
                 return gradient<I + 1, List>();
             else if constexpr (is_complex_of<Got, Wanted>)
-                return verdict_is<typename Sentence::
+                return diagnostic_is<typename Sentence::
                         template backward_returns_a_complex_gradient_for_a_real_argument<
                             verdict::argument<I>, Got, Wanted>>{};
             else
-                return verdict_is<
+                return diagnostic_is<
                     typename Sentence::template backward_returns_a_gradient_of_another_type<
                         verdict::argument<I>, Got, Wanted>>{};
         }
@@ -231,7 +233,7 @@ private:
     template <class... T> static consteval auto jvp(Types<T...>) {
         if constexpr (!has_jvp<F, T...>) return Fine{};
         else if constexpr (!requires(Context<F>& ctx, T&... t) { F::jvp(ctx, t...); })
-            return verdict_is<
+            return diagnostic_is<
                 typename Sentence::template has_no_static_jvp_for<Context<F>, T...>>{};
         else {
             using Got = elements_of<std::remove_cvref_t<decltype(F::jvp(
@@ -239,7 +241,7 @@ private:
             using Wanted = decltype(gradients_of(Outputs{}));
             if constexpr (are_tangents(Got{}, Wanted{})) return Fine{};
             else
-                return verdict_is<typename Sentence::
+                return diagnostic_is<typename Sentence::
                         template jvp_returns_something_else_than_a_tangent_for_each_result<Got,
                             Wanted>>{};
         }

@@ -76,7 +76,7 @@ public:
     [[gnu::cold]] std::vector<NamedSavedTensor> saved_tensors() override {
         std::vector<NamedSavedTensor> all;
         for (std::size_t k = 0; k < leaves(); ++k)
-            if (kept_ >> k & 1) all.push_back({tensor_letter(k), &saved_[k]});
+            if (kept_ >> k & 1) all.push_back({tensor_name(k), &saved_[k]});
         if (of_.saves_result()) all.push_back({"result", &saved_result()});
         if (differentiable_) all.push_back({"gradient", &saved_gradient()});
         return all;

@@ -204,9 +204,9 @@ private:
     /// One number came in for all elements.
     [[gnu::noinline]] void run_on_number(
         std::byte** at, std::size_t count, LeafMask added_to) const {
-        TileRoom splat;
+        TileBuffer splat;
         auto& seed = at[leaves()];
-        table().kernels.result->stage(splat.elements, seed, 0, std::min(count, tile_size));
+        table().kernels.result->gather(splat.elements, seed, 0, std::min(count, tile_size));
         seed = splat.elements;
         if (count <= tile_size)
             table().kernels.backward(formula_object(), plan_.gradients,
@@ -221,12 +221,12 @@ private:
                                  ? tile_size
                                  : part_size); // tiles of zeros, and of the seed, are no longer
         for (std::size_t k = 0; k < n; ++k)
-            loop.in_order(k, at[k], is_needed(k) ? kernels.leaf[k]->element : 0);
-        loop.in_order(seed, at[seed], repeats_seed ? 0 : kernels.result->element);
-        loop.in_order(result, saves_result() ? at[result] : nullptr, kernels.result->element);
+            loop.contiguous(k, at[k], is_needed(k) ? kernels.leaf[k]->element : 0);
+        loop.contiguous(seed, at[seed], repeats_seed ? 0 : kernels.result->element);
+        loop.contiguous(result, saves_result() ? at[result] : nullptr, kernels.result->element);
         for (std::size_t k = 0; k < n; ++k) {
             std::size_t const gradient = first_gradient + k, element = kernels.leaf[k]->element;
-            added_to >> k & 1 ? loop.in_order(gradient, at[gradient], element)
+            added_to >> k & 1 ? loop.contiguous(gradient, at[gradient], element)
                               : loop.result(gradient, at[gradient], element);
         }
         loop.run([&](std::size_t, void* const* here, std::size_t elements) {
@@ -241,7 +241,7 @@ private:
         auto* to = made->array.data;
         Strides const* const strides[] = {&seeds.strides};
         for_each_run(space_, strides, [&](std::size_t n, std::ptrdiff_t const* at) {
-            info.stage(to, seeds.data + at[0] * static_cast<std::ptrdiff_t>(info.element),
+            info.gather(to, seeds.data + at[0] * static_cast<std::ptrdiff_t>(info.element),
                 seeds.strides.back(), n);
             to += n * info.element;
         });
@@ -250,7 +250,7 @@ private:
 
     [[gnu::noinline]] void apply_in_blocks(AnyArray const& seeds, std::span<AnyTensor> results) {
         std::size_t const n = leaves(), seed = n, result = n + 1;
-        Repeats repeats;
+        BroadcastLeaves repeats;
         for (std::size_t k = 0; k < n; ++k)
             if (is_broadcast(k)) repeats.add(k, leaf_shape(k), space_);
         BlockLoop loop(
@@ -258,20 +258,21 @@ private:
         for (std::size_t k = 0; k < n; ++k) {
             auto const& info = *table().kernels.leaf[k];
             if (!is_needed(k)) loop.zeros(k);
-            else if (is_broadcast(k)) loop.repeated(k, saved_data(k), numel(leaf_shape(k)), info);
-            else loop.in_order(k, saved_data(k), info.element);
+            else if (is_broadcast(k)) loop.broadcast(k, saved_data(k), numel(leaf_shape(k)), info);
+            else loop.contiguous(k, saved_data(k), info.element);
         }
-        if (seeds.numel == 1) loop.number(seed, seeds.data, *table().kernels.result);
-        else loop.in_order(seed, seeds.data, table().kernels.result->element);
-        saves_result() ? loop.in_order(result, saved_result_data(), table().kernels.result->element)
-                       : loop.absent(result);
+        if (seeds.numel == 1) loop.scalar(seed, seeds.data, *table().kernels.result);
+        else loop.contiguous(seed, seeds.data, table().kernels.result->element);
+        saves_result()
+            ? loop.contiguous(result, saved_result_data(), table().kernels.result->element)
+            : loop.absent(result);
         place_gradients(loop, repeats, [&](std::size_t edge, std::size_t k) -> TensorImpl& {
             results[edge] = AnyTensor(TensorImpl::make(*table().leaf_types[k], leaf_shape(k)));
             return results[edge].impl();
         });
         loop.run(2 * n + 2, [&](void* const* at, std::size_t count, LeafMask added_to) {
             table().kernels.backward(
-                formula_object(), plan_.gradients, at, count, loop.uniform(), added_to);
+                formula_object(), plan_.gradients, at, count, loop.constant(), added_to);
         });
     }
 
@@ -294,7 +295,7 @@ private:
                                : absent_output();
 
         auto body = [&](void* const* at, std::size_t count, TileFacts facts) {
-            table().kernels.backward(formula_object(), plan_.gradients, at, count, facts.uniform,
+            table().kernels.backward(formula_object(), plan_.gradients, at, count, facts.constant,
                 leaves_added_to(facts));
         };
         TileLoop(space_, operands.data(), first_gradient + n).run(tile_body(body));

@@ -21,7 +21,7 @@ public:
     [[gnu::cold]] std::string formula() const override {
         auto const* first = table().kernels.vertices;
         std::size_t tensors = 0;
-        auto const inner = formula_text(first, tensors);
+        auto const inner = expression_text(first, tensors);
         return sum_ ? std::string(sum_->name) + "(" + inner + ")" : inner;
     }
     void release_saved() noexcept override {
@@ -33,7 +33,7 @@ public:
         watch();
         std::vector<NamedSavedTensor> all;
         for (std::size_t k = 0; k < leaves(); ++k)
-            if (plan_.kept >> k & 1) all.push_back({tensor_letter(k), &watched_[k]});
+            if (plan_.kept >> k & 1) all.push_back({tensor_name(k), &watched_[k]});
         if (saves_result()) all.push_back({"result", &watched_[leaves()]});
         return all;
     }
@@ -228,7 +228,7 @@ private:
     }
     [[gnu::noinline]] void keep_shapes(Gathered const& in) {
         std::size_t const n = leaves();
-        Repeats repeats;
+        BroadcastLeaves repeats;
         in_blocks_ = table().kernels.in_place && table().result.in_place;
         for (std::size_t k = 0; k < n; ++k) {
             std::size_t const first = first_of(k);

@@ -76,7 +76,7 @@ protected:
 
     /// Makes the gradients of a pass in blocks, make(edge, leaf).
     template <class Make>
-    void place_gradients(BlockLoop& loop, Repeats const& repeats, Make make) const {
+    void place_gradients(BlockLoop& loop, BroadcastLeaves const& repeats, Make make) const {
         std::size_t const first_gradient = leaves() + 2;
         for (std::size_t k = 0; k < leaves(); ++k) loop.absent(first_gradient + k);
         for (std::size_t edge = 0; edge < plan_.edges; ++edge) {
@@ -85,7 +85,7 @@ protected:
             AnyArray const& gradient = make(edge, k).array;
             if (repeats.all >> k & 1)
                 loop.sum(first_gradient + k, k, gradient.data, gradient.numel, info);
-            else loop.in_order(first_gradient + k, gradient.data, info.element);
+            else loop.contiguous(first_gradient + k, gradient.data, info.element);
         }
     }
 
@@ -126,7 +126,7 @@ private:
         PartLoop loop(count);
         for (std::size_t k = 0; k < n; ++k) {
             auto const element = table().kernels.leaf[k]->element;
-            loop.in_order(k, at[k], element);
+            loop.contiguous(k, at[k], element);
             loop.result(first_gradient + k, at[first_gradient + k], element);
         }
         loop.run([&](std::size_t part, void* const* here, std::size_t elements) {
@@ -135,10 +135,10 @@ private:
         return std::accumulate(sums.begin(), sums.end(), 0.);
     }
     [[gnu::noinline]] double sum_in_blocks_or_tiles(AnyArray const* const* arrays) {
-        auto const repeats = repeats_among(table().kernels, arrays, space_);
+        auto const repeats = find_broadcast(table().kernels, arrays, space_);
         return repeats ? sum_in_blocks(arrays, *repeats) : sum_tiled(arrays);
     }
-    double sum_in_blocks(AnyArray const* const* arrays, Repeats const& repeats) {
+    double sum_in_blocks(AnyArray const* const* arrays, BroadcastLeaves const& repeats) {
         std::size_t const n = leaves();
         BlockLoop loop(numel(space_), table().kernels, repeats, 2);
         loop.inputs(arrays);
@@ -153,7 +153,7 @@ private:
         });
         double sum = 0;
         loop.run(2 * n + 2, [&](void* const* at, std::size_t count, LeafMask added_to) {
-            sum += run(at, count, loop.uniform(), added_to);
+            sum += run(at, count, loop.constant(), added_to);
         });
         return sum;
     }
@@ -173,9 +173,9 @@ private:
         auto body = [&](void** at, std::size_t count, TileFacts facts) {
             for (std::size_t k = 0; k < n; ++k) {
                 at[k] = at[first_of(k)];
-                facts.uniform |= (facts.uniform >> first_of(k) & 1) << k;
+                facts.constant |= (facts.constant >> first_of(k) & 1) << k;
             }
-            sum += run(at, count, facts.uniform, leaves_added_to(facts));
+            sum += run(at, count, facts.constant, leaves_added_to(facts));
         };
         TileLoop(space_, operands.data(), first_gradient + n).run(tile_body(body));
         for (std::size_t k = 0; k < n; ++k)

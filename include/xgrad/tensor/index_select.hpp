@@ -2,7 +2,7 @@
 // numbers.
 #pragma once
 
-#include <xgrad/ops/picking.hpp>
+#include <xgrad/ops/index_operations.hpp>
 #include <xgrad/tensor/gradient_arithmetic.hpp>
 
 XGRAD_COMPILED_ONCE

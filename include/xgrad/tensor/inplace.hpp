@@ -159,9 +159,9 @@ inline bool needs_room_aside(
 template <Scalar T, class E>
 void assign(Tensor<T> const& t, E const& e, std::string_view operation) {
     using S = typename E::scalar;
-    static_assert(letter_rank<kind_of<S>> <= letter_rank<kind_of<T>>,
+    static_assert(kind_rank<kind_of<S>> <= kind_rank<kind_of<T>>,
         "in-place: the result type can't be cast to the type of the tensor that is changed");
-    if constexpr (letter_rank<kind_of<S>> <= letter_rank<kind_of<T>>) {
+    if constexpr (kind_rank<kind_of<S>> <= kind_rank<kind_of<T>>) {
         TakenApart<E> apart(e);
         auto const& table = apart.table;
         Gathered in(table, &apart.formula, apart.operands, true, operation);
@@ -197,12 +197,12 @@ void assign(Tensor<T> const& t, E const& e, std::string_view operation) {
                         written = {
                             FusedNode::make(&apart.formula, apart.operands, in, nullptr, t), 0};
                     NewHistory history(t, std::move(written));
-                    run_forward(table.kernels, &apart.formula, in.arrays, in.space(),
-                        output_operand(out, leaf_info<T>));
+                    evaluate_into(table.kernels, &apart.formula, in.arrays, in.space(),
+                        output_operand(out, element_type<T>));
                     return history.begin();
                 }
-            run_forward(table.kernels, &apart.formula, in.arrays, in.space(),
-                output_operand(out, leaf_info<T>));
+            evaluate_into(table.kernels, &apart.formula, in.arrays, in.space(),
+                output_operand(out, element_type<T>));
         }
         out.storage->bump();
     }

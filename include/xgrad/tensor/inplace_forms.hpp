@@ -110,7 +110,7 @@ template <class Self> struct InplaceForms {
     template <class Op, detail::OperandLike... X>
         requires(!detail::OperandLike<Op>)
     Self& apply_(Op const& op, X const&... more) {
-        static_cast<void>(detail::Pronounced<judged<Op>>());
+        static_cast<void>(detail::ReportDiagnostic<diagnostic_of<Op>>());
         if constexpr (!Operation<Op>) return static_cast<Self&>(*this);
         else
             return apply_in_place(

@@ -83,7 +83,7 @@ template <Operand X> auto median(X const& x) {
 /// (0) to the largest (1); between two of them as much nearer to one as q says, and these two have
 /// the gradient. NaN where there is one. Of integers and masks: of double.
 template <Operand X> auto quantile(X const& x, double q, std::ptrdiff_t axis, bool keep = false) {
-    if constexpr (std::same_as<typename X::letter, B> || std::same_as<typename X::letter, Z>)
+    if constexpr (std::same_as<typename X::kind, B> || std::same_as<typename X::kind, Z>)
         return quantile(cast<double>(x), q, axis, keep);
     else {
         auto const d = detail::normalize_axis("quantile", axis, x.shape());

@@ -5,7 +5,7 @@
 #pragma once
 
 #include <xgrad/graph/anomaly.hpp>
-#include <xgrad/ops/fold.hpp>
+#include <xgrad/ops/reducing.hpp>
 #include <xgrad/tensor/fused_gradient_node.hpp>
 #include <xgrad/tensor/tensor.hpp>
 
@@ -49,7 +49,7 @@ template <class F> struct RecordTableOf {
     }
     static constexpr RecordTable make() {
         RecordTable t{
-            FormulaTableOf<F>::table, leaf_info<Y>, type_info<Y>, types.data(), sizeof(F)};
+            KernelTableOf<F>::table, element_type<Y>, type_info<Y>, types.data(), sizeof(F)};
         if constexpr (Differentiable<Y>) {
             t.copy = &copy;
             if constexpr (!std::is_trivially_destructible_v<F>) t.destroy = &destroy;
@@ -74,9 +74,10 @@ inline AnyTensor record_formula(
             ? TensorImpl::make(table.result_type, AnyArray::Layout{*in.arrays[0]}, own_block)
             : TensorImpl::make(table.result_type, in.space(), own_block));
     auto const& out = result.impl().array;
-    if (in.in_order && table.result.in_place) run_in_order(table.kernels, formula, in.arrays, out);
+    if (in.in_order && table.result.in_place)
+        evaluate_contiguous(table.kernels, formula, in.arrays, out);
     else
-        run_forward(
+        evaluate_into(
             table.kernels, formula, in.arrays, in.space(), output_operand(out, table.result));
     if (in.plan) result.handle()->grad_fn = FusedNode::make(formula, operands, in, nullptr, result);
     return result;
@@ -111,8 +112,8 @@ inline AnyTensor record_formula_sum(std::string_view operation, RecordTable cons
         table.result.wide_element);
     if (mean) sum.scale = static_cast<double>(sums.numel) / static_cast<double>(in.count());
     auto const target = sum_operand(sums, table.result);
-    if (in.in_order && !over) fold_all(table.kernels, formula, in.arrays, in.count(), target);
-    else if (sums.numel) run_forward(table.kernels, formula, in.arrays, space, target);
+    if (in.in_order && !over) reduce_all(table.kernels, formula, in.arrays, in.count(), target);
+    else if (sums.numel) evaluate_into(table.kernels, formula, in.arrays, space, target);
     if (mean) table.result.scale(sums, sum.scale);
     table.result.narrow(sums);
     sum.keeps_dims = keepdims;
@@ -126,13 +127,13 @@ inline AnyTensor record_formula_sum(std::string_view operation, RecordTable cons
 template <class E> struct TakenApart {
     static_assert(E::leaves < 64,
         "an expression may name at most 63 tensors: assign a part of it to a Tensor first");
-    using F = formula_of<E>;
+    using F = flat_expression<E>;
     static constexpr RecordTable const& table = RecordTableOf<F>::table;
 
     F formula;
     AnyTensor const* operands[E::leaves];
 
-    explicit TakenApart(E const& e) : formula(FormulaOf<E>::make(e)) {
+    explicit TakenApart(E const& e) : formula(FlatExpressionOf<E>::make(e)) {
         each_tensor<0>(e, [this](std::size_t k, AnyTensor const& t) { operands[k] = &t; });
     }
 };
@@ -149,7 +150,7 @@ template <class Fold, class E>
 Array<typename E::scalar> fold(E const& e, Axes const& axes, bool keep) {
     TakenApart<E> const apart(e);
     Gathered const in(apart.table, &apart.formula, apart.operands, false);
-    return fold_formula<Fold, typename E::scalar>(
+    return reduce_expression<Fold, typename E::scalar>(
         apart.table.kernels, &apart.formula, in.arrays, in.space(), axes, keep);
 }
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <xgrad/graph/any_tensor.hpp>
-#include <xgrad/ops/move.hpp>
+#include <xgrad/ops/element_type.hpp>
 
 XGRAD_COMPILED_ONCE
 
@@ -40,8 +40,8 @@ struct TracedVertex {
 
 /// What recording needs to know of a formula beside its kernels.
 struct RecordTable {
-    FormulaTable const& kernels;
-    LeafInfo const& result; // as the forward kernel writes it
+    KernelTable const& kernels;
+    ElementType const& result; // as the forward kernel writes it
     TypeInfo const& result_type;
     TypeInfo const* const* leaf_types;
     std::size_t formula_bytes;

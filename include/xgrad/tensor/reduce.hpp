@@ -16,7 +16,7 @@ template <Scalar T> Traced<T> materialize_expression(Traced<T> const& x) { retur
 /// double.
 template <Operand X>
 auto record_sum(std::string_view operation, X const& x, Axes const* axes, bool keep, bool mean) {
-    using L = typename X::letter;
+    using L = typename X::kind;
     if constexpr (std::same_as<L, B>)
         return record_sum(operation, cast<std::int64_t>(x), axes, keep, mean);
     else return detail::record_sum(operation, x, axes, keep, mean);
@@ -38,7 +38,7 @@ template <template <class> class Fold, Operand X>
 auto fold(X const& x, Axes const& axes, bool keep) {
     using T = typename X::scalar;
     if constexpr (detail::is_expression<X>) return Tensor<T>(detail::fold<Fold<T>>(x, axes, keep));
-    else return Tensor<T>(detail::fold_array<Fold>(x.array_of(), axes, keep));
+    else return Tensor<T>(detail::reduce_array<Fold>(x.array_of(), axes, keep));
 }
 
 /// What a recorded operation takes as a constant.
@@ -72,7 +72,7 @@ template <Operand X> double finite_largest(X const& x) {
     auto const largest = static_cast<double>([&] {
         if constexpr (!detail::is_expression<X>)
             if (auto const& elements = x.array_of(); elements.contiguous)
-                return detail::fold_all_elements<detail::Larger<typename X::scalar>>(elements);
+                return detail::reduce_all_elements<detail::Larger<typename X::scalar>>(elements);
         return amax(x).item();
     }());
     return std::isfinite(largest) ? largest : 0;

@@ -27,7 +27,7 @@ public:
     using leaf_tag = void;
     using scalar = T;
     using value_type = T;
-    using letter = kind_of<T>;
+    using kind = kind_of<T>;
     using precision = precision_of<T>;
     static constexpr std::size_t leaves = 1;
 

@@ -18,7 +18,7 @@ template <Scalar T> struct Traced {
     using operand_tag = void;
     using records_at_once = void;
     using scalar = T;
-    using letter = kind_of<T>;
+    using kind = kind_of<T>;
     using precision = precision_of<T>;
     static constexpr std::size_t leaves = 1;
     Tensor<T> tensor;
@@ -159,7 +159,7 @@ private:
 
 /// The letter of a vertex, once numbers have the formula's precision.
 template <class X, class P> struct TracedLetter {
-    using type = typename X::letter;
+    using type = typename X::kind;
 };
 template <class N, class P> struct TracedLetter<Constant<N>, P> {
     using type = kind_of<typename decltype(traced_operand<P>(N{}))::value_type>;

@@ -44,7 +44,7 @@ template <class P> void add_reals(P* a, P const* t, std::size_t n) {
 
 /// array of T -> tile of E.
 template <class T, class E>
-void stage_run(void* tile, void* array, std::ptrdiff_t stride, std::size_t n) {
+void gather_strided(void* tile, void* array, std::ptrdiff_t stride, std::size_t n) {
     auto* const t = static_cast<E*>(tile);
     auto const* const a = static_cast<T const*>(array);
     if (stride == 0) fill_run(t, n, converted<E>(*a));
@@ -58,7 +58,7 @@ void stage_run(void* tile, void* array, std::ptrdiff_t stride, std::size_t n) {
 
 /// tile of E -> array of T.
 template <class T, class E>
-void collect_run(void* tile, void* array, std::ptrdiff_t stride, std::size_t n) {
+void scatter_strided(void* tile, void* array, std::ptrdiff_t stride, std::size_t n) {
     auto const* const t = static_cast<E const*>(tile);
     auto* const a = static_cast<T*>(array);
     for (std::size_t i = 0; i < n; ++i)
@@ -150,7 +150,7 @@ template <class W, class E> W sum_of(E const* t, std::size_t n) {
 
 /// tile -> array of W, added to what is there; a step of 0 sums the whole run.
 template <class W, class E>
-void add_run(void* tile, void* array, std::ptrdiff_t stride, std::size_t n) {
+void accumulate_strided(void* tile, void* array, std::ptrdiff_t stride, std::size_t n) {
     auto const* const t = static_cast<E const*>(tile);
     auto* const a = static_cast<W*>(array);
     if (stride == 0) *a += sum_of<W>(t, n);
@@ -169,7 +169,7 @@ void add_run(void* tile, void* array, std::ptrdiff_t stride, std::size_t n) {
 /// Rows added to an array of W, four at a time, so that what is there is read and written less
 /// often.
 template <class W, class E>
-void add_rows(void* from, void* array, std::size_t n, std::size_t rows) {
+void accumulate_columns(void* from, void* array, std::size_t n, std::size_t rows) {
     auto* t = static_cast<E*>(from);
     if constexpr (std::same_as<W, E> && Differentiable<E>) {
         using P = precision_of<E>;
@@ -185,7 +185,7 @@ void add_rows(void* from, void* array, std::size_t n, std::size_t rows) {
                 a, at(0), at(1), at(2), at(3));
         }
     }
-    for (; rows > 0; --rows, t += n) add_run<W, E>(t, array, 1, n);
+    for (; rows > 0; --rows, t += n) accumulate_strided<W, E>(t, array, 1, n);
 }
 
 // Rows of a tile that have one element each in the array, as beside a column. They are written and
@@ -262,9 +262,9 @@ XGRAD_NOINLINE void sum_short_rows(E const* t, std::size_t n, std::size_t rows, 
     for (; row < rows; ++row) take(row, sum_of<W>(t + row * n, n));
 }
 
-/// stage_run for rows.
+/// gather_strided for rows.
 template <class T, class E>
-void stage_rows(std::byte* tile, std::size_t tile_gap, std::byte* array, std::ptrdiff_t gap,
+void gather_rows(std::byte* tile, std::size_t tile_gap, std::byte* array, std::ptrdiff_t gap,
     std::ptrdiff_t stride, std::size_t n, std::size_t rows) {
     if constexpr (RealScalar<E>)
         if (stride == 0 && n >= simd::Batch<E>::width && tile_gap == n * sizeof(E))
@@ -272,11 +272,11 @@ void stage_rows(std::byte* tile, std::size_t tile_gap, std::byte* array, std::pt
                 return converted<E>(
                     *reinterpret_cast<T const*>(array + static_cast<std::ptrdiff_t>(row) * gap));
             });
-    move_rows_by<&stage_run<T, E>>(tile, tile_gap, array, gap, stride, n, rows);
+    transfer_rows_by<&gather_strided<T, E>>(tile, tile_gap, array, gap, stride, n, rows);
 }
-/// add_run for rows.
+/// accumulate_strided for rows.
 template <class W, class E>
-void add_runs(std::byte* tile, std::size_t tile_gap, std::byte* array, std::ptrdiff_t gap,
+void accumulate_rows(std::byte* tile, std::size_t tile_gap, std::byte* array, std::ptrdiff_t gap,
     std::ptrdiff_t stride, std::size_t n, std::size_t rows) {
     if constexpr (Differentiable<E>)
         if (stride == 0 && tile_gap == n * sizeof(E)) {
@@ -290,7 +290,7 @@ void add_runs(std::byte* tile, std::size_t tile_gap, std::byte* array, std::ptrd
             for (std::size_t row = 0; row < rows; ++row) add(row, sum_of<W>(t + row * n, n));
             return;
         }
-    move_rows_by<&add_run<W, E>>(tile, tile_gap, array, gap, stride, n, rows);
+    transfer_rows_by<&accumulate_strided<W, E>>(tile, tile_gap, array, gap, stride, n, rows);
 }
 
 } // namespace xgrad::detail

@@ -1,7 +1,7 @@
-// Formulas: an elementwise Expression with its tensors taken out. One pass over a formula's tree
-// computes the value at one batch of elements; a second pass through the tree of values, which
-// never leaves the registers, gives the gradients of all leaves. kernel.hpp puts the loop around
-// both.
+// Flattened expressions: an elementwise Expression with its tensors taken out. One pass over an
+// expression's tree computes the value at one batch of elements; a second pass through the tree of
+// values, which never leaves the registers, gives the gradients of all leaves. kernel.hpp puts the
+// loop around both.
 #pragma once
 
 #include <array>
@@ -12,36 +12,36 @@ XGRAD_COMPILED_ONCE
 
 namespace xgrad::detail {
 
-/// The place of a tensor in a formula. Leaves are numbered from left to right.
+/// The place of a tensor in an expression. Leaves are numbered from left to right.
 template <Scalar T> struct Slot {
-    using letter = kind_of<T>;
+    using kind = kind_of<T>;
     using precision = precision_of<T>;
     using scalar = T;
     static constexpr std::size_t leaves = 1;
 };
 
-template <class X> struct FormulaOf;
-template <class X> using formula_of = typename FormulaOf<X>::type;
-template <Number T> struct FormulaOf<Constant<T>> {
+template <class X> struct FlatExpressionOf;
+template <class X> using flat_expression = typename FlatExpressionOf<X>::type;
+template <Number T> struct FlatExpressionOf<Constant<T>> {
     using type = Constant<T>;
     static type make(Constant<T> const& c) { return c; }
 };
 template <class X>
     requires requires { typename X::leaf_tag; }
-struct FormulaOf<X> {
+struct FlatExpressionOf<X> {
     using type = Slot<typename X::scalar>;
     static type make(X const&) { return {}; }
 };
-template <class Op, class... X> struct FormulaOf<Expression<Op, X...>> {
-    using type = Expression<Op, formula_of<X>...>;
+template <class Op, class... X> struct FlatExpressionOf<Expression<Op, X...>> {
+    using type = Expression<Op, flat_expression<X>...>;
     static type make(Expression<Op, X...> const& e) {
         return [&]<std::size_t... I>(std::index_sequence<I...>) {
-            return type(e.op, FormulaOf<X>::make(get<I>(e.x))...);
+            return type(e.op, FlatExpressionOf<X>::make(get<I>(e.x))...);
         }(std::index_sequence_for<X...>{});
     }
 };
 
-/// The precision in which a whole formula is computed: the widest of its parts.
+/// The precision in which a whole expression is computed: the widest of its parts.
 template <class X> struct ComputePrecision {
     using type = typename X::precision;
 };
@@ -49,7 +49,7 @@ template <class Op, class... X> struct ComputePrecision<Expression<Op, X...>> {
     using type = widest_precision<typename Expression<Op, X...>::precision,
         typename ComputePrecision<X>::type...>;
 };
-/// A formula of masks alone is computed on integers.
+/// An expression of masks alone is computed on integers.
 template <class F>
 using compute_precision = std::conditional_t<std::same_as<typename ComputePrecision<F>::type, bool>,
     std::int64_t, typename ComputePrecision<F>::type>;
@@ -91,7 +91,7 @@ template <class Op, class... X, std::size_t K> struct LeafScalar<Expression<Op, 
 };
 template <class F, std::size_t K> using leaf_scalar = typename LeafScalar<F, K>::type;
 
-/// One vertex of a formula, for printing: vertices in the order in which they are written, each
+/// One vertex of an expression, for printing: vertices in the order in which they are written, each
 /// before its operands.
 struct Vertex {
     std::string_view name;    // of an operation; of a tensor or a number empty
@@ -122,19 +122,19 @@ template <class F> constexpr auto make_vertices() {
 }
 template <class F> inline constexpr auto vertices_of = make_vertices<F>();
 
-/// How texts call the i-th tensor of a formula: "a", "b", ...
-inline std::string tensor_letter(std::size_t i) {
+/// How texts call the i-th tensor of an expression: "a", "b", ...
+inline std::string tensor_name(std::size_t i) {
     return i < 26 ? std::string(1, static_cast<char>('a' + i)) : "x" + std::to_string(i);
 }
 
-/// "Add(Mul(Sin(a), b), number)": a formula in words, its tensors as letters.
-[[gnu::cold]] inline std::string formula_text(Vertex const*& v, std::size_t& tensors) {
+/// "Add(Mul(Sin(a), b), number)": an expression in words, its tensors as letters.
+[[gnu::cold]] inline std::string expression_text(Vertex const*& v, std::size_t& tensors) {
     Vertex const here = *v++;
-    if (here.is_tensor) return tensor_letter(tensors++);
+    if (here.is_tensor) return tensor_name(tensors++);
     if (here.name.empty()) return "number";
     std::string s(here.name);
     for (std::size_t i = 0; i < here.operands; ++i)
-        s += (i ? ", " : "(") + formula_text(v, tensors);
+        s += (i ? ", " : "(") + expression_text(v, tensors);
     return s + ")";
 }
 
@@ -177,16 +177,16 @@ struct InverseOf<E, P> {
     using type = batch_for<typename ArgumentOf<1, typename E::signature>::type, P>;
 };
 
-/// The values at every vertex of a formula, for one batch of elements. Filled in place: the
+/// The values at every vertex of an expression, for one batch of elements. Filled in place: the
 /// compiler keeps the parts of a structure in registers only if it is never copied whole.
 template <class X, class P> struct Values {
-    batch_for<typename X::letter, P> y;
+    batch_for<typename X::kind, P> y;
 };
 template <class Indices, class P, class... X> struct ValuesOf;
 template <std::size_t... I, class P, class... X>
 struct ValuesOf<std::index_sequence<I...>, P, X...> : OperandAt<I, Values<X, P>>... {};
 template <class Op, class... X, class P> struct Values<Expression<Op, X...>, P> {
-    batch_for<typename Expression<Op, X...>::letter, P> y;
+    batch_for<typename Expression<Op, X...>::kind, P> y;
     ValuesOf<std::index_sequence_for<X...>, P, X...> x;
     [[no_unique_address]] PartialOf<Expression<Op, X...>, P> partial;
     [[no_unique_address]] typename InverseOf<Expression<Op, X...>, P>::type inverse;
@@ -219,14 +219,14 @@ template <class E, std::size_t At> XGRAD_INLINE bool covers(LeafMask mask) {
 
 template <class Op>
 inline constexpr bool is_transcendental = requires { requires Op::is_transcendental; };
-/// Whether a formula has parts that are not found again where all their leaves have the values of
-/// the batch before.
-template <class X> inline constexpr bool keeps_values = false;
+/// Whether an expression has parts that are not found again where all their leaves have the values
+/// of the batch before.
+template <class X> inline constexpr bool has_invariant_parts = false;
 template <class Op, class... X>
-inline constexpr bool keeps_values<Expression<Op, X...>> =
-    is_transcendental<Op> || divides<Expression<Op, X...>> || (keeps_values<X> || ...);
+inline constexpr bool has_invariant_parts<Expression<Op, X...>> =
+    is_transcendental<Op> || divides<Expression<Op, X...>> || (has_invariant_parts<X> || ...);
 
-// `known`: the leaves that have the values of the batch before.
+// `invariant`: the leaves that have the values of the batch before.
 template <std::size_t At, class P, Pass pass, class T, class Load>
 XGRAD_INLINE void evaluate(Slot<T> const&, Load const& load, Values<Slot<T>, P>& v, LeafMask) {
     v.y = load.template operator()<T, At>();
@@ -234,39 +234,39 @@ XGRAD_INLINE void evaluate(Slot<T> const&, Load const& load, Values<Slot<T>, P>&
 template <std::size_t At, class P, Pass pass, class T, class Load>
 XGRAD_INLINE void evaluate(Constant<T> const&, Load const&, Values<Constant<T>, P>&, LeafMask) {}
 
-/// A number of a formula.
+/// A number of an expression.
 template <class P, class T>
-XGRAD_INLINE batch_for<kind_of<T>, P> number_batch(Constant<T> const& c) {
+XGRAD_INLINE batch_for<kind_of<T>, P> constant_batch(Constant<T> const& c) {
     if constexpr (std::same_as<T, bool>) return simd::Batch<P>(c.value()) != 0;
     else return c.value();
 }
-/// Numbers of a formula are there before the first batch.
-template <class T, class P> XGRAD_INLINE void place_numbers(Slot<T> const&, Values<Slot<T>, P>&) {}
+/// Numbers of an expression are there before the first batch.
+template <class T, class P> XGRAD_INLINE void set_constants(Slot<T> const&, Values<Slot<T>, P>&) {}
 template <class T, class P>
-XGRAD_INLINE void place_numbers(Constant<T> const& c, Values<Constant<T>, P>& v) {
-    v.y = number_batch<P>(c);
+XGRAD_INLINE void set_constants(Constant<T> const& c, Values<Constant<T>, P>& v) {
+    v.y = constant_batch<P>(c);
 }
 template <class P, class Op, class... X>
-XGRAD_INLINE void place_numbers(Expression<Op, X...> const& e, Values<Expression<Op, X...>, P>& v) {
+XGRAD_INLINE void set_constants(Expression<Op, X...> const& e, Values<Expression<Op, X...>, P>& v) {
     [&]<std::size_t... I>(std::index_sequence<I...>) XGRAD_LAMBDA_INLINE {
-        (place_numbers(get<I>(e.x), get<I>(v.x)), ...);
+        (set_constants(get<I>(e.x), get<I>(v.x)), ...);
     }(std::index_sequence_for<X...>{});
 }
 template <std::size_t At, class P, Pass pass, class Op, class... X, class Load, std::size_t... I>
 XGRAD_INLINE void evaluate_operands(Expression<Op, X...> const& e, Load const& load,
-    Values<Expression<Op, X...>, P>& v, LeafMask known, std::index_sequence<I...>) {
+    Values<Expression<Op, X...>, P>& v, LeafMask invariant, std::index_sequence<I...>) {
     using E = Expression<Op, X...>;
     constexpr auto first = first_leaves<X...>();
-    (evaluate<At + first[I], P, pass>(get<I>(e.x), load, get<I>(v.x), known), ...);
+    (evaluate<At + first[I], P, pass>(get<I>(e.x), load, get<I>(v.x), invariant), ...);
     if constexpr (pass == Pass::backward && divides<E>)
-        if (!covers<std::tuple_element_t<1, std::tuple<X...>>, At + first[1]>(known)) [[likely]]
+        if (!covers<std::tuple_element_t<1, std::tuple<X...>>, At + first[1]>(invariant)) [[likely]]
             v.inverse = reciprocal(argument<E, 1, P>(v));
 }
 template <class P, Pass pass, class Op, class... X, std::size_t... I>
 XGRAD_INLINE void apply_operation(
     Expression<Op, X...> const& e, Values<Expression<Op, X...>, P>& v, std::index_sequence<I...>) {
     using E = Expression<Op, X...>;
-    using batch = batch_for<typename E::letter, P>;
+    using batch = batch_for<typename E::kind, P>;
     if constexpr (pass == Pass::backward && FoundTogether<E, P>::value) {
         auto const [y, partial] = e.op.value_and_partial(argument<E, I, P>(v)...);
         v.y = y;
@@ -278,24 +278,24 @@ XGRAD_INLINE void apply_operation(
 }
 template <std::size_t At, class P, Pass pass, class Op, class... X, class Load>
 XGRAD_INLINE void evaluate(Expression<Op, X...> const& e, Load const& load,
-    Values<Expression<Op, X...>, P>& v, LeafMask known) {
+    Values<Expression<Op, X...>, P>& v, LeafMask invariant) {
     if constexpr (is_transcendental<Op>)
-        if (covers<Expression<Op, X...>, At>(known)) [[unlikely]]
+        if (covers<Expression<Op, X...>, At>(invariant)) [[unlikely]]
             return;
-    evaluate_operands<At, P, pass>(e, load, v, known, std::index_sequence_for<X...>{});
+    evaluate_operands<At, P, pass>(e, load, v, invariant, std::index_sequence_for<X...>{});
     apply_operation<P, pass>(e, v, std::index_sequence_for<X...>{});
 }
 
 /// Once more for backward, with the outermost value read instead of computed where `saved` says so.
 template <class P, class T, class Load, class LoadResult>
 XGRAD_INLINE void evaluate_again(Slot<T> const& f, Load const& load, bool, LoadResult const&,
-    Values<Slot<T>, P>& v, LeafMask known) {
-    evaluate<0, P, Pass::backward>(f, load, v, known);
+    Values<Slot<T>, P>& v, LeafMask invariant) {
+    evaluate<0, P, Pass::backward>(f, load, v, invariant);
 }
 template <class P, class Op, class... X, class Load, class LoadResult>
 XGRAD_INLINE void evaluate_again(Expression<Op, X...> const& e, Load const& load, bool saved,
-    LoadResult const& result, Values<Expression<Op, X...>, P>& v, LeafMask known) {
-    evaluate_operands<0, P, Pass::backward>(e, load, v, known, std::index_sequence_for<X...>{});
+    LoadResult const& result, Values<Expression<Op, X...>, P>& v, LeafMask invariant) {
+    evaluate_operands<0, P, Pass::backward>(e, load, v, invariant, std::index_sequence_for<X...>{});
     if (saved && !FoundTogether<Expression<Op, X...>, P>::value) v.y = result();
     else apply_operation<P, Pass::backward>(e, v, std::index_sequence_for<X...>{});
 }
@@ -311,17 +311,19 @@ template <class L, class P> XGRAD_INLINE auto project(simd::ComplexBatch<P> g) {
 }
 
 template <class X>
-inline constexpr bool wants_gradient = X::leaves > 0 && takes_gradients<typename X::letter>;
+inline constexpr bool wants_gradient = X::leaves > 0 && takes_gradients<typename X::kind>;
 
-/// Sends the gradient g of a formula's value down to its leaves: sink.template operator()<T,
-/// leaf>(gradient).
-template <std::size_t At, class P, class T, class G, class Sink>
-XGRAD_INLINE void send(Slot<T> const&, Values<Slot<T>, P> const&, G g, LeafMask, Sink const& sink) {
-    sink.template operator()<T, At>(g);
+/// Sends the gradient g of an expression's value down to its leaves: destination.template
+/// operator()<T, leaf>(gradient).
+template <std::size_t At, class P, class T, class G, class Destination>
+XGRAD_INLINE void backpropagate(
+    Slot<T> const&, Values<Slot<T>, P> const&, G g, LeafMask, Destination const& destination) {
+    destination.template operator()<T, At>(g);
 }
-template <std::size_t At, class P, class Op, class... X, class G, class Sink>
-XGRAD_INLINE void send(Expression<Op, X...> const& e, Values<Expression<Op, X...>, P> const& v, G g,
-    LeafMask wanted, Sink const& sink) {
+template <std::size_t At, class P, class Op, class... X, class G, class Destination>
+XGRAD_INLINE void backpropagate(Expression<Op, X...> const& e,
+    Values<Expression<Op, X...>, P> const& v, G g, LeafMask wanted,
+    Destination const& destination) {
     using E = Expression<Op, X...>;
     constexpr auto first = first_leaves<X...>();
     auto const to_operand = [&]<std::size_t I>(wrt<I> which) XGRAD_LAMBDA_INLINE {
@@ -332,8 +334,8 @@ XGRAD_INLINE void send(Expression<Op, X...> const& e, Values<Expression<Op, X...
                 if constexpr (FoundTogether<E, P>::value) return pull(g, v.partial);
                 else return pull(g, e.op.partial(which, v.y, argument_again<E, J, P>(v)...));
             }(std::index_sequence_for<X...>{});
-            send<At + first[I], P>(
-                get<I>(e.x), get<I>(v.x), project<typename Xi::letter>(gi), wanted, sink);
+            backpropagate<At + first[I], P>(
+                get<I>(e.x), get<I>(v.x), project<typename Xi::kind>(gi), wanted, destination);
         }
     };
     [&]<std::size_t... I>(std::index_sequence<I...>)

@@ -3,7 +3,7 @@
 
 #include <limits>
 
-#include <xgrad/ops/run_forward.hpp>
+#include <xgrad/ops/evaluate_into.hpp>
 #include <xgrad/ops/shaping.hpp>
 
 XGRAD_COMPILED_ONCE
@@ -44,80 +44,80 @@ template <class T> struct Smaller {
 };
 
 /// A run of numbers folded into one, in interleaved parts.
-template <class Fold, class A, class T> void fold_into(A& a, T const* t, std::size_t n) {
+template <class Combine, class A, class T> void reduce_into(A& a, T const* t, std::size_t n) {
     std::size_t i = 0;
     if constexpr (std::same_as<A, T> && RealScalar<T>) {
         using Batch = simd::Batch<T>;
-        Batch part[4] = {Fold::start(), Fold::start(), Fold::start(), Fold::start()};
+        Batch part[4] = {Combine::start(), Combine::start(), Combine::start(), Combine::start()};
         for (; i + 4 * Batch::width <= n; i += 4 * Batch::width)
             kernel::unroll<4>([&](auto j) XGRAD_LAMBDA_INLINE {
-                part[j] = Fold::join(part[j], Batch::load(t + i + j * Batch::width));
+                part[j] = Combine::join(part[j], Batch::load(t + i + j * Batch::width));
             });
         for (; i + Batch::width <= n; i += Batch::width)
-            part[0] = Fold::join(part[0], Batch::load(t + i));
-        auto const join = [](Batch p, Batch q) XGRAD_LAMBDA_INLINE { return Fold::join(p, q); };
+            part[0] = Combine::join(part[0], Batch::load(t + i));
+        auto const join = [](Batch p, Batch q) XGRAD_LAMBDA_INLINE { return Combine::join(p, q); };
         T lanes[Batch::width];
         join(join(part[0], part[1]), join(part[2], part[3])).across(join).store(lanes);
-        a = Fold::join(a, lanes[0]);
+        a = Combine::join(a, lanes[0]);
     } else {
-        A part[4] = {Fold::start(), Fold::start(), Fold::start(), Fold::start()};
+        A part[4] = {Combine::start(), Combine::start(), Combine::start(), Combine::start()};
         for (; i + 4 <= n; i += 4)
             for (std::size_t j = 0; j < 4; ++j)
-                part[j] = Fold::join(part[j], converted<A>(t[i + j]));
-        for (auto const p : part) a = Fold::join(a, p);
+                part[j] = Combine::join(part[j], converted<A>(t[i + j]));
+        for (auto const p : part) a = Combine::join(a, p);
     }
-    for (; i < n; ++i) a = Fold::join(a, converted<A>(t[i]));
+    for (; i < n; ++i) a = Combine::join(a, converted<A>(t[i]));
 }
 
 /// tile of T -> array of the fold's accumulators; a step of 0 folds the whole run into one.
-template <class Fold, class T>
-void fold_run(void* tile, void* array, std::ptrdiff_t stride, std::size_t n) {
-    using A = typename Fold::accumulator;
+template <class Combine, class T>
+void reduce_strided(void* tile, void* array, std::ptrdiff_t stride, std::size_t n) {
+    using A = typename Combine::accumulator;
     auto const* const t = static_cast<T const*>(tile);
     auto* const a = static_cast<A*>(array);
-    if (stride == 0) return fold_into<Fold>(*a, t, n);
+    if (stride == 0) return reduce_into<Combine>(*a, t, n);
     std::size_t i = 0;
     if constexpr (std::same_as<A, T> && RealScalar<T>) {
         using Batch = simd::Batch<T>;
         for (; stride == 1 && i + Batch::width <= n; i += Batch::width)
-            Fold::join(Batch::load(a + i), Batch::load(t + i)).store(a + i);
+            Combine::join(Batch::load(a + i), Batch::load(t + i)).store(a + i);
     }
     for (; i < n; ++i) {
         auto& at = a[static_cast<std::ptrdiff_t>(i) * stride];
-        at = Fold::join(at, converted<A>(t[i]));
+        at = Combine::join(at, converted<A>(t[i]));
     }
 }
 
-/// Folds a formula's values over axes without storing them.
-template <class Fold, class T>
-Array<T> fold_formula(FormulaTable const& table, void const* formula, AnyArray const* const* leaves,
-    Shape const& space, Axes const& axes, bool keep) {
-    using A = typename Fold::accumulator;
-    Array<A> out(reduced_shape(space, axes, true), Fold::start());
-    run_forward(table, formula, leaves, space,
-        fold_operand(out, sizeof(A), sizeof(T), move_by<&fold_run<Fold, T>>));
+/// Folds an expression's values over axes without storing them.
+template <class Combine, class T>
+Array<T> reduce_expression(KernelTable const& table, void const* expression,
+    AnyArray const* const* leaves, Shape const& space, Axes const& axes, bool keep) {
+    using A = typename Combine::accumulator;
+    Array<A> out(reduced_shape(space, axes, true), Combine::start());
+    evaluate_into(table, expression, leaves, space,
+        reduce_operand(out, sizeof(A), sizeof(T), transfer_by<&reduce_strided<Combine, T>>));
     narrow<A, T>(out);
     if (!keep) out.reshape(reduced_shape(space, axes, false));
     return std::move(as<T>(out));
 }
 
 /// All elements of an array in row-major order folded into one number.
-template <class Fold, Scalar T> T fold_all_elements(Array<T> const& x) {
-    auto all = Fold::start();
-    for (std::size_t i = 0; i < x.numel; i += most_summed)
-        fold_into<Fold>(all, x.begin() + i, std::min(most_summed, x.numel - i));
+template <class Combine, Scalar T> T reduce_all_elements(Array<T> const& x) {
+    auto all = Combine::start();
+    for (std::size_t i = 0; i < x.numel; i += max_summed)
+        reduce_into<Combine>(all, x.begin() + i, std::min(max_summed, x.numel - i));
     return converted<T>(all);
 }
 /// The same of an array's elements.
 template <template <class> class F, Scalar T>
-Array<T> fold_array(Array<T> const& x, Axes const& axes, bool keep) {
-    using Fold = F<T>;
+Array<T> reduce_array(Array<T> const& x, Axes const& axes, bool keep) {
+    using Combine = F<T>;
     if (x.contiguous && axes.size() == x.shape.size())
-        return Array<T>(keep ? Shape(x.shape.size(), 1) : Shape(), fold_all_elements<Fold>(x));
-    Slot<T> const formula;
+        return Array<T>(keep ? Shape(x.shape.size(), 1) : Shape(), reduce_all_elements<Combine>(x));
+    Slot<T> const expression;
     AnyArray const* const leaf = &x;
-    return fold_formula<Fold, T>(
-        FormulaTableOf<Slot<T>>::table, &formula, &leaf, x.shape, axes, keep);
+    return reduce_expression<Combine, T>(
+        KernelTableOf<Slot<T>>::table, &expression, &leaf, x.shape, axes, keep);
 }
 
 // What gradients of folds over axes need.
@@ -147,15 +147,15 @@ inline bool are_last(Axes const& over, std::size_t rank) {
 }
 
 /// The elements as W, in row-major order with the axes `over` last: where they are if they lie so,
-/// else copied into `room`.
+/// else copied into `buffer`.
 template <class W, Scalar T>
-W const* rows_over(Axes const& over, Array<T> const& x, Array<W>& room) {
+W const* rows_over(Axes const& over, Array<T> const& x, Array<W>& buffer) {
     if constexpr (std::same_as<W, T>)
         if (x.contiguous && are_last(over, x.shape.size())) return x.begin();
-    auto const turned = Permute{{}, axes_with_last(over, x.shape.size())}.value(x);
-    room = Array<W>(turned.shape);
-    copy_elements(room, turned);
-    return room.begin();
+    auto const transposed = Permute{{}, axes_with_last(over, x.shape.size())}.value(x);
+    buffer = Array<W>(transposed.shape);
+    copy_elements(buffer, transposed);
+    return buffer.begin();
 }
 /// The window on such rows in which the axes have their own places.
 template <Scalar T> Array<T> rows_put_back(Axes const& over, Array<T> rows) {
@@ -172,21 +172,21 @@ namespace xgrad {
 inline constexpr bool keepdims = true;
 
 /// Base of an operation that folds the elements over some axes.
-template <template <class> class F> struct Folding : Arraywise {
-    template <class T> using fold = F<T>;
+template <template <class> class F> struct Reducing : Arraywise {
+    template <class T> using combine = F<T>;
     Axes over; // normalised
     bool keep = false;
 
     template <Scalar T> auto value(detail::Array<T> const& x) const {
-        return detail::fold_array<F>(x, over, keep);
+        return detail::reduce_array<F>(x, over, keep);
     }
 };
 
 /// Values that a gradient will need are stored; others are folded as they are computed.
-template <class Op, Operand X> auto express_folding(Op op, X const& x) {
+template <class Op, Operand X> auto express_reduction(Op op, X const& x) {
     if constexpr (Differentiable<typename X::scalar>)
         if (needs_graph(x)) return express(std::move(op), x);
-    return fold<Op::template fold>(x, op.over, op.keep);
+    return fold<Op::template combine>(x, op.over, op.keep);
 }
 
 } // namespace xgrad

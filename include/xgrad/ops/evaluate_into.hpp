@@ -1,0 +1,125 @@
+// Runs an expression forward over an index space, by the shortest way that its operands allow.
+#pragma once
+
+#include <xgrad/ops/block_loop.hpp>
+#include <xgrad/ops/part_loop.hpp>
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad::detail {
+
+[[gnu::noinline]] inline void evaluate_parts(KernelTable const& table, void const* expression,
+    AnyArray const* const* leaves, AnyArray const& out) {
+    PartLoop loop(out.numel);
+    for (std::size_t k = 0; k < table.leaves; ++k)
+        loop.contiguous(k, leaves[k]->data, table.leaf[k]->element);
+    loop.result(table.leaves, out.data, table.result->element);
+    loop.run([&](std::size_t, void* const* at, std::size_t elements) {
+        table.forward(expression, at, elements, 0);
+    });
+}
+
+/// Runs an expression forward where all leaves and `out` lie in order.
+inline void evaluate_contiguous(KernelTable const& table, void const* expression,
+    AnyArray const* const* leaves, AnyArray const& out) {
+    if (out.numel > part_size) return evaluate_parts(table, expression, leaves, out);
+    void* at[64];
+    for (std::size_t k = 0; k < table.leaves; ++k) at[k] = leaves[k]->data;
+    at[table.leaves] = out.data;
+    if (out.numel) table.forward(expression, at, out.numel, 0);
+}
+
+/// An index space whose reduced axes lie side by side, as three: those before them, they, and those
+/// after.
+inline std::optional<std::array<std::size_t, 3>> reduced_extents(
+    Shape const& space, Shape const& kept) {
+    std::array<std::size_t, 3> extent{1, 1, 1};
+    std::size_t at = 0;
+    for (std::size_t d = 0; d < space.size(); ++d) {
+        bool const reduced = kept[d] != space[d];
+        if (reduced && at == 2) return {};
+        if (reduced != (at == 1) && space[d] != 1) ++at;
+        extent[at] *= space[d];
+    }
+    if (at == 0) std::swap(extent[0], extent[2]);
+    return extent;
+}
+
+/// Folds elements in row-major order where they lie.
+inline void reduce_contiguous(
+    std::byte* from, std::array<std::size_t, 3> const& extent, TileOperand const& out) {
+    auto const [rows, reduced, columns] = extent;
+    std::size_t const run = columns == 1 ? max_summed : 1;
+    auto* to = out.array->data;
+    for (std::size_t row = 0; row < rows;
+         ++row, from += reduced * columns * out.tile_element, to += columns * out.element) {
+        if (columns > 1 && out.reduce_columns) out.reduce_columns(from, to, columns, reduced);
+        else
+            for (std::size_t i = 0; i < reduced; i += run)
+                out.transfer(from + i * columns * out.tile_element, to, columns != 1,
+                    std::min(run, reduced - i) * columns);
+    }
+}
+
+[[gnu::noinline]] inline void evaluate_tiled(KernelTable const& table, void const* expression,
+    AnyArray const* const* leaves, Shape const& space, TileOperand const& out) {
+    std::size_t const n = table.leaves;
+    LocalArray<TileOperand, 8> operands(n + 1);
+    for (std::size_t k = 0; k < n; ++k)
+        operands[k] = input_operand(*leaves[k], *table.leaf[k], space);
+    operands[n] = out;
+    bool const passes_on = table.is_identity && out.needs_tile();
+    if (passes_on) operands[n].from = 0;
+    auto body = [&](void* const* at, std::size_t elements, TileFacts facts) {
+        if (!passes_on) table.forward(expression, at, elements, facts.constant);
+    };
+    TileLoop(space, operands.data(), n + 1).run(tile_body(body));
+}
+
+[[gnu::noinline]] inline void evaluate_in_blocks(KernelTable const& table, void const* expression,
+    AnyArray const* const* leaves, BroadcastLeaves const& repeats, AnyArray const& out) {
+    std::size_t const n = table.leaves;
+    BlockLoop loop(out.numel, table, repeats, 1);
+    loop.inputs(leaves);
+    loop.contiguous(n, out.data, table.result->element);
+    loop.run(n + 1, [&](void* const* at, std::size_t elements, LeafMask) {
+        table.forward(expression, at, elements, loop.constant());
+    });
+}
+
+/// Folds all elements into one, where all leaves lie in order.
+inline void reduce_all(KernelTable const& table, void const* expression,
+    AnyArray const* const* leaves, std::size_t count, TileOperand const& out) {
+    if (table.is_identity) return reduce_contiguous(leaves[0]->data, {1, count, 1}, out);
+    void* at[64];
+    for (std::size_t k = 0; k < table.leaves; ++k) at[k] = leaves[k]->data;
+    TileBuffer tile;
+    at[table.leaves] = tile.elements;
+    for (std::size_t i = 0; i < count; i += tile_size) {
+        std::size_t const elements = std::min(tile_size, count - i);
+        table.forward(expression, at, elements, 0);
+        out.transfer(tile.elements, out.array->data, 0, elements);
+        for (std::size_t k = 0; k < table.leaves; ++k)
+            at[k] = static_cast<std::byte*>(at[k]) + elements * table.leaf[k]->element;
+    }
+}
+
+/// Runs an expression forward over an index space into `out`. The common case, every tensor in
+/// order, needs no tile loop.
+inline void evaluate_into(KernelTable const& table, void const* expression,
+    AnyArray const* const* leaves, Shape const& space, TileOperand const& out) {
+    std::size_t const count = numel(space);
+    if (count == 0) return;
+    auto const repeats = find_broadcast(table, leaves, space);
+    bool const in_order = repeats && repeats->all == 0;
+    if (in_order && out.reduces && out.constant)
+        return reduce_all(table, expression, leaves, count, out);
+    if (in_order && out.reduces && table.is_identity)
+        if (auto const extent = reduced_extents(space, out.array->shape))
+            return reduce_contiguous(leaves[0]->data, *extent, out);
+    if (out.needs_tile() || !repeats) return evaluate_tiled(table, expression, leaves, space, out);
+    if (!in_order) return evaluate_in_blocks(table, expression, leaves, *repeats, *out.array);
+    evaluate_contiguous(table, expression, leaves, *out.array);
+}
+
+} // namespace xgrad::detail
