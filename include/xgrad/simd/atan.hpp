@@ -1,4 +1,5 @@
-// The inverse trigonometric functions on batches.
+// atan, atan2, asin and acos on batches. Identities reduce the argument to a short interval around
+// 0; a minimax polynomial gives the function there.
 #pragma once
 
 #include <xgrad/simd/exp.hpp>
@@ -6,9 +7,10 @@
 namespace xgrad::simd {
 namespace detail {
 
-/// Half of pi as a sum, and the coefficients in atan t = t + t^3 (a0 + a1 t^2 + ...) for
-/// |t| <= tan(pi/8) and asin t = t + t^3 (b0 + b1 t^2 + ...) for |t| <= 1/2: minimax polynomials of
-/// Remez' algorithm, whose errors are below 0.02 units in the last place of the result.
+/// pi/2 as a sum of two numbers, and minimax coefficients (Remez' algorithm) of
+/// atan t = t + t^3 (a0 + a1 t^2 + ...) for |t| <= tan(pi/8) and
+/// asin t = t + t^3 (b0 + b1 t^2 + ...) for |t| <= 1/2. Their errors are below 0.02 ulp of the
+/// result.
 template <class P> struct AtanConstants;
 template <> struct AtanConstants<double> {
     static constexpr double half_pi = 0x1.921fb54442d18p+0, half_pi_low = 0x1.1a62633145c07p-54;
@@ -29,8 +31,8 @@ template <> struct AtanConstants<float> {
         0x1.d7e812p-7f, 0x1.33c2cap-5f};
 };
 
-/// atan(y/x) for x and y >= 0. For a steep angle it is pi/2 - atan(x/y); from pi/8 to pi/4 it is
-/// pi/4 + atan((y - x)/(y + x)). So there is one division for all.
+/// atan(y/x) for x, y >= 0. Above pi/4 it is pi/2 - atan(x/y); from pi/8 to pi/4 it is
+/// pi/4 + atan((y - x)/(y + x)). Numerator and denominator are selected before the only division.
 template <class P> XGRAD_INLINE Batch<P> atan_of_quotient(Batch<P> y, Batch<P> x) {
     using Constants = AtanConstants<P>;
     using B = Batch<P>;
@@ -46,7 +48,7 @@ template <class P> XGRAD_INLINE Batch<P> atan_of_quotient(Batch<P> y, Batch<P> x
            (with_sign(t) + (with_sign(p) + parts * Constants::half_pi_low));
 }
 
-/// With s = |x|, or sqrt((1 - |x|)/2) for |x| > 1/2: s, and the rest of asin s.
+/// asin s = s + rest, where s = |x| for |x| <= 1/2, else s = sqrt((1 - |x|)/2).
 template <class P> struct ArcSine {
     Mask<P> is_big;
     Batch<P> s, rest;
@@ -62,7 +64,7 @@ template <class P> struct ArcSine {
 
 } // namespace detail
 
-/// In the quadrant of (x, y), from -pi to pi; zeros and infinities as in the C library.
+/// The angle of the point (x, y) in [-pi, pi]; signed zeros and infinities as in the C library.
 template <class P> XGRAD_INLINE Batch<P> atan2(Batch<P> y, Batch<P> x) {
     using Constants = detail::AtanConstants<P>;
     using B = Batch<P>;
@@ -79,14 +81,15 @@ template <class P> XGRAD_INLINE Batch<P> atan2(Batch<P> y, Batch<P> x) {
 template <class P> XGRAD_INLINE Batch<P> atan(Batch<P> x) {
     return copysign(detail::atan_of_quotient<P>(abs(x), 1), x);
 }
-/// For |x| > 1/2 it is pi/2 - 2 asin(sqrt((1 - |x|)/2)), with the sign of x.
+/// asin x; for |x| > 1/2 it is pi/2 - 2 asin(sqrt((1 - |x|)/2)) with the sign of x.
 template <class P> XGRAD_INLINE Batch<P> asin(Batch<P> x) {
     using Constants = detail::AtanConstants<P>;
     detail::ArcSine<P> const r(x);
     auto const big = Constants::half_pi - (2 * r.s + (2 * r.rest - Constants::half_pi_low));
     return copysign(where(r.is_big, big, r.s + r.rest), x);
 }
-/// pi/2 - asin x; for |x| > 1/2 it is 2 asin(sqrt((1 - |x|)/2)), or pi minus that.
+/// acos x = pi/2 - asin x. It is 2 asin(sqrt((1 - |x|)/2)) for x > 1/2, and pi minus that for x <
+/// -1/2.
 template <class P> XGRAD_INLINE Batch<P> acos(Batch<P> x) {
     using Constants = detail::AtanConstants<P>;
     detail::ArcSine<P> const r(x);

@@ -1,10 +1,11 @@
-// Batch<P>: as many numbers of type P as one register of this build holds, and Mask<P>: the answers
-// to a comparison of two batches. Kernels and the rules of operations are written for batches, so
-// the operators here take plain numbers, too. Both wrap a vector type of the compiler
-// (base/vector.hpp). Where there are none, and for integers, a batch holds one number and the same
-// code runs on numbers.
+// Batch<P> holds as many elements of type P as one SIMD register of this build. Mask<P> holds the
+// result of comparing two batches, one boolean a lane. Kernels and the rules of operations compute
+// with batches; the operators also accept plain numbers and broadcast them to all lanes.
 //
-// Read next: complex_batch.hpp, functions.hpp.
+// Both types wrap a vector type of the compiler (base/vector.hpp). A batch has one lane if the
+// compiler has no vector types or if P is not floating-point. The same code then runs on scalars.
+//
+// Read next: complex_batch.hpp, exp.hpp.
 #pragma once
 
 #include <cmath>
@@ -26,7 +27,7 @@ using detail::kernel::SimdVector;
 
 namespace detail {
 
-/// How many numbers of type P a batch holds.
+/// The number of lanes in a batch of P.
 template <class P> constexpr std::size_t batch_width() {
     return XGRAD_SIMD && RealScalar<P> ? xgrad::detail::kernel::register_bytes / sizeof(P) : 1;
 }
@@ -36,7 +37,7 @@ template <class P> using bits_of = std::conditional_t<sizeof(P) == 8, std::uint6
 
 } // namespace detail
 
-/// The answers to a comparison of batches.
+/// One boolean for each lane of a Batch<P>. A true lane has all bits set.
 template <class P> struct Mask {
     static constexpr std::size_t width = detail::batch_width<P>();
     using vector =
@@ -52,7 +53,7 @@ template <class P> struct Mask {
     XGRAD_INLINE friend Mask operator||(Mask a, Mask b) { return {static_cast<vector>(a.m | b.m)}; }
     XGRAD_INLINE friend Mask operator!(Mask a) { return {static_cast<vector>(a.m == vector{})}; }
 
-    /// Whether all answers are yes.
+    /// True if all lanes are true.
     XGRAD_INLINE friend bool all_true(Mask a) {
         if constexpr (width == 1) return a.m;
 #if defined(__AVX512F__)
@@ -75,7 +76,7 @@ template <class P> struct Mask {
     }
 };
 
-/// Real numbers, or one integer.
+/// A SIMD register of real numbers, or one number of another type.
 template <class P> struct Batch {
     static constexpr std::size_t width = detail::batch_width<P>();
     using precision = P;
@@ -88,7 +89,7 @@ template <class P> struct Batch {
     template <class A>
         requires(std::is_arithmetic_v<A>)
     XGRAD_INLINE Batch(A a)
-        : v(static_cast<P>(a) - vector{}) // not +, which loses the sign of -0
+        : v(static_cast<P>(a) - vector{}) // broadcasts; -0 + 0 would be +0
     {}
     XGRAD_INLINE Batch(Mask<P> m) : Batch(where(m, Batch(1), Batch(0))) {}
     XGRAD_INLINE static Batch from(vector v) {
@@ -96,8 +97,9 @@ template <class P> struct Batch {
         r.v = v;
         return r;
     }
-    /// The numbers with these bits, and the bits of the numbers.
+    /// Reinterprets the bits of each lane as an element of type P.
     XGRAD_INLINE static Batch from_bits(bits b) { return from(__builtin_bit_cast(vector, b)); }
+    /// Reinterprets each lane as an unsigned integer.
     XGRAD_INLINE bits to_bits() const { return __builtin_bit_cast(bits, v); }
 
     XGRAD_INLINE static Batch load(P const* p) {
@@ -107,8 +109,8 @@ template <class P> struct Batch {
     }
     XGRAD_INLINE void store(P* p) const { __builtin_memcpy(p, &v, sizeof v); }
 
-    /// All numbers joined by an operation that is associative and commutative: each of them is the
-    /// result.
+    /// Reduces all lanes with `join`, which must be associative and commutative. Every lane of the
+    /// result has the reduced value.
     template <class Join> XGRAD_INLINE Batch across(Join join) const {
         return across_from<width / 2>(join);
     }
@@ -125,8 +127,8 @@ template <class P> struct Batch {
     XGRAD_INLINE friend Mask<P> operator==(Batch a, Batch b) { return {a.v == b.v}; }
     XGRAD_INLINE friend Mask<P> operator!=(Batch a, Batch b) { return {a.v != b.v}; }
     XGRAD_INLINE friend Batch where(Mask<P> m, Batch a, Batch b) { return from(m.m ? a.v : b.v); }
-    /// a where it is larger (smaller) than b, else b: where either is NaN, too. One instruction,
-    /// which g++ does not find where one of them is a constant (bench_transcendental, exp).
+    /// a > b ? a : b in each lane: b if either is NaN. The intrinsic compiles to one instruction;
+    /// g++ does not find that instruction if an operand is a constant (bench_transcendental, exp).
     XGRAD_INLINE friend Batch larger(Batch a, Batch b) {
 #if XGRAD_SIMD && defined(__AVX512F__)
         if constexpr (width == 8) return from(_mm512_max_pd(a.v, b.v));
@@ -139,6 +141,7 @@ template <class P> struct Batch {
 #endif
             return from(a.v > b.v ? a.v : b.v);
     }
+    /// a < b ? a : b in each lane: b if either is NaN.
     XGRAD_INLINE friend Batch smaller(Batch a, Batch b) {
 #if XGRAD_SIMD && defined(__AVX512F__)
         if constexpr (width == 8) return from(_mm512_min_pd(a.v, b.v));
@@ -181,7 +184,7 @@ template <class P> struct Batch {
 #endif
     }
 
-    /// The nearest whole number, of two the even one.
+    /// Rounds to the nearest integer, ties to even.
     XGRAD_INLINE friend Batch round(Batch x) { return x.template rounded<0>(); }
     XGRAD_INLINE friend Batch floor(Batch x) { return x.template rounded<1>(); }
     XGRAD_INLINE friend Batch ceil(Batch x) { return x.template rounded<2>(); }
@@ -192,9 +195,9 @@ private:
     static constexpr P first_whole =
         static_cast<P>(std::uint64_t{1} << (std::numeric_limits<P>::digits - 1));
 
-    /// To the nearest whole number, down, up or to 0: these are the codes of x86 instructions.
-    /// Without them, a number plus 2^52 (2^23 in single precision) has no fraction; larger ones
-    /// have none anyway.
+    /// Rounds to the nearest integer (mode 0), down (1), up (2) or toward zero (3); x86 encodes the
+    /// modes so. Without these instructions, adding 2^52 (2^23 in single precision) drops the
+    /// fraction. Numbers above 2^52 have no fraction.
     template <int mode> XGRAD_INLINE Batch rounded() const {
         if constexpr (!RealScalar<P>) return *this;
 #if defined(__AVX512F__)
@@ -226,7 +229,7 @@ private:
     }
 };
 
-/// A choice between plain numbers.
+/// a in the lanes where m is true, b in the others, for two plain numbers.
 template <class P, class A, class B>
     requires(std::is_arithmetic_v<A> && std::is_arithmetic_v<B>)
 XGRAD_INLINE Batch<P> where(Mask<P> m, A a, B b) {
@@ -235,7 +238,7 @@ XGRAD_INLINE Batch<P> where(Mask<P> m, A a, B b) {
 
 namespace detail {
 
-/// A function of numbers, applied to each number of a batch, real or complex.
+/// Applies a scalar function to each lane of one batch or of two, real or complex.
 template <template <class> class B, class P, class F, class... More>
 XGRAD_INLINE B<P> each(F f, B<P> x, More... more) {
     using T = typename B<P>::element;

@@ -1,4 +1,5 @@
-// ComplexBatch<P>: complex numbers, real and imaginary parts in batches of their own.
+// ComplexBatch<P> holds complex numbers as two batches: the real parts and the imaginary parts. In
+// memory the parts alternate, as in an array of std::complex; load and store shuffle them.
 #pragma once
 
 #include <xgrad/simd/batch.hpp>
@@ -20,7 +21,7 @@ template <class P> struct ComplexBatch {
     XGRAD_INLINE ComplexBatch(A a) : re(a), im(0) {}
     template <class A> XGRAD_INLINE ComplexBatch(std::complex<A> a) : re(a.real()), im(a.imag()) {}
 
-    /// From pairs of real and imaginary part in memory.
+    /// Reads `width` complex numbers and separates their parts.
     XGRAD_INLINE static ComplexBatch load(std::complex<P> const* z) {
         auto const* const p = reinterpret_cast<P const*>(z);
         auto const low = real_batch::load(p), high = real_batch::load(p + width);
@@ -31,7 +32,7 @@ template <class P> struct ComplexBatch {
             return r;
         }
     }
-    /// To pairs of real and imaginary part in memory.
+    /// Interleaves the parts and writes `width` complex numbers.
     XGRAD_INLINE void store(std::complex<P>* z) const {
         auto* const p = reinterpret_cast<P*>(z);
         real_batch low = re, high = im;
@@ -71,8 +72,8 @@ template <class P> struct ComplexBatch {
     XGRAD_INLINE friend ComplexBatch operator/(ComplexBatch a, real_batch b) {
         return {a.re / b, a.im / b};
     }
-    /// Smith's quotient, which squares no part: right up to the last few powers of 2 of the range
-    /// of P.
+    /// Smith's algorithm. It squares no part, so that it overflows only in the last few binades of
+    /// P.
     XGRAD_INLINE friend ComplexBatch operator/(ComplexBatch a, ComplexBatch b) {
         auto const wide = abs(b.re) >= abs(b.im);
         auto const big = where(wide, b.re, b.im), small = where(wide, b.im, b.re);
@@ -96,7 +97,8 @@ template <class P> struct ComplexBatch {
     }
 };
 
-// Plain numbers beside complex batches: real, so that no multiplication by zero is spent on them.
+// Operators between a plain real number and a complex batch. They do not multiply by a zero
+// imaginary part.
 template <class A, class P>
     requires(std::is_arithmetic_v<A>)
 XGRAD_INLINE ComplexBatch<P> operator*(A a, ComplexBatch<P> b) {
@@ -138,7 +140,7 @@ XGRAD_INLINE ComplexBatch<P> operator/(ComplexBatch<P> a, A b) {
     return a / Batch<P>(b);
 }
 
-/// What holds elements of type T in a kernel of precision P.
+/// The batch type of elements of type T in a kernel of precision P: ComplexBatch, Mask or Batch.
 template <class T, class P>
 using batch_of = std::conditional_t<xgrad::detail::is_complex<T>, ComplexBatch<P>,
     std::conditional_t<std::same_as<T, bool>, Mask<P>, Batch<P>>>;

@@ -1,7 +1,9 @@
-// Functions of complex batches. Where all numbers are of ordinary size they are made of real
-// functions of batches, off by a few roundings of the modulus of the result; else, and where branch
-// cuts are delicate, they are std's, number by number. So the last digits of one may depend on the
-// numbers beside it.
+// Elementary functions on complex batches.
+//
+// If all elements of a batch have moderate magnitudes, a function is composed of real functions of
+// batches; its error is a few roundings of the modulus of the result. Otherwise std's function
+// computes each element, as it always does for the inverse functions with their branch cuts. So the
+// last digits of an element may depend on the other elements of its batch.
 #pragma once
 
 #include <xgrad/simd/functions.hpp>
@@ -10,15 +12,15 @@ namespace xgrad::simd {
 
 namespace detail {
 
-/// Whether squares of these sizes neither overflow nor lose digits; those of 0 are exact.
+/// True if the squares of these magnitudes neither overflow nor become subnormal; 0 is allowed.
 template <class P> XGRAD_INLINE bool square_well(Batch<P> size) {
     return all_true((size < max_squared<P> && size > 1 / max_squared<P>) || size == 0);
 }
 
-// What batches are handed to has their width in its name, since that differs between files with
-// different flags.
+// A function that is not inlined has the batch width among its template arguments: translation
+// units with different flags must not share its symbol.
 
-/// The modulus by a quotient, so that squares neither overflow nor vanish.
+/// sqrt(a^2 + b^2), scaled by the larger one so that no square overflows or underflows.
 template <class P, std::size_t width = Batch<P>::width>
 XGRAD_NOINLINE Batch<P> scaled_modulus(Batch<P> a, Batch<P> b) {
     auto const big = where(a > b, a, b), small = where(a > b, b, a);
@@ -28,8 +30,8 @@ XGRAD_NOINLINE Batch<P> scaled_modulus(Batch<P> a, Batch<P> b) {
     return where(infinite, Batch<P>(HUGE_VAL), where(isnan(a), a, length));
 }
 
-/// std's function, where numbers are not ordinary. Not part of the loops that call it, and given
-/// parts, which can stay in registers there.
+/// Applies std's function to each lane. It is not inlined, so that loops stay small. It takes the
+/// two parts by value: they are passed in registers.
 template <class P, std::size_t width, class F, class... More>
 XGRAD_NOINLINE ComplexBatch<P> parts_number_by_number(F f, Batch<P> re, Batch<P> im, More... more) {
     return each(f, ComplexBatch<P>(re, im), more...);
@@ -39,18 +41,19 @@ XGRAD_INLINE ComplexBatch<P> number_by_number(F f, ComplexBatch<P> z, More... mo
     return parts_number_by_number<P, Batch<P>::width>(f, z.re, z.im, more...);
 }
 
+/// The complex sine and cosine, or their hyperbolic counterparts.
 template <class P> struct SineCosine {
     ComplexBatch<P> sine, cosine;
 };
 
-/// Whether e^2x is finite and phi has a sine.
+/// True if e^(2x) is finite and phi is, in all lanes.
 template <class P> XGRAD_INLINE bool have_exponential(Batch<P> x, Batch<P> phi) {
     constexpr P most = std::same_as<P, float> ? P(40) : P(300);
     return all_true(abs(x) < most && abs(phi) < HUGE_VAL);
 }
 
-/// (cosh x, sinh x) for |x| as above, from one exponential: with e = exp|x| - 1, sinh|x| = (e +
-/// e/(1 + e))/2.
+/// (cosh x, sinh x) from one exponential, where have_exponential: sinh|x| = (e + e/(1 + e))/2 with
+/// e = exp|x| - 1.
 template <class P> XGRAD_INLINE std::pair<Batch<P>, Batch<P>> cosh_sinh(Batch<P> x) {
     auto const e = expm1(abs(x)), inverse = 1 / (1 + e);
     return {0.5 * (1 + e + inverse), copysign(0.5 * (e + e * inverse), x)};
@@ -63,7 +66,7 @@ template <class P> XGRAD_INLINE Batch<P> abs(ComplexBatch<P> z) {
     return detail::square_well(larger(a, b)) ? sqrt(abs2(z)) : detail::scaled_modulus(a, b);
 }
 template <class P> XGRAD_INLINE Batch<P> angle(ComplexBatch<P> z) { return atan2(z.im, z.re); }
-/// z/|z|, and 0 at 0; also for who has |z| already.
+/// z/|z|, or 0 for z = 0, given the modulus |z|.
 template <class P> XGRAD_INLINE ComplexBatch<P> sgn(ComplexBatch<P> z, Batch<P> modulus) {
     return where(modulus == 0, ComplexBatch<P>(0), z / modulus);
 }
@@ -78,28 +81,28 @@ template <class P> XGRAD_INLINE ComplexBatch<P> polar(Batch<P> r, Batch<P> phi) 
 }
 template <class P> XGRAD_INLINE ComplexBatch<P> exp(ComplexBatch<P> z) {
     if (all_true(z.re == 0))
-        return unit_at(z.im); // phases, the most common of complex exponentials
+        return unit_at(z.im); // phase factors are the most common complex exponentials
     constexpr P most = std::same_as<P, float> ? P(85) : P(700);
     if (!all_true((z.re < most) && -HUGE_VAL < z.re && abs(z.im) < HUGE_VAL))
         return detail::number_by_number([](auto v) { return std::exp(v); }, z);
     return polar(exp(z.re), z.im);
 }
 template <class P> XGRAD_INLINE ComplexBatch<P> expm1(ComplexBatch<P> z) {
-    // exp(x)cos(y) - 1 = expm1(x)cos(y) - 2 sin(y/2)^2 keeps its digits near 0
+    // exp(x) cos(y) - 1 = expm1(x) cos(y) - 2 sin(y/2)^2 has no cancellation near 0.
     auto const s = sin(0.5 * z.im);
     ComplexBatch<P> const result(expm1(z.re) * cos(z.im) - 2 * s * s, exp(z.re) * sin(z.im));
     auto const large = z.re > 40;
-    return all_true(!large) ? result : where(large, exp(z), result); // which knows how to overflow
+    return all_true(!large) ? result : where(large, exp(z), result); // exp handles overflow
 }
-/// 1 / (1 + e^-z) from the exponential that does not overflow.
+/// 1/(1 + e^-z). It uses e^z for Re z < 0, so that the exponential does not overflow.
 template <class P> XGRAD_INLINE ComplexBatch<P> sigmoid(ComplexBatch<P> z) {
     auto const negative = z.re < 0;
     auto const e = exp(where(negative, z, -z));
     return where(negative, e, ComplexBatch<P>(1)) * reciprocal(1 + e);
 }
 
-/// The real part is log(|z|^2)/2, near the unit circle with the rounding of |z|^2 made good, from
-/// |z|^2 - 1 = (big - 1)(big + 1) + small^2.
+/// log z = log(|z|^2)/2 + i angle(z). Near the unit circle, |z|^2 - 1 = (big - 1)(big + 1) +
+/// small^2 corrects the rounding error of |z|^2.
 template <class P> XGRAD_INLINE ComplexBatch<P> log(ComplexBatch<P> z) {
     auto const a = abs(z.re), b = abs(z.im), big = larger(a, b), small = smaller(a, b);
     if (!detail::square_well(big))
@@ -116,8 +119,8 @@ template <class P> ComplexBatch<P> log2(ComplexBatch<P> z) {
 template <class P> ComplexBatch<P> log10(ComplexBatch<P> z) {
     return log(z) * (1 / std::numbers::ln10);
 }
-/// log(1 + z): half the log1p of |1 + z|^2 - 1 = x(2 + x) + y^2 for small z, where log(1 + z) would
-/// lose digits.
+/// log(1 + z). For small z = x + iy the real part is log1p(x(2 + x) + y^2)/2, where log(1 + z)
+/// would cancel.
 template <class P> ComplexBatch<P> log1p(ComplexBatch<P> z) {
     return detail::each(
         [](std::complex<P> v) -> std::complex<P> {
@@ -128,8 +131,8 @@ template <class P> ComplexBatch<P> log1p(ComplexBatch<P> z) {
         z);
 }
 
-/// The part of the root that has no cancellation is sqrt((|z| + |x|)/2); it is the real part where
-/// x is positive.
+/// sqrt z. sqrt((|z| + |x|)/2) has no cancellation: it is the real part for x >= 0, else the
+/// absolute value of the imaginary part. |y| over twice it gives the other part.
 template <class P> XGRAD_INLINE ComplexBatch<P> sqrt(ComplexBatch<P> z) {
     auto const a = abs(z.re), b = abs(z.im);
     if (!detail::square_well(larger(a, b)))
@@ -140,8 +143,7 @@ template <class P> XGRAD_INLINE ComplexBatch<P> sqrt(ComplexBatch<P> z) {
 
 namespace detail {
 
-/// sinh and cosh together: of x + iy, sinh x cos y + i cosh x sin y and cosh x cos y + i sinh x sin
-/// y.
+/// sinh(x + iy) = sinh x cos y + i cosh x sin y and cosh(x + iy) = cosh x cos y + i sinh x sin y.
 template <class P> XGRAD_INLINE SineCosine<P> hyperbolic(ComplexBatch<P> z) {
     if (!have_exponential(z.re, z.im))
         return {number_by_number([](auto v) { return std::sinh(v); }, z),
@@ -150,7 +152,7 @@ template <class P> XGRAD_INLINE SineCosine<P> hyperbolic(ComplexBatch<P> z) {
     auto const [c, s] = cosh_sinh(z.re);
     return {{s * unit.re, c * unit.im}, {c * unit.re, s * unit.im}};
 }
-/// sin and cos together: sin z = -i sinh(iz), cos z = cosh(iz).
+/// sin z = -i sinh(iz) and cos z = cosh(iz).
 template <class P> XGRAD_INLINE SineCosine<P> circular(ComplexBatch<P> z) {
     auto const [s, c] = hyperbolic(ComplexBatch<P>(-z.im, z.re));
     return {{s.im, -s.re}, c};
@@ -170,8 +172,8 @@ template <class P> XGRAD_INLINE ComplexBatch<P> sinh(ComplexBatch<P> z) {
 template <class P> XGRAD_INLINE ComplexBatch<P> cosh(ComplexBatch<P> z) {
     return detail::hyperbolic(z).cosine;
 }
-/// With q = exp(-2|x|): ((1 - q^2) sgn x + 4i q sin y cos y) / ((1 - q)^2 + 4q cos^2 y), where
-/// nothing cancels or overflows.
+/// tanh(x + iy) = ((1 - q^2) sgn x + 4i q sin y cos y) / ((1 - q)^2 + 4q cos^2 y) with q =
+/// exp(-2|x|): no term cancels or overflows.
 template <class P> XGRAD_INLINE ComplexBatch<P> tanh(ComplexBatch<P> z) {
     if (!all_true(z.re == z.re && abs(z.im) < HUGE_VAL))
         return detail::number_by_number([](auto v) { return std::tanh(v); }, z);
@@ -180,7 +182,7 @@ template <class P> XGRAD_INLINE ComplexBatch<P> tanh(ComplexBatch<P> z) {
     auto const cosine = 4 * q * unit.re, scale = 1 / (e * e + cosine * unit.re);
     return {copysign(e * (1 + q) * scale, z.re), cosine * unit.im * scale};
 }
-/// -i tanh(iz).
+/// tan z = -i tanh(iz).
 template <class P> XGRAD_INLINE ComplexBatch<P> tan(ComplexBatch<P> z) {
     auto const t = tanh(ComplexBatch<P>(-z.im, z.re));
     return {t.im, -t.re};
@@ -205,7 +207,7 @@ template <class P> ComplexBatch<P> atanh(ComplexBatch<P> z) {
 }
 
 namespace detail {
-/// Powers of 0: 0 where the exponent's real part is positive, 0^0 = 1, and else NaN.
+/// 0^p: 0 if Re p > 0, 1 if p = 0, else NaN.
 template <class P> std::complex<P> power_of_zero(std::complex<P> p) {
     if (p.real() > 0) return 0;
     P const nan = std::numeric_limits<P>::quiet_NaN();
@@ -213,7 +215,7 @@ template <class P> std::complex<P> power_of_zero(std::complex<P> p) {
 }
 } // namespace detail
 
-/// e^(p log x), and powers of 0.
+/// x^p = e^(p log x); 0^p is 0 if Re p > 0, 1 if p = 0, else NaN.
 template <class P> ComplexBatch<P> pow(ComplexBatch<P> x, ComplexBatch<P> p) {
     if (!detail::are_ordinary(x))
         return detail::number_by_number(
@@ -229,8 +231,8 @@ template <class P> ComplexBatch<P> pow(ComplexBatch<P> x, Batch<P> p) {
 template <class P> ComplexBatch<P> pow(Batch<P> x, ComplexBatch<P> p) {
     return pow(ComplexBatch<P>(x), p);
 }
-/// x^p for one real exponent. Where a product of x overflows, its parts may be differences of
-/// infinities: there it is std's power.
+/// x^p with the same real exponent for all lanes. A product that overflows may have NaN parts
+/// (infinity - infinity): std::pow then computes that element.
 template <class P> ComplexBatch<P> pow(ComplexBatch<P> x, double p) {
     auto const y = detail::real_power(x, p);
     bool const is_product = p >= 2 && detail::is_quick_exponent<ComplexBatch<P>>(p);

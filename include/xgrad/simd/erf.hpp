@@ -1,4 +1,8 @@
-// The error function and its complement on batches, to about two roundings.
+// erf and erfc on batches, within about two roundings.
+//
+// Near 0 a polynomial gives erf. Farther away, erfc is an exponential: e^q(x) in erf (double
+// precision), e^(-x^2) times a polynomial in erfc and in single precision. Only erfc keeps its
+// relative precision where erf is near 1.
 #pragma once
 
 #include <xgrad/simd/exp.hpp>
@@ -6,12 +10,11 @@
 namespace xgrad::simd {
 namespace detail {
 
-/// Below 1 the error function is x + x p(x^2), with a minimax polynomial p.
+/// `near_0`: erf x = x + x p(x^2) for |x| < 1 with a minimax polynomial p.
 template <class P> struct ErfConstants;
 
-/// From 1 on it is 1 - e^q(x - 1) in double precision, where q is the logarithm of erfc. The
-/// polynomials are least-squares fits, weighted until their errors level out, below 1e-17 of the
-/// result.
+/// `log_erfc`: erf x = 1 - e^q(x - 1) for x >= 1, where q approximates log erfc. The polynomials
+/// are iteratively reweighted least-squares fits with an error below 1e-17 of the result.
 template <> struct ErfConstants<double> {
     static constexpr std::array near_0{0x1.06eba8214db68p-3, -0x1.812746b0379c2p-2,
         0x1.ce2f21a041009p-4, -0x1.b82ce31205f38p-6, 0x1.565bccfa93c5ep-8, -0x1.c02db07202015p-11,
@@ -23,16 +26,16 @@ template <> struct ErfConstants<double> {
         -0x1.1e2e44372dabcp-19, 0x1.b8453baa17da6p-23, 0x1.f158d022e574fp-25,
         -0x1.1e71d579578f2p-25, 0x1.244702c47f9cfp-27, -0x1.69f83afd0878cp-30,
         0x1.05dc6d3f568d0p-33, -0x1.5582880313007p-38};
-    static constexpr double max = 5.95; // from where on it is 1
+    static constexpr double max = 5.95; // erf x rounds to 1 from here on
 };
 template <> struct ErfConstants<float> {
     static constexpr std::array near_0{0x1.06eba8p-3f, -0x1.81273ep-2f, 0x1.ce2d20p-4f,
         -0x1.b7fbb6p-6f, 0x1.5419fap-8f, -0x1.a485f8p-11f, 0x1.4ae4c6p-14f};
 };
 
-/// e^(x^2) erfc(x) (x + 1) as a polynomial in q = (x - 3)/(x + 3), a minimax polynomial for
-/// 1/2 <= x <= max, where erfc(max) is below the smallest number; `unit` divides x so coarsely that
-/// the square of a multiple of it is exact.
+/// `scaled`: minimax polynomial of e^(x^2) erfc(x) (x + 1) in q = (x - 3)/(x + 3) for 1/2 <= x <=
+/// max. erfc(max) is below the smallest positive number. A multiple of `unit` below max has an
+/// exact square.
 template <class P> struct ErfcConstants;
 template <> struct ErfcConstants<double> {
     static constexpr double max = 27.3, unit = 0x1p-20;
@@ -50,12 +53,12 @@ template <> struct ErfcConstants<float> {
         0x1.4d5bc4p-11f, -0x1.225452p-12f};
 };
 
-/// erfc x for x >= 1/2. Of x^2 = h^2 + (x - h)(x + h), where h has half the digits of x, the first
-/// square is exact and the rest is small, so that e^(-x^2) keeps its digits.
+/// erfc x for x >= 1/2. x^2 = h^2 + (x - h)(x + h), where h is x rounded to half its digits: h^2 is
+/// exact and the rest is small, so that e^(-x^2) has full relative precision.
 template <class P> XGRAD_INLINE Batch<P> erfc_of_positive(Batch<P> x) {
     using Constants = ErfcConstants<P>;
     constexpr P magic = Constants::unit * Format<P>::magic;
-    auto const a = smaller(Batch<P>(Constants::max), x); // in this order, so that NaN stays
+    auto const a = smaller(Batch<P>(Constants::max), x); // NaN passes through
     auto const h = (a + Batch<P>(magic)) - Batch<P>(magic), e = (a - h) * (a + h);
     auto const of_rest = e * (1 - e * (P(0.5) - e * (P(1. / 6) - e * P(1. / 24)))); // 1 - e^-e
     auto const scaled = polynomial<0, 1>(Constants::scaled, (a - 3) / (a + 3)) / (a + 1);
@@ -85,7 +88,7 @@ template <class P> XGRAD_INLINE Batch<P> erf(Batch<P> x) {
     auto const large = copysign(1 - erfc, x);
     return all_true(!is_small) ? large : where(is_small, detail::erf_near_0(x), large);
 }
-/// 1 - erf x, which keeps its digits where that is small.
+/// 1 - erf x, with full relative precision where it is small.
 template <class P> XGRAD_INLINE Batch<P> erfc(Batch<P> x) {
     auto const a = abs(x);
     auto const is_small = a < 0.5;

@@ -1,5 +1,11 @@
-// e^x, e^x - 1 and the hyperbolic functions on batches. A kernel's division costs as much as ten
-// products; the exponentials have none. Nor is infinity reached too early, or 0.
+// exp, expm1, the hyperbolic functions and sigmoid on batches.
+//
+// Method: x = k ln 2 + r with an integer k and |r| <= ln(2)/2. Taylor's polynomial gives e^r - 1.
+// Shifting k into the exponent bits gives 2^k. The result is 2^k (1 + (e^r - 1)).
+// exp and expm1 do not divide: a division costs as much as ten multiplications. They reach
+// infinity and 0 only where the exact result rounds to them.
+//
+// Read next: log.hpp (the inverse), pow.hpp (twice the precision).
 #pragma once
 
 #include <array>
@@ -16,17 +22,21 @@ XGRAD_INLINE Batch<P> polynomial(std::array<P, n> const& c, Batch<P> x) {
     if constexpr (first + step >= n) return c[first];
     else return c[first] + x * polynomial<first + step, step>(c, x);
 }
-/// c[0] + c[1] x + c[2] x^2 + ..., as two chains that run side by side.
+/// c[0] + c[1] x + c[2] x^2 + ..., as one polynomial of the even powers and one of the odd powers.
+/// The processor evaluates the two dependency chains in parallel.
 template <class P, std::size_t n>
 XGRAD_INLINE Batch<P> polynomial_in_two_chains(std::array<P, n> const& c, Batch<P> x) {
     auto const square = x * x;
     return polynomial<0, 2>(c, square) + x * polynomial<1, 2>(c, square);
 }
 
+/// e^x and e^x - 1.
 template <class P> struct Exponentials {
     Batch<P> exp, expm1;
 };
 
+/// `degree` is that of the polynomial in r. exp(x) is 0 below `min`, subnormal below `min_normal`
+/// and infinite above `max`. ln2_high has trailing zeros, so that k * ln2_high is exact.
 template <class P> struct ExpConstants;
 template <> struct ExpConstants<double> {
     static constexpr int degree = 13;
@@ -50,16 +60,16 @@ template <int n, int last, class P> XGRAD_INLINE Batch<P> every_other_term(Batch
     else return coefficient + x * every_other_term<n + 2, last>(x);
 }
 
-/// How a number of type P is made of bits.
+/// The bit layout of the IEEE format P.
 template <class P> struct Format {
     using bits = bits_of<P>;
     static constexpr int mantissa_bits = std::numeric_limits<P>::digits - 1;
     static constexpr bits bias = std::numeric_limits<P>::max_exponent - 1;
-    /// A sum with it is rounded to a whole number, which the last bits of the sum are.
+    /// 1.5 * 2^mantissa_bits. x + magic rounds x to an integer and has it in its lowest bits.
     static constexpr P magic = static_cast<P>(bits{3} << (mantissa_bits - 1));
 };
 
-/// The whole number nearest to x, for |x| up to 2^50 (2^21 in single precision).
+/// The integer nearest to x, for |x| up to 2^50 (2^21 in single precision).
 template <class P> struct Nearest {
     Batch<P> number;
     typename Batch<P>::bits integer; // plus the bits of `magic`
@@ -71,7 +81,7 @@ template <class P> struct Nearest {
     }
 };
 
-/// x = k ln 2 + r with an integer k and |r| <= ln(2)/2, as k and e^r - 1, a sum of powers.
+/// The reduced argument: k and e^r - 1, where x = k ln 2 + r with an integer k and |r| <= ln(2)/2.
 template <class P> struct Reduced {
     using Constants = ExpConstants<P>;
     using bits = typename Batch<P>::bits;
@@ -89,23 +99,24 @@ template <class P> struct Reduced {
                                  r * every_other_term<3, Constants::degree>(square));
     }
 
-    /// The number with this exponent, which counts from `bias`.
+    /// 2^(exponent - bias), for a biased exponent of a normal number.
     XGRAD_INLINE static Batch<P> power_of_2(bits exponent) {
         return Batch<P>::from_bits(exponent << Format<P>::mantissa_bits);
     }
 };
 
-/// Both to about one rounding; e^x is 0 where it is below 2^-1021 (2^-125 in single precision).
-/// With x = k ln 2 + r and p = e^r - 1, they are 2^k (1 + p) and 2^k p + (2^k - 1).
+/// e^x and e^x - 1 for x <= 0, each within about one rounding. e^x is 0 where it is below 2^-1021
+/// (2^-125 in single precision). With x = k ln 2 + r and p = e^r - 1, they are 2^k (1 + p) and
+/// 2^k p + (2^k - 1).
 template <class P> XGRAD_INLINE Exponentials<P> exp_of_negative(Batch<P> x) {
     Batch<P> const min(ExpConstants<P>::min_normal);
-    Reduced<P> const reduced(larger(min, x)); // in this order, so that NaN stays
+    Reduced<P> const reduced(larger(min, x)); // larger returns its second argument if it is NaN
     auto const power = Reduced<P>::power_of_2(reduced.k + Format<P>::bias), p = reduced.expm1;
     return {where(x < min, Batch<P>(0), power + power * p), power * p + (power - 1)};
 }
 
-/// tanh x near 0: Lambert's continued fraction x/(1 + x^2/(3 + x^2/(5 + ...))), up to 17 (9 in
-/// single precision).
+/// tanh x for |x| < 0.55: Lambert's continued fraction x/(1 + x^2/(3 + x^2/(5 + ...))), up to the
+/// term 17 (9 in single precision).
 template <class P> XGRAD_INLINE Batch<P> tanh_near_0(Batch<P> x) {
     auto const z = x * x;
     if constexpr (std::same_as<P, float>)
@@ -115,29 +126,30 @@ template <class P> XGRAD_INLINE Batch<P> tanh_near_0(Batch<P> x) {
                             ((((45 * z + 13860) * z + 945945) * z + 16216200) * z + 34459425));
 }
 
-/// A function of the C library where numbers are so large that few programs have them: not part of
-/// the loops that call it. Its name has the width, which differs between files with different
-/// flags.
+/// Applies a function of the C library to each lane, for arguments outside of the usual range. It
+/// is not inlined, so that loops stay small. Its symbol contains the width: translation units with
+/// different flags must not share it.
 template <class P, std::size_t width, class F> XGRAD_NOINLINE Batch<P> each_aside(F f, Batch<P> x) {
     return each(f, x);
 }
 
 } // namespace detail
 
-/// e^x to about one rounding, from infinity down to the smallest numbers, which are not normal: 2^k
-/// is taken in two halves, since it may be out of range itself.
+/// e^x within about one rounding, subnormal results included. It multiplies by two powers of 2,
+/// because 2^k itself may be out of range.
 template <class P> XGRAD_INLINE Batch<P> exp(Batch<P> x) {
     using R = detail::Reduced<P>;
     using Format = detail::Format<P>;
     Batch<P> const max(R::Constants::max), min(R::Constants::min);
-    R const reduced(smaller(max, larger(min, x))); // in this order, so that NaN stays
+    R const reduced(smaller(max, larger(min, x))); // NaN passes through
     constexpr auto offset = std::bit_cast<typename Format::bits>(Format::magic) - 2 * Format::bias;
     typename R::bits const exponent = reduced.k - offset, half = exponent >> 1;
     return (1 + reduced.expm1) * R::power_of_2(half) * R::power_of_2(exponent - half);
 }
 #if XGRAD_SIMD && defined(__AVX512F__)
-/// Eight numbers: with x = k ln(2)/16 + r it is 2^(k/16) e^r, of which a pair of registers holds
-/// the 16 fractions, and one instruction takes the whole part (bench_transcendental, exp).
+/// e^x for eight doubles: 2^(k/16) e^r with x = k ln(2)/16 + r. One permutation looks up the 16
+/// values of 2^(k/16 mod 1) in two registers; vscalefpd multiplies by the integer power of 2. The
+/// polynomial has half the degree (bench_transcendental, exp).
 XGRAD_INLINE Batch<double> exp(Batch<double> x) {
     using Constants = detail::ExpConstants<double>;
     using B = Batch<double>;
@@ -160,25 +172,25 @@ XGRAD_INLINE Batch<double> exp(Batch<double> x) {
 }
 #endif
 
-/// e^x - 1 to about one rounding: twice (2^(k - 1) (e^r - 1) + 2^(k - 1) - 1/2), and x where that
-/// is tiny.
+/// e^x - 1 within about one rounding: 2 (2^(k - 1) (e^r - 1) + 2^(k - 1) - 1/2), in which 2^(k - 1)
+/// does not overflow. For |x| below a quarter of epsilon the result is x.
 template <class P> XGRAD_INLINE Batch<P> expm1(Batch<P> x) {
     using R = detail::Reduced<P>;
-    Batch<P> const max(R::Constants::max), min(-40); // where all digits of -1 are there
+    Batch<P> const max(R::Constants::max), min(-40); // e^-40 - 1 rounds to -1
     R const reduced(smaller(max, larger(min, x)));
     auto const half = R::power_of_2(reduced.k + (detail::Format<P>::bias - 1));
     auto const is_tiny = abs(x) < std::numeric_limits<P>::epsilon() / 4;
     return where(is_tiny, x, 2 * (half * reduced.expm1 + (half - P(0.5))));
 }
 
-/// With e = exp(-2|x|) - 1: -e/(2 + e), with the sign of x.
+/// tanh x = -e/(2 + e) with the sign of x, where e = exp(-2|x|) - 1.
 template <class P> XGRAD_INLINE Batch<P> tanh(Batch<P> x) {
     auto const size = abs(x);
     if (all_true(size < 0.55)) return detail::tanh_near_0(x);
     auto const e = detail::exp_of_negative(-2 * size).expm1;
     return copysign(e / (2 + e), x);
 }
-/// With e = e^|x| - 1: (e + e/(1 + e))/2, with the sign of x.
+/// sinh x = (e + e/(1 + e))/2 with the sign of x, where e = exp|x| - 1.
 template <class P> XGRAD_INLINE Batch<P> sinh(Batch<P> x) {
     auto const size = abs(x);
     if (!all_true(size < detail::ExpConstants<P>::max - 2)) [[unlikely]]
@@ -194,9 +206,9 @@ template <class P> XGRAD_INLINE Batch<P> cosh(Batch<P> x) {
     return 0.5 * e + 0.5 / e;
 }
 
-/// e^x / (1 + e^x), which has the smallest results, too; it is 1 from 40 on.
+/// e^x / (1 + e^x), subnormal results included; 1 from x = 40 on.
 template <class P> XGRAD_INLINE Batch<P> sigmoid(Batch<P> x) {
-    auto const e = exp(smaller(Batch<P>(40), x)); // in this order, so that NaN stays
+    auto const e = exp(smaller(Batch<P>(40), x)); // smaller returns its second argument if NaN
     return e / (1 + e);
 }
 

@@ -1,6 +1,6 @@
-// The functions in which rules are written, for real batches: sin, exp, pow, ... They are found
-// through their argument's type, and mean the same for a tensor that records. complex_functions.hpp
-// has those of complex batches.
+// Elementary functions on real batches that the rules of operations call. A rule calls them without
+// a namespace: argument-dependent lookup finds the overload for the type of its argument.
+// complex_functions.hpp has the functions of complex batches.
 #pragma once
 
 #include <xgrad/simd/atan.hpp>
@@ -30,12 +30,12 @@ template <class P> XGRAD_INLINE ComplexBatch<P> complex(Batch<P> re, Batch<P> im
     return {re, im};
 }
 template <class P> XGRAD_INLINE Batch<P> reciprocal(Batch<P> x) { return 1 / x; }
-/// 0, of the argument's type.
+/// A batch of zeros of the argument's type.
 template <class P> XGRAD_INLINE Batch<P> zero_like(Batch<P>) { return 0; }
-/// 0, of the argument's type.
+/// A batch of zeros of the argument's type.
 template <class P> XGRAD_INLINE ComplexBatch<P> zero_like(ComplexBatch<P>) { return 0; }
 
-// Complex batches.
+// The parts of complex batches, for rules that serve both kinds.
 template <class P> XGRAD_INLINE Batch<P> real(ComplexBatch<P> z) { return z.re; }
 template <class P> XGRAD_INLINE Batch<P> imag(ComplexBatch<P> z) { return z.im; }
 template <class P> XGRAD_INLINE ComplexBatch<P> conj(ComplexBatch<P> z) { return {z.re, -z.im}; }
@@ -44,7 +44,7 @@ template <class P> XGRAD_INLINE Batch<P> abs2(ComplexBatch<P> z) {
 }
 template <class P> XGRAD_INLINE ComplexBatch<P> reciprocal(ComplexBatch<P> z) { return 1 / z; }
 
-/// A batch of numbers, real or complex.
+/// A real or complex batch.
 template <class X>
 concept AnyBatch = requires(X x) {
     x.store(nullptr);
@@ -53,13 +53,14 @@ concept AnyBatch = requires(X x) {
 
 namespace detail {
 
-/// Exponents of powers of X that are computed by products and roots.
+/// True for exponents whose power is computed by multiplications, divisions and square roots.
 template <class X> constexpr bool is_quick_exponent(double p) noexcept {
     bool const is_real = std::same_as<X, Batch<typename X::precision>>;
     return p == -1 || p == 0 || p == 0.5 || p == 1 || p == 2 || p == 3 || p == 4 || p == 5 ||
            p == 6 || (is_real && (p == -2 || p == -0.5));
 }
 
+/// True if no square of an element, and no reciprocal of one, overflows or becomes subnormal.
 template <class P> XGRAD_INLINE bool are_ordinary(Batch<P> x) {
     auto const size = abs(x);
     return all_true(size < max_squared<P> && size > 1 / max_squared<P>);
@@ -68,6 +69,7 @@ template <class P> XGRAD_INLINE bool are_ordinary(ComplexBatch<P> z) {
     return are_ordinary(larger(abs(z.re), abs(z.im)));
 }
 
+/// x^p; products and roots where is_quick_exponent<X>(p).
 template <AnyBatch X> X real_power(X x, double p) {
     if (p == 2) return x * x;
     if (p == 1) return x;
@@ -84,15 +86,16 @@ template <AnyBatch X> X real_power(X x, double p) {
 
 } // namespace detail
 
-/// x^p for one real exponent. For 1/2 and -1/2 it is the root, or its inverse, at -0 and -infinity,
-/// too.
+/// x^p with the same exponent for all lanes. For p = 1/2 it is sqrt(x), at -0 and -infinity too,
+/// and for p = -1/2 it is 1/sqrt(x).
 template <class P> Batch<P> pow(Batch<P> x, double p) { return detail::real_power(x, p); }
 
 } // namespace xgrad::simd
 
 namespace xgrad {
 
-/// x^(p - 1) beside y = x^p: for batches a quotient, where that loses nothing.
+/// x^(p - 1), given y = x^p. For batches it is y/x, one division instead of a power, unless that
+/// could overflow or lose digits.
 template <class Y, class X, class E> auto power_below(Y const&, X const& x, E const& p) {
     return pow(x, p - 1);
 }

@@ -1,5 +1,9 @@
-// Logarithms on batches, also of the smallest numbers, and the inverse hyperbolic functions. They
-// have one division, and a quick route from the bits of an exponent to a number.
+// Logarithms and inverse hyperbolic functions on batches, subnormal arguments included.
+//
+// Method: x = 2^n m with m in [sqrt(1/2), sqrt(2)), taken from the bits of x. log x = n ln 2 + log
+// m, where log m = 2 atanh(s) is an odd series in s = (m - 1)/(m + 1): one division.
+//
+// Read next: pow.hpp, which needs the logarithm to 64 bits.
 #pragma once
 
 #include <xgrad/simd/exp.hpp>
@@ -7,7 +11,7 @@
 namespace xgrad::simd {
 namespace detail {
 
-/// x = 2^n m for normal x > 0, with m between the roots of 1/2 and 2.
+/// x = 2^n m for normal x > 0, with m between sqrt(1/2) and sqrt(2).
 template <class P> struct BinaryParts {
     using bits = typename Batch<P>::bits;
     static constexpr int mantissa_bits = Format<P>::mantissa_bits;
@@ -22,6 +26,7 @@ template <class P> struct BinaryParts {
     XGRAD_INLINE explicit BinaryParts(Batch<P> x) {
         auto const all = x.to_bits();
         exponent = (all + (one - root_of_half)) >> mantissa_bits;
+        // An integer in the mantissa bits of 2^mantissa_bits is converted by one subtraction.
         n = Batch<P>::from_bits(exponent | std::bit_cast<bits_of<P>>(two_to_mantissa)) -
             Batch<P>(two_to_mantissa + static_cast<P>(Format<P>::bias));
         m = Batch<P>::from_bits(all - (exponent << mantissa_bits) + one);
@@ -30,7 +35,7 @@ template <class P> struct BinaryParts {
     XGRAD_INLINE Batch<P> twice_inverse_power() const {
         return Batch<P>::from_bits((2 * Format<P>::bias + 1 - exponent) << mantissa_bits);
     }
-    /// Of any x > 0.
+    /// The same decomposition for any x > 0: subnormal numbers are scaled first.
     XGRAD_INLINE static BinaryParts of_any(Batch<P> x) {
         constexpr int digits = std::numeric_limits<P>::digits + 1;
         constexpr P scale = static_cast<P>(std::uint64_t{1} << digits);
@@ -47,9 +52,9 @@ template <int first, int last, class P> XGRAD_INLINE Batch<P> every_other_invers
     else return 2. / first + x * every_other_inverse<first + 4, last>(x);
 }
 
-/// log m + last. With f = m - 1 and s = f/(2 + f), 2s is f - sf, and log m = 2 atanh(s) = 2s + sR
-/// is f - (f^2/2 - s (f^2/2 + R)), in which all that is rounded is small beside f; R = 2 s^2/3 + 2
-/// s^4/5 + ...
+/// log m + last, where f = m - 1 and s = f/(2 + f). log m = 2 atanh(s) = 2s + sR with R = 2 s^2/3 +
+/// 2 s^4/5 + ..., and 2s = f - sf. So log m = f - (f^2/2 - s (f^2/2 + R)): f is exact, and the
+/// rounded terms are small beside f.
 template <class P> XGRAD_INLINE Batch<P> log_near_1(Batch<P> f, Batch<P> s, Batch<P> last) {
     constexpr int end = std::same_as<P, float> ? 11 : 21;
     auto const z = s * s, z2 = z * z, half = 0.5 * f * f;
@@ -57,14 +62,14 @@ template <class P> XGRAD_INLINE Batch<P> log_near_1(Batch<P> f, Batch<P> s, Batc
     return f - (half - (s * (half + r) + last));
 }
 
-/// y, the logarithm of x, where that is one; else infinity of infinity, -infinity of 0, and NaN.
+/// y for finite x > 0; infinity for infinity, -infinity for 0, NaN for negative x and NaN.
 template <class P> XGRAD_INLINE Batch<P> logarithm_or_not(Batch<P> x, Batch<P> y) {
     Batch<P> const infinity(HUGE_VAL), nan(std::numeric_limits<P>::quiet_NaN());
     return where(x > 0, where(x < infinity, y, x), where(x == 0, -infinity, nan));
 }
 
-/// A logarithm to another base, to about two roundings: that of 2 in two parts, of which the first
-/// has zeros to spare, and that of e.
+/// The logarithm to another base b, within about two roundings. of_2_high + of_2_low is log_b(2); n
+/// * of_2_high is exact. of_e is log_b(e).
 template <class P> XGRAD_INLINE Batch<P> log_to_base(Batch<P> x, P of_2_high, P of_2_low, P of_e) {
     auto const p = BinaryParts<P>::of_any(x);
     auto const f = p.m - 1;
@@ -74,7 +79,7 @@ template <class P> XGRAD_INLINE Batch<P> log_to_base(Batch<P> x, P of_2_high, P 
 
 } // namespace detail
 
-/// log x to about one rounding.
+/// log x within about one rounding.
 template <class P> XGRAD_INLINE Batch<P> log(Batch<P> x) {
     using Constants = detail::ExpConstants<P>;
     auto const p = detail::BinaryParts<P>::of_any(x);
@@ -92,7 +97,8 @@ template <class P> XGRAD_INLINE Batch<P> log10(Batch<P> x) {
     return detail::log_to_base<P>(x, high, low, std::numbers::log10e_v<P>);
 }
 
-/// log(1 + x) to about one rounding: what is lost in u = 1 + x is that part of x, over u.
+/// log(1 + x) within about one rounding. u = 1 + x loses the part `lost` of x; the correction is
+/// lost/u.
 template <class P> XGRAD_INLINE Batch<P> log1p(Batch<P> x) {
     using Constants = detail::ExpConstants<P>;
     auto const u = 1 + x, lost = x - (u - 1);
@@ -107,10 +113,10 @@ template <class P> XGRAD_INLINE Batch<P> log1p(Batch<P> x) {
 
 namespace detail {
 
-/// Squares of numbers up to this, and down to its inverse, neither overflow nor lose digits.
+/// Squares of numbers between 1/max_squared and max_squared neither overflow nor become subnormal.
 template <class P> inline constexpr P max_squared = std::same_as<P, float> ? P(1e18) : P(1e150);
 
-/// log(1 + small), and log(2 x) where x is too large to be squared.
+/// log(1 + small); log(2 x) where x is too large to be squared.
 template <class P> XGRAD_INLINE Batch<P> log1p_or_log_of_twice(Batch<P> small, Batch<P> x) {
     auto const is_large = x > max_squared<P>;
     auto const y = log1p(where(is_large, x, small));
@@ -119,18 +125,18 @@ template <class P> XGRAD_INLINE Batch<P> log1p_or_log_of_twice(Batch<P> small, B
 
 } // namespace detail
 
-/// log(|x| + sqrt(x^2 + 1)), with the sign of x.
+/// asinh x = log(|x| + sqrt(x^2 + 1)) with the sign of x.
 template <class P> XGRAD_INLINE Batch<P> asinh(Batch<P> x) {
     auto const a = abs(x), square = a * a;
     auto const small = a + square / (1 + sqrt(square + 1));
     return copysign(detail::log1p_or_log_of_twice(small, a), x);
 }
-/// log(x + sqrt(x^2 - 1)), NaN below 1.
+/// acosh x = log(x + sqrt(x^2 - 1)), NaN for x < 1.
 template <class P> XGRAD_INLINE Batch<P> acosh(Batch<P> x) {
     auto const t = where(x < 1, Batch<P>(std::numeric_limits<P>::quiet_NaN()), x) - 1;
     return detail::log1p_or_log_of_twice(t + sqrt(t * (t + 2)), x);
 }
-/// log((1 + x)/(1 - x))/2.
+/// atanh x = log((1 + x)/(1 - x))/2.
 template <class P> XGRAD_INLINE Batch<P> atanh(Batch<P> x) {
     auto const a = abs(x);
     return copysign(0.5 * log1p(2 * a / (1 - a)), x);

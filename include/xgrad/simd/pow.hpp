@@ -1,7 +1,9 @@
-// Powers of batches, with an exponent for each number. The logarithm has to be known to 64 bits:
-// its error is multiplied by the exponent. So it is a sum of two numbers, whose products are split
-// exactly by a fused multiplication and addition. Where processors have none, and for zeros,
-// negative numbers and results at the ends of the range, powers are those of the C library.
+// pow on batches with one exponent a lane: x^p = 2^(p log2 x).
+//
+// The error of log2 x is multiplied by the exponent, so that the logarithm needs 64 bits. It is a
+// DoubleDouble: an unevaluated sum of two doubles, whose products need FMA. The C library computes
+// the power if the processor has no FMA, and for batches with zeros, negative or subnormal numbers
+// or results near the limits of the range.
 #pragma once
 
 #include <xgrad/simd/log.hpp>
@@ -9,7 +11,7 @@
 namespace xgrad::simd {
 namespace detail {
 
-/// Whether a product and a sum are one instruction, with one rounding.
+/// True if a * b + c is one vector instruction with one rounding.
 inline constexpr bool has_fma =
 #if defined(__FMA__) || defined(__AVX512F__) || (defined(__ARM_NEON) && defined(__aarch64__))
     Batch<double>::width > 1;
@@ -30,7 +32,7 @@ XGRAD_INLINE Batch<double> fma(Batch<double> a, Batch<double> b, Batch<double> c
 #endif
 }
 
-/// A number of about 106 bits, as a sum.
+/// The unevaluated sum high + low, which has about 106 bits.
 struct DoubleDouble {
     Batch<double> high, low;
 
@@ -39,7 +41,7 @@ struct DoubleDouble {
         return {product, fma(a.high, b.high, -product) + (a.high * b.low + a.low * b.high)};
     }
 };
-/// a + b + c, where |a| >= |b| or a is 0, and c is as small as a rounding of a.
+/// a + b + c, where |a| >= |b| or a is 0, and c is about as small as the rounding error of a.
 XGRAD_INLINE DoubleDouble sum(Batch<double> a, Batch<double> b, Batch<double> c = 0) {
     auto const rounded = a + b;
     return {rounded, (a - rounded) + b + c};
@@ -73,7 +75,7 @@ template <class P, std::size_t width> XGRAD_NOINLINE Batch<P> each_power(Batch<P
     return each([](P a, P b) { return std::pow(a, b); }, x, p);
 }
 
-/// Of numbers of single precision, by a function of batches in double precision.
+/// Evaluates f(x, y) in double precision, half a batch at a time.
 template <class F>
 XGRAD_INLINE Batch<float> in_double_precision(F f, Batch<float> x, Batch<float> y) {
     constexpr std::size_t width = Batch<float>::width, half = Batch<double>::width;
@@ -95,7 +97,7 @@ XGRAD_INLINE Batch<float> in_double_precision(F f, Batch<float> x, Batch<float> 
 
 } // namespace detail
 
-/// x^p to about two roundings.
+/// x^p within about two roundings.
 template <class P> XGRAD_INLINE Batch<P> pow(Batch<P> x, Batch<P> p) {
     if constexpr (std::same_as<P, float> && Batch<P>::width > 1) {
         if (!all_true(x > 0 && x < HUGE_VALF && abs(p) < HUGE_VALF)) [[unlikely]]

@@ -1,5 +1,8 @@
-// Sine, cosine and tangent on batches. Sine and cosine share one reduction of the argument. Giants
-// are left to the C library.
+// sin, cos and tan on batches.
+//
+// Method (Cody and Waite): |x| = k pi/2 + r with an integer k and |r| <= pi/4. Polynomials give sin
+// r and cos r. The lowest two bits of k say which of the two is sin x and what its sign is. The C
+// library computes arguments above `max`, where k has too many digits.
 #pragma once
 
 #include <xgrad/simd/exp.hpp>
@@ -7,9 +10,9 @@
 namespace xgrad::simd {
 namespace detail {
 
-/// Half of pi in parts, all but the last of so few digits that their products with integers up to
-/// those of `max` are exact; the coefficients in sin r = r + r^3 (s0 + s1 r^2 + ...) and cos r = 1
-/// - r^2/2 + r^4 (c0 + c1 r^2 + ...) that are best for |r| <= pi/4.
+/// half_pi is pi/2 as a sum of parts. All parts but the last have so few digits that their products
+/// with k are exact for |x| < max. The other constants are minimax coefficients for |r| <= pi/4 of
+/// sin r = r + r^3 (s0 + s1 r^2 + ...) and cos r = 1 - r^2/2 + r^4 (c0 + c1 r^2 + ...).
 template <class P> struct SineConstants;
 template <> struct SineConstants<double> {
     static constexpr double max = 1e5;
@@ -31,21 +34,21 @@ template <> struct SineConstants<float> {
 
 } // namespace detail
 
+/// sin x and cos x of one argument.
 template <class P> struct SineAndCosine {
     Batch<P> sine, cosine;
 };
 
 namespace detail {
 
-/// Also of infinity and NaN.
+/// The C library's sin and cos for large arguments, infinity and NaN.
 template <class P, std::size_t width> XGRAD_NOINLINE SineAndCosine<P> sincos_of_giants(Batch<P> x) {
     return {each([](P v) { return std::sin(v); }, x), each([](P v) { return std::cos(v); }, x)};
 }
 
 } // namespace detail
 
-/// Both to about one rounding up to 100, and two farther away. With |x| = k pi/2 + r and an integer
-/// k, they are those of r, in turn and with signs.
+/// sin x and cos x, within about one rounding for |x| <= 100 and two above.
 template <class P> XGRAD_INLINE SineAndCosine<P> sincos(Batch<P> x) {
     using Constants = detail::SineConstants<P>;
     using bits = typename Batch<P>::bits;
@@ -62,8 +65,8 @@ template <class P> XGRAD_INLINE SineAndCosine<P> sincos(Batch<P> x) {
 
     constexpr int sign = 8 * sizeof(P) - 1;
     constexpr auto sign_bit = detail::bits_of<P>{1} << sign;
-    // The last bit of k says which is which: it is moved to all bits. The one before it has the
-    // sign.
+    // k odd: sin and cos are exchanged (`swap` has all bits set). The second bit of k is the sign
+    // of the sine; the sign of the cosine is that bit xor the first.
     bits const odd = nearest.integer << sign, half = nearest.integer << (sign - 1);
     bits const swap = bits{} - (nearest.integer & 1), difference = (sine ^ cosine) & swap;
     auto const with_sign = [](bits value, bits of) XGRAD_LAMBDA_INLINE {
@@ -73,11 +76,11 @@ template <class P> XGRAD_INLINE SineAndCosine<P> sincos(Batch<P> x) {
         with_sign(cosine ^ difference, half ^ odd)};
 }
 
-/// Of an angle in radians.
+/// The sine of an angle in radians.
 template <class P> XGRAD_INLINE Batch<P> sin(Batch<P> x) { return sincos(x).sine; }
-/// Of an angle in radians.
+/// The cosine of an angle in radians.
 template <class P> XGRAD_INLINE Batch<P> cos(Batch<P> x) { return sincos(x).cosine; }
-/// Of an angle in radians.
+/// The tangent of an angle in radians.
 template <class P> XGRAD_INLINE Batch<P> tan(Batch<P> x) {
     auto const [s, c] = sincos(x);
     return s / c;

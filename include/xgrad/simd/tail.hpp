@@ -1,4 +1,5 @@
-// The tail of a tile: the elements behind its last whole batch.
+// The tail of a tile: the elements after its last whole batch. Remainder copies them to a padded
+// buffer, so that the kernel computes one more whole batch and touches nothing outside of the tile.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +9,8 @@
 
 namespace xgrad::detail {
 
-/// Copies n < 2 * Most elements, in pieces whose sizes the compiler knows.
+/// Copies n < 2 * Most elements in pieces whose sizes are compile-time constants. Most is a power
+/// of two.
 template <std::size_t Most, class E>
 XGRAD_INLINE void copy_few(E const* from, std::size_t n, E* to) {
     if constexpr (Most > 0) {
@@ -22,7 +24,7 @@ XGRAD_INLINE void copy_few(E const* from, std::size_t n, E* to) {
 }
 
 #if defined(__AVX2__)
-/// One element, and zeros behind it.
+/// Loads one element into the lowest lane and zeros the rest.
 template <class E> XGRAD_INLINE __m128i load_one(E const* from) {
     if constexpr (sizeof(E) == 16) return _mm_loadu_si128(reinterpret_cast<__m128i const*>(from));
     else if constexpr (sizeof(E) == 8)
@@ -31,9 +33,11 @@ template <class E> XGRAD_INLINE __m128i load_one(E const* from) {
 }
 #endif
 
-/// Copies n < width elements, and puts zeros behind them. Masked where a processor can: a batch
-/// that was written in pieces would be read with a delay. So would one number that was written
-/// alone, as the result of the step before: it is read alone.
+/// Copies n < width elements to a buffer of `width` and zeros the rest.
+///
+/// A masked store writes the buffer at once where the processor has one: store-to-load forwarding
+/// fails if the kernel reads a batch that was stored in pieces. One element is loaded by a scalar
+/// load for the same reason: the previous step may have stored it alone just before.
 template <std::size_t width, class E>
 XGRAD_INLINE void fill_batch(E* to, E const* from, std::size_t n) {
     constexpr std::size_t size = width * sizeof(E);
@@ -80,12 +84,12 @@ XGRAD_INLINE void fill_batch(E* to, E const* from, std::size_t n) {
     copy_few<width / 2>(from, n, to);
 }
 
-/// The last, incomplete batch of a tile is computed on a copy, so that nothing outside the tile is
-/// touched.
+/// Padded copies of the last, incomplete batch of `Count` operands.
 template <class P, std::size_t Count> struct Remainder {
     static constexpr std::size_t width = simd::Batch<P>::width;
     alignas(64) std::byte buffer[Count][width * sizeof(std::complex<P>)];
 
+    /// Copies the n elements of operand k from index `at` on; returns the padded copy.
     template <class E>
     XGRAD_INLINE void const* copy(std::size_t k, void const* tile, std::size_t at, std::size_t n) {
         fill_batch<width>(reinterpret_cast<E*>(buffer[k]), static_cast<E const*>(tile) + at, n);
