@@ -1,5 +1,5 @@
-// A pass of a fused Node's formula over dual numbers: what tangents of its operands make of its
-// result, and of the gradients that it sends back.
+// DualPass: evaluates the expression of a FusedNode over dual numbers: from tangents of its
+// operands, the tangent of its result and the tangents of its gradients.
 #pragma once
 
 #include <xgrad/tensor/fused_node.hpp>
@@ -10,8 +10,7 @@ namespace xgrad::detail {
 
 class DualPass {
 public:
-    /// The Node's saved values, for each leaf that is needed, and the tangents of its operands, one
-    /// for each edge.
+    /// Takes the saved value of each operand that is read, and the tangent of each edge.
     DualPass(FusedNode const& node, AnyArray const* const* values, AnyArray const* result,
         std::span<AnyTensor const> tangents)
         : node_(node), kernels_(node.table().kernels), layout_{kernels_.leaves},
@@ -34,7 +33,7 @@ public:
         operands_[layout_.tangent()] = absent_output();
     }
 
-    /// Asks for the tangent of the result.
+    /// Requests the tangent of the result.
     void want_tangent() {
         plan_.wants_tangent = true;
         auto const& info = *kernels_.result;
@@ -44,8 +43,7 @@ public:
         operands_[layout_.tangent()] =
             sum ? sum_operand(tangent_, info) : output_operand(tangent_, info);
     }
-    /// Asks for the derivatives of the gradients of these leaves, where `gradient` is that of the
-    /// result.
+    /// Requests the tangents of the gradients of these operands; `gradient` is grad_output.
     void want_gradients(LeafMask wanted, AnyTensor const& gradient) {
         plan_.gradients = node_.gradients().only(wanted);
         seeds_ = node_.sum() ? node_.sum()->spread(gradient, space_) : gradient.impl().array;
@@ -83,7 +81,8 @@ public:
         }
         return AnyTensor(TensorImpl::make(node_.table().result_type, std::move(tangent_)));
     }
-    /// The derivative for leaf k; undefined where another leaf has it, or it was not wanted.
+    /// The tangent of the gradient of operand k. Undefined where another operand has it, or it was
+    /// not requested.
     AnyTensor gradient(std::size_t k) {
         if (!makes_gradient(k)) return {};
         if (node_.is_broadcast(k)) kernels_.leaf[k]->narrow(gradients_[k]);
@@ -91,7 +90,7 @@ public:
     }
 
 private:
-    /// The kernel runs on whole batches. No batch holds more than this.
+    /// Kernels compute whole batches. Upper bound of the elements of a batch.
     static constexpr std::size_t most_lanes = 16;
     struct Rest {
         alignas(64) std::byte elements[most_lanes * 16];
@@ -99,7 +98,7 @@ private:
 
     bool makes_gradient(std::size_t k) const { return plan_.gradients.makes_gradient(k); }
 
-    /// The last elements of a tile, on a copy with zeros behind them.
+    /// Tail of a tile: computed on a copy that is padded with zeros.
     void run_rest(void* const* at, std::size_t start, std::size_t count) {
         std::size_t const n = layout_.total();
         LocalArray<Rest, 12> rest(n);

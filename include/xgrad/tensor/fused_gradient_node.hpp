@@ -1,6 +1,6 @@
-// FusedGradientNode: the recorded backward pass of a fused Node, which is one Node as well. Its own
-// backward pass is one more fused pass, over dual numbers. Only where that is recorded in turn, for
-// third derivatives, is the formula replayed operation by operation (traced.hpp).
+// FusedGradientNode: the recorded backward pass of a FusedNode, as one Node. Its own backward pass
+// is one pass over dual numbers (dual_pass.hpp). Where that pass is recorded too, for third
+// derivatives, it is replayed operation by operation (traced.hpp).
 #pragma once
 
 #include <xgrad/graph/local_graph.hpp>
@@ -10,8 +10,8 @@ XGRAD_COMPILED_ONCE
 
 namespace xgrad::detail {
 
-/// Its outputs are the gradients that the Node `of` sends along its edges; its inputs are those
-/// operands of the formula on which they depend, and the gradient that came in.
+/// Its outputs are the gradients of the Node `of`. Its inputs are the operands on which they
+/// depend, and grad_output.
 class FusedGradientNode final : public Node {
 public:
     FusedGradientNode(FusedNode& of, AnyTensor const& gradient)
@@ -43,8 +43,8 @@ public:
         if (recording() && would_record(gradients)) apply_recorded(gradients, results);
         else apply_fused(gradients, results);
     }
-    /// Tangents of the gradients: what those of the operands make of them, by the symmetry of
-    /// second derivatives, and the gradients for the tangent of the one that came in.
+    /// Tangents of the gradients: those due to tangents of the operands (the Hessian is symmetric,
+    /// so this is a backward pass), plus the gradients of the tangent of grad_output.
     [[gnu::cold]] void pushforward(
         std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override {
         if (recording()) {
@@ -98,7 +98,7 @@ private:
         });
     }
 
-    /// Saved tensors made ready for a pass, and let go at its end.
+    /// Unpacks the saved tensors for a pass, and drops what was unpacked at its end.
     class Opened {
     public:
         explicit Opened(FusedGradientNode& n) : node_(n), opened_(n.saved_.size()) {
@@ -123,8 +123,7 @@ private:
         CachedVector<char> opened_;
     };
 
-    /// A pass of the formula over what was saved, while that is opened, with tangents of its
-    /// operands.
+    /// The pass over dual numbers, of the saved values and tangents of the operands. Needs a guard.
     DualPass pass_along(std::span<AnyTensor const> tangents) {
         LocalArray<AnyArray const*, 8> values(leaves());
         for (std::size_t k = 0; k < leaves(); ++k)
@@ -132,7 +131,7 @@ private:
         return DualPass(
             of_, values.data(), of_.saves_result() ? &saved_result().array() : nullptr, tangents);
     }
-    /// Leaves whose gradients, which are this Node's outputs, depend on its inputs.
+    /// Operands whose gradients (this Node's outputs) depend on its inputs.
     LeafMask dependent_leaves() const {
         LeafMask all = 0;
         for (std::size_t k = 0; k < leaves(); ++k)
@@ -154,8 +153,8 @@ private:
         if (has_gradient_edge_) results[edge] = pass.tangent();
     }
 
-    /// The same out of recorded operations: the first pass on stand-ins for its operands, and the
-    /// gradients of that.
+    /// Recorded: replays the first backward pass on inputs of a local graph, and differentiates
+    /// that.
     [[gnu::cold]] void apply_recorded(
         std::span<AnyTensor const> tangents, std::span<AnyTensor> results) {
         Opened const opened(*this);
@@ -184,7 +183,7 @@ private:
         std::vector<AnyTensor> gradients(of_.next_edges().size());
         table.traced(of_, operands.data(), result, gradient, gradients);
         auto const found = graph.gradients(gradients, tangents);
-        // those of leaves that the first pass does not depend on are undefined and have no edge
+        // gradients of operands that the first pass does not read are undefined and have no edge
         std::size_t input = 0, edge = 0;
         for (std::size_t k = 0; k < n; ++k)
             if (of_.makes_gradient(k)) {
@@ -194,7 +193,7 @@ private:
         if (has_gradient_edge_) results[edge] = found[input];
     }
 
-    /// The saved result as that of other operands.
+    /// The saved result, as a function of `operands`.
     [[gnu::cold]] AnyTensor result_of(
         std::span<AnyTensor const> operands, AnyTensor const& value) const {
         AnyTensor const* pointers[64];
@@ -208,11 +207,11 @@ private:
 
     Ref<Node> keep_;
     FusedNode& of_;
-    CachedVector<SavedTensor> saved_; // of the leaves; then the result and the gradient
+    CachedVector<SavedTensor> saved_; // of the operands, the result and grad_output
     CachedVector<Edge> edges_;
     Shape gradient_shape_;
     LeafMask kept_ = 0;
-    LeafMask differentiable_ = 0; // leaves to which an edge leads
+    LeafMask differentiable_ = 0; // operands with an edge
     bool has_gradient_edge_ = false;
 };
 

@@ -1,5 +1,11 @@
-// FusedNode: one recorded pass over an elementwise formula: how its gradients are computed, all in
-// one pass.
+// FusedNode: the Node of one elementwise expression. It computes all gradients in one pass over the
+// elements. apply_fused() chooses the route, from fast to general:
+// - gradients that a full sum computed already (fused_sum.hpp);
+// - apply_if_simple(): all operands are contiguous and have one shape;
+// - apply_in_blocks(): broadcast operands are periodic (block_loop.hpp; benchmark: broadcast);
+// - apply_tiled(): any strides, shapes and element types (tile_loop.hpp).
+// A pass that is recorded, and forward mode, are in fused_gradient_node.hpp. Read next:
+// fused_gradient_node.hpp.
 #pragma once
 
 #include <xgrad/graph/second_order.hpp>
@@ -11,7 +17,7 @@ namespace xgrad::detail {
 
 class FusedNode final : public FusedSum {
 public:
-    /// `over` is null where no sum is fused, and then `result` are the formula's values.
+    /// `over` is null without a fused sum; then `result` has the values of the expression.
     static Ref<Node> make(void const* formula, AnyTensor const* const* operands, Gathered const& in,
         SumOver const* over, AnyTensor const& result) {
         auto const bytes = block_bytes(*in.plan, over);
@@ -40,23 +46,23 @@ public:
     bool apply_onto(std::span<AnyTensor> gradients, std::span<AnyTensor> results) override {
         auto& gradient = gradients[0];
         if (sum_ || !gradient.defined() || watched_)
-            return false; // what hooks unpack is unpacked once: by apply()
+            return false; // a saved tensor is unpacked once, and apply() would unpack it again
         Opened const opened(*this);
         return apply_if_simple(
             gradient.handle()->array, results, is_free(gradient) ? &gradient : nullptr);
     }
 
-    /// The gradients for this one, unrecorded.
+    /// Computes the gradients without recording.
     void apply_to(AnyTensor const& gradient, std::span<AnyTensor> results) {
         apply_fused(gradient, results);
     }
-    /// In one pass over dual numbers.
+    /// One pass over dual numbers.
     void pushforward(std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override {
         SecondOrder::of(*this).push(*this, tangents, results);
     }
 
-    /// To be called before a pass is recorded, or tangents are pushed. What these take, which
-    /// fused_gradient_node.hpp defines, is in no program that does not call it.
+    /// Links the code of second derivatives and forward mode. A program that never calls it does
+    /// not contain that code, which fused_gradient_node.hpp defines.
     static void link_second_order() noexcept;
 
 private:
@@ -64,7 +70,7 @@ private:
 
     void dispose() noexcept override {
         auto const bytes = block_bytes(plan_, sum_);
-        this->FusedNode::~FusedNode(); // of this class: nobody derives from it
+        this->FusedNode::~FusedNode(); // qualified: the class is final, no virtual call
         deallocate(this, bytes);
     }
 
@@ -76,11 +82,11 @@ private:
         return any;
     }
 
-    /// The same gradients with a history.
+    /// Computes the gradients in a recorded pass: their grad_fn is a FusedGradientNode.
     void apply_recorded(AnyTensor const& gradient, std::span<AnyTensor> results);
     void push_tangents(std::span<AnyTensor const> tangents, std::span<AnyTensor> results);
 
-    /// True for a gradient whose memory nobody will look at any more.
+    /// True for a gradient without other references, so that a result may overwrite it.
     XGRAD_INLINE static bool is_free(AnyTensor const& gradient) {
         if (!gradient.defined() || !is_exclusive(gradient)) return false;
         auto const& t = *gradient.handle();
@@ -88,7 +94,7 @@ private:
                t.inference == inference_mode;
     }
 
-    /// `room`: the gradient itself, where one of the results may take its place.
+    /// `buffer`: the gradient itself where is_free(): a result of its type overwrites it.
     void apply_fused(
         AnyTensor const& gradient, std::span<AnyTensor> results, AnyTensor* room = nullptr) {
         if (!gradient.defined()) return;
@@ -119,16 +125,16 @@ private:
         else apply_tiled(seeds, results);
     }
 
-    /// True where gradients are ready to be handed over: not once hooks decide what was saved.
+    /// True where the gradients are computed already and no unpack hook could change a saved value.
     bool has_gradients_ready() const noexcept {
         return waiting_ && !(watched_ && std::any_of(watched_.get(), watched_.get() + leaves(),
                                              [](auto const& s) { return s.is_packed(); }));
     }
-    /// The gradients that are ready, once; another pass computes them anew.
+    /// Returns the gradients that are computed already. A further pass computes them again.
     std::span<AnyTensor> hand_over_ready() noexcept {
         auto const ready = this->ready();
         for (auto const& gradient : ready)
-            gradient.handle()->inference = inference_mode; // as if made now
+            gradient.handle()->inference = inference_mode; // as if computed now
         no_longer_waiting();
         handed_over_ = true;
         if (auto const use = table().use->load(std::memory_order_relaxed); use < most_uses)
@@ -141,11 +147,11 @@ private:
             if (g.defined()) g.impl().type->multiply_in_place(g, factor);
     }
 
-    /// True for a gradient that came in and lies in order; that of a sum may be one number.
+    /// True for a contiguous grad_output. That of a fused sum may be one element.
     bool is_plain(AnyArray const& seeds) const {
         return is_direct(seeds, *table().kernels.result, space_) || (seeds.numel == 1 && sum_);
     }
-    /// True where all that is read lies in order.
+    /// True where all arrays that a kernel reads are contiguous and of the same shape.
     XGRAD_INLINE bool is_simple(AnyArray const& seeds) const {
         if (in_order_ && !watched_) [[likely]]
             return is_plain(seeds);
@@ -164,8 +170,8 @@ private:
         return simple;
     }
 
-    /// Gradients for which results are there already are added to those. False where operands do
-    /// not lie in order.
+    /// Computes gradients of contiguous operands; adds to results that are defined. Returns false,
+    /// without effect, for other operands.
     bool apply_if_simple(
         AnyArray const& seeds, std::span<AnyTensor> results, AnyTensor* room = nullptr) {
         if (!is_simple(seeds)) return false;
@@ -201,7 +207,7 @@ private:
         else apply_parts(at, count, false, added_to);
         return true;
     }
-    /// One number came in for all elements.
+    /// grad_output is one element, broadcast to all.
     [[gnu::noinline]] void run_on_number(
         std::byte** at, std::size_t count, LeafMask added_to) const {
         TileBuffer splat;
@@ -219,7 +225,7 @@ private:
         auto const& kernels = table().kernels;
         PartLoop loop(count, repeats_seed || !plan_.needs_all
                                  ? tile_size
-                                 : part_size); // tiles of zeros, and of the seed, are no longer
+                                 : part_size); // zero_tile and the splat have tile_size elements
         for (std::size_t k = 0; k < n; ++k)
             loop.contiguous(k, at[k], is_needed(k) ? kernels.leaf[k]->element : 0);
         loop.contiguous(seed, at[seed], repeats_seed ? 0 : kernels.result->element);
@@ -234,7 +240,7 @@ private:
         });
     }
 
-    /// The gradient of what was only summed: that of the sum, spread out.
+    /// Gradient of a sum of a plain tensor: grad_output, broadcast.
     void repeat(AnyArray const& seeds, std::span<AnyTensor> results) const {
         auto const& info = *table().kernels.result;
         auto made = TensorImpl::make(*table().leaf_types[0], space_);
@@ -253,8 +259,7 @@ private:
         BroadcastLeaves repeats;
         for (std::size_t k = 0; k < n; ++k)
             if (is_broadcast(k)) repeats.add(k, leaf_shape(k), space_);
-        BlockLoop loop(
-            numel(space_), table().kernels, repeats, 3); // with one for the gradient that came in
+        BlockLoop loop(numel(space_), table().kernels, repeats, 3); // 3: with grad_output
         for (std::size_t k = 0; k < n; ++k) {
             auto const& info = *table().kernels.leaf[k];
             if (!is_needed(k)) loop.zeros(k);
@@ -305,7 +310,7 @@ private:
 
     static constexpr signed char most_uses = 2;
     static constexpr double least_factor =
-        1e-6; // gradients are scaled afterwards only where that can hardly overflow or underflow
+        1e-6; // limits of scaling computed gradients, against overflow and underflow
 };
 static_assert(sizeof(FusedNode) == sizeof(FusedOperands),
     "what lies behind the Node is found from the end of FusedOperands");

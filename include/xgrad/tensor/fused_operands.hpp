@@ -1,6 +1,11 @@
-// What a fused Node holds: saved values, edges and the formula, behind the Node in the same block.
-// It is compiled once for all formulas; what differs stands in a table of function pointers and in
-// the plan for its pattern of operands.
+// FusedOperands: storage of a FusedNode. Compiled once for all expressions: a table of function
+// pointers (RecordTable) and the OperandPlan describe the expression.
+// One memory block: the object, saved values (KeptValue), edges, flattened expression, and, under a
+// fused sum, a SumOver and a gradient for each edge. The plan has the offsets.
+// Invariant: a saved value is a KeptValue until something needs a SavedTensor (hooks, error texts,
+// a recorded pass, an operand that is not contiguous). From then on all are SavedTensors in
+// watched_, and the KeptValues are empty.
+// Read next: fused_sum.hpp, fused_node.hpp.
 #pragma once
 
 #include <xgrad/graph/saved_tensor.hpp>
@@ -38,11 +43,11 @@ public:
         return all;
     }
 
-    // What second derivatives ask.
+    // Read by second derivatives.
     RecordTable const& table() const noexcept { return plan_.table; }
     void const* formula_object() const noexcept { return behind() + plan_.formula_at; }
     SumOver const* sum() const noexcept { return sum_; }
-    /// The formula's index space.
+    /// The broadcast shape of all operands.
     Shape const& space() const noexcept { return space_; }
     std::size_t leaves() const noexcept { return table().kernels.leaves; }
     Shape const& leaf_shape(std::size_t k) const {
@@ -68,8 +73,7 @@ public:
     }
 
 protected:
-    // The block: the Node, kept values, edges, formula, and under a sum that and for each edge the
-    // gradient that is ready.
+    // The parts of the block.
     std::byte* behind() noexcept { return reinterpret_cast<std::byte*>(this + 1); }
     std::byte const* behind() const noexcept {
         return reinterpret_cast<std::byte const*>(this + 1);
@@ -128,13 +132,14 @@ protected:
         std::destroy_at(sum_);
     }
 
-    /// Saved values made ready for a pass, and let go at its end.
+    /// Prepares the saved values for a pass (checks versions, unpacks), and drops what was unpacked
+    /// at its end.
     class Opened {
     public:
         explicit Opened(FusedOperands& n) : Opened(&n) {
             if (!n.is_intact())
-                open(); // a constructed object already: what was opened is closed again where the
-                        // next one cannot be
+                open(); // this constructor delegates: the destructor closes also where open()
+                        // throws
         }
         Opened(Opened const&) = delete;
         Opened& operator=(Opened const&) = delete;
@@ -161,24 +166,24 @@ protected:
         FusedOperands& node_;
         LeafMask opened_ = 0;
     };
-    /// True where what was saved is here and unchanged, and nobody watches it.
+    /// True where all KeptValues are there and unchanged, and there are no SavedTensors.
     bool is_intact() const noexcept {
         if (watched_) return false;
         bool intact = true;
         for (std::size_t i = 0; i < plan_.kept_values(); ++i) intact &= kept(i).is_intact();
         return intact;
     }
-    /// The values of leaf k, and those of the result, while they are opened.
+    /// The values of operand k, and those of the result, during the life of a guard.
     AnyArray saved_array(std::size_t k) const { return kept_array(plan_.place[k]); }
     AnyArray saved_result() const {
         return watched_ ? watched_[leaves()].array() : in_order(kept(plan_.places), space_);
     }
-    /// Those of place i.
+    /// The values of slot i.
     AnyArray kept_array(std::size_t i) const {
         std::size_t const k = plan_.at_place[i];
         return watched_ ? watched_[k].array() : in_order(kept(i), leaf_shape(k));
     }
-    /// The same where they lie in order as the formula reads them.
+    /// Address of the values of operand k, which are contiguous.
     std::byte* saved_data(std::size_t k) const {
         return watched_ ? watched_[first_of(k)].array().data : kept(plan_.place[k]).data;
     }
@@ -202,8 +207,7 @@ protected:
     }
 
 private:
-    /// Saves what the gradients of operands that want one will look at. False where SavedTensors
-    /// must do that.
+    /// Saves what the gradients read. Returns false where SavedTensors must be used instead.
     XGRAD_INLINE bool keep_values(
         AnyTensor const* const* operands, Gathered const& in, AnyTensor const& result) noexcept {
         auto const& plan = plan_;
@@ -218,7 +222,7 @@ private:
             ::new (kept + plan.places) KeptValue(result.handle()->array);
         return plain;
     }
-    /// Makes the edges; `i` counts them.
+    /// Makes the edges; `i` counts those that are made, for the destructor.
     XGRAD_INLINE void connect(AnyTensor const* const* operands, std::size_t& i) {
         auto const& plan = plan_;
         auto* const edges = this->edges().data();
@@ -252,8 +256,7 @@ private:
         if (saves_result()) watched_[n] = SavedTensor::result(result);
     }
 
-    /// Keeps what was saved as SavedTensors from now on: for hooks, for messages, and to be
-    /// differentiated again.
+    /// Converts KeptValues to SavedTensors.
     [[gnu::cold]] void watch() {
         NodeLock const lock(*this);
         if (watched_) return;
@@ -283,18 +286,17 @@ private:
 
 protected:
     OperandPlan const& plan_;
-    bool in_order_; // all operands were in order when they were saved
+    bool in_order_; // all operands were contiguous when they were saved
     bool in_blocks_ =
-        false; // those that were broadcast repeat, and elements are read where they are
-    bool handed_over_ = false; // gradients that were ready are gone to a pass
+        false; // broadcast operands are periodic, and kernels read all operands directly
+    bool handed_over_ = false; // a pass has taken the gradients
     LeafMask broadcast_ = 0;
     SumOver* sum_ = nullptr;
     Shape space_;
-    std::size_t waiting_ = 0; // bytes of gradients that are ready
+    std::size_t waiting_ = 0; // bytes of gradients that are computed already
     std::unique_ptr<SavedTensor[]>
-        watched_; // of the leaves and the result; then their own places are empty
-    std::unique_ptr<Shape[]>
-        shapes_; // of the leaves that were broadcast; none where they have no dimensions
+        watched_; // of the operands and the result; null while KeptValues are used
+    std::unique_ptr<Shape[]> shapes_; // of broadcast operands; null where these have no dimensions
 };
 
 } // namespace xgrad::detail

@@ -1,5 +1,7 @@
-// A full sum of a formula and its gradients in one pass, before anybody asks for them; and where
-// any pass of a fused Node puts its gradients.
+// FusedSum: computes a full sum and its gradients in one pass, before backward() is called, and
+// creates the gradients of every pass of a FusedNode.
+// The early gradients save a second evaluation of the expression where backward() follows
+// (benchmark: rational). RecordTable::use and WaitingGradients stop this where it does not.
 #pragma once
 
 #include <numeric>
@@ -13,8 +15,7 @@ namespace xgrad::detail {
 
 class FusedSum : public FusedOperands {
 public:
-    /// True where a full sum and its gradients are best computed in one pass: a backward pass is
-    /// likely to come.
+    /// True where a full sum computes its gradients too: backward() is likely to follow.
     static bool sums_at_once(Gathered const& in) {
         auto const& table = in.plan->table;
         return in.count() != 0 && !default_packing &&
@@ -22,7 +23,7 @@ public:
                WaitingGradients::has_room(
                    in.count() * in.plan->edges * table.kernels.leaf[0]->element);
     }
-    /// The sum, times its factor; keeps the gradients until a backward pass asks for them.
+    /// Computes the scaled sum; stores the gradients until backward().
     double sum_at_once(Gathered const& in) {
         return sum_->scale * make_ready(in.arrays, in.in_order);
     }
@@ -30,8 +31,8 @@ public:
 protected:
     using FusedOperands::FusedOperands;
 
-    /// Makes the gradients that were handed over once more, to the last bit as they were. Values at
-    /// which they do not look are gone: any others will do.
+    /// Computes the early gradients again, bit-identical. Values that they do not read may be
+    /// freed: any array of that shape replaces them.
     [[gnu::cold]] void make_ready_again() {
         std::size_t const n = leaves();
         LocalArray<AnyArray, 6> values(n);
@@ -47,8 +48,8 @@ protected:
         make_ready(arrays.data(), in_order);
     }
 
-    /// Room for a gradient of a tiled pass: zeroes to be summed into where its operand was
-    /// broadcast, and else laid out like an array that is given.
+    /// Creates a gradient of a tiled pass: zeros to accumulate into where the operand was
+    /// broadcast, otherwise an array with the strides of `like`.
     void place_gradient(
         std::size_t k, AnyArray const* like, AnyArray& gradient, TileOperand& operand) const {
         operand = absent_output();
@@ -64,7 +65,7 @@ protected:
             operand.over = static_cast<std::int8_t>(k);
         }
     }
-    /// The leaves whose gradients the tile loop asks a kernel to add to what is there.
+    /// Operands whose gradients the tile loop asks a kernel to accumulate.
     LeafMask leaves_added_to(TileFacts const& facts) const {
         std::size_t const first_gradient = leaves() + 2;
         return first_gradient < 64 ? facts.added_to >> first_gradient : 0;
@@ -74,7 +75,7 @@ protected:
         return AnyTensor(TensorImpl::make(*table().leaf_types[k], std::move(gradient)));
     }
 
-    /// Makes the gradients of a pass in blocks, make(edge, leaf).
+    /// Creates the gradients of a pass in blocks by make(edge, operand).
     template <class Make>
     void place_gradients(BlockLoop& loop, BroadcastLeaves const& repeats, Make make) const {
         std::size_t const first_gradient = leaves() + 2;
@@ -157,7 +158,7 @@ private:
         });
         return sum;
     }
-    /// An operand that stands at several places is staged once.
+    /// Gathers a tensor that is several operands once.
     [[gnu::noinline]] double sum_tiled(AnyArray const* const* arrays) {
         std::size_t const n = leaves(), first_gradient = n + 2;
         LocalArray<TileOperand, 14> operands(first_gradient + n);

@@ -1,4 +1,5 @@
-// Gathered: the operands of a formula, looked through once.
+// Gathered: the bound operands of a flattened expression, after one loop over them: defined or not,
+// same tensor or not, contiguous or not, requires a gradient or not.
 #pragma once
 
 #include <xgrad/tensor/operand_plan.hpp>
@@ -7,8 +8,8 @@ XGRAD_COMPILED_ONCE
 
 namespace xgrad::detail {
 
-/// The shape of a vertex of a formula; the message of an error names the operation that cannot
-/// broadcast, or `as` for the vertex itself.
+/// Computes the shape of a vertex. An error names the operation whose operands cannot be broadcast,
+/// or `as` for the outermost one.
 [[gnu::cold]] inline Shape vertex_shape(
     Vertex const*& v, AnyTensor const* const*& operand, std::string_view as = {}) {
     Vertex const here = *v++;
@@ -21,8 +22,8 @@ namespace xgrad::detail {
     return shape;
 }
 
-/// Throws for operand `wanted` of a formula, which is undefined, if it is one of a vertex; names
-/// that, or `as` for the vertex itself, and its argument.
+/// Throws where the undefined operand `wanted` is an operand of this vertex or of one below it. The
+/// error names the operation, or `as` for the outermost one, and the argument.
 [[gnu::cold]] inline void check_vertex(
     Vertex const*& v, std::size_t& operand, std::size_t wanted, std::string_view as = {}) {
     Vertex const here = *v++;
@@ -40,16 +41,15 @@ namespace xgrad::detail {
     fail_undefined("an operation", "its argument");
 }
 
-/// The operands of a formula, ready for a kernel.
+/// The operands as a kernel takes them.
 struct Gathered {
     AnyArray const* arrays[64];
-    OperandPlan const* plan = nullptr; // where operations are recorded, and a gradient leads to an
-                                       // operand that requires one
+    OperandPlan const* plan = nullptr; // set where a Node must be recorded
     bool same_shape = true;
-    bool in_order = true; // a kernel can read all operands where they are
+    bool in_order = true; // all operands are contiguous and of an element type that kernels read
 
-    /// `result_exists` is false where a fused reduction takes the formula's values. Errors call the
-    /// outermost operation `as`, where that is given.
+    /// `result_exists` is false where a fused reduction consumes the values. Errors call the
+    /// outermost operation `as`, if given.
     Gathered(RecordTable const& table, void const* formula, AnyTensor const* const* operands,
         bool result_exists, std::string_view as = {}) {
         std::size_t const n = table.kernels.leaves;
@@ -88,13 +88,14 @@ struct Gathered {
         }
         if (!same_shape) widen_all(table, operands, as);
     }
-    /// The formula's index space.
+    /// The broadcast shape of all operands.
     Shape const& space() const noexcept { return same_shape ? arrays[0]->shape : broadcasted_; }
-    /// The number of its elements.
+    /// Number of elements of space().
     std::size_t count() const { return same_shape ? arrays[0]->numel : numel(broadcasted_); }
 
 private:
-    /// Any plan but the latest, on which most calls of a formula agree.
+    /// Looks up a plan other than the latest one, which most evaluations of an expression use
+    /// again.
     [[gnu::noinline]] OperandPlan const& plan_of(RecordTable const& table, void const* formula,
         LeafMask differentiable, bool result_exists) const {
         OperandPattern pattern{.requires_grad = differentiable, .result_exists = result_exists};
@@ -113,7 +114,7 @@ private:
         vertex_shape(root, operands, as);
     }
 
-    std::uint8_t first_[64]; // the first operand that is the same tensor
+    std::uint8_t first_[64]; // of each operand, the first one that is the same tensor
     Shape broadcasted_;
 };
 

@@ -1,6 +1,9 @@
-// OperandPlan: all that is to be known of a recorded formula once it is known which of its operands
-// are one tensor, and which of them require a gradient. It is found once for each such pattern of a
-// formula; the Nodes of that pattern point to it.
+// OperandPlan: what is known of a flattened expression once it is known which of its operands are
+// the same tensor and which require a gradient (the OperandPattern): which gradients are computed,
+// which values are saved, and the layout of the Node.
+// A plan is computed once for each pattern and never freed. Plans of an expression are a linked
+// list. Nodes point to their plan.
+// Read next: fused_operands.hpp.
 #pragma once
 
 #include <array>
@@ -13,7 +16,7 @@ XGRAD_COMPILED_ONCE
 
 namespace xgrad::detail {
 
-/// A saved value whose elements lie in order.
+/// A contiguous saved array, without the rest of a SavedTensor.
 struct KeptValue {
     Ref<Storage> storage;
     std::byte* data;
@@ -24,16 +27,16 @@ struct KeptValue {
     bool is_intact() const noexcept { return storage && storage->version() == version; }
 };
 
-/// Which operands are one tensor, and which require a gradient.
+/// Which operands are the same tensor, and which require a gradient.
 struct OperandPattern {
-    std::array<std::uint8_t, 64> first{}; // the first operand that is the same tensor
+    std::array<std::uint8_t, 64> first{}; // of each operand, the first one that is the same tensor
     LeafMask requires_grad = 0;
-    bool result_exists = true; // false where a fused reduction takes the formula's values
+    bool result_exists = true; // false where a fused reduction consumes the values
 
     bool is_same(OperandPattern const& o, std::size_t n) const noexcept {
         std::uint64_t difference = (requires_grad ^ o.requires_grad) |
                                    static_cast<std::uint64_t>(result_exists ^ o.result_exists);
-        for (std::size_t k = 0; k < n; k += 8) { // eight at a time
+        for (std::size_t k = 0; k < n; k += 8) {
             std::uint64_t mine, others;
             std::memcpy(&mine, &first[k], 8);
             std::memcpy(&others, &o.first[k], 8);
@@ -43,16 +46,16 @@ struct OperandPattern {
     }
 };
 
-/// What the gradient of each leaf of a formula looks at: values of leaves, one bit each, and
-/// whether the result is worth saving.
+/// What the gradient of each operand reads: operands, one bit each. `result` tells whether the
+/// result is saved.
 struct Needs {
     std::array<LeafMask, 64> of{};
-    LeafMask reached = 0; // leaves to which a gradient leads at all; through a mask none does
+    LeafMask reached = 0; // operands that can have a gradient; a mask has none
     bool result = false;
 };
 
-/// Visits the operands of a vertex that can have a gradient: f(vertex, what that gradient looks
-/// at).
+/// Calls f(vertex, uses) for the operands of a vertex that can have a gradient; `uses` is what that
+/// gradient reads.
 template <class F>
 void each_operand_with_gradient(
     std::vector<TracedVertex> const& vertices, std::size_t at, F const& f) {
@@ -78,9 +81,9 @@ void each_operand_with_gradient(
         add_needs(vertices, child, mask, needs);
     });
 }
-/// `result_exists` is false under a fused reduction. A result is worth saving where the rules of
-/// the outermost operation are written in terms of it alone, as exp's is: that spares its operands
-/// or a second evaluation.
+/// The result is saved, instead of operands, where the gradient rules of the outermost operation
+/// read it and nothing else, as that of exp does: no second evaluation. `result_exists` is false
+/// under a fused reduction.
 [[gnu::cold]] inline Needs needs_of(std::vector<TracedVertex> const& vertices, bool result_exists) {
     Uses outermost = 0;
     each_operand_with_gradient(vertices, 0, [&](std::size_t, Uses uses) { outermost |= uses; });
@@ -93,31 +96,30 @@ void each_operand_with_gradient(
 struct OperandPlan {
     OperandPattern pattern;
     RecordTable const& table;
-    BackwardPlan
-        gradients;       // of one tensor at several places the first that gets a gradient gets all
-    LeafMask needed = 0; // leaves whose values the gradients look at
-    LeafMask kept = 0;   // the first leaves of those
-    bool keeps_history = false; // a value is kept that requires a gradient but gets none here
-    bool needs_all = false;     // the gradients look at every leaf
+    BackwardPlan gradients;     // of operands that are the same tensor the first one gets the sum
+    LeafMask needed = 0;        // operands that the gradients read
+    LeafMask kept = 0;          // the first one of each tensor among them
+    bool keeps_history = false; // a saved value requires a gradient but has no edge here
+    bool needs_all = false;     // the gradients read every operand
     std::uint8_t edges = 0, places = 0;
-    std::array<std::uint8_t, 64> edge{};   // of each leaf that gets a gradient
-    std::array<std::uint8_t, 64> target{}; // of each edge, the leaf that gets the gradient
-    std::array<std::uint8_t, 64> place{}; // of each leaf that is needed, where its value is kept; a
-                                          // saved result comes behind them
-    std::array<std::uint8_t, 64> at_place{}; // of each place, the first leaf that is kept there
-    /// Where the parts of a Node lie, from the end of the object on: kept values, edges, the
-    /// formula, and under a sum that and the gradients that are ready.
+    std::array<std::uint8_t, 64> edge{};   // of each operand with a gradient, its edge
+    std::array<std::uint8_t, 64> target{}; // of each edge, the operand that gets the gradient
+    std::array<std::uint8_t, 64>
+        place{}; // of each operand that is read, its slot; a saved result has the last one
+    std::array<std::uint8_t, 64> at_place{}; // of each slot, the first operand that is saved there
+    /// Offsets of the parts of a Node from the end of the object: saved values, edges, flattened
+    /// expression, and, under a fused sum, a SumOver and the gradients that are computed already.
     std::size_t edges_at, formula_at, sum_at, bytes, bytes_with_sum;
     OperandPlan const* next = nullptr;
 
-    /// True where a gradient leads to an operand that requires one.
+    /// True where an operand that can have a gradient requires one.
     bool records() const noexcept { return gradients.wanted != 0; }
     std::size_t kept_values() const noexcept {
         return std::size_t{places} + gradients.saved_result;
     }
     bool makes_gradient(std::size_t k) const noexcept { return gradients.makes_gradient(k); }
 
-    /// The plan for a pattern of the formula with this table.
+    /// The plan of a pattern; made at its first use.
     static OperandPlan const& of(
         RecordTable const& table, void const* formula, OperandPattern const& pattern) {
         for (auto const* plan = table.plans->load(std::memory_order_acquire); plan;
@@ -128,7 +130,7 @@ struct OperandPlan {
     }
 
 private:
-    /// Kept as long as the program runs: a formula has few patterns.
+    /// Never freed: an expression has few patterns.
     [[gnu::cold]] static OperandPlan const& made(
         RecordTable const& table, void const* formula, OperandPattern const& pattern) {
         auto* const plan = new OperandPlan(table, formula, pattern);

@@ -1,7 +1,10 @@
-// Recording: where an elementwise Expression becomes a Tensor, and, if a gradient will be wanted,
-// one Node. The only place that knows both operations and the graph. sum() of an expression goes
-// the same way: the tiles of the expression are summed as they are made, and backward starts from
-// the broadcast gradient of the sum.
+// Recording: evaluates an elementwise Expression into a Tensor and, where an operand requires a
+// gradient, makes one FusedNode its grad_fn. This is the only header that knows both operations and
+// the graph. An Expression is flattened into an object without tensors (the type F) and an array of
+// operands, so that functions which are no templates do the rest.
+// sum() of an expression is fused: the elements are summed while they are computed, and never
+// stored.
+// Read next: gathered.hpp, operand_plan.hpp, fused_operands.hpp, fused_node.hpp.
 #pragma once
 
 #include <xgrad/graph/anomaly.hpp>
@@ -25,7 +28,7 @@ template <std::size_t At, class X, class F> void each_tensor(X const& x, F&& f) 
     else if constexpr (X::leaves == 1) f(At, x);
 }
 
-// What traced.hpp defines.
+// Defined in traced.hpp.
 inline void traced_pass(FusedNode const& node, AnyTensor const* leaves, AnyTensor const& result,
     AnyTensor const& gradient, std::span<AnyTensor> results);
 template <class P, class Op, class... X>
@@ -68,7 +71,7 @@ template <class F> struct RecordTableOf {
 inline AnyTensor record_formula(
     RecordTable const& table, void const* formula, AnyTensor const* const* operands) {
     Gathered const in(table, formula, operands, true);
-    bool const own_block = in.plan; // the next Node may keep the values
+    bool const own_block = in.plan; // a later Node may save the array: see TensorImpl::make()
     AnyTensor result(
         in.same_shape && in.arrays[0]->contiguous
             ? TensorImpl::make(table.result_type, AnyArray::Layout{*in.arrays[0]}, own_block)
@@ -87,7 +90,7 @@ inline std::string_view sum_name(bool mean) {
     return mean ? std::string_view("Mean") : std::string_view("Sum");
 }
 
-/// A sum over all elements together with its gradients, in one pass.
+/// Computes a sum over all elements and its gradients in one pass.
 inline AnyTensor record_full_sum(RecordTable const& table, SumKernel kernel, void const* formula,
     AnyTensor const* const* operands, Gathered const& in, bool mean) {
     SumOver const over{
@@ -123,7 +126,7 @@ inline AnyTensor record_formula_sum(std::string_view operation, RecordTable cons
     return result;
 }
 
-/// An expression taken apart into a formula and the tensors it stands on.
+/// A flattened expression and pointers to its operands.
 template <class E> struct TakenApart {
     static_assert(E::leaves < 64,
         "an expression may name at most 63 tensors: assign a part of it to a Tensor first");
@@ -145,7 +148,7 @@ template <class E> Tensor<typename E::scalar> record(E const& e) {
         record_formula(apart.table, &apart.formula, apart.operands).handle());
 }
 
-/// Folds an expression's values over axes without storing or recording them.
+/// Reduces an expression over axes without storing its values or recording.
 template <class Fold, class E>
 Array<typename E::scalar> fold(E const& e, Axes const& axes, bool keep) {
     TakenApart<E> const apart(e);
@@ -154,8 +157,8 @@ Array<typename E::scalar> fold(E const& e, Axes const& axes, bool keep) {
         apart.table.kernels, &apart.formula, in.arrays, in.space(), axes, keep);
 }
 
-/// Sums an expression over axes (all of them without a list), times a factor, without storing its
-/// values, and records it. A mean is a sum times 1 over the number of summands.
+/// Sums an expression over axes (over all without a list) without storing its values, and records
+/// the sum. A mean is a sum times 1 / count.
 template <class E>
 Tensor<typename E::scalar> record_sum(
     std::string_view operation, E const& e, Axes const* over, bool keepdims, bool mean = false) {

@@ -1,4 +1,5 @@
-// What it takes to record a formula: a table of all that is compiled for it.
+// RecordTable: table of everything that is compiled for one flattened expression: its kernels and
+// what recording needs. Functions that are no templates take it as an argument.
 #pragma once
 
 #include <xgrad/graph/any_tensor.hpp>
@@ -12,47 +13,47 @@ class FusedNode;
 struct OperandPlan;
 struct SumOver;
 
-/// A vertex of a formula on Traced operands (traced.hpp); tensors have the scalar type that their
-/// letter has in the formula's precision.
+/// Functions of one vertex type, for evaluation operation by operation (traced.hpp). Its tensors
+/// have the element kind of the vertex in the precision of the expression.
 struct TracedTable {
     std::size_t operands = 0;
     bool is_leaf = false;
-    /// The value, from those of the operands (of a leaf: from its tensor).
+    /// Computes the value from the values of the operands (of an operand: from its tensor).
     AnyTensor (*value)(void const* object, AnyTensor const* x) = nullptr;
-    /// What the gradient of an operand looks at, and that gradient; a tensor that it does not look
-    /// at may be undefined.
+    /// What the gradient of an operand reads, and that gradient. A tensor that it does not read may
+    /// be undefined.
     Uses (*uses)(void const* operation, std::size_t operand) = nullptr;
     AnyTensor (*pull)(void const* operation, std::size_t operand, AnyTensor const& g,
         AnyTensor const& y, AnyTensor const* x) = nullptr;
-    /// The gradient of a leaf as it takes it.
+    /// Converts the gradient of an operand to its shape and element type.
     AnyTensor (*arrive)(AnyTensor const& g, Shape const& shape) = nullptr;
 
     bool takes_gradients() const noexcept { return pull || arrive; }
 };
 struct TracedVertex {
     TracedTable const* table;
-    void const* object; // an operation or a number
-    // found once all are listed
-    std::size_t end = 0; // of the vertices below it
+    void const* object; // an operation or a scalar constant
+    // Set by measure().
+    std::size_t end = 0; // index behind the vertices below it
     std::size_t first_leaf = 0;
-    LeafMask leaves = 0; // among and below it
+    LeafMask leaves = 0; // operands at or below it
 };
 
-/// What recording needs to know of a formula beside its kernels.
+/// What recording needs to know of a flattened expression.
 struct RecordTable {
     KernelTable const& kernels;
     ElementType const& result; // as the forward kernel writes it
     TypeInfo const& result_type;
     TypeInfo const* const* leaf_types;
     std::size_t formula_bytes;
-    // The rest only for formulas that can have gradients.
+    // The members below are null where no gradient exists.
     void (*copy)(void* to, void const* from) = nullptr;
-    void (*destroy)(void* formula) noexcept = nullptr; // null where there is nothing to do
+    void (*destroy)(void* formula) noexcept = nullptr; // null where it is trivial
     std::atomic<OperandPlan const*>* plans = nullptr;
-    /// Whether gradients that were computed together with a sum have lately been used: above or at
-    /// 0 where they have.
+    /// Counts uses of gradients that were computed together with a sum. Negative: they were not
+    /// used lately.
     std::atomic<signed char>* use = nullptr;
-    // The gradients out of recorded operations, for derivatives of higher orders; see traced.hpp.
+    // Gradients as recorded operations, for derivatives of third and higher order; see traced.hpp.
     void (*traced)(FusedNode const& node, AnyTensor const* leaves, AnyTensor const& result,
         AnyTensor const& gradient, std::span<AnyTensor> results) = nullptr;
     void (*list_vertices)(void const* formula, std::vector<TracedVertex>& vertices) = nullptr;
@@ -61,7 +62,7 @@ struct RecordTable {
     AnyTensor (*traced_result)(AnyTensor const& result) = nullptr;
 };
 
-/// Finds for a vertex, and for those below it, where they end and which leaves are theirs.
+/// Computes `end`, `first_leaf` and `leaves` of a vertex and of those below it.
 [[gnu::cold]] inline void measure(
     std::vector<TracedVertex>& vertices, std::size_t at, std::size_t& leaf) {
     auto& v = vertices[at];
@@ -75,7 +76,7 @@ struct RecordTable {
         v.leaves |= vertices[child].leaves;
     }
 }
-/// The vertices of a formula in the order in which they are written, each before its operands.
+/// The vertices of an expression in prefix order: each before its operands.
 [[gnu::cold]] inline std::vector<TracedVertex> traced_vertices(
     RecordTable const& table, void const* formula) {
     std::vector<TracedVertex> vertices;
@@ -85,22 +86,21 @@ struct RecordTable {
     return vertices;
 }
 
-/// A sum over axes, times a factor, of a formula's values.
+/// A fused sum over axes, times a factor.
 struct SumOver {
     std::string_view name;
-    Axes axes; // none where there is a kernel
+    Axes axes; // empty where there is a kernel
     double scale = 1;
     bool keeps_dims = false;
-    SumKernel kernel = nullptr; // of a sum over all axes that is found together with its gradients
+    SumKernel kernel = nullptr; // of a full sum that is computed together with its gradients
 
-    /// The shape of the sums of what has shape `space`.
+    /// The shape of the sum of an array of shape `space`.
     Shape reduced(Shape const& space, bool keep) const {
         if (kernel) return keep ? Shape(space.size(), 1) : Shape();
         return reduced_shape(space, axes, keep);
     }
 
-    /// The gradient of a sum as that of each summand: a window on `space`, the formula's index
-    /// space, that repeats it.
+    /// The gradient of each summand: a view of the gradient of the sum, broadcast to `space`.
     AnyArray spread(AnyTensor const& gradient, Shape const& space) const {
         AnyArray g = scale == 1 ? gradient.impl().array
                                 : gradient.impl().type->scaled(gradient, scale).impl().array;

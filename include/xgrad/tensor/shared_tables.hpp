@@ -1,5 +1,5 @@
-// What a program with XGRAD_SEPARATE_COMPILATION compiles once of traced.hpp: the tables of
-// operations in double precision, and with them all that derivatives of higher order may need.
+// Tables of traced.hpp that a program with XGRAD_SEPARATE_COMPILATION compiles once: operations in
+// double precision, and with them most code of higher-order derivatives.
 #pragma once
 
 #include <xgrad/ops/arithmetic.hpp>
@@ -34,7 +34,7 @@ template <class Op, class Y, class... L>
 inline constexpr bool is_shared<TracedOperation<Op, Y(L...), double, L...>> =
     takes_gradients<Y> && is_among<Op, SharedOperations>;
 
-/// The table of X, where that is shared; source.hpp defines this.
+/// The table of X where it is compiled once; source.hpp defines this function.
 template <class X> TracedTable const* shared_table();
 
 /// The table of X, which is a TracedLeaf, TracedNumber or TracedOperation.

@@ -1,6 +1,7 @@
-// Tensor<T>: a handle to an array of one scalar type and its place in the graph. Copies share. Made
-// from nested lists, from xtensor expressions, or from an xgrad expression, which is then evaluated
-// in one pass and recorded as one Node (record.hpp).
+// Tensor<T>: an AnyTensor with element type T; copies refer to the same tensor. Constructed from
+// nested lists, from xtensor expressions, or from an xgrad Expression, which is evaluated in one
+// pass and recorded as one Node (record.hpp).
+// Read next: record.hpp.
 #pragma once
 
 #include <xgrad/base/source_location.hpp>
@@ -16,7 +17,7 @@ XGRAD_COMPILED_ONCE
 
 namespace xgrad {
 
-/// What backward() and grad() may be told; see backward.hpp.
+/// Options of backward() and grad(); see backward.hpp.
 struct BackwardOptions;
 
 template <Scalar T> class MaskedTensor;
@@ -31,15 +32,14 @@ public:
     using precision = precision_of<T>;
     static constexpr std::size_t leaves = 1;
 
-    /// Undefined: a place for a tensor to come.
+    /// An undefined tensor.
     Tensor() noexcept = default;
-    /// A number, as an array without dimensions. A template, so that {5.} is a list for every
-    /// compiler.
+    /// A tensor without dimensions. A template, so that {5.} is a list for every compiler.
     template <Number N>
         requires std::convertible_to<N, T>
     explicit Tensor(N value, GradFlag<T> g = {})
         : Tensor(detail::Array<T>(Shape{}, detail::converted<T>(value)), g) {}
-    /// Lists of lists, as deep as there are dimensions.
+    /// Nested lists, one level for each dimension.
     Tensor(std::initializer_list<detail::NestedList<T>> values, GradFlag<T> g = {})
         : Tensor(from_list(values), g) {}
     /// Copies the values of an xtensor expression.
@@ -49,8 +49,8 @@ public:
     template <detail::XtensorExpression E>
         requires std::convertible_to<typename std::remove_cvref_t<E>::value_type, T>
     explicit Tensor(E const& e, GradFlag<T> g) : Tensor(from_xtensor(e), g) {}
-    /// Nothing is copied silently: for `Tensor<double> x = array`, where the constructor above does
-    /// not count.
+    /// Rejects `Tensor<double> x = array`: a copy must be explicit. The explicit constructor above
+    /// does not take part in copy initialisation.
     template <detail::XtensorExpression E, class... None>
         requires(std::convertible_to<typename std::remove_cvref_t<E>::value_type, T> &&
                  sizeof...(None) == 0)
@@ -58,22 +58,24 @@ public:
         static_assert(sizeof...(None), "Tensor: values of an xtensor expression are copied where "
                                        "that is written: Tensor<double> x(array), not x = array");
     }
-    /// Not explicit, so that `Tensor<double> x = vector` is told the same.
+    /// Rejects a std::vector. Not explicit, so that `Tensor<double> x = vector` has the same
+    /// message.
     template <Number U> Tensor(std::vector<U> const&, GradFlag<T> = {}) {
         static_assert(sizeof(U) == 0, "Tensor: a std::vector has no shape; "
                                       "Tensor<double> x(xt::adapt(vector)) copies its values");
     }
-    /// Evaluates an expression in one pass, and records one Node where a gradient will be wanted.
+    /// Evaluates an expression in one pass, and records one Node where an operand requires a
+    /// gradient.
     template <class Op, class... X>
         requires std::same_as<typename Expression<Op, X...>::scalar, T>
     Tensor(Expression<Op, X...> const& e,
         detail::SourceLocation place = detail::SourceLocation::current());
-    /// An array of the library's own.
+    /// From an array of the library's own type.
     explicit Tensor(detail::Array<T>&& a, GradFlag<T> g = {})
         : Tensor(detail::TensorImpl::make(detail::type_info<T>, std::move(a)), g) {}
     explicit Tensor(detail::Array<T> const& a, GradFlag<T> g = {})
         : Tensor(detail::TensorImpl::make(detail::type_info<T>, a), g) {}
-    /// Fresh memory, not initialised.
+    /// Allocates memory without initialising it.
     static Tensor empty(Shape const& shape) {
         return Tensor(detail::TensorImpl::make(detail::type_info<T>, shape));
     }
@@ -81,14 +83,14 @@ public:
 
     XGRAD_INLINE Tensor(Tensor const&) noexcept = default;
     XGRAD_INLINE Tensor(Tensor&&) noexcept = default;
-    /// Scalar types are not converted silently: write cast<T>(x).
+    /// Element types are converted explicitly: cast<T>(x).
     template <Scalar U>
         requires(!std::same_as<U, T>)
     Tensor(Tensor<U> const&) = delete;
     ~Tensor() = default;
     Tensor& operator=(Tensor const&) & noexcept = default;
     Tensor& operator=(Tensor&&) & noexcept = default;
-    /// Assigning to what an index gives writes into the tensor that was indexed: `x(0) = y`.
+    /// Assignment to an indexed tensor writes into the tensor itself: `x(0) = y`.
     Tensor& operator=(Tensor const& x) && { return copy_(x); }
     template <detail::OperandLike X> Tensor& operator=(X const& x) && { return copy_(x); }
 
@@ -99,23 +101,24 @@ public:
                 "item: a tensor with one element is needed, this one has shape ", shape());
         return *array_of().begin();
     }
-    /// The first element's address; the others follow by strides().
+    /// Address of the first element; strides() lead to the others.
     T const* data() const { return array_of().begin(); }
     T* mutable_data() {
         impl().array.storage->bump();
         return array_of().begin();
     }
-    /// The elements as an xtensor expression over this tensor's memory, which must outlive it.
+    /// An xtensor expression of this tensor's memory; the tensor must outlive it.
     auto array() const& { return xtensor_view(static_cast<T const*>(array_of().begin())); }
-    /// Of a temporary: a copy of the elements.
+    /// A temporary returns a copy of the elements.
     xt::xarray<T> array() && { return xt::xarray<T>(static_cast<Tensor const&>(*this).array()); }
-    /// The same for writing; counts as a change in place.
+    /// A writable xtensor expression of this tensor's memory. The call counts as an in-place
+    /// change.
     auto mutable_array() & {
         impl().array.storage->bump();
         return xtensor_view(array_of().begin());
     }
 
-    /// Turns the collection of a gradient on or off; only for leaves. Returns the tensor itself.
+    /// Sets requires_grad of a leaf. Returns the tensor itself.
     Tensor& requires_grad_(bool on = true) {
         static_assert(detail::has_gradients<T>,
             "only Tensors of floating point and complex dtype can require gradients");
@@ -132,7 +135,7 @@ public:
     }
     using AnyTensor::requires_grad;
 
-    /// The gradient collected so far; undefined where there is none.
+    /// The accumulated gradient; undefined where there is none.
     Tensor grad() const {
         if (!impl().grad && !impl().retains_grad && !is_leaf())
             detail::warn(
@@ -142,7 +145,7 @@ public:
                 ".retain_grad() on it.");
         return Tensor(impl().grad);
     }
-    /// Replaces the collected gradient; it must have this tensor's shape, or be undefined.
+    /// Replaces the accumulated gradient by a tensor of the same shape, or an undefined one.
     void set_grad(Tensor const& g) {
         if (g.defined() && g.shape() != shape())
             detail::fail<ShapeError>("attempting to assign a gradient of size '", g.shape(),
@@ -152,43 +155,44 @@ public:
             detail::fail<GraphError>("a tensor cannot be its own gradient: pass a clone()");
         impl().grad = g.handle();
     }
-    /// Drops the collected gradient.
+    /// Sets .grad to an undefined tensor.
     void zero_grad() { impl().grad = nullptr; }
 
-    /// The same values without history; shares memory and version.
+    /// A tensor of the same memory and version without grad_fn.
     Tensor detach() const { return Tensor(detail::alias(*this, "detach").handle()); }
-    /// Makes this tensor itself a leaf without history; not allowed for views. Views of it keep the
-    /// history that they have until values change next; then theirs ends at this tensor, too.
+    /// Removes the grad_fn of this tensor, in place; throws for views. Views of it keep their
+    /// grad_fn until the next in-place change of the memory; then their gradient ends at this
+    /// tensor too.
     Tensor& detach_();
     /// A recorded copy with memory of its own.
     Tensor clone() const;
-    /// This tensor itself where its elements lie one after another, the last index fastest; else a
-    /// recorded copy where they do.
+    /// This tensor itself where it is contiguous (row-major), a recorded contiguous copy otherwise.
     Tensor contiguous() const { return this->is_contiguous() ? *this : clone(); }
 
-    /// Gradients of this scalar for all leaves, added into their .grad. Throws GraphError for a
-    /// non-scalar, a complex scalar, or a tensor without history.
+    /// Computes the gradients of this scalar with respect to all leaves and adds them to their
+    /// .grad. Throws GraphError for a non-scalar, a complex scalar, or a tensor that requires no
+    /// gradient.
     void backward() const;
     void backward(BackwardOptions const& options) const;
-    /// The same from a given gradient of this tensor, which has its shape and type.
+    /// Starts from `gradient`, which has the shape and type of this tensor.
     template <detail::OperandLike G> void backward(G const& gradient) const;
     template <detail::OperandLike G>
     void backward(G const& gradient, BackwardOptions const& options) const;
 
-    /// Calls f with this tensor's gradient whenever it has been computed. f takes a Tensor const&
-    /// and returns the gradient to go on with, or nothing; its argument is undefined where no
-    /// gradient came. Hooks run in the order of registration.
+    /// Registers f to be called with each gradient of this tensor that a pass computes, in the
+    /// order of registration. f takes a Tensor const& and returns its replacement, or nothing. The
+    /// argument is undefined where no gradient arrived.
     template <class F> HookHandle register_hook(F f);
-    /// Calls f with this leaf whenever a gradient has been added into its .grad. f takes a Tensor
-    /// const& and returns nothing.
+    /// Registers f to be called after a gradient was added to .grad of this leaf. f takes a Tensor
+    /// const& (the leaf) and returns nothing.
     template <class F> HookHandle register_post_accumulate_grad_hook(F f);
-    /// Makes backward() keep .grad of a tensor that is not a leaf.
+    /// Makes backward() set .grad of a tensor that is no leaf.
     void retain_grad();
 
-    // Views share memory with this tensor, and gradients flow through them; see views.hpp.
+    // Views share the memory of this tensor, and their gradients arrive at it; see views.hpp.
     template <class... Index> Tensor operator()(Index const&... index) const;
     template <class I> auto operator[](I const& index) const { return (*this)(index); }
-    /// The elements where the mask is true, to be read or assigned; see masking.hpp.
+    /// The elements where the mask is true, to read or to assign; see mask_indexing.hpp.
     MaskedTensor<T> operator()(Tensor<bool> const& mask) const;
     template <class Op, class... X>
         requires std::same_as<typename Expression<Op, X...>::scalar, bool>
@@ -215,8 +219,8 @@ public:
     Tensor<precision_of<T>> imag() const
         requires detail::is_complex<T>;
 
-    // In place: the memory is overwritten, and where a gradient is wanted the change is recorded;
-    // see inplace.hpp and, for exp_(), clamp_() and their like, inplace_forms.hpp.
+    // In-place operations overwrite the memory, and are recorded where a gradient is required; see
+    // inplace.hpp, and inplace_forms.hpp for exp_(), clamp_() and others.
     template <detail::OperandLike X> Tensor& copy_(X const& x);
     template <detail::OperandLike X> Tensor& operator+=(X const& x);
     template <detail::OperandLike X> Tensor& operator-=(X const& x);
@@ -224,7 +228,7 @@ public:
     template <detail::OperandLike X> Tensor& operator/=(X const& x);
     Tensor& fill_(T value);
     Tensor& zero_();
-    /// `value` where the mask is true.
+    /// Writes `value` where the mask is true.
     template <detail::OperandLike X> Tensor& masked_fill_(Tensor<bool> const& mask, X const& value);
 
     detail::Array<T> const& array_of(detail::Caller in = {}) const {
@@ -297,7 +301,7 @@ template <Scalar T> Tensor<T> AnyTensor::as() const {
 
 namespace detail {
 
-/// An xtensor expression beside a tensor is copied into one.
+/// An xtensor expression as operand is copied into a tensor.
 template <XtensorExpression X> struct OperandTraits<X> {
     using element = std::remove_cvref_t<typename X::value_type>;
     using type = Tensor<tensor_scalar<element>>;
@@ -311,7 +315,7 @@ template <XtensorExpression X> struct OperandTraits<X> {
     }
 };
 
-/// An operand that will be stored: an Expression becomes a Tensor, a Tensor stays itself.
+/// Converts an operand to a Tensor: an Expression is evaluated, a Tensor is returned by reference.
 template <Scalar T> Tensor<T> const& materialize(Tensor<T> const& t) { return t; }
 template <class Op, class... X> auto materialize(Expression<Op, X...> const& e) {
     return Tensor<typename Expression<Op, X...>::scalar>(e);
@@ -323,7 +327,7 @@ concept TensorLike = requires(X const& x) { materialize(x); };
 template <class X>
 using tensor_type = std::remove_cvref_t<decltype(materialize(std::declval<X const&>()))>;
 
-/// A tensor and an xtensor expression, in either order.
+/// True for a tensor and an xtensor expression, in either order.
 template <class A, class B>
 concept TensorBesideXtensor =
     (Operand<A> && XtensorExpression<B>) || (XtensorExpression<A> && Operand<B>);
@@ -335,13 +339,13 @@ template <class A, class B> Tensor<double> refuse_operator() {
 }
 } // namespace detail
 
-/// The tensor of an expression, evaluated and recorded now, for templates that do not know its
-/// type. A tensor gives itself, the same handle; an xtensor expression gives a copy of its values.
+/// Evaluates and records an expression now, for templates that do not know the type of x. A tensor
+/// is returned itself, as the same handle. An xtensor expression is copied.
 template <detail::TensorLike X> detail::tensor_type<X> eval(X const& x) {
     return detail::materialize(x);
 }
 
-// xtensor's operators would take a tensor for one element of an array.
+// Rejects operators that xtensor would otherwise apply with the tensor as one scalar element.
 template <class A, class B>
     requires detail::TensorBesideXtensor<A, B>
 auto operator%(A&&, B&&) {

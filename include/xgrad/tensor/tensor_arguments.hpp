@@ -1,5 +1,4 @@
-// What a Tensor is made of beside arrays: numbers between braces, and whether it requires a
-// gradient.
+// Arguments of Tensor's constructors: nested lists, and whether the tensor requires a gradient.
 #pragma once
 
 #include <concepts>
@@ -9,13 +8,13 @@
 
 namespace xgrad {
 
-/// Asks for a leaf that collects a gradient: `Tensor<double> x({1., 2.}, xg::requires_grad)`.
+/// Constructs a leaf that requires a gradient: `Tensor<double> x({1., 2.}, xg::requires_grad)`.
 struct RequiresGrad {
     bool value = false;
 };
 inline constexpr RequiresGrad requires_grad{true};
 
-/// The last argument of what makes a Tensor<T>: nothing, or requires_grad.
+/// The last argument of functions that create a Tensor<T>: nothing, or requires_grad.
 template <Scalar T> struct GradFlag {
     bool value = false;
     GradFlag() = default;
@@ -27,7 +26,7 @@ template <Scalar T> struct GradFlag {
 
 namespace detail {
 
-/// What stands between braces: a number, or a list. {5.} is always a list, so that {{5.}, {6.}} can
+/// An element of a braced list: a number or a list. {5.} is always a list, so that {{5.}, {6.}} can
 /// only be a matrix.
 template <class T> struct NestedList {
     T value{};

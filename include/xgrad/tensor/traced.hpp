@@ -1,8 +1,9 @@
-// Derivatives of any order. Where more is wanted than fused passes give (fused_gradient_node.hpp),
-// a fused Node's backward pass is replayed operation by operation on Traced operands, each of which
-// records a Node of one operation, and the same rules are applied to them. What is compiled for
-// that is an operation on operands of given letters, not a formula: so it is little, and the set of
-// Node types that the compiler meets stays finite.
+// Derivatives of any order. Where fused passes do not suffice (fused_gradient_node.hpp), the
+// backward pass of a FusedNode is replayed operation by operation. Each operation is applied to
+// Traced operands by the same gradient rules and records a Node of one operation.
+// The unit of compilation is an operation on operands of given kinds, not a whole expression: so
+// there is little code, and the set of Node types is finite.
+// Read next: Replay and traced_pass() at the end.
 #pragma once
 
 #include <xgrad/ops/shaping.hpp>
@@ -13,7 +14,7 @@ XGRAD_COMPILED_ONCE
 
 namespace xgrad {
 
-/// A tensor to which operations are applied at once, not lazily.
+/// A tensor to which operations are applied eagerly.
 template <Scalar T> struct Traced {
     using operand_tag = void;
     using records_at_once = void;
@@ -30,7 +31,8 @@ template <class T> auto zero_like(Traced<T> const& x) {
 
 namespace detail {
 
-/// A number among Traced operands: a tensor of their precision, so that few Node types arise.
+/// Converts a scalar constant to a tensor of the operands' precision, so that there are few Node
+/// types.
 template <class P, class T> Tensor<T> const& traced_operand(Traced<T> const& t) { return t.tensor; }
 template <class P, Number N> auto traced_operand(N n) {
     using L = std::conditional_t<RealScalar<P> && std::same_as<kind_of<N>, Z>, R, kind_of<N>>;
@@ -55,10 +57,10 @@ template <class Op, class... X> [[gnu::cold]] auto record_traced(Op op, X const&
 
 namespace detail {
 
-/// What a tensor of this letter holds in a formula of precision P.
+/// The element type of kind L in an expression of precision P.
 template <class L, class P> using traced_scalar = typename L::template over<result_precision<L, P>>;
 
-/// The gradient as an operand of type T takes it.
+/// Converts a gradient to the type of its operand.
 template <class To, class From> Tensor<To> projected(Traced<From> const& g) {
     if constexpr (std::same_as<To, From>) return g.tensor;
     else if constexpr (is_complex<From> && !is_complex<To>)
@@ -66,7 +68,7 @@ template <class To, class From> Tensor<To> projected(Traced<From> const& g) {
     else return cast<To>(g.tensor);
 }
 
-/// An operand as the signature takes it: complex where that says so.
+/// Converts an operand to complex where the signature says so.
 template <class L, class P, class T> auto promoted(Traced<T> const& x) {
     if constexpr (std::same_as<L, C> && !is_complex<T>) {
         using Z = traced_scalar<L, P>;
@@ -99,7 +101,7 @@ template <class N, class P> struct TracedNumber {
     static constexpr TracedTable table{0, false, &value};
 };
 
-/// Op with its signature in a formula of precision P, on operands of letters L.
+/// Op with its signature in an expression of precision P, on operands of kinds L.
 template <class Op, class Signature, class P, class... L> struct TracedOperation;
 template <class Op, class Y, class... A, class P, class... L>
 struct TracedOperation<Op, Y(A...), P, L...> {
@@ -144,7 +146,7 @@ struct TracedOperation<Op, Y(A...), P, L...> {
     static constexpr TracedTable table = make();
 
 private:
-    /// Calls f for the operand of this number, if it can have a gradient.
+    /// Calls f for operand number `operand` if it can have a gradient.
     template <class F> static void each_operand(std::size_t operand, F const& f) {
         auto const one = [&]<std::size_t I, class Ai, class Li>(
                              wrt<I> argument, std::type_identity<Ai>, std::type_identity<Li>) {
@@ -157,7 +159,7 @@ private:
     }
 };
 
-/// The letter of a vertex, once numbers have the formula's precision.
+/// The kind of a vertex; a scalar constant has the precision of the expression.
 template <class X, class P> struct TracedLetter {
     using type = typename X::kind;
 };
@@ -165,7 +167,7 @@ template <class N, class P> struct TracedLetter<Constant<N>, P> {
     using type = kind_of<typename decltype(traced_operand<P>(N{}))::value_type>;
 };
 
-/// Lists the vertices in the order in which they are written, each before its operands.
+/// Lists the vertices in prefix order: each before its operands.
 template <class P, class T> void list_vertices(Slot<T> const&, std::vector<TracedVertex>& out) {
     out.push_back({table_of<TracedLeaf<T, P>>(), nullptr});
 }
@@ -182,9 +184,9 @@ template <class P, class Op, class... X>
         std::index_sequence_for<X...>{});
 }
 
-/// What a pass needs to know of a formula of type Y and precision P.
+/// Conversions at the root of an expression of type Y and precision P.
 template <class Y, class P> struct TracedEnds {
-    /// The gradient of the result, or of a sum of it.
+    /// The gradient of the result, or of a sum of it, in precision P.
     static AnyTensor seed(AnyTensor const& gradient, SumOver const* sum, Shape const& space);
     static AnyTensor result(AnyTensor const& y);
 };
@@ -203,7 +205,7 @@ extern template struct TracedEnds<double, double>;
 extern template struct TracedEnds<std::complex<double>, double>;
 #endif
 
-/// A formula whose vertices are computed when a rule first asks for them.
+/// Evaluates vertices lazily: when a gradient rule first reads them.
 class Replay {
 public:
     Replay(std::vector<TracedVertex> vertices, AnyTensor const* leaves, LeafMask wanted)
@@ -211,7 +213,7 @@ public:
           wanted_(wanted) {}
     void set_result(AnyTensor y) { values_[0] = std::move(y); }
 
-    /// Sends the gradient of a vertex down to the leaves: sink(leaf, table of the leaf, gradient).
+    /// Sends the gradient of a vertex to the operands: sink(operand, its table, gradient).
     template <class Sink>
     [[gnu::cold]] void send(std::size_t at, AnyTensor const& g, Sink const& sink) {
         auto const& table = *vertices_[at].table;
@@ -246,7 +248,7 @@ private:
     LeafMask wanted_;
 };
 
-/// The backward pass of a FusedNode, recorded. Leaves that no gradient looks at need have no
+/// The backward pass of a FusedNode as recorded operations. Operands that no gradient reads need no
 /// values; the result is undefined where it was not saved.
 [[gnu::cold]] inline void traced_pass(FusedNode const& node, AnyTensor const* leaves,
     AnyTensor const& result, AnyTensor const& gradient, std::span<AnyTensor> results) {

@@ -1,5 +1,5 @@
-// The one TypeInfo of each scalar type: how the graph adds, copies and makes gradients.
-// gradient_arithmetic.hpp defines the functions, in terms of operations.
+// The TypeInfo of each scalar type: how the graph adds, copies and creates gradients.
+// gradient_arithmetic.hpp defines the functions by means of operations.
 #pragma once
 
 #include <xgrad/graph/any_tensor.hpp>

@@ -1,4 +1,5 @@
-// A bound on the memory of gradients that a sum computes before anybody asks for them.
+// WaitingGradients: bounds the memory of gradients that full sums compute before backward() is
+// called.
 #pragma once
 
 #include <atomic>
@@ -10,13 +11,12 @@ XGRAD_COMPILED_ONCE
 
 namespace xgrad::detail {
 
-/// Bytes of gradients that were computed together with a sum and wait for a backward pass, of all
-/// threads.
+/// Counts bytes of such gradients in all threads.
 class WaitingGradients {
 public:
     static constexpr std::ptrdiff_t limit = std::ptrdiff_t{16} << 20;
 
-    /// One sum of any size may keep its gradients, several together up to the limit.
+    /// True where `bytes` more fit below the limit. A first sum of any size fits.
     static bool has_room(std::size_t bytes) noexcept {
         auto const now = waiting.load(std::memory_order_relaxed);
         return now == 0 || now + static_cast<std::ptrdiff_t>(bytes) <= limit;
@@ -25,8 +25,7 @@ public:
     static void end(std::size_t bytes) noexcept { add(bytes, -1); }
 
 private:
-    static constexpr std::size_t least =
-        256; // what is smaller than the Node that keeps it is not counted
+    static constexpr std::size_t least = 256; // smaller arrays are not counted: the Node is larger
 
     static void add(std::size_t bytes, std::ptrdiff_t sign) noexcept {
         if (bytes < least) return;
